@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Errors as values, explained once.
+ *
+ * A fallible function returns 0, a negative errno, or a negative enum wd_err. The lowest layer
+ * that knows the path, offset or register calls wd_fail(), which keeps one sentence for the
+ * thread; everybody above passes the code up and main() prints the sentence.
+ */
+#ifndef COMMON_ERR_H
+#define COMMON_ERR_H
+
+#include <stdarg.h>
+#include <stdio.h>
+
+/* Starts above errno values, grouped with gaps; numbers never change. */
+enum wd_err {
+    /* what was asked */
+    WD_ERR_USAGE = 4100,
+    WD_ERR_NOT_FOUND = 4110,
+    WD_ERR_INTERRUPTED = 4120,
+    /* what was given */
+    WD_ERR_CORRUPT = 4200,     /* bytes that cannot be a trace or a .wet file */
+    WD_ERR_UNSUPPORTED = 4210, /* well-formed, but needs what we or this CPU cannot do yet */
+    WD_ERR_VERSION = 4220,     /* written by another version */
+    WD_ERR_DIVERGED = 4230,    /* replay did not do what was recorded */
+    /* the machine */
+    WD_ERR_MACHINE = 4300, /* rr missing, ptrace forbidden, a child died */
+};
+
+/* Exit statuses of the command line (README, "Exit status"). */
+enum wd_exit {
+    WD_EXIT_OK = 0,
+    WD_EXIT_NOT_FOUND = 1,
+    WD_EXIT_USAGE = 2,
+    WD_EXIT_TRACE = 3,
+    WD_EXIT_DIVERGED = 4,
+    WD_EXIT_MACHINE = 5,
+    WD_EXIT_INTERRUPTED = 130,
+};
+
+/*
+ * Keeps the formatted sentence as the thread's last error and returns `code` (negative).
+ * The sentence names what and where; no trailing newline or full stop is needed.
+ */
+int wd_fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Like wd_fail(-errno) with ": strerror" appended. */
+int wd_fail_errno(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The sentence of the thread's last wd_fail, or strerror(-code) if none was said since
+ * wd_error_clear(). Borrowed until the thread's next wd_fail. */
+const char *wd_error_message(int code);
+void wd_error_clear(void);
+
+/* The exit status that belongs to a negative error code (0 gives 0). */
+int wd_error_exit_status(int code);
+
+#endif
