@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The event queue: what a replayee must be told, in the order in which it needs it.
+ *
+ * Whoever has recorded events (recorder/replay/feed from an rr trace, wet/ from a .wet file) turns
+ * them into *entries*; the agent inside the replayee takes them one by one and makes no system
+ * call, reads no file and decides nothing that an entry does not say. The same bytes are kept in
+ * a .wet file, so that an interval can be run again without the recording.
+ *
+ *   entry:  | struct evq_entry | op | op | ... |          all 8-byte aligned, little-endian
+ *   op:     | struct evq_op    | payload, padded to 8 |
+ *
+ * An entry first says how far to run (its kind), then which registers must be found there
+ * (compare_mask over `regs`), then what to do (the ops, in order). Kinds marked *immediate* do not
+ * run: the agent applies them as soon as the entry before them is done. An entry of another task
+ * than the running one switches register contexts first.
+ *
+ * This header is shared with the freestanding agent: types only, no functions.
+ */
+#ifndef RECORDER_EVENT_QUEUE_H
+#define RECORDER_EVENT_QUEUE_H
+
+#include <stdint.h>
+
+/* Positions in a register file: the order of struct user_regs_struct and of rr's frames. */
+enum evq_reg {
+    EVQ_R15, EVQ_R14, EVQ_R13, EVQ_R12, EVQ_RBP, EVQ_RBX, EVQ_R11, EVQ_R10, EVQ_R9, EVQ_R8,
+    EVQ_RAX, EVQ_RCX, EVQ_RDX, EVQ_RSI, EVQ_RDI, EVQ_ORIG_RAX, EVQ_RIP, EVQ_CS, EVQ_EFLAGS,
+    EVQ_RSP, EVQ_SS, EVQ_FS_BASE, EVQ_GS_BASE, EVQ_DS, EVQ_ES, EVQ_FS, EVQ_GS,
+    EVQ_REG_COUNT
+};
+
+struct evq_regs {
+    uint64_t r[EVQ_REG_COUNT];
+};
+
+#define EVQ_BIT(reg) (1u << (reg))
+/* 15 general registers but not rsp, then rip, rsp, fs and gs base: what is always compared. */
+#define EVQ_MASK_GENERAL                                                                           \
+    (0x7fffu | EVQ_BIT(EVQ_RIP) | EVQ_BIT(EVQ_RSP) | EVQ_BIT(EVQ_FS_BASE) | EVQ_BIT(EVQ_GS_BASE))
+/* EVQ_EFLAGS in a compare_mask means these bits: CF PF AF ZF SF DF OF. */
+#define EVQ_EFLAGS_COMPARED 0xcd5u
+
+enum evq_kind {
+    /* Immediate, compares nothing: apply the ops. (A new address space, frames without registers,
+     * growth of a stack, signal handler entered, data too large for one entry.) */
+    EVQ_OPS = 1,
+    /* Run to a `syscall` instruction. There the agent makes the state what rr makes it (rcx = -1,
+     * r11 = eflags = 0x246, orig_rax = rax, rax = -38, rip after the instruction), compares, and
+     * applies the ops. `number` is the call. */
+    EVQ_SYSCALL_ENTER,
+    /* Immediate, compares nothing: the exit of that call. Ends with EVQ_OP_REGS. `number` is the
+     * call (the original one for restart_syscall). */
+    EVQ_SYSCALL_EXIT,
+    /* Run to an rdtsc, rdtscp (or cpuid, when the recording has them as events) that ends at
+     * regs.rip; compare_mask leaves out what it writes; ops load the registers. */
+    EVQ_TRAP,
+    /* Run until an instruction raises signal `number` (deterministic); compare (regs.rip is that
+     * of the faulting instruction, for int3 the one after); `code` and `address` are si_code and
+     * si_addr and must match when EVQ_FLAG_SIGINFO is set. */
+    EVQ_FAULT,
+    /* Immediate, compares: an asynchronous signal that arrived where the previous entry left the
+     * task. A difference means that it arrived inside running code. */
+    EVQ_SIGNAL_HERE,
+    /* Immediate: the task is gone. The next entry belongs to another task, or is EVQ_END. */
+    EVQ_TASK_EXIT,
+    /* The recording of this process ends here. Nothing runs after it. */
+    EVQ_END,
+    /* Filler up to the end of a queue area; only the queue's owner writes it. */
+    EVQ_PAD,
+};
+
+enum {
+    EVQ_FLAG_REGS = 1,    /* `regs` follows the entry header (27 u64) before the ops */
+    EVQ_FLAG_SIGINFO = 2, /* EVQ_FAULT: code and address are to be compared */
+    EVQ_FLAG_FATAL = 4,   /* EVQ_OPS after a signal: its default action ends the process */
+};
+
+struct evq_entry {
+    uint32_t bytes; /* whole entry with regs and ops; a multiple of 8 */
+    uint16_t kind;  /* enum evq_kind */
+    uint16_t flags;
+    uint32_t task;     /* index from 0 in order of appearance; below EVQ_TASKS_MAX */
+    uint32_t op_count;
+    uint64_t frame;    /* the recording's event number, for messages */
+    uint32_t compare_mask;
+    int32_t number;    /* system call or signal */
+    int64_t code;      /* si_code */
+    uint64_t address;  /* si_addr */
+};
+
+#define EVQ_TASKS_MAX   64
+#define EVQ_ENTRY_MAX   (4u << 20) /* bytes; larger data goes into several EVQ_OPS entries */
+
+enum evq_opcode {
+    /* Loads the register file: payload struct evq_regs. */
+    EVQ_OP_REGS = 1,
+    /* Loads vector state: payload a standard-format XSAVE image in THIS machine's layout, `a` its
+     * size (the feeder has converted it from the recorder's layout). */
+    EVQ_OP_XSTATE,
+    /* Writes `b` payload bytes at address `a`, whatever the protection there. */
+    EVQ_OP_WRITE,
+    /* Zeroes `b` bytes at `a` (holes). */
+    EVQ_OP_ZERO,
+    /* Maps [a, a+b) privately with protection `c` (PROT_*), replacing what was there. `d` is a file
+     * number or EVQ_FILE_NONE for zeros; `e` the offset in the file; only the first `f` bytes come
+     * from the file (rounded up to a page by mapping, zero beyond), the rest is zero. `g` is the
+     * mapping's name, an index into the feeder's names, or EVQ_NAME_NONE. */
+    EVQ_OP_MAP,
+    EVQ_OP_UNMAP,   /* [a, a+b) */
+    EVQ_OP_PROTECT, /* [a, a+b) to protection c */
+    EVQ_OP_REMAP,   /* [a, a+b) moves or resizes to [c, c+d); e != 0: the old range stays, zeroed */
+    EVQ_OP_DISCARD, /* madvise that loses contents: [a, a+b) reads as its mapping's source again */
+    EVQ_OP_CLEAR_SPACE, /* unmaps everything of the program's (exec) */
+    /* Task `a` begins with a copy of the running task's registers and vector state; payload
+     * struct evq_regs are its general registers. It becomes the running task when an entry says. */
+    EVQ_OP_TASK_NEW,
+    /* Copies `b` bytes at `a` (at most 64 KiB) to the event log: iovecs and the like, which say
+     * where a call found its bytes. `c` is a tag for the reader. */
+    EVQ_OP_CAPTURE,
+};
+
+#define EVQ_FILE_NONE UINT64_MAX
+#define EVQ_NAME_NONE UINT64_MAX
+
+struct evq_op {
+    uint32_t bytes; /* header and padded payload */
+    uint32_t op;    /* enum evq_opcode */
+    uint64_t a, b, c, d, e, f, g;
+};
+
+_Static_assert(sizeof(struct evq_entry) == 48, "kept in .wet files");
+_Static_assert(sizeof(struct evq_op) == 64, "kept in .wet files");
+
+#endif
