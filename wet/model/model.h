@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The static program model: what a recorded process's code is, apart from any run of it.
+ * Modules, functions, source lines, control-flow graphs, control dependence, variables, frames.
+ *
+ * Everything is asked by guest address, as the recorded process saw it. The model works on ELF
+ * images handed to it (mapped or in memory) and never opens a recorded path by itself, except for
+ * source text and, if asked to, separate debug files. Adding a module is cheap: symbols, call frame
+ * information and DWARF are parsed when a query first needs them, line tables and variables per
+ * compilation unit.
+ *
+ * Images are untrusted: damaged ones give errors or missing answers, never a crash.
+ *
+ * Results: 0, or a negative errno / -WD_ERR_*. Unless a function says otherwise, -WD_ERR_NOT_FOUND
+ * means that the model knows nothing there, -WD_ERR_CORRUPT that an image is damaged, -ENOMEM what
+ * it says. Out parameters are written only on success. A string or array that comes back is
+ * borrowed and lives until mdl_free(), unless the function says otherwise.
+ *
+ * A model is used by one thread at a time: queries fill caches.
+ */
+#ifndef WET_MODEL_MODEL_H
+#define WET_MODEL_MODEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct mdl_model;
+
+/* ---- Modules ---------------------------------------------------------------------------- */
+
+/* Bytes of a file, given one way or the other. `data` wins if it is not NULL. With data NULL and
+ * fd < 0 the image is absent. (All zero would name descriptor 0: use MDL_IMAGE_NONE.) */
+struct mdl_image {
+    int fd;           /* mapped by mdl_add_module(), which neither keeps nor closes it */
+    const void *data; /* borrowed until mdl_free() */
+    size_t size_bytes;
+};
+
+#define MDL_IMAGE_NONE ((struct mdl_image){.fd = -1})
+
+/* One mapping of a module, in guest addresses. */
+struct mdl_segment {
+    uint64_t start;
+    uint64_t size_bytes;
+    uint64_t file_off; /* of `start` in the image */
+    uint32_t prot;     /* PROT_* */
+};
+
+struct mdl_module_input {
+    const char *path; /* as recorded, e.g. "/usr/bin/ls" or "[vdso]"; copied */
+    /* The file as it was when recorded. For a memory image such as the vdso: the memory's bytes,
+     * with segments whose file_off is relative to its begin. Bytes that are no ELF file (generated
+     * code) are fine: they have code and no symbols. */
+    struct mdl_image file;
+    struct mdl_image debug; /* separate debug file, or MDL_IMAGE_NONE */
+    struct mdl_image alt;   /* dwz's shared debug file, or MDL_IMAGE_NONE */
+    int search_debug;       /* nonzero: look for absent debug and alt files when first needed */
+    int64_t mtime_s;        /* file's modification time (seconds since 1970), 0 = unknown */
+    const struct mdl_segment *segments; /* copied */
+    size_t segment_count;
+};
+
+typedef uint32_t mdl_module_id; /* 0, 1, ... in order of adding */
+
+struct mdl_module {
+    mdl_module_id id;
+    const char *path;
+    const char *name; /* last part of path */
+    uint64_t start;   /* lowest mapped address */
+    uint64_t end;     /* one past the highest */
+    uint64_t bias;    /* guest address = ELF virtual address + bias (mod 2^64) */
+    int is_elf;       /* 0: code bytes only */
+};
+
+/* NULL if memory is short. */
+struct mdl_model *mdl_new(void);
+void mdl_free(struct mdl_model *model);
+
+/*
+ * Adds a module. -EINVAL without segments or file; -EEXIST if a segment overlaps an earlier
+ * module's; -errno if the descriptor cannot be mapped. A file that is not ELF is no error here.
+ * Graphs and strings handed out earlier stay valid. `id` may be NULL.
+ */
+int mdl_add_module(struct mdl_model *model, const struct mdl_module_input *input,
+                   mdl_module_id *id);
+
+size_t mdl_module_count(const struct mdl_model *model);
+int mdl_module_get(const struct mdl_model *model, mdl_module_id id, struct mdl_module *module);
+int mdl_module_at(const struct mdl_model *model, uint64_t pc, struct mdl_module *module);
+
+enum mdl_image_kind { MDL_IMAGE_FILE, MDL_IMAGE_DEBUG, MDL_IMAGE_ALT };
+
+/* The bytes of one of a module's images, e.g. to store them; searches as search_debug says.
+ * -WD_ERR_NOT_FOUND if it has none. */
+int mdl_module_image(struct mdl_model *model, mdl_module_id id, enum mdl_image_kind kind,
+                     const void **data, size_t *size_bytes);
+
+/* The segments of a module, sorted by start. */
+int mdl_module_segments(const struct mdl_model *model, mdl_module_id id,
+                        const struct mdl_segment **segments, size_t *count);
+
+/* Copies file bytes that are mapped at a guest address; -WD_ERR_NOT_FOUND unless all are. Writable
+ * data has its initial value here, not that of any time in the run. */
+int mdl_read_bytes(const struct mdl_model *model, uint64_t address, void *bytes, size_t count);
+
+/*
+ * Finds the separate debug file of an ELF image: by build-id under /usr/lib/debug/.build-id, by
+ * .gnu_debuglink beside `path`, in .debug/ beside it and under /usr/lib/debug. The file's build-id
+ * (or the link's checksum) must agree. *found is for the caller to free.
+ */
+int mdl_find_debug_file(const void *data, size_t size_bytes, const char *path, char **found);
+
+/* The same for the shared file that dwz made (.gnu_debugaltlink) of an ELF or debug image. */
+int mdl_find_alt_file(const void *data, size_t size_bytes, const char *path, char **found);
+
+/* ---- Functions -------------------------------------------------------------------------- */
+
+enum mdl_function_flag {
+    MDL_FUNCTION_SYMBOL = 1,  /* named by .symtab or .dynsym */
+    MDL_FUNCTION_FRAME = 2,   /* bounds from call frame information */
+    MDL_FUNCTION_PLT = 4,     /* a stub, "printf@plt" */
+    MDL_FUNCTION_IFUNC = 8,   /* resolver of an indirect function */
+    MDL_FUNCTION_COLD = 16,   /* a split-off part of another function ("f.cold") */
+    MDL_FUNCTION_GUESSED = 32 /* mdl_add_entry(), or code between known functions */
+};
+
+struct mdl_function {
+    const char *name; /* "main"; "libc.so.6+0x1234" (offset from the bias) where there is none */
+    uint64_t start;
+    uint64_t end; /* one past the last byte */
+    unsigned flags;
+    mdl_module_id module;
+};
+
+/* The function that contains pc. Aliases: global before weak before local, then the plainest. */
+int mdl_function_at(struct mdl_model *model, uint64_t pc, struct mdl_function *function);
+
+/* Tells of a function's entry that the symbols do not (a call target seen in the run). No effect
+ * inside a known sized function's first byte; -WD_ERR_NOT_FOUND outside code. */
+int mdl_add_entry(struct mdl_model *model, uint64_t pc);
+
+/* Returns nonzero to stop the enumeration, which then returns that value. */
+typedef int (*mdl_function_fn)(void *context, const struct mdl_function *function);
+
+/* All functions in all modules whose name (any alias) matches a POSIX extended regular expression;
+ * NULL matches all. In order of module, then address. -WD_ERR_USAGE for a bad expression. */
+int mdl_functions_each(struct mdl_model *model, const char *regex, mdl_function_fn fn,
+                       void *context);
+
+/* All functions with exactly this name (or alias), definitions before PLT stubs.
+ * -WD_ERR_NOT_FOUND if none. `functions` is for the caller to free. */
+int mdl_functions_named(struct mdl_model *model, const char *name, struct mdl_function **functions,
+                        size_t *count);
+
+/* Where a breakpoint on a function goes: the address after its prologue as the line table marks
+ * it (second line entry, or prologue_end), the entry itself without line table. */
+int mdl_function_body(struct mdl_model *model, uint64_t entry_pc, uint64_t *body_pc);
+
+/* A symbol for data: the object that contains the address. name is borrowed. */
+struct mdl_symbol {
+    const char *name;
+    uint64_t start;
+    uint64_t size_bytes;
+    mdl_module_id module;
+};
+int mdl_symbol_at(struct mdl_model *model, uint64_t address, struct mdl_symbol *symbol);
+int mdl_symbol_named(struct mdl_model *model, const char *name, struct mdl_symbol *symbol);
+
+/* ---- Source lines ----------------------------------------------------------------------- */
+
+struct mdl_line {
+    const char *file;     /* absolute where DWARF allows it */
+    const char *function; /* of DWARF: the innermost inlined one; NULL if unknown */
+    uint32_t line;        /* 1..; 0 = code that belongs to no line */
+    uint32_t column;      /* 0 = unknown */
+    int is_stmt;
+    uint64_t start; /* the line table's row: [start, end) */
+    uint64_t end;
+};
+
+/* The line that pc's instruction belongs to. */
+int mdl_line_at(struct mdl_model *model, uint64_t pc, struct mdl_line *line);
+
+/* The inlined functions around pc, innermost first, ending with the out-of-line function.
+ * line/file of [0] are pc's, those of [i+1] the call of [i]. At most `max` are written, *count is
+ * how many there are. */
+int mdl_inline_chain(struct mdl_model *model, uint64_t pc, struct mdl_line *chain, size_t max,
+                     size_t *count);
+
+struct mdl_range {
+    uint64_t start;
+    uint64_t end;
+};
+
+struct mdl_location {
+    uint64_t pc;
+    const char *file;     /* as in struct mdl_line */
+    const char *function; /* of the ELF symbol, or NULL */
+    uint32_t line;
+    /* 1 for the place that a gdb breakpoint takes: the first one in each lexical block, past the
+     * prologue if the line is that of a function's opening. 0: a later start of the same line. */
+    int is_breakpoint;
+};
+
+/*
+ * Places where FILE:LINE starts. `file` may be a base name or any suffix of whole path parts.
+ * Sorted by pc; for the caller to free. If nothing starts there: -WD_ERR_NOT_FOUND, and the message
+ * names the nearest lines with code, or says that no module knows the file.
+ */
+int mdl_line_locations(struct mdl_model *model, const char *file, uint32_t line,
+                       struct mdl_location **locations, size_t *count);
+
+/* All code that belongs to FILE:LINE, sorted, disjoint; for the caller to free. Errors as above. */
+int mdl_line_ranges(struct mdl_model *model, const char *file, uint32_t line,
+                    struct mdl_range **ranges, size_t *count);
+
+/* Each row of the line tables of FILE (as above; NULL: all files) in address order per unit. */
+typedef int (*mdl_line_fn)(void *context, const struct mdl_line *line);
+int mdl_lines_each(struct mdl_model *model, const char *file, mdl_line_fn fn, void *context);
+
+/* Each source file that contributes lines, once per module. */
+typedef int (*mdl_file_fn)(void *context, const char *file, mdl_module_id module);
+int mdl_files_each(struct mdl_model *model, mdl_file_fn fn, void *context);
+
+enum mdl_source_flag {
+    MDL_SOURCE_MISSING = 1, /* the file cannot be read */
+    MDL_SOURCE_NEWER = 2, /* changed since the module was built: text may not belong to the code */
+    MDL_SOURCE_SHORT = 4  /* the file has no such line */
+};
+
+/* Where sources of `from` (a path prefix of whole parts) are now. Later calls win. */
+int mdl_source_map(struct mdl_model *model, const char *from, const char *to);
+
+/*
+ * The text of a line without its newline. *text is NULL where *flags says MISSING or SHORT.
+ * `file` is a path as the functions above give it. `pc` names the module whose age is compared
+ * (0: none). Returns 0 in all these cases; files are cached.
+ */
+int mdl_source_line(struct mdl_model *model, const char *file, uint32_t line, uint64_t pc,
+                    const char **text, unsigned *flags);
+
+/* ---- Control flow ----------------------------------------------------------------------- */
+
+enum mdl_block_end {
+    MDL_END_FALL,     /* into the next block, without branching */
+    MDL_END_JUMP,     /* unconditional, direct */
+    MDL_END_BRANCH,   /* conditional */
+    MDL_END_INDIRECT, /* jmp through a register or memory */
+    MDL_END_RETURN,
+    MDL_END_TAIL, /* a jump to another function */
+    MDL_END_STOP  /* nothing follows: a call that never returns, hlt, ud2, bytes that are no code */
+};
+
+#define MDL_BLOCK_EXIT UINT32_MAX /* as a successor or post-dominator: the virtual exit */
+
+struct mdl_block {
+    uint64_t start;
+    uint64_t last; /* address of the last instruction */
+    uint64_t end;  /* one past its last byte */
+    enum mdl_block_end kind;
+    int is_complete;            /* 0: an indirect jump whose targets may not all be known */
+    const uint32_t *successors; /* block indexes or MDL_BLOCK_EXIT, without repetition */
+    uint32_t successor_count;
+    uint32_t ipdom; /* immediate post-dominator, block index or MDL_BLOCK_EXIT */
+};
+
+/* The graph of one function together with its cold parts. Blocks are sorted by start. */
+struct mdl_graph;
+
+/*
+ * The graph of the function that contains pc, built on first use and cached. Borrowed until the
+ * next mdl_add_indirect_target() or mdl_add_entry() that returns 1, or a query at a pc that the graph
+ * did not contain (such a pc becomes a further entry: exception landing pads are found so).
+ */
+int mdl_graph_at(struct mdl_model *model, uint64_t pc, const struct mdl_graph **graph);
+
+uint64_t mdl_graph_entry(const struct mdl_graph *graph);
+uint32_t mdl_graph_block_count(const struct mdl_graph *graph);
+const struct mdl_block *mdl_graph_block(const struct mdl_graph *graph, uint32_t index);
+
+/* Index of the block that contains an instruction address; -WD_ERR_NOT_FOUND if none does. */
+int mdl_graph_find(const struct mdl_graph *graph, uint64_t pc, uint32_t *index);
+
+/*
+ * Adds what a run showed: the indirect jump at `from` went to `to`. Returns 1 if that changed a
+ * graph (its controllers and post-dominators are then computed anew), 0 if it was known.
+ */
+int mdl_add_indirect_target(struct mdl_model *model, uint64_t from, uint64_t to);
+
+/*
+ * The branch instructions (conditional, or indirect with several targets) that the instruction at pc
+ * is directly control dependent on (Ferrante, Ottenstein, Warren), sorted by address. None: it
+ * depends on the call of its function only. Post-dominators take calls to return, except those
+ * known not to: what follows `if (!p) abort();` does not depend on it. An endless loop is taken to
+ * leave for the exit from its header's back edges. Constant time after a function's first query.
+ * Borrowed as mdl_graph_at() says.
+ */
+int mdl_controllers(struct mdl_model *model, uint64_t pc, const uint64_t **branch_pcs,
+                    size_t *count);
+
+/* Start of the block that immediately post-dominates the one that contains pc; 0 for the virtual
+ * exit of the function. */
+int mdl_ipdom(struct mdl_model *model, uint64_t pc, uint64_t *ipdom_pc);
+
+/* ---- Machine state ---------------------------------------------------------------------- */
+
+/* Registers by DWARF number: rax 0, rdx 1, rcx 2, rbx 3, rsi 4, rdi 5, rbp 6, rsp 7, r8..r15 8..15,
+ * rip 16, xmm0..15 17..32, fs.base 58, gs.base 59. */
+enum {
+    MDL_REG_RBP = 6,
+    MDL_REG_RSP = 7,
+    MDL_REG_RIP = 16,
+    MDL_REG_XMM0 = 17,
+    MDL_REG_FS_BASE = 58,
+    MDL_REG_GS_BASE = 59,
+    MDL_FRAME_REG_COUNT = 17
+};
+
+/* How queries look at the run. Callbacks return 0 or a negative error, which is passed on. */
+struct mdl_machine {
+    void *context;
+    /* Low 64 bits of a register in the frame that is looked at. */
+    int (*read_register)(void *context, unsigned dwarf_reg, uint64_t *value);
+    int (*read_memory)(void *context, uint64_t address, void *bytes, size_t count);
+};
+
+/* ---- Variables -------------------------------------------------------------------------- */
+
+enum mdl_type_kind {
+    MDL_TYPE_UNKNOWN, /* no DWARF: an ELF symbol's size only */
+    MDL_TYPE_VOID,
+    MDL_TYPE_SIGNED,
+    MDL_TYPE_UNSIGNED,
+    MDL_TYPE_BOOL,
+    MDL_TYPE_CHAR, /* is_signed says which */
+    MDL_TYPE_FLOAT,
+    MDL_TYPE_ENUM,
+    MDL_TYPE_POINTER, /* and references */
+    MDL_TYPE_STRUCT,
+    MDL_TYPE_UNION,
+    MDL_TYPE_ARRAY,
+    MDL_TYPE_OTHER
+};
+
+struct mdl_type {
+    enum mdl_type_kind kind;
+    int is_signed;
+    uint64_t size_bytes; /* 0 = unknown (flexible or variable arrays) */
+    char name[128];      /* as C would write it, cut if long: "const char *", "int [10]" */
+    uint64_t handle;     /* of the model; 0 = no DWARF */
+};
+
+enum mdl_scope { MDL_SCOPE_LOCAL, MDL_SCOPE_PARAM, MDL_SCOPE_FILE, MDL_SCOPE_GLOBAL };
+
+struct mdl_variable {
+    const char *name;
+    struct mdl_type type;
+    enum mdl_scope scope;
+    const char *decl_file; /* NULL = unknown */
+    uint32_t decl_line;
+    mdl_module_id module;
+    uint64_t handle;         /* of the model: the variable's DIE; 0 for an ELF symbol */
+    uint64_t symbol_address; /* of an ELF symbol */
+};
+
+/*
+ * Finds a variable by name as the code at pc sees it: innermost block outwards (inlined functions
+ * included), then statics and globals of the unit, then globals of the module, then of any other
+ * module. pc 0: globals and statics of all modules only.
+ */
+int mdl_variable_find(struct mdl_model *model, uint64_t pc, const char *name,
+                      struct mdl_variable *variable);
+
+/* Each variable of the blocks and the function around pc, innermost first; not globals. */
+typedef int (*mdl_variable_fn)(void *context, const struct mdl_variable *variable);
+int mdl_variables_each(struct mdl_model *model, uint64_t pc, mdl_variable_fn fn, void *context);
+
+enum mdl_place_kind {
+    MDL_PLACE_MEMORY,   /* address */
+    MDL_PLACE_REGISTER, /* reg, offset_bytes */
+    MDL_PLACE_VALUE,    /* computed: value; no storage of its own */
+    MDL_PLACE_NONE      /* optimized out at this pc */
+};
+
+struct mdl_place {
+    enum mdl_place_kind kind;
+    uint64_t address;
+    unsigned reg; /* DWARF number */
+    unsigned offset_bytes;
+    uint64_t size_bytes;
+    uint64_t value;
+    char reason[96]; /* of MDL_PLACE_NONE, for people */
+};
+
+/*
+ * Where a variable is at pc. `machine` gives the registers of that frame. A frame that is not the
+ * innermost is asked with its call instruction's address (return address - 1). -WD_ERR_UNSUPPORTED
+ * for thread-local variables that are not in the static block of the main executable.
+ */
+int mdl_variable_locate(struct mdl_model *model, const struct mdl_variable *variable, uint64_t pc,
+                        const struct mdl_machine *machine, struct mdl_place *place);
+
+/* Types of what a pointer points to, an array's elements; members by name or index. */
+int mdl_type_target(struct mdl_model *model, uint64_t type_handle, struct mdl_type *target,
+                    uint64_t *element_count);
+
+struct mdl_member {
+    const char *name; /* NULL: unnamed */
+    struct mdl_type type;
+    uint64_t offset_bytes;
+    uint32_t bit_offset; /* of bit_size bits from offset_bytes' lowest bit, if bit_size != 0 */
+    uint32_t bit_size;
+};
+typedef int (*mdl_member_fn)(void *context, const struct mdl_member *member);
+int mdl_type_members_each(struct mdl_model *model, uint64_t type_handle, mdl_member_fn fn,
+                          void *context);
+
+/* The name of an enumerator; -WD_ERR_NOT_FOUND if no enumerator has the value. */
+int mdl_type_enumerator(struct mdl_model *model, uint64_t type_handle, int64_t value,
+                        const char **name);
+
+/* ---- Frames ----------------------------------------------------------------------------- */
+
+struct mdl_frame_regs {
+    uint64_t value[MDL_FRAME_REG_COUNT]; /* by DWARF number; [16] is the pc */
+    uint32_t valid;                      /* bit n: value[n] is known */
+    int is_innermost; /* 1: pc is the next instruction; 0: pc is a return address */
+};
+
+typedef int (*mdl_read_memory_fn)(void *context, uint64_t address, void *bytes, size_t count);
+
+/*
+ * Steps to the caller. Set is_innermost = 1 for the first frame; it comes back 0, or 1 past a
+ * signal frame, whose pc was interrupted anywhere.
+ * Returns 1 if `regs` now holds the caller, 0 at the outermost frame (regs unchanged),
+ * -WD_ERR_NOT_FOUND where no call frame information covers pc, -WD_ERR_CORRUPT if it makes no sense
+ * (no progress, unaligned stack), or read_memory's error.
+ */
+int mdl_unwind(struct mdl_model *model, struct mdl_frame_regs *regs, mdl_read_memory_fn read_memory,
+               void *context);
+
+/* The canonical frame address (rsp before the call was made, plus 8 for the return address). */
+int mdl_frame_cfa(struct mdl_model *model, uint64_t pc, const struct mdl_machine *machine,
+                  uint64_t *cfa);
+
+/* pc to look up lines, blocks and scopes with: a return address is past its call. */
+static inline uint64_t mdl_frame_lookup_pc(const struct mdl_frame_regs *regs)
+{
+    return regs->is_innermost ? regs->value[MDL_REG_RIP] : regs->value[MDL_REG_RIP] - 1;
+}
+
+#endif
