@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A Whole Execution Trace in the interval form: everything that one process executed.
+ *
+ * The run is cut into *intervals* of some million instructions. What is kept of an interval is
+ * what cannot be recomputed: where it starts (registers, memory), and the events that came in from
+ * outside. A query that touches an interval runs it again in a replayee and gets *everything* back
+ * as arrays (struct wet_interval), which are walked either way. (Larus 1990, abstract execution,
+ * with the interval as the unit; Zhang & Gupta, WET, MICRO 2004 for what a WET holds.)
+ *
+ * Words. A *statement* is a machine instruction, named by its address. A *node* is a straight run
+ * of instructions from a branch target to the next control transfer, or part of one when an event
+ * cut it. *Time* is the number of the instruction in the whole run, from 1, all tasks in replay
+ * order, a rep string instruction counting once; "state at T" means just before instruction T, so
+ * that times run from 1 to instructions + 1.
+ *
+ * One struct wet is for one thread. Everything returned as const pointer is borrowed until
+ * wet_close unless it says otherwise.
+ */
+#ifndef WET_WET_H
+#define WET_WET_H
+
+#include "recorder/event/queue.h"
+#include "recorder/insn/insn.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct wet;
+struct mdl_model; /* wet/model/model.h */
+
+typedef uint64_t wet_time;
+
+/* ---- the run as a whole ---- */
+
+struct wet_info {
+    const char *program;      /* path that was exec'd */
+    const char *const *argv;  /* argc strings and NULL */
+    size_t argc;
+    int pid;
+    int wait_status;          /* as wait(2) gives it; -1 if the recording does not tell */
+    int signal;               /* number of the signal that ended the process, or 0 */
+    int64_t signal_code;      /* its si_code and si_addr, if it was a fault */
+    uint64_t signal_address;
+    wet_time signal_time;     /* state at this time is that of the faulting instruction */
+    uint64_t instructions;    /* times 1..instructions were executed */
+    uint64_t threads;         /* tasks that ran */
+    uint64_t nodes;           /* distinct nodes that ran */
+    uint64_t node_executions;
+    uint64_t loads, stores;   /* memory operands read, written (a rep instruction's range: one) */
+    uint64_t syscalls;
+    uint64_t events;          /* recorded events that were checked */
+    uint64_t intervals;
+    double build_seconds;
+    uint64_t wet_bytes;       /* of the whole file */
+    uint64_t static_bytes;    /* of that: code, symbols, mapped files */
+    double bits_per_instruction; /* of the rest */
+};
+
+/*
+ * Opens FILE.wet: a mapping, no recording and no rr are needed. Errors: -ENOENT and other errno;
+ * -WD_ERR_CORRUPT, -WD_ERR_VERSION; -WD_ERR_UNSUPPORTED if this CPU lacks what the run used.
+ */
+int wet_open(const char *path, struct wet **out);
+void wet_close(struct wet *wet);
+
+const struct wet_info *wet_get_info(const struct wet *wet);
+
+/* Modules, functions, lines, variables, control dependence; lives as long as the wet. */
+struct mdl_model *wet_get_model(struct wet *wet);
+
+/* Asks the queries to give up soon with -WD_ERR_INTERRUPTED; async-signal-safe (Ctrl-C). */
+void wet_interrupt(struct wet *wet);
+void wet_interrupt_clear(struct wet *wet);
+
+/* ---- nodes ---- */
+
+struct wet_statement {
+    const struct ins_info *info;
+    uint64_t pc;
+    uint16_t byte_off;  /* into wet_node.code */
+    uint16_t slot;      /* index of the address of its first memory operand in an execution's slots */
+    uint32_t slot_count;
+};
+
+struct wet_node {
+    uint32_t id;
+    uint32_t statement_count;
+    uint64_t pc;
+    const uint8_t *code;
+    uint32_t code_bytes;
+    uint32_t slot_count;
+    const struct wet_statement *statements;
+    uint64_t executions; /* in the whole run */
+};
+
+/* NULL if there is no such node. Ids are below wet_node_limit(), not all in use. Stays valid. */
+const struct wet_node *wet_get_node(struct wet *wet, uint32_t id);
+uint32_t wet_node_limit(const struct wet *wet);
+
+/* ---- intervals ---- */
+
+/*
+ * One execution of a node. Instruction i of the node has time first_time + time_off + i.
+ * Its slots (in wet_interval.slots, from slot_off) are one u64 per memory operand in the order of
+ * struct ins_info, effective address before the instruction, segment base included; except
+ *  - INS_MEM_REP statements have 3 more after their operands: rcx before, rcx after, and the
+ *    first operand's address register after (which gives the direction);
+ *  - INS_MEM_LANES with a VSIB index: 1 + 16 slots: base + disp, then the index vector and the
+ *    mask as raw 64-byte images (8 slots each).
+ */
+struct wet_exec {
+    uint32_t node;
+    uint32_t time_off; /* from wet_interval.first_time */
+    uint32_t slot_off; /* in u64 */
+    uint32_t task;
+};
+
+/*
+ * Something that happened outside the instructions. `time` is that of the instruction after
+ * which it happened (a `syscall` instruction's own time for its effects); for a fault or signal
+ * the time at which the interrupted state is seen, minus 1. `exec` is the index of the last node
+ * execution before it.
+ */
+struct wet_event {
+    wet_time time;
+    uint32_t exec;
+    uint32_t task;
+    const struct evq_entry *entry; /* kind, number, regs and ops; see recorder/event/queue.h */
+};
+
+struct wet_interval {
+    uint64_t index;
+    wet_time first_time; /* of its first instruction */
+    uint64_t instructions;
+    const struct wet_exec *execs;
+    size_t exec_count;
+    const uint64_t *slots;
+    const struct wet_event *events;
+    size_t event_count;
+};
+
+/*
+ * Everything about interval k (0..intervals-1), run again if it is not cached. Borrowed until
+ * wet_interval_put(); several may be held. Costs the regeneration of one interval (some 10 ms)
+ * when it is not cached. -WD_ERR_DIVERGED if the file's contents do not reproduce themselves.
+ */
+int wet_interval_get(struct wet *wet, uint64_t k, const struct wet_interval **out);
+void wet_interval_put(struct wet *wet, const struct wet_interval *interval);
+
+/* The interval that holds time t (1..instructions; instructions + 1 gives the last one). */
+uint64_t wet_interval_at(const struct wet *wet, wet_time t);
+
+/* Number of executions of a node in interval k, without running it: the rank index. */
+uint32_t wet_node_executions_in(const struct wet *wet, uint32_t node, uint64_t k);
+
+/* True if a byte of [address, address + size) may have been written in interval k (by program or
+ * kernel); false is certain. Without running it; granularity 256 bytes. */
+bool wet_interval_may_write(const struct wet *wet, uint64_t k, uint64_t address, uint64_t size);
+
+/* ---- places in the run ---- */
+
+/* How often the instructions at these addresses ran, altogether (addresses distinct). */
+int wet_count_instances(struct wet *wet, const uint64_t *pcs, size_t pc_count, uint64_t *count);
+
+/* Time of their k-th execution, from 1 in order of time, or from -1 backwards; -WD_ERR_NOT_FOUND
+ * if there are fewer. Runs at most one interval. */
+int wet_find_instance(struct wet *wet, const uint64_t *pcs, size_t pc_count, int64_t k,
+                      wet_time *time);
+
+/* Calls back for each execution with time in [from, to], in order; a non-zero return ends it and is
+ * returned. Runs only intervals where some of them executed. */
+typedef int (*wet_instance_fn)(void *arg, wet_time time, uint64_t pc);
+int wet_each_instance(struct wet *wet, const uint64_t *pcs, size_t pc_count, wet_time from,
+                      wet_time to, wet_instance_fn fn, void *arg);
+
+/* ---- values ---- */
+
+struct wet_state; /* registers and memory just before instruction T */
+
+/* The state at time t (1..instructions + 1). Runs at most one interval. wet_state_close frees it;
+ * it must not outlive the wet. */
+int wet_state_open(struct wet *wet, wet_time t, struct wet_state **out);
+void wet_state_close(struct wet_state *state);
+const struct evq_regs *wet_state_regs(const struct wet_state *state);
+uint32_t wet_state_task(const struct wet_state *state);
+/* Standard-format XSAVE image of this machine's layout. */
+const uint8_t *wet_state_xstate(const struct wet_state *state, size_t *size_bytes);
+/* Reads all of [address, address + size) or fails with -EFAULT (address named). */
+int wet_state_read(struct wet_state *state, uint64_t address, void *bytes, size_t size);
+
+/* The mappings at that time, by address. */
+struct wet_mapping {
+    uint64_t start, end;
+    int prot;
+    const char *name; /* path, "[stack]", "[heap]", "" */
+};
+int wet_state_mappings(struct wet_state *state, const struct wet_mapping **list, size_t *count);
+
+/* ---- output and events ---- */
+
+/* A piece of what write(2) and kin put out: `size` bytes that were at `address` when instruction
+ * `time` (the syscall) ran, position `offset` in all bytes written to that descriptor. Pieces of a
+ * vectored write follow each other. Ordered by time. */
+struct wet_output {
+    int fd;
+    wet_time time;
+    uint64_t offset;
+    uint64_t address;
+    uint64_t size;
+};
+const struct wet_output *wet_outputs(const struct wet *wet, size_t *count);
+
+/* All events of the run in order (time, entry), without running anything. `exec` is not set. */
+int wet_each_event(struct wet *wet, int (*fn)(void *arg, const struct wet_event *event), void *arg);
+
+#endif
