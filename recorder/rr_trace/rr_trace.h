@@ -235,7 +235,7 @@ struct rrt_frame {
     int64_t ticks;      /* mean nothing in a recording with software ticks */
     double monotonic_seconds;
 
-    bool has_regs;
+    bool has_regs; /* false in the frames of 32-bit tasks: their registers are not kept */
     struct rrt_regs regs;
     const uint8_t *extra_regs; /* an XSAVE image in the recording CPU's standard layout */
     size_t extra_regs_bytes;   /* 0: none; else at least 512 */
@@ -256,10 +256,9 @@ struct rrt_frame {
 
 /*
  * Opens the recording in directory `dir`. On success *out is the caller's, to rrt_close().
- * -ENOENT or another errno if the directory or one of its files cannot be opened;
- * -WD_ERR_CORRUPT if it is damaged, or was never finished (no `version`);
- * -WD_ERR_VERSION if it needs another reader; -WD_ERR_UNSUPPORTED if it is not x86-64;
- * -EBUSY if it is still being recorded.
+ * -WD_ERR_CORRUPT if there is none, or it is damaged or was never finished (no `version`);
+ * -WD_ERR_VERSION if it needs another reader; -WD_ERR_UNSUPPORTED if it is not x86-64 or is
+ * still being recorded; an errno if a file cannot be opened or read; -ENOMEM.
  */
 int rrt_open(const char *dir, struct rrt_trace **out);
 void rrt_close(struct rrt_trace *trace); /* NULL is fine */
@@ -271,8 +270,8 @@ int rrt_trace_dir_fd(const struct rrt_trace *trace); /* stays the trace's: do no
 
 /*
  * Reads the next frame into *frame. 1: a frame; 0: the end of the recording; or an error:
- * -WD_ERR_CORRUPT, -WD_ERR_UNSUPPORTED (a 32-bit task), -ENOMEM, -EIO. After an error only
- * rrt_rewind() and rrt_close() are of use. What the frame points to is borrowed until the next
+ * -WD_ERR_CORRUPT, -WD_ERR_VERSION, -WD_ERR_UNSUPPORTED (a frame with more memory than we
+ * load), -ENOMEM, -EIO. After an error only rrt_rewind() and rrt_close() are of use. What the frame points to is borrowed until the next
  * rrt_next(), rrt_rewind() or rrt_close().
  */
 int rrt_next(struct rrt_trace *trace, struct rrt_frame *frame);

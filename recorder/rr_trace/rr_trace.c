@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Opening a recording, and reading it forwards: one frame of `events`, joined with the records
+ * of `mmaps` and `tasks` that name its time (both are in time order, so one record of lookahead
+ * on each is enough) and with its share of `data`.
+ */
+#include "recorder/rr_trace/rr_trace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/buf.h"
+#include "common/err.h"
+#include "recorder/rr_trace/trace_decode.h"
+#include "recorder/rr_trace/trace_internal.h"
+
+/* A frame with more than this is no ordinary system call or mapping. */
+#define FRAME_DATA_MAX_BYTES ((uint64_t)4 << 30)
+
+/* A stream of records that belong to frames, and the first one not yet joined. */
+struct side_stream {
+    struct rrt_stream stream;
+    struct rrt_message next;
+    uint64_t next_time; /* UINT64_MAX: there is no next */
+};
+
+struct rrt_trace {
+    char *dir;
+    int dir_fd;
+    struct rrt_header header;
+    struct rrt_arena header_arena;
+
+    struct rrt_stream events;
+    struct rrt_stream data;
+    struct side_stream mmaps;
+    struct side_stream tasks;
+
+    struct rrt_message message; /* the current frame's */
+    struct rrt_arena arena;     /* the current frame's */
+    struct wd_buf bytes;        /* the current frame's memory contents */
+    uint64_t time;              /* of the last frame read */
+    bool is_skipping_data;
+    int failed; /* the error that ended reading; 0: none yet */
+
+    struct rrt_process_table *processes; /* NULL until asked for */
+};
+
+/* ---------------------------------------------------------------- open, close */
+
+static int advance_side(struct side_stream *side)
+{
+    uint64_t time = UINT64_MAX;
+    int r = rrt_message_read(&side->next, &side->stream);
+    if (r > 0)
+        r = rrt_decode_time(&side->next, &time);
+    if (r < 0)
+        return r;
+    if (time < side->next_time && side->next_time != UINT64_MAX)
+        return rrt_message_fail(&side->next, -WD_ERR_CORRUPT, "frame times run backwards");
+    side->next_time = time;
+    return 0;
+}
+
+static int start_side(struct side_stream *side)
+{
+    rrt_stream_rewind(&side->stream);
+    side->next_time = UINT64_MAX;
+    return advance_side(side);
+}
+
+int rrt_rewind(struct rrt_trace *trace)
+{
+    rrt_stream_rewind(&trace->events);
+    rrt_stream_rewind(&trace->data);
+    rrt_arena_reset(&trace->arena);
+    trace->time = 0;
+    trace->failed = 0;
+    int r = start_side(&trace->mmaps);
+    if (r == 0)
+        r = start_side(&trace->tasks);
+    trace->failed = r;
+    return r;
+}
+
+static int open_streams(struct rrt_trace *trace)
+{
+    int r = rrt_stream_open(&trace->events, trace->dir_fd, trace->dir, "events");
+    if (r == 0)
+        r = rrt_stream_open(&trace->data, trace->dir_fd, trace->dir, "data");
+    if (r == 0)
+        r = rrt_stream_open(&trace->mmaps.stream, trace->dir_fd, trace->dir, "mmaps");
+    if (r == 0)
+        r = rrt_stream_open(&trace->tasks.stream, trace->dir_fd, trace->dir, "tasks");
+    return r;
+}
+
+/* Takes over dir_fd, whatever the result. */
+static int open_at(int dir_fd, const char *dir, struct rrt_trace **out)
+{
+    struct rrt_trace *trace = calloc(1, sizeof *trace);
+    if (!trace) {
+        close(dir_fd);
+        return -ENOMEM;
+    }
+    trace->dir_fd = dir_fd;
+    trace->dir = strdup(dir);
+    int r = trace->dir ? 0 : -ENOMEM;
+    if (r == 0)
+        r = rrt_read_header(dir_fd, dir, &trace->header_arena, &trace->header);
+    if (r == 0)
+        r = open_streams(trace);
+    if (r == 0)
+        r = rrt_rewind(trace);
+    if (r != 0) {
+        rrt_close(trace);
+        return r;
+    }
+    *out = trace;
+    return 0;
+}
+
+int rrt_open(const char *dir, struct rrt_trace **out)
+{
+    wd_error_clear();
+    int dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (dir_fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+        return wd_fail(-WD_ERR_CORRUPT, "%s: no directory of a recording: %s", dir,
+                       strerror(errno));
+    if (dir_fd < 0)
+        return wd_fail_errno("%s", dir);
+    return open_at(dir_fd, dir, out);
+}
+
+int rrt_reopen(const struct rrt_trace *trace, struct rrt_trace **out)
+{
+    int dir_fd = fcntl(trace->dir_fd, F_DUPFD_CLOEXEC, 0);
+    if (dir_fd < 0)
+        return wd_fail_errno("%s", trace->dir);
+    return open_at(dir_fd, trace->dir, out);
+}
+
+void rrt_close(struct rrt_trace *trace)
+{
+    if (!trace)
+        return;
+    rrt_process_table_free(trace->processes);
+    rrt_stream_close(&trace->events);
+    rrt_stream_close(&trace->data);
+    rrt_stream_close(&trace->mmaps.stream);
+    rrt_stream_close(&trace->tasks.stream);
+    rrt_message_fini(&trace->message);
+    rrt_message_fini(&trace->mmaps.next);
+    rrt_message_fini(&trace->tasks.next);
+    rrt_arena_fini(&trace->arena);
+    rrt_arena_fini(&trace->header_arena);
+    wd_buf_fini(&trace->bytes);
+    close(trace->dir_fd);
+    free(trace->dir);
+    free(trace);
+}
+
+const struct rrt_header *rrt_trace_header(const struct rrt_trace *trace)
+{
+    return &trace->header;
+}
+
+const char *rrt_trace_dir(const struct rrt_trace *trace)
+{
+    return trace->dir;
+}
+
+int rrt_trace_dir_fd(const struct rrt_trace *trace)
+{
+    return trace->dir_fd;
+}
+
+struct rrt_process_table **rrt_trace_process_table(struct rrt_trace *trace)
+{
+    return &trace->processes;
+}
+
+void rrt_set_skip_data(struct rrt_trace *trace, bool skip)
+{
+    trace->is_skipping_data = skip;
+}
+
+/* ---------------------------------------------------------------- memory contents */
+
+/* Copies `count` bytes out of `data`. Grows by what has really been read, so that a claimed
+ * size alone costs no memory. */
+static int collect_bytes(struct rrt_trace *trace, uint64_t count)
+{
+    size_t chunk = 1u << 20;
+    trace->bytes.size_bytes = 0;
+    while (count > 0) {
+        size_t want = count < chunk ? (size_t)count : chunk;
+        int r = wd_buf_reserve(&trace->bytes, want);
+        if (r == 0)
+            r = rrt_stream_read(&trace->data, trace->bytes.data + trace->bytes.size_bytes, want);
+        if (r != 0)
+            return r;
+        trace->bytes.size_bytes += want;
+        count -= want;
+    }
+    return 0;
+}
+
+static int total_stored(const struct rrt_frame *frame, uint64_t *total)
+{
+    *total = 0;
+    for (size_t i = 0; i < frame->write_count; i++)
+        if (__builtin_add_overflow(*total, frame->writes[i].stored_bytes, total))
+            return -EOVERFLOW;
+    return 0;
+}
+
+/* Gives each write its share of the bytes that start at `bytes` (NULL: they are skipped). */
+static void hand_out_bytes(struct rrt_frame *frame, const uint8_t *bytes, uint64_t data_off)
+{
+    struct rrt_write *writes = (struct rrt_write *)frame->writes; /* in our own arena */
+    uint64_t at = 0;
+    for (size_t i = 0; i < frame->write_count; i++) {
+        writes[i].data_offset = data_off + at;
+        if (bytes && writes[i].stored_bytes > 0)
+            writes[i].bytes = bytes + at;
+        at += writes[i].stored_bytes;
+    }
+}
+
+static int join_data(struct rrt_trace *trace, struct rrt_frame *frame)
+{
+    uint64_t total;
+    uint64_t data_off = rrt_stream_tell(&trace->data);
+    const uint8_t *bytes = NULL;
+    int r = total_stored(frame, &total);
+    if (r != 0)
+        return rrt_message_fail(&trace->message, -WD_ERR_CORRUPT, "impossibly large memory");
+    if (trace->is_skipping_data) {
+        r = rrt_stream_skip(&trace->data, total);
+    } else if (total > FRAME_DATA_MAX_BYTES) {
+        r = rrt_message_fail(&trace->message, -WD_ERR_UNSUPPORTED,
+                             "more than 4 GiB of memory in one frame");
+    } else {
+        r = rrt_stream_borrow(&trace->data, (size_t)total, &bytes);
+        if (r == 0 && !bytes && total > 0) {
+            r = collect_bytes(trace, total);
+            bytes = trace->bytes.data;
+        }
+    }
+    if (r == 0)
+        hand_out_bytes(frame, bytes, data_off);
+    return r;
+}
+
+/* ---------------------------------------------------------------- mappings, task events */
+
+/* Grows an array in the arena to hold one more. Pieces that it outgrew stay until the reset. */
+static void *grow_array(struct rrt_arena *arena, const void *array, size_t count, size_t size)
+{
+    if ((count & (count - 1)) != 0) /* room is left until the next power of two */
+        return (void *)array;
+    void *grown = rrt_arena_alloc(arena, count ? 2 * count : 1, size);
+    if (grown && count > 0)
+        memcpy(grown, array, count * size);
+    return grown;
+}
+
+static int check_side_time(const struct side_stream *side, uint64_t time)
+{
+    if (side->next_time < time)
+        return rrt_message_fail(&side->next, -WD_ERR_CORRUPT,
+                                "belongs to frame %lu, which has gone by",
+                                (unsigned long)side->next_time);
+    return 0;
+}
+
+static int join_mmaps(struct rrt_trace *trace, struct rrt_frame *frame)
+{
+    int r = check_side_time(&trace->mmaps, frame->time);
+    while (r == 0 && trace->mmaps.next_time == frame->time) {
+        struct rrt_mmap *maps =
+            grow_array(&trace->arena, frame->mmaps, frame->mmap_count, sizeof *maps);
+        if (!maps)
+            return -ENOMEM;
+        frame->mmaps = maps;
+        r = rrt_decode_mmap(&trace->mmaps.next, &trace->arena, &maps[frame->mmap_count++]);
+        if (r == 0)
+            r = advance_side(&trace->mmaps);
+    }
+    return r;
+}
+
+static int join_tasks(struct rrt_trace *trace, struct rrt_frame *frame)
+{
+    int r = check_side_time(&trace->tasks, frame->time);
+    while (r == 0 && trace->tasks.next_time == frame->time) {
+        struct rrt_task_event *tasks =
+            grow_array(&trace->arena, frame->tasks, frame->task_count, sizeof *tasks);
+        if (!tasks)
+            return -ENOMEM;
+        frame->tasks = tasks;
+        r = rrt_decode_task_event(&trace->tasks.next, &trace->arena, &tasks[frame->task_count++]);
+        if (r == 0)
+            r = advance_side(&trace->tasks);
+    }
+    return r;
+}
+
+/* ---------------------------------------------------------------- frames */
+
+static int read_frame(struct rrt_trace *trace, struct rrt_frame *frame)
+{
+    int r = rrt_message_read(&trace->message, &trace->events);
+    if (r <= 0)
+        return r;
+    frame->time = ++trace->time;
+    r = rrt_decode_frame(&trace->message, &trace->arena, frame);
+    if (r == 0)
+        r = join_mmaps(trace, frame);
+    if (r == 0)
+        r = join_tasks(trace, frame);
+    if (r == 0)
+        r = join_data(trace, frame);
+    return r == 0 ? 1 : r;
+}
+
+int rrt_next(struct rrt_trace *trace, struct rrt_frame *frame)
+{
+    if (trace->failed != 0)
+        return trace->failed;
+    wd_error_clear();
+    memset(frame, 0, sizeof *frame);
+    rrt_arena_reset(&trace->arena);
+    int r = read_frame(trace, frame);
+    if (r < 0)
+        trace->failed = r;
+    return r;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the units of this folder know of each other beyond the public header. */
+#ifndef RECORDER_RR_TRACE_TRACE_INTERNAL_H
+#define RECORDER_RR_TRACE_TRACE_INTERNAL_H
+
+#include "recorder/rr_trace/frame_arena.h"
+#include "recorder/rr_trace/rr_trace.h"
+
+/* Reads the `version` file of the recording in dir_fd; header->cpuid goes to the arena. Errors
+ * as of rrt_open(). */
+int rrt_read_header(int dir_fd, const char *dir, struct rrt_arena *arena,
+                    struct rrt_header *header);
+
+/* A second cursor over the same recording, at its first frame; the caller's to close. */
+int rrt_reopen(const struct rrt_trace *trace, struct rrt_trace **out);
+
+struct rrt_process_table;
+void rrt_process_table_free(struct rrt_process_table *table); /* NULL is fine */
+
+/* Where the trace keeps its table, which it frees; *it is NULL at first. */
+struct rrt_process_table **rrt_trace_process_table(struct rrt_trace *trace);
+
+#endif

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Which processes a recording holds. One scan over all frames follows the task events; a live
+ * task belongs to one process, and numbers may be used again after a task's end.
+ *
+ * A process's wait status is that of its first task, as waitpid() would give it; when that one
+ * never reported (the recording stops), that of the last task that ended.
+ */
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "common/err.h"
+#include "recorder/rr_trace/frame_arena.h"
+#include "recorder/rr_trace/rr_trace.h"
+#include "recorder/rr_trace/trace_internal.h"
+
+struct rrt_process_table {
+    struct rrt_arena arena;   /* strings */
+    struct rrt_process *list; /* tids and execs are arrays of their own, see append() */
+    size_t count;
+};
+
+struct live_task {
+    int tid;
+    size_t process; /* index */
+    int signal;     /* that has arrived and may prove fatal */
+    uint64_t signal_time;
+};
+
+struct process_scan {
+    struct rrt_process_table *table;
+    struct live_task *live;
+    size_t live_count;
+};
+
+/* Appends one zeroed element to an array that has room up to the next power of two. */
+static void *append(void *array_of, size_t *count, size_t size)
+{
+    void *array;
+    memcpy(&array, array_of, sizeof array);
+    if ((*count & (*count - 1)) == 0) {
+        array = reallocarray(array, *count ? *count * 2 : 1, size);
+        if (!array)
+            return NULL;
+        memcpy(array_of, &array, sizeof array);
+    }
+    void *element = (char *)array + *count * size;
+    memset(element, 0, size);
+    *count += 1;
+    return element;
+}
+
+void rrt_process_table_free(struct rrt_process_table *table)
+{
+    if (!table)
+        return;
+    for (size_t i = 0; i < table->count; i++) {
+        free((void *)table->list[i].tids);
+        free((void *)table->list[i].execs);
+    }
+    free(table->list);
+    rrt_arena_fini(&table->arena);
+    free(table);
+}
+
+static struct live_task *find_live(struct process_scan *scan, int tid)
+{
+    for (size_t i = scan->live_count; i-- > 0;)
+        if (scan->live[i].tid == tid)
+            return &scan->live[i];
+    return NULL;
+}
+
+static struct rrt_process *process_of(struct process_scan *scan, const struct live_task *task)
+{
+    return &scan->table->list[task->process];
+}
+
+static int add_live(struct process_scan *scan, int tid, size_t process)
+{
+    int *entry = append(&scan->table->list[process].tids, &scan->table->list[process].tid_count,
+                        sizeof *entry);
+    if (!entry)
+        return -ENOMEM;
+    *entry = tid;
+    struct live_task *task = append(&scan->live, &scan->live_count, sizeof *task);
+    if (!task)
+        return -ENOMEM;
+    task->tid = tid;
+    task->process = process;
+    return 0;
+}
+
+static int add_process(struct process_scan *scan, int pid, int parent_pid, uint64_t time)
+{
+    struct rrt_process_table *table = scan->table;
+    struct rrt_process *process = append(&table->list, &table->count, sizeof *process);
+    if (!process)
+        return -ENOMEM;
+    process->pid = pid;
+    process->parent_pid = parent_pid;
+    process->start_time = time;
+    process->end_time = time;
+    return add_live(scan, pid, table->count - 1);
+}
+
+static int corrupt(const struct rrt_task_event *event, const char *what)
+{
+    return wd_fail(-WD_ERR_CORRUPT, "tasks: frame %lu: task %d %s", (unsigned long)event->time,
+                   event->tid, what);
+}
+
+/* A child that only forked shows what its ancestor ran. */
+static int inherit_exec(struct process_scan *scan, size_t parent, struct rrt_process *child)
+{
+    const struct rrt_process *from = &scan->table->list[parent];
+    const struct rrt_exec *exec =
+        from->exec_count > 0 ? &from->execs[from->exec_count - 1] : from->inherited;
+    if (!exec)
+        return 0;
+    struct rrt_exec *copy = rrt_arena_alloc(&scan->table->arena, 1, sizeof *copy);
+    if (!copy)
+        return -ENOMEM;
+    *copy = *exec;
+    child->inherited = copy;
+    return 0;
+}
+
+static int on_clone(struct process_scan *scan, const struct rrt_task_event *event)
+{
+    struct live_task *parent = find_live(scan, event->parent_tid);
+    if (!parent)
+        return corrupt(event, "was started by an unknown task");
+    if (find_live(scan, event->tid))
+        return corrupt(event, "was started twice");
+    size_t index = parent->process;
+    if (event->clone_flags & CLONE_THREAD)
+        return add_live(scan, event->tid, index);
+    const struct rrt_process *from = &scan->table->list[index];
+    int parent_pid = event->clone_flags & CLONE_PARENT ? from->parent_pid : from->pid;
+    int r = add_process(scan, event->tid, parent_pid, event->time);
+    return r != 0 ? r : inherit_exec(scan, index, &scan->table->list[scan->table->count - 1]);
+}
+
+static int copy_exec(struct rrt_arena *arena, const struct rrt_task_event *event,
+                     struct rrt_exec *exec)
+{
+    const char **argv = rrt_arena_alloc(arena, event->argc + 1, sizeof *argv);
+    exec->file = rrt_arena_string(arena, event->exec_file, strlen(event->exec_file));
+    if (!argv || !exec->file)
+        return -ENOMEM;
+    for (size_t i = 0; i < event->argc; i++) {
+        argv[i] = rrt_arena_string(arena, event->argv[i], strlen(event->argv[i]));
+        if (!argv[i])
+            return -ENOMEM;
+    }
+    exec->argv = argv;
+    exec->argc = event->argc;
+    exec->time = event->time;
+    return 0;
+}
+
+static int on_exec(struct process_scan *scan, const struct rrt_task_event *event)
+{
+    struct live_task *task = find_live(scan, event->tid);
+    if (!task)
+        return corrupt(event, "runs a program but was never started");
+    struct rrt_process *process = process_of(scan, task);
+    struct rrt_exec *exec = append(&process->execs, &process->exec_count, sizeof *exec);
+    if (!exec)
+        return -ENOMEM;
+    process->inherited = NULL;
+    return copy_exec(&scan->table->arena, event, exec);
+}
+
+static bool has_live_task(const struct process_scan *scan, size_t process)
+{
+    for (size_t i = 0; i < scan->live_count; i++)
+        if (scan->live[i].process == process)
+            return true;
+    return false;
+}
+
+static int on_end(struct process_scan *scan, const struct rrt_task_event *event)
+{
+    struct live_task *task = find_live(scan, event->tid);
+    if (!task)
+        return corrupt(event, "ends but was never started");
+    size_t index = task->process;
+    struct rrt_process *process = &scan->table->list[index];
+    *task = scan->live[--scan->live_count];
+    process->end_time = event->time;
+    bool is_last = !has_live_task(scan, index);
+    if (event->kind == RRT_TASK_DETACH) {
+        process->end = is_last ? RRT_END_DETACHED : process->end;
+        return 0;
+    }
+    bool leader_spoke = process->end != RRT_END_ALIVE;
+    if (event->tid == process->pid || (is_last && !leader_spoke)) {
+        process->wait_status = event->wait_status;
+        process->end = WIFSIGNALED(event->wait_status) ? RRT_END_SIGNALED : RRT_END_EXITED;
+    }
+    return 0;
+}
+
+static int on_task_event(struct process_scan *scan, const struct rrt_task_event *event)
+{
+    switch (event->kind) {
+    case RRT_TASK_CLONE:
+        return on_clone(scan, event);
+    case RRT_TASK_EXEC:
+        return on_exec(scan, event);
+    case RRT_TASK_EXIT:
+    case RRT_TASK_DETACH:
+        return on_end(scan, event);
+    }
+    return 0;
+}
+
+static void on_signal(struct process_scan *scan, struct live_task *task,
+                      const struct rrt_frame *frame)
+{
+    if (frame->event == RRT_EVENT_SIGNAL) {
+        task->signal = frame->signal.number;
+        task->signal_time = frame->time;
+    } else if (frame->event == RRT_EVENT_SIGNAL_DELIVERY &&
+               frame->signal.disposition == RRT_DISPOSITION_FATAL) {
+        struct rrt_process *process = process_of(scan, task);
+        process->fatal_signal = frame->signal.number;
+        process->fatal_signal_time =
+            task->signal == frame->signal.number ? task->signal_time : frame->time;
+    }
+}
+
+static int on_frame(struct process_scan *scan, const struct rrt_frame *frame)
+{
+    struct live_task *task = find_live(scan, frame->tid);
+    if (!task && scan->table->count == 0) {
+        /* The recorder's first child is never announced. */
+        int r = add_process(scan, frame->tid, 0, frame->time);
+        if (r != 0)
+            return r;
+        task = find_live(scan, frame->tid);
+    }
+    if (task) {
+        struct rrt_process *process = process_of(scan, task);
+        process->frame_count++;
+        process->end_time = frame->time;
+        on_signal(scan, task, frame);
+    }
+    for (size_t i = 0; i < frame->task_count; i++) {
+        int r = on_task_event(scan, &frame->tasks[i]);
+        if (r != 0)
+            return r;
+    }
+    return 0;
+}
+
+static int scan_frames(struct rrt_trace *trace, struct process_scan *scan)
+{
+    struct rrt_trace *cursor;
+    struct rrt_frame frame;
+    int r = rrt_reopen(trace, &cursor);
+    if (r != 0)
+        return r;
+    rrt_set_skip_data(cursor, true);
+    while ((r = rrt_next(cursor, &frame)) > 0) {
+        r = on_frame(scan, &frame);
+        if (r != 0)
+            break;
+    }
+    rrt_close(cursor);
+    return r;
+}
+
+int rrt_processes(struct rrt_trace *trace, const struct rrt_process **list, size_t *count)
+{
+    struct rrt_process_table **kept = rrt_trace_process_table(trace);
+    if (!*kept) {
+        struct process_scan scan = {.table = calloc(1, sizeof *scan.table)};
+        int r = scan.table ? scan_frames(trace, &scan) : -ENOMEM;
+        free(scan.live);
+        if (r != 0) {
+            rrt_process_table_free(scan.table);
+            return r;
+        }
+        *kept = scan.table;
+    }
+    *list = (*kept)->list;
+    *count = (*kept)->count;
+    return 0;
+}

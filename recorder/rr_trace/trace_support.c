@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Says early, and with the way out, that a recording cannot be replayed by us. */
+
+#include "common/err.h"
+#include "recorder/rr_trace/rr_trace.h"
+#include "recorder/rr_trace/trace_internal.h"
+
+/* rr's private system calls, counted from rrcall_base, that set up syscall buffering. */
+#define RRCALL_INIT_PRELOAD 0
+#define RRCALL_INIT_BUFFERS 1
+
+static int refuse(const struct rrt_trace *trace, const struct rrt_frame *frame, const char *what)
+{
+    return wd_fail(-WD_ERR_UNSUPPORTED, "%s: frame %lu: %s", rrt_trace_dir(trace),
+                   (unsigned long)frame->time, what);
+}
+
+static int refuse_buffering(const struct rrt_trace *trace, const struct rrt_frame *frame)
+{
+    return refuse(trace, frame,
+                  "recorded with system call buffering, which replay cannot use; "
+                  "record again with: wetdbg record (or: rr record -n)");
+}
+
+static int check_syscall(const struct rrt_trace *trace, const struct rrt_frame *frame)
+{
+    const struct rrt_syscall *call = &frame->syscall;
+    int64_t own = (int64_t)call->number - rrt_trace_header(trace)->rrcall_base;
+    bool has_failed = frame->has_regs && (int64_t)frame->regs.rax < 0;
+    if (call->arch != RRT_ARCH_X86_64)
+        return refuse(trace, frame,
+                      "a system call of the 32-bit kind (int 0x80), which is not supported");
+    if (call->state == RRT_SYSCALL_ENTERING_PTRACE)
+        return refuse(trace, frame,
+                      "the recorded programs trace each other (ptrace), which is not supported; "
+                      "record the program without its debugger or tracer");
+    if (call->state == RRT_SYSCALL_EXITING && !has_failed &&
+        (own == RRCALL_INIT_PRELOAD || own == RRCALL_INIT_BUFFERS))
+        return refuse_buffering(trace, frame);
+    return 0;
+}
+
+static int check_frame(const struct rrt_trace *trace, const struct rrt_frame *frame)
+{
+    if (frame->arch != RRT_ARCH_X86_64)
+        return refuse(trace, frame, "a 32-bit program, which is not supported");
+    for (size_t i = 0; i < frame->task_count; i++)
+        if (frame->tasks[i].kind == RRT_TASK_DETACH)
+            return refuse(trace, frame,
+                          "a process was detached from the recording, so what it did is unknown");
+    switch (frame->event) {
+    case RRT_EVENT_PATCH_SYSCALL:
+    case RRT_EVENT_SYSCALLBUF_ABORT_COMMIT:
+    case RRT_EVENT_SYSCALLBUF_RESET:
+    case RRT_EVENT_SYSCALLBUF_FLUSH:
+    case RRT_EVENT_PATCH_AFTER_SYSCALL:
+    case RRT_EVENT_PATCH_VSYSCALL:
+    case RRT_EVENT_PATCH_TRAPPING_INSTRUCTION:
+        return refuse_buffering(trace, frame);
+    case RRT_EVENT_SYSCALL:
+        return check_syscall(trace, frame);
+    default:
+        return 0;
+    }
+}
+
+int rrt_check_supported(struct rrt_trace *trace)
+{
+    struct rrt_trace *scan;
+    struct rrt_frame frame;
+    if (!rrt_trace_header(trace)->ended_normally)
+        return wd_fail(-WD_ERR_UNSUPPORTED, "%s: the recording did not end normally; record again",
+                       rrt_trace_dir(trace));
+    int r = rrt_reopen(trace, &scan);
+    if (r != 0)
+        return r;
+    rrt_set_skip_data(scan, true);
+    bool is_empty = true;
+    while ((r = rrt_next(scan, &frame)) > 0) {
+        is_empty = false;
+        r = check_frame(scan, &frame);
+        if (r != 0)
+            break;
+    }
+    if (r == 0 && is_empty)
+        r = wd_fail(-WD_ERR_UNSUPPORTED, "%s: the recording holds no event", rrt_trace_dir(trace));
+    rrt_close(scan);
+    return r;
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The `version` file: a number, a newline, then one packed message with the header. The
+ * recorder writes it as `incomplete`, under a lock, and renames it when it is done; so what we
+ * say about a directory without it depends on `incomplete` and its lock.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/buf.h"
+#include "common/err.h"
+#include "recorder/rr_trace/capnp.h"
+#include "recorder/rr_trace/trace_decode.h"
+#include "recorder/rr_trace/trace_internal.h"
+
+#define VERSION_FILE_MAX_BYTES ((size_t)1 << 20)
+#define TRACE_VERSION          85
+
+static int say_incomplete(int dir_fd, const char *dir)
+{
+    int fd = openat(dir_fd, "incomplete", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0)
+        return wd_fail(-WD_ERR_CORRUPT, "%s: no recording of rr (there is no file `version`)", dir);
+    bool is_locked = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    close(fd);
+    if (is_locked)
+        return wd_fail(-WD_ERR_UNSUPPORTED, "%s: still being recorded", dir);
+    return wd_fail(-WD_ERR_CORRUPT,
+                   "%s: the recording was never finished (`incomplete` instead of `version`): "
+                   "the recorder was killed or failed; record again",
+                   dir);
+}
+
+/* Reads the file to its end into `bytes`, up to the limit. */
+static int read_whole(int fd, const char *dir, struct wd_buf *bytes)
+{
+    struct stat st;
+    if (fstat(fd, &st) != 0)
+        return wd_fail_errno("%s/version", dir);
+    if (!S_ISREG(st.st_mode))
+        return wd_fail(-WD_ERR_CORRUPT, "%s/version: not a regular file", dir);
+    if (st.st_size > (off_t)VERSION_FILE_MAX_BYTES)
+        return wd_fail(-WD_ERR_CORRUPT, "%s/version: too large", dir);
+    int r = wd_buf_reserve(bytes, (size_t)st.st_size);
+    while (r == 0 && bytes->size_bytes < (size_t)st.st_size) {
+        size_t want = (size_t)st.st_size - bytes->size_bytes;
+        ssize_t got = read(fd, bytes->data + bytes->size_bytes, want);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return wd_fail_errno("%s/version", dir);
+        if (got == 0)
+            break;
+        bytes->size_bytes += (size_t)got;
+    }
+    return r;
+}
+
+static int load_file(int dir_fd, const char *dir, struct wd_buf *bytes)
+{
+    int fd = openat(dir_fd, "version", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0 && errno == ENOENT)
+        return say_incomplete(dir_fd, dir);
+    if (fd < 0 && errno == ELOOP)
+        return wd_fail(-WD_ERR_CORRUPT, "%s/version: a symbolic link", dir);
+    if (fd < 0)
+        return wd_fail_errno("%s/version", dir);
+    int r = read_whole(fd, dir, bytes);
+    close(fd);
+    return r;
+}
+
+/* Checks the first line; *used is its length with the newline. */
+static int check_version(const struct wd_buf *bytes, const char *dir, size_t *used)
+{
+    unsigned version = 0;
+    size_t at = 0;
+    while (at < bytes->size_bytes && at < 6 && bytes->data[at] >= '0' && bytes->data[at] <= '9')
+        version = version * 10 + (bytes->data[at++] - '0');
+    if (at == 0 || at == bytes->size_bytes || bytes->data[at] != '\n')
+        return wd_fail(-WD_ERR_CORRUPT, "%s/version: offset 0: no version number", dir);
+    if (version != TRACE_VERSION)
+        return wd_fail(-WD_ERR_VERSION,
+                       "%s/version: format %u; only format %d (rr 5.6 and later) is supported", dir,
+                       version, TRACE_VERSION);
+    *used = at + 1;
+    return 0;
+}
+
+static int decode(const char *path, const struct wd_buf *bytes, size_t used,
+                  struct rrt_arena *arena, struct rrt_header *header)
+{
+    struct rrt_stream stream;
+    struct rrt_message message = {0};
+    int r = rrt_stream_open_memory(&stream, path, bytes->data + used, bytes->size_bytes - used);
+    if (r != 0)
+        return r;
+    r = rrt_message_read(&message, &stream);
+    if (r == 0)
+        r = rrt_stream_fail(&stream, -WD_ERR_CORRUPT, "the header is missing");
+    else if (r > 0)
+        r = rrt_decode_header(&message, arena, header);
+    rrt_message_fini(&message);
+    rrt_stream_close(&stream);
+    return r;
+}
+
+int rrt_read_header(int dir_fd, const char *dir, struct rrt_arena *arena, struct rrt_header *header)
+{
+    struct wd_buf bytes = {0};
+    char path[4096];
+    size_t used = 0;
+    snprintf(path, sizeof path, "%s/version (after its first line)", dir);
+    int r = load_file(dir_fd, dir, &bytes);
+    if (r == 0)
+        r = check_version(&bytes, dir, &used);
+    if (r == 0)
+        r = decode(path, &bytes, used, arena, header);
+    wd_buf_fini(&bytes);
+    return r;
+}
