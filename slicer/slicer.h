@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Dynamic slices: which executed instructions made a value what it is.
+ *
+ * A *criterion* names something wrong that happened: the crash, a byte of the output, the exit
+ * status, a variable at an instance of a source line. A *slice* is the set of instances (a time
+ * and the instruction that ran then) on which the criterion depends, through these edges:
+ *   value      the instance computed what was read: a register piece, a flag, a byte of memory
+ *   address    it computed a base or index register of a memory operand that was read or written
+ *   condition  it computed flags or a mask that chose (cmov, setcc, adc, jcc, masked moves)
+ *   control    it is the branch (or the call that made the stack frame) that let the user run
+ * The *distance* of an instance is the number of edges of a shortest path from the criterion.
+ *
+ * The edges, exactly:
+ *  - Everything is by instance and flow (recorder/insn/insn.h): only flows that define something
+ *    wanted are followed. Copies are followed byte by byte, rep movs through its own overlap.
+ *  - The address edge goes from an instance to the base and index registers of each memory operand
+ *    that the followed flow reads or writes.
+ *  - Stack bookkeeping (INS_FLOW_STACK: push, call, mov rbp,rsp...) is never part of a slice by
+ *    what it does to rsp and rbp. `mov r,rsp` and `lea r,[rsp+c]` are, where their result is used
+ *    as a value, but not where it only serves as an address.
+ *  - `push r` ... `pop r` (or leave) of a callee-saved register through a slot that nothing wrote
+ *    in between is bypassed: r after the pop is r before the push. (options.no_bypass shows them.)
+ *  - A cmov takes its flags and both operands: flags are not in the trace.
+ *  - The control parent of an instance is the most recent earlier instance, in the same stack
+ *    frame, of a branch on which its instruction is statically control dependent; if there is none
+ *    since the frame began, it is the call (or tail jump) that made the frame. What made the first
+ *    frame of the run or a signal handler's frame is outside; a thread's first frame was made
+ *    by the system call that created the thread.
+ *  - A system call defines its result and what the kernel wrote, and depends on nothing.
+ *    For read and kin only as many bytes as it returned. What a signal handler's return restores is what
+ *    was there before the signal, unless the handler changed it in the signal frame.
+ *
+ * Errors are 0, negative errno or -WD_ERR_* with a sentence (common/err.h): -WD_ERR_USAGE for a text
+ * that is no criterion, -WD_ERR_NOT_FOUND if the run has no such thing (the sentence says what there
+ * is instead), -WD_ERR_INTERRUPTED, -ENOMEM, or what the wet's queries return.
+ */
+#ifndef SLICER_SLICER_H
+#define SLICER_SLICER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "wet/wet.h"
+
+/* ---- criteria ---- */
+
+enum slc_criterion_kind {
+    SLC_CRITERION_CRASH,
+    SLC_CRITERION_EXIT,
+    SLC_CRITERION_OUTPUT,
+    SLC_CRITERION_LINE,
+    SLC_CRITERION_PLACES, /* slc_criterion_of_places() */
+};
+
+struct slc_criterion;
+
+/* What a criterion turned out to be. Strings live as long as the criterion. */
+struct slc_criterion_info {
+    enum slc_criterion_kind kind;
+    const char *text;        /* as given */
+    const char *description; /* "SIGSEGV at a.c:12 in f: the address in rax (0x0)" */
+    wet_time time;           /* of its (last) instance; instructions + 1 if the fault is the last */
+    uint64_t pc;             /* of that instance */
+    bool executed;           /* false: the instruction at pc faulted, and nothing has that time
+                              * or another instruction has (a handler's, another thread's) */
+};
+
+/*
+ * Reads one of
+ *   crash                         the signal that ended the run
+ *   exit                          the exit status
+ *   output[:FD]:OFFSET[+LEN]      bytes of all that was written to a descriptor (default 1)
+ *   FILE:LINE[#K][:VARIABLE]      the K-th time (from 1; from -1 backwards; default #-1) that a
+ *                                 breakpoint on the line is hit: the variable just before the line
+ *                                 ran, or all that the line's instructions use that time
+ * `wet` must outlive the criterion. *out is for slc_criterion_free().
+ */
+int slc_criterion_parse(struct wet *wet, const char *text, struct slc_criterion **out);
+
+/*
+ * Registers and memory just before the instruction at `time` (1..instructions), for programs that
+ * have no text: that instance is the criterion. With neither registers nor memory it is all that the
+ * instruction uses.
+ */
+int slc_criterion_of_places(struct wet *wet, wet_time time, const struct ins_regset *regs,
+                            uint64_t address, uint64_t size_bytes, struct slc_criterion **out);
+
+void slc_criterion_free(struct slc_criterion *criterion);
+const struct slc_criterion_info *slc_criterion_get_info(const struct slc_criterion *criterion);
+
+/* ---- slices ---- */
+
+enum slc_kinds {
+    SLC_KINDS_FULL,    /* value, address, condition, control */
+    SLC_KINDS_DATA,    /* value, address, condition */
+    SLC_KINDS_THIN,    /* value, condition */
+    SLC_KINDS_CONTROL, /* control only, from the criterion's instance upward */
+};
+
+enum slc_edge {
+    SLC_EDGE_VALUE,
+    SLC_EDGE_ADDRESS,
+    SLC_EDGE_CONDITION,
+    SLC_EDGE_CONTROL,
+    SLC_EDGE_NONE, /* the criterion itself */
+};
+
+/* "value", "address", "condition", "control", "criterion" */
+const char *slc_edge_name(enum slc_edge edge);
+
+/*
+ * What a slice has of one source line. Code without line information is put together by
+ * function: then file is NULL and line 0.
+ */
+struct slc_line {
+    const char *file; /* as mdl_line_at gives it, or NULL */
+    uint32_t line;
+    const char *function;  /* "?" if unknown */
+    const char *module;    /* name of the module, "?" if unknown */
+    uint64_t pc;           /* an instruction of it that is in the slice: that of last_time */
+    uint64_t instances;    /* instruction instances in the slice */
+    uint32_t statements;   /* distinct instructions of it in the slice */
+    uint32_t min_distance; /* of its instances; 0 for the criterion's own line */
+    wet_time first_time, last_time;
+};
+
+struct slc_options {
+    enum slc_kinds kinds;
+    /* Keeps distance and best parent of each instance (32 bytes each): for slc_path() and for
+     * distances in slc_each_instance(). */
+    bool record_parents;
+    bool no_bypass;
+    /* Called some ten times a second at most, with the number of instructions scanned and that
+     * there are in all; non-zero stops with -WD_ERR_INTERRUPTED. May be NULL. */
+    int (*progress)(void *arg, uint64_t scanned, uint64_t total);
+    /* Called when a line's first instance is met (its most recent one); counts and first_time in it
+     * are of that moment. Each line once. Non-zero stops with -WD_ERR_INTERRUPTED. May be NULL. */
+    int (*on_line)(void *arg, const struct slc_line *line);
+    void *arg;
+};
+
+struct slc_slice;
+
+/*
+ * The backward slice of a criterion. One pass over the run from the criterion back to its start, or
+ * to where nothing is wanted any more; a second pass in the rare case that the first one met an
+ * indirect jump's unknown target or a saved register that was overwritten in its slot.
+ * Memory: 1 bit per instruction of intervals with instances, 16 bytes per byte wanted at a time.
+ * *out is for slc_slice_free(); neither criterion nor wet may go before it.
+ */
+int slc_backward(struct wet *wet, const struct slc_criterion *criterion,
+                 const struct slc_options *options, struct slc_slice **out);
+void slc_slice_free(struct slc_slice *slice);
+
+struct slc_counts {
+    uint64_t instances;  /* without a criterion instruction that did not complete */
+    uint64_t statements; /* distinct instruction addresses */
+    uint64_t lines;      /* source lines; groups without line information are not counted */
+    uint64_t functions_without_lines;
+    uint64_t scanned; /* instructions passed over, of all passes */
+    uint32_t passes;
+    double seconds;
+};
+const struct slc_counts *slc_get_counts(const struct slc_slice *slice);
+
+/* All lines, the one with the most recent last_time first. Lives as long as the slice. */
+const struct slc_line *slc_lines(const struct slc_slice *slice, size_t *count);
+
+/* Whether the instance at that time is in the slice. */
+bool slc_contains_time(const struct slc_slice *slice, wet_time time);
+
+#define SLC_DISTANCE_UNKNOWN UINT32_MAX
+
+struct slc_instance {
+    wet_time time;
+    uint64_t pc;
+    uint32_t distance; /* SLC_DISTANCE_UNKNOWN without record_parents */
+    enum slc_edge
+        edge;        /* to `parent`; SLC_EDGE_NONE for the criterion, or without record_parents */
+    wet_time parent; /* the later instance that uses this one on a shortest path; 0 if none */
+    /* What passed over that edge: a location (enum ins_loc) or, if it is INS_LOC_COUNT, the byte
+     * at `address`. Nothing for control edges (INS_LOC_COUNT and address 0). */
+    uint16_t location;
+    uint64_t address;
+};
+
+/* Calls back for each instance whose pc is one of `pcs` (pc_count 0: each instance), most recent
+ * first; a non-zero return ends it and is returned. A criterion instruction that did not complete
+ * comes first. Without record_parents this runs the intervals with instances again. */
+typedef int (*slc_instance_fn)(void *arg, const struct slc_instance *instance);
+int slc_each_instance(const struct slc_slice *slice, const uint64_t *pcs, size_t pc_count,
+                      slc_instance_fn fn, void *arg);
+
+/* The same for the instances of slc_lines()[line_index]. */
+int slc_each_line_instance(const struct slc_slice *slice, size_t line_index, slc_instance_fn fn,
+                           void *arg);
+
+/*
+ * A shortest dependence path: hops[0] is the criterion's instance, the last one is the nearest
+ * instance of one of `pcs`; the edge of hop i leads to hop i - 1. Needs record_parents
+ * (-EINVAL without). -WD_ERR_NOT_FOUND if no instance of them is in the slice.
+ * *path is for slc_path_free().
+ */
+struct slc_path {
+    size_t count;
+    struct slc_instance hops[];
+};
+int slc_path(const struct slc_slice *slice, const uint64_t *pcs, size_t pc_count,
+             struct slc_path **path);
+int slc_path_to_line(const struct slc_slice *slice, size_t line_index, struct slc_path **path);
+void slc_path_free(struct slc_path *path);
+
+/* Something the slice uses that nothing in the run defined: initial memory (.data, arguments,
+ * environment) or registers, or what the kernel put there unasked (a signal's information). */
+struct slc_initial {
+    uint16_t location; /* enum ins_loc; INS_LOC_COUNT: memory */
+    uint32_t task;     /* of a location */
+    uint64_t address;  /* of memory */
+    uint64_t size_bytes;
+    uint32_t distance; /* of a nearest user, plus 1 */
+    wet_time user;     /* that user */
+};
+/* Memory by address, then registers. Lives as long as the slice. */
+const struct slc_initial *slc_initials(const struct slc_slice *slice, size_t *count);
+
+#endif
