@@ -18,8 +18,8 @@
  *  - `may_defs` and `mem_may_defs` may keep their old value, wholly or in part. The slicer takes
  *    the flow's uses AND goes on searching for earlier definitions of the place. They are:
  *    the destination of bsf/bsr (zero source); flags of shifts and rotates by cl (count 0);
- *    whatever a rep string instruction defines except rcx of those without a flag test (which
- *    ends as 0); both destinations of cmpxchg*; masked and compressed stores; merge-masked vector
+ *    memory, al/ax/eax/rax and flags that a rep string instruction defines (count 0); both
+ *    destinations of cmpxchg*; masked and compressed stores; merge-masked vector
  *    destinations; gathers' destinations; the x87/MMX state, of which an instruction writes a part;
  *    the sticky exception flags of MXCSR; what xrstor and xsave touch.
  *  - Flags that the manual calls undefined count as defined.
@@ -167,7 +167,7 @@ enum ins_mem_flag {
     INS_MEM_VSIB64 = 1 << 10,     /* ... of 64-bit elements */
     INS_MEM_BIT_OFFSET = 1 << 11, /* bt and kin with a register bit offset, see below */
     INS_MEM_INDEX_BYTE = 1 << 12, /* xlat: the index is the zero-extended low byte */
-    INS_MEM_SIZE_BOUND = 1 << 13, /* size_bytes is an upper bound (xsave, xrstor, tile state) */
+    INS_MEM_SIZE_BOUND = 1 << 13, /* xsave, xrstor: an upper bound; see ins_xsave_bytes() */
     INS_MEM_LINE = 1 << 14,       /* the address is rounded down to its 64-byte line (clzero) */
 };
 
@@ -338,6 +338,14 @@ const char *ins_mnemonic_name(unsigned mnemonic);
  * FS or GS base, DF of a rep range. rsp gives nothing; rbp is listed, and the slicer judges at
  * run time whether it is a frame pointer. Empty for i >= mem_count. */
 struct ins_regset ins_addr_uses(const struct ins_info *info, unsigned i);
+
+/*
+ * How many bytes from its start an XSAVE image can take, in which only the components in
+ * `components` (XCR0 & edx:eax) are present. `mnemonic` tells the compacted layout of xsavec from
+ * the standard one. Component offsets are those of the running processor.
+ */
+#define INS_XSAVE_BYTES_MAX 11008
+unsigned ins_xsave_bytes(unsigned mnemonic, uint64_t components);
 
 /* Unions over all flows: everything defined for sure or perhaps; every value and condition use. */
 struct ins_regset ins_all_defs(const struct ins_info *info);
