@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "dbgcli/app.h"
+
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/err.h"
+#include "dbgcli/help.h"
+#include "dbgcli/suggest.h"
+
+static void ignore_signal(int number)
+{
+    (void)number;
+}
+
+/* A handler rather than SIG_IGN: exec resets it, so a recorded program gets the default. */
+static void catch_broken_pipes(void)
+{
+    struct sigaction action = {.sa_handler = ignore_signal, .sa_flags = SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGPIPE, &action, NULL);
+}
+
+const struct cli_verb *cli_verb_find(const char *name)
+{
+    for (const struct cli_verb *verb = cli_verbs; verb->name; verb++)
+        if (strcmp(verb->name, name) == 0)
+            return verb;
+    return NULL;
+}
+
+static int fail_unknown_verb(const char *name)
+{
+    struct cli_suggestion suggestion = {.wanted = name};
+    for (const struct cli_verb *verb = cli_verbs; verb->name; verb++)
+        cli_suggestion_offer(&suggestion, verb->name);
+    if (suggestion.best)
+        return wd_fail(-WD_ERR_USAGE, "unknown verb '%s'; did you mean '%s'?", name,
+                       suggestion.best);
+    return wd_fail(-WD_ERR_USAGE, "unknown %s '%s' (see 'wetdbg help')",
+                   name[0] == '-' ? "option" : "verb", name);
+}
+
+/* Asked before the arguments are parsed, so that complaints about them are objects too. What
+ * belongs to a recorded program, after its name or after --, is not ours to read. */
+static bool wants_json(const struct cli_verb *verb, int argc, char **argv)
+{
+    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        if (strcmp(argv[i], "--json") == 0)
+            return true;
+        if (verb->syntax->ends_at_operand && argv[i][0] != '-')
+            return false;
+    }
+    return false;
+}
+
+static int run_verb(struct cli_app *app, const struct cli_verb *verb, int argc, char **argv)
+{
+    struct cli_args args;
+    app->out->json = wants_json(verb, argc, argv);
+    int result = cli_args_parse(&args, verb->name, verb->syntax, argc, argv);
+    if (result)
+        return cli_out_error(app->out, "wetdbg", result);
+    if (args.wants_help)
+        result = cli_help_print(app->out, verb->name);
+    else
+        result = verb->run(app, &args);
+    cli_args_fini(&args);
+    if (result >= 0)
+        return result;
+    int status = cli_out_error(app->out, "wetdbg", result);
+    return verb->failure_status && status != WD_EXIT_USAGE ? verb->failure_status : status;
+}
+
+static int run(struct cli_app *app, int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : NULL;
+    if (!name) {
+        cli_help_print_synopsis(app->out->errors);
+        return WD_EXIT_USAGE;
+    }
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
+        name = "help";
+    else if (strcmp(name, "--version") == 0)
+        name = "version";
+    const struct cli_verb *verb = cli_verb_find(name);
+    if (!verb)
+        return cli_out_error(app->out, "wetdbg", fail_unknown_verb(name));
+    return run_verb(app, verb, argc - 2, argv + 2);
+}
+
+int cli_app_main(int argc, char **argv, const struct cli_line_hooks *terminal)
+{
+    struct cli_out out;
+    struct cli_app app = {.out = &out, .terminal = terminal};
+    catch_broken_pipes();
+    int result = cli_out_init(&out, STDOUT_FILENO, stderr);
+    if (result)
+        return wd_error_exit_status(result);
+    int status = run(&app, argc, argv);
+    result = cli_out_fini(&out);
+    if (result) {
+        fprintf(stderr, "wetdbg: %s\n", wd_error_message(result));
+        return status ? status : wd_error_exit_status(result);
+    }
+    return status;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Help texts, made from the same tables that the parser reads. */
+#ifndef DBGCLI_HELP_H
+#define DBGCLI_HELP_H
+
+#include "dbgcli/args.h"
+#include "dbgcli/out.h"
+
+/* All there is to say of a verb or command; `program` is "wetdbg " or "". */
+void cli_help_print_syntax(struct cli_out *out, const char *program, const char *name,
+                           const char *summary, const struct cli_syntax *syntax);
+
+/* The lines of an option table (may be NULL), indented. */
+void cli_help_print_options(struct cli_out *out, const struct cli_option *options);
+
+/* Help for one verb; or, with NULL, all verbs with their options. 0 or -WD_ERR_USAGE. */
+int cli_help_print(struct cli_out *out, const char *verb);
+
+/* The few lines for somebody who typed nothing. */
+void cli_help_print_synopsis(FILE *to);
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Ctrl-C ends the query that runs, not the session. One per process: signals are. */
+#ifndef DBGCLI_INTERRUPT_H
+#define DBGCLI_INTERRUPT_H
+
+#include <stdbool.h>
+
+/* Catches SIGINT from now on; `tell` (async-signal-safe, may be NULL) is called with `context`
+ * for each. Without SA_RESTART: a read of a line is interrupted too. */
+void cli_interrupt_catch(void (*tell)(void *context), void *context);
+
+/* SIGINT ends the process again. */
+void cli_interrupt_release(void);
+
+bool cli_interrupt_is_pending(void);
+void cli_interrupt_clear(void);
+
+#endif

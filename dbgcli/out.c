@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "dbgcli/out.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/err.h"
+#include "dbgcli/xalloc.h"
+
+/* ---- the stream ---- */
+
+/* A cookie stream rather than stdout: stdio forgets the errno of a flush that happened inside
+ * some printf, and the end of a pipe must be told from a full disk. */
+static ssize_t write_cookie(void *cookie, const char *bytes, size_t size)
+{
+    struct cli_out *out = cookie;
+    size_t done = 0;
+    while (done < size && !out->write_errno) {
+        ssize_t count = write(out->fd, bytes + done, size - done);
+        if (count >= 0)
+            done += (size_t)count;
+        else if (errno != EINTR)
+            out->write_errno = errno;
+    }
+    return (ssize_t)size;
+}
+
+int cli_out_init(struct cli_out *out, int fd, FILE *errors)
+{
+    cookie_io_functions_t functions = {.write = write_cookie};
+    const char *no_color = getenv("NO_COLOR");
+    bool is_terminal = isatty(fd);
+    *out = (struct cli_out){.errors = errors, .fd = fd};
+    out->is_styled = is_terminal && !(no_color && *no_color);
+    out->stream = fopencookie(out, "w", functions);
+    if (!out->stream)
+        return wd_fail_errno("cannot open the output");
+    setvbuf(out->stream, NULL, is_terminal ? _IOLBF : _IOFBF, 1 << 16);
+    return 0;
+}
+
+int cli_out_fini(struct cli_out *out)
+{
+    if (!out->stream)
+        return 0;
+    fclose(out->stream);
+    out->stream = NULL;
+    if (!out->write_errno || out->write_errno == EPIPE)
+        return 0;
+    errno = out->write_errno;
+    return wd_fail_errno("cannot write the output");
+}
+
+bool cli_out_is_gone(const struct cli_out *out)
+{
+    return out->write_errno != 0;
+}
+
+const char *cli_out_style(const struct cli_out *out, enum cli_style style)
+{
+    static const char *const sequences[] = {"\033[0m", "\033[1m", "\033[2m"};
+    return out->is_styled ? sequences[style] : "";
+}
+
+/* ---- text ---- */
+
+void cli_out_text(struct cli_out *out, const char *text)
+{
+    for (; text && *text; text++) {
+        unsigned char byte = (unsigned char)*text;
+        bool is_control = (byte < 0x20 && byte != '\t') || byte == 0x7f;
+        putc(is_control ? '?' : byte, out->stream);
+    }
+}
+
+/* Length of the UTF-8 sequence at `bytes`, 0 if there is none. C1 controls count as none. */
+static size_t utf8_length(const unsigned char *bytes, size_t left)
+{
+    unsigned lead = bytes[0];
+    size_t length = lead < 0x80 ? 1 : lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+    if (!length || length > left || lead > 0xf4)
+        return 0;
+    for (size_t i = 1; i < length; i++)
+        if ((bytes[i] & 0xc0) != 0x80)
+            return 0;
+    bool is_bad = (lead == 0xe0 && bytes[1] < 0xa0) ||  /* overlong */
+                  (lead == 0xed && bytes[1] >= 0xa0) || /* surrogates */
+                  (lead == 0xf0 && bytes[1] < 0x90) ||  /* overlong */
+                  (lead == 0xf4 && bytes[1] >= 0x90) || /* above U+10FFFF */
+                  (lead == 0xc2 && bytes[1] < 0xa0);    /* C1 controls */
+    return is_bad ? 0 : length;
+}
+
+static void put_escaped(FILE *stream, unsigned char byte)
+{
+    static const char named[] = "\a\b\f\n\r\t\v\"\\";
+    static const char letters[] = "abfnrtv\"\\";
+    const char *found = byte ? strchr(named, byte) : NULL;
+    if (found)
+        fprintf(stream, "\\%c", letters[found - named]);
+    else if (byte >= 0x20 && byte < 0x7f)
+        putc(byte, stream);
+    else
+        fprintf(stream, "\\%03o", byte);
+}
+
+void cli_out_quoted(struct cli_out *out, const void *bytes, size_t size_bytes)
+{
+    const unsigned char *at = bytes;
+    for (size_t i = 0; i < size_bytes;) {
+        size_t length = utf8_length(at + i, size_bytes - i);
+        if (length > 1) {
+            fwrite(at + i, 1, length, out->stream);
+            i += length;
+        } else {
+            put_escaped(out->stream, at[i++]);
+        }
+    }
+}
+
+/* ---- JSON ---- */
+
+json_t *cli_json_bytes(const void *bytes, size_t size_bytes)
+{
+    const unsigned char *from = bytes;
+    char *clean = xmalloc(size_bytes * 3 + 1);
+    size_t used = 0;
+    for (size_t i = 0; i < size_bytes;) {
+        size_t length = utf8_length(from + i, size_bytes - i);
+        if (length == 0) {
+            memcpy(clean + used, "\xef\xbf\xbd", 3);
+            used += 3;
+            i++;
+        } else {
+            memcpy(clean + used, from + i, length);
+            used += length;
+            i += length;
+        }
+    }
+    json_t *value = json_stringn_nocheck(clean, used);
+    free(clean);
+    return value ? value : (xdie(), NULL);
+}
+
+json_t *cli_json_text(const char *text)
+{
+    return text ? cli_json_bytes(text, strlen(text)) : json_null();
+}
+
+json_t *cli_json_count(uint64_t value)
+{
+    char digits[24];
+    if (value <= INT64_MAX)
+        return json_integer((json_int_t)value);
+    snprintf(digits, sizeof digits, "%" PRIu64, value);
+    return json_string(digits);
+}
+
+json_t *cli_json_address(uint64_t address)
+{
+    char digits[24];
+    snprintf(digits, sizeof digits, "0x%" PRIx64, address);
+    return json_string(digits);
+}
+
+json_t *cli_json_object(const char *schema)
+{
+    json_t *object = json_object();
+    if (!object)
+        xdie();
+    cli_json_set(object, "schema", json_string(schema));
+    return object;
+}
+
+void cli_json_set(json_t *object, const char *key, json_t *value)
+{
+    if (json_object_set_new_nocheck(object, key, value) != 0)
+        xdie();
+}
+
+void cli_json_append(json_t *array, json_t *value)
+{
+    if (json_array_append_new(array, value) != 0)
+        xdie();
+}
+
+static int dump_piece(const char *bytes, size_t size, void *stream)
+{
+    return fwrite(bytes, 1, size, stream) == size ? 0 : -1;
+}
+
+void cli_out_json(struct cli_out *out, json_t *value)
+{
+    json_dump_callback(value, dump_piece, out->stream, JSON_COMPACT);
+    putc('\n', out->stream);
+    json_decref(value);
+}
+
+int cli_out_error(struct cli_out *out, const char *place, int code)
+{
+    int status = wd_error_exit_status(code);
+    const char *message = wd_error_message(code);
+    fflush(out->stream);
+    if (out->json) {
+        json_t *object = cli_json_object("wetdbg.error/1");
+        cli_json_set(object, "message", cli_json_text(message));
+        cli_json_set(object, "status", json_integer(status));
+        cli_out_json(out, object);
+        fflush(out->stream);
+    } else {
+        struct cli_out to = {.stream = out->errors};
+        if (place && *place) {
+            cli_out_text(&to, place);
+            fputs(": ", out->errors);
+        }
+        cli_out_text(&to, message);
+        putc('\n', out->errors);
+    }
+    return status;
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "dbgcli/repl/repl.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "dbgcli/interrupt.h"
+#include "dbgcli/repl/words.h"
+#include "dbgcli/xalloc.h"
+
+static const char blanks[] = " \t\r\n\f\v";
+
+void cli_repl_fini(struct cli_repl *repl)
+{
+    free(repl->last_line);
+    repl->last_line = NULL;
+}
+
+/* ---- evaluate ---- */
+
+static int print_help(struct cli_repl *repl, const char *name)
+{
+    char *operands[] = {(char *)name, NULL};
+    struct cli_args args = {.name = "help", .operands = operands, .operand_count = 1};
+    return cli_cmd_help(repl, &args, "");
+}
+
+static int run_command(struct cli_repl *repl, const struct cli_command *command, int argc,
+                       char **argv, const char *format)
+{
+    struct cli_args args;
+    if (*format && !command->takes_format)
+        return wd_fail(-WD_ERR_USAGE, "%s: takes no format ('/%s')", command->name, format);
+    int result = cli_args_parse(&args, command->name, command->syntax, argc, argv);
+    if (result)
+        return result;
+    if (args.wants_help)
+        result = print_help(repl, command->name);
+    else
+        result = command->run(repl, &args, format);
+    cli_args_fini(&args);
+    return result;
+}
+
+/* The rest of a line after the first word, as one operand, without the blanks around it. */
+static char *raw_operand(const char *line)
+{
+    line += strspn(line, blanks);
+    line += strcspn(line, blanks);
+    line += strspn(line, blanks);
+    size_t length = strlen(line);
+    while (length && strchr(blanks, line[length - 1]))
+        length--;
+    return xstrndup(line, length);
+}
+
+static int evaluate(struct cli_repl *repl, const char *line)
+{
+    const char *start = line + strspn(line, blanks);
+    char *name = xstrndup(start, strcspn(start, blanks));
+    char *slash = strchr(name, '/');
+    const char *format = slash ? slash + 1 : "";
+    const struct cli_command *command;
+    struct cli_words words = {0};
+    if (slash)
+        *slash = 0;
+    int result = cli_command_find(repl->commands, name, &command);
+    if (!result && command->syntax->is_raw) {
+        char *operand = raw_operand(line);
+        result = run_command(repl, command, *operand != 0, &operand, format);
+        free(operand);
+    } else if (!result) {
+        result = cli_words_split(&words, line);
+        if (!result)
+            result = run_command(repl, command, (int)words.count - 1, words.list + 1, format);
+        cli_words_fini(&words);
+    }
+    free(name);
+    return result;
+}
+
+int cli_repl_execute(struct cli_repl *repl, const char *line)
+{
+    line += strspn(line, blanks);
+    if (!*line || *line == '#')
+        return 0;
+    wd_error_clear();
+    cli_interrupt_clear();
+    if (repl->prepare)
+        repl->prepare(repl->session);
+    int result = evaluate(repl, line);
+    int status = 0;
+    if (result < 0 && !cli_out_is_gone(repl->out))
+        status = cli_out_error(repl->out, repl->place, result);
+    fflush(repl->out->stream);
+    /* Nobody reads any more: nothing that follows is of use. */
+    if (cli_out_is_gone(repl->out))
+        repl->is_quitting = true;
+    return status;
+}
+
+/* ---- scripts ---- */
+
+static int run_lines(struct cli_repl *repl, const char *path, FILE *file)
+{
+    const char *outer_place = repl->place;
+    unsigned long number = 0;
+    char *line = NULL;
+    int status = 0;
+    while (!status && !repl->is_quitting && cli_line_plain.read(file, "", &line) == 1) {
+        char *place = xasprintf("%s:%lu", path, ++number);
+        repl->place = place;
+        status = cli_repl_execute(repl, line);
+        if (!status && cli_interrupt_is_pending())
+            status = WD_EXIT_INTERRUPTED;
+        repl->place = outer_place;
+        free(place);
+        free(line);
+    }
+    return status;
+}
+
+int cli_repl_run_script(struct cli_repl *repl, const char *path, FILE *input)
+{
+    if (strcmp(path, "-") == 0)
+        return run_lines(repl, "standard input", input);
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return cli_out_error(repl->out, repl->place, wd_fail_errno("cannot read '%s'", path));
+    int status = run_lines(repl, path, file);
+    fclose(file);
+    return status;
+}
+
+/* ---- the loop ---- */
+
+/* An empty line stands for the last one; a new one is remembered. NULL: nothing to do. */
+static const char *line_to_run(struct cli_repl *repl, const struct cli_line_hooks *lines,
+                               const char *line)
+{
+    if (!line[strspn(line, blanks)])
+        return repl->last_line;
+    lines->keep(line);
+    if (line[strspn(line, blanks)] != '#') {
+        free(repl->last_line);
+        repl->last_line = xstrdup(line);
+    }
+    return line;
+}
+
+int cli_repl_loop(struct cli_repl *repl, const struct cli_line_hooks *lines, FILE *from,
+                  const char *prompt)
+{
+    int status = 0;
+    lines->start();
+    while (!repl->is_quitting) {
+        char *line;
+        cli_interrupt_clear();
+        int result = lines->read(from, prompt, &line);
+        if (result == -EINTR && lines->is_interactive)
+            continue;
+        if (result < 0)
+            return cli_out_error(
+                repl->out, repl->place,
+                result == -EINTR ? wd_fail(-WD_ERR_INTERRUPTED, "interrupted")
+                                 : wd_fail(result, "cannot read commands: %s", strerror(-result)));
+        if (result == 0)
+            break;
+        const char *text = lines->is_interactive ? line_to_run(repl, lines, line) : line;
+        if (text)
+            status = cli_repl_execute(repl, text);
+        free(line);
+        if (!lines->is_interactive && cli_interrupt_is_pending())
+            return WD_EXIT_INTERRUPTED;
+    }
+    return lines->is_interactive ? 0 : status;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Read, evaluate, print, kept apart: lines come from repl/line.h, commands from a table, answers
+ * go to a struct cli_out. The grammar is gdb's: a command's name may be cut to any prefix that
+ * fits only one, an empty line repeats the last command if a person types, a line that begins with
+ * '#' is a comment, `print/x` gives a format.
+ *
+ * This part knows nothing of runs and slices: `session` is passed through to the commands.
+ */
+#ifndef DBGCLI_REPL_REPL_H
+#define DBGCLI_REPL_REPL_H
+
+#include <stdbool.h>
+
+#include "dbgcli/args.h"
+#include "dbgcli/out.h"
+#include "dbgcli/repl/line.h"
+
+struct cli_repl;
+struct cli_session;
+
+/* 0, or a negative error that the caller reports. `format` is what followed a slash in the name,
+ * "" if nothing did. */
+typedef int (*cli_command_fn)(struct cli_repl *repl, const struct cli_args *args,
+                              const char *format);
+
+struct cli_command {
+    const char *name;
+    cli_command_fn run;
+    const char *summary; /* one line of help */
+    const struct cli_syntax *syntax;
+    const char *aliases; /* further names, separated by blanks, or NULL: these win over prefixes */
+    bool takes_format;
+};
+
+/* Filled in by its holder; all zero where not said. */
+struct cli_repl {
+    struct cli_out *out;
+    const struct cli_command *commands; /* ends with a row without name */
+    struct cli_session *session;
+    void (*prepare)(struct cli_session *session); /* before each command; or NULL */
+    const char *place;                            /* what errors begin with, or NULL */
+    bool is_quitting;
+    char *last_line; /* private */
+};
+
+void cli_repl_fini(struct cli_repl *repl);
+
+/*
+ * The command whose name, alias or unique prefix is `name`. 0; or -WD_ERR_USAGE, and the message
+ * lists the candidates or suggests the nearest.
+ */
+int cli_command_find(const struct cli_command *commands, const char *name,
+                     const struct cli_command **command);
+
+/*
+ * Runs one line and reports its failure. Returns its exit status: 0 for what worked, comments and
+ * empty lines.
+ */
+int cli_repl_execute(struct cli_repl *repl, const char *line);
+
+/* Runs a file of commands up to the first that fails (with "FILE:LINE: message"), whose status it
+ * returns; 0. A file that cannot be read is reported too. "-" is `input`. */
+int cli_repl_run_script(struct cli_repl *repl, const char *path, FILE *input);
+
+/*
+ * Runs lines until the end of input or `quit`. Returns the status of the last command if nobody
+ * was there to see it (a pipe), else 0.
+ */
+int cli_repl_loop(struct cli_repl *repl, const struct cli_line_hooks *lines, FILE *from,
+                  const char *prompt);
+
+/* The two commands that concern the loop itself. */
+extern const struct cli_syntax cli_cmd_help_syntax, cli_cmd_quit_syntax;
+int cli_cmd_help(struct cli_repl *repl, const struct cli_args *args, const char *format);
+int cli_cmd_quit(struct cli_repl *repl, const struct cli_args *args, const char *format);
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "dbgcli/repl/words.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "dbgcli/xalloc.h"
+
+static const char blanks[] = " \t\r\n\f\v";
+
+/* Copies one word to `to`, which has room for all of the line; returns where it ended. */
+static const char *copy_word(const char *from, char *to, char *open_quote)
+{
+    char quote = 0;
+    for (; *from && (quote || !strchr(blanks, *from)); from++) {
+        if (quote ? *from == quote : *from == '\'' || *from == '"')
+            quote = quote ? 0 : *from;
+        else if (quote == '"' && *from == '\\' && from[1])
+            *to++ = *++from;
+        else
+            *to++ = *from;
+    }
+    *to = 0;
+    *open_quote = quote;
+    return from;
+}
+
+int cli_words_split(struct cli_words *words, const char *line)
+{
+    char *copy = xmalloc(strlen(line) + 1);
+    char quote = 0;
+    *words = (struct cli_words){.list = xrealloc(NULL, 1, sizeof(char *))};
+    for (line += strspn(line, blanks); *line; line += strspn(line, blanks)) {
+        line = copy_word(line, copy, &quote);
+        words->list = xrealloc(words->list, words->count + 2, sizeof(char *));
+        words->list[words->count++] = xstrdup(copy);
+    }
+    words->list[words->count] = NULL;
+    free(copy);
+    if (!quote)
+        return 0;
+    cli_words_fini(words);
+    return wd_fail(-WD_ERR_USAGE, "a quote (%c) is not closed", quote);
+}
+
+void cli_words_fini(struct cli_words *words)
+{
+    for (size_t i = 0; i < words->count; i++)
+        free(words->list[i]);
+    free(words->list);
+    *words = (struct cli_words){0};
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A command line as words: blanks separate, '...' and "..." keep them together, inside "..." a
+ * backslash takes the next character as it is. Elsewhere backslashes are ordinary (regular
+ * expressions). No expansion of any kind. */
+#ifndef DBGCLI_REPL_WORDS_H
+#define DBGCLI_REPL_WORDS_H
+
+#include <stddef.h>
+
+struct cli_words {
+    char **list; /* `count` words, then NULL; writable, owned */
+    size_t count;
+};
+
+/* 0, and cli_words_fini() is due; or -WD_ERR_USAGE for a quote that is not closed. */
+int cli_words_split(struct cli_words *words, const char *line);
+void cli_words_fini(struct cli_words *words);
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "dbgcli/verbs/verb.h"
+
+#include <stddef.h>
+
+/* What rr, env(1) and timeout(1) exit with when the failure is theirs and not the program's. */
+#define RECORD_FAILURE_STATUS 125
+
+const struct cli_verb cli_verbs[] = {
+    {"record", cli_record_run, "run a program and keep a recording of it", &cli_record_syntax,
+     RECORD_FAILURE_STATUS},
+    {"ls", cli_ls_run, "list the recordings", &cli_ls_syntax, 0},
+    {"rm", cli_rm_run, "remove recordings", &cli_rm_syntax, 0},
+    {"ps", cli_ps_run, "list the processes of a recording", &cli_ps_syntax, 0},
+    {"dump", cli_dump_run, "print what a recording holds", &cli_dump_syntax, 0},
+    {"help", cli_help_run, "explain a verb", &cli_help_syntax, 0},
+    {"version", cli_version_run, "print the version", &cli_version_syntax, 0},
+    {NULL, NULL, NULL, NULL, 0},
+};

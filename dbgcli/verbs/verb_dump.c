@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "common/err.h"
+#include "dbgcli/trace_arg.h"
+#include "dbgcli/verbs/verb.h"
+#include "recorder/rr_trace/rr_trace.h"
+
+static const struct cli_option options[] = {
+    {"events", 0, NULL, "recorded events, one a line (the default)"},
+    {"registers", 0, NULL, "with the events: the registers"},
+    {"mmaps", 0, NULL, "memory mappings"},
+    {"tasks", 0, NULL, "beginnings and ends of threads, and execs"},
+    {"data", 0, NULL, "address and size of each piece of recorded memory"},
+    {"json", 0, NULL, "one JSON object per line"},
+    {0},
+};
+
+const struct cli_syntax cli_dump_syntax = {
+    .usage = "[--events|--mmaps|--tasks|--data]... [--json] TRACE",
+    .options = options,
+    .operands_min = 1,
+    .operands_max = 1,
+    .details = "Several of the options may be given: what they select is printed in the order\n"
+               "in which it was recorded.",
+};
+
+static unsigned selection(const struct cli_args *args)
+{
+    static const struct {
+        const char *option;
+        unsigned what;
+    } rows[] = {
+        {"events", RRT_DUMP_EVENTS},
+        {"mmaps", RRT_DUMP_MMAPS},
+        {"tasks", RRT_DUMP_TASKS},
+        {"data", RRT_DUMP_DATA},
+        {"registers", RRT_DUMP_EVENTS | RRT_DUMP_REGISTERS},
+    };
+    unsigned what = 0;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (cli_args_has(args, rows[i].option))
+            what |= rows[i].what;
+    return what ? what : RRT_DUMP_EVENTS;
+}
+
+int cli_dump_run(struct cli_app *app, const struct cli_args *args)
+{
+    struct rrt_trace *trace;
+    int result = cli_trace_open(args->operands[0], &trace);
+    if (result)
+        return result;
+    result = rrt_dump(trace, selection(args), app->out->json, app->out->stream);
+    rrt_close(trace);
+    return cli_out_is_gone(app->out) ? 0 : result;
+}

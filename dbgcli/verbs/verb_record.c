@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/err.h"
+#include "dbgcli/verbs/verb.h"
+#include "recorder/record/record.h"
+
+static const struct cli_option options[] = {
+    {"output", 'o', "DIR", "keep the recording in DIR, which must not exist yet"},
+    {"ticks", 0, "KIND", "auto, hardware or software: how rr counts progress"},
+    {"check", 0, NULL, "record nothing; say what this machine can do"},
+    {"json", 0, NULL, "with --check: one JSON object"},
+    {0},
+};
+
+const struct cli_syntax cli_record_syntax = {
+    .usage = "[-o DIR] [--ticks=KIND] [--check [--json]] [--] PROGRAM [ARG]...",
+    .options = options,
+    .operands_max = CLI_OPERANDS_ANY,
+    .ends_at_operand = true,
+    .details = "The exit status is that of the program; 125 if it could not be recorded.\n"
+               "Without -o the recording goes to rr's place ($_RR_TRACE_DIR, else\n"
+               "$XDG_DATA_HOME/rr); 'wetdbg replay' without a name opens the newest.",
+};
+
+static int ticks_from(const struct cli_args *args, enum rec_ticks *ticks)
+{
+    static const struct {
+        const char *name;
+        enum rec_ticks ticks;
+    } rows[] = {
+        {"auto", REC_TICKS_AUTO},
+        {"hardware", REC_TICKS_HARDWARE},
+        {"software", REC_TICKS_SOFTWARE},
+    };
+    const char *value = cli_args_value(args, "ticks");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strcmp(value ? value : "auto", rows[i].name) == 0) {
+            *ticks = rows[i].ticks;
+            return 0;
+        }
+    return wd_fail(-WD_ERR_USAGE, "record: --ticks is auto, hardware or software, not '%s'", value);
+}
+
+static int check_machine(struct cli_app *app, const struct cli_args *args)
+{
+    if (args->operand_count)
+        return wd_fail(-WD_ERR_USAGE, "record: --check takes no program ('%s')", args->operands[0]);
+    int result = rec_check(app->out->stream, app->out->json);
+    return result ? wd_error_exit_status(result) : 0; /* it has said all there is to say */
+}
+
+int cli_record_run(struct cli_app *app, const struct cli_args *args)
+{
+    struct rec_options how = {.out_dir = cli_args_value(args, "output")};
+    struct rec_outcome outcome;
+    int result = ticks_from(args, &how.ticks);
+    if (result)
+        return result;
+    if (cli_args_has(args, "check"))
+        return check_machine(app, args);
+    if (cli_args_has(args, "json"))
+        return wd_fail(-WD_ERR_USAGE, "record: --json goes with --check only");
+    if (!args->operand_count)
+        return wd_fail(-WD_ERR_USAGE, "record: which program? usage: wetdbg record %s",
+                       cli_record_syntax.usage);
+    result = rec_record(&how, args->operands, &outcome);
+    if (result)
+        return result;
+    if (isatty(STDERR_FILENO))
+        fprintf(stderr, "wetdbg: recorded in %s\n", outcome.trace_dir);
+    int status = outcome.exit_status, signal = outcome.signal;
+    rec_outcome_fini(&outcome);
+    if (signal)
+        rec_die_of(signal);
+    return status;
+}
