@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "recorder/record/locate.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/err.h"
+
+#define PRELOAD_NAME "libwetdbg-ticks.so"
+#define PATH_DEFAULT "/usr/local/bin:/usr/bin:/bin"
+
+static int copy_path(const char *text, char **path)
+{
+    char *copy = strdup(text);
+
+    if (!copy)
+        return wd_fail(-ENOMEM, "out of memory");
+    *path = copy;
+    return 0;
+}
+
+static bool is_runnable(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
+/* First runnable `name` along PATH into `found` (PATH_MAX bytes). An empty element is here. */
+static bool search_path(const char *name, char *found)
+{
+    const char *element = getenv("PATH");
+
+    if (!element)
+        element = PATH_DEFAULT;
+    for (;;) {
+        int length = (int)strcspn(element, ":");
+        int written =
+            snprintf(found, PATH_MAX, "%.*s%s%s", length, element, length ? "/" : "./", name);
+
+        if (written < PATH_MAX && is_runnable(found))
+            return true;
+        if (!element[length])
+            return false;
+        element += length + 1;
+    }
+}
+
+/* Why a file that was named with a path cannot be run. */
+static int explain_program(const char *path)
+{
+    struct stat st;
+
+    if (stat(path, &st) != 0 && errno == ENOENT)
+        return wd_fail(-WD_ERR_NOT_FOUND, "%s: no such program", path);
+    if (stat(path, &st) != 0)
+        return wd_fail_errno("%s", path);
+    if (S_ISDIR(st.st_mode))
+        return wd_fail(-EISDIR, "%s is a directory, not a program", path);
+    return wd_fail(-EACCES, "%s is not executable", path);
+}
+
+/* rr does not run what only a shell would: a script without an interpreter line. */
+static int check_format(const char *path)
+{
+    unsigned char start[4] = {0};
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got;
+
+    if (fd < 0)
+        return errno == EACCES ? 0 : wd_fail_errno("%s", path); /* executable but not readable */
+    got = read(fd, start, sizeof(start));
+    close(fd);
+    if (got == sizeof(start) && memcmp(start, "\177ELF", 4) == 0)
+        return 0;
+    if (got >= 2 && memcmp(start, "#!", 2) == 0)
+        return 0;
+    return wd_fail(-ENOEXEC, "%s is neither an ELF program nor a script that starts with #!", path);
+}
+
+int rec_locate_program(const char *name, char **path)
+{
+    char found[PATH_MAX];
+    int err;
+
+    if (!*name)
+        return wd_fail(-WD_ERR_NOT_FOUND, "the program's name is empty");
+    if (strchr(name, '/')) {
+        if (!is_runnable(name))
+            return explain_program(name);
+        snprintf(found, sizeof(found), "%s", name);
+    } else if (!search_path(name, found)) {
+        return wd_fail(-WD_ERR_NOT_FOUND, "%s: no such program in PATH", name);
+    }
+    err = check_format(found);
+    return err ? err : copy_path(found, path);
+}
+
+int rec_locate_rr(char **path)
+{
+    const char *named = getenv("WETDBG_RR");
+    char found[PATH_MAX];
+
+    if (named && *named && strchr(named, '/')) {
+        if (is_runnable(named))
+            return copy_path(named, path);
+        return wd_fail(-WD_ERR_MACHINE, "WETDBG_RR=%s is not a program", named);
+    }
+    if (search_path(named && *named ? named : "rr", found))
+        return copy_path(found, path);
+    return wd_fail(
+        -WD_ERR_MACHINE,
+        "rr is not installed, and recording needs it: `apt install rr` (Debian, Ubuntu), "
+        "`dnf install rr` (Fedora), or https://rr-project.org; "
+        "WETDBG_RR=/path/to/rr names one outside PATH");
+}
+
+/* Directories relative to the one that this program's file is in, for installations. */
+static const char *const preload_dirs[] = {
+    "../lib/wetdbg", "../lib/x86_64-linux-gnu/wetdbg", "../lib64/wetdbg", "../recorder/ticks", ".",
+};
+
+static bool find_preload(char *found)
+{
+    char exe[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+    char *slash;
+
+    if (length > 0) {
+        exe[length] = 0;
+        slash = strrchr(exe, '/');
+        if (slash)
+            *slash = 0;
+        for (size_t i = 0; i < sizeof(preload_dirs) / sizeof(preload_dirs[0]); i++) {
+            int written = snprintf(found, PATH_MAX, "%s/%s/" PRELOAD_NAME, exe, preload_dirs[i]);
+
+            if (written < PATH_MAX && access(found, R_OK) == 0)
+                return true;
+        }
+    }
+    snprintf(found, PATH_MAX, "%s/" PRELOAD_NAME, WETDBG_TICKS_BUILD_DIR);
+    if (access(found, R_OK) == 0)
+        return true;
+    snprintf(found, PATH_MAX, "%s/" PRELOAD_NAME, WETDBG_TICKS_INSTALL_DIR);
+    return access(found, R_OK) == 0;
+}
+
+int rec_locate_preload(char **path)
+{
+    char found[PATH_MAX], real[PATH_MAX];
+
+    if (!find_preload(found) || !realpath(found, real))
+        return wd_fail(-WD_ERR_MACHINE,
+                       PRELOAD_NAME " is missing: neither below %s nor beside this program",
+                       WETDBG_TICKS_INSTALL_DIR);
+    /* ld.so splits LD_PRELOAD at these and has no way to quote them. */
+    if (strpbrk(real, " :"))
+        return wd_fail(-WD_ERR_MACHINE,
+                       "%s cannot be preloaded: its path has a space or a colon in it", real);
+    return copy_path(real, path);
+}

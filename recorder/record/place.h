@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Trace directories that are about to be made, or to go. */
+#ifndef RECORDER_RECORD_PLACE_H
+#define RECORDER_RECORD_PLACE_H
+
+/* Can `dir` be made? Gives its absolute path, to be freed. -EEXIST if anything has that name. */
+int rec_place_check_new(const char *dir, char **absolute);
+
+/* Makes rr's own place, with its parents, and checks that it can be written. */
+int rec_place_make(void);
+
+/* Deletes the files of a trace directory and the directory itself, silently. */
+void rec_place_discard(const char *trace_dir);
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Driving the installed rr: recording a program, asking what the machine can do, and looking
+ * after the recordings that are there. Reading what a recording contains is rr_trace's business.
+ *
+ * All functions return 0 or a negative code of common/err.h and say what went wrong through
+ * wd_fail. None writes to standard output or standard error except where its comment says so.
+ */
+#ifndef RECORDER_RECORD_RECORD_H
+#define RECORDER_RECORD_RECORD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <time.h>
+
+/* What `wetdbg record` exits with when it is we that failed, and not the program. */
+#define REC_EXIT_FAILED 125
+
+enum rec_ticks {
+    REC_TICKS_AUTO,     /* hardware if the machine has it, else software with a line on stderr */
+    REC_TICKS_HARDWARE, /* count retired conditional branches with the PMU */
+    REC_TICKS_SOFTWARE, /* the preload in rr stands in for the PMU */
+};
+
+/* All zero is a good default. Strings are borrowed for the call. */
+struct rec_options {
+    const char *out_dir; /* the trace directory to make; NULL = a new one in rr's place */
+    enum rec_ticks ticks;
+    bool quiet; /* no line on stderr about software ticks */
+};
+
+struct rec_outcome {
+    int exit_status; /* of the program; 128 + N if signal N ended it */
+    int signal;      /* that ended the program, else 0: pass it to rec_die_of */
+    bool is_software_ticks;
+    char *trace_dir; /* absolute; to be freed; never NULL after success */
+};
+
+/*
+ * Records `argv` (NULL-terminated; argv[0] is looked up in PATH) with rr, and waits for its end.
+ *
+ * The program has our standard input, output, error, working directory and environment, its
+ * exit status comes back unchanged. What rr adds to the environment by itself (LD_PRELOAD of
+ * librrpreload.so in front of the user's, RUNNING_UNDER_RR and others) stays. While it runs,
+ * SIGINT, SIGQUIT and SIGHUP are ignored here (the terminal sends them to the program too) and
+ * SIGTERM goes to rr, which passes it on. Not for processes that run several threads.
+ *
+ * rr is $WETDBG_RR, or `rr` in PATH. rr's warnings and errors go to stderr as they come; its line
+ * "Saving execution to trace directory", which it prints on the program's own output when that
+ * is a terminal, is dropped (outcome->trace_dir says the same).
+ *
+ * A negative result means that there is no complete recording: -WD_ERR_NOT_FOUND (no such
+ * program), -EEXIST (out_dir is there already; it is not touched), -EACCES and other errno of the
+ * place, -WD_ERR_MACHINE (no rr, no way to count, rr gave up). A directory that rr had already
+ * made is removed if the program never started and kept, unfinished, if it did.
+ */
+int rec_record(const struct rec_options *options, char *const argv[], struct rec_outcome *outcome);
+
+void rec_outcome_fini(struct rec_outcome *outcome);
+
+/*
+ * Ends this process by `signal` without a core dump, as rr does, so that a shell sees what it
+ * would have seen of the program. Returns only if that signal does not end a process.
+ */
+void rec_die_of(int signal);
+
+/* ---- the machine ---- */
+
+/*
+ * Explains on `out` what this machine can do for recording, ending in a verdict line; as one JSON
+ * object if `as_json`. Returns 0 if recording is possible in some way, -WD_ERR_MACHINE if not.
+ */
+int rec_check(FILE *out, bool as_json);
+
+/* ---- recordings ---- */
+
+struct rec_entry {
+    char *name; /* below the place, or a path */
+    char *path;
+    struct timespec when; /* when recording ended, or was last seen alive */
+    uint64_t size_bytes;  /* on disk; shared hard links counted in full */
+    bool is_finished;
+    bool is_running; /* some rr holds its lock */
+    bool is_software_ticks;
+};
+
+/*
+ * rr's place for recordings: $_RR_TRACE_DIR; else $XDG_DATA_HOME/rr or ~/.local/share/rr, or
+ * ~/.rr if only that exists. To be freed. It need not exist. 0 or -ENOMEM.
+ */
+int rec_place(char **path);
+
+/* The recordings in rr's place, oldest first; *entries is to be freed with rec_entries_free.
+ * A place that does not exist holds none. */
+int rec_list(struct rec_entry **entries, size_t *count);
+void rec_entries_free(struct rec_entry *entries, size_t count);
+
+/*
+ * Deletes a recording: the files of the directory, and the directory. `name` as for
+ * rec_trace_dir, except that no recording is implied. Refuses what is not a trace directory
+ * (-WD_ERR_USAGE), holds directories of somebody's (-ENOTEMPTY), or is being recorded (-EBUSY).
+ */
+int rec_remove(const char *name);
+
+/* The newest finished or unfinished recording: latest-trace if that leads somewhere, else the
+ * youngest in rr's place. To be freed. -WD_ERR_NOT_FOUND if there is none. */
+int rec_newest(char **path);
+
+/*
+ * Turns what a user typed into a trace directory's path, to be freed: NULL or "" is the newest;
+ * a name without '/' is looked for in rr's place and then here; anything else is a path.
+ * -WD_ERR_NOT_FOUND if it is not there, -WD_ERR_USAGE if it is no trace directory.
+ */
+int rec_trace_dir(const char *name, char **path);
+
+/* Does the recording carry the mark of software ticks? An unreadable mark counts as one. */
+bool rec_is_software_ticks(const char *trace_dir);
+
+#endif

@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * One run of rr. The preload goes into rr in both modes: with hardware ticks too it merges map
+ * lines, keeps the user's LD_PRELOAD out of rr itself, and tells us over a pipe which directory
+ * rr made and whether the program was ever started. The latter two are how a failure of rr is
+ * told from a program that returns the same status.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/err.h"
+#include "recorder/record/locate.h"
+#include "recorder/record/machine.h"
+#include "recorder/record/place.h"
+#include "recorder/record/record.h"
+#include "recorder/ticks/protocol.h"
+
+#define REPORT_BYTES_MAX 16384
+#define EXEC_FAILED      127
+/* A name that rr matches to a CPU whose start-up checks our counters pass. */
+#define SOFTWARE_MICROARCH "AMD Zen"
+
+struct run {
+    char *rr;
+    char *program;
+    char *preload;
+    char *out_dir; /* absolute; NULL = rr's place */
+    bool is_software;
+    const char *microarch; /* NULL = rr knows best */
+    int report_fds[2];
+    char report[REPORT_BYTES_MAX];
+};
+
+/* ---- before ---- */
+
+static int choose_ticks(struct run *run, const struct rec_options *options)
+{
+    int pmu = options->ticks == REC_TICKS_SOFTWARE ? -ENODEV : rec_probe_pmu();
+    struct rec_cpu cpu;
+
+    if (pmu != 0 && options->ticks == REC_TICKS_HARDWARE)
+        return wd_fail(-WD_ERR_MACHINE,
+                       "the PMU cannot be used here: perf_event_open: %s "
+                       "(`wetdbg record --check` says more; --ticks=software does without)",
+                       strerror(-pmu));
+    run->is_software = pmu != 0;
+    if (run->is_software) {
+        run->microarch = SOFTWARE_MICROARCH;
+        if (options->ticks == REC_TICKS_AUTO && !options->quiet)
+            fprintf(stderr, "wetdbg: no usable PMU here (%s), recording with software ticks\n",
+                    strerror(-pmu));
+        return 0;
+    }
+    rec_cpu_probe(&cpu);
+    run->microarch = rec_cpu_microarch(&cpu);
+    return 0;
+}
+
+/* Software ticks are nothing without the preload; hardware ticks mostly get along. */
+static int find_preload(struct run *run)
+{
+    int err = rec_locate_preload(&run->preload);
+
+    return err && !run->is_software ? 0 : err;
+}
+
+static int open_report(struct run *run)
+{
+    if (pipe2(run->report_fds, O_CLOEXEC | O_NONBLOCK) != 0)
+        return wd_fail_errno("pipe");
+    for (int i = 0; i < 2; i++) { /* away from standard descriptors that are closed */
+        int moved = fcntl(run->report_fds[i], F_DUPFD_CLOEXEC, 3);
+
+        if (moved < 0)
+            return wd_fail_errno("pipe");
+        close(run->report_fds[i]);
+        run->report_fds[i] = moved;
+    }
+    return 0;
+}
+
+static int prepare(struct run *run, const struct rec_options *options, const char *name)
+{
+    int err = rec_locate_program(name, &run->program);
+
+    if (!err)
+        err = rec_locate_rr(&run->rr);
+    if (!err && options->out_dir)
+        err = rec_place_check_new(options->out_dir, &run->out_dir);
+    if (!err && !options->out_dir)
+        err = rec_place_make();
+    if (!err)
+        err = choose_ticks(run, options);
+    if (!err)
+        err = find_preload(run);
+    return err ? err : open_report(run);
+}
+
+/* ---- the child ---- */
+
+static void set_preload_environment(const struct run *run)
+{
+    const char *users = getenv("LD_PRELOAD");
+    char fd_text[16];
+
+    if (!run->preload)
+        return;
+    if (users)
+        setenv(TCK_ENV_PRELOAD, users, 1);
+    else
+        unsetenv(TCK_ENV_PRELOAD);
+    snprintf(fd_text, sizeof(fd_text), "%d", run->report_fds[1]);
+    setenv(TCK_ENV_REPORT, fd_text, 1);
+    setenv(TCK_ENV_MODE, run->is_software ? TCK_MODE_SOFTWARE : TCK_MODE_HARDWARE, 1);
+    setenv("LD_PRELOAD", run->preload, 1);
+}
+
+static size_t count_args(char *const argv[])
+{
+    size_t count = 0;
+
+    while (argv[count])
+        count++;
+    return count;
+}
+
+static char **rr_arguments(const struct run *run, char *const argv[])
+{
+    char **args = calloc(count_args(argv) + 12, sizeof(*args));
+    size_t n = 0;
+
+    if (!args)
+        return NULL;
+    args[n++] = run->rr;
+    if (run->microarch) {
+        args[n++] = "-A";
+        args[n++] = (char *)run->microarch;
+    }
+    args[n++] = "-S"; /* no advice about the machine: record --check gives ours */
+    args[n++] = "record";
+    args[n++] = "-n"; /* our replay engine does not play rr's syscall buffer */
+    if (run->out_dir) {
+        args[n++] = "-o";
+        args[n++] = run->out_dir;
+    }
+    args[n++] = "--";
+    memcpy(args + n, argv, count_args(argv) * sizeof(*args));
+    return args;
+}
+
+static void run_rr(const struct run *run, char **args)
+{
+    set_preload_environment(run);
+    fcntl(run->report_fds[1], F_SETFD, 0);
+    execv(run->rr, args);
+    _exit(EXEC_FAILED);
+}
+
+/* ---- while it runs ---- */
+
+static volatile sig_atomic_t rr_pid;
+
+static void pass_on(int signal)
+{
+    if (rr_pid > 0)
+        kill((pid_t)rr_pid, signal);
+}
+
+static const int ignored_signals[] = {SIGINT, SIGQUIT, SIGHUP};
+#define IGNORED_COUNT (sizeof(ignored_signals) / sizeof(ignored_signals[0]))
+
+struct dispositions {
+    struct sigaction ignored[IGNORED_COUNT];
+    struct sigaction term, child;
+    sigset_t mask;
+};
+
+/* SIGTERM stays blocked until rr's pid is known. */
+static void set_dispositions(struct dispositions *saved)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, forward = {.sa_handler = pass_on},
+                     wait = {.sa_handler = SIG_DFL};
+    sigset_t term;
+
+    sigemptyset(&term);
+    sigaddset(&term, SIGTERM);
+    sigprocmask(SIG_BLOCK, &term, &saved->mask);
+    for (size_t i = 0; i < IGNORED_COUNT; i++)
+        sigaction(ignored_signals[i], &ignore, &saved->ignored[i]);
+    sigaction(SIGTERM, &forward, &saved->term);
+    sigaction(SIGCHLD, &wait, &saved->child); /* an inherited SIG_IGN would eat the status */
+}
+
+static void restore_dispositions(const struct dispositions *saved)
+{
+    for (size_t i = 0; i < IGNORED_COUNT; i++)
+        sigaction(ignored_signals[i], &saved->ignored[i], NULL);
+    sigaction(SIGTERM, &saved->term, NULL);
+    sigaction(SIGCHLD, &saved->child, NULL);
+    sigprocmask(SIG_SETMASK, &saved->mask, NULL);
+}
+
+static int spawn_and_wait(struct run *run, char *const argv[], int *status)
+{
+    char **args = rr_arguments(run, argv);
+    struct dispositions saved;
+    sigset_t with_term;
+    pid_t child;
+    int err = 0;
+
+    if (!args)
+        return wd_fail(-ENOMEM, "out of memory");
+    set_dispositions(&saved);
+    fflush(NULL);
+    child = fork();
+    if (child == 0) {
+        restore_dispositions(&saved);
+        run_rr(run, args);
+    }
+    if (child < 0) {
+        err = wd_fail_errno("fork");
+    } else {
+        rr_pid = child;
+        with_term = saved.mask;
+        sigdelset(&with_term, SIGTERM);
+        sigprocmask(SIG_SETMASK, &with_term, NULL);
+        while (waitpid(child, status, 0) < 0 && errno == EINTR)
+            continue;
+        rr_pid = 0;
+    }
+    restore_dispositions(&saved);
+    free(args);
+    return err;
+}
+
+/* ---- after ---- */
+
+static void read_report(struct run *run)
+{
+    size_t length = 0;
+    ssize_t got;
+
+    close(run->report_fds[1]);
+    run->report_fds[1] = -1;
+    do {
+        got = read(run->report_fds[0], run->report + length, sizeof(run->report) - 1 - length);
+        length += got > 0 ? (size_t)got : 0;
+    } while (got > 0);
+    run->report[length] = 0;
+}
+
+/* What follows `word` on its line, to be freed; NULL if there is none. */
+static char *report_line(const struct run *run, const char *word)
+{
+    size_t length = strlen(word);
+    const char *line = run->report;
+
+    while (*line) {
+        size_t line_length = strcspn(line, "\n");
+
+        if (line_length >= length && strncmp(line, word, length) == 0)
+            return strndup(line + length, line_length - length);
+        line += line_length + (line[line_length] == '\n');
+    }
+    return NULL;
+}
+
+static int fill_trace_dir(const struct run *run, struct rec_outcome *outcome)
+{
+    char *reported = report_line(run, TCK_REPORT_DIR);
+    char real[PATH_MAX];
+
+    if (reported) {
+        if (realpath(reported, real))
+            outcome->trace_dir = strdup(real);
+        free(reported);
+    } else if (run->out_dir) {
+        outcome->trace_dir = strdup(run->out_dir);
+    } else {
+        rec_newest(&outcome->trace_dir);
+    }
+    return outcome->trace_dir ? 0 : -WD_ERR_MACHINE;
+}
+
+static bool has_file(const char *dir, const char *name)
+{
+    char path[PATH_MAX];
+    struct stat st;
+
+    return snprintf(path, sizeof(path), "%s/%s", dir, name) < PATH_MAX && stat(path, &st) == 0;
+}
+
+static int explain_no_start(const struct run *run, const char *trace_dir)
+{
+    char *reason = report_line(run, TCK_REPORT_NO_TICKS);
+    int err;
+
+    if (trace_dir)
+        rec_place_discard(trace_dir);
+    if (reason)
+        err =
+            wd_fail(-WD_ERR_MACHINE, "no counter can be had here, nor one be imitated: %s", reason);
+    else
+        err =
+            wd_fail(-WD_ERR_MACHINE, "rr could not start %s; what it said is above", run->program);
+    free(reason);
+    return err;
+}
+
+static int explain_end(const char *trace_dir, int status)
+{
+    if (WIFSIGNALED(status))
+        return wd_fail(-WD_ERR_MACHINE,
+                       "rr was ended by signal %d (%s) before the recording was complete; "
+                       "what there is of it is in %s",
+                       WTERMSIG(status), strsignal(WTERMSIG(status)), trace_dir);
+    return wd_fail(-WD_ERR_MACHINE,
+                   "rr gave up before the recording was complete; what there is of it is in %s",
+                   trace_dir);
+}
+
+static int judge(const struct run *run, int status, struct rec_outcome *outcome)
+{
+    char *started = report_line(run, TCK_REPORT_STARTED);
+    bool must_have_started = started || !run->preload;
+    int err = fill_trace_dir(run, outcome);
+
+    free(started);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == EXEC_FAILED && err)
+        return wd_fail(-WD_ERR_MACHINE, "%s cannot be executed", run->rr);
+    if (err || !must_have_started)
+        return explain_no_start(run, outcome->trace_dir);
+    if (!has_file(outcome->trace_dir, "version"))
+        return explain_end(outcome->trace_dir, status);
+    outcome->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    outcome->exit_status = outcome->signal ? 128 + outcome->signal : WEXITSTATUS(status);
+    return 0;
+}
+
+static void run_fini(struct run *run)
+{
+    free(run->rr);
+    free(run->program);
+    free(run->preload);
+    free(run->out_dir);
+    for (int i = 0; i < 2; i++) {
+        if (run->report_fds[i] >= 0)
+            close(run->report_fds[i]);
+    }
+}
+
+int rec_record(const struct rec_options *options, char *const argv[], struct rec_outcome *outcome)
+{
+    struct rec_outcome found = {0};
+    struct run run = {.report_fds = {-1, -1}};
+    int status = 0, err;
+
+    if (!argv[0])
+        return wd_fail(-WD_ERR_USAGE, "no program to record was named");
+    err = prepare(&run, options, argv[0]);
+    if (!err)
+        err = spawn_and_wait(&run, argv, &status);
+    if (!err) {
+        read_report(&run);
+        found.is_software_ticks = run.is_software;
+        err = judge(&run, status, &found);
+    }
+    run_fini(&run);
+    if (err)
+        rec_outcome_fini(&found);
+    else
+        *outcome = found;
+    return err;
+}
+
+void rec_outcome_fini(struct rec_outcome *outcome)
+{
+    if (!outcome)
+        return;
+    free(outcome->trace_dir);
+    *outcome = (struct rec_outcome){0};
+}
+
+void rec_die_of(int signal_number)
+{
+    sigset_t one;
+
+    fflush(NULL);
+    prctl(PR_SET_DUMPABLE, 0);
+    signal(signal_number, SIG_DFL);
+    sigemptyset(&one);
+    sigaddset(&one, signal_number);
+    sigprocmask(SIG_UNBLOCK, &one, NULL);
+    raise(signal_number);
+}

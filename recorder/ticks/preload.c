@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The preload for rr itself. rr asks the kernel for a counter of retired conditional branches and
+ * refuses to start without one; here its questions are answered so that it records anyway.
+ * counters.h says what rr is told, stops.h what is left for readers.
+ *
+ * Which functions: rr reaches perf_event_open through syscall(), counters through read, ioctl,
+ * poll and close, the trace directory through open, /proc/PID/maps through fopen, and its
+ * tracees' stops through waitpid and waitid. All pass through unless the executable is rr, the
+ * mode variable was set, and the process is the one we were loaded into (rr's forked child
+ * passes here too on its way to exec).
+ *
+ * A tracee never sees us: environment and descriptors are cleaned before rr looks at them.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "recorder/ticks/counters.h"
+#include "recorder/ticks/maps.h"
+#include "recorder/ticks/protocol.h"
+#include "recorder/ticks/real.h"
+#include "recorder/ticks/stops.h"
+
+#define EXPORT           __attribute__((visibility("default")))
+#define INCOMPLETE       "/incomplete"
+#define REPORT_FD_MIN    200
+#define CHATTER          "rr: Saving execution to trace directory"
+#define STOP_EVENT(what) (SIGTRAP | (what) << 8)
+
+static enum { MODE_OFF, MODE_HARDWARE, MODE_SOFTWARE } mode;
+static pid_t own_pid;
+static int report_fd = -1;
+static bool has_started;
+
+static bool is_active(void)
+{
+    return mode != MODE_OFF && getpid() == own_pid;
+}
+
+static void report(const char *word, const char *rest)
+{
+    char line[PATH_MAX + 64];
+    int length = snprintf(line, sizeof(line), "%s%s\n", word, rest);
+
+    if (report_fd < 0 || length < 0 || (size_t)length >= sizeof(line))
+        return;
+    if (write(report_fd, line, (size_t)length) != length)
+        report_fd = -1; /* nobody listens any more */
+}
+
+static bool executable_is_rr(void)
+{
+    char path[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", path, sizeof(path));
+
+    return length >= 3 && memcmp(path + length - 3, "/rr", 3) == 0;
+}
+
+/* The report goes where no program expects a descriptor, and away at exec. */
+static void take_report_fd(void)
+{
+    const char *text = getenv(TCK_ENV_REPORT);
+    int fd = text ? atoi(text) : -1;
+
+    if (fd < 3)
+        return;
+    report_fd = fcntl(fd, F_DUPFD_CLOEXEC, REPORT_FD_MIN);
+    tck_real()->close(fd);
+}
+
+static void clean_environment(void)
+{
+    const char *users = getenv(TCK_ENV_PRELOAD);
+
+    if (users)
+        setenv("LD_PRELOAD", users, 1);
+    else
+        unsetenv("LD_PRELOAD");
+    unsetenv(TCK_ENV_PRELOAD);
+    unsetenv(TCK_ENV_REPORT);
+    unsetenv(TCK_ENV_MODE);
+}
+
+/* A standard descriptor that the user closed must not become one of rr's files, into which rr
+ * would then print. The stand-ins vanish at exec, so the program finds them closed. */
+static void occupy_closed_descriptors(void)
+{
+    for (int fd = 0; fd <= 2; fd++) {
+        if (fcntl(fd, F_GETFD) < 0)
+            (void)!tck_real()->open("/dev/null", O_RDWR | O_CLOEXEC);
+    }
+}
+
+__attribute__((constructor)) static void start(void)
+{
+    const char *asked = getenv(TCK_ENV_MODE);
+
+    if (!asked || !executable_is_rr())
+        return;
+    mode = strcmp(asked, TCK_MODE_SOFTWARE) == 0 ? MODE_SOFTWARE : MODE_HARDWARE;
+    own_pid = getpid();
+    occupy_closed_descriptors();
+    take_report_fd();
+    clean_environment();
+}
+
+/* ---- counters ---- */
+
+EXPORT long syscall(long number, ...)
+{
+    long args[6];
+    va_list list;
+
+    va_start(list, number);
+    for (int i = 0; i < 6; i++)
+        args[i] = va_arg(list, long);
+    va_end(list);
+    if (number == SYS_perf_event_open && mode == MODE_SOFTWARE && is_active()) {
+        bool were_imitated = tck_counters_are_imitated();
+        int fd = tck_counter_open((const struct perf_event_attr *)args[0], (pid_t)args[1]);
+
+        if (fd < 0)
+            report(TCK_REPORT_NO_TICKS, strerror(errno));
+        else if (!were_imitated && tck_counters_are_imitated())
+            report(TCK_REPORT_IMITATED, "");
+        return fd;
+    }
+    return tck_real_syscall(number, args);
+}
+
+EXPORT ssize_t read(int fd, void *to, size_t bytes)
+{
+    uint64_t value;
+
+    if (bytes != sizeof(value) || !tck_counter_is(fd) || !is_active())
+        return tck_real()->read(fd, to, bytes);
+    value = tck_counter_value(fd);
+    memcpy(to, &value, sizeof(value));
+    return sizeof(value);
+}
+
+EXPORT int ioctl(int fd, unsigned long request, ...)
+{
+    va_list list;
+    void *arg;
+
+    va_start(list, request);
+    arg = va_arg(list, void *);
+    va_end(list);
+    if (tck_counter_is(fd) && is_active())
+        return tck_counter_ioctl(fd, request, arg);
+    return tck_real()->ioctl(fd, request, arg);
+}
+
+/* glibc declares `fds` as write-only, which is not so. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpragmas"
+#pragma GCC diagnostic ignored "-Wunknown-warning-option"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+
+/* rr sets its own counter's period to 1 and asks whether it went off. One that did not would be
+ * opened anew for each stretch of a task's run. */
+EXPORT int poll(struct pollfd *fds, nfds_t count, int timeout)
+{
+    if (count != 1 || !tck_counter_is_own(fds[0].fd) || !is_active())
+        return tck_real()->poll(fds, count, timeout);
+    fds[0].revents = POLLIN;
+    return 1;
+}
+
+#pragma GCC diagnostic pop
+
+EXPORT int close(int fd)
+{
+    if (tck_counter_is(fd) && is_active())
+        tck_counter_forget(fd);
+    return tck_real()->close(fd);
+}
+
+/* ---- the trace directory ---- */
+
+static int note_trace_dir(const char *incomplete_path)
+{
+    char dir[PATH_MAX];
+    size_t length = strlen(incomplete_path) - strlen(INCOMPLETE);
+
+    if (length >= sizeof(dir))
+        return -ENAMETOOLONG;
+    memcpy(dir, incomplete_path, length);
+    dir[length] = 0;
+    report(TCK_REPORT_DIR, dir);
+    return mode == MODE_SOFTWARE ? tck_stops_open(dir) : 0;
+}
+
+static bool is_incomplete(const char *path)
+{
+    size_t length = strlen(path), tail = strlen(INCOMPLETE);
+
+    return length > tail && strcmp(path + length - tail, INCOMPLETE) == 0;
+}
+
+EXPORT int open(const char *path, int flags, ...)
+{
+    va_list list;
+    mode_t bits;
+    int fd, err;
+
+    va_start(list, flags);
+    bits = va_arg(list, mode_t);
+    va_end(list);
+    fd = tck_real()->open(path, flags, bits);
+    if (fd < 0 || !(flags & O_CREAT) || !is_active() || !is_incomplete(path))
+        return fd;
+    err = note_trace_dir(path);
+    if (!err)
+        return fd;
+    tck_real()->close(fd);
+    errno = -err;
+    return -1;
+}
+
+EXPORT int open64(const char *path, int flags, ...) __attribute__((alias("open")));
+
+/* ---- what rr sees of its tracees ---- */
+
+static FILE *open_stream(const char *path, const char *how)
+{
+    if (is_active() && tck_maps_is_path(path) && how[0] == 'r')
+        return tck_maps_open(path);
+    return tck_real()->fopen(path, how);
+}
+
+EXPORT FILE *fopen(const char *path, const char *how)
+{
+    return open_stream(path, how);
+}
+
+EXPORT FILE *fopen64(const char *path, const char *how)
+{
+    return open_stream(path, how);
+}
+
+/* `stop` is the stop signal with its event bits; 0 = the task is gone. */
+static void note_stop(int stop)
+{
+    switch (stop) {
+    case STOP_EVENT(PTRACE_EVENT_FORK):
+    case STOP_EVENT(PTRACE_EVENT_VFORK):
+    case STOP_EVENT(PTRACE_EVENT_CLONE):
+        tck_counters_note_new_task();
+        break;
+    case STOP_EVENT(PTRACE_EVENT_EXEC):
+        if (!has_started)
+            report(TCK_REPORT_STARTED, "");
+        has_started = true;
+        tck_stops_forget_spaces();
+        break;
+    case STOP_EVENT(PTRACE_EVENT_EXIT):
+    case 0:
+        tck_stops_forget_spaces();
+        break;
+    default:
+        break;
+    }
+}
+
+EXPORT pid_t waitpid(pid_t pid, int *status, int options)
+{
+    int own_status = 0;
+    pid_t got = tck_real()->waitpid(pid, &own_status, options);
+
+    if (status)
+        *status = own_status;
+    if (got > 0 && is_active())
+        note_stop(WIFSTOPPED(own_status) ? own_status >> 8 : 0);
+    return got;
+}
+
+EXPORT int waitid(idtype_t type, id_t id, siginfo_t *info, int options)
+{
+    int result = tck_real()->waitid(type, id, info, options);
+
+    if (result == 0 && info && info->si_pid && is_active()) {
+        bool is_stop = info->si_code == CLD_TRAPPED || info->si_code == CLD_STOPPED;
+
+        note_stop(is_stop ? info->si_status : 0);
+    }
+    return result;
+}
+
+/* The one line that rr prints on the program's own output; our caller says the same on stderr. */
+EXPORT int __printf_chk(int flag, const char *format, ...)
+{
+    va_list list;
+    int result;
+
+    if (is_active() && strncmp(format, CHATTER, strlen(CHATTER)) == 0)
+        return 0;
+    va_start(list, format);
+    result = tck_real()->vprintf_chk(flag, format, list);
+    va_end(list);
+    return result;
+}

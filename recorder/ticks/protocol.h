@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What recorder/record and the preload in rr say to each other: environment variables down,
+ * lines on a pipe up. The preload removes all of them before rr copies its environment for the
+ * recorded program.
+ */
+#ifndef RECORDER_TICKS_PROTOCOL_H
+#define RECORDER_TICKS_PROTOCOL_H
+
+/* TCK_MODE_SOFTWARE or TCK_MODE_HARDWARE. Without it the preload does nothing at all.
+ * Hardware: only the environment, the map lines and the report. */
+#define TCK_ENV_MODE      "WETDBG_TICKS_MODE"
+#define TCK_MODE_SOFTWARE "software"
+#define TCK_MODE_HARDWARE "hardware"
+/* The user's own LD_PRELOAD, which is put back; unset if the user had none. */
+#define TCK_ENV_PRELOAD "WETDBG_TICKS_LD_PRELOAD"
+/* Decimal descriptor of the report pipe; may be absent. */
+#define TCK_ENV_REPORT "WETDBG_TICKS_REPORT"
+#define TCK_ENV_PREFIX "WETDBG_TICKS_"
+
+/* Lines of the report. */
+#define TCK_REPORT_DIR      "dir "      /* + path: rr created this trace directory */
+#define TCK_REPORT_STARTED  "started"   /* the program's first exec succeeded */
+#define TCK_REPORT_IMITATED "imitated"  /* not even software events were to be had */
+#define TCK_REPORT_NO_TICKS "no-ticks " /* + reason: neither events nor their imitation */
+
+#endif

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Registers alone do not locate an asynchronous stop: a wait loop whose counter lives in memory
+ * shows the same ones at every turn. So each stop is written down with a digest of the memory
+ * near the stack pointer and of the main program's variables.
+ *
+ * The range of those variables is read from the task's auxiliary vector and program headers at
+ * its first stop, and again after any exec in the recording; looking it up costs some 10 us, so
+ * one answer for the last task and space is kept and nothing else.
+ */
+#include "recorder/ticks/stops.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <unistd.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "recorder/ticks/digest_format.h"
+#include "recorder/ticks/real.h"
+
+#define PAGE_BYTES     4096
+#define PHDR_COUNT_MAX 64
+#define SPACES_KEPT    64
+
+_Static_assert(sizeof(struct user_regs_struct) == TCK_REGS_COUNT * 8, "27 registers");
+
+struct range {
+    uint64_t start;
+    uint64_t bytes;
+};
+
+static int side_fd = -1;
+static uint64_t side_bytes;
+static struct {
+    pid_t tid; /* 0 = empty */
+    struct range data;
+} spaces[SPACES_KEPT];
+static unsigned char contents[TCK_STACK_BYTES_MAX + TCK_DATA_BYTES_MAX];
+
+static int open_in(const char *dir, const char *name)
+{
+    char path[PATH_MAX];
+    int fd;
+
+    if (snprintf(path, sizeof(path), "%s/%s", dir, name) >= (int)sizeof(path))
+        return -ENAMETOOLONG;
+    fd = tck_real()->open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    return fd < 0 ? -errno : fd;
+}
+
+static int write_mark(const char *dir)
+{
+    char text[64];
+    int fd = open_in(dir, TCK_MARK_NAME), length, err = 0;
+
+    if (fd < 0)
+        return fd;
+    length = snprintf(text, sizeof(text), TCK_MARK_SOFTWARE "%d\n", TCK_FORMAT_VERSION);
+    if (write(fd, text, (size_t)length) != length)
+        err = -EIO;
+    tck_real()->close(fd);
+    return err;
+}
+
+int tck_stops_open(const char *trace_dir)
+{
+    struct tck_file_header header = {.version = TCK_FORMAT_VERSION,
+                                     .record_bytes = sizeof(struct tck_stop)};
+    int err = write_mark(trace_dir);
+
+    if (err)
+        return err;
+    memcpy(header.magic, TCK_MAGIC, sizeof(header.magic));
+    side_fd = open_in(trace_dir, TCK_DIGESTS_NAME);
+    if (side_fd < 0)
+        return side_fd;
+    return write(side_fd, &header, sizeof(header)) == sizeof(header) ? 0 : -EIO;
+}
+
+bool tck_stops_is_open(void)
+{
+    return side_fd >= 0;
+}
+
+void tck_stops_forget_spaces(void)
+{
+    memset(spaces, 0, sizeof(spaces));
+}
+
+/* How many bytes of [start, +bytes) could be read, counted from the front. One element per page,
+ * since a transfer is partial only between elements. */
+static size_t read_task(pid_t tid, uint64_t start, void *to, size_t bytes)
+{
+    struct iovec local = {.iov_base = to, .iov_len = bytes}, remote[UIO_MAXIOV / 8];
+    size_t count = 0, planned = 0;
+    ssize_t got;
+
+    while (planned < bytes && count < sizeof(remote) / sizeof(remote[0])) {
+        uint64_t at = start + planned;
+        size_t piece = PAGE_BYTES - at % PAGE_BYTES;
+
+        if (piece > bytes - planned)
+            piece = bytes - planned;
+        remote[count].iov_base = (void *)(uintptr_t)at;
+        remote[count++].iov_len = piece;
+        planned += piece;
+    }
+    got = process_vm_readv(tid, &local, 1, remote, count, 0);
+    return got < 0 ? 0 : (size_t)got;
+}
+
+struct phdrs {
+    uint64_t address;
+    uint64_t count;
+};
+
+static bool read_auxv(pid_t tid, struct phdrs *phdrs)
+{
+    Elf64_auxv_t auxv[64];
+    char path[64];
+    ssize_t got;
+    int fd;
+
+    snprintf(path, sizeof(path), "/proc/%d/auxv", (int)tid);
+    fd = tck_real()->open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    got = tck_real()->read(fd, auxv, sizeof(auxv));
+    tck_real()->close(fd);
+    *phdrs = (struct phdrs){0};
+    for (size_t i = 0; got > 0 && i < (size_t)got / sizeof(auxv[0]); i++) {
+        if (auxv[i].a_type == AT_PHDR)
+            phdrs->address = auxv[i].a_un.a_val;
+        if (auxv[i].a_type == AT_PHNUM)
+            phdrs->count = auxv[i].a_un.a_val;
+    }
+    return phdrs->address && phdrs->count && phdrs->count <= PHDR_COUNT_MAX;
+}
+
+/* Where the program was loaded: by PT_PHDR, or else because the headers lie in the first page. */
+static uint64_t load_bias(const Elf64_Phdr *headers, size_t count, uint64_t address)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (headers[i].p_type == PT_PHDR)
+            return address - headers[i].p_vaddr;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const Elf64_Phdr *h = &headers[i];
+
+        if (h->p_type == PT_LOAD && h->p_offset == 0)
+            return (address - h->p_vaddr) & -(uint64_t)PAGE_BYTES;
+    }
+    return 0;
+}
+
+/* What is left of a writable segment behind the part that becomes read-only after relocation. */
+static struct range writable_part(const Elf64_Phdr *load, const Elf64_Phdr *headers, size_t count)
+{
+    uint64_t start = load->p_vaddr, end = load->p_vaddr + load->p_memsz;
+
+    for (size_t i = 0; i < count; i++) {
+        const Elf64_Phdr *h = &headers[i];
+        uint64_t relro_end = (h->p_vaddr + h->p_memsz) & -(uint64_t)PAGE_BYTES;
+
+        if (h->p_type == PT_GNU_RELRO && h->p_vaddr <= start && relro_end > start)
+            start = relro_end;
+    }
+    return (struct range){.start = start, .bytes = end > start ? end - start : 0};
+}
+
+static struct range find_data(pid_t tid)
+{
+    Elf64_Phdr headers[PHDR_COUNT_MAX];
+    struct phdrs phdrs;
+    size_t bytes;
+
+    if (!read_auxv(tid, &phdrs))
+        return (struct range){0};
+    bytes = phdrs.count * sizeof(headers[0]);
+    if (read_task(tid, phdrs.address, headers, bytes) != bytes)
+        return (struct range){0};
+    for (size_t i = 0; i < phdrs.count; i++) {
+        const Elf64_Phdr *h = &headers[i];
+        struct range part;
+
+        if (h->p_type != PT_LOAD || !(h->p_flags & PF_W))
+            continue;
+        part = writable_part(h, headers, phdrs.count);
+        if (part.bytes > TCK_DATA_BYTES_MAX)
+            part.bytes = TCK_DATA_BYTES_MAX;
+        if (part.bytes) {
+            part.start += load_bias(headers, phdrs.count, phdrs.address);
+            return part;
+        }
+    }
+    return (struct range){0};
+}
+
+static struct range data_of(pid_t tid)
+{
+    size_t slot = (size_t)tid % SPACES_KEPT;
+
+    if (spaces[slot].tid != tid) {
+        spaces[slot].data = find_data(tid);
+        spaces[slot].tid = tid;
+    }
+    return spaces[slot].data;
+}
+
+/* Below the stack pointer there may be no page (yet); then the range starts with rsp's own. */
+static size_t read_stack(pid_t tid, uint64_t rsp, uint64_t *start, void *to)
+{
+    uint64_t end = rsp + TCK_STACK_BYTES_MAX - TCK_RED_ZONE_BYTES;
+    uint64_t own_page = rsp & -(uint64_t)PAGE_BYTES;
+    size_t got;
+
+    *start = rsp - TCK_RED_ZONE_BYTES;
+    if (end < *start) /* rsp is no address at all */
+        return 0;
+    got = read_task(tid, *start, to, end - *start);
+    if (got || *start >= own_page)
+        return got;
+    *start = own_page;
+    return read_task(tid, *start, to, end - *start);
+}
+
+static void add_digest(struct tck_stop *stop, pid_t tid, uint64_t rsp)
+{
+    struct range data = data_of(tid);
+
+    stop->stack_bytes = (uint32_t)read_stack(tid, rsp, &stop->stack_start, contents);
+    stop->data_start = data.start;
+    stop->data_bytes =
+        (uint32_t)read_task(tid, data.start, contents + stop->stack_bytes, data.bytes);
+    stop->digest = XXH3_64bits(contents, (size_t)stop->stack_bytes + stop->data_bytes);
+}
+
+void tck_stops_append(pid_t tid, unsigned flags, const siginfo_t *info)
+{
+    struct tck_stop stop = {.tid = (uint32_t)tid, .flags = flags};
+    struct user_regs_struct regs;
+
+    if (side_fd < 0 || side_bytes + sizeof(stop) > TCK_STOPS_BYTES_MAX)
+        return;
+    if (ptrace(PTRACE_GETREGS, tid, NULL, &regs) != 0)
+        return;
+    if (info) {
+        stop.signo = info->si_signo;
+        stop.si_code = info->si_code;
+    }
+    memcpy(stop.regs, &regs, sizeof(regs));
+    add_digest(&stop, tid, regs.rsp);
+    if (write(side_fd, &stop, sizeof(stop)) == sizeof(stop)) {
+        side_bytes += sizeof(stop);
+        return;
+    }
+    tck_real()->close(side_fd);
+    side_fd = -1;
+}
