@@ -199,8 +199,10 @@ struct ins_mem {
 /* ---- flows ---- */
 
 enum ins_flow_kind {
-    /* Byte i of the destination is byte i of the source, constant zeros beyond the source. One
-     * source and one destination of either sort. */
+    /* Byte i of the destination is byte i of the source, constant zeros beyond the source, where
+     * bytes count from the lowest one in either's set. One source and one destination, each a
+     * memory operand or one register. With INS_MEM_REP the ranges correspond byte by byte
+     * (movs), or each element is the source (stos). */
     INS_FLOW_COPY = 1 << 0,
     /* Stack and frame pointer bookkeeping: use sets are empty by rule. */
     INS_FLOW_STACK = 1 << 1,

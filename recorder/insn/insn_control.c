@@ -16,9 +16,10 @@ static bool is_trap(const struct ins_work *work)
     case ZYDIS_MNEMONIC_VMCALL:
     case ZYDIS_MNEMONIC_MONITOR:
     case ZYDIS_MNEMONIC_MWAIT:
-        return true;
     case ZYDIS_MNEMONIC_SYSRET:
     case ZYDIS_MNEMONIC_SYSEXIT:
+    case ZYDIS_MNEMONIC_CLI:
+    case ZYDIS_MNEMONIC_STI:
         return true;
     default:
         return work->zi.meta.category == ZYDIS_CATEGORY_IO ||
@@ -221,7 +222,8 @@ bool ins_rules_control(struct ins_work *work)
 {
     struct ins_info *info = &work->info;
     info->klass = (uint8_t)classify(work);
-    info->condition = (uint8_t)condition_of(work);
+    if (info->klass != INS_FAR)
+        info->condition = (uint8_t)condition_of(work);
     if (info->klass == INS_JCC || info->klass == INS_JMP || info->klass == INS_CALL)
         info->target = work->pc + work->zi.length + (uint64_t)work->ops[0].imm.value.s;
     switch (info->klass) {
@@ -229,7 +231,9 @@ bool ins_rules_control(struct ins_work *work)
         jcc_flows(work);
         return true;
     case INS_JMP:
+        return true;
     case INS_TRAP:
+        info->mem_count = 0;
         return true;
     case INS_JMP_INDIRECT:
         ins_use_operand(work, new_branch_flow(work), 0);

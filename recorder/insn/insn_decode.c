@@ -42,6 +42,17 @@ static void set_flags(struct ins_work *work)
         work->info.flags |= INS_IS_REP_TEST;
 }
 
+/* Fences and the like: a flow that defines nothing says nothing. */
+static void drop_empty_flow(struct ins_info *info)
+{
+    const struct ins_flow *flow = &info->flows[0];
+    if (ins_regset_is_empty(&flow->defs) && ins_regset_is_empty(&flow->may_defs) &&
+        (flow->mem_defs | flow->mem_may_defs) == 0) {
+        info->flows[0] = (struct ins_flow){0};
+        info->flow_count = 0;
+    }
+}
+
 static void describe(struct ins_work *work)
 {
     struct ins_info *info = &work->info;
@@ -61,6 +72,7 @@ static void describe(struct ins_work *work)
             return;
     }
     ins_refine_generic(work, ins_flow_generic(work));
+    drop_empty_flow(info);
 }
 
 int ins_decode(const uint8_t *code, size_t len, uint64_t pc, struct ins_info *out)

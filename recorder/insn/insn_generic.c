@@ -243,6 +243,18 @@ static bool is_copy(ZydisMnemonic mnemonic)
     }
 }
 
+/* These write only; Zydis says that they read their destination, too. */
+static bool overwrites_destination(ZydisMnemonic mnemonic)
+{
+    return mnemonic == ZYDIS_MNEMONIC_CVTSI2SS || mnemonic == ZYDIS_MNEMONIC_CVTSI2SD;
+}
+
+static void forget_destination_use(struct ins_work *work, struct ins_flow *flow)
+{
+    flow->value_uses = (struct ins_regset){0};
+    ins_use_operand(work, flow, 1);
+}
+
 /* Exactly one destination and one source that has a place, unmasked. */
 static bool copies_one_source(const struct ins_work *work, const struct ins_flow *flow)
 {
@@ -261,6 +273,12 @@ static bool is_stack_address(const struct ins_work *work)
                source->reg.value == ZYDIS_REGISTER_RSP;
     return work->zi.mnemonic == ZYDIS_MNEMONIC_LEA && source->mem.base == ZYDIS_REGISTER_RSP &&
            source->mem.index == ZYDIS_REGISTER_NONE;
+}
+
+/* Without shadow stacks rdssp is a nop. */
+static bool keeps_destination(ZydisMnemonic mnemonic)
+{
+    return mnemonic == ZYDIS_MNEMONIC_RDSSPD || mnemonic == ZYDIS_MNEMONIC_RDSSPQ;
 }
 
 /* Packed and scalar floating point: rounding in, sticky exception flags out. */
@@ -283,18 +301,29 @@ static bool has_float_exceptions(ZydisExceptionClass klass)
     }
 }
 
+void ins_refine_float(const struct ins_work *work, struct ins_flow *flow)
+{
+    if (!has_float_exceptions(work->zi.meta.exception_class))
+        return;
+    ins_regset_add(&flow->value_uses, INS_LOC_MXCSR_CONTROL);
+    ins_regset_add(&flow->may_defs, INS_LOC_MXCSR_STATUS);
+}
+
 void ins_refine_generic(struct ins_work *work, struct ins_flow *flow)
 {
     if (is_constant_of_equal_sources(work->zi.mnemonic) && has_equal_sources(work))
         forget_value_uses(work, flow);
     if (has_absorbing_immediate(work))
         forget_value_uses(work, flow);
+    if (overwrites_destination(work->zi.mnemonic))
+        forget_destination_use(work, flow);
     if (is_copy(work->zi.mnemonic) && copies_one_source(work, flow))
         flow->kinds |= INS_FLOW_COPY;
     if (is_stack_address(work))
         flow->kinds |= INS_FLOW_STACK_ADDRESS;
-    if (has_float_exceptions(work->zi.meta.exception_class)) {
-        ins_regset_add(&flow->value_uses, INS_LOC_MXCSR_CONTROL);
-        ins_regset_add(&flow->may_defs, INS_LOC_MXCSR_STATUS);
+    if (keeps_destination(work->zi.mnemonic)) {
+        flow->may_defs = flow->defs;
+        flow->defs = (struct ins_regset){0};
     }
+    ins_refine_float(work, flow);
 }

@@ -53,7 +53,7 @@ void ins_flow_stack(struct ins_work *work, enum ins_gpr gpr);
 /* One flow from all that is read to all that is written, by Zydis's tables. */
 struct ins_flow *ins_flow_generic(struct ins_work *work);
 
-/* ---- insn_control.c, insn_rules.c, insn_fpu.c: instructions with rules of their own ---- */
+/* ---- the other units: instructions with rules of their own ---- */
 
 /* Each returns false when the instruction is none of its own, and then has done nothing. */
 bool ins_rules_control(struct ins_work *work); /* also sets class, target, condition */
@@ -65,5 +65,8 @@ bool ins_rules_fpu(struct ins_work *work);
 
 /* Refinements of the generic flow: idioms that use nothing, copies, MXCSR. */
 void ins_refine_generic(struct ins_work *work, struct ins_flow *flow);
+
+/* MXCSR: rounding in, sticky exception flags out, if the instruction computes in floating point. */
+void ins_refine_float(const struct ins_work *work, struct ins_flow *flow);
 
 #endif

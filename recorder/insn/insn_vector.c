@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Vector instructions with masks, lists of addresses, or parts that depend on different things. */
+#include <string.h>
+
 #include "recorder/insn/insn_priv.h"
 
 /* Masks in vector registers decide per lane: they are conditions. */
@@ -89,6 +91,192 @@ static void blend_flow(struct ins_work *work)
     mask_condition(work, flow, mask);
 }
 
+/* ---- scalars in VEX and EVEX: the low element is computed, the rest comes from one source ---- */
+
+static bool has_prefix(const char *name, const char *const *prefixes, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Whose low element comes from the second source alone. */
+static bool is_unary_scalar(const char *name)
+{
+    static const char *const prefixes[] = {"vmov",   "vsqrt",   "vcvt",     "vround",    "vrcp",
+                                           "vrsqrt", "vgetexp", "vgetmant", "vrndscale", "vreduce"};
+    return has_prefix(name, prefixes, sizeof(prefixes) / sizeof(prefixes[0]));
+}
+
+/* 4 or 8 by the name's end, else 0. */
+static unsigned scalar_bytes(const char *name)
+{
+    size_t length = strlen(name);
+    if (length < 2 || name[length - 2] != 's')
+        return 0;
+    return name[length - 1] == 's' ? 4 : name[length - 1] == 'd' ? 8 : 0;
+}
+
+/* The operand numbers of both sources behind a destination and maybe a (disabled) mask. */
+static unsigned first_source(const struct ins_work *work)
+{
+    return work->ops[1].encoding == ZYDIS_OPERAND_ENCODING_MASK ? 2 : 1;
+}
+
+static bool is_xmm(const ZydisDecodedOperand *op)
+{
+    return op->type == ZYDIS_OPERAND_TYPE_REGISTER &&
+           ZydisRegisterGetClass(op->reg.value) == ZYDIS_REGCLASS_XMM;
+}
+
+static bool is_wide_scalar(const struct ins_work *work)
+{
+    unsigned source = first_source(work);
+    if (work->zi.encoding != ZYDIS_INSTRUCTION_ENCODING_VEX &&
+        work->zi.encoding != ZYDIS_INSTRUCTION_ENCODING_EVEX)
+        return false;
+    if (work->zi.avx.mask.mode > ZYDIS_MASK_MODE_DISABLED ||
+        work->zi.meta.category == ZYDIS_CATEGORY_FMA4)
+        return false;
+    return work->zi.operand_count_visible >= source + 2 && is_xmm(&work->ops[0]) &&
+           is_xmm(&work->ops[source]) && work->ops[source + 1].size <= 64 &&
+           work->ops[source + 1].type != ZYDIS_OPERAND_TYPE_IMMEDIATE &&
+           scalar_bytes(ZydisMnemonicGetString(work->zi.mnemonic)) != 0;
+}
+
+static void wide_scalar_flows(struct ins_work *work)
+{
+    const char *name = ZydisMnemonicGetString(work->zi.mnemonic);
+    unsigned bytes = scalar_bytes(name), source = first_source(work);
+    ZydisRegister to = work->ops[0].reg.value, from = work->ops[source].reg.value;
+
+    struct ins_flow *low = ins_flow_new(work);
+    ins_add_read(&low->defs, to, 0, bytes);
+    ins_use_operand(work, low, source + 1);
+    if (!is_unary_scalar(name))
+        ins_add_read(&low->value_uses, from, 0, bytes);
+    if (work->ops[0].actions & ZYDIS_OPERAND_ACTION_READ)
+        ins_add_read(&low->value_uses, to, 0, bytes);
+    if (work->zi.mnemonic == ZYDIS_MNEMONIC_VMOVSS || work->zi.mnemonic == ZYDIS_MNEMONIC_VMOVSD)
+        low->kinds = INS_FLOW_COPY;
+    ins_refine_float(work, low);
+
+    struct ins_flow *rest = ins_flow_new(work);
+    bool in_place = work->zi.meta.category == ZYDIS_CATEGORY_VFMA;
+    ins_add_read(&rest->defs, to, bytes, 64 - bytes);
+    ins_add_read(&rest->value_uses, in_place ? to : from, bytes, 16 - bytes);
+    rest->kinds = INS_FLOW_COPY;
+}
+
+/* ---- one lane, chosen by an immediate ---- */
+
+static bool is_lane_extract(ZydisMnemonic mnemonic)
+{
+    switch (mnemonic) {
+    case ZYDIS_MNEMONIC_PEXTRB:
+    case ZYDIS_MNEMONIC_PEXTRW:
+    case ZYDIS_MNEMONIC_PEXTRD:
+    case ZYDIS_MNEMONIC_PEXTRQ:
+    case ZYDIS_MNEMONIC_EXTRACTPS:
+    case ZYDIS_MNEMONIC_VPEXTRB:
+    case ZYDIS_MNEMONIC_VPEXTRW:
+    case ZYDIS_MNEMONIC_VPEXTRD:
+    case ZYDIS_MNEMONIC_VPEXTRQ:
+    case ZYDIS_MNEMONIC_VEXTRACTPS:
+    case ZYDIS_MNEMONIC_VEXTRACTF128:
+    case ZYDIS_MNEMONIC_VEXTRACTI128:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static unsigned lane_bytes(ZydisMnemonic mnemonic)
+{
+    switch (mnemonic) {
+    case ZYDIS_MNEMONIC_PEXTRB:
+    case ZYDIS_MNEMONIC_VPEXTRB:
+    case ZYDIS_MNEMONIC_PINSRB:
+        return 1;
+    case ZYDIS_MNEMONIC_PEXTRW:
+    case ZYDIS_MNEMONIC_VPEXTRW:
+    case ZYDIS_MNEMONIC_PINSRW:
+        return 2;
+    case ZYDIS_MNEMONIC_PEXTRQ:
+    case ZYDIS_MNEMONIC_VPEXTRQ:
+    case ZYDIS_MNEMONIC_PINSRQ:
+        return 8;
+    case ZYDIS_MNEMONIC_VEXTRACTF128:
+    case ZYDIS_MNEMONIC_VEXTRACTI128:
+        return 16;
+    default:
+        return 4;
+    }
+}
+
+static bool is_lane_insert(ZydisMnemonic mnemonic)
+{
+    return mnemonic == ZYDIS_MNEMONIC_PINSRB || mnemonic == ZYDIS_MNEMONIC_PINSRW ||
+           mnemonic == ZYDIS_MNEMONIC_PINSRD || mnemonic == ZYDIS_MNEMONIC_PINSRQ;
+}
+
+/* The first byte of the lane that the last operand chooses; the immediate's high bits are
+ * ignored. */
+static unsigned lane_first_byte(const struct ins_work *work, unsigned register_bytes)
+{
+    uint64_t lane = work->ops[work->zi.operand_count_visible - 1u].imm.value.u;
+    unsigned bytes = lane_bytes(work->zi.mnemonic);
+    return (unsigned)(lane % (register_bytes / bytes)) * bytes;
+}
+
+static void lane_extract_flow(struct ins_work *work)
+{
+    struct ins_flow *flow = ins_flow_new(work);
+    unsigned bytes = lane_bytes(work->zi.mnemonic);
+    ins_def_operand(work, flow, 0);
+    ins_add_read(&flow->value_uses, work->ops[1].reg.value,
+                 lane_first_byte(work, bytes == 16 ? 32 : 16), bytes);
+}
+
+/* The pieces that the lane lies in; a lane smaller than its piece keeps the rest of it. */
+static void lane_insert_flow(struct ins_work *work)
+{
+    struct ins_flow *flow = ins_flow_new(work);
+    unsigned bytes = lane_bytes(work->zi.mnemonic), first = lane_first_byte(work, 16);
+    ins_add_read(&flow->defs, work->ops[0].reg.value, first, bytes);
+    ins_use_operand(work, flow, 1);
+    if (bytes < 4 || (bytes == 4 && first >= 8))
+        ins_add_read(&flow->value_uses, work->ops[0].reg.value, first, bytes);
+}
+
+static bool lane_rules(struct ins_work *work)
+{
+    unsigned count = work->zi.operand_count_visible;
+    if (count != 3 || work->ops[2].type != ZYDIS_OPERAND_TYPE_IMMEDIATE)
+        return false;
+    if (is_lane_extract(work->zi.mnemonic) && work->ops[1].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+        ins_is_vector(work->ops[1].reg.value)) {
+        lane_extract_flow(work);
+        return true;
+    }
+    if (is_lane_insert(work->zi.mnemonic) && is_xmm(&work->ops[0])) {
+        lane_insert_flow(work);
+        return true;
+    }
+    return false;
+}
+
+/* movdir64b: the destination's address is a register operand of its own. */
+static void direct_store_flow(struct ins_work *work)
+{
+    struct ins_flow *flow = ins_flow_new(work);
+    flow->mem_uses = 1;
+    flow->mem_defs = 2;
+    flow->kinds = INS_FLOW_COPY;
+}
+
 bool ins_rules_vector(struct ins_work *work)
 {
     switch (work->zi.meta.category) {
@@ -102,7 +290,16 @@ bool ins_rules_vector(struct ins_work *work)
     default:
         break;
     }
+    if (is_wide_scalar(work)) {
+        wide_scalar_flows(work);
+        return true;
+    }
+    if (lane_rules(work))
+        return true;
     switch (work->zi.mnemonic) {
+    case ZYDIS_MNEMONIC_MOVDIR64B:
+        direct_store_flow(work);
+        return true;
     case ZYDIS_MNEMONIC_VMASKMOVPS:
     case ZYDIS_MNEMONIC_VMASKMOVPD:
     case ZYDIS_MNEMONIC_VPMASKMOVD:
