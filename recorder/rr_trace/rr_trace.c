@@ -311,10 +311,29 @@ static int join_tasks(struct rrt_trace *trace, struct rrt_frame *frame)
 
 /* ---------------------------------------------------------------- frames */
 
+/* After the last frame nothing may be left over: else `events` was cut between two blocks. */
+static int check_end(struct rrt_trace *trace)
+{
+    const struct side_stream *side =
+        trace->mmaps.next_time != UINT64_MAX ? &trace->mmaps : &trace->tasks;
+    if (side->next_time != UINT64_MAX)
+        return rrt_message_fail(&side->next, -WD_ERR_CORRUPT,
+                                "belongs to frame %lu, but `events` ends after frame %lu",
+                                (unsigned long)side->next_time, (unsigned long)trace->time);
+    int r = rrt_stream_at_end(&trace->data);
+    if (r == 0)
+        return rrt_stream_fail(&trace->data, -WD_ERR_CORRUPT,
+                               "more bytes than the %lu frames of `events` take",
+                               (unsigned long)trace->time);
+    return r < 0 ? r : 0;
+}
+
 static int read_frame(struct rrt_trace *trace, struct rrt_frame *frame)
 {
     int r = rrt_message_read(&trace->message, &trace->events);
-    if (r <= 0)
+    if (r == 0)
+        return check_end(trace);
+    if (r < 0)
         return r;
     frame->time = ++trace->time;
     r = rrt_decode_frame(&trace->message, &trace->arena, frame);

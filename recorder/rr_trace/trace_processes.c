@@ -3,8 +3,12 @@
  * Which processes a recording holds. One scan over all frames follows the task events; a live
  * task belongs to one process, and numbers may be used again after a task's end.
  *
- * A process's wait status is that of its first task, as waitpid() would give it; when that one
- * never reported (the recording stops), that of the last task that ended.
+ * A process ends with its last task. Its wait status is that of its first task, as waitpid()
+ * would give it; when that one never reported, that of the last task.
+ *
+ * When another task than the first one runs a new program, the kernel gives it the first one's
+ * number. The recording tells this in one frame of the new number: the first task, which ended
+ * before, is cloned from the other one, the other one exits, and then runs the program.
  */
 #include <errno.h>
 #include <sched.h>
@@ -16,6 +20,12 @@
 #include "recorder/rr_trace/frame_arena.h"
 #include "recorder/rr_trace/rr_trace.h"
 #include "recorder/rr_trace/trace_internal.h"
+
+/* What the public struct does not show. */
+struct process_state {
+    size_t live_count;
+    bool leader_spoke; /* the wait status is the first task's, and final */
+};
 
 struct rrt_process_table {
     struct rrt_arena arena;   /* strings */
@@ -34,6 +44,8 @@ struct process_scan {
     struct rrt_process_table *table;
     struct live_task *live;
     size_t live_count;
+    struct process_state *states; /* one per process */
+    size_t state_count;
 };
 
 /* Appends one zeroed element to an array that has room up to the next power of two. */
@@ -79,24 +91,38 @@ static struct rrt_process *process_of(struct process_scan *scan, const struct li
     return &scan->table->list[task->process];
 }
 
-static int add_live(struct process_scan *scan, int tid, size_t process)
+/* Lists the task with its process, once: a number can come back, see above. */
+static int list_tid(struct rrt_process *process, int tid)
 {
-    int *entry = append(&scan->table->list[process].tids, &scan->table->list[process].tid_count,
-                        sizeof *entry);
+    for (size_t i = 0; i < process->tid_count; i++)
+        if (process->tids[i] == tid)
+            return 0;
+    int *entry = append(&process->tids, &process->tid_count, sizeof *entry);
     if (!entry)
         return -ENOMEM;
     *entry = tid;
+    return 0;
+}
+
+static int add_live(struct process_scan *scan, int tid, size_t process)
+{
+    int r = list_tid(&scan->table->list[process], tid);
+    if (r != 0)
+        return r;
     struct live_task *task = append(&scan->live, &scan->live_count, sizeof *task);
     if (!task)
         return -ENOMEM;
     task->tid = tid;
     task->process = process;
+    scan->states[process].live_count++;
     return 0;
 }
 
 static int add_process(struct process_scan *scan, int pid, int parent_pid, uint64_t time)
 {
     struct rrt_process_table *table = scan->table;
+    if (!append(&scan->states, &scan->state_count, sizeof *scan->states))
+        return -ENOMEM;
     struct rrt_process *process = append(&table->list, &table->count, sizeof *process);
     if (!process)
         return -ENOMEM;
@@ -163,9 +189,12 @@ static int copy_exec(struct rrt_arena *arena, const struct rrt_task_event *event
     return 0;
 }
 
-static int on_exec(struct process_scan *scan, const struct rrt_task_event *event)
+/* `frame_tid` is the task's number afterwards. */
+static int on_exec(struct process_scan *scan, const struct rrt_task_event *event, int frame_tid)
 {
     struct live_task *task = find_live(scan, event->tid);
+    if (!task)
+        task = find_live(scan, frame_tid);
     if (!task)
         return corrupt(event, "runs a program but was never started");
     struct rrt_process *process = process_of(scan, task);
@@ -173,15 +202,8 @@ static int on_exec(struct process_scan *scan, const struct rrt_task_event *event
     if (!exec)
         return -ENOMEM;
     process->inherited = NULL;
+    scan->states[task->process].leader_spoke = false;
     return copy_exec(&scan->table->arena, event, exec);
-}
-
-static bool has_live_task(const struct process_scan *scan, size_t process)
-{
-    for (size_t i = 0; i < scan->live_count; i++)
-        if (scan->live[i].process == process)
-            return true;
-    return false;
 }
 
 static int on_end(struct process_scan *scan, const struct rrt_task_event *event)
@@ -189,30 +211,31 @@ static int on_end(struct process_scan *scan, const struct rrt_task_event *event)
     struct live_task *task = find_live(scan, event->tid);
     if (!task)
         return corrupt(event, "ends but was never started");
-    size_t index = task->process;
-    struct rrt_process *process = &scan->table->list[index];
+    struct process_state *state = &scan->states[task->process];
+    struct rrt_process *process = process_of(scan, task);
     *task = scan->live[--scan->live_count];
+    state->live_count--;
     process->end_time = event->time;
-    bool is_last = !has_live_task(scan, index);
-    if (event->kind == RRT_TASK_DETACH) {
-        process->end = is_last ? RRT_END_DETACHED : process->end;
-        return 0;
-    }
-    bool leader_spoke = process->end != RRT_END_ALIVE;
-    if (event->tid == process->pid || (is_last && !leader_spoke)) {
+    bool is_detach = event->kind == RRT_TASK_DETACH;
+    if (!is_detach && !state->leader_spoke) {
         process->wait_status = event->wait_status;
-        process->end = WIFSIGNALED(event->wait_status) ? RRT_END_SIGNALED : RRT_END_EXITED;
+        state->leader_spoke = event->tid == process->pid;
     }
+    if (state->live_count == 0)
+        process->end = is_detach                           ? RRT_END_DETACHED
+                       : WIFSIGNALED(process->wait_status) ? RRT_END_SIGNALED
+                                                           : RRT_END_EXITED;
     return 0;
 }
 
-static int on_task_event(struct process_scan *scan, const struct rrt_task_event *event)
+static int on_task_event(struct process_scan *scan, const struct rrt_task_event *event,
+                         int frame_tid)
 {
     switch (event->kind) {
     case RRT_TASK_CLONE:
         return on_clone(scan, event);
     case RRT_TASK_EXEC:
-        return on_exec(scan, event);
+        return on_exec(scan, event, frame_tid);
     case RRT_TASK_EXIT:
     case RRT_TASK_DETACH:
         return on_end(scan, event);
@@ -235,27 +258,33 @@ static void on_signal(struct process_scan *scan, struct live_task *task,
     }
 }
 
+static void count_frame(struct process_scan *scan, struct live_task *task,
+                        const struct rrt_frame *frame)
+{
+    struct rrt_process *process = process_of(scan, task);
+    process->frame_count++;
+    process->end_time = frame->time;
+    on_signal(scan, task, frame);
+}
+
 static int on_frame(struct process_scan *scan, const struct rrt_frame *frame)
 {
+    int r = 0;
+    /* The recorder's first child is never announced. */
+    if (scan->table->count == 0)
+        r = add_process(scan, frame->tid, 0, frame->time);
     struct live_task *task = find_live(scan, frame->tid);
-    if (!task && scan->table->count == 0) {
-        /* The recorder's first child is never announced. */
-        int r = add_process(scan, frame->tid, 0, frame->time);
-        if (r != 0)
-            return r;
-        task = find_live(scan, frame->tid);
-    }
-    if (task) {
-        struct rrt_process *process = process_of(scan, task);
-        process->frame_count++;
-        process->end_time = frame->time;
-        on_signal(scan, task, frame);
-    }
-    for (size_t i = 0; i < frame->task_count; i++) {
-        int r = on_task_event(scan, &frame->tasks[i]);
-        if (r != 0)
-            return r;
-    }
+    if (r == 0 && task)
+        count_frame(scan, task, frame);
+    for (size_t i = 0; r == 0 && i < frame->task_count; i++)
+        r = on_task_event(scan, &frame->tasks[i], frame->tid);
+    if (r != 0 || task)
+        return r;
+    task = find_live(scan, frame->tid); /* a number that this very frame brought in */
+    if (!task)
+        return wd_fail(-WD_ERR_CORRUPT, "tasks: frame %lu: task %d was never started",
+                       (unsigned long)frame->time, frame->tid);
+    count_frame(scan, task, frame);
     return 0;
 }
 
@@ -283,6 +312,7 @@ int rrt_processes(struct rrt_trace *trace, const struct rrt_process **list, size
         struct process_scan scan = {.table = calloc(1, sizeof *scan.table)};
         int r = scan.table ? scan_frames(trace, &scan) : -ENOMEM;
         free(scan.live);
+        free(scan.states);
         if (r != 0) {
             rrt_process_table_free(scan.table);
             return r;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Says early, and with the way out, that a recording cannot be replayed by us. */
 
+#include <sys/syscall.h>
+
 #include "common/err.h"
 #include "recorder/rr_trace/rr_trace.h"
 #include "recorder/rr_trace/trace_internal.h"
@@ -8,6 +10,9 @@
 /* rr's private system calls, counted from rrcall_base, that set up syscall buffering. */
 #define RRCALL_INIT_PRELOAD 0
 #define RRCALL_INIT_BUFFERS 1
+
+/* Results above, taken as unsigned, are errors. */
+#define ERROR_RESULT_MIN ((uint64_t)-4096)
 
 static int refuse(const struct rrt_trace *trace, const struct rrt_frame *frame, const char *what)
 {
@@ -38,6 +43,36 @@ static int check_syscall(const struct rrt_trace *trace, const struct rrt_frame *
         (own == RRCALL_INIT_PRELOAD || own == RRCALL_INIT_BUFFERS))
         return refuse_buffering(trace, frame);
     return 0;
+}
+
+static bool has_task_event(const struct rrt_frame *frame, enum rrt_task_kind kind)
+{
+    for (size_t i = 0; i < frame->task_count; i++)
+        if (frame->tasks[i].kind == kind)
+            return true;
+    return false;
+}
+
+/* What a frame says happened has to be in the other streams too: a stream that was cut between
+ * two of its blocks shows only here. */
+static int check_streams_agree(const struct rrt_trace *trace, const struct rrt_frame *frame)
+{
+    const struct rrt_syscall *call = &frame->syscall;
+    const char *missing = NULL;
+    if (frame->event == RRT_EVENT_EXIT && !has_task_event(frame, RRT_TASK_EXIT))
+        missing = "tasks: no record of a task's end";
+    if (frame->event == RRT_EVENT_SYSCALL && call->state == RRT_SYSCALL_EXITING &&
+        frame->regs.rax <= ERROR_RESULT_MIN) {
+        bool is_exec = call->number == SYS_execve || call->number == SYS_execveat;
+        if (is_exec && !has_task_event(frame, RRT_TASK_EXEC))
+            missing = "tasks: no record of a new program";
+        else if ((is_exec || call->number == SYS_mmap) && frame->mmap_count == 0)
+            missing = "mmaps: no record of a new mapping";
+    }
+    if (!missing)
+        return 0;
+    return wd_fail(-WD_ERR_CORRUPT, "%s/%s at frame %lu", rrt_trace_dir(trace), missing,
+                   (unsigned long)frame->time);
 }
 
 static int check_frame(const struct rrt_trace *trace, const struct rrt_frame *frame)
@@ -79,6 +114,8 @@ int rrt_check_supported(struct rrt_trace *trace)
     while ((r = rrt_next(scan, &frame)) > 0) {
         is_empty = false;
         r = check_frame(scan, &frame);
+        if (r == 0)
+            r = check_streams_agree(scan, &frame);
         if (r != 0)
             break;
     }
