@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The gate before an agent: it applies what passes here without looking again. Entries come from
+ * the feed, but also from .wet files, which anybody can write.
+ */
+#include <string.h>
+
+#include "common/err.h"
+#include "recorder/replay/feed.h"
+#include "recorder/replay/feed_space.h"
+#include "recorder/replay/feed_xsave.h"
+
+enum {
+    PROT_ALL = 7,
+    CAPTURE_MAX = 65536,
+    FLAGS_ALL = EVQ_FLAG_REGS | EVQ_FLAG_SIGINFO | EVQ_FLAG_FATAL,
+};
+
+static int fail(const struct evq_entry *entry, const char *what)
+{
+    return wd_fail(-WD_ERR_CORRUPT, "queue entry for frame %llu: %s",
+                   (unsigned long long)entry->frame, what);
+}
+
+static bool is_bytes(uint64_t start, uint64_t count)
+{
+    return count && start <= REP_ADDRESS_END && count <= REP_ADDRESS_END - start;
+}
+
+static bool is_pages(uint64_t start, uint64_t count)
+{
+    return is_bytes(start, count) && !((start | count) % REP_PAGE);
+}
+
+static bool is_valid_map(const struct evq_op *op)
+{
+    if (!is_pages(op->a, op->b) || op->c > PROT_ALL)
+        return false;
+    if (op->d == EVQ_FILE_NONE)
+        return true;
+    return !(op->e % REP_PAGE) && op->f <= op->b && op->e <= INT64_MAX - op->b;
+}
+
+static bool is_valid_xstate(const struct evq_op *op, uint64_t payload_bytes)
+{
+    return op->a >= REP_XSAVE_MIN_BYTES && op->a <= REP_XSAVE_MAX_BYTES &&
+           payload_bytes == ((op->a + 7) & ~7ull);
+}
+
+/* The fields of one op whose payload is known to be inside the entry. */
+static bool is_valid_op(const struct evq_op *op, uint64_t payload_bytes)
+{
+    switch (op->op) {
+    case EVQ_OP_REGS:
+        return payload_bytes == sizeof(struct evq_regs);
+    case EVQ_OP_TASK_NEW:
+        return op->a < EVQ_TASKS_MAX && payload_bytes == sizeof(struct evq_regs);
+    case EVQ_OP_XSTATE:
+        return is_valid_xstate(op, payload_bytes);
+    case EVQ_OP_WRITE:
+        return is_bytes(op->a, op->b) && op->b <= EVQ_ENTRY_MAX &&
+               payload_bytes == ((op->b + 7) & ~7ull);
+    default:
+        break;
+    }
+    if (payload_bytes)
+        return false;
+    switch (op->op) {
+    case EVQ_OP_ZERO:
+        return is_bytes(op->a, op->b);
+    case EVQ_OP_MAP:
+        return is_valid_map(op);
+    case EVQ_OP_UNMAP:
+    case EVQ_OP_DISCARD:
+        return is_pages(op->a, op->b);
+    case EVQ_OP_PROTECT:
+        return is_pages(op->a, op->b) && op->c <= PROT_ALL;
+    case EVQ_OP_REMAP:
+        return is_pages(op->a, op->b) && is_pages(op->c, op->d) && op->e <= 1;
+    case EVQ_OP_CLEAR_SPACE:
+        return true;
+    case EVQ_OP_CAPTURE:
+        return is_bytes(op->a, op->b) && op->b <= CAPTURE_MAX;
+    default:
+        return false;
+    }
+}
+
+static int check_head(const struct evq_entry *entry, size_t size_bytes)
+{
+    if (entry->bytes < sizeof(*entry) || entry->bytes % 8 || entry->bytes > size_bytes ||
+        entry->bytes > EVQ_ENTRY_MAX)
+        return fail(entry, "its size is out of bounds");
+    if (entry->kind < EVQ_OPS || entry->kind > EVQ_END)
+        return fail(entry, "it is of no known kind");
+    if (entry->flags & ~FLAGS_ALL)
+        return fail(entry, "it has unknown flags");
+    if (entry->task >= EVQ_TASKS_MAX)
+        return fail(entry, "its task number is too large");
+    if (entry->compare_mask >> EVQ_REG_COUNT)
+        return fail(entry, "it compares registers that do not exist");
+    if (entry->compare_mask && !(entry->flags & EVQ_FLAG_REGS))
+        return fail(entry, "it compares registers that it does not have");
+    return 0;
+}
+
+/* Ops are copied out: bytes from a file need not be aligned. */
+static int check_ops(const struct evq_entry *entry, const uint8_t *bytes, size_t at)
+{
+    for (uint32_t i = 0; i < entry->op_count; i++) {
+        struct evq_op op;
+        if (entry->bytes - at < sizeof(op))
+            return fail(entry, "an op lies outside");
+        memcpy(&op, bytes + at, sizeof(op));
+        if (op.bytes < sizeof(op) || op.bytes % 8 || op.bytes > entry->bytes - at)
+            return fail(entry, "an op's size is out of bounds");
+        if (!is_valid_op(&op, op.bytes - sizeof(op)))
+            return fail(entry, "an op is malformed");
+        at += op.bytes;
+    }
+    return at == entry->bytes ? 0 : fail(entry, "bytes follow its last op");
+}
+
+int evq_entry_check(const void *bytes, size_t size_bytes)
+{
+    struct evq_entry entry;
+    size_t at = sizeof(entry);
+    if (size_bytes < sizeof(entry))
+        return wd_fail(-WD_ERR_CORRUPT, "queue entry: only %zu bytes are left", size_bytes);
+    memcpy(&entry, bytes, sizeof(entry));
+    int rc = check_head(&entry, size_bytes);
+    if (rc)
+        return rc;
+    if (entry.flags & EVQ_FLAG_REGS)
+        at += sizeof(struct evq_regs);
+    if (at > entry.bytes)
+        return fail(&entry, "its registers lie outside");
+    return check_ops(&entry, bytes, at);
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Entries as text, for people who debug a replay. */
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "recorder/replay/feed.h"
+
+static const char *const kind_names[] = {
+    [EVQ_OPS] = "OPS",
+    [EVQ_SYSCALL_ENTER] = "SYSCALL_ENTER",
+    [EVQ_SYSCALL_EXIT] = "SYSCALL_EXIT",
+    [EVQ_TRAP] = "TRAP",
+    [EVQ_FAULT] = "FAULT",
+    [EVQ_SIGNAL_HERE] = "SIGNAL_HERE",
+    [EVQ_TASK_EXIT] = "TASK_EXIT",
+    [EVQ_END] = "END",
+    [EVQ_PAD] = "PAD",
+};
+
+static const char *const opcode_names[] = {
+    [EVQ_OP_REGS] = "REGS",         [EVQ_OP_XSTATE] = "XSTATE",
+    [EVQ_OP_WRITE] = "WRITE",       [EVQ_OP_ZERO] = "ZERO",
+    [EVQ_OP_MAP] = "MAP",           [EVQ_OP_UNMAP] = "UNMAP",
+    [EVQ_OP_PROTECT] = "PROTECT",   [EVQ_OP_REMAP] = "REMAP",
+    [EVQ_OP_DISCARD] = "DISCARD",   [EVQ_OP_CLEAR_SPACE] = "CLEAR_SPACE",
+    [EVQ_OP_TASK_NEW] = "TASK_NEW", [EVQ_OP_CAPTURE] = "CAPTURE",
+};
+
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+const char *rep_entry_kind_name(unsigned kind)
+{
+    return kind < COUNT_OF(kind_names) && kind_names[kind] ? kind_names[kind] : "?";
+}
+
+const char *rep_opcode_name(unsigned op)
+{
+    return op < COUNT_OF(opcode_names) && opcode_names[op] ? opcode_names[op] : "?";
+}
+
+static void print_regs(const uint8_t *bytes, FILE *out)
+{
+    struct evq_regs regs;
+    memcpy(&regs, bytes, sizeof(regs));
+    fprintf(out, " rip %#llx rsp %#llx rax %#llx orig_rax %lld rdi %#llx rsi %#llx rdx %#llx",
+            (unsigned long long)regs.r[EVQ_RIP], (unsigned long long)regs.r[EVQ_RSP],
+            (unsigned long long)regs.r[EVQ_RAX], (long long)regs.r[EVQ_ORIG_RAX],
+            (unsigned long long)regs.r[EVQ_RDI], (unsigned long long)regs.r[EVQ_RSI],
+            (unsigned long long)regs.r[EVQ_RDX]);
+}
+
+static void print_range(const struct evq_op *op, FILE *out)
+{
+    fprintf(out, " [%#llx, %#llx)", (unsigned long long)op->a, (unsigned long long)(op->a + op->b));
+}
+
+static void print_map(const struct evq_op *op, FILE *out)
+{
+    print_range(op, out);
+    fprintf(out, " %c%c%c", op->c & PROT_READ ? 'r' : '-', op->c & PROT_WRITE ? 'w' : '-',
+            op->c & PROT_EXEC ? 'x' : '-');
+    if (op->d != EVQ_FILE_NONE)
+        fprintf(out, " file %llu from %#llx, %#llx bytes", (unsigned long long)op->d,
+                (unsigned long long)op->e, (unsigned long long)op->f);
+    if (op->g != EVQ_NAME_NONE)
+        fprintf(out, " name %llu", (unsigned long long)op->g);
+}
+
+static void print_op(const struct evq_op *op, const uint8_t *payload, FILE *out)
+{
+    fprintf(out, "    %s", rep_opcode_name(op->op));
+    switch (op->op) {
+    case EVQ_OP_REGS:
+        print_regs(payload, out);
+        break;
+    case EVQ_OP_TASK_NEW:
+        fprintf(out, " %llu", (unsigned long long)op->a);
+        print_regs(payload, out);
+        break;
+    case EVQ_OP_XSTATE:
+        fprintf(out, " %llu bytes", (unsigned long long)op->a);
+        break;
+    case EVQ_OP_MAP:
+        print_map(op, out);
+        break;
+    case EVQ_OP_PROTECT:
+    case EVQ_OP_CAPTURE:
+        print_range(op, out);
+        fprintf(out, " %llu", (unsigned long long)op->c);
+        break;
+    case EVQ_OP_REMAP:
+        print_range(op, out);
+        fprintf(out, " to [%#llx, %#llx)%s", (unsigned long long)op->c,
+                (unsigned long long)(op->c + op->d), op->e ? " and stays" : "");
+        break;
+    case EVQ_OP_CLEAR_SPACE:
+        break;
+    default:
+        print_range(op, out);
+        break;
+    }
+    fputc('\n', out);
+}
+
+static void print_head(const struct evq_entry *entry, FILE *out)
+{
+    fprintf(out, "%llu %s task %u", (unsigned long long)entry->frame,
+            rep_entry_kind_name(entry->kind), entry->task);
+    if (entry->number || entry->kind == EVQ_SYSCALL_ENTER || entry->kind == EVQ_SYSCALL_EXIT)
+        fprintf(out, " number %d", entry->number);
+    if (entry->kind == EVQ_FAULT || entry->kind == EVQ_SIGNAL_HERE)
+        fprintf(out, " code %lld address %#llx", (long long)entry->code,
+                (unsigned long long)entry->address);
+    if (entry->compare_mask)
+        fprintf(out, " mask %#x", entry->compare_mask);
+    if (entry->flags & EVQ_FLAG_FATAL)
+        fputs(" fatal", out);
+}
+
+int rep_entry_print(const struct evq_entry *entry, FILE *out)
+{
+    const uint8_t *at = (const uint8_t *)(entry + 1);
+    print_head(entry, out);
+    if (entry->flags & EVQ_FLAG_REGS) {
+        print_regs(at, out);
+        at += sizeof(struct evq_regs);
+    }
+    fputc('\n', out);
+    for (uint32_t i = 0; i < entry->op_count; i++) {
+        struct evq_op op;
+        memcpy(&op, at, sizeof(op));
+        print_op(&op, at + sizeof(op), out);
+        at += op.bytes;
+    }
+    return ferror(out) ? -EIO : 0;
+}
