@@ -162,6 +162,9 @@ static int enter_next_block(struct rrt_stream *stream)
     if (in_bytes > RRT_BLOCK_MAX_BYTES || out_bytes > RRT_BLOCK_MAX_BYTES)
         return wd_fail(-WD_ERR_CORRUPT, "%s: block at offset %lu claims %u bytes in %u: too large",
                        stream->path, (unsigned long)off, out_bytes, in_bytes);
+    if (in_bytes == 0 || out_bytes == 0)
+        return wd_fail(-WD_ERR_CORRUPT, "%s: block at offset %lu is empty", stream->path,
+                       (unsigned long)off);
     stream->stream_off += stream->block_out_bytes;
     stream->block_off = off;
     stream->block_in_bytes = in_bytes;

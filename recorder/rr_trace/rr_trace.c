@@ -29,7 +29,8 @@ struct side_stream {
 
 struct rrt_trace {
     char *dir;
-    int dir_fd;
+    int dir_fd;                              /* -1: the streams are in memory */
+    const struct rrt_memory_streams *memory; /* NULL: they are files */
     struct rrt_header header;
     struct rrt_arena header_arena;
 
@@ -85,30 +86,44 @@ int rrt_rewind(struct rrt_trace *trace)
     return r;
 }
 
+static int open_stream(const struct rrt_trace *trace, struct rrt_stream *stream, const char *name,
+                       const struct rrt_bytes *in_memory)
+{
+    if (in_memory)
+        return rrt_stream_open_memory(stream, name, in_memory->data, in_memory->size_bytes);
+    return rrt_stream_open(stream, trace->dir_fd, trace->dir, name);
+}
+
 static int open_streams(struct rrt_trace *trace)
 {
-    int r = rrt_stream_open(&trace->events, trace->dir_fd, trace->dir, "events");
+    const struct rrt_memory_streams *memory = trace->memory;
+    int r = open_stream(trace, &trace->events, "events", memory ? &memory->events : NULL);
     if (r == 0)
-        r = rrt_stream_open(&trace->data, trace->dir_fd, trace->dir, "data");
+        r = open_stream(trace, &trace->data, "data", memory ? &memory->data : NULL);
     if (r == 0)
-        r = rrt_stream_open(&trace->mmaps.stream, trace->dir_fd, trace->dir, "mmaps");
+        r = open_stream(trace, &trace->mmaps.stream, "mmaps", memory ? &memory->mmaps : NULL);
     if (r == 0)
-        r = rrt_stream_open(&trace->tasks.stream, trace->dir_fd, trace->dir, "tasks");
+        r = open_stream(trace, &trace->tasks.stream, "tasks", memory ? &memory->tasks : NULL);
     return r;
 }
 
 /* Takes over dir_fd, whatever the result. */
-static int open_at(int dir_fd, const char *dir, struct rrt_trace **out)
+static int open_at(int dir_fd, const char *dir, const struct rrt_memory_streams *memory,
+                   struct rrt_trace **out)
 {
     struct rrt_trace *trace = calloc(1, sizeof *trace);
     if (!trace) {
-        close(dir_fd);
+        if (dir_fd >= 0)
+            close(dir_fd);
         return -ENOMEM;
     }
     trace->dir_fd = dir_fd;
+    trace->memory = memory;
     trace->dir = strdup(dir);
     int r = trace->dir ? 0 : -ENOMEM;
-    if (r == 0)
+    if (r == 0 && memory)
+        r = rrt_decode_version_file(dir, &memory->version, &trace->header_arena, &trace->header);
+    else if (r == 0)
         r = rrt_read_header(dir_fd, dir, &trace->header_arena, &trace->header);
     if (r == 0)
         r = open_streams(trace);
@@ -131,15 +146,23 @@ int rrt_open(const char *dir, struct rrt_trace **out)
                        strerror(errno));
     if (dir_fd < 0)
         return wd_fail_errno("%s", dir);
-    return open_at(dir_fd, dir, out);
+    return open_at(dir_fd, dir, NULL, out);
+}
+
+int rrt_open_memory(const struct rrt_memory_streams *streams, struct rrt_trace **out)
+{
+    wd_error_clear();
+    return open_at(-1, "memory", streams, out);
 }
 
 int rrt_reopen(const struct rrt_trace *trace, struct rrt_trace **out)
 {
+    if (trace->memory)
+        return open_at(-1, trace->dir, trace->memory, out);
     int dir_fd = fcntl(trace->dir_fd, F_DUPFD_CLOEXEC, 0);
     if (dir_fd < 0)
         return wd_fail_errno("%s", trace->dir);
-    return open_at(dir_fd, trace->dir, out);
+    return open_at(dir_fd, trace->dir, NULL, out);
 }
 
 void rrt_close(struct rrt_trace *trace)
@@ -157,7 +180,8 @@ void rrt_close(struct rrt_trace *trace)
     rrt_arena_fini(&trace->arena);
     rrt_arena_fini(&trace->header_arena);
     wd_buf_fini(&trace->bytes);
-    close(trace->dir_fd);
+    if (trace->dir_fd >= 0)
+        close(trace->dir_fd);
     free(trace->dir);
     free(trace);
 }

@@ -53,7 +53,7 @@ int rrt_backing_open(const struct rrt_trace *trace, const struct rrt_mmap *map, 
 {
     const char *name = map->backing;
     struct stat st;
-    if (map->source != RRT_SOURCE_FILE || !name || name[0] == 0)
+    if (map->source != RRT_SOURCE_FILE || !name || name[0] == 0 || rrt_trace_dir_fd(trace) < 0)
         return -EINVAL;
     bool is_absolute = name[0] == '/';
     if (is_absolute ? has_parent_step(name) : !is_plain_name(name))

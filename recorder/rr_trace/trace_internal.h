@@ -11,6 +11,20 @@
 int rrt_read_header(int dir_fd, const char *dir, struct rrt_arena *arena,
                     struct rrt_header *header);
 
+/* The same from the file's contents. */
+int rrt_decode_version_file(const char *dir, const struct rrt_bytes *contents,
+                            struct rrt_arena *arena, struct rrt_header *header);
+
+/* A recording in memory: the version file as it is, the streams' bytes without blocks. Lets the
+ * decoders be tested (and fuzzed) without compression in between. */
+struct rrt_memory_streams {
+    struct rrt_bytes version, events, data, mmaps, tasks;
+};
+
+/* Like rrt_open(); `streams` and its bytes stay the caller's and must outlive the trace. Such a
+ * trace has no directory: rrt_trace_dir_fd() is -1, no backing file can be opened. */
+int rrt_open_memory(const struct rrt_memory_streams *streams, struct rrt_trace **out);
+
 /* A second cursor over the same recording, at its first frame; the caller's to close. */
 int rrt_reopen(const struct rrt_trace *trace, struct rrt_trace **out);
 

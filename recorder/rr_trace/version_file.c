@@ -75,7 +75,7 @@ static int load_file(int dir_fd, const char *dir, struct wd_buf *bytes)
 }
 
 /* Checks the first line; *used is its length with the newline. */
-static int check_version(const struct wd_buf *bytes, const char *dir, size_t *used)
+static int check_version(const struct rrt_bytes *bytes, const char *dir, size_t *used)
 {
     unsigned version = 0;
     size_t at = 0;
@@ -91,12 +91,18 @@ static int check_version(const struct wd_buf *bytes, const char *dir, size_t *us
     return 0;
 }
 
-static int decode(const char *path, const struct wd_buf *bytes, size_t used,
-                  struct rrt_arena *arena, struct rrt_header *header)
+int rrt_decode_version_file(const char *dir, const struct rrt_bytes *contents,
+                            struct rrt_arena *arena, struct rrt_header *header)
 {
     struct rrt_stream stream;
     struct rrt_message message = {0};
-    int r = rrt_stream_open_memory(&stream, path, bytes->data + used, bytes->size_bytes - used);
+    char path[4096];
+    size_t used;
+    int r = check_version(contents, dir, &used);
+    if (r != 0)
+        return r;
+    snprintf(path, sizeof path, "%s/version (after its first line)", dir);
+    r = rrt_stream_open_memory(&stream, path, contents->data + used, contents->size_bytes - used);
     if (r != 0)
         return r;
     r = rrt_message_read(&message, &stream);
@@ -112,14 +118,11 @@ static int decode(const char *path, const struct wd_buf *bytes, size_t used,
 int rrt_read_header(int dir_fd, const char *dir, struct rrt_arena *arena, struct rrt_header *header)
 {
     struct wd_buf bytes = {0};
-    char path[4096];
-    size_t used = 0;
-    snprintf(path, sizeof path, "%s/version (after its first line)", dir);
     int r = load_file(dir_fd, dir, &bytes);
-    if (r == 0)
-        r = check_version(&bytes, dir, &used);
-    if (r == 0)
-        r = decode(path, &bytes, used, arena, header);
+    if (r == 0) {
+        struct rrt_bytes contents = {bytes.data, bytes.size_bytes};
+        r = rrt_decode_version_file(dir, &contents, arena, header);
+    }
     wd_buf_fini(&bytes);
     return r;
 }
