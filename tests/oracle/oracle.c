@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The event loop. The recording's next frame says how the child has to stop; the child runs, and
+ * where it stops its registers must be the recorded ones. Then the frame is applied and the next
+ * one is fetched, so that one frame ahead is always known.
+ */
+#include "tests/oracle/oracle.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "common/err.h"
+#include "tests/oracle/oracle_priv.h"
+
+#define CANONICAL_FLAGS UINT64_C(0x246)
+#define RDTSC_BYTES     2
+#define RDTSCP_BYTES    3
+
+/* ---------------------------------------------------------------- open and close */
+
+static int begin(struct orc *orc)
+{
+    int rc = orc_frame_fetch(orc);
+
+    if (rc != 0)
+        return rc;
+    if (!orc->has_next || orc->next.time != orc->plan.start_time)
+        return wd_fail(-WD_ERR_CORRUPT, "frame %" PRIu64 " is not of task %d", orc->plan.start_time,
+                       orc->plan.tid);
+    if (orc->next.event != RRT_EVENT_SYSCALL || orc->next.syscall.state != RRT_SYSCALL_EXITING ||
+        !orc->next.has_regs)
+        return wd_fail(-WD_ERR_CORRUPT, "frame %" PRIu64 " is not the exit of an execve",
+                       orc->plan.start_time);
+    return orc_frame_apply_exec(orc);
+}
+
+/* Moves this thread to the child's processor: a step costs a third of what it costs across two. */
+static void join_cpu(struct orc *orc)
+{
+    cpu_set_t set;
+
+    if (orc->child.cpu < 0 || sched_getaffinity(0, sizeof(orc->own_cpus), &orc->own_cpus) != 0)
+        return;
+    CPU_ZERO(&set);
+    CPU_SET(orc->child.cpu, &set);
+    orc->is_bound = sched_setaffinity(0, sizeof(set), &set) == 0;
+}
+
+int orc_open(struct rrt_trace *trace, int pid, struct orc **out)
+{
+    struct orc *orc = calloc(1, sizeof(*orc));
+    int rc;
+
+    if (!orc)
+        return -ENOMEM;
+    orc->trace = trace;
+    orc->space.child = &orc->child;
+    orc->child.mem_fd = -1;
+    rc = orc_scan(trace, pid, &orc->plan);
+    if (rc == 0)
+        rc = orc_child_start(&orc->child, orc->plan.stub, rrt_trace_header(trace)->bind_to_cpu);
+    if (rc == 0)
+        join_cpu(orc);
+    if (rc == 0)
+        rc = begin(orc);
+    if (rc != 0) {
+        orc_close(orc);
+        return rc;
+    }
+    snprintf(orc->maps_path, sizeof(orc->maps_path), "/proc/%d/maps", orc->child.pid);
+    *out = orc;
+    return 0;
+}
+
+void orc_close(struct orc *orc)
+{
+    if (!orc)
+        return;
+    if (orc->is_bound)
+        sched_setaffinity(0, sizeof(orc->own_cpus), &orc->own_cpus);
+    orc_space_fini(&orc->space);
+    orc_child_end(&orc->child);
+    free(orc);
+}
+
+/* ---------------------------------------------------------------- stops */
+
+static int diverged(struct orc *orc, const struct user_regs_struct *regs, const char *what,
+                    int number)
+{
+    if (!orc->has_next)
+        return wd_fail(-WD_ERR_DIVERGED, "oracle: %s %d at %#llx after the last frame", what,
+                       number, (unsigned long long)regs->rip);
+    return wd_fail(-WD_ERR_DIVERGED,
+                   "oracle: %s %d at %#llx, but frame %" PRIu64 " is %s at %#" PRIx64, what, number,
+                   (unsigned long long)regs->rip, orc->next.time, rrt_event_name(orc->next.event),
+                   orc->next.regs.rip);
+}
+
+static int take_syscall(struct orc *orc, struct user_regs_struct *regs)
+{
+    int number = (int)regs->orig_rax;
+    int rc;
+
+    if (!orc->has_next || orc->next.event != RRT_EVENT_SYSCALL)
+        return diverged(orc, regs, "system call", number);
+    regs->rax = (uint64_t)-ENOSYS;
+    regs->rcx = UINT64_MAX;
+    regs->r11 = CANONICAL_FLAGS;
+    regs->eflags = CANONICAL_FLAGS;
+    if (number != (int)orc->next.regs.orig_rax)
+        return wd_fail(-WD_ERR_DIVERGED, "oracle: frame %" PRIu64 " at %#llx: call %d, recorded %d",
+                       orc->next.time, (unsigned long long)regs->rip, number,
+                       (int)orc->next.regs.orig_rax);
+    rc = orc_frame_compare(orc, regs, ORC_EFLAGS_COMPARED, false);
+    if (rc == 0)
+        rc = orc_frame_apply(orc);
+    if (rc == 0 && orc->has_next && orc->next.event == RRT_EVENT_SYSCALL &&
+        orc->next.syscall.state == RRT_SYSCALL_EXITING)
+        rc = orc_frame_apply(orc);
+    return rc;
+}
+
+static unsigned trap_length(const struct orc *orc, uint64_t pc)
+{
+    uint8_t code[RDTSCP_BYTES];
+    size_t got = orc_child_read(&orc->child, pc, code, sizeof(code));
+
+    if (got >= RDTSC_BYTES && code[0] == 0x0f && code[1] == 0x31)
+        return RDTSC_BYTES;
+    if (got >= RDTSCP_BYTES && code[0] == 0x0f && code[1] == 0x01 && code[2] == 0xf9)
+        return RDTSCP_BYTES;
+    return 0;
+}
+
+static int take_trap(struct orc *orc, struct user_regs_struct *regs, const siginfo_t *info)
+{
+    unsigned length = trap_length(orc, regs->rip);
+    int rc;
+
+    if (info->si_signo != SIGSEGV || length == 0)
+        return diverged(orc, regs, "signal", info->si_signo);
+    regs->rip += length;
+    rc = orc_frame_compare(orc, regs, ORC_EFLAGS_COMPARED, true);
+    return rc == 0 ? orc_frame_apply(orc) : rc;
+}
+
+static int take_fault(struct orc *orc, const struct user_regs_struct *regs, const siginfo_t *info)
+{
+    siginfo_t recorded;
+    int rc;
+
+    memcpy(&recorded, orc->next.signal.siginfo, sizeof(recorded));
+    if (info->si_signo != orc->next.signal.number)
+        return diverged(orc, regs, "signal", info->si_signo);
+    if (info->si_code != recorded.si_code ||
+        (info->si_signo == SIGSEGV && info->si_addr != recorded.si_addr))
+        return wd_fail(-WD_ERR_DIVERGED,
+                       "oracle: frame %" PRIu64 " at %#llx: signal %d, code %d, address %p; "
+                       "recorded code %d, address %p",
+                       orc->next.time, (unsigned long long)regs->rip, info->si_signo, info->si_code,
+                       info->si_addr, recorded.si_code, recorded.si_addr);
+    rc = orc_frame_compare(orc, regs, ORC_EFLAGS_COMPARED, false);
+    return rc == 0 ? orc_frame_apply(orc) : rc;
+}
+
+int orc_take_stop(struct orc *orc, const struct orc_stop *stop)
+{
+    struct user_regs_struct regs;
+    int rc = orc_child_get_regs(&orc->child, &regs);
+
+    if (rc != 0)
+        return rc;
+    if (stop->kind == ORC_STOP_SYSCALL)
+        return take_syscall(orc, &regs);
+    if (stop->kind != ORC_STOP_SIGNAL || !orc->has_next)
+        return diverged(orc, &regs, "stop", (int)stop->kind);
+    if (orc->next.event == RRT_EVENT_INSTRUCTION_TRAP)
+        return take_trap(orc, &regs, &stop->info);
+    if (orc->next.event == RRT_EVENT_SIGNAL && orc->next.signal.deterministic)
+        return take_fault(orc, &regs, &stop->info);
+    return diverged(orc, &regs, "signal", stop->info.si_signo);
+}
+
+/* ---------------------------------------------------------------- asynchronous signals */
+
+bool orc_next_is_asynchronous(const struct orc *orc)
+{
+    /* SIGBUS beyond the end of a file does not come here: our mappings do not end there */
+    return orc->has_next && orc->next.event == RRT_EVENT_SIGNAL &&
+           (!orc->next.signal.deterministic || orc->next.signal.number == SIGBUS);
+}
+
+int orc_settle(struct orc *orc)
+{
+    while (orc->has_next) {
+        int rc;
+        if (!orc_frame_is_immediate(orc)) {
+            struct user_regs_struct regs;
+            if (!orc_next_is_asynchronous(orc))
+                return 0;
+            rc = orc_child_get_regs(&orc->child, &regs);
+            if (rc != 0 || !orc_frame_matches(orc, &regs))
+                return rc;
+        }
+        rc = orc_frame_apply(orc);
+        if (rc != 0)
+            return rc;
+    }
+    return 0;
+}
+
+/* Runs to the first place where all registers are those of the asynchronous frame: from one
+ * arrival at its rip to the next. */
+static int run_to_asynchronous(struct orc *orc)
+{
+    struct user_regs_struct regs;
+    struct orc_stop stop;
+    bool has_break = orc_child_set_break(&orc->child, orc->next.regs.rip) == 0;
+    int rc;
+
+    do {
+        /* one step first: a breakpoint under rip would stop us here again */
+        rc = orc_child_resume(&orc->child, true, &stop);
+        if (rc == 0)
+            rc = orc_child_get_regs(&orc->child, &regs);
+        if (rc == 0 && has_break && stop.kind == ORC_STOP_STEP && regs.rip != orc->next.regs.rip) {
+            rc = orc_child_resume(&orc->child, false, &stop);
+            if (rc == 0)
+                rc = orc_child_get_regs(&orc->child, &regs);
+        }
+        if (rc == 0 && stop.kind != ORC_STOP_STEP && stop.kind != ORC_STOP_BREAK)
+            rc = diverged(orc, &regs, "stop", (int)stop.kind);
+    } while (rc == 0 && !orc_frame_matches(orc, &regs));
+    if (has_break)
+        orc_child_set_break(&orc->child, 0);
+    if (rc != 0)
+        return rc;
+    orc->ambiguous++;
+    return orc_frame_apply(orc);
+}
+
+/* ---------------------------------------------------------------- running */
+
+/* One native stretch up to the next event, and that event. */
+static int run_once(struct orc *orc)
+{
+    struct orc_stop stop;
+    int rc = orc_settle(orc);
+
+    if (rc != 0 || !orc->has_next)
+        return rc;
+    if (orc_next_is_asynchronous(orc))
+        return run_to_asynchronous(orc);
+    rc = orc_child_resume(&orc->child, false, &stop);
+    return rc == 0 ? orc_take_stop(orc, &stop) : rc;
+}
+
+int orc_run_to_event(struct orc *orc, uint64_t time)
+{
+    while (orc->event < time && orc->has_next && orc->next.time <= time) {
+        int rc;
+        orc->instructions = 0;
+        rc = orc_frame_is_immediate(orc) ? orc_frame_apply(orc) : run_once(orc);
+        if (rc != 0)
+            return rc;
+    }
+    if (orc->event < time && !orc->has_next)
+        return wd_fail(-WD_ERR_NOT_FOUND, "the process ended at frame %" PRIu64 ", before %" PRIu64,
+                       orc->event, time);
+    return 0;
+}
+
+int orc_run_to_end(struct orc *orc)
+{
+    while (orc->has_next) {
+        int rc = run_once(orc);
+        orc->instructions = 0;
+        if (rc != 0)
+            return rc;
+    }
+    return 0;
+}
+
+/* ---------------------------------------------------------------- questions */
+
+bool orc_is_at_end(const struct orc *orc)
+{
+    return !orc->has_next;
+}
+
+uint64_t orc_event(const struct orc *orc)
+{
+    return orc->event;
+}
+
+uint64_t orc_instruction_count(const struct orc *orc)
+{
+    return orc->instructions;
+}
+
+void orc_set_event_fn(struct orc *orc, orc_event_fn event, void *context)
+{
+    orc->event_fn = event;
+    orc->event_context = context;
+}
+
+int orc_registers(struct orc *orc, struct rrt_regs *regs)
+{
+    struct user_regs_struct got;
+    int rc = orc_child_get_regs(&orc->child, &got);
+
+    if (rc == 0)
+        memcpy(regs, &got, sizeof(*regs));
+    return rc;
+}
+
+int orc_vector_state(struct orc *orc, uint8_t *image, size_t *size_bytes)
+{
+    return orc_child_get_xstate(&orc->child, image, size_bytes);
+}
+
+size_t orc_read_memory(struct orc *orc, uint64_t address, void *bytes, size_t count)
+{
+    return orc_child_read(&orc->child, address, bytes, count);
+}
+
+const char *orc_maps_path(const struct orc *orc)
+{
+    return orc->maps_path;
+}
+
+uint64_t orc_own_page(const struct orc *orc)
+{
+    return orc->plan.stub;
+}
+
+unsigned orc_ambiguous_count(const struct orc *orc)
+{
+    return orc->ambiguous;
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * oracle_driver TRACEDIR [--pid N] [--from-event E] [--steps N] [--count] [--run]
+ *
+ * Prints one line per instruction of a window (--from-event, --steps), or with --count one line
+ * per frame with the number of instructions executed since the exec, or with --run just runs the
+ * whole recording natively. Exit statuses are those of the command line (common/err.h).
+ */
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "tests/oracle/oracle.h"
+
+struct options {
+    const char *dir;
+    int pid;
+    uint64_t from_event;
+    uint64_t steps;
+    bool count;
+    bool run;
+};
+
+static int usage(void)
+{
+    return wd_fail(-WD_ERR_USAGE, "usage: oracle_driver TRACEDIR [--pid N] [--from-event E] "
+                                  "[--steps N] [--count] [--run]");
+}
+
+static int parse(int argc, char **argv, struct options *options)
+{
+    static const struct option table[] = {
+        {"pid", required_argument, NULL, 'p'},   {"from-event", required_argument, NULL, 'e'},
+        {"steps", required_argument, NULL, 's'}, {"count", no_argument, NULL, 'c'},
+        {"run", no_argument, NULL, 'r'},         {NULL, 0, NULL, 0},
+    };
+    int c;
+
+    *options = (struct options){.steps = 100};
+    opterr = 0;
+    while ((c = getopt_long(argc, argv, "", table, NULL)) != -1) {
+        switch (c) {
+        case 'p':
+            options->pid = atoi(optarg);
+            break;
+        case 'e':
+            options->from_event = strtoull(optarg, NULL, 10);
+            break;
+        case 's':
+            options->steps = strtoull(optarg, NULL, 10);
+            break;
+        case 'c':
+            options->count = true;
+            break;
+        case 'r':
+            options->run = true;
+            break;
+        default:
+            return usage();
+        }
+    }
+    if (optind + 1 != argc)
+        return usage();
+    options->dir = argv[optind];
+    return 0;
+}
+
+static void print_event(void *context, const struct rrt_frame *frame, uint64_t instructions)
+{
+    (void)context;
+    printf("event %" PRIu64 " %s", frame->time, rrt_event_name(frame->event));
+    if (frame->event == RRT_EVENT_SYSCALL)
+        printf(" %d %s", frame->syscall.number,
+               frame->syscall.state == RRT_SYSCALL_EXITING ? "exit" : "enter");
+    printf(" count %" PRIu64 "\n", instructions);
+}
+
+static int print_insn(void *context, const struct orc_insn *insn)
+{
+    orc_insn_print(insn, context);
+    return 0;
+}
+
+static int drive(struct orc *orc, const struct options *options)
+{
+    uint64_t done;
+    int rc;
+
+    if (options->run) {
+        rc = orc_run_to_end(orc);
+        if (rc == 0)
+            printf("end at frame %" PRIu64 ", %u ambiguous\n", orc_event(orc),
+                   orc_ambiguous_count(orc));
+        return rc;
+    }
+    if (options->count) {
+        orc_set_event_fn(orc, print_event, NULL);
+        rc = orc_step(orc, UINT64_MAX, NULL, NULL, &done);
+        if (rc == 0)
+            printf("total %" PRIu64 "\n", done);
+        return rc;
+    }
+    rc = orc_run_to_event(orc, options->from_event);
+    if (rc == 0)
+        rc = orc_step(orc, options->steps, print_insn, stdout, &done);
+    return rc;
+}
+
+int main(int argc, char **argv)
+{
+    struct rrt_trace *trace = NULL;
+    struct orc *orc = NULL;
+    struct options options;
+    int rc = parse(argc, argv, &options);
+
+    if (rc == 0)
+        rc = rrt_open(options.dir, &trace);
+    if (rc == 0)
+        rc = orc_open(trace, options.pid, &orc);
+    if (rc == 0)
+        rc = drive(orc, &options);
+    if (rc != 0) {
+        fflush(stdout);
+        fprintf(stderr, "oracle_driver: %s\n", wd_error_message(rc));
+    }
+    orc_close(orc);
+    rrt_close(trace);
+    return wd_error_exit_status(rc);
+}

@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What each kind of frame does to the process: mappings first, then memory contents, then
+ * registers. System calls are not executed; of those that change the address space the change is.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "common/err.h"
+#include "tests/oracle/oracle_priv.h"
+
+#define PAGE               UINT64_C(4096)
+#define MADV_DONTNEED_LOCK 24
+#define PROT_GROWS         (PROT_GROWSDOWN | PROT_GROWSUP)
+#define XSTATE_BV_AT       512
+#define XSTATE_MXCSR_AT    24
+#define MXCSR_INITIAL      0x1f80u
+#define FIP_AT             8
+#define FIP_BYTES          16
+
+/* ---------------------------------------------------------------- the cursor */
+
+/* Another task's frame may write to our memory (process_vm_writev). */
+static int apply_foreign(struct orc *orc)
+{
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < orc->next.write_count; i++)
+        if (orc->next.writes[i].tid == orc->plan.tid)
+            rc = orc_space_write(&orc->space, &orc->next.writes[i]);
+    return rc;
+}
+
+int orc_frame_fetch(struct orc *orc)
+{
+    for (;;) {
+        int rc;
+        if (orc->event >= orc->plan.end_time) {
+            orc->has_next = false;
+            return 0;
+        }
+        rc = rrt_next(orc->trace, &orc->next);
+        orc->has_next = rc == 1;
+        if (rc != 1)
+            return rc;
+        if (orc->next.time < orc->plan.start_time)
+            continue;
+        if (orc->next.tid == orc->plan.tid)
+            return 0;
+        if (orc->next.time > orc->plan.end_time) {
+            orc->has_next = false;
+            return 0;
+        }
+        rc = apply_foreign(orc);
+        if (rc != 0)
+            return rc;
+    }
+}
+
+bool orc_frame_is_immediate(const struct orc *orc)
+{
+    switch (orc->next.event) {
+    case RRT_EVENT_SYSCALL:
+        return orc->next.syscall.state == RRT_SYSCALL_EXITING;
+    case RRT_EVENT_SIGNAL:
+        /* a second fault while the kernel built the first one's frame */
+        return orc->next.signal.deterministic && orc->event_kind == RRT_EVENT_SIGNAL;
+    case RRT_EVENT_SIGNAL_HANDLER:
+    case RRT_EVENT_SIGNAL_DELIVERY:
+    case RRT_EVENT_GROW_MAP:
+    case RRT_EVENT_EXIT:
+    case RRT_EVENT_SCHED: /* nobody else runs in our space, so the place does not matter */
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* ---------------------------------------------------------------- comparing */
+
+struct reg_name {
+    const char *name;
+    size_t at;      /* in struct rrt_regs and struct user_regs_struct alike */
+    bool is_output; /* of rdtsc, rdtscp and cpuid */
+};
+
+#define REG(name, output)                                                                          \
+    {                                                                                              \
+#name, offsetof(struct rrt_regs, name), output                                             \
+    }
+static const struct reg_name compared[] = {
+    REG(rip, false), REG(rsp, false), REG(rax, true),      REG(rbx, true),      REG(rcx, true),
+    REG(rdx, true),  REG(rsi, false), REG(rdi, false),     REG(rbp, false),     REG(r8, false),
+    REG(r9, false),  REG(r10, false), REG(r11, false),     REG(r12, false),     REG(r13, false),
+    REG(r14, false), REG(r15, false), REG(fs_base, false), REG(gs_base, false),
+};
+#undef REG
+
+_Static_assert(sizeof(struct rrt_regs) == sizeof(struct user_regs_struct), "same layout");
+_Static_assert(offsetof(struct rrt_regs, rsp) == offsetof(struct user_regs_struct, rsp),
+               "same layout");
+
+static uint64_t field(const void *regs, size_t at)
+{
+    uint64_t value;
+
+    memcpy(&value, (const char *)regs + at, sizeof(value));
+    return value;
+}
+
+static const struct reg_name *
+find_difference(const struct orc *orc, const struct user_regs_struct *regs, bool skip_outputs)
+{
+    for (size_t i = 0; i < sizeof(compared) / sizeof(compared[0]); i++) {
+        if (skip_outputs && compared[i].is_output)
+            continue;
+        if (field(regs, compared[i].at) != field(&orc->next.regs, compared[i].at))
+            return &compared[i];
+    }
+    return NULL;
+}
+
+int orc_frame_compare(struct orc *orc, const struct user_regs_struct *regs, uint64_t eflags_mask,
+                      bool skip_outputs)
+{
+    const struct rrt_frame *frame = &orc->next;
+    const struct reg_name *differs = find_difference(orc, regs, skip_outputs);
+
+    if (differs)
+        return wd_fail(-WD_ERR_DIVERGED,
+                       "oracle: frame %" PRIu64 " (%s) at %#llx: %s is %#" PRIx64
+                       ", recorded %#" PRIx64,
+                       frame->time, rrt_event_name(frame->event), (unsigned long long)regs->rip,
+                       differs->name, field(regs, differs->at), field(&frame->regs, differs->at));
+    if ((regs->eflags ^ frame->regs.eflags) & eflags_mask)
+        return wd_fail(-WD_ERR_DIVERGED,
+                       "oracle: frame %" PRIu64 " (%s) at %#llx: eflags %#llx, recorded %#" PRIx64,
+                       frame->time, rrt_event_name(frame->event), (unsigned long long)regs->rip,
+                       (unsigned long long)regs->eflags, frame->regs.eflags);
+    return 0;
+}
+
+bool orc_frame_matches(const struct orc *orc, const struct user_regs_struct *regs)
+{
+    return !find_difference(orc, regs, false) &&
+           !((regs->eflags ^ orc->next.regs.eflags) & ORC_EFLAGS_COMPARED);
+}
+
+/* ---------------------------------------------------------------- registers */
+
+static int load_regs(struct orc *orc)
+{
+    struct user_regs_struct regs;
+
+    if (!orc->next.has_regs)
+        return 0;
+    memcpy(&regs, &orc->next.regs, sizeof(regs));
+    return orc_child_set_regs(&orc->child, &regs);
+}
+
+/* The kernel takes MXCSR from an image only when it says that SSE state is there. */
+static void claim_sse(uint8_t *image)
+{
+    uint32_t mxcsr;
+
+    memcpy(&mxcsr, image + XSTATE_MXCSR_AT, sizeof(mxcsr));
+    if (mxcsr == MXCSR_INITIAL || (image[XSTATE_BV_AT] & 2))
+        return;
+    memset(image + 160, 0, 256);
+    image[XSTATE_BV_AT] |= 2;
+}
+
+static int load_xstate(struct orc *orc)
+{
+    uint8_t image[ORC_XSTATE_MAX];
+    size_t size = sizeof(image);
+    int rc;
+
+    if (orc->next.extra_regs_bytes == 0)
+        return 0;
+    rc = orc_child_get_xstate(&orc->child, image, &size);
+    if (rc != 0)
+        return rc;
+    if (size != orc->next.extra_regs_bytes || size < 576)
+        return wd_fail(-WD_ERR_UNSUPPORTED,
+                       "frame %" PRIu64 ": %zu bytes of vector state, here %zu", orc->next.time,
+                       orc->next.extra_regs_bytes, size);
+    memcpy(image, orc->next.extra_regs, size);
+    claim_sse(image);
+    return orc_child_set_xstate(&orc->child, image, size);
+}
+
+/* rr forgets the x87 instruction and data pointers at each stop. */
+static int clear_fip(struct orc *orc)
+{
+    static const uint8_t zeros[FIP_BYTES];
+    uint8_t image[ORC_XSTATE_MAX];
+    size_t size = sizeof(image);
+    int rc;
+
+    if (!rrt_trace_header(orc->trace)->clears_fip_fdp)
+        return 0;
+    rc = orc_child_get_xstate(&orc->child, image, &size);
+    if (rc != 0 || size < 576 || !(image[XSTATE_BV_AT] & 1) ||
+        memcmp(image + FIP_AT, zeros, FIP_BYTES) == 0)
+        return rc;
+    memset(image + FIP_AT, 0, FIP_BYTES);
+    return orc_child_set_xstate(&orc->child, image, size);
+}
+
+/* ---------------------------------------------------------------- memory */
+
+static int apply_maps(struct orc *orc, size_t from)
+{
+    int rc = 0;
+
+    for (size_t i = from; rc == 0 && i < orc->next.mmap_count; i++)
+        rc = orc_space_map(&orc->space, orc->trace, &orc->next.mmaps[i]);
+    return rc;
+}
+
+static int apply_writes(struct orc *orc)
+{
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < orc->next.write_count; i++)
+        if (orc->next.writes[i].tid == orc->plan.tid)
+            rc = orc_space_write(&orc->space, &orc->next.writes[i]);
+    return rc;
+}
+
+/* ---------------------------------------------------------------- system calls */
+
+static int do_brk(struct orc *orc)
+{
+    const struct rrt_mmap *map;
+
+    if (orc->next.mmap_count == 0)
+        return 0;
+    map = &orc->next.mmaps[0];
+    if (map->start == map->end)
+        return 0;
+    if (map->prot == 0 && map->flags == 0)
+        return orc_space_unmap(&orc->space, map->start, map->end - map->start);
+    return apply_maps(orc, 0);
+}
+
+static int do_mprotect(struct orc *orc, bool must)
+{
+    const uint64_t args[6] = {orc->call_args[0], orc->call_args[1], orc->call_args[2]};
+    int64_t result;
+
+    if (args[2] & PROT_GROWS)
+        return wd_fail(-WD_ERR_UNSUPPORTED, "frame %" PRIu64 ": mprotect that grows",
+                       orc->next.time);
+    if (must)
+        return orc_child_must(&orc->child, "mprotect", SYS_mprotect, args, 0);
+    return orc_child_syscall(&orc->child, SYS_mprotect, args, &result);
+}
+
+static int do_mremap(struct orc *orc)
+{
+    uint64_t to = orc->next.regs.rax;
+    uint64_t args[6] = {orc->call_args[0], (orc->call_args[1] + PAGE - 1) & ~(PAGE - 1),
+                        (orc->call_args[2] + PAGE - 1) & ~(PAGE - 1), 0, 0};
+    int rc;
+
+    if (to != args[0]) {
+        args[3] = MREMAP_MAYMOVE | MREMAP_FIXED;
+        args[4] = to;
+    }
+    rc = orc_child_must(&orc->child, "mremap", SYS_mremap, args, to);
+    /* the first record describes the whole mapping, the second one what was added */
+    return rc == 0 ? apply_maps(orc, 1) : rc;
+}
+
+static int do_madvise(struct orc *orc)
+{
+    uint64_t args[6] = {orc->call_args[0], orc->call_args[1], orc->call_args[2]};
+    int64_t result;
+
+    if (args[2] != MADV_DONTNEED && args[2] != MADV_REMOVE && args[2] != MADV_DONTNEED_LOCK)
+        return 0;
+    if (args[2] == MADV_DONTNEED_LOCK)
+        args[2] = MADV_DONTNEED;
+    return orc_child_syscall(&orc->child, SYS_madvise, args, &result);
+}
+
+static bool is_error(uint64_t rax)
+{
+    return rax > UINT64_MAX - 4095;
+}
+
+static int do_call(struct orc *orc)
+{
+    bool failed = is_error(orc->next.regs.rax);
+
+    switch (orc->call) {
+    case SYS_mprotect:
+    case SYS_pkey_mprotect:
+        return do_mprotect(orc, !failed);
+    case SYS_madvise:
+        return do_madvise(orc);
+    default:
+        break;
+    }
+    if (failed)
+        return 0;
+    switch (orc->call) {
+    case SYS_brk:
+        return do_brk(orc);
+    case SYS_munmap:
+        return orc_space_unmap(&orc->space, orc->call_args[0],
+                               (orc->call_args[1] + PAGE - 1) & ~(PAGE - 1));
+    case SYS_mremap:
+        return do_mremap(orc);
+    case SYS_shmdt:
+        return orc_space_unmap(&orc->space, orc->call_args[0],
+                               orc_space_segment_end(&orc->space, orc->call_args[0]) -
+                                   orc->call_args[0]);
+    case SYS_execve:
+    case SYS_execveat:
+        return wd_fail(-WD_ERR_UNSUPPORTED, "frame %" PRIu64 ": exec after the start",
+                       orc->next.time);
+    case SYS_clone:
+    case SYS_clone3:
+    case SYS_fork:
+    case SYS_vfork:
+        return 0; /* its mappings are the child's */
+    default:
+        return apply_maps(orc, 0);
+    }
+}
+
+static int check_clones(const struct orc *orc)
+{
+    for (size_t i = 0; i < orc->next.task_count; i++) {
+        const struct rrt_task_event *task = &orc->next.tasks[i];
+        if (task->kind == RRT_TASK_CLONE && (task->clone_flags & CLONE_VM))
+            return wd_fail(-WD_ERR_UNSUPPORTED,
+                           "frame %" PRIu64 ": the oracle does not do a %s that shares memory",
+                           orc->next.time,
+                           task->clone_flags & CLONE_VFORK ? "vfork child" : "thread");
+    }
+    return 0;
+}
+
+static int enter_call(struct orc *orc)
+{
+    int rc;
+
+    if (orc->next.syscall.number != SYS_restart_syscall)
+        orc->call = orc->next.syscall.number;
+    orc->call_args[0] = orc->next.regs.rdi;
+    orc->call_args[1] = orc->next.regs.rsi;
+    orc->call_args[2] = orc->next.regs.rdx;
+    rc = check_clones(orc);
+    if (rc == 0)
+        rc = load_regs(orc); /* rax, rcx, r11, eflags as rr leaves them */
+    return rc == 0 ? apply_writes(orc) : rc;
+}
+
+static int exit_call(struct orc *orc)
+{
+    int rc = do_call(orc);
+
+    if (rc == 0)
+        rc = apply_writes(orc);
+    if (rc == 0)
+        rc = load_regs(orc);
+    return rc == 0 ? load_xstate(orc) : rc;
+}
+
+/* ---------------------------------------------------------------- all kinds */
+
+static int apply_plain(struct orc *orc)
+{
+    int rc = apply_maps(orc, 0);
+
+    if (rc == 0)
+        rc = apply_writes(orc);
+    if (rc == 0)
+        rc = load_regs(orc);
+    return rc == 0 ? load_xstate(orc) : rc;
+}
+
+static int apply_by_kind(struct orc *orc)
+{
+    switch (orc->next.event) {
+    case RRT_EVENT_SYSCALL:
+        if (orc->next.syscall.state == RRT_SYSCALL_ENTERING)
+            return enter_call(orc);
+        if (orc->next.syscall.state == RRT_SYSCALL_EXITING)
+            return exit_call(orc);
+        return wd_fail(-WD_ERR_UNSUPPORTED, "frame %" PRIu64 ": a traced task", orc->next.time);
+    case RRT_EVENT_SCHED:
+        return 0;
+    case RRT_EVENT_EXIT:
+        return 0;
+    default:
+        return apply_plain(orc);
+    }
+}
+
+static int finish_frame(struct orc *orc)
+{
+    if (orc->event_fn)
+        orc->event_fn(orc->event_context, &orc->next, orc->instructions);
+    orc->event = orc->next.time;
+    orc->event_kind = orc->next.event;
+    return orc_frame_fetch(orc);
+}
+
+int orc_frame_apply(struct orc *orc)
+{
+    int rc = apply_by_kind(orc);
+
+    if (rc == 0)
+        rc = clear_fip(orc);
+    return rc == 0 ? finish_frame(orc) : rc;
+}
+
+int orc_frame_apply_exec(struct orc *orc)
+{
+    int rc = apply_maps(orc, 0);
+
+    if (rc == 0)
+        rc = orc_space_fill_rr_page(&orc->space, orc->trace, orc->next.mmaps, orc->next.mmap_count);
+    if (rc == 0)
+        rc = apply_writes(orc);
+    if (rc == 0)
+        rc = load_regs(orc);
+    if (rc == 0)
+        rc = load_xstate(orc);
+    return rc == 0 ? finish_frame(orc) : rc;
+}

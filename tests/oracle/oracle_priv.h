@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Between oracle.c (running), oracle_frames.c (applying) and oracle_step.c (stepping). */
+#ifndef TESTS_ORACLE_ORACLE_PRIV_H
+#define TESTS_ORACLE_ORACLE_PRIV_H
+
+#include <sched.h>
+
+#include "tests/oracle/oracle.h"
+#include "tests/oracle/oracle_child.h"
+#include "tests/oracle/oracle_scan.h"
+#include "tests/oracle/oracle_space.h"
+
+struct orc {
+    struct rrt_trace *trace;
+    struct orc_plan plan;
+    struct orc_child child;
+    struct orc_space space;
+
+    struct rrt_frame next; /* the process's next frame, not yet applied */
+    bool has_next;
+    uint64_t event;            /* the last applied frame */
+    enum rrt_event event_kind; /* its kind */
+    int call;                  /* number of the system call that was entered last */
+    uint64_t call_args[3];     /* its rdi, rsi, rdx */
+
+    uint64_t instructions;
+    unsigned ambiguous;
+    orc_event_fn event_fn;
+    void *event_context;
+    char maps_path[64];
+    cpu_set_t own_cpus; /* of the calling thread, before orc_open() */
+    bool is_bound;
+};
+
+/* ---- oracle_frames.c: what a frame does. All take orc->next. */
+
+/* Makes orc->next the next frame of the process; has_next false at its end. */
+int orc_frame_fetch(struct orc *orc);
+
+/* Applies orc->next, which is the exec at which the process starts. */
+int orc_frame_apply_exec(struct orc *orc);
+
+/* Does orc->next happen where the one before left the process, without anything running? */
+bool orc_frame_is_immediate(const struct orc *orc);
+
+/* Applies orc->next and fetches the one after. The state must be that which it describes. */
+int orc_frame_apply(struct orc *orc);
+
+/* Compares the child's state with that of orc->next. `mask`: eflags bits that must agree.
+ * `skip_outputs`: leave rax, rdx (and rcx) out. */
+int orc_frame_compare(struct orc *orc, const struct user_regs_struct *regs, uint64_t eflags_mask,
+                      bool skip_outputs);
+
+/* The same, but only says whether they agree. */
+bool orc_frame_matches(const struct orc *orc, const struct user_regs_struct *regs);
+
+/* ---- oracle.c: running */
+
+/* Applies immediate frames, and asynchronous signals that are due right here. */
+int orc_settle(struct orc *orc);
+
+/* Takes the event at which the child stopped: it has to be orc->next; applies that one, and the
+ * exit of a system call along with its entry. */
+int orc_take_stop(struct orc *orc, const struct orc_stop *stop);
+
+bool orc_next_is_asynchronous(const struct orc *orc);
+
+#define ORC_EFLAGS_COMPARED UINT64_C(0xcd5) /* CF PF AF ZF SF DF OF */
+
+#endif

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "tests/oracle/oracle_scan.h"
+
+#include <cpuid.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+
+#define PAGE       UINT64_C(4096)
+#define STUB_FIRST UINT64_C(0x10000000)
+#define STUB_STEP  UINT64_C(0x01000000)
+#define STUB_LAST  UINT64_C(0x7e0000000000)
+#define STUB_ROOM  UINT64_C(0x00100000) /* kept free on both sides */
+
+/* ---------------------------------------------------------------- the process */
+
+static const struct rrt_process *choose_process(const struct rrt_process *list, size_t count,
+                                                int pid)
+{
+    const struct rrt_process *chosen = NULL;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct rrt_process *p = &list[i];
+        if (pid != 0) {
+            if (p->pid == pid)
+                return p;
+            continue;
+        }
+        if (p->exec_count == 0)
+            continue;
+        if (!chosen || (p->fatal_signal != 0) > (chosen->fatal_signal != 0) ||
+            ((p->fatal_signal != 0) == (chosen->fatal_signal != 0) &&
+             p->execs[p->exec_count - 1].time > chosen->execs[chosen->exec_count - 1].time))
+            chosen = p;
+    }
+    return chosen;
+}
+
+static int find_process(struct rrt_trace *trace, int pid, struct orc_plan *plan)
+{
+    const struct rrt_process *list;
+    const struct rrt_process *chosen;
+    size_t count;
+    int rc = rrt_processes(trace, &list, &count);
+
+    if (rc != 0)
+        return rc;
+    chosen = choose_process(list, count, pid);
+    if (!chosen)
+        return wd_fail(-WD_ERR_NOT_FOUND, "%s: no process %d", rrt_trace_dir(trace), pid);
+    if (chosen->exec_count == 0)
+        return wd_fail(-WD_ERR_UNSUPPORTED,
+                       "the oracle cannot re-enact process %d: forked without "
+                       "exec",
+                       chosen->pid);
+    if (chosen->tid_count != 1)
+        return wd_fail(-WD_ERR_UNSUPPORTED, "the oracle cannot re-enact process %d: %zu threads",
+                       chosen->pid, chosen->tid_count);
+    plan->tid = chosen->pid;
+    plan->start_time = chosen->execs[chosen->exec_count - 1].time;
+    plan->end_time = chosen->end_time;
+    return 0;
+}
+
+/* ---------------------------------------------------------------- the processor
+ * Recorded code runs on the real one, cpuid included, so it has to be the recorded one. */
+
+static bool is_core_specific(uint32_t leaf)
+{
+    return leaf == 0xb || leaf == 0x1f || leaf == 0x8000001e;
+}
+
+static int check_processor(struct rrt_trace *trace)
+{
+    const struct rrt_header *header = rrt_trace_header(trace);
+
+    if (header->has_cpuid_faulting)
+        return wd_fail(-WD_ERR_UNSUPPORTED,
+                       "the oracle cannot re-enact a recording made with CPUID faulting");
+    for (size_t i = 0; i < header->cpuid_count; i++) {
+        const struct rrt_cpuid *r = &header->cpuid[i];
+        uint32_t a;
+        uint32_t b;
+        uint32_t c;
+        uint32_t d;
+        if (r->eax_in != 0 && r->eax_in != 1 && r->eax_in != 7 && r->eax_in != 0xd &&
+            (r->eax_in < 0x80000001u || r->eax_in > 0x80000004u))
+            continue;
+        if (is_core_specific(r->eax_in))
+            continue;
+        __cpuid_count(r->eax_in, r->ecx_in == RRT_CPUID_NO_SUBLEAF ? 0 : r->ecx_in, a, b, c, d);
+        /* leaf 1 ebx has the APIC id */
+        if (a != r->eax || (b != r->ebx && r->eax_in != 1) || c != r->ecx || d != r->edx)
+            return wd_fail(
+                -WD_ERR_UNSUPPORTED,
+                "the oracle needs the processor of the recording; cpuid leaf %#x differs",
+                r->eax_in);
+    }
+    return 0;
+}
+
+/* ---------------------------------------------------------------- a place for the stub */
+
+struct ranges {
+    struct rrt_range *list;
+    size_t count;
+    size_t room;
+};
+
+static int ranges_add(struct ranges *ranges, uint64_t start, uint64_t end)
+{
+    if (ranges->count == ranges->room) {
+        size_t room = ranges->room ? 2 * ranges->room : 256;
+        struct rrt_range *grown = realloc(ranges->list, room * sizeof(*grown));
+        if (!grown)
+            return -ENOMEM;
+        ranges->list = grown;
+        ranges->room = room;
+    }
+    ranges->list[ranges->count++] = (struct rrt_range){start, end};
+    return 0;
+}
+
+static bool ranges_touch(const struct ranges *ranges, uint64_t start, uint64_t end)
+{
+    for (size_t i = 0; i < ranges->count; i++)
+        if (ranges->list[i].start < end && start < ranges->list[i].end)
+            return true;
+    return false;
+}
+
+static int check_frame(const struct rrt_frame *frame)
+{
+    if (frame->arch != RRT_ARCH_X86_64)
+        return wd_fail(-WD_ERR_UNSUPPORTED, "frame %" PRIu64 " is of a 32-bit task", frame->time);
+    switch (frame->event) {
+    case RRT_EVENT_PATCH_SYSCALL:
+    case RRT_EVENT_SYSCALLBUF_ABORT_COMMIT:
+    case RRT_EVENT_SYSCALLBUF_RESET:
+    case RRT_EVENT_SYSCALLBUF_FLUSH:
+    case RRT_EVENT_PATCH_AFTER_SYSCALL:
+    case RRT_EVENT_PATCH_VSYSCALL:
+    case RRT_EVENT_PATCH_TRAPPING_INSTRUCTION:
+        return wd_fail(-WD_ERR_UNSUPPORTED,
+                       "frame %" PRIu64 ": the oracle does not do %s; record with rr record -n",
+                       frame->time, rrt_event_name(frame->event));
+    default:
+        return 0;
+    }
+}
+
+static int add_fault(struct ranges *ranges, const struct rrt_signal *signal)
+{
+    siginfo_t info;
+    uint64_t page;
+
+    memcpy(&info, signal->siginfo, sizeof(info));
+    if (signal->number != SIGSEGV && signal->number != SIGBUS)
+        return 0;
+    page = (uint64_t)(uintptr_t)info.si_addr & ~(PAGE - 1);
+    return ranges_add(ranges, page, page + PAGE < page ? UINT64_MAX : page + PAGE);
+}
+
+static int collect_ranges(struct rrt_trace *trace, const struct orc_plan *plan,
+                          struct ranges *ranges)
+{
+    struct rrt_frame frame;
+    int rc = rrt_rewind(trace);
+
+    rrt_set_skip_data(trace, true);
+    while (rc == 0 && (rc = rrt_next(trace, &frame)) == 1) {
+        rc = 0;
+        for (size_t i = 0; rc == 0 && i < frame.mmap_count; i++)
+            rc = ranges_add(ranges, frame.mmaps[i].start, frame.mmaps[i].end);
+        if (rc == 0 && frame.tid == plan->tid && frame.time >= plan->start_time)
+            rc = check_frame(&frame);
+        if (rc == 0 && frame.event == RRT_EVENT_SIGNAL)
+            rc = add_fault(ranges, &frame.signal);
+    }
+    rrt_set_skip_data(trace, false);
+    if (rc == 0)
+        rc = rrt_rewind(trace);
+    return rc;
+}
+
+/* The child begins as a copy of this process, so the place must be free here too. */
+static int add_own_ranges(struct ranges *ranges)
+{
+    char line[512];
+    int rc = 0;
+    FILE *maps = fopen("/proc/self/maps", "re");
+
+    if (!maps)
+        return wd_fail_errno("/proc/self/maps");
+    while (rc == 0 && fgets(line, sizeof(line), maps)) {
+        uint64_t start;
+        uint64_t end;
+        if (sscanf(line, "%" SCNx64 "-%" SCNx64, &start, &end) == 2)
+            rc = ranges_add(ranges, start, end);
+    }
+    fclose(maps);
+    return rc;
+}
+
+int orc_scan(struct rrt_trace *trace, int pid, struct orc_plan *plan)
+{
+    struct ranges ranges = {0};
+    int rc = find_process(trace, pid, plan);
+
+    if (rc == 0)
+        rc = check_processor(trace);
+    if (rc == 0)
+        rc = collect_ranges(trace, plan, &ranges);
+    if (rc == 0)
+        rc = add_own_ranges(&ranges);
+    if (rc == 0) {
+        plan->stub = STUB_FIRST;
+        while (plan->stub < STUB_LAST &&
+               ranges_touch(&ranges, plan->stub - STUB_ROOM, plan->stub + PAGE + STUB_ROOM))
+            plan->stub += STUB_STEP;
+        if (plan->stub >= STUB_LAST)
+            rc = wd_fail(-WD_ERR_UNSUPPORTED, "no room for the oracle's page");
+    }
+    free(ranges.list);
+    return rc;
+}
