@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/personality.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -177,19 +176,9 @@ static int try_ptrace(void)
     return 0;
 }
 
-static int try_personality(void)
-{
-    return personality(PER_LINUX | ADDR_NO_RANDOMIZE) < 0 ? errno : 0;
-}
-
 int rec_probe_ptrace(void)
 {
     return try_in_child(try_ptrace);
-}
-
-int rec_probe_personality(void)
-{
-    return try_in_child(try_personality);
 }
 
 bool rec_has_vvar_vclock(void)

@@ -37,9 +37,6 @@ int rec_perf_paranoid(void);
 /* 0 if a child of ours can be traced, else -errno. */
 int rec_probe_ptrace(void);
 
-/* 0 if a child can set its personality, as rr does to turn off address randomisation. */
-int rec_probe_personality(void);
-
 /* Does this kernel show [vvar_vclock] mappings, which rr before 5.9 does not know? */
 bool rec_has_vvar_vclock(void);
 
