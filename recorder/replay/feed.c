@@ -16,7 +16,7 @@
 
 static void reset_cursor(struct rep_feed *feed)
 {
-    rep_tasks_fini(feed);
+    feed_tasks_fini(feed);
     feed->has_ended = false;
     feed->shares_changed = false;
     feed->next_follow = 0;
@@ -54,8 +54,8 @@ static int note_program(struct rep_feed *feed, const struct rrt_frame *frame)
 /* Where rr itself lives in each process, mapped at this moment or not. */
 static int add_recorder_ranges(struct rep_feed *feed)
 {
-    int rc = rep_tables_range(feed, REP_SCRATCH_START, REP_SCRATCH_START + REP_SCRATCH_BYTES);
-    return rc ? rc : rep_tables_range(feed, REP_RECORDER_VDSO, REP_RECORDER_END);
+    int rc = feed_tables_range(feed, FEED_SCRATCH_START, FEED_SCRATCH_START + FEED_SCRATCH_BYTES);
+    return rc ? rc : feed_tables_range(feed, FEED_RECORDER_VDSO, FEED_RECORDER_END);
 }
 
 static int scan_frames(struct rep_feed *feed)
@@ -66,9 +66,9 @@ static int scan_frames(struct rep_feed *feed)
     while (!rc && (rc = rrt_next(feed->trace, &frame)) == 1) {
         rc = note_program(feed, &frame);
         if (!rc)
-            rc = rep_frame_convert(feed, &frame, NULL);
+            rc = feed_frame_convert(feed, &frame, NULL);
     }
-    return rc ? rc : rep_frame_finish(feed, NULL);
+    return rc ? rc : feed_frame_finish(feed, NULL);
 }
 
 /* A signal may look fatal and yet be survived (rr record --continue-through-signal). */
@@ -92,7 +92,7 @@ static int scan(struct rep_feed *feed)
         rc = scan_frames(feed);
     if (rc)
         return rc;
-    rep_tables_finish(feed);
+    feed_tables_finish(feed);
     settle_fatal_signal(&feed->info);
     feed->is_scanning = false;
     return 0;
@@ -107,13 +107,13 @@ static int prepare(struct rep_feed *feed, const struct rep_selection *which)
     feed->cpu.cpuid_count = header->cpuid_count;
     feed->cpu.xcr0 = header->xcr0;
     feed->cpu.cpuid_is_recorded = header->has_cpuid_faulting;
-    int rc = rep_cpu_check(header);
+    int rc = feed_cpu_check(header);
     if (!rc)
-        rc = rep_xsave_layout_here(&feed->local_layout);
+        rc = feed_xsave_layout_here(&feed->local_layout);
     if (rc)
         return rc;
-    rep_xsave_layout_of_trace(header, &feed->recorded_layout);
-    rc = rep_plan_make(feed->trace, which, &feed->plan);
+    feed_xsave_layout_of_trace(header, &feed->recorded_layout);
+    rc = feed_plan_make(feed->trace, which, &feed->plan);
     if (!rc)
         rc = scan(feed);
     return rc ? rc : rep_feed_rewind(feed);
@@ -139,9 +139,9 @@ void rep_feed_close(struct rep_feed *feed)
 {
     if (!feed)
         return;
-    rep_tasks_fini(feed);
-    rep_tables_fini(&feed->tables);
-    rep_plan_fini(&feed->plan);
+    feed_tasks_fini(feed);
+    feed_tables_fini(&feed->tables);
+    feed_plan_fini(&feed->plan);
     wd_buf_fini(&feed->xstate);
     for (size_t i = 0; feed->argv && feed->argv[i]; i++)
         free(feed->argv[i]);
@@ -173,9 +173,9 @@ int rep_feed_next(struct rep_feed *feed, struct wd_buf *out)
     while (out->size_bytes == before && !feed->has_ended) {
         int rc = next_frame(feed, &frame);
         if (rc > 0)
-            rc = rep_frame_convert(feed, &frame, out);
+            rc = feed_frame_convert(feed, &frame, out);
         else if (!rc)
-            rc = rep_frame_finish(feed, out);
+            rc = feed_frame_finish(feed, out);
         if (rc) {
             out->size_bytes = before;
             return rc;

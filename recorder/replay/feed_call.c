@@ -31,7 +31,7 @@ enum {
     PTRACE_TRACEME_REQUEST = 0,
 };
 
-bool rep_call_failed(const struct rrt_regs *regs)
+bool feed_call_failed(const struct rrt_regs *regs)
 {
     return regs->rax > (uint64_t)-4096;
 }
@@ -39,66 +39,66 @@ bool rep_call_failed(const struct rrt_regs *regs)
 /* Rounds a length up to pages; a length that cannot be one gives a range that no check passes. */
 static uint64_t pages_end(uint64_t start, uint64_t length)
 {
-    uint64_t rounded = (length + REP_PAGE - 1) & ~(uint64_t)(REP_PAGE - 1);
+    uint64_t rounded = (length + FEED_PAGE - 1) & ~(uint64_t)(FEED_PAGE - 1);
     if (rounded < length || start + rounded < start)
         return UINT64_MAX;
     return start + rounded;
 }
 
-static int apply_brk(struct rep_conv *conv)
+static int apply_brk(struct feed_conv *conv)
 {
     int rc = 0;
     uint64_t top = conv->frame->regs.rax;
-    if (conv->is_target && top < REP_ADDRESS_END - HEAP_ROOM_BYTES)
-        rc = rep_tables_range(conv->feed, top, top + HEAP_ROOM_BYTES);
+    if (conv->is_target && top < FEED_ADDRESS_END - HEAP_ROOM_BYTES)
+        rc = feed_tables_range(conv->feed, top, top + HEAP_ROOM_BYTES);
     for (size_t i = 0; i < conv->frame->mmap_count && !rc; i++) {
         const struct rrt_mmap *map = &conv->frame->mmaps[i];
         if (map->prot || map->flags)
-            rc = rep_op_map_holes(conv, map, "[heap]");
+            rc = feed_op_map_holes(conv, map, "[heap]");
         else
-            rc = rep_op_unmap(conv, map->start, map->end);
+            rc = feed_op_unmap(conv, map->start, map->end);
     }
     return rc;
 }
 
 /* The kernel's own walk stops at the first gap (ENOMEM), having changed what lies before it. */
-static int apply_protect(struct rep_conv *conv)
+static int apply_protect(struct feed_conv *conv)
 {
     const struct rrt_regs *regs = &conv->frame->regs;
     uint64_t start = regs->rdi, end = pages_end(start, regs->rsi);
-    if (rep_call_failed(regs)) {
-        if (regs->rax != (uint64_t)-ENOMEM || end == UINT64_MAX || start % REP_PAGE)
+    if (feed_call_failed(regs)) {
+        if (regs->rax != (uint64_t)-ENOMEM || end == UINT64_MAX || start % FEED_PAGE)
             return 0;
-        end = rep_vmas_mapped_until(&conv->space->vmas, start, end);
+        end = feed_vmas_mapped_until(&conv->space->vmas, start, end);
     }
     if (regs->rdx & PROT_GROWSDOWN) {
-        const struct rep_vma *stack = rep_vmas_above(&conv->space->vmas, start);
-        if (stack && stack->flags & REP_VMA_GROWSDOWN && stack->start < start)
+        const struct feed_vma *stack = feed_vmas_above(&conv->space->vmas, start);
+        if (stack && stack->flags & FEED_VMA_GROWSDOWN && stack->start < start)
             start = stack->start;
     }
-    return rep_op_protect(conv, start, end, (uint32_t)regs->rdx);
+    return feed_op_protect(conv, start, end, (uint32_t)regs->rdx);
 }
 
 /* The content of what an mremap added. Where both are plain zeros the move itself gives them. */
-static int fill_growth(struct rep_conv *conv, const struct rrt_mmap *tail, bool is_file)
+static int fill_growth(struct feed_conv *conv, const struct rrt_mmap *tail, bool is_file)
 {
     if (tail->source == RRT_SOURCE_ZERO && !is_file)
         return 0;
-    return rep_op_map(conv, tail, 0);
+    return feed_op_map(conv, tail, 0);
 }
 
-static int apply_mremap(struct rep_conv *conv)
+static int apply_mremap(struct feed_conv *conv)
 {
     const struct rrt_regs *regs = &conv->frame->regs;
     uint64_t from = regs->rdi, from_bytes = pages_end(0, regs->rsi);
     uint64_t to = regs->rax, to_bytes = pages_end(0, regs->rdx);
-    const struct rep_vma *old = rep_vmas_above(&conv->space->vmas, from);
-    bool is_file = old && old->flags & (REP_VMA_FILE | REP_VMA_FILE_COPY);
+    const struct feed_vma *old = feed_vmas_above(&conv->space->vmas, from);
+    bool is_file = old && old->flags & (FEED_VMA_FILE | FEED_VMA_FILE_COPY);
     if (!from_bytes && conv->is_target)
-        return rep_refuse(conv->frame, "mremap maps the memory at %#llx a second time",
-                          (unsigned long long)from);
+        return feed_refuse(conv->frame, "mremap maps the memory at %#llx a second time",
+                           (unsigned long long)from);
     bool keep = regs->r10 & MREMAP_DONTUNMAP;
-    int rc = rep_op_move(conv, from, from_bytes, to, to_bytes, keep);
+    int rc = feed_op_move(conv, from, from_bytes, to, to_bytes, keep);
     if (!rc && to_bytes > from_bytes && conv->frame->mmap_count > 1)
         rc = fill_growth(conv, &conv->frame->mmaps[1], is_file);
     return rc;
@@ -106,26 +106,26 @@ static int apply_mremap(struct rep_conv *conv)
 
 /* Losing the pages of a shared object changes nothing that can be seen, and a private mapping of
  * a file shows the file again: which the replay cannot, if it has only a copy of the bytes. */
-static int discard_part(struct rep_conv *conv, const struct rep_vma *vma, uint64_t start,
+static int discard_part(struct feed_conv *conv, const struct feed_vma *vma, uint64_t start,
                         uint64_t end, bool is_remove)
 {
     if (is_remove)
-        return rep_op_zero(conv, start, end - start);
-    if (vma->flags & REP_VMA_SHARED)
+        return feed_op_zero(conv, start, end - start);
+    if (vma->flags & FEED_VMA_SHARED)
         return 0;
-    if (vma->flags & REP_VMA_FILE_COPY && conv->is_target)
-        return rep_refuse(conv->frame,
-                          "madvise takes the private mapping of a file at %#llx back to the "
-                          "file's contents, which were not recorded",
-                          (unsigned long long)start);
-    return rep_op_discard(conv, start, end);
+    if (vma->flags & FEED_VMA_FILE_COPY && conv->is_target)
+        return feed_refuse(conv->frame,
+                           "madvise takes the private mapping of a file at %#llx back to the "
+                           "file's contents, which were not recorded",
+                           (unsigned long long)start);
+    return feed_op_discard(conv, start, end);
 }
 
-static int discard(struct rep_conv *conv, uint64_t start, uint64_t end, bool is_remove)
+static int discard(struct feed_conv *conv, uint64_t start, uint64_t end, bool is_remove)
 {
     int rc = 0;
     while (start < end && !rc) {
-        const struct rep_vma *vma = rep_vmas_above(&conv->space->vmas, start);
+        const struct feed_vma *vma = feed_vmas_above(&conv->space->vmas, start);
         if (!vma || vma->start >= end)
             break;
         uint64_t from = vma->start > start ? vma->start : start;
@@ -136,12 +136,12 @@ static int discard(struct rep_conv *conv, uint64_t start, uint64_t end, bool is_
     return rc;
 }
 
-static bool knows_madvise_ranges(const struct rep_conv *conv)
+static bool knows_madvise_ranges(const struct feed_conv *conv)
 {
     return conv->feed->header->syscallbuf_header_size_bytes >= HEADER_BYTES_OF_5_8;
 }
 
-static int apply_discard(struct rep_conv *conv, bool is_remove)
+static int apply_discard(struct feed_conv *conv, bool is_remove)
 {
     const struct rrt_regs *regs = &conv->frame->regs;
     const struct rrt_syscall *call = &conv->frame->syscall;
@@ -153,19 +153,19 @@ static int apply_discard(struct rep_conv *conv, bool is_remove)
         return rc;
     }
     uint64_t end = pages_end(regs->rdi, regs->rsi);
-    if (end == UINT64_MAX || regs->rdi % REP_PAGE)
+    if (end == UINT64_MAX || regs->rdi % FEED_PAGE)
         return 0;
     /* Until 5.7 a call that failed half-way says nothing about how far it came; rr assumes: to
      * the end. */
-    if (rep_call_failed(regs) && knows_madvise_ranges(conv))
+    if (feed_call_failed(regs) && knows_madvise_ranges(conv))
         return 0;
     return discard(conv, regs->rdi, end, is_remove);
 }
 
-static int apply_madvise(struct rep_conv *conv)
+static int apply_madvise(struct feed_conv *conv)
 {
     const struct rrt_regs *regs = &conv->frame->regs;
-    struct rep_vmas *vmas = &conv->space->vmas;
+    struct feed_vmas *vmas = &conv->space->vmas;
     uint64_t end = pages_end(regs->rdi, regs->rsi);
     switch ((int)regs->rdx) {
     case MADV_DONTNEED:
@@ -174,9 +174,11 @@ static int apply_madvise(struct rep_conv *conv)
     case MADV_REMOVE:
         return apply_discard(conv, true);
     case MADV_DONTFORK:
-        return rep_call_failed(regs) ? 0 : rep_vmas_flag(vmas, regs->rdi, end, REP_VMA_DONTFORK, 0);
+        return feed_call_failed(regs) ? 0
+                                      : feed_vmas_flag(vmas, regs->rdi, end, FEED_VMA_DONTFORK, 0);
     case MADV_DOFORK:
-        return rep_call_failed(regs) ? 0 : rep_vmas_flag(vmas, regs->rdi, end, 0, REP_VMA_DONTFORK);
+        return feed_call_failed(regs) ? 0
+                                      : feed_vmas_flag(vmas, regs->rdi, end, 0, FEED_VMA_DONTFORK);
     default:
         return 0; /* hints */
     }
@@ -184,29 +186,29 @@ static int apply_madvise(struct rep_conv *conv)
 
 /* A segment may have been split or partly replaced since it was attached: its parts are those of
  * the same object that lie where the attachment put them. */
-static int apply_shmdt(struct rep_conv *conv)
+static int apply_shmdt(struct feed_conv *conv)
 {
     uint64_t base = conv->frame->regs.rdi;
-    const struct rep_vma *first = rep_vmas_above(&conv->space->vmas, base);
-    while (first && !(first->flags & REP_VMA_SHARED && first->start - first->offset == base))
-        first = rep_vmas_above(&conv->space->vmas, first->end);
+    const struct feed_vma *first = feed_vmas_above(&conv->space->vmas, base);
+    while (first && !(first->flags & FEED_VMA_SHARED && first->start - first->offset == base))
+        first = feed_vmas_above(&conv->space->vmas, first->end);
     if (!first)
         return 0;
-    struct rep_vma segment = *first;
-    const struct rep_vma *vma = first;
+    struct feed_vma segment = *first;
+    const struct feed_vma *vma = first;
     int rc = 0;
     while (vma && !rc) {
         uint64_t start = vma->start, end = vma->end;
-        if (vma->flags & REP_VMA_SHARED && vma->inode == segment.inode &&
+        if (vma->flags & FEED_VMA_SHARED && vma->inode == segment.inode &&
             vma->device == segment.device && start - vma->offset == base)
-            rc = rep_op_unmap(conv, start, end);
-        vma = rep_vmas_above(&conv->space->vmas, end);
+            rc = feed_op_unmap(conv, start, end);
+        vma = feed_vmas_above(&conv->space->vmas, end);
     }
     return rc;
 }
 
 /* Calls that change what no op can express. */
-static int refuse_oddity(struct rep_conv *conv, int number)
+static int refuse_oddity(struct feed_conv *conv, int number)
 {
     const struct rrt_regs *regs = &conv->frame->regs;
     if (!conv->is_target)
@@ -214,24 +216,24 @@ static int refuse_oddity(struct rep_conv *conv, int number)
     switch (number) {
     case SYS_modify_ldt:
         if (regs->rdi == MODIFY_LDT_WRITE || regs->rdi == MODIFY_LDT_WRITE_OLD)
-            return rep_refuse(conv->frame, "modify_ldt makes a segment of its own");
+            return feed_refuse(conv->frame, "modify_ldt makes a segment of its own");
         return 0;
     case SYS_set_thread_area:
-        return rep_refuse(conv->frame, "set_thread_area makes a segment of its own");
+        return feed_refuse(conv->frame, "set_thread_area makes a segment of its own");
     case SYS_remap_file_pages:
-        return rep_refuse(conv->frame, "remap_file_pages reorders a mapping");
+        return feed_refuse(conv->frame, "remap_file_pages reorders a mapping");
     case SYS_userfaultfd:
-        return rep_refuse(conv->frame, "userfaultfd lets a descriptor supply memory");
+        return feed_refuse(conv->frame, "userfaultfd lets a descriptor supply memory");
     case SYS_ptrace:
         if (regs->rdi == PTRACE_TRACEME_REQUEST)
-            return rep_refuse(conv->frame, "the process lets its parent trace it");
+            return feed_refuse(conv->frame, "the process lets its parent trace it");
         return 0;
     default:
         return 0;
     }
 }
 
-int rep_call_apply(struct rep_conv *conv, int number)
+int feed_call_apply(struct feed_conv *conv, int number)
 {
     const struct rrt_regs *regs = &conv->frame->regs;
     switch (number) {
@@ -243,20 +245,20 @@ int rep_call_apply(struct rep_conv *conv, int number)
     default:
         break;
     }
-    if (rep_call_failed(regs))
+    if (feed_call_failed(regs))
         return 0;
     switch (number) {
     case SYS_brk:
         return apply_brk(conv);
     case SYS_munmap:
-        return rep_op_unmap(conv, regs->rdi, pages_end(regs->rdi, regs->rsi));
+        return feed_op_unmap(conv, regs->rdi, pages_end(regs->rdi, regs->rsi));
     case SYS_mremap:
         return apply_mremap(conv);
     case SYS_shmdt:
         return apply_shmdt(conv);
     default: {
         int rc = refuse_oddity(conv, number);
-        return rc ? rc : rep_op_all_maps(conv);
+        return rc ? rc : feed_op_all_maps(conv);
     }
     }
 }
@@ -267,23 +269,23 @@ static uint64_t capture_bytes(uint64_t count, uint64_t element_bytes)
     return (count < most ? count : most) * element_bytes;
 }
 
-int rep_call_capture(struct rep_conv *conv, int number)
+int feed_call_capture(struct feed_conv *conv, int number)
 {
     const struct rrt_regs *regs = &conv->frame->regs;
-    if (rep_call_failed(regs))
+    if (feed_call_failed(regs))
         return 0;
     switch (number) {
     case SYS_writev:
     case SYS_pwritev:
     case SYS_pwritev2:
     case SYS_vmsplice:
-        return rep_op_capture(conv, regs->rsi, capture_bytes(regs->rdx, IOVEC_BYTES),
-                              REP_CAPTURE_IOVEC);
+        return feed_op_capture(conv, regs->rsi, capture_bytes(regs->rdx, IOVEC_BYTES),
+                               REP_CAPTURE_IOVEC);
     case SYS_sendmsg:
-        return rep_op_capture(conv, regs->rsi, MSGHDR_BYTES, REP_CAPTURE_MSGHDR);
+        return feed_op_capture(conv, regs->rsi, MSGHDR_BYTES, REP_CAPTURE_MSGHDR);
     case SYS_sendmmsg:
-        return rep_op_capture(conv, regs->rsi, capture_bytes(regs->rax, MMSGHDR_BYTES),
-                              REP_CAPTURE_MMSGHDR);
+        return feed_op_capture(conv, regs->rsi, capture_bytes(regs->rax, MMSGHDR_BYTES),
+                               REP_CAPTURE_MMSGHDR);
     default:
         return 0;
     }

@@ -24,12 +24,12 @@ static int fail(const struct evq_entry *entry, const char *what)
 
 static bool is_bytes(uint64_t start, uint64_t count)
 {
-    return count && start <= REP_ADDRESS_END && count <= REP_ADDRESS_END - start;
+    return count && start <= FEED_ADDRESS_END && count <= FEED_ADDRESS_END - start;
 }
 
 static bool is_pages(uint64_t start, uint64_t count)
 {
-    return is_bytes(start, count) && !((start | count) % REP_PAGE);
+    return is_bytes(start, count) && !((start | count) % FEED_PAGE);
 }
 
 static bool is_valid_map(const struct evq_op *op)
@@ -38,12 +38,12 @@ static bool is_valid_map(const struct evq_op *op)
         return false;
     if (op->d == EVQ_FILE_NONE)
         return true;
-    return !(op->e % REP_PAGE) && op->f <= op->b && op->e <= INT64_MAX - op->b;
+    return !(op->e % FEED_PAGE) && op->f <= op->b && op->e <= INT64_MAX - op->b;
 }
 
 static bool is_valid_xstate(const struct evq_op *op, uint64_t payload_bytes)
 {
-    return op->a >= REP_XSAVE_MIN_BYTES && op->a <= REP_XSAVE_MAX_BYTES &&
+    return op->a >= FEED_XSAVE_MIN_BYTES && op->a <= FEED_XSAVE_MAX_BYTES &&
            payload_bytes == ((op->a + 7) & ~7ull);
 }
 

@@ -84,8 +84,8 @@ static const struct {
     {3u << 17, "AMX tiles"},
 };
 
-const struct rrt_cpuid *rep_cpu_find(const struct rrt_header *header, uint32_t leaf,
-                                     uint32_t subleaf)
+const struct rrt_cpuid *feed_cpu_find(const struct rrt_header *header, uint32_t leaf,
+                                      uint32_t subleaf)
 {
     for (size_t i = 0; i < header->cpuid_count; i++) {
         const struct rrt_cpuid *record = &header->cpuid[i];
@@ -98,7 +98,7 @@ const struct rrt_cpuid *rep_cpu_find(const struct rrt_header *header, uint32_t l
 
 static bool recorded_has(const struct rrt_header *header, const struct feature *feature)
 {
-    const struct rrt_cpuid *record = rep_cpu_find(header, feature->leaf, feature->subleaf);
+    const struct rrt_cpuid *record = feed_cpu_find(header, feature->leaf, feature->subleaf);
     if (!record)
         return false;
     const uint32_t regs[] = {record->eax, record->ebx, record->ecx, record->edx};
@@ -130,7 +130,7 @@ static void add_name(char *names, size_t size, const char *name)
     snprintf(names + used, size - used, "%s%s", used ? ", " : "", name);
 }
 
-int rep_cpu_check(const struct rrt_header *header)
+int feed_cpu_check(const struct rrt_header *header)
 {
     char missing[512] = "";
     uint64_t here = local_xcr0();

@@ -10,10 +10,10 @@
  * there. 0 if all features that add instructions or registers are here too; otherwise
  * -WD_ERR_UNSUPPORTED with a sentence that names the missing ones.
  */
-int rep_cpu_check(const struct rrt_header *header);
+int feed_cpu_check(const struct rrt_header *header);
 
 /* The answer of CPUID(leaf, subleaf) as recorded; NULL if the leaf was not recorded. */
-const struct rrt_cpuid *rep_cpu_find(const struct rrt_header *header, uint32_t leaf,
-                                     uint32_t subleaf);
+const struct rrt_cpuid *feed_cpu_find(const struct rrt_header *header, uint32_t leaf,
+                                      uint32_t subleaf);
 
 #endif

@@ -4,14 +4,14 @@
 #include <stdbool.h>
 #include <string.h>
 
-static struct evq_entry *open_entry(struct rep_builder *builder)
+static struct evq_entry *open_entry(struct feed_builder *builder)
 {
     return (struct evq_entry *)(void *)(builder->out->data + builder->at);
 }
 
 /* Buffers are allocated whole and entries are multiples of 8, but a caller may hand in a buffer
  * that holds something else before: then headers are not aligned, so they are copied. */
-static void patch_header(struct rep_builder *builder, uint16_t kind, uint32_t more_ops)
+static void patch_header(struct feed_builder *builder, uint16_t kind, uint32_t more_ops)
 {
     struct evq_entry head;
     memcpy(&head, open_entry(builder), sizeof(head));
@@ -21,8 +21,8 @@ static void patch_header(struct rep_builder *builder, uint16_t kind, uint32_t mo
     memcpy(open_entry(builder), &head, sizeof(head));
 }
 
-int rep_entry_begin(struct rep_builder *builder, const struct evq_entry *head,
-                    const struct evq_regs *regs)
+int feed_entry_begin(struct feed_builder *builder, const struct evq_entry *head,
+                     const struct evq_regs *regs)
 {
     builder->head = *head;
     if (!builder->out)
@@ -47,7 +47,7 @@ static bool ends_something(uint16_t kind)
     return kind == EVQ_SYSCALL_EXIT || kind == EVQ_TASK_EXIT;
 }
 
-static int spill(struct rep_builder *builder)
+static int spill(struct feed_builder *builder)
 {
     struct evq_entry next = builder->head;
     if (ends_something(next.kind)) {
@@ -59,11 +59,11 @@ static int spill(struct rep_builder *builder)
         next.code = 0;
         next.address = 0;
     }
-    return rep_entry_begin(builder, &next, NULL);
+    return feed_entry_begin(builder, &next, NULL);
 }
 
-int rep_entry_op(struct rep_builder *builder, const struct evq_op *op, const void *payload,
-                 size_t payload_bytes)
+int feed_entry_op(struct feed_builder *builder, const struct evq_op *op, const void *payload,
+                  size_t payload_bytes)
 {
     if (!builder->out)
         return 0;

@@ -28,7 +28,7 @@ static int fail_frame(int code, const struct rrt_frame *frame, const char *forma
                    rrt_event_name(frame->event), frame->tid, reason);
 }
 
-int rep_refuse(const struct rrt_frame *frame, const char *format, ...)
+int feed_refuse(const struct rrt_frame *frame, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -37,7 +37,7 @@ int rep_refuse(const struct rrt_frame *frame, const char *format, ...)
     return rc;
 }
 
-int rep_corrupt(const struct rrt_frame *frame, const char *format, ...)
+int feed_corrupt(const struct rrt_frame *frame, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -47,24 +47,24 @@ int rep_corrupt(const struct rrt_frame *frame, const char *format, ...)
 }
 
 /* 1: a range of pages; 0: nothing to do (empty, or nonsense elsewhere); or an error. */
-static int check_pages(struct rep_conv *conv, uint64_t start, uint64_t end)
+static int check_pages(struct feed_conv *conv, uint64_t start, uint64_t end)
 {
     if (start == end)
         return 0;
-    if (start < end && end <= REP_ADDRESS_END && !((start | end) % REP_PAGE))
+    if (start < end && end <= FEED_ADDRESS_END && !((start | end) % FEED_PAGE))
         return 1;
     if (!conv->is_target)
         return 0;
-    return rep_corrupt(conv->frame, "[%#llx, %#llx) is no range of user pages",
-                       (unsigned long long)start, (unsigned long long)end);
+    return feed_corrupt(conv->frame, "[%#llx, %#llx) is no range of user pages",
+                        (unsigned long long)start, (unsigned long long)end);
 }
 
-static int append(struct rep_conv *conv, const struct evq_op *op, const void *payload,
+static int append(struct feed_conv *conv, const struct evq_op *op, const void *payload,
                   size_t payload_bytes)
 {
     if (!conv->is_target)
         return 0;
-    return rep_entry_op(&conv->build, op, payload, payload_bytes);
+    return feed_entry_op(&conv->build, op, payload, payload_bytes);
 }
 
 /* ---------------------------------------------------------------- mappings */
@@ -74,22 +74,22 @@ static uint32_t flags_of(const struct rrt_mmap *map)
     uint32_t flags = 0;
     bool is_shared = map->flags & MAP_SHARED; /* set in MAP_SHARED_VALIDATE too */
     if (is_shared)
-        flags |= REP_VMA_SHARED;
+        flags |= FEED_VMA_SHARED;
     if (map->flags & MAP_GROWSDOWN)
-        flags |= REP_VMA_GROWSDOWN;
+        flags |= FEED_VMA_GROWSDOWN;
     if (map->source == RRT_SOURCE_FILE)
-        flags |= REP_VMA_FILE;
+        flags |= FEED_VMA_FILE;
     if (map->source == RRT_SOURCE_TRACE && !is_shared && map->name[0] == '/')
-        flags |= REP_VMA_FILE_COPY;
-    if (map->start >= REP_RECORDER_PAGE && map->end <= REP_RECORDER_END)
-        flags |= REP_VMA_RECORDER;
+        flags |= FEED_VMA_FILE_COPY;
+    if (map->start >= FEED_RECORDER_PAGE && map->end <= FEED_RECORDER_END)
+        flags |= FEED_VMA_RECORDER;
     return flags;
 }
 
-static int add_to_model(struct rep_conv *conv, const struct rrt_mmap *map, uint32_t vma_flags)
+static int add_to_model(struct feed_conv *conv, const struct rrt_mmap *map, uint32_t vma_flags)
 {
     uint64_t name = EVQ_NAME_NONE;
-    struct rep_vma vma = {
+    struct feed_vma vma = {
         .start = map->start,
         .end = map->end,
         .device = map->device,
@@ -98,62 +98,63 @@ static int add_to_model(struct rep_conv *conv, const struct rrt_mmap *map, uint3
         .prot = (uint32_t)map->prot & PROT_BITS,
         .flags = flags_of(map) | vma_flags,
     };
-    if (vma.flags & REP_VMA_SHARED && !(vma.flags & REP_VMA_RECORDER)) {
-        int rc = rep_tables_name(conv->feed, map->name, &name);
+    if (vma.flags & FEED_VMA_SHARED && !(vma.flags & FEED_VMA_RECORDER)) {
+        int rc = feed_tables_name(conv->feed, map->name, &name);
         if (rc)
             return rc;
         conv->feed->shares_changed = true;
     }
-    vma.name = name == EVQ_NAME_NONE ? REP_VMA_NAMELESS : (uint32_t)name;
-    return rep_vmas_map(&conv->space->vmas, &vma);
+    vma.name = name == EVQ_NAME_NONE ? FEED_VMA_NAMELESS : (uint32_t)name;
+    return feed_vmas_map(&conv->space->vmas, &vma);
 }
 
 /* The mapping of librrpage.so among those of the frame: rr's stub page comes from that file,
  * though its own record says that it is zero. */
-static const struct rrt_mmap *find_stub_file(const struct rep_conv *conv)
+static const struct rrt_mmap *find_stub_file(const struct feed_conv *conv)
 {
     for (size_t i = 0; i < conv->frame->mmap_count; i++) {
         const struct rrt_mmap *map = &conv->frame->mmaps[i];
-        if (map->start == REP_RECORDER_VDSO && map->source == RRT_SOURCE_FILE)
+        if (map->start == FEED_RECORDER_VDSO && map->source == RRT_SOURCE_FILE)
             return map;
     }
     return NULL;
 }
 
 /* How many bytes of the mapping come from its file. */
-static int valid_bytes(struct rep_conv *conv, const struct rrt_mmap *map, uint64_t file_bytes,
+static int valid_bytes(struct feed_conv *conv, const struct rrt_mmap *map, uint64_t file_bytes,
                        uint64_t *valid)
 {
     uint64_t size = map->stat_size_bytes > 0 ? (uint64_t)map->stat_size_bytes : 0;
     uint64_t offset = map->file_offset_bytes, length = map->end - map->start;
-    if (offset % REP_PAGE || offset > INT64_MAX - length)
-        return rep_corrupt(conv->frame, "%s is mapped from offset %#llx", map->name,
-                           (unsigned long long)offset);
+    if (offset % FEED_PAGE || offset > INT64_MAX - length)
+        return feed_corrupt(conv->frame, "%s is mapped from offset %#llx", map->name,
+                            (unsigned long long)offset);
     *valid = offset >= size ? 0 : size - offset < length ? size - offset : length;
     if (*valid && offset + *valid > file_bytes)
-        return rep_refuse(conv->frame, "%s has only %llu bytes, but %llu were mapped", map->backing,
-                          (unsigned long long)file_bytes, (unsigned long long)(offset + *valid));
+        return feed_refuse(conv->frame, "%s has only %llu bytes, but %llu were mapped",
+                           map->backing, (unsigned long long)file_bytes,
+                           (unsigned long long)(offset + *valid));
     return 0;
 }
 
 /* Fills in where the bytes of `map` come from. */
-static int set_source(struct rep_conv *conv, const struct rrt_mmap *map, struct evq_op *op)
+static int set_source(struct feed_conv *conv, const struct rrt_mmap *map, struct evq_op *op)
 {
     const struct rrt_mmap *source = map;
     struct rrt_mmap stubs;
-    if (map->start == REP_RECORDER_PAGE && map->source == RRT_SOURCE_ZERO) {
+    if (map->start == FEED_RECORDER_PAGE && map->source == RRT_SOURCE_ZERO) {
         const struct rrt_mmap *file = find_stub_file(conv);
         if (!file)
-            return rep_refuse(conv->frame, "rr's stub page comes without librrpage.so");
+            return feed_refuse(conv->frame, "rr's stub page comes without librrpage.so");
         stubs = *file;
         stubs.start = map->start;
         stubs.end = map->end;
-        stubs.file_offset_bytes = REP_RECORDER_STUBS_OFFSET;
+        stubs.file_offset_bytes = FEED_RECORDER_STUBS_OFFSET;
         source = &stubs;
     }
     if (source->source != RRT_SOURCE_FILE)
         return 0;
-    int rc = rep_tables_file(conv->feed, source, &op->d);
+    int rc = feed_tables_file(conv->feed, source, &op->d);
     if (!rc)
         rc = valid_bytes(conv, source, conv->feed->tables.files[op->d].size_bytes, &op->f);
     op->e = source->file_offset_bytes;
@@ -161,17 +162,17 @@ static int set_source(struct rep_conv *conv, const struct rrt_mmap *map, struct 
 }
 
 /* A file that has grown since shows more on its last page than the program saw. */
-static int clear_tail(struct rep_conv *conv, const struct evq_op *map)
+static int clear_tail(struct feed_conv *conv, const struct evq_op *map)
 {
-    uint64_t tail = map->f % REP_PAGE;
+    uint64_t tail = map->f % FEED_PAGE;
     if (map->d == EVQ_FILE_NONE || !tail)
         return 0;
     if (conv->feed->tables.files[map->d].size_bytes == map->e + map->f)
         return 0;
-    return rep_op_zero(conv, map->a + map->f, REP_PAGE - tail);
+    return feed_op_zero(conv, map->a + map->f, FEED_PAGE - tail);
 }
 
-static int append_map(struct rep_conv *conv, const struct rrt_mmap *map)
+static int append_map(struct feed_conv *conv, const struct rrt_mmap *map)
 {
     struct evq_op op = {
         .op = EVQ_OP_MAP,
@@ -181,17 +182,17 @@ static int append_map(struct rep_conv *conv, const struct rrt_mmap *map)
         .d = EVQ_FILE_NONE,
     };
     uint64_t room = map->flags & MAP_GROWSDOWN ? STACK_ROOM_BYTES : 0;
-    int rc = rep_tables_range(conv->feed, map->start > room ? map->start - room : 0, map->end);
+    int rc = feed_tables_range(conv->feed, map->start > room ? map->start - room : 0, map->end);
     if (!rc)
         rc = set_source(conv, map, &op);
     if (!rc)
-        rc = rep_tables_name(conv->feed, map->name, &op.g);
+        rc = feed_tables_name(conv->feed, map->name, &op.g);
     if (!rc)
         rc = append(conv, &op, NULL, 0);
     return rc ? rc : clear_tail(conv, &op);
 }
 
-int rep_op_map(struct rep_conv *conv, const struct rrt_mmap *map, uint32_t vma_flags)
+int feed_op_map(struct feed_conv *conv, const struct rrt_mmap *map, uint32_t vma_flags)
 {
     int rc = check_pages(conv, map->start, map->end);
     if (rc <= 0)
@@ -201,7 +202,7 @@ int rep_op_map(struct rep_conv *conv, const struct rrt_mmap *map, uint32_t vma_f
 }
 
 /* Growth of a stack or the heap: never disturbs what is there. */
-int rep_op_map_holes(struct rep_conv *conv, const struct rrt_mmap *map, const char *name)
+int feed_op_map_holes(struct feed_conv *conv, const struct rrt_mmap *map, const char *name)
 {
     struct rrt_mmap part = *map;
     uint64_t at = map->start;
@@ -211,57 +212,57 @@ int rep_op_map_holes(struct rep_conv *conv, const struct rrt_mmap *map, const ch
     if (!part.name[0])
         part.name = name;
     for (rc = 0; at < map->end && !rc; at = part.end) {
-        const struct rep_vma *next;
-        at = rep_vmas_mapped_until(&conv->space->vmas, at, map->end);
-        next = rep_vmas_above(&conv->space->vmas, at);
+        const struct feed_vma *next;
+        at = feed_vmas_mapped_until(&conv->space->vmas, at, map->end);
+        next = feed_vmas_above(&conv->space->vmas, at);
         part.start = at;
         part.end = next && next->start < map->end ? next->start : map->end;
         part.file_offset_bytes = map->file_offset_bytes + (at - map->start);
         if (at < map->end)
-            rc = rep_op_map(conv, &part, 0);
+            rc = feed_op_map(conv, &part, 0);
     }
     return rc;
 }
 
-int rep_op_unmap(struct rep_conv *conv, uint64_t start, uint64_t end)
+int feed_op_unmap(struct feed_conv *conv, uint64_t start, uint64_t end)
 {
     int rc = check_pages(conv, start, end);
     if (rc <= 0)
         return rc;
-    rc = rep_vmas_unmap(&conv->space->vmas, start, end);
+    rc = feed_vmas_unmap(&conv->space->vmas, start, end);
     struct evq_op op = {.op = EVQ_OP_UNMAP, .a = start, .b = end - start};
     return rc ? rc : append(conv, &op, NULL, 0);
 }
 
-int rep_op_protect(struct rep_conv *conv, uint64_t start, uint64_t end, uint32_t prot)
+int feed_op_protect(struct feed_conv *conv, uint64_t start, uint64_t end, uint32_t prot)
 {
     int rc = check_pages(conv, start, end);
     if (rc <= 0)
         return rc;
-    rc = rep_vmas_protect(&conv->space->vmas, start, end, prot & PROT_BITS);
+    rc = feed_vmas_protect(&conv->space->vmas, start, end, prot & PROT_BITS);
     if (prot & PROT_WRITE)
         conv->feed->shares_changed = true;
     struct evq_op op = {.op = EVQ_OP_PROTECT, .a = start, .b = end - start, .c = prot & PROT_BITS};
     return rc ? rc : append(conv, &op, NULL, 0);
 }
 
-int rep_op_move(struct rep_conv *conv, uint64_t from, uint64_t from_bytes, uint64_t to,
-                uint64_t to_bytes, bool keep)
+int feed_op_move(struct feed_conv *conv, uint64_t from, uint64_t from_bytes, uint64_t to,
+                 uint64_t to_bytes, bool keep)
 {
     int rc = check_pages(conv, from, from + from_bytes);
     if (rc > 0)
         rc = check_pages(conv, to, to + to_bytes);
     if (rc <= 0)
         return rc;
-    rc = rep_vmas_move(&conv->space->vmas, from, from_bytes, to, to_bytes, keep);
+    rc = feed_vmas_move(&conv->space->vmas, from, from_bytes, to, to_bytes, keep);
     if (!rc && conv->is_target)
-        rc = rep_tables_range(conv->feed, to, to + to_bytes);
+        rc = feed_tables_range(conv->feed, to, to + to_bytes);
     struct evq_op op = {
         .op = EVQ_OP_REMAP, .a = from, .b = from_bytes, .c = to, .d = to_bytes, .e = keep};
     return rc ? rc : append(conv, &op, NULL, 0);
 }
 
-int rep_op_discard(struct rep_conv *conv, uint64_t start, uint64_t end)
+int feed_op_discard(struct feed_conv *conv, uint64_t start, uint64_t end)
 {
     int rc = check_pages(conv, start, end);
     if (rc <= 0)
@@ -270,29 +271,29 @@ int rep_op_discard(struct rep_conv *conv, uint64_t start, uint64_t end)
     return append(conv, &op, NULL, 0);
 }
 
-int rep_op_zero(struct rep_conv *conv, uint64_t start, uint64_t bytes)
+int feed_op_zero(struct feed_conv *conv, uint64_t start, uint64_t bytes)
 {
     struct evq_op op = {.op = EVQ_OP_ZERO, .a = start, .b = bytes};
     return append(conv, &op, NULL, 0);
 }
 
-int rep_op_clear(struct rep_conv *conv)
+int feed_op_clear(struct feed_conv *conv)
 {
     struct evq_op op = {.op = EVQ_OP_CLEAR_SPACE};
     return append(conv, &op, NULL, 0);
 }
 
-int rep_op_all_maps(struct rep_conv *conv)
+int feed_op_all_maps(struct feed_conv *conv)
 {
     int rc = 0;
     for (size_t i = 0; i < conv->frame->mmap_count && !rc; i++)
-        rc = rep_op_map(conv, &conv->frame->mmaps[i], 0);
+        rc = feed_op_map(conv, &conv->frame->mmaps[i], 0);
     return rc;
 }
 
 /* ---------------------------------------------------------------- contents */
 
-static int append_bytes(struct rep_conv *conv, uint64_t address, const uint8_t *bytes,
+static int append_bytes(struct feed_conv *conv, uint64_t address, const uint8_t *bytes,
                         uint64_t count)
 {
     int rc = 0;
@@ -306,7 +307,7 @@ static int append_bytes(struct rep_conv *conv, uint64_t address, const uint8_t *
 }
 
 /* Stored bytes and holes in turn, up to `limit` bytes of the range. */
-static int append_pieces(struct rep_conv *conv, const struct rrt_write *write, uint64_t limit)
+static int append_pieces(struct feed_conv *conv, const struct rrt_write *write, uint64_t limit)
 {
     const uint8_t *bytes = write->bytes;
     uint64_t at = 0;
@@ -319,61 +320,61 @@ static int append_pieces(struct rep_conv *conv, const struct rrt_write *write, u
         if (rc || is_last || hole >= limit)
             break;
         uint64_t zeros = write->holes[i].size_bytes;
-        rc = rep_op_zero(conv, write->addr + hole, zeros < limit - hole ? zeros : limit - hole);
+        rc = feed_op_zero(conv, write->addr + hole, zeros < limit - hole ? zeros : limit - hole);
         bytes += stop - at;
         at = hole + zeros;
     }
     return rc;
 }
 
-int rep_op_write(struct rep_conv *conv, const struct rrt_write *write)
+int feed_op_write(struct feed_conv *conv, const struct rrt_write *write)
 {
     if (!write->size_bytes || !conv->is_target)
         return 0;
     uint64_t end = write->addr + write->size_bytes;
-    if (end < write->addr || end > REP_ADDRESS_END)
-        return rep_corrupt(conv->frame, "a record of %llu bytes for address %#llx",
-                           (unsigned long long)write->size_bytes, (unsigned long long)write->addr);
-    uint64_t stop = rep_vmas_mapped_until(&conv->space->vmas, write->addr, end);
+    if (end < write->addr || end > FEED_ADDRESS_END)
+        return feed_corrupt(conv->frame, "a record of %llu bytes for address %#llx",
+                            (unsigned long long)write->size_bytes, (unsigned long long)write->addr);
+    uint64_t stop = feed_vmas_mapped_until(&conv->space->vmas, write->addr, end);
     if (stop < end && !write->size_is_conservative)
-        return rep_corrupt(conv->frame,
-                           "a record of %llu bytes for address %#llx, where nothing is mapped "
-                           "from %#llx on",
-                           (unsigned long long)write->size_bytes, (unsigned long long)write->addr,
-                           (unsigned long long)stop);
+        return feed_corrupt(conv->frame,
+                            "a record of %llu bytes for address %#llx, where nothing is mapped "
+                            "from %#llx on",
+                            (unsigned long long)write->size_bytes, (unsigned long long)write->addr,
+                            (unsigned long long)stop);
     if (!conv->build.out || stop == write->addr)
         return 0;
     if (!write->bytes && write->stored_bytes)
-        return rep_corrupt(conv->frame, "a record without its bytes");
+        return feed_corrupt(conv->frame, "a record without its bytes");
     return append_pieces(conv, write, stop - write->addr);
 }
 
-int rep_op_writes_of(struct rep_conv *conv, int tid)
+int feed_op_writes_of(struct feed_conv *conv, int tid)
 {
     int rc = 0;
     for (size_t i = 0; i < conv->frame->write_count && !rc; i++)
         if (conv->frame->writes[i].tid == tid)
-            rc = rep_op_write(conv, &conv->frame->writes[i]);
+            rc = feed_op_write(conv, &conv->frame->writes[i]);
     return rc;
 }
 
-int rep_op_all_writes(struct rep_conv *conv)
+int feed_op_all_writes(struct feed_conv *conv)
 {
     int rc = 0;
     for (size_t i = 0; i < conv->frame->write_count && !rc; i++) {
-        const struct rep_task *owner = rep_task_find(conv->feed, conv->frame->writes[i].tid);
+        const struct feed_task *owner = feed_task_find(conv->feed, conv->frame->writes[i].tid);
         if (owner && owner->space == conv->space)
-            rc = rep_op_write(conv, &conv->frame->writes[i]);
+            rc = feed_op_write(conv, &conv->frame->writes[i]);
     }
     return rc;
 }
 
-int rep_op_capture(struct rep_conv *conv, uint64_t address, uint64_t bytes, unsigned tag)
+int feed_op_capture(struct feed_conv *conv, uint64_t address, uint64_t bytes, unsigned tag)
 {
-    if (!conv->is_target || !bytes || address > REP_ADDRESS_END ||
-        bytes > REP_ADDRESS_END - address)
+    if (!conv->is_target || !bytes || address > FEED_ADDRESS_END ||
+        bytes > FEED_ADDRESS_END - address)
         return 0;
-    if (rep_vmas_mapped_until(&conv->space->vmas, address, address + bytes) != address + bytes)
+    if (feed_vmas_mapped_until(&conv->space->vmas, address, address + bytes) != address + bytes)
         return 0;
     struct evq_op op = {.op = EVQ_OP_CAPTURE, .a = address, .b = bytes, .c = tag};
     return append(conv, &op, NULL, 0);
@@ -381,26 +382,27 @@ int rep_op_capture(struct rep_conv *conv, uint64_t address, uint64_t bytes, unsi
 
 /* ---------------------------------------------------------------- registers */
 
-int rep_op_regs(struct rep_conv *conv, const struct rrt_regs *regs)
+int feed_op_regs(struct feed_conv *conv, const struct rrt_regs *regs)
 {
     struct evq_op op = {.op = EVQ_OP_REGS};
     return append(conv, &op, regs, sizeof(*regs));
 }
 
-int rep_op_xstate(struct rep_conv *conv)
+int feed_op_xstate(struct feed_conv *conv)
 {
     struct rep_feed *feed = conv->feed;
     if (!conv->frame->extra_regs_bytes || !conv->is_target)
         return 0;
-    int rc = rep_xsave_convert(&feed->recorded_layout, &feed->local_layout, conv->frame->extra_regs,
-                               conv->frame->extra_regs_bytes, &feed->xstate);
+    int rc =
+        feed_xsave_convert(&feed->recorded_layout, &feed->local_layout, conv->frame->extra_regs,
+                           conv->frame->extra_regs_bytes, &feed->xstate);
     if (rc)
         return rc;
     struct evq_op op = {.op = EVQ_OP_XSTATE, .a = feed->xstate.size_bytes};
     return append(conv, &op, feed->xstate.data, feed->xstate.size_bytes);
 }
 
-int rep_op_task_new(struct rep_conv *conv, int slot, const struct rrt_regs *regs)
+int feed_op_task_new(struct feed_conv *conv, int slot, const struct rrt_regs *regs)
 {
     struct evq_op op = {.op = EVQ_OP_TASK_NEW, .a = (uint64_t)slot};
     return append(conv, &op, regs, sizeof(*regs));

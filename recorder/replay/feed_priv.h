@@ -5,7 +5,8 @@
  *   feed_process  which process, and the way to it through execs and forks     (first pass)
  *   feed_tables   files, names and address ranges                              (second pass)
  *   feed_tasks    who runs in which address space, now
- *   feed_frame    one frame into entries         feed_call   what a system call does to mappings
+ *   feed_frame    one frame into entries, with feed_syscall, feed_clone, feed_exec, feed_signal
+ *   feed_call     what a system call does to mappings
  *   feed_ops      one effect into an op, and into the model of the space
  *   feed_share    refuses memory that others write                             (second pass)
  *
@@ -22,51 +23,51 @@
 #include "recorder/replay/feed_space.h"
 #include "recorder/replay/feed_xsave.h"
 
-#define REP_RECORDER_PAGE         0x70000000u /* rr's stubs; the thread-locals page follows */
-#define REP_RECORDER_END          0x70002000u
-#define REP_RECORDER_VDSO         0x6fffd000u /* librrpage.so, three pages */
-#define REP_RECORDER_STUBS_OFFSET 0x3000u     /* of the stub page in librrpage.so, as recorded */
-#define REP_SCRATCH_START         0x68000000u
-#define REP_SCRATCH_BYTES         0x200000u
+#define FEED_RECORDER_PAGE         0x70000000u /* rr's stubs; the thread-locals page follows */
+#define FEED_RECORDER_END          0x70002000u
+#define FEED_RECORDER_VDSO         0x6fffd000u /* librrpage.so, three pages */
+#define FEED_RECORDER_STUBS_OFFSET 0x3000u     /* of the stub page in librrpage.so, as recorded */
+#define FEED_SCRATCH_START         0x68000000u
+#define FEED_SCRATCH_BYTES         0x200000u
 
-struct rep_space {
-    struct rep_vmas vmas;
+struct feed_space {
+    struct feed_vmas vmas;
     unsigned task_count;
     uint64_t conflict_frame; /* shares writable memory with the target since then; 0: no */
     char conflict_name[128];
 };
 
-enum rep_task_stop {
-    REP_STOP_RUNNING, /* anywhere in its code */
-    REP_STOP_IN_CALL, /* between the entry and the exit of a system call */
-    REP_STOP_AT_EXIT, /* a system call's exit was its last frame */
-    REP_STOP_SIGNAL,  /* a signal's arrival was its last frame */
+enum feed_task_stop {
+    FEED_STOP_RUNNING, /* anywhere in its code */
+    FEED_STOP_IN_CALL, /* between the entry and the exit of a system call */
+    FEED_STOP_AT_EXIT, /* a system call's exit was its last frame */
+    FEED_STOP_SIGNAL,  /* a signal's arrival was its last frame */
 };
 
-struct rep_task {
+struct feed_task {
     int tid, tgid;
-    struct rep_space *space; /* NULL: before its first exec */
-    int slot;                /* entries' task number; -1 while outside the target space */
+    struct feed_space *space; /* NULL: before its first exec */
+    int slot;                 /* entries' task number; -1 while outside the target space */
     uint64_t scratch_start, scratch_end;
     int restarts; /* the call that restart_syscall goes on with; -1: none */
-    enum rep_task_stop stop;
+    enum feed_task_stop stop;
 };
 
 /* A fork at which the replay continues as the child. */
-struct rep_follow {
+struct feed_follow {
     uint64_t time;
     int tid;
 };
 
 /* The way to the chosen process. */
-struct rep_plan {
+struct feed_plan {
     int pid;
     uint64_t start_time; /* frame of the execve */
-    struct rep_follow *follows;
+    struct feed_follow *follows;
     size_t follow_count;
 };
 
-struct rep_tables {
+struct feed_tables {
     struct rep_file *files;
     size_t file_count, file_capacity;
     const char **names;
@@ -79,98 +80,121 @@ struct rep_feed {
     struct rrt_trace *trace;
     const struct rrt_header *header;
     struct rep_cpu cpu;
-    struct rep_plan plan;
-    struct rep_tables tables;
+    struct feed_plan plan;
+    struct feed_tables tables;
     struct rep_info info;
     char *exe;
     char **argv;
-    struct rep_xsave_layout recorded_layout, local_layout;
+    struct feed_xsave_layout recorded_layout, local_layout;
     struct wd_buf xstate; /* the last converted image */
 
     /* the cursor */
     bool is_scanning; /* second pass: fill the tables, write nothing */
     bool has_ended;
     bool shares_changed; /* a shared mapping came, or became writable, since the last check */
-    struct rep_task *tasks;
+    struct feed_task *tasks;
     size_t task_count, task_capacity;
-    struct rep_space *target; /* the space that is replayed; NULL before the exec */
+    struct feed_space *target; /* the space that is replayed; NULL before the exec */
     uint64_t slots_used;
     size_t next_follow;
     uint64_t last_frame;
 };
 
 /* What one frame is converted with. */
-struct rep_conv {
+struct feed_conv {
     struct rep_feed *feed;
     const struct rrt_frame *frame;
-    struct rep_space *space; /* whose memory is changed */
-    bool is_target;          /* it is the replayed one: entries are wanted, errors count */
-    struct rep_builder build;
+    struct feed_space *space; /* whose memory is changed */
+    bool is_target;           /* it is the replayed one: entries are wanted, errors count */
+    struct feed_builder build;
 };
 
 /* feed_process: sets plan.pid, start_time and follows. */
-int rep_plan_make(struct rrt_trace *trace, const struct rep_selection *which,
-                  struct rep_plan *plan);
-void rep_plan_fini(struct rep_plan *plan);
+int feed_plan_make(struct rrt_trace *trace, const struct rep_selection *which,
+                   struct feed_plan *plan);
+void feed_plan_fini(struct feed_plan *plan);
 
 /* feed_tables */
-int rep_tables_file(struct rep_feed *feed, const struct rrt_mmap *map, uint64_t *number);
-int rep_tables_name(struct rep_feed *feed, const char *name, uint64_t *number);
-int rep_tables_range(struct rep_feed *feed, uint64_t start, uint64_t end); /* any order */
-void rep_tables_finish(struct rep_feed *feed);                             /* sorts and merges */
-void rep_tables_fini(struct rep_tables *tables);
+int feed_tables_file(struct rep_feed *feed, const struct rrt_mmap *map, uint64_t *number);
+int feed_tables_name(struct rep_feed *feed, const char *name, uint64_t *number);
+int feed_tables_range(struct rep_feed *feed, uint64_t start, uint64_t end); /* any order */
+void feed_tables_finish(struct rep_feed *feed);                             /* sorts and merges */
+void feed_tables_fini(struct feed_tables *tables);
 
 /* feed_tasks: pointers into the table are good until the next task is added or removed. */
-struct rep_task *rep_task_find(struct rep_feed *feed, int tid);
-int rep_task_add(struct rep_feed *feed, int tid, int tgid, struct rep_space *space,
-                 struct rep_task **out);
-void rep_task_remove(struct rep_feed *feed, struct rep_task *task);
-void rep_task_enter_space(struct rep_task *task, struct rep_space *space);
-int rep_task_take_slot(struct rep_feed *feed, struct rep_task *task); /* -WD_ERR_UNSUPPORTED */
-void rep_task_drop_slot(struct rep_feed *feed, struct rep_task *task);
-void rep_tasks_fini(struct rep_feed *feed);
-struct rep_space *rep_space_new(void);
+struct feed_task *feed_task_find(struct rep_feed *feed, int tid);
+int feed_task_add(struct rep_feed *feed, int tid, int tgid, struct feed_space *space,
+                  struct feed_task **out);
+void feed_task_remove(struct rep_feed *feed, struct feed_task *task);
+void feed_task_enter_space(struct feed_task *task, struct feed_space *space);
+int feed_task_take_slot(struct rep_feed *feed, struct feed_task *task); /* -WD_ERR_UNSUPPORTED */
+void feed_task_drop_slot(struct rep_feed *feed, struct feed_task *task);
+void feed_tasks_fini(struct rep_feed *feed);
+struct feed_space *feed_space_new(void);
 
 /* feed_ops: each changes the model and, for the target, appends to the open entry. */
-int rep_op_map(struct rep_conv *conv, const struct rrt_mmap *map, uint32_t vma_flags);
-int rep_op_map_holes(struct rep_conv *conv, const struct rrt_mmap *map, const char *name);
-int rep_op_unmap(struct rep_conv *conv, uint64_t start, uint64_t end);
-int rep_op_protect(struct rep_conv *conv, uint64_t start, uint64_t end, uint32_t prot);
-int rep_op_move(struct rep_conv *conv, uint64_t from, uint64_t from_bytes, uint64_t to,
-                uint64_t to_bytes, bool keep);
-int rep_op_discard(struct rep_conv *conv, uint64_t start, uint64_t end);
-int rep_op_zero(struct rep_conv *conv, uint64_t start, uint64_t bytes);
-int rep_op_write(struct rep_conv *conv, const struct rrt_write *write);
-int rep_op_capture(struct rep_conv *conv, uint64_t address, uint64_t bytes, unsigned tag);
-int rep_op_regs(struct rep_conv *conv, const struct rrt_regs *regs);
-int rep_op_xstate(struct rep_conv *conv); /* the frame's extra registers, if it has some */
-int rep_op_task_new(struct rep_conv *conv, int slot, const struct rrt_regs *regs);
-int rep_op_clear(struct rep_conv *conv);
+int feed_op_map(struct feed_conv *conv, const struct rrt_mmap *map, uint32_t vma_flags);
+int feed_op_map_holes(struct feed_conv *conv, const struct rrt_mmap *map, const char *name);
+int feed_op_unmap(struct feed_conv *conv, uint64_t start, uint64_t end);
+int feed_op_protect(struct feed_conv *conv, uint64_t start, uint64_t end, uint32_t prot);
+int feed_op_move(struct feed_conv *conv, uint64_t from, uint64_t from_bytes, uint64_t to,
+                 uint64_t to_bytes, bool keep);
+int feed_op_discard(struct feed_conv *conv, uint64_t start, uint64_t end);
+int feed_op_zero(struct feed_conv *conv, uint64_t start, uint64_t bytes);
+int feed_op_write(struct feed_conv *conv, const struct rrt_write *write);
+int feed_op_capture(struct feed_conv *conv, uint64_t address, uint64_t bytes, unsigned tag);
+int feed_op_regs(struct feed_conv *conv, const struct rrt_regs *regs);
+int feed_op_xstate(struct feed_conv *conv); /* the frame's extra registers, if it has some */
+int feed_op_task_new(struct feed_conv *conv, int slot, const struct rrt_regs *regs);
+int feed_op_clear(struct feed_conv *conv);
 /* All mappings of the frame; all of its writes to the space of `conv`, or of `tid` alone. */
-int rep_op_all_maps(struct rep_conv *conv);
-int rep_op_all_writes(struct rep_conv *conv);
-int rep_op_writes_of(struct rep_conv *conv, int tid);
+int feed_op_all_maps(struct feed_conv *conv);
+int feed_op_all_writes(struct feed_conv *conv);
+int feed_op_writes_of(struct feed_conv *conv, int tid);
 
 /* feed_call: the effects on mappings of a call that returned. */
-int rep_call_apply(struct rep_conv *conv, int number);
-int rep_call_capture(struct rep_conv *conv, int number);
-bool rep_call_failed(const struct rrt_regs *regs);
+int feed_call_apply(struct feed_conv *conv, int number);
+int feed_call_capture(struct feed_conv *conv, int number);
+bool feed_call_failed(const struct rrt_regs *regs);
 
 /* feed_share: second pass only. */
-int rep_share_check(struct rep_feed *feed, const struct rrt_frame *frame);
-int rep_share_space_gone(struct rep_feed *feed, const struct rep_space *space, uint64_t time);
+int feed_share_check(struct rep_feed *feed, const struct rrt_frame *frame);
+int feed_share_space_gone(struct rep_feed *feed, const struct feed_space *space, uint64_t time);
 
 /* feed_frame: the next frame of the recording, whoever's it is. */
-int rep_frame_convert(struct rep_feed *feed, const struct rrt_frame *frame, struct wd_buf *out);
-int rep_frame_finish(struct rep_feed *feed, struct wd_buf *out); /* the recording has ended */
+int feed_frame_convert(struct rep_feed *feed, const struct rrt_frame *frame, struct wd_buf *out);
+int feed_frame_finish(struct rep_feed *feed, struct wd_buf *out); /* the recording has ended */
+
+/* What the conversions share. feed_begin takes the frame's registers along if asked to. */
+struct evq_entry feed_head(const struct feed_conv *conv, const struct feed_task *task,
+                           unsigned kind);
+int feed_begin(struct feed_conv *conv, const struct evq_entry *head, bool with_regs);
+int feed_begin_ops(struct feed_conv *conv, const struct feed_task *task);
+int feed_say(struct feed_conv *conv, const struct feed_task *task, unsigned kind); /* no ops */
+int feed_end_replay(struct feed_conv *conv);
+const struct rrt_task_event *feed_find_event(const struct rrt_frame *frame,
+                                             enum rrt_task_kind kind);
+void feed_note_scratch(const struct rrt_frame *frame, struct feed_task *task);
+
+/* feed_syscall, feed_clone, feed_exec */
+int feed_convert_entering(struct feed_conv *conv, struct feed_task *task);
+int feed_convert_exiting(struct feed_conv *conv, struct feed_task *task);
+int feed_convert_clone(struct feed_conv *conv, const struct rrt_task_event *event);
+int feed_convert_exec(struct feed_conv *conv, struct feed_task *task);
+int feed_refuse_call(const struct feed_conv *conv);
+
+/* feed_signal */
+int feed_convert_signal(struct feed_conv *conv, struct feed_task *task);
+int feed_convert_signal_result(struct feed_conv *conv, struct feed_task *task);
+int feed_refuse_rseq(const struct feed_conv *conv, const struct feed_task *task);
 
 /* -WD_ERR_UNSUPPORTED with "frame N (EVENT of thread T): " before the reason. */
-int rep_refuse(const struct rrt_frame *frame, const char *format, ...)
+int feed_refuse(const struct rrt_frame *frame, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-int rep_corrupt(const struct rrt_frame *frame, const char *format, ...)
+int feed_corrupt(const struct rrt_frame *frame, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* Makes room for one more element in a growing array; -ENOMEM. */
-int rep_array_grow(void **array, size_t count, size_t *capacity, size_t element_bytes);
+int feed_array_grow(void **array, size_t count, size_t *capacity, size_t element_bytes);
 
 #endif

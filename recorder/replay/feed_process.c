@@ -201,8 +201,8 @@ static int fail_not_found(const struct rep_selection *which)
     if (which->pid)
         return wd_fail(-WD_ERR_NOT_FOUND, "the recording has no process %d", which->pid);
     if (which->name[0])
-        return wd_fail(-WD_ERR_NOT_FOUND, "the recording has no %u. process that ran %s",
-                       which->nth ? which->nth : 1, which->name);
+        return wd_fail(-WD_ERR_NOT_FOUND, "the recording has no process %s#%u", which->name,
+                       which->nth ? which->nth : 1);
     return wd_fail(-WD_ERR_NOT_FOUND, "no program ran in the recording");
 }
 
@@ -220,7 +220,7 @@ static int add_life(struct family *family, int tid, uint64_t start, size_t node)
 {
     void *lives = family->lives;
     int rc =
-        rep_array_grow(&lives, family->life_count, &family->life_capacity, sizeof(*family->lives));
+        feed_array_grow(&lives, family->life_count, &family->life_capacity, sizeof(*family->lives));
     family->lives = lives;
     if (!rc)
         family->lives[family->life_count++] = (struct life){tid, start, node};
@@ -231,7 +231,7 @@ static int add_node(struct family *family, uint64_t time, size_t parent, int tid
 {
     void *nodes = family->nodes;
     int rc =
-        rep_array_grow(&nodes, family->node_count, &family->node_capacity, sizeof(*family->nodes));
+        feed_array_grow(&nodes, family->node_count, &family->node_capacity, sizeof(*family->nodes));
     family->nodes = nodes;
     if (rc)
         return rc;
@@ -292,7 +292,7 @@ static const struct life *life_of(const struct family *family, const struct rrt_
 }
 
 /* The forks between `node` and the exec it comes from, oldest first. */
-static int trace_back(const struct family *family, size_t node, struct rep_plan *plan)
+static int trace_back(const struct family *family, size_t node, struct feed_plan *plan)
 {
     size_t forks = 0;
     for (size_t at = node; family->nodes[at].parent != NO_NODE; at = family->nodes[at].parent)
@@ -303,12 +303,13 @@ static int trace_back(const struct family *family, size_t node, struct rep_plan 
     plan->follow_count = forks;
     for (; forks; node = family->nodes[node].parent)
         plan->follows[--forks] =
-            (struct rep_follow){family->nodes[node].time, family->nodes[node].tid};
+            (struct feed_follow){family->nodes[node].time, family->nodes[node].tid};
     plan->start_time = family->nodes[node].time;
     return 0;
 }
 
-int rep_plan_make(struct rrt_trace *trace, const struct rep_selection *which, struct rep_plan *plan)
+int feed_plan_make(struct rrt_trace *trace, const struct rep_selection *which,
+                   struct feed_plan *plan)
 {
     struct family family = {0};
     const struct rrt_process *list;
@@ -332,7 +333,7 @@ int rep_plan_make(struct rrt_trace *trace, const struct rep_selection *which, st
     return rc;
 }
 
-void rep_plan_fini(struct rep_plan *plan)
+void feed_plan_fini(struct feed_plan *plan)
 {
     free(plan->follows);
     memset(plan, 0, sizeof(*plan));

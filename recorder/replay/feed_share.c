@@ -14,28 +14,28 @@
 #include "common/err.h"
 #include "recorder/replay/feed_priv.h"
 
-static bool is_candidate(const struct rep_vma *vma)
+static bool is_candidate(const struct feed_vma *vma)
 {
-    return vma->flags & REP_VMA_SHARED && !(vma->flags & REP_VMA_RECORDER) && vma->inode;
+    return vma->flags & FEED_VMA_SHARED && !(vma->flags & FEED_VMA_RECORDER) && vma->inode;
 }
 
-static bool shows_same(const struct rep_vma *a, const struct rep_vma *b)
+static bool shows_same(const struct feed_vma *a, const struct feed_vma *b)
 {
     return a->inode == b->inode && a->device == b->device &&
            a->offset < b->offset + (b->end - b->start) &&
            b->offset < a->offset + (a->end - a->start);
 }
 
-static const char *name_of(const struct rep_feed *feed, const struct rep_vma *vma)
+static const char *name_of(const struct rep_feed *feed, const struct feed_vma *vma)
 {
     return vma->name < feed->tables.name_count ? feed->tables.names[vma->name] : "shared memory";
 }
 
 /* The first later mapping of `space` that shows, and may write, what `mine` shows. */
-static const struct rep_vma *find_writer(const struct rep_vmas *vmas, const struct rep_vma *mine)
+static const struct feed_vma *find_writer(const struct feed_vmas *vmas, const struct feed_vma *mine)
 {
     for (size_t i = 0; i < vmas->count; i++) {
-        const struct rep_vma *vma = &vmas->list[i];
+        const struct feed_vma *vma = &vmas->list[i];
         if (vma != mine && is_candidate(vma) && vma->prot & PROT_WRITE && shows_same(vma, mine))
             return vma;
     }
@@ -43,24 +43,24 @@ static const struct rep_vma *find_writer(const struct rep_vmas *vmas, const stru
 }
 
 static int check_alias(struct rep_feed *feed, const struct rrt_frame *frame,
-                       const struct rep_vma *mine)
+                       const struct feed_vma *mine)
 {
-    const struct rep_vma *other = find_writer(&feed->target->vmas, mine);
+    const struct feed_vma *other = find_writer(&feed->target->vmas, mine);
     if (!other)
         return 0;
-    return rep_refuse(frame, "%s is mapped shared both at %#llx and at %#llx", name_of(feed, mine),
-                      (unsigned long long)mine->start, (unsigned long long)other->start);
+    return feed_refuse(frame, "%s is mapped shared both at %#llx and at %#llx", name_of(feed, mine),
+                       (unsigned long long)mine->start, (unsigned long long)other->start);
 }
 
 static int check_space(struct rep_feed *feed, const struct rrt_frame *frame,
-                       const struct rep_vma *mine, const struct rep_task *task)
+                       const struct feed_vma *mine, const struct feed_task *task)
 {
-    const struct rep_vma *other = find_writer(&task->space->vmas, mine);
+    const struct feed_vma *other = find_writer(&task->space->vmas, mine);
     if (!other)
         return 0;
-    if (!(other->flags & REP_VMA_INHERITED))
-        return rep_refuse(frame, "%s is shared with process %d, which may write it",
-                          name_of(feed, mine), task->tgid);
+    if (!(other->flags & FEED_VMA_INHERITED))
+        return feed_refuse(frame, "%s is shared with process %d, which may write it",
+                           name_of(feed, mine), task->tgid);
     if (!task->space->conflict_frame) {
         task->space->conflict_frame = frame->time;
         snprintf(task->space->conflict_name, sizeof(task->space->conflict_name), "%s",
@@ -69,12 +69,12 @@ static int check_space(struct rep_feed *feed, const struct rrt_frame *frame,
     return 0;
 }
 
-int rep_share_check(struct rep_feed *feed, const struct rrt_frame *frame)
+int feed_share_check(struct rep_feed *feed, const struct rrt_frame *frame)
 {
     int rc = 0;
     feed->shares_changed = false;
     for (size_t i = 0; feed->target && i < feed->target->vmas.count && !rc; i++) {
-        const struct rep_vma *mine = &feed->target->vmas.list[i];
+        const struct feed_vma *mine = &feed->target->vmas.list[i];
         if (!is_candidate(mine))
             continue;
         rc = check_alias(feed, frame, mine);
@@ -85,7 +85,7 @@ int rep_share_check(struct rep_feed *feed, const struct rrt_frame *frame)
     return rc;
 }
 
-int rep_share_space_gone(struct rep_feed *feed, const struct rep_space *space, uint64_t time)
+int feed_share_space_gone(struct rep_feed *feed, const struct feed_space *space, uint64_t time)
 {
     if (!space->conflict_frame || space == feed->target)
         return 0;

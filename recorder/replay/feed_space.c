@@ -10,18 +10,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-void rep_vmas_fini(struct rep_vmas *vmas)
+void feed_vmas_fini(struct feed_vmas *vmas)
 {
     free(vmas->list);
     memset(vmas, 0, sizeof(*vmas));
 }
 
-static int reserve(struct rep_vmas *vmas, size_t more)
+static int reserve(struct feed_vmas *vmas, size_t more)
 {
     if (vmas->capacity - vmas->count >= more)
         return 0;
     size_t capacity = vmas->capacity * 2 + more + 32;
-    struct rep_vma *list = reallocarray(vmas->list, capacity, sizeof(*list));
+    struct feed_vma *list = reallocarray(vmas->list, capacity, sizeof(*list));
     if (!list)
         return -ENOMEM;
     vmas->list = list;
@@ -29,7 +29,7 @@ static int reserve(struct rep_vmas *vmas, size_t more)
     return 0;
 }
 
-static size_t index_above(const struct rep_vmas *vmas, uint64_t address)
+static size_t index_above(const struct feed_vmas *vmas, uint64_t address)
 {
     size_t low = 0, high = vmas->count;
     while (low < high) {
@@ -44,12 +44,12 @@ static size_t index_above(const struct rep_vmas *vmas, uint64_t address)
 
 /* Splits the range that holds `address` inside, if any; the index of the first range at or above
  * it. There must be room for one more. */
-static size_t index_of_boundary(struct rep_vmas *vmas, uint64_t address)
+static size_t index_of_boundary(struct feed_vmas *vmas, uint64_t address)
 {
     size_t at = index_above(vmas, address);
     if (at == vmas->count || vmas->list[at].start >= address)
         return at;
-    struct rep_vma *low = &vmas->list[at];
+    struct feed_vma *low = &vmas->list[at];
     memmove(low + 1, low, (vmas->count - at) * sizeof(*low));
     vmas->count++;
     low[0].end = address;
@@ -60,7 +60,8 @@ static size_t index_of_boundary(struct rep_vmas *vmas, uint64_t address)
 
 /* The elements [*first, *last) that make up [start, end), after splitting; leaves room for one
  * more element. */
-static int isolate(struct rep_vmas *vmas, uint64_t start, uint64_t end, size_t *first, size_t *last)
+static int isolate(struct feed_vmas *vmas, uint64_t start, uint64_t end, size_t *first,
+                   size_t *last)
 {
     int rc = reserve(vmas, 3);
     if (rc)
@@ -70,13 +71,13 @@ static int isolate(struct rep_vmas *vmas, uint64_t start, uint64_t end, size_t *
     return 0;
 }
 
-static void remove_elements(struct rep_vmas *vmas, size_t first, size_t last)
+static void remove_elements(struct feed_vmas *vmas, size_t first, size_t last)
 {
     memmove(&vmas->list[first], &vmas->list[last], (vmas->count - last) * sizeof(*vmas->list));
     vmas->count -= last - first;
 }
 
-int rep_vmas_unmap(struct rep_vmas *vmas, uint64_t start, uint64_t end)
+int feed_vmas_unmap(struct feed_vmas *vmas, uint64_t start, uint64_t end)
 {
     size_t first, last;
     if (start >= end || !vmas->count)
@@ -87,7 +88,7 @@ int rep_vmas_unmap(struct rep_vmas *vmas, uint64_t start, uint64_t end)
     return rc;
 }
 
-int rep_vmas_map(struct rep_vmas *vmas, const struct rep_vma *vma)
+int feed_vmas_map(struct feed_vmas *vmas, const struct feed_vma *vma)
 {
     size_t first, last;
     if (vma->start >= vma->end)
@@ -103,7 +104,7 @@ int rep_vmas_map(struct rep_vmas *vmas, const struct rep_vma *vma)
     return 0;
 }
 
-int rep_vmas_protect(struct rep_vmas *vmas, uint64_t start, uint64_t end, uint32_t prot)
+int feed_vmas_protect(struct feed_vmas *vmas, uint64_t start, uint64_t end, uint32_t prot)
 {
     size_t first, last;
     if (start >= end || !vmas->count)
@@ -116,7 +117,8 @@ int rep_vmas_protect(struct rep_vmas *vmas, uint64_t start, uint64_t end, uint32
     return 0;
 }
 
-int rep_vmas_flag(struct rep_vmas *vmas, uint64_t start, uint64_t end, uint32_t set, uint32_t clear)
+int feed_vmas_flag(struct feed_vmas *vmas, uint64_t start, uint64_t end, uint32_t set,
+                   uint32_t clear)
 {
     size_t first, last;
     if (start >= end || !vmas->count)
@@ -130,7 +132,7 @@ int rep_vmas_flag(struct rep_vmas *vmas, uint64_t start, uint64_t end, uint32_t 
 }
 
 /* The last of the moved ranges takes the growth, so that a moved stack stays one range. */
-static void place_moved(struct rep_vma *moved, size_t count, uint64_t from, uint64_t to,
+static void place_moved(struct feed_vma *moved, size_t count, uint64_t from, uint64_t to,
                         uint64_t to_bytes)
 {
     for (size_t i = 0; i < count; i++) {
@@ -140,8 +142,8 @@ static void place_moved(struct rep_vma *moved, size_t count, uint64_t from, uint
     moved[count - 1].end = to + to_bytes;
 }
 
-int rep_vmas_move(struct rep_vmas *vmas, uint64_t from, uint64_t from_bytes, uint64_t to,
-                  uint64_t to_bytes, bool keep)
+int feed_vmas_move(struct feed_vmas *vmas, uint64_t from, uint64_t from_bytes, uint64_t to,
+                   uint64_t to_bytes, bool keep)
 {
     size_t first, last;
     if (!from_bytes || !to_bytes)
@@ -151,39 +153,39 @@ int rep_vmas_move(struct rep_vmas *vmas, uint64_t from, uint64_t from_bytes, uin
     if (rc || first == last)
         return rc;
     size_t count = last - first;
-    struct rep_vma *moved = malloc(count * sizeof(*moved));
+    struct feed_vma *moved = malloc(count * sizeof(*moved));
     if (!moved)
         return -ENOMEM;
     memcpy(moved, &vmas->list[first], count * sizeof(*moved));
     place_moved(moved, count, from, to, to_bytes);
-    rc = keep ? 0 : rep_vmas_unmap(vmas, from, from + from_bytes);
+    rc = keep ? 0 : feed_vmas_unmap(vmas, from, from + from_bytes);
     for (size_t i = 0; i < count && !rc; i++)
-        rc = rep_vmas_map(vmas, &moved[i]);
+        rc = feed_vmas_map(vmas, &moved[i]);
     free(moved);
     return rc;
 }
 
-int rep_vmas_fork(const struct rep_vmas *from, struct rep_vmas *to)
+int feed_vmas_fork(const struct feed_vmas *from, struct feed_vmas *to)
 {
     int rc = reserve(to, from->count + 1);
     if (rc)
         return rc;
     for (size_t i = 0; i < from->count; i++) {
-        if (from->list[i].flags & REP_VMA_DONTFORK)
+        if (from->list[i].flags & FEED_VMA_DONTFORK)
             continue;
         to->list[to->count] = from->list[i];
-        to->list[to->count++].flags |= REP_VMA_INHERITED;
+        to->list[to->count++].flags |= FEED_VMA_INHERITED;
     }
     return 0;
 }
 
-const struct rep_vma *rep_vmas_above(const struct rep_vmas *vmas, uint64_t address)
+const struct feed_vma *feed_vmas_above(const struct feed_vmas *vmas, uint64_t address)
 {
     size_t at = index_above(vmas, address);
     return at < vmas->count ? &vmas->list[at] : NULL;
 }
 
-uint64_t rep_vmas_mapped_until(const struct rep_vmas *vmas, uint64_t start, uint64_t end)
+uint64_t feed_vmas_mapped_until(const struct feed_vmas *vmas, uint64_t start, uint64_t end)
 {
     size_t at = index_above(vmas, start);
     while (start < end && at < vmas->count && vmas->list[at].start <= start)

@@ -12,53 +12,53 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define REP_PAGE        4096u
-#define REP_ADDRESS_END 0x7ffffffff000u /* above the last page of user memory */
+#define FEED_PAGE        4096u
+#define FEED_ADDRESS_END 0x7ffffffff000u /* above the last page of user memory */
 
-enum rep_vma_flag {
-    REP_VMA_SHARED = 1,     /* MAP_SHARED */
-    REP_VMA_GROWSDOWN = 2,  /* a stack */
-    REP_VMA_FILE = 4,       /* untouched pages show a file in the replay too */
-    REP_VMA_FILE_COPY = 8,  /* a private file mapping whose contents are recorded data */
-    REP_VMA_DONTFORK = 16,  /* MADV_DONTFORK */
-    REP_VMA_INHERITED = 32, /* the space got it by fork */
-    REP_VMA_RECORDER = 64,  /* rr's own: stub pages, thread-locals page */
+enum feed_vma_flag {
+    FEED_VMA_SHARED = 1,     /* MAP_SHARED */
+    FEED_VMA_GROWSDOWN = 2,  /* a stack */
+    FEED_VMA_FILE = 4,       /* untouched pages show a file in the replay too */
+    FEED_VMA_FILE_COPY = 8,  /* a private file mapping whose contents are recorded data */
+    FEED_VMA_DONTFORK = 16,  /* MADV_DONTFORK */
+    FEED_VMA_INHERITED = 32, /* the space got it by fork */
+    FEED_VMA_RECORDER = 64,  /* rr's own: stub pages, thread-locals page */
 };
 
 /* `offset` is that of `start` in the object (device, inode); inode 0: no object. */
-struct rep_vma {
+struct feed_vma {
     uint64_t start, end;
     uint64_t device, inode, offset;
     uint32_t prot;
     uint32_t flags;
-    uint32_t name; /* number in the feed's names, for shared mappings; else REP_VMA_NAMELESS */
+    uint32_t name; /* number in the feed's names, for shared mappings; else FEED_VMA_NAMELESS */
 };
-#define REP_VMA_NAMELESS UINT32_MAX
+#define FEED_VMA_NAMELESS UINT32_MAX
 
 /* Zeroed by its holder. Ranges are sorted and disjoint. */
-struct rep_vmas {
-    struct rep_vma *list;
+struct feed_vmas {
+    struct feed_vma *list;
     size_t count, capacity;
 };
 
-void rep_vmas_fini(struct rep_vmas *vmas);
+void feed_vmas_fini(struct feed_vmas *vmas);
 
 /* All of these take page-aligned ranges, treat start >= end as nothing to do, and return 0 or
  * -ENOMEM (then the model may be half-changed: give up the space). */
-int rep_vmas_map(struct rep_vmas *vmas, const struct rep_vma *vma); /* replaces what was there */
-int rep_vmas_unmap(struct rep_vmas *vmas, uint64_t start, uint64_t end);
-int rep_vmas_protect(struct rep_vmas *vmas, uint64_t start, uint64_t end, uint32_t prot);
-int rep_vmas_flag(struct rep_vmas *vmas, uint64_t start, uint64_t end, uint32_t set,
-                  uint32_t clear);
+int feed_vmas_map(struct feed_vmas *vmas, const struct feed_vma *vma); /* replaces what was there */
+int feed_vmas_unmap(struct feed_vmas *vmas, uint64_t start, uint64_t end);
+int feed_vmas_protect(struct feed_vmas *vmas, uint64_t start, uint64_t end, uint32_t prot);
+int feed_vmas_flag(struct feed_vmas *vmas, uint64_t start, uint64_t end, uint32_t set,
+                   uint32_t clear);
 /* As mremap: [from, from+from_bytes) to [to, to+to_bytes); `keep`: the old range stays. */
-int rep_vmas_move(struct rep_vmas *vmas, uint64_t from, uint64_t from_bytes, uint64_t to,
-                  uint64_t to_bytes, bool keep);
+int feed_vmas_move(struct feed_vmas *vmas, uint64_t from, uint64_t from_bytes, uint64_t to,
+                   uint64_t to_bytes, bool keep);
 /* As fork: without MADV_DONTFORK ranges, all marked as inherited. `to` is zeroed. */
-int rep_vmas_fork(const struct rep_vmas *from, struct rep_vmas *to);
+int feed_vmas_fork(const struct feed_vmas *from, struct feed_vmas *to);
 
 /* The first range that ends above `address`, or NULL. Borrowed until the next change. */
-const struct rep_vma *rep_vmas_above(const struct rep_vmas *vmas, uint64_t address);
+const struct feed_vma *feed_vmas_above(const struct feed_vmas *vmas, uint64_t address);
 /* The first address of [start, end) that is not mapped; `end` if all of it is. */
-uint64_t rep_vmas_mapped_until(const struct rep_vmas *vmas, uint64_t start, uint64_t end);
+uint64_t feed_vmas_mapped_until(const struct feed_vmas *vmas, uint64_t start, uint64_t end);
 
 #endif

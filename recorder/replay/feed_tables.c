@@ -10,7 +10,7 @@
 #include "common/err.h"
 #include "recorder/replay/feed_priv.h"
 
-int rep_array_grow(void **array, size_t count, size_t *capacity, size_t element_bytes)
+int feed_array_grow(void **array, size_t count, size_t *capacity, size_t element_bytes)
 {
     if (count < *capacity)
         return 0;
@@ -45,9 +45,9 @@ static int open_file(struct rep_feed *feed, const struct rrt_mmap *map, struct r
     return -ENOMEM;
 }
 
-int rep_tables_file(struct rep_feed *feed, const struct rrt_mmap *map, uint64_t *number)
+int feed_tables_file(struct rep_feed *feed, const struct rrt_mmap *map, uint64_t *number)
 {
-    struct rep_tables *tables = &feed->tables;
+    struct feed_tables *tables = &feed->tables;
     for (size_t i = 0; i < tables->file_count; i++) {
         if (!strcmp(tables->files[i].backing, map->backing)) {
             *number = i;
@@ -56,7 +56,7 @@ int rep_tables_file(struct rep_feed *feed, const struct rrt_mmap *map, uint64_t 
     }
     void *files = tables->files;
     int rc =
-        rep_array_grow(&files, tables->file_count, &tables->file_capacity, sizeof(*tables->files));
+        feed_array_grow(&files, tables->file_count, &tables->file_capacity, sizeof(*tables->files));
     tables->files = files;
     if (!rc)
         rc = open_file(feed, map, &tables->files[tables->file_count]);
@@ -65,9 +65,9 @@ int rep_tables_file(struct rep_feed *feed, const struct rrt_mmap *map, uint64_t 
     return rc;
 }
 
-int rep_tables_name(struct rep_feed *feed, const char *name, uint64_t *number)
+int feed_tables_name(struct rep_feed *feed, const char *name, uint64_t *number)
 {
-    struct rep_tables *tables = &feed->tables;
+    struct feed_tables *tables = &feed->tables;
     *number = EVQ_NAME_NONE;
     if (!name[0])
         return 0;
@@ -79,7 +79,7 @@ int rep_tables_name(struct rep_feed *feed, const char *name, uint64_t *number)
     }
     void *names = tables->names;
     int rc =
-        rep_array_grow(&names, tables->name_count, &tables->name_capacity, sizeof(*tables->names));
+        feed_array_grow(&names, tables->name_count, &tables->name_capacity, sizeof(*tables->names));
     tables->names = names;
     if (rc)
         return rc;
@@ -96,9 +96,9 @@ static int compare_ranges(const void *a, const void *b)
     return left->start < right->start ? -1 : left->start > right->start;
 }
 
-void rep_tables_finish(struct rep_feed *feed)
+void feed_tables_finish(struct rep_feed *feed)
 {
-    struct rep_tables *tables = &feed->tables;
+    struct feed_tables *tables = &feed->tables;
     size_t kept = 0;
     if (!tables->range_count)
         return;
@@ -113,30 +113,30 @@ void rep_tables_finish(struct rep_feed *feed)
     tables->range_count = kept + 1;
 }
 
-int rep_tables_range(struct rep_feed *feed, uint64_t start, uint64_t end)
+int feed_tables_range(struct rep_feed *feed, uint64_t start, uint64_t end)
 {
-    struct rep_tables *tables = &feed->tables;
+    struct feed_tables *tables = &feed->tables;
     if (!feed->is_scanning)
         return 0;
-    start &= ~(uint64_t)(REP_PAGE - 1);
-    end =
-        end > REP_ADDRESS_END ? REP_ADDRESS_END : (end + REP_PAGE - 1) & ~(uint64_t)(REP_PAGE - 1);
+    start &= ~(uint64_t)(FEED_PAGE - 1);
+    end = end > FEED_ADDRESS_END ? FEED_ADDRESS_END
+                                 : (end + FEED_PAGE - 1) & ~(uint64_t)(FEED_PAGE - 1);
     if (start >= end)
         return 0;
     if (tables->range_count >= tables->range_compact_at) {
-        rep_tables_finish(feed);
+        feed_tables_finish(feed);
         tables->range_compact_at = tables->range_count * 2 + 1024;
     }
     void *ranges = tables->ranges;
-    int rc = rep_array_grow(&ranges, tables->range_count, &tables->range_capacity,
-                            sizeof(*tables->ranges));
+    int rc = feed_array_grow(&ranges, tables->range_count, &tables->range_capacity,
+                             sizeof(*tables->ranges));
     tables->ranges = ranges;
     if (!rc)
         tables->ranges[tables->range_count++] = (struct rep_range){start, end};
     return rc;
 }
 
-void rep_tables_fini(struct rep_tables *tables)
+void feed_tables_fini(struct feed_tables *tables)
 {
     for (size_t i = 0; i < tables->file_count; i++) {
         close(tables->files[i].fd);

@@ -7,20 +7,20 @@
 #include "common/err.h"
 #include "recorder/replay/feed_priv.h"
 
-struct rep_space *rep_space_new(void)
+struct feed_space *feed_space_new(void)
 {
-    return calloc(1, sizeof(struct rep_space));
+    return calloc(1, sizeof(struct feed_space));
 }
 
-static void space_unref(struct rep_space *space)
+static void space_unref(struct feed_space *space)
 {
     if (!space || --space->task_count)
         return;
-    rep_vmas_fini(&space->vmas);
+    feed_vmas_fini(&space->vmas);
     free(space);
 }
 
-struct rep_task *rep_task_find(struct rep_feed *feed, int tid)
+struct feed_task *feed_task_find(struct rep_feed *feed, int tid)
 {
     for (size_t i = 0; i < feed->task_count; i++)
         if (feed->tasks[i].tid == tid)
@@ -28,7 +28,7 @@ struct rep_task *rep_task_find(struct rep_feed *feed, int tid)
     return NULL;
 }
 
-void rep_task_enter_space(struct rep_task *task, struct rep_space *space)
+void feed_task_enter_space(struct feed_task *task, struct feed_space *space)
 {
     if (space)
         space->task_count++;
@@ -36,29 +36,29 @@ void rep_task_enter_space(struct rep_task *task, struct rep_space *space)
     task->space = space;
 }
 
-int rep_task_add(struct rep_feed *feed, int tid, int tgid, struct rep_space *space,
-                 struct rep_task **out)
+int feed_task_add(struct rep_feed *feed, int tid, int tgid, struct feed_space *space,
+                  struct feed_task **out)
 {
     void *tasks = feed->tasks;
-    int rc = rep_array_grow(&tasks, feed->task_count, &feed->task_capacity, sizeof(*feed->tasks));
+    int rc = feed_array_grow(&tasks, feed->task_count, &feed->task_capacity, sizeof(*feed->tasks));
     feed->tasks = tasks;
     if (rc)
         return rc;
-    struct rep_task *task = &feed->tasks[feed->task_count++];
-    *task = (struct rep_task){.tid = tid, .tgid = tgid, .slot = -1, .restarts = -1};
-    rep_task_enter_space(task, space);
+    struct feed_task *task = &feed->tasks[feed->task_count++];
+    *task = (struct feed_task){.tid = tid, .tgid = tgid, .slot = -1, .restarts = -1};
+    feed_task_enter_space(task, space);
     *out = task;
     return 0;
 }
 
-void rep_task_remove(struct rep_feed *feed, struct rep_task *task)
+void feed_task_remove(struct rep_feed *feed, struct feed_task *task)
 {
-    rep_task_drop_slot(feed, task);
-    rep_task_enter_space(task, NULL);
+    feed_task_drop_slot(feed, task);
+    feed_task_enter_space(task, NULL);
     *task = feed->tasks[--feed->task_count];
 }
 
-int rep_task_take_slot(struct rep_feed *feed, struct rep_task *task)
+int feed_task_take_slot(struct rep_feed *feed, struct feed_task *task)
 {
     for (int slot = 0; slot < EVQ_TASKS_MAX; slot++) {
         if (feed->slots_used >> slot & 1)
@@ -71,17 +71,17 @@ int rep_task_take_slot(struct rep_feed *feed, struct rep_task *task)
                    EVQ_TASKS_MAX);
 }
 
-void rep_task_drop_slot(struct rep_feed *feed, struct rep_task *task)
+void feed_task_drop_slot(struct rep_feed *feed, struct feed_task *task)
 {
     if (task->slot >= 0)
         feed->slots_used &= ~(1ull << task->slot);
     task->slot = -1;
 }
 
-void rep_tasks_fini(struct rep_feed *feed)
+void feed_tasks_fini(struct rep_feed *feed)
 {
     while (feed->task_count)
-        rep_task_remove(feed, &feed->tasks[feed->task_count - 1]);
+        feed_task_remove(feed, &feed->tasks[feed->task_count - 1]);
     free(feed->tasks);
     feed->tasks = NULL;
     feed->task_capacity = 0;

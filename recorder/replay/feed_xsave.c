@@ -47,7 +47,7 @@ static uint32_t local_mxcsr_mask(void)
     return mask ? mask : MXCSR_BITS_EVERYWHERE; /* 0: as if it said this, says the manual */
 }
 
-int rep_xsave_layout_here(struct rep_xsave_layout *layout)
+int feed_xsave_layout_here(struct feed_xsave_layout *layout)
 {
     uint32_t eax, ebx, ecx, edx;
     memset(layout, 0, sizeof(*layout));
@@ -67,7 +67,7 @@ int rep_xsave_layout_here(struct rep_xsave_layout *layout)
     return 0;
 }
 
-void rep_xsave_layout_of_trace(const struct rrt_header *header, struct rep_xsave_layout *layout)
+void feed_xsave_layout_of_trace(const struct rrt_header *header, struct feed_xsave_layout *layout)
 {
     memset(layout, 0, sizeof(*layout));
     layout->xcr0 = header->xcr0;
@@ -85,7 +85,7 @@ void rep_xsave_layout_of_trace(const struct rrt_header *header, struct rep_xsave
     }
 }
 
-static void convert_legacy(const struct rep_xsave_layout *to, const uint8_t *image, uint64_t used,
+static void convert_legacy(const struct feed_xsave_layout *to, const uint8_t *image, uint64_t used,
                            uint8_t *dest)
 {
     uint32_t mxcsr;
@@ -114,12 +114,12 @@ static bool is_zero(const uint8_t *bytes, size_t count)
 
 /* Component `i`, which the recording has in use. Takes its bit out of *used when all is zero and
  * this processor does not have it: zero is the initial state of every extended component. */
-static int convert_component(const struct rep_xsave_layout *from, const struct rep_xsave_layout *to,
-                             unsigned i, const uint8_t *image, size_t size_bytes, uint8_t *dest,
-                             uint64_t *used)
+static int convert_component(const struct feed_xsave_layout *from,
+                             const struct feed_xsave_layout *to, unsigned i, const uint8_t *image,
+                             size_t size_bytes, uint8_t *dest, uint64_t *used)
 {
     uint64_t offset = from->component[i].offset, bytes = from->component[i].size_bytes;
-    if (!bytes || offset < REP_XSAVE_MIN_BYTES || offset + bytes > size_bytes)
+    if (!bytes || offset < FEED_XSAVE_MIN_BYTES || offset + bytes > size_bytes)
         return wd_fail(-WD_ERR_CORRUPT,
                        "vector state: component %u is in use but not in the %zu recorded bytes", i,
                        size_bytes);
@@ -136,13 +136,13 @@ static int convert_component(const struct rep_xsave_layout *from, const struct r
     return 0;
 }
 
-int rep_xsave_convert(const struct rep_xsave_layout *from, const struct rep_xsave_layout *to,
-                      const uint8_t *image, size_t size_bytes, struct wd_buf *out)
+int feed_xsave_convert(const struct feed_xsave_layout *from, const struct feed_xsave_layout *to,
+                       const uint8_t *image, size_t size_bytes, struct wd_buf *out)
 {
     uint64_t used = X87_BIT | SSE_BIT;
-    if (size_bytes < REP_XSAVE_LEGACY_BYTES)
+    if (size_bytes < FEED_XSAVE_LEGACY_BYTES)
         return wd_fail(-WD_ERR_CORRUPT, "vector state of %zu bytes is too short", size_bytes);
-    if (size_bytes >= REP_XSAVE_MIN_BYTES)
+    if (size_bytes >= FEED_XSAVE_MIN_BYTES)
         memcpy(&used, image + XSTATE_BV_OFFSET, sizeof(used));
     out->size_bytes = 0;
     int rc = wd_buf_append_zeros(out, to->size_bytes);

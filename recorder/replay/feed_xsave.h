@@ -14,12 +14,12 @@
 #include "common/buf.h"
 #include "recorder/rr_trace/rr_trace.h"
 
-#define REP_XSAVE_LEGACY_BYTES 512u
-#define REP_XSAVE_HEADER_BYTES 64u
-#define REP_XSAVE_MIN_BYTES    (REP_XSAVE_LEGACY_BYTES + REP_XSAVE_HEADER_BYTES)
-#define REP_XSAVE_MAX_BYTES    65536u /* Intel's AMX needs 11 KiB */
+#define FEED_XSAVE_LEGACY_BYTES 512u
+#define FEED_XSAVE_HEADER_BYTES 64u
+#define FEED_XSAVE_MIN_BYTES    (FEED_XSAVE_LEGACY_BYTES + FEED_XSAVE_HEADER_BYTES)
+#define FEED_XSAVE_MAX_BYTES    65536u /* Intel's AMX needs 11 KiB */
 
-struct rep_xsave_layout {
+struct feed_xsave_layout {
     uint64_t xcr0;
     uint32_t size_bytes; /* of a whole image */
     uint32_t mxcsr_mask; /* bits that MXCSR may have */
@@ -29,10 +29,10 @@ struct rep_xsave_layout {
 };
 
 /* -WD_ERR_UNSUPPORTED if this processor has no XSAVE (or its system does not use it). */
-int rep_xsave_layout_here(struct rep_xsave_layout *layout);
+int feed_xsave_layout_here(struct feed_xsave_layout *layout);
 
 /* From the trace's CPUID records; components without a record have size 0. */
-void rep_xsave_layout_of_trace(const struct rrt_header *header, struct rep_xsave_layout *layout);
+void feed_xsave_layout_of_trace(const struct rrt_header *header, struct feed_xsave_layout *layout);
 
 /*
  * Replaces `out` with an image of to->size_bytes. `image` is 512 bytes (FXSAVE) or a whole XSAVE
@@ -40,7 +40,7 @@ void rep_xsave_layout_of_trace(const struct rrt_header *header, struct rep_xsave
  * a component in use does not exist here; -WD_ERR_CORRUPT if `image` is too short for what it
  * claims to hold; -ENOMEM.
  */
-int rep_xsave_convert(const struct rep_xsave_layout *from, const struct rep_xsave_layout *to,
-                      const uint8_t *image, size_t size_bytes, struct wd_buf *out);
+int feed_xsave_convert(const struct feed_xsave_layout *from, const struct feed_xsave_layout *to,
+                       const uint8_t *image, size_t size_bytes, struct wd_buf *out);
 
 #endif

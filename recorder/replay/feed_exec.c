@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A new program: the task leaves its old space, and a new one is built from nothing. */
+#include <errno.h>
+
+#include "common/err.h"
+#include "recorder/replay/feed_priv.h"
+
+/* A vfork child leaves the replayed space: its scratch area there goes, and then it does. */
+static int leave_target(struct feed_conv *conv, struct feed_task *task)
+{
+    struct rep_feed *feed = conv->feed;
+    bool is_last = feed->target->task_count == 1;
+    int rc = 0;
+    if (!is_last && task->scratch_start < task->scratch_end) {
+        rc = feed_begin_ops(conv, task);
+        if (!rc)
+            rc = feed_op_unmap(conv, task->scratch_start, task->scratch_end);
+    }
+    if (!rc)
+        rc = feed_say(conv, task, EVQ_TASK_EXIT);
+    feed_task_drop_slot(feed, task);
+    return rc || !is_last ? rc : feed_end_replay(conv);
+}
+
+/* An exec by another thread than the first takes the first one's id: the recording then has the
+ * old task's end in this very frame. */
+static void drop_replaced_tasks(struct rep_feed *feed, const struct rrt_frame *frame)
+{
+    for (size_t i = 0; i < frame->task_count; i++) {
+        const struct rrt_task_event *event = &frame->tasks[i];
+        struct feed_task *task = feed_task_find(feed, event->tid);
+        if (event->kind == RRT_TASK_EXIT && event->tid != frame->tid && task)
+            feed_task_remove(feed, task);
+    }
+}
+
+static int fill_new_space(struct feed_conv *conv, struct feed_task *task)
+{
+    const struct rrt_frame *frame = conv->frame;
+    int rc = feed_begin_ops(conv, task);
+    if (!rc)
+        rc = feed_op_clear(conv);
+    if (!rc)
+        rc = feed_op_all_maps(conv);
+    for (size_t i = 0; i < frame->write_count && !rc; i++)
+        rc = feed_op_write(conv, &frame->writes[i]);
+    if (!rc)
+        rc = feed_op_xstate(conv);
+    return rc ? rc : feed_op_regs(conv, &frame->regs);
+}
+
+int feed_convert_exec(struct feed_conv *conv, struct feed_task *task)
+{
+    struct rep_feed *feed = conv->feed;
+    const struct rrt_frame *frame = conv->frame;
+    int rc = conv->is_target ? leave_target(conv, task) : 0;
+    struct feed_space *space = rc ? NULL : feed_space_new();
+    if (!space)
+        return rc ? rc : -ENOMEM;
+    feed_task_enter_space(task, space);
+    int tid = task->tid;
+    drop_replaced_tasks(feed, frame);
+    task = feed_task_find(feed, tid);
+    feed_note_scratch(frame, task);
+    task->stop = FEED_STOP_AT_EXIT;
+    task->tgid = tid;
+    conv->space = space;
+    conv->is_target = !feed->has_ended && frame->time == feed->plan.start_time;
+    if (conv->is_target) {
+        feed->target = space;
+        rc = feed_task_take_slot(feed, task);
+    }
+    return rc ? rc : fill_new_space(conv, task);
+}

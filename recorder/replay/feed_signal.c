@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Signals: where one arrives (compared), and what comes of it (loaded).
+ */
+#include <signal.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "recorder/replay/feed_priv.h"
+
+enum {
+    SIGINFO_CODE = 8, /* offsets in siginfo_t */
+    SIGINFO_ADDRESS = 16,
+    SEGV_PKUERR_CODE = 4,
+};
+
+#define MASK_SIGNAL (EVQ_MASK_GENERAL | EVQ_BIT(EVQ_EFLAGS))
+
+static void read_siginfo(const struct rrt_signal *sig, int32_t *code, uint64_t *address)
+{
+    memcpy(code, sig->siginfo + SIGINFO_CODE, sizeof(*code));
+    memcpy(address, sig->siginfo + SIGINFO_ADDRESS, sizeof(*address));
+}
+
+/* Raised by an instruction, and again when that runs in the replay. Not so: SIGBUS (files end
+ * elsewhere there), protection keys, seccomp's SIGSYS, and a fault of building a frame for the
+ * signal before. */
+static bool is_fault(const struct rrt_signal *sig, int32_t code, const struct feed_task *task)
+{
+    if (!sig->deterministic || task->stop == FEED_STOP_SIGNAL)
+        return false;
+    if (sig->number == SIGSEGV)
+        return code != SEGV_PKUERR_CODE;
+    return sig->number == SIGILL || sig->number == SIGFPE || sig->number == SIGTRAP;
+}
+
+static void note_fatal(struct feed_conv *conv, const struct feed_task *task)
+{
+    struct rep_info *info = &conv->feed->info;
+    const struct rrt_signal *sig = &conv->frame->signal;
+    if (!conv->feed->is_scanning || task->tgid != info->pid ||
+        sig->disposition != RRT_DISPOSITION_FATAL)
+        return;
+    info->fatal_signal = sig->number;
+    info->fatal_frame = conv->frame->time;
+    memcpy(info->fatal_siginfo, sig->siginfo, sizeof(info->fatal_siginfo));
+}
+
+/* Records with a preemption or a signal are how rr ends a restartable sequence: it also moved the
+ * task, which is only excluded right after a system call. */
+int feed_refuse_rseq(const struct feed_conv *conv, const struct feed_task *task)
+{
+    for (size_t i = 0; i < conv->frame->write_count; i++)
+        if (conv->frame->writes[i].size_bytes && task->stop != FEED_STOP_AT_EXIT)
+            return feed_refuse(conv->frame, "a restartable sequence (rseq) was interrupted");
+    return 0;
+}
+
+int feed_convert_signal(struct feed_conv *conv, struct feed_task *task)
+{
+    const struct rrt_signal *sig = &conv->frame->signal;
+    int32_t code;
+    int rc = 0;
+    if (!conv->is_target)
+        return 0;
+    struct evq_entry head = feed_head(conv, task, EVQ_SIGNAL_HERE);
+    read_siginfo(sig, &code, &head.address);
+    head.number = sig->number;
+    head.code = code;
+    head.compare_mask = MASK_SIGNAL;
+    if (is_fault(sig, code, task)) {
+        head.kind = EVQ_FAULT;
+        head.flags = EVQ_FLAG_SIGINFO;
+    }
+    if (sig->number == SIGSEGV && head.address < FEED_ADDRESS_END)
+        rc = feed_tables_range(conv->feed, head.address, head.address + 1);
+    note_fatal(conv, task);
+    if (!rc)
+        rc = feed_refuse_rseq(conv, task);
+    if (!rc)
+        rc = feed_begin(conv, &head, true);
+    task->stop = FEED_STOP_SIGNAL;
+    return rc ? rc : feed_op_all_writes(conv);
+}
+
+int feed_convert_signal_result(struct feed_conv *conv, struct feed_task *task)
+{
+    struct evq_entry head = feed_head(conv, task, EVQ_OPS);
+    const struct rrt_signal *sig = &conv->frame->signal;
+    if (!conv->space)
+        return 0;
+    head.number = sig->number;
+    if (conv->frame->event == RRT_EVENT_SIGNAL_DELIVERY &&
+        sig->disposition == RRT_DISPOSITION_FATAL)
+        head.flags = EVQ_FLAG_FATAL;
+    task->stop = FEED_STOP_RUNNING;
+    int rc = feed_begin(conv, &head, false);
+    if (!rc)
+        rc = feed_op_all_maps(conv);
+    if (!rc)
+        rc = feed_op_all_writes(conv);
+    if (!rc)
+        rc = feed_op_xstate(conv);
+    return rc ? rc : feed_op_regs(conv, &conv->frame->regs);
+}
