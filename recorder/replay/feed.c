@@ -90,6 +90,9 @@ static int scan(struct rep_feed *feed)
     int rc = add_recorder_ranges(feed);
     if (!rc)
         rc = scan_frames(feed);
+    if (!rc && !feed->info.frame_count)
+        rc = wd_fail(-WD_ERR_CORRUPT, "frame %llu: an exec without its system call",
+                     (unsigned long long)feed->plan.start_time);
     if (rc)
         return rc;
     feed_tables_finish(feed);

@@ -10,6 +10,7 @@
 #include <linux/mman.h>
 #include <stdbool.h>
 #include <sys/mman.h>
+#include <sys/ptrace.h>
 #include <sys/syscall.h>
 
 #include "common/err.h"
@@ -28,7 +29,6 @@ enum {
     HEAP_ROOM_BYTES = 64 << 20,
     MODIFY_LDT_WRITE_OLD = 1,
     MODIFY_LDT_WRITE = 0x11,
-    PTRACE_TRACEME_REQUEST = 0,
 };
 
 bool feed_call_failed(const struct rrt_regs *regs)
@@ -61,6 +61,20 @@ static int apply_brk(struct feed_conv *conv)
     return rc;
 }
 
+/* The lowest address of the stack that `address` lies in: it has grown piece by piece. */
+static uint64_t stack_start(const struct feed_conv *conv, uint64_t address)
+{
+    const struct feed_vmas *vmas = &conv->space->vmas;
+    const struct feed_vma *piece = feed_vmas_above(vmas, address);
+    if (!piece || !(piece->flags & FEED_VMA_GROWSDOWN) || piece->start > address)
+        return address;
+    do {
+        address = piece->start;
+        piece = address ? feed_vmas_above(vmas, address - 1) : NULL;
+    } while (piece && piece->flags & FEED_VMA_GROWSDOWN && piece->end == address);
+    return address;
+}
+
 /* The kernel's own walk stops at the first gap (ENOMEM), having changed what lies before it. */
 static int apply_protect(struct feed_conv *conv)
 {
@@ -71,11 +85,8 @@ static int apply_protect(struct feed_conv *conv)
             return 0;
         end = feed_vmas_mapped_until(&conv->space->vmas, start, end);
     }
-    if (regs->rdx & PROT_GROWSDOWN) {
-        const struct feed_vma *stack = feed_vmas_above(&conv->space->vmas, start);
-        if (stack && stack->flags & FEED_VMA_GROWSDOWN && stack->start < start)
-            start = stack->start;
-    }
+    if (regs->rdx & PROT_GROWSDOWN)
+        start = stack_start(conv, start);
     return feed_op_protect(conv, start, end, (uint32_t)regs->rdx);
 }
 
@@ -224,13 +235,25 @@ static int refuse_oddity(struct feed_conv *conv, int number)
         return feed_refuse(conv->frame, "remap_file_pages reorders a mapping");
     case SYS_userfaultfd:
         return feed_refuse(conv->frame, "userfaultfd lets a descriptor supply memory");
-    case SYS_ptrace:
-        if (regs->rdi == PTRACE_TRACEME_REQUEST)
-            return feed_refuse(conv->frame, "the process lets its parent trace it");
-        return 0;
     default:
         return 0;
     }
+}
+
+/* A tracer changes its tracee's registers and memory at will. */
+static int apply_ptrace(struct feed_conv *conv)
+{
+    const struct rrt_regs *regs = &conv->frame->regs;
+    int tid = regs->rdi == PTRACE_TRACEME ? conv->frame->tid : (int)regs->rsi;
+    struct feed_task *traced = feed_task_find(conv->feed, tid);
+    bool begins =
+        regs->rdi == PTRACE_TRACEME || regs->rdi == PTRACE_ATTACH || regs->rdi == PTRACE_SEIZE;
+    if (!begins || !traced)
+        return 0;
+    traced->is_traced = true;
+    if (!conv->feed->target || traced->space != conv->feed->target)
+        return 0;
+    return feed_refuse(conv->frame, "from here on the process is traced by another recorded one");
 }
 
 int feed_call_apply(struct feed_conv *conv, int number)
@@ -256,6 +279,8 @@ int feed_call_apply(struct feed_conv *conv, int number)
         return apply_mremap(conv);
     case SYS_shmdt:
         return apply_shmdt(conv);
+    case SYS_ptrace:
+        return apply_ptrace(conv);
     default: {
         int rc = refuse_oddity(conv, number);
         return rc ? rc : feed_op_all_maps(conv);

@@ -34,7 +34,7 @@ static int add_child(struct feed_conv *conv, const struct rrt_task_event *event,
     int tgid = event->clone_flags & CLONE_THREAD && parent ? parent->tgid : event->tid;
     struct feed_task *stale = feed_task_find(feed, event->tid);
     if (stale) { /* its exit was not recorded, and the number was used again */
-        if (conv->is_target && stale->space == feed->target)
+        if (feed->target && stale->space == feed->target)
             return feed_corrupt(conv->frame, "thread %d begins twice", event->tid);
         feed_task_remove(feed, stale);
     }

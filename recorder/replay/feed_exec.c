@@ -24,14 +24,19 @@ static int leave_target(struct feed_conv *conv, struct feed_task *task)
 
 /* An exec by another thread than the first takes the first one's id: the recording then has the
  * old task's end in this very frame. */
-static void drop_replaced_tasks(struct rep_feed *feed, const struct rrt_frame *frame)
+static int drop_replaced_tasks(struct rep_feed *feed, const struct rrt_frame *frame)
 {
     for (size_t i = 0; i < frame->task_count; i++) {
         const struct rrt_task_event *event = &frame->tasks[i];
         struct feed_task *task = feed_task_find(feed, event->tid);
-        if (event->kind == RRT_TASK_EXIT && event->tid != frame->tid && task)
-            feed_task_remove(feed, task);
+        if (event->kind != RRT_TASK_EXIT || event->tid == frame->tid || !task)
+            continue;
+        if (feed->target && task->space == feed->target)
+            return feed_corrupt(frame, "the exec of a process ends thread %d of another",
+                                event->tid);
+        feed_task_remove(feed, task);
     }
+    return 0;
 }
 
 static int fill_new_space(struct feed_conv *conv, struct feed_task *task)
@@ -58,17 +63,20 @@ int feed_convert_exec(struct feed_conv *conv, struct feed_task *task)
     if (!space)
         return rc ? rc : -ENOMEM;
     feed_task_enter_space(task, space);
-    int tid = task->tid;
-    drop_replaced_tasks(feed, frame);
-    task = feed_task_find(feed, tid);
+    rc = drop_replaced_tasks(feed, frame);
+    if (rc)
+        return rc;
+    task = feed_task_find(feed, frame->tid);
     feed_note_scratch(frame, task);
     task->stop = FEED_STOP_AT_EXIT;
-    task->tgid = tid;
+    task->tgid = task->tid;
     conv->space = space;
     conv->is_target = !feed->has_ended && frame->time == feed->plan.start_time;
-    if (conv->is_target) {
-        feed->target = space;
-        rc = feed_task_take_slot(feed, task);
-    }
+    if (!conv->is_target)
+        return fill_new_space(conv, task);
+    feed->target = space;
+    if (task->is_traced)
+        return feed_refuse(frame, "the process is traced by another recorded one");
+    rc = feed_task_take_slot(feed, task);
     return rc ? rc : fill_new_space(conv, task);
 }

@@ -49,7 +49,8 @@ struct feed_task {
     struct feed_space *space; /* NULL: before its first exec */
     int slot;                 /* entries' task number; -1 while outside the target space */
     uint64_t scratch_start, scratch_end;
-    int restarts; /* the call that restart_syscall goes on with; -1: none */
+    bool is_traced; /* by another recorded process */
+    int restarts;   /* the call that restart_syscall goes on with; -1: none */
     enum feed_task_stop stop;
 };
 
