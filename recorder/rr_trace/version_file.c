@@ -97,7 +97,7 @@ int rrt_decode_version_file(const char *dir, const struct rrt_bytes *contents,
     struct rrt_stream stream;
     struct rrt_message message = {0};
     char path[4096];
-    size_t used;
+    size_t used = 0;
     int r = check_version(contents, dir, &used);
     if (r != 0)
         return r;

@@ -1,0 +1,651 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The agent: runs translated code, takes entries from the event queue, compares registers.
+ *
+ * It has no libc, no thread-local storage and no vector registers, and decides nothing: the
+ * supervisor translates, the queue says what happens. What it checks on its own is that the
+ * recorded registers are there whenever an entry is taken. (Order below: turn taking, registers,
+ * entries, exits from translated code, start.)
+ */
+#include "recorder/agent/agent.h"
+
+#include "recorder/agent/memory.h"
+#include "recorder/agent/sys.h"
+
+#include <linux/futex.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#define CODE_ARCH_SET_FS 0x1002
+#define CODE_ARCH_SET_GS 0x1001
+#define SPINS            2000
+
+/* Hidden, so that their addresses are taken relative to rip and not through a table. */
+#define HIDDEN __attribute__((visibility("hidden")))
+HIDDEN extern int agt_run(void);
+HIDDEN extern void agt_exit(void);
+HIDDEN extern void agt_restorer(void);
+HIDDEN extern void agt_fault_exit(void);
+
+static struct agt the_agent;
+
+/* gcc may call these for structure copies. */
+void *memcpy(void *to, const void *from, size_t bytes);
+void *memset(void *to, int byte, size_t bytes);
+
+void *memcpy(void *to, const void *from, size_t bytes)
+{
+    sys_copy(to, from, bytes);
+    return to;
+}
+
+void *memset(void *to, int byte, size_t bytes)
+{
+    sys_fill(to, byte, bytes);
+    return to;
+}
+
+/* Position in struct evq_regs of general register n, as instructions number them. */
+static const uint8_t reg_of_gpr[16] = {
+    EVQ_RAX, EVQ_RCX, EVQ_RDX, EVQ_RBX, EVQ_RSP, EVQ_RBP, EVQ_RSI, EVQ_RDI,
+    EVQ_R8,  EVQ_R9,  EVQ_R10, EVQ_R11, EVQ_R12, EVQ_R13, EVQ_R14, EVQ_R15,
+};
+
+enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11 };
+
+static void regs_store(struct agt_ctx *ctx, struct evq_regs *regs);
+
+/* ---- turn taking ---- */
+
+static uint64_t serve(struct agt *agt)
+{
+    struct agt_mail *mail = &agt->ctx->mail;
+    uint8_t *area = (uint8_t *)agt->ctx + AGT_XFER_OFF;
+    struct agt_ctx *ctx = agt->ctx;
+    uint64_t count;
+    switch (mail->command) {
+    case AGT_CMD_FETCH:
+        return agt_memory_fetch(agt, mail->cargs[0]);
+    case AGT_CMD_READ:
+        count = mail->cargs[1] < AGT_XFER_BYTES ? mail->cargs[1] : AGT_XFER_BYTES;
+        return agt_memory_read(agt, area, mail->cargs[0], count);
+    case AGT_CMD_MAP_CODE:
+        return (uint64_t)sys_call6(SYS_mmap, (long)mail->cargs[0], (long)mail->cargs[1],
+                                   PROT_READ | PROT_EXEC, MAP_SHARED | MAP_FIXED, ctx->code_fd,
+                                   (long)mail->cargs[2]);
+    case AGT_CMD_LINES:
+        return agt_memory_lines(agt);
+    case AGT_CMD_VIEWS:
+        count = AGT_XFER_BYTES / sizeof(struct agt_view);
+        count = agt->views.count < count ? agt->views.count : count;
+        sys_copy(area, agt->views.list, count * sizeof(struct agt_view));
+        return count;
+    case AGT_CMD_STATE:
+        regs_store(ctx, &ctx->tasks[ctx->task].regs);
+        sys_xsave(ctx->tasks[ctx->task].xsave);
+        return 0;
+    case AGT_CMD_RESET:
+        agt_memory_clear(agt);
+        for (unsigned i = 1; i < AGT_TASKS_MAX; i++)
+            ctx->tasks[i].live = 0;
+        ctx->task = 0;
+        return 0;
+    case AGT_CMD_EXIT:
+        sys_call3(SYS_exit_group, 0, 0, 0);
+    }
+    return UINT64_MAX;
+}
+
+static void give_turn(struct agt_mail *mail)
+{
+    __atomic_store_n(&mail->turn, 1, __ATOMIC_RELEASE);
+    sys_call3(SYS_futex, (long)&mail->turn, FUTEX_WAKE, 1);
+    for (unsigned spin = 0; spin < SPINS; spin++) {
+        if (__atomic_load_n(&mail->turn, __ATOMIC_ACQUIRE) == 0)
+            return;
+        __builtin_ia32_pause();
+    }
+    while (__atomic_load_n(&mail->turn, __ATOMIC_ACQUIRE) != 0)
+        sys_call6(SYS_futex, (long)&mail->turn, FUTEX_WAIT, 1, 0, 0, 0);
+}
+
+void agt_ask(struct agt *agt, uint32_t request, uint64_t a0, uint64_t a1, uint64_t a2, uint64_t a3)
+{
+    struct agt_mail *mail = &agt->ctx->mail;
+    mail->request = request;
+    mail->args[0] = a0;
+    mail->args[1] = a1;
+    mail->args[2] = a2;
+    mail->args[3] = a3;
+    give_turn(mail);
+    while (mail->command != AGT_CMD_CONTINUE) {
+        mail->args[0] = serve(agt);
+        mail->request = AGT_REQ_REPLY;
+        give_turn(mail);
+    }
+    /* New code may have been written meanwhile: returning through iret serializes. */
+    __asm__ volatile("mov %%ss, %%eax; push %%rax; lea 8(%%rsp), %%rax; push %%rax; pushf;"
+                     "mov %%cs, %%eax; push %%rax; lea 1f(%%rip), %%rax; push %%rax; iretq; 1:"
+                     :
+                     :
+                     : "rax", "memory", "cc");
+}
+
+void agt_stop(struct agt *agt, uint32_t request, uint64_t a0, uint64_t a1, uint64_t a2, uint64_t a3)
+{
+    for (;;)
+        agt_ask(agt, request, a0, a1, a2, a3);
+}
+
+/* ---- registers ---- */
+
+static uint64_t executed(const struct agt_ctx *ctx)
+{
+    return ctx->limit + (ctx->collecting ? -(uint64_t)ctx->left : ctx->r15);
+}
+
+static void executed_set(struct agt_ctx *ctx, uint64_t count)
+{
+    if (ctx->collecting)
+        ctx->left = (int64_t)(ctx->limit - count);
+    else
+        ctx->r15 = count - ctx->limit;
+}
+
+static void regs_load(struct agt_ctx *ctx, const struct evq_regs *regs)
+{
+    struct evq_regs *kept = &ctx->tasks[ctx->task].regs;
+    for (unsigned i = 0; i < 16; i++)
+        ctx->gpr[i] = regs->r[reg_of_gpr[i]];
+    ctx->rip = regs->r[EVQ_RIP];
+    ctx->rflags = (regs->r[EVQ_EFLAGS] & EVQ_EFLAGS_COMPARED) | 0x202;
+    *kept = *regs;
+    if (ctx->fs_base != regs->r[EVQ_FS_BASE]) {
+        ctx->fs_base = regs->r[EVQ_FS_BASE];
+        sys_call3(SYS_arch_prctl, CODE_ARCH_SET_FS, (long)ctx->fs_base, 0);
+    }
+}
+
+/* The running task's registers as a recording would show them. */
+static void regs_store(struct agt_ctx *ctx, struct evq_regs *regs)
+{
+    *regs = ctx->tasks[ctx->task].regs; /* orig_rax and segments */
+    for (unsigned i = 0; i < 16; i++)
+        regs->r[reg_of_gpr[i]] = ctx->gpr[i];
+    regs->r[EVQ_RIP] = ctx->rip;
+    regs->r[EVQ_EFLAGS] = ctx->rflags;
+    regs->r[EVQ_FS_BASE] = ctx->fs_base;
+}
+
+static void task_switch(struct agt *agt, uint32_t to)
+{
+    struct agt_ctx *ctx = agt->ctx;
+    if (ctx->task == to)
+        return;
+    if (to >= AGT_TASKS_MAX || !ctx->tasks[to].live)
+        agt_stop(agt, AGT_REQ_DIVERGED, AGT_DIV_EVENT, 0, 0, ctx->rip);
+    struct agt_task *old = &ctx->tasks[ctx->task];
+    regs_store(ctx, &old->regs);
+    sys_xsave(old->xsave);
+    ctx->task = to;
+    struct evq_regs regs = ctx->tasks[to].regs;
+    regs_load(ctx, &regs);
+    sys_xrstor(ctx->tasks[to].xsave);
+}
+
+static void task_new(struct agt *agt, const struct evq_op *op)
+{
+    struct agt_ctx *ctx = agt->ctx;
+    if (op->a >= AGT_TASKS_MAX)
+        agt_stop(agt, AGT_REQ_DIVERGED, AGT_DIV_HOST, op->op, 11, op->a);
+    struct agt_task *task = &ctx->tasks[op->a];
+    sys_xsave(task->xsave);
+    task->regs = *(const struct evq_regs *)(op + 1);
+    task->live = 1;
+}
+
+static void regs_compare(struct agt *agt, const struct evq_entry *entry)
+{
+    const struct evq_regs *recorded = (const struct evq_regs *)(entry + 1);
+    struct evq_regs here;
+    if (!(entry->flags & EVQ_FLAG_REGS))
+        return;
+    regs_store(agt->ctx, &here);
+    for (unsigned i = 0; i < EVQ_REG_COUNT; i++) {
+        uint64_t mask = i == EVQ_EFLAGS ? EVQ_EFLAGS_COMPARED : UINT64_MAX;
+        if (!(entry->compare_mask & EVQ_BIT(i)) || !((here.r[i] ^ recorded->r[i]) & mask))
+            continue;
+        if (entry->kind == EVQ_SIGNAL_HERE)
+            agt_stop(agt, AGT_REQ_UNSUPPORTED, AGT_UNS_ASYNC_SIGNAL, recorded->r[EVQ_RIP],
+                     (uint64_t)entry->number, 0);
+        agt_stop(agt, AGT_REQ_DIVERGED, AGT_DIV_REGISTER, i, recorded->r[i], here.r[i]);
+    }
+}
+
+/* ---- entries ---- */
+
+static struct agt_log_record *log_add(struct agt *agt, uint32_t kind, uint64_t payload_bytes)
+{
+    struct agt_ctx *ctx = agt->ctx;
+    uint64_t bytes = (sizeof(struct agt_log_record) + payload_bytes + 7) & ~7ull;
+    if (ctx->log_bytes + bytes > AGT_LOG_BYTES) {
+        agt_ask(agt, AGT_REQ_LOG_FULL, 0, 0, 0, 0);
+        ctx->log_bytes = 0;
+    }
+    struct agt_log_record *record =
+        (struct agt_log_record *)((uint8_t *)ctx + AGT_LOG_OFF + ctx->log_bytes);
+    ctx->log_bytes += bytes;
+    *record = (struct agt_log_record){.bytes = (uint32_t)bytes,
+                                      .kind = kind,
+                                      .seq = ctx->seq,
+                                      .time = ctx->time_base + executed(ctx),
+                                      .ring = ctx->collecting ? ctx->r15 - ctx->ring_start : 0};
+    return record;
+}
+
+static void capture(struct agt *agt, const struct evq_op *op)
+{
+    uint64_t bytes = op->b < 65536 ? op->b : 65536;
+    struct agt_log_record *record = log_add(agt, 2, 24 + bytes);
+    uint64_t *head = (uint64_t *)(record + 1);
+    head[0] = op->a;
+    head[2] = op->c;
+    head[1] = agt_memory_read(agt, head + 3, op->a, bytes);
+}
+
+static void xstate_load(struct agt *agt, const struct evq_op *op)
+{
+    struct agt_task *task = &agt->ctx->tasks[agt->ctx->task];
+    uint64_t bytes = op->a < AGT_XSAVE_MAX ? op->a : AGT_XSAVE_MAX;
+    sys_copy(task->xsave, op + 1, bytes);
+    sys_xrstor(task->xsave);
+}
+
+static void ops_apply(struct agt *agt, const struct evq_entry *entry)
+{
+    const uint8_t *at = (const uint8_t *)(entry + 1);
+    if (entry->flags & EVQ_FLAG_REGS)
+        at += sizeof(struct evq_regs);
+    for (uint32_t i = 0; i < entry->op_count; i++) {
+        const struct evq_op *op = (const struct evq_op *)at;
+        switch (op->op) {
+        case EVQ_OP_REGS:
+            regs_load(agt->ctx, (const struct evq_regs *)(op + 1));
+            break;
+        case EVQ_OP_XSTATE:
+            xstate_load(agt, op);
+            break;
+        case EVQ_OP_TASK_NEW:
+            task_new(agt, op);
+            break;
+        case EVQ_OP_CAPTURE:
+            capture(agt, op);
+            break;
+        default:
+            agt_memory_op(agt, op);
+        }
+        at += op->bytes;
+    }
+}
+
+/* The entry at the head of the queue, or NULL when the supervisor knows of none. */
+static const struct evq_entry *entry_next(struct agt *agt)
+{
+    struct agt_ctx *ctx = agt->ctx;
+    if (ctx->queue_tail_bytes >= ctx->queue_head_bytes) {
+        agt_ask(agt, AGT_REQ_EVENTS, 0, 0, 0, 0);
+        if (ctx->queue_tail_bytes >= ctx->queue_head_bytes)
+            return NULL;
+    }
+    return (const struct evq_entry *)((uint8_t *)ctx + AGT_QUEUE_OFF + ctx->queue_tail_bytes);
+}
+
+static void entry_take(struct agt *agt, const struct evq_entry *entry)
+{
+    /* an entry and its captures stay together */
+    if (agt->ctx->log_bytes > AGT_LOG_BYTES / 2) {
+        agt_ask(agt, AGT_REQ_LOG_FULL, 0, 0, 0, 0);
+        agt->ctx->log_bytes = 0;
+    }
+    log_add(agt, 1, 0);
+    regs_compare(agt, entry);
+    ops_apply(agt, entry);
+    agt->ctx->queue_tail_bytes += entry->bytes;
+    agt->ctx->seq++;
+}
+
+/* Applies everything that needs no running, and makes the next runner's registers current. */
+static void entries_settle(struct agt *agt)
+{
+    for (;;) {
+        const struct evq_entry *entry = entry_next(agt);
+        if (!entry)
+            return;
+        task_switch(agt, entry->task);
+        switch (entry->kind) {
+        case EVQ_OPS:
+        case EVQ_SYSCALL_EXIT:
+        case EVQ_SIGNAL_HERE:
+        case EVQ_TASK_EXIT:
+            entry_take(agt, entry);
+            break;
+        case EVQ_END:
+            entry_take(agt, entry);
+            agt_ask(agt, AGT_REQ_END, 0, 0, 0, 0); /* goes on only with other memory */
+            break;
+        default:
+            return;
+        }
+    }
+}
+
+/* The next entry, which must be of `kind`; `seen` is how translated code came here. */
+static const struct evq_entry *entry_expect(struct agt *agt, uint32_t kind, uint32_t seen)
+{
+    const struct evq_entry *entry = entry_next(agt);
+    if (!entry || entry->kind != kind)
+        agt_stop(agt, AGT_REQ_DIVERGED, AGT_DIV_EVENT, entry ? entry->kind : 0, seen,
+                 agt->ctx->rip);
+    return entry;
+}
+
+/* ---- exits from translated code ---- */
+
+static void on_syscall(struct agt *agt)
+{
+    struct agt_ctx *ctx = agt->ctx;
+    const struct evq_entry *entry = entry_expect(agt, EVQ_SYSCALL_ENTER, AGT_EXIT_SYSCALL);
+    ctx->tasks[ctx->task].regs.r[EVQ_ORIG_RAX] = ctx->gpr[RAX];
+    ctx->gpr[RAX] = (uint64_t)-38;
+    ctx->gpr[RCX] = UINT64_MAX;
+    ctx->gpr[R11] = 0x246;
+    ctx->rflags = 0x246;
+    entry_take(agt, entry);
+}
+
+/* rdtsc and, where the recording has it as event, cpuid. */
+static void on_trap(struct agt *agt, uint32_t seen)
+{
+    entry_take(agt, entry_expect(agt, EVQ_TRAP, seen));
+}
+
+static void on_cpuid(struct agt *agt)
+{
+    struct agt_ctx *ctx = agt->ctx;
+    const struct evq_entry *entry = entry_next(agt);
+    if (entry && entry->kind == EVQ_TRAP &&
+        ((const struct evq_regs *)(entry + 1))->r[EVQ_RIP] == ctx->rip) {
+        on_trap(agt, AGT_EXIT_CPUID);
+        return;
+    }
+    uint32_t eax = (uint32_t)ctx->gpr[RAX], ecx = (uint32_t)ctx->gpr[RCX];
+    const struct agt_cpuid *best = NULL;
+    for (uint32_t i = 0; i < ctx->cpuid_count; i++) {
+        const struct agt_cpuid *leaf = &ctx->cpuid[i];
+        if (leaf->eax_in != eax)
+            continue;
+        if (leaf->ecx_in == ecx || (leaf->ecx_in == UINT32_MAX && !best))
+            best = leaf;
+    }
+    ctx->gpr[RAX] = best ? best->eax : 0;
+    ctx->gpr[RBX] = best ? best->ebx : 0;
+    ctx->gpr[RCX] = best ? best->ecx : 0;
+    ctx->gpr[RDX] = best ? best->edx : 0;
+}
+
+static void on_xgetbv(struct agt *agt)
+{
+    struct agt_ctx *ctx = agt->ctx;
+    uint32_t low = (uint32_t)ctx->xcr0, high = (uint32_t)(ctx->xcr0 >> 32);
+    if ((uint32_t)ctx->gpr[RCX] != 0)
+        __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"((uint32_t)ctx->gpr[RCX]));
+    ctx->gpr[RAX] = low;
+    ctx->gpr[RDX] = high;
+}
+
+static void on_mark(struct agt *agt)
+{
+    struct agt_ctx *ctx = agt->ctx;
+    uint64_t size = ctx->exit_arg & 0xff;
+    bool narrow = ctx->exit_arg & AGT_MARK_ADDR32;
+    uint64_t count = narrow ? (uint32_t)ctx->gpr[RCX] : ctx->gpr[RCX];
+    uint64_t at = narrow ? (uint32_t)ctx->gpr[RDI] : ctx->gpr[RDI];
+    uint64_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes))
+        bytes = INT64_MAX;
+    if (ctx->rflags & 0x400) /* DF: downwards */
+        at = at + size > bytes ? at + size - bytes : 0;
+    agt_memory_mark(agt, at, bytes);
+}
+
+static uint64_t hash(uint64_t pc)
+{
+    return (pc * 0x9e3779b97f4a7c15ull) >> 32;
+}
+
+static const struct agt_lookup *lookup(const struct agt_ctx *ctx, uint64_t pc)
+{
+    const struct agt_lookup *table =
+        (const struct agt_lookup *)((const uint8_t *)ctx + AGT_LOOKUP_OFF);
+    for (uint64_t i = hash(pc);; i++) {
+        const struct agt_lookup *at = &table[i & (AGT_LOOKUP_MAX - 1)];
+        if (at->pc == pc)
+            return at;
+        if (!at->pc)
+            return NULL;
+    }
+}
+
+static void fault_take(struct agt *agt)
+{
+    struct agt_ctx *ctx = agt->ctx;
+    const struct agt_fault *fault = &ctx->mail.fault;
+    const struct evq_entry *entry = entry_expect(agt, EVQ_FAULT, AGT_EXIT_FAULT);
+    bool same = (uint64_t)entry->number == fault->signo &&
+                (!(entry->flags & EVQ_FLAG_SIGINFO) ||
+                 ((uint64_t)entry->code == fault->code && entry->address == fault->address));
+    if (!same)
+        agt_stop(agt, AGT_REQ_DIVERGED, AGT_DIV_SIGNAL, fault->signo, fault->code, fault->address);
+    entry_take(agt, entry);
+}
+
+enum found {
+    FOUND_CODE,  /* target is set */
+    FOUND_FAULT, /* fetching an instruction there faults */
+    FOUND_AGAIN, /* the supervisor has changed everything */
+};
+
+static enum found code_find(struct agt *agt, bool fill_inline)
+{
+    struct agt_ctx *ctx = agt->ctx;
+    const struct agt_lookup *at = ctx->careful ? NULL : lookup(ctx, ctx->rip);
+    uint64_t prefix = at ? at->prefix : 0;
+    if (at) {
+        ctx->target = at->body;
+    } else {
+        agt_ask(agt, AGT_REQ_TRANSLATE, ctx->rip, 0, 0, 0);
+        const struct agt_mail *mail = &ctx->mail;
+        ctx->target = mail->args[0];
+        prefix = mail->args[1];
+        if (mail->args[2])
+            return FOUND_AGAIN;
+        if (!ctx->target)
+            return FOUND_FAULT;
+    }
+    if (fill_inline && prefix)
+        ((uint64_t *)((uint8_t *)ctx + AGT_INLINE_OFF))[ctx->rip & 0xffff] = prefix;
+    return FOUND_CODE;
+}
+
+/* The registers at a fault are partly in homes; the supervisor knows which, and where it was. */
+static void on_fault(struct agt *agt)
+{
+    struct agt_ctx *ctx = agt->ctx;
+    struct agt_mail *mail = &ctx->mail;
+    agt_ask(agt, AGT_REQ_FAULT, 0, 0, 0, 0);
+    uint64_t spilled = mail->args[1], unexecuted = mail->args[2], ring_bytes = mail->args[3];
+    for (unsigned i = 0; i < 15; i++) {
+        if (!(spilled >> i & 1))
+            ctx->gpr[i] = mail->fault.gpr[i];
+    }
+    if (mail->fault.address == mail->fault.rip)
+        mail->fault.address = mail->args[0];
+    ctx->rip = mail->args[0];
+    ctx->rflags = mail->fault.rflags;
+    ctx->r15 = mail->fault.gpr[15] + ring_bytes;
+    executed_set(ctx, executed(ctx) - unexecuted);
+    const struct evq_entry *entry = entry_expect(agt, EVQ_FAULT, AGT_EXIT_FAULT);
+    /* The translator may have used flags that nothing reads before they are written. */
+    if (mail->args[4] && entry->flags & EVQ_FLAG_REGS)
+        ctx->rflags = ((const struct evq_regs *)(entry + 1))->r[EVQ_EFLAGS] & ~0x10000ull;
+    fault_take(agt);
+}
+
+static void on_exit(struct agt *agt, int kind)
+{
+    struct agt_ctx *ctx = agt->ctx;
+    switch (kind) {
+    case AGT_EXIT_TIME:
+        agt_ask(agt, AGT_REQ_TIME, 0, 0, 0, 0);
+        break;
+    case AGT_EXIT_SYSCALL:
+        on_syscall(agt);
+        break;
+    case AGT_EXIT_RDTSC:
+    case AGT_EXIT_RDTSCP:
+        on_trap(agt, (uint32_t)kind);
+        break;
+    case AGT_EXIT_CPUID:
+        on_cpuid(agt);
+        break;
+    case AGT_EXIT_XGETBV:
+        on_xgetbv(agt);
+        break;
+    case AGT_EXIT_UNSUPPORTED:
+        agt_stop(agt, AGT_REQ_UNSUPPORTED, AGT_UNS_INSTRUCTION, ctx->rip, 0, 0);
+    case AGT_EXIT_FAULT:
+        on_fault(agt);
+        break;
+    }
+}
+
+/* ---- start ---- */
+
+static void run(struct agt *agt)
+{
+    struct agt_ctx *ctx = agt->ctx;
+    int kind = 0;
+    for (;;) {
+        entries_settle(agt);
+        enum found found = code_find(agt, kind == AGT_EXIT_INDIRECT);
+        kind = 0;
+        if (found == FOUND_FAULT)
+            fault_take(agt);
+        if (found != FOUND_CODE)
+            continue;
+        kind = agt_run();
+        while (kind == AGT_EXIT_MARK) {
+            on_mark(agt);
+            ctx->target = ctx->resume;
+            kind = agt_run();
+        }
+        if (kind != AGT_EXIT_DIRECT && kind != AGT_EXIT_INDIRECT)
+            on_exit(agt, kind);
+    }
+}
+
+/* The kernel's layout of what a handler gets (uc_mcontext.gregs order). */
+static void on_signal(int signo, siginfo_t *info, void *context)
+{
+    struct agt *agt = &the_agent;
+    long long *gregs = ((ucontext_t *)context)->uc_mcontext.gregs;
+    static const uint8_t greg_of_gpr[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP,
+                                            REG_RSI, REG_RDI, REG_R8,  REG_R9,  REG_R10, REG_R11,
+                                            REG_R12, REG_R13, REG_R14, REG_R15};
+    struct agt_fault *fault = &agt->ctx->mail.fault;
+    uint64_t rip = (uint64_t)gregs[REG_RIP];
+    for (unsigned i = 0; i < 16; i++)
+        fault->gpr[i] = (uint64_t)gregs[greg_of_gpr[i]];
+    fault->rip = rip;
+    fault->rflags = (uint64_t)gregs[REG_EFL];
+    fault->signo = (uint64_t)signo;
+    fault->code = (uint64_t)(int64_t)info->si_code;
+    fault->address = (uint64_t)info->si_addr;
+    fault->trapno = (uint64_t)gregs[REG_TRAPNO];
+    if (rip - agt->base < AGT_AREA_BYTES)
+        agt_stop(agt, AGT_REQ_DIVERGED, AGT_DIV_INTERNAL, rip - agt->base, fault->address,
+                 (uint64_t)signo);
+    gregs[REG_RIP] = (long long)agt_fault_exit;
+    gregs[REG_RSP] = (long long)agt->ctx->agent_sp;
+}
+
+struct kernel_sigaction {
+    void (*handler)(int, siginfo_t *, void *);
+    unsigned long flags;
+    void (*restorer)(void);
+    uint64_t mask;
+};
+
+static void signals_init(struct agt *agt)
+{
+    static const uint8_t signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
+    stack_t stack = {.ss_sp = (void *)(agt->base + AGT_SIGSTACK_OFF),
+                     .ss_size = AGT_SIGSTACK_BYTES};
+    uint64_t none = 0;
+    sys_call3(SYS_sigaltstack, (long)&stack, 0, 0);
+    struct kernel_sigaction action = {
+        .handler = on_signal,
+        .flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER | 0x04000000 /* SA_RESTORER */,
+        .restorer = agt_restorer};
+    for (unsigned i = 0; i < sizeof signals; i++)
+        sys_call6(SYS_rt_sigaction, signals[i], (long)&action, 0, 8, 0, 0);
+    sys_call6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&none, 0, 8, 0, 0);
+}
+
+static void area_init(struct agt *agt)
+{
+    uint64_t base = agt->base;
+    sys_call3(SYS_munmap, 0, (long)base, 0);
+    sys_call3(SYS_munmap, (long)(base + AGT_AREA_BYTES),
+              (long)(0x7ffffffff000ull - (base + AGT_AREA_BYTES)), 0);
+    sys_call6(SYS_mmap, (long)(base + AGT_HEAP_OFF), AGT_HEAP_BYTES, PROT_READ | PROT_WRITE,
+              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+    sys_call6(SYS_mmap, (long)(base + AGT_LINES_OFF), (long)AGT_LINES_BYTES,
+              PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1,
+              0);
+}
+
+static void seccomp_init(struct agt_ctx *ctx)
+{
+    struct {
+        uint16_t count;
+        uint64_t *filter;
+    } program = {(uint16_t)ctx->bpf_count, ctx->bpf};
+    sys_call6(SYS_prctl, 38 /* PR_SET_NO_NEW_PRIVS */, 1, 0, 0, 0, 0);
+    if (sys_call6(SYS_seccomp, 1 /* SET_MODE_FILTER */, 0, (long)&program, 0, 0, 0))
+        sys_call3(SYS_exit_group, 3, 0, 0);
+}
+
+/* The supervisor's child jumps here with everything of its parent still mapped; the blob, the
+ * stacks and the shared memory are in place. */
+__attribute__((noreturn)) void agt_main(uint64_t base);
+
+void agt_main(uint64_t base)
+{
+    struct agt *agt = &the_agent;
+    agt->base = base;
+    agt->ctx = (struct agt_ctx *)(base + AGT_SHM_OFF);
+    agt->lines = (uint8_t *)(base + AGT_LINES_OFF);
+    agt->views.list = (struct agt_view *)(base + AGT_HEAP_OFF);
+    area_init(agt);
+    sys_call3(SYS_arch_prctl, CODE_ARCH_SET_GS, (long)agt->ctx, 0);
+    agt->ctx->agent_exit = (uint64_t)agt_exit;
+    agt->ctx->tasks[0].live = 1;
+    agt->ctx->fs_base = UINT64_MAX;
+    signals_init(agt);
+    seccomp_init(agt->ctx);
+    agt_ask(agt, AGT_REQ_READY, 0, 0, 0, 0);
+    run(agt);
+    __builtin_unreachable();
+}

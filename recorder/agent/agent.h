@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What the agent, the translator and the supervisor share: addresses and structures.
+ *
+ * The agent is a small freestanding program that lives in the replayee beside the recorded
+ * program's memory. Its area is one range of AGT_AREA_BYTES, placed in a hole of the recording:
+ *
+ *   base + AGT_BLOB_OFF    the agent's code and data           private
+ *        + AGT_STACK_OFF   its stack, then its signal stack    private
+ *        + AGT_SHM_OFF     everything below, shared with the supervisor through one memfd:
+ *             AGT_CTX_OFF      struct agt_ctx, at which the gs base points
+ *             AGT_INLINE_OFF   64 K code addresses, by the low 16 bits of the target
+ *             AGT_COUNT_OFF    one u64 per fragment: executions
+ *             AGT_LOOKUP_OFF   hash of all fragments: struct agt_lookup
+ *             AGT_QUEUE_OFF    entries of the event queue (recorder/event/queue.h)
+ *             AGT_LOG_OFF      event log: struct agt_log_record
+ *             AGT_XFER_OFF     bulk data: memory lines, code pages, memory reads
+ *             AGT_RING_OFF     event ring (collecting mode)
+ *        + AGT_HEAP_OFF    the table of mappings               private
+ *        + AGT_LINES_OFF   written-line table, one byte per 256 bytes of memory   private
+ *
+ * Translated code reaches everything through gs: with 32-bit displacements, so all of it lies
+ * within 2 GB of the context; only the line table's index goes beyond.
+ *
+ * Turn taking: `mail.turn` says who works. The agent posts a request and gives the turn away; the
+ * supervisor answers with commands until one is AGT_CMD_CONTINUE. What the agent writes is
+ * untrusted input to the supervisor.
+ */
+#ifndef RECORDER_AGENT_AGENT_H
+#define RECORDER_AGENT_AGENT_H
+
+#define AGT_BLOB_OFF    0x0
+#define AGT_BLOB_BYTES  0x40000
+#define AGT_BLOB_DATA_OFF 0x10000 /* code before, data from here; agent.ld says so too */
+#define AGT_STACK_OFF   0x40000
+#define AGT_STACK_BYTES 0x80000
+#define AGT_SIGSTACK_OFF 0xc0000
+#define AGT_SIGSTACK_BYTES 0x40000
+#define AGT_SHM_OFF     0x200000
+
+/* within the shared memory; the context is its first page */
+#define AGT_CTX_OFF     0x0
+#define AGT_INLINE_OFF  0x80000
+#define AGT_COUNT_OFF   0x100000
+#define AGT_COUNT_MAX   0x100000
+#define AGT_LOOKUP_OFF  0x1000000
+#define AGT_LOOKUP_MAX  0x80000
+#define AGT_QUEUE_OFF   0x5000000
+#define AGT_QUEUE_BYTES 0x2000000
+#define AGT_LOG_OFF     0x7000000
+#define AGT_LOG_BYTES   0x1000000
+#define AGT_XFER_OFF    0x8000000
+#define AGT_XFER_BYTES  0x2000000
+#define AGT_RING_OFF    0xa000000
+#define AGT_RING_BYTES  0x36000000
+#define AGT_SHM_BYTES   0x40000000
+
+#define AGT_HEAP_OFF    0x48000000
+#define AGT_HEAP_BYTES  0x4000000
+#define AGT_LINES_OFF   0x50000000
+#define AGT_LINES_BYTES 0x100000000
+#define AGT_AREA_BYTES  0x150000000
+
+#define AGT_LINE_SHIFT  8
+#define AGT_LINE_BYTES  256
+
+/* offsets into struct agt_ctx that assembly and translated code use */
+#define AGT_CTX_GPR        0x00 /* 16 u64, as instructions number them; homes of spilled registers */
+#define AGT_CTX_RIP        0x80
+#define AGT_CTX_RFLAGS     0x88
+#define AGT_CTX_EXIT_KIND  0x90
+#define AGT_CTX_EXIT_ARG   0x94
+#define AGT_CTX_TARGET     0x98 /* code address to enter */
+#define AGT_CTX_AGENT_SP   0xa0
+#define AGT_CTX_AGENT_EXIT 0xa8
+#define AGT_CTX_FS_BASE    0xb0
+#define AGT_CTX_TMP        0xb8
+#define AGT_CTX_LEFT       0xc0 /* collecting: instructions left before the limit */
+#define AGT_CTX_R15        0xc8 /* the host's r15: counter (replay, build) or ring (collecting) */
+#define AGT_CTX_RESUME     0xd0 /* where to go on after a range has been marked */
+
+#define AGT_EXIT_FAULT_NUMBER 11
+
+#ifndef __ASSEMBLER__
+
+#include "recorder/event/queue.h"
+
+#include <stdint.h>
+
+/* How translated code leaves for the agent. */
+enum agt_exit {
+    AGT_EXIT_DIRECT = 1, /* to rip, which had no fragment when the branch was translated */
+    AGT_EXIT_INDIRECT,
+    AGT_EXIT_TIME,    /* the limit would be passed by the fragment at rip */
+    AGT_EXIT_SYSCALL, /* rip is after the instruction */
+    AGT_EXIT_RDTSC,
+    AGT_EXIT_RDTSCP,
+    AGT_EXIT_CPUID,
+    AGT_EXIT_XGETBV,
+    AGT_EXIT_MARK,        /* mark [rdi, ...) of a rep instruction as written, resume */
+    AGT_EXIT_UNSUPPORTED, /* rip is that of an instruction that cannot be replayed */
+    AGT_EXIT_FAULT = AGT_EXIT_FAULT_NUMBER, /* from the signal handler */
+};
+
+/* AGT_EXIT_MARK: exit_arg = element size | AGT_MARK_ADDR32 */
+#define AGT_MARK_ADDR32 0x100
+
+struct agt_fault {
+    uint64_t gpr[16];
+    uint64_t rip, rflags;
+    uint64_t signo, code, address, trapno;
+};
+
+/* What the agent asks for. */
+enum agt_request {
+    AGT_REQ_READY = 1,
+    AGT_REQ_TRANSLATE, /* rip = args[0] */
+    AGT_REQ_EVENTS,    /* the queue is used up */
+    AGT_REQ_LOG_FULL,
+    AGT_REQ_TIME,      /* the limit is reached; state is in the context */
+    AGT_REQ_END,       /* EVQ_END was taken */
+    AGT_REQ_FAULT,     /* mail.fault; wants the guest's view of it */
+    AGT_REQ_CODE_CHANGED, /* [args0, args1) held code that was fetched */
+    AGT_REQ_DIVERGED,  /* args[0] = enum agt_divergence; details in args */
+    AGT_REQ_UNSUPPORTED, /* args[0] = enum agt_unsupported, args[1] = rip */
+    AGT_REQ_REPLY,     /* a command is done; reply in args */
+    AGT_REQ_LINES,     /* AGT_CMD_LINES: the transfer area holds args[0] bytes, more to come */
+};
+
+enum agt_divergence {
+    AGT_DIV_REGISTER = 1, /* args: which (enum evq_reg), recorded, replayed */
+    AGT_DIV_EVENT,        /* args: kind expected (0: none), enum agt_exit seen, rip */
+    AGT_DIV_SIGNAL,       /* args: expected signo, code, address */
+    AGT_DIV_MEMORY,       /* args: op, address, size: an op touches what is not mapped */
+    AGT_DIV_HOST,         /* args: op, -errno: the kernel refused a mapping; the machine's fault */
+    AGT_DIV_INTERNAL,     /* args: host rip, address: the agent itself faulted */
+    AGT_DIV_NUMBER,       /* args: recorded system call, replayed */
+};
+
+enum agt_unsupported {
+    AGT_UNS_INSTRUCTION = 1,
+    AGT_UNS_WRITABLE_CODE,
+    AGT_UNS_ASYNC_SIGNAL,
+};
+
+enum agt_command {
+    AGT_CMD_CONTINUE = 1,
+    AGT_CMD_FETCH,  /* code page at args[0]: reply 0 and the page in the transfer area, or
+                       1 not mapped, 2 not executable, 3 writable */
+    AGT_CMD_READ,   /* [args0, +args1) into the transfer area; reply = bytes that could be read */
+    AGT_CMD_MAP_CODE, /* code cache: address args[0], bytes args[1], offset args[2] */
+    AGT_CMD_LINES,  /* send all lines written since the last time, then forget them */
+    AGT_CMD_VIEWS,  /* struct agt_view array into the transfer area; reply = count */
+    AGT_CMD_STATE,  /* the running task's registers and XSAVE image are put in its agt_task */
+    AGT_CMD_RESET,  /* unmap all of the program's memory, forget tasks and lines */
+    AGT_CMD_EXIT,
+};
+
+struct agt_mail {
+    uint32_t turn; /* futex: 0 agent, 1 supervisor */
+    uint32_t request;
+    uint64_t args[6];
+    uint32_t command;
+    uint32_t pad;
+    uint64_t cargs[4];
+    struct agt_fault fault;
+};
+
+struct agt_view {
+    uint64_t start, end;
+    uint32_t prot;    /* the program's protection, PROT_* */
+    uint32_t fetched; /* code was fetched from it */
+    uint64_t file, file_off, file_bytes; /* as in EVQ_OP_MAP, of `start` */
+    uint64_t name;
+};
+
+#define AGT_XSAVE_MAX 12288
+
+struct agt_task {
+    uint32_t live;
+    uint32_t pad[15];
+    struct evq_regs regs; /* valid while the task does not run, or after AGT_CMD_STATE */
+    uint64_t pad2[3];
+    /* 64-byte aligned: a standard XSAVE image */
+    uint8_t xsave[AGT_XSAVE_MAX] __attribute__((aligned(64)));
+};
+
+struct agt_log_record {
+    uint32_t bytes; /* multiple of 8 */
+    uint32_t kind;  /* 1: entry taken, 2: captured bytes follow (address, count, tag first) */
+    uint64_t seq;   /* number of the entry, from 0 */
+    uint64_t time;  /* instructions executed before it was taken */
+    uint64_t ring;  /* collecting: ring offset at that moment */
+};
+
+struct agt_cpuid {
+    uint32_t eax_in, ecx_in, eax, ebx, ecx, edx;
+};
+
+/* One fragment by address; pc == 0 marks a free place (page 0 never holds code). */
+struct agt_lookup {
+    uint64_t pc;
+    uint64_t body;   /* code address for entries from the agent and linked branches */
+    uint64_t prefix; /* code address for inline look-ups: rax holds the target */
+    uint64_t pad;
+};
+
+#define AGT_BPF_MAX 256
+#define AGT_CPUID_MAX 512
+
+struct agt_ctx {
+    uint64_t gpr[16];
+    uint64_t rip;
+    uint64_t rflags;
+    uint32_t exit_kind, exit_arg;
+    uint64_t target;
+    uint64_t agent_sp;
+    uint64_t agent_exit;
+    uint64_t fs_base;
+    uint64_t tmp;
+    int64_t left;
+    uint64_t r15;
+    uint64_t resume;
+    /* the rest is for C */
+    uint64_t base;      /* of the agent's area */
+    uint32_t code_fd;   /* the code caches' memfd */
+    uint32_t shm_fd;
+    uint32_t collecting;
+    uint32_t careful;   /* ask the supervisor for each fragment (exact stop) */
+    uint64_t limit;     /* instructions that may run from time_base on */
+    uint64_t time_base; /* instructions executed before the current limit began */
+    uint64_t queue_head_bytes, queue_tail_bytes;
+    uint64_t seq;       /* entries taken */
+    uint64_t log_bytes;
+    uint64_t ring_start; /* address */
+    uint32_t task;
+    uint32_t task_count;
+    uint64_t xcr0;
+    uint64_t xsave_bytes;
+    uint32_t clear_fip;
+    uint32_t cpuid_count;
+    uint32_t file_count;
+    uint32_t bpf_count;
+    uint64_t interrupted;
+    struct agt_mail mail;
+    struct agt_cpuid cpuid[AGT_CPUID_MAX];
+    uint64_t bpf[AGT_BPF_MAX];
+    struct agt_task tasks[EVQ_TASKS_MAX / 2]; /* 32 at once: they fill the context's 512 KiB */
+};
+
+#define AGT_TASKS_MAX 32
+_Static_assert(sizeof(struct agt_ctx) <= AGT_INLINE_OFF, "the context fits before the tables");
+
+#define AGT_FILES_FD_BASE 64 /* file number n is descriptor AGT_FILES_FD_BASE + n */
+
+#endif
+#endif

@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "recorder/agent/memory.h"
+
+#include "recorder/agent/sys.h"
+
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#define PAGE     4096ull
+#define PAGE_END(x) (((x) + PAGE - 1) & ~(PAGE - 1))
+
+/* Program code is read, never executed: only its translation runs. */
+static long host_prot(uint32_t prot)
+{
+    return (prot & PROT_EXEC) ? (long)((prot & ~PROT_EXEC) | PROT_READ) : (long)prot;
+}
+
+static void host_check(struct agt *agt, const struct evq_op *op, long result)
+{
+    if (result < 0 && result > -4096)
+        agt_stop(agt, AGT_REQ_DIVERGED, AGT_DIV_HOST, op->op, (uint64_t)-result, op->a);
+}
+
+static void table_check(struct agt *agt, const struct evq_op *op, bool ok)
+{
+    if (!ok)
+        agt_stop(agt, AGT_REQ_DIVERGED, AGT_DIV_HOST, op->op, 12 /* ENOMEM */, op->a);
+}
+
+static void range_check(struct agt *agt, const struct evq_op *op, uint64_t start, uint64_t bytes)
+{
+    uint64_t end;
+    bool bad = __builtin_add_overflow(start, bytes, &end) || end > 0x7ffffffff000ull ||
+               (start < agt->base + AGT_AREA_BYTES && end > agt->base);
+    if (bad)
+        agt_stop(agt, AGT_REQ_DIVERGED, AGT_DIV_MEMORY, op->op, start, bytes);
+}
+
+/* If code was fetched from the range, the supervisor has to forget its translations. */
+static void code_changes(struct agt *agt, uint64_t start, uint64_t end)
+{
+    struct agt_views *views = &agt->views;
+    for (size_t i = agt_views_find(views, start); i < views->count; i++) {
+        if (views->list[i].start >= end)
+            return;
+        if (!views->list[i].fetched)
+            continue;
+        for (size_t j = 0; j < views->count; j++)
+            views->list[j].fetched = 0;
+        agt_ask(agt, AGT_REQ_CODE_CHANGED, start, end, 0, 0);
+        return;
+    }
+}
+
+void agt_memory_mark(struct agt *agt, uint64_t address, uint64_t bytes)
+{
+    while (bytes) {
+        const struct agt_view *view = agt_views_at(&agt->views, address);
+        if (!view)
+            return;
+        uint64_t here = view->end - address < bytes ? view->end - address : bytes;
+        for (uint64_t line = address >> AGT_LINE_SHIFT;
+             line <= (address + here - 1) >> AGT_LINE_SHIFT; line++)
+            agt->lines[line & 0xffffffff] = 1;
+        address += here;
+        bytes -= here;
+    }
+}
+
+static void unmap(struct agt *agt, const struct evq_op *op, uint64_t start, uint64_t bytes)
+{
+    if (!bytes)
+        return;
+    range_check(agt, op, start, bytes);
+    code_changes(agt, start, start + bytes);
+    table_check(agt, op, agt_views_remove(&agt->views, start, start + bytes));
+    host_check(agt, op, sys_call3(SYS_munmap, (long)start, (long)bytes, 0));
+}
+
+static void map_piece(struct agt *agt, const struct evq_op *op, uint64_t start, uint64_t bytes,
+                      uint32_t prot, uint64_t file, uint64_t off)
+{
+    if (!bytes)
+        return;
+    long flags = MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE | (file == EVQ_FILE_NONE ? MAP_ANONYMOUS : 0);
+    long fd = file == EVQ_FILE_NONE ? -1 : (long)(AGT_FILES_FD_BASE + file);
+    host_check(agt, op,
+               sys_call6(SYS_mmap, (long)start, (long)bytes, host_prot(prot), flags, fd, (long)off));
+}
+
+static void map_view(struct agt *agt, const struct evq_op *op, const struct agt_view *view)
+{
+    uint64_t bytes = view->end - view->start;
+    uint64_t from_file = view->file == EVQ_FILE_NONE ? 0 : PAGE_END(view->file_bytes);
+    if (from_file > bytes)
+        from_file = bytes;
+    map_piece(agt, op, view->start, from_file, view->prot, view->file, view->file_off);
+    map_piece(agt, op, view->start + from_file, bytes - from_file, view->prot, EVQ_FILE_NONE, 0);
+}
+
+static void map(struct agt *agt, const struct evq_op *op)
+{
+    range_check(agt, op, op->a, op->b);
+    if (op->d != EVQ_FILE_NONE && op->d >= agt->ctx->file_count)
+        agt_stop(agt, AGT_REQ_DIVERGED, AGT_DIV_MEMORY, op->op, op->a, op->b);
+    unmap(agt, op, op->a, op->b);
+    struct agt_view view = {.start = op->a, .end = op->a + op->b, .prot = (uint32_t)op->c,
+                            .file = op->d, .file_off = op->e, .file_bytes = op->f, .name = op->g};
+    table_check(agt, op, agt_views_add(&agt->views, &view));
+    map_view(agt, op, &view);
+}
+
+static void protect(struct agt *agt, const struct evq_op *op)
+{
+    uint64_t start = op->a, end = op->a + op->b;
+    range_check(agt, op, start, op->b);
+    if (op->c & PROT_WRITE)
+        code_changes(agt, start, end);
+    table_check(agt, op, agt_views_split(&agt->views, start) && agt_views_split(&agt->views, end));
+    for (size_t i = agt_views_find(&agt->views, start);
+         i < agt->views.count && agt->views.list[i].start < end; i++) {
+        struct agt_view *view = &agt->views.list[i];
+        view->prot = (uint32_t)op->c;
+        host_check(agt, op, sys_call3(SYS_mprotect, (long)view->start,
+                                      (long)(view->end - view->start), host_prot(view->prot)));
+    }
+}
+
+/* Moves each view of [old, old + bytes) by the same distance. */
+static void move(struct agt *agt, const struct evq_op *op, uint64_t old, uint64_t to, uint64_t bytes)
+{
+    struct agt_views *views = &agt->views;
+    table_check(agt, op, agt_views_split(views, old) && agt_views_split(views, old + bytes));
+    if (!agt_views_cover(views, old, old + bytes))
+        agt_stop(agt, AGT_REQ_DIVERGED, AGT_DIV_MEMORY, op->op, old, bytes);
+    unmap(agt, op, to, bytes);
+    for (uint64_t at = old; at < old + bytes;) {
+        struct agt_view view = *agt_views_at(views, at);
+        uint64_t length = view.end - view.start;
+        host_check(agt, op, sys_call6(SYS_mremap, (long)at, (long)length, (long)length,
+                                      MREMAP_MAYMOVE | MREMAP_FIXED, (long)(to + (at - old)), 0));
+        table_check(agt, op, agt_views_remove(views, view.start, view.end));
+        view.start = to + (at - old);
+        view.end = view.start + length;
+        view.fetched = 0;
+        table_check(agt, op, agt_views_add(views, &view));
+        at += length;
+    }
+    agt_memory_mark(agt, to, bytes);
+}
+
+static void remap(struct agt *agt, const struct evq_op *op)
+{
+    uint64_t kept = op->b < op->d ? op->b : op->d;
+    range_check(agt, op, op->a, op->b);
+    range_check(agt, op, op->c, op->d);
+    code_changes(agt, op->a, op->a + op->b);
+    const struct agt_view *last = op->b ? agt_views_at(&agt->views, op->a + op->b - 1) : NULL;
+    if (!last)
+        agt_stop(agt, AGT_REQ_DIVERGED, AGT_DIV_MEMORY, op->op, op->a, op->b);
+    struct agt_view shape = *last;
+    if (op->a != op->c)
+        move(agt, op, op->a, op->c, kept);
+    if (op->b > kept)
+        unmap(agt, op, op->a + kept, op->b - kept);
+    if (op->d > kept) {
+        struct agt_view tail = {.start = op->c + kept, .end = op->c + op->d, .prot = shape.prot,
+                                .file = EVQ_FILE_NONE, .name = shape.name};
+        unmap(agt, op, tail.start, tail.end - tail.start);
+        table_check(agt, op, agt_views_add(&agt->views, &tail));
+        map_view(agt, op, &tail);
+    }
+    if (op->e) {
+        struct agt_view old = {.start = op->a, .end = op->a + op->b, .prot = shape.prot,
+                               .file = EVQ_FILE_NONE, .name = shape.name};
+        unmap(agt, op, old.start, old.end - old.start);
+        table_check(agt, op, agt_views_add(&agt->views, &old));
+        map_view(agt, op, &old);
+    }
+}
+
+/* Contents go back to the source; mapping each view again does that. */
+static void discard(struct agt *agt, const struct evq_op *op)
+{
+    uint64_t start = op->a, end = op->a + op->b;
+    range_check(agt, op, start, op->b);
+    code_changes(agt, start, end);
+    table_check(agt, op, agt_views_split(&agt->views, start) && agt_views_split(&agt->views, end));
+    for (size_t i = agt_views_find(&agt->views, start);
+         i < agt->views.count && agt->views.list[i].start < end; i++)
+        map_view(agt, op, &agt->views.list[i]);
+    agt_memory_mark(agt, start, op->b);
+}
+
+/* Makes a view accessible for the agent itself, and back. */
+static void view_lift(struct agt *agt, const struct agt_view *view, bool lift, uint32_t need)
+{
+    (void)agt;
+    long prot = host_prot(view->prot);
+    if ((prot & need) == need)
+        return;
+    sys_call3(SYS_mprotect, (long)view->start, (long)(view->end - view->start),
+              lift ? PROT_READ | PROT_WRITE : prot);
+}
+
+static void write_bytes(struct agt *agt, const struct evq_op *op, const uint8_t *bytes)
+{
+    uint64_t at = op->a, left = op->b;
+    while (left) {
+        struct agt_view *view = agt_views_at(&agt->views, at);
+        if (!view)
+            agt_stop(agt, AGT_REQ_DIVERGED, AGT_DIV_MEMORY, op->op, at, left);
+        uint64_t here = view->end - at < left ? view->end - at : left;
+        if (view->fetched)
+            code_changes(agt, at, at + here);
+        view_lift(agt, view, true, PROT_READ | PROT_WRITE);
+        if (bytes)
+            sys_copy((void *)at, bytes + (at - op->a), here);
+        else
+            sys_fill((void *)at, 0, here);
+        view_lift(agt, view, false, PROT_READ | PROT_WRITE);
+        agt_memory_mark(agt, at, here);
+        at += here;
+        left -= here;
+    }
+}
+
+uint64_t agt_memory_read(struct agt *agt, void *to, uint64_t address, uint64_t bytes)
+{
+    uint64_t done = 0;
+    while (done < bytes) {
+        struct agt_view *view = agt_views_at(&agt->views, address + done);
+        if (!view)
+            break;
+        uint64_t here = view->end - (address + done);
+        if (here > bytes - done)
+            here = bytes - done;
+        view_lift(agt, view, true, PROT_READ);
+        sys_copy((uint8_t *)to + done, (void *)(address + done), here);
+        view_lift(agt, view, false, PROT_READ);
+        done += here;
+    }
+    return done;
+}
+
+static uint8_t *transfer_area(struct agt *agt)
+{
+    return (uint8_t *)agt->ctx + AGT_XFER_OFF;
+}
+
+uint64_t agt_memory_fetch(struct agt *agt, uint64_t address)
+{
+    struct agt_view *view = agt_views_at(&agt->views, address);
+    if (!view)
+        return 1;
+    if (!(view->prot & PROT_EXEC))
+        return 2;
+    if (view->prot & PROT_WRITE)
+        return 3;
+    view->fetched = 1;
+    sys_copy(transfer_area(agt), (void *)(address & ~(PAGE - 1)), PAGE);
+    return 0;
+}
+
+/* ---- written lines ---- */
+
+#define TABLE_PAGE_LINES 4096ull /* lines whose marks share one page of the table */
+#define RESIDENCY_BATCH  256ull
+
+/* Calls `fn` for each run of lines [first, last) of the view whose marks' page is in memory. The
+ * table is mostly untouched, and a view may be a reservation of terabytes. */
+static void each_resident(struct agt *agt, const struct agt_view *view,
+                          void (*fn)(struct agt *, const struct agt_view *, uint64_t, uint64_t,
+                                     void *),
+                          void *arg)
+{
+    uint8_t resident[RESIDENCY_BATCH];
+    uint64_t first = view->start >> AGT_LINE_SHIFT;
+    uint64_t last = (view->end + AGT_LINE_BYTES - 1) >> AGT_LINE_SHIFT;
+    while (first < last) {
+        uint64_t table_page = first & 0xffffffff & ~(TABLE_PAGE_LINES - 1);
+        uint64_t pages = RESIDENCY_BATCH;
+        if (pages > (AGT_LINES_BYTES - table_page) / PAGE)
+            pages = (AGT_LINES_BYTES - table_page) / PAGE;
+        sys_call3(SYS_mincore, (long)(agt->lines + table_page), (long)(pages * PAGE),
+                  (long)resident);
+        for (uint64_t i = 0; i < pages && first < last; i++) {
+            uint64_t next = (first & ~(TABLE_PAGE_LINES - 1)) + TABLE_PAGE_LINES;
+            if (next > last)
+                next = last;
+            if (resident[i] & 1)
+                fn(agt, view, first, next, arg);
+            first = next;
+        }
+    }
+}
+
+struct line_sender {
+    uint64_t used_bytes;
+    uint64_t spill; /* a line that follows a marked one: a store may reach into it */
+};
+
+static void send_line(struct agt *agt, struct line_sender *sender, uint64_t line)
+{
+    uint8_t *area = transfer_area(agt);
+    if (sender->used_bytes + 8 + AGT_LINE_BYTES > AGT_XFER_BYTES) {
+        agt_ask(agt, AGT_REQ_LINES, sender->used_bytes, 0, 0, 0);
+        sender->used_bytes = 0;
+    }
+    uint64_t address = line << AGT_LINE_SHIFT;
+    sys_copy(area + sender->used_bytes, &address, 8);
+    sys_copy(area + sender->used_bytes + 8, (void *)address, AGT_LINE_BYTES);
+    sender->used_bytes += 8 + AGT_LINE_BYTES;
+}
+
+static void send_marked(struct agt *agt, const struct agt_view *view, uint64_t first, uint64_t last,
+                        void *arg)
+{
+    struct line_sender *sender = arg;
+    const uint8_t *marks = agt->lines;
+    for (uint64_t line = first; line < last; line++) {
+        if (!(line & 7) && line + 8 <= last && sender->spill != line &&
+            *(const uint64_t *)(marks + (line & 0xffffffff)) == 0) {
+            line += 7;
+            continue;
+        }
+        bool marked = marks[line & 0xffffffff];
+        if (marked || sender->spill == line)
+            send_line(agt, sender, line);
+        if (marked)
+            sender->spill = line + 1;
+    }
+    /* The marks of the next line may be in a page that nobody looks at. Twice does no harm. */
+    if (sender->spill == last && last << AGT_LINE_SHIFT < view->end)
+        send_line(agt, sender, last);
+}
+
+static void forget_marked(struct agt *agt, const struct agt_view *view, uint64_t first,
+                          uint64_t last, void *arg)
+{
+    (void)view;
+    (void)arg;
+    sys_fill(agt->lines + (first & 0xffffffff), 0, last - first);
+}
+
+uint64_t agt_memory_lines(struct agt *agt)
+{
+    struct line_sender sender = {0};
+    for (size_t i = 0; i < agt->views.count; i++) {
+        struct agt_view *view = &agt->views.list[i];
+        view_lift(agt, view, true, PROT_READ);
+        if (sender.spill << AGT_LINE_SHIFT == view->start)
+            send_line(agt, &sender, sender.spill);
+        each_resident(agt, view, send_marked, &sender);
+        view_lift(agt, view, false, PROT_READ);
+    }
+    for (size_t i = 0; i < agt->views.count; i++)
+        each_resident(agt, &agt->views.list[i], forget_marked, NULL);
+    return sender.used_bytes;
+}
+
+void agt_memory_clear(struct agt *agt)
+{
+    for (size_t i = 0; i < agt->views.count; i++) {
+        const struct agt_view *view = &agt->views.list[i];
+        each_resident(agt, view, forget_marked, NULL);
+        sys_call3(SYS_munmap, (long)view->start, (long)(view->end - view->start), 0);
+    }
+    agt->views.count = 0;
+}
+
+void agt_memory_op(struct agt *agt, const struct evq_op *op)
+{
+    switch (op->op) {
+    case EVQ_OP_WRITE:
+        write_bytes(agt, op, (const uint8_t *)(op + 1));
+        break;
+    case EVQ_OP_ZERO:
+        write_bytes(agt, op, NULL);
+        break;
+    case EVQ_OP_MAP:
+        map(agt, op);
+        break;
+    case EVQ_OP_UNMAP:
+        unmap(agt, op, op->a, op->b);
+        break;
+    case EVQ_OP_PROTECT:
+        protect(agt, op);
+        break;
+    case EVQ_OP_REMAP:
+        remap(agt, op);
+        break;
+    case EVQ_OP_DISCARD:
+        discard(agt, op);
+        break;
+    case EVQ_OP_CLEAR_SPACE:
+        code_changes(agt, 0, UINT64_MAX);
+        agt_memory_clear(agt);
+        break;
+    }
+}

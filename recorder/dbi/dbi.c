@@ -1,0 +1,653 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The code cache: regions of memory near the program's modules, the fragments in them, the links
+ * between fragments, and the tables by which the agent and translated code find them.
+ *
+ * A branch to a fragment that exists jumps straight to its body. One to a fragment that does not
+ * leaves through its stub, and is kept in `waiting` under the address that it wants.
+ */
+#include "recorder/dbi/dbi.h"
+
+#include "common/err.h"
+#include "recorder/agent/agent.h"
+#include "recorder/dbi/translate.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define PAGE       4096ull
+#define EAGER_MAX  24
+#define NEAR_BYTES 0x78000000ll
+
+struct region {
+    uint64_t address;
+    uint8_t *writable;
+    size_t used_bytes;
+    uint64_t miss;
+};
+
+struct page {
+    uint64_t address;
+    uint8_t bytes[PAGE];
+};
+
+struct fragment {
+    struct dbi_fragment is;
+    struct dbi_place *places;
+    unsigned place_count;
+    uint64_t host_start;
+    uint32_t next_by_pc; /* chain, 1 + id */
+    bool ends_by_rule;   /* a cut fragment that would not be longer without the cut */
+};
+
+struct waiting {
+    uint64_t target;
+    struct dbi_exit_site site;
+    uint32_t region;
+    uint32_t next; /* 1 + index */
+};
+
+struct dbi {
+    struct dbi_config config;
+    struct region regions[DBI_REGIONS_MAX];
+    unsigned region_count;
+    struct page **pages; /* open hash by address */
+    size_t page_slots, page_count;
+    struct fragment **fragments; /* by id */
+    uint32_t fragment_count;
+    size_t fragment_capacity;
+    uint32_t *by_pc; /* heads of chains of full fragments that are in the cache, 1 + id */
+    struct waiting *waiting;
+    size_t waiting_count, waiting_capacity;
+    uint32_t *waiting_by_pc;
+    uint32_t *cut_by_pc; /* heads of chains of exact and head fragments */
+    struct dbi_code code;
+    struct dbi_output output;
+};
+
+#define BY_PC_SLOTS (1u << 16)
+
+static uint32_t slot_of(uint64_t pc)
+{
+    return (uint32_t)((pc * 0x9e3779b97f4a7c15ull) >> 48);
+}
+
+/* ---- life ---- */
+
+static uint64_t *inline_table(struct dbi *dbi)
+{
+    return (uint64_t *)(dbi->config.shm + AGT_INLINE_OFF);
+}
+
+static struct agt_lookup *lookup_table(struct dbi *dbi)
+{
+    return (struct agt_lookup *)(dbi->config.shm + AGT_LOOKUP_OFF);
+}
+
+int dbi_new(const struct dbi_config *config, struct dbi **out)
+{
+    struct dbi *dbi = calloc(1, sizeof *dbi);
+    if (!dbi)
+        return -ENOMEM;
+    dbi->config = *config;
+    dbi->by_pc = calloc(BY_PC_SLOTS, sizeof *dbi->by_pc);
+    dbi->waiting_by_pc = calloc(BY_PC_SLOTS, sizeof *dbi->waiting_by_pc);
+    dbi->cut_by_pc = calloc(BY_PC_SLOTS, sizeof *dbi->cut_by_pc);
+    dbi->page_slots = 1024;
+    dbi->pages = calloc(dbi->page_slots, sizeof *dbi->pages);
+    if (!dbi->by_pc || !dbi->waiting_by_pc || !dbi->cut_by_pc || !dbi->pages) {
+        dbi_free(dbi);
+        return -ENOMEM;
+    }
+    *out = dbi;
+    return 0;
+}
+
+static void pages_forget(struct dbi *dbi)
+{
+    for (size_t i = 0; dbi->pages && i < dbi->page_slots; i++) {
+        free(dbi->pages[i]);
+        dbi->pages[i] = NULL;
+    }
+    dbi->page_count = 0;
+}
+
+void dbi_free(struct dbi *dbi)
+{
+    if (!dbi)
+        return;
+    pages_forget(dbi);
+    for (uint32_t i = 0; i < dbi->fragment_count; i++) {
+        free((void *)dbi->fragments[i]->is.code);
+        free(dbi->fragments[i]->places);
+        free(dbi->fragments[i]);
+    }
+    free(dbi->fragments);
+    free(dbi->by_pc);
+    free(dbi->waiting);
+    free(dbi->waiting_by_pc);
+    free(dbi->cut_by_pc);
+    free(dbi->pages);
+    free(dbi);
+}
+
+void dbi_flush(struct dbi *dbi)
+{
+    pages_forget(dbi);
+    for (uint32_t i = 0; i < dbi->fragment_count; i++)
+        dbi->fragments[i]->is.host_body = 0;
+    memset(dbi->by_pc, 0, BY_PC_SLOTS * sizeof *dbi->by_pc);
+    memset(dbi->waiting_by_pc, 0, BY_PC_SLOTS * sizeof *dbi->waiting_by_pc);
+    memset(dbi->cut_by_pc, 0, BY_PC_SLOTS * sizeof *dbi->cut_by_pc);
+    dbi->waiting_count = 0;
+    memset(lookup_table(dbi), 0, AGT_LOOKUP_MAX * sizeof(struct agt_lookup));
+    for (unsigned i = 0; i < dbi->region_count; i++)
+        dbi->regions[i].used_bytes = PAGE; /* the code for a failed look-up stays */
+    for (unsigned i = 0; i < 65536 && dbi->region_count; i++)
+        inline_table(dbi)[i] = dbi->regions[0].miss;
+}
+
+/* ---- code bytes ---- */
+
+static struct page **page_slot(struct dbi *dbi, uint64_t address)
+{
+    size_t i = (size_t)((address >> 12) * 0x9e3779b97f4a7c15ull) & (dbi->page_slots - 1);
+    while (dbi->pages[i] && dbi->pages[i]->address != address)
+        i = (i + 1) & (dbi->page_slots - 1);
+    return &dbi->pages[i];
+}
+
+static int pages_grow(struct dbi *dbi)
+{
+    struct page **old = dbi->pages;
+    size_t old_slots = dbi->page_slots;
+    struct page **pages = calloc(old_slots * 2, sizeof *pages);
+    if (!pages)
+        return -ENOMEM;
+    dbi->pages = pages;
+    dbi->page_slots = old_slots * 2;
+    for (size_t i = 0; i < old_slots; i++) {
+        if (old[i])
+            *page_slot(dbi, old[i]->address) = old[i];
+    }
+    free(old);
+    return 0;
+}
+
+/* 0, a positive reason, or an error. `seen_only`: do not ask for pages that are not here. */
+static int page_get(struct dbi *dbi, uint64_t address, bool seen_only, const struct page **out)
+{
+    struct page **slot = page_slot(dbi, address & ~(PAGE - 1));
+    if (!*slot) {
+        if (seen_only)
+            return 1;
+        if (dbi->page_count * 2 >= dbi->page_slots) {
+            int err = pages_grow(dbi);
+            if (err)
+                return err;
+            slot = page_slot(dbi, address & ~(PAGE - 1));
+        }
+        struct page *page = malloc(sizeof *page);
+        if (!page)
+            return -ENOMEM;
+        page->address = address & ~(PAGE - 1);
+        int result = dbi->config.fetch(dbi->config.arg, page->address, page->bytes);
+        if (result) {
+            free(page);
+            return result;
+        }
+        *slot = page;
+        dbi->page_count++;
+    }
+    *out = *slot;
+    return 0;
+}
+
+int dbi_verify(struct dbi *dbi)
+{
+    uint8_t bytes[PAGE];
+    for (size_t i = 0; i < dbi->page_slots; i++) {
+        const struct page *page = dbi->pages[i];
+        if (!page)
+            continue;
+        int result = dbi->config.fetch(dbi->config.arg, page->address, bytes);
+        if (result)
+            return result < 0 ? result : 1;
+        if (memcmp(bytes, page->bytes, PAGE))
+            return 1;
+    }
+    return 0;
+}
+
+/* Decodes one instruction that may cross into the next page. */
+static int insn_get(struct dbi *dbi, uint64_t pc, bool seen_only, struct dbi_insn *insn,
+                    struct dbi_fetch_fault *fault)
+{
+    uint8_t bytes[2 * 16];
+    size_t have = PAGE - (pc & (PAGE - 1));
+    const struct page *page;
+    fault->address = pc;
+    fault->reason = page_get(dbi, pc, seen_only, &page);
+    if (fault->reason)
+        return fault->reason < 0 ? fault->reason : 1;
+    const uint8_t *at = page->bytes + (pc & (PAGE - 1));
+    if (have >= 15)
+        return dbi_insn_decode(insn, pc, at, 15);
+    memcpy(bytes, at, have);
+    if (dbi_insn_decode(insn, pc, bytes, have) == 0)
+        return 0;
+    fault->address = pc + have;
+    fault->reason = page_get(dbi, pc + have, seen_only, &page);
+    if (fault->reason)
+        return fault->reason < 0 ? fault->reason : 1;
+    memcpy(bytes + have, page->bytes, 15 - have);
+    return dbi_insn_decode(insn, pc, bytes, 15);
+}
+
+/* Fills dbi->code from `pc`. 0; 1 with *fault when not even one instruction can be fetched. */
+static int code_get(struct dbi *dbi, uint64_t pc, unsigned limit, bool seen_only,
+                    struct dbi_fetch_fault *fault)
+{
+    struct dbi_code *code = &dbi->code;
+    code->count = 0;
+    code->code_bytes = 0;
+    while (code->count < limit) {
+        struct dbi_insn *insn = &code->insns[code->count];
+        int result = insn_get(dbi, pc + code->code_bytes, seen_only, insn, fault);
+        if (result < 0 || (result > 0 && (code->count == 0 || seen_only)))
+            return result;
+        if (result > 0)
+            break;
+        code->count++;
+        code->code_bytes += insn->length;
+        if (insn->terminal != DBI_NEXT)
+            break;
+    }
+    return 0;
+}
+
+/* ---- regions ---- */
+
+static int region_add(struct dbi *dbi, uint64_t near, struct region **out)
+{
+    if (dbi->region_count == DBI_REGIONS_MAX)
+        return wd_fail(-WD_ERR_UNSUPPORTED, "the program's code fills more than %u regions",
+                       DBI_REGIONS_MAX);
+    struct region *region = &dbi->regions[dbi->region_count];
+    int err = dbi->config.place(dbi->config.arg, dbi->region_count, near, &region->address,
+                                &region->writable);
+    if (err)
+        return err;
+    struct emit e = {.at = region->writable, .limit = region->writable + PAGE,
+                     .host = region->address - (uintptr_t)region->writable};
+    region->miss = region->address;
+    dbi_emit_miss(&e);
+    region->used_bytes = PAGE;
+    if (dbi->region_count++ == 0) {
+        for (unsigned i = 0; i < 65536; i++)
+            inline_table(dbi)[i] = region->miss;
+    }
+    *out = region;
+    return 0;
+}
+
+static bool is_near(uint64_t a, uint64_t b)
+{
+    int64_t distance = (int64_t)(a - b);
+    return distance > -NEAR_BYTES && distance < NEAR_BYTES;
+}
+
+/* A region with room, near `pc` if one can be had. */
+static int region_get(struct dbi *dbi, uint64_t pc, struct region **out)
+{
+    for (unsigned i = 0; i < dbi->region_count; i++) {
+        struct region *region = &dbi->regions[i];
+        if (is_near(pc, region->address) && region->used_bytes + (64 << 10) < DBI_REGION_BYTES) {
+            *out = region;
+            return 0;
+        }
+    }
+    return region_add(dbi, pc, out);
+}
+
+/* ---- links ---- */
+
+static struct fragment *fragment_find(struct dbi *dbi, uint64_t pc)
+{
+    for (uint32_t id = dbi->by_pc[slot_of(pc)]; id; id = dbi->fragments[id - 1]->next_by_pc) {
+        if (dbi->fragments[id - 1]->is.pc == pc)
+            return dbi->fragments[id - 1];
+    }
+    return NULL;
+}
+
+static void link_to(const struct region *from, const struct dbi_exit_site *site, uint64_t body)
+{
+    uint64_t host = from->address + (uint64_t)(site->rel32 + 4 - from->writable);
+    int64_t distance = (int64_t)(body - host);
+    if (distance == (int32_t)distance) {
+        int32_t rel = (int32_t)distance;
+        memcpy(site->rel32, &rel, 4);
+        return;
+    }
+    memcpy(site->stub, "\xff\x25\x00\x00\x00\x00", 6); /* jmp [rip + 0] */
+    memcpy(site->stub + 6, &body, 8);
+}
+
+static int wait_for(struct dbi *dbi, const struct region *region, const struct dbi_exit_site *site)
+{
+    if (dbi->waiting_count == dbi->waiting_capacity) {
+        size_t capacity = dbi->waiting_capacity ? dbi->waiting_capacity * 2 : 1024;
+        struct waiting *waiting = realloc(dbi->waiting, capacity * sizeof *waiting);
+        if (!waiting)
+            return -ENOMEM;
+        dbi->waiting = waiting;
+        dbi->waiting_capacity = capacity;
+    }
+    uint32_t *head = &dbi->waiting_by_pc[slot_of(site->target)];
+    dbi->waiting[dbi->waiting_count] = (struct waiting){.target = site->target,
+                                                        .site = *site,
+                                                        .region = (uint32_t)(region - dbi->regions),
+                                                        .next = *head};
+    *head = (uint32_t)++dbi->waiting_count;
+    return 0;
+}
+
+static void waiters_link(struct dbi *dbi, const struct fragment *fragment)
+{
+    uint32_t *at = &dbi->waiting_by_pc[slot_of(fragment->is.pc)];
+    while (*at) {
+        struct waiting *waiting = &dbi->waiting[*at - 1];
+        if (waiting->target != fragment->is.pc) {
+            at = &waiting->next;
+            continue;
+        }
+        link_to(&dbi->regions[waiting->region], &waiting->site, fragment->is.host_body);
+        *at = waiting->next;
+    }
+}
+
+static int lookup_enter(struct dbi *dbi, const struct fragment *fragment)
+{
+    struct agt_lookup *table = lookup_table(dbi);
+    uint64_t at = (fragment->is.pc * 0x9e3779b97f4a7c15ull) >> 32;
+    for (unsigned tries = 0; tries < AGT_LOOKUP_MAX / 2; tries++, at++) {
+        struct agt_lookup *entry = &table[at & (AGT_LOOKUP_MAX - 1)];
+        if (entry->pc)
+            continue;
+        entry->body = fragment->is.host_body;
+        entry->prefix = fragment->is.host_prefix;
+        __atomic_store_n(&entry->pc, fragment->is.pc, __ATOMIC_RELEASE);
+        return 0;
+    }
+    return wd_fail(-WD_ERR_UNSUPPORTED, "the program has more than %u fragments of code",
+                   AGT_LOOKUP_MAX / 2);
+}
+
+/* ---- fragments ---- */
+
+static int fragment_add(struct dbi *dbi, uint64_t pc, unsigned insn_count, unsigned code_bytes,
+                        struct fragment **out)
+{
+    if (dbi->fragment_count == AGT_COUNT_MAX)
+        return wd_fail(-WD_ERR_UNSUPPORTED, "the program has more than %u fragments of code",
+                       AGT_COUNT_MAX);
+    if (dbi->fragment_count == dbi->fragment_capacity) {
+        size_t capacity = dbi->fragment_capacity ? dbi->fragment_capacity * 2 : 1024;
+        struct fragment **fragments = realloc(dbi->fragments, capacity * sizeof *fragments);
+        if (!fragments)
+            return -ENOMEM;
+        dbi->fragments = fragments;
+        dbi->fragment_capacity = capacity;
+    }
+    struct fragment *fragment = calloc(1, sizeof *fragment);
+    uint8_t *code = malloc(code_bytes ? code_bytes : 1);
+    if (!fragment || !code) {
+        free(fragment);
+        free(code);
+        return -ENOMEM;
+    }
+    fragment->is = (struct dbi_fragment){.pc = pc,
+                                         .id = dbi->fragment_count,
+                                         .insn_count = (uint16_t)insn_count,
+                                         .code_bytes = (uint16_t)code_bytes,
+                                         .code = code};
+    dbi->fragments[dbi->fragment_count++] = fragment;
+    *out = fragment;
+    return 0;
+}
+
+static int places_keep(struct fragment *fragment, const struct dbi_output *output)
+{
+    fragment->places = malloc((output->place_count + 1) * sizeof *fragment->places);
+    if (!fragment->places)
+        return -ENOMEM;
+    memcpy(fragment->places, output->places, output->place_count * sizeof *fragment->places);
+    fragment->place_count = output->place_count;
+    return 0;
+}
+
+static int fragment_emit(struct dbi *dbi, bool exact, struct fragment **out)
+{
+    struct dbi_code *code = &dbi->code;
+    struct dbi_output *output = &dbi->output;
+    struct region *region = NULL;
+    struct fragment *fragment = NULL;
+    int err = region_get(dbi, code->insns[0].pc, &region);
+    if (!err)
+        err = fragment_add(dbi, code->insns[0].pc, code->count, code->code_bytes, &fragment);
+    if (err)
+        return err;
+    for (unsigned i = 0, at = 0; i < code->count; at += code->insns[i++].length)
+        memcpy((uint8_t *)fragment->is.code + at, code->insns[i].bytes, code->insns[i].length);
+    uint8_t *start = region->writable + region->used_bytes;
+    struct emit e = {.at = start, .limit = region->writable + DBI_REGION_BYTES,
+                     .host = region->address - (uintptr_t)region->writable};
+    fragment->host_start = emit_host(&e);
+    err = dbi_emit_fragment(&e, dbi->config.mode, fragment->is.id, exact, code, region->miss,
+                            output);
+    if (err)
+        return err;
+    region->used_bytes = ((size_t)(e.at - region->writable) + 15) & ~(size_t)15;
+    fragment->is.slot_count = (uint16_t)output->slot_count;
+    fragment->is.cut = exact;
+    fragment->is.host_prefix = exact ? 0 : fragment->host_start;
+    fragment->is.host_body = (uint64_t)(uintptr_t)output->body + e.host;
+    fragment->is.host_end = emit_host(&e);
+    err = places_keep(fragment, output);
+    for (unsigned i = 0; !err && !exact && i < output->exit_count; i++) {
+        struct fragment *target = fragment_find(dbi, output->exits[i].target);
+        if (target)
+            link_to(region, &output->exits[i], target->is.host_body);
+        else
+            err = wait_for(dbi, region, &output->exits[i]);
+    }
+    *out = fragment;
+    return err;
+}
+
+static int fragment_enter(struct dbi *dbi, struct fragment *fragment)
+{
+    uint32_t *head = &dbi->by_pc[slot_of(fragment->is.pc)];
+    fragment->next_by_pc = *head;
+    *head = fragment->is.id + 1;
+    waiters_link(dbi, fragment);
+    return lookup_enter(dbi, fragment);
+}
+
+/* Addresses to which the fragment just decoded may go on. */
+static unsigned successors(const struct dbi_code *code, uint64_t *list)
+{
+    const struct dbi_insn *last = &code->insns[code->count - 1];
+    uint64_t next = last->pc + last->length;
+    switch (last->terminal) {
+    case DBI_JMP:
+        list[0] = last->info.target;
+        return 1;
+    case DBI_JCC:
+    case DBI_LOOP:
+        list[0] = next;
+        list[1] = last->info.target;
+        return 2;
+    case DBI_CALL:
+        list[0] = last->info.target;
+        list[1] = next;
+        return 2;
+    case DBI_RET:
+    case DBI_JMP_INDIRECT:
+    case DBI_TRAP:
+    case DBI_ILLEGAL:
+    case DBI_UNSUPPORTED:
+        return 0;
+    default:
+        list[0] = next;
+        return 1;
+    }
+}
+
+int dbi_translate(struct dbi *dbi, uint64_t pc, const struct dbi_fragment **out,
+                  struct dbi_fetch_fault *fault)
+{
+    uint64_t list[EAGER_MAX + 2] = {pc};
+    unsigned count = 1;
+    for (unsigned i = 0; i < count; i++) {
+        struct fragment *fragment = fragment_find(dbi, list[i]);
+        if (!fragment) {
+            int err = code_get(dbi, list[i], DBI_INSN_MAX, i > 0, fault);
+            if (i > 0 && (err || dbi->code.insns[0].terminal == DBI_ILLEGAL))
+                continue;
+            if (!err)
+                err = fragment_emit(dbi, false, &fragment);
+            if (!err)
+                err = fragment_enter(dbi, fragment);
+            if (err)
+                return err;
+            if (count < EAGER_MAX)
+                count += successors(&dbi->code, list + count);
+        }
+        if (i == 0)
+            *out = &fragment->is;
+    }
+    return 0;
+}
+
+/* A cut fragment is reused if it has code just when wanted (`exact`) and is `count` long; one that
+ * ends by the rule serves every larger count too. */
+static struct fragment *cut_find(struct dbi *dbi, uint64_t pc, unsigned count, bool exact)
+{
+    for (uint32_t id = dbi->cut_by_pc[slot_of(pc)]; id; id = dbi->fragments[id - 1]->next_by_pc) {
+        struct fragment *fragment = dbi->fragments[id - 1];
+        bool fits = fragment->is.insn_count == count ||
+                    (fragment->ends_by_rule && fragment->is.insn_count < count);
+        if (fragment->is.pc == pc && fits && (fragment->is.host_body != 0) == exact)
+            return fragment;
+    }
+    return NULL;
+}
+
+static void cut_enter(struct dbi *dbi, struct fragment *fragment)
+{
+    uint32_t *head = &dbi->cut_by_pc[slot_of(fragment->is.pc)];
+    fragment->next_by_pc = *head;
+    *head = fragment->is.id + 1;
+}
+
+int dbi_translate_exact(struct dbi *dbi, uint64_t pc, unsigned limit,
+                        const struct dbi_fragment **out, struct dbi_fetch_fault *fault)
+{
+    unsigned most = limit < DBI_INSN_MAX ? limit : DBI_INSN_MAX;
+    struct fragment *fragment = cut_find(dbi, pc, most, true);
+    int err = 0;
+    if (!fragment) {
+        err = code_get(dbi, pc, most, false, fault);
+        if (!err)
+            err = fragment_emit(dbi, true, &fragment);
+        if (!err) {
+            unsigned count = dbi->code.count;
+            fragment->ends_by_rule =
+                count == DBI_INSN_MAX || dbi->code.insns[count - 1].terminal != DBI_NEXT;
+            cut_enter(dbi, fragment);
+        }
+    }
+    if (!err)
+        *out = &fragment->is;
+    return err;
+}
+
+int dbi_fragment_head(struct dbi *dbi, const struct dbi_fragment *whole, unsigned count,
+                      const struct dbi_fragment **out)
+{
+    struct fragment *fragment = cut_find(dbi, whole->pc, count, false);
+    unsigned bytes = 0, slots = 0;
+    struct dbi_insn *insn = &dbi->code.insns[0];
+    if (fragment) {
+        *out = &fragment->is;
+        return 0;
+    }
+    for (unsigned i = 0; i < count; i++) {
+        int err = dbi_insn_decode(insn, whole->pc + bytes, whole->code + bytes,
+                                  whole->code_bytes - bytes);
+        if (err)
+            return err;
+        bytes += insn->length;
+        slots += dbi_insn_slots(insn);
+    }
+    int err = fragment_add(dbi, whole->pc, count, bytes, &fragment);
+    if (err)
+        return err;
+    memcpy((uint8_t *)fragment->is.code, whole->code, bytes);
+    fragment->is.cut = true;
+    fragment->is.slot_count = dbi->config.mode == DBI_COLLECT ? (uint16_t)slots : 0;
+    cut_enter(dbi, fragment);
+    *out = &fragment->is;
+    return 0;
+}
+
+const struct dbi_fragment *dbi_fragment_get(const struct dbi *dbi, uint32_t id)
+{
+    return id < dbi->fragment_count ? &dbi->fragments[id]->is : NULL;
+}
+
+uint32_t dbi_fragment_count(const struct dbi *dbi)
+{
+    return dbi->fragment_count;
+}
+
+/* ---- faults ---- */
+
+static unsigned place_pc_off(const struct fragment *fragment, unsigned insn)
+{
+    unsigned off = 0;
+    for (unsigned i = 0; i < insn && off < fragment->is.code_bytes; i++) {
+        struct ins_info info;
+        if (ins_decode(fragment->is.code + off, fragment->is.code_bytes - off,
+                       fragment->is.pc + off, &info))
+            break;
+        off += info.length;
+    }
+    return off;
+}
+
+int dbi_fault_find(const struct dbi *dbi, uint64_t host, bool after, struct dbi_fault *out)
+{
+    for (uint32_t id = dbi->fragment_count; id-- > 0;) {
+        const struct fragment *fragment = dbi->fragments[id];
+        if (!fragment->is.host_body || host < fragment->host_start || host > fragment->is.host_end)
+            continue;
+        for (unsigned i = 0; i < fragment->place_count; i++) {
+            const struct dbi_place *place = &fragment->places[i];
+            /* int3 is one byte, and the fault address is after it */
+            if (fragment->host_start + place->host_off + (after ? 1 : 0) != host)
+                continue;
+            unsigned insn = place->insn + (after ? 1 : 0);
+            *out = (struct dbi_fault){.fragment = &fragment->is,
+                                      .insn = insn,
+                                      .pc = fragment->is.pc + place_pc_off(fragment, insn),
+                                      .spilled = place->spilled,
+                                      .flags_inexact = place->flags_inexact,
+                                      .counted = true};
+            return 0;
+        }
+    }
+    return -ENOENT;
+}

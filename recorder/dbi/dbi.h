@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The translator: recorded code in, fragments in a code cache out.
+ *
+ * A *fragment* is the straight run of instructions from some address to the first control
+ * transfer, event instruction (syscall, rdtsc, cpuid...) or DBI_INSN_MAX instructions. That rule
+ * depends on nothing but the code, so every mode cuts a run into the same fragments.
+ *
+ * Instructions are copied; what names r15, or rip out of reach, is re-encoded. Invariants of
+ * translated code:
+ *  - all registers hold the program's values except r15 (the counter, or the ring pointer); the
+ *    program's r15 is in its home (agt_ctx.gpr[15]), always up to date;
+ *  - a register borrowed inside a fragment is saved in its home first and restored before the
+ *    next instruction that names it and before the fragment ends;
+ *  - the program's stack below rsp is never touched; flags only where no instruction of the
+ *    fragment reads them before they are all written.
+ *
+ * Advice behind this: Bruening, Garnett, Amarasinghe, "An infrastructure for adaptive dynamic
+ * optimization", CGO 2003 (links, in-line look-up of indirect branches).
+ */
+#ifndef RECORDER_DBI_DBI_H
+#define RECORDER_DBI_DBI_H
+
+#include "recorder/insn/insn.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum dbi_mode {
+    DBI_PLAIN,   /* instructions counted in r15 */
+    DBI_COUNT,   /* and executions per fragment, and written lines marked */
+    DBI_COLLECT, /* r15 is the ring: fragment ids and the addresses of memory operands */
+};
+
+#define DBI_INSN_MAX     64
+#define DBI_REGION_BYTES (64ull << 20)
+#define DBI_REGIONS_MAX  32
+
+struct dbi_config {
+    enum dbi_mode mode;
+    uint8_t *shm; /* the supervisor's mapping of the agent's shared memory (agent.h) */
+    /* The code page at `address` (a multiple of 4096) into page[4096]: 0; a positive reason as for
+     * AGT_CMD_FETCH if the program could not execute there; a negative error ends translation. */
+    int (*fetch)(void *arg, uint64_t address, uint8_t *page);
+    /* Places region `index` within reach of `near` if possible: its address in the replayee and
+     * where this process may write it. 0 or a negative error. */
+    int (*place)(void *arg, unsigned index, uint64_t near, uint64_t *address, uint8_t **writable);
+    void *arg;
+};
+
+struct dbi;
+
+/* How a memory address lands in the ring: see wet/wet.h, struct wet_exec. */
+struct dbi_fragment {
+    uint64_t pc;
+    uint32_t id;         /* index of its counter; never reused */
+    uint16_t insn_count; /* executed when it runs to its end */
+    uint16_t code_bytes;
+    uint16_t slot_count;
+    bool cut;            /* shorter than the rule says (a fault or an exact stop) */
+    uint64_t host_body;  /* 0 once the cache has been emptied */
+    uint64_t host_prefix;
+    uint64_t host_end;
+    const uint8_t *code; /* code_bytes bytes, kept for good */
+};
+
+/* 0 or -ENOMEM; `config` is copied. */
+int dbi_new(const struct dbi_config *config, struct dbi **out);
+void dbi_free(struct dbi *dbi);
+
+/* Why there is no fragment: what the program would have met fetching at `pc`. */
+struct dbi_fetch_fault {
+    int reason;       /* as for AGT_CMD_FETCH */
+    uint64_t address; /* of the first byte that cannot be executed */
+};
+
+/*
+ * The fragment at `pc`, translated if there is none, with its direct successors in pages already
+ * seen. 0; 1 with *fault if the program cannot execute there; negative on error
+ * (-WD_ERR_UNSUPPORTED, -ENOMEM, those of the callbacks).
+ */
+int dbi_translate(struct dbi *dbi, uint64_t pc, const struct dbi_fragment **out,
+                  struct dbi_fetch_fault *fault);
+
+/* Like dbi_translate, but a fragment of at most `limit` instructions that always leaves for the
+ * agent and never stops for time: for exact stops. Not entered in the look-up tables. */
+int dbi_translate_exact(struct dbi *dbi, uint64_t pc, unsigned limit,
+                        const struct dbi_fragment **out, struct dbi_fetch_fault *fault);
+
+/* Describes (without code) the first `count` instructions of `whole` as a fragment of its own. */
+int dbi_fragment_head(struct dbi *dbi, const struct dbi_fragment *whole, unsigned count,
+                      const struct dbi_fragment **out);
+
+/* By id; NULL if there is none. Fragments stay valid until dbi_free. */
+const struct dbi_fragment *dbi_fragment_get(const struct dbi *dbi, uint32_t id);
+uint32_t dbi_fragment_count(const struct dbi *dbi);
+
+/* Empties the code cache and all tables: code has changed. */
+void dbi_flush(struct dbi *dbi);
+
+/* Fetches every page that fragments were made from again: 0 if all are as they were, 1 if not (then
+ * dbi_flush is due), or a negative error. */
+int dbi_verify(struct dbi *dbi);
+
+/* What a fault at a host address means for the program. */
+struct dbi_fault {
+    const struct dbi_fragment *fragment;
+    unsigned insn;         /* index of the instruction at fault (for int3: the one after) */
+    uint64_t pc;
+    uint16_t spilled;      /* registers whose values are in their homes */
+    bool flags_inexact;
+    bool counted;          /* the fragment's execution has been counted */
+};
+
+/* 0, or -ENOENT if the address is no instruction of the program's. */
+int dbi_fault_find(const struct dbi *dbi, uint64_t host, bool after, struct dbi_fault *out);
+
+#endif

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "recorder/dbi/decode.h"
+
+#include "common/err.h"
+
+#include <string.h>
+
+static uint8_t status_flags(ZydisAccessedFlagsMask flags)
+{
+    static const ZydisAccessedFlagsMask status[] = {ZYDIS_CPUFLAG_CF, ZYDIS_CPUFLAG_PF, ZYDIS_CPUFLAG_AF,
+                                           ZYDIS_CPUFLAG_ZF, ZYDIS_CPUFLAG_SF, ZYDIS_CPUFLAG_OF};
+    uint8_t mask = 0;
+    for (unsigned i = 0; i < 6; i++) {
+        if (flags & status[i])
+            mask |= (uint8_t)(1 << i);
+    }
+    return mask;
+}
+
+/* Flags that the manual calls undefined count as written only where every processor is known to
+ * write them; a count of zero in cl or rcx leaves all flags as they were. */
+static void flags_decode(struct dbi_insn *insn)
+{
+    const ZydisAccessedFlags *flags = insn->zydis.cpu_flags;
+    if (flags) {
+        insn->flags_read = status_flags(flags->tested);
+        insn->flags_killed = status_flags(flags->modified | flags->set_0 | flags->set_1);
+    }
+    switch (insn->zydis.mnemonic) {
+    case ZYDIS_MNEMONIC_AND:
+    case ZYDIS_MNEMONIC_OR:
+    case ZYDIS_MNEMONIC_XOR:
+    case ZYDIS_MNEMONIC_TEST:
+        insn->flags_killed = DBI_FLAGS_ALL;
+        break;
+    case ZYDIS_MNEMONIC_PUSHF:
+    case ZYDIS_MNEMONIC_PUSHFD:
+    case ZYDIS_MNEMONIC_PUSHFQ:
+    case ZYDIS_MNEMONIC_LAHF:
+        insn->flags_read = DBI_FLAGS_ALL;
+        insn->flags_killed = 0;
+        break;
+    case ZYDIS_MNEMONIC_ADD:
+    case ZYDIS_MNEMONIC_SUB:
+    case ZYDIS_MNEMONIC_CMP:
+    case ZYDIS_MNEMONIC_NEG:
+    case ZYDIS_MNEMONIC_INC:
+    case ZYDIS_MNEMONIC_DEC:
+    case ZYDIS_MNEMONIC_ADC:
+    case ZYDIS_MNEMONIC_SBB:
+    case ZYDIS_MNEMONIC_XADD:
+    case ZYDIS_MNEMONIC_PTEST:
+    case ZYDIS_MNEMONIC_VPTEST:
+    case ZYDIS_MNEMONIC_COMISD:
+    case ZYDIS_MNEMONIC_COMISS:
+    case ZYDIS_MNEMONIC_UCOMISD:
+    case ZYDIS_MNEMONIC_UCOMISS:
+    case ZYDIS_MNEMONIC_VCOMISD:
+    case ZYDIS_MNEMONIC_VCOMISS:
+    case ZYDIS_MNEMONIC_VUCOMISD:
+    case ZYDIS_MNEMONIC_VUCOMISS:
+        break;
+    default: /* shifts by cl, rep cmps, bit scans, mul...: read perhaps, written not for sure */
+        insn->flags_killed = 0;
+    }
+}
+
+static void register_use(struct dbi_insn *insn, ZydisRegister reg, bool written)
+{
+    ZydisRegister wide = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
+    if (wide < ZYDIS_REGISTER_RAX || wide > ZYDIS_REGISTER_R15)
+        return;
+    unsigned number = (unsigned)(wide - ZYDIS_REGISTER_RAX);
+    insn->gpr_used |= (uint16_t)(1u << number);
+    if (number == INS_GPR_COUNT - 1 && written)
+        insn->writes_r15 = true;
+}
+
+static void operands_decode(struct dbi_insn *insn)
+{
+    for (unsigned i = 0; i < insn->zydis.operand_count; i++) {
+        const ZydisDecodedOperand *op = &insn->operands[i];
+        if (op->type == ZYDIS_OPERAND_TYPE_REGISTER) {
+            register_use(insn, op->reg.value, op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE);
+        } else if (op->type == ZYDIS_OPERAND_TYPE_MEMORY) {
+            register_use(insn, op->mem.base, false);
+            register_use(insn, op->mem.index, false);
+            if (op->mem.base == ZYDIS_REGISTER_RIP && op->visibility != ZYDIS_OPERAND_VISIBILITY_HIDDEN)
+                insn->rip_relative = true;
+        }
+    }
+}
+
+static enum dbi_terminal terminal_of(const struct dbi_insn *insn)
+{
+    bool direct = insn->operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
+    switch (insn->zydis.mnemonic) {
+    case ZYDIS_MNEMONIC_JMP:
+        if (insn->zydis.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR)
+            return DBI_UNSUPPORTED;
+        return direct ? DBI_JMP : DBI_JMP_INDIRECT;
+    case ZYDIS_MNEMONIC_CALL:
+        if (insn->zydis.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR)
+            return DBI_UNSUPPORTED;
+        return direct ? DBI_CALL : DBI_CALL_INDIRECT;
+    case ZYDIS_MNEMONIC_RET:
+        return insn->zydis.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR ? DBI_UNSUPPORTED : DBI_RET;
+    case ZYDIS_MNEMONIC_LOOP:
+    case ZYDIS_MNEMONIC_LOOPE:
+    case ZYDIS_MNEMONIC_LOOPNE:
+    case ZYDIS_MNEMONIC_JRCXZ:
+    case ZYDIS_MNEMONIC_JECXZ:
+        return DBI_LOOP;
+    case ZYDIS_MNEMONIC_SYSCALL:
+        return DBI_SYSCALL;
+    case ZYDIS_MNEMONIC_RDTSC:
+        return DBI_RDTSC;
+    case ZYDIS_MNEMONIC_RDTSCP:
+        return DBI_RDTSCP;
+    case ZYDIS_MNEMONIC_CPUID:
+        return DBI_CPUID;
+    case ZYDIS_MNEMONIC_XGETBV:
+        return DBI_XGETBV;
+    case ZYDIS_MNEMONIC_INT3:
+    case ZYDIS_MNEMONIC_INT1:
+    case ZYDIS_MNEMONIC_UD0:
+    case ZYDIS_MNEMONIC_UD1:
+    case ZYDIS_MNEMONIC_UD2:
+    case ZYDIS_MNEMONIC_HLT:
+        return DBI_TRAP;
+    case ZYDIS_MNEMONIC_INT:
+    case ZYDIS_MNEMONIC_SYSENTER:
+    case ZYDIS_MNEMONIC_SYSEXIT:
+    case ZYDIS_MNEMONIC_SYSRET:
+    case ZYDIS_MNEMONIC_IRET:
+    case ZYDIS_MNEMONIC_IRETD:
+    case ZYDIS_MNEMONIC_IRETQ:
+    case ZYDIS_MNEMONIC_XBEGIN:
+    case ZYDIS_MNEMONIC_XABORT:
+    case ZYDIS_MNEMONIC_RDRAND:
+    case ZYDIS_MNEMONIC_RDSEED:
+    case ZYDIS_MNEMONIC_RDPID:
+    case ZYDIS_MNEMONIC_RDPMC:
+    case ZYDIS_MNEMONIC_WRGSBASE:
+    case ZYDIS_MNEMONIC_RDGSBASE:
+    case ZYDIS_MNEMONIC_TPAUSE:
+    case ZYDIS_MNEMONIC_UMWAIT:
+    case ZYDIS_MNEMONIC_UMONITOR:
+        return DBI_UNSUPPORTED;
+    default:
+        return insn->zydis.meta.category == ZYDIS_CATEGORY_COND_BR ? DBI_JCC : DBI_NEXT;
+    }
+}
+
+/* Segment tricks and memory operands whose address we could not put in the ring. */
+static bool is_beyond_us(const struct dbi_insn *insn)
+{
+    for (unsigned i = 0; i < insn->zydis.operand_count; i++) {
+        const ZydisDecodedOperand *op = &insn->operands[i];
+        if (op->type == ZYDIS_OPERAND_TYPE_MEMORY && op->mem.segment == ZYDIS_REGISTER_GS &&
+            op->mem.type == ZYDIS_MEMOP_TYPE_MEM)
+            return true;
+        if (op->type == ZYDIS_OPERAND_TYPE_REGISTER &&
+            (op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) &&
+            ZydisRegisterGetClass(op->reg.value) == ZYDIS_REGCLASS_SEGMENT)
+            return true;
+    }
+    for (unsigned i = 0; i < insn->info.mem_count; i++) {
+        uint16_t flags = insn->info.mems[i].flags;
+        bool evex = insn->zydis.encoding == ZYDIS_INSTRUCTION_ENCODING_EVEX;
+        if (flags & INS_MEM_BIT_OFFSET ||
+            (flags & (INS_MEM_VSIB32 | INS_MEM_VSIB64) && (evex || flags & INS_MEM_WRITE)))
+            return true;
+    }
+    return false;
+}
+
+static void illegal(struct dbi_insn *insn, uint64_t pc, const uint8_t *bytes)
+{
+    memset(insn, 0, sizeof *insn);
+    insn->pc = pc;
+    insn->bytes[0] = bytes[0];
+    insn->length = 1;
+    insn->terminal = DBI_ILLEGAL;
+    insn->info.length = 1;
+    insn->info.klass = INS_TRAP;
+}
+
+int dbi_insn_decode(struct dbi_insn *insn, uint64_t pc, const uint8_t *bytes, size_t available)
+{
+    static ZydisDecoder decoder;
+    static bool ready;
+    if (!ready) {
+        ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+        ready = true;
+    }
+    insn->gpr_used = 0;
+    insn->writes_r15 = insn->rip_relative = insn->writes_fs_base = false;
+    insn->flags_read = insn->flags_killed = 0;
+    ZyanStatus status =
+        ZydisDecoderDecodeFull(&decoder, bytes, available, &insn->zydis, insn->operands);
+    if (status == ZYDIS_STATUS_NO_MORE_DATA)
+        return -WD_ERR_CORRUPT;
+    if (ZYAN_FAILED(status) || ins_decode(bytes, available, pc, &insn->info)) {
+        illegal(insn, pc, bytes);
+        return 0;
+    }
+    insn->pc = pc;
+    insn->length = insn->zydis.length;
+    memcpy(insn->bytes, bytes, insn->length);
+    operands_decode(insn);
+    flags_decode(insn);
+    insn->writes_fs_base = insn->zydis.mnemonic == ZYDIS_MNEMONIC_WRFSBASE;
+    insn->terminal = (uint8_t)terminal_of(insn);
+    if (insn->terminal == DBI_NEXT && is_beyond_us(insn))
+        insn->terminal = DBI_UNSUPPORTED;
+    if (insn->terminal == DBI_JMP_INDIRECT || insn->terminal == DBI_CALL_INDIRECT ||
+        insn->terminal == DBI_RET)
+        insn->gpr_used |= 1u << INS_RAX | 1u << INS_RCX; /* the look-up takes them */
+    if (insn->terminal == DBI_SYSCALL) {
+        insn->flags_read = 0;
+        insn->flags_killed = DBI_FLAGS_ALL;
+    } else if (insn->terminal == DBI_TRAP || insn->terminal == DBI_ILLEGAL) {
+        insn->flags_read = DBI_FLAGS_ALL;
+    }
+    return 0;
+}
+
+bool dbi_code_flags_dead(const struct dbi_code *code)
+{
+    uint8_t left = DBI_FLAGS_ALL;
+    for (unsigned i = 0; i < code->count; i++) {
+        if (code->insns[i].flags_read & left)
+            return false;
+        left &= (uint8_t)~code->insns[i].flags_killed;
+        if (!left)
+            return true;
+    }
+    return false;
+}
+
+unsigned dbi_code_next_use(const struct dbi_code *code, unsigned from, unsigned reg)
+{
+    unsigned i = from;
+    while (i < code->count && !(code->insns[i].gpr_used >> reg & 1))
+        i++;
+    return i;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the translator needs to know of the instructions of one fragment. */
+#ifndef RECORDER_DBI_DECODE_H
+#define RECORDER_DBI_DECODE_H
+
+#include "recorder/dbi/dbi.h"
+
+#include <Zydis/Zydis.h>
+
+/* How a fragment ends. */
+enum dbi_terminal {
+    DBI_NEXT, /* goes on with the next instruction */
+    DBI_JMP,
+    DBI_JCC,
+    DBI_LOOP, /* loop*, jrcxz: only a short form exists */
+    DBI_CALL,
+    DBI_JMP_INDIRECT,
+    DBI_CALL_INDIRECT,
+    DBI_RET,
+    DBI_SYSCALL,
+    DBI_RDTSC,
+    DBI_RDTSCP,
+    DBI_CPUID,
+    DBI_XGETBV,
+    DBI_TRAP,        /* runs natively and faults: int3, ud2, privileged instructions */
+    DBI_ILLEGAL,     /* no instruction: ud2 stands in */
+    DBI_UNSUPPORTED, /* cannot be replayed */
+};
+
+struct dbi_insn {
+    uint64_t pc;
+    uint8_t bytes[15];
+    uint8_t length;
+    uint8_t terminal;      /* enum dbi_terminal; DBI_NEXT for all but the last */
+    uint16_t gpr_used;     /* bit n: general register n is read or written, also implicitly */
+    bool writes_r15;
+    bool writes_fs_base;
+    bool rip_relative;
+    uint8_t flags_read;    /* status flags, CPUFLAG-like private bits */
+    uint8_t flags_killed;  /* surely written */
+    ZydisDecodedInstruction zydis;
+    ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+    struct ins_info info;
+};
+
+struct dbi_code {
+    struct dbi_insn insns[DBI_INSN_MAX];
+    unsigned count;
+    unsigned code_bytes;
+};
+
+#define DBI_FLAGS_ALL 0x3f
+
+/*
+ * Decodes insns[count] from `bytes` (of which `available` may be read) at `pc`. 0, or
+ * -WD_ERR_CORRUPT if more bytes would be needed than are available; bytes that are no instruction
+ * give DBI_ILLEGAL.
+ */
+int dbi_insn_decode(struct dbi_insn *insn, uint64_t pc, const uint8_t *bytes, size_t available);
+
+/* True if nothing in the fragment reads a status flag before all of them are written. */
+bool dbi_code_flags_dead(const struct dbi_code *code);
+
+/* Index of the first instruction from `from` on that names general register `reg`; count if none. */
+unsigned dbi_code_next_use(const struct dbi_code *code, unsigned from, unsigned reg);
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* From one decoded fragment to host code; pure: knows no cache, no agent. */
+#ifndef RECORDER_DBI_TRANSLATE_H
+#define RECORDER_DBI_TRANSLATE_H
+
+#include "recorder/dbi/decode.h"
+#include "recorder/dbi/emit.h"
+
+/* Where a piece of the program lies in translated code. */
+struct dbi_place {
+    uint32_t host_off; /* from the fragment's first byte */
+    uint16_t spilled;  /* registers whose values are in their homes */
+    uint8_t insn;
+    uint8_t flags_inexact;
+};
+
+/* A branch that wants to go to the fragment at `target`. */
+struct dbi_exit_site {
+    uint64_t target;
+    uint8_t *rel32;
+    uint8_t *stub; /* leaves for the agent; at least 14 bytes */
+};
+
+#define DBI_PLACES_MAX (DBI_INSN_MAX * 2 + 8)
+
+struct dbi_output {
+    struct dbi_place places[DBI_PLACES_MAX];
+    unsigned place_count;
+    struct dbi_exit_site exits[2];
+    unsigned exit_count;
+    unsigned slot_count;
+    uint8_t *body;
+};
+
+/* How many ring slots the first `count` instructions of a fragment fill. */
+unsigned dbi_code_slots(const struct dbi_code *code, unsigned count);
+
+/* Slots of one instruction. */
+unsigned dbi_insn_slots(const struct dbi_insn *insn);
+
+/*
+ * Emits prefix and body. `exact` fragments never stop for time and are never linked; `miss` is the
+ * host address of the region's code for a failed look-up. 0; -ENOSPC if the region is full
+ * (nothing counts then); -WD_ERR_UNSUPPORTED.
+ */
+int dbi_emit_fragment(struct emit *e, enum dbi_mode mode, uint32_t id, bool exact,
+                      struct dbi_code *code, uint64_t miss, struct dbi_output *out);
+
+/* Emits the code for a failed look-up: rax holds the target, rax and rcx are in their homes. */
+void dbi_emit_miss(struct emit *e);
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The replay engine: one replayee (a child process with the agent in it) and its supervisor.
+ *
+ * The engine runs recorded code under translation from the entries that a source gives it. It is
+ * used for replaying a recording (plainly, or counting for the builder of a WET) and for running
+ * an interval of a WET again (collecting). Everything happens in the thread that calls; between
+ * two calls the replayee stands still.
+ */
+#ifndef RECORDER_REPLAY_ENGINE_H
+#define RECORDER_REPLAY_ENGINE_H
+
+#include "common/buf.h"
+#include "recorder/agent/agent.h"
+#include "recorder/dbi/dbi.h"
+#include "recorder/event/queue.h"
+
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct rep_engine;
+
+struct rep_span {
+    uint64_t start, end;
+};
+
+struct rep_engine_setup {
+    enum dbi_mode mode;
+    const struct rep_span *spans; /* addresses that the program ever uses: sorted, disjoint */
+    size_t span_count;
+    const int *files; /* descriptors behind the file numbers of EVQ_OP_MAP; stay the caller's */
+    size_t file_count;
+    const struct agt_cpuid *cpuid; /* how CPUID is answered */
+    size_t cpuid_count;
+    uint64_t xcr0;
+};
+
+/*
+ * Where entries come from and what becomes of them. `next` appends whole checked entries to
+ * `out` and returns 1, or 0 if it knows of none now, or a negative error. `taken` (may be NULL) is
+ * told of each entry when the replayee has taken it, with the number of instructions executed
+ * before; `ring_bytes` is how far the ring was filled (DBI_COLLECT). `captured` (may be NULL) gets
+ * the bytes of EVQ_OP_CAPTURE, before the `taken` of the same entry. Negative results end the run.
+ */
+struct rep_source {
+    int (*next)(void *arg, struct wd_buf *out);
+    int (*taken)(void *arg, const struct evq_entry *entry, uint64_t time, uint64_t ring_bytes);
+    int (*captured)(void *arg, uint64_t tag, uint64_t address, const void *bytes, size_t count);
+    void *arg;
+};
+
+/* Starts a replayee. Errors: -ENOMEM, -WD_ERR_MACHINE (no room, no fork, seccomp refused). The
+ * setup's arrays are copied except `files`. */
+int rep_engine_new(const struct rep_engine_setup *setup, struct rep_engine **out);
+void rep_engine_free(struct rep_engine *engine);
+
+enum rep_stop {
+    REP_STOP_TIME, /* the limit */
+    REP_STOP_END,  /* EVQ_END was taken */
+};
+
+/*
+ * Runs on until `limit` more instructions would be exceeded, at the first fragment where stopping
+ * is possible (some instructions later at most), or the end. With `exact` it stops at the very
+ * instruction. Errors: -WD_ERR_DIVERGED, -WD_ERR_UNSUPPORTED, -WD_ERR_MACHINE, -WD_ERR_INTERRUPTED
+ * and those of the source; after one only rep_engine_free is allowed.
+ */
+int rep_engine_run(struct rep_engine *engine, const struct rep_source *source, uint64_t limit,
+                   bool exact, enum rep_stop *why);
+
+/* Instructions executed since the start or the last reset; entries taken. */
+uint64_t rep_engine_time(const struct rep_engine *engine);
+uint64_t rep_engine_entries(const struct rep_engine *engine);
+
+/* Forgets the program: no memory, no tasks, time 0, nothing queued; translations stay. */
+int rep_engine_reset(struct rep_engine *engine);
+
+/* Makes `flag` (async-signal-safe to set) end a run with -WD_ERR_INTERRUPTED. NULL: none. */
+void rep_engine_watch(struct rep_engine *engine, const volatile sig_atomic_t *flag);
+
+/* ---- while it stands still ---- */
+
+/* All tasks; entries with live == 0 mean nothing. `running` is the current task's index. Borrowed
+ * until the next call on the engine. */
+int rep_engine_tasks(struct rep_engine *engine, const struct agt_task **tasks, uint32_t *running);
+
+/* Reads program memory; the count that could be read goes to *done (up to the first hole). */
+int rep_engine_read(struct rep_engine *engine, uint64_t address, void *bytes, size_t count,
+                    size_t *done);
+
+/* The program's mappings, by address; borrowed until the next call. */
+int rep_engine_views(struct rep_engine *engine, const struct agt_view **views, size_t *count);
+
+/* Every AGT_LINE_BYTES line that was written since the last call, in no order, some perhaps
+ * twice or unchanged (DBI_COUNT). */
+typedef int (*rep_line_fn)(void *arg, uint64_t address, const uint8_t *bytes);
+int rep_engine_lines(struct rep_engine *engine, rep_line_fn fn, void *arg);
+
+/* The ring as filled by the last run (DBI_COLLECT): u64 words; a record is a word whose low half
+ * is the fragment's id, then its slots. Borrowed until the next run. */
+const uint64_t *rep_engine_ring(const struct rep_engine *engine, size_t *bytes);
+
+/* Fragments by id, and how often each was executed (DBI_COUNT). */
+const struct dbi_fragment *rep_engine_fragment(const struct rep_engine *engine, uint32_t id);
+uint32_t rep_engine_fragment_count(const struct rep_engine *engine);
+uint64_t rep_engine_executions(const struct rep_engine *engine, uint32_t id);
+
+#endif

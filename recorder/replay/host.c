@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Starting a replayee: fork, put the agent where neither the recording nor this process has
+ * anything, jump there. The agent then unmaps everything but itself.
+ *
+ * A fork instead of an exec, because exec would choose addresses of its own (stack, vdso) that may
+ * be the recording's; after the agent has unmapped the rest there is nothing left of this process.
+ */
+#include "recorder/replay/host.h"
+
+#include "common/err.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <seccomp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define PAGE        4096ull
+#define ADDRESS_END 0x7ffffffff000ull
+#define ADDRESS_MIN 0x100000ull
+#define REACH       0x60000000ull /* so that a region reaches all of its module */
+#define SPINS       2000
+
+extern const uint8_t rep_agent_image[], rep_agent_image_end[];
+__asm__(".section .rodata\n"
+        ".balign 16\n"
+        ".globl rep_agent_image\n.hidden rep_agent_image\nrep_agent_image:\n"
+        ".incbin \"" WD_AGENT_IMAGE "\"\n"
+        ".globl rep_agent_image_end\n.hidden rep_agent_image_end\nrep_agent_image_end:\n"
+        ".byte 0\n.previous\n");
+
+/* glibc's: where it registered restartable sequences for this thread. */
+extern const ptrdiff_t __rseq_offset __attribute__((weak));
+extern const unsigned __rseq_size __attribute__((weak));
+
+/* ---- room ---- */
+
+static int span_add(struct rep_host *host, uint64_t start, uint64_t end)
+{
+    struct rep_span *spans = realloc(host->spans, (host->span_count + 1) * sizeof *spans);
+    if (!spans)
+        return -ENOMEM;
+    host->spans = spans;
+    size_t at = host->span_count++;
+    while (at > 0 && spans[at - 1].start > start) {
+        spans[at] = spans[at - 1];
+        at--;
+    }
+    spans[at] = (struct rep_span){start, end};
+    return 0;
+}
+
+static uint64_t distance(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : b - a;
+}
+
+uint64_t rep_host_place(struct rep_host *host, uint64_t bytes, uint64_t near)
+{
+    uint64_t best = 0, from = ADDRESS_MIN;
+    for (size_t i = 0; i <= host->span_count; i++) {
+        bool last = i == host->span_count;
+        uint64_t to = last ? ADDRESS_END : host->spans[i].start;
+        if (to > from && to - from >= bytes + 2 * PAGE) {
+            uint64_t low = from + PAGE, high = (to - bytes - PAGE) & ~(PAGE - 1);
+            uint64_t at = near < low ? low : near > high ? high : (near + PAGE - 1) & ~(PAGE - 1);
+            at = at > high ? high : at;
+            if (!best || distance(at, near) < distance(best, near))
+                best = at;
+        }
+        if (!last && host->spans[i].end > from)
+            from = host->spans[i].end;
+    }
+    if (best && span_add(host, best, best + bytes))
+        return 0;
+    return best;
+}
+
+/* What this process has mapped is in the way of the agent until it has unmapped it. */
+static int spans_add_own(struct rep_host *host)
+{
+    char line[512];
+    FILE *maps = fopen("/proc/self/maps", "re");
+    if (!maps)
+        return wd_fail_errno("/proc/self/maps");
+    int err = 0;
+    while (!err && fgets(line, sizeof line, maps)) {
+        unsigned long long start, end;
+        if (sscanf(line, "%llx-%llx", &start, &end) == 2 && start < ADDRESS_END)
+            err = span_add(host, start, end);
+    }
+    fclose(maps);
+    return err;
+}
+
+static int spans_reset(struct rep_host *host, const struct rep_engine_setup *setup)
+{
+    host->span_count = 0;
+    for (size_t i = 0; i < setup->span_count; i++) {
+        int err = span_add(host, setup->spans[i].start, setup->spans[i].end);
+        if (err)
+            return err;
+    }
+    return 0;
+}
+
+static int area_choose(struct rep_host *host, const struct rep_engine_setup *setup)
+{
+    int err = spans_reset(host, setup);
+    if (!err)
+        err = spans_add_own(host);
+    if (err)
+        return err;
+    host->base = rep_host_place(host, AGT_AREA_BYTES, 0x200000000000ull);
+    if (!host->base)
+        return wd_fail(-WD_ERR_MACHINE, "no room for the replay agent: the recorded program uses "
+                                        "nearly all of the address space");
+    err = spans_reset(host, setup);
+    return err ? err : span_add(host, host->base, host->base + AGT_AREA_BYTES);
+}
+
+/* ---- seccomp ---- */
+
+/* Memory management without new executable memory other than the code caches', and nothing
+ * else: a hostile recording can compute, no more. */
+static int filter_rules(scmp_filter_ctx filter, int code_fd)
+{
+    static const int plain[] = {SCMP_SYS(munmap),       SCMP_SYS(mremap),     SCMP_SYS(mincore),
+                                SCMP_SYS(madvise),      SCMP_SYS(futex),      SCMP_SYS(rt_sigreturn),
+                                SCMP_SYS(exit_group),   SCMP_SYS(arch_prctl)};
+    int err = 0;
+    for (size_t i = 0; !err && i < sizeof plain / sizeof plain[0]; i++)
+        err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, plain[i], 0);
+    if (!err)
+        err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 1,
+                               SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
+    if (!err)
+        err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1,
+                               SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
+    if (!err)
+        err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 2,
+                               SCMP_A2(SCMP_CMP_EQ, PROT_READ | PROT_EXEC),
+                               SCMP_A4(SCMP_CMP_EQ, (scmp_datum_t)code_fd));
+    return err;
+}
+
+static int filter_make(struct rep_host *host, int code_fd)
+{
+    scmp_filter_ctx filter = seccomp_init(SCMP_ACT_KILL_PROCESS);
+    int fd = memfd_create("seccomp", MFD_CLOEXEC);
+    int err = filter && fd >= 0 ? filter_rules(filter, code_fd) : -ENOMEM;
+    if (!err)
+        err = seccomp_export_bpf(filter, fd);
+    ssize_t bytes = err ? -1 : pread(fd, host->ctx->bpf, sizeof host->ctx->bpf, 0);
+    if (bytes <= 0 || bytes == sizeof host->ctx->bpf)
+        err = wd_fail(-WD_ERR_MACHINE, "the replay agent's seccomp filter cannot be made");
+    else
+        host->ctx->bpf_count = (uint32_t)bytes / 8;
+    if (fd >= 0)
+        close(fd);
+    if (filter)
+        seccomp_release(filter);
+    return err;
+}
+
+/* ---- start ---- */
+
+static int shm_make(struct rep_host *host)
+{
+    host->shm_fd = memfd_create("wetdbg", MFD_CLOEXEC);
+    host->code_fd = memfd_create("wetdbg-code", MFD_CLOEXEC);
+    if (host->shm_fd < 0 || host->code_fd < 0 || ftruncate(host->shm_fd, AGT_SHM_BYTES) ||
+        ftruncate(host->code_fd, (off_t)(DBI_REGIONS_MAX * DBI_REGION_BYTES)))
+        return wd_fail_errno("memory for the replay agent");
+    void *shm = mmap(NULL, AGT_SHM_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+                     host->shm_fd, 0);
+    if (shm == MAP_FAILED)
+        return wd_fail_errno("memory for the replay agent");
+    host->shm = shm;
+    host->ctx = (struct agt_ctx *)(host->shm + AGT_CTX_OFF);
+    return 0;
+}
+
+static int limit_files(size_t count)
+{
+    struct rlimit limit;
+    rlim_t need = 2 * AGT_FILES_FD_BASE + 2 * count + 16;
+    if (getrlimit(RLIMIT_NOFILE, &limit))
+        return wd_fail_errno("getrlimit");
+    if (limit.rlim_cur >= need)
+        return 0;
+    limit.rlim_cur = need;
+    if (limit.rlim_max < need)
+        limit.rlim_max = need;
+    if (setrlimit(RLIMIT_NOFILE, &limit))
+        return wd_fail(-WD_ERR_MACHINE, "the recording maps %zu files, more than may be open", count);
+    return 0;
+}
+
+static uint64_t child_map(uint64_t address, uint64_t bytes, int prot, int flags, int fd, off_t off)
+{
+    void *at = mmap((void *)address, bytes, prot, flags | MAP_FIXED_NOREPLACE, fd, off);
+    if (at != (void *)address)
+        _exit(2);
+    return address;
+}
+
+/* Descriptors: file n at AGT_FILES_FD_BASE + n, then shm and code; all others are closed. */
+static void child_files(struct rep_host *host, const struct rep_engine_setup *setup, int blob)
+{
+    int count = (int)setup->file_count;
+    int first = AGT_FILES_FD_BASE + count;
+    int shm = fcntl(host->shm_fd, F_DUPFD, 2 * first);
+    int code = fcntl(host->code_fd, F_DUPFD, 2 * first);
+    int image = fcntl(blob, F_DUPFD, 2 * first);
+    if (shm < 0 || code < 0 || image < 0)
+        _exit(2);
+    for (int i = 0; i < count; i++) {
+        if (fcntl(setup->files[i], F_DUPFD, first) < 0)
+            _exit(2);
+    }
+    /* the lowest free ones from `first` on need not be consecutive: map them again in order */
+    for (int i = 0; i < count; i++) {
+        if (dup2(setup->files[i], AGT_FILES_FD_BASE + i) < 0)
+            _exit(2);
+    }
+    if (dup2(code, first) < 0 || dup2(shm, first + 1) < 0 || dup2(image, first + 2) < 0)
+        _exit(2);
+    syscall(SYS_close_range, (unsigned)first + 3, ~0u, 0);
+    syscall(SYS_close_range, 0u, AGT_FILES_FD_BASE - 1u, 0);
+}
+
+__attribute__((noreturn)) static void child_run(struct rep_host *host, uint64_t base, int first)
+{
+    int image = first + 2;
+    child_map(base + AGT_BLOB_OFF, AGT_BLOB_DATA_OFF, PROT_READ | PROT_EXEC, MAP_PRIVATE, image, 0);
+    child_map(base + AGT_BLOB_OFF + AGT_BLOB_DATA_OFF, AGT_BLOB_BYTES - AGT_BLOB_DATA_OFF,
+              PROT_READ | PROT_WRITE, MAP_PRIVATE, image, AGT_BLOB_DATA_OFF);
+    child_map(base + AGT_STACK_OFF, AGT_STACK_BYTES + AGT_SIGSTACK_BYTES, PROT_READ | PROT_WRITE,
+              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    child_map(base + AGT_SHM_OFF, AGT_SHM_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, first + 1, 0);
+    close(image);
+    if (&__rseq_size && __rseq_size) {
+        char *thread = __builtin_thread_pointer();
+        syscall(SYS_rseq, thread + __rseq_offset, 32, 1 /* unregister */, 0x53053053);
+    }
+    (void)host;
+    ((void (*)(uint64_t))(base + AGT_BLOB_OFF))(base);
+    _exit(2);
+}
+
+static int blob_make(void)
+{
+    int fd = memfd_create("wetdbg-agent", MFD_CLOEXEC);
+    size_t bytes = (size_t)(rep_agent_image_end - rep_agent_image);
+    if (fd < 0 || ftruncate(fd, AGT_BLOB_BYTES) ||
+        pwrite(fd, rep_agent_image, bytes, 0) != (ssize_t)bytes) {
+        int err = wd_fail_errno("memory for the replay agent");
+        if (fd >= 0)
+            close(fd);
+        return err;
+    }
+    return fd;
+}
+
+static uint64_t xsave_bytes(void)
+{
+    uint32_t eax = 0xd, ebx = 0, ecx = 0, edx = 0;
+    __asm__ volatile("cpuid" : "+a"(eax), "=b"(ebx), "+c"(ecx), "=d"(edx));
+    return ebx;
+}
+
+static int context_fill(struct rep_host *host, const struct rep_engine_setup *setup)
+{
+    struct agt_ctx *ctx = host->ctx;
+    if (setup->cpuid_count > AGT_CPUID_MAX || setup->file_count > 60000)
+        return wd_fail(-WD_ERR_UNSUPPORTED, "too many CPUID records or mapped files");
+    if (setup->cpuid_count)
+        memcpy(ctx->cpuid, setup->cpuid, setup->cpuid_count * sizeof *setup->cpuid);
+    ctx->cpuid_count = (uint32_t)setup->cpuid_count;
+    ctx->xcr0 = setup->xcr0;
+    ctx->xsave_bytes = xsave_bytes();
+    if (ctx->xsave_bytes > AGT_XSAVE_MAX)
+        return wd_fail(-WD_ERR_UNSUPPORTED, "this CPU's vector state is larger than %d bytes",
+                       AGT_XSAVE_MAX);
+    ctx->base = host->base;
+    ctx->file_count = (uint32_t)setup->file_count;
+    ctx->code_fd = AGT_FILES_FD_BASE + (uint32_t)setup->file_count;
+    ctx->shm_fd = ctx->code_fd + 1;
+    ctx->collecting = setup->mode == DBI_COLLECT;
+    ctx->ring_start = host->base + AGT_SHM_OFF + AGT_RING_OFF;
+    return filter_make(host, (int)ctx->code_fd);
+}
+
+int rep_host_start(struct rep_host *host, const struct rep_engine_setup *setup)
+{
+    memset(host, 0, sizeof *host);
+    host->shm_fd = host->code_fd = -1;
+    int blob = blob_make();
+    int err = blob < 0 ? blob : limit_files(setup->file_count);
+    if (!err)
+        err = shm_make(host);
+    if (!err)
+        err = area_choose(host, setup);
+    if (!err)
+        err = context_fill(host, setup);
+    if (!err) {
+        pid_t parent = getpid();
+        host->pid = fork();
+        if (host->pid == 0) {
+            setsid();
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            if (getppid() != parent)
+                _exit(2);
+            child_files(host, setup, blob);
+            child_run(host, host->base, AGT_FILES_FD_BASE + (int)setup->file_count);
+        }
+        if (host->pid < 0)
+            err = wd_fail_errno("fork");
+    }
+    if (blob >= 0)
+        close(blob);
+    if (!err)
+        err = rep_host_wait(host, NULL);
+    if (err)
+        rep_host_stop(host);
+    return err;
+}
+
+void rep_host_stop(struct rep_host *host)
+{
+    if (host->pid > 0) {
+        kill(host->pid, SIGKILL);
+        waitpid(host->pid, NULL, 0);
+    }
+    for (unsigned i = 0; i < DBI_REGIONS_MAX; i++) {
+        if (host->regions[i])
+            munmap(host->regions[i], DBI_REGION_BYTES);
+    }
+    if (host->shm)
+        munmap(host->shm, AGT_SHM_BYTES);
+    if (host->shm_fd >= 0)
+        close(host->shm_fd);
+    if (host->code_fd >= 0)
+        close(host->code_fd);
+    free(host->spans);
+    memset(host, 0, sizeof *host);
+    host->shm_fd = host->code_fd = -1;
+}
+
+/* ---- turns ---- */
+
+static int check_alive(struct rep_host *host)
+{
+    int status;
+    pid_t pid = waitpid(host->pid, &status, WNOHANG);
+    if (pid != host->pid)
+        return 0;
+    host->pid = 0;
+    if (WIFSIGNALED(status))
+        return wd_fail(-WD_ERR_MACHINE, "the replay process was killed by signal %d (%s)",
+                       WTERMSIG(status), strsignal(WTERMSIG(status)));
+    return wd_fail(-WD_ERR_MACHINE, "the replay process could not start (status %d)",
+                   WEXITSTATUS(status));
+}
+
+int rep_host_wait(struct rep_host *host, const volatile sig_atomic_t *flag)
+{
+    uint32_t *turn = &host->ctx->mail.turn;
+    for (unsigned spin = 0; spin < SPINS; spin++) {
+        if (__atomic_load_n(turn, __ATOMIC_ACQUIRE) == 1)
+            return 0;
+        __builtin_ia32_pause();
+    }
+    while (__atomic_load_n(turn, __ATOMIC_ACQUIRE) != 1) {
+        struct timespec timeout = {.tv_nsec = 100000000};
+        syscall(SYS_futex, turn, FUTEX_WAIT, 0, &timeout, NULL, 0);
+        if (flag && *flag)
+            return wd_fail(-WD_ERR_INTERRUPTED, "interrupted");
+        int err = check_alive(host);
+        if (err)
+            return err;
+    }
+    return 0;
+}
+
+int rep_host_exchange(struct rep_host *host, const volatile sig_atomic_t *flag)
+{
+    uint32_t *turn = &host->ctx->mail.turn;
+    __atomic_store_n(turn, 0, __ATOMIC_RELEASE);
+    syscall(SYS_futex, turn, FUTEX_WAKE, 1, NULL, NULL, 0);
+    return rep_host_wait(host, flag);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The replayee as a process: where it is, how it starts, whose turn it is. */
+#ifndef RECORDER_REPLAY_HOST_H
+#define RECORDER_REPLAY_HOST_H
+
+#include "recorder/agent/agent.h"
+#include "recorder/replay/engine.h"
+
+#include <sys/types.h>
+
+struct rep_host {
+    pid_t pid;
+    uint64_t base;  /* of the agent's area in the replayee */
+    uint8_t *shm;   /* here */
+    struct agt_ctx *ctx;
+    int shm_fd, code_fd;
+    struct rep_span *spans; /* everything that is taken in the replayee, sorted */
+    size_t span_count;
+    uint8_t *regions[DBI_REGIONS_MAX];
+};
+
+/* Starts a replayee up to AGT_REQ_READY. On error nothing is left behind. */
+int rep_host_start(struct rep_host *host, const struct rep_engine_setup *setup);
+void rep_host_stop(struct rep_host *host);
+
+/* Gives the turn to the agent and waits for its next request, or only waits. -WD_ERR_MACHINE if
+ * the replayee dies, -WD_ERR_INTERRUPTED if *flag gets set. */
+int rep_host_exchange(struct rep_host *host, const volatile sig_atomic_t *flag);
+int rep_host_wait(struct rep_host *host, const volatile sig_atomic_t *flag);
+
+/* Finds `bytes` of free room in the replayee, near `near` if it is not 0, and takes it. 0 if there
+ * is none. */
+uint64_t rep_host_place(struct rep_host *host, uint64_t bytes, uint64_t near);
+
+#endif

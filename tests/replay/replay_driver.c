@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* replay_driver TRACE [plain|count|collect] [PROCESS]: replays and prints counts, for tests. */
+#include "common/err.h"
+#include "recorder/replay/engine.h"
+#include "recorder/replay/feed.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static int feed_next(void *arg, struct wd_buf *out)
+{
+    return rep_feed_next(arg, out);
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int engine_start(struct rep_feed *feed, enum dbi_mode mode, struct rep_engine **out)
+{
+    size_t file_count, span_count;
+    const struct rep_file *files = rep_feed_files(feed, &file_count);
+    const struct rep_range *ranges = rep_feed_ranges(feed, &span_count);
+    const struct rep_cpu *cpu = rep_feed_cpu(feed);
+    int *fds = calloc(file_count + 1, sizeof *fds);
+    struct rep_span *spans = calloc(span_count + 1, sizeof *spans);
+    struct agt_cpuid *leaves = calloc(cpu->cpuid_count + 1, sizeof *leaves);
+    for (size_t i = 0; i < file_count; i++)
+        fds[i] = files[i].fd;
+    for (size_t i = 0; i < span_count; i++)
+        spans[i] = (struct rep_span){ranges[i].start, ranges[i].end};
+    for (size_t i = 0; i < cpu->cpuid_count; i++)
+        memcpy(&leaves[i], &cpu->cpuid[i], sizeof leaves[i]);
+    struct rep_engine_setup setup = {.mode = mode, .spans = spans, .span_count = span_count,
+                                     .files = fds, .file_count = file_count, .cpuid = leaves,
+                                     .cpuid_count = cpu->cpuid_count, .xcr0 = cpu->xcr0};
+    int err = rep_engine_new(&setup, out);
+    free(fds);
+    free(spans);
+    free(leaves);
+    return err;
+}
+
+static int line_count(void *arg, uint64_t address, const uint8_t *bytes)
+{
+    (void)address;
+    (void)bytes;
+    ++*(uint64_t *)arg;
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct rrt_trace *trace = NULL;
+    struct rep_feed *feed = NULL;
+    struct rep_engine *engine = NULL;
+    struct rep_selection which = {0};
+    const char *mode_name = argc > 2 ? argv[2] : "plain";
+    enum dbi_mode mode = !strcmp(mode_name, "count")     ? DBI_COUNT
+                         : !strcmp(mode_name, "collect") ? DBI_COLLECT
+                                                         : DBI_PLAIN;
+    if (argc < 2)
+        return 2;
+    int err = rep_selection_parse(argc > 3 ? argv[3] : NULL, &which);
+    if (!err)
+        err = rrt_open(argv[1], &trace);
+    if (!err)
+        err = rep_feed_open(trace, &which, &feed);
+    if (!err)
+        err = engine_start(feed, mode, &engine);
+    double start = now();
+    struct rep_source source = {.next = feed_next, .arg = feed};
+    enum rep_stop why = REP_STOP_TIME;
+    uint64_t stops = 0, lines = 0, ring = 0;
+    while (!err && why == REP_STOP_TIME) {
+        err = rep_engine_run(engine, &source, 4 << 20, false, &why);
+        stops++;
+        if (!err && mode == DBI_COUNT)
+            err = rep_engine_lines(engine, line_count, &lines);
+        size_t bytes = 0;
+        if (!err && mode == DBI_COLLECT)
+            rep_engine_ring(engine, &bytes);
+        ring += bytes;
+    }
+    double seconds = now() - start;
+    if (engine)
+        printf("instructions %llu events %llu stops %llu lines %llu ring %llu fragments %u seconds %.3f\n",
+               (unsigned long long)rep_engine_time(engine),
+               (unsigned long long)rep_engine_entries(engine), (unsigned long long)stops,
+               (unsigned long long)lines, (unsigned long long)ring,
+               rep_engine_fragment_count(engine), seconds);
+    if (err)
+        fprintf(stderr, "error: %s\n", wd_error_message(err));
+    rep_engine_free(engine);
+    rep_feed_close(feed);
+    rrt_close(trace);
+    return wd_error_exit_status(err);
+}
