@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Variables outside functions, by name: an index over all units of a module, made when a name is
+ * first looked for that way. Types' static members and namespaces' variables are in it too.
+ */
+#include "wet/model/globals.h"
+
+#include <dwarf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEPTH_MAX 32
+
+void mdl_globals_free(struct mdl_globals *globals)
+{
+    if (!globals)
+        return;
+    free(globals->items);
+    free(globals);
+}
+
+struct walk {
+    struct mdl_globals *globals;
+    size_t capacity;
+    uint32_t unit;
+    uint64_t budget;
+    unsigned depth;
+};
+
+/* Declarations have no place of their own; their definition refers to them. */
+static int is_definition(Dwarf_Die *die)
+{
+    Dwarf_Attribute attribute;
+
+    return dwarf_hasattr(die, DW_AT_location) || dwarf_hasattr(die, DW_AT_const_value) ||
+           !dwarf_attr(die, DW_AT_declaration, &attribute);
+}
+
+static int add_global(struct walk *walk, Dwarf_Die *die)
+{
+    struct mdl_globals *globals = walk->globals;
+    const char *name = dwarf_diename(die);
+    Dwarf_Attribute attribute;
+    bool is_external = false;
+
+    if (!name || !is_definition(die))
+        return 0;
+    if (globals->count == walk->capacity) {
+        size_t capacity = walk->capacity ? walk->capacity * 2 : 64;
+        struct mdl_global *grown = reallocarray(globals->items, capacity, sizeof(*grown));
+
+        if (!grown)
+            return -ENOMEM;
+        globals->items = grown;
+        walk->capacity = capacity;
+    }
+    dwarf_formflag(dwarf_attr_integrate(die, DW_AT_external, &attribute), &is_external);
+    globals->items[globals->count++] = (struct mdl_global){
+        .name = name, .die = *die, .unit = walk->unit, .is_external = is_external};
+    return 0;
+}
+
+static int visit(void *context, Dwarf_Die *die)
+{
+    struct walk *walk = context;
+    int result;
+
+    switch (dwarf_tag(die)) {
+    case DW_TAG_variable:
+        return add_global(walk, die);
+    case DW_TAG_namespace:
+    case DW_TAG_module:
+        if (walk->depth >= DEPTH_MAX)
+            return 0;
+        walk->depth++;
+        result = mdl_die_children(die, &walk->budget, visit, walk);
+        walk->depth--;
+        return result;
+    default:
+        return 0;
+    }
+}
+
+static int compare_globals(const void *left, const void *right)
+{
+    const struct mdl_global *a = left, *b = right;
+    int order = strcmp(a->name, b->name);
+
+    if (order)
+        return order;
+    if (a->is_external != b->is_external)
+        return b->is_external - a->is_external;
+    return a->unit < b->unit ? -1 : a->unit > b->unit;
+}
+
+int mdl_globals_get(struct mdl_mod *mod, const struct mdl_globals **globals)
+{
+    struct mdl_units *units;
+    struct walk walk = {0};
+    int result = mdl_units_get(mod, &units);
+
+    if (result < 0)
+        return result;
+    *globals = units->globals;
+    if (*globals)
+        return 0;
+    walk.globals = calloc(1, sizeof(*walk.globals));
+    if (!walk.globals)
+        return -ENOMEM;
+    for (; result == 0 && walk.unit < units->count; walk.unit++) {
+        struct mdl_unit *unit = &units->units[walk.unit];
+
+        walk.budget = mdl_unit_die_budget(unit);
+        result = mdl_die_children(&unit->die, &walk.budget, visit, &walk);
+    }
+    if (result < 0) {
+        mdl_globals_free(walk.globals);
+        return result;
+    }
+    if (walk.globals->count)
+        qsort(walk.globals->items, walk.globals->count, sizeof(*walk.globals->items),
+              compare_globals);
+    units->globals = walk.globals;
+    *globals = walk.globals;
+    return 0;
+}
+
+const struct mdl_global *mdl_globals_find(const struct mdl_globals *globals, const char *name)
+{
+    size_t low = 0, high = globals->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (strcmp(globals->items[middle].name, name) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < globals->count && strcmp(globals->items[low].name, name) == 0
+               ? &globals->items[low]
+               : NULL;
+}

@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The cache of a module's graphs, and what is asked of them. A graph is keyed by its function's
+ * entry; pieces that compilers split off belong to the graph of the function that jumps to them.
+ */
+#include "wet/model/graph.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "wet/model/decode.h"
+
+#define OWNER_HOPS_MAX 8
+
+void mdl_graphs_free(struct mdl_graphs *graphs)
+{
+    if (!graphs)
+        return;
+    for (size_t i = 0; i < graphs->by_entry.slot_count; i++)
+        mdl_graph_free(graphs->by_entry.slots[i].value);
+    for (size_t i = 0; i < graphs->targets.slot_count; i++) {
+        struct mdl_addresses *list = graphs->targets.slots[i].value;
+
+        if (list)
+            free(list->items);
+        free(list);
+    }
+    for (size_t i = 0; i < graphs->more_entries.slot_count; i++) {
+        struct mdl_addresses *list = graphs->more_entries.slots[i].value;
+
+        if (list)
+            free(list->items);
+        free(list);
+    }
+    mdl_addrmap_fini(&graphs->by_entry);
+    mdl_addrmap_fini(&graphs->targets);
+    mdl_addrmap_fini(&graphs->more_entries);
+    free(graphs);
+}
+
+static int graphs_get(struct mdl_mod *mod, struct mdl_graphs **graphs)
+{
+    if (!mod->graphs)
+        mod->graphs = calloc(1, sizeof(*mod->graphs));
+    *graphs = mod->graphs;
+    return mod->graphs ? 0 : -ENOMEM;
+}
+
+/* Adds to the list of addresses kept at a key; as mdl_addresses_add(). */
+static int list_add(struct mdl_addrmap *map, uint64_t key, uint64_t address)
+{
+    struct mdl_addresses *list = mdl_addrmap_get(map, key);
+
+    if (!list) {
+        list = calloc(1, sizeof(*list));
+        if (!list || mdl_addrmap_set(map, key, list) < 0) {
+            free(list);
+            return -ENOMEM;
+        }
+    }
+    return mdl_addresses_add(list, address);
+}
+
+/* ---- Whose part is it? ------------------------------------------------------------------- */
+
+/* Does the function look like a part split off from another one? */
+static int is_split_off(const struct mdl_function_entry *entry)
+{
+    return mdl_cfg_is_part(entry, entry->start);
+}
+
+/* "f.cold" belongs to f if there is one f only. */
+static uint64_t owner_by_name(const struct mdl_functions *functions,
+                              const struct mdl_function_entry *entry)
+{
+    const char *cold = strstr(entry->name, ".cold");
+    char name[512];
+    size_t first, end;
+    size_t length = cold ? (size_t)(cold - entry->name) : 0;
+
+    if (length == 0 || length >= sizeof(name))
+        return 0;
+    memcpy(name, entry->name, length);
+    name[length] = '\0';
+    mdl_functions_by_name(functions, name, &first, &end);
+    if (first == end || functions->names[first].start != functions->names[end - 1].start)
+        return 0;
+    return functions->names[first].start;
+}
+
+/* Looks at one function's direct jumps: those to a split-off part make it that part's owner. */
+static void claim_parts(struct mdl_mod *mod, const struct mdl_function_entry *from)
+{
+    uint64_t pc = from->start;
+
+    while (pc < from->end) {
+        struct mdl_insn insn;
+        size_t available;
+        const uint8_t *bytes = mdl_mod_bytes(mod, pc, &available);
+        uint32_t index;
+
+        if (!bytes)
+            return;
+        if (mdl_decode(pc, bytes, available, &insn) < 0) {
+            pc++;
+            continue;
+        }
+        pc += insn.length;
+        if ((insn.kind != MDL_INSN_JUMP && insn.kind != MDL_INSN_BRANCH) || !insn.is_direct ||
+            insn.target - from->start < from->end - from->start)
+            continue;
+        index = mdl_functions_find(mod->functions, insn.target);
+        if (index != MDL_NO_FUNCTION && is_split_off(&mod->functions->entries[index]) &&
+            mod->functions->entries[index].owner == 0)
+            mod->functions->entries[index].owner = from->start;
+    }
+}
+
+/* Sweeps the module once. About 50 ms for a C library, and only when a run enters such a part. */
+static void find_owners(struct mdl_mod *mod)
+{
+    if (mod->functions->owners_known)
+        return;
+    mod->functions->owners_known = 1;
+    for (size_t i = 0; i < mod->functions->count; i++)
+        if (mod->functions->entries[i].parent == MDL_NO_FUNCTION)
+            claim_parts(mod, &mod->functions->entries[i]);
+}
+
+/* The function whose graph has the part: itself, unless it was split off. */
+static uint32_t owner_of(struct mdl_mod *mod, uint32_t index)
+{
+    for (int hop = 0; hop < OWNER_HOPS_MAX; hop++) {
+        struct mdl_function_entry *entry = &mod->functions->entries[index];
+        uint32_t owner;
+
+        if (!is_split_off(entry))
+            return index;
+        if (entry->owner == 0)
+            entry->owner = owner_by_name(mod->functions, entry);
+        if (entry->owner == 0)
+            find_owners(mod);
+        owner = entry->owner ? mdl_functions_find(mod->functions, entry->owner) : MDL_NO_FUNCTION;
+        if (owner == MDL_NO_FUNCTION || owner == index)
+            return index;
+        index = owner;
+    }
+    return index;
+}
+
+/* ---- Building and caching ---------------------------------------------------------------- */
+
+static int compare_pcs(const void *left, const void *right)
+{
+    const uint64_t *a = left, *b = right;
+
+    return *a < *b ? -1 : *a > *b;
+}
+
+/* Post-dominators and controllers of a graph that has blocks and successors. */
+static int analyse(struct mdl_graph *graph)
+{
+    struct mdl_digraph digraph = {
+        .node_count = graph->block_count,
+        .first = graph->successor_first,
+        .targets = graph->successors,
+    };
+    int result = mdl_postdom_compute(&digraph, &graph->postdom);
+    uint32_t total;
+
+    if (result < 0)
+        return result;
+    total = graph->postdom.cd_first[graph->block_count];
+    graph->controller_pcs = calloc((size_t)total + 1, sizeof(uint64_t));
+    if (!graph->controller_pcs)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < total; i++)
+        graph->controller_pcs[i] = graph->blocks[graph->postdom.controllers[i]].last;
+    for (uint32_t i = 0; i < graph->block_count; i++) {
+        uint32_t first = graph->postdom.cd_first[i], end = graph->postdom.cd_first[i + 1];
+
+        graph->blocks[i].ipdom = graph->postdom.ipdom[i];
+        if (end - first > 1)
+            qsort(graph->controller_pcs + first, end - first, sizeof(uint64_t), compare_pcs);
+    }
+    return 0;
+}
+
+/* The graph of a function, from the cache or built. */
+static int graph_of(struct mdl_mod *mod, uint32_t index, struct mdl_graph **graph)
+{
+    uint64_t entry = mod->functions->entries[index].start;
+    struct mdl_graphs *graphs;
+    struct mdl_graph *made;
+    int result = graphs_get(mod, &graphs);
+
+    if (result < 0)
+        return result;
+    *graph = mdl_addrmap_get(&graphs->by_entry, entry);
+    if (*graph)
+        return 0;
+    result = mdl_cfg_build(mod, graphs, index, &made);
+    if (result < 0)
+        return result;
+    result = analyse(made);
+    if (result == 0)
+        result = mdl_addrmap_set(&graphs->by_entry, entry, made);
+    if (result < 0) {
+        mdl_graph_free(made);
+        return result;
+    }
+    *graph = made;
+    return 0;
+}
+
+static void drop_graph(struct mdl_mod *mod, uint64_t entry)
+{
+    if (!mod->graphs || !mdl_addrmap_get(&mod->graphs->by_entry, entry))
+        return;
+    mdl_graph_free(mdl_addrmap_get(&mod->graphs->by_entry, entry));
+    mdl_addrmap_set(&mod->graphs->by_entry, entry, NULL);
+}
+
+int mdl_graph_find(const struct mdl_graph *graph, uint64_t pc, uint32_t *index)
+{
+    for (size_t i = 0; i < graph->part_count; i++) {
+        const struct mdl_graph_part *part = &graph->parts[i];
+
+        if (pc - part->start < part->size_bytes && part->block_of[pc - part->start]) {
+            *index = part->block_of[pc - part->start] - 1;
+            return 0;
+        }
+    }
+    return -WD_ERR_NOT_FOUND;
+}
+
+/* The function's graph once more with pc as a further entry. */
+static int graph_with_entry(struct mdl_mod *mod, uint32_t index, uint64_t pc,
+                            struct mdl_graph **graph)
+{
+    uint64_t entry = mod->functions->entries[index].start;
+
+    if (list_add(&mod->graphs->more_entries, entry, pc) < 0)
+        return -ENOMEM;
+    drop_graph(mod, entry);
+    return graph_of(mod, index, graph);
+}
+
+/* Graph and block of an instruction. */
+static int locate(struct mdl_model *model, uint64_t pc, struct mdl_graph **graph, uint32_t *block)
+{
+    struct mdl_mod *mod;
+    uint32_t index, owner;
+    int result = mdl_function_need(model, pc, &mod, &index);
+
+    if (result < 0)
+        return result;
+    owner = owner_of(mod, index);
+    result = graph_of(mod, owner, graph);
+    if (result < 0 || mdl_graph_find(*graph, pc, block) == 0)
+        return result;
+    if (owner != index) { /* not joined after all: a graph of its own */
+        result = graph_of(mod, index, graph);
+        if (result < 0 || mdl_graph_find(*graph, pc, block) == 0)
+            return result;
+    }
+    result = graph_with_entry(mod, index, pc, graph);
+    if (result < 0)
+        return result;
+    if (mdl_graph_find(*graph, pc, block) < 0)
+        return wd_fail(-WD_ERR_NOT_FOUND, "no instruction at 0x%llx (%s+0x%llx)",
+                       (unsigned long long)pc, mod->info.name,
+                       (unsigned long long)(pc - mod->info.bias));
+    return 0;
+}
+
+/* ---- What is asked ----------------------------------------------------------------------- */
+
+int mdl_graph_at(struct mdl_model *model, uint64_t pc, const struct mdl_graph **graph)
+{
+    struct mdl_graph *found;
+    uint32_t block;
+    int result = locate(model, pc, &found, &block);
+
+    if (result == 0)
+        *graph = found;
+    return result;
+}
+
+uint64_t mdl_graph_entry(const struct mdl_graph *graph)
+{
+    return graph->entry;
+}
+
+uint32_t mdl_graph_block_count(const struct mdl_graph *graph)
+{
+    return graph->block_count;
+}
+
+const struct mdl_block *mdl_graph_block(const struct mdl_graph *graph, uint32_t index)
+{
+    return index < graph->block_count ? &graph->blocks[index] : NULL;
+}
+
+int mdl_controllers(struct mdl_model *model, uint64_t pc, const uint64_t **branch_pcs,
+                    size_t *count)
+{
+    struct mdl_graph *graph;
+    uint32_t block;
+    int result = locate(model, pc, &graph, &block);
+
+    if (result < 0)
+        return result;
+    *branch_pcs = graph->controller_pcs + graph->postdom.cd_first[block];
+    *count = graph->postdom.cd_first[block + 1] - graph->postdom.cd_first[block];
+    return 0;
+}
+
+int mdl_ipdom(struct mdl_model *model, uint64_t pc, uint64_t *ipdom_pc)
+{
+    struct mdl_graph *graph;
+    uint32_t block;
+    int result = locate(model, pc, &graph, &block);
+
+    if (result < 0)
+        return result;
+    block = graph->blocks[block].ipdom;
+    *ipdom_pc = block == MDL_BLOCK_EXIT ? 0 : graph->blocks[block].start;
+    return 0;
+}
+
+/* ---- What the run shows ------------------------------------------------------------------ */
+
+/* Does the graph have the edge from the jump at `from` to `to` already? */
+static int has_edge(const struct mdl_graph *graph, uint64_t from, uint64_t to, int joins)
+{
+    const struct mdl_block *block;
+    uint32_t index;
+
+    if (mdl_graph_find(graph, from, &index) < 0)
+        return 1; /* unreached: nothing depends on it */
+    block = &graph->blocks[index];
+    for (uint32_t i = 0; i < block->successor_count; i++) {
+        uint32_t target = block->successors[i];
+
+        if (target == MDL_BLOCK_EXIT ? !joins : graph->blocks[target].start == to)
+            return 1;
+    }
+    return 0;
+}
+
+/* Is a jump to `to` one within this graph's function? */
+static int joins_graph(const struct mdl_mod *mod, const struct mdl_graph *graph, uint64_t to)
+{
+    uint32_t index;
+
+    for (size_t i = 0; i < graph->part_count; i++)
+        if (to - graph->parts[i].start < graph->parts[i].size_bytes)
+            return 1;
+    index = mdl_functions_find(mod->functions, to);
+    return index != MDL_NO_FUNCTION && mdl_cfg_is_part(&mod->functions->entries[index], to);
+}
+
+int mdl_add_indirect_target(struct mdl_model *model, uint64_t from, uint64_t to)
+{
+    struct mdl_graphs *graphs = NULL;
+    struct mdl_mod *mod;
+    uint32_t index;
+    int changed = 0;
+    int result = mdl_function_need(model, from, &mod, &index);
+
+    if (result == 0)
+        result = graphs_get(mod, &graphs);
+    if (result < 0)
+        return result;
+    if (mod->functions->entries[index].flags & MDL_FUNCTION_PLT)
+        return 0;
+    result = list_add(&graphs->targets, from, to);
+    if (result <= 0)
+        return result;
+    for (size_t i = 0; i < graphs->by_entry.slot_count; i++) {
+        struct mdl_graph *graph = graphs->by_entry.slots[i].value;
+
+        if (!graph || has_edge(graph, from, to, joins_graph(mod, graph, to)))
+            continue;
+        mdl_graph_free(graph);
+        graphs->by_entry.slots[i].value = NULL;
+        changed = 1;
+    }
+    return changed;
+}
+
+/* Splits a guessed function at pc. */
+static int split_entry(struct mdl_mod *mod, uint32_t index, uint64_t pc)
+{
+    struct mdl_functions *table = mod->functions;
+    struct mdl_function_entry *grown =
+        reallocarray(table->entries, table->count + 1, sizeof(*grown));
+    const char *name = mdl_strings_format(&mod->model->strings, "%s+0x%llx", mod->info.name,
+                                          (unsigned long long)(pc - mod->info.bias));
+    struct mdl_function_entry *made;
+
+    if (grown)
+        table->entries = grown;
+    if (!grown || !name)
+        return -ENOMEM;
+    made = &grown[index + 1];
+    memmove(made + 1, made, (table->count - index - 1) * sizeof(*made));
+    table->count++;
+    *made = grown[index];
+    made->start = pc;
+    made->name = name;
+    made->owner = 0;
+    grown[index].end = pc;
+    for (size_t i = 0; i < table->count; i++)
+        if (grown[i].parent != MDL_NO_FUNCTION && grown[i].parent > index)
+            grown[i].parent++;
+    return 0;
+}
+
+int mdl_add_entry(struct mdl_model *model, uint64_t pc)
+{
+    const struct mdl_function_entry *entry;
+    struct mdl_mod *mod;
+    uint32_t index;
+    int result = mdl_function_need(model, pc, &mod, &index);
+
+    if (result < 0)
+        return result;
+    entry = &mod->functions->entries[index];
+    if (entry->start == pc || !(entry->flags & MDL_FUNCTION_GUESSED))
+        return 0;
+    drop_graph(mod, entry->start);
+    result = split_entry(mod, index, pc);
+    return result < 0 ? result : 1;
+}

@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Modules: images, segments, load bias. Nothing is parsed here but program headers.
+ *
+ * Images are mapped privately and read-only. Whoever truncates a mapped file while we use it gets
+ * SIGBUS, as with any other reader of mapped files; reading whole files instead would make opening
+ * a model cost as much as its largest library.
+ */
+#include "wet/model/module.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/err.h"
+#include "wet/model/debugfile.h"
+
+struct mdl_model *mdl_new(void)
+{
+    elf_version(EV_CURRENT);
+    return calloc(1, sizeof(struct mdl_model));
+}
+
+void mdl_image_fini(struct mdl_image_bytes *image)
+{
+    if (image->scratch)
+        munmap(image->scratch, image->size_bytes);
+    if (image->is_mapped)
+        munmap((void *)image->data, image->size_bytes);
+    memset(image, 0, sizeof(*image));
+}
+
+static void mod_free(struct mdl_mod *mod)
+{
+    if (!mod)
+        return;
+    mdl_graphs_free(mod->graphs);
+    mdl_functions_free(mod->functions);
+    mdl_units_free(mod->units);
+    mdl_cfi_free(mod->cfi);
+    for (int kind = 0; kind < MDL_IMAGE_KINDS; kind++) {
+        elf_end(mod->elfs[kind]);
+        mdl_image_fini(&mod->images[kind]);
+    }
+    free(mod->segments);
+    free(mod);
+}
+
+void mdl_free(struct mdl_model *model)
+{
+    if (!model)
+        return;
+    for (size_t i = 0; i < model->mod_count; i++)
+        mod_free(model->mods[i]);
+    free(model->mods);
+    free(model->spans);
+    mdl_sources_free(model->sources);
+    mdl_strings_fini(&model->strings);
+    free(model);
+}
+
+/* ---- Adding ------------------------------------------------------------------------------ */
+
+int mdl_image_map(struct mdl_image_bytes *image, int fd, const char *path)
+{
+    struct stat status;
+    void *data, *scratch;
+    size_t size;
+
+    if (fstat(fd, &status) < 0)
+        return wd_fail_errno("cannot look at the image of %s", path);
+    if (!S_ISREG(status.st_mode) || status.st_size <= 0)
+        return wd_fail(-EINVAL, "the image of %s is empty or no file", path);
+    size = (size_t)status.st_size;
+    data = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (data == MAP_FAILED)
+        return wd_fail_errno("cannot map the image of %s", path);
+    scratch = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, fd, 0);
+    if (scratch == MAP_FAILED) {
+        wd_fail_errno("cannot map the image of %s", path);
+        munmap(data, size);
+        return -ENOMEM;
+    }
+    *image = (struct mdl_image_bytes){
+        .data = data, .size_bytes = size, .is_mapped = 1, .scratch = scratch};
+    return 0;
+}
+
+static int image_take(const struct mdl_image *from, const char *path, struct mdl_image_bytes *image)
+{
+    if (from->data)
+        *image = (struct mdl_image_bytes){.data = from->data, .size_bytes = from->size_bytes};
+    else if (from->fd >= 0)
+        return mdl_image_map(image, from->fd, path);
+    return 0;
+}
+
+static int compare_segments(const void *left, const void *right)
+{
+    const struct mdl_segment *a = left, *b = right;
+
+    return a->start < b->start ? -1 : a->start > b->start;
+}
+
+static int compare_spans(const void *left, const void *right)
+{
+    const struct mdl_model_span *a = left, *b = right;
+
+    return a->start < b->start ? -1 : a->start > b->start;
+}
+
+static int segments_copy(struct mdl_mod *mod, const struct mdl_module_input *input)
+{
+    mod->segments = calloc(input->segment_count, sizeof(*mod->segments));
+    if (!mod->segments)
+        return -ENOMEM;
+    memcpy(mod->segments, input->segments, input->segment_count * sizeof(*mod->segments));
+    mod->segment_count = input->segment_count;
+    qsort(mod->segments, mod->segment_count, sizeof(*mod->segments), compare_segments);
+    for (size_t i = 0; i < mod->segment_count; i++) {
+        const struct mdl_segment *segment = &mod->segments[i];
+
+        if (segment->size_bytes == 0 || segment->start + segment->size_bytes < segment->start ||
+            segment->file_off + segment->size_bytes < segment->file_off)
+            return wd_fail(-EINVAL, "%s: segment at 0x%llx has an impossible size", input->path,
+                           (unsigned long long)segment->start);
+    }
+    mod->info.start = mod->segments[0].start;
+    mod->info.end = mod->segments[mod->segment_count - 1].start +
+                    mod->segments[mod->segment_count - 1].size_bytes;
+    return 0;
+}
+
+/* The bias that one segment implies, if a PT_LOAD covers its file offset. */
+static int segment_bias(Elf *elf, const struct mdl_segment *segment, uint64_t *bias)
+{
+    size_t count;
+
+    if (elf_getphdrnum(elf, &count) < 0)
+        return -1;
+    for (size_t i = 0; i < count; i++) {
+        GElf_Phdr phdr;
+        uint64_t first;
+
+        if (!gelf_getphdr(elf, (int)i, &phdr) || phdr.p_type != PT_LOAD || phdr.p_filesz == 0)
+            continue;
+        first = phdr.p_offset & ~(uint64_t)0xfff;
+        if (segment->file_off < first || segment->file_off - first >= phdr.p_filesz + 0xfff)
+            continue;
+        *bias = segment->start - (phdr.p_vaddr - phdr.p_offset + segment->file_off);
+        return 0;
+    }
+    return -1;
+}
+
+/* Executable segments first: a file offset can lie in two PT_LOADs' pages, and code is what
+ * matters. Where nothing fits (no ELF, damaged headers) addresses are file offsets. */
+static void find_bias(struct mdl_mod *mod, Elf *elf)
+{
+    for (int want_exec = 1; elf && want_exec >= 0; want_exec--)
+        for (size_t i = 0; i < mod->segment_count; i++) {
+            int is_exec = (mod->segments[i].prot & PROT_EXEC) != 0;
+
+            if (is_exec == want_exec && segment_bias(elf, &mod->segments[i], &mod->info.bias) == 0)
+                return;
+        }
+    mod->info.bias = mod->segments[0].start - mod->segments[0].file_off;
+}
+
+static int spans_add(struct mdl_model *model, struct mdl_mod *mod)
+{
+    size_t count = model->span_count + mod->segment_count;
+    struct mdl_model_span *spans = calloc(count, sizeof(*spans));
+
+    if (!spans)
+        return -ENOMEM;
+    if (model->span_count)
+        memcpy(spans, model->spans, model->span_count * sizeof(*spans));
+    for (size_t i = 0; i < mod->segment_count; i++)
+        spans[model->span_count + i] = (struct mdl_model_span){
+            .start = mod->segments[i].start,
+            .end = mod->segments[i].start + mod->segments[i].size_bytes,
+            .mod = mod,
+        };
+    qsort(spans, count, sizeof(*spans), compare_spans);
+    for (size_t i = 1; i < count; i++)
+        if (spans[i].start < spans[i - 1].end) {
+            wd_fail(-EEXIST, "%s at 0x%llx overlaps %s", spans[i].mod->info.path,
+                    (unsigned long long)spans[i].start, spans[i - 1].mod->info.path);
+            free(spans);
+            return -EEXIST;
+        }
+    free(model->spans);
+    model->spans = spans;
+    model->span_count = count;
+    return 0;
+}
+
+static int mod_init(struct mdl_mod *mod, const struct mdl_module_input *input)
+{
+    const struct mdl_image *images[MDL_IMAGE_KINDS] = {&input->file, &input->debug, &input->alt};
+    const char *slash;
+    int result;
+
+    mod->info.path = mdl_strings_intern(&mod->model->strings, input->path, SIZE_MAX);
+    if (!mod->info.path)
+        return -ENOMEM;
+    slash = strrchr(mod->info.path, '/');
+    mod->info.name = slash && slash[1] ? slash + 1 : mod->info.path;
+    mod->search_debug = input->search_debug;
+    mod->mtime_s = input->mtime_s;
+    result = segments_copy(mod, input);
+    for (int kind = 0; result == 0 && kind < MDL_IMAGE_KINDS; kind++)
+        result = image_take(images[kind], input->path, &mod->images[kind]);
+    if (result < 0)
+        return result;
+    mod->info.is_elf = mdl_mod_elf(mod, MDL_IMAGE_FILE) != NULL;
+    find_bias(mod, mod->elfs[MDL_IMAGE_FILE]);
+    return 0;
+}
+
+int mdl_add_module(struct mdl_model *model, const struct mdl_module_input *input, mdl_module_id *id)
+{
+    struct mdl_mod **mods;
+    struct mdl_mod *mod;
+    int result;
+
+    if (!input->path || input->segment_count == 0 || (!input->file.data && input->file.fd < 0))
+        return wd_fail(-EINVAL, "a module needs a path, an image and segments");
+    mods = realloc(model->mods, (model->mod_count + 1) * sizeof(struct mdl_mod *));
+    mod = calloc(1, sizeof(*mod));
+    if (mods)
+        model->mods = mods;
+    if (!mods || !mod) {
+        free(mod);
+        return -ENOMEM;
+    }
+    mod->model = model;
+    mod->info.id = (mdl_module_id)model->mod_count;
+    result = mod_init(mod, input);
+    if (result == 0)
+        result = spans_add(model, mod);
+    if (result < 0) {
+        mod_free(mod);
+        return result;
+    }
+    model->mods[model->mod_count++] = mod;
+    if (id)
+        *id = mod->info.id;
+    return 0;
+}
+
+/* ---- Finding ----------------------------------------------------------------------------- */
+
+static const struct mdl_model_span *span_at(const struct mdl_model *model, uint64_t address)
+{
+    size_t low = 0, high = model->span_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (model->spans[middle].end <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == model->span_count || model->spans[low].start > address)
+        return NULL;
+    return &model->spans[low];
+}
+
+struct mdl_mod *mdl_mod_at(const struct mdl_model *model, uint64_t pc)
+{
+    const struct mdl_model_span *span = span_at(model, pc);
+
+    return span ? span->mod : NULL;
+}
+
+int mdl_mod_need(const struct mdl_model *model, uint64_t pc, struct mdl_mod **mod)
+{
+    *mod = mdl_mod_at(model, pc);
+    if (!*mod) {
+        wd_fail(-WD_ERR_NOT_FOUND, "no module at 0x%llx", (unsigned long long)pc);
+        return -WD_ERR_NOT_FOUND;
+    }
+    return 0;
+}
+
+const struct mdl_segment *mdl_mod_segment(const struct mdl_mod *mod, uint64_t address)
+{
+    for (size_t i = 0; i < mod->segment_count; i++)
+        if (address - mod->segments[i].start < mod->segments[i].size_bytes)
+            return &mod->segments[i];
+    return NULL;
+}
+
+int mdl_mod_is_code(const struct mdl_mod *mod, uint64_t address)
+{
+    const struct mdl_segment *segment = mdl_mod_segment(mod, address);
+
+    return segment && (segment->prot & PROT_EXEC);
+}
+
+const uint8_t *mdl_mod_bytes(const struct mdl_mod *mod, uint64_t address, size_t *available)
+{
+    const struct mdl_image_bytes *image = &mod->images[MDL_IMAGE_FILE];
+    const struct mdl_segment *segment = mdl_mod_segment(mod, address);
+    uint64_t off, left;
+
+    if (!segment)
+        return NULL;
+    off = segment->file_off + (address - segment->start);
+    if (off >= image->size_bytes)
+        return NULL;
+    left = segment->size_bytes - (address - segment->start);
+    *available = left < image->size_bytes - off ? (size_t)left : image->size_bytes - (size_t)off;
+    return image->data + off;
+}
+
+int mdl_read_bytes(const struct mdl_model *model, uint64_t address, void *bytes, size_t count)
+{
+    uint8_t *out = bytes;
+
+    while (count > 0) {
+        struct mdl_mod *mod = mdl_mod_at(model, address);
+        size_t available = 0;
+        const uint8_t *from = mod ? mdl_mod_bytes(mod, address, &available) : NULL;
+
+        if (!from)
+            return wd_fail(-WD_ERR_NOT_FOUND, "no file bytes at 0x%llx",
+                           (unsigned long long)address);
+        if (available > count)
+            available = count;
+        memcpy(out, from, available);
+        out += available;
+        address += available;
+        count -= available;
+    }
+    return 0;
+}
+
+size_t mdl_module_count(const struct mdl_model *model)
+{
+    return model->mod_count;
+}
+
+static int mod_by_id(const struct mdl_model *model, mdl_module_id id, struct mdl_mod **mod)
+{
+    if (id >= model->mod_count) {
+        wd_fail(-WD_ERR_NOT_FOUND, "no module number %u", id);
+        return -WD_ERR_NOT_FOUND;
+    }
+    *mod = model->mods[id];
+    return 0;
+}
+
+int mdl_module_get(const struct mdl_model *model, mdl_module_id id, struct mdl_module *module)
+{
+    struct mdl_mod *mod;
+    int result = mod_by_id(model, id, &mod);
+
+    if (result == 0)
+        *module = mod->info;
+    return result;
+}
+
+int mdl_module_at(const struct mdl_model *model, uint64_t pc, struct mdl_module *module)
+{
+    struct mdl_mod *mod;
+    int result = mdl_mod_need(model, pc, &mod);
+
+    if (result == 0)
+        *module = mod->info;
+    return result;
+}
+
+int mdl_module_segments(const struct mdl_model *model, mdl_module_id id,
+                        const struct mdl_segment **segments, size_t *count)
+{
+    struct mdl_mod *mod;
+    int result = mod_by_id(model, id, &mod);
+
+    if (result < 0)
+        return result;
+    *segments = mod->segments;
+    *count = mod->segment_count;
+    return 0;
+}
+
+/* ---- Images ------------------------------------------------------------------------------ */
+
+/* Looks for an absent debug or alt image; leaves it absent if there is none. */
+static void image_search(struct mdl_mod *mod, enum mdl_image_kind kind)
+{
+    const struct mdl_image_bytes *of = &mod->images[MDL_IMAGE_FILE];
+    char *path = NULL;
+    int result = -1;
+
+    if (!mod->search_debug || mod->images[kind].data)
+        return;
+    if (kind == MDL_IMAGE_ALT && mod->images[MDL_IMAGE_DEBUG].data)
+        of = &mod->images[MDL_IMAGE_DEBUG];
+    if (kind == MDL_IMAGE_DEBUG)
+        result = mdl_find_debug_file(of->data, of->size_bytes, mod->info.path, &path);
+    else if (kind == MDL_IMAGE_ALT)
+        result = mdl_find_alt_file(of->data, of->size_bytes, mod->info.path, &path);
+    if (result == 0)
+        mdl_debugfile_map(path, &mod->images[kind]);
+    free(path);
+}
+
+static Elf *elf_of(void *data, size_t size)
+{
+    Elf *elf = elf_memory(data, size);
+
+    if (elf && (elf_kind(elf) != ELF_K_ELF || gelf_getclass(elf) != ELFCLASS64)) {
+        elf_end(elf);
+        return NULL;
+    }
+    return elf;
+}
+
+static int has_compressed(Elf *elf)
+{
+    Elf_Scn *scn = NULL;
+    GElf_Shdr shdr;
+
+    while ((scn = elf_nextscn(elf, scn)))
+        if (gelf_getshdr(scn, &shdr) && (shdr.sh_flags & SHF_COMPRESSED))
+            return 1;
+    return 0;
+}
+
+Elf *mdl_mod_elf(struct mdl_mod *mod, enum mdl_image_kind kind)
+{
+    struct mdl_image_bytes *image = &mod->images[kind];
+    Elf *elf;
+
+    if (mod->elf_tried & (1u << kind))
+        return mod->elfs[kind];
+    mod->elf_tried |= 1u << kind;
+    image_search(mod, kind);
+    if (!image->data)
+        return NULL;
+    elf = elf_of(image->scratch ? image->scratch : (void *)image->data, image->size_bytes);
+    if (elf && !image->scratch && has_compressed(elf)) {
+        elf_end(elf);
+        elf = NULL;
+        image->scratch = mmap(NULL, image->size_bytes, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (image->scratch == MAP_FAILED) {
+            image->scratch = NULL;
+            return NULL;
+        }
+        memcpy(image->scratch, image->data, image->size_bytes);
+        elf = elf_of(image->scratch, image->size_bytes);
+    }
+    mod->elfs[kind] = elf;
+    return elf;
+}
+
+int mdl_module_image(struct mdl_model *model, mdl_module_id id, enum mdl_image_kind kind,
+                     const void **data, size_t *size_bytes)
+{
+    static const char *const names[] = {"image", "debug file", "shared debug file"};
+    struct mdl_mod *mod;
+    int result = mod_by_id(model, id, &mod);
+
+    if (result < 0)
+        return result;
+    if (kind == MDL_IMAGE_ALT)
+        mdl_mod_elf(mod, MDL_IMAGE_DEBUG); /* the alt file's link is in the debug file */
+    mdl_mod_elf(mod, kind);
+    if (!mod->images[kind].data)
+        return wd_fail(-WD_ERR_NOT_FOUND, "%s has no %s", mod->info.path, names[kind]);
+    *data = mod->images[kind].data;
+    *size_bytes = mod->images[kind].size_bytes;
+    return 0;
+}

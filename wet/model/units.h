@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A module's DWARF: compilation units by address, and each unit's line rows and scopes. */
+#ifndef WET_MODEL_UNITS_H
+#define WET_MODEL_UNITS_H
+
+#include "wet/model/module.h"
+
+enum mdl_row_flag { MDL_ROW_STMT = 1, MDL_ROW_END = 2, MDL_ROW_PROLOGUE_END = 4 };
+
+/* A row of a line table; `file` is interned, so equal files are equal pointers. */
+struct mdl_row {
+    uint64_t address; /* guest */
+    const char *file;
+    uint32_t line;
+    uint16_t column;
+    uint8_t flags;
+};
+
+#define MDL_NO_SCOPE UINT32_MAX
+
+/* A function, inlined function or lexical block that has code. */
+struct mdl_scope_entry {
+    Dwarf_Die die;
+    int tag;
+    uint32_t parent; /* enclosing scope, or MDL_NO_SCOPE */
+};
+
+/* One of the scopes' address ranges. */
+struct mdl_scope_range {
+    uint64_t start; /* guest */
+    uint64_t end;
+    uint32_t scope;
+    uint32_t outer; /* the range that contains this one, or MDL_NO_SCOPE */
+};
+
+struct mdl_unit {
+    struct mdl_mod *mod;
+    Dwarf_Die die;
+    int lines_known;
+    struct mdl_row *rows; /* sorted by address */
+    size_t row_count;
+    int scopes_known;
+    struct mdl_scope_entry *scopes; /* outer before inner */
+    size_t scope_count;
+    struct mdl_scope_range *scope_ranges; /* sorted by start, outer first */
+    size_t scope_range_count;
+    int loclists; /* 0 unknown, 1 has variables with location lists, -1 has none */
+};
+
+struct mdl_unit_range {
+    uint64_t start; /* guest */
+    uint64_t end;
+    uint32_t unit;
+};
+
+struct mdl_units {
+    Dwarf *dwarf; /* NULL: the module has no DWARF */
+    Dwarf *alt;
+    struct mdl_unit *units;
+    size_t count;
+    struct mdl_unit_range *ranges; /* sorted by start */
+    size_t range_count;
+    struct mdl_globals *globals; /* variables.c */
+};
+
+/* The module's units; without DWARF there are none. 0 or -ENOMEM. */
+int mdl_units_get(struct mdl_mod *mod, struct mdl_units **units);
+
+/* The unit that has code at pc; NULL if none (or memory is short). */
+struct mdl_unit *mdl_unit_at(struct mdl_mod *mod, uint64_t pc);
+
+/* Loads rows, scopes; damaged tables give none. 0 or -ENOMEM. */
+int mdl_unit_lines(struct mdl_unit *unit);
+int mdl_unit_scopes(struct mdl_unit *unit);
+
+/* The row that covers pc (never an end row), or NULL; the next row's address is its end. */
+const struct mdl_row *mdl_unit_row_at(const struct mdl_unit *unit, uint64_t pc);
+
+/* Innermost scope at pc; needs mdl_unit_scopes(). MDL_NO_SCOPE if there is none. */
+uint32_t mdl_unit_scope_at(const struct mdl_unit *unit, uint64_t pc);
+
+/* From a scope outwards (itself included) to the next function, inlined or not. */
+uint32_t mdl_unit_function_scope(const struct mdl_unit *unit, uint32_t scope);
+
+/*
+ * Calls fn for each child of a DIE; nonzero stops and is returned. Robust against sibling
+ * references that go backwards. `budget` counts DIEs down over nested walks; 0 stops.
+ */
+typedef int (*mdl_die_fn)(void *context, Dwarf_Die *die);
+int mdl_die_children(Dwarf_Die *parent, uint64_t *budget, mdl_die_fn fn, void *context);
+
+/* How many DIEs a unit can have at most. */
+uint64_t mdl_unit_die_budget(const struct mdl_unit *unit);
+
+struct mdl_globals;
+void mdl_globals_free(struct mdl_globals *globals);
+
+#endif
