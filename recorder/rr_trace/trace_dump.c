@@ -90,17 +90,28 @@ static void put_json_string(FILE *out, const char *string)
     fputc('"', out);
 }
 
+/* Control characters: ASCII's, and U+0080 to U+009F, which some terminals obey too. */
+static bool is_control(const unsigned char *s, size_t length)
+{
+    return *s < 0x20 || *s == 0x7f || (length == 2 && s[0] == 0xc2 && s[1] < 0xa0);
+}
+
 /* Quoted as in C; the empty string and blanks stay visible. */
 static void put_text_string(FILE *out, const char *string)
 {
+    const unsigned char *s = (const unsigned char *)string;
     fputc('"', out);
-    for (const unsigned char *s = (const unsigned char *)string; *s; s++) {
-        if (*s == '"' || *s == '\\')
-            fprintf(out, "\\%c", *s);
-        else if (*s < 0x20 || *s == 0x7f)
+    while (*s) {
+        size_t length = utf8_length(s);
+        if (length == 0 || is_control(s, length)) {
             fprintf(out, "\\x%02x", *s);
-        else
-            fputc(*s, out);
+            length = 1;
+        } else if (*s == '"' || *s == '\\') {
+            fprintf(out, "\\%c", *s);
+        } else {
+            fwrite(s, 1, length, out);
+        }
+        s += length;
     }
     fputc('"', out);
 }

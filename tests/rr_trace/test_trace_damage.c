@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Recordings cut or changed at every place: always an error or a reading, never a crash. A cut
+ * in `events` or `data` is always noticed. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "recorder/rr_trace/rr_trace.h"
+#include "recorder/rr_trace/trace_internal.h"
+#include "tests/rr_trace/read_all.h"
+#include "tests/rr_trace/rr_trace_unit.h"
+#include "tests/rr_trace/trace_build.h"
+
+static struct build_trace built;
+
+static int set_up(void **state)
+{
+    (void)state;
+    memset(&built, 0, sizeof built);
+    build_sample(&built);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    build_trace_fini(&built);
+    return 0;
+}
+
+static struct wd_buf *const parts[] = {&built.version, &built.events, &built.mmaps, &built.tasks,
+                                       &built.data};
+#define VERSION    0
+#define EVENTS     1
+#define DATA       4
+#define PART_COUNT 5
+
+/* Reads what is built, from memory. */
+static int read_memory(bool skip_data)
+{
+    struct rrt_bytes bytes[PART_COUNT];
+    struct rrt_trace *trace;
+    for (int i = 0; i < PART_COUNT; i++)
+        bytes[i] = (struct rrt_bytes){parts[i]->data, parts[i]->size_bytes};
+    struct rrt_memory_streams streams = {.version = bytes[0],
+                                         .events = bytes[1],
+                                         .mmaps = bytes[2],
+                                         .tasks = bytes[3],
+                                         .data = bytes[4]};
+    int r = rrt_open_memory(&streams, &trace);
+    if (r != 0)
+        return r;
+    r = read_all_of(trace, skip_data);
+    rrt_close(trace);
+    return r;
+}
+
+static void damage_of_nothing_reads_well(void **state)
+{
+    (void)state;
+    assert_int_equal(read_memory(false), 0);
+    assert_int_equal(read_memory(true), 0);
+}
+
+static void damage_by_cutting_is_noticed(void **state)
+{
+    (void)state;
+    for (int i = 0; i < PART_COUNT; i++) {
+        size_t whole = parts[i]->size_bytes;
+        size_t noticed = 0;
+        for (size_t cut = 0; cut < whole; cut++) {
+            parts[i]->size_bytes = cut;
+            int r = read_memory(cut % 2);
+            assert_true(r == 0 || is_reading_error(r));
+            noticed += r != 0;
+        }
+        parts[i]->size_bytes = whole;
+        if (i == VERSION || i == EVENTS || i == DATA)
+            assert_int_equal(noticed, whole);
+        assert_true(noticed > whole / 2);
+    }
+}
+
+static void damage_by_flipped_bits_never_crashes(void **state)
+{
+    (void)state;
+    size_t noticed = 0;
+    for (int i = 0; i < PART_COUNT; i++) {
+        for (size_t bit = 0; bit < 8 * parts[i]->size_bytes; bit++) {
+            uint8_t mask = (uint8_t)(1u << bit % 8);
+            parts[i]->data[bit / 8] ^= mask;
+            int r = read_memory(bit % 2);
+            assert_true(r == 0 || is_reading_error(r));
+            noticed += r != 0;
+            parts[i]->data[bit / 8] ^= mask;
+        }
+    }
+    assert_true(noticed > 1000);
+    assert_int_equal(read_memory(false), 0);
+}
+
+static void damage_by_bytes_of_extremes_never_crashes(void **state)
+{
+    (void)state;
+    static const uint8_t extremes[] = {0x00, 0x7f, 0x80, 0xff};
+    for (int i = 0; i < PART_COUNT; i++) {
+        for (size_t at = 0; at < 4 * parts[i]->size_bytes; at++) {
+            uint8_t *byte = &parts[i]->data[at / 4];
+            uint8_t kept = *byte;
+            *byte = extremes[at % 4];
+            int r = read_memory(false);
+            assert_true(r == 0 || is_reading_error(r));
+            *byte = kept;
+        }
+    }
+}
+
+static void damage_by_cutting_files_is_noticed(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"events", "data", "mmaps", "tasks"};
+    char *dir = build_temp_dir();
+    build_write(&built, dir, 40);
+    assert_int_equal(read_all_in(dir, false), 0);
+    for (int i = 0; i < 4; i++) {
+        size_t noticed = cut_everywhere(dir, names[i], 1);
+        if (i < 2)
+            assert_int_equal(noticed, file_size(dir, names[i]));
+        assert_true(noticed > 0);
+    }
+    assert_int_equal(read_all_in(dir, false), 0);
+    build_remove_dir(dir);
+}
+
+#define CASE(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        CASE(damage_of_nothing_reads_well),         CASE(damage_by_cutting_is_noticed),
+        CASE(damage_by_flipped_bits_never_crashes), CASE(damage_by_bytes_of_extremes_never_crashes),
+        CASE(damage_by_cutting_files_is_noticed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
