@@ -33,13 +33,18 @@ const struct cli_verb *cli_verb_find(const char *name)
 static int fail_unknown_verb(const char *name)
 {
     struct cli_suggestion suggestion = {.wanted = name};
-    for (const struct cli_verb *verb = cli_verbs; verb->name; verb++)
+    bool is_option = name[0] == '-';
+    const char *kind = is_option ? "option" : "verb";
+    if (is_option) {
+        cli_suggestion_offer(&suggestion, "--help");
+        cli_suggestion_offer(&suggestion, "--version");
+    }
+    for (const struct cli_verb *verb = cli_verbs; verb->name && !is_option; verb++)
         cli_suggestion_offer(&suggestion, verb->name);
     if (suggestion.best)
-        return wd_fail(-WD_ERR_USAGE, "unknown verb '%s'; did you mean '%s'?", name,
+        return wd_fail(-WD_ERR_USAGE, "unknown %s '%s'; did you mean '%s'?", kind, name,
                        suggestion.best);
-    return wd_fail(-WD_ERR_USAGE, "unknown %s '%s' (see 'wetdbg help')",
-                   name[0] == '-' ? "option" : "verb", name);
+    return wd_fail(-WD_ERR_USAGE, "unknown %s '%s' (see 'wetdbg help')", kind, name);
 }
 
 /* Asked before the arguments are parsed, so that complaints about them are objects too. What

@@ -169,8 +169,8 @@ int cli_repl_loop(struct cli_repl *repl, const struct cli_line_hooks *lines, FIL
         if (result == 0)
             break;
         const char *text = lines->is_interactive ? line_to_run(repl, lines, line) : line;
-        if (text)
-            status = cli_repl_execute(repl, text);
+        int failed = text ? cli_repl_execute(repl, text) : 0;
+        status = failed ? failed : status;
         free(line);
         if (!lines->is_interactive && cli_interrupt_is_pending())
             return WD_EXIT_INTERRUPTED;

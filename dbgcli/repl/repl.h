@@ -64,8 +64,8 @@ int cli_repl_execute(struct cli_repl *repl, const char *line);
 int cli_repl_run_script(struct cli_repl *repl, const char *path, FILE *input);
 
 /*
- * Runs lines until the end of input or `quit`. Returns the status of the last command if nobody
- * was there to see it (a pipe), else 0.
+ * Runs lines until the end of input or `quit`. Returns the status of the last command that
+ * failed if nobody was there to see it (a pipe), else 0.
  */
 int cli_repl_loop(struct cli_repl *repl, const struct cli_line_hooks *lines, FILE *from,
                   const char *prompt);

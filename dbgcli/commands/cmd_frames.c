@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* backtrace, frame, up, down. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "common/err.h"
+#include "dbgcli/commands/place.h"
+#include "dbgcli/commands/value.h"
+
+static const struct cli_option backtrace_options[] = {
+    {"limit", 0, "N", "at most N frames; 0: all (the default)"},
+    {0},
+};
+
+const struct cli_syntax cli_cmd_backtrace_syntax = {
+    .usage = "[--limit N]",
+    .options = backtrace_options,
+};
+
+const struct cli_syntax cli_cmd_frame_syntax = {
+    .usage = "[N]",
+    .operands_max = 1,
+    .details = "Selects the frame whose variables print and info locals show.",
+};
+
+const struct cli_syntax cli_cmd_up_syntax = {
+    .usage = "[N]",
+    .operands_max = 1,
+};
+
+const struct cli_syntax cli_cmd_down_syntax = {
+    .usage = "[N]",
+    .operands_max = 1,
+};
+
+/* ---- arguments ---- */
+
+struct argument_walk {
+    struct cli_frame_view view;
+
+    struct cli_out *out; /* text, or */
+    json_t *json;        /* an array */
+    size_t count;
+};
+
+static int show_argument(void *context, const struct mdl_variable *variable)
+{
+    struct argument_walk *walk = context;
+    struct cli_value value;
+    char *text;
+    if (variable->scope != MDL_SCOPE_PARAM || !variable->name)
+        return 0;
+    if (cli_value_of_variable(&walk->view, variable, &value) == 0)
+        text = cli_value_text(walk->view.moment, &value, "", true);
+    else
+        text = NULL;
+    wd_error_clear();
+    if (walk->json) {
+        json_t *row = json_object();
+        cli_json_set(row, "name", cli_json_text(variable->name));
+        cli_json_set(row, "value", cli_json_text(text));
+        cli_json_append(walk->json, row);
+    } else {
+        fputs(walk->count ? ", " : "", walk->out->stream);
+        cli_out_text(walk->out, variable->name);
+        putc('=', walk->out->stream);
+        cli_out_text(walk->out, text ? text : "<optimized out>");
+    }
+    walk->count++;
+    free(text);
+    return 0;
+}
+
+/* Where functions are inlined the scopes around the pc mix their parameters: none are shown. */
+static void show_arguments(struct cli_moment *moment, size_t index, struct cli_out *out,
+                           json_t *json)
+{
+    struct argument_walk walk = {.view = {moment, index}, .out = out, .json = json};
+    const struct cli_frame *frame = &moment->frames[index];
+    bool has_inlined = index > 0 && moment->frames[index - 1].is_inlined;
+    if (!frame->is_inlined && !has_inlined)
+        mdl_variables_each(moment->model, frame->lookup_pc, show_argument, &walk);
+    wd_error_clear();
+}
+
+/* ---- frames ---- */
+
+static void print_frame(struct cli_session *session, size_t index)
+{
+    struct cli_out *out = session->out;
+    struct cli_moment *moment = session->moment;
+    const struct cli_frame *frame = &moment->frames[index];
+    uint64_t pc = frame->regs.value[MDL_REG_RIP];
+    fprintf(out->stream, "%s#%-2zu ", index == session->frame ? "*" : " ", index);
+    if ((index > 0 && !moment->frames[index - 1].is_inlined) || !frame->file)
+        fprintf(out->stream, "0x%016" PRIx64 " in ", pc);
+    cli_out_text(out, frame->function ? frame->function : "??");
+    fputs(" (", out->stream);
+    show_arguments(moment, index, out, NULL);
+    putc(')', out->stream);
+    if (frame->file) {
+        fputs(" at ", out->stream);
+        cli_out_text(out, cli_base_name(frame->file));
+        fprintf(out->stream, ":%" PRIu32, frame->line);
+    } else if (frame->module) {
+        fputs(" from ", out->stream);
+        cli_out_text(out, frame->module);
+    }
+    putc('\n', out->stream);
+}
+
+static json_t *json_of_frame(struct cli_session *session, size_t index)
+{
+    const struct cli_frame *frame = &session->moment->frames[index];
+    struct cli_place place = {
+        .pc = frame->regs.value[MDL_REG_RIP],
+        .function = frame->function,
+        .module = frame->module,
+        .file = frame->file,
+        .line = frame->line,
+        .text = cli_source_text(session->model, frame->file, frame->line, frame->lookup_pc, NULL),
+    };
+    json_t *row = json_object();
+    json_t *arguments = json_array();
+    cli_json_set(row, "frame", json_integer((json_int_t)index));
+    cli_place_to_json(row, &place);
+    cli_json_set(row, "inlined", json_boolean(frame->is_inlined));
+    show_arguments(session->moment, index, NULL, arguments);
+    cli_json_set(row, "arguments", arguments);
+    return row;
+}
+
+static int print_frames(struct cli_session *session, uint64_t limit)
+{
+    struct cli_moment *moment;
+    struct cli_out *out = session->out;
+    int result = cli_session_moment(session, &moment);
+    if (result)
+        return result;
+    size_t shown = limit && limit < moment->frame_count ? limit : moment->frame_count;
+    if (out->json) {
+        json_t *object = cli_json_object("wetdbg.backtrace/1");
+        json_t *frames = json_array();
+        for (size_t i = 0; i < shown; i++)
+            cli_json_append(frames, json_of_frame(session, i));
+        cli_json_set(object, "time", cli_json_count(session->time));
+        cli_json_set(object, "frames", frames);
+        cli_json_set(object, "more", cli_json_count(moment->frame_count - shown));
+        cli_json_set(object, "broken", cli_json_text(moment->broken));
+        cli_out_json(out, object);
+        return 0;
+    }
+    for (size_t i = 0; i < shown && !cli_out_is_gone(out); i++)
+        print_frame(session, i);
+    if (shown < moment->frame_count)
+        fprintf(out->stream, "(%zu more frames)\n", moment->frame_count - shown);
+    else if (moment->broken)
+        fprintf(out->stream, "(the stack cannot be followed further: %s)\n", moment->broken);
+    return 0;
+}
+
+int cli_backtrace_print(struct cli_session *session)
+{
+    return print_frames(session, 0);
+}
+
+int cli_cmd_backtrace(struct cli_repl *repl, const struct cli_args *args, const char *format)
+{
+    uint64_t limit;
+    (void)format;
+    int result = cli_args_number(args, "limit", 0, &limit);
+    return result ? result : print_frames(repl->session, limit);
+}
+
+/* ---- selecting one ---- */
+
+static int select_frame(struct cli_session *session, size_t index)
+{
+    struct cli_out *out = session->out;
+    session->frame = index;
+    session->list_file = NULL;
+    if (out->json) {
+        json_t *object = json_of_frame(session, index);
+        cli_json_set(object, "schema", json_string("wetdbg.frame/1"));
+        cli_json_set(object, "time", cli_json_count(session->time));
+        cli_out_json(out, object);
+        return 0;
+    }
+    const struct cli_frame *frame = &session->moment->frames[index];
+    const char *text =
+        cli_source_text(session->model, frame->file, frame->line, frame->lookup_pc, NULL);
+    print_frame(session, index);
+    if (text) {
+        fprintf(out->stream, "%" PRIu32 "\t", frame->line);
+        cli_out_text(out, text);
+        putc('\n', out->stream);
+    }
+    return 0;
+}
+
+/* The number typed, or `otherwise`; and the moment. */
+static int prepare(struct cli_repl *repl, const struct cli_args *args, uint64_t otherwise,
+                   uint64_t *number, struct cli_moment **moment)
+{
+    *number = otherwise;
+    if (args->operand_count && !cli_number_parse(args->operands[0], number))
+        return wd_fail(-WD_ERR_USAGE, "%s: '%s' is no number", args->name, args->operands[0]);
+    return cli_session_moment(repl->session, moment);
+}
+
+int cli_cmd_frame(struct cli_repl *repl, const struct cli_args *args, const char *format)
+{
+    struct cli_moment *moment;
+    uint64_t number;
+    (void)format;
+    int result = prepare(repl, args, repl->session->frame, &number, &moment);
+    if (result)
+        return result;
+    if (!args->operand_count)
+        number = repl->session->frame; /* the moment may have been opened only now */
+    if (number >= moment->frame_count)
+        return wd_fail(-WD_ERR_NOT_FOUND, "no frame %" PRIu64 ": there are %zu", number,
+                       moment->frame_count);
+    return select_frame(repl->session, number);
+}
+
+int cli_cmd_up(struct cli_repl *repl, const struct cli_args *args, const char *format)
+{
+    struct cli_moment *moment;
+    uint64_t number;
+    (void)format;
+    int result = prepare(repl, args, 1, &number, &moment);
+    if (result)
+        return result;
+    size_t last = moment->frame_count - 1, now = repl->session->frame;
+    if (now == last && number)
+        return wd_fail(-WD_ERR_NOT_FOUND, "this is the outermost frame");
+    return select_frame(repl->session, number > last - now ? last : now + number);
+}
+
+int cli_cmd_down(struct cli_repl *repl, const struct cli_args *args, const char *format)
+{
+    struct cli_moment *moment;
+    uint64_t number;
+    (void)format;
+    int result = prepare(repl, args, 1, &number, &moment);
+    if (result)
+        return result;
+    size_t now = repl->session->frame;
+    if (now == 0 && number)
+        return wd_fail(-WD_ERR_NOT_FOUND, "this is the innermost frame");
+    return select_frame(repl->session, number > now ? 0 : now - number);
+}

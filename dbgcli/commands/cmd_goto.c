@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "dbgcli/commands/place.h"
+
+const struct cli_syntax cli_cmd_goto_syntax = {
+    .usage = "TIME|FILE:LINE[#K]|crash|end|start",
+    .operands_min = 1,
+    .operands_max = 1,
+    .details = "Makes another time the current one. TIME is the number of an instruction of the\n"
+               "run, from 1: what is shown is the state just before it. #K is the K-th time that\n"
+               "a breakpoint on the line would be hit, from -1 backwards; without it, the last.",
+};
+
+int cli_cmd_goto(struct cli_repl *repl, const struct cli_args *args, const char *format)
+{
+    wet_time time;
+    (void)format;
+    int result = cli_time_parse(repl->session, args->operands[0], &time);
+    if (!result)
+        result = cli_session_go(repl->session, time);
+    return result ? result : cli_session_print_position(repl->session);
+}

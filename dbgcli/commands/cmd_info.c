@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* `info WHAT`: a table of subjects, found by unique prefix as commands are. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "dbgcli/commands/info_subject.h"
+#include "dbgcli/commands/place.h"
+#include "dbgcli/commands/run_facts.h"
+#include "dbgcli/signal_name.h"
+
+const struct cli_syntax cli_cmd_info_syntax = {
+    .usage = "[program|signals|modules|functions [REGEX]|lines FILE|locals|registers]",
+    .operands_max = 2,
+    .details = "  program            the run: its end and its sizes (the default)\n"
+               "  signals            signals that arrived, and when\n"
+               "  modules            the program and its libraries, and where they were\n"
+               "  functions [REGEX]  functions whose names match\n"
+               "  lines FILE         lines of a source file that have code, and where\n"
+               "  locals             variables of the selected frame\n"
+               "  registers          registers of the selected frame",
+};
+
+static int info_program(struct cli_session *session, const char *operand)
+{
+    (void)operand;
+    cli_facts_print(session->out, session->info);
+    return 0;
+}
+
+/* ---- modules ---- */
+
+static int info_modules(struct cli_session *session, const char *operand)
+{
+    struct cli_out *out = session->out;
+    struct mdl_module module;
+    json_t *array = out->json ? json_array() : NULL;
+    size_t count = mdl_module_count(session->model);
+    (void)operand;
+    for (size_t i = 0; i < count && !cli_out_is_gone(out); i++) {
+        if (mdl_module_get(session->model, (mdl_module_id)i, &module) != 0)
+            continue;
+        if (array) {
+            json_t *row = json_object();
+            cli_json_set(row, "path", cli_json_text(module.path));
+            cli_json_set(row, "start", cli_json_address(module.start));
+            cli_json_set(row, "end", cli_json_address(module.end));
+            cli_json_append(array, row);
+        } else {
+            fprintf(out->stream, "0x%016" PRIx64 " 0x%016" PRIx64 "  ", module.start, module.end);
+            cli_out_text(out, module.path);
+            putc('\n', out->stream);
+        }
+    }
+    if (array) {
+        json_t *object = cli_json_object("wetdbg.modules/1");
+        cli_json_set(object, "modules", array);
+        cli_out_json(out, object);
+    }
+    return 0;
+}
+
+/* ---- signals ---- */
+
+struct signal_walk {
+    struct cli_session *session;
+    json_t *array;
+    uint64_t count;
+};
+
+static int show_signal(void *context, const struct wet_event *event)
+{
+    struct signal_walk *walk = context;
+    struct cli_out *out = walk->session->out;
+    const struct evq_entry *entry = event->entry;
+    if (entry->kind != EVQ_FAULT && entry->kind != EVQ_SIGNAL_HERE)
+        return 0;
+    const char *reason = cli_signal_reason(entry->number, entry->code);
+    wet_time time = event->time + 1; /* the state that the signal interrupted */
+    walk->count++;
+    if (walk->array) {
+        json_t *row = json_object();
+        cli_json_set(row, "time", cli_json_count(time));
+        cli_json_set(row, "task", json_integer(event->task));
+        cli_json_set(row, "signal", cli_json_text(cli_signal_name(entry->number)));
+        cli_json_set(row, "fault", json_boolean(entry->kind == EVQ_FAULT));
+        cli_json_set(row, "address", cli_json_address(entry->address));
+        cli_json_set(row, "reason", cli_json_text(reason));
+        cli_json_append(walk->array, row);
+        return 0;
+    }
+    fprintf(out->stream, "time %-12" PRIu64 " thread %-3" PRIu32 " %-9s", time, event->task,
+            cli_signal_name(entry->number));
+    if (entry->kind == EVQ_FAULT)
+        fprintf(out->stream, " %s: 0x%" PRIx64, reason ? reason : "fault", entry->address);
+    putc('\n', out->stream);
+    return cli_out_is_gone(out);
+}
+
+static int info_signals(struct cli_session *session, const char *operand)
+{
+    struct signal_walk walk = {.session = session};
+    (void)operand;
+    walk.array = session->out->json ? json_array() : NULL;
+    int result = wet_each_event(session->wet, show_signal, &walk);
+    if (result < 0) {
+        json_decref(walk.array);
+        return result;
+    }
+    if (walk.array) {
+        json_t *object = cli_json_object("wetdbg.signals/1");
+        cli_json_set(object, "signals", walk.array);
+        cli_out_json(session->out, object);
+    } else if (!walk.count) {
+        fputs("no signals\n", session->out->stream);
+    }
+    return 0;
+}
+
+/* ---- the table ---- */
+
+static const struct cli_info_subject subjects[] = {
+    {"program", false, info_program},         {"signals", false, info_signals},
+    {"modules", false, info_modules},         {"functions", true, cli_info_functions},
+    {"lines", true, cli_info_lines},          {"locals", false, cli_info_locals},
+    {"registers", false, cli_info_registers},
+};
+#define SUBJECT_COUNT (sizeof subjects / sizeof *subjects)
+
+static int find_subject(const char *name, const struct cli_info_subject **found)
+{
+    char list[256] = "";
+    size_t used = 0, count = 0;
+    for (size_t i = 0; i < SUBJECT_COUNT; i++) {
+        if (strncmp(subjects[i].name, name, strlen(name)) != 0)
+            continue;
+        *found = &subjects[i];
+        if (strcmp(subjects[i].name, name) == 0)
+            return 0;
+        count++;
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "",
+                                 subjects[i].name);
+    }
+    if (count == 1)
+        return 0;
+    if (count)
+        return wd_fail(-WD_ERR_USAGE, "ambiguous 'info %s': %s", name, list);
+    return wd_fail(-WD_ERR_USAGE, "info: nothing is called '%s'; usage: info %s", name,
+                   cli_cmd_info_syntax.usage);
+}
+
+int cli_cmd_info(struct cli_repl *repl, const struct cli_args *args, const char *format)
+{
+    const struct cli_info_subject *subject = &subjects[0];
+    const char *operand = args->operand_count > 1 ? args->operands[1] : NULL;
+    (void)format;
+    int result = args->operand_count ? find_subject(args->operands[0], &subject) : 0;
+    if (!result && operand && !subject->takes_operand)
+        result =
+            wd_fail(-WD_ERR_USAGE, "info %s: unexpected argument '%s'", subject->name, operand);
+    return result ? result : subject->run(repl->session, operand);
+}

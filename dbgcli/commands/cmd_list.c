@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "dbgcli/commands/place.h"
+#include "dbgcli/xalloc.h"
+
+#define LINES_SHOWN 10
+
+const struct cli_syntax cli_cmd_list_syntax = {
+    .usage = "[FILE:LINE|FUNCTION]",
+    .operands_max = 1,
+    .details = "Ten lines of source around a place; without one, around the current line, and\n"
+               "then, repeated, the lines that follow.",
+};
+
+static void center(struct cli_session *session, const char *file, uint32_t line)
+{
+    session->list_file = file;
+    session->list_line = line > LINES_SHOWN / 2 ? line - LINES_SHOWN / 2 : 1;
+}
+
+static int center_on_line(struct cli_session *session, const char *text)
+{
+    struct mdl_location *locations;
+    size_t count;
+    char *file;
+    uint32_t line;
+    int result = cli_line_parse(text, &file, &line);
+    if (result)
+        return result;
+    result = mdl_line_locations(session->model, file, line, &locations, &count);
+    free(file);
+    if (result)
+        return result;
+    center(session, locations[0].file, line);
+    free(locations);
+    return 0;
+}
+
+static int center_on_function(struct cli_session *session, const char *name)
+{
+    struct mdl_function *functions;
+    struct mdl_line line;
+    size_t count;
+    int result = mdl_functions_named(session->model, name, &functions, &count);
+    if (result == -WD_ERR_NOT_FOUND)
+        return wd_fail(result, "no function is called '%s'", name);
+    if (result)
+        return result;
+    result = mdl_line_at(session->model, functions[0].start, &line);
+    free(functions);
+    if (result || !line.line)
+        return wd_fail(-WD_ERR_NOT_FOUND, "'%s' has no line information", name);
+    center(session, line.file, line.line);
+    return 0;
+}
+
+static int center_on_frame(struct cli_session *session)
+{
+    struct cli_moment *moment;
+    int result = cli_session_moment(session, &moment);
+    if (result)
+        return result;
+    const struct cli_frame *frame = &moment->frames[session->frame];
+    if (!frame->file)
+        return wd_fail(-WD_ERR_NOT_FOUND, "no line information for %s",
+                       frame->function ? frame->function : "the code that runs here");
+    center(session, frame->file, frame->line);
+    return 0;
+}
+
+/* Borrowed, with indentation; NULL past the end or without source. */
+static const char *text_of(struct cli_session *session, uint32_t line, unsigned *flags)
+{
+    const char *text = NULL;
+    int result = mdl_source_line(session->model, session->list_file, line, 0, &text, flags);
+    return result == 0 ? text : NULL;
+}
+
+static void show_line(struct cli_session *session, uint32_t line, uint32_t current,
+                      const char *text, json_t *array)
+{
+    struct cli_out *out = session->out;
+    if (array) {
+        json_t *row = json_object();
+        cli_json_set(row, "line", json_integer(line));
+        cli_json_set(row, "text", cli_json_text(text));
+        cli_json_append(array, row);
+        return;
+    }
+    fprintf(out->stream, "%s%" PRIu32 "\t", line == current ? ">" : " ", line);
+    cli_out_text(out, text);
+    putc('\n', out->stream);
+}
+
+/* The line to be marked, if the selected frame stands in the file that is shown. */
+static uint32_t current_line(const struct cli_session *session)
+{
+    if (!session->moment)
+        return 0;
+    const struct cli_frame *frame = &session->moment->frames[session->frame];
+    return frame->file && strcmp(frame->file, session->list_file) == 0 ? frame->line : 0;
+}
+
+static int show_lines(struct cli_session *session)
+{
+    uint32_t first = session->list_line, current = current_line(session);
+    unsigned flags = 0;
+    const char *text = text_of(session, first, &flags);
+    if (!text && flags & MDL_SOURCE_MISSING)
+        return wd_fail(-WD_ERR_NOT_FOUND, "the source %s cannot be read", session->list_file);
+    if (!text)
+        return wd_fail(-WD_ERR_NOT_FOUND, "%s has no line %" PRIu32, session->list_file, first);
+    json_t *array = session->out->json ? json_array() : NULL;
+    for (; text && session->list_line < first + LINES_SHOWN; session->list_line++) {
+        show_line(session, session->list_line, current, text, array);
+        text = text_of(session, session->list_line + 1, &flags);
+    }
+    if (array) {
+        json_t *object = cli_json_object("wetdbg.list/1");
+        cli_json_set(object, "file", cli_json_text(session->list_file));
+        cli_json_set(object, "lines", array);
+        cli_out_json(session->out, object);
+    }
+    return 0;
+}
+
+int cli_cmd_list(struct cli_repl *repl, const struct cli_args *args, const char *format)
+{
+    struct cli_session *session = repl->session;
+    const char *where = args->operands[0];
+    int result = 0;
+    (void)format;
+    if (where && strchr(where, ':'))
+        result = center_on_line(session, where);
+    else if (where)
+        result = center_on_function(session, where);
+    else if (!session->list_file)
+        result = center_on_frame(session);
+    return result ? result : show_lines(session);
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the program wrote, and when: the pieces of write(2) and its kin. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "dbgcli/commands/place.h"
+#include "dbgcli/xalloc.h"
+
+#define LIMIT_DEFAULT 200
+#define BYTES_MAX     4096 /* of one piece, as text */
+
+static const struct cli_option options[] = {
+    {"limit", 0, "N", "show at most N writes (200); 0: all"},
+    {0},
+};
+
+const struct cli_syntax cli_cmd_output_syntax = {
+    .usage = "[FD] [OFFSET[+LEN]] [--limit N]",
+    .options = options,
+    .operands_max = 2,
+    .details = "What was written to a descriptor (1), with the time of each write and its offset\n"
+               "in all that was written there. OFFSET selects bytes from there on, OFFSET+LEN\n"
+               "only these; a lone number is a descriptor ('output 1 100' is an offset).",
+};
+
+struct range {
+    int fd;
+    uint64_t start, end; /* of bytes wanted; end is exclusive */
+};
+
+/* OFFSET or OFFSET+LEN */
+static int parse_range(const char *text, struct range *range)
+{
+    char *copy = xstrdup(text);
+    char *plus = strchr(copy, '+');
+    uint64_t length = 0;
+    if (plus)
+        *plus++ = 0;
+    bool is_good = cli_number_parse(copy, &range->start);
+    if (is_good && plus)
+        is_good = cli_number_parse(plus, &length) &&
+                  !__builtin_add_overflow(range->start, length, &range->end);
+    free(copy);
+    return is_good ? 0 : wd_fail(-WD_ERR_USAGE, "output: '%s' is not OFFSET or OFFSET+LEN", text);
+}
+
+static int parse_operands(const struct cli_args *args, struct range *range)
+{
+    const char *first = args->operands[0], *second = first ? args->operands[1] : NULL;
+    uint64_t fd = 1;
+    *range = (struct range){.fd = 1, .end = UINT64_MAX};
+    if (first && !second && strchr(first, '+'))
+        return parse_range(first, range);
+    if (first && (!cli_number_parse(first, &fd) || fd > INT32_MAX))
+        return wd_fail(-WD_ERR_USAGE, "output: '%s' is no descriptor", first);
+    range->fd = (int)fd;
+    return second ? parse_range(second, range) : 0;
+}
+
+/* One piece, cut to what is wanted; `cut` of its first bytes are left out. */
+static int show_piece(struct cli_session *session, const struct wet_output *piece, uint64_t cut,
+                      uint64_t size, json_t *array)
+{
+    struct cli_out *out = session->out;
+    size_t shown = size < BYTES_MAX || array ? size : BYTES_MAX;
+    struct wet_state *state;
+    char *bytes = malloc(shown ? shown : 1);
+    if (!bytes)
+        return wd_fail(-ENOMEM, "out of memory for %zu bytes of output", shown);
+    int result = wet_state_open(session->wet, piece->time, &state);
+    if (!result) {
+        result = wet_state_read(state, piece->address + cut, bytes, shown);
+        wet_state_close(state);
+    }
+    if (!result && array) {
+        json_t *row = json_object();
+        cli_json_set(row, "time", cli_json_count(piece->time));
+        cli_json_set(row, "offset", cli_json_count(piece->offset + cut));
+        cli_json_set(row, "size", cli_json_count(size));
+        cli_json_set(row, "text", cli_json_bytes(bytes, shown));
+        cli_json_append(array, row);
+    } else if (!result) {
+        fprintf(out->stream, "time %-12" PRIu64 " %8" PRIu64 "+%-6" PRIu64 " \"", piece->time,
+                piece->offset + cut, size);
+        cli_out_quoted(out, bytes, shown);
+        fputs(shown < size ? "\"...\n" : "\"\n", out->stream);
+    }
+    free(bytes);
+    return result;
+}
+
+static int show_pieces(struct cli_session *session, const struct range *range, uint64_t limit,
+                       json_t *array, uint64_t *shown, uint64_t *left)
+{
+    size_t count;
+    const struct wet_output *list = wet_outputs(session->wet, &count);
+    int result = 0;
+    for (size_t i = 0; i < count && !result && !cli_out_is_gone(session->out); i++) {
+        const struct wet_output *piece = &list[i];
+        uint64_t end = piece->offset + piece->size;
+        if (piece->fd != range->fd || end <= range->start || piece->offset >= range->end)
+            continue;
+        uint64_t cut = range->start > piece->offset ? range->start - piece->offset : 0;
+        uint64_t size = (end < range->end ? end : range->end) - piece->offset - cut;
+        if (limit && *shown == limit) {
+            (*left)++;
+            continue;
+        }
+        result = show_piece(session, piece, cut, size, array);
+        (*shown)++;
+    }
+    return result;
+}
+
+int cli_cmd_output(struct cli_repl *repl, const struct cli_args *args, const char *format)
+{
+    struct cli_out *out = repl->out;
+    struct range range;
+    uint64_t limit, shown = 0, left = 0;
+    (void)format;
+    int result = parse_operands(args, &range);
+    if (!result)
+        result = cli_args_number(args, "limit", LIMIT_DEFAULT, &limit);
+    if (result)
+        return result;
+    json_t *array = out->json ? json_array() : NULL;
+    result = show_pieces(repl->session, &range, limit, array, &shown, &left);
+    if (!result && !shown)
+        result = wd_fail(-WD_ERR_NOT_FOUND, "nothing was written to descriptor %d there", range.fd);
+    if (!result && array) {
+        json_t *object = cli_json_object("wetdbg.output/1");
+        cli_json_set(object, "fd", json_integer(range.fd));
+        cli_json_set(object, "writes", json_incref(array));
+        cli_json_set(object, "more", cli_json_count(left));
+        cli_out_json(out, object);
+    } else if (!result && left) {
+        fprintf(out->stream, "(%" PRIu64 " more; --limit 0 shows all)\n", left);
+    }
+    json_decref(array);
+    return result;
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "dbgcli/commands/place.h"
+#include "dbgcli/commands/value.h"
+#include "dbgcli/xalloc.h"
+
+const struct cli_syntax cli_cmd_print_syntax = {
+    .usage = "VARIABLE[@TIME]",
+    .operands_min = 1,
+    .operands_max = 1,
+    .is_raw = true,
+    .details = "The value of a variable in the selected frame, now or just before another time\n"
+               "(as for goto). Also *p, &x, x.member, p->member, a[3], $rax. print/x and the like\n"
+               "choose a format: x, d, u, o, t (binary), c (character), a (address).",
+};
+
+static void print_json(struct cli_out *out, struct cli_moment *moment, const char *expression,
+                       const struct cli_value *value, const char *text)
+{
+    json_t *object = cli_json_object("wetdbg.print/1");
+    uint64_t bits;
+    enum mdl_type_kind kind = value->type.kind;
+    bool is_number = kind == MDL_TYPE_SIGNED || kind == MDL_TYPE_UNSIGNED ||
+                     kind == MDL_TYPE_CHAR || kind == MDL_TYPE_BOOL || kind == MDL_TYPE_ENUM;
+    cli_json_set(object, "expression", cli_json_text(expression));
+    cli_json_set(object, "time", cli_json_count(moment->time));
+    cli_json_set(object, "type", cli_json_text(value->type.name));
+    cli_json_set(object, "value", cli_json_text(text));
+    if (is_number && cli_value_bits(moment, value, &bits) == 0)
+        cli_json_set(object, "number",
+                     value->type.is_signed || kind == MDL_TYPE_SIGNED
+                         ? json_integer((json_int_t)bits)
+                         : cli_json_count(bits));
+    if (value->is_in_memory)
+        cli_json_set(object, "address", cli_json_address(value->address));
+    wd_error_clear();
+    cli_out_json(out, object);
+}
+
+/* Printed to memory first: what fails half-way has not been printed at all. */
+static int print_value(struct cli_out *out, struct cli_moment *moment, const char *expression,
+                       const struct cli_value *value, const char *format)
+{
+    char *text = NULL;
+    size_t size;
+    struct cli_out to = {.stream = open_memstream(&text, &size)};
+    if (!to.stream)
+        return wd_fail_errno("cannot print");
+    int result = cli_value_print(&to, moment, value, format, false);
+    fclose(to.stream);
+    if (!result && out->json) {
+        print_json(out, moment, expression, value, text);
+    } else if (!result) {
+        cli_out_text(out, expression);
+        fputs(" = ", out->stream);
+        cli_out_text(out, text);
+        putc('\n', out->stream);
+    }
+    free(text);
+    return result;
+}
+
+/* In the selected frame; at another time in the innermost one of the same function, else in
+ * that with which one begins. */
+static size_t frame_for(const struct cli_session *session, const struct cli_moment *moment)
+{
+    const char *function = NULL;
+    if (moment == session->moment)
+        return session->frame;
+    if (session->moment)
+        function = session->moment->frames[session->frame].function;
+    for (size_t i = 0; function && i < moment->frame_count; i++)
+        if (moment->frames[i].function && strcmp(moment->frames[i].function, function) == 0 &&
+            moment->frames[i].file)
+            return i;
+    return cli_moment_first_frame(moment);
+}
+
+static int print_at(struct cli_session *session, struct cli_moment *moment, const char *expression,
+                    const char *format)
+{
+    struct cli_frame_view view = {moment, frame_for(session, moment)};
+    struct cli_value value;
+    int result = cli_value_evaluate(&view, expression, &value);
+    if (!result)
+        result = print_value(session->out, moment, expression, &value, format);
+    return result;
+}
+
+int cli_cmd_print(struct cli_repl *repl, const struct cli_args *args, const char *format)
+{
+    struct cli_session *session = repl->session;
+    struct cli_moment *moment;
+    wet_time time;
+    int result = cli_value_format_check(format);
+    if (result)
+        return result;
+    char *expression = xstrdup(args->operands[0]);
+    char *at = strrchr(expression, '@');
+    if (at) {
+        *at++ = 0;
+        at += strspn(at, " \t");
+        size_t length = strlen(expression);
+        while (length && strchr(" \t", expression[length - 1]))
+            expression[--length] = 0;
+        result = cli_time_parse(session, at, &time);
+        if (!result && time >= 1 && time <= session->info->instructions + 1)
+            result = cli_moment_open(session->wet, time, &moment);
+        else if (!result)
+            result =
+                wd_fail(-WD_ERR_NOT_FOUND, "time %" PRIu64 " is outside the run (1 to %" PRIu64 ")",
+                        time, session->info->instructions + 1);
+        if (!result) {
+            result = print_at(session, moment, expression, format);
+            cli_moment_close(moment);
+        }
+    } else {
+        result = cli_session_moment(session, &moment);
+        if (!result)
+            result = print_at(session, moment, expression, format);
+    }
+    free(expression);
+    return result;
+}

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "dbgcli/commands/criterion.h"
+#include "dbgcli/commands/place.h"
+#include "dbgcli/xalloc.h"
+
+static const struct cli_option options[] = {
+    {"data", 0, NULL, "no control dependence"},
+    {"control", 0, NULL, "control dependence only"},
+    {"thin", 0, NULL, "what computed the values only: no control, no addresses"},
+    {"instances", 0, NULL, "under each line, its instances: time, distance, dependence"},
+    {"limit", 0, "N", "at most N lines, and at most N instances of each; 0: all (the default)"},
+    {"no-bypass", 0, NULL, "show the saving and restoring of registers around calls too"},
+    {0},
+};
+
+const struct cli_syntax cli_cmd_slice_syntax = {
+    .usage = "backward [--data|--control|--thin] CRITERION [--instances] [--limit N]",
+    .options = options,
+    .operands_min = 1,
+    .operands_max = 2,
+    .details =
+        "Which executed instructions made a value what it is, by source line, most recent\n"
+        "first. CRITERION is one of\n"
+        "  crash                       what the signal that ended the run was due to\n"
+        "  exit                        the exit status\n"
+        "  output[:FD]:OFFSET[+LEN]    bytes that were written (see 'output')\n"
+        "  FILE:LINE[#K][:VARIABLE]    a variable just before a line ran the K-th time, or all\n"
+        "                              that the line used; without #K, the last time",
+};
+
+/* ---- names of files ---- */
+
+/* Files whose base names are equal need more of their paths to be told apart. */
+static const char *short_name(const struct slc_line *lines, size_t count, const char *file)
+{
+    const char *name = cli_base_name(file);
+    for (size_t i = 0; i < count; i++) {
+        const char *other = lines[i].file;
+        if (!other || other == file || strcmp(other, file) == 0)
+            continue;
+        if (strcmp(cli_base_name(other), cli_base_name(file)) == 0)
+            return file;
+    }
+    return name;
+}
+
+struct names {
+    const char *file; /* of the last question: neighbours mostly share it */
+    const char *name;
+};
+
+static const char *name_of(struct names *names, const struct slc_line *lines, size_t count,
+                           const char *file)
+{
+    if (names->file != file) {
+        names->file = file;
+        names->name = short_name(lines, count, file);
+    }
+    return names->name;
+}
+
+/* ---- instances of a line ---- */
+
+struct instance_walk {
+    struct cli_out *out;
+    json_t *array; /* NULL: text */
+    uint64_t limit, shown;
+};
+
+static int show_instance(void *context, const struct slc_instance *instance)
+{
+    struct instance_walk *walk = context;
+    bool has_distance = instance->distance != SLC_DISTANCE_UNKNOWN;
+    if ((walk->limit && walk->shown == walk->limit) || cli_out_is_gone(walk->out))
+        return 1;
+    walk->shown++;
+    if (walk->array) {
+        json_t *row = json_object();
+        cli_json_set(row, "time", cli_json_count(instance->time));
+        cli_json_set(row, "pc", cli_json_address(instance->pc));
+        cli_json_set(row, "distance",
+                     has_distance ? json_integer(instance->distance) : json_null());
+        cli_json_set(row, "edge", cli_json_text(slc_edge_name(instance->edge)));
+        cli_json_set(row, "user",
+                     instance->parent ? cli_json_count(instance->parent) : json_null());
+        cli_json_append(walk->array, row);
+        return 0;
+    }
+    fprintf(walk->out->stream, "      time %-12" PRIu64 " 0x%-14" PRIx64, instance->time,
+            instance->pc);
+    if (has_distance && instance->parent)
+        fprintf(walk->out->stream, " %s of time %" PRIu64 ", distance %" PRIu32,
+                slc_edge_name(instance->edge), instance->parent, instance->distance);
+    else if (has_distance)
+        fprintf(walk->out->stream, " %s", slc_edge_name(instance->edge));
+    putc('\n', walk->out->stream);
+    return 0;
+}
+
+struct view {
+    struct cli_session *session;
+    const struct slc_slice *slice;
+    const struct slc_line *lines;
+    size_t count;
+    uint64_t limit;
+    bool has_instances;
+};
+
+static int show_instances(const struct view *view, size_t index, json_t *array)
+{
+    struct instance_walk walk = {view->session->out, array, view->limit, 0};
+    int result = slc_each_line_instance(view->slice, index, show_instance, &walk);
+    if (result < 0)
+        return result;
+    if (!array && walk.limit && walk.shown == walk.limit &&
+        view->lines[index].instances > walk.limit)
+        fprintf(walk.out->stream, "      (%" PRIu64 " more)\n",
+                view->lines[index].instances - walk.limit);
+    return 0;
+}
+
+/* ---- text ---- */
+
+static void print_line(const struct view *view, struct names *names, size_t index, int width)
+{
+    struct cli_out *out = view->session->out;
+    const struct slc_line *line = &view->lines[index];
+    const char *text =
+        cli_source_text(view->session->model, line->file, line->line, line->pc, NULL);
+    char *where =
+        xasprintf("%s:%" PRIu32, name_of(names, view->lines, view->count, line->file), line->line);
+    fputs(cli_out_style(out, CLI_STYLE_BOLD), out->stream);
+    cli_out_text(out, where);
+    fputs(cli_out_style(out, CLI_STYLE_NONE), out->stream);
+    fprintf(out->stream, "%*s  ", width - (int)strlen(where), "");
+    cli_out_text(out, line->function);
+    fprintf(out->stream, "  x%" PRIu64 "  | ", line->instances);
+    cli_out_text(out, text);
+    putc('\n', out->stream);
+    free(where);
+}
+
+static void print_group(const struct view *view, size_t index)
+{
+    struct cli_out *out = view->session->out;
+    const struct slc_line *line = &view->lines[index];
+    fputs("  ", out->stream);
+    fputs(cli_out_style(out, CLI_STYLE_DIM), out->stream);
+    cli_out_text(out, line->module);
+    fputs("  ", out->stream);
+    cli_out_text(out, line->function);
+    fprintf(out->stream, "  x%" PRIu64 "%s\n", line->instances, cli_out_style(out, CLI_STYLE_NONE));
+}
+
+static int where_width(const struct view *view)
+{
+    struct names names = {0};
+    size_t width = 0;
+    for (size_t i = 0; i < view->count; i++) {
+        const char *file = view->lines[i].file;
+        if (!file)
+            continue;
+        int length = snprintf(NULL, 0, "%s:%" PRIu32,
+                              name_of(&names, view->lines, view->count, file), view->lines[i].line);
+        if (length > 0 && (size_t)length > width && length <= 40)
+            width = (size_t)length;
+    }
+    return (int)width;
+}
+
+/* Lines with source first, then, apart, what has no line information. */
+static int print_lines(const struct view *view, bool with_source)
+{
+    struct cli_out *out = view->session->out;
+    struct names names = {0};
+    int width = where_width(view);
+    uint64_t shown = 0, left = 0;
+    for (size_t i = 0; i < view->count && !cli_out_is_gone(out); i++) {
+        if ((view->lines[i].file != NULL) != with_source)
+            continue;
+        if (view->limit && shown == view->limit) {
+            left++;
+            continue;
+        }
+        if (!with_source && !shown)
+            fputs("without line information:\n", out->stream);
+        if (with_source)
+            print_line(view, &names, i, width);
+        else
+            print_group(view, i);
+        shown++;
+        int result = view->has_instances ? show_instances(view, i, NULL) : 0;
+        if (result)
+            return result;
+    }
+    if (left)
+        fprintf(out->stream, "(%" PRIu64 " more; --limit 0 shows all)\n", left);
+    return 0;
+}
+
+static int print_text(const struct view *view, const struct slc_criterion_info *info)
+{
+    struct cli_out *out = view->session->out;
+    const struct slc_counts *counts = slc_get_counts(view->slice);
+    cli_out_text(out, info->description);
+    fprintf(out->stream,
+            "\n%s slice: %" PRIu64 " instances of %" PRIu64 " instructions in %" PRIu64
+            " lines (%.2f s)\n",
+            cli_kinds_name(view->session->kinds), counts->instances, counts->statements,
+            counts->lines, counts->seconds);
+    int result = print_lines(view, true);
+    return result ? result : print_lines(view, false);
+}
+
+/* ---- JSON ---- */
+
+static json_t *json_of_line(const struct view *view, size_t index)
+{
+    const struct slc_line *line = &view->lines[index];
+    json_t *row = json_object();
+    cli_json_set(row, "file", cli_json_text(line->file));
+    cli_json_set(row, "line", line->file ? json_integer(line->line) : json_null());
+    cli_json_set(row, "function", cli_json_text(line->function));
+    cli_json_set(row, "module", cli_json_text(line->module));
+    cli_json_set(row, "instances", cli_json_count(line->instances));
+    cli_json_set(row, "statements", json_integer(line->statements));
+    cli_json_set(row, "distance", json_integer(line->min_distance));
+    cli_json_set(row, "first_time", cli_json_count(line->first_time));
+    cli_json_set(row, "last_time", cli_json_count(line->last_time));
+    cli_json_set(row, "text",
+                 cli_json_text(cli_source_text(view->session->model, line->file, line->line,
+                                               line->pc, NULL)));
+    return row;
+}
+
+static int print_json(const struct view *view, const struct slc_criterion_info *info)
+{
+    const struct slc_counts *counts = slc_get_counts(view->slice);
+    json_t *object = cli_json_object("wetdbg.slice/1");
+    json_t *lines = json_array();
+    json_t *others = json_array();
+    uint64_t shown = 0;
+    int result = 0;
+    for (size_t i = 0; i < view->count && !result; i++) {
+        bool has_source = view->lines[i].file != NULL;
+        if (has_source && view->limit && shown == view->limit)
+            continue;
+        shown += has_source;
+        json_t *row = json_of_line(view, i);
+        if (view->has_instances) {
+            json_t *times = json_array();
+            result = show_instances(view, i, times);
+            cli_json_set(row, "times", times);
+        }
+        cli_json_append(has_source ? lines : others, row);
+    }
+    cli_json_set(object, "criterion", cli_json_text(info->text));
+    cli_json_set(object, "description", cli_json_text(info->description));
+    cli_json_set(object, "time", cli_json_count(info->time));
+    cli_json_set(object, "kinds", cli_json_text(cli_kinds_name(view->session->kinds)));
+    cli_json_set(object, "instances", cli_json_count(counts->instances));
+    cli_json_set(object, "statements", cli_json_count(counts->statements));
+    cli_json_set(object, "line_count", cli_json_count(counts->lines));
+    cli_json_set(object, "seconds", json_real(counts->seconds));
+    cli_json_set(object, "lines", lines);
+    cli_json_set(object, "without_lines", others);
+    if (result)
+        json_decref(object);
+    else
+        cli_out_json(view->session->out, object);
+    return result;
+}
+
+/* ---- the command ---- */
+
+static int parse_operands(const struct cli_args *args, const char **criterion)
+{
+    static const char direction[] = "backward";
+    const char *first = args->operands[0];
+    bool is_direction = strncmp(direction, first, strlen(first)) == 0;
+    if (args->operand_count == 1 && is_direction)
+        return wd_fail(-WD_ERR_USAGE, "slice: of what? usage: slice %s",
+                       cli_cmd_slice_syntax.usage);
+    if (args->operand_count == 2 && !is_direction)
+        return wd_fail(-WD_ERR_USAGE, "slice: '%s' is no direction; there is 'backward'", first);
+    *criterion = args->operands[args->operand_count - 1];
+    return 0;
+}
+
+/* From now on `why` speaks of this criterion. Takes it over. */
+static void remember(struct cli_session *session, struct slc_criterion *criterion,
+                     enum slc_kinds kinds, struct slc_slice *slice)
+{
+    slc_slice_free(session->slice);
+    slc_criterion_free(session->criterion);
+    session->criterion = criterion;
+    session->kinds = kinds;
+    session->slice = slice;
+}
+
+int cli_cmd_slice(struct cli_repl *repl, const struct cli_args *args, const char *format)
+{
+    struct cli_session *session = repl->session;
+    struct slc_options how = {
+        .record_parents = cli_args_has(args, "instances"),
+        .no_bypass = cli_args_has(args, "no-bypass"),
+    };
+    struct view view = {.session = session, .has_instances = how.record_parents};
+    struct slc_criterion *criterion;
+    struct slc_slice *slice;
+    const char *text = NULL;
+    (void)format;
+    int result = parse_operands(args, &text);
+    if (!result)
+        result = cli_kinds_from(args, &how.kinds);
+    if (!result)
+        result = cli_args_number(args, "limit", 0, &view.limit);
+    if (!result)
+        result = slc_criterion_parse(session->wet, text, &criterion);
+    if (result)
+        return result;
+    result = cli_slice_run(session, criterion, &how, true, &slice);
+    if (result) {
+        slc_criterion_free(criterion);
+        return result;
+    }
+    remember(session, criterion, how.kinds, NULL);
+    view.slice = slice;
+    view.lines = slc_lines(slice, &view.count);
+    const struct slc_criterion_info *info = slc_criterion_get_info(criterion);
+    result = repl->out->json ? print_json(&view, info) : print_text(&view, info);
+    if (how.record_parents && !how.no_bypass)
+        session->slice = slice;
+    else
+        slc_slice_free(slice);
+    return result;
+}

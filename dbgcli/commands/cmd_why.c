@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A shortest chain of dependences from the last criterion to a line: what passed over each edge. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "dbgcli/commands/criterion.h"
+#include "dbgcli/commands/place.h"
+#include "dbgcli/commands/value.h"
+#include "dbgcli/interrupt.h"
+
+#define LIMIT_DEFAULT 100
+
+static const struct cli_option options[] = {
+    {"data", 0, NULL, "no control dependence"},
+    {"control", 0, NULL, "control dependence only"},
+    {"thin", 0, NULL, "what computed the values only: no control, no addresses"},
+    {"limit", 0, "N", "of a longer chain show both ends, N hops (100); 0: all"},
+    {0},
+};
+
+const struct cli_syntax cli_cmd_why_syntax = {
+    .usage = "FILE:LINE [--data|--control|--thin] [--limit N]",
+    .options = options,
+    .operands_min = 1,
+    .operands_max = 1,
+    .details = "Why the line is in the last slice: a shortest chain of dependences from its\n"
+               "criterion to the line. Each hop says when it ran and what the hop above took\n"
+               "from it.",
+};
+
+/* ---- the line in the slice ---- */
+
+/* `file` is a base name or any suffix of whole path parts. */
+static bool file_matches(const char *path, const char *file)
+{
+    size_t path_length = strlen(path), length = strlen(file);
+    if (length > path_length || strcmp(path + path_length - length, file) != 0)
+        return false;
+    return length == path_length || path[path_length - length - 1] == '/' || file[0] == '/';
+}
+
+/* The nearest one if the line is there several times (functions inlined here and there). */
+static int find_line(const struct slc_slice *slice, const char *file, uint32_t line, size_t *index)
+{
+    size_t count;
+    const struct slc_line *lines = slc_lines(slice, &count);
+    bool is_found = false;
+    for (size_t i = 0; i < count; i++) {
+        if (!lines[i].file || lines[i].line != line || !file_matches(lines[i].file, file))
+            continue;
+        if (!is_found || lines[i].min_distance < lines[*index].min_distance)
+            *index = i;
+        is_found = true;
+    }
+    return is_found ? 0 : -WD_ERR_NOT_FOUND;
+}
+
+/* What to say of a line that is not in the slice: there may be no such line at all. */
+static int fail_absent(struct cli_session *session, const char *text, const char *file,
+                       uint32_t line)
+{
+    struct mdl_location *locations;
+    size_t count;
+    int result = mdl_line_locations(session->model, file, line, &locations, &count);
+    if (result)
+        return result;
+    free(locations);
+    return wd_fail(-WD_ERR_NOT_FOUND, "%s is not in the %s slice of %s", text,
+                   cli_kinds_name(session->kinds),
+                   slc_criterion_get_info(session->criterion)->text);
+}
+
+/* The slice again, with parents, unless the last `why` left it. */
+static int need_slice(struct cli_session *session, enum slc_kinds kinds)
+{
+    struct slc_options how = {.kinds = kinds, .record_parents = true};
+    struct slc_slice *slice;
+    if (session->slice && kinds == session->kinds)
+        return 0;
+    int result = cli_slice_run(session, session->criterion, &how, false, &slice);
+    if (result)
+        return result;
+    slc_slice_free(session->slice);
+    session->slice = slice;
+    session->kinds = kinds;
+    return 0;
+}
+
+/* ---- what passed over an edge ---- */
+
+static const char *const gpr_names[INS_GPR_COUNT] = {
+    "rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi",
+    "r8",  "r9",  "r10", "r11", "r12", "r13", "r14", "r15",
+};
+static const unsigned char gpr_slots[INS_GPR_COUNT] = {
+    EVQ_RAX, EVQ_RCX, EVQ_RDX, EVQ_RBX, EVQ_RSP, EVQ_RBP, EVQ_RSI, EVQ_RDI,
+    EVQ_R8,  EVQ_R9,  EVQ_R10, EVQ_R11, EVQ_R12, EVQ_R13, EVQ_R14, EVQ_R15,
+};
+
+static void describe_location(FILE *to, const struct wet_state *state, unsigned location)
+{
+    static const char *const flags[] = {"CF", "PF", "AF", "ZF", "SF", "OF", "DF"};
+    static const unsigned char flag_bits[] = {0, 2, 4, 6, 7, 11, 10};
+    const struct evq_regs *regs = wet_state_regs(state);
+    if (location < INS_LOC_CF) {
+        unsigned gpr = (location - INS_LOC_GPR) / INS_GPR_PIECES;
+        fprintf(to, "%s = 0x%" PRIx64, gpr_names[gpr], regs->r[gpr_slots[gpr]]);
+    } else if (location < INS_LOC_VEC) {
+        unsigned flag = location - INS_LOC_CF;
+        fprintf(to, "%s = %u", flags[flag], (unsigned)(regs->r[EVQ_EFLAGS] >> flag_bits[flag] & 1));
+    } else if (location < INS_LOC_K) {
+        fprintf(to, "xmm%u", (location - INS_LOC_VEC) / INS_VEC_PIECES);
+    } else {
+        fputs(location < INS_LOC_X87 ? "a mask register" : "floating-point state", to);
+    }
+}
+
+static void describe_byte(FILE *to, struct mdl_model *model, struct wet_state *state,
+                          uint64_t address)
+{
+    uint8_t byte;
+    fputs("the byte at ", to);
+    cli_address_print(to, model, address);
+    if (wet_state_read(state, address, &byte, 1) == 0)
+        fprintf(to, " = 0x%02x", byte);
+}
+
+/* What `hop` gave to the hop above, as that one saw it; to be freed; NULL if nothing did. */
+static char *describe_value(struct cli_session *session, const struct slc_instance *hop)
+{
+    bool is_byte = hop->location == INS_LOC_COUNT;
+    struct wet_state *state;
+    char *text = NULL;
+    size_t size;
+    if (!hop->parent || (is_byte && !hop->address) || hop->edge == SLC_EDGE_CONTROL)
+        return NULL;
+    if (wet_state_open(session->wet, hop->parent, &state) != 0)
+        return NULL;
+    FILE *to = open_memstream(&text, &size);
+    if (to && is_byte)
+        describe_byte(to, session->model, state, hop->address);
+    else if (to)
+        describe_location(to, state, hop->location);
+    if (to)
+        fclose(to);
+    wet_state_close(state);
+    return text;
+}
+
+/* ---- showing the chain ---- */
+
+static void print_hop(struct cli_session *session, size_t number, const struct slc_instance *hop)
+{
+    struct cli_out *out = session->out;
+    struct cli_place place;
+    char *value = describe_value(session, hop);
+    cli_place_of_pc(session->model, hop->pc, &place);
+    fprintf(out->stream, "#%-3zu time %-12" PRIu64 " %-9s ", number, hop->time,
+            slc_edge_name(hop->edge));
+    cli_out_text(out, place.function ? place.function : "?");
+    fputs("  ", out->stream);
+    cli_place_print(out, &place);
+    if (place.text) {
+        fputs("  | ", out->stream);
+        cli_out_text(out, place.text);
+    }
+    if (value) {
+        fprintf(out->stream, "  %s[", cli_out_style(out, CLI_STYLE_DIM));
+        cli_out_text(out, value);
+        fprintf(out->stream, "]%s", cli_out_style(out, CLI_STYLE_NONE));
+    }
+    putc('\n', out->stream);
+    free(value);
+    wd_error_clear();
+}
+
+static json_t *json_of_hop(struct cli_session *session, const struct slc_instance *hop)
+{
+    struct cli_place place;
+    json_t *row = json_object();
+    char *value = describe_value(session, hop);
+    cli_place_of_pc(session->model, hop->pc, &place);
+    cli_json_set(row, "time", cli_json_count(hop->time));
+    cli_json_set(row, "kind", cli_json_text(slc_edge_name(hop->edge)));
+    cli_json_set(row, "value", cli_json_text(value));
+    cli_place_to_json(row, &place);
+    free(value);
+    wd_error_clear();
+    return row;
+}
+
+/* True for the hops in the middle of a chain that is longer than the limit. */
+static bool is_omitted(const struct slc_path *path, uint64_t limit, size_t index)
+{
+    if (!limit || path->count <= limit)
+        return false;
+    return index >= (limit + 1) / 2 && index < path->count - limit / 2;
+}
+
+static int show_path(struct cli_session *session, const struct slc_path *path, uint64_t limit)
+{
+    struct cli_out *out = session->out;
+    json_t *hops = out->json ? json_array() : NULL;
+    bool was_omitted = false;
+    for (size_t i = 0; i < path->count && !cli_out_is_gone(out); i++) {
+        bool omit = is_omitted(path, limit, i);
+        if (cli_interrupt_is_pending()) {
+            json_decref(hops);
+            return wd_fail(-WD_ERR_INTERRUPTED, "interrupted");
+        }
+        if (omit && !was_omitted && !hops)
+            fprintf(out->stream, "     ... %zu hops; --limit 0 shows all\n",
+                    path->count - (size_t)limit);
+        was_omitted = omit;
+        if (omit)
+            continue;
+        if (hops)
+            cli_json_append(hops, json_of_hop(session, &path->hops[i]));
+        else
+            print_hop(session, i, &path->hops[i]);
+    }
+    if (hops) {
+        json_t *object = cli_json_object("wetdbg.why/1");
+        cli_json_set(object, "criterion",
+                     cli_json_text(slc_criterion_get_info(session->criterion)->text));
+        cli_json_set(object, "kinds", cli_json_text(cli_kinds_name(session->kinds)));
+        cli_json_set(object, "hop_count", cli_json_count(path->count));
+        cli_json_set(object, "hops", hops);
+        cli_out_json(out, object);
+    }
+    return 0;
+}
+
+static int explain(struct cli_session *session, const char *text, uint64_t limit)
+{
+    struct slc_path *path;
+    size_t index = 0;
+    uint32_t line;
+    char *file;
+    int result = cli_line_parse(text, &file, &line);
+    if (result)
+        return result;
+    result = find_line(session->slice, file, line, &index);
+    if (result)
+        result = fail_absent(session, text, file, line);
+    free(file);
+    if (!result)
+        result = slc_path_to_line(session->slice, index, &path);
+    if (result)
+        return result;
+    result = show_path(session, path, limit);
+    slc_path_free(path);
+    return result;
+}
+
+int cli_cmd_why(struct cli_repl *repl, const struct cli_args *args, const char *format)
+{
+    struct cli_session *session = repl->session;
+    enum slc_kinds kinds;
+    uint64_t limit;
+    (void)format;
+    int result = cli_kinds_from(args, &kinds);
+    if (!result)
+        result = cli_args_number(args, "limit", LIMIT_DEFAULT, &limit);
+    if (!result && !session->criterion)
+        result = wd_fail(-WD_ERR_USAGE, "why: there is no slice yet; use 'slice' first");
+    if (result)
+        return result;
+    if (kinds == SLC_KINDS_FULL)
+        kinds = session->kinds; /* none was asked for: as the slice was made */
+    result = need_slice(session, kinds);
+    return result ? result : explain(session, args->operands[0], limit);
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "dbgcli/commands/criterion.h"
+
+#include <inttypes.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/err.h"
+#include "dbgcli/commands/place.h"
+#include "dbgcli/interrupt.h"
+
+#define PATIENCE_SECONDS 1.0 /* before anything is said of a slice in progress */
+#define EARLY_LINES      10  /* shown before the slice is complete */
+
+int cli_kinds_from(const struct cli_args *args, enum slc_kinds *kinds)
+{
+    static const struct {
+        const char *option;
+        enum slc_kinds kinds;
+    } rows[] = {
+        {"data", SLC_KINDS_DATA},
+        {"thin", SLC_KINDS_THIN},
+        {"control", SLC_KINDS_CONTROL},
+    };
+    unsigned given = 0;
+    *kinds = SLC_KINDS_FULL;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (cli_args_has(args, rows[i].option)) {
+            *kinds = rows[i].kinds;
+            given++;
+        }
+    if (given > 1)
+        return wd_fail(-WD_ERR_USAGE, "%s: --data, --control and --thin exclude each other",
+                       args->name);
+    return 0;
+}
+
+const char *cli_kinds_name(enum slc_kinds kinds)
+{
+    static const char *const names[] = {
+        [SLC_KINDS_FULL] = "full",
+        [SLC_KINDS_DATA] = "data",
+        [SLC_KINDS_THIN] = "thin",
+        [SLC_KINDS_CONTROL] = "control",
+    };
+    return names[kinds];
+}
+
+/* ---- while it runs ---- */
+
+struct watch {
+    struct cli_session *session;
+    struct timespec start;
+    bool shows_lines, has_meter;
+    unsigned line_count;
+    struct slc_line lines[EARLY_LINES]; /* strings are the model's */
+    unsigned printed;
+};
+
+static double seconds_since(const struct timespec *start)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)(now.tv_sec - start->tv_sec) + (double)(now.tv_nsec - start->tv_nsec) / 1e9;
+}
+
+static void clear_meter(struct watch *watch)
+{
+    if (watch->has_meter)
+        fputs("\r\033[K", watch->session->out->errors);
+    watch->has_meter = false;
+}
+
+static void print_early_lines(struct watch *watch)
+{
+    struct cli_out *out = watch->session->out;
+    if (!watch->printed && watch->line_count)
+        fputs("first lines, while the slice is being completed:\n", out->stream);
+    for (; watch->printed < watch->line_count; watch->printed++) {
+        const struct slc_line *line = &watch->lines[watch->printed];
+        struct cli_place place = {.module = line->module, .file = line->file, .line = line->line};
+        place.text = cli_source_text(watch->session->model, line->file, line->line, line->pc, NULL);
+        fputs("  ", out->stream);
+        cli_place_print(out, &place);
+        fputs("  ", out->stream);
+        cli_out_text(out, line->function);
+        fputs("  | ", out->stream);
+        cli_out_text(out, place.text);
+        putc('\n', out->stream);
+    }
+}
+
+/* Polled besides wet_interrupt(): the slicer's own loops see it here. */
+static int stop_wanted(const struct watch *watch)
+{
+    return cli_interrupt_is_pending() || cli_out_is_gone(watch->session->out);
+}
+
+static int on_progress(void *arg, uint64_t scanned, uint64_t total)
+{
+    struct watch *watch = arg;
+    FILE *errors = watch->session->out->errors;
+    double spent = seconds_since(&watch->start);
+    if (!watch->session->is_interactive || spent < PATIENCE_SECONDS)
+        return stop_wanted(watch);
+    clear_meter(watch);
+    print_early_lines(watch);
+    if (total && isatty(fileno(errors))) {
+        fprintf(errors, "slicing: %.0f%% of %.3g instructions, %.0f s",
+                100 * (double)scanned / (double)total, (double)total, spent);
+        fflush(errors);
+        watch->has_meter = true;
+    }
+    return stop_wanted(watch);
+}
+
+static int on_line(void *arg, const struct slc_line *line)
+{
+    struct watch *watch = arg;
+    if (watch->shows_lines && line->file && watch->line_count < EARLY_LINES)
+        watch->lines[watch->line_count++] = *line;
+    return 0;
+}
+
+int cli_slice_run(struct cli_session *session, const struct slc_criterion *criterion,
+                  const struct slc_options *how, bool shows_lines, struct slc_slice **slice)
+{
+    struct watch watch = {
+        .session = session,
+        .shows_lines = shows_lines && !session->out->json,
+    };
+    struct slc_options options = *how;
+    options.progress = on_progress;
+    options.on_line = on_line;
+    options.arg = &watch;
+    clock_gettime(CLOCK_MONOTONIC, &watch.start);
+    int result = slc_backward(session->wet, criterion, &options, slice);
+    clear_meter(&watch);
+    if (result == -WD_ERR_INTERRUPTED)
+        wd_fail(result, "interrupted");
+    return result;
+}

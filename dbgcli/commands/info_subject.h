@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What `info` can be asked for. */
+#ifndef DBGCLI_COMMANDS_INFO_SUBJECT_H
+#define DBGCLI_COMMANDS_INFO_SUBJECT_H
+
+#include "dbgcli/commands/session.h"
+
+/* `operand` is NULL if none was given. 0 or a negative error. */
+typedef int (*cli_info_fn)(struct cli_session *session, const char *operand);
+
+struct cli_info_subject {
+    const char *name;
+    bool takes_operand;
+    cli_info_fn run;
+};
+
+int cli_info_functions(struct cli_session *session, const char *regex);
+int cli_info_lines(struct cli_session *session, const char *file);
+int cli_info_locals(struct cli_session *session, const char *operand);
+int cli_info_registers(struct cli_session *session, const char *operand);
+
+#endif

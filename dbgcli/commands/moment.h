@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A time in the run, looked at: registers, memory, and the stack frames of the thread that runs
+ * the next instruction, inlined functions included. */
+#ifndef DBGCLI_COMMANDS_MOMENT_H
+#define DBGCLI_COMMANDS_MOMENT_H
+
+#include <stdbool.h>
+
+#include "wet/model/model.h"
+#include "wet/wet.h"
+
+struct cli_frame {
+    struct mdl_frame_regs regs;
+    uint64_t lookup_pc;   /* to look up lines and variables with */
+    bool is_inlined;      /* its function is inlined into that of the next frame */
+    bool is_top;          /* the stack's innermost: vector registers are known too */
+    const char *function; /* borrowed from the model; NULL: unknown */
+    const char *module;
+    const char *file; /* NULL: no line information */
+    uint32_t line;
+};
+
+struct cli_moment {
+    struct wet *wet;
+    struct mdl_model *model;
+    wet_time time;
+    struct wet_state *state;
+    struct cli_frame *frames; /* innermost first; at least one */
+    size_t frame_count;
+    char *broken; /* why the frames end too early, or NULL */
+};
+
+/* *out is for cli_moment_close(), before the wet is closed. Errors of wet_state_open(). A stack
+ * that cannot be unwound is no error: `broken` tells. */
+int cli_moment_open(struct wet *wet, wet_time time, struct cli_moment **out);
+void cli_moment_close(struct cli_moment *moment); /* NULL is fine */
+
+/* Reads registers and memory of frame `frame` for the model's queries. The machine is good as
+ * long as `view` is. */
+struct cli_frame_view {
+    struct cli_moment *moment;
+    size_t frame;
+};
+struct mdl_machine cli_frame_machine(struct cli_frame_view *view);
+
+/* The register of that DWARF number in a frame; -WD_ERR_NOT_FOUND if it was not preserved. */
+int cli_frame_register(const struct cli_frame_view *view, unsigned dwarf_reg, uint64_t *value);
+
+/* The frame to begin with: the innermost one with a source line, else 0. */
+size_t cli_moment_first_frame(const struct cli_moment *moment);
+
+#endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "dbgcli/commands/place.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "dbgcli/xalloc.h"
+
+/* ---- to be shown ---- */
+
+const char *cli_base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+const char *cli_source_text(struct mdl_model *model, const char *file, uint32_t line, uint64_t pc,
+                            bool *is_newer)
+{
+    const char *text = NULL;
+    unsigned flags = 0;
+    if (!file || !line || mdl_source_line(model, file, line, pc, &text, &flags) != 0)
+        text = NULL;
+    if (is_newer)
+        *is_newer = (flags & MDL_SOURCE_NEWER) != 0;
+    return text ? text + strspn(text, " \t") : NULL;
+}
+
+void cli_place_of_pc(struct mdl_model *model, uint64_t pc, struct cli_place *place)
+{
+    struct mdl_line line;
+    struct mdl_function function;
+    struct mdl_module module;
+    *place = (struct cli_place){.pc = pc};
+    if (mdl_module_at(model, pc, &module) == 0)
+        place->module = module.name;
+    if (mdl_function_at(model, pc, &function) == 0)
+        place->function = function.name;
+    if (mdl_line_at(model, pc, &line) == 0 && line.line) {
+        place->file = line.file;
+        place->line = line.line;
+        if (line.function)
+            place->function = line.function;
+        place->text = cli_source_text(model, line.file, line.line, pc, &place->is_source_newer);
+    }
+    wd_error_clear();
+}
+
+void cli_place_print(struct cli_out *out, const struct cli_place *place)
+{
+    if (place->file) {
+        cli_out_text(out, cli_base_name(place->file));
+        fprintf(out->stream, ":%" PRIu32, place->line);
+    } else {
+        cli_out_text(out, place->module ? place->module : "?");
+    }
+}
+
+void cli_place_to_json(json_t *object, const struct cli_place *place)
+{
+    cli_json_set(object, "pc", cli_json_address(place->pc));
+    cli_json_set(object, "function", cli_json_text(place->function));
+    cli_json_set(object, "module", cli_json_text(place->module));
+    cli_json_set(object, "file", cli_json_text(place->file));
+    cli_json_set(object, "line", place->file ? json_integer(place->line) : json_null());
+    cli_json_set(object, "text", cli_json_text(place->text));
+}
+
+/* ---- as typed ---- */
+
+int cli_line_parse(const char *text, char **file, uint32_t *line)
+{
+    const char *colon = strrchr(text, ':');
+    uint64_t number;
+    if (!colon || colon == text || !cli_number_parse(colon + 1, &number) || !number ||
+        number > UINT32_MAX)
+        return wd_fail(-WD_ERR_USAGE, "'%s' is not of the form FILE:LINE", text);
+    *file = xstrndup(text, (size_t)(colon - text));
+    *line = (uint32_t)number;
+    return 0;
+}
+
+int cli_line_pcs(struct mdl_model *model, const char *text, uint64_t **pcs, size_t *count)
+{
+    struct mdl_location *locations;
+    size_t location_count;
+    char *file;
+    uint32_t line;
+    int result = cli_line_parse(text, &file, &line);
+    if (result)
+        return result;
+    result = mdl_line_locations(model, file, line, &locations, &location_count);
+    free(file);
+    if (result)
+        return result;
+    *pcs = xrealloc(NULL, location_count + 1, sizeof **pcs);
+    *count = 0;
+    for (size_t i = 0; i < location_count; i++)
+        if (locations[i].is_breakpoint)
+            (*pcs)[(*count)++] = locations[i].pc;
+    free(locations);
+    if (*count)
+        return 0;
+    free(*pcs);
+    return wd_fail(-WD_ERR_NOT_FOUND, "no code begins at %s", text);
+}
+
+/* FILE:LINE[#K] */
+static int parse_instance(struct cli_session *session, const char *text, wet_time *time)
+{
+    const char *hash = strrchr(text, '#');
+    const char *digits = hash ? hash + 1 : "1";
+    bool is_backwards = !hash || *digits == '-';
+    uint64_t number = 1, count = 0, *pcs;
+    size_t pc_count;
+    if (hash &&
+        (!cli_number_parse(digits + is_backwards, &number) || !number || number > INT64_MAX))
+        return wd_fail(-WD_ERR_USAGE, "'%s': after '#' comes 1, 2, ... or -1, -2, ...", text);
+    char *line = xstrndup(text, hash ? (size_t)(hash - text) : strlen(text));
+    int result = cli_line_pcs(session->model, line, &pcs, &pc_count);
+    if (!result) {
+        result = wet_find_instance(session->wet, pcs, pc_count,
+                                   is_backwards ? -(int64_t)number : (int64_t)number, time);
+        if (result == -WD_ERR_NOT_FOUND &&
+            wet_count_instances(session->wet, pcs, pc_count, &count) == 0)
+            wd_fail(result, "%s ran %" PRIu64 " time%s", line, count, count == 1 ? "" : "s");
+        free(pcs);
+    }
+    free(line);
+    return result;
+}
+
+int cli_time_parse(struct cli_session *session, const char *text, wet_time *time)
+{
+    if (strcmp(text, "start") == 0)
+        *time = 1;
+    else if (strcmp(text, "end") == 0)
+        *time = session->info->instructions + 1;
+    else if (strcmp(text, "crash") == 0)
+        return cli_session_crash_time(session, time);
+    else if (strchr(text, ':'))
+        return parse_instance(session, text, time);
+    else if (!cli_number_parse(text, time))
+        return wd_fail(-WD_ERR_USAGE, "'%s' is no time: a number, start, end, crash or FILE:LINE#K",
+                       text);
+    return 0;
+}

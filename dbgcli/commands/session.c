@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "dbgcli/commands/session.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "common/err.h"
+#include "dbgcli/commands/place.h"
+#include "dbgcli/interrupt.h"
+#include "dbgcli/signal_name.h"
+
+static void interrupt_wet(void *context)
+{
+    wet_interrupt(context);
+}
+
+int cli_session_open(struct cli_session *session, struct cli_out *out, const char *wet_path)
+{
+    *session = (struct cli_session){.out = out};
+    int result = wet_open(wet_path, &session->wet);
+    if (result)
+        return result;
+    session->info = wet_get_info(session->wet);
+    session->model = wet_get_model(session->wet);
+    session->time = session->info->instructions + 1;
+    if (session->info->signal && session->info->signal_time)
+        session->time = session->info->signal_time;
+    cli_interrupt_catch(interrupt_wet, session->wet);
+    return 0;
+}
+
+void cli_session_close(struct cli_session *session)
+{
+    if (!session->wet)
+        return;
+    cli_interrupt_release();
+    slc_slice_free(session->slice);
+    slc_criterion_free(session->criterion);
+    cli_moment_close(session->moment);
+    wet_close(session->wet);
+    *session = (struct cli_session){0};
+}
+
+void cli_session_prepare(struct cli_session *session)
+{
+    wet_interrupt_clear(session->wet);
+}
+
+int cli_session_go(struct cli_session *session, wet_time time)
+{
+    struct cli_moment *moment;
+    if (time < 1 || time > session->info->instructions + 1)
+        return wd_fail(-WD_ERR_NOT_FOUND, "time %" PRIu64 " is outside the run (1 to %" PRIu64 ")",
+                       time, session->info->instructions + 1);
+    int result = cli_moment_open(session->wet, time, &moment);
+    if (result)
+        return result;
+    cli_moment_close(session->moment);
+    session->moment = moment;
+    session->time = time;
+    session->frame = cli_moment_first_frame(moment);
+    session->list_file = NULL;
+    return 0;
+}
+
+int cli_session_moment(struct cli_session *session, struct cli_moment **moment)
+{
+    int result = session->moment ? 0 : cli_session_go(session, session->time);
+    if (!result)
+        *moment = session->moment;
+    return result;
+}
+
+int cli_session_crash_time(const struct cli_session *session, wet_time *time)
+{
+    if (!session->info->signal)
+        return wd_fail(-WD_ERR_NOT_FOUND, "the run did not crash: it was not ended by a signal");
+    *time = session->info->signal_time;
+    return 0;
+}
+
+/* ---- where we are ---- */
+
+static void print_position_json(struct cli_session *session, const struct cli_place *place)
+{
+    json_t *object = cli_json_object("wetdbg.position/1");
+    cli_json_set(object, "time", cli_json_count(session->time));
+    cli_json_set(object, "task", cli_json_count(wet_state_task(session->moment->state)));
+    cli_place_to_json(object, place);
+    cli_out_json(session->out, object);
+}
+
+int cli_session_print_position(struct cli_session *session)
+{
+    struct cli_moment *moment;
+    struct cli_place place;
+    struct cli_out *out = session->out;
+    int result = cli_session_moment(session, &moment);
+    if (result)
+        return result;
+    cli_place_of_pc(session->model, moment->frames[0].lookup_pc, &place);
+    if (out->json) {
+        print_position_json(session, &place);
+        return 0;
+    }
+    fprintf(out->stream, "time %" PRIu64 ": ", session->time);
+    if (!place.file)
+        fprintf(out->stream, "0x%016" PRIx64 " in ", place.pc);
+    cli_out_text(out, place.function ? place.function : "?");
+    fputs(" at ", out->stream);
+    cli_place_print(out, &place);
+    putc('\n', out->stream);
+    if (place.text) {
+        fprintf(out->stream, "%" PRIu32 "\t", place.line);
+        cli_out_text(out, place.text);
+        putc('\n', out->stream);
+    }
+    return 0;
+}
+
+/* ---- on opening ---- */
+
+static void print_end(struct cli_out *out, const struct wet_info *info)
+{
+    const char *reason = cli_signal_reason(info->signal, info->signal_code);
+    cli_out_text(out, info->program);
+    if (info->signal) {
+        fprintf(out->stream, ": %s%s%s", cli_out_style(out, CLI_STYLE_BOLD),
+                cli_signal_name(info->signal), cli_out_style(out, CLI_STYLE_NONE));
+        if (reason)
+            fprintf(out->stream, " (%s: 0x%" PRIx64 ")", reason, info->signal_address);
+    } else if (info->wait_status >= 0 && WIFEXITED(info->wait_status)) {
+        fprintf(out->stream, ": exited with status %d", WEXITSTATUS(info->wait_status));
+    } else {
+        fputs(": the recording does not tell how it ended", out->stream);
+    }
+    fprintf(out->stream, ", %" PRIu64 " instructions, %" PRIu64 " thread%s\n", info->instructions,
+            info->threads, info->threads == 1 ? "" : "s");
+}
+
+int cli_session_print_opening(struct cli_session *session)
+{
+    struct cli_moment *moment;
+    print_end(session->out, session->info);
+    if (!session->info->signal)
+        return 0;
+    int result = cli_session_moment(session, &moment);
+    if (result)
+        return result;
+    const struct cli_frame *frame = &moment->frames[session->frame];
+    const char *text =
+        cli_source_text(session->model, frame->file, frame->line, frame->lookup_pc, NULL);
+    if (text) {
+        cli_out_text(session->out, cli_base_name(frame->file));
+        fprintf(session->out->stream, ":%" PRIu32 ": ", frame->line);
+        cli_out_text(session->out, text);
+        putc('\n', session->out->stream);
+    }
+    return cli_backtrace_print(session);
+}

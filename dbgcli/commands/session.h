@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * One opened run and where in it the user stands: what the prompt's commands share.
+ *
+ * The current time has a *moment* (registers, memory and stack frames just before that
+ * instruction); it is opened when a command first needs it, since that runs an interval again.
+ */
+#ifndef DBGCLI_COMMANDS_SESSION_H
+#define DBGCLI_COMMANDS_SESSION_H
+
+#include <stdbool.h>
+
+#include "dbgcli/commands/moment.h"
+#include "dbgcli/out.h"
+#include "dbgcli/repl/repl.h"
+#include "slicer/slicer.h"
+#include "wet/model/model.h"
+#include "wet/wet.h"
+
+struct cli_session {
+    struct cli_out *out;
+    bool is_interactive; /* a person waits: partial results and progress are welcome */
+    struct wet *wet;
+    const struct wet_info *info;
+    struct mdl_model *model;
+    wet_time time;
+    struct cli_moment *moment; /* of `time`; NULL until needed: cli_session_moment() */
+    size_t frame;              /* the selected one, an index into the moment's frames */
+    /* The last criterion and how it was sliced: what `why` explains. */
+    struct slc_criterion *criterion;
+    enum slc_kinds kinds;
+    struct slc_slice *slice; /* with parents, once `why` was asked; else NULL */
+    /* Where `list` goes on: a borrowed path of the model and the next line, or NULL. */
+    const char *list_file;
+    uint32_t list_line;
+};
+
+/* The prompt's commands; ends with a row without name. */
+extern const struct cli_command cli_commands[];
+
+/* Opens FILE.wet and stands at the crash, else at the end. Ctrl-C ends queries from here on.
+ * 0, and cli_session_close() is due; or an error of wet_open(). */
+int cli_session_open(struct cli_session *session, struct cli_out *out, const char *wet_path);
+void cli_session_close(struct cli_session *session);
+
+/* For struct cli_repl: forgets an interrupt that came while nothing ran. */
+void cli_session_prepare(struct cli_session *session);
+
+/* Stands at another time, in its innermost frame with a source line. -WD_ERR_NOT_FOUND outside
+ * 1..instructions + 1; errors of wet_state_open(). On failure nothing has changed. */
+int cli_session_go(struct cli_session *session, wet_time time);
+
+/* The moment of the current time. Borrowed until the time changes. */
+int cli_session_moment(struct cli_session *session, struct cli_moment **moment);
+
+/* Time of the crash; -WD_ERR_NOT_FOUND if the run did not crash. */
+int cli_session_crash_time(const struct cli_session *session, wet_time *time);
+
+/* Prints where the session stands, as after `goto`. */
+int cli_session_print_position(struct cli_session *session);
+
+/* What the user sees on opening: how the run ended, and for a crash where, with the frames. */
+int cli_session_print_opening(struct cli_session *session);
+
+#define CLI_DECLARE_COMMAND(name)                                                                  \
+    extern const struct cli_syntax cli_cmd_##name##_syntax;                                        \
+    int cli_cmd_##name(struct cli_repl *repl, const struct cli_args *args, const char *format)
+
+CLI_DECLARE_COMMAND(info);
+CLI_DECLARE_COMMAND(goto);
+CLI_DECLARE_COMMAND(backtrace);
+CLI_DECLARE_COMMAND(frame);
+CLI_DECLARE_COMMAND(up);
+CLI_DECLARE_COMMAND(down);
+CLI_DECLARE_COMMAND(list);
+CLI_DECLARE_COMMAND(slice);
+CLI_DECLARE_COMMAND(why);
+CLI_DECLARE_COMMAND(instances);
+CLI_DECLARE_COMMAND(print);
+CLI_DECLARE_COMMAND(output);
+
+/* The frames of the current moment, as `backtrace` prints them. */
+int cli_backtrace_print(struct cli_session *session);
+
+#endif

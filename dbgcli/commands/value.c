@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "dbgcli/commands/value.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "dbgcli/xalloc.h"
+
+#define ELEMENTS_MAX 200 /* of an array or string, as in gdb */
+#define REPEATS_MAX  10  /* equal elements before they are put together */
+#define DEPTH_MAX    20
+
+struct printer {
+    struct cli_out *out;
+    struct cli_moment *moment;
+    const char *format;
+    bool is_brief;
+    unsigned depth;
+};
+
+/* ---- bytes ---- */
+
+static int load(struct cli_moment *moment, const struct cli_value *value, void *bytes, size_t size)
+{
+    if (value->is_in_memory)
+        return wet_state_read(moment->state, value->address, bytes, size);
+    if (size > sizeof value->bytes)
+        return wd_fail(-WD_ERR_UNSUPPORTED, "the value is not in memory as a whole");
+    memcpy(bytes, value->bytes, size);
+    return 0;
+}
+
+static uint64_t extend(uint64_t bits, unsigned width, bool is_signed)
+{
+    if (width == 0 || width >= 64)
+        return bits;
+    bits &= (UINT64_C(1) << width) - 1;
+    if (is_signed && bits >> (width - 1) & 1)
+        bits |= ~UINT64_C(0) << width;
+    return bits;
+}
+
+/* A bit field may reach over 9 bytes: hence 16 are loaded where they are there. */
+int cli_value_bits(struct cli_moment *moment, const struct cli_value *value, uint64_t *bits)
+{
+    uint64_t words[2] = {0};
+    const struct mdl_type *type = &value->type;
+    size_t size = type->size_bytes;
+    if (value->bit_size)
+        size = (value->bit_offset + value->bit_size + 7) / 8;
+    if (size == 0 || size > 16 || (size > 8 && !value->bit_size) || value->bit_size > 64)
+        return wd_fail(-WD_ERR_UNSUPPORTED, "'%s' is no scalar of at most 8 bytes", type->name);
+    int result = load(moment, value, words, size);
+    if (result)
+        return result;
+    unsigned width = value->bit_size ? value->bit_size : (unsigned)size * 8;
+    unsigned shift = value->bit_size ? value->bit_offset % 128 : 0;
+    uint64_t low = words[0];
+    if (shift >= 64)
+        low = words[1] >> (shift - 64);
+    else if (shift)
+        low = low >> shift | words[1] << (64 - shift);
+    *bits = extend(low, width, type->is_signed || type->kind == MDL_TYPE_SIGNED);
+    return 0;
+}
+
+int cli_value_target(struct cli_moment *moment, const struct cli_value *value,
+                     struct cli_value *target)
+{
+    struct mdl_type type;
+    uint64_t address = value->address, count;
+    bool is_pointer = value->type.kind == MDL_TYPE_POINTER;
+    if (!is_pointer && value->type.kind != MDL_TYPE_ARRAY)
+        return wd_fail(-WD_ERR_USAGE, "a value of type '%s' points to nothing", value->type.name);
+    int result = mdl_type_target(moment->model, value->type.handle, &type, &count);
+    if (!result && is_pointer)
+        result = cli_value_bits(moment, value, &address);
+    else if (!result && !value->is_in_memory)
+        result = wd_fail(-WD_ERR_UNSUPPORTED, "the array is not in memory");
+    if (result)
+        return result;
+    *target = (struct cli_value){.type = type, .is_in_memory = true, .address = address};
+    return 0;
+}
+
+/* ---- scalars ---- */
+
+int cli_value_format_check(const char *format)
+{
+    if (!*format || (strchr("xduotca", *format) && !format[1]))
+        return 0;
+    return wd_fail(-WD_ERR_USAGE, "unknown format '/%s': /x /d /u /o /t /c /a", format);
+}
+
+void cli_address_print(FILE *stream, struct mdl_model *model, uint64_t address)
+{
+    struct mdl_function function;
+    struct mdl_symbol symbol;
+    const char *name = NULL;
+    uint64_t start = 0;
+    if (mdl_function_at(model, address, &function) == 0) {
+        name = function.name;
+        start = function.start;
+    } else if (mdl_symbol_at(model, address, &symbol) == 0) {
+        name = symbol.name;
+        start = symbol.start;
+    }
+    wd_error_clear();
+    fprintf(stream, "0x%" PRIx64, address);
+    if (name && address > start)
+        fprintf(stream, " <%s+%" PRIu64 ">", name, address - start);
+    else if (name)
+        fprintf(stream, " <%s>", name);
+}
+
+static void print_character(struct cli_out *out, int64_t code)
+{
+    char byte = (char)code;
+    fprintf(out->stream, "%" PRId64 " '", code);
+    if (byte == '\'')
+        fputs("\\'", out->stream);
+    else if (byte == '"')
+        putc('"', out->stream);
+    else
+        cli_out_quoted(out, &byte, 1);
+    putc('\'', out->stream);
+}
+
+static void print_binary(FILE *stream, uint64_t bits)
+{
+    bool is_started = false;
+    for (int i = 63; i >= 0; i--) {
+        is_started = is_started || bits >> i & 1 || i == 0;
+        if (is_started)
+            putc(bits >> i & 1 ? '1' : '0', stream);
+    }
+}
+
+static void print_formatted(struct printer *p, const struct cli_value *value, uint64_t bits)
+{
+    FILE *stream = p->out->stream;
+    unsigned width = value->bit_size ? value->bit_size : (unsigned)value->type.size_bytes * 8;
+    uint64_t plain = extend(bits, width, false);
+    switch (*p->format) {
+    case 'x':
+        fprintf(stream, "0x%" PRIx64, plain);
+        break;
+    case 'o':
+        fprintf(stream, "%s%" PRIo64, plain ? "0" : "", plain);
+        break;
+    case 'u':
+        fprintf(stream, "%" PRIu64, plain);
+        break;
+    case 'd':
+        fprintf(stream, "%" PRId64, (int64_t)extend(bits, width, true));
+        break;
+    case 't':
+        print_binary(stream, plain);
+        break;
+    case 'c':
+        print_character(p->out, value->type.is_signed ? (int8_t)bits : (uint8_t)bits);
+        break;
+    default:
+        cli_address_print(stream, p->moment->model, plain);
+    }
+}
+
+/* As many characters as there are up to a NUL, at most ELEMENTS_MAX. */
+static void print_string_at(struct printer *p, uint64_t address)
+{
+    char text[ELEMENTS_MAX];
+    size_t length = 0;
+    while (length < sizeof text &&
+           wet_state_read(p->moment->state, address + length, text + length, 1) == 0) {
+        if (!text[length])
+            break;
+        length++;
+    }
+    wd_error_clear();
+    uint8_t byte;
+    if (length == 0 && wet_state_read(p->moment->state, address, &byte, 1) != 0) {
+        wd_error_clear();
+        fprintf(p->out->stream, " <error: Cannot access memory at address 0x%" PRIx64 ">", address);
+        return;
+    }
+    fputs(" \"", p->out->stream);
+    cli_out_quoted(p->out, text, length);
+    fputs(length == sizeof text ? "\"..." : "\"", p->out->stream);
+}
+
+static void print_pointer(struct printer *p, const struct cli_value *value, uint64_t bits)
+{
+    struct mdl_type target;
+    struct mdl_function function;
+    uint64_t count;
+    bool is_typed = mdl_type_target(p->moment->model, value->type.handle, &target, &count) == 0;
+    bool is_text = is_typed && target.kind == MDL_TYPE_CHAR;
+    if (!is_text && p->depth == 0)
+        fprintf(p->out->stream, "(%s) ", value->type.name);
+    if (mdl_function_at(p->moment->model, bits, &function) == 0)
+        cli_address_print(p->out->stream, p->moment->model, bits);
+    else
+        fprintf(p->out->stream, "0x%" PRIx64, bits);
+    if (is_text && bits)
+        print_string_at(p, bits);
+    wd_error_clear();
+}
+
+static int print_float(struct printer *p, const struct cli_value *value)
+{
+    union {
+        float single;
+        double twice;
+        long double extended;
+        uint8_t bytes[16];
+    } number = {.bytes = {0}};
+    size_t size = value->type.size_bytes;
+    if (size != sizeof(float) && size != sizeof(double) && size != sizeof(long double))
+        return wd_fail(-WD_ERR_UNSUPPORTED, "type '%s' cannot be shown", value->type.name);
+    int result = load(p->moment, value, number.bytes, size);
+    if (result)
+        return result;
+    if (size == sizeof(float))
+        fprintf(p->out->stream, "%.9g", (double)number.single);
+    else if (size == sizeof(double))
+        fprintf(p->out->stream, "%.17g", number.twice);
+    else
+        fprintf(p->out->stream, "%.18Lg", number.extended);
+    return 0;
+}
+
+static int print_scalar(struct printer *p, const struct cli_value *value)
+{
+    FILE *stream = p->out->stream;
+    const char *name;
+    uint64_t bits;
+    if (value->type.kind == MDL_TYPE_FLOAT && (!*p->format || value->type.size_bytes > 8))
+        return print_float(p, value);
+    int result = cli_value_bits(p->moment, value, &bits);
+    if (result)
+        return result;
+    if (*p->format) {
+        print_formatted(p, value, bits);
+        return 0;
+    }
+    switch (value->type.kind) {
+    case MDL_TYPE_CHAR:
+        print_character(p->out, (int64_t)bits);
+        break;
+    case MDL_TYPE_BOOL:
+        fputs(bits == 0 ? "false" : "true", stream);
+        break;
+    case MDL_TYPE_POINTER:
+        print_pointer(p, value, bits);
+        break;
+    case MDL_TYPE_ENUM:
+        if (mdl_type_enumerator(p->moment->model, value->type.handle, (int64_t)bits, &name) == 0) {
+            fputs(name, stream);
+            break;
+        }
+        fprintf(stream, "%" PRId64, (int64_t)bits);
+        break;
+    case MDL_TYPE_SIGNED:
+        fprintf(stream, "%" PRId64, (int64_t)bits);
+        break;
+    default:
+        fprintf(stream, "%" PRIu64, bits);
+    }
+    return 0;
+}
+
+/* ---- structures and arrays ---- */
+
+static int print_value(struct printer *p, const struct cli_value *value);
+
+struct member_walk {
+    struct printer *printer;
+    const struct cli_value *whole;
+    size_t count;
+};
+
+static int print_member(void *context, const struct mdl_member *member)
+{
+    struct member_walk *walk = context;
+    FILE *stream = walk->printer->out->stream;
+    struct cli_value part = {
+        .type = member->type,
+        .is_in_memory = true,
+        .address = walk->whole->address + member->offset_bytes,
+        .bit_offset = member->bit_offset,
+        .bit_size = member->bit_size,
+    };
+    fputs(walk->count++ ? ", " : "", stream);
+    if (member->name)
+        fprintf(stream, "%s = ", member->name);
+    return print_value(walk->printer, &part);
+}
+
+static int print_structure(struct printer *p, const struct cli_value *value)
+{
+    struct member_walk walk = {.printer = p, .whole = value};
+    putc('{', p->out->stream);
+    int result = mdl_type_members_each(p->moment->model, value->type.handle, print_member, &walk);
+    putc('}', p->out->stream);
+    return result;
+}
+
+static void print_char_array(struct printer *p, const uint8_t *bytes, size_t count, bool is_cut)
+{
+    FILE *stream = p->out->stream;
+    const char *joint = "";
+    size_t run, end;
+    if (!is_cut && count > 1 && !bytes[count - 1])
+        count--;
+    for (size_t i = 0; i < count; i = end) {
+        size_t start = i;
+        for (end = i; end < count; end += run) {
+            for (run = 1; end + run < count && bytes[end + run] == bytes[end];)
+                run++;
+            if (run > REPEATS_MAX)
+                break;
+        }
+        if (end > start) {
+            fprintf(stream, "%s\"", joint);
+            cli_out_quoted(p->out, bytes + start, end - start);
+            putc('"', stream);
+            joint = ", ";
+        }
+        if (end < count) {
+            fprintf(stream, "%s'", joint);
+            cli_out_quoted(p->out, bytes + end, 1);
+            fprintf(stream, "' <repeats %zu times>", run);
+            joint = ", ";
+            end += run;
+        }
+    }
+    fputs(is_cut ? "..." : "", stream);
+}
+
+static int print_elements(struct printer *p, const struct cli_value *value,
+                          const struct mdl_type *type, uint64_t count)
+{
+    FILE *stream = p->out->stream;
+    uint64_t shown = count < ELEMENTS_MAX ? count : ELEMENTS_MAX;
+    int result = 0;
+    putc('{', stream);
+    for (uint64_t i = 0; i < shown && !result; i++) {
+        struct cli_value element = {
+            .type = *type,
+            .is_in_memory = true,
+            .address = value->address + i * type->size_bytes,
+        };
+        fputs(i ? ", " : "", stream);
+        result = print_value(p, &element);
+    }
+    fputs(shown < count ? "...}" : "}", stream);
+    return result;
+}
+
+static int print_array(struct printer *p, const struct cli_value *value)
+{
+    uint8_t text[ELEMENTS_MAX];
+    struct mdl_type type;
+    uint64_t count;
+    int result = mdl_type_target(p->moment->model, value->type.handle, &type, &count);
+    if (result)
+        return result;
+    if (type.kind != MDL_TYPE_CHAR || *p->format)
+        return print_elements(p, value, &type, count);
+    size_t shown = count < sizeof text ? count : sizeof text;
+    result = load(p->moment, value, text, shown);
+    if (!result && !shown)
+        fputs("\"\"", p->out->stream);
+    else if (!result)
+        print_char_array(p, text, shown, shown < count);
+    return result;
+}
+
+static int print_value(struct printer *p, const struct cli_value *value)
+{
+    enum mdl_type_kind kind = value->type.kind;
+    bool is_structure = kind == MDL_TYPE_STRUCT || kind == MDL_TYPE_UNION;
+    if (!is_structure && kind != MDL_TYPE_ARRAY)
+        return print_scalar(p, value);
+    if (p->is_brief || p->depth == DEPTH_MAX) {
+        fputs("...", p->out->stream);
+        return 0;
+    }
+    if (!value->is_in_memory)
+        return wd_fail(-WD_ERR_UNSUPPORTED, "the value is spread over registers");
+    p->depth++;
+    int result = is_structure ? print_structure(p, value) : print_array(p, value);
+    p->depth--;
+    return result;
+}
+
+int cli_value_print(struct cli_out *out, struct cli_moment *moment, const struct cli_value *value,
+                    const char *format, bool is_brief)
+{
+    struct printer printer = {out, moment, format, is_brief, 0};
+    return print_value(&printer, value);
+}
+
+char *cli_value_text(struct cli_moment *moment, const struct cli_value *value, const char *format,
+                     bool is_brief)
+{
+    char *text = NULL;
+    size_t size;
+    struct cli_out out = {.stream = open_memstream(&text, &size)};
+    if (!out.stream)
+        xdie();
+    int result = cli_value_print(&out, moment, value, format, is_brief);
+    if (result)
+        fprintf(out.stream, "<%s>", wd_error_message(result));
+    wd_error_clear();
+    fclose(out.stream);
+    return text ? text : (xdie(), NULL);
+}
