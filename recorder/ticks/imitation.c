@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -100,12 +101,21 @@ int tck_imitation_open(int *write_fd)
     return ends[0];
 }
 
-void tck_imitation_arm(int read_fd, int write_fd, uint64_t after_ns)
+/* rr's fcntl(F_SETFL, O_ASYNC) made reads block again, so ask first. */
+static void drain(int read_fd)
 {
     char stale[64];
+    int waiting;
 
-    while (tck_real()->read(read_fd, stale, sizeof(stale)) > 0)
-        continue;
+    while (tck_real()->ioctl(read_fd, FIONREAD, &waiting) == 0 && waiting > 0) {
+        if (tck_real()->read(read_fd, stale, sizeof(stale)) <= 0)
+            return;
+    }
+}
+
+void tck_imitation_arm(int read_fd, int write_fd, uint64_t after_ns)
+{
+    drain(read_fd);
     pthread_mutex_lock(&lock);
     armed_ns = now_ns();
     armed_write_fd = write_fd;
