@@ -58,7 +58,7 @@ static void argument_errors_say_what_and_give_status_2(void **state)
         {"record", 2, "wetdbg: record: which program?"},
         {"record -o", 2, "wetdbg: record: option '-o' needs a value: DIR\n"},
         {"record --ticks=sundial true", 2, "auto, hardware or software, not 'sundial'\n"},
-        {"record --json true", 2, "wetdbg: record: --json goes with --check only\n"},
+        {"record --json true", 2, "record: --json goes with --check only\""},
         {"record --check true", 2, "wetdbg: record: --check takes no program ('true')\n"},
         {"help xyzzy", 2, "wetdbg: no verb 'xyzzy' (see 'wetdbg help')\n"},
         {"help dmup", 2, "wetdbg: no verb 'dmup'; did you mean 'dump'?\n"},
