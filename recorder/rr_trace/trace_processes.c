@@ -41,6 +41,7 @@ struct live_task {
 };
 
 struct process_scan {
+    const char *dir; /* for messages */
     struct rrt_process_table *table;
     struct live_task *live;
     size_t live_count;
@@ -133,10 +134,11 @@ static int add_process(struct process_scan *scan, int pid, int parent_pid, uint6
     return add_live(scan, pid, table->count - 1);
 }
 
-static int corrupt(const struct rrt_task_event *event, const char *what)
+static int corrupt(const struct process_scan *scan, const struct rrt_task_event *event,
+                   const char *what)
 {
-    return wd_fail(-WD_ERR_CORRUPT, "tasks: frame %lu: task %d %s", (unsigned long)event->time,
-                   event->tid, what);
+    return wd_fail(-WD_ERR_CORRUPT, "%s/tasks: frame %lu: task %d %s", scan->dir,
+                   (unsigned long)event->time, event->tid, what);
 }
 
 /* A child that only forked shows what its ancestor ran. */
@@ -159,9 +161,9 @@ static int on_clone(struct process_scan *scan, const struct rrt_task_event *even
 {
     struct live_task *parent = find_live(scan, event->parent_tid);
     if (!parent)
-        return corrupt(event, "was started by an unknown task");
+        return corrupt(scan, event, "was started by an unknown task");
     if (find_live(scan, event->tid))
-        return corrupt(event, "was started twice");
+        return corrupt(scan, event, "was started twice");
     size_t index = parent->process;
     if (event->clone_flags & CLONE_THREAD)
         return add_live(scan, event->tid, index);
@@ -196,7 +198,7 @@ static int on_exec(struct process_scan *scan, const struct rrt_task_event *event
     if (!task)
         task = find_live(scan, frame_tid);
     if (!task)
-        return corrupt(event, "runs a program but was never started");
+        return corrupt(scan, event, "runs a program but was never started");
     struct rrt_process *process = process_of(scan, task);
     struct rrt_exec *exec = append(&process->execs, &process->exec_count, sizeof *exec);
     if (!exec)
@@ -210,7 +212,7 @@ static int on_end(struct process_scan *scan, const struct rrt_task_event *event)
 {
     struct live_task *task = find_live(scan, event->tid);
     if (!task)
-        return corrupt(event, "ends but was never started");
+        return corrupt(scan, event, "ends but was never started");
     struct process_state *state = &scan->states[task->process];
     struct rrt_process *process = process_of(scan, task);
     *task = scan->live[--scan->live_count];
@@ -282,7 +284,7 @@ static int on_frame(struct process_scan *scan, const struct rrt_frame *frame)
         return r;
     task = find_live(scan, frame->tid); /* a number that this very frame brought in */
     if (!task)
-        return wd_fail(-WD_ERR_CORRUPT, "tasks: frame %lu: task %d was never started",
+        return wd_fail(-WD_ERR_CORRUPT, "%s/tasks: frame %lu: task %d was never started", scan->dir,
                        (unsigned long)frame->time, frame->tid);
     count_frame(scan, task, frame);
     return 0;
@@ -309,7 +311,8 @@ int rrt_processes(struct rrt_trace *trace, const struct rrt_process **list, size
 {
     struct rrt_process_table **kept = rrt_trace_process_table(trace);
     if (!*kept) {
-        struct process_scan scan = {.table = calloc(1, sizeof *scan.table)};
+        struct process_scan scan = {.dir = rrt_trace_dir(trace),
+                                    .table = calloc(1, sizeof *scan.table)};
         int r = scan.table ? scan_frames(trace, &scan) : -ENOMEM;
         free(scan.live);
         free(scan.states);

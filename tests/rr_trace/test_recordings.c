@@ -105,6 +105,18 @@ static void recordings_of_common_programs_agree_with_rr(void **state)
     }
 }
 
+/* rr pack turns the backing files into copies under other names. */
+static void recordings_that_were_packed_agree_with_rr(void **state)
+{
+    (void)state;
+    char dir[PATH_MAX];
+    char line[2 * PATH_MAX];
+    assert_int_equal(record("packed", "sh -c 'ls / | wc'", dir), 0);
+    snprintf(line, sizeof line, "rr pack '%s' >%s/output 2>&1", dir, place);
+    assert_int_equal(system(line), 0);
+    check_recording(dir);
+}
+
 static void recordings_of_threads_and_signals_agree_with_rr(void **state)
 {
     (void)state;
@@ -193,6 +205,7 @@ int main(int argc, char **argv)
 {
     static const struct CMUnitTest tests[] = {
         CASE(recordings_of_common_programs_agree_with_rr),
+        CASE(recordings_that_were_packed_agree_with_rr),
         CASE(recordings_of_threads_and_signals_agree_with_rr),
         CASE(recordings_of_several_processes_agree_with_rr),
         CASE(recordings_that_are_damaged_never_crash),

@@ -311,6 +311,78 @@ static void frame_with_pieces_of_wrong_size_is_refused(void **state)
     }
 }
 
+static void signal_and_range_fields_out_of_order_are_refused(void **state)
+{
+    (void)state;
+    struct rrt_regs regs = {0};
+    struct rrt_frame frame;
+    struct built root;
+    build_version(&built);
+    root = build_frame(&build, 10, RRT_EVENT_SIGNAL);
+    build_regs(&build, root, &regs);
+    build_signal(&build, root, 11, true, (enum rrt_disposition)3);
+    assert_int_equal(read_built(&frame), -WD_ERR_CORRUPT);
+    tear_down(NULL);
+    build_version(&built);
+    root = build_frame(&build, 10, RRT_EVENT_SIGNAL);
+    build_regs(&build, root, &regs);
+    build_signal(&build, root, 65, true, RRT_DISPOSITION_FATAL);
+    assert_int_equal(read_built(&frame), -WD_ERR_CORRUPT);
+    tear_down(NULL);
+    root = start_syscall(RRT_EXTRA_MADVISE_RANGES);
+    struct built range = build_structs(&build, root.pointers + 3, 1, 2, 0);
+    build_set(&build, range, 0, 0x3000);
+    build_set(&build, range, 64, 0x1000);
+    assert_int_equal(read_built(&frame), -WD_ERR_CORRUPT);
+}
+
+/* More records than the frame's memory keeps at hand, with bytes across several blocks. */
+static void frame_with_many_writes_is_read(void **state)
+{
+    (void)state;
+    enum { WRITES = 900 };
+    struct rrt_frame frame;
+    char *dir = build_temp_dir();
+    build_version(&built);
+    for (int round = 0; round < 2; round++) {
+        struct built root = build_frame(&build, 10, RRT_EVENT_EXIT);
+        struct built write = build_structs(&build, root.pointers, WRITES, 3, 1);
+        for (uint32_t i = 0; i < WRITES; i++) {
+            build_set(&build, write, 64, 0x1000 * (uint64_t)i);
+            build_set(&build, write, 128, 4);
+            assert_int_equal(wd_buf_append_u32(&built.data, 1000 * (uint32_t)round + i), 0);
+            write.data += 4;
+        }
+        build_pack(&built.events, &build);
+    }
+    build_write(&built, dir, 1001);
+    assert_int_equal(rrt_open(dir, &trace), 0);
+    for (uint32_t round = 0; round < 2; round++) {
+        assert_int_equal(rrt_next(trace, &frame), 1);
+        assert_int_equal(frame.write_count, WRITES);
+        for (uint32_t i = 0; i < WRITES; i++) {
+            uint32_t value = 1000 * round + i;
+            assert_int_equal(frame.writes[i].addr, 0x1000 * (uint64_t)i);
+            assert_memory_equal(frame.writes[i].bytes, &value, 4);
+        }
+    }
+    assert_int_equal(rrt_next(trace, &frame), 0);
+    build_remove_dir(dir);
+}
+
+static void writes_whose_sizes_overflow_are_refused(void **state)
+{
+    (void)state;
+    struct rrt_frame frame;
+    build_version(&built);
+    struct built root = build_frame(&build, 10, RRT_EVENT_EXIT);
+    struct built write = build_structs(&build, root.pointers, 2, 3, 1);
+    for (int i = 0; i < 2; i++, write.data += 4)
+        build_set(&build, write, 128, UINT64_MAX - 5);
+    assert_int_equal(read_built(&frame), -WD_ERR_CORRUPT);
+    assert_non_null(strstr(wd_error_message(0), "impossibly large"));
+}
+
 /* A frame with one memory record, given by its fields and one hole. */
 static int read_write_record(uint64_t addr, uint64_t size, uint64_t hole_offset, uint64_t hole_size,
                              size_t data_bytes)
@@ -449,6 +521,9 @@ int main(void)
         CASE(frame_of_a_32_bit_task_keeps_no_registers),
         CASE(frame_with_impossible_fields_is_refused),
         CASE(frame_with_pieces_of_wrong_size_is_refused),
+        CASE(signal_and_range_fields_out_of_order_are_refused),
+        CASE(frame_with_many_writes_is_read),
+        CASE(writes_whose_sizes_overflow_are_refused),
         CASE(write_with_impossible_ranges_is_refused),
         CASE(mmap_with_impossible_fields_is_refused),
         CASE(record_times_that_match_no_frame_are_refused),

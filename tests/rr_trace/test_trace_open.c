@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which directories are recordings that we read, and what is said about the others. */
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -161,6 +162,22 @@ static void open_foreign_headers_are_refused(void **state)
     rrt_close(trace);
 }
 
+static void open_version_that_is_no_plain_file_is_refused(void **state)
+{
+    (void)state;
+    char path[4096];
+    static const char zeros[2 << 20];
+    snprintf(path, sizeof path, "%s/version", dir);
+    build_write_file(dir, "version", zeros, sizeof zeros);
+    expect_refusal(dir, -WD_ERR_CORRUPT, "too large");
+    remove_file("version");
+    assert_int_equal(symlink("events", path), 0);
+    expect_refusal(dir, -WD_ERR_CORRUPT, "symbolic link");
+    remove_file("version");
+    assert_int_equal(mkfifo(path, 0600), 0);
+    expect_refusal(dir, -WD_ERR_CORRUPT, "not a regular file");
+}
+
 static void open_without_a_stream_is_refused(void **state)
 {
     (void)state;
@@ -182,6 +199,7 @@ int main(void)
         CASE(open_unfinished_is_refused),
         CASE(open_other_versions_are_refused),
         CASE(open_foreign_headers_are_refused),
+        CASE(open_version_that_is_no_plain_file_is_refused),
         CASE(open_without_a_stream_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -269,6 +269,30 @@ static void processes_of_impossible_events_are_refused(void **state)
     }
 }
 
+static void processes_without_their_start_are_refused(void **state)
+{
+    (void)state;
+    const struct rrt_process *list;
+    size_t count;
+    for (int with_exec = 0; with_exec < 2; with_exec++) {
+        build_version(&built);
+        add_frame(RRT_EVENT_SCHED);
+        add_frame(RRT_EVENT_SCHED);
+        task_event(1, 10, RRT_TASK_EXIT, 96, 0);
+        build_pack(&built.tasks, &build);
+        if (with_exec) {
+            build_task(&build, 2, 10, RRT_TASK_EXEC);
+            build_pack(&built.tasks, &build);
+        }
+        open_built();
+        assert_int_equal(rrt_processes(trace, &list, &count), -WD_ERR_CORRUPT);
+        assert_non_null(strstr(wd_error_message(0), "/tasks: frame 2: task 10"));
+        rrt_close(trace);
+        trace = NULL;
+        build_trace_fini(&built);
+    }
+}
+
 /* ---------------------------------------------------------------- the dump */
 
 static void expect_dump(unsigned what, bool json, const char *expected)
@@ -334,6 +358,59 @@ static void dump_json_is_one_object_per_line(void **state)
         "\"flags\":\"0x11\",\"own_ns_tid\":11}\n"
         "{\"type\":\"task\",\"time\":6,\"tid\":11,\"what\":\"exit\",\"wait_status\":11}\n"
         "{\"type\":\"task\",\"time\":8,\"tid\":10,\"what\":\"exit\",\"wait_status\":768}\n");
+}
+
+/* Names as they are on the left give what is on the right. */
+static void dump_escapes_what_is_not_plain_text(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *text, *json;
+    } rows[] = {
+        {"plain", "\"plain\"", "\"plain\""},
+        {"a\tb\x7f", "\"a\\x09b\\x7f\"", "\"a\\u0009b\\u007f\""},
+        {"\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80", "\"\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80\"",
+         "\"\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80\""},
+        {"\xc2\x9b", "\"\\xc2\\x9b\"", "\"\xc2\x9b\""},       /* a terminal's control sequence */
+        {"\xc0\x80", "\"\\xc0\\x80\"", "\"\\ufffd\\ufffd\""}, /* overlong */
+        {"\xed\xa0\x80", "\"\\xed\\xa0\\x80\"", "\"\\ufffd\\ufffd\\ufffd\""}, /* surrogate */
+        {"\xe2\x82", "\"\\xe2\\x82\"", "\"\\ufffd\\ufffd\""},                 /* cut */
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        char *text = NULL;
+        size_t size = 0;
+        FILE *out = open_memstream(&text, &size);
+        build_version(&built);
+        add_frame(RRT_EVENT_SCHED);
+        build_mmap(&build, 1, 0, 0x1000, RRT_SOURCE_ZERO, rows[i].name, NULL);
+        build_pack(&built.mmaps, &build);
+        open_built();
+        assert_int_equal(rrt_dump(trace, RRT_DUMP_MMAPS, false, out), 0);
+        assert_int_equal(rrt_dump(trace, RRT_DUMP_MMAPS, true, out), 0);
+        fclose(out);
+        assert_non_null(strstr(text, rows[i].text));
+        assert_non_null(strstr(strchr(text, '\n'), rows[i].json));
+        free(text);
+        rrt_close(trace);
+        trace = NULL;
+        build_trace_fini(&built);
+    }
+}
+
+static void dump_registers_are_those_of_the_frame(void **state)
+{
+    (void)state;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    build_sample(&built);
+    open_built();
+    assert_int_equal(rrt_dump(trace, RRT_DUMP_EVENTS | RRT_DUMP_REGISTERS, false, out), 0);
+    fclose(out);
+    assert_non_null(strstr(text, " r15=0x0 "));
+    assert_non_null(strstr(text, " rax=0x7 "));
+    assert_non_null(strstr(text, " orig_rax=0x3b rip=0x401000 "));
+    free(text);
 }
 
 static void questions_leave_the_reader_where_it_is(void **state)
@@ -458,7 +535,10 @@ int main(void)
         CASE(processes_follow_a_program_run_by_a_second_thread),
         CASE(processes_still_alive_at_the_end_say_so),
         CASE(processes_of_impossible_events_are_refused),
+        CASE(processes_without_their_start_are_refused),
         CASE(dump_text_is_one_line_per_item),
+        CASE(dump_escapes_what_is_not_plain_text),
+        CASE(dump_registers_are_those_of_the_frame),
         CASE(dump_json_is_one_object_per_line),
         CASE(questions_leave_the_reader_where_it_is),
         CASE(backing_inside_is_opened_if_unchanged),
