@@ -1,0 +1,533 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Records real programs with the installed rr and software ticks, and compares with the same
+ * programs run natively. `rr replay` (with the same preload) is the oracle for the recordings of
+ * single tasks; with several it wants ticks that software cannot give.
+ */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "recorder/record/record.h"
+#include "recorder/ticks/digest_format.h"
+#include "recorder/ticks/protocol.h"
+#include "tests/record/spawn.h"
+#include "tests/record/unit.h"
+
+#define ARGS_MAX    24
+#define GUEST(name) GUEST_DIR "/" name
+
+struct fixture {
+    char *dir;
+    char *trace;
+};
+
+static int set_up(void **state)
+{
+    struct fixture *fixture = calloc(1, sizeof(*fixture));
+
+    fixture->dir = scratch_new();
+    assert_true(asprintf(&fixture->trace, "%s/trace", fixture->dir) > 0);
+    *state = fixture;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *fixture = *state;
+
+    scratch_free(fixture->dir);
+    free(fixture->trace);
+    free(fixture);
+    return 0;
+}
+
+/* `before` and `argv` end with NULL; `before` goes in front of the driver, and may be NULL. */
+static struct spawn_result record_as(const char *trace, const char *const *before,
+                                     const char *const *argv, const struct spawn_env *env)
+{
+    const char *full[ARGS_MAX] = {0};
+    size_t n = 0;
+
+    while (before && *before)
+        full[n++] = *before++;
+    full[n++] = DRIVER;
+    full[n++] = "-q";
+    full[n++] = "-t";
+    full[n++] = "software";
+    if (trace) {
+        full[n++] = "-o";
+        full[n++] = trace;
+    }
+    full[n++] = "--";
+    while (*argv && n < ARGS_MAX - 1)
+        full[n++] = *argv++;
+    return spawn(full, env);
+}
+
+static struct spawn_result record(const char *trace, const char *const *argv)
+{
+    return record_as(trace, NULL, argv, NULL);
+}
+
+static char *read_trace_file(const char *trace, const char *name, size_t *bytes)
+{
+    char *path, *text;
+
+    assert_true(asprintf(&path, "%s/%s", trace, name) > 0);
+    text = slurp(path, bytes);
+    free(path);
+    return text;
+}
+
+/* The stops of the side file, to be freed. */
+static struct tck_stop *read_stops(const char *trace, size_t *count)
+{
+    struct tck_file_header header;
+    struct tck_stop *stops;
+    size_t bytes;
+    char *text = read_trace_file(trace, TCK_DIGESTS_NAME, &bytes);
+
+    assert_non_null(text);
+    assert_true(bytes >= sizeof(header));
+    memcpy(&header, text, sizeof(header));
+    assert_memory_equal(header.magic, TCK_MAGIC, sizeof(header.magic));
+    assert_int_equal(header.version, TCK_FORMAT_VERSION);
+    assert_int_equal(header.record_bytes, sizeof(struct tck_stop));
+    assert_int_equal((bytes - sizeof(header)) % sizeof(struct tck_stop), 0);
+    *count = (bytes - sizeof(header)) / sizeof(struct tck_stop);
+    stops = malloc(bytes);
+    assert_non_null(stops);
+    memcpy(stops, text + sizeof(header), bytes - sizeof(header));
+    free(text);
+    return stops;
+}
+
+/* ---- the program does not notice ---- */
+
+static void record_programs_output_and_status_are_native(void **state)
+{
+    static const char *const programs[][6] = {
+        {"ls", "-s", "/usr/bin"}, /* not -l: rr makes hard links to programs */
+        {"gzip", "-c", "/bin/sh"},
+        {"perl", "-e", "$h{$_ % 7} += $_ for 1 .. 9999; print map { \"$_=$h{$_}\\n\" } 0 .. 6"},
+        {"/usr/bin/python3", "-c", "print(sum(i * i for i in range(9999)))"},
+        {"sh", "-c", "ls /usr/bin | sort -r | wc -l"},
+        {"sh", "-c", "echo out; echo err >&2; exit 69"},
+        {"sh", "-c", "exit 125"},
+        {"sh", "-c", "kill -TERM $$"},
+        {"sh", "-c", "kill -KILL $$"},
+        {"sh", "-c", "kill -ABRT $$"},
+        {GUEST("guest_segv")},
+        {GUEST("guest_still")},
+        {GUEST("guest_mutex")},
+        {GUEST("guest_waitloop")},
+    };
+    struct fixture *fixture = *state;
+
+    for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
+        struct spawn_result native = spawn(programs[i], NULL), recorded;
+        char *trace;
+
+        assert_true(asprintf(&trace, "%s-%zu", fixture->trace, i) > 0);
+        recorded = record(trace, programs[i]);
+        if (recorded.status != native.status)
+            print_message("%s: %s\n", programs[i][0], recorded.err);
+        assert_int_equal(recorded.status, native.status);
+        assert_int_equal(recorded.out_bytes, native.out_bytes);
+        assert_memory_equal(recorded.out, native.out, native.out_bytes);
+        assert_string_equal(recorded.err, native.err);
+        spawn_result_fini(&native);
+        spawn_result_fini(&recorded);
+        free(trace);
+    }
+}
+
+static void record_closed_descriptors_stay_closed(void **state)
+{
+    const char *const program[] = {"sh",
+                                   "-c",
+                                   "\"$0\" \"$@\" <&- >&-",
+                                   DRIVER,
+                                   "-q",
+                                   "-t",
+                                   "software",
+                                   "-o",
+                                   ((struct fixture *)*state)->trace,
+                                   "--",
+                                   "/bin/sh",
+                                   "-c",
+                                   "exec 3</dev/null; ls /proc/self/fd >&2; "
+                                   "ls /proc/self/fd/1 >&2",
+                                   NULL};
+    const char *const native_program[] = {"sh",
+                                          "-c",
+                                          "\"$0\" \"$@\" <&- >&-",
+                                          "/bin/sh",
+                                          "-c",
+                                          "exec 3</dev/null; ls /proc/self/fd >&2; "
+                                          "ls /proc/self/fd/1 >&2",
+                                          NULL};
+    struct spawn_result recorded = spawn(program, NULL), native = spawn(native_program, NULL);
+    char *own = strstr(recorded.err, "999\n"); /* rr's socket to its tracees */
+
+    assert_int_equal(recorded.status, native.status);
+    assert_non_null(own);
+    memmove(own, own + 4, strlen(own + 4) + 1);
+    assert_string_equal(recorded.err, native.err);
+    spawn_result_fini(&recorded);
+    spawn_result_fini(&native);
+}
+
+static void record_environment_is_the_users(void **state)
+{
+    static const struct spawn_env without[] = {{"LD_PRELOAD", NULL}, {NULL, NULL}};
+    static const struct spawn_env with[] = {{"LD_PRELOAD", PRELOADED}, {NULL, NULL}};
+    static const char *const program[] = {"env", NULL};
+    struct fixture *fixture = *state;
+    char *second;
+    struct spawn_result result = record_as(fixture->trace, NULL, program, without);
+
+    assert_int_equal(result.status, 0);
+    assert_null(strstr(result.out, TCK_ENV_PREFIX));
+    assert_null(strstr(result.out, "libwetdbg-ticks"));
+    spawn_result_fini(&result);
+
+    assert_true(asprintf(&second, "%s-2", fixture->trace) > 0);
+    result = record_as(second, NULL, program, with);
+    assert_int_equal(result.status, 0);
+    assert_null(strstr(result.out, TCK_ENV_PREFIX));
+    assert_null(strstr(result.out, "libwetdbg-ticks"));
+    assert_non_null(strstr(result.out, ":" PRELOADED "\n"));
+    spawn_result_fini(&result);
+    free(second);
+}
+
+static void record_read_only_directory_is_no_obstacle(void **state)
+{
+    const char *const program[] = {"sh",
+                                   "-c",
+                                   "cd /proc && exec \"$0\" -q -t software -o \"$1\" -- "
+                                   "pwd",
+                                   DRIVER,
+                                   ((struct fixture *)*state)->trace,
+                                   NULL};
+    struct spawn_result result = spawn(program, NULL);
+
+    assert_int_equal(result.status, 0);
+    assert_string_equal(result.out, "/proc\n");
+    spawn_result_fini(&result);
+}
+
+/* ---- what is left in the trace ---- */
+
+static void record_leaves_mark_and_side_file(void **state)
+{
+    static const char *const program[] = {"true", NULL};
+    struct fixture *fixture = *state;
+    struct spawn_result result = record(fixture->trace, program);
+    struct tck_stop *stops;
+    size_t count;
+    char *mark;
+
+    assert_int_equal(result.status, 0);
+    assert_string_equal(result.err, "");
+    mark = read_trace_file(fixture->trace, TCK_MARK_NAME, NULL);
+    assert_string_equal(mark, "software\n1\n");
+    assert_true(rec_is_software_ticks(fixture->trace));
+    stops = read_stops(fixture->trace, &count);
+    assert_int_equal(count, 0); /* one task, no signal */
+    free(stops);
+    free(mark);
+    spawn_result_fini(&result);
+}
+
+static void digest_tells_equal_memory_from_changed(void **state)
+{
+    static const char *const program[] = {GUEST("guest_selfsignal"), NULL};
+    struct fixture *fixture = *state;
+    struct spawn_result result = record(fixture->trace, program);
+    struct tck_stop *stops;
+    size_t count;
+
+    assert_int_equal(result.status, 0);
+    stops = read_stops(fixture->trace, &count);
+    assert_int_equal(count, 3);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(stops[i].signo, SIGUSR1);
+        assert_int_equal(stops[i].flags, 0);
+        assert_true(stops[i].stack_bytes > TCK_RED_ZONE_BYTES);
+        assert_int_equal(stops[i].stack_start, stops[i].regs[19] - TCK_RED_ZONE_BYTES);
+        assert_true(stops[i].data_bytes > 0);
+        assert_int_equal(stops[i].regs[16], stops[0].regs[16]); /* rip */
+    }
+    assert_true(stops[0].digest == stops[1].digest);
+    assert_true(stops[1].digest != stops[2].digest);
+    free(stops);
+    spawn_result_fini(&result);
+}
+
+static size_t count_expired(const struct tck_stop *stops, size_t count)
+{
+    size_t expired = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        const unsigned both = TCK_STOP_SLICE | TCK_STOP_EXPIRED;
+
+        expired += (stops[i].flags & both) == both;
+    }
+    return expired;
+}
+
+static void spinning_threads_are_made_to_take_turns(void **state)
+{
+    static const char *const program[] = {GUEST("guest_spin"), NULL};
+    struct fixture *fixture = *state;
+    struct spawn_result result = record(fixture->trace, program);
+    struct tck_stop *stops;
+    size_t count;
+
+    assert_int_equal(result.status, 0);
+    assert_string_equal(result.out, "done\n");
+    stops = read_stops(fixture->trace, &count);
+    assert_true(count_expired(stops, count) >= 2);
+    free(stops);
+    spawn_result_fini(&result);
+}
+
+static void refused_events_are_imitated(void **state)
+{
+    static const char *const deny[] = {DENY_PERF, NULL};
+    static const char *const programs[][2] = {{GUEST("guest_spin")}, {GUEST("guest_mutex")}};
+    struct fixture *fixture = *state;
+
+    for (size_t i = 0; i < 2; i++) {
+        struct spawn_result native = spawn(programs[i], NULL), result;
+        char *trace;
+
+        assert_true(asprintf(&trace, "%s-%zu", fixture->trace, i) > 0);
+        result = record_as(trace, deny, programs[i], NULL);
+        assert_int_equal(result.status, 0);
+        assert_string_equal(result.out, native.out);
+        assert_true(rec_is_software_ticks(trace));
+        spawn_result_fini(&native);
+        spawn_result_fini(&result);
+        free(trace);
+    }
+}
+
+static void rr_replays_single_tasks_alike(void **state)
+{
+    static const char *const programs[][4] = {
+        {"ls", "-l", "/usr"}, {"gzip", "-c", "/bin/sh"}, {GUEST("guest_segv")}};
+    static const struct spawn_env env[] = {
+        {"LD_PRELOAD", TICKS_PRELOAD}, {TCK_ENV_MODE, TCK_MODE_SOFTWARE}, {NULL, NULL}};
+    struct fixture *fixture = *state;
+
+    for (size_t i = 0; i < 3; i++) {
+        struct spawn_result recorded, replayed;
+        char *trace;
+
+        assert_true(asprintf(&trace, "%s-%zu", fixture->trace, i) > 0);
+        recorded = record(trace, programs[i]);
+        replayed =
+            spawn((const char *const[]){"rr", "-A", "zen", "replay", "-a", trace, NULL}, env);
+        assert_int_equal(replayed.status, 0);
+        assert_int_equal(replayed.out_bytes, recorded.out_bytes);
+        assert_memory_equal(replayed.out, recorded.out, recorded.out_bytes);
+        spawn_result_fini(&recorded);
+        spawn_result_fini(&replayed);
+        free(trace);
+    }
+}
+
+static void record_without_directory_uses_rrs_place(void **state)
+{
+    static const char *const program[] = {"true", NULL};
+    struct fixture *fixture = *state;
+    const struct spawn_env env[] = {{"_RR_TRACE_DIR", fixture->trace}, {NULL, NULL}};
+    struct spawn_result result = record_as(NULL, NULL, program, env);
+    struct rec_entry *entries;
+    char *newest;
+    size_t count;
+
+    assert_int_equal(result.status, 0);
+    setenv("_RR_TRACE_DIR", fixture->trace, 1);
+    assert_int_equal(rec_list(&entries, &count), 0);
+    assert_int_equal(count, 1);
+    assert_string_equal(entries[0].name, "true-0");
+    assert_true(entries[0].is_finished);
+    assert_false(entries[0].is_running);
+    assert_true(entries[0].is_software_ticks);
+    assert_int_equal(rec_newest(&newest), 0);
+    assert_string_equal(newest, entries[0].path);
+    unsetenv("_RR_TRACE_DIR");
+    rec_entries_free(entries, count);
+    free(newest);
+    spawn_result_fini(&result);
+}
+
+/* ---- failures of ours ---- */
+
+static void assert_fails(const struct spawn_result *result, const char *saying)
+{
+    assert_true(WIFEXITED(result->status));
+    assert_int_equal(WEXITSTATUS(result->status), REC_EXIT_FAILED);
+    if (!strstr(result->err, saying))
+        print_message("not \"%s\" but: %s\n", saying, result->err);
+    assert_non_null(strstr(result->err, saying));
+    assert_string_equal(result->out, "");
+}
+
+static void record_into_existing_directory_is_refused(void **state)
+{
+    static const char *const program[] = {"echo", "hello", NULL};
+    struct fixture *fixture = *state;
+    struct spawn_result result;
+
+    assert_int_equal(mkdir(fixture->trace, 0700), 0);
+    result = record(fixture->trace, program);
+    assert_fails(&result, "exists already");
+    assert_int_equal(rmdir(fixture->trace), 0); /* nothing was put into it */
+    spawn_result_fini(&result);
+}
+
+static void record_of_what_cannot_run_fails_and_leaves_nothing(void **state)
+{
+    static const struct {
+        const char *program, *saying;
+    } rows[] = {
+        {"wetdbg-no-such-program", "no such program in PATH"},
+        {"/nowhere/program", "no such program"},
+        {"/usr", "is a directory"},
+        {"/etc/passwd", "is not executable"},
+        {"", "name is empty"},
+    };
+    struct fixture *fixture = *state;
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const char *const program[] = {rows[i].program, NULL};
+        struct spawn_result result = record(fixture->trace, program);
+
+        assert_fails(&result, rows[i].saying);
+        assert_int_not_equal(access(fixture->trace, F_OK), 0);
+        spawn_result_fini(&result);
+    }
+}
+
+static void record_of_missing_interpreter_fails_and_leaves_nothing(void **state)
+{
+    struct fixture *fixture = *state;
+    struct spawn_result result;
+    char *script;
+    FILE *file;
+
+    assert_true(asprintf(&script, "%s/script", fixture->dir) > 0);
+    file = fopen(script, "w");
+    fputs("#!/nowhere/interpreter\n", file);
+    fchmod(fileno(file), 0700);
+    fclose(file);
+    result = record(fixture->trace, (const char *const[]){script, NULL});
+    assert_fails(&result, "could not start");
+    assert_int_not_equal(access(fixture->trace, F_OK), 0);
+    spawn_result_fini(&result);
+    free(script);
+}
+
+static void record_without_rr_says_how_to_install_it(void **state)
+{
+    static const struct spawn_env no_rr[] = {
+        {"PATH", "/nowhere"}, {"WETDBG_RR", NULL}, {NULL, NULL}};
+    static const struct spawn_env wrong_rr[] = {{"WETDBG_RR", "/nowhere/rr"}, {NULL, NULL}};
+    static const char *const program[] = {"/bin/true", NULL};
+    struct fixture *fixture = *state;
+    struct spawn_result result = record_as(fixture->trace, NULL, program, no_rr);
+
+    assert_fails(&result, "apt install rr");
+    spawn_result_fini(&result);
+    result = record_as(fixture->trace, NULL, program, wrong_rr);
+    assert_fails(&result, "WETDBG_RR");
+    spawn_result_fini(&result);
+}
+
+static void record_below_missing_directory_fails(void **state)
+{
+    static const char *const program[] = {"true", NULL};
+    struct spawn_result result = record("/nowhere/trace", program);
+
+    (void)state;
+    assert_fails(&result, "cannot make /nowhere/trace");
+    spawn_result_fini(&result);
+}
+
+static void record_terminated_from_outside_ends_program_and_recording(void **state)
+{
+    struct fixture *fixture = *state;
+    const char *const program[] = {
+        "sh",
+        "-c",
+        "\"$0\" -q -t software -o \"$1\" -- sleep 60 & while ! [ -s \"$1/tasks\" ] && ! "
+        "[ -e \"$1/incomplete\" ]; do sleep 0.05; done; sleep 0.5; kill -TERM $!; wait $!",
+        DRIVER,
+        fixture->trace,
+        NULL};
+    struct spawn_result result = spawn(program, NULL);
+    char *version;
+
+    assert_true(WIFEXITED(result.status));
+    assert_int_equal(WEXITSTATUS(result.status), 128 + SIGTERM);
+    version = read_trace_file(fixture->trace, "version", NULL);
+    assert_non_null(version);
+    free(version);
+    spawn_result_fini(&result);
+}
+
+static void check_gives_a_verdict(void **state)
+{
+    struct spawn_result text = spawn((const char *const[]){DRIVER, "-c", NULL}, NULL),
+                        json = spawn((const char *const[]){DRIVER, "-j", NULL}, NULL);
+    const char *verdict = strstr(text.out, "\nverdict: recording works, with ");
+
+    (void)state;
+    assert_int_equal(text.status, 0);
+    assert_int_equal(json.status, 0);
+    assert_non_null(verdict);
+    assert_non_null(strstr(json.out, "\"possible\": true"));
+    spawn_result_fini(&text);
+    spawn_result_fini(&json);
+}
+
+#define RECORD_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        RECORD_TEST(record_programs_output_and_status_are_native),
+        RECORD_TEST(record_closed_descriptors_stay_closed),
+        RECORD_TEST(record_environment_is_the_users),
+        RECORD_TEST(record_read_only_directory_is_no_obstacle),
+        RECORD_TEST(record_leaves_mark_and_side_file),
+        RECORD_TEST(digest_tells_equal_memory_from_changed),
+        RECORD_TEST(spinning_threads_are_made_to_take_turns),
+        RECORD_TEST(refused_events_are_imitated),
+        RECORD_TEST(rr_replays_single_tasks_alike),
+        RECORD_TEST(record_without_directory_uses_rrs_place),
+        RECORD_TEST(record_into_existing_directory_is_refused),
+        RECORD_TEST(record_of_what_cannot_run_fails_and_leaves_nothing),
+        RECORD_TEST(record_of_missing_interpreter_fails_and_leaves_nothing),
+        RECORD_TEST(record_without_rr_says_how_to_install_it),
+        RECORD_TEST(record_below_missing_directory_fails),
+        RECORD_TEST(record_terminated_from_outside_ends_program_and_recording),
+        RECORD_TEST(check_gives_a_verdict),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
