@@ -297,16 +297,37 @@ static void leave_flows(struct ins_work *work)
     ins_flow_stack(work, INS_RSP);
 }
 
+/* A nesting level copies that many frame pointers, the new one last, below the saved rbp. */
+static void widen_enter(struct ins_work *work, struct ins_flow *store, unsigned level)
+{
+    struct ins_info *info = &work->info;
+    info->mems[0].size_bytes = (uint16_t)(8 * (level + 1));
+    info->mems[0].disp = -8 * (int64_t)(level + 1);
+    store->kinds = 0;
+    if (level < 2)
+        return;
+    info->mems[info->mem_count++] = (struct ins_mem){
+        .disp = -8 * (int64_t)(level - 1),
+        .size_bytes = (uint16_t)(8 * (level - 1)),
+        .flags = INS_MEM_READ | INS_MEM_IMPLICIT,
+        .base = INS_RBP,
+        .index = -1,
+        .bit_reg = -1,
+    };
+    store->mem_uses = 2;
+}
+
 static void enter_flows(struct ins_work *work)
 {
     struct ins_flow *store = ins_flow_new(work);
+    unsigned level = work->ops[1].imm.value.u & 31;
     ins_def_operand(work, store, stack_slot(work));
     ins_regset_add_gpr(&store->value_uses, INS_RBP, 0, 8);
     store->kinds = INS_FLOW_COPY;
+    if (level != 0)
+        widen_enter(work, store, level);
     ins_flow_stack(work, INS_RSP);
     ins_flow_stack(work, INS_RBP);
-    if (work->ops[1].imm.value.u != 0) /* copies outer frame pointers, too */
-        work->info.flags |= INS_IS_APPROXIMATE;
 }
 
 static bool is_reg(const struct ins_work *work, unsigned i, ZydisRegister reg)

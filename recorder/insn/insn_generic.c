@@ -52,9 +52,24 @@ static bool moves_flags(ZydisMnemonic mnemonic)
     return mnemonic == ZYDIS_MNEMONIC_LAHF || mnemonic == ZYDIS_MNEMONIC_CMC;
 }
 
+/* Zydis 4.0 leaves out that these clear the other flags, too. */
+static uint32_t forgotten_flags(ZydisMnemonic mnemonic)
+{
+    switch (mnemonic) {
+    case ZYDIS_MNEMONIC_PTEST:
+    case ZYDIS_MNEMONIC_VPTEST:
+    case ZYDIS_MNEMONIC_VTESTPS:
+    case ZYDIS_MNEMONIC_VTESTPD:
+        return ZYDIS_CPUFLAG_SF | ZYDIS_CPUFLAG_AF | ZYDIS_CPUFLAG_PF | ZYDIS_CPUFLAG_OF;
+    default:
+        return 0;
+    }
+}
+
 static void add_flags(struct ins_work *work, struct ins_flow *flow)
 {
     const ZydisAccessedFlags *flags = work->zi.cpu_flags;
+    ins_add_flags(&flow->defs, forgotten_flags(work->zi.mnemonic));
     if (flags == NULL)
         return;
     ins_add_flags(moves_flags(work->zi.mnemonic) ? &flow->value_uses : &flow->cond_uses,
@@ -275,16 +290,36 @@ static bool is_stack_address(const struct ins_work *work)
            source->mem.index == ZYDIS_REGISTER_NONE;
 }
 
-/* Without shadow stacks rdssp is a nop. */
+/* Without shadow stacks rdssp is a nop; under UMIP the kernel emulates the others, and keeps the
+ * upper bytes of the register that processors define. */
 static bool keeps_destination(ZydisMnemonic mnemonic)
 {
-    return mnemonic == ZYDIS_MNEMONIC_RDSSPD || mnemonic == ZYDIS_MNEMONIC_RDSSPQ;
+    switch (mnemonic) {
+    case ZYDIS_MNEMONIC_RDSSPD:
+    case ZYDIS_MNEMONIC_RDSSPQ:
+    case ZYDIS_MNEMONIC_SLDT:
+    case ZYDIS_MNEMONIC_STR:
+    case ZYDIS_MNEMONIC_SMSW:
+        return true;
+    default:
+        return false;
+    }
 }
 
 /* Packed and scalar floating point: rounding in, sticky exception flags out. */
-static bool has_float_exceptions(ZydisExceptionClass klass)
+static bool has_float_exceptions(const struct ins_work *work)
 {
-    switch (klass) {
+    switch (work->zi.mnemonic) {
+    case ZYDIS_MNEMONIC_CVTPI2PS:
+    case ZYDIS_MNEMONIC_CVTPS2PI:
+    case ZYDIS_MNEMONIC_CVTTPS2PI:
+    case ZYDIS_MNEMONIC_CVTPD2PI:
+    case ZYDIS_MNEMONIC_CVTTPD2PI:
+        return true;
+    default:
+        break;
+    }
+    switch (work->zi.meta.exception_class) {
     case ZYDIS_EXCEPTION_CLASS_SSE2:
     case ZYDIS_EXCEPTION_CLASS_SSE3:
     case ZYDIS_EXCEPTION_CLASS_AVX2:
@@ -303,7 +338,7 @@ static bool has_float_exceptions(ZydisExceptionClass klass)
 
 void ins_refine_float(const struct ins_work *work, struct ins_flow *flow)
 {
-    if (!has_float_exceptions(work->zi.meta.exception_class))
+    if (!has_float_exceptions(work))
         return;
     ins_regset_add(&flow->value_uses, INS_LOC_MXCSR_CONTROL);
     ins_regset_add(&flow->may_defs, INS_LOC_MXCSR_STATUS);

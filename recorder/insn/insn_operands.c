@@ -160,6 +160,14 @@ static void settle_stack_pointer(const struct ins_work *work, const ZydisDecoded
         mem->disp += mem->size_bytes;
 }
 
+/* Address-size prefixes do not apply to what push, pop and leave reach through rsp and rbp. */
+static bool is_stack_slot(const struct ins_work *work, const ZydisDecodedOperand *op)
+{
+    return op->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN &&
+           work->zi.meta.category != ZYDIS_CATEGORY_STRINGOP &&
+           (op->mem.base == ZYDIS_REGISTER_RSP || op->mem.base == ZYDIS_REGISTER_RBP);
+}
+
 static uint16_t address_flags(const struct ins_work *work, const ZydisDecodedOperand *op)
 {
     uint16_t flags = 0;
@@ -173,7 +181,7 @@ static uint16_t address_flags(const struct ins_work *work, const ZydisDecodedOpe
         flags |= INS_MEM_FS;
     if (op->mem.segment == ZYDIS_REGISTER_GS)
         flags |= INS_MEM_GS;
-    if (work->zi.address_width == 32)
+    if (work->zi.address_width == 32 && !is_stack_slot(work, op))
         flags |= INS_MEM_ADDR32;
     return flags;
 }

@@ -277,6 +277,73 @@ static void direct_store_flow(struct ins_work *work)
     flow->kinds = INS_FLOW_COPY;
 }
 
+/* ---- legacy unpacks: halves of both sources interleave ---- */
+
+enum unpack { UNPACK_NONE, UNPACK_LOW, UNPACK_HIGH, UNPACK_LOW_HALVES, UNPACK_HIGH_HALVES };
+
+static enum unpack unpack_of(ZydisMnemonic mnemonic)
+{
+    switch (mnemonic) {
+    case ZYDIS_MNEMONIC_PUNPCKLBW:
+    case ZYDIS_MNEMONIC_PUNPCKLWD:
+    case ZYDIS_MNEMONIC_PUNPCKLDQ:
+    case ZYDIS_MNEMONIC_UNPCKLPS:
+        return UNPACK_LOW;
+    case ZYDIS_MNEMONIC_PUNPCKHBW:
+    case ZYDIS_MNEMONIC_PUNPCKHWD:
+    case ZYDIS_MNEMONIC_PUNPCKHDQ:
+    case ZYDIS_MNEMONIC_UNPCKHPS:
+        return UNPACK_HIGH;
+    case ZYDIS_MNEMONIC_PUNPCKLQDQ:
+    case ZYDIS_MNEMONIC_UNPCKLPD:
+        return UNPACK_LOW_HALVES;
+    case ZYDIS_MNEMONIC_PUNPCKHQDQ:
+    case ZYDIS_MNEMONIC_UNPCKHPD:
+        return UNPACK_HIGH_HALVES;
+    default:
+        return UNPACK_NONE;
+    }
+}
+
+/* Zydis means the low half of a register source even where the high one is read. */
+static void use_half(struct ins_work *work, struct ins_flow *flow, unsigned i, unsigned first)
+{
+    if (work->ops[i].type == ZYDIS_OPERAND_TYPE_REGISTER)
+        ins_add_read(&flow->value_uses, work->ops[i].reg.value, first, 8);
+    else
+        ins_use_operand(work, flow, i);
+}
+
+static void unpack_flows(struct ins_work *work, enum unpack unpack)
+{
+    ZydisRegister to = work->ops[0].reg.value;
+    unsigned first = unpack == UNPACK_HIGH || unpack == UNPACK_HIGH_HALVES ? 8 : 0;
+    bool halves = unpack == UNPACK_LOW_HALVES || unpack == UNPACK_HIGH_HALVES;
+    struct ins_flow *flow = ins_flow_new(work);
+    ins_add_read(&flow->defs, to, halves ? 8 : 0, halves ? 8 : 16);
+    use_half(work, flow, 1, first);
+    if (!halves) {
+        use_half(work, flow, 0, first);
+        return;
+    }
+    if (first == 0 || work->mem_of[1] == INS_NO_MEM)
+        flow->kinds = INS_FLOW_COPY;    /* else its source is the memory's upper half */
+    if (unpack == UNPACK_HIGH_HALVES) { /* the low half of the other one stays where it is */
+        struct ins_flow *low = ins_flow_new(work);
+        ins_add_read(&low->defs, to, 0, 8);
+        use_half(work, low, 0, 8);
+        low->kinds = INS_FLOW_COPY;
+    }
+}
+
+/* extrq, insertq: the upper half of the result is undefined, not kept. */
+static void bit_field_flow(struct ins_work *work)
+{
+    struct ins_flow *flow = ins_flow_generic(work);
+    ins_add_read(&flow->defs, work->ops[0].reg.value, 0, 16);
+    ins_add_read(&flow->value_uses, work->ops[0].reg.value, 0, 16);
+}
+
 bool ins_rules_vector(struct ins_work *work)
 {
     switch (work->zi.meta.category) {
@@ -296,7 +363,15 @@ bool ins_rules_vector(struct ins_work *work)
     }
     if (lane_rules(work))
         return true;
+    if (unpack_of(work->zi.mnemonic) != UNPACK_NONE && is_xmm(&work->ops[0])) {
+        unpack_flows(work, unpack_of(work->zi.mnemonic));
+        return true;
+    }
     switch (work->zi.mnemonic) {
+    case ZYDIS_MNEMONIC_EXTRQ:
+    case ZYDIS_MNEMONIC_INSERTQ:
+        bit_field_flow(work);
+        return true;
     case ZYDIS_MNEMONIC_MOVDIR64B:
         direct_store_flow(work);
         return true;

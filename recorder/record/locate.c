@@ -124,7 +124,10 @@ int rec_locate_rr(char **path)
 
 /* Directories relative to the one that this program's file is in, for installations. */
 static const char *const preload_dirs[] = {
-    "../lib/wetdbg", "../lib/x86_64-linux-gnu/wetdbg", "../lib64/wetdbg", "../recorder/ticks", ".",
+    "../lib/wetdbg",
+    "../lib/x86_64-linux-gnu/wetdbg",
+    "../lib64/wetdbg",
+    "../recorder/ticks",
 };
 
 static bool find_preload(char *found)

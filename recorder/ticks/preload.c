@@ -58,12 +58,18 @@ static void report(const char *word, const char *rest)
         report_fd = -1; /* nobody listens any more */
 }
 
+/* `rr`, or a version beside others: `rr-5.9`. */
 static bool executable_is_rr(void)
 {
     char path[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", path, sizeof(path));
+    ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
+    const char *name;
 
-    return length >= 3 && memcmp(path + length - 3, "/rr", 3) == 0;
+    if (length <= 0)
+        return false;
+    path[length] = 0;
+    name = strrchr(path, '/');
+    return name && strncmp(name, "/rr", 3) == 0 && (name[3] == 0 || name[3] == '-');
 }
 
 /* The report goes where no program expects a descriptor, and away at exec. */
