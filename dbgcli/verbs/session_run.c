@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "dbgcli/verbs/session_run.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "common/err.h"
+#include "dbgcli/commands/run_facts.h"
+#include "dbgcli/commands/session.h"
+#include "dbgcli/interrupt.h"
+
+#define PROMPT "(wetdbg) "
+
+static bool is_command_option(const struct cli_given *given)
+{
+    return given->option->letter == 'e' || given->option->letter == 'x';
+}
+
+static bool has_commands(const struct cli_args *args)
+{
+    for (size_t i = 0; i < args->given_count; i++)
+        if (is_command_option(&args->given[i]))
+            return true;
+    return false;
+}
+
+/* In JSON each command has its object and only that: what is shown on opening would be one more. */
+static void show_opening(struct cli_session *session, const struct cli_args *args)
+{
+    int result = 0;
+    if (!session->out->json)
+        result = cli_session_print_opening(session);
+    else if (!has_commands(args))
+        cli_facts_print(session->out, session->info);
+    if (result)
+        cli_out_error(session->out, "wetdbg", result);
+    fflush(session->out->stream);
+}
+
+/* Status of the last one that failed. An interrupt ends all of them: nobody wants the next. */
+static int run_commands(struct cli_repl *repl, const struct cli_args *args)
+{
+    int status = 0;
+    for (size_t i = 0; i < args->given_count && !repl->is_quitting; i++) {
+        const struct cli_given *given = &args->given[i];
+        if (!is_command_option(given))
+            continue;
+        int failed = given->option->letter == 'e' ? cli_repl_execute(repl, given->value)
+                                                  : cli_repl_run_script(repl, given->value, stdin);
+        status = failed ? failed : status;
+        if (failed == WD_EXIT_INTERRUPTED || cli_interrupt_is_pending())
+            return WD_EXIT_INTERRUPTED;
+    }
+    return status;
+}
+
+static int run_loop(struct cli_repl *repl, const struct cli_line_hooks *terminal)
+{
+    bool is_interactive = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+    const struct cli_line_hooks *lines = is_interactive ? terminal : &cli_line_plain;
+    repl->place = is_interactive ? NULL : "wetdbg";
+    return cli_repl_loop(repl, lines, stdin, PROMPT);
+}
+
+int cli_session_run(struct cli_app *app, const struct cli_args *args, const char *wet_path)
+{
+    struct cli_session session;
+    struct cli_repl repl = {
+        .out = app->out,
+        .commands = cli_commands,
+        .session = &session,
+        .prepare = cli_session_prepare,
+        .place = "wetdbg",
+    };
+    bool is_batch = cli_args_has(args, "batch");
+    int result = cli_session_open(&session, app->out, wet_path);
+    if (result)
+        return result;
+    session.is_interactive = isatty(STDOUT_FILENO);
+    show_opening(&session, args);
+    int status = run_commands(&repl, args);
+    if (!is_batch && !repl.is_quitting) {
+        int failed = run_loop(&repl, app->terminal);
+        bool is_seen = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+        status = failed ? failed : is_seen ? 0 : status;
+    }
+    cli_repl_fini(&repl);
+    cli_session_close(&session);
+    return status;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What `replay` and `open` have in common: -e, -x, --batch and the prompt. */
+#ifndef DBGCLI_VERBS_SESSION_RUN_H
+#define DBGCLI_VERBS_SESSION_RUN_H
+
+#include "dbgcli/app.h"
+
+/* Rows of an option table. */
+#define CLI_SESSION_OPTIONS                                                                        \
+    {NULL, 'e', "COMMAND", "run a command of the prompt; may be repeated"},                        \
+        {NULL, 'x', "SCRIPT", "run a file of commands; '-' is standard input"},                    \
+        {"batch", 0, NULL, "no prompt: leave after -e and -x"},                                    \
+    {                                                                                              \
+        "json", 0, NULL, "one JSON object per command and line"                                    \
+    }
+
+/*
+ * Opens FILE.wet, runs the -e and -x options in the order given and then the prompt, unless there
+ * is --batch. Returns an exit status (that of the last command that failed, if no person was there
+ * to see it); or a negative error if the file cannot be opened.
+ */
+int cli_session_run(struct cli_app *app, const struct cli_args *args, const char *wet_path);
+
+#endif

@@ -1,0 +1,610 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "tests/cli/fake_run.h"
+
+#include <errno.h>
+#include <regex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "slicer/slicer.h"
+#include "wet/model/model.h"
+#include "wet/wet.h"
+
+#define INSTRUCTIONS 1000
+#define HELPER_TIME  993
+#define MAIN_PC      0x1000u /* 16 bytes a line, from line 10 */
+#define HELPER_PC    0x2000u /* line 30 */
+#define FOREIGN_PC   0x5000u /* in libforeign.so, without lines */
+#define MEMORY       0x7000u
+
+bool fake_slice_is_interrupted;
+unsigned fake_slice_count;
+
+struct wet {
+    int unused;
+};
+struct wet_state {
+    struct evq_regs regs;
+    uint8_t memory[0x100];
+};
+
+static struct wet the_wet;
+static const char *const arguments[] = {"prog", "a b", NULL};
+static const struct wet_info run = {
+    .program = "/bin/prog",
+    .argv = arguments,
+    .argc = 2,
+    .pid = 42,
+    .wait_status = 139,
+    .signal = 11,
+    .signal_code = 1,
+    .signal_address = 0x10,
+    .signal_time = INSTRUCTIONS + 1,
+    .instructions = INSTRUCTIONS,
+    .threads = 1,
+    .bits_per_instruction = 0.5,
+};
+
+/* ---- wet.h ---- */
+
+int wet_open(const char *path, struct wet **out)
+{
+    if (strcmp(path, "fake.wet") != 0)
+        return wd_fail(-ENOENT, "cannot open '%s': No such file or directory", path);
+    *out = &the_wet;
+    return 0;
+}
+
+void wet_close(struct wet *wet)
+{
+    (void)wet;
+}
+
+const struct wet_info *wet_get_info(const struct wet *wet)
+{
+    (void)wet;
+    return &run;
+}
+
+struct mdl_model *wet_get_model(struct wet *wet)
+{
+    return (struct mdl_model *)wet;
+}
+
+void wet_interrupt(struct wet *wet)
+{
+    (void)wet;
+}
+
+void wet_interrupt_clear(struct wet *wet)
+{
+    (void)wet;
+}
+
+static uint64_t pc_at(wet_time time)
+{
+    return time >= HELPER_TIME ? HELPER_PC : MAIN_PC + 16 * ((time - 1) % 8);
+}
+
+static bool is_one_of(uint64_t pc, const uint64_t *pcs, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (pcs[i] == pc)
+            return true;
+    return false;
+}
+
+int wet_each_instance(struct wet *wet, const uint64_t *pcs, size_t pc_count, wet_time from,
+                      wet_time to, wet_instance_fn fn, void *arg)
+{
+    int result = 0;
+    (void)wet;
+    for (wet_time t = from; t <= to && !result; t++)
+        if (is_one_of(pc_at(t), pcs, pc_count))
+            result = fn(arg, t, pc_at(t));
+    return result;
+}
+
+static int count_one(void *arg, wet_time time, uint64_t pc)
+{
+    (void)time;
+    (void)pc;
+    ++*(uint64_t *)arg;
+    return 0;
+}
+
+int wet_count_instances(struct wet *wet, const uint64_t *pcs, size_t pc_count, uint64_t *count)
+{
+    *count = 0;
+    return wet_each_instance(wet, pcs, pc_count, 1, INSTRUCTIONS, count_one, count);
+}
+
+int wet_find_instance(struct wet *wet, const uint64_t *pcs, size_t pc_count, int64_t k,
+                      wet_time *time)
+{
+    uint64_t count, seen = 0;
+    wet_count_instances(wet, pcs, pc_count, &count);
+    int64_t wanted = k > 0 ? k : (int64_t)count + 1 + k;
+    for (wet_time t = 1; t <= INSTRUCTIONS; t++)
+        if (is_one_of(pc_at(t), pcs, pc_count) && (int64_t)++seen == wanted) {
+            *time = t;
+            return 0;
+        }
+    return wd_fail(-WD_ERR_NOT_FOUND, "there are fewer");
+}
+
+int wet_state_open(struct wet *wet, wet_time t, struct wet_state **out)
+{
+    struct wet_state *state = calloc(1, sizeof *state);
+    (void)wet;
+    int32_t x = -5;
+    uint64_t pointer = MEMORY;
+    state->regs.r[EVQ_RIP] = pc_at(t);
+    state->regs.r[EVQ_RAX] = t;
+    memcpy(state->memory, &x, 4);                  /* int x */
+    state->memory[4] = 'a';                        /* char c */
+    state->memory[5] = 0x2b;                       /* bits: a:3 = 3, b:5 = 5 */
+    memcpy(state->memory + 8, &pointer, 8);        /* int *p = &x */
+    strcpy((char *)state->memory + 16, "hello\n"); /* char name[8] */
+    pointer = MEMORY + 16;
+    memcpy(state->memory + 24, &pointer, 8); /* char *text = name */
+    double half = 0.1;
+    memcpy(state->memory + 32, &half, 8); /* double d */
+    state->memory[40] = 1;                /* enum colour e, 4 bytes */
+    state->memory[48] = (uint8_t)t;       /* unsigned char now */
+    *out = state;
+    return 0;
+}
+
+void wet_state_close(struct wet_state *state)
+{
+    free(state);
+}
+
+const struct evq_regs *wet_state_regs(const struct wet_state *state)
+{
+    return &state->regs;
+}
+
+uint32_t wet_state_task(const struct wet_state *state)
+{
+    (void)state;
+    return 0;
+}
+
+const uint8_t *wet_state_xstate(const struct wet_state *state, size_t *size_bytes)
+{
+    (void)state;
+    *size_bytes = 0;
+    return NULL;
+}
+
+int wet_state_read(struct wet_state *state, uint64_t address, void *bytes, size_t size)
+{
+    if (address < MEMORY || address - MEMORY > sizeof state->memory ||
+        size > sizeof state->memory - (address - MEMORY))
+        return wd_fail(-EFAULT, "no memory at 0x%lx", (unsigned long)address);
+    memcpy(bytes, state->memory + (address - MEMORY), size);
+    return 0;
+}
+
+const struct wet_output *wet_outputs(const struct wet *wet, size_t *count)
+{
+    static const struct wet_output list[] = {
+        {1, 100, 0, MEMORY + 16, 6},
+        {2, 150, 0, MEMORY + 16, 3},
+        {1, 200, 6, MEMORY + 16, 6},
+    };
+    (void)wet;
+    *count = 3;
+    return list;
+}
+
+int wet_each_event(struct wet *wet, int (*fn)(void *arg, const struct wet_event *event), void *arg)
+{
+    static const struct evq_entry entry = {
+        .kind = EVQ_FAULT, .number = 11, .code = 1, .address = 0x10};
+    struct wet_event event = {.time = INSTRUCTIONS, .entry = &entry};
+    (void)wet;
+    return fn(arg, &event);
+}
+
+/* ---- model.h: code ---- */
+
+static const struct mdl_function functions[] = {
+    {.name = "main", .start = MAIN_PC, .end = MAIN_PC + 0x80},
+    {.name = "helper", .start = HELPER_PC, .end = HELPER_PC + 0x10},
+    {.name = "foreign", .start = FOREIGN_PC, .end = FOREIGN_PC + 0x10, .module = 1},
+};
+
+int mdl_function_at(struct mdl_model *model, uint64_t pc, struct mdl_function *function)
+{
+    (void)model;
+    for (size_t i = 0; i < 3; i++)
+        if (pc >= functions[i].start && pc < functions[i].end) {
+            *function = functions[i];
+            return 0;
+        }
+    return -WD_ERR_NOT_FOUND;
+}
+
+size_t mdl_module_count(const struct mdl_model *model)
+{
+    (void)model;
+    return 2;
+}
+
+int mdl_module_get(const struct mdl_model *model, mdl_module_id id, struct mdl_module *module)
+{
+    static const struct mdl_module modules[] = {
+        {.path = "/bin/prog", .name = "prog", .start = 0x1000, .end = 0x3000},
+        {.id = 1,
+         .path = "/lib/libforeign.so",
+         .name = "libforeign.so",
+         .start = 0x5000,
+         .end = 0x6000},
+    };
+    (void)model;
+    *module = modules[id];
+    return 0;
+}
+
+int mdl_module_at(const struct mdl_model *model, uint64_t pc, struct mdl_module *module)
+{
+    return mdl_module_get(model, pc >= 0x5000, module);
+}
+
+int mdl_functions_each(struct mdl_model *model, const char *regex, mdl_function_fn fn,
+                       void *context)
+{
+    regex_t pattern;
+    int result = 0;
+    (void)model;
+    if (regcomp(&pattern, regex ? regex : "", REG_EXTENDED) != 0)
+        return wd_fail(-WD_ERR_USAGE, "bad expression '%s'", regex);
+    for (size_t i = 0; i < 3 && !result; i++)
+        if (regexec(&pattern, functions[i].name, 0, NULL, 0) == 0)
+            result = fn(context, &functions[i]);
+    regfree(&pattern);
+    return result;
+}
+
+int mdl_functions_named(struct mdl_model *model, const char *name, struct mdl_function **list,
+                        size_t *count)
+{
+    (void)model;
+    for (size_t i = 0; i < 3; i++)
+        if (strcmp(functions[i].name, name) == 0) {
+            *list = malloc(sizeof **list);
+            **list = functions[i];
+            *count = 1;
+            return 0;
+        }
+    return -WD_ERR_NOT_FOUND;
+}
+
+static const char main_file[] = "/src/main.c", helper_file[] = "/src/lib/util.c";
+
+int mdl_line_at(struct mdl_model *model, uint64_t pc, struct mdl_line *line)
+{
+    bool is_main = pc < HELPER_PC;
+    (void)model;
+    if (pc >= FOREIGN_PC)
+        return -WD_ERR_NOT_FOUND;
+    *line = (struct mdl_line){
+        .file = is_main ? main_file : helper_file,
+        .line = is_main ? 10 + (uint32_t)(pc - MAIN_PC) / 16 : 30,
+        .is_stmt = 1,
+        .start = pc & ~UINT64_C(15),
+        .end = (pc & ~UINT64_C(15)) + 16,
+    };
+    return 0;
+}
+
+int mdl_inline_chain(struct mdl_model *model, uint64_t pc, struct mdl_line *chain, size_t max,
+                     size_t *count)
+{
+    (void)max;
+    *count = 1;
+    return mdl_line_at(model, pc, chain);
+}
+
+int mdl_line_locations(struct mdl_model *model, const char *file, uint32_t line,
+                       struct mdl_location **locations, size_t *count)
+{
+    bool is_main = strcmp(file, "main.c") == 0, is_helper = strcmp(file, "util.c") == 0;
+    (void)model;
+    if (!is_main && !is_helper)
+        return wd_fail(-WD_ERR_NOT_FOUND, "no module knows a source file '%s'", file);
+    if (is_main ? line < 10 || line > 17 : line != 30)
+        return wd_fail(-WD_ERR_NOT_FOUND, "no code at %s:%u; nearest: %s:10", file, line, file);
+    *locations = malloc(sizeof **locations);
+    **locations = (struct mdl_location){
+        .pc = is_main ? MAIN_PC + 16 * (line - 10) : HELPER_PC,
+        .file = is_main ? main_file : helper_file,
+        .line = line,
+        .is_breakpoint = 1,
+    };
+    *count = 1;
+    return 0;
+}
+
+int mdl_lines_each(struct mdl_model *model, const char *file, mdl_line_fn fn, void *context)
+{
+    struct mdl_line line;
+    int result = 0;
+    for (unsigned i = 0; i < 8 && !result && strcmp(file, "main.c") == 0; i++) {
+        mdl_line_at(model, MAIN_PC + 16 * i, &line);
+        result = fn(context, &line);
+    }
+    return result;
+}
+
+int mdl_source_line(struct mdl_model *model, const char *file, uint32_t line, uint64_t pc,
+                    const char **text, unsigned *flags)
+{
+    static char lines[64][64];
+    (void)model;
+    (void)pc;
+    *flags = 0;
+    *text = NULL;
+    if (file == helper_file && line == 30) {
+        *text = "    return *p;\033[31m";
+    } else if (file == main_file && line >= 1 && line <= 20) {
+        snprintf(lines[line], sizeof lines[line], "\tmain line %u;", line);
+        *text = lines[line];
+    } else {
+        *flags = file == main_file ? MDL_SOURCE_SHORT : MDL_SOURCE_MISSING;
+    }
+    return 0;
+}
+
+/* ---- model.h: variables and frames ---- */
+
+enum { T_INT = 1, T_CHAR, T_INT_PTR, T_PAIR, T_NAME, T_CHAR_PTR, T_DOUBLE, T_ENUM, T_UCHAR };
+
+static const struct mdl_type types[] = {
+    [T_INT] = {MDL_TYPE_SIGNED, 1, 4, "int", T_INT},
+    [T_CHAR] = {MDL_TYPE_CHAR, 1, 1, "char", T_CHAR},
+    [T_INT_PTR] = {MDL_TYPE_POINTER, 0, 8, "int *", T_INT_PTR},
+    [T_PAIR] = {MDL_TYPE_STRUCT, 0, 8, "struct pair", T_PAIR},
+    [T_NAME] = {MDL_TYPE_ARRAY, 0, 8, "char [8]", T_NAME},
+    [T_CHAR_PTR] = {MDL_TYPE_POINTER, 0, 8, "char *", T_CHAR_PTR},
+    [T_DOUBLE] = {MDL_TYPE_FLOAT, 1, 8, "double", T_DOUBLE},
+    [T_ENUM] = {MDL_TYPE_ENUM, 0, 4, "enum colour", T_ENUM},
+    [T_UCHAR] = {MDL_TYPE_CHAR, 0, 1, "unsigned char", T_UCHAR},
+};
+
+static const struct {
+    const char *name;
+    unsigned type, offset;
+} variables[] = {
+    {"x", T_INT, 0},     {"c", T_CHAR, 4},     {"p", T_INT_PTR, 8},
+    {"s", T_PAIR, 0},    {"name", T_NAME, 16}, {"text", T_CHAR_PTR, 24},
+    {"d", T_DOUBLE, 32}, {"e", T_ENUM, 40},    {"now", T_UCHAR, 48},
+};
+
+static void fill_variable(size_t i, struct mdl_variable *variable)
+{
+    *variable = (struct mdl_variable){
+        .name = variables[i].name,
+        .type = types[variables[i].type],
+        .scope = i == 0 ? MDL_SCOPE_PARAM : MDL_SCOPE_LOCAL,
+        .handle = i + 1,
+    };
+}
+
+int mdl_variable_find(struct mdl_model *model, uint64_t pc, const char *name,
+                      struct mdl_variable *variable)
+{
+    (void)model;
+    (void)pc;
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
+        if (strcmp(variables[i].name, name) == 0) {
+            fill_variable(i, variable);
+            return 0;
+        }
+    return wd_fail(-WD_ERR_NOT_FOUND, "unknown");
+}
+
+int mdl_variables_each(struct mdl_model *model, uint64_t pc, mdl_variable_fn fn, void *context)
+{
+    struct mdl_variable variable;
+    int result = 0;
+    (void)model;
+    if (pc < HELPER_PC)
+        return 0;
+    for (size_t i = 0; i < 2 && !result; i++) {
+        fill_variable(i, &variable);
+        result = fn(context, &variable);
+    }
+    return result;
+}
+
+int mdl_variable_locate(struct mdl_model *model, const struct mdl_variable *variable, uint64_t pc,
+                        const struct mdl_machine *machine, struct mdl_place *place)
+{
+    (void)model;
+    (void)pc;
+    (void)machine;
+    *place = (struct mdl_place){
+        .kind = MDL_PLACE_MEMORY,
+        .address = MEMORY + variables[variable->handle - 1].offset,
+    };
+    return 0;
+}
+
+int mdl_type_target(struct mdl_model *model, uint64_t handle, struct mdl_type *target,
+                    uint64_t *element_count)
+{
+    (void)model;
+    *element_count = handle == T_NAME ? 8 : 0;
+    *target = types[handle == T_INT_PTR ? T_INT : T_CHAR];
+    return handle == T_INT_PTR || handle == T_NAME || handle == T_CHAR_PTR ? 0 : -WD_ERR_NOT_FOUND;
+}
+
+int mdl_type_members_each(struct mdl_model *model, uint64_t handle, mdl_member_fn fn, void *context)
+{
+    const struct mdl_member members[] = {
+        {.name = "first", .type = types[T_INT]},
+        {.name = "letter", .type = types[T_CHAR], .offset_bytes = 4},
+        {.name = "low", .type = types[T_INT], .offset_bytes = 5, .bit_offset = 0, .bit_size = 3},
+        {.name = "high", .type = types[T_INT], .offset_bytes = 5, .bit_offset = 3, .bit_size = 5},
+    };
+    int result = 0;
+    (void)model;
+    for (size_t i = 0; i < 4 && handle == T_PAIR && !result; i++)
+        result = fn(context, &members[i]);
+    return result;
+}
+
+int mdl_type_enumerator(struct mdl_model *model, uint64_t handle, int64_t value, const char **name)
+{
+    (void)model;
+    (void)handle;
+    *name = "GREEN";
+    return value == 1 ? 0 : -WD_ERR_NOT_FOUND;
+}
+
+int mdl_symbol_at(struct mdl_model *model, uint64_t address, struct mdl_symbol *symbol)
+{
+    (void)model;
+    *symbol = (struct mdl_symbol){.name = "storage", .start = MEMORY, .size_bytes = 0x100};
+    return address >= MEMORY && address < MEMORY + 0x100 ? 0 : -WD_ERR_NOT_FOUND;
+}
+
+int mdl_unwind(struct mdl_model *model, struct mdl_frame_regs *regs, mdl_read_memory_fn read_memory,
+               void *context)
+{
+    (void)model;
+    (void)read_memory;
+    (void)context;
+    if (regs->value[MDL_REG_RIP] < HELPER_PC)
+        return 0;
+    *regs = (struct mdl_frame_regs){.valid = 1u << MDL_REG_RIP};
+    regs->value[MDL_REG_RIP] = MAIN_PC + 16 * 4 + 5; /* the call was on line 14 */
+    return 1;
+}
+
+/* ---- slicer.h ---- */
+
+struct slc_criterion {
+    struct slc_criterion_info info;
+    char text[64];
+};
+
+struct slc_slice {
+    bool has_parents;
+};
+
+static const struct slc_line lines[] = {
+    {helper_file, 30, "helper", "prog", HELPER_PC, 2, 1, 0, 993, 1001},
+    {main_file, 14, "main", "prog", MAIN_PC + 64, 3, 2, 1, 13, 989},
+    {NULL, 0, "foreign", "libforeign.so", FOREIGN_PC, 7, 7, 2, 500, 507},
+    {main_file, 10, "main", "prog", MAIN_PC, 1, 1, 3, 1, 1},
+};
+
+static const struct slc_instance instances[] = {
+    {1001, HELPER_PC, 0, SLC_EDGE_NONE, 0, INS_LOC_COUNT, 0},
+    {989, MAIN_PC + 64, 1, SLC_EDGE_VALUE, 1001, INS_LOC_GPR, 0},
+    {507, FOREIGN_PC, 2, SLC_EDGE_CONTROL, 989, INS_LOC_COUNT, 0},
+    {1, MAIN_PC, 3, SLC_EDGE_ADDRESS, 507, INS_LOC_COUNT, MEMORY + 4},
+};
+
+int slc_criterion_parse(struct wet *wet, const char *text, struct slc_criterion **out)
+{
+    (void)wet;
+    if (strcmp(text, "exit") == 0)
+        return wd_fail(-WD_ERR_NOT_FOUND, "the run did not exit");
+    if (strcmp(text, "crash") != 0)
+        return wd_fail(-WD_ERR_USAGE, "'%s' is no criterion", text);
+    *out = calloc(1, sizeof **out);
+    strcpy((*out)->text, text);
+    (*out)->info = (struct slc_criterion_info){
+        .text = (*out)->text,
+        .description = "SIGSEGV at util.c:30 in helper",
+        .time = INSTRUCTIONS + 1,
+    };
+    return 0;
+}
+
+void slc_criterion_free(struct slc_criterion *criterion)
+{
+    free(criterion);
+}
+
+const struct slc_criterion_info *slc_criterion_get_info(const struct slc_criterion *criterion)
+{
+    return &criterion->info;
+}
+
+const char *slc_edge_name(enum slc_edge edge)
+{
+    static const char *const names[] = {"value", "address", "condition", "control", "criterion"};
+    return names[edge];
+}
+
+int slc_backward(struct wet *wet, const struct slc_criterion *criterion,
+                 const struct slc_options *options, struct slc_slice **out)
+{
+    (void)wet;
+    (void)criterion;
+    fake_slice_count++;
+    if (fake_slice_is_interrupted)
+        return -WD_ERR_INTERRUPTED;
+    for (size_t i = 0; i < 4; i++)
+        if (options->on_line && options->on_line(options->arg, &lines[i]))
+            return -WD_ERR_INTERRUPTED;
+    *out = calloc(1, sizeof **out);
+    (*out)->has_parents = options->record_parents;
+    return 0;
+}
+
+void slc_slice_free(struct slc_slice *slice)
+{
+    free(slice);
+}
+
+const struct slc_counts *slc_get_counts(const struct slc_slice *slice)
+{
+    static const struct slc_counts counts = {
+        .instances = 13, .statements = 11, .lines = 3, .functions_without_lines = 1};
+    (void)slice;
+    return &counts;
+}
+
+const struct slc_line *slc_lines(const struct slc_slice *slice, size_t *count)
+{
+    (void)slice;
+    *count = 4;
+    return lines;
+}
+
+int slc_each_line_instance(const struct slc_slice *slice, size_t line_index, slc_instance_fn fn,
+                           void *arg)
+{
+    struct slc_instance instance = instances[line_index];
+    if (!slice->has_parents) {
+        instance.distance = SLC_DISTANCE_UNKNOWN;
+        instance.parent = 0;
+    }
+    return fn(arg, &instance);
+}
+
+int slc_path_to_line(const struct slc_slice *slice, size_t line_index, struct slc_path **path)
+{
+    size_t count = line_index + 1;
+    if (!slice->has_parents)
+        return -EINVAL;
+    *path = malloc(sizeof **path + count * sizeof instances[0]);
+    (*path)->count = count;
+    memcpy((*path)->hops, instances, count * sizeof instances[0]);
+    return 0;
+}
+
+void slc_path_free(struct slc_path *path)
+{
+    free(path);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A run that never was: wet.h, model.h and slicer.h as far as the prompt's commands ask them, from
+ * constants, so that what the commands print can be stated to the byte. The run:
+ *
+ *   1000 instructions; the one at time t is that of line 10 + (t - 1) % 8 in /src/main.c, function
+ *   main, except the last ones, from time 993 on, in /src/lib/util.c, function helper, called
+ *   from line 14 of main. It ends with SIGSEGV at time 1001, in helper. Memory is at 0x7000.
+ */
+#ifndef TESTS_CLI_FAKE_RUN_H
+#define TESTS_CLI_FAKE_RUN_H
+
+#include <stdbool.h>
+
+/* What the next slc_backward() does. */
+extern bool fake_slice_is_interrupted;
+
+/* How often a slice was computed. */
+extern unsigned fake_slice_count;
+
+#endif

@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the prompt's commands print, on the run of fake_run.h. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "dbgcli/commands/session.h"
+#include "tests/cli/cli_unit.h"
+#include "tests/cli/fake_run.h"
+
+struct fixture {
+    struct cli_out out;
+    struct cli_session session;
+    struct cli_repl repl;
+    char *answer, *errors;
+    size_t answer_size, errors_size;
+};
+
+static int set_up(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+    f->out.stream = open_memstream(&f->answer, &f->answer_size);
+    f->out.errors = open_memstream(&f->errors, &f->errors_size);
+    f->repl = (struct cli_repl){
+        .out = &f->out,
+        .commands = cli_commands,
+        .session = &f->session,
+        .prepare = cli_session_prepare,
+    };
+    fake_slice_is_interrupted = false;
+    fake_slice_count = 0;
+    *state = f;
+    return cli_session_open(&f->session, &f->out, "fake.wet");
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+    cli_repl_fini(&f->repl);
+    cli_session_close(&f->session);
+    fclose(f->out.stream);
+    fclose(f->out.errors);
+    free(f->answer);
+    free(f->errors);
+    free(f);
+    return 0;
+}
+
+/* Runs a line; its answer is in f->answer, its complaint in f->errors, and nothing older. */
+static int execute(struct fixture *f, const char *line)
+{
+    rewind(f->out.stream);
+    rewind(f->out.errors);
+    int status = cli_repl_execute(&f->repl, line);
+    putc(0, f->out.stream);
+    putc(0, f->out.errors);
+    fflush(f->out.stream);
+    fflush(f->out.errors);
+    return status;
+}
+
+struct row {
+    const char *line;
+    int status;
+    const char *answer; /* or the complaint */
+};
+
+static void check_rows(struct fixture *f, const struct row *rows, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        int status = execute(f, rows[i].line);
+        const char *said = rows[i].status ? f->errors : f->answer;
+        if (status != rows[i].status || strcmp(said, rows[i].answer) != 0)
+            fail_msg("'%s' gave %d and said:\n%s%s", rows[i].line, status, f->answer, f->errors);
+    }
+}
+
+static void opening_shows_signal_line_and_frames(void **state)
+{
+    struct fixture *f = *state;
+    rewind(f->out.stream);
+    assert_int_equal(cli_session_print_opening(&f->session), 0);
+    fflush(f->out.stream);
+    assert_string_equal(f->answer,
+                        "/bin/prog: SIGSEGV (address not mapped: 0x10), 1000 instructions, "
+                        "1 thread\n"
+                        "util.c:30: return *p;?[31m\n"
+                        "*#0  helper (x=-5) at util.c:30\n"
+                        " #1  0x0000000000001045 in main () at main.c:14\n");
+}
+
+static void goto_understands_each_form_of_time(void **state)
+{
+    static const struct row rows[] = {
+        {"goto 1", 0, "time 1: main at main.c:10\n10\tmain line 10;\n"},
+        {"goto start", 0, "time 1: main at main.c:10\n10\tmain line 10;\n"},
+        {"goto main.c:12#2", 0, "time 11: main at main.c:12\n12\tmain line 12;\n"},
+        {"goto main.c:12#-124", 0, "time 3: main at main.c:12\n12\tmain line 12;\n"},
+        {"goto main.c:12", 0, "time 987: main at main.c:12\n12\tmain line 12;\n"},
+        {"goto crash", 0, "time 1001: helper at util.c:30\n30\treturn *p;?[31m\n"},
+        {"goto end", 0, "time 1001: helper at util.c:30\n30\treturn *p;?[31m\n"},
+        {"goto 0", 1, "time 0 is outside the run (1 to 1001)\n"},
+        {"goto 1002", 1, "time 1002 is outside the run (1 to 1001)\n"},
+        {"goto main.c:12#125", 1, "main.c:12 ran 124 times\n"},
+        {"goto main.c:12#0", 2, "'main.c:12#0': after '#' comes 1, 2, ... or -1, -2, ...\n"},
+        {"goto main.c:99", 1, "no code at main.c:99; nearest: main.c:10\n"},
+        {"goto other.c:1", 1, "no module knows a source file 'other.c'\n"},
+        {"goto soon", 2, "'soon' is no time: a number, start, end, crash or FILE:LINE#K\n"},
+        {"goto :5", 2, "':5' is not of the form FILE:LINE\n"},
+    };
+    check_rows(*state, rows, sizeof rows / sizeof *rows);
+}
+
+static void print_writes_values_as_gdb_does(void **state)
+{
+    static const struct row rows[] = {
+        {"print x", 0, "x = -5\n"},
+        {"p/x x", 0, "x = 0xfffffffb\n"},
+        {"p/u x", 0, "x = 4294967291\n"},
+        {"p/t c", 0, "c = 1100001\n"},
+        {"p/o c", 0, "c = 0141\n"},
+        {"p c", 0, "c = 97 'a'\n"},
+        {"p/d c", 0, "c = 97\n"},
+        {"p p", 0, "p = (int *) 0x7000\n"},
+        {"p/a p", 0, "p = 0x7000 <storage>\n"},
+        {"p *p", 0, "*p = -5\n"},
+        {"p p[0]", 0, "p[0] = -5\n"},
+        {"p &x", 0, "&x = (int *) 0x7000\n"},
+        {"p s", 0, "s = {first = -5, letter = 97 'a', low = 3, high = 5}\n"},
+        {"p s.letter", 0, "s.letter = 97 'a'\n"},
+        {"p (s).high", 0, "(s).high = 5\n"},
+        {"p name", 0, "name = \"hello\\n\\000\"\n"},
+        {"p name[1]", 0, "name[1] = 101 'e'\n"},
+        {"p name[s.low]", 0, "name[s.low] = 108 'l'\n"},
+        {"p text", 0, "text = 0x7010 \"hello\\n\"\n"},
+        {"p *text", 0, "*text = 104 'h'\n"},
+        {"p d", 0, "d = 0.10000000000000001\n"},
+        {"p e", 0, "e = GREEN\n"},
+        {"p now@10", 0, "now = 10 '\\n'\n"},
+        {"p now @ main.c:10#2", 0, "now = 9 '\\t'\n"},
+        {"p/x $rax", 0, "$rax = 0x3e9\n"},
+        {"p $rip", 0, "$rip = 8192\n"},
+        {"p/x $pc@3", 0, "$pc = 0x1020\n"},
+        {"p nothing", 1, "no variable 'nothing' is visible here\n"},
+        {"p $r99", 1, "no register is called '$r99'\n"},
+        {"p s.nothing", 1, "'struct pair' has no member 'nothing'\n"},
+        {"p x.y", 2, "a value of type 'int' has no members\n"},
+        {"p *x", 2, "a value of type 'int' points to nothing\n"},
+        {"p p[500]", 5, "no memory at 0x77d0\n"},
+        {"p x +", 2, "'x +' is no expression that print understands, at '+'\n"},
+        {"p (x", 2, "'(x' is no expression that print understands\n"},
+        {"p/q x", 2, "unknown format '/q': /x /d /u /o /t /c /a\n"},
+        {"p x@2000", 1, "time 2000 is outside the run (1 to 1001)\n"},
+        {"p", 2, "print: something is missing; usage: print VARIABLE[@TIME]\n"},
+    };
+    check_rows(*state, rows, sizeof rows / sizeof *rows);
+}
+
+static void frames_are_listed_and_selected(void **state)
+{
+    static const struct row rows[] = {
+        {"bt", 0,
+         "*#0  helper (x=-5) at util.c:30\n"
+         " #1  0x0000000000001045 in main () at main.c:14\n"},
+        {"bt --limit 1", 0, "*#0  helper (x=-5) at util.c:30\n(1 more frames)\n"},
+        {"up", 0, "*#1  0x0000000000001045 in main () at main.c:14\n14\tmain line 14;\n"},
+        {"up", 1, "this is the outermost frame\n"},
+        {"frame", 0, "*#1  0x0000000000001045 in main () at main.c:14\n14\tmain line 14;\n"},
+        {"print $rax", 1, "a register of this frame was overwritten by its callees\n"},
+        {"down", 0, "*#0  helper (x=-5) at util.c:30\n30\treturn *p;?[31m\n"},
+        {"down", 1, "this is the innermost frame\n"},
+        {"frame 2", 1, "no frame 2: there are 2\n"},
+        {"frame two", 2, "frame: 'two' is no number\n"},
+        {"info locals", 0, "x = -5\nc = 97 'a'\n"},
+    };
+    check_rows(*state, rows, sizeof rows / sizeof *rows);
+}
+
+static void list_goes_on_where_it_ended(void **state)
+{
+    static const struct row rows[] = {
+        {"list main.c:17", 0,
+         " 12\t\tmain line 12;\n 13\t\tmain line 13;\n 14\t\tmain line 14;\n"
+         " 15\t\tmain line 15;\n 16\t\tmain line 16;\n 17\t\tmain line 17;\n"
+         " 18\t\tmain line 18;\n 19\t\tmain line 19;\n 20\t\tmain line 20;\n"},
+        {"list", 1, "/src/main.c has no line 21\n"},
+        {"list helper", 1, "the source /src/lib/util.c cannot be read\n"},
+        {"list foreign", 1, "'foreign' has no line information\n"},
+        {"list nothing", 1, "no function is called 'nothing'\n"},
+    };
+    check_rows(*state, rows, sizeof rows / sizeof *rows);
+    struct fixture *f = *state;
+    assert_int_equal(execute(f, "goto main.c:14#1"), 0);
+    assert_int_equal(execute(f, "list"), 0);
+    assert_non_null(strstr(f->answer, "\n>14\t\tmain line 14;\n"));
+}
+
+static void instances_and_output_can_be_limited(void **state)
+{
+    static const struct row rows[] = {
+        {"instances main.c:11 --limit 2", 0,
+         "main.c:11 ran 124 times\n"
+         "#1        time 2              0x1010 main\n"
+         "#2        time 10             0x1010 main\n"
+         "(122 more; --limit 0 shows all)\n"},
+        {"instances main.c", 2, "'main.c' is not of the form FILE:LINE\n"},
+        {"output", 0,
+         "time 100                 0+6      \"hello\\n\"\n"
+         "time 200                 6+6      \"hello\\n\"\n"},
+        {"output 2", 0, "time 150                 0+3      \"hel\"\n"},
+        {"output 4+4", 0,
+         "time 100                 4+2      \"o\\n\"\n"
+         "time 200                 6+2      \"he\"\n"},
+        {"output 1 10", 0, "time 200                10+2      \"o\\n\"\n"},
+        {"output --limit 1", 0,
+         "time 100                 0+6      \"hello\\n\"\n(1 more; --limit 0 shows all)\n"},
+        {"output 7", 1, "nothing was written to descriptor 7 there\n"},
+        {"output 1 100", 1, "nothing was written to descriptor 1 there\n"},
+        {"output x", 2, "output: 'x' is no descriptor\n"},
+        {"output 1 x", 2, "output: 'x' is not OFFSET or OFFSET+LEN\n"},
+        {"output 1 1+18446744073709551615", 2,
+         "output: '1+18446744073709551615' is not OFFSET or OFFSET+LEN\n"},
+    };
+    check_rows(*state, rows, sizeof rows / sizeof *rows);
+}
+
+static void info_subjects_are_found_by_prefix(void **state)
+{
+    static const struct row rows[] = {
+        {"info mod", 0,
+         "0x0000000000001000 0x0000000000003000  /bin/prog\n"
+         "0x0000000000005000 0x0000000000006000  /lib/libforeign.so\n"},
+        {"info functions ^h", 0, "0x0000000000002000  helper  prog\n"},
+        {"info functions ^z", 1, "no function's name matches '^z'\n"},
+        {"info functions [", 2, "bad expression '['\n"},
+        {"info sig", 0, "time 1001         thread 0   SIGSEGV   address not mapped: 0x10\n"},
+        {"info lines", 2, "info lines: of which file?\n"},
+        {"info lines x.c", 1, "no module knows a source file 'x.c'\n"},
+        {"info modules x", 2, "info modules: unexpected argument 'x'\n"},
+        {"info l", 2, "ambiguous 'info l': lines, locals\n"},
+    };
+    check_rows(*state, rows, sizeof rows / sizeof *rows);
+}
+
+/* ---- slices ---- */
+
+static void slice_shows_lines_then_what_has_none(void **state)
+{
+    static const struct row rows[] = {
+        {"slice backward crash", 0,
+         "SIGSEGV at util.c:30 in helper\n"
+         "full slice: 13 instances of 11 instructions in 3 lines (0.00 s)\n"
+         "util.c:30  helper  x2  | return *p;?[31m\n"
+         "main.c:14  main  x3  | main line 14;\n"
+         "main.c:10  main  x1  | main line 10;\n"
+         "without line information:\n"
+         "  libforeign.so  foreign  x7\n"},
+        {"slice b crash --thin --limit 1", 0,
+         "SIGSEGV at util.c:30 in helper\n"
+         "thin slice: 13 instances of 11 instructions in 3 lines (0.00 s)\n"
+         "util.c:30  helper  x2  | return *p;?[31m\n"
+         "(2 more; --limit 0 shows all)\n"
+         "without line information:\n"
+         "  libforeign.so  foreign  x7\n"},
+        {"slice backward exit", 1, "the run did not exit\n"},
+        {"slice backward nonsense", 2, "'nonsense' is no criterion\n"},
+        {"slice forward crash", 2, "slice: 'forward' is no direction; there is 'backward'\n"},
+        {"slice crash --data --thin", 2,
+         "slice: --data, --control and --thin exclude each other\n"},
+        {"slice crash --limit x", 2, "slice: option '--limit' needs a number, not 'x'\n"},
+    };
+    check_rows(*state, rows, sizeof rows / sizeof *rows);
+    struct fixture *f = *state;
+    assert_int_equal(execute(f, "slice backward"), WD_EXIT_USAGE);
+    assert_non_null(strstr(f->errors, "slice: of what?"));
+}
+
+static void slice_instances_are_shown_under_their_lines(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(execute(f, "slice backward crash --instances"), 0);
+    assert_non_null(strstr(f->answer,
+                           "main.c:14  main  x3  | main line 14;\n"
+                           "      time 989          0x1040           value of time 1001, "
+                           "distance 1\n"));
+}
+
+static void slice_interrupted_gives_status_130(void **state)
+{
+    struct fixture *f = *state;
+    fake_slice_is_interrupted = true;
+    assert_int_equal(execute(f, "slice backward crash"), WD_EXIT_INTERRUPTED);
+    assert_string_equal(f->errors, "interrupted\n");
+}
+
+static void why_explains_the_last_slice(void **state)
+{
+    static const struct row rows[] = {
+        {"why main.c:10", 2, "why: there is no slice yet; use 'slice' first\n"},
+        {"slice backward exit", 1, "the run did not exit\n"},
+        {"why main.c:10", 2, "why: there is no slice yet; use 'slice' first\n"},
+    };
+    static const struct row after[] = {
+        {"why main.c:10", 0,
+         "#0   time 1001         criterion helper  util.c:30  | return *p;?[31m\n"
+         "#1   time 989          value     main  main.c:14  | main line 14;  [rax = 0x3e9]\n"
+         "#2   time 507          control   foreign  libforeign.so\n"
+         "#3   time 1            address   main  main.c:10  | main line 10;  "
+         "[the byte at 0x7004 <storage+4> = 0x61]\n"},
+        {"why src/main.c:10 --limit 2", 0,
+         "#0   time 1001         criterion helper  util.c:30  | return *p;?[31m\n"
+         "     ... 2 hops; --limit 0 shows all\n"
+         "#3   time 1            address   main  main.c:10  | main line 10;  "
+         "[the byte at 0x7004 <storage+4> = 0x61]\n"},
+        {"why main.c:11", 1, "main.c:11 is not in the full slice of crash\n"},
+        {"why ain.c:10", 1, "no module knows a source file 'ain.c'\n"},
+        {"why main.c:99", 1, "no code at main.c:99; nearest: main.c:10\n"},
+    };
+    struct fixture *f = *state;
+    check_rows(f, rows, sizeof rows / sizeof *rows);
+    assert_int_equal(execute(f, "slice backward crash"), 0);
+    assert_int_equal(fake_slice_count, 1);
+    check_rows(f, after, sizeof after / sizeof *after);
+    assert_int_equal(fake_slice_count, 2); /* once more for the parents, then kept */
+}
+
+/* ---- JSON ---- */
+
+static void json_of_each_command_is_one_object_with_schema(void **state)
+{
+    static const struct {
+        const char *line, *schema, *key;
+    } rows[] = {
+        {"slice backward crash", "wetdbg.slice/1", "lines"},
+        {"slice backward crash --instances", "wetdbg.slice/1", "statements"},
+        {"why main.c:10", "wetdbg.why/1", "hops"},
+        {"instances main.c:11", "wetdbg.instances/1", "instances"},
+        {"goto crash", "wetdbg.position/1", "time"},
+        {"backtrace", "wetdbg.backtrace/1", "frames"},
+        {"frame 1", "wetdbg.frame/1", "function"},
+        {"print x", "wetdbg.print/1", "value"},
+        {"list main.c:12", "wetdbg.list/1", "lines"},
+        {"output", "wetdbg.output/1", "writes"},
+        {"info", "wetdbg.info/1", "instructions"},
+        {"info modules", "wetdbg.modules/1", "modules"},
+        {"info signals", "wetdbg.signals/1", "signals"},
+        {"info functions", "wetdbg.functions/1", "functions"},
+        {"info lines main.c", "wetdbg.lines/1", "lines"},
+        {"frame 0", "wetdbg.frame/1", "function"},
+        {"info locals", "wetdbg.locals/1", "variables"},
+        {"info registers", "wetdbg.registers/1", "registers"},
+        {"help", "wetdbg.help/1", "commands"},
+        {"help print", "wetdbg.help/1", "commands"},
+        {"goto 5000", "wetdbg.error/1", "message"},
+        {"nonsense", "wetdbg.error/1", "status"},
+    };
+    struct fixture *f = *state;
+    f->out.json = true;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        execute(f, rows[i].line);
+        size_t length = strlen(f->answer);
+        json_t *object = json_loads(f->answer, 0, NULL);
+        if (!object || !length || strchr(f->answer, '\n') != f->answer + length - 1)
+            fail_msg("'%s' gave no single line of JSON: %s", rows[i].line, f->answer);
+        assert_string_equal(json_string_value(json_object_get(object, "schema")), rows[i].schema);
+        if (!json_object_get(object, rows[i].key))
+            fail_msg("'%s' gave no '%s': %s", rows[i].line, rows[i].key, f->answer);
+        assert_string_equal(f->errors, "");
+        json_decref(object);
+    }
+}
+
+static void json_slice_gives_absolute_files_and_counts(void **state)
+{
+    struct fixture *f = *state;
+    f->out.json = true;
+    assert_int_equal(execute(f, "slice backward crash"), 0);
+    json_t *object = json_loads(f->answer, 0, NULL);
+    json_t *lines = json_object_get(object, "lines");
+    json_t *first = json_array_get(lines, 0);
+    assert_string_equal(json_string_value(json_object_get(object, "criterion")), "crash");
+    assert_int_equal(json_integer_value(json_object_get(object, "instances")), 13);
+    assert_int_equal(json_integer_value(json_object_get(object, "statements")), 11);
+    assert_int_equal(json_array_size(lines), 3);
+    assert_string_equal(json_string_value(json_object_get(first, "file")), "/src/lib/util.c");
+    assert_int_equal(json_integer_value(json_object_get(first, "line")), 30);
+    assert_string_equal(json_string_value(json_object_get(first, "function")), "helper");
+    assert_int_equal(json_integer_value(json_object_get(first, "instances")), 2);
+    json_decref(object);
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(opening_shows_signal_line_and_frames),
+        CASE(goto_understands_each_form_of_time),
+        CASE(print_writes_values_as_gdb_does),
+        CASE(frames_are_listed_and_selected),
+        CASE(list_goes_on_where_it_ended),
+        CASE(instances_and_output_can_be_limited),
+        CASE(info_subjects_are_found_by_prefix),
+        CASE(slice_shows_lines_then_what_has_none),
+        CASE(slice_instances_are_shown_under_their_lines),
+        CASE(slice_interrupted_gives_status_130),
+        CASE(why_explains_the_last_slice),
+        CASE(json_of_each_command_is_one_object_with_schema),
+        CASE(json_slice_gives_absolute_files_and_counts),
+    };
+    return cmocka_run_group_tests_name("commands", tests, NULL, NULL);
+}
