@@ -95,10 +95,7 @@ static bool add_pmu(struct report *report)
 {
     int err = rec_probe_pmu();
 
-    add_row(report, "pmu", !err, "%s%s%s",
-            err ? "retired conditional branches cannot be counted (perf_event_open: "
-                : "counts retired conditional branches",
-            err ? strerror(-err) : "", err ? ")" : "");
+    add_row(report, "pmu", !err, "%s", err ? rec_pmu_reason(err) : "counts conditional branches");
     return !err;
 }
 

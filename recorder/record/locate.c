@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "recorder/record/locate.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -67,10 +68,11 @@ static int explain_program(const char *path)
     return wd_fail(-EACCES, "%s is not executable", path);
 }
 
-/* rr does not run what only a shell would: a script without an interpreter line. */
+/* rr does not run what only a shell would: a script without an interpreter line. And what it runs
+ * in 32 bits could never be replayed. */
 static int check_format(const char *path)
 {
-    unsigned char start[4] = {0};
+    unsigned char start[5] = {0};
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t got;
 
@@ -78,8 +80,12 @@ static int check_format(const char *path)
         return errno == EACCES ? 0 : wd_fail_errno("%s", path); /* executable but not readable */
     got = read(fd, start, sizeof(start));
     close(fd);
-    if (got == sizeof(start) && memcmp(start, "\177ELF", 4) == 0)
-        return 0;
+    if (got == sizeof(start) && memcmp(start, "\177ELF", 4) == 0) {
+        if (start[EI_CLASS] == ELFCLASS64)
+            return 0;
+        return wd_fail(-WD_ERR_UNSUPPORTED, "%s is a 32-bit program; only x86-64 ones are replayed",
+                       path);
+    }
     if (got >= 2 && memcmp(start, "#!", 2) == 0)
         return 0;
     return wd_fail(-ENOEXEC, "%s is neither an ELF program nor a script that starts with #!", path);

@@ -122,6 +122,26 @@ int rec_probe_pmu(void)
     return got == sizeof(counted) && counted >= BRANCHES_TRIED ? 0 : -ENODATA;
 }
 
+const char *rec_pmu_reason(int err)
+{
+    switch (-err) {
+    case ENOENT:
+    case ENODEV:
+    case ENXIO:
+    case EOPNOTSUPP:
+        return "is not there or does not count branches, as in most virtual machines";
+    case EACCES:
+    case EPERM:
+        return "may not be used (perf_event_paranoid, or a container's filter)";
+    case ENOSYS:
+        return "cannot be asked: this kernel has no perf_event_open";
+    case ENODATA:
+        return "counts nothing";
+    default:
+        return strerror(-err);
+    }
+}
+
 int rec_probe_software_events(void)
 {
     int fd = open_event(PERF_TYPE_SOFTWARE, FIRST_SOFTWARE_EVENT);

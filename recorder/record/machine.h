@@ -28,6 +28,9 @@ const char *rec_cpu_microarch(const struct rec_cpu *cpu);
  * it (-ENODATA: the counter opens but does not count). */
 int rec_probe_pmu(void);
 
+/* Says what an error of rec_probe_pmu means, as the end of "the PMU ..."; a constant string. */
+const char *rec_pmu_reason(int err);
+
 /* 0 if perf_event_open gives a software task clock, else -errno. */
 int rec_probe_software_events(void);
 

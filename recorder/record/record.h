@@ -51,7 +51,8 @@ struct rec_outcome {
  * is a terminal, is dropped (outcome->trace_dir says the same).
  *
  * A negative result means that there is no complete recording: -WD_ERR_NOT_FOUND (no such
- * program), -EEXIST (out_dir is there already; it is not touched), -EACCES and other errno of the
+ * program), -ENOEXEC, -EISDIR, -WD_ERR_UNSUPPORTED (nothing
+ * that could be run and replayed), -EEXIST (out_dir is there already; it is not touched), -EACCES and other errno of the
  * place, -WD_ERR_MACHINE (no rr, no way to count, rr gave up). A directory that rr had already
  * made is removed if the program never started and kept, unfinished, if it did.
  */

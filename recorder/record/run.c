@@ -49,15 +49,15 @@ static int choose_ticks(struct run *run, const struct rec_options *options)
 
     if (pmu != 0 && options->ticks == REC_TICKS_HARDWARE)
         return wd_fail(-WD_ERR_MACHINE,
-                       "the PMU cannot be used here: perf_event_open: %s "
+                       "hardware ticks are impossible: the PMU %s "
                        "(`wetdbg record --check` says more; --ticks=software does without)",
-                       strerror(-pmu));
+                       rec_pmu_reason(pmu));
     run->is_software = pmu != 0;
     if (run->is_software) {
         run->microarch = SOFTWARE_MICROARCH;
         if (options->ticks == REC_TICKS_AUTO && !options->quiet)
-            fprintf(stderr, "wetdbg: no usable PMU here (%s), recording with software ticks\n",
-                    strerror(-pmu));
+            fprintf(stderr, "wetdbg: recording with software ticks: the PMU %s\n",
+                    rec_pmu_reason(pmu));
         return 0;
     }
     rec_cpu_probe(&cpu);

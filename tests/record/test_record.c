@@ -130,6 +130,7 @@ static void record_programs_output_and_status_are_native(void **state)
         {GUEST("guest_still")},
         {GUEST("guest_mutex")},
         {GUEST("guest_waitloop")},
+        {GUEST("guest_sleeper")},
     };
     struct fixture *fixture = *state;
 
@@ -426,23 +427,69 @@ static void record_of_what_cannot_run_fails_and_leaves_nothing(void **state)
     }
 }
 
+/* Makes a file that can be executed, in so far as its mode goes; its path is to be freed. */
+static char *put_program(const struct fixture *fixture, const char *text)
+{
+    char *path;
+    FILE *file;
+
+    assert_true(asprintf(&path, "%s/program", fixture->dir) > 0);
+    file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    fchmod(fileno(file), 0700);
+    fclose(file);
+    return path;
+}
+
+static void record_of_files_that_are_no_programs_fails(void **state)
+{
+    static const struct {
+        const char *text, *saying;
+    } rows[] = {
+        {"echo hello\n", "neither an ELF program nor a script"},
+        {"", "neither an ELF program nor a script"},
+        {"\177ELF\1", "32-bit"},
+    };
+    struct fixture *fixture = *state;
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char *path = put_program(fixture, rows[i].text);
+        struct spawn_result result = record(fixture->trace, (const char *const[]){path, NULL});
+
+        assert_fails(&result, rows[i].saying);
+        assert_int_not_equal(access(fixture->trace, F_OK), 0);
+        spawn_result_fini(&result);
+        free(path);
+    }
+}
+
 static void record_of_missing_interpreter_fails_and_leaves_nothing(void **state)
 {
     struct fixture *fixture = *state;
-    struct spawn_result result;
-    char *script;
-    FILE *file;
+    char *script = put_program(fixture, "#!/nowhere/interpreter\n");
+    struct spawn_result result = record(fixture->trace, (const char *const[]){script, NULL});
 
-    assert_true(asprintf(&script, "%s/script", fixture->dir) > 0);
-    file = fopen(script, "w");
-    fputs("#!/nowhere/interpreter\n", file);
-    fchmod(fileno(file), 0700);
-    fclose(file);
-    result = record(fixture->trace, (const char *const[]){script, NULL});
     assert_fails(&result, "could not start");
     assert_int_not_equal(access(fixture->trace, F_OK), 0);
     spawn_result_fini(&result);
     free(script);
+}
+
+static void hardware_ticks_are_used_or_refused_by_name(void **state)
+{
+    struct fixture *fixture = *state;
+    struct spawn_result result = spawn(
+        (const char *const[]){DRIVER, "-t", "hardware", "-o", fixture->trace, "--", "true", NULL},
+        NULL);
+
+    if (result.status == 0) {
+        assert_false(rec_is_software_ticks(fixture->trace));
+    } else {
+        assert_fails(&result, "hardware ticks are impossible: the PMU ");
+        assert_int_not_equal(access(fixture->trace, F_OK), 0);
+    }
+    spawn_result_fini(&result);
 }
 
 static void record_without_rr_says_how_to_install_it(void **state)
@@ -525,6 +572,8 @@ int main(void)
         RECORD_TEST(record_without_directory_uses_rrs_place),
         RECORD_TEST(record_into_existing_directory_is_refused),
         RECORD_TEST(record_of_what_cannot_run_fails_and_leaves_nothing),
+        RECORD_TEST(record_of_files_that_are_no_programs_fails),
+        RECORD_TEST(hardware_ticks_are_used_or_refused_by_name),
         RECORD_TEST(record_of_missing_interpreter_fails_and_leaves_nothing),
         RECORD_TEST(record_without_rr_says_how_to_install_it),
         RECORD_TEST(record_below_missing_directory_fails),
