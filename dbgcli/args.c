@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "dbgcli/alloc.h"
 #include "dbgcli/suggest.h"
-#include "dbgcli/xalloc.h"
 
 static bool is_end(const struct cli_option *option)
 {
@@ -42,7 +42,7 @@ static const struct cli_option *find_letter(const struct cli_syntax *syntax, cha
 static int fail_unknown(const char *name, const struct cli_syntax *syntax, const char *word)
 {
     size_t dashes = strspn(word, "-");
-    char *bare = xstrndup(word + dashes, strcspn(word + dashes, "="));
+    char *bare = cli_strndup(word + dashes, strcspn(word + dashes, "="));
     struct cli_suggestion suggestion = {.wanted = bare};
     for (const struct cli_option *o = first_option(syntax); !is_end(o); o++)
         if (o->name)
@@ -58,7 +58,7 @@ static int fail_unknown(const char *name, const struct cli_syntax *syntax, const
 
 static void keep_option(struct cli_args *args, const struct cli_option *option, const char *value)
 {
-    args->given = xrealloc(args->given, args->given_count + 1, sizeof *args->given);
+    args->given = cli_realloc(args->given, args->given_count + 1, sizeof *args->given);
     args->given[args->given_count++] = (struct cli_given){option, value};
 }
 
@@ -106,7 +106,7 @@ int cli_args_parse(struct cli_args *args, const char *name, const struct cli_syn
     int result = 0;
     bool options_ended = false;
     *args = (struct cli_args){.name = name};
-    args->operands = xrealloc(NULL, (size_t)argc + 1, sizeof *args->operands);
+    args->operands = cli_realloc(NULL, (size_t)argc + 1, sizeof *args->operands);
     for (int i = 0; i < argc && !result; i++) {
         char *word = argv[i];
         if (options_ended || word[0] != '-' || !word[1]) {

@@ -3,17 +3,18 @@
 
 #include <stdlib.h>
 
-#include "dbgcli/xalloc.h"
+#include "dbgcli/alloc.h"
 
 #define OPTION_COLUMN 24
 
 void cli_help_print_options(struct cli_out *out, const struct cli_option *options)
 {
     for (const struct cli_option *o = options; o && (o->name || o->letter); o++) {
-        char *letter = o->letter ? xasprintf("-%c", o->letter) : xstrdup("  ");
-        char *name = o->name ? xasprintf("%s--%s", o->letter ? ", " : "  ", o->name) : xstrdup("");
+        char *letter = o->letter ? cli_asprintf("-%c", o->letter) : cli_strdup("  ");
+        char *name =
+            o->name ? cli_asprintf("%s--%s", o->letter ? ", " : "  ", o->name) : cli_strdup("");
         const char *joint = !o->value ? "" : o->name ? "=" : " ";
-        char *text = xasprintf("  %s%s%s%s", letter, name, joint, o->value ? o->value : "");
+        char *text = cli_asprintf("  %s%s%s%s", letter, name, joint, o->value ? o->value : "");
         fprintf(out->stream, "%-*s  %s\n", OPTION_COLUMN, text, o->help);
         free(letter);
         free(name);

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "common/err.h"
-#include "dbgcli/xalloc.h"
+#include "dbgcli/alloc.h"
 
 /* ---- the stream ---- */
 
@@ -126,7 +126,7 @@ void cli_out_quoted(struct cli_out *out, const void *bytes, size_t size_bytes)
 json_t *cli_json_bytes(const void *bytes, size_t size_bytes)
 {
     const unsigned char *from = bytes;
-    char *clean = xmalloc(size_bytes * 3 + 1);
+    char *clean = cli_malloc(size_bytes * 3 + 1);
     size_t used = 0;
     for (size_t i = 0; i < size_bytes;) {
         size_t length = utf8_length(from + i, size_bytes - i);
@@ -142,7 +142,7 @@ json_t *cli_json_bytes(const void *bytes, size_t size_bytes)
     }
     json_t *value = json_stringn_nocheck(clean, used);
     free(clean);
-    return value ? value : (xdie(), NULL);
+    return value ? value : (cli_die(), NULL);
 }
 
 json_t *cli_json_text(const char *text)
@@ -170,7 +170,7 @@ json_t *cli_json_object(const char *schema)
 {
     json_t *object = json_object();
     if (!object)
-        xdie();
+        cli_die();
     cli_json_set(object, "schema", json_string(schema));
     return object;
 }
@@ -178,13 +178,13 @@ json_t *cli_json_object(const char *schema)
 void cli_json_set(json_t *object, const char *key, json_t *value)
 {
     if (json_object_set_new_nocheck(object, key, value) != 0)
-        xdie();
+        cli_die();
 }
 
 void cli_json_append(json_t *array, json_t *value)
 {
     if (json_array_append_new(array, value) != 0)
-        xdie();
+        cli_die();
 }
 
 static int dump_piece(const char *bytes, size_t size, void *stream)

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "dbgcli/alloc.h"
 #include "dbgcli/commands/place.h"
-#include "dbgcli/xalloc.h"
 
 #define LINES_SHOWN 10
 

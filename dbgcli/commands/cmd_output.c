@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "dbgcli/alloc.h"
 #include "dbgcli/commands/place.h"
-#include "dbgcli/xalloc.h"
 
 #define LIMIT_DEFAULT 200
 #define BYTES_MAX     4096 /* of one piece, as text */
@@ -34,7 +34,7 @@ struct range {
 /* OFFSET or OFFSET+LEN */
 static int parse_range(const char *text, struct range *range)
 {
-    char *copy = xstrdup(text);
+    char *copy = cli_strdup(text);
     char *plus = strchr(copy, '+');
     uint64_t length = 0;
     if (plus)

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "dbgcli/alloc.h"
 #include "dbgcli/commands/place.h"
 #include "dbgcli/commands/value.h"
-#include "dbgcli/xalloc.h"
 
 const struct cli_syntax cli_cmd_print_syntax = {
     .usage = "VARIABLE[@TIME]",
@@ -99,7 +99,7 @@ int cli_cmd_print(struct cli_repl *repl, const struct cli_args *args, const char
     int result = cli_value_format_check(format);
     if (result)
         return result;
-    char *expression = xstrdup(args->operands[0]);
+    char *expression = cli_strdup(args->operands[0]);
     char *at = strrchr(expression, '@');
     if (at) {
         *at++ = 0;

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "dbgcli/alloc.h"
 #include "dbgcli/commands/criterion.h"
 #include "dbgcli/commands/place.h"
-#include "dbgcli/xalloc.h"
 
 static const struct cli_option options[] = {
     {"data", 0, NULL, "no control dependence"},
@@ -132,8 +132,8 @@ static void print_line(const struct view *view, struct names *names, size_t inde
     const struct slc_line *line = &view->lines[index];
     const char *text =
         cli_source_text(view->session->model, line->file, line->line, line->pc, NULL);
-    char *where =
-        xasprintf("%s:%" PRIu32, name_of(names, view->lines, view->count, line->file), line->line);
+    char *where = cli_asprintf("%s:%" PRIu32, name_of(names, view->lines, view->count, line->file),
+                               line->line);
     fputs(cli_out_style(out, CLI_STYLE_BOLD), out->stream);
     cli_out_text(out, where);
     fputs(cli_out_style(out, CLI_STYLE_NONE), out->stream);

@@ -12,9 +12,9 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "dbgcli/alloc.h"
 #include "dbgcli/args.h"
 #include "dbgcli/commands/value.h"
-#include "dbgcli/xalloc.h"
 
 #define NESTING_MAX 64
 
@@ -62,7 +62,7 @@ static char *take_name(struct reader *reader)
         length++;
     if (!length || isdigit((unsigned char)*reader->at))
         return NULL;
-    char *name = xstrndup(reader->at, length);
+    char *name = cli_strndup(reader->at, length);
     reader->at += length;
     return name;
 }
@@ -247,7 +247,7 @@ static int apply_index(struct reader *reader, struct cli_value *value)
     bool is_negative = take(reader, "-");
     skip_blanks(reader);
     if (isdigit((unsigned char)*reader->at)) {
-        char *digits = xstrndup(reader->at, strspn(reader->at, "0123456789abcdefABCDEFxX"));
+        char *digits = cli_strndup(reader->at, strspn(reader->at, "0123456789abcdefABCDEFxX"));
         reader->at += strlen(digits);
         if (!cli_number_parse(digits, &number))
             result = fail_syntax(reader);

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 
 #include "common/err.h"
+#include "dbgcli/alloc.h"
 #include "dbgcli/commands/info_subject.h"
 #include "dbgcli/commands/value.h"
-#include "dbgcli/xalloc.h"
 
 struct locals_walk {
     struct cli_session *session;
@@ -24,7 +24,7 @@ static int show_variable(void *context, const struct mdl_variable *variable)
     if (!variable->name)
         return 0;
     int result = cli_value_of_variable(&walk->view, variable, &value);
-    text = result ? xasprintf("<%s>", wd_error_message(result))
+    text = result ? cli_asprintf("<%s>", wd_error_message(result))
                   : cli_value_text(walk->view.moment, &value, "", false);
     wd_error_clear();
     walk->count++;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "dbgcli/xalloc.h"
+#include "dbgcli/alloc.h"
 
 /* A runaway recursion has hundreds of thousands of frames; nobody reads them. */
 #define FRAMES_MAX 10000
@@ -25,7 +25,7 @@ static int read_memory(void *context, uint64_t address, void *bytes, size_t coun
 
 static struct cli_frame *add_frame(struct cli_moment *moment, const struct mdl_frame_regs *regs)
 {
-    moment->frames = xrealloc(moment->frames, moment->frame_count + 1, sizeof *moment->frames);
+    moment->frames = cli_realloc(moment->frames, moment->frame_count + 1, sizeof *moment->frames);
     struct cli_frame *frame = &moment->frames[moment->frame_count++];
     *frame = (struct cli_frame){.regs = *regs, .lookup_pc = mdl_frame_lookup_pc(regs)};
     return frame;
@@ -76,13 +76,13 @@ static void unwind(struct cli_moment *moment)
         if (result == 0)
             return;
         if (result < 0) {
-            moment->broken = xstrdup(wd_error_message(result));
+            moment->broken = cli_strdup(wd_error_message(result));
             wd_error_clear();
             return;
         }
         add_frames(moment, &at, false);
     }
-    moment->broken = xasprintf("only the innermost %d frames are shown", FRAMES_MAX);
+    moment->broken = cli_asprintf("only the innermost %d frames are shown", FRAMES_MAX);
 }
 
 int cli_moment_open(struct wet *wet, wet_time time, struct cli_moment **out)
@@ -91,7 +91,7 @@ int cli_moment_open(struct wet *wet, wet_time time, struct cli_moment **out)
     int result = wet_state_open(wet, time, &state);
     if (result)
         return result;
-    struct cli_moment *moment = xmalloc(sizeof *moment);
+    struct cli_moment *moment = cli_malloc(sizeof *moment);
     *moment = (struct cli_moment){
         .wet = wet,
         .model = wet_get_model(wet),

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "dbgcli/xalloc.h"
+#include "dbgcli/alloc.h"
 
 /* ---- to be shown ---- */
 
@@ -77,7 +77,7 @@ int cli_line_parse(const char *text, char **file, uint32_t *line)
     if (!colon || colon == text || !cli_number_parse(colon + 1, &number) || !number ||
         number > UINT32_MAX)
         return wd_fail(-WD_ERR_USAGE, "'%s' is not of the form FILE:LINE", text);
-    *file = xstrndup(text, (size_t)(colon - text));
+    *file = cli_strndup(text, (size_t)(colon - text));
     *line = (uint32_t)number;
     return 0;
 }
@@ -95,7 +95,7 @@ int cli_line_pcs(struct mdl_model *model, const char *text, uint64_t **pcs, size
     free(file);
     if (result)
         return result;
-    *pcs = xrealloc(NULL, location_count + 1, sizeof **pcs);
+    *pcs = cli_realloc(NULL, location_count + 1, sizeof **pcs);
     *count = 0;
     for (size_t i = 0; i < location_count; i++)
         if (locations[i].is_breakpoint)
@@ -118,7 +118,7 @@ static int parse_instance(struct cli_session *session, const char *text, wet_tim
     if (hash &&
         (!cli_number_parse(digits + is_backwards, &number) || !number || number > INT64_MAX))
         return wd_fail(-WD_ERR_USAGE, "'%s': after '#' comes 1, 2, ... or -1, -2, ...", text);
-    char *line = xstrndup(text, hash ? (size_t)(hash - text) : strlen(text));
+    char *line = cli_strndup(text, hash ? (size_t)(hash - text) : strlen(text));
     int result = cli_line_pcs(session->model, line, &pcs, &pc_count);
     if (!result) {
         result = wet_find_instance(session->wet, pcs, pc_count,

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "dbgcli/xalloc.h"
+#include "dbgcli/alloc.h"
 
 #define ELEMENTS_MAX 200 /* of an array or string, as in gdb */
 #define REPEATS_MAX  10  /* equal elements before they are put together */
@@ -412,11 +412,11 @@ char *cli_value_text(struct cli_moment *moment, const struct cli_value *value, c
     size_t size;
     struct cli_out out = {.stream = open_memstream(&text, &size)};
     if (!out.stream)
-        xdie();
+        cli_die();
     int result = cli_value_print(&out, moment, value, format, is_brief);
     if (result)
         fprintf(out.stream, "<%s>", wd_error_message(result));
     wd_error_clear();
     fclose(out.stream);
-    return text ? text : (xdie(), NULL);
+    return text ? text : (cli_die(), NULL);
 }

@@ -9,25 +9,36 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "dbgcli/alloc.h"
 #include "dbgcli/interrupt.h"
-#include "dbgcli/xalloc.h"
 
 #define HISTORY_LINES 2000
 
 static char *history_path;
 static bool was_interrupted;
 
-/* readline calls this after it has passed a signal on to our handler. Giving up the line is what
- * shells and gdb do; plain readline would go on editing it. */
-static int give_up_line(void)
+/*
+ * Ctrl-C gives the line up, as in shells and gdb; plain readline would go on editing it. Its own
+ * ways out (rl_done from a hook) swallow the first key of the next line, so that keys are read here:
+ * a line that was given up ends like any other and is dropped by read_line().
+ */
+static int read_key(FILE *from)
 {
-    if (cli_interrupt_is_pending()) {
-        was_interrupted = true;
-        rl_replace_line("", 0);
-        rl_done = 1;
+    unsigned char key;
+    for (;;) {
+        ssize_t count = read(fileno(from), &key, 1);
+        if (count == 1)
+            return key;
+        if (count == 0 || errno != EINTR)
+            return EOF;
+        rl_check_signals();
+        if (cli_interrupt_is_pending()) {
+            was_interrupted = true;
+            return '\n';
+        }
     }
-    return 0;
 }
 
 static void make_parents(char *path)
@@ -46,16 +57,16 @@ static char *find_history(void)
     const char *state = getenv("XDG_STATE_HOME");
     const char *home = getenv("HOME");
     if (state && *state == '/')
-        return xasprintf("%s/wetdbg/history", state);
+        return cli_asprintf("%s/wetdbg/history", state);
     if (home && *home == '/')
-        return xasprintf("%s/.local/state/wetdbg/history", home);
+        return cli_asprintf("%s/.local/state/wetdbg/history", home);
     return NULL;
 }
 
 static void start(void)
 {
     rl_readline_name = "wetdbg";
-    rl_signal_event_hook = give_up_line;
+    rl_getc_function = read_key;
     using_history();
     stifle_history(HISTORY_LINES);
     history_path = find_history();
@@ -74,7 +85,6 @@ static int read_line(FILE *from, const char *prompt, char **line)
     char *text = readline(prompt);
     if (was_interrupted) {
         free(text);
-        fputs("^C\n", rl_outstream ? rl_outstream : stdout);
         return -EINTR;
     }
     if (!text) {

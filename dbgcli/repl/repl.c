@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "dbgcli/alloc.h"
 #include "dbgcli/interrupt.h"
 #include "dbgcli/repl/words.h"
-#include "dbgcli/xalloc.h"
 
 static const char blanks[] = " \t\r\n\f\v";
 
@@ -53,13 +53,13 @@ static char *raw_operand(const char *line)
     size_t length = strlen(line);
     while (length && strchr(blanks, line[length - 1]))
         length--;
-    return xstrndup(line, length);
+    return cli_strndup(line, length);
 }
 
 static int evaluate(struct cli_repl *repl, const char *line)
 {
     const char *start = line + strspn(line, blanks);
-    char *name = xstrndup(start, strcspn(start, blanks));
+    char *name = cli_strndup(start, strcspn(start, blanks));
     char *slash = strchr(name, '/');
     const char *format = slash ? slash + 1 : "";
     const struct cli_command *command;
@@ -110,7 +110,7 @@ static int run_lines(struct cli_repl *repl, const char *path, FILE *file)
     char *line = NULL;
     int status = 0;
     while (!status && !repl->is_quitting && cli_line_plain.read(file, "", &line) == 1) {
-        char *place = xasprintf("%s:%lu", path, ++number);
+        char *place = cli_asprintf("%s:%lu", path, ++number);
         repl->place = place;
         status = cli_repl_execute(repl, line);
         if (!status && cli_interrupt_is_pending())
@@ -145,7 +145,7 @@ static const char *line_to_run(struct cli_repl *repl, const struct cli_line_hook
     lines->keep(line);
     if (line[strspn(line, blanks)] != '#') {
         free(repl->last_line);
-        repl->last_line = xstrdup(line);
+        repl->last_line = cli_strdup(line);
     }
     return line;
 }

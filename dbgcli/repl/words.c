@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "dbgcli/xalloc.h"
+#include "dbgcli/alloc.h"
 
 static const char blanks[] = " \t\r\n\f\v";
 
@@ -28,13 +28,13 @@ static const char *copy_word(const char *from, char *to, char *open_quote)
 
 int cli_words_split(struct cli_words *words, const char *line)
 {
-    char *copy = xmalloc(strlen(line) + 1);
+    char *copy = cli_malloc(strlen(line) + 1);
     char quote = 0;
-    *words = (struct cli_words){.list = xrealloc(NULL, 1, sizeof(char *))};
+    *words = (struct cli_words){.list = cli_realloc(NULL, 1, sizeof(char *))};
     for (line += strspn(line, blanks); *line; line += strspn(line, blanks)) {
         line = copy_word(line, copy, &quote);
-        words->list = xrealloc(words->list, words->count + 2, sizeof(char *));
-        words->list[words->count++] = xstrdup(copy);
+        words->list = cli_realloc(words->list, words->count + 2, sizeof(char *));
+        words->list[words->count++] = cli_strdup(copy);
     }
     words->list[words->count] = NULL;
     free(copy);

@@ -4,10 +4,10 @@
 #include <sys/wait.h>
 
 #include "common/err.h"
+#include "dbgcli/alloc.h"
 #include "dbgcli/signal_name.h"
 #include "dbgcli/trace_arg.h"
 #include "dbgcli/verbs/verb.h"
-#include "dbgcli/xalloc.h"
 #include "recorder/rr_trace/rr_trace.h"
 
 static const struct cli_option options[] = {
@@ -35,25 +35,25 @@ static char *end_of(const struct rrt_process *process)
     int signal = process->fatal_signal;
     switch (process->end) {
     case RRT_END_EXITED:
-        return xasprintf("exit %d", WEXITSTATUS(process->wait_status));
+        return cli_asprintf("exit %d", WEXITSTATUS(process->wait_status));
     case RRT_END_SIGNALED:
         if (!signal)
             signal = WTERMSIG(process->wait_status);
-        return xasprintf("%s%s", cli_signal_name(signal),
-                         WCOREDUMP(process->wait_status) ? " (core)" : "");
+        return cli_asprintf("%s%s", cli_signal_name(signal),
+                            WCOREDUMP(process->wait_status) ? " (core)" : "");
     case RRT_END_DETACHED:
-        return xstrdup("detached");
+        return cli_strdup("detached");
     case RRT_END_ALIVE:
         break;
     }
-    return xstrdup("not ended");
+    return cli_strdup("not ended");
 }
 
 static void print_process(struct cli_out *out, const struct rrt_process *process)
 {
     const struct rrt_exec *program = program_of(process);
     char *end = end_of(process);
-    char *parent = process->parent_pid ? xasprintf("%d", process->parent_pid) : xstrdup("-");
+    char *parent = process->parent_pid ? cli_asprintf("%d", process->parent_pid) : cli_strdup("-");
     fprintf(out->stream, "%8d %8s %8zu  %-16s ", process->pid, parent, process->tid_count, end);
     if (!process->exec_count)
         fputs("(forked) ", out->stream);
