@@ -43,10 +43,12 @@ struct value {
     uint64_t addend;
 };
 
-/* A stack slot: [register + displacement]. */
+/* A memory cell: [register + displacement], as long as the register keeps its value. Stores through
+ * other registers are taken not to change it: between a bound and its jump there are none. */
 struct slot {
     ZydisRegister base;
     int64_t displacement;
+    unsigned size_bits;
     struct value value;
 };
 
@@ -102,9 +104,9 @@ static int reg_number(ZydisRegister reg)
 
 static int is_slot(const ZydisDecodedOperand *operand)
 {
-    return operand->type == ZYDIS_OPERAND_TYPE_MEMORY &&
-           (operand->mem.base == ZYDIS_REGISTER_RBP || operand->mem.base == ZYDIS_REGISTER_RSP) &&
-           operand->mem.index == ZYDIS_REGISTER_NONE;
+    return operand->type == ZYDIS_OPERAND_TYPE_MEMORY && operand->mem.base != ZYDIS_REGISTER_RIP &&
+           reg_number(operand->mem.base) >= 0 && operand->mem.index == ZYDIS_REGISTER_NONE &&
+           operand->mem.segment != ZYDIS_REGISTER_FS && operand->mem.segment != ZYDIS_REGISTER_GS;
 }
 
 /* The slot of a memory operand, made if need be (the oldest gives way). */
@@ -114,14 +116,20 @@ static struct slot *find_slot(struct machine *m, const ZydisDecodedOperand *oper
 
     for (unsigned i = 0; i < m->slot_count; i++)
         if (m->slots[i].base == operand->mem.base &&
-            m->slots[i].displacement == operand->mem.disp.value)
+            m->slots[i].displacement == operand->mem.disp.value) {
+            if (m->slots[i].size_bits != operand->size) {
+                m->slots[i].size_bits = operand->size;
+                m->slots[i].value = unknown(m, UNBOUNDED);
+            }
             return &m->slots[i];
+        }
     if (m->slot_count == SLOT_COUNT) {
         memmove(m->slots, m->slots + 1, (SLOT_COUNT - 1) * sizeof(m->slots[0]));
         m->slot_count--;
     }
     slot = &m->slots[m->slot_count++];
-    *slot = (struct slot){operand->mem.base, operand->mem.disp.value, unknown(m, UNBOUNDED)};
+    *slot = (struct slot){operand->mem.base, operand->mem.disp.value, operand->size,
+                          unknown(m, UNBOUNDED)};
     return slot;
 }
 
@@ -200,16 +208,14 @@ static struct value operand_value(struct machine *m, const struct step *step,
         value = register_value(m, step, operand->reg.value, &is_known);
         return is_known ? value : unknown(m, UNBOUNDED);
     }
-    if (is_slot(operand))
-        return find_slot(m, operand)->value;
     if (operand->type == ZYDIS_OPERAND_TYPE_MEMORY &&
         operand_address(m, step, operand, &value) == 0 && value.kind == VALUE_LINEAR &&
-        (operand->size == 32 || operand->size == 64)) {
+        value.scale == operand->size / 8u && value.scale >= 4) {
         value.kind = VALUE_LOAD;
-        value.width = operand->size / 8;
+        value.width = operand->size / 8u;
         return value;
     }
-    return unknown(m, UNBOUNDED);
+    return is_slot(operand) ? find_slot(m, operand)->value : unknown(m, UNBOUNDED);
 }
 
 static void set_operand(struct machine *m, const ZydisDecodedOperand *operand, struct value value)
@@ -226,10 +232,7 @@ static void set_operand(struct machine *m, const ZydisDecodedOperand *operand, s
     if (number < 0)
         return;
     m->regs[number] = value;
-    if (number == ZYDIS_REGISTER_RSP - ZYDIS_REGISTER_RAX)
-        forget_slots(m, ZYDIS_REGISTER_RSP);
-    if (number == ZYDIS_REGISTER_RBP - ZYDIS_REGISTER_RAX)
-        forget_slots(m, ZYDIS_REGISTER_RBP);
+    forget_slots(m, (ZydisRegister)(ZYDIS_REGISTER_RAX + number));
 }
 
 /* Everything else: each register written is unknown from now on. */
@@ -330,6 +333,11 @@ static void step_compare(struct machine *m, const struct step *step)
 {
     struct value value = operand_value(m, step, &step->operands[0]);
 
+    /* on this path it may be a constant, or something that the domain cannot bound */
+    if (!is_plain_unknown(&value)) {
+        value = unknown(m, UNBOUNDED);
+        set_operand(m, &step->operands[0], value);
+    }
     m->compared =
         step->operands[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE && is_plain_unknown(&value);
     m->compared_id = value.id;
@@ -369,8 +377,10 @@ static void step_call(struct machine *m)
 {
     static const uint8_t clobbered[] = {0, 1, 2, 6, 7, 8, 9, 10, 11}; /* rax rcx rdx rsi rdi r8.. */
 
-    for (size_t i = 0; i < sizeof(clobbered); i++)
+    for (size_t i = 0; i < sizeof(clobbered); i++) {
         m->regs[clobbered[i]] = unknown(m, UNBOUNDED);
+        forget_slots(m, (ZydisRegister)(ZYDIS_REGISTER_RAX + clobbered[i]));
+    }
     m->compared = 0;
 }
 

@@ -57,6 +57,7 @@ void mdl_free(struct mdl_model *model)
         mod_free(model->mods[i]);
     free(model->mods);
     free(model->spans);
+    free(model->handles.items);
     mdl_sources_free(model->sources);
     mdl_strings_fini(&model->strings);
     free(model);

@@ -50,6 +50,13 @@ struct mdl_model_span {
     struct mdl_mod *mod;
 };
 
+/* types.h */
+struct mdl_handles {
+    struct mdl_handle *items; /* number n is handle n + 1 */
+    size_t count;
+    size_t capacity;
+};
+
 struct mdl_model {
     struct mdl_mod **mods;
     size_t mod_count;
@@ -57,6 +64,7 @@ struct mdl_model {
     size_t span_count;
     struct mdl_strings strings;
     struct mdl_sources *sources;
+    struct mdl_handles handles;
 };
 
 /* NULL if no module has pc; no message. */

@@ -1,0 +1,545 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Types. Chains of typedefs and qualifiers are followed for a bounded number of steps: in a damaged
+ * file they can be circular.
+ */
+#include "wet/model/types.h"
+
+#include <dwarf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+
+#define CHAIN_MAX 32
+
+/* ---- Handles ----------------------------------------------------------------------------- */
+
+uint64_t mdl_handle_new(struct mdl_mod *mod, const Dwarf_Die *die)
+{
+    struct mdl_handles *handles = &mod->model->handles;
+
+    if (handles->count == handles->capacity) {
+        size_t capacity = handles->capacity ? handles->capacity * 2 : 64;
+        struct mdl_handle *grown = reallocarray(handles->items, capacity, sizeof(*grown));
+
+        if (!grown)
+            return 0;
+        handles->items = grown;
+        handles->capacity = capacity;
+    }
+    handles->items[handles->count++] = (struct mdl_handle){*die, mod};
+    return handles->count;
+}
+
+const struct mdl_handle *mdl_handle_get(const struct mdl_model *model, uint64_t handle)
+{
+    if (handle == 0 || handle > model->handles.count) {
+        wd_fail(-WD_ERR_NOT_FOUND, "no debug information for this type or variable");
+        return NULL;
+    }
+    return &model->handles.items[handle - 1];
+}
+
+/* ---- Following references ---------------------------------------------------------------- */
+
+/* The DIE that DW_AT_type names. 0, or -1 if there is none. */
+static int type_die(Dwarf_Die *die, Dwarf_Die *type)
+{
+    Dwarf_Attribute attribute;
+
+    if (!dwarf_attr_integrate(die, DW_AT_type, &attribute) || !dwarf_formref_die(&attribute, type))
+        return -1;
+    return 0;
+}
+
+static int is_wrapper(int tag)
+{
+    switch (tag) {
+    case DW_TAG_typedef:
+    case DW_TAG_const_type:
+    case DW_TAG_volatile_type:
+    case DW_TAG_restrict_type:
+    case DW_TAG_atomic_type:
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+/* Through typedefs and qualifiers. 0; -1 if the chain ends in void or has no end. */
+static int peel(Dwarf_Die *die, Dwarf_Die *peeled)
+{
+    *peeled = *die;
+    for (int i = 0; i < CHAIN_MAX; i++) {
+        Dwarf_Die next;
+
+        if (!is_wrapper(dwarf_tag(peeled)))
+            return 0;
+        if (type_die(peeled, &next) < 0)
+            return -1;
+        *peeled = next;
+    }
+    return -1;
+}
+
+static int get_number(Dwarf_Die *die, unsigned name, uint64_t *value)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Word word;
+
+    if (dwarf_formudata(dwarf_attr_integrate(die, name, &attribute), &word) != 0)
+        return -1;
+    *value = word;
+    return 0;
+}
+
+/* ---- Arrays ------------------------------------------------------------------------------ */
+
+struct dimensions {
+    uint64_t counts[8]; /* 0 = unknown */
+    unsigned count;
+};
+
+static int add_dimension(void *context, Dwarf_Die *die)
+{
+    struct dimensions *dims = context;
+    uint64_t value, lower = 0;
+
+    if (dwarf_tag(die) != DW_TAG_subrange_type || dims->count == 8)
+        return 0;
+    if (get_number(die, DW_AT_count, &value) < 0) {
+        get_number(die, DW_AT_lower_bound, &lower);
+        if (get_number(die, DW_AT_upper_bound, &value) < 0 || value == UINT64_MAX || value < lower)
+            value = 0;
+        else
+            value = value - lower + 1;
+    }
+    dims->counts[dims->count++] = value;
+    return 0;
+}
+
+static void get_dimensions(Dwarf_Die *array, struct dimensions *dims)
+{
+    uint64_t budget = 64;
+
+    dims->count = 0;
+    mdl_die_children(array, &budget, add_dimension, dims);
+}
+
+/* ---- Size -------------------------------------------------------------------------------- */
+
+static uint64_t type_size(Dwarf_Die *die, int depth)
+{
+    struct dimensions dims;
+    Dwarf_Die peeled, element;
+    uint64_t size;
+
+    if (depth > 8 || peel(die, &peeled) < 0)
+        return 0;
+    if (get_number(&peeled, DW_AT_byte_size, &size) == 0)
+        return size;
+    switch (dwarf_tag(&peeled)) {
+    case DW_TAG_pointer_type:
+    case DW_TAG_reference_type:
+    case DW_TAG_rvalue_reference_type:
+        return 8;
+    case DW_TAG_array_type:
+        break;
+    default:
+        return 0;
+    }
+    if (type_die(&peeled, &element) < 0)
+        return 0;
+    size = type_size(&element, depth + 1);
+    get_dimensions(&peeled, &dims);
+    for (unsigned i = 0; i < dims.count; i++)
+        if (__builtin_mul_overflow(size, dims.counts[i], &size))
+            return 0;
+    return dims.count ? size : 0;
+}
+
+/* ---- Name -------------------------------------------------------------------------------- */
+
+struct text {
+    char *start;
+    char *at;
+    size_t left;
+};
+
+static void put(struct text *text, const char *part)
+{
+    int length = snprintf(text->at, text->left, "%s", part);
+    size_t used = length > 0 ? (size_t)length : 0;
+
+    if (used >= text->left)
+        used = text->left ? text->left - 1 : 0;
+    text->at += used;
+    text->left -= used;
+}
+
+static void put_name(struct text *text, Dwarf_Die *die, int depth);
+
+static void put_target(struct text *text, Dwarf_Die *die, int depth)
+{
+    Dwarf_Die target;
+
+    if (depth > CHAIN_MAX)
+        put(text, "...");
+    else if (type_die(die, &target) < 0)
+        put(text, "void");
+    else
+        put_name(text, &target, depth + 1);
+}
+
+/* "struct tag" and kin. */
+static void put_tagged(struct text *text, Dwarf_Die *die, const char *keyword)
+{
+    const char *name = dwarf_diename(die);
+
+    put(text, keyword);
+    put(text, name ? name : "{...}");
+}
+
+/* A qualifier stands before what it qualifies, but behind a pointer's star. */
+static void put_qualified(struct text *text, Dwarf_Die *die, const char *qualifier, int depth)
+{
+    Dwarf_Die target;
+
+    if (type_die(die, &target) == 0 && dwarf_tag(&target) == DW_TAG_pointer_type) {
+        put_target(text, die, depth);
+        put(text, qualifier);
+        return;
+    }
+    put(text, qualifier);
+    put(text, " ");
+    put_target(text, die, depth);
+}
+
+static void put_pointer(struct text *text, Dwarf_Die *die, const char *mark, int depth)
+{
+    Dwarf_Die target, result;
+
+    if (type_die(die, &target) == 0 && dwarf_tag(&target) == DW_TAG_subroutine_type) {
+        put(text, type_die(&target, &result) == 0 ? "" : "void");
+        if (type_die(&target, &result) == 0)
+            put_target(text, &target, depth + 1);
+        put(text, " (");
+        put(text, mark);
+        put(text, ")()");
+        return;
+    }
+    put_target(text, die, depth);
+    if (text->at > text->start && text->at[-1] != '*')
+        put(text, " ");
+    put(text, mark);
+}
+
+static void put_array(struct text *text, Dwarf_Die *die, int depth)
+{
+    struct dimensions dims;
+    char bound[32];
+
+    put_target(text, die, depth);
+    put(text, " ");
+    get_dimensions(die, &dims);
+    for (unsigned i = 0; i < dims.count; i++) {
+        snprintf(bound, sizeof(bound), "[%llu]", (unsigned long long)dims.counts[i]);
+        put(text, dims.counts[i] ? bound : "[]");
+    }
+}
+
+static void put_name(struct text *text, Dwarf_Die *die, int depth)
+{
+    switch (dwarf_tag(die)) {
+    case DW_TAG_structure_type:
+        put_tagged(text, die, "struct ");
+        break;
+    case DW_TAG_union_type:
+        put_tagged(text, die, "union ");
+        break;
+    case DW_TAG_enumeration_type:
+        put_tagged(text, die, "enum ");
+        break;
+    case DW_TAG_const_type:
+        put_qualified(text, die, "const", depth);
+        break;
+    case DW_TAG_volatile_type:
+        put_qualified(text, die, "volatile", depth);
+        break;
+    case DW_TAG_restrict_type:
+        put_qualified(text, die, "restrict", depth);
+        break;
+    case DW_TAG_atomic_type:
+        put_qualified(text, die, "_Atomic", depth);
+        break;
+    case DW_TAG_pointer_type:
+        put_pointer(text, die, "*", depth);
+        break;
+    case DW_TAG_reference_type:
+        put_pointer(text, die, "&", depth);
+        break;
+    case DW_TAG_rvalue_reference_type:
+        put_pointer(text, die, "&&", depth);
+        break;
+    case DW_TAG_array_type:
+        put_array(text, die, depth);
+        break;
+    case DW_TAG_subroutine_type:
+        put_target(text, die, depth);
+        put(text, " ()");
+        break;
+    default:
+        put_tagged(text, die, "");
+        break;
+    }
+}
+
+/* ---- Kind -------------------------------------------------------------------------------- */
+
+static void classify_base(Dwarf_Die *die, struct mdl_type *type)
+{
+    uint64_t encoding = 0;
+
+    get_number(die, DW_AT_encoding, &encoding);
+    switch (encoding) {
+    case DW_ATE_boolean:
+        type->kind = MDL_TYPE_BOOL;
+        break;
+    case DW_ATE_float:
+        type->kind = MDL_TYPE_FLOAT;
+        type->is_signed = 1;
+        break;
+    case DW_ATE_signed:
+        type->kind = MDL_TYPE_SIGNED;
+        type->is_signed = 1;
+        break;
+    case DW_ATE_signed_char:
+        type->kind = MDL_TYPE_CHAR;
+        type->is_signed = 1;
+        break;
+    case DW_ATE_unsigned:
+        type->kind = MDL_TYPE_UNSIGNED;
+        break;
+    case DW_ATE_unsigned_char:
+    case DW_ATE_UTF:
+        type->kind = MDL_TYPE_CHAR;
+        break;
+    default:
+        type->kind = MDL_TYPE_OTHER;
+        break;
+    }
+}
+
+/* An enumeration is as signed as its underlying type. */
+static void classify_enum(Dwarf_Die *die, struct mdl_type *type)
+{
+    struct mdl_type base = {0};
+    Dwarf_Die underlying, peeled;
+
+    type->kind = MDL_TYPE_ENUM;
+    if (type_die(die, &underlying) < 0 || peel(&underlying, &peeled) < 0)
+        return;
+    classify_base(&peeled, &base);
+    type->is_signed = base.is_signed;
+}
+
+static void classify(Dwarf_Die *die, struct mdl_type *type)
+{
+    switch (dwarf_tag(die)) {
+    case DW_TAG_base_type:
+        classify_base(die, type);
+        break;
+    case DW_TAG_enumeration_type:
+        classify_enum(die, type);
+        break;
+    case DW_TAG_pointer_type:
+    case DW_TAG_reference_type:
+    case DW_TAG_rvalue_reference_type:
+        type->kind = MDL_TYPE_POINTER;
+        break;
+    case DW_TAG_structure_type:
+    case DW_TAG_class_type:
+        type->kind = MDL_TYPE_STRUCT;
+        break;
+    case DW_TAG_union_type:
+        type->kind = MDL_TYPE_UNION;
+        break;
+    case DW_TAG_array_type:
+        type->kind = MDL_TYPE_ARRAY;
+        break;
+    default:
+        type->kind = MDL_TYPE_OTHER;
+        break;
+    }
+}
+
+static int describe(struct mdl_mod *mod, Dwarf_Die *die, struct mdl_type *type)
+{
+    struct text text = {type->name, type->name, sizeof(type->name)};
+    Dwarf_Die peeled;
+
+    memset(type, 0, sizeof(*type));
+    put_name(&text, die, 0);
+    if (peel(die, &peeled) < 0) {
+        type->kind = MDL_TYPE_VOID;
+        return 0;
+    }
+    classify(&peeled, type);
+    type->size_bytes = type_size(&peeled, 0);
+    type->handle = mdl_handle_new(mod, die);
+    return type->handle ? 0 : -ENOMEM;
+}
+
+int mdl_type_of(struct mdl_mod *mod, Dwarf_Die *die, struct mdl_type *type)
+{
+    Dwarf_Die target;
+
+    if (type_die(die, &target) == 0)
+        return describe(mod, &target, type);
+    memset(type, 0, sizeof(*type));
+    type->kind = MDL_TYPE_VOID;
+    snprintf(type->name, sizeof(type->name), "void");
+    return 0;
+}
+
+/* ---- Asked from outside ------------------------------------------------------------------ */
+
+/* A handle's DIE without typedefs. */
+static int handle_peeled(struct mdl_model *model, uint64_t handle, struct mdl_mod **mod,
+                         Dwarf_Die *peeled)
+{
+    const struct mdl_handle *known = mdl_handle_get(model, handle);
+    Dwarf_Die die;
+
+    if (!known)
+        return -WD_ERR_NOT_FOUND;
+    die = known->die;
+    *mod = known->mod;
+    if (peel(&die, peeled) < 0)
+        return wd_fail(-WD_ERR_NOT_FOUND, "the type is void");
+    return 0;
+}
+
+int mdl_type_target(struct mdl_model *model, uint64_t type_handle, struct mdl_type *target,
+                    uint64_t *element_count)
+{
+    struct dimensions dims = {.count = 0};
+    struct mdl_mod *mod = NULL;
+    Dwarf_Die die;
+    uint64_t count = 1;
+    int result = handle_peeled(model, type_handle, &mod, &die);
+
+    if (result < 0)
+        return result;
+    switch (dwarf_tag(&die)) {
+    case DW_TAG_array_type:
+        get_dimensions(&die, &dims);
+        for (unsigned i = 0; i < dims.count; i++)
+            if (__builtin_mul_overflow(count, dims.counts[i], &count))
+                count = 0;
+        if (dims.count == 0)
+            count = 0;
+        break;
+    case DW_TAG_pointer_type:
+    case DW_TAG_reference_type:
+    case DW_TAG_rvalue_reference_type:
+        break;
+    default:
+        return wd_fail(-WD_ERR_NOT_FOUND, "neither a pointer nor an array");
+    }
+    result = mdl_type_of(mod, &die, target);
+    if (result == 0)
+        *element_count = count;
+    return result;
+}
+
+struct member_walk {
+    struct mdl_mod *mod;
+    mdl_member_fn fn;
+    void *context;
+};
+
+static void get_bits(Dwarf_Die *die, struct mdl_member *member)
+{
+    uint64_t bits, offset;
+
+    if (get_number(die, DW_AT_bit_size, &bits) < 0 || bits > 128)
+        return;
+    member->bit_size = (uint32_t)bits;
+    if (get_number(die, DW_AT_data_bit_offset, &offset) == 0) {
+        member->offset_bytes = offset / 8;
+        member->bit_offset = (uint32_t)(offset % 8);
+    } else if (get_number(die, DW_AT_bit_offset, &offset) == 0 &&
+               offset + bits <= member->type.size_bytes * 8) {
+        /* DWARF 3 counts from the most significant bit of the storage unit */
+        member->bit_offset = (uint32_t)(member->type.size_bytes * 8 - offset - bits);
+    }
+}
+
+static int visit_member(void *context, Dwarf_Die *die)
+{
+    struct member_walk *walk = context;
+    struct mdl_member member = {0};
+    int tag = dwarf_tag(die), result;
+
+    if (tag != DW_TAG_member && tag != DW_TAG_inheritance)
+        return 0;
+    member.name = dwarf_diename(die);
+    get_number(die, DW_AT_data_member_location, &member.offset_bytes);
+    result = mdl_type_of(walk->mod, die, &member.type);
+    if (result < 0)
+        return result;
+    get_bits(die, &member);
+    return walk->fn(walk->context, &member);
+}
+
+int mdl_type_members_each(struct mdl_model *model, uint64_t type_handle, mdl_member_fn fn,
+                          void *context)
+{
+    struct member_walk walk = {.fn = fn, .context = context};
+    uint64_t budget = 1 << 20;
+    Dwarf_Die die;
+    int result = handle_peeled(model, type_handle, &walk.mod, &die);
+
+    return result < 0 ? result : mdl_die_children(&die, &budget, visit_member, &walk);
+}
+
+struct enumerator_search {
+    int64_t value;
+    const char *name;
+};
+
+static int visit_enumerator(void *context, Dwarf_Die *die)
+{
+    struct enumerator_search *search = context;
+    Dwarf_Attribute attribute;
+    Dwarf_Sword value;
+
+    if (dwarf_tag(die) != DW_TAG_enumerator ||
+        dwarf_formsdata(dwarf_attr(die, DW_AT_const_value, &attribute), &value) != 0 ||
+        value != search->value)
+        return 0;
+    search->name = dwarf_diename(die);
+    return search->name != NULL;
+}
+
+int mdl_type_enumerator(struct mdl_model *model, uint64_t type_handle, int64_t value,
+                        const char **name)
+{
+    struct enumerator_search search = {.value = value};
+    struct mdl_mod *mod;
+    uint64_t budget = 1 << 20;
+    Dwarf_Die die;
+    int result = handle_peeled(model, type_handle, &mod, &die);
+
+    if (result < 0)
+        return result;
+    mdl_die_children(&die, &budget, visit_enumerator, &search);
+    if (!search.name)
+        return wd_fail(-WD_ERR_NOT_FOUND, "no enumerator has the value %lld", (long long)value);
+    *name = search.name;
+    return 0;
+}

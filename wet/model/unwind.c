@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Steps from a frame to its caller by call frame information. */
+#include <dwarf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "wet/model/cfi.h"
+#include "wet/model/expr.h"
+
+/* The frame being left, as the evaluator sees it. */
+struct frame {
+    const struct mdl_frame_regs *regs;
+    mdl_read_memory_fn read_memory;
+    void *context;
+    uint64_t cfa;
+};
+
+static int read_register(void *context, unsigned reg, uint64_t *value)
+{
+    const struct frame *frame = context;
+
+    if (reg >= MDL_FRAME_REG_COUNT || !(frame->regs->valid & (1u << reg)))
+        return wd_fail(-WD_ERR_NOT_FOUND, "register %u is not known in this frame", reg);
+    *value = frame->regs->value[reg];
+    return 0;
+}
+
+static int read_memory(void *context, uint64_t address, void *bytes, size_t count)
+{
+    const struct frame *frame = context;
+
+    return frame->read_memory(frame->context, address, bytes, count);
+}
+
+static int frame_cfa(void *context, uint64_t *value)
+{
+    const struct frame *frame = context;
+
+    *value = frame->cfa;
+    return 0;
+}
+
+/* A CFA expression is the value that it leaves, written as a place in memory. */
+static int eval_cfa(const struct mdl_expr_env *env, Dwarf_Frame *state, uint64_t *cfa)
+{
+    struct mdl_place place;
+    Dwarf_Op *ops;
+    size_t count;
+    int result;
+
+    if (dwarf_frame_cfa(state, &ops, &count) != 0 || count == 0)
+        return wd_fail(-WD_ERR_CORRUPT, "call frame information without a frame address");
+    result = mdl_expr_eval(env, ops, count, &place);
+    if (result < 0)
+        return result;
+    if (place.kind == MDL_PLACE_REGISTER)
+        return env->machine->read_register(env->machine->context, place.reg, cfa);
+    if (place.kind == MDL_PLACE_NONE)
+        return wd_fail(-WD_ERR_CORRUPT, "call frame information without a frame address");
+    *cfa = place.kind == MDL_PLACE_VALUE ? place.value : place.address;
+    return 0;
+}
+
+/* The caller's value of one register. 1: known, 0: undefined, or an error. */
+static int caller_register(const struct mdl_expr_env *env, Dwarf_Frame *state, unsigned reg,
+                           uint64_t *value)
+{
+    const struct mdl_machine *machine = env->machine;
+    struct mdl_place place;
+    Dwarf_Op memory[3], *ops;
+    size_t count;
+    int result;
+
+    if (dwarf_frame_register(state, (int)reg, memory, &ops, &count) != 0)
+        return 0;
+    if (count == 0 && ops)
+        return 0;
+    if (count == 0)
+        return machine->read_register(machine->context, reg, value) == 0;
+    result = mdl_expr_eval(env, ops, count, &place);
+    if (result < 0)
+        return result;
+    switch (place.kind) {
+    case MDL_PLACE_MEMORY:
+        result = machine->read_memory(machine->context, place.address, value, sizeof(*value));
+        return result < 0 ? result : 1;
+    case MDL_PLACE_REGISTER:
+        return machine->read_register(machine->context, place.reg, value) == 0;
+    case MDL_PLACE_VALUE:
+        *value = place.value;
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+/* Code in no module: a call through a wild pointer. The return address was just pushed. */
+static int unwind_wild(struct mdl_frame_regs *regs, mdl_read_memory_fn read, void *context)
+{
+    uint64_t sp = regs->value[MDL_REG_RSP], pc;
+    int result = read(context, sp, &pc, sizeof(pc));
+
+    if (result < 0)
+        return result;
+    regs->value[MDL_REG_RIP] = pc;
+    regs->value[MDL_REG_RSP] = sp + 8;
+    regs->is_innermost = 0;
+    return 1;
+}
+
+static int check_progress(const struct mdl_frame_regs *from, const struct mdl_frame_regs *to)
+{
+    uint64_t sp = to->value[MDL_REG_RSP];
+
+    if (!(to->valid & (1u << MDL_REG_RSP)) || (sp & 7) != 0 ||
+        (!to->is_innermost && sp <= from->value[MDL_REG_RSP]))
+        return wd_fail(-WD_ERR_CORRUPT, "frame at 0x%llx has no sensible caller (rsp 0x%llx)",
+                       (unsigned long long)from->value[MDL_REG_RIP], (unsigned long long)sp);
+    return 1;
+}
+
+static int step_out(const struct mdl_expr_env *env, struct frame *frame, Dwarf_Frame *state,
+                    struct mdl_frame_regs *regs)
+{
+    struct mdl_frame_regs caller = {0};
+    bool is_signal = false;
+    int return_column, result = eval_cfa(env, state, &frame->cfa);
+
+    if (result < 0)
+        return result;
+    return_column = dwarf_frame_info(state, NULL, NULL, &is_signal);
+    if (return_column != MDL_REG_RIP)
+        return wd_fail(-WD_ERR_CORRUPT, "frame returns through register %d", return_column);
+    for (unsigned reg = 0; reg < MDL_FRAME_REG_COUNT; reg++) {
+        result = caller_register(env, state, reg, &caller.value[reg]);
+        if (result < 0)
+            return result;
+        caller.valid |= (uint32_t)result << reg;
+    }
+    if (!(caller.valid & (1u << MDL_REG_RIP)) || caller.value[MDL_REG_RIP] == 0)
+        return 0;
+    caller.is_innermost = is_signal;
+    result = check_progress(regs, &caller);
+    if (result > 0)
+        *regs = caller;
+    return result;
+}
+
+int mdl_unwind(struct mdl_model *model, struct mdl_frame_regs *regs, mdl_read_memory_fn read,
+               void *context)
+{
+    struct frame frame = {.regs = regs, .read_memory = read, .context = context};
+    struct mdl_machine machine = {&frame, read_register, read_memory};
+    struct mdl_expr_env env = {.machine = &machine, .context = &frame, .cfa = frame_cfa};
+    uint64_t pc = mdl_frame_lookup_pc(regs);
+    struct mdl_mod *mod = mdl_mod_at(model, pc);
+    Dwarf_Frame *state;
+    int result;
+
+    if ((regs->valid & (1u << MDL_REG_RIP)) == 0 || (regs->valid & (1u << MDL_REG_RSP)) == 0)
+        return wd_fail(-EINVAL, "unwinding needs rip and rsp");
+    if (!mod && regs->is_innermost)
+        return unwind_wild(regs, read, context);
+    if (!mod)
+        return mdl_mod_need(model, pc, &mod);
+    env.bias = mod->info.bias;
+    result = mdl_cfi_frame(mod, pc, &state);
+    if (result < 0)
+        return result;
+    result = step_out(&env, &frame, state, regs);
+    free(state);
+    return result;
+}
+
+int mdl_frame_cfa(struct mdl_model *model, uint64_t pc, const struct mdl_machine *machine,
+                  uint64_t *cfa)
+{
+    struct mdl_expr_env env = {.machine = machine};
+    struct mdl_mod *mod;
+    Dwarf_Frame *state;
+    int result = mdl_mod_need(model, pc, &mod);
+
+    if (result < 0)
+        return result;
+    env.bias = mod->info.bias;
+    result = mdl_cfi_frame(mod, pc, &state);
+    if (result < 0)
+        return result;
+    result = eval_cfa(&env, state, cfa);
+    free(state);
+    return result;
+}

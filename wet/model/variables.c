@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Variables: finding one by name in the scopes around an address, and evaluating where it is.
+ *
+ * Scopes are searched as C does, from the innermost block to the function; an inlined function does
+ * not see its caller's locals, but if nothing else has the name they are what a person must mean.
+ * A variable that an optimized inlined copy has lost entirely is still found in the abstract function,
+ * and is reported as optimized out.
+ */
+#include <dwarf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "wet/model/expr.h"
+#include "wet/model/functions.h"
+#include "wet/model/globals.h"
+#include "wet/model/types.h"
+
+/* ---- Describing -------------------------------------------------------------------------- */
+
+static const char *decl_file(struct mdl_mod *mod, Dwarf_Die *die)
+{
+    const char *path = dwarf_decl_file(die);
+
+    return path ? mdl_strings_intern(&mod->model->strings, path, SIZE_MAX) : NULL;
+}
+
+static int describe(struct mdl_mod *mod, Dwarf_Die *die, enum mdl_scope scope,
+                    struct mdl_variable *variable)
+{
+    int line = 0, result;
+
+    memset(variable, 0, sizeof(*variable));
+    variable->name = dwarf_diename(die);
+    variable->scope = scope;
+    variable->module = mod->info.id;
+    variable->decl_file = decl_file(mod, die);
+    if (dwarf_decl_line(die, &line) == 0 && line > 0)
+        variable->decl_line = (uint32_t)line;
+    result = mdl_type_of(mod, die, &variable->type);
+    if (result < 0)
+        return result;
+    variable->handle = mdl_handle_new(mod, die);
+    return variable->handle ? 0 : -ENOMEM;
+}
+
+/* ---- Locals ------------------------------------------------------------------------------ */
+
+/* A walk over the variables of one scope. */
+struct local_walk {
+    struct mdl_mod *mod;
+    const char *name; /* looked for, or NULL: all */
+    struct mdl_variable *found;
+    mdl_variable_fn fn;
+    void *context;
+};
+
+static int is_declaration(Dwarf_Die *die)
+{
+    return dwarf_hasattr(die, DW_AT_declaration) && !dwarf_hasattr(die, DW_AT_location);
+}
+
+static int visit_local(void *context, Dwarf_Die *die)
+{
+    struct local_walk *walk = context;
+    enum mdl_scope scope = MDL_SCOPE_LOCAL;
+    struct mdl_variable variable;
+    const char *name;
+    int result;
+
+    switch (dwarf_tag(die)) {
+    case DW_TAG_formal_parameter:
+        scope = MDL_SCOPE_PARAM;
+        break;
+    case DW_TAG_variable:
+        break;
+    default:
+        return 0;
+    }
+    name = dwarf_diename(die);
+    if (!name || (walk->name && strcmp(name, walk->name) != 0) || is_declaration(die))
+        return 0;
+    result = describe(walk->mod, die, scope, &variable);
+    if (result < 0)
+        return result;
+    if (walk->fn)
+        return walk->fn(walk->context, &variable);
+    *walk->found = variable;
+    return 1;
+}
+
+/* The variables of a scope; 1 if the name was found. */
+static int walk_scope(struct mdl_unit *unit, uint32_t scope, struct local_walk *walk)
+{
+    Dwarf_Die *die = &unit->scopes[scope].die, origin;
+    Dwarf_Attribute attribute;
+    uint64_t budget = mdl_unit_die_budget(unit);
+    int result = mdl_die_children(die, &budget, visit_local, walk);
+
+    if (result != 0 || !walk->name)
+        return result;
+    if (dwarf_attr(die, DW_AT_abstract_origin, &attribute) &&
+        dwarf_formref_die(&attribute, &origin))
+        result = mdl_die_children(&origin, &budget, visit_local, walk);
+    return result;
+}
+
+static int is_function(const struct mdl_unit *unit, uint32_t scope)
+{
+    int tag = unit->scopes[scope].tag;
+
+    return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine;
+}
+
+/* From *scope outwards, through the first function; *scope is then what is outside of that. */
+static int walk_function(struct mdl_unit *unit, uint32_t *scope, struct local_walk *walk)
+{
+    int result = 0, was_function = 0;
+
+    while (*scope != MDL_NO_SCOPE && !was_function && result == 0) {
+        result = walk_scope(unit, *scope, walk);
+        was_function = is_function(unit, *scope);
+        *scope = unit->scopes[*scope].parent;
+    }
+    return result;
+}
+
+/* ---- Globals ----------------------------------------------------------------------------- */
+
+enum global_wish { WISH_UNIT, WISH_EXTERNAL, WISH_ANY };
+
+/* 1 if the module has the global. */
+static int find_global(struct mdl_mod *mod, const char *name, enum global_wish wish,
+                       const struct mdl_unit *unit, struct mdl_variable *variable)
+{
+    const struct mdl_globals *globals = NULL;
+    const struct mdl_global *global;
+    int result = mdl_globals_get(mod, &globals);
+
+    if (result < 0)
+        return result;
+    global = mdl_globals_find(globals, name);
+    for (; global && global < globals->items + globals->count && strcmp(global->name, name) == 0;
+         global++) {
+        Dwarf_Die die = global->die;
+
+        if ((wish == WISH_UNIT && &mod->units->units[global->unit] != unit) ||
+            (wish == WISH_EXTERNAL && !global->is_external) || is_declaration(&die))
+            continue;
+        result =
+            describe(mod, &die, global->is_external ? MDL_SCOPE_GLOBAL : MDL_SCOPE_FILE, variable);
+        return result < 0 ? result : 1;
+    }
+    return 0;
+}
+
+/* In one module first, then in all: external ones, then statics of any unit. */
+static int find_global_anywhere(struct mdl_model *model, struct mdl_mod *first, const char *name,
+                                struct mdl_variable *variable)
+{
+    int result = 0;
+
+    for (enum global_wish wish = WISH_EXTERNAL; first && result == 0 && wish <= WISH_ANY; wish++)
+        result = find_global(first, name, wish, NULL, variable);
+    for (enum global_wish wish = WISH_EXTERNAL; result == 0 && wish <= WISH_ANY; wish++)
+        for (size_t i = 0; result == 0 && i < model->mod_count; i++)
+            if (model->mods[i] != first)
+                result = find_global(model->mods[i], name, wish, NULL, variable);
+    return result;
+}
+
+static int find_symbol(struct mdl_model *model, const char *name, struct mdl_variable *variable)
+{
+    struct mdl_symbol symbol;
+    int result = mdl_symbol_named(model, name, &symbol);
+
+    if (result < 0)
+        return result;
+    memset(variable, 0, sizeof(*variable));
+    variable->name = symbol.name;
+    variable->scope = MDL_SCOPE_GLOBAL;
+    variable->module = symbol.module;
+    variable->symbol_address = symbol.start;
+    variable->type.size_bytes = symbol.size_bytes;
+    snprintf(variable->type.name, sizeof(variable->type.name), "<data of unknown type>");
+    return 1;
+}
+
+/* ---- Finding ----------------------------------------------------------------------------- */
+
+/* Unit and innermost scope at pc; *unit is NULL if there is no DWARF there. */
+static int scope_at(struct mdl_mod *mod, uint64_t pc, struct mdl_unit **unit, uint32_t *scope)
+{
+    struct mdl_units *units;
+    int result = mdl_units_get(mod, &units);
+
+    *scope = MDL_NO_SCOPE;
+    *unit = result == 0 ? mdl_unit_at(mod, pc) : NULL;
+    if (!*unit)
+        return result;
+    result = mdl_unit_scopes(*unit);
+    if (result == 0)
+        *scope = mdl_unit_scope_at(*unit, pc);
+    return result;
+}
+
+/* 1: found; 0: nothing has the name; or an error. */
+static int find(struct mdl_model *model, uint64_t pc, const char *name,
+                struct mdl_variable *variable)
+{
+    struct local_walk walk = {.name = name, .found = variable};
+    struct mdl_unit *unit = NULL;
+    uint32_t scope = MDL_NO_SCOPE;
+    int result = 0;
+
+    if (pc != 0) {
+        result = mdl_mod_need(model, pc, &walk.mod);
+        if (result == 0)
+            result = scope_at(walk.mod, pc, &unit, &scope);
+        if (result == 0 && unit)
+            result = walk_function(unit, &scope, &walk);
+        if (result == 0 && unit)
+            result = find_global(walk.mod, name, WISH_UNIT, unit, variable);
+    }
+    if (result == 0)
+        result = find_global_anywhere(model, walk.mod, name, variable);
+    while (result == 0 && scope != MDL_NO_SCOPE)
+        result = walk_function(unit, &scope, &walk);
+    return result;
+}
+
+int mdl_variable_find(struct mdl_model *model, uint64_t pc, const char *name,
+                      struct mdl_variable *variable)
+{
+    struct mdl_variable found;
+    int result = find(model, pc, name, &found);
+
+    if (result == 0)
+        result = find_symbol(model, name, &found);
+    if (result == -WD_ERR_NOT_FOUND && (pc == 0 || mdl_mod_at(model, pc)))
+        wd_fail(-WD_ERR_NOT_FOUND,
+                pc ? "no variable \"%s\" in scope at 0x%llx" : "no global variable \"%s\"", name,
+                (unsigned long long)pc);
+    if (result < 0)
+        return result;
+    *variable = found;
+    return 0;
+}
+
+int mdl_variables_each(struct mdl_model *model, uint64_t pc, mdl_variable_fn fn, void *context)
+{
+    struct local_walk walk = {.fn = fn, .context = context};
+    struct mdl_unit *unit;
+    uint32_t scope;
+    int result = mdl_mod_need(model, pc, &walk.mod);
+
+    if (result == 0)
+        result = scope_at(walk.mod, pc, &unit, &scope);
+    while (result == 0 && scope != MDL_NO_SCOPE)
+        result = walk_function(unit, &scope, &walk);
+    return result;
+}
+
+/* ---- Locating ---------------------------------------------------------------------------- */
+
+/* What the evaluator asks for besides registers and memory. */
+struct locate_context {
+    struct mdl_model *model;
+    struct mdl_mod *mod; /* of the variable */
+    uint64_t pc;
+    const struct mdl_machine *machine;
+};
+
+static int get_cfa(void *context, uint64_t *value)
+{
+    const struct locate_context *locate = context;
+
+    return mdl_frame_cfa(locate->model, locate->pc, locate->machine, value);
+}
+
+/* The function's frame base at pc. */
+static int get_frame_base(void *context, uint64_t *value)
+{
+    const struct locate_context *locate = context;
+    struct mdl_expr_env env = {.machine = locate->machine, .context = context, .cfa = get_cfa};
+    struct mdl_mod *mod;
+    struct mdl_unit *unit = NULL;
+    struct mdl_place place;
+    Dwarf_Attribute attribute;
+    Dwarf_Op *ops;
+    size_t count;
+    uint32_t scope = MDL_NO_SCOPE;
+    int result = mdl_mod_need(locate->model, locate->pc, &mod);
+
+    if (result == 0)
+        result = scope_at(mod, locate->pc, &unit, &scope);
+    if (result < 0)
+        return result;
+    while (scope != MDL_NO_SCOPE && unit->scopes[scope].tag != DW_TAG_subprogram)
+        scope = unit->scopes[scope].parent;
+    if (scope == MDL_NO_SCOPE ||
+        !dwarf_attr_integrate(&unit->scopes[scope].die, DW_AT_frame_base, &attribute) ||
+        dwarf_getlocation_addr(&attribute, locate->pc - mod->info.bias, &ops, &count, 1) != 1)
+        return wd_fail(-WD_ERR_CORRUPT, "no frame base at 0x%llx", (unsigned long long)locate->pc);
+    env.bias = mod->info.bias;
+    env.attr = &attribute;
+    result = mdl_expr_eval(&env, ops, count, &place);
+    if (result < 0)
+        return result;
+    if (place.kind == MDL_PLACE_REGISTER)
+        return locate->machine->read_register(locate->machine->context, place.reg, value);
+    if (place.kind == MDL_PLACE_NONE)
+        return wd_fail(-WD_ERR_CORRUPT, "frame base at 0x%llx: %s", (unsigned long long)locate->pc,
+                       place.reason);
+    *value = place.kind == MDL_PLACE_VALUE ? place.value : place.address;
+    return 0;
+}
+
+/* The executable's thread-local block ends at the thread pointer (x86-64 has TLS variant II). Other
+ * modules' blocks lie where the dynamic linker put them, which no file says. */
+static int get_tls(void *context, uint64_t offset, uint64_t *address)
+{
+    const struct locate_context *locate = context;
+    const struct mdl_machine *machine = locate->machine;
+    Elf *elf = mdl_mod_elf(locate->mod, MDL_IMAGE_FILE);
+    int is_executable = 0;
+    uint64_t fs_base, block = 0;
+    size_t count = 0;
+    GElf_Ehdr header;
+    GElf_Phdr phdr;
+    int result;
+
+    if (elf && elf_getphdrnum(elf, &count) == 0 && gelf_getehdr(elf, &header))
+        is_executable = header.e_type == ET_EXEC;
+    for (size_t i = 0; i < count; i++) {
+        if (!gelf_getphdr(elf, (int)i, &phdr))
+            continue;
+        is_executable |= phdr.p_type == PT_INTERP;
+        if (phdr.p_type == PT_TLS) {
+            uint64_t align = phdr.p_align ? phdr.p_align : 1;
+
+            block = align & (align - 1) ? 0 : (phdr.p_memsz + align - 1) & ~(align - 1);
+        }
+    }
+    /* a static PIE has no PT_INTERP: take the first module for the executable */
+    if ((!is_executable && locate->mod->info.id != 0) || block == 0)
+        return wd_fail(-WD_ERR_UNSUPPORTED,
+                       "thread-local variables of %s cannot be located (only the executable's can)",
+                       locate->mod->info.name);
+    result = machine->read_register(machine->context, MDL_REG_FS_BASE, &fs_base);
+    if (result == 0)
+        *address = fs_base - block + offset;
+    return result;
+}
+
+/* DW_AT_const_value: a variable that is a constant. */
+static int locate_constant(Dwarf_Attribute *attribute, struct mdl_place *place)
+{
+    Dwarf_Word value;
+    Dwarf_Sword signed_value;
+    Dwarf_Block block;
+    const char *reason = "a constant wider than 8 bytes";
+
+    memset(place, 0, sizeof(*place));
+    place->kind = MDL_PLACE_VALUE;
+    if (dwarf_whatform(attribute) == DW_FORM_sdata &&
+        dwarf_formsdata(attribute, &signed_value) == 0) {
+        place->value = (uint64_t)signed_value;
+    } else if (dwarf_formudata(attribute, &value) == 0) {
+        place->value = value;
+    } else if (dwarf_formblock(attribute, &block) == 0 && block.data &&
+               block.length <= sizeof(place->value)) {
+        memcpy(&place->value, block.data, block.length);
+    } else {
+        place->kind = MDL_PLACE_NONE;
+        snprintf(place->reason, sizeof(place->reason), "%s", reason);
+    }
+    return 0;
+}
+
+static void locate_nowhere(struct mdl_place *place, const char *reason)
+{
+    memset(place, 0, sizeof(*place));
+    place->kind = MDL_PLACE_NONE;
+    snprintf(place->reason, sizeof(place->reason), "%s", reason);
+}
+
+static int locate_die(struct locate_context *context, Dwarf_Die *die, struct mdl_place *place)
+{
+    struct mdl_expr_env env = {
+        .machine = context->machine,
+        .bias = context->mod->info.bias,
+        .context = context,
+        .frame_base = get_frame_base,
+        .cfa = get_cfa,
+        .tls = get_tls,
+    };
+    Dwarf_Attribute attribute;
+    Dwarf_Op *ops;
+    size_t count;
+    int found;
+
+    if (!dwarf_attr_integrate(die, DW_AT_location, &attribute)) {
+        if (dwarf_attr_integrate(die, DW_AT_const_value, &attribute))
+            return locate_constant(&attribute, place);
+        locate_nowhere(place, "optimized out");
+        return 0;
+    }
+    found =
+        dwarf_getlocation_addr(&attribute, context->pc - context->mod->info.bias, &ops, &count, 1);
+    if (found < 0)
+        return wd_fail(-WD_ERR_CORRUPT, "damaged location of a variable: %s", dwarf_errmsg(-1));
+    if (found == 0) {
+        locate_nowhere(place, "optimized out at this address");
+        return 0;
+    }
+    env.attr = &attribute;
+    return mdl_expr_eval(&env, ops, count, place);
+}
+
+int mdl_variable_locate(struct mdl_model *model, const struct mdl_variable *variable, uint64_t pc,
+                        const struct mdl_machine *machine, struct mdl_place *place)
+{
+    struct locate_context context = {.model = model, .pc = pc, .machine = machine};
+    const struct mdl_handle *handle;
+    struct mdl_place made = {0};
+    Dwarf_Die die;
+    int result;
+
+    if (variable->handle == 0) {
+        made.kind = MDL_PLACE_MEMORY;
+        made.address = variable->symbol_address;
+    } else {
+        handle = mdl_handle_get(model, variable->handle);
+        if (!handle)
+            return -WD_ERR_NOT_FOUND;
+        context.mod = handle->mod;
+        die = handle->die;
+        result = locate_die(&context, &die, &made);
+        if (result < 0)
+            return result;
+    }
+    if (made.size_bytes == 0)
+        made.size_bytes = variable->type.size_bytes;
+    *place = made;
+    return 0;
+}
