@@ -304,6 +304,7 @@ static void widen_enter(struct ins_work *work, struct ins_flow *store, unsigned 
     info->mems[0].size_bytes = (uint16_t)(8 * (level + 1));
     info->mems[0].disp = -8 * (int64_t)(level + 1);
     store->kinds = 0;
+    ins_regset_add_gpr(&store->value_uses, INS_RSP, 0, 8); /* the new frame pointer */
     if (level < 2)
         return;
     info->mems[info->mem_count++] = (struct ins_mem){

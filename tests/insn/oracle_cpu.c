@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "oracle_cpu.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+/* ---- known to oracle_enter.S ---- */
+
+struct oracle_regs oracle_in, oracle_out;
+_Alignas(64) uint8_t oracle_in_vectors[ORACLE_XSAVE_BYTES];
+_Alignas(64) uint8_t oracle_out_vectors[ORACLE_XSAVE_BYTES];
+const uint8_t *oracle_code;
+int oracle_enter(void);
+extern const uint8_t oracle_leave[], oracle_fault[];
+
+uint8_t oracle_pristine[ORACLE_MEMORY_BYTES];
+
+static volatile sig_atomic_t running, last_signal;
+
+static void on_fault(int number, siginfo_t *info, void *context)
+{
+    ucontext_t *at = context;
+    (void)info;
+    if (!running)
+        _exit(99);
+    last_signal = number;
+    at->uc_mcontext.gregs[REG_RIP] = (greg_t)(uintptr_t)oracle_fault;
+    at->uc_mcontext.gregs[REG_EFL] = 0x202;
+}
+
+static bool install_handlers(void)
+{
+    static const int numbers[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP};
+    static uint8_t stack[1 << 16];
+    stack_t alternate = {.ss_sp = stack, .ss_size = sizeof(stack)};
+    struct sigaction action = {.sa_sigaction = on_fault,
+                               .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
+    if (sigaltstack(&alternate, NULL) != 0)
+        return false;
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        if (sigaction(numbers[i], &action, NULL) != 0)
+            return false;
+    }
+    return true;
+}
+
+static bool map_at(void *where, size_t size, int protection)
+{
+    return mmap(where, size, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1,
+                0) == where;
+}
+
+bool oracle_open(void)
+{
+    enum { HWCAP2_HAS_FSGSBASE = 2 };
+    if (!(getauxval(AT_HWCAP2) & HWCAP2_HAS_FSGSBASE) || !__builtin_cpu_supports("avx"))
+        return false;
+    return map_at(ORACLE_MEMORY, ORACLE_MEMORY_BYTES, PROT_READ | PROT_WRITE) &&
+           map_at(ORACLE_CODE, 4096, PROT_READ | PROT_WRITE | PROT_EXEC) && install_handlers();
+}
+
+void oracle_set_code(const uint8_t *code, unsigned length)
+{
+    static const uint8_t jump[] = {0xff, 0x25, 0, 0, 0, 0}; /* jmp [rip]: the address follows */
+    uint64_t target = (uint64_t)(uintptr_t)oracle_leave;
+    memcpy(ORACLE_CODE, code, length);
+    memcpy(ORACLE_CODE + length, jump, sizeof(jump));
+    memcpy(ORACLE_CODE + length + sizeof(jump), &target, sizeof(target));
+    oracle_code = ORACLE_CODE;
+}
+
+static void reset_memory(void)
+{
+    for (size_t page = 0; page < ORACLE_MEMORY_BYTES; page += 4096) {
+        if (memcmp(ORACLE_MEMORY + page, oracle_pristine + page, 4096) != 0)
+            memcpy(ORACLE_MEMORY + page, oracle_pristine + page, 4096);
+    }
+}
+
+int oracle_run(const struct oracle_state *in, struct oracle_state *out)
+{
+    reset_memory();
+    oracle_in = in->regs;
+    memcpy(oracle_in_vectors, in->vectors, sizeof(in->vectors));
+    running = 1;
+    int faulted = oracle_enter();
+    running = 0;
+    if (faulted)
+        return last_signal;
+    out->regs = oracle_out;
+    memcpy(out->vectors, oracle_out_vectors, sizeof(out->vectors));
+    return 0;
+}
+
+/* ---- locations ---- */
+
+enum {
+    AT_FCW = 0,
+    AT_FSW = 2,
+    AT_FTW = 4,
+    AT_FOP = 6, /* to the end of FDP: 18 bytes */
+    AT_MXCSR = 24,
+    AT_ST = 32,
+    AT_XMM = 160,
+    AT_YMM_HIGH = 576,
+};
+
+static const uint8_t flag_bits[] = {0, 2, 4, 6, 7, 11, 10};
+
+static unsigned get_u16(const uint8_t *at)
+{
+    return at[0] | (unsigned)at[1] << 8;
+}
+
+/* The image has ST(i) at slot i; locations are physical registers, so that TOP is not among them. */
+static unsigned slot_of_physical(const struct oracle_state *state, unsigned physical)
+{
+    unsigned top = get_u16(state->vectors + AT_FSW) >> 11 & 7;
+    return (physical - top) & 7;
+}
+
+static unsigned get_x87(const struct oracle_state *state, uint8_t *value)
+{
+    for (unsigned i = 0; i < 8; i++)
+        memcpy(value + 10 * i, state->vectors + AT_ST + 16 * slot_of_physical(state, i), 10);
+    value[80] = state->vectors[AT_FTW];
+    memcpy(value + 81, state->vectors + AT_FOP, 18);
+    return 99;
+}
+
+/* Where a vector piece lies in the image. */
+static unsigned vector_offset(unsigned piece_number, unsigned *size)
+{
+    static const uint8_t starts[] = {0, 4, 8}, sizes[] = {4, 4, 8, 16};
+    unsigned vector = piece_number / INS_VEC_PIECES, piece = piece_number % INS_VEC_PIECES;
+    *size = sizes[piece];
+    return piece == 3 ? AT_YMM_HIGH + 16 * vector : AT_XMM + 16 * vector + starts[piece];
+}
+
+bool oracle_has_location(unsigned loc)
+{
+    if (loc >= INS_LOC_VEC && loc < INS_LOC_K)
+        return (loc - INS_LOC_VEC) / INS_VEC_PIECES < 16 &&
+               (loc - INS_LOC_VEC) % INS_VEC_PIECES < 4;
+    return loc < INS_LOC_K || (loc >= INS_LOC_X87 && loc < INS_LOC_PKRU);
+}
+
+unsigned oracle_get(const struct oracle_state *state, unsigned loc, uint8_t *value)
+{
+    static const uint8_t starts[] = {0, 1, 2}, sizes[] = {1, 1, 6};
+    unsigned size;
+    if (loc < INS_LOC_CF) {
+        const uint8_t *bytes = (const uint8_t *)&state->regs.gpr[loc / INS_GPR_PIECES];
+        size = sizes[loc % INS_GPR_PIECES];
+        memcpy(value, bytes + starts[loc % INS_GPR_PIECES], size);
+        return size;
+    }
+    if (loc < INS_LOC_VEC) {
+        value[0] = state->regs.rflags >> flag_bits[loc - INS_LOC_CF] & 1;
+        return 1;
+    }
+    if (loc < INS_LOC_K) {
+        unsigned offset = vector_offset(loc - INS_LOC_VEC, &size);
+        memcpy(value, state->vectors + offset, size);
+        return size;
+    }
+    switch (loc) {
+    case INS_LOC_X87:
+        return get_x87(state, value);
+    case INS_LOC_X87_STATUS:
+        memcpy(value, state->vectors + AT_FSW, 2);
+        return 2;
+    case INS_LOC_X87_CONTROL:
+        memcpy(value, state->vectors + AT_FCW, 2);
+        return 2;
+    case INS_LOC_MXCSR_STATUS:
+        value[0] = state->vectors[AT_MXCSR] & 0x3f;
+        return 1;
+    case INS_LOC_MXCSR_CONTROL:
+        value[0] = state->vectors[AT_MXCSR] & 0xc0;
+        value[1] = state->vectors[AT_MXCSR + 1];
+        return 2;
+    case INS_LOC_FS_BASE:
+        memcpy(value, &state->regs.fs_base, 8);
+        return 8;
+    case INS_LOC_GS_BASE:
+        memcpy(value, &state->regs.gs_base, 8);
+        return 8;
+    default:
+        return 0;
+    }
+}
+
+static void perturb_bytes(uint8_t *bytes, unsigned size, uint64_t random)
+{
+    if (random & 1) { /* one bit */
+        bytes[(random >> 8) % size] ^= (uint8_t)(1u << (random >> 4 & 7));
+        return;
+    }
+    for (unsigned i = 0; i < size; i++)
+        bytes[i] ^= (uint8_t)(random >> (8 + i % 7 * 8));
+    bytes[0] ^= 1;
+}
+
+/* Turning TOP turns the image, so that the physical registers stay. */
+static void perturb_x87_status(struct oracle_state *state, uint64_t random)
+{
+    uint8_t slots[128];
+    unsigned old = get_u16(state->vectors + AT_FSW);
+    unsigned now = old ^ ((random & 0x7f3f) | 0x100);
+    unsigned turn = ((now >> 11) - (old >> 11)) & 7;
+    memcpy(slots, state->vectors + AT_ST, sizeof(slots));
+    for (unsigned i = 0; i < 8; i++)
+        memcpy(state->vectors + AT_ST + 16 * i, slots + 16 * ((i + turn) & 7), 16);
+    state->vectors[AT_FSW] = (uint8_t)now;
+    state->vectors[AT_FSW + 1] = (uint8_t)(now >> 8);
+}
+
+static void perturb_x87(struct oracle_state *state, uint64_t random)
+{
+    if ((random & 3) == 0)
+        state->vectors[AT_FTW] ^= (uint8_t)(1u << (random >> 4 & 7));
+    else
+        perturb_bytes(state->vectors + AT_ST + 16 * (random >> 4 & 7), 10, random >> 8);
+}
+
+void oracle_perturb(struct oracle_state *state, unsigned loc, uint64_t random)
+{
+    static const uint8_t starts[] = {0, 1, 2}, sizes[] = {1, 1, 6};
+    unsigned size;
+    if (loc < INS_LOC_CF) {
+        uint8_t *bytes = (uint8_t *)&state->regs.gpr[loc / INS_GPR_PIECES];
+        perturb_bytes(bytes + starts[loc % INS_GPR_PIECES], sizes[loc % INS_GPR_PIECES], random);
+    } else if (loc < INS_LOC_VEC) {
+        state->regs.rflags ^= UINT64_C(1) << flag_bits[loc - INS_LOC_CF];
+    } else if (loc < INS_LOC_K) {
+        unsigned offset = vector_offset(loc - INS_LOC_VEC, &size);
+        perturb_bytes(state->vectors + offset, size, random);
+    } else if (loc == INS_LOC_X87) {
+        perturb_x87(state, random);
+    } else if (loc == INS_LOC_X87_STATUS) {
+        perturb_x87_status(state, random);
+    } else if (loc == INS_LOC_X87_CONTROL) {
+        state->vectors[AT_FCW + 1] ^= (uint8_t)(1 + random % 15); /* rounding and precision */
+    } else if (loc == INS_LOC_MXCSR_STATUS) {
+        state->vectors[AT_MXCSR] ^= (uint8_t)(1 + random % 63);
+    } else if (loc == INS_LOC_MXCSR_CONTROL) {
+        if (random & 1)
+            state->vectors[AT_MXCSR] ^= 0x40; /* denormals are zeros */
+        else
+            state->vectors[AT_MXCSR + 1] ^= (uint8_t)(0x20u << (random >> 1) % 3); /* RC, FTZ */
+    } else if (loc == INS_LOC_FS_BASE) {
+        state->regs.fs_base ^= 64 << (random & 7);
+    } else if (loc == INS_LOC_GS_BASE) {
+        state->regs.gs_base ^= 64 << (random & 7);
+    }
+}

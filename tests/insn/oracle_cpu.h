@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The real processor as a function from a complete register state and memory to another. */
+#ifndef TESTS_INSN_ORACLE_CPU_H
+#define TESTS_INSN_ORACLE_CPU_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "recorder/insn/insn.h"
+
+#define ORACLE_XSAVE_BYTES 1088 /* legacy area, header, AVX at 576 */
+
+/* Field order is known to oracle_enter.S. */
+struct oracle_regs {
+    uint64_t gpr[16];
+    uint64_t rflags, fs_base, gs_base;
+};
+
+struct oracle_state {
+    _Alignas(64) uint8_t vectors[ORACLE_XSAVE_BYTES]; /* standard XSAVE image */
+    struct oracle_regs regs;
+};
+
+/* Memory that instructions may touch: low enough for 32-bit displacements and addresses. Pages
+ * around it are not mapped. `oracle_pristine` is what every run starts from. */
+#define ORACLE_MEMORY       ((uint8_t *)0x20000000)
+#define ORACLE_MEMORY_BYTES 0x20000u
+extern uint8_t oracle_pristine[ORACLE_MEMORY_BYTES];
+
+#define ORACLE_CODE ((uint8_t *)0x1fff0000)
+
+/* Maps memory and code and installs fault handlers on a stack of their own. False when the machine
+ * cannot do this (no FSGSBASE, no AVX). Call in a child process: the handlers stay. */
+bool oracle_open(void);
+
+void oracle_set_code(const uint8_t *code, unsigned length);
+
+/*
+ * Runs the instruction once on `in`, with memory as in oracle_pristine. Returns 0 with *out filled
+ * and the instruction's memory in ORACLE_MEMORY, or the signal's number when it faulted.
+ */
+int oracle_run(const struct oracle_state *in, struct oracle_state *out);
+
+/* ---- locations of a state ---- */
+
+#define ORACLE_VALUE_MAX 128
+
+/* Whether this machine and this test can read and change the location. */
+bool oracle_has_location(unsigned loc);
+/* The location's value as bytes; returns how many. */
+unsigned oracle_get(const struct oracle_state *state, unsigned loc, uint8_t *value);
+/* Changes the location, and nothing else, by `random`. */
+void oracle_perturb(struct oracle_state *state, unsigned loc, uint64_t random);
+
+#endif
