@@ -28,11 +28,13 @@
  * SCHED frame wants TCK_STOP_SLICE and, if several records of one unbroken run qualify, the one
  * with TCK_STOP_EXPIRED. `signo` of a SIGNAL frame equals that of its record.
  *
- * The digest is XXH3_64bits (seed 0) over the bytes [stack_start, +stack_bytes) followed by
+ * The digests are XXH3_64bits (seed 0) of the bytes [stack_start, +stack_bytes) and of
  * [data_start, +data_bytes), as they were at the stop. Both ranges are what could be read: stack
  * aims at [rsp - 128, rsp + 4096); data at the main program's first writable PT_LOAD that
  * remains when PT_GNU_RELRO is cut off its front (.data and .bss), at most TCK_DATA_BYTES_MAX.
- * A range of 0 bytes contributes nothing.
+ * A range of 0 bytes says nothing. A place is the right one if registers and both digests agree;
+ * there are two because stack slots that no longer hold anything may have been filled by code
+ * that stores processor state (a lazy resolver's XSAVE), which data never is.
  */
 #ifndef RECORDER_TICKS_DIGEST_FORMAT_H
 #define RECORDER_TICKS_DIGEST_FORMAT_H
@@ -70,13 +72,13 @@ struct tck_stop {
     uint64_t data_start;
     uint32_t stack_bytes;
     uint32_t data_bytes;
-    uint64_t digest;
+    uint64_t stack_digest;
+    uint64_t data_digest;
     /* struct user_regs_struct of <sys/user.h> as PTRACE_GETREGS gave it: r15 r14 r13 r12 rbp rbx
      * r11 r10 r9 r8 rax rcx rdx rsi rdi orig_rax rip cs eflags rsp ss fs_base gs_base ds es fs gs.
      * The layout of rr's register files; rr itself may have changed a frame's afterwards
      * (rcx, r11, eflags canonical after a system call). */
     uint64_t regs[TCK_REGS_COUNT];
-    uint64_t reserved; /* 0 */
 };
 
 _Static_assert(sizeof(struct tck_file_header) == 16, "the header is 16 bytes on disk");

@@ -45,7 +45,7 @@ static struct {
     pid_t tid; /* 0 = empty */
     struct range data;
 } spaces[SPACES_KEPT];
-static unsigned char contents[TCK_STACK_BYTES_MAX + TCK_DATA_BYTES_MAX];
+static unsigned char contents[TCK_DATA_BYTES_MAX]; /* the larger of the two ranges */
 
 static int open_in(const char *dir, const char *name)
 {
@@ -234,15 +234,15 @@ static size_t read_stack(pid_t tid, uint64_t rsp, uint64_t *start, void *to)
     return read_task(tid, *start, to, end - *start);
 }
 
-static void add_digest(struct tck_stop *stop, pid_t tid, uint64_t rsp)
+static void add_digests(struct tck_stop *stop, pid_t tid, uint64_t rsp)
 {
     struct range data = data_of(tid);
 
     stop->stack_bytes = (uint32_t)read_stack(tid, rsp, &stop->stack_start, contents);
+    stop->stack_digest = XXH3_64bits(contents, stop->stack_bytes);
     stop->data_start = data.start;
-    stop->data_bytes =
-        (uint32_t)read_task(tid, data.start, contents + stop->stack_bytes, data.bytes);
-    stop->digest = XXH3_64bits(contents, (size_t)stop->stack_bytes + stop->data_bytes);
+    stop->data_bytes = (uint32_t)read_task(tid, data.start, contents, data.bytes);
+    stop->data_digest = XXH3_64bits(contents, stop->data_bytes);
 }
 
 void tck_stops_append(pid_t tid, unsigned flags, const siginfo_t *info)
@@ -259,7 +259,7 @@ void tck_stops_append(pid_t tid, unsigned flags, const siginfo_t *info)
         stop.si_code = info->si_code;
     }
     memcpy(stop.regs, &regs, sizeof(regs));
-    add_digest(&stop, tid, regs.rsp);
+    add_digests(&stop, tid, regs.rsp);
     if (write(side_fd, &stop, sizeof(stop)) == sizeof(stop)) {
         side_bytes += sizeof(stop);
         return;

@@ -273,8 +273,10 @@ static void digest_tells_equal_memory_from_changed(void **state)
         assert_true(stops[i].data_bytes > 0);
         assert_int_equal(stops[i].regs[16], stops[0].regs[16]); /* rip */
     }
-    assert_true(stops[0].digest == stops[1].digest);
-    assert_true(stops[1].digest != stops[2].digest);
+    assert_int_equal(stops[0].data_digest, stops[1].data_digest);
+    assert_int_equal(stops[0].stack_digest, stops[1].stack_digest);
+    assert_int_equal(stops[1].stack_digest, stops[2].stack_digest);
+    assert_int_not_equal(stops[1].data_digest, stops[2].data_digest);
     free(stops);
     spawn_result_fini(&result);
 }
