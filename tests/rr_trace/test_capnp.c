@@ -202,9 +202,9 @@ static void pointer_far_leads_to_another_segment(void **state)
 static void pointer_double_far_leads_to_a_third_segment(void **state)
 {
     /* root: a struct whose landing pad (segment 1) names content in segment 2; its pointer: a
-     * list of structs in segment 2 by way of another pad */
+     * list of structs in segment 2 by way of another pad. A tag's offset means nothing. */
     const uint64_t first[] = {DOUBLE_FAR(1, 0)};
-    const uint64_t second[] = {FAR(2, 1), STRUCT(0, 1, 1), FAR(2, 3), LIST(0, 7, 2)};
+    const uint64_t second[] = {FAR(2, 1), STRUCT(9, 1, 1), FAR(2, 3), LIST(0, 7, 2)};
     const uint64_t third[] = {7, 42, DOUBLE_FAR(1, 2), STRUCT(2, 1, 0), 5, 6};
     const uint64_t *segments[] = {first, second, third};
     const uint32_t sizes[] = {COUNT(first), COUNT(second), COUNT(third)};

@@ -419,6 +419,30 @@ static void write_with_impossible_ranges_is_refused(void **state)
     assert_int_equal(read_write_record(0x1000, (uint64_t)3 << 30, 0, 0, 10), -WD_ERR_CORRUPT);
 }
 
+static void write_with_holes_out_of_order_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t first, second;
+        int expected;
+    } rows[] = {
+        {0, 4, 1}, {4, 0, -WD_ERR_CORRUPT}, {0, 3, -WD_ERR_CORRUPT}, {2, 2, -WD_ERR_CORRUPT}};
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct rrt_frame frame;
+        build_version(&built);
+        struct built root = build_frame(&build, 10, RRT_EVENT_EXIT);
+        struct built write = build_structs(&build, root.pointers, 1, 3, 1);
+        build_set(&build, write, 128, 8);
+        struct built hole = build_structs(&build, write.pointers, 2, 2, 0);
+        build_set(&build, hole, 0, rows[i].first);
+        build_set(&build, hole, 64, 4);
+        build_set(&build, hole, 128, rows[i].second);
+        build_set(&build, hole, 192, 4);
+        assert_int_equal(read_built(&frame), rows[i].expected);
+        tear_down(NULL);
+    }
+}
+
 static void mmap_with_impossible_fields_is_refused(void **state)
 {
     (void)state;
@@ -525,6 +549,7 @@ int main(void)
         CASE(frame_with_many_writes_is_read),
         CASE(writes_whose_sizes_overflow_are_refused),
         CASE(write_with_impossible_ranges_is_refused),
+        CASE(write_with_holes_out_of_order_is_refused),
         CASE(mmap_with_impossible_fields_is_refused),
         CASE(record_times_that_match_no_frame_are_refused),
         CASE(data_left_over_is_refused),
