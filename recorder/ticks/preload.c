@@ -7,8 +7,8 @@
  * Which functions: rr reaches perf_event_open through syscall(), counters through read, ioctl,
  * poll and close, the trace directory through open, /proc/PID/maps through fopen, and its
  * tracees' stops through waitpid and waitid. All pass through unless the executable is rr, the
- * mode variable was set, and the process is the one we were loaded into (rr's forked child
- * passes here too on its way to exec).
+ * mode variable was set, and, while recording, the process is the one we were loaded into (rr's
+ * forked child passes here too on its way to exec).
  *
  * A tracee never sees us: environment and descriptors are cleaned before rr looks at them.
  */
@@ -40,11 +40,12 @@
 static enum { MODE_OFF, MODE_HARDWARE, MODE_SOFTWARE } mode;
 static pid_t own_pid;
 static int report_fd = -1;
-static bool has_started;
+static bool is_recording, has_started;
 
+/* `rr replay` with gdb works in a forked child, so only a recording has one process of ours. */
 static bool is_active(void)
 {
-    return mode != MODE_OFF && getpid() == own_pid;
+    return mode != MODE_OFF && (!is_recording || getpid() == own_pid);
 }
 
 static void report(const char *word, const char *rest)
@@ -206,6 +207,7 @@ static int note_trace_dir(const char *incomplete_path)
         return -ENAMETOOLONG;
     memcpy(dir, incomplete_path, length);
     dir[length] = 0;
+    is_recording = true;
     report(TCK_REPORT_DIR, dir);
     return mode == MODE_SOFTWARE ? tck_stops_open(dir) : 0;
 }

@@ -16,6 +16,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include "recorder/record/record.h"
 #include "recorder/ticks/digest_format.h"
 #include "recorder/ticks/protocol.h"
@@ -277,6 +280,63 @@ static void digest_tells_equal_memory_from_changed(void **state)
     assert_int_equal(stops[0].stack_digest, stops[1].stack_digest);
     assert_int_equal(stops[1].stack_digest, stops[2].stack_digest);
     assert_int_not_equal(stops[1].data_digest, stops[2].data_digest);
+    free(stops);
+    spawn_result_fini(&result);
+}
+
+/* gdb under rr's own replay dumps the two ranges where the program faults. */
+static void dump_ranges_at_fault(const struct fixture *fixture, const struct tck_stop *stop)
+{
+    static const struct spawn_env env[] = {
+        {"LD_PRELOAD", TICKS_PRELOAD}, {TCK_ENV_MODE, TCK_MODE_SOFTWARE}, {NULL, NULL}};
+    const char *const argv[] = {"sh", "-c", "exec rr -A zen replay \"$0/trace\" < \"$0/commands\"",
+                                fixture->dir, NULL};
+    struct spawn_result result;
+    char *path;
+    FILE *file;
+
+    assert_true(asprintf(&path, "%s/commands", fixture->dir) > 0);
+    file = fopen(path, "w");
+    assert_non_null(file);
+    fprintf(file, "set confirm off\nhandle SIGUSR1 nostop noprint pass\ncontinue\n");
+    fprintf(file, "dump binary memory %s/stack 0x%jx 0x%jx\n", fixture->dir,
+            (uintmax_t)stop->stack_start, (uintmax_t)(stop->stack_start + stop->stack_bytes));
+    fprintf(file, "dump binary memory %s/data 0x%jx 0x%jx\nkill\nquit\n", fixture->dir,
+            (uintmax_t)stop->data_start, (uintmax_t)(stop->data_start + stop->data_bytes));
+    fclose(file);
+    free(path);
+    result = spawn(argv, env);
+    assert_int_equal(result.status, 0);
+    spawn_result_fini(&result);
+}
+
+static void digest_is_of_the_memory_that_replay_has(void **state)
+{
+    static const char *const program[] = {GUEST("guest_segv"), NULL};
+    struct fixture *fixture = *state;
+    struct spawn_result result = record(fixture->trace, program);
+    struct tck_stop *stops;
+    size_t count, bytes;
+    char *contents, *path;
+
+    stops = read_stops(fixture->trace, &count);
+    assert_int_equal(count, 1);
+    assert_int_equal(stops[0].signo, SIGSEGV);
+    dump_ranges_at_fault(fixture, &stops[0]);
+    assert_true(asprintf(&path, "%s/stack", fixture->dir) > 0);
+    contents = slurp(path, &bytes);
+    assert_non_null(contents);
+    assert_int_equal(bytes, stops[0].stack_bytes);
+    assert_int_equal(XXH3_64bits(contents, bytes), stops[0].stack_digest);
+    free(contents);
+    free(path);
+    assert_true(asprintf(&path, "%s/data", fixture->dir) > 0);
+    contents = slurp(path, &bytes);
+    assert_non_null(contents);
+    assert_int_equal(bytes, stops[0].data_bytes);
+    assert_int_equal(XXH3_64bits(contents, bytes), stops[0].data_digest);
+    free(contents);
+    free(path);
     free(stops);
     spawn_result_fini(&result);
 }
@@ -568,6 +628,7 @@ int main(void)
         RECORD_TEST(record_read_only_directory_is_no_obstacle),
         RECORD_TEST(record_leaves_mark_and_side_file),
         RECORD_TEST(digest_tells_equal_memory_from_changed),
+        RECORD_TEST(digest_is_of_the_memory_that_replay_has),
         RECORD_TEST(spinning_threads_are_made_to_take_turns),
         RECORD_TEST(refused_events_are_imitated),
         RECORD_TEST(rr_replays_single_tasks_alike),
