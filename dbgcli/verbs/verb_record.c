@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -44,12 +45,36 @@ static int ticks_from(const struct cli_args *args, enum rec_ticks *ticks)
     return wd_fail(-WD_ERR_USAGE, "record: --ticks is auto, hardware or software, not '%s'", value);
 }
 
+/* The recorder's object, made one of ours: on one line and with a schema. */
+static int check_machine_json(struct cli_out *out)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *memory = open_memstream(&text, &size);
+    if (!memory)
+        return wd_fail_errno("cannot check");
+    int result = rec_check(memory, true);
+    fclose(memory);
+    json_t *found = json_loadb(text, size, 0, NULL);
+    free(text);
+    if (!json_is_object(found)) {
+        json_decref(found);
+        return result ? result : wd_fail(-WD_ERR_MACHINE, "the check gave no answer");
+    }
+    json_t *object = cli_json_object("wetdbg.check/1");
+    json_object_update(object, found);
+    json_decref(found);
+    cli_out_json(out, object);
+    return wd_error_exit_status(result);
+}
+
 static int check_machine(struct cli_app *app, const struct cli_args *args)
 {
     if (args->operand_count)
         return wd_fail(-WD_ERR_USAGE, "record: --check takes no program ('%s')", args->operands[0]);
-    int result = rec_check(app->out->stream, app->out->json);
-    return result ? wd_error_exit_status(result) : 0; /* it has said all there is to say */
+    if (app->out->json)
+        return check_machine_json(app->out);
+    return wd_error_exit_status(rec_check(app->out->stream, false));
 }
 
 int cli_record_run(struct cli_app *app, const struct cli_args *args)

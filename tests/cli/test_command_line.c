@@ -2,39 +2,12 @@
 /* The program as a user runs it: statuses, messages, help against the man page. */
 #include <ctype.h>
 #include <jansson.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
-#include "common/buf.h"
-#include "tests/cli/cli_unit.h"
-
-/* Runs a shell command line; what it prints is *text (to be freed), NUL-terminated. */
-static int run(const char *command, char **text)
-{
-    struct wd_buf buf = {0};
-    char piece[4096];
-    size_t count;
-    FILE *pipe = popen(command, "r");
-    assert_non_null(pipe);
-    while ((count = fread(piece, 1, sizeof piece, pipe)) > 0)
-        assert_int_equal(wd_buf_append(&buf, piece, count), 0);
-    int status = pclose(pipe);
-    assert_int_equal(wd_buf_append_zeros(&buf, 1), 0);
-    *text = (char *)buf.data;
-    assert_true(WIFEXITED(status));
-    return WEXITSTATUS(status);
-}
-
-static int run_wetdbg(const char *args, char **text)
-{
-    char command[1024];
-    snprintf(command, sizeof command, "exec %s %s 2>&1", WETDBG_PROGRAM, args);
-    return run(command, text);
-}
+#include "tests/cli/program_run.h"
 
 static void argument_errors_say_what_and_give_status_2(void **state)
 {
@@ -90,7 +63,7 @@ static void errors_in_json_are_one_object_on_standard_output(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char command[512], *text;
         snprintf(command, sizeof command, "%s %s 2>/dev/null", WETDBG_PROGRAM, rows[i].args);
-        assert_int_equal(run(command, &text), rows[i].status);
+        assert_int_equal(run_shell(command, &text), rows[i].status);
         json_t *object = json_loads(text, 0, NULL);
         if (!object)
             fail_msg("'wetdbg %s' is no JSON: %s", rows[i].args, text);
@@ -124,8 +97,8 @@ static void ls_of_an_empty_place_is_an_empty_list(void **state)
 {
     (void)state;
     char *text;
-    assert_int_equal(run("_RR_TRACE_DIR=/nonexistent/place " WETDBG_PROGRAM " ls --json", &text),
-                     0);
+    assert_int_equal(
+        run_shell("_RR_TRACE_DIR=/nonexistent/place " WETDBG_PROGRAM " ls --json", &text), 0);
     assert_string_equal(text, "{\"schema\":\"wetdbg.ls/1\",\"recordings\":[]}\n");
     free(text);
 }
@@ -134,7 +107,8 @@ static void reader_that_leaves_ends_it_quietly(void **state)
 {
     (void)state;
     char *text;
-    int status = run("bash -c '" WETDBG_PROGRAM " help | true; echo ${PIPESTATUS[0]}' 2>&1", &text);
+    int status =
+        run_shell("bash -c '" WETDBG_PROGRAM " help | true; echo ${PIPESTATUS[0]}' 2>&1", &text);
     assert_int_equal(status, 0);
     assert_string_equal(text, "0\n");
     free(text);
@@ -144,7 +118,7 @@ static void full_output_is_reported(void **state)
 {
     (void)state;
     char *text;
-    assert_int_equal(run(WETDBG_PROGRAM " help 2>&1 >/dev/full", &text), 5);
+    assert_int_equal(run_shell(WETDBG_PROGRAM " help 2>&1 >/dev/full", &text), 5);
     assert_string_equal(text, "wetdbg: cannot write the output: No space left on device\n");
     free(text);
 }
@@ -274,9 +248,9 @@ static void man_page_is_clean_roff(void **state)
 {
     (void)state;
     char *text;
-    int status = run("command -v groff >/dev/null || exit 77; "
-                     "groff -man -Tutf8 -ww -z " WETDBG_MAN_PAGE " 2>&1",
-                     &text);
+    int status = run_shell("command -v groff >/dev/null || exit 77; "
+                           "groff -man -Tutf8 -ww -z " WETDBG_MAN_PAGE " 2>&1",
+                           &text);
     if (status == 77) {
         print_message("groff is not installed: not checked\n");
         free(text);

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Runs the program itself, as a shell would. */
+#ifndef TESTS_CLI_PROGRAM_RUN_H
+#define TESTS_CLI_PROGRAM_RUN_H
+
+#include "tests/cli/cli_unit.h"
+
+/* Runs a shell command line; what it prints is *text (to be freed), NUL-terminated. Returns its exit
+ * status; fails the test if a signal ended it. */
+int run_shell(const char *command, char **text);
+
+/* `wetdbg ARGS`, its errors among its answers. */
+int run_wetdbg(const char *args, char **text);
+
+#endif
