@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tests/cli/program_run.h"
+#include "tests/cli/cli_program.h"
 
 static char place[] = "/tmp/wetdbg-recordings-XXXXXX";
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/cli/program_run.h"
+#include "tests/cli/cli_program.h"
 
 static void argument_errors_say_what_and_give_status_2(void **state)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the prompt's commands print, on the run of fake_run.h. */
+/* What the prompt's commands print, on the run of cli_fake_run.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "common/err.h"
 #include "dbgcli/commands/session.h"
 #include "tests/cli/cli_unit.h"
-#include "tests/cli/fake_run.h"
+#include "tests/cli/cli_fake_run.h"
 
 struct fixture {
     struct cli_out out;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "tests/cli/fake_run.h"
+#include "tests/cli/cli_fake_run.h"
 
 #include <errno.h>
 #include <regex.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "tests/cli/program_run.h"
+#include "tests/cli/cli_program.h"
 
 #include <stdio.h>
 #include <sys/wait.h>

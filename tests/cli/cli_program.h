@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Runs the program itself, as a shell would. */
-#ifndef TESTS_CLI_PROGRAM_RUN_H
-#define TESTS_CLI_PROGRAM_RUN_H
+#ifndef TESTS_CLI_PROGRAM_H
+#define TESTS_CLI_PROGRAM_H
 
 #include "tests/cli/cli_unit.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* -e, -x and --batch, on the run of fake_run.h: order, statuses, what is printed when. */
+/* -e, -x and --batch, on the run of cli_fake_run.h: order, statuses, what is printed when. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "common/err.h"
 #include "dbgcli/verbs/session_run.h"
 #include "tests/cli/cli_unit.h"
-#include "tests/cli/fake_run.h"
+#include "tests/cli/cli_fake_run.h"
 
 static const struct cli_option options[] = {CLI_SESSION_OPTIONS, {0}};
 static const struct cli_syntax syntax = {.usage = "", .options = options};
