@@ -191,6 +191,12 @@ enum rrt_task_kind {
     RRT_TASK_DETACH = 3,
 };
 
+/*
+ * A frame's task events come in the order recorded. When a task other than its process's first
+ * runs a program, the kernel gives it the first one's number, and the frame in which the exec
+ * ends holds: CLONE of that number (which ended before) with the old one as its parent, EXIT of
+ * the old number, EXEC of the *old* number. The frame itself has the new number.
+ */
 struct rrt_task_event {
     uint64_t time;
     int tid;
@@ -269,10 +275,11 @@ const char *rrt_trace_dir(const struct rrt_trace *trace);
 int rrt_trace_dir_fd(const struct rrt_trace *trace); /* stays the trace's: do not close */
 
 /*
- * Reads the next frame into *frame. 1: a frame; 0: the end of the recording; or an error:
- * -WD_ERR_CORRUPT, -WD_ERR_VERSION, -WD_ERR_UNSUPPORTED (a frame with more memory than we
- * load), -ENOMEM, -EIO. After an error only rrt_rewind() and rrt_close() are of use. What the frame points to is borrowed until the next
- * rrt_next(), rrt_rewind() or rrt_close().
+ * Reads the next frame into *frame. 1: a frame; 0: the end of the recording, where all streams
+ * end together; or an error: -WD_ERR_CORRUPT, -WD_ERR_VERSION, -WD_ERR_UNSUPPORTED (a frame with
+ * more memory than we load), -ENOMEM, -EIO. After an error only rrt_rewind() and rrt_close() are
+ * of use. What the frame points to is borrowed until the next rrt_next(), rrt_rewind() or
+ * rrt_close().
  */
 int rrt_next(struct rrt_trace *trace, struct rrt_frame *frame);
 

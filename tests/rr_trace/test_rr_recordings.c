@@ -181,6 +181,35 @@ static void recordings_of_several_processes_agree_with_rr(void **state)
     rrt_close(trace);
 }
 
+/* Opens the recording again and again until it says `words`; the test's own timeout ends that. */
+static void wait_for_refusal(const char *dir, const char *words)
+{
+    for (;;) {
+        struct rrt_trace *trace;
+        int r = rrt_open(dir, &trace);
+        assert_true(r < 0);
+        if (strstr(wd_error_message(r), words))
+            return;
+        usleep(20000);
+    }
+}
+
+static void recordings_in_the_making_are_refused(void **state)
+{
+    (void)state;
+    struct rrt_trace *trace;
+    char dir[PATH_MAX];
+    char line[2 * PATH_MAX];
+    snprintf(dir, sizeof dir, "%s/making", place);
+    snprintf(line, sizeof line, "%s -q -o %s -- cat", record_driver, dir);
+    FILE *standard_input = popen(line, "w");
+    assert_non_null(standard_input);
+    wait_for_refusal(dir, "still being recorded");
+    assert_int_equal(pclose(standard_input), 0); /* the end of input ends cat */
+    assert_int_equal(rrt_open(dir, &trace), 0);
+    rrt_close(trace);
+}
+
 static void recordings_that_are_damaged_never_crash(void **state)
 {
     (void)state;
@@ -208,10 +237,11 @@ int main(int argc, char **argv)
         CASE(recordings_that_were_packed_agree_with_rr),
         CASE(recordings_of_threads_and_signals_agree_with_rr),
         CASE(recordings_of_several_processes_agree_with_rr),
+        CASE(recordings_in_the_making_are_refused),
         CASE(recordings_that_are_damaged_never_crash),
     };
     if (argc != 3) {
-        fprintf(stderr, "usage: test_recordings RECORD_DRIVER PROGRAMS\n");
+        fprintf(stderr, "usage: test_rr_recordings RECORD_DRIVER PROGRAMS\n");
         return 2;
     }
     record_driver = argv[1];
