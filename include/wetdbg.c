@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The facade: joins recorder and WET, which do not know each other's makers. */
+#include "include/wetdbg.h"
+
+#include "common/err.h"
+#include "wet/build/build.h"
+#include "wet/query/fingerprint.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#define STEP_INSTRUCTIONS (64ull << 20)
+
+const char *wetdbg_version(void)
+{
+    return WETDBG_VERSION;
+}
+
+const char *wetdbg_error(int code)
+{
+    return wd_error_message(code);
+}
+
+/* ---- where a WET is kept ---- */
+
+/* Changes whenever a stream of the recording does. */
+static int fingerprint_make(const char *trace_dir, const char *process, char *out, size_t size)
+{
+    static const char *const streams[] = {"version", "events", "tasks", "mmaps", "data"};
+    XXH64_state_t *hash = XXH64_createState();
+    if (!hash)
+        return -ENOMEM;
+    XXH64_reset(hash, 0);
+    for (size_t i = 0; i < sizeof streams / sizeof streams[0]; i++) {
+        char path[4096];
+        struct stat stat_of = {0};
+        snprintf(path, sizeof path, "%s/%s", trace_dir, streams[i]);
+        if (stat(path, &stat_of) && i > 0)
+            continue; /* the reader says what is missing */
+        uint64_t facts[] = {(uint64_t)stat_of.st_size, (uint64_t)stat_of.st_mtim.tv_sec,
+                            (uint64_t)stat_of.st_mtim.tv_nsec};
+        XXH64_update(hash, facts, sizeof facts);
+    }
+    snprintf(out, size, "%016llx %s", (unsigned long long)XXH64_digest(hash),
+             process ? process : "");
+    XXH64_freeState(hash);
+    return 0;
+}
+
+static bool is_fresh(const char *path, const char *fingerprint)
+{
+    char found[512];
+    bool fresh = access(path, R_OK) == 0 && wet_fingerprint_read(path, found, sizeof found) == 0 &&
+                 strcmp(found, fingerprint) == 0;
+    wd_error_clear();
+    return fresh;
+}
+
+static void name_clean(char *name)
+{
+    for (; *name; name++) {
+        if (*name == '/')
+            *name = '_';
+    }
+}
+
+static int cache_dir(const char *trace_dir, char *out, size_t size)
+{
+    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    char absolute[4096], parent[2048];
+    if (cache && *cache)
+        snprintf(parent, sizeof parent, "%s", cache);
+    else if (home && *home)
+        snprintf(parent, sizeof parent, "%s/.cache", home);
+    else
+        return wd_fail(-WD_ERR_MACHINE, "%s cannot be written, and neither XDG_CACHE_HOME nor HOME "
+                                        "is set; say where with -o", trace_dir);
+    mkdir(parent, 0700);
+    size_t used = strlen(parent);
+    snprintf(parent + used, sizeof parent - used, "/wetdbg");
+    if (mkdir(parent, 0700) && errno != EEXIST)
+        return wd_fail_errno("%s", parent);
+    if (!realpath(trace_dir, absolute))
+        return wd_fail_errno("%s", trace_dir);
+    snprintf(out, size, "%s/%016llx", parent,
+             (unsigned long long)XXH64(absolute, strlen(absolute), 0));
+    if (mkdir(out, 0700) && errno != EEXIST)
+        return wd_fail_errno("%s", out);
+    return 0;
+}
+
+int wetdbg_wet_path(const char *trace_dir, const char *process, char **path, bool *fresh)
+{
+    char fingerprint[512], dir[4096], name[300];
+    int err = fingerprint_make(trace_dir, process, fingerprint, sizeof fingerprint);
+    if (err)
+        return err;
+    snprintf(name, sizeof name, process ? "wetdbg-%.255s.wet" : "wetdbg.wet", process);
+    name_clean(name);
+    snprintf(dir, sizeof dir, "%s", trace_dir);
+    if (access(trace_dir, W_OK) && access(trace_dir, F_OK) == 0)
+        err = cache_dir(trace_dir, dir, sizeof dir);
+    if (err)
+        return err;
+    if (asprintf(path, "%s/%s", dir, name) < 0)
+        return -ENOMEM;
+    *fresh = is_fresh(*path, fingerprint);
+    return 0;
+}
+
+/* ---- replay ---- */
+
+struct plain_run {
+    struct rep_feed *feed;
+    uint64_t last_frame;
+};
+
+static int next_entries(void *arg, struct wd_buf *out)
+{
+    return rep_feed_next(((struct plain_run *)arg)->feed, out);
+}
+
+static int entry_taken(void *arg, const struct evq_entry *entry, uint64_t time, uint64_t ring_bytes)
+{
+    (void)time;
+    (void)ring_bytes;
+    ((struct plain_run *)arg)->last_frame = entry->frame;
+    return 0;
+}
+
+static double seconds_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int replay_plain(struct rep_feed *feed, const struct wetdbg_build_options *options,
+                        struct wetdbg_replay_result *result)
+{
+    struct rep_engine *engine = NULL;
+    struct plain_run run = {.feed = feed};
+    struct rep_source source = {.next = next_entries, .taken = entry_taken, .arg = &run};
+    enum rep_stop why = REP_STOP_TIME;
+    double start = seconds_now();
+    int err = wet_engine_from_feed(feed, DBI_PLAIN, &engine);
+    if (!err)
+        rep_engine_watch(engine, options->interrupted);
+    while (!err && why == REP_STOP_TIME) {
+        err = rep_engine_run(engine, &source, STEP_INSTRUCTIONS, false, &why);
+        if (!err && options->progress)
+            options->progress(options->progress_arg, run.last_frame,
+                              rep_feed_info(feed)->end_frame, rep_engine_time(engine));
+        if (!err && options->interrupted && *options->interrupted)
+            err = wd_fail(-WD_ERR_INTERRUPTED, "interrupted");
+    }
+    if (!err)
+        *result = (struct wetdbg_replay_result){.events_checked = rep_engine_entries(engine),
+                                                .instructions = rep_engine_time(engine),
+                                                .seconds = seconds_now() - start};
+    rep_engine_free(engine);
+    return err;
+}
+
+static int build(const char *trace_dir, struct rep_feed *feed,
+                 const struct wetdbg_build_options *options, struct wetdbg_replay_result *result,
+                 char **wet_path)
+{
+    char fingerprint[512];
+    char *path = options->output ? strdup(options->output) : NULL;
+    bool fresh;
+    int err = fingerprint_make(trace_dir, options->process, fingerprint, sizeof fingerprint);
+    if (!err && !path)
+        err = options->output ? -ENOMEM
+                              : wetdbg_wet_path(trace_dir, options->process, &path, &fresh);
+    if (!err) {
+        struct wet_build_options how = {.fingerprint = fingerprint,
+                                        .interrupted = options->interrupted,
+                                        .progress = options->progress,
+                                        .progress_arg = options->progress_arg};
+        struct wet_build_result built = {0};
+        err = wet_build(feed, path, &how, &built);
+        *result = (struct wetdbg_replay_result){built.events_checked, built.instructions,
+                                                built.nodes, built.seconds};
+    }
+    if (!err && wet_path)
+        *wet_path = path;
+    else
+        free(path);
+    return err;
+}
+
+int wetdbg_replay(const char *trace_dir, const struct wetdbg_build_options *options,
+                  struct wetdbg_replay_result *result, char **wet_path)
+{
+    struct rrt_trace *trace = NULL;
+    struct rep_feed *feed = NULL;
+    struct rep_selection which;
+    if (wet_path)
+        *wet_path = NULL;
+    int err = rep_selection_parse(options->process, &which);
+    if (!err)
+        err = rrt_open(trace_dir, &trace);
+    if (!err)
+        err = rep_feed_open(trace, &which, &feed);
+    if (!err)
+        err = options->no_trace ? replay_plain(feed, options, result)
+                                : build(trace_dir, feed, options, result, wet_path);
+    rep_feed_close(feed);
+    rrt_close(trace);
+    return err;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * libwetdbg: from a recording to a Whole Execution Trace. The command line is its first user.
+ *
+ * Functions return 0 or a negative code; wetdbg_error() has the sentence that goes with the last
+ * one of this thread. Queries on a WET are in wet/wet.h, slices in slicer/slicer.h.
+ */
+#ifndef WETDBG_H
+#define WETDBG_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct wetdbg_build_options {
+    const char *process; /* "PID" or "NAME[#N]"; NULL: the process that failed, else the last exec */
+    const char *output;  /* FILE.wet; NULL: the default place, see wetdbg_wet_path */
+    bool no_trace;       /* replay and verify only */
+    const volatile sig_atomic_t *interrupted; /* set by a signal handler; may be NULL */
+    /* Told now and then, from the calling thread; may be NULL. */
+    void (*progress)(void *arg, uint64_t frames_done, uint64_t frames_total, uint64_t instructions);
+    void *progress_arg;
+};
+
+struct wetdbg_replay_result {
+    uint64_t events_checked; /* entries at which registers were compared or loaded */
+    uint64_t instructions;
+    uint64_t nodes; /* 0 with no_trace */
+    double seconds;
+};
+
+/*
+ * Replays a recording under translation, checking all registers at every recorded event, and
+ * builds its WET unless no_trace is set. *wet_path (may be NULL) becomes the file's path, for the
+ * caller to free; NULL with no_trace. Existing files change only on success.
+ */
+int wetdbg_replay(const char *trace_dir, const struct wetdbg_build_options *options,
+                  struct wetdbg_replay_result *result, char **wet_path);
+
+/*
+ * Where the WET of a recording is kept: in the trace directory, or, if that cannot be written,
+ * under $XDG_CACHE_HOME/wetdbg. *fresh tells whether a file is there that was built from this
+ * very recording by this version. *path is for the caller to free.
+ */
+int wetdbg_wet_path(const char *trace_dir, const char *process, char **path, bool *fresh);
+
+const char *wetdbg_version(void);
+const char *wetdbg_error(int code);
+
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* wet_driver build TRACE FILE | walk FILE: builds, or runs every interval again forwards and
+ * backwards and prints totals; for tests. */
+#include "common/err.h"
+#include "include/wetdbg.h"
+#include "wet/wet.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int build(const char *trace, const char *file)
+{
+    struct wetdbg_build_options options = {.output = file};
+    struct wetdbg_replay_result result;
+    int err = wetdbg_replay(trace, &options, &result, NULL);
+    if (!err)
+        printf("built: %llu instructions, %llu nodes, %.3f s, %.1f M/s\n",
+               (unsigned long long)result.instructions, (unsigned long long)result.nodes,
+               result.seconds, (double)result.instructions / result.seconds / 1e6);
+    return err;
+}
+
+static int walk(const char *file)
+{
+    struct wet *wet = NULL;
+    double start = now();
+    int err = wet_open(file, &wet);
+    if (err)
+        return err;
+    const struct wet_info *info = wet_get_info(wet);
+    printf("open %.3f s; %s: %llu instructions, %llu intervals, %.4f bits/instr, %llu bytes (%llu static)\n",
+           now() - start, info->program, (unsigned long long)info->instructions,
+           (unsigned long long)info->intervals, info->bits_per_instruction,
+           (unsigned long long)info->wet_bytes, (unsigned long long)info->static_bytes);
+    start = now();
+    uint64_t execs = 0, slots = 0;
+    for (uint64_t pass = 0; !err && pass < 2; pass++) {
+        for (uint64_t i = 0; !err && i < info->intervals; i++) {
+            const struct wet_interval *interval;
+            err = wet_interval_get(wet, pass ? info->intervals - 1 - i : i, &interval);
+            if (err)
+                break;
+            execs += interval->exec_count;
+            for (size_t e = 0; e < interval->exec_count; e++)
+                slots += wet_get_node(wet, interval->execs[e].node)->slot_count;
+            wet_interval_put(wet, interval);
+        }
+        printf("%s: %llu execs %llu slots, %.1f M/s\n", pass ? "backward" : "forward",
+               (unsigned long long)execs, (unsigned long long)slots,
+               (double)info->instructions * (double)(pass + 1) / (now() - start) / 1e6);
+    }
+    wet_close(wet);
+    return err;
+}
+
+int main(int argc, char **argv)
+{
+    int err = -WD_ERR_USAGE;
+    if (argc == 4 && !strcmp(argv[1], "build"))
+        err = build(argv[2], argv[3]);
+    else if (argc == 3 && !strcmp(argv[1], "walk"))
+        err = walk(argv[2]);
+    if (err)
+        fprintf(stderr, "error: %s\n", wd_error_message(err));
+    return wd_error_exit_status(err);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Builds a Whole Execution Trace: replays a process once and keeps what cannot be recomputed. */
+#ifndef WET_BUILD_BUILD_H
+#define WET_BUILD_BUILD_H
+
+#include "recorder/replay/engine.h"
+#include "recorder/replay/feed.h"
+
+#include <signal.h>
+#include <stdint.h>
+
+struct wet_build_options {
+    const char *fingerprint; /* identifies recording and process; kept in the file */
+    int level;               /* zstd's; 0: default */
+    const volatile sig_atomic_t *interrupted; /* may be NULL */
+    /* Told now and then; may be NULL. */
+    void (*progress)(void *arg, uint64_t frames_done, uint64_t frames_total, uint64_t instructions);
+    void *progress_arg;
+};
+
+struct wet_build_result {
+    uint64_t events_checked, instructions, nodes;
+    double seconds;
+};
+
+/* Engine for the feed's process in some mode: what builder and plain replay start from. */
+int wet_engine_from_feed(struct rep_feed *feed, enum dbi_mode mode, struct rep_engine **out);
+
+/*
+ * Replays `feed` (at its beginning) to its end and writes `path`. An existing file at `path` is
+ * replaced only when everything went well. Errors: those of replaying (rep_engine_run), of the
+ * recording, of writing.
+ */
+int wet_build(struct rep_feed *feed, const char *path, const struct wet_build_options *options,
+              struct wet_build_result *result);
+
+#endif

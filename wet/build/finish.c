@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "wet/build/finish.h"
+
+#include "common/err.h"
+#include "recorder/insn/insn.h"
+#include "wet/model/model.h"
+#include "wet/trace/record.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct totals {
+    uint64_t nodes, node_executions, loads, stores;
+};
+
+static int add(struct wet_store_writer *store, const struct wet_finish *finish, uint32_t kind,
+               uint64_t key, const void *bytes, size_t size_bytes)
+{
+    return wet_store_add(store, kind, key, bytes, size_bytes, finish->level);
+}
+
+static int pad8(struct wd_buf *buf)
+{
+    return wd_buf_append_zeros(buf, -buf->size_bytes & 7);
+}
+
+/* ---- nodes ---- */
+
+static void memory_operands(const struct dbi_fragment *fragment, uint64_t executions,
+                            struct totals *totals)
+{
+    for (unsigned off = 0, i = 0; i < fragment->insn_count; i++) {
+        struct ins_info info;
+        if (ins_decode(fragment->code + off, fragment->code_bytes - off, fragment->pc + off, &info))
+            return;
+        for (unsigned m = 0; m < info.mem_count; m++) {
+            totals->loads += info.mems[m].flags & INS_MEM_READ ? executions : 0;
+            totals->stores += info.mems[m].flags & INS_MEM_WRITE ? executions : 0;
+        }
+        off += info.length;
+    }
+}
+
+static int nodes_section(const struct wet_finish *finish, struct wet_store_writer *store,
+                         struct totals *totals)
+{
+    struct wd_buf out = {0};
+    const uint64_t *executions = (const uint64_t *)finish->executions->data;
+    size_t count = finish->executions->size_bytes / 8;
+    int err = 0;
+    for (uint32_t id = 0; !err && id < count; id++) {
+        const struct dbi_fragment *fragment = rep_engine_fragment(finish->engine, id);
+        if (!executions[id] || !fragment)
+            continue;
+        totals->nodes++;
+        totals->node_executions += executions[id];
+        memory_operands(fragment, executions[id], totals);
+        struct wet_node_record record = {.pc = fragment->pc, .executions = executions[id],
+                                         .id = id, .statements = fragment->insn_count,
+                                         .code_bytes = fragment->code_bytes};
+        err = wd_buf_append(&out, &record, sizeof record);
+        if (!err)
+            err = wd_buf_append(&out, fragment->code, fragment->code_bytes);
+        if (!err)
+            err = pad8(&out);
+    }
+    if (!err)
+        err = add(store, finish, WET_SEC_NODES, 0, out.data, out.size_bytes);
+    wd_buf_fini(&out);
+    return err;
+}
+
+/* ---- files ---- */
+
+static bool is_mapped_executable(const struct wet_space *space, uint64_t file)
+{
+    for (size_t i = 0; i < space->object_count; i++) {
+        if (space->objects[i].file == file && space->objects[i].prot & PROT_EXEC)
+            return true;
+    }
+    return false;
+}
+
+static int path_section(const struct wet_finish *finish, struct wet_store_writer *store,
+                        uint32_t kind, uint64_t key, const char *path)
+{
+    struct stat stat;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &stat) || !stat.st_size) {
+        if (fd >= 0)
+            close(fd);
+        return 0; /* debug files are found, not promised */
+    }
+    int err = 0;
+    void *map = mmap(NULL, (size_t)stat.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (map != MAP_FAILED) {
+        err = add(store, finish, kind, key, map, (size_t)stat.st_size);
+        munmap(map, (size_t)stat.st_size);
+    }
+    close(fd);
+    return err;
+}
+
+/* A module's whole file, and what holds its debug information if that is elsewhere. */
+static int module_section(const struct wet_finish *finish, struct wet_store_writer *store,
+                          uint64_t n, const struct rep_file *file)
+{
+    char *debug = NULL, *alt = NULL;
+    void *map = mmap(NULL, file->size_bytes, PROT_READ, MAP_PRIVATE, file->fd, 0);
+    if (map == MAP_FAILED)
+        return wd_fail_errno("%s", file->backing);
+    int err = add(store, finish, WET_SEC_FILE_DATA, n, map, file->size_bytes);
+    if (!err && mdl_find_debug_file(map, file->size_bytes, file->name, &debug) == 0)
+        err = path_section(finish, store, WET_SEC_DEBUG, n, debug);
+    if (!err && mdl_find_alt_file(map, file->size_bytes, file->name, &alt) == 0)
+        err = path_section(finish, store, WET_SEC_ALT, n, alt);
+    free(debug);
+    free(alt);
+    munmap(map, file->size_bytes);
+    return err;
+}
+
+static int piece_append(struct wd_buf *out, const struct rep_file *file, uint64_t off,
+                        uint64_t bytes)
+{
+    int err = wd_buf_append_u64(out, off);
+    if (!err)
+        err = wd_buf_append_u64(out, bytes);
+    if (!err)
+        err = wd_buf_reserve(out, bytes);
+    for (uint64_t done = 0; !err && done < bytes;) {
+        ssize_t now = pread(file->fd, out->data + out->size_bytes, bytes - done,
+                            (off_t)(off + done));
+        if (now <= 0)
+            return wd_fail_errno("%s", file->backing);
+        out->size_bytes += (size_t)now;
+        done += (uint64_t)now;
+    }
+    return err ? err : pad8(out);
+}
+
+static int data_section(const struct wet_finish *finish, struct wet_store_writer *store,
+                        uint64_t n, const struct rep_file *file)
+{
+    struct wd_buf out = {0};
+    uint64_t covered = 0;
+    int err = 0;
+    /* objects in order of mapping; a piece that an earlier one holds is left out */
+    for (size_t i = 0; !err && i < finish->space->object_count; i++) {
+        const struct wet_object *object = &finish->space->objects[i];
+        uint64_t bytes = object->file_bytes < object->bytes ? object->file_bytes : object->bytes;
+        uint64_t off = object->file_off;
+        if (object->file != n || off >= file->size_bytes)
+            continue;
+        if (bytes > file->size_bytes - off)
+            bytes = file->size_bytes - off;
+        if (off < covered && off + bytes <= covered)
+            continue;
+        err = piece_append(&out, file, off, bytes);
+        if (off <= covered && off + bytes > covered)
+            covered = off + bytes;
+    }
+    if (!err)
+        err = add(store, finish, WET_SEC_FILE_DATA, n, out.data, out.size_bytes);
+    wd_buf_fini(&out);
+    return err;
+}
+
+static int files_sections(const struct wet_finish *finish, struct wet_store_writer *store)
+{
+    struct wd_buf out = {0};
+    size_t count;
+    const struct rep_file *files = rep_feed_files(finish->feed, &count);
+    int err = 0;
+    for (size_t i = 0; !err && i < count; i++) {
+        struct stat stat;
+        char head[4] = "";
+        bool elf = pread(files[i].fd, head, 4, 0) == 4 && !memcmp(head, "\177ELF", 4);
+        struct wet_file_record record = {.size_bytes = files[i].size_bytes,
+                                         .path_bytes = (uint32_t)strlen(files[i].name),
+                                         .is_module =
+                                             elf && is_mapped_executable(finish->space, i)};
+        if (!fstat(files[i].fd, &stat))
+            record.mtime_s = stat.st_mtime;
+        err = wd_buf_append(&out, &record, sizeof record);
+        if (!err)
+            err = wd_buf_append(&out, files[i].name, record.path_bytes);
+        if (!err)
+            err = pad8(&out);
+        if (!err)
+            err = record.is_module ? module_section(finish, store, i, &files[i])
+                                   : data_section(finish, store, i, &files[i]);
+    }
+    if (!err)
+        err = add(store, finish, WET_SEC_FILES, 0, out.data, out.size_bytes);
+    wd_buf_fini(&out);
+    return err;
+}
+
+/* ---- tables ---- */
+
+static int names_section(const struct wet_finish *finish, struct wet_store_writer *store)
+{
+    struct wd_buf out = {0};
+    size_t count;
+    const char *const *names = rep_feed_names(finish->feed, &count);
+    int err = 0;
+    for (size_t i = 0; !err && i < count; i++)
+        err = wd_buf_append(&out, names[i], strlen(names[i]) + 1);
+    if (!err)
+        err = add(store, finish, WET_SEC_NAMES, 0, out.data, out.size_bytes);
+    wd_buf_fini(&out);
+    return err;
+}
+
+static int tables_sections(const struct wet_finish *finish, struct wet_store_writer *store)
+{
+    size_t count;
+    const struct rep_range *ranges = rep_feed_ranges(finish->feed, &count);
+    const struct rep_cpu *cpu = rep_feed_cpu(finish->feed);
+    int err = add(store, finish, WET_SEC_SPANS, 0, ranges, count * sizeof *ranges);
+    if (!err)
+        err = add(store, finish, WET_SEC_CPU, 0, cpu->cpuid,
+                  cpu->cpuid_count * sizeof *cpu->cpuid);
+    if (!err)
+        err = add(store, finish, WET_SEC_OBJECTS, 0, finish->space->objects,
+                  finish->space->object_count * sizeof *finish->space->objects);
+    if (!err)
+        err = add(store, finish, WET_SEC_INDEX, 0, finish->index->data, finish->index->size_bytes);
+    if (!err)
+        err = add(store, finish, WET_SEC_OUTPUTS, 0, finish->outputs->outputs.data,
+                  finish->outputs->outputs.size_bytes);
+    return err;
+}
+
+/* ---- meta ---- */
+
+static json_t *text(const char *bytes)
+{
+    json_t *string = json_string(bytes);
+    return string ? string : json_stringn_nocheck(bytes, strlen(bytes));
+}
+
+static int meta_section(const struct wet_finish *finish, struct wet_store_writer *store,
+                        const struct totals *totals)
+{
+    const struct rep_info *info = rep_feed_info(finish->feed);
+    siginfo_t siginfo;
+    memcpy(&siginfo, info->fatal_siginfo, sizeof siginfo);
+    json_t *meta = json_object(), *argv = json_array();
+    for (size_t i = 0; i < info->argc; i++)
+        json_array_append_new(argv, text(info->argv[i]));
+    json_object_set_new(meta, "program", text(info->exe));
+    json_object_set_new(meta, "argv", argv);
+    json_object_set_new(meta, "fingerprint", text(finish->fingerprint ? finish->fingerprint : ""));
+    const struct {
+        const char *key;
+        uint64_t value;
+    } numbers[] = {
+        {"pid", (uint64_t)info->pid},
+        {"wait_status", info->has_wait_status ? (uint64_t)info->wait_status : UINT64_MAX},
+        {"signal", (uint64_t)info->fatal_signal},
+        {"signal_code", info->fatal_signal ? (uint64_t)(int64_t)siginfo.si_code : 0},
+        {"signal_address", info->fatal_signal ? (uint64_t)siginfo.si_addr : 0},
+        {"signal_time", info->fatal_signal ? finish->signal_time : 0},
+        {"instructions", rep_engine_time(finish->engine)},
+        {"nodes", totals->nodes},
+        {"node_executions", totals->node_executions},
+        {"loads", totals->loads},
+        {"stores", totals->stores},
+        {"syscalls", finish->outputs->syscalls},
+        {"events", rep_engine_entries(finish->engine)},
+        {"xcr0", rep_feed_cpu(finish->feed)->xcr0},
+        {"build_microseconds", (uint64_t)(finish->seconds * 1e6)},
+    };
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        json_object_set_new(meta, numbers[i].key, json_integer((json_int_t)numbers[i].value));
+    char *bytes = json_dumps(meta, JSON_SORT_KEYS | JSON_ENSURE_ASCII);
+    json_decref(meta);
+    if (!bytes)
+        return -ENOMEM;
+    int err = add(store, finish, WET_SEC_META, 0, bytes, strlen(bytes));
+    free(bytes);
+    return err;
+}
+
+int wet_finish_sections(const struct wet_finish *finish, struct wet_store_writer *store,
+                        struct wet_build_result *result)
+{
+    struct totals totals = {0};
+    int err = nodes_section(finish, store, &totals);
+    if (!err)
+        err = files_sections(finish, store);
+    if (!err)
+        err = names_section(finish, store);
+    if (!err)
+        err = tables_sections(finish, store);
+    if (!err)
+        err = meta_section(finish, store, &totals);
+    if (err)
+        return err;
+    result->events_checked = rep_engine_entries(finish->engine);
+    result->instructions = rep_engine_time(finish->engine);
+    result->nodes = totals.nodes;
+    return 0;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The sections of a .wet file that are about the whole run. */
+#ifndef WET_BUILD_FINISH_H
+#define WET_BUILD_FINISH_H
+
+#include "wet/build/build.h"
+#include "wet/build/outputs.h"
+#include "wet/store/store.h"
+#include "wet/trace/space.h"
+
+struct wet_finish {
+    struct rep_feed *feed;
+    struct rep_engine *engine;
+    const struct wet_space *space;
+    const struct wet_output_finder *outputs;
+    const struct wd_buf *index;      /* struct wet_index_record */
+    const struct wd_buf *executions; /* u64 per fragment */
+    const char *fingerprint;
+    uint64_t signal_time;
+    int level;
+    double seconds;
+};
+
+int wet_finish_sections(const struct wet_finish *finish, struct wet_store_writer *store,
+                        struct wet_build_result *result);
+
+#endif

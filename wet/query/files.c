@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The mapped files that a .wet holds: as descriptors to map again, and as modules of the model. */
+#include "common/err.h"
+#include "wet/model/model.h"
+#include "wet/query/wet_priv.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static int damaged(const struct wet *wet, const char *what)
+{
+    return wd_fail(-WD_ERR_CORRUPT, "%s: damaged %s", wet_store_path(wet->store), what);
+}
+
+int wet_files_open(struct wet *wet)
+{
+    int err = wet_store_read(wet->store, WET_SEC_FILES, 0, &wet->files_bytes);
+    if (err)
+        return err;
+    struct wd_view view = wd_view_of(wet->files_bytes.data, wet->files_bytes.size_bytes);
+    while (view.at < view.size_bytes) {
+        const struct wet_file_record *record = (const void *)wd_view_bytes(&view, sizeof *record);
+        const uint8_t *path = record ? wd_view_bytes(&view, record->path_bytes) : NULL;
+        wd_view_bytes(&view, -view.at & 7);
+        struct wet_file *files =
+            realloc(wet->files, (wet->file_count + 1) * sizeof *wet->files);
+        if (!files)
+            return -ENOMEM;
+        wet->files = files;
+        if (view.failed)
+            return damaged(wet, "table of files");
+        files[wet->file_count].record = record;
+        files[wet->file_count].fd = -1;
+        files[wet->file_count].path = strndup((const char *)path, record->path_bytes);
+        if (!files[wet->file_count++].path)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+void wet_files_close(struct wet *wet)
+{
+    for (size_t i = 0; i < wet->file_count; i++) {
+        free(wet->files[i].path);
+        if (wet->files[i].fd >= 0)
+            close(wet->files[i].fd);
+    }
+    free(wet->files);
+}
+
+static int write_at(int fd, const uint8_t *bytes, uint64_t count, uint64_t off)
+{
+    while (count) {
+        ssize_t done = pwrite(fd, bytes, count, (off_t)off);
+        if (done <= 0)
+            return wd_fail_errno("memory for a mapped file");
+        bytes += done;
+        count -= (uint64_t)done;
+        off += (uint64_t)done;
+    }
+    return 0;
+}
+
+static int pieces_write(struct wet *wet, int fd, const struct wd_buf *pieces)
+{
+    struct wd_view view = wd_view_of(pieces->data, pieces->size_bytes);
+    while (view.at < view.size_bytes) {
+        uint64_t off = wd_view_u64(&view), count = wd_view_u64(&view);
+        const uint8_t *bytes = wd_view_bytes(&view, count);
+        wd_view_bytes(&view, -view.at & 7);
+        if (view.failed || off > 1ull << 40)
+            return damaged(wet, "file contents");
+        int err = write_at(fd, bytes, count, off);
+        if (err)
+            return err;
+    }
+    return 0;
+}
+
+int wet_file_fd(struct wet *wet, uint64_t n, int *fd)
+{
+    if (n >= wet->file_count)
+        return damaged(wet, "file number");
+    struct wet_file *file = &wet->files[n];
+    if (file->fd < 0) {
+        struct wd_buf bytes = {0};
+        int err = wet_store_read(wet->store, WET_SEC_FILE_DATA, n, &bytes);
+        int made = memfd_create("wetdbg-file", MFD_CLOEXEC);
+        if (!err && made < 0)
+            err = wd_fail_errno("memory for a mapped file");
+        if (!err)
+            err = file->record->is_module ? write_at(made, bytes.data, bytes.size_bytes, 0)
+                                          : pieces_write(wet, made, &bytes);
+        wd_buf_fini(&bytes);
+        if (err) {
+            if (made >= 0)
+                close(made);
+            return err == -WD_ERR_NOT_FOUND ? damaged(wet, "file number") : err;
+        }
+        file->fd = made;
+    }
+    *fd = file->fd;
+    return 0;
+}
+
+int wet_file_read(void *arg, uint64_t n, uint64_t off, uint8_t *to, uint64_t bytes)
+{
+    int fd, err = wet_file_fd(arg, n, &fd);
+    while (!err && bytes) {
+        ssize_t done = pread(fd, to, bytes, (off_t)off);
+        if (done < 0)
+            return wd_fail_errno("a mapped file's contents");
+        if (done == 0)
+            break;
+        to += done;
+        off += (uint64_t)done;
+        bytes -= (uint64_t)done;
+    }
+    return err;
+}
+
+/* ---- modules ---- */
+
+/* The section as a memory file, or MDL_IMAGE_NONE. The model maps it and keeps nothing of ours. */
+static int image_open(struct wet *wet, uint32_t kind, uint64_t n, struct mdl_image *image)
+{
+    struct wd_buf bytes = {0};
+    *image = MDL_IMAGE_NONE;
+    int err = wet_store_read(wet->store, kind, n, &bytes);
+    if (err == -WD_ERR_NOT_FOUND)
+        return 0;
+    if (!err) {
+        image->fd = memfd_create("wetdbg-debug", MFD_CLOEXEC);
+        err = image->fd < 0 ? wd_fail_errno("memory for debug information")
+                            : write_at(image->fd, bytes.data, bytes.size_bytes, 0);
+        image->size_bytes = bytes.size_bytes;
+    }
+    wd_buf_fini(&bytes);
+    return err;
+}
+
+/* The first mapping of each part of the file: later mappings at other places (dlopen again) are
+ * not told apart yet. */
+static size_t segments_find(const struct wet *wet, uint64_t n, struct mdl_segment *list, size_t max)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < wet->space.object_count && count < max; i++) {
+        const struct wet_object *object = &wet->space.objects[i];
+        if (object->file != n || !object->bytes)
+            continue;
+        bool overlaps = false;
+        for (size_t j = 0; j < count; j++)
+            overlaps |= object->start < list[j].start + list[j].size_bytes &&
+                        list[j].start < object->start + object->bytes;
+        if (overlaps && !(object->prot & PROT_EXEC))
+            continue;
+        for (size_t j = 0; overlaps && j < count;) {
+            /* a library is first mapped whole, then its parts over that: the parts count */
+            if (object->start < list[j].start + list[j].size_bytes &&
+                list[j].start < object->start + object->bytes)
+                list[j] = list[--count];
+            else
+                j++;
+        }
+        list[count++] = (struct mdl_segment){.start = object->start, .size_bytes = object->bytes,
+                                             .file_off = object->file_off,
+                                             .prot = (uint32_t)object->prot};
+    }
+    return count;
+}
+
+static int module_add(struct wet *wet, uint64_t n)
+{
+    struct wet_file *file = &wet->files[n];
+    struct mdl_segment segments[64];
+    struct mdl_module_input input = {.path = file->path, .segments = segments,
+                                     .mtime_s = file->record->mtime_s};
+    input.segment_count = segments_find(wet, n, segments, 64);
+    if (!input.segment_count)
+        return 0;
+    int fd, err = wet_file_fd(wet, n, &fd);
+    if (err)
+        return err;
+    input.file = (struct mdl_image){.fd = fd, .size_bytes = file->record->size_bytes};
+    err = image_open(wet, WET_SEC_DEBUG, n, &input.debug);
+    if (!err)
+        err = image_open(wet, WET_SEC_ALT, n, &input.alt);
+    if (!err)
+        err = mdl_add_module(wet->model, &input, NULL);
+    if (input.debug.fd >= 0)
+        close(input.debug.fd);
+    if (input.alt.fd >= 0)
+        close(input.alt.fd);
+    return err == -EEXIST ? 0 : err;
+}
+
+int wet_model_make(struct wet *wet)
+{
+    wet->model = mdl_new();
+    if (!wet->model)
+        return -ENOMEM;
+    for (size_t i = 0; i < wet->file_count; i++) {
+        int err = wet->files[i].record->is_module ? module_add(wet, i) : 0;
+        if (err)
+            return err;
+    }
+    return 0;
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Instances of statements: counted from the rank index, placed by running one interval. */
+#include "common/err.h"
+#include "wet/query/wet_priv.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Which statements of which nodes are asked for: per node id, 1 + index in `hits`, or 0. */
+struct hit {
+    uint32_t node;
+    uint32_t count;
+    uint32_t statements[64]; /* ascending */
+};
+
+struct wanted {
+    uint32_t *by_node;
+    struct hit *hits;
+    size_t count;
+};
+
+static void wanted_fini(struct wanted *wanted)
+{
+    free(wanted->by_node);
+    free(wanted->hits);
+}
+
+static int hit_add(struct wanted *wanted, uint32_t node, const uint32_t *statements, uint32_t count)
+{
+    struct hit *hits = realloc(wanted->hits, (wanted->count + 1) * sizeof *hits);
+    if (!hits)
+        return -ENOMEM;
+    wanted->hits = hits;
+    hits[wanted->count] = (struct hit){.node = node, .count = count};
+    memcpy(hits[wanted->count].statements, statements, count * sizeof *statements);
+    wanted->by_node[node] = (uint32_t)++wanted->count;
+    return 0;
+}
+
+static bool is_wanted(const uint64_t *pcs, size_t pc_count, uint64_t pc)
+{
+    for (size_t i = 0; i < pc_count; i++) {
+        if (pcs[i] == pc)
+            return true;
+    }
+    return false;
+}
+
+static int wanted_init(struct wanted *wanted, struct wet *wet, const uint64_t *pcs, size_t pc_count)
+{
+    uint64_t low = UINT64_MAX, high = 0;
+    *wanted = (struct wanted){0};
+    wanted->by_node = calloc(wet->node_limit + 1, sizeof *wanted->by_node);
+    if (!wanted->by_node)
+        return -ENOMEM;
+    for (size_t i = 0; i < pc_count; i++) {
+        low = pcs[i] < low ? pcs[i] : low;
+        high = pcs[i] > high ? pcs[i] : high;
+    }
+    for (size_t i = 0; i < wet->node_count; i++) {
+        const struct wet_node *node = &wet->nodes[i].is;
+        uint32_t statements[64], count = 0;
+        if (!pc_count || node->pc > high || node->pc + node->code_bytes <= low)
+            continue;
+        node = wet_get_node(wet, node->id);
+        if (!node)
+            return -ENOMEM;
+        for (uint32_t s = 0; s < node->statement_count && count < 64; s++) {
+            if (is_wanted(pcs, pc_count, node->statements[s].pc))
+                statements[count++] = s;
+        }
+        int err = count ? hit_add(wanted, node->id, statements, count) : 0;
+        if (err)
+            return err;
+    }
+    return 0;
+}
+
+/* Instances in interval k, from the rank index. */
+static int count_in(struct wet *wet, const struct wanted *wanted, uint64_t k, uint64_t *count)
+{
+    const struct wet_counts *counts;
+    int err = wet_counts_load(wet, k, &counts);
+    *count = 0;
+    for (size_t i = 0; !err && i < wanted->count; i++)
+        *count += (uint64_t)wanted->hits[i].count *
+                  wet_node_executions_in(wet, wanted->hits[i].node, k);
+    return err;
+}
+
+int wet_count_instances(struct wet *wet, const uint64_t *pcs, size_t pc_count, uint64_t *count)
+{
+    struct wanted wanted;
+    int err = wanted_init(&wanted, wet, pcs, pc_count);
+    uint64_t sum = 0;
+    for (size_t i = 0; !err && i < wanted.count; i++)
+        sum += (uint64_t)wanted.hits[i].count *
+               wet->nodes[wet->node_by_id[wanted.hits[i].node] - 1].is.executions;
+    wanted_fini(&wanted);
+    if (!err)
+        *count = sum;
+    return err;
+}
+
+/* Calls back for the interval's instances in order. */
+static int each_in(struct wet *wet, const struct wanted *wanted, uint64_t k, wet_time from,
+                   wet_time to, wet_instance_fn fn, void *arg)
+{
+    const struct wet_interval *interval;
+    int err = wet_interval_get(wet, k, &interval);
+    if (err)
+        return err;
+    for (size_t i = 0; !err && i < interval->exec_count; i++) {
+        const struct wet_exec *exec = &interval->execs[i];
+        uint32_t at = wanted->by_node[exec->node];
+        if (!at)
+            continue;
+        const struct hit *hit = &wanted->hits[at - 1];
+        const struct wet_node *node = wet_get_node(wet, exec->node);
+        for (uint32_t s = 0; !err && s < hit->count; s++) {
+            wet_time time = interval->first_time + exec->time_off + hit->statements[s];
+            if (time >= from && time <= to)
+                err = fn(arg, time, node->statements[hit->statements[s]].pc);
+        }
+    }
+    wet_interval_put(wet, interval);
+    return err;
+}
+
+int wet_each_instance(struct wet *wet, const uint64_t *pcs, size_t pc_count, wet_time from,
+                      wet_time to, wet_instance_fn fn, void *arg)
+{
+    struct wanted wanted;
+    int err = wanted_init(&wanted, wet, pcs, pc_count);
+    if (from < 1)
+        from = 1;
+    for (uint64_t k = wet_interval_at(wet, from); !err && k < wet->info.intervals; k++) {
+        uint64_t count;
+        if (wet->index[k].first_time > to)
+            break;
+        err = count_in(wet, &wanted, k, &count);
+        if (!err && count)
+            err = each_in(wet, &wanted, k, from, to, fn, arg);
+    }
+    wanted_fini(&wanted);
+    return err;
+}
+
+struct nth {
+    uint64_t left;
+    wet_time time;
+};
+
+static int nth_instance(void *arg, wet_time time, uint64_t pc)
+{
+    struct nth *nth = arg;
+    (void)pc;
+    nth->time = time;
+    return --nth->left == 0 ? 1 : 0;
+}
+
+int wet_find_instance(struct wet *wet, const uint64_t *pcs, size_t pc_count, int64_t k,
+                      wet_time *time)
+{
+    struct wanted wanted;
+    uint64_t total = 0, before = 0, count = 0, i;
+    int err = wanted_init(&wanted, wet, pcs, pc_count);
+    for (i = 0; !err && i < wet->info.intervals; i++) {
+        err = count_in(wet, &wanted, i, &count);
+        total += count;
+    }
+    uint64_t rank = k > 0 ? (uint64_t)k : total + 1 - (uint64_t)-k;
+    if (!err && (k == 0 || (k < 0 && (uint64_t)-k > total) || rank > total))
+        err = wd_fail(-WD_ERR_NOT_FOUND, "there is no instance #%lld: it ran %llu times",
+                      (long long)k, (unsigned long long)total);
+    for (i = 0; !err && i < wet->info.intervals; i++, before += count) {
+        err = count_in(wet, &wanted, i, &count);
+        if (err || before + count < rank)
+            continue;
+        struct nth nth = {.left = rank - before};
+        err = each_in(wet, &wanted, i, 1, UINT64_MAX, nth_instance, &nth);
+        if (err == 1) {
+            *time = nth.time;
+            err = 0;
+        } else if (!err) {
+            err = wd_fail(-WD_ERR_DIVERGED, "interval %llu has fewer instances than were counted",
+                          (unsigned long long)i);
+        }
+        break;
+    }
+    wanted_fini(&wanted);
+    return err;
+}

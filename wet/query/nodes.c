@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Nodes, and the rank index: how often each ran in each interval. */
+#include "common/err.h"
+#include "wet/query/wet_priv.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BY_PC_SLOTS (1u << 16)
+#define NODE_ID_MAX AGT_COUNT_MAX
+
+static uint32_t slot_of(uint64_t pc)
+{
+    return (uint32_t)((pc * 0x9e3779b97f4a7c15ull) >> 48);
+}
+
+static int damaged(const struct wet *wet)
+{
+    return wd_fail(-WD_ERR_CORRUPT, "%s: damaged table of nodes", wet_store_path(wet->store));
+}
+
+static int nodes_parse(struct wet *wet)
+{
+    struct wd_view view = wd_view_of(wet->nodes_bytes.data, wet->nodes_bytes.size_bytes);
+    size_t capacity = 0;
+    while (view.at < view.size_bytes) {
+        const struct wet_node_record *record = (const void *)wd_view_bytes(&view, sizeof *record);
+        const uint8_t *code = record ? wd_view_bytes(&view, record->code_bytes) : NULL;
+        wd_view_bytes(&view, -view.at & 7);
+        if (view.failed || record->id >= NODE_ID_MAX || !record->statements)
+            return damaged(wet);
+        if (wet->node_count == capacity) {
+            capacity = capacity ? capacity * 2 : 1024;
+            struct wet_node_entry *nodes = realloc(wet->nodes, capacity * sizeof *nodes);
+            if (!nodes)
+                return -ENOMEM;
+            wet->nodes = nodes;
+        }
+        struct wet_node_entry *node = &wet->nodes[wet->node_count++];
+        memset(node, 0, sizeof *node);
+        node->is = (struct wet_node){.id = record->id, .statement_count = record->statements,
+                                     .pc = record->pc, .code = code,
+                                     .code_bytes = record->code_bytes,
+                                     .executions = record->executions};
+        if (record->id >= wet->node_limit)
+            wet->node_limit = record->id + 1;
+    }
+    return 0;
+}
+
+int wet_nodes_open(struct wet *wet)
+{
+    int err = wet_store_read(wet->store, WET_SEC_NODES, 0, &wet->nodes_bytes);
+    if (!err)
+        err = nodes_parse(wet);
+    if (err)
+        return err;
+    wet->node_by_id = calloc(wet->node_limit + 1, sizeof *wet->node_by_id);
+    wet->node_by_pc = calloc(BY_PC_SLOTS, sizeof *wet->node_by_pc);
+    wet->counts = calloc(wet->info.intervals + 1, sizeof *wet->counts);
+    if (!wet->node_by_id || !wet->node_by_pc || !wet->counts)
+        return -ENOMEM;
+    for (size_t i = 0; i < wet->node_count; i++) {
+        struct wet_node_entry *node = &wet->nodes[i];
+        uint32_t *head = &wet->node_by_pc[slot_of(node->is.pc)];
+        wet->node_by_id[node->is.id] = (uint32_t)i + 1;
+        node->next_by_pc = *head;
+        *head = (uint32_t)i + 1;
+    }
+    return 0;
+}
+
+void wet_nodes_close(struct wet *wet)
+{
+    for (size_t i = 0; i < wet->node_count; i++) {
+        free((void *)wet->nodes[i].is.statements);
+        free(wet->nodes[i].infos);
+    }
+    for (uint64_t k = 0; wet->counts && k < wet->info.intervals; k++) {
+        free(wet->counts[k].nodes);
+        free(wet->counts[k].counts);
+    }
+    free(wet->nodes);
+    free(wet->node_by_id);
+    free(wet->node_by_pc);
+    free(wet->counts);
+}
+
+static uint32_t slots_of(const struct ins_info *info)
+{
+    uint32_t slots = info->mem_count;
+    bool rep = false;
+    for (unsigned m = 0; m < info->mem_count; m++) {
+        slots += info->mems[m].flags & (INS_MEM_VSIB32 | INS_MEM_VSIB64) ? 16 : 0;
+        rep |= info->mems[m].flags & INS_MEM_REP;
+    }
+    return slots + (rep ? 3 : 0);
+}
+
+/* Bytes that are no instruction (the program jumped there) are one statement that traps. */
+static void info_illegal(struct ins_info *info)
+{
+    memset(info, 0, sizeof *info);
+    info->length = 1;
+    info->klass = INS_TRAP;
+    info->condition = INS_COND_NONE;
+}
+
+static bool statements_make(struct wet_node_entry *node)
+{
+    uint32_t count = node->is.statement_count;
+    struct wet_statement *statements = calloc(count, sizeof *statements);
+    node->infos = calloc(count, sizeof *node->infos);
+    if (!statements || !node->infos) {
+        free(statements);
+        free(node->infos);
+        node->infos = NULL;
+        return false;
+    }
+    uint32_t off = 0, slot = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        struct ins_info *info = &node->infos[i];
+        uint64_t pc = node->is.pc + off;
+        if (off >= node->is.code_bytes ||
+            ins_decode(node->is.code + off, node->is.code_bytes - off, pc, info))
+            info_illegal(info);
+        statements[i] = (struct wet_statement){.info = info, .pc = pc, .byte_off = (uint16_t)off,
+                                               .slot = (uint16_t)slot,
+                                               .slot_count = slots_of(info)};
+        off += info->length;
+        slot += statements[i].slot_count;
+    }
+    node->is.slot_count = slot;
+    node->is.statements = statements;
+    return true;
+}
+
+const struct wet_node *wet_get_node(struct wet *wet, uint32_t id)
+{
+    uint32_t at = id < wet->node_limit ? wet->node_by_id[id] : 0;
+    if (!at)
+        return NULL;
+    struct wet_node_entry *node = &wet->nodes[at - 1];
+    if (!node->is.statements && !statements_make(node))
+        return NULL;
+    return &node->is;
+}
+
+uint32_t wet_node_limit(const struct wet *wet)
+{
+    return wet->node_limit;
+}
+
+struct wet_node_entry *wet_node_find(struct wet *wet, uint64_t pc, const uint8_t *code,
+                                     uint32_t code_bytes)
+{
+    for (uint32_t at = wet->node_by_pc[slot_of(pc)]; at; at = wet->nodes[at - 1].next_by_pc) {
+        struct wet_node_entry *node = &wet->nodes[at - 1];
+        if (node->is.pc == pc && node->is.code_bytes == code_bytes &&
+            !memcmp(node->is.code, code, code_bytes))
+            return node;
+    }
+    return NULL;
+}
+
+/* ---- counts ---- */
+
+int wet_counts_load(struct wet *wet, uint64_t k, const struct wet_counts **out)
+{
+    struct wet_counts *counts = &wet->counts[k];
+    *out = counts;
+    if (counts->loaded)
+        return 0;
+    struct wd_buf bytes = {0};
+    int err = wet_store_read(wet->store, WET_SEC_COUNTS, k, &bytes);
+    if (!err) {
+        counts->nodes = malloc((bytes.size_bytes / 2 + 1) * sizeof *counts->nodes);
+        counts->counts = malloc((bytes.size_bytes / 2 + 1) * sizeof *counts->counts);
+        err = counts->nodes && counts->counts ? 0 : -ENOMEM;
+    }
+    struct wd_view view = wd_view_of(bytes.data, bytes.size_bytes);
+    uint64_t id = 0;
+    while (!err && view.at < view.size_bytes) {
+        id += wd_view_varint(&view);
+        uint64_t count = wd_view_varint(&view);
+        if (view.failed || id >= wet->node_limit || count > UINT32_MAX) {
+            err = wd_fail(-WD_ERR_CORRUPT, "%s: damaged counts of interval %llu",
+                          wet_store_path(wet->store), (unsigned long long)k);
+            break;
+        }
+        counts->nodes[counts->count] = (uint32_t)id;
+        counts->counts[counts->count++] = (uint32_t)count;
+    }
+    wd_buf_fini(&bytes);
+    counts->loaded = !err;
+    return err;
+}
+
+uint32_t wet_node_executions_in(const struct wet *wet, uint32_t node, uint64_t k)
+{
+    const struct wet_counts *counts;
+    if (k >= wet->info.intervals || wet_counts_load((struct wet *)wet, k, &counts))
+        return 0;
+    size_t low = 0, high = counts->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (counts->nodes[middle] < node)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < counts->count && counts->nodes[low] == node ? counts->counts[low] : 0;
+}

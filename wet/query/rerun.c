@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Running an interval again: bring the space to the interval's start, have the replayee map it,
+ * load the registers, give it the interval's entries.
+ *
+ * The replayee maps the space's memory file privately, so nothing is copied; what it writes stays
+ * its own.
+ */
+#include "common/err.h"
+#include "recorder/replay/feed.h"
+#include "wet/query/wet_priv.h"
+#include "wet/trace/entry.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LAST_MARGIN (1u << 20)
+
+static int damaged(const struct wet *wet, const char *what, uint64_t k)
+{
+    return wd_fail(-WD_ERR_CORRUPT, "%s: damaged %s of interval %llu", wet_store_path(wet->store),
+                   what, (unsigned long long)k);
+}
+
+/* ---- the space ---- */
+
+static int step(struct wet *wet, uint64_t k)
+{
+    struct wd_buf lines = {0};
+    int err = wet_store_read(wet->store, WET_SEC_LINES, k, &lines);
+    if (!err)
+        err = wet_changes_apply(&wet->space, lines.data, lines.size_bytes);
+    wd_buf_fini(&lines);
+    return err;
+}
+
+static int space_goto(struct wet *wet, uint64_t k)
+{
+    int err = 0;
+    if (!wet->space_ready) {
+        for (size_t i = 0; !err && i < wet->space.object_count; i++)
+            err = wet_space_fill_object(&wet->space, i);
+        wet->space_ready = !err;
+    }
+    while (!err && wet->space_at < k)
+        err = step(wet, wet->space_at++);
+    while (!err && wet->space_at > k)
+        err = step(wet, --wet->space_at);
+    return err;
+}
+
+/* ---- entries ---- */
+
+int wet_entries_read(struct wet *wet, uint64_t k, struct wd_buf *out)
+{
+    int err = wet_store_read(wet->store, WET_SEC_ENTRIES, k, out);
+    size_t at = 0;
+    while (!err && at < out->size_bytes) {
+        size_t left = out->size_bytes - at;
+        if (left < sizeof(struct wet_entry_record) + sizeof(struct evq_entry))
+            return damaged(wet, "entries", k);
+        at += sizeof(struct wet_entry_record);
+        err = evq_entry_check(out->data + at, out->size_bytes - at);
+        if (!err)
+            at += ((const struct evq_entry *)(out->data + at))->bytes;
+    }
+    return err;
+}
+
+static int op_append(struct wd_buf *out, const struct evq_op *op, const void *payload, size_t bytes)
+{
+    struct evq_op whole = *op;
+    whole.bytes = (uint32_t)(sizeof whole + ((bytes + 7) & ~(size_t)7));
+    int err = wd_buf_append(out, &whole, sizeof whole);
+    if (!err && bytes)
+        err = wd_buf_append(out, payload, bytes);
+    return err ? err : wd_buf_append_zeros(out, -bytes & 7);
+}
+
+/* Begins an EVQ_OPS entry at the end of `out`; its size and op count are set by entry_close. */
+static int entry_open(struct wd_buf *out, uint32_t task, size_t *at)
+{
+    struct evq_entry entry = {.kind = EVQ_OPS, .task = task};
+    *at = out->size_bytes;
+    return wd_buf_append(out, &entry, sizeof entry);
+}
+
+static void entry_close(struct wet_rerun *rerun, size_t at, uint32_t op_count)
+{
+    struct evq_entry *entry = (struct evq_entry *)(rerun->start.data + at);
+    entry->bytes = (uint32_t)(rerun->start.size_bytes - at);
+    entry->op_count = op_count;
+    rerun->start_entries++;
+}
+
+static int views_append(struct wet_rerun *rerun, const struct agt_view *views, uint64_t count)
+{
+    struct wet *wet = rerun->wet;
+    for (uint64_t i = 0; i < count;) {
+        size_t at;
+        uint32_t ops = 0;
+        int err = entry_open(&rerun->start, 0, &at);
+        for (; !err && i < count && ops < 4096; i++, ops++) {
+            const struct agt_view *view = &views[i];
+            if (view->file >= wet->space.object_count)
+                return damaged(wet, "views", rerun->k);
+            const struct wet_object *object = &wet->space.objects[view->file];
+            if (view->start >= view->end || view->file_off > object->bytes ||
+                view->end - view->start > object->bytes - view->file_off)
+                return damaged(wet, "views", rerun->k);
+            struct evq_op map = {.op = EVQ_OP_MAP, .a = view->start, .b = view->end - view->start,
+                                 .c = view->prot, .d = wet->file_count,
+                                 .e = object->mirror_off + view->file_off,
+                                 .f = view->end - view->start, .g = view->name};
+            err = op_append(&rerun->start, &map, NULL, 0);
+        }
+        if (err)
+            return err;
+        entry_close(rerun, at, ops);
+    }
+    return 0;
+}
+
+static int task_append(struct wet_rerun *rerun, const struct wet_task_record *task,
+                       const uint8_t *xsave)
+{
+    size_t at;
+    struct evq_op regs = {.op = EVQ_OP_REGS};
+    struct evq_op xstate = {.op = EVQ_OP_XSTATE, .a = task->xsave_bytes};
+    int err = entry_open(&rerun->start, task->task, &at);
+    if (!err)
+        err = op_append(&rerun->start, &xstate, xsave, task->xsave_bytes);
+    if (!err)
+        err = op_append(&rerun->start, &regs, task->regs, sizeof task->regs);
+    if (!err)
+        entry_close(rerun, at, 2);
+    return err;
+}
+
+static int task_new_append(struct wet_rerun *rerun, const struct wet_task_record *task)
+{
+    size_t at;
+    struct evq_op op = {.op = EVQ_OP_TASK_NEW, .a = task->task};
+    int err = entry_open(&rerun->start, 0, &at);
+    if (!err)
+        err = op_append(&rerun->start, &op, task->regs, sizeof task->regs);
+    if (!err)
+        entry_close(rerun, at, 1);
+    return err;
+}
+
+/* Entries that make an empty replayee the program at the interval's start. */
+static int start_make(struct wet_rerun *rerun)
+{
+    struct wd_buf state = {0};
+    struct wet *wet = rerun->wet;
+    int err = wet_store_read(wet->store, WET_SEC_STATE, rerun->k, &state);
+    if (err || !state.size_bytes) { /* the first interval starts with nothing */
+        wd_buf_fini(&state);
+        return err;
+    }
+    struct wd_view view = wd_view_of(state.data, state.size_bytes);
+    const struct wet_state_record *head = (const void *)wd_view_bytes(&view, sizeof *head);
+    uint64_t view_count = head ? head->view_count : 0;
+    const struct agt_view *views =
+        view_count < AGT_VIEWS_MAX ? (const void *)wd_view_bytes(&view, view_count * sizeof *views)
+                                   : NULL;
+    if (!head || !views)
+        err = damaged(wet, "state", rerun->k);
+    if (!err)
+        err = views_append(rerun, views, view_count);
+    const struct wet_task_record *running = NULL;
+    const uint8_t *running_xsave = NULL;
+    for (uint32_t i = 0; !err && i < head->task_count; i++) {
+        const struct wet_task_record *task = (const void *)wd_view_bytes(&view, sizeof *task);
+        const uint8_t *xsave = task ? wd_view_bytes(&view, task->xsave_bytes) : NULL;
+        wd_view_bytes(&view, -view.at & 7);
+        if (view.failed || task->task >= AGT_TASKS_MAX || task->xsave_bytes > AGT_XSAVE_MAX) {
+            err = damaged(wet, "state", rerun->k);
+            break;
+        }
+        if (task->task)
+            err = task_new_append(rerun, task);
+        if (!err && task->task != head->running)
+            err = task_append(rerun, task, xsave);
+        if (task->task == head->running) {
+            running = task;
+            running_xsave = xsave;
+        }
+    }
+    if (!err)
+        err = running ? task_append(rerun, running, running_xsave)
+                      : damaged(wet, "state", rerun->k);
+    wd_buf_fini(&state);
+    return err;
+}
+
+/* ---- the replayee ---- */
+
+static int engine_make(struct wet *wet)
+{
+    struct wd_buf spans = {0}, cpu = {0};
+    int *fds = calloc(wet->file_count + 1, sizeof *fds);
+    int err = fds ? wet_store_read(wet->store, WET_SEC_SPANS, 0, &spans) : -ENOMEM;
+    if (!err)
+        err = wet_store_read(wet->store, WET_SEC_CPU, 0, &cpu);
+    for (size_t i = 0; !err && i < wet->file_count; i++)
+        err = wet_file_fd(wet, i, &fds[i]);
+    if (!err) {
+        fds[wet->file_count] = wet->space.fd;
+        struct rep_engine_setup setup = {
+            .mode = DBI_COLLECT,
+            .spans = (const struct rep_span *)spans.data,
+            .span_count = spans.size_bytes / sizeof(struct rep_span),
+            .files = fds,
+            .file_count = wet->file_count + 1,
+            .cpuid = (const struct agt_cpuid *)cpu.data,
+            .cpuid_count = cpu.size_bytes / sizeof(struct agt_cpuid),
+            .xcr0 = wet->xcr0};
+        err = rep_engine_new(&setup, &wet->engine);
+    }
+    if (!err)
+        rep_engine_watch(wet->engine, &wet->interrupted);
+    wd_buf_fini(&spans);
+    wd_buf_fini(&cpu);
+    free(fds);
+    return err;
+}
+
+static void engine_drop(struct wet *wet)
+{
+    rep_engine_free(wet->engine);
+    wet->engine = NULL;
+    free(wet->node_of_fragment);
+    wet->node_of_fragment = NULL;
+    wet->node_of_fragment_count = 0;
+    wet->state_serial = 0;
+}
+
+static int next_entries(void *arg, struct wd_buf *out)
+{
+    struct wet_rerun *rerun = arg;
+    if (rerun->given)
+        return 0;
+    rerun->given = true;
+    int err = wd_buf_append(out, rerun->start.data, rerun->start.size_bytes);
+    for (size_t at = 0; !err && at < rerun->entries.size_bytes;) {
+        at += sizeof(struct wet_entry_record);
+        const struct evq_entry *entry = (const struct evq_entry *)(rerun->entries.data + at);
+        err = wd_buf_append(out, entry, entry->bytes);
+        at += entry->bytes;
+    }
+    return err ? err : out->size_bytes > 0;
+}
+
+static int entry_taken(void *arg, const struct evq_entry *entry, uint64_t time, uint64_t ring_bytes)
+{
+    struct wet_rerun *rerun = arg;
+    struct wet *wet = rerun->wet;
+    (void)entry;
+    if (rerun->taken++ < rerun->start_entries)
+        return 0;
+    const struct wet_entry_record *record = (const void *)(rerun->entries.data + rerun->at);
+    const struct evq_entry *stored = (const struct evq_entry *)(record + 1);
+    rerun->at += sizeof *record + stored->bytes;
+    uint64_t now = wet->index[rerun->k].first_time - 1 + time;
+    if (record->time != now)
+        return wd_fail(-WD_ERR_DIVERGED,
+                       "%s: interval %llu does not reproduce itself: event %llu at instruction "
+                       "%llu, was %llu",
+                       wet_store_path(wet->store), (unsigned long long)rerun->k,
+                       (unsigned long long)stored->frame, (unsigned long long)now,
+                       (unsigned long long)record->time);
+    return rerun->taken_fn ? rerun->taken_fn(rerun->arg, stored, now, ring_bytes) : 0;
+}
+
+/* The last interval ends by its last event; every other one where the builder could stop. */
+static int run(struct wet_rerun *rerun, uint64_t instructions)
+{
+    struct wet *wet = rerun->wet;
+    const struct wet_index_record *index = &wet->index[rerun->k];
+    bool last = rerun->k + 1 == wet->info.intervals;
+    bool exact = instructions < index->instructions || (last && instructions != UINT64_MAX);
+    uint64_t expected = instructions < index->instructions ? instructions : index->instructions;
+    uint64_t limit = last && !exact ? expected + LAST_MARGIN : expected;
+    struct rep_source source = {.next = next_entries, .taken = entry_taken, .arg = rerun};
+    enum rep_stop why;
+    int err = rep_engine_reset(wet->engine);
+    if (!err)
+        err = rep_engine_run(wet->engine, &source, limit, exact, &why);
+    if (!err && rep_engine_time(wet->engine) != expected)
+        err = wd_fail(-WD_ERR_DIVERGED,
+                      "%s: interval %llu does not reproduce itself: %llu instructions, were %llu",
+                      wet_store_path(wet->store), (unsigned long long)rerun->k,
+                      (unsigned long long)rep_engine_time(wet->engine),
+                      (unsigned long long)expected);
+    return err;
+}
+
+int wet_rerun(struct wet_rerun *rerun, uint64_t instructions)
+{
+    struct wet *wet = rerun->wet;
+    wet->state_serial = 0;
+    int err = wet_entries_read(wet, rerun->k, &rerun->entries);
+    if (!err)
+        err = space_goto(wet, rerun->k);
+    if (!err)
+        err = start_make(rerun);
+    if (!err && !wet->engine)
+        err = engine_make(wet);
+    if (err)
+        return err;
+    err = run(rerun, instructions);
+    if (err)
+        engine_drop(wet);
+    return err;
+}
+
+void wet_rerun_fini(struct wet_rerun *rerun)
+{
+    wd_buf_fini(&rerun->entries);
+    wd_buf_fini(&rerun->start);
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The state at a time: the replayee is stopped exactly there. Registers and mappings are copied;
+ * memory is read from the replayee, which is brought back there if another query has moved it.
+ */
+#include "common/err.h"
+#include "wet/query/wet_priv.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct wet_state {
+    struct wet *wet;
+    wet_time time;
+    uint64_t serial;
+    uint32_t task;
+    struct evq_regs regs;
+    uint8_t xsave[AGT_XSAVE_MAX];
+    struct wet_mapping *mappings;
+    size_t mapping_count;
+};
+
+/* Stops the replayee there, unless it stands there already. */
+static int stand(struct wet_state *state)
+{
+    struct wet *wet = state->wet;
+    if (state->serial && wet->state_serial == state->serial)
+        return 0;
+    uint64_t k = wet_interval_at(wet, state->time);
+    struct wet_rerun rerun = {.wet = wet, .k = k};
+    int err = wet_rerun(&rerun, state->time - wet->index[k].first_time);
+    wet_rerun_fini(&rerun);
+    if (!err)
+        wet->state_serial = state->serial = ++wet->last_state_serial;
+    return err;
+}
+
+static int copy(struct wet_state *state)
+{
+    const struct agt_task *tasks;
+    const struct agt_view *views;
+    struct wet *wet = state->wet;
+    int err = rep_engine_tasks(wet->engine, &tasks, &state->task);
+    if (err)
+        return err;
+    state->regs = tasks[state->task].regs;
+    memcpy(state->xsave, tasks[state->task].xsave, sizeof state->xsave);
+    err = rep_engine_views(wet->engine, &views, &state->mapping_count);
+    if (err)
+        return err;
+    state->mappings = calloc(state->mapping_count + 1, sizeof *state->mappings);
+    if (!state->mappings)
+        return -ENOMEM;
+    for (size_t i = 0; i < state->mapping_count; i++) {
+        const char *name = views[i].name < wet->name_count ? wet->names[views[i].name] : "";
+        state->mappings[i] = (struct wet_mapping){.start = views[i].start, .end = views[i].end,
+                                                  .prot = (int)views[i].prot, .name = name};
+    }
+    return 0;
+}
+
+int wet_state_open(struct wet *wet, wet_time t, struct wet_state **out)
+{
+    if (t < 1 || t > wet->info.instructions + 1)
+        return wd_fail(-WD_ERR_NOT_FOUND, "there is no time %llu: the run has 1 to %llu",
+                       (unsigned long long)t, (unsigned long long)wet->info.instructions + 1);
+    struct wet_state *state = calloc(1, sizeof *state);
+    if (!state)
+        return -ENOMEM;
+    state->wet = wet;
+    state->time = t;
+    int err = stand(state);
+    if (!err)
+        err = copy(state);
+    if (err) {
+        wet_state_close(state);
+        return err;
+    }
+    *out = state;
+    return 0;
+}
+
+void wet_state_close(struct wet_state *state)
+{
+    if (state)
+        free(state->mappings);
+    free(state);
+}
+
+const struct evq_regs *wet_state_regs(const struct wet_state *state)
+{
+    return &state->regs;
+}
+
+uint32_t wet_state_task(const struct wet_state *state)
+{
+    return state->task;
+}
+
+const uint8_t *wet_state_xstate(const struct wet_state *state, size_t *size_bytes)
+{
+    *size_bytes = sizeof state->xsave;
+    return state->xsave;
+}
+
+int wet_state_read(struct wet_state *state, uint64_t address, void *bytes, size_t size)
+{
+    size_t done = 0;
+    int err = stand(state);
+    if (!err)
+        err = rep_engine_read(state->wet->engine, address, bytes, size, &done);
+    if (!err && done < size)
+        err = wd_fail(-EFAULT, "nothing is mapped at %#llx at time %llu",
+                      (unsigned long long)(address + done), (unsigned long long)state->time);
+    return err;
+}
+
+int wet_state_mappings(struct wet_state *state, const struct wet_mapping **list, size_t *count)
+{
+    *list = state->mappings;
+    *count = state->mapping_count;
+    return 0;
+}

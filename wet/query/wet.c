@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Opening a .wet: the tables are read at once, everything else when it is asked for. */
+#include "wet/wet.h"
+
+#include "common/err.h"
+#include "wet/model/model.h"
+#include "wet/query/wet_priv.h"
+#include "wet/trace/entry.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int damaged(const struct wet *wet, const char *what)
+{
+    return wd_fail(-WD_ERR_CORRUPT, "%s: damaged %s", wet_store_path(wet->store), what);
+}
+
+/* ---- meta ---- */
+
+static uint64_t number(const json_t *meta, const char *key)
+{
+    return (uint64_t)json_integer_value(json_object_get(meta, key));
+}
+
+static int meta_open(struct wet *wet)
+{
+    struct wd_buf bytes = {0};
+    json_error_t error;
+    int err = wet_store_read(wet->store, WET_SEC_META, 0, &bytes);
+    if (!err) {
+        wet->meta = json_loadb((const char *)bytes.data, bytes.size_bytes, JSON_ALLOW_NUL, &error);
+        const char *program = json_string_value(json_object_get(wet->meta, "program"));
+        if (!program || !json_is_array(json_object_get(wet->meta, "argv")))
+            err = damaged(wet, "description of the run");
+    }
+    wd_buf_fini(&bytes);
+    if (err)
+        return err == -WD_ERR_NOT_FOUND ? damaged(wet, "description of the run") : err;
+    const json_t *argv = json_object_get(wet->meta, "argv");
+    struct wet_info *info = &wet->info;
+    info->argc = json_array_size(argv);
+    wet->argv = calloc(info->argc + 1, sizeof *wet->argv);
+    if (!wet->argv)
+        return -ENOMEM;
+    for (size_t i = 0; i < info->argc; i++) {
+        const char *arg = json_string_value(json_array_get(argv, i));
+        wet->argv[i] = arg ? arg : "";
+    }
+    info->argv = wet->argv;
+    info->program = json_string_value(json_object_get(wet->meta, "program"));
+    info->pid = (int)number(wet->meta, "pid");
+    info->wait_status = (int)number(wet->meta, "wait_status");
+    info->signal = (int)number(wet->meta, "signal");
+    info->signal_code = (int64_t)number(wet->meta, "signal_code");
+    info->signal_address = number(wet->meta, "signal_address");
+    info->signal_time = number(wet->meta, "signal_time");
+    info->instructions = number(wet->meta, "instructions");
+    info->nodes = number(wet->meta, "nodes");
+    info->node_executions = number(wet->meta, "node_executions");
+    info->loads = number(wet->meta, "loads");
+    info->stores = number(wet->meta, "stores");
+    info->syscalls = number(wet->meta, "syscalls");
+    info->events = number(wet->meta, "events");
+    info->build_seconds = (double)number(wet->meta, "build_microseconds") / 1e6;
+    info->threads = 1;
+    wet->xcr0 = number(wet->meta, "xcr0");
+    return 0;
+}
+
+/* ---- tables ---- */
+
+static int table(struct wet *wet, uint32_t kind, size_t record_bytes, const char *what,
+                 struct wd_buf *bytes, size_t *count)
+{
+    int err = wet_store_read(wet->store, kind, 0, bytes);
+    if (err == -WD_ERR_NOT_FOUND || (!err && bytes->size_bytes % record_bytes))
+        return damaged(wet, what);
+    *count = bytes->size_bytes / record_bytes;
+    return err;
+}
+
+static int index_open(struct wet *wet)
+{
+    size_t count;
+    int err = table(wet, WET_SEC_INDEX, sizeof *wet->index, "index", &wet->index_bytes, &count);
+    if (err)
+        return err;
+    wet->index = (const struct wet_index_record *)wet->index_bytes.data;
+    uint64_t time = 1;
+    for (size_t k = 0; k < count; k++) {
+        if (wet->index[k].first_time != time || wet->index[k].instructions > 1u << 30)
+            return damaged(wet, "index");
+        time += wet->index[k].instructions;
+    }
+    if (!count || time != wet->info.instructions + 1)
+        return damaged(wet, "index");
+    wet->info.intervals = count;
+    return 0;
+}
+
+static int objects_open(struct wet *wet)
+{
+    size_t count;
+    int err = table(wet, WET_SEC_OBJECTS, sizeof(struct wet_object), "table of mappings",
+                    &wet->objects_bytes, &count);
+    const struct wet_object *objects = (const struct wet_object *)wet->objects_bytes.data;
+    for (size_t i = 0; !err && i < count; i++) {
+        err = wet_space_add_object(&wet->space, &objects[i]);
+        if (!err && wet->space.objects[i].mirror_off != objects[i].mirror_off)
+            err = damaged(wet, "table of mappings");
+    }
+    return err;
+}
+
+static int names_open(struct wet *wet)
+{
+    int err = wet_store_read(wet->store, WET_SEC_NAMES, 0, &wet->names_bytes);
+    const struct wd_buf *bytes = &wet->names_bytes;
+    if (err == -WD_ERR_NOT_FOUND || (!err && bytes->size_bytes && bytes->data[bytes->size_bytes - 1]))
+        return damaged(wet, "names");
+    if (err)
+        return err;
+    wet->names = calloc(bytes->size_bytes + 1, sizeof *wet->names);
+    if (!wet->names)
+        return -ENOMEM;
+    for (size_t at = 0; at < bytes->size_bytes; at += strlen((const char *)bytes->data + at) + 1)
+        wet->names[wet->name_count++] = (const char *)bytes->data + at;
+    return 0;
+}
+
+static int outputs_open(struct wet *wet)
+{
+    size_t count;
+    int err = table(wet, WET_SEC_OUTPUTS, sizeof(struct wet_output_record), "table of outputs",
+                    &wet->outputs_bytes, &count);
+    if (err)
+        return err;
+    wet->outputs = calloc(count + 1, sizeof *wet->outputs);
+    if (!wet->outputs)
+        return -ENOMEM;
+    const struct wet_output_record *records = (const void *)wet->outputs_bytes.data;
+    for (size_t i = 0; i < count; i++)
+        wet->outputs[i] = (struct wet_output){.fd = (int)records[i].fd, .time = records[i].time,
+                                              .offset = records[i].offset,
+                                              .address = records[i].address,
+                                              .size = records[i].size};
+    wet->output_count = count;
+    return 0;
+}
+
+/* ---- life ---- */
+
+int wet_open(const char *path, struct wet **out)
+{
+    struct wet *wet = calloc(1, sizeof *wet);
+    if (!wet)
+        return -ENOMEM;
+    int err = wet_store_open(path, &wet->store);
+    if (!err)
+        err = wet_space_init(&wet->space);
+    wet->space.file_read = wet_file_read;
+    wet->space.arg = wet;
+    if (!err)
+        err = meta_open(wet);
+    if (!err)
+        err = index_open(wet);
+    if (!err)
+        err = objects_open(wet);
+    if (!err)
+        err = names_open(wet);
+    if (!err)
+        err = outputs_open(wet);
+    if (!err)
+        err = wet_files_open(wet);
+    if (!err)
+        err = wet_nodes_open(wet);
+    if (!err)
+        err = wet_model_make(wet);
+    if (err) {
+        wet_close(wet);
+        return err == -WD_ERR_NOT_FOUND ? wd_fail(-WD_ERR_CORRUPT, "%s: a section is missing", path)
+                                        : err;
+    }
+    struct wet_info *info = &wet->info;
+    info->wet_bytes = wet_store_size(wet->store, &info->static_bytes);
+    info->bits_per_instruction =
+        info->instructions
+            ? 8.0 * (double)(info->wet_bytes - info->static_bytes) / (double)info->instructions
+            : 0;
+    *out = wet;
+    return 0;
+}
+
+void wet_close(struct wet *wet)
+{
+    if (!wet)
+        return;
+    rep_engine_free(wet->engine);
+    free(wet->node_of_fragment);
+    for (unsigned i = 0; i < WET_CACHE_INTERVALS; i++) {
+        wd_buf_fini(&wet->cache[i].execs);
+        wd_buf_fini(&wet->cache[i].slots);
+        wd_buf_fini(&wet->cache[i].events);
+        wd_buf_fini(&wet->cache[i].entries);
+    }
+    mdl_free(wet->model);
+    wet_nodes_close(wet);
+    wet_files_close(wet);
+    wet_space_fini(&wet->space);
+    json_decref(wet->meta);
+    free(wet->argv);
+    free(wet->names);
+    free(wet->outputs);
+    wd_buf_fini(&wet->index_bytes);
+    wd_buf_fini(&wet->objects_bytes);
+    wd_buf_fini(&wet->names_bytes);
+    wd_buf_fini(&wet->outputs_bytes);
+    wd_buf_fini(&wet->files_bytes);
+    wd_buf_fini(&wet->nodes_bytes);
+    wet_store_close(wet->store);
+    free(wet);
+}
+
+const struct wet_info *wet_get_info(const struct wet *wet)
+{
+    return &wet->info;
+}
+
+struct mdl_model *wet_get_model(struct wet *wet)
+{
+    return wet->model;
+}
+
+void wet_interrupt(struct wet *wet)
+{
+    wet->interrupted = 1;
+}
+
+void wet_interrupt_clear(struct wet *wet)
+{
+    wet->interrupted = 0;
+}
+
+const struct wet_output *wet_outputs(const struct wet *wet, size_t *count)
+{
+    *count = wet->output_count;
+    return wet->outputs;
+}
+
+int wet_each_event(struct wet *wet, int (*fn)(void *arg, const struct wet_event *event), void *arg)
+{
+    struct wd_buf entries = {0};
+    int err = 0;
+    for (uint64_t k = 0; !err && k < wet->info.intervals; k++) {
+        err = wet_entries_read(wet, k, &entries);
+        for (size_t at = 0; !err && at < entries.size_bytes;) {
+            const struct wet_entry_record *record = (const void *)(entries.data + at);
+            const struct evq_entry *entry = (const struct evq_entry *)(record + 1);
+            struct wet_event event = {.time = record->time, .task = entry->task, .entry = entry};
+            at += sizeof *record + entry->bytes;
+            err = fn(arg, &event);
+        }
+    }
+    wd_buf_fini(&entries);
+    return err;
+}

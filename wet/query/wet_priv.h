@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The parts of an opened .wet, for the files of wet/query/ only. */
+#ifndef WET_QUERY_WET_PRIV_H
+#define WET_QUERY_WET_PRIV_H
+
+#include "recorder/replay/engine.h"
+#include "wet/store/store.h"
+#include "wet/trace/record.h"
+#include "wet/trace/space.h"
+#include "wet/wet.h"
+
+#include <jansson.h>
+#include <signal.h>
+
+#define WET_CACHE_INTERVALS 8
+
+struct wet_file {
+    const struct wet_file_record *record;
+    char *path;
+    int fd; /* memory file with the contents, -1 until needed */
+};
+
+/* A node and what is needed to find it. */
+struct wet_node_entry {
+    struct wet_node is; /* statements == NULL until somebody asks */
+    struct ins_info *infos;
+    uint32_t next_by_pc; /* chain, 1 + index in nodes */
+};
+
+/* How often each node ran in one interval, sorted by node. */
+struct wet_counts {
+    uint32_t *nodes;
+    uint32_t *counts;
+    size_t count;
+    bool loaded;
+};
+
+/* An interval that has been run again. */
+struct wet_cached {
+    struct wet_interval is;
+    struct wd_buf execs, slots, events, entries;
+    unsigned users;
+    uint64_t last_use;
+    bool valid;
+};
+
+struct wet {
+    struct wet_store *store;
+    struct wet_info info;
+    json_t *meta;
+    const char **argv;
+    uint64_t xcr0;
+    struct wd_buf index_bytes, objects_bytes, names_bytes, outputs_bytes, files_bytes, nodes_bytes;
+    const struct wet_index_record *index;
+    struct wet_output *outputs;
+    size_t output_count;
+    const char **names;
+    size_t name_count;
+    struct wet_file *files;
+    size_t file_count;
+    struct wet_node_entry *nodes;
+    size_t node_count;
+    uint32_t *node_by_id; /* 1 + index in nodes */
+    uint32_t node_limit;
+    uint32_t *node_by_pc; /* 1 + index in nodes */
+    struct wet_counts *counts;
+    struct mdl_model *model;
+    struct wet_space space;
+    uint64_t space_at; /* the interval whose start `space` shows */
+    bool space_ready;
+    struct rep_engine *engine;
+    uint32_t *node_of_fragment; /* by the engine's fragment id: 1 + node id */
+    size_t node_of_fragment_count;
+    struct wet_cached cache[WET_CACHE_INTERVALS];
+    uint64_t uses;
+    uint64_t state_serial; /* which state the engine stands at, 0: none */
+    uint64_t last_state_serial;
+    volatile sig_atomic_t interrupted;
+};
+
+/* files.c */
+int wet_files_open(struct wet *wet);
+int wet_file_fd(struct wet *wet, uint64_t file, int *fd);
+int wet_file_read(void *wet, uint64_t file, uint64_t off, uint8_t *to, uint64_t bytes);
+int wet_model_make(struct wet *wet);
+void wet_files_close(struct wet *wet);
+
+/* nodes.c */
+int wet_nodes_open(struct wet *wet);
+void wet_nodes_close(struct wet *wet);
+/* The node with this address and code; NULL if there is none. */
+struct wet_node_entry *wet_node_find(struct wet *wet, uint64_t pc, const uint8_t *code,
+                                     uint32_t code_bytes);
+int wet_counts_load(struct wet *wet, uint64_t k, const struct wet_counts **out);
+
+/* rerun.c: the replayee that intervals are run again in */
+struct wet_rerun {
+    struct wet *wet;
+    uint64_t k;
+    struct wd_buf entries;    /* of the interval, as stored */
+    struct wd_buf start;      /* entries that make the interval's start */
+    size_t start_entries;
+    size_t at;                /* into entries: the next to be taken */
+    uint64_t taken;
+    bool given;
+    /* told of each of the interval's entries */
+    int (*taken_fn)(void *arg, const struct evq_entry *entry, uint64_t time, uint64_t ring_bytes);
+    void *arg;
+};
+/* Runs the first `instructions` of interval k (all: UINT64_MAX). After an error the engine is gone. */
+int wet_rerun(struct wet_rerun *rerun, uint64_t instructions);
+void wet_rerun_fini(struct wet_rerun *rerun);
+/* Checked entries of an interval: calls back with each. */
+int wet_entries_read(struct wet *wet, uint64_t k, struct wd_buf *out);
+
+#endif

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "wet/store/store.h"
+
+#include "common/err.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+#include <zstd.h>
+
+#define HEADER_BYTES 56
+#define RAW_MAX      (1ull << 36)
+
+static const char magic[8] = "WETDBG\r\n";
+
+struct header {
+    char magic[8];
+    uint32_t version, zero;
+    uint64_t table_off, table_bytes, table_hash, file_bytes, hash;
+};
+
+_Static_assert(sizeof(struct header) == HEADER_BYTES, "docs/format.md");
+
+static bool is_static(uint32_t kind)
+{
+    return kind == WET_SEC_FILES || kind == WET_SEC_FILE_DATA || kind == WET_SEC_DEBUG ||
+           kind == WET_SEC_ALT || kind == WET_SEC_NODES;
+}
+
+/* ---- writing ---- */
+
+struct wet_store_writer {
+    char *path, *temporary;
+    int fd;
+    uint64_t at, static_bytes;
+    struct wd_buf table, frame;
+    ZSTD_CCtx *zstd;
+};
+
+void wet_store_abort(struct wet_store_writer *writer)
+{
+    if (!writer)
+        return;
+    if (writer->fd >= 0) {
+        close(writer->fd);
+        unlink(writer->temporary);
+    }
+    free(writer->path);
+    free(writer->temporary);
+    wd_buf_fini(&writer->table);
+    wd_buf_fini(&writer->frame);
+    ZSTD_freeCCtx(writer->zstd);
+    free(writer);
+}
+
+int wet_store_create(const char *path, struct wet_store_writer **out)
+{
+    struct wet_store_writer *writer = calloc(1, sizeof *writer);
+    if (!writer)
+        return -ENOMEM;
+    writer->fd = -1;
+    writer->at = HEADER_BYTES;
+    writer->path = strdup(path);
+    writer->zstd = ZSTD_createCCtx();
+    if (!writer->path || !writer->zstd ||
+        asprintf(&writer->temporary, "%s.tmp-XXXXXX", path) < 0) {
+        writer->temporary = NULL;
+        wet_store_abort(writer);
+        return -ENOMEM;
+    }
+    writer->fd = mkostemp(writer->temporary, O_CLOEXEC);
+    if (writer->fd < 0) {
+        int err = wd_fail_errno("%s", path);
+        wet_store_abort(writer);
+        return err;
+    }
+    fchmod(writer->fd, 0644);
+    *out = writer;
+    return 0;
+}
+
+static int write_all(struct wet_store_writer *writer, const void *bytes, size_t count, uint64_t at)
+{
+    const uint8_t *from = bytes;
+    while (count) {
+        ssize_t done = pwrite(writer->fd, from, count, (off_t)at);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0)
+            return wd_fail_errno("writing %s", writer->path);
+        from += done;
+        at += (size_t)done;
+        count -= (size_t)done;
+    }
+    return 0;
+}
+
+int wet_store_add(struct wet_store_writer *writer, uint32_t kind, uint64_t key, const void *bytes,
+                  size_t size_bytes, int level)
+{
+    writer->frame.size_bytes = 0;
+    int err = wd_buf_reserve(&writer->frame, ZSTD_compressBound(size_bytes));
+    if (err)
+        return err;
+    size_t stored = ZSTD_compressCCtx(writer->zstd, writer->frame.data,
+                                      writer->frame.capacity_bytes, bytes, size_bytes, level);
+    if (ZSTD_isError(stored))
+        return wd_fail(-WD_ERR_MACHINE, "compressing: %s", ZSTD_getErrorName(stored));
+    struct wet_section section = {.kind = kind, .key = key, .off = writer->at,
+                                  .stored_bytes = stored, .raw_bytes = size_bytes,
+                                  .hash = XXH64(writer->frame.data, stored, 0)};
+    err = write_all(writer, writer->frame.data, stored, writer->at);
+    if (!err)
+        err = wd_buf_append(&writer->table, &section, sizeof section);
+    if (err)
+        return err;
+    writer->at += stored;
+    if (is_static(kind))
+        writer->static_bytes += stored;
+    return 0;
+}
+
+uint64_t wet_store_bytes(const struct wet_store_writer *writer, uint64_t *static_bytes)
+{
+    *static_bytes = writer->static_bytes;
+    return writer->at + writer->table.size_bytes;
+}
+
+int wet_store_commit(struct wet_store_writer *writer)
+{
+    struct header header = {.version = WET_STORE_VERSION, .table_off = writer->at,
+                            .table_bytes = writer->table.size_bytes,
+                            .table_hash = XXH64(writer->table.data, writer->table.size_bytes, 0),
+                            .file_bytes = writer->at + writer->table.size_bytes};
+    memcpy(header.magic, magic, sizeof magic);
+    header.hash = XXH64(&header, offsetof(struct header, hash), 0);
+    int err = write_all(writer, writer->table.data, writer->table.size_bytes, writer->at);
+    if (!err)
+        err = write_all(writer, &header, sizeof header, 0);
+    if (!err && fsync(writer->fd))
+        err = wd_fail_errno("writing %s", writer->path);
+    if (!err && rename(writer->temporary, writer->path))
+        err = wd_fail_errno("%s", writer->path);
+    if (!err) {
+        close(writer->fd);
+        writer->fd = -1;
+    }
+    wet_store_abort(writer);
+    return err;
+}
+
+/* ---- reading ---- */
+
+struct wet_store {
+    char *path;
+    const uint8_t *map;
+    uint64_t size_bytes;
+    size_t section_count;
+    struct wet_section *sorted; /* by kind and key */
+};
+
+static int section_order(const void *a, const void *b)
+{
+    const struct wet_section *x = a, *y = b;
+    if (x->kind != y->kind)
+        return x->kind < y->kind ? -1 : 1;
+    return x->key < y->key ? -1 : x->key > y->key;
+}
+
+static int table_load(struct wet_store *store)
+{
+    const struct header *header = (const struct header *)store->map;
+    const char *path = store->path;
+    if (store->size_bytes < HEADER_BYTES || memcmp(header->magic, magic, sizeof magic))
+        return wd_fail(-WD_ERR_CORRUPT, "%s is not a .wet file", path);
+    if (header->version != WET_STORE_VERSION)
+        return wd_fail(-WD_ERR_VERSION, "%s is of version %u; this wetdbg reads version %d", path,
+                       header->version, WET_STORE_VERSION);
+    if (header->hash != XXH64(header, offsetof(struct header, hash), 0))
+        return wd_fail(-WD_ERR_CORRUPT, "%s: damaged header", path);
+    if (header->file_bytes != store->size_bytes)
+        return wd_fail(-WD_ERR_CORRUPT, "%s: %llu bytes long, should be %llu (cut off?)", path,
+                       (unsigned long long)store->size_bytes,
+                       (unsigned long long)header->file_bytes);
+    if (header->table_off > store->size_bytes ||
+        header->table_bytes != store->size_bytes - header->table_off ||
+        header->table_bytes % sizeof(struct wet_section) ||
+        header->table_hash != XXH64(store->map + header->table_off, header->table_bytes, 0))
+        return wd_fail(-WD_ERR_CORRUPT, "%s: damaged table of sections at byte %llu", path,
+                       (unsigned long long)header->table_off);
+    store->section_count = header->table_bytes / sizeof(struct wet_section);
+    store->sorted = malloc(header->table_bytes + 1);
+    if (!store->sorted)
+        return -ENOMEM;
+    memcpy(store->sorted, store->map + header->table_off, header->table_bytes);
+    for (size_t i = 0; i < store->section_count; i++) {
+        const struct wet_section *section = &store->sorted[i];
+        if (section->off > header->table_off ||
+            section->stored_bytes > header->table_off - section->off ||
+            section->raw_bytes > RAW_MAX)
+            return wd_fail(-WD_ERR_CORRUPT, "%s: section %zu lies outside the file", path, i);
+    }
+    qsort(store->sorted, store->section_count, sizeof *store->sorted, section_order);
+    return 0;
+}
+
+int wet_store_open(const char *path, struct wet_store **out)
+{
+    struct stat stat;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return wd_fail_errno("%s", path);
+    struct wet_store *store = calloc(1, sizeof *store);
+    int err = store && (store->path = strdup(path)) ? 0 : -ENOMEM;
+    if (!err && fstat(fd, &stat))
+        err = wd_fail_errno("%s", path);
+    if (!err && (!S_ISREG(stat.st_mode) || stat.st_size < HEADER_BYTES))
+        err = wd_fail(-WD_ERR_CORRUPT, "%s is not a .wet file", path);
+    if (!err) {
+        void *map = mmap(NULL, (size_t)stat.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (map == MAP_FAILED) {
+            err = wd_fail_errno("%s", path);
+        } else {
+            store->map = map;
+            store->size_bytes = (uint64_t)stat.st_size;
+            err = table_load(store);
+        }
+    }
+    close(fd);
+    if (err) {
+        wet_store_close(store);
+        return err;
+    }
+    *out = store;
+    return 0;
+}
+
+void wet_store_close(struct wet_store *store)
+{
+    if (!store)
+        return;
+    if (store->map)
+        munmap((void *)store->map, store->size_bytes);
+    free(store->sorted);
+    free(store->path);
+    free(store);
+}
+
+static const struct wet_section *section_find(const struct wet_store *store, uint32_t kind,
+                                              uint64_t key)
+{
+    struct wet_section wanted = {.kind = kind, .key = key};
+    return bsearch(&wanted, store->sorted, store->section_count, sizeof wanted, section_order);
+}
+
+bool wet_store_has(const struct wet_store *store, uint32_t kind, uint64_t key)
+{
+    return section_find(store, kind, key) != NULL;
+}
+
+int wet_store_read(const struct wet_store *store, uint32_t kind, uint64_t key, struct wd_buf *out)
+{
+    const struct wet_section *section = section_find(store, kind, key);
+    if (!section)
+        return -WD_ERR_NOT_FOUND;
+    const uint8_t *stored = store->map + section->off;
+    out->size_bytes = 0;
+    if (XXH64(stored, section->stored_bytes, 0) != section->hash ||
+        ZSTD_getFrameContentSize(stored, section->stored_bytes) != section->raw_bytes)
+        return wd_fail(-WD_ERR_CORRUPT, "%s: section %u.%llu at byte %llu is damaged", store->path,
+                       kind, (unsigned long long)key, (unsigned long long)section->off);
+    int err = wd_buf_reserve(out, section->raw_bytes + 8);
+    if (err)
+        return err;
+    size_t done = ZSTD_decompress(out->data, section->raw_bytes, stored, section->stored_bytes);
+    if (ZSTD_isError(done) || done != section->raw_bytes)
+        return wd_fail(-WD_ERR_CORRUPT, "%s: section %u.%llu at byte %llu cannot be decompressed",
+                       store->path, kind, (unsigned long long)key,
+                       (unsigned long long)section->off);
+    out->size_bytes = done;
+    return 0;
+}
+
+const char *wet_store_path(const struct wet_store *store)
+{
+    return store->path;
+}
+
+uint64_t wet_store_size(const struct wet_store *store, uint64_t *static_bytes)
+{
+    *static_bytes = 0;
+    for (size_t i = 0; i < store->section_count; i++) {
+        if (is_static(store->sorted[i].kind))
+            *static_bytes += store->sorted[i].stored_bytes;
+    }
+    return store->size_bytes;
+}

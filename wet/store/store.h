@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The .wet file as a container: numbered sections, each compressed and checksummed.
+ *
+ *   0   magic "WETDBG\r\n"    8   version u32, 0 u32     16  table offset u64, bytes u64
+ *   32  table xxh64 u64       40  file bytes u64         48  xxh64 of bytes 0..47
+ *   56  sections, back to back
+ *   ..  table: per section struct wet_section (docs/format.md)
+ *
+ * A writer works on a temporary file beside the goal; only wet_store_commit() puts it in its
+ * place, after fsync, so that whatever ends the writer leaves an older file as it was.
+ */
+#ifndef WET_STORE_STORE_H
+#define WET_STORE_STORE_H
+
+#include "common/buf.h"
+
+#include <stdbool.h>
+
+#define WET_STORE_VERSION 1
+
+enum wet_section_kind {
+    WET_SEC_META = 1, /* JSON */
+    WET_SEC_CPU,
+    WET_SEC_SPANS,
+    WET_SEC_FILES,     /* table of mapped files */
+    WET_SEC_FILE_DATA, /* key: file number */
+    WET_SEC_DEBUG,     /* key: file number; separate debug file */
+    WET_SEC_ALT,       /* key: file number; dwz's shared debug file */
+    WET_SEC_NAMES,
+    WET_SEC_NODES,
+    WET_SEC_OBJECTS,
+    WET_SEC_INDEX,
+    WET_SEC_OUTPUTS,
+    WET_SEC_STATE = 32, /* key: interval, here and below */
+    WET_SEC_ENTRIES,
+    WET_SEC_COUNTS,
+    WET_SEC_LINES,
+};
+
+struct wet_section {
+    uint32_t kind; /* enum wet_section_kind */
+    uint32_t zero;
+    uint64_t key;
+    uint64_t off;          /* in the file */
+    uint64_t stored_bytes; /* a zstd frame */
+    uint64_t raw_bytes;
+    uint64_t hash; /* xxh64 of the stored bytes */
+};
+
+struct wet_store_writer;
+
+/* Begins a file that is to become `path`. Errors are those of the file system, named. */
+int wet_store_create(const char *path, struct wet_store_writer **out);
+
+/* Appends a section, compressed at zstd's `level`. -ENOSPC and the like are named. */
+int wet_store_add(struct wet_store_writer *writer, uint32_t kind, uint64_t key, const void *bytes,
+                  size_t size_bytes, int level);
+
+/* Bytes of the file so far: all, and in sections of kinds that hold code, symbols and files. */
+uint64_t wet_store_bytes(const struct wet_store_writer *writer, uint64_t *static_bytes);
+
+/* Writes table and header, syncs, renames. Frees the writer in any case. */
+int wet_store_commit(struct wet_store_writer *writer);
+
+/* Removes the temporary file; NULL is fine. */
+void wet_store_abort(struct wet_store_writer *writer);
+
+struct wet_store;
+
+/* Maps a file and checks header and table. -WD_ERR_VERSION, -WD_ERR_CORRUPT, -errno. */
+int wet_store_open(const char *path, struct wet_store **out);
+void wet_store_close(struct wet_store *store);
+
+/* Decompresses a section into `out` (replacing what is there). -WD_ERR_NOT_FOUND without a message
+ * if there is none; -WD_ERR_CORRUPT if it fails its checks. */
+int wet_store_read(const struct wet_store *store, uint32_t kind, uint64_t key, struct wd_buf *out);
+
+bool wet_store_has(const struct wet_store *store, uint32_t kind, uint64_t key);
+const char *wet_store_path(const struct wet_store *store);
+uint64_t wet_store_size(const struct wet_store *store, uint64_t *static_bytes);
+
+#endif

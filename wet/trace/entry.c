@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "wet/trace/entry.h"
+
+#include <cpuid.h>
+#include <string.h>
+
+static const uint8_t *ops_of(const struct evq_entry *entry)
+{
+    return (const uint8_t *)(entry + 1) +
+           (entry->flags & EVQ_FLAG_REGS ? sizeof(struct evq_regs) : 0);
+}
+
+const struct evq_op *wet_entry_op(const struct evq_entry *entry, const struct evq_op *op)
+{
+    const uint8_t *next = op ? (const uint8_t *)op + op->bytes : ops_of(entry);
+    return next < (const uint8_t *)entry + entry->bytes ? (const struct evq_op *)next : NULL;
+}
+
+const struct evq_regs *wet_entry_regs(const struct evq_entry *entry)
+{
+    return entry->flags & EVQ_FLAG_REGS ? (const struct evq_regs *)(entry + 1) : NULL;
+}
+
+const struct evq_regs *wet_entry_loads(const struct evq_entry *entry)
+{
+    for (const struct evq_op *op = NULL; (op = wet_entry_op(entry, op));) {
+        if (op->op == EVQ_OP_REGS)
+            return (const struct evq_regs *)(op + 1);
+    }
+    return NULL;
+}
+
+/* One op per view: zeros, or the file mapped again. */
+static int discard_for_store(const struct wet_space *space, const struct evq_op *op,
+                             struct wd_buf *out, uint32_t *count)
+{
+    uint64_t end = op->a + op->b;
+    for (size_t i = agt_views_find(&space->views, op->a);
+         i < space->views.count && space->views.list[i].start < end; i++) {
+        const struct agt_view *view = &space->views.list[i];
+        const struct wet_object *object = &space->objects[view->file];
+        uint64_t from = view->start > op->a ? view->start : op->a;
+        uint64_t to = view->end < end ? view->end : end;
+        uint64_t inside = view->file_off + (from - view->start);
+        struct evq_op piece = {.bytes = sizeof piece, .op = EVQ_OP_ZERO, .a = from, .b = to - from};
+        if (object->file != EVQ_FILE_NONE && inside < object->file_bytes) {
+            piece.op = EVQ_OP_MAP;
+            piece.c = view->prot;
+            piece.d = object->file;
+            piece.e = object->file_off + inside;
+            piece.f = object->file_bytes - inside;
+            piece.g = view->name;
+        }
+        int err = wd_buf_append(out, &piece, sizeof piece);
+        if (err)
+            return err;
+        ++*count;
+    }
+    return 0;
+}
+
+int wet_entry_for_store(const struct wet_space *space, const struct evq_entry *entry,
+                        struct wd_buf *out)
+{
+    size_t start = out->size_bytes;
+    uint32_t count = 0;
+    int err = wd_buf_append(out, entry, (size_t)(ops_of(entry) - (const uint8_t *)entry));
+    for (const struct evq_op *op = NULL; !err && (op = wet_entry_op(entry, op));) {
+        if (op->op == EVQ_OP_DISCARD) {
+            err = discard_for_store(space, op, out, &count);
+        } else {
+            err = wd_buf_append(out, op, op->bytes);
+            count++;
+        }
+    }
+    if (err)
+        return err;
+    struct evq_entry *stored = (struct evq_entry *)(out->data + start);
+    stored->bytes = (uint32_t)(out->size_bytes - start);
+    stored->op_count = count;
+    return 0;
+}
+
+uint32_t wet_xsave_bytes(void)
+{
+    uint32_t eax, ebx = 576, ecx, edx;
+    __cpuid_count(0xd, 0, eax, ebx, ecx, edx);
+    return ebx;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The structures in a .wet file's sections (docs/format.md says the same in words). */
+#ifndef WET_TRACE_RECORD_H
+#define WET_TRACE_RECORD_H
+
+#include <stdint.h>
+
+#define WET_INTERVAL_INSTRUCTIONS (4u << 20)
+
+/* WET_SEC_INDEX: one per interval. */
+struct wet_index_record {
+    uint64_t first_time; /* of its first instruction, from 1 */
+    uint64_t instructions;
+    uint64_t first_entry; /* number of the first entry taken in it */
+    uint64_t entries;
+};
+
+/* WET_SEC_NODES: a header, then code_bytes bytes padded to 8. */
+struct wet_node_record {
+    uint64_t pc;
+    uint64_t executions;
+    uint32_t id;
+    uint16_t statements;
+    uint16_t code_bytes;
+};
+
+/* WET_SEC_FILES: header, then the path, padded to 8. Debug files are in sections of their own. */
+struct wet_file_record {
+    uint64_t size_bytes; /* of the file as recorded */
+    int64_t mtime_s;
+    uint32_t path_bytes;
+    uint32_t is_module; /* ELF and mapped executable: its section holds the whole file */
+};
+
+/* WET_SEC_FILE_DATA of other files: pieces (u64 offset, u64 bytes, bytes padded to 8). A module is
+ * one piece. */
+
+/* WET_SEC_STATE: this, then the views (struct agt_view), then per task struct wet_task_record and
+ * its XSAVE image padded to 8. */
+struct wet_state_record {
+    uint64_t view_count;
+    uint32_t task_count;
+    uint32_t running;
+};
+
+struct wet_task_record {
+    uint32_t task;
+    uint32_t xsave_bytes;
+    uint64_t regs[27];
+};
+
+/* WET_SEC_ENTRIES: per entry this, then the entry (struct evq_entry...). */
+struct wet_entry_record {
+    uint64_t time;
+};
+
+/* WET_SEC_COUNTS: varints: node id minus the one before, executions. */
+
+/* WET_SEC_OUTPUTS */
+struct wet_output_record {
+    uint64_t fd;
+    uint64_t time, offset, address, size;
+};
+
+#endif

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "wet/trace/space.h"
+
+#include "common/err.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define SPACE_BYTES (1ull << 43)
+#define PAGE        4096ull
+
+int wet_space_init(struct wet_space *space)
+{
+    memset(space, 0, sizeof *space);
+    space->fd = memfd_create("wetdbg-space", MFD_CLOEXEC);
+    void *views = mmap(NULL, AGT_HEAP_BYTES, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    space->views.list = views == MAP_FAILED ? NULL : views;
+    if (space->fd < 0 || !space->views.list || ftruncate(space->fd, (off_t)SPACE_BYTES))
+        return wd_fail_errno("memory for the program's image");
+    void *bytes = mmap(NULL, SPACE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+                       space->fd, 0);
+    if (bytes == MAP_FAILED)
+        return wd_fail_errno("memory for the program's image");
+    space->bytes = bytes;
+    return 0;
+}
+
+void wet_space_fini(struct wet_space *space)
+{
+    if (space->bytes)
+        munmap(space->bytes, SPACE_BYTES);
+    if (space->views.list)
+        munmap(space->views.list, AGT_HEAP_BYTES);
+    if (space->fd > 0)
+        close(space->fd);
+    free(space->objects);
+    memset(space, 0, sizeof *space);
+}
+
+int wet_space_add_object(struct wet_space *space, const struct wet_object *shape)
+{
+    if (!shape->bytes || shape->bytes % PAGE || shape->bytes > SPACE_BYTES - space->used_bytes)
+        return wd_fail(-WD_ERR_UNSUPPORTED, "the program maps more memory than can be kept (%llu "
+                                            "bytes at %#llx)",
+                       (unsigned long long)shape->bytes, (unsigned long long)shape->start);
+    if (space->object_count == space->object_capacity) {
+        size_t capacity = space->object_capacity ? space->object_capacity * 2 : 256;
+        struct wet_object *objects = realloc(space->objects, capacity * sizeof *objects);
+        if (!objects)
+            return -ENOMEM;
+        space->objects = objects;
+        space->object_capacity = capacity;
+    }
+    struct wet_object *object = &space->objects[space->object_count++];
+    *object = *shape;
+    object->mirror_off = space->used_bytes;
+    space->used_bytes += shape->bytes;
+    return 0;
+}
+
+int wet_space_fill_object(struct wet_space *space, size_t n)
+{
+    const struct wet_object *object = &space->objects[n];
+    if (object->file == EVQ_FILE_NONE || !space->file_read)
+        return 0;
+    uint64_t bytes = object->file_bytes < object->bytes ? object->file_bytes : object->bytes;
+    return space->file_read(space->arg, object->file, object->file_off,
+                            space->bytes + object->mirror_off, bytes);
+}
+
+static int views_full(void)
+{
+    return wd_fail(-WD_ERR_UNSUPPORTED, "the program has too many mappings");
+}
+
+static int map(struct wet_space *space, uint64_t start, uint64_t bytes, uint64_t prot,
+               uint64_t file, uint64_t file_off, uint64_t file_bytes, uint64_t name)
+{
+    struct wet_object shape = {.start = start, .bytes = bytes, .file = file, .file_off = file_off,
+                               .file_bytes = file_bytes, .prot = prot, .name = name};
+    int err = wet_space_add_object(space, &shape);
+    if (!err)
+        err = wet_space_fill_object(space, space->object_count - 1);
+    if (err)
+        return err;
+    struct agt_view view = {.start = start, .end = start + bytes, .prot = (uint32_t)prot,
+                            .file = space->object_count - 1, .name = name};
+    return agt_views_add(&space->views, &view) ? 0 : views_full();
+}
+
+static int unmap(struct wet_space *space, uint64_t start, uint64_t end)
+{
+    struct agt_views *views = &space->views;
+    if (!agt_views_split(views, start) || !agt_views_split(views, end))
+        return views_full();
+    for (size_t i = agt_views_find(views, start);
+         space->forgetful && i < views->count && views->list[i].start < end; i++) {
+        const struct agt_view *view = &views->list[i];
+        off_t off = (off_t)(space->objects[view->file].mirror_off + view->file_off);
+        fallocate(space->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, off,
+                  (off_t)(view->end - view->start));
+    }
+    return agt_views_remove(views, start, end) ? 0 : views_full();
+}
+
+static int protect(struct wet_space *space, const struct evq_op *op)
+{
+    struct agt_views *views = &space->views;
+    if (!agt_views_split(views, op->a) || !agt_views_split(views, op->a + op->b))
+        return views_full();
+    for (size_t i = agt_views_find(views, op->a);
+         i < views->count && views->list[i].start < op->a + op->b; i++)
+        views->list[i].prot = (uint32_t)op->c;
+    return 0;
+}
+
+/* The views of [old, +bytes) go to `to`, with their objects. */
+static int move(struct wet_space *space, uint64_t old, uint64_t to, uint64_t bytes)
+{
+    struct agt_views *views = &space->views;
+    int err = unmap(space, to, to + bytes);
+    if (err || !agt_views_split(views, old) || !agt_views_split(views, old + bytes))
+        return err ? err : views_full();
+    for (uint64_t at = old; at < old + bytes;) {
+        struct agt_view *found = agt_views_at(views, at);
+        if (!found)
+            return wd_fail(-WD_ERR_CORRUPT, "mremap of %#llx, where nothing is mapped",
+                           (unsigned long long)at);
+        struct agt_view view = *found;
+        at = view.end;
+        if (!agt_views_remove(views, view.start, view.end))
+            return views_full();
+        view.start = view.start - old + to;
+        view.end = view.end - old + to;
+        if (!agt_views_add(views, &view))
+            return views_full();
+    }
+    return 0;
+}
+
+static int remap(struct wet_space *space, const struct evq_op *op)
+{
+    uint64_t kept = op->b < op->d ? op->b : op->d;
+    const struct agt_view *last = op->b ? agt_views_at(&space->views, op->a + op->b - 1) : NULL;
+    if (!last)
+        return wd_fail(-WD_ERR_CORRUPT, "mremap of %#llx, where nothing is mapped",
+                       (unsigned long long)op->a);
+    uint64_t prot = last->prot, name = last->name;
+    int err = op->a != op->c ? move(space, op->a, op->c, kept) : 0;
+    if (!err && op->b > kept)
+        err = unmap(space, op->a + kept, op->a + op->b);
+    if (!err && op->d > kept) {
+        err = unmap(space, op->c + kept, op->c + op->d);
+        if (!err)
+            err = map(space, op->c + kept, op->d - kept, prot, EVQ_FILE_NONE, 0, 0, name);
+    }
+    if (!err && op->e) {
+        err = unmap(space, op->a, op->a + op->b);
+        if (!err)
+            err = map(space, op->a, op->b, prot, EVQ_FILE_NONE, 0, 0, name);
+    }
+    return err;
+}
+
+int wet_space_op(struct wet_space *space, const struct evq_op *op)
+{
+    int err;
+    switch (op->op) {
+    case EVQ_OP_MAP:
+        err = unmap(space, op->a, op->a + op->b);
+        return err ? err : map(space, op->a, op->b, op->c, op->d, op->e, op->f, op->g);
+    case EVQ_OP_UNMAP:
+        return unmap(space, op->a, op->a + op->b);
+    case EVQ_OP_PROTECT:
+        return protect(space, op);
+    case EVQ_OP_REMAP:
+        return remap(space, op);
+    case EVQ_OP_CLEAR_SPACE:
+        return unmap(space, 0, UINT64_MAX);
+    }
+    return 0;
+}
+
+uint8_t *wet_space_at(struct wet_space *space, uint64_t address, uint64_t *left)
+{
+    const struct agt_view *view = agt_views_at(&space->views, address);
+    if (!view)
+        return NULL;
+    *left = view->end - address;
+    return space->bytes + space->objects[view->file].mirror_off + view->file_off +
+           (address - view->start);
+}
+
+/* ---- changes ---- */
+
+void wet_changes_clear(struct wet_changes *changes)
+{
+    changes->places.size_bytes = changes->masks.size_bytes = changes->words.size_bytes = 0;
+    changes->last_line = changes->count = 0;
+}
+
+void wet_changes_fini(struct wet_changes *changes)
+{
+    wd_buf_fini(&changes->places);
+    wd_buf_fini(&changes->masks);
+    wd_buf_fini(&changes->words);
+}
+
+int wet_changes_add(struct wet_changes *changes, struct wet_space *space, uint64_t mirror_off,
+                    const uint8_t *now)
+{
+    uint64_t old[WET_LINE_BYTES / 8], new[WET_LINE_BYTES / 8], differ[WET_LINE_BYTES / 8];
+    uint32_t mask = 0;
+    size_t count = 0;
+    memcpy(old, space->bytes + mirror_off, sizeof old);
+    memcpy(new, now, sizeof new);
+    for (unsigned i = 0; i < WET_LINE_BYTES / 8; i++) {
+        if (old[i] != new[i]) {
+            differ[count++] = old[i] ^ new[i];
+            mask |= 1u << i;
+        }
+    }
+    if (mask)
+        memcpy(space->bytes + mirror_off, new, sizeof new);
+    uint64_t line = mirror_off / WET_LINE_BYTES;
+    int err = wd_buf_append_varint(&changes->places, line - changes->last_line);
+    if (!err)
+        err = wd_buf_append_u32(&changes->masks, mask);
+    if (!err)
+        err = wd_buf_append(&changes->words, differ, count * 8);
+    changes->last_line = line;
+    changes->count++;
+    return err;
+}
+
+int wet_changes_encode(const struct wet_changes *changes, struct wd_buf *out)
+{
+    int err = wd_buf_append_u64(out, changes->count);
+    if (!err)
+        err = wd_buf_append_u64(out, changes->places.size_bytes);
+    if (!err)
+        err = wd_buf_append(out, changes->places.data, changes->places.size_bytes);
+    if (!err)
+        err = wd_buf_append(out, changes->masks.data, changes->masks.size_bytes);
+    if (!err)
+        err = wd_buf_append(out, changes->words.data, changes->words.size_bytes);
+    return err;
+}
+
+int wet_changes_apply(struct wet_space *space, const void *bytes, size_t size_bytes)
+{
+    struct wd_view all = wd_view_of(bytes, size_bytes);
+    uint64_t count = wd_view_u64(&all), place_bytes = wd_view_u64(&all), line = 0;
+    const uint8_t *place_data = wd_view_bytes(&all, place_bytes);
+    struct wd_view places = wd_view_of(place_data, place_data ? place_bytes : 0);
+    const uint8_t *masks = count <= size_bytes ? wd_view_bytes(&all, count * 4) : NULL;
+    if (all.failed || !masks)
+        return wd_fail(-WD_ERR_CORRUPT, "damaged list of memory changes");
+    for (uint64_t i = 0; i < count; i++) {
+        uint32_t mask;
+        memcpy(&mask, masks + 4 * i, 4);
+        line += wd_view_varint(&places);
+        const uint8_t *words = wd_view_bytes(&all, 8 * (size_t)__builtin_popcount(mask));
+        if (places.failed || !words || line >= space->used_bytes / WET_LINE_BYTES)
+            return wd_fail(-WD_ERR_CORRUPT, "damaged list of memory changes");
+        uint8_t *to = space->bytes + line * WET_LINE_BYTES;
+        for (; mask; mask &= mask - 1, words += 8) {
+            uint64_t old, differ;
+            uint8_t *word = to + 8 * (unsigned)__builtin_ctz(mask);
+            memcpy(&old, word, 8);
+            memcpy(&differ, words, 8);
+            old ^= differ;
+            memcpy(word, &old, 8);
+        }
+    }
+    return 0;
+}
