@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Summaries of code. Addresses of instructions are interned, because one instruction is in several
+ * nodes when something jumps behind a node's start.
+ *
+ * The model learns targets of indirect jumps while a scan runs. That may change the controllers of
+ * the jump's function; classes given out before are wrong then, and the scan is done again. It is
+ * asked only if a class of that function was given out: `judged` lists such functions.
+ */
+#include "slicer/code.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+
+int slc_code_init(struct slc_code *code, struct wet *wet)
+{
+    *code = (struct slc_code){.wet = wet, .model = wet_get_model(wet)};
+    code->node_limit = wet_node_limit(wet);
+    code->nodes = calloc((size_t)code->node_limit + 1, sizeof(*code->nodes));
+    code->pc_hash_capacity = 4096;
+    code->pc_hash = calloc(code->pc_hash_capacity, sizeof(*code->pc_hash));
+    code->class_capacity = 64;
+    code->classes = calloc(code->class_capacity, sizeof(*code->classes));
+    code->class_count = 1; /* the empty class */
+    return code->nodes && code->pc_hash && code->classes ? 0 : -ENOMEM;
+}
+
+static void forget_classes(struct slc_code *code)
+{
+    for (uint32_t i = 1; i < code->class_count; i++)
+        free(code->classes[i].branches);
+    code->class_count = code->classes ? 1 : 0;
+    memset(code->class_heads, 0, sizeof(code->class_heads));
+    code->judged_count = 0;
+}
+
+void slc_code_fini(struct slc_code *code)
+{
+    for (uint32_t i = 0; code->nodes && i < code->node_limit; i++) {
+        if (!code->nodes[i])
+            continue;
+        free(code->nodes[i]->stores);
+        free(code->nodes[i]->pc_index);
+        free(code->nodes[i]);
+    }
+    forget_classes(code);
+    free(code->nodes);
+    free(code->pcs);
+    free(code->pc_hash);
+    free(code->classes);
+    free(code->judged);
+    *code = (struct slc_code){0};
+}
+
+void slc_code_restart(struct slc_code *code)
+{
+    forget_classes(code);
+    for (uint32_t i = 0; i < code->pc_count; i++) {
+        code->pcs[i].klass = SLC_UNKNOWN;
+        code->pcs[i].counted = false;
+    }
+}
+
+/* ---- nodes ---- */
+
+static uint32_t last_flags(const struct ins_info *info)
+{
+    switch (info->klass) {
+    case INS_JCC:
+        return SLC_NODE_BRANCH | SLC_NODE_JUMP;
+    case INS_JMP:
+        return SLC_NODE_JUMP;
+    case INS_JMP_INDIRECT:
+        return SLC_NODE_BRANCH | SLC_NODE_JUMP | SLC_NODE_INDIRECT;
+    case INS_CALL:
+    case INS_CALL_INDIRECT:
+        return SLC_NODE_CALL;
+    case INS_RET:
+        return SLC_NODE_RET;
+    default:
+        return 0;
+    }
+}
+
+static int list_stores(struct slc_node *node, const struct wet_node *wet)
+{
+    uint32_t count = 0;
+
+    for (int pass = 0; pass < 2; pass++) {
+        count = 0;
+        for (uint32_t s = 0; s < wet->statement_count; s++) {
+            const struct wet_statement *statement = &wet->statements[s];
+            for (unsigned m = 0; m < statement->info->mem_count; m++) {
+                const struct ins_mem *mem = &statement->info->mems[m];
+                if (!(mem->flags & INS_MEM_WRITE))
+                    continue;
+                if (pass)
+                    node->stores[count] = (struct slc_store){
+                        .statement = (uint16_t)s,
+                        .operand = (uint8_t)m,
+                        .is_range = mem->flags & (INS_MEM_REP | INS_MEM_VSIB32 | INS_MEM_VSIB64),
+                        .slot = (uint16_t)(statement->slot + m),
+                        .size_bytes = mem->size_bytes};
+                count++;
+            }
+        }
+        if (!pass && !(node->stores = calloc((size_t)count + 1, sizeof(*node->stores))))
+            return -ENOMEM;
+    }
+    node->store_count = count;
+    return 0;
+}
+
+/* The return address is the one implicit stack operand of a call or return. */
+static uint32_t find_exit_slot(const struct wet_statement *last)
+{
+    for (unsigned m = 0; m < last->info->mem_count; m++)
+        if (last->info->mems[m].flags & INS_MEM_IMPLICIT)
+            return last->slot + m;
+    return SLC_UNKNOWN;
+}
+
+static void find_function(struct slc_code *code, struct slc_node *node)
+{
+    struct mdl_function function;
+
+    if (mdl_function_at(code->model, node->wet->pc, &function))
+        return;
+    node->function = function.start;
+    node->is_entry = function.start == node->wet->pc;
+    node->is_cold = function.flags & MDL_FUNCTION_COLD;
+}
+
+const struct slc_node *slc_code_make_node(struct slc_code *code, uint32_t id)
+{
+    const struct wet_node *wet = wet_get_node(code->wet, id);
+
+    if (!wet || id >= code->node_limit || wet->statement_count == 0) {
+        wd_fail(-WD_ERR_CORRUPT, "an execution names node %u, which does not exist", id);
+        return NULL;
+    }
+    struct slc_node *node = calloc(1, sizeof(*node));
+    if (!node)
+        return NULL;
+    node->wet = wet;
+    node->pc_index = malloc(wet->statement_count * sizeof(*node->pc_index));
+    if (!node->pc_index || list_stores(node, wet)) {
+        free(node->pc_index);
+        free(node);
+        return NULL;
+    }
+    for (uint32_t s = 0; s < wet->statement_count; s++) {
+        struct ins_regset defs = ins_all_defs(wet->statements[s].info);
+        ins_regset_join(&node->defs, &defs);
+        node->pc_index[s] = SLC_UNKNOWN;
+    }
+    const struct wet_statement *last = &wet->statements[wet->statement_count - 1];
+    node->last_pc = last->pc;
+    node->flags = last_flags(last->info);
+    node->exit_slot = find_exit_slot(last);
+    if (node->exit_slot == SLC_UNKNOWN)
+        node->flags &= ~(uint32_t)(SLC_NODE_CALL | SLC_NODE_RET);
+    find_function(code, node);
+    code->nodes[id] = node;
+    return node;
+}
+
+/* ---- addresses ---- */
+
+static uint32_t *pc_slot(const struct slc_code *code, uint64_t pc)
+{
+    uint32_t mask = code->pc_hash_capacity - 1;
+    uint32_t at = (uint32_t)((pc * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & mask;
+
+    while (code->pc_hash[at] && code->pcs[code->pc_hash[at] - 1].pc != pc)
+        at = (at + 1) & mask;
+    return &code->pc_hash[at];
+}
+
+static int grow_pcs(struct slc_code *code)
+{
+    uint32_t capacity = code->pc_capacity ? code->pc_capacity * 2 : 1024;
+    struct slc_pc *pcs = realloc(code->pcs, capacity * sizeof(*pcs));
+
+    if (!pcs)
+        return -ENOMEM;
+    code->pcs = pcs;
+    code->pc_capacity = capacity;
+    if (capacity * 2 <= code->pc_hash_capacity)
+        return 0;
+    uint32_t *hash = calloc(capacity * 2, sizeof(*hash));
+    if (!hash)
+        return -ENOMEM;
+    free(code->pc_hash);
+    code->pc_hash = hash;
+    code->pc_hash_capacity = capacity * 2;
+    for (uint32_t i = 0; i < code->pc_count; i++)
+        *pc_slot(code, code->pcs[i].pc) = i + 1;
+    return 0;
+}
+
+uint32_t slc_code_pc(struct slc_code *code, uint64_t pc)
+{
+    uint32_t *slot = pc_slot(code, pc);
+
+    if (*slot)
+        return *slot - 1;
+    if (code->pc_count == code->pc_capacity) {
+        if (grow_pcs(code))
+            return SLC_UNKNOWN;
+        slot = pc_slot(code, pc);
+    }
+    code->pcs[code->pc_count] =
+        (struct slc_pc){.pc = pc, .line = SLC_UNKNOWN, .klass = SLC_UNKNOWN};
+    *slot = ++code->pc_count;
+    return *slot - 1;
+}
+
+uint32_t slc_code_statement_pc(struct slc_code *code, const struct slc_node *node,
+                               uint32_t statement)
+{
+    if (node->pc_index[statement] == SLC_UNKNOWN)
+        node->pc_index[statement] = slc_code_pc(code, node->wet->statements[statement].pc);
+    return node->pc_index[statement];
+}
+
+/* ---- control classes ---- */
+
+static int grow_classes(struct slc_code *code)
+{
+    uint32_t capacity = code->class_capacity * 2;
+    struct slc_class *classes = realloc(code->classes, capacity * sizeof(*classes));
+
+    if (!classes)
+        return -ENOMEM;
+    code->classes = classes;
+    code->class_capacity = capacity;
+    return 0;
+}
+
+static uint32_t intern_class(struct slc_code *code, const uint64_t *branches, size_t count)
+{
+    uint64_t hash = count;
+    struct slc_class klass = {.count = count};
+
+    if (count == 0)
+        return 0;
+    for (size_t i = 0; i < count; i++) {
+        hash = (hash ^ branches[i]) * UINT64_C(0x9e3779b97f4a7c15);
+        klass.bloom |= slc_pc_bit(branches[i]);
+    }
+    uint32_t *head = &code->class_heads[hash >> 54];
+    for (uint32_t i = *head; i; i = code->classes[i].next)
+        if (code->classes[i].count == count &&
+            memcmp(code->classes[i].branches, branches, count * 8) == 0)
+            return i;
+    if (code->class_count == code->class_capacity && grow_classes(code))
+        return SLC_UNKNOWN;
+    klass.branches = malloc(count * 8);
+    if (!klass.branches)
+        return SLC_UNKNOWN;
+    memcpy(klass.branches, branches, count * 8);
+    klass.next = *head;
+    *head = code->class_count;
+    code->classes[code->class_count] = klass;
+    return code->class_count++;
+}
+
+static bool is_judged(const struct slc_code *code, uint64_t function)
+{
+    for (uint32_t i = code->judged_count; i-- > 0;)
+        if (code->judged[i] == function)
+            return true;
+    return false;
+}
+
+static int judge(struct slc_code *code, uint64_t pc)
+{
+    struct mdl_function function;
+
+    if (mdl_function_at(code->model, pc, &function) || is_judged(code, function.start))
+        return 0;
+    if (code->judged_count == code->judged_capacity) {
+        uint32_t capacity = code->judged_capacity ? code->judged_capacity * 2 : 64;
+        uint64_t *judged = realloc(code->judged, capacity * sizeof(*judged));
+        if (!judged)
+            return -ENOMEM;
+        code->judged = judged;
+        code->judged_capacity = capacity;
+    }
+    code->judged[code->judged_count++] = function.start;
+    return 0;
+}
+
+uint32_t slc_code_class(struct slc_code *code, uint32_t index)
+{
+    struct slc_pc *entry = &code->pcs[index];
+    const uint64_t *branches = NULL;
+    size_t count = 0;
+
+    if (entry->klass != SLC_UNKNOWN)
+        return entry->klass;
+    if (judge(code, entry->pc))
+        return SLC_UNKNOWN;
+    int error = mdl_controllers(code->model, entry->pc, &branches, &count);
+    if (error == -ENOMEM)
+        return SLC_UNKNOWN;
+    entry->klass = intern_class(code, branches, error ? 0 : count);
+    return entry->klass;
+}
+
+/* ---- jumps ---- */
+
+int slc_code_saw_jump(struct slc_code *code, const struct slc_node *from, const struct slc_node *to)
+{
+    uint64_t key = from->last_pc ^ to->wet->pc * UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t *cached = &code->jump_cache[key % 1024];
+
+    if (*cached == key || !from->function || !to->function ||
+        (from->function != to->function && !to->is_cold && !from->is_cold))
+        return 0;
+    *cached = key;
+    return mdl_add_indirect_target(code->model, from->last_pc, to->wet->pc) > 0 &&
+           (is_judged(code, from->function) || is_judged(code, to->function));
+}
+
+bool slc_is_tail_jump(const struct slc_node *from, const struct slc_node *to)
+{
+    return to->is_entry && !to->is_cold && from->function != to->function;
+}
+
+bool slc_is_far_jump(const struct slc_node *from, const struct slc_node *to)
+{
+    return from->flags & SLC_NODE_INDIRECT && from->function && to->function &&
+           from->function != to->function && !to->is_entry && !to->is_cold && !from->is_cold;
+}

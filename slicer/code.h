@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What a scan keeps of code, apart from any execution: a summary for each node that decides in a
+ * few instructions whether an execution can matter, and for each instruction address its source
+ * line and its control class.
+ *
+ * A *control class* is a set of branches on which an instruction depends, as mdl_controllers()
+ * gives it; instructions of one block share it. Class 0 is the empty one.
+ */
+#ifndef SLICER_CODE_H
+#define SLICER_CODE_H
+
+#include "slicer/slicer.h"
+#include "wet/model/model.h"
+
+#define SLC_UNKNOWN UINT32_MAX
+
+enum slc_node_flag {
+    SLC_NODE_CALL = 1,     /* the last instruction calls */
+    SLC_NODE_RET = 2,      /* ... returns */
+    SLC_NODE_JUMP = 4,     /* ... jumps: might leave the function */
+    SLC_NODE_INDIRECT = 8, /* ... through a register or memory */
+    SLC_NODE_BRANCH = 16,  /* ... may be a controller */
+};
+
+struct slc_store {
+    uint16_t statement;
+    uint8_t operand;
+    bool is_range; /* see slc_operand_range() */
+    uint16_t slot;
+    uint16_t size_bytes;
+};
+
+struct slc_node {
+    const struct wet_node *wet;
+    struct ins_regset defs; /* all that its instructions define */
+    uint32_t flags;
+    uint32_t store_count;
+    struct slc_store *stores;
+    uint32_t *pc_index; /* of each statement: into code's pcs, or SLC_UNKNOWN */
+    uint64_t last_pc;
+    uint32_t exit_slot; /* of the return address that the last instruction writes or reads, or
+                         * SLC_UNKNOWN */
+    uint64_t function;  /* start of the function that holds node's pc; 0 if unknown */
+    bool is_entry;      /* node's pc is that start */
+    bool is_cold;       /* the function is a split-off part of another one */
+};
+
+struct slc_pc {
+    uint64_t pc;
+    uint32_t line;  /* in the slice's lines, or SLC_UNKNOWN */
+    uint32_t klass; /* control class, or SLC_UNKNOWN */
+    bool counted;   /* the statement is in the slice */
+};
+
+struct slc_class {
+    uint64_t bloom; /* of slc_pc_bit() of its branches */
+    size_t count;
+    uint64_t *branches; /* sorted */
+    uint32_t next;      /* class with the same hash, or 0 */
+};
+
+static inline uint64_t slc_pc_bit(uint64_t pc)
+{
+    return UINT64_C(1) << ((pc * UINT64_C(0x9e3779b97f4a7c15)) >> 58);
+}
+
+/* Embedded by its holder. */
+struct slc_code {
+    struct wet *wet;
+    struct mdl_model *model;
+    struct slc_node **nodes; /* by id */
+    uint32_t node_limit;
+    struct slc_pc *pcs;
+    uint32_t pc_count, pc_capacity;
+    uint32_t *pc_hash; /* indexes + 1; capacity pc_hash_capacity, a power of two */
+    uint32_t pc_hash_capacity;
+    struct slc_class *classes;
+    uint32_t class_count, class_capacity;
+    uint32_t class_heads[1024]; /* by the hash of the branches; 0 if none */
+    uint64_t jump_cache[1024];  /* indirect jumps lately told to the model: from ^ to * constant */
+    uint64_t *judged;           /* functions (starts) of which a class was asked; see code.c */
+    uint32_t judged_count, judged_capacity;
+};
+
+int slc_code_init(struct slc_code *code, struct wet *wet);
+void slc_code_fini(struct slc_code *code);
+
+/* The summary of a node that ran; NULL if memory is short or the id is not one. */
+const struct slc_node *slc_code_make_node(struct slc_code *code, uint32_t id);
+
+static inline const struct slc_node *slc_code_node(struct slc_code *code, uint32_t id)
+{
+    if (id < code->node_limit && code->nodes[id])
+        return code->nodes[id];
+    return slc_code_make_node(code, id);
+}
+
+/* Index of an address in pcs; SLC_UNKNOWN if memory is short. */
+uint32_t slc_code_pc(struct slc_code *code, uint64_t pc);
+uint32_t slc_code_statement_pc(struct slc_code *code, const struct slc_node *node,
+                               uint32_t statement);
+
+/* The control class of pcs[index]; SLC_UNKNOWN if memory is short. Code that the model does not
+ * know has the empty class. */
+uint32_t slc_code_class(struct slc_code *code, uint32_t index);
+
+static inline bool slc_class_has(const struct slc_class *klass, uint64_t pc)
+{
+    for (size_t i = 0; i < klass->count; i++)
+        if (klass->branches[i] == pc)
+            return true;
+    return false;
+}
+
+/* Tells the model that an indirect jump went there. 1 if classes that were already given out are
+ * no longer right. */
+int slc_code_saw_jump(struct slc_code *code, const struct slc_node *from,
+                      const struct slc_node *to);
+
+/* Forgets classes and what was counted; what is slow to find stays. */
+void slc_code_restart(struct slc_code *code);
+
+/* Whether going from one node to the next, by a jump, enters another function. */
+bool slc_is_tail_jump(const struct slc_node *from, const struct slc_node *to);
+/* Or lands in the middle of another one by an indirect jump (longjmp and kin). Direct jumps do so
+ * where pieces of hand-written code share their tails. */
+bool slc_is_far_jump(const struct slc_node *from, const struct slc_node *to);
+
+/* ---- operands ---- */
+
+struct slc_range {
+    uint64_t address;
+    uint64_t size_bytes;
+};
+
+/* The bytes that a memory operand of an execution touched (for lanes: may have touched). `slots`
+ * are the execution's. Not for vector indices. */
+struct slc_range slc_operand_range(const struct wet_statement *statement, unsigned operand,
+                                   const uint64_t *slots);
+
+#define SLC_LANES_MAX 16
+
+/* All pieces of an operand, vector indices included: at most SLC_LANES_MAX ranges. */
+unsigned slc_operand_ranges(const struct wet_statement *statement, unsigned operand,
+                            const uint64_t *slots, struct slc_range ranges[SLC_LANES_MAX]);
+
+/* The callee-saved register that an instruction pushes or pops (leave pops rbp), or -1. */
+int slc_pushed_register(const struct ins_info *info);
+int slc_popped_register(const struct ins_info *info);
+
+#endif

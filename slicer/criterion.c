@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Criteria: which of the forms a text is, and what all forms share. */
+#include "slicer/criterion.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "wet/model/model.h"
+
+struct slc_seed *slc_criterion_add(struct slc_criterion *criterion, wet_time time, uint64_t pc)
+{
+    if (criterion->seed_count == criterion->seed_capacity) {
+        size_t capacity = criterion->seed_capacity ? criterion->seed_capacity * 2 : 4;
+        struct slc_seed *grown = realloc(criterion->seeds, capacity * sizeof(*grown));
+        if (!grown)
+            return NULL;
+        criterion->seeds = grown;
+        criterion->seed_capacity = capacity;
+    }
+    struct slc_seed *seed = &criterion->seeds[criterion->seed_count++];
+    *seed = (struct slc_seed){.time = time, .pc = pc};
+    return seed;
+}
+
+int slc_seed_add_place(struct slc_seed *seed, uint64_t address, uint64_t size, enum slc_edge edge)
+{
+    struct slc_place *grown = realloc(seed->places, (seed->place_count + 1) * sizeof(*grown));
+
+    if (!grown)
+        return -ENOMEM;
+    seed->places = grown;
+    seed->places[seed->place_count++] = (struct slc_place){address, size, edge};
+    return 0;
+}
+
+int slc_state_at(struct wet *wet, wet_time time, uint64_t *pc, uint32_t *task)
+{
+    struct wet_state *state;
+    int error = wet_state_open(wet, time, &state);
+
+    if (error)
+        return error;
+    *pc = wet_state_regs(state)->r[EVQ_RIP];
+    *task = wet_state_task(state);
+    wet_state_close(state);
+    return 0;
+}
+
+void slc_describe_pc(struct wet *wet, uint64_t pc, char *text, size_t size)
+{
+    struct mdl_model *model = wet_get_model(wet);
+    struct mdl_function function;
+    struct mdl_module module;
+    struct mdl_line line;
+
+    if (mdl_line_at(model, pc, &line) == 0 && line.file && line.line) {
+        const char *base = strrchr(line.file, '/');
+        snprintf(text, size, "%s:%u%s%s", base ? base + 1 : line.file, line.line,
+                 line.function ? " in " : "", line.function ? line.function : "");
+    } else if (mdl_function_at(model, pc, &function) == 0) {
+        snprintf(text, size, "%s%s%s", function.name,
+                 mdl_module_at(model, pc, &module) ? "" : " in ",
+                 mdl_module_at(model, pc, &module) ? "" : module.name);
+    } else {
+        snprintf(text, size, "0x%llx", (unsigned long long)pc);
+    }
+}
+
+/* ---- making ---- */
+
+static int criterion_new(struct wet *wet, const char *text, enum slc_criterion_kind kind,
+                         struct slc_criterion **out)
+{
+    struct slc_criterion *criterion = calloc(1, sizeof(*criterion));
+
+    if (!criterion)
+        return -ENOMEM;
+    criterion->wet = wet;
+    criterion->text = strdup(text);
+    if (!criterion->text) {
+        free(criterion);
+        return -ENOMEM;
+    }
+    criterion->info.kind = kind;
+    criterion->info.text = criterion->text;
+    criterion->info.description = criterion->description;
+    *out = criterion;
+    return 0;
+}
+
+void slc_criterion_free(struct slc_criterion *criterion)
+{
+    if (!criterion)
+        return;
+    for (size_t i = 0; i < criterion->seed_count; i++)
+        free(criterion->seeds[i].places);
+    free(criterion->seeds);
+    free(criterion->text);
+    free(criterion);
+}
+
+const struct slc_criterion_info *slc_criterion_get_info(const struct slc_criterion *criterion)
+{
+    return &criterion->info;
+}
+
+static int latest_first(const void *a, const void *b)
+{
+    const struct slc_seed *x = a, *y = b;
+
+    if (x->time != y->time)
+        return x->time > y->time ? -1 : 1;
+    return (int)y->is_fault - (int)x->is_fault;
+}
+
+/* Order of the seeds, and what the info says of the last instance. */
+static int seal(struct slc_criterion *criterion)
+{
+    if (criterion->seed_count == 0)
+        return wd_fail(-WD_ERR_NOT_FOUND, "'%s' names nothing that ran", criterion->text);
+    qsort(criterion->seeds, criterion->seed_count, sizeof(*criterion->seeds), latest_first);
+    criterion->info.time = criterion->seeds[0].time;
+    criterion->info.pc = criterion->seeds[0].pc;
+    criterion->info.executed = !criterion->seeds[0].is_fault;
+    return 0;
+}
+
+int slc_criterion_of_places(struct wet *wet, wet_time time, const struct ins_regset *regs,
+                            uint64_t address, uint64_t size_bytes, struct slc_criterion **out)
+{
+    uint64_t instructions = wet_get_info(wet)->instructions;
+    struct slc_criterion *criterion;
+    uint32_t task;
+    uint64_t pc;
+
+    if (time == 0 || time > instructions)
+        return wd_fail(-WD_ERR_NOT_FOUND, "no instruction has time %llu: the run has 1..%llu",
+                       (unsigned long long)time, (unsigned long long)instructions);
+    int error = slc_state_at(wet, time, &pc, &task);
+    if (!error)
+        error = criterion_new(wet, "", SLC_CRITERION_PLACES, &criterion);
+    if (error)
+        return error;
+    struct slc_seed *seed = slc_criterion_add(criterion, time, pc);
+    if (!seed)
+        error = -ENOMEM;
+    if (seed && regs)
+        seed->regs[SLC_EDGE_VALUE] = *regs;
+    if (seed && size_bytes)
+        error = slc_seed_add_place(seed, address, size_bytes, SLC_EDGE_VALUE);
+    if (seed && (!regs || ins_regset_is_empty(regs)) && !size_bytes)
+        seed->uses = SLC_USES_ALL;
+    snprintf(criterion->description, sizeof(criterion->description), "time %llu",
+             (unsigned long long)time);
+    if (!error)
+        error = seal(criterion);
+    if (error)
+        slc_criterion_free(criterion);
+    else
+        *out = criterion;
+    return error;
+}
+
+/* ---- parsing ---- */
+
+static bool starts_with_word(const char *text, const char *word)
+{
+    size_t length = strlen(word);
+    return strncmp(text, word, length) == 0 && (text[length] == 0 || text[length] == ':');
+}
+
+int slc_criterion_parse(struct wet *wet, const char *text, struct slc_criterion **out)
+{
+    struct slc_criterion *criterion;
+    enum slc_criterion_kind kind = SLC_CRITERION_LINE;
+    int error;
+
+    if (strcmp(text, "crash") == 0)
+        kind = SLC_CRITERION_CRASH;
+    else if (strcmp(text, "exit") == 0)
+        kind = SLC_CRITERION_EXIT;
+    else if (starts_with_word(text, "output"))
+        kind = SLC_CRITERION_OUTPUT;
+    else if (!strchr(text, ':'))
+        return wd_fail(-WD_ERR_USAGE,
+                       "'%s' is no criterion: use crash, exit, output[:FD]:OFFSET[+LEN] or "
+                       "FILE:LINE[#K][:VARIABLE]",
+                       text);
+    error = criterion_new(wet, text, kind, &criterion);
+    if (error)
+        return error;
+    switch (kind) {
+    case SLC_CRITERION_CRASH:
+        error = slc_parse_crash(criterion);
+        break;
+    case SLC_CRITERION_EXIT:
+        error = slc_parse_exit(criterion);
+        break;
+    case SLC_CRITERION_OUTPUT:
+        error = slc_parse_output(criterion, text + strlen("output"));
+        break;
+    default:
+        error = slc_parse_line(criterion);
+        break;
+    }
+    if (!error)
+        error = seal(criterion);
+    if (error)
+        slc_criterion_free(criterion);
+    else
+        *out = criterion;
+    return error;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a criterion tells a scan: where to begin, with which places. */
+#ifndef SLICER_CRITERION_H
+#define SLICER_CRITERION_H
+
+#include "slicer/slicer.h"
+#include "slicer/want.h"
+
+enum slc_seed_uses {
+    SLC_USES_NONE,   /* only the places below */
+    SLC_USES_ALL,    /* all that the instance's flows use */
+    SLC_USES_BRANCH, /* what decided where its jump, call or return went */
+};
+
+struct slc_place {
+    uint64_t address;
+    uint64_t size_bytes;
+    enum slc_edge edge;
+};
+
+/* One instance of a criterion. */
+struct slc_seed {
+    wet_time time; /* state just before it counts */
+    uint64_t pc;
+    uint32_t task;
+    bool is_fault; /* the instruction at pc faulted with the state at `time` */
+    enum slc_seed_uses uses;
+    enum slc_force force;
+    struct ins_regset regs[3]; /* by SLC_EDGE_VALUE, _ADDRESS, _CONDITION */
+    struct slc_place *places;
+    size_t place_count;
+};
+
+struct slc_criterion {
+    struct wet *wet;
+    struct slc_criterion_info info;
+    char *text;
+    char description[512];
+    struct slc_seed *seeds; /* the latest first */
+    size_t seed_count, seed_capacity;
+};
+
+/* An all-zero seed with this time and pc; NULL if memory is short. Borrowed until the next one. */
+struct slc_seed *slc_criterion_add(struct slc_criterion *criterion, wet_time time, uint64_t pc);
+int slc_seed_add_place(struct slc_seed *seed, uint64_t address, uint64_t size, enum slc_edge edge);
+
+/* Address and registers of the state at a time. */
+int slc_state_at(struct wet *wet, wet_time time, uint64_t *pc, uint32_t *task);
+
+/* "a.c:12 in f", or "f in libc.so.6", or "0x1234". */
+void slc_describe_pc(struct wet *wet, uint64_t pc, char *text, size_t size);
+
+/* Each fills the seeds, info and description of a criterion whose text is known to be of its kind. */
+int slc_parse_crash(struct slc_criterion *criterion);
+int slc_parse_exit(struct slc_criterion *criterion);
+int slc_parse_output(struct slc_criterion *criterion, const char *rest);
+int slc_parse_line(struct slc_criterion *criterion);
+
+#endif

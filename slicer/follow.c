@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What one instance means for a backward scan, in three steps: which of its flows define something
+ * wanted; those places are no longer wanted before it; what those flows use is.
+ *
+ * The steps are apart because an instruction's uses are places *before* it (add [rax], rcx may use
+ * what it defines), and because the distance of an instance is the least over all that want it.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "slicer/scan.h"
+
+/* ---- step 1: hits ---- */
+
+static int add_run(struct slc_hits *hits, struct slc_run run)
+{
+    if (hits->run_count) {
+        struct slc_run *last = &hits->runs[hits->run_count - 1];
+        if (last->flow == run.flow && last->operand == run.operand &&
+            last->address + last->size_bytes == run.address) {
+            last->size_bytes += run.size_bytes;
+            return 0;
+        }
+    }
+    if (hits->run_count == hits->run_capacity) {
+        size_t capacity = hits->run_capacity ? hits->run_capacity * 2 : 64;
+        struct slc_run *grown = realloc(hits->runs, capacity * sizeof(*grown));
+        if (!grown)
+            return -ENOMEM;
+        hits->runs = grown;
+        hits->run_capacity = capacity;
+    }
+    hits->runs[hits->run_count++] = run;
+    return 0;
+}
+
+static void hit_registers(struct slc_hits *hits, struct slc_regs *regs, const struct ins_flow *flow,
+                          unsigned f)
+{
+    struct ins_regset set = flow->defs;
+
+    ins_regset_join(&set, &flow->may_defs);
+    for (unsigned i = 0; i < 4; i++)
+        set.bits[i] &= regs->wanted.bits[i];
+    for (unsigned l = ins_regset_next(&set, 0); l < INS_LOC_COUNT;
+         l = ins_regset_next(&set, l + 1)) {
+        bool is_hit = false;
+        if (!(flow->kinds & INS_FLOW_STACK) && regs->value[l].distance != SLC_NOT_WANTED) {
+            slc_hit(hits, &regs->value[l], l, 0);
+            is_hit = true;
+        }
+        if (!(flow->kinds & (INS_FLOW_STACK | INS_FLOW_STACK_ADDRESS)) &&
+            regs->address[l].distance != SLC_NOT_WANTED) {
+            slc_hit(hits, &regs->address[l], l, 0);
+            is_hit = true;
+        }
+        if (is_hit) {
+            ins_regset_add(&hits->regs[f], l);
+            hits->flows |= 1u << f;
+        }
+    }
+}
+
+static int hit_range(struct slc_scan *scan, struct slc_range range, unsigned f, unsigned operand)
+{
+    struct slc_hits *hits = &scan->hits;
+    uint64_t end = range.address + range.size_bytes;
+    struct slc_want *want;
+
+    if (end < range.address)
+        end = UINT64_MAX;
+    for (uint64_t at = range.address; (want = slc_memory_next(&scan->memory, &at, end)); at++) {
+        slc_hit(hits, want, INS_LOC_COUNT, at);
+        hits->flows |= 1u << f;
+        if (add_run(hits, (struct slc_run){at, 1, f, operand}))
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+/* One instruction of one execution. */
+struct instance {
+    const struct wet_statement *statement;
+    const struct ins_info *info;
+    const uint64_t *slots;
+    wet_time time;
+    uint32_t task;
+};
+
+static int hit_memory(struct slc_scan *scan, struct slc_task *task, const struct instance *in,
+                      unsigned f)
+{
+    const struct ins_flow *flow = &in->info->flows[f];
+    unsigned mask = flow->mem_defs | flow->mem_may_defs;
+    struct slc_range ranges[SLC_LANES_MAX];
+
+    for (unsigned m = 0; m < in->info->mem_count; m++) {
+        if (!(mask & 1u << m))
+            continue;
+        unsigned count = slc_operand_ranges(in->statement, m, in->slots, ranges);
+        for (unsigned r = 0; r < count; r++) {
+            if (!slc_memory_wants(&scan->memory, ranges[r].address, ranges[r].size_bytes))
+                continue;
+            int error = slc_bypass_write(&scan->bypass, &scan->memory, &task->regs, in->task,
+                                         slc_pushed_register(in->info), ranges[r].address,
+                                         ranges[r].size_bytes);
+            if (!error)
+                error = hit_range(scan, ranges[r], f, m);
+            if (error)
+                return error;
+        }
+    }
+    return 0;
+}
+
+/* A pop that ends a saved register's life takes its wants away before they are hits. */
+static int try_bypass(struct slc_scan *scan, struct slc_task *task, const struct instance *in)
+{
+    if (scan->slice->options.no_bypass || !scan->memory.table)
+        return 0;
+    int reg = slc_popped_register(in->info);
+    if (reg < 0)
+        return 0;
+    struct ins_regset pieces = {0};
+    ins_regset_add_gpr(&pieces, (unsigned)reg, 0, 8);
+    if (!ins_regset_intersects(&pieces, &task->regs.wanted))
+        return 0;
+    unsigned operand = 0;
+    while (!(in->info->mems[operand].flags & INS_MEM_IMPLICIT))
+        operand++;
+    int taken = slc_bypass_pop(&scan->bypass, &scan->memory, &task->regs, in->task, (unsigned)reg,
+                               in->slots[in->statement->slot + operand], in->time);
+    return taken < 0 ? taken : 0;
+}
+
+/* ---- step 2: what is defined for sure is no longer wanted ---- */
+
+static void drop_defined(struct slc_scan *scan, struct slc_task *task, const struct instance *in)
+{
+    for (unsigned f = 0; f < in->info->flow_count; f++) {
+        const struct ins_flow *flow = &in->info->flows[f];
+        for (unsigned l = ins_regset_next(&flow->defs, 0); l < INS_LOC_COUNT;
+             l = ins_regset_next(&flow->defs, l + 1))
+            if (ins_regset_has(&task->regs.wanted, l))
+                slc_regs_drop(&task->regs, l);
+    }
+    /* A rep instruction says "perhaps" for the case of no element; its range is exact here. */
+    for (size_t r = 0; r < scan->hits.run_count; r++) {
+        const struct slc_run *run = &scan->hits.runs[r];
+        const struct ins_flow *flow = &in->info->flows[run->flow];
+        if (flow->mem_defs & 1u << run->operand || in->info->mems[run->operand].flags & INS_MEM_REP)
+            slc_memory_drop(&scan->memory, run->address, run->size_bytes);
+    }
+}
+
+/* ---- step 3: uses ---- */
+
+static void want_registers(struct slc_task *task, const struct ins_regset *set,
+                           struct slc_want *want, enum slc_edge edge)
+{
+    want->edge = (uint8_t)edge;
+    for (unsigned l = ins_regset_next(set, 0); l < INS_LOC_COUNT; l = ins_regset_next(set, l + 1))
+        slc_regs_add(&task->regs, l, want);
+}
+
+static int want_operands(struct slc_scan *scan, const struct instance *in, unsigned mask,
+                         struct slc_want *want)
+{
+    struct slc_range ranges[SLC_LANES_MAX];
+    int error = 0;
+
+    want->edge = SLC_EDGE_VALUE;
+    for (unsigned m = 0; m < in->info->mem_count; m++) {
+        unsigned count =
+            mask & 1u << m ? slc_operand_ranges(in->statement, m, in->slots, ranges) : 0;
+        for (unsigned r = 0; r < count && !error; r++)
+            error = slc_memory_add(&scan->memory, ranges[r].address, ranges[r].size_bytes, want);
+    }
+    return error;
+}
+
+/* Bytes [*from, *to) of its register that a location is; false if it is no piece of one. */
+static bool piece_bytes(unsigned loc, unsigned *unit, unsigned *from, unsigned *to)
+{
+    static const uint8_t gpr[] = {0, 1, 2, 8}, vector[] = {0, 4, 8, 16, 32, 64};
+
+    if (loc < INS_LOC_CF) {
+        *unit = loc / INS_GPR_PIECES;
+        *from = gpr[loc % INS_GPR_PIECES];
+        *to = gpr[loc % INS_GPR_PIECES + 1];
+        return true;
+    }
+    if (loc < INS_LOC_VEC || loc >= INS_LOC_K)
+        return false;
+    *unit = INS_GPR_COUNT + (loc - INS_LOC_VEC) / INS_VEC_PIECES;
+    *from = vector[(loc - INS_LOC_VEC) % INS_VEC_PIECES];
+    *to = vector[(loc - INS_LOC_VEC) % INS_VEC_PIECES + 1];
+    return true;
+}
+
+/* The register that a copy's set names, and the byte where it starts in it. */
+static bool set_start(const struct ins_regset *set, unsigned *unit, unsigned *start)
+{
+    unsigned to;
+    return piece_bytes(ins_regset_next(set, 0), unit, start, &to);
+}
+
+/* Wants bytes [from, to) of a copy's source, counted from its start. */
+static int want_copied(struct slc_scan *scan, struct slc_task *task, const struct instance *in,
+                       const struct ins_flow *flow, uint64_t from, uint64_t to,
+                       struct slc_want *want)
+{
+    unsigned unit, start;
+    struct ins_regset pieces = {0};
+
+    if (flow->mem_uses) {
+        unsigned m = (unsigned)__builtin_ctz(flow->mem_uses);
+        struct slc_range range = slc_operand_range(in->statement, m, in->slots);
+        if (to > range.size_bytes)
+            to = range.size_bytes;
+        want->edge = SLC_EDGE_VALUE;
+        return from < to ? slc_memory_add(&scan->memory, range.address + from, to - from, want) : 0;
+    }
+    if (!set_start(&flow->value_uses, &unit, &start) || start + from >= 64)
+        return 0;
+    unsigned size = (unsigned)((to > 64 ? 64 : to) - from);
+    if (unit < INS_GPR_COUNT) {
+        unsigned first = start + (unsigned)from;
+        if (first < 8)
+            ins_regset_add_gpr(&pieces, unit, first, size > 8 - first ? 8 - first : size);
+    } else {
+        unsigned first = start + (unsigned)from;
+        ins_regset_add_vector(&pieces, unit - INS_GPR_COUNT, first,
+                              size > 64 - first ? 64 - first : size);
+    }
+    for (unsigned i = 0; i < 4; i++)
+        pieces.bits[i] &= flow->value_uses.bits[i];
+    want_registers(task, &pieces, want, SLC_EDGE_VALUE);
+    return 0;
+}
+
+/* rep movs reads what it has just written where its ranges overlap: byte i comes from the source
+ * byte that element i's read finds, or from where an earlier element got it. */
+static int want_moved(struct slc_scan *scan, const struct instance *in, const struct slc_run *run,
+                      struct slc_want *want)
+{
+    unsigned source = (unsigned)__builtin_ctz(in->info->flows[run->flow].mem_uses);
+    struct slc_range to = slc_operand_range(in->statement, run->operand, in->slots);
+    struct slc_range from = slc_operand_range(in->statement, source, in->slots);
+    uint64_t element = in->info->mems[run->operand].size_bytes;
+    /* Downward the first element is the highest one. */
+    bool is_down = to.address != in->slots[in->statement->slot + run->operand];
+    uint64_t elements = to.size_bytes / element;
+    int error = 0;
+
+    want->edge = SLC_EDGE_VALUE;
+    for (uint64_t b = 0; b < run->size_bytes && !error; b++) {
+        uint64_t off = run->address + b - to.address, at;
+        for (;;) {
+            at = from.address + off;
+            uint64_t rank = is_down ? elements - 1 - off / element : off / element;
+            if (at - to.address >= to.size_bytes)
+                break;
+            uint64_t next = at - to.address;
+            uint64_t next_rank = is_down ? elements - 1 - next / element : next / element;
+            if (next_rank >= rank)
+                break;
+            off = next;
+        }
+        error = slc_memory_add(&scan->memory, at, 1, want);
+    }
+    return error;
+}
+
+/* rep stos: each element is the register again. */
+static int want_repeated(struct slc_scan *scan, struct slc_task *task, const struct instance *in,
+                         const struct slc_run *run, struct slc_want *want)
+{
+    uint64_t element = in->info->mems[run->operand].size_bytes;
+    uint64_t off = run->address - slc_operand_range(in->statement, run->operand, in->slots).address;
+    int error = 0;
+
+    for (uint64_t b = 0; b < run->size_bytes && b < element && !error; b++) {
+        uint64_t from = (off + b) % element;
+        error = want_copied(scan, task, in, &in->info->flows[run->flow], from, from + 1, want);
+    }
+    return error;
+}
+
+static int follow_copy(struct slc_scan *scan, struct slc_task *task, const struct instance *in,
+                       unsigned f, struct slc_want *want)
+{
+    const struct ins_flow *flow = &in->info->flows[f];
+    struct ins_regset all = flow->defs;
+    unsigned unit, start = 0, own, from, to;
+    int error = 0;
+
+    ins_regset_join(&all, &flow->may_defs);
+    if (!ins_regset_is_empty(&all) && !set_start(&all, &unit, &start)) {
+        want_registers(task, &flow->value_uses, want, SLC_EDGE_VALUE);
+        return want_operands(scan, in, flow->mem_uses, want);
+    }
+    for (unsigned l = ins_regset_next(&scan->hits.regs[f], 0); l < INS_LOC_COUNT && !error;
+         l = ins_regset_next(&scan->hits.regs[f], l + 1))
+        if (piece_bytes(l, &own, &from, &to))
+            error = want_copied(scan, task, in, flow, from - start, to - start, want);
+    for (size_t r = 0; r < scan->hits.run_count && !error; r++) {
+        const struct slc_run *run = &scan->hits.runs[r];
+        if (run->flow != f)
+            continue;
+        struct slc_range range = slc_operand_range(in->statement, run->operand, in->slots);
+        uint64_t off = run->address - range.address;
+        if (!(in->info->mems[run->operand].flags & INS_MEM_REP))
+            error = want_copied(scan, task, in, flow, off, off + run->size_bytes, want);
+        else if (flow->mem_uses)
+            error = want_moved(scan, in, run, want);
+        else
+            error = want_repeated(scan, task, in, run, want);
+    }
+    return error;
+}
+
+/* A copy whose source is no plain piece or memory (an x87 state, a mask register) goes whole. */
+static bool is_byte_copy(const struct ins_flow *flow)
+{
+    unsigned unit, start;
+
+    if (!(flow->kinds & INS_FLOW_COPY))
+        return false;
+    if (flow->mem_uses)
+        return (flow->mem_uses & (flow->mem_uses - 1)) == 0;
+    return set_start(&flow->value_uses, &unit, &start);
+}
+
+static int follow_flow(struct slc_scan *scan, struct slc_task *task, const struct instance *in,
+                       unsigned f, struct slc_want *want)
+{
+    const struct ins_flow *flow = &in->info->flows[f];
+    unsigned operands = flow->mem_uses | flow->mem_defs | flow->mem_may_defs;
+    int error;
+
+    if (is_byte_copy(flow) && !(scan->hits.whole & 1u << f)) {
+        error = follow_copy(scan, task, in, f, want);
+    } else {
+        want_registers(task, &flow->value_uses, want, SLC_EDGE_VALUE);
+        error = want_operands(scan, in, flow->mem_uses, want);
+    }
+    want_registers(task, &flow->cond_uses, want, SLC_EDGE_CONDITION);
+    for (unsigned m = 0; m < in->info->mem_count && scan->follows_address; m++) {
+        if (!(operands & 1u << m))
+            continue;
+        struct ins_regset uses = ins_addr_uses(in->info, m);
+        want_registers(task, &uses, want, SLC_EDGE_ADDRESS);
+    }
+    return error;
+}
+
+static int follow_uses(struct slc_scan *scan, struct slc_task *task, const struct instance *in)
+{
+    struct slc_hits *hits = &scan->hits;
+    struct slc_want want = {.user = in->time, .distance = hits->best.distance + 1};
+    /* What a system call returns comes from outside. */
+    unsigned flows = hits->whole | (in->info->klass == INS_SYSCALL ? 0 : hits->flows);
+    int error = 0;
+
+    for (unsigned f = 0; f < in->info->flow_count && !error; f++)
+        if (flows & 1u << f)
+            error = follow_flow(scan, task, in, f, &want);
+    return error;
+}
+
+static enum slc_force next_force(const struct slc_hits *hits)
+{
+    if (hits->best.force == SLC_FORCE_GUARD && hits->is_guard)
+        return SLC_FORCE_NOT;
+    return (enum slc_force)hits->best.force;
+}
+
+static int request_control(struct slc_scan *scan, struct slc_task *task, uint32_t pc_index,
+                           uint64_t user)
+{
+    struct slc_want want = {.user = user,
+                            .distance = scan->hits.best.distance + 1,
+                            .edge = SLC_EDGE_CONTROL,
+                            .location = INS_LOC_COUNT,
+                            .force = (uint8_t)next_force(&scan->hits)};
+
+    if (!scan->follows_control && want.force == SLC_FORCE_NOT)
+        return 0;
+    uint32_t klass = slc_code_class(scan->code, pc_index);
+    if (klass == SLC_UNKNOWN)
+        return -ENOMEM;
+    return slc_frames_request(&task->frames, scan->code->classes, klass, &want);
+}
+
+/* ---- seeds ---- */
+
+int slc_follow_seed(struct slc_scan *scan, struct slc_task *task, const struct slc_seed *seed,
+                    uint64_t user)
+{
+    struct slc_want want = {.user = user, .distance = 1};
+    int error = 0;
+
+    for (unsigned edge = 0; edge < 3 && scan->follows_data; edge++)
+        want_registers(task, &seed->regs[edge], &want, (enum slc_edge)edge);
+    for (size_t i = 0; i < seed->place_count && scan->follows_data && !error; i++) {
+        want.edge = (uint8_t)seed->places[i].edge;
+        error = slc_memory_add(&scan->memory, seed->places[i].address, seed->places[i].size_bytes,
+                               &want);
+    }
+    if (!error && seed->is_fault) {
+        struct slc_want none = {.distance = 0, .edge = SLC_EDGE_NONE, .force = seed->force};
+        scan->hits.best = none;
+        scan->hits.is_guard = false;
+        uint32_t pc_index = slc_code_pc(scan->code, seed->pc);
+        if (pc_index == SLC_UNKNOWN)
+            return -ENOMEM;
+        error = request_control(scan, task, pc_index, user);
+    }
+    return error;
+}
+
+static void hit_seed(struct slc_hits *hits, const struct slc_seed *seed,
+                     const struct ins_info *info)
+{
+    struct slc_want want = {.distance = 0, .edge = SLC_EDGE_NONE, .force = seed->force};
+
+    slc_hit(hits, &want, INS_LOC_COUNT, 0);
+    hits->is_guard = false;
+    for (unsigned f = 0; f < info->flow_count; f++)
+        if (seed->uses == SLC_USES_ALL ||
+            (seed->uses == SLC_USES_BRANCH && info->flows[f].kinds & INS_FLOW_BRANCH))
+            hits->whole |= 1u << f;
+}
+
+/* ---- all of it ---- */
+
+static int collect(struct slc_scan *scan, struct slc_task *task, const struct instance *in)
+{
+    const struct ins_info *info = in->info;
+    struct slc_hits *hits = &scan->hits;
+    bool is_control = hits->best.distance != SLC_NOT_WANTED;
+    int error = try_bypass(scan, task, in);
+
+    for (unsigned f = 0; f < info->flow_count && !error; f++) {
+        const struct ins_flow *flow = &info->flows[f];
+        if (is_control && flow->kinds & INS_FLOW_BRANCH)
+            hits->whole |= 1u << f;
+        hits->regs[f] = (struct ins_regset){0};
+        hit_registers(hits, &task->regs, flow, f);
+        if (flow->mem_defs | flow->mem_may_defs)
+            error = hit_memory(scan, task, in, f);
+    }
+    return error;
+}
+
+int slc_follow(struct slc_scan *scan, struct slc_task *task, const struct wet_exec *exec,
+               const struct slc_node *node, uint32_t statement, const struct slc_seed *seed)
+{
+    struct slc_hits *hits = &scan->hits;
+    struct instance in = {.statement = &node->wet->statements[statement],
+                          .info = node->wet->statements[statement].info,
+                          .slots = scan->interval->slots + exec->slot_off,
+                          .time = scan->interval->first_time + exec->time_off + statement,
+                          .task = exec->task};
+
+    hits->flows = hits->whole = 0;
+    hits->run_count = 0;
+    int error = collect(scan, task, &in);
+    if (error)
+        return error;
+    drop_defined(scan, task, &in);
+    if (seed)
+        hit_seed(hits, seed, in.info);
+    if (hits->best.distance == SLC_NOT_WANTED)
+        return 0;
+    uint32_t pc_index = slc_code_statement_pc(scan->code, node, statement);
+    if (pc_index == SLC_UNKNOWN)
+        return -ENOMEM;
+    error = slc_slice_add(scan->slice, scan->interval, in.time, pc_index, &hits->best,
+                          hits->best_address);
+    if (!error && scan->follows_data)
+        error = follow_uses(scan, task, &in);
+    if (!error && seed)
+        error = slc_follow_seed(scan, task, seed, in.time);
+    if (!error && scan->tracks_frames)
+        error = request_control(scan, task, pc_index, in.time);
+    return error;
+}

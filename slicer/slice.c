@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A slice's members and the questions that can be asked about them. */
+#include "slicer/slice.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+
+const char *slc_edge_name(enum slc_edge edge)
+{
+    static const char *const names[] = {"value", "address", "condition", "control", "criterion"};
+    return (unsigned)edge < sizeof(names) / sizeof(names[0]) ? names[edge] : "?";
+}
+
+/* ---- filling ---- */
+
+struct slc_slice *slc_slice_new(struct wet *wet, const struct slc_options *options)
+{
+    struct slc_slice *slice = calloc(1, sizeof(*slice));
+
+    if (!slice)
+        return NULL;
+    slice->wet = wet;
+    slice->options = *options;
+    slice->span_count = wet_get_info(wet)->intervals;
+    slice->spans = calloc(slice->span_count + 1, sizeof(*slice->spans));
+    if (!slice->spans || slc_code_init(&slice->code, wet)) {
+        slc_slice_free(slice);
+        return NULL;
+    }
+    return slice;
+}
+
+void slc_slice_free(struct slc_slice *slice)
+{
+    if (!slice)
+        return;
+    for (uint64_t k = 0; slice->spans && k < slice->span_count; k++) {
+        free(slice->spans[k].bits);
+        free(slice->spans[k].members);
+    }
+    slc_code_fini(&slice->code);
+    free(slice->spans);
+    free(slice->lines);
+    free(slice->line_hash);
+    free(slice->sorted);
+    free(slice->order);
+    free(slice->initials);
+    free(slice);
+}
+
+void slc_slice_restart(struct slc_slice *slice)
+{
+    for (uint64_t k = 0; k < slice->span_count; k++) {
+        struct slc_span *span = &slice->spans[k];
+        if (span->bits)
+            memset(span->bits, 0, (span->instructions + 63) / 64 * 8);
+        span->member_count = 0;
+    }
+    slc_code_restart(&slice->code);
+    slc_lines_restart(slice);
+    slice->counts.instances = slice->counts.statements = 0;
+    slice->initial_count = 0;
+    slice->has_fault = false;
+}
+
+static int keep_member(struct slc_span *span, struct slc_member member)
+{
+    if (span->member_count == span->member_capacity) {
+        size_t capacity = span->member_capacity ? span->member_capacity * 2 : 64;
+        struct slc_member *grown = realloc(span->members, capacity * sizeof(*grown));
+        if (!grown)
+            return -ENOMEM;
+        span->members = grown;
+        span->member_capacity = capacity;
+    }
+    span->members[span->member_count++] = member;
+    return 0;
+}
+
+int slc_slice_add(struct slc_slice *slice, const struct wet_interval *interval, wet_time time,
+                  uint32_t pc_index, const struct slc_want *want, uint64_t address)
+{
+    struct slc_span *span = &slice->spans[interval->index];
+    uint64_t off = time - interval->first_time;
+
+    if (!span->bits) {
+        span->first_time = interval->first_time;
+        span->instructions = interval->instructions;
+        span->bits = calloc((interval->instructions + 63) / 64 + 1, sizeof(*span->bits));
+        if (!span->bits)
+            return -ENOMEM;
+    }
+    if (off >= span->instructions)
+        return wd_fail(-WD_ERR_CORRUPT, "interval %llu holds time %llu beyond its end",
+                       (unsigned long long)interval->index, (unsigned long long)time);
+    span->bits[off / 64] |= UINT64_C(1) << (off % 64);
+    slice->counts.instances++;
+    if (slice->options.record_parents) {
+        struct slc_member member = {.parent = want->user,
+                                    .address = address,
+                                    .time_off = (uint32_t)off,
+                                    .pc_index = pc_index,
+                                    .distance = want->distance,
+                                    .location = want->location,
+                                    .edge = want->edge};
+        if (keep_member(span, member))
+            return -ENOMEM;
+    }
+    return slc_lines_count(slice, pc_index, time, want->distance);
+}
+
+int slc_slice_add_fault(struct slc_slice *slice, wet_time time, uint64_t pc)
+{
+    slice->has_fault = true;
+    slice->fault_time = time;
+    slice->fault_pc = slc_code_pc(&slice->code, pc);
+    if (slice->fault_pc == SLC_UNKNOWN)
+        return -ENOMEM;
+    return slc_lines_count(slice, slice->fault_pc, time, 0);
+}
+
+int slc_slice_add_initial(struct slc_slice *slice, const struct slc_initial *initial)
+{
+    if (slice->initial_count == slice->initial_capacity) {
+        size_t capacity = slice->initial_capacity ? slice->initial_capacity * 2 : 256;
+        struct slc_initial *grown = realloc(slice->initials, capacity * sizeof(*grown));
+        if (!grown)
+            return -ENOMEM;
+        slice->initials = grown;
+        slice->initial_capacity = capacity;
+    }
+    slice->initials[slice->initial_count++] = *initial;
+    return 0;
+}
+
+static int compare_initials(const void *a, const void *b)
+{
+    const struct slc_initial *x = a, *y = b;
+    bool x_memory = x->location == INS_LOC_COUNT, y_memory = y->location == INS_LOC_COUNT;
+
+    if (x_memory != y_memory)
+        return x_memory ? -1 : 1;
+    if (x->address != y->address)
+        return x->address < y->address ? -1 : 1;
+    if (x->task != y->task)
+        return x->task < y->task ? -1 : 1;
+    return (x->location > y->location) - (x->location < y->location);
+}
+
+/* One range for bytes side by side, whatever their users; equal places once. */
+static void join_initials(struct slc_slice *slice)
+{
+    size_t kept = 0;
+
+    if (slice->initial_count == 0)
+        return;
+    qsort(slice->initials, slice->initial_count, sizeof(*slice->initials), compare_initials);
+    for (size_t i = 1; i < slice->initial_count; i++) {
+        struct slc_initial *last = &slice->initials[kept];
+        const struct slc_initial *next = &slice->initials[i];
+        bool is_same = last->location == next->location && last->task == next->task;
+        if (is_same && next->address <= last->address + last->size_bytes) {
+            if (next->address + next->size_bytes > last->address + last->size_bytes)
+                last->size_bytes = next->address + next->size_bytes - last->address;
+            if (next->distance < last->distance) {
+                last->distance = next->distance;
+                last->user = next->user;
+            }
+            continue;
+        }
+        slice->initials[++kept] = *next;
+    }
+    slice->initial_count = kept + 1;
+}
+
+int slc_slice_finish(struct slc_slice *slice)
+{
+    join_initials(slice);
+    for (size_t i = 0; i < slice->initial_count; i++)
+        if (slice->initials[i].user == SLC_USER_FAULT)
+            slice->initials[i].user = slice->fault_time;
+    return slc_lines_finish(slice);
+}
+
+/* ---- reading ---- */
+
+const struct slc_counts *slc_get_counts(const struct slc_slice *slice)
+{
+    return &slice->counts;
+}
+
+const struct slc_line *slc_lines(const struct slc_slice *slice, size_t *count)
+{
+    *count = slice->counts.lines + slice->counts.functions_without_lines;
+    return slice->sorted;
+}
+
+const struct slc_initial *slc_initials(const struct slc_slice *slice, size_t *count)
+{
+    *count = slice->initial_count;
+    return slice->initials;
+}
+
+bool slc_contains_time(const struct slc_slice *slice, wet_time time)
+{
+    uint64_t instructions = wet_get_info(slice->wet)->instructions;
+
+    if (time > instructions)
+        return slice->has_fault && time == slice->fault_time;
+    if (time == 0)
+        return false;
+    uint64_t k = wet_interval_at(slice->wet, time);
+    if (k >= slice->span_count || !slice->spans[k].bits)
+        return false;
+    uint64_t off = time - slice->spans[k].first_time;
+    return off < slice->spans[k].instructions && slice->spans[k].bits[off / 64] >> (off % 64) & 1;
+}
+
+/* Which instances are asked for. */
+struct filter {
+    const uint64_t *pcs;
+    size_t pc_count; /* 0: any */
+    uint32_t line;   /* raw index, or SLC_UNKNOWN: any */
+};
+
+static bool accepts(const struct slc_slice *slice, const struct filter *filter, uint32_t pc_index)
+{
+    const struct slc_pc *pc = &slice->code.pcs[pc_index];
+
+    if (filter->line != SLC_UNKNOWN && pc->line != filter->line)
+        return false;
+    for (size_t i = 0; i < filter->pc_count; i++)
+        if (filter->pcs[i] == pc->pc)
+            return true;
+    return filter->pc_count == 0;
+}
+
+static struct slc_instance instance_of(const struct slc_slice *slice, const struct slc_span *span,
+                                       const struct slc_member *member)
+{
+    return (struct slc_instance){
+        .time = span->first_time + member->time_off,
+        .pc = slice->code.pcs[member->pc_index].pc,
+        .distance = member->distance,
+        .edge = (enum slc_edge)member->edge,
+        .parent = member->parent == SLC_USER_FAULT ? slice->fault_time : member->parent,
+        .location = member->location,
+        .address = member->address,
+    };
+}
+
+static struct slc_instance fault_instance(const struct slc_slice *slice)
+{
+    return (struct slc_instance){.time = slice->fault_time,
+                                 .pc = slice->code.pcs[slice->fault_pc].pc,
+                                 .edge = SLC_EDGE_NONE,
+                                 .location = INS_LOC_COUNT};
+}
+
+static int each_recorded(const struct slc_slice *slice, const struct slc_span *span,
+                         const struct filter *filter, slc_instance_fn fn, void *arg)
+{
+    int result = 0;
+
+    for (size_t i = 0; i < span->member_count && !result; i++) {
+        if (!accepts(slice, filter, span->members[i].pc_index))
+            continue;
+        struct slc_instance instance = instance_of(slice, span, &span->members[i]);
+        result = fn(arg, &instance);
+    }
+    return result;
+}
+
+/* Without records: the interval says which pc ran when. */
+static int each_in_interval(const struct slc_slice *slice, const struct slc_span *span,
+                            const struct wet_interval *interval, const struct filter *filter,
+                            slc_instance_fn fn, void *arg)
+{
+    int result = 0;
+
+    for (size_t e = interval->exec_count; e-- > 0 && !result;) {
+        const struct wet_exec *exec = &interval->execs[e];
+        const struct wet_node *node = wet_get_node(slice->wet, exec->node);
+        const struct slc_node *known = slice->code.nodes[exec->node];
+        for (uint32_t s = node ? node->statement_count : 0; s-- > 0 && !result;) {
+            uint64_t off = (uint64_t)exec->time_off + s;
+            if (!known || off >= span->instructions || !(span->bits[off / 64] >> (off % 64) & 1) ||
+                known->pc_index[s] == SLC_UNKNOWN || !accepts(slice, filter, known->pc_index[s]))
+                continue;
+            struct slc_instance instance = {.time = span->first_time + off,
+                                            .pc = node->statements[s].pc,
+                                            .distance = SLC_DISTANCE_UNKNOWN,
+                                            .edge = SLC_EDGE_NONE,
+                                            .location = INS_LOC_COUNT};
+            result = fn(arg, &instance);
+        }
+    }
+    return result;
+}
+
+static int each_instance(const struct slc_slice *slice, const struct filter *filter,
+                         slc_instance_fn fn, void *arg)
+{
+    int result = 0;
+
+    if (slice->has_fault && accepts(slice, filter, slice->fault_pc)) {
+        struct slc_instance instance = fault_instance(slice);
+        result = fn(arg, &instance);
+    }
+    for (uint64_t k = slice->span_count; k-- > 0 && !result;) {
+        const struct slc_span *span = &slice->spans[k];
+        const struct wet_interval *interval;
+        if (!span->bits)
+            continue;
+        if (slice->options.record_parents) {
+            result = each_recorded(slice, span, filter, fn, arg);
+            continue;
+        }
+        result = wet_interval_get(slice->wet, k, &interval);
+        if (result)
+            break;
+        result = each_in_interval(slice, span, interval, filter, fn, arg);
+        wet_interval_put(slice->wet, interval);
+    }
+    return result;
+}
+
+int slc_each_instance(const struct slc_slice *slice, const uint64_t *pcs, size_t pc_count,
+                      slc_instance_fn fn, void *arg)
+{
+    struct filter filter = {pcs, pc_count, SLC_UNKNOWN};
+    return each_instance(slice, &filter, fn, arg);
+}
+
+int slc_each_line_instance(const struct slc_slice *slice, size_t line_index, slc_instance_fn fn,
+                           void *arg)
+{
+    size_t count;
+
+    slc_lines(slice, &count);
+    if (line_index >= count)
+        return -EINVAL;
+    struct filter filter = {NULL, 0, slice->order[line_index]};
+    return each_instance(slice, &filter, fn, arg);
+}
+
+/* ---- paths ---- */
+
+static int keep_nearest(void *arg, const struct slc_instance *instance)
+{
+    struct slc_instance *best = arg;
+
+    if (best->time == 0 || instance->distance < best->distance)
+        *best = *instance;
+    return 0;
+}
+
+/* The record of a member's time; members of a span are sorted, latest first. */
+static const struct slc_member *find_member(const struct slc_slice *slice, wet_time time,
+                                            const struct slc_span **found)
+{
+    const struct slc_span *span = &slice->spans[wet_interval_at(slice->wet, time)];
+    size_t low = 0, high = span->member_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        wet_time at = span->first_time + span->members[middle].time_off;
+        if (at == time) {
+            *found = span;
+            return &span->members[middle];
+        }
+        if (at > time)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
+}
+
+static int build_path(const struct slc_slice *slice, const struct slc_instance *end,
+                      struct slc_path **out)
+{
+    size_t count = (size_t)end->distance + 1;
+    struct slc_path *path = malloc(sizeof(*path) + count * sizeof(path->hops[0]));
+
+    if (!path)
+        return -ENOMEM;
+    path->count = count;
+    path->hops[count - 1] = *end;
+    for (size_t i = count - 1; i-- > 0;) {
+        const struct slc_instance *user = &path->hops[i + 1];
+        const struct slc_span *span;
+        bool is_fault = i == 0 && slice->has_fault && user->parent == slice->fault_time;
+        const struct slc_member *member = is_fault ? NULL : find_member(slice, user->parent, &span);
+        if (!is_fault && (!member || member->distance != i)) {
+            wet_time missing = user->parent;
+            free(path);
+            return wd_fail(-WD_ERR_CORRUPT, "the slice has no instance at time %llu",
+                           (unsigned long long)missing);
+        }
+        path->hops[i] = is_fault ? fault_instance(slice) : instance_of(slice, span, member);
+    }
+    *out = path;
+    return 0;
+}
+
+static int path_to(const struct slc_slice *slice, const struct filter *filter,
+                   struct slc_path **path)
+{
+    struct slc_instance best = {0};
+
+    if (!slice->options.record_parents)
+        return wd_fail(-EINVAL, "the slice was made without parents");
+    int error = each_instance(slice, filter, keep_nearest, &best);
+    if (error)
+        return error;
+    if (best.time == 0)
+        return wd_fail(-WD_ERR_NOT_FOUND, "no instance of that code is in the slice");
+    return build_path(slice, &best, path);
+}
+
+int slc_path(const struct slc_slice *slice, const uint64_t *pcs, size_t pc_count,
+             struct slc_path **path)
+{
+    struct filter filter = {pcs, pc_count, SLC_UNKNOWN};
+    return pc_count ? path_to(slice, &filter, path) : -EINVAL;
+}
+
+int slc_path_to_line(const struct slc_slice *slice, size_t line_index, struct slc_path **path)
+{
+    size_t count;
+
+    slc_lines(slice, &count);
+    if (line_index >= count)
+        return -EINVAL;
+    struct filter filter = {NULL, 0, slice->order[line_index]};
+    return path_to(slice, &filter, path);
+}
+
+void slc_path_free(struct slc_path *path)
+{
+    free(path);
+}

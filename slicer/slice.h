@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a slice is made of, for the scan that fills it and the queries that read it. */
+#ifndef SLICER_SLICE_H
+#define SLICER_SLICE_H
+
+#include "slicer/code.h"
+#include "slicer/want.h"
+
+struct slc_member {
+    wet_time parent; /* SLC_USER_FAULT, or 0 for a criterion's instance */
+    uint64_t address;
+    uint32_t time_off; /* in its interval */
+    uint32_t pc_index; /* in code.pcs */
+    uint32_t distance;
+    uint16_t location;
+    uint8_t edge;
+};
+
+/* The members in one interval. */
+struct slc_span {
+    wet_time first_time;
+    uint64_t instructions;
+    uint64_t *bits;             /* by time - first_time; NULL if there are none */
+    struct slc_member *members; /* latest first; only with record_parents */
+    size_t member_count, member_capacity;
+};
+
+struct slc_slice {
+    struct wet *wet;
+    struct slc_options options;
+    struct slc_code code;
+    struct slc_counts counts;
+    struct slc_span *spans; /* by interval */
+    uint64_t span_count;
+    struct slc_line *lines; /* in order of appearance; `order` sorts them */
+    uint32_t line_count, line_capacity;
+    uint32_t *line_hash; /* indexes + 1 */
+    uint32_t line_hash_capacity;
+    struct slc_line *sorted; /* what slc_lines() gives */
+    uint32_t *order;         /* sorted[i] is lines[order[i]] */
+    struct slc_initial *initials;
+    size_t initial_count, initial_capacity;
+    /* A criterion instruction that did not complete. */
+    bool has_fault;
+    wet_time fault_time;
+    uint32_t fault_pc; /* in code.pcs */
+};
+
+struct slc_slice *slc_slice_new(struct wet *wet, const struct slc_options *options);
+
+/* Forgets all members, for another pass. */
+void slc_slice_restart(struct slc_slice *slice);
+
+/* Adds an instance of interval k; `want` is its nearest user's. 0, -ENOMEM or -WD_ERR_INTERRUPTED. */
+int slc_slice_add(struct slc_slice *slice, const struct wet_interval *interval, wet_time time,
+                  uint32_t pc_index, const struct slc_want *want, uint64_t address);
+
+/* The criterion's instruction that did not complete. */
+int slc_slice_add_fault(struct slc_slice *slice, wet_time time, uint64_t pc);
+
+int slc_slice_add_initial(struct slc_slice *slice, const struct slc_initial *initial);
+
+/* Sorts and counts; after the last pass. */
+int slc_slice_finish(struct slc_slice *slice);
+
+/* Counts an instance for its source line; slicer/lines.c. */
+int slc_lines_count(struct slc_slice *slice, uint32_t pc_index, wet_time time, uint32_t distance);
+int slc_lines_finish(struct slc_slice *slice);
+void slc_lines_restart(struct slc_slice *slice);
+
+#endif

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The places whose definition a backward scan is looking for: bytes of memory, register pieces.
+ *
+ * Each wanted place carries the instance that wants it. Of several users the nearest to the
+ * criterion is kept: all users are later in time than the definition, so that when a scan meets the
+ * definition it knows all of them.
+ */
+#ifndef SLICER_WANT_H
+#define SLICER_WANT_H
+
+#include "recorder/insn/insn.h"
+#include "slicer/slicer.h"
+
+/* User of a want that is a criterion's instruction that did not complete. */
+#define SLC_USER_FAULT UINT64_MAX
+#define SLC_NOT_WANTED UINT32_MAX
+
+/* How far a control edge is followed in slices that do not follow them. */
+enum slc_force {
+    SLC_FORCE_NOT,
+    SLC_FORCE_GUARD, /* up to the next branch */
+    SLC_FORCE_CHAIN, /* to the start */
+};
+
+struct slc_want {
+    uint64_t user;     /* time */
+    uint32_t distance; /* of the definition; SLC_NOT_WANTED */
+    uint8_t edge;      /* enum slc_edge */
+    uint8_t force;     /* enum slc_force, of control edges */
+    uint16_t location; /* set by whoever takes a want out, see struct slc_instance */
+};
+
+static inline struct slc_want slc_no_want(void)
+{
+    return (struct slc_want){.distance = SLC_NOT_WANTED, .edge = SLC_EDGE_NONE};
+}
+
+/* Keeps the nearer of two; a force lasts. Returns whether `want` replaced *best. */
+static inline bool slc_want_merge(struct slc_want *best, const struct slc_want *want)
+{
+    uint8_t force = best->force > want->force ? best->force : want->force;
+    bool nearer = want->distance < best->distance;
+
+    if (nearer)
+        *best = *want;
+    best->force = force;
+    return nearer;
+}
+
+/* ---- registers of one task ---- */
+
+struct slc_regs {
+    struct ins_regset wanted;
+    /* Apart, because a register that holds rsp plus a constant is not followed as an address. */
+    struct slc_want value[INS_LOC_COUNT];
+    struct slc_want address[INS_LOC_COUNT];
+};
+
+void slc_regs_init(struct slc_regs *regs);
+
+static inline void slc_regs_add(struct slc_regs *regs, unsigned loc, const struct slc_want *want)
+{
+    slc_want_merge(want->edge == SLC_EDGE_ADDRESS ? &regs->address[loc] : &regs->value[loc], want);
+    ins_regset_add(&regs->wanted, loc);
+}
+
+static inline void slc_regs_drop(struct slc_regs *regs, unsigned loc)
+{
+    regs->value[loc].distance = SLC_NOT_WANTED;
+    regs->address[loc].distance = SLC_NOT_WANTED;
+    regs->wanted.bits[loc / 64] &= ~(UINT64_C(1) << (loc % 64));
+}
+
+/* Adds all wants of `from` to `to` where `mask` says, and drops them from `from`. */
+void slc_regs_move(struct slc_regs *to, struct slc_regs *from, const struct ins_regset *mask);
+
+/* ---- memory ---- */
+
+#define SLC_PAGE_BITS  12
+#define SLC_PAGE_BYTES (1u << SLC_PAGE_BITS)
+
+/* Also marks 8-byte slots, for slicer/bypass.h. */
+struct slc_page {
+    uint64_t number;
+    uint64_t bytes[SLC_PAGE_BYTES / 64];
+    uint64_t slots[SLC_PAGE_BYTES / 8 / 64];
+    struct slc_want *wants[SLC_PAGE_BYTES / 64]; /* of 64 bytes; NULL until one is wanted */
+};
+
+/* Embedded by its holder. */
+struct slc_memory {
+    struct slc_page **table; /* open addressing by page number; capacity is a power of two */
+    size_t capacity;
+    size_t page_count;
+    uint64_t byte_count; /* wanted now */
+    uint64_t slot_count;
+    struct slc_want *spare; /* freed groups of 64, linked through `user` */
+};
+
+int slc_memory_init(struct slc_memory *memory); /* 0 or -ENOMEM */
+void slc_memory_fini(struct slc_memory *memory);
+
+static inline size_t slc_page_hash(const struct slc_memory *memory, uint64_t number)
+{
+    return (size_t)((number * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & (memory->capacity - 1);
+}
+
+/* NULL if nothing was ever wanted there. */
+static inline struct slc_page *slc_page_find(const struct slc_memory *memory, uint64_t number)
+{
+    for (size_t i = slc_page_hash(memory, number);; i = (i + 1) & (memory->capacity - 1)) {
+        struct slc_page *page = memory->table[i];
+        if (!page || page->number == number)
+            return page;
+    }
+}
+
+bool slc_memory_wants_long(const struct slc_memory *memory, uint64_t address, uint64_t size);
+
+/* Whether a byte or a slot in [address, address + size) is wanted. The hot test of a scan. */
+static inline bool slc_memory_wants(const struct slc_memory *memory, uint64_t address,
+                                    uint64_t size)
+{
+    uint64_t off = address % SLC_PAGE_BYTES;
+
+    if (off % 64 + size > 64)
+        return slc_memory_wants_long(memory, address, size);
+    const struct slc_page *page = slc_page_find(memory, address >> SLC_PAGE_BITS);
+    if (!page || size == 0)
+        return false;
+    uint64_t mask = (UINT64_MAX >> (64 - size)) << (off % 64);
+    if (page->bytes[off / 64] & mask)
+        return true;
+    uint64_t first = off / 8, last = (off + size - 1) / 8;
+    uint64_t slots = page->slots[first / 64] >> (first % 64);
+    return (slots & (UINT64_MAX >> (63 - (last - first)))) != 0;
+}
+
+/* Wants bytes; 0 or -ENOMEM. */
+int slc_memory_add(struct slc_memory *memory, uint64_t address, uint64_t size,
+                   const struct slc_want *want);
+
+/* The first wanted byte in [*address, end): *address becomes its address. NULL if there is none.
+ * Time goes with wanted pages, not with the range. */
+struct slc_want *slc_memory_next(const struct slc_memory *memory, uint64_t *address, uint64_t end);
+
+/* Marks or unmarks a slot (a multiple of 8). */
+int slc_memory_mark_slot(struct slc_memory *memory, uint64_t address);
+void slc_memory_unmark_slot(struct slc_memory *memory, uint64_t address);
+
+/* The same as slc_memory_next() for slots. */
+bool slc_memory_next_slot(const struct slc_memory *memory, uint64_t *address, uint64_t end);
+
+/* Bytes are no longer wanted. */
+void slc_memory_drop(struct slc_memory *memory, uint64_t address, uint64_t size);
+
+#endif

@@ -1,0 +1,780 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "tests/slicer/brute.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "wet/model/model.h"
+
+/* ---- growing arrays and a map from u64 to u32 ---- */
+
+#define VEC(type)                                                                                  \
+    struct {                                                                                       \
+        type *at;                                                                                  \
+        size_t count, capacity;                                                                    \
+    }
+#define PUSH(vec, ...)                                                                             \
+    do {                                                                                           \
+        if ((vec).count == (vec).capacity) {                                                       \
+            (vec).capacity = (vec).capacity ? (vec).capacity * 2 : 256;                            \
+            (vec).at = realloc((vec).at, (vec).capacity * sizeof(*(vec).at));                      \
+            if (!(vec).at)                                                                         \
+                abort();                                                                           \
+        }                                                                                          \
+        (vec).at[(vec).count++] = __VA_ARGS__;                                                     \
+    } while (0)
+
+struct map {
+    uint64_t *keys;
+    uint32_t *values; /* 0: absent */
+    size_t capacity, count;
+};
+
+static uint32_t *map_at(struct map *map, uint64_t key)
+{
+    if (map->count * 2 >= map->capacity) {
+        struct map old = *map;
+        map->capacity = old.capacity ? old.capacity * 2 : 1024;
+        map->keys = calloc(map->capacity, 8);
+        map->values = calloc(map->capacity, 4);
+        map->count = 0;
+        for (size_t i = 0; i < old.capacity; i++)
+            if (old.values[i])
+                *map_at(map, old.keys[i]) = old.values[i];
+        free(old.keys);
+        free(old.values);
+    }
+    size_t i = (key * 0x9e3779b97f4a7c15u >> 20) % map->capacity;
+    while (map->values[i] && map->keys[i] != key)
+        i = (i + 1) % map->capacity;
+    if (!map->values[i]) {
+        map->keys[i] = key;
+        map->count++; /* every caller that asks may set it; an over-count does no harm */
+    }
+    return &map->values[i];
+}
+
+static uint32_t map_get(const struct map *map, uint64_t key)
+{
+    if (!map->capacity)
+        return 0;
+    size_t i = (key * 0x9e3779b97f4a7c15u >> 20) % map->capacity;
+    while (map->values[i] && map->keys[i] != key)
+        i = (i + 1) % map->capacity;
+    return map->values[i];
+}
+
+/* ---- the graph ---- */
+
+#define KERNEL_FLOW 7
+
+/* A place got a value. Memory places are addresses; register places are locations. */
+struct def {
+    uint64_t place;
+    uint32_t time;
+    uint32_t before; /* definition that may shine through, or 0 */
+    uint8_t flow;
+    bool is_memory;
+};
+
+/* What a flow read. */
+struct use {
+    uint64_t place;
+    uint32_t def; /* 0: initial */
+    uint8_t edge;
+    bool is_memory;
+};
+
+struct edge {
+    uint32_t user, definition;
+    uint8_t kind;
+};
+
+struct instance {
+    size_t uses[INS_FLOW_MAX + 1]; /* first use of each flow */
+    uint32_t parent;               /* control */
+};
+
+struct frame {
+    uint64_t slot;
+    uint32_t creator;
+    struct map branches; /* pc to its last time in this frame */
+};
+
+struct picture {
+    VEC(struct use) uses;
+};
+
+struct brute {
+    struct wet *wet;
+    uint32_t steps;
+    VEC(struct def) defs; /* from 1 */
+    VEC(struct use) uses;
+    struct instance *instances; /* by time */
+    uint32_t regs[INS_LOC_COUNT];
+    struct map memory;
+    VEC(struct frame) frames;
+    struct map saved;    /* time of a push of a callee-saved register: index into saves */
+    VEC(uint32_t) saves; /* three definitions each */
+    VEC(struct picture) pictures;
+    VEC(struct edge) edges;
+};
+
+/* ---- places ---- */
+
+static void gpr_piece(unsigned loc, unsigned *from, unsigned *to)
+{
+    unsigned piece = loc % 3;
+    *from = piece == 0 ? 0 : piece == 1 ? 1 : 2;
+    *to = piece == 0 ? 1 : piece == 1 ? 2 : 8;
+}
+
+static void vector_piece(unsigned loc, unsigned *from, unsigned *to)
+{
+    static const unsigned bounds[] = {0, 4, 8, 16, 32, 64};
+    *from = bounds[(loc - INS_LOC_VEC) % 5];
+    *to = bounds[(loc - INS_LOC_VEC) % 5 + 1];
+}
+
+static bool is_gpr(unsigned loc)
+{
+    return loc < INS_LOC_CF;
+}
+
+static bool is_vector(unsigned loc)
+{
+    return loc >= INS_LOC_VEC && loc < INS_LOC_K;
+}
+
+static void loc_bytes(unsigned loc, unsigned *from, unsigned *to)
+{
+    if (is_gpr(loc))
+        gpr_piece(loc, from, to);
+    else
+        vector_piece(loc, from, to);
+}
+
+struct span {
+    uint64_t address, size;
+    bool down;
+};
+
+static struct span operand_span(const struct wet *wet, wet_time t, unsigned m)
+{
+    const struct fake_step *step = fake_step(wet, t);
+    const uint64_t *slots = fake_slots(wet) + step->slot_off;
+    const struct ins_mem *mem = &step->info->mems[m];
+    struct span span = {slots[m], mem->size_bytes, false};
+
+    if (mem->flags & INS_MEM_REP) {
+        const uint64_t *rep = slots + step->info->mem_count;
+        span.size = (rep[0] - rep[1]) * mem->size_bytes;
+        span.down = rep[2] < slots[0];
+        if (span.down)
+            span.address -= span.size - mem->size_bytes;
+    }
+    return span;
+}
+
+/* ---- forward: definitions and uses ---- */
+
+static uint32_t last_def(struct brute *b, bool is_memory, uint64_t place)
+{
+    return is_memory ? map_get(&b->memory, place) : b->regs[place];
+}
+
+/* Two flows of one instruction that define the same place are alternatives: both count. */
+static void define(struct brute *b, uint32_t t, unsigned flow, bool is_memory, uint64_t place,
+                   bool may)
+{
+    uint32_t last = last_def(b, is_memory, place);
+    may |= last && b->defs.at[last].time == t;
+    struct def def = {.place = place,
+                      .time = t,
+                      .flow = (uint8_t)flow,
+                      .is_memory = is_memory,
+                      .before = may ? last : 0};
+    PUSH(b->defs, def);
+    if (is_memory)
+        *map_at(&b->memory, place) = (uint32_t)b->defs.count - 1;
+    else
+        b->regs[place] = (uint32_t)b->defs.count - 1;
+}
+
+static void use_regs(struct brute *b, const struct ins_regset *set, enum slc_edge edge)
+{
+    for (unsigned l = 0; l < INS_LOC_COUNT; l++)
+        if (ins_regset_has(set, l)) {
+            struct use use = {l, b->regs[l], (uint8_t)edge, false};
+            PUSH(b->uses, use);
+        }
+}
+
+static void use_flow(struct brute *b, wet_time t, const struct ins_info *info, unsigned f)
+{
+    const struct ins_flow *flow = &info->flows[f];
+
+    use_regs(b, &flow->value_uses, SLC_EDGE_VALUE);
+    use_regs(b, &flow->cond_uses, SLC_EDGE_CONDITION);
+    for (unsigned m = 0; m < info->mem_count; m++) {
+        if (flow->mem_uses >> m & 1) {
+            struct span span = operand_span(b->wet, t, m);
+            for (uint64_t i = 0; i < span.size; i++) {
+                struct use use = {span.address + i, map_get(&b->memory, span.address + i),
+                                  SLC_EDGE_VALUE, true};
+                PUSH(b->uses, use);
+            }
+        }
+        if ((flow->mem_uses | flow->mem_defs | flow->mem_may_defs) >> m & 1) {
+            struct ins_regset address = ins_addr_uses(info, m);
+            use_regs(b, &address, SLC_EDGE_ADDRESS);
+        }
+    }
+}
+
+static void define_flow(struct brute *b, wet_time t, const struct ins_info *info, unsigned f)
+{
+    const struct ins_flow *flow = &info->flows[f];
+
+    for (unsigned l = 0; l < INS_LOC_COUNT; l++) {
+        bool must = ins_regset_has(&flow->defs, l);
+        if (must || ins_regset_has(&flow->may_defs, l))
+            define(b, (uint32_t)t, f, false, l, !must);
+    }
+    for (unsigned m = 0; m < info->mem_count; m++) {
+        if (!((flow->mem_defs | flow->mem_may_defs) >> m & 1))
+            continue;
+        struct span span = operand_span(b->wet, t, m);
+        bool must = flow->mem_defs >> m & 1 || info->mems[m].flags & INS_MEM_REP;
+        for (uint64_t i = 0; i < span.size; i++)
+            define(b, (uint32_t)t, f, true, span.address + i, !must);
+    }
+}
+
+/* ---- saved registers ---- */
+
+static int saved_gpr(const struct ins_regset *set)
+{
+    const int kept[] = {3, 5, 12, 13, 14, 15};
+    for (unsigned i = 0; i < 6; i++) {
+        struct ins_regset want = {0};
+        for (unsigned p = 0; p < 3; p++)
+            ins_regset_add(&want, (unsigned)kept[i] * 3 + p);
+        if (memcmp(&want, set, sizeof(want)) == 0)
+            return kept[i];
+    }
+    return -1;
+}
+
+/* The register of a push (is_push) or pop, and its slot. */
+static int stack_copy(const struct wet *wet, wet_time t, bool is_push, unsigned *flow,
+                      uint64_t *slot)
+{
+    const struct ins_info *info = fake_step(wet, t)->info;
+
+    for (unsigned f = 0; f < info->flow_count; f++) {
+        unsigned mask = is_push ? info->flows[f].mem_defs : info->flows[f].mem_uses;
+        if (!(info->flows[f].kinds & INS_FLOW_COPY) || !mask || info->klass != INS_PLAIN)
+            continue;
+        unsigned m = (unsigned)__builtin_ctz(mask);
+        if (mask != 1u << m || !(info->mems[m].flags & INS_MEM_IMPLICIT) ||
+            info->mems[m].size_bytes != 8 || info->mems[m].flags & INS_MEM_REP)
+            continue;
+        *flow = f;
+        *slot = operand_span(wet, t, m).address;
+        return saved_gpr(is_push ? &info->flows[f].value_uses : &info->flows[f].defs);
+    }
+    return -1;
+}
+
+static void note_push(struct brute *b, wet_time t)
+{
+    unsigned f;
+    uint64_t slot;
+    int reg = stack_copy(b->wet, t, true, &f, &slot);
+
+    if (reg < 0)
+        return;
+    *map_at(&b->saved, t) = (uint32_t)b->saves.count + 1;
+    for (unsigned p = 0; p < 3; p++)
+        PUSH(b->saves, b->regs[reg * 3 + (int)p]);
+}
+
+/* The definitions of before the push if the pop restores them, or NULL. */
+static const uint32_t *restored(struct brute *b, wet_time t, int *reg)
+{
+    unsigned f, push_flow;
+    uint64_t slot, push_slot;
+
+    *reg = stack_copy(b->wet, t, false, &f, &slot);
+    if (*reg < 0 || slot % 8)
+        return NULL;
+    uint32_t first = map_get(&b->memory, slot);
+    for (unsigned i = 0; i < 8; i++) {
+        uint32_t def = map_get(&b->memory, slot + i);
+        if (!def || b->defs.at[def].time != b->defs.at[first].time)
+            return NULL;
+    }
+    wet_time push = b->defs.at[first].time;
+    if (!map_get(&b->saved, push) ||
+        stack_copy(b->wet, push, true, &push_flow, &push_slot) != *reg || push_slot != slot)
+        return NULL;
+    return b->saves.at + map_get(&b->saved, push) - 1;
+}
+
+/* ---- frames ---- */
+
+static struct frame *top(struct brute *b)
+{
+    return &b->frames.at[b->frames.count - 1];
+}
+
+static void push_frame(struct brute *b, uint64_t slot, wet_time creator)
+{
+    struct frame frame = {.slot = slot, .creator = (uint32_t)creator};
+    PUSH(b->frames, frame);
+}
+
+static void clear_branches(struct frame *frame)
+{
+    free(frame->branches.keys);
+    free(frame->branches.values);
+    frame->branches = (struct map){0};
+}
+
+static uint32_t control_parent(struct brute *b, uint64_t pc)
+{
+    const uint64_t *branches;
+    size_t count;
+    uint32_t parent = 0;
+
+    if (mdl_controllers(wet_get_model(b->wet), pc, &branches, &count))
+        count = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t at = map_get(&top(b)->branches, branches[i]);
+        parent = at > parent ? at : parent;
+    }
+    return parent ? parent : top(b)->creator;
+}
+
+static bool enters_function(struct brute *b, uint64_t from, uint64_t to)
+{
+    struct mdl_function source = {0}, target;
+    struct mdl_model *model = wet_get_model(b->wet);
+
+    if (mdl_function_at(model, to, &target) || target.start != to ||
+        target.flags & MDL_FUNCTION_COLD)
+        return false;
+    return mdl_function_at(model, from, &source) || source.start != target.start;
+}
+
+static void step_frames(struct brute *b, wet_time t)
+{
+    const struct fake_step *step = fake_step(b->wet, t);
+    const struct ins_info *info = step->info;
+    bool jumps =
+        info->klass == INS_JMP || info->klass == INS_JMP_INDIRECT || info->klass == INS_JCC;
+
+    if (info->klass == INS_CALL || info->klass == INS_CALL_INDIRECT)
+        push_frame(b, step->rsp - 8, t);
+    if (jumps)
+        *map_at(&top(b)->branches, step->pc) = (uint32_t)t;
+    if (t == b->steps)
+        return;
+    const struct fake_step *next = fake_step(b->wet, t + 1);
+    while (b->frames.count > 1 && top(b)->slot < next->rsp) {
+        clear_branches(top(b));
+        b->frames.count--;
+    }
+    if (jumps && enters_function(b, step->pc, next->pc)) {
+        clear_branches(top(b));
+        top(b)->creator = (uint32_t)t;
+    }
+}
+
+/* ---- the run ---- */
+
+static void take_picture(struct brute *b, struct brute_criterion *criterion)
+{
+    struct picture picture = {0};
+
+    for (unsigned l = 0; l < INS_LOC_COUNT; l++)
+        if (ins_regset_has(&criterion->regs, l)) {
+            struct use use = {l, b->regs[l], SLC_EDGE_VALUE, false};
+            PUSH(picture.uses, use);
+        }
+    for (uint64_t i = 0; i < criterion->size; i++) {
+        uint64_t at = criterion->address + i;
+        struct use use = {at, map_get(&b->memory, at), SLC_EDGE_VALUE, true};
+        PUSH(picture.uses, use);
+    }
+    criterion->picture = b->pictures.count;
+    PUSH(b->pictures, picture);
+}
+
+static void step_data(struct brute *b, wet_time t, bool bypass)
+{
+    const struct ins_info *info = fake_step(b->wet, t)->info;
+    int reg = -1;
+    const uint32_t *before = bypass ? restored(b, t, &reg) : NULL;
+    uint32_t kept[3];
+
+    if (before)
+        memcpy(kept, before, sizeof(kept));
+    for (unsigned f = 0; f < info->flow_count; f++) {
+        b->instances[t].uses[f] = b->uses.count;
+        use_flow(b, t, info, f);
+    }
+    for (unsigned f = info->flow_count; f <= INS_FLOW_MAX; f++)
+        b->instances[t].uses[f] = b->uses.count;
+    note_push(b, t);
+    for (unsigned f = 0; f < info->flow_count; f++)
+        define_flow(b, t, info, f);
+    if (before)
+        memcpy(&b->regs[reg * 3], kept, sizeof(kept));
+}
+
+/* The model must know where indirect jumps went before it is asked for controllers. */
+static void teach_model(struct wet *wet)
+{
+    struct mdl_function from, to;
+
+    for (wet_time t = 1; t < wet_get_info(wet)->instructions; t++) {
+        uint64_t pc = fake_step(wet, t)->pc, next = fake_step(wet, t + 1)->pc;
+        if (fake_step(wet, t)->info->klass == INS_JMP_INDIRECT &&
+            !mdl_function_at(wet_get_model(wet), pc, &from) &&
+            !mdl_function_at(wet_get_model(wet), next, &to) && from.start == to.start)
+            mdl_add_indirect_target(wet_get_model(wet), pc, next);
+    }
+}
+
+struct brute *brute_new(struct wet *wet, struct brute_criterion *criteria, size_t count,
+                        bool bypass)
+{
+    struct brute *b = calloc(1, sizeof(*b));
+    size_t write_count, write = 0;
+    const struct fake_write *writes = fake_writes(wet, &write_count);
+
+    teach_model(wet);
+    b->wet = wet;
+    b->steps = (uint32_t)wet_get_info(wet)->instructions;
+    b->instances = calloc((size_t)b->steps + 2, sizeof(*b->instances));
+    PUSH(b->defs, (struct def){0});
+    push_frame(b, UINT64_MAX, 0);
+    for (wet_time t = 1; t <= b->steps; t++) {
+        for (size_t i = 0; i < count; i++)
+            if (criteria[i].time == t)
+                take_picture(b, &criteria[i]);
+        b->instances[t].parent = control_parent(b, fake_step(wet, t)->pc);
+        step_data(b, t, bypass);
+        for (; write < write_count && writes[write].time == t; write++)
+            for (uint64_t i = 0; i < writes[write].size; i++)
+                define(b, (uint32_t)t, KERNEL_FLOW, true, writes[write].address + i, false);
+        step_frames(b, t);
+    }
+    return b;
+}
+
+void brute_free(struct brute *b)
+{
+    for (size_t i = 0; i < b->frames.count; i++)
+        clear_branches(&b->frames.at[i]);
+    for (size_t i = 0; i < b->pictures.count; i++)
+        free(b->pictures.at[i].uses.at);
+    free(b->frames.at);
+    free(b->pictures.at);
+    free(b->defs.at);
+    free(b->uses.at);
+    free(b->saves.at);
+    free(b->edges.at);
+    free(b->instances);
+    free(b->memory.keys);
+    free(b->memory.values);
+    free(b->saved.keys);
+    free(b->saved.values);
+    free(b);
+}
+
+/* ---- reachability ---- */
+
+struct search {
+    struct brute *b;
+    enum slc_kinds kinds;
+    uint8_t *defs;      /* bit 0: reached */
+    uint8_t *instances; /* bit 0: in the slice, bit 1: branch flows done */
+    VEC(uint32_t) todo; /* definitions */
+    VEC(uint32_t) members;
+};
+
+static bool follows(const struct search *s, enum slc_edge edge)
+{
+    if (s->kinds == SLC_KINDS_CONTROL)
+        return edge == SLC_EDGE_CONTROL;
+    if (edge == SLC_EDGE_ADDRESS)
+        return s->kinds != SLC_KINDS_THIN;
+    return edge != SLC_EDGE_CONTROL || s->kinds == SLC_KINDS_FULL;
+}
+
+static void add_edge(struct search *s, wet_time user, wet_time definition, enum slc_edge kind)
+{
+    struct edge edge = {(uint32_t)user, (uint32_t)definition, (uint8_t)kind};
+    PUSH(s->b->edges, edge);
+}
+
+static void reach_instance(struct search *s, uint32_t t);
+
+static void reach_use(struct search *s, wet_time user, const struct use *use)
+{
+    if (!follows(s, (enum slc_edge)use->edge))
+        return;
+    for (uint32_t d = use->def; d; d = s->b->defs.at[d].before) {
+        const struct def *def = &s->b->defs.at[d];
+        unsigned kinds = 0;
+        if (def->flow != KERNEL_FLOW)
+            kinds = fake_step(s->b->wet, def->time)->info->flows[def->flow].kinds;
+        if (!def->is_memory && (kinds & INS_FLOW_STACK ||
+                                (kinds & INS_FLOW_STACK_ADDRESS && use->edge == SLC_EDGE_ADDRESS)))
+            continue;
+        add_edge(s, user, def->time, (enum slc_edge)use->edge);
+        if (!s->defs[d]) {
+            s->defs[d] = 1;
+            PUSH(s->todo, d);
+        }
+        reach_instance(s, def->time);
+    }
+}
+
+static void reach_flow(struct search *s, uint32_t t, unsigned f)
+{
+    const struct instance *in = &s->b->instances[t];
+    for (size_t u = in->uses[f]; u < in->uses[f + 1]; u++)
+        reach_use(s, t, &s->b->uses.at[u]);
+}
+
+static void reach_branch(struct search *s, uint32_t t)
+{
+    const struct ins_info *info = fake_step(s->b->wet, t)->info;
+
+    if (s->instances[t] & 2)
+        return;
+    s->instances[t] |= 2;
+    reach_instance(s, t);
+    for (unsigned f = 0; f < info->flow_count && s->kinds != SLC_KINDS_CONTROL; f++)
+        if (info->flows[f].kinds & INS_FLOW_BRANCH)
+            reach_flow(s, t, f);
+}
+
+static void reach_instance(struct search *s, uint32_t t)
+{
+    if (s->instances[t] & 1)
+        return;
+    s->instances[t] |= 1;
+    PUSH(s->members, t);
+}
+
+/* Whether byte `at` of the destination (counted from its start) is that byte of the source. */
+static bool is_source_byte(const struct search *s, const struct def *def, const struct use *use)
+{
+    const struct ins_info *info = fake_step(s->b->wet, def->time)->info;
+    const struct ins_flow *flow = &info->flows[def->flow];
+    uint64_t from, to, own_from, own_to;
+    unsigned a, z;
+
+    if (def->is_memory) {
+        unsigned m = (unsigned)__builtin_ctz((unsigned)(flow->mem_defs | flow->mem_may_defs));
+        struct span span = operand_span(s->b->wet, def->time, m);
+        from = def->place - span.address;
+        if (info->mems[m].flags & INS_MEM_REP && !flow->mem_uses)
+            from %= info->mems[m].size_bytes;
+        to = from + 1;
+    } else {
+        unsigned first = 0;
+        while (!ins_regset_has(&flow->defs, first) && !ins_regset_has(&flow->may_defs, first))
+            first++;
+        loc_bytes(first, &a, &z);
+        unsigned start = a;
+        loc_bytes((unsigned)def->place, &a, &z);
+        from = a - start;
+        to = z - start;
+    }
+    if (use->is_memory) {
+        unsigned m = (unsigned)__builtin_ctz(flow->mem_uses);
+        own_from = use->place - operand_span(s->b->wet, def->time, m).address;
+        own_to = own_from + 1;
+    } else {
+        unsigned first = 0;
+        while (!ins_regset_has(&flow->value_uses, first))
+            first++;
+        loc_bytes(first, &a, &z);
+        unsigned start = a;
+        loc_bytes((unsigned)use->place, &a, &z);
+        own_from = a - start;
+        own_to = z - start;
+    }
+    return own_from < to && from < own_to;
+}
+
+static bool is_plain_copy(const struct ins_flow *flow)
+{
+    if (!(flow->kinds & INS_FLOW_COPY))
+        return false;
+    for (unsigned l = 0; l < INS_LOC_COUNT; l++)
+        if ((ins_regset_has(&flow->value_uses, l) || ins_regset_has(&flow->defs, l) ||
+             ins_regset_has(&flow->may_defs, l)) &&
+            !is_gpr(l) && !is_vector(l))
+            return false;
+    return true;
+}
+
+/* rep movs, element after element, as the processor does it: where byte `at` came from. */
+static uint64_t moved_from(const struct search *s, const struct def *def)
+{
+    const struct ins_info *info = fake_step(s->b->wet, def->time)->info;
+    struct span to = operand_span(s->b->wet, def->time, 0);
+    struct span from = operand_span(s->b->wet, def->time, 1);
+    uint64_t size = info->mems[0].size_bytes, count = to.size / size;
+    struct map origin = {0}; /* byte of the destination: where it came from, + 1 by offset */
+    uint64_t result = 0;
+    uint64_t *sources = calloc(to.size, sizeof(*sources));
+
+    for (uint64_t e = 0; e < count; e++) {
+        uint64_t base = (to.down ? count - 1 - e : e) * size;
+        uint64_t read[8];
+        for (uint64_t i = 0; i < size; i++) {
+            uint64_t at = from.address + base + i;
+            uint32_t earlier = map_get(&origin, at);
+            read[i] = earlier ? sources[earlier - 1] : at;
+        }
+        for (uint64_t i = 0; i < size; i++) {
+            sources[base + i] = read[i];
+            *map_at(&origin, to.address + base + i) = (uint32_t)(base + i) + 1;
+        }
+    }
+    result = sources[def->place - to.address];
+    free(sources);
+    free(origin.keys);
+    free(origin.values);
+    return result;
+}
+
+static void reach_def(struct search *s, uint32_t d)
+{
+    const struct def def = s->b->defs.at[d];
+    const struct instance *in = &s->b->instances[def.time];
+
+    if (def.flow == KERNEL_FLOW || fake_step(s->b->wet, def.time)->info->klass == INS_SYSCALL)
+        return;
+    const struct ins_info *info = fake_step(s->b->wet, def.time)->info;
+    const struct ins_flow *flow = &info->flows[def.flow];
+    bool copies = is_plain_copy(flow);
+    bool moves = copies && def.is_memory && flow->mem_uses && info->flags & INS_IS_REP;
+    uint64_t source = moves ? moved_from(s, &def) : 0;
+    for (size_t u = in->uses[def.flow]; u < in->uses[def.flow + 1]; u++) {
+        const struct use use = s->b->uses.at[u];
+        if (use.edge == SLC_EDGE_VALUE && copies &&
+            (moves ? use.place != source : !is_source_byte(s, &def, &use)))
+            continue;
+        reach_use(s, def.time, &use);
+    }
+}
+
+static void reach_all(struct search *s)
+{
+    size_t member = 0;
+
+    for (;;) {
+        if (s->todo.count) {
+            reach_def(s, s->todo.at[--s->todo.count]);
+            continue;
+        }
+        if (member == s->members.count)
+            return;
+        uint32_t t = s->members.at[member++];
+        uint32_t parent = s->b->instances[t].parent;
+        if (follows(s, SLC_EDGE_CONTROL) && parent) {
+            add_edge(s, t, parent, SLC_EDGE_CONTROL);
+            reach_branch(s, parent);
+        }
+    }
+}
+
+static int by_user(const void *a, const void *b)
+{
+    const struct edge *x = a, *y = b;
+    if (x->user != y->user)
+        return x->user < y->user ? -1 : 1;
+    if (x->definition != y->definition)
+        return x->definition < y->definition ? -1 : 1;
+    return (int)x->kind - (int)y->kind;
+}
+
+static size_t first_edge(const struct brute *b, uint32_t user)
+{
+    size_t low = 0, high = b->edges.count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (b->edges.at[middle].user < user)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static uint32_t *distances(struct brute *b, wet_time from)
+{
+    uint32_t *distance = malloc(((size_t)b->steps + 2) * sizeof(*distance));
+    VEC(uint32_t) queue = {0};
+
+    memset(distance, 0xff, ((size_t)b->steps + 2) * sizeof(*distance));
+    if (b->edges.count)
+        qsort(b->edges.at, b->edges.count, sizeof(*b->edges.at), by_user);
+    distance[from] = 0;
+    PUSH(queue, (uint32_t)from);
+    for (size_t i = 0; i < queue.count; i++) {
+        uint32_t user = queue.at[i];
+        for (size_t e = first_edge(b, user); e < b->edges.count && b->edges.at[e].user == user;
+             e++) {
+            uint32_t to = b->edges.at[e].definition;
+            if (distance[to] != UINT32_MAX)
+                continue;
+            distance[to] = distance[user] + 1;
+            PUSH(queue, to);
+        }
+    }
+    free(queue.at);
+    return distance;
+}
+
+uint32_t *brute_slice(struct brute *b, const struct brute_criterion *criterion,
+                      enum slc_kinds kinds)
+{
+    struct search s = {.b = b, .kinds = kinds};
+    uint32_t t = (uint32_t)criterion->time;
+    const struct picture *picture = &b->pictures.at[criterion->picture];
+
+    s.defs = calloc(b->defs.count, 1);
+    s.instances = calloc((size_t)b->steps + 2, 1);
+    b->edges.count = 0;
+    reach_instance(&s, t);
+    for (size_t i = 0; i < picture->uses.count; i++)
+        reach_use(&s, t, &picture->uses.at[i]);
+    if (picture->uses.count == 0)
+        for (unsigned f = 0; f < fake_step(b->wet, t)->info->flow_count; f++)
+            reach_flow(&s, t, f);
+    reach_all(&s);
+    free(s.defs);
+    free(s.instances);
+    free(s.todo.at);
+    free(s.members.at);
+    return distances(b, t);
+}
+
+bool brute_has_edge(const struct brute *b, wet_time user, wet_time definition, enum slc_edge kind)
+{
+    for (size_t e = first_edge(b, (uint32_t)user);
+         e < b->edges.count && b->edges.at[e].user == user; e++)
+        if (b->edges.at[e].definition == definition && b->edges.at[e].kind == kind)
+            return true;
+    return false;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Backward slices by the book: forward over the whole run with a last writer for each place and an
+ * explicit stack of frames, then a graph of definitions, then searches in it. Slow and large; shares
+ * no code with slicer/ and states the rules of slicer/slicer.h a second time.
+ */
+#ifndef TESTS_SLICER_BRUTE_H
+#define TESTS_SLICER_BRUTE_H
+
+#include "slicer/slicer.h"
+#include "tests/slicer/fake_wet.h"
+
+/* Places just before an instance; nothing: all that it uses. */
+struct brute_criterion {
+    wet_time time;
+    struct ins_regset regs;
+    uint64_t address, size;
+    size_t picture; /* brute's */
+};
+
+struct brute;
+
+/* Follows the run once; criteria must be known before. */
+struct brute *brute_new(struct wet *wet, struct brute_criterion *criteria, size_t count,
+                        bool bypass);
+void brute_free(struct brute *brute);
+
+/* Distance of each time (index 1..instructions), UINT32_MAX if it is not in the slice. For the
+ * caller to free. */
+uint32_t *brute_slice(struct brute *brute, const struct brute_criterion *criterion,
+                      enum slc_kinds kinds);
+
+/* Whether that slice (the last one made) has an edge from a user to a definition. */
+bool brute_has_edge(const struct brute *brute, wet_time user, wet_time definition,
+                    enum slc_edge edge);
+
+#endif

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Slices of small programs against the brute-force slicer: equal sets of instances and equal
+ * distances, for criteria all over the run, in each kind. Arguments: programs.
+ */
+#include <cmocka.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "tests/slicer/brute.h"
+
+#define STEPS_MAX      400000
+#define CRITERIA_COUNT 24
+
+static char **programs;
+static const char *const kind_names[] = {"full", "data", "thin", "control"};
+
+static uint64_t next_random(uint64_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    return *state ^= *state << 17;
+}
+
+/* In turn: all that an instance uses, a register, the bytes that it is about to read. */
+static void choose(const struct wet *wet, struct brute_criterion *criteria)
+{
+    uint64_t seed = 88172645463325252u, steps = wet_get_info(wet)->instructions;
+
+    for (unsigned i = 0; i < CRITERIA_COUNT; i++) {
+        struct brute_criterion *c = &criteria[i];
+        *c = (struct brute_criterion){.time =
+                                          steps - next_random(&seed) % (steps * (i % 4 + 1) / 4)};
+        const struct fake_step *step = fake_step(wet, c->time);
+        if (i % 3 == 1)
+            ins_regset_add_gpr(&c->regs, (unsigned)(next_random(&seed) % 16), 0, 8);
+        if (i % 3 != 2 || step->info->mem_count == 0)
+            continue;
+        c->address = fake_slots(wet)[step->slot_off];
+        c->size = step->info->mems[0].size_bytes;
+    }
+}
+
+static int print_instance(void *arg, const struct slc_instance *instance)
+{
+    if (instance->time == *(const wet_time *)arg)
+        printf("  wanted by time %llu through %s (%s, 0x%llx), distance %u\n",
+               (unsigned long long)instance->parent, slc_edge_name(instance->edge),
+               instance->location < INS_LOC_COUNT ? ins_location_name(instance->location)
+                                                  : "memory",
+               (unsigned long long)instance->address, instance->distance);
+    return 0;
+}
+
+static uint64_t compare(const struct wet *wet, const struct slc_slice *slice,
+                        const uint32_t *expected, const char *what)
+{
+    uint64_t steps = wet_get_info(wet)->instructions, members = 0;
+
+    for (wet_time t = steps; t > 0; t--) {
+        bool has = slc_contains_time(slice, t), wanted = expected[t] != UINT32_MAX;
+        members += has;
+        if (has && !wanted)
+            slc_each_instance(slice, NULL, 0, print_instance, &t);
+        if (has != wanted)
+            fail_msg("%s: time %llu (pc 0x%llx) is %s the slice, and brute force says otherwise "
+                     "(distance %u)",
+                     what, (unsigned long long)t, (unsigned long long)fake_step(wet, t)->pc,
+                     has ? "in" : "not in", expected[t]);
+    }
+    return members;
+}
+
+struct check {
+    const uint32_t *expected;
+    const struct brute *brute;
+    const struct slc_slice *slice;
+    const char *what;
+    uint64_t count;
+    wet_time last;
+};
+
+static int check_instance(void *arg, const struct slc_instance *instance)
+{
+    struct check *check = arg;
+
+    if (instance->distance != check->expected[instance->time])
+        fail_msg("%s: time %llu (pc 0x%llx) has distance %u, and %u by brute force", check->what,
+                 (unsigned long long)instance->time, (unsigned long long)instance->pc,
+                 instance->distance, check->expected[instance->time]);
+    if (instance->distance) {
+        assert_int_equal(check->expected[instance->parent], instance->distance - 1);
+        assert_true(brute_has_edge(check->brute, instance->parent, instance->time, instance->edge));
+    }
+    assert_true(check->last == 0 || instance->time < check->last);
+    check->last = instance->time;
+    check->count++;
+    return 0;
+}
+
+static void check_path(const struct slc_slice *slice, const struct slc_line *lines, size_t i,
+                       const struct brute *brute)
+{
+    struct slc_path *path;
+
+    assert_int_equal(slc_path_to_line(slice, i, &path), 0);
+    assert_int_equal(path->count, lines[i].min_distance + 1);
+    for (size_t h = 1; h < path->count; h++)
+        assert_true(
+            brute_has_edge(brute, path->hops[h - 1].time, path->hops[h].time, path->hops[h].edge));
+    slc_path_free(path);
+}
+
+static uint64_t check_slice(struct wet *wet, struct brute *brute, const struct brute_criterion *c,
+                            enum slc_kinds kinds, bool bypass, const char *what)
+{
+    uint32_t *expected = brute_slice(brute, c, kinds);
+    struct slc_options options = {.kinds = kinds, .record_parents = true, .no_bypass = !bypass};
+    struct slc_criterion *criterion;
+    struct slc_slice *slice;
+    size_t line_count;
+
+    assert_int_equal(
+        slc_criterion_of_places(wet, c->time, &c->regs, c->address, c->size, &criterion), 0);
+    assert_int_equal(slc_backward(wet, criterion, &options, &slice), 0);
+    uint64_t members = compare(wet, slice, expected, what);
+    struct check check = {expected, brute, slice, what, 0, 0};
+    assert_int_equal(slc_each_instance(slice, NULL, 0, check_instance, &check), 0);
+    assert_int_equal(check.count, members);
+    assert_int_equal(slc_get_counts(slice)->instances, members);
+    const struct slc_line *lines = slc_lines(slice, &line_count);
+    for (size_t i = 0; i < line_count; i += 1 + line_count / 8)
+        check_path(slice, lines, i, brute);
+    slc_slice_free(slice);
+    slc_criterion_free(criterion);
+    free(expected);
+    return members;
+}
+
+static void check_program(char *program, bool bypass)
+{
+    struct brute_criterion criteria[CRITERIA_COUNT];
+    char *argv[] = {program, NULL};
+    struct wet *wet;
+    uint64_t sums[4] = {0};
+
+    assert_int_equal(fake_wet_run(argv, NULL, STEPS_MAX, &wet), 0);
+    choose(wet, criteria);
+    struct brute *brute = brute_new(wet, criteria, CRITERIA_COUNT, bypass);
+    for (unsigned i = 0; i < CRITERIA_COUNT; i++)
+        for (unsigned kinds = 0; kinds < 4; kinds++) {
+            char what[512];
+            snprintf(what, sizeof(what), "%s, criterion %u at time %llu, %s", program, i,
+                     (unsigned long long)criteria[i].time, kind_names[kinds]);
+            sums[kinds] +=
+                check_slice(wet, brute, &criteria[i], (enum slc_kinds)kinds, bypass, what);
+        }
+    const char *base = strrchr(program, '/');
+    printf(
+        "%-34s %8llu %6s %9llu %9llu %9llu %9llu\n", base ? base + 1 : program,
+        (unsigned long long)wet_get_info(wet)->instructions, bypass ? "yes" : "no",
+        (unsigned long long)sums[0] / CRITERIA_COUNT, (unsigned long long)sums[1] / CRITERIA_COUNT,
+        (unsigned long long)sums[2] / CRITERIA_COUNT, (unsigned long long)sums[3] / CRITERIA_COUNT);
+    assert_true(sums[0] >= sums[1] && sums[1] >= sums[2] && sums[0] >= sums[3]);
+    brute_free(brute);
+    wet_close(wet);
+}
+
+static void backward_slices_equal_brute_force(void **state)
+{
+    (void)state;
+    printf("%-34s %8s %6s %9s %9s %9s %9s  (instances, mean of %d criteria)\n", "program", "steps",
+           "bypass", "full", "data", "thin", "control", CRITERIA_COUNT);
+    for (char **program = programs; *program; program++)
+        check_program(*program, true);
+}
+
+static void backward_slices_without_bypass_equal_brute_force(void **state)
+{
+    (void)state;
+    for (char **program = programs; *program; program += program[1] ? 2 : 1)
+        check_program(*program, false);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(backward_slices_equal_brute_force),
+        cmocka_unit_test(backward_slices_without_bypass_equal_brute_force),
+    };
+
+    if (argc < 2) {
+        fprintf(stderr, "usage: %s PROGRAM...\n", argv[0]);
+        return 2;
+    }
+    programs = argv + 1;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
