@@ -178,6 +178,7 @@ static void mmx_flow(struct ins_work *work)
     add_x87(&x87);
     ins_regset_remove(&flow->defs, &x87);
     ins_regset_join(&flow->may_defs, &x87);
+    flow->kinds &= (uint8_t)~INS_FLOW_COPY; /* one location holds all eight */
     if (work->zi.mnemonic == ZYDIS_MNEMONIC_MASKMOVQ) {
         flow->mem_may_defs = flow->mem_defs;
         flow->mem_defs = 0;

@@ -203,6 +203,24 @@ static bool has_absorbing_immediate(const struct ins_work *work)
     }
 }
 
+/* and, test: bytes that the immediate clears do not matter; or: bytes that it sets. */
+static void narrow_by_immediate(const struct ins_work *work, struct ins_flow *flow)
+{
+    bool is_or = work->zi.mnemonic == ZYDIS_MNEMONIC_OR;
+    if (work->zi.mnemonic != ZYDIS_MNEMONIC_AND && work->zi.mnemonic != ZYDIS_MNEMONIC_TEST &&
+        !is_or)
+        return;
+    if (work->ops[0].type != ZYDIS_OPERAND_TYPE_REGISTER ||
+        work->ops[1].type != ZYDIS_OPERAND_TYPE_IMMEDIATE)
+        return;
+    uint64_t relevant = is_or ? ~work->ops[1].imm.value.u : work->ops[1].imm.value.u;
+    flow->value_uses = (struct ins_regset){0};
+    for (unsigned i = 0; i < work->ops[0].size / 8u; i++) {
+        if (relevant >> (8 * i) & 0xff)
+            ins_add_read(&flow->value_uses, work->ops[0].reg.value, i, 1);
+    }
+}
+
 static bool is_copy(ZydisMnemonic mnemonic)
 {
     switch (mnemonic) {
@@ -273,7 +291,9 @@ static void forget_destination_use(struct ins_work *work, struct ins_flow *flow)
 /* Exactly one destination and one source that has a place, unmasked. */
 static bool copies_one_source(const struct ins_work *work, const struct ins_flow *flow)
 {
-    if (work->zi.operand_count_visible != 2 || work->ops[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE)
+    unsigned count = work->zi.operand_count_visible;
+    bool no_mask = work->ops[1].encoding == ZYDIS_OPERAND_ENCODING_MASK; /* k0 */
+    if (count != (no_mask ? 3 : 2) || work->ops[count - 1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE)
         return false;
     return ins_regset_is_empty(&flow->cond_uses) &&
            (flow->mem_uses != 0 || !ins_regset_is_empty(&flow->value_uses));
@@ -348,6 +368,7 @@ void ins_refine_generic(struct ins_work *work, struct ins_flow *flow)
 {
     if (is_constant_of_equal_sources(work->zi.mnemonic) && has_equal_sources(work))
         forget_value_uses(work, flow);
+    narrow_by_immediate(work, flow);
     if (has_absorbing_immediate(work))
         forget_value_uses(work, flow);
     if (overwrites_destination(work->zi.mnemonic))

@@ -167,6 +167,15 @@ static void bit_scan_flow(struct ins_work *work)
     add_flag_defs(work, &flow->defs);
 }
 
+/* cwd, cdq, cqo: copies of the sign bit. */
+static void sign_flow(struct ins_work *work)
+{
+    struct ins_flow *flow = ins_flow_new(work);
+    unsigned bytes = work->zi.operand_width / 8;
+    ins_def_operand(work, flow, 0);
+    ins_regset_add_gpr(&flow->value_uses, INS_RAX, bytes - 1, 1);
+}
+
 static void xlat_flow(struct ins_work *work)
 {
     struct ins_flow *flow = ins_flow_new(work);
@@ -226,6 +235,11 @@ bool ins_rules_integer(struct ins_work *work)
     case ZYDIS_MNEMONIC_BSF:
     case ZYDIS_MNEMONIC_BSR:
         bit_scan_flow(work);
+        return true;
+    case ZYDIS_MNEMONIC_CWD:
+    case ZYDIS_MNEMONIC_CDQ:
+    case ZYDIS_MNEMONIC_CQO:
+        sign_flow(work);
         return true;
     case ZYDIS_MNEMONIC_XLAT:
         xlat_flow(work);

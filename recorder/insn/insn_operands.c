@@ -399,6 +399,28 @@ static unsigned vector_first_byte(const struct ins_work *work, unsigned i)
     }
 }
 
+/* How many bytes of a register operand matter: bit numbers and shift counts are taken modulo the
+ * operand's size, lanes are inserted from the low end, and an upper half has 8 bytes. */
+static unsigned bytes_read(const struct ins_work *work, unsigned i)
+{
+    switch (work->zi.mnemonic) {
+    case ZYDIS_MNEMONIC_SHLX:
+    case ZYDIS_MNEMONIC_SHRX:
+    case ZYDIS_MNEMONIC_SARX:
+    case ZYDIS_MNEMONIC_BZHI:
+        return i == 2 ? 1 : work->ops[i].size / 8;
+    case ZYDIS_MNEMONIC_BEXTR:
+        return i == 2 ? 2 : work->ops[i].size / 8;
+    case ZYDIS_MNEMONIC_BT:
+    case ZYDIS_MNEMONIC_BTS:
+    case ZYDIS_MNEMONIC_BTR:
+    case ZYDIS_MNEMONIC_BTC:
+        return i == 1 && work->mem_of[0] == INS_NO_MEM ? 1 : work->ops[i].size / 8;
+    default:
+        return vector_first_byte(work, i) != 0 ? 8 : work->ops[i].size / 8;
+    }
+}
+
 /* Marks what has no location; the instruction pointer and the segment selectors that are
  * constant in 64-bit user code lose nothing. */
 static void note_missing(struct ins_work *work, ZydisRegister reg)
@@ -419,7 +441,8 @@ void ins_use_operand(struct ins_work *work, struct ins_flow *flow, unsigned i)
         flow->mem_uses |= (uint8_t)(1u << work->mem_of[i]);
     if (op->type != ZYDIS_OPERAND_TYPE_REGISTER)
         return;
-    if (!ins_add_read(&flow->value_uses, op->reg.value, vector_first_byte(work, i), op->size / 8))
+    if (!ins_add_read(&flow->value_uses, op->reg.value, vector_first_byte(work, i),
+                      bytes_read(work, i)))
         note_missing(work, op->reg.value);
 }
 

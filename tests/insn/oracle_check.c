@@ -20,17 +20,13 @@
 #include <string.h>
 
 #include "insn_format.h"
+#include "oracle_case.h"
 
 #define RANGE_BYTES_MAX 4096
-#define SLOT(i)         ((uint64_t)(uintptr_t)ORACLE_MEMORY + 0x8000u + 0x1800u * (i))
-
-struct range {
-    uint64_t start, size;
-};
 
 struct outcome {
     struct oracle_state state;
-    struct range written[INS_MEM_MAX]; /* size 0 when the operand is not written */
+    struct oracle_range written[INS_MEM_MAX]; /* size 0 when the operand is not written */
     uint8_t bytes[INS_MEM_MAX][RANGE_BYTES_MAX];
 };
 
@@ -42,11 +38,7 @@ struct change {
 };
 
 struct check {
-    struct ins_info info;
-    ZydisDecodedInstruction zi;
-    ZydisDecodedOperand ops[ZYDIS_MAX_OPERAND_COUNT];
-    uint8_t code[ZYDIS_MAX_INSTRUCTION_LENGTH];
-    uint64_t random;
+    struct oracle_case at;
     struct oracle_tally *tally;
     FILE *why;
     unsigned complaints;
@@ -56,14 +48,6 @@ struct check {
     struct ins_regset undefined; /* flags */
     struct ins_regset all_defs;
 };
-
-static uint64_t next_random(struct check *check)
-{
-    check->random ^= check->random << 13;
-    check->random ^= check->random >> 7;
-    check->random ^= check->random << 17;
-    return check->random * UINT64_C(0x2545f4914f6cdd1d);
-}
 
 const char *oracle_verdict_name(enum oracle_verdict verdict)
 {
@@ -81,94 +65,12 @@ const char *oracle_verdict_name(enum oracle_verdict verdict)
     return names[verdict];
 }
 
-/* ---- where operands are ---- */
-
-static uint64_t register_value(const struct oracle_state *state, int gpr)
-{
-    return gpr >= 0 ? state->regs.gpr[gpr] : 0;
-}
-
-static int64_t bit_offset_bytes(const struct ins_mem *mem, const struct oracle_state *state)
-{
-    if (mem->bit_reg < 0)
-        return 0;
-    uint64_t value = state->regs.gpr[mem->bit_reg];
-    switch (mem->size_bytes) {
-    case 2:
-        return (int64_t)((int16_t)value >> 4) * 2;
-    case 4:
-        return (int64_t)((int32_t)value >> 5) * 4;
-    default:
-        return ((int64_t)value >> 6) * 8;
-    }
-}
-
-/* The address as insn.h defines it, without vector indices. */
-static uint64_t operand_address(const struct ins_mem *mem, const struct oracle_state *state)
-{
-    uint64_t index = 0;
-    if (!(mem->flags & (INS_MEM_VSIB32 | INS_MEM_VSIB64)))
-        index = register_value(state, mem->index);
-    if (mem->flags & INS_MEM_INDEX_BYTE)
-        index &= 0xff;
-    uint64_t address = register_value(state, mem->base) + index * mem->scale + (uint64_t)mem->disp;
-    address += (uint64_t)bit_offset_bytes(mem, state);
-    if (mem->flags & INS_MEM_ADDR32)
-        address = (uint32_t)address;
-    if (mem->flags & INS_MEM_FS)
-        address += state->regs.fs_base;
-    if (mem->flags & INS_MEM_GS)
-        address += state->regs.gs_base;
-    if (mem->flags & INS_MEM_LINE)
-        address &= ~UINT64_C(63);
-    return address;
-}
-
-static struct range rep_range(const struct ins_mem *mem, const struct oracle_state *state,
-                              uint64_t address)
-{
-    uint64_t count = state->regs.gpr[INS_RCX];
-    if (mem->flags & INS_MEM_ADDR32)
-        count = (uint32_t)count;
-    if (count > ORACLE_MEMORY_BYTES)
-        count = ORACLE_MEMORY_BYTES; /* it will fault */
-    uint64_t size = count * mem->size_bytes;
-    bool down = state->regs.rflags & 0x400;
-    return (struct range){down && count != 0 ? address + mem->size_bytes - size : address, size};
-}
-
-static struct range operand_range(const struct check *check, unsigned i,
-                                  const struct oracle_state *state)
-{
-    const struct ins_mem *mem = &check->info.mems[i];
-    uint64_t address = operand_address(mem, state);
-    if (mem->flags & INS_MEM_REP)
-        return rep_range(mem, state, address);
-    if (mem->flags & INS_MEM_SIZE_BOUND) {
-        uint64_t components = 7 & (state->regs.gpr[INS_RDX] << 32 | (uint32_t)state->regs.gpr[0]);
-        return (struct range){address, ins_xsave_bytes(check->info.mnemonic, components)};
-    }
-    return (struct range){address, mem->size_bytes};
-}
-
-static bool in_memory(const struct range *range)
-{
-    uint64_t start = (uint64_t)(uintptr_t)ORACLE_MEMORY;
-    return range->start >= start && range->size <= ORACLE_MEMORY_BYTES &&
-           range->start - start <= ORACLE_MEMORY_BYTES - range->size;
-}
-
-static bool overlap(const struct range *a, const struct range *b)
-{
-    return a->start < b->start + b->size && b->start < a->start + a->size;
-}
-
 /* ---- running ---- */
 
 static bool is_defined_mem(const struct check *check, unsigned i)
 {
-    for (unsigned f = 0; f < check->info.flow_count; f++) {
-        if ((check->info.flows[f].mem_defs | check->info.flows[f].mem_may_defs) >> i & 1)
+    for (unsigned f = 0; f < check->at.info.flow_count; f++) {
+        if ((check->at.info.flows[f].mem_defs | check->at.info.flows[f].mem_may_defs) >> i & 1)
             return true;
     }
     return false;
@@ -187,12 +89,12 @@ static bool run(struct check *check, const struct oracle_state *in, struct outco
         check->last_signal = number;
         return false;
     }
-    for (unsigned i = 0; i < check->info.mem_count; i++) {
-        out->written[i] = (struct range){0};
+    for (unsigned i = 0; i < check->at.info.mem_count; i++) {
+        out->written[i] = (struct oracle_range){0};
         if (!is_defined_mem(check, i))
             continue;
-        struct range range = operand_range(check, i, in);
-        if (!in_memory(&range) || range.size > RANGE_BYTES_MAX)
+        struct oracle_range range = oracle_operand_range(&check->at, i, in);
+        if (!oracle_in_memory(&range) || range.size > RANGE_BYTES_MAX)
             return false;
         out->written[i] = range;
         memcpy(out->bytes[i], (const void *)(uintptr_t)range.start, range.size);
@@ -214,7 +116,7 @@ static void complain(struct check *check, const char *format, ...)
     memcpy(check->last_complaint, line, sizeof(line));
     if (check->complaints == 1) {
         char text[160];
-        ins_text(check->code, check->zi.length, (uint64_t)(uintptr_t)ORACLE_CODE, text,
+        ins_text(check->at.code, check->at.zi.length, (uint64_t)(uintptr_t)ORACLE_CODE, text,
                  sizeof(text));
         fprintf(check->why, "  %s\n", text);
     }
@@ -231,9 +133,9 @@ static bool address_depends(const struct check *check, unsigned i, unsigned loc)
 {
     if (loc == INS_LOC_COUNT)
         return false;
-    struct ins_regset uses = ins_addr_uses(&check->info, i);
+    struct ins_regset uses = ins_addr_uses(&check->at.info, i);
     return ins_regset_has(&uses, loc) ||
-           (check->info.mems[i].base == INS_RSP && is_stack_pointer(loc, false));
+           (check->at.info.mems[i].base == INS_RSP && is_stack_pointer(loc, false));
 }
 
 static bool flow_declares(const struct check *check, const struct ins_flow *flow,
@@ -244,7 +146,7 @@ static bool flow_declares(const struct check *check, const struct ins_flow *flow
         return true;
     if ((flow->kinds & INS_FLOW_STACK) && is_stack_pointer(change->loc, true))
         return true;
-    for (unsigned i = 0; i < check->info.mem_count; i++) {
+    for (unsigned i = 0; i < check->at.info.mem_count; i++) {
         if ((flow->mem_uses >> i & 1) &&
             ((change->mems >> i & 1) || address_depends(check, i, change->loc)))
             return true;
@@ -255,8 +157,8 @@ static bool flow_declares(const struct check *check, const struct ins_flow *flow
 static bool register_may_differ(const struct check *check, unsigned loc,
                                 const struct change *change)
 {
-    for (unsigned f = 0; f < check->info.flow_count; f++) {
-        const struct ins_flow *flow = &check->info.flows[f];
+    for (unsigned f = 0; f < check->at.info.flow_count; f++) {
+        const struct ins_flow *flow = &check->at.info.flows[f];
         bool may = ins_regset_has(&flow->may_defs, loc);
         if ((may || ins_regset_has(&flow->defs, loc)) && flow_declares(check, flow, change))
             return true;
@@ -268,8 +170,8 @@ static bool register_may_differ(const struct check *check, unsigned loc,
 
 static bool memory_may_differ(const struct check *check, unsigned i, const struct change *change)
 {
-    for (unsigned f = 0; f < check->info.flow_count; f++) {
-        const struct ins_flow *flow = &check->info.flows[f];
+    for (unsigned f = 0; f < check->at.info.flow_count; f++) {
+        const struct ins_flow *flow = &check->at.info.flows[f];
         bool may = flow->mem_may_defs >> i & 1;
         if ((may || (flow->mem_defs >> i & 1)) && flow_declares(check, flow, change))
             return true;
@@ -312,10 +214,10 @@ static void check_untouched(struct check *check, const struct oracle_state *in,
         }
         if (ORACLE_MEMORY[at] == oracle_pristine[at])
             continue;
-        struct range byte = {(uint64_t)(uintptr_t)ORACLE_MEMORY + at, 1};
+        struct oracle_range byte = {(uint64_t)(uintptr_t)ORACLE_MEMORY + at, 1};
         bool declared = false;
-        for (unsigned i = 0; i < check->info.mem_count; i++)
-            declared |= overlap(&byte, &out->written[i]);
+        for (unsigned i = 0; i < check->at.info.mem_count; i++)
+            declared |= oracle_overlap(&byte, &out->written[i]);
         if (!declared)
             complain(check, "memory %#llx changes, outside every defined operand",
                      (unsigned long long)byte.start);
@@ -344,7 +246,7 @@ static bool check_differences(struct check *check, const struct outcome *before,
             complain(check, "%s depends on %s, which its flows do not use", ins_location_name(loc),
                      change_name(change));
     }
-    for (unsigned i = 0; i < check->info.mem_count; i++) {
+    for (unsigned i = 0; i < check->at.info.mem_count; i++) {
         if (!memory_differs(before, after, i))
             continue;
         mattered = true;
@@ -358,284 +260,22 @@ static bool check_differences(struct check *check, const struct outcome *before,
 /* An address that moves a written operand onto another one changes what is read: not our case. */
 static bool operands_collide(const struct check *check, const struct oracle_state *in)
 {
-    for (unsigned i = 0; i < check->info.mem_count; i++) {
-        struct range a = operand_range(check, i, in);
-        for (unsigned k = i + 1; k < check->info.mem_count; k++) {
-            struct range b = operand_range(check, k, in);
-            if (overlap(&a, &b))
+    for (unsigned i = 0; i < check->at.info.mem_count; i++) {
+        struct oracle_range a = oracle_operand_range(&check->at, i, in);
+        for (unsigned k = i + 1; k < check->at.info.mem_count; k++) {
+            struct oracle_range b = oracle_operand_range(&check->at, k, in);
+            if (oracle_overlap(&a, &b))
                 return true;
         }
     }
     return false;
 }
 
-/* ---- random states ---- */
-
-static uint64_t random_value(struct check *check, const struct oracle_state *state)
-{
-    static const uint64_t corners[] = {0,          1,         UINT64_MAX,          0x7fffffff,
-                                       0x80000000, INT64_MAX, (uint64_t)INT64_MIN, 0x8080,
-                                       0x100000000};
-    uint64_t random = next_random(check);
-    switch (random >> 60) {
-    case 0:
-    case 1:
-    case 2:
-        return random & 0xff;
-    case 3:
-    case 4:
-        return corners[(random >> 8) % (sizeof(corners) / sizeof(corners[0]))];
-    case 5:
-    case 6:
-        return state->regs.gpr[random & 15];
-    case 7:
-        return (uint64_t)(int64_t)(int32_t)random;
-    case 8:
-        return 0;
-    case 9: /* so that an undeclared memory operand is found out */
-        return SLOT(random & 3) + (random >> 8 & 0xff);
-    default:
-        return random;
-    }
-}
-
-static void random_vector(struct check *check, uint8_t *bytes, unsigned size)
-{
-    uint64_t kind = next_random(check) % 8;
-    for (unsigned at = 0; at < size; at += 8) {
-        uint64_t random = next_random(check);
-        double number = (double)(int64_t)(random & 0xffff) / 7.0 - 3000.0;
-        float halves[2] = {(float)number, (float)(random >> 50)};
-        if (kind < 2)
-            memcpy(bytes + at, halves, 8);
-        else if (kind < 4)
-            memcpy(bytes + at, &number, 8);
-        else if (kind == 4)
-            memset(bytes + at, 0, 8);
-        else if (kind == 5)
-            memcpy(bytes + at, &(uint64_t){random & 0x000f000f000f000f}, 8);
-        else
-            memcpy(bytes + at, &random, 8);
-    }
-}
-
-/* Pseudo-denormals and the like are legal, but finite numbers say more. */
-static void random_x87(struct check *check, struct oracle_state *state)
-{
-    uint8_t *image = state->vectors;
-    uint64_t random = next_random(check);
-    unsigned control = 0x37f & ~0x300u;
-    control |= (random & 1 ? 3u : 2u) << 8 | (random >> 1 & 3) << 10;
-    unsigned status = random >> 8 & 0x7f3f;
-    if (random & 8)
-        status &= 0x7f00;
-    image[0] = (uint8_t)control;
-    image[1] = (uint8_t)(control >> 8);
-    image[2] = (uint8_t)status;
-    image[3] = (uint8_t)(status >> 8);
-    image[4] = random & 16 ? 0xff : (uint8_t)(random >> 24);
-    for (unsigned i = 0; i < 8; i++) {
-        uint64_t mantissa = next_random(check) | UINT64_C(1) << 63;
-        uint64_t bits = next_random(check);
-        unsigned exponent = 0x3fff + (unsigned)(bits & 15) - 4;
-        exponent |= bits & 16 ? 0x8000u : 0;
-        memcpy(image + 32 + 16 * i, &mantissa, 8);
-        image[32 + 16 * i + 8] = (uint8_t)exponent;
-        image[32 + 16 * i + 9] = (uint8_t)(exponent >> 8);
-    }
-}
-
-static void random_vectors(struct check *check, struct oracle_state *state)
-{
-    memset(state->vectors, 0, sizeof(state->vectors));
-    random_x87(check, state);
-    uint64_t random = next_random(check);
-    unsigned mxcsr = 0x1f80 | (random & 0x3f);
-    if (random & 0x100)
-        mxcsr |= random & 0xe040;
-    if (random & 0x200)
-        mxcsr &= ~0x3fu;
-    memcpy(state->vectors + 24, &mxcsr, 4);
-    state->vectors[512] = 7; /* XSTATE_BV */
-    for (unsigned vector = 0; vector < 16; vector++) {
-        random_vector(check, state->vectors + 160 + 16 * vector, 16);
-        random_vector(check, state->vectors + 576 + 16 * vector, 16);
-    }
-}
-
-static void random_memory(struct check *check)
-{
-    uint64_t kind = next_random(check) % 4;
-    for (unsigned at = 0; at < ORACLE_MEMORY_BYTES; at += 8) {
-        uint64_t random = next_random(check);
-        if (kind == 0)
-            random &= 0x0101010101010101;
-        memcpy(oracle_pristine + at, &random, 8);
-    }
-}
-
-/* ---- pointing operands at the test's memory ---- */
-
-/* 4-byte displacements without a base (rip-relative and absolute) are rewritten in the code. */
-static bool redirect_displacement(struct check *check, unsigned mem_index, uint64_t fs_gs_base)
-{
-    const ZydisDecodedInstruction *zi = &check->zi;
-    struct ins_mem *mem = &check->info.mems[mem_index];
-    uint64_t wanted = SLOT(mem_index) - fs_gs_base, value = wanted;
-    bool relative = false;
-    for (unsigned i = 0; i < zi->operand_count; i++) {
-        const ZydisDecodedOperand *op = &check->ops[i];
-        relative |= op->type == ZYDIS_OPERAND_TYPE_MEMORY &&
-                    (op->mem.base == ZYDIS_REGISTER_RIP || op->mem.base == ZYDIS_REGISTER_EIP);
-    }
-    if (relative)
-        value -= (uint64_t)(uintptr_t)ORACLE_CODE + zi->length;
-    unsigned bytes = zi->raw.disp.size / 8;
-    if (bytes != 4 && bytes != 8)
-        return false;
-    memcpy(check->code + zi->raw.disp.offset, &value, bytes);
-    mem->disp = (int64_t)wanted;
-    return true;
-}
-
-static uint64_t segment_base(const struct ins_mem *mem, const struct oracle_state *state)
-{
-    return mem->flags & INS_MEM_FS   ? state->regs.fs_base
-           : mem->flags & INS_MEM_GS ? state->regs.gs_base
-                                     : 0;
-}
-
-/* Small vector indices, so that base + index * scale stays in reach. */
-static void place_vector_index(struct check *check, const struct ins_mem *mem,
-                               struct oracle_state *state)
-{
-    unsigned step = mem->flags & INS_MEM_VSIB32 ? 4 : 8;
-    for (unsigned at = 0; at < 32; at += step) {
-        uint64_t value = next_random(check) % 200;
-        uint8_t *half = state->vectors + (at < 16 ? 160 : 576) + 16 * (unsigned)mem->index;
-        memcpy(half + at % 16, &value, step);
-    }
-}
-
-static void place_base_and_index(struct check *check, unsigned i, struct oracle_state *state)
-{
-    const struct ins_mem *mem = &check->info.mems[i];
-    uint64_t *gpr = state->regs.gpr;
-    uint64_t slot = SLOT(i) + (next_random(check) & 3) * 64 - segment_base(mem, state);
-    uint64_t offset = (uint64_t)mem->disp;
-    bool vector_index = mem->flags & (INS_MEM_VSIB32 | INS_MEM_VSIB64);
-    if (vector_index) {
-        place_vector_index(check, mem, state);
-    } else if (mem->index >= 0 && mem->index == mem->base) {
-        gpr[mem->index] = (slot - offset) / (1u + mem->scale);
-        return;
-    } else if (mem->index >= 0 && mem->base < 0) {
-        gpr[mem->index] = (slot - offset) / mem->scale;
-        return;
-    } else if (mem->flags & INS_MEM_INDEX_BYTE) {
-        offset += gpr[mem->index] & 0xff;
-    } else if (mem->index >= 0) {
-        gpr[mem->index] = next_random(check) % 16 * 64;
-        offset += gpr[mem->index] * mem->scale;
-    }
-    gpr[mem->base] = slot - offset;
-    if ((mem->flags & INS_MEM_ADDR32) && !(mem->flags & (INS_MEM_FS | INS_MEM_GS)))
-        gpr[mem->base] = (uint32_t)gpr[mem->base] | next_random(check) << 32;
-}
-
-static bool place_operand(struct check *check, unsigned i, struct oracle_state *state)
-{
-    const struct ins_mem *mem = &check->info.mems[i];
-    uint64_t *gpr = state->regs.gpr;
-    if (mem->bit_reg >= 0 && mem->bit_reg != mem->base && mem->bit_reg != mem->index)
-        gpr[mem->bit_reg] = (uint64_t)((int64_t)(next_random(check) % 8192) - 4096);
-    if (mem->base < 0 && (mem->index < 0 || mem->flags & (INS_MEM_VSIB32 | INS_MEM_VSIB64)))
-        return mem->index < 0 && redirect_displacement(check, i, segment_base(mem, state));
-    place_base_and_index(check, i, state);
-    return true;
-}
-
-/* Instructions without memory operands in our view may still look at an address: prefetches and
- * cache-line instructions, which fault on unmapped pages. */
-static void give_addresses(struct check *check, struct oracle_state *state)
-{
-    for (unsigned i = 0; i < 16 && check->info.mem_count == 0 && check->info.flow_count == 0; i++)
-        state->regs.gpr[i] = SLOT(0) - (uint64_t)check->zi.raw.disp.value;
-}
-
-/* Values that the instruction needs in memory or in rcx so as not to fault or run for long. */
-static void settle_special(struct check *check, struct oracle_state *state)
-{
-    uint8_t *slot = oracle_pristine;
-    uint64_t address = operand_address(&check->info.mems[0], state);
-    struct range range = {address, 1100};
-    if (check->info.flags & INS_IS_REP)
-        state->regs.gpr[INS_RCX] = next_random(check) % 12;
-    if (check->info.mem_count == 0 || !in_memory(&range))
-        return;
-    slot += address - (uint64_t)(uintptr_t)ORACLE_MEMORY;
-    switch (check->zi.mnemonic) {
-    case ZYDIS_MNEMONIC_LDMXCSR:
-    case ZYDIS_MNEMONIC_VLDMXCSR:
-        slot[2] = slot[3] = 0;
-        slot[1] |= 0x1f;
-        slot[0] |= 0x80;
-        break;
-    case ZYDIS_MNEMONIC_FLDCW:
-    case ZYDIS_MNEMONIC_FLDENV:
-    case ZYDIS_MNEMONIC_FRSTOR:
-        slot[0] |= 0x7f;
-        break;
-    case ZYDIS_MNEMONIC_POPF:
-    case ZYDIS_MNEMONIC_POPFQ:
-        slot[1] &= 0x0e;
-        slot[2] = 0;
-        break;
-    case ZYDIS_MNEMONIC_FXRSTOR:
-    case ZYDIS_MNEMONIC_FXRSTOR64:
-    case ZYDIS_MNEMONIC_XRSTOR:
-    case ZYDIS_MNEMONIC_XRSTOR64: {
-        struct oracle_state other;
-        random_vectors(check, &other);
-        memcpy(slot, other.vectors, sizeof(other.vectors));
-        break;
-    }
-    default:
-        if (next_random(check) & 1)
-            memcpy(slot, &state->regs.gpr[INS_RAX], 8);
-        if (check->info.mems[0].size_bytes == 16 && (next_random(check) & 1))
-            memcpy(slot + 8, &state->regs.gpr[INS_RDX], 8);
-        break;
-    }
-}
-
-static bool random_state(struct check *check, struct oracle_state *state)
-{
-    memset(state, 0, sizeof(*state));
-    for (unsigned i = 0; i < 16; i++)
-        state->regs.gpr[i] = random_value(check, state);
-    if (next_random(check) & 1)
-        state->regs.gpr[INS_RDX] = 0; /* so that divisions complete */
-    state->regs.rflags = 0x202 | (next_random(check) & 0xcd5);
-    state->regs.fs_base = 0x4000;
-    state->regs.gs_base = 0x6000;
-    random_vectors(check, state);
-    random_memory(check);
-    for (unsigned i = check->info.mem_count; i-- > 0;) {
-        if (!place_operand(check, i, state))
-            return false;
-    }
-    give_addresses(check, state);
-    settle_special(check, state);
-    oracle_set_code(check->code, check->zi.length);
-    return true;
-}
-
 /* ---- one change after another ---- */
 
 static bool is_address_register(const struct check *check, unsigned loc)
 {
-    for (unsigned i = 0; i < check->info.mem_count; i++) {
+    for (unsigned i = 0; i < check->at.info.mem_count; i++) {
         if (address_depends(check, i, loc))
             return true;
     }
@@ -646,7 +286,7 @@ static bool is_address_register(const struct check *check, unsigned loc)
 static void change_register(struct check *check, struct oracle_state *state, unsigned loc)
 {
     static const uint8_t shifts[] = {6, 8, 16};
-    uint64_t random = next_random(check);
+    uint64_t random = oracle_random(&check->at);
     if (loc < INS_LOC_CF && is_address_register(check, loc) && (random & 3) != 0)
         state->regs.gpr[loc / 3] ^= (1 + (loc % 3 == 2 ? 0 : random >> 8 & 3)) << shifts[loc % 3] &
                                     (loc % 3 == 0 ? 0xff : UINT64_MAX);
@@ -673,10 +313,10 @@ static unsigned covering_operands(const struct check *check, const struct oracle
                                   uint64_t address)
 {
     unsigned mems = 0;
-    for (unsigned i = 0; i < check->info.mem_count; i++) {
-        struct range range = operand_range(check, i, in), byte = {address, 1};
-        bool scattered = check->info.mems[i].flags & (INS_MEM_VSIB32 | INS_MEM_VSIB64);
-        if (scattered || overlap(&range, &byte))
+    for (unsigned i = 0; i < check->at.info.mem_count; i++) {
+        struct oracle_range range = oracle_operand_range(&check->at, i, in), byte = {address, 1};
+        bool scattered = check->at.info.mems[i].flags & (INS_MEM_VSIB32 | INS_MEM_VSIB64);
+        if (scattered || oracle_overlap(&range, &byte))
             mems |= 1u << i;
     }
     return mems;
@@ -690,7 +330,7 @@ static void try_memory(struct check *check, const struct oracle_state *in,
     uint8_t old = oracle_pristine[at];
     struct change change = {
         .loc = INS_LOC_COUNT, .mems = covering_operands(check, in, address), .address = address};
-    oracle_pristine[at] ^= (uint8_t)(1u << (next_random(check) & 7));
+    oracle_pristine[at] ^= (uint8_t)(1u << (oracle_random(&check->at) & 7));
     if (run(check, in, &after)) {
         check_untouched(check, in, &after);
         check_differences(check, before, &after, &change);
@@ -698,26 +338,16 @@ static void try_memory(struct check *check, const struct oracle_state *in,
     oracle_pristine[at] = old;
 }
 
-/* The range of an operand; of a list of addresses, what place_vector_index lets it reach. */
-static struct range reachable_range(const struct check *check, unsigned i,
-                                    const struct oracle_state *in)
-{
-    struct range range = operand_range(check, i, in);
-    if (check->info.mems[i].flags & (INS_MEM_VSIB32 | INS_MEM_VSIB64))
-        range.size = 200 * check->info.mems[i].scale + 8;
-    return range;
-}
-
 static void try_operand_bytes(struct check *check, const struct oracle_state *in,
                               const struct outcome *before, unsigned i)
 {
-    struct range range = reachable_range(check, i, in);
-    if (!in_memory(&range) || range.size == 0)
+    struct oracle_range range = oracle_reachable_range(&check->at, i, in);
+    if (!oracle_in_memory(&range) || range.size == 0)
         return;
     unsigned count = range.size <= 8 ? (unsigned)range.size : 12;
     for (unsigned k = 0; k < count; k++)
         try_memory(check, in, before,
-                   range.start + (range.size <= 8 ? k : next_random(check) % range.size));
+                   range.start + (range.size <= 8 ? k : oracle_random(&check->at) % range.size));
 }
 
 /* All memory that no operand covers: nothing may depend on it. */
@@ -730,10 +360,10 @@ static void try_other_memory(struct check *check, const struct oracle_state *in,
     memcpy(kept, oracle_pristine, sizeof(kept));
     for (uint64_t at = 0; at < ORACLE_MEMORY_BYTES; at++)
         oracle_pristine[at] ^= 0x5a;
-    for (unsigned i = 0; i < check->info.mem_count; i++) {
-        struct range range = reachable_range(check, i, in);
+    for (unsigned i = 0; i < check->at.info.mem_count; i++) {
+        struct oracle_range range = oracle_reachable_range(&check->at, i, in);
         uint64_t at = range.start - (uint64_t)(uintptr_t)ORACLE_MEMORY;
-        if (in_memory(&range))
+        if (oracle_in_memory(&range))
             memcpy(oracle_pristine + at, kept + at, range.size);
     }
     if (run(check, in, &after))
@@ -744,8 +374,8 @@ static void try_other_memory(struct check *check, const struct oracle_state *in,
 static bool try_state(struct check *check, const struct oracle_state *in)
 {
     static struct outcome before;
-    if (operands_collide(check, in) && check->info.mem_count > 1 &&
-        !(check->info.mems[0].flags & check->info.mems[1].flags & INS_MEM_STACK))
+    if (operands_collide(check, in) && check->at.info.mem_count > 1 &&
+        !(check->at.info.mems[0].flags & check->at.info.mems[1].flags & INS_MEM_STACK))
         return false;
     if (!run(check, in, &before))
         return false;
@@ -754,7 +384,7 @@ static bool try_state(struct check *check, const struct oracle_state *in)
         for (unsigned k = 0; k < 2 && oracle_has_location(loc); k++)
             try_register(check, in, &before, loc);
     }
-    for (unsigned i = 0; i < check->info.mem_count; i++)
+    for (unsigned i = 0; i < check->at.info.mem_count; i++)
         try_operand_bytes(check, in, &before, i);
     try_other_memory(check, in, &before);
     return true;
@@ -764,7 +394,7 @@ static bool try_state(struct check *check, const struct oracle_state *in)
 
 static enum oracle_verdict reason_to_skip(const struct check *check)
 {
-    switch (check->info.klass) {
+    switch (check->at.info.klass) {
     case INS_JCC:
     case INS_JMP:
     case INS_JMP_INDIRECT:
@@ -784,7 +414,7 @@ static enum oracle_verdict reason_to_skip(const struct check *check)
     default:
         break;
     }
-    switch (check->zi.mnemonic) {
+    switch (check->at.zi.mnemonic) {
     case ZYDIS_MNEMONIC_MONITORX:
     case ZYDIS_MNEMONIC_MWAITX:
     case ZYDIS_MNEMONIC_UMONITOR:
@@ -792,7 +422,7 @@ static enum oracle_verdict reason_to_skip(const struct check *check)
     case ZYDIS_MNEMONIC_TPAUSE:
         return ORACLE_WAITS;
     default:
-        return check->zi.encoding == ZYDIS_INSTRUCTION_ENCODING_EVEX &&
+        return check->at.zi.encoding == ZYDIS_INSTRUCTION_ENCODING_EVEX &&
                        !__builtin_cpu_supports("avx512f")
                    ? ORACLE_NO_CPU
                    : ORACLE_RIGHT;
@@ -803,24 +433,28 @@ static void find_undefined_flags(struct check *check)
 {
     static const uint32_t bits[] = {ZYDIS_CPUFLAG_CF, ZYDIS_CPUFLAG_PF, ZYDIS_CPUFLAG_AF,
                                     ZYDIS_CPUFLAG_ZF, ZYDIS_CPUFLAG_SF, ZYDIS_CPUFLAG_OF};
-    if (check->zi.cpu_flags == NULL)
+    if (check->at.zi.cpu_flags == NULL)
         return;
     for (unsigned i = 0; i < 6; i++) {
-        if (check->zi.cpu_flags->undefined & bits[i])
+        if (check->at.zi.cpu_flags->undefined & bits[i])
             ins_regset_add(&check->undefined, INS_LOC_CF + i);
     }
 }
 
-static bool setup(struct check *check, const struct oracle_form *form)
+static bool setup(struct check *check, const struct oracle_form *form,
+                  const struct oracle_options *options)
 {
     ZydisDecoder decoder;
     ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-    if (ZYAN_FAILED(
-            ZydisDecoderDecodeFull(&decoder, form->code, form->length, &check->zi, check->ops)) ||
-        ins_decode(form->code, form->length, (uint64_t)(uintptr_t)ORACLE_CODE, &check->info) != 0)
+    if (ZYAN_FAILED(ZydisDecoderDecodeFull(&decoder, form->code, form->length, &check->at.zi,
+                                           check->at.ops)) ||
+        ins_decode(form->code, form->length, (uint64_t)(uintptr_t)ORACLE_CODE, &check->at.info) !=
+            0)
         return false;
-    memcpy(check->code, form->code, form->length);
-    check->all_defs = ins_all_defs(&check->info);
+    memcpy(check->at.code, form->code, form->length);
+    if (options->spoil != NULL)
+        options->spoil(&check->at.info);
+    check->all_defs = ins_all_defs(&check->at.info);
     find_undefined_flags(check);
     return true;
 }
@@ -828,7 +462,7 @@ static bool setup(struct check *check, const struct oracle_form *form)
 static void report(struct check *check, const struct oracle_form *form, bool list_unseen)
 {
     char text[2048];
-    struct ins_regset declared = ins_all_uses(&check->info), unseen;
+    struct ins_regset declared = ins_all_uses(&check->at.info), unseen;
     ins_text(form->code, form->length, (uint64_t)(uintptr_t)ORACLE_CODE, text, sizeof(text));
     unseen = declared;
     ins_regset_remove(&unseen, &check->seen);
@@ -844,26 +478,27 @@ static void report(struct check *check, const struct oracle_form *form, bool lis
     }
 }
 
-enum oracle_verdict oracle_check(const struct oracle_form *form, unsigned trials, uint64_t seed,
-                                 struct oracle_tally *tally, FILE *why, bool list_unseen)
+enum oracle_verdict oracle_check(const struct oracle_form *form,
+                                 const struct oracle_options *options, struct oracle_tally *tally,
+                                 FILE *why)
 {
-    struct check check = {.random = (form->key ^ seed) | 1, .tally = tally, .why = why};
+    struct check check = {.at.random = (form->key ^ options->seed) | 1, .tally = tally, .why = why};
     struct oracle_state state;
     unsigned completed = 0;
-    if (!setup(&check, form)) {
+    if (!setup(&check, form, options)) {
         fprintf(why, "  a form that decoded before does not decode now\n");
         return ORACLE_WRONG;
     }
     enum oracle_verdict verdict = reason_to_skip(&check);
     if (verdict != ORACLE_RIGHT)
         return verdict;
-    for (unsigned attempt = 0; attempt < trials * 16 && completed < trials; attempt++) {
-        if (!random_state(&check, &state))
+    for (unsigned k = 0; k < options->trials * 16 && completed < options->trials; k++) {
+        if (!oracle_random_state(&check.at, &state))
             return ORACLE_NO_STATE;
         completed += try_state(&check, &state);
     }
     if (completed == 0)
         return check.last_signal == SIGILL ? ORACLE_NO_CPU : ORACLE_FAULTS;
-    report(&check, form, list_unseen);
+    report(&check, form, options->list_unseen);
     return check.complaints != 0 ? ORACLE_WRONG : ORACLE_RIGHT;
 }

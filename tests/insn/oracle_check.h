@@ -31,11 +31,20 @@ struct oracle_tally {
     uint64_t uses_seen;     /* ... of which a change ever changed an output */
 };
 
+struct oracle_options {
+    unsigned trials; /* random states per form */
+    uint64_t seed;
+    bool list_unseen; /* print declared uses that never mattered on stderr */
+    /* Not NULL: damages what ins_decode said, to see whether the oracle notices. */
+    void (*spoil)(struct ins_info *info);
+};
+
 /*
- * Tries `trials` random states and, for each, changes one input location after another. Says what
- * is wrong, in one line or more, on `why` (a stream). `seed` makes it repeatable.
+ * Tries random states and, for each, changes one input location after another. Says what is wrong,
+ * in one line or more, on `why`. Repeatable by the seed.
  */
-enum oracle_verdict oracle_check(const struct oracle_form *form, unsigned trials, uint64_t seed,
-                                 struct oracle_tally *tally, FILE *why, bool list_unseen);
+enum oracle_verdict oracle_check(const struct oracle_form *form,
+                                 const struct oracle_options *options, struct oracle_tally *tally,
+                                 FILE *why);
 
 #endif

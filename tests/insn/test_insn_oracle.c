@@ -24,7 +24,7 @@
 #ifdef INSN_WHOLE_CORPUS
 enum { SAMPLE_MAX = 1 << 20, TRIALS = 8 };
 #else
-enum { SAMPLE_MAX = 1200, TRIALS = 3 };
+enum { SAMPLE_MAX = 800, TRIALS = 3 };
 #endif
 
 enum {
@@ -87,8 +87,9 @@ static void check_one(const struct oracle_form *form, struct board *board, size_
     if (why == NULL)
         _exit(98);
     alarm(SECONDS_PER_FORM);
-    board->verdicts[i] = (uint8_t)oracle_check(form, TRIALS, 1, &board->tally, why,
-                                               getenv("WETDBG_INSN_UNSEEN") != NULL);
+    const struct oracle_options options = {
+        .trials = TRIALS, .seed = 1, .list_unseen = getenv("WETDBG_INSN_UNSEEN") != NULL};
+    board->verdicts[i] = (uint8_t)oracle_check(form, &options, &board->tally, why);
     if (board->verdicts[i] > ORACLE_WRONG && board->verdicts[i] != ORACLE_NO_CPU)
         describe_skip(form, board->verdicts[i], why);
     fclose(why);
@@ -179,6 +180,114 @@ static void check_forms(const struct oracle_forms *forms, size_t stride)
     munmap(board, size);
 }
 
+/* ---- the oracle itself: what it must notice ---- */
+
+static void forget_value_uses(struct ins_info *info)
+{
+    info->flows[0].value_uses = (struct ins_regset){0};
+}
+
+static void forget_condition_uses(struct ins_info *info)
+{
+    info->flows[0].cond_uses = (struct ins_regset){0};
+}
+
+static void forget_definitions(struct ins_info *info)
+{
+    info->flows[0].defs = (struct ins_regset){0};
+}
+
+static void forget_memory_use(struct ins_info *info)
+{
+    info->flows[0].mem_uses = 0;
+}
+
+static void forget_memory_definition(struct ins_info *info)
+{
+    info->flows[0].mem_defs = 0;
+}
+
+static void forget_doubt(struct ins_info *info)
+{
+    ins_regset_join(&info->flows[0].defs, &info->flows[0].may_defs);
+    info->flows[0].may_defs = (struct ins_regset){0};
+}
+
+static void forget_index(struct ins_info *info)
+{
+    info->mems[0].index = -1;
+}
+
+static void claim_whole_register(struct ins_info *info)
+{
+    ins_regset_add_gpr(&info->flows[0].defs, INS_RAX, 0, 8);
+}
+
+static void shrink_operand(struct ins_info *info)
+{
+    info->mems[0].size_bytes /= 2;
+}
+
+static const struct {
+    const char *text;
+    uint8_t code[8], length;
+    void (*spoil)(struct ins_info *info);
+} damages[] = {
+    {"add rax, rcx", {0x48, 0x01, 0xc8}, 3, forget_value_uses},
+    {"adc rax, rcx", {0x48, 0x11, 0xc8}, 3, forget_condition_uses},
+    {"setz al", {0x0f, 0x94, 0xc0}, 3, forget_condition_uses},
+    {"inc rcx", {0x48, 0xff, 0xc1}, 3, forget_definitions},
+    {"mov rax, [rcx]", {0x48, 0x8b, 0x01}, 3, forget_memory_use},
+    {"mov [rcx], rax", {0x48, 0x89, 0x01}, 3, forget_memory_definition},
+    {"mov [rcx], rax", {0x48, 0x89, 0x01}, 3, shrink_operand},
+    {"mov rax, [rcx+rdx*4]", {0x48, 0x8b, 0x04, 0x91}, 4, forget_index},
+    {"mov al, cl", {0x88, 0xc8}, 2, claim_whole_register},
+    {"bsf eax, ecx", {0x0f, 0xbc, 0xc1}, 3, forget_doubt},
+    {"shl eax, cl", {0xd3, 0xe0}, 2, forget_doubt},
+    {"addss xmm1, xmm2", {0xf3, 0x0f, 0x58, 0xca}, 4, forget_value_uses},
+    {"addss xmm1, xmm2", {0xf3, 0x0f, 0x58, 0xca}, 4, forget_doubt},
+    {"rep movsb", {0xf3, 0xa4}, 2, forget_condition_uses},
+    {"emms", {0x0f, 0x77}, 2, forget_doubt},
+};
+
+static void check_damages(void)
+{
+    const struct oracle_options plain = {.trials = 8, .seed = 1};
+    struct oracle_tally tally = {0};
+    FILE *nowhere = fopen("/dev/null", "w");
+    if (nowhere == NULL || !oracle_open())
+        _exit(1);
+    for (size_t i = 0; i < sizeof(damages) / sizeof(damages[0]); i++) {
+        struct oracle_options spoilt = plain;
+        struct oracle_form form = {.key = 1, .length = damages[i].length};
+        memcpy(form.code, damages[i].code, form.length);
+        spoilt.spoil = damages[i].spoil;
+        bool right = oracle_check(&form, &plain, &tally, nowhere) == ORACLE_RIGHT;
+        bool noticed = oracle_check(&form, &spoilt, &tally, nowhere) == ORACLE_WRONG;
+        if (!right || !noticed) {
+            fprintf(stderr, "damage %zu, %s: %s\n", i, damages[i].text,
+                    right ? "not noticed" : "wrong even undamaged");
+            _exit(1);
+        }
+    }
+    _exit(0);
+}
+
+static void oracle_given_a_damaged_description_notices(void **state)
+{
+    int status;
+    (void)state;
+    fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        check_damages();
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+/* ---- corpora ---- */
+
 static void oracle_agrees_on_rare_forms(void **state)
 {
     struct oracle_forms forms = {0};
@@ -216,6 +325,7 @@ static void oracle_agrees_on_corpus(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(oracle_given_a_damaged_description_notices),
         cmocka_unit_test(oracle_agrees_on_rare_forms),
         cmocka_unit_test(oracle_agrees_on_corpus),
     };
