@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/ptrace.h>
@@ -14,16 +15,17 @@
 #include "recorder/ticks/real.h"
 #include "recorder/ticks/stops.h"
 
-#define FD_COUNT           65536
-#define NS_PER_TICK        20
-#define OWN_VALUE          1000000           /* rr wants to have seen at least 500 branches */
-#define PERIOD_UNLIMITED   (1ULL << 58)      /* rr says 2^60 for "never" */
-#define NS_UNLIMITED       (1ULL << 60)      /* the kernel wants less than 2^63 */
-#define PATIENCE_NS_MAX    (50ULL * 1000000) /* how long to wait for a system call ... */
-#define PATIENCE_NS_MIN    (10ULL * 1000000) /* ... when the last slices saw none */
-#define SAMPLE_NS_MIN      100000ULL
-#define EVENT_SYSCALL_GOOD 0x80 /* PTRACE_O_TRACESYSGOOD's bit in a stop's signal */
-#define EVENT_STOP         128  /* PTRACE_EVENT_STOP */
+#define FD_COUNT         65536
+#define NS_PER_TICK      20
+#define OWN_VALUE        1000000           /* rr wants to have seen at least 500 branches */
+#define PERIOD_UNLIMITED (1ULL << 58)      /* rr says 2^60 for "never" */
+#define NS_UNLIMITED     (1ULL << 60)      /* the kernel wants less than 2^63 */
+#define PERIOD_OVER      1                 /* rr says this when a slice should have ended */
+#define PATIENCE_NS_MAX  (50ULL * 1000000) /* how long to wait for a system call ... */
+#define PATIENCE_NS_MIN  (10ULL * 1000000) /* ... when the last slices saw none */
+#define SAMPLE_NS_MIN    100000ULL
+#define SI_CODE_SLICE    (-9999) /* of a slice signal that no counter sent, as rr itself has it */
+#define EVENT_STOP       128     /* PTRACE_EVENT_STOP */
 
 struct counter {
     bool is_open;
@@ -85,6 +87,41 @@ static void enter_slice(pid_t tid)
     slice.used_ns = 0;
 }
 
+static pid_t process_of(pid_t tid)
+{
+    char path[64], line[128];
+    FILE *file;
+    int tgid = 0;
+
+    snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
+    file = tck_real()->fopen(path, "re");
+    if (!file)
+        return 0;
+    while (!tgid && fgets(line, sizeof(line), file)) {
+        if (sscanf(line, "Tgid: %d", &tgid) != 1)
+            tgid = 0;
+    }
+    fclose(file);
+    return tgid;
+}
+
+/*
+ * rr heard that the slice is over at a place where it could not switch, such as a trapped rdtsc,
+ * and lets the task run one more tick. A timer would not go off if the next trap comes within
+ * microseconds, and so never; the signal itself does, before the task's next instruction.
+ */
+static void signal_if_over(const struct counter *counter)
+{
+    siginfo_t info = {.si_signo = SIGSTKFLT, .si_code = SI_CODE_SLICE};
+    long args[6] = {0, counter->tid, SIGSTKFLT, (long)&info};
+
+    if (!has_several_tasks || counter->tid == 0 || counter->period > PERIOD_OVER)
+        return;
+    args[0] = process_of(counter->tid);
+    if (args[0])
+        tck_real_syscall(SYS_rt_tgsigqueueinfo, args);
+}
+
 static int open_event(const struct perf_event_attr *asked, pid_t tid, uint64_t ns)
 {
     struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE, .size = sizeof(attr)};
@@ -132,6 +169,7 @@ int tck_counter_open(const struct perf_event_attr *attr, pid_t tid)
         return -1;
     }
     counters[fd] = counter;
+    signal_if_over(&counter);
     if (counter.is_imitated && tid)
         tck_imitation_arm(fd, counter.write_fd, sample_ns(&counter));
     return fd;
@@ -192,12 +230,13 @@ static bool is_expired(const struct counter *counter, enum stop_kind kind)
         return false;
     switch (kind) {
     case STOP_SYSCALL:
+    case STOP_TRAP: /* replay meets these by itself too; a loop around rdtsc has no other stops */
         return slice.used_ns >= period_ns;
-    case STOP_SLICE:
+    default:
+        if (counter->period <= PERIOD_OVER)
+            return true;
         /* The timer and the counter are not exact: a tenth less will do. */
         return slice.used_ns >= period_ns && slice.used_ns >= patience_ns - patience_ns / 10;
-    default:
-        return false;
     }
 }
 
@@ -247,6 +286,7 @@ static int set_period(int fd, const void *arg)
     memcpy(&counter->period, arg, sizeof(counter->period));
     if (counter->tid)
         enter_slice(counter->tid);
+    signal_if_over(counter);
     ns = sample_ns(counter);
     return counter->is_imitated ? 0 : tck_real()->ioctl(fd, PERF_EVENT_IOC_PERIOD, &ns);
 }

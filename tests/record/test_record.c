@@ -134,6 +134,7 @@ static void record_programs_output_and_status_are_native(void **state)
         {GUEST("guest_mutex")},
         {GUEST("guest_waitloop")},
         {GUEST("guest_sleeper")},
+        {GUEST("guest_tscspin")},
     };
     struct fixture *fixture = *state;
 
