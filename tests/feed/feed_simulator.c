@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "tests/feed/feed_simulator.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { PAGE = 4096, BUCKETS = 1 << 15 };
+
+/* Contents are a file's until something is written. */
+struct page {
+    struct page *next;
+    uint64_t number;
+    unsigned prot;
+    uint64_t file, offset, valid; /* bytes of the page that come from the file */
+    uint8_t *bytes;
+};
+
+struct simulator {
+    const struct rep_feed *feed;
+    struct page *buckets[BUCKETS];
+    bool live[EVQ_TASKS_MAX];
+    unsigned live_count;
+    bool has_ended;
+    struct simulator_counts counts;
+    char message[256];
+};
+
+static const char *complain(struct simulator *sim, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(sim->message, sizeof(sim->message), format, args);
+    va_end(args);
+    return sim->message;
+}
+
+/* ---------------------------------------------------------------- pages */
+
+static struct page **find_slot(struct simulator *sim, uint64_t number)
+{
+    struct page **slot = &sim->buckets[number * 0x9e3779b97f4a7c15u >> 49];
+    while (*slot && (*slot)->number != number)
+        slot = &(*slot)->next;
+    return slot;
+}
+
+static struct page *find_page(struct simulator *sim, uint64_t address)
+{
+    return *find_slot(sim, address / PAGE);
+}
+
+static void drop_page(struct simulator *sim, uint64_t number)
+{
+    struct page **slot = find_slot(sim, number), *page = *slot;
+    if (!page)
+        return;
+    *slot = page->next;
+    free(page->bytes);
+    free(page);
+}
+
+static struct page *add_page(struct simulator *sim, uint64_t number, unsigned prot)
+{
+    drop_page(sim, number);
+    struct page **slot = find_slot(sim, number);
+    *slot = calloc(1, sizeof(**slot));
+    if (!*slot)
+        abort();
+    (*slot)->number = number;
+    (*slot)->prot = prot;
+    (*slot)->file = EVQ_FILE_NONE;
+    return *slot;
+}
+
+static uint8_t *bytes_of(struct simulator *sim, struct page *page)
+{
+    size_t count;
+    if (page->bytes)
+        return page->bytes;
+    page->bytes = calloc(1, PAGE);
+    if (!page->bytes)
+        abort();
+    if (page->file == EVQ_FILE_NONE || !page->valid)
+        return page->bytes;
+    const struct rep_file *files = rep_feed_files(sim->feed, &count);
+    if (pread(files[page->file].fd, page->bytes, page->valid, (off_t)page->offset) !=
+        (ssize_t)page->valid)
+        abort();
+    return page->bytes;
+}
+
+static uint64_t mapped_until(struct simulator *sim, uint64_t start, uint64_t count)
+{
+    uint64_t at = start;
+    while (at < start + count && find_page(sim, at))
+        at = (at / PAGE + 1) * PAGE;
+    return at < start + count ? at : start + count;
+}
+
+static const char *write_bytes(struct simulator *sim, uint64_t address, const uint8_t *bytes,
+                               uint64_t count)
+{
+    uint64_t until = mapped_until(sim, address, count);
+    if (until < address + count)
+        return complain(sim, "nothing is mapped at %#llx", (unsigned long long)until);
+    for (uint64_t i = 0; i < count; i++) {
+        struct page *page = find_page(sim, address + i);
+        bytes_of(sim, page)[(address + i) % PAGE] = bytes ? bytes[i] : 0;
+    }
+    return NULL;
+}
+
+static bool in_ranges(struct simulator *sim, uint64_t start, uint64_t end)
+{
+    size_t count;
+    const struct rep_range *ranges = rep_feed_ranges(sim->feed, &count);
+    for (size_t i = 0; i < count; i++)
+        if (ranges[i].start <= start && end <= ranges[i].end)
+            return true;
+    return false;
+}
+
+/* ---------------------------------------------------------------- ops */
+
+static const char *take_map(struct simulator *sim, const struct evq_op *op)
+{
+    size_t file_count, name_count;
+    const struct rep_file *files = rep_feed_files(sim->feed, &file_count);
+    rep_feed_names(sim->feed, &name_count);
+    if (op->g != EVQ_NAME_NONE && op->g >= name_count)
+        return complain(sim, "name %llu", (unsigned long long)op->g);
+    if (op->d != EVQ_FILE_NONE && (op->d >= file_count || op->e + op->f > files[op->d].size_bytes))
+        return complain(sim, "file %llu", (unsigned long long)op->d);
+    if (!in_ranges(sim, op->a, op->a + op->b))
+        return complain(sim, "a mapping outside the announced ranges");
+    for (uint64_t at = 0; at < op->b; at += PAGE) {
+        struct page *page = add_page(sim, (op->a + at) / PAGE, (unsigned)op->c);
+        if (op->d == EVQ_FILE_NONE || at >= op->f)
+            continue;
+        page->file = op->d;
+        page->offset = op->e + at;
+        page->valid = op->f - at < PAGE ? op->f - at : PAGE;
+    }
+    return NULL;
+}
+
+static const char *take_protect(struct simulator *sim, const struct evq_op *op)
+{
+    if (mapped_until(sim, op->a, op->b) < op->a + op->b)
+        return complain(sim, "protects what is not mapped");
+    for (uint64_t at = 0; at < op->b; at += PAGE)
+        find_page(sim, op->a + at)->prot = (unsigned)op->c;
+    return NULL;
+}
+
+static const char *take_remap(struct simulator *sim, const struct evq_op *op)
+{
+    if (mapped_until(sim, op->a, op->b) < op->a + op->b)
+        return complain(sim, "moves what is not mapped");
+    if (!in_ranges(sim, op->c, op->c + op->d))
+        return complain(sim, "moves outside the announced ranges");
+    uint64_t kept = op->b < op->d ? op->b : op->d;
+    struct page *moved = calloc(kept / PAGE + 1, sizeof(*moved));
+    if (!moved)
+        abort();
+    for (uint64_t at = 0; at < kept; at += PAGE) {
+        struct page *page = find_page(sim, op->a + at);
+        moved[at / PAGE] = *page;
+        page->bytes = NULL;
+    }
+    for (uint64_t at = 0; at < op->b && !op->e; at += PAGE)
+        drop_page(sim, (op->a + at) / PAGE);
+    unsigned prot = moved[0].prot;
+    for (uint64_t at = 0; at < op->d; at += PAGE) {
+        struct page *page = add_page(sim, (op->c + at) / PAGE, prot);
+        if (at >= kept)
+            continue;
+        struct page *next = page->next;
+        *page = moved[at / PAGE];
+        page->next = next;
+        page->number = (op->c + at) / PAGE;
+    }
+    free(moved);
+    return NULL;
+}
+
+static const char *take_discard(struct simulator *sim, const struct evq_op *op)
+{
+    if (mapped_until(sim, op->a, op->b) < op->a + op->b)
+        return complain(sim, "discards what is not mapped");
+    for (uint64_t at = 0; at < op->b; at += PAGE) {
+        struct page *page = find_page(sim, op->a + at);
+        free(page->bytes);
+        page->bytes = NULL;
+    }
+    return NULL;
+}
+
+static void clear_space(struct simulator *sim)
+{
+    for (size_t i = 0; i < BUCKETS; i++)
+        while (sim->buckets[i])
+            drop_page(sim, sim->buckets[i]->number);
+}
+
+static const char *take_task_new(struct simulator *sim, const struct evq_op *op)
+{
+    if (sim->live[op->a])
+        return complain(sim, "task %llu begins twice", (unsigned long long)op->a);
+    sim->live[op->a] = true;
+    if (++sim->live_count > sim->counts.tasks_at_once)
+        sim->counts.tasks_at_once = sim->live_count;
+    return NULL;
+}
+
+static const char *take_op(struct simulator *sim, const struct evq_op *op, const uint8_t *payload)
+{
+    sim->counts.ops[op->op]++;
+    switch (op->op) {
+    case EVQ_OP_WRITE:
+        return write_bytes(sim, op->a, payload, op->b);
+    case EVQ_OP_ZERO:
+        return write_bytes(sim, op->a, NULL, op->b);
+    case EVQ_OP_MAP:
+        return take_map(sim, op);
+    case EVQ_OP_UNMAP:
+        for (uint64_t at = 0; at < op->b; at += PAGE)
+            drop_page(sim, (op->a + at) / PAGE);
+        return NULL;
+    case EVQ_OP_PROTECT:
+        return take_protect(sim, op);
+    case EVQ_OP_REMAP:
+        return take_remap(sim, op);
+    case EVQ_OP_DISCARD:
+        return take_discard(sim, op);
+    case EVQ_OP_CLEAR_SPACE:
+        clear_space(sim);
+        return NULL;
+    case EVQ_OP_TASK_NEW:
+        return take_task_new(sim, op);
+    case EVQ_OP_CAPTURE:
+        sim->counts.captured_tags |= 1ull << op->c;
+        return mapped_until(sim, op->a, op->b) == op->a + op->b
+                   ? NULL
+                   : complain(sim, "captures what is not mapped");
+    default:
+        return NULL;
+    }
+}
+
+/* ---------------------------------------------------------------- entries */
+
+/* Is there one of `codes` (2 or 3 bytes each, NULL-terminated) just before the address? */
+static const char *check_code(struct simulator *sim, uint64_t rip, const char *const *codes)
+{
+    for (; *codes; codes++) {
+        size_t length = strlen(*codes), i;
+        for (i = 0; i < length; i++) {
+            struct page *page = find_page(sim, rip - length + i);
+            if (!page || !(page->prot & PROT_EXEC) ||
+                bytes_of(sim, page)[(rip - length + i) % PAGE] != (uint8_t)(*codes)[i])
+                break;
+        }
+        if (i == length) {
+            sim->counts.instructions_checked++;
+            return NULL;
+        }
+    }
+    return complain(sim, "no such instruction before %#llx", (unsigned long long)rip);
+}
+
+static const char *check_place(struct simulator *sim, const struct evq_entry *entry,
+                               const struct evq_regs *regs)
+{
+    static const char *const calls[] = {"\x0f\x05", NULL};
+    static const char *const traps[] = {"\x0f\x31", "\x0f\x01\xf9", "\x0f\xa2", NULL};
+    switch (entry->kind) {
+    case EVQ_SYSCALL_ENTER:
+        return check_code(sim, regs->r[EVQ_RIP], calls);
+    case EVQ_TRAP:
+        return check_code(sim, regs->r[EVQ_RIP], traps);
+    case EVQ_FAULT:
+    case EVQ_SIGNAL_HERE: {
+        struct page *page = find_page(sim, regs->r[EVQ_RIP]);
+        return page && page->prot & PROT_EXEC ? NULL : complain(sim, "code is not mapped");
+    }
+    default:
+        return NULL;
+    }
+}
+
+static const char *check_task(struct simulator *sim, const struct evq_entry *entry)
+{
+    if (sim->has_ended)
+        return complain(sim, "an entry after the end");
+    if (entry->kind == EVQ_END) {
+        sim->has_ended = true;
+        return NULL;
+    }
+    if (!sim->counts.entries[EVQ_OPS] && entry->kind == EVQ_OPS) {
+        sim->live[entry->task] = true;
+        sim->live_count = sim->counts.tasks_at_once = 1;
+    }
+    if (!sim->live[entry->task])
+        return complain(sim, "task %u is not alive", entry->task);
+    if (entry->kind == EVQ_TASK_EXIT) {
+        sim->live[entry->task] = false;
+        sim->live_count--;
+    }
+    return NULL;
+}
+
+const char *simulator_take(struct simulator *sim, const struct evq_entry *entry)
+{
+    const uint8_t *at = (const uint8_t *)(entry + 1);
+    const char *wrong = check_task(sim, entry);
+    sim->counts.entries[entry->kind]++;
+    if (!wrong && entry->flags & EVQ_FLAG_REGS) {
+        wrong = check_place(sim, entry, (const struct evq_regs *)at);
+        at += sizeof(struct evq_regs);
+    }
+    for (uint32_t i = 0; i < entry->op_count && !wrong; i++) {
+        const struct evq_op *op = (const struct evq_op *)at;
+        wrong = take_op(sim, op, at + sizeof(*op));
+        at += op->bytes;
+    }
+    return wrong;
+}
+
+struct simulator *simulator_new(const struct rep_feed *feed)
+{
+    struct simulator *sim = calloc(1, sizeof(*sim));
+    if (!sim)
+        abort();
+    sim->feed = feed;
+    return sim;
+}
+
+void simulator_free(struct simulator *sim)
+{
+    if (!sim)
+        return;
+    clear_space(sim);
+    free(sim);
+}
+
+const struct simulator_counts *simulator_counts(const struct simulator *sim)
+{
+    return &sim->counts;
+}

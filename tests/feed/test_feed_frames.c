@@ -1,0 +1,686 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Single frames into entries, without a recording. */
+#include <errno.h>
+#include <linux/mman.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+
+#include "common/err.h"
+#include "tests/feed/feed_frames.h"
+#include "tests/feed/feed_unit.h"
+
+#define PAGE           ((uint64_t)FEED_PAGE)
+#define VFORK          (CLONE_VM | CLONE_VFORK | SIGCHLD)
+#define FAILED(number) ((uint64_t) - (number))
+
+static int set_up(void **state)
+{
+    *state = stage_new();
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    stage_free(*state);
+    return 0;
+}
+
+static void assert_refused(int rc, const char *reason)
+{
+    assert_int_equal(rc, -WD_ERR_UNSUPPORTED);
+    if (!strstr(wd_error_message(rc), reason) || !strstr(wd_error_message(rc), "frame "))
+        fail_msg("%s", wd_error_message(rc));
+}
+
+static void assert_op(const struct evq_op *op, uint64_t a, uint64_t b)
+{
+    assert_non_null(op);
+    assert_int_equal(op->a, a);
+    assert_int_equal(op->b, b);
+}
+
+/* ---------------------------------------------------------------- exec and mappings */
+
+static void exec_builds_everything_in_order(void **state)
+{
+    struct stage *stage = *state; /* has just taken it */
+    assert_string_equal(stage_text(stage), "OPS: CLEAR_SPACE MAP MAP MAP MAP REGS");
+    assert_int_equal(stage_entry(stage, 0)->task, 0);
+    assert_int_equal(stage_op(stage_entry(stage, 0), 1)->c, PROT_READ | PROT_EXEC);
+}
+
+static void munmap_rounds_up_and_precedes_the_registers(void **state)
+{
+    struct stage *stage = *state;
+    assert_int_equal(stage_do_call(stage, LEADER, SYS_munmap, 0, HEAP, PAGE + 1, 0), 0);
+    assert_string_equal(stage_text(stage), "SYSCALL_EXIT: UNMAP REGS");
+    assert_op(stage_op(stage_entry(stage, 0), 0), HEAP, 2 * PAGE);
+}
+
+static void munmap_that_failed_does_nothing(void **state)
+{
+    struct stage *stage = *state;
+    assert_int_equal(stage_do_call(stage, LEADER, SYS_munmap, FAILED(EINVAL), HEAP, PAGE, 0), 0);
+    assert_string_equal(stage_text(stage), "SYSCALL_EXIT: REGS");
+}
+
+static void munmap_of_nonsense_is_damage(void **state)
+{
+    struct stage *stage = *state;
+    assert_int_equal(stage_do_call(stage, LEADER, SYS_munmap, 0, HEAP + 1, PAGE, 0),
+                     -WD_ERR_CORRUPT);
+    assert_int_equal(stage_do_call(stage, LEADER, SYS_munmap, 0, HEAP, UINT64_MAX, 0),
+                     -WD_ERR_CORRUPT);
+}
+
+static void vetoed_call_only_loads_registers(void **state)
+{
+    struct stage *stage = *state;
+    struct rrt_frame frame = stage_call(stage, LEADER, RRT_SYSCALL_EXITING, SYS_munmap);
+    frame.regs.orig_rax = (uint64_t)-2;
+    frame.regs.rdi = HEAP;
+    frame.regs.rsi = PAGE;
+    assert_int_equal(stage_take(stage, &frame), 0);
+    assert_string_equal(stage_text(stage), "SYSCALL_EXIT: REGS");
+}
+
+static void mprotect_that_ran_into_a_gap_did_the_first_part(void **state)
+{
+    struct stage *stage = *state;
+    assert_int_equal(stage_do_call(stage, LEADER, SYS_mprotect, FAILED(ENOMEM), HEAP + 8 * PAGE,
+                                   32 * PAGE, PROT_READ),
+                     0);
+    assert_string_equal(stage_text(stage), "SYSCALL_EXIT: PROTECT REGS");
+    assert_op(stage_op(stage_entry(stage, 0), 0), HEAP + 8 * PAGE, 8 * PAGE);
+}
+
+static void mprotect_down_a_stack_takes_all_its_pieces(void **state)
+{
+    struct stage *stage = *state;
+    int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_GROWSDOWN;
+    assert_int_equal(stage_map(stage, LEADER, STACK - 4 * PAGE, 4, 3, flags, 0), 0);
+    assert_int_equal(stage_do_call(stage, LEADER, SYS_mprotect, 0, STACK + 2 * PAGE, PAGE,
+                                   PROT_READ | PROT_GROWSDOWN),
+                     0);
+    const struct evq_op *op = stage_op(stage_entry(stage, 0), 0);
+    assert_op(op, STACK - 4 * PAGE, 7 * PAGE);
+    assert_int_equal(op->c, PROT_READ);
+}
+
+static void mremap_second_view_is_refused(void **state)
+{
+    struct stage *stage = *state;
+    assert_refused(stage_do_call(stage, LEADER, SYS_mremap, 0x10000000, HEAP, 0, PAGE),
+                   "second time");
+}
+
+static void mremap_moves_and_keeps_if_asked(void **state)
+{
+    struct stage *stage = *state;
+    struct rrt_frame frame = stage_call(stage, LEADER, RRT_SYSCALL_EXITING, SYS_mremap);
+    frame.regs.rax = 0x10000000;
+    frame.regs.rdi = HEAP;
+    frame.regs.rsi = frame.regs.rdx = PAGE;
+    frame.regs.r10 = MREMAP_MAYMOVE | MREMAP_DONTUNMAP;
+    assert_int_equal(stage_take(stage, &frame), 0);
+    assert_string_equal(stage_text(stage), "SYSCALL_EXIT: REMAP REGS");
+    const struct evq_op *op = stage_op(stage_entry(stage, 0), 0);
+    assert_op(op, HEAP, PAGE);
+    assert_int_equal(op->c, 0x10000000);
+    assert_int_equal(op->e, 1);
+}
+
+static void madvise_discards_private_memory_only(void **state)
+{
+    struct stage *stage = *state;
+    uint64_t start = HEAP + 14 * PAGE;
+    assert_int_equal(stage_map(stage, LEADER, HEAP + 16 * PAGE, 2, 3, MAP_SHARED, 77), 0);
+    assert_int_equal(stage_do_call(stage, LEADER, SYS_madvise, 0, start, 4 * PAGE, MADV_DONTNEED),
+                     0);
+    assert_string_equal(stage_text(stage), "SYSCALL_EXIT: DISCARD REGS");
+    assert_op(stage_op(stage_entry(stage, 0), 0), start, 2 * PAGE);
+    assert_int_equal(
+        stage_do_call(stage, LEADER, SYS_madvise, 0, start + 2 * PAGE, PAGE, MADV_REMOVE), 0);
+    assert_string_equal(stage_text(stage), "SYSCALL_EXIT: ZERO REGS");
+}
+
+static void madvise_back_to_unrecorded_file_is_refused(void **state)
+{
+    struct stage *stage = *state;
+    assert_refused(stage_do_call(stage, LEADER, SYS_madvise, 0, CODE, PAGE, MADV_DONTNEED),
+                   "file's contents");
+}
+
+static void madvise_failure_counts_as_done_by_old_recorders_only(void **state)
+{
+    struct stage *stage = *state;
+    uint64_t end = HEAP + 15 * PAGE;
+    assert_int_equal(
+        stage_do_call(stage, LEADER, SYS_madvise, FAILED(ENOMEM), end, 4 * PAGE, MADV_DONTNEED), 0);
+    assert_string_equal(stage_text(stage), "SYSCALL_EXIT: DISCARD REGS");
+    assert_op(stage_op(stage_entry(stage, 0), 0), end, PAGE);
+    stage->header.syscallbuf_header_size_bytes = 32;
+    assert_int_equal(
+        stage_do_call(stage, LEADER, SYS_madvise, FAILED(ENOMEM), end, 4 * PAGE, MADV_DONTNEED), 0);
+    assert_string_equal(stage_text(stage), "SYSCALL_EXIT: REGS");
+}
+
+static void shmdt_takes_every_part_of_the_segment(void **state)
+{
+    struct stage *stage = *state;
+    uint64_t base = 0x20000000;
+    assert_int_equal(stage_map(stage, LEADER, base, 5, 3, MAP_SHARED, 55), 0);
+    assert_int_equal(stage_do_call(stage, LEADER, SYS_mprotect, 0, base + PAGE, PAGE, PROT_READ),
+                     0);
+    assert_int_equal(stage_do_call(stage, LEADER, SYS_munmap, 0, base + 3 * PAGE, PAGE, 0), 0);
+    assert_int_equal(stage_do_call(stage, LEADER, SYS_shmdt, 0, base, 0, 0), 0);
+    assert_string_equal(stage_text(stage), "SYSCALL_EXIT: UNMAP UNMAP UNMAP UNMAP REGS");
+}
+
+static void growth_maps_only_what_is_new(void **state)
+{
+    struct stage *stage = *state;
+    struct rrt_mmap map = {.start = STACK - 2 * PAGE,
+                           .end = STACK + 4 * PAGE,
+                           .prot = 3,
+                           .flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_GROWSDOWN,
+                           .name = "",
+                           .backing = ""};
+    struct rrt_frame frame = stage_frame(stage, LEADER, RRT_EVENT_GROW_MAP);
+    frame.has_regs = false;
+    frame.mmaps = &map;
+    frame.mmap_count = 1;
+    assert_int_equal(stage_take(stage, &frame), 0);
+    assert_string_equal(stage_text(stage), "OPS: MAP");
+    assert_op(stage_op(stage_entry(stage, 0), 0), STACK - 2 * PAGE, 2 * PAGE);
+}
+
+/* ---------------------------------------------------------------- contents */
+
+static struct rrt_frame with_write(struct stage *stage, struct rrt_write *write,
+                                   const uint8_t *bytes)
+{
+    struct rrt_frame frame = stage_call(stage, LEADER, RRT_SYSCALL_EXITING, SYS_read);
+    write->tid = LEADER;
+    write->bytes = bytes;
+    write->stored_bytes = write->size_bytes;
+    for (size_t i = 0; i < write->hole_count; i++)
+        write->stored_bytes -= write->holes[i].size_bytes;
+    frame.writes = write;
+    frame.write_count = 1;
+    return frame;
+}
+
+static void holes_become_zeros_between_writes(void **state)
+{
+    struct stage *stage = *state;
+    static const uint8_t bytes[] = "abcdefgh";
+    const struct rrt_hole holes[] = {{0, 4}, {6, 10}, {20, 2}};
+    struct rrt_write write = {.addr = HEAP, .size_bytes = 24, .holes = holes, .hole_count = 3};
+    struct rrt_frame frame = with_write(stage, &write, bytes);
+    assert_int_equal(stage_take(stage, &frame), 0);
+    assert_string_equal(stage_text(stage), "SYSCALL_EXIT: ZERO WRITE ZERO WRITE ZERO WRITE REGS");
+    const struct evq_entry *entry = stage_entry(stage, 0);
+    assert_op(stage_op(entry, 0), HEAP, 4);
+    assert_op(stage_op(entry, 1), HEAP + 4, 2);
+    assert_op(stage_op(entry, 3), HEAP + 16, 4);
+    assert_memory_equal(stage_op(entry, 3) + 1, "cdef", 4);
+    assert_op(stage_op(entry, 5), HEAP + 22, 2);
+    assert_memory_equal(stage_op(entry, 5) + 1, "gh", 2);
+}
+
+static void large_read_goes_before_its_exit(void **state)
+{
+    struct stage *stage = *state;
+    uint64_t size = 9u << 20;
+    uint8_t *bytes = calloc(1, size);
+    assert_non_null(bytes);
+    assert_int_equal(stage_map(stage, LEADER, 0x30000000, 2304, 3, MAP_PRIVATE | MAP_ANONYMOUS, 0),
+                     0);
+    struct rrt_write write = {.addr = 0x30000000, .size_bytes = size};
+    struct rrt_frame frame = with_write(stage, &write, bytes);
+    assert_int_equal(stage_take(stage, &frame), 0);
+    assert_string_equal(stage_text(stage), "OPS: WRITE WRITE WRITE; OPS: WRITE WRITE WRITE; "
+                                           "SYSCALL_EXIT: WRITE WRITE WRITE REGS");
+    free(bytes);
+}
+
+static void conservative_record_stops_where_memory_does(void **state)
+{
+    struct stage *stage = *state;
+    static const uint8_t bytes[3 * FEED_PAGE];
+    struct rrt_write write = {
+        .addr = HEAP + 15 * PAGE, .size_bytes = sizeof(bytes), .size_is_conservative = true};
+    struct rrt_frame frame = with_write(stage, &write, bytes);
+    assert_int_equal(stage_take(stage, &frame), 0);
+    assert_op(stage_op(stage_entry(stage, 0), 0), HEAP + 15 * PAGE, PAGE);
+    write.size_is_conservative = false;
+    frame.time = ++stage->time;
+    assert_int_equal(stage_take(stage, &frame), -WD_ERR_CORRUPT);
+}
+
+static void write_of_an_array_of_buffers_is_captured(void **state)
+{
+    struct stage *stage = *state;
+    assert_int_equal(stage_do_call(stage, LEADER, SYS_writev, 10, 1, HEAP + 64, 3), 0);
+    assert_string_equal(stage_text(stage), "SYSCALL_EXIT: CAPTURE REGS");
+    assert_op(stage_op(stage_entry(stage, 0), 0), HEAP + 64, 48);
+    assert_int_equal(stage_do_call(stage, LEADER, SYS_sendmsg, 10, 1, HEAP, 0), 0);
+    assert_op(stage_op(stage_entry(stage, 0), 0), HEAP, 56);
+    assert_int_equal(stage_do_call(stage, LEADER, SYS_writev, FAILED(EBADF), 1, HEAP, 3), 0);
+    assert_string_equal(stage_text(stage), "SYSCALL_EXIT: REGS");
+}
+
+static int write_from_elsewhere(struct stage *stage)
+{
+    static const uint8_t byte;
+    struct rrt_write write = {
+        .tid = LEADER, .addr = HEAP, .size_bytes = 1, .stored_bytes = 1, .bytes = &byte};
+    struct rrt_frame frame =
+        stage_call(stage, STRANGER, RRT_SYSCALL_EXITING, SYS_process_vm_writev);
+    frame.writes = &write;
+    frame.write_count = 1;
+    return stage_take(stage, &frame);
+}
+
+static void write_from_elsewhere_needs_a_task_that_stands_still(void **state)
+{
+    struct stage *stage = *state;
+    struct rrt_frame frame = stage_call(stage, LEADER, RRT_SYSCALL_ENTERING, SYS_read);
+    assert_int_equal(stage_take(stage, &frame), 0);
+    assert_int_equal(write_from_elsewhere(stage), 0);
+    assert_string_equal(stage_text(stage), "OPS: WRITE");
+    frame = stage_frame(stage, LEADER, RRT_EVENT_INSTRUCTION_TRAP);
+    assert_int_equal(stage_take(stage, &frame), 0);
+    assert_refused(write_from_elsewhere(stage), "while its code runs");
+}
+
+/* ---------------------------------------------------------------- what is compared */
+
+static void entry_compares_all_but_flags_that_do_not_count(void **state)
+{
+    struct stage *stage = *state;
+    struct rrt_frame frame = stage_call(stage, LEADER, RRT_SYSCALL_ENTERING, SYS_read);
+    assert_int_equal(stage_take(stage, &frame), 0);
+    const struct evq_entry *entry = stage_entry(stage, 0);
+    assert_int_equal(entry->kind, EVQ_SYSCALL_ENTER);
+    assert_int_equal(entry->number, SYS_read);
+    assert_int_equal(entry->compare_mask,
+                     EVQ_MASK_GENERAL | EVQ_BIT(EVQ_EFLAGS) | EVQ_BIT(EVQ_ORIG_RAX));
+}
+
+static void trap_leaves_out_what_it_writes(void **state)
+{
+    struct stage *stage = *state;
+    struct rrt_frame frame = stage_frame(stage, LEADER, RRT_EVENT_INSTRUCTION_TRAP);
+    uint32_t rdtsc = EVQ_BIT(EVQ_RAX) | EVQ_BIT(EVQ_RDX);
+    uint32_t cpuid = rdtsc | EVQ_BIT(EVQ_RBX) | EVQ_BIT(EVQ_RCX);
+    uint32_t all = EVQ_MASK_GENERAL | EVQ_BIT(EVQ_EFLAGS);
+    assert_int_equal(stage_take(stage, &frame), 0);
+    assert_int_equal(stage_entry(stage, 0)->compare_mask, all & ~rdtsc);
+    stage->header.has_cpuid_faulting = true;
+    frame.time = ++stage->time;
+    assert_int_equal(stage_take(stage, &frame), 0);
+    assert_int_equal(stage_entry(stage, 0)->compare_mask, all & ~cpuid);
+    assert_string_equal(stage_text(stage), "TRAP: REGS");
+}
+
+static void restarted_call_keeps_its_number(void **state)
+{
+    struct stage *stage = *state;
+    assert_int_equal(stage_do_call(stage, LEADER, SYS_clock_nanosleep, FAILED(516), 0, 0, 0), 0);
+    struct rrt_frame frame = stage_call(stage, LEADER, RRT_SYSCALL_ENTERING, SYS_restart_syscall);
+    frame.regs.orig_rax = SYS_clock_nanosleep;
+    assert_int_equal(stage_take(stage, &frame), 0);
+    assert_int_equal(stage_entry(stage, 0)->number, SYS_restart_syscall);
+    assert_int_equal(stage_entry(stage, 0)->compare_mask & EVQ_BIT(EVQ_ORIG_RAX), 0);
+    frame = stage_call(stage, LEADER, RRT_SYSCALL_EXITING, SYS_restart_syscall);
+    assert_int_equal(stage_take(stage, &frame), 0);
+    assert_int_equal(stage_entry(stage, 0)->number, SYS_clock_nanosleep);
+}
+
+/* ---------------------------------------------------------------- signals */
+
+static struct rrt_frame signal_frame(struct stage *stage, int number, int code, bool deterministic)
+{
+    static uint8_t siginfo[RRT_SIGINFO_BYTES];
+    uint64_t address = 0x1234;
+    struct rrt_frame frame = stage_frame(stage, LEADER, RRT_EVENT_SIGNAL);
+    memcpy(siginfo, &number, 4);
+    memcpy(siginfo + 8, &code, 4);
+    memcpy(siginfo + 16, &address, 8);
+    frame.signal = (struct rrt_signal){.siginfo = siginfo,
+                                       .number = number,
+                                       .deterministic = deterministic,
+                                       .disposition = RRT_DISPOSITION_USER_HANDLER};
+    return frame;
+}
+
+static const struct {
+    int number, code;
+    bool deterministic;
+    uint16_t kind;
+} signals[] = {
+    {SIGSEGV, SEGV_MAPERR, true, EVQ_FAULT},     {SIGFPE, FPE_INTDIV, true, EVQ_FAULT},
+    {SIGILL, ILL_ILLOPN, true, EVQ_FAULT},       {SIGTRAP, SI_KERNEL, true, EVQ_FAULT},
+    {SIGSEGV, SI_USER, false, EVQ_SIGNAL_HERE},  {SIGSEGV, SEGV_PKUERR, true, EVQ_SIGNAL_HERE},
+    {SIGBUS, BUS_ADRERR, true, EVQ_SIGNAL_HERE}, {SIGSYS, 1, true, EVQ_SIGNAL_HERE},
+    {SIGUSR1, SI_TKILL, false, EVQ_SIGNAL_HERE},
+};
+
+static void signals_are_faults_only_if_they_come_again(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+        struct stage *stage = stage_new();
+        struct rrt_frame frame =
+            signal_frame(stage, signals[i].number, signals[i].code, signals[i].deterministic);
+        assert_int_equal(stage_take(stage, &frame), 0);
+        const struct evq_entry *entry = stage_entry(stage, 0);
+        assert_int_equal(entry->kind, signals[i].kind);
+        assert_int_equal(entry->number, signals[i].number);
+        assert_int_equal(entry->code, signals[i].code);
+        assert_int_equal(entry->address, 0x1234);
+        assert_int_equal(!!(entry->flags & EVQ_FLAG_SIGINFO), entry->kind == EVQ_FAULT);
+        stage_free(stage);
+    }
+}
+
+static void second_signal_in_a_row_is_immediate(void **state)
+{
+    struct stage *stage = *state;
+    struct rrt_frame frame = signal_frame(stage, SIGSEGV, SEGV_MAPERR, true);
+    assert_int_equal(stage_take(stage, &frame), 0);
+    frame.time = ++stage->time;
+    assert_int_equal(stage_take(stage, &frame), 0);
+    assert_int_equal(stage_entry(stage, 0)->kind, EVQ_SIGNAL_HERE);
+}
+
+static void fatal_delivery_is_marked(void **state)
+{
+    struct stage *stage = *state;
+    struct rrt_frame frame = signal_frame(stage, SIGTERM, SI_USER, false);
+    frame.event = RRT_EVENT_SIGNAL_DELIVERY;
+    frame.signal.disposition = RRT_DISPOSITION_FATAL;
+    assert_int_equal(stage_take(stage, &frame), 0);
+    assert_string_equal(stage_text(stage), "OPS: REGS");
+    assert_true(stage_entry(stage, 0)->flags & EVQ_FLAG_FATAL);
+    frame.time = ++stage->time;
+    frame.signal.disposition = RRT_DISPOSITION_IGNORED;
+    assert_int_equal(stage_take(stage, &frame), 0);
+    assert_false(stage_entry(stage, 0)->flags & EVQ_FLAG_FATAL);
+}
+
+static void restartable_sequence_is_refused_in_running_code(void **state)
+{
+    struct stage *stage = *state;
+    static const uint8_t zeros[8];
+    struct rrt_write write = {
+        .tid = LEADER, .addr = HEAP, .size_bytes = 8, .stored_bytes = 8, .bytes = zeros};
+    assert_int_equal(stage_do_call(stage, LEADER, SYS_getpid, 5, 0, 0, 0), 0);
+    struct rrt_frame frame = stage_frame(stage, LEADER, RRT_EVENT_SCHED);
+    frame.writes = &write;
+    frame.write_count = 1;
+    assert_int_equal(stage_take(stage, &frame), 0);
+    assert_string_equal(stage_text(stage), "OPS: WRITE");
+    frame.time = ++stage->time;
+    assert_refused(stage_take(stage, &frame), "rseq");
+}
+
+static void preemption_gives_no_entry(void **state)
+{
+    struct stage *stage = *state;
+    struct rrt_frame frame = stage_frame(stage, LEADER, RRT_EVENT_SCHED);
+    assert_int_equal(stage_take(stage, &frame), 0);
+    assert_int_equal(stage->out.size_bytes, 0);
+}
+
+/* ---------------------------------------------------------------- tasks */
+
+static struct rrt_frame exit_frame(struct stage *stage, int tid)
+{
+    struct rrt_frame frame = stage_frame(stage, tid, RRT_EVENT_EXIT);
+    frame.has_regs = false;
+    return frame;
+}
+
+static void second_thread_is_refused(void **state)
+{
+    struct stage *stage = *state;
+    assert_refused(stage_clone(stage, LEADER, 101, CLONE_VM | CLONE_THREAD | CLONE_SIGHAND),
+                   "second thread");
+}
+
+static void vfork_children_use_a_slot_in_turn(void **state)
+{
+    struct stage *stage = *state;
+    for (int child = 101; child < 301; child++) {
+        assert_int_equal(stage_clone(stage, LEADER, child, VFORK), 0);
+        assert_string_equal(stage_text(stage), "SYSCALL_ENTER: MAP TASK_NEW");
+        const struct evq_op *op = stage_op(stage_entry(stage, 0), 1);
+        const struct evq_regs *regs = (const struct evq_regs *)(op + 1);
+        assert_int_equal(op->a, 1);
+        assert_int_equal(regs->r[EVQ_RAX], 0);
+        assert_int_equal(regs->r[EVQ_RSP], HEAP + 0x1000);
+        assert_int_equal(regs->r[EVQ_FS_BASE], 0);
+        struct rrt_frame frame = stage_call(stage, child, RRT_SYSCALL_ENTERING, SYS_exit_group);
+        assert_int_equal(stage_take(stage, &frame), 0);
+        assert_string_equal(stage_text(stage), "SYSCALL_ENTER: UNMAP");
+        assert_int_equal(stage_entry(stage, 0)->task, 1);
+        frame = exit_frame(stage, child);
+        assert_int_equal(stage_take(stage, &frame), 0);
+        assert_string_equal(stage_text(stage), "TASK_EXIT");
+    }
+}
+
+static void vfork_child_that_execs_leaves(void **state)
+{
+    struct stage *stage = *state;
+    struct rrt_mmap map = {.start = CODE,
+                           .end = CODE + PAGE,
+                           .prot = 5,
+                           .flags = MAP_PRIVATE,
+                           .name = "",
+                           .backing = ""};
+    assert_int_equal(stage_clone(stage, LEADER, 101, VFORK), 0);
+    struct rrt_frame frame = stage_call(stage, 101, RRT_SYSCALL_EXITING, SYS_execve);
+    frame.mmaps = &map;
+    frame.mmap_count = 1;
+    assert_int_equal(stage_take(stage, &frame), 0);
+    assert_string_equal(stage_text(stage), "OPS: UNMAP; TASK_EXIT");
+    frame = stage_call(stage, 101, RRT_SYSCALL_ENTERING, SYS_exit_group);
+    assert_int_equal(stage_take(stage, &frame), 0);
+    assert_int_equal(stage->out.size_bytes, 0); /* not ours any more */
+}
+
+static void fork_of_another_process_changes_nothing_here(void **state)
+{
+    struct stage *stage = *state;
+    assert_int_equal(stage_clone(stage, LEADER, 101, SIGCHLD), 0);
+    assert_string_equal(stage_text(stage), "SYSCALL_ENTER");
+    assert_int_equal(stage_do_call(stage, 101, SYS_munmap, 0, HEAP, PAGE, 0), 0);
+    assert_int_equal(stage->out.size_bytes, 0);
+    assert_int_equal(stage_do_call(stage, LEADER, SYS_munmap, 0, HEAP, PAGE, 0), 0);
+}
+
+static void followed_fork_goes_on_as_the_child(void **state)
+{
+    (void)state;
+    struct stage *stage = stage_new_following(4, 101);
+    assert_int_equal(stage_do_call(stage, LEADER, SYS_madvise, 0, HEAP, PAGE, MADV_DONTFORK), 0);
+    assert_int_equal(stage_clone(stage, LEADER, 101, CLONE_SETTLS | SIGCHLD), 0);
+    assert_string_equal(stage_text(stage), "SYSCALL_ENTER: UNMAP MAP REGS");
+    const struct evq_entry *entry = stage_entry(stage, 0);
+    assert_op(stage_op(entry, 0), HEAP, PAGE);
+    const struct evq_regs *regs = (const struct evq_regs *)(stage_op(entry, 2) + 1);
+    assert_int_equal(regs->r[EVQ_RAX], 0);
+    assert_int_equal(regs->r[EVQ_FS_BASE], HEAP + 0x2000);
+    struct rrt_frame frame = stage_call(stage, LEADER, RRT_SYSCALL_EXITING, SYS_clone);
+    assert_int_equal(stage_take(stage, &frame), 0);
+    assert_int_equal(stage->out.size_bytes, 0); /* the parent is left behind */
+    frame = stage_call(stage, 101, RRT_SYSCALL_ENTERING, SYS_getpid);
+    assert_int_equal(stage_take(stage, &frame), 0);
+    assert_int_equal(stage_entry(stage, 0)->task, 0);
+    stage_free(stage);
+}
+
+static void last_exit_is_the_end(void **state)
+{
+    struct stage *stage = *state;
+    static const uint8_t zeros[4];
+    struct rrt_write write = {
+        .tid = LEADER, .addr = HEAP, .size_bytes = 4, .stored_bytes = 4, .bytes = zeros};
+    struct rrt_frame frame = exit_frame(stage, LEADER);
+    frame.writes = &write;
+    frame.write_count = 1;
+    assert_int_equal(stage_take(stage, &frame), 0);
+    assert_string_equal(stage_text(stage), "OPS: WRITE; TASK_EXIT; END");
+    assert_true(stage->feed.has_ended);
+    assert_int_equal(stage_do_call(stage, STRANGER, SYS_getpid, 5, 0, 0, 0), 0);
+    assert_int_equal(stage->out.size_bytes, 0);
+}
+
+static void recording_that_stops_has_an_end_too(void **state)
+{
+    struct stage *stage = *state;
+    stage->out.size_bytes = 0;
+    assert_int_equal(feed_frame_finish(&stage->feed, &stage->out), 0);
+    assert_string_equal(stage_text(stage), "END");
+}
+
+/* ---------------------------------------------------------------- refusals */
+
+static void shared_memory_that_another_maps_is_refused(void **state)
+{
+    struct stage *stage = *state;
+    assert_int_equal(stage_clone(stage, LEADER, 101, SIGCHLD), 0);
+    assert_int_equal(stage_map(stage, LEADER, 0x20000000, 1, 3, MAP_SHARED, 55), 0);
+    assert_int_equal(stage_map(stage, 101, 0x30000000, 1, PROT_READ, MAP_SHARED, 55), 0);
+    assert_refused(stage_do_call(stage, 101, SYS_mprotect, 0, 0x30000000, PAGE, 3),
+                   "/some/file is shared with process 101");
+}
+
+static void inherited_shared_memory_is_refused_when_the_child_stays(void **state)
+{
+    struct stage *stage = *state;
+    assert_int_equal(stage_map(stage, LEADER, 0x20000000, 1, 3, MAP_SHARED, 55), 0);
+    assert_int_equal(stage_clone(stage, LEADER, 101, SIGCHLD), 0);
+    struct rrt_frame frame = exit_frame(stage, 101);
+    assert_refused(stage_take(stage, &frame), "/some/file");
+}
+
+static void second_shared_view_is_refused(void **state)
+{
+    struct stage *stage = *state;
+    assert_int_equal(stage_map(stage, LEADER, 0x20000000, 1, PROT_READ, MAP_SHARED, 55), 0);
+    assert_int_equal(stage_map(stage, LEADER, 0x30000000, 1, PROT_READ, MAP_SHARED, 55), 0);
+    assert_refused(stage_do_call(stage, LEADER, SYS_mprotect, 0, 0x30000000, PAGE, 3),
+                   "mapped shared both");
+}
+
+static void odd_frames_are_refused_here_and_ignored_elsewhere(void **state)
+{
+    static const enum rrt_event events[] = {
+        RRT_EVENT_PATCH_SYSCALL,
+        RRT_EVENT_SYSCALLBUF_ABORT_COMMIT,
+        RRT_EVENT_SYSCALLBUF_RESET,
+        RRT_EVENT_SYSCALLBUF_FLUSH,
+        RRT_EVENT_PATCH_AFTER_SYSCALL,
+        RRT_EVENT_PATCH_VSYSCALL,
+        RRT_EVENT_PATCH_TRAPPING_INSTRUCTION,
+    };
+    struct stage *stage = *state;
+    for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
+        struct rrt_frame frame = stage_frame(stage, STRANGER, events[i]);
+        assert_int_equal(stage_take(stage, &frame), 0);
+        frame = stage_frame(stage, LEADER, events[i]);
+        assert_refused(stage_take(stage, &frame), "");
+    }
+}
+
+static void odd_calls_are_refused(void **state)
+{
+    struct stage *stage = *state;
+    assert_refused(stage_do_call(stage, LEADER, SYS_modify_ldt, 0, 0x11, HEAP, 16), "modify_ldt");
+    assert_refused(stage_do_call(stage, LEADER, SYS_ptrace, 0, PTRACE_TRACEME, 0, 0), "traced");
+    assert_int_equal(stage_clone(stage, LEADER, 101, SIGCHLD), 0);
+    assert_refused(stage_do_call(stage, 101, SYS_ptrace, 0, PTRACE_ATTACH, LEADER, 0), "traced");
+    struct rrt_frame frame = stage_call(stage, LEADER, RRT_SYSCALL_ENTERING, 1001);
+    assert_refused(stage_take(stage, &frame), "record -n");
+    frame = stage_call(stage, LEADER, RRT_SYSCALL_ENTERING, SYS_read);
+    frame.syscall.arch = RRT_ARCH_X86;
+    assert_refused(stage_take(stage, &frame), "int 0x80");
+    frame = stage_call(stage, LEADER, RRT_SYSCALL_ENTERING_PTRACE, SYS_read);
+    assert_refused(stage_take(stage, &frame), "traced");
+}
+
+static void frames_without_their_registers_are_damage(void **state)
+{
+    struct stage *stage = *state;
+    struct rrt_frame frame = stage_call(stage, LEADER, RRT_SYSCALL_ENTERING, SYS_read);
+    frame.has_regs = false;
+    assert_int_equal(stage_take(stage, &frame), -WD_ERR_CORRUPT);
+}
+
+static void tasks_that_begin_twice_are_damage(void **state)
+{
+    struct stage *stage = *state;
+    assert_int_equal(stage_clone(stage, LEADER, 101, VFORK), 0);
+    assert_int_equal(stage_clone(stage, LEADER, 101, VFORK), -WD_ERR_CORRUPT);
+    assert_int_equal(stage_clone(stage, STRANGER, LEADER, SIGCHLD), 0); /* no space of its own */
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(exec_builds_everything_in_order),
+        TEST(munmap_rounds_up_and_precedes_the_registers),
+        TEST(munmap_that_failed_does_nothing),
+        TEST(munmap_of_nonsense_is_damage),
+        TEST(vetoed_call_only_loads_registers),
+        TEST(mprotect_that_ran_into_a_gap_did_the_first_part),
+        TEST(mprotect_down_a_stack_takes_all_its_pieces),
+        TEST(mremap_second_view_is_refused),
+        TEST(mremap_moves_and_keeps_if_asked),
+        TEST(madvise_discards_private_memory_only),
+        TEST(madvise_back_to_unrecorded_file_is_refused),
+        TEST(madvise_failure_counts_as_done_by_old_recorders_only),
+        TEST(shmdt_takes_every_part_of_the_segment),
+        TEST(growth_maps_only_what_is_new),
+        TEST(holes_become_zeros_between_writes),
+        TEST(large_read_goes_before_its_exit),
+        TEST(conservative_record_stops_where_memory_does),
+        TEST(write_of_an_array_of_buffers_is_captured),
+        TEST(write_from_elsewhere_needs_a_task_that_stands_still),
+        TEST(entry_compares_all_but_flags_that_do_not_count),
+        TEST(trap_leaves_out_what_it_writes),
+        TEST(restarted_call_keeps_its_number),
+        cmocka_unit_test(signals_are_faults_only_if_they_come_again),
+        TEST(second_signal_in_a_row_is_immediate),
+        TEST(fatal_delivery_is_marked),
+        TEST(restartable_sequence_is_refused_in_running_code),
+        TEST(preemption_gives_no_entry),
+        TEST(second_thread_is_refused),
+        TEST(vfork_children_use_a_slot_in_turn),
+        TEST(vfork_child_that_execs_leaves),
+        TEST(fork_of_another_process_changes_nothing_here),
+        cmocka_unit_test(followed_fork_goes_on_as_the_child),
+        TEST(last_exit_is_the_end),
+        TEST(recording_that_stops_has_an_end_too),
+        TEST(shared_memory_that_another_maps_is_refused),
+        TEST(inherited_shared_memory_is_refused_when_the_child_stays),
+        TEST(second_shared_view_is_refused),
+        TEST(odd_frames_are_refused_here_and_ignored_elsewhere),
+        TEST(odd_calls_are_refused),
+        TEST(frames_without_their_registers_are_damage),
+        TEST(tasks_that_begin_twice_are_damage),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Real recordings through the feed: every entry passes the gate and makes sense in a simulated
+ * address space; the right process is chosen; what cannot be replayed is refused by name. */
+#include <ftw.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/err.h"
+#include "tests/feed/feed_simulator.h"
+#include "tests/feed/feed_unit.h"
+
+static char place[] = "/tmp/feed_recordings_XXXXXX";
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+    (void)st, (void)type, (void)ftw;
+    return remove(path);
+}
+
+static int make_place(void **state)
+{
+    (void)state;
+    return mkdtemp(place) ? 0 : -1;
+}
+
+static int remove_place(void **state)
+{
+    (void)state;
+    return nftw(place, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* Records argv, its output dropped; the recording stays open. */
+static struct rrt_trace *record(const char *name, const char *const argv[])
+{
+    char dir[256];
+    const char *command[16] = {RECORD_DRIVER, "-q", "-o", dir, "--"};
+    struct rrt_trace *trace;
+    size_t count = 5;
+    int status;
+    snprintf(dir, sizeof(dir), "%s/%s", place, name);
+    for (size_t i = 0; argv[i]; i++)
+        command[count++] = argv[i];
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (!pid) {
+        if (!freopen("/dev/null", "w", stdout))
+            _exit(126);
+        execv(command[0], (char **)command);
+        _exit(127);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    int rc = rrt_open(dir, &trace);
+    if (rc)
+        fail_msg("%s (status %#x): %s", name, status, wd_error_message(rc));
+    return trace;
+}
+
+static struct rep_feed *open_feed(struct rrt_trace *trace, const char *which)
+{
+    struct rep_selection selection;
+    struct rep_feed *feed;
+    assert_int_equal(rep_selection_parse(which, &selection), 0);
+    int rc = rep_feed_open(trace, &selection, &feed);
+    if (rc)
+        fail_msg("%s", wd_error_message(rc));
+    return feed;
+}
+
+static void take_all(struct simulator *sim, const struct wd_buf *buf)
+{
+    for (size_t at = 0; at < buf->size_bytes;) {
+        const struct evq_entry *entry = (const struct evq_entry *)(void *)(buf->data + at);
+        int rc = evq_entry_check(entry, buf->size_bytes - at);
+        if (rc)
+            fail_msg("%s", wd_error_message(rc));
+        const char *wrong = simulator_take(sim, entry);
+        if (wrong) {
+            rep_entry_print(entry, stderr);
+            fail_msg("frame %llu: %s", (unsigned long long)entry->frame, wrong);
+        }
+        at += entry->bytes;
+    }
+}
+
+/* Runs the whole feed through the simulator; a sum of all bytes, to compare two runs. */
+static uint64_t run(struct rep_feed *feed, struct simulator_counts *counts)
+{
+    struct simulator *sim = simulator_new(feed);
+    struct wd_buf buf = {0};
+    uint64_t sum = 0;
+    int rc;
+    while ((rc = rep_feed_next(feed, &buf)) == 1) {
+        assert_true(buf.size_bytes > 0);
+        take_all(sim, &buf);
+        for (size_t i = 0; i < buf.size_bytes; i++)
+            sum = sum * 31 + buf.data[i];
+        buf.size_bytes = 0;
+    }
+    if (rc)
+        fail_msg("%s", wd_error_message(rc));
+    *counts = *simulator_counts(sim);
+    assert_int_equal(counts->entries[EVQ_END], 1);
+    simulator_free(sim);
+    wd_buf_fini(&buf);
+    return sum;
+}
+
+/* Records, runs twice, and checks that the second time gives the same. */
+static void check_program(const char *name, const char *const argv[], const char *which,
+                          struct simulator_counts *counts, struct rep_info *info)
+{
+    struct rrt_trace *trace = record(name, argv);
+    struct rep_feed *feed = open_feed(trace, which);
+    uint64_t first = run(feed, counts);
+    assert_int_equal(rep_feed_rewind(feed), 0);
+    assert_true(run(feed, counts) == first);
+    *info = *rep_feed_info(feed);
+    info->exe = NULL; /* borrowed */
+    info->argv = NULL;
+    assert_true(counts->entries[EVQ_SYSCALL_ENTER] > 5);
+    assert_true(counts->instructions_checked >= counts->entries[EVQ_SYSCALL_ENTER]);
+    rep_feed_close(feed);
+    rrt_close(trace);
+}
+
+#define ARGV(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+/* ---------------------------------------------------------------- tests */
+
+static void single_programs_make_sense(void **state)
+{
+    (void)state;
+    struct simulator_counts counts;
+    struct rep_info info;
+    check_program("ls", ARGV("ls", "-l", "/"), NULL, &counts, &info);
+    assert_true(info.has_wait_status && info.wait_status == 0 && !info.fatal_signal);
+    assert_int_equal(counts.tasks_at_once, 1);
+    check_program("gzip", ARGV("gzip", "-c", RECORD_DRIVER), NULL, &counts, &info);
+    check_program("perl", ARGV("perl", "-e", "print join(',', map { $_ * 2 } 1..1000)"), NULL,
+                  &counts, &info);
+}
+
+static void pipelines_make_sense(void **state)
+{
+    (void)state;
+    struct simulator_counts counts;
+    struct rep_info info;
+    check_program("bash", ARGV("bash", "-c", "for i in 1 2 3; do echo $i; done | sort | wc -l"),
+                  "sort", &counts, &info);
+    assert_int_equal(info.fork_count, 0);
+    check_program("bash2", ARGV("bash", "-c", "(echo a; exit 5)"), NULL, &counts, &info);
+    assert_int_equal(WEXITSTATUS(info.wait_status), 5);
+}
+
+static void python_with_a_child_makes_sense(void **state)
+{
+    (void)state;
+    struct simulator_counts counts;
+    struct rep_info info;
+    const char *script = "import json, subprocess\n"
+                         "print(json.dumps([1])); subprocess.run(['true'])";
+    check_program("python", ARGV("/usr/bin/python3", "-c", script), "python3", &counts, &info);
+    assert_int_equal(info.wait_status, 0);
+}
+
+static void workout_uses_every_op(void **state)
+{
+    (void)state;
+    struct simulator_counts counts;
+    struct rep_info info;
+    check_program("workout", ARGV(PROGRAMS "/feed_workout", "exit"), "feed_workout", &counts,
+                  &info);
+    for (unsigned op = EVQ_OP_REGS; op <= EVQ_OP_CAPTURE; op++)
+        if (!counts.ops[op] && op != EVQ_OP_ZERO)
+            fail_msg("no %s", rep_opcode_name(op));
+    assert_int_equal(counts.captured_tags, 1u << REP_CAPTURE_IOVEC | 1u << REP_CAPTURE_MSGHDR);
+    assert_int_equal(counts.tasks_at_once, 2); /* system and vfork, one after the other */
+    assert_int_equal(counts.ops[EVQ_OP_TASK_NEW], 4);
+    assert_int_equal(counts.entries[EVQ_TASK_EXIT], 5);
+    assert_true(counts.entries[EVQ_SIGNAL_HERE] >= 1);
+    assert_int_equal(info.wait_status, 0);
+}
+
+static void static_program_makes_sense(void **state)
+{
+    (void)state;
+    struct simulator_counts counts;
+    struct rep_info info;
+    check_program("static", ARGV(PROGRAMS "/feed_workout_static", "exit"), "feed_workout_static",
+                  &counts, &info);
+    assert_int_equal(info.wait_status, 0);
+}
+
+static void crashes_end_in_their_signal(void **state)
+{
+    (void)state;
+    struct simulator_counts counts;
+    struct rep_info info;
+    siginfo_t siginfo;
+    check_program("crash", ARGV(PROGRAMS "/feed_workout", "crash"), NULL, &counts, &info);
+    assert_int_equal(counts.entries[EVQ_FAULT], 1);
+    assert_int_equal(info.fatal_signal, SIGSEGV);
+    memcpy(&siginfo, info.fatal_siginfo, sizeof(siginfo));
+    assert_ptr_equal(siginfo.si_addr, (void *)0x1234);
+    check_program("abort", ARGV(PROGRAMS "/feed_workout", "abort"), NULL, &counts, &info);
+    assert_int_equal(counts.entries[EVQ_FAULT], 0);
+    assert_int_equal(info.fatal_signal, SIGABRT);
+}
+
+static void second_fault_of_a_handler_frame_is_immediate(void **state)
+{
+    (void)state;
+    struct simulator_counts counts;
+    struct rep_info info;
+    check_program("overflow", ARGV(PROGRAMS "/feed_workout", "overflow"), NULL, &counts, &info);
+    assert_int_equal(counts.entries[EVQ_FAULT], 1);
+    assert_int_equal(info.fatal_signal, SIGSEGV);
+}
+
+static void grandchild_is_followed_through_two_forks(void **state)
+{
+    (void)state;
+    struct simulator_counts counts;
+    struct rep_info info;
+    check_program("child", ARGV(PROGRAMS "/feed_workout", "child"), NULL, &counts, &info);
+    assert_int_equal(info.fork_count, 2);
+    assert_int_equal(info.fatal_signal, SIGSEGV);
+    assert_int_equal(counts.entries[EVQ_FAULT], 1);
+}
+
+static void inner_failure_behind_a_shell_is_chosen(void **state)
+{
+    (void)state;
+    struct rrt_trace *trace = record("inner", ARGV("sh", "-c", "true; false; exit $?"));
+    struct rep_feed *feed = open_feed(trace, NULL);
+    assert_int_equal(WEXITSTATUS(rep_feed_info(feed)->wait_status), 1);
+    rep_feed_close(feed);
+    rrt_close(trace);
+    trace = record("inner2", ARGV("sh", "-c", PROGRAMS "/feed_workout crash; exit $?"));
+    feed = open_feed(trace, NULL);
+    assert_string_equal(rep_feed_info(feed)->argv[1], "crash");
+    assert_int_equal(rep_feed_info(feed)->fatal_signal, SIGSEGV);
+    rep_feed_close(feed);
+    rrt_close(trace);
+}
+
+static void processes_are_selected_by_pid_and_name(void **state)
+{
+    (void)state;
+    struct rrt_trace *trace =
+        record("select", ARGV("sh", "-c", "cat /dev/null; cat /dev/null; ls /"));
+    const struct rrt_process *list;
+    size_t count, cats = 0;
+    assert_int_equal(rrt_processes(trace, &list, &count), 0);
+    for (size_t i = 0; i < count; i++) {
+        char which[32];
+        bool is_cat = list[i].exec_count && strstr(list[i].execs[0].file, "/cat");
+        if (is_cat)
+            snprintf(which, sizeof(which), "cat#%zu", ++cats);
+        else
+            snprintf(which, sizeof(which), "%d", list[i].pid);
+        int pid = list[i].pid;
+        struct rep_feed *feed = open_feed(trace, which);
+        assert_int_equal(rep_feed_info(feed)->pid, pid);
+        rep_feed_close(feed);
+    }
+    assert_int_equal(cats, 2);
+    struct rep_feed *feed;
+    struct rep_selection third = {.name = "cat", .nth = 3};
+    assert_int_equal(rep_feed_open(trace, &third, &feed), -WD_ERR_NOT_FOUND);
+    rrt_close(trace);
+}
+
+static void expect_refusal(const char *name, const char *const argv[], const char *which,
+                           const char *reason)
+{
+    struct rrt_trace *trace = record(name, argv);
+    struct rep_selection selection;
+    struct rep_feed *feed;
+    assert_int_equal(rep_selection_parse(which, &selection), 0);
+    assert_int_equal(rep_feed_open(trace, &selection, &feed), -WD_ERR_UNSUPPORTED);
+    if (!strstr(wd_error_message(-WD_ERR_UNSUPPORTED), reason))
+        fail_msg("%s: %s", name, wd_error_message(-WD_ERR_UNSUPPORTED));
+    rrt_close(trace);
+}
+
+static void what_cannot_be_replayed_is_refused(void **state)
+{
+    (void)state;
+    expect_refusal("threads", ARGV(PROGRAMS "/feed_threads"), NULL, "second thread");
+    expect_refusal("alias", ARGV(PROGRAMS "/feed_shares", "alias"), NULL, "mapped shared both");
+    expect_refusal("shares", ARGV(PROGRAMS "/feed_shares", "child"), "feed_shares",
+                   "is shared with a process");
+}
+
+static void shared_memory_of_a_child_that_execs_is_fine(void **state)
+{
+    (void)state;
+    struct simulator_counts counts;
+    struct rep_info info;
+    check_program("shares2", ARGV(PROGRAMS "/feed_shares", "exec"), "feed_shares", &counts, &info);
+    assert_int_equal(info.wait_status, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(single_programs_make_sense),
+        cmocka_unit_test(pipelines_make_sense),
+        cmocka_unit_test(python_with_a_child_makes_sense),
+        cmocka_unit_test(workout_uses_every_op),
+        cmocka_unit_test(static_program_makes_sense),
+        cmocka_unit_test(crashes_end_in_their_signal),
+        cmocka_unit_test(second_fault_of_a_handler_frame_is_immediate),
+        cmocka_unit_test(grandchild_is_followed_through_two_forks),
+        cmocka_unit_test(inner_failure_behind_a_shell_is_chosen),
+        cmocka_unit_test(processes_are_selected_by_pid_and_name),
+        cmocka_unit_test(what_cannot_be_replayed_is_refused),
+        cmocka_unit_test(shared_memory_of_a_child_that_execs_is_fine),
+    };
+    return cmocka_run_group_tests(tests, make_place, remove_place);
+}
