@@ -3,7 +3,6 @@
  * Slices of small programs against the brute-force slicer: equal sets of instances and equal
  * distances, for criteria all over the run, in each kind. Arguments: programs.
  */
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,6 +13,9 @@
 
 #include "common/err.h"
 #include "tests/slicer/brute.h"
+
+/* After what it needs. */
+#include <cmocka.h>
 
 #define STEPS_MAX      400000
 #define CRITERIA_COUNT 24

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Programs with one known fault (tests/programs/faults.tsv): the fault's line must be in the slice
+ * of the failure. Prints in which kinds of slice it is, and how large they are.
+ *
+ * Arguments: the directory of tests/programs, then for each build its path; a build's name begins
+ * with that of its program.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <wordexp.h>
+
+#include "common/err.h"
+#include "slicer/slicer.h"
+#include "tests/slicer/fake_wet.h"
+
+/* After what it needs. */
+#include <cmocka.h>
+
+#define STEPS_MAX 600000
+
+static const char *programs_dir;
+static char **builds;
+
+struct fault {
+    char name[64], arguments[256], input[64], kind[64], criterion[64], file[64];
+};
+
+/* A row of faults.tsv for a build's path. */
+static bool find_fault(const char *build, struct fault *fault)
+{
+    char path[512], line[1024];
+    const char *base = strrchr(build, '/') ? strrchr(build, '/') + 1 : build;
+    bool found = false;
+
+    snprintf(path, sizeof(path), "%s/faults.tsv", programs_dir);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    while (!found && fgets(line, sizeof(line), file))
+        found = line[0] != '#' &&
+                sscanf(line, "%63[^\t]\t%255[^\t]\t%63[^\t]\t%63[^\t]\t%*[^\t]\t%63[^\t]\t%63s",
+                       fault->name, fault->arguments, fault->input, fault->kind, fault->criterion,
+                       fault->file) == 6 &&
+                strstr(base, fault->name);
+    fclose(file);
+    return found;
+}
+
+static unsigned fault_line(const struct fault *fault)
+{
+    char path[512], text[1024];
+    unsigned line = 0, found = 0;
+
+    snprintf(path, sizeof(path), "%s/faults/%s", programs_dir, fault->file);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    while (!found && fgets(text, sizeof(text), file)) {
+        line++;
+        if (strstr(text, "/* FAULT"))
+            found = line;
+    }
+    fclose(file);
+    assert_true(found > 0);
+    return found;
+}
+
+static struct wet *run(char *build, const struct fault *fault)
+{
+    char input[512];
+    wordexp_t words = {.we_offs = 1};
+    struct wet *wet;
+
+    assert_int_equal(wordexp(strcmp(fault->arguments, "-") ? fault->arguments : "", &words,
+                             WRDE_DOOFFS | WRDE_NOCMD),
+                     0);
+    words.we_wordv[0] = build;
+    snprintf(input, sizeof(input), "%s/data/%s", programs_dir, fault->input);
+    assert_int_equal(
+        fake_wet_run(words.we_wordv, strcmp(fault->input, "-") ? input : NULL, STEPS_MAX, &wet), 0);
+    words.we_wordv[0] = NULL;
+    wordfree(&words);
+    return wet;
+}
+
+static bool has_line(const struct slc_slice *slice, const char *file, unsigned line,
+                     uint32_t *distance)
+{
+    size_t count;
+    const struct slc_line *lines = slc_lines(slice, &count);
+
+    for (size_t i = 0; i < count; i++) {
+        const char *base = lines[i].file ? strrchr(lines[i].file, '/') : NULL;
+        if (base && strcmp(base + 1, file) == 0 && lines[i].line == line) {
+            *distance = lines[i].min_distance;
+            return true;
+        }
+    }
+    return false;
+}
+
+static size_t own_lines(const struct slc_slice *slice, const char *file)
+{
+    size_t count, own = 0;
+    const struct slc_line *lines = slc_lines(slice, &count);
+
+    for (size_t i = 0; i < count; i++) {
+        const char *base = lines[i].file ? strrchr(lines[i].file, '/') : NULL;
+        own += base && strcmp(base + 1, file) == 0;
+    }
+    return own;
+}
+
+static void check_build(char *build)
+{
+    struct fault fault;
+    struct slc_criterion *criterion;
+    bool in_full = false;
+    char cells[3][32];
+
+    assert_true(find_fault(build, &fault));
+    struct wet *wet = run(build, &fault);
+    unsigned line = fault_line(&fault);
+    int error = slc_criterion_parse(wet, fault.criterion, &criterion);
+    if (error)
+        fail_msg("%s: %s: %s", build, fault.criterion, wd_error_message(error));
+    for (unsigned kinds = SLC_KINDS_FULL; kinds <= SLC_KINDS_THIN; kinds++) {
+        struct slc_options options = {.kinds = (enum slc_kinds)kinds};
+        struct slc_slice *slice;
+        uint32_t distance = 0;
+        assert_int_equal(slc_backward(wet, criterion, &options, &slice), 0);
+        bool has = has_line(slice, fault.file, line, &distance);
+        in_full |= kinds == SLC_KINDS_FULL && has;
+        snprintf(cells[kinds], sizeof(cells[kinds]), "%s %zu (%u)", has ? "yes" : "no ",
+                 own_lines(slice, fault.file), distance);
+        slc_slice_free(slice);
+    }
+    printf("%-32s %-24s %7llu  %-14s %-14s %-14s\n", strrchr(build, '/') + 1, fault.kind,
+           (unsigned long long)wet_get_info(wet)->instructions, cells[0], cells[1], cells[2]);
+    fflush(stdout);
+    slc_criterion_free(criterion);
+    wet_close(wet);
+    /* The faulty condition of code that was not run is not what the failure depends on. */
+    if (!in_full && strcmp(fault.kind, "missing statement") != 0)
+        fail_msg("%s: line %u is not in the full slice of %s", build, line, fault.criterion);
+}
+
+static void fault_line_is_in_the_slice(void **state)
+{
+    (void)state;
+    printf("%-32s %-24s %7s  %-14s %-14s %-14s (fault in slice, lines, its distance)\n", "build",
+           "fault", "steps", "full", "data", "thin");
+    for (char **build = builds; *build; build++)
+        check_build(*build);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(fault_line_is_in_the_slice)};
+
+    if (argc < 3) {
+        fprintf(stderr, "usage: %s DIRECTORY BUILD...\n", argv[0]);
+        return 2;
+    }
+    programs_dir = argv[1];
+    builds = argv + 2;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
