@@ -280,7 +280,7 @@ int rec_trace_dir(const char *name, char **path)
 
 /* ---- removal ---- */
 
-/* Every file of `fd`; directories are only looked at when `only_files` asks what is there. */
+/* -ENOTEMPTY if there is a directory that no recording has: then it is not only a recording. */
 static int find_foreign(int dir_fd, const char *path)
 {
     struct dirent *item;

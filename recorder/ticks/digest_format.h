@@ -22,11 +22,13 @@
  * cpuid: a replayer meets those by itself.
  *
  * Which record belongs to a frame. Frames of kind SCHED and SIGNAL carry the registers of one of
- * the stops of their task; several stops may precede it that left no frame (rr carried on with the
- * same task, or put the signal off). So: for the next such frame of a task, take the first record
- * of that task, after the one used last, with equal general registers, rip and rsp, where a
- * SCHED frame wants TCK_STOP_SLICE and, if several records of one unbroken run qualify, the one
- * with TCK_STOP_EXPIRED. `signo` of a SIGNAL frame equals that of its record.
+ * the stops of their task; stops may precede it that left no frame (rr carried on with the same
+ * task, or put the signal off). So: for the next such frame of a task, take the first record of
+ * that task after the one used last whose general registers, rip and rsp are equal and whose
+ * `signo` fits: the frame's signal, or TCK_STOP_SLICE for SCHED. If several SLICE records with
+ * equal registers follow each other, the one with TCK_STOP_EXPIRED is meant. A frame may have no
+ * record (a signal that rr delivered later than it came; the end of a recording that was cut
+ * short by SIGTERM): then only its registers are known.
  *
  * The digests are XXH3_64bits (seed 0) of the bytes [stack_start, +stack_bytes) and of
  * [data_start, +data_bytes), as they were at the stop. Both ranges are what could be read: stack
@@ -67,7 +69,7 @@ struct tck_stop {
     uint32_t tid;
     uint32_t flags;  /* enum tck_stop_flags */
     int32_t signo;   /* of the signal; 0 for PTRACE_INTERRUPT */
-    int32_t si_code; /* of the signal; 0 for PTRACE_INTERRUPT */
+    int32_t si_code; /* of the signal; 0 for PTRACE_INTERRUPT; SIGSTKFLT: POLL_IN or -9999 */
     uint64_t stack_start;
     uint64_t data_start;
     uint32_t stack_bytes;

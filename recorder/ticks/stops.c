@@ -5,8 +5,8 @@
  * near the stack pointer and of the main program's variables.
  *
  * The range of those variables is read from the task's auxiliary vector and program headers at
- * its first stop, and again after any exec in the recording; looking it up costs some 10 us, so
- * one answer for the last task and space is kept and nothing else.
+ * its first stop, and again after any exec or exit in the recording: cheaper than following which
+ * task lives in which address space, and enough, since asynchronous stops come in runs.
  */
 #include "recorder/ticks/stops.h"
 
