@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "dbgcli/interrupt.h"
 
-#include <signal.h>
 #include <stddef.h>
 
 static volatile sig_atomic_t is_pending;
@@ -42,6 +41,11 @@ void cli_interrupt_release(void)
 bool cli_interrupt_is_pending(void)
 {
     return is_pending != 0;
+}
+
+const volatile sig_atomic_t *cli_interrupt_flag(void)
+{
+    return &is_pending;
 }
 
 void cli_interrupt_clear(void)

@@ -3,6 +3,7 @@
 #ifndef DBGCLI_INTERRUPT_H
 #define DBGCLI_INTERRUPT_H
 
+#include <signal.h>
 #include <stdbool.h>
 
 /* Catches SIGINT from now on; `tell` (async-signal-safe, may be NULL) is called with `context`
@@ -13,6 +14,10 @@ void cli_interrupt_catch(void (*tell)(void *context), void *context);
 void cli_interrupt_release(void);
 
 bool cli_interrupt_is_pending(void);
+
+/* The same, for those who poll it: non-zero once Ctrl-C came. */
+const volatile sig_atomic_t *cli_interrupt_flag(void);
+
 void cli_interrupt_clear(void);
 
 #endif

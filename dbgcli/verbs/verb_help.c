@@ -3,6 +3,7 @@
 #include "dbgcli/help.h"
 #include "dbgcli/suggest.h"
 #include "dbgcli/verbs/verb.h"
+#include "include/wetdbg.h"
 
 const struct cli_syntax cli_help_syntax = {
     .usage = "[VERB]",
@@ -68,6 +69,6 @@ int cli_help_run(struct cli_app *app, const struct cli_args *args)
 int cli_version_run(struct cli_app *app, const struct cli_args *args)
 {
     (void)args;
-    fprintf(app->out->stream, "wetdbg %s\n", WETDBG_VERSION);
+    fprintf(app->out->stream, "wetdbg %s\n", wetdbg_version());
     return 0;
 }

@@ -20,8 +20,8 @@ const struct cli_syntax cli_ps_syntax = {
     .options = options,
     .operands_min = 1,
     .operands_max = 1,
-    .details = "The process that 'wetdbg replay' takes is the one that was started, unless\n"
-               "--process names another by its PID or by its program's name.",
+    .details = "'wetdbg replay' takes the process that failed, else the last program that was\n"
+               "executed, unless --process names another by its PID or its program's name.",
 };
 
 /* The last program that the process became, or what it was forked from. */

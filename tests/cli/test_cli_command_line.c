@@ -33,6 +33,18 @@ static void argument_errors_say_what_and_give_status_2(void **state)
         {"record --ticks=sundial true", 2, "auto, hardware or software, not 'sundial'\n"},
         {"record --json true", 2, "record: --json goes with --check only\""},
         {"record --check true", 2, "wetdbg: record: --check takes no program ('true')\n"},
+        {"replay --bach", 2, "wetdbg: replay: unknown option '--bach'; did you mean '--batch'?\n"},
+        {"replay one two", 2, "wetdbg: replay: unexpected argument 'two'"},
+        {"replay --no-trace -e info", 2, "wetdbg: replay: --no-trace leaves nothing for -e\n"},
+        {"replay -e", 2, "wetdbg: replay: option '-e' needs a value: COMMAND\n"},
+        {"replay /nonexistent/trace", 1, "/nonexistent/trace"},
+        {"open", 2, "wetdbg: open: something is missing"},
+        {"open --batch /nonexistent/file.wet", 5, "/nonexistent/file.wet"},
+        {"open --batch /dev/null", 3, "/dev/null"},
+        {"info", 2, "wetdbg: info: something is missing"},
+        {"info /nonexistent/trace", 1, "/nonexistent/trace"},
+        {"info --process=1 " WETDBG_MAN_PAGE, 2, "info: --process goes with a recording only\n"},
+        {"info " WETDBG_MAN_PAGE, 3, "wetdbg.1"},
         {"help xyzzy", 2, "wetdbg: no verb 'xyzzy' (see 'wetdbg help')\n"},
         {"help dmup", 2, "wetdbg: no verb 'dmup'; did you mean 'dump'?\n"},
         {"ps /nonexistent/trace", 1, "/nonexistent/trace"},
@@ -59,6 +71,8 @@ static void errors_in_json_are_one_object_on_standard_output(void **state)
         {"ps --json", 2},
         {"ps --json /nonexistent/trace", 1},
         {"dump --json /nonexistent/trace", 1},
+        {"replay --json --no-trace /nonexistent/trace", 1},
+        {"info --json " WETDBG_MAN_PAGE, 3},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char command[512], *text;

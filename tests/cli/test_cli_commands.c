@@ -6,8 +6,8 @@
 
 #include "common/err.h"
 #include "dbgcli/commands/session.h"
-#include "tests/cli/cli_unit.h"
 #include "tests/cli/cli_fake_run.h"
+#include "tests/cli/cli_unit.h"
 
 struct fixture {
     struct cli_out out;

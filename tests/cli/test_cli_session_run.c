@@ -8,8 +8,8 @@
 
 #include "common/err.h"
 #include "dbgcli/verbs/session_run.h"
-#include "tests/cli/cli_unit.h"
 #include "tests/cli/cli_fake_run.h"
+#include "tests/cli/cli_unit.h"
 
 static const struct cli_option options[] = {CLI_SESSION_OPTIONS, {0}};
 static const struct cli_syntax syntax = {.usage = "", .options = options};

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "common/err.h"
+#include "dbgcli/alloc.h"
+#include "dbgcli/commands/run_facts.h"
+#include "dbgcli/verbs/build_run.h"
+#include "dbgcli/verbs/verb.h"
+#include "recorder/record/record.h"
+#include "wet/wet.h"
+
+static const struct cli_option options[] = {
+    {"json", 0, NULL, "one JSON object"},
+    {"process", 0, "P", "of a recording: the process, as for replay"},
+    {0},
+};
+
+const struct cli_syntax cli_info_syntax = {
+    .usage = "[--json] [--process=P] TRACE|FILE.wet",
+    .options = options,
+    .operands_min = 1,
+    .operands_max = 1,
+    .details = "Of a recording that was not replayed yet the whole execution trace is built.",
+};
+
+/* A plain file is taken for a .wet; everything else names a recording. */
+static int find_wet(const char *name, const char *process, char **wet_path)
+{
+    struct stat status;
+    char *trace_dir;
+    if (stat(name, &status) == 0 && S_ISREG(status.st_mode)) {
+        if (process)
+            return wd_fail(-WD_ERR_USAGE, "info: --process goes with a recording only");
+        *wet_path = cli_strdup(name);
+        return 0;
+    }
+    int result = rec_trace_dir(name, &trace_dir);
+    if (result)
+        return result;
+    result = cli_build_wet(trace_dir, process, NULL, wet_path);
+    free(trace_dir);
+    return result;
+}
+
+int cli_info_run(struct cli_app *app, const struct cli_args *args)
+{
+    struct wet *wet;
+    char *wet_path;
+    int result = find_wet(args->operands[0], cli_args_value(args, "process"), &wet_path);
+    if (result)
+        return result;
+    result = wet_open(wet_path, &wet);
+    free(wet_path);
+    if (result)
+        return result;
+    cli_facts_print(app->out, wet_get_info(wet));
+    wet_close(wet);
+    return 0;
+}

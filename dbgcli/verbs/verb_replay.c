@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* `wetdbg replay` and `wetdbg open`. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "common/err.h"
+#include "dbgcli/verbs/build_run.h"
+#include "dbgcli/verbs/session_run.h"
+#include "dbgcli/verbs/verb.h"
+#include "recorder/record/record.h"
+
+static const struct cli_option replay_options[] = {
+    {"output", 'o', "FILE.wet", "build the trace anew, and keep it in FILE.wet"},
+    CLI_SESSION_OPTIONS,
+    {"process", 0, "P", "the process to replay: a PID, or NAME or NAME#N as in 'wetdbg ps'"},
+    {"no-trace", 0, NULL, "only check that the recording replays; keep nothing"},
+    {0},
+};
+
+const struct cli_syntax cli_replay_syntax = {
+    .usage = "[TRACE] [-o FILE.wet] [-e COMMAND]... [-x SCRIPT]... [--batch] [--json]\n"
+             "                     [--process=P] [--no-trace]",
+    .options = replay_options,
+    .operands_max = 1,
+    .details = "Without TRACE the newest recording is taken. The first time, the recording is\n"
+               "replayed and its whole execution trace kept, in the recording's directory or\n"
+               "below $XDG_CACHE_HOME/wetdbg; after that it is opened at once.\n"
+               "Of several processes the one that failed is taken, else the last program that was\n"
+               "executed; 'wetdbg ps' lists them.\n"
+               "A script may hold comments, lines that begin with '#'; it ends at the first\n"
+               "command that fails.",
+};
+
+static const struct cli_option open_options[] = {
+    CLI_SESSION_OPTIONS,
+    {0},
+};
+
+const struct cli_syntax cli_open_syntax = {
+    .usage = "FILE.wet [-e COMMAND]... [-x SCRIPT]... [--batch] [--json]",
+    .options = open_options,
+    .operands_min = 1,
+    .operands_max = 1,
+    .details = "Neither the recording nor rr is needed.",
+};
+
+static int verify(struct cli_app *app, const char *trace_dir, const char *process)
+{
+    struct cli_out *out = app->out;
+    struct wetdbg_replay_result numbers;
+    int result = cli_build_verify(trace_dir, process, &numbers);
+    if (result)
+        return result;
+    if (!out->json) {
+        fprintf(out->stream,
+                "replayed as recorded: %" PRIu64 " events checked, %" PRIu64
+                " instructions, %.2f s\n",
+                numbers.events_checked, numbers.instructions, numbers.seconds);
+        return 0;
+    }
+    json_t *object = cli_json_object("wetdbg.replay/1");
+    cli_json_set(object, "trace", cli_json_text(trace_dir));
+    cli_json_set(object, "events_checked", cli_json_count(numbers.events_checked));
+    cli_json_set(object, "instructions", cli_json_count(numbers.instructions));
+    cli_json_set(object, "nodes", cli_json_count(numbers.nodes));
+    cli_json_set(object, "seconds", json_real(numbers.seconds));
+    cli_out_json(out, object);
+    return 0;
+}
+
+static int check_options(const struct cli_args *args)
+{
+    static const char *const needless[] = {"output", "e", "x"};
+    for (size_t i = 0; i < sizeof needless / sizeof *needless; i++)
+        if (cli_args_has(args, "no-trace") && cli_args_has(args, needless[i]))
+            return wd_fail(-WD_ERR_USAGE, "replay: --no-trace leaves nothing for -%c",
+                           needless[i][0]);
+    return 0;
+}
+
+int cli_replay_run(struct cli_app *app, const struct cli_args *args)
+{
+    const char *process = cli_args_value(args, "process");
+    char *trace_dir, *wet_path;
+    int result = check_options(args);
+    if (!result)
+        result = rec_trace_dir(args->operands[0], &trace_dir);
+    if (result)
+        return result;
+    if (cli_args_has(args, "no-trace")) {
+        result = verify(app, trace_dir, process);
+    } else {
+        result = cli_build_wet(trace_dir, process, cli_args_value(args, "output"), &wet_path);
+        if (!result) {
+            result = cli_session_run(app, args, wet_path);
+            free(wet_path);
+        }
+    }
+    free(trace_dir);
+    return result;
+}
+
+int cli_open_run(struct cli_app *app, const struct cli_args *args)
+{
+    return cli_session_run(app, args, args->operands[0]);
+}
