@@ -265,14 +265,25 @@ static int make_row(struct mdl_unit *unit, Dwarf_Line *line, struct file_cache *
     return row->file ? 1 : -ENOMEM;
 }
 
+static int is_empty_tail(struct mdl_unit *unit, const struct mdl_row *before,
+                         const struct mdl_row *row)
+{
+    return (before->flags & MDL_ROW_END) && !(row->flags & MDL_ROW_END) &&
+           before->address == row->address &&
+           dwarf_haspc(&unit->die, row->address - unit->mod->info.bias) == 0;
+}
+
 int mdl_unit_lines(struct mdl_unit *unit)
 {
     struct file_cache cache = {0};
     Dwarf_Lines *lines;
     size_t count;
+    int knows_ranges;
 
     if (unit->lines_known)
         return 0;
+    knows_ranges =
+        dwarf_hasattr(&unit->die, DW_AT_ranges) || dwarf_hasattr(&unit->die, DW_AT_high_pc);
     if (dwarf_getsrclines(&unit->die, &lines, &count) != 0 || count == 0) {
         unit->lines_known = 1;
         return 0;
@@ -289,6 +300,11 @@ int mdl_unit_lines(struct mdl_unit *unit)
             unit->row_count = 0;
             return kept;
         }
+        /* elfutils sorts the end of a sequence before rows of the same address; such a row either
+         * starts the next sequence or was the last one of this, and then covers nothing */
+        if (kept && unit->row_count && knows_ranges &&
+            is_empty_tail(unit, &unit->rows[unit->row_count - 1], &unit->rows[unit->row_count]))
+            kept = 0;
         unit->row_count += (size_t)kept;
     }
     unit->lines_known = 1;

@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Graphs and control dependence of compiled code against what its source says. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "common/err.h"
+#include "fixture.h"
+
+#define FLOW SOURCES "flow.c"
+
+/* A marked line, and the marked lines whose branches it depends on. */
+static const struct {
+    const char *line;
+    const char *controllers[4];
+} expected[] = {
+    {"@if_before", {NULL}},
+    {"@if_test", {NULL}},
+    {"@if_then", {"@if_test"}},
+    {"@if_else", {"@if_test"}},
+    {"@if_after", {NULL}},
+    {"@while_test", {"@while_test"}},
+    {"@while_body", {"@while_test"}},
+    {"@while_after", {NULL}},
+    {"@do_body", {"@do_test"}},
+    {"@do_test", {"@do_test"}},
+    {"@do_after", {NULL}},
+    {"@case0", {"@switch"}},
+    {"@case1", {"@switch"}},
+    {"@case2", {"@switch"}},
+    {"@case6", {"@switch"}},
+    {"@default", {"@switch"}},
+    {"@switch_after", {NULL}},
+    {"@goto_middle", {"@goto_a"}},
+    {"@goto_b", {"@goto_a"}},
+    {"@goto_then", {"@goto_b"}},
+    {"@goto_out", {NULL}},
+    {"@early_test", {NULL}},
+    {"@early_return", {"@early_test"}},
+    {"@early_rest", {"@early_test"}},
+    {"@and_a", {NULL}},
+    {"@and_b", {"@and_a"}},
+    {"@and_then", {"@and_b"}},
+    {"@or_b", {NULL}},
+    {"@or_c", {"@or_b"}},
+    {"@or_then", {"@or_b", "@or_c"}},
+    {"@and_or_after", {NULL}},
+    {"@endless_before", {NULL}},
+    {"@endless_body", {NULL}},
+    {"@endless_test", {NULL}},
+    {"@endless_then", {"@endless_test"}},
+    {"@endless_rest", {NULL}},
+    {"@check_abort", {"@check_test"}},
+    {"@check_after", {NULL}},
+    {"@for_init", {NULL}},
+    {"@for_outer", {"@for_outer"}},
+    {"@for_step", {"@for_outer"}},
+    {"@for_if", {"@for_outer"}},
+    {"@for_inner_init", {"@for_if"}},
+    /* on itself by the jump around the break, which has the test's line */
+    {"@for_inner ", {"@for_if", "@for_break_test", "@for_inner "}},
+    {"@for_break_test", {"@for_inner "}},
+    {"@for_break ", {"@for_break_test"}},
+    {"@for_innermost", {"@for_break_test"}},
+    {"@for_tail", {"@for_if"}},
+    {"@for_after", {NULL}},
+};
+
+#define LINES_MAX 32
+
+/* A set of lines of flow.c. */
+struct lines {
+    uint32_t line[LINES_MAX];
+    size_t count;
+};
+
+static void lines_add(struct lines *lines, uint32_t line)
+{
+    for (size_t i = 0; i < lines->count; i++)
+        if (lines->line[i] == line)
+            return;
+    assert_in_range(lines->count, 0, LINES_MAX - 1);
+    lines->line[lines->count++] = line;
+}
+
+static int lines_have(const struct lines *lines, uint32_t line)
+{
+    for (size_t i = 0; i < lines->count; i++)
+        if (lines->line[i] == line)
+            return 1;
+    return 0;
+}
+
+static uint32_t line_of(struct mdl_model *model, uint64_t pc)
+{
+    struct mdl_line line;
+    int result = mdl_line_at(model, pc, &line);
+
+    if (result < 0)
+        fail_msg("%s", wd_error_message(result));
+    return line.line;
+}
+
+/* The lines of the branches that a block depends on. */
+static void add_controllers(struct mdl_model *model, uint64_t pc, struct lines *lines)
+{
+    const uint64_t *branches;
+    size_t count;
+    int result = mdl_controllers(model, pc, &branches, &count);
+
+    if (result < 0)
+        fail_msg("%s", wd_error_message(result));
+    for (size_t i = 0; i < count; i++) {
+        assert_true(i == 0 || branches[i - 1] < branches[i]);
+        lines_add(lines, line_of(model, branches[i]));
+    }
+}
+
+/* What all blocks that have code of a line depend on. */
+static void controllers_of_line(struct mdl_model *model, uint32_t line, struct lines *lines)
+{
+    const struct mdl_graph *graph;
+    struct mdl_range *ranges;
+    size_t count;
+    int result = mdl_line_ranges(model, FLOW, line, &ranges, &count);
+
+    if (result < 0)
+        fail_msg("%s", wd_error_message(result));
+    for (size_t i = 0; i < count; i++) {
+        add_controllers(model, ranges[i].start, lines);
+        assert_int_equal(mdl_graph_at(model, ranges[i].start, &graph), 0);
+        for (uint32_t b = 0; b < mdl_graph_block_count(graph); b++) {
+            uint64_t start = mdl_graph_block(graph, b)->start;
+
+            if (start >= ranges[i].start && start < ranges[i].end)
+                add_controllers(model, start, lines);
+        }
+    }
+    free(ranges);
+}
+
+static void check_dependences(const char *sample, uint64_t base)
+{
+    struct mdl_model *model = fixture_load(sample, base);
+
+    for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
+        struct lines want = {.count = 0}, have = {.count = 0};
+
+        for (size_t c = 0; c < 4 && expected[i].controllers[c]; c++)
+            lines_add(&want, fixture_marker(FLOW, expected[i].controllers[c]));
+        controllers_of_line(model, fixture_marker(FLOW, expected[i].line), &have);
+        for (size_t c = 0; c < have.count; c++)
+            if (!lines_have(&want, have.line[c]))
+                fail_msg("%s in %s depends on line %u", expected[i].line, sample, have.line[c]);
+        if (want.count != have.count)
+            fail_msg("%s in %s depends on %zu lines, expected %zu", expected[i].line, sample,
+                     have.count, want.count);
+    }
+    mdl_free(model);
+}
+
+static void control_pie_depends_as_the_source_says(void **state)
+{
+    (void)state;
+    check_dependences(SAMPLES "flow_O0", FIXTURE_BASE);
+}
+
+static void control_no_pie_depends_as_the_source_says(void **state)
+{
+    (void)state;
+    check_dependences(SAMPLES "flow_nopie", 0);
+}
+
+static void control_static_depends_as_the_source_says(void **state)
+{
+    (void)state;
+    check_dependences(SAMPLES "flow_static", 0);
+}
+
+/* Where paths meet again. */
+static void control_ipdom_is_where_paths_meet(void **state)
+{
+    static const char *const pairs[][2] = {
+        {"@if_test", "@if_after"},          {"@switch *", "@switch_after"},
+        {"@goto_b ", "@goto_out"},          {"@check_test", "@check_after"},
+        {"@endless_test", "@endless_rest"},
+    };
+    struct mdl_model *model = fixture_load(SAMPLES "flow_O0", FIXTURE_BASE);
+    uint64_t meet;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+        uint64_t test = fixture_line(model, FLOW, fixture_marker(FLOW, pairs[i][0]));
+
+        assert_int_equal(mdl_ipdom(model, test, &meet), 0);
+        assert_int_not_equal(meet, 0);
+        /* a case that is last in the switch and the code after it may share a block's line */
+        assert_int_equal(line_of(model, meet), fixture_marker(FLOW, pairs[i][1]));
+    }
+    assert_int_equal(
+        mdl_ipdom(model, fixture_line(model, FLOW, fixture_marker(FLOW, "@switch_after")), &meet),
+        0);
+    assert_int_equal(meet, 0);
+    mdl_free(model);
+}
+
+/* The only indirect jump of a function; fails if there is none. */
+static const struct mdl_block *indirect_block(struct mdl_model *model, const char *function)
+{
+    const struct mdl_block *found = NULL;
+    const struct mdl_graph *graph;
+
+    assert_int_equal(mdl_graph_at(model, fixture_function(model, function), &graph), 0);
+    for (uint32_t i = 0; i < mdl_graph_block_count(graph); i++)
+        if (mdl_graph_block(graph, i)->kind == MDL_END_INDIRECT)
+            found = mdl_graph_block(graph, i);
+    assert_non_null(found);
+    return found;
+}
+
+static void control_switch_tables_are_decoded(void **state)
+{
+    static const struct {
+        const char *sample, *function;
+        uint64_t base;
+        unsigned targets;
+    } rows[] = {
+        {SAMPLES "flow_O0", "big_switch", FIXTURE_BASE, 7},
+        {SAMPLES "flow_nopie", "big_switch", 0, 7},
+        {SAMPLES "flow_static", "big_switch", 0, 7},
+        {SAMPLES "inline_O2", "dispatch", FIXTURE_BASE, 6},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct mdl_model *model = fixture_load(rows[i].sample, rows[i].base);
+        const struct mdl_block *block = indirect_block(model, rows[i].function);
+
+        assert_true(block->is_complete);
+        assert_in_range(block->successor_count, rows[i].targets, 9);
+        mdl_free(model);
+    }
+}
+
+/* The library's own switches, in code that nobody wrote for this test. */
+static int count_indirect(void *context, const struct mdl_function *function)
+{
+    struct {
+        struct mdl_model *model;
+        unsigned complete;
+    } *count = context;
+    const struct mdl_graph *graph;
+    int result = mdl_graph_at(count->model, function->start, &graph);
+
+    if (result < 0 && result != -WD_ERR_NOT_FOUND)
+        return result;
+    for (uint32_t i = 0; result == 0 && i < mdl_graph_block_count(graph); i++) {
+        const struct mdl_block *block = mdl_graph_block(graph, i);
+
+        assert_true(block->start <= block->last && block->last < block->end);
+        count->complete += block->kind == MDL_END_INDIRECT && block->is_complete;
+    }
+    return 0;
+}
+
+static void control_every_function_of_the_c_library_has_a_graph(void **state)
+{
+    struct {
+        struct mdl_model *model;
+        unsigned complete;
+    } count = {NULL, 0};
+    char *path = fixture_run("ldd %s | awk '/libc.so/ {printf \"%%s\", $3}'", SAMPLES "flow_O0");
+
+    (void)state;
+    count.model = fixture_load(path, UINT64_C(0x7ffff7d00000));
+    assert_int_equal(mdl_functions_each(count.model, NULL, count_indirect, &count), 0);
+    assert_in_range(count.complete, 20, 10000);
+    mdl_free(count.model);
+    free(path);
+}
+
+/* What is split off belongs to the graph of the function that jumps there. */
+static void control_cold_part_belongs_to_its_function(void **state)
+{
+    struct mdl_model *model = fixture_load(SAMPLES "inline_O2", FIXTURE_BASE);
+    const struct mdl_graph *graph;
+    struct mdl_function *cold;
+    const uint64_t *branches;
+    size_t count;
+
+    (void)state;
+    if (mdl_functions_named(model, "dispatch.cold", &cold, &count) < 0) {
+        /* this compiler keeps it in place: then abort's block must be in the function itself */
+        uint64_t pc = indirect_block(model, "dispatch")->last;
+
+        assert_int_equal(mdl_controllers(model, pc, &branches, &count), 0);
+        mdl_free(model);
+        return;
+    }
+    assert_int_equal(mdl_graph_at(model, cold[0].start, &graph), 0);
+    assert_int_equal(mdl_graph_entry(graph), fixture_function(model, "dispatch"));
+    assert_int_equal(mdl_controllers(model, cold[0].start, &branches, &count), 0);
+    assert_in_range(count, 1, 2);
+    free(cold);
+    mdl_free(model);
+}
+
+/* Computed gotos have no bounded table; the run shows where they went. */
+static void control_observed_targets_complete_the_graph(void **state)
+{
+    struct mdl_model *model = fixture_load(SAMPLES "flow_O0", FIXTURE_BASE);
+    uint64_t add = fixture_line(model, FLOW, fixture_marker(FLOW, "@op_add"));
+    uint64_t sub = fixture_line(model, FLOW, fixture_marker(FLOW, "@op_sub"));
+    /* without optimization compilers let all computed gotos share one jump */
+    const struct mdl_block *block = indirect_block(model, "interpret");
+    const uint64_t *branches;
+    uint64_t jump = block->last;
+    size_t count;
+
+    (void)state;
+    assert_false(block->is_complete);
+    assert_int_equal(mdl_add_indirect_target(model, jump, add), 1);
+    assert_int_equal(mdl_controllers(model, add, &branches, &count), 0);
+    assert_int_equal(count, 0); /* the only target so far */
+    assert_int_equal(mdl_add_indirect_target(model, jump, sub), 1);
+    assert_int_equal(mdl_add_indirect_target(model, jump, sub), 0);
+    assert_int_equal(mdl_controllers(model, add, &branches, &count), 0);
+    assert_int_equal(count, 1);
+    assert_int_equal(branches[0], jump);
+    mdl_free(model);
+}
+
+/* Code that nothing describes: functions come from mdl_add_entry(). */
+static void control_generated_code_gets_entries(void **state)
+{
+    /* f: test edi,edi; je +3; inc eax; ret ... at 0; g: ret at 16 */
+    static const uint8_t code[32] = {0x85, 0xff, 0x74, 0x02, 0xff, 0xc0, 0xc3, [16] = 0xc3};
+    struct mdl_segment segment = {0x10000, 0x1000, 0, 4 /* PROT_EXEC */};
+    struct mdl_module_input input = {
+        .path = "[generated]",
+        .file = {-1, code, sizeof(code)},
+        .debug = MDL_IMAGE_NONE,
+        .alt = MDL_IMAGE_NONE,
+        .segments = &segment,
+        .segment_count = 1,
+    };
+    struct mdl_model *model = mdl_new();
+    struct mdl_function function;
+    const uint64_t *branches;
+    size_t count;
+
+    (void)state;
+    assert_int_equal(mdl_add_module(model, &input, NULL), 0);
+    assert_int_equal(mdl_add_entry(model, 0x10010), 1);
+    assert_int_equal(mdl_add_entry(model, 0x10010), 0);
+    assert_int_equal(mdl_function_at(model, 0x10004, &function), 0);
+    assert_int_equal(function.start, 0x10000);
+    assert_int_equal(function.end, 0x10010);
+    assert_string_equal(function.name, "[generated]+0x0");
+    assert_int_equal(mdl_controllers(model, 0x10004, &branches, &count), 0);
+    assert_int_equal(count, 1);
+    assert_int_equal(branches[0], 0x10002);
+    assert_int_equal(mdl_controllers(model, 0x10006, &branches, &count), 0);
+    assert_int_equal(count, 0);
+    assert_int_equal(mdl_controllers(model, 0x20000, &branches, &count), -WD_ERR_NOT_FOUND);
+    mdl_free(model);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(control_pie_depends_as_the_source_says),
+        cmocka_unit_test(control_no_pie_depends_as_the_source_says),
+        cmocka_unit_test(control_static_depends_as_the_source_says),
+        cmocka_unit_test(control_ipdom_is_where_paths_meet),
+        cmocka_unit_test(control_switch_tables_are_decoded),
+        cmocka_unit_test(control_every_function_of_the_c_library_has_a_graph),
+        cmocka_unit_test(control_cold_part_belongs_to_its_function),
+        cmocka_unit_test(control_observed_targets_complete_the_graph),
+        cmocka_unit_test(control_generated_code_gets_entries),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
