@@ -7,6 +7,7 @@
 #include "dbgcli/alloc.h"
 #include "dbgcli/commands/criterion.h"
 #include "dbgcli/commands/place.h"
+#include "dbgcli/commands/slice_groups.h"
 
 static const struct cli_option options[] = {
     {"data", 0, NULL, "no control dependence"},
@@ -14,12 +15,13 @@ static const struct cli_option options[] = {
     {"thin", 0, NULL, "what computed the values only: no control, no addresses"},
     {"instances", 0, NULL, "under each line, its instances: time, distance, dependence"},
     {"limit", 0, "N", "at most N lines, and at most N instances of each; 0: all (the default)"},
+    {"all", 0, NULL, "every line, also of libraries whose source is not here"},
     {"no-bypass", 0, NULL, "show the saving and restoring of registers around calls too"},
     {0},
 };
 
 const struct cli_syntax cli_cmd_slice_syntax = {
-    .usage = "backward [--data|--control|--thin] CRITERION [--instances] [--limit N]",
+    .usage = "backward [--data|--control|--thin] CRITERION [--instances] [--limit N] [--all]",
     .options = options,
     .operands_min = 1,
     .operands_max = 2,
@@ -109,6 +111,7 @@ struct view {
     size_t count;
     uint64_t limit;
     bool has_instances;
+    bool shows_all;
 };
 
 static int show_instances(const struct view *view, size_t index, json_t *array)
@@ -145,16 +148,35 @@ static void print_line(const struct view *view, struct names *names, size_t inde
     free(where);
 }
 
-static void print_group(const struct view *view, size_t index)
+#define GROUPS_SHOWN 10 /* unless all are asked for */
+
+static void print_groups(const struct view *view)
 {
     struct cli_out *out = view->session->out;
-    const struct slc_line *line = &view->lines[index];
-    fputs("  ", out->stream);
-    fputs(cli_out_style(out, CLI_STYLE_DIM), out->stream);
-    cli_out_text(out, line->module);
-    fputs("  ", out->stream);
-    cli_out_text(out, line->function);
-    fprintf(out->stream, "  x%" PRIu64 "%s\n", line->instances, cli_out_style(out, CLI_STYLE_NONE));
+    struct cli_slice_group *groups;
+    size_t count, shown;
+    cli_slice_groups_make(view->session, view->lines, view->count, &groups, &count);
+    shown = view->shows_all || count < GROUPS_SHOWN ? count : GROUPS_SHOWN;
+    if (count)
+        fputs("code whose source is not here, by function:\n", out->stream);
+    for (size_t i = 0; i < shown && !cli_out_is_gone(out); i++) {
+        fprintf(out->stream, "  %s", cli_out_style(out, CLI_STYLE_DIM));
+        cli_out_text(out, groups[i].module);
+        fputs("  ", out->stream);
+        cli_out_text(out, groups[i].function);
+        fprintf(out->stream, "  x%" PRIu64 "%s\n", groups[i].instances,
+                cli_out_style(out, CLI_STYLE_NONE));
+    }
+    if (shown < count)
+        fprintf(out->stream, "  (%zu more; --all shows them and their lines)\n", count - shown);
+    free(groups);
+}
+
+static bool is_shown(const struct view *view, const struct slc_line *line)
+{
+    if (view->shows_all)
+        return line->file != NULL;
+    return cli_slice_line_is_readable(view->session, line);
 }
 
 static int where_width(const struct view *view)
@@ -163,7 +185,7 @@ static int where_width(const struct view *view)
     size_t width = 0;
     for (size_t i = 0; i < view->count; i++) {
         const char *file = view->lines[i].file;
-        if (!file)
+        if (!is_shown(view, &view->lines[i]))
             continue;
         int length = snprintf(NULL, 0, "%s:%" PRIu32,
                               name_of(&names, view->lines, view->count, file), view->lines[i].line);
@@ -173,26 +195,20 @@ static int where_width(const struct view *view)
     return (int)width;
 }
 
-/* Lines with source first, then, apart, what has no line information. */
-static int print_lines(const struct view *view, bool with_source)
+static int print_lines(const struct view *view)
 {
     struct cli_out *out = view->session->out;
     struct names names = {0};
     int width = where_width(view);
     uint64_t shown = 0, left = 0;
     for (size_t i = 0; i < view->count && !cli_out_is_gone(out); i++) {
-        if ((view->lines[i].file != NULL) != with_source)
+        if (!is_shown(view, &view->lines[i]))
             continue;
         if (view->limit && shown == view->limit) {
             left++;
             continue;
         }
-        if (!with_source && !shown)
-            fputs("without line information:\n", out->stream);
-        if (with_source)
-            print_line(view, &names, i, width);
-        else
-            print_group(view, i);
+        print_line(view, &names, i, width);
         shown++;
         int result = view->has_instances ? show_instances(view, i, NULL) : 0;
         if (result)
@@ -213,8 +229,10 @@ static int print_text(const struct view *view, const struct slc_criterion_info *
             " lines (%.2f s)\n",
             cli_kinds_name(view->session->kinds), counts->instances, counts->statements,
             counts->lines, counts->seconds);
-    int result = print_lines(view, true);
-    return result ? result : print_lines(view, false);
+    int result = print_lines(view);
+    if (!result)
+        print_groups(view);
+    return result;
 }
 
 /* ---- JSON ---- */
@@ -310,7 +328,11 @@ int cli_cmd_slice(struct cli_repl *repl, const struct cli_args *args, const char
         .record_parents = cli_args_has(args, "instances"),
         .no_bypass = cli_args_has(args, "no-bypass"),
     };
-    struct view view = {.session = session, .has_instances = how.record_parents};
+    struct view view = {
+        .session = session,
+        .has_instances = how.record_parents,
+        .shows_all = cli_args_has(args, "all"),
+    };
     struct slc_criterion *criterion;
     struct slc_slice *slice;
     const char *text = NULL;

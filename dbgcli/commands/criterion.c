@@ -7,6 +7,7 @@
 
 #include "common/err.h"
 #include "dbgcli/commands/place.h"
+#include "dbgcli/commands/slice_groups.h"
 #include "dbgcli/interrupt.h"
 
 #define PATIENCE_SECONDS 1.0 /* before anything is said of a slice in progress */
@@ -117,7 +118,8 @@ static int on_progress(void *arg, uint64_t scanned, uint64_t total)
 static int on_line(void *arg, const struct slc_line *line)
 {
     struct watch *watch = arg;
-    if (watch->shows_lines && line->file && watch->line_count < EARLY_LINES)
+    if (watch->shows_lines && watch->line_count < EARLY_LINES &&
+        cli_slice_line_is_readable(watch->session, line))
         watch->lines[watch->line_count++] = *line;
     return 0;
 }

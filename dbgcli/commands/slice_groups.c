@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "dbgcli/commands/slice_groups.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "dbgcli/alloc.h"
+#include "dbgcli/commands/place.h"
+
+bool cli_slice_line_is_readable(const struct cli_session *session, const struct slc_line *line)
+{
+    if (!line->file)
+        return false;
+    if (strcmp(line->module, cli_base_name(session->info->program)) == 0)
+        return true;
+    return cli_source_text(session->model, line->file, line->line, line->pc, NULL) != NULL;
+}
+
+static int by_name(const void *left, const void *right)
+{
+    const struct cli_slice_group *a = left, *b = right;
+    int order = strcmp(a->module, b->module);
+    return order ? order : strcmp(a->function, b->function);
+}
+
+static int by_recency(const void *left, const void *right)
+{
+    const struct cli_slice_group *a = left, *b = right;
+    if (a->last_time != b->last_time)
+        return a->last_time < b->last_time ? 1 : -1;
+    return by_name(left, right);
+}
+
+/* Neighbours of the same name become one; returns how many are left. */
+static size_t merge(struct cli_slice_group *groups, size_t count)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (kept && by_name(&groups[kept - 1], &groups[i]) == 0) {
+            struct cli_slice_group *into = &groups[kept - 1];
+            into->instances += groups[i].instances;
+            into->lines += groups[i].lines;
+            if (groups[i].last_time > into->last_time)
+                into->last_time = groups[i].last_time;
+        } else {
+            groups[kept++] = groups[i];
+        }
+    }
+    return kept;
+}
+
+void cli_slice_groups_make(const struct cli_session *session, const struct slc_line *lines,
+                           size_t count, struct cli_slice_group **groups, size_t *group_count)
+{
+    struct cli_slice_group *list = cli_realloc(NULL, count + 1, sizeof *list);
+    size_t used = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (cli_slice_line_is_readable(session, &lines[i]))
+            continue;
+        list[used++] = (struct cli_slice_group){
+            .module = lines[i].module,
+            .function = lines[i].function,
+            .instances = lines[i].instances,
+            .lines = lines[i].file != NULL,
+            .last_time = lines[i].last_time,
+        };
+    }
+    qsort(list, used, sizeof *list, by_name);
+    *group_count = merge(list, used);
+    qsort(list, *group_count, sizeof *list, by_recency);
+    *groups = list;
+}

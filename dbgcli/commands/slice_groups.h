@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The part of a slice that nobody can read: code of libraries without line information, or with
+ * lines of files that are not on this machine. It is put together by function.
+ */
+#ifndef DBGCLI_COMMANDS_SLICE_GROUPS_H
+#define DBGCLI_COMMANDS_SLICE_GROUPS_H
+
+#include "dbgcli/commands/session.h"
+
+struct cli_slice_group {
+    const char *module, *function; /* borrowed from the slice */
+    uint64_t instances;
+    uint64_t lines;     /* 0: no line information */
+    wet_time last_time; /* of its most recent instance */
+};
+
+/* Whether a line is to be shown by itself: its text can be, or it is the program's own code. */
+bool cli_slice_line_is_readable(const struct cli_session *session, const struct slc_line *line);
+
+/* All that are not readable, the most recent first. *groups is to be freed. */
+void cli_slice_groups_make(const struct cli_session *session, const struct slc_line *lines,
+                           size_t count, struct cli_slice_group **groups, size_t *group_count);
+
+#endif
