@@ -12,7 +12,8 @@
  * The rules a slicer relies on:
  *  - The new contents of each place in a flow's `defs`, `mem_defs`, `may_defs` or `mem_may_defs`
  *    depend on that flow's value_uses, cond_uses and mem_uses (and, for a memory use, on
- *    ins_addr_uses() of the operand, which is the address edge), and on nothing else.
+ *    ins_addr_uses() of the operand, which is the address edge), and on nothing else. Where a
+ *    defined memory operand lies depends on its ins_addr_uses(), too.
  *  - `defs` and `mem_defs` are overwritten whenever the instruction completes: no earlier
  *    definition survives (if the old value matters it is among the uses). Search ends there.
  *  - `may_defs` and `mem_may_defs` may keep their old value, wholly or in part. The slicer takes
@@ -21,7 +22,8 @@
  *    memory, al/ax/eax/rax and flags that a rep string instruction defines (count 0); both
  *    destinations of cmpxchg*; masked and compressed stores; merge-masked vector
  *    destinations; gathers' destinations; the x87/MMX state, of which an instruction writes a part;
- *    the sticky exception flags of MXCSR; what xrstor and xsave touch.
+ *    the sticky exception flags of MXCSR; what fxsave and xsave store and xrstor loads; results of
+ *    lar and lsl, and of rdssp, sldt, str and smsw (nops, or emulated by the kernel).
  *  - Flags that the manual calls undefined count as defined.
  *  - Writing a 32-bit register defines all of the 64-bit one. Legacy SSE leaves bytes 16..63 of a
  *    vector register, VEX and EVEX encodings zero what lies above their length.
@@ -238,8 +240,8 @@ enum ins_class {
     INS_CALL_INDIRECT,
     INS_RET,
     INS_SYSCALL, /* what the kernel does to memory is not described here */
-    INS_TRAP,    /* int3, int1, ud*, hlt and other privileged ones: always faults or traps */
-    INS_FAR,     /* far transfers, int n, sysenter, iret, xbegin and xabort */
+    INS_TRAP,    /* int3, int1, ud*, hlt and other privileged ones: no flows, no operands */
+    INS_FAR,     /* far transfers, int n, sysenter, iret, TSX; no flows */
     /* The results of these are inputs from outside the program. */
     INS_CPUID,
     INS_RDTSC,  /* rdtsc, rdtscp */
@@ -299,9 +301,10 @@ enum ins_info_flag {
  *
  * Memory operands are in a fixed order, by which a tracer records one address each:
  *   1. explicit operands, in the order of the Intel syntax (the order that ins_text prints);
- *   2. the implicit stack slot of push, pop, call, ret, enter, leave, pushf, popf;
+ *   2. the implicit stack slot of push, pop, call, ret, enter, leave, pushf, popf
+ *      (enter with a nesting level: all slots it writes, as one operand);
  *   3. for string instructions only: the [rdi] operand, then the [rsi] operand;
- *   4. any other implicit operand (xlat, maskmov*, clzero).
+ *   4. any other implicit operand (xlat, maskmov*, movdir64b, clzero, nested enter's [rbp]).
  * lea, nop, prefetch and cache-line instructions have none.
  */
 struct ins_info {

@@ -24,7 +24,7 @@
 #ifdef INSN_WHOLE_CORPUS
 enum { SAMPLE_MAX = 1 << 20, TRIALS = 8 };
 #else
-enum { SAMPLE_MAX = 800, TRIALS = 3 };
+enum { SAMPLE_MAX = 500, TRIALS = 3 };
 #endif
 
 enum {
