@@ -108,7 +108,8 @@ static bool recorded_has(const struct rrt_header *header, const struct feature *
 static bool local_has(const struct feature *feature)
 {
     uint32_t regs[4];
-    if (__get_cpuid_max(feature->leaf & 0x80000000, NULL) < feature->leaf)
+    uint32_t highest = (uint32_t)__get_cpuid_max(feature->leaf & 0x80000000, NULL);
+    if (highest < feature->leaf)
         return false;
     __cpuid_count(feature->leaf, feature->subleaf, regs[0], regs[1], regs[2], regs[3]);
     return regs[feature->reg] >> feature->bit & 1;

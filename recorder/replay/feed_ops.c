@@ -211,15 +211,15 @@ int feed_op_map_holes(struct feed_conv *conv, const struct rrt_mmap *map, const 
         return rc;
     if (!part.name[0])
         part.name = name;
-    for (rc = 0; at < map->end && !rc; at = part.end) {
-        const struct feed_vma *next;
+    for (rc = 0; !rc; at = part.end) {
         at = feed_vmas_mapped_until(&conv->space->vmas, at, map->end);
-        next = feed_vmas_above(&conv->space->vmas, at);
+        if (at == map->end)
+            break;
+        const struct feed_vma *next = feed_vmas_above(&conv->space->vmas, at);
         part.start = at;
         part.end = next && next->start < map->end ? next->start : map->end;
         part.file_offset_bytes = map->file_offset_bytes + (at - map->start);
-        if (at < map->end)
-            rc = feed_op_map(conv, &part, 0);
+        rc = feed_op_map(conv, &part, 0);
     }
     return rc;
 }
