@@ -3,7 +3,8 @@
  * Variables: finding one by name in the scopes around an address, and evaluating where it is.
  *
  * Scopes are searched as C does, from the innermost block to the function; an inlined function does
- * not see its caller's locals, but if nothing else has the name they are what a person must mean.
+ * not see its caller's locals, but if its own unit has nothing of the name they are what a person
+ * must mean.
  * A variable that an optimized inlined copy has lost entirely is still found in the abstract function,
  * and is reported as optimized out.
  */
@@ -225,10 +226,10 @@ static int find(struct mdl_model *model, uint64_t pc, const char *name,
         if (result == 0 && unit)
             result = find_global(walk.mod, name, WISH_UNIT, unit, variable);
     }
-    if (result == 0)
-        result = find_global_anywhere(model, walk.mod, name, variable);
     while (result == 0 && scope != MDL_NO_SCOPE)
         result = walk_function(unit, &scope, &walk);
+    if (result == 0)
+        result = find_global_anywhere(model, walk.mod, name, variable);
     return result;
 }
 
