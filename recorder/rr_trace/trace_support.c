@@ -35,7 +35,9 @@ static int check_syscall(const struct rrt_trace *trace, const struct rrt_frame *
     if (call->arch != RRT_ARCH_X86_64)
         return refuse(trace, frame,
                       "a system call of the 32-bit kind (int 0x80), which is not supported");
-    if (call->state == RRT_SYSCALL_ENTERING_PTRACE)
+    bool has_traced =
+        call->state == RRT_SYSCALL_EXITING && call->number == SYS_ptrace && !has_failed;
+    if (call->state == RRT_SYSCALL_ENTERING_PTRACE || has_traced)
         return refuse(trace, frame,
                       "the recorded programs trace each other (ptrace), which is not supported; "
                       "record the program without its debugger or tracer");

@@ -118,6 +118,9 @@ static void support_refuses_what_we_cannot_replay(void **state)
     add_call(RRT_SYSCALL_ENTERING_PTRACE, 1, 0, RRT_ARCH_X86_64);
     expect_unsupported(-WD_ERR_UNSUPPORTED, "ptrace");
     build_version(&built);
+    add_call(RRT_SYSCALL_EXITING, 101, 0, RRT_ARCH_X86_64);
+    expect_unsupported(-WD_ERR_UNSUPPORTED, "ptrace");
+    build_version(&built);
     add_frame(RRT_EVENT_SCHED);
     build_task(&build, 1, 10, RRT_TASK_DETACH);
     build_pack(&built.tasks, &build);
