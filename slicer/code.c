@@ -44,6 +44,7 @@ void slc_code_fini(struct slc_code *code)
             continue;
         free(code->nodes[i]->stores);
         free(code->nodes[i]->pc_index);
+        free(code->nodes[i]->pushed);
         free(code->nodes[i]);
     }
     forget_classes(code);
@@ -147,12 +148,17 @@ const struct slc_node *slc_code_make_node(struct slc_code *code, uint32_t id)
         return NULL;
     node->wet = wet;
     node->pc_index = malloc(wet->statement_count * sizeof(*node->pc_index));
-    if (!node->pc_index || list_stores(node, wet)) {
+    node->pushed = malloc(2 * (size_t)wet->statement_count);
+    if (!node->pc_index || !node->pushed || list_stores(node, wet)) {
         free(node->pc_index);
+        free(node->pushed);
         free(node);
         return NULL;
     }
+    node->popped = node->pushed + wet->statement_count;
     for (uint32_t s = 0; s < wet->statement_count; s++) {
+        node->pushed[s] = (int8_t)slc_pushed_register(wet->statements[s].info);
+        node->popped[s] = (int8_t)slc_popped_register(wet->statements[s].info);
         struct ins_regset defs = ins_all_defs(wet->statements[s].info);
         ins_regset_join(&node->defs, &defs);
         node->pc_index[s] = SLC_UNKNOWN;

@@ -38,6 +38,8 @@ struct slc_node {
     uint32_t store_count;
     struct slc_store *stores;
     uint32_t *pc_index; /* of each statement: into code's pcs, or SLC_UNKNOWN */
+    int8_t *pushed;     /* of each statement: see slc_pushed_register() */
+    int8_t *popped;
     uint64_t last_pc;
     uint32_t exit_slot; /* of the return address that the last instruction writes or reads, or
                          * SLC_UNKNOWN */

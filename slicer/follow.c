@@ -86,6 +86,7 @@ struct instance {
     const uint64_t *slots;
     wet_time time;
     uint32_t task;
+    int8_t pushed, popped; /* callee-saved register, or -1 */
 };
 
 static int hit_memory(struct slc_scan *scan, struct slc_task *task, const struct instance *in,
@@ -103,8 +104,7 @@ static int hit_memory(struct slc_scan *scan, struct slc_task *task, const struct
             if (!slc_memory_wants(&scan->memory, ranges[r].address, ranges[r].size_bytes))
                 continue;
             int error = slc_bypass_write(&scan->bypass, &scan->memory, &task->regs, in->task,
-                                         slc_pushed_register(in->info), ranges[r].address,
-                                         ranges[r].size_bytes);
+                                         in->pushed, ranges[r].address, ranges[r].size_bytes);
             if (!error)
                 error = hit_range(scan, ranges[r], f, m);
             if (error)
@@ -119,7 +119,7 @@ static int try_bypass(struct slc_scan *scan, struct slc_task *task, const struct
 {
     if (scan->slice->options.no_bypass || !scan->memory.table)
         return 0;
-    int reg = slc_popped_register(in->info);
+    int reg = in->popped;
     if (reg < 0)
         return 0;
     struct ins_regset pieces = {0};
@@ -463,7 +463,9 @@ int slc_follow(struct slc_scan *scan, struct slc_task *task, const struct wet_ex
                           .info = node->wet->statements[statement].info,
                           .slots = scan->interval->slots + exec->slot_off,
                           .time = scan->interval->first_time + exec->time_off + statement,
-                          .task = exec->task};
+                          .task = exec->task,
+                          .pushed = node->pushed[statement],
+                          .popped = node->popped[statement]};
 
     hits->flows = hits->whole = 0;
     hits->run_count = 0;

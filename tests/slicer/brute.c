@@ -382,7 +382,9 @@ static void step_frames(struct brute *b, wet_time t)
     if (t == b->steps)
         return;
     const struct fake_step *next = fake_step(b->wet, t + 1);
-    while (b->frames.count > 1 && top(b)->slot < next->rsp) {
+    /* Not before the jump: longjmp sets rsp a little earlier. */
+    while (b->frames.count > 1 && top(b)->slot < next->rsp &&
+           (info->klass == INS_RET || info->klass == INS_JMP_INDIRECT)) {
         clear_branches(top(b));
         b->frames.count--;
     }

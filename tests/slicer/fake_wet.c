@@ -83,6 +83,7 @@ struct wet {
     VEC(uint64_t) exec_slots;
     VEC(struct wet_event) events;
     VEC(struct wet_interval) intervals;
+    uint32_t node_heads[1 << 16]; /* index + 1, by pc and count */
     VEC(size_t) first_execs, first_events, first_slots;
 };
 
@@ -453,12 +454,8 @@ static uint32_t slot_words(const struct ins_info *info)
 
 static uint32_t find_node(struct wet *wet, size_t first, uint32_t count)
 {
-    static uint32_t heads[1 << 16]; /* index + 1, by pc and count; rebuilt for each wet */
-    static const struct wet *owner;
+    uint32_t *heads = wet->node_heads;
 
-    if (owner != wet)
-        memset(heads, 0, sizeof(heads));
-    owner = wet;
     uint64_t pc = wet->steps.at[first].pc;
     uint32_t at = (uint32_t)((pc * 64 + count) * 0x9e3779b97f4a7c15u >> 48);
     for (; heads[at]; at = (at + 1) & 0xffff) {

@@ -93,6 +93,8 @@ static int check_instance(void *arg, const struct slc_instance *instance)
     struct check *check = arg;
 
     if (instance->distance != check->expected[instance->time])
+        print_instance((void *)(uintptr_t)&instance->time, instance);
+    if (instance->distance != check->expected[instance->time])
         fail_msg("%s: time %llu (pc 0x%llx) has distance %u, and %u by brute force", check->what,
                  (unsigned long long)instance->time, (unsigned long long)instance->pc,
                  instance->distance, check->expected[instance->time]);

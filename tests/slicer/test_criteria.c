@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Criteria: what the texts mean in programs that crash, exit and write, and what is said when they
+ * mean nothing. Arguments: builds of the programs, in any order.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "slicer/slicer.h"
+#include "tests/slicer/fake_wet.h"
+
+/* After what it needs. */
+#include <cmocka.h>
+
+#define STEPS_MAX 400000
+
+static char **builds;
+
+struct row {
+    const char *program, *criterion;
+    enum slc_kinds kinds;
+    const char *description; /* a part of it, or of the error message */
+    int error;
+    unsigned lines[6]; /* that must be in the slice */
+    unsigned absent;   /* a line that must not, or 0 */
+};
+
+/* Line numbers are those of tests/programs/shapes. */
+static const struct row rows[] = {
+    {"prog_crash_assert", "crash", SLC_KINDS_THIN, "SIGABRT", 0, {8, 9, 16}, 19},
+    {"prog_crash_assert", "crash", SLC_KINDS_FULL, "half", 0, {8, 9, 14, 16}, 0},
+    {"prog_crash_assert", "exit", SLC_KINDS_FULL, "signal 6", -WD_ERR_NOT_FOUND, {0}, 0},
+    {"prog_crash_fpe", "crash", SLC_KINDS_DATA, "divisor", 0, {11, 18}, 9},
+    {"prog_crash_rodata", "crash", SLC_KINDS_DATA, "the address 0x", 0, {9, 15, 20}, 18},
+    {"prog_crash_ud2", "crash", SLC_KINDS_DATA, "guards", 0, {7, 13, 19}, 9},
+    {"prog_crash_stack", "crash", SLC_KINDS_THIN, "the chain of calls", 0, {11, 13, 14, 24}, 22},
+    {"prog_crash_wildcall", "crash", SLC_KINDS_DATA, "0x123450", 0, {23}, 7},
+    {"prog_exit3", "exit", SLC_KINDS_THIN, "exit status 3", 0, {0}, 0},
+    {"prog_exit3", "crash", SLC_KINDS_THIN, "exited with status 3", -WD_ERR_NOT_FOUND, {0}, 0},
+    {"prog_exit3",
+     "output:1000000",
+     SLC_KINDS_THIN,
+     "bytes were written",
+     -WD_ERR_NOT_FOUND,
+     {0},
+     0},
+    {"prog_exit3",
+     "output:9:0",
+     SLC_KINDS_THIN,
+     "there is output to descriptor 1",
+     -WD_ERR_NOT_FOUND,
+     {0},
+     0},
+    {"prog_exit3", "output:x", SLC_KINDS_THIN, "output:OFFSET+LENGTH", -WD_ERR_USAGE, {0}, 0},
+    {"prog_exit3", "output:0+0", SLC_KINDS_THIN, "output:OFFSET+LENGTH", -WD_ERR_USAGE, {0}, 0},
+    {"prog_exit3", "nonsense", SLC_KINDS_THIN, "FILE:LINE", -WD_ERR_USAGE, {0}, 0},
+    {"prog_exit3", "prog_exit3.c:0", SLC_KINDS_THIN, "FILE:LINE", -WD_ERR_USAGE, {0}, 0},
+    {"prog_exit3", "prog_exit3.c:20#0", SLC_KINDS_THIN, "#-1", -WD_ERR_USAGE, {0}, 0},
+    {"prog_exit3",
+     "prog_exit3.c:20:nothing",
+     SLC_KINDS_THIN,
+     "no variable 'nothing'",
+     -WD_ERR_NOT_FOUND,
+     {0},
+     0},
+    {"prog_exit3", "elsewhere.c:1", SLC_KINDS_THIN, "elsewhere.c", -WD_ERR_NOT_FOUND, {0}, 0},
+    {"prog_crash_fpe", "prog_crash_fpe.c:19#2:count", SLC_KINDS_DATA, "count before", 0, {18}, 20},
+    {"prog_crash_fpe", "prog_crash_fpe.c:10#3:sum", SLC_KINDS_THIN, "sum before", 0, {7, 10}, 0},
+    {"prog_crash_fpe", "prog_crash_fpe.c:10", SLC_KINDS_FULL, "all that", 0, {10, 9, 19}, 0},
+    {"prog_crash_fpe",
+     "prog_crash_fpe.c:10#999",
+     SLC_KINDS_FULL,
+     "ran 6 times",
+     -WD_ERR_NOT_FOUND,
+     {0},
+     0},
+};
+
+static char *find_build(const char *program)
+{
+    for (char **build = builds; *build; build++)
+        if (strstr(*build, program))
+            return *build;
+    return NULL;
+}
+
+static bool has_line(const struct slc_slice *slice, const char *program, unsigned line)
+{
+    size_t count;
+    const struct slc_line *lines = slc_lines(slice, &count);
+
+    for (size_t i = 0; i < count; i++)
+        if (lines[i].file && strstr(lines[i].file, program) && lines[i].line == line)
+            return true;
+    return false;
+}
+
+static void check_slice(struct wet *wet, const struct row *row,
+                        const struct slc_criterion *criterion)
+{
+    struct slc_options options = {.kinds = row->kinds, .record_parents = true};
+    const struct slc_criterion_info *info = slc_criterion_get_info(criterion);
+    struct slc_slice *slice;
+
+    if (!strstr(info->description, row->description))
+        fail_msg("%s, %s: the description is '%s'", row->program, row->criterion,
+                 info->description);
+    assert_int_equal(slc_backward(wet, criterion, &options, &slice), 0);
+    assert_true(slc_contains_time(slice, info->time));
+    for (unsigned i = 0; i < 6 && row->lines[i]; i++)
+        if (!has_line(slice, row->program, row->lines[i]))
+            fail_msg("%s, %s: line %u is not in the slice", row->program, row->criterion,
+                     row->lines[i]);
+    if (row->absent && has_line(slice, row->program, row->absent))
+        fail_msg("%s, %s: line %u is in the slice", row->program, row->criterion, row->absent);
+    printf("%-22s %-28s %6llu instances, %3llu lines: %s\n", row->program, row->criterion,
+           (unsigned long long)slc_get_counts(slice)->instances,
+           (unsigned long long)slc_get_counts(slice)->lines, info->description);
+    slc_slice_free(slice);
+}
+
+static void check_row(struct wet *wet, const struct row *row)
+{
+    struct slc_criterion *criterion;
+    int error = slc_criterion_parse(wet, row->criterion, &criterion);
+
+    if (error != row->error)
+        fail_msg("%s, %s: %d (%s)", row->program, row->criterion, error, wd_error_message(error));
+    if (!error) {
+        check_slice(wet, row, criterion);
+        slc_criterion_free(criterion);
+    } else if (!strstr(wd_error_message(error), row->description)) {
+        fail_msg("%s, %s: the message is '%s'", row->program, row->criterion,
+                 wd_error_message(error));
+    } else {
+        printf("%-22s %-28s %s\n", row->program, row->criterion, wd_error_message(error));
+    }
+}
+
+static void criteria_mean_what_the_table_says(void **state)
+{
+    const char *last = "";
+    struct wet *wet = NULL;
+
+    (void)state;
+    for (size_t pass = 0; pass < sizeof(rows) / sizeof(rows[0]); pass++) {
+        const struct row *row = &rows[pass];
+        if (strcmp(last, row->program) != 0) {
+            char *argv[] = {find_build(row->program), NULL};
+            wet_close(wet);
+            assert_non_null(argv[0]);
+            assert_int_equal(fake_wet_run(argv, NULL, STEPS_MAX, &wet), 0);
+            last = row->program;
+        }
+        check_row(wet, row);
+    }
+    wet_close(wet);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(criteria_mean_what_the_table_says)};
+
+    if (argc < 2) {
+        fprintf(stderr, "usage: %s BUILD...\n", argv[0]);
+        return 2;
+    }
+    builds = argv + 1;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
