@@ -132,11 +132,12 @@ struct mdl_function {
     mdl_module_id module;
 };
 
-/* The function that contains pc. Aliases: global before weak before local, then the plainest. */
+/* The function that contains pc. Of aliases: exported before local, then the plainest name. */
 int mdl_function_at(struct mdl_model *model, uint64_t pc, struct mdl_function *function);
 
-/* Tells of a function's entry that the symbols do not (a call target seen in the run). No effect
- * inside a known sized function's first byte; -WD_ERR_NOT_FOUND outside code. */
+/* Tells of a function's entry that the symbols do not (a call target seen in the run). Returns 1 if
+ * that split a guessed function, 0 if pc is in a function that symbols or call frame information
+ * bound, or an entry already; -WD_ERR_NOT_FOUND outside code. */
 int mdl_add_entry(struct mdl_model *model, uint64_t pc);
 
 /* Returns nonzero to stop the enumeration, which then returns that value. */
@@ -152,8 +153,8 @@ int mdl_functions_each(struct mdl_model *model, const char *regex, mdl_function_
 int mdl_functions_named(struct mdl_model *model, const char *name, struct mdl_function **functions,
                         size_t *count);
 
-/* Where a breakpoint on a function goes: the address after its prologue as the line table marks
- * it (second line entry, or prologue_end), the entry itself without line table. */
+/* Where a breakpoint on a function goes, by gdb's rules: past its prologue, which in optimized code
+ * is the entry itself. Any address in the function may be given. */
 int mdl_function_body(struct mdl_model *model, uint64_t entry_pc, uint64_t *body_pc);
 
 /* A symbol for data: the object that contains the address. name is borrowed. */
@@ -198,7 +199,8 @@ struct mdl_location {
     const char *function; /* of the ELF symbol, or NULL */
     uint32_t line;
     /* 1 for the place that a gdb breakpoint takes: the first one in each lexical block, past the
-     * prologue if the line is that of a function's opening. 0: a later start of the same line. */
+     * prologue if the line is that of a function's opening. 0: a later start of the same line.
+     * (Where a cold part lies before its function gdb breaks at the function's entry instead.) */
     int is_breakpoint;
 };
 
@@ -365,8 +367,9 @@ struct mdl_variable {
 
 /*
  * Finds a variable by name as the code at pc sees it: innermost block outwards (inlined functions
- * included), then statics and globals of the unit, then globals of the module, then of any other
- * module. pc 0: globals and statics of all modules only.
+ * included), then statics and globals of the unit, then locals of an inlined function's callers, then
+ * globals and statics of the module, then of any other module, then data symbols without type. pc 0:
+ * globals and statics of all modules only.
  */
 int mdl_variable_find(struct mdl_model *model, uint64_t pc, const char *name,
                       struct mdl_variable *variable);
