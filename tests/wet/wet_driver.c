@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* wet_driver build TRACE FILE | walk FILE: builds, or runs every interval again forwards and
  * backwards and prints totals; for tests. */
-#include "common/err.h"
-#include "include/wetdbg.h"
-#include "wet/wet.h"
-
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+
+#include "common/err.h"
+#include "include/wetdbg.h"
+#include "wet/wet.h"
 
 static double now(void)
 {
@@ -36,7 +36,8 @@ static int walk(const char *file)
     if (err)
         return err;
     const struct wet_info *info = wet_get_info(wet);
-    printf("open %.3f s; %s: %llu instructions, %llu intervals, %.4f bits/instr, %llu bytes (%llu static)\n",
+    printf("open %.3f s; %s: %llu instructions, %llu intervals, %.4f bits/instr, %llu bytes (%llu "
+           "static)\n",
            now() - start, info->program, (unsigned long long)info->instructions,
            (unsigned long long)info->intervals, info->bits_per_instruction,
            (unsigned long long)info->wet_bytes, (unsigned long long)info->static_bytes);

@@ -1,20 +1,25 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "wet/store/store.h"
 
-#include "common/err.h"
-
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
 #include <zstd.h>
 
+#include "common/err.h"
+
 #define HEADER_BYTES 56
 #define RAW_MAX      (1ull << 36)
+#define BLOCK_BYTES  (128ull << 10) /* what one block of a zstd frame can hold at most ... */
+#define BLOCK_MIN    3ull           /* ... and what it takes at least */
+#define SUFFIX       ".tmp-XXXXXX"
 
 static const char magic[8] = "WETDBG\r\n";
 
@@ -58,6 +63,78 @@ void wet_store_abort(struct wet_store_writer *writer)
     free(writer);
 }
 
+/* The directory of `path`, opened; *name is the rest of it. -1 with errno. */
+static int directory_open(const char *path, const char **name)
+{
+    const char *slash = strrchr(path, '/');
+    *name = slash ? slash + 1 : path;
+    char *dir = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+    int fd = dir ? open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    free(dir);
+    return fd;
+}
+
+/*
+ * Removes temporary files whose writers are gone. A writer holds a lock on its file for as long as
+ * it lives, and the kernel gives it back whatever ends the writer; so a file whose lock can be had
+ * is nobody's. Failure is no matter: the next writer tries again.
+ */
+static void stale_remove(const char *path)
+{
+    const char *name;
+    int dir_fd = directory_open(path, &name);
+    DIR *dir = dir_fd >= 0 ? fdopendir(dir_fd) : NULL;
+    if (!dir) {
+        if (dir_fd >= 0)
+            close(dir_fd);
+        return;
+    }
+    size_t name_bytes = strlen(name), whole = name_bytes + strlen(SUFFIX);
+    for (const struct dirent *entry; (entry = readdir(dir));) {
+        if (strlen(entry->d_name) != whole || strncmp(entry->d_name, name, name_bytes) ||
+            strncmp(entry->d_name + name_bytes, SUFFIX, strcspn(SUFFIX, "X")))
+            continue;
+        int fd = openat(dir_fd, entry->d_name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+        if (fd < 0)
+            continue;
+        struct stat stat;
+        if (!fstat(fd, &stat) && S_ISREG(stat.st_mode) && !flock(fd, LOCK_EX | LOCK_NB))
+            unlinkat(dir_fd, entry->d_name, 0);
+        close(fd);
+    }
+    closedir(dir);
+}
+
+/* Opens a locked temporary file. Between its creation and its lock another writer may take it for
+ * a stale one: then it has no name any more, and another one is made. */
+static int temporary_open(struct wet_store_writer *writer)
+{
+    size_t suffix_at = strlen(writer->path);
+    for (;;) {
+        struct stat stat;
+        strcpy(writer->temporary + suffix_at, SUFFIX);
+        int fd = mkostemp(writer->temporary, O_CLOEXEC);
+        if (fd < 0)
+            return wd_fail_errno("%s", writer->path);
+        /* where locks do not work nobody can take the file for a stale one either */
+        while (flock(fd, LOCK_EX) && errno == EINTR)
+            ;
+        if (!fstat(fd, &stat) && stat.st_nlink) {
+            writer->fd = fd;
+            return 0;
+        }
+        close(fd);
+    }
+}
+
+/* mkostemp makes files for their owner only; this one is to be as any new file. */
+static void mode_usual(int fd)
+{
+    mode_t mask = umask(077);
+    umask(mask);
+    fchmod(fd, 0666 & ~mask);
+}
+
 int wet_store_create(const char *path, struct wet_store_writer **out)
 {
     struct wet_store_writer *writer = calloc(1, sizeof *writer);
@@ -67,19 +144,18 @@ int wet_store_create(const char *path, struct wet_store_writer **out)
     writer->at = HEADER_BYTES;
     writer->path = strdup(path);
     writer->zstd = ZSTD_createCCtx();
-    if (!writer->path || !writer->zstd ||
-        asprintf(&writer->temporary, "%s.tmp-XXXXXX", path) < 0) {
+    if (!writer->path || !writer->zstd || asprintf(&writer->temporary, "%s" SUFFIX, path) < 0) {
         writer->temporary = NULL;
         wet_store_abort(writer);
         return -ENOMEM;
     }
-    writer->fd = mkostemp(writer->temporary, O_CLOEXEC);
-    if (writer->fd < 0) {
-        int err = wd_fail_errno("%s", path);
+    stale_remove(path);
+    int err = temporary_open(writer);
+    if (err) {
         wet_store_abort(writer);
         return err;
     }
-    fchmod(writer->fd, 0644);
+    mode_usual(writer->fd);
     *out = writer;
     return 0;
 }
@@ -91,6 +167,8 @@ static int write_all(struct wet_store_writer *writer, const void *bytes, size_t 
         ssize_t done = pwrite(writer->fd, from, count, (off_t)at);
         if (done < 0 && errno == EINTR)
             continue;
+        if (done == 0)
+            errno = ENOSPC; /* regular files take something or say why not */
         if (done <= 0)
             return wd_fail_errno("writing %s", writer->path);
         from += done;
@@ -111,8 +189,11 @@ int wet_store_add(struct wet_store_writer *writer, uint32_t kind, uint64_t key, 
                                       writer->frame.capacity_bytes, bytes, size_bytes, level);
     if (ZSTD_isError(stored))
         return wd_fail(-WD_ERR_MACHINE, "compressing: %s", ZSTD_getErrorName(stored));
-    struct wet_section section = {.kind = kind, .key = key, .off = writer->at,
-                                  .stored_bytes = stored, .raw_bytes = size_bytes,
+    struct wet_section section = {.kind = kind,
+                                  .key = key,
+                                  .off = writer->at,
+                                  .stored_bytes = stored,
+                                  .raw_bytes = size_bytes,
                                   .hash = XXH64(writer->frame.data, stored, 0)};
     err = write_all(writer, writer->frame.data, stored, writer->at);
     if (!err)
@@ -131,9 +212,22 @@ uint64_t wet_store_bytes(const struct wet_store_writer *writer, uint64_t *static
     return writer->at + writer->table.size_bytes;
 }
 
+/* Makes the new name last too. File systems that cannot do that say EINVAL. */
+static int directory_sync(const char *path)
+{
+    const char *name;
+    int fd = directory_open(path, &name);
+    if (fd < 0)
+        return 0; /* may be written but not read: nothing to be done */
+    int err = fsync(fd) && errno == EIO ? wd_fail_errno("%s", path) : 0;
+    close(fd);
+    return err;
+}
+
 int wet_store_commit(struct wet_store_writer *writer)
 {
-    struct header header = {.version = WET_STORE_VERSION, .table_off = writer->at,
+    struct header header = {.version = WET_STORE_VERSION,
+                            .table_off = writer->at,
                             .table_bytes = writer->table.size_bytes,
                             .table_hash = XXH64(writer->table.data, writer->table.size_bytes, 0),
                             .file_bytes = writer->at + writer->table.size_bytes};
@@ -149,6 +243,7 @@ int wet_store_commit(struct wet_store_writer *writer)
     if (!err) {
         close(writer->fd);
         writer->fd = -1;
+        err = directory_sync(writer->path);
     }
     wet_store_abort(writer);
     return err;
@@ -170,6 +265,15 @@ static int section_order(const void *a, const void *b)
     if (x->kind != y->kind)
         return x->kind < y->kind ? -1 : 1;
     return x->key < y->key ? -1 : x->key > y->key;
+}
+
+/* A section's frame cannot hold more than its blocks do: a file that says so would only make us
+ * ask for memory. */
+static bool is_plausible(const struct wet_section *section, uint64_t end)
+{
+    return !section->zero && section->off >= HEADER_BYTES && section->off <= end &&
+           section->stored_bytes <= end - section->off && section->raw_bytes <= RAW_MAX &&
+           section->raw_bytes <= (section->stored_bytes / BLOCK_MIN + 1) * BLOCK_BYTES;
 }
 
 static int table_load(struct wet_store *store)
@@ -199,20 +303,23 @@ static int table_load(struct wet_store *store)
         return -ENOMEM;
     memcpy(store->sorted, store->map + header->table_off, header->table_bytes);
     for (size_t i = 0; i < store->section_count; i++) {
-        const struct wet_section *section = &store->sorted[i];
-        if (section->off > header->table_off ||
-            section->stored_bytes > header->table_off - section->off ||
-            section->raw_bytes > RAW_MAX)
+        if (!is_plausible(&store->sorted[i], header->table_off))
             return wd_fail(-WD_ERR_CORRUPT, "%s: section %zu lies outside the file", path, i);
     }
     qsort(store->sorted, store->section_count, sizeof *store->sorted, section_order);
+    for (size_t i = 1; i < store->section_count; i++) {
+        if (!section_order(&store->sorted[i - 1], &store->sorted[i]))
+            return wd_fail(-WD_ERR_CORRUPT, "%s: section %u.%llu is there twice", path,
+                           store->sorted[i].kind, (unsigned long long)store->sorted[i].key);
+    }
     return 0;
 }
 
 int wet_store_open(const char *path, struct wet_store **out)
 {
     struct stat stat;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    /* a FIFO without a writer must not keep us waiting */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return wd_fail_errno("%s", path);
     struct wet_store *store = calloc(1, sizeof *store);
