@@ -262,10 +262,12 @@ static int replay_all(struct builder *builder)
                                 .arg = builder};
     const struct wet_build_options *options = builder->options;
     const struct rep_info *info = rep_feed_info(builder->feed);
+    uint64_t length = options->interval_instructions ? options->interval_instructions
+                                                     : WET_INTERVAL_INSTRUCTIONS;
     enum rep_stop why = REP_STOP_TIME;
     rep_engine_watch(builder->engine, options->interrupted);
     while (why == REP_STOP_TIME) {
-        int err = rep_engine_run(builder->engine, &source, WET_INTERVAL_INSTRUCTIONS, false, &why);
+        int err = rep_engine_run(builder->engine, &source, length, false, &why);
         if (!err)
             err = interval_end(builder);
         if (!err && options->interrupted && *options->interrupted)
