@@ -91,6 +91,9 @@ int wet_file_fd(struct wet *wet, uint64_t n, int *fd)
         int made = memfd_create("wetdbg-file", MFD_CLOEXEC);
         if (!err && made < 0)
             err = wd_fail_errno("memory for a mapped file");
+        /* the model maps that many bytes of it */
+        if (!err && file->record->is_module && bytes.size_bytes != file->record->size_bytes)
+            err = damaged(wet, "file contents");
         if (!err)
             err = file->record->is_module ? write_at(made, bytes.data, bytes.size_bytes, 0)
                                           : pieces_write(wet, made, &bytes);

@@ -170,8 +170,9 @@ int wet_find_instance(struct wet *wet, const uint64_t *pcs, size_t pc_count, int
         err = count_in(wet, &wanted, i, &count);
         total += count;
     }
-    uint64_t rank = k > 0 ? (uint64_t)k : total + 1 - (uint64_t)-k;
-    if (!err && (k == 0 || (k < 0 && (uint64_t)-k > total) || rank > total))
+    uint64_t back = 0 - (uint64_t)k;
+    uint64_t rank = k > 0 ? (uint64_t)k : total + 1 - back;
+    if (!err && (k == 0 || (k < 0 && back > total) || rank > total))
         err = wd_fail(-WD_ERR_NOT_FOUND, "there is no instance #%lld: it ran %llu times",
                       (long long)k, (unsigned long long)total);
     for (i = 0; !err && i < wet->info.intervals; i++, before += count) {

@@ -48,6 +48,14 @@ static int node_of(struct wet *wet, uint32_t fragment_id, const struct dbi_fragm
             return wd_fail(-WD_ERR_DIVERGED,
                            "%s does not reproduce itself: code at %#llx ran that is no node of it",
                            wet_store_path(wet->store), (unsigned long long)(*fragment)->pc);
+        const struct wet_node *node_is = wet_get_node(wet, found->is.id);
+        if (!node_is)
+            return -ENOMEM;
+        /* who walks an interval goes by the node */
+        if (node_is->statement_count != (*fragment)->insn_count ||
+            node_is->slot_count != (*fragment)->slot_count)
+            return wd_fail(-WD_ERR_CORRUPT, "%s: damaged node %u", wet_store_path(wet->store),
+                           node_is->id);
         *known = found->is.id + 1;
     }
     *node = *known - 1;
@@ -72,6 +80,8 @@ static int ring_unpack(struct gather *gather)
         while (event < event_count && ring_at[event] / 8 <= at)
             events[event++].exec = (uint32_t)(cached->execs.size_bytes / sizeof(struct wet_exec)) - 1;
         err = node_of(wet, (uint32_t)slots[at], &fragment, &node);
+        if (!err && fragment->slot_count > ring_bytes / 8 - at - 1)
+            err = wd_fail(-WD_ERR_MACHINE, "the replay process sent a damaged ring");
         if (err)
             break;
         struct wet_exec exec = {.node = node, .time_off = (uint32_t)time,

@@ -28,7 +28,9 @@ static int nodes_parse(struct wet *wet)
         const struct wet_node_record *record = (const void *)wd_view_bytes(&view, sizeof *record);
         const uint8_t *code = record ? wd_view_bytes(&view, record->code_bytes) : NULL;
         wd_view_bytes(&view, -view.at & 7);
-        if (view.failed || record->id >= NODE_ID_MAX || !record->statements)
+        if (view.failed || record->id >= NODE_ID_MAX || !record->statements ||
+            record->statements > DBI_INSN_MAX || record->statements > record->code_bytes ||
+            record->code_bytes > UINT64_MAX - record->pc)
             return damaged(wet);
         if (wet->node_count == capacity) {
             capacity = capacity ? capacity * 2 : 1024;
@@ -64,6 +66,8 @@ int wet_nodes_open(struct wet *wet)
     for (size_t i = 0; i < wet->node_count; i++) {
         struct wet_node_entry *node = &wet->nodes[i];
         uint32_t *head = &wet->node_by_pc[slot_of(node->is.pc)];
+        if (wet->node_by_id[node->is.id])
+            return damaged(wet);
         wet->node_by_id[node->is.id] = (uint32_t)i + 1;
         node->next_by_pc = *head;
         *head = (uint32_t)i + 1;
@@ -182,9 +186,13 @@ int wet_counts_load(struct wet *wet, uint64_t k, const struct wet_counts **out)
     struct wd_view view = wd_view_of(bytes.data, bytes.size_bytes);
     uint64_t id = 0;
     while (!err && view.at < view.size_bytes) {
-        id += wd_view_varint(&view);
-        uint64_t count = wd_view_varint(&view);
-        if (view.failed || id >= wet->node_limit || count > UINT32_MAX) {
+        uint64_t step = wd_view_varint(&view), count = wd_view_varint(&view);
+        bool is_ascending = counts->count ? step > 0 : true;
+        if (!view.failed && is_ascending && step < wet->node_limit)
+            id += step;
+        else
+            view.failed = 1;
+        if (view.failed || id >= wet->node_limit || !wet->node_by_id[id] || count > UINT32_MAX) {
             err = wd_fail(-WD_ERR_CORRUPT, "%s: damaged counts of interval %llu",
                           wet_store_path(wet->store), (unsigned long long)k);
             break;
@@ -193,8 +201,16 @@ int wet_counts_load(struct wet *wet, uint64_t k, const struct wet_counts **out)
         counts->counts[counts->count++] = (uint32_t)count;
     }
     wd_buf_fini(&bytes);
+    if (err) {
+        free(counts->nodes);
+        free(counts->counts);
+        *counts = (struct wet_counts){0};
+    }
     counts->loaded = !err;
-    return err;
+    return err == -WD_ERR_NOT_FOUND
+               ? wd_fail(-WD_ERR_CORRUPT, "%s: interval %llu has no counts",
+                         wet_store_path(wet->store), (unsigned long long)k)
+               : err;
 }
 
 uint32_t wet_node_executions_in(const struct wet *wet, uint32_t node, uint64_t k)

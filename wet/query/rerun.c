@@ -23,12 +23,22 @@ static int damaged(const struct wet *wet, const char *what, uint64_t k)
                    what, (unsigned long long)k);
 }
 
+/* Every interval has each of its sections. */
+static int section_read(const struct wet *wet, uint32_t kind, uint64_t k, struct wd_buf *out)
+{
+    int err = wet_store_read(wet->store, kind, k, out);
+    return err == -WD_ERR_NOT_FOUND
+               ? wd_fail(-WD_ERR_CORRUPT, "%s: section %u of interval %llu is missing",
+                         wet_store_path(wet->store), kind, (unsigned long long)k)
+               : err;
+}
+
 /* ---- the space ---- */
 
 static int step(struct wet *wet, uint64_t k)
 {
     struct wd_buf lines = {0};
-    int err = wet_store_read(wet->store, WET_SEC_LINES, k, &lines);
+    int err = section_read(wet, WET_SEC_LINES, k, &lines);
     if (!err)
         err = wet_changes_apply(&wet->space, lines.data, lines.size_bytes);
     wd_buf_fini(&lines);
@@ -43,10 +53,15 @@ static int space_goto(struct wet *wet, uint64_t k)
             err = wet_space_fill_object(&wet->space, i);
         wet->space_ready = !err;
     }
-    while (!err && wet->space_at < k)
-        err = step(wet, wet->space_at++);
-    while (!err && wet->space_at > k)
-        err = step(wet, --wet->space_at);
+    /* changes that fail their checks have not been applied: the space is where it says it is */
+    while (!err && wet->space_at < k) {
+        err = step(wet, wet->space_at);
+        wet->space_at += !err;
+    }
+    while (!err && wet->space_at > k) {
+        err = step(wet, wet->space_at - 1);
+        wet->space_at -= !err;
+    }
     return err;
 }
 
@@ -54,14 +69,20 @@ static int space_goto(struct wet *wet, uint64_t k)
 
 int wet_entries_read(struct wet *wet, uint64_t k, struct wd_buf *out)
 {
-    int err = wet_store_read(wet->store, WET_SEC_ENTRIES, k, out);
+    int err = section_read(wet, WET_SEC_ENTRIES, k, out);
+    uint64_t earliest = wet->index[k].first_time - 1;
+    uint64_t latest = earliest + wet->index[k].instructions;
     size_t at = 0;
     while (!err && at < out->size_bytes) {
         size_t left = out->size_bytes - at;
         if (left < sizeof(struct wet_entry_record) + sizeof(struct evq_entry))
             return damaged(wet, "entries", k);
+        uint64_t time = ((const struct wet_entry_record *)(out->data + at))->time;
+        if (time < earliest || time > latest)
+            return damaged(wet, "entries", k);
+        earliest = time;
         at += sizeof(struct wet_entry_record);
-        err = evq_entry_check(out->data + at, out->size_bytes - at);
+        err = wet_entry_check(wet, out->data + at, out->size_bytes - at, wet->file_count);
         if (!err)
             at += ((const struct evq_entry *)(out->data + at))->bytes;
     }
@@ -86,12 +107,13 @@ static int entry_open(struct wd_buf *out, uint32_t task, size_t *at)
     return wd_buf_append(out, &entry, sizeof entry);
 }
 
-static void entry_close(struct wet_rerun *rerun, size_t at, uint32_t op_count)
+static int entry_close(struct wet_rerun *rerun, size_t at, uint32_t op_count)
 {
     struct evq_entry *entry = (struct evq_entry *)(rerun->start.data + at);
     entry->bytes = (uint32_t)(rerun->start.size_bytes - at);
     entry->op_count = op_count;
     rerun->start_entries++;
+    return wet_entry_check(rerun->wet, entry, entry->bytes, rerun->wet->file_count + 1);
 }
 
 static int views_append(struct wet_rerun *rerun, const struct agt_view *views, uint64_t count)
@@ -115,9 +137,10 @@ static int views_append(struct wet_rerun *rerun, const struct agt_view *views, u
                                  .f = view->end - view->start, .g = view->name};
             err = op_append(&rerun->start, &map, NULL, 0);
         }
+        if (!err)
+            err = entry_close(rerun, at, ops);
         if (err)
             return err;
-        entry_close(rerun, at, ops);
     }
     return 0;
 }
@@ -133,9 +156,7 @@ static int task_append(struct wet_rerun *rerun, const struct wet_task_record *ta
         err = op_append(&rerun->start, &xstate, xsave, task->xsave_bytes);
     if (!err)
         err = op_append(&rerun->start, &regs, task->regs, sizeof task->regs);
-    if (!err)
-        entry_close(rerun, at, 2);
-    return err;
+    return err ? err : entry_close(rerun, at, 2);
 }
 
 static int task_new_append(struct wet_rerun *rerun, const struct wet_task_record *task)
@@ -145,9 +166,7 @@ static int task_new_append(struct wet_rerun *rerun, const struct wet_task_record
     int err = entry_open(&rerun->start, 0, &at);
     if (!err)
         err = op_append(&rerun->start, &op, task->regs, sizeof task->regs);
-    if (!err)
-        entry_close(rerun, at, 1);
-    return err;
+    return err ? err : entry_close(rerun, at, 1);
 }
 
 /* Entries that make an empty replayee the program at the interval's start. */
@@ -155,7 +174,7 @@ static int start_make(struct wet_rerun *rerun)
 {
     struct wd_buf state = {0};
     struct wet *wet = rerun->wet;
-    int err = wet_store_read(wet->store, WET_SEC_STATE, rerun->k, &state);
+    int err = section_read(wet, WET_SEC_STATE, rerun->k, &state);
     if (err || !state.size_bytes) { /* the first interval starts with nothing */
         wd_buf_fini(&state);
         return err;
@@ -200,30 +219,25 @@ static int start_make(struct wet_rerun *rerun)
 
 static int engine_make(struct wet *wet)
 {
-    struct wd_buf spans = {0}, cpu = {0};
     int *fds = calloc(wet->file_count + 1, sizeof *fds);
-    int err = fds ? wet_store_read(wet->store, WET_SEC_SPANS, 0, &spans) : -ENOMEM;
-    if (!err)
-        err = wet_store_read(wet->store, WET_SEC_CPU, 0, &cpu);
+    int err = fds ? 0 : -ENOMEM;
     for (size_t i = 0; !err && i < wet->file_count; i++)
         err = wet_file_fd(wet, i, &fds[i]);
     if (!err) {
         fds[wet->file_count] = wet->space.fd;
         struct rep_engine_setup setup = {
             .mode = DBI_COLLECT,
-            .spans = (const struct rep_span *)spans.data,
-            .span_count = spans.size_bytes / sizeof(struct rep_span),
+            .spans = wet->spans,
+            .span_count = wet->span_count,
             .files = fds,
             .file_count = wet->file_count + 1,
-            .cpuid = (const struct agt_cpuid *)cpu.data,
-            .cpuid_count = cpu.size_bytes / sizeof(struct agt_cpuid),
+            .cpuid = (const struct agt_cpuid *)wet->cpu_bytes.data,
+            .cpuid_count = wet->cpu_bytes.size_bytes / sizeof(struct agt_cpuid),
             .xcr0 = wet->xcr0};
         err = rep_engine_new(&setup, &wet->engine);
     }
     if (!err)
         rep_engine_watch(wet->engine, &wet->interrupted);
-    wd_buf_fini(&spans);
-    wd_buf_fini(&cpu);
     free(fds);
     return err;
 }

@@ -53,9 +53,11 @@ static int copy(struct wet_state *state)
     if (!state->mappings)
         return -ENOMEM;
     for (size_t i = 0; i < state->mapping_count; i++) {
-        const char *name = views[i].name < wet->name_count ? wet->names[views[i].name] : "";
-        state->mappings[i] = (struct wet_mapping){.start = views[i].start, .end = views[i].end,
-                                                  .prot = (int)views[i].prot, .name = name};
+        /* memory that is shared with the replayee: looked at once */
+        struct agt_view view = *(const volatile struct agt_view *)&views[i];
+        const char *name = view.name < wet->name_count ? wet->names[view.name] : "";
+        state->mappings[i] = (struct wet_mapping){.start = view.start, .end = view.end,
+                                                  .prot = (int)view.prot, .name = name};
     }
     return 0;
 }

@@ -174,6 +174,8 @@ int wet_open(const char *path, struct wet **out)
     if (!err)
         err = wet_files_open(wet);
     if (!err)
+        err = wet_machine_open(wet);
+    if (!err)
         err = wet_nodes_open(wet);
     if (!err)
         err = wet_model_make(wet);
@@ -218,6 +220,8 @@ void wet_close(struct wet *wet)
     wd_buf_fini(&wet->outputs_bytes);
     wd_buf_fini(&wet->files_bytes);
     wd_buf_fini(&wet->nodes_bytes);
+    wd_buf_fini(&wet->spans_bytes);
+    wd_buf_fini(&wet->cpu_bytes);
     wet_store_close(wet->store);
     free(wet);
 }

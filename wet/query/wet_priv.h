@@ -50,7 +50,10 @@ struct wet {
     json_t *meta;
     const char **argv;
     uint64_t xcr0;
-    struct wd_buf index_bytes, objects_bytes, names_bytes, outputs_bytes, files_bytes, nodes_bytes;
+    struct wd_buf index_bytes, objects_bytes, names_bytes, outputs_bytes, files_bytes, nodes_bytes,
+        spans_bytes, cpu_bytes;
+    const struct rep_span *spans;
+    size_t span_count;
     const struct wet_index_record *index;
     struct wet_output *outputs;
     size_t output_count;
@@ -77,6 +80,15 @@ struct wet {
     uint64_t last_state_serial;
     volatile sig_atomic_t interrupted;
 };
+
+/* check.c */
+/* Reads and checks where the program's memory may be and which CPU it needs. */
+int wet_machine_open(struct wet *wet);
+/* 0 if this CPU takes the XSAVE image; -WD_ERR_UNSUPPORTED, -WD_ERR_CORRUPT. */
+int wet_xsave_check(const struct wet *wet, const uint8_t *image, uint64_t bytes);
+/* evq_entry_check and what it leaves to the caller: addresses, file numbers below `file_count`. */
+int wet_entry_check(const struct wet *wet, const void *bytes, size_t size_bytes,
+                    uint64_t file_count);
 
 /* files.c */
 int wet_files_open(struct wet *wet);

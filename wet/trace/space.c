@@ -252,7 +252,8 @@ int wet_changes_encode(const struct wet_changes *changes, struct wd_buf *out)
     return err;
 }
 
-int wet_changes_apply(struct wet_space *space, const void *bytes, size_t size_bytes)
+/* Goes through the changes of `bytes`; they are made only with `apply`. */
+static int changes_walk(struct wet_space *space, const void *bytes, size_t size_bytes, bool apply)
 {
     struct wd_view all = wd_view_of(bytes, size_bytes);
     uint64_t count = wd_view_u64(&all), place_bytes = wd_view_u64(&all), line = 0;
@@ -269,7 +270,7 @@ int wet_changes_apply(struct wet_space *space, const void *bytes, size_t size_by
         if (places.failed || !words || line >= space->used_bytes / WET_LINE_BYTES)
             return wd_fail(-WD_ERR_CORRUPT, "damaged list of memory changes");
         uint8_t *to = space->bytes + line * WET_LINE_BYTES;
-        for (; mask; mask &= mask - 1, words += 8) {
+        for (; apply && mask; mask &= mask - 1, words += 8) {
             uint64_t old, differ;
             uint8_t *word = to + 8 * (unsigned)__builtin_ctz(mask);
             memcpy(&old, word, 8);
@@ -278,5 +279,13 @@ int wet_changes_apply(struct wet_space *space, const void *bytes, size_t size_by
             memcpy(word, &old, 8);
         }
     }
+    if (all.at != all.size_bytes || places.at != places.size_bytes)
+        return wd_fail(-WD_ERR_CORRUPT, "damaged list of memory changes");
     return 0;
+}
+
+int wet_changes_apply(struct wet_space *space, const void *bytes, size_t size_bytes)
+{
+    int err = changes_walk(space, bytes, size_bytes, false);
+    return err ? err : changes_walk(space, bytes, size_bytes, true);
 }

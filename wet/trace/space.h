@@ -77,7 +77,8 @@ void wet_changes_fini(struct wet_changes *changes);
 int wet_changes_add(struct wet_changes *changes, struct wet_space *space, uint64_t mirror_off,
                     const uint8_t *now);
 
-/* As bytes for the file, and back into the space: applying twice is applying never. */
+/* As bytes for the file, and back into the space: applying twice is applying never. What fails its
+ * checks (-WD_ERR_CORRUPT) is not applied at all. */
 int wet_changes_encode(const struct wet_changes *changes, struct wd_buf *out);
 int wet_changes_apply(struct wet_space *space, const void *bytes, size_t size_bytes);
 

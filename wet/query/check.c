@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Checks on what a .wet file gives to a replayee. Anybody can write such a file; what passes here
+ * makes the agent map within the spans that it was kept out of, open no other file than the
+ * file's own, and load vector state that the processor takes. More is not needed: a program that
+ * does something else than was recorded is noticed while it runs.
+ */
+#include <string.h>
+
+#include "common/err.h"
+#include "recorder/replay/feed.h"
+#include "recorder/replay/feed_cpu.h"
+#include "recorder/replay/feed_xsave.h"
+#include "wet/query/wet_priv.h"
+#include "wet/trace/entry.h"
+
+#define PAGE        4096ull
+#define ADDRESS_END 0x7ffffffff000ull
+
+_Static_assert(sizeof(struct rrt_cpuid) == sizeof(struct agt_cpuid), "WET_SEC_CPU is both");
+
+static int damaged(const struct wet *wet, const char *what)
+{
+    return wd_fail(-WD_ERR_CORRUPT, "%s: damaged %s", wet_store_path(wet->store), what);
+}
+
+/* ---- spans and processor ---- */
+
+static bool spans_are_sane(const struct rep_span *spans, size_t count)
+{
+    uint64_t end = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (spans[i].start < end || spans[i].start >= spans[i].end || spans[i].end > ADDRESS_END ||
+            (spans[i].start | spans[i].end) % PAGE)
+            return false;
+        end = spans[i].end;
+    }
+    return true;
+}
+
+int wet_machine_open(struct wet *wet)
+{
+    int err = wet_store_read(wet->store, WET_SEC_SPANS, 0, &wet->spans_bytes);
+    wet->spans = (const struct rep_span *)wet->spans_bytes.data;
+    wet->span_count = wet->spans_bytes.size_bytes / sizeof *wet->spans;
+    if (!err && (wet->spans_bytes.size_bytes % sizeof *wet->spans ||
+                 !spans_are_sane(wet->spans, wet->span_count)))
+        err = damaged(wet, "table of addresses");
+    if (!err)
+        err = wet_store_read(wet->store, WET_SEC_CPU, 0, &wet->cpu_bytes);
+    size_t count = wet->cpu_bytes.size_bytes / sizeof(struct agt_cpuid);
+    if (!err && (wet->cpu_bytes.size_bytes % sizeof(struct agt_cpuid) || count > AGT_CPUID_MAX))
+        err = damaged(wet, "CPUID records");
+    if (err)
+        return err;
+    struct rrt_header header = {.cpuid = (const struct rrt_cpuid *)wet->cpu_bytes.data,
+                                .cpuid_count = count,
+                                .xcr0 = wet->xcr0};
+    return feed_cpu_check(&header);
+}
+
+static bool is_in_spans(const struct wet *wet, uint64_t start, uint64_t bytes)
+{
+    size_t low = 0, high = wet->span_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (wet->spans[middle].end <= start)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < wet->span_count && wet->spans[low].start <= start && start < wet->spans[low].end &&
+           bytes <= wet->spans[low].end - start;
+}
+
+/* ---- vector state ---- */
+
+int wet_xsave_check(const struct wet *wet, const uint8_t *image, uint64_t bytes)
+{
+    struct feed_xsave_layout here;
+    uint64_t header[FEED_XSAVE_HEADER_BYTES / 8];
+    uint32_t mxcsr;
+    int err = feed_xsave_layout_here(&here);
+    if (err)
+        return err;
+    if (bytes != here.size_bytes)
+        return wd_fail(-WD_ERR_UNSUPPORTED,
+                       "%s holds vector state of %llu bytes, this CPU's has %u: it was made on "
+                       "another kind of CPU",
+                       wet_store_path(wet->store), (unsigned long long)bytes, here.size_bytes);
+    memcpy(header, image + FEED_XSAVE_LEGACY_BYTES, sizeof header);
+    memcpy(&mxcsr, image + 24, sizeof mxcsr);
+    bool is_sane = !(header[0] & ~here.xcr0) && !(mxcsr & ~here.mxcsr_mask);
+    for (size_t i = 1; i < sizeof header / 8; i++)
+        is_sane &= !header[i];
+    return is_sane ? 0 : damaged(wet, "vector state");
+}
+
+/* ---- entries ---- */
+
+static int op_check(const struct wet *wet, const struct evq_op *op, uint64_t file_count)
+{
+    switch (op->op) {
+    case EVQ_OP_MAP:
+        if (!is_in_spans(wet, op->a, op->b) || (op->d != EVQ_FILE_NONE && op->d >= file_count))
+            return damaged(wet, "entries: a mapping is out of bounds");
+        return 0;
+    case EVQ_OP_REMAP:
+        return is_in_spans(wet, op->c, op->d) ? 0
+                                              : damaged(wet, "entries: a mapping is out of bounds");
+    case EVQ_OP_XSTATE:
+        return wet_xsave_check(wet, (const uint8_t *)(op + 1), op->a);
+    default:
+        return 0;
+    }
+}
+
+int wet_entry_check(const struct wet *wet, const void *bytes, size_t size_bytes,
+                    uint64_t file_count)
+{
+    const struct evq_entry *entry = bytes;
+    int err = evq_entry_check(bytes, size_bytes);
+    if (err) {
+        char what[256];
+        snprintf(what, sizeof what, "%s", wd_error_message(err));
+        return wd_fail(err, "%s: %s", wet_store_path(wet->store), what);
+    }
+    for (const struct evq_op *op = NULL; !err && (op = wet_entry_op(entry, op));)
+        err = op_check(wet, op, file_count);
+    return err;
+}
