@@ -346,6 +346,13 @@ static void step_compare(struct machine *m, const struct step *step)
         m->compared_with &= (UINT64_C(1) << step->operands[0].size) - 1;
 }
 
+/* clang compares with `sub` after saving the value. */
+static void step_subtract(struct machine *m, const struct step *step)
+{
+    step_compare(m, step);
+    set_operand(m, &step->operands[0], unknown(m, UNBOUNDED));
+}
+
 static void step_branch(struct machine *m, const struct step *step)
 {
     int is_taken = step->next_pc != step->pc + step->insn.length;
@@ -410,6 +417,9 @@ static void step_run(struct machine *m, const struct step *step)
         break;
     case ZYDIS_MNEMONIC_CMP:
         step_compare(m, step);
+        break;
+    case ZYDIS_MNEMONIC_SUB:
+        step_subtract(m, step);
         break;
     case ZYDIS_MNEMONIC_CALL:
         step_call(m);

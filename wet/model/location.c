@@ -7,8 +7,8 @@
  *    inlined functions, and lexical blocks that declare something;
  *  - a place within a function's prologue moves to the prologue's end. Where that is depends on the
  *    compiler: clang marks it by the second row; for gcc it is past `push %rbp; mov %rsp, %rbp`,
- *    to the next row, and the entry itself without those or in units with location lists (gdb
- *    takes these as a sign that variables can be found anywhere).
+ *    to the next row, and the entry itself without those or in gcc's units with location lists
+ *    (gdb takes these as a sign that variables can be found anywhere).
  */
 #include <dwarf.h>
 #include <errno.h>
@@ -110,8 +110,18 @@ static uint64_t row_end(const struct mdl_unit *unit, const struct mdl_row *row)
     return next->address;
 }
 
-/* clang: rows of the prologue go on as long as line numbers fall. */
-static uint64_t clang_body(const struct mdl_unit *unit, uint64_t entry, uint64_t end)
+static int is_inlined(struct mdl_unit *unit, uint64_t pc)
+{
+    uint32_t scope;
+
+    if (mdl_unit_scopes(unit) < 0)
+        return 0;
+    scope = mdl_unit_function_scope(unit, mdl_unit_scope_at(unit, pc));
+    return scope != MDL_NO_SCOPE && unit->scopes[scope].tag == DW_TAG_inlined_subroutine;
+}
+
+/* clang: rows of the prologue go on as long as line numbers fall within the function. */
+static uint64_t clang_body(struct mdl_unit *unit, uint64_t entry, uint64_t end)
 {
     const struct mdl_row *row = mdl_unit_row_at(unit, entry), *next;
     uint64_t body;
@@ -122,7 +132,7 @@ static uint64_t clang_body(const struct mdl_unit *unit, uint64_t entry, uint64_t
         return entry; /* two rows at the entry: an empty prologue */
     for (body = row_end(unit, row); body < end; body = row_end(unit, next)) {
         next = mdl_unit_row_at(unit, body);
-        if (!next || next->line == 0 || next->line >= row->line || next->file != row->file)
+        if (!next || next->line >= row->line || next->file != row->file || is_inlined(unit, body))
             return body;
         row = next;
     }
@@ -137,10 +147,10 @@ static uint64_t body_of(struct mdl_mod *mod, const struct mdl_function_entry *fu
 
     if (!unit || mdl_unit_lines(unit) < 0 || unit->row_count == 0)
         return skip_frame_setup(mod, entry);
-    if (has_loclists(unit))
-        return entry;
     if (is_clang(unit))
         return clang_body(unit, entry, function->end);
+    if (has_loclists(unit))
+        return entry;
     pc = skip_frame_setup(mod, entry);
     row = mdl_unit_row_at(unit, pc);
     if (row && row->address != pc && row_end(unit, row) < function->end)

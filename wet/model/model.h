@@ -172,7 +172,7 @@ int mdl_symbol_named(struct mdl_model *model, const char *name, struct mdl_symbo
 struct mdl_line {
     const char *file;     /* absolute where DWARF allows it */
     const char *function; /* of DWARF: the innermost inlined one; NULL if unknown */
-    uint32_t line;        /* 1..; 0 = code that belongs to no line */
+    uint32_t line;        /* 1..; code that DWARF gives to no line counts to the row before */
     uint32_t column;      /* 0 = unknown */
     int is_stmt;
     uint64_t start; /* the line table's row: [start, end) */

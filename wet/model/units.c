@@ -250,6 +250,8 @@ static int make_row(struct mdl_unit *unit, Dwarf_Line *line, struct file_cache *
     dwarf_linecol(line, &column);
     dwarf_linebeginstatement(line, &is_stmt);
     dwarf_lineendsequence(line, &is_end);
+    if (number <= 0 && !is_end)
+        return 0; /* code of no line counts to the line before, as in gdb */
     dwarf_lineprologueend(line, &is_prologue_end);
     *row = (struct mdl_row){
         .address = address + unit->mod->info.bias,
