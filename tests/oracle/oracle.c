@@ -17,6 +17,8 @@
 #include "tests/oracle/oracle_priv.h"
 
 #define CANONICAL_FLAGS UINT64_C(0x246)
+#define RESUME_FLAG     UINT64_C(0x10000)
+#define ARRIVALS_MAX    5000000 /* some ten minutes */
 #define RDTSC_BYTES     2
 #define RDTSCP_BYTES    3
 
@@ -62,6 +64,8 @@ int orc_open(struct rrt_trace *trace, int pid, struct orc **out)
     orc->child.mem_fd = -1;
     rc = orc_scan(trace, pid, &orc->plan);
     if (rc == 0)
+        rc = orc_stops_open(&orc->stops, trace);
+    if (rc == 0)
         rc = orc_child_start(&orc->child, orc->plan.stub, rrt_trace_header(trace)->bind_to_cpu);
     if (rc == 0)
         join_cpu(orc);
@@ -82,6 +86,7 @@ void orc_close(struct orc *orc)
         return;
     if (orc->is_bound)
         sched_setaffinity(0, sizeof(orc->own_cpus), &orc->own_cpus);
+    orc_stops_fini(&orc->stops);
     orc_space_fini(&orc->space);
     orc_child_end(&orc->child);
     free(orc);
@@ -195,16 +200,31 @@ bool orc_next_is_asynchronous(const struct orc *orc)
            (!orc->next.signal.deterministic || orc->next.signal.number == SIGBUS);
 }
 
+int orc_is_due(struct orc *orc, const struct user_regs_struct *regs, bool *is_due)
+{
+    *is_due = false;
+    if (!orc_frame_matches(orc, regs))
+        return 0;
+    if (!orc->stop) {
+        *is_due = true;
+        return 0;
+    }
+    return orc_stops_check(orc->stop, &orc->child, is_due);
+}
+
 int orc_settle(struct orc *orc)
 {
     while (orc->has_next) {
         int rc;
         if (!orc_frame_is_immediate(orc)) {
             struct user_regs_struct regs;
+            bool is_due = false;
             if (!orc_next_is_asynchronous(orc))
                 return 0;
             rc = orc_child_get_regs(&orc->child, &regs);
-            if (rc != 0 || !orc_frame_matches(orc, &regs))
+            if (rc == 0)
+                rc = orc_is_due(orc, &regs, &is_due);
+            if (rc != 0 || !is_due)
                 return rc;
         }
         rc = orc_frame_apply(orc);
@@ -214,33 +234,47 @@ int orc_settle(struct orc *orc)
     return 0;
 }
 
-/* Runs to the first place where all registers are those of the asynchronous frame: from one
- * arrival at its rip to the next. */
+/* One arrival at the asynchronous frame's rip. The resume flag lets the instruction under the
+ * breakpoint through; the kernel sets it by itself only sometimes. */
+static int arrive(struct orc *orc, bool has_break, struct user_regs_struct *regs)
+{
+    struct orc_stop stop;
+    int rc = 0;
+
+    if (has_break && regs->rip == orc->next.regs.rip) {
+        regs->eflags |= RESUME_FLAG;
+        rc = orc_child_set_regs(&orc->child, regs);
+    }
+    if (rc == 0)
+        rc = orc_child_resume(&orc->child, !has_break, &stop);
+    if (rc == 0)
+        rc = orc_child_get_regs(&orc->child, regs);
+    if (rc == 0 && stop.kind != (has_break ? ORC_STOP_BREAK : ORC_STOP_STEP))
+        rc = diverged(orc, regs, "stop", (int)stop.kind);
+    return rc;
+}
+
+/* Runs to the first place that is the asynchronous frame's. */
 static int run_to_asynchronous(struct orc *orc)
 {
     struct user_regs_struct regs;
-    struct orc_stop stop;
     bool has_break = orc_child_set_break(&orc->child, orc->next.regs.rip) == 0;
-    int rc;
+    bool is_there = false;
+    int rc = orc_child_get_regs(&orc->child, &regs);
 
-    do {
-        /* one step first: a breakpoint under rip would stop us here again */
-        rc = orc_child_resume(&orc->child, true, &stop);
+    for (uint64_t i = 0; rc == 0 && !is_there; i++) {
+        rc = i < ARRIVALS_MAX
+                 ? arrive(orc, has_break, &regs)
+                 : wd_fail(-WD_ERR_DIVERGED, "oracle: the place of frame %" PRIu64 " was not found",
+                           orc->next.time);
         if (rc == 0)
-            rc = orc_child_get_regs(&orc->child, &regs);
-        if (rc == 0 && has_break && stop.kind == ORC_STOP_STEP && regs.rip != orc->next.regs.rip) {
-            rc = orc_child_resume(&orc->child, false, &stop);
-            if (rc == 0)
-                rc = orc_child_get_regs(&orc->child, &regs);
-        }
-        if (rc == 0 && stop.kind != ORC_STOP_STEP && stop.kind != ORC_STOP_BREAK)
-            rc = diverged(orc, &regs, "stop", (int)stop.kind);
-    } while (rc == 0 && !orc_frame_matches(orc, &regs));
+            rc = orc_is_due(orc, &regs, &is_there);
+    }
     if (has_break)
         orc_child_set_break(&orc->child, 0);
     if (rc != 0)
         return rc;
-    orc->ambiguous++;
+    orc->ambiguous += orc->stop == NULL;
     return orc_frame_apply(orc);
 }
 

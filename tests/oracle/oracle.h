@@ -130,7 +130,7 @@ const char *orc_maps_path(const struct orc *orc);
 uint64_t orc_own_page(const struct orc *orc);
 
 /* How often an asynchronous signal was placed inside running code by the first match of all
- * registers: such a place may be wrong. */
+ * registers, without a memory digest in the recording: such a place may be wrong. */
 unsigned orc_ambiguous_count(const struct orc *orc);
 
 /* One line of text for an instruction with its operands. */

@@ -50,8 +50,10 @@ int orc_frame_fetch(struct orc *orc)
             return rc;
         if (orc->next.time < orc->plan.start_time)
             continue;
-        if (orc->next.tid == orc->plan.tid)
+        if (orc->next.tid == orc->plan.tid) {
+            orc->stop = orc_stops_take(&orc->stops, &orc->next);
             return 0;
+        }
         if (orc->next.time > orc->plan.end_time) {
             orc->has_next = false;
             return 0;

@@ -9,6 +9,7 @@
 #include "tests/oracle/oracle_child.h"
 #include "tests/oracle/oracle_scan.h"
 #include "tests/oracle/oracle_space.h"
+#include "tests/oracle/oracle_stops.h"
 
 struct orc {
     struct rrt_trace *trace;
@@ -18,10 +19,12 @@ struct orc {
 
     struct rrt_frame next; /* the process's next frame, not yet applied */
     bool has_next;
-    uint64_t event;            /* the last applied frame */
-    enum rrt_event event_kind; /* its kind */
-    int call;                  /* number of the system call that was entered last */
-    uint64_t call_args[3];     /* its rdi, rsi, rdx */
+    struct orc_stops stops;
+    const struct tck_stop *stop; /* `next` is a signal: its memory digest; NULL: none known */
+    uint64_t event;              /* the last applied frame */
+    enum rrt_event event_kind;   /* its kind */
+    int call;                    /* number of the system call that was entered last */
+    uint64_t call_args[3];       /* its rdi, rsi, rdx */
 
     uint64_t instructions;
     unsigned ambiguous;
@@ -55,6 +58,9 @@ int orc_frame_compare(struct orc *orc, const struct user_regs_struct *regs, uint
 bool orc_frame_matches(const struct orc *orc, const struct user_regs_struct *regs);
 
 /* ---- oracle.c: running */
+
+/* Is the asynchronous frame orc->next due where the child stands, with these registers? */
+int orc_is_due(struct orc *orc, const struct user_regs_struct *regs, bool *is_due);
 
 /* Applies immediate frames, and asynchronous signals that are due right here. */
 int orc_settle(struct orc *orc);

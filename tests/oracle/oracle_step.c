@@ -170,9 +170,15 @@ static int execute(struct orc *orc, const struct rrt_regs *before, struct orc_st
         *outcome = ORC_COMPLETED;
         if (now->rip != before->rip || !is_rep(orc, before->rip))
             break;
-        if (orc_next_is_asynchronous(orc) && orc_frame_matches(orc, now)) {
-            *outcome = ORC_INTERRUPTED;
-            return 0;
+        if (orc_next_is_asynchronous(orc)) {
+            bool is_due;
+            rc = orc_is_due(orc, now, &is_due);
+            if (rc != 0)
+                return rc;
+            if (is_due) {
+                *outcome = ORC_INTERRUPTED;
+                return 0;
+            }
         }
     }
     return is_pushf(orc, before, now->rsp) ? hide_trap_flag(orc, before, now->rsp) : 0;

@@ -461,6 +461,27 @@ static void crash_ends_in_a_faulted_instruction(void **state)
     expect_last_faults("prog_crash_wildcall_O2_static", NULL, 0);
 }
 
+/* ---------------------------------------------------------------- asynchronous signals */
+
+static void count_handlers(void *context, const struct rrt_frame *frame, uint64_t instructions)
+{
+    (void)instructions;
+    *(unsigned *)context += frame->event == RRT_EVENT_SIGNAL_HANDLER;
+}
+
+static void alarms_inside_loops_are_placed_by_memory(void **state)
+{
+    struct session s = open_sample("prog_timer_O0_static");
+    unsigned handlers = 0;
+
+    (void)state;
+    orc_set_event_fn(s.orc, count_handlers, &handlers);
+    check(orc_run_to_end(s.orc));
+    assert_int_equal(handlers, 6);
+    assert_int_equal(orc_ambiguous_count(s.orc), 0);
+    close_session(&s);
+}
+
 /* ---------------------------------------------------------------- nobody writes unseen
  * A table of the memory words whose value is known from an operand. When a later operand holds
  * something else before its instruction, somebody wrote there without saying so. */
@@ -604,6 +625,7 @@ int main(void)
         cmocka_unit_test(run_to_event_past_the_end_is_not_found),
         cmocka_unit_test(open_of_an_unknown_process_is_not_found),
         cmocka_unit_test(crash_ends_in_a_faulted_instruction),
+        cmocka_unit_test(alarms_inside_loops_are_placed_by_memory),
         cmocka_unit_test(operands_name_every_write),
     };
 
