@@ -41,6 +41,8 @@ static void hit_registers(struct slc_hits *hits, struct slc_regs *regs, const st
     struct ins_regset set = flow->defs;
 
     ins_regset_join(&set, &flow->may_defs);
+    if (!ins_regset_intersects(&set, &regs->wanted))
+        return;
     for (unsigned i = 0; i < 4; i++)
         set.bits[i] &= regs->wanted.bits[i];
     for (unsigned l = ins_regset_next(&set, 0); l < INS_LOC_COUNT;
@@ -139,11 +141,14 @@ static int try_bypass(struct slc_scan *scan, struct slc_task *task, const struct
 static void drop_defined(struct slc_scan *scan, struct slc_task *task, const struct instance *in)
 {
     for (unsigned f = 0; f < in->info->flow_count; f++) {
-        const struct ins_flow *flow = &in->info->flows[f];
-        for (unsigned l = ins_regset_next(&flow->defs, 0); l < INS_LOC_COUNT;
-             l = ins_regset_next(&flow->defs, l + 1))
-            if (ins_regset_has(&task->regs.wanted, l))
-                slc_regs_drop(&task->regs, l);
+        struct ins_regset set = in->info->flows[f].defs;
+        if (!ins_regset_intersects(&set, &task->regs.wanted))
+            continue;
+        for (unsigned i = 0; i < 4; i++)
+            set.bits[i] &= task->regs.wanted.bits[i];
+        for (unsigned l = ins_regset_next(&set, 0); l < INS_LOC_COUNT;
+             l = ins_regset_next(&set, l + 1))
+            slc_regs_drop(&task->regs, l);
     }
     /* A rep instruction says "perhaps" for the case of no element; its range is exact here. */
     for (size_t r = 0; r < scan->hits.run_count; r++) {

@@ -158,8 +158,10 @@ static unsigned bit_next(const uint64_t *bits, unsigned from, unsigned to)
 /* The page with the smallest number in [number, last] that is in the table. */
 static struct slc_page *page_next(const struct slc_memory *memory, uint64_t number, uint64_t last)
 {
-    struct slc_page *best = NULL;
+    struct slc_page *best = slc_page_find(memory, number);
 
+    if (best || number == last)
+        return best;
     if (last - number < memory->capacity) {
         for (; !best && number <= last; number++)
             best = slc_page_find(memory, number);
