@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * oracle_driver TRACEDIR [--pid N] [--from-event E] [--steps N] [--count] [--run]
+ * oracle_driver TRACEDIR [--pid N] [--from-event E] [--steps N] [--count] [--run] [--checksums]
  *
  * Prints one line per instruction of a window (--from-event, --steps), or with --count one line
- * per frame with the number of instructions executed since the exec, or with --run just runs the
- * whole recording natively. Exit statuses are those of the command line (common/err.h).
+ * per frame with the number of instructions executed since the exec, with --run just runs the
+ * whole recording natively, or with --checksums does so and compares memory with the checksums
+ * that are in the recording. Exit statuses are those of the command line (common/err.h).
  */
 #include <getopt.h>
 #include <inttypes.h>
@@ -14,6 +15,7 @@
 
 #include "common/err.h"
 #include "tests/oracle/oracle.h"
+#include "tests/oracle/oracle_checksums.h"
 
 struct options {
     const char *dir;
@@ -22,20 +24,25 @@ struct options {
     uint64_t steps;
     bool count;
     bool run;
+    bool checksums;
 };
 
 static int usage(void)
 {
     return wd_fail(-WD_ERR_USAGE, "usage: oracle_driver TRACEDIR [--pid N] [--from-event E] "
-                                  "[--steps N] [--count] [--run]");
+                                  "[--steps N] [--count] [--run] [--checksums]");
 }
 
 static int parse(int argc, char **argv, struct options *options)
 {
     static const struct option table[] = {
-        {"pid", required_argument, NULL, 'p'},   {"from-event", required_argument, NULL, 'e'},
-        {"steps", required_argument, NULL, 's'}, {"count", no_argument, NULL, 'c'},
-        {"run", no_argument, NULL, 'r'},         {NULL, 0, NULL, 0},
+        {"pid", required_argument, NULL, 'p'},
+        {"from-event", required_argument, NULL, 'e'},
+        {"steps", required_argument, NULL, 's'},
+        {"count", no_argument, NULL, 'c'},
+        {"run", no_argument, NULL, 'r'},
+        {"checksums", no_argument, NULL, 'm'},
+        {NULL, 0, NULL, 0},
     };
     int c;
 
@@ -57,6 +64,9 @@ static int parse(int argc, char **argv, struct options *options)
             break;
         case 'r':
             options->run = true;
+            break;
+        case 'm':
+            options->checksums = true;
             break;
         default:
             return usage();
@@ -84,11 +94,52 @@ static int print_insn(void *context, const struct orc_insn *insn)
     return 0;
 }
 
+struct comparison {
+    struct orc *orc;
+    const char *dir;
+    uint64_t compared;
+    int rc; /* of the first difference, and what it was */
+    char message[512];
+};
+
+static void compare_event(void *context, const struct rrt_frame *frame, uint64_t instructions)
+{
+    struct comparison *comparison = context;
+
+    (void)instructions;
+    if (comparison->rc != 0)
+        return;
+    comparison->rc =
+        orc_checksums_compare(comparison->orc, comparison->dir, frame, &comparison->compared);
+    if (comparison->rc != 0)
+        snprintf(comparison->message, sizeof(comparison->message), "%s",
+                 wd_error_message(comparison->rc));
+}
+
+static int drive_comparison(struct orc *orc, const struct options *options)
+{
+    struct comparison comparison = {.orc = orc, .dir = options->dir};
+    int rc;
+
+    orc_set_event_fn(orc, compare_event, &comparison);
+    rc = orc_run_to_end(orc);
+    if (comparison.rc != 0)
+        return wd_fail(comparison.rc, "%s", comparison.message);
+    if (rc == 0 && comparison.compared == 0)
+        return wd_fail(-WD_ERR_NOT_FOUND, "%s has no checksums", options->dir);
+    if (rc == 0)
+        printf("%" PRIu64 " mappings equal, %u ambiguous\n", comparison.compared,
+               orc_ambiguous_count(orc));
+    return rc;
+}
+
 static int drive(struct orc *orc, const struct options *options)
 {
     uint64_t done;
     int rc;
 
+    if (options->checksums)
+        return drive_comparison(orc, options);
     if (options->run) {
         rc = orc_run_to_end(orc);
         if (rc == 0)
