@@ -62,6 +62,25 @@ static int node_of(struct wet *wet, uint32_t fragment_id, const struct dbi_fragm
     return 0;
 }
 
+/*
+ * The translated code stores 32 of the 64 bytes that a vector register has room for (AVX2 is the
+ * most there is); beyond lies what some earlier run left in the ring.
+ */
+static void lanes_clear(const struct wet_node *node, uint64_t *slots)
+{
+    for (uint32_t i = 0; i < node->statement_count; i++) {
+        const struct ins_info *info = node->statements[i].info;
+        uint64_t *at = slots + node->statements[i].slot;
+        for (unsigned m = 0; m < info->mem_count; m++, at++) {
+            if (!(info->mems[m].flags & (INS_MEM_VSIB32 | INS_MEM_VSIB64)))
+                continue;
+            memset(at + 1 + 4, 0, 4 * sizeof *at);
+            memset(at + 1 + 8 + 4, 0, 4 * sizeof *at);
+            at += 16;
+        }
+    }
+}
+
 static int ring_unpack(struct gather *gather)
 {
     struct wet *wet = gather->wet;
@@ -72,7 +91,7 @@ static int ring_unpack(struct gather *gather)
     size_t event_count = cached->events.size_bytes / sizeof(struct wet_event);
     struct wet_event *events = (struct wet_event *)cached->events.data;
     int err = wd_buf_append(&cached->slots, ring, ring_bytes);
-    const uint64_t *slots = (const uint64_t *)cached->slots.data;
+    uint64_t *slots = (uint64_t *)cached->slots.data;
     uint64_t time = 0;
     for (size_t at = 0; !err && at < ring_bytes / 8;) {
         const struct dbi_fragment *fragment;
@@ -84,6 +103,9 @@ static int ring_unpack(struct gather *gather)
             err = wd_fail(-WD_ERR_MACHINE, "the replay process sent a damaged ring");
         if (err)
             break;
+        const struct wet_node_entry *entry = &wet->nodes[wet->node_by_id[node] - 1];
+        if (entry->has_lanes)
+            lanes_clear(&entry->is, slots + at + 1);
         struct wet_exec exec = {.node = node, .time_off = (uint32_t)time,
                                 .slot_off = (uint32_t)(at + 1)};
         time += fragment->insn_count;

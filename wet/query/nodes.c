@@ -132,6 +132,8 @@ static bool statements_make(struct wet_node_entry *node)
         statements[i] = (struct wet_statement){.info = info, .pc = pc, .byte_off = (uint16_t)off,
                                                .slot = (uint16_t)slot,
                                                .slot_count = slots_of(info)};
+        for (unsigned m = 0; m < info->mem_count; m++)
+            node->has_lanes |= info->mems[m].flags & (INS_MEM_VSIB32 | INS_MEM_VSIB64);
         off += info->length;
         slot += statements[i].slot_count;
     }

@@ -24,6 +24,7 @@ struct wet_file {
 struct wet_node_entry {
     struct wet_node is; /* statements == NULL until somebody asks */
     struct ins_info *infos;
+    bool has_lanes; /* some statement's slots hold vector registers */
     uint32_t next_by_pc; /* chain, 1 + index in nodes */
 };
 
