@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "tests/wet/wet_run.h"
+
+#include <stdlib.h>
+
+#include "common/err.h"
+#include "tests/record/spawn.h"
+#include "tests/wet/wet_unit.h"
+#include "wet/build/build.h"
+
+void run_record(struct run *run, const char *const argv[])
+{
+    const char *command[32] = {RECORD_DRIVER, "-q", "-o", NULL, "--"};
+    size_t count = 5;
+    run->dir = scratch_new();
+    run->trace = unit_path(run->dir, "trace");
+    command[3] = run->trace;
+    while (*argv && count < 31)
+        command[count++] = *argv++;
+    struct spawn_result result = spawn(command, NULL);
+    if (unit_count_names(run->dir, "trace") != 1)
+        fail_msg("%s cannot be recorded: %s", command[5], result.err);
+    run->out = result.out;
+    run->out_bytes = result.out_bytes;
+    run->status = result.status;
+    result.out = NULL;
+    spawn_result_fini(&result);
+}
+
+void run_fini(struct run *run)
+{
+    scratch_free(run->dir);
+    free(run->trace);
+    free(run->out);
+    *run = (struct run){0};
+}
+
+int run_build(const struct run *run, const char *path, uint64_t interval_instructions)
+{
+    struct rrt_trace *trace = NULL;
+    struct rep_feed *feed = NULL;
+    struct rep_selection which = {0};
+    struct wet_build_result result;
+    struct wet_build_options options = {.fingerprint = "test",
+                                        .interval_instructions = interval_instructions};
+    int err = rrt_open(run->trace, &trace);
+    if (!err)
+        err = rep_feed_open(trace, &which, &feed);
+    if (!err)
+        err = wet_build(feed, path, &options, &result);
+    rep_feed_close(feed);
+    rrt_close(trace);
+    return err;
+}
+
+void run_record_and_build(struct run *run, const char *const argv[], uint64_t interval,
+                          char **wet_path, char **short_path)
+{
+    run_record(run, argv);
+    *wet_path = unit_path(run->dir, "wet");
+    *short_path = unit_path(run->dir, "short");
+    int err = run_build(run, *wet_path, 0);
+    if (!err)
+        err = run_build(run, *short_path, interval);
+    if (err)
+        fail_msg("%s: %s", argv[0], wd_error_message(err));
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Recordings made on the spot, and WETs of them. */
+#ifndef TESTS_WET_WET_RUN_H
+#define TESTS_WET_WET_RUN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct run {
+    char *dir;   /* everything of this run; removed with it */
+    char *trace; /* dir/trace */
+    char *out;   /* what the program wrote on standard output */
+    size_t out_bytes;
+    int status; /* its wait status */
+};
+
+/* Records a program with record_driver. */
+void run_record(struct run *run, const char *const argv[]);
+void run_fini(struct run *run);
+
+/* Builds `path` with intervals of about so many instructions (0: default). 0 or the error. */
+int run_build(const struct run *run, const char *path, uint64_t interval_instructions);
+
+/* Records and builds dir/wet with the default intervals and dir/short with `interval` ones. */
+void run_record_and_build(struct run *run, const char *const argv[], uint64_t interval,
+                          char **wet_path, char **short_path);
+
+#endif
