@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* States agree with the slots of their interval, and outputs with what the program wrote. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "tests/wet/wet_run.h"
+#include "tests/wet/wet_unit.h"
+#include "wet/wet.h"
+
+#define SHORT 20000
+
+struct fixture {
+    struct run run;
+    char *whole_path, *short_path;
+    struct wet *whole, *cut;
+};
+
+static void ok(int err)
+{
+    if (err)
+        fail_msg("%s", wd_error_message(err));
+}
+
+static int open_run(void **state, const char *const argv[])
+{
+    struct fixture *fixture = calloc(1, sizeof *fixture);
+    *state = fixture;
+    run_record_and_build(&fixture->run, argv, SHORT, &fixture->whole_path, &fixture->short_path);
+    ok(wet_open(fixture->whole_path, &fixture->whole));
+    ok(wet_open(fixture->short_path, &fixture->cut));
+    return 0;
+}
+
+static int close_run(void **state)
+{
+    struct fixture *fixture = *state;
+    wet_close(fixture->whole);
+    wet_close(fixture->cut);
+    free(fixture->whole_path);
+    free(fixture->short_path);
+    run_fini(&fixture->run);
+    free(fixture);
+    return 0;
+}
+
+#define RUN(name, ...)                                                                             \
+    static int name(void **state)                                                                  \
+    {                                                                                              \
+        return open_run(state, (const char *const[]){__VA_ARGS__, NULL});                          \
+    }
+
+RUN(run_printf, PROGRAMS "/prog_printf_O0_pie")
+RUN(run_signals, PROGRAMS "/prog_signals_O0_pie")
+RUN(run_heap, PROGRAMS "/prog_heap_O2_pie")
+RUN(run_outputs, GUEST)
+RUN(run_gzip, "gzip", "-c", LICENSE)
+
+/* ---- states and slots ---- */
+
+static const uint8_t evq_of_gpr[INS_GPR_COUNT] = {
+    EVQ_RAX, EVQ_RCX, EVQ_RDX, EVQ_RBX, EVQ_RSP, EVQ_RBP, EVQ_RSI, EVQ_RDI,
+    EVQ_R8,  EVQ_R9,  EVQ_R10, EVQ_R11, EVQ_R12, EVQ_R13, EVQ_R14, EVQ_R15};
+
+/* Where the registers say that an operand lies; false for the kinds that need more than that. */
+static bool operand_address(const struct ins_mem *mem, const struct evq_regs *regs,
+                            uint64_t *address)
+{
+    const unsigned odd = INS_MEM_VSIB32 | INS_MEM_VSIB64 | INS_MEM_BIT_OFFSET | INS_MEM_INDEX_BYTE |
+                         INS_MEM_ADDR32 | INS_MEM_LINE;
+    if (mem->flags & odd)
+        return false;
+    *address = (uint64_t)mem->disp;
+    if (mem->base >= 0)
+        *address += regs->r[evq_of_gpr[mem->base]];
+    if (mem->index >= 0)
+        *address += regs->r[evq_of_gpr[mem->index]] * mem->scale;
+    if (mem->flags & INS_MEM_FS)
+        *address += regs->r[EVQ_FS_BASE];
+    return true;
+}
+
+/* The execution that holds time t in its interval, and the statement. */
+static const struct wet_exec *exec_at(struct wet *wet, const struct wet_interval *interval,
+                                      wet_time t, uint32_t *statement)
+{
+    for (size_t i = interval->exec_count; i-- > 0;) {
+        const struct wet_exec *exec = &interval->execs[i];
+        if (interval->first_time + exec->time_off > t)
+            continue;
+        *statement = (uint32_t)(t - interval->first_time - exec->time_off);
+        assert_in_range(*statement, 0, wet_get_node(wet, exec->node)->statement_count - 1);
+        return exec;
+    }
+    fail_msg("no execution at time %llu", (unsigned long long)t);
+    return NULL;
+}
+
+/* A push's value is found on the stack one instruction later; a return goes where the stack said. */
+static void assert_stack_agrees(struct wet *wet, struct wet_state *before,
+                                const struct wet_statement *statement, const uint8_t *code,
+                                wet_time t, uint64_t address)
+{
+    const struct evq_regs *regs = wet_state_regs(before);
+    bool push = *code >= 0x50 && *code < 0x58, ret = *code == 0xc3;
+    struct wet_state *after;
+    uint64_t value;
+    if (!(push || ret) || t == wet_get_info(wet)->instructions || statement->slot_count != 1)
+        return;
+    struct evq_regs was = *regs;
+    if (ret)
+        ok(wet_state_read(before, address, &value, 8));
+    ok(wet_state_open(wet, t + 1, &after));
+    if (push) {
+        ok(wet_state_read(after, address, &value, 8));
+        assert_int_equal(value, was.r[evq_of_gpr[*code - 0x50]]);
+        assert_int_equal(wet_state_regs(after)->r[EVQ_RSP], address);
+    } else {
+        assert_int_equal(value, wet_state_regs(after)->r[EVQ_RIP]);
+        assert_int_equal(wet_state_regs(after)->r[EVQ_RSP], address + 8);
+    }
+    wet_state_close(after);
+}
+
+static unsigned state_check(struct wet *wet, wet_time t)
+{
+    const struct wet_interval *interval;
+    struct wet_state *state;
+    uint32_t at;
+    unsigned checked = 0;
+    ok(wet_interval_get(wet, wet_interval_at(wet, t), &interval));
+    ok(wet_state_open(wet, t, &state));
+    const struct wet_exec *exec = exec_at(wet, interval, t, &at);
+    const struct wet_node *node = wet_get_node(wet, exec->node);
+    const struct wet_statement *statement = &node->statements[at];
+    const uint64_t *slots = interval->slots + exec->slot_off + statement->slot;
+    uint8_t code[15] = {0};
+    assert_int_equal(wet_state_regs(state)->r[EVQ_RIP], statement->pc);
+    assert_int_equal(wet_state_task(state), exec->task);
+    ok(wet_state_read(state, statement->pc, code, statement->info->length));
+    assert_memory_equal(code, node->code + statement->byte_off, statement->info->length);
+    for (unsigned m = 0; m < statement->info->mem_count; m++) {
+        uint64_t address;
+        if (m && statement->info->mems[m - 1].flags & (INS_MEM_VSIB32 | INS_MEM_VSIB64))
+            break;
+        if (!operand_address(&statement->info->mems[m], wet_state_regs(state), &address))
+            break;
+        assert_int_equal(slots[m], address);
+        checked++;
+    }
+    if (checked == 1)
+        assert_stack_agrees(wet, state, statement, code, t, slots[0]);
+    wet_state_close(state);
+    wet_interval_put(wet, interval);
+    return checked;
+}
+
+static void state_agrees_with_the_slots_of_its_interval(void **state)
+{
+    const struct fixture *fixture = *state;
+    struct wet *wet = fixture->cut;
+    const struct wet_info *info = wet_get_info(wet);
+    uint64_t seed = unit_seed("times");
+    unsigned checked = 0;
+    for (unsigned i = 0; i < 120; i++)
+        checked += state_check(wet, 1 + unit_random(&seed) % info->instructions);
+    for (uint64_t k = 1; k < info->intervals && k < 20; k++) {
+        const struct wet_interval *interval;
+        ok(wet_interval_get(wet, k, &interval));
+        wet_time border = interval->first_time;
+        wet_interval_put(wet, interval);
+        checked += state_check(wet, border - 1) + state_check(wet, border);
+    }
+    assert_true(checked > 20);
+}
+
+/* Both cuts of the run give the same state: registers, vector state, mappings, memory. */
+static void assert_same_state(struct wet *a_wet, struct wet *b_wet, wet_time t)
+{
+    struct wet_state *a, *b;
+    const struct wet_mapping *x, *y;
+    size_t x_count, y_count, a_bytes, b_bytes;
+    ok(wet_state_open(a_wet, t, &a));
+    ok(wet_state_open(b_wet, t, &b));
+    assert_memory_equal(wet_state_regs(a), wet_state_regs(b), sizeof(struct evq_regs));
+    assert_int_equal(wet_state_task(a), wet_state_task(b));
+    const uint8_t *a_vectors = wet_state_xstate(a, &a_bytes);
+    const uint8_t *b_vectors = wet_state_xstate(b, &b_bytes);
+    assert_int_equal(a_bytes, b_bytes);
+    assert_memory_equal(a_vectors + 160, b_vectors + 160, 256); /* xmm0..15 */
+    ok(wet_state_mappings(a, &x, &x_count));
+    ok(wet_state_mappings(b, &y, &y_count));
+    assert_int_equal(x_count, y_count);
+    for (size_t i = 0; i < x_count; i++) {
+        assert_int_equal(x[i].start, y[i].start);
+        assert_int_equal(x[i].end, y[i].end);
+        assert_int_equal(x[i].prot, y[i].prot);
+        assert_string_equal(x[i].name, y[i].name);
+        size_t bytes = x[i].end - x[i].start;
+        if (!(x[i].prot & 2) || bytes > 1 << 20)
+            continue;
+        uint8_t *p = malloc(bytes), *q = malloc(bytes);
+        ok(wet_state_read(a, x[i].start, p, bytes));
+        ok(wet_state_read(b, x[i].start, q, bytes));
+        if (memcmp(p, q, bytes))
+            fail_msg("memory of %#llx %s differs at time %llu", (unsigned long long)x[i].start,
+                     x[i].name, (unsigned long long)t);
+        free(p);
+        free(q);
+    }
+    wet_state_close(a);
+    wet_state_close(b);
+}
+
+static void state_does_not_depend_on_the_intervals(void **state)
+{
+    const struct fixture *fixture = *state;
+    uint64_t seed = unit_seed("times"), last = wet_get_info(fixture->whole)->instructions + 1;
+    for (unsigned i = 0; i < 12; i++)
+        assert_same_state(fixture->whole, fixture->cut, 1 + unit_random(&seed) % last);
+    assert_same_state(fixture->whole, fixture->cut, 1);
+    assert_same_state(fixture->whole, fixture->cut, last);
+}
+
+/* Two states at once: each reads its own time, though there is one replayee. */
+static void states_at_two_times_are_read_in_turn(void **state)
+{
+    const struct fixture *fixture = *state;
+    uint64_t last = wet_get_info(fixture->cut)->instructions + 1, first_value = 0, value;
+    struct wet_state *early, *late;
+    ok(wet_state_open(fixture->cut, last / 3, &early));
+    ok(wet_state_open(fixture->cut, last, &late));
+    struct evq_regs regs = *wet_state_regs(early);
+    for (unsigned i = 0; i < 3; i++) {
+        ok(wet_state_read(early, regs.r[EVQ_RSP], &value, 8));
+        first_value = i ? first_value : value;
+        assert_int_equal(value, first_value);
+        ok(wet_state_read(late, wet_state_regs(late)->r[EVQ_RSP], &value, 8));
+    }
+    assert_memory_equal(&regs, wet_state_regs(early), sizeof regs);
+    wet_state_close(early);
+    wet_state_close(late);
+}
+
+static void state_outside_the_run_or_memory_is_refused(void **state)
+{
+    const struct fixture *fixture = *state;
+    uint64_t last = wet_get_info(fixture->cut)->instructions + 1;
+    const wet_time wrong[] = {0, last + 1, UINT64_MAX};
+    struct wet_state *here;
+    uint8_t bytes[64];
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+        assert_int_equal(wet_state_open(fixture->cut, wrong[i], &here), -WD_ERR_NOT_FOUND);
+    ok(wet_state_open(fixture->cut, last / 2, &here));
+    const uint64_t absent[] = {0, 0x10, 0x7fffffffffff, 0xffffffffff600000, UINT64_MAX - 8};
+    for (size_t i = 0; i < sizeof absent / sizeof absent[0]; i++) {
+        int err = wet_state_read(here, absent[i], bytes, sizeof bytes);
+        assert_int_equal(err, -EFAULT);
+        assert_non_null(strstr(wd_error_message(err), "mapped"));
+    }
+    wet_state_close(here);
+}
+
+/* ---- outputs ---- */
+
+static void outputs_read_from_memory_are_what_was_written(void **state)
+{
+    const struct fixture *fixture = *state;
+    size_t count, done = 0;
+    const struct wet_output *outputs = wet_outputs(fixture->cut, &count);
+    char *text = malloc(fixture->run.out_bytes + 1);
+    wet_time last = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct wet_state *here;
+        assert_true(outputs[i].time >= last);
+        last = outputs[i].time;
+        if (outputs[i].fd != 1)
+            continue;
+        assert_int_equal(outputs[i].offset, done);
+        assert_true(outputs[i].size <= fixture->run.out_bytes - done);
+        ok(wet_state_open(fixture->cut, outputs[i].time, &here));
+        ok(wet_state_read(here, outputs[i].address, text + done, outputs[i].size));
+        wet_state_close(here);
+        done += outputs[i].size;
+    }
+    assert_int_equal(done, fixture->run.out_bytes);
+    assert_memory_equal(text, fixture->run.out, done);
+    free(text);
+}
+
+int main(void)
+{
+#define CASE(name, run)                                                                            \
+    {                                                                                              \
+#name " (" #run ")", name, run, close_run, NULL                                            \
+    }
+    const struct CMUnitTest tests[] = {
+        CASE(state_agrees_with_the_slots_of_its_interval, run_printf),
+        CASE(state_agrees_with_the_slots_of_its_interval, run_signals),
+        CASE(state_agrees_with_the_slots_of_its_interval, run_gzip),
+        CASE(state_does_not_depend_on_the_intervals, run_heap),
+        CASE(state_does_not_depend_on_the_intervals, run_signals),
+        CASE(states_at_two_times_are_read_in_turn, run_printf),
+        CASE(state_outside_the_run_or_memory_is_refused, run_outputs),
+        CASE(outputs_read_from_memory_are_what_was_written, run_outputs),
+        CASE(outputs_read_from_memory_are_what_was_written, run_printf),
+        CASE(outputs_read_from_memory_are_what_was_written, run_gzip),
+    };
+    return cmocka_run_group_tests_name("wet_state", tests, NULL, NULL);
+}
