@@ -34,6 +34,8 @@ struct work {
     uint16_t busy;     /* of those: in use right now */
     int r15;           /* register that holds the program's r15, or -1 */
     unsigned slot;     /* next ring slot */
+    bool exact;
+    uint64_t miss;     /* where a failed look-up goes */
     bool flags_free;   /* no flag is live at the start of the fragment */
     uint8_t covered[DBI_INSN_MAX]; /* bit m: operand m's lines are already marked */
 };
@@ -549,6 +551,10 @@ static void push_imm(struct work *w, uint64_t value, unsigned at)
 
 static void lookup_emit(struct work *w)
 {
+    if (w->exact) { /* what the table leads to would not stop in time */
+        emit_branch(w->e, 0xe9, w->miss);
+        return;
+    }
     emit_bytes(w->e, "\x0f\xb7\xc8", 3); /* movzx ecx, ax */
     emit_bytes(w->e, "\x65\xff\x24\xcd", 4); /* jmp gs:[rcx * 8 + disp32] */
     emit_u32(w->e, AGT_INLINE_OFF);
@@ -796,7 +802,7 @@ int dbi_emit_fragment(struct emit *e, enum dbi_mode mode, uint32_t id, bool exac
                       struct dbi_code *code, uint64_t miss, struct dbi_output *out)
 {
     struct work w = {.e = e, .code = code, .out = out, .start = e->at, .mode = mode, .id = id,
-                     .r15 = -1};
+                     .r15 = -1, .exact = exact, .miss = miss};
     out->place_count = out->exit_count = 0;
     out->slot_count = mode == DBI_COLLECT ? dbi_code_slots(code, code->count) : 0;
     w.flags_free = !exact && dbi_code_flags_dead(code);

@@ -32,6 +32,7 @@ struct rep_engine {
     uint64_t seq;           /* entries of which the source has been told */
     uint64_t time_base;
     uint64_t goal;          /* exact stops: executed instructions at which to stop */
+    uint64_t exact_margin;  /* instructions before an exact stop that are run with care */
     bool exact;
     bool asked_translation; /* stands in AGT_REQ_TRANSLATE and waits for an answer */
     bool started;
@@ -106,6 +107,7 @@ int rep_engine_new(const struct rep_engine_setup *setup, struct rep_engine **out
     if (!engine)
         return -ENOMEM;
     engine->mode = setup->mode;
+    engine->exact_margin = EXACT_MARGIN;
     int err = rep_host_start(&engine->host, setup);
     if (!err) {
         struct dbi_config config = {.mode = setup->mode, .shm = engine->host.shm,
@@ -506,14 +508,16 @@ int rep_engine_run(struct rep_engine *engine, const struct rep_source *source, u
     engine->host.ctx->careful = engine->unverified;
     if (!exact)
         return run_until(engine, limit, why);
-    /* fast up to a margin that a fragment where stopping is impossible cannot jump over */
-    if (limit > EXACT_MARGIN) {
-        int err = run_until(engine, limit - EXACT_MARGIN, why);
+    /* Fast up to a margin. A loop that keeps flags alive all the time (long additions) offers no
+     * place to stop and may run past it; then the caller begins again, with a wider one. */
+    if (limit > engine->exact_margin) {
+        int err = run_until(engine, limit - engine->exact_margin, why);
         if (err || *why == REP_STOP_END)
             return err;
-        if (rep_engine_time(engine) > engine->goal)
-            return wd_fail(-WD_ERR_MACHINE, "no exact stop at instruction %llu",
-                           (unsigned long long)engine->goal);
+        if (rep_engine_time(engine) > engine->goal) {
+            engine->exact_margin *= 64;
+            return -EAGAIN;
+        }
     }
     engine->exact = true;
     engine->host.ctx->careful = 1;

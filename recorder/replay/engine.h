@@ -63,7 +63,8 @@ enum rep_stop {
 /*
  * Runs on until `limit` more instructions would be exceeded, at the first fragment where stopping
  * is possible (some instructions later at most), or the end. With `exact` it stops at the very
- * instruction. Errors: -WD_ERR_DIVERGED, -WD_ERR_UNSUPPORTED, -WD_ERR_MACHINE, -WD_ERR_INTERRUPTED
+ * instruction; -EAGAIN if it ran past it, then rep_engine_reset and the same run again succeed (or
+ * say -EAGAIN again, a few times at most). Errors: -WD_ERR_DIVERGED, -WD_ERR_UNSUPPORTED, -WD_ERR_MACHINE, -WD_ERR_INTERRUPTED
  * and those of the source; after one only rep_engine_free is allowed.
  */
 int rep_engine_run(struct rep_engine *engine, const struct rep_source *source, uint64_t limit,

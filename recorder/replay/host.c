@@ -139,16 +139,17 @@ static int filter_rules(scmp_filter_ctx filter, int code_fd)
     int err = 0;
     for (size_t i = 0; !err && i < sizeof plain / sizeof plain[0]; i++)
         err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, plain[i], 0);
+    const struct scmp_arg_cmp no_exec = {
+        .arg = 2, .op = SCMP_CMP_MASKED_EQ, .datum_a = PROT_EXEC, .datum_b = 0};
+    const struct scmp_arg_cmp code[] = {
+        {.arg = 2, .op = SCMP_CMP_EQ, .datum_a = PROT_READ | PROT_EXEC},
+        {.arg = 4, .op = SCMP_CMP_EQ, .datum_a = (scmp_datum_t)code_fd}};
     if (!err)
-        err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 1,
-                               SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
+        err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 1, no_exec);
     if (!err)
-        err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1,
-                               SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
+        err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1, no_exec);
     if (!err)
-        err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 2,
-                               SCMP_A2(SCMP_CMP_EQ, PROT_READ | PROT_EXEC),
-                               SCMP_A4(SCMP_CMP_EQ, (scmp_datum_t)code_fd));
+        err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 2, code[0], code[1]);
     return err;
 }
 

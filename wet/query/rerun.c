@@ -325,7 +325,11 @@ int wet_rerun(struct wet_rerun *rerun, uint64_t instructions)
         err = engine_make(wet);
     if (err)
         return err;
-    err = run(rerun, instructions);
+    while ((err = run(rerun, instructions)) == -EAGAIN) {
+        rerun->given = false;
+        rerun->at = 0;
+        rerun->taken = 0;
+    }
     if (err)
         engine_drop(wet);
     return err;
