@@ -304,7 +304,6 @@ static void add_all(const ZydisDecodedInstruction *insn, const ZydisDecodedOpera
         if (operands[i].mem.type == ZYDIS_MEMOP_TYPE_VSIB) {
             uint8_t image[ORC_XSTATE_MAX];
             size_t size = sizeof(image);
-            out->needs_vector = true;
             memset(image, 0, sizeof(image));
             if (i == 1 && vector && vector(context, image, &size) == 0)
                 add_gather(insn, operands, regs, image, out);
@@ -327,9 +326,6 @@ void orc_decode(const uint8_t *code, size_t code_bytes, const struct rrt_regs *r
         return;
     out->length = insn.length;
     out->is_rep = is_string(&insn) && (insn.attributes & rep);
-    out->is_pushf = insn.mnemonic == ZYDIS_MNEMONIC_PUSHF || insn.mnemonic == ZYDIS_MNEMONIC_PUSHFQ;
-    out->is_trap = insn.mnemonic == ZYDIS_MNEMONIC_RDTSC ||
-                   insn.mnemonic == ZYDIS_MNEMONIC_RDTSCP || insn.mnemonic == ZYDIS_MNEMONIC_CPUID;
     if (accesses_memory(&insn))
         add_all(&insn, operands, regs, vector, context, out);
 }

@@ -22,9 +22,6 @@ struct orc_place {
 struct orc_decoded {
     unsigned length; /* 0: not decodable */
     bool is_rep;
-    bool is_pushf;
-    bool is_trap;      /* rdtsc, rdtscp, cpuid: what rr may emulate */
-    bool needs_vector; /* a gather: places need the vector state */
     struct orc_place places[ORC_OPERANDS_MAX];
     size_t place_count;
 };
