@@ -71,6 +71,8 @@ static void register_use(struct dbi_insn *insn, ZydisRegister reg, bool written)
     if (wide < ZYDIS_REGISTER_RAX || wide > ZYDIS_REGISTER_R15)
         return;
     unsigned number = (unsigned)(wide - ZYDIS_REGISTER_RAX);
+    if (reg >= ZYDIS_REGISTER_AH && reg <= ZYDIS_REGISTER_BH)
+        insn->names_high_byte = true;
     insn->gpr_used |= (uint16_t)(1u << number);
     if (number == INS_GPR_COUNT - 1 && written)
         insn->writes_r15 = true;
@@ -85,7 +87,8 @@ static void operands_decode(struct dbi_insn *insn)
         } else if (op->type == ZYDIS_OPERAND_TYPE_MEMORY) {
             register_use(insn, op->mem.base, false);
             register_use(insn, op->mem.index, false);
-            if (op->mem.base == ZYDIS_REGISTER_RIP && op->visibility != ZYDIS_OPERAND_VISIBILITY_HIDDEN)
+            if ((op->mem.base == ZYDIS_REGISTER_RIP || op->mem.base == ZYDIS_REGISTER_EIP) &&
+                op->visibility != ZYDIS_OPERAND_VISIBILITY_HIDDEN)
                 insn->rip_relative = true;
         }
     }
@@ -195,7 +198,8 @@ int dbi_insn_decode(struct dbi_insn *insn, uint64_t pc, const uint8_t *bytes, si
         ready = true;
     }
     insn->gpr_used = 0;
-    insn->writes_r15 = insn->rip_relative = insn->writes_fs_base = false;
+    insn->writes_r15 = insn->writes_fs_base = false;
+    insn->rip_relative = insn->names_high_byte = false;
     insn->flags_read = insn->flags_killed = 0;
     ZyanStatus status =
         ZydisDecoderDecodeFull(&decoder, bytes, available, &insn->zydis, insn->operands);
@@ -210,6 +214,8 @@ int dbi_insn_decode(struct dbi_insn *insn, uint64_t pc, const uint8_t *bytes, si
     memcpy(insn->bytes, bytes, insn->length);
     operands_decode(insn);
     flags_decode(insn);
+    if (insn->zydis.mnemonic == ZYDIS_MNEMONIC_XCHG)
+        insn->gpr_used |= 1u << INS_RAX; /* as r15d's stand-in it would make a nop: 90 */
     insn->writes_fs_base = insn->zydis.mnemonic == ZYDIS_MNEMONIC_WRFSBASE;
     insn->terminal = (uint8_t)terminal_of(insn);
     if (insn->terminal == DBI_NEXT && is_beyond_us(insn))

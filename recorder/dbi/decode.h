@@ -35,7 +35,8 @@ struct dbi_insn {
     uint16_t gpr_used;     /* bit n: general register n is read or written, also implicitly */
     bool writes_r15;
     bool writes_fs_base;
-    bool rip_relative;
+    bool rip_relative;    /* or eip-relative */
+    bool names_high_byte; /* ah, ch, dh, bh */
     uint8_t flags_read;    /* status flags, CPUFLAG-like private bits */
     uint8_t flags_killed;  /* surely written */
     ZydisDecodedInstruction zydis;

@@ -80,6 +80,16 @@ static inline void emit_load32_gs(struct emit *e, unsigned reg, uint32_t disp)
     emit_absolute(e, reg, disp);
 }
 
+/* mov gs:[disp], reg32 */
+static inline void emit_store32_gs(struct emit *e, uint32_t disp, unsigned reg)
+{
+    emit_u8(e, 0x65);
+    if (reg & 8)
+        emit_u8(e, 0x44);
+    emit_u8(e, 0x89);
+    emit_absolute(e, reg, disp);
+}
+
 /* mov dword gs:[disp], imm */
 static inline void emit_store_imm_gs(struct emit *e, uint32_t disp, uint32_t imm)
 {

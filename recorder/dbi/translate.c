@@ -69,10 +69,11 @@ static void regs_restore(struct work *w, uint16_t which)
     }
 }
 
-/* A register that instruction `at` does not name, saved in its home. */
-static unsigned reg_borrow(struct work *w, unsigned at)
+/* A register that instruction `at` does not name and that is not in `avoid`, saved in its home. */
+static unsigned reg_borrow_but(struct work *w, unsigned at, uint16_t avoid)
 {
-    uint16_t taken = (uint16_t)(w->code->insns[at].gpr_used | w->busy | 1u << INS_RSP | 1u << R15);
+    uint16_t taken =
+        (uint16_t)(w->code->insns[at].gpr_used | w->busy | avoid | 1u << INS_RSP | 1u << R15);
     if (w->r15 >= 0)
         taken |= (uint16_t)(1u << w->r15);
     unsigned best = 0, best_use = 0;
@@ -92,6 +93,11 @@ static unsigned reg_borrow(struct work *w, unsigned at)
     w->spilled |= (uint16_t)(1u << best);
     w->busy |= (uint16_t)(1u << best);
     return best;
+}
+
+static unsigned reg_borrow(struct work *w, unsigned at)
+{
+    return reg_borrow_but(w, at, 0);
 }
 
 static void reg_return(struct work *w, unsigned reg)
@@ -165,8 +171,8 @@ static bool base_survives(const struct dbi_insn *insn, int base, int64_t *delta)
     if (base == INS_RSP) {
         switch (insn->zydis.mnemonic) {
         case ZYDIS_MNEMONIC_PUSH:
-            *delta = -8;
-            return insn->operands[0].size == 64 || insn->operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
+            *delta = -(int64_t)(insn->zydis.operand_width / 8);
+            return true;
         case ZYDIS_MNEMONIC_SUB:
         case ZYDIS_MNEMONIC_ADD:
             if (insn->operands[0].type != ZYDIS_OPERAND_TYPE_REGISTER ||
@@ -382,6 +388,14 @@ static void collect_commit(struct work *w)
 
 /* ---- instructions ---- */
 
+/* Register `number` in `class`. The decoder counts ah, ch, dh and bh as 8-bit registers 4 to 7. */
+static ZydisRegister register_named(ZydisRegisterClass class, unsigned number)
+{
+    if (class == ZYDIS_REGCLASS_GPR8 && number >= 4)
+        number += 4;
+    return ZydisRegisterEncode(class, (ZyanU8)number);
+}
+
 static int reencode(struct work *w, unsigned at, int r15, int rip)
 {
     const struct dbi_insn *insn = &w->code->insns[at];
@@ -397,9 +411,11 @@ static int reencode(struct work *w, unsigned at, int r15, int rip)
             ZydisRegister wide =
                 ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, *names[k]);
             if (r15 >= 0 && wide == ZYDIS_REGISTER_R15)
-                *names[k] = ZydisRegisterEncode(ZydisRegisterGetClass(*names[k]), (ZyanU8)r15);
-            if (rip >= 0 && *names[k] == ZYDIS_REGISTER_RIP) {
-                *names[k] = (ZydisRegister)(ZYDIS_REGISTER_RAX + rip);
+                *names[k] = register_named(ZydisRegisterGetClass(*names[k]), (unsigned)r15);
+            if (rip >= 0 && (*names[k] == ZYDIS_REGISTER_RIP || *names[k] == ZYDIS_REGISTER_EIP)) {
+                bool narrow = *names[k] == ZYDIS_REGISTER_EIP;
+                *names[k] = register_named(narrow ? ZYDIS_REGCLASS_GPR32 : ZYDIS_REGCLASS_GPR64,
+                                           (unsigned)rip);
                 request.operands[i].mem.displacement = 0;
             }
         }
@@ -420,11 +436,20 @@ static bool has_no_effect(const struct dbi_insn *insn)
            insn->zydis.meta.category == ZYDIS_CATEGORY_PREFETCH;
 }
 
+/* The address that a rip-relative (or, cut to 32 bits, eip-relative) operand means. */
+static uint64_t rip_relative_address(const struct dbi_insn *insn)
+{
+    uint64_t address = insn->pc + insn->length + (uint64_t)insn->zydis.raw.disp.value;
+    return insn->zydis.address_width == 32 ? (uint32_t)address : address;
+}
+
 /* Copies the instruction if its rip-relative operand stays in reach. */
 static bool copy_rip_relative(struct work *w, const struct dbi_insn *insn)
 {
     unsigned at = insn->zydis.raw.disp.offset;
-    uint64_t target = insn->pc + insn->length + (uint64_t)insn->zydis.raw.disp.value;
+    uint64_t target = rip_relative_address(insn);
+    if (insn->zydis.address_width == 32)
+        return false;
     int64_t disp = (int64_t)(target - (emit_host(w->e) + insn->length));
     if (disp != (int32_t)disp)
         return false;
@@ -456,9 +481,9 @@ static int insn_emit(struct work *w, unsigned at)
         w->out->place_count--;
         if (insn->rip_relative) {
             w->busy |= (uint16_t)(r15 >= 0 ? 1u << r15 : 0);
-            rip = (int)reg_borrow(w, at);
-            emit_mov_imm(w->e, (unsigned)rip,
-                         insn->pc + insn->length + (uint64_t)insn->zydis.raw.disp.value);
+            /* what names ah, ch, dh or bh cannot name r8 and above */
+            rip = (int)reg_borrow_but(w, at, insn->names_high_byte ? 0xff00 : 0);
+            emit_mov_imm(w->e, (unsigned)rip, rip_relative_address(insn));
         }
         place_add(w, at);
         err = reencode(w, at, r15, rip);
@@ -467,6 +492,21 @@ static int insn_emit(struct work *w, unsigned at)
     if (r15 >= 0 && insn->writes_r15)
         emit_store_gs(w->e, HOME(R15), (unsigned)r15);
     return err;
+}
+
+/* wrfsbase has set the base to its operand; the 32-bit form extends that with zeros. */
+static void fs_base_keep(struct work *w, unsigned at)
+{
+    const ZydisDecodedOperand *op = &w->code->insns[at].operands[0];
+    unsigned reg = (unsigned)ZydisRegisterGetId(op->reg.value);
+    if (reg == R15)
+        reg = r15_get(w, at);
+    if (op->size == 64) {
+        emit_store_gs(w->e, AGT_CTX_FS_BASE, reg);
+        return;
+    }
+    emit_store32_gs(w->e, AGT_CTX_FS_BASE, reg);
+    emit_store_imm_gs(w->e, AGT_CTX_FS_BASE + 4, 0);
 }
 
 static int insns_emit(struct work *w)
@@ -483,12 +523,8 @@ static int insns_emit(struct work *w)
         int err = insn_emit(w, i);
         if (err)
             return err;
-        if (insn->writes_fs_base) {
-            unsigned reg = (unsigned)ZydisRegisterGetId(insn->operands[0].reg.value);
-            if (reg == R15)
-                reg = r15_get(w, i);
-            emit_store_gs(w->e, AGT_CTX_FS_BASE, reg);
-        }
+        if (insn->writes_fs_base)
+            fs_base_keep(w, i);
         if (w->mode == DBI_COLLECT)
             collect_after(w, i);
     }
@@ -583,11 +619,13 @@ static int target_load(struct work *w, unsigned at)
     }
     bool fs = op->mem.segment == ZYDIS_REGISTER_FS;
     bool narrow = insn->zydis.address_width == 32;
-    if (op->mem.base == ZYDIS_REGISTER_RIP) {
+    if (insn->rip_relative) {
         emit_bytes(w->e, "\x48\xb8", 2);
-        emit_u64(w->e, insn->pc + insn->length + (uint64_t)op->mem.disp.value);
+        emit_u64(w->e, rip_relative_address(insn));
         w->out->places[w->out->place_count - 1].host_off = (uint32_t)(w->e->at - w->start);
         w->out->places[w->out->place_count - 1].spilled |= 1u << INS_RAX;
+        if (fs)
+            emit_u8(w->e, 0x64);
         emit_bytes(w->e, "\x48\x8b\x00", 3);
         return 0;
     }
