@@ -23,61 +23,81 @@ static int event_note(void *arg, const struct evq_entry *entry, uint64_t time, u
     return err ? err : wd_buf_append_u64(&gather->ring_at, ring_bytes);
 }
 
-/* The node id of the engine's fragment. */
-static int node_of(struct wet *wet, uint32_t fragment_id, const struct dbi_fragment **fragment,
-                   uint32_t *node)
+/* Makes room in the table for every fragment that the engine has. */
+static int fragments_grow(struct wet *wet)
 {
-    *fragment = rep_engine_fragment(wet->engine, fragment_id);
-    if (!*fragment)
-        return wd_fail(-WD_ERR_DIVERGED, "the event ring names a fragment that does not exist");
-    if (fragment_id >= wet->node_of_fragment_count) {
-        size_t count = rep_engine_fragment_count(wet->engine);
-        uint32_t *map = realloc(wet->node_of_fragment, count * sizeof *map);
-        if (!map)
-            return -ENOMEM;
-        memset(map + wet->node_of_fragment_count, 0,
-               (count - wet->node_of_fragment_count) * sizeof *map);
-        wet->node_of_fragment = map;
-        wet->node_of_fragment_count = count;
-    }
-    uint32_t *known = &wet->node_of_fragment[fragment_id];
-    if (!*known) {
-        const struct wet_node_entry *found =
-            wet_node_find(wet, (*fragment)->pc, (*fragment)->code, (*fragment)->code_bytes);
-        if (!found)
-            return wd_fail(-WD_ERR_DIVERGED,
-                           "%s does not reproduce itself: code at %#llx ran that is no node of it",
-                           wet_store_path(wet->store), (unsigned long long)(*fragment)->pc);
-        const struct wet_node *node_is = wet_get_node(wet, found->is.id);
-        if (!node_is)
-            return -ENOMEM;
-        /* who walks an interval goes by the node */
-        if (node_is->statement_count != (*fragment)->insn_count ||
-            node_is->slot_count != (*fragment)->slot_count)
-            return wd_fail(-WD_ERR_CORRUPT, "%s: damaged node %u", wet_store_path(wet->store),
-                           node_is->id);
-        *known = found->is.id + 1;
-    }
-    *node = *known - 1;
+    size_t count = rep_engine_fragment_count(wet->engine);
+    if (count <= wet->fragment_count)
+        return 0;
+    struct wet_fragment *fragments = realloc(wet->fragments, count * sizeof *fragments);
+    if (!fragments)
+        return -ENOMEM;
+    memset(fragments + wet->fragment_count, 0, (count - wet->fragment_count) * sizeof *fragments);
+    wet->fragments = fragments;
+    wet->fragment_count = count;
     return 0;
 }
 
-/*
- * The translated code stores 32 of the 64 bytes that a vector register has room for (AVX2 is the
- * most there is); beyond lies what some earlier run left in the ring.
- */
-static void lanes_clear(const struct wet_node *node, uint64_t *slots)
+/* Finds out about a fragment that is met for the first time. */
+static int fragment_learn(struct wet *wet, uint32_t id)
 {
-    for (uint32_t i = 0; i < node->statement_count; i++) {
-        const struct ins_info *info = node->statements[i].info;
-        uint64_t *at = slots + node->statements[i].slot;
-        for (unsigned m = 0; m < info->mem_count; m++, at++) {
-            if (!(info->mems[m].flags & (INS_MEM_VSIB32 | INS_MEM_VSIB64)))
-                continue;
-            memset(at + 1 + 4, 0, 4 * sizeof *at);
-            memset(at + 1 + 8 + 4, 0, 4 * sizeof *at);
-            at += 16;
+    const struct dbi_fragment *fragment = rep_engine_fragment(wet->engine, id);
+    const struct wet_node_entry *node =
+        fragment ? wet_node_find(wet, fragment->pc, fragment->code, fragment->code_bytes) : NULL;
+    if (!node)
+        return wd_fail(-WD_ERR_DIVERGED,
+                       "%s does not reproduce itself: code at %#llx ran that is no node of it",
+                       wet_store_path(wet->store),
+                       fragment ? (unsigned long long)fragment->pc : 0ull);
+    wet->fragments[id] = (struct wet_fragment){.node = node->is.id + 1,
+                                               .statements = fragment->insn_count,
+                                               .slots = fragment->slot_count};
+    return 0;
+}
+
+/* Turns `words` words of ring into executions; *time becomes the number of instructions. */
+static int execs_unpack(struct wet *wet, struct wet_cached *cached, size_t words, uint64_t *time)
+{
+    const uint64_t *ring = (const uint64_t *)cached->slots.data;
+    int err = fragments_grow(wet);
+    uint64_t now = 0;
+    for (size_t at = 0; !err && at < words;) {
+        uint32_t id = (uint32_t)ring[at];
+        if (id >= wet->fragment_count)
+            return wd_fail(-WD_ERR_DIVERGED, "the event ring names a fragment that does not exist");
+        if (!wet->fragments[id].node) {
+            err = fragment_learn(wet, id);
+            continue;
         }
+        const struct wet_fragment fragment = wet->fragments[id];
+        if (cached->execs.capacity_bytes - cached->execs.size_bytes < sizeof(struct wet_exec))
+            err = wd_buf_reserve(&cached->execs, sizeof(struct wet_exec));
+        if (err)
+            break;
+        struct wet_exec *exec =
+            (struct wet_exec *)(cached->execs.data + cached->execs.size_bytes);
+        *exec = (struct wet_exec){.node = fragment.node - 1, .time_off = (uint32_t)now,
+                                  .slot_off = (uint32_t)(at + 1)};
+        cached->execs.size_bytes += sizeof *exec;
+        now += fragment.statements;
+        at += 1 + (size_t)fragment.slots;
+    }
+    *time = now;
+    return err;
+}
+
+/* The last execution that began in the ring before each event. */
+static void events_place(struct gather *gather)
+{
+    struct wet_cached *cached = gather->cached;
+    struct wet_event *events = (struct wet_event *)cached->events.data;
+    const struct wet_exec *execs = (const struct wet_exec *)cached->execs.data;
+    const uint64_t *ring_at = (const uint64_t *)gather->ring_at.data;
+    size_t exec = 0, exec_count = cached->execs.size_bytes / sizeof *execs;
+    for (size_t i = 0; i < cached->events.size_bytes / sizeof *events; i++) {
+        while (exec < exec_count && execs[exec].slot_off - 1 < ring_at[i] / 8)
+            exec++;
+        events[i].exec = (uint32_t)exec - 1;
     }
 }
 
@@ -85,39 +105,18 @@ static int ring_unpack(struct gather *gather)
 {
     struct wet *wet = gather->wet;
     struct wet_cached *cached = gather->cached;
-    size_t ring_bytes, event = 0;
+    size_t ring_bytes;
     const uint64_t *ring = rep_engine_ring(wet->engine, &ring_bytes);
-    const uint64_t *ring_at = (const uint64_t *)gather->ring_at.data;
-    size_t event_count = cached->events.size_bytes / sizeof(struct wet_event);
-    struct wet_event *events = (struct wet_event *)cached->events.data;
-    int err = wd_buf_append(&cached->slots, ring, ring_bytes);
-    uint64_t *slots = (uint64_t *)cached->slots.data;
     uint64_t time = 0;
-    for (size_t at = 0; !err && at < ring_bytes / 8;) {
-        const struct dbi_fragment *fragment;
-        uint32_t node = 0;
-        while (event < event_count && ring_at[event] / 8 <= at)
-            events[event++].exec = (uint32_t)(cached->execs.size_bytes / sizeof(struct wet_exec)) - 1;
-        err = node_of(wet, (uint32_t)slots[at], &fragment, &node);
-        if (!err && fragment->slot_count > ring_bytes / 8 - at - 1)
-            err = wd_fail(-WD_ERR_MACHINE, "the replay process sent a damaged ring");
-        if (err)
-            break;
-        const struct wet_node_entry *entry = &wet->nodes[wet->node_by_id[node] - 1];
-        if (entry->has_lanes)
-            lanes_clear(&entry->is, slots + at + 1);
-        struct wet_exec exec = {.node = node, .time_off = (uint32_t)time,
-                                .slot_off = (uint32_t)(at + 1)};
-        time += fragment->insn_count;
-        at += 1 + (size_t)fragment->slot_count;
-        err = wd_buf_append(&cached->execs, &exec, sizeof exec);
-    }
-    while (event < event_count)
-        events[event++].exec = (uint32_t)(cached->execs.size_bytes / sizeof(struct wet_exec)) - 1;
+    int err = wd_buf_append(&cached->slots, ring, ring_bytes);
+    if (!err)
+        err = execs_unpack(wet, cached, ring_bytes / 8, &time);
     if (!err && time != cached->is.instructions)
         err = wd_fail(-WD_ERR_DIVERGED, "%s: interval %llu: the ring holds %llu instructions of %llu",
                       wet_store_path(wet->store), (unsigned long long)cached->is.index,
                       (unsigned long long)time, (unsigned long long)cached->is.instructions);
+    if (!err)
+        events_place(gather);
     return err;
 }
 

@@ -246,9 +246,9 @@ static void engine_drop(struct wet *wet)
 {
     rep_engine_free(wet->engine);
     wet->engine = NULL;
-    free(wet->node_of_fragment);
-    wet->node_of_fragment = NULL;
-    wet->node_of_fragment_count = 0;
+    free(wet->fragments);
+    wet->fragments = NULL;
+    wet->fragment_count = 0;
     wet->state_serial = 0;
 }
 

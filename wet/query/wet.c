@@ -199,7 +199,7 @@ void wet_close(struct wet *wet)
     if (!wet)
         return;
     rep_engine_free(wet->engine);
-    free(wet->node_of_fragment);
+    free(wet->fragments);
     for (unsigned i = 0; i < WET_CACHE_INTERVALS; i++) {
         wd_buf_fini(&wet->cache[i].execs);
         wd_buf_fini(&wet->cache[i].slots);

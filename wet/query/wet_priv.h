@@ -36,6 +36,13 @@ struct wet_counts {
     bool loaded;
 };
 
+/* What unpacking a ring needs of one of the engine's fragments, in 8 bytes. */
+struct wet_fragment {
+    uint32_t node; /* 1 + node id; 0: not looked up yet */
+    uint16_t statements;
+    uint16_t slots;
+};
+
 /* An interval that has been run again. */
 struct wet_cached {
     struct wet_interval is;
@@ -73,8 +80,8 @@ struct wet {
     uint64_t space_at; /* the interval whose start `space` shows */
     bool space_ready;
     struct rep_engine *engine;
-    uint32_t *node_of_fragment; /* by the engine's fragment id: 1 + node id */
-    size_t node_of_fragment_count;
+    struct wet_fragment *fragments; /* by the engine's fragment id */
+    size_t fragment_count;
     struct wet_cached cache[WET_CACHE_INTERVALS];
     uint64_t uses;
     uint64_t state_serial; /* which state the engine stands at, 0: none */
