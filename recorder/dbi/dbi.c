@@ -518,6 +518,8 @@ int dbi_translate(struct dbi *dbi, uint64_t pc, const struct dbi_fragment **out,
                 continue;
             if (!err)
                 err = fragment_emit(dbi, false, &fragment);
+            if (i > 0 && err == -WD_ERR_UNSUPPORTED)
+                continue; /* perhaps data, which nothing ever jumps to */
             if (!err)
                 err = fragment_enter(dbi, fragment);
             if (err)

@@ -245,6 +245,25 @@ bool dbi_code_flags_dead(const struct dbi_code *code)
     return false;
 }
 
+bool dbi_code_may_cycle(const struct dbi_code *code)
+{
+    const struct dbi_insn *last = &code->insns[code->count - 1];
+    switch (last->terminal) {
+    case DBI_NEXT:
+        return code->count == DBI_INSN_MAX;
+    case DBI_JMP:
+    case DBI_JCC:
+    case DBI_LOOP:
+    case DBI_CALL:
+        return last->info.target <= last->pc;
+    case DBI_JMP_INDIRECT:
+    case DBI_CALL_INDIRECT:
+        return true;
+    default:
+        return false;
+    }
+}
+
 unsigned dbi_code_next_use(const struct dbi_code *code, unsigned from, unsigned reg)
 {
     unsigned i = from;

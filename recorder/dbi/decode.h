@@ -62,6 +62,13 @@ int dbi_insn_decode(struct dbi_insn *insn, uint64_t pc, const uint8_t *bytes, si
 /* True if nothing in the fragment reads a status flag before all of them are written. */
 bool dbi_code_flags_dead(const struct dbi_code *code);
 
+/*
+ * True if the fragment can close a cycle: it ends by going back, or anywhere. (A cycle without
+ * such a fragment would have to go forward only, or to be made of returns that no call matches.)
+ * Also for a fragment that was cut for length, so that straight code is stoppable, too.
+ */
+bool dbi_code_may_cycle(const struct dbi_code *code);
+
 /* Index of the first instruction from `from` on that names general register `reg`; count if none. */
 unsigned dbi_code_next_use(const struct dbi_code *code, unsigned from, unsigned reg);
 

@@ -23,6 +23,12 @@
 #define LINES_DISP ((uint32_t)(AGT_LINES_OFF - AGT_SHM_OFF))
 #define WINDOW     256 /* a mark at an address covers this many bytes from it */
 
+enum time_check {
+    TIME_UNCHECKED,
+    TIME_FLAGS_DEAD,
+    TIME_FLAGS_LIVE,
+};
+
 struct work {
     struct emit *e;
     struct dbi_code *code;
@@ -789,28 +795,52 @@ static void arith_gs(struct work *w, unsigned op, uint32_t disp, uint8_t n)
     emit_u8(w->e, n);
 }
 
-/* Counts the fragment's instructions; returns where the branch for "time is up" is, or NULL. */
-static uint8_t *time_emit(struct work *w, bool check)
+/* Flags to ax and back, without the guest's stack; rax waits in its home. */
+static void flags_keep(struct work *w)
+{
+    emit_store_gs(w->e, HOME(INS_RAX), INS_RAX);
+    emit_bytes(w->e, "\x9f\x0f\x90\xc0", 4); /* lahf; seto al */
+}
+
+static void flags_restore(struct work *w)
+{
+    emit_bytes(w->e, "\x04\x7f\x9e", 3); /* add al, 0x7f (overflows if al was 1); sahf */
+    emit_load_gs(w->e, INS_RAX, HOME(INS_RAX));
+}
+
+/*
+ * Counts the fragment's instructions; returns where the branch for "time is up" is, or NULL.
+ * Every cycle of fragments must have one that checks, or a loop could run on for ever (or past the
+ * end of the ring): where flags are live that costs more, so only those that may close one do.
+ */
+static uint8_t *time_emit(struct work *w, enum time_check check)
 {
     uint8_t n = (uint8_t)w->code->count;
     bool collect = w->mode == DBI_COLLECT;
-    if (!check) {
+    uint8_t *site;
+    if (check == TIME_UNCHECKED) {
         if (collect)
             add_gs(w, AGT_CTX_LEFT, -(int32_t)n);
         else
             emit_lea(w->e, R15, R15, -1, 1, n, false);
         return NULL;
     }
+    if (check == TIME_FLAGS_LIVE)
+        flags_keep(w);
     if (collect) {
         arith_gs(w, 5, AGT_CTX_LEFT, n);
-        return emit_branch(w->e, 0x88, 0); /* js */
+        site = emit_branch(w->e, 0x88, 0); /* js */
+    } else {
+        emit_bytes(w->e, "\x49\x83\xc7", 3); /* add r15, n */
+        emit_u8(w->e, n);
+        site = emit_branch(w->e, 0x8f, 0); /* jg */
     }
-    emit_bytes(w->e, "\x49\x83\xc7", 3); /* add r15, n */
-    emit_u8(w->e, n);
-    return emit_branch(w->e, 0x8f, 0); /* jg */
+    if (check == TIME_FLAGS_LIVE)
+        flags_restore(w);
+    return site;
 }
 
-static void time_stub_emit(struct work *w, uint8_t *site)
+static void time_stub_emit(struct work *w, uint8_t *site, enum time_check check)
 {
     if (!site || w->e->overflow)
         return;
@@ -820,6 +850,8 @@ static void time_stub_emit(struct work *w, uint8_t *site)
         arith_gs(w, 0, AGT_CTX_LEFT, (uint8_t)w->code->count);
     else
         emit_lea(w->e, R15, R15, -1, 1, -(int32_t)w->code->count, false);
+    if (check == TIME_FLAGS_LIVE)
+        flags_restore(w);
     leave_emit(w, w->code->insns[0].pc, AGT_EXIT_TIME);
 }
 
@@ -847,7 +879,10 @@ int dbi_emit_fragment(struct emit *e, enum dbi_mode mode, uint32_t id, bool exac
     if (!exact)
         prefix_emit(&w, code->insns[0].pc, miss);
     out->body = e->at;
-    uint8_t *time_up = time_emit(&w, w.flags_free);
+    enum time_check check = w.flags_free                          ? TIME_FLAGS_DEAD
+                            : !exact && dbi_code_may_cycle(code) ? TIME_FLAGS_LIVE
+                                                                 : TIME_UNCHECKED;
+    uint8_t *time_up = time_emit(&w, check);
     start_emit(&w);
     int err = insns_emit(&w);
     if (!err)
@@ -855,6 +890,6 @@ int dbi_emit_fragment(struct emit *e, enum dbi_mode mode, uint32_t id, bool exac
     if (err)
         return err;
     stubs_emit(&w);
-    time_stub_emit(&w, time_up);
+    time_stub_emit(&w, time_up, check);
     return e->overflow ? -ENOSPC : 0;
 }
