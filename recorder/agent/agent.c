@@ -415,8 +415,9 @@ static void on_mark(struct agt *agt)
     if (__builtin_mul_overflow(count, size, &bytes))
         bytes = INT64_MAX;
     if (ctx->rflags & 0x400) /* DF: downwards */
-        at = at + size > bytes ? at + size - bytes : 0;
-    agt_memory_mark(agt, at, bytes);
+        agt_memory_mark_down(agt, at + size, bytes);
+    else
+        agt_memory_mark(agt, at, bytes);
 }
 
 static uint64_t hash(uint64_t pc)

@@ -67,6 +67,19 @@ void agt_memory_mark(struct agt *agt, uint64_t address, uint64_t bytes)
     }
 }
 
+void agt_memory_mark_down(struct agt *agt, uint64_t end, uint64_t bytes)
+{
+    while (bytes) {
+        const struct agt_view *view = agt_views_at(&agt->views, end - 1);
+        if (!view)
+            return;
+        uint64_t here = end - view->start < bytes ? end - view->start : bytes;
+        agt_memory_mark(agt, end - here, here);
+        end -= here;
+        bytes -= here;
+    }
+}
+
 static void unmap(struct agt *agt, const struct evq_op *op, uint64_t start, uint64_t bytes)
 {
     if (!bytes)
@@ -114,7 +127,7 @@ static void protect(struct agt *agt, const struct evq_op *op)
 {
     uint64_t start = op->a, end = op->a + op->b;
     range_check(agt, op, start, op->b);
-    if (op->c & PROT_WRITE)
+    if (op->c & PROT_WRITE || !(op->c & PROT_EXEC))
         code_changes(agt, start, end);
     table_check(agt, op, agt_views_split(&agt->views, start) && agt_views_split(&agt->views, end));
     for (size_t i = agt_views_find(&agt->views, start);

@@ -30,8 +30,11 @@ void agt_memory_clear(struct agt *agt);
 /* Copies what can be read of [address, +bytes) to `to`; returns how many bytes. */
 uint64_t agt_memory_read(struct agt *agt, void *to, uint64_t address, uint64_t bytes);
 
-/* Marks [address, +bytes) as written, as far as it is mapped. */
+/* Marks [address, +bytes) as written, as far up as it is mapped. */
 void agt_memory_mark(struct agt *agt, uint64_t address, uint64_t bytes);
+
+/* Marks the `bytes` before `end` as written, as far down as they are mapped. */
+void agt_memory_mark_down(struct agt *agt, uint64_t end, uint64_t bytes);
 
 /* Puts all written lines (address, then AGT_LINE_BYTES) into the transfer area, asking
  * AGT_REQ_LINES whenever it is full; returns the bytes that remain there. Forgets the marks. */

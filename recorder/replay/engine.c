@@ -353,7 +353,8 @@ static int on_fault(struct rep_engine *engine)
     struct dbi_fault fault;
     const struct dbi_fragment *head = NULL;
     uint64_t ring_bytes = 0;
-    if (dbi_fault_find(engine->dbi, mail->fault.rip, mail->fault.trapno == 3, &fault))
+    bool after = mail->fault.trapno == 3 || mail->fault.trapno == 1; /* int3, int1 */
+    if (dbi_fault_find(engine->dbi, mail->fault.rip, after, &fault))
         return wd_fail(-WD_ERR_MACHINE,
                        "translated code faulted at %#llx (signal %llu, address %#llx) where no "
                        "instruction of the program is; this is a defect of wetdbg",
