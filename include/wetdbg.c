@@ -195,6 +195,18 @@ static int build(const char *trace_dir, struct rep_feed *feed,
     return err;
 }
 
+/* A file or a program that is missing from a recording is the recording's fault, unless the user
+ * asked for that program; and each sentence names the recording. */
+static int explain_open(const char *trace_dir, const char *process, int err)
+{
+    char said[1024];
+    int code = err == -ENOENT || (err == -WD_ERR_NOT_FOUND && !process) ? -WD_ERR_CORRUPT : err;
+    snprintf(said, sizeof said, "%s", wd_error_message(err));
+    if (strstr(said, trace_dir))
+        return wd_fail(code, "%s", said);
+    return wd_fail(code, "%s: %s", trace_dir, said);
+}
+
 int wetdbg_replay(const char *trace_dir, const struct wetdbg_build_options *options,
                   struct wetdbg_replay_result *result, char **wet_path)
 {
@@ -208,6 +220,8 @@ int wetdbg_replay(const char *trace_dir, const struct wetdbg_build_options *opti
         err = rrt_open(trace_dir, &trace);
     if (!err)
         err = rep_feed_open(trace, &which, &feed);
+    if (err && trace)
+        err = explain_open(trace_dir, options->process, err);
     if (!err)
         err = options->no_trace ? replay_plain(feed, options, result)
                                 : build(trace_dir, feed, options, result, wet_path);

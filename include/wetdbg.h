@@ -23,7 +23,7 @@ struct wetdbg_build_options {
 };
 
 struct wetdbg_replay_result {
-    uint64_t events_checked; /* entries at which registers were compared or loaded */
+    uint64_t events_checked; /* recorded events taken; all that have registers were compared */
     uint64_t instructions;
     uint64_t nodes; /* 0 with no_trace */
     double seconds;

@@ -9,8 +9,8 @@
  * with the interval as the unit; Zhang & Gupta, WET, MICRO 2004 for what a WET holds.)
  *
  * Words. A *statement* is a machine instruction, named by its address. A *node* is a straight run
- * of instructions from a branch target to the next control transfer, or part of one when an event
- * cut it. *Time* is the number of the instruction in the whole run, from 1, all tasks in replay
+ * of instructions from a branch target to the next control transfer (64 at most), or part of one
+ * when an event cut it. *Time* is the number of the instruction in the whole run, from 1, all tasks in replay
  * order, a rep string instruction counting once; "state at T" means just before instruction T, so
  * that times run from 1 to instructions + 1.
  *
@@ -45,12 +45,12 @@ struct wet_info {
     uint64_t signal_address;
     wet_time signal_time;     /* state at this time is that of the faulting instruction */
     uint64_t instructions;    /* times 1..instructions were executed */
-    uint64_t threads;         /* tasks that ran */
+    uint64_t threads;         /* tasks of the process, vfork children included */
     uint64_t nodes;           /* distinct nodes that ran */
     uint64_t node_executions;
     uint64_t loads, stores;   /* memory operands read, written (a rep instruction's range: one) */
     uint64_t syscalls;
-    uint64_t events;          /* recorded events that were checked */
+    uint64_t events;          /* recorded events taken; all that have registers were compared */
     uint64_t intervals;
     double build_seconds;
     uint64_t wet_bytes;       /* of the whole file */

@@ -87,7 +87,7 @@ static uint64_t serve(struct agt *agt)
         return 0;
     case AGT_CMD_RESET:
         agt_memory_clear(agt);
-        for (unsigned i = 1; i < AGT_TASKS_MAX; i++)
+        for (unsigned i = 1; i < EVQ_TASKS_MAX; i++)
             ctx->tasks[i].live = 0;
         ctx->task = 0;
         return 0;
@@ -183,7 +183,7 @@ static void task_switch(struct agt *agt, uint32_t to)
     struct agt_ctx *ctx = agt->ctx;
     if (ctx->task == to)
         return;
-    if (to >= AGT_TASKS_MAX || !ctx->tasks[to].live)
+    if (to >= EVQ_TASKS_MAX || !ctx->tasks[to].live)
         agt_stop(agt, AGT_REQ_DIVERGED, AGT_DIV_EVENT, 0, 0, ctx->rip);
     struct agt_task *old = &ctx->tasks[ctx->task];
     regs_store(ctx, &old->regs);
@@ -197,7 +197,7 @@ static void task_switch(struct agt *agt, uint32_t to)
 static void task_new(struct agt *agt, const struct evq_op *op)
 {
     struct agt_ctx *ctx = agt->ctx;
-    if (op->a >= AGT_TASKS_MAX)
+    if (op->a >= EVQ_TASKS_MAX)
         agt_stop(agt, AGT_REQ_DIVERGED, AGT_DIV_HOST, op->op, 11, op->a);
     struct agt_task *task = &ctx->tasks[op->a];
     sys_xsave(task->xsave);

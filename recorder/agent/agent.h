@@ -237,18 +237,15 @@ struct agt_ctx {
     uint32_t task_count;
     uint64_t xcr0;
     uint64_t xsave_bytes;
-    uint32_t clear_fip;
     uint32_t cpuid_count;
     uint32_t file_count;
     uint32_t bpf_count;
-    uint64_t interrupted;
     struct agt_mail mail;
     struct agt_cpuid cpuid[AGT_CPUID_MAX];
     uint64_t bpf[AGT_BPF_MAX];
-    struct agt_task tasks[EVQ_TASKS_MAX / 2]; /* 32 at once: they fill the context's 512 KiB */
+    struct agt_task tasks[EVQ_TASKS_MAX]; /* they fill the context's 512 KiB */
 };
 
-#define AGT_TASKS_MAX 32
 _Static_assert(sizeof(struct agt_ctx) <= AGT_INLINE_OFF, "the context fits before the tables");
 
 #define AGT_FILES_FD_BASE 64 /* file number n is descriptor AGT_FILES_FD_BASE + n */

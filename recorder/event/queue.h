@@ -89,7 +89,7 @@ struct evq_entry {
     uint64_t address;  /* si_addr */
 };
 
-#define EVQ_TASKS_MAX   64
+#define EVQ_TASKS_MAX   32
 #define EVQ_ENTRY_MAX   (4u << 20) /* bytes; larger data goes into several EVQ_OPS entries */
 
 enum evq_opcode {

@@ -551,7 +551,7 @@ int rep_engine_tasks(struct rep_engine *engine, const struct agt_task **tasks, u
     if (err)
         return err;
     *tasks = engine->host.ctx->tasks;
-    *running = engine->host.ctx->task < AGT_TASKS_MAX ? engine->host.ctx->task : 0;
+    *running = engine->host.ctx->task < EVQ_TASKS_MAX ? engine->host.ctx->task : 0;
     return 0;
 }
 

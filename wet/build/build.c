@@ -47,6 +47,7 @@ struct builder {
     struct wd_buf line_bytes;
     uint64_t first_time, first_entry;
     uint64_t last_frame;
+    uint64_t tasks; /* that were made */
     uint64_t signal_time; /* state at this time is what the last signal interrupted */
     const struct wet_build_options *options;
 };
@@ -97,8 +98,10 @@ static int entry_taken(void *arg, const struct evq_entry *entry, uint64_t time, 
         err = wet_entry_for_store(&builder->space, entry, &builder->parts.entries);
     if (!err)
         err = wet_output_finder_entry(&builder->outputs, entry, time);
-    for (const struct evq_op *op = NULL; !err && (op = wet_entry_op(entry, op));)
+    for (const struct evq_op *op = NULL; !err && (op = wet_entry_op(entry, op));) {
+        builder->tasks += op->op == EVQ_OP_TASK_NEW;
         err = wet_space_op(&builder->space, op);
+    }
     if (entry->kind == EVQ_FAULT || entry->kind == EVQ_SIGNAL_HERE)
         builder->signal_time = time + 1;
     builder->last_frame = entry->frame;
@@ -202,13 +205,13 @@ static int state_part(struct builder *builder)
     int err = rep_engine_tasks(builder->engine, &tasks, &state.running);
     if (err)
         return err;
-    for (uint32_t i = 0; i < AGT_TASKS_MAX; i++)
+    for (uint32_t i = 0; i < EVQ_TASKS_MAX; i++)
         state.task_count += tasks[i].live != 0;
     err = wd_buf_append(out, &state, sizeof state);
     if (!err)
         err = wd_buf_append(out, views->list, views->count * sizeof *views->list);
     uint32_t xsave_bytes = wet_xsave_bytes();
-    for (uint32_t i = 0; !err && i < AGT_TASKS_MAX; i++) {
+    for (uint32_t i = 0; !err && i < EVQ_TASKS_MAX; i++) {
         if (!tasks[i].live)
             continue;
         struct wet_task_record task = {.task = i, .xsave_bytes = xsave_bytes};
@@ -230,6 +233,9 @@ static int interval_end(struct builder *builder)
                                       .instructions = executed + 1 - builder->first_time,
                                       .first_entry = builder->first_entry,
                                       .entries = entries - builder->first_entry};
+    if (record.instructions > WET_INTERVAL_MAX)
+        return wd_fail(-WD_ERR_UNSUPPORTED, "a loop of %llu instructions offers no place to stop",
+                       (unsigned long long)record.instructions);
     builder->parts.index = builder->index.size_bytes / sizeof record;
     int err = wd_buf_append(&builder->index, &record, sizeof record);
     if (!err)
@@ -329,7 +335,7 @@ int wet_build(struct rep_feed *feed, const char *path, const struct wet_build_op
         struct wet_finish finish = {.feed = feed, .engine = builder.engine,
                                     .space = &builder.space, .outputs = &builder.outputs,
                                     .index = &builder.index, .executions = &builder.executions,
-                                    .signal_time = builder.signal_time,
+                                    .signal_time = builder.signal_time, .tasks = builder.tasks + 1,
                                     .fingerprint = options->fingerprint, .level = level,
                                     .seconds = seconds_now() - start};
         err = wet_finish_sections(&finish, store, result);

@@ -270,6 +270,7 @@ static int meta_section(const struct wet_finish *finish, struct wet_store_writer
         {"signal_address", info->fatal_signal ? (uint64_t)siginfo.si_addr : 0},
         {"signal_time", info->fatal_signal ? finish->signal_time : 0},
         {"instructions", rep_engine_time(finish->engine)},
+        {"tasks", finish->tasks},
         {"nodes", totals->nodes},
         {"node_executions", totals->node_executions},
         {"loads", totals->loads},

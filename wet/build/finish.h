@@ -17,6 +17,7 @@ struct wet_finish {
     const struct wd_buf *executions; /* u64 per fragment */
     const char *fingerprint;
     uint64_t signal_time;
+    uint64_t tasks;
     int level;
     double seconds;
 };

@@ -73,6 +73,25 @@ static bool is_in_spans(const struct wet *wet, uint64_t start, uint64_t bytes)
            bytes <= wet->spans[low].end - start;
 }
 
+static bool object_is_sane(const struct wet *wet, const struct wet_object *object)
+{
+    bool is_mapping = object->start % PAGE == 0 && object->start < ADDRESS_END &&
+                      object->bytes <= ADDRESS_END - object->start && object->prot <= 7;
+    bool is_source = object->file == EVQ_FILE_NONE ||
+                     (object->file < wet->file_count && object->file_off % PAGE == 0 &&
+                      object->file_off <= INT64_MAX - object->bytes);
+    return is_mapping && is_source;
+}
+
+int wet_objects_check(const struct wet *wet)
+{
+    for (size_t i = 0; i < wet->space.object_count; i++) {
+        if (!object_is_sane(wet, &wet->space.objects[i]))
+            return damaged(wet, "table of mappings");
+    }
+    return 0;
+}
+
 /* ---- vector state ---- */
 
 int wet_xsave_check(const struct wet *wet, const uint8_t *image, uint64_t bytes)

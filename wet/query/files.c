@@ -197,6 +197,8 @@ static int module_add(struct wet *wet, uint64_t n)
         close(input.debug.fd);
     if (input.alt.fd >= 0)
         close(input.alt.fd);
+    if (err == -EINVAL) /* segments that no module has; the model has said which */
+        err = -WD_ERR_CORRUPT;
     return err == -EEXIST ? 0 : err;
 }
 

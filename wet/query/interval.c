@@ -230,17 +230,3 @@ uint64_t wet_interval_at(const struct wet *wet, wet_time t)
     }
     return low;
 }
-
-/*
- * The lines of an interval are known by object, an address by the views at its end and at its
- * start; what was mapped and unmapped within the interval is in neither, so there "may" is the
- * answer for every address outside of both.
- */
-bool wet_interval_may_write(const struct wet *wet, uint64_t k, uint64_t address, uint64_t size)
-{
-    (void)wet;
-    (void)k;
-    (void)address;
-    (void)size;
-    return true;
-}

@@ -195,7 +195,7 @@ static int start_make(struct wet_rerun *rerun)
         const struct wet_task_record *task = (const void *)wd_view_bytes(&view, sizeof *task);
         const uint8_t *xsave = task ? wd_view_bytes(&view, task->xsave_bytes) : NULL;
         wd_view_bytes(&view, -view.at & 7);
-        if (view.failed || task->task >= AGT_TASKS_MAX || task->xsave_bytes > AGT_XSAVE_MAX) {
+        if (view.failed || task->task >= EVQ_TASKS_MAX || task->xsave_bytes > AGT_XSAVE_MAX) {
             err = damaged(wet, "state", rerun->k);
             break;
         }

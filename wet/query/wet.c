@@ -63,7 +63,7 @@ static int meta_open(struct wet *wet)
     info->syscalls = number(wet->meta, "syscalls");
     info->events = number(wet->meta, "events");
     info->build_seconds = (double)number(wet->meta, "build_microseconds") / 1e6;
-    info->threads = 1;
+    info->threads = number(wet->meta, "tasks");
     wet->xcr0 = number(wet->meta, "xcr0");
     return 0;
 }
@@ -89,13 +89,16 @@ static int index_open(struct wet *wet)
     wet->index = (const struct wet_index_record *)wet->index_bytes.data;
     uint64_t time = 1;
     for (size_t k = 0; k < count; k++) {
-        if (wet->index[k].first_time != time || wet->index[k].instructions > 1u << 30)
+        if (wet->index[k].first_time != time || wet->index[k].instructions > WET_INTERVAL_MAX)
             return damaged(wet, "index");
         time += wet->index[k].instructions;
     }
     if (!count || time != wet->info.instructions + 1)
         return damaged(wet, "index");
     wet->info.intervals = count;
+    wet->written = calloc(count, sizeof *wet->written);
+    if (!wet->written)
+        return -ENOMEM;
     return 0;
 }
 
@@ -176,6 +179,8 @@ int wet_open(const char *path, struct wet **out)
     if (!err)
         err = wet_machine_open(wet);
     if (!err)
+        err = wet_objects_check(wet);
+    if (!err)
         err = wet_nodes_open(wet);
     if (!err)
         err = wet_model_make(wet);
@@ -207,6 +212,7 @@ void wet_close(struct wet *wet)
         wd_buf_fini(&wet->cache[i].entries);
     }
     mdl_free(wet->model);
+    wet_written_close(wet);
     wet_nodes_close(wet);
     wet_files_close(wet);
     wet_space_fini(&wet->space);

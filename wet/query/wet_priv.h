@@ -36,6 +36,15 @@ struct wet_counts {
     bool loaded;
 };
 
+/* Which lines of the memory file an interval wrote, ascending, and the views around it. */
+struct wet_written {
+    uint64_t *lines;
+    size_t line_count;
+    struct agt_views start, end; /* in the buffers */
+    struct wd_buf start_state, end_state;
+    bool loaded;
+};
+
 /* What unpacking a ring needs of one of the engine's fragments, in 8 bytes. */
 struct wet_fragment {
     uint32_t node; /* 1 + node id; 0: not looked up yet */
@@ -75,6 +84,7 @@ struct wet {
     uint32_t node_limit;
     uint32_t *node_by_pc; /* 1 + index in nodes */
     struct wet_counts *counts;
+    struct wet_written *written;
     struct mdl_model *model;
     struct wet_space space;
     uint64_t space_at; /* the interval whose start `space` shows */
@@ -92,6 +102,8 @@ struct wet {
 /* check.c */
 /* Reads and checks where the program's memory may be and which CPU it needs. */
 int wet_machine_open(struct wet *wet);
+/* Objects lie in user space and come from files that there are (after wet_files_open). */
+int wet_objects_check(const struct wet *wet);
 /* 0 if this CPU takes the XSAVE image; -WD_ERR_UNSUPPORTED, -WD_ERR_CORRUPT. */
 int wet_xsave_check(const struct wet *wet, const uint8_t *image, uint64_t bytes);
 /* evq_entry_check and what it leaves to the caller: addresses, file numbers below `file_count`. */
@@ -112,6 +124,10 @@ void wet_nodes_close(struct wet *wet);
 struct wet_node_entry *wet_node_find(struct wet *wet, uint64_t pc, const uint8_t *code,
                                      uint32_t code_bytes);
 int wet_counts_load(struct wet *wet, uint64_t k, const struct wet_counts **out);
+
+/* written.c */
+int wet_written_load(struct wet *wet, uint64_t k, const struct wet_written **out);
+void wet_written_close(struct wet *wet);
 
 /* rerun.c: the replayee that intervals are run again in */
 struct wet_rerun {

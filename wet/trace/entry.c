@@ -48,7 +48,8 @@ static int discard_for_store(const struct wet_space *space, const struct evq_op 
             piece.c = view->prot;
             piece.d = object->file;
             piece.e = object->file_off + inside;
-            piece.f = object->file_bytes - inside;
+            uint64_t rest = object->file_bytes - inside;
+            piece.f = rest < to - from ? rest : to - from;
             piece.g = view->name;
         }
         int err = wd_buf_append(out, &piece, sizeof piece);

@@ -6,6 +6,8 @@
 #include <stdint.h>
 
 #define WET_INTERVAL_INSTRUCTIONS (4u << 20)
+/* More than this between two places where stopping is possible is refused: the ring has to hold it. */
+#define WET_INTERVAL_MAX (16u << 20)
 
 /* WET_SEC_INDEX: one per interval. */
 struct wet_index_record {
@@ -32,8 +34,8 @@ struct wet_file_record {
     uint32_t is_module; /* ELF and mapped executable: its section holds the whole file */
 };
 
-/* WET_SEC_FILE_DATA of other files: pieces (u64 offset, u64 bytes, bytes padded to 8). A module is
- * one piece. */
+/* WET_SEC_FILE_DATA: a module is the file itself; of other files pieces, each u64 offset, u64 bytes,
+ * then the bytes padded to 8. */
 
 /* WET_SEC_STATE: this, then the views (struct agt_view), then per task struct wet_task_record and
  * its XSAVE image padded to 8. */
