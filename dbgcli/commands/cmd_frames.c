@@ -118,7 +118,7 @@ static json_t *json_of_frame(struct cli_session *session, size_t index)
         .module = frame->module,
         .file = frame->file,
         .line = frame->line,
-        .text = cli_source_text(session->model, frame->file, frame->line, frame->lookup_pc, NULL),
+        .text = cli_source_text(session, frame->file, frame->line, frame->lookup_pc),
     };
     json_t *row = json_object();
     json_t *arguments = json_array();
@@ -187,8 +187,7 @@ static int select_frame(struct cli_session *session, size_t index)
         return 0;
     }
     const struct cli_frame *frame = &session->moment->frames[index];
-    const char *text =
-        cli_source_text(session->model, frame->file, frame->line, frame->lookup_pc, NULL);
+    const char *text = cli_source_text(session, frame->file, frame->line, frame->lookup_pc);
     print_frame(session, index);
     if (text) {
         fprintf(out->stream, "%" PRIu32 "\t", frame->line);

@@ -36,7 +36,7 @@ static int show_instance(void *context, wet_time time, uint64_t pc)
     if ((walk->limit && walk->shown == walk->limit) || cli_out_is_gone(out))
         return STOP;
     walk->shown++;
-    cli_place_of_pc(walk->session->model, pc, &place);
+    cli_place_of_pc(walk->session, pc, &place);
     if (walk->array) {
         json_t *row = json_object();
         cli_json_set(row, "k", cli_json_count(walk->shown));

@@ -134,8 +134,7 @@ static void print_line(const struct view *view, struct names *names, size_t inde
 {
     struct cli_out *out = view->session->out;
     const struct slc_line *line = &view->lines[index];
-    const char *text =
-        cli_source_text(view->session->model, line->file, line->line, line->pc, NULL);
+    const char *text = cli_source_text(view->session, line->file, line->line, line->pc);
     char *where = cli_asprintf("%s:%" PRIu32, name_of(names, view->lines, view->count, line->file),
                                line->line);
     fputs(cli_out_style(out, CLI_STYLE_BOLD), out->stream);
@@ -254,8 +253,7 @@ static json_t *json_of_line(const struct view *view, size_t index)
     cli_json_set(row, "first_time", cli_json_count(line->first_time));
     cli_json_set(row, "last_time", cli_json_count(line->last_time));
     cli_json_set(row, "text",
-                 cli_json_text(cli_source_text(view->session->model, line->file, line->line,
-                                               line->pc, NULL)));
+                 cli_json_text(cli_source_text(view->session, line->file, line->line, line->pc)));
     return row;
 }
 

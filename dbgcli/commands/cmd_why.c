@@ -157,7 +157,7 @@ static void print_hop(struct cli_session *session, size_t number, const struct s
     struct cli_out *out = session->out;
     struct cli_place place;
     char *value = describe_value(session, hop);
-    cli_place_of_pc(session->model, hop->pc, &place);
+    cli_place_of_pc(session, hop->pc, &place);
     fprintf(out->stream, "#%-3zu time %-12" PRIu64 " %-9s ", number, hop->time,
             slc_edge_name(hop->edge));
     cli_out_text(out, place.function ? place.function : "?");
@@ -182,7 +182,7 @@ static json_t *json_of_hop(struct cli_session *session, const struct slc_instanc
     struct cli_place place;
     json_t *row = json_object();
     char *value = describe_value(session, hop);
-    cli_place_of_pc(session->model, hop->pc, &place);
+    cli_place_of_pc(session, hop->pc, &place);
     cli_json_set(row, "time", cli_json_count(hop->time));
     cli_json_set(row, "kind", cli_json_text(slc_edge_name(hop->edge)));
     cli_json_set(row, "value", cli_json_text(value));

@@ -80,7 +80,7 @@ static void print_early_lines(struct watch *watch)
     for (; watch->printed < watch->line_count; watch->printed++) {
         const struct slc_line *line = &watch->lines[watch->printed];
         struct cli_place place = {.module = line->module, .file = line->file, .line = line->line};
-        place.text = cli_source_text(watch->session->model, line->file, line->line, line->pc, NULL);
+        place.text = cli_source_text(watch->session, line->file, line->line, line->pc);
         fputs("  ", out->stream);
         cli_place_print(out, &place);
         fputs("  ", out->stream);

@@ -16,20 +16,38 @@ const char *cli_base_name(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
-const char *cli_source_text(struct mdl_model *model, const char *file, uint32_t line, uint64_t pc,
-                            bool *is_newer)
+/* Once for each file: whoever edits while debugging knows it after the first time. */
+static void warn_newer(struct cli_session *session, const char *file)
+{
+    struct cli_out *out = session->out;
+    struct cli_out to = {.stream = out->errors};
+    for (size_t i = 0; i < session->newer_count; i++)
+        if (strcmp(session->newer_files[i], file) == 0)
+            return;
+    session->newer_files =
+        cli_realloc(session->newer_files, session->newer_count + 1, sizeof *session->newer_files);
+    session->newer_files[session->newer_count++] = file;
+    fflush(out->stream);
+    fputs("wetdbg: warning: ", out->errors);
+    cli_out_text(&to, file);
+    fputs(" is newer than the program; its lines may have moved\n", out->errors);
+}
+
+const char *cli_source_text(struct cli_session *session, const char *file, uint32_t line,
+                            uint64_t pc)
 {
     const char *text = NULL;
     unsigned flags = 0;
-    if (!file || !line || mdl_source_line(model, file, line, pc, &text, &flags) != 0)
-        text = NULL;
-    if (is_newer)
-        *is_newer = (flags & MDL_SOURCE_NEWER) != 0;
+    if (!file || !line || mdl_source_line(session->model, file, line, pc, &text, &flags) != 0)
+        return NULL;
+    if (text && flags & MDL_SOURCE_NEWER)
+        warn_newer(session, file);
     return text ? text + strspn(text, " \t") : NULL;
 }
 
-void cli_place_of_pc(struct mdl_model *model, uint64_t pc, struct cli_place *place)
+void cli_place_of_pc(struct cli_session *session, uint64_t pc, struct cli_place *place)
 {
+    struct mdl_model *model = session->model;
     struct mdl_line line;
     struct mdl_function function;
     struct mdl_module module;
@@ -43,7 +61,7 @@ void cli_place_of_pc(struct mdl_model *model, uint64_t pc, struct cli_place *pla
         place->line = line.line;
         if (line.function)
             place->function = line.function;
-        place->text = cli_source_text(model, line.file, line.line, pc, &place->is_source_newer);
+        place->text = cli_source_text(session, line.file, line.line, pc);
     }
     wd_error_clear();
 }

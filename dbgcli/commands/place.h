@@ -11,15 +11,15 @@ struct cli_place {
     const char *module;
     const char *file; /* absolute; NULL: no line information */
     uint32_t line;
-    const char *text;     /* of the line without indentation; NULL if the source is not there */
-    bool is_source_newer; /* the text may not belong to the code */
+    const char *text; /* of the line without indentation; NULL if the source is not there */
 };
 
-void cli_place_of_pc(struct mdl_model *model, uint64_t pc, struct cli_place *place);
+void cli_place_of_pc(struct cli_session *session, uint64_t pc, struct cli_place *place);
 
-/* Text of a line without its indentation, or NULL. `pc` as for mdl_source_line(). */
-const char *cli_source_text(struct mdl_model *model, const char *file, uint32_t line, uint64_t pc,
-                            bool *is_newer);
+/* Text of a line without its indentation, or NULL. `pc` as for mdl_source_line(). Warns, once for
+ * each file, of a source that is newer than the code. `file` is the model's. */
+const char *cli_source_text(struct cli_session *session, const char *file, uint32_t line,
+                            uint64_t pc);
 
 /* "file.c:12", or "libc.so.6", or "?"; the base name is enough for people. */
 void cli_place_print(struct cli_out *out, const struct cli_place *place);

@@ -39,6 +39,7 @@ void cli_session_close(struct cli_session *session)
     slc_slice_free(session->slice);
     slc_criterion_free(session->criterion);
     cli_moment_close(session->moment);
+    free(session->newer_files);
     wet_close(session->wet);
     *session = (struct cli_session){0};
 }
@@ -100,7 +101,7 @@ int cli_session_print_position(struct cli_session *session)
     int result = cli_session_moment(session, &moment);
     if (result)
         return result;
-    cli_place_of_pc(session->model, moment->frames[0].lookup_pc, &place);
+    cli_place_of_pc(session, moment->frames[0].lookup_pc, &place);
     if (out->json) {
         print_position_json(session, &place);
         return 0;
@@ -150,8 +151,7 @@ int cli_session_print_opening(struct cli_session *session)
     if (result)
         return result;
     const struct cli_frame *frame = &moment->frames[session->frame];
-    const char *text =
-        cli_source_text(session->model, frame->file, frame->line, frame->lookup_pc, NULL);
+    const char *text = cli_source_text(session, frame->file, frame->line, frame->lookup_pc);
     if (text) {
         cli_out_text(session->out, cli_base_name(frame->file));
         fprintf(session->out->stream, ":%" PRIu32 ": ", frame->line);

@@ -33,6 +33,8 @@ struct cli_session {
     /* Where `list` goes on: a borrowed path of the model and the next line, or NULL. */
     const char *list_file;
     uint32_t list_line;
+    const char **newer_files; /* sources of which it was said that they are newer; the model's */
+    size_t newer_count;
 };
 
 /* The prompt's commands; ends with a row without name. */

@@ -7,13 +7,13 @@
 #include "dbgcli/alloc.h"
 #include "dbgcli/commands/place.h"
 
-bool cli_slice_line_is_readable(const struct cli_session *session, const struct slc_line *line)
+bool cli_slice_line_is_readable(struct cli_session *session, const struct slc_line *line)
 {
     if (!line->file)
         return false;
     if (strcmp(line->module, cli_base_name(session->info->program)) == 0)
         return true;
-    return cli_source_text(session->model, line->file, line->line, line->pc, NULL) != NULL;
+    return cli_source_text(session, line->file, line->line, line->pc) != NULL;
 }
 
 static int by_name(const void *left, const void *right)
@@ -49,8 +49,8 @@ static size_t merge(struct cli_slice_group *groups, size_t count)
     return kept;
 }
 
-void cli_slice_groups_make(const struct cli_session *session, const struct slc_line *lines,
-                           size_t count, struct cli_slice_group **groups, size_t *group_count)
+void cli_slice_groups_make(struct cli_session *session, const struct slc_line *lines, size_t count,
+                           struct cli_slice_group **groups, size_t *group_count)
 {
     struct cli_slice_group *list = cli_realloc(NULL, count + 1, sizeof *list);
     size_t used = 0;

@@ -16,10 +16,10 @@ struct cli_slice_group {
 };
 
 /* Whether a line is to be shown by itself: its text can be, or it is the program's own code. */
-bool cli_slice_line_is_readable(const struct cli_session *session, const struct slc_line *line);
+bool cli_slice_line_is_readable(struct cli_session *session, const struct slc_line *line);
 
 /* All that are not readable, the most recent first. *groups is to be freed. */
-void cli_slice_groups_make(const struct cli_session *session, const struct slc_line *lines,
-                           size_t count, struct cli_slice_group **groups, size_t *group_count);
+void cli_slice_groups_make(struct cli_session *session, const struct slc_line *lines, size_t count,
+                           struct cli_slice_group **groups, size_t *group_count);
 
 #endif
