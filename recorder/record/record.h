@@ -111,7 +111,8 @@ int rec_newest(char **path);
 /*
  * Turns what a user typed into a trace directory's path, to be freed: NULL or "" is the newest;
  * a name without '/' is looked for in rr's place and then here; anything else is a path.
- * -WD_ERR_NOT_FOUND if it is not there, -WD_ERR_USAGE if it is no trace directory.
+ * -WD_ERR_NOT_FOUND if it is not there, -WD_ERR_USAGE if it is no trace directory,
+ * -WD_ERR_CORRUPT if it is the rest of one.
  */
 int rec_trace_dir(const char *name, char **path);
 

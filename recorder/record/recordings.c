@@ -206,6 +206,22 @@ void rec_entries_free(struct rec_entry *entries, size_t count)
 
 /* ---- names ---- */
 
+static int fail_no_trace_dir(const char *path, const char *real)
+{
+    static const char *const names[] = {"events", "version", "incomplete"};
+    bool has[3], has_any = false;
+    struct stat st;
+
+    for (size_t i = 0; i < 3; i++) {
+        has[i] = stat_in(real, names[i], &st) == 0;
+        has_any |= has[i];
+    }
+    if (!has_any)
+        return wd_fail(-WD_ERR_USAGE, "%s is not a trace directory", path);
+    return wd_fail(-WD_ERR_CORRUPT, "%s: `%s` is missing from the recording", path,
+                   has[0] ? "version" : "events");
+}
+
 static int resolve(const char *path, char **resolved)
 {
     char *real = realpath(path, NULL);
@@ -214,8 +230,9 @@ static int resolve(const char *path, char **resolved)
         return errno == ENOENT ? wd_fail(-WD_ERR_NOT_FOUND, "%s: no such recording", path)
                                : wd_fail_errno("%s", path);
     if (!is_trace_dir(real)) {
+        int err = fail_no_trace_dir(path, real);
         free(real);
-        return wd_fail(-WD_ERR_USAGE, "%s is not a trace directory", path);
+        return err;
     }
     *resolved = real;
     return 0;
