@@ -1,12 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* wet_driver build TRACE FILE | walk FILE: builds, or runs every interval again forwards and
- * backwards and prints totals; for tests. */
+/*
+ * For tests:
+ *
+ *     wet_driver build TRACE FILE    builds
+ *     wet_driver walk FILE           runs every interval again forwards and backwards, prints totals
+ *     wet_driver check FILE          asks everything that can be asked
+ *     wet_driver default TRACE       builds where the product would, if need be; prints the path
+ *
+ * The exit status is the product's.
+ */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "common/err.h"
 #include "include/wetdbg.h"
+#include "tests/wet/wet_exercise.h"
 #include "wet/wet.h"
 
 static double now(void)
@@ -62,6 +72,36 @@ static int walk(const char *file)
     return err;
 }
 
+static int check(const char *file)
+{
+    struct wet *wet = NULL;
+    int err = wet_open(file, &wet);
+    if (!err) {
+        int tables = exercise_tables(wet), runs = exercise_runs(wet);
+        err = tables ? tables : runs;
+    }
+    wet_close(wet);
+    return err;
+}
+
+static int build_default(const char *trace)
+{
+    struct wetdbg_build_options options = {0};
+    struct wetdbg_replay_result result;
+    char *path = NULL;
+    bool fresh;
+    int err = wetdbg_wet_path(trace, NULL, &path, &fresh);
+    if (!err && !fresh) {
+        free(path);
+        path = NULL;
+        err = wetdbg_replay(trace, &options, &result, &path);
+    }
+    if (!err)
+        printf("%s %s\n", fresh ? "fresh" : "built", path);
+    free(path);
+    return err;
+}
+
 int main(int argc, char **argv)
 {
     int err = -WD_ERR_USAGE;
@@ -69,6 +109,10 @@ int main(int argc, char **argv)
         err = build(argv[2], argv[3]);
     else if (argc == 3 && !strcmp(argv[1], "walk"))
         err = walk(argv[2]);
+    else if (argc == 3 && !strcmp(argv[1], "check"))
+        err = check(argv[2]);
+    else if (argc == 3 && !strcmp(argv[1], "default"))
+        err = build_default(argv[2]);
     if (err)
         fprintf(stderr, "error: %s\n", wd_error_message(err));
     return wd_error_exit_status(err);

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The space against a model that knows every page by itself, under random mappings; and lists of
+ * changes, there and back. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "tests/wet/wet_unit.h"
+#include "wet/trace/space.h"
+
+#define PAGE  4096ull
+#define BASE  0x10000000ull
+#define PAGES 96u
+#define NONE  UINT64_MAX
+
+/* What a page holds: its first word, which nobody else's page has. */
+struct model {
+    struct {
+        uint64_t token; /* NONE: not mapped */
+        uint32_t prot;
+    } pages[PAGES];
+    uint64_t last_token;
+};
+
+struct fixture {
+    struct wet_space space;
+    struct model model;
+};
+
+/* File n's bytes: each word is its offset and n. */
+static int file_read(void *arg, uint64_t file, uint64_t off, uint8_t *to, uint64_t bytes)
+{
+    (void)arg;
+    for (uint64_t at = 0; at + 8 <= bytes; at += 8) {
+        uint64_t word = (file << 48) + off + at;
+        memcpy(to + at, &word, 8);
+    }
+    return 0;
+}
+
+static int setup(void **state)
+{
+    struct fixture *fixture = calloc(1, sizeof *fixture);
+    assert_int_equal(wet_space_init(&fixture->space), 0);
+    fixture->space.file_read = file_read;
+    for (unsigned i = 0; i < PAGES; i++)
+        fixture->model.pages[i].token = NONE;
+    *state = fixture;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *fixture = *state;
+    wet_space_fini(&fixture->space);
+    free(fixture);
+    return 0;
+}
+
+static uint64_t *word_at(struct fixture *fixture, unsigned page)
+{
+    uint64_t left;
+    uint8_t *at = wet_space_at(&fixture->space, BASE + page * PAGE, &left);
+    if (at)
+        assert_true(left >= PAGE && left % PAGE == 0);
+    return (uint64_t *)at;
+}
+
+/* Pages without a token get one: they are new, and zero. */
+static void claim(struct fixture *fixture, unsigned from, unsigned to)
+{
+    for (unsigned i = from; i < to; i++) {
+        uint64_t *word = word_at(fixture, i);
+        assert_non_null(word);
+        assert_int_equal(*word, 0);
+        *word = fixture->model.pages[i].token = ++fixture->model.last_token;
+    }
+}
+
+static void assert_as_model(struct fixture *fixture)
+{
+    const struct agt_views *views = &fixture->space.views;
+    uint64_t end = 0;
+    for (unsigned i = 0; i < PAGES; i++) {
+        const uint64_t *word = word_at(fixture, i);
+        if (fixture->model.pages[i].token == NONE) {
+            assert_null(word);
+            continue;
+        }
+        assert_non_null(word);
+        assert_int_equal(*word, fixture->model.pages[i].token);
+        assert_int_equal(agt_views_at(views, BASE + i * PAGE)->prot, fixture->model.pages[i].prot);
+    }
+    for (size_t i = 0; i < views->count; i++) {
+        assert_true(views->list[i].start >= end && views->list[i].end > views->list[i].start);
+        end = views->list[i].end;
+    }
+}
+
+/* ---- random mappings ---- */
+
+static void op_map(struct fixture *fixture, unsigned at, unsigned count, uint32_t prot)
+{
+    struct evq_op op = {.op = EVQ_OP_MAP,
+                        .a = BASE + at * PAGE,
+                        .b = count * PAGE,
+                        .c = prot,
+                        .d = EVQ_FILE_NONE,
+                        .g = EVQ_NAME_NONE};
+    assert_int_equal(wet_space_op(&fixture->space, &op), 0);
+    for (unsigned i = at; i < at + count; i++)
+        fixture->model.pages[i].prot = prot;
+    claim(fixture, at, at + count);
+}
+
+static void op_unmap(struct fixture *fixture, unsigned at, unsigned count)
+{
+    struct evq_op op = {.op = EVQ_OP_UNMAP, .a = BASE + at * PAGE, .b = count * PAGE};
+    assert_int_equal(wet_space_op(&fixture->space, &op), 0);
+    for (unsigned i = at; i < at + count; i++)
+        fixture->model.pages[i].token = NONE;
+}
+
+static void op_protect(struct fixture *fixture, unsigned at, unsigned count, uint32_t prot)
+{
+    struct evq_op op = {.op = EVQ_OP_PROTECT, .a = BASE + at * PAGE, .b = count * PAGE, .c = prot};
+    assert_int_equal(wet_space_op(&fixture->space, &op), 0);
+    for (unsigned i = at; i < at + count; i++)
+        fixture->model.pages[i].prot = prot;
+}
+
+static bool all_mapped(const struct model *model, unsigned at, unsigned count)
+{
+    for (unsigned i = at; i < at + count; i++) {
+        if (model->pages[i].token == NONE)
+            return false;
+    }
+    return true;
+}
+
+/* As mremap: in place, or to a range that does not overlap; `keep` leaves zeros behind. */
+static void op_remap(struct fixture *fixture, unsigned from, unsigned count, unsigned to,
+                     unsigned to_count, bool keep)
+{
+    struct model *model = &fixture->model;
+    bool apart = from + count <= to || to + to_count <= from;
+    if ((from != to && !apart) || (keep && from == to) || !all_mapped(model, from, count))
+        return;
+    struct evq_op op = {.op = EVQ_OP_REMAP,
+                        .a = BASE + from * PAGE,
+                        .b = count * PAGE,
+                        .c = BASE + to * PAGE,
+                        .d = to_count * PAGE,
+                        .e = keep};
+    unsigned kept = count < to_count ? count : to_count;
+    uint32_t prot = model->pages[from + count - 1].prot;
+    struct model before = *model;
+    assert_int_equal(wet_space_op(&fixture->space, &op), 0);
+    for (unsigned i = from; i < from + count; i++)
+        model->pages[i].token = NONE;
+    for (unsigned i = 0; i < to_count; i++)
+        model->pages[to + i].prot = i < kept ? before.pages[from + i].prot : prot;
+    for (unsigned i = 0; i < kept; i++)
+        model->pages[to + i].token = before.pages[from + i].token;
+    claim(fixture, to + kept, to + to_count);
+    if (keep) {
+        for (unsigned i = from; i < from + count; i++)
+            model->pages[i].prot = prot;
+        claim(fixture, from, from + count);
+    }
+}
+
+static void random_op(struct fixture *fixture, uint64_t *seed)
+{
+    unsigned at = (unsigned)(unit_random(seed) % PAGES);
+    unsigned count = 1 + (unsigned)(unit_random(seed) % (PAGES - at < 12 ? PAGES - at : 12));
+    unsigned to = (unsigned)(unit_random(seed) % PAGES);
+    unsigned to_count = 1 + (unsigned)(unit_random(seed) % (PAGES - to < 12 ? PAGES - to : 12));
+    uint32_t prot = (uint32_t)(unit_random(seed) % 8);
+    switch (unit_random(seed) % 8) {
+    case 0:
+    case 1:
+    case 2:
+        op_map(fixture, at, count, prot);
+        break;
+    case 3:
+        op_unmap(fixture, at, count);
+        break;
+    case 4:
+        op_protect(fixture, at, count, prot);
+        break;
+    case 5:
+        if (at + to_count <= PAGES)
+            op_remap(fixture, at, count, at, to_count, false);
+        break;
+    default:
+        op_remap(fixture, at, count, to, to_count, prot & 1);
+    }
+}
+
+static void space_random_mappings_are_as_in_the_model(void **state)
+{
+    struct fixture *fixture = *state;
+    uint64_t seed = unit_seed("mappings");
+    for (unsigned i = 0; i < 4000; i++) {
+        random_op(fixture, &seed);
+        assert_as_model(fixture);
+    }
+    struct evq_op clear = {.op = EVQ_OP_CLEAR_SPACE};
+    assert_int_equal(wet_space_op(&fixture->space, &clear), 0);
+    assert_int_equal(fixture->space.views.count, 0);
+}
+
+static void space_forgetful_one_shows_the_same(void **state)
+{
+    struct fixture *fixture = *state;
+    fixture->space.forgetful = true;
+    space_random_mappings_are_as_in_the_model(state);
+}
+
+static void space_unmapped_object_keeps_its_bytes(void **state)
+{
+    struct fixture *fixture = *state;
+    op_map(fixture, 4, 2, 3);
+    uint64_t off = fixture->space.objects[0].mirror_off;
+    op_unmap(fixture, 4, 2);
+    op_map(fixture, 4, 2, 3);
+    assert_int_equal(*(uint64_t *)(fixture->space.bytes + off), 1);
+    assert_int_equal(fixture->space.object_count, 2);
+}
+
+static void space_file_mapping_has_the_files_bytes_then_zeros(void **state)
+{
+    struct fixture *fixture = *state;
+    uint64_t left;
+    struct evq_op op = {.op = EVQ_OP_MAP,
+                        .a = BASE,
+                        .b = 3 * PAGE,
+                        .c = 1,
+                        .d = 7,
+                        .e = 2 * PAGE,
+                        .f = PAGE + 16,
+                        .g = EVQ_NAME_NONE};
+    assert_int_equal(wet_space_op(&fixture->space, &op), 0);
+    const uint64_t *words = (uint64_t *)wet_space_at(&fixture->space, BASE, &left);
+    assert_int_equal(left, 3 * PAGE);
+    assert_int_equal(words[0], (7ull << 48) + 2 * PAGE);
+    assert_int_equal(words[PAGE / 8 + 1], (7ull << 48) + 3 * PAGE + 8);
+    assert_int_equal(words[PAGE / 8 + 2], 0);
+    assert_null(wet_space_at(&fixture->space, BASE - 1, &left));
+    assert_null(wet_space_at(&fixture->space, BASE + 3 * PAGE, &left));
+}
+
+static void space_wrong_ops_are_refused(void **state)
+{
+    struct fixture *fixture = *state;
+    struct evq_op nowhere = {
+        .op = EVQ_OP_REMAP, .a = BASE, .b = PAGE, .c = BASE + 8 * PAGE, .d = PAGE};
+    assert_int_equal(wet_space_op(&fixture->space, &nowhere), -WD_ERR_CORRUPT);
+    const uint64_t sizes[] = {0, 1, PAGE + 1, 1ull << 43 | 4096, ~0ull << 12};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        struct wet_object shape = {.start = BASE, .bytes = sizes[i], .file = EVQ_FILE_NONE};
+        assert_int_equal(wet_space_add_object(&fixture->space, &shape), -WD_ERR_UNSUPPORTED);
+    }
+    assert_int_equal(fixture->space.object_count, 0);
+}
+
+/* ---- changes ---- */
+
+/* Changes random lines; `before` becomes the space's bytes as they were. */
+static void random_changes(struct fixture *fixture, struct wet_changes *changes, uint64_t *seed,
+                           uint8_t *before)
+{
+    struct wet_space *space = &fixture->space;
+    memcpy(before, space->bytes, space->used_bytes);
+    for (uint64_t line = 0; line < space->used_bytes / WET_LINE_BYTES; line++) {
+        uint64_t now[WET_LINE_BYTES / 8];
+        if (unit_random(seed) % 4)
+            continue;
+        memcpy(now, space->bytes + line * WET_LINE_BYTES, sizeof now);
+        for (unsigned word = 0; word < WET_LINE_BYTES / 8; word++) {
+            if (unit_random(seed) % 5 == 0)
+                now[word] ^= unit_random(seed);
+        }
+        assert_int_equal(
+            wet_changes_add(changes, space, line * WET_LINE_BYTES, (const uint8_t *)now), 0);
+        assert_memory_equal(space->bytes + line * WET_LINE_BYTES, now, sizeof now);
+    }
+}
+
+static void changes_applied_again_give_what_was_before(void **state)
+{
+    struct fixture *fixture = *state;
+    struct wet_space *space = &fixture->space;
+    struct wet_changes changes = {0};
+    struct wd_buf bytes = {0};
+    uint64_t seed = unit_seed("changes");
+    op_map(fixture, 0, PAGES, 3);
+    uint8_t *before = malloc(space->used_bytes), *after = malloc(space->used_bytes);
+    for (unsigned round = 0; round < 10; round++) {
+        wet_changes_clear(&changes);
+        bytes.size_bytes = 0;
+        if (round) /* no change at all is a list, too */
+            random_changes(fixture, &changes, &seed, before);
+        else
+            memcpy(before, space->bytes, space->used_bytes);
+        memcpy(after, space->bytes, space->used_bytes);
+        assert_int_equal(wet_changes_encode(&changes, &bytes), 0);
+        assert_int_equal(wet_changes_apply(space, bytes.data, bytes.size_bytes), 0);
+        assert_memory_equal(space->bytes, before, space->used_bytes);
+        assert_int_equal(wet_changes_apply(space, bytes.data, bytes.size_bytes), 0);
+        assert_memory_equal(space->bytes, after, space->used_bytes);
+    }
+    free(before);
+    free(after);
+    wet_changes_fini(&changes);
+    wd_buf_fini(&bytes);
+}
+
+/* Damage that is noticed changes nothing; damage that is not stays within the space. */
+static void changes_damaged_list_is_refused_whole(void **state)
+{
+    struct fixture *fixture = *state;
+    struct wet_space *space = &fixture->space;
+    struct wet_changes changes = {0};
+    struct wd_buf bytes = {0};
+    uint64_t seed = unit_seed("damage");
+    unsigned refused = 0;
+    op_map(fixture, 0, PAGES, 3);
+    uint8_t *before = malloc(space->used_bytes);
+    random_changes(fixture, &changes, &seed, before);
+    assert_int_equal(wet_changes_encode(&changes, &bytes), 0);
+    for (unsigned i = 0; i < 3000; i++) {
+        /* a copy of its own, so that a sanitizer sees its end */
+        size_t size = i % 2 ? unit_random(&seed) % bytes.size_bytes : bytes.size_bytes;
+        uint8_t *copy = malloc(size + 1);
+        memcpy(copy, bytes.data, size);
+        if (!(i % 2))
+            copy[unit_random(&seed) % (i % 4 ? size : 64)] ^=
+                (uint8_t)(1 + unit_random(&seed) % 255);
+        memcpy(before, space->bytes, space->used_bytes);
+        int err = wet_changes_apply(space, copy, size);
+        if (err) {
+            assert_int_equal(err, -WD_ERR_CORRUPT);
+            assert_memory_equal(space->bytes, before, space->used_bytes);
+            refused++;
+        } else {
+            assert_int_equal(i % 2, 0); /* what is cut off is always noticed */
+        }
+        free(copy);
+    }
+    assert_true(refused > 1500);
+    free(before);
+    wet_changes_fini(&changes);
+    wd_buf_fini(&bytes);
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        CASE(space_random_mappings_are_as_in_the_model),
+        CASE(space_forgetful_one_shows_the_same),
+        CASE(space_unmapped_object_keeps_its_bytes),
+        CASE(space_file_mapping_has_the_files_bytes_then_zeros),
+        CASE(space_wrong_ops_are_refused),
+        CASE(changes_applied_again_give_what_was_before),
+        CASE(changes_damaged_list_is_refused_whole),
+    };
+    return cmocka_run_group_tests_name("space", tests, NULL, NULL);
+}

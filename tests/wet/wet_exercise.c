@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "tests/wet/wet_exercise.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "wet/model/model.h"
+
+#define NODES_MAX     400
+#define INTERVALS_MAX 4
+#define READ_MAX      65536
+
+/* What has been read, so that the sanitizers see every byte. */
+static volatile uint64_t seen;
+
+static void look(const void *bytes, size_t count)
+{
+    const uint8_t *at = bytes;
+    uint64_t sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += at[i];
+    seen += sum;
+}
+
+static void keep_first(int *first, int err)
+{
+    if (!*first)
+        *first = err;
+}
+
+/* ---- tables ---- */
+
+static int event_look(void *arg, const struct wet_event *event)
+{
+    (void)arg;
+    look(event->entry, event->entry->bytes);
+    return 0;
+}
+
+/* The model's answers about an address; that it knows nothing is no error. */
+static void model_ask(struct wet *wet, uint64_t pc)
+{
+    struct mdl_model *model = wet_get_model(wet);
+    struct mdl_function function;
+    struct mdl_symbol symbol;
+    struct mdl_line line;
+    const uint64_t *branches;
+    size_t count;
+    uint64_t body;
+    uint8_t bytes[16];
+    mdl_function_at(model, pc, &function);
+    mdl_symbol_at(model, pc, &symbol);
+    mdl_line_at(model, pc, &line);
+    mdl_function_body(model, pc, &body);
+    mdl_controllers(model, pc, &branches, &count);
+    mdl_read_bytes(model, pc, bytes, sizeof bytes);
+    wd_error_clear();
+}
+
+static void info_look(const struct wet_info *info)
+{
+    look(info, sizeof *info);
+    look(info->program, strlen(info->program));
+    for (size_t i = 0; i < info->argc; i++)
+        look(info->argv[i], strlen(info->argv[i]));
+}
+
+int exercise_tables(struct wet *wet)
+{
+    const struct wet_info *info = wet_get_info(wet);
+    int first = 0;
+    size_t count, asked = 0;
+    info_look(info);
+    const struct wet_output *outputs = wet_outputs(wet, &count);
+    look(outputs, count * sizeof *outputs);
+    keep_first(&first, wet_each_event(wet, event_look, NULL));
+    for (uint32_t id = 0; id < wet_node_limit(wet); id++) {
+        const struct wet_node *node = wet_get_node(wet, id);
+        if (!node || asked++ >= NODES_MAX)
+            continue;
+        look(node->code, node->code_bytes);
+        look(node->statements, node->statement_count * sizeof *node->statements);
+        for (uint64_t k = 0; k < info->intervals && k < INTERVALS_MAX; k++)
+            seen += wet_node_executions_in(wet, id, k);
+        if (asked % 40 == 1) {
+            uint64_t total;
+            keep_first(&first, wet_count_instances(wet, &node->pc, 1, &total));
+            model_ask(wet, node->pc);
+        }
+    }
+    for (uint64_t k = 0; k < info->intervals && k < INTERVALS_MAX; k++)
+        seen += wet_interval_may_write(wet, k, k << 20, 4096) + wet_interval_at(wet, k * 1000);
+    return first;
+}
+
+/* ---- runs ---- */
+
+static int interval_look(struct wet *wet, uint64_t k)
+{
+    const struct wet_interval *interval;
+    int err = wet_interval_get(wet, k, &interval);
+    if (err)
+        return err;
+    for (size_t i = 0; i < interval->exec_count; i++) {
+        const struct wet_exec *exec = &interval->execs[i];
+        const struct wet_node *node = wet_get_node(wet, exec->node);
+        look(interval->slots + exec->slot_off, node->slot_count * sizeof(uint64_t));
+    }
+    for (size_t i = 0; i < interval->event_count; i++)
+        event_look(NULL, &interval->events[i]);
+    wet_interval_put(wet, interval);
+    return 0;
+}
+
+static int state_look(struct wet *wet, wet_time t)
+{
+    struct wet_state *state;
+    const struct wet_mapping *mappings;
+    uint8_t bytes[256];
+    size_t count;
+    int err = wet_state_open(wet, t, &state);
+    if (err)
+        return err;
+    const struct evq_regs *regs = wet_state_regs(state);
+    look(regs, sizeof *regs);
+    err = wet_state_mappings(state, &mappings, &count);
+    for (size_t i = 0; !err && i < count; i++) {
+        look(mappings[i].name, strlen(mappings[i].name));
+        err = wet_state_read(state, mappings[i].start, bytes, sizeof bytes);
+    }
+    wet_state_read(state, regs->r[EVQ_RSP], bytes, sizeof bytes);
+    wet_state_read(state, UINT64_MAX - 3, bytes, sizeof bytes);
+    wet_state_close(state);
+    return err;
+}
+
+static int output_look(struct wet *wet, const struct wet_output *output)
+{
+    struct wet_state *state;
+    size_t size = output->size < READ_MAX ? output->size : READ_MAX;
+    uint8_t *bytes = malloc(size + 1);
+    int err = wet_state_open(wet, output->time, &state);
+    if (!err) {
+        wet_state_read(state, output->address, bytes, size);
+        wet_state_close(state);
+    }
+    free(bytes);
+    return err == -WD_ERR_NOT_FOUND ? 0 : err;
+}
+
+static int instances_look(struct wet *wet, uint64_t pc)
+{
+    wet_time time;
+    const int64_t ranks[] = {1, -1, 7, INT64_MIN};
+    int first = 0;
+    for (size_t i = 0; i < sizeof ranks / sizeof ranks[0]; i++) {
+        int err = wet_find_instance(wet, &pc, 1, ranks[i], &time);
+        keep_first(&first, err == -WD_ERR_NOT_FOUND ? 0 : err);
+    }
+    return first;
+}
+
+int exercise_runs(struct wet *wet)
+{
+    const struct wet_info *info = wet_get_info(wet);
+    uint64_t last = info->instructions + 1;
+    const wet_time times[] = {1, last / 3, last - 1, last, last / 2};
+    int first = 0;
+    size_t count;
+    const struct wet_output *outputs = wet_outputs(wet, &count);
+    for (uint64_t k = 0; k < info->intervals && k < INTERVALS_MAX; k++)
+        keep_first(&first, interval_look(wet, k));
+    keep_first(&first, interval_look(wet, info->intervals - 1));
+    for (size_t i = 0; i < sizeof times / sizeof times[0]; i++)
+        keep_first(&first, times[i] ? state_look(wet, times[i]) : 0);
+    for (size_t i = 0; i < count && i < 3; i++)
+        keep_first(&first, output_look(wet, &outputs[i]));
+    for (uint32_t id = 0; id < wet_node_limit(wet); id += 1 + wet_node_limit(wet) / 4) {
+        const struct wet_node *node = wet_get_node(wet, id);
+        keep_first(&first, node ? instances_look(wet, node->pc) : 0);
+    }
+    keep_first(&first, interval_look(wet, 0));
+    return first;
+}
