@@ -88,6 +88,19 @@ static int open_report(struct run *run)
     return 0;
 }
 
+/* rr would end in a stack trace of its own. */
+static int check_ptrace(void)
+{
+    int err = rec_probe_ptrace();
+
+    if (!err)
+        return 0;
+    return wd_fail(-WD_ERR_MACHINE,
+                   "programs cannot be traced here: ptrace is refused (%s); "
+                   "`wetdbg record --check` says more",
+                   strerror(-err));
+}
+
 static int prepare(struct run *run, const struct rec_options *options, const char *name)
 {
     int err = rec_locate_program(name, &run->program);
@@ -98,6 +111,8 @@ static int prepare(struct run *run, const struct rec_options *options, const cha
         err = rec_place_check_new(options->out_dir, &run->out_dir);
     if (!err && !options->out_dir)
         err = rec_place_make();
+    if (!err)
+        err = check_ptrace();
     if (!err)
         err = choose_ticks(run, options);
     if (!err)
