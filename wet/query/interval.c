@@ -49,16 +49,42 @@ static int fragment_learn(struct wet *wet, uint32_t id)
                        "%s does not reproduce itself: code at %#llx ran that is no node of it",
                        wet_store_path(wet->store),
                        fragment ? (unsigned long long)fragment->pc : 0ull);
-    wet->fragments[id] = (struct wet_fragment){.node = node->is.id + 1,
+    const struct wet_node *is = wet_get_node(wet, node->is.id);
+    if (!is)
+        return -ENOMEM;
+    /* who walks an interval goes by the node, which is as the file says */
+    if (is->statement_count != fragment->insn_count || is->slot_count != fragment->slot_count)
+        return wd_fail(-WD_ERR_CORRUPT, "%s: damaged node %u", wet_store_path(wet->store), is->id);
+    wet->fragments[id] = (struct wet_fragment){.has_lanes = node->has_lanes,
+                                               .node = node->is.id + 1,
                                                .statements = fragment->insn_count,
                                                .slots = fragment->slot_count};
     return 0;
 }
 
+/*
+ * The translated code stores 32 of the 64 bytes that a vector register has room for (AVX2 is the
+ * most there is); beyond lies what some earlier run left in the ring.
+ */
+static void lanes_clear(const struct wet_node *node, uint64_t *slots)
+{
+    for (uint32_t i = 0; i < node->statement_count; i++) {
+        const struct ins_info *info = node->statements[i].info;
+        uint64_t *at = slots + node->statements[i].slot;
+        for (unsigned m = 0; m < info->mem_count; m++, at++) {
+            if (!(info->mems[m].flags & (INS_MEM_VSIB32 | INS_MEM_VSIB64)))
+                continue;
+            memset(at + 1 + 4, 0, 4 * sizeof *at);
+            memset(at + 1 + 8 + 4, 0, 4 * sizeof *at);
+            at += 16;
+        }
+    }
+}
+
 /* Turns `words` words of ring into executions; *time becomes the number of instructions. */
 static int execs_unpack(struct wet *wet, struct wet_cached *cached, size_t words, uint64_t *time)
 {
-    const uint64_t *ring = (const uint64_t *)cached->slots.data;
+    uint64_t *ring = (uint64_t *)cached->slots.data;
     int err = fragments_grow(wet);
     uint64_t now = 0;
     for (size_t at = 0; !err && at < words;) {
@@ -70,6 +96,10 @@ static int execs_unpack(struct wet *wet, struct wet_cached *cached, size_t words
             continue;
         }
         const struct wet_fragment fragment = wet->fragments[id];
+        if (fragment.slots > words - at - 1)
+            return wd_fail(-WD_ERR_MACHINE, "the replay process sent a damaged ring");
+        if (fragment.has_lanes)
+            lanes_clear(wet_get_node(wet, fragment.node - 1), ring + at + 1);
         if (cached->execs.capacity_bytes - cached->execs.size_bytes < sizeof(struct wet_exec))
             err = wd_buf_reserve(&cached->execs, sizeof(struct wet_exec));
         if (err)

@@ -50,6 +50,7 @@ struct wet_fragment {
     uint32_t node; /* 1 + node id; 0: not looked up yet */
     uint16_t statements;
     uint16_t slots;
+    bool has_lanes; /* some of its slots hold vector registers */
 };
 
 /* An interval that has been run again. */
