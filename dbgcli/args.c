@@ -89,15 +89,36 @@ static int parse_option(struct cli_args *args, const struct cli_syntax *syntax, 
     return 0;
 }
 
+/* A usage in one line, to be freed: some are broken for the help. */
+static char *unbroken(const char *usage)
+{
+    char *text = cli_strndup(usage, strlen(usage)), *to = text;
+    for (const char *from = usage; *from; from++) {
+        if (*from != '\n') {
+            *to++ = *from;
+            continue;
+        }
+        *to++ = ' ';
+        from += strspn(from + 1, " ");
+    }
+    *to = 0;
+    return text;
+}
+
 static int check_operands(const struct cli_args *args, const struct cli_syntax *syntax)
 {
-    if (args->operand_count < syntax->operands_min)
-        return wd_fail(-WD_ERR_USAGE, "%s: something is missing; usage: %s %s", args->name,
-                       args->name, syntax->usage);
-    if (args->operand_count > syntax->operands_max)
-        return wd_fail(-WD_ERR_USAGE, "%s: unexpected argument '%s'; usage: %s %s", args->name,
-                       args->operands[syntax->operands_max], args->name, syntax->usage);
-    return 0;
+    bool is_short = args->operand_count < syntax->operands_min;
+    if (!is_short && args->operand_count <= syntax->operands_max)
+        return 0;
+    char *usage = unbroken(syntax->usage);
+    if (is_short)
+        wd_fail(-WD_ERR_USAGE, "%s: something is missing; usage: %s %s", args->name, args->name,
+                usage);
+    else
+        wd_fail(-WD_ERR_USAGE, "%s: unexpected argument '%s'; usage: %s %s", args->name,
+                args->operands[syntax->operands_max], args->name, usage);
+    free(usage);
+    return -WD_ERR_USAGE;
 }
 
 int cli_args_parse(struct cli_args *args, const char *name, const struct cli_syntax *syntax,
