@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The shape programs, replayed, against the single-stepping oracle and against copies of memory.
+ * With the argument "all": every program and link; else a selection of them.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/record/spawn.h"
+#include "tests/replay/oracle_compare.h"
+#include "tests/replay/written_lines.h"
+
+static const struct {
+    const char *name;
+    const char *variant; /* that the selection takes */
+} shapes[] = {
+    {"prog_recursion", "O0_static"},
+    {"prog_switch", "O2_pie"},
+    {"prog_fnptr", "O0_static"},
+    {"prog_variadic", "O2_pie"},
+    {"prog_simd", "O0_static"},
+    {"prog_repstr", "O0_static"},
+    {"prog_x87", "O2_pie"},
+    {"prog_setjmp", "O0_static"},
+    {"prog_qsort", "O2_pie"},
+    {"prog_mmapfile", "O2_pie"},
+    {"prog_heap", "O0_static"},
+    {"prog_printf", "O2_pie"},
+    {"prog_regs", "O0_static"},
+    {"prog_flags", "O2_pie"},
+    {"prog_redzone", "O2_pie"},
+    {"prog_goto", "O0_static"},
+    {"prog_cpuid", "O2_pie"},
+    {"prog_rdtsc", "O0_static"},
+    {"prog_deepstack", "O0_static"},
+    {"prog_segvjump", "O2_pie"},
+    {"prog_segvfix", "O0_static"},
+    {"prog_signals", "O2_pie"},
+    {"prog_crash_ud2", "O0_static"},
+    {"prog_crash_fpe", "O2_pie"},
+    {"prog_exit3", NULL},
+    {"prog_crash_rodata", NULL},
+    {"prog_crash_assert", NULL},
+    {"prog_crash_stack", NULL},
+    {"prog_crash_wildcall", NULL},
+};
+
+static char *work;
+static bool all;
+
+static void shape_check(const char *name, const char *variant)
+{
+    char program[512], what[64];
+    struct compare_report report;
+    snprintf(what, sizeof what, "%s_%s", name, variant);
+    snprintf(program, sizeof program, "%s/%s", PROGRAMS_DIR, what);
+    const char *argv[] = {program,
+                          strcmp(name, "prog_mmapfile") ? NULL : PROGRAMS_DATA "/lines.txt", NULL};
+    char *dir = unit_record(work, what, argv);
+    compare_with_oracle(dir, what, all ? 6 : 3, all ? 50000 : 20000, 40, &report);
+    uint64_t step = report.instructions / (all ? 60 : 10);
+    lines_verify(dir, step < 20000 ? 20000 : step, what);
+    print_message("%-28s %10llu instructions %7llu compared %7llu operands %2llu windows %3llu "
+                  "stops\n",
+                  what, (unsigned long long)report.instructions,
+                  (unsigned long long)report.compared, (unsigned long long)report.operands,
+                  (unsigned long long)report.windows, (unsigned long long)report.stops);
+    free(dir);
+}
+
+static void shapes_replay_as_the_oracle_steps(void **state)
+{
+    const char *only = getenv("REPLAY_SHAPE");
+    (void)state;
+    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+        if (only && strcmp(only, shapes[i].name))
+            continue;
+        if (all || (only && !shapes[i].variant)) {
+            shape_check(shapes[i].name, "O0_static");
+            shape_check(shapes[i].name, "O2_pie");
+        } else if (shapes[i].variant) {
+            shape_check(shapes[i].name, shapes[i].variant);
+        }
+    }
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    work = scratch_new();
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    scratch_free(work);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shapes_replay_as_the_oracle_steps),
+    };
+    all = argc > 1 && !strcmp(argv[1], "all");
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
