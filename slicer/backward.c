@@ -27,8 +27,10 @@ static double now(void)
 static void free_tasks(struct slc_scan *scan)
 {
     for (unsigned i = 0; i < EVQ_TASKS_MAX; i++) {
-        if (scan->tasks[i])
+        if (scan->tasks[i]) {
             slc_frames_fini(&scan->tasks[i]->frames);
+            slc_regs_fini(&scan->tasks[i]->regs);
+        }
         free(scan->tasks[i]);
         scan->tasks[i] = NULL;
     }
@@ -47,7 +49,7 @@ static void set_kinds(struct slc_scan *scan, enum slc_kinds kinds)
 
 static int run_pass(struct slc_scan *scan)
 {
-    int error = slc_memory_init(&scan->memory);
+    int error = slc_memory_init(&scan->memory, scan->slice->options.record_parents);
 
     scan->seed_at = 0;
     scan->is_stale = false;

@@ -81,11 +81,17 @@ int slc_bypass_pop(struct slc_bypass *bypass, struct slc_memory *memory, struct 
     struct slc_saved *saved = saved_new(bypass);
     if (!saved || slc_memory_mark_slot(memory, slot))
         return -ENOMEM;
-    *saved = (struct slc_saved){.slot = slot, .pop_time = time, .task = task, .reg = reg};
+    saved->slot = slot;
+    saved->pop_time = time;
+    saved->task = task;
+    saved->reg = (uint8_t)reg;
+    saved->values = saved->addresses = 0;
     for (unsigned p = 0; p < INS_GPR_PIECES; p++) {
         unsigned loc = INS_LOC_GPR + INS_GPR_PIECES * reg + p;
-        saved->value[p] = regs->value[loc];
-        saved->address[p] = regs->address[loc];
+        saved->values |= (uint8_t)(ins_regset_has(&regs->value, loc) << p);
+        saved->addresses |= (uint8_t)(ins_regset_has(&regs->address, loc) << p);
+        saved->value[p] = *slc_regs_value(regs, loc);
+        saved->address[p] = *slc_regs_address(regs, loc);
         slc_regs_drop(regs, loc);
     }
     return 1;
@@ -95,10 +101,10 @@ static void give_back(const struct slc_saved *saved, struct slc_regs *regs)
 {
     for (unsigned p = 0; p < INS_GPR_PIECES; p++) {
         unsigned loc = INS_LOC_GPR + INS_GPR_PIECES * saved->reg + p;
-        if (saved->value[p].distance != SLC_NOT_WANTED)
-            slc_regs_add(regs, loc, &saved->value[p]);
-        if (saved->address[p].distance != SLC_NOT_WANTED)
-            slc_regs_add(regs, loc, &saved->address[p]);
+        if (saved->values >> p & 1)
+            slc_regs_add(regs, loc, &saved->value[p], false);
+        if (saved->addresses >> p & 1)
+            slc_regs_add(regs, loc, &saved->address[p], true);
     }
 }
 
@@ -110,8 +116,10 @@ static int turn_into_load(struct slc_bypass *bypass, struct slc_memory *memory,
     struct slc_want want = slc_no_want();
 
     for (unsigned p = 0; p < INS_GPR_PIECES; p++) {
-        slc_want_merge(&want, &saved->value[p]);
-        slc_want_merge(&want, &saved->address[p]);
+        if (saved->values >> p & 1)
+            slc_want_merge(&want, &saved->value[p]);
+        if (saved->addresses >> p & 1)
+            slc_want_merge(&want, &saved->address[p]);
     }
     want.user = saved->pop_time;
     want.edge = SLC_EDGE_VALUE;

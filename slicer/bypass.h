@@ -16,7 +16,8 @@ struct slc_saved {
     uint64_t slot;
     wet_time pop_time;
     uint32_t task;
-    uint32_t reg;
+    uint8_t reg;
+    uint8_t values, addresses; /* bit p: piece p is wanted */
     struct slc_want value[INS_GPR_PIECES];
     struct slc_want address[INS_GPR_PIECES];
 };

@@ -15,9 +15,12 @@
 
 #include "common/err.h"
 
-int slc_code_init(struct slc_code *code, struct wet *wet)
+int slc_code_init(struct slc_code *code, struct wet *wet, bool compiles, bool follows_address)
 {
-    *code = (struct slc_code){.wet = wet, .model = wet_get_model(wet)};
+    *code = (struct slc_code){.wet = wet,
+                              .model = wet_get_model(wet),
+                              .compiles = compiles,
+                              .follows_address = follows_address};
     code->node_limit = wet_node_limit(wet);
     code->nodes = calloc((size_t)code->node_limit + 1, sizeof(*code->nodes));
     code->pc_hash_capacity = 4096;
@@ -45,6 +48,7 @@ void slc_code_fini(struct slc_code *code)
         free(code->nodes[i]->stores);
         free(code->nodes[i]->pc_index);
         free(code->nodes[i]->pushed);
+        slc_op_list_free(&code->nodes[i]->compiled);
         free(code->nodes[i]);
     }
     forget_classes(code);
@@ -63,6 +67,13 @@ void slc_code_restart(struct slc_code *code)
         code->pcs[i].klass = SLC_UNKNOWN;
         code->pcs[i].counted = false;
     }
+    for (uint32_t i = 0; code->compiles && i < code->node_limit; i++)
+        for (uint32_t s = 0; code->nodes[i] && s < code->nodes[i]->wet->statement_count; s++) {
+            struct slc_op *op = &code->nodes[i]->compiled.ops[s];
+            op->flags &= (uint8_t)~SLC_OP_COUNTED;
+            op->klass = SLC_UNKNOWN;
+            op->instances = 0;
+        }
 }
 
 /* ---- nodes ---- */
@@ -149,7 +160,9 @@ const struct slc_node *slc_code_make_node(struct slc_code *code, uint32_t id)
     node->wet = wet;
     node->pc_index = malloc(wet->statement_count * sizeof(*node->pc_index));
     node->pushed = malloc(2 * (size_t)wet->statement_count);
-    if (!node->pc_index || !node->pushed || list_stores(node, wet)) {
+    if (!node->pc_index || !node->pushed || list_stores(node, wet) ||
+        (code->compiles && slc_op_list_make(&node->compiled, wet, code->follows_address))) {
+        free(node->stores);
         free(node->pc_index);
         free(node->pushed);
         free(node);

@@ -10,6 +10,7 @@
 #ifndef SLICER_CODE_H
 #define SLICER_CODE_H
 
+#include "slicer/ops.h"
 #include "slicer/slicer.h"
 #include "wet/model/model.h"
 
@@ -40,6 +41,7 @@ struct slc_node {
     uint32_t *pc_index; /* of each statement: into code's pcs, or SLC_UNKNOWN */
     int8_t *pushed;     /* of each statement: see slc_pushed_register() */
     int8_t *popped;
+    struct slc_op_list compiled; /* only if the scan keeps no users */
     uint64_t last_pc;
     uint32_t exit_slot; /* of the return address that the last instruction writes or reads, or
                          * SLC_UNKNOWN */
@@ -60,6 +62,10 @@ struct slc_class {
     size_t count;
     uint64_t *branches; /* sorted */
     uint32_t next;      /* class with the same hash, or 0 */
+    /* Where it was lately requested; slicer/frames.c. */
+    const void *mark_frames;
+    uint64_t mark_serial;
+    size_t mark_at;
 };
 
 static inline uint64_t slc_pc_bit(uint64_t pc)
@@ -71,6 +77,7 @@ static inline uint64_t slc_pc_bit(uint64_t pc)
 struct slc_code {
     struct wet *wet;
     struct mdl_model *model;
+    bool compiles, follows_address;
     struct slc_node **nodes; /* by id */
     uint32_t node_limit;
     struct slc_pc *pcs;
@@ -85,7 +92,8 @@ struct slc_code {
     uint32_t judged_count, judged_capacity;
 };
 
-int slc_code_init(struct slc_code *code, struct wet *wet);
+/* `compiles` nodes (slicer/ops.h) as following address edges or not. */
+int slc_code_init(struct slc_code *code, struct wet *wet, bool compiles, bool follows_address);
 void slc_code_fini(struct slc_code *code);
 
 /* The summary of a node that ran; NULL if memory is short or the id is not one. */

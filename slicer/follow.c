@@ -41,20 +41,20 @@ static void hit_registers(struct slc_hits *hits, struct slc_regs *regs, const st
     struct ins_regset set = flow->defs;
 
     ins_regset_join(&set, &flow->may_defs);
-    if (!ins_regset_intersects(&set, &regs->wanted))
+    if (!slc_regs_intersect(regs, &set))
         return;
     for (unsigned i = 0; i < 4; i++)
-        set.bits[i] &= regs->wanted.bits[i];
+        set.bits[i] &= regs->value.bits[i] | regs->address.bits[i];
     for (unsigned l = ins_regset_next(&set, 0); l < INS_LOC_COUNT;
          l = ins_regset_next(&set, l + 1)) {
         bool is_hit = false;
-        if (!(flow->kinds & INS_FLOW_STACK) && regs->value[l].distance != SLC_NOT_WANTED) {
-            slc_hit(hits, &regs->value[l], l, 0);
+        if (!(flow->kinds & INS_FLOW_STACK) && ins_regset_has(&regs->value, l)) {
+            slc_hit(hits, slc_regs_value(regs, l), l, 0);
             is_hit = true;
         }
         if (!(flow->kinds & (INS_FLOW_STACK | INS_FLOW_STACK_ADDRESS)) &&
-            regs->address[l].distance != SLC_NOT_WANTED) {
-            slc_hit(hits, &regs->address[l], l, 0);
+            ins_regset_has(&regs->address, l)) {
+            slc_hit(hits, slc_regs_address(regs, l), l, 0);
             is_hit = true;
         }
         if (is_hit) {
@@ -126,7 +126,7 @@ static int try_bypass(struct slc_scan *scan, struct slc_task *task, const struct
         return 0;
     struct ins_regset pieces = {0};
     ins_regset_add_gpr(&pieces, (unsigned)reg, 0, 8);
-    if (!ins_regset_intersects(&pieces, &task->regs.wanted))
+    if (!slc_regs_intersect(&task->regs, &pieces))
         return 0;
     unsigned operand = 0;
     while (!(in->info->mems[operand].flags & INS_MEM_IMPLICIT))
@@ -141,14 +141,8 @@ static int try_bypass(struct slc_scan *scan, struct slc_task *task, const struct
 static void drop_defined(struct slc_scan *scan, struct slc_task *task, const struct instance *in)
 {
     for (unsigned f = 0; f < in->info->flow_count; f++) {
-        struct ins_regset set = in->info->flows[f].defs;
-        if (!ins_regset_intersects(&set, &task->regs.wanted))
-            continue;
-        for (unsigned i = 0; i < 4; i++)
-            set.bits[i] &= task->regs.wanted.bits[i];
-        for (unsigned l = ins_regset_next(&set, 0); l < INS_LOC_COUNT;
-             l = ins_regset_next(&set, l + 1))
-            slc_regs_drop(&task->regs, l);
+        ins_regset_remove(&task->regs.value, &in->info->flows[f].defs);
+        ins_regset_remove(&task->regs.address, &in->info->flows[f].defs);
     }
     /* A rep instruction says "perhaps" for the case of no element; its range is exact here. */
     for (size_t r = 0; r < scan->hits.run_count; r++) {
@@ -166,7 +160,7 @@ static void want_registers(struct slc_task *task, const struct ins_regset *set,
 {
     want->edge = (uint8_t)edge;
     for (unsigned l = ins_regset_next(set, 0); l < INS_LOC_COUNT; l = ins_regset_next(set, l + 1))
-        slc_regs_add(&task->regs, l, want);
+        slc_regs_add(&task->regs, l, want, edge == SLC_EDGE_ADDRESS);
 }
 
 static int want_operands(struct slc_scan *scan, const struct instance *in, unsigned mask,
@@ -185,8 +179,7 @@ static int want_operands(struct slc_scan *scan, const struct instance *in, unsig
     return error;
 }
 
-/* Bytes [*from, *to) of its register that a location is; false if it is no piece of one. */
-static bool piece_bytes(unsigned loc, unsigned *unit, unsigned *from, unsigned *to)
+bool slc_piece_bytes(unsigned loc, unsigned *unit, unsigned *from, unsigned *to)
 {
     static const uint8_t gpr[] = {0, 1, 2, 8}, vector[] = {0, 4, 8, 16, 32, 64};
 
@@ -204,11 +197,31 @@ static bool piece_bytes(unsigned loc, unsigned *unit, unsigned *from, unsigned *
     return true;
 }
 
-/* The register that a copy's set names, and the byte where it starts in it. */
-static bool set_start(const struct ins_regset *set, unsigned *unit, unsigned *start)
+bool slc_set_start(const struct ins_regset *set, unsigned *unit, unsigned *start)
 {
     unsigned to;
-    return piece_bytes(ins_regset_next(set, 0), unit, start, &to);
+    return slc_piece_bytes(ins_regset_next(set, 0), unit, start, &to);
+}
+
+void slc_copied_pieces(const struct ins_flow *flow, uint64_t from, uint64_t to,
+                       struct ins_regset *pieces)
+{
+    unsigned unit, start;
+
+    if (!slc_set_start(&flow->value_uses, &unit, &start) || start + from >= 64)
+        return;
+    unsigned size = (unsigned)((to > 64 ? 64 : to) - from);
+    if (unit < INS_GPR_COUNT) {
+        unsigned first = start + (unsigned)from;
+        if (first < 8)
+            ins_regset_add_gpr(pieces, unit, first, size > 8 - first ? 8 - first : size);
+    } else {
+        unsigned first = start + (unsigned)from;
+        ins_regset_add_vector(pieces, unit - INS_GPR_COUNT, first,
+                              size > 64 - first ? 64 - first : size);
+    }
+    for (unsigned i = 0; i < 4; i++)
+        pieces->bits[i] &= flow->value_uses.bits[i];
 }
 
 /* Wants bytes [from, to) of a copy's source, counted from its start. */
@@ -216,7 +229,6 @@ static int want_copied(struct slc_scan *scan, struct slc_task *task, const struc
                        const struct ins_flow *flow, uint64_t from, uint64_t to,
                        struct slc_want *want)
 {
-    unsigned unit, start;
     struct ins_regset pieces = {0};
 
     if (flow->mem_uses) {
@@ -227,20 +239,7 @@ static int want_copied(struct slc_scan *scan, struct slc_task *task, const struc
         want->edge = SLC_EDGE_VALUE;
         return from < to ? slc_memory_add(&scan->memory, range.address + from, to - from, want) : 0;
     }
-    if (!set_start(&flow->value_uses, &unit, &start) || start + from >= 64)
-        return 0;
-    unsigned size = (unsigned)((to > 64 ? 64 : to) - from);
-    if (unit < INS_GPR_COUNT) {
-        unsigned first = start + (unsigned)from;
-        if (first < 8)
-            ins_regset_add_gpr(&pieces, unit, first, size > 8 - first ? 8 - first : size);
-    } else {
-        unsigned first = start + (unsigned)from;
-        ins_regset_add_vector(&pieces, unit - INS_GPR_COUNT, first,
-                              size > 64 - first ? 64 - first : size);
-    }
-    for (unsigned i = 0; i < 4; i++)
-        pieces.bits[i] &= flow->value_uses.bits[i];
+    slc_copied_pieces(flow, from, to, &pieces);
     want_registers(task, &pieces, want, SLC_EDGE_VALUE);
     return 0;
 }
@@ -302,13 +301,13 @@ static int follow_copy(struct slc_scan *scan, struct slc_task *task, const struc
     int error = 0;
 
     ins_regset_join(&all, &flow->may_defs);
-    if (!ins_regset_is_empty(&all) && !set_start(&all, &unit, &start)) {
+    if (!ins_regset_is_empty(&all) && !slc_set_start(&all, &unit, &start)) {
         want_registers(task, &flow->value_uses, want, SLC_EDGE_VALUE);
         return want_operands(scan, in, flow->mem_uses, want);
     }
     for (unsigned l = ins_regset_next(&scan->hits.regs[f], 0); l < INS_LOC_COUNT && !error;
          l = ins_regset_next(&scan->hits.regs[f], l + 1))
-        if (piece_bytes(l, &own, &from, &to))
+        if (slc_piece_bytes(l, &own, &from, &to))
             error = want_copied(scan, task, in, flow, from - start, to - start, want);
     for (size_t r = 0; r < scan->hits.run_count && !error; r++) {
         const struct slc_run *run = &scan->hits.runs[r];
@@ -327,7 +326,7 @@ static int follow_copy(struct slc_scan *scan, struct slc_task *task, const struc
 }
 
 /* A copy whose source is no plain piece or memory (an x87 state, a mask register) goes whole. */
-static bool is_byte_copy(const struct ins_flow *flow)
+bool slc_is_byte_copy(const struct ins_flow *flow)
 {
     unsigned unit, start;
 
@@ -335,7 +334,7 @@ static bool is_byte_copy(const struct ins_flow *flow)
         return false;
     if (flow->mem_uses)
         return (flow->mem_uses & (flow->mem_uses - 1)) == 0;
-    return set_start(&flow->value_uses, &unit, &start);
+    return slc_set_start(&flow->value_uses, &unit, &start);
 }
 
 static int follow_flow(struct slc_scan *scan, struct slc_task *task, const struct instance *in,
@@ -345,7 +344,7 @@ static int follow_flow(struct slc_scan *scan, struct slc_task *task, const struc
     unsigned operands = flow->mem_uses | flow->mem_defs | flow->mem_may_defs;
     int error;
 
-    if (is_byte_copy(flow) && !(scan->hits.whole & 1u << f)) {
+    if (slc_is_byte_copy(flow) && !(scan->hits.whole & 1u << f)) {
         error = follow_copy(scan, task, in, f, want);
     } else {
         want_registers(task, &flow->value_uses, want, SLC_EDGE_VALUE);

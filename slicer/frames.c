@@ -27,9 +27,19 @@ static int push(struct slc_frames *frames, uint8_t kind, uint64_t slot)
         frames->frames = grown;
         frames->capacity = capacity;
     }
-    frames->frames[frames->count++] =
-        (struct slc_frame){.kind = kind, .slot = slot, .first = frames->request_count};
+    frames->frames[frames->count++] = (struct slc_frame){.kind = kind,
+                                                         .slot = slot,
+                                                         .first = frames->request_count,
+                                                         .last_klass = SLC_UNKNOWN,
+                                                         .serial = ++frames->serial};
     return 0;
+}
+
+void slc_stash_free(struct slc_regs *stash)
+{
+    if (stash)
+        slc_regs_fini(stash);
+    free(stash);
 }
 
 int slc_frames_init(struct slc_frames *frames)
@@ -41,7 +51,7 @@ int slc_frames_init(struct slc_frames *frames)
 void slc_frames_fini(struct slc_frames *frames)
 {
     for (size_t i = 0; i < frames->count; i++)
-        free(frames->frames[i].stash);
+        slc_stash_free(frames->frames[i].stash);
     free(frames->frames);
     free(frames->requests);
     *frames = (struct slc_frames){0};
@@ -52,21 +62,36 @@ static void pop(struct slc_frames *frames)
 {
     struct slc_frame *top = slc_frames_top(frames);
 
-    free(top->stash);
+    slc_stash_free(top->stash);
     frames->request_count = top->first;
     if (frames->count > 1)
         frames->count--;
     else
-        *top = (struct slc_frame){.kind = SLC_FRAME_OPEN};
+        *top = (struct slc_frame){
+            .kind = SLC_FRAME_OPEN, .last_klass = SLC_UNKNOWN, .serial = ++frames->serial};
 }
 
-int slc_frames_request(struct slc_frames *frames, const struct slc_class *classes, uint32_t klass,
+/* Requests of a class are found by its mark, unless another frame (of a recursion) has set it. */
+int slc_frames_request(struct slc_frames *frames, struct slc_class *classes, uint32_t klass,
                        const struct slc_want *want)
 {
     struct slc_frame *top = slc_frames_top(frames);
+    struct slc_class *own = &classes[klass];
 
+    top->last_klass = klass;
+    if (own->mark_frames == frames && own->mark_serial == top->serial) {
+        struct slc_request *request = &frames->requests[own->mark_at];
+        if (own->mark_at >= top->first && own->mark_at < frames->request_count &&
+            request->klass == klass) {
+            slc_want_merge(&request->want, want);
+            return 0;
+        }
+    }
+    own->mark_frames = frames;
+    own->mark_serial = top->serial;
     for (size_t i = frames->request_count; i-- > top->first;)
         if (frames->requests[i].klass == klass) {
+            own->mark_at = i;
             slc_want_merge(&frames->requests[i].want, want);
             return 0;
         }
@@ -78,6 +103,7 @@ int slc_frames_request(struct slc_frames *frames, const struct slc_class *classe
         frames->requests = grown;
         frames->request_capacity = capacity;
     }
+    own->mark_at = frames->request_count;
     frames->requests[frames->request_count++] = (struct slc_request){klass, *want};
     top->bloom |= classes[klass].bloom;
     return 0;
@@ -92,9 +118,11 @@ void slc_frames_branch(struct slc_frames *frames, const struct slc_class *classe
     if (!(top->bloom & slc_pc_bit(pc)))
         return;
     top->bloom = 0;
+    top->last_klass = SLC_UNKNOWN;
     for (size_t i = top->first; i < frames->request_count; i++) {
         struct slc_request *request = &frames->requests[i];
-        if (slc_class_has(&classes[request->klass], pc)) {
+        if (classes[request->klass].bloom & slc_pc_bit(pc) &&
+            slc_class_has(&classes[request->klass], pc)) {
             slc_want_merge(hit, &request->want);
             continue;
         }
@@ -112,6 +140,7 @@ void slc_frames_take_all(struct slc_frames *frames, struct slc_want *hit)
         slc_want_merge(hit, &frames->requests[i].want);
     frames->request_count = top->first;
     top->bloom = 0;
+    top->last_klass = SLC_UNKNOWN;
 }
 
 int slc_frames_pass_return(struct slc_frames *frames, uint64_t slot)
@@ -193,7 +222,7 @@ int slc_frames_pass_handler_end(struct slc_frames *frames, struct slc_regs *stas
     int error = push(frames, SLC_FRAME_SIGNAL, 0);
 
     if (error)
-        free(stash);
+        slc_stash_free(stash);
     else
         slc_frames_top(frames)->stash = stash;
     return error;

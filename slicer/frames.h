@@ -33,6 +33,8 @@ struct slc_frame {
     uint64_t slot;       /* address of the return address; 0 if unknown */
     uint64_t child_slot; /* of the last call seen in this frame; 0 if none */
     uint64_t function;   /* JUMPED: start of the function that the jump landed in */
+    uint32_t last_klass; /* lately requested and still waiting, or SLC_UNKNOWN */
+    uint64_t serial;     /* of this frame among all of the task's */
     uint64_t bloom;      /* of all branches that requests wait for; may have too many */
     size_t first;        /* its requests: from here to the next frame's */
     uint8_t kind;
@@ -45,7 +47,10 @@ struct slc_frames {
     size_t count, capacity;
     struct slc_request *requests;
     size_t request_count, request_capacity;
+    uint64_t serial;
 };
+
+void slc_stash_free(struct slc_regs *stash);
 
 int slc_frames_init(struct slc_frames *frames);
 void slc_frames_fini(struct slc_frames *frames);
@@ -56,7 +61,7 @@ static inline struct slc_frame *slc_frames_top(struct slc_frames *frames)
 }
 
 /* An instance of the current frame waits for its control parent. */
-int slc_frames_request(struct slc_frames *frames, const struct slc_class *classes, uint32_t klass,
+int slc_frames_request(struct slc_frames *frames, struct slc_class *classes, uint32_t klass,
                        const struct slc_want *want);
 
 /* Requests of the current frame that the branch satisfies go; their best is merged into *hit. */

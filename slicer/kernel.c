@@ -88,11 +88,9 @@ int slc_memory_from_outside(struct slc_scan *scan, uint64_t address, uint64_t si
 int slc_register_from_outside(struct slc_scan *scan, struct slc_task *task, uint32_t number,
                               unsigned loc)
 {
-    struct slc_want want = task->regs.value[loc];
-
-    if (!ins_regset_has(&task->regs.wanted, loc))
+    if (!slc_regs_has(&task->regs, loc))
         return 0;
-    slc_want_merge(&want, &task->regs.address[loc]);
+    struct slc_want want = slc_regs_nearest(&task->regs, loc);
     slc_regs_drop(&task->regs, loc);
     struct slc_initial initial = {
         .location = (uint16_t)loc, .task = number, .distance = want.distance, .user = want.user};
@@ -209,9 +207,10 @@ static int thread_began(struct slc_scan *scan, struct slc_task *parent, uint64_t
         return error;
     for (unsigned p = 0; p < INS_GPR_PIECES; p++) {
         unsigned loc = INS_LOC_GPR + INS_GPR_PIECES * INS_RAX + p;
-        if (!ins_regset_has(&child->regs.wanted, loc))
+        if (!slc_regs_has(&child->regs, loc))
             continue;
-        if (slc_want_merge(&parent->pending, &child->regs.value[loc]))
+        const struct slc_want want = slc_regs_nearest(&child->regs, loc);
+        if (slc_want_merge(&parent->pending, &want))
             parent->pending.location = (uint16_t)loc;
         slc_regs_drop(&child->regs, loc);
     }
@@ -221,7 +220,7 @@ static int thread_began(struct slc_scan *scan, struct slc_task *parent, uint64_t
         if (child->frames.count == 1)
             return 0;
         child->frames.count--;
-        free(child->frames.frames[child->frames.count].stash);
+        slc_stash_free(child->frames.frames[child->frames.count].stash);
     }
 }
 
@@ -274,21 +273,21 @@ static int handler_ended(struct slc_scan *scan, struct slc_task *task,
     struct ins_regset rest = {{UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX}};
 
     task->next = NULL;
-    if (!stash)
+    if (!stash || slc_regs_init(stash, task->regs.wants != NULL)) {
+        free(stash);
         return -ENOMEM;
-    slc_regs_init(stash);
+    }
     for (unsigned i = 0; regs && i < SAVED_REG_COUNT; i++)
         for (unsigned p = 0; p < INS_GPR_PIECES; p++) {
             static const uint8_t first[] = {0, 1, 2}, size[] = {1, 1, 6};
             unsigned loc = INS_LOC_GPR + INS_GPR_PIECES * saved_order[i] + p;
             uint64_t at = regs->r[EVQ_RSP] + UCONTEXT_REGS_OFF + 8 * i + first[p];
-            struct slc_want want = task->regs.value[loc];
-            if (!ins_regset_has(&task->regs.wanted, loc))
+            if (!slc_regs_has(&task->regs, loc))
                 continue;
-            slc_want_merge(&want, &task->regs.address[loc]);
+            const struct slc_want want = slc_regs_nearest(&task->regs, loc);
             slc_regs_drop(&task->regs, loc);
             if (slc_memory_add(&scan->memory, at, size[p], &want)) {
-                free(stash);
+                slc_stash_free(stash);
                 return -ENOMEM;
             }
         }
@@ -308,7 +307,8 @@ static int leave_signal_frame(struct slc_scan *scan, struct slc_task *task, uint
         unsigned byte = (unsigned)(at - from) % 8;
         unsigned piece = byte < 2 ? byte : 2;
         unsigned gpr = saved_order[(at - from) / 8];
-        slc_regs_add(&task->regs, INS_LOC_GPR + INS_GPR_PIECES * gpr + piece, want);
+        slc_regs_add(&task->regs, INS_LOC_GPR + INS_GPR_PIECES * gpr + piece, want,
+                     want->edge == SLC_EDGE_ADDRESS);
     }
     slc_memory_drop(&scan->memory, from, end - from);
     return error;
@@ -330,7 +330,7 @@ static int handler_began(struct slc_scan *scan, struct slc_task *task,
     struct slc_regs *stash = slc_frames_pass_handler_start(&task->frames);
     if (stash)
         slc_regs_move(&task->regs, stash, &all);
-    free(stash);
+    slc_stash_free(stash);
     if (!error)
         error = leave_signal_frame(scan, task, regs->r[EVQ_RSP] + 8);
     return error ? error : pass_ops(scan, NULL, event->entry, &none);

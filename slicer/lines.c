@@ -138,6 +138,24 @@ int slc_lines_count(struct slc_slice *slice, uint32_t pc_index, wet_time time, u
     return is_new ? announce(slice, line) : 0;
 }
 
+void slc_lines_collect(struct slc_slice *slice)
+{
+    const struct slc_code *code = &slice->code;
+
+    for (uint32_t i = 0; i < code->node_limit; i++) {
+        const struct slc_node *node = code->nodes[i];
+        for (uint32_t s = 0; node && node->compiled.ops && s < node->wet->statement_count; s++) {
+            const struct slc_op *op = &node->compiled.ops[s];
+            if (op->instances == 0)
+                continue;
+            struct slc_line *line = &slice->lines[code->pcs[op->pc_index].line];
+            line->instances += op->instances;
+            if (op->first_time < line->first_time)
+                line->first_time = op->first_time;
+        }
+    }
+}
+
 void slc_lines_restart(struct slc_slice *slice)
 {
     for (uint32_t i = 0; i < slice->line_count; i++) {

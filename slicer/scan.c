@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "common/err.h"
+#include "slicer/fast.h"
 
 struct slc_task *slc_scan_task(struct slc_scan *scan, uint32_t number, int *error)
 {
@@ -24,12 +25,14 @@ struct slc_task *slc_scan_task(struct slc_scan *scan, uint32_t number, int *erro
     if (scan->tasks[number])
         return scan->tasks[number];
     struct slc_task *task = calloc(1, sizeof(*task));
-    if (!task || slc_frames_init(&task->frames)) {
+    if (!task || slc_frames_init(&task->frames) ||
+        slc_regs_init(&task->regs, scan->memory.has_wants)) {
+        if (task)
+            slc_frames_fini(&task->frames);
         free(task);
         *error = -ENOMEM;
         return NULL;
     }
-    slc_regs_init(&task->regs);
     task->pending = slc_no_want();
     scan->tasks[number] = task;
     return task;
@@ -157,12 +160,18 @@ static int pass_exec(struct slc_scan *scan, const struct wet_exec *exec, wet_tim
     task->next = node;
     if (error)
         return error;
-    if (scan->hits.best.distance == SLC_NOT_WANTED && task->pending.distance == SLC_NOT_WANTED &&
-        seed_time(scan) < first &&
-        !(scan->event_at && scan->interval->events[scan->event_at - 1].time >= first) &&
-        !ins_regset_intersects(&task->regs.wanted, &node->defs) &&
+    bool is_quiet = task->pending.distance == SLC_NOT_WANTED && seed_time(scan) < first &&
+                    !(scan->event_at && scan->interval->events[scan->event_at - 1].time >= first);
+    if (is_quiet && scan->hits.best.distance == SLC_NOT_WANTED &&
+        !slc_regs_intersect(&task->regs, &node->defs) &&
         !stores_wanted(scan, node, scan->interval->slots + exec->slot_off))
         return 0;
+    if (first - scan->interval->first_time + count > scan->interval->instructions)
+        return wd_fail(-WD_ERR_CORRUPT, "interval %llu holds time %llu beyond its end",
+                       (unsigned long long)scan->interval->index,
+                       (unsigned long long)(first + count - 1));
+    if (is_quiet && node->compiled.ops)
+        return slc_fast_exec(scan, task, exec, node, count);
     for (uint32_t s = count; s-- > 0 && !error;)
         error = pass_statement(scan, task, exec, node, s);
     return error;
@@ -214,6 +223,7 @@ static int pass_interval(struct slc_scan *scan, const struct wet_interval *inter
     int error = 0;
 
     scan->interval = interval;
+    scan->bits = slc_slice_bits(scan->slice, interval);
     scan->event_at = is_first ? events_before(scan, interval, last) : interval->event_count;
     for (size_t i = find_exec(interval, last); i-- > 0 && !error;)
         error = pass_exec(scan, &interval->execs[i], last);
@@ -226,7 +236,7 @@ static int pass_interval(struct slc_scan *scan, const struct wet_interval *inter
 static bool wants_registers(const struct slc_scan *scan)
 {
     for (unsigned i = 0; i < EVQ_TASKS_MAX; i++)
-        if (scan->tasks[i] && (!ins_regset_is_empty(&scan->tasks[i]->regs.wanted) ||
+        if (scan->tasks[i] && (!slc_regs_is_empty(&scan->tasks[i]->regs) ||
                                scan->tasks[i]->pending.distance != SLC_NOT_WANTED))
             return true;
     return false;
@@ -252,7 +262,7 @@ static bool holds_handlers(const struct slc_scan *scan)
 static bool is_done(const struct slc_scan *scan)
 {
     return scan->seed_at == scan->criterion->seed_count && !wants_registers(scan) &&
-           scan->memory.byte_count == 0 && scan->memory.slot_count == 0 &&
+           scan->memory.word_count == 0 && scan->memory.slot_count == 0 &&
            !waits_for_control(scan) && !holds_handlers(scan);
 }
 

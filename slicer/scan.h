@@ -51,6 +51,7 @@ struct slc_scan {
     bool is_stale;  /* control classes changed: another pass is needed */
     size_t seed_at; /* seeds[seed_at] is the next one */
     const struct wet_interval *interval;
+    uint64_t *bits;  /* the interval's members; NULL if there are none yet */
     size_t event_at; /* events[event_at - 1] is the next one */
 };
 

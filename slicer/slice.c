@@ -26,7 +26,9 @@ struct slc_slice *slc_slice_new(struct wet *wet, const struct slc_options *optio
     slice->options = *options;
     slice->span_count = wet_get_info(wet)->intervals;
     slice->spans = calloc(slice->span_count + 1, sizeof(*slice->spans));
-    if (!slice->spans || slc_code_init(&slice->code, wet)) {
+    bool follows_address = options->kinds == SLC_KINDS_FULL || options->kinds == SLC_KINDS_DATA;
+    if (!slice->spans ||
+        slc_code_init(&slice->code, wet, !options->record_parents, follows_address)) {
         slc_slice_free(slice);
         return NULL;
     }
@@ -109,7 +111,13 @@ int slc_slice_add(struct slc_slice *slice, const struct wet_interval *interval, 
         if (keep_member(span, member))
             return -ENOMEM;
     }
-    return slc_lines_count(slice, pc_index, time, want->distance);
+    return slc_lines_count(slice, pc_index, time,
+                           slice->options.record_parents ? want->distance : SLC_DISTANCE_UNKNOWN);
+}
+
+uint64_t *slc_slice_bits(const struct slc_slice *slice, const struct wet_interval *interval)
+{
+    return slice->spans[interval->index].bits;
 }
 
 int slc_slice_add_fault(struct slc_slice *slice, wet_time time, uint64_t pc)
@@ -119,7 +127,8 @@ int slc_slice_add_fault(struct slc_slice *slice, wet_time time, uint64_t pc)
     slice->fault_pc = slc_code_pc(&slice->code, pc);
     if (slice->fault_pc == SLC_UNKNOWN)
         return -ENOMEM;
-    return slc_lines_count(slice, slice->fault_pc, time, 0);
+    return slc_lines_count(slice, slice->fault_pc, time,
+                           slice->options.record_parents ? 0 : SLC_DISTANCE_UNKNOWN);
 }
 
 int slc_slice_add_initial(struct slc_slice *slice, const struct slc_initial *initial)
@@ -132,7 +141,12 @@ int slc_slice_add_initial(struct slc_slice *slice, const struct slc_initial *ini
         slice->initials = grown;
         slice->initial_capacity = capacity;
     }
-    slice->initials[slice->initial_count++] = *initial;
+    struct slc_initial *own = &slice->initials[slice->initial_count++];
+    *own = *initial;
+    if (!slice->options.record_parents) {
+        own->distance = SLC_DISTANCE_UNKNOWN;
+        own->user = 0;
+    }
     return 0;
 }
 
@@ -182,6 +196,7 @@ int slc_slice_finish(struct slc_slice *slice)
     for (size_t i = 0; i < slice->initial_count; i++)
         if (slice->initials[i].user == SLC_USER_FAULT)
             slice->initials[i].user = slice->fault_time;
+    slc_lines_collect(slice);
     return slc_lines_finish(slice);
 }
 

@@ -55,6 +55,9 @@ void slc_slice_restart(struct slc_slice *slice);
 int slc_slice_add(struct slc_slice *slice, const struct wet_interval *interval, wet_time time,
                   uint32_t pc_index, const struct slc_want *want, uint64_t address);
 
+/* The bitmap of an interval's members; NULL before the first one. */
+uint64_t *slc_slice_bits(const struct slc_slice *slice, const struct wet_interval *interval);
+
 /* The criterion's instruction that did not complete. */
 int slc_slice_add_fault(struct slc_slice *slice, wet_time time, uint64_t pc);
 
@@ -65,6 +68,8 @@ int slc_slice_finish(struct slc_slice *slice);
 
 /* Counts an instance for its source line; slicer/lines.c. */
 int slc_lines_count(struct slc_slice *slice, uint32_t pc_index, wet_time time, uint32_t distance);
+/* Adds what compiled nodes counted by themselves. */
+void slc_lines_collect(struct slc_slice *slice);
 int slc_lines_finish(struct slc_slice *slice);
 void slc_lines_restart(struct slc_slice *slice);
 

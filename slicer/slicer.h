@@ -99,6 +99,8 @@ enum slc_kinds {
     SLC_KINDS_CONTROL, /* control only, from the criterion's instance upward */
 };
 
+#define SLC_DISTANCE_UNKNOWN UINT32_MAX
+
 enum slc_edge {
     SLC_EDGE_VALUE,
     SLC_EDGE_ADDRESS,
@@ -117,19 +119,20 @@ const char *slc_edge_name(enum slc_edge edge);
 struct slc_line {
     const char *file; /* as mdl_line_at gives it, or NULL */
     uint32_t line;
-    const char *function;  /* "?" if unknown */
-    const char *module;    /* name of the module, "?" if unknown */
-    uint64_t pc;           /* an instruction of it that is in the slice: that of last_time */
-    uint64_t instances;    /* instruction instances in the slice */
-    uint32_t statements;   /* distinct instructions of it in the slice */
-    uint32_t min_distance; /* of its instances; 0 for the criterion's own line */
+    const char *function; /* "?" if unknown */
+    const char *module;   /* name of the module, "?" if unknown */
+    uint64_t pc;          /* an instruction of it that is in the slice: that of last_time */
+    uint64_t instances;   /* instruction instances in the slice */
+    uint32_t statements;  /* distinct instructions of it in the slice */
+    /* Of its instances; 0 for the criterion's own line. SLC_DISTANCE_UNKNOWN without record_parents. */
+    uint32_t min_distance;
     wet_time first_time, last_time;
 };
 
 struct slc_options {
     enum slc_kinds kinds;
     /* Keeps distance and best parent of each instance (32 bytes each): for slc_path() and for
-     * distances in slc_each_instance(). */
+     * distances and users everywhere. Some three times slower. */
     bool record_parents;
     bool no_bypass;
     /* Called some ten times a second at most, with the number of instructions scanned and that
@@ -147,7 +150,8 @@ struct slc_slice;
  * The backward slice of a criterion. One pass over the run from the criterion back to its start, or
  * to where nothing is wanted any more; a second pass in the rare case that the first one met an
  * indirect jump's unknown target or a saved register that was overwritten in its slot.
- * Memory: 1 bit per instruction of intervals with instances, 16 bytes per byte wanted at a time.
+ * Memory: 1 bit per instruction of intervals with instances, and about 1 KiB for each page of which
+ * something was ever wanted; with record_parents 16 bytes per byte wanted at a time besides.
  * *out is for slc_slice_free(); neither criterion nor wet may go before it.
  */
 int slc_backward(struct wet *wet, const struct slc_criterion *criterion,
@@ -170,8 +174,6 @@ const struct slc_line *slc_lines(const struct slc_slice *slice, size_t *count);
 
 /* Whether the instance at that time is in the slice. */
 bool slc_contains_time(const struct slc_slice *slice, wet_time time);
-
-#define SLC_DISTANCE_UNKNOWN UINT32_MAX
 
 struct slc_instance {
     wet_time time;
@@ -219,8 +221,9 @@ struct slc_initial {
     uint32_t task;     /* of a location */
     uint64_t address;  /* of memory */
     uint64_t size_bytes;
-    uint32_t distance; /* of a nearest user, plus 1 */
-    wet_time user;     /* that user */
+    /* Of a nearest user, plus 1, and that user; SLC_DISTANCE_UNKNOWN and 0 without record_parents. */
+    uint32_t distance;
+    wet_time user;
 };
 /* Memory by address, then registers. Lives as long as the slice. */
 const struct slc_initial *slc_initials(const struct slc_slice *slice, size_t *count);

@@ -9,35 +9,62 @@
 #include <errno.h>
 #include <stdlib.h>
 
-void slc_regs_init(struct slc_regs *regs)
+struct slc_want slc_some_want = {.distance = 1, .edge = SLC_EDGE_VALUE};
+
+int slc_regs_init(struct slc_regs *regs, bool has_wants)
 {
-    regs->wanted = (struct ins_regset){0};
-    for (unsigned i = 0; i < INS_LOC_COUNT; i++) {
-        regs->value[i] = slc_no_want();
-        regs->address[i] = slc_no_want();
+    *regs = (struct slc_regs){0};
+    if (has_wants && !(regs->wants = calloc(1, sizeof(*regs->wants))))
+        return -ENOMEM;
+    return 0;
+}
+
+void slc_regs_fini(struct slc_regs *regs)
+{
+    free(regs->wants);
+    regs->wants = NULL;
+}
+
+struct slc_want slc_regs_nearest(const struct slc_regs *regs, unsigned loc)
+{
+    struct slc_want want = slc_no_want();
+
+    if (ins_regset_has(&regs->value, loc))
+        slc_want_merge(&want, slc_regs_value(regs, loc));
+    if (ins_regset_has(&regs->address, loc))
+        slc_want_merge(&want, slc_regs_address(regs, loc));
+    return want;
+}
+
+void slc_regs_add(struct slc_regs *regs, unsigned loc, const struct slc_want *want, bool is_address)
+{
+    struct ins_regset *set = is_address ? &regs->address : &regs->value;
+
+    if (regs->wants) {
+        struct slc_want *own = is_address ? &regs->wants->address[loc] : &regs->wants->value[loc];
+        if (ins_regset_has(set, loc))
+            slc_want_merge(own, want);
+        else
+            *own = *want;
     }
+    ins_regset_add(set, loc);
 }
 
 void slc_regs_move(struct slc_regs *to, struct slc_regs *from, const struct ins_regset *mask)
 {
-    struct ins_regset set = from->wanted;
-
-    for (unsigned i = 0; i < 4; i++)
-        set.bits[i] &= mask->bits[i];
-    for (unsigned l = ins_regset_next(&set, 0); l < INS_LOC_COUNT;
-         l = ins_regset_next(&set, l + 1)) {
-        if (from->value[l].distance != SLC_NOT_WANTED)
-            slc_want_merge(&to->value[l], &from->value[l]);
-        if (from->address[l].distance != SLC_NOT_WANTED)
-            slc_want_merge(&to->address[l], &from->address[l]);
-        ins_regset_add(&to->wanted, l);
+    for (unsigned l = ins_regset_next(mask, 0); l < INS_LOC_COUNT;
+         l = ins_regset_next(mask, l + 1)) {
+        if (ins_regset_has(&from->value, l))
+            slc_regs_add(to, l, slc_regs_value(from, l), false);
+        if (ins_regset_has(&from->address, l))
+            slc_regs_add(to, l, slc_regs_address(from, l), true);
         slc_regs_drop(from, l);
     }
 }
 
-int slc_memory_init(struct slc_memory *memory)
+int slc_memory_init(struct slc_memory *memory, bool has_wants)
 {
-    *memory = (struct slc_memory){.capacity = 1024};
+    *memory = (struct slc_memory){.capacity = 1024, .has_wants = has_wants};
     memory->table = calloc(memory->capacity, sizeof(*memory->table));
     return memory->table ? 0 : -ENOMEM;
 }
@@ -45,7 +72,7 @@ int slc_memory_init(struct slc_memory *memory)
 void slc_memory_fini(struct slc_memory *memory)
 {
     for (size_t i = 0; memory->table && i < memory->capacity; i++) {
-        struct slc_page *page = memory->table[i];
+        struct slc_page *page = memory->table[i].page;
         if (!page)
             continue;
         for (unsigned g = 0; g < SLC_PAGE_BYTES / 64; g++)
@@ -69,13 +96,13 @@ static int grow(struct slc_memory *memory)
     if (!bigger.table)
         return -ENOMEM;
     for (size_t i = 0; i < memory->capacity; i++) {
-        struct slc_page *page = memory->table[i];
+        struct slc_page *page = memory->table[i].page;
         if (!page)
             continue;
         size_t at = slc_page_hash(&bigger, page->number);
-        while (bigger.table[at])
+        while (bigger.table[at].page)
             at = (at + 1) & (bigger.capacity - 1);
-        bigger.table[at] = page;
+        bigger.table[at] = memory->table[i];
     }
     free(memory->table);
     memory->table = bigger.table;
@@ -96,9 +123,9 @@ static struct slc_page *page_make(struct slc_memory *memory, uint64_t number)
         return NULL;
     page->number = number;
     size_t at = slc_page_hash(memory, number);
-    while (memory->table[at])
+    while (memory->table[at].page)
         at = (at + 1) & (memory->capacity - 1);
-    memory->table[at] = page;
+    memory->table[at] = (struct slc_page_ref){number, page};
     memory->page_count++;
     return page;
 }
@@ -120,11 +147,39 @@ static struct slc_want *group_make(struct slc_memory *memory, struct slc_page *p
     return wants;
 }
 
+int slc_memory_add_mask(struct slc_memory *memory, uint64_t address, uint64_t mask)
+{
+    struct slc_page *page = page_make(memory, address >> SLC_PAGE_BITS);
+
+    if (!page)
+        return -ENOMEM;
+    uint64_t *word = &page->bytes[address % SLC_PAGE_BYTES / 64];
+    memory->word_count += *word == 0 && mask;
+    *word |= mask << (address % 64);
+    return 0;
+}
+
+static int add_bytes(struct slc_memory *memory, uint64_t address, uint64_t size)
+{
+    int error = 0;
+
+    while (size && !error) {
+        uint64_t count = 64 - address % 64;
+        count = count < size ? count : size;
+        error = slc_memory_add_mask(memory, address, UINT64_MAX >> (64 - count));
+        address += count;
+        size -= count;
+    }
+    return error;
+}
+
 int slc_memory_add(struct slc_memory *memory, uint64_t address, uint64_t size,
                    const struct slc_want *want)
 {
     struct slc_page *page = NULL;
 
+    if (!memory->has_wants)
+        return add_bytes(memory, address, size);
     for (uint64_t i = 0; i < size; i++) {
         uint64_t at = address + i;
         if (!page || page->number != at >> SLC_PAGE_BITS)
@@ -134,8 +189,7 @@ int slc_memory_add(struct slc_memory *memory, uint64_t address, uint64_t size,
         if (!wants)
             return -ENOMEM;
         slc_want_merge(&wants[off % 64], want);
-        if (!(page->bytes[off / 64] >> (off % 64) & 1))
-            memory->byte_count++;
+        memory->word_count += page->bytes[off / 64] == 0;
         page->bytes[off / 64] |= UINT64_C(1) << (off % 64);
     }
     return 0;
@@ -168,7 +222,7 @@ static struct slc_page *page_next(const struct slc_memory *memory, uint64_t numb
         return best;
     }
     for (size_t i = 0; i < memory->capacity; i++) {
-        struct slc_page *page = memory->table[i];
+        struct slc_page *page = memory->table[i].page;
         if (page && page->number >= number && page->number <= last &&
             (!best || page->number < best->number))
             best = page;
@@ -207,7 +261,9 @@ struct slc_want *slc_memory_next(const struct slc_memory *memory, uint64_t *addr
     struct slc_page *page = range_next(memory, address, end, 1);
     unsigned off = *address % SLC_PAGE_BYTES;
 
-    return page ? &page->wants[off / 64][off % 64] : NULL;
+    if (!page)
+        return NULL;
+    return memory->has_wants ? &page->wants[off / 64][off % 64] : &slc_some_want;
 }
 
 bool slc_memory_next_slot(const struct slc_memory *memory, uint64_t *address, uint64_t end)
@@ -245,22 +301,37 @@ void slc_memory_unmark_slot(struct slc_memory *memory, uint64_t address)
     memory->slot_count--;
 }
 
-/* Forgets wants; the group goes to the spare ones when its last byte does. */
+/* A group without bytes goes to the spare ones. */
+static void drop_group(struct slc_memory *memory, struct slc_page *page, unsigned group,
+                       uint64_t mask)
+{
+    page->bytes[group] &= ~mask;
+    if (page->bytes[group] == 0)
+        memory->word_count--;
+    struct slc_want *wants = page->wants[group];
+    if (!wants)
+        return;
+    for (uint64_t left = mask; left; left &= left - 1)
+        wants[__builtin_ctzll(left)] = slc_no_want();
+    if (page->bytes[group] == 0) {
+        wants->user = (uint64_t)(uintptr_t)memory->spare;
+        memory->spare = wants;
+        page->wants[group] = NULL;
+    }
+}
+
 void slc_memory_drop(struct slc_memory *memory, uint64_t address, uint64_t size)
 {
     uint64_t end = address + size < address ? UINT64_MAX : address + size;
     struct slc_page *page;
 
     while ((page = range_next(memory, &address, end, 1))) {
-        unsigned off = address % SLC_PAGE_BYTES, group = off / 64;
-        page->wants[group][off % 64] = slc_no_want();
-        page->bytes[group] &= ~(UINT64_C(1) << (off % 64));
-        memory->byte_count--;
-        if (!page->bytes[group]) {
-            page->wants[group]->user = (uint64_t)(uintptr_t)memory->spare;
-            memory->spare = page->wants[group];
-            page->wants[group] = NULL;
-        }
-        address++;
+        unsigned off = address % SLC_PAGE_BYTES;
+        uint64_t room = 64 - off % 64, count = end - address < room ? end - address : room;
+        uint64_t mask = (UINT64_MAX >> (64 - count)) << (off % 64);
+        drop_group(memory, page, off / 64, mask & page->bytes[off / 64]);
+        if (address + count < address)
+            return;
+        address += count;
     }
 }

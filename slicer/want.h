@@ -48,28 +48,62 @@ static inline bool slc_want_merge(struct slc_want *best, const struct slc_want *
     return nearer;
 }
 
+/* What a place's want is where only sets are kept: some want. */
+extern struct slc_want slc_some_want;
+
 /* ---- registers of one task ---- */
 
-struct slc_regs {
-    struct ins_regset wanted;
-    /* Apart, because a register that holds rsp plus a constant is not followed as an address. */
+struct slc_reg_wants {
     struct slc_want value[INS_LOC_COUNT];
     struct slc_want address[INS_LOC_COUNT];
 };
 
-void slc_regs_init(struct slc_regs *regs);
+struct slc_regs {
+    /* Apart, because a register that holds rsp plus a constant is not followed as an address. */
+    struct ins_regset value;
+    struct ins_regset address;
+    struct slc_reg_wants *wants; /* of what is in the sets; NULL if only the sets are kept */
+};
 
-static inline void slc_regs_add(struct slc_regs *regs, unsigned loc, const struct slc_want *want)
+int slc_regs_init(struct slc_regs *regs, bool has_wants); /* 0 or -ENOMEM */
+void slc_regs_fini(struct slc_regs *regs);
+
+static inline bool slc_regs_intersect(const struct slc_regs *regs, const struct ins_regset *set)
 {
-    slc_want_merge(want->edge == SLC_EDGE_ADDRESS ? &regs->address[loc] : &regs->value[loc], want);
-    ins_regset_add(&regs->wanted, loc);
+    return ins_regset_intersects(&regs->value, set) || ins_regset_intersects(&regs->address, set);
 }
+
+static inline bool slc_regs_has(const struct slc_regs *regs, unsigned loc)
+{
+    return ins_regset_has(&regs->value, loc) || ins_regset_has(&regs->address, loc);
+}
+
+static inline bool slc_regs_is_empty(const struct slc_regs *regs)
+{
+    return ins_regset_is_empty(&regs->value) && ins_regset_is_empty(&regs->address);
+}
+
+/* The wants of a location that is in the set. */
+static inline const struct slc_want *slc_regs_value(const struct slc_regs *regs, unsigned loc)
+{
+    return regs->wants ? &regs->wants->value[loc] : &slc_some_want;
+}
+
+static inline const struct slc_want *slc_regs_address(const struct slc_regs *regs, unsigned loc)
+{
+    return regs->wants ? &regs->wants->address[loc] : &slc_some_want;
+}
+
+/* The nearer of both; for a location that slc_regs_has(). */
+struct slc_want slc_regs_nearest(const struct slc_regs *regs, unsigned loc);
+
+void slc_regs_add(struct slc_regs *regs, unsigned loc, const struct slc_want *want,
+                  bool is_address);
 
 static inline void slc_regs_drop(struct slc_regs *regs, unsigned loc)
 {
-    regs->value[loc].distance = SLC_NOT_WANTED;
-    regs->address[loc].distance = SLC_NOT_WANTED;
-    regs->wanted.bits[loc / 64] &= ~(UINT64_C(1) << (loc % 64));
+    regs->value.bits[loc / 64] &= ~(UINT64_C(1) << (loc % 64));
+    regs->address.bits[loc / 64] &= ~(UINT64_C(1) << (loc % 64));
 }
 
 /* Adds all wants of `from` to `to` where `mask` says, and drops them from `from`. */
@@ -88,17 +122,23 @@ struct slc_page {
     struct slc_want *wants[SLC_PAGE_BYTES / 64]; /* of 64 bytes; NULL until one is wanted */
 };
 
+struct slc_page_ref {
+    uint64_t number;
+    struct slc_page *page; /* NULL: empty */
+};
+
 /* Embedded by its holder. */
 struct slc_memory {
-    struct slc_page **table; /* open addressing by page number; capacity is a power of two */
+    struct slc_page_ref *table; /* open addressing; capacity is a power of two */
     size_t capacity;
     size_t page_count;
-    uint64_t byte_count; /* wanted now */
+    bool has_wants;      /* false: only bitmaps are kept */
+    uint64_t word_count; /* words of 64 bytes of which some are wanted now */
     uint64_t slot_count;
     struct slc_want *spare; /* freed groups of 64, linked through `user` */
 };
 
-int slc_memory_init(struct slc_memory *memory); /* 0 or -ENOMEM */
+int slc_memory_init(struct slc_memory *memory, bool has_wants); /* 0 or -ENOMEM */
 void slc_memory_fini(struct slc_memory *memory);
 
 static inline size_t slc_page_hash(const struct slc_memory *memory, uint64_t number)
@@ -110,9 +150,9 @@ static inline size_t slc_page_hash(const struct slc_memory *memory, uint64_t num
 static inline struct slc_page *slc_page_find(const struct slc_memory *memory, uint64_t number)
 {
     for (size_t i = slc_page_hash(memory, number);; i = (i + 1) & (memory->capacity - 1)) {
-        struct slc_page *page = memory->table[i];
-        if (!page || page->number == number)
-            return page;
+        const struct slc_page_ref *ref = &memory->table[i];
+        if (!ref->page || ref->number == number)
+            return ref->page;
     }
 }
 
@@ -135,6 +175,22 @@ static inline bool slc_memory_wants(const struct slc_memory *memory, uint64_t ad
     uint64_t first = off / 8, last = (off + size - 1) / 8;
     uint64_t slots = page->slots[first / 64] >> (first % 64);
     return (slots & (UINT64_MAX >> (63 - (last - first)))) != 0;
+}
+
+/* Wants bytes without saying who does: bit i of `mask` is the byte at address + i. All must lie in
+ * one aligned word of 64 bytes. 0 or -ENOMEM. */
+int slc_memory_add_mask(struct slc_memory *memory, uint64_t address, uint64_t mask);
+
+static inline int slc_memory_add_word(struct slc_memory *memory, uint64_t address, uint64_t mask)
+{
+    struct slc_page *page = slc_page_find(memory, address >> SLC_PAGE_BITS);
+
+    if (!page)
+        return slc_memory_add_mask(memory, address, mask);
+    uint64_t *word = &page->bytes[address % SLC_PAGE_BYTES / 64];
+    memory->word_count += *word == 0;
+    *word |= mask << (address % 64);
+    return 0;
 }
 
 /* Wants bytes; 0 or -ENOMEM. */

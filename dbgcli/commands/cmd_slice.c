@@ -249,7 +249,9 @@ static json_t *json_of_line(const struct view *view, size_t index)
     cli_json_set(row, "module", cli_json_text(line->module));
     cli_json_set(row, "instances", cli_json_count(line->instances));
     cli_json_set(row, "statements", json_integer(line->statements));
-    cli_json_set(row, "distance", json_integer(line->min_distance));
+    cli_json_set(row, "distance",
+                 line->min_distance == SLC_DISTANCE_UNKNOWN ? json_null()
+                                                            : json_integer(line->min_distance));
     cli_json_set(row, "first_time", cli_json_count(line->first_time));
     cli_json_set(row, "last_time", cli_json_count(line->last_time));
     cli_json_set(row, "text",

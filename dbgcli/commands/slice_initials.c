@@ -81,8 +81,11 @@ void cli_slice_initials_print(struct cli_session *session, const struct slc_slic
         uint64_t offset = rows[i].address - rows[i].symbol.start;
         fputs("  ", out->stream);
         cli_out_text(out, rows[i].symbol.name);
-        fprintf(out->stream, "  bytes %" PRIu64 " to %" PRIu64 ", last used at time %" PRIu64 "\n",
-                offset, offset + (rows[i].end - rows[i].address) - 1, rows[i].user);
+        fprintf(out->stream, "  bytes %" PRIu64 " to %" PRIu64, offset,
+                offset + (rows[i].end - rows[i].address) - 1);
+        if (rows[i].user)
+            fprintf(out->stream, ", last used at time %" PRIu64, rows[i].user);
+        putc('\n', out->stream);
     }
     if (shown < count)
         fprintf(out->stream, "  (%zu more; --all shows them)\n", count - shown);
@@ -103,7 +106,7 @@ json_t *cli_slice_initials_json(struct cli_session *session, const struct slc_sl
         cli_json_set(object, "distance",
                      rows[i].distance == SLC_DISTANCE_UNKNOWN ? json_null()
                                                               : json_integer(rows[i].distance));
-        cli_json_set(object, "user", cli_json_count(rows[i].user));
+        cli_json_set(object, "user", rows[i].user ? cli_json_count(rows[i].user) : json_null());
         cli_json_append(array, object);
     }
     free(rows);

@@ -121,6 +121,41 @@ static void check_path(const struct slc_slice *slice, const struct slc_line *lin
     slc_path_free(path);
 }
 
+/* Without users a slice is made by other code (slicer/fast.c): the same members and counts. */
+static void check_plain(struct wet *wet, const struct slc_criterion *criterion,
+                        const struct slc_slice *known, struct slc_options options,
+                        const uint32_t *expected, const char *what)
+{
+    struct slc_slice *slice;
+    size_t count, known_count;
+
+    options.record_parents = false;
+    assert_int_equal(slc_backward(wet, criterion, &options, &slice), 0);
+    uint64_t members = compare(wet, slice, expected, what);
+    assert_int_equal(slc_get_counts(slice)->instances, members);
+    assert_int_equal(slc_get_counts(slice)->statements, slc_get_counts(known)->statements);
+    const struct slc_line *lines = slc_lines(slice, &count);
+    const struct slc_line *known_lines = slc_lines(known, &known_count);
+    assert_int_equal(count, known_count);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(lines[i].pc, known_lines[i].pc);
+        assert_int_equal(lines[i].instances, known_lines[i].instances);
+        assert_int_equal(lines[i].statements, known_lines[i].statements);
+        assert_int_equal(lines[i].first_time, known_lines[i].first_time);
+        assert_int_equal(lines[i].last_time, known_lines[i].last_time);
+        assert_int_equal(lines[i].min_distance, SLC_DISTANCE_UNKNOWN);
+    }
+    const struct slc_initial *initials = slc_initials(slice, &count);
+    const struct slc_initial *known_initials = slc_initials(known, &known_count);
+    assert_int_equal(count, known_count);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(initials[i].location, known_initials[i].location);
+        assert_int_equal(initials[i].address, known_initials[i].address);
+        assert_int_equal(initials[i].size_bytes, known_initials[i].size_bytes);
+    }
+    slc_slice_free(slice);
+}
+
 static uint64_t check_slice(struct wet *wet, struct brute *brute, const struct brute_criterion *c,
                             enum slc_kinds kinds, bool bypass, const char *what)
 {
@@ -141,6 +176,7 @@ static uint64_t check_slice(struct wet *wet, struct brute *brute, const struct b
     const struct slc_line *lines = slc_lines(slice, &line_count);
     for (size_t i = 0; i < line_count; i += 1 + line_count / 8)
         check_path(slice, lines, i, brute);
+    check_plain(wet, criterion, slice, options, expected, what);
     slc_slice_free(slice);
     slc_criterion_free(criterion);
     free(expected);
