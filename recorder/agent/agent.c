@@ -308,8 +308,8 @@ static void entry_take(struct agt *agt, const struct evq_entry *entry)
         agt_ask(agt, AGT_REQ_LOG_FULL, 0, 0, 0, 0);
         agt->ctx->log_bytes = 0;
     }
-    log_add(agt, 1, 0);
     regs_compare(agt, entry);
+    log_add(agt, 1, 0);
     ops_apply(agt, entry);
     agt->ctx->queue_tail_bytes += entry->bytes;
     agt->ctx->seq++;
@@ -431,10 +431,10 @@ static const struct agt_lookup *lookup(const struct agt_ctx *ctx, uint64_t pc)
         (const struct agt_lookup *)((const uint8_t *)ctx + AGT_LOOKUP_OFF);
     for (uint64_t i = hash(pc);; i++) {
         const struct agt_lookup *at = &table[i & (AGT_LOOKUP_MAX - 1)];
+        if (!at->pc) /* first: a program may jump to address 0 */
+            return NULL;
         if (at->pc == pc)
             return at;
-        if (!at->pc)
-            return NULL;
     }
 }
 

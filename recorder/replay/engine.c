@@ -30,6 +30,7 @@ struct rep_engine {
     struct wd_buf spare;    /* entries of the source that did not fit */
     size_t batch_at;        /* of the entry with number seq */
     uint64_t seq;           /* entries of which the source has been told */
+    uint64_t taken_frame;   /* of the last one of them */
     uint64_t time_base;
     uint64_t goal;          /* exact stops: executed instructions at which to stop */
     uint64_t exact_margin;  /* instructions before an exact stop that are run with care */
@@ -195,6 +196,7 @@ static int log_record(struct rep_engine *engine, const struct agt_log_record *re
     if (!entry || record->seq != engine->seq)
         return wd_fail(-WD_ERR_MACHINE, "the replay process sent a damaged log");
     engine->seq++;
+    engine->taken_frame = entry->frame;
     engine->batch_at += entry->bytes;
     return source->taken ? source->taken(source->arg, entry, record->time, record->ring) : 0;
 }
@@ -393,6 +395,8 @@ static int on_diverged(struct rep_engine *engine)
     const struct evq_entry *entry = current_entry(engine);
     unsigned long long frame = frame_of(engine), a = args[1], b = args[2], c = args[3];
     unsigned long long time = rep_engine_time(engine), rip = engine->host.ctx->rip;
+    /* registers are compared before an entry counts as taken, its ops are applied after that */
+    unsigned long long ops_frame = engine->taken_frame;
     switch (args[0]) {
     case AGT_DIV_REGISTER:
         return wd_fail(-WD_ERR_DIVERGED,
@@ -415,9 +419,9 @@ static int on_diverged(struct rep_engine *engine)
         return wd_fail(-WD_ERR_DIVERGED,
                        "replay diverged at event %llu: %s of %llu bytes at %#llx, where nothing is "
                        "mapped",
-                       frame, rep_opcode_name((unsigned)a), c, b);
+                       ops_frame, rep_opcode_name((unsigned)a), c, b);
     case AGT_DIV_HOST:
-        return wd_fail(-WD_ERR_MACHINE, "event %llu: %s at %#llx: %s", frame,
+        return wd_fail(-WD_ERR_MACHINE, "event %llu: %s at %#llx: %s", ops_frame,
                        rep_opcode_name((unsigned)a), c, strerror((int)b));
     default:
         return wd_fail(-WD_ERR_MACHINE,
@@ -470,7 +474,8 @@ static int on_request(struct rep_engine *engine, enum rep_stop *why, bool *done)
         err = log_drain(engine);
         return err ? err : on_diverged(engine);
     case AGT_REQ_UNSUPPORTED:
-        return on_unsupported(engine);
+        err = log_drain(engine);
+        return err ? err : on_unsupported(engine);
     default:
         return wd_fail(-WD_ERR_MACHINE, "the replay process sent an unknown request");
     }
