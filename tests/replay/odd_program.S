@@ -639,6 +639,17 @@ jumped_3:
     mov     r15d, 5
     call    [rbp + r15 * 8]
 9:  FAULTS
+    xor     r15d, r15d
+    mov     r13, rsp
+    call    r15
+9:  mov     rsp, r13
+    FAULTS
+    xor     ecx, ecx
+    jmp     rcx
+9:  FAULTS
+    movabs  rcx, 0x8000000000000000
+    jmp     rcx
+9:  FAULTS
     mov     r15d, 5
     jmp     [r15]
 9:  FAULTS

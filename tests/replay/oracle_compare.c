@@ -137,7 +137,8 @@ static void window_add(struct compare *compare, uint64_t frame, uint64_t time)
         compare->windows[compare->window_count++] = (struct window){.frame = frame, .time = time};
 }
 
-/* From the start, and from the last entries of frames that are spread evenly. The oracle counts
+/* From the start, and from frames that come closer to the end, where the program's own code is
+ * rather than its start-up. The oracle counts
  * attempts that faulted, so a window may reach less far than its length. */
 static void windows_choose(struct compare *compare, const struct unit_replay *replay,
                            unsigned windows, uint64_t length)
@@ -147,7 +148,7 @@ static void windows_choose(struct compare *compare, const struct unit_replay *re
     uint64_t total = rep_engine_time(replay->engine), free_from = length;
     window_add(compare, 0, 0);
     for (unsigned k = 1; k < windows; k++) {
-        uint64_t wanted = total / windows * k;
+        uint64_t wanted = total - (total >> k);
         for (size_t i = 0; i + 1 < count; i++) {
             const struct unit_event *event = &events[i];
             if (event->time < wanted || event->time < free_from || event[1].frame == event->frame)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* replay_driver TRACE [plain|count|collect] [PROCESS]: replays and prints counts, for tests. */
-#include "common/err.h"
-#include "recorder/replay/engine.h"
-#include "recorder/replay/feed.h"
-
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#include "common/err.h"
+#include "recorder/replay/engine.h"
+#include "recorder/replay/feed.h"
 
 static int feed_next(void *arg, struct wd_buf *out)
 {
@@ -35,9 +35,14 @@ static int engine_start(struct rep_feed *feed, enum dbi_mode mode, struct rep_en
         spans[i] = (struct rep_span){ranges[i].start, ranges[i].end};
     for (size_t i = 0; i < cpu->cpuid_count; i++)
         memcpy(&leaves[i], &cpu->cpuid[i], sizeof leaves[i]);
-    struct rep_engine_setup setup = {.mode = mode, .spans = spans, .span_count = span_count,
-                                     .files = fds, .file_count = file_count, .cpuid = leaves,
-                                     .cpuid_count = cpu->cpuid_count, .xcr0 = cpu->xcr0};
+    struct rep_engine_setup setup = {.mode = mode,
+                                     .spans = spans,
+                                     .span_count = span_count,
+                                     .files = fds,
+                                     .file_count = file_count,
+                                     .cpuid = leaves,
+                                     .cpuid_count = cpu->cpuid_count,
+                                     .xcr0 = cpu->xcr0};
     int err = rep_engine_new(&setup, out);
     free(fds);
     free(spans);
@@ -88,7 +93,8 @@ int main(int argc, char **argv)
     }
     double seconds = now() - start;
     if (engine)
-        printf("instructions %llu events %llu stops %llu lines %llu ring %llu fragments %u seconds %.3f\n",
+        printf("instructions %llu events %llu stops %llu lines %llu ring %llu fragments %u seconds "
+               "%.3f\n",
                (unsigned long long)rep_engine_time(engine),
                (unsigned long long)rep_engine_entries(engine), (unsigned long long)stops,
                (unsigned long long)lines, (unsigned long long)ring,

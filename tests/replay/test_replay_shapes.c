@@ -16,28 +16,28 @@ static const struct {
 } shapes[] = {
     {"prog_recursion", "O0_static"},
     {"prog_switch", "O2_pie"},
-    {"prog_fnptr", "O0_static"},
+    {"prog_fnptr", NULL},
     {"prog_variadic", "O2_pie"},
     {"prog_simd", "O0_static"},
     {"prog_repstr", "O0_static"},
     {"prog_x87", "O2_pie"},
-    {"prog_setjmp", "O0_static"},
+    {"prog_setjmp", NULL},
     {"prog_qsort", "O2_pie"},
-    {"prog_mmapfile", "O2_pie"},
+    {"prog_mmapfile", NULL},
     {"prog_heap", "O0_static"},
     {"prog_printf", "O2_pie"},
-    {"prog_regs", "O0_static"},
+    {"prog_regs", NULL},
     {"prog_flags", "O2_pie"},
-    {"prog_redzone", "O2_pie"},
+    {"prog_redzone", NULL},
     {"prog_goto", "O0_static"},
-    {"prog_cpuid", "O2_pie"},
-    {"prog_rdtsc", "O0_static"},
-    {"prog_deepstack", "O0_static"},
-    {"prog_segvjump", "O2_pie"},
+    {"prog_cpuid", NULL},
+    {"prog_rdtsc", NULL},
+    {"prog_deepstack", NULL},
+    {"prog_segvjump", NULL},
     {"prog_segvfix", "O0_static"},
     {"prog_signals", "O2_pie"},
     {"prog_crash_ud2", "O0_static"},
-    {"prog_crash_fpe", "O2_pie"},
+    {"prog_crash_fpe", NULL},
     {"prog_exit3", NULL},
     {"prog_crash_rodata", NULL},
     {"prog_crash_assert", NULL},
@@ -57,7 +57,7 @@ static void shape_check(const char *name, const char *variant)
     const char *argv[] = {program,
                           strcmp(name, "prog_mmapfile") ? NULL : PROGRAMS_DATA "/lines.txt", NULL};
     char *dir = unit_record(work, what, argv);
-    compare_with_oracle(dir, what, all ? 6 : 3, all ? 50000 : 20000, 40, &report);
+    compare_with_oracle(dir, what, all ? 6 : 4, all ? 10000 : 2000, 40, &report);
     uint64_t step = report.instructions / (all ? 60 : 10);
     lines_verify(dir, step < 20000 ? 20000 : step, what);
     print_message("%-28s %10llu instructions %7llu compared %7llu operands %2llu windows %3llu "

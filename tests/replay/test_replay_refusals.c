@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What replay refuses, it names in one line; a recording that lies is found out. */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "tests/record/spawn.h"
+#include "tests/replay/replay_unit.h"
+
+static char *work;
+
+static char *record(const char *name, const char *program)
+{
+    const char *argv[] = {program, NULL};
+    return unit_record(work, name, argv);
+}
+
+/* Exit status 3 and one line on stderr in which `words` are. */
+static void driver_refuses(const char *dir, const char *words)
+{
+    const char *argv[] = {REPLAY_DRIVER, dir, NULL};
+    struct spawn_result result = spawn(argv, NULL);
+    assert_int_equal(result.status, WD_EXIT_TRACE << 8);
+    const char *line_end = strchr(result.err, '\n');
+    assert_non_null(line_end);
+    assert_int_equal(line_end[1], 0);
+    if (!strstr(result.err, words))
+        fail_msg("\"%s\" does not say \"%s\"", result.err, words);
+    spawn_result_fini(&result);
+}
+
+static void code_in_writable_memory_is_refused(void **state)
+{
+    char *dir = record("writable", GUEST_WRITABLE_CODE);
+    (void)state;
+    driver_refuses(dir, "executes code in writable memory at 0x");
+    free(dir);
+}
+
+static void threads_are_refused(void **state)
+{
+    char *dir = record("threads", GUEST_THREADS);
+    (void)state;
+    driver_refuses(dir, "thread");
+    free(dir);
+}
+
+static void signal_in_running_code_is_refused(void **state)
+{
+    char *dir = record("timer", GUEST_TIMER);
+    (void)state;
+    driver_refuses(dir, "arrived inside running code at 0x");
+    free(dir);
+}
+
+/* ---- a recording that was altered ---- */
+
+struct altered {
+    struct rep_feed *feed;
+    uint64_t countdown; /* system calls until the one that is altered */
+    enum evq_reg reg;
+    uint64_t frame; /* of that one */
+};
+
+/* The feed's entries, with one bit of one recorded register flipped. */
+static int altered_next(void *arg, struct wd_buf *out)
+{
+    struct altered *altered = arg;
+    size_t from = out->size_bytes;
+    int more = rep_feed_next(altered->feed, out);
+    for (size_t at = from; more > 0 && at < out->size_bytes;) {
+        struct evq_entry *entry = (struct evq_entry *)(out->data + at);
+        if (entry->kind == EVQ_SYSCALL_ENTER && altered->countdown-- == 0) {
+            ((struct evq_regs *)(entry + 1))->r[altered->reg] ^= 0x10;
+            altered->frame = entry->frame;
+        }
+        at += entry->bytes;
+    }
+    return more;
+}
+
+static void altered_register_is_named(const char *dir, enum evq_reg reg, const char *name,
+                                      enum dbi_mode mode)
+{
+    struct unit_replay replay;
+    enum rep_stop why = REP_STOP_TIME;
+    char words[64];
+    int err = 0;
+    unit_check(unit_open(&replay, dir, NULL, mode), "open");
+    struct altered altered = {.feed = replay.feed, .countdown = 5, .reg = reg};
+    struct rep_source source = {.next = altered_next, .arg = &altered};
+    while (!err && why == REP_STOP_TIME)
+        err = rep_engine_run(replay.engine, &source, 1 << 20, false, &why);
+    assert_int_equal(err, -WD_ERR_DIVERGED);
+    assert_int_equal(wd_error_exit_status(err), WD_EXIT_DIVERGED);
+    const char *message = wd_error_message(err);
+    snprintf(words, sizeof words, "at event %llu, instruction %llu, 0x",
+             (unsigned long long)altered.frame, (unsigned long long)rep_engine_time(replay.engine));
+    if (!strstr(message, words))
+        fail_msg("\"%s\" does not say \"%s\"", message, words);
+    snprintf(words, sizeof words, ": %s is ", name);
+    if (!strstr(message, words))
+        fail_msg("\"%s\" does not say \"%s\"", message, words);
+    unit_close(&replay);
+}
+
+static void altered_registers_diverge_where_they_are(void **state)
+{
+    char *dir = record("altered", GUEST_PLAIN);
+    (void)state;
+    altered_register_is_named(dir, EVQ_RDI, "rdi", DBI_PLAIN);
+    altered_register_is_named(dir, EVQ_R15, "r15", DBI_COUNT);
+    altered_register_is_named(dir, EVQ_RSP, "rsp", DBI_COLLECT);
+    altered_register_is_named(dir, EVQ_RIP, "rip", DBI_PLAIN);
+    altered_register_is_named(dir, EVQ_FS_BASE, "fs_base", DBI_COUNT);
+    free(dir);
+}
+
+/* An event that never comes: the next system call is another one. */
+static int dropping_next(void *arg, struct wd_buf *out)
+{
+    struct altered *altered = arg;
+    int more = rep_feed_next(altered->feed, out);
+    const struct evq_entry *entry = (const struct evq_entry *)out->data;
+    if (more > 0 && out->size_bytes >= sizeof *entry)
+        altered->frame = entry->frame;
+    if (altered->countdown == 0 || --altered->countdown)
+        return more;
+    size_t before = out->size_bytes;
+    more = rep_feed_next(altered->feed, out); /* one frame's entries are lost */
+    out->size_bytes = before;
+    return more < 0 ? more : rep_feed_next(altered->feed, out);
+}
+
+static void lost_event_diverges(void **state)
+{
+    struct unit_replay replay;
+    enum rep_stop why = REP_STOP_TIME;
+    int err = 0;
+    (void)state;
+    char *dir = record("lost", GUEST_PLAIN);
+    unit_check(unit_open(&replay, dir, NULL, DBI_PLAIN), "open");
+    struct altered altered = {.feed = replay.feed, .countdown = 12};
+    struct rep_source source = {.next = dropping_next, .arg = &altered};
+    while (!err && why == REP_STOP_TIME)
+        err = rep_engine_run(replay.engine, &source, 1 << 20, false, &why);
+    if (err != -WD_ERR_DIVERGED)
+        fail_msg("result %d: %s", err, wd_error_message(err));
+    assert_non_null(strstr(wd_error_message(err), "event"));
+    unit_close(&replay);
+    free(dir);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    work = scratch_new();
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    scratch_free(work);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(code_in_writable_memory_is_refused),
+        cmocka_unit_test(threads_are_refused),
+        cmocka_unit_test(signal_in_running_code_is_refused),
+        cmocka_unit_test(altered_registers_diverge_where_they_are),
+        cmocka_unit_test(lost_event_diverges),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
