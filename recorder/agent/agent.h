@@ -79,6 +79,8 @@
 #define AGT_CTX_R15        0xc8 /* the host's r15: counter (replay, build) or ring (collecting) */
 #define AGT_CTX_RESUME     0xd0 /* where to go on after a range has been marked */
 
+#define AGT_CTX_BRANCH     0xd8 /* id of the fragment that ended in the latest indirect branch */
+
 #define AGT_EXIT_FAULT_NUMBER 11
 
 #ifndef __ASSEMBLER__
@@ -221,6 +223,7 @@ struct agt_ctx {
     int64_t left;
     uint64_t r15;
     uint64_t resume;
+    uint64_t branch;
     /* the rest is for C */
     uint64_t base;      /* of the agent's area */
     uint32_t code_fd;   /* the code caches' memfd */

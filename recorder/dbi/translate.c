@@ -674,6 +674,7 @@ static int indirect_emit(struct work *w, unsigned at)
         }
     }
     collect_commit(w);
+    emit_store_imm_gs(w->e, AGT_CTX_BRANCH, w->id);
     lookup_emit(w);
     return 0;
 }

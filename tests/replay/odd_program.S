@@ -650,6 +650,20 @@ jumped_3:
     movabs  rcx, 0x8000000000000000
     jmp     rcx
 9:  FAULTS
+    movabs  r15, 0x4141414141414141
+    push    r15
+    ret
+9:  FAULTS
+    push    r15
+    ret     24
+9:  FAULTS
+    lea     rdx, [r15 + 1]
+    cmp     rdx, 5
+    call    r15
+9:  FAULTS
+    call    [rsp + 8]
+9:  add     rsp, 16
+    FAULTS
     mov     r15d, 5
     jmp     [r15]
 9:  FAULTS
