@@ -124,8 +124,16 @@ def closed_pipes(bench, trace):
 
 
 def children_of(pid):
-    table = subprocess.run(["ps", "-eo", "pid=,ppid="], stdout=subprocess.PIPE, text=True, check=True)
-    return [int(row.split()[0]) for row in table.stdout.splitlines() if int(row.split()[1]) == pid]
+    found = []
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{name}/stat") as file:
+                # The name, in parentheses, may hold anything.
+                if int(file.read().rpartition(")")[2].split()[1]) == pid:
+                    found.append(int(name))
+        except OSError:
+            pass  # it ended meanwhile
+    return found
 
 
 def interrupted_build(bench, trace):
