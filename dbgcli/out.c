@@ -67,15 +67,6 @@ const char *cli_out_style(const struct cli_out *out, enum cli_style style)
 
 /* ---- text ---- */
 
-void cli_out_text(struct cli_out *out, const char *text)
-{
-    for (; text && *text; text++) {
-        unsigned char byte = (unsigned char)*text;
-        bool is_control = (byte < 0x20 && byte != '\t') || byte == 0x7f;
-        putc(is_control ? '?' : byte, out->stream);
-    }
-}
-
 /* Length of the UTF-8 sequence at `bytes`, 0 if there is none. C1 controls count as none. */
 static size_t utf8_length(const unsigned char *bytes, size_t left)
 {
@@ -92,6 +83,23 @@ static size_t utf8_length(const unsigned char *bytes, size_t left)
                   (lead == 0xf4 && bytes[1] >= 0x90) || /* above U+10FFFF */
                   (lead == 0xc2 && bytes[1] < 0xa0);    /* C1 controls */
     return is_bad ? 0 : length;
+}
+
+/* What a recording names may be anything: no byte of it steers the terminal. */
+void cli_out_text(struct cli_out *out, const char *text)
+{
+    size_t left = text ? strlen(text) : 0;
+    while (left) {
+        unsigned char byte = (unsigned char)*text;
+        size_t length = utf8_length((const unsigned char *)text, left);
+        bool is_control = (byte < 0x20 && byte != '\t') || byte == 0x7f;
+        if (length > 1)
+            fwrite(text, 1, length, out->stream);
+        else
+            putc(length && !is_control ? byte : '?', out->stream);
+        text += length ? length : 1;
+        left -= length ? length : 1;
+    }
 }
 
 static void put_escaped(FILE *stream, unsigned char byte)

@@ -44,7 +44,8 @@ bool cli_out_is_gone(const struct cli_out *out);
 /* Escape sequence that starts a style (CLI_STYLE_NONE ends it); "" when not styled. */
 const char *cli_out_style(const struct cli_out *out, enum cli_style style);
 
-/* Writes untrusted text; control characters but tab become '?'. NULL writes nothing. */
+/* Writes untrusted text; control characters but tab, and bytes that are no UTF-8, become '?'. NULL
+ * writes nothing. */
 void cli_out_text(struct cli_out *out, const char *text);
 
 /* Writes bytes as the inside of a C string literal: \n, \t, \", \\, \ooo; UTF-8 stays. */
