@@ -354,9 +354,9 @@ static int last_instruction(const struct dbi_fragment *fragment, struct ins_info
 }
 
 /*
- * A branch to an address that is not canonical: some processors fault there, others (Intel's) in
- * the branch, which then has not been executed. The recorded fault tells which, and if it is the
- * branch, that is taken back. (What a call has pushed stays: it lies below the stack pointer.)
+ * A branch to an address that is not canonical: some processors fault there, others in the branch,
+ * which then has not been executed. The recorded fault tells which, and if it is the branch, that
+ * is taken back. (What a call has pushed stays: it lies below the stack pointer.)
  */
 static int branch_undo(struct rep_engine *engine)
 {
