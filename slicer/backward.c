@@ -12,7 +12,7 @@
 #include <time.h>
 
 #include "common/err.h"
-#include "slicer/scan.h"
+#include "slicer/loader.h"
 
 #define BYPASS_PASSES_MAX 6
 #define PASSES_MAX        32
@@ -28,6 +28,7 @@ static void free_tasks(struct slc_scan *scan)
 {
     for (unsigned i = 0; i < EVQ_TASKS_MAX; i++) {
         if (scan->tasks[i]) {
+            slc_loader_flush(scan->tasks[i]);
             slc_frames_fini(&scan->tasks[i]->frames);
             slc_regs_fini(&scan->tasks[i]->regs);
         }
@@ -89,6 +90,8 @@ int slc_backward(struct wet *wet, const struct slc_criterion *criterion,
         return -ENOMEM;
     scan.code = &scan.slice->code;
     set_kinds(&scan, options->kinds);
+    scan.follows_loader =
+        options->loader || slc_code_is_loader(scan.code, slc_criterion_get_info(criterion)->pc);
     int error = run_passes(&scan);
     if (!error)
         error = slc_slice_finish(scan.slice);

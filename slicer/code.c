@@ -135,12 +135,29 @@ static uint32_t find_exit_slot(const struct wet_statement *last)
     return SLC_UNKNOWN;
 }
 
+bool slc_code_is_loader(const struct slc_code *code, uint64_t pc)
+{
+    struct mdl_module module;
+
+    return mdl_module_at(code->model, pc, &module) == 0 &&
+           (strncmp(module.name, "ld-linux", 8) == 0 || strncmp(module.name, "ld-2.", 5) == 0);
+}
+
+/* Without symbols any function there might be the resolver. */
+static bool is_resolver(const struct mdl_function *function)
+{
+    return !(function->flags & MDL_FUNCTION_SYMBOL) ||
+           strncmp(function->name, "_dl_runtime_resolve", 19) == 0;
+}
+
 static void find_function(struct slc_code *code, struct slc_node *node)
 {
     struct mdl_function function;
 
+    node->is_loader = slc_code_is_loader(code, node->wet->pc);
     if (mdl_function_at(code->model, node->wet->pc, &function))
         return;
+    node->is_resolver = node->is_loader && is_resolver(&function);
     node->function = function.start;
     node->is_entry = function.start == node->wet->pc;
     node->is_cold = function.flags & MDL_FUNCTION_COLD;

@@ -47,6 +47,8 @@ struct slc_node {
                          * SLC_UNKNOWN */
     uint64_t function;  /* start of the function that holds node's pc; 0 if unknown */
     bool is_entry;      /* node's pc is that start */
+    bool is_loader;     /* in the dynamic linker's module */
+    bool is_resolver;   /* ... and in what might be its lazy-binding resolver */
     bool is_cold;       /* the function is a split-off part of another one */
 };
 
@@ -93,6 +95,9 @@ struct slc_code {
 };
 
 /* `compiles` nodes (slicer/ops.h) as following address edges or not. */
+/* Whether an address is in the dynamic linker. */
+bool slc_code_is_loader(const struct slc_code *code, uint64_t pc);
+
 int slc_code_init(struct slc_code *code, struct wet *wet, bool compiles, bool follows_address);
 void slc_code_fini(struct slc_code *code);
 

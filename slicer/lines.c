@@ -104,7 +104,7 @@ static int announce(struct slc_slice *slice, struct slc_line *line)
 {
     struct slc_line copy = *line;
 
-    if (!slice->options.on_line || slice->counts.passes > 1)
+    if (!slice->options.on_line)
         return 0;
     return slice->options.on_line(slice->options.arg, &copy)
                ? wd_fail(-WD_ERR_INTERRUPTED, "the slice was interrupted")
@@ -115,6 +115,7 @@ int slc_lines_count(struct slc_slice *slice, uint32_t pc_index, wet_time time, u
 {
     struct slc_pc *pc = &slice->code.pcs[pc_index];
 
+    uint32_t known = slice->line_count;
     if (pc->line == SLC_UNKNOWN) {
         pc->line = find_line(slice, pc->pc);
         if (pc->line == SLC_UNKNOWN)
@@ -135,7 +136,7 @@ int slc_lines_count(struct slc_slice *slice, uint32_t pc_index, wet_time time, u
         line->statements++;
         slice->counts.statements++;
     }
-    return is_new ? announce(slice, line) : 0;
+    return slice->line_count > known ? announce(slice, line) : 0;
 }
 
 void slc_lines_collect(struct slc_slice *slice)

@@ -15,6 +15,7 @@
 
 #include "common/err.h"
 #include "slicer/fast.h"
+#include "slicer/loader.h"
 
 struct slc_task *slc_scan_task(struct slc_scan *scan, uint32_t number, int *error)
 {
@@ -96,7 +97,7 @@ static bool stores_wanted(const struct slc_scan *scan, const struct slc_node *no
     return false;
 }
 
-static int pass_events(struct slc_scan *scan, wet_time time)
+int slc_pass_events(struct slc_scan *scan, wet_time time)
 {
     int error = 0;
 
@@ -118,7 +119,7 @@ static int pass_statement(struct slc_scan *scan, struct slc_task *task, const st
 {
     wet_time time = scan->interval->first_time + exec->time_off + s;
     const struct slc_seed *seed = NULL;
-    int error = pass_events(scan, time);
+    int error = slc_pass_events(scan, time);
 
     if (error)
         return error;
@@ -150,11 +151,14 @@ static int pass_exec(struct slc_scan *scan, const struct wet_exec *exec, wet_tim
     if (!is_whole)
         count = (uint32_t)(last - first) + 1;
     if (scan->event_at)
-        error = pass_events(scan, first + count - 1);
+        error = slc_pass_events(scan, first + count - 1);
     scan->slice->counts.scanned += count;
+    bool is_passed_by = node->is_loader && !scan->follows_loader;
+    if (is_whole && node->flags && !scan->follows_loader && !error)
+        error = slc_loader_pass_border(scan, task, exec, node);
     if (scan->tracks_frames && is_whole && node->flags && !error) {
         error = pass_exit(scan, task, exec, node);
-        if (node->flags & SLC_NODE_BRANCH)
+        if (node->flags & SLC_NODE_BRANCH && !is_passed_by)
             pass_branch(scan, task, node);
     }
     task->next = node;
@@ -170,6 +174,8 @@ static int pass_exec(struct slc_scan *scan, const struct wet_exec *exec, wet_tim
         return wd_fail(-WD_ERR_CORRUPT, "interval %llu holds time %llu beyond its end",
                        (unsigned long long)scan->interval->index,
                        (unsigned long long)(first + count - 1));
+    if (is_passed_by && seed_time(scan) < first)
+        return slc_loader_pass(scan, task, exec, node, count);
     if (is_quiet && node->compiled.ops)
         return slc_fast_exec(scan, task, exec, node, count);
     for (uint32_t s = count; s-- > 0 && !error;)
@@ -228,15 +234,32 @@ static int pass_interval(struct slc_scan *scan, const struct wet_interval *inter
     for (size_t i = find_exec(interval, last); i-- > 0 && !error;)
         error = pass_exec(scan, &interval->execs[i], last);
     if (!error)
-        error = pass_events(scan, 0);
+        error = slc_pass_events(scan, 0);
     scan->interval = NULL;
     return error;
+}
+
+/* The pass is void: the rest of it only tells the model where indirect jumps went. */
+static int learn_interval(struct slc_scan *scan, const struct wet_interval *interval)
+{
+    int error = 0;
+
+    for (size_t i = interval->exec_count; i-- > 0;) {
+        const struct slc_node *node = slc_code_node(scan->code, interval->execs[i].node);
+        struct slc_task *task = slc_scan_task(scan, interval->execs[i].task, &error);
+        if (!node || !task)
+            return error ? error : -ENOMEM;
+        if (node->flags & SLC_NODE_INDIRECT && task->next)
+            slc_code_saw_jump(scan->code, node, task->next);
+        task->next = node;
+    }
+    return 0;
 }
 
 static bool wants_registers(const struct slc_scan *scan)
 {
     for (unsigned i = 0; i < EVQ_TASKS_MAX; i++)
-        if (scan->tasks[i] && (!slc_regs_is_empty(&scan->tasks[i]->regs) ||
+        if (scan->tasks[i] && (!slc_regs_is_empty(&scan->tasks[i]->regs) || scan->tasks[i]->aside ||
                                scan->tasks[i]->pending.distance != SLC_NOT_WANTED))
             return true;
     return false;
@@ -336,6 +359,9 @@ static int end(struct slc_scan *scan)
 
     if (!error)
         error = slc_memory_from_outside(scan, 0, UINT64_MAX);
+    for (uint32_t i = 0; i < EVQ_TASKS_MAX; i++)
+        if (scan->tasks[i])
+            slc_loader_flush(scan->tasks[i]);
     for (uint32_t i = 0; i < EVQ_TASKS_MAX && !error; i++)
         for (unsigned l = 0; scan->tasks[i] && l < INS_LOC_COUNT && !error; l++)
             error = slc_register_from_outside(scan, scan->tasks[i], i, l);
@@ -359,14 +385,16 @@ int slc_scan_run(struct slc_scan *scan)
 
     if (error || last == 0)
         return error ? error : end(scan);
-    for (uint64_t k = wet_interval_at(scan->wet, last) + 1; k-- > 0 && !error && !is_done(scan);) {
+    for (uint64_t k = wet_interval_at(scan->wet, last) + 1;
+         k-- > 0 && !error && (scan->is_stale || !is_done(scan));) {
         const struct wet_interval *interval;
-        if (!is_first && can_skip(scan, k))
+        if (!is_first && !scan->is_stale && can_skip(scan, k))
             continue;
         error = wet_interval_get(scan->wet, k, &interval);
         if (error)
             break;
-        error = pass_interval(scan, interval, last, is_first);
+        error = scan->is_stale ? learn_interval(scan, interval)
+                               : pass_interval(scan, interval, last, is_first);
         uint64_t left = interval->first_time;
         wet_interval_put(scan->wet, interval);
         is_first = false;
@@ -375,5 +403,5 @@ int slc_scan_run(struct slc_scan *scan)
             error = report(scan, wet_get_info(scan->wet)->instructions - left);
         }
     }
-    return error ? error : end(scan);
+    return error || scan->is_stale ? error : end(scan);
 }

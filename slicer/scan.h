@@ -8,6 +8,8 @@
 #include "slicer/frames.h"
 #include "slicer/slice.h"
 
+struct slc_aside; /* slicer/loader.c */
+
 struct slc_task {
     struct slc_regs regs;
     struct slc_frames frames;
@@ -15,6 +17,7 @@ struct slc_task {
                                   * between */
     /* What the kernel did for the task's last system call: goes to its next instruction, backward. */
     struct slc_want pending;
+    struct slc_aside *aside; /* wants of registers that the dynamic linker preserved */
     uint64_t pending_address;
 };
 
@@ -47,6 +50,7 @@ struct slc_scan {
     struct slc_task *tasks[EVQ_TASKS_MAX];
     struct slc_hits hits;
     bool follows_data, follows_address, follows_control;
+    bool follows_loader;
     bool tracks_frames;
     bool is_stale;  /* control classes changed: another pass is needed */
     size_t seed_at; /* seeds[seed_at] is the next one */
@@ -86,6 +90,9 @@ int slc_pass_event(struct slc_scan *scan, const struct wet_event *event, size_t 
 int slc_memory_from_outside(struct slc_scan *scan, uint64_t address, uint64_t size);
 int slc_register_from_outside(struct slc_scan *scan, struct slc_task *task, uint32_t number,
                               unsigned location);
+
+/* Events at or after a time that were not passed yet. */
+int slc_pass_events(struct slc_scan *scan, wet_time time);
 
 /* A pass from the criterion to the start of the run; slicer/scan.c. */
 int slc_scan_run(struct slc_scan *scan);

@@ -135,6 +135,11 @@ struct slc_options {
      * distances and users everywhere. Some three times slower. */
     bool record_parents;
     bool no_bypass;
+    /* Follows the dynamic linker. Without it, and unless the criterion is in there, none of its
+     * instances are in the slice: what it wrote ends there (and is an initial), registers that it
+     * preserves keep their definitions across it (also of a function that it bound when that
+     * was first called), and what made a frame from inside it is what entered it. */
+    bool loader;
     /* Called some ten times a second at most, with the number of instructions scanned and that
      * there are in all; non-zero stops with -WD_ERR_INTERRUPTED. May be NULL. */
     int (*progress)(void *arg, uint64_t scanned, uint64_t total);

@@ -18,6 +18,7 @@ static const struct cli_option options[] = {
     {"limit", 0, "N", "at most N lines, and at most N instances of each; 0: all (the default)"},
     {"all", 0, NULL, "every line, also of libraries whose source is not here"},
     {"no-bypass", 0, NULL, "show the saving and restoring of registers around calls too"},
+    {"loader", 0, NULL, "follow the dynamic linker too, which is passed by otherwise"},
     {0},
 };
 
@@ -331,6 +332,7 @@ int cli_cmd_slice(struct cli_repl *repl, const struct cli_args *args, const char
     struct slc_options how = {
         .record_parents = cli_args_has(args, "instances"),
         .no_bypass = cli_args_has(args, "no-bypass"),
+        .loader = cli_args_has(args, "loader"),
     };
     struct view view = {
         .session = session,
@@ -360,7 +362,7 @@ int cli_cmd_slice(struct cli_repl *repl, const struct cli_args *args, const char
     view.lines = slc_lines(slice, &view.count);
     const struct slc_criterion_info *info = slc_criterion_get_info(criterion);
     result = repl->out->json ? print_json(&view, info) : print_text(&view, info);
-    if (how.record_parents && !how.no_bypass)
+    if (how.record_parents && !how.no_bypass && !how.loader)
         session->slice = slice;
     else
         slc_slice_free(slice);

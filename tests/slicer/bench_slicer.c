@@ -75,8 +75,11 @@ static uint64_t digest_of(const struct bench *bench, const struct slc_slice *sli
 
 static int run(struct bench *bench, enum slc_kinds kinds)
 {
-    struct slc_options options = {
-        .kinds = kinds, .record_parents = bench->parents, .on_line = on_line, .arg = bench};
+    struct slc_options options = {.kinds = kinds,
+                                  .record_parents = bench->parents,
+                                  .loader = bench->loader,
+                                  .on_line = on_line,
+                                  .arg = bench};
     struct slc_slice *slice;
     double cpu = now(CLOCK_PROCESS_CPUTIME_ID);
 

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The dynamic linker is passed by: slices of a lazily bound program hold none of it, and what was
+ * given to a function on its first call is still found. Argument: the program.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "slicer/slicer.h"
+#include "tests/slicer/fake_wet.h"
+#include "wet/model/model.h"
+
+/* After what it needs. */
+#include <cmocka.h>
+
+#define STEPS_MAX 1000000
+
+static char *program;
+static struct wet *wet;
+
+static struct mdl_function function_named(const char *name)
+{
+    struct mdl_function *functions, found;
+    size_t count;
+
+    assert_int_equal(mdl_functions_named(wet_get_model(wet), name, &functions, &count), 0);
+    assert_true(count > 0);
+    found = functions[0];
+    free(functions);
+    return found;
+}
+
+static bool is_in(const struct mdl_function *function, uint64_t pc)
+{
+    return pc >= function->start && pc < function->end;
+}
+
+static bool is_loader(uint64_t pc)
+{
+    struct mdl_module module;
+    return mdl_module_at(wet_get_model(wet), pc, &module) == 0 &&
+           strncmp(module.name, "ld-linux", 8) == 0;
+}
+
+/* eax where main returns. */
+static struct slc_criterion *result_of_main(void)
+{
+    const struct mdl_function main_function = function_named("main");
+    struct slc_criterion *criterion;
+    struct ins_regset regs = {0};
+    wet_time at = 0;
+
+    for (wet_time t = 1; t <= wet_get_info(wet)->instructions; t++)
+        if (fake_step(wet, t)->info->klass == INS_RET &&
+            is_in(&main_function, fake_step(wet, t)->pc))
+            at = t;
+    assert_true(at > 0);
+    ins_regset_add_gpr(&regs, INS_RAX, 0, 4);
+    assert_int_equal(slc_criterion_of_places(wet, at, &regs, 0, 0, &criterion), 0);
+    return criterion;
+}
+
+struct tally {
+    uint64_t all, loader, integer, number, calls, resolver;
+};
+
+static struct tally count_members(const struct slc_slice *slice)
+{
+    const struct mdl_function in_main = function_named("main");
+    const struct mdl_function in_integer = function_named("make_integer");
+    const struct mdl_function in_double = function_named("make_double");
+    struct tally tally = {0};
+
+    for (wet_time t = 1; t <= wet_get_info(wet)->instructions; t++) {
+        const struct fake_step *step = fake_step(wet, t);
+        tally.resolver += is_loader(step->pc) && step->info->klass == INS_JMP_INDIRECT &&
+                          !is_loader(fake_step(wet, t + 1)->pc);
+        if (!slc_contains_time(slice, t))
+            continue;
+        tally.all++;
+        tally.loader += is_loader(step->pc);
+        tally.integer += is_in(&in_integer, step->pc);
+        tally.number += is_in(&in_double, step->pc);
+        tally.calls += step->info->klass == INS_CALL && is_in(&in_main, step->pc);
+    }
+    return tally;
+}
+
+static struct tally slice_with(enum slc_kinds kinds, bool parents, bool loader, bool no_bypass)
+{
+    struct slc_options options = {
+        .kinds = kinds, .record_parents = parents, .loader = loader, .no_bypass = no_bypass};
+    struct slc_criterion *criterion = result_of_main();
+    struct slc_slice *slice;
+
+    assert_int_equal(slc_backward(wet, criterion, &options, &slice), 0);
+    struct tally tally = count_members(slice);
+    assert_int_equal(slc_get_counts(slice)->instances, tally.all);
+    printf("%d %s%s%s: %llu instances, %llu in the linker\n", (int)kinds, parents ? "parents" : "",
+           loader ? " loader" : "", no_bypass ? " no bypass" : "", (unsigned long long)tally.all,
+           (unsigned long long)tally.loader);
+    slc_slice_free(slice);
+    slc_criterion_free(criterion);
+    return tally;
+}
+
+static void arguments_are_followed_across_lazy_binding(void **state)
+{
+    (void)state;
+    for (unsigned kinds = SLC_KINDS_FULL; kinds <= SLC_KINDS_THIN; kinds++)
+        for (unsigned variant = 0; variant < 4; variant++) {
+            struct tally tally = slice_with((enum slc_kinds)kinds, variant & 1, false, variant & 2);
+            assert_true(tally.resolver >= 2);
+            assert_int_equal(tally.loader, 0);
+            assert_true(tally.integer > 0);
+            assert_true(tally.number > 0);
+            /* Of both makers and of both functions elsewhere. */
+            assert_true(kinds != SLC_KINDS_FULL || tally.calls == 4);
+        }
+}
+
+static void parents_or_not_is_the_same(void **state)
+{
+    (void)state;
+    for (unsigned kinds = 0; kinds < 4; kinds++) {
+        struct tally plain = slice_with((enum slc_kinds)kinds, false, false, false);
+        struct tally parents = slice_with((enum slc_kinds)kinds, true, false, false);
+        assert_int_equal(plain.all, parents.all);
+    }
+}
+
+static void the_linker_is_there_if_asked_for(void **state)
+{
+    (void)state;
+    struct tally full = slice_with(SLC_KINDS_FULL, false, true, false);
+    struct tally without = slice_with(SLC_KINDS_FULL, false, false, false);
+    assert_true(full.loader > 0);
+    assert_true(full.all - full.loader >= without.all);
+    assert_int_equal(slice_with(SLC_KINDS_DATA, false, true, false).all,
+                     slice_with(SLC_KINDS_DATA, true, true, false).all);
+}
+
+static int set_up(void **state)
+{
+    char *argv[] = {program, NULL};
+    (void)state;
+    return fake_wet_run(argv, NULL, STEPS_MAX, &wet);
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    wet_close(wet);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(arguments_are_followed_across_lazy_binding),
+        cmocka_unit_test(parents_or_not_is_the_same),
+        cmocka_unit_test(the_linker_is_there_if_asked_for),
+    };
+
+    if (argc != 2) {
+        fprintf(stderr, "usage: %s PROGRAM\n", argv[0]);
+        return 2;
+    }
+    program = argv[1];
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
