@@ -15,11 +15,12 @@ static void ignore_signal(int number)
 }
 
 /* A handler rather than SIG_IGN: exec resets it, so a recorded program gets the default. */
-static void catch_broken_pipes(void)
+static void catch_output_signals(void)
 {
     struct sigaction action = {.sa_handler = ignore_signal, .sa_flags = SA_RESTART};
     sigemptyset(&action.sa_mask);
     sigaction(SIGPIPE, &action, NULL);
+    sigaction(SIGXFSZ, &action, NULL); /* a limit on file sizes is an error to tell of */
 }
 
 const struct cli_verb *cli_verb_find(const char *name)
@@ -99,7 +100,7 @@ int cli_app_main(int argc, char **argv, const struct cli_line_hooks *terminal)
 {
     struct cli_out out;
     struct cli_app app = {.out = &out, .terminal = terminal};
-    catch_broken_pipes();
+    catch_output_signals();
     int result = cli_out_init(&out, STDOUT_FILENO, stderr);
     if (result)
         return wd_error_exit_status(result);

@@ -241,10 +241,22 @@ static int tables_sections(const struct wet_finish *finish, struct wet_store_wri
 
 /* ---- meta ---- */
 
+/* Arguments may be any bytes; those that are no UTF-8 are kept as if they were Latin-1. */
 static json_t *text(const char *bytes)
 {
     json_t *string = json_string(bytes);
-    return string ? string : json_stringn_nocheck(bytes, strlen(bytes));
+    if (string)
+        return string;
+    struct wd_buf utf8 = {0};
+    for (; *bytes; bytes++) {
+        uint8_t byte = (uint8_t)*bytes;
+        uint8_t pair[2] = {0xc0 | byte >> 6, 0x80 | (byte & 0x3f)};
+        if (byte < 0x80 ? wd_buf_append(&utf8, &byte, 1) : wd_buf_append(&utf8, pair, 2))
+            break;
+    }
+    string = json_stringn((const char *)utf8.data, utf8.size_bytes);
+    wd_buf_fini(&utf8);
+    return string;
 }
 
 static int meta_section(const struct wet_finish *finish, struct wet_store_writer *store,
