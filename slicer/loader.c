@@ -114,17 +114,34 @@ int slc_loader_pass_border(struct slc_scan *scan, struct slc_task *task,
 
 /* ---- instances ---- */
 
+/* Operands that are written for sure. Perhaps-stores end nothing (and xsave's bound goes far beyond
+ * what it saves, into the frames of callers); a rep range is exact. */
+static unsigned stored_operands(const struct ins_info *info)
+{
+    unsigned sure = 0, perhaps = 0;
+
+    for (unsigned f = 0; f < info->flow_count; f++) {
+        sure |= info->flows[f].mem_defs;
+        perhaps |= info->flows[f].mem_may_defs;
+    }
+    for (unsigned m = 0; m < info->mem_count; m++)
+        if (perhaps & 1u << m && info->mems[m].flags & INS_MEM_REP)
+            sure |= 1u << m;
+    return sure;
+}
+
 static int lose_stores(struct slc_scan *scan, struct slc_task *task, const struct wet_exec *exec,
                        const struct slc_node *node, uint32_t s)
 {
     const struct wet_statement *statement = &node->wet->statements[s];
     const uint64_t *slots = scan->interval->slots + exec->slot_off;
     struct slc_range ranges[SLC_LANES_MAX];
+    unsigned stores = stored_operands(statement->info);
     int error = 0;
 
-    for (unsigned m = 0; m < statement->info->mem_count && !error; m++) {
+    for (unsigned m = 0; stores >> m && !error; m++) {
         unsigned count = 0;
-        if (statement->info->mems[m].flags & INS_MEM_WRITE)
+        if (stores >> m & 1)
             count = slc_operand_ranges(statement, m, slots, ranges);
         for (unsigned r = 0; r < count && !error; r++) {
             if (!slc_memory_wants(&scan->memory, ranges[r].address, ranges[r].size_bytes))
