@@ -175,6 +175,7 @@ const struct slc_node *slc_code_make_node(struct slc_code *code, uint32_t id)
     if (!node)
         return NULL;
     node->wet = wet;
+    node->statement_count = wet->statement_count;
     node->pc_index = malloc(wet->statement_count * sizeof(*node->pc_index));
     node->pushed = malloc(2 * (size_t)wet->statement_count);
     if (!node->pc_index || !node->pushed || list_stores(node, wet) ||

@@ -33,10 +33,15 @@ struct slc_store {
 };
 
 struct slc_node {
-    const struct wet_node *wet;
     struct ins_regset defs; /* all that its instructions define */
     uint32_t flags;
+    uint32_t statement_count;
     uint32_t store_count;
+    bool is_loader;   /* in the dynamic linker's module */
+    bool is_resolver; /* ... and in what might be its lazy-binding resolver */
+    bool is_entry;    /* node's pc is its function's start */
+    bool is_cold;     /* the function is a split-off part of another one */
+    const struct wet_node *wet;
     struct slc_store *stores;
     uint32_t *pc_index; /* of each statement: into code's pcs, or SLC_UNKNOWN */
     int8_t *pushed;     /* of each statement: see slc_pushed_register() */
@@ -46,10 +51,6 @@ struct slc_node {
     uint32_t exit_slot; /* of the return address that the last instruction writes or reads, or
                          * SLC_UNKNOWN */
     uint64_t function;  /* start of the function that holds node's pc; 0 if unknown */
-    bool is_entry;      /* node's pc is that start */
-    bool is_loader;     /* in the dynamic linker's module */
-    bool is_resolver;   /* ... and in what might be its lazy-binding resolver */
-    bool is_cold;       /* the function is a split-off part of another one */
 };
 
 struct slc_pc {
@@ -122,10 +123,11 @@ uint32_t slc_code_class(struct slc_code *code, uint32_t index);
 
 static inline bool slc_class_has(const struct slc_class *klass, uint64_t pc)
 {
-    for (size_t i = 0; i < klass->count; i++)
-        if (klass->branches[i] == pc)
-            return true;
-    return false;
+    const uint64_t *at = klass->branches;
+
+    for (size_t count = klass->count; count > 1; count -= count / 2)
+        at += at[count / 2] <= pc ? count / 2 : 0;
+    return klass->count && *at == pc;
 }
 
 /* Tells the model that an indirect jump went there. 1 if classes that were already given out are

@@ -146,7 +146,7 @@ static int pass_exec(struct slc_scan *scan, const struct wet_exec *exec, wet_tim
 
     if (!node || !task)
         return error ? error : -ENOMEM;
-    uint32_t count = node->wet->statement_count;
+    uint32_t count = node->statement_count;
     bool is_whole = first + count - 1 <= last;
     if (!is_whole)
         count = (uint32_t)(last - first) + 1;
@@ -223,6 +223,19 @@ static size_t find_exec(const struct wet_interval *interval, wet_time time)
     return low;
 }
 
+#define EARLY 6 /* executions */
+
+/* Summaries of nodes do not fit into the nearer caches together. */
+static inline void fetch_early(const struct slc_scan *scan, const struct wet_interval *interval,
+                               size_t i)
+{
+    const struct wet_exec *exec = &interval->execs[i < EARLY ? 0 : i - EARLY];
+
+    if (exec->node < scan->code->node_limit)
+        __builtin_prefetch(scan->code->nodes[exec->node]);
+    __builtin_prefetch(interval->slots + exec->slot_off);
+}
+
 static int pass_interval(struct slc_scan *scan, const struct wet_interval *interval, wet_time last,
                          bool is_first)
 {
@@ -231,8 +244,10 @@ static int pass_interval(struct slc_scan *scan, const struct wet_interval *inter
     scan->interval = interval;
     scan->bits = slc_slice_bits(scan->slice, interval);
     scan->event_at = is_first ? events_before(scan, interval, last) : interval->event_count;
-    for (size_t i = find_exec(interval, last); i-- > 0 && !error;)
+    for (size_t i = find_exec(interval, last); i-- > 0 && !error;) {
+        fetch_early(scan, interval, i);
         error = pass_exec(scan, &interval->execs[i], last);
+    }
     if (!error)
         error = slc_pass_events(scan, 0);
     scan->interval = NULL;
