@@ -451,15 +451,6 @@ static void fault_take(struct agt *agt)
     entry_take(agt, entry);
 }
 
-/* The look-up that missed may have used the flags, which only what follows it would have set. */
-static void on_fetch_fault(struct agt *agt)
-{
-    const struct evq_entry *entry = entry_expect(agt, EVQ_FAULT, AGT_EXIT_FAULT);
-    if (entry->flags & EVQ_FLAG_REGS)
-        agt->ctx->rflags = ((const struct evq_regs *)(entry + 1))->r[EVQ_EFLAGS] & ~0x10000ull;
-    fault_take(agt);
-}
-
 enum found {
     FOUND_CODE,  /* target is set */
     FOUND_FAULT, /* fetching an instruction there faults */
@@ -551,7 +542,7 @@ static void run(struct agt *agt)
         enum found found = code_find(agt, kind == AGT_EXIT_INDIRECT);
         kind = 0;
         if (found == FOUND_FAULT)
-            on_fetch_fault(agt);
+            fault_take(agt);
         if (found != FOUND_CODE)
             continue;
         kind = agt_run();

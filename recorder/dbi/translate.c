@@ -755,23 +755,20 @@ static int terminal_emit(struct work *w)
 
 /* ---- start of a fragment ---- */
 
+/*
+ * Whoever looked up the target may have come to the wrong fragment, and then needs its flags for
+ * the right one: the comparison touches none, even where this fragment would not mind. (`cmp` for
+ * such fragments was tried: two targets with the same low 16 bits, and a carry was lost.)
+ */
 static void prefix_emit(struct work *w, uint64_t pc, uint64_t miss)
 {
     struct emit *e = w->e;
-    if (w->flags_free) {
-        emit_bytes(e, "\x48\x3b\x05", 3); /* cmp rax, [rip + constant] */
-        emit_u32(e, 6 + 2);
-        emit_branch(e, 0x85, miss);
-        emit_bytes(e, "\xeb\x08", 2);
-        emit_u64(e, pc);
-    } else {
-        emit_bytes(e, "\x48\x8b\x0d", 3); /* mov rcx, [rip + constant] */
-        emit_u32(e, 4 + 2 + 5);
-        emit_bytes(e, "\x48\x8d\x0c\x01", 4); /* lea rcx, [rcx + rax] */
-        emit_bytes(e, "\xe3\x0d", 2);         /* jrcxz over the jump and the constant */
-        emit_branch(e, 0xe9, miss);
-        emit_u64(e, -pc);
-    }
+    emit_bytes(e, "\x48\x8b\x0d", 3); /* mov rcx, [rip + constant] */
+    emit_u32(e, 4 + 2 + 5);
+    emit_bytes(e, "\x48\x8d\x0c\x01", 4); /* lea rcx, [rcx + rax] */
+    emit_bytes(e, "\xe3\x0d", 2);         /* jrcxz over the jump and the constant */
+    emit_branch(e, 0xe9, miss);
+    emit_u64(e, -pc);
     emit_load_gs(e, INS_RCX, HOME(INS_RCX));
     emit_load_gs(e, INS_RAX, HOME(INS_RAX));
 }

@@ -728,6 +728,26 @@ jumped_3:
     cmp     ecx, 5
     rep stosq
 9:  SYNC
+
+/* Calls and returns to code whose addresses have the same low 16 bits, with a live carry. */
+    mov     ebp, 50
+    xor     ebx, ebx
+1:  lea     rdx, same_place_1[rip]
+    stc
+    call    rdx
+    adc     ebx, 0
+    lea     rdx, same_place_2[rip]
+    stc
+    call    rdx
+    adc     ebx, 0
+    lea     rdx, same_place_1[rip]
+    clc
+    call    rdx
+    adc     ebx, 0
+    dec     ebp
+    jnz     1b
+    EXPECT  rbx, 50
+    SYNC
     xor     edi, edi
     mov     eax, SYS_exit
     syscall
@@ -761,6 +781,17 @@ fail:
     mov     edi, 1
     mov     eax, SYS_exit
     syscall
+
+/* The first does not mind its flags, the second returns the carry that it was called with. */
+    .balign 65536
+same_place_1:
+    cmp     ebp, 0
+    lea     r14, [r14 + 1]
+    ret
+    .balign 65536
+same_place_2:
+    lea     r14, [r14 + 1]
+    ret
 
     .data
 default_mxcsr: .long 0x1f80
