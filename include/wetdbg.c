@@ -2,10 +2,6 @@
 /* The facade: joins recorder and WET, which do not know each other's makers. */
 #include "include/wetdbg.h"
 
-#include "common/err.h"
-#include "wet/build/build.h"
-#include "wet/query/fingerprint.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +9,10 @@
 #include <time.h>
 #include <unistd.h>
 #include <xxhash.h>
+
+#include "common/err.h"
+#include "wet/build/build.h"
+#include "wet/query/fingerprint.h"
 
 #define STEP_INSTRUCTIONS (64ull << 20)
 
@@ -78,8 +78,10 @@ static int cache_dir(const char *trace_dir, char *out, size_t size)
     else if (home && *home)
         snprintf(parent, sizeof parent, "%s/.cache", home);
     else
-        return wd_fail(-WD_ERR_MACHINE, "%s cannot be written, and neither XDG_CACHE_HOME nor HOME "
-                                        "is set; say where with -o", trace_dir);
+        return wd_fail(-WD_ERR_MACHINE,
+                       "%s cannot be written, and neither XDG_CACHE_HOME nor HOME "
+                       "is set; say where with -o",
+                       trace_dir);
     mkdir(parent, 0700);
     size_t used = strlen(parent);
     snprintf(parent + used, sizeof parent - used, "/wetdbg");
@@ -154,8 +156,8 @@ static int replay_plain(struct rep_feed *feed, const struct wetdbg_build_options
     while (!err && why == REP_STOP_TIME) {
         err = rep_engine_run(engine, &source, STEP_INSTRUCTIONS, false, &why);
         if (!err && options->progress)
-            options->progress(options->progress_arg, run.last_frame,
-                              rep_feed_info(feed)->end_frame, rep_engine_time(engine));
+            options->progress(options->progress_arg, run.last_frame, rep_feed_info(feed)->end_frame,
+                              rep_engine_time(engine));
         if (!err && options->interrupted && *options->interrupted)
             err = wd_fail(-WD_ERR_INTERRUPTED, "interrupted");
     }
@@ -176,8 +178,8 @@ static int build(const char *trace_dir, struct rep_feed *feed,
     bool fresh;
     int err = fingerprint_make(trace_dir, options->process, fingerprint, sizeof fingerprint);
     if (!err && !path)
-        err = options->output ? -ENOMEM
-                              : wetdbg_wet_path(trace_dir, options->process, &path, &fresh);
+        err =
+            options->output ? -ENOMEM : wetdbg_wet_path(trace_dir, options->process, &path, &fresh);
     if (!err) {
         struct wet_build_options how = {.fingerprint = fingerprint,
                                         .interrupted = options->interrupted,

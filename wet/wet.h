@@ -20,12 +20,12 @@
 #ifndef WET_WET_H
 #define WET_WET_H
 
-#include "recorder/event/queue.h"
-#include "recorder/insn/insn.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "recorder/event/queue.h"
+#include "recorder/insn/insn.h"
 
 struct wet;
 struct mdl_model; /* wet/model/model.h */
@@ -35,26 +35,26 @@ typedef uint64_t wet_time;
 /* ---- the run as a whole ---- */
 
 struct wet_info {
-    const char *program;      /* path that was exec'd */
-    const char *const *argv;  /* argc strings and NULL */
+    const char *program;     /* path that was exec'd */
+    const char *const *argv; /* argc strings and NULL */
     size_t argc;
     int pid;
-    int wait_status;          /* as wait(2) gives it; -1 if the recording does not tell */
-    int signal;               /* number of the signal that ended the process, or 0 */
-    int64_t signal_code;      /* its si_code and si_addr, if it was a fault */
+    int wait_status;     /* as wait(2) gives it; -1 if the recording does not tell */
+    int signal;          /* number of the signal that ended the process, or 0 */
+    int64_t signal_code; /* its si_code and si_addr, if it was a fault */
     uint64_t signal_address;
-    wet_time signal_time;     /* state at this time is that of the faulting instruction */
-    uint64_t instructions;    /* times 1..instructions were executed */
-    uint64_t threads;         /* tasks of the process, vfork children included */
-    uint64_t nodes;           /* distinct nodes that ran */
+    wet_time signal_time;  /* state at this time is that of the faulting instruction */
+    uint64_t instructions; /* times 1..instructions were executed */
+    uint64_t threads;      /* tasks of the process, vfork children included */
+    uint64_t nodes;        /* distinct nodes that ran */
     uint64_t node_executions;
-    uint64_t loads, stores;   /* memory operands read, written (a rep instruction's range: one) */
+    uint64_t loads, stores; /* memory operands read, written (a rep instruction's range: one) */
     uint64_t syscalls;
-    uint64_t events;          /* recorded events taken; all that have registers were compared */
+    uint64_t events; /* recorded events taken; all that have registers were compared */
     uint64_t intervals;
     double build_seconds;
-    uint64_t wet_bytes;       /* of the whole file */
-    uint64_t static_bytes;    /* of that: code, symbols, mapped files */
+    uint64_t wet_bytes;          /* of the whole file */
+    uint64_t static_bytes;       /* of that: code, symbols, mapped files */
     double bits_per_instruction; /* of the rest */
 };
 
@@ -79,8 +79,8 @@ void wet_interrupt_clear(struct wet *wet);
 struct wet_statement {
     const struct ins_info *info;
     uint64_t pc;
-    uint16_t byte_off;  /* into wet_node.code */
-    uint16_t slot;      /* index of the address of its first memory operand in an execution's slots */
+    uint16_t byte_off; /* into wet_node.code */
+    uint16_t slot; /* index of the address of its first memory operand in an execution's slots */
     uint32_t slot_count;
 };
 

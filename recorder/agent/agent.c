@@ -9,13 +9,13 @@
  */
 #include "recorder/agent/agent.h"
 
-#include "recorder/agent/memory.h"
-#include "recorder/agent/sys.h"
-
 #include <linux/futex.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+
+#include "recorder/agent/memory.h"
+#include "recorder/agent/sys.h"
 
 #define CODE_ARCH_SET_FS 0x1002
 #define CODE_ARCH_SET_GS 0x1001
@@ -595,10 +595,10 @@ static void signals_init(struct agt *agt)
                      .ss_size = AGT_SIGSTACK_BYTES};
     uint64_t none = 0;
     sys_call3(SYS_sigaltstack, (long)&stack, 0, 0);
-    struct kernel_sigaction action = {
-        .handler = on_signal,
-        .flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER | 0x04000000 /* SA_RESTORER */,
-        .restorer = agt_restorer};
+    struct kernel_sigaction action = {.handler = on_signal,
+                                      .flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER |
+                                               0x04000000 /* SA_RESTORER */,
+                                      .restorer = agt_restorer};
     for (unsigned i = 0; i < sizeof signals; i++)
         sys_call6(SYS_rt_sigaction, signals[i], (long)&action, 0, 8, 0, 0);
     sys_call6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&none, 0, 8, 0, 0);
@@ -612,9 +612,8 @@ static void area_init(struct agt *agt)
               (long)(0x7ffffffff000ull - (base + AGT_AREA_BYTES)), 0);
     sys_call6(SYS_mmap, (long)(base + AGT_HEAP_OFF), AGT_HEAP_BYTES, PROT_READ | PROT_WRITE,
               MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
-    sys_call6(SYS_mmap, (long)(base + AGT_LINES_OFF), (long)AGT_LINES_BYTES,
-              PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1,
-              0);
+    sys_call6(SYS_mmap, (long)(base + AGT_LINES_OFF), (long)AGT_LINES_BYTES, PROT_READ | PROT_WRITE,
+              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
 }
 
 static void seccomp_init(struct agt_ctx *ctx)

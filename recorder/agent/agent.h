@@ -29,14 +29,14 @@
 #ifndef RECORDER_AGENT_AGENT_H
 #define RECORDER_AGENT_AGENT_H
 
-#define AGT_BLOB_OFF    0x0
-#define AGT_BLOB_BYTES  0x40000
-#define AGT_BLOB_DATA_OFF 0x10000 /* code before, data from here; agent.ld says so too */
-#define AGT_STACK_OFF   0x40000
-#define AGT_STACK_BYTES 0x80000
-#define AGT_SIGSTACK_OFF 0xc0000
+#define AGT_BLOB_OFF       0x0
+#define AGT_BLOB_BYTES     0x40000
+#define AGT_BLOB_DATA_OFF  0x10000 /* code before, data from here; agent.ld says so too */
+#define AGT_STACK_OFF      0x40000
+#define AGT_STACK_BYTES    0x80000
+#define AGT_SIGSTACK_OFF   0xc0000
 #define AGT_SIGSTACK_BYTES 0x40000
-#define AGT_SHM_OFF     0x200000
+#define AGT_SHM_OFF        0x200000
 
 /* within the shared memory; the context is its first page */
 #define AGT_CTX_OFF     0x0
@@ -61,8 +61,8 @@
 #define AGT_LINES_BYTES 0x100000000
 #define AGT_AREA_BYTES  0x150000000
 
-#define AGT_LINE_SHIFT  8
-#define AGT_LINE_BYTES  256
+#define AGT_LINE_SHIFT 8
+#define AGT_LINE_BYTES 256
 
 /* offsets into struct agt_ctx that assembly and translated code use */
 #define AGT_CTX_GPR        0x00 /* 16 u64, as instructions number them; homes of spilled registers */
@@ -79,15 +79,15 @@
 #define AGT_CTX_R15        0xc8 /* the host's r15: counter (replay, build) or ring (collecting) */
 #define AGT_CTX_RESUME     0xd0 /* where to go on after a range has been marked */
 
-#define AGT_CTX_BRANCH     0xd8 /* id of the fragment that ended in the latest indirect branch */
+#define AGT_CTX_BRANCH 0xd8 /* id of the fragment that ended in the latest indirect branch */
 
 #define AGT_EXIT_FAULT_NUMBER 11
 
 #ifndef __ASSEMBLER__
 
-#include "recorder/event/queue.h"
-
 #include <stdint.h>
+
+#include "recorder/event/queue.h"
 
 /* How translated code leaves for the agent. */
 enum agt_exit {
@@ -119,14 +119,14 @@ enum agt_request {
     AGT_REQ_TRANSLATE, /* rip = args[0] */
     AGT_REQ_EVENTS,    /* the queue is used up */
     AGT_REQ_LOG_FULL,
-    AGT_REQ_TIME,      /* the limit is reached; state is in the context */
-    AGT_REQ_END,       /* EVQ_END was taken */
-    AGT_REQ_FAULT,     /* mail.fault; wants the guest's view of it */
+    AGT_REQ_TIME,         /* the limit is reached; state is in the context */
+    AGT_REQ_END,          /* EVQ_END was taken */
+    AGT_REQ_FAULT,        /* mail.fault; wants the guest's view of it */
     AGT_REQ_CODE_CHANGED, /* [args0, args1) held code that was fetched */
-    AGT_REQ_DIVERGED,  /* args[0] = enum agt_divergence; details in args */
-    AGT_REQ_UNSUPPORTED, /* args[0] = enum agt_unsupported, args[1] = rip */
-    AGT_REQ_REPLY,     /* a command is done; reply in args */
-    AGT_REQ_LINES,     /* AGT_CMD_LINES: the transfer area holds args[0] bytes, more to come */
+    AGT_REQ_DIVERGED,     /* args[0] = enum agt_divergence; details in args */
+    AGT_REQ_UNSUPPORTED,  /* args[0] = enum agt_unsupported, args[1] = rip */
+    AGT_REQ_REPLY,        /* a command is done; reply in args */
+    AGT_REQ_LINES,        /* AGT_CMD_LINES: the transfer area holds args[0] bytes, more to come */
 };
 
 enum agt_divergence {
@@ -147,14 +147,14 @@ enum agt_unsupported {
 
 enum agt_command {
     AGT_CMD_CONTINUE = 1,
-    AGT_CMD_FETCH,  /* code page at args[0]: reply 0 and the page in the transfer area, or
+    AGT_CMD_FETCH,    /* code page at args[0]: reply 0 and the page in the transfer area, or
                        1 not mapped, 2 not executable, 3 writable */
-    AGT_CMD_READ,   /* [args0, +args1) into the transfer area; reply = bytes that could be read */
+    AGT_CMD_READ,     /* [args0, +args1) into the transfer area; reply = bytes that could be read */
     AGT_CMD_MAP_CODE, /* code cache: address args[0], bytes args[1], offset args[2] */
-    AGT_CMD_LINES,  /* send all lines written since the last time, then forget them */
-    AGT_CMD_VIEWS,  /* struct agt_view array into the transfer area; reply = count */
-    AGT_CMD_STATE,  /* the running task's registers and XSAVE image are put in its agt_task */
-    AGT_CMD_RESET,  /* unmap all of the program's memory, forget tasks and lines */
+    AGT_CMD_LINES,    /* send all lines written since the last time, then forget them */
+    AGT_CMD_VIEWS,    /* struct agt_view array into the transfer area; reply = count */
+    AGT_CMD_STATE,    /* the running task's registers and XSAVE image are put in its agt_task */
+    AGT_CMD_RESET,    /* unmap all of the program's memory, forget tasks and lines */
     AGT_CMD_EXIT,
 };
 
@@ -170,8 +170,8 @@ struct agt_mail {
 
 struct agt_view {
     uint64_t start, end;
-    uint32_t prot;    /* the program's protection, PROT_* */
-    uint32_t fetched; /* code was fetched from it */
+    uint32_t prot;                       /* the program's protection, PROT_* */
+    uint32_t fetched;                    /* code was fetched from it */
     uint64_t file, file_off, file_bytes; /* as in EVQ_OP_MAP, of `start` */
     uint64_t name;
 };
@@ -207,7 +207,7 @@ struct agt_lookup {
     uint64_t pad;
 };
 
-#define AGT_BPF_MAX 256
+#define AGT_BPF_MAX   256
 #define AGT_CPUID_MAX 512
 
 struct agt_ctx {
@@ -225,15 +225,15 @@ struct agt_ctx {
     uint64_t resume;
     uint64_t branch;
     /* the rest is for C */
-    uint64_t base;      /* of the agent's area */
-    uint32_t code_fd;   /* the code caches' memfd */
+    uint64_t base;    /* of the agent's area */
+    uint32_t code_fd; /* the code caches' memfd */
     uint32_t shm_fd;
     uint32_t collecting;
     uint32_t careful;   /* ask the supervisor for each fragment (exact stop) */
     uint64_t limit;     /* instructions that may run from time_base on */
     uint64_t time_base; /* instructions executed before the current limit began */
     uint64_t queue_head_bytes, queue_tail_bytes;
-    uint64_t seq;       /* entries taken */
+    uint64_t seq; /* entries taken */
     uint64_t log_bytes;
     uint64_t ring_start; /* address */
     uint32_t task;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "recorder/agent/memory.h"
 
-#include "recorder/agent/sys.h"
-
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#define PAGE     4096ull
+#include "recorder/agent/sys.h"
+
+#define PAGE        4096ull
 #define PAGE_END(x) (((x) + PAGE - 1) & ~(PAGE - 1))
 
 /* Program code is read, never executed: only its translation runs. */
@@ -95,10 +95,12 @@ static void map_piece(struct agt *agt, const struct evq_op *op, uint64_t start, 
 {
     if (!bytes)
         return;
-    long flags = MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE | (file == EVQ_FILE_NONE ? MAP_ANONYMOUS : 0);
+    long flags =
+        MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE | (file == EVQ_FILE_NONE ? MAP_ANONYMOUS : 0);
     long fd = file == EVQ_FILE_NONE ? -1 : (long)(AGT_FILES_FD_BASE + file);
-    host_check(agt, op,
-               sys_call6(SYS_mmap, (long)start, (long)bytes, host_prot(prot), flags, fd, (long)off));
+    host_check(
+        agt, op,
+        sys_call6(SYS_mmap, (long)start, (long)bytes, host_prot(prot), flags, fd, (long)off));
 }
 
 static void map_view(struct agt *agt, const struct evq_op *op, const struct agt_view *view)
@@ -117,8 +119,13 @@ static void map(struct agt *agt, const struct evq_op *op)
     if (op->d != EVQ_FILE_NONE && op->d >= agt->ctx->file_count)
         agt_stop(agt, AGT_REQ_DIVERGED, AGT_DIV_MEMORY, op->op, op->a, op->b);
     unmap(agt, op, op->a, op->b);
-    struct agt_view view = {.start = op->a, .end = op->a + op->b, .prot = (uint32_t)op->c,
-                            .file = op->d, .file_off = op->e, .file_bytes = op->f, .name = op->g};
+    struct agt_view view = {.start = op->a,
+                            .end = op->a + op->b,
+                            .prot = (uint32_t)op->c,
+                            .file = op->d,
+                            .file_off = op->e,
+                            .file_bytes = op->f,
+                            .name = op->g};
     table_check(agt, op, agt_views_add(&agt->views, &view));
     map_view(agt, op, &view);
 }
@@ -134,13 +141,15 @@ static void protect(struct agt *agt, const struct evq_op *op)
          i < agt->views.count && agt->views.list[i].start < end; i++) {
         struct agt_view *view = &agt->views.list[i];
         view->prot = (uint32_t)op->c;
-        host_check(agt, op, sys_call3(SYS_mprotect, (long)view->start,
-                                      (long)(view->end - view->start), host_prot(view->prot)));
+        host_check(agt, op,
+                   sys_call3(SYS_mprotect, (long)view->start, (long)(view->end - view->start),
+                             host_prot(view->prot)));
     }
 }
 
 /* Moves each view of [old, old + bytes) by the same distance. */
-static void move(struct agt *agt, const struct evq_op *op, uint64_t old, uint64_t to, uint64_t bytes)
+static void move(struct agt *agt, const struct evq_op *op, uint64_t old, uint64_t to,
+                 uint64_t bytes)
 {
     struct agt_views *views = &agt->views;
     table_check(agt, op, agt_views_split(views, old) && agt_views_split(views, old + bytes));
@@ -150,8 +159,9 @@ static void move(struct agt *agt, const struct evq_op *op, uint64_t old, uint64_
     for (uint64_t at = old; at < old + bytes;) {
         struct agt_view view = *agt_views_at(views, at);
         uint64_t length = view.end - view.start;
-        host_check(agt, op, sys_call6(SYS_mremap, (long)at, (long)length, (long)length,
-                                      MREMAP_MAYMOVE | MREMAP_FIXED, (long)(to + (at - old)), 0));
+        host_check(agt, op,
+                   sys_call6(SYS_mremap, (long)at, (long)length, (long)length,
+                             MREMAP_MAYMOVE | MREMAP_FIXED, (long)(to + (at - old)), 0));
         table_check(agt, op, agt_views_remove(views, view.start, view.end));
         view.start = to + (at - old);
         view.end = view.start + length;
@@ -177,15 +187,21 @@ static void remap(struct agt *agt, const struct evq_op *op)
     if (op->b > kept)
         unmap(agt, op, op->a + kept, op->b - kept);
     if (op->d > kept) {
-        struct agt_view tail = {.start = op->c + kept, .end = op->c + op->d, .prot = shape.prot,
-                                .file = EVQ_FILE_NONE, .name = shape.name};
+        struct agt_view tail = {.start = op->c + kept,
+                                .end = op->c + op->d,
+                                .prot = shape.prot,
+                                .file = EVQ_FILE_NONE,
+                                .name = shape.name};
         unmap(agt, op, tail.start, tail.end - tail.start);
         table_check(agt, op, agt_views_add(&agt->views, &tail));
         map_view(agt, op, &tail);
     }
     if (op->e) {
-        struct agt_view old = {.start = op->a, .end = op->a + op->b, .prot = shape.prot,
-                               .file = EVQ_FILE_NONE, .name = shape.name};
+        struct agt_view old = {.start = op->a,
+                               .end = op->a + op->b,
+                               .prot = shape.prot,
+                               .file = EVQ_FILE_NONE,
+                               .name = shape.name};
         unmap(agt, op, old.start, old.end - old.start);
         table_check(agt, op, agt_views_add(&agt->views, &old));
         map_view(agt, op, &old);

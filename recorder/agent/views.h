@@ -3,10 +3,10 @@
 #ifndef RECORDER_AGENT_VIEWS_H
 #define RECORDER_AGENT_VIEWS_H
 
-#include "recorder/agent/agent.h"
-
 #include <stdbool.h>
 #include <stddef.h>
+
+#include "recorder/agent/agent.h"
 
 struct agt_views {
     struct agt_view *list; /* in the agent's heap area */

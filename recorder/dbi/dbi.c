@@ -8,12 +8,12 @@
  */
 #include "recorder/dbi/dbi.h"
 
+#include <errno.h>
+#include <stdlib.h>
+
 #include "common/err.h"
 #include "recorder/agent/agent.h"
 #include "recorder/dbi/translate.h"
-
-#include <errno.h>
-#include <stdlib.h>
 
 #define PAGE       4096ull
 #define EAGER_MAX  24
@@ -278,7 +278,8 @@ static int region_add(struct dbi *dbi, uint64_t near, struct region **out)
                                 &region->writable);
     if (err)
         return err;
-    struct emit e = {.at = region->writable, .limit = region->writable + PAGE,
+    struct emit e = {.at = region->writable,
+                     .limit = region->writable + PAGE,
                      .host = region->address - (uintptr_t)region->writable};
     region->miss = region->address;
     dbi_emit_miss(&e);
@@ -441,11 +442,12 @@ static int fragment_emit(struct dbi *dbi, bool exact, struct fragment **out)
     for (unsigned i = 0, at = 0; i < code->count; at += code->insns[i++].length)
         memcpy((uint8_t *)fragment->is.code + at, code->insns[i].bytes, code->insns[i].length);
     uint8_t *start = region->writable + region->used_bytes;
-    struct emit e = {.at = start, .limit = region->writable + DBI_REGION_BYTES,
+    struct emit e = {.at = start,
+                     .limit = region->writable + DBI_REGION_BYTES,
                      .host = region->address - (uintptr_t)region->writable};
     fragment->host_start = emit_host(&e);
-    err = dbi_emit_fragment(&e, dbi->config.mode, fragment->is.id, exact, code, region->miss,
-                            output);
+    err =
+        dbi_emit_fragment(&e, dbi->config.mode, fragment->is.id, exact, code, region->miss, output);
     if (err)
         return err;
     region->used_bytes = ((size_t)(e.at - region->writable) + 15) & ~(size_t)15;

@@ -21,11 +21,11 @@
 #ifndef RECORDER_DBI_DBI_H
 #define RECORDER_DBI_DBI_H
 
-#include "recorder/insn/insn.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "recorder/insn/insn.h"
 
 enum dbi_mode {
     DBI_PLAIN,   /* instructions counted in r15 */
@@ -58,8 +58,8 @@ struct dbi_fragment {
     uint16_t insn_count; /* executed when it runs to its end */
     uint16_t code_bytes;
     uint16_t slot_count;
-    bool cut;            /* shorter than the rule says (a fault or an exact stop) */
-    uint64_t host_body;  /* 0 once the cache has been emptied */
+    bool cut;           /* shorter than the rule says (a fault or an exact stop) */
+    uint64_t host_body; /* 0 once the cache has been emptied */
     uint64_t host_prefix;
     uint64_t host_end;
     const uint8_t *code; /* code_bytes bytes, kept for good */
@@ -106,11 +106,11 @@ int dbi_verify(struct dbi *dbi);
 /* What a fault at a host address means for the program. */
 struct dbi_fault {
     const struct dbi_fragment *fragment;
-    unsigned insn;         /* index of the instruction at fault (for int3: the one after) */
+    unsigned insn; /* index of the instruction at fault (for int3: the one after) */
     uint64_t pc;
-    uint16_t spilled;      /* registers whose values are in their homes */
+    uint16_t spilled; /* registers whose values are in their homes */
     bool flags_inexact;
-    bool counted;          /* the fragment's execution has been counted */
+    bool counted; /* the fragment's execution has been counted */
 };
 
 /* 0, or -ENOENT if the address is no instruction of the program's. */

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "recorder/dbi/decode.h"
 
-#include "common/err.h"
-
 #include <string.h>
+
+#include "common/err.h"
 
 static uint8_t status_flags(ZydisAccessedFlagsMask flags)
 {
-    static const ZydisAccessedFlagsMask status[] = {ZYDIS_CPUFLAG_CF, ZYDIS_CPUFLAG_PF, ZYDIS_CPUFLAG_AF,
-                                           ZYDIS_CPUFLAG_ZF, ZYDIS_CPUFLAG_SF, ZYDIS_CPUFLAG_OF};
+    static const ZydisAccessedFlagsMask status[] = {ZYDIS_CPUFLAG_CF, ZYDIS_CPUFLAG_PF,
+                                                    ZYDIS_CPUFLAG_AF, ZYDIS_CPUFLAG_ZF,
+                                                    ZYDIS_CPUFLAG_SF, ZYDIS_CPUFLAG_OF};
     uint8_t mask = 0;
     for (unsigned i = 0; i < 6; i++) {
         if (flags & status[i])

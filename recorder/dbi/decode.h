@@ -3,9 +3,9 @@
 #ifndef RECORDER_DBI_DECODE_H
 #define RECORDER_DBI_DECODE_H
 
-#include "recorder/dbi/dbi.h"
-
 #include <Zydis/Zydis.h>
+
+#include "recorder/dbi/dbi.h"
 
 /* How a fragment ends. */
 enum dbi_terminal {
@@ -31,14 +31,14 @@ struct dbi_insn {
     uint64_t pc;
     uint8_t bytes[15];
     uint8_t length;
-    uint8_t terminal;      /* enum dbi_terminal; DBI_NEXT for all but the last */
-    uint16_t gpr_used;     /* bit n: general register n is read or written, also implicitly */
+    uint8_t terminal;  /* enum dbi_terminal; DBI_NEXT for all but the last */
+    uint16_t gpr_used; /* bit n: general register n is read or written, also implicitly */
     bool writes_r15;
     bool writes_fs_base;
     bool rip_relative;    /* or eip-relative */
     bool names_high_byte; /* ah, ch, dh, bh */
-    uint8_t flags_read;    /* status flags, CPUFLAG-like private bits */
-    uint8_t flags_killed;  /* surely written */
+    uint8_t flags_read;   /* status flags, CPUFLAG-like private bits */
+    uint8_t flags_killed; /* surely written */
     ZydisDecodedInstruction zydis;
     ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
     struct ins_info info;

@@ -8,9 +8,9 @@
 #include <string.h>
 
 struct emit {
-    uint8_t *at;    /* where the next byte goes */
+    uint8_t *at; /* where the next byte goes */
     uint8_t *limit;
-    uint64_t host;  /* address of `at` in the replayee minus (uintptr_t)at */
+    uint64_t host; /* address of `at` in the replayee minus (uintptr_t)at */
     bool overflow;
 };
 
@@ -135,7 +135,8 @@ static inline void emit_memory(struct emit *e, unsigned reg, int base, int index
 
 static inline uint8_t emit_rex(unsigned w, unsigned reg, int index, int base)
 {
-    return (uint8_t)(0x40 | w << 3 | (reg & 8 ? 4 : 0) | (index >= 8 ? 2 : 0) | (base >= 8 ? 1 : 0));
+    return (uint8_t)(0x40 | w << 3 | (reg & 8 ? 4 : 0) | (index >= 8 ? 2 : 0) |
+                     (base >= 8 ? 1 : 0));
 }
 
 /* lea reg, [...]; narrow: the address is cut to 32 bits */

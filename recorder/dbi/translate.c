@@ -13,10 +13,10 @@
  */
 #include "recorder/dbi/translate.h"
 
+#include <errno.h>
+
 #include "common/err.h"
 #include "recorder/agent/agent.h"
-
-#include <errno.h>
 
 #define HOME(reg)  ((uint32_t)(AGT_CTX_GPR + 8 * (reg)))
 #define R15        15
@@ -36,13 +36,13 @@ struct work {
     uint8_t *start;
     enum dbi_mode mode;
     uint32_t id;
-    uint16_t spilled;  /* in their homes */
-    uint16_t busy;     /* of those: in use right now */
-    int r15;           /* register that holds the program's r15, or -1 */
-    unsigned slot;     /* next ring slot */
+    uint16_t spilled; /* in their homes */
+    uint16_t busy;    /* of those: in use right now */
+    int r15;          /* register that holds the program's r15, or -1 */
+    unsigned slot;    /* next ring slot */
     bool exact;
-    uint64_t miss;     /* where a failed look-up goes */
-    bool flags_free;   /* no flag is live at the start of the fragment */
+    uint64_t miss;                 /* where a failed look-up goes */
+    bool flags_free;               /* no flag is live at the start of the fragment */
     uint8_t covered[DBI_INSN_MAX]; /* bit m: operand m's lines are already marked */
 };
 
@@ -256,8 +256,8 @@ static void mark_operand(struct work *w, unsigned at, unsigned m)
     if (w->covered[at] >> m & 1)
         return;
     int64_t more = mem_is_simple(mem) ? window_start(w, at, m) - mem->disp : 0;
-    unsigned size = mem->flags & INS_MEM_SIZE_BOUND && mem->size_bytes < 4096 ? 4096
-                                                                             : mem->size_bytes;
+    unsigned size =
+        mem->flags & INS_MEM_SIZE_BOUND && mem->size_bytes < 4096 ? 4096 : mem->size_bytes;
     unsigned reg = reg_borrow(w, at);
     if (mem->base < 0 && mem->index < 0 && !(mem->flags & (INS_MEM_FS | INS_MEM_ADDR32))) {
         for (unsigned off = 0; off == 0 || off < size; off += WINDOW) {
@@ -597,7 +597,7 @@ static void lookup_emit(struct work *w)
         emit_branch(w->e, 0xe9, w->miss);
         return;
     }
-    emit_bytes(w->e, "\x0f\xb7\xc8", 3); /* movzx ecx, ax */
+    emit_bytes(w->e, "\x0f\xb7\xc8", 3);     /* movzx ecx, ax */
     emit_bytes(w->e, "\x65\xff\x24\xcd", 4); /* jmp gs:[rcx * 8 + disp32] */
     emit_u32(w->e, AGT_INLINE_OFF);
 }
@@ -657,8 +657,8 @@ static int indirect_emit(struct work *w, unsigned at)
     emit_store_gs(w->e, HOME(INS_RAX), INS_RAX);
     emit_store_gs(w->e, HOME(INS_RCX), INS_RCX);
     if (insn->terminal == DBI_RET) {
-        uint16_t extra = insn->zydis.operand_count_visible ? (uint16_t)insn->operands[0].imm.value.u
-                                                           : 0;
+        uint16_t extra =
+            insn->zydis.operand_count_visible ? (uint16_t)insn->operands[0].imm.value.u : 0;
         place_add(w, at);
         emit_bytes(w->e, "\x48\x8b\x04\x24", 4); /* mov rax, [rsp] */
         emit_lea(w->e, INS_RSP, INS_RSP, -1, 1, 8 + extra, false);
@@ -869,15 +869,22 @@ static void start_emit(struct work *w)
 int dbi_emit_fragment(struct emit *e, enum dbi_mode mode, uint32_t id, bool exact,
                       struct dbi_code *code, uint64_t miss, struct dbi_output *out)
 {
-    struct work w = {.e = e, .code = code, .out = out, .start = e->at, .mode = mode, .id = id,
-                     .r15 = -1, .exact = exact, .miss = miss};
+    struct work w = {.e = e,
+                     .code = code,
+                     .out = out,
+                     .start = e->at,
+                     .mode = mode,
+                     .id = id,
+                     .r15 = -1,
+                     .exact = exact,
+                     .miss = miss};
     out->place_count = out->exit_count = 0;
     out->slot_count = mode == DBI_COLLECT ? dbi_code_slots(code, code->count) : 0;
     w.flags_free = !exact && dbi_code_flags_dead(code);
     if (!exact)
         prefix_emit(&w, code->insns[0].pc, miss);
     out->body = e->at;
-    enum time_check check = w.flags_free                          ? TIME_FLAGS_DEAD
+    enum time_check check = w.flags_free                         ? TIME_FLAGS_DEAD
                             : !exact && dbi_code_may_cycle(code) ? TIME_FLAGS_LIVE
                                                                  : TIME_UNCHECKED;
     uint8_t *time_up = time_emit(&w, check);

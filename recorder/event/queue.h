@@ -24,9 +24,33 @@
 
 /* Positions in a register file: the order of struct user_regs_struct and of rr's frames. */
 enum evq_reg {
-    EVQ_R15, EVQ_R14, EVQ_R13, EVQ_R12, EVQ_RBP, EVQ_RBX, EVQ_R11, EVQ_R10, EVQ_R9, EVQ_R8,
-    EVQ_RAX, EVQ_RCX, EVQ_RDX, EVQ_RSI, EVQ_RDI, EVQ_ORIG_RAX, EVQ_RIP, EVQ_CS, EVQ_EFLAGS,
-    EVQ_RSP, EVQ_SS, EVQ_FS_BASE, EVQ_GS_BASE, EVQ_DS, EVQ_ES, EVQ_FS, EVQ_GS,
+    EVQ_R15,
+    EVQ_R14,
+    EVQ_R13,
+    EVQ_R12,
+    EVQ_RBP,
+    EVQ_RBX,
+    EVQ_R11,
+    EVQ_R10,
+    EVQ_R9,
+    EVQ_R8,
+    EVQ_RAX,
+    EVQ_RCX,
+    EVQ_RDX,
+    EVQ_RSI,
+    EVQ_RDI,
+    EVQ_ORIG_RAX,
+    EVQ_RIP,
+    EVQ_CS,
+    EVQ_EFLAGS,
+    EVQ_RSP,
+    EVQ_SS,
+    EVQ_FS_BASE,
+    EVQ_GS_BASE,
+    EVQ_DS,
+    EVQ_ES,
+    EVQ_FS,
+    EVQ_GS,
     EVQ_REG_COUNT
 };
 
@@ -80,17 +104,17 @@ struct evq_entry {
     uint32_t bytes; /* whole entry with regs and ops; a multiple of 8 */
     uint16_t kind;  /* enum evq_kind */
     uint16_t flags;
-    uint32_t task;     /* index from 0 in order of appearance; below EVQ_TASKS_MAX */
+    uint32_t task; /* index from 0 in order of appearance; below EVQ_TASKS_MAX */
     uint32_t op_count;
-    uint64_t frame;    /* the recording's event number, for messages */
+    uint64_t frame; /* the recording's event number, for messages */
     uint32_t compare_mask;
-    int32_t number;    /* system call or signal */
-    int64_t code;      /* si_code */
-    uint64_t address;  /* si_addr */
+    int32_t number;   /* system call or signal */
+    int64_t code;     /* si_code */
+    uint64_t address; /* si_addr */
 };
 
-#define EVQ_TASKS_MAX   32
-#define EVQ_ENTRY_MAX   (4u << 20) /* bytes; larger data goes into several EVQ_OPS entries */
+#define EVQ_TASKS_MAX 32
+#define EVQ_ENTRY_MAX (4u << 20) /* bytes; larger data goes into several EVQ_OPS entries */
 
 enum evq_opcode {
     /* Loads the register file: payload struct evq_regs. */

@@ -8,14 +8,14 @@
  */
 #include "recorder/replay/engine.h"
 
-#include "common/err.h"
-#include "recorder/replay/feed.h"
-#include "recorder/replay/host.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+
+#include "common/err.h"
+#include "recorder/replay/feed.h"
+#include "recorder/replay/host.h"
 
 #define BATCH_BYTES  (1u << 20)
 #define EXACT_MARGIN 1024
@@ -26,24 +26,24 @@ struct rep_engine {
     enum dbi_mode mode;
     const volatile sig_atomic_t *flag;
     const struct rep_source *source;
-    struct wd_buf batch;    /* entries given; the replayee is somewhere in them */
-    struct wd_buf spare;    /* entries of the source that did not fit */
-    size_t batch_at;        /* of the entry with number seq */
-    uint64_t seq;           /* entries of which the source has been told */
-    uint64_t taken_frame;   /* of the last one of them */
+    struct wd_buf batch;  /* entries given; the replayee is somewhere in them */
+    struct wd_buf spare;  /* entries of the source that did not fit */
+    size_t batch_at;      /* of the entry with number seq */
+    uint64_t seq;         /* entries of which the source has been told */
+    uint64_t taken_frame; /* of the last one of them */
     uint64_t time_base;
-    uint64_t goal;          /* exact stops: executed instructions at which to stop */
-    uint64_t exact_margin;  /* instructions before an exact stop that are run with care */
+    uint64_t goal;         /* exact stops: executed instructions at which to stop */
+    uint64_t exact_margin; /* instructions before an exact stop that are run with care */
     bool exact;
     bool asked_translation; /* stands in AGT_REQ_TRANSLATE and waits for an answer */
     bool started;
-    bool unverified;        /* translations were made before the last reset */
+    bool unverified; /* translations were made before the last reset */
 };
 
 static const char *const reg_names[EVQ_REG_COUNT] = {
-    "r15", "r14", "r13",      "r12", "rbp", "rbx",    "r11", "r10", "r9",      "r8",      "rax", "rcx",
-    "rdx", "rsi", "rdi", "orig_rax", "rip", "cs", "eflags", "rsp", "ss", "fs_base", "gs_base", "ds",
-    "es",  "fs",  "gs"};
+    "r15",    "r14", "r13", "r12",     "rbp",     "rbx", "r11",      "r10", "r9",
+    "r8",     "rax", "rcx", "rdx",     "rsi",     "rdi", "orig_rax", "rip", "cs",
+    "eflags", "rsp", "ss",  "fs_base", "gs_base", "ds",  "es",       "fs",  "gs"};
 
 /* ---- commands ---- */
 
@@ -111,8 +111,11 @@ int rep_engine_new(const struct rep_engine_setup *setup, struct rep_engine **out
     engine->exact_margin = EXACT_MARGIN;
     int err = rep_host_start(&engine->host, setup);
     if (!err) {
-        struct dbi_config config = {.mode = setup->mode, .shm = engine->host.shm,
-                                    .fetch = fetch_page, .place = place_region, .arg = engine};
+        struct dbi_config config = {.mode = setup->mode,
+                                    .shm = engine->host.shm,
+                                    .fetch = fetch_page,
+                                    .place = place_region,
+                                    .arg = engine};
         err = dbi_new(&config, &engine->dbi);
         if (err)
             rep_host_stop(&engine->host);
@@ -181,8 +184,7 @@ static const struct evq_entry *current_entry(const struct rep_engine *engine)
     return (const struct evq_entry *)(engine->batch.data + engine->batch_at);
 }
 
-static int log_record(struct rep_engine *engine, const struct agt_log_record *record,
-                      size_t bytes)
+static int log_record(struct rep_engine *engine, const struct agt_log_record *record, size_t bytes)
 {
     const struct rep_source *source = engine->source;
     const struct evq_entry *entry = current_entry(engine);
@@ -226,8 +228,7 @@ static int log_drain(struct rep_engine *engine)
                     return err;
             }
             group_end += bytes;
-        } while (group_end < end &&
-                 ((const struct agt_log_record *)(log + group_end))->kind == 2);
+        } while (group_end < end && ((const struct agt_log_record *)(log + group_end))->kind == 2);
         int err = log_record(engine, record, record->bytes);
         if (err)
             return err;
@@ -343,8 +344,8 @@ static int last_instruction(const struct dbi_fragment *fragment, struct ins_info
     unsigned off = 0, length = 0;
     for (unsigned i = 0; i < fragment->insn_count; i++) {
         off += length;
-        int err = ins_decode(fragment->code + off, fragment->code_bytes - off, fragment->pc + off,
-                             info);
+        int err =
+            ins_decode(fragment->code + off, fragment->code_bytes - off, fragment->pc + off, info);
         if (err)
             return err;
         length = info->length;
@@ -366,8 +367,8 @@ static int branch_undo(struct rep_engine *engine)
     int err = log_drain(engine);
     const struct evq_entry *entry = current_entry(engine);
     const struct dbi_fragment *fragment = dbi_fragment_get(engine->dbi, (uint32_t)ctx->branch);
-    if (err || !entry || entry->kind != EVQ_FAULT || !(entry->flags & EVQ_FLAG_REGS) ||
-        !fragment || last_instruction(fragment, &info, &pc) ||
+    if (err || !entry || entry->kind != EVQ_FAULT || !(entry->flags & EVQ_FLAG_REGS) || !fragment ||
+        last_instruction(fragment, &info, &pc) ||
         ((const struct evq_regs *)(entry + 1))->r[EVQ_RIP] != pc)
         return err;
     uint64_t record = ctx->r15 - ctx->ring_start - 8 - 8 * (uint64_t)fragment->slot_count;
@@ -417,8 +418,9 @@ static int on_translate(struct rep_engine *engine, bool *done)
             return 0;
         }
         uint64_t left = engine->goal - now;
-        result = dbi_translate_exact(engine->dbi, pc, left < DBI_INSN_MAX ? (unsigned)left : DBI_INSN_MAX,
-                                     &fragment, &fault);
+        result = dbi_translate_exact(engine->dbi, pc,
+                                     left < DBI_INSN_MAX ? (unsigned)left : DBI_INSN_MAX, &fragment,
+                                     &fault);
     } else {
         result = dbi_translate(engine->dbi, pc, &fragment, &fault);
     }
@@ -482,7 +484,8 @@ static int on_diverged(struct rep_engine *engine)
         return wd_fail(-WD_ERR_DIVERGED,
                        "replay diverged at event %llu, instruction %llu: recorded %s, replayed "
                        "exit %llu at %#llx",
-                       frame, time, entry ? rep_entry_kind_name(entry->kind) : "nothing more", b, c);
+                       frame, time, entry ? rep_entry_kind_name(entry->kind) : "nothing more", b,
+                       c);
     case AGT_DIV_SIGNAL:
         return wd_fail(-WD_ERR_DIVERGED,
                        "replay diverged at event %llu, instruction %llu: signal %llu (code %lld, "

@@ -10,14 +10,14 @@
 #ifndef RECORDER_REPLAY_ENGINE_H
 #define RECORDER_REPLAY_ENGINE_H
 
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #include "common/buf.h"
 #include "recorder/agent/agent.h"
 #include "recorder/dbi/dbi.h"
 #include "recorder/event/queue.h"
-
-#include <signal.h>
-#include <stddef.h>
-#include <stdint.h>
 
 struct rep_engine;
 

@@ -8,8 +8,6 @@
  */
 #include "recorder/replay/host.h"
 
-#include "common/err.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -22,6 +20,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "common/err.h"
 
 #define PAGE        4096ull
 #define ADDRESS_END 0x7ffffffff000ull
@@ -133,9 +133,9 @@ static int area_choose(struct rep_host *host, const struct rep_engine_setup *set
  * else: a hostile recording can compute, no more. */
 static int filter_rules(scmp_filter_ctx filter, int code_fd)
 {
-    static const int plain[] = {SCMP_SYS(munmap),       SCMP_SYS(mremap),     SCMP_SYS(mincore),
-                                SCMP_SYS(madvise),      SCMP_SYS(futex),      SCMP_SYS(rt_sigreturn),
-                                SCMP_SYS(exit_group),   SCMP_SYS(arch_prctl)};
+    static const int plain[] = {SCMP_SYS(munmap),     SCMP_SYS(mremap),    SCMP_SYS(mincore),
+                                SCMP_SYS(madvise),    SCMP_SYS(futex),     SCMP_SYS(rt_sigreturn),
+                                SCMP_SYS(exit_group), SCMP_SYS(arch_prctl)};
     int err = 0;
     for (size_t i = 0; !err && i < sizeof plain / sizeof plain[0]; i++)
         err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, plain[i], 0);
@@ -202,7 +202,8 @@ static int limit_files(size_t count)
     if (limit.rlim_max < need)
         limit.rlim_max = need;
     if (setrlimit(RLIMIT_NOFILE, &limit))
-        return wd_fail(-WD_ERR_MACHINE, "the recording maps %zu files, more than may be open", count);
+        return wd_fail(-WD_ERR_MACHINE, "the recording maps %zu files, more than may be open",
+                       count);
     return 0;
 }
 

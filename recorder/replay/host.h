@@ -3,15 +3,15 @@
 #ifndef RECORDER_REPLAY_HOST_H
 #define RECORDER_REPLAY_HOST_H
 
+#include <sys/types.h>
+
 #include "recorder/agent/agent.h"
 #include "recorder/replay/engine.h"
 
-#include <sys/types.h>
-
 struct rep_host {
     pid_t pid;
-    uint64_t base;  /* of the agent's area in the replayee */
-    uint8_t *shm;   /* here */
+    uint64_t base; /* of the agent's area in the replayee */
+    uint8_t *shm;  /* here */
     struct agt_ctx *ctx;
     int shm_fd, code_fd;
     struct rep_span *spans; /* everything that is taken in the replayee, sorted */

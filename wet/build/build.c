@@ -12,6 +12,12 @@
  */
 #include "wet/build/build.h"
 
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
 #include "common/err.h"
 #include "wet/build/finish.h"
 #include "wet/build/outputs.h"
@@ -19,12 +25,6 @@
 #include "wet/trace/entry.h"
 #include "wet/trace/record.h"
 #include "wet/trace/space.h"
-
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #define DEFAULT_LEVEL 3
 
@@ -47,7 +47,7 @@ struct builder {
     struct wd_buf line_bytes;
     uint64_t first_time, first_entry;
     uint64_t last_frame;
-    uint64_t tasks; /* that were made */
+    uint64_t tasks;       /* that were made */
     uint64_t signal_time; /* state at this time is what the last signal interrupted */
     const struct wet_build_options *options;
 };
@@ -67,12 +67,17 @@ int wet_engine_from_feed(struct rep_feed *feed, enum dbi_mode mode, struct rep_e
     for (size_t i = 0; !err && i < span_count; i++)
         spans[i] = (struct rep_span){ranges[i].start, ranges[i].end};
     for (size_t i = 0; !err && i < cpu->cpuid_count; i++)
-        leaves[i] = (struct agt_cpuid){cpu->cpuid[i].eax_in, cpu->cpuid[i].ecx_in,
-                                       cpu->cpuid[i].eax,    cpu->cpuid[i].ebx,
-                                       cpu->cpuid[i].ecx,    cpu->cpuid[i].edx};
-    struct rep_engine_setup setup = {.mode = mode, .spans = spans, .span_count = span_count,
-                                     .files = fds, .file_count = file_count, .cpuid = leaves,
-                                     .cpuid_count = cpu->cpuid_count, .xcr0 = cpu->xcr0};
+        leaves[i] =
+            (struct agt_cpuid){cpu->cpuid[i].eax_in, cpu->cpuid[i].ecx_in, cpu->cpuid[i].eax,
+                               cpu->cpuid[i].ebx,    cpu->cpuid[i].ecx,    cpu->cpuid[i].edx};
+    struct rep_engine_setup setup = {.mode = mode,
+                                     .spans = spans,
+                                     .span_count = span_count,
+                                     .files = fds,
+                                     .file_count = file_count,
+                                     .cpuid = leaves,
+                                     .cpuid_count = cpu->cpuid_count,
+                                     .xcr0 = cpu->xcr0};
     if (!err)
         err = rep_engine_new(&setup, out);
     free(fds);
@@ -264,12 +269,12 @@ static int interval_end(struct builder *builder)
 
 static int replay_all(struct builder *builder)
 {
-    struct rep_source source = {.next = next_entries, .taken = entry_taken, .captured = captured,
-                                .arg = builder};
+    struct rep_source source = {
+        .next = next_entries, .taken = entry_taken, .captured = captured, .arg = builder};
     const struct wet_build_options *options = builder->options;
     const struct rep_info *info = rep_feed_info(builder->feed);
-    uint64_t length = options->interval_instructions ? options->interval_instructions
-                                                     : WET_INTERVAL_INSTRUCTIONS;
+    uint64_t length =
+        options->interval_instructions ? options->interval_instructions : WET_INTERVAL_INSTRUCTIONS;
     enum rep_stop why = REP_STOP_TIME;
     rep_engine_watch(builder->engine, options->interrupted);
     while (why == REP_STOP_TIME) {
@@ -332,11 +337,16 @@ int wet_build(struct rep_feed *feed, const char *path, const struct wet_build_op
     int finish_err = wet_writer_finish(builder.writer);
     err = err ? err : finish_err;
     if (!err) {
-        struct wet_finish finish = {.feed = feed, .engine = builder.engine,
-                                    .space = &builder.space, .outputs = &builder.outputs,
-                                    .index = &builder.index, .executions = &builder.executions,
-                                    .signal_time = builder.signal_time, .tasks = builder.tasks + 1,
-                                    .fingerprint = options->fingerprint, .level = level,
+        struct wet_finish finish = {.feed = feed,
+                                    .engine = builder.engine,
+                                    .space = &builder.space,
+                                    .outputs = &builder.outputs,
+                                    .index = &builder.index,
+                                    .executions = &builder.executions,
+                                    .signal_time = builder.signal_time,
+                                    .tasks = builder.tasks + 1,
+                                    .fingerprint = options->fingerprint,
+                                    .level = level,
                                     .seconds = seconds_now() - start};
         err = wet_finish_sections(&finish, store, result);
     }

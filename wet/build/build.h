@@ -3,15 +3,15 @@
 #ifndef WET_BUILD_BUILD_H
 #define WET_BUILD_BUILD_H
 
-#include "recorder/replay/engine.h"
-#include "recorder/replay/feed.h"
-
 #include <signal.h>
 #include <stdint.h>
 
+#include "recorder/replay/engine.h"
+#include "recorder/replay/feed.h"
+
 struct wet_build_options {
-    const char *fingerprint; /* identifies recording and process; kept in the file */
-    int level;               /* zstd's; 0: default */
+    const char *fingerprint;        /* identifies recording and process; kept in the file */
+    int level;                      /* zstd's; 0: default */
     uint64_t interval_instructions; /* after so many an interval ends; 0: 4 Mi */
     const volatile sig_atomic_t *interrupted; /* may be NULL */
     /* Told now and then; may be NULL. */

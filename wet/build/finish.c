@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "wet/build/finish.h"
 
-#include "common/err.h"
-#include "recorder/insn/insn.h"
-#include "wet/model/model.h"
-#include "wet/trace/record.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
@@ -14,6 +9,11 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "common/err.h"
+#include "recorder/insn/insn.h"
+#include "wet/model/model.h"
+#include "wet/trace/record.h"
 
 struct totals {
     uint64_t nodes, node_executions, loads, stores;
@@ -61,8 +61,10 @@ static int nodes_section(const struct wet_finish *finish, struct wet_store_write
         totals->nodes++;
         totals->node_executions += executions[id];
         memory_operands(fragment, executions[id], totals);
-        struct wet_node_record record = {.pc = fragment->pc, .executions = executions[id],
-                                         .id = id, .statements = fragment->insn_count,
+        struct wet_node_record record = {.pc = fragment->pc,
+                                         .executions = executions[id],
+                                         .id = id,
+                                         .statements = fragment->insn_count,
                                          .code_bytes = fragment->code_bytes};
         err = wd_buf_append(&out, &record, sizeof record);
         if (!err)
@@ -135,8 +137,8 @@ static int piece_append(struct wd_buf *out, const struct rep_file *file, uint64_
     if (!err)
         err = wd_buf_reserve(out, bytes);
     for (uint64_t done = 0; !err && done < bytes;) {
-        ssize_t now = pread(file->fd, out->data + out->size_bytes, bytes - done,
-                            (off_t)(off + done));
+        ssize_t now =
+            pread(file->fd, out->data + out->size_bytes, bytes - done, (off_t)(off + done));
         if (now <= 0)
             return wd_fail_errno("%s", file->backing);
         out->size_bytes += (size_t)now;
@@ -145,8 +147,8 @@ static int piece_append(struct wd_buf *out, const struct rep_file *file, uint64_
     return err ? err : pad8(out);
 }
 
-static int data_section(const struct wet_finish *finish, struct wet_store_writer *store,
-                        uint64_t n, const struct rep_file *file)
+static int data_section(const struct wet_finish *finish, struct wet_store_writer *store, uint64_t n,
+                        const struct rep_file *file)
 {
     struct wd_buf out = {0};
     uint64_t covered = 0;
@@ -226,8 +228,7 @@ static int tables_sections(const struct wet_finish *finish, struct wet_store_wri
     const struct rep_cpu *cpu = rep_feed_cpu(finish->feed);
     int err = add(store, finish, WET_SEC_SPANS, 0, ranges, count * sizeof *ranges);
     if (!err)
-        err = add(store, finish, WET_SEC_CPU, 0, cpu->cpuid,
-                  cpu->cpuid_count * sizeof *cpu->cpuid);
+        err = add(store, finish, WET_SEC_CPU, 0, cpu->cpuid, cpu->cpuid_count * sizeof *cpu->cpuid);
     if (!err)
         err = add(store, finish, WET_SEC_OBJECTS, 0, finish->space->objects,
                   finish->space->object_count * sizeof *finish->space->objects);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "wet/build/outputs.h"
 
-#include "recorder/replay/feed.h"
-#include "wet/trace/record.h"
-
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+
+#include "recorder/replay/feed.h"
+#include "wet/trace/record.h"
 
 #define FD_MAX 65536
 
@@ -27,8 +27,8 @@ static bool is_vector(uint64_t number)
     return number == SYS_writev || number == SYS_pwritev || number == SYS_pwritev2;
 }
 
-static int piece_add(struct wet_output_finder *finder, uint64_t fd, uint64_t time,
-                     uint64_t address, uint64_t size)
+static int piece_add(struct wet_output_finder *finder, uint64_t fd, uint64_t time, uint64_t address,
+                     uint64_t size)
 {
     if (fd >= FD_MAX || !size)
         return 0;
@@ -38,8 +38,8 @@ static int piece_add(struct wet_output_finder *finder, uint64_t fd, uint64_t tim
             return err;
     }
     uint64_t *offset = (uint64_t *)finder->offsets.data + fd;
-    struct wet_output_record record = {.fd = fd, .time = time, .offset = *offset,
-                                       .address = address, .size = size};
+    struct wet_output_record record = {
+        .fd = fd, .time = time, .offset = *offset, .address = address, .size = size};
     *offset += size;
     return wd_buf_append(&finder->outputs, &record, sizeof record);
 }

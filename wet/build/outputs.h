@@ -3,10 +3,10 @@
 #ifndef WET_BUILD_OUTPUTS_H
 #define WET_BUILD_OUTPUTS_H
 
+#include <stdbool.h>
+
 #include "common/buf.h"
 #include "recorder/event/queue.h"
-
-#include <stdbool.h>
 
 struct wet_output_finder {
     struct wd_buf outputs; /* struct wet_output_record */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "wet/build/writer.h"
 
-#include "common/err.h"
-
 #include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "common/err.h"
 
 #define QUEUE_MAX 4
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The mapped files that a .wet holds: as descriptors to map again, and as modules of the model. */
-#include "common/err.h"
-#include "wet/model/model.h"
-#include "wet/query/wet_priv.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include "common/err.h"
+#include "wet/model/model.h"
+#include "wet/query/wet_priv.h"
 
 static int damaged(const struct wet *wet, const char *what)
 {
@@ -25,8 +25,7 @@ int wet_files_open(struct wet *wet)
         const struct wet_file_record *record = (const void *)wd_view_bytes(&view, sizeof *record);
         const uint8_t *path = record ? wd_view_bytes(&view, record->path_bytes) : NULL;
         wd_view_bytes(&view, -view.at & 7);
-        struct wet_file *files =
-            realloc(wet->files, (wet->file_count + 1) * sizeof *wet->files);
+        struct wet_file *files = realloc(wet->files, (wet->file_count + 1) * sizeof *wet->files);
         if (!files)
             return -ENOMEM;
         wet->files = files;
@@ -168,7 +167,8 @@ static size_t segments_find(const struct wet *wet, uint64_t n, struct mdl_segmen
             else
                 j++;
         }
-        list[count++] = (struct mdl_segment){.start = object->start, .size_bytes = object->bytes,
+        list[count++] = (struct mdl_segment){.start = object->start,
+                                             .size_bytes = object->bytes,
                                              .file_off = object->file_off,
                                              .prot = (uint32_t)object->prot};
     }
@@ -179,8 +179,8 @@ static int module_add(struct wet *wet, uint64_t n)
 {
     struct wet_file *file = &wet->files[n];
     struct mdl_segment segments[64];
-    struct mdl_module_input input = {.path = file->path, .segments = segments,
-                                     .mtime_s = file->record->mtime_s};
+    struct mdl_module_input input = {
+        .path = file->path, .segments = segments, .mtime_s = file->record->mtime_s};
     input.segment_count = segments_find(wet, n, segments, 64);
     if (!input.segment_count)
         return 0;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "wet/query/fingerprint.h"
 
-#include "common/err.h"
-#include "wet/store/store.h"
-
 #include <jansson.h>
 #include <stdio.h>
+
+#include "common/err.h"
+#include "wet/store/store.h"
 
 int wet_fingerprint_read(const char *path, char *out, size_t size)
 {

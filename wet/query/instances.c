@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Instances of statements: counted from the rank index, placed by running one interval. */
-#include "common/err.h"
-#include "wet/query/wet_priv.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "common/err.h"
+#include "wet/query/wet_priv.h"
 
 /* Which statements of which nodes are asked for: per node id, 1 + index in `hits`, or 0. */
 struct hit {
@@ -84,8 +84,8 @@ static int count_in(struct wet *wet, const struct wanted *wanted, uint64_t k, ui
     int err = wet_counts_load(wet, k, &counts);
     *count = 0;
     for (size_t i = 0; !err && i < wanted->count; i++)
-        *count += (uint64_t)wanted->hits[i].count *
-                  wet_node_executions_in(wet, wanted->hits[i].node, k);
+        *count +=
+            (uint64_t)wanted->hits[i].count * wet_node_executions_in(wet, wanted->hits[i].node, k);
     return err;
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Intervals as arrays: run again, unpacked from the ring, cached. */
-#include "common/err.h"
-#include "wet/query/wet_priv.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "common/err.h"
+#include "wet/query/wet_priv.h"
 
 /* What is gathered while an interval runs again. */
 struct gather {
@@ -104,10 +104,9 @@ static int execs_unpack(struct wet *wet, struct wet_cached *cached, size_t words
             err = wd_buf_reserve(&cached->execs, sizeof(struct wet_exec));
         if (err)
             break;
-        struct wet_exec *exec =
-            (struct wet_exec *)(cached->execs.data + cached->execs.size_bytes);
-        *exec = (struct wet_exec){.node = fragment.node - 1, .time_off = (uint32_t)now,
-                                  .slot_off = (uint32_t)(at + 1)};
+        struct wet_exec *exec = (struct wet_exec *)(cached->execs.data + cached->execs.size_bytes);
+        *exec = (struct wet_exec){
+            .node = fragment.node - 1, .time_off = (uint32_t)now, .slot_off = (uint32_t)(at + 1)};
         cached->execs.size_bytes += sizeof *exec;
         now += fragment.statements;
         at += 1 + (size_t)fragment.slots;
@@ -142,9 +141,10 @@ static int ring_unpack(struct gather *gather)
     if (!err)
         err = execs_unpack(wet, cached, ring_bytes / 8, &time);
     if (!err && time != cached->is.instructions)
-        err = wd_fail(-WD_ERR_DIVERGED, "%s: interval %llu: the ring holds %llu instructions of %llu",
-                      wet_store_path(wet->store), (unsigned long long)cached->is.index,
-                      (unsigned long long)time, (unsigned long long)cached->is.instructions);
+        err =
+            wd_fail(-WD_ERR_DIVERGED, "%s: interval %llu: the ring holds %llu instructions of %llu",
+                    wet_store_path(wet->store), (unsigned long long)cached->is.index,
+                    (unsigned long long)time, (unsigned long long)cached->is.instructions);
     if (!err)
         events_place(gather);
     return err;
@@ -181,7 +181,8 @@ static int interval_fill(struct wet *wet, struct wet_cached *cached, uint64_t k)
     struct gather gather = {.wet = wet, .cached = cached};
     struct wet_rerun rerun = {.wet = wet, .k = k, .taken_fn = event_note, .arg = &gather};
     cached->execs.size_bytes = cached->slots.size_bytes = cached->events.size_bytes = 0;
-    cached->is = (struct wet_interval){.index = k, .first_time = wet->index[k].first_time,
+    cached->is = (struct wet_interval){.index = k,
+                                       .first_time = wet->index[k].first_time,
                                        .instructions = wet->index[k].instructions};
     int err = wet_rerun(&rerun, UINT64_MAX);
     if (!err)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Nodes, and the rank index: how often each ran in each interval. */
-#include "common/err.h"
-#include "wet/query/wet_priv.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "common/err.h"
+#include "wet/query/wet_priv.h"
 
 #define BY_PC_SLOTS (1u << 16)
 #define NODE_ID_MAX AGT_COUNT_MAX
@@ -41,8 +41,10 @@ static int nodes_parse(struct wet *wet)
         }
         struct wet_node_entry *node = &wet->nodes[wet->node_count++];
         memset(node, 0, sizeof *node);
-        node->is = (struct wet_node){.id = record->id, .statement_count = record->statements,
-                                     .pc = record->pc, .code = code,
+        node->is = (struct wet_node){.id = record->id,
+                                     .statement_count = record->statements,
+                                     .pc = record->pc,
+                                     .code = code,
                                      .code_bytes = record->code_bytes,
                                      .executions = record->executions};
         if (record->id >= wet->node_limit)
@@ -129,7 +131,9 @@ static bool statements_make(struct wet_node_entry *node)
         if (off >= node->is.code_bytes ||
             ins_decode(node->is.code + off, node->is.code_bytes - off, pc, info))
             info_illegal(info);
-        statements[i] = (struct wet_statement){.info = info, .pc = pc, .byte_off = (uint16_t)off,
+        statements[i] = (struct wet_statement){.info = info,
+                                               .pc = pc,
+                                               .byte_off = (uint16_t)off,
                                                .slot = (uint16_t)slot,
                                                .slot_count = slots_of(info)};
         for (unsigned m = 0; m < info->mem_count; m++)
@@ -209,10 +213,9 @@ int wet_counts_load(struct wet *wet, uint64_t k, const struct wet_counts **out)
         *counts = (struct wet_counts){0};
     }
     counts->loaded = !err;
-    return err == -WD_ERR_NOT_FOUND
-               ? wd_fail(-WD_ERR_CORRUPT, "%s: interval %llu has no counts",
-                         wet_store_path(wet->store), (unsigned long long)k)
-               : err;
+    return err == -WD_ERR_NOT_FOUND ? wd_fail(-WD_ERR_CORRUPT, "%s: interval %llu has no counts",
+                                              wet_store_path(wet->store), (unsigned long long)k)
+                                    : err;
 }
 
 uint32_t wet_node_executions_in(const struct wet *wet, uint32_t node, uint64_t k)

@@ -6,14 +6,14 @@
  * The replayee maps the space's memory file privately, so nothing is copied; what it writes stays
  * its own.
  */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "common/err.h"
 #include "recorder/replay/feed.h"
 #include "wet/query/wet_priv.h"
 #include "wet/trace/entry.h"
-
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define LAST_MARGIN (1u << 20)
 
@@ -131,10 +131,14 @@ static int views_append(struct wet_rerun *rerun, const struct agt_view *views, u
             if (view->start >= view->end || view->file_off > object->bytes ||
                 view->end - view->start > object->bytes - view->file_off)
                 return damaged(wet, "views", rerun->k);
-            struct evq_op map = {.op = EVQ_OP_MAP, .a = view->start, .b = view->end - view->start,
-                                 .c = view->prot, .d = wet->file_count,
+            struct evq_op map = {.op = EVQ_OP_MAP,
+                                 .a = view->start,
+                                 .b = view->end - view->start,
+                                 .c = view->prot,
+                                 .d = wet->file_count,
                                  .e = object->mirror_off + view->file_off,
-                                 .f = view->end - view->start, .g = view->name};
+                                 .f = view->end - view->start,
+                                 .g = view->name};
             err = op_append(&rerun->start, &map, NULL, 0);
         }
         if (!err)
@@ -209,8 +213,8 @@ static int start_make(struct wet_rerun *rerun)
         }
     }
     if (!err)
-        err = running ? task_append(rerun, running, running_xsave)
-                      : damaged(wet, "state", rerun->k);
+        err =
+            running ? task_append(rerun, running, running_xsave) : damaged(wet, "state", rerun->k);
     wd_buf_fini(&state);
     return err;
 }
@@ -225,15 +229,15 @@ static int engine_make(struct wet *wet)
         err = wet_file_fd(wet, i, &fds[i]);
     if (!err) {
         fds[wet->file_count] = wet->space.fd;
-        struct rep_engine_setup setup = {
-            .mode = DBI_COLLECT,
-            .spans = wet->spans,
-            .span_count = wet->span_count,
-            .files = fds,
-            .file_count = wet->file_count + 1,
-            .cpuid = (const struct agt_cpuid *)wet->cpu_bytes.data,
-            .cpuid_count = wet->cpu_bytes.size_bytes / sizeof(struct agt_cpuid),
-            .xcr0 = wet->xcr0};
+        struct rep_engine_setup setup = {.mode = DBI_COLLECT,
+                                         .spans = wet->spans,
+                                         .span_count = wet->span_count,
+                                         .files = fds,
+                                         .file_count = wet->file_count + 1,
+                                         .cpuid = (const struct agt_cpuid *)wet->cpu_bytes.data,
+                                         .cpuid_count =
+                                             wet->cpu_bytes.size_bytes / sizeof(struct agt_cpuid),
+                                         .xcr0 = wet->xcr0};
         err = rep_engine_new(&setup, &wet->engine);
     }
     if (!err)
@@ -304,11 +308,11 @@ static int run(struct wet_rerun *rerun, uint64_t instructions)
     if (!err)
         err = rep_engine_run(wet->engine, &source, limit, exact, &why);
     if (!err && rep_engine_time(wet->engine) != expected)
-        err = wd_fail(-WD_ERR_DIVERGED,
-                      "%s: interval %llu does not reproduce itself: %llu instructions, were %llu",
-                      wet_store_path(wet->store), (unsigned long long)rerun->k,
-                      (unsigned long long)rep_engine_time(wet->engine),
-                      (unsigned long long)expected);
+        err =
+            wd_fail(-WD_ERR_DIVERGED,
+                    "%s: interval %llu does not reproduce itself: %llu instructions, were %llu",
+                    wet_store_path(wet->store), (unsigned long long)rerun->k,
+                    (unsigned long long)rep_engine_time(wet->engine), (unsigned long long)expected);
     return err;
 }
 

@@ -3,12 +3,12 @@
  * The state at a time: the replayee is stopped exactly there. Registers and mappings are copied;
  * memory is read from the replayee, which is brought back there if another query has moved it.
  */
-#include "common/err.h"
-#include "wet/query/wet_priv.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "common/err.h"
+#include "wet/query/wet_priv.h"
 
 struct wet_state {
     struct wet *wet;
@@ -56,8 +56,8 @@ static int copy(struct wet_state *state)
         /* memory that is shared with the replayee: looked at once */
         struct agt_view view = *(const volatile struct agt_view *)&views[i];
         const char *name = view.name < wet->name_count ? wet->names[view.name] : "";
-        state->mappings[i] = (struct wet_mapping){.start = view.start, .end = view.end,
-                                                  .prot = (int)view.prot, .name = name};
+        state->mappings[i] = (struct wet_mapping){
+            .start = view.start, .end = view.end, .prot = (int)view.prot, .name = name};
     }
     return 0;
 }

@@ -2,14 +2,14 @@
 /* Opening a .wet: the tables are read at once, everything else when it is asked for. */
 #include "wet/wet.h"
 
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "common/err.h"
 #include "wet/model/model.h"
 #include "wet/query/wet_priv.h"
 #include "wet/trace/entry.h"
-
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 static int damaged(const struct wet *wet, const char *what)
 {
@@ -120,7 +120,8 @@ static int names_open(struct wet *wet)
 {
     int err = wet_store_read(wet->store, WET_SEC_NAMES, 0, &wet->names_bytes);
     const struct wd_buf *bytes = &wet->names_bytes;
-    if (err == -WD_ERR_NOT_FOUND || (!err && bytes->size_bytes && bytes->data[bytes->size_bytes - 1]))
+    if (err == -WD_ERR_NOT_FOUND ||
+        (!err && bytes->size_bytes && bytes->data[bytes->size_bytes - 1]))
         return damaged(wet, "names");
     if (err)
         return err;
@@ -144,7 +145,8 @@ static int outputs_open(struct wet *wet)
         return -ENOMEM;
     const struct wet_output_record *records = (const void *)wet->outputs_bytes.data;
     for (size_t i = 0; i < count; i++)
-        wet->outputs[i] = (struct wet_output){.fd = (int)records[i].fd, .time = records[i].time,
+        wet->outputs[i] = (struct wet_output){.fd = (int)records[i].fd,
+                                              .time = records[i].time,
                                               .offset = records[i].offset,
                                               .address = records[i].address,
                                               .size = records[i].size};

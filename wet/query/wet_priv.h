@@ -3,14 +3,14 @@
 #ifndef WET_QUERY_WET_PRIV_H
 #define WET_QUERY_WET_PRIV_H
 
+#include <jansson.h>
+#include <signal.h>
+
 #include "recorder/replay/engine.h"
 #include "wet/store/store.h"
 #include "wet/trace/record.h"
 #include "wet/trace/space.h"
 #include "wet/wet.h"
-
-#include <jansson.h>
-#include <signal.h>
 
 #define WET_CACHE_INTERVALS 8
 
@@ -24,7 +24,7 @@ struct wet_file {
 struct wet_node_entry {
     struct wet_node is; /* statements == NULL until somebody asks */
     struct ins_info *infos;
-    bool has_lanes; /* some statement's slots hold vector registers */
+    bool has_lanes;      /* some statement's slots hold vector registers */
     uint32_t next_by_pc; /* chain, 1 + index in nodes */
 };
 
@@ -134,10 +134,10 @@ void wet_written_close(struct wet *wet);
 struct wet_rerun {
     struct wet *wet;
     uint64_t k;
-    struct wd_buf entries;    /* of the interval, as stored */
-    struct wd_buf start;      /* entries that make the interval's start */
+    struct wd_buf entries; /* of the interval, as stored */
+    struct wd_buf start;   /* entries that make the interval's start */
     size_t start_entries;
-    size_t at;                /* into entries: the next to be taken */
+    size_t at; /* into entries: the next to be taken */
     uint64_t taken;
     bool given;
     /* told of each of the interval's entries */

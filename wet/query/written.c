@@ -6,9 +6,9 @@
  * held it. If the same view held it at the interval's start and at its end, then all along (an
  * object that moves away and back is marked as written); in any other case the answer is "may".
  */
-#include "wet/query/wet_priv.h"
-
 #include <stdlib.h>
+
+#include "wet/query/wet_priv.h"
 
 /* The views at the start of interval k; they stay in `state`. */
 static int views_read(struct wet *wet, uint64_t k, struct wd_buf *state, struct agt_views *views)
@@ -94,8 +94,8 @@ bool wet_interval_may_write(const struct wet *wet, uint64_t k, uint64_t address,
             return true;
         uint64_t stop = start->end < end->end ? start->end : end->end;
         uint64_t here = stop - address < size ? stop - address : size;
-        uint64_t off = wet->space.objects[start->file].mirror_off + start->file_off +
-                       (address - start->start);
+        uint64_t off =
+            wet->space.objects[start->file].mirror_off + start->file_off + (address - start->start);
         if (has_line(written, off / WET_LINE_BYTES, (off + here - 1) / WET_LINE_BYTES))
             return true;
         address += here;

@@ -13,9 +13,9 @@
 #ifndef WET_STORE_STORE_H
 #define WET_STORE_STORE_H
 
-#include "common/buf.h"
-
 #include <stdbool.h>
+
+#include "common/buf.h"
 
 #define WET_STORE_VERSION 1
 

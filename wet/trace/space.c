@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "wet/trace/space.h"
 
-#include "common/err.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include "common/err.h"
 
 #define SPACE_BYTES (1ull << 43)
 #define PAGE        4096ull
@@ -22,8 +22,8 @@ int wet_space_init(struct wet_space *space)
     space->views.list = views == MAP_FAILED ? NULL : views;
     if (space->fd < 0 || !space->views.list || ftruncate(space->fd, (off_t)SPACE_BYTES))
         return wd_fail_errno("memory for the program's image");
-    void *bytes = mmap(NULL, SPACE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
-                       space->fd, 0);
+    void *bytes =
+        mmap(NULL, SPACE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, space->fd, 0);
     if (bytes == MAP_FAILED)
         return wd_fail_errno("memory for the program's image");
     space->bytes = bytes;
@@ -45,8 +45,9 @@ void wet_space_fini(struct wet_space *space)
 int wet_space_add_object(struct wet_space *space, const struct wet_object *shape)
 {
     if (!shape->bytes || shape->bytes % PAGE || shape->bytes > SPACE_BYTES - space->used_bytes)
-        return wd_fail(-WD_ERR_UNSUPPORTED, "the program maps more memory than can be kept (%llu "
-                                            "bytes at %#llx)",
+        return wd_fail(-WD_ERR_UNSUPPORTED,
+                       "the program maps more memory than can be kept (%llu "
+                       "bytes at %#llx)",
                        (unsigned long long)shape->bytes, (unsigned long long)shape->start);
     if (space->object_count == space->object_capacity) {
         size_t capacity = space->object_capacity ? space->object_capacity * 2 : 256;
@@ -81,15 +82,23 @@ static int views_full(void)
 static int map(struct wet_space *space, uint64_t start, uint64_t bytes, uint64_t prot,
                uint64_t file, uint64_t file_off, uint64_t file_bytes, uint64_t name)
 {
-    struct wet_object shape = {.start = start, .bytes = bytes, .file = file, .file_off = file_off,
-                               .file_bytes = file_bytes, .prot = prot, .name = name};
+    struct wet_object shape = {.start = start,
+                               .bytes = bytes,
+                               .file = file,
+                               .file_off = file_off,
+                               .file_bytes = file_bytes,
+                               .prot = prot,
+                               .name = name};
     int err = wet_space_add_object(space, &shape);
     if (!err)
         err = wet_space_fill_object(space, space->object_count - 1);
     if (err)
         return err;
-    struct agt_view view = {.start = start, .end = start + bytes, .prot = (uint32_t)prot,
-                            .file = space->object_count - 1, .name = name};
+    struct agt_view view = {.start = start,
+                            .end = start + bytes,
+                            .prot = (uint32_t)prot,
+                            .file = space->object_count - 1,
+                            .name = name};
     return agt_views_add(&space->views, &view) ? 0 : views_full();
 }
 

@@ -11,11 +11,11 @@
 #ifndef WET_TRACE_SPACE_H
 #define WET_TRACE_SPACE_H
 
+#include <stdbool.h>
+
 #include "common/buf.h"
 #include "recorder/agent/views.h"
 #include "recorder/event/queue.h"
-
-#include <stdbool.h>
 
 #define WET_LINE_BYTES 256
 
@@ -29,13 +29,13 @@ struct wet_object {
 };
 
 struct wet_space {
-    int fd;          /* memory file */
-    uint8_t *bytes;  /* mapped here */
+    int fd;         /* memory file */
+    uint8_t *bytes; /* mapped here */
     uint64_t used_bytes;
     struct wet_object *objects;
     size_t object_count, object_capacity;
     struct agt_views views; /* .file is the object's number, .file_off the place in it */
-    bool forgetful; /* give memory of what is unmapped back: nobody will walk backwards */
+    bool forgetful;         /* give memory of what is unmapped back: nobody will walk backwards */
     /* Fills [to, +bytes) with a file's bytes; holes are zero already. */
     int (*file_read)(void *arg, uint64_t file, uint64_t off, uint8_t *to, uint64_t bytes);
     void *arg;
