@@ -11,6 +11,7 @@
 #include <xxhash.h>
 
 #include "common/err.h"
+#include "recorder/record/sums.h"
 #include "wet/build/build.h"
 #include "wet/query/fingerprint.h"
 
@@ -224,6 +225,8 @@ int wetdbg_replay(const char *trace_dir, const struct wetdbg_build_options *opti
         err = rep_feed_open(trace, &which, &feed);
     if (err && trace)
         err = explain_open(trace_dir, options->process, err);
+    if (!err)
+        err = rec_sums_check(trace_dir);
     if (!err)
         err = options->no_trace ? replay_plain(feed, options, result)
                                 : build(trace_dir, feed, options, result, wet_path);

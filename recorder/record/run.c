@@ -22,6 +22,7 @@
 #include "recorder/record/machine.h"
 #include "recorder/record/place.h"
 #include "recorder/record/record.h"
+#include "recorder/record/sums.h"
 #include "recorder/ticks/protocol.h"
 
 #define REPORT_BYTES_MAX 16384
@@ -389,6 +390,9 @@ int rec_record(const struct rec_options *options, char *const argv[], struct rec
         found.is_software_ticks = run.is_software;
         err = judge(&run, status, &found);
     }
+    /* without sums (no room for them) the recording is as good as one that rr made alone */
+    if (!err && found.trace_dir && rec_sums_write(found.trace_dir))
+        wd_error_clear();
     run_fini(&run);
     if (err)
         rec_outcome_fini(&found);
