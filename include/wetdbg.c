@@ -12,6 +12,7 @@
 
 #include "common/err.h"
 #include "recorder/record/sums.h"
+#include "recorder/replay/start.h"
 #include "wet/build/build.h"
 #include "wet/query/fingerprint.h"
 
@@ -151,7 +152,7 @@ static int replay_plain(struct rep_feed *feed, const struct wetdbg_build_options
     struct rep_source source = {.next = next_entries, .taken = entry_taken, .arg = &run};
     enum rep_stop why = REP_STOP_TIME;
     double start = seconds_now();
-    int err = wet_engine_from_feed(feed, DBI_PLAIN, &engine);
+    int err = rep_engine_from_feed(feed, DBI_PLAIN, &engine);
     if (!err)
         rep_engine_watch(engine, options->interrupted);
     while (!err && why == REP_STOP_TIME) {

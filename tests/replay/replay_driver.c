@@ -7,6 +7,7 @@
 #include "common/err.h"
 #include "recorder/replay/engine.h"
 #include "recorder/replay/feed.h"
+#include "recorder/replay/start.h"
 
 static int feed_next(void *arg, struct wd_buf *out)
 {
@@ -18,36 +19,6 @@ static double now(void)
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static int engine_start(struct rep_feed *feed, enum dbi_mode mode, struct rep_engine **out)
-{
-    size_t file_count, span_count;
-    const struct rep_file *files = rep_feed_files(feed, &file_count);
-    const struct rep_range *ranges = rep_feed_ranges(feed, &span_count);
-    const struct rep_cpu *cpu = rep_feed_cpu(feed);
-    int *fds = calloc(file_count + 1, sizeof *fds);
-    struct rep_span *spans = calloc(span_count + 1, sizeof *spans);
-    struct agt_cpuid *leaves = calloc(cpu->cpuid_count + 1, sizeof *leaves);
-    for (size_t i = 0; i < file_count; i++)
-        fds[i] = files[i].fd;
-    for (size_t i = 0; i < span_count; i++)
-        spans[i] = (struct rep_span){ranges[i].start, ranges[i].end};
-    for (size_t i = 0; i < cpu->cpuid_count; i++)
-        memcpy(&leaves[i], &cpu->cpuid[i], sizeof leaves[i]);
-    struct rep_engine_setup setup = {.mode = mode,
-                                     .spans = spans,
-                                     .span_count = span_count,
-                                     .files = fds,
-                                     .file_count = file_count,
-                                     .cpuid = leaves,
-                                     .cpuid_count = cpu->cpuid_count,
-                                     .xcr0 = cpu->xcr0};
-    int err = rep_engine_new(&setup, out);
-    free(fds);
-    free(spans);
-    free(leaves);
-    return err;
 }
 
 static int line_count(void *arg, uint64_t address, const uint8_t *bytes)
@@ -76,7 +47,7 @@ int main(int argc, char **argv)
     if (!err)
         err = rep_feed_open(trace, &which, &feed);
     if (!err)
-        err = engine_start(feed, mode, &engine);
+        err = rep_engine_from_feed(feed, mode, &engine);
     double start = now();
     struct rep_source source = {.next = feed_next, .arg = feed};
     enum rep_stop why = REP_STOP_TIME;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/err.h"
+#include "recorder/replay/start.h"
 
 #define STEP_INSTRUCTIONS (4u << 20)
 
@@ -62,37 +63,6 @@ static int feed_taken(void *arg, const struct evq_entry *entry, uint64_t time, u
     return wd_buf_append(&replay->events, &event, sizeof event);
 }
 
-static int engine_start(struct unit_replay *replay, enum dbi_mode mode)
-{
-    size_t file_count, span_count;
-    const struct rep_file *files = rep_feed_files(replay->feed, &file_count);
-    const struct rep_range *ranges = rep_feed_ranges(replay->feed, &span_count);
-    const struct rep_cpu *cpu = rep_feed_cpu(replay->feed);
-    int *fds = calloc(file_count + 1, sizeof *fds);
-    struct rep_span *spans = calloc(span_count + 1, sizeof *spans);
-    struct agt_cpuid *leaves = calloc(cpu->cpuid_count + 1, sizeof *leaves);
-    assert_true(fds && spans && leaves);
-    for (size_t i = 0; i < file_count; i++)
-        fds[i] = files[i].fd;
-    for (size_t i = 0; i < span_count; i++)
-        spans[i] = (struct rep_span){ranges[i].start, ranges[i].end};
-    for (size_t i = 0; i < cpu->cpuid_count; i++)
-        memcpy(&leaves[i], &cpu->cpuid[i], sizeof leaves[i]);
-    struct rep_engine_setup setup = {.mode = mode,
-                                     .spans = spans,
-                                     .span_count = span_count,
-                                     .files = fds,
-                                     .file_count = file_count,
-                                     .cpuid = leaves,
-                                     .cpuid_count = cpu->cpuid_count,
-                                     .xcr0 = cpu->xcr0};
-    int err = rep_engine_new(&setup, &replay->engine);
-    free(fds);
-    free(spans);
-    free(leaves);
-    return err;
-}
-
 int unit_open(struct unit_replay *replay, const char *dir, const char *process, enum dbi_mode mode)
 {
     struct rep_selection which = {0};
@@ -103,7 +73,7 @@ int unit_open(struct unit_replay *replay, const char *dir, const char *process, 
         err = rrt_open(dir, &replay->trace);
     if (!err)
         err = rep_feed_open(replay->trace, &which, &replay->feed);
-    return err ? err : engine_start(replay, mode);
+    return err ? err : rep_engine_from_feed(replay->feed, mode, &replay->engine);
 }
 
 void unit_close(struct unit_replay *replay)

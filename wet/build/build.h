@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <stdint.h>
 
-#include "recorder/replay/engine.h"
 #include "recorder/replay/feed.h"
 
 struct wet_build_options {
@@ -23,9 +22,6 @@ struct wet_build_result {
     uint64_t events_checked, instructions, nodes;
     double seconds;
 };
-
-/* Engine for the feed's process in some mode: what builder and plain replay start from. */
-int wet_engine_from_feed(struct rep_feed *feed, enum dbi_mode mode, struct rep_engine **out);
 
 /*
  * Replays `feed` (at its beginning) to its end and writes `path`. An existing file at `path` is

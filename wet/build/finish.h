@@ -3,6 +3,7 @@
 #ifndef WET_BUILD_FINISH_H
 #define WET_BUILD_FINISH_H
 
+#include "recorder/replay/engine.h"
 #include "wet/build/build.h"
 #include "wet/build/outputs.h"
 #include "wet/store/store.h"
