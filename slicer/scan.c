@@ -203,7 +203,7 @@ static size_t events_before(const struct slc_scan *scan, const struct wet_interv
     for (size_t i = count; i-- > 0 && interval->events[i].time == last;)
         if (interval->events[i].task == seed->task &&
             (interval->events[i].entry->kind == EVQ_FAULT ||
-             interval->events[i].entry->kind == EVQ_SIGNAL_HERE))
+             interval->events[i].entry->kind == EVQ_PLACE))
             return i;
     return count;
 }

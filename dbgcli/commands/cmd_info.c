@@ -74,7 +74,7 @@ static int show_signal(void *context, const struct wet_event *event)
     struct signal_walk *walk = context;
     struct cli_out *out = walk->session->out;
     const struct evq_entry *entry = event->entry;
-    if (entry->kind != EVQ_FAULT && entry->kind != EVQ_SIGNAL_HERE)
+    if (entry->kind != EVQ_FAULT && entry->kind != EVQ_PLACE)
         return 0;
     const char *reason = cli_signal_reason(entry->number, entry->code);
     wet_time time = event->time + 1; /* the state that the signal interrupted */

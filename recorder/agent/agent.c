@@ -56,6 +56,11 @@ enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11 };
 
 static void regs_store(struct agt_ctx *ctx, struct evq_regs *regs);
 
+static struct agt_task *tasks_of(const struct agt_ctx *ctx)
+{
+    return (struct agt_task *)((uint8_t *)ctx + AGT_TASKS_OFF);
+}
+
 /* ---- turn taking ---- */
 
 static uint64_t serve(struct agt *agt)
@@ -82,13 +87,13 @@ static uint64_t serve(struct agt *agt)
         sys_copy(area, agt->views.list, count * sizeof(struct agt_view));
         return count;
     case AGT_CMD_STATE:
-        regs_store(ctx, &ctx->tasks[ctx->task].regs);
-        sys_xsave(ctx->tasks[ctx->task].xsave);
+        regs_store(ctx, &tasks_of(ctx)[ctx->task].regs);
+        sys_xsave(tasks_of(ctx)[ctx->task].xsave);
         return 0;
     case AGT_CMD_RESET:
         agt_memory_clear(agt);
         for (unsigned i = 1; i < EVQ_TASKS_MAX; i++)
-            ctx->tasks[i].live = 0;
+            tasks_of(ctx)[i].live = 0;
         ctx->task = 0;
         return 0;
     case AGT_CMD_EXIT:
@@ -155,7 +160,7 @@ static void executed_set(struct agt_ctx *ctx, uint64_t count)
 
 static void regs_load(struct agt_ctx *ctx, const struct evq_regs *regs)
 {
-    struct evq_regs *kept = &ctx->tasks[ctx->task].regs;
+    struct evq_regs *kept = &tasks_of(ctx)[ctx->task].regs;
     for (unsigned i = 0; i < 16; i++)
         ctx->gpr[i] = regs->r[reg_of_gpr[i]];
     ctx->rip = regs->r[EVQ_RIP];
@@ -170,7 +175,7 @@ static void regs_load(struct agt_ctx *ctx, const struct evq_regs *regs)
 /* The running task's registers as a recording would show them. */
 static void regs_store(struct agt_ctx *ctx, struct evq_regs *regs)
 {
-    *regs = ctx->tasks[ctx->task].regs; /* orig_rax and segments */
+    *regs = tasks_of(ctx)[ctx->task].regs; /* orig_rax and segments */
     for (unsigned i = 0; i < 16; i++)
         regs->r[reg_of_gpr[i]] = ctx->gpr[i];
     regs->r[EVQ_RIP] = ctx->rip;
@@ -183,15 +188,15 @@ static void task_switch(struct agt *agt, uint32_t to)
     struct agt_ctx *ctx = agt->ctx;
     if (ctx->task == to)
         return;
-    if (to >= EVQ_TASKS_MAX || !ctx->tasks[to].live)
+    if (to >= EVQ_TASKS_MAX || !tasks_of(ctx)[to].live)
         agt_stop(agt, AGT_REQ_DIVERGED, AGT_DIV_EVENT, 0, 0, ctx->rip);
-    struct agt_task *old = &ctx->tasks[ctx->task];
+    struct agt_task *old = &tasks_of(ctx)[ctx->task];
     regs_store(ctx, &old->regs);
     sys_xsave(old->xsave);
     ctx->task = to;
-    struct evq_regs regs = ctx->tasks[to].regs;
+    struct evq_regs regs = tasks_of(ctx)[to].regs;
     regs_load(ctx, &regs);
-    sys_xrstor(ctx->tasks[to].xsave);
+    sys_xrstor(tasks_of(ctx)[to].xsave);
 }
 
 static void task_new(struct agt *agt, const struct evq_op *op)
@@ -199,7 +204,7 @@ static void task_new(struct agt *agt, const struct evq_op *op)
     struct agt_ctx *ctx = agt->ctx;
     if (op->a >= EVQ_TASKS_MAX)
         agt_stop(agt, AGT_REQ_DIVERGED, AGT_DIV_HOST, op->op, 11, op->a);
-    struct agt_task *task = &ctx->tasks[op->a];
+    struct agt_task *task = &tasks_of(ctx)[op->a];
     sys_xsave(task->xsave);
     task->regs = *(const struct evq_regs *)(op + 1);
     task->live = 1;
@@ -216,7 +221,7 @@ static void regs_compare(struct agt *agt, const struct evq_entry *entry)
         uint64_t mask = i == EVQ_EFLAGS ? EVQ_EFLAGS_COMPARED : UINT64_MAX;
         if (!(entry->compare_mask & EVQ_BIT(i)) || !((here.r[i] ^ recorded->r[i]) & mask))
             continue;
-        if (entry->kind == EVQ_SIGNAL_HERE)
+        if (entry->kind == EVQ_PLACE)
             agt_stop(agt, AGT_REQ_UNSUPPORTED, AGT_UNS_ASYNC_SIGNAL, recorded->r[EVQ_RIP],
                      (uint64_t)entry->number, 0);
         agt_stop(agt, AGT_REQ_DIVERGED, AGT_DIV_REGISTER, i, recorded->r[i], here.r[i]);
@@ -256,7 +261,7 @@ static void capture(struct agt *agt, const struct evq_op *op)
 
 static void xstate_load(struct agt *agt, const struct evq_op *op)
 {
-    struct agt_task *task = &agt->ctx->tasks[agt->ctx->task];
+    struct agt_task *task = &tasks_of(agt->ctx)[agt->ctx->task];
     uint64_t bytes = op->a < AGT_XSAVE_MAX ? op->a : AGT_XSAVE_MAX;
     sys_copy(task->xsave, op + 1, bytes);
     sys_xrstor(task->xsave);
@@ -326,7 +331,7 @@ static void entries_settle(struct agt *agt)
         switch (entry->kind) {
         case EVQ_OPS:
         case EVQ_SYSCALL_EXIT:
-        case EVQ_SIGNAL_HERE:
+        case EVQ_PLACE:
         case EVQ_TASK_EXIT:
             entry_take(agt, entry);
             break;
@@ -356,7 +361,7 @@ static void on_syscall(struct agt *agt)
 {
     struct agt_ctx *ctx = agt->ctx;
     const struct evq_entry *entry = entry_expect(agt, EVQ_SYSCALL_ENTER, AGT_EXIT_SYSCALL);
-    ctx->tasks[ctx->task].regs.r[EVQ_ORIG_RAX] = ctx->gpr[RAX];
+    tasks_of(ctx)[ctx->task].regs.r[EVQ_ORIG_RAX] = ctx->gpr[RAX];
     ctx->gpr[RAX] = (uint64_t)-38;
     ctx->gpr[RCX] = UINT64_MAX;
     ctx->gpr[R11] = 0x246;
@@ -641,7 +646,7 @@ void agt_main(uint64_t base)
     area_init(agt);
     sys_call3(SYS_arch_prctl, CODE_ARCH_SET_GS, (long)agt->ctx, 0);
     agt->ctx->agent_exit = (uint64_t)agt_exit;
-    agt->ctx->tasks[0].live = 1;
+    tasks_of(agt->ctx)[0].live = 1;
     agt->ctx->fs_base = UINT64_MAX;
     signals_init(agt);
     seccomp_init(agt->ctx);

@@ -11,6 +11,7 @@
  *             AGT_CTX_OFF      struct agt_ctx, at which the gs base points
  *             AGT_INLINE_OFF   64 K code addresses, by the low 16 bits of the target
  *             AGT_COUNT_OFF    one u64 per fragment: executions
+ *             AGT_TASKS_OFF    struct agt_task, one per task
  *             AGT_LOOKUP_OFF   hash of all fragments: struct agt_lookup
  *             AGT_QUEUE_OFF    entries of the event queue (recorder/event/queue.h)
  *             AGT_LOG_OFF      event log: struct agt_log_record
@@ -43,6 +44,7 @@
 #define AGT_INLINE_OFF  0x80000
 #define AGT_COUNT_OFF   0x100000
 #define AGT_COUNT_MAX   0x100000
+#define AGT_TASKS_OFF   0x900000
 #define AGT_LOOKUP_OFF  0x1000000
 #define AGT_LOOKUP_MAX  0x80000
 #define AGT_QUEUE_OFF   0x5000000
@@ -246,10 +248,11 @@ struct agt_ctx {
     struct agt_mail mail;
     struct agt_cpuid cpuid[AGT_CPUID_MAX];
     uint64_t bpf[AGT_BPF_MAX];
-    struct agt_task tasks[EVQ_TASKS_MAX]; /* they fill the context's 512 KiB */
 };
 
 _Static_assert(sizeof(struct agt_ctx) <= AGT_INLINE_OFF, "the context fits before the tables");
+_Static_assert(sizeof(struct agt_task) * EVQ_TASKS_MAX <= AGT_LOOKUP_OFF - AGT_TASKS_OFF,
+               "the tasks fit before the look-up table");
 
 #define AGT_FILES_FD_BASE 64 /* file number n is descriptor AGT_FILES_FD_BASE + n */
 

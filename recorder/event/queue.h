@@ -83,9 +83,10 @@ enum evq_kind {
      * of the faulting instruction, for int3 the one after); `code` and `address` are si_code and
      * si_addr and must match when EVQ_FLAG_SIGINFO is set. */
     EVQ_FAULT,
-    /* Immediate, compares: an asynchronous signal that arrived where the previous entry left the
-     * task. A difference means that it arrived inside running code. */
-    EVQ_SIGNAL_HERE,
+    /* Run, perhaps not at all, to the place of an asynchronous event: signal `number`, or 0 for a
+     * switch to another task. The first op is EVQ_OP_PLACE, which says what must agree there
+     * besides the registers. */
+    EVQ_PLACE,
     /* Immediate: the task is gone. The next entry belongs to another task, or is EVQ_END. */
     EVQ_TASK_EXIT,
     /* The recording of this process ends here. Nothing runs after it. */
@@ -98,6 +99,7 @@ enum {
     EVQ_FLAG_REGS = 1,    /* `regs` follows the entry header (27 u64) before the ops */
     EVQ_FLAG_SIGINFO = 2, /* EVQ_FAULT: code and address are to be compared */
     EVQ_FLAG_FATAL = 4,   /* EVQ_OPS after a signal: its default action ends the process */
+    EVQ_FLAG_TICKS = 8,   /* `ticks` is to be compared too */
 };
 
 struct evq_entry {
@@ -111,9 +113,11 @@ struct evq_entry {
     int32_t number;   /* system call or signal */
     int64_t code;     /* si_code */
     uint64_t address; /* si_addr */
+    uint64_t ticks;   /* conditional branches (jcc) that the task has retired since it began, or
+                       * since the process's first exec; with EVQ_FLAG_TICKS */
 };
 
-#define EVQ_TASKS_MAX 32
+#define EVQ_TASKS_MAX 512
 #define EVQ_ENTRY_MAX (4u << 20) /* bytes; larger data goes into several EVQ_OPS entries */
 
 enum evq_opcode {
@@ -136,12 +140,39 @@ enum evq_opcode {
     EVQ_OP_REMAP,   /* [a, a+b) moves or resizes to [c, c+d); e != 0: the old range stays, zeroed */
     EVQ_OP_DISCARD, /* madvise that loses contents: [a, a+b) reads as its mapping's source again */
     EVQ_OP_CLEAR_SPACE, /* unmaps everything of the program's (exec) */
-    /* Task `a` begins with a copy of the running task's registers and vector state; payload
-     * struct evq_regs are its general registers. It becomes the running task when an entry says. */
+    /* Task `a` (thread `b` of the recording) begins with a copy of the running task's vector state
+     * and 0 ticks; payload struct evq_regs are its general registers. It becomes the running task
+     * when an entry says. */
     EVQ_OP_TASK_NEW,
     /* Copies `b` bytes at `a` (at most 64 KiB) to the event log: iovecs and the like, which say
      * where a call found its bytes. `c` is a tag for the reader. */
     EVQ_OP_CAPTURE,
+    /* First op of EVQ_PLACE: payload struct evq_place. */
+    EVQ_OP_PLACE,
+};
+
+enum evq_place_flags {
+    /* The task stands there already: its last frame was the exit of a system call or another event
+     * with these registers. Nothing runs; a difference is a divergence. */
+    EVQ_PLACE_HERE = 1,
+    EVQ_PLACE_STACK = 2, /* the stack's digest is known */
+    EVQ_PLACE_DATA = 4,  /* the data's digest is known */
+    EVQ_PLACE_TIME = 8,  /* `time` is known: found by an earlier replay; nothing is searched */
+    /* The next two are found when the place is, and kept with `time`. */
+    EVQ_PLACE_AMBIGUOUS = 16, /* another place before the task's next event would have fitted too */
+    /* Inside a rep instruction, at which the registers point: it had been executed in part. That part
+     * counts as one execution (one instruction of time), the rest as another. */
+    EVQ_PLACE_MID_REP = 32,
+};
+
+/* Where an asynchronous event struck, beyond registers. Digests are XXH3_64bits (seed 0) of memory
+ * as the recorder saw it (recorder/ticks/digest_format.h). */
+struct evq_place {
+    uint64_t flags; /* enum evq_place_flags */
+    uint64_t stack_start, stack_bytes, stack_digest;
+    uint64_t data_start, data_bytes, data_digest;
+    uint64_t limit; /* instructions after which looking for it is given up; 0: never */
+    uint64_t time;  /* instructions executed before the event, in the whole run */
 };
 
 #define EVQ_FILE_NONE UINT64_MAX
@@ -153,7 +184,8 @@ struct evq_op {
     uint64_t a, b, c, d, e, f, g;
 };
 
-_Static_assert(sizeof(struct evq_entry) == 48, "kept in .wet files");
+_Static_assert(sizeof(struct evq_entry) == 56, "kept in .wet files");
 _Static_assert(sizeof(struct evq_op) == 64, "kept in .wet files");
+_Static_assert(sizeof(struct evq_place) == 72, "kept in .wet files");
 
 #endif

@@ -633,7 +633,7 @@ int rep_engine_tasks(struct rep_engine *engine, const struct agt_task **tasks, u
     int err = command(engine, AGT_CMD_STATE, 0, 0, 0, &reply);
     if (err)
         return err;
-    *tasks = engine->host.ctx->tasks;
+    *tasks = (const struct agt_task *)(engine->host.shm + AGT_TASKS_OFF);
     *running = engine->host.ctx->task < EVQ_TASKS_MAX ? engine->host.ctx->task : 0;
     return 0;
 }

@@ -13,7 +13,10 @@
 enum {
     PROT_ALL = 7,
     CAPTURE_MAX = 65536,
-    FLAGS_ALL = EVQ_FLAG_REGS | EVQ_FLAG_SIGINFO | EVQ_FLAG_FATAL,
+    PLACE_BYTES_MAX = 1 << 20,
+    FLAGS_ALL = EVQ_FLAG_REGS | EVQ_FLAG_SIGINFO | EVQ_FLAG_FATAL | EVQ_FLAG_TICKS,
+    PLACE_FLAGS_ALL = EVQ_PLACE_HERE | EVQ_PLACE_STACK | EVQ_PLACE_DATA | EVQ_PLACE_TIME |
+                      EVQ_PLACE_AMBIGUOUS | EVQ_PLACE_MID_REP,
 };
 
 static int fail(const struct evq_entry *entry, const char *what)
@@ -47,8 +50,18 @@ static bool is_valid_xstate(const struct evq_op *op, uint64_t payload_bytes)
            payload_bytes == ((op->a + 7) & ~7ull);
 }
 
+static bool is_valid_place(const uint8_t *payload, uint64_t payload_bytes)
+{
+    struct evq_place place;
+    if (payload_bytes != sizeof(place))
+        return false;
+    memcpy(&place, payload, sizeof(place));
+    return !(place.flags & ~(uint64_t)PLACE_FLAGS_ALL) && place.stack_bytes <= PLACE_BYTES_MAX &&
+           place.data_bytes <= PLACE_BYTES_MAX;
+}
+
 /* The fields of one op whose payload is known to be inside the entry. */
-static bool is_valid_op(const struct evq_op *op, uint64_t payload_bytes)
+static bool is_valid_op(const struct evq_op *op, const uint8_t *payload, uint64_t payload_bytes)
 {
     switch (op->op) {
     case EVQ_OP_REGS:
@@ -57,6 +70,8 @@ static bool is_valid_op(const struct evq_op *op, uint64_t payload_bytes)
         return op->a < EVQ_TASKS_MAX && payload_bytes == sizeof(struct evq_regs);
     case EVQ_OP_XSTATE:
         return is_valid_xstate(op, payload_bytes);
+    case EVQ_OP_PLACE:
+        return is_valid_place(payload, payload_bytes);
     case EVQ_OP_WRITE:
         return is_bytes(op->a, op->b) && op->b <= EVQ_ENTRY_MAX &&
                payload_bytes == ((op->b + 7) & ~7ull);
@@ -99,7 +114,7 @@ static int check_head(const struct evq_entry *entry, size_t size_bytes)
         return fail(entry, "its task number is too large");
     if (entry->compare_mask >> EVQ_REG_COUNT)
         return fail(entry, "it compares registers that do not exist");
-    if (entry->compare_mask && !(entry->flags & EVQ_FLAG_REGS))
+    if ((entry->compare_mask || entry->kind == EVQ_PLACE) && !(entry->flags & EVQ_FLAG_REGS))
         return fail(entry, "it compares registers that it does not have");
     return 0;
 }
@@ -114,10 +129,14 @@ static int check_ops(const struct evq_entry *entry, const uint8_t *bytes, size_t
         memcpy(&op, bytes + at, sizeof(op));
         if (op.bytes < sizeof(op) || op.bytes % 8 || op.bytes > entry->bytes - at)
             return fail(entry, "an op's size is out of bounds");
-        if (!is_valid_op(&op, op.bytes - sizeof(op)))
+        if (!is_valid_op(&op, bytes + at + sizeof(op), op.bytes - sizeof(op)))
             return fail(entry, "an op is malformed");
+        if ((op.op == EVQ_OP_PLACE) != (entry->kind == EVQ_PLACE && i == 0))
+            return fail(entry, "a place is not where it belongs");
         at += op.bytes;
     }
+    if (entry->kind == EVQ_PLACE && !entry->op_count)
+        return fail(entry, "an asynchronous event without a place");
     return at == entry->bytes ? 0 : fail(entry, "bytes follow its last op");
 }
 

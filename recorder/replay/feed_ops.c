@@ -388,6 +388,12 @@ int feed_op_regs(struct feed_conv *conv, const struct rrt_regs *regs)
     return append(conv, &op, regs, sizeof(*regs));
 }
 
+int feed_op_place(struct feed_conv *conv, const struct evq_place *place)
+{
+    struct evq_op op = {.op = EVQ_OP_PLACE};
+    return append(conv, &op, place, sizeof(*place));
+}
+
 int feed_op_xstate(struct feed_conv *conv)
 {
     struct rep_feed *feed = conv->feed;

@@ -12,7 +12,7 @@ static const char *const kind_names[] = {
     [EVQ_SYSCALL_EXIT] = "SYSCALL_EXIT",
     [EVQ_TRAP] = "TRAP",
     [EVQ_FAULT] = "FAULT",
-    [EVQ_SIGNAL_HERE] = "SIGNAL_HERE",
+    [EVQ_PLACE] = "PLACE",
     [EVQ_TASK_EXIT] = "TASK_EXIT",
     [EVQ_END] = "END",
     [EVQ_PAD] = "PAD",
@@ -25,6 +25,7 @@ static const char *const opcode_names[] = {
     [EVQ_OP_PROTECT] = "PROTECT",   [EVQ_OP_REMAP] = "REMAP",
     [EVQ_OP_DISCARD] = "DISCARD",   [EVQ_OP_CLEAR_SPACE] = "CLEAR_SPACE",
     [EVQ_OP_TASK_NEW] = "TASK_NEW", [EVQ_OP_CAPTURE] = "CAPTURE",
+    [EVQ_OP_PLACE] = "PLACE",
 };
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
@@ -109,7 +110,7 @@ static void print_head(const struct evq_entry *entry, FILE *out)
             rep_entry_kind_name(entry->kind), entry->task);
     if (entry->number || entry->kind == EVQ_SYSCALL_ENTER || entry->kind == EVQ_SYSCALL_EXIT)
         fprintf(out, " number %d", entry->number);
-    if (entry->kind == EVQ_FAULT || entry->kind == EVQ_SIGNAL_HERE)
+    if (entry->kind == EVQ_FAULT || entry->kind == EVQ_PLACE)
         fprintf(out, " code %lld address %#llx", (long long)entry->code,
                 (unsigned long long)entry->address);
     if (entry->compare_mask)

@@ -96,7 +96,7 @@ struct rep_feed {
     struct feed_task *tasks;
     size_t task_count, task_capacity;
     struct feed_space *target; /* the space that is replayed; NULL before the exec */
-    uint64_t slots_used;
+    uint64_t slots_used[EVQ_TASKS_MAX / 64];
     size_t next_follow;
     uint64_t last_frame;
 };
@@ -145,7 +145,9 @@ int feed_op_zero(struct feed_conv *conv, uint64_t start, uint64_t bytes);
 int feed_op_write(struct feed_conv *conv, const struct rrt_write *write);
 int feed_op_capture(struct feed_conv *conv, uint64_t address, uint64_t bytes, unsigned tag);
 int feed_op_regs(struct feed_conv *conv, const struct rrt_regs *regs);
-int feed_op_xstate(struct feed_conv *conv); /* the frame's extra registers, if it has some */
+int feed_op_place(struct feed_conv *conv,
+                  const struct evq_place *place); /* first op of EVQ_PLACE */
+int feed_op_xstate(struct feed_conv *conv);       /* the frame's extra registers, if it has some */
 int feed_op_task_new(struct feed_conv *conv, int slot, const struct rrt_regs *regs);
 int feed_op_clear(struct feed_conv *conv);
 /* All mappings of the frame; all of its writes to the space of `conv`, or of `tid` alone. */

@@ -63,7 +63,7 @@ int feed_convert_signal(struct feed_conv *conv, struct feed_task *task)
     int rc = 0;
     if (!conv->is_target)
         return 0;
-    struct evq_entry head = feed_head(conv, task, EVQ_SIGNAL_HERE);
+    struct evq_entry head = feed_head(conv, task, EVQ_PLACE);
     read_siginfo(sig, &code, &head.address);
     head.number = sig->number;
     head.code = code;
@@ -79,6 +79,10 @@ int feed_convert_signal(struct feed_conv *conv, struct feed_task *task)
         rc = feed_refuse_rseq(conv, task);
     if (!rc)
         rc = feed_begin(conv, &head, true);
+    if (!rc && head.kind == EVQ_PLACE) {
+        struct evq_place place = {.flags = EVQ_PLACE_HERE};
+        rc = feed_op_place(conv, &place);
+    }
     task->stop = FEED_STOP_SIGNAL;
     return rc ? rc : feed_op_all_writes(conv);
 }

@@ -61,9 +61,9 @@ void feed_task_remove(struct rep_feed *feed, struct feed_task *task)
 int feed_task_take_slot(struct rep_feed *feed, struct feed_task *task)
 {
     for (int slot = 0; slot < EVQ_TASKS_MAX; slot++) {
-        if (feed->slots_used >> slot & 1)
+        if (feed->slots_used[slot / 64] >> slot % 64 & 1)
             continue;
-        feed->slots_used |= 1ull << slot;
+        feed->slots_used[slot / 64] |= 1ull << slot % 64;
         task->slot = slot;
         return 0;
     }
@@ -74,7 +74,7 @@ int feed_task_take_slot(struct rep_feed *feed, struct feed_task *task)
 void feed_task_drop_slot(struct rep_feed *feed, struct feed_task *task)
 {
     if (task->slot >= 0)
-        feed->slots_used &= ~(1ull << task->slot);
+        feed->slots_used[task->slot / 64] &= ~(1ull << task->slot % 64);
     task->slot = -1;
 }
 
@@ -86,5 +86,5 @@ void feed_tasks_fini(struct rep_feed *feed)
     feed->tasks = NULL;
     feed->task_capacity = 0;
     feed->target = NULL;
-    feed->slots_used = 0;
+    memset(feed->slots_used, 0, sizeof(feed->slots_used));
 }

@@ -285,7 +285,7 @@ static const char *check_place(struct simulator *sim, const struct evq_entry *en
     case EVQ_TRAP:
         return check_code(sim, regs->r[EVQ_RIP], traps);
     case EVQ_FAULT:
-    case EVQ_SIGNAL_HERE: {
+    case EVQ_PLACE: {
         struct page *page = find_page(sim, regs->r[EVQ_RIP]);
         return page && page->prot & PROT_EXEC ? NULL : complain(sim, "code is not mapped");
     }

@@ -368,9 +368,9 @@ static const struct {
 } signals[] = {
     {SIGSEGV, SEGV_MAPERR, true, EVQ_FAULT},     {SIGFPE, FPE_INTDIV, true, EVQ_FAULT},
     {SIGILL, ILL_ILLOPN, true, EVQ_FAULT},       {SIGTRAP, SI_KERNEL, true, EVQ_FAULT},
-    {SIGSEGV, SI_USER, false, EVQ_SIGNAL_HERE},  {SIGSEGV, SEGV_PKUERR, true, EVQ_SIGNAL_HERE},
-    {SIGBUS, BUS_ADRERR, true, EVQ_SIGNAL_HERE}, {SIGSYS, 1, true, EVQ_SIGNAL_HERE},
-    {SIGUSR1, SI_TKILL, false, EVQ_SIGNAL_HERE},
+    {SIGSEGV, SI_USER, false, EVQ_PLACE},  {SIGSEGV, SEGV_PKUERR, true, EVQ_PLACE},
+    {SIGBUS, BUS_ADRERR, true, EVQ_PLACE}, {SIGSYS, 1, true, EVQ_PLACE},
+    {SIGUSR1, SI_TKILL, false, EVQ_PLACE},
 };
 
 static void signals_are_faults_only_if_they_come_again(void **state)
@@ -398,7 +398,7 @@ static void second_signal_in_a_row_is_immediate(void **state)
     assert_int_equal(stage_take(stage, &frame), 0);
     frame.time = ++stage->time;
     assert_int_equal(stage_take(stage, &frame), 0);
-    assert_int_equal(stage_entry(stage, 0)->kind, EVQ_SIGNAL_HERE);
+    assert_int_equal(stage_entry(stage, 0)->kind, EVQ_PLACE);
 }
 
 static void fatal_delivery_is_marked(void **state)

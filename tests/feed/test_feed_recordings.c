@@ -180,7 +180,7 @@ static void workout_uses_every_op(void **state)
     assert_int_equal(counts.tasks_at_once, 2); /* system and vfork, one after the other */
     assert_int_equal(counts.ops[EVQ_OP_TASK_NEW], 4);
     assert_int_equal(counts.entries[EVQ_TASK_EXIT], 5);
-    assert_true(counts.entries[EVQ_SIGNAL_HERE] >= 1);
+    assert_true(counts.entries[EVQ_PLACE] >= 1);
     assert_int_equal(info.wait_status, 0);
 }
 

@@ -74,7 +74,7 @@ static int entry_taken(void *arg, const struct evq_entry *entry, uint64_t time, 
         builder->tasks += op->op == EVQ_OP_TASK_NEW;
         err = wet_space_op(&builder->space, op);
     }
-    if (entry->kind == EVQ_FAULT || entry->kind == EVQ_SIGNAL_HERE)
+    if (entry->kind == EVQ_FAULT || entry->kind == EVQ_PLACE)
         builder->signal_time = time + 1;
     builder->last_frame = entry->frame;
     return err;
