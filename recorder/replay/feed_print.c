@@ -68,6 +68,31 @@ static void print_map(const struct evq_op *op, FILE *out)
         fprintf(out, " name %llu", (unsigned long long)op->g);
 }
 
+static void print_digest(const char *what, uint64_t start, uint64_t count, FILE *out)
+{
+    fprintf(out, ", %s [%#llx, %#llx)", what, (unsigned long long)start,
+            (unsigned long long)(start + count));
+}
+
+static void print_place(const uint8_t *payload, FILE *out)
+{
+    struct evq_place place;
+    memcpy(&place, payload, sizeof(place));
+    fputs(place.flags & EVQ_PLACE_HERE ? " here" : " searched", out);
+    if (place.flags & EVQ_PLACE_STACK)
+        print_digest("stack", place.stack_start, place.stack_bytes, out);
+    if (place.flags & EVQ_PLACE_DATA)
+        print_digest("data", place.data_start, place.data_bytes, out);
+    if (place.limit)
+        fprintf(out, ", limit %llu", (unsigned long long)place.limit);
+    if (place.flags & EVQ_PLACE_TIME)
+        fprintf(out, ", time %llu", (unsigned long long)place.time);
+    if (place.flags & EVQ_PLACE_MID_REP)
+        fputs(", within rep", out);
+    if (place.flags & EVQ_PLACE_AMBIGUOUS)
+        fputs(", ambiguous", out);
+}
+
 static void print_op(const struct evq_op *op, const uint8_t *payload, FILE *out)
 {
     fprintf(out, "    %s", rep_opcode_name(op->op));
@@ -76,8 +101,11 @@ static void print_op(const struct evq_op *op, const uint8_t *payload, FILE *out)
         print_regs(payload, out);
         break;
     case EVQ_OP_TASK_NEW:
-        fprintf(out, " %llu", (unsigned long long)op->a);
+        fprintf(out, " %llu thread %llu", (unsigned long long)op->a, (unsigned long long)op->b);
         print_regs(payload, out);
+        break;
+    case EVQ_OP_PLACE:
+        print_place(payload, out);
         break;
     case EVQ_OP_XSTATE:
         fprintf(out, " %llu bytes", (unsigned long long)op->a);
@@ -117,6 +145,8 @@ static void print_head(const struct evq_entry *entry, FILE *out)
         fprintf(out, " mask %#x", entry->compare_mask);
     if (entry->flags & EVQ_FLAG_FATAL)
         fputs(" fatal", out);
+    if (entry->flags & EVQ_FLAG_TICKS)
+        fprintf(out, " ticks %llu", (unsigned long long)entry->ticks);
 }
 
 int rep_entry_print(const struct evq_entry *entry, FILE *out)

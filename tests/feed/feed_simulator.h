@@ -16,7 +16,7 @@ struct simulator;
 
 struct simulator_counts {
     unsigned entries[EVQ_PAD + 1]; /* by kind */
-    unsigned ops[EVQ_OP_CAPTURE + 1];
+    unsigned ops[EVQ_OP_PLACE + 1];
     unsigned instructions_checked; /* syscall, rdtsc and so on found where the entry said */
     unsigned tasks_at_once;
     uint64_t captured_tags;

@@ -20,13 +20,16 @@ static void add_op(struct feed_builder *builder, struct evq_op op, const void *p
 static void build_sample(struct wd_buf *out)
 {
     struct feed_builder builder = {.out = out};
-    struct evq_entry head = {.kind = EVQ_SYSCALL_ENTER,
-                             .task = 3,
-                             .frame = 77,
-                             .number = 9,
-                             .compare_mask = EVQ_MASK_GENERAL};
+    struct evq_entry head = {
+        .kind = EVQ_PLACE, .task = 3, .frame = 77, .number = 9, .compare_mask = EVQ_MASK_GENERAL};
     static const uint8_t image[576];
+    const struct evq_place place = {.flags = EVQ_PLACE_STACK,
+                                    .stack_start = 0x7ffdff80,
+                                    .stack_bytes = 4224,
+                                    .stack_digest = 0x1234,
+                                    .limit = 1000};
     assert_int_equal(feed_entry_begin(&builder, &head, &some_regs), 0);
+    add_op(&builder, (struct evq_op){.op = EVQ_OP_PLACE}, &place, sizeof(place));
     add_op(&builder, (struct evq_op){.op = EVQ_OP_CLEAR_SPACE}, NULL, 0);
     add_op(&builder,
            (struct evq_op){.op = EVQ_OP_MAP, .a = 0x1000, .b = 0x3000, .c = 5, .d = 0, .f = 0x1800},
@@ -67,10 +70,12 @@ static void sample_passes_the_gate(void **state)
     build_sample(&buf);
     const struct evq_entry *entry = (const struct evq_entry *)(void *)buf.data;
     assert_int_equal(entry->bytes, buf.size_bytes);
-    assert_int_equal(entry->op_count, EVQ_OP_CAPTURE);
+    assert_int_equal(entry->op_count, EVQ_OP_PLACE);
     assert_int_equal(evq_entry_check(buf.data, buf.size_bytes), 0);
     wd_buf_fini(&buf);
 }
+
+#define PLACE_AT(field) (sizeof(struct evq_op) + offsetof(struct evq_place, field))
 
 enum field { ENTRY_KIND, ENTRY_FLAGS, ENTRY_TASK, ENTRY_MASK, ENTRY_BYTES, ENTRY_OPS, OP };
 static const struct spoiled {
@@ -81,14 +86,15 @@ static const struct spoiled {
 } spoiled[] = {
     {ENTRY_KIND, 0, 0, 0},
     {ENTRY_KIND, 0, 0, EVQ_PAD},
+    {ENTRY_KIND, 0, 0, EVQ_SYSCALL_ENTER}, /* with a place */
     {ENTRY_FLAGS, 0, 0, 0x10 | EVQ_FLAG_REGS},
     {ENTRY_FLAGS, 0, 0, 0}, /* compares without registers */
     {ENTRY_TASK, 0, 0, EVQ_TASKS_MAX},
     {ENTRY_MASK, 0, 0, 1u << EVQ_REG_COUNT},
     {ENTRY_BYTES, 0, 0, 40},
     {ENTRY_BYTES, 0, 0, 1u << 20},
-    {ENTRY_OPS, 0, 0, EVQ_OP_CAPTURE - 1},
-    {ENTRY_OPS, 0, 0, EVQ_OP_CAPTURE + 1},
+    {ENTRY_OPS, 0, 0, EVQ_OP_PLACE - 1},
+    {ENTRY_OPS, 0, 0, EVQ_OP_PLACE + 1},
     {ENTRY_OPS, 0, 0, UINT32_MAX},
     {OP, EVQ_OP_MAP, offsetof(struct evq_op, a), 0x1008},
     {OP, EVQ_OP_MAP, offsetof(struct evq_op, b), 0},
@@ -115,6 +121,11 @@ static const struct spoiled {
     {OP, EVQ_OP_XSTATE, offsetof(struct evq_op, a), 1024},
     {OP, EVQ_OP_REGS, offsetof(struct evq_op, bytes), EVQ_OP_WRITE},
     {OP, EVQ_OP_REGS, offsetof(struct evq_op, bytes), 0},
+    {OP, EVQ_OP_WRITE, offsetof(struct evq_op, op), EVQ_OP_PLACE},
+    {OP, EVQ_OP_PLACE, offsetof(struct evq_op, op), EVQ_OP_REGS},
+    {OP, EVQ_OP_PLACE, PLACE_AT(flags), 64},
+    {OP, EVQ_OP_PLACE, PLACE_AT(stack_bytes), (1u << 20) + 1},
+    {OP, EVQ_OP_PLACE, PLACE_AT(data_bytes), UINT64_MAX},
 };
 
 static void spoil(struct wd_buf *buf, const struct spoiled *how)
@@ -266,8 +277,9 @@ static void print_gives_a_line_for_each_op(void **state)
     fclose(out);
     for (size_t i = 0; i < size; i++)
         lines += text[i] == '\n';
-    assert_int_equal(lines, 1 + EVQ_OP_CAPTURE);
-    assert_non_null(strstr(text, "77 SYSCALL_ENTER task 3 number 9"));
+    assert_int_equal(lines, 1 + EVQ_OP_PLACE);
+    assert_non_null(strstr(text, "77 PLACE task 3 number 9"));
+    assert_non_null(strstr(text, "    PLACE searched, stack [0x7ffdff80, 0x7ffe1000)"));
     assert_non_null(strstr(text, "    MAP [0x1000, 0x4000) r-x file 0 from 0, 0x1800 bytes"));
     free(text);
     wd_buf_fini(&buf);
@@ -279,10 +291,10 @@ static void names_of_nothing_are_question_marks(void **state)
     assert_string_equal(rep_entry_kind_name(0), "?");
     assert_string_equal(rep_entry_kind_name(1000), "?");
     assert_string_equal(rep_opcode_name(0), "?");
-    assert_string_equal(rep_opcode_name(EVQ_OP_CAPTURE + 1), "?");
+    assert_string_equal(rep_opcode_name(EVQ_OP_PLACE + 1), "?");
     for (unsigned kind = EVQ_OPS; kind <= EVQ_PAD; kind++)
         assert_string_not_equal(rep_entry_kind_name(kind), "?");
-    for (unsigned op = EVQ_OP_REGS; op <= EVQ_OP_CAPTURE; op++)
+    for (unsigned op = EVQ_OP_REGS; op <= EVQ_OP_PLACE; op++)
         assert_string_not_equal(rep_opcode_name(op), "?");
 }
 

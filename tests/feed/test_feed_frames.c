@@ -366,10 +366,10 @@ static const struct {
     bool deterministic;
     uint16_t kind;
 } signals[] = {
-    {SIGSEGV, SEGV_MAPERR, true, EVQ_FAULT},     {SIGFPE, FPE_INTDIV, true, EVQ_FAULT},
-    {SIGILL, ILL_ILLOPN, true, EVQ_FAULT},       {SIGTRAP, SI_KERNEL, true, EVQ_FAULT},
-    {SIGSEGV, SI_USER, false, EVQ_PLACE},  {SIGSEGV, SEGV_PKUERR, true, EVQ_PLACE},
-    {SIGBUS, BUS_ADRERR, true, EVQ_PLACE}, {SIGSYS, 1, true, EVQ_PLACE},
+    {SIGSEGV, SEGV_MAPERR, true, EVQ_FAULT}, {SIGFPE, FPE_INTDIV, true, EVQ_FAULT},
+    {SIGILL, ILL_ILLOPN, true, EVQ_FAULT},   {SIGTRAP, SI_KERNEL, true, EVQ_FAULT},
+    {SIGSEGV, SI_USER, false, EVQ_PLACE},    {SIGSEGV, SEGV_PKUERR, true, EVQ_PLACE},
+    {SIGBUS, BUS_ADRERR, true, EVQ_PLACE},   {SIGSYS, 1, true, EVQ_PLACE},
     {SIGUSR1, SI_TKILL, false, EVQ_PLACE},
 };
 

@@ -173,7 +173,7 @@ static void workout_uses_every_op(void **state)
     struct rep_info info;
     check_program("workout", ARGV(PROGRAMS "/feed_workout", "exit"), "feed_workout", &counts,
                   &info);
-    for (unsigned op = EVQ_OP_REGS; op <= EVQ_OP_CAPTURE; op++)
+    for (unsigned op = EVQ_OP_REGS; op <= EVQ_OP_PLACE; op++)
         if (!counts.ops[op] && op != EVQ_OP_ZERO)
             fail_msg("no %s", rep_opcode_name(op));
     assert_int_equal(counts.captured_tags, 1u << REP_CAPTURE_IOVEC | 1u << REP_CAPTURE_MSGHDR);
