@@ -12,77 +12,12 @@
 #include <stdlib.h>
 
 #include "common/err.h"
-#include "recorder/agent/agent.h"
-#include "recorder/dbi/translate.h"
+#include "recorder/dbi/dbi_priv.h"
 
-#define PAGE       4096ull
 #define EAGER_MAX  24
 #define NEAR_BYTES 0x78000000ll
 
-struct region {
-    uint64_t address;
-    uint8_t *writable;
-    size_t used_bytes;
-    uint64_t miss;
-};
-
-struct page {
-    uint64_t address;
-    uint8_t bytes[PAGE];
-};
-
-struct fragment {
-    struct dbi_fragment is;
-    struct dbi_place *places;
-    unsigned place_count;
-    uint64_t host_start;
-    uint32_t next_by_pc; /* chain, 1 + id */
-    bool ends_by_rule;   /* a cut fragment that would not be longer without the cut */
-};
-
-struct waiting {
-    uint64_t target;
-    struct dbi_exit_site site;
-    uint32_t region;
-    uint32_t next; /* 1 + index */
-};
-
-struct dbi {
-    struct dbi_config config;
-    struct region regions[DBI_REGIONS_MAX];
-    unsigned region_count;
-    struct page **pages; /* open hash by address */
-    size_t page_slots, page_count;
-    struct fragment **fragments; /* by id */
-    uint32_t fragment_count;
-    size_t fragment_capacity;
-    uint32_t *by_pc; /* heads of chains of full fragments that are in the cache, 1 + id */
-    struct waiting *waiting;
-    size_t waiting_count, waiting_capacity;
-    uint32_t *waiting_by_pc;
-    uint32_t *cut_by_pc; /* heads of chains of exact and head fragments */
-    struct dbi_code code;
-    struct dbi_output output;
-};
-
-#define BY_PC_SLOTS (1u << 16)
-
-static uint32_t slot_of(uint64_t pc)
-{
-    return (uint32_t)((pc * 0x9e3779b97f4a7c15ull) >> 48);
-}
-
 /* ---- life ---- */
-
-static uint64_t *inline_table(struct dbi *dbi)
-{
-    return (uint64_t *)(dbi->config.shm + AGT_INLINE_OFF);
-}
-
-static struct agt_lookup *lookup_table(struct dbi *dbi)
-{
-    return (struct agt_lookup *)(dbi->config.shm + AGT_LOOKUP_OFF);
-}
 
 int dbi_new(const struct dbi_config *config, struct dbi **out)
 {
@@ -93,9 +28,12 @@ int dbi_new(const struct dbi_config *config, struct dbi **out)
     dbi->by_pc = calloc(BY_PC_SLOTS, sizeof *dbi->by_pc);
     dbi->waiting_by_pc = calloc(BY_PC_SLOTS, sizeof *dbi->waiting_by_pc);
     dbi->cut_by_pc = calloc(BY_PC_SLOTS, sizeof *dbi->cut_by_pc);
+    dbi->gone_by_pc = calloc(BY_PC_SLOTS, sizeof *dbi->gone_by_pc);
+    dbi->by_page = calloc(BY_PC_SLOTS, sizeof *dbi->by_page);
     dbi->page_slots = 1024;
     dbi->pages = calloc(dbi->page_slots, sizeof *dbi->pages);
-    if (!dbi->by_pc || !dbi->waiting_by_pc || !dbi->cut_by_pc || !dbi->pages) {
+    if (!dbi->by_pc || !dbi->waiting_by_pc || !dbi->cut_by_pc || !dbi->gone_by_pc ||
+        !dbi->by_page || !dbi->pages) {
         dbi_free(dbi);
         return -ENOMEM;
     }
@@ -127,6 +65,8 @@ void dbi_free(struct dbi *dbi)
     free(dbi->waiting);
     free(dbi->waiting_by_pc);
     free(dbi->cut_by_pc);
+    free(dbi->gone_by_pc);
+    free(dbi->by_page);
     free(dbi->pages);
     free(dbi);
 }
@@ -134,11 +74,18 @@ void dbi_free(struct dbi *dbi)
 void dbi_flush(struct dbi *dbi)
 {
     pages_forget(dbi);
-    for (uint32_t i = 0; i < dbi->fragment_count; i++)
+    for (uint32_t i = 0; i < dbi->fragment_count; i++) {
         dbi->fragments[i]->is.host_body = 0;
+        dbi->fragments[i]->stub = 0;
+        dbi->fragments[i]->gone = true;
+    }
+    dbi->stop_fragment = NULL;
+    dbi->lookup_used = 0;
     memset(dbi->by_pc, 0, BY_PC_SLOTS * sizeof *dbi->by_pc);
     memset(dbi->waiting_by_pc, 0, BY_PC_SLOTS * sizeof *dbi->waiting_by_pc);
     memset(dbi->cut_by_pc, 0, BY_PC_SLOTS * sizeof *dbi->cut_by_pc);
+    memset(dbi->gone_by_pc, 0, BY_PC_SLOTS * sizeof *dbi->gone_by_pc);
+    memset(dbi->by_page, 0, BY_PC_SLOTS * sizeof *dbi->by_page);
     dbi->waiting_count = 0;
     memset(lookup_table(dbi), 0, AGT_LOOKUP_MAX * sizeof(struct agt_lookup));
     for (unsigned i = 0; i < dbi->region_count; i++)
@@ -155,6 +102,18 @@ static struct page **page_slot(struct dbi *dbi, uint64_t address)
     while (dbi->pages[i] && dbi->pages[i]->address != address)
         i = (i + 1) & (dbi->page_slots - 1);
     return &dbi->pages[i];
+}
+
+/* Pages that gave way to one that is gone now are out of place. */
+static void pages_rehash(struct dbi *dbi)
+{
+    for (size_t i = 0; i < dbi->page_slots; i++) {
+        struct page *page = dbi->pages[i];
+        if (!page)
+            continue;
+        dbi->pages[i] = NULL;
+        *page_slot(dbi, page->address) = page;
+    }
 }
 
 static int pages_grow(struct dbi *dbi)
@@ -201,6 +160,22 @@ static int page_get(struct dbi *dbi, uint64_t address, bool seen_only, const str
     }
     *out = *slot;
     return 0;
+}
+
+void dbi_pages_forget(struct dbi *dbi, uint64_t start, uint64_t end)
+{
+    bool some = false;
+    for (size_t i = 0; i < dbi->page_slots; i++) {
+        struct page *page = dbi->pages[i];
+        if (!page || page->address >= end || page->address + PAGE <= start)
+            continue;
+        free(page);
+        dbi->pages[i] = NULL;
+        dbi->page_count--;
+        some = true;
+    }
+    if (some)
+        pages_rehash(dbi);
 }
 
 int dbi_verify(struct dbi *dbi)
@@ -260,7 +235,7 @@ static int code_get(struct dbi *dbi, uint64_t pc, unsigned limit, bool seen_only
             break;
         code->count++;
         code->code_bytes += insn->length;
-        if (insn->terminal != DBI_NEXT)
+        if (insn->terminal != DBI_NEXT || pc + code->code_bytes == dbi->stop)
             break;
     }
     return 0;
@@ -299,7 +274,7 @@ static bool is_near(uint64_t a, uint64_t b)
 }
 
 /* A region with room, near `pc` if one can be had. */
-static int region_get(struct dbi *dbi, uint64_t pc, struct region **out)
+int dbi_region_get(struct dbi *dbi, uint64_t pc, struct region **out)
 {
     for (unsigned i = 0; i < dbi->region_count; i++) {
         struct region *region = &dbi->regions[i];
@@ -309,80 +284,6 @@ static int region_get(struct dbi *dbi, uint64_t pc, struct region **out)
         }
     }
     return region_add(dbi, pc, out);
-}
-
-/* ---- links ---- */
-
-static struct fragment *fragment_find(struct dbi *dbi, uint64_t pc)
-{
-    for (uint32_t id = dbi->by_pc[slot_of(pc)]; id; id = dbi->fragments[id - 1]->next_by_pc) {
-        if (dbi->fragments[id - 1]->is.pc == pc)
-            return dbi->fragments[id - 1];
-    }
-    return NULL;
-}
-
-static void link_to(const struct region *from, const struct dbi_exit_site *site, uint64_t body)
-{
-    uint64_t host = from->address + (uint64_t)(site->rel32 + 4 - from->writable);
-    int64_t distance = (int64_t)(body - host);
-    if (distance == (int32_t)distance) {
-        int32_t rel = (int32_t)distance;
-        memcpy(site->rel32, &rel, 4);
-        return;
-    }
-    memcpy(site->stub, "\xff\x25\x00\x00\x00\x00", 6); /* jmp [rip + 0] */
-    memcpy(site->stub + 6, &body, 8);
-}
-
-static int wait_for(struct dbi *dbi, const struct region *region, const struct dbi_exit_site *site)
-{
-    if (dbi->waiting_count == dbi->waiting_capacity) {
-        size_t capacity = dbi->waiting_capacity ? dbi->waiting_capacity * 2 : 1024;
-        struct waiting *waiting = realloc(dbi->waiting, capacity * sizeof *waiting);
-        if (!waiting)
-            return -ENOMEM;
-        dbi->waiting = waiting;
-        dbi->waiting_capacity = capacity;
-    }
-    uint32_t *head = &dbi->waiting_by_pc[slot_of(site->target)];
-    dbi->waiting[dbi->waiting_count] = (struct waiting){.target = site->target,
-                                                        .site = *site,
-                                                        .region = (uint32_t)(region - dbi->regions),
-                                                        .next = *head};
-    *head = (uint32_t)++dbi->waiting_count;
-    return 0;
-}
-
-static void waiters_link(struct dbi *dbi, const struct fragment *fragment)
-{
-    uint32_t *at = &dbi->waiting_by_pc[slot_of(fragment->is.pc)];
-    while (*at) {
-        struct waiting *waiting = &dbi->waiting[*at - 1];
-        if (waiting->target != fragment->is.pc) {
-            at = &waiting->next;
-            continue;
-        }
-        link_to(&dbi->regions[waiting->region], &waiting->site, fragment->is.host_body);
-        *at = waiting->next;
-    }
-}
-
-static int lookup_enter(struct dbi *dbi, const struct fragment *fragment)
-{
-    struct agt_lookup *table = lookup_table(dbi);
-    uint64_t at = (fragment->is.pc * 0x9e3779b97f4a7c15ull) >> 32;
-    for (unsigned tries = 0; tries < AGT_LOOKUP_MAX / 2; tries++, at++) {
-        struct agt_lookup *entry = &table[at & (AGT_LOOKUP_MAX - 1)];
-        if (entry->pc)
-            continue;
-        entry->body = fragment->is.host_body;
-        entry->prefix = fragment->is.host_prefix;
-        __atomic_store_n(&entry->pc, fragment->is.pc, __ATOMIC_RELEASE);
-        return 0;
-    }
-    return wd_fail(-WD_ERR_UNSUPPORTED, "the program has more than %u fragments of code",
-                   AGT_LOOKUP_MAX / 2);
 }
 
 /* ---- fragments ---- */
@@ -434,7 +335,7 @@ static int fragment_emit(struct dbi *dbi, bool exact, struct fragment **out)
     struct dbi_output *output = &dbi->output;
     struct region *region = NULL;
     struct fragment *fragment = NULL;
-    int err = region_get(dbi, code->insns[0].pc, &region);
+    int err = dbi_region_get(dbi, code->insns[0].pc, &region);
     if (!err)
         err = fragment_add(dbi, code->insns[0].pc, code->count, code->code_bytes, &fragment);
     if (err)
@@ -457,24 +358,11 @@ static int fragment_emit(struct dbi *dbi, bool exact, struct fragment **out)
     fragment->is.host_body = (uint64_t)(uintptr_t)output->body + e.host;
     fragment->is.host_end = emit_host(&e);
     err = places_keep(fragment, output);
-    for (unsigned i = 0; !err && !exact && i < output->exit_count; i++) {
-        struct fragment *target = fragment_find(dbi, output->exits[i].target);
-        if (target)
-            link_to(region, &output->exits[i], target->is.host_body);
-        else
-            err = wait_for(dbi, region, &output->exits[i]);
-    }
+    fragment->body = output->body;
+    if (!err && !exact)
+        err = dbi_exits_link(dbi, region, output);
     *out = fragment;
     return err;
-}
-
-static int fragment_enter(struct dbi *dbi, struct fragment *fragment)
-{
-    uint32_t *head = &dbi->by_pc[slot_of(fragment->is.pc)];
-    fragment->next_by_pc = *head;
-    *head = fragment->is.id + 1;
-    waiters_link(dbi, fragment);
-    return lookup_enter(dbi, fragment);
 }
 
 /* Addresses to which the fragment just decoded may go on. */
@@ -507,23 +395,52 @@ static unsigned successors(const struct dbi_code *code, uint64_t *list)
     }
 }
 
+/* The fragment that begins where dbi_stop_at() says: its exits are linked, it itself is not. */
+static int stop_fragment_get(struct dbi *dbi, const struct dbi_fragment **out,
+                             struct dbi_fetch_fault *fault)
+{
+    if (!dbi->stop_fragment) {
+        struct fragment *fragment = NULL;
+        int err = code_get(dbi, dbi->stop, DBI_INSN_MAX, false, fault);
+        if (!err)
+            err = fragment_emit(dbi, false, &fragment);
+        if (err)
+            return err;
+        fragment->at_stop = true;
+        dbi_cut_enter(dbi, fragment);
+        dbi_page_enter(dbi, fragment);
+        dbi->stop_fragment = fragment;
+    }
+    *out = &dbi->stop_fragment->is;
+    return 0;
+}
+
 int dbi_translate(struct dbi *dbi, uint64_t pc, const struct dbi_fragment **out,
                   struct dbi_fetch_fault *fault)
 {
     uint64_t list[EAGER_MAX + 2] = {pc};
     unsigned count = 1;
+    if (dbi->lookup_used > AGT_LOOKUP_MAX / 2)
+        dbi_flush(dbi);
+    if (pc == dbi->stop && pc)
+        return stop_fragment_get(dbi, out, fault);
     for (unsigned i = 0; i < count; i++) {
-        struct fragment *fragment = fragment_find(dbi, list[i]);
+        struct fragment *fragment = dbi_fragment_find(dbi, list[i]);
         if (!fragment) {
+            if (list[i] == dbi->stop)
+                continue;
             int err = code_get(dbi, list[i], DBI_INSN_MAX, i > 0, fault);
             if (i > 0 && (err || dbi->code.insns[0].terminal == DBI_ILLEGAL))
                 continue;
-            if (!err)
+            if (!err && (fragment = dbi_gone_find(dbi, &dbi->code)) != NULL) {
+                err = dbi_fragment_revive(dbi, fragment);
+            } else if (!err) {
                 err = fragment_emit(dbi, false, &fragment);
-            if (i > 0 && err == -WD_ERR_UNSUPPORTED)
-                continue; /* perhaps data, which nothing ever jumps to */
-            if (!err)
-                err = fragment_enter(dbi, fragment);
+                if (i > 0 && err == -WD_ERR_UNSUPPORTED)
+                    continue; /* perhaps data, which nothing ever jumps to */
+                if (!err)
+                    err = dbi_fragment_enter(dbi, fragment);
+            }
             if (err)
                 return err;
             if (count < EAGER_MAX)
@@ -543,17 +460,11 @@ static struct fragment *cut_find(struct dbi *dbi, uint64_t pc, unsigned count, b
         struct fragment *fragment = dbi->fragments[id - 1];
         bool fits = fragment->is.insn_count == count ||
                     (fragment->ends_by_rule && fragment->is.insn_count < count);
-        if (fragment->is.pc == pc && fits && (fragment->is.host_body != 0) == exact)
+        if (fragment->is.pc == pc && !fragment->at_stop && fits &&
+            (fragment->is.host_body != 0) == exact)
             return fragment;
     }
     return NULL;
-}
-
-static void cut_enter(struct dbi *dbi, struct fragment *fragment)
-{
-    uint32_t *head = &dbi->cut_by_pc[slot_of(fragment->is.pc)];
-    fragment->next_by_pc = *head;
-    *head = fragment->is.id + 1;
 }
 
 int dbi_translate_exact(struct dbi *dbi, uint64_t pc, unsigned limit,
@@ -561,8 +472,9 @@ int dbi_translate_exact(struct dbi *dbi, uint64_t pc, unsigned limit,
 {
     unsigned most = limit < DBI_INSN_MAX ? limit : DBI_INSN_MAX;
     struct fragment *fragment = cut_find(dbi, pc, most, true);
+    bool over_stop = fragment && pc < dbi->stop && dbi->stop < pc + fragment->is.code_bytes;
     int err = 0;
-    if (!fragment) {
+    if (!fragment || over_stop) {
         err = code_get(dbi, pc, most, false, fault);
         if (!err)
             err = fragment_emit(dbi, true, &fragment);
@@ -570,7 +482,8 @@ int dbi_translate_exact(struct dbi *dbi, uint64_t pc, unsigned limit,
             unsigned count = dbi->code.count;
             fragment->ends_by_rule =
                 count == DBI_INSN_MAX || dbi->code.insns[count - 1].terminal != DBI_NEXT;
-            cut_enter(dbi, fragment);
+            dbi_cut_enter(dbi, fragment);
+            dbi_page_enter(dbi, fragment);
         }
     }
     if (!err)
@@ -602,7 +515,8 @@ int dbi_fragment_head(struct dbi *dbi, const struct dbi_fragment *whole, unsigne
     memcpy((uint8_t *)fragment->is.code, whole->code, bytes);
     fragment->is.cut = true;
     fragment->is.slot_count = dbi->config.mode == DBI_COLLECT ? (uint16_t)slots : 0;
-    cut_enter(dbi, fragment);
+    dbi_cut_enter(dbi, fragment);
+    dbi_page_enter(dbi, fragment);
     *out = &fragment->is;
     return 0;
 }

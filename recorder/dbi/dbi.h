@@ -99,6 +99,21 @@ uint32_t dbi_fragment_count(const struct dbi *dbi);
 /* Empties the code cache and all tables: code has changed. */
 void dbi_flush(struct dbi *dbi);
 
+/*
+ * Code in [start, end) has changed, or may have: every fragment made from bytes there leaves for
+ * the agent when it is next entered, and the pages are fetched again. A fragment whose code is then
+ * found unchanged comes back with its id. 0 or an error of the callbacks. The replayee must stand
+ * in the agent.
+ */
+int dbi_forget(struct dbi *dbi, uint64_t start, uint64_t end);
+
+/*
+ * Until the next call, every arrival at `pc` (0: none) leaves for the agent: no fragment goes on
+ * over it, and the one that dbi_translate() gives for `pc` itself is in no table. Cuts the run into
+ * other fragments than the rule says, but into the same instructions.
+ */
+int dbi_stop_at(struct dbi *dbi, uint64_t pc);
+
 /* Fetches every page that fragments were made from again: 0 if all are as they were, 1 if not (then
  * dbi_flush is due), or a negative error. */
 int dbi_verify(struct dbi *dbi);

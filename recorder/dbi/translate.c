@@ -539,12 +539,22 @@ static int insns_emit(struct work *w)
 
 /* ---- leaving ---- */
 
+static void leave_as(struct emit *e, uint64_t rip, enum agt_exit kind)
+{
+    emit_store_imm_gs(e, AGT_CTX_RIP, (uint32_t)rip);
+    emit_store_imm_gs(e, AGT_CTX_RIP + 4, (uint32_t)(rip >> 32));
+    emit_store_imm_gs(e, AGT_CTX_EXIT_KIND, kind);
+    emit_jmp_gs(e, AGT_CTX_AGENT_EXIT);
+}
+
 static void leave_emit(struct work *w, uint64_t rip, enum agt_exit kind)
 {
-    emit_store_imm_gs(w->e, AGT_CTX_RIP, (uint32_t)rip);
-    emit_store_imm_gs(w->e, AGT_CTX_RIP + 4, (uint32_t)(rip >> 32));
-    emit_store_imm_gs(w->e, AGT_CTX_EXIT_KIND, kind);
-    emit_jmp_gs(w->e, AGT_CTX_AGENT_EXIT);
+    leave_as(w->e, rip, kind);
+}
+
+void dbi_emit_leave(struct emit *e, uint64_t pc)
+{
+    leave_as(e, pc, AGT_EXIT_DIRECT);
 }
 
 void dbi_emit_miss(struct emit *e)

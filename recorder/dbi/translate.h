@@ -46,6 +46,9 @@ unsigned dbi_insn_slots(const struct dbi_insn *insn);
 int dbi_emit_fragment(struct emit *e, enum dbi_mode mode, uint32_t id, bool exact,
                       struct dbi_code *code, uint64_t miss, struct dbi_output *out);
 
+/* Emits code that leaves for the agent to go on at `pc`. */
+void dbi_emit_leave(struct emit *e, uint64_t pc);
+
 /* Emits the code for a failed look-up: rax holds the target, rax and rcx are in their homes. */
 void dbi_emit_miss(struct emit *e);
 

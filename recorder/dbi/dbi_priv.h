@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The code cache's insides.
+ *
+ *   dbi.c    life, code bytes, regions, translation, faults
+ *   links.c  who jumps to whom; tables; what is forgotten and revived
+ */
+#ifndef RECORDER_DBI_DBI_PRIV_H
+#define RECORDER_DBI_DBI_PRIV_H
+
+#include "recorder/agent/agent.h"
+#include "recorder/dbi/dbi.h"
+#include "recorder/dbi/translate.h"
+
+#define PAGE 4096ull
+
+struct region {
+    uint64_t address;
+    uint8_t *writable;
+    size_t used_bytes;
+    uint64_t miss;
+};
+
+struct page {
+    uint64_t address;
+    uint8_t bytes[PAGE];
+};
+
+#define GONE_PATCH_BYTES 5 /* jmp rel32 */
+
+struct fragment {
+    struct dbi_fragment is;
+    struct dbi_place *places;
+    unsigned place_count;
+    uint64_t host_start;
+    uint32_t next_by_pc;             /* chain in by_pc, gone_by_pc or cut_by_pc, 1 + id */
+    uint32_t next_by_page;           /* chain, 1 + id */
+    bool ends_by_rule;               /* a cut fragment that would not be longer without the cut */
+    bool at_stop;                    /* begins there: entered by the agent only */
+    bool gone;                       /* forgotten: its body jumps elsewhere */
+    uint8_t *body;                   /* where its body can be written */
+    uint8_t saved[GONE_PATCH_BYTES]; /* of a body that is gone */
+    uint64_t stub; /* leaves for the agent at the fragment's address; 0: none yet */
+};
+
+struct waiting {
+    uint64_t target;
+    struct dbi_exit_site site;
+    uint32_t region;
+    uint32_t next; /* 1 + index */
+};
+
+struct dbi {
+    struct dbi_config config;
+    struct region regions[DBI_REGIONS_MAX];
+    unsigned region_count;
+    struct page **pages; /* open hash by address */
+    size_t page_slots, page_count;
+    struct fragment **fragments; /* by id */
+    uint32_t fragment_count;
+    size_t fragment_capacity;
+    uint32_t *by_pc; /* heads of chains of full fragments that are in the cache, 1 + id */
+    struct waiting *waiting;
+    size_t waiting_count, waiting_capacity;
+    uint32_t *waiting_by_pc;
+    uint32_t *cut_by_pc;  /* heads of chains of exact and head fragments */
+    uint32_t *gone_by_pc; /* of those that were forgotten and may be revived */
+    uint32_t *by_page;    /* of all but the gone ones, by the page of their first byte */
+    uint64_t stop;        /* dbi_stop_at; 0: none */
+    unsigned lookup_used; /* entries of the look-up table that are not free, or were not */
+    struct fragment *stop_fragment; /* that begins there */
+    struct dbi_code code;
+    struct dbi_output output;
+};
+
+#define BY_PC_SLOTS (1u << 16)
+
+static inline uint32_t slot_of(uint64_t pc)
+{
+    return (uint32_t)((pc * 0x9e3779b97f4a7c15ull) >> 48);
+}
+
+static inline uint64_t *inline_table(struct dbi *dbi)
+{
+    return (uint64_t *)(dbi->config.shm + AGT_INLINE_OFF);
+}
+
+static inline struct agt_lookup *lookup_table(struct dbi *dbi)
+{
+    return (struct agt_lookup *)(dbi->config.shm + AGT_LOOKUP_OFF);
+}
+
+/* A region with room, near `pc` if one can be had. */
+int dbi_region_get(struct dbi *dbi, uint64_t pc, struct region **out);
+
+/* Forgets the bytes of the pages that [start, end) touches. */
+void dbi_pages_forget(struct dbi *dbi, uint64_t start, uint64_t end);
+
+/* ---- links.c ---- */
+
+/* The full fragment at `pc` that is in the tables, or NULL. */
+struct fragment *dbi_fragment_find(struct dbi *dbi, uint64_t pc);
+
+/* Links the exits of a fragment just emitted, now or when their targets come. */
+int dbi_exits_link(struct dbi *dbi, const struct region *region, const struct dbi_output *output);
+
+/* Enters a fragment in all tables; whatever waited for its address, or was forgotten there, leads
+ * to it from now on. */
+int dbi_fragment_enter(struct dbi *dbi, struct fragment *fragment);
+
+/* A forgotten fragment made from just this code, or NULL. */
+struct fragment *dbi_gone_find(struct dbi *dbi, const struct dbi_code *code);
+
+/* Undoes forgetting and enters. */
+int dbi_fragment_revive(struct dbi *dbi, struct fragment *fragment);
+
+/* Cut fragments: by address. */
+void dbi_cut_enter(struct dbi *dbi, struct fragment *fragment);
+
+/* Makes a fragment known under its page. */
+void dbi_page_enter(struct dbi *dbi, struct fragment *fragment);
+
+#endif

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Who jumps to whom, and what is forgotten.
+ *
+ * A branch to a fragment that exists jumps straight to its body. One to a fragment that does not
+ * leaves through its stub, and is kept in `waiting` under the address that it wants.
+ *
+ * Nobody knows all the jumps that lead to a fragment, so forgetting one leaves them alone: the
+ * first bytes of its body become a jump out to the agent, or to the fragment that took its place.
+ * The bytes are kept, and put back if the same code is wanted again.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "common/err.h"
+#include "recorder/dbi/dbi_priv.h"
+
+#define FRAGMENT_BYTES_MAX (DBI_INSN_MAX * 15u)
+#define MANY_PAGES         1024u
+#define LOOKUP_FREED       1u /* no code is at address 1 */
+#define STUB_BYTES         64u
+
+/* ---- links ---- */
+
+struct fragment *dbi_fragment_find(struct dbi *dbi, uint64_t pc)
+{
+    for (uint32_t id = dbi->by_pc[slot_of(pc)]; id; id = dbi->fragments[id - 1]->next_by_pc) {
+        if (dbi->fragments[id - 1]->is.pc == pc)
+            return dbi->fragments[id - 1];
+    }
+    return NULL;
+}
+
+static void link_to(const struct region *from, const struct dbi_exit_site *site, uint64_t body)
+{
+    uint64_t host = from->address + (uint64_t)(site->rel32 + 4 - from->writable);
+    int64_t distance = (int64_t)(body - host);
+    if (distance == (int32_t)distance) {
+        int32_t rel = (int32_t)distance;
+        memcpy(site->rel32, &rel, 4);
+        return;
+    }
+    memcpy(site->stub, "\xff\x25\x00\x00\x00\x00", 6); /* jmp [rip + 0] */
+    memcpy(site->stub + 6, &body, 8);
+}
+
+static int wait_for(struct dbi *dbi, const struct region *region, const struct dbi_exit_site *site)
+{
+    if (dbi->waiting_count == dbi->waiting_capacity) {
+        size_t capacity = dbi->waiting_capacity ? dbi->waiting_capacity * 2 : 1024;
+        struct waiting *waiting = realloc(dbi->waiting, capacity * sizeof *waiting);
+        if (!waiting)
+            return -ENOMEM;
+        dbi->waiting = waiting;
+        dbi->waiting_capacity = capacity;
+    }
+    uint32_t *head = &dbi->waiting_by_pc[slot_of(site->target)];
+    dbi->waiting[dbi->waiting_count] = (struct waiting){.target = site->target,
+                                                        .site = *site,
+                                                        .region = (uint32_t)(region - dbi->regions),
+                                                        .next = *head};
+    *head = (uint32_t)++dbi->waiting_count;
+    return 0;
+}
+
+static void waiters_link(struct dbi *dbi, const struct fragment *fragment)
+{
+    uint32_t *at = &dbi->waiting_by_pc[slot_of(fragment->is.pc)];
+    while (*at) {
+        struct waiting *waiting = &dbi->waiting[*at - 1];
+        if (waiting->target != fragment->is.pc) {
+            at = &waiting->next;
+            continue;
+        }
+        link_to(&dbi->regions[waiting->region], &waiting->site, fragment->is.host_body);
+        *at = waiting->next;
+    }
+}
+
+int dbi_exits_link(struct dbi *dbi, const struct region *region, const struct dbi_output *output)
+{
+    int err = 0;
+    for (unsigned i = 0; !err && i < output->exit_count; i++) {
+        const struct fragment *target = dbi_fragment_find(dbi, output->exits[i].target);
+        if (target)
+            link_to(region, &output->exits[i], target->is.host_body);
+        else
+            err = wait_for(dbi, region, &output->exits[i]);
+    }
+    return err;
+}
+
+/* ---- tables ---- */
+
+static struct agt_lookup *lookup_at(struct dbi *dbi, uint64_t pc, unsigned tries)
+{
+    uint64_t hash = (pc * 0x9e3779b97f4a7c15ull) >> 32;
+    return &lookup_table(dbi)[(hash + tries) & (AGT_LOOKUP_MAX - 1)];
+}
+
+static int lookup_enter(struct dbi *dbi, const struct fragment *fragment)
+{
+    for (unsigned tries = 0; tries < AGT_LOOKUP_MAX / 2; tries++) {
+        struct agt_lookup *entry = lookup_at(dbi, fragment->is.pc, tries);
+        if (entry->pc && entry->pc != LOOKUP_FREED)
+            continue;
+        dbi->lookup_used += !entry->pc;
+        entry->body = fragment->is.host_body;
+        entry->prefix = fragment->is.host_prefix;
+        __atomic_store_n(&entry->pc, fragment->is.pc, __ATOMIC_RELEASE);
+        return 0;
+    }
+    return wd_fail(-WD_ERR_MACHINE, "the look-up table is full; this is a defect of wetdbg");
+}
+
+static void lookup_leave(struct dbi *dbi, uint64_t pc)
+{
+    for (unsigned tries = 0; tries < AGT_LOOKUP_MAX; tries++) {
+        struct agt_lookup *entry = lookup_at(dbi, pc, tries);
+        if (!entry->pc)
+            return;
+        if (entry->pc == pc) {
+            entry->pc = LOOKUP_FREED;
+            return;
+        }
+    }
+}
+
+static void chain_add(uint32_t *heads, struct fragment *fragment)
+{
+    uint32_t *head = &heads[slot_of(fragment->is.pc)];
+    fragment->next_by_pc = *head;
+    *head = fragment->is.id + 1;
+}
+
+static void chain_remove(struct dbi *dbi, uint32_t *heads, const struct fragment *fragment)
+{
+    uint32_t *at = &heads[slot_of(fragment->is.pc)];
+    while (*at && *at != fragment->is.id + 1)
+        at = &dbi->fragments[*at - 1]->next_by_pc;
+    if (*at)
+        *at = fragment->next_by_pc;
+}
+
+void dbi_cut_enter(struct dbi *dbi, struct fragment *fragment)
+{
+    chain_add(dbi->cut_by_pc, fragment);
+}
+
+void dbi_page_enter(struct dbi *dbi, struct fragment *fragment)
+{
+    uint32_t *head = &dbi->by_page[slot_of(fragment->is.pc & ~(PAGE - 1))];
+    fragment->next_by_page = *head;
+    *head = fragment->is.id + 1;
+}
+
+/* ---- forgetting ---- */
+
+static const struct region *region_of(const struct dbi *dbi, const struct fragment *fragment)
+{
+    for (unsigned i = 0; i < dbi->region_count; i++) {
+        if (fragment->is.host_body - dbi->regions[i].address < DBI_REGION_BYTES)
+            return &dbi->regions[i];
+    }
+    return NULL;
+}
+
+/* The body's first bytes become a jump to `host`, if that is in reach. */
+static bool body_divert(struct fragment *fragment, uint64_t host)
+{
+    int64_t distance = (int64_t)(host - (fragment->is.host_body + GONE_PATCH_BYTES));
+    int32_t rel = (int32_t)distance;
+    if (distance != rel)
+        return false;
+    fragment->body[0] = 0xe9;
+    memcpy(fragment->body + 1, &rel, 4);
+    return true;
+}
+
+/* Code that leaves for the agent at the fragment's address, in the fragment's own region: every
+ * region keeps room for that (region_has_room). */
+static int stub_make(struct dbi *dbi, struct fragment *fragment)
+{
+    struct region *region = (struct region *)region_of(dbi, fragment);
+    if (!region || DBI_REGION_BYTES - region->used_bytes < STUB_BYTES)
+        return -ENOSPC;
+    struct emit e = {.at = region->writable + region->used_bytes,
+                     .limit = region->writable + DBI_REGION_BYTES,
+                     .host = region->address - (uintptr_t)region->writable};
+    fragment->stub = emit_host(&e);
+    dbi_emit_leave(&e, fragment->is.pc);
+    region->used_bytes = ((size_t)(e.at - region->writable) + 15) & ~(size_t)15;
+    return e.overflow ? -ENOSPC : 0;
+}
+
+static int full_forget(struct dbi *dbi, struct fragment *fragment)
+{
+    int err = fragment->stub ? 0 : stub_make(dbi, fragment);
+    if (err)
+        return err;
+    chain_remove(dbi, dbi->by_pc, fragment);
+    lookup_leave(dbi, fragment->is.pc);
+    memcpy(fragment->saved, fragment->body, GONE_PATCH_BYTES);
+    body_divert(fragment, fragment->stub);
+    fragment->gone = true;
+    chain_add(dbi->gone_by_pc, fragment);
+    return 0;
+}
+
+/* Cut fragments are entered by the agent alone, when the supervisor says so. */
+static void cut_forget(struct dbi *dbi, struct fragment *fragment)
+{
+    chain_remove(dbi, dbi->cut_by_pc, fragment);
+    fragment->is.host_body = 0;
+    if (dbi->stop_fragment == fragment)
+        dbi->stop_fragment = NULL;
+}
+
+static bool touches(const struct fragment *fragment, uint64_t start, uint64_t end)
+{
+    return fragment->is.pc < end && fragment->is.pc + fragment->is.code_bytes > start;
+}
+
+/* In the chain of one page. */
+static int page_forget(struct dbi *dbi, uint64_t page, uint64_t start, uint64_t end, bool for_stop)
+{
+    uint32_t *at = &dbi->by_page[slot_of(page)];
+    int err = 0;
+    while (*at && !err) {
+        struct fragment *fragment = dbi->fragments[*at - 1];
+        bool stays = !touches(fragment, start, end) || (for_stop && fragment->is.cut);
+        if (stays) {
+            at = &fragment->next_by_page;
+            continue;
+        }
+        *at = fragment->next_by_page;
+        if (fragment->is.cut || fragment->at_stop)
+            cut_forget(dbi, fragment);
+        else
+            err = full_forget(dbi, fragment);
+    }
+    return err;
+}
+
+static int range_forget(struct dbi *dbi, uint64_t start, uint64_t end, bool for_stop)
+{
+    uint64_t first = start > FRAGMENT_BYTES_MAX ? start - FRAGMENT_BYTES_MAX : 0;
+    int err = 0;
+    if ((end - first) / PAGE < MANY_PAGES) {
+        for (uint64_t page = first & ~(PAGE - 1); page < end && !err; page += PAGE)
+            err = page_forget(dbi, page, start, end, for_stop);
+        return err;
+    }
+    for (uint32_t id = 0; id < dbi->fragment_count && !err; id++) {
+        const struct fragment *fragment = dbi->fragments[id];
+        if (!fragment->gone && touches(fragment, start, end))
+            err = page_forget(dbi, fragment->is.pc & ~(PAGE - 1), start, end, for_stop);
+    }
+    return err;
+}
+
+/* A region is full: begin again. */
+static int forgotten(struct dbi *dbi, int err)
+{
+    if (err != -ENOSPC)
+        return err;
+    dbi_flush(dbi);
+    return 0;
+}
+
+int dbi_forget(struct dbi *dbi, uint64_t start, uint64_t end)
+{
+    dbi_pages_forget(dbi, start, end);
+    return forgotten(dbi, range_forget(dbi, start, end, false));
+}
+
+int dbi_stop_at(struct dbi *dbi, uint64_t pc)
+{
+    uint64_t before = dbi->stop;
+    int err = 0;
+    if (before == pc)
+        return 0;
+    dbi->stop = pc;
+    if (before) /* fragments that end there, and the one that begins there */
+        err = range_forget(dbi, before - 1, before + 1, true);
+    if (pc && !err)
+        err = range_forget(dbi, pc, pc + 1, true);
+    return forgotten(dbi, err);
+}
+
+/* ---- coming back ---- */
+
+static void gone_divert(struct dbi *dbi, const struct fragment *to)
+{
+    for (uint32_t id = dbi->gone_by_pc[slot_of(to->is.pc)]; id;
+         id = dbi->fragments[id - 1]->next_by_pc) {
+        struct fragment *gone = dbi->fragments[id - 1];
+        if (gone->is.pc == to->is.pc && !body_divert(gone, to->is.host_body))
+            body_divert(gone, gone->stub);
+    }
+}
+
+int dbi_fragment_enter(struct dbi *dbi, struct fragment *fragment)
+{
+    chain_add(dbi->by_pc, fragment);
+    dbi_page_enter(dbi, fragment);
+    waiters_link(dbi, fragment);
+    gone_divert(dbi, fragment);
+    return lookup_enter(dbi, fragment);
+}
+
+static bool is_made_from(const struct fragment *fragment, const struct dbi_code *code)
+{
+    if (fragment->is.insn_count != code->count || fragment->is.code_bytes != code->code_bytes)
+        return false;
+    for (unsigned i = 0, at = 0; i < code->count; at += code->insns[i++].length) {
+        if (memcmp(fragment->is.code + at, code->insns[i].bytes, code->insns[i].length))
+            return false;
+    }
+    return true;
+}
+
+struct fragment *dbi_gone_find(struct dbi *dbi, const struct dbi_code *code)
+{
+    uint64_t pc = code->insns[0].pc;
+    for (uint32_t id = dbi->gone_by_pc[slot_of(pc)]; id; id = dbi->fragments[id - 1]->next_by_pc) {
+        struct fragment *fragment = dbi->fragments[id - 1];
+        if (fragment->is.pc == pc && is_made_from(fragment, code))
+            return fragment;
+    }
+    return NULL;
+}
+
+int dbi_fragment_revive(struct dbi *dbi, struct fragment *fragment)
+{
+    chain_remove(dbi, dbi->gone_by_pc, fragment);
+    memcpy(fragment->body, fragment->saved, GONE_PATCH_BYTES);
+    fragment->gone = false;
+    return dbi_fragment_enter(dbi, fragment);
+}
