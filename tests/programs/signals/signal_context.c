@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A handler that changes where the interrupted code goes on, and with which registers. */
+#include <signal.h>
+#include <stdio.h>
+#include <sys/time.h>
+#include <ucontext.h>
+
+enum {
+    ROUNDS = 4,
+};
+
+static volatile unsigned long turns;
+extern const char context_after[];
+
+static void on_alarm(int signo, siginfo_t *info, void *context)
+{
+    ucontext_t *at = context;
+
+    (void)signo;
+    (void)info;
+    at->uc_mcontext.gregs[REG_RIP] = (greg_t)(long)context_after;
+    at->uc_mcontext.gregs[REG_RAX] += 1000;
+}
+
+/* Spins for ever: only the handler gets it out, to context_after with another rax. */
+__attribute__((noinline, noclone)) static unsigned long spin(unsigned long rax)
+{
+    __asm__ volatile("1:\n\t"
+                     "addq $1, %1\n\t"
+                     "jmp 1b\n"
+                     ".globl context_after\n"
+                     "context_after:\n\t"
+                     : "+a"(rax), "+m"(turns)
+                     :
+                     : "cc");
+    return rax;
+}
+
+int main(void)
+{
+    const struct itimerval timer = {.it_value = {.tv_usec = 2000}};
+    struct sigaction action = {.sa_sigaction = on_alarm, .sa_flags = SA_SIGINFO};
+
+    sigaction(SIGALRM, &action, NULL);
+    for (unsigned long i = 0; i < ROUNDS; i++) {
+        setitimer(ITIMER_REAL, &timer, NULL);
+        printf("rax %lu\n", spin(i));
+    }
+    printf("turns %lu\n", turns);
+    return 0;
+}

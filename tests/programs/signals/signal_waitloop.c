@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A loop that waits for a flag and counts, the counter printed. Without optimisation it lives on
+ * the stack and all registers are the same in every turn: only memory tells one from another. */
+#include <signal.h>
+#include <stdio.h>
+#include <sys/time.h>
+
+static volatile sig_atomic_t done;
+
+static void on_alarm(int signo)
+{
+    (void)signo;
+    done = 1;
+}
+
+static unsigned long wait_and_count(void)
+{
+    const struct itimerval timer = {.it_value = {.tv_usec = 3000}};
+    unsigned long i;
+
+    done = 0;
+    setitimer(ITIMER_REAL, &timer, NULL);
+    for (i = 0; !done; i++)
+        ;
+    return i;
+}
+
+int main(void)
+{
+    signal(SIGALRM, on_alarm);
+    for (int i = 0; i < 3; i++)
+        printf("waited %lu turns\n", wait_and_count());
+    return 0;
+}
