@@ -55,6 +55,7 @@ static const uint8_t reg_of_gpr[16] = {
 enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11 };
 
 static void regs_store(struct agt_ctx *ctx, struct evq_regs *regs);
+static void on_mark(struct agt *agt);
 
 static struct agt_task *tasks_of(const struct agt_ctx *ctx)
 {
@@ -95,6 +96,7 @@ static uint64_t serve(struct agt *agt)
         for (unsigned i = 1; i < EVQ_TASKS_MAX; i++)
             tasks_of(ctx)[i].live = 0;
         ctx->task = 0;
+        ctx->stop_pc = ctx->stop_body = ctx->place_seq = 0;
         return 0;
     case AGT_CMD_EXIT:
         sys_call3(SYS_exit_group, 0, 0, 0);
@@ -210,22 +212,31 @@ static void task_new(struct agt *agt, const struct evq_op *op)
     task->live = 1;
 }
 
+/* Which of the entry's registers differ here, as a mask; 0 if it has none. */
+static uint32_t regs_differ(struct agt *agt, const struct evq_entry *entry, struct evq_regs *here)
+{
+    const struct evq_regs *recorded = (const struct evq_regs *)(entry + 1);
+    uint32_t differ = 0;
+    if (!(entry->flags & EVQ_FLAG_REGS))
+        return 0;
+    regs_store(agt->ctx, here);
+    for (unsigned i = 0; i < EVQ_REG_COUNT; i++) {
+        uint64_t mask = i == EVQ_EFLAGS ? EVQ_EFLAGS_COMPARED : UINT64_MAX;
+        if ((here->r[i] ^ recorded->r[i]) & mask)
+            differ |= EVQ_BIT(i);
+    }
+    return differ & entry->compare_mask;
+}
+
 static void regs_compare(struct agt *agt, const struct evq_entry *entry)
 {
     const struct evq_regs *recorded = (const struct evq_regs *)(entry + 1);
     struct evq_regs here;
-    if (!(entry->flags & EVQ_FLAG_REGS))
+    uint32_t differ = regs_differ(agt, entry, &here);
+    if (!differ)
         return;
-    regs_store(agt->ctx, &here);
-    for (unsigned i = 0; i < EVQ_REG_COUNT; i++) {
-        uint64_t mask = i == EVQ_EFLAGS ? EVQ_EFLAGS_COMPARED : UINT64_MAX;
-        if (!(entry->compare_mask & EVQ_BIT(i)) || !((here.r[i] ^ recorded->r[i]) & mask))
-            continue;
-        if (entry->kind == EVQ_PLACE)
-            agt_stop(agt, AGT_REQ_UNSUPPORTED, AGT_UNS_ASYNC_SIGNAL, recorded->r[EVQ_RIP],
-                     (uint64_t)entry->number, 0);
-        agt_stop(agt, AGT_REQ_DIVERGED, AGT_DIV_REGISTER, i, recorded->r[i], here.r[i]);
-    }
+    unsigned i = (unsigned)__builtin_ctz(differ);
+    agt_stop(agt, AGT_REQ_DIVERGED, AGT_DIV_REGISTER, i, recorded->r[i], here.r[i]);
 }
 
 /* ---- entries ---- */
@@ -287,6 +298,8 @@ static void ops_apply(struct agt *agt, const struct evq_entry *entry)
         case EVQ_OP_CAPTURE:
             capture(agt, op);
             break;
+        case EVQ_OP_PLACE: /* done when the entry is taken */
+            break;
         default:
             agt_memory_op(agt, op);
         }
@@ -320,6 +333,109 @@ static void entry_take(struct agt *agt, const struct evq_entry *entry)
     agt->ctx->seq++;
 }
 
+/* ---- places of asynchronous events ---- */
+
+static const struct evq_place *place_of(const struct evq_entry *entry)
+{
+    const uint8_t *op = (const uint8_t *)(entry + 1) + sizeof(struct evq_regs);
+    return (const struct evq_place *)(op + sizeof(struct evq_op));
+}
+
+/*
+ * Runs the rep instruction at rip `count` times: an interrupt between two repetitions leaves rip at
+ * the instruction, with the registers advanced so far.
+ */
+static void rep_run_part(struct agt *agt, uint64_t count, uint64_t body)
+{
+    struct agt_ctx *ctx = agt->ctx;
+    uint64_t rip = ctx->rip, left = ctx->gpr[RCX] - count;
+    int kind;
+    ctx->gpr[RCX] = count;
+    ctx->target = body;
+    while ((kind = agt_run()) == AGT_EXIT_MARK) {
+        on_mark(agt);
+        ctx->target = ctx->resume;
+    }
+    if (kind != AGT_EXIT_DIRECT)
+        agt_stop(agt, AGT_REQ_DIVERGED, AGT_DIV_PLACE, (uint64_t)kind, rip, 0);
+    ctx->gpr[RCX] += left;
+    ctx->rip = rip;
+}
+
+/* Runs the rep instruction at rip in part, as far as the entry's rcx says; false if it cannot be. */
+static bool rep_run_to(struct agt *agt, const struct evq_entry *entry)
+{
+    struct agt_mail *mail = &agt->ctx->mail;
+    const struct evq_regs *recorded = (const struct evq_regs *)(entry + 1);
+    if (recorded->r[EVQ_RCX] >= agt->ctx->gpr[RCX])
+        return false;
+    agt_ask(agt, AGT_REQ_PLACE_REP, agt->ctx->gpr[RCX], recorded->r[EVQ_RCX], 0, 0);
+    if (!mail->args[0])
+        return false;
+    rep_run_part(agt, mail->args[0], mail->args[1]);
+    return true;
+}
+
+static bool memory_agrees(struct agt *agt)
+{
+    agt_ask(agt, AGT_REQ_PLACE, 0, 0, 0, 0);
+    return agt->ctx->mail.args[0];
+}
+
+/* The place is searched: is it here? */
+static bool place_found(struct agt *agt, const struct evq_entry *entry)
+{
+    const struct evq_regs *recorded = (const struct evq_regs *)(entry + 1);
+    const uint32_t moved =
+        EVQ_BIT(EVQ_RCX) | EVQ_BIT(EVQ_RSI) | EVQ_BIT(EVQ_RDI) | EVQ_BIT(EVQ_EFLAGS);
+    struct evq_regs here;
+    uint64_t pc = recorded->r[EVQ_RIP];
+    if (agt->ctx->rip == pc) {
+        uint32_t differ = regs_differ(agt, entry, &here);
+        if (!differ && memory_agrees(agt))
+            return true;
+        if (differ & EVQ_BIT(EVQ_RCX) && !(differ & ~moved) && rep_run_to(agt, entry)) {
+            if (!regs_differ(agt, entry, &here) && memory_agrees(agt))
+                return true;
+            agt_ask(agt, AGT_REQ_PLACE_UNDO, 0, 0, 0, 0);
+        }
+    }
+    if (agt->ctx->stop_pc != pc)
+        agt_ask(agt, AGT_REQ_STOP, pc, 0, 0, 0);
+    return false;
+}
+
+/* The place's time is known: the supervisor stops the run there. */
+static bool place_reached(struct agt *agt, const struct evq_entry *entry)
+{
+    struct agt_ctx *ctx = agt->ctx;
+    const struct evq_place *place = place_of(entry);
+    const struct evq_regs *recorded = (const struct evq_regs *)(entry + 1);
+    bool is_inside_rep = place->flags & EVQ_PLACE_MID_REP;
+    uint64_t goal = place->time - is_inside_rep;
+    if (ctx->time_base + executed(ctx) < goal) {
+        if (ctx->place_seq != ctx->seq + 1)
+            agt_ask(agt, AGT_REQ_PLACE_TIME, goal, 0, 0, 0);
+        ctx->place_seq = ctx->seq + 1;
+        return false;
+    }
+    if (is_inside_rep)
+        rep_run_to(agt, entry);
+    /* Code that sets all flags may have been left in its middle: they were right when found. */
+    ctx->rflags = (recorded->r[EVQ_EFLAGS] & EVQ_EFLAGS_COMPARED) | 0x202;
+    if (ctx->place_seq == ctx->seq + 1)
+        agt_ask(agt, AGT_REQ_PLACE_TAKEN, 0, 0, 0, 0);
+    return true;
+}
+
+static bool is_at_place(struct agt *agt, const struct evq_entry *entry)
+{
+    uint64_t flags = place_of(entry)->flags;
+    if (flags & EVQ_PLACE_TIME)
+        return place_reached(agt, entry);
+    return flags & EVQ_PLACE_HERE || place_found(agt, entry);
+}
+
 /* Applies everything that needs no running, and makes the next runner's registers current. */
 static void entries_settle(struct agt *agt)
 {
@@ -331,8 +447,12 @@ static void entries_settle(struct agt *agt)
         switch (entry->kind) {
         case EVQ_OPS:
         case EVQ_SYSCALL_EXIT:
-        case EVQ_PLACE:
         case EVQ_TASK_EXIT:
+            entry_take(agt, entry);
+            break;
+        case EVQ_PLACE:
+            if (!is_at_place(agt, entry))
+                return;
             entry_take(agt, entry);
             break;
         case EVQ_END:
@@ -349,6 +469,8 @@ static void entries_settle(struct agt *agt)
 static const struct evq_entry *entry_expect(struct agt *agt, uint32_t kind, uint32_t seen)
 {
     const struct evq_entry *entry = entry_next(agt);
+    if (entry && entry->kind == EVQ_PLACE)
+        agt_stop(agt, AGT_REQ_DIVERGED, AGT_DIV_PLACE, seen, agt->ctx->rip, 0);
     if (!entry || entry->kind != kind)
         agt_stop(agt, AGT_REQ_DIVERGED, AGT_DIV_EVENT, entry ? entry->kind : 0, seen,
                  agt->ctx->rip);
@@ -465,10 +587,13 @@ enum found {
 static enum found code_find(struct agt *agt, bool fill_inline)
 {
     struct agt_ctx *ctx = agt->ctx;
-    const struct agt_lookup *at = ctx->careful ? NULL : lookup(ctx, ctx->rip);
+    bool at_stop = ctx->rip == ctx->stop_pc && ctx->stop_pc && !ctx->careful;
+    const struct agt_lookup *at = ctx->careful || at_stop ? NULL : lookup(ctx, ctx->rip);
     uint64_t prefix = at ? at->prefix : 0;
     if (at) {
         ctx->target = at->body;
+    } else if (at_stop && ctx->stop_body) {
+        ctx->target = ctx->stop_body;
     } else {
         agt_ask(agt, AGT_REQ_TRANSLATE, ctx->rip, 0, 0, 0);
         const struct agt_mail *mail = &ctx->mail;
@@ -478,8 +603,10 @@ static enum found code_find(struct agt *agt, bool fill_inline)
             return FOUND_AGAIN;
         if (!ctx->target)
             return FOUND_FAULT;
+        if (at_stop)
+            ctx->stop_body = ctx->target;
     }
-    if (fill_inline && prefix)
+    if (fill_inline && prefix && !at_stop)
         ((uint64_t *)((uint8_t *)ctx + AGT_INLINE_OFF))[ctx->rip & 0xffff] = prefix;
     return FOUND_CODE;
 }
@@ -561,6 +688,14 @@ static void run(struct agt *agt)
     }
 }
 
+static bool is_guarded_store(const struct agt *agt, const siginfo_t *info, const long long *gregs)
+{
+    const long long page_fault = 14, protected_write = 3;
+    return info->si_signo == SIGSEGV && gregs[REG_TRAPNO] == page_fault &&
+           (gregs[REG_ERR] & protected_write) == protected_write &&
+           (uint64_t)gregs[REG_RIP] - agt->base >= AGT_AREA_BYTES;
+}
+
 /* The kernel's layout of what a handler gets (uc_mcontext.gregs order). */
 static void on_signal(int signo, siginfo_t *info, void *context)
 {
@@ -571,6 +706,8 @@ static void on_signal(int signo, siginfo_t *info, void *context)
                                             REG_R12, REG_R13, REG_R14, REG_R15};
     struct agt_fault *fault = &agt->ctx->mail.fault;
     uint64_t rip = (uint64_t)gregs[REG_RIP];
+    if (is_guarded_store(agt, info, gregs) && agt_memory_unguard(agt, (uint64_t)info->si_addr))
+        return; /* to the same instruction */
     for (unsigned i = 0; i < 16; i++)
         fault->gpr[i] = (uint64_t)gregs[greg_of_gpr[i]];
     fault->rip = rip;

@@ -18,6 +18,7 @@
  *             AGT_XFER_OFF     bulk data: memory lines, code pages, memory reads
  *             AGT_RING_OFF     event ring (collecting mode)
  *        + AGT_HEAP_OFF    the table of mappings               private
+ *        + AGT_GUARDS_OFF  the table of guarded code pages     private, mapped when needed
  *        + AGT_LINES_OFF   written-line table, one byte per 256 bytes of memory   private
  *
  * Translated code reaches everything through gs: with 32-bit displacements, so all of it lies
@@ -57,11 +58,13 @@
 #define AGT_RING_BYTES  0x36000000
 #define AGT_SHM_BYTES   0x40000000
 
-#define AGT_HEAP_OFF    0x48000000
-#define AGT_HEAP_BYTES  0x4000000
-#define AGT_LINES_OFF   0x50000000
-#define AGT_LINES_BYTES 0x100000000
-#define AGT_AREA_BYTES  0x150000000
+#define AGT_HEAP_OFF     0x48000000
+#define AGT_HEAP_BYTES   0x4000000
+#define AGT_GUARDS_OFF   0x4c000000
+#define AGT_GUARDS_BYTES 0x200000
+#define AGT_LINES_OFF    0x50000000
+#define AGT_LINES_BYTES  0x100000000
+#define AGT_AREA_BYTES   0x150000000
 
 #define AGT_LINE_SHIFT 8
 #define AGT_LINE_BYTES 256
@@ -106,6 +109,9 @@ enum agt_exit {
     AGT_EXIT_FAULT = AGT_EXIT_FAULT_NUMBER, /* from the signal handler */
 };
 
+/* Reply to AGT_REQ_PLACE_REP: args[0] = how often the rep instruction is to run, 0 if that would not
+ * lead there; args[1] = code for that instruction alone. */
+
 /* AGT_EXIT_MARK: exit_arg = element size | AGT_MARK_ADDR32 */
 #define AGT_MARK_ADDR32 0x100
 
@@ -127,8 +133,14 @@ enum agt_request {
     AGT_REQ_CODE_CHANGED, /* [args0, args1) held code that was fetched */
     AGT_REQ_DIVERGED,     /* args[0] = enum agt_divergence; details in args */
     AGT_REQ_UNSUPPORTED,  /* args[0] = enum agt_unsupported, args[1] = rip */
-    AGT_REQ_REPLY,        /* a command is done; reply in args */
-    AGT_REQ_LINES,        /* AGT_CMD_LINES: the transfer area holds args[0] bytes, more to come */
+    AGT_REQ_STOP,  /* every arrival at args[0] is to come to the agent: EVQ_PLACE is searched */
+    AGT_REQ_PLACE, /* the registers of an EVQ_PLACE are here: does memory agree? reply in args[0] */
+    AGT_REQ_PLACE_REP,   /* so are they if the rep instruction at rip runs in part; see below */
+    AGT_REQ_PLACE_UNDO,  /* but memory does not agree: that part is no execution of its own */
+    AGT_REQ_PLACE_TIME,  /* an EVQ_PLACE is to be taken at time args[0] */
+    AGT_REQ_PLACE_TAKEN, /* that has happened */
+    AGT_REQ_REPLY,       /* a command is done; reply in args */
+    AGT_REQ_LINES,       /* AGT_CMD_LINES: the transfer area holds args[0] bytes, more to come */
 };
 
 enum agt_divergence {
@@ -139,18 +151,19 @@ enum agt_divergence {
     AGT_DIV_HOST,         /* args: op, -errno: the kernel refused a mapping; the machine's fault */
     AGT_DIV_INTERNAL,     /* args: host rip, address: the agent itself faulted */
     AGT_DIV_NUMBER,       /* args: recorded system call, replayed */
+    AGT_DIV_PLACE,        /* args: enum agt_exit seen (0: searched long enough), rip */
 };
 
 enum agt_unsupported {
     AGT_UNS_INSTRUCTION = 1,
     AGT_UNS_WRITABLE_CODE,
-    AGT_UNS_ASYNC_SIGNAL,
 };
 
 enum agt_command {
     AGT_CMD_CONTINUE = 1,
     AGT_CMD_FETCH,    /* code page at args[0]: reply 0 and the page in the transfer area, or
-                       1 not mapped, 2 not executable, 3 writable */
+                       1 not mapped, 2 not executable; as 0, but the program may write there:
+                       3 which the agent will notice, 4 which nobody notices */
     AGT_CMD_READ,     /* [args0, +args1) into the transfer area; reply = bytes that could be read */
     AGT_CMD_MAP_CODE, /* code cache: address args[0], bytes args[1], offset args[2] */
     AGT_CMD_LINES,    /* send all lines written since the last time, then forget them */
@@ -234,6 +247,9 @@ struct agt_ctx {
     uint32_t careful;   /* ask the supervisor for each fragment (exact stop) */
     uint64_t limit;     /* instructions that may run from time_base on */
     uint64_t time_base; /* instructions executed before the current limit began */
+    uint64_t stop_pc;   /* where arrivals come to the agent; 0: nowhere */
+    uint64_t stop_body; /* the code there; 0: to be asked for */
+    uint64_t place_seq; /* 1 + number of the entry for whose time the supervisor was asked */
     uint64_t queue_head_bytes, queue_tail_bytes;
     uint64_t seq; /* entries taken */
     uint64_t log_bytes;

@@ -36,21 +36,112 @@ static void range_check(struct agt *agt, const struct evq_op *op, uint64_t start
         agt_stop(agt, AGT_REQ_DIVERGED, AGT_DIV_MEMORY, op->op, start, bytes);
 }
 
-/* If code was fetched from the range, the supervisor has to forget its translations. */
+static long host_protect(uint64_t start, uint64_t end, long prot)
+{
+    return sys_call3(SYS_mprotect, (long)start, (long)(end - start), prot);
+}
+
+/* ---- code that was fetched ---- */
+
+/* Gives `prot` to the guarded pages in [start, end), in as few steps as possible. */
+static void guards_protect(struct agt *agt, uint64_t start, uint64_t end, long prot)
+{
+    const struct agt_guards *guards = &agt->guards;
+    for (size_t i = agt_guards_find(guards, start & ~(PAGE - 1));
+         i < guards->count && guards->list[i].page < end;) {
+        uint64_t from = guards->list[i].page, to = from;
+        bool set = guards->list[i].state == AGT_GUARD_SET;
+        while (i < guards->count && guards->list[i].page == to && to < end &&
+               (guards->list[i].state == AGT_GUARD_SET) == set) {
+            to += PAGE;
+            i++;
+        }
+        if (set)
+            host_protect(from, to, prot);
+    }
+}
+
+static bool is_guarded(const struct agt *agt, uint64_t start, uint64_t end)
+{
+    const struct agt_guards *guards = &agt->guards;
+    for (size_t i = agt_guards_find(guards, start & ~(PAGE - 1));
+         i < guards->count && guards->list[i].page < end; i++) {
+        if (guards->list[i].state == AGT_GUARD_SET)
+            return true;
+    }
+    return false;
+}
+
+/* What was fetched from [start, end) is no code any more, or other code. */
 static void code_changes(struct agt *agt, uint64_t start, uint64_t end)
 {
     struct agt_views *views = &agt->views;
+    uint64_t low = UINT64_MAX, high = 0;
     for (size_t i = agt_views_find(views, start); i < views->count; i++) {
-        if (views->list[i].start >= end)
-            return;
-        if (!views->list[i].fetched)
+        struct agt_view *view = &views->list[i];
+        if (view->start >= end)
+            break;
+        if (!view->fetched)
             continue;
-        for (size_t j = 0; j < views->count; j++)
-            views->list[j].fetched = 0;
-        agt_ask(agt, AGT_REQ_CODE_CHANGED, start, end, 0, 0);
-        return;
+        uint64_t from = view->start > start ? view->start : start;
+        uint64_t to = view->end < end ? view->end : end;
+        guards_protect(agt, from, to, host_prot(view->prot));
+        agt_guards_remove(&agt->guards, from, to);
+        if (from == view->start && to == view->end)
+            view->fetched = 0;
+        low = from < low ? from : low;
+        high = to;
     }
+    if (low < high)
+        agt_ask(agt, AGT_REQ_CODE_CHANGED, low, high, 0, 0);
 }
+
+/* Bytes in [start, end) of the view are written by an op, whatever guards are there. */
+static void code_written(struct agt *agt, const struct agt_view *view, uint64_t start, uint64_t end)
+{
+    if (view->fetched && (!(view->prot & PROT_WRITE) || is_guarded(agt, start, end)))
+        agt_ask(agt, AGT_REQ_CODE_CHANGED, start, end, 0, 0);
+}
+
+static bool guards_init(struct agt *agt)
+{
+    if (agt->guards.list)
+        return true;
+    long at = sys_call6(SYS_mmap, (long)(agt->base + AGT_GUARDS_OFF), AGT_GUARDS_BYTES,
+                        PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+    if (at < 0 && at > -4096)
+        return false;
+    agt->guards.list = (struct agt_guard *)at;
+    agt->guards.most = AGT_GUARDS_BYTES / sizeof(struct agt_guard);
+    return true;
+}
+
+/* Guards a page if that is possible; whether it is. */
+static bool guard_set(struct agt *agt, uint64_t page)
+{
+    struct agt_guard *guard = guards_init(agt) ? agt_guards_add(&agt->guards, page) : NULL;
+    if (!guard || guard->state == AGT_GUARD_UNWATCHED)
+        return false;
+    bool is_set = host_protect(page, page + PAGE, PROT_READ) == 0;
+    guard->state = is_set ? AGT_GUARD_SET : AGT_GUARD_UNWATCHED;
+    return is_set;
+}
+
+bool agt_memory_unguard(struct agt *agt, uint64_t address)
+{
+    uint64_t page = address & ~(PAGE - 1);
+    struct agt_guard *guard = agt_guards_at(&agt->guards, page);
+    const struct agt_view *view = agt_views_at(&agt->views, address);
+    if (!guard || guard->state != AGT_GUARD_SET || !view || !(view->prot & PROT_WRITE))
+        return false;
+    agt_ask(agt, AGT_REQ_CODE_CHANGED, page, page + PAGE, 0, 0);
+    host_protect(page, page + PAGE, host_prot(view->prot));
+    guard->state = AGT_GUARD_OPEN;
+    return true;
+}
+
+/* ---- ops ---- */
 
 void agt_memory_mark(struct agt *agt, uint64_t address, uint64_t bytes)
 {
@@ -134,16 +225,16 @@ static void protect(struct agt *agt, const struct evq_op *op)
 {
     uint64_t start = op->a, end = op->a + op->b;
     range_check(agt, op, start, op->b);
-    if (op->c & PROT_WRITE || !(op->c & PROT_EXEC))
-        code_changes(agt, start, end);
     table_check(agt, op, agt_views_split(&agt->views, start) && agt_views_split(&agt->views, end));
     for (size_t i = agt_views_find(&agt->views, start);
          i < agt->views.count && agt->views.list[i].start < end; i++) {
         struct agt_view *view = &agt->views.list[i];
+        /* how code is cut into fragments depends on both */
+        if ((view->prot ^ op->c) & (PROT_WRITE | PROT_EXEC))
+            code_changes(agt, view->start, view->end);
         view->prot = (uint32_t)op->c;
-        host_check(agt, op,
-                   sys_call3(SYS_mprotect, (long)view->start, (long)(view->end - view->start),
-                             host_prot(view->prot)));
+        host_check(agt, op, host_protect(view->start, view->end, host_prot(view->prot)));
+        guards_protect(agt, view->start, view->end, PROT_READ);
     }
 }
 
@@ -221,15 +312,21 @@ static void discard(struct agt *agt, const struct evq_op *op)
     agt_memory_mark(agt, start, op->b);
 }
 
-/* Makes a view accessible for the agent itself, and back. */
+/* Makes [start, end) of a view accessible for the agent itself, and back. */
+static void range_lift(struct agt *agt, const struct agt_view *view, uint64_t start, uint64_t end,
+                       bool lift, uint32_t need)
+{
+    long prot = host_prot(view->prot);
+    if ((prot & need) == need && !(need & PROT_WRITE && is_guarded(agt, start, end)))
+        return;
+    host_protect(start & ~(PAGE - 1), PAGE_END(end), lift ? PROT_READ | PROT_WRITE : prot);
+    if (!lift)
+        guards_protect(agt, start, end, PROT_READ);
+}
+
 static void view_lift(struct agt *agt, const struct agt_view *view, bool lift, uint32_t need)
 {
-    (void)agt;
-    long prot = host_prot(view->prot);
-    if ((prot & need) == need)
-        return;
-    sys_call3(SYS_mprotect, (long)view->start, (long)(view->end - view->start),
-              lift ? PROT_READ | PROT_WRITE : prot);
+    range_lift(agt, view, view->start, view->end, lift, need);
 }
 
 static void write_bytes(struct agt *agt, const struct evq_op *op, const uint8_t *bytes)
@@ -240,14 +337,13 @@ static void write_bytes(struct agt *agt, const struct evq_op *op, const uint8_t 
         if (!view)
             agt_stop(agt, AGT_REQ_DIVERGED, AGT_DIV_MEMORY, op->op, at, left);
         uint64_t here = view->end - at < left ? view->end - at : left;
-        if (view->fetched)
-            code_changes(agt, at, at + here);
-        view_lift(agt, view, true, PROT_READ | PROT_WRITE);
+        code_written(agt, view, at, at + here);
+        range_lift(agt, view, at, at + here, true, PROT_READ | PROT_WRITE);
         if (bytes)
             sys_copy((void *)at, bytes + (at - op->a), here);
         else
             sys_fill((void *)at, 0, here);
-        view_lift(agt, view, false, PROT_READ | PROT_WRITE);
+        range_lift(agt, view, at, at + here, false, PROT_READ | PROT_WRITE);
         agt_memory_mark(agt, at, here);
         at += here;
         left -= here;
@@ -264,9 +360,10 @@ uint64_t agt_memory_read(struct agt *agt, void *to, uint64_t address, uint64_t b
         uint64_t here = view->end - (address + done);
         if (here > bytes - done)
             here = bytes - done;
-        view_lift(agt, view, true, PROT_READ);
-        sys_copy((uint8_t *)to + done, (void *)(address + done), here);
-        view_lift(agt, view, false, PROT_READ);
+        uint64_t at = address + done;
+        range_lift(agt, view, at, at + here, true, PROT_READ);
+        sys_copy((uint8_t *)to + done, (void *)at, here);
+        range_lift(agt, view, at, at + here, false, PROT_READ);
         done += here;
     }
     return done;
@@ -284,11 +381,12 @@ uint64_t agt_memory_fetch(struct agt *agt, uint64_t address)
         return 1;
     if (!(view->prot & PROT_EXEC))
         return 2;
-    if (view->prot & PROT_WRITE)
-        return 3;
+    uint64_t page = address & ~(PAGE - 1);
     view->fetched = 1;
-    sys_copy(transfer_area(agt), (void *)(address & ~(PAGE - 1)), PAGE);
-    return 0;
+    sys_copy(transfer_area(agt), (void *)page, PAGE);
+    if (!(view->prot & PROT_WRITE))
+        return 0;
+    return guard_set(agt, page) ? 3 : 4;
 }
 
 /* ---- written lines ---- */
@@ -396,6 +494,7 @@ void agt_memory_clear(struct agt *agt)
         sys_call3(SYS_munmap, (long)view->start, (long)(view->end - view->start), 0);
     }
     agt->views.count = 0;
+    agt->guards.count = 0;
 }
 
 void agt_memory_op(struct agt *agt, const struct evq_op *op)

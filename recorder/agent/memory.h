@@ -4,6 +4,7 @@
 #define RECORDER_AGENT_MEMORY_H
 
 #include "recorder/agent/agent.h"
+#include "recorder/agent/guards.h"
 #include "recorder/agent/views.h"
 
 /* The state of the agent; one per replayee. */
@@ -12,6 +13,7 @@ struct agt {
     struct agt_ctx *ctx;
     uint8_t *lines; /* one byte per AGT_LINE_BYTES of memory, indexed by 32 bits of address */
     struct agt_views views;
+    struct agt_guards guards;
 };
 
 /* Gives the turn away with a request and serves commands until the supervisor says continue. */
@@ -40,7 +42,12 @@ void agt_memory_mark_down(struct agt *agt, uint64_t end, uint64_t bytes);
  * AGT_REQ_LINES whenever it is full; returns the bytes that remain there. Forgets the marks. */
 uint64_t agt_memory_lines(struct agt *agt);
 
-/* The code page at `address` into the transfer area: 0, or a reason as for AGT_CMD_FETCH. */
+/* The code page at `address` into the transfer area; a reply as for AGT_CMD_FETCH. From then on
+ * the page is guarded if the program may write to it. */
 uint64_t agt_memory_fetch(struct agt *agt, uint64_t address);
+
+/* A store to `address` faulted. True if that was because of a guard, which is now open: what was
+ * made from the page is forgotten, and the store succeeds if tried again. */
+bool agt_memory_unguard(struct agt *agt, uint64_t address);
 
 #endif

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <xxhash.h>
 
 #include "common/err.h"
 #include "recorder/replay/feed.h"
@@ -19,6 +20,8 @@
 
 #define BATCH_BYTES  (1u << 20)
 #define EXACT_MARGIN 1024
+#define NEVER        UINT64_MAX
+#define RUN_MAX      ((uint64_t)INT64_MAX / 2) /* counters go from a negative number upwards */
 
 struct rep_engine {
     struct rep_host host;
@@ -28,13 +31,21 @@ struct rep_engine {
     const struct rep_source *source;
     struct wd_buf batch;  /* entries given; the replayee is somewhere in them */
     struct wd_buf spare;  /* entries of the source that did not fit */
+    struct wd_buf memory; /* read for a digest */
     size_t batch_at;      /* of the entry with number seq */
     uint64_t seq;         /* entries of which the source has been told */
     uint64_t taken_frame; /* of the last one of them */
     uint64_t time_base;
-    uint64_t goal;         /* exact stops: executed instructions at which to stop */
-    uint64_t exact_margin; /* instructions before an exact stop that are run with care */
-    bool exact;
+    uint64_t run_goal;      /* time at which the caller wants to stop */
+    bool run_exact;         /* at that very instruction */
+    uint64_t place_goal;    /* time at which an EVQ_PLACE is to be taken; NEVER: none */
+    uint64_t place_cap;     /* time at which looking for one is given up */
+    uint64_t goal;          /* exact stops: executed instructions at which to stop */
+    uint64_t exact_margin;  /* instructions before an exact stop that are run with care */
+    bool exact;             /* within that margin */
+    bool ends_at_goal;      /* the limit is the caller's, or place_cap */
+    uint32_t part;          /* fragment that ran a rep instruction in part */
+    uint64_t arrivals;      /* where the registers of the place that is looked for were found */
     bool asked_translation; /* stands in AGT_REQ_TRANSLATE and waits for an answer */
     bool started;
     bool unverified; /* translations were made before the last reset */
@@ -61,20 +72,18 @@ static int command(struct rep_engine *engine, uint32_t command, uint64_t a, uint
     return err;
 }
 
-static int fetch_page(void *arg, uint64_t address, uint8_t *page)
+static int fetch_page(void *arg, uint64_t address, uint8_t *page, unsigned *flags)
 {
     struct rep_engine *engine = arg;
     uint64_t reply;
     int err = command(engine, AGT_CMD_FETCH, address, 0, 0, &reply);
     if (err)
         return err;
-    if (reply == 3)
-        return wd_fail(-WD_ERR_UNSUPPORTED,
-                       "the program executes code in writable memory at %#llx, which cannot be "
-                       "replayed yet",
-                       (unsigned long long)address);
-    if (reply)
-        return reply == 1 ? 1 : 2;
+    if (reply == 1 || reply == 2)
+        return (int)reply;
+    *flags = reply == 3   ? DBI_PAGE_WRITABLE
+             : reply == 4 ? DBI_PAGE_WRITABLE | DBI_PAGE_UNWATCHED
+                          : 0;
     memcpy(page, engine->host.shm + AGT_XFER_OFF, 4096);
     return 0;
 }
@@ -109,6 +118,7 @@ int rep_engine_new(const struct rep_engine_setup *setup, struct rep_engine **out
         return -ENOMEM;
     engine->mode = setup->mode;
     engine->exact_margin = EXACT_MARGIN;
+    engine->place_goal = engine->place_cap = NEVER;
     int err = rep_host_start(&engine->host, setup);
     if (!err) {
         struct dbi_config config = {.mode = setup->mode,
@@ -136,6 +146,7 @@ void rep_engine_free(struct rep_engine *engine)
     dbi_free(engine->dbi);
     wd_buf_fini(&engine->batch);
     wd_buf_fini(&engine->spare);
+    wd_buf_fini(&engine->memory);
     free(engine);
 }
 
@@ -173,6 +184,35 @@ static void limit_set(struct rep_engine *engine, uint64_t limit)
         ctx->left = (int64_t)limit;
     else
         ctx->r15 = -limit;
+}
+
+/*
+ * How far the replayee may run now. Exact goals are approached fast up to a margin, and then
+ * instruction by instruction; -EAGAIN if one has been missed: a loop that keeps flags alive all the
+ * time (long additions) offers no place to stop and may run past the margin. Then the caller begins
+ * again, with a wider one.
+ */
+static int limit_plan(struct rep_engine *engine)
+{
+    uint64_t now = rep_engine_time(engine);
+    uint64_t soft = engine->run_exact ? NEVER : engine->run_goal;
+    uint64_t hard = engine->run_exact ? engine->run_goal : NEVER;
+    soft = engine->place_cap < soft ? engine->place_cap : soft;
+    hard = engine->place_goal < hard ? engine->place_goal : hard;
+    if (now > hard) {
+        engine->exact_margin *= 64;
+        return -EAGAIN;
+    }
+    /* what stops for time stops before the fragment that would go too far */
+    engine->exact = hard <= soft && hard - now <= engine->exact_margin + DBI_INSN_MAX;
+    engine->goal = hard;
+    engine->host.ctx->careful = engine->exact || engine->unverified;
+    engine->ends_at_goal = !engine->exact && (soft < hard || hard == NEVER);
+    if (!engine->exact && !engine->ends_at_goal)
+        soft = hard - engine->exact_margin;
+    uint64_t limit = engine->exact ? hard - now : soft > now ? soft - now : 0;
+    limit_set(engine, limit < RUN_MAX ? limit : RUN_MAX);
+    return 0;
 }
 
 /* ---- the log ---- */
@@ -288,6 +328,18 @@ static bool is_canonical(uint64_t address)
     return address < 0x800000000000ull || address >= 0xffff800000000000ull;
 }
 
+static void code_flush(struct rep_engine *engine)
+{
+    engine->host.ctx->stop_body = 0;
+    dbi_flush(engine->dbi);
+}
+
+static int code_forget(struct rep_engine *engine, uint64_t start, uint64_t end)
+{
+    engine->host.ctx->stop_body = 0;
+    return dbi_forget(engine->dbi, start, end);
+}
+
 /* Translations outlive a reset if the code that they were made from is there again. */
 static int verify_translations(struct rep_engine *engine)
 {
@@ -295,7 +347,7 @@ static int verify_translations(struct rep_engine *engine)
     engine->host.ctx->careful = engine->exact;
     int changed = dbi_verify(engine->dbi);
     if (changed > 0)
-        dbi_flush(engine->dbi);
+        code_flush(engine);
     return changed < 0 ? changed : 0;
 }
 
@@ -412,7 +464,7 @@ static int on_translate(struct rep_engine *engine, bool *done)
         return result;
     if (engine->exact) {
         uint64_t now = rep_engine_time(engine);
-        if (now >= engine->goal) {
+        if (now >= engine->goal && engine->goal != engine->place_goal) {
             engine->asked_translation = true;
             *done = true;
             return 0;
@@ -466,6 +518,40 @@ static unsigned long long frame_of(const struct rep_engine *engine)
     return entry ? (unsigned long long)entry->frame : 0;
 }
 
+static const struct evq_regs *regs_of(const struct evq_entry *entry)
+{
+    return (const struct evq_regs *)(entry + 1);
+}
+
+/* In the batch: what is noted there reaches the source. */
+static struct evq_place *place_of(const struct rep_engine *engine)
+{
+    const struct evq_entry *entry = current_entry(engine);
+    if (!entry || entry->kind != EVQ_PLACE)
+        return NULL;
+    uint8_t *op = (uint8_t *)entry + sizeof *entry + sizeof(struct evq_regs);
+    return (struct evq_place *)(op + sizeof(struct evq_op));
+}
+
+/* `seen`: what the program came to instead; 0: it still runs. */
+static int place_not_found(struct rep_engine *engine, unsigned seen, uint64_t rip)
+{
+    const struct evq_entry *entry = current_entry(engine);
+    char what[64] = "?";
+    if (entry && entry->number)
+        snprintf(what, sizeof what, "signal %d", entry->number);
+    else if (entry)
+        snprintf(what, sizeof what, "a switch to another thread");
+    return wd_fail(
+        -WD_ERR_DIVERGED,
+        "replay diverged at event %llu, instruction %llu: the place of %s (%#llx) was not "
+        "found before %s at %#llx; its registers were met %llu times, with other memory",
+        frame_of(engine), (unsigned long long)rep_engine_time(engine), what,
+        entry ? (unsigned long long)regs_of(entry)->r[EVQ_RIP] : 0ull,
+        seen ? "the next event" : "giving up", (unsigned long long)rip,
+        (unsigned long long)engine->arrivals);
+}
+
 static int on_diverged(struct rep_engine *engine)
 {
     const uint64_t *args = engine->host.ctx->mail.args;
@@ -498,6 +584,8 @@ static int on_diverged(struct rep_engine *engine)
                        "replay diverged at event %llu: %s of %llu bytes at %#llx, where nothing is "
                        "mapped",
                        ops_frame, rep_opcode_name((unsigned)a), c, b);
+    case AGT_DIV_PLACE:
+        return place_not_found(engine, (unsigned)a, b);
     case AGT_DIV_HOST:
         return wd_fail(-WD_ERR_MACHINE, "event %llu: %s at %#llx: %s", ops_frame,
                        rep_opcode_name((unsigned)a), c, strerror((int)b));
@@ -515,16 +603,134 @@ static int on_unsupported(struct rep_engine *engine)
     char text[128] = "?";
     uint8_t code[15];
     size_t done = 0;
-    if (args[0] == AGT_UNS_ASYNC_SIGNAL)
-        return wd_fail(-WD_ERR_UNSUPPORTED,
-                       "event %llu: signal %llu arrived inside running code at %#llx; asynchronous "
-                       "signals cannot be replayed yet",
-                       frame_of(engine), (unsigned long long)args[2], (unsigned long long)args[1]);
     uint64_t rip = args[1];
     if (!rep_engine_read(engine, rip, code, sizeof code, &done))
         ins_text(code, done, rip, text, sizeof text);
     return wd_fail(-WD_ERR_UNSUPPORTED, "the instruction at %#llx (%s) cannot be replayed",
                    (unsigned long long)rip, text);
+}
+
+/* ---- places of asynchronous events ---- */
+
+/* The agent is about to look for the place: everything that comes by there has to stop. */
+static int on_stop(struct rep_engine *engine)
+{
+    struct agt_ctx *ctx = engine->host.ctx;
+    uint64_t pc = ctx->mail.args[0];
+    int err = log_drain(engine);
+    const struct evq_place *place = place_of(engine);
+    if (err || !place)
+        return err ? err : wd_fail(-WD_ERR_MACHINE, "the replay process asked for no place");
+    ctx->stop_pc = pc;
+    ctx->stop_body = 0;
+    engine->arrivals = 0;
+    engine->place_cap = place->limit ? rep_engine_time(engine) + place->limit : NEVER;
+    err = dbi_stop_at(engine->dbi, pc);
+    return err ? err : limit_plan(engine);
+}
+
+static int stop_clear(struct rep_engine *engine)
+{
+    engine->host.ctx->stop_pc = engine->host.ctx->stop_body = 0;
+    engine->place_cap = NEVER;
+    int err = dbi_stop_at(engine->dbi, 0);
+    return err ? err : limit_plan(engine);
+}
+
+/* 1 if the bytes have that digest, 0 if not (or not all of them are mapped). */
+static int digest_agrees(struct rep_engine *engine, uint64_t start, uint64_t count, uint64_t digest)
+{
+    size_t done;
+    engine->memory.size_bytes = 0;
+    int err = wd_buf_append_zeros(&engine->memory, count);
+    if (!err)
+        err = rep_engine_read(engine, start, engine->memory.data, count, &done);
+    return err ? err : done == count && XXH3_64bits(engine->memory.data, count) == digest;
+}
+
+static int memory_agrees(struct rep_engine *engine, const struct evq_place *place)
+{
+    int agrees = 1;
+    if (place->flags & EVQ_PLACE_STACK)
+        agrees = digest_agrees(engine, place->stack_start, place->stack_bytes, place->stack_digest);
+    if (agrees > 0 && place->flags & EVQ_PLACE_DATA)
+        agrees = digest_agrees(engine, place->data_start, place->data_bytes, place->data_digest);
+    return agrees;
+}
+
+static int on_place(struct rep_engine *engine)
+{
+    struct agt_mail *mail = &engine->host.ctx->mail;
+    int err = log_drain(engine);
+    struct evq_place *place = place_of(engine);
+    if (err || !place)
+        return err ? err : wd_fail(-WD_ERR_MACHINE, "the replay process asked for no place");
+    engine->arrivals++;
+    int agrees = memory_agrees(engine, place);
+    if (agrees > 0 && engine->part)
+        place->flags |= EVQ_PLACE_MID_REP;
+    if (agrees > 0)
+        err = stop_clear(engine);
+    engine->part = agrees > 0 ? 0 : engine->part;
+    mail->args[0] = agrees > 0;
+    return agrees < 0 ? agrees : err;
+}
+
+/* The element size in bytes of a string instruction with a rep prefix; 0: it is none. */
+static unsigned rep_element(const struct dbi_fragment *fragment)
+{
+    struct ins_info info;
+    if (ins_decode(fragment->code, fragment->code_bytes, fragment->pc, &info))
+        return 0;
+    for (unsigned m = 0; m < info.mem_count; m++) {
+        if (info.mems[m].flags & INS_MEM_REP)
+            return info.mems[m].size_bytes;
+    }
+    return 0;
+}
+
+static int on_place_rep(struct rep_engine *engine)
+{
+    struct agt_ctx *ctx = engine->host.ctx;
+    uint64_t count = ctx->mail.args[0] - ctx->mail.args[1];
+    const struct dbi_fragment *fragment;
+    struct dbi_fetch_fault fault;
+    int result = dbi_translate_exact(engine->dbi, ctx->rip, 1, &fragment, &fault);
+    if (result < 0)
+        return result;
+    if (result > 0 || !rep_element(fragment)) {
+        ctx->mail.args[0] = 0;
+        return 0;
+    }
+    engine->part = fragment->id + 1;
+    ctx->mail.args[0] = count;
+    ctx->mail.args[1] = fragment->host_body;
+    return 0;
+}
+
+/* That part was no place: it and the rest are one execution. */
+static int on_place_undo(struct rep_engine *engine)
+{
+    struct agt_ctx *ctx = engine->host.ctx;
+    if (!engine->part || engine->mode == DBI_COLLECT)
+        return wd_fail(-WD_ERR_MACHINE, "the replay process took back what it did not do");
+    if (engine->mode == DBI_COUNT)
+        ((uint64_t *)(engine->host.shm + AGT_COUNT_OFF))[engine->part - 1]--;
+    ctx->r15--;
+    engine->part = 0;
+    return 0;
+}
+
+static int on_time(struct rep_engine *engine, bool *done)
+{
+    if (!engine->ends_at_goal)
+        return limit_plan(engine);
+    if (engine->run_exact || engine->place_cap < engine->run_goal) {
+        int err = log_drain(engine);
+        return err ? err : place_not_found(engine, 0, engine->host.ctx->rip);
+    }
+    *done = true;
+    return 0;
 }
 
 static int on_request(struct rep_engine *engine, enum rep_stop *why, bool *done)
@@ -539,15 +745,29 @@ static int on_request(struct rep_engine *engine, enum rep_stop *why, bool *done)
     case AGT_REQ_LOG_FULL:
         return log_drain(engine);
     case AGT_REQ_TIME:
+        return on_time(engine, done);
     case AGT_REQ_END:
-        *why = mail->request == AGT_REQ_END ? REP_STOP_END : REP_STOP_TIME;
+        *why = REP_STOP_END;
         *done = true;
         return 0;
+    case AGT_REQ_STOP:
+        return on_stop(engine);
+    case AGT_REQ_PLACE:
+        return on_place(engine);
+    case AGT_REQ_PLACE_REP:
+        return on_place_rep(engine);
+    case AGT_REQ_PLACE_UNDO:
+        return on_place_undo(engine);
+    case AGT_REQ_PLACE_TIME:
+        engine->place_goal = mail->args[0];
+        return limit_plan(engine);
+    case AGT_REQ_PLACE_TAKEN:
+        engine->place_goal = NEVER;
+        return limit_plan(engine);
     case AGT_REQ_FAULT:
         return on_fault(engine);
     case AGT_REQ_CODE_CHANGED:
-        dbi_flush(engine->dbi);
-        return 0;
+        return code_forget(engine, mail->args[0], mail->args[1]);
     case AGT_REQ_DIVERGED:
         err = log_drain(engine);
         return err ? err : on_diverged(engine);
@@ -559,53 +779,31 @@ static int on_request(struct rep_engine *engine, enum rep_stop *why, bool *done)
     }
 }
 
-static int run_until(struct rep_engine *engine, uint64_t limit, enum rep_stop *why)
+int rep_engine_run(struct rep_engine *engine, const struct rep_source *source, uint64_t limit,
+                   bool exact, enum rep_stop *why)
 {
     struct agt_mail *mail = &engine->host.ctx->mail;
     bool done = false;
     *why = REP_STOP_TIME;
-    limit_set(engine, limit);
+    engine->source = source;
+    if (engine->mode == DBI_COLLECT)
+        engine->host.ctx->r15 = engine->host.ctx->ring_start;
+    uint64_t now = rep_engine_time(engine);
+    engine->run_goal = limit < RUN_MAX ? now + limit : NEVER - 1;
+    engine->run_exact = exact;
+    int err = limit_plan(engine);
     if (engine->asked_translation) {
         engine->asked_translation = false;
         mail->args[0] = mail->args[1] = 0;
         mail->args[2] = 1;
     }
-    while (!done) {
+    while (!err && !done) {
         mail->command = AGT_CMD_CONTINUE;
-        int err = rep_host_exchange(&engine->host, engine->flag);
+        err = rep_host_exchange(&engine->host, engine->flag);
         if (!err)
             err = on_request(engine, why, &done);
-        if (err)
-            return err;
     }
-    return log_drain(engine);
-}
-
-int rep_engine_run(struct rep_engine *engine, const struct rep_source *source, uint64_t limit,
-                   bool exact, enum rep_stop *why)
-{
-    engine->source = source;
-    if (engine->mode == DBI_COLLECT)
-        engine->host.ctx->r15 = engine->host.ctx->ring_start;
-    engine->goal = rep_engine_time(engine) + limit;
-    engine->exact = false;
-    engine->host.ctx->careful = engine->unverified;
-    if (!exact)
-        return run_until(engine, limit, why);
-    /* Fast up to a margin. A loop that keeps flags alive all the time (long additions) offers no
-     * place to stop and may run past it; then the caller begins again, with a wider one. */
-    if (limit > engine->exact_margin) {
-        int err = run_until(engine, limit - engine->exact_margin, why);
-        if (err || *why == REP_STOP_END)
-            return err;
-        if (rep_engine_time(engine) > engine->goal) {
-            engine->exact_margin *= 64;
-            return -EAGAIN;
-        }
-    }
-    engine->exact = true;
-    engine->host.ctx->careful = 1;
-    return run_until(engine, engine->goal - rep_engine_time(engine), why);
+    return err ? err : log_drain(engine);
 }
 
 int rep_engine_reset(struct rep_engine *engine)
@@ -622,6 +820,10 @@ int rep_engine_reset(struct rep_engine *engine)
     engine->time_base = 0;
     engine->started = false;
     engine->unverified = true;
+    engine->place_goal = engine->place_cap = NEVER;
+    engine->part = 0;
+    if (!err)
+        err = dbi_stop_at(engine->dbi, 0);
     return err;
 }
 
