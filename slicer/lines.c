@@ -68,20 +68,25 @@ static int grow(struct slc_slice *slice)
 static struct slc_line describe(struct slc_slice *slice, uint64_t pc)
 {
     struct mdl_model *model = slice->code.model;
-    struct slc_line line = {.function = "?", .module = "?", .min_distance = SLC_DISTANCE_UNKNOWN};
+    struct slc_line line = {
+        .function = "?", .linkage_name = "?", .module = "?", .min_distance = SLC_DISTANCE_UNKNOWN};
     struct mdl_function function;
     struct mdl_module module;
     struct mdl_line source;
 
     if (mdl_module_at(model, pc, &module) == 0)
         line.module = module.name;
-    if (mdl_function_at(model, pc, &function) == 0)
+    if (mdl_function_at(model, pc, &function) == 0) {
         line.function = function.name;
+        line.linkage_name = function.linkage_name;
+    }
     if (mdl_line_at(model, pc, &source) == 0 && source.file && source.line) {
         line.file = source.file;
         line.line = source.line;
-        if (source.function)
+        if (source.function) {
             line.function = source.function;
+            line.linkage_name = source.linkage_name;
+        }
     }
     return line;
 }

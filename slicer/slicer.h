@@ -120,6 +120,7 @@ struct slc_line {
     const char *file; /* as mdl_line_at gives it, or NULL */
     uint32_t line;
     const char *function; /* "?" if unknown */
+    const char *linkage_name; /* the linker's name of `function`, or the same; "?" if unknown */
     const char *module;   /* name of the module, "?" if unknown */
     uint64_t pc;          /* an instruction of it that is in the slice: that of last_time */
     uint64_t instances;   /* instruction instances in the slice */

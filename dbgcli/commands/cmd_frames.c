@@ -115,6 +115,7 @@ static json_t *json_of_frame(struct cli_session *session, size_t index)
     struct cli_place place = {
         .pc = frame->regs.value[MDL_REG_RIP],
         .function = frame->function,
+        .linkage_name = frame->linkage_name,
         .module = frame->module,
         .file = frame->file,
         .line = frame->line,

@@ -43,6 +43,7 @@ static int show_instance(void *context, wet_time time, uint64_t pc)
         cli_json_set(row, "time", cli_json_count(time));
         cli_json_set(row, "pc", cli_json_address(pc));
         cli_json_set(row, "function", cli_json_text(place.function));
+        cli_json_set(row, "linkage_name", cli_json_text(place.linkage_name));
         cli_json_append(walk->array, row);
         return 0;
     }

@@ -40,22 +40,78 @@ static int center_on_line(struct cli_session *session, const char *text)
     return 0;
 }
 
+#define CANDIDATES_NAMED 10
+
+/* A function that a name may mean. */
+struct candidate {
+    const struct mdl_function *function;
+    struct mdl_line line;
+};
+
+/* Those with source, of the first module that has any: the program's come before a library's. Of
+ * several at one line (constructors, instances of a template) the first. */
+static size_t find_candidates(struct cli_session *session, const struct mdl_function *functions,
+                              size_t count, struct candidate *candidates)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct candidate *last = &candidates[found];
+        *last = (struct candidate){.function = &functions[i]};
+        if (mdl_line_at(session->model, functions[i].start, &last->line) != 0 || !last->line.line)
+            continue;
+        if (found && candidates[0].function->module != functions[i].module)
+            continue;
+        size_t same = 0;
+        while (same < found && (candidates[same].line.line != last->line.line ||
+                                strcmp(candidates[same].line.file, last->line.file) != 0))
+            same++;
+        found += same == found;
+    }
+    wd_error_clear();
+    return found;
+}
+
+static int fail_ambiguous(struct cli_session *session, const char *name,
+                          const struct candidate *candidates, size_t count)
+{
+    char *text = cli_asprintf("'%s' is ambiguous:", name);
+    for (size_t i = 0; i < count && i < CANDIDATES_NAMED; i++) {
+        char *longer =
+            cli_asprintf("%s%s %s at %s:%" PRIu32, text, i ? "," : "",
+                         mdl_name_full(session->model, candidates[i].function->linkage_name),
+                         cli_base_name(candidates[i].line.file), candidates[i].line.line);
+        free(text);
+        text = longer;
+    }
+    int result = wd_fail(-WD_ERR_USAGE, "%s%s", text, count > CANDIDATES_NAMED ? ", ..." : "");
+    free(text);
+    return result;
+}
+
 static int center_on_function(struct cli_session *session, const char *name)
 {
     struct mdl_function *functions;
-    struct mdl_line line;
     size_t count;
     int result = mdl_functions_named(session->model, name, &functions, &count);
     if (result == -WD_ERR_NOT_FOUND)
         return wd_fail(result, "no function is called '%s'", name);
     if (result)
         return result;
-    result = mdl_line_at(session->model, functions[0].start, &line);
+    struct candidate *candidates = cli_realloc(NULL, count + 1, sizeof *candidates);
+    size_t found = find_candidates(session, functions, count, candidates);
+    /* the one that is called so in full, if there is one */
+    size_t chosen = 0;
+    while (chosen < found && strcmp(candidates[chosen].function->name, name) != 0)
+        chosen++;
+    if (!found)
+        result = wd_fail(-WD_ERR_NOT_FOUND, "'%s' has no line information", name);
+    else if (found > 1 && chosen == found)
+        result = fail_ambiguous(session, name, candidates, found);
+    else
+        center(session, candidates[chosen % found].line.file, candidates[chosen % found].line.line);
+    free(candidates);
     free(functions);
-    if (result || !line.line)
-        return wd_fail(-WD_ERR_NOT_FOUND, "'%s' has no line information", name);
-    center(session, line.file, line.line);
-    return 0;
+    return result;
 }
 
 static int center_on_frame(struct cli_session *session)
@@ -128,13 +184,20 @@ static int show_lines(struct cli_session *session)
     return 0;
 }
 
+/* FILE:LINE, and not ns::function. */
+static bool is_file_and_line(const char *text)
+{
+    const char *colon = strrchr(text, ':');
+    return colon && (colon == text || colon[-1] != ':' || strspn(colon + 1, "0123456789"));
+}
+
 int cli_cmd_list(struct cli_repl *repl, const struct cli_args *args, const char *format)
 {
     struct cli_session *session = repl->session;
     const char *where = args->operands[0];
     int result = 0;
     (void)format;
-    if (where && strchr(where, ':'))
+    if (where && is_file_and_line(where))
         result = center_on_line(session, where);
     else if (where)
         result = center_on_function(session, where);

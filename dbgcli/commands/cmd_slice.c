@@ -247,6 +247,7 @@ static json_t *json_of_line(const struct view *view, size_t index)
     cli_json_set(row, "file", cli_json_text(line->file));
     cli_json_set(row, "line", line->file ? json_integer(line->line) : json_null());
     cli_json_set(row, "function", cli_json_text(line->function));
+    cli_json_set(row, "linkage_name", cli_json_text(line->linkage_name));
     cli_json_set(row, "module", cli_json_text(line->module));
     cli_json_set(row, "instances", cli_json_count(line->instances));
     cli_json_set(row, "statements", json_integer(line->statements));

@@ -41,20 +41,22 @@ static int show_function(void *context, const struct mdl_function *function)
     struct walk *walk = context;
     struct cli_out *out = walk->session->out;
     struct mdl_module module;
-    const char *name = "?";
+    const char *name = "?", *full = mdl_name_full(walk->session->model, function->linkage_name);
     if (mdl_module_get(walk->session->model, function->module, &module) == 0)
         name = module.name;
     walk->count++;
     if (walk->array) {
         json_t *row = json_object();
         cli_json_set(row, "name", cli_json_text(function->name));
+        cli_json_set(row, "full_name", cli_json_text(full));
+        cli_json_set(row, "linkage_name", cli_json_text(function->linkage_name));
         cli_json_set(row, "start", cli_json_address(function->start));
         cli_json_set(row, "end", cli_json_address(function->end));
         cli_json_set(row, "module", cli_json_text(name));
         cli_json_append(walk->array, row);
     } else {
         fprintf(out->stream, "0x%016" PRIx64 "  ", function->start);
-        cli_out_text(out, function->name);
+        cli_out_text(out, full);
         fputs("  ", out->stream);
         cli_out_text(out, name);
         putc('\n', out->stream);

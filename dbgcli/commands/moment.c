@@ -57,8 +57,11 @@ static void add_frames(struct cli_moment *moment, const struct mdl_frame_regs *r
         frame->is_top = is_top;
         frame->module = has_module ? module.name : NULL;
         frame->function = chain[i].function;
-        if (!frame->is_inlined && has_function)
+        frame->linkage_name = chain[i].linkage_name;
+        if (!frame->function && !frame->is_inlined && has_function) {
             frame->function = function.name;
+            frame->linkage_name = function.linkage_name;
+        }
         frame->file = chain[i].line ? chain[i].file : NULL;
         frame->line = chain[i].line;
     }

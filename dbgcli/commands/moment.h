@@ -15,6 +15,7 @@ struct cli_frame {
     bool is_inlined;      /* its function is inlined into that of the next frame */
     bool is_top;          /* the stack's innermost: vector registers are known too */
     const char *function; /* borrowed from the model; NULL: unknown */
+    const char *linkage_name;
     const char *module;
     const char *file; /* NULL: no line information */
     uint32_t line;

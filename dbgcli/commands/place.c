@@ -54,13 +54,17 @@ void cli_place_of_pc(struct cli_session *session, uint64_t pc, struct cli_place 
     *place = (struct cli_place){.pc = pc};
     if (mdl_module_at(model, pc, &module) == 0)
         place->module = module.name;
-    if (mdl_function_at(model, pc, &function) == 0)
+    if (mdl_function_at(model, pc, &function) == 0) {
         place->function = function.name;
+        place->linkage_name = function.linkage_name;
+    }
     if (mdl_line_at(model, pc, &line) == 0 && line.line) {
         place->file = line.file;
         place->line = line.line;
-        if (line.function)
+        if (line.function) {
             place->function = line.function;
+            place->linkage_name = line.linkage_name;
+        }
         place->text = cli_source_text(session, line.file, line.line, pc);
     }
     wd_error_clear();
@@ -80,6 +84,7 @@ void cli_place_to_json(json_t *object, const struct cli_place *place)
 {
     cli_json_set(object, "pc", cli_json_address(place->pc));
     cli_json_set(object, "function", cli_json_text(place->function));
+    cli_json_set(object, "linkage_name", cli_json_text(place->linkage_name));
     cli_json_set(object, "module", cli_json_text(place->module));
     cli_json_set(object, "file", cli_json_text(place->file));
     cli_json_set(object, "line", place->file ? json_integer(place->line) : json_null());

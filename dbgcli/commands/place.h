@@ -8,6 +8,7 @@
 struct cli_place {
     uint64_t pc;
     const char *function; /* NULL: unknown. All strings are borrowed from the model */
+    const char *linkage_name;
     const char *module;
     const char *file; /* absolute; NULL: no line information */
     uint32_t line;
@@ -24,7 +25,7 @@ const char *cli_source_text(struct cli_session *session, const char *file, uint3
 /* "file.c:12", or "libc.so.6", or "?"; the base name is enough for people. */
 void cli_place_print(struct cli_out *out, const struct cli_place *place);
 
-/* Adds pc, function, file, line, module and text to an object. */
+/* Adds pc, function, linkage_name, file, line, module and text to an object. */
 void cli_place_to_json(json_t *object, const struct cli_place *place);
 
 /* Last part of a path. */

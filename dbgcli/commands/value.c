@@ -103,7 +103,7 @@ void cli_address_print(FILE *stream, struct mdl_model *model, uint64_t address)
     const char *name = NULL;
     uint64_t start = 0;
     if (mdl_function_at(model, address, &function) == 0) {
-        name = function.name;
+        name = mdl_name_full(model, function.linkage_name);
         start = function.start;
     } else if (mdl_symbol_at(model, address, &symbol) == 0) {
         name = symbol.name;

@@ -214,9 +214,13 @@ int wet_each_event(struct wet *wet, int (*fn)(void *arg, const struct wet_event 
 /* ---- model.h: code ---- */
 
 static const struct mdl_function functions[] = {
-    {.name = "main", .start = MAIN_PC, .end = MAIN_PC + 0x80},
-    {.name = "helper", .start = HELPER_PC, .end = HELPER_PC + 0x10},
-    {.name = "foreign", .start = FOREIGN_PC, .end = FOREIGN_PC + 0x10, .module = 1},
+    {.name = "main", .linkage_name = "main", .start = MAIN_PC, .end = MAIN_PC + 0x80},
+    {.name = "helper", .linkage_name = "helper", .start = HELPER_PC, .end = HELPER_PC + 0x10},
+    {.name = "foreign",
+     .linkage_name = "foreign",
+     .start = FOREIGN_PC,
+     .end = FOREIGN_PC + 0x10,
+     .module = 1},
 };
 
 int mdl_function_at(struct mdl_model *model, uint64_t pc, struct mdl_function *function)
@@ -269,6 +273,12 @@ int mdl_functions_each(struct mdl_model *model, const char *regex, mdl_function_
             result = fn(context, &functions[i]);
     regfree(&pattern);
     return result;
+}
+
+const char *mdl_name_full(struct mdl_model *model, const char *linkage_name)
+{
+    (void)model;
+    return linkage_name;
 }
 
 int mdl_functions_named(struct mdl_model *model, const char *name, struct mdl_function **list,
@@ -500,10 +510,10 @@ struct slc_slice {
 };
 
 static const struct slc_line lines[] = {
-    {helper_file, 30, "helper", "prog", HELPER_PC, 2, 1, 0, 993, 1001},
-    {main_file, 14, "main", "prog", MAIN_PC + 64, 3, 2, 1, 13, 989},
-    {NULL, 0, "foreign", "libforeign.so", FOREIGN_PC, 7, 7, 2, 500, 507},
-    {main_file, 10, "main", "prog", MAIN_PC, 1, 1, 3, 1, 1},
+    {helper_file, 30, "helper", "helper", "prog", HELPER_PC, 2, 1, 0, 993, 1001},
+    {main_file, 14, "main", "main", "prog", MAIN_PC + 64, 3, 2, 1, 13, 989},
+    {NULL, 0, "foreign", "foreign", "libforeign.so", FOREIGN_PC, 7, 7, 2, 500, 507},
+    {main_file, 10, "main", "main", "prog", MAIN_PC, 1, 1, 3, 1, 1},
 };
 
 static const struct slc_instance instances[] = {

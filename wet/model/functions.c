@@ -9,7 +9,6 @@
 #include "wet/model/functions.h"
 
 #include <errno.h>
-#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -17,6 +16,7 @@
 #include "common/err.h"
 #include "wet/model/decode.h"
 #include "wet/model/ehframe.h"
+#include "wet/model/names.h"
 #include "wet/model/symload.h"
 
 void mdl_functions_free(struct mdl_functions *functions)
@@ -341,6 +341,15 @@ static int build_table(struct mdl_mod *mod, struct mdl_functions *functions, str
     return result < 0 ? result : index_names(functions, raw);
 }
 
+static int has_section(struct mdl_mod *mod, const char *name)
+{
+    Elf *elf = mdl_mod_elf(mod, MDL_IMAGE_FILE);
+    GElf_Shdr shdr;
+    Elf_Scn *scn;
+
+    return elf && mdl_elf_section(elf, name, &shdr, &scn) == 0;
+}
+
 int mdl_functions_get(struct mdl_mod *mod, struct mdl_functions **functions)
 {
     struct mdl_raw raw = {.mod = mod};
@@ -361,6 +370,7 @@ int mdl_functions_get(struct mdl_mod *mod, struct mdl_functions **functions)
     made->objects = raw.objects;
     made->object_count = raw.object_count;
     made->slots = raw.slots;
+    made->is_go = has_section(mod, ".gopclntab") || has_section(mod, ".note.go.buildid");
     made->slot_count = raw.slot_count;
     if (result < 0) {
         mdl_functions_free(made);
@@ -445,11 +455,14 @@ void mdl_functions_by_name(const struct mdl_functions *functions, const char *na
             break;
 }
 
-void mdl_function_fill(const struct mdl_mod *mod, const struct mdl_function_entry *entry,
+void mdl_function_fill(struct mdl_mod *mod, struct mdl_function_entry *entry,
                        struct mdl_function *function)
 {
+    if (!entry->plain_name)
+        entry->plain_name = mdl_name_demangle(mod->model, entry->name, MDL_NAME_PLAIN);
     *function = (struct mdl_function){
-        .name = entry->name,
+        .name = entry->plain_name ? entry->plain_name : entry->name,
+        .linkage_name = entry->name,
         .start = entry->start,
         .end = entry->end,
         .flags = entry->flags,
@@ -468,139 +481,14 @@ int mdl_function_at(struct mdl_model *model, uint64_t pc, struct mdl_function *f
     return result;
 }
 
-static int append_function(struct mdl_function **functions, size_t *count,
-                           const struct mdl_function *function)
-{
-    struct mdl_function *grown = reallocarray(*functions, *count + 1, sizeof(*grown));
-
-    if (!grown)
-        return -ENOMEM;
-    *functions = grown;
-    grown[(*count)++] = *function;
-    return 0;
-}
-
-/* Appends a module's functions of a name. */
-static int named_in(struct mdl_mod *mod, const char *name, struct mdl_function **functions,
-                    size_t *count)
-{
-    struct mdl_functions *table;
-    size_t first, end, before = *count;
-    int result = mdl_functions_get(mod, &table);
-
-    if (result < 0)
-        return result;
-    mdl_functions_by_name(table, name, &first, &end);
-    for (; first < end; first++) {
-        uint32_t index = mdl_functions_find(table, table->names[first].start);
-        struct mdl_function function;
-
-        if (index == MDL_NO_FUNCTION)
-            continue;
-        mdl_function_fill(mod, &table->entries[index], &function);
-        function.start = table->names[first].start;
-        if (*count > before && (*functions)[*count - 1].start == function.start)
-            continue; /* .symtab and .dynsym both have it */
-        function.name = table->names[first].name;
-        result = append_function(functions, count, &function);
-        if (result < 0)
-            return result;
-    }
-    return 0;
-}
-
-int mdl_functions_named(struct mdl_model *model, const char *name, struct mdl_function **functions,
-                        size_t *count)
-{
-    struct mdl_function *found = NULL;
-    size_t found_count = 0;
-    int result = 0;
-
-    for (size_t i = 0; result == 0 && i < model->mod_count; i++)
-        result = named_in(model->mods[i], name, &found, &found_count);
-    if (result == 0 && found_count == 0)
-        result = wd_fail(-WD_ERR_NOT_FOUND, "no function named \"%s\"", name);
-    if (result < 0) {
-        free(found);
-        return result;
-    }
-    *functions = found;
-    *count = found_count;
-    return 0;
-}
-
-/* ---- Enumerating ------------------------------------------------------------------------- */
-
-static int compare_starts(const void *left, const void *right)
-{
-    const uint64_t *a = left, *b = right;
-
-    return *a < *b ? -1 : *a > *b;
-}
-
-/* Starts of all functions with a matching name, sorted; aliases count. */
-static int matching_starts(const struct mdl_functions *table, const regex_t *regex,
-                           uint64_t **starts, size_t *count)
-{
-    *count = 0;
-    *starts = calloc(table->name_count + table->count + 1, sizeof(**starts));
-    if (!*starts)
-        return -ENOMEM;
-    for (size_t i = 0; i < table->name_count; i++)
-        if (!regex || regexec(regex, table->names[i].name, 0, NULL, 0) == 0)
-            (*starts)[(*count)++] = table->names[i].start;
-    for (size_t i = 0; i < table->count; i++)
-        if (!regex || regexec(regex, table->entries[i].name, 0, NULL, 0) == 0)
-            (*starts)[(*count)++] = table->entries[i].start;
-    qsort(*starts, *count, sizeof(**starts), compare_starts);
-    return 0;
-}
-
-static int each_in(struct mdl_mod *mod, const regex_t *regex, mdl_function_fn fn, void *context)
-{
-    struct mdl_functions *table;
-    uint64_t *starts = NULL;
-    size_t count = 0;
-    int result = mdl_functions_get(mod, &table);
-
-    if (result == 0)
-        result = matching_starts(table, regex, &starts, &count);
-    if (result < 0)
-        return result;
-    for (size_t i = 0; result == 0 && i < count; i++) {
-        uint32_t index = mdl_functions_find(table, starts[i]);
-        struct mdl_function function;
-
-        if ((i > 0 && starts[i] == starts[i - 1]) || index == MDL_NO_FUNCTION ||
-            table->entries[index].start != starts[i])
-            continue;
-        mdl_function_fill(mod, &table->entries[index], &function);
-        result = fn(context, &function);
-    }
-    free(starts);
-    return result;
-}
-
-int mdl_functions_each(struct mdl_model *model, const char *regex, mdl_function_fn fn,
-                       void *context)
-{
-    regex_t compiled;
-    int result = 0;
-
-    if (regex && (result = regcomp(&compiled, regex, REG_EXTENDED | REG_NOSUB)) != 0) {
-        char why[128];
-
-        regerror(result, &compiled, why, sizeof(why));
-        return wd_fail(-WD_ERR_USAGE, "bad expression \"%s\": %s", regex, why);
-    }
-    for (size_t i = 0; result == 0 && i < model->mod_count; i++)
-        result = each_in(model->mods[i], regex ? &compiled : NULL, fn, context);
-    if (regex)
-        regfree(&compiled);
-    return result;
-}
-
 /* ---- Data symbols ------------------------------------------------------------------------ */
+
+/* Puts what people call it in the place of the linker's name. */
+static int name_symbol(struct mdl_model *model, struct mdl_symbol *symbol)
+{
+    symbol->name = mdl_name_demangle(model, symbol->name, MDL_NAME_PLAIN);
+    return symbol->name ? 0 : -ENOMEM;
+}
 
 int mdl_symbol_at(struct mdl_model *model, uint64_t address, struct mdl_symbol *symbol)
 {
@@ -625,30 +513,73 @@ int mdl_symbol_at(struct mdl_model *model, uint64_t address, struct mdl_symbol *
             while (low > 1 && table->objects[low - 2].start == table->objects[low - 1].start)
                 low--;
             *symbol = table->objects[low - 1];
-            return 0;
+            return name_symbol(model, symbol);
         }
     }
     return wd_fail(-WD_ERR_NOT_FOUND, "no symbol at 0x%llx", (unsigned long long)address);
 }
 
+/* The first data symbol whose name is exactly this one (pattern NULL), or matches. 1: found. */
+static int find_symbol(struct mdl_model *model, const struct mdl_functions *table, const char *name,
+                       const struct mdl_name_pattern *pattern, struct mdl_symbol *symbol)
+{
+    for (size_t at = 0; at < table->object_count; at++) {
+        const char *known = table->objects[at].name;
+        int result =
+            pattern ? mdl_name_pattern_matches(model, pattern, known) : strcmp(known, name) == 0;
+
+        if (result > 0)
+            *symbol = table->objects[at];
+        if (result)
+            return result;
+    }
+    return 0;
+}
+
 int mdl_symbol_named(struct mdl_model *model, const char *name, struct mdl_symbol *symbol)
 {
-    for (size_t i = 0; i < model->mod_count; i++) {
-        struct mdl_functions *table;
-        int result = mdl_functions_get(model->mods[i], &table);
+    struct mdl_name_pattern pattern;
+    int result = mdl_name_pattern_init(&pattern, name);
 
-        if (result < 0)
-            return result;
-        for (size_t at = 0; at < table->object_count; at++)
-            if (strcmp(table->objects[at].name, name) == 0) {
-                *symbol = table->objects[at];
-                return 0;
-            }
+    for (size_t i = 0; result == 0 && i < 2 * model->mod_count; i++) {
+        struct mdl_mod *mod = model->mods[i % model->mod_count];
+        struct mdl_functions *table;
+
+        result = mdl_functions_get(mod, &table);
+        if (result == 0)
+            result =
+                find_symbol(model, table, name, i < model->mod_count ? NULL : &pattern, symbol);
     }
-    return wd_fail(-WD_ERR_NOT_FOUND, "no data symbol named \"%s\"", name);
+    mdl_name_pattern_fini(&pattern);
+    if (result < 0)
+        return result;
+    return result ? name_symbol(model, symbol)
+                  : wd_fail(-WD_ERR_NOT_FOUND, "no data symbol named \"%s\"", name);
 }
 
 /* ---- Functions that never return --------------------------------------------------------- */
+
+/* libstdc++'s std::__throw_length_error(char const*) and kin, std::terminate(); Rust's panics (their
+ * hash, and all of the names of version 0, keep them from being a list). */
+static int throws(const char *name)
+{
+    static const char *const parts[] = {"4core9panicking", "3std9panicking11begin_panic",
+                                        "4core6option13expect_failed",
+                                        "4core6result13unwrap_failed", "5slice5index"};
+
+    if (strncmp(name, "_ZSt", 4) == 0) {
+        size_t digits = strspn(name + 4, "0123456789");
+
+        return strncmp(name + 4 + digits, "__throw_", 8) == 0 ||
+               strncmp(name, "_ZSt9terminatev", 15) == 0;
+    }
+    if (!mdl_name_is_mangled(name))
+        return 0;
+    for (size_t i = 0; i < 4; i++)
+        if (strstr(name, parts[i]))
+            return 1;
+    return strstr(name, parts[4]) && strstr(name, "_fail");
+}
 
 int mdl_name_never_returns(const char *name)
 {
@@ -686,6 +617,8 @@ int mdl_name_never_returns(const char *name)
     size_t low = 0, high = sizeof(names) / sizeof(names[0]);
     size_t length;
 
+    if (throws(name))
+        return 1;
     if (strncmp(name, "__GI_", 5) == 0)
         name += 5;
     length = strcspn(name, "@");

@@ -10,11 +10,12 @@
 struct mdl_function_entry {
     uint64_t start; /* guest addresses */
     uint64_t end;
-    const char *name;
-    unsigned flags;      /* MDL_FUNCTION_* */
-    int is_continuation; /* call frame information: does not start like a called function */
-    uint32_t parent;     /* nearest function that contains this one entirely, or MDL_NO_FUNCTION */
-    uint64_t owner; /* entry of the function whose graph has this part; 0 = itself or unknown */
+    const char *name;       /* the linker's */
+    const char *plain_name; /* demangled; NULL until it was asked for */
+    unsigned flags;         /* MDL_FUNCTION_* */
+    int is_continuation;    /* call frame information: does not start like a called function */
+    uint32_t parent; /* nearest function that contains this one entirely, or MDL_NO_FUNCTION */
+    uint64_t owner;  /* entry of the function whose graph has this part; 0 = itself or unknown */
 };
 
 /* One name of a function or object; several may have the same start. */
@@ -39,6 +40,7 @@ struct mdl_functions {
     size_t object_count;
     struct mdl_slot *slots; /* sorted by address */
     size_t slot_count;
+    int is_go;        /* names are Go's: "package.name" */
     int owners_known; /* all cross-function jumps were looked at */
 };
 
@@ -58,7 +60,7 @@ const struct mdl_slot *mdl_functions_slot(const struct mdl_functions *functions,
 void mdl_functions_by_name(const struct mdl_functions *functions, const char *name, size_t *first,
                            size_t *end);
 
-void mdl_function_fill(const struct mdl_mod *mod, const struct mdl_function_entry *entry,
+void mdl_function_fill(struct mdl_mod *mod, struct mdl_function_entry *entry,
                        struct mdl_function *function);
 
 /* Is a name (possibly "NAME@plt") that of a function which never returns? */

@@ -9,14 +9,12 @@
 
 #include "common/err.h"
 
-const char *mdl_unit_function_name(struct mdl_unit *unit, uint64_t pc)
+/* The innermost function at pc, inlined or not. */
+static void fill_function(struct mdl_unit *unit, uint64_t pc, struct mdl_line *line)
 {
-    uint32_t scope;
-
-    if (mdl_unit_scopes(unit) < 0)
-        return NULL;
-    scope = mdl_unit_function_scope(unit, mdl_unit_scope_at(unit, pc));
-    return scope == MDL_NO_SCOPE ? NULL : dwarf_diename(&unit->scopes[scope].die);
+    if (mdl_unit_scopes(unit) == 0)
+        line->function = mdl_unit_scope_name(
+            unit, mdl_unit_function_scope(unit, mdl_unit_scope_at(unit, pc)), &line->linkage_name);
 }
 
 /* ---- By address -------------------------------------------------------------------------- */
@@ -87,7 +85,7 @@ int mdl_line_at(struct mdl_model *model, uint64_t pc, struct mdl_line *line)
     line->line = stmt->line;
     line->column = stmt->column;
     line->is_stmt = (stmt->flags & MDL_ROW_STMT) != 0;
-    line->function = mdl_unit_function_name(unit, pc);
+    fill_function(unit, pc, line);
     return 0;
 }
 
@@ -131,7 +129,7 @@ int mdl_inline_chain(struct mdl_model *model, uint64_t pc, struct mdl_line *chai
     fill_line(prefer_stmt(unit, row), &line);
     scope = mdl_unit_function_scope(unit, mdl_unit_scope_at(unit, pc));
     for (;;) {
-        line.function = scope == MDL_NO_SCOPE ? NULL : dwarf_diename(&unit->scopes[scope].die);
+        line.function = mdl_unit_scope_name(unit, scope, &line.linkage_name);
         if (made < max)
             chain[made] = line;
         made++;
@@ -294,7 +292,7 @@ static int lines_in_unit(void *context, struct mdl_unit *unit)
         if (result == 0 || (unit->rows[i].flags & MDL_ROW_END))
             continue;
         fill_line(&unit->rows[i], &line);
-        line.function = mdl_unit_function_name(unit, line.start);
+        fill_function(unit, line.start, &line);
         result = walk->fn(walk->context, &line);
         if (result != 0)
             return result;

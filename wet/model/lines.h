@@ -20,7 +20,4 @@ struct mdl_near {
 void mdl_near_see(struct mdl_near *near, const struct mdl_row *row, uint32_t wanted);
 int mdl_near_fail(const struct mdl_near *near, const char *file, uint32_t line);
 
-/* The name of the innermost function scope at pc in a unit, or NULL. */
-const char *mdl_unit_function_name(struct mdl_unit *unit, uint64_t pc);
-
 #endif

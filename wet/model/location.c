@@ -281,7 +281,8 @@ static int make_location(struct mdl_model *model, const struct place *places, si
                          struct mdl_location *location)
 {
     const struct mdl_row *row = places[index].row;
-    const struct mdl_function_entry *entry;
+    struct mdl_function_entry *entry;
+    struct mdl_function described;
     struct mdl_mod *mod;
     uint32_t function;
     int result;
@@ -296,7 +297,8 @@ static int make_location(struct mdl_model *model, const struct place *places, si
     if (result < 0)
         return result == -WD_ERR_NOT_FOUND ? 0 : result;
     entry = &mod->functions->entries[function];
-    location->function = entry->name;
+    mdl_function_fill(mod, entry, &described);
+    location->function = described.name;
     if (location->is_breakpoint) {
         uint64_t body = body_of(mod, entry);
 

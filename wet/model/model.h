@@ -125,7 +125,9 @@ enum mdl_function_flag {
 };
 
 struct mdl_function {
-    const char *name; /* "main"; "libc.so.6+0x1234" (offset from the bias) where there is none */
+    /* "main", "ns::box<int>::get"; "libc.so.6+0x1234" (offset from the bias) where there is none */
+    const char *name;
+    const char *linkage_name; /* as the linker has it: "_ZN2ns3boxIiE3getEv"; often equal to name */
     uint64_t start;
     uint64_t end; /* one past the last byte */
     unsigned flags;
@@ -143,13 +145,22 @@ int mdl_add_entry(struct mdl_model *model, uint64_t pc);
 /* Returns nonzero to stop the enumeration, which then returns that value. */
 typedef int (*mdl_function_fn)(void *context, const struct mdl_function *function);
 
-/* All functions in all modules whose name (any alias) matches a POSIX extended regular expression;
- * NULL matches all. In order of module, then address. -WD_ERR_USAGE for a bad expression. */
+/* A linker's name as people read it, with the parameters that tell overloads apart:
+ * "ns::box<int>::get() const". What is not mangled comes back as it is. */
+const char *mdl_name_full(struct mdl_model *model, const char *linkage_name);
+
+/* All functions in all modules whose name (any alias; mangled, or demangled with parameters) matches
+ * a POSIX extended regular expression; NULL matches all. In order of module, then address. -WD_ERR_USAGE for a bad expression. */
 int mdl_functions_each(struct mdl_model *model, const char *regex, mdl_function_fn fn,
                        void *context);
 
-/* All functions with exactly this name (or alias), definitions before PLT stubs.
- * -WD_ERR_NOT_FOUND if none. `functions` is for the caller to free. */
+/*
+ * All functions of this name: a linker's name (any alias) exactly; a demangled one also without
+ * parameters, template arguments and enclosing namespaces and classes ("get" and "box::get" for
+ * ns::box<int>::get() const); a method of Go without its package. Exact ones first, then by module
+ * and address; copies that the compiler specialised count, split-off cold parts do not.
+ * -WD_ERR_NOT_FOUND if none. `functions` is for the caller to free.
+ */
 int mdl_functions_named(struct mdl_model *model, const char *name, struct mdl_function **functions,
                         size_t *count);
 
@@ -170,10 +181,12 @@ int mdl_symbol_named(struct mdl_model *model, const char *name, struct mdl_symbo
 /* ---- Source lines ----------------------------------------------------------------------- */
 
 struct mdl_line {
-    const char *file;     /* absolute where DWARF allows it */
-    const char *function; /* of DWARF: the innermost inlined one; NULL if unknown */
-    uint32_t line;        /* 1..; code that DWARF gives to no line counts to the row before */
-    uint32_t column;      /* 0 = unknown */
+    const char *file; /* absolute where DWARF allows it */
+    /* Of DWARF: the innermost inlined one, qualified ("ns::box<int>::get"); NULL if unknown. */
+    const char *function;
+    const char *linkage_name; /* the linker's name of `function`, or the same; NULL if unknown */
+    uint32_t line;            /* 1..; code that DWARF gives to no line counts to the row before */
+    uint32_t column;          /* 0 = unknown */
     int is_stmt;
     uint64_t start; /* the line table's row: [start, end) */
     uint64_t end;
@@ -196,7 +209,7 @@ struct mdl_range {
 struct mdl_location {
     uint64_t pc;
     const char *file;     /* as in struct mdl_line */
-    const char *function; /* of the ELF symbol, or NULL */
+    const char *function; /* as of struct mdl_function, or NULL */
     uint32_t line;
     /* 1 for the place that a gdb breakpoint takes: the first one in each lexical block, past the
      * prologue if the line is that of a function's opening. 0: a later start of the same line.

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "wet/model/names.h"
 #include "wet/model/units.h"
 
 #define DEPTH_MAX 200
@@ -238,4 +239,32 @@ uint32_t mdl_unit_function_scope(const struct mdl_unit *unit, uint32_t scope)
            unit->scopes[scope].tag != DW_TAG_inlined_subroutine)
         scope = unit->scopes[scope].parent;
     return scope;
+}
+
+/* C compilers name functions with an assembler label of their own, too; people do not. */
+const char *mdl_unit_scope_name(struct mdl_unit *unit, uint32_t scope, const char **linkage_name)
+{
+    struct mdl_scope_entry *entry;
+    Dwarf_Attribute attribute;
+    const char *linkage, *demangled = NULL;
+
+    if (scope == MDL_NO_SCOPE)
+        return NULL;
+    entry = &unit->scopes[scope];
+    if (!entry->name) {
+        if (!dwarf_attr_integrate(&entry->die, DW_AT_linkage_name, &attribute) &&
+            !dwarf_attr_integrate(&entry->die, DW_AT_MIPS_linkage_name, &attribute))
+            linkage = NULL;
+        else
+            linkage = dwarf_formstring(&attribute);
+        entry->name = dwarf_diename(&entry->die);
+        entry->linkage_name = linkage ? linkage : entry->name;
+        if (linkage && mdl_name_is_mangled(linkage))
+            demangled = mdl_name_demangle(unit->mod->model, linkage, MDL_NAME_PLAIN);
+        if (demangled && demangled != linkage)
+            entry->name = demangled;
+    }
+    if (linkage_name)
+        *linkage_name = entry->linkage_name;
+    return entry->name;
 }

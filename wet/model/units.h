@@ -23,6 +23,9 @@ struct mdl_scope_entry {
     Dwarf_Die die;
     int tag;
     uint32_t parent; /* enclosing scope, or MDL_NO_SCOPE */
+    /* Of functions, once asked for: see mdl_unit_scope_name(). */
+    const char *name;
+    const char *linkage_name;
 };
 
 /* One of the scopes' address ranges. */
@@ -81,6 +84,10 @@ uint32_t mdl_unit_scope_at(const struct mdl_unit *unit, uint64_t pc);
 
 /* From a scope outwards (itself included) to the next function, inlined or not. */
 uint32_t mdl_unit_function_scope(const struct mdl_unit *unit, uint32_t scope);
+
+/* A function scope's name: qualified and demangled ("ns::box<int>::get"), without parameters. NULL if it
+ * has none. *linkage_name (may be NULL) is the linker's, or the same. Borrowed until mdl_free(). */
+const char *mdl_unit_scope_name(struct mdl_unit *unit, uint32_t scope, const char **linkage_name);
 
 /*
  * Calls fn for each child of a DIE; nonzero stops and is returned. Robust against sibling

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Names of C++ and Rust: demangled against c++filt, and found by what people type. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "common/err.h"
+#include "fixture.h"
+#include "wet/model/names.h"
+
+#define NAMES_O0 SAMPLES "names_O0"
+#define NAMES_O2 SAMPLES "names_O2"
+
+/* ---- Demangling -------------------------------------------------------------------------- */
+
+static void names_without_parameters(void **state)
+{
+    static const struct {
+        const char *linkage, *plain, *full;
+    } rows[] = {
+        {"main", "main", "main"},
+        {"_start", "_start", "_start"},
+        {"_Zebra", "_Zebra", "_Zebra"},
+        {"_ZN2ns3BoxIlE3getEv", "ns::Box<long>::get", "ns::Box<long>::get()"},
+        {"_ZNK2ns3BoxIlE4areaEv", "ns::Box<long>::area", "ns::Box<long>::area() const"},
+        {"_Z5checki.cold", "check.cold", "check(int) [clone .cold]"},
+        {"_ZSt9terminatev@plt", "std::terminate@plt", "std::terminate()@plt"},
+        {"_Z1fIiEvT_", "f<int>", "f<int>(int)"},
+        {"_ZNSt6vectorINSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEESaIS5_EE3endEv",
+         "std::vector<std::string>::end",
+         "std::vector<std::__cxx11::basic_string<char, std::char_traits<char>, "
+         "std::allocator<char> >, std::allocator<std::__cxx11::basic_string<char, "
+         "std::char_traits<char>, std::allocator<char> > > >::end()"},
+        {"_ZNKSt6vectorIiSaIiEE4sizeEv", "std::vector<int>::size",
+         "std::vector<int, std::allocator<int> >::size() const"},
+        {"_ZTVN2ns4BaseE", "vtable for ns::Base", "vtable for ns::Base"},
+        {"_ZN5hello4main17h0123456789abcdefE", "hello::main", "hello::main"},
+        {"_ZN4core3ptr42drop_in_place$LT$alloc..string..String$GT$17h0123456789abcdefE",
+         "core::ptr::drop_in_place<alloc::string::String>",
+         "core::ptr::drop_in_place<alloc::string::String>"},
+        {"_RNvC6_123foo3bar", "123foo::bar", "123foo::bar"},
+    };
+    struct mdl_model *model = mdl_new();
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        assert_string_equal(mdl_name_demangle(model, rows[i].linkage, MDL_NAME_PLAIN),
+                            rows[i].plain);
+        assert_string_equal(mdl_name_full(model, rows[i].linkage), rows[i].full);
+    }
+    mdl_free(model);
+}
+
+/* What c++filt makes of all names of libstdc++ is what we do, but for the results of templates. */
+static void names_of_the_library_are_as_cxxfilt_has_them(void **state)
+{
+    char *output = fixture_run("list=$(mktemp) && nm -D --defined-only "
+                               "$(g++ -print-file-name=libstdc++.so.6) | cut -d' ' -f3 | "
+                               "sed 's/@.*//' | grep '^_Z' | sort -u >$list && "
+                               "c++filt -i <$list | paste -d'\\n' $list - && rm $list");
+    struct mdl_model *model = mdl_new();
+    char *at = output, *linkage, *wanted;
+    unsigned checked = 0;
+
+    (void)state;
+    while ((linkage = strsep(&at, "\n")) && (wanted = strsep(&at, "\n"))) {
+        const char *full = mdl_name_full(model, linkage);
+        size_t length = strlen(full), wanted_length = strlen(wanted);
+
+        if (length > wanted_length || strcmp(wanted + wanted_length - length, full) != 0)
+            fail_msg("%s: %s, not %s", linkage, full, wanted);
+        checked++;
+    }
+    assert_true(checked > 3000);
+    mdl_free(model);
+    free(output);
+}
+
+/* Substitutions that each double the one before stand for 2^60 bytes; the name stays as it is. */
+static void names_that_explode_stay_mangled(void **state)
+{
+    struct mdl_model *model = mdl_new();
+    char bomb[2048] = "_Z1f1AI1BS0_E";
+    char deep[8192] = "_Z1f";
+
+    (void)state;
+    for (int i = 0; i < 34; i++) {
+        static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+        snprintf(bomb + strlen(bomb), sizeof(bomb) - strlen(bomb), "S_IS%c_S%c_E", digits[i],
+                 digits[i]);
+    }
+    assert_string_equal(mdl_name_full(model, bomb), bomb);
+    memset(deep + 4, 'P', 3900);
+    strcpy(deep + 3904, "i");
+    assert_true(strlen(mdl_name_full(model, deep)) > 3900);
+    memset(deep + 4, 'P', 8000);
+    strcpy(deep + 8004, "i");
+    assert_string_equal(mdl_name_full(model, deep), deep);
+    mdl_free(model);
+}
+
+/* ---- Finding ----------------------------------------------------------------------------- */
+
+/* How many functions of the sample a name finds; *first is the first one's full name. */
+static size_t found(struct mdl_model *model, const char *name, const char **first)
+{
+    struct mdl_function *functions;
+    size_t count;
+
+    if (mdl_functions_named(model, name, &functions, &count) < 0)
+        return 0;
+    *first = mdl_name_full(model, functions[0].linkage_name);
+    free(functions);
+    return count;
+}
+
+static void functions_are_found_by_parts_of_their_names(void **state)
+{
+    static const struct {
+        const char *typed;
+        size_t count;
+        const char *first;
+    } rows[] = {
+        {"plain_c", 1, "plain_c"},
+        {"_ZN2ns10overloadedEi", 1, "ns::overloaded(int)"},
+        {"ns::overloaded", 2, "ns::overloaded(int)"},
+        {"overloaded", 2, "ns::overloaded(int)"},
+        {"loaded", 0, NULL},
+        {"overloaded(char const*)", 1, "ns::overloaded(char const*)"},
+        {"ns::overloaded( int )", 1, "ns::overloaded(int)"},
+        {"Box::get", 2, "ns::Box<long>::get() const"},
+        {"ns::Box<long>::get", 1, "ns::Box<long>::get() const"},
+        {"Box<long>::get() const", 1, "ns::Box<long>::get() const"},
+        {"Box<int>::get", 0, NULL},
+        {"hidden", 1, "ns::(anonymous namespace)::hidden(int)"},
+        {"ns::hidden", 1, "ns::(anonymous namespace)::hidden(int)"},
+        {"ns::(anonymous namespace)::hidden", 1, "ns::(anonymous namespace)::hidden(int)"},
+        {"versioned", 1, "ns::v2::versioned()"},
+        {"Base::operator<", 1, "ns::Base::operator<(ns::Base const&) const"},
+        {"operator<", 1, "ns::Base::operator<(ns::Base const&) const"},
+        {"ns::Base::Base", 1, "ns::Base::Base(int)"},
+        {"joined", 1, NULL},
+        {"ns::joined(std::vector<std::string> const&)", 1, NULL},
+        {"std::vector<std::string>::end", 1, NULL},
+        {"", 0, NULL},
+        {"::", 0, NULL},
+        {"<<(([[", 0, NULL},
+    };
+    struct mdl_model *model = fixture_load(NAMES_O0, FIXTURE_BASE);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const char *first = NULL;
+        size_t count = found(model, rows[i].typed, &first);
+
+        if (count != rows[i].count)
+            fail_msg("\"%s\" finds %zu functions (%s)", rows[i].typed, count, first);
+        if (rows[i].first)
+            assert_string_equal(first, rows[i].first);
+    }
+    mdl_free(model);
+}
+
+static int count_function(void *context, const struct mdl_function *function)
+{
+    unsigned *count = context;
+
+    assert_string_equal(function->name, "ns::overloaded");
+    assert_string_not_equal(function->linkage_name, function->name);
+    ++*count;
+    return 0;
+}
+
+static void functions_are_matched_mangled_and_demangled(void **state)
+{
+    struct mdl_model *model = fixture_load(NAMES_O0, FIXTURE_BASE);
+    unsigned count = 0;
+
+    (void)state;
+    assert_int_equal(mdl_functions_each(model, "^ns::overloaded\\(", count_function, &count), 0);
+    assert_int_equal(count, 2);
+    assert_int_equal(mdl_functions_each(model, "^_ZN2ns10overloaded", count_function, &count), 0);
+    assert_int_equal(count, 4);
+    mdl_free(model);
+}
+
+static void lines_tell_qualified_functions(void **state)
+{
+    struct mdl_model *model = fixture_load(NAMES_O0, FIXTURE_BASE);
+    uint32_t number = fixture_marker(SOURCES "names.cpp", "/* AREA */");
+    struct mdl_location *locations;
+    struct mdl_line line;
+    size_t count;
+
+    (void)state;
+    assert_int_equal(mdl_line_locations(model, "names.cpp", number, &locations, &count), 0);
+    assert_int_equal(count, 2); /* Box<long>, Box<char> */
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(mdl_line_at(model, locations[i].pc, &line), 0);
+        assert_string_equal(line.function, locations[i].function);
+        assert_memory_equal(line.function, "ns::Box<", 8);
+        assert_memory_equal(line.linkage_name, "_ZNK2ns3BoxI", 12);
+    }
+    free(locations);
+    mdl_free(model);
+}
+
+/* Of code that was split off, both halves bear the function's name. */
+static void cold_parts_belong_to_their_function(void **state)
+{
+    struct mdl_model *model = fixture_load(NAMES_O2, FIXTURE_BASE);
+    uint32_t number = fixture_marker(SOURCES "names.cpp", "/* COLD */");
+    uint64_t pc = fixture_line(model, "names.cpp", number);
+    const struct mdl_graph *graph;
+    struct mdl_function function;
+    struct mdl_line line;
+
+    (void)state;
+    assert_int_equal(mdl_function_at(model, pc, &function), 0);
+    assert_string_equal(function.name, "check.cold");
+    assert_true(function.flags & MDL_FUNCTION_COLD);
+    assert_int_equal(mdl_line_at(model, pc, &line), 0);
+    assert_string_equal(line.function, "check");
+    assert_int_equal(mdl_graph_at(model, pc, &graph), 0);
+    assert_int_equal(mdl_function_at(model, mdl_graph_entry(graph), &function), 0);
+    assert_string_equal(function.name, "check");
+    mdl_free(model);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_without_parameters),
+        cmocka_unit_test(names_of_the_library_are_as_cxxfilt_has_them),
+        cmocka_unit_test(names_that_explode_stay_mangled),
+        cmocka_unit_test(functions_are_found_by_parts_of_their_names),
+        cmocka_unit_test(functions_are_matched_mangled_and_demangled),
+        cmocka_unit_test(lines_tell_qualified_functions),
+        cmocka_unit_test(cold_parts_belong_to_their_function),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
