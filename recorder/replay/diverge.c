@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What is said when the replay leaves the recording, or cannot follow it. */
+#include <stdio.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "recorder/replay/engine_priv.h"
+#include "recorder/replay/feed.h"
+
+static const char *const reg_names[EVQ_REG_COUNT] = {
+    "r15",    "r14", "r13", "r12",     "rbp",     "rbx", "r11",      "r10", "r9",
+    "r8",     "rax", "rcx", "rdx",     "rsi",     "rdi", "orig_rax", "rip", "cs",
+    "eflags", "rsp", "ss",  "fs_base", "gs_base", "ds",  "es",       "fs",  "gs"};
+
+static unsigned long long frame_of(const struct rep_engine *engine)
+{
+    const struct evq_entry *entry = rep_current_entry(engine);
+    return entry ? (unsigned long long)entry->frame : 0;
+}
+
+static const struct evq_regs *regs_of(const struct evq_entry *entry)
+{
+    return (const struct evq_regs *)(entry + 1);
+}
+
+/* `seen`: what the program came to instead; 0: it still runs. */
+int rep_place_not_found(struct rep_engine *engine, unsigned seen, uint64_t rip)
+{
+    const struct evq_entry *entry = rep_current_entry(engine);
+    char what[64] = "?";
+    if (entry && entry->number)
+        snprintf(what, sizeof what, "signal %d", entry->number);
+    else if (entry)
+        snprintf(what, sizeof what, "a switch to another thread");
+    return wd_fail(
+        -WD_ERR_DIVERGED,
+        "replay diverged at event %llu, instruction %llu: the place of %s (%#llx) was not "
+        "found before %s at %#llx; its registers were met %llu times, with other memory",
+        frame_of(engine), (unsigned long long)rep_engine_time(engine), what,
+        entry ? (unsigned long long)regs_of(entry)->r[EVQ_RIP] : 0ull,
+        seen ? "the next event" : "giving up", (unsigned long long)rip,
+        (unsigned long long)engine->arrivals);
+}
+
+int rep_on_diverged(struct rep_engine *engine)
+{
+    const uint64_t *args = engine->host.ctx->mail.args;
+    const struct evq_entry *entry = rep_current_entry(engine);
+    unsigned long long frame = frame_of(engine), a = args[1], b = args[2], c = args[3];
+    unsigned long long time = rep_engine_time(engine), rip = engine->host.ctx->rip;
+    /* registers are compared before an entry counts as taken, its ops are applied after that */
+    unsigned long long ops_frame = engine->taken_frame;
+    switch (args[0]) {
+    case AGT_DIV_REGISTER:
+        return wd_fail(-WD_ERR_DIVERGED,
+                       "replay diverged at event %llu, instruction %llu, %#llx: %s is %#llx, "
+                       "recorded %#llx",
+                       frame, time, rip, a < EVQ_REG_COUNT ? reg_names[a] : "?", c, b);
+    case AGT_DIV_EVENT:
+        return wd_fail(-WD_ERR_DIVERGED,
+                       "replay diverged at event %llu, instruction %llu: recorded %s, replayed "
+                       "exit %llu at %#llx",
+                       frame, time, entry ? rep_entry_kind_name(entry->kind) : "nothing more", b,
+                       c);
+    case AGT_DIV_SIGNAL:
+        return wd_fail(-WD_ERR_DIVERGED,
+                       "replay diverged at event %llu, instruction %llu: signal %llu (code %lld, "
+                       "address %#llx) at %#llx, recorded signal %d (code %lld, address %#llx)",
+                       frame, time, a, (long long)b, c, rip, entry ? entry->number : 0,
+                       entry ? (long long)entry->code : 0,
+                       entry ? (unsigned long long)entry->address : 0);
+    case AGT_DIV_MEMORY:
+        return wd_fail(-WD_ERR_DIVERGED,
+                       "replay diverged at event %llu: %s of %llu bytes at %#llx, where nothing is "
+                       "mapped",
+                       ops_frame, rep_opcode_name((unsigned)a), c, b);
+    case AGT_DIV_PLACE:
+        return rep_place_not_found(engine, (unsigned)a, b);
+    case AGT_DIV_HOST:
+        return wd_fail(-WD_ERR_MACHINE, "event %llu: %s at %#llx: %s", ops_frame,
+                       rep_opcode_name((unsigned)a), c, strerror((int)b));
+    default:
+        return wd_fail(-WD_ERR_MACHINE,
+                       "the replay agent faulted at +%#llx (address %#llx, signal %llu) at event "
+                       "%llu; this is a defect of wetdbg",
+                       a, b, c, frame);
+    }
+}
+
+int rep_on_unsupported(struct rep_engine *engine)
+{
+    const uint64_t *args = engine->host.ctx->mail.args;
+    char text[128] = "?";
+    uint8_t code[15];
+    size_t done = 0;
+    uint64_t rip = args[1];
+    if (!rep_engine_read(engine, rip, code, sizeof code, &done))
+        ins_text(code, done, rip, text, sizeof text);
+    return wd_fail(-WD_ERR_UNSUPPORTED, "the instruction at %#llx (%s) cannot be replayed",
+                   (unsigned long long)rip, text);
+}

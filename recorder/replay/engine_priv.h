@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The engine's insides.
+ *
+ *   engine.c   life, the log, entries, requests, what is asked while it stands still
+ *   faults.c   faults of the program's, and branches to nowhere
+ *   places.c   where asynchronous events struck
+ *   diverge.c  what is said when the replay leaves the recording
+ */
+#ifndef RECORDER_REPLAY_ENGINE_PRIV_H
+#define RECORDER_REPLAY_ENGINE_PRIV_H
+
+#include "recorder/replay/engine.h"
+#include "recorder/replay/host.h"
+
+#define REP_NEVER UINT64_MAX
+
+struct rep_engine {
+    struct rep_host host;
+    struct dbi *dbi;
+    enum dbi_mode mode;
+    const volatile sig_atomic_t *flag;
+    const struct rep_source *source;
+    struct wd_buf batch;  /* entries given; the replayee is somewhere in them */
+    struct wd_buf spare;  /* entries of the source that did not fit */
+    struct wd_buf memory; /* read for a digest */
+    size_t batch_at;      /* of the entry with number seq */
+    uint64_t seq;         /* entries of which the source has been told */
+    uint64_t taken_frame; /* of the last one of them */
+    uint64_t time_base;
+    uint64_t run_goal;      /* time at which the caller wants to stop */
+    bool run_exact;         /* at that very instruction */
+    uint64_t place_goal;    /* time at which an EVQ_PLACE is to be taken; REP_NEVER: none */
+    uint64_t place_cap;     /* time at which looking for one is given up */
+    uint64_t goal;          /* exact stops: executed instructions at which to stop */
+    uint64_t exact_margin;  /* instructions before an exact stop that are run with care */
+    bool exact;             /* within that margin */
+    bool ends_at_goal;      /* the limit is the caller's, or place_cap */
+    uint32_t part;          /* fragment that ran a rep instruction in part */
+    uint64_t arrivals;      /* where the registers of the place that is looked for were found */
+    bool asked_translation; /* stands in AGT_REQ_TRANSLATE and waits for an answer */
+    bool started;
+    bool unverified; /* translations were made before the last reset */
+};
+
+/* engine.c */
+int rep_command(struct rep_engine *engine, uint32_t command, uint64_t a, uint64_t b, uint64_t c,
+                uint64_t *reply);
+int rep_log_drain(struct rep_engine *engine);
+const struct evq_entry *rep_current_entry(const struct rep_engine *engine);
+int rep_limit_plan(struct rep_engine *engine);
+void rep_code_flush(struct rep_engine *engine);
+int rep_code_forget(struct rep_engine *engine, uint64_t start, uint64_t end);
+int rep_on_translate(struct rep_engine *engine, bool *done);
+
+/* faults.c */
+bool rep_is_canonical(uint64_t address);
+void rep_answer_fetch_fault(struct agt_mail *mail, const struct dbi_fetch_fault *fault);
+int rep_answer_wild_branch(struct rep_engine *engine);
+int rep_execution_cut(struct rep_engine *engine, const struct dbi_fragment *fragment,
+                      unsigned count, uint64_t at, uint64_t *bytes);
+int rep_on_fault(struct rep_engine *engine);
+
+/* diverge.c */
+int rep_place_not_found(struct rep_engine *engine, unsigned seen, uint64_t rip);
+int rep_on_diverged(struct rep_engine *engine);
+int rep_on_unsupported(struct rep_engine *engine);
+
+/* places.c: what the agent asks while it looks for the place of an EVQ_PLACE. The place noted in the
+ * batch is what the source is told of. */
+struct evq_place *rep_place_of(const struct rep_engine *engine);
+int rep_on_stop(struct rep_engine *engine);
+int rep_on_place(struct rep_engine *engine);
+int rep_on_place_rep(struct rep_engine *engine);
+int rep_on_place_undo(struct rep_engine *engine);
+int rep_on_time(struct rep_engine *engine, bool *done);
+
+#endif

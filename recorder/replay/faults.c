@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Faults: where the program is when its translation faults, and what it has executed by then. */
+#include <string.h>
+
+#include "common/err.h"
+#include "recorder/replay/engine_priv.h"
+
+void rep_answer_fetch_fault(struct agt_mail *mail, const struct dbi_fetch_fault *fault)
+{
+    mail->fault.signo = SIGSEGV;
+    mail->fault.code = fault->reason == 1 ? SEGV_MAPERR : SEGV_ACCERR;
+    mail->fault.address = fault->address;
+    mail->args[0] = 0;
+}
+
+/* The kernel reports a jump to an address that is not canonical differently. */
+bool rep_is_canonical(uint64_t address)
+{
+    return address < 0x800000000000ull || address >= 0xffff800000000000ull;
+}
+
+/* The ring record at offset `at` becomes that of the instructions that were executed. */
+static int ring_cut(struct rep_engine *engine, const struct dbi_fragment *head, uint64_t at,
+                    uint64_t *bytes)
+{
+    *bytes = 8 + 8 * (uint64_t)head->slot_count;
+    if (at >= AGT_RING_BYTES || *bytes > AGT_RING_BYTES - at)
+        return wd_fail(-WD_ERR_MACHINE, "the replay process sent a damaged ring");
+    uint32_t id = head->id;
+    memcpy(engine->host.shm + AGT_RING_OFF + at, &id, sizeof id);
+    return 0;
+}
+
+/* Only the first `count` instructions of an execution that was counted were executed; its ring
+ * record is at offset `at`. *bytes: the size of the record that takes its place. */
+int rep_execution_cut(struct rep_engine *engine, const struct dbi_fragment *fragment,
+                      unsigned count, uint64_t at, uint64_t *bytes)
+{
+    uint64_t *counters = (uint64_t *)(engine->host.shm + AGT_COUNT_OFF);
+    const struct dbi_fragment *head = NULL;
+    int err = count ? dbi_fragment_head(engine->dbi, fragment, count, &head) : 0;
+    *bytes = 0;
+    if (!err && head && engine->mode == DBI_COLLECT)
+        err = ring_cut(engine, head, at, bytes);
+    if (!err && engine->mode == DBI_COUNT) {
+        counters[fragment->id]--;
+        if (head)
+            counters[head->id]++;
+    }
+    return err;
+}
+
+/* How many bytes more than the address a `ret` pops: c2 iw. */
+static uint64_t ret_extra(const struct dbi_fragment *fragment, const struct ins_info *info)
+{
+    const uint8_t *end = fragment->code + fragment->code_bytes;
+    return info->length >= 3 && end[-3] == 0xc2 ? (uint64_t)(end[-2] | end[-1] << 8) : 0;
+}
+
+/* The last instruction of a fragment; its address is *pc. */
+static int last_instruction(const struct dbi_fragment *fragment, struct ins_info *info,
+                            uint64_t *pc)
+{
+    unsigned off = 0, length = 0;
+    for (unsigned i = 0; i < fragment->insn_count; i++) {
+        off += length;
+        int err =
+            ins_decode(fragment->code + off, fragment->code_bytes - off, fragment->pc + off, info);
+        if (err)
+            return err;
+        length = info->length;
+    }
+    *pc = fragment->pc + off;
+    return 0;
+}
+
+/*
+ * A branch to an address that is not canonical: some processors fault there, others in the branch,
+ * which then has not been executed. The recorded fault tells which, and if it is the branch, that
+ * is taken back. (What a call has pushed stays: it lies below the stack pointer.)
+ */
+static int branch_undo(struct rep_engine *engine)
+{
+    struct agt_ctx *ctx = engine->host.ctx;
+    struct ins_info info;
+    uint64_t pc, bytes;
+    int err = rep_log_drain(engine);
+    const struct evq_entry *entry = rep_current_entry(engine);
+    const struct dbi_fragment *fragment = dbi_fragment_get(engine->dbi, (uint32_t)ctx->branch);
+    if (err || !entry || entry->kind != EVQ_FAULT || !(entry->flags & EVQ_FLAG_REGS) || !fragment ||
+        last_instruction(fragment, &info, &pc) ||
+        ((const struct evq_regs *)(entry + 1))->r[EVQ_RIP] != pc)
+        return err;
+    uint64_t record = ctx->r15 - ctx->ring_start - 8 - 8 * (uint64_t)fragment->slot_count;
+    err = rep_execution_cut(engine, fragment, fragment->insn_count - 1u, record, &bytes);
+    if (err)
+        return err;
+    if (engine->mode == DBI_COLLECT) {
+        ctx->r15 = ctx->ring_start + record + bytes;
+        ctx->left++;
+    } else {
+        ctx->r15--;
+    }
+    ctx->rip = pc;
+    if (info.klass == INS_CALL_INDIRECT)
+        ctx->gpr[INS_RSP] += 8;
+    else if (info.klass == INS_RET)
+        ctx->gpr[INS_RSP] -= 8 + ret_extra(fragment, &info);
+    return 0;
+}
+
+int rep_answer_wild_branch(struct rep_engine *engine)
+{
+    struct agt_mail *mail = &engine->host.ctx->mail;
+    memset(mail->args, 0, sizeof mail->args);
+    mail->fault.signo = SIGSEGV;
+    mail->fault.code = 0x80; /* SI_KERNEL */
+    mail->fault.address = 0;
+    return branch_undo(engine);
+}
+
+int rep_on_fault(struct rep_engine *engine)
+{
+    struct agt_mail *mail = &engine->host.ctx->mail;
+    struct dbi_fault fault;
+    uint64_t ring_bytes;
+    bool after = mail->fault.trapno == 3 || mail->fault.trapno == 1; /* int3, int1 */
+    if (dbi_fault_find(engine->dbi, mail->fault.rip, after, &fault))
+        return wd_fail(-WD_ERR_MACHINE,
+                       "translated code faulted at %#llx (signal %llu, address %#llx) where no "
+                       "instruction of the program is; this is a defect of wetdbg",
+                       (unsigned long long)mail->fault.rip, (unsigned long long)mail->fault.signo,
+                       (unsigned long long)mail->fault.address);
+    int err = rep_execution_cut(engine, fault.fragment, fault.insn,
+                                mail->fault.gpr[15] - engine->host.ctx->ring_start, &ring_bytes);
+    if (err)
+        return err;
+    mail->args[0] = fault.pc;
+    mail->args[1] = fault.spilled;
+    mail->args[2] = fault.fragment->insn_count - fault.insn;
+    mail->args[3] = ring_bytes;
+    mail->args[4] = fault.flags_inexact;
+    return 0;
+}
