@@ -88,8 +88,10 @@ void dbi_flush(struct dbi *dbi)
     memset(dbi->by_page, 0, BY_PC_SLOTS * sizeof *dbi->by_page);
     dbi->waiting_count = 0;
     memset(lookup_table(dbi), 0, AGT_LOOKUP_MAX * sizeof(struct agt_lookup));
-    for (unsigned i = 0; i < dbi->region_count; i++)
+    for (unsigned i = 0; i < dbi->region_count; i++) {
         dbi->regions[i].used_bytes = PAGE; /* the code for a failed look-up stays */
+        dbi->regions[i].stubless = 0;
+    }
     for (unsigned i = 0; i < 65536 && dbi->region_count; i++)
         inline_table(dbi)[i] = dbi->regions[0].miss;
 }
@@ -102,18 +104,6 @@ static struct page **page_slot(struct dbi *dbi, uint64_t address)
     while (dbi->pages[i] && dbi->pages[i]->address != address)
         i = (i + 1) & (dbi->page_slots - 1);
     return &dbi->pages[i];
-}
-
-/* Pages that gave way to one that is gone now are out of place. */
-static void pages_rehash(struct dbi *dbi)
-{
-    for (size_t i = 0; i < dbi->page_slots; i++) {
-        struct page *page = dbi->pages[i];
-        if (!page)
-            continue;
-        dbi->pages[i] = NULL;
-        *page_slot(dbi, page->address) = page;
-    }
 }
 
 static int pages_grow(struct dbi *dbi)
@@ -133,10 +123,24 @@ static int pages_grow(struct dbi *dbi)
     return 0;
 }
 
+static int page_fetch(struct dbi *dbi, struct page *page)
+{
+    page->flags = 0;
+    page->round = dbi->round;
+    return dbi->config.fetch(dbi->config.arg, page->address, page->bytes, &page->flags);
+}
+
 /* 0, a positive reason, or an error. `seen_only`: do not ask for pages that are not here. */
 static int page_get(struct dbi *dbi, uint64_t address, bool seen_only, const struct page **out)
 {
     struct page **slot = page_slot(dbi, address & ~(PAGE - 1));
+    if (*slot && (*slot)->flags & DBI_PAGE_UNWATCHED && (*slot)->round != dbi->round) {
+        int result = page_fetch(dbi, *slot);
+        if (result) {
+            dbi_pages_forget(dbi, address & ~(PAGE - 1), (address | (PAGE - 1)) + 1);
+            return result;
+        }
+    }
     if (!*slot) {
         if (seen_only)
             return 1;
@@ -150,7 +154,7 @@ static int page_get(struct dbi *dbi, uint64_t address, bool seen_only, const str
         if (!page)
             return -ENOMEM;
         page->address = address & ~(PAGE - 1);
-        int result = dbi->config.fetch(dbi->config.arg, page->address, page->bytes);
+        int result = page_fetch(dbi, page);
         if (result) {
             free(page);
             return result;
@@ -162,36 +166,73 @@ static int page_get(struct dbi *dbi, uint64_t address, bool seen_only, const str
     return 0;
 }
 
+/* Takes a page out of the table. Pages that had given way to it move up. */
+static void page_remove(struct dbi *dbi, struct page **slot)
+{
+    size_t hole = (size_t)(slot - dbi->pages), mask = dbi->page_slots - 1;
+    free(*slot);
+    dbi->pages[hole] = NULL;
+    dbi->page_count--;
+    for (size_t i = (hole + 1) & mask; dbi->pages[i]; i = (i + 1) & mask) {
+        struct page *page = dbi->pages[i];
+        dbi->pages[i] = NULL;
+        *page_slot(dbi, page->address) = page;
+    }
+}
+
+#define FEW_PAGES 64u
+
 void dbi_pages_forget(struct dbi *dbi, uint64_t start, uint64_t end)
 {
-    bool some = false;
-    for (size_t i = 0; i < dbi->page_slots; i++) {
-        struct page *page = dbi->pages[i];
-        if (!page || page->address >= end || page->address + PAGE <= start)
-            continue;
-        free(page);
-        dbi->pages[i] = NULL;
-        dbi->page_count--;
-        some = true;
+    uint64_t first = start & ~(PAGE - 1);
+    if (end - first <= FEW_PAGES * PAGE) {
+        for (uint64_t at = first; at < end; at += PAGE) {
+            struct page **slot = page_slot(dbi, at);
+            if (*slot)
+                page_remove(dbi, slot);
+        }
+        return;
     }
-    if (some)
-        pages_rehash(dbi);
+    for (size_t i = 0; i < dbi->page_slots;) {
+        struct page *page = dbi->pages[i];
+        if (page && page->address >= first && page->address < end)
+            page_remove(dbi, &dbi->pages[i]); /* another may have moved here */
+        else
+            i++;
+    }
+}
+
+static int page_verify(struct dbi *dbi, const struct page *page)
+{
+    uint8_t bytes[PAGE];
+    unsigned flags = 0;
+    int result = dbi->config.fetch(dbi->config.arg, page->address, bytes, &flags);
+    if (result < 0)
+        return result;
+    if (!result && flags == page->flags && !(flags & DBI_PAGE_UNWATCHED) &&
+        !memcmp(bytes, page->bytes, PAGE))
+        return 0;
+    return dbi_forget(dbi, page->address, page->address + PAGE);
 }
 
 int dbi_verify(struct dbi *dbi)
 {
-    uint8_t bytes[PAGE];
+    size_t count = 0;
+    int err = 0;
+    uint64_t *addresses = malloc((dbi->page_count + 1) * sizeof *addresses);
+    if (!addresses)
+        return -ENOMEM;
     for (size_t i = 0; i < dbi->page_slots; i++) {
-        const struct page *page = dbi->pages[i];
-        if (!page)
-            continue;
-        int result = dbi->config.fetch(dbi->config.arg, page->address, bytes);
-        if (result)
-            return result < 0 ? result : 1;
-        if (memcmp(bytes, page->bytes, PAGE))
-            return 1;
+        if (dbi->pages[i])
+            addresses[count++] = dbi->pages[i]->address;
     }
-    return 0;
+    for (size_t i = 0; i < count && !err; i++) {
+        const struct page *page = *page_slot(dbi, addresses[i]);
+        if (page)
+            err = page_verify(dbi, page);
+    }
+    free(addresses);
+    return err;
 }
 
 /* Decodes one instruction that may cross into the next page. */
@@ -206,17 +247,31 @@ static int insn_get(struct dbi *dbi, uint64_t pc, bool seen_only, struct dbi_ins
     if (fault->reason)
         return fault->reason < 0 ? fault->reason : 1;
     const uint8_t *at = page->bytes + (pc & (PAGE - 1));
-    if (have >= 15)
-        return dbi_insn_decode(insn, pc, at, 15);
-    memcpy(bytes, at, have);
-    if (dbi_insn_decode(insn, pc, bytes, have) == 0)
-        return 0;
+    unsigned flags = page->flags;
+    if (have < 15)
+        memcpy(bytes, at, have);
+    int err = dbi_insn_decode(insn, pc, have < 15 ? bytes : at, have < 15 ? have : 15);
+    insn->page_flags = (uint8_t)flags;
+    if (!err || have >= 15)
+        return err;
     fault->address = pc + have;
     fault->reason = page_get(dbi, pc + have, seen_only, &page);
     if (fault->reason)
         return fault->reason < 0 ? fault->reason : 1;
     memcpy(bytes + have, page->bytes, 15 - have);
-    return dbi_insn_decode(insn, pc, bytes, 15);
+    flags |= page->flags;
+    err = dbi_insn_decode(insn, pc, bytes, 15);
+    insn->page_flags = (uint8_t)flags;
+    return err;
+}
+
+static bool is_store(const struct dbi_insn *insn)
+{
+    for (unsigned m = 0; m < insn->info.mem_count; m++) {
+        if (insn->info.mems[m].flags & INS_MEM_WRITE)
+            return true;
+    }
+    return false;
 }
 
 /* Fills dbi->code from `pc`. 0; 1 with *fault when not even one instruction can be fetched. */
@@ -224,8 +279,10 @@ static int code_get(struct dbi *dbi, uint64_t pc, unsigned limit, bool seen_only
                     struct dbi_fetch_fault *fault)
 {
     struct dbi_code *code = &dbi->code;
+    unsigned writable = 0;
     code->count = 0;
     code->code_bytes = 0;
+    code->ended = code->unwatched = false;
     while (code->count < limit) {
         struct dbi_insn *insn = &code->insns[code->count];
         int result = insn_get(dbi, pc + code->code_bytes, seen_only, insn, fault);
@@ -233,9 +290,17 @@ static int code_get(struct dbi *dbi, uint64_t pc, unsigned limit, bool seen_only
             return result;
         if (result > 0)
             break;
+        if (code->count == 0)
+            writable = insn->page_flags & DBI_PAGE_WRITABLE;
+        code->ended = (insn->page_flags & DBI_PAGE_WRITABLE) != writable;
+        if (code->ended)
+            break;
         code->count++;
         code->code_bytes += insn->length;
-        if (insn->terminal != DBI_NEXT || pc + code->code_bytes == dbi->stop)
+        code->unwatched |= insn->page_flags & DBI_PAGE_UNWATCHED;
+        code->ended = insn->terminal != DBI_NEXT || (writable && is_store(insn)) ||
+                      code->count == DBI_INSN_MAX;
+        if (code->ended || pc + code->code_bytes == dbi->stop)
             break;
     }
     return 0;
@@ -273,12 +338,18 @@ static bool is_near(uint64_t a, uint64_t b)
     return distance > -NEAR_BYTES && distance < NEAR_BYTES;
 }
 
+static bool region_has_room(const struct region *region)
+{
+    size_t promised = region->stubless * GONE_STUB_BYTES;
+    return region->used_bytes + promised + (64 << 10) < DBI_REGION_BYTES;
+}
+
 /* A region with room, near `pc` if one can be had. */
 int dbi_region_get(struct dbi *dbi, uint64_t pc, struct region **out)
 {
     for (unsigned i = 0; i < dbi->region_count; i++) {
         struct region *region = &dbi->regions[i];
-        if (is_near(pc, region->address) && region->used_bytes + (64 << 10) < DBI_REGION_BYTES) {
+        if (is_near(pc, region->address) && region_has_room(region)) {
             *out = region;
             return 0;
         }
@@ -352,6 +423,7 @@ static int fragment_emit(struct dbi *dbi, bool exact, struct fragment **out)
     if (err)
         return err;
     region->used_bytes = ((size_t)(e.at - region->writable) + 15) & ~(size_t)15;
+    region->stubless += !exact;
     fragment->is.slot_count = (uint16_t)output->slot_count;
     fragment->is.cut = exact;
     fragment->is.host_prefix = exact ? 0 : fragment->host_start;
@@ -420,6 +492,7 @@ int dbi_translate(struct dbi *dbi, uint64_t pc, const struct dbi_fragment **out,
 {
     uint64_t list[EAGER_MAX + 2] = {pc};
     unsigned count = 1;
+    dbi->round++;
     if (dbi->lookup_used > AGT_LOOKUP_MAX / 2)
         dbi_flush(dbi);
     if (pc == dbi->stop && pc)
@@ -475,13 +548,12 @@ int dbi_translate_exact(struct dbi *dbi, uint64_t pc, unsigned limit,
     bool over_stop = fragment && pc < dbi->stop && dbi->stop < pc + fragment->is.code_bytes;
     int err = 0;
     if (!fragment || over_stop) {
+        dbi->round++;
         err = code_get(dbi, pc, most, false, fault);
         if (!err)
             err = fragment_emit(dbi, true, &fragment);
         if (!err) {
-            unsigned count = dbi->code.count;
-            fragment->ends_by_rule =
-                count == DBI_INSN_MAX || dbi->code.insns[count - 1].terminal != DBI_NEXT;
+            fragment->ends_by_rule = dbi->code.ended;
             dbi_cut_enter(dbi, fragment);
             dbi_page_enter(dbi, fragment);
         }
@@ -497,7 +569,7 @@ int dbi_fragment_head(struct dbi *dbi, const struct dbi_fragment *whole, unsigne
     struct fragment *fragment = cut_find(dbi, whole->pc, count, false);
     unsigned bytes = 0, slots = 0;
     struct dbi_insn *insn = &dbi->code.insns[0];
-    if (fragment) {
+    if (fragment && !memcmp(fragment->is.code, whole->code, fragment->is.code_bytes)) {
         *out = &fragment->is;
         return 0;
     }

@@ -3,8 +3,10 @@
  * The translator: recorded code in, fragments in a code cache out.
  *
  * A *fragment* is the straight run of instructions from some address to the first control
- * transfer, event instruction (syscall, rdtsc, cpuid...) or DBI_INSN_MAX instructions. That rule
- * depends on nothing but the code, so every mode cuts a run into the same fragments.
+ * transfer, event instruction (syscall, rdtsc, cpuid...) or DBI_INSN_MAX instructions. In memory
+ * that the program may write, a store ends it too, so no fragment can change itself; nor does one go
+ * on from such memory into other, or back. That rule depends on nothing but the code and the
+ * protection of its pages, so every mode cuts a run into the same fragments.
  *
  * Instructions are copied; what names r15, or rip out of reach, is re-encoded. Invariants of
  * translated code:
@@ -37,12 +39,19 @@ enum dbi_mode {
 #define DBI_REGION_BYTES (64ull << 20)
 #define DBI_REGIONS_MAX  32
 
+/* What fetch() says of a page. */
+enum dbi_page_flags {
+    DBI_PAGE_WRITABLE = 1,  /* the program may write to it */
+    DBI_PAGE_UNWATCHED = 2, /* and nobody tells dbi_forget() when it does */
+};
+
 struct dbi_config {
     enum dbi_mode mode;
     uint8_t *shm; /* the supervisor's mapping of the agent's shared memory (agent.h) */
-    /* The code page at `address` (a multiple of 4096) into page[4096]: 0; a positive reason as for
-     * AGT_CMD_FETCH if the program could not execute there; a negative error ends translation. */
-    int (*fetch)(void *arg, uint64_t address, uint8_t *page);
+    /* The code page at `address` (a multiple of 4096) into page[4096] and *flags (enum
+     * dbi_page_flags): 0; a positive reason as for AGT_CMD_FETCH if the program could not execute
+     * there; a negative error ends translation. */
+    int (*fetch)(void *arg, uint64_t address, uint8_t *page, unsigned *flags);
     /* Places region `index` within reach of `near` if possible: its address in the replayee and
      * where this process may write it. 0 or a negative error. */
     int (*place)(void *arg, unsigned index, uint64_t near, uint64_t *address, uint8_t **writable);
@@ -114,8 +123,8 @@ int dbi_forget(struct dbi *dbi, uint64_t start, uint64_t end);
  */
 int dbi_stop_at(struct dbi *dbi, uint64_t pc);
 
-/* Fetches every page that fragments were made from again: 0 if all are as they were, 1 if not (then
- * dbi_flush is due), or a negative error. */
+/* Fetches every page that fragments were made from again and forgets those that are not as they
+ * were. 0 or an error of the callbacks. The replayee must stand in the agent. */
 int dbi_verify(struct dbi *dbi);
 
 /* What a fault at a host address means for the program. */

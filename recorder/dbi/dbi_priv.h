@@ -18,15 +18,19 @@ struct region {
     uint64_t address;
     uint8_t *writable;
     size_t used_bytes;
+    size_t stubless; /* fragments in it that may need a stub (GONE_STUB_BYTES) yet */
     uint64_t miss;
 };
 
 struct page {
     uint64_t address;
+    unsigned flags;
+    uint32_t round; /* in which it was fetched; counts if it is unwatched */
     uint8_t bytes[PAGE];
 };
 
 #define GONE_PATCH_BYTES 5 /* jmp rel32 */
+#define GONE_STUB_BYTES  64u
 
 struct fragment {
     struct dbi_fragment is;
@@ -38,6 +42,7 @@ struct fragment {
     bool ends_by_rule;               /* a cut fragment that would not be longer without the cut */
     bool at_stop;                    /* begins there: entered by the agent only */
     bool gone;                       /* forgotten: its body jumps elsewhere */
+    bool checks;                     /* compares its code with what it was made from */
     uint8_t *body;                   /* where its body can be written */
     uint8_t saved[GONE_PATCH_BYTES]; /* of a body that is gone */
     uint64_t stub; /* leaves for the agent at the fragment's address; 0: none yet */
@@ -56,6 +61,7 @@ struct dbi {
     unsigned region_count;
     struct page **pages; /* open hash by address */
     size_t page_slots, page_count;
+    uint32_t round;              /* of translation */
     struct fragment **fragments; /* by id */
     uint32_t fragment_count;
     size_t fragment_capacity;

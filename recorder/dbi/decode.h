@@ -39,6 +39,7 @@ struct dbi_insn {
     bool names_high_byte; /* ah, ch, dh, bh */
     uint8_t flags_read;   /* status flags, CPUFLAG-like private bits */
     uint8_t flags_killed; /* surely written */
+    uint8_t page_flags;   /* of the pages it lies in: enum dbi_page_flags */
     ZydisDecodedInstruction zydis;
     ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
     struct ins_info info;
@@ -48,6 +49,8 @@ struct dbi_code {
     struct dbi_insn insns[DBI_INSN_MAX];
     unsigned count;
     unsigned code_bytes;
+    bool ended;     /* by the rule, not because no more was wanted or to be had */
+    bool unwatched; /* some of it lies in a page that is */
 };
 
 #define DBI_FLAGS_ALL 0x3f

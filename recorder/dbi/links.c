@@ -18,7 +18,6 @@
 #define FRAGMENT_BYTES_MAX (DBI_INSN_MAX * 15u)
 #define MANY_PAGES         1024u
 #define LOOKUP_FREED       1u /* no code is at address 1 */
-#define STUB_BYTES         64u
 
 /* ---- links ---- */
 
@@ -178,12 +177,13 @@ static bool body_divert(struct fragment *fragment, uint64_t host)
 }
 
 /* Code that leaves for the agent at the fragment's address, in the fragment's own region: every
- * region keeps room for that (region_has_room). */
+ * region keeps room for that (region_has_room()). */
 static int stub_make(struct dbi *dbi, struct fragment *fragment)
 {
     struct region *region = (struct region *)region_of(dbi, fragment);
-    if (!region || DBI_REGION_BYTES - region->used_bytes < STUB_BYTES)
+    if (!region || DBI_REGION_BYTES - region->used_bytes < GONE_STUB_BYTES)
         return -ENOSPC;
+    region->stubless--;
     struct emit e = {.at = region->writable + region->used_bytes,
                      .limit = region->writable + DBI_REGION_BYTES,
                      .host = region->address - (uintptr_t)region->writable};
@@ -212,6 +212,8 @@ static void cut_forget(struct dbi *dbi, struct fragment *fragment)
 {
     chain_remove(dbi, dbi->cut_by_pc, fragment);
     fragment->is.host_body = 0;
+    if (dbi->stop_fragment == fragment)
+        dbi->stop_fragment = NULL;
     if (dbi->stop_fragment == fragment)
         dbi->stop_fragment = NULL;
 }
@@ -311,7 +313,8 @@ int dbi_fragment_enter(struct dbi *dbi, struct fragment *fragment)
 
 static bool is_made_from(const struct fragment *fragment, const struct dbi_code *code)
 {
-    if (fragment->is.insn_count != code->count || fragment->is.code_bytes != code->code_bytes)
+    if (fragment->is.insn_count != code->count || fragment->is.code_bytes != code->code_bytes ||
+        (code->unwatched && !fragment->checks))
         return false;
     for (unsigned i = 0, at = 0; i < code->count; at += code->insns[i++].length) {
         if (memcmp(fragment->is.code + at, code->insns[i].bytes, code->insns[i].length))

@@ -831,6 +831,10 @@ static uint8_t *time_emit(struct work *w, enum time_check check)
             add_gs(w, AGT_CTX_LEFT, -(int32_t)n);
         else
             emit_lea(w->e, R15, R15, -1, 1, n, false);
+        /* A store may wait for its page to be opened while this fragment is forgotten: what
+         * forgetting overwrites (GONE_PATCH_BYTES) must not reach into the first instruction. */
+        if (w->mode == DBI_PLAIN)
+            emit_u8(w->e, 0x90);
         return NULL;
     }
     if (check == TIME_FLAGS_LIVE)

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "recorder/agent/guards.h"
+
+size_t agt_guards_find(const struct agt_guards *guards, uint64_t page)
+{
+    size_t low = 0, high = guards->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (guards->list[middle].page >= page)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+struct agt_guard *agt_guards_at(const struct agt_guards *guards, uint64_t page)
+{
+    size_t at = agt_guards_find(guards, page);
+    return at < guards->count && guards->list[at].page == page ? &guards->list[at] : NULL;
+}
+
+struct agt_guard *agt_guards_add(struct agt_guards *guards, uint64_t page)
+{
+    size_t at = agt_guards_find(guards, page);
+    if (at < guards->count && guards->list[at].page == page)
+        return &guards->list[at];
+    if (guards->count == guards->most)
+        return NULL;
+    for (size_t i = guards->count++; i > at; i--)
+        guards->list[i] = guards->list[i - 1];
+    guards->list[at] = (struct agt_guard){.page = page};
+    return &guards->list[at];
+}
+
+void agt_guards_remove(struct agt_guards *guards, uint64_t start, uint64_t end)
+{
+    size_t to = agt_guards_find(guards, start), from = agt_guards_find(guards, end);
+    while (from < guards->count)
+        guards->list[to++] = guards->list[from++];
+    guards->count = to < guards->count ? to : guards->count;
+}
