@@ -17,9 +17,10 @@
 #include "recorder/agent/memory.h"
 #include "recorder/agent/sys.h"
 
-#define CODE_ARCH_SET_FS 0x1002
-#define CODE_ARCH_SET_GS 0x1001
-#define SPINS            2000
+#define CODE_ARCH_SET_FS  0x1002
+#define CODE_ARCH_SET_GS  0x1001
+#define CODE_CLONE_PARENT 0x8000
+#define SPINS             2000
 
 /* Hidden, so that their addresses are taken relative to rip and not through a table. */
 #define HIDDEN __attribute__((visibility("hidden")))
@@ -55,7 +56,8 @@ static const uint8_t reg_of_gpr[16] = {
 enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11 };
 
 static void regs_store(struct agt_ctx *ctx, struct evq_regs *regs);
-static void on_mark(struct agt *agt);
+static int code_run(struct agt *agt);
+static uint64_t probe_start(struct agt *agt);
 
 static struct agt_task *tasks_of(const struct agt_ctx *ctx)
 {
@@ -98,6 +100,8 @@ static uint64_t serve(struct agt *agt)
         ctx->task = 0;
         ctx->stop_pc = ctx->stop_body = ctx->place_seq = 0;
         return 0;
+    case AGT_CMD_FORK:
+        return probe_start(agt);
     case AGT_CMD_EXIT:
         sys_call3(SYS_exit_group, 0, 0, 0);
     }
@@ -349,13 +353,9 @@ static void rep_run_part(struct agt *agt, uint64_t count, uint64_t body)
 {
     struct agt_ctx *ctx = agt->ctx;
     uint64_t rip = ctx->rip, left = ctx->gpr[RCX] - count;
-    int kind;
     ctx->gpr[RCX] = count;
     ctx->target = body;
-    while ((kind = agt_run()) == AGT_EXIT_MARK) {
-        on_mark(agt);
-        ctx->target = ctx->resume;
-    }
+    int kind = code_run(agt);
     if (kind != AGT_EXIT_DIRECT)
         agt_stop(agt, AGT_REQ_DIVERGED, AGT_DIV_PLACE, (uint64_t)kind, rip, 0);
     ctx->gpr[RCX] += left;
@@ -547,6 +547,18 @@ static void on_mark(struct agt *agt)
         agt_memory_mark(agt, at, bytes);
 }
 
+/* Runs translated code until it comes to the agent; marks are done on the way. */
+static int code_run(struct agt *agt)
+{
+    int kind = agt_run();
+    while (kind == AGT_EXIT_MARK) {
+        on_mark(agt);
+        agt->ctx->target = agt->ctx->resume;
+        kind = agt_run();
+    }
+    return kind;
+}
+
 static uint64_t hash(uint64_t pc)
 {
     return (pc * 0x9e3779b97f4a7c15ull) >> 32;
@@ -663,6 +675,47 @@ static void on_exit(struct agt *agt, int kind)
     }
 }
 
+/* ---- probes ---- */
+
+/* Goes on from a place just found, in a copy of the replayee, to see whether there are more. */
+__attribute__((noreturn)) static void probe_run(struct agt *agt)
+{
+    struct evq_regs here;
+    const struct evq_entry *entry = entry_next(agt);
+    uint64_t pc = ((const struct evq_regs *)(entry + 1))->r[EVQ_RIP];
+    agt_ask(agt, AGT_REQ_READY, 0, 0, 0, 0);
+    for (;;) {
+        int kind = code_find(agt, false) == FOUND_CODE ? code_run(agt) : AGT_EXIT_FAULT;
+        if (kind != AGT_EXIT_DIRECT && kind != AGT_EXIT_INDIRECT)
+            break;
+        if (agt->ctx->rip == pc && !regs_differ(agt, entry, &here))
+            agt_ask(agt, AGT_REQ_PLACE, 0, 0, 0, 0);
+    }
+    agt_stop(agt, AGT_REQ_PROBE_END, 0, 0, 0, 0);
+}
+
+static void probe_map(const struct agt *agt, uint64_t off, uint64_t bytes, long flags, uint32_t fd,
+                      uint64_t file_off)
+{
+    long at = (long)agt->ctx + (long)off;
+    if (sys_call6(SYS_mmap, at, (long)bytes, PROT_READ | PROT_WRITE, flags | MAP_FIXED, fd,
+                  (long)file_off) != at)
+        sys_call3(SYS_exit_group, 4, 0, 0);
+}
+
+static uint64_t probe_start(struct agt *agt)
+{
+    long pid = sys_call6(SYS_clone, CODE_CLONE_PARENT | SIGCHLD, 0, 0, 0, 0, 0);
+    if (pid)
+        return (uint64_t)pid;
+    sys_call6(SYS_prctl, 1 /* PR_SET_PDEATHSIG */, SIGKILL, 0, 0, 0, 0);
+    probe_map(agt, 0, AGT_PROBE_BYTES, MAP_SHARED, agt->ctx->probe_fd, 0);
+    probe_map(agt, AGT_COUNT_OFF, AGT_LOOKUP_OFF - AGT_COUNT_OFF, MAP_PRIVATE, agt->ctx->shm_fd,
+              AGT_COUNT_OFF);
+    probe_map(agt, AGT_LOG_OFF, AGT_LOG_BYTES, MAP_PRIVATE, agt->ctx->shm_fd, AGT_LOG_OFF);
+    probe_run(agt);
+}
+
 /* ---- start ---- */
 
 static void run(struct agt *agt)
@@ -677,12 +730,7 @@ static void run(struct agt *agt)
             fault_take(agt);
         if (found != FOUND_CODE)
             continue;
-        kind = agt_run();
-        while (kind == AGT_EXIT_MARK) {
-            on_mark(agt);
-            ctx->target = ctx->resume;
-            kind = agt_run();
-        }
+        kind = code_run(agt);
         if (kind != AGT_EXIT_DIRECT && kind != AGT_EXIT_INDIRECT)
             on_exit(agt, kind);
     }

@@ -66,6 +66,8 @@
 #define AGT_LINES_BYTES  0x100000000
 #define AGT_AREA_BYTES   0x150000000
 
+#define AGT_PROBE_BYTES AGT_INLINE_OFF /* the context, up to the tables */
+
 #define AGT_LINE_SHIFT 8
 #define AGT_LINE_BYTES 256
 
@@ -170,6 +172,8 @@ enum agt_command {
     AGT_CMD_VIEWS,    /* struct agt_view array into the transfer area; reply = count */
     AGT_CMD_STATE,    /* the running task's registers and XSAVE image are put in its agt_task */
     AGT_CMD_RESET,    /* unmap all of the program's memory, forget tasks and lines */
+    AGT_CMD_FORK, /* copies the process: reply = its id or a negative errno; the copy looks for further
+                    places like the one just found, with AGT_REQ_PLACE, until AGT_REQ_PROBE_END */
     AGT_CMD_EXIT,
 };
 
@@ -243,6 +247,8 @@ struct agt_ctx {
     uint64_t base;    /* of the agent's area */
     uint32_t code_fd; /* the code caches' memfd */
     uint32_t shm_fd;
+    uint32_t probe_fd; /* what a probe has in place of the context */
+    uint32_t pad;
     uint32_t collecting;
     uint32_t careful;   /* ask the supervisor for each fragment (exact stop) */
     uint64_t limit;     /* instructions that may run from time_base on */

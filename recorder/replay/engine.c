@@ -39,6 +39,8 @@ static int fetch_page(void *arg, uint64_t address, uint8_t *page, unsigned *flag
 {
     struct rep_engine *engine = arg;
     uint64_t reply;
+    if (engine->is_probing)
+        return -ECANCELED;
     int err = rep_command(engine, AGT_CMD_FETCH, address, 0, 0, &reply);
     if (err)
         return err;
@@ -57,6 +59,8 @@ static int place_region(void *arg, unsigned index, uint64_t near, uint64_t *addr
     struct rep_engine *engine = arg;
     struct rep_host *host = &engine->host;
     uint64_t reply;
+    if (engine->is_probing)
+        return -ECANCELED;
     *address = rep_host_place(host, DBI_REGION_BYTES, near);
     if (!*address)
         return wd_fail(-WD_ERR_MACHINE, "no room for translated code in the address space");

@@ -40,6 +40,7 @@ struct rep_engine {
     uint64_t arrivals;      /* where the registers of the place that is looked for were found */
     bool asked_translation; /* stands in AGT_REQ_TRANSLATE and waits for an answer */
     bool started;
+    bool is_probing; /* host is a copy of the replayee */
     bool unverified; /* translations were made before the last reset */
 };
 

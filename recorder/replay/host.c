@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <sched.h>
 #include <seccomp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,7 +137,13 @@ static int filter_rules(scmp_filter_ctx filter, int code_fd)
     static const int plain[] = {SCMP_SYS(munmap),     SCMP_SYS(mremap),    SCMP_SYS(mincore),
                                 SCMP_SYS(madvise),    SCMP_SYS(futex),     SCMP_SYS(rt_sigreturn),
                                 SCMP_SYS(exit_group), SCMP_SYS(arch_prctl)};
-    int err = 0;
+    /* a probe: a copy of the replayee, killed soon (places.c); dies with this process */
+    const struct scmp_arg_cmp copy = {
+        .arg = 0, .op = SCMP_CMP_EQ, .datum_a = CLONE_PARENT | SIGCHLD};
+    const struct scmp_arg_cmp death = {.arg = 0, .op = SCMP_CMP_EQ, .datum_a = PR_SET_PDEATHSIG};
+    int err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1, copy);
+    if (!err)
+        err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prctl), 1, death);
     for (size_t i = 0; !err && i < sizeof plain / sizeof plain[0]; i++)
         err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, plain[i], 0);
     const struct scmp_arg_cmp no_exec = {
@@ -177,8 +184,10 @@ static int filter_make(struct rep_host *host, int code_fd)
 static int shm_make(struct rep_host *host)
 {
     host->shm_fd = memfd_create("wetdbg", MFD_CLOEXEC);
+    host->probe_fd = memfd_create("wetdbg-probe", MFD_CLOEXEC);
     host->code_fd = memfd_create("wetdbg-code", MFD_CLOEXEC);
-    if (host->shm_fd < 0 || host->code_fd < 0 || ftruncate(host->shm_fd, AGT_SHM_BYTES) ||
+    if (host->shm_fd < 0 || host->code_fd < 0 || host->probe_fd < 0 ||
+        ftruncate(host->shm_fd, AGT_SHM_BYTES) || ftruncate(host->probe_fd, AGT_PROBE_BYTES) ||
         ftruncate(host->code_fd, (off_t)(DBI_REGIONS_MAX * DBI_REGION_BYTES)))
         return wd_fail_errno("memory for the replay agent");
     void *shm = mmap(NULL, AGT_SHM_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
@@ -187,6 +196,11 @@ static int shm_make(struct rep_host *host)
         return wd_fail_errno("memory for the replay agent");
     host->shm = shm;
     host->ctx = (struct agt_ctx *)(host->shm + AGT_CTX_OFF);
+    void *probe =
+        mmap(NULL, AGT_PROBE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, host->probe_fd, 0);
+    if (probe == MAP_FAILED)
+        return wd_fail_errno("memory for the replay agent");
+    host->probe_ctx = probe;
     return 0;
 }
 
@@ -215,7 +229,7 @@ static uint64_t child_map(uint64_t address, uint64_t bytes, int prot, int flags,
     return address;
 }
 
-/* Descriptors: file n at AGT_FILES_FD_BASE + n, then shm and code; all others are closed. */
+/* Descriptors: file n at AGT_FILES_FD_BASE + n, then code, shm and probe; all others are closed. */
 static void child_files(struct rep_host *host, const struct rep_engine_setup *setup, int blob)
 {
     int count = (int)setup->file_count;
@@ -223,7 +237,8 @@ static void child_files(struct rep_host *host, const struct rep_engine_setup *se
     int shm = fcntl(host->shm_fd, F_DUPFD, 2 * first);
     int code = fcntl(host->code_fd, F_DUPFD, 2 * first);
     int image = fcntl(blob, F_DUPFD, 2 * first);
-    if (shm < 0 || code < 0 || image < 0)
+    int probe = fcntl(host->probe_fd, F_DUPFD, 2 * first);
+    if (shm < 0 || code < 0 || image < 0 || probe < 0)
         _exit(2);
     for (int i = 0; i < count; i++) {
         if (fcntl(setup->files[i], F_DUPFD, first) < 0)
@@ -234,15 +249,16 @@ static void child_files(struct rep_host *host, const struct rep_engine_setup *se
         if (dup2(setup->files[i], AGT_FILES_FD_BASE + i) < 0)
             _exit(2);
     }
-    if (dup2(code, first) < 0 || dup2(shm, first + 1) < 0 || dup2(image, first + 2) < 0)
+    if (dup2(code, first) < 0 || dup2(shm, first + 1) < 0 || dup2(probe, first + 2) < 0 ||
+        dup2(image, first + 3) < 0)
         _exit(2);
-    syscall(SYS_close_range, (unsigned)first + 3, ~0u, 0);
+    syscall(SYS_close_range, (unsigned)first + 4, ~0u, 0);
     syscall(SYS_close_range, 0u, AGT_FILES_FD_BASE - 1u, 0);
 }
 
 __attribute__((noreturn)) static void child_run(struct rep_host *host, uint64_t base, int first)
 {
-    int image = first + 2;
+    int image = first + 3;
     child_map(base + AGT_BLOB_OFF, AGT_BLOB_DATA_OFF, PROT_READ | PROT_EXEC, MAP_PRIVATE, image, 0);
     child_map(base + AGT_BLOB_OFF + AGT_BLOB_DATA_OFF, AGT_BLOB_BYTES - AGT_BLOB_DATA_OFF,
               PROT_READ | PROT_WRITE, MAP_PRIVATE, image, AGT_BLOB_DATA_OFF);
@@ -297,6 +313,7 @@ static int context_fill(struct rep_host *host, const struct rep_engine_setup *se
     ctx->file_count = (uint32_t)setup->file_count;
     ctx->code_fd = AGT_FILES_FD_BASE + (uint32_t)setup->file_count;
     ctx->shm_fd = ctx->code_fd + 1;
+    ctx->probe_fd = ctx->code_fd + 2;
     ctx->collecting = setup->mode == DBI_COLLECT;
     ctx->ring_start = host->base + AGT_SHM_OFF + AGT_RING_OFF;
     return filter_make(host, (int)ctx->code_fd);
@@ -305,7 +322,7 @@ static int context_fill(struct rep_host *host, const struct rep_engine_setup *se
 int rep_host_start(struct rep_host *host, const struct rep_engine_setup *setup)
 {
     memset(host, 0, sizeof *host);
-    host->shm_fd = host->code_fd = -1;
+    host->shm_fd = host->code_fd = host->probe_fd = -1;
     int blob = blob_make();
     int err = blob < 0 ? blob : limit_files(setup->file_count);
     if (!err)
@@ -349,13 +366,49 @@ void rep_host_stop(struct rep_host *host)
     }
     if (host->shm)
         munmap(host->shm, AGT_SHM_BYTES);
+    if (host->probe_ctx)
+        munmap(host->probe_ctx, AGT_PROBE_BYTES);
     if (host->shm_fd >= 0)
         close(host->shm_fd);
+    if (host->probe_fd >= 0)
+        close(host->probe_fd);
     if (host->code_fd >= 0)
         close(host->code_fd);
     free(host->spans);
     memset(host, 0, sizeof *host);
-    host->shm_fd = host->code_fd = -1;
+    host->shm_fd = host->code_fd = host->probe_fd = -1;
+}
+
+/* ---- probes ---- */
+
+int rep_host_probe_start(struct rep_host *host, struct rep_host *probe)
+{
+    struct agt_mail *mail = &host->ctx->mail;
+    memcpy(host->probe_ctx, host->ctx, AGT_PROBE_BYTES);
+    host->probe_ctx->mail.turn = 0;
+    mail->command = AGT_CMD_FORK;
+    int err = rep_host_exchange(host, NULL);
+    if (err)
+        return err;
+    pid_t pid = (pid_t)mail->args[0];
+    if (pid <= 0)
+        return wd_fail(-WD_ERR_MACHINE, "the replay process cannot be copied: %s", strerror(-pid));
+    *probe = *host;
+    probe->ctx = host->probe_ctx;
+    probe->pid = pid;
+    err = rep_host_wait(probe, NULL);
+    if (err)
+        rep_host_probe_stop(probe);
+    return err;
+}
+
+void rep_host_probe_stop(struct rep_host *probe)
+{
+    if (probe->pid > 0) {
+        kill(probe->pid, SIGKILL);
+        waitpid(probe->pid, NULL, 0);
+    }
+    probe->pid = 0;
 }
 
 /* ---- turns ---- */

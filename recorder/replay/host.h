@@ -13,7 +13,8 @@ struct rep_host {
     uint64_t base; /* of the agent's area in the replayee */
     uint8_t *shm;  /* here */
     struct agt_ctx *ctx;
-    int shm_fd, code_fd;
+    struct agt_ctx *probe_ctx; /* takes the context's place in a probe */
+    int shm_fd, code_fd, probe_fd;
     struct rep_span *spans; /* everything that is taken in the replayee, sorted */
     size_t span_count;
     uint8_t *regions[DBI_REGIONS_MAX];
@@ -22,6 +23,14 @@ struct rep_host {
 /* Starts a replayee up to AGT_REQ_READY. On error nothing is left behind. */
 int rep_host_start(struct rep_host *host, const struct rep_engine_setup *setup);
 void rep_host_stop(struct rep_host *host);
+
+/*
+ * A probe is a copy of the replayee as it stands, that may run on while the replayee itself waits.
+ * `probe` shares everything with `host` but the process and the context; what the probe counts and
+ * logs is its own. It must be stopped before `host` is used again.
+ */
+int rep_host_probe_start(struct rep_host *host, struct rep_host *probe);
+void rep_host_probe_stop(struct rep_host *probe);
 
 /* Gives the turn to the agent and waits for its next request, or only waits. -WD_ERR_MACHINE if
  * the replayee dies, -WD_ERR_INTERRUPTED if *flag gets set. */

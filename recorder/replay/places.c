@@ -5,6 +5,8 @@
  * The agent meets the place's address and registers; whether memory agrees too is decided here, by
  * the digests that the recorder took.
  */
+#include <errno.h>
+#include <string.h>
 #include <xxhash.h>
 
 #include "common/err.h"
@@ -66,6 +68,114 @@ static int memory_agrees(struct rep_engine *engine, const struct evq_place *plac
     return agrees;
 }
 
+/* ---- is it the only one? ---- */
+
+#define PROBE_INSTRUCTIONS (1u << 20)
+#define PROBE_MEETINGS     200
+#define PROBE_FRAGMENTS    64 /* that are looked at for stores */
+
+struct probe {
+    unsigned watched;  /* fragments run since the place */
+    unsigned meetings; /* how often its registers were met again */
+    bool has_written;
+};
+
+static bool fragment_writes(const struct dbi_fragment *fragment)
+{
+    for (unsigned off = 0; off < fragment->code_bytes;) {
+        struct ins_info info;
+        if (ins_decode(fragment->code + off, fragment->code_bytes - off, fragment->pc + off, &info))
+            return true;
+        for (unsigned m = 0; m < info.mem_count; m++) {
+            if (info.mems[m].flags & INS_MEM_WRITE)
+                return true;
+        }
+        off += info.length;
+    }
+    return false;
+}
+
+/* The first fragments are given out one by one, to see whether any of them stores. */
+static int probe_translate(struct rep_engine *engine, struct probe *probe)
+{
+    struct agt_ctx *ctx = engine->host.ctx;
+    const struct dbi_fragment *fragment;
+    struct dbi_fetch_fault fault;
+    bool done;
+    ctx->careful = !probe->has_written && probe->watched < PROBE_FRAGMENTS;
+    if (!ctx->careful) {
+        probe->has_written = true;
+        return rep_on_translate(engine, &done);
+    }
+    int result =
+        dbi_translate_exact(engine->dbi, ctx->mail.args[0], DBI_INSN_MAX, &fragment, &fault);
+    if (result)
+        return result < 0 ? result : -ECANCELED;
+    probe->watched++;
+    probe->has_written = fragment_writes(fragment);
+    memset(ctx->mail.args, 0, sizeof ctx->mail.args);
+    ctx->mail.args[0] = fragment->host_body;
+    return 0;
+}
+
+/* 1: another place fits; 0: none does, or it would make no difference; -EAGAIN: go on. */
+static int probe_step(struct rep_engine *engine, const struct evq_place *place, struct probe *probe)
+{
+    struct agt_mail *mail = &engine->host.ctx->mail;
+    mail->command = AGT_CMD_CONTINUE;
+    int result = rep_host_exchange(&engine->host, engine->flag);
+    if (result)
+        return result;
+    switch (mail->request) {
+    case AGT_REQ_TRANSLATE:
+        result = probe_translate(engine, probe);
+        return result == -ECANCELED ? 0 : result ? result : -EAGAIN;
+    case AGT_REQ_PLACE:
+        /* nothing was written, and the registers are the same: it goes on like this for ever, and
+         * after each turn the state is what it was found to be */
+        if (!probe->has_written || ++probe->meetings > PROBE_MEETINGS)
+            return 0;
+        result = memory_agrees(engine, place);
+        return result ? result : -EAGAIN;
+    default:
+        return 0;
+    }
+}
+
+/*
+ * Lets a copy of the replayee run on from a place that fits: 1 if another one fits too, before the
+ * next event, within PROBE_INSTRUCTIONS and PROBE_MEETINGS. The copy must not see code that the
+ * replayee has not seen: pages that are fetched are guarded in the process that fetches.
+ */
+static int is_ambiguous(struct rep_engine *engine, const struct evq_place *place)
+{
+    struct rep_host copy;
+    struct probe probe = {0};
+    struct agt_ctx *ctx = engine->host.ctx;
+    pid_t pid = engine->host.pid;
+    bool exact = engine->exact;
+    int result = rep_host_probe_start(&engine->host, &copy);
+    if (result)
+        return result;
+    engine->host.ctx = copy.ctx;
+    engine->host.pid = copy.pid;
+    engine->is_probing = true;
+    engine->exact = false;
+    copy.ctx->careful = 1;
+    copy.ctx->limit = PROBE_INSTRUCTIONS;
+    copy.ctx->r15 = -(uint64_t)PROBE_INSTRUCTIONS;
+    do
+        result = probe_step(engine, place, &probe);
+    while (result == -EAGAIN);
+    copy.pid = engine->host.pid;
+    rep_host_probe_stop(&copy);
+    engine->host.ctx = ctx;
+    engine->host.pid = pid;
+    engine->is_probing = false;
+    engine->exact = exact;
+    return result;
+}
+
 int rep_on_place(struct rep_engine *engine)
 {
     struct agt_mail *mail = &engine->host.ctx->mail;
@@ -75,6 +185,11 @@ int rep_on_place(struct rep_engine *engine)
         return err ? err : wd_fail(-WD_ERR_MACHINE, "the replay process asked for no place");
     engine->arrivals++;
     int agrees = memory_agrees(engine, place);
+    int ambiguous = agrees > 0 ? is_ambiguous(engine, place) : 0;
+    if (ambiguous < 0)
+        return ambiguous;
+    if (ambiguous)
+        place->flags |= EVQ_PLACE_AMBIGUOUS;
     if (agrees > 0 && engine->part)
         place->flags |= EVQ_PLACE_MID_REP;
     if (agrees > 0)
