@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "common/err.h"
@@ -57,6 +58,14 @@ int cli_out_fini(struct cli_out *out)
 bool cli_out_is_gone(const struct cli_out *out)
 {
     return out->write_errno != 0;
+}
+
+unsigned cli_out_columns(const struct cli_out *out)
+{
+    struct winsize size;
+    if (!isatty(out->fd))
+        return 0;
+    return ioctl(out->fd, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80;
 }
 
 const char *cli_out_style(const struct cli_out *out, enum cli_style style)

@@ -41,6 +41,9 @@ int cli_out_fini(struct cli_out *out);
 /* True once the reader is gone or the medium full: nothing more needs to be said. */
 bool cli_out_is_gone(const struct cli_out *out);
 
+/* How wide the terminal is that the answers go to; 0 if they go elsewhere. */
+unsigned cli_out_columns(const struct cli_out *out);
+
 /* Escape sequence that starts a style (CLI_STYLE_NONE ends it); "" when not styled. */
 const char *cli_out_style(const struct cli_out *out, enum cli_style style);
 

@@ -13,10 +13,9 @@
 #include <stdint.h>
 
 struct wetdbg_build_options {
-    const char
-        *process;       /* "PID" or "NAME[#N]"; NULL: the process that failed, else the last exec */
-    const char *output; /* FILE.wet; NULL: the default place, see wetdbg_wet_path */
-    bool no_trace;      /* replay and verify only */
+    const char *process; /* "PID[#N]" or "NAME[#N]"; NULL: as feed_select.h says */
+    const char *output;  /* FILE.wet; NULL: the default place, see wetdbg_wet_path */
+    bool no_trace;       /* replay and verify only */
     const volatile sig_atomic_t *interrupted; /* set by a signal handler; may be NULL */
     /* Told now and then, from the calling thread; may be NULL. */
     void (*progress)(void *arg, uint64_t frames_done, uint64_t frames_total, uint64_t instructions);

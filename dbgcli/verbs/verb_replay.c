@@ -12,7 +12,7 @@
 static const struct cli_option replay_options[] = {
     {"output", 'o', "FILE.wet", "build the trace anew, and keep it in FILE.wet"},
     CLI_SESSION_OPTIONS,
-    {"process", 0, "P", "the process to replay: a PID, or NAME or NAME#N as in 'wetdbg ps'"},
+    {"process", 0, "P", "the process to replay: PID, NAME or NAME#N, as in 'wetdbg ps'"},
     {"no-trace", 0, NULL, "only check that the recording replays; keep nothing"},
     {0},
 };
@@ -25,8 +25,8 @@ const struct cli_syntax cli_replay_syntax = {
     .details = "Without TRACE the newest recording is taken. The first time, the recording is\n"
                "replayed and its whole execution trace kept, in the recording's directory or\n"
                "below $XDG_CACHE_HOME/wetdbg; after that it is opened at once.\n"
-               "Of several processes the one that failed is taken, else the last program that was\n"
-               "executed; 'wetdbg ps' lists them.\n"
+               "Of several processes the one that crashed is taken, else where the failure of the\n"
+               "first one came from, else the first one; 'wetdbg ps' lists and marks them.\n"
                "A script may hold comments, lines that begin with '#'; it ends at the first\n"
                "command that fails.",
 };

@@ -12,6 +12,7 @@ add_library(wd_feed STATIC
   ${feed}/feed_ops.c
   ${feed}/feed_print.c
   ${feed}/feed_process.c
+  ${feed}/feed_select.c
   ${feed}/feed_share.c
   ${feed}/feed_signal.c
   ${feed}/feed_space.c

@@ -18,26 +18,15 @@
 
 #include "common/buf.h"
 #include "recorder/event/queue.h"
+#include "recorder/replay/feed_select.h"
 #include "recorder/rr_trace/rr_trace.h"
 
 struct rep_feed;
 
-/* Which process of the recording. All zero: the one that failed (killed by a signal, or exited
- * with a status that is not 0; the innermost one where a parent just passes the failure on), else
- * the one that ran exec last. */
-struct rep_selection {
-    int pid;        /* its first thread's id as recorded; 0: not by pid */
-    char name[256]; /* basename of the last program it ran by exec; "": not by name */
-    unsigned nth;   /* with `name`: the nth such process in order of start; 0 is 1 */
-};
-
-/* Reads "PID", "NAME" or "NAME#N"; NULL and "" select the default. -WD_ERR_USAGE otherwise. */
-int rep_selection_parse(const char *text, struct rep_selection *out);
-
 /*
  * Scans the recording and prepares the entries of one process. `trace` is used, and moved, until
- * rep_feed_close(); it stays the caller's. Where replay starts: at the last successful execve of
- * the process, or of its nearest ancestor if it forked without one.
+ * rep_feed_close(); it stays the caller's. Where replay starts: at the exec of the chosen program,
+ * or, if the process forked without one, at the last one of its nearest ancestor.
  *
  * 0; -WD_ERR_NOT_FOUND if there is no such process, or nothing in it that could be replayed;
  * -WD_ERR_UNSUPPORTED with a sentence that names the frame and the reason (threads, syscall

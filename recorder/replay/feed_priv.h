@@ -2,7 +2,8 @@
 /*
  * The feed's insides.
  *
- *   feed_process  which process, and the way to it through execs and forks     (first pass)
+ *   feed_select   which program
+ *   feed_process  the way to it through execs and forks                        (first pass)
  *   feed_tables   files, names and address ranges                              (second pass)
  *   feed_tasks    who runs in which address space, now
  *   feed_frame    one frame into entries, with feed_syscall, feed_clone, feed_exec, feed_signal

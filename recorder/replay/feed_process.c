@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Which process, and how the replay gets to it.
+ * How the replay gets to the chosen program.
  *
  * Each program that was run and each fork is a *node*: the birth of an address space. A node made
  * by fork has a parent; one made by exec has none, since nothing before it matters. Every task
@@ -9,11 +9,8 @@
  */
 #include <errno.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 
 #include "common/err.h"
 #include "recorder/replay/feed_priv.h"
@@ -40,173 +37,6 @@ struct family {
     struct life *lives;
     size_t life_count, life_capacity;
 };
-
-/* ---------------------------------------------------------------- selection */
-
-int rep_selection_parse(const char *text, struct rep_selection *out)
-{
-    struct rep_selection found = {0};
-    char *end;
-    if (!text || !text[0]) {
-        *out = found;
-        return 0;
-    }
-    long pid = strtol(text, &end, 10);
-    if (!*end && pid > 0 && pid <= INT32_MAX) {
-        found.pid = (int)pid;
-        *out = found;
-        return 0;
-    }
-    const char *hash = strrchr(text, '#');
-    size_t length = hash ? (size_t)(hash - text) : strlen(text);
-    unsigned long nth = hash ? strtoul(hash + 1, &end, 10) : 1;
-    if (!length || length >= sizeof(found.name) ||
-        (hash && (*end || hash[1] < '0' || hash[1] > '9' || !nth || nth > UINT32_MAX)))
-        return wd_fail(-WD_ERR_USAGE, "\"%s\" is no process: write PID, NAME or NAME#N", text);
-    memcpy(found.name, text, length);
-    found.nth = (unsigned)nth;
-    *out = found;
-    return 0;
-}
-
-static const char *basename_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
-static bool runs(const struct rrt_process *process, const char *name)
-{
-    if (!process->exec_count)
-        return false;
-    const struct rrt_exec *exec = &process->execs[process->exec_count - 1];
-    return !strcmp(basename_of(exec->file), name) ||
-           (exec->argc && !strcmp(basename_of(exec->argv[0]), name));
-}
-
-static bool has_failed(const struct rrt_process *process)
-{
-    return (process->end == RRT_END_EXITED || process->end == RRT_END_SIGNALED) &&
-           process->wait_status;
-}
-
-/* The status that a shell would pass on for `child`. */
-static int passed_on(const struct rrt_process *child)
-{
-    return WIFSIGNALED(child->wait_status) ? 128 + WTERMSIG(child->wait_status)
-                                           : WEXITSTATUS(child->wait_status);
-}
-
-/* From a process that failed to the child whose failure it passed on, and so forth. */
-static const struct rrt_process *find_origin(const struct rrt_process *list, size_t count,
-                                             const struct rrt_process *failed)
-{
-    const struct rrt_process *origin = failed;
-    for (size_t steps = 0; steps < count; steps++) {
-        const struct rrt_process *next = NULL;
-        for (size_t i = 0; i < count; i++)
-            if (list[i].parent_pid == origin->pid && &list[i] != origin && has_failed(&list[i]) &&
-                WIFEXITED(origin->wait_status) &&
-                passed_on(&list[i]) == WEXITSTATUS(origin->wait_status) &&
-                (!next || list[i].end_time > next->end_time))
-                next = &list[i];
-        if (!next)
-            break;
-        origin = next;
-    }
-    return origin;
-}
-
-static bool is_crash(const struct rrt_process *process)
-{
-    if (process->end != RRT_END_SIGNALED)
-        return false;
-    switch (process->fatal_signal) {
-    case SIGSEGV:
-    case SIGABRT:
-    case SIGBUS:
-    case SIGFPE:
-    case SIGILL:
-    case SIGTRAP:
-    case SIGSYS:
-        return true;
-    default:
-        return false;
-    }
-}
-
-typedef bool (*process_test_fn)(const struct rrt_process *process);
-
-static const struct rrt_process *last_to_end(const struct rrt_process *list, size_t count,
-                                             process_test_fn test)
-{
-    const struct rrt_process *last = NULL;
-    for (size_t i = 0; i < count; i++)
-        if (test(&list[i]) && (!last || list[i].end_time > last->end_time))
-            last = &list[i];
-    return last;
-}
-
-static bool was_signaled(const struct rrt_process *process)
-{
-    return process->end == RRT_END_SIGNALED;
-}
-
-static const struct rrt_process *last_to_exec(const struct rrt_process *list, size_t count)
-{
-    const struct rrt_process *last = NULL;
-    uint64_t last_time = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (!list[i].exec_count)
-            continue;
-        uint64_t time = list[i].execs[list[i].exec_count - 1].time;
-        if (time > last_time)
-            last = &list[i];
-        last_time = time > last_time ? time : last_time;
-    }
-    return last;
-}
-
-/* A crash anywhere is what somebody wants to see; else why the whole command failed; else any
- * failure. */
-static const struct rrt_process *choose_default(const struct rrt_process *list, size_t count)
-{
-    const struct rrt_process *found = last_to_end(list, count, is_crash);
-    if (!found && has_failed(&list[0]))
-        found = find_origin(list, count, &list[0]);
-    if (!found)
-        found = last_to_end(list, count, was_signaled);
-    if (!found)
-        found = last_to_end(list, count, has_failed);
-    return found ? found : last_to_exec(list, count);
-}
-
-static const struct rrt_process *choose(const struct rrt_process *list, size_t count,
-                                        const struct rep_selection *which)
-{
-    unsigned nth = which->nth ? which->nth : 1;
-    if (!count)
-        return NULL;
-    if (!which->pid && !which->name[0])
-        return choose_default(list, count);
-    for (size_t i = 0; i < count; i++) {
-        if (which->pid ? list[i].pid == which->pid : runs(&list[i], which->name) && !--nth)
-            return &list[i];
-    }
-    return NULL;
-}
-
-static int fail_not_found(const struct rep_selection *which)
-{
-    if (which->pid)
-        return wd_fail(-WD_ERR_NOT_FOUND, "the recording has no process %d", which->pid);
-    if (which->name[0])
-        return wd_fail(-WD_ERR_NOT_FOUND, "the recording has no process %s#%u", which->name,
-                       which->nth ? which->nth : 1);
-    return wd_fail(-WD_ERR_NOT_FOUND, "no program ran in the recording");
-}
-
-/* ---------------------------------------------------------------- family */
 
 static struct life *find_life(struct family *family, int tid)
 {
@@ -308,26 +138,36 @@ static int trace_back(const struct family *family, size_t node, struct feed_plan
     return 0;
 }
 
+/* A program that was run starts at its exec; one that forked, where the exec before the fork is. */
+static int plan_program(const struct family *family, const struct rrt_process *process,
+                        const struct rep_program *program, struct feed_plan *plan)
+{
+    plan->pid = process->pid;
+    if (program->exec != REP_FORKED) {
+        plan->start_time = process->execs[program->exec].time;
+        return 0;
+    }
+    const struct life *life = life_of(family, process);
+    if (!life || life->node == NO_NODE)
+        return wd_fail(-WD_ERR_NOT_FOUND, "process %d never ran a program", process->pid);
+    return trace_back(family, life->node, plan);
+}
+
 int feed_plan_make(struct rrt_trace *trace, const struct rep_selection *which,
                    struct feed_plan *plan)
 {
     struct family family = {0};
     const struct rrt_process *list;
+    struct rep_program program;
     size_t count;
     memset(plan, 0, sizeof(*plan));
     int rc = rrt_processes(trace, &list, &count);
-    if (rc)
-        return rc;
-    const struct rrt_process *process = choose(list, count, which);
-    if (!process)
-        return fail_not_found(which);
-    plan->pid = process->pid;
-    rc = scan_family(trace, &family);
-    const struct life *life = rc ? NULL : life_of(&family, process);
-    if (!rc && (!life || life->node == NO_NODE))
-        rc = wd_fail(-WD_ERR_NOT_FOUND, "process %d never ran a program", process->pid);
     if (!rc)
-        rc = trace_back(&family, life->node, plan);
+        rc = rep_selection_find(list, count, which, &program);
+    if (!rc && program.exec == REP_FORKED)
+        rc = scan_family(trace, &family);
+    if (!rc)
+        rc = plan_program(&family, &list[program.process], &program, plan);
     free(family.nodes);
     free(family.lives);
     return rc;

@@ -323,9 +323,14 @@ enum rrt_process_end {
     RRT_END_DETACHED = 3,
 };
 
+#define RRT_NO_PROCESS SIZE_MAX
+
 struct rrt_process {
-    int pid;                       /* tid of its first task */
-    int parent_pid;                /* 0: started by the recorder */
+    int pid;         /* tid of its first task; a number may be used again after its process's end */
+    int parent_pid;  /* 0: started by the recorder */
+    size_t parent;   /* index in the list, below its own; or RRT_NO_PROCESS. Who started it: stays
+                      * so when that one ends first */
+    int clone_flags; /* of the call that made it, see rrt_task_event; 0: started by the recorder */
     uint64_t start_time, end_time; /* frames; end_time is that of its last frame */
     enum rrt_process_end end;
     int wait_status;            /* EXITED, SIGNALED: as from waitpid(2) */

@@ -119,7 +119,7 @@ static int add_live(struct process_scan *scan, int tid, size_t process)
     return 0;
 }
 
-static int add_process(struct process_scan *scan, int pid, int parent_pid, uint64_t time)
+static int add_process(struct process_scan *scan, int pid, size_t parent, uint64_t time)
 {
     struct rrt_process_table *table = scan->table;
     if (!append(&scan->states, &scan->state_count, sizeof *scan->states))
@@ -128,7 +128,8 @@ static int add_process(struct process_scan *scan, int pid, int parent_pid, uint6
     if (!process)
         return -ENOMEM;
     process->pid = pid;
-    process->parent_pid = parent_pid;
+    process->parent = parent;
+    process->parent_pid = parent == RRT_NO_PROCESS ? 0 : table->list[parent].pid;
     process->start_time = time;
     process->end_time = time;
     return add_live(scan, pid, table->count - 1);
@@ -167,10 +168,14 @@ static int on_clone(struct process_scan *scan, const struct rrt_task_event *even
     size_t index = parent->process;
     if (event->clone_flags & CLONE_THREAD)
         return add_live(scan, event->tid, index);
-    const struct rrt_process *from = &scan->table->list[index];
-    int parent_pid = event->clone_flags & CLONE_PARENT ? from->parent_pid : from->pid;
-    int r = add_process(scan, event->tid, parent_pid, event->time);
-    return r != 0 ? r : inherit_exec(scan, index, &scan->table->list[scan->table->count - 1]);
+    bool is_sibling = event->clone_flags & CLONE_PARENT;
+    size_t owner = is_sibling ? scan->table->list[index].parent : index;
+    int r = add_process(scan, event->tid, owner, event->time);
+    if (r != 0)
+        return r;
+    struct rrt_process *child = &scan->table->list[scan->table->count - 1];
+    child->clone_flags = event->clone_flags;
+    return inherit_exec(scan, index, child);
 }
 
 static int copy_exec(struct rrt_arena *arena, const struct rrt_task_event *event,
@@ -274,7 +279,7 @@ static int on_frame(struct process_scan *scan, const struct rrt_frame *frame)
     int r = 0;
     /* The recorder's first child is never announced. */
     if (scan->table->count == 0)
-        r = add_process(scan, frame->tid, 0, frame->time);
+        r = add_process(scan, frame->tid, RRT_NO_PROCESS, frame->time);
     struct live_task *task = find_live(scan, frame->tid);
     if (r == 0 && task)
         count_frame(scan, task, frame);
