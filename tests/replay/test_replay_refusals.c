@@ -30,14 +30,6 @@ static void driver_refuses(const char *dir, const char *words)
     spawn_result_fini(&result);
 }
 
-static void code_in_writable_memory_is_refused(void **state)
-{
-    char *dir = record("writable", GUEST_WRITABLE_CODE);
-    (void)state;
-    driver_refuses(dir, "executes code in writable memory at 0x");
-    free(dir);
-}
-
 static void threads_are_refused(void **state)
 {
     char *dir = record("threads", GUEST_THREADS);
@@ -169,7 +161,6 @@ static int teardown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(code_in_writable_memory_is_refused),
         cmocka_unit_test(threads_are_refused),
         cmocka_unit_test(signal_in_running_code_is_refused),
         cmocka_unit_test(altered_registers_diverge_where_they_are),
