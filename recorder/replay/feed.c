@@ -17,6 +17,9 @@
 static void reset_cursor(struct rep_feed *feed)
 {
     feed_tasks_fini(feed);
+    feed_digests_rewind(feed->digests);
+    feed->held.tid = 0;
+    feed->leader_has_ended = false;
     feed->has_ended = false;
     feed->shares_changed = false;
     feed->next_follow = 0;
@@ -97,6 +100,7 @@ static int scan(struct rep_feed *feed)
         return rc;
     feed_tables_finish(feed);
     settle_fatal_signal(&feed->info);
+    feed->has_ticks = feed->has_ticks && feed->saw_ticks;
     feed->is_scanning = false;
     return 0;
 }
@@ -116,6 +120,11 @@ static int prepare(struct rep_feed *feed, const struct rep_selection *which)
     if (rc)
         return rc;
     feed_xsave_layout_of_trace(header, &feed->recorded_layout);
+    feed->has_ticks = header->ticks_semantics == RRT_TICKS_RETIRED_CONDITIONAL_BRANCHES &&
+                      !feed_digests_ticks_are_software(feed->trace);
+    rc = feed_digests_open(rrt_trace_dir_fd(feed->trace), &feed->digests);
+    if (rc)
+        return rc;
     rc = feed_plan_make(feed->trace, which, &feed->plan);
     if (!rc)
         rc = scan(feed);
@@ -145,6 +154,7 @@ void rep_feed_close(struct rep_feed *feed)
     feed_tasks_fini(feed);
     feed_tables_fini(&feed->tables);
     feed_plan_fini(&feed->plan);
+    feed_digests_close(feed->digests);
     wd_buf_fini(&feed->xstate);
     for (size_t i = 0; feed->argv && feed->argv[i]; i++)
         free(feed->argv[i]);

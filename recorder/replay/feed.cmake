@@ -6,10 +6,12 @@ add_library(wd_feed STATIC
   ${feed}/feed_check.c
   ${feed}/feed_clone.c
   ${feed}/feed_cpu.c
+  ${feed}/feed_digests.c
   ${feed}/feed_entry.c
   ${feed}/feed_exec.c
   ${feed}/feed_frame.c
   ${feed}/feed_ops.c
+  ${feed}/feed_place.c
   ${feed}/feed_print.c
   ${feed}/feed_process.c
   ${feed}/feed_select.c
@@ -20,4 +22,5 @@ add_library(wd_feed STATIC
   ${feed}/feed_tables.c
   ${feed}/feed_tasks.c
   ${feed}/feed_xsave.c)
-target_link_libraries(wd_feed PUBLIC wd_rr_trace wd_event wd_common)
+target_link_libraries(wd_feed PUBLIC wd_rr_trace wd_event wd_common
+  PRIVATE PkgConfig::XXHASH)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * New tasks: by vfork into the same space, by fork into a copy, which the replay may follow.
+ * New tasks: threads, and by vfork processes, in the same space; by fork in a copy, which the
+ * replay may follow.
  *
  * A new task exists from the entry of the parent's call on, and its first registers are nowhere
  * recorded.
@@ -39,17 +40,19 @@ static int add_child(struct feed_conv *conv, const struct rrt_task_event *event,
         feed_task_remove(feed, stale);
     }
     int rc = feed_task_add(feed, event->tid, tgid, space, child);
-    if (!rc)
-        feed_note_scratch(conv->frame, *child);
-    return rc;
+    if (rc)
+        return rc;
+    feed_note_scratch(conv->frame, *child);
+    (*child)->stop = FEED_STOP_AT_EXIT;
+    (*child)->regs = child_regs(&conv->frame->regs, event);
+    (*child)->seconds = conv->frame->monotonic_seconds;
+    return 0;
 }
 
 static int convert_shared_clone(struct feed_conv *conv, const struct rrt_task_event *event)
 {
     struct feed_task *child;
     struct rrt_regs regs = child_regs(&conv->frame->regs, event);
-    if (conv->is_target && !(event->clone_flags & CLONE_VFORK))
-        return feed_refuse(conv->frame, "the program starts a second thread (%d)", event->tid);
     int rc = feed_op_all_maps(conv);
     if (!rc)
         rc = add_child(conv, event, conv->space, &child);
@@ -58,7 +61,7 @@ static int convert_shared_clone(struct feed_conv *conv, const struct rrt_task_ev
     if (!rc && conv->is_target)
         rc = feed_task_take_slot(conv->feed, child);
     if (!rc)
-        rc = feed_op_task_new(conv, child->slot, &regs);
+        rc = feed_op_task_new(conv, child, &regs);
     return rc;
 }
 
@@ -81,6 +84,19 @@ static int unmap_unforked(struct feed_conv *conv, const struct feed_vmas *parent
     return rc;
 }
 
+/* rr takes away in the child what it had mapped for the other tasks of the parent's space. */
+static int unmap_other_scratch(struct feed_conv *conv, const struct feed_space *parent_space)
+{
+    const struct rep_feed *feed = conv->feed;
+    int rc = 0;
+    for (size_t i = 0; i < feed->task_count && !rc; i++) {
+        const struct feed_task *task = &feed->tasks[i];
+        if (task->space == parent_space && task->tid != conv->frame->tid)
+            rc = feed_op_unmap(conv, task->scratch_start, task->scratch_end);
+    }
+    return rc;
+}
+
 /* The replay goes on as the child: in the parent's slot, with the parent's vector state. */
 static int become_child(struct feed_conv *conv, const struct rrt_task_event *event)
 {
@@ -91,10 +107,14 @@ static int become_child(struct feed_conv *conv, const struct rrt_task_event *eve
     struct feed_task *child = feed_task_find(feed, event->tid);
     conv->space = feed->target = child->space;
     child->slot = parent->slot;
+    /* the agent goes on counting */
+    child->tick_shift = (uint64_t)conv->frame->ticks + parent->tick_shift;
     parent->slot = -1;
     feed->next_follow++;
     feed->shares_changed = true;
     int rc = unmap_unforked(conv, &parent_space->vmas);
+    if (!rc)
+        rc = unmap_other_scratch(conv, parent_space);
     if (!rc)
         rc = feed_op_all_maps(conv);
     if (!rc)
@@ -130,7 +150,9 @@ static int convert_fork(struct feed_conv *conv, const struct rrt_task_event *eve
     if (is_followed(conv, event))
         return become_child(conv, event);
     struct feed_conv other = {.feed = conv->feed, .frame = conv->frame, .space = space};
-    rc = feed_op_all_maps(&other);
+    rc = unmap_other_scratch(&other, conv->space);
+    if (!rc)
+        rc = feed_op_all_maps(&other);
     return rc ? rc : feed_op_writes_of(conv, conv->frame->tid);
 }
 

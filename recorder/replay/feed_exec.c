@@ -5,7 +5,8 @@
 #include "common/err.h"
 #include "recorder/replay/feed_priv.h"
 
-/* A vfork child leaves the replayed space: its scratch area there goes, and then it does. */
+/* A task of another process (by vfork) leaves the replayed space: its scratch area there goes, and
+ * then it does. */
 static int leave_target(struct feed_conv *conv, struct feed_task *task)
 {
     struct rep_feed *feed = conv->feed;
@@ -22,21 +23,30 @@ static int leave_target(struct feed_conv *conv, struct feed_task *task)
     return rc || !is_last ? rc : feed_end_replay(conv);
 }
 
-/* An exec by another thread than the first takes the first one's id: the recording then has the
- * old task's end in this very frame. */
-static int drop_replaced_tasks(struct rep_feed *feed, const struct rrt_frame *frame)
+/* An exec by another thread than the first takes the first one's id, and that one has ended before:
+ * the recording has the old task's end in this very frame. */
+static int drop_replaced_tasks(struct feed_conv *conv)
 {
-    for (size_t i = 0; i < frame->task_count; i++) {
+    const struct rrt_frame *frame = conv->frame;
+    struct rep_feed *feed = conv->feed;
+    int rc = 0;
+    for (size_t i = 0; i < frame->task_count && !rc; i++) {
         const struct rrt_task_event *event = &frame->tasks[i];
         struct feed_task *task = feed_task_find(feed, event->tid);
         if (event->kind != RRT_TASK_EXIT || event->tid == frame->tid || !task)
             continue;
-        if (feed->target && task->space == feed->target)
-            return feed_corrupt(frame, "the exec of a process ends thread %d of another",
-                                event->tid);
-        feed_task_remove(feed, task);
+        if (feed->target && task->space == feed->target) {
+            struct feed_conv ours = *conv;
+            ours.space = feed->target;
+            ours.is_target = true;
+            rc = feed_place_release(&ours);
+            if (!rc)
+                rc = leave_target(&ours, task);
+            conv->build = ours.build;
+        }
+        feed_task_remove(feed, feed_task_find(feed, event->tid));
     }
-    return 0;
+    return rc;
 }
 
 static int fill_new_space(struct feed_conv *conv, struct feed_task *task)
@@ -63,12 +73,13 @@ int feed_convert_exec(struct feed_conv *conv, struct feed_task *task)
     if (!space)
         return rc ? rc : -ENOMEM;
     feed_task_enter_space(task, space);
-    rc = drop_replaced_tasks(feed, frame);
+    rc = drop_replaced_tasks(conv);
     if (rc)
         return rc;
     task = feed_task_find(feed, frame->tid);
     feed_note_scratch(frame, task);
     task->stop = FEED_STOP_AT_EXIT;
+    task->tick_shift = 0 - (uint64_t)frame->ticks;
     task->tgid = task->tid;
     conv->space = space;
     conv->is_target = !feed->has_ended && frame->time == feed->plan.start_time;

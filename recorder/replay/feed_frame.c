@@ -85,9 +85,10 @@ static int convert_trap(struct feed_conv *conv, struct feed_task *task)
 {
     struct evq_entry head = feed_head(conv, task, EVQ_TRAP);
     head.compare_mask = conv->feed->header->has_cpuid_faulting ? MASK_CPUID : MASK_RDTSC;
-    task->stop = FEED_STOP_RUNNING;
+    task->stop = FEED_STOP_AT_TRAP;
     if (!conv->is_target)
         return 0;
+    feed_place_ticks(conv, task, &head);
     int rc = feed_begin(conv, &head, true);
     if (!rc)
         rc = feed_op_all_writes(conv);
@@ -104,30 +105,16 @@ static int convert_growth(struct feed_conv *conv, struct feed_task *task)
     return rc ? rc : feed_op_all_writes(conv);
 }
 
-/* One task at a time: where it was preempted does not matter. */
-static int convert_sched(struct feed_conv *conv, struct feed_task *task)
-{
-    if (!conv->is_target)
-        return 0;
-    int rc = feed_refuse_rseq(conv, task);
-    if (!rc && conv->frame->write_count) {
-        rc = feed_begin_ops(conv, task);
-        if (!rc)
-            rc = feed_op_all_writes(conv);
-    }
-    if (task->stop == FEED_STOP_AT_EXIT)
-        task->stop = FEED_STOP_RUNNING;
-    return rc;
-}
-
 static void note_exit(struct feed_conv *conv, const struct feed_task *task)
 {
     struct rep_info *info = &conv->feed->info;
     const struct rrt_task_event *event = feed_find_event(conv->frame, RRT_TASK_EXIT);
-    if (!conv->feed->is_scanning || !conv->is_target || task->tgid != info->pid || !event)
+    if (!conv->feed->is_scanning || !conv->is_target || task->tgid != info->pid || !event ||
+        conv->feed->leader_has_ended)
         return;
     info->has_wait_status = 1;
     info->wait_status = event->wait_status;
+    conv->feed->leader_has_ended = task->tid == info->pid;
 }
 
 static int convert_exit(struct feed_conv *conv, struct feed_task *task)
@@ -172,6 +159,7 @@ static bool needs_regs(enum rrt_event event)
     case RRT_EVENT_SIGNAL_DELIVERY:
     case RRT_EVENT_SIGNAL_HANDLER:
     case RRT_EVENT_INSTRUCTION_TRAP:
+    case RRT_EVENT_SCHED:
         return true;
     default:
         return false;
@@ -214,7 +202,7 @@ static int convert_event(struct feed_conv *conv, struct feed_task *task)
     case RRT_EVENT_GROW_MAP:
         return convert_growth(conv, task);
     case RRT_EVENT_SCHED:
-        return convert_sched(conv, task);
+        return feed_convert_sched(conv, task);
     case RRT_EVENT_EXIT:
         return convert_exit(conv, task);
     default:
@@ -223,7 +211,8 @@ static int convert_event(struct feed_conv *conv, struct feed_task *task)
 }
 
 /* Another process's frame with records for the replayed memory (process_vm_writev, a write to a
- * file that is mapped here). They can be placed while our task is in, or just after, a call. */
+ * file that is mapped here): ours all stand where their last frames left them, the preempted one
+ * at its place. */
 static int convert_foreign_writes(struct feed_conv *conv)
 {
     struct rep_feed *feed = conv->feed;
@@ -232,13 +221,12 @@ static int convert_foreign_writes(struct feed_conv *conv)
         const struct feed_task *task = feed_task_find(feed, write->tid);
         if (!task || !write->size_bytes || task->space != feed->target)
             continue;
-        if (task->stop == FEED_STOP_RUNNING)
-            return feed_refuse(conv->frame, "another process changes this one's memory while its "
-                                            "code runs");
+        int rc = feed_place_release(conv);
         struct feed_conv ours = *conv;
         ours.space = feed->target;
         ours.is_target = true;
-        int rc = feed_begin_ops(&ours, task);
+        if (!rc)
+            rc = feed_begin_ops(&ours, task);
         if (!rc)
             rc = feed_op_write(&ours, write);
         if (rc)
@@ -259,16 +247,33 @@ static void note_frame(struct rep_feed *feed, const struct rrt_frame *frame)
     feed->last_frame = frame->time;
     if (!feed->is_scanning)
         return;
+    feed->saw_ticks |= frame->ticks != 0;
     feed->info.end_frame = frame->time;
     feed->info.frame_count++;
 }
 
+/* A frame of the space that is replayed: a preemption before it was one to another task, or the
+ * last of a task that was killed; or its task just went on. */
+static int settle_preemption(struct feed_conv *conv)
+{
+    struct rep_feed *feed = conv->feed;
+    const struct rrt_frame *frame = conv->frame;
+    if (!conv->is_target || !feed->held.tid)
+        return 0;
+    if (feed->held.tid != frame->tid || frame->event == RRT_EVENT_EXIT)
+        return feed_place_release(conv);
+    feed->held.tid = 0;
+    return 0;
+}
+
 int feed_frame_convert(struct rep_feed *feed, const struct rrt_frame *frame, struct wd_buf *out)
 {
-    int rc = 0;
+    struct tck_stop stop;
     struct feed_task *task = feed_task_find(feed, frame->tid);
-    if (!task)
-        rc = feed_task_add(feed, frame->tid, frame->tid, NULL, &task);
+    int rc = feed_digests_take(feed->digests, frame, &stop);
+    bool has_stop = rc == 1;
+    if (rc >= 0)
+        rc = task ? 0 : feed_task_add(feed, frame->tid, frame->tid, NULL, &task);
     if (rc)
         return rc;
     struct feed_conv conv = {
@@ -276,6 +281,7 @@ int feed_frame_convert(struct rep_feed *feed, const struct rrt_frame *frame, str
         .frame = frame,
         .space = task->space,
         .is_target = task->space && task->space == feed->target,
+        .stop = has_stop ? &stop : NULL,
         .build = {.out = out},
     };
     bool was_target = conv.is_target;
@@ -283,7 +289,12 @@ int feed_frame_convert(struct rep_feed *feed, const struct rrt_frame *frame, str
         return feed_corrupt(frame, "no registers");
     rc = refuse_detach(&conv);
     if (!rc)
+        rc = settle_preemption(&conv);
+    if (!rc)
         rc = convert_event(&conv, task);
+    task = feed_task_find(feed, frame->tid);
+    if (task)
+        feed_place_note(task, frame);
     if (was_target || conv.is_target)
         note_frame(feed, frame);
     else if (!rc && feed->target)
@@ -302,5 +313,7 @@ int feed_frame_finish(struct rep_feed *feed, struct wd_buf *out)
     for (size_t i = 0; i < feed->task_count && !rc && feed->is_scanning; i++)
         if (feed->tasks[i].space)
             rc = feed_share_space_gone(feed, feed->tasks[i].space, feed->last_frame);
+    if (!rc && !feed->has_ended)
+        rc = feed_place_release(&conv);
     return rc || feed->has_ended ? rc : feed_end_replay(&conv);
 }

@@ -408,8 +408,9 @@ int feed_op_xstate(struct feed_conv *conv)
     return append(conv, &op, feed->xstate.data, feed->xstate.size_bytes);
 }
 
-int feed_op_task_new(struct feed_conv *conv, int slot, const struct rrt_regs *regs)
+int feed_op_task_new(struct feed_conv *conv, const struct feed_task *task,
+                     const struct rrt_regs *regs)
 {
-    struct evq_op op = {.op = EVQ_OP_TASK_NEW, .a = (uint64_t)slot};
+    struct evq_op op = {.op = EVQ_OP_TASK_NEW, .a = (uint64_t)task->slot, .b = (uint64_t)task->tid};
     return append(conv, &op, regs, sizeof(*regs));
 }

@@ -7,6 +7,7 @@
  *   feed_tables   files, names and address ranges                              (second pass)
  *   feed_tasks    who runs in which address space, now
  *   feed_frame    one frame into entries, with feed_syscall, feed_clone, feed_exec, feed_signal
+ *   feed_place    where asynchronous events struck, with feed_digests
  *   feed_call     what a system call does to mappings
  *   feed_ops      one effect into an op, and into the model of the space
  *   feed_share    refuses memory that others write                             (second pass)
@@ -20,6 +21,7 @@
 #include <stdbool.h>
 
 #include "recorder/replay/feed.h"
+#include "recorder/replay/feed_digests.h"
 #include "recorder/replay/feed_entry.h"
 #include "recorder/replay/feed_space.h"
 #include "recorder/replay/feed_xsave.h"
@@ -38,11 +40,15 @@ struct feed_space {
     char conflict_name[128];
 };
 
+/* A task's last frame. From the places after IN_CALL no task comes back to the same registers
+ * without another event. */
 enum feed_task_stop {
-    FEED_STOP_RUNNING, /* anywhere in its code */
-    FEED_STOP_IN_CALL, /* between the entry and the exit of a system call */
-    FEED_STOP_AT_EXIT, /* a system call's exit was its last frame */
-    FEED_STOP_SIGNAL,  /* a signal's arrival was its last frame */
+    FEED_STOP_RUNNING,    /* anywhere in its code */
+    FEED_STOP_IN_CALL,    /* between the entry and the exit of a system call */
+    FEED_STOP_AT_EXIT,    /* the exit of a system call, or the task's beginning */
+    FEED_STOP_AT_TRAP,    /* an rdtsc and the like */
+    FEED_STOP_AT_HANDLER, /* the entry of a signal handler */
+    FEED_STOP_SIGNAL,     /* a signal's arrival */
 };
 
 struct feed_task {
@@ -52,7 +58,19 @@ struct feed_task {
     uint64_t scratch_start, scratch_end;
     bool is_traced; /* by another recorded process */
     int restarts;   /* the call that restart_syscall goes on with; -1: none */
-    enum feed_task_stop stop;
+    enum feed_task_stop stop, stop_before; /* `stop_before`: when the last signal arrived */
+    struct rrt_regs regs;                  /* after its last frame with registers */
+    uint64_t ticks;                        /* as recorded, at its last frame */
+    double seconds;                        /* when that was */
+    uint64_t tick_shift;                   /* recorded ticks + this = the agent's count */
+};
+
+/* A preemption, which matters only if another task of the space goes on. */
+struct feed_held {
+    int tid; /* 0: none */
+    uint64_t time, ticks;
+    struct rrt_regs regs;
+    struct evq_place place;
 };
 
 /* A fork at which the replay continues as the child. */
@@ -89,6 +107,9 @@ struct rep_feed {
     char **argv;
     struct feed_xsave_layout recorded_layout, local_layout;
     struct wd_buf xstate; /* the last converted image */
+    struct feed_digests *digests;
+    bool has_ticks; /* the recorded ones mean something */
+    bool saw_ticks; /* not all of them are 0 (second pass) */
 
     /* the cursor */
     bool is_scanning; /* second pass: fill the tables, write nothing */
@@ -100,14 +121,17 @@ struct rep_feed {
     uint64_t slots_used[EVQ_TASKS_MAX / 64];
     size_t next_follow;
     uint64_t last_frame;
+    struct feed_held held;
+    bool leader_has_ended; /* its status counts, no later one */
 };
 
 /* What one frame is converted with. */
 struct feed_conv {
     struct rep_feed *feed;
     const struct rrt_frame *frame;
-    struct feed_space *space; /* whose memory is changed */
-    bool is_target;           /* it is the replayed one: entries are wanted, errors count */
+    struct feed_space *space;    /* whose memory is changed */
+    bool is_target;              /* it is the replayed one: entries are wanted, errors count */
+    const struct tck_stop *stop; /* the frame's digests; NULL: none */
     struct feed_builder build;
 };
 
@@ -149,7 +173,8 @@ int feed_op_regs(struct feed_conv *conv, const struct rrt_regs *regs);
 int feed_op_place(struct feed_conv *conv,
                   const struct evq_place *place); /* first op of EVQ_PLACE */
 int feed_op_xstate(struct feed_conv *conv);       /* the frame's extra registers, if it has some */
-int feed_op_task_new(struct feed_conv *conv, int slot, const struct rrt_regs *regs);
+int feed_op_task_new(struct feed_conv *conv, const struct feed_task *task,
+                     const struct rrt_regs *regs);
 int feed_op_clear(struct feed_conv *conv);
 /* All mappings of the frame; all of its writes to the space of `conv`, or of `tid` alone. */
 int feed_op_all_maps(struct feed_conv *conv);
@@ -190,7 +215,18 @@ int feed_refuse_call(const struct feed_conv *conv);
 /* feed_signal */
 int feed_convert_signal(struct feed_conv *conv, struct feed_task *task);
 int feed_convert_signal_result(struct feed_conv *conv, struct feed_task *task);
-int feed_refuse_rseq(const struct feed_conv *conv, const struct feed_task *task);
+
+/* feed_place. All but note are for the replayed space only. */
+/* Says with the entry how many ticks there are, if that is known. */
+void feed_place_ticks(const struct feed_conv *conv, const struct feed_task *task,
+                      struct evq_entry *head);
+/* Where the frame's task was when the frame struck. */
+struct evq_place feed_place_find(const struct feed_conv *conv, const struct feed_task *task);
+int feed_convert_sched(struct feed_conv *conv, struct feed_task *task);
+/* Gives the entry of the preemption that is held back, if any; `conv` may be anybody's. */
+int feed_place_release(struct feed_conv *conv);
+/* After each frame of any task: what the next place is measured from. */
+void feed_place_note(struct feed_task *task, const struct rrt_frame *frame);
 
 /* -WD_ERR_UNSUPPORTED with "frame N (EVENT of thread T): " before the reason. */
 int feed_refuse(const struct rrt_frame *frame, const char *format, ...)

@@ -46,16 +46,8 @@ static void note_fatal(struct feed_conv *conv, const struct feed_task *task)
     memcpy(info->fatal_siginfo, sig->siginfo, sizeof(info->fatal_siginfo));
 }
 
-/* Records with a preemption or a signal are how rr ends a restartable sequence: it also moved the
- * task, which is only excluded right after a system call. */
-int feed_refuse_rseq(const struct feed_conv *conv, const struct feed_task *task)
-{
-    for (size_t i = 0; i < conv->frame->write_count; i++)
-        if (conv->frame->writes[i].size_bytes && task->stop != FEED_STOP_AT_EXIT)
-            return feed_refuse(conv->frame, "a restartable sequence (rseq) was interrupted");
-    return 0;
-}
-
+/* Records of this frame end a restartable sequence, and rr moved the task too: the frame after it
+ * has the registers of that. */
 int feed_convert_signal(struct feed_conv *conv, struct feed_task *task)
 {
     const struct rrt_signal *sig = &conv->frame->signal;
@@ -64,25 +56,24 @@ int feed_convert_signal(struct feed_conv *conv, struct feed_task *task)
     if (!conv->is_target)
         return 0;
     struct evq_entry head = feed_head(conv, task, EVQ_PLACE);
+    struct evq_place place = feed_place_find(conv, task);
+    feed_place_ticks(conv, task, &head);
     read_siginfo(sig, &code, &head.address);
     head.number = sig->number;
     head.code = code;
     head.compare_mask = MASK_SIGNAL;
     if (is_fault(sig, code, task)) {
         head.kind = EVQ_FAULT;
-        head.flags = EVQ_FLAG_SIGINFO;
+        head.flags |= EVQ_FLAG_SIGINFO;
     }
     if (sig->number == SIGSEGV && head.address < FEED_ADDRESS_END)
         rc = feed_tables_range(conv->feed, head.address, head.address + 1);
     note_fatal(conv, task);
     if (!rc)
-        rc = feed_refuse_rseq(conv, task);
-    if (!rc)
         rc = feed_begin(conv, &head, true);
-    if (!rc && head.kind == EVQ_PLACE) {
-        struct evq_place place = {.flags = EVQ_PLACE_HERE};
+    if (!rc && head.kind == EVQ_PLACE)
         rc = feed_op_place(conv, &place);
-    }
+    task->stop_before = place.flags & EVQ_PLACE_HERE ? task->stop : FEED_STOP_RUNNING;
     task->stop = FEED_STOP_SIGNAL;
     return rc ? rc : feed_op_all_writes(conv);
 }
@@ -97,7 +88,8 @@ int feed_convert_signal_result(struct feed_conv *conv, struct feed_task *task)
     if (conv->frame->event == RRT_EVENT_SIGNAL_DELIVERY &&
         sig->disposition == RRT_DISPOSITION_FATAL)
         head.flags = EVQ_FLAG_FATAL;
-    task->stop = FEED_STOP_RUNNING;
+    bool is_handler = conv->frame->event == RRT_EVENT_SIGNAL_HANDLER;
+    task->stop = is_handler ? FEED_STOP_AT_HANDLER : task->stop_before;
     int rc = feed_begin(conv, &head, false);
     if (!rc)
         rc = feed_op_all_maps(conv);

@@ -45,12 +45,16 @@ static bool is_last_of_group(const struct rep_feed *feed, const struct feed_task
 }
 
 /* rr takes the scratch area back when the task asks to end: later mappings use its addresses. */
-static int release_scratch(struct feed_conv *conv, const struct feed_task *task)
+static int release_scratch(struct feed_conv *conv, struct feed_task *task)
 {
     int number = conv->frame->syscall.number;
     bool ends =
         number == SYS_exit || (number == SYS_exit_group && is_last_of_group(conv->feed, task));
-    return ends ? feed_op_unmap(conv, task->scratch_start, task->scratch_end) : 0;
+    if (!ends)
+        return 0;
+    int rc = feed_op_unmap(conv, task->scratch_start, task->scratch_end);
+    task->scratch_start = task->scratch_end = 0;
+    return rc;
 }
 
 int feed_convert_entering(struct feed_conv *conv, struct feed_task *task)
@@ -62,6 +66,7 @@ int feed_convert_entering(struct feed_conv *conv, struct feed_task *task)
     /* The kernel may say which call it restarts where the program said restart_syscall. */
     if (frame->regs.orig_rax != (uint64_t)frame->syscall.number)
         head.compare_mask &= ~EVQ_BIT(EVQ_ORIG_RAX);
+    feed_place_ticks(conv, task, &head);
     int rc = feed_refuse_call(conv);
     if (!rc)
         rc = feed_begin(conv, &head, true);
@@ -89,7 +94,8 @@ int feed_convert_exiting(struct feed_conv *conv, struct feed_task *task)
     if (frame->regs.rax == (uint64_t)-ERESTART_RESTARTBLOCK)
         task->restarts = number;
     head.number = number;
-    task->stop = FEED_STOP_AT_EXIT;
+    /* sigreturn goes back into the middle of code */
+    task->stop = number == SYS_rt_sigreturn ? FEED_STOP_RUNNING : FEED_STOP_AT_EXIT;
     if (!conv->space)
         return 0;
     int rc = feed_refuse_call(conv);

@@ -155,7 +155,7 @@ int stage_map(struct stage *stage, int tid, uint64_t start, unsigned pages, int 
     return stage_take(stage, &frame);
 }
 
-int stage_clone(struct stage *stage, int parent, int child, int flags)
+int stage_clone_at(struct stage *stage, int parent, int child, int flags, int64_t ticks)
 {
     struct rrt_mmap scratch = program_maps[3];
     scratch.start += PAGES(1024);
@@ -173,7 +173,27 @@ int stage_clone(struct stage *stage, int parent, int child, int flags)
     frame.mmap_count = 1;
     frame.tasks = &event;
     frame.task_count = 1;
+    frame.ticks = ticks;
     return stage_take(stage, &frame);
+}
+
+int stage_clone(struct stage *stage, int parent, int child, int flags)
+{
+    return stage_clone_at(stage, parent, child, flags, 0);
+}
+
+struct rrt_regs stage_thread(struct stage *stage, int parent, int child)
+{
+    struct rrt_regs regs = stage_call(stage, parent, RRT_SYSCALL_ENTERING, SYS_clone).regs;
+    if (stage_clone(stage, parent, child,
+                    CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD))
+        abort();
+    regs.rax = 0;
+    regs.rsp = HEAP + 0x1000;
+    regs.rdi = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD;
+    regs.rsi = HEAP + 0x1000;
+    regs.r8 = HEAP + 0x2000;
+    return regs;
 }
 
 const struct evq_entry *stage_entry(const struct stage *stage, size_t nth)

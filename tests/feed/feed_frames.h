@@ -32,6 +32,9 @@ void stage_free(struct stage *stage);
 struct rrt_frame stage_frame(struct stage *stage, int tid, enum rrt_event event);
 struct rrt_frame stage_call(struct stage *stage, int tid, enum rrt_syscall_state state, int number);
 
+/* A thread that begins, and the registers it does so with; has to succeed. */
+struct rrt_regs stage_thread(struct stage *stage, int parent, int child);
+
 /* Converts; the result. `out` holds this frame's entries only. */
 int stage_take(struct stage *stage, const struct rrt_frame *frame);
 
@@ -45,6 +48,7 @@ int stage_map(struct stage *stage, int tid, uint64_t start, unsigned pages, int 
 
 /* The parent's call that makes `child`, entry only. */
 int stage_clone(struct stage *stage, int parent, int child, int flags);
+int stage_clone_at(struct stage *stage, int parent, int child, int flags, int64_t ticks);
 
 /* The nth entry, and op, of the last frame; NULL beyond the last. */
 const struct evq_entry *stage_entry(const struct stage *stage, size_t nth);

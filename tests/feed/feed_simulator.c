@@ -24,6 +24,7 @@ struct simulator {
     const struct rep_feed *feed;
     struct page *buckets[BUCKETS];
     bool live[EVQ_TASKS_MAX];
+    struct evq_regs regs[EVQ_TASKS_MAX]; /* loaded last */
     unsigned live_count;
     bool has_ended;
     struct simulator_counts counts;
@@ -213,15 +214,63 @@ static const char *take_task_new(struct simulator *sim, const struct evq_op *op)
     if (sim->live[op->a])
         return complain(sim, "task %llu begins twice", (unsigned long long)op->a);
     sim->live[op->a] = true;
+    memcpy(&sim->regs[op->a], op + 1, sizeof(struct evq_regs));
+    if (!op->b)
+        return complain(sim, "a task without a thread's number");
     if (++sim->live_count > sim->counts.tasks_at_once)
         sim->counts.tasks_at_once = sim->live_count;
     return NULL;
 }
 
-static const char *take_op(struct simulator *sim, const struct evq_op *op, const uint8_t *payload)
+static const char *check_readable(struct simulator *sim, uint64_t start, uint64_t count)
+{
+    if (mapped_until(sim, start, count) < start + count)
+        return complain(sim, "a digest of what is not mapped");
+    for (uint64_t at = start; at < start + count; at = (at / PAGE + 1) * PAGE)
+        if (!(find_page(sim, at)->prot & PROT_READ))
+            return complain(sim, "a digest of what cannot be read");
+    return NULL;
+}
+
+static const char *check_here(struct simulator *sim, const struct evq_entry *entry)
+{
+    struct evq_regs regs;
+    memcpy(&regs, entry + 1, sizeof(regs));
+    for (int i = 0; i < EVQ_REG_COUNT; i++)
+        if (EVQ_MASK_GENERAL & EVQ_BIT(i) && regs.r[i] != sim->regs[entry->task].r[i])
+            return complain(sim, "the task is not there");
+    return NULL;
+}
+
+static const char *take_place(struct simulator *sim, const struct evq_entry *entry,
+                              const uint8_t *payload)
+{
+    struct evq_place place;
+    const char *wrong = NULL;
+    memcpy(&place, payload, sizeof(place));
+    if (place.flags & EVQ_PLACE_HERE)
+        return check_here(sim, entry);
+    if (!place.limit)
+        return complain(sim, "a place without a limit");
+    sim->counts.places_searched++;
+    sim->counts.places_with_digests += place.flags & EVQ_PLACE_STACK ? 1 : 0;
+    if (place.flags & EVQ_PLACE_STACK)
+        wrong = check_readable(sim, place.stack_start, place.stack_bytes);
+    if (!wrong && place.flags & EVQ_PLACE_DATA)
+        wrong = check_readable(sim, place.data_start, place.data_bytes);
+    return wrong;
+}
+
+static const char *take_op(struct simulator *sim, const struct evq_entry *entry,
+                           const struct evq_op *op, const uint8_t *payload)
 {
     sim->counts.ops[op->op]++;
     switch (op->op) {
+    case EVQ_OP_REGS:
+        memcpy(&sim->regs[entry->task], payload, sizeof(struct evq_regs));
+        return NULL;
+    case EVQ_OP_PLACE:
+        return take_place(sim, entry, payload);
     case EVQ_OP_WRITE:
         return write_bytes(sim, op->a, payload, op->b);
     case EVQ_OP_ZERO:
@@ -322,11 +371,13 @@ const char *simulator_take(struct simulator *sim, const struct evq_entry *entry)
     sim->counts.entries[entry->kind]++;
     if (!wrong && entry->flags & EVQ_FLAG_REGS) {
         wrong = check_place(sim, entry, (const struct evq_regs *)at);
+        if (entry->kind != EVQ_PLACE)
+            memcpy(&sim->regs[entry->task], at, sizeof(struct evq_regs));
         at += sizeof(struct evq_regs);
     }
     for (uint32_t i = 0; i < entry->op_count && !wrong; i++) {
         const struct evq_op *op = (const struct evq_op *)at;
-        wrong = take_op(sim, op, at + sizeof(*op));
+        wrong = take_op(sim, entry, op, at + sizeof(*op));
         at += op->bytes;
     }
     return wrong;

@@ -19,6 +19,7 @@ struct simulator_counts {
     unsigned ops[EVQ_OP_PLACE + 1];
     unsigned instructions_checked; /* syscall, rdtsc and so on found where the entry said */
     unsigned tasks_at_once;
+    unsigned places_searched, places_with_digests;
     uint64_t captured_tags;
 };
 

@@ -276,6 +276,8 @@ static void write_of_an_array_of_buffers_is_captured(void **state)
     assert_string_equal(stage_text(stage), "SYSCALL_EXIT: REGS");
 }
 
+static struct rrt_frame moved_sched(struct stage *stage, int tid, const struct rrt_regs *regs);
+
 static int write_from_elsewhere(struct stage *stage)
 {
     static const uint8_t byte;
@@ -288,16 +290,22 @@ static int write_from_elsewhere(struct stage *stage)
     return stage_take(stage, &frame);
 }
 
-static void write_from_elsewhere_needs_a_task_that_stands_still(void **state)
+static void write_from_elsewhere_comes_where_tasks_stand(void **state)
 {
     struct stage *stage = *state;
     struct rrt_frame frame = stage_call(stage, LEADER, RRT_SYSCALL_ENTERING, SYS_read);
     assert_int_equal(stage_take(stage, &frame), 0);
     assert_int_equal(write_from_elsewhere(stage), 0);
     assert_string_equal(stage_text(stage), "OPS: WRITE");
-    frame = stage_frame(stage, LEADER, RRT_EVENT_INSTRUCTION_TRAP);
+    frame = stage_call(stage, LEADER, RRT_SYSCALL_EXITING, SYS_read);
     assert_int_equal(stage_take(stage, &frame), 0);
-    assert_refused(write_from_elsewhere(stage), "while its code runs");
+    frame = moved_sched(stage, LEADER, NULL);
+    assert_int_equal(stage_take(stage, &frame), 0);
+    assert_int_equal(write_from_elsewhere(stage), 0);
+    assert_string_equal(stage_text(stage), "PLACE: PLACE; OPS: WRITE");
+    frame = stage_call(stage, LEADER, RRT_SYSCALL_ENTERING, SYS_read);
+    assert_int_equal(stage_take(stage, &frame), 0);
+    assert_string_equal(stage_text(stage), "SYSCALL_ENTER");
 }
 
 /* ---------------------------------------------------------------- what is compared */
@@ -416,28 +424,315 @@ static void fatal_delivery_is_marked(void **state)
     assert_false(stage_entry(stage, 0)->flags & EVQ_FLAG_FATAL);
 }
 
-static void restartable_sequence_is_refused_in_running_code(void **state)
+static const uint8_t zeros8[8];
+
+static struct rrt_frame with_rseq(struct rrt_frame frame)
 {
-    struct stage *stage = *state;
-    static const uint8_t zeros[8];
-    struct rrt_write write = {
-        .tid = LEADER, .addr = HEAP, .size_bytes = 8, .stored_bytes = 8, .bytes = zeros};
-    assert_int_equal(stage_do_call(stage, LEADER, SYS_getpid, 5, 0, 0, 0), 0);
-    struct rrt_frame frame = stage_frame(stage, LEADER, RRT_EVENT_SCHED);
+    static struct rrt_write write = {
+        .tid = LEADER, .addr = HEAP, .size_bytes = 8, .stored_bytes = 8, .bytes = zeros8};
     frame.writes = &write;
     frame.write_count = 1;
+    return frame;
+}
+
+static void restartable_sequence_is_refused_in_preempted_code(void **state)
+{
+    struct stage *stage = *state;
+    assert_int_equal(stage_do_call(stage, LEADER, SYS_getpid, 5, 0, 0, 0), 0);
+    struct rrt_frame frame = with_rseq(stage_frame(stage, LEADER, RRT_EVENT_SCHED));
     assert_int_equal(stage_take(stage, &frame), 0);
     assert_string_equal(stage_text(stage), "OPS: WRITE");
-    frame.time = ++stage->time;
+    assert_int_equal(stage_do_call(stage, LEADER, SYS_rt_sigreturn, 5, 0, 0, 0), 0);
+    frame = with_rseq(stage_frame(stage, LEADER, RRT_EVENT_SCHED));
     assert_refused(stage_take(stage, &frame), "rseq");
 }
 
-static void preemption_gives_no_entry(void **state)
+static void restartable_sequence_ends_at_a_signal(void **state)
 {
     struct stage *stage = *state;
-    struct rrt_frame frame = stage_frame(stage, LEADER, RRT_EVENT_SCHED);
+    struct rrt_frame frame = with_rseq(signal_frame(stage, SIGUSR1, SI_TKILL, false));
+    frame.regs.rip++;
+    assert_int_equal(stage_take(stage, &frame), 0);
+    assert_string_equal(stage_text(stage), "PLACE: PLACE WRITE");
+}
+
+/* ---------------------------------------------------------------- places */
+
+static struct evq_place place_of(const struct stage *stage, size_t nth)
+{
+    struct evq_place place;
+    const struct evq_entry *entry = stage_entry(stage, nth);
+    assert_non_null(entry);
+    assert_int_equal(entry->kind, EVQ_PLACE);
+    memcpy(&place, stage_op(entry, 0) + 1, sizeof(place));
+    return place;
+}
+
+/* Takes a signal in the state of the frame before, then `change`d. */
+static uint64_t flags_of_signal(struct stage *stage, uint64_t more_rip)
+{
+    struct rrt_frame frame = signal_frame(stage, SIGUSR1, SI_TKILL, false);
+    frame.regs.rip += more_rip;
+    assert_int_equal(stage_take(stage, &frame), 0);
+    return place_of(stage, 0).flags;
+}
+
+static void signal_at_the_last_event_is_here(void **state)
+{
+    struct stage *stage = *state;
+    struct rrt_frame frame;
+    assert_int_equal(flags_of_signal(stage, 0), EVQ_PLACE_HERE); /* after the exec */
+    assert_int_equal(flags_of_signal(stage, 0), EVQ_PLACE_HERE); /* after a signal */
+    frame = signal_frame(stage, SIGUSR1, SI_TKILL, false);
+    frame.event = RRT_EVENT_SIGNAL_HANDLER;
+    assert_int_equal(stage_take(stage, &frame), 0);
+    assert_int_equal(flags_of_signal(stage, 0), EVQ_PLACE_HERE);
+    frame = stage_frame(stage, LEADER, RRT_EVENT_INSTRUCTION_TRAP);
+    assert_int_equal(stage_take(stage, &frame), 0);
+    assert_int_equal(flags_of_signal(stage, 0), EVQ_PLACE_HERE);
+    assert_int_equal(place_of(stage, 0).limit, 0);
+}
+
+static void signal_elsewhere_is_searched(void **state)
+{
+    struct stage *stage = *state;
+    assert_int_equal(flags_of_signal(stage, 1), 0);
+    assert_int_equal(stage_entry(stage, 0)->compare_mask, EVQ_MASK_GENERAL | EVQ_BIT(EVQ_EFLAGS));
+    assert_int_equal(stage_do_call(stage, LEADER, SYS_read, 0, 0, 0, 0), 0);
+    assert_int_equal(flags_of_signal(stage, 1), 0);
+}
+
+/* A loop may come back to where sigreturn left the task: then only digests tell. */
+static void signal_after_sigreturn_is_searched(void **state)
+{
+    struct stage *stage = *state;
+    struct rrt_frame frame = stage_call(stage, LEADER, RRT_SYSCALL_EXITING, SYS_rt_sigreturn);
+    assert_int_equal(stage_take(stage, &frame), 0);
+    assert_int_equal(flags_of_signal(stage, 0), 0);
+}
+
+static void ignored_signal_leaves_the_task_where_it_was(void **state)
+{
+    struct stage *stage = *state;
+    struct rrt_frame delivery = signal_frame(stage, SIGCHLD, 1, false);
+    delivery.event = RRT_EVENT_SIGNAL_DELIVERY;
+    delivery.signal.disposition = RRT_DISPOSITION_IGNORED;
+    assert_int_equal(flags_of_signal(stage, 0), EVQ_PLACE_HERE);
+    assert_int_equal(stage_take(stage, &delivery), 0);
+    assert_int_equal(flags_of_signal(stage, 0), EVQ_PLACE_HERE);
+    assert_int_equal(stage_take(stage, &delivery), 0);
+    assert_int_equal(flags_of_signal(stage, 1), 0);
+    delivery.regs.rip++;
+    assert_int_equal(stage_take(stage, &delivery), 0);
+    assert_int_equal(flags_of_signal(stage, 1), 0);
+}
+
+static void search_has_a_limit_by_the_clock(void **state)
+{
+    static const struct {
+        double seconds;
+        uint64_t limit;
+    } rows[] = {{0, 2000000000},
+                {1.5, 32000000000},
+                {-7, 2000000000},
+                {0.0 / 0.0, 2000000000},
+                {1e300, 200000002000000000}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct stage *stage = stage_new();
+        struct rrt_frame frame = signal_frame(stage, SIGUSR1, SI_TKILL, false);
+        frame.monotonic_seconds = rows[i].seconds;
+        frame.regs.rip++;
+        assert_int_equal(stage_take(stage, &frame), 0);
+        assert_int_equal(place_of(stage, 0).limit, rows[i].limit);
+        stage_free(stage);
+    }
+}
+
+static struct rrt_frame moved_sched(struct stage *stage, int tid, const struct rrt_regs *regs)
+{
+    struct rrt_frame frame = stage_frame(stage, tid, RRT_EVENT_SCHED);
+    if (regs)
+        frame.regs = *regs;
+    frame.regs.rip += 7;
+    frame.regs.rcx = 0x77;
+    return frame;
+}
+
+static void preemption_of_the_only_task_gives_no_entry(void **state)
+{
+    struct stage *stage = *state;
+    struct rrt_frame frame = moved_sched(stage, LEADER, NULL);
     assert_int_equal(stage_take(stage, &frame), 0);
     assert_int_equal(stage->out.size_bytes, 0);
+    frame = stage_call(stage, STRANGER, RRT_SYSCALL_ENTERING, SYS_read);
+    assert_int_equal(stage_take(stage, &frame), 0);
+    assert_int_equal(stage->out.size_bytes, 0);
+    frame = stage_call(stage, LEADER, RRT_SYSCALL_ENTERING, SYS_read);
+    assert_int_equal(stage_take(stage, &frame), 0);
+    assert_string_equal(stage_text(stage), "SYSCALL_ENTER");
+}
+
+static void preemption_is_placed_when_another_thread_goes_on(void **state)
+{
+    struct stage *stage = *state;
+    struct rrt_regs regs = stage_thread(stage, LEADER, 101);
+    struct rrt_frame frame = moved_sched(stage, 101, &regs);
+    uint64_t time = frame.time;
+    assert_int_equal(stage_take(stage, &frame), 0);
+    assert_int_equal(stage->out.size_bytes, 0);
+    frame = stage_call(stage, LEADER, RRT_SYSCALL_EXITING, SYS_clone);
+    assert_int_equal(stage_take(stage, &frame), 0);
+    assert_string_equal(stage_text(stage), "PLACE: PLACE; SYSCALL_EXIT: REGS");
+    const struct evq_entry *entry = stage_entry(stage, 0);
+    const struct evq_regs *placed = (const struct evq_regs *)(entry + 1);
+    assert_int_equal(entry->task, 1);
+    assert_int_equal(entry->frame, time);
+    assert_int_equal(entry->number, 0);
+    assert_int_equal(entry->compare_mask, EVQ_MASK_GENERAL | EVQ_BIT(EVQ_EFLAGS));
+    assert_int_equal(placed->r[EVQ_RIP], regs.rip + 7);
+    assert_int_equal(placed->r[EVQ_RCX], 0x77);
+    assert_int_equal(place_of(stage, 0).flags, 0);
+    frame = stage_call(stage, 101, RRT_SYSCALL_ENTERING, SYS_read);
+    assert_int_equal(stage_take(stage, &frame), 0);
+    assert_string_equal(stage_text(stage), "SYSCALL_ENTER");
+}
+
+static void preemption_at_the_last_event_needs_no_place(void **state)
+{
+    struct stage *stage = *state;
+    struct rrt_regs regs = stage_thread(stage, LEADER, 101);
+    struct rrt_frame frame = stage_frame(stage, 101, RRT_EVENT_SCHED);
+    frame.regs = regs; /* the thread has not begun to run */
+    assert_int_equal(stage_take(stage, &frame), 0);
+    frame = stage_call(stage, LEADER, RRT_SYSCALL_EXITING, SYS_clone);
+    assert_int_equal(stage_take(stage, &frame), 0);
+    assert_string_equal(stage_text(stage), "SYSCALL_EXIT: REGS");
+}
+
+static void killed_task_is_placed_where_it_died(void **state)
+{
+    struct stage *stage = *state;
+    struct rrt_frame frame = moved_sched(stage, LEADER, NULL);
+    assert_int_equal(stage_take(stage, &frame), 0);
+    frame = stage_frame(stage, LEADER, RRT_EVENT_EXIT);
+    frame.has_regs = false;
+    assert_int_equal(stage_take(stage, &frame), 0);
+    assert_string_equal(stage_text(stage), "PLACE: PLACE; TASK_EXIT; END");
+}
+
+/* rr writes SCHED for killed tasks that had not run since, or that were inside a call. */
+static void killed_task_that_had_not_run_needs_no_place(void **state)
+{
+    struct stage *stage = *state;
+    struct rrt_regs regs = stage_thread(stage, LEADER, 101);
+    struct rrt_frame sched = moved_sched(stage, 101, &regs);
+    assert_int_equal(stage_take(stage, &sched), 0);
+    struct rrt_frame frame = stage_call(stage, LEADER, RRT_SYSCALL_ENTERING, SYS_exit_group);
+    assert_int_equal(stage_take(stage, &frame), 0);
+    sched.time = ++stage->time;
+    assert_int_equal(stage_take(stage, &sched), 0);
+    frame = moved_sched(stage, LEADER, NULL);
+    assert_int_equal(stage_take(stage, &frame), 0);
+    frame = stage_frame(stage, 101, RRT_EVENT_EXIT);
+    frame.has_regs = false;
+    assert_int_equal(stage_take(stage, &frame), 0);
+    assert_string_equal(stage_text(stage), "TASK_EXIT");
+    frame.tid = LEADER;
+    frame.time = ++stage->time;
+    assert_int_equal(stage_take(stage, &frame), 0);
+    assert_string_equal(stage_text(stage), "TASK_EXIT; END");
+}
+
+static void preemption_at_the_end_of_the_recording_is_placed(void **state)
+{
+    struct stage *stage = *state;
+    struct rrt_frame frame = moved_sched(stage, LEADER, NULL);
+    assert_int_equal(stage_take(stage, &frame), 0);
+    assert_int_equal(feed_frame_finish(&stage->feed, &stage->out), 0);
+    assert_string_equal(stage_text(stage), "PLACE: PLACE; END");
+}
+
+/* ---------------------------------------------------------------- ticks */
+
+static int64_t ticks_of(const struct stage *stage, size_t nth)
+{
+    const struct evq_entry *entry = stage_entry(stage, nth);
+    assert_non_null(entry);
+    return entry->flags & EVQ_FLAG_TICKS ? (int64_t)entry->ticks : -1;
+}
+
+static void ticks_are_said_where_something_runs(void **state)
+{
+    struct stage *stage = *state;
+    struct rrt_frame frame = stage_call(stage, LEADER, RRT_SYSCALL_ENTERING, SYS_read);
+    frame.ticks = 700;
+    assert_int_equal(stage_take(stage, &frame), 0);
+    assert_int_equal(ticks_of(stage, 0), -1); /* software ticks */
+    stage->feed.has_ticks = true;
+    frame.time = ++stage->time;
+    assert_int_equal(stage_take(stage, &frame), 0);
+    assert_int_equal(ticks_of(stage, 0), 700);
+    frame = stage_call(stage, LEADER, RRT_SYSCALL_EXITING, SYS_read);
+    frame.ticks = 700;
+    assert_int_equal(stage_take(stage, &frame), 0);
+    assert_int_equal(ticks_of(stage, 0), -1);
+    frame = stage_frame(stage, LEADER, RRT_EVENT_INSTRUCTION_TRAP);
+    frame.ticks = 701;
+    assert_int_equal(stage_take(stage, &frame), 0);
+    assert_int_equal(ticks_of(stage, 0), 701);
+    frame = signal_frame(stage, SIGSEGV, SEGV_MAPERR, true);
+    frame.ticks = 702;
+    assert_int_equal(stage_take(stage, &frame), 0);
+    assert_int_equal(stage_entry(stage, 0)->kind, EVQ_FAULT);
+    assert_int_equal(ticks_of(stage, 0), 702);
+}
+
+/* A thread counts from 0, and so does the agent; what an exec begins counts from there. */
+static void ticks_count_from_the_start_of_each_task(void **state)
+{
+    struct stage *stage = *state;
+    struct rrt_task_event exec = {.tid = LEADER, .kind = RRT_TASK_EXEC};
+    stage->feed.has_ticks = true;
+    stage->feed.target = NULL; /* the exec before was not the one */
+    struct rrt_frame frame = stage_call(stage, LEADER, RRT_SYSCALL_EXITING, SYS_execve);
+    stage->feed.plan.start_time = frame.time;
+    stage->feed.slots_used[0] = 0;
+    frame.ticks = 5000;
+    exec.time = frame.time;
+    frame.tasks = &exec;
+    frame.task_count = 1;
+    assert_int_equal(stage_take(stage, &frame), 0);
+    frame = stage_call(stage, LEADER, RRT_SYSCALL_ENTERING, SYS_read);
+    frame.ticks = 5300;
+    assert_int_equal(stage_take(stage, &frame), 0);
+    assert_int_equal(ticks_of(stage, 0), 300);
+    struct rrt_regs regs = stage_thread(stage, LEADER, 101);
+    frame = moved_sched(stage, 101, &regs);
+    frame.ticks = 40;
+    assert_int_equal(stage_take(stage, &frame), 0);
+    frame = stage_call(stage, LEADER, RRT_SYSCALL_ENTERING, SYS_read);
+    frame.ticks = 5301;
+    assert_int_equal(stage_take(stage, &frame), 0);
+    assert_int_equal(ticks_of(stage, 0), 40);
+    assert_int_equal(ticks_of(stage, 1), 301);
+}
+
+/* The recording starts again at 0 in the child, the agent's count goes on. */
+static void ticks_go_on_in_a_followed_child(void **state)
+{
+    (void)state;
+    struct stage *stage = stage_new_following(2, 101);
+    stage->feed.has_ticks = true;
+    feed_task_find(&stage->feed, LEADER)->tick_shift = (uint64_t)-50;
+    struct rrt_frame frame;
+    assert_int_equal(stage_clone_at(stage, LEADER, 101, SIGCHLD, 850), 0);
+    assert_int_equal(ticks_of(stage, 0), 800);
+    frame = stage_call(stage, 101, RRT_SYSCALL_ENTERING, SYS_read);
+    frame.ticks = 9;
+    assert_int_equal(stage_take(stage, &frame), 0);
+    assert_int_equal(ticks_of(stage, 0), 809);
+    stage_free(stage);
 }
 
 /* ---------------------------------------------------------------- tasks */
@@ -449,11 +744,112 @@ static struct rrt_frame exit_frame(struct stage *stage, int tid)
     return frame;
 }
 
-static void second_thread_is_refused(void **state)
+static void thread_begins_in_a_slot_of_its_own(void **state)
 {
     struct stage *stage = *state;
-    assert_refused(stage_clone(stage, LEADER, 101, CLONE_VM | CLONE_THREAD | CLONE_SIGHAND),
-                   "second thread");
+    struct rrt_regs regs = stage_thread(stage, LEADER, 101);
+    assert_string_equal(stage_text(stage), "SYSCALL_ENTER: MAP TASK_NEW");
+    const struct evq_op *op = stage_op(stage_entry(stage, 0), 1);
+    assert_op(op, 1, 101);
+    assert_memory_equal(op + 1, &regs, sizeof(regs));
+    struct rrt_frame frame = stage_call(stage, 101, RRT_SYSCALL_ENTERING, SYS_exit);
+    assert_int_equal(stage_take(stage, &frame), 0);
+    assert_string_equal(stage_text(stage), "SYSCALL_ENTER: UNMAP");
+    assert_op(stage_op(stage_entry(stage, 0), 0), SCRATCH + 1024 * PAGE, 512 * PAGE);
+    frame = exit_frame(stage, 101);
+    assert_int_equal(stage_take(stage, &frame), 0);
+    assert_string_equal(stage_text(stage), "TASK_EXIT");
+    assert_false(stage->feed.has_ended);
+}
+
+static void ending_thread_leaves_its_words(void **state)
+{
+    struct stage *stage = *state;
+    stage_thread(stage, LEADER, 101);
+    struct rrt_write writes[2] = {
+        {.tid = 101, .addr = HEAP, .size_bytes = 4, .stored_bytes = 4, .bytes = zeros8},
+        {.tid = 101, .addr = HEAP + 64, .size_bytes = 4, .stored_bytes = 4, .bytes = zeros8}};
+    struct rrt_frame frame = exit_frame(stage, 101);
+    frame.writes = writes;
+    frame.write_count = 2;
+    assert_int_equal(stage_take(stage, &frame), 0);
+    assert_string_equal(stage_text(stage), "OPS: WRITE WRITE; TASK_EXIT");
+}
+
+/* Only the last task of the group takes its scratch area with it. */
+static void exit_group_ends_thread_by_thread(void **state)
+{
+    struct stage *stage = *state;
+    stage_thread(stage, LEADER, 101);
+    struct rrt_frame frame = stage_call(stage, 101, RRT_SYSCALL_ENTERING, SYS_exit_group);
+    assert_int_equal(stage_take(stage, &frame), 0);
+    assert_string_equal(stage_text(stage), "SYSCALL_ENTER");
+    frame = exit_frame(stage, 101);
+    assert_int_equal(stage_take(stage, &frame), 0);
+    assert_string_equal(stage_text(stage), "TASK_EXIT");
+    frame = exit_frame(stage, LEADER);
+    assert_int_equal(stage_take(stage, &frame), 0);
+    assert_string_equal(stage_text(stage), "TASK_EXIT; END");
+}
+
+static void leader_tells_the_status(void **state)
+{
+    static const struct {
+        int first, second, status;
+    } rows[] = {{LEADER, 101, 0x700}, {101, LEADER, 0x700}};
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct stage *stage = stage_new();
+        stage_thread(stage, LEADER, 101);
+        int order[] = {rows[i].first, rows[i].second};
+        for (size_t j = 0; j < 2; j++) {
+            struct rrt_task_event event = {.tid = order[j],
+                                           .kind = RRT_TASK_EXIT,
+                                           .wait_status = order[j] == LEADER ? 0x700 : 0x300};
+            struct rrt_frame frame = exit_frame(stage, order[j]);
+            frame.tasks = &event;
+            frame.task_count = 1;
+            assert_int_equal(stage_take(stage, &frame), 0);
+        }
+        assert_int_equal(stage->feed.info.wait_status, rows[i].status);
+        stage_free(stage);
+    }
+}
+
+static void followed_fork_leaves_threads_and_their_scratch_behind(void **state)
+{
+    (void)state;
+    struct stage *stage = stage_new_following(4, 102);
+    stage_thread(stage, LEADER, 101);
+    assert_int_equal(stage_clone(stage, LEADER, 102, SIGCHLD), 0);
+    assert_string_equal(stage_text(stage), "SYSCALL_ENTER: UNMAP MAP REGS; TASK_EXIT");
+    assert_op(stage_op(stage_entry(stage, 0), 0), SCRATCH + 1024 * PAGE, 512 * PAGE);
+    assert_int_equal(stage_entry(stage, 1)->task, 1);
+    struct rrt_frame frame = stage_call(stage, 101, RRT_SYSCALL_ENTERING, SYS_read);
+    assert_int_equal(stage_take(stage, &frame), 0);
+    assert_int_equal(stage->out.size_bytes, 0);
+    stage_free(stage);
+}
+
+static void exec_by_another_thread_takes_the_leaders_number(void **state)
+{
+    struct stage *stage = *state;
+    struct rrt_frame frame = exit_frame(stage, LEADER);
+    stage_thread(stage, LEADER, 101);
+    frame.time = ++stage->time;
+    assert_int_equal(stage_take(stage, &frame), 0);
+    frame = stage_call(stage, LEADER, RRT_SYSCALL_EXITING, SYS_execve);
+    struct rrt_task_event events[] = {
+        {.tid = LEADER, .kind = RRT_TASK_CLONE, .parent_tid = 101},
+        {.tid = 101, .kind = RRT_TASK_EXIT},
+        {.tid = 101, .kind = RRT_TASK_EXEC},
+    };
+    frame.tasks = events;
+    frame.task_count = 3;
+    assert_int_equal(stage_take(stage, &frame), 0);
+    assert_string_equal(stage_text(stage), "TASK_EXIT; END");
+    assert_null(feed_task_find(&stage->feed, 101));
+    assert_non_null(feed_task_find(&stage->feed, LEADER));
 }
 
 static void vfork_children_use_a_slot_in_turn(void **state)
@@ -670,6 +1066,7 @@ static int take_random_frame(struct stage *stage)
     struct rrt_mmap maps[3];
     struct rrt_task_event events[2];
     struct rrt_write writes[2];
+    static const int flags[] = {VFORK, SIGCHLD, CLONE_VM | CLONE_THREAD | CLONE_SIGHAND};
     uint8_t siginfo[RRT_SIGINFO_BYTES] = {0};
     if (random() % 2)
         frame.event = RRT_EVENT_SYSCALL;
@@ -700,7 +1097,7 @@ static int take_random_frame(struct stage *stage)
         events[i] = (struct rrt_task_event){.tid = some_tid(),
                                             .kind = (enum rrt_task_kind)(random() % 4),
                                             .parent_tid = some_tid(),
-                                            .clone_flags = random() % 2 ? VFORK : SIGCHLD};
+                                            .clone_flags = flags[random() % 3]};
         writes[i] = (struct rrt_write){.tid = some_tid(),
                                        .addr = some_address(),
                                        .size_bytes = (uint64_t)random() % sizeof(bytes),
@@ -763,16 +1160,35 @@ int main(void)
         TEST(large_read_goes_before_its_exit),
         TEST(conservative_record_stops_where_memory_does),
         TEST(write_of_an_array_of_buffers_is_captured),
-        TEST(write_from_elsewhere_needs_a_task_that_stands_still),
+        TEST(write_from_elsewhere_comes_where_tasks_stand),
         TEST(entry_compares_all_but_flags_that_do_not_count),
         TEST(trap_leaves_out_what_it_writes),
         TEST(restarted_call_keeps_its_number),
         cmocka_unit_test(signals_are_faults_only_if_they_come_again),
         TEST(second_signal_in_a_row_is_immediate),
         TEST(fatal_delivery_is_marked),
-        TEST(restartable_sequence_is_refused_in_running_code),
-        TEST(preemption_gives_no_entry),
-        TEST(second_thread_is_refused),
+        TEST(restartable_sequence_is_refused_in_preempted_code),
+        TEST(restartable_sequence_ends_at_a_signal),
+        TEST(signal_at_the_last_event_is_here),
+        TEST(signal_elsewhere_is_searched),
+        TEST(signal_after_sigreturn_is_searched),
+        TEST(ignored_signal_leaves_the_task_where_it_was),
+        cmocka_unit_test(search_has_a_limit_by_the_clock),
+        TEST(preemption_of_the_only_task_gives_no_entry),
+        TEST(preemption_is_placed_when_another_thread_goes_on),
+        TEST(preemption_at_the_last_event_needs_no_place),
+        TEST(killed_task_is_placed_where_it_died),
+        TEST(killed_task_that_had_not_run_needs_no_place),
+        TEST(preemption_at_the_end_of_the_recording_is_placed),
+        TEST(ticks_are_said_where_something_runs),
+        TEST(ticks_count_from_the_start_of_each_task),
+        cmocka_unit_test(ticks_go_on_in_a_followed_child),
+        TEST(thread_begins_in_a_slot_of_its_own),
+        TEST(ending_thread_leaves_its_words),
+        TEST(exit_group_ends_thread_by_thread),
+        cmocka_unit_test(leader_tells_the_status),
+        cmocka_unit_test(followed_fork_leaves_threads_and_their_scratch_behind),
+        TEST(exec_by_another_thread_takes_the_leaders_number),
         TEST(vfork_children_use_a_slot_in_turn),
         TEST(vfork_child_that_execs_leaves),
         TEST(fork_of_another_process_changes_nothing_here),

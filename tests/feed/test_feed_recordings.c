@@ -290,10 +290,67 @@ static void expect_refusal(const char *name, const char *const argv[], const cha
 static void what_cannot_be_replayed_is_refused(void **state)
 {
     (void)state;
-    expect_refusal("threads", ARGV(PROGRAMS "/feed_threads"), NULL, "second thread");
     expect_refusal("alias", ARGV(PROGRAMS "/feed_shares", "alias"), NULL, "mapped shared both");
     expect_refusal("shares", ARGV(PROGRAMS "/feed_shares", "child"), "feed_shares",
                    "is shared with a process");
+}
+
+static void threads_make_sense(void **state)
+{
+    static const struct {
+        const char *how, *which;
+        int status;
+        unsigned at_once; /* tasks; 0: whoever ran the program that is replayed had none */
+        bool has_places;
+    } rows[] = {
+        {"join", NULL, 0, 2, false},       {"spin", NULL, 0, 5, true},
+        {"exit", NULL, 0x300, 5, false},   {"spinexit", NULL, 0x300, 5, true},
+        {"kill", NULL, SIGKILL, 5, true},  {"exec", "true", 0, 1, false},
+        {"execself", "true", 0, 1, false}, {"fork", NULL, SIGABRT, 5, false},
+        {"leader", NULL, 0, 2, false},     {"robust", NULL, 0, 2, false},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct simulator_counts counts;
+        struct rep_info info;
+        char name[32];
+        snprintf(name, sizeof(name), "threads_%s", rows[i].how);
+        check_program(name, ARGV(PROGRAMS "/feed_threads", rows[i].how), rows[i].which, &counts,
+                      &info);
+        print_message("%s: %u at once, %u places searched, %u with digests\n", name,
+                      counts.tasks_at_once, counts.places_searched, counts.places_with_digests);
+        assert_true(info.has_wait_status);
+        assert_int_equal(info.wait_status & ~0x80, rows[i].status); /* 0x80: left a core */
+        assert_true(counts.tasks_at_once >= rows[i].at_once);
+        assert_int_equal(counts.entries[EVQ_TASK_EXIT], counts.ops[EVQ_OP_TASK_NEW] + 1);
+        if (rows[i].has_places)
+            assert_true(counts.places_with_digests > 0);
+    }
+}
+
+static void signals_make_sense(void **state)
+{
+    static const struct {
+        const char *how;
+        int status;
+        bool is_searched;
+    } rows[] = {{"loop", 0, true},     {"altstack", 0, true}, {"nested", 0, true},
+                {"restart", 0, false}, {"eintr", 0, false},   {"fatal", SIGALRM, true}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct simulator_counts counts;
+        struct rep_info info;
+        char name[32];
+        snprintf(name, sizeof(name), "signals_%s", rows[i].how);
+        check_program(name, ARGV(PROGRAMS "/feed_signals", rows[i].how), "feed_signals", &counts,
+                      &info);
+        assert_int_equal(info.wait_status, rows[i].status);
+        assert_true(counts.entries[EVQ_PLACE] > 0);
+        if (rows[i].is_searched)
+            assert_true(counts.places_with_digests > 0);
+        else
+            assert_int_equal(counts.places_searched, 0);
+    }
 }
 
 static void shared_memory_of_a_child_that_execs_is_fine(void **state)
@@ -318,6 +375,8 @@ int main(void)
         cmocka_unit_test(grandchild_is_followed_through_two_forks),
         cmocka_unit_test(inner_failure_behind_a_shell_is_chosen),
         cmocka_unit_test(processes_are_selected_by_pid_and_name),
+        cmocka_unit_test(threads_make_sense),
+        cmocka_unit_test(signals_make_sense),
         cmocka_unit_test(what_cannot_be_replayed_is_refused),
         cmocka_unit_test(shared_memory_of_a_child_that_execs_is_fine),
     };

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A frame's record is the first of its task, after the one used last, that has its registers. So
+ * the index is sorted by task, registers and position: the candidates are found by halves.
+ */
+#include "recorder/replay/feed_digests.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "common/err.h"
+#include "recorder/replay/feed_space.h"
+
+enum {
+    READ_RECORDS = 512,
+    REG_R11 = 6,
+    REG_RCX = 11,
+    REG_RIP = 16,
+    REG_RSP = 19,
+    GENERAL_REGS = 15,
+    FLAGS_AT_CALL = 0x246,
+};
+
+struct digest_key {
+    uint32_t tid;
+    uint32_t flags; /* enum tck_stop_flags */
+    int32_t signo;
+    uint32_t nth; /* of its task's records */
+    uint64_t hash;
+    uint64_t at; /* position in the file, in records */
+};
+
+/* How far a task's records are used up. */
+struct digest_cursor {
+    uint32_t tid;
+    uint32_t next; /* an `nth` */
+};
+
+struct feed_digests {
+    int fd;
+    struct digest_key *keys;
+    size_t count;
+    struct digest_cursor *cursors; /* by tid */
+    size_t cursor_count;
+};
+
+_Static_assert(sizeof(struct rrt_regs) == TCK_REGS_COUNT * 8, "same registers, same order");
+
+bool feed_digests_ticks_are_software(const struct rrt_trace *trace)
+{
+    return !faccessat(rrt_trace_dir_fd(trace), TCK_MARK_NAME, F_OK, 0);
+}
+
+/* rr gives rcx and r11 values of its own at a call's exit, so they are left out here. */
+static uint64_t hash_registers(const uint64_t *regs)
+{
+    uint64_t some[GENERAL_REGS + 2];
+    memcpy(some, regs, GENERAL_REGS * sizeof(*regs));
+    some[REG_R11] = some[REG_RCX] = 0;
+    some[GENERAL_REGS] = regs[REG_RIP];
+    some[GENERAL_REGS + 1] = regs[REG_RSP];
+    return XXH3_64bits(some, sizeof(some));
+}
+
+/* ---------------------------------------------------------------- the index */
+
+static int compare_u64(uint64_t a, uint64_t b)
+{
+    return a < b ? -1 : a > b;
+}
+
+static int compare_by_task(const void *a, const void *b)
+{
+    const struct digest_key *left = a, *right = b;
+    int order = compare_u64(left->tid, right->tid);
+    return order ? order : compare_u64(left->at, right->at);
+}
+
+static int compare_by_registers(const void *a, const void *b)
+{
+    const struct digest_key *left = a, *right = b;
+    int order = compare_u64(left->tid, right->tid);
+    if (!order)
+        order = compare_u64(left->hash, right->hash);
+    return order ? order : compare_u64(left->nth, right->nth);
+}
+
+static int add_cursor(struct feed_digests *digests, uint32_t tid)
+{
+    size_t count = digests->cursor_count;
+    if (!(count & (count + 1))) { /* room doubles at 0, 1, 3, 7, ... */
+        void *grown = reallocarray(digests->cursors, 2 * count + 1, sizeof(*digests->cursors));
+        if (!grown)
+            return -ENOMEM;
+        digests->cursors = grown;
+    }
+    digests->cursors[digests->cursor_count++] = (struct digest_cursor){.tid = tid};
+    return 0;
+}
+
+static int sort_keys(struct feed_digests *digests)
+{
+    struct digest_key *keys = digests->keys;
+    int rc = 0;
+    qsort(keys, digests->count, sizeof(*keys), compare_by_task);
+    for (size_t i = 0; i < digests->count && !rc; i++) {
+        bool is_first = !i || keys[i - 1].tid != keys[i].tid;
+        keys[i].nth = is_first ? 0 : keys[i - 1].nth + 1;
+        if (is_first)
+            rc = add_cursor(digests, keys[i].tid);
+    }
+    qsort(keys, digests->count, sizeof(*keys), compare_by_registers);
+    return rc;
+}
+
+static int read_at(const struct feed_digests *digests, uint64_t at, size_t count,
+                   struct tck_stop *out)
+{
+    off_t offset = (off_t)(sizeof(struct tck_file_header) + at * sizeof(*out));
+    size_t bytes = count * sizeof(*out), done = 0;
+    while (done < bytes) {
+        ssize_t got = pread(digests->fd, (char *)out + done, bytes - done, offset + (off_t)done);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return wd_fail_errno(TCK_DIGESTS_NAME);
+        if (!got)
+            return wd_fail(-WD_ERR_CORRUPT, "%s became shorter", TCK_DIGESTS_NAME);
+        done += (size_t)got;
+    }
+    return 0;
+}
+
+static int read_keys(struct feed_digests *digests)
+{
+    struct tck_stop *part = malloc(READ_RECORDS * sizeof(*part));
+    int rc = part ? 0 : -ENOMEM;
+    for (size_t at = 0; at < digests->count && !rc;) {
+        size_t count = digests->count - at < READ_RECORDS ? digests->count - at : READ_RECORDS;
+        rc = read_at(digests, at, count, part);
+        for (size_t i = 0; i < count && !rc; i++, at++)
+            digests->keys[at] = (struct digest_key){.tid = part[i].tid,
+                                                    .flags = part[i].flags,
+                                                    .signo = part[i].signo,
+                                                    .hash = hash_registers(part[i].regs),
+                                                    .at = at};
+    }
+    free(part);
+    return rc;
+}
+
+/* ---------------------------------------------------------------- the file */
+
+/* 1: there may be records; 0: the file ends before. */
+static int check_header(struct feed_digests *digests, struct stat *st)
+{
+    struct tck_file_header header;
+    if (fstat(digests->fd, st))
+        return wd_fail_errno(TCK_DIGESTS_NAME);
+    if (!S_ISREG(st->st_mode) || st->st_size > TCK_STOPS_BYTES_MAX)
+        return wd_fail(-WD_ERR_CORRUPT, "%s is no file of digests", TCK_DIGESTS_NAME);
+    ssize_t got = pread(digests->fd, &header, sizeof(header), 0);
+    if (got < 0)
+        return wd_fail_errno(TCK_DIGESTS_NAME);
+    if (got < (ssize_t)sizeof(header))
+        return 0;
+    if (memcmp(header.magic, TCK_MAGIC, sizeof(header.magic)) != 0)
+        return wd_fail(-WD_ERR_CORRUPT, "%s is no file of digests", TCK_DIGESTS_NAME);
+    if (header.version != TCK_FORMAT_VERSION || header.record_bytes != sizeof(struct tck_stop))
+        return wd_fail(-WD_ERR_CORRUPT, "%s has version %u, records of %u bytes: not known here",
+                       TCK_DIGESTS_NAME, header.version, header.record_bytes);
+    return 1;
+}
+
+static int load(struct feed_digests *digests)
+{
+    struct stat st;
+    int rc = check_header(digests, &st);
+    if (rc <= 0)
+        return rc;
+    digests->count =
+        ((size_t)st.st_size - sizeof(struct tck_file_header)) / sizeof(struct tck_stop);
+    digests->keys = calloc(digests->count + 1, sizeof(*digests->keys));
+    if (!digests->keys)
+        return -ENOMEM;
+    rc = read_keys(digests);
+    return rc ? rc : sort_keys(digests);
+}
+
+int feed_digests_open(int dir_fd, struct feed_digests **out)
+{
+    *out = NULL;
+    int fd = openat(dir_fd, TCK_DIGESTS_NAME, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return errno == ENOENT ? 0 : wd_fail_errno(TCK_DIGESTS_NAME);
+    struct feed_digests *digests = calloc(1, sizeof(*digests));
+    if (!digests) {
+        close(fd);
+        return -ENOMEM;
+    }
+    digests->fd = fd;
+    int rc = load(digests);
+    if (rc || !digests->count) {
+        feed_digests_close(digests);
+        return rc;
+    }
+    *out = digests;
+    return 0;
+}
+
+void feed_digests_close(struct feed_digests *digests)
+{
+    if (!digests)
+        return;
+    close(digests->fd);
+    free(digests->keys);
+    free(digests->cursors);
+    free(digests);
+}
+
+void feed_digests_rewind(struct feed_digests *digests)
+{
+    for (size_t i = 0; digests && i < digests->cursor_count; i++)
+        digests->cursors[i].next = 0;
+}
+
+size_t feed_digests_count(const struct feed_digests *digests)
+{
+    return digests ? digests->count : 0;
+}
+
+/* ---------------------------------------------------------------- the record of a frame */
+
+static int compare_cursor(const void *key, const void *element)
+{
+    const struct digest_cursor *cursor = element;
+    return compare_u64(*(const uint32_t *)key, cursor->tid);
+}
+
+/* The first key that is not before `wanted`, which need not exist. */
+static size_t find_key(const struct feed_digests *digests, const struct digest_key *wanted)
+{
+    size_t low = 0, high = digests->count;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (compare_by_registers(&digests->keys[mid], wanted) < 0)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+static bool fits(const struct digest_key *key, const struct rrt_frame *frame)
+{
+    if (frame->event == RRT_EVENT_SCHED)
+        return key->flags & TCK_STOP_SLICE;
+    return !(key->flags & TCK_STOP_SLICE) && key->signo == frame->signal.number;
+}
+
+static bool has_registers(const struct tck_stop *stop, const uint64_t *regs)
+{
+    bool is_call = regs[REG_RCX] == UINT64_MAX && regs[REG_R11] == FLAGS_AT_CALL;
+    for (int i = 0; i < TCK_REGS_COUNT; i++) {
+        bool is_compared = i < GENERAL_REGS || i == REG_RIP || i == REG_RSP;
+        bool is_changed = is_call && (i == REG_RCX || i == REG_R11);
+        if (is_compared && !is_changed && stop->regs[i] != regs[i])
+            return false;
+    }
+    return true;
+}
+
+static bool is_same(const struct feed_digests *digests, size_t i, const struct digest_key *wanted)
+{
+    return i < digests->count && digests->keys[i].tid == wanted->tid &&
+           digests->keys[i].hash == wanted->hash;
+}
+
+/* Of preemptions that follow each other with equal registers, the one of which rr took note. */
+static size_t skip_to_expired(const struct feed_digests *digests, size_t i)
+{
+    const struct digest_key *keys = digests->keys;
+    for (size_t j = i;; j++) {
+        if (keys[j].flags & TCK_STOP_EXPIRED)
+            return j;
+        if (!is_same(digests, j + 1, &keys[i]) || keys[j + 1].nth != keys[j].nth + 1 ||
+            !(keys[j + 1].flags & TCK_STOP_SLICE))
+            return i;
+    }
+}
+
+static int check_range(const struct digest_key *key, uint64_t start, uint64_t bytes, uint64_t most)
+{
+    if (bytes <= most && start <= FEED_ADDRESS_END && bytes <= FEED_ADDRESS_END - start)
+        return 0;
+    return wd_fail(-WD_ERR_CORRUPT, "%s: record %llu has a digest of %llu bytes at %#llx",
+                   TCK_DIGESTS_NAME, (unsigned long long)key->at, (unsigned long long)bytes,
+                   (unsigned long long)start);
+}
+
+static int read_stop(struct feed_digests *digests, const struct digest_key *key,
+                     struct tck_stop *stop)
+{
+    int rc = read_at(digests, key->at, 1, stop);
+    if (!rc)
+        rc = check_range(key, stop->stack_start, stop->stack_bytes, TCK_STACK_BYTES_MAX);
+    return rc ? rc : check_range(key, stop->data_start, stop->data_bytes, TCK_DATA_BYTES_MAX);
+}
+
+int feed_digests_take(struct feed_digests *digests, const struct rrt_frame *frame,
+                      struct tck_stop *stop)
+{
+    uint64_t regs[TCK_REGS_COUNT];
+    uint32_t tid = (uint32_t)frame->tid;
+    if (!digests || !frame->has_regs ||
+        (frame->event != RRT_EVENT_SCHED && frame->event != RRT_EVENT_SIGNAL))
+        return 0;
+    struct digest_cursor *cursor = bsearch(&tid, digests->cursors, digests->cursor_count,
+                                           sizeof(*digests->cursors), compare_cursor);
+    if (!cursor)
+        return 0;
+    memcpy(regs, &frame->regs, sizeof(regs));
+    struct digest_key wanted = {.tid = tid, .nth = cursor->next, .hash = hash_registers(regs)};
+    for (size_t i = find_key(digests, &wanted); is_same(digests, i, &wanted); i++) {
+        if (!fits(&digests->keys[i], frame))
+            continue;
+        if (frame->event == RRT_EVENT_SCHED)
+            i = skip_to_expired(digests, i);
+        int rc = read_stop(digests, &digests->keys[i], stop);
+        if (rc || has_registers(stop, regs)) {
+            cursor->next = digests->keys[i].nth + 1;
+            return rc ? rc : 1;
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * For developers: runs the feed over a recording and checks what comes out.
+ *
+ *     feed_dump [-p] DIR [PROCESS]     -p: print the entries
+ *
+ * Prints one line of counts; status 1 and the reason if the recording is refused or an entry makes
+ * no sense.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/err.h"
+#include "tests/feed/feed_simulator.h"
+
+static int take_all(struct simulator *sim, const struct wd_buf *buf, bool prints)
+{
+    for (size_t at = 0; at < buf->size_bytes;) {
+        const struct evq_entry *entry = (const void *)(buf->data + at);
+        int rc = evq_entry_check(entry, buf->size_bytes - at);
+        if (rc)
+            return rc;
+        if (prints)
+            rep_entry_print(entry, stdout);
+        const char *wrong = simulator_take(sim, entry);
+        if (wrong)
+            return wd_fail(-WD_ERR_CORRUPT, "the entry for frame %llu: %s",
+                           (unsigned long long)entry->frame, wrong);
+        at += entry->bytes;
+    }
+    return 0;
+}
+
+static int run(struct rep_feed *feed, bool prints)
+{
+    struct simulator *sim = simulator_new(feed);
+    struct wd_buf buf = {0};
+    int rc;
+    while ((rc = rep_feed_next(feed, &buf)) == 1) {
+        rc = take_all(sim, &buf, prints);
+        buf.size_bytes = 0;
+        if (rc)
+            break;
+    }
+    const struct simulator_counts *counts = simulator_counts(sim);
+    printf("%d %s: %u calls, %u faults, %u traps, %u places (%u searched, %u with digests), "
+           "%u more tasks, %u at once, status %#x signal %d\n",
+           rep_feed_info(feed)->pid, rep_feed_info(feed)->exe, counts->entries[EVQ_SYSCALL_ENTER],
+           counts->entries[EVQ_FAULT], counts->entries[EVQ_TRAP], counts->entries[EVQ_PLACE],
+           counts->places_searched, counts->places_with_digests, counts->ops[EVQ_OP_TASK_NEW],
+           counts->tasks_at_once, rep_feed_info(feed)->wait_status,
+           rep_feed_info(feed)->fatal_signal);
+    simulator_free(sim);
+    wd_buf_fini(&buf);
+    return rc;
+}
+
+int main(int argc, char **argv)
+{
+    struct rep_selection which;
+    struct rrt_trace *trace;
+    struct rep_feed *feed;
+    bool prints = argc > 1 && !strcmp(argv[1], "-p");
+    char **words = argv + prints;
+    if (argc - prints < 2)
+        return 2;
+    int rc = rep_selection_parse(words[2], &which);
+    if (!rc)
+        rc = rrt_open(words[1], &trace);
+    if (!rc)
+        rc = rep_feed_open(trace, &which, &feed);
+    if (!rc)
+        rc = run(feed, prints);
+    if (rc)
+        printf("%s\n", wd_error_message(rc));
+    return rc ? 1 : 0;
+}
