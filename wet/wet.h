@@ -45,7 +45,9 @@ struct wet_info {
     uint64_t signal_address;
     wet_time signal_time;  /* state at this time is that of the faulting instruction */
     uint64_t instructions; /* times 1..instructions were executed */
-    uint64_t threads;      /* tasks of the process, vfork children included */
+    uint64_t threads;      /* see wet_threads() */
+    uint64_t places;       /* asynchronous events whose place in running code had to be found */
+    uint64_t ambiguous;    /* of these: see wet_ambiguous_events() */
     uint64_t nodes;        /* distinct nodes that ran */
     uint64_t node_executions;
     uint64_t loads, stores; /* memory operands read, written (a rep instruction's range: one) */
@@ -74,6 +76,43 @@ struct mdl_model *wet_get_model(struct wet *wet);
 void wet_interrupt(struct wet *wet);
 void wet_interrupt_clear(struct wet *wet);
 
+/* ---- threads ---- */
+
+/*
+ * A thread of the process, or a child by vfork until its exec. Entries, events and executions name a
+ * *task*: a slot, which is used again after a thread has ended.
+ */
+struct wet_thread {
+    uint32_t index;        /* in wet_threads() */
+    int tid;               /* as recorded; 0: not known (before a fork that was followed) */
+    const char *name;      /* its last one; at first that of its parent, or the program's */
+    uint32_t task;         /* slot */
+    bool has_ended;        /* before the run did, or with it */
+    wet_time start;        /* it could run from this time on ... */
+    wet_time end;          /* ... to this one; start - 1 if it ended at once */
+    uint64_t instructions; /* that it executed */
+    const struct wet_thread *parent; /* that made it; NULL for the first one */
+};
+
+/* In the order in which they began; at least one. */
+const struct wet_thread *wet_threads(const struct wet *wet, size_t *count);
+
+/* The thread that executed instruction t; NULL outside 1..instructions. Runs nothing. */
+const struct wet_thread *wet_thread_at(const struct wet *wet, wet_time t);
+
+/* The thread in a slot at a time (of an execution or an event); NULL if there was none yet. */
+const struct wet_thread *wet_thread_of(const struct wet *wet, uint32_t task, wet_time t);
+
+/* An asynchronous event that might have struck at another moment of the recorded run: at several
+ * places registers, flags and what is known of memory were as recorded. The first one was taken. */
+struct wet_ambiguous {
+    wet_time time;  /* of the last instruction before it */
+    uint64_t frame; /* the recording's event number */
+    int signal;     /* 0: a switch to another thread */
+    const struct wet_thread *thread;
+};
+const struct wet_ambiguous *wet_ambiguous_events(const struct wet *wet, size_t *count);
+
 /* ---- nodes ---- */
 
 struct wet_statement {
@@ -92,10 +131,11 @@ struct wet_node {
     uint32_t code_bytes;
     uint32_t slot_count;
     const struct wet_statement *statements;
-    uint64_t executions; /* in the whole run */
+    uint64_t executions; /* in the whole run; 0 for a node that was added */
 };
 
-/* NULL if there is no such node. Ids are below wet_node_limit(), not all in use. Stays valid. */
+/* NULL if there is no such node (now: an interval that is run again may add some, in files with
+ * places). Ids are below wet_node_limit(), not all in use. Stays valid. */
 const struct wet_node *wet_get_node(struct wet *wet, uint32_t id);
 uint32_t wet_node_limit(const struct wet *wet);
 

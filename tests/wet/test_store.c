@@ -252,7 +252,9 @@ static void store_other_version_is_named(void **state)
     unit_write(fixture->other, copy, fixture->whole_bytes);
     free(copy);
     assert_refused(fixture->other, WD_ERR_VERSION);
-    assert_non_null(strstr(wd_error_message(-WD_ERR_VERSION), "version 2"));
+    char found[32];
+    snprintf(found, sizeof found, "version %u", version);
+    assert_non_null(strstr(wd_error_message(-WD_ERR_VERSION), found));
     assert_int_equal(wd_error_exit_status(-WD_ERR_VERSION), WD_EXIT_TRACE);
 }
 

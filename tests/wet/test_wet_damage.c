@@ -182,6 +182,9 @@ KIND(changed_nodes_are_survived, WET_SEC_NODES, 20)
 KIND(changed_objects_are_survived, WET_SEC_OBJECTS, 20)
 KIND(changed_index_is_survived, WET_SEC_INDEX, 12)
 KIND(changed_outputs_are_survived, WET_SEC_OUTPUTS, 8)
+KIND(changed_threads_are_survived, WET_SEC_THREADS, 12)
+KIND(changed_turns_are_survived, WET_SEC_TURNS, 8)
+KIND(changed_uncertain_events_are_survived, WET_SEC_AMBIGUOUS, 4)
 KIND(changed_states_are_survived, WET_SEC_STATE, 30)
 KIND(changed_entries_are_survived, WET_SEC_ENTRIES, 40)
 KIND(changed_counts_are_survived, WET_SEC_COUNTS, 12)
@@ -202,6 +205,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(changed_objects_are_survived),
         cmocka_unit_test(changed_index_is_survived),
         cmocka_unit_test(changed_outputs_are_survived),
+        cmocka_unit_test(changed_threads_are_survived),
+        cmocka_unit_test(changed_turns_are_survived),
+        cmocka_unit_test(changed_uncertain_events_are_survived),
         cmocka_unit_test(changed_states_are_survived),
         cmocka_unit_test(changed_entries_are_survived),
         cmocka_unit_test(changed_counts_are_survived),

@@ -66,12 +66,32 @@ static void info_look(const struct wet_info *info)
         look(info->argv[i], strlen(info->argv[i]));
 }
 
+static void threads_look(struct wet *wet)
+{
+    size_t count;
+    uint64_t last = wet_get_info(wet)->instructions;
+    const wet_time times[] = {0, 1, last / 2, last, last + 1, UINT64_MAX};
+    const struct wet_thread *threads = wet_threads(wet, &count);
+    for (size_t i = 0; i < count; i++) {
+        look(threads[i].name, strlen(threads[i].name));
+        seen += threads[i].instructions + (threads[i].parent ? threads[i].parent->index : 0);
+        for (size_t t = 0; t < sizeof times / sizeof times[0]; t++) {
+            const struct wet_thread *at = wet_thread_at(wet, times[t]);
+            const struct wet_thread *of = wet_thread_of(wet, threads[i].task, times[t]);
+            seen += (at ? at->index : 0) + (of ? of->index : 0);
+        }
+    }
+    const struct wet_ambiguous *events = wet_ambiguous_events(wet, &count);
+    look(events, count * sizeof *events);
+}
+
 int exercise_tables(struct wet *wet)
 {
     const struct wet_info *info = wet_get_info(wet);
     int first = 0;
     size_t count, asked = 0;
     info_look(info);
+    threads_look(wet);
     const struct wet_output *outputs = wet_outputs(wet, &count);
     look(outputs, count * sizeof *outputs);
     keep_first(&first, wet_each_event(wet, event_look, NULL));

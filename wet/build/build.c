@@ -40,6 +40,7 @@ struct builder {
     struct wet_space space;
     struct wet_writer *writer;
     struct wet_output_finder outputs;
+    struct wet_thread_finder threads;
     struct wet_interval_parts parts;
     struct wet_changes changes;
     struct wd_buf index;      /* struct wet_index_record */
@@ -48,7 +49,6 @@ struct builder {
     struct wd_buf line_bytes;
     uint64_t first_time, first_entry;
     uint64_t last_frame;
-    uint64_t tasks;       /* that were made */
     uint64_t signal_time; /* state at this time is what the last signal interrupted */
     const struct wet_build_options *options;
 };
@@ -67,14 +67,14 @@ static int entry_taken(void *arg, const struct evq_entry *entry, uint64_t time, 
     struct wet_entry_record record = {.time = time};
     int err = wd_buf_append(&builder->parts.entries, &record, sizeof record);
     if (!err)
-        err = wet_entry_for_store(&builder->space, entry, &builder->parts.entries);
+        err = wet_entry_for_store(&builder->space, entry, time, &builder->parts.entries);
     if (!err)
         err = wet_output_finder_entry(&builder->outputs, entry, time);
-    for (const struct evq_op *op = NULL; !err && (op = wet_entry_op(entry, op));) {
-        builder->tasks += op->op == EVQ_OP_TASK_NEW;
+    if (!err)
+        err = wet_thread_finder_entry(&builder->threads, entry, time);
+    for (const struct evq_op *op = NULL; !err && (op = wet_entry_op(entry, op));)
         err = wet_space_op(&builder->space, op);
-    }
-    if (entry->kind == EVQ_FAULT || entry->kind == EVQ_PLACE)
+    if (entry->kind == EVQ_FAULT || (entry->kind == EVQ_PLACE && entry->number))
         builder->signal_time = time + 1;
     builder->last_frame = entry->frame;
     return err;
@@ -234,6 +234,17 @@ static int interval_end(struct builder *builder)
     return err;
 }
 
+/* The last instructions are of the task that runs at the end. */
+static int threads_end(struct builder *builder)
+{
+    const struct agt_task *tasks;
+    uint32_t running;
+    int err = rep_engine_tasks(builder->engine, &tasks, &running);
+    return err ? err
+               : wet_thread_finder_end(&builder->threads, rep_engine_time(builder->engine),
+                                       running);
+}
+
 static int replay_all(struct builder *builder)
 {
     struct rep_source source = {
@@ -256,7 +267,7 @@ static int replay_all(struct builder *builder)
             options->progress(options->progress_arg, builder->last_frame, info->end_frame,
                               rep_engine_time(builder->engine));
     }
-    return 0;
+    return threads_end(builder);
 }
 
 static void builder_fini(struct builder *builder)
@@ -264,6 +275,7 @@ static void builder_fini(struct builder *builder)
     rep_engine_free(builder->engine);
     wet_space_fini(&builder->space);
     wet_output_finder_fini(&builder->outputs);
+    wet_thread_finder_fini(&builder->threads);
     wet_changes_fini(&builder->changes);
     wd_buf_fini(&builder->parts.state);
     wd_buf_fini(&builder->parts.entries);
@@ -293,6 +305,7 @@ int wet_build(struct rep_feed *feed, const char *path, const struct wet_build_op
     builder.space.file_read = file_read;
     builder.space.arg = &builder;
     builder.space.forgetful = true;
+    wet_thread_finder_init(&builder.threads, rep_feed_info(feed));
     if (!err)
         err = wet_store_create(path, &store);
     if (!err)
@@ -311,7 +324,7 @@ int wet_build(struct rep_feed *feed, const char *path, const struct wet_build_op
                                     .index = &builder.index,
                                     .executions = &builder.executions,
                                     .signal_time = builder.signal_time,
-                                    .tasks = builder.tasks + 1,
+                                    .threads = &builder.threads,
                                     .fingerprint = options->fingerprint,
                                     .level = level,
                                     .seconds = seconds_now() - start};

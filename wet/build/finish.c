@@ -237,6 +237,15 @@ static int tables_sections(const struct wet_finish *finish, struct wet_store_wri
     if (!err)
         err = add(store, finish, WET_SEC_OUTPUTS, 0, finish->outputs->outputs.data,
                   finish->outputs->outputs.size_bytes);
+    const struct {
+        uint32_t kind;
+        const struct wd_buf *bytes;
+    } tables[] = {{WET_SEC_THREADS, &finish->threads->threads},
+                  {WET_SEC_TURNS, &finish->threads->turns},
+                  {WET_SEC_AMBIGUOUS, &finish->threads->ambiguous}};
+    for (size_t i = 0; !err && i < sizeof tables / sizeof tables[0]; i++)
+        err = add(store, finish, tables[i].kind, 0, tables[i].bytes->data,
+                  tables[i].bytes->size_bytes);
     return err;
 }
 
@@ -283,7 +292,7 @@ static int meta_section(const struct wet_finish *finish, struct wet_store_writer
         {"signal_address", info->fatal_signal ? (uint64_t)siginfo.si_addr : 0},
         {"signal_time", info->fatal_signal ? finish->signal_time : 0},
         {"instructions", rep_engine_time(finish->engine)},
-        {"tasks", finish->tasks},
+        {"places", finish->threads->places},
         {"nodes", totals->nodes},
         {"node_executions", totals->node_executions},
         {"loads", totals->loads},

@@ -6,6 +6,7 @@
 #include "recorder/replay/engine.h"
 #include "wet/build/build.h"
 #include "wet/build/outputs.h"
+#include "wet/build/threads.h"
 #include "wet/store/store.h"
 #include "wet/trace/space.h"
 
@@ -14,11 +15,11 @@ struct wet_finish {
     struct rep_engine *engine;
     const struct wet_space *space;
     const struct wet_output_finder *outputs;
+    const struct wet_thread_finder *threads;
     const struct wd_buf *index;      /* struct wet_index_record */
     const struct wd_buf *executions; /* u64 per fragment */
     const char *fingerprint;
     uint64_t signal_time;
-    uint64_t tasks;
     int level;
     double seconds;
 };

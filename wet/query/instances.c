@@ -15,6 +15,9 @@ struct hit {
 };
 
 struct wanted {
+    const uint64_t *pcs;
+    size_t pc_count;
+    size_t node_count; /* later nodes were met since */
     uint32_t *by_node;
     struct hit *hits;
     size_t count;
@@ -50,7 +53,7 @@ static bool is_wanted(const uint64_t *pcs, size_t pc_count, uint64_t pc)
 static int wanted_init(struct wanted *wanted, struct wet *wet, const uint64_t *pcs, size_t pc_count)
 {
     uint64_t low = UINT64_MAX, high = 0;
-    *wanted = (struct wanted){0};
+    *wanted = (struct wanted){.pcs = pcs, .pc_count = pc_count, .node_count = wet->node_count};
     wanted->by_node = calloc(wet->node_limit + 1, sizeof *wanted->by_node);
     if (!wanted->by_node)
         return -ENOMEM;
@@ -103,6 +106,17 @@ int wet_count_instances(struct wet *wet, const uint64_t *pcs, size_t pc_count, u
     return err;
 }
 
+/* What is asked for in a node that was met after the question. */
+static void hit_late(const struct wet_node *node, const uint64_t *pcs, size_t pc_count,
+                     struct hit *hit)
+{
+    hit->count = 0;
+    for (uint32_t s = 0; node && s < node->statement_count && hit->count < 64; s++) {
+        if (is_wanted(pcs, pc_count, node->statements[s].pc))
+            hit->statements[hit->count++] = s;
+    }
+}
+
 /* Calls back for the interval's instances in order. */
 static int each_in(struct wet *wet, const struct wanted *wanted, uint64_t k, wet_time from,
                    wet_time to, wet_instance_fn fn, void *arg)
@@ -114,10 +128,13 @@ static int each_in(struct wet *wet, const struct wanted *wanted, uint64_t k, wet
     for (size_t i = 0; !err && i < interval->exec_count; i++) {
         const struct wet_exec *exec = &interval->execs[i];
         uint32_t at = wanted->by_node[exec->node];
-        if (!at)
+        struct hit late;
+        const struct hit *hit = at ? &wanted->hits[at - 1] : &late;
+        if (!at && wet->node_by_id[exec->node] <= wanted->node_count)
             continue;
-        const struct hit *hit = &wanted->hits[at - 1];
         const struct wet_node *node = wet_get_node(wet, exec->node);
+        if (!at)
+            hit_late(node, wanted->pcs, wanted->pc_count, &late);
         for (uint32_t s = 0; !err && s < hit->count; s++) {
             wet_time time = interval->first_time + exec->time_off + hit->statements[s];
             if (time >= from && time <= to)

@@ -6,6 +6,7 @@
 
 #include "common/err.h"
 #include "wet/query/wet_priv.h"
+#include "wet/trace/entry.h"
 
 /* What is gathered while an interval runs again. */
 struct gather {
@@ -14,6 +15,13 @@ struct gather {
     struct wd_buf ring_at; /* u64 per event */
     const uint8_t *entries_base;
 };
+
+static void gather_restart(void *arg)
+{
+    struct gather *gather = arg;
+    gather->cached->events.size_bytes = 0;
+    gather->ring_at.size_bytes = 0;
+}
 
 static int event_note(void *arg, const struct evq_entry *entry, uint64_t time, uint64_t ring_bytes)
 {
@@ -42,8 +50,15 @@ static int fragments_grow(struct wet *wet)
 static int fragment_learn(struct wet *wet, uint32_t id)
 {
     const struct dbi_fragment *fragment = rep_engine_fragment(wet->engine, id);
-    const struct wet_node_entry *node =
-        fragment ? wet_node_find(wet, fragment->pc, fragment->code, fragment->code_bytes) : NULL;
+    const struct wet_node_entry *node = NULL;
+    int err = 0;
+    if (fragment)
+        node = wet_node_find(wet, fragment->pc, fragment->code, fragment->code_bytes);
+    if (fragment && !node)
+        node = wet_node_meet(wet, fragment->pc, fragment->code, fragment->code_bytes,
+                             fragment->insn_count, &err);
+    if (err)
+        return err;
     if (!node)
         return wd_fail(-WD_ERR_DIVERGED,
                        "%s does not reproduce itself: code at %#llx ran that is no node of it",
@@ -150,11 +165,6 @@ static int ring_unpack(struct gather *gather)
     return err;
 }
 
-static bool needs_running(const struct evq_entry *entry)
-{
-    return entry->kind == EVQ_SYSCALL_ENTER || entry->kind == EVQ_TRAP || entry->kind == EVQ_FAULT;
-}
-
 /* Executions before an event that is run to belong to that event's task. */
 static int tasks_assign(struct gather *gather)
 {
@@ -166,7 +176,7 @@ static int tasks_assign(struct gather *gather)
     uint32_t running;
     int err = rep_engine_tasks(gather->wet->engine, &tasks, &running);
     for (size_t i = 0; i < cached->events.size_bytes / sizeof *events; i++) {
-        if (!needs_running(events[i].entry))
+        if (!wet_entry_is_reached(events[i].entry))
             continue;
         for (; exec < exec_count && (int64_t)exec <= (int64_t)(int32_t)events[i].exec; exec++)
             execs[exec].task = events[i].task;
@@ -179,7 +189,8 @@ static int tasks_assign(struct gather *gather)
 static int interval_fill(struct wet *wet, struct wet_cached *cached, uint64_t k)
 {
     struct gather gather = {.wet = wet, .cached = cached};
-    struct wet_rerun rerun = {.wet = wet, .k = k, .taken_fn = event_note, .arg = &gather};
+    struct wet_rerun rerun = {
+        .wet = wet, .k = k, .restart_fn = gather_restart, .taken_fn = event_note, .arg = &gather};
     cached->execs.size_bytes = cached->slots.size_bytes = cached->events.size_bytes = 0;
     cached->is = (struct wet_interval){.index = k,
                                        .first_time = wet->index[k].first_time,

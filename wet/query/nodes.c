@@ -9,6 +9,10 @@
 
 #define BY_PC_SLOTS (1u << 16)
 #define NODE_ID_MAX AGT_COUNT_MAX
+/* Nodes that may be met later, in a file with places that were looked for. */
+#define MET_MIN       64
+#define MET_PER_PLACE 64
+#define MET_MAX       (1u << 17)
 
 static uint32_t slot_of(uint64_t pc)
 {
@@ -53,11 +57,37 @@ static int nodes_parse(struct wet *wet)
     return 0;
 }
 
+/* Nodes stay where they are, and tables by id are made once: so there is room from the start. */
+static int nodes_reserve(struct wet *wet)
+{
+    uint64_t more = wet->info.places ? MET_MIN + MET_PER_PLACE * wet->info.places : 0;
+    more = more < MET_MAX ? more : MET_MAX;
+    wet->node_room = wet->node_count + more;
+    struct wet_node_entry *nodes = realloc(wet->nodes, (wet->node_room + 1) * sizeof *nodes);
+    if (!nodes)
+        return -ENOMEM;
+    wet->nodes = nodes;
+    wet->next_node_id = wet->node_limit;
+    wet->node_limit += (uint32_t)more;
+    return 0;
+}
+
+static void node_enter(struct wet *wet, size_t i)
+{
+    struct wet_node_entry *node = &wet->nodes[i];
+    uint32_t *head = &wet->node_by_pc[slot_of(node->is.pc)];
+    wet->node_by_id[node->is.id] = (uint32_t)i + 1;
+    node->next_by_pc = *head;
+    *head = (uint32_t)i + 1;
+}
+
 int wet_nodes_open(struct wet *wet)
 {
     int err = wet_store_read(wet->store, WET_SEC_NODES, 0, &wet->nodes_bytes);
     if (!err)
         err = nodes_parse(wet);
+    if (!err)
+        err = nodes_reserve(wet);
     if (err)
         return err;
     wet->node_by_id = calloc(wet->node_limit + 1, sizeof *wet->node_by_id);
@@ -66,13 +96,9 @@ int wet_nodes_open(struct wet *wet)
     if (!wet->node_by_id || !wet->node_by_pc || !wet->counts)
         return -ENOMEM;
     for (size_t i = 0; i < wet->node_count; i++) {
-        struct wet_node_entry *node = &wet->nodes[i];
-        uint32_t *head = &wet->node_by_pc[slot_of(node->is.pc)];
-        if (wet->node_by_id[node->is.id])
+        if (wet->node_by_id[wet->nodes[i].is.id])
             return damaged(wet);
-        wet->node_by_id[node->is.id] = (uint32_t)i + 1;
-        node->next_by_pc = *head;
-        *head = (uint32_t)i + 1;
+        node_enter(wet, i);
     }
     return 0;
 }
@@ -82,6 +108,8 @@ void wet_nodes_close(struct wet *wet)
     for (size_t i = 0; i < wet->node_count; i++) {
         free((void *)wet->nodes[i].is.statements);
         free(wet->nodes[i].infos);
+        if (wet->nodes[i].is_met)
+            free((void *)wet->nodes[i].is.code);
     }
     for (uint64_t k = 0; wet->counts && k < wet->info.intervals; k++) {
         free(wet->counts[k].nodes);
@@ -174,7 +202,53 @@ struct wet_node_entry *wet_node_find(struct wet *wet, uint64_t pc, const uint8_t
     return NULL;
 }
 
+/* Marks the bytes of [pc, pc + count) that nodes of the file have too. */
+static bool is_known_code(const struct wet *wet, uint64_t pc, const uint8_t *code, uint32_t count)
+{
+    uint8_t known[1024] = {0};
+    uint32_t found = 0;
+    for (size_t i = 0; i < wet->node_count && count <= sizeof known; i++) {
+        const struct wet_node *node = &wet->nodes[i].is;
+        uint64_t from = node->pc > pc ? node->pc : pc;
+        uint64_t end = node->pc + node->code_bytes, to = end < pc + count ? end : pc + count;
+        if (from >= to || memcmp(node->code + (from - node->pc), code + (from - pc), to - from))
+            continue;
+        for (uint64_t at = from - pc; at < to - pc; at++) {
+            found += !known[at];
+            known[at] = 1;
+        }
+    }
+    return found == count;
+}
+
+struct wet_node_entry *wet_node_meet(struct wet *wet, uint64_t pc, const uint8_t *code,
+                                     uint32_t code_bytes, uint32_t statements, int *err)
+{
+    if (!wet->info.places || !is_known_code(wet, pc, code, code_bytes))
+        return NULL;
+    uint8_t *copy = wet->node_count < wet->node_room ? malloc(code_bytes + 1) : NULL;
+    if (!copy) {
+        *err = -ENOMEM;
+        return NULL;
+    }
+    memcpy(copy, code, code_bytes);
+    struct wet_node_entry *node = &wet->nodes[wet->node_count];
+    *node = (struct wet_node_entry){.is = {.id = wet->next_node_id++,
+                                           .statement_count = statements,
+                                           .pc = pc,
+                                           .code = copy,
+                                           .code_bytes = code_bytes},
+                                    .is_met = true};
+    node_enter(wet, wet->node_count++);
+    return node;
+}
+
 /* ---- counts ---- */
+
+static bool is_file_node(const struct wet *wet, uint64_t id)
+{
+    return wet->node_by_id[id] && !wet->nodes[wet->node_by_id[id] - 1].is_met;
+}
 
 int wet_counts_load(struct wet *wet, uint64_t k, const struct wet_counts **out)
 {
@@ -198,7 +272,7 @@ int wet_counts_load(struct wet *wet, uint64_t k, const struct wet_counts **out)
             id += step;
         else
             view.failed = 1;
-        if (view.failed || id >= wet->node_limit || !wet->node_by_id[id] || count > UINT32_MAX) {
+        if (view.failed || id >= wet->node_limit || !is_file_node(wet, id) || count > UINT32_MAX) {
             err = wd_fail(-WD_ERR_CORRUPT, "%s: damaged counts of interval %llu",
                           wet_store_path(wet->store), (unsigned long long)k);
             break;

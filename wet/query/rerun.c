@@ -67,6 +67,18 @@ static int space_goto(struct wet *wet, uint64_t k)
 
 /* ---- entries ---- */
 
+/* As wet_entry_for_store() makes them. */
+static bool is_as_stored(const struct evq_entry *entry, uint64_t time)
+{
+    struct evq_place place;
+    if (entry->flags & EVQ_FLAG_TICKS)
+        return false;
+    if (!wet_entry_place(entry, &place))
+        return true;
+    return place.flags & EVQ_PLACE_TIME && place.time == time &&
+           !(place.flags & (EVQ_PLACE_STACK | EVQ_PLACE_DATA));
+}
+
 int wet_entries_read(struct wet *wet, uint64_t k, struct wd_buf *out)
 {
     int err = section_read(wet, WET_SEC_ENTRIES, k, out);
@@ -83,8 +95,11 @@ int wet_entries_read(struct wet *wet, uint64_t k, struct wd_buf *out)
         earliest = time;
         at += sizeof(struct wet_entry_record);
         err = wet_entry_check(wet, out->data + at, out->size_bytes - at, wet->file_count);
+        const struct evq_entry *entry = (const struct evq_entry *)(out->data + at);
+        if (!err && !is_as_stored(entry, time))
+            return damaged(wet, "entries", k);
         if (!err)
-            at += ((const struct evq_entry *)(out->data + at))->bytes;
+            at += entry->bytes;
     }
     return err;
 }
@@ -256,20 +271,49 @@ static void engine_drop(struct wet *wet)
     wet->state_serial = 0;
 }
 
+/* The engine's clock is 0 where the interval starts. */
+static void place_shift(struct evq_entry *entry, uint64_t earlier)
+{
+    struct evq_op *op = (struct evq_op *)wet_entry_op(entry, NULL);
+    if (entry->kind == EVQ_PLACE)
+        ((struct evq_place *)(op + 1))->time -= earlier;
+}
+
+/* Whether the state that the run is to stop at is that of this entry, which must be the last. */
+static bool is_last_signal(const struct wet_rerun *rerun, const struct evq_entry *entry,
+                           uint64_t time)
+{
+    const struct wet_info *info = &rerun->wet->info;
+    return rerun->until_signal && time + 1 == info->signal_time && entry->number == info->signal &&
+           (entry->kind == EVQ_FAULT || entry->kind == EVQ_PLACE);
+}
+
 static int next_entries(void *arg, struct wd_buf *out)
 {
     struct wet_rerun *rerun = arg;
+    uint64_t before = rerun->wet->index[rerun->k].first_time - 1;
     if (rerun->given)
         return 0;
     rerun->given = true;
     int err = wd_buf_append(out, rerun->start.data, rerun->start.size_bytes);
     for (size_t at = 0; !err && at < rerun->entries.size_bytes;) {
-        at += sizeof(struct wet_entry_record);
-        const struct evq_entry *entry = (const struct evq_entry *)(rerun->entries.data + at);
+        const struct wet_entry_record *record = (const void *)(rerun->entries.data + at);
+        const struct evq_entry *entry = (const struct evq_entry *)(record + 1);
         err = wd_buf_append(out, entry, entry->bytes);
-        at += entry->bytes;
+        if (!err)
+            place_shift((struct evq_entry *)(out->data + out->size_bytes - entry->bytes), before);
+        if (is_last_signal(rerun, entry, record->time))
+            break;
+        at += sizeof *record + entry->bytes;
     }
     return err ? err : out->size_bytes > 0;
+}
+
+/* The stored entry that is to be taken next. */
+static const struct evq_entry *entry_due(const struct wet_rerun *rerun)
+{
+    return (const struct evq_entry *)(rerun->entries.data + rerun->at +
+                                      sizeof(struct wet_entry_record));
 }
 
 static int entry_taken(void *arg, const struct evq_entry *entry, uint64_t time, uint64_t ring_bytes)
@@ -280,7 +324,7 @@ static int entry_taken(void *arg, const struct evq_entry *entry, uint64_t time, 
     if (rerun->taken++ < rerun->start_entries)
         return 0;
     const struct wet_entry_record *record = (const void *)(rerun->entries.data + rerun->at);
-    const struct evq_entry *stored = (const struct evq_entry *)(record + 1);
+    const struct evq_entry *stored = entry_due(rerun);
     rerun->at += sizeof *record + stored->bytes;
     uint64_t now = wet->index[rerun->k].first_time - 1 + time;
     if (record->time != now)
@@ -293,26 +337,62 @@ static int entry_taken(void *arg, const struct evq_entry *entry, uint64_t time, 
     return rerun->taken_fn ? rerun->taken_fn(rerun->arg, stored, now, ring_bytes) : 0;
 }
 
-/* The last interval ends by its last event; every other one where the builder could stop. */
-static int run(struct wet_rerun *rerun, uint64_t instructions)
+#define STOPPED_ELSEWHERE 1
+
+/* One attempt at `instructions`, or at the whole interval. Not exactly: perhaps STOPPED_ELSEWHERE. */
+static int run(struct wet_rerun *rerun, uint64_t instructions, bool exact)
 {
     struct wet *wet = rerun->wet;
-    const struct wet_index_record *index = &wet->index[rerun->k];
     bool last = rerun->k + 1 == wet->info.intervals;
-    bool exact = instructions < index->instructions || (last && instructions != UINT64_MAX);
-    uint64_t expected = instructions < index->instructions ? instructions : index->instructions;
-    uint64_t limit = last && !exact ? expected + LAST_MARGIN : expected;
+    uint64_t limit = last && !exact ? instructions + LAST_MARGIN : instructions;
     struct rep_source source = {.next = next_entries, .taken = entry_taken, .arg = rerun};
     enum rep_stop why;
+    rerun->given = false;
+    rerun->at = 0;
+    rerun->taken = 0;
+    if (rerun->restart_fn)
+        rerun->restart_fn(rerun->arg);
     int err = rep_engine_reset(wet->engine);
     if (!err)
         err = rep_engine_run(wet->engine, &source, limit, exact, &why);
-    if (!err && rep_engine_time(wet->engine) != expected)
-        err =
-            wd_fail(-WD_ERR_DIVERGED,
-                    "%s: interval %llu does not reproduce itself: %llu instructions, were %llu",
-                    wet_store_path(wet->store), (unsigned long long)rerun->k,
-                    (unsigned long long)rep_engine_time(wet->engine), (unsigned long long)expected);
+    if (err || rep_engine_time(wet->engine) == instructions)
+        return err;
+    if (!exact && !last)
+        return STOPPED_ELSEWHERE;
+    return wd_fail(-WD_ERR_DIVERGED,
+                   "%s: interval %llu does not reproduce itself: %llu instructions, were %llu",
+                   wet_store_path(wet->store), (unsigned long long)rerun->k,
+                   (unsigned long long)rep_engine_time(wet->engine),
+                   (unsigned long long)instructions);
+}
+
+static int run_until_stop(struct wet_rerun *rerun, uint64_t instructions, bool exact)
+{
+    int err;
+    do
+        err = run(rerun, instructions, exact);
+    while (err == -EAGAIN);
+    return err;
+}
+
+/*
+ * The last interval ends by its last event; every other one where the builder could stop. This run's
+ * fragments need not offer that: while the builder looked for the place of an asynchronous event,
+ * its own were cut there.
+ */
+static int run_whole(struct wet_rerun *rerun)
+{
+    struct wet *wet = rerun->wet;
+    uint64_t instructions = wet->index[rerun->k].instructions;
+    bool last = rerun->k + 1 == wet->info.intervals;
+    int err = run_until_stop(rerun, instructions, wet->info.places && !last);
+    if (err == STOPPED_ELSEWHERE)
+        err = run_until_stop(rerun, instructions, true);
+    if (!err && rerun->at != rerun->entries.size_bytes)
+        err = wd_fail(-WD_ERR_DIVERGED,
+                      "%s: interval %llu does not reproduce itself: it ended before event %llu",
+                      wet_store_path(wet->store), (unsigned long long)rerun->k,
+                      (unsigned long long)entry_due(rerun)->frame);
     return err;
 }
 
@@ -329,11 +409,12 @@ int wet_rerun(struct wet_rerun *rerun, uint64_t instructions)
         err = engine_make(wet);
     if (err)
         return err;
-    while ((err = run(rerun, instructions)) == -EAGAIN) {
-        rerun->given = false;
-        rerun->at = 0;
-        rerun->taken = 0;
-    }
+    bool last = rerun->k + 1 == wet->info.intervals;
+    uint64_t has = wet->index[rerun->k].instructions;
+    if (instructions < has || (last && instructions != UINT64_MAX))
+        err = run_until_stop(rerun, instructions < has ? instructions : has, true);
+    else
+        err = run_whole(rerun);
     if (err)
         engine_drop(wet);
     return err;

@@ -28,7 +28,9 @@ static int stand(struct wet_state *state)
     if (state->serial && wet->state_serial == state->serial)
         return 0;
     uint64_t k = wet_interval_at(wet, state->time);
-    struct wet_rerun rerun = {.wet = wet, .k = k};
+    /* other threads end after the one that the signal struck */
+    bool is_signal = wet->info.signal && state->time == wet->info.signal_time;
+    struct wet_rerun rerun = {.wet = wet, .k = k, .until_signal = is_signal};
     int err = wet_rerun(&rerun, state->time - wet->index[k].first_time);
     wet_rerun_fini(&rerun);
     if (!err)

@@ -63,7 +63,7 @@ static int meta_open(struct wet *wet)
     info->syscalls = number(wet->meta, "syscalls");
     info->events = number(wet->meta, "events");
     info->build_seconds = (double)number(wet->meta, "build_microseconds") / 1e6;
-    info->threads = number(wet->meta, "tasks");
+    info->places = number(wet->meta, "places");
     wet->xcr0 = number(wet->meta, "xcr0");
     return 0;
 }
@@ -173,6 +173,8 @@ int wet_open(const char *path, struct wet **out)
     if (!err)
         err = objects_open(wet);
     if (!err)
+        err = wet_threads_open(wet);
+    if (!err)
         err = names_open(wet);
     if (!err)
         err = outputs_open(wet);
@@ -215,6 +217,7 @@ void wet_close(struct wet *wet)
     }
     mdl_free(wet->model);
     wet_written_close(wet);
+    wet_threads_close(wet);
     wet_nodes_close(wet);
     wet_files_close(wet);
     wet_space_fini(&wet->space);

@@ -25,6 +25,7 @@ struct wet_node_entry {
     struct wet_node is; /* statements == NULL until somebody asks */
     struct ins_info *infos;
     bool has_lanes;      /* some statement's slots hold vector registers */
+    bool is_met;         /* in no file: see wet_node_meet(); owns its code */
     uint32_t next_by_pc; /* chain, 1 + index in nodes */
 };
 
@@ -45,7 +46,7 @@ struct wet_written {
     bool loaded;
 };
 
-/* What unpacking a ring needs of one of the engine's fragments, in 8 bytes. */
+/* What unpacking a ring needs of one of the engine's fragments, in 12 bytes. */
 struct wet_fragment {
     uint32_t node; /* 1 + node id; 0: not looked up yet */
     uint16_t statements;
@@ -77,13 +78,22 @@ struct wet {
     size_t output_count;
     const char **names;
     size_t name_count;
+    struct wd_buf threads_bytes, turns_bytes;
+    struct wet_thread *threads;
+    const struct wet_thread **threads_by_slot; /* by slot, then start */
+    size_t thread_count;
+    const struct wet_turn_record *turns;
+    size_t turn_count;
+    struct wet_ambiguous *ambiguous;
     struct wet_file *files;
     size_t file_count;
     struct wet_node_entry *nodes;
-    size_t node_count;
+    size_t node_count; /* of the file, then those that were met since; room for node_room */
+    size_t node_room;
     uint32_t *node_by_id; /* 1 + index in nodes */
     uint32_t node_limit;
-    uint32_t *node_by_pc; /* 1 + index in nodes */
+    uint32_t next_node_id; /* of a node that is met later */
+    uint32_t *node_by_pc;  /* 1 + index in nodes */
     struct wet_counts *counts;
     struct wet_written *written;
     struct mdl_model *model;
@@ -124,7 +134,18 @@ void wet_nodes_close(struct wet *wet);
 /* The node with this address and code; NULL if there is none. */
 struct wet_node_entry *wet_node_find(struct wet *wet, uint64_t pc, const uint8_t *code,
                                      uint32_t code_bytes);
+/*
+ * Makes code that ran a node, if all of it is in nodes of the file: the builder, which stops at each
+ * arrival at the place of an asynchronous event while it looks for it, has cut that code otherwise.
+ * It counts no executions. NULL if it is other code, or there are too many (-ENOMEM in *err).
+ */
+struct wet_node_entry *wet_node_meet(struct wet *wet, uint64_t pc, const uint8_t *code,
+                                     uint32_t code_bytes, uint32_t statements, int *err);
 int wet_counts_load(struct wet *wet, uint64_t k, const struct wet_counts **out);
+
+/* threads.c */
+int wet_threads_open(struct wet *wet);
+void wet_threads_close(struct wet *wet);
 
 /* written.c */
 int wet_written_load(struct wet *wet, uint64_t k, const struct wet_written **out);
@@ -140,6 +161,9 @@ struct wet_rerun {
     size_t at; /* into entries: the next to be taken */
     uint64_t taken;
     bool given;
+    bool until_signal; /* what comes after the signal that ended the process is not given */
+    /* told when an attempt begins (there may be several), may be NULL */
+    void (*restart_fn)(void *arg);
     /* told of each of the interval's entries */
     int (*taken_fn)(void *arg, const struct evq_entry *entry, uint64_t time, uint64_t ring_bytes);
     void *arg;

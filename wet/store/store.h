@@ -17,7 +17,7 @@
 
 #include "common/buf.h"
 
-#define WET_STORE_VERSION 1
+#define WET_STORE_VERSION 2
 
 enum wet_section_kind {
     WET_SEC_META = 1, /* JSON */
@@ -32,6 +32,9 @@ enum wet_section_kind {
     WET_SEC_OBJECTS,
     WET_SEC_INDEX,
     WET_SEC_OUTPUTS,
+    WET_SEC_THREADS,
+    WET_SEC_TURNS,
+    WET_SEC_AMBIGUOUS,
     WET_SEC_STATE = 32, /* key: interval, here and below */
     WET_SEC_ENTRIES,
     WET_SEC_COUNTS,

@@ -60,7 +60,18 @@ static int discard_for_store(const struct wet_space *space, const struct evq_op 
     return 0;
 }
 
-int wet_entry_for_store(const struct wet_space *space, const struct evq_entry *entry,
+/* What is known once the place has been found: when, and how. */
+static int place_for_store(const struct evq_op *op, uint64_t time, struct wd_buf *out)
+{
+    struct evq_place place;
+    memcpy(&place, op + 1, sizeof place);
+    struct evq_place stored = {
+        .flags = (place.flags & (EVQ_PLACE_HERE | WET_PLACE_FOUND)) | EVQ_PLACE_TIME, .time = time};
+    int err = wd_buf_append(out, op, sizeof *op);
+    return err ? err : wd_buf_append(out, &stored, sizeof stored);
+}
+
+int wet_entry_for_store(const struct wet_space *space, const struct evq_entry *entry, uint64_t time,
                         struct wd_buf *out)
 {
     size_t start = out->size_bytes;
@@ -69,6 +80,9 @@ int wet_entry_for_store(const struct wet_space *space, const struct evq_entry *e
     for (const struct evq_op *op = NULL; !err && (op = wet_entry_op(entry, op));) {
         if (op->op == EVQ_OP_DISCARD) {
             err = discard_for_store(space, op, out, &count);
+        } else if (op->op == EVQ_OP_PLACE) {
+            err = place_for_store(op, time, out);
+            count++;
         } else {
             err = wd_buf_append(out, op, op->bytes);
             count++;
@@ -79,7 +93,24 @@ int wet_entry_for_store(const struct wet_space *space, const struct evq_entry *e
     struct evq_entry *stored = (struct evq_entry *)(out->data + start);
     stored->bytes = (uint32_t)(out->size_bytes - start);
     stored->op_count = count;
+    stored->flags &= (uint16_t)~EVQ_FLAG_TICKS;
+    stored->ticks = 0;
     return 0;
+}
+
+bool wet_entry_is_reached(const struct evq_entry *entry)
+{
+    return entry->kind == EVQ_SYSCALL_ENTER || entry->kind == EVQ_TRAP ||
+           entry->kind == EVQ_FAULT || entry->kind == EVQ_PLACE;
+}
+
+bool wet_entry_place(const struct evq_entry *entry, struct evq_place *place)
+{
+    const struct evq_op *op = entry->kind == EVQ_PLACE ? wet_entry_op(entry, NULL) : NULL;
+    if (!op || op->op != EVQ_OP_PLACE)
+        return false;
+    memcpy(place, op + 1, sizeof *place);
+    return true;
 }
 
 uint32_t wet_xsave_bytes(void)

@@ -64,4 +64,32 @@ struct wet_output_record {
     uint64_t time, offset, address, size;
 };
 
+#define WET_THREAD_NAME_BYTES 16
+#define WET_THREAD_NONE       UINT32_MAX
+#define WET_THREAD_ENDED      1u /* flag: its end was seen */
+
+/* WET_SEC_THREADS, in the order in which they began. */
+struct wet_thread_record {
+    int32_t tid;   /* as recorded; 0: not known */
+    uint32_t slot; /* the `task` of its entries */
+    uint32_t parent;
+    uint32_t flags;
+    uint64_t start, end; /* times at which it lived; end may be start - 1 */
+    char name[WET_THREAD_NAME_BYTES];
+};
+
+/* WET_SEC_TURNS: from first_time on until the next one, instructions are this thread's. */
+struct wet_turn_record {
+    uint64_t first_time;
+    uint32_t thread;
+    uint32_t zero;
+};
+
+/* WET_SEC_AMBIGUOUS: asynchronous events whose place is one of several that fit. */
+struct wet_ambiguous_record {
+    uint64_t time, frame;
+    uint32_t thread;
+    int32_t signal; /* 0: a switch to another thread */
+};
+
 #endif

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Threads, whose instructions are whose, and events whose place is uncertain: tables of the file. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "wet/query/wet_priv.h"
+
+static int damaged(const struct wet *wet, const char *what)
+{
+    return wd_fail(-WD_ERR_CORRUPT, "%s: damaged %s", wet_store_path(wet->store), what);
+}
+
+static int table(struct wet *wet, uint32_t kind, size_t record_bytes, const char *what,
+                 struct wd_buf *bytes, size_t *count)
+{
+    int err = wet_store_read(wet->store, kind, 0, bytes);
+    *count = bytes->size_bytes / record_bytes;
+    return err == -WD_ERR_NOT_FOUND || (!err && bytes->size_bytes % record_bytes)
+               ? damaged(wet, what)
+               : err;
+}
+
+/* ---- opening ---- */
+
+static bool thread_is_sane(const struct wet *wet, const struct wet_thread_record *record, size_t i)
+{
+    return record->tid >= 0 && record->slot < EVQ_TASKS_MAX &&
+           (record->parent == WET_THREAD_NONE || record->parent < i) && record->start >= 1 &&
+           record->end <= wet->info.instructions && record->start <= record->end + 1 &&
+           !record->name[sizeof record->name - 1];
+}
+
+static int threads_read(struct wet *wet)
+{
+    size_t count;
+    int err = table(wet, WET_SEC_THREADS, sizeof(struct wet_thread_record), "table of threads",
+                    &wet->threads_bytes, &count);
+    const struct wet_thread_record *records = (const void *)wet->threads_bytes.data;
+    if (!err && (!count || count >= UINT32_MAX))
+        err = damaged(wet, "table of threads");
+    wet->threads = err ? NULL : calloc(count, sizeof *wet->threads);
+    if (!err && !wet->threads)
+        err = -ENOMEM;
+    for (size_t i = 0; !err && i < count; i++) {
+        if (!thread_is_sane(wet, &records[i], i))
+            return damaged(wet, "table of threads");
+        const struct wet_thread *parent =
+            records[i].parent == WET_THREAD_NONE ? NULL : &wet->threads[records[i].parent];
+        wet->threads[i] = (struct wet_thread){.index = (uint32_t)i,
+                                              .tid = records[i].tid,
+                                              .task = records[i].slot,
+                                              .parent = parent,
+                                              .start = records[i].start,
+                                              .end = records[i].end,
+                                              .has_ended = records[i].flags & WET_THREAD_ENDED,
+                                              .name = records[i].name};
+    }
+    wet->thread_count = err ? 0 : count;
+    return err;
+}
+
+/* Whose turn it is and how long, so that each thread's instructions can be added up. */
+static int turns_read(struct wet *wet)
+{
+    size_t count;
+    int err =
+        table(wet, WET_SEC_TURNS, sizeof *wet->turns, "table of turns", &wet->turns_bytes, &count);
+    wet->turns = (const struct wet_turn_record *)wet->turns_bytes.data;
+    for (size_t i = 0; !err && i < count; i++) {
+        uint64_t end = i + 1 < count ? wet->turns[i + 1].first_time : wet->info.instructions + 1;
+        if (wet->turns[i].thread >= wet->thread_count || wet->turns[i].first_time >= end ||
+            (i == 0 && wet->turns[i].first_time != 1))
+            return damaged(wet, "table of turns");
+        wet->threads[wet->turns[i].thread].instructions += end - wet->turns[i].first_time;
+    }
+    if (!err && !count && wet->info.instructions)
+        err = damaged(wet, "table of turns");
+    wet->turn_count = count;
+    return err;
+}
+
+static int ambiguous_read(struct wet *wet)
+{
+    struct wd_buf bytes = {0};
+    size_t count;
+    uint64_t earliest = 0;
+    int err = table(wet, WET_SEC_AMBIGUOUS, sizeof(struct wet_ambiguous_record),
+                    "table of uncertain events", &bytes, &count);
+    const struct wet_ambiguous_record *records = (const void *)bytes.data;
+    wet->ambiguous = err ? NULL : calloc(count + 1, sizeof *wet->ambiguous);
+    if (!err && !wet->ambiguous)
+        err = -ENOMEM;
+    for (size_t i = 0; !err && i < count; i++) {
+        if (records[i].thread >= wet->thread_count || records[i].time < earliest ||
+            records[i].time > wet->info.instructions)
+            err = damaged(wet, "table of uncertain events");
+        earliest = records[i].time;
+        if (!err)
+            wet->ambiguous[i] = (struct wet_ambiguous){.time = records[i].time,
+                                                       .frame = records[i].frame,
+                                                       .signal = records[i].signal,
+                                                       .thread = &wet->threads[records[i].thread]};
+    }
+    wd_buf_fini(&bytes);
+    wet->info.ambiguous = err ? 0 : count;
+    return err;
+}
+
+static int by_slot(const void *a, const void *b)
+{
+    const struct wet_thread *x = *(struct wet_thread *const *)a,
+                            *y = *(struct wet_thread *const *)b;
+    if (x->task != y->task)
+        return x->task < y->task ? -1 : 1;
+    if (x->start != y->start)
+        return x->start < y->start ? -1 : 1;
+    return x->index < y->index ? -1 : x->index > y->index;
+}
+
+int wet_threads_open(struct wet *wet)
+{
+    int err = threads_read(wet);
+    if (!err)
+        err = turns_read(wet);
+    if (!err)
+        err = ambiguous_read(wet);
+    if (err)
+        return err;
+    wet->info.threads = wet->thread_count;
+    wet->threads_by_slot = calloc(wet->thread_count, sizeof(const struct wet_thread *));
+    if (!wet->threads_by_slot)
+        return -ENOMEM;
+    for (size_t i = 0; i < wet->thread_count; i++)
+        wet->threads_by_slot[i] = &wet->threads[i];
+    qsort(wet->threads_by_slot, wet->thread_count, sizeof *wet->threads_by_slot, by_slot);
+    return 0;
+}
+
+void wet_threads_close(struct wet *wet)
+{
+    free(wet->threads);
+    free(wet->threads_by_slot);
+    free(wet->ambiguous);
+    wd_buf_fini(&wet->threads_bytes);
+    wd_buf_fini(&wet->turns_bytes);
+}
+
+/* ---- questions ---- */
+
+const struct wet_thread *wet_threads(const struct wet *wet, size_t *count)
+{
+    *count = wet->thread_count;
+    return wet->threads;
+}
+
+const struct wet_thread *wet_thread_at(const struct wet *wet, wet_time t)
+{
+    size_t low = 0, high = wet->turn_count;
+    if (t < 1 || t > wet->info.instructions)
+        return NULL;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (wet->turns[middle].first_time <= t)
+            low = middle;
+        else
+            high = middle;
+    }
+    return &wet->threads[wet->turns[low].thread];
+}
+
+const struct wet_thread *wet_thread_of(const struct wet *wet, uint32_t task, wet_time t)
+{
+    size_t low = 0, high = wet->thread_count;
+    /* the last one that began by t, or right after it */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct wet_thread *thread = wet->threads_by_slot[middle];
+        if (thread->task < task || (thread->task == task && thread->start - 1 <= t))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    const struct wet_thread *last = low ? wet->threads_by_slot[low - 1] : NULL;
+    if (!last || last->task != task)
+        return NULL;
+    const struct wet_thread *earlier = low > 1 ? wet->threads_by_slot[low - 2] : NULL;
+    if (last->start > t && earlier && earlier->task == task && earlier->end >= t)
+        return earlier;
+    return last;
+}
+
+const struct wet_ambiguous *wet_ambiguous_events(const struct wet *wet, size_t *count)
+{
+    *count = wet->info.ambiguous;
+    return wet->ambiguous;
+}
