@@ -720,7 +720,6 @@ static uint64_t probe_start(struct agt *agt)
 
 static void run(struct agt *agt)
 {
-    struct agt_ctx *ctx = agt->ctx;
     int kind = 0;
     for (;;) {
         entries_settle(agt);

@@ -141,6 +141,7 @@ enum agt_request {
     AGT_REQ_PLACE_UNDO,  /* but memory does not agree: that part is no execution of its own */
     AGT_REQ_PLACE_TIME,  /* an EVQ_PLACE is to be taken at time args[0] */
     AGT_REQ_PLACE_TAKEN, /* that has happened */
+    AGT_REQ_PROBE_END,   /* a probe has come to an event, or to the end of its time */
     AGT_REQ_REPLY,       /* a command is done; reply in args */
     AGT_REQ_LINES,       /* AGT_CMD_LINES: the transfer area holds args[0] bytes, more to come */
 };
