@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "check.h"
 #include "common/err.h"
@@ -233,6 +234,81 @@ static void cold_parts_belong_to_their_function(void **state)
     mdl_free(model);
 }
 
+/* ---- Inlined functions ------------------------------------------------------------------- */
+
+struct address_walk {
+    struct mdl_model *model;
+    FILE *out;
+    unsigned count;
+};
+
+static int put_addresses(void *context, const struct mdl_function *function)
+{
+    struct address_walk *walk = context;
+    struct mdl_line line;
+
+    if (mdl_line_at(walk->model, function->start, &line) < 0)
+        return 0;
+    for (uint64_t pc = function->start; pc < function->end; pc += 3, walk->count++)
+        fprintf(walk->out, "0x%llx\n", (unsigned long long)(pc - FIXTURE_BASE));
+    return 0;
+}
+
+/* addr2line's output after an address: pairs of function and place, up to the next address. */
+static void check_chain(struct mdl_model *model, uint64_t pc, char **at)
+{
+    struct mdl_line chain[16];
+    size_t count, i;
+
+    assert_int_equal(mdl_inline_chain(model, pc, chain, 16, &count), 0);
+    for (i = 0; i < count && *at && strncmp(*at, "0x0", 3) != 0; i++) {
+        char *function = strsep(at, "\n"), *place = strsep(at, "\n");
+        /* addr2line confuses inlined functions that have no linker's name */
+        int is_nameless = i + 1 < count && strcmp(chain[i].linkage_name, chain[i].function) == 0;
+
+        function[strcspn(function, ".")] = '\0'; /* of a cold part */
+        if (!is_nameless && strcmp(chain[i].linkage_name, function) != 0 &&
+            strcmp(chain[i].function, function) != 0)
+            fail_msg("frame %zu at 0x%llx is %s, addr2line says %s", i,
+                     (unsigned long long)(pc - FIXTURE_BASE), chain[i].linkage_name, function);
+        /* which of several rows at the address counts is another matter: see test_lines */
+        if (i > 0)
+            assert_int_equal(chain[i].line, strtoul(strrchr(place, ':') + 1, NULL, 10));
+    }
+    assert_int_equal(i, count);
+    if (*at && **at && strncmp(*at, "0x0", 3) != 0)
+        fail_msg("no frame at 0x%llx above %s, addr2line says %s",
+                 (unsigned long long)(pc - FIXTURE_BASE), chain[count - 1].function, *at);
+}
+
+static void chains_equal_addr2line(const char *path)
+{
+    struct address_walk walk = {fixture_load(path, FIXTURE_BASE), NULL, 0};
+    char list[] = "/tmp/model-chains-XXXXXX", *output, *at;
+    unsigned checked = 0;
+
+    walk.out = fdopen(mkstemp(list), "w");
+    assert_non_null(walk.out);
+    assert_int_equal(mdl_functions_each(walk.model, NULL, put_addresses, &walk), 0);
+    fclose(walk.out);
+    at = output = fixture_run("addr2line -a -f -i -e %s < %s", path, list);
+    unlink(list);
+    for (; at && *at; checked++)
+        check_chain(walk.model, FIXTURE_BASE + strtoull(strsep(&at, "\n"), NULL, 16), &at);
+    assert_int_equal(checked, walk.count);
+    assert_true(checked > 300);
+    free(output);
+    mdl_free(walk.model);
+}
+
+static void inlined_functions_are_as_addr2line_has_them(void **state)
+{
+    (void)state;
+    chains_equal_addr2line(NAMES_O0);
+    chains_equal_addr2line(NAMES_O2);
+    chains_equal_addr2line(SAMPLES "names_types");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -243,6 +319,7 @@ int main(void)
         cmocka_unit_test(functions_are_matched_mangled_and_demangled),
         cmocka_unit_test(lines_tell_qualified_functions),
         cmocka_unit_test(cold_parts_belong_to_their_function),
+        cmocka_unit_test(inlined_functions_are_as_addr2line_has_them),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

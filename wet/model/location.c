@@ -181,6 +181,7 @@ struct place {
 struct place_search {
     struct mdl_file_match match;
     uint32_t line;
+    int takes_hidden; /* gdb has nothing of the line, but the table has */
     struct place *places;
     size_t count;
     struct mdl_near near;
@@ -246,6 +247,8 @@ static int places_in_unit(void *context, struct mdl_unit *unit)
     for (size_t i = 0; i + 1 < unit->row_count; i++) {
         const struct mdl_row *row = &unit->rows[i];
 
+        if ((row->flags & MDL_ROW_HIDDEN) && !search->takes_hidden)
+            continue;
         result = row->flags & MDL_ROW_END ? 0 : mdl_file_matches(&search->match, row->file);
         if (result < 0)
             return result;
@@ -292,6 +295,7 @@ static int make_location(struct mdl_model *model, const struct place *places, si
         .file = row->file,
         .line = row->line,
         .is_breakpoint = is_first_in_block(places, index),
+        .is_hidden = (row->flags & MDL_ROW_HIDDEN) != 0,
     };
     result = mdl_function_need(model, row->address, &mod, &function);
     if (result < 0)
@@ -327,6 +331,10 @@ int mdl_line_locations(struct mdl_model *model, const char *file, uint32_t line,
 
     if (result == 0)
         result = mdl_units_each(model, places_in_unit, &search);
+    if (result == 0 && search.count == 0) {
+        search.takes_hidden = 1;
+        result = mdl_units_each(model, places_in_unit, &search);
+    }
     mdl_file_match_fini(&search.match);
     if (result == 0 && search.count == 0)
         result = mdl_near_fail(&search.near, file, line);

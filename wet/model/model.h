@@ -215,6 +215,7 @@ struct mdl_location {
      * prologue if the line is that of a function's opening. 0: a later start of the same line.
      * (Where a cold part lies before its function gdb breaks at the function's entry instead.) */
     int is_breakpoint;
+    int is_hidden; /* gdb sees no code at this line, and breaks at a later one */
 };
 
 /*

@@ -20,6 +20,8 @@ void mdl_units_free(struct mdl_units *units)
         free(units->units[i].rows);
         free(units->units[i].scopes);
         free(units->units[i].scope_ranges);
+        free(units->units[i].containers);
+        free(units->units[i].members);
     }
     free(units->units);
     free(units->ranges);
@@ -275,6 +277,42 @@ static int is_empty_tail(struct mdl_unit *unit, const struct mdl_row *before,
            dwarf_haspc(&unit->die, row->address - unit->mod->info.bias) == 0;
 }
 
+/*
+ * Marks the rows that gdb leaves out, so that breakpoints are where it has them. It keeps a table per
+ * file. When the rows change from one file to another at an address, the first file's rows there
+ * cover nothing; and a row without statement is not worth a change if one at the address had it.
+ */
+static void hide_rows(struct mdl_unit *unit)
+{
+    const char *file = NULL;
+    uint64_t address = 0;
+    int has_stmt = 0;
+
+    for (size_t i = 0; i < unit->row_count; i++) {
+        struct mdl_row *row = &unit->rows[i];
+
+        if (row->flags & MDL_ROW_END) {
+            file = NULL;
+            continue;
+        }
+        if (row->address != address)
+            has_stmt = 0;
+        address = row->address;
+        if (row->file != file && file && !(row->flags & MDL_ROW_STMT) && has_stmt) {
+            row->flags |= MDL_ROW_HIDDEN;
+            continue;
+        }
+        has_stmt |= row->flags & MDL_ROW_STMT;
+        for (size_t before = i; row->file != file && before-- > 0;) {
+            if (unit->rows[before].address != address || (unit->rows[before].flags & MDL_ROW_END))
+                break;
+            if (unit->rows[before].file == file)
+                unit->rows[before].flags |= MDL_ROW_HIDDEN;
+        }
+        file = row->file;
+    }
+}
+
 int mdl_unit_lines(struct mdl_unit *unit)
 {
     struct file_cache cache = {0};
@@ -309,6 +347,7 @@ int mdl_unit_lines(struct mdl_unit *unit)
             kept = 0;
         unit->row_count += (size_t)kept;
     }
+    hide_rows(unit);
     unit->lines_known = 1;
     return 0;
 }

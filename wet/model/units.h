@@ -5,7 +5,12 @@
 
 #include "wet/model/module.h"
 
-enum mdl_row_flag { MDL_ROW_STMT = 1, MDL_ROW_END = 2, MDL_ROW_PROLOGUE_END = 4 };
+enum mdl_row_flag {
+    MDL_ROW_STMT = 1,
+    MDL_ROW_END = 2,
+    MDL_ROW_PROLOGUE_END = 4,
+    MDL_ROW_HIDDEN = 8 /* gdb does not see it: another file has a row at the address */
+};
 
 /* A row of a line table; `file` is interned, so equal files are equal pointers. */
 struct mdl_row {
@@ -28,6 +33,18 @@ struct mdl_scope_entry {
     const char *linkage_name;
 };
 
+/* A namespace or class. */
+struct mdl_container {
+    const char *name; /* NULL: unnamed */
+    uint32_t parent;  /* the enclosing one, or MDL_NO_SCOPE */
+};
+
+/* In which of them a function is declared. */
+struct mdl_member_function {
+    Dwarf_Off off; /* of its DIE */
+    uint32_t container;
+};
+
 /* One of the scopes' address ranges. */
 struct mdl_scope_range {
     uint64_t start; /* guest */
@@ -47,6 +64,10 @@ struct mdl_unit {
     size_t scope_count;
     struct mdl_scope_range *scope_ranges; /* sorted by start, outer first */
     size_t scope_range_count;
+    struct mdl_container *containers;
+    size_t container_count;
+    struct mdl_member_function *members; /* sorted by off */
+    size_t member_count;
     int loclists; /* 0 unknown, 1 has variables with location lists, -1 has none */
 };
 
