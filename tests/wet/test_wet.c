@@ -65,6 +65,12 @@ RUN(run_wildcall, PROGRAMS "/prog_crash_wildcall_O0_static")
 RUN(run_ud2, PROGRAMS "/prog_crash_ud2_O2_pie")
 RUN(run_ls, "ls", "-l", "/")
 RUN(run_gzip, "gzip", "-c", LICENSE)
+RUN(run_rewritten, GENERATED, "rewritten", "2000")
+RUN(run_changes_itself, GENERATED, "itself", "3000")
+RUN(run_stores, GENERATED, "stores", "150")
+RUN(run_either_or, GENERATED, "either_or", "300")
+RUN(run_beside, GENERATED, "beside", "2000")
+RUN(run_moved, GENERATED, "moved", "100")
 
 /* ---- walking ---- */
 
@@ -416,6 +422,12 @@ int main(void)
         CASE(whole_run_is_consistent, run_ud2),
         CASE(whole_run_is_consistent, run_ls),
         CASE(whole_run_is_consistent, run_gzip),
+        CASE(whole_run_is_consistent, run_rewritten),
+        CASE(whole_run_is_consistent, run_changes_itself),
+        CASE(whole_run_is_consistent, run_stores),
+        CASE(whole_run_is_consistent, run_either_or),
+        CASE(whole_run_is_consistent, run_beside),
+        CASE(whole_run_is_consistent, run_moved),
     };
     return cmocka_run_group_tests_name("wet", tests, NULL, NULL);
 }
