@@ -288,10 +288,25 @@ static bool is_last_signal(const struct wet_rerun *rerun, const struct evq_entry
            (entry->kind == EVQ_FAULT || entry->kind == EVQ_PLACE);
 }
 
+/*
+ * An entry of another task than the running one makes that one run up to it. What comes after the
+ * interval's last entry belongs to the task of the next interval's first one.
+ */
+static int tail_task_append(const struct wet_rerun *rerun, uint64_t last_entry, struct wd_buf *out)
+{
+    const struct wet_index_record *index = &rerun->wet->index[rerun->k];
+    uint64_t last = index->first_time + index->instructions - 1;
+    const struct wet_thread *thread = wet_thread_at(rerun->wet, last);
+    if (!thread || last_entry >= last || rerun->k + 1 == rerun->wet->info.intervals)
+        return 0;
+    struct evq_entry entry = {.bytes = sizeof entry, .kind = EVQ_OPS, .task = thread->task};
+    return wd_buf_append(out, &entry, sizeof entry);
+}
+
 static int next_entries(void *arg, struct wd_buf *out)
 {
     struct wet_rerun *rerun = arg;
-    uint64_t before = rerun->wet->index[rerun->k].first_time - 1;
+    uint64_t before = rerun->wet->index[rerun->k].first_time - 1, last_time = 0;
     if (rerun->given)
         return 0;
     rerun->given = true;
@@ -303,9 +318,12 @@ static int next_entries(void *arg, struct wd_buf *out)
         if (!err)
             place_shift((struct evq_entry *)(out->data + out->size_bytes - entry->bytes), before);
         if (is_last_signal(rerun, entry, record->time))
-            break;
+            return err ? err : 1;
         at += sizeof *record + entry->bytes;
+        last_time = record->time;
     }
+    if (!err)
+        err = tail_task_append(rerun, last_time, out);
     return err ? err : out->size_bytes > 0;
 }
 
@@ -321,7 +339,7 @@ static int entry_taken(void *arg, const struct evq_entry *entry, uint64_t time, 
     struct wet_rerun *rerun = arg;
     struct wet *wet = rerun->wet;
     (void)entry;
-    if (rerun->taken++ < rerun->start_entries)
+    if (rerun->taken++ < rerun->start_entries || rerun->at == rerun->entries.size_bytes)
         return 0;
     const struct wet_entry_record *record = (const void *)(rerun->entries.data + rerun->at);
     const struct evq_entry *stored = entry_due(rerun);
