@@ -16,6 +16,7 @@
 
 #include "recorder/agent/memory.h"
 #include "recorder/agent/sys.h"
+#include "recorder/ticks/digest_format.h"
 
 #define CODE_ARCH_SET_FS  0x1002
 #define CODE_ARCH_SET_GS  0x1001
@@ -376,8 +377,53 @@ static bool rep_run_to(struct agt *agt, const struct evq_entry *entry)
     return true;
 }
 
-static bool memory_agrees(struct agt *agt)
+/* Whether line `n` of the place's memory is what it was. */
+static bool line_agrees(struct agt *agt, const struct evq_place *place, uint64_t n)
 {
+    const struct {
+        uint64_t start, bytes, line;
+    } ranges[] = {{place->stack_start, place->stack_bytes, TCK_STACK_LINE},
+                  {place->data_start, place->data_bytes, TCK_LINE},
+                  {place->heap_start, place->heap_bytes, TCK_LINE}};
+    uint64_t hash = ((const uint64_t *)(place + 1))[n];
+    for (unsigned i = 0; i < 3; i++) {
+        uint64_t count = (ranges[i].bytes + ranges[i].line - 1) / ranges[i].line;
+        if (n >= count) {
+            n -= count;
+            continue;
+        }
+        uint64_t at = ranges[i].start + n * ranges[i].line;
+        uint64_t left = ranges[i].bytes - n * ranges[i].line;
+        uint64_t bytes = left < ranges[i].line ? left : ranges[i].line;
+        return agt_memory_readable(agt, at, bytes) &&
+               tck_line_hash((const void *)at, (uint32_t)bytes) == hash;
+    }
+    return false;
+}
+
+/* Most places are told wrong by the line that told the one before. */
+static bool lines_agree(struct agt *agt, const struct evq_place *place)
+{
+    uint64_t count = tck_line_count(place->stack_bytes, place->data_bytes, place->heap_bytes);
+    uint64_t *last = &agt->ctx->place_line;
+    if (!(place->flags & EVQ_PLACE_LINES))
+        return true;
+    if (*last < count && !line_agrees(agt, place, *last))
+        return false;
+    for (uint64_t n = 0; n < count; n++) {
+        if (!line_agrees(agt, place, n)) {
+            *last = n;
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool memory_agrees(struct agt *agt, const struct evq_entry *entry)
+{
+    agt->ctx->place_meetings++;
+    if (!lines_agree(agt, place_of(entry)))
+        return false;
     agt_ask(agt, AGT_REQ_PLACE, 0, 0, 0, 0);
     return agt->ctx->mail.args[0];
 }
@@ -392,10 +438,10 @@ static bool place_found(struct agt *agt, const struct evq_entry *entry)
     uint64_t pc = recorded->r[EVQ_RIP];
     if (agt->ctx->rip == pc) {
         uint32_t differ = regs_differ(agt, entry, &here);
-        if (!differ && memory_agrees(agt))
+        if (!differ && memory_agrees(agt, entry))
             return true;
         if (differ & EVQ_BIT(EVQ_RCX) && !(differ & ~moved) && rep_run_to(agt, entry)) {
-            if (!regs_differ(agt, entry, &here) && memory_agrees(agt))
+            if (!regs_differ(agt, entry, &here) && memory_agrees(agt, entry))
                 return true;
             agt_ask(agt, AGT_REQ_PLACE_UNDO, 0, 0, 0, 0);
         }
@@ -689,7 +735,7 @@ __attribute__((noreturn)) static void probe_run(struct agt *agt)
         if (kind != AGT_EXIT_DIRECT && kind != AGT_EXIT_INDIRECT)
             break;
         if (agt->ctx->rip == pc && !regs_differ(agt, entry, &here))
-            agt_ask(agt, AGT_REQ_PLACE, 0, 0, 0, 0);
+            memory_agrees(agt, entry);
     }
     agt_stop(agt, AGT_REQ_PROBE_END, 0, 0, 0, 0);
 }

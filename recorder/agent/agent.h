@@ -251,12 +251,14 @@ struct agt_ctx {
     uint32_t probe_fd; /* what a probe has in place of the context */
     uint32_t pad;
     uint32_t collecting;
-    uint32_t careful;   /* ask the supervisor for each fragment (exact stop) */
-    uint64_t limit;     /* instructions that may run from time_base on */
-    uint64_t time_base; /* instructions executed before the current limit began */
-    uint64_t stop_pc;   /* where arrivals come to the agent; 0: nowhere */
-    uint64_t stop_body; /* the code there; 0: to be asked for */
-    uint64_t place_seq; /* 1 + number of the entry for whose time the supervisor was asked */
+    uint32_t careful;        /* ask the supervisor for each fragment (exact stop) */
+    uint64_t limit;          /* instructions that may run from time_base on */
+    uint64_t time_base;      /* instructions executed before the current limit began */
+    uint64_t stop_pc;        /* where arrivals come to the agent; 0: nowhere */
+    uint64_t stop_body;      /* the code there; 0: to be asked for */
+    uint64_t place_seq;      /* 1 + number of the entry for whose time the supervisor was asked */
+    uint64_t place_meetings; /* how often the registers of the place looked for were met */
+    uint64_t place_line;     /* the line of memory that differed last */
     uint64_t queue_head_bytes, queue_tail_bytes;
     uint64_t seq; /* entries taken */
     uint64_t log_bytes;

@@ -143,6 +143,17 @@ bool agt_memory_unguard(struct agt *agt, uint64_t address)
 
 /* ---- ops ---- */
 
+bool agt_memory_readable(const struct agt *agt, uint64_t address, uint64_t bytes)
+{
+    for (uint64_t at = address; at < address + bytes;) {
+        const struct agt_view *view = agt_views_at(&agt->views, at);
+        if (!view || !(view->prot & (PROT_READ | PROT_EXEC)))
+            return false;
+        at = view->end;
+    }
+    return true;
+}
+
 void agt_memory_mark(struct agt *agt, uint64_t address, uint64_t bytes)
 {
     while (bytes) {

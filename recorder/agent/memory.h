@@ -32,6 +32,9 @@ void agt_memory_clear(struct agt *agt);
 /* Copies what can be read of [address, +bytes) to `to`; returns how many bytes. */
 uint64_t agt_memory_read(struct agt *agt, void *to, uint64_t address, uint64_t bytes);
 
+/* Whether the program itself could read all of [address, +bytes). */
+bool agt_memory_readable(const struct agt *agt, uint64_t address, uint64_t bytes);
+
 /* Marks [address, +bytes) as written, as far up as it is mapped. */
 void agt_memory_mark(struct agt *agt, uint64_t address, uint64_t bytes);
 

@@ -157,7 +157,10 @@ enum evq_place_flags {
     EVQ_PLACE_HERE = 1,
     EVQ_PLACE_STACK = 2, /* the stack's digest is known */
     EVQ_PLACE_DATA = 4,  /* the data's digest is known */
-    EVQ_PLACE_TIME = 8,  /* `time` is known: found by an earlier replay; nothing is searched */
+    EVQ_PLACE_HEAP = 64, /* the heap's digest is known */
+    /* The line hashes of these ranges follow: a wrong place is told by one of them. */
+    EVQ_PLACE_LINES = 128,
+    EVQ_PLACE_TIME = 8, /* `time` is known: found by an earlier replay; nothing is searched */
     /* The next two are found when the place is, and kept with `time`. */
     EVQ_PLACE_AMBIGUOUS = 16, /* another place before the task's next event would have fitted too */
     /* Inside a rep instruction, at which the registers point: it had been executed in part. That part
@@ -171,8 +174,10 @@ struct evq_place {
     uint64_t flags; /* enum evq_place_flags */
     uint64_t stack_start, stack_bytes, stack_digest;
     uint64_t data_start, data_bytes, data_digest;
+    uint64_t heap_start, heap_bytes, heap_digest;
     uint64_t limit; /* instructions after which looking for it is given up; 0: never */
     uint64_t time;  /* instructions executed before the event, in the whole run */
+    /* with EVQ_PLACE_LINES: u64 hashes, as many as tck_line_count() says */
 };
 
 #define EVQ_FILE_NONE UINT64_MAX
@@ -186,6 +191,6 @@ struct evq_op {
 
 _Static_assert(sizeof(struct evq_entry) == 56, "kept in .wet files");
 _Static_assert(sizeof(struct evq_op) == 64, "kept in .wet files");
-_Static_assert(sizeof(struct evq_place) == 72, "kept in .wet files");
+_Static_assert(sizeof(struct evq_place) == 96, "kept in .wet files");
 
 #endif

@@ -39,7 +39,7 @@ int rep_place_not_found(struct rep_engine *engine, unsigned seen, uint64_t rip)
         frame_of(engine), (unsigned long long)rep_engine_time(engine), what,
         entry ? (unsigned long long)regs_of(entry)->r[EVQ_RIP] : 0ull,
         seen ? "the next event" : "giving up", (unsigned long long)rip,
-        (unsigned long long)engine->arrivals);
+        (unsigned long long)engine->host.ctx->place_meetings);
 }
 
 int rep_on_diverged(struct rep_engine *engine)

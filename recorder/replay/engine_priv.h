@@ -37,7 +37,6 @@ struct rep_engine {
     bool exact;             /* within that margin */
     bool ends_at_goal;      /* the limit is the caller's, or place_cap */
     uint32_t part;          /* fragment that ran a rep instruction in part */
-    uint64_t arrivals;      /* where the registers of the place that is looked for were found */
     bool asked_translation; /* stands in AGT_REQ_TRANSLATE and waits for an answer */
     bool started;
     bool is_probing; /* host is a copy of the replayee */

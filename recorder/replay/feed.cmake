@@ -16,6 +16,7 @@ add_library(wd_feed STATIC
   ${feed}/feed_process.c
   ${feed}/feed_select.c
   ${feed}/feed_share.c
+  ${feed}/feed_sigframe.c
   ${feed}/feed_signal.c
   ${feed}/feed_space.c
   ${feed}/feed_syscall.c

@@ -105,6 +105,8 @@ enum rep_capture {
     REP_CAPTURE_IOVEC = 1,   /* struct iovec[]: writev, pwritev, pwritev2, vmsplice */
     REP_CAPTURE_MSGHDR = 2,  /* struct msghdr (56 bytes): sendmsg */
     REP_CAPTURE_MMSGHDR = 3, /* struct mmsghdr[] (64 bytes each): sendmmsg */
+    REP_CAPTURE_COMM = 4,    /* the task's new name, prctl(PR_SET_NAME): ends with the first zero
+                              * byte or after 15 bytes; 16 bytes, fewer if memory ends before */
 };
 
 /* ---------------------------------------------------------------- entries, whoever made them */

@@ -10,6 +10,7 @@
 #include <linux/mman.h>
 #include <stdbool.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 
@@ -25,6 +26,7 @@ enum {
     IOVEC_BYTES = 16,
     MSGHDR_BYTES = 56,
     MMSGHDR_BYTES = 64,
+    COMM_BYTES = 16,
     CAPTURE_MAX_BYTES = 65536,
     HEAP_ROOM_BYTES = 64 << 20,
     MODIFY_LDT_WRITE_OLD = 1,
@@ -294,6 +296,17 @@ static uint64_t capture_bytes(uint64_t count, uint64_t element_bytes)
     return (count < most ? count : most) * element_bytes;
 }
 
+/* The name may end right before memory does. */
+static int capture_comm(struct feed_conv *conv)
+{
+    const struct rrt_regs *regs = &conv->frame->regs;
+    uint64_t start = regs->rsi;
+    if ((int)regs->rdi != PR_SET_NAME || !conv->is_target || start > FEED_ADDRESS_END - COMM_BYTES)
+        return 0;
+    uint64_t end = feed_vmas_mapped_until(&conv->space->vmas, start, start + COMM_BYTES);
+    return feed_op_capture(conv, start, end - start, REP_CAPTURE_COMM);
+}
+
 int feed_call_capture(struct feed_conv *conv, int number)
 {
     const struct rrt_regs *regs = &conv->frame->regs;
@@ -311,6 +324,8 @@ int feed_call_capture(struct feed_conv *conv, int number)
     case SYS_sendmmsg:
         return feed_op_capture(conv, regs->rsi, capture_bytes(regs->rax, MMSGHDR_BYTES),
                                REP_CAPTURE_MMSGHDR);
+    case SYS_prctl:
+        return capture_comm(conv);
     default:
         return 0;
     }

@@ -9,6 +9,7 @@
 #include "recorder/replay/feed.h"
 #include "recorder/replay/feed_space.h"
 #include "recorder/replay/feed_xsave.h"
+#include "recorder/ticks/digest_format.h"
 
 enum {
     PROT_ALL = 7,
@@ -16,7 +17,7 @@ enum {
     PLACE_BYTES_MAX = 1 << 20,
     FLAGS_ALL = EVQ_FLAG_REGS | EVQ_FLAG_SIGINFO | EVQ_FLAG_FATAL | EVQ_FLAG_TICKS,
     PLACE_FLAGS_ALL = EVQ_PLACE_HERE | EVQ_PLACE_STACK | EVQ_PLACE_DATA | EVQ_PLACE_TIME |
-                      EVQ_PLACE_AMBIGUOUS | EVQ_PLACE_MID_REP,
+                      EVQ_PLACE_AMBIGUOUS | EVQ_PLACE_MID_REP | EVQ_PLACE_HEAP | EVQ_PLACE_LINES,
 };
 
 static int fail(const struct evq_entry *entry, const char *what)
@@ -53,11 +54,16 @@ static bool is_valid_xstate(const struct evq_op *op, uint64_t payload_bytes)
 static bool is_valid_place(const uint8_t *payload, uint64_t payload_bytes)
 {
     struct evq_place place;
-    if (payload_bytes != sizeof(place))
+    uint64_t lines = 0;
+    if (payload_bytes < sizeof(place))
         return false;
     memcpy(&place, payload, sizeof(place));
-    return !(place.flags & ~(uint64_t)PLACE_FLAGS_ALL) && place.stack_bytes <= PLACE_BYTES_MAX &&
-           place.data_bytes <= PLACE_BYTES_MAX;
+    if (place.flags & ~(uint64_t)PLACE_FLAGS_ALL || place.stack_bytes > PLACE_BYTES_MAX ||
+        place.data_bytes > PLACE_BYTES_MAX || place.heap_bytes > PLACE_BYTES_MAX)
+        return false;
+    if (place.flags & EVQ_PLACE_LINES)
+        lines = tck_line_count(place.stack_bytes, place.data_bytes, place.heap_bytes);
+    return payload_bytes == sizeof(place) + 8 * lines;
 }
 
 /* The fields of one op whose payload is known to be inside the entry. */

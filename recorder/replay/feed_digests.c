@@ -44,6 +44,7 @@ struct digest_cursor {
 
 struct feed_digests {
     int fd;
+    int lines_fd; /* -1: none */
     struct digest_key *keys;
     size_t count;
     struct digest_cursor *cursors; /* by tid */
@@ -119,22 +120,41 @@ static int sort_keys(struct feed_digests *digests)
     return rc;
 }
 
-static int read_at(const struct feed_digests *digests, uint64_t at, size_t count,
-                   struct tck_stop *out)
+static int read_bytes(int fd, const char *name, uint64_t offset, size_t bytes, void *out)
 {
-    off_t offset = (off_t)(sizeof(struct tck_file_header) + at * sizeof(*out));
-    size_t bytes = count * sizeof(*out), done = 0;
-    while (done < bytes) {
-        ssize_t got = pread(digests->fd, (char *)out + done, bytes - done, offset + (off_t)done);
+    for (size_t done = 0; done < bytes;) {
+        ssize_t got = pread(fd, (char *)out + done, bytes - done, (off_t)(offset + done));
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
-            return wd_fail_errno(TCK_DIGESTS_NAME);
+            return wd_fail_errno("%s", name);
         if (!got)
-            return wd_fail(-WD_ERR_CORRUPT, "%s became shorter", TCK_DIGESTS_NAME);
+            return wd_fail(-WD_ERR_CORRUPT, "%s is too short", name);
         done += (size_t)got;
     }
     return 0;
+}
+
+static int read_at(const struct feed_digests *digests, uint64_t at, size_t count,
+                   struct tck_stop *out)
+{
+    return read_bytes(digests->fd, TCK_DIGESTS_NAME,
+                      sizeof(struct tck_file_header) + at * sizeof(*out), count * sizeof(*out),
+                      out);
+}
+
+bool feed_digests_have_lines(const struct feed_digests *digests)
+{
+    return digests && digests->lines_fd >= 0;
+}
+
+int feed_digests_lines(const struct feed_digests *digests, uint64_t lines_at, uint32_t count,
+                       uint64_t *out)
+{
+    if (lines_at > TCK_STOPS_BYTES_MAX || count > TCK_LINES_MAX)
+        return wd_fail(-WD_ERR_CORRUPT, "%s: lines at offset %llu", TCK_DIGESTS_NAME,
+                       (unsigned long long)lines_at);
+    return read_bytes(digests->lines_fd, TCK_LINES_NAME, lines_at, count * sizeof(*out), out);
 }
 
 static int read_keys(struct feed_digests *digests)
@@ -205,6 +225,7 @@ int feed_digests_open(int dir_fd, struct feed_digests **out)
         return -ENOMEM;
     }
     digests->fd = fd;
+    digests->lines_fd = openat(dir_fd, TCK_LINES_NAME, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     int rc = load(digests);
     if (rc || !digests->count) {
         feed_digests_close(digests);
@@ -219,6 +240,8 @@ void feed_digests_close(struct feed_digests *digests)
     if (!digests)
         return;
     close(digests->fd);
+    if (digests->lines_fd >= 0)
+        close(digests->lines_fd);
     free(digests->keys);
     free(digests->cursors);
     free(digests);
@@ -310,7 +333,9 @@ static int read_stop(struct feed_digests *digests, const struct digest_key *key,
     int rc = read_at(digests, key->at, 1, stop);
     if (!rc)
         rc = check_range(key, stop->stack_start, stop->stack_bytes, TCK_STACK_BYTES_MAX);
-    return rc ? rc : check_range(key, stop->data_start, stop->data_bytes, TCK_DATA_BYTES_MAX);
+    if (!rc)
+        rc = check_range(key, stop->data_start, stop->data_bytes, TCK_DATA_BYTES_MAX);
+    return rc ? rc : check_range(key, stop->heap_start, stop->heap_bytes, TCK_HEAP_BYTES_MAX);
 }
 
 int feed_digests_take(struct feed_digests *digests, const struct rrt_frame *frame,

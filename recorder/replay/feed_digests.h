@@ -28,6 +28,13 @@ bool feed_digests_ticks_are_software(const struct rrt_trace *trace);
 int feed_digests_open(int dir_fd, struct feed_digests **out);
 void feed_digests_close(struct feed_digests *digests); /* NULL is fine */
 
+/* Whether the hashes of lines are there too. NULL: no. */
+bool feed_digests_have_lines(const struct feed_digests *digests);
+
+/* Reads `count` of them, from tck_stop.lines_at on. -WD_ERR_CORRUPT if the file is shorter; -EIO. */
+int feed_digests_lines(const struct feed_digests *digests, uint64_t lines_at, uint32_t count,
+                       uint64_t *out);
+
 /* Frames come from the start again. NULL is fine. */
 void feed_digests_rewind(struct feed_digests *digests);
 

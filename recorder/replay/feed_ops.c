@@ -388,10 +388,20 @@ int feed_op_regs(struct feed_conv *conv, const struct rrt_regs *regs)
     return append(conv, &op, regs, sizeof(*regs));
 }
 
-int feed_op_place(struct feed_conv *conv, const struct evq_place *place)
+int feed_op_place(struct feed_conv *conv, const struct evq_place *place, uint64_t lines_at)
 {
+    struct {
+        struct evq_place place;
+        uint64_t lines[TCK_LINES_MAX];
+    } payload = {.place = *place};
     struct evq_op op = {.op = EVQ_OP_PLACE};
-    return append(conv, &op, place, sizeof(*place));
+    uint32_t count = 0;
+    int rc = 0;
+    if (place->flags & EVQ_PLACE_LINES && conv->build.out) {
+        count = tck_line_count(place->stack_bytes, place->data_bytes, place->heap_bytes);
+        rc = feed_digests_lines(conv->feed->digests, lines_at, count, payload.lines);
+    }
+    return rc ? rc : append(conv, &op, &payload, sizeof(*place) + count * sizeof(payload.lines[0]));
 }
 
 int feed_op_xstate(struct feed_conv *conv)

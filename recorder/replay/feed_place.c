@@ -79,21 +79,35 @@ static bool is_readable(const struct feed_conv *conv, uint64_t start, uint64_t b
     return true;
 }
 
+/* Says of one range what is known; false if there is something that cannot be said. */
+static bool add_range(const struct feed_conv *conv, uint64_t start, uint64_t bytes, uint64_t digest,
+                      uint64_t *range)
+{
+    if (!bytes || !is_readable(conv, start, bytes))
+        return !bytes;
+    range[0] = start;
+    range[1] = bytes;
+    range[2] = digest;
+    return true;
+}
+
 static void add_digests(const struct feed_conv *conv, const struct tck_stop *stop,
                         struct evq_place *place)
 {
-    if (is_readable(conv, stop->stack_start, stop->stack_bytes)) {
+    bool all = add_range(conv, stop->stack_start, stop->stack_bytes, stop->stack_digest,
+                         &place->stack_start);
+    all &=
+        add_range(conv, stop->data_start, stop->data_bytes, stop->data_digest, &place->data_start);
+    all &=
+        add_range(conv, stop->heap_start, stop->heap_bytes, stop->heap_digest, &place->heap_start);
+    if (place->stack_bytes)
         place->flags |= EVQ_PLACE_STACK;
-        place->stack_start = stop->stack_start;
-        place->stack_bytes = stop->stack_bytes;
-        place->stack_digest = stop->stack_digest;
-    }
-    if (is_readable(conv, stop->data_start, stop->data_bytes)) {
+    if (place->data_bytes)
         place->flags |= EVQ_PLACE_DATA;
-        place->data_start = stop->data_start;
-        place->data_bytes = stop->data_bytes;
-        place->data_digest = stop->data_digest;
-    }
+    if (place->heap_bytes)
+        place->flags |= EVQ_PLACE_HEAP;
+    if (all && feed_digests_have_lines(conv->feed->digests))
+        place->flags |= EVQ_PLACE_LINES;
 }
 
 struct evq_place feed_place_find(const struct feed_conv *conv, const struct feed_task *task)
@@ -141,6 +155,7 @@ static void hold(struct feed_conv *conv, const struct feed_task *task)
     held->ticks = head.ticks;
     held->regs = conv->frame->regs;
     held->place = feed_place_find(conv, task);
+    held->lines_at = conv->stop ? conv->stop->lines_at : 0;
 }
 
 int feed_convert_sched(struct feed_conv *conv, struct feed_task *task)
@@ -181,7 +196,7 @@ int feed_place_release(struct feed_conv *conv)
     memcpy(&regs, &held.regs, sizeof(regs));
     int rc = feed_entry_begin(&ours.build, &head, &regs);
     if (!rc)
-        rc = feed_op_place(&ours, &held.place);
+        rc = feed_op_place(&ours, &held.place, held.lines_at);
     conv->build = ours.build;
     return rc;
 }

@@ -8,6 +8,7 @@
  *   feed_tasks    who runs in which address space, now
  *   feed_frame    one frame into entries, with feed_syscall, feed_clone, feed_exec, feed_signal
  *   feed_place    where asynchronous events struck, with feed_digests
+ *   feed_sigframe holds the frames of signal handlers against what was interrupted
  *   feed_call     what a system call does to mappings
  *   feed_ops      one effect into an op, and into the model of the space
  *   feed_share    refuses memory that others write                             (second pass)
@@ -59,6 +60,7 @@ struct feed_task {
     bool is_traced; /* by another recorded process */
     int restarts;   /* the call that restart_syscall goes on with; -1: none */
     enum feed_task_stop stop, stop_before; /* `stop_before`: when the last signal arrived */
+    bool signal_moved_it;                  /* the last signal ended a restartable sequence */
     struct rrt_regs regs;                  /* after its last frame with registers */
     uint64_t ticks;                        /* as recorded, at its last frame */
     double seconds;                        /* when that was */
@@ -71,6 +73,7 @@ struct feed_held {
     uint64_t time, ticks;
     struct rrt_regs regs;
     struct evq_place place;
+    uint64_t lines_at; /* of place, in the file of line hashes */
 };
 
 /* A fork at which the replay continues as the child. */
@@ -170,9 +173,9 @@ int feed_op_zero(struct feed_conv *conv, uint64_t start, uint64_t bytes);
 int feed_op_write(struct feed_conv *conv, const struct rrt_write *write);
 int feed_op_capture(struct feed_conv *conv, uint64_t address, uint64_t bytes, unsigned tag);
 int feed_op_regs(struct feed_conv *conv, const struct rrt_regs *regs);
-int feed_op_place(struct feed_conv *conv,
-                  const struct evq_place *place); /* first op of EVQ_PLACE */
-int feed_op_xstate(struct feed_conv *conv);       /* the frame's extra registers, if it has some */
+int feed_op_place(struct feed_conv *conv, const struct evq_place *place,
+                  uint64_t lines_at);       /* first op of EVQ_PLACE */
+int feed_op_xstate(struct feed_conv *conv); /* the frame's extra registers, if it has some */
 int feed_op_task_new(struct feed_conv *conv, const struct feed_task *task,
                      const struct rrt_regs *regs);
 int feed_op_clear(struct feed_conv *conv);
@@ -215,6 +218,9 @@ int feed_refuse_call(const struct feed_conv *conv);
 /* feed_signal */
 int feed_convert_signal(struct feed_conv *conv, struct feed_task *task);
 int feed_convert_signal_result(struct feed_conv *conv, struct feed_task *task);
+
+/* feed_sigframe: at a SIGNAL_HANDLER frame, before it is converted. -WD_ERR_CORRUPT. */
+int feed_sigframe_check(const struct feed_conv *conv, const struct feed_task *task);
 
 /* feed_place. All but note are for the replayed space only. */
 /* Says with the entry how many ticks there are, if that is known. */

@@ -72,7 +72,8 @@ int feed_convert_signal(struct feed_conv *conv, struct feed_task *task)
     if (!rc)
         rc = feed_begin(conv, &head, true);
     if (!rc && head.kind == EVQ_PLACE)
-        rc = feed_op_place(conv, &place);
+        rc = feed_op_place(conv, &place, conv->stop ? conv->stop->lines_at : 0);
+    task->signal_moved_it = conv->frame->write_count > 0;
     task->stop_before = place.flags & EVQ_PLACE_HERE ? task->stop : FEED_STOP_RUNNING;
     task->stop = FEED_STOP_SIGNAL;
     return rc ? rc : feed_op_all_writes(conv);
@@ -89,8 +90,10 @@ int feed_convert_signal_result(struct feed_conv *conv, struct feed_task *task)
         sig->disposition == RRT_DISPOSITION_FATAL)
         head.flags = EVQ_FLAG_FATAL;
     bool is_handler = conv->frame->event == RRT_EVENT_SIGNAL_HANDLER;
+    int rc = is_handler && conv->is_target ? feed_sigframe_check(conv, task) : 0;
     task->stop = is_handler ? FEED_STOP_AT_HANDLER : task->stop_before;
-    int rc = feed_begin(conv, &head, false);
+    if (!rc)
+        rc = feed_begin(conv, &head, false);
     if (!rc)
         rc = feed_op_all_maps(conv);
     if (!rc)

@@ -33,7 +33,7 @@ int rep_on_stop(struct rep_engine *engine)
         return err ? err : wd_fail(-WD_ERR_MACHINE, "the replay process asked for no place");
     ctx->stop_pc = pc;
     ctx->stop_body = 0;
-    engine->arrivals = 0;
+    ctx->place_meetings = 0;
     engine->place_cap = place->limit ? rep_engine_time(engine) + place->limit : REP_NEVER;
     err = dbi_stop_at(engine->dbi, pc);
     return err ? err : rep_limit_plan(engine);
@@ -65,6 +65,8 @@ static int memory_agrees(struct rep_engine *engine, const struct evq_place *plac
         agrees = digest_agrees(engine, place->stack_start, place->stack_bytes, place->stack_digest);
     if (agrees > 0 && place->flags & EVQ_PLACE_DATA)
         agrees = digest_agrees(engine, place->data_start, place->data_bytes, place->data_digest);
+    if (agrees > 0 && place->flags & EVQ_PLACE_HEAP)
+        agrees = digest_agrees(engine, place->heap_start, place->heap_bytes, place->heap_digest);
     return agrees;
 }
 
@@ -183,7 +185,6 @@ int rep_on_place(struct rep_engine *engine)
     struct evq_place *place = rep_place_of(engine);
     if (err || !place)
         return err ? err : wd_fail(-WD_ERR_MACHINE, "the replay process asked for no place");
-    engine->arrivals++;
     int agrees = memory_agrees(engine, place);
     int ambiguous = agrees > 0 ? is_ambiguous(engine, place) : 0;
     if (ambiguous < 0)

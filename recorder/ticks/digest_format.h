@@ -9,11 +9,18 @@
  *                  no padding between records:
  *
  *     +--------------------+----------------+----------------+---
- *     | header, 16 bytes   | stop, 272 bytes| stop, 272 bytes| ...
+ *     | header, 16 bytes   | stop, 304 bytes| stop, 304 bytes| ...
  *     +--------------------+----------------+----------------+---
  *
- * Each record is one write(2); a recording that was killed may end in a partial one, which is to
- * be ignored. More than TCK_STOPS_BYTES_MAX bytes are not written.
+ * wetdbg.lines     per record of wetdbg.digests the hashes of its memory, line by line: u64 each,
+ *                  first of the stack (lines of TCK_STACK_LINE bytes from stack_start on, the last
+ *                  one perhaps shorter), then of the data, then of the heap (lines of TCK_LINE
+ *                  bytes). tck_stop.lines_at is their offset in the file; tck_line_hash() makes
+ *                  them. With them a replayer can tell a wrong place by one line.
+ *
+ * Each record is one write(2) to each file, the lines first; a recording that was killed may end in
+ * a partial one, which is to be ignored. More than TCK_STOPS_BYTES_MAX bytes are not written to
+ * either.
  *
  * Which stops. Every stop at which rr looked at its tick counter and which was *not* at a system
  * call: those where the place in the program is not given by the program itself. That is each
@@ -30,13 +37,14 @@
  * record (a signal that rr delivered later than it came; the end of a recording that was cut
  * short by SIGTERM): then only its registers are known.
  *
- * The digests are XXH3_64bits (seed 0) of the bytes [stack_start, +stack_bytes) and of
- * [data_start, +data_bytes), as they were at the stop. Both ranges are what could be read: stack
- * aims at [rsp - 128, rsp + 4096); data at the main program's first writable PT_LOAD that
- * remains when PT_GNU_RELRO is cut off its front (.data and .bss), at most TCK_DATA_BYTES_MAX.
- * A range of 0 bytes says nothing. A place is the right one if registers and both digests agree;
- * there are two because stack slots that no longer hold anything may have been filled by code
- * that stores processor state (a lazy resolver's XSAVE), which data never is.
+ * The digests are XXH3_64bits (seed 0) of the bytes [stack_start, +stack_bytes), of
+ * [data_start, +data_bytes) and of [heap_start, +heap_bytes), as they were at the stop. The ranges
+ * are what could be read: stack aims at [rsp - 128, rsp + 4096); data at the main program's first
+ * writable PT_LOAD that remains when PT_GNU_RELRO is cut off its front (.data and .bss), at most
+ * TCK_DATA_BYTES_MAX; heap at the first TCK_HEAP_BYTES_MAX bytes of what brk(2) gave.
+ * A range of 0 bytes says nothing. A place is the right one if registers and all digests agree;
+ * they are apart because stack slots that no longer hold anything may have been filled by code
+ * that stores processor state (a lazy resolver's XSAVE), which the others never are.
  */
 #ifndef RECORDER_TICKS_DIGEST_FORMAT_H
 #define RECORDER_TICKS_DIGEST_FORMAT_H
@@ -46,18 +54,22 @@
 #define TCK_MARK_NAME       "wetdbg.ticks"
 #define TCK_MARK_SOFTWARE   "software\n" /* followed by the version in decimal and a newline */
 #define TCK_DIGESTS_NAME    "wetdbg.digests"
-#define TCK_FORMAT_VERSION  1
+#define TCK_LINES_NAME      "wetdbg.lines"
+#define TCK_FORMAT_VERSION  2
 #define TCK_MAGIC           "WDSTOPS\n"
 #define TCK_RED_ZONE_BYTES  128
 #define TCK_STACK_BYTES_MAX (TCK_RED_ZONE_BYTES + 4096)
 #define TCK_DATA_BYTES_MAX  (256 * 1024)
+#define TCK_HEAP_BYTES_MAX  (512 * 1024)
+#define TCK_STACK_LINE      64
+#define TCK_LINE            512
 #define TCK_STOPS_BYTES_MAX (4096LL * 1024 * 1024)
 #define TCK_REGS_COUNT      27
 
 struct tck_file_header {
     char magic[8]; /* TCK_MAGIC, no terminating zero */
     uint32_t version;
-    uint32_t record_bytes; /* sizeof(struct tck_stop); readers of version 1 refuse another */
+    uint32_t record_bytes; /* sizeof(struct tck_stop); readers refuse another */
 };
 
 enum tck_stop_flags {
@@ -72,10 +84,15 @@ struct tck_stop {
     int32_t si_code; /* of the signal; 0 for PTRACE_INTERRUPT; SIGSTKFLT: POLL_IN or -9999 */
     uint64_t stack_start;
     uint64_t data_start;
+    uint64_t heap_start;
     uint32_t stack_bytes;
     uint32_t data_bytes;
+    uint32_t heap_bytes;
+    uint32_t pad;
     uint64_t stack_digest;
     uint64_t data_digest;
+    uint64_t heap_digest;
+    uint64_t lines_at; /* in wetdbg.lines */
     /* struct user_regs_struct of <sys/user.h> as PTRACE_GETREGS gave it: r15 r14 r13 r12 rbp rbx
      * r11 r10 r9 r8 rax rcx rdx rsi rdi orig_rax rip cs eflags rsp ss fs_base gs_base ds es fs gs.
      * The layout of rr's register files; rr itself may have changed a frame's afterwards
@@ -84,6 +101,36 @@ struct tck_stop {
 };
 
 _Static_assert(sizeof(struct tck_file_header) == 16, "the header is 16 bytes on disk");
-_Static_assert(sizeof(struct tck_stop) == 272, "a stop is 272 bytes on disk");
+_Static_assert(sizeof(struct tck_stop) == 304, "a stop is 304 bytes on disk");
+
+#define TCK_LINES_MAX                                                                              \
+    ((TCK_STACK_BYTES_MAX + TCK_STACK_LINE - 1) / TCK_STACK_LINE +                                 \
+     (TCK_DATA_BYTES_MAX + TCK_HEAP_BYTES_MAX) / TCK_LINE)
+
+/* How many lines a record has. */
+static inline uint32_t tck_line_count(uint64_t stack_bytes, uint64_t data_bytes,
+                                      uint64_t heap_bytes)
+{
+    return (uint32_t)((stack_bytes + TCK_STACK_LINE - 1) / TCK_STACK_LINE +
+                      (data_bytes + TCK_LINE - 1) / TCK_LINE +
+                      (heap_bytes + TCK_LINE - 1) / TCK_LINE);
+}
+
+/* The hash of one line; a last word that is not whole is filled up with zeros. */
+static inline uint64_t tck_line_hash(const void *line, uint32_t bytes)
+{
+    const uint64_t *words = (const uint64_t *)line;
+    uint64_t hash = 0x9e3779b97f4a7c15ull ^ bytes, last = 0;
+    uint32_t i;
+
+    for (i = 0; i < bytes / 8; i++) {
+        hash = (hash ^ words[i]) * 0xff51afd7ed558ccdull;
+        hash ^= hash >> 32;
+    }
+    for (i = 0; i < bytes % 8; i++)
+        last |= (uint64_t)((const uint8_t *)line)[bytes / 8 * 8 + i] << 8 * i;
+    hash = (hash ^ last) * 0xff51afd7ed558ccdull;
+    return hash ^ hash >> 32;
+}
 
 #endif

@@ -39,13 +39,15 @@ struct range {
     uint64_t bytes;
 };
 
-static int side_fd = -1;
-static uint64_t side_bytes;
+static int side_fd = -1, lines_fd = -1;
+static uint64_t lines_bytes; /* the larger of the two */
 static struct {
     pid_t tid; /* 0 = empty */
     struct range data;
+    uint64_t heap_start;
 } spaces[SPACES_KEPT];
-static unsigned char contents[TCK_DATA_BYTES_MAX]; /* the larger of the two ranges */
+static unsigned char contents[TCK_HEAP_BYTES_MAX]; /* the largest of the ranges */
+static uint64_t lines[TCK_LINES_MAX];
 
 static int open_in(const char *dir, const char *name)
 {
@@ -84,6 +86,9 @@ int tck_stops_open(const char *trace_dir)
     side_fd = open_in(trace_dir, TCK_DIGESTS_NAME);
     if (side_fd < 0)
         return side_fd;
+    lines_fd = open_in(trace_dir, TCK_LINES_NAME);
+    if (lines_fd < 0)
+        return lines_fd;
     return write(side_fd, &header, sizeof(header)) == sizeof(header) ? 0 : -EIO;
 }
 
@@ -206,15 +211,37 @@ static struct range find_data(pid_t tid)
     return (struct range){0};
 }
 
-static struct range data_of(pid_t tid)
+/* Field 47 of /proc/PID/stat; the name in parentheses may hold anything. */
+static uint64_t find_heap(pid_t tid)
+{
+    char path[64], text[1024], *at;
+    unsigned long long start = 0;
+    ssize_t got;
+    int fd;
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)tid);
+    fd = tck_real()->open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    got = tck_real()->read(fd, text, sizeof(text) - 1);
+    tck_real()->close(fd);
+    text[got > 0 ? got : 0] = 0;
+    at = strrchr(text, ')');
+    for (int field = 2; at && field < 47; field++)
+        at = strchr(at + 1, ' ');
+    return at && sscanf(at, "%llu", &start) == 1 ? start : 0;
+}
+
+static size_t space_of(pid_t tid)
 {
     size_t slot = (size_t)tid % SPACES_KEPT;
 
     if (spaces[slot].tid != tid) {
         spaces[slot].data = find_data(tid);
+        spaces[slot].heap_start = find_heap(tid);
         spaces[slot].tid = tid;
     }
-    return spaces[slot].data;
+    return slot;
 }
 
 /* Below the stack pointer there may be no page (yet); then the range starts with rsp's own. */
@@ -234,23 +261,49 @@ static size_t read_stack(pid_t tid, uint64_t rsp, uint64_t *start, void *to)
     return read_task(tid, *start, to, end - *start);
 }
 
-static void add_digests(struct tck_stop *stop, pid_t tid, uint64_t rsp)
+static uint32_t add_lines(uint32_t count, size_t bytes, size_t line)
 {
-    struct range data = data_of(tid);
+    for (size_t at = 0; at < bytes; at += line)
+        lines[count++] =
+            tck_line_hash(contents + at, (uint32_t)(bytes - at < line ? bytes - at : line));
+    return count;
+}
+
+/* Returns the number of lines. */
+static uint32_t add_digests(struct tck_stop *stop, pid_t tid, uint64_t rsp)
+{
+    size_t space = space_of(tid);
+    struct range data = spaces[space].data;
+    uint32_t count;
 
     stop->stack_bytes = (uint32_t)read_stack(tid, rsp, &stop->stack_start, contents);
     stop->stack_digest = XXH3_64bits(contents, stop->stack_bytes);
+    count = add_lines(0, stop->stack_bytes, TCK_STACK_LINE);
     stop->data_start = data.start;
     stop->data_bytes = (uint32_t)read_task(tid, data.start, contents, data.bytes);
     stop->data_digest = XXH3_64bits(contents, stop->data_bytes);
+    count = add_lines(count, stop->data_bytes, TCK_LINE);
+    stop->heap_start = spaces[space].heap_start;
+    if (stop->heap_start)
+        stop->heap_bytes = (uint32_t)read_task(tid, stop->heap_start, contents, TCK_HEAP_BYTES_MAX);
+    stop->heap_digest = XXH3_64bits(contents, stop->heap_bytes);
+    return add_lines(count, stop->heap_bytes, TCK_LINE);
+}
+
+static void give_up(void)
+{
+    tck_real()->close(side_fd);
+    tck_real()->close(lines_fd);
+    side_fd = lines_fd = -1;
 }
 
 void tck_stops_append(pid_t tid, unsigned flags, const siginfo_t *info)
 {
-    struct tck_stop stop = {.tid = (uint32_t)tid, .flags = flags};
+    struct tck_stop stop = {.tid = (uint32_t)tid, .flags = flags, .lines_at = lines_bytes};
     struct user_regs_struct regs;
+    ssize_t bytes;
 
-    if (side_fd < 0 || side_bytes + sizeof(stop) > TCK_STOPS_BYTES_MAX)
+    if (side_fd < 0 || lines_bytes + sizeof(lines) > TCK_STOPS_BYTES_MAX)
         return;
     if (ptrace(PTRACE_GETREGS, tid, NULL, &regs) != 0)
         return;
@@ -259,11 +312,11 @@ void tck_stops_append(pid_t tid, unsigned flags, const siginfo_t *info)
         stop.si_code = info->si_code;
     }
     memcpy(stop.regs, &regs, sizeof(regs));
-    add_digests(&stop, tid, regs.rsp);
-    if (write(side_fd, &stop, sizeof(stop)) == sizeof(stop)) {
-        side_bytes += sizeof(stop);
+    bytes = (ssize_t)(add_digests(&stop, tid, regs.rsp) * sizeof(lines[0]));
+    if (write(lines_fd, lines, (size_t)bytes) != bytes ||
+        write(side_fd, &stop, sizeof(stop)) != sizeof(stop)) {
+        give_up();
         return;
     }
-    tck_real()->close(side_fd);
-    side_fd = -1;
+    lines_bytes += (uint64_t)bytes;
 }
