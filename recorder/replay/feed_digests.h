@@ -22,7 +22,7 @@ bool feed_digests_ticks_are_software(const struct rrt_trace *trace);
 
 /*
  * Opens the digests in the directory `dir_fd`. *out is NULL if there are none, or nothing but a
- * header that was cut short. 0; -WD_ERR_CORRUPT for a file of another kind or version; -EIO;
+ * header that was cut short, or of an earlier version. 0; -WD_ERR_CORRUPT for a file of another kind or version; -EIO;
  * -ENOMEM. A record at the end that is not whole is passed over.
  */
 int feed_digests_open(int dir_fd, struct feed_digests **out);

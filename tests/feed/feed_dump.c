@@ -3,8 +3,9 @@
  * For developers: runs the feed over a recording and checks what comes out.
  *
  *     feed_dump [-p] DIR [PROCESS]     -p: print the entries
+ *     feed_dump -a DIR                 every process
  *
- * Prints one line of counts; status 1 and the reason if the recording is refused or an entry makes
+ * Prints one line of counts each; status 1 and the reason if the recording is refused or an entry makes
  * no sense.
  */
 #include <stdlib.h>
@@ -56,23 +57,49 @@ static int run(struct rep_feed *feed, bool prints)
     return rc;
 }
 
-int main(int argc, char **argv)
+static int run_one(struct rrt_trace *trace, const char *process, bool prints)
 {
     struct rep_selection which;
-    struct rrt_trace *trace;
     struct rep_feed *feed;
-    bool prints = argc > 1 && !strcmp(argv[1], "-p");
-    char **words = argv + prints;
-    if (argc - prints < 2)
-        return 2;
-    int rc = rep_selection_parse(words[2], &which);
-    if (!rc)
-        rc = rrt_open(words[1], &trace);
+    int rc = rep_selection_parse(process, &which);
     if (!rc)
         rc = rep_feed_open(trace, &which, &feed);
-    if (!rc)
+    if (!rc) {
         rc = run(feed, prints);
+        rep_feed_close(feed);
+    }
     if (rc)
+        printf("%s: %s\n", process ? process : "default", wd_error_message(rc));
+    return rc;
+}
+
+static int run_all(struct rrt_trace *trace)
+{
+    const struct rrt_process *list;
+    size_t count;
+    int rc = rrt_processes(trace, &list, &count);
+    for (size_t i = 0; i < count && rc != -WD_ERR_CORRUPT; i++) {
+        char process[32];
+        snprintf(process, sizeof(process), "%d", list[i].pid);
+        int one = run_one(trace, process, false);
+        rc = one ? one : rc;
+    }
+    return rc;
+}
+
+int main(int argc, char **argv)
+{
+    struct rrt_trace *trace;
+    bool prints = argc > 1 && !strcmp(argv[1], "-p"), all = argc > 1 && !strcmp(argv[1], "-a");
+    char **words = argv + (prints || all);
+    if (argc - (prints || all) < 2)
+        return 2;
+    int rc = rrt_open(words[1], &trace);
+    if (rc) {
         printf("%s\n", wd_error_message(rc));
+        return 1;
+    }
+    rc = all ? run_all(trace) : run_one(trace, words[2], prints);
+    rrt_close(trace);
     return rc ? 1 : 0;
 }

@@ -196,6 +196,38 @@ struct rrt_regs stage_thread(struct stage *stage, int parent, int child)
     return regs;
 }
 
+struct rrt_frame stage_signal(struct stage *stage, int number, int code, bool deterministic)
+{
+    static uint8_t siginfo[RRT_SIGINFO_BYTES];
+    uint64_t address = 0x1234;
+    struct rrt_frame frame = stage_frame(stage, LEADER, RRT_EVENT_SIGNAL);
+    memcpy(siginfo, &number, 4);
+    memcpy(siginfo + 8, &code, 4);
+    memcpy(siginfo + 16, &address, 8);
+    frame.signal = (struct rrt_signal){.siginfo = siginfo,
+                                       .number = number,
+                                       .deterministic = deterministic,
+                                       .disposition = RRT_DISPOSITION_USER_HANDLER};
+    return frame;
+}
+
+struct rrt_frame stage_exit(struct stage *stage, int tid)
+{
+    struct rrt_frame frame = stage_frame(stage, tid, RRT_EVENT_EXIT);
+    frame.has_regs = false;
+    return frame;
+}
+
+struct rrt_frame stage_sched(struct stage *stage, int tid, const struct rrt_regs *regs)
+{
+    struct rrt_frame frame = stage_frame(stage, tid, RRT_EVENT_SCHED);
+    if (regs)
+        frame.regs = *regs;
+    frame.regs.rip += 7;
+    frame.regs.rcx = 0x77;
+    return frame;
+}
+
 const struct evq_entry *stage_entry(const struct stage *stage, size_t nth)
 {
     for (size_t at = 0; at < stage->out.size_bytes;) {

@@ -32,6 +32,12 @@ void stage_free(struct stage *stage);
 struct rrt_frame stage_frame(struct stage *stage, int tid, enum rrt_event event);
 struct rrt_frame stage_call(struct stage *stage, int tid, enum rrt_syscall_state state, int number);
 
+/* A signal that arrives; siginfo's si_addr is 0x1234. The next one reuses its siginfo. */
+struct rrt_frame stage_signal(struct stage *stage, int number, int code, bool deterministic);
+struct rrt_frame stage_exit(struct stage *stage, int tid);
+/* A preemption some instructions after `regs`; NULL: after those of stage_frame(). */
+struct rrt_frame stage_sched(struct stage *stage, int tid, const struct rrt_regs *regs);
+
 /* A thread that begins, and the registers it does so with; has to succeed. */
 struct rrt_regs stage_thread(struct stage *stage, int parent, int child);
 

@@ -222,6 +222,18 @@ static void recording_without_digests_has_none(void **state)
     assert_int_equal(feed_digests_count(digests), 0);
 }
 
+static void earlier_version_is_as_good_as_none(void **state)
+{
+    (void)state;
+    struct tck_file_header header = good_header();
+    struct feed_digests *digests;
+    header.version--;
+    header.record_bytes = 272;
+    write_file(&header, sizeof(header), "x", 1);
+    assert_int_equal(feed_digests_open(dir_fd, &digests), 0);
+    assert_null(digests);
+}
+
 static void expect_damage(const struct tck_file_header *header)
 {
     struct feed_digests *digests;
@@ -240,6 +252,8 @@ static void file_of_another_kind_is_damage(void **state)
     expect_damage(&header);
     header = good_header();
     header.version++;
+    expect_damage(&header);
+    header.version = 0;
     expect_damage(&header);
     header = good_header();
     header.record_bytes--;
@@ -290,6 +304,7 @@ int main(void)
         cmocka_unit_test(other_frames_have_no_record),
         cmocka_unit_test(partial_last_record_is_passed_over),
         cmocka_unit_test(recording_without_digests_has_none),
+        cmocka_unit_test(earlier_version_is_as_good_as_none),
         cmocka_unit_test(file_of_another_kind_is_damage),
         cmocka_unit_test(ranges_out_of_bounds_are_damage),
     };
