@@ -123,7 +123,9 @@ static const struct spoiled {
     {OP, EVQ_OP_REGS, offsetof(struct evq_op, bytes), 0},
     {OP, EVQ_OP_WRITE, offsetof(struct evq_op, op), EVQ_OP_PLACE},
     {OP, EVQ_OP_PLACE, offsetof(struct evq_op, op), EVQ_OP_REGS},
-    {OP, EVQ_OP_PLACE, PLACE_AT(flags), 64},
+    {OP, EVQ_OP_PLACE, PLACE_AT(flags), 256},
+    {OP, EVQ_OP_PLACE, PLACE_AT(flags), EVQ_PLACE_STACK | EVQ_PLACE_LINES}, /* no lines follow */
+    {OP, EVQ_OP_PLACE, PLACE_AT(heap_bytes), UINT64_MAX},
     {OP, EVQ_OP_PLACE, PLACE_AT(stack_bytes), (1u << 20) + 1},
     {OP, EVQ_OP_PLACE, PLACE_AT(data_bytes), UINT64_MAX},
 };
