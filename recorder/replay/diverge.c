@@ -23,6 +23,16 @@ static const struct evq_regs *regs_of(const struct evq_entry *entry)
     return (const struct evq_regs *)(entry + 1);
 }
 
+static const char *exit_name(uint64_t kind)
+{
+    static const char *const names[] = {[AGT_EXIT_SYSCALL] = "a system call",
+                                        [AGT_EXIT_RDTSC] = "rdtsc",
+                                        [AGT_EXIT_RDTSCP] = "rdtscp",
+                                        [AGT_EXIT_CPUID] = "cpuid",
+                                        [AGT_EXIT_FAULT] = "a fault"};
+    return kind < sizeof names / sizeof names[0] && names[kind] ? names[kind] : "something else";
+}
+
 /* `seen`: what the program came to instead; 0: it still runs. */
 int rep_place_not_found(struct rep_engine *engine, unsigned seen, uint64_t rip)
 {
@@ -38,7 +48,7 @@ int rep_place_not_found(struct rep_engine *engine, unsigned seen, uint64_t rip)
         "found before %s at %#llx; its registers were met %llu times, with other memory",
         frame_of(engine), (unsigned long long)rep_engine_time(engine), what,
         entry ? (unsigned long long)regs_of(entry)->r[EVQ_RIP] : 0ull,
-        seen ? "the next event" : "giving up", (unsigned long long)rip,
+        seen ? exit_name(seen) : "giving up", (unsigned long long)rip,
         (unsigned long long)engine->host.ctx->place_meetings);
 }
 
@@ -59,9 +69,9 @@ int rep_on_diverged(struct rep_engine *engine)
     case AGT_DIV_EVENT:
         return wd_fail(-WD_ERR_DIVERGED,
                        "replay diverged at event %llu, instruction %llu: recorded %s, replayed "
-                       "exit %llu at %#llx",
-                       frame, time, entry ? rep_entry_kind_name(entry->kind) : "nothing more", b,
-                       c);
+                       "%s at %#llx",
+                       frame, time, entry ? rep_entry_kind_name(entry->kind) : "nothing more",
+                       exit_name(b), c);
     case AGT_DIV_SIGNAL:
         return wd_fail(-WD_ERR_DIVERGED,
                        "replay diverged at event %llu, instruction %llu: signal %llu (code %lld, "

@@ -29,6 +29,7 @@
 #define ADDRESS_MIN 0x100000ull
 #define REACH       0x60000000ull /* so that a region reaches all of its module */
 #define SPINS       2000
+#define OTHER_FILES 4 /* descriptors of the agent's own */
 
 extern const uint8_t rep_agent_image[], rep_agent_image_end[];
 __asm__(".section .rodata\n"
@@ -207,7 +208,7 @@ static int shm_make(struct rep_host *host)
 static int limit_files(size_t count)
 {
     struct rlimit limit;
-    rlim_t need = 2 * AGT_FILES_FD_BASE + 2 * count + 16;
+    rlim_t need = AGT_FILES_FD_BASE + 4 * (count + OTHER_FILES) + 64;
     if (getrlimit(RLIMIT_NOFILE, &limit))
         return wd_fail_errno("getrlimit");
     if (limit.rlim_cur >= need)
@@ -230,29 +231,24 @@ static uint64_t child_map(uint64_t address, uint64_t bytes, int prot, int flags,
 }
 
 /* Descriptors: file n at AGT_FILES_FD_BASE + n, then code, shm and probe; all others are closed. */
-static void child_files(struct rep_host *host, const struct rep_engine_setup *setup, int blob)
+static void child_files(struct rep_host *host, const struct rep_engine_setup *setup, int blob,
+                        int *moved)
 {
     int count = (int)setup->file_count;
     int first = AGT_FILES_FD_BASE + count;
-    int shm = fcntl(host->shm_fd, F_DUPFD, 2 * first);
-    int code = fcntl(host->code_fd, F_DUPFD, 2 * first);
-    int image = fcntl(blob, F_DUPFD, 2 * first);
-    int probe = fcntl(host->probe_fd, F_DUPFD, 2 * first);
-    if (shm < 0 || code < 0 || image < 0 || probe < 0)
-        _exit(2);
-    for (int i = 0; i < count; i++) {
-        if (fcntl(setup->files[i], F_DUPFD, first) < 0)
+    const int others[OTHER_FILES] = {host->code_fd, host->shm_fd, host->probe_fd, blob};
+    /* out of the way first: a number that is wanted may be taken by one that has yet to move */
+    for (int i = 0; i < count + OTHER_FILES; i++) {
+        int fd = i < count ? setup->files[i] : others[i - count];
+        moved[i] = fcntl(fd, F_DUPFD, first + OTHER_FILES);
+        if (moved[i] < 0)
             _exit(2);
     }
-    /* the lowest free ones from `first` on need not be consecutive: map them again in order */
-    for (int i = 0; i < count; i++) {
-        if (dup2(setup->files[i], AGT_FILES_FD_BASE + i) < 0)
+    for (int i = 0; i < count + OTHER_FILES; i++) {
+        if (dup2(moved[i], AGT_FILES_FD_BASE + i) < 0)
             _exit(2);
     }
-    if (dup2(code, first) < 0 || dup2(shm, first + 1) < 0 || dup2(probe, first + 2) < 0 ||
-        dup2(image, first + 3) < 0)
-        _exit(2);
-    syscall(SYS_close_range, (unsigned)first + 4, ~0u, 0);
+    syscall(SYS_close_range, (unsigned)(first + OTHER_FILES), ~0u, 0);
     syscall(SYS_close_range, 0u, AGT_FILES_FD_BASE - 1u, 0);
 }
 
@@ -325,6 +321,9 @@ int rep_host_start(struct rep_host *host, const struct rep_engine_setup *setup)
     host->shm_fd = host->code_fd = host->probe_fd = -1;
     int blob = blob_make();
     int err = blob < 0 ? blob : limit_files(setup->file_count);
+    int *moved = calloc(setup->file_count + OTHER_FILES, sizeof *moved);
+    if (!err && !moved)
+        err = -ENOMEM;
     if (!err)
         err = shm_make(host);
     if (!err)
@@ -339,12 +338,13 @@ int rep_host_start(struct rep_host *host, const struct rep_engine_setup *setup)
             prctl(PR_SET_PDEATHSIG, SIGKILL);
             if (getppid() != parent)
                 _exit(2);
-            child_files(host, setup, blob);
+            child_files(host, setup, blob, moved);
             child_run(host, host->base, AGT_FILES_FD_BASE + (int)setup->file_count);
         }
         if (host->pid < 0)
             err = wd_fail_errno("fork");
     }
+    free(moved);
     if (blob >= 0)
         close(blob);
     if (!err)
