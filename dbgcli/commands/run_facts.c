@@ -2,6 +2,7 @@
 #include "dbgcli/commands/run_facts.h"
 
 #include <inttypes.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "dbgcli/signal_name.h"
@@ -14,21 +15,118 @@ static json_t *json_of_argv(const struct wet_info *info)
     return array;
 }
 
-static json_t *json_of_signal(const struct wet_info *info)
+/* ---- the end ---- */
+
+struct exec_walk {
+    bool is_begun; /* `task` is in an exec */
+    bool is_done;  /* and left in it; nobody was seen since */
+    uint32_t task;
+};
+
+/* A successful exec never returns here: its task ends. (That of a child by vfork does too, but its
+ * parent goes on.) */
+static int note_exec(void *context, const struct wet_event *event)
 {
+    struct exec_walk *walk = context;
+    const struct evq_entry *entry = event->entry;
+    bool is_exec = entry->number == SYS_execve || entry->number == SYS_execveat;
+    switch (entry->kind) {
+    case EVQ_SYSCALL_ENTER:
+        if (is_exec)
+            *walk = (struct exec_walk){.is_begun = true, .task = event->task};
+        else
+            walk->is_done = false;
+        break;
+    case EVQ_SYSCALL_EXIT:
+        if (walk->is_begun && event->task == walk->task)
+            walk->is_begun = false;
+        walk->is_done = false;
+        break;
+    case EVQ_TASK_EXIT:
+        walk->is_done |= walk->is_begun && event->task == walk->task;
+        break;
+    default:
+        break;
+    }
+    return 0;
+}
+
+static bool ended_in_exec(struct wet *wet)
+{
+    struct exec_walk walk = {0};
+    wet_each_event(wet, note_exec, &walk);
+    return walk.is_done;
+}
+
+enum cli_run_end cli_run_end(struct wet *wet, int *number)
+{
+    const struct wet_info *info = wet_get_info(wet);
+    /* Of a first thread that another one's exec ended there is a status, and it is 0. */
+    bool may_be_exec = info->wait_status < 0 || (!info->wait_status && info->threads > 1);
+    *number = info->signal;
+    if (info->signal)
+        return CLI_RUN_END_SIGNAL;
+    if (may_be_exec && ended_in_exec(wet))
+        return CLI_RUN_END_EXEC;
+    if (info->wait_status < 0)
+        return CLI_RUN_END_UNKNOWN;
+    bool was_killed = WIFSIGNALED(info->wait_status);
+    *number = was_killed ? WTERMSIG(info->wait_status) : WEXITSTATUS(info->wait_status);
+    return was_killed ? CLI_RUN_END_KILLED : CLI_RUN_END_EXIT;
+}
+
+/* Of a signal from outside only its number is known. */
+static json_t *json_of_signal(const struct wet_info *info, int number)
+{
+    bool has_arrived = info->signal != 0;
     json_t *object = json_object();
-    cli_json_set(object, "name", cli_json_text(cli_signal_name(info->signal)));
-    cli_json_set(object, "number", json_integer(info->signal));
-    cli_json_set(object, "code", json_integer(info->signal_code));
-    cli_json_set(object, "address", cli_json_address(info->signal_address));
-    cli_json_set(object, "time", cli_json_count(info->signal_time));
+    cli_json_set(object, "name", cli_json_text(cli_signal_name(number)));
+    cli_json_set(object, "number", json_integer(number));
+    cli_json_set(object, "code", has_arrived ? json_integer(info->signal_code) : json_null());
+    cli_json_set(object, "address",
+                 has_arrived ? cli_json_address(info->signal_address) : json_null());
+    cli_json_set(object, "time", has_arrived ? cli_json_count(info->signal_time) : json_null());
     return object;
 }
 
-static bool has_exited(const struct wet_info *info)
+static void set_json_of_end(json_t *object, struct wet *wet)
 {
-    return !info->signal && info->wait_status >= 0 && WIFEXITED(info->wait_status);
+    static const char *const names[] = {"unknown", "exit", "signal", "killed", "exec"};
+    int number;
+    enum cli_run_end end = cli_run_end(wet, &number);
+    bool has_signal = end == CLI_RUN_END_SIGNAL || end == CLI_RUN_END_KILLED;
+    cli_json_set(object, "end", cli_json_text(names[end]));
+    cli_json_set(object, "exit", end == CLI_RUN_END_EXIT ? json_integer(number) : json_null());
+    cli_json_set(object, "signal",
+                 has_signal ? json_of_signal(wet_get_info(wet), number) : json_null());
 }
+
+static void print_end(struct cli_out *out, struct wet *wet)
+{
+    int number;
+    enum cli_run_end end = cli_run_end(wet, &number);
+    fprintf(out->stream, "%-24s", "end");
+    switch (end) {
+    case CLI_RUN_END_SIGNAL:
+        fprintf(out->stream, "%s, time %" PRIu64 "\n", cli_signal_name(number),
+                wet_get_info(wet)->signal_time);
+        return;
+    case CLI_RUN_END_KILLED:
+        fprintf(out->stream, "%s from outside\n", cli_signal_name(number));
+        return;
+    case CLI_RUN_END_EXIT:
+        fprintf(out->stream, "exit status %d\n", number);
+        return;
+    case CLI_RUN_END_EXEC:
+        fputs("another program was executed\n", out->stream);
+        return;
+    case CLI_RUN_END_UNKNOWN:
+        break;
+    }
+    fputs("not recorded\n", out->stream);
+}
+
+/* ---- numbers ---- */
 
 /* One row per number; text and JSON are made from the same ones. */
 struct row {
@@ -37,7 +135,7 @@ struct row {
     uint64_t value;
 };
 
-#define ROW_COUNT 12
+#define ROW_COUNT 14
 
 static void fill_rows(struct row *rows, const struct wet_info *info)
 {
@@ -50,6 +148,8 @@ static void fill_rows(struct row *rows, const struct wet_info *info)
         {"stores", "stores", info->stores},
         {"syscalls", "system calls", info->syscalls},
         {"events", "events checked", info->events},
+        {"async_events", "asynchronous events", info->places},
+        {"ambiguous_events", "of these ambiguous", info->ambiguous},
         {"intervals", "intervals", info->intervals},
         {"wet_bytes", "bytes of the .wet file", info->wet_bytes},
         {"static_bytes", "of these static", info->static_bytes},
@@ -59,16 +159,15 @@ static void fill_rows(struct row *rows, const struct wet_info *info)
         rows[i] = list[i];
 }
 
-static void print_json(struct cli_out *out, const struct wet_info *info)
+static void print_json(struct cli_out *out, struct wet *wet)
 {
+    const struct wet_info *info = wet_get_info(wet);
     json_t *object = cli_json_object("wetdbg.info/1");
     struct row rows[ROW_COUNT];
     fill_rows(rows, info);
     cli_json_set(object, "program", cli_json_text(info->program));
     cli_json_set(object, "argv", json_of_argv(info));
-    cli_json_set(object, "exit",
-                 has_exited(info) ? json_integer(WEXITSTATUS(info->wait_status)) : json_null());
-    cli_json_set(object, "signal", info->signal ? json_of_signal(info) : json_null());
+    set_json_of_end(object, wet);
     for (size_t i = 0; i < ROW_COUNT; i++)
         cli_json_set(object, rows[i].key, cli_json_count(rows[i].value));
     cli_json_set(object, "build_seconds", json_real(info->build_seconds));
@@ -76,23 +175,12 @@ static void print_json(struct cli_out *out, const struct wet_info *info)
     cli_out_json(out, object);
 }
 
-static void print_end(struct cli_out *out, const struct wet_info *info)
+void cli_facts_print(struct cli_out *out, struct wet *wet)
 {
-    fprintf(out->stream, "%-24s", "end");
-    if (info->signal)
-        fprintf(out->stream, "%s, time %" PRIu64 "\n", cli_signal_name(info->signal),
-                info->signal_time);
-    else if (has_exited(info))
-        fprintf(out->stream, "exit status %d\n", WEXITSTATUS(info->wait_status));
-    else
-        fputs("not recorded\n", out->stream);
-}
-
-void cli_facts_print(struct cli_out *out, const struct wet_info *info)
-{
+    const struct wet_info *info = wet_get_info(wet);
     struct row rows[ROW_COUNT];
     if (out->json) {
-        print_json(out, info);
+        print_json(out, wet);
         return;
     }
     fill_rows(rows, info);
@@ -104,7 +192,7 @@ void cli_facts_print(struct cli_out *out, const struct wet_info *info)
         cli_out_text(out, info->argv[i]);
     }
     putc('\n', out->stream);
-    print_end(out, info);
+    print_end(out, wet);
     for (size_t i = 0; i < ROW_COUNT; i++)
         fprintf(out->stream, "%-24s%" PRIu64 "\n", rows[i].label, rows[i].value);
     fprintf(out->stream, "%-24s%.2f\n%-24s%.2f\n", "bits per instruction",

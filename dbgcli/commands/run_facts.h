@@ -6,6 +6,17 @@
 #include "dbgcli/out.h"
 #include "wet/wet.h"
 
-void cli_facts_print(struct cli_out *out, const struct wet_info *info);
+enum cli_run_end {
+    CLI_RUN_END_UNKNOWN, /* the recording does not tell */
+    CLI_RUN_END_EXIT,
+    CLI_RUN_END_SIGNAL, /* that arrived in the run: info->signal */
+    CLI_RUN_END_KILLED, /* by a signal from outside, of which the run has no trace */
+    CLI_RUN_END_EXEC,   /* another program replaced this one */
+};
+
+/* How the run ended; `number` is the exit status or the signal, else 0. */
+enum cli_run_end cli_run_end(struct wet *wet, int *number);
+
+void cli_facts_print(struct cli_out *out, struct wet *wet);
 
 #endif

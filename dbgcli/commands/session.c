@@ -4,10 +4,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #include "common/err.h"
 #include "dbgcli/commands/place.h"
+#include "dbgcli/commands/run_facts.h"
 #include "dbgcli/interrupt.h"
 #include "dbgcli/signal_name.h"
 
@@ -123,20 +123,40 @@ int cli_session_print_position(struct cli_session *session)
 
 /* ---- on opening ---- */
 
-static void print_end(struct cli_out *out, const struct wet_info *info)
+static void print_how_it_ended(struct cli_session *session)
 {
+    struct cli_out *out = session->out;
+    const struct wet_info *info = session->info;
     const char *reason = cli_signal_reason(info->signal, info->signal_code);
-    cli_out_text(out, info->program);
-    if (info->signal) {
+    int number;
+    switch (cli_run_end(session->wet, &number)) {
+    case CLI_RUN_END_SIGNAL:
         fprintf(out->stream, ": %s%s%s", cli_out_style(out, CLI_STYLE_BOLD),
-                cli_signal_name(info->signal), cli_out_style(out, CLI_STYLE_NONE));
+                cli_signal_name(number), cli_out_style(out, CLI_STYLE_NONE));
         if (reason)
             fprintf(out->stream, " (%s: 0x%" PRIx64 ")", reason, info->signal_address);
-    } else if (info->wait_status >= 0 && WIFEXITED(info->wait_status)) {
-        fprintf(out->stream, ": exited with status %d", WEXITSTATUS(info->wait_status));
-    } else {
-        fputs(": the recording does not tell how it ended", out->stream);
+        return;
+    case CLI_RUN_END_KILLED:
+        fprintf(out->stream, ": killed from outside by %s", cli_signal_name(number));
+        return;
+    case CLI_RUN_END_EXIT:
+        fprintf(out->stream, ": exited with status %d", number);
+        return;
+    case CLI_RUN_END_EXEC:
+        fputs(": went on as another program", out->stream);
+        return;
+    case CLI_RUN_END_UNKNOWN:
+        break;
     }
+    fputs(": the recording does not tell how it ended", out->stream);
+}
+
+static void print_end(struct cli_session *session)
+{
+    struct cli_out *out = session->out;
+    const struct wet_info *info = session->info;
+    cli_out_text(out, info->program);
+    print_how_it_ended(session);
     fprintf(out->stream, ", %" PRIu64 " instructions, %" PRIu64 " thread%s\n", info->instructions,
             info->threads, info->threads == 1 ? "" : "s");
 }
@@ -144,7 +164,7 @@ static void print_end(struct cli_out *out, const struct wet_info *info)
 int cli_session_print_opening(struct cli_session *session)
 {
     struct cli_moment *moment;
-    print_end(session->out, session->info);
+    print_end(session);
     if (!session->info->signal)
         return 0;
     int result = cli_session_moment(session, &moment);

@@ -31,7 +31,7 @@ static void show_opening(struct cli_session *session, const struct cli_args *arg
     if (!session->out->json)
         result = cli_session_print_opening(session);
     else if (!has_commands(args))
-        cli_facts_print(session->out, session->info);
+        cli_facts_print(session->out, session->wet);
     if (result)
         cli_out_error(session->out, "wetdbg", result);
     fflush(session->out->stream);

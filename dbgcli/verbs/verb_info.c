@@ -54,7 +54,7 @@ int cli_info_run(struct cli_app *app, const struct cli_args *args)
     free(wet_path);
     if (result)
         return result;
-    cli_facts_print(app->out, wet_get_info(wet));
+    cli_facts_print(app->out, wet);
     wet_close(wet);
     return 0;
 }

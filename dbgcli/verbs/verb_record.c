@@ -10,6 +10,7 @@
 
 static const struct cli_option options[] = {
     {"output", 'o', "DIR", "keep the recording in DIR, which must not exist yet"},
+    {"wait", 0, NULL, "record until the last process has ended, not just the program itself"},
     {"ticks", 0, "KIND", "auto, hardware or software: how rr counts progress"},
     {"check", 0, NULL, "record nothing; say what this machine can do"},
     {"json", 0, NULL, "with --check: one JSON object"},
@@ -17,13 +18,15 @@ static const struct cli_option options[] = {
 };
 
 const struct cli_syntax cli_record_syntax = {
-    .usage = "[-o DIR] [--ticks=KIND] [--check [--json]] [--] PROGRAM [ARG]...",
+    .usage = "[-o DIR] [--wait] [--ticks=KIND] [--check [--json]] [--] PROGRAM [ARG]...",
     .options = options,
     .operands_max = CLI_OPERANDS_ANY,
     .ends_at_operand = true,
     .details = "The exit status is that of the program; 125 if it could not be recorded.\n"
                "Without -o the recording goes to rr's place ($_RR_TRACE_DIR, else\n"
-               "$XDG_DATA_HOME/rr); 'wetdbg replay' without a name opens the newest.",
+               "$XDG_DATA_HOME/rr); 'wetdbg replay' without a name opens the newest.\n"
+               "Without --wait, processes that outlive the program (daemons) are killed when it\n"
+               "ends.",
 };
 
 static int ticks_from(const struct cli_args *args, enum rec_ticks *ticks)
@@ -79,7 +82,10 @@ static int check_machine(struct cli_app *app, const struct cli_args *args)
 
 int cli_record_run(struct cli_app *app, const struct cli_args *args)
 {
-    struct rec_options how = {.out_dir = cli_args_value(args, "output")};
+    struct rec_options how = {
+        .out_dir = cli_args_value(args, "output"),
+        .wait_all = cli_args_has(args, "wait"),
+    };
     struct rec_outcome outcome;
     int result = ticks_from(args, &how.ticks);
     if (result)

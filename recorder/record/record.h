@@ -27,7 +27,8 @@ enum rec_ticks {
 struct rec_options {
     const char *out_dir; /* the trace directory to make; NULL = a new one in rr's place */
     enum rec_ticks ticks;
-    bool quiet; /* no line on stderr about software ticks */
+    bool quiet;    /* no line on stderr about software ticks */
+    bool wait_all; /* until no process is left; else rr kills those that outlive the program */
 };
 
 struct rec_outcome {

@@ -36,6 +36,7 @@ struct run {
     char *preload;
     char *out_dir; /* absolute; NULL = rr's place */
     bool is_software;
+    bool wait_all;
     const char *microarch; /* NULL = rr knows best */
     int report_fds[2];
     char report[REPORT_BYTES_MAX];
@@ -106,6 +107,7 @@ static int prepare(struct run *run, const struct rec_options *options, const cha
 {
     int err = rec_locate_program(name, &run->program);
 
+    run->wait_all = options->wait_all;
     if (!err)
         err = rec_locate_rr(&run->rr);
     if (!err && options->out_dir)
@@ -151,7 +153,7 @@ static size_t count_args(char *const argv[])
 
 static char **rr_arguments(const struct run *run, char *const argv[])
 {
-    char **args = calloc(count_args(argv) + 12, sizeof(*args));
+    char **args = calloc(count_args(argv) + 13, sizeof(*args));
     size_t n = 0;
 
     if (!args)
@@ -164,6 +166,8 @@ static char **rr_arguments(const struct run *run, char *const argv[])
     args[n++] = "-S"; /* no advice about the machine: record --check gives ours */
     args[n++] = "record";
     args[n++] = "-n"; /* our replay engine does not play rr's syscall buffer */
+    if (run->wait_all)
+        args[n++] = "-w";
     if (run->out_dir) {
         args[n++] = "-o";
         args[n++] = run->out_dir;
