@@ -99,7 +99,7 @@ static uint64_t serve(struct agt *agt)
         for (unsigned i = 1; i < EVQ_TASKS_MAX; i++)
             tasks_of(ctx)[i].live = 0;
         ctx->task = 0;
-        ctx->stop_pc = ctx->stop_body = ctx->place_seq = 0;
+        ctx->stop_pc = ctx->stop_body = ctx->place_seq = ctx->ticks = 0;
         return 0;
     case AGT_CMD_FORK:
         return probe_start(agt);
@@ -200,7 +200,9 @@ static void task_switch(struct agt *agt, uint32_t to)
     struct agt_task *old = &tasks_of(ctx)[ctx->task];
     regs_store(ctx, &old->regs);
     sys_xsave(old->xsave);
+    old->ticks = ctx->ticks;
     ctx->task = to;
+    ctx->ticks = tasks_of(ctx)[to].ticks;
     struct evq_regs regs = tasks_of(ctx)[to].regs;
     regs_load(ctx, &regs);
     sys_xrstor(tasks_of(ctx)[to].xsave);
@@ -215,6 +217,7 @@ static void task_new(struct agt *agt, const struct evq_op *op)
     sys_xsave(task->xsave);
     task->regs = *(const struct evq_regs *)(op + 1);
     task->live = 1;
+    task->ticks = 0;
 }
 
 /* Which of the entry's registers differ here, as a mask; 0 if it has none. */
@@ -238,6 +241,8 @@ static void regs_compare(struct agt *agt, const struct evq_entry *entry)
     const struct evq_regs *recorded = (const struct evq_regs *)(entry + 1);
     struct evq_regs here;
     uint32_t differ = regs_differ(agt, entry, &here);
+    if (!differ && entry->flags & EVQ_FLAG_TICKS && entry->ticks != agt->ctx->ticks)
+        agt_stop(agt, AGT_REQ_DIVERGED, AGT_DIV_TICKS, entry->ticks, agt->ctx->ticks, 0);
     if (!differ)
         return;
     unsigned i = (unsigned)__builtin_ctz(differ);
@@ -419,9 +424,12 @@ static bool lines_agree(struct agt *agt, const struct evq_place *place)
     return true;
 }
 
-static bool memory_agrees(struct agt *agt, const struct evq_entry *entry)
+/* Registers agree: does all else? */
+static bool rest_agrees(struct agt *agt, const struct evq_entry *entry)
 {
     agt->ctx->place_meetings++;
+    if (entry->flags & EVQ_FLAG_TICKS && entry->ticks != agt->ctx->ticks)
+        return false;
     if (!lines_agree(agt, place_of(entry)))
         return false;
     agt_ask(agt, AGT_REQ_PLACE, 0, 0, 0, 0);
@@ -436,12 +444,14 @@ static bool place_found(struct agt *agt, const struct evq_entry *entry)
         EVQ_BIT(EVQ_RCX) | EVQ_BIT(EVQ_RSI) | EVQ_BIT(EVQ_RDI) | EVQ_BIT(EVQ_EFLAGS);
     struct evq_regs here;
     uint64_t pc = recorded->r[EVQ_RIP];
+    if (entry->flags & EVQ_FLAG_TICKS && agt->ctx->ticks > entry->ticks)
+        agt_stop(agt, AGT_REQ_DIVERGED, AGT_DIV_TICKS, entry->ticks, agt->ctx->ticks, 0);
     if (agt->ctx->rip == pc) {
         uint32_t differ = regs_differ(agt, entry, &here);
-        if (!differ && memory_agrees(agt, entry))
+        if (!differ && rest_agrees(agt, entry))
             return true;
         if (differ & EVQ_BIT(EVQ_RCX) && !(differ & ~moved) && rep_run_to(agt, entry)) {
-            if (!regs_differ(agt, entry, &here) && memory_agrees(agt, entry))
+            if (!regs_differ(agt, entry, &here) && rest_agrees(agt, entry))
                 return true;
             agt_ask(agt, AGT_REQ_PLACE_UNDO, 0, 0, 0, 0);
         }
@@ -735,7 +745,7 @@ __attribute__((noreturn)) static void probe_run(struct agt *agt)
         if (kind != AGT_EXIT_DIRECT && kind != AGT_EXIT_INDIRECT)
             break;
         if (agt->ctx->rip == pc && !regs_differ(agt, entry, &here))
-            memory_agrees(agt, entry);
+            rest_agrees(agt, entry);
     }
     agt_stop(agt, AGT_REQ_PROBE_END, 0, 0, 0, 0);
 }

@@ -88,6 +88,8 @@
 
 #define AGT_CTX_BRANCH 0xd8 /* id of the fragment that ended in the latest indirect branch */
 
+#define AGT_CTX_TICKS 0xe0 /* conditional branches of the running task */
+
 #define AGT_EXIT_FAULT_NUMBER 11
 
 #ifndef __ASSEMBLER__
@@ -154,6 +156,7 @@ enum agt_divergence {
     AGT_DIV_HOST,         /* args: op, -errno: the kernel refused a mapping; the machine's fault */
     AGT_DIV_INTERNAL,     /* args: host rip, address: the agent itself faulted */
     AGT_DIV_NUMBER,       /* args: recorded system call, replayed */
+    AGT_DIV_TICKS,        /* args: recorded, replayed */
     AGT_DIV_PLACE,        /* args: enum agt_exit seen (0: searched long enough), rip */
 };
 
@@ -200,7 +203,9 @@ struct agt_view {
 
 struct agt_task {
     uint32_t live;
-    uint32_t pad[15];
+    uint32_t pad;
+    uint64_t ticks; /* valid while the task does not run */
+    uint64_t pad1[6];
     struct evq_regs regs; /* valid while the task does not run, or after AGT_CMD_STATE */
     uint64_t pad2[3];
     /* 64-byte aligned: a standard XSAVE image */
@@ -244,6 +249,7 @@ struct agt_ctx {
     uint64_t r15;
     uint64_t resume;
     uint64_t branch;
+    uint64_t ticks;
     /* the rest is for C */
     uint64_t base;    /* of the agent's area */
     uint32_t code_fd; /* the code caches' memfd */

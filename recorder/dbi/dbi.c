@@ -418,8 +418,12 @@ static int fragment_emit(struct dbi *dbi, bool exact, struct fragment **out)
                      .limit = region->writable + DBI_REGION_BYTES,
                      .host = region->address - (uintptr_t)region->writable};
     fragment->host_start = emit_host(&e);
-    err =
-        dbi_emit_fragment(&e, dbi->config.mode, fragment->is.id, exact, code, region->miss, output);
+    struct dbi_emit_how how = {.mode = dbi->config.mode,
+                               .ticks = dbi->config.ticks,
+                               .exact = exact,
+                               .id = fragment->is.id,
+                               .miss = region->miss};
+    err = dbi_emit_fragment(&e, &how, code, output);
     if (err)
         return err;
     region->used_bytes = ((size_t)(e.at - region->writable) + 15) & ~(size_t)15;

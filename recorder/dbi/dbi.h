@@ -47,6 +47,7 @@ enum dbi_page_flags {
 
 struct dbi_config {
     enum dbi_mode mode;
+    bool ticks;   /* count conditional branches (jcc) in agt_ctx.ticks */
     uint8_t *shm; /* the supervisor's mapping of the agent's shared memory (agent.h) */
     /* The code page at `address` (a multiple of 4096) into page[4096] and *flags (enum
      * dbi_page_flags): 0; a positive reason as for AGT_CMD_FETCH if the program could not execute

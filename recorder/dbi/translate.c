@@ -40,7 +40,7 @@ struct work {
     uint16_t busy;    /* of those: in use right now */
     int r15;          /* register that holds the program's r15, or -1 */
     unsigned slot;    /* next ring slot */
-    bool exact;
+    bool exact, ticks;
     uint64_t miss;                 /* where a failed look-up goes */
     bool flags_free;               /* no flag is live at the start of the fragment */
     uint8_t covered[DBI_INSN_MAX]; /* bit m: operand m's lines are already marked */
@@ -537,6 +537,16 @@ static int insns_emit(struct work *w)
     return 0;
 }
 
+/* [disp] += n without flags, at instruction `at` */
+static void add_gs(struct work *w, unsigned at, uint32_t disp, int32_t n)
+{
+    unsigned reg = reg_borrow(w, at);
+    emit_load_gs(w->e, reg, disp);
+    emit_lea(w->e, reg, (int)reg, -1, 1, n, false);
+    emit_store_gs(w->e, disp, reg);
+    reg_return(w, reg);
+}
+
 /* ---- leaving ---- */
 
 static void leave_as(struct emit *e, uint64_t rip, enum agt_exit kind)
@@ -746,6 +756,10 @@ static int terminal_emit(struct work *w)
         exit_add(w, 0xe9, target);
         return 0;
     case DBI_JCC:
+        if (w->ticks) {
+            add_gs(w, last, AGT_CTX_TICKS, 1);
+            regs_restore(w, UINT16_MAX);
+        }
         exit_add(w, (uint8_t)(0x80 | (insn->info.condition & 15)), target);
         exit_add(w, 0xe9, next);
         return 0;
@@ -783,16 +797,6 @@ static void prefix_emit(struct work *w, uint64_t pc, uint64_t miss)
     emit_load_gs(e, INS_RAX, HOME(INS_RAX));
 }
 
-/* [disp] += n without flags */
-static void add_gs(struct work *w, uint32_t disp, int32_t n)
-{
-    unsigned reg = reg_borrow(w, 0);
-    emit_load_gs(w->e, reg, disp);
-    emit_lea(w->e, reg, (int)reg, -1, 1, n, false);
-    emit_store_gs(w->e, disp, reg);
-    reg_return(w, reg);
-}
-
 /* add/sub/inc qword gs:[disp]: opcode 83 /op ib */
 static void arith_gs(struct work *w, unsigned op, uint32_t disp, uint8_t n)
 {
@@ -828,7 +832,7 @@ static uint8_t *time_emit(struct work *w, enum time_check check)
     uint8_t *site;
     if (check == TIME_UNCHECKED) {
         if (collect)
-            add_gs(w, AGT_CTX_LEFT, -(int32_t)n);
+            add_gs(w, 0, AGT_CTX_LEFT, -(int32_t)n);
         else
             emit_lea(w->e, R15, R15, -1, 1, n, false);
         /* A store may wait for its page to be opened while this fragment is forgotten: what
@@ -876,21 +880,25 @@ static void start_emit(struct work *w)
         if (w->flags_free)
             arith_gs(w, 0, counter, 1);
         else
-            add_gs(w, counter, 1);
+            add_gs(w, 0, counter, 1);
     }
 }
 
-int dbi_emit_fragment(struct emit *e, enum dbi_mode mode, uint32_t id, bool exact,
-                      struct dbi_code *code, uint64_t miss, struct dbi_output *out)
+int dbi_emit_fragment(struct emit *e, const struct dbi_emit_how *how, struct dbi_code *code,
+                      struct dbi_output *out)
 {
+    bool exact = how->exact;
+    enum dbi_mode mode = how->mode;
+    uint64_t miss = how->miss;
     struct work w = {.e = e,
                      .code = code,
                      .out = out,
                      .start = e->at,
                      .mode = mode,
-                     .id = id,
+                     .id = how->id,
                      .r15 = -1,
                      .exact = exact,
+                     .ticks = how->ticks,
                      .miss = miss};
     out->place_count = out->exit_count = 0;
     out->slot_count = mode == DBI_COLLECT ? dbi_code_slots(code, code->count) : 0;

@@ -38,13 +38,18 @@ unsigned dbi_code_slots(const struct dbi_code *code, unsigned count);
 /* Slots of one instruction. */
 unsigned dbi_insn_slots(const struct dbi_insn *insn);
 
-/*
- * Emits prefix and body. `exact` fragments never stop for time and are never linked; `miss` is the
- * host address of the region's code for a failed look-up. 0; -ENOSPC if the region is full
- * (nothing counts then); -WD_ERR_UNSUPPORTED.
- */
-int dbi_emit_fragment(struct emit *e, enum dbi_mode mode, uint32_t id, bool exact,
-                      struct dbi_code *code, uint64_t miss, struct dbi_output *out);
+struct dbi_emit_how {
+    enum dbi_mode mode;
+    bool ticks; /* count conditional branches */
+    bool exact; /* never stops for time, is never linked */
+    uint32_t id;
+    uint64_t miss; /* the region's code for a failed look-up */
+};
+
+/* Emits prefix and body. 0; -ENOSPC if the region is full (nothing counts then);
+ * -WD_ERR_UNSUPPORTED. */
+int dbi_emit_fragment(struct emit *e, const struct dbi_emit_how *how, struct dbi_code *code,
+                      struct dbi_output *out);
 
 /* Emits code that leaves for the agent to go on at `pc`. */
 void dbi_emit_leave(struct emit *e, uint64_t pc);

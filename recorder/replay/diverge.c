@@ -84,6 +84,11 @@ int rep_on_diverged(struct rep_engine *engine)
                        "replay diverged at event %llu: %s of %llu bytes at %#llx, where nothing is "
                        "mapped",
                        ops_frame, rep_opcode_name((unsigned)a), c, b);
+    case AGT_DIV_TICKS:
+        return wd_fail(-WD_ERR_DIVERGED,
+                       "replay diverged at event %llu, instruction %llu, %#llx: %llu conditional "
+                       "branches were executed, recorded %llu",
+                       frame, time, rip, b, a);
     case AGT_DIV_PLACE:
         return rep_place_not_found(engine, (unsigned)a, b);
     case AGT_DIV_HOST:

@@ -90,6 +90,7 @@ int rep_engine_new(const struct rep_engine_setup *setup, struct rep_engine **out
     int err = rep_host_start(&engine->host, setup);
     if (!err) {
         struct dbi_config config = {.mode = setup->mode,
+                                    .ticks = setup->ticks,
                                     .shm = engine->host.shm,
                                     .fetch = fetch_page,
                                     .place = place_region,

@@ -20,6 +20,7 @@ static void reset_cursor(struct rep_feed *feed)
     feed_digests_rewind(feed->digests);
     feed->held.tid = 0;
     feed->leader_has_ended = false;
+    memset(&feed->written, 0, sizeof(feed->written));
     feed->has_ended = false;
     feed->shares_changed = false;
     feed->next_follow = 0;
@@ -101,6 +102,7 @@ static int scan(struct rep_feed *feed)
     feed_tables_finish(feed);
     settle_fatal_signal(&feed->info);
     feed->has_ticks = feed->has_ticks && feed->saw_ticks;
+    feed->info.has_ticks = feed->has_ticks;
     feed->is_scanning = false;
     return 0;
 }

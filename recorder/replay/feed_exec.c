@@ -69,6 +69,8 @@ int feed_convert_exec(struct feed_conv *conv, struct feed_task *task)
     struct rep_feed *feed = conv->feed;
     const struct rrt_frame *frame = conv->frame;
     int rc = conv->is_target ? leave_target(conv, task) : 0;
+    if (!rc && feed->is_scanning && task->space && task->space->task_count == 1)
+        rc = feed_share_space_gone(feed, task->space, frame);
     struct feed_space *space = rc ? NULL : feed_space_new();
     if (!space)
         return rc ? rc : -ENOMEM;

@@ -131,7 +131,7 @@ static int convert_exit(struct feed_conv *conv, struct feed_task *task)
     if (!rc && conv->is_target)
         rc = feed_say(conv, task, EVQ_TASK_EXIT);
     if (!rc && is_last && feed->is_scanning)
-        rc = feed_share_space_gone(feed, conv->space, conv->frame->time);
+        rc = feed_share_space_gone(feed, conv->space, conv->frame);
     feed_task_remove(feed, task);
     return rc || !is_last || !conv->is_target ? rc : feed_end_replay(conv);
 }
@@ -288,6 +288,8 @@ int feed_frame_convert(struct rep_feed *feed, const struct rrt_frame *frame, str
     if (needs_regs(frame->event) && !frame->has_regs)
         return feed_corrupt(frame, "no registers");
     rc = refuse_detach(&conv);
+    if (!rc && feed->is_scanning)
+        rc = feed_share_note(feed, frame, conv.space);
     if (!rc)
         rc = settle_preemption(&conv);
     if (!rc)
@@ -306,13 +308,13 @@ int feed_frame_convert(struct rep_feed *feed, const struct rrt_frame *frame, str
 
 int feed_frame_finish(struct rep_feed *feed, struct wd_buf *out)
 {
-    struct rrt_frame none = {.time = feed->last_frame};
+    struct rrt_frame none = {.time = feed->last_frame, .event = RRT_EVENT_EXIT};
     struct feed_conv conv = {
         .feed = feed, .frame = &none, .is_target = true, .build = {.out = out}};
     int rc = 0;
     for (size_t i = 0; i < feed->task_count && !rc && feed->is_scanning; i++)
         if (feed->tasks[i].space)
-            rc = feed_share_space_gone(feed, feed->tasks[i].space, feed->last_frame);
+            rc = feed_share_space_gone(feed, feed->tasks[i].space, &none);
     if (!rc && !feed->has_ended)
         rc = feed_place_release(&conv);
     return rc || feed->has_ended ? rc : feed_end_replay(&conv);

@@ -230,6 +230,7 @@ int feed_op_unmap(struct feed_conv *conv, uint64_t start, uint64_t end)
     if (rc <= 0)
         return rc;
     rc = feed_vmas_unmap(&conv->space->vmas, start, end);
+    conv->feed->shares_changed |= conv->space->conflict.since != 0;
     struct evq_op op = {.op = EVQ_OP_UNMAP, .a = start, .b = end - start};
     return rc ? rc : append(conv, &op, NULL, 0);
 }

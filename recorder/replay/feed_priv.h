@@ -34,11 +34,21 @@
 #define FEED_SCRATCH_START         0x68000000u
 #define FEED_SCRATCH_BYTES         0x200000u
 
+/* Memory of the target that another space may write too; frames. */
+struct feed_conflict {
+    uint64_t since; /* 0: none */
+    uint64_t ran;   /* its last frame since then; 0: it has not run */
+    bool is_inherited;
+    bool target_went_on; /* after it ran */
+    int pid;
+    char name[128];
+};
+
 struct feed_space {
     struct feed_vmas vmas;
     unsigned task_count;
-    uint64_t conflict_frame; /* shares writable memory with the target since then; 0: no */
-    char conflict_name[128];
+    struct feed_conflict conflict;
+    bool is_conflicting; /* found in the check that is going on */
 };
 
 /* A task's last frame. From the places after IN_CALL no task comes back to the same registers
@@ -117,7 +127,8 @@ struct rep_feed {
     /* the cursor */
     bool is_scanning; /* second pass: fill the tables, write nothing */
     bool has_ended;
-    bool shares_changed; /* a shared mapping came, or became writable, since the last check */
+    bool shares_changed; /* a shared mapping came, went or became writable since the last check */
+    struct feed_conflict written; /* shared memory that another space wrote before it left it */
     struct feed_task *tasks;
     size_t task_count, task_capacity;
     struct feed_space *target; /* the space that is replayed; NULL before the exec */
@@ -190,8 +201,14 @@ int feed_call_capture(struct feed_conv *conv, int number);
 bool feed_call_failed(const struct rrt_regs *regs);
 
 /* feed_share: second pass only. */
+/* After a frame that changed what is shared. */
 int feed_share_check(struct rep_feed *feed, const struct rrt_frame *frame);
-int feed_share_space_gone(struct rep_feed *feed, const struct feed_space *space, uint64_t time);
+/* Before each frame, of a task in `space` (NULL: none). */
+int feed_share_note(struct rep_feed *feed, const struct rrt_frame *frame, struct feed_space *space);
+/* When a space's last task leaves it, by exec or otherwise; at the recording's end, with a frame
+ * that is none. */
+int feed_share_space_gone(struct rep_feed *feed, struct feed_space *space,
+                          const struct rrt_frame *frame);
 
 /* feed_frame: the next frame of the recording, whoever's it is. */
 int feed_frame_convert(struct rep_feed *feed, const struct rrt_frame *frame, struct wd_buf *out);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Memory that somebody else writes is in no recording. The replay maps everything privately, so
- * an object mapped shared is refused where another mapping of it can be written: in another
- * process, or a second time in the same one.
+ * an object mapped shared is refused where somebody else may have written it before the replayed
+ * process went on: another process that has it mapped writably and ran, or a second mapping in the
+ * same process.
  *
  * A mapping that another process only inherited is held against it not at once but when that
  * process ends without exec: nearly every child runs exec soon, and touches no such memory.
@@ -52,27 +53,38 @@ static int check_alias(struct rep_feed *feed, const struct rrt_frame *frame,
                        (unsigned long long)mine->start, (unsigned long long)other->start);
 }
 
-static int check_space(struct rep_feed *feed, const struct rrt_frame *frame,
-                       const struct feed_vma *mine, const struct feed_task *task)
+static void note_conflict(struct rep_feed *feed, const struct rrt_frame *frame,
+                          const struct feed_vma *mine, struct feed_space *space, int pid)
 {
-    const struct feed_vma *other = find_writer(&task->space->vmas, mine);
+    struct feed_conflict *conflict = &space->conflict;
+    const struct feed_vma *other = find_writer(&space->vmas, mine);
     if (!other)
-        return 0;
-    if (!(other->flags & FEED_VMA_INHERITED))
-        return feed_refuse(frame, "%s is shared with process %d, which may write it",
-                           name_of(feed, mine), task->tgid);
-    if (!task->space->conflict_frame) {
-        task->space->conflict_frame = frame->time;
-        snprintf(task->space->conflict_name, sizeof(task->space->conflict_name), "%s",
-                 name_of(feed, mine));
-    }
-    return 0;
+        return;
+    bool is_inherited = other->flags & FEED_VMA_INHERITED;
+    space->is_conflicting = true;
+    if (conflict->since && (is_inherited || !conflict->is_inherited))
+        return;
+    conflict->since = conflict->since ? conflict->since : frame->time;
+    conflict->is_inherited = is_inherited;
+    conflict->pid = pid;
+    snprintf(conflict->name, sizeof(conflict->name), "%s", name_of(feed, mine));
+}
+
+/* What a space that is not shared any more has written stays written. */
+static void end_conflict(struct rep_feed *feed, struct feed_space *space)
+{
+    if (space->conflict.ran && !feed->written.ran)
+        feed->written = space->conflict;
+    memset(&space->conflict, 0, sizeof(space->conflict));
 }
 
 int feed_share_check(struct rep_feed *feed, const struct rrt_frame *frame)
 {
     int rc = 0;
     feed->shares_changed = false;
+    for (size_t t = 0; t < feed->task_count; t++)
+        if (feed->tasks[t].space)
+            feed->tasks[t].space->is_conflicting = false;
     for (size_t i = 0; feed->target && i < feed->target->vmas.count && !rc; i++) {
         const struct feed_vma *mine = &feed->target->vmas.list[i];
         if (!is_candidate(mine))
@@ -80,18 +92,76 @@ int feed_share_check(struct rep_feed *feed, const struct rrt_frame *frame)
         rc = check_alias(feed, frame, mine);
         for (size_t t = 0; t < feed->task_count && !rc; t++)
             if (feed->tasks[t].space && feed->tasks[t].space != feed->target)
-                rc = check_space(feed, frame, mine, &feed->tasks[t]);
+                note_conflict(feed, frame, mine, feed->tasks[t].space, feed->tasks[t].tgid);
+    }
+    for (size_t t = 0; t < feed->task_count; t++) {
+        struct feed_space *space = feed->tasks[t].space;
+        if (space && space->conflict.since && !space->is_conflicting)
+            end_conflict(feed, space);
     }
     return rc;
 }
 
-int feed_share_space_gone(struct rep_feed *feed, const struct feed_space *space, uint64_t time)
+/* Did code run before this frame, or the kernel write for it? */
+static bool has_run(const struct rrt_frame *frame)
 {
-    if (!space->conflict_frame || space == feed->target)
+    switch (frame->event) {
+    case RRT_EVENT_SYSCALL:
+        return frame->syscall.state != RRT_SYSCALL_EXITING || frame->write_count;
+    case RRT_EVENT_INSTRUCTION_TRAP:
+    case RRT_EVENT_SIGNAL:
+    case RRT_EVENT_SCHED:
+    case RRT_EVENT_GROW_MAP:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static int refuse_conflict(const struct rrt_frame *frame, const struct feed_conflict *conflict)
+{
+    return feed_refuse(frame,
+                       "%s is shared with process %d%s, which may have written it before frame "
+                       "%llu",
+                       conflict->name, conflict->pid,
+                       conflict->is_inherited ? " (forked, and it ran no other program)" : "",
+                       (unsigned long long)conflict->ran);
+}
+
+static int target_goes_on(struct rep_feed *feed, const struct rrt_frame *frame)
+{
+    if (feed->written.ran)
+        return refuse_conflict(frame, &feed->written);
+    for (size_t i = 0; i < feed->task_count; i++) {
+        struct feed_space *space = feed->tasks[i].space;
+        if (!space || !space->conflict.ran || space == feed->target)
+            continue;
+        if (!space->conflict.is_inherited)
+            return refuse_conflict(frame, &space->conflict);
+        space->conflict.target_went_on = true;
+    }
+    return 0;
+}
+
+int feed_share_note(struct rep_feed *feed, const struct rrt_frame *frame, struct feed_space *space)
+{
+    if (!feed->target || !space || !has_run(frame))
         return 0;
-    return wd_fail(-WD_ERR_UNSUPPORTED,
-                   "frame %llu: from here on %s is shared with a process that may write it, and "
-                   "that ran no other program until frame %llu",
-                   (unsigned long long)space->conflict_frame, space->conflict_name,
-                   (unsigned long long)time);
+    if (space == feed->target)
+        return target_goes_on(feed, frame);
+    if (space->conflict.since)
+        space->conflict.ran = frame->time;
+    return 0;
+}
+
+int feed_share_space_gone(struct rep_feed *feed, struct feed_space *space,
+                          const struct rrt_frame *frame)
+{
+    bool by_exec = frame->event == RRT_EVENT_SYSCALL;
+    if (space == feed->target || !space->conflict.ran || (by_exec && space->conflict.is_inherited))
+        return 0;
+    if (space->conflict.target_went_on)
+        return refuse_conflict(frame, &space->conflict);
+    end_conflict(feed, space);
+    return 0;
 }

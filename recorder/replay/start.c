@@ -23,6 +23,7 @@ int rep_engine_from_feed(struct rep_feed *feed, enum dbi_mode mode, struct rep_e
             (struct agt_cpuid){cpu->cpuid[i].eax_in, cpu->cpuid[i].ecx_in, cpu->cpuid[i].eax,
                                cpu->cpuid[i].ebx,    cpu->cpuid[i].ecx,    cpu->cpuid[i].edx};
     struct rep_engine_setup setup = {.mode = mode,
+                                     .ticks = rep_feed_info(feed)->has_ticks,
                                      .spans = spans,
                                      .span_count = span_count,
                                      .files = fds,
