@@ -32,15 +32,20 @@ static const char *name_of(const struct rep_feed *feed, const struct feed_vma *v
     return vma->name < feed->tables.name_count ? feed->tables.names[vma->name] : "shared memory";
 }
 
-/* The first later mapping of `space` that shows, and may write, what `mine` shows. */
+/* A mapping that shows, and may write, what `mine` shows: best one that was not inherited. */
 static const struct feed_vma *find_writer(const struct feed_vmas *vmas, const struct feed_vma *mine)
 {
+    const struct feed_vma *found = NULL;
     for (size_t i = 0; i < vmas->count; i++) {
         const struct feed_vma *vma = &vmas->list[i];
-        if (vma != mine && is_candidate(vma) && vma->prot & PROT_WRITE && shows_same(vma, mine))
+        if (vma == mine || !is_candidate(vma) || !(vma->prot & PROT_WRITE) ||
+            !shows_same(vma, mine))
+            continue;
+        if (!(vma->flags & FEED_VMA_INHERITED))
             return vma;
+        found = vma;
     }
-    return NULL;
+    return found;
 }
 
 static int check_alias(struct rep_feed *feed, const struct rrt_frame *frame,

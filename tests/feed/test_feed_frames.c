@@ -341,23 +341,100 @@ static void restarted_call_keeps_its_number(void **state)
 
 /* ---------------------------------------------------------------- refusals */
 
-static void shared_memory_that_another_maps_is_refused(void **state)
+static int runs(struct stage *stage, int tid)
+{
+    struct rrt_frame frame = stage_call(stage, tid, RRT_SYSCALL_ENTERING, SYS_getpid);
+    return stage_take(stage, &frame);
+}
+
+static void shared_memory_that_another_may_have_written_is_refused(void **state)
 {
     struct stage *stage = *state;
     assert_int_equal(stage_clone(stage, LEADER, 101, SIGCHLD), 0);
     assert_int_equal(stage_map(stage, LEADER, 0x20000000, 1, 3, MAP_SHARED, 55), 0);
     assert_int_equal(stage_map(stage, 101, 0x30000000, 1, PROT_READ, MAP_SHARED, 55), 0);
-    assert_refused(stage_do_call(stage, 101, SYS_mprotect, 0, 0x30000000, PAGE, 3),
-                   "/some/file is shared with process 101");
+    assert_int_equal(runs(stage, 101), 0);
+    assert_int_equal(runs(stage, LEADER), 0); /* the other one could only read */
+    assert_int_equal(stage_do_call(stage, 101, SYS_mprotect, 0, 0x30000000, PAGE, 3), 0);
+    assert_int_equal(runs(stage, LEADER), 0); /* it has not run since */
+    assert_int_equal(runs(stage, 101), 0);
+    assert_refused(runs(stage, LEADER), "/some/file is shared with process 101");
+}
+
+static void writing_shared_memory_stays_after_it_is_unmapped(void **state)
+{
+    struct stage *stage = *state;
+    assert_int_equal(stage_clone(stage, LEADER, 101, SIGCHLD), 0);
+    assert_int_equal(stage_map(stage, LEADER, 0x20000000, 1, 3, MAP_SHARED, 55), 0);
+    assert_int_equal(stage_map(stage, 101, 0x30000000, 1, 3, MAP_SHARED, 55), 0);
+    assert_int_equal(stage_do_call(stage, 101, SYS_munmap, 0, 0x30000000, PAGE, 0), 0);
+    assert_int_equal(runs(stage, 101), 0);
+    assert_refused(runs(stage, LEADER), "/some/file is shared with process 101");
+}
+
+static void shared_memory_of_one_after_the_other_is_fine(void **state)
+{
+    struct stage *stage = *state;
+    assert_int_equal(stage_clone(stage, LEADER, 101, SIGCHLD), 0);
+    assert_int_equal(stage_map(stage, 101, 0x30000000, 1, 3, MAP_SHARED, 55), 0);
+    assert_int_equal(runs(stage, 101), 0);
+    assert_int_equal(stage_do_call(stage, 101, SYS_munmap, 0, 0x30000000, PAGE, 0), 0);
+    assert_int_equal(stage_map(stage, LEADER, 0x20000000, 1, 3, MAP_SHARED, 55), 0);
+    assert_int_equal(runs(stage, 101), 0);
+    assert_int_equal(runs(stage, LEADER), 0);
+    struct rrt_frame frame = stage_exit(stage, 101);
+    assert_int_equal(stage_take(stage, &frame), 0);
+    assert_int_equal(runs(stage, LEADER), 0);
 }
 
 static void inherited_shared_memory_is_refused_when_the_child_stays(void **state)
 {
+    static const struct {
+        bool child_runs, parent_runs_before, parent_runs_after, is_refused;
+    } rows[] = {{false, true, true, false},
+                {true, false, false, false},
+                {true, true, false, true},
+                {true, false, true, true}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct stage *stage = stage_new();
+        assert_int_equal(stage_map(stage, LEADER, 0x20000000, 1, 3, MAP_SHARED, 55), 0);
+        assert_int_equal(stage_clone(stage, LEADER, 101, SIGCHLD), 0);
+        if (rows[i].child_runs)
+            assert_int_equal(runs(stage, 101), 0);
+        if (rows[i].parent_runs_before)
+            assert_int_equal(runs(stage, LEADER), 0);
+        struct rrt_frame frame = stage_exit(stage, 101);
+        int rc = stage_take(stage, &frame);
+        if (!rc && rows[i].parent_runs_after)
+            rc = runs(stage, LEADER);
+        if (rows[i].is_refused)
+            assert_refused(rc, "/some/file is shared with process 101 (forked");
+        else
+            assert_int_equal(rc, 0);
+        stage_free(stage);
+    }
+}
+
+static void inherited_shared_memory_is_fine_when_the_child_runs_a_program(void **state)
+{
     struct stage *stage = *state;
+    struct rrt_mmap map = {.start = CODE,
+                           .end = CODE + PAGE,
+                           .prot = 5,
+                           .flags = MAP_PRIVATE,
+                           .name = "",
+                           .backing = ""};
     assert_int_equal(stage_map(stage, LEADER, 0x20000000, 1, 3, MAP_SHARED, 55), 0);
     assert_int_equal(stage_clone(stage, LEADER, 101, SIGCHLD), 0);
-    struct rrt_frame frame = stage_exit(stage, 101);
-    assert_refused(stage_take(stage, &frame), "/some/file");
+    assert_int_equal(runs(stage, 101), 0);
+    assert_int_equal(runs(stage, LEADER), 0);
+    struct rrt_frame frame = stage_call(stage, 101, RRT_SYSCALL_EXITING, SYS_execve);
+    frame.mmaps = &map;
+    frame.mmap_count = 1;
+    assert_int_equal(stage_take(stage, &frame), 0);
+    assert_int_equal(runs(stage, 101), 0);
+    assert_int_equal(runs(stage, LEADER), 0);
 }
 
 static void second_shared_view_is_refused(void **state)
@@ -554,8 +631,11 @@ int main(void)
         TEST(entry_compares_all_but_flags_that_do_not_count),
         TEST(trap_leaves_out_what_it_writes),
         TEST(restarted_call_keeps_its_number),
-        TEST(shared_memory_that_another_maps_is_refused),
-        TEST(inherited_shared_memory_is_refused_when_the_child_stays),
+        TEST(shared_memory_that_another_may_have_written_is_refused),
+        TEST(writing_shared_memory_stays_after_it_is_unmapped),
+        TEST(shared_memory_of_one_after_the_other_is_fine),
+        cmocka_unit_test(inherited_shared_memory_is_refused_when_the_child_stays),
+        TEST(inherited_shared_memory_is_fine_when_the_child_runs_a_program),
         TEST(second_shared_view_is_refused),
         TEST(odd_frames_are_refused_here_and_ignored_elsewhere),
         TEST(odd_calls_are_refused),

@@ -292,7 +292,7 @@ static void what_cannot_be_replayed_is_refused(void **state)
     (void)state;
     expect_refusal("alias", ARGV(PROGRAMS "/feed_shares", "alias"), NULL, "mapped shared both");
     expect_refusal("shares", ARGV(PROGRAMS "/feed_shares", "child"), "feed_shares",
-                   "is shared with a process");
+                   "is shared with process");
 }
 
 static void threads_make_sense(void **state)
@@ -323,6 +323,8 @@ static void threads_make_sense(void **state)
         assert_int_equal(info.wait_status & ~0x80, rows[i].status); /* 0x80: left a core */
         assert_true(counts.tasks_at_once >= rows[i].at_once);
         assert_int_equal(counts.entries[EVQ_TASK_EXIT], counts.ops[EVQ_OP_TASK_NEW] + 1);
+        if (!strcmp(rows[i].how, "join"))
+            assert_int_equal(counts.captured_tags, 1u << REP_CAPTURE_COMM);
         if (rows[i].has_places)
             assert_true(counts.places_with_digests > 0);
     }

@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,6 +31,7 @@ static void note_start(void)
 
 static void *count(void *arg)
 {
+    prctl(PR_SET_NAME, "counting");
     note_start();
     for (int i = 0; i < 200; i++) {
         pthread_mutex_lock(&lock);
