@@ -15,6 +15,8 @@
 #include "slicer/criterion.h"
 #include "slicer/machine.h"
 
+#define INLINE_MAX 32
+
 struct place {
     char *file;
     uint32_t line;
@@ -135,6 +137,21 @@ static int add_register(struct slc_seed *seed, const struct mdl_place *where)
     return 0;
 }
 
+/* The line's code may begin with that of a function which is inlined there: the variable is meant as
+ * the line's own function sees it. */
+static size_t inline_depth(struct mdl_model *model, uint64_t pc, uint32_t line)
+{
+    struct mdl_line chain[INLINE_MAX];
+    size_t count;
+
+    if (mdl_inline_chain(model, pc, chain, INLINE_MAX, &count))
+        return 0;
+    for (size_t i = 0; i < count && i < INLINE_MAX; i++)
+        if (chain[i].line == line)
+            return i;
+    return 0;
+}
+
 static int add_variable(struct slc_criterion *criterion, struct wet_state *state,
                         const struct place *place, struct slc_seed *seed)
 {
@@ -142,7 +159,8 @@ static int add_variable(struct slc_criterion *criterion, struct wet_state *state
     struct mdl_machine machine = {state, slc_read_register, slc_read_memory};
     struct mdl_variable variable;
     struct mdl_place where;
-    int error = mdl_variable_find(model, seed->pc, place->variable, &variable);
+    int error = mdl_variable_find_at(model, seed->pc, inline_depth(model, seed->pc, place->line),
+                                     place->variable, &variable);
 
     if (error == -WD_ERR_NOT_FOUND)
         return wd_fail(error, "there is no variable '%s' at %s:%u", place->variable, place->file,

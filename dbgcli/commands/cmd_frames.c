@@ -71,15 +71,12 @@ static int show_argument(void *context, const struct mdl_variable *variable)
     return 0;
 }
 
-/* Where functions are inlined the scopes around the pc mix their parameters: none are shown. */
 static void show_arguments(struct cli_moment *moment, size_t index, struct cli_out *out,
                            json_t *json)
 {
     struct argument_walk walk = {.view = {moment, index}, .out = out, .json = json};
     const struct cli_frame *frame = &moment->frames[index];
-    bool has_inlined = index > 0 && moment->frames[index - 1].is_inlined;
-    if (!frame->is_inlined && !has_inlined)
-        mdl_variables_each(moment->model, frame->lookup_pc, show_argument, &walk);
+    mdl_variables_each_at(moment->model, frame->lookup_pc, frame->depth, show_argument, &walk);
     wd_error_clear();
 }
 

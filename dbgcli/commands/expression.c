@@ -53,14 +53,33 @@ static bool is_name_byte(char byte)
     return isalnum((unsigned char)byte) || byte == '_' || (unsigned char)byte >= 0x80;
 }
 
-/* A name, to be freed; NULL if there is none here. */
+/* Length of the template arguments that begin here, if a "::" follows them; else 0. */
+static size_t arguments_length(const char *text)
+{
+    unsigned depth = 0;
+    for (size_t i = 0; text[i]; i++) {
+        depth += text[i] == '<';
+        depth -= text[i] == '>';
+        if (!depth)
+            return i && strncmp(text + i + 1, "::", 2) == 0 ? i + 1 : 0;
+    }
+    return 0;
+}
+
+/* A name ("x", "ns::box<int>::count"), to be freed; NULL if there is none here. */
 static char *take_name(struct reader *reader)
 {
-    size_t length = 0;
+    size_t length = 0, part;
     skip_blanks(reader);
-    while (is_name_byte(reader->at[length]))
-        length++;
-    if (!length || isdigit((unsigned char)*reader->at))
+    do {
+        length += strncmp(reader->at + length, "::", 2) == 0 ? 2 : 0;
+        for (part = 0; is_name_byte(reader->at[length + part]);)
+            part++;
+        length += part;
+        if (part && reader->at[length] == '<')
+            length += arguments_length(reader->at + length);
+    } while (part && strncmp(reader->at + length, "::", 2) == 0);
+    if (!length || !part || isdigit((unsigned char)*reader->at))
         return NULL;
     char *name = cli_strndup(reader->at, length);
     reader->at += length;
@@ -85,7 +104,11 @@ int cli_value_of_variable(struct cli_frame_view *view, const struct mdl_variable
         mdl_variable_locate(view->moment->model, variable, frame->lookup_pc, &machine, &place);
     if (result)
         return result;
-    *value = (struct cli_value){.type = variable->type};
+    *value = (struct cli_value){
+        .type = variable->type,
+        .bit_offset = variable->bit_offset,
+        .bit_size = variable->bit_size,
+    };
     switch (place.kind) {
     case MDL_PLACE_MEMORY:
         value->is_in_memory = true;
@@ -149,8 +172,9 @@ static int read_primary(struct reader *reader, struct cli_value *value)
         result = read_register(reader, name, value);
     } else {
         const struct cli_moment *moment = reader->view->moment;
-        result = mdl_variable_find(moment->model, moment->frames[reader->view->frame].lookup_pc,
-                                   name, &variable);
+        const struct cli_frame *frame = &moment->frames[reader->view->frame];
+        result =
+            mdl_variable_find_at(moment->model, frame->lookup_pc, frame->depth, name, &variable);
         if (result == -WD_ERR_NOT_FOUND)
             result = wd_fail(result, "no variable '%s' is visible here", name);
         if (!result)
@@ -163,61 +187,75 @@ static int read_primary(struct reader *reader, struct cli_value *value)
 /* ---- postfixes ---- */
 
 struct member_search {
+    struct cli_frame_view *view;
     const char *name;
+    uint64_t address; /* of the object whose members are looked at */
     struct mdl_member found;
+    uint64_t found_address;
+    unsigned depth;
 };
 
-/* 1 ends the enumeration: it is there. Members of unnamed members count as the whole's. */
+/* 1 ends the enumeration: it is there. */
 static int match_member(void *context, const struct mdl_member *member)
 {
     struct member_search *search = context;
     if (!member->name || strcmp(member->name, search->name) != 0)
         return 0;
     search->found = *member;
+    search->found_address = search->address + member->offset_bytes;
     return 1;
 }
 
-struct unnamed_search {
-    struct mdl_model *model;
-    const char *name;
-    struct mdl_member found;
-    unsigned depth;
-};
+static int find_member(struct member_search *search, uint64_t type_handle);
 
-static int find_member(struct unnamed_search *search, uint64_t type_handle);
-
+/* Members of unnamed members and of base classes count as the whole's. */
 static int match_unnamed(void *context, const struct mdl_member *member)
 {
-    struct unnamed_search *search = context;
+    struct member_search *search = context;
+    struct mdl_machine machine = cli_frame_machine(search->view);
+    uint64_t whole = search->address, offset;
     if (member->name || search->depth > 8)
         return 0;
+    int result = mdl_member_offset(search->view->moment->model, member, &machine, whole, &offset);
+    if (result)
+        return result;
     search->depth++;
-    int result = find_member(search, member->type.handle);
+    search->address = whole + offset;
+    result = find_member(search, member->type.handle);
+    search->address = whole;
     search->depth--;
-    if (result == 1)
-        search->found.offset_bytes += member->offset_bytes;
     return result;
 }
 
-static int find_member(struct unnamed_search *search, uint64_t type_handle)
+static int find_member(struct member_search *search, uint64_t type_handle)
 {
-    struct member_search direct = {.name = search->name};
-    int result = mdl_type_members_each(search->model, type_handle, match_member, &direct);
-    if (result == 1)
-        search->found = direct.found;
-    if (result)
-        return result;
-    return mdl_type_members_each(search->model, type_handle, match_unnamed, search);
+    struct mdl_model *model = search->view->moment->model;
+    int result = mdl_type_members_each(model, type_handle, match_member, search);
+    return result ? result : mdl_type_members_each(model, type_handle, match_unnamed, search);
+}
+
+/* What a reference refers to; other values stay. */
+static int follow_reference(struct reader *reader, struct cli_value *value)
+{
+    struct cli_value target;
+    if (!value->type.is_reference)
+        return 0;
+    int result = cli_value_target(reader->view->moment, value, &target);
+    if (!result)
+        *value = target;
+    return result;
 }
 
 static int apply_member(struct reader *reader, struct cli_value *value)
 {
+    int result = follow_reference(reader, value);
+    if (result)
+        return result;
     enum mdl_type_kind kind = value->type.kind;
     char *name = take_name(reader);
     if (!name)
         return fail_syntax(reader);
-    struct unnamed_search search = {.model = reader->view->moment->model, .name = name};
-    int result = 0;
+    struct member_search search = {.view = reader->view, .name = name, .address = value->address};
     if (kind != MDL_TYPE_STRUCT && kind != MDL_TYPE_UNION)
         result = wd_fail(-WD_ERR_USAGE, "a value of type '%s' has no members", value->type.name);
     else if (!value->is_in_memory)
@@ -232,7 +270,7 @@ static int apply_member(struct reader *reader, struct cli_value *value)
     *value = (struct cli_value){
         .type = search.found.type,
         .is_in_memory = true,
-        .address = value->address + search.found.offset_bytes,
+        .address = search.found_address,
         .bit_offset = search.found.bit_offset,
         .bit_size = search.found.bit_size,
     };
@@ -255,10 +293,14 @@ static int apply_index(struct reader *reader, struct cli_value *value)
     } else {
         result = read_unary(reader, &index);
         if (!result)
+            result = follow_reference(reader, &index);
+        if (!result)
             result = cli_value_bits(reader->view->moment, &index, &number);
     }
     if (!result && !take(reader, "]"))
         result = fail_syntax(reader);
+    if (!result)
+        result = follow_reference(reader, value);
     if (!result)
         result = cli_value_target(reader->view->moment, value, &element);
     if (result)
@@ -271,7 +313,9 @@ static int apply_index(struct reader *reader, struct cli_value *value)
 static int dereference(struct reader *reader, struct cli_value *value)
 {
     struct cli_value target;
-    int result = cli_value_target(reader->view->moment, value, &target);
+    int result = follow_reference(reader, value);
+    if (!result)
+        result = cli_value_target(reader->view->moment, value, &target);
     if (!result)
         *value = target;
     return result;
@@ -323,6 +367,8 @@ static int read_unary(struct reader *reader, struct cli_value *value)
             result = dereference(reader, value);
     } else if (take(reader, "&")) {
         result = read_unary(reader, value);
+        if (!result)
+            result = follow_reference(reader, value);
         if (!result)
             result = take_address(value);
     } else {

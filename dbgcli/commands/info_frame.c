@@ -54,8 +54,9 @@ int cli_info_locals(struct cli_session *session, const char *operand)
         return result;
     struct locals_walk walk = {.session = session, .view = {moment, session->frame}};
     walk.array = session->out->json ? json_array() : NULL;
-    result = mdl_variables_each(session->model, moment->frames[session->frame].lookup_pc,
-                                show_variable, &walk);
+    const struct cli_frame *frame = &moment->frames[session->frame];
+    result =
+        mdl_variables_each_at(session->model, frame->lookup_pc, frame->depth, show_variable, &walk);
     if (result == 0 && !walk.count)
         result = wd_fail(-WD_ERR_NOT_FOUND, "no variables are known here");
     if (result < 0) {

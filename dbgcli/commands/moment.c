@@ -53,6 +53,7 @@ static void add_frames(struct cli_moment *moment, const struct mdl_frame_regs *r
     }
     for (size_t i = 0; i < count; i++) {
         struct cli_frame *frame = add_frame(moment, regs);
+        frame->depth = (unsigned)i;
         frame->is_inlined = i + 1 < count;
         frame->is_top = is_top;
         frame->module = has_module ? module.name : NULL;

@@ -12,6 +12,7 @@
 struct cli_frame {
     struct mdl_frame_regs regs;
     uint64_t lookup_pc;   /* to look up lines and variables with */
+    unsigned depth;       /* how many functions of the same machine's frame are inlined into it */
     bool is_inlined;      /* its function is inlined into that of the next frame */
     bool is_top;          /* the stack's innermost: vector registers are known too */
     const char *function; /* borrowed from the model; NULL: unknown */

@@ -117,6 +117,31 @@ void cli_address_print(FILE *stream, struct mdl_model *model, uint64_t address)
         fprintf(stream, " <%s>", name);
 }
 
+/* A code as UTF-8; how many bytes. */
+static size_t encode_utf8(uint32_t code, char text[4])
+{
+    static const unsigned char marks[] = {0, 0xc0, 0xe0, 0xf0};
+    unsigned more = code < 0x80 ? 0 : code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
+    for (unsigned i = more; i > 0; i--, code >>= 6)
+        text[i] = (char)(0x80 | (code & 0x3f));
+    text[0] = (char)(marks[more] | code);
+    return more + 1;
+}
+
+/* char16_t and char32_t */
+static void print_wide_character(struct cli_out *out, uint32_t code, size_t size)
+{
+    char text[4];
+    fprintf(out->stream, "%" PRIu32 " %c'", code, size == 2 ? 'u' : 'U');
+    if (code == '\'')
+        fputs("\\'", out->stream);
+    else if (code == '"')
+        putc('"', out->stream);
+    else
+        cli_out_quoted(out, text, encode_utf8(code > 0x10ffff ? 0xfffd : code, text));
+    putc('\'', out->stream);
+}
+
 static void print_character(struct cli_out *out, int64_t code)
 {
     char byte = (char)code;
@@ -198,7 +223,7 @@ static void print_pointer(struct printer *p, const struct cli_value *value, uint
     struct mdl_function function;
     uint64_t count;
     bool is_typed = mdl_type_target(p->moment->model, value->type.handle, &target, &count) == 0;
-    bool is_text = is_typed && target.kind == MDL_TYPE_CHAR;
+    bool is_text = is_typed && target.kind == MDL_TYPE_CHAR && target.size_bytes == 1;
     if (!is_text && p->depth == 0)
         fprintf(p->out->stream, "(%s) ", value->type.name);
     if (mdl_function_at(p->moment->model, bits, &function) == 0)
@@ -233,6 +258,42 @@ static int print_float(struct printer *p, const struct cli_value *value)
     return 0;
 }
 
+static int print_value(struct printer *p, const struct cli_value *value);
+
+/* "(int &) @0x7ffe0: 7"; inside of structures only where it refers to. */
+static int print_reference(struct printer *p, const struct cli_value *value)
+{
+    struct cli_value target;
+    int result = cli_value_target(p->moment, value, &target);
+    if (result)
+        return result;
+    if (p->depth == 0 && !p->is_brief)
+        fprintf(p->out->stream, "(%s) ", value->type.name);
+    fprintf(p->out->stream, "@0x%" PRIx64, target.address);
+    if (p->depth > 0)
+        return 0;
+    fputs(": ", p->out->stream);
+    return print_value(p, &target);
+}
+
+static int print_huge(struct printer *p, const struct cli_value *value)
+{
+    unsigned __int128 number = 0;
+    char digits[48], *at = digits + sizeof digits;
+    int result = load(p->moment, value, &number, sizeof number);
+    bool is_negative = value->type.is_signed && number >> 127;
+    if (result)
+        return result;
+    if (is_negative)
+        number = -number;
+    *--at = 0;
+    do
+        *--at = (char)('0' + (unsigned)(number % 10));
+    while (number /= 10);
+    fprintf(p->out->stream, "%s%s", is_negative ? "-" : "", at);
+    return 0;
+}
+
 static int print_scalar(struct printer *p, const struct cli_value *value)
 {
     FILE *stream = p->out->stream;
@@ -240,6 +301,11 @@ static int print_scalar(struct printer *p, const struct cli_value *value)
     uint64_t bits;
     if (value->type.kind == MDL_TYPE_FLOAT && (!*p->format || value->type.size_bytes > 8))
         return print_float(p, value);
+    if (value->type.is_reference)
+        return print_reference(p, value);
+    if (value->type.size_bytes == 16 && !value->bit_size && !*p->format &&
+        (value->type.kind == MDL_TYPE_SIGNED || value->type.kind == MDL_TYPE_UNSIGNED))
+        return print_huge(p, value);
     int result = cli_value_bits(p->moment, value, &bits);
     if (result)
         return result;
@@ -249,7 +315,10 @@ static int print_scalar(struct printer *p, const struct cli_value *value)
     }
     switch (value->type.kind) {
     case MDL_TYPE_CHAR:
-        print_character(p->out, (int64_t)bits);
+        if (value->type.size_bytes > 1)
+            print_wide_character(p->out, (uint32_t)bits, value->type.size_bytes);
+        else
+            print_character(p->out, (int64_t)bits);
         break;
     case MDL_TYPE_BOOL:
         fputs(bits == 0 ? "false" : "true", stream);
@@ -275,8 +344,6 @@ static int print_scalar(struct printer *p, const struct cli_value *value)
 
 /* ---- structures and arrays ---- */
 
-static int print_value(struct printer *p, const struct cli_value *value);
-
 struct member_walk {
     struct printer *printer;
     const struct cli_value *whole;
@@ -287,15 +354,24 @@ static int print_member(void *context, const struct mdl_member *member)
 {
     struct member_walk *walk = context;
     FILE *stream = walk->printer->out->stream;
+    struct cli_frame_view view = {walk->printer->moment, 0};
+    struct mdl_machine machine = cli_frame_machine(&view);
+    uint64_t offset;
+    int result = mdl_member_offset(walk->printer->moment->model, member, &machine,
+                                   walk->whole->address, &offset);
+    if (result)
+        return result;
     struct cli_value part = {
         .type = member->type,
         .is_in_memory = true,
-        .address = walk->whole->address + member->offset_bytes,
+        .address = walk->whole->address + offset,
         .bit_offset = member->bit_offset,
         .bit_size = member->bit_size,
     };
     fputs(walk->count++ ? ", " : "", stream);
-    if (member->name)
+    if (member->is_base)
+        fprintf(stream, "<%s> = ", member->type.name);
+    else if (member->name)
         fprintf(stream, "%s = ", member->name);
     return print_value(walk->printer, &part);
 }
@@ -369,7 +445,7 @@ static int print_array(struct printer *p, const struct cli_value *value)
     int result = mdl_type_target(p->moment->model, value->type.handle, &type, &count);
     if (result)
         return result;
-    if (type.kind != MDL_TYPE_CHAR || *p->format)
+    if (type.kind != MDL_TYPE_CHAR || type.size_bytes > 1 || *p->format)
         return print_elements(p, value, &type, count);
     size_t shown = count < sizeof text ? count : sizeof text;
     result = load(p->moment, value, text, shown);

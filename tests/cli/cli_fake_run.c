@@ -376,15 +376,15 @@ int mdl_source_line(struct mdl_model *model, const char *file, uint32_t line, ui
 enum { T_INT = 1, T_CHAR, T_INT_PTR, T_PAIR, T_NAME, T_CHAR_PTR, T_DOUBLE, T_ENUM, T_UCHAR };
 
 static const struct mdl_type types[] = {
-    [T_INT] = {MDL_TYPE_SIGNED, 1, 4, "int", T_INT},
-    [T_CHAR] = {MDL_TYPE_CHAR, 1, 1, "char", T_CHAR},
-    [T_INT_PTR] = {MDL_TYPE_POINTER, 0, 8, "int *", T_INT_PTR},
-    [T_PAIR] = {MDL_TYPE_STRUCT, 0, 8, "struct pair", T_PAIR},
-    [T_NAME] = {MDL_TYPE_ARRAY, 0, 8, "char [8]", T_NAME},
-    [T_CHAR_PTR] = {MDL_TYPE_POINTER, 0, 8, "char *", T_CHAR_PTR},
-    [T_DOUBLE] = {MDL_TYPE_FLOAT, 1, 8, "double", T_DOUBLE},
-    [T_ENUM] = {MDL_TYPE_ENUM, 0, 4, "enum colour", T_ENUM},
-    [T_UCHAR] = {MDL_TYPE_CHAR, 0, 1, "unsigned char", T_UCHAR},
+    [T_INT] = {MDL_TYPE_SIGNED, 1, 0, 4, "int", T_INT},
+    [T_CHAR] = {MDL_TYPE_CHAR, 1, 0, 1, "char", T_CHAR},
+    [T_INT_PTR] = {MDL_TYPE_POINTER, 0, 0, 8, "int *", T_INT_PTR},
+    [T_PAIR] = {MDL_TYPE_STRUCT, 0, 0, 8, "struct pair", T_PAIR},
+    [T_NAME] = {MDL_TYPE_ARRAY, 0, 0, 8, "char [8]", T_NAME},
+    [T_CHAR_PTR] = {MDL_TYPE_POINTER, 0, 0, 8, "char *", T_CHAR_PTR},
+    [T_DOUBLE] = {MDL_TYPE_FLOAT, 1, 0, 8, "double", T_DOUBLE},
+    [T_ENUM] = {MDL_TYPE_ENUM, 0, 0, 4, "enum colour", T_ENUM},
+    [T_UCHAR] = {MDL_TYPE_CHAR, 0, 0, 1, "unsigned char", T_UCHAR},
 };
 
 static const struct {
@@ -419,11 +419,30 @@ int mdl_variable_find(struct mdl_model *model, uint64_t pc, const char *name,
     return wd_fail(-WD_ERR_NOT_FOUND, "unknown");
 }
 
-int mdl_variables_each(struct mdl_model *model, uint64_t pc, mdl_variable_fn fn, void *context)
+int mdl_variable_find_at(struct mdl_model *model, uint64_t pc, size_t depth, const char *name,
+                         struct mdl_variable *variable)
+{
+    (void)depth;
+    return mdl_variable_find(model, pc, name, variable);
+}
+
+int mdl_member_offset(struct mdl_model *model, const struct mdl_member *member,
+                      const struct mdl_machine *machine, uint64_t address, uint64_t *offset_bytes)
+{
+    (void)model;
+    (void)machine;
+    (void)address;
+    *offset_bytes = member->offset_bytes;
+    return 0;
+}
+
+int mdl_variables_each_at(struct mdl_model *model, uint64_t pc, size_t depth, mdl_variable_fn fn,
+                          void *context)
 {
     struct mdl_variable variable;
     int result = 0;
     (void)model;
+    (void)depth;
     if (pc < HELPER_PC)
         return 0;
     for (size_t i = 0; i < 2 && !result; i++) {

@@ -408,6 +408,8 @@ int mdl_expr_eval(const struct mdl_expr_env *env, const Dwarf_Op *ops, size_t co
     memset(place, 0, sizeof(*place));
     if (count == 0)
         return gone(&stack, "optimized out");
+    if (env->object)
+        stack.items[stack.depth++] = *env->object;
     for (unsigned steps = 0; stack.at < count; stack.at++, steps++) {
         if (steps == STEPS_MAX)
             return corrupt("endless");

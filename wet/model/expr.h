@@ -8,9 +8,10 @@
 /* Where an expression is evaluated. Functions that are NULL make operations that need them fail. */
 struct mdl_expr_env {
     const struct mdl_machine *machine;
-    uint64_t bias;         /* added to addresses in the expression */
-    Dwarf_Attribute *attr; /* the expression's attribute, or NULL */
-    void *context;         /* of the functions below */
+    uint64_t bias;          /* added to addresses in the expression */
+    Dwarf_Attribute *attr;  /* the expression's attribute, or NULL */
+    void *context;          /* of the functions below */
+    const uint64_t *object; /* what is on the stack to begin with, or NULL */
     int (*frame_base)(void *context, uint64_t *value);
     int (*cfa)(void *context, uint64_t *value);
     int (*tls)(void *context, uint64_t offset, uint64_t *address);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Variables outside functions, by name: an index over all units of a module, made when a name is
- * first looked for that way. Types' static members and namespaces' variables are in it too.
+ * first looked for that way. Types' static members and namespaces' variables are in it too, and the
+ * types themselves, for units that only declare them.
  */
 #include "wet/model/globals.h"
 
@@ -10,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "wet/model/qualify.h"
+
 #define DEPTH_MAX 32
 
 void mdl_globals_free(struct mdl_globals *globals)
@@ -17,12 +20,14 @@ void mdl_globals_free(struct mdl_globals *globals)
     if (!globals)
         return;
     free(globals->items);
+    free(globals->types);
     free(globals);
 }
 
 struct walk {
     struct mdl_globals *globals;
     size_t capacity;
+    size_t type_capacity;
     uint32_t unit;
     uint64_t budget;
     unsigned depth;
@@ -61,25 +66,56 @@ static int add_global(struct walk *walk, Dwarf_Die *die)
     return 0;
 }
 
+static int add_type(struct walk *walk, Dwarf_Die *die)
+{
+    struct mdl_globals *globals = walk->globals;
+    const char *name = dwarf_diename(die);
+
+    if (!name || dwarf_hasattr(die, DW_AT_declaration))
+        return 0;
+    if (globals->type_count == walk->type_capacity) {
+        size_t capacity = walk->type_capacity ? walk->type_capacity * 2 : 64;
+        struct mdl_global *grown = reallocarray(globals->types, capacity, sizeof(*grown));
+
+        if (!grown)
+            return -ENOMEM;
+        globals->types = grown;
+        walk->type_capacity = capacity;
+    }
+    globals->types[globals->type_count++] =
+        (struct mdl_global){.name = name, .die = *die, .unit = walk->unit};
+    return 0;
+}
+
 static int visit(void *context, Dwarf_Die *die)
 {
     struct walk *walk = context;
-    int result;
+    int result = 0;
 
     switch (dwarf_tag(die)) {
     case DW_TAG_variable:
         return add_global(walk, die);
+    case DW_TAG_member: /* before DWARF 5: a static one */
+        return dwarf_hasattr(die, DW_AT_const_value) ? add_global(walk, die) : 0;
+    case DW_TAG_enumeration_type:
+        return add_type(walk, die);
+    case DW_TAG_structure_type:
+    case DW_TAG_class_type:
+    case DW_TAG_union_type:
+        result = add_type(walk, die);
+        break;
     case DW_TAG_namespace:
     case DW_TAG_module:
-        if (walk->depth >= DEPTH_MAX)
-            return 0;
-        walk->depth++;
-        result = mdl_die_children(die, &walk->budget, visit, walk);
-        walk->depth--;
-        return result;
+        break;
     default:
         return 0;
     }
+    if (result < 0 || walk->depth >= DEPTH_MAX)
+        return result;
+    walk->depth++;
+    result = mdl_die_children(die, &walk->budget, visit, walk);
+    walk->depth--;
+    return result;
 }
 
 static int compare_globals(const void *left, const void *right)
@@ -121,24 +157,75 @@ int mdl_globals_get(struct mdl_mod *mod, const struct mdl_globals **globals)
     if (walk.globals->count)
         qsort(walk.globals->items, walk.globals->count, sizeof(*walk.globals->items),
               compare_globals);
+    if (walk.globals->type_count)
+        qsort(walk.globals->types, walk.globals->type_count, sizeof(*walk.globals->types),
+              compare_globals);
     units->globals = walk.globals;
     *globals = walk.globals;
     return 0;
 }
 
-const struct mdl_global *mdl_globals_find(const struct mdl_globals *globals, const char *name)
+/* The first of a name in a sorted array, or NULL. */
+static const struct mdl_global *find_first(const struct mdl_global *items, size_t count,
+                                           const char *name)
 {
-    size_t low = 0, high = globals->count;
+    size_t low = 0, high = count;
 
     while (low < high) {
         size_t middle = low + (high - low) / 2;
 
-        if (strcmp(globals->items[middle].name, name) < 0)
+        if (strcmp(items[middle].name, name) < 0)
             low = middle + 1;
         else
             high = middle;
     }
-    return low < globals->count && strcmp(globals->items[low].name, name) == 0
-               ? &globals->items[low]
-               : NULL;
+    return low < count && strcmp(items[low].name, name) == 0 ? &items[low] : NULL;
+}
+
+const struct mdl_global *mdl_globals_find(const struct mdl_globals *globals, const char *name)
+{
+    return find_first(globals->items, globals->count, name);
+}
+
+/* ---- Types that are only declared -------------------------------------------------------- */
+
+/* C++ may say "struct" here and "class" there. */
+static int kind_of(Dwarf_Die *die)
+{
+    int tag = dwarf_tag(die);
+
+    return tag == DW_TAG_class_type ? DW_TAG_structure_type : tag;
+}
+
+int mdl_type_complete(struct mdl_mod *mod, Dwarf_Die *die)
+{
+    const char *name = dwarf_diename(die), *qualified;
+    const struct mdl_globals *globals = NULL;
+    const struct mdl_global *type, *end;
+    Dwarf_Attribute attribute;
+    Dwarf_Die unit_type;
+    int result;
+
+    if (!dwarf_hasattr(die, DW_AT_declaration))
+        return 0;
+    if (dwarf_attr(die, DW_AT_signature, &attribute) && dwarf_formref_die(&attribute, &unit_type)) {
+        *die = unit_type;
+        return 1;
+    }
+    result = name ? mdl_globals_get(mod, &globals) : 0;
+    if (result < 0 || !name)
+        return result;
+    qualified = mdl_die_qualified(mod, die, name);
+    end = globals->types + globals->type_count;
+    type = find_first(globals->types, globals->type_count, name);
+    for (; type && type < end && strcmp(type->name, name) == 0; type++) {
+        Dwarf_Die candidate = type->die;
+
+        if (kind_of(&candidate) != kind_of(die) ||
+            strcmp(mdl_die_qualified(mod, &candidate, name), qualified) != 0)
+            continue;
+        *die = candidate;
+        return 1;
+    }
+    return 0;
 }

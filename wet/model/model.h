@@ -348,11 +348,11 @@ enum mdl_type_kind {
     MDL_TYPE_SIGNED,
     MDL_TYPE_UNSIGNED,
     MDL_TYPE_BOOL,
-    MDL_TYPE_CHAR, /* is_signed says which */
+    MDL_TYPE_CHAR, /* is_signed says which; more than 1 byte: char16_t, char32_t */
     MDL_TYPE_FLOAT,
     MDL_TYPE_ENUM,
     MDL_TYPE_POINTER, /* and references */
-    MDL_TYPE_STRUCT,
+    MDL_TYPE_STRUCT,  /* and classes */
     MDL_TYPE_UNION,
     MDL_TYPE_ARRAY,
     MDL_TYPE_OTHER
@@ -361,9 +361,12 @@ enum mdl_type_kind {
 struct mdl_type {
     enum mdl_type_kind kind;
     int is_signed;
+    int is_reference;    /* of MDL_TYPE_POINTER: C++'s & or && */
     uint64_t size_bytes; /* 0 = unknown (flexible or variable arrays) */
-    char name[128];      /* as C would write it, cut if long: "const char *", "int [10]" */
-    uint64_t handle;     /* of the model; 0 = no DWARF */
+    /* As the unit's language writes it, cut if long: "const char *", "int [10]", "struct node",
+     * "ns::box<int>". Default template arguments of std are left out. */
+    char name[256];
+    uint64_t handle; /* of the model; 0 = no DWARF */
 };
 
 enum mdl_scope { MDL_SCOPE_LOCAL, MDL_SCOPE_PARAM, MDL_SCOPE_FILE, MDL_SCOPE_GLOBAL };
@@ -377,20 +380,38 @@ struct mdl_variable {
     mdl_module_id module;
     uint64_t handle;         /* of the model: the variable's DIE; 0 for an ELF symbol */
     uint64_t symbol_address; /* of an ELF symbol */
+    /* A member of what `this` points to, named without it; handle is then that of `this`. */
+    int is_of_this;
+    uint64_t offset_bytes;
+    uint32_t bit_offset; /* as in struct mdl_member */
+    uint32_t bit_size;
 };
 
 /*
  * Finds a variable by name as the code at pc sees it: innermost block outwards (inlined functions
- * included), then statics and globals of the unit, then locals of an inlined function's callers, then
- * globals and statics of the module, then of any other module, then data symbols without type. pc 0:
- * globals and statics of all modules only.
+ * included), members of *this, then statics and globals of the unit, then locals of an inlined function's
+ * callers, then globals and statics of the module, then of any other module, then data symbols without
+ * type. pc 0: globals and statics of all modules only.
+ *
+ * A name with "::" is that of a variable of a namespace or class, or the end of it ("box::count" for
+ * ns::box<int>::count; "::x" is only x itself). Without, one in a namespace or class is found too; of several
+ * that in the innermost scope around pc.
  */
 int mdl_variable_find(struct mdl_model *model, uint64_t pc, const char *name,
                       struct mdl_variable *variable);
 
+/* The same as the function sees it into which the `depth` innermost functions of mdl_inline_chain() are
+ * inlined. */
+int mdl_variable_find_at(struct mdl_model *model, uint64_t pc, size_t depth, const char *name,
+                         struct mdl_variable *variable);
+
 /* Each variable of the blocks and the function around pc, innermost first; not globals. */
 typedef int (*mdl_variable_fn)(void *context, const struct mdl_variable *variable);
 int mdl_variables_each(struct mdl_model *model, uint64_t pc, mdl_variable_fn fn, void *context);
+
+/* Of one function of the inline chain only: depth as in mdl_variable_find_at(). */
+int mdl_variables_each_at(struct mdl_model *model, uint64_t pc, size_t depth, mdl_variable_fn fn,
+                          void *context);
 
 enum mdl_place_kind {
     MDL_PLACE_MEMORY,   /* address */
@@ -422,15 +443,23 @@ int mdl_type_target(struct mdl_model *model, uint64_t type_handle, struct mdl_ty
                     uint64_t *element_count);
 
 struct mdl_member {
-    const char *name; /* NULL: unnamed */
+    const char *name; /* NULL: unnamed, or a base class */
     struct mdl_type type;
+    int is_base;
+    int is_virtual;  /* a virtual base class: see mdl_member_offset() */
+    uint64_t handle; /* of a virtual base class */
     uint64_t offset_bytes;
     uint32_t bit_offset; /* of bit_size bits from offset_bytes' lowest bit, if bit_size != 0 */
     uint32_t bit_size;
 };
+/* Static members are none: they are variables. */
 typedef int (*mdl_member_fn)(void *context, const struct mdl_member *member);
 int mdl_type_members_each(struct mdl_model *model, uint64_t type_handle, mdl_member_fn fn,
                           void *context);
+
+/* Where in the object at `address` a virtual base class lies: its virtual table says. */
+int mdl_member_offset(struct mdl_model *model, const struct mdl_member *member,
+                      const struct mdl_machine *machine, uint64_t address, uint64_t *offset_bytes);
 
 /* The name of an enumerator; -WD_ERR_NOT_FOUND if no enumerator has the value. */
 int mdl_type_enumerator(struct mdl_model *model, uint64_t type_handle, int64_t value,

@@ -323,6 +323,8 @@ static int ends_with_parts(const char *name, const char *wanted)
 {
     size_t length = strlen(name), wanted_length = strlen(wanted);
 
+    if (strncmp(wanted, "::", 2) == 0)
+        return wanted[2] && strcmp(name, wanted + 2) == 0;
     if (wanted_length == 0 || wanted_length > length)
         return 0;
     if (strcmp(name + length - wanted_length, wanted) != 0)
@@ -330,18 +332,11 @@ static int ends_with_parts(const char *name, const char *wanted)
     return wanted_length == length || name[length - wanted_length - 1] == ':';
 }
 
-int mdl_name_pattern_matches(struct mdl_model *model, const struct mdl_name_pattern *pattern,
-                             const char *linkage)
+int mdl_name_pattern_matches_text(const struct mdl_name_pattern *pattern, const char *name)
 {
-    const char *name;
-    char *squeezed;
+    char *squeezed = malloc(strlen(name) + 1);
     int is_match;
 
-    if (!mdl_name_is_mangled(linkage) || !strstr(linkage, pattern->last))
-        return 0;
-    name =
-        mdl_name_demangle(model, linkage, pattern->has_parameters ? MDL_NAME_FULL : MDL_NAME_PLAIN);
-    squeezed = name ? malloc(strlen(name) + 1) : NULL;
     if (!squeezed)
         return -ENOMEM;
     is_match = squeeze(name, pattern->has_arguments, pattern->has_parameters, squeezed);
@@ -349,6 +344,18 @@ int mdl_name_pattern_matches(struct mdl_model *model, const struct mdl_name_patt
         is_match = ends_with_parts(squeezed, pattern->text);
     free(squeezed);
     return is_match;
+}
+
+int mdl_name_pattern_matches(struct mdl_model *model, const struct mdl_name_pattern *pattern,
+                             const char *linkage)
+{
+    const char *name;
+
+    if (!mdl_name_is_mangled(linkage) || !strstr(linkage, pattern->last))
+        return 0;
+    name =
+        mdl_name_demangle(model, linkage, pattern->has_parameters ? MDL_NAME_FULL : MDL_NAME_PLAIN);
+    return name ? mdl_name_pattern_matches_text(pattern, name) : -ENOMEM;
 }
 
 const char *mdl_name_full(struct mdl_model *model, const char *linkage_name)

@@ -40,9 +40,12 @@ struct mdl_name_pattern {
 int mdl_name_pattern_init(struct mdl_name_pattern *pattern, const char *typed);
 void mdl_name_pattern_fini(struct mdl_name_pattern *pattern);
 
+/* Does a name that is demangled already match, as below? 1, 0 or -ENOMEM. */
+int mdl_name_pattern_matches_text(const struct mdl_name_pattern *pattern, const char *name);
+
 /*
  * Does a linker's name of C++ or Rust match? It does if what was typed is its demangled name or the
- * end of it from some part on: "get", "box::get", "ns::box<int>::get" and
+ * end of it from some part on ("::x" is all of it): "get", "box::get", "ns::box<int>::get" and
  * "ns::box<int>::get(long) const" all match the one above. Inline and unnamed namespaces need not be
  * typed. 1, 0 or -ENOMEM.
  */

@@ -10,6 +10,7 @@
 
 #include "wet/model/functions.h"
 #include "wet/model/names.h"
+#include "wet/model/qualify.h"
 #include "wet/model/units.h"
 
 #define DEPTH_MAX 200
@@ -61,10 +62,7 @@ struct walk {
     uint64_t budget;
     size_t scope_capacity;
     size_t range_capacity;
-    size_t container_capacity;
-    size_t member_capacity;
     uint32_t parent;
-    uint32_t container;
     unsigned depth;
 };
 
@@ -130,46 +128,14 @@ static int add_with_ranges(struct walk *walk, Dwarf_Die *die, int tag)
     return added;
 }
 
-/* Remembers where a function is declared, should its linker's name not tell. */
-static int add_member(struct walk *walk, Dwarf_Die *die)
-{
-    struct mdl_unit *unit = walk->unit;
-
-    if (walk->container == MDL_NO_SCOPE)
-        return 0;
-    if (make_room((void **)&unit->members, unit->member_count, &walk->member_capacity,
-                  sizeof(*unit->members)) < 0)
-        return -ENOMEM;
-    unit->members[unit->member_count++] =
-        (struct mdl_member_function){dwarf_dieoffset(die), walk->container};
-    return 0;
-}
-
-/* Makes a namespace or class what is declared from here on is in. */
-static int enter_container(struct walk *walk, Dwarf_Die *die)
-{
-    struct mdl_unit *unit = walk->unit;
-
-    if (make_room((void **)&unit->containers, unit->container_count, &walk->container_capacity,
-                  sizeof(*unit->containers)) < 0)
-        return -ENOMEM;
-    unit->containers[unit->container_count] =
-        (struct mdl_container){dwarf_diename(die), walk->container};
-    walk->container = (uint32_t)unit->container_count++;
-    return 0;
-}
-
 static int visit(void *context, Dwarf_Die *die)
 {
     struct walk *walk = context;
-    uint32_t parent = walk->parent, container = walk->container;
+    uint32_t parent = walk->parent;
     int tag = dwarf_tag(die), added = 0, result;
 
     switch (tag) {
     case DW_TAG_subprogram:
-        if (add_member(walk, die) < 0)
-            return -ENOMEM;
-        /* fall through */
     case DW_TAG_inlined_subroutine:
     case DW_TAG_lexical_block:
     case DW_TAG_try_block:
@@ -181,24 +147,20 @@ static int visit(void *context, Dwarf_Die *die)
     case DW_TAG_structure_type:
     case DW_TAG_class_type:
     case DW_TAG_union_type:
-        added = enter_container(walk, die);
         break;
     default:
         return 0;
     }
     if (added < 0)
         return added;
-    if (walk->depth >= DEPTH_MAX) {
-        walk->container = container;
+    if (walk->depth >= DEPTH_MAX)
         return 0;
-    }
     if (added)
         walk->parent = (uint32_t)walk->unit->scope_count - 1;
     walk->depth++;
     result = mdl_die_children(die, &walk->budget, visit, walk);
     walk->depth--;
     walk->parent = parent;
-    walk->container = container;
     return result;
 }
 
@@ -236,16 +198,9 @@ static int nest_ranges(struct mdl_unit *unit)
     return 0;
 }
 
-static int compare_members(const void *left, const void *right)
-{
-    const struct mdl_member_function *a = left, *b = right;
-
-    return a->off < b->off ? -1 : a->off > b->off;
-}
-
 int mdl_unit_scopes(struct mdl_unit *unit)
 {
-    struct walk walk = {.unit = unit, .parent = MDL_NO_SCOPE, .container = MDL_NO_SCOPE};
+    struct walk walk = {.unit = unit, .parent = MDL_NO_SCOPE};
     int result;
 
     if (unit->scopes_known)
@@ -257,18 +212,11 @@ int mdl_unit_scopes(struct mdl_unit *unit)
     if (result < 0) {
         free(unit->scopes);
         free(unit->scope_ranges);
-        free(unit->containers);
-        free(unit->members);
         unit->scopes = NULL;
         unit->scope_ranges = NULL;
-        unit->containers = NULL;
-        unit->members = NULL;
         unit->scope_count = unit->scope_range_count = 0;
-        unit->container_count = unit->member_count = 0;
         return result;
     }
-    if (unit->member_count)
-        qsort(unit->members, unit->member_count, sizeof(*unit->members), compare_members);
     unit->scopes_known = 1;
     return 0;
 }
@@ -302,54 +250,6 @@ uint32_t mdl_unit_function_scope(const struct mdl_unit *unit, uint32_t scope)
 
 /* ---- Names ------------------------------------------------------------------------------- */
 
-/* To the DIE that declares what this one is an instance or the definition of. */
-static void go_to_declaration(Dwarf_Die *die)
-{
-    for (int i = 0; i < 8; i++) {
-        Dwarf_Attribute attribute;
-        Dwarf_Die target;
-
-        if (!dwarf_attr(die, DW_AT_abstract_origin, &attribute) &&
-            !dwarf_attr(die, DW_AT_specification, &attribute))
-            return;
-        if (!dwarf_formref_die(&attribute, &target))
-            return;
-        *die = target;
-    }
-}
-
-/* "ns::(anonymous namespace)::" in front of a name. */
-static const char *qualify(struct mdl_unit *unit, Dwarf_Die *die, const char *name)
-{
-    struct mdl_strings *strings = &unit->mod->model->strings;
-    struct mdl_member_function key = {.off = 0}, *member;
-    Dwarf_Die declaration = *die;
-    uint32_t container;
-
-    go_to_declaration(&declaration);
-    key.off = dwarf_dieoffset(&declaration);
-    member = unit->member_count
-                 ? bsearch(&key, unit->members, unit->member_count, sizeof(key), compare_members)
-                 : NULL;
-    container = member ? member->container : MDL_NO_SCOPE;
-    for (; name && container != MDL_NO_SCOPE; container = unit->containers[container].parent) {
-        const char *outer = unit->containers[container].name;
-
-        name = mdl_strings_format(strings, "%s::%s", outer ? outer : "(anonymous namespace)", name);
-    }
-    return name;
-}
-
-static const char *linkage_of(Dwarf_Die *die)
-{
-    Dwarf_Attribute attribute;
-
-    if (!dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute) &&
-        !dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attribute))
-        return NULL;
-    return dwarf_formstring(&attribute);
-}
-
 /* The ELF symbol of a function that is local to its unit, for which DWARF has no linker's name. */
 static const char *symbol_of(struct mdl_unit *unit, Dwarf_Die *die)
 {
@@ -372,12 +272,14 @@ static const char *symbol_of(struct mdl_unit *unit, Dwarf_Die *die)
 /* C compilers note assembler labels as linkers' names, too; people do not use these. */
 static void name_scope(struct mdl_unit *unit, struct mdl_scope_entry *entry)
 {
-    const char *name = dwarf_diename(&entry->die), *linkage = linkage_of(&entry->die);
+    const char *name = dwarf_diename(&entry->die), *linkage = mdl_die_linkage_name(&entry->die);
     const char *demangled = linkage;
 
     if (linkage && mdl_name_is_mangled(linkage))
         demangled = mdl_name_demangle(unit->mod->model, linkage, MDL_NAME_PLAIN);
-    entry->name = demangled && demangled != linkage ? demangled : qualify(unit, &entry->die, name);
+    entry->name = demangled && demangled != linkage
+                      ? demangled
+                      : mdl_die_qualified(unit->mod, &entry->die, name);
     if (!linkage && entry->tag == DW_TAG_subprogram)
         linkage = symbol_of(unit, &entry->die);
     entry->linkage_name = linkage ? linkage : entry->name;

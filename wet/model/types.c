@@ -12,8 +12,13 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "wet/model/expr.h"
+#include "wet/model/globals.h"
+#include "wet/model/names.h"
+#include "wet/model/qualify.h"
 
-#define CHAIN_MAX 32
+#define CHAIN_MAX      32
+#define NAME_BYTES_MAX 4096
 
 /* ---- Handles ----------------------------------------------------------------------------- */
 
@@ -145,6 +150,8 @@ static uint64_t type_size(Dwarf_Die *die, int depth)
     case DW_TAG_pointer_type:
     case DW_TAG_reference_type:
     case DW_TAG_rvalue_reference_type:
+    case DW_TAG_ptr_to_member_type:
+    case DW_TAG_unspecified_type:
         return 8;
     case DW_TAG_array_type:
         break;
@@ -164,6 +171,7 @@ static uint64_t type_size(Dwarf_Die *die, int depth)
 /* ---- Name -------------------------------------------------------------------------------- */
 
 struct text {
+    struct mdl_mod *mod;
     char *start;
     char *at;
     size_t left;
@@ -194,13 +202,29 @@ static void put_target(struct text *text, Dwarf_Die *die, int depth)
         put_name(text, &target, depth + 1);
 }
 
-/* "struct tag" and kin. */
+/* "struct tag" and kin; in C++ "ns::tag". */
 static void put_tagged(struct text *text, Dwarf_Die *die, const char *keyword)
 {
     const char *name = dwarf_diename(die);
 
-    put(text, keyword);
+    if (mdl_die_is_of_c(text->mod, die) || !name)
+        put(text, keyword);
+    else
+        name = mdl_die_qualified(text->mod, die, name);
     put(text, name ? name : "{...}");
+}
+
+/* "int box::*" */
+static void put_member_pointer(struct text *text, Dwarf_Die *die, int depth)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Die holder;
+
+    put_target(text, die, depth);
+    put(text, " ");
+    if (dwarf_formref_die(dwarf_attr(die, DW_AT_containing_type, &attribute), &holder))
+        put_name(text, &holder, depth + 1);
+    put(text, "::*");
 }
 
 /* A qualifier stands before what it qualifies, but behind a pointer's star. */
@@ -257,8 +281,14 @@ static void put_name(struct text *text, Dwarf_Die *die, int depth)
     case DW_TAG_structure_type:
         put_tagged(text, die, "struct ");
         break;
+    case DW_TAG_class_type:
+        put_tagged(text, die, "class ");
+        break;
     case DW_TAG_union_type:
         put_tagged(text, die, "union ");
+        break;
+    case DW_TAG_ptr_to_member_type:
+        put_member_pointer(text, die, depth);
         break;
     case DW_TAG_enumeration_type:
         put_tagged(text, die, "enum ");
@@ -346,6 +376,14 @@ static void classify_enum(Dwarf_Die *die, struct mdl_type *type)
     type->is_signed = base.is_signed;
 }
 
+/* Is it a pointer to a member function? */
+static int is_of_function(Dwarf_Die *die)
+{
+    Dwarf_Die target;
+
+    return type_die(die, &target) == 0 && dwarf_tag(&target) == DW_TAG_subroutine_type;
+}
+
 static void classify(Dwarf_Die *die, struct mdl_type *type)
 {
     switch (dwarf_tag(die)) {
@@ -355,9 +393,11 @@ static void classify(Dwarf_Die *die, struct mdl_type *type)
     case DW_TAG_enumeration_type:
         classify_enum(die, type);
         break;
-    case DW_TAG_pointer_type:
     case DW_TAG_reference_type:
     case DW_TAG_rvalue_reference_type:
+        type->is_reference = 1;
+        /* fall through */
+    case DW_TAG_pointer_type:
         type->kind = MDL_TYPE_POINTER;
         break;
     case DW_TAG_structure_type:
@@ -366,6 +406,13 @@ static void classify(Dwarf_Die *die, struct mdl_type *type)
         break;
     case DW_TAG_union_type:
         type->kind = MDL_TYPE_UNION;
+        break;
+    case DW_TAG_unspecified_type: /* of nullptr */
+        type->kind = MDL_TYPE_POINTER;
+        break;
+    case DW_TAG_ptr_to_member_type: /* an offset, or the address of a function and more */
+        type->kind = is_of_function(die) ? MDL_TYPE_POINTER : MDL_TYPE_SIGNED;
+        type->is_signed = !is_of_function(die);
         break;
     case DW_TAG_array_type:
         type->kind = MDL_TYPE_ARRAY;
@@ -378,15 +425,21 @@ static void classify(Dwarf_Die *die, struct mdl_type *type)
 
 static int describe(struct mdl_mod *mod, Dwarf_Die *die, struct mdl_type *type)
 {
-    struct text text = {type->name, type->name, sizeof(type->name)};
+    char name[NAME_BYTES_MAX];
+    struct text text = {mod, name, name, sizeof(name)};
     Dwarf_Die peeled;
 
     memset(type, 0, sizeof(*type));
+    name[0] = '\0';
     put_name(&text, die, 0);
+    mdl_name_abbreviate(name);
+    snprintf(type->name, sizeof(type->name), "%s", name);
     if (peel(die, &peeled) < 0) {
         type->kind = MDL_TYPE_VOID;
         return 0;
     }
+    if (mdl_type_complete(mod, &peeled) < 0)
+        return -ENOMEM;
     classify(&peeled, type);
     type->size_bytes = type_size(&peeled, 0);
     type->handle = mdl_handle_new(mod, die);
@@ -420,7 +473,7 @@ static int handle_peeled(struct mdl_model *model, uint64_t handle, struct mdl_mo
     *mod = known->mod;
     if (peel(&die, peeled) < 0)
         return wd_fail(-WD_ERR_NOT_FOUND, "the type is void");
-    return 0;
+    return mdl_type_complete(*mod, peeled) < 0 ? -ENOMEM : 0;
 }
 
 int mdl_type_target(struct mdl_model *model, uint64_t type_handle, struct mdl_type *target,
@@ -485,10 +538,19 @@ static int visit_member(void *context, Dwarf_Die *die)
     struct mdl_member member = {0};
     int tag = dwarf_tag(die), result;
 
-    if (tag != DW_TAG_member && tag != DW_TAG_inheritance)
+    /* before DWARF 5 a static member is a member, too, which is declared only */
+    if ((tag != DW_TAG_member && tag != DW_TAG_inheritance) ||
+        dwarf_hasattr(die, DW_AT_declaration) || dwarf_hasattr(die, DW_AT_external))
         return 0;
-    member.name = dwarf_diename(die);
-    get_number(die, DW_AT_data_member_location, &member.offset_bytes);
+    member.name = tag == DW_TAG_inheritance ? NULL : dwarf_diename(die);
+    member.is_base = tag == DW_TAG_inheritance;
+    if (get_number(die, DW_AT_data_member_location, &member.offset_bytes) < 0 &&
+        dwarf_hasattr(die, DW_AT_data_member_location)) {
+        member.is_virtual = 1;
+        member.handle = mdl_handle_new(walk->mod, die);
+        if (!member.handle)
+            return -ENOMEM;
+    }
     result = mdl_type_of(walk->mod, die, &member.type);
     if (result < 0)
         return result;
@@ -507,23 +569,86 @@ int mdl_type_members_each(struct mdl_model *model, uint64_t type_handle, mdl_mem
     return result < 0 ? result : mdl_die_children(&die, &budget, visit_member, &walk);
 }
 
+int mdl_member_offset(struct mdl_model *model, const struct mdl_member *member,
+                      const struct mdl_machine *machine, uint64_t address, uint64_t *offset_bytes)
+{
+    struct mdl_expr_env env = {.machine = machine, .object = &address};
+    const struct mdl_handle *known;
+    struct mdl_place place;
+    Dwarf_Attribute attribute;
+    Dwarf_Die die;
+    Dwarf_Op *ops;
+    size_t count;
+    int result;
+
+    if (!member->is_virtual) {
+        *offset_bytes = member->offset_bytes;
+        return 0;
+    }
+    known = mdl_handle_get(model, member->handle);
+    if (!known)
+        return -WD_ERR_NOT_FOUND;
+    die = known->die;
+    env.bias = known->mod->info.bias;
+    if (!dwarf_attr(&die, DW_AT_data_member_location, &attribute) ||
+        dwarf_getlocation(&attribute, &ops, &count) != 0)
+        return wd_fail(-WD_ERR_CORRUPT, "damaged place of a base class");
+    env.attr = &attribute;
+    result = mdl_expr_eval(&env, ops, count, &place);
+    if (result < 0)
+        return result;
+    if (place.kind != MDL_PLACE_MEMORY)
+        return wd_fail(-WD_ERR_CORRUPT, "a base class that is not in memory");
+    *offset_bytes = place.address - address;
+    return 0;
+}
+
 struct enumerator_search {
     int64_t value;
+    Dwarf_Die die;
     const char *name;
 };
+
+/* Compilers note values of unsigned types signed, and the other way round. */
+static int has_value(Dwarf_Die *die, int64_t wanted)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Sword value;
+    Dwarf_Word word;
+
+    if (!dwarf_attr(die, DW_AT_const_value, &attribute))
+        return 0;
+    return (dwarf_formsdata(&attribute, &value) == 0 && value == wanted) ||
+           (dwarf_formudata(&attribute, &word) == 0 && (int64_t)word == wanted);
+}
 
 static int visit_enumerator(void *context, Dwarf_Die *die)
 {
     struct enumerator_search *search = context;
-    Dwarf_Attribute attribute;
-    Dwarf_Sword value;
 
-    if (dwarf_tag(die) != DW_TAG_enumerator ||
-        dwarf_formsdata(dwarf_attr(die, DW_AT_const_value, &attribute), &value) != 0 ||
-        value != search->value)
+    if (dwarf_tag(die) != DW_TAG_enumerator || !has_value(die, search->value))
         return 0;
+    search->die = *die;
     search->name = dwarf_diename(die);
     return search->name != NULL;
+}
+
+/* "green" in C; "ns::green", or of an enum class "ns::colour::green". */
+static const char *qualify_enumerator(struct mdl_mod *mod, Dwarf_Die *type, const char *name)
+{
+    const char *type_name = dwarf_diename(type), *qualified;
+    struct mdl_strings *strings = &mod->model->strings;
+    size_t length;
+
+    if (mdl_die_is_of_c(mod, type))
+        return name;
+    qualified = mdl_die_qualified(mod, type, type_name ? type_name : "");
+    if (!dwarf_hasattr(type, DW_AT_enum_class) && qualified) {
+        length = strlen(qualified) - (type_name ? strlen(type_name) : 0);
+        qualified = mdl_strings_intern(strings, qualified, length);
+        return qualified ? mdl_strings_format(strings, "%s%s", qualified, name) : name;
+    }
+    return qualified ? mdl_strings_format(strings, "%s::%s", qualified, name) : name;
 }
 
 int mdl_type_enumerator(struct mdl_model *model, uint64_t type_handle, int64_t value,
@@ -540,6 +665,6 @@ int mdl_type_enumerator(struct mdl_model *model, uint64_t type_handle, int64_t v
     mdl_die_children(&die, &budget, visit_enumerator, &search);
     if (!search.name)
         return wd_fail(-WD_ERR_NOT_FOUND, "no enumerator has the value %lld", (long long)value);
-    *name = search.name;
-    return 0;
+    *name = qualify_enumerator(mod, &die, search.name);
+    return *name ? 0 : -ENOMEM;
 }

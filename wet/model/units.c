@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "wet/model/ehframe.h"
+#include "wet/model/qualify.h"
 
 void mdl_units_free(struct mdl_units *units)
 {
@@ -20,12 +21,11 @@ void mdl_units_free(struct mdl_units *units)
         free(units->units[i].rows);
         free(units->units[i].scopes);
         free(units->units[i].scope_ranges);
-        free(units->units[i].containers);
-        free(units->units[i].members);
     }
     free(units->units);
     free(units->ranges);
     mdl_globals_free(units->globals);
+    mdl_qualifiers_free(units->qualifiers);
     dwarf_end(units->dwarf);
     dwarf_end(units->alt);
     free(units);

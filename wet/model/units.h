@@ -33,18 +33,6 @@ struct mdl_scope_entry {
     const char *linkage_name;
 };
 
-/* A namespace or class. */
-struct mdl_container {
-    const char *name; /* NULL: unnamed */
-    uint32_t parent;  /* the enclosing one, or MDL_NO_SCOPE */
-};
-
-/* In which of them a function is declared. */
-struct mdl_member_function {
-    Dwarf_Off off; /* of its DIE */
-    uint32_t container;
-};
-
 /* One of the scopes' address ranges. */
 struct mdl_scope_range {
     uint64_t start; /* guest */
@@ -64,10 +52,6 @@ struct mdl_unit {
     size_t scope_count;
     struct mdl_scope_range *scope_ranges; /* sorted by start, outer first */
     size_t scope_range_count;
-    struct mdl_container *containers;
-    size_t container_count;
-    struct mdl_member_function *members; /* sorted by off */
-    size_t member_count;
     int loclists; /* 0 unknown, 1 has variables with location lists, -1 has none */
 };
 
@@ -84,7 +68,8 @@ struct mdl_units {
     size_t count;
     struct mdl_unit_range *ranges; /* sorted by start */
     size_t range_count;
-    struct mdl_globals *globals; /* variables.c */
+    struct mdl_globals *globals;       /* globals.h */
+    struct mdl_qualifiers *qualifiers; /* qualify.h */
 };
 
 /* The module's units; without DWARF there are none. 0 or -ENOMEM. */

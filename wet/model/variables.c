@@ -4,7 +4,8 @@
  *
  * Scopes are searched as C does, from the innermost block to the function; an inlined function does
  * not see its caller's locals, but if its own unit has nothing of the name they are what a person
- * must mean.
+ * must mean. Of C++ all variables of namespaces and classes can be named by the end of their names, as
+ * if there were using directives; those around the code come first.
  * A variable that an optimized inlined copy has lost entirely is still found in the abstract function,
  * and is reported as optimized out.
  */
@@ -18,6 +19,8 @@
 #include "wet/model/expr.h"
 #include "wet/model/functions.h"
 #include "wet/model/globals.h"
+#include "wet/model/names.h"
+#include "wet/model/qualify.h"
 #include "wet/model/types.h"
 
 /* ---- Describing -------------------------------------------------------------------------- */
@@ -61,7 +64,8 @@ struct local_walk {
 
 static int is_declaration(Dwarf_Die *die)
 {
-    return dwarf_hasattr(die, DW_AT_declaration) && !dwarf_hasattr(die, DW_AT_location);
+    return dwarf_hasattr(die, DW_AT_declaration) && !dwarf_hasattr(die, DW_AT_location) &&
+           !dwarf_hasattr(die, DW_AT_const_value);
 }
 
 static int visit_local(void *context, Dwarf_Die *die)
@@ -133,44 +137,168 @@ static int walk_function(struct mdl_unit *unit, uint32_t *scope, struct local_wa
 
 enum global_wish { WISH_UNIT, WISH_EXTERNAL, WISH_ANY };
 
-/* 1 if the module has the global. */
-static int find_global(struct mdl_mod *mod, const char *name, enum global_wish wish,
-                       const struct mdl_unit *unit, struct mdl_variable *variable)
+/* A search for a variable outside functions. */
+struct global_search {
+    struct mdl_name_pattern pattern;
+    const char *last;     /* the last part of what was typed */
+    const char *function; /* the code that asks, "ns::box<int>::get"; or NULL */
+    const struct mdl_unit *unit;
+    struct mdl_variable *found;
+};
+
+/* The part behind the last "::". */
+static const char *last_part(const char *name)
+{
+    const char *at = name, *colons;
+
+    while ((colons = strstr(at, "::")))
+        at = colons + 2;
+    return at;
+}
+
+/* "ns::box<int>::count" */
+static const char *qualified_name(struct mdl_mod *mod, Dwarf_Die *die, const char *name)
+{
+    const char *linkage = mdl_die_linkage_name(die), *demangled = linkage;
+
+    if (linkage && mdl_name_is_mangled(linkage))
+        demangled = mdl_name_demangle(mod->model, linkage, MDL_NAME_PLAIN);
+    return demangled && demangled != linkage ? demangled : mdl_die_qualified(mod, die, name);
+}
+
+/* How near it is to the code that asks: 0 if that cannot see it under its last name, 1 if it is in
+ * no namespace or class, more the farther inside. */
+static size_t nearness(const struct global_search *search, const char *qualified)
+{
+    size_t length = strlen(qualified), last_length = strlen(search->last), within = 0;
+    char *scope;
+
+    if (length < last_length + 2)
+        return 1;
+    scope = strndup(qualified, length - last_length - 2);
+    if (scope && search->function)
+        within = mdl_name_is_within(search->function, scope);
+    free(scope);
+    return within ? within + 1 : 0;
+}
+
+static int is_wished(const struct mdl_mod *mod, const struct global_search *search,
+                     enum global_wish wish, const struct mdl_global *global)
+{
+    if (wish == WISH_UNIT)
+        return &mod->units->units[global->unit] == search->unit;
+    return wish == WISH_ANY || global->is_external;
+}
+
+/* The nearest that the module has, from `least` on; 1 if there is one. */
+static int find_global(struct mdl_mod *mod, const struct global_search *search,
+                       enum global_wish wish, size_t least)
 {
     const struct mdl_globals *globals = NULL;
-    const struct mdl_global *global;
+    const struct mdl_global *global, *best = NULL;
+    Dwarf_Die die;
     int result = mdl_globals_get(mod, &globals);
 
     if (result < 0)
         return result;
-    global = mdl_globals_find(globals, name);
-    for (; global && global < globals->items + globals->count && strcmp(global->name, name) == 0;
+    global = mdl_globals_find(globals, search->last);
+    for (; global && global < globals->items + globals->count &&
+           strcmp(global->name, search->last) == 0;
          global++) {
-        Dwarf_Die die = global->die;
+        const char *qualified;
+        size_t near;
 
-        if ((wish == WISH_UNIT && &mod->units->units[global->unit] != unit) ||
-            (wish == WISH_EXTERNAL && !global->is_external) || is_declaration(&die))
+        die = global->die;
+        if (!is_wished(mod, search, wish, global) || is_declaration(&die))
             continue;
-        result =
-            describe(mod, &die, global->is_external ? MDL_SCOPE_GLOBAL : MDL_SCOPE_FILE, variable);
-        return result < 0 ? result : 1;
+        qualified = qualified_name(mod, &die, global->name);
+        near = nearness(search, qualified);
+        result = mdl_name_pattern_matches_text(&search->pattern, qualified);
+        if (result < 0)
+            return result;
+        if (result == 0 || near < least)
+            continue;
+        best = global;
+        least = near + 1;
     }
-    return 0;
+    if (!best)
+        return 0;
+    die = best->die;
+    result =
+        describe(mod, &die, best->is_external ? MDL_SCOPE_GLOBAL : MDL_SCOPE_FILE, search->found);
+    return result < 0 ? result : 1;
 }
 
 /* In one module first, then in all: external ones, then statics of any unit. */
-static int find_global_anywhere(struct mdl_model *model, struct mdl_mod *first, const char *name,
-                                struct mdl_variable *variable)
+static int find_global_anywhere(struct mdl_model *model, struct mdl_mod *first,
+                                const struct global_search *search, size_t least)
 {
     int result = 0;
 
     for (enum global_wish wish = WISH_EXTERNAL; first && result == 0 && wish <= WISH_ANY; wish++)
-        result = find_global(first, name, wish, NULL, variable);
+        result = find_global(first, search, wish, least);
     for (enum global_wish wish = WISH_EXTERNAL; result == 0 && wish <= WISH_ANY; wish++)
         for (size_t i = 0; result == 0 && i < model->mod_count; i++)
             if (model->mods[i] != first)
-                result = find_global(model->mods[i], name, wish, NULL, variable);
+                result = find_global(model->mods[i], search, wish, least);
     return result;
+}
+
+/* ---- Members of *this -------------------------------------------------------------------- */
+
+struct member_search {
+    struct mdl_model *model;
+    const char *name;
+    struct mdl_member found;
+    unsigned depth;
+};
+
+/* Members of base classes and of unnamed members count as the whole's. */
+static int match_member(void *context, const struct mdl_member *member)
+{
+    struct member_search *search = context;
+    int result;
+
+    if (member->name && strcmp(member->name, search->name) == 0) {
+        search->found = *member;
+        return 1;
+    }
+    if (member->name || member->is_virtual || search->depth >= 8 || !member->type.handle)
+        return 0;
+    search->depth++;
+    result = mdl_type_members_each(search->model, member->type.handle, match_member, search);
+    search->depth--;
+    if (result == 1)
+        search->found.offset_bytes += member->offset_bytes;
+    return result;
+}
+
+/* 1 if the function that `scope` is in has a `this` that points to something with such a member. */
+static int find_of_this(struct mdl_unit *unit, uint32_t scope, struct mdl_mod *mod,
+                        const char *name, struct mdl_variable *variable)
+{
+    struct member_search search = {.model = mod->model, .name = name};
+    struct local_walk walk = {.mod = mod, .name = "this", .found = variable};
+    struct mdl_type object;
+    uint64_t count;
+    int result = walk_function(unit, &scope, &walk);
+
+    if (result <= 0)
+        return result;
+    if (mdl_type_target(mod->model, variable->type.handle, &object, &count) < 0 ||
+        object.kind != MDL_TYPE_STRUCT)
+        return 0;
+    result = mdl_type_members_each(mod->model, object.handle, match_member, &search);
+    if (result <= 0)
+        return result == -WD_ERR_NOT_FOUND ? 0 : result;
+    variable->name = search.found.name;
+    variable->type = search.found.type;
+    variable->is_of_this = 1;
+    variable->offset_bytes = search.found.offset_bytes;
+    variable->bit_offset = search.found.bit_offset;
+    variable->bit_size = search.found.bit_size;
+    variable->scope = MDL_SCOPE_LOCAL;
+    return 1;
 }
 
 static int find_symbol(struct mdl_model *model, const char *name, struct mdl_variable *variable)
@@ -208,36 +336,83 @@ static int scope_at(struct mdl_mod *mod, uint64_t pc, struct mdl_unit **unit, ui
     return result;
 }
 
+/* Out of the `depth` innermost functions. */
+static uint32_t leave_functions(const struct mdl_unit *unit, uint32_t scope, size_t depth)
+{
+    while (depth-- && scope != MDL_NO_SCOPE) {
+        scope = mdl_unit_function_scope(unit, scope);
+        if (scope != MDL_NO_SCOPE)
+            scope = unit->scopes[scope].parent;
+    }
+    return scope;
+}
+
 /* 1: found; 0: nothing has the name; or an error. */
-static int find(struct mdl_model *model, uint64_t pc, const char *name,
+static int find_in(struct mdl_model *model, struct mdl_mod *mod, struct mdl_unit *unit,
+                   uint32_t scope, struct global_search *search)
+{
+    const char *name = search->pattern.typed;
+    struct local_walk walk = {.mod = mod, .name = name, .found = search->found};
+    int is_plain = search->last == name, result = 0;
+    uint32_t inner = scope;
+
+    if (unit) {
+        search->function = mdl_unit_scope_name(unit, mdl_unit_function_scope(unit, scope), NULL);
+        if (is_plain)
+            result = walk_function(unit, &scope, &walk);
+        if (result == 0 && is_plain && inner != MDL_NO_SCOPE)
+            result = find_of_this(unit, inner, mod, name, search->found);
+        if (result == 0)
+            result = find_global(mod, search, WISH_UNIT, is_plain);
+    }
+    while (result == 0 && is_plain && scope != MDL_NO_SCOPE)
+        result = walk_function(unit, &scope, &walk);
+    if (result == 0 && is_plain)
+        result = find_global_anywhere(model, mod, search, 1);
+    if (result == 0 && unit)
+        result = find_global(mod, search, WISH_UNIT, 0);
+    if (result == 0)
+        result = find_global_anywhere(model, mod, search, 0);
+    return result;
+}
+
+static int find(struct mdl_model *model, uint64_t pc, size_t depth, const char *name,
                 struct mdl_variable *variable)
 {
-    struct local_walk walk = {.name = name, .found = variable};
+    struct global_search search = {.found = variable, .last = last_part(name)};
+    struct mdl_mod *mod = NULL;
     struct mdl_unit *unit = NULL;
     uint32_t scope = MDL_NO_SCOPE;
     int result = 0;
 
     if (pc != 0) {
-        result = mdl_mod_need(model, pc, &walk.mod);
+        result = mdl_mod_need(model, pc, &mod);
         if (result == 0)
-            result = scope_at(walk.mod, pc, &unit, &scope);
+            result = scope_at(mod, pc, &unit, &scope);
         if (result == 0 && unit)
-            result = walk_function(unit, &scope, &walk);
-        if (result == 0 && unit)
-            result = find_global(walk.mod, name, WISH_UNIT, unit, variable);
+            scope = leave_functions(unit, scope, depth);
     }
-    while (result == 0 && scope != MDL_NO_SCOPE)
-        result = walk_function(unit, &scope, &walk);
     if (result == 0)
-        result = find_global_anywhere(model, walk.mod, name, variable);
+        result = mdl_name_pattern_init(&search.pattern, name);
+    if (result < 0)
+        return result;
+    search.unit = unit;
+    result = find_in(model, mod, unit, scope, &search);
+    mdl_name_pattern_fini(&search.pattern);
     return result;
 }
 
 int mdl_variable_find(struct mdl_model *model, uint64_t pc, const char *name,
                       struct mdl_variable *variable)
 {
+    return mdl_variable_find_at(model, pc, 0, name, variable);
+}
+
+int mdl_variable_find_at(struct mdl_model *model, uint64_t pc, size_t depth, const char *name,
+                         struct mdl_variable *variable)
+{
     struct mdl_variable found;
-    int result = find(model, pc, name, &found);
+    int result = find(model, pc, depth, name, &found);
 
     if (result == 0)
         result = find_symbol(model, name, &found);
@@ -263,6 +438,22 @@ int mdl_variables_each(struct mdl_model *model, uint64_t pc, mdl_variable_fn fn,
     while (result == 0 && scope != MDL_NO_SCOPE)
         result = walk_function(unit, &scope, &walk);
     return result;
+}
+
+int mdl_variables_each_at(struct mdl_model *model, uint64_t pc, size_t depth, mdl_variable_fn fn,
+                          void *context)
+{
+    struct local_walk walk = {.fn = fn, .context = context};
+    struct mdl_unit *unit;
+    uint32_t scope;
+    int result = mdl_mod_need(model, pc, &walk.mod);
+
+    if (result == 0)
+        result = scope_at(walk.mod, pc, &unit, &scope);
+    if (result < 0 || !unit)
+        return result;
+    scope = leave_functions(unit, scope, depth);
+    return walk_function(unit, &scope, &walk);
 }
 
 /* ---- Locating ---------------------------------------------------------------------------- */
@@ -422,6 +613,29 @@ static int locate_die(struct locate_context *context, Dwarf_Die *die, struct mdl
     return mdl_expr_eval(&env, ops, count, place);
 }
 
+/* From where `this` is to where the member is. */
+static int locate_member(const struct mdl_machine *machine, const struct mdl_variable *variable,
+                         struct mdl_place *place)
+{
+    uint64_t object = place->value;
+    int result = 0;
+
+    if (place->kind == MDL_PLACE_MEMORY)
+        result = machine->read_memory(machine->context, place->address, &object, sizeof(object));
+    else if (place->kind == MDL_PLACE_REGISTER)
+        result = machine->read_register(machine->context, place->reg, &object);
+    else if (place->kind == MDL_PLACE_NONE)
+        return 0;
+    if (result < 0)
+        return result;
+    *place = (struct mdl_place){
+        .kind = MDL_PLACE_MEMORY,
+        .address = object + variable->offset_bytes,
+        .size_bytes = variable->type.size_bytes,
+    };
+    return 0;
+}
+
 int mdl_variable_locate(struct mdl_model *model, const struct mdl_variable *variable, uint64_t pc,
                         const struct mdl_machine *machine, struct mdl_place *place)
 {
@@ -441,6 +655,8 @@ int mdl_variable_locate(struct mdl_model *model, const struct mdl_variable *vari
         context.mod = handle->mod;
         die = handle->die;
         result = locate_die(&context, &die, &made);
+        if (result == 0 && variable->is_of_this)
+            result = locate_member(machine, variable, &made);
         if (result < 0)
             return result;
     }
