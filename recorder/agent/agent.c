@@ -65,6 +65,16 @@ static struct agt_task *tasks_of(const struct agt_ctx *ctx)
     return (struct agt_task *)((uint8_t *)ctx + AGT_TASKS_OFF);
 }
 
+static uint64_t executed(const struct agt_ctx *ctx)
+{
+    return ctx->limit + (ctx->collecting ? -(uint64_t)ctx->left : ctx->r15);
+}
+
+uint64_t agt_time(const struct agt *agt)
+{
+    return agt->ctx->time_base + executed(agt->ctx);
+}
+
 /* ---- turn taking ---- */
 
 static uint64_t serve(struct agt *agt)
@@ -151,11 +161,6 @@ void agt_stop(struct agt *agt, uint32_t request, uint64_t a0, uint64_t a1, uint6
 }
 
 /* ---- registers ---- */
-
-static uint64_t executed(const struct agt_ctx *ctx)
-{
-    return ctx->limit + (ctx->collecting ? -(uint64_t)ctx->left : ctx->r15);
-}
 
 static void executed_set(struct agt_ctx *ctx, uint64_t count)
 {
@@ -436,6 +441,27 @@ static bool rest_agrees(struct agt *agt, const struct evq_entry *entry)
     return agt->ctx->mail.args[0];
 }
 
+#define MISSES_TO_FILTER 64
+#define FILTERS_MAX      8
+
+/* Registers differ here. One that does so often is looked at before the agent is. */
+static void place_missed(struct agt *agt, const struct evq_entry *entry, uint32_t differ)
+{
+    struct agt_ctx *ctx = agt->ctx;
+    bool ticks = entry->flags & EVQ_FLAG_TICKS && entry->ticks != ctx->ticks;
+    if (++ctx->place_misses % MISSES_TO_FILTER ||
+        ctx->place_misses > MISSES_TO_FILTER * FILTERS_MAX || ctx->stop_pc != ctx->rip)
+        return;
+    for (unsigned i = 0; i < 16; i++) {
+        if (differ & EVQ_BIT(reg_of_gpr[i]) && !ticks) {
+            agt_ask(agt, AGT_REQ_STOP_FILTER, i, 0, 0, 0);
+            return;
+        }
+    }
+    if (ticks)
+        agt_ask(agt, AGT_REQ_STOP_FILTER, AGT_FILTER_TICKS, 0, 0, 0);
+}
+
 /* The place is searched: is it here? */
 static bool place_found(struct agt *agt, const struct evq_entry *entry)
 {
@@ -450,6 +476,8 @@ static bool place_found(struct agt *agt, const struct evq_entry *entry)
         uint32_t differ = regs_differ(agt, entry, &here);
         if (!differ && rest_agrees(agt, entry))
             return true;
+        if (differ)
+            place_missed(agt, entry, differ);
         if (differ & EVQ_BIT(EVQ_RCX) && !(differ & ~moved) && rep_run_to(agt, entry)) {
             if (!regs_differ(agt, entry, &here) && rest_agrees(agt, entry))
                 return true;
@@ -728,6 +756,9 @@ static void on_exit(struct agt *agt, int kind)
     case AGT_EXIT_FAULT:
         on_fault(agt);
         break;
+    case AGT_EXIT_STALE:
+        agt_ask(agt, AGT_REQ_CODE_CHANGED, ctx->rip, ctx->rip + ctx->exit_arg, 0, 0);
+        break;
     }
 }
 
@@ -809,8 +840,11 @@ static void on_signal(int signo, siginfo_t *info, void *context)
                                             REG_R12, REG_R13, REG_R14, REG_R15};
     struct agt_fault *fault = &agt->ctx->mail.fault;
     uint64_t rip = (uint64_t)gregs[REG_RIP];
-    if (is_guarded_store(agt, info, gregs) && agt_memory_unguard(agt, (uint64_t)info->si_addr))
-        return; /* to the same instruction */
+    if (is_guarded_store(agt, info, gregs)) {
+        agt->ctx->r15 = (uint64_t)gregs[REG_R15]; /* with it comes time */
+        if (agt_memory_unguard(agt, (uint64_t)info->si_addr))
+            return; /* to the same instruction */
+    }
     for (unsigned i = 0; i < 16; i++)
         fault->gpr[i] = (uint64_t)gregs[greg_of_gpr[i]];
     fault->rip = rip;

@@ -111,7 +111,10 @@ enum agt_exit {
     AGT_EXIT_MARK,        /* mark [rdi, ...) of a rep instruction as written, resume */
     AGT_EXIT_UNSUPPORTED, /* rip is that of an instruction that cannot be replayed */
     AGT_EXIT_FAULT = AGT_EXIT_FAULT_NUMBER, /* from the signal handler */
+    AGT_EXIT_STALE, /* the exit_arg bytes of code at rip are not what was translated */
 };
+
+#define AGT_FILTER_TICKS 16 /* AGT_REQ_STOP_FILTER: the ticks, no register */
 
 /* Reply to AGT_REQ_PLACE_REP: args[0] = how often the rep instruction is to run, 0 if that would not
  * lead there; args[1] = code for that instruction alone. */
@@ -138,6 +141,7 @@ enum agt_request {
     AGT_REQ_DIVERGED,     /* args[0] = enum agt_divergence; details in args */
     AGT_REQ_UNSUPPORTED,  /* args[0] = enum agt_unsupported, args[1] = rip */
     AGT_REQ_STOP,  /* every arrival at args[0] is to come to the agent: EVQ_PLACE is searched */
+    AGT_REQ_STOP_FILTER, /* register args[0] tells most arrivals wrong: reply 1 to look at it there */
     AGT_REQ_PLACE, /* the registers of an EVQ_PLACE are here: does memory agree? reply in args[0] */
     AGT_REQ_PLACE_REP,   /* so are they if the rep instruction at rip runs in part; see below */
     AGT_REQ_PLACE_UNDO,  /* but memory does not agree: that part is no execution of its own */
@@ -264,6 +268,7 @@ struct agt_ctx {
     uint64_t stop_body;      /* the code there; 0: to be asked for */
     uint64_t place_seq;      /* 1 + number of the entry for whose time the supervisor was asked */
     uint64_t place_meetings; /* how often the registers of the place looked for were met */
+    uint64_t place_misses; /* how often a register told that it was elsewhere */
     uint64_t place_line;     /* the line of memory that differed last */
     uint64_t queue_head_bytes, queue_tail_bytes;
     uint64_t seq; /* entries taken */

@@ -9,6 +9,10 @@
 #define PAGE        4096ull
 #define PAGE_END(x) (((x) + PAGE - 1) & ~(PAGE - 1))
 
+/* So many stores into one guarded page within so many instructions are too many. */
+#define GUARD_FAULTS 64u
+#define GUARD_SPAN   (1u << 24)
+
 /* Program code is read, never executed: only its translation runs. */
 static long host_prot(uint32_t prot)
 {
@@ -121,7 +125,8 @@ static bool guards_init(struct agt *agt)
 static bool guard_set(struct agt *agt, uint64_t page)
 {
     struct agt_guard *guard = guards_init(agt) ? agt_guards_add(&agt->guards, page) : NULL;
-    if (!guard || guard->state == AGT_GUARD_UNWATCHED)
+    if (!guard ||
+        (guard->state == AGT_GUARD_UNWATCHED && agt_time(agt) - guard->since < GUARD_SPAN))
         return false;
     bool is_set = host_protect(page, page + PAGE, PROT_READ) == 0;
     guard->state = is_set ? AGT_GUARD_SET : AGT_GUARD_UNWATCHED;
@@ -138,6 +143,16 @@ bool agt_memory_unguard(struct agt *agt, uint64_t address)
     agt_ask(agt, AGT_REQ_CODE_CHANGED, page, page + PAGE, 0, 0);
     host_protect(page, page + PAGE, host_prot(view->prot));
     guard->state = AGT_GUARD_OPEN;
+    uint64_t now = agt_time(agt);
+    if (now - guard->since >= GUARD_SPAN) {
+        guard->since = now;
+        guard->faults = 0;
+    }
+    if (++guard->faults > GUARD_FAULTS) {
+        guard->state = AGT_GUARD_UNWATCHED;
+        guard->since = now;
+        guard->faults = 0;
+    }
     return true;
 }
 

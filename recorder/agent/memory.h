@@ -23,6 +23,9 @@ void agt_ask(struct agt *agt, uint32_t request, uint64_t a0, uint64_t a1, uint64
 __attribute__((noreturn)) void agt_stop(struct agt *agt, uint32_t request, uint64_t a0, uint64_t a1,
                                         uint64_t a2, uint64_t a3);
 
+/* Instructions executed. */
+uint64_t agt_time(const struct agt *agt);
+
 /* Memory ops (EVQ_OP_WRITE, ZERO, MAP, UNMAP, PROTECT, REMAP, DISCARD, CLEAR_SPACE). */
 void agt_memory_op(struct agt *agt, const struct evq_op *op);
 

@@ -29,11 +29,12 @@ int dbi_new(const struct dbi_config *config, struct dbi **out)
     dbi->waiting_by_pc = calloc(BY_PC_SLOTS, sizeof *dbi->waiting_by_pc);
     dbi->cut_by_pc = calloc(BY_PC_SLOTS, sizeof *dbi->cut_by_pc);
     dbi->gone_by_pc = calloc(BY_PC_SLOTS, sizeof *dbi->gone_by_pc);
+    dbi->gone_by_code = calloc(BY_PC_SLOTS, sizeof *dbi->gone_by_code);
     dbi->by_page = calloc(BY_PC_SLOTS, sizeof *dbi->by_page);
     dbi->page_slots = 1024;
     dbi->pages = calloc(dbi->page_slots, sizeof *dbi->pages);
     if (!dbi->by_pc || !dbi->waiting_by_pc || !dbi->cut_by_pc || !dbi->gone_by_pc ||
-        !dbi->by_page || !dbi->pages) {
+        !dbi->gone_by_code || !dbi->by_page || !dbi->pages) {
         dbi_free(dbi);
         return -ENOMEM;
     }
@@ -66,6 +67,7 @@ void dbi_free(struct dbi *dbi)
     free(dbi->waiting_by_pc);
     free(dbi->cut_by_pc);
     free(dbi->gone_by_pc);
+    free(dbi->gone_by_code);
     free(dbi->by_page);
     free(dbi->pages);
     free(dbi);
@@ -85,6 +87,7 @@ void dbi_flush(struct dbi *dbi)
     memset(dbi->waiting_by_pc, 0, BY_PC_SLOTS * sizeof *dbi->waiting_by_pc);
     memset(dbi->cut_by_pc, 0, BY_PC_SLOTS * sizeof *dbi->cut_by_pc);
     memset(dbi->gone_by_pc, 0, BY_PC_SLOTS * sizeof *dbi->gone_by_pc);
+    memset(dbi->gone_by_code, 0, BY_PC_SLOTS * sizeof *dbi->gone_by_code);
     memset(dbi->by_page, 0, BY_PC_SLOTS * sizeof *dbi->by_page);
     dbi->waiting_count = 0;
     memset(lookup_table(dbi), 0, AGT_LOOKUP_MAX * sizeof(struct agt_lookup));
@@ -127,19 +130,47 @@ static int page_fetch(struct dbi *dbi, struct page *page)
 {
     page->flags = 0;
     page->round = dbi->round;
+    page->stale = false;
     return dbi->config.fetch(dbi->config.arg, page->address, page->bytes, &page->flags);
+}
+
+/* Takes a page out of the table. Pages that had given way to it move up. */
+static void page_remove(struct dbi *dbi, struct page **slot)
+{
+    size_t hole = (size_t)(slot - dbi->pages), mask = dbi->page_slots - 1;
+    free(*slot);
+    dbi->pages[hole] = NULL;
+    dbi->page_count--;
+    for (size_t i = (hole + 1) & mask; dbi->pages[i]; i = (i + 1) & mask) {
+        struct page *page = dbi->pages[i];
+        dbi->pages[i] = NULL;
+        *page_slot(dbi, page->address) = page;
+    }
+}
+
+static int page_refresh(struct dbi *dbi, struct page **slot)
+{
+    int result = page_fetch(dbi, *slot);
+    if (result < 0)
+        (*slot)->stale = true;
+    else if (result > 0)
+        page_remove(dbi, slot);
+    return result;
+}
+
+static bool is_current(const struct dbi *dbi, const struct page *page)
+{
+    return !page->stale && (!(page->flags & DBI_PAGE_UNWATCHED) || page->round == dbi->round);
 }
 
 /* 0, a positive reason, or an error. `seen_only`: do not ask for pages that are not here. */
 static int page_get(struct dbi *dbi, uint64_t address, bool seen_only, const struct page **out)
 {
     struct page **slot = page_slot(dbi, address & ~(PAGE - 1));
-    if (*slot && (*slot)->flags & DBI_PAGE_UNWATCHED && (*slot)->round != dbi->round) {
-        int result = page_fetch(dbi, *slot);
-        if (result) {
-            dbi_pages_forget(dbi, address & ~(PAGE - 1), (address | (PAGE - 1)) + 1);
+    if (*slot && !is_current(dbi, *slot)) {
+        int result = page_refresh(dbi, slot);
+        if (result)
             return result;
-        }
     }
     if (!*slot) {
         if (seen_only)
@@ -166,20 +197,6 @@ static int page_get(struct dbi *dbi, uint64_t address, bool seen_only, const str
     return 0;
 }
 
-/* Takes a page out of the table. Pages that had given way to it move up. */
-static void page_remove(struct dbi *dbi, struct page **slot)
-{
-    size_t hole = (size_t)(slot - dbi->pages), mask = dbi->page_slots - 1;
-    free(*slot);
-    dbi->pages[hole] = NULL;
-    dbi->page_count--;
-    for (size_t i = (hole + 1) & mask; dbi->pages[i]; i = (i + 1) & mask) {
-        struct page *page = dbi->pages[i];
-        dbi->pages[i] = NULL;
-        *page_slot(dbi, page->address) = page;
-    }
-}
-
 #define FEW_PAGES 64u
 
 void dbi_pages_forget(struct dbi *dbi, uint64_t start, uint64_t end)
@@ -188,8 +205,10 @@ void dbi_pages_forget(struct dbi *dbi, uint64_t start, uint64_t end)
     if (end - first <= FEW_PAGES * PAGE) {
         for (uint64_t at = first; at < end; at += PAGE) {
             struct page **slot = page_slot(dbi, at);
-            if (*slot)
+            if (*slot && at >= start && at + PAGE <= end)
                 page_remove(dbi, slot);
+            else if (*slot)
+                (*slot)->stale = true;
         }
         return;
     }
@@ -209,7 +228,7 @@ static int page_verify(struct dbi *dbi, const struct page *page)
     int result = dbi->config.fetch(dbi->config.arg, page->address, bytes, &flags);
     if (result < 0)
         return result;
-    if (!result && flags == page->flags && !(flags & DBI_PAGE_UNWATCHED) &&
+    if (!result && !page->stale && flags == page->flags && !(flags & DBI_PAGE_UNWATCHED) &&
         !memcmp(bytes, page->bytes, PAGE))
         return 0;
     return dbi_forget(dbi, page->address, page->address + PAGE);
@@ -422,7 +441,11 @@ static int fragment_emit(struct dbi *dbi, bool exact, struct fragment **out)
                                .ticks = dbi->config.ticks,
                                .exact = exact,
                                .id = fragment->is.id,
-                               .miss = region->miss};
+                               .miss = region->miss,
+                               .has_filter = !exact && dbi->has_filter &&
+                                             fragment->is.pc == dbi->stop,
+                               .filter = (uint8_t)dbi->filter,
+                               .value = dbi->filter_value};
     err = dbi_emit_fragment(&e, &how, code, output);
     if (err)
         return err;
@@ -430,8 +453,10 @@ static int fragment_emit(struct dbi *dbi, bool exact, struct fragment **out)
     region->stubless += !exact;
     fragment->is.slot_count = (uint16_t)output->slot_count;
     fragment->is.cut = exact;
+    fragment->checks = code->unwatched;
     fragment->is.host_prefix = exact ? 0 : fragment->host_start;
     fragment->is.host_body = (uint64_t)(uintptr_t)output->body + e.host;
+    fragment->is.host_inner = (uint64_t)(uintptr_t)output->inner + e.host;
     fragment->is.host_end = emit_host(&e);
     err = places_keep(fragment, output);
     fragment->body = output->body;
@@ -471,7 +496,8 @@ static unsigned successors(const struct dbi_code *code, uint64_t *list)
     }
 }
 
-/* The fragment that begins where dbi_stop_at() says: its exits are linked, it itself is not. */
+/* The fragment that begins where dbi_stop_at() says. With a filter it is like any other, except
+ * that it lets nothing pass which the agent has to see; else only the agent may lead to it. */
 static int stop_fragment_get(struct dbi *dbi, const struct dbi_fragment **out,
                              struct dbi_fetch_fault *fault)
 {
@@ -483,9 +509,13 @@ static int stop_fragment_get(struct dbi *dbi, const struct dbi_fragment **out,
         if (err)
             return err;
         fragment->at_stop = true;
-        dbi_cut_enter(dbi, fragment);
-        dbi_page_enter(dbi, fragment);
         dbi->stop_fragment = fragment;
+        if (dbi->has_filter)
+            err = dbi_fragment_enter(dbi, fragment);
+        else
+            dbi_page_enter(dbi, fragment);
+        if (err)
+            return err;
     }
     *out = &dbi->stop_fragment->is;
     return 0;

@@ -70,6 +70,7 @@ struct dbi_fragment {
     uint16_t slot_count;
     bool cut;           /* shorter than the rule says (a fault or an exact stop) */
     uint64_t host_body; /* 0 once the cache has been emptied */
+    uint64_t host_inner; /* behind the filter of dbi_stop_filter(), else the body */
     uint64_t host_prefix;
     uint64_t host_end;
     const uint8_t *code; /* code_bytes bytes, kept for good */
@@ -123,6 +124,13 @@ int dbi_forget(struct dbi *dbi, uint64_t start, uint64_t end);
  * other fragments than the rule says, but into the same instructions.
  */
 int dbi_stop_at(struct dbi *dbi, uint64_t pc);
+
+/*
+ * Arrivals where register `reg` has another value need not leave for the agent: most are sorted out
+ * in translated code. dbi_translate() then gives the code behind that filter for the address.
+ */
+#define DBI_FILTER_TICKS 16 /* agt_ctx.ticks */
+int dbi_stop_filter(struct dbi *dbi, unsigned reg, uint64_t value);
 
 /* Fetches every page that fragments were made from again and forgets those that are not as they
  * were. 0 or an error of the callbacks. The replayee must stand in the agent. */

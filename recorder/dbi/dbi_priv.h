@@ -26,6 +26,7 @@ struct page {
     uint64_t address;
     unsigned flags;
     uint32_t round; /* in which it was fetched; counts if it is unwatched */
+    bool stale;     /* to be fetched again before it is used */
     uint8_t bytes[PAGE];
 };
 
@@ -39,6 +40,7 @@ struct fragment {
     uint64_t host_start;
     uint32_t next_by_pc;             /* chain in by_pc, gone_by_pc or cut_by_pc, 1 + id */
     uint32_t next_by_page;           /* chain, 1 + id */
+    uint32_t next_by_code;           /* chain in gone_by_code, 1 + id */
     bool ends_by_rule;               /* a cut fragment that would not be longer without the cut */
     bool at_stop;                    /* begins there: entered by the agent only */
     bool gone;                       /* forgotten: its body jumps elsewhere */
@@ -70,11 +72,15 @@ struct dbi {
     size_t waiting_count, waiting_capacity;
     uint32_t *waiting_by_pc;
     uint32_t *cut_by_pc;  /* heads of chains of exact and head fragments */
-    uint32_t *gone_by_pc; /* of those that were forgotten and may be revived */
+    uint32_t *gone_by_pc; /* of those that were forgotten and may be revived, latest first */
+    uint32_t *gone_by_code;
     uint32_t *by_page;    /* of all but the gone ones, by the page of their first byte */
     uint64_t stop;        /* dbi_stop_at; 0: none */
     unsigned lookup_used; /* entries of the look-up table that are not free, or were not */
     struct fragment *stop_fragment; /* that begins there */
+    bool has_filter;                /* for it: dbi_stop_filter */
+    unsigned filter;
+    uint64_t filter_value;
     struct dbi_code code;
     struct dbi_output output;
 };
@@ -99,7 +105,8 @@ static inline struct agt_lookup *lookup_table(struct dbi *dbi)
 /* A region with room, near `pc` if one can be had. */
 int dbi_region_get(struct dbi *dbi, uint64_t pc, struct region **out);
 
-/* Forgets the bytes of the pages that [start, end) touches. */
+/* Forgets the bytes of the pages in [start, end); pages of which it touches a part are fetched
+ * again before they are used. */
 void dbi_pages_forget(struct dbi *dbi, uint64_t start, uint64_t end);
 
 /* ---- links.c ---- */

@@ -132,6 +132,22 @@ static void chain_add(uint32_t *heads, struct fragment *fragment)
     *head = fragment->is.id + 1;
 }
 
+static uint32_t *gone_by_code(struct dbi *dbi, uint64_t pc, const uint8_t *code, unsigned bytes)
+{
+    uint64_t hash = pc;
+    for (unsigned i = 0; i < bytes; i++)
+        hash = (hash ^ code[i]) * 0x100000001b3ull;
+    return &dbi->gone_by_code[slot_of(hash)];
+}
+
+static void gone_add(struct dbi *dbi, struct fragment *fragment)
+{
+    uint32_t *head = gone_by_code(dbi, fragment->is.pc, fragment->is.code, fragment->is.code_bytes);
+    fragment->next_by_code = *head;
+    *head = fragment->is.id + 1;
+    chain_add(dbi->gone_by_pc, fragment);
+}
+
 static void chain_remove(struct dbi *dbi, uint32_t *heads, const struct fragment *fragment)
 {
     uint32_t *at = &heads[slot_of(fragment->is.pc)];
@@ -139,6 +155,16 @@ static void chain_remove(struct dbi *dbi, uint32_t *heads, const struct fragment
         at = &dbi->fragments[*at - 1]->next_by_pc;
     if (*at)
         *at = fragment->next_by_pc;
+}
+
+static void gone_remove(struct dbi *dbi, struct fragment *fragment)
+{
+    uint32_t *at = gone_by_code(dbi, fragment->is.pc, fragment->is.code, fragment->is.code_bytes);
+    while (*at && *at != fragment->is.id + 1)
+        at = &dbi->fragments[*at - 1]->next_by_code;
+    if (*at)
+        *at = fragment->next_by_code;
+    chain_remove(dbi, dbi->gone_by_pc, fragment);
 }
 
 void dbi_cut_enter(struct dbi *dbi, struct fragment *fragment)
@@ -203,7 +229,7 @@ static int full_forget(struct dbi *dbi, struct fragment *fragment)
     memcpy(fragment->saved, fragment->body, GONE_PATCH_BYTES);
     body_divert(fragment, fragment->stub);
     fragment->gone = true;
-    chain_add(dbi->gone_by_pc, fragment);
+    gone_add(dbi, fragment);
     return 0;
 }
 
@@ -212,8 +238,6 @@ static void cut_forget(struct dbi *dbi, struct fragment *fragment)
 {
     chain_remove(dbi, dbi->cut_by_pc, fragment);
     fragment->is.host_body = 0;
-    if (dbi->stop_fragment == fragment)
-        dbi->stop_fragment = NULL;
     if (dbi->stop_fragment == fragment)
         dbi->stop_fragment = NULL;
 }
@@ -236,7 +260,9 @@ static int page_forget(struct dbi *dbi, uint64_t page, uint64_t start, uint64_t 
             continue;
         }
         *at = fragment->next_by_page;
-        if (fragment->is.cut || fragment->at_stop)
+        if (fragment == dbi->stop_fragment)
+            dbi->stop_fragment = NULL;
+        if (fragment->is.cut)
             cut_forget(dbi, fragment);
         else
             err = full_forget(dbi, fragment);
@@ -283,6 +309,7 @@ int dbi_stop_at(struct dbi *dbi, uint64_t pc)
     if (before == pc)
         return 0;
     dbi->stop = pc;
+    dbi->has_filter = false;
     if (before) /* fragments that end there, and the one that begins there */
         err = range_forget(dbi, before - 1, before + 1, true);
     if (pc && !err)
@@ -290,12 +317,23 @@ int dbi_stop_at(struct dbi *dbi, uint64_t pc)
     return forgotten(dbi, err);
 }
 
+int dbi_stop_filter(struct dbi *dbi, unsigned reg, uint64_t value)
+{
+    dbi->has_filter = true;
+    dbi->filter = reg;
+    dbi->filter_value = value;
+    return forgotten(dbi, range_forget(dbi, dbi->stop, dbi->stop + 1, true));
+}
+
 /* ---- coming back ---- */
 
+/* Whoever jumps to what was here before comes here from now on: from the latest ones, that is. Older
+ * ones lead to one of those, or to the agent. */
 static void gone_divert(struct dbi *dbi, const struct fragment *to)
 {
-    for (uint32_t id = dbi->gone_by_pc[slot_of(to->is.pc)]; id;
-         id = dbi->fragments[id - 1]->next_by_pc) {
+    unsigned left = 8;
+    for (uint32_t id = dbi->gone_by_pc[slot_of(to->is.pc)]; id && left;
+         id = dbi->fragments[id - 1]->next_by_pc, left--) {
         struct fragment *gone = dbi->fragments[id - 1];
         if (gone->is.pc == to->is.pc && !body_divert(gone, to->is.host_body))
             body_divert(gone, gone->stub);
@@ -311,32 +349,30 @@ int dbi_fragment_enter(struct dbi *dbi, struct fragment *fragment)
     return lookup_enter(dbi, fragment);
 }
 
-static bool is_made_from(const struct fragment *fragment, const struct dbi_code *code)
+static bool is_made_from(const struct fragment *fragment, const struct dbi_code *code,
+                         const uint8_t *bytes)
 {
-    if (fragment->is.insn_count != code->count || fragment->is.code_bytes != code->code_bytes ||
-        (code->unwatched && !fragment->checks))
-        return false;
-    for (unsigned i = 0, at = 0; i < code->count; at += code->insns[i++].length) {
-        if (memcmp(fragment->is.code + at, code->insns[i].bytes, code->insns[i].length))
-            return false;
-    }
-    return true;
+    return fragment->is.pc == code->insns[0].pc && fragment->is.insn_count == code->count &&
+           fragment->is.code_bytes == code->code_bytes && (fragment->checks || !code->unwatched) &&
+           !memcmp(fragment->is.code, bytes, code->code_bytes);
 }
 
 struct fragment *dbi_gone_find(struct dbi *dbi, const struct dbi_code *code)
 {
-    uint64_t pc = code->insns[0].pc;
-    for (uint32_t id = dbi->gone_by_pc[slot_of(pc)]; id; id = dbi->fragments[id - 1]->next_by_pc) {
-        struct fragment *fragment = dbi->fragments[id - 1];
-        if (fragment->is.pc == pc && is_made_from(fragment, code))
-            return fragment;
+    uint8_t bytes[FRAGMENT_BYTES_MAX];
+    for (unsigned i = 0, at = 0; i < code->count; at += code->insns[i++].length)
+        memcpy(bytes + at, code->insns[i].bytes, code->insns[i].length);
+    for (uint32_t id = *gone_by_code(dbi, code->insns[0].pc, bytes, code->code_bytes); id;
+         id = dbi->fragments[id - 1]->next_by_code) {
+        if (is_made_from(dbi->fragments[id - 1], code, bytes))
+            return dbi->fragments[id - 1];
     }
     return NULL;
 }
 
 int dbi_fragment_revive(struct dbi *dbi, struct fragment *fragment)
 {
-    chain_remove(dbi, dbi->gone_by_pc, fragment);
+    gone_remove(dbi, fragment);
     memcpy(fragment->body, fragment->saved, GONE_PATCH_BYTES);
     fragment->gone = false;
     return dbi_fragment_enter(dbi, fragment);

@@ -3,7 +3,7 @@
  * Emits one fragment:
  *
  *   prefix   entered by look-ups: is rax (the target) really this fragment's pc?
- *   body     count or stop; then each instruction: [bookkeeping] [the instruction]
+ *   body     [is the code as it was?]; count or stop; then each instruction: [bookkeeping] [it]
  *   terminal the branch, as direct jumps or a look-up
  *   tail     stubs that leave for the agent, constants
  *
@@ -22,6 +22,8 @@
 #define R15        15
 #define LINES_DISP ((uint32_t)(AGT_LINES_OFF - AGT_SHM_OFF))
 #define WINDOW     256 /* a mark at an address covers this many bytes from it */
+
+#define CHECKS_MAX (DBI_INSN_MAX * 15 / 4 + 4)
 
 enum time_check {
     TIME_UNCHECKED,
@@ -44,6 +46,8 @@ struct work {
     uint64_t miss;                 /* where a failed look-up goes */
     bool flags_free;               /* no flag is live at the start of the fragment */
     uint8_t covered[DBI_INSN_MAX]; /* bit m: operand m's lines are already marked */
+    uint8_t *differs[CHECKS_MAX];  /* branches for code that is not as it was */
+    unsigned differ_count;
 };
 
 /* ---- scratch registers ---- */
@@ -584,6 +588,35 @@ static void exit_add(struct work *w, uint8_t opcode, uint64_t target)
     site->rel32 = emit_branch(w->e, opcode, 0);
 }
 
+/* rcx = the filter's register - its value; then as the header says. */
+static void filter_emit(struct work *w, const struct dbi_emit_how *how)
+{
+    struct emit *e = w->e;
+    emit_store_gs(e, HOME(INS_RCX), INS_RCX);
+    if (how->filter == INS_RCX || how->filter >= R15) {
+        if (how->filter != INS_RCX)
+            emit_load_gs(e, INS_RCX, how->filter == R15 ? HOME(R15) : AGT_CTX_TICKS);
+        emit_store_gs(e, HOME(INS_RAX), INS_RAX);
+        emit_mov_imm(e, INS_RAX, -how->value);
+        emit_lea(e, INS_RCX, INS_RCX, INS_RAX, 1, 0, false);
+        emit_load_gs(e, INS_RAX, HOME(INS_RAX));
+    } else {
+        emit_mov_imm(e, INS_RCX, -how->value);
+        emit_lea(e, INS_RCX, (int)how->filter, INS_RCX, 1, 0, false);
+    }
+    emit_bytes(e, "\xe3\x00", 2); /* jrcxz */
+    uint8_t *equal = e->at;
+    emit_load_gs(e, INS_RCX, HOME(INS_RCX));
+    uint8_t *over = emit_branch(e, 0xe9, 0);
+    if (e->overflow)
+        return;
+    equal[-1] = (uint8_t)(e->at - equal);
+    emit_load_gs(e, INS_RCX, HOME(INS_RCX));
+    leave_emit(w, w->code->insns[0].pc, AGT_EXIT_DIRECT);
+    int32_t rel = (int32_t)(e->at - (over + 4));
+    memcpy(over, &rel, 4);
+}
+
 static void stubs_emit(struct work *w)
 {
     for (unsigned i = 0; i < w->out->exit_count; i++) {
@@ -820,6 +853,54 @@ static void flags_restore(struct work *w)
     emit_load_gs(w->e, INS_RAX, HOME(INS_RAX));
 }
 
+/* ---- code in pages that nobody watches ---- */
+
+/* cmp dword (or byte) [rcx + off], imm; jne */
+static void check_one(struct work *w, unsigned off, const uint8_t *code, unsigned bytes)
+{
+    emit_u8(w->e, bytes == 4 ? 0x81 : 0x80);
+    emit_memory(w->e, 7, INS_RCX, -1, 1, (int32_t)off);
+    emit_bytes(w->e, code + off, bytes);
+    w->differs[w->differ_count++] = emit_branch(w->e, 0x85, 0);
+}
+
+/* Compares the program's code with what this was made from. What is there instead may read any
+ * flag, so they are kept even where this code would not mind. */
+static void check_emit(struct work *w)
+{
+    uint8_t code[DBI_INSN_MAX * 15];
+    unsigned bytes = 0, off;
+    if (!w->code->unwatched)
+        return;
+    for (unsigned i = 0; i < w->code->count; bytes += w->code->insns[i++].length)
+        memcpy(code + bytes, w->code->insns[i].bytes, w->code->insns[i].length);
+    flags_keep(w);
+    emit_store_gs(w->e, HOME(INS_RCX), INS_RCX);
+    emit_mov_imm(w->e, INS_RCX, w->code->insns[0].pc);
+    for (off = 0; off + 4 <= bytes; off += 4)
+        check_one(w, off, code, 4);
+    for (; off < bytes; off++)
+        check_one(w, off, code, 1);
+    emit_load_gs(w->e, INS_RCX, HOME(INS_RCX));
+    flags_restore(w);
+}
+
+static void check_stub_emit(struct work *w)
+{
+    if (!w->differ_count || w->e->overflow)
+        return;
+    for (unsigned i = 0; i < w->differ_count; i++) {
+        int32_t rel = (int32_t)(w->e->at - (w->differs[i] + 4));
+        memcpy(w->differs[i], &rel, 4);
+    }
+    emit_load_gs(w->e, INS_RCX, HOME(INS_RCX));
+    flags_restore(w);
+    emit_store_imm_gs(w->e, AGT_CTX_EXIT_ARG, w->code->code_bytes);
+    leave_emit(w, w->code->insns[0].pc, AGT_EXIT_STALE);
+}
+
+/* ---- counting ---- */
+
 /*
  * Counts the fragment's instructions; returns where the branch for "time is up" is, or NULL.
  * Every cycle of fragments must have one that checks, or a loop could run on for ever (or past the
@@ -906,6 +987,7 @@ int dbi_emit_fragment(struct emit *e, const struct dbi_emit_how *how, struct dbi
     if (!exact)
         prefix_emit(&w, code->insns[0].pc, miss);
     out->body = e->at;
+    check_emit(&w);
     enum time_check check = w.flags_free                         ? TIME_FLAGS_DEAD
                             : !exact && dbi_code_may_cycle(code) ? TIME_FLAGS_LIVE
                                                                  : TIME_UNCHECKED;
@@ -918,5 +1000,6 @@ int dbi_emit_fragment(struct emit *e, const struct dbi_emit_how *how, struct dbi
         return err;
     stubs_emit(&w);
     time_stub_emit(&w, time_up, check);
+    check_stub_emit(&w);
     return e->overflow ? -ENOSPC : 0;
 }

@@ -30,6 +30,7 @@ struct dbi_output {
     unsigned exit_count;
     unsigned slot_count;
     uint8_t *body;
+    uint8_t *inner; /* behind the filter; the body if there is none */
 };
 
 /* How many ring slots the first `count` instructions of a fragment fill. */
@@ -44,6 +45,10 @@ struct dbi_emit_how {
     bool exact; /* never stops for time, is never linked */
     uint32_t id;
     uint64_t miss; /* the region's code for a failed look-up */
+    /* Look at one register first: leave for the agent only if it has the value. */
+    bool has_filter;
+    uint8_t filter; /* DBI_FILTER_TICKS or a general register's number */
+    uint64_t value;
 };
 
 /* Emits prefix and body. 0; -ENOSPC if the region is full (nothing counts then);

@@ -242,15 +242,15 @@ static const struct {
     long (*run)(const char *argument);
     const char *argument;
 } cases[] = {
-    {"rewritten", rewritten, "100"},
-    {"itself", loop_changes_itself, "50"},
-    {"stores", stores_of_other_kinds, "20"},
+    {"rewritten", rewritten, "600"},
+    {"itself", loop_changes_itself, "400"},
+    {"stores", stores_of_other_kinds, "100"},
     {"either_or", either_or, "40"},
     {"read", read_from_file, "20"},
     {"mapped", mapped_anew, "20"},
     {"moved", moved, "20"},
     {"libraries", libraries, NULL},
-    {"beside", data_beside_code, "100"},
+    {"beside", data_beside_code, "400"},
     {"two", two_mappings, "10"},
 };
 
