@@ -140,7 +140,7 @@ enum agt_request {
     AGT_REQ_CODE_CHANGED, /* [args0, args1) held code that was fetched */
     AGT_REQ_DIVERGED,     /* args[0] = enum agt_divergence; details in args */
     AGT_REQ_UNSUPPORTED,  /* args[0] = enum agt_unsupported, args[1] = rip */
-    AGT_REQ_STOP,  /* every arrival at args[0] is to come to the agent: EVQ_PLACE is searched */
+    AGT_REQ_STOP, /* every arrival at args[0] is to come to the agent: EVQ_PLACE is searched */
     AGT_REQ_STOP_FILTER, /* register args[0] tells most arrivals wrong: reply 1 to look at it there */
     AGT_REQ_PLACE, /* the registers of an EVQ_PLACE are here: does memory agree? reply in args[0] */
     AGT_REQ_PLACE_REP,   /* so are they if the rep instruction at rip runs in part; see below */
@@ -268,7 +268,7 @@ struct agt_ctx {
     uint64_t stop_body;      /* the code there; 0: to be asked for */
     uint64_t place_seq;      /* 1 + number of the entry for whose time the supervisor was asked */
     uint64_t place_meetings; /* how often the registers of the place looked for were met */
-    uint64_t place_misses; /* how often a register told that it was elsewhere */
+    uint64_t place_misses;   /* how often a register told that it was elsewhere */
     uint64_t place_line;     /* the line of memory that differed last */
     uint64_t queue_head_bytes, queue_tail_bytes;
     uint64_t seq; /* entries taken */

@@ -442,8 +442,8 @@ static int fragment_emit(struct dbi *dbi, bool exact, struct fragment **out)
                                .exact = exact,
                                .id = fragment->is.id,
                                .miss = region->miss,
-                               .has_filter = !exact && dbi->has_filter &&
-                                             fragment->is.pc == dbi->stop,
+                               .has_filter =
+                                   !exact && dbi->has_filter && fragment->is.pc == dbi->stop,
                                .filter = (uint8_t)dbi->filter,
                                .value = dbi->filter_value};
     err = dbi_emit_fragment(&e, &how, code, output);

@@ -68,8 +68,8 @@ struct dbi_fragment {
     uint16_t insn_count; /* executed when it runs to its end */
     uint16_t code_bytes;
     uint16_t slot_count;
-    bool cut;           /* shorter than the rule says (a fault or an exact stop) */
-    uint64_t host_body; /* 0 once the cache has been emptied */
+    bool cut;            /* shorter than the rule says (a fault or an exact stop) */
+    uint64_t host_body;  /* 0 once the cache has been emptied */
     uint64_t host_inner; /* behind the filter of dbi_stop_filter(), else the body */
     uint64_t host_prefix;
     uint64_t host_end;

@@ -987,6 +987,9 @@ int dbi_emit_fragment(struct emit *e, const struct dbi_emit_how *how, struct dbi
     if (!exact)
         prefix_emit(&w, code->insns[0].pc, miss);
     out->body = e->at;
+    if (how->has_filter)
+        filter_emit(&w, how);
+    out->inner = e->at;
     check_emit(&w);
     enum time_check check = w.flags_free                         ? TIME_FLAGS_DEAD
                             : !exact && dbi_code_may_cycle(code) ? TIME_FLAGS_LIVE

@@ -338,7 +338,7 @@ int rep_on_translate(struct rep_engine *engine, bool *done)
         rep_answer_fetch_fault(mail, &fault);
         return 0;
     }
-    mail->args[0] = fragment->host_body;
+    mail->args[0] = fragment->host_inner;
     mail->args[1] = fragment->host_prefix;
     return 0;
 }
@@ -362,6 +362,8 @@ static int on_request(struct rep_engine *engine, enum rep_stop *why, bool *done)
         return 0;
     case AGT_REQ_STOP:
         return rep_on_stop(engine);
+    case AGT_REQ_STOP_FILTER:
+        return rep_on_stop_filter(engine);
     case AGT_REQ_PLACE:
         return rep_on_place(engine);
     case AGT_REQ_PLACE_REP:

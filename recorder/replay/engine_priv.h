@@ -70,6 +70,7 @@ int rep_on_unsupported(struct rep_engine *engine);
  * batch is what the source is told of. */
 struct evq_place *rep_place_of(const struct rep_engine *engine);
 int rep_on_stop(struct rep_engine *engine);
+int rep_on_stop_filter(struct rep_engine *engine);
 int rep_on_place(struct rep_engine *engine);
 int rep_on_place_rep(struct rep_engine *engine);
 int rep_on_place_undo(struct rep_engine *engine);

@@ -12,6 +12,11 @@
 #include "common/err.h"
 #include "recorder/replay/engine_priv.h"
 
+static const struct evq_regs *regs_of(const struct evq_entry *entry)
+{
+    return (const struct evq_regs *)(entry + 1);
+}
+
 /* In the batch: what is noted there reaches the source. */
 struct evq_place *rep_place_of(const struct rep_engine *engine)
 {
@@ -33,10 +38,52 @@ int rep_on_stop(struct rep_engine *engine)
         return err ? err : wd_fail(-WD_ERR_MACHINE, "the replay process asked for no place");
     ctx->stop_pc = pc;
     ctx->stop_body = 0;
-    ctx->place_meetings = 0;
+    ctx->place_meetings = ctx->place_misses = 0;
     engine->place_cap = place->limit ? rep_engine_time(engine) + place->limit : REP_NEVER;
     err = dbi_stop_at(engine->dbi, pc);
     return err ? err : rep_limit_plan(engine);
+}
+
+/* The element size in bytes of a string instruction with a rep prefix; 0: it is none. */
+static unsigned rep_element(const struct dbi_fragment *fragment)
+{
+    struct ins_info info;
+    if (ins_decode(fragment->code, fragment->code_bytes, fragment->pc, &info))
+        return 0;
+    for (unsigned m = 0; m < info.mem_count; m++) {
+        if (info.mems[m].flags & INS_MEM_REP)
+            return info.mems[m].size_bytes;
+    }
+    return 0;
+}
+
+/* A rep instruction's own registers are not what they will be when it is left in its middle. */
+static bool is_filter(const struct dbi_fragment *at_stop, uint64_t reg)
+{
+    const uint64_t moved = 1ull << INS_RCX | 1ull << INS_RSI | 1ull << INS_RDI;
+    return reg <= DBI_FILTER_TICKS && !(rep_element(at_stop) && moved >> reg & 1);
+}
+
+int rep_on_stop_filter(struct rep_engine *engine)
+{
+    static const uint8_t reg_of_gpr[16] = {EVQ_RAX, EVQ_RCX, EVQ_RDX, EVQ_RBX, EVQ_RSP, EVQ_RBP,
+                                           EVQ_RSI, EVQ_RDI, EVQ_R8,  EVQ_R9,  EVQ_R10, EVQ_R11,
+                                           EVQ_R12, EVQ_R13, EVQ_R14, EVQ_R15};
+    struct agt_ctx *ctx = engine->host.ctx;
+    uint64_t reg = ctx->mail.args[0];
+    const struct dbi_fragment *fragment;
+    struct dbi_fetch_fault fault;
+    int result = rep_log_drain(engine);
+    const struct evq_entry *entry = rep_current_entry(engine);
+    if (!result && (!entry || entry->kind != EVQ_PLACE))
+        result = wd_fail(-WD_ERR_MACHINE, "the replay process asked for no place");
+    if (!result)
+        result = dbi_translate(engine->dbi, ctx->stop_pc, &fragment, &fault);
+    if (result || !is_filter(fragment, reg))
+        return result < 0 ? result : 0;
+    uint64_t value = reg == DBI_FILTER_TICKS ? entry->ticks : regs_of(entry)->r[reg_of_gpr[reg]];
+    ctx->stop_body = 0;
+    return dbi_stop_filter(engine->dbi, (unsigned)reg, value);
 }
 
 static int stop_clear(struct rep_engine *engine)
@@ -198,19 +245,6 @@ int rep_on_place(struct rep_engine *engine)
     engine->part = agrees > 0 ? 0 : engine->part;
     mail->args[0] = agrees > 0;
     return agrees < 0 ? agrees : err;
-}
-
-/* The element size in bytes of a string instruction with a rep prefix; 0: it is none. */
-static unsigned rep_element(const struct dbi_fragment *fragment)
-{
-    struct ins_info info;
-    if (ins_decode(fragment->code, fragment->code_bytes, fragment->pc, &info))
-        return 0;
-    for (unsigned m = 0; m < info.mem_count; m++) {
-        if (info.mems[m].flags & INS_MEM_REP)
-            return info.mems[m].size_bytes;
-    }
-    return 0;
 }
 
 int rep_on_place_rep(struct rep_engine *engine)
