@@ -225,6 +225,9 @@ int wet_state_open(struct wet *wet, wet_time t, struct wet_state **out);
 void wet_state_close(struct wet_state *state);
 const struct evq_regs *wet_state_regs(const struct wet_state *state);
 uint32_t wet_state_task(const struct wet_state *state);
+/* From now on registers, vectors and task are those of the task in another slot, which may be
+ * waiting. -WD_ERR_NOT_FOUND if there is none at that time; then nothing has changed. */
+int wet_state_select(struct wet_state *state, uint32_t task);
 /* Standard-format XSAVE image of this machine's layout. */
 const uint8_t *wet_state_xstate(const struct wet_state *state, size_t *size_bytes);
 /* Reads all of [address, address + size) or fails with -EFAULT (address named). */

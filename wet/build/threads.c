@@ -99,6 +99,8 @@ int wet_thread_finder_entry(struct wet_thread_finder *finder, const struct evq_e
                             uint64_t time)
 {
     int err = 0;
+    if (entry->kind == EVQ_END) /* nobody's, and maybe after everybody's end */
+        return 0;
     if (!finder->by_slot[entry->task])
         err = thread_add(finder, entry->task, finder->forks_left ? 0 : (uint64_t)finder->pid, 0,
                          time);

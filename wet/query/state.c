@@ -38,16 +38,23 @@ static int stand(struct wet_state *state)
     return err;
 }
 
+static void copy_task(struct wet_state *state, const struct agt_task *tasks, uint32_t task)
+{
+    state->task = task;
+    state->regs = tasks[task].regs;
+    memcpy(state->xsave, tasks[task].xsave, sizeof state->xsave);
+}
+
 static int copy(struct wet_state *state)
 {
     const struct agt_task *tasks;
     const struct agt_view *views;
     struct wet *wet = state->wet;
-    int err = rep_engine_tasks(wet->engine, &tasks, &state->task);
+    uint32_t task;
+    int err = rep_engine_tasks(wet->engine, &tasks, &task);
     if (err)
         return err;
-    state->regs = tasks[state->task].regs;
-    memcpy(state->xsave, tasks[state->task].xsave, sizeof state->xsave);
+    copy_task(state, tasks, task);
     err = rep_engine_views(wet->engine, &views, &state->mapping_count);
     if (err)
         return err;
@@ -100,6 +107,21 @@ const struct evq_regs *wet_state_regs(const struct wet_state *state)
 uint32_t wet_state_task(const struct wet_state *state)
 {
     return state->task;
+}
+
+int wet_state_select(struct wet_state *state, uint32_t task)
+{
+    const struct agt_task *tasks;
+    uint32_t running;
+    int err = stand(state);
+    if (!err)
+        err = rep_engine_tasks(state->wet->engine, &tasks, &running);
+    if (!err && (task >= EVQ_TASKS_MAX || !tasks[task].live))
+        err = wd_fail(-WD_ERR_NOT_FOUND, "there is no task %u at time %llu", (unsigned)task,
+                      (unsigned long long)state->time);
+    if (!err)
+        copy_task(state, tasks, task);
+    return err;
 }
 
 const uint8_t *wet_state_xstate(const struct wet_state *state, size_t *size_bytes)

@@ -67,7 +67,9 @@ static int place_for_store(const struct evq_op *op, uint64_t time, struct wd_buf
     memcpy(&place, op + 1, sizeof place);
     struct evq_place stored = {
         .flags = (place.flags & (EVQ_PLACE_HERE | WET_PLACE_FOUND)) | EVQ_PLACE_TIME, .time = time};
-    int err = wd_buf_append(out, op, sizeof *op);
+    struct evq_op head = *op;
+    head.bytes = sizeof head + sizeof stored; /* without the lines that follow the place */
+    int err = wd_buf_append(out, &head, sizeof head);
     return err ? err : wd_buf_append(out, &stored, sizeof stored);
 }
 
