@@ -5,15 +5,17 @@
 
 #include "common/err.h"
 #include "dbgcli/commands/place.h"
+#include "dbgcli/commands/thread.h"
 #include "dbgcli/commands/value.h"
 
 static const struct cli_option backtrace_options[] = {
     {"limit", 0, "N", "at most N frames; 0: all (the default)"},
+    {"all", 0, NULL, "the calls of every thread that there is at this time"},
     {0},
 };
 
 const struct cli_syntax cli_cmd_backtrace_syntax = {
-    .usage = "[--limit N]",
+    .usage = "[--limit N] [--all]",
     .options = backtrace_options,
 };
 
@@ -128,25 +130,36 @@ static json_t *json_of_frame(struct cli_session *session, size_t index)
     return row;
 }
 
-static int print_frames(struct cli_session *session, uint64_t limit)
+static size_t shown_of(const struct cli_moment *moment, uint64_t limit)
 {
-    struct cli_moment *moment;
+    return limit && limit < moment->frame_count ? limit : moment->frame_count;
+}
+
+static json_t *json_of_frames(struct cli_session *session, uint64_t limit)
+{
+    const struct cli_moment *moment = session->moment;
+    size_t shown = shown_of(moment, limit);
+    json_t *object = cli_json_object("wetdbg.backtrace/1");
+    json_t *frames = json_array();
+    for (size_t i = 0; i < shown; i++)
+        cli_json_append(frames, json_of_frame(session, i));
+    cli_json_set(object, "time", cli_json_count(session->time));
+    cli_thread_to_json(object, session, moment->thread);
+    cli_json_set(object, "frames", frames);
+    cli_json_set(object, "more", cli_json_count(moment->frame_count - shown));
+    cli_json_set(object, "broken", cli_json_text(moment->broken));
+    cli_uncertain_to_json(object, session, session->time);
+    return object;
+}
+
+static void write_frames(struct cli_session *session, uint64_t limit)
+{
     struct cli_out *out = session->out;
-    int result = cli_session_moment(session, &moment);
-    if (result)
-        return result;
-    size_t shown = limit && limit < moment->frame_count ? limit : moment->frame_count;
-    if (out->json) {
-        json_t *object = cli_json_object("wetdbg.backtrace/1");
-        json_t *frames = json_array();
-        for (size_t i = 0; i < shown; i++)
-            cli_json_append(frames, json_of_frame(session, i));
-        cli_json_set(object, "time", cli_json_count(session->time));
-        cli_json_set(object, "frames", frames);
-        cli_json_set(object, "more", cli_json_count(moment->frame_count - shown));
-        cli_json_set(object, "broken", cli_json_text(moment->broken));
-        cli_out_json(out, object);
-        return 0;
+    const struct cli_moment *moment = session->moment;
+    size_t shown = shown_of(moment, limit);
+    if (cli_has_threads(session)) {
+        cli_thread_print(out, moment->thread);
+        fputs(":\n", out->stream);
     }
     for (size_t i = 0; i < shown && !cli_out_is_gone(out); i++)
         print_frame(session, i);
@@ -154,6 +167,20 @@ static int print_frames(struct cli_session *session, uint64_t limit)
         fprintf(out->stream, "(%zu more frames)\n", moment->frame_count - shown);
     else if (moment->broken)
         fprintf(out->stream, "(the stack cannot be followed further: %s)\n", moment->broken);
+}
+
+static int print_frames(struct cli_session *session, uint64_t limit)
+{
+    struct cli_moment *moment;
+    int result = cli_session_moment(session, &moment);
+    if (result)
+        return result;
+    if (session->out->json) {
+        cli_out_json(session->out, json_of_frames(session, limit));
+        return 0;
+    }
+    write_frames(session, limit);
+    cli_uncertain_print(session, session->time);
     return 0;
 }
 
@@ -162,11 +189,48 @@ int cli_backtrace_print(struct cli_session *session)
     return print_frames(session, 0);
 }
 
+/* Of each thread in turn; then the one that was selected is so again, with its frame. */
+static int print_all_threads(struct cli_session *session, uint64_t limit)
+{
+    struct cli_moment *moment;
+    struct cli_out *out = session->out;
+    size_t count, frame = session->frame;
+    int result = cli_session_moment(session, &moment);
+    if (result)
+        return result;
+    const struct wet_thread *threads = wet_threads(session->wet, &count);
+    const struct wet_thread *selected = moment->thread;
+    json_t *array = out->json ? json_array() : NULL;
+    for (size_t i = 0; i < count && !cli_out_is_gone(out); i++) {
+        if (cli_moment_select(moment, &threads[i]) != 0)
+            continue;
+        session->frame = moment->thread == selected ? frame : SIZE_MAX;
+        if (array)
+            cli_json_append(array, json_of_frames(session, limit));
+        else
+            write_frames(session, limit);
+    }
+    wd_error_clear();
+    result = cli_moment_select(moment, selected);
+    session->frame = result ? cli_moment_first_frame(moment) : frame;
+    if (array) {
+        json_t *object = cli_json_object("wetdbg.backtraces/1");
+        cli_json_set(object, "time", cli_json_count(session->time));
+        cli_json_set(object, "threads", array);
+        cli_out_json(out, object);
+    } else {
+        cli_uncertain_print(session, session->time);
+    }
+    return result;
+}
+
 int cli_cmd_backtrace(struct cli_repl *repl, const struct cli_args *args, const char *format)
 {
     uint64_t limit;
     (void)format;
     int result = cli_args_number(args, "limit", 0, &limit);
+    if (!result && cli_args_has(args, "all"))
+        return print_all_threads(repl->session, limit);
     return result ? result : print_frames(repl->session, limit);
 }
 
@@ -181,6 +245,8 @@ static int select_frame(struct cli_session *session, size_t index)
         json_t *object = json_of_frame(session, index);
         cli_json_set(object, "schema", json_string("wetdbg.frame/1"));
         cli_json_set(object, "time", cli_json_count(session->time));
+        cli_thread_to_json(object, session, session->moment->thread);
+        cli_uncertain_to_json(object, session, session->time);
         cli_out_json(out, object);
         return 0;
     }
@@ -192,6 +258,7 @@ static int select_frame(struct cli_session *session, size_t index)
         cli_out_text(out, text);
         putc('\n', out->stream);
     }
+    cli_uncertain_print(session, session->time);
     return 0;
 }
 

@@ -8,13 +8,16 @@
 #include "dbgcli/commands/info_subject.h"
 #include "dbgcli/commands/place.h"
 #include "dbgcli/commands/run_facts.h"
+#include "dbgcli/commands/thread.h"
 #include "dbgcli/signal_name.h"
 
 const struct cli_syntax cli_cmd_info_syntax = {
-    .usage = "[program|signals|modules|functions [REGEX]|lines FILE|locals|registers]",
+    .usage = "[program|threads|signals|ambiguous|modules|functions [REGEX]|lines FILE|locals|registers]",
     .operands_max = 2,
     .details = "  program            the run: its end and its sizes (the default)\n"
+               "  threads            the threads, and where each one stands now\n"
                "  signals            signals that arrived, and when\n"
+               "  ambiguous          events that may have come at another moment than shown\n"
                "  modules            the program and its libraries, and where they were\n"
                "  functions [REGEX]  functions whose names match\n"
                "  lines FILE         lines of a source file that have code, and where\n"
@@ -74,7 +77,7 @@ static int show_signal(void *context, const struct wet_event *event)
     struct signal_walk *walk = context;
     struct cli_out *out = walk->session->out;
     const struct evq_entry *entry = event->entry;
-    if (entry->kind != EVQ_FAULT && entry->kind != EVQ_PLACE)
+    if ((entry->kind != EVQ_FAULT && entry->kind != EVQ_PLACE) || !entry->number)
         return 0;
     const char *reason = cli_signal_reason(entry->number, entry->code);
     wet_time time = event->time + 1; /* the state that the signal interrupted */
@@ -83,6 +86,8 @@ static int show_signal(void *context, const struct wet_event *event)
         json_t *row = json_object();
         cli_json_set(row, "time", cli_json_count(time));
         cli_json_set(row, "task", json_integer(event->task));
+        cli_thread_to_json(row, walk->session,
+                           wet_thread_of(walk->session->wet, event->task, event->time));
         cli_json_set(row, "signal", cli_json_text(cli_signal_name(entry->number)));
         cli_json_set(row, "fault", json_boolean(entry->kind == EVQ_FAULT));
         cli_json_set(row, "address", cli_json_address(entry->address));
@@ -90,8 +95,11 @@ static int show_signal(void *context, const struct wet_event *event)
         cli_json_append(walk->array, row);
         return 0;
     }
-    fprintf(out->stream, "time %-12" PRIu64 " thread %-3" PRIu32 " %-9s", time, event->task,
-            cli_signal_name(entry->number));
+    fprintf(out->stream, "time %-12" PRIu64 " %-9s", time, cli_signal_name(entry->number));
+    if (cli_has_threads(walk->session)) {
+        putc(' ', out->stream);
+        cli_thread_print(out, wet_thread_of(walk->session->wet, event->task, event->time));
+    }
     if (entry->kind == EVQ_FAULT)
         fprintf(out->stream, " %s: 0x%" PRIx64, reason ? reason : "fault", entry->address);
     putc('\n', out->stream);
@@ -121,7 +129,8 @@ static int info_signals(struct cli_session *session, const char *operand)
 /* ---- the table ---- */
 
 static const struct cli_info_subject subjects[] = {
-    {"program", false, info_program},         {"signals", false, info_signals},
+    {"program", false, info_program},         {"threads", false, cli_info_threads},
+    {"signals", false, info_signals},         {"ambiguous", false, cli_info_ambiguous},
     {"modules", false, info_modules},         {"functions", true, cli_info_functions},
     {"lines", true, cli_info_lines},          {"locals", false, cli_info_locals},
     {"registers", false, cli_info_registers},

@@ -4,6 +4,7 @@
 
 #include "common/err.h"
 #include "dbgcli/commands/place.h"
+#include "dbgcli/commands/thread.h"
 
 #define LIMIT_DEFAULT 100
 
@@ -44,12 +45,14 @@ static int show_instance(void *context, wet_time time, uint64_t pc)
         cli_json_set(row, "pc", cli_json_address(pc));
         cli_json_set(row, "function", cli_json_text(place.function));
         cli_json_set(row, "linkage_name", cli_json_text(place.linkage_name));
+        cli_thread_to_json_at(row, walk->session, time);
         cli_json_append(walk->array, row);
         return 0;
     }
     fprintf(out->stream, "#%-8" PRIu64 " time %-14" PRIu64 " 0x%" PRIx64 " ", walk->shown, time,
             pc);
     cli_out_text(out, place.function ? place.function : "?");
+    cli_thread_print_at(walk->session, time);
     putc('\n', out->stream);
     return 0;
 }

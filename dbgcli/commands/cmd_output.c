@@ -8,6 +8,7 @@
 #include "common/err.h"
 #include "dbgcli/alloc.h"
 #include "dbgcli/commands/place.h"
+#include "dbgcli/commands/thread.h"
 
 #define LIMIT_DEFAULT 200
 /* Of one piece. A program that writes a gigabyte at once need not be shown all of it. */
@@ -85,12 +86,15 @@ static int show_piece(struct cli_session *session, const struct wet_output *piec
         cli_json_set(row, "size", cli_json_count(size));
         cli_json_set(row, "text", cli_json_bytes(bytes, shown));
         cli_json_set(row, "cut", json_boolean(shown < size));
+        cli_thread_to_json_at(row, session, piece->time);
         cli_json_append(array, row);
     } else if (!result) {
         fprintf(out->stream, "time %-12" PRIu64 " %8" PRIu64 "+%-6" PRIu64 " \"", piece->time,
                 piece->offset + cut, size);
         cli_out_quoted(out, bytes, shown);
-        fputs(shown < size ? "\"...\n" : "\"\n", out->stream);
+        fputs(shown < size ? "\"..." : "\"", out->stream);
+        cli_thread_print_at(session, piece->time);
+        putc('\n', out->stream);
     }
     free(bytes);
     return result;

@@ -6,6 +6,7 @@
 #include "common/err.h"
 #include "dbgcli/alloc.h"
 #include "dbgcli/commands/place.h"
+#include "dbgcli/commands/thread.h"
 #include "dbgcli/commands/value.h"
 
 const struct cli_syntax cli_cmd_print_syntax = {
@@ -14,12 +15,13 @@ const struct cli_syntax cli_cmd_print_syntax = {
     .operands_max = 1,
     .is_raw = true,
     .details = "The value of a variable in the selected frame, now or just before another time\n"
-               "(as for goto). Also *p, &x, x.member, p->member, a[3], $rax. print/x and the like\n"
+               "(as for goto), in the thread that runs then. Also *p, &x, x.member, p->member, "
+               "a[3], $rax. print/x and the like\n"
                "choose a format: x, d, u, o, t (binary), c (character), a (address).",
 };
 
-static void print_json(struct cli_out *out, struct cli_moment *moment, const char *expression,
-                       const struct cli_value *value, const char *text)
+static void print_json(const struct cli_session *session, struct cli_moment *moment,
+                       const char *expression, const struct cli_value *value, const char *text)
 {
     json_t *object = cli_json_object("wetdbg.print/1");
     uint64_t bits;
@@ -38,13 +40,16 @@ static void print_json(struct cli_out *out, struct cli_moment *moment, const cha
     if (value->is_in_memory)
         cli_json_set(object, "address", cli_json_address(value->address));
     wd_error_clear();
-    cli_out_json(out, object);
+    cli_thread_to_json(object, session, moment->thread);
+    cli_uncertain_to_json(object, session, moment->time);
+    cli_out_json(session->out, object);
 }
 
 /* Printed to memory first: what fails half-way has not been printed at all. */
-static int print_value(struct cli_out *out, struct cli_moment *moment, const char *expression,
-                       const struct cli_value *value, const char *format)
+static int print_value(const struct cli_session *session, struct cli_moment *moment,
+                       const char *expression, const struct cli_value *value, const char *format)
 {
+    struct cli_out *out = session->out;
     char *text = NULL;
     size_t size;
     struct cli_out to = {.stream = open_memstream(&text, &size)};
@@ -53,12 +58,13 @@ static int print_value(struct cli_out *out, struct cli_moment *moment, const cha
     int result = cli_value_print(&to, moment, value, format, false);
     fclose(to.stream);
     if (!result && out->json) {
-        print_json(out, moment, expression, value, text);
+        print_json(session, moment, expression, value, text);
     } else if (!result) {
         cli_out_text(out, expression);
         fputs(" = ", out->stream);
         cli_out_text(out, text);
         putc('\n', out->stream);
+        cli_uncertain_print(session, moment->time);
     }
     free(text);
     return result;
@@ -87,7 +93,7 @@ static int print_at(struct cli_session *session, struct cli_moment *moment, cons
     struct cli_value value;
     int result = cli_value_evaluate(&view, expression, &value);
     if (!result)
-        result = print_value(session->out, moment, expression, &value, format);
+        result = print_value(session, moment, expression, &value, format);
     return result;
 }
 

@@ -9,6 +9,8 @@
 #include "dbgcli/commands/place.h"
 #include "dbgcli/commands/slice_groups.h"
 #include "dbgcli/commands/slice_initials.h"
+#include "dbgcli/commands/slice_threads.h"
+#include "dbgcli/commands/thread.h"
 
 static const struct cli_option options[] = {
     {"data", 0, NULL, "no control dependence"},
@@ -71,6 +73,7 @@ static const char *name_of(struct names *names, const struct slc_line *lines, si
 /* ---- instances of a line ---- */
 
 struct instance_walk {
+    const struct cli_session *session;
     struct cli_out *out;
     json_t *array; /* NULL: text */
     uint64_t limit, shown;
@@ -92,6 +95,7 @@ static int show_instance(void *context, const struct slc_instance *instance)
         cli_json_set(row, "edge", cli_json_text(slc_edge_name(instance->edge)));
         cli_json_set(row, "user",
                      instance->parent ? cli_json_count(instance->parent) : json_null());
+        cli_thread_to_json_at(row, walk->session, instance->time);
         cli_json_append(walk->array, row);
         return 0;
     }
@@ -102,6 +106,7 @@ static int show_instance(void *context, const struct slc_instance *instance)
                 slc_edge_name(instance->edge), instance->parent, instance->distance);
     else if (has_distance)
         fprintf(walk->out->stream, " %s", slc_edge_name(instance->edge));
+    cli_thread_print_at(walk->session, instance->time);
     putc('\n', walk->out->stream);
     return 0;
 }
@@ -109,6 +114,7 @@ static int show_instance(void *context, const struct slc_instance *instance)
 struct view {
     struct cli_session *session;
     const struct slc_slice *slice;
+    struct cli_slice_threads *threads; /* NULL: there is one only */
     const struct slc_line *lines;
     size_t count;
     uint64_t limit;
@@ -118,7 +124,7 @@ struct view {
 
 static int show_instances(const struct view *view, size_t index, json_t *array)
 {
-    struct instance_walk walk = {view->session->out, array, view->limit, 0};
+    struct instance_walk walk = {view->session, view->session->out, array, view->limit, 0};
     int result = slc_each_line_instance(view->slice, index, show_instance, &walk);
     if (result < 0)
         return result;
@@ -143,7 +149,9 @@ static void print_line(const struct view *view, struct names *names, size_t inde
     fputs(cli_out_style(out, CLI_STYLE_NONE), out->stream);
     fprintf(out->stream, "%*s  ", width - (int)strlen(where), "");
     cli_out_text(out, line->function);
-    fprintf(out->stream, "  x%" PRIu64 "  | ", line->instances);
+    fprintf(out->stream, "  x%" PRIu64, line->instances);
+    cli_slice_threads_print(out, view->threads, index);
+    fputs("  | ", out->stream);
     cli_out_text(out, text);
     putc('\n', out->stream);
     free(where);
@@ -235,6 +243,7 @@ static int print_text(const struct view *view, const struct slc_criterion_info *
         return result;
     print_groups(view);
     cli_slice_initials_print(view->session, view->slice, view->shows_all);
+    cli_uncertain_print(view->session, info->time);
     return 0;
 }
 
@@ -256,6 +265,7 @@ static json_t *json_of_line(const struct view *view, size_t index)
                                                             : json_integer(line->min_distance));
     cli_json_set(row, "first_time", cli_json_count(line->first_time));
     cli_json_set(row, "last_time", cli_json_count(line->last_time));
+    cli_slice_threads_to_json(row, view->threads, index);
     cli_json_set(row, "text",
                  cli_json_text(cli_source_text(view->session, line->file, line->line, line->pc)));
     return row;
@@ -285,6 +295,8 @@ static int print_json(const struct view *view, const struct slc_criterion_info *
     cli_json_set(object, "criterion", cli_json_text(info->text));
     cli_json_set(object, "description", cli_json_text(info->description));
     cli_json_set(object, "time", cli_json_count(info->time));
+    cli_thread_to_json_at(object, view->session, info->time);
+    cli_uncertain_to_json(object, view->session, info->time);
     cli_json_set(object, "kinds", cli_json_text(cli_kinds_name(view->session->kinds)));
     cli_json_set(object, "instances", cli_json_count(counts->instances));
     cli_json_set(object, "statements", cli_json_count(counts->statements));
@@ -362,7 +374,10 @@ int cli_cmd_slice(struct cli_repl *repl, const struct cli_args *args, const char
     view.slice = slice;
     view.lines = slc_lines(slice, &view.count);
     const struct slc_criterion_info *info = slc_criterion_get_info(criterion);
-    result = repl->out->json ? print_json(&view, info) : print_text(&view, info);
+    result = cli_slice_threads_make(session, slice, &view.threads);
+    if (!result)
+        result = repl->out->json ? print_json(&view, info) : print_text(&view, info);
+    cli_slice_threads_free(view.threads);
     if (how.record_parents && !how.no_bypass && !how.loader)
         session->slice = slice;
     else

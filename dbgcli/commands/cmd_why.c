@@ -8,6 +8,7 @@
 #include "common/err.h"
 #include "dbgcli/commands/criterion.h"
 #include "dbgcli/commands/place.h"
+#include "dbgcli/commands/thread.h"
 #include "dbgcli/commands/value.h"
 #include "dbgcli/interrupt.h"
 
@@ -163,6 +164,7 @@ static void print_hop(struct cli_session *session, size_t number, const struct s
     cli_out_text(out, place.function ? place.function : "?");
     fputs("  ", out->stream);
     cli_place_print(out, &place);
+    cli_thread_print_at(session, hop->time);
     if (place.text) {
         fputs("  | ", out->stream);
         cli_out_text(out, place.text);
@@ -187,6 +189,7 @@ static json_t *json_of_hop(struct cli_session *session, const struct slc_instanc
     cli_json_set(row, "kind", cli_json_text(slc_edge_name(hop->edge)));
     cli_json_set(row, "value", cli_json_text(value));
     cli_place_to_json(row, &place);
+    cli_thread_to_json_at(row, session, hop->time);
     free(value);
     wd_error_clear();
     return row;
@@ -227,9 +230,12 @@ static int show_path(struct cli_session *session, const struct slc_path *path, u
         cli_json_set(object, "criterion",
                      cli_json_text(slc_criterion_get_info(session->criterion)->text));
         cli_json_set(object, "kinds", cli_json_text(cli_kinds_name(session->kinds)));
+        cli_uncertain_to_json(object, session, slc_criterion_get_info(session->criterion)->time);
         cli_json_set(object, "hop_count", cli_json_count(path->count));
         cli_json_set(object, "hops", hops);
         cli_out_json(out, object);
+    } else {
+        cli_uncertain_print(session, slc_criterion_get_info(session->criterion)->time);
     }
     return 0;
 }

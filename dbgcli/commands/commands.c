@@ -10,6 +10,7 @@ const struct cli_command cli_commands[] = {
     {"goto", cli_cmd_goto, "go to another time of the run", &cli_cmd_goto_syntax, NULL, false},
     {"backtrace", cli_cmd_backtrace, "the calls that led to here", &cli_cmd_backtrace_syntax,
      "bt where", false},
+    {"thread", cli_cmd_thread, "select a thread", &cli_cmd_thread_syntax, NULL, false},
     {"frame", cli_cmd_frame, "select a frame", &cli_cmd_frame_syntax, "f", false},
     {"up", cli_cmd_up, "select the caller's frame", &cli_cmd_up_syntax, NULL, false},
     {"down", cli_cmd_down, "select the callee's frame", &cli_cmd_down_syntax, NULL, false},

@@ -6,6 +6,7 @@
 #include "common/err.h"
 #include "dbgcli/alloc.h"
 #include "dbgcli/commands/info_subject.h"
+#include "dbgcli/commands/thread.h"
 #include "dbgcli/commands/value.h"
 
 struct locals_walk {
@@ -68,7 +69,11 @@ int cli_info_locals(struct cli_session *session, const char *operand)
         cli_json_set(object, "time", cli_json_count(session->time));
         cli_json_set(object, "frame", json_integer((json_int_t)session->frame));
         cli_json_set(object, "variables", walk.array);
+        cli_thread_to_json(object, session, moment->thread);
+        cli_uncertain_to_json(object, session, session->time);
         cli_out_json(session->out, object);
+    } else {
+        cli_uncertain_print(session, session->time);
     }
     return 0;
 }
@@ -123,7 +128,11 @@ int cli_info_registers(struct cli_session *session, const char *operand)
         cli_json_set(whole, "time", cli_json_count(session->time));
         cli_json_set(whole, "frame", json_integer((json_int_t)session->frame));
         cli_json_set(whole, "registers", object);
+        cli_thread_to_json(whole, session, moment->thread);
+        cli_uncertain_to_json(whole, session, session->time);
         cli_out_json(session->out, whole);
+    } else {
+        cli_uncertain_print(session, session->time);
     }
     return 0;
 }

@@ -17,6 +17,8 @@ struct cli_info_subject {
 int cli_info_functions(struct cli_session *session, const char *regex);
 int cli_info_lines(struct cli_session *session, const char *file);
 int cli_info_locals(struct cli_session *session, const char *operand);
+int cli_info_threads(struct cli_session *session, const char *operand);
+int cli_info_ambiguous(struct cli_session *session, const char *operand);
 int cli_info_registers(struct cli_session *session, const char *operand);
 
 #endif

@@ -102,8 +102,35 @@ int cli_moment_open(struct wet *wet, wet_time time, struct cli_moment **out)
         .time = time,
         .state = state,
     };
+    moment->running = wet_thread_at(wet, time);
+    if (!moment->running)
+        moment->running = wet_thread_of(wet, wet_state_task(state), time - 1);
+    moment->thread = moment->running;
     unwind(moment);
     *out = moment;
+    return 0;
+}
+
+int cli_moment_select(struct cli_moment *moment, const struct wet_thread *thread)
+{
+    if (!thread)
+        thread = moment->running;
+    if (!thread || thread == moment->thread)
+        return 0;
+    /* a thread's last state is the one after its last instruction */
+    bool has_task = thread->start <= moment->time &&
+                    (!thread->has_ended || thread->end + 1 >= moment->time) &&
+                    wet_thread_of(moment->wet, thread->task, moment->time) == thread;
+    int result = has_task ? wet_state_select(moment->state, thread->task) : -WD_ERR_NOT_FOUND;
+    if (result)
+        return result;
+    free(moment->frames);
+    free(moment->broken);
+    moment->frames = NULL;
+    moment->frame_count = 0;
+    moment->broken = NULL;
+    moment->thread = thread;
+    unwind(moment);
     return 0;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A time in the run, looked at: registers, memory, and the stack frames of the thread that runs
- * the next instruction, inlined functions included. */
+/* A time in the run, looked at: registers, memory, and the stack frames of a thread (at first the
+ * one that runs the next instruction), inlined functions included. */
 #ifndef DBGCLI_COMMANDS_MOMENT_H
 #define DBGCLI_COMMANDS_MOMENT_H
 
@@ -27,7 +27,9 @@ struct cli_moment {
     struct mdl_model *model;
     wet_time time;
     struct wet_state *state;
-    struct cli_frame *frames; /* innermost first; at least one */
+    const struct wet_thread *running; /* NULL: nobody does, and who did has left */
+    const struct wet_thread *thread;  /* whose frames and registers these are; NULL: as above */
+    struct cli_frame *frames;         /* innermost first; at least one */
     size_t frame_count;
     char *broken; /* why the frames end too early, or NULL */
 };
@@ -35,6 +37,10 @@ struct cli_moment {
 /* *out is for cli_moment_close(), before the wet is closed. Errors of wet_state_open(). A stack
  * that cannot be unwound is no error: `broken` tells. */
 int cli_moment_open(struct wet *wet, wet_time time, struct cli_moment **out);
+
+/* Goes on with another thread's registers and frames. -WD_ERR_NOT_FOUND if it has not begun or has
+ * ended; then nothing has changed. NULL for the one at first. */
+int cli_moment_select(struct cli_moment *moment, const struct wet_thread *thread);
 void cli_moment_close(struct cli_moment *moment); /* NULL is fine */
 
 /* Reads registers and memory of frame `frame` for the model's queries. The machine is good as

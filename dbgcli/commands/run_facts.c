@@ -159,6 +159,43 @@ static void fill_rows(struct row *rows, const struct wet_info *info)
         rows[i] = list[i];
 }
 
+/* ---- threads: only where there are several ---- */
+
+static void print_threads(struct cli_out *out, struct wet *wet)
+{
+    size_t count;
+    const struct wet_thread *threads = wet_threads(wet, &count);
+    for (size_t i = 0; count > 1 && i < count && !cli_out_is_gone(out); i++) {
+        fprintf(out->stream, "thread %-17" PRIu32 "%-8d ", threads[i].index + 1, threads[i].tid);
+        cli_out_text(out, threads[i].name);
+        fprintf(out->stream, ", time %" PRIu64 " to ", threads[i].start);
+        if (threads[i].has_ended)
+            fprintf(out->stream, "%" PRIu64, threads[i].end);
+        else
+            fputs("the end", out->stream);
+        fprintf(out->stream, ", %" PRIu64 " instructions\n", threads[i].instructions);
+    }
+}
+
+static json_t *json_of_threads(struct wet *wet)
+{
+    size_t count;
+    const struct wet_thread *threads = wet_threads(wet, &count);
+    json_t *array = json_array();
+    for (size_t i = 0; i < count; i++) {
+        json_t *row = json_object();
+        cli_json_set(row, "thread", cli_json_count((uint64_t)threads[i].index + 1));
+        cli_json_set(row, "tid", threads[i].tid ? json_integer(threads[i].tid) : json_null());
+        cli_json_set(row, "name", cli_json_text(threads[i].name));
+        cli_json_set(row, "start", cli_json_count(threads[i].start));
+        cli_json_set(row, "end",
+                     threads[i].has_ended ? cli_json_count(threads[i].end) : json_null());
+        cli_json_set(row, "instructions", cli_json_count(threads[i].instructions));
+        cli_json_append(array, row);
+    }
+    return array;
+}
+
 static void print_json(struct cli_out *out, struct wet *wet)
 {
     const struct wet_info *info = wet_get_info(wet);
@@ -170,6 +207,8 @@ static void print_json(struct cli_out *out, struct wet *wet)
     set_json_of_end(object, wet);
     for (size_t i = 0; i < ROW_COUNT; i++)
         cli_json_set(object, rows[i].key, cli_json_count(rows[i].value));
+    if (info->threads > 1)
+        cli_json_set(object, "thread_list", json_of_threads(wet));
     cli_json_set(object, "build_seconds", json_real(info->build_seconds));
     cli_json_set(object, "bits_per_instruction", json_real(info->bits_per_instruction));
     cli_out_json(out, object);
@@ -195,6 +234,7 @@ void cli_facts_print(struct cli_out *out, struct wet *wet)
     print_end(out, wet);
     for (size_t i = 0; i < ROW_COUNT; i++)
         fprintf(out->stream, "%-24s%" PRIu64 "\n", rows[i].label, rows[i].value);
+    print_threads(out, wet);
     fprintf(out->stream, "%-24s%.2f\n%-24s%.2f\n", "bits per instruction",
             info->bits_per_instruction, "seconds to build", info->build_seconds);
 }

@@ -8,6 +8,7 @@
 #include "common/err.h"
 #include "dbgcli/commands/place.h"
 #include "dbgcli/commands/run_facts.h"
+#include "dbgcli/commands/thread.h"
 #include "dbgcli/interrupt.h"
 #include "dbgcli/signal_name.h"
 
@@ -28,6 +29,7 @@ int cli_session_open(struct cli_session *session, struct cli_out *out, const cha
     if (session->info->signal && session->info->signal_time)
         session->time = session->info->signal_time;
     cli_interrupt_catch(interrupt_wet, session->wet);
+    session->struck = cli_thread_struck(session->wet);
     return 0;
 }
 
@@ -89,7 +91,9 @@ static void print_position_json(struct cli_session *session, const struct cli_pl
     json_t *object = cli_json_object("wetdbg.position/1");
     cli_json_set(object, "time", cli_json_count(session->time));
     cli_json_set(object, "task", cli_json_count(wet_state_task(session->moment->state)));
+    cli_thread_to_json(object, session, session->moment->thread);
     cli_place_to_json(object, place);
+    cli_uncertain_to_json(object, session, session->time);
     cli_out_json(session->out, object);
 }
 
@@ -106,7 +110,12 @@ int cli_session_print_position(struct cli_session *session)
         print_position_json(session, &place);
         return 0;
     }
-    fprintf(out->stream, "time %" PRIu64 ": ", session->time);
+    fprintf(out->stream, "time %" PRIu64, session->time);
+    if (cli_has_threads(session)) {
+        fputs(", ", out->stream);
+        cli_thread_print(out, moment->thread);
+    }
+    fputs(": ", out->stream);
     if (!place.file)
         fprintf(out->stream, "0x%016" PRIx64 " in ", place.pc);
     cli_out_text(out, place.function ? place.function : "?");
@@ -118,6 +127,7 @@ int cli_session_print_position(struct cli_session *session)
         cli_out_text(out, place.text);
         putc('\n', out->stream);
     }
+    cli_uncertain_print(session, session->time);
     return 0;
 }
 

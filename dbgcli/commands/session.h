@@ -24,8 +24,9 @@ struct cli_session {
     const struct wet_info *info;
     struct mdl_model *model;
     wet_time time;
-    struct cli_moment *moment; /* of `time`; NULL until needed: cli_session_moment() */
-    size_t frame;              /* the selected one, an index into the moment's frames */
+    struct cli_moment *moment;       /* of `time`; NULL until needed: cli_session_moment() */
+    const struct wet_thread *struck; /* that the fatal signal struck; NULL: none did */
+    size_t frame;                    /* the selected one, an index into the moment's frames */
     /* The last criterion and how it was sliced: what `why` explains. */
     struct slc_criterion *criterion;
     enum slc_kinds kinds;
@@ -69,6 +70,7 @@ int cli_session_print_opening(struct cli_session *session);
     int cli_cmd_##name(struct cli_repl *repl, const struct cli_args *args, const char *format)
 
 CLI_DECLARE_COMMAND(info);
+CLI_DECLARE_COMMAND(thread);
 CLI_DECLARE_COMMAND(goto);
 CLI_DECLARE_COMMAND(backtrace);
 CLI_DECLARE_COMMAND(frame);

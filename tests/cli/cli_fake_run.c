@@ -26,13 +26,14 @@ struct wet {
     int unused;
 };
 struct wet_state {
+    uint32_t task;
     struct evq_regs regs;
     uint8_t memory[0x100];
 };
 
 static struct wet the_wet;
 static const char *const arguments[] = {"prog", "a b", NULL};
-static const struct wet_info run = {
+static struct wet_info run = {
     .program = "/bin/prog",
     .argv = arguments,
     .argc = 2,
@@ -46,6 +47,12 @@ static const struct wet_info run = {
     .threads = 1,
     .bits_per_instruction = 0.5,
 };
+
+void fake_set_threads(unsigned threads, unsigned ambiguous)
+{
+    run.threads = threads;
+    run.places = run.ambiguous = ambiguous;
+}
 
 /* ---- wet.h ---- */
 
@@ -139,6 +146,7 @@ int wet_state_open(struct wet *wet, wet_time t, struct wet_state **out)
 {
     struct wet_state *state = calloc(1, sizeof *state);
     (void)wet;
+    state->task = run.threads > 1 && t >= HELPER_TIME;
     int32_t x = -5;
     uint64_t pointer = MEMORY;
     state->regs.r[EVQ_RIP] = pc_at(t);
@@ -170,8 +178,70 @@ const struct evq_regs *wet_state_regs(const struct wet_state *state)
 
 uint32_t wet_state_task(const struct wet_state *state)
 {
-    (void)state;
+    return state->task;
+}
+
+int wet_state_select(struct wet_state *state, uint32_t task)
+{
+    state->task = task;
+    state->regs.r[EVQ_RIP] = task == 0 ? MAIN_PC + 16 * 2 : HELPER_PC;
     return 0;
+}
+
+/* ---- wet.h: threads ---- */
+
+static const struct wet_thread threads[] = {
+    {.index = 0, .tid = 42, .name = "prog", .start = 1, .end = 1000, .instructions = 992},
+    {.index = 1,
+     .tid = 43,
+     .name = "worker",
+     .task = 1,
+     .start = 500,
+     .end = 1000,
+     .instructions = 8,
+     .parent = &threads[0]},
+    {.index = 2,
+     .tid = 44,
+     .name = "short",
+     .task = 2,
+     .has_ended = true,
+     .start = 600,
+     .end = 599,
+     .parent = &threads[0]},
+};
+
+const struct wet_thread *wet_threads(const struct wet *wet, size_t *count)
+{
+    (void)wet;
+    *count = run.threads;
+    return threads;
+}
+
+const struct wet_thread *wet_thread_at(const struct wet *wet, wet_time t)
+{
+    (void)wet;
+    if (t < 1 || t > INSTRUCTIONS)
+        return NULL;
+    return run.threads > 1 && t >= HELPER_TIME ? &threads[1] : &threads[0];
+}
+
+const struct wet_thread *wet_thread_of(const struct wet *wet, uint32_t task, wet_time t)
+{
+    (void)wet;
+    return task < run.threads && threads[task].start <= t && t <= threads[task].end + 1
+               ? &threads[task]
+               : NULL;
+}
+
+const struct wet_ambiguous *wet_ambiguous_events(const struct wet *wet, size_t *count)
+{
+    static const struct wet_ambiguous list[] = {
+        {.time = 499, .frame = 50, .signal = 14, .thread = &threads[0]},
+        {.time = 992, .frame = 90, .thread = &threads[0]},
+    };
+    (void)wet;
+    *count = run.ambiguous;
+    return list;
 }
 
 const uint8_t *wet_state_xstate(const struct wet_state *state, size_t *size_bytes)
@@ -202,13 +272,21 @@ const struct wet_output *wet_outputs(const struct wet *wet, size_t *count)
     return list;
 }
 
+/* The first thread waits in futex (202) from time 992 on; then the run faults. */
 int wet_each_event(struct wet *wet, int (*fn)(void *arg, const struct wet_event *event), void *arg)
 {
-    static const struct evq_entry entry = {
+    static const struct evq_entry fault = {
         .kind = EVQ_FAULT, .number = 11, .code = 1, .address = 0x10};
-    struct wet_event event = {.time = INSTRUCTIONS, .entry = &entry};
+    static const struct evq_entry call = {.kind = EVQ_SYSCALL_ENTER, .number = 202};
+    const struct wet_event events[] = {
+        {.time = 992, .entry = &call},
+        {.time = INSTRUCTIONS, .task = run.threads > 1, .entry = &fault},
+    };
+    int result = 0;
     (void)wet;
-    return fn(arg, &event);
+    for (size_t i = run.threads > 1 ? 0 : 1; i < 2 && !result; i++)
+        result = fn(arg, &events[i]);
+    return result;
 }
 
 /* ---- model.h: code ---- */
@@ -620,6 +698,17 @@ int slc_each_line_instance(const struct slc_slice *slice, size_t line_index, slc
         instance.parent = 0;
     }
     return fn(arg, &instance);
+}
+
+int slc_each_instance(const struct slc_slice *slice, const uint64_t *pcs, size_t pc_count,
+                      slc_instance_fn fn, void *arg)
+{
+    int result = 0;
+    (void)pcs;
+    (void)pc_count;
+    for (size_t i = 0; i < sizeof lines / sizeof *lines && !result; i++)
+        result = slc_each_line_instance(slice, i, fn, arg);
+    return result;
 }
 
 int slc_path_to_line(const struct slc_slice *slice, size_t line_index, struct slc_path **path)

@@ -15,6 +15,10 @@
 /* What the next slc_backward() does. */
 extern bool fake_slice_is_interrupted;
 
+/* From the next run on: 1 to 3 threads, of which the second one executes times 993 to 1000 and the
+ * third one nothing; and so many events of uncertain place, at times 500 and 993. */
+void fake_set_threads(unsigned threads, unsigned ambiguous);
+
 /* How often a slice was computed. */
 extern unsigned fake_slice_count;
 

@@ -234,7 +234,7 @@ static void info_subjects_are_found_by_prefix(void **state)
         {"info functions ^h", 0, "0x0000000000002000  helper  prog\n"},
         {"info functions ^z", 1, "no function's name matches '^z'\n"},
         {"info functions [", 2, "bad expression '['\n"},
-        {"info sig", 0, "time 1001         thread 0   SIGSEGV   address not mapped: 0x10\n"},
+        {"info sig", 0, "time 1001         SIGSEGV   address not mapped: 0x10\n"},
         {"info lines", 2, "info lines: of which file?\n"},
         {"info lines x.c", 1, "no module knows a source file 'x.c'\n"},
         {"info modules x", 2, "info modules: unexpected argument 'x'\n"},
@@ -394,7 +394,160 @@ static void json_slice_gives_absolute_files_and_counts(void **state)
     json_decref(object);
 }
 
-#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+/* ---- several threads, events of uncertain place ---- */
+
+static int set_up_threads(void **state)
+{
+    fake_set_threads(3, 2);
+    return set_up(state);
+}
+
+static int tear_down_threads(void **state)
+{
+    fake_set_threads(1, 0);
+    return tear_down(state);
+}
+
+#define UNCERTAIN(count, s)                                                                        \
+    "(uncertain: " count " event" s " before this may have come at another moment; see 'info "     \
+    "ambiguous')\n"
+
+static void threads_are_listed_with_where_they_stand(void **state)
+{
+    static const struct row rows[] = {
+        {"goto 400", 0, "time 400, thread 1 (prog): main at main.c:17\n17\tmain line 17;\n"},
+        {"info threads", 0,
+         "  N   TID      NAME                   START          END  STATE            WHERE\n"
+         "* 1   42       prog                       1            -  runs             main at "
+         "main.c:17\n"
+         "  2   43       worker                   500            -  not begun       \n"
+         "  3   44       short                    600          599  not begun       \n"},
+        {"thread 2", 1, "thread 2 begins at time 500\n"},
+        {"thread 4", 1, "there is no thread 4: there are 1 to 3\n"},
+        {"thread worker", 2, "thread: 'worker' is no number\n"},
+        {"goto crash", 0,
+         "time 1001, thread 2 (worker): helper at util.c:30\n30\treturn *p;?[31m\n" UNCERTAIN("2",
+                                                                                              "s")},
+        {"info threads", 0,
+         "  N   TID      NAME                   START          END  STATE            WHERE\n"
+         "  1   42       prog                       1            -  in futex         main at "
+         "main.c:12\n"
+         "* 2   43       worker                   500            -  runs             helper at "
+         "util.c:30\n"
+         "  3   44       short                    600          599  ended           \n" UNCERTAIN(
+             "2", "s")},
+        {"thread 3", 1, "thread 3 has ended, at time 599\n"},
+    };
+    check_rows(*state, rows, sizeof rows / sizeof *rows);
+}
+
+static void thread_selects_whose_frames_are_shown(void **state)
+{
+    static const struct row rows[] = {
+        {"thread 1", 0,
+         "time 1001, thread 1 (prog): main at main.c:12\n12\tmain line 12;\n" UNCERTAIN("2", "s")},
+        {"backtrace", 0, "thread 1 (prog):\n*#0  main () at main.c:12\n" UNCERTAIN("2", "s")},
+        {"thread", 0,
+         "time 1001, thread 1 (prog): main at main.c:12\n12\tmain line 12;\n" UNCERTAIN("2", "s")},
+        {"bt --all", 0,
+         "thread 1 (prog):\n"
+         "*#0  main () at main.c:12\n"
+         "thread 2 (worker):\n"
+         " #0  helper (x=-5) at util.c:30\n"
+         " #1  0x0000000000001045 in main () at main.c:14\n" UNCERTAIN("2", "s")},
+        {"frame", 0, "*#0  main () at main.c:12\n12\tmain line 12;\n" UNCERTAIN("2", "s")},
+        {"goto 600", 0,
+         "time 600, thread 1 (prog): main at main.c:17\n17\tmain line 17;\n" UNCERTAIN("1", "")},
+        {"print x", 0, "x = -5\n" UNCERTAIN("1", "")},
+        {"print x@100", 0, "x = -5\n"},
+    };
+    check_rows(*state, rows, sizeof rows / sizeof *rows);
+}
+
+static void slice_names_the_threads_of_a_line(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(execute(f, "slice backward crash --limit 2"), 0);
+    assert_non_null(strstr(f->answer, "  helper  x2  thread 2  | "));
+    assert_non_null(strstr(f->answer, "  main  x3  thread 1  | "));
+    assert_non_null(strstr(f->answer, UNCERTAIN("2", "s")));
+    assert_int_equal(execute(f, "why main.c:14"), 0);
+    assert_non_null(strstr(f->answer, "util.c:30 thread 2 (worker)"));
+    assert_non_null(strstr(f->answer, "main.c:14 thread 1 (prog)"));
+    f->out.json = true;
+    assert_int_equal(execute(f, "slice backward crash"), 0);
+    f->out.json = false;
+    json_t *object = json_loads(f->answer, 0, NULL);
+    json_t *lines = json_object_get(object, "lines");
+    json_t *threads = json_object_get(json_array_get(lines, 0), "threads");
+    assert_int_equal(json_array_size(threads), 1);
+    assert_int_equal(json_integer_value(json_array_get(threads, 0)), 2);
+    json_decref(object);
+}
+
+static void uncertain_events_are_listed(void **state)
+{
+    static const struct row rows[] = {
+        {"info ambiguous", 0,
+         "time 500          frame 50        SIGALRM   thread 1 (prog)\n"
+         "time 993          frame 90        switch    thread 1 (prog)\n"},
+        {"info signals", 0,
+         "time 1001         SIGSEGV   thread 2 (worker) address not mapped: 0x10\n"},
+    };
+    check_rows(*state, rows, sizeof rows / sizeof *rows);
+}
+
+static json_t *answer_in_json(struct fixture *f, const char *line)
+{
+    f->out.json = true;
+    assert_int_equal(execute(f, line), 0);
+    f->out.json = false;
+    json_t *object = json_loads(f->answer, 0, NULL);
+    if (!object)
+        fail_msg("'%s' is no JSON: %s", line, f->answer);
+    return object;
+}
+
+static void json_names_thread_and_uncertain_events(void **state)
+{
+    static const char *const lines[] = {"goto crash",  "backtrace",      "frame",      "print x",
+                                        "info locals", "info registers", "slice crash"};
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        json_t *object = answer_in_json(*state, lines[i]);
+        json_t *ambiguous = json_object_get(object, "ambiguous_events");
+        if (json_integer_value(ambiguous) != 2 || !json_object_get(object, "thread_name") ||
+            !json_object_get(object, "tid"))
+            fail_msg("%s: %s", lines[i], ((struct fixture *)*state)->answer);
+        json_decref(object);
+    }
+    json_t *object = answer_in_json(*state, "info threads");
+    json_t *rows = json_object_get(object, "threads");
+    assert_int_equal(json_array_size(rows), 3);
+    assert_string_equal(json_string_value(json_object_get(json_array_get(rows, 0), "syscall")),
+                        "futex");
+    assert_true(json_is_true(json_object_get(json_array_get(rows, 1), "selected")));
+    json_decref(object);
+    object = answer_in_json(*state, "info program");
+    assert_int_equal(json_array_size(json_object_get(object, "thread_list")), 3);
+    assert_int_equal(json_integer_value(json_object_get(object, "ambiguous_events")), 2);
+    json_decref(object);
+}
+
+static void one_thread_is_not_mentioned(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const lines[] = {"goto crash", "backtrace",   "frame",
+                                        "print x",    "info locals", "slice crash"};
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        json_t *object = answer_in_json(f, lines[i]);
+        assert_null(json_object_get(object, "thread"));
+        assert_null(json_object_get(object, "ambiguous_events"));
+        json_decref(object);
+    }
+}
+
+#define CASE(name)         cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define THREADS_CASE(name) cmocka_unit_test_setup_teardown(name, set_up_threads, tear_down_threads)
 
 int main(void)
 {
@@ -412,6 +565,12 @@ int main(void)
         CASE(why_explains_the_last_slice),
         CASE(json_of_each_command_is_one_object_with_schema),
         CASE(json_slice_gives_absolute_files_and_counts),
+        CASE(one_thread_is_not_mentioned),
+        THREADS_CASE(threads_are_listed_with_where_they_stand),
+        THREADS_CASE(thread_selects_whose_frames_are_shown),
+        THREADS_CASE(slice_names_the_threads_of_a_line),
+        THREADS_CASE(uncertain_events_are_listed),
+        THREADS_CASE(json_names_thread_and_uncertain_events),
     };
     return cmocka_run_group_tests_name("commands", tests, NULL, NULL);
 }
