@@ -38,6 +38,22 @@ bool feed_call_failed(const struct rrt_regs *regs)
     return regs->rax > (uint64_t)-4096;
 }
 
+/* The kernel's own codes, which no program sees. */
+bool feed_call_was_interrupted(const struct rrt_regs *regs)
+{
+    if ((int64_t)regs->orig_rax < 0)
+        return false;
+    switch (-(int64_t)regs->rax) {
+    case FEED_ERESTARTSYS:
+    case FEED_ERESTARTNOINTR:
+    case FEED_ERESTARTNOHAND:
+    case FEED_ERESTART_RESTARTBLOCK:
+        return true;
+    default:
+        return false;
+    }
+}
+
 /* Rounds a length up to pages; a length that cannot be one gives a range that no check passes. */
 static uint64_t pages_end(uint64_t start, uint64_t length)
 {

@@ -293,6 +293,8 @@ int feed_frame_convert(struct rep_feed *feed, const struct rrt_frame *frame, str
     if (!rc)
         rc = settle_preemption(&conv);
     if (!rc)
+        rc = feed_restart_call(&conv, task);
+    if (!rc)
         rc = convert_event(&conv, task);
     task = feed_task_find(feed, frame->tid);
     if (task)

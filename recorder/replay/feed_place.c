@@ -39,7 +39,7 @@ void feed_place_note(struct feed_task *task, const struct rrt_frame *frame)
         task->regs = frame->regs;
 }
 
-static bool is_equal(const struct rrt_regs *left, const struct rrt_regs *right)
+bool feed_place_is_equal(const struct rrt_regs *left, const struct rrt_regs *right)
 {
     struct evq_regs a, b;
     memcpy(&a, left, sizeof(a));
@@ -52,7 +52,7 @@ static bool is_equal(const struct rrt_regs *left, const struct rrt_regs *right)
 
 static bool is_here(const struct rrt_frame *frame, const struct feed_task *task)
 {
-    return task->stop > FEED_STOP_IN_CALL && is_equal(&frame->regs, &task->regs);
+    return task->stop > FEED_STOP_IN_CALL && feed_place_is_equal(&frame->regs, &task->regs);
 }
 
 static uint64_t search_limit(const struct rrt_frame *frame, const struct feed_task *task)
@@ -132,7 +132,7 @@ static bool has_moved(const struct feed_conv *conv, const struct feed_task *task
     if (task->stop == FEED_STOP_IN_CALL || is_here(conv->frame, task))
         return false;
     bool has_ticked = conv->feed->has_ticks && task->ticks != (uint64_t)conv->frame->ticks;
-    return conv->stop || has_ticked || !is_equal(&conv->frame->regs, &task->regs);
+    return conv->stop || has_ticked || !feed_place_is_equal(&conv->frame->regs, &task->regs);
 }
 
 /* Records with a preemption are how rr ends a restartable sequence: it also moved the task, which

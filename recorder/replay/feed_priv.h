@@ -34,6 +34,15 @@
 #define FEED_SCRATCH_START         0x68000000u
 #define FEED_SCRATCH_BYTES         0x200000u
 
+enum {
+    FEED_SYSCALL_BYTES = 2, /* of the instruction */
+    /* results of calls that were interrupted */
+    FEED_ERESTARTSYS = 512,
+    FEED_ERESTARTNOINTR = 513,
+    FEED_ERESTARTNOHAND = 514,
+    FEED_ERESTART_RESTARTBLOCK = 516,
+};
+
 /* Memory of the target that another space may write too; frames. */
 struct feed_conflict {
     uint64_t since; /* 0: none */
@@ -199,6 +208,7 @@ int feed_op_writes_of(struct feed_conv *conv, int tid);
 int feed_call_apply(struct feed_conv *conv, int number);
 int feed_call_capture(struct feed_conv *conv, int number);
 bool feed_call_failed(const struct rrt_regs *regs);
+bool feed_call_was_interrupted(const struct rrt_regs *regs);
 
 /* feed_share: second pass only. */
 /* After a frame that changed what is shared. */
@@ -228,6 +238,8 @@ void feed_note_scratch(const struct rrt_frame *frame, struct feed_task *task);
 /* feed_syscall, feed_clone, feed_exec */
 int feed_convert_entering(struct feed_conv *conv, struct feed_task *task);
 int feed_convert_exiting(struct feed_conv *conv, struct feed_task *task);
+/* Before any frame of the task. */
+int feed_restart_call(struct feed_conv *conv, struct feed_task *task);
 int feed_convert_clone(struct feed_conv *conv, const struct rrt_task_event *event);
 int feed_convert_exec(struct feed_conv *conv, struct feed_task *task);
 int feed_refuse_call(const struct feed_conv *conv);
@@ -243,6 +255,8 @@ int feed_sigframe_check(const struct feed_conv *conv, const struct feed_task *ta
 /* Says with the entry how many ticks there are, if that is known. */
 void feed_place_ticks(const struct feed_conv *conv, const struct feed_task *task,
                       struct evq_entry *head);
+/* In all that is compared. */
+bool feed_place_is_equal(const struct rrt_regs *left, const struct rrt_regs *right);
 /* Where the frame's task was when the frame struck. */
 struct evq_place feed_place_find(const struct feed_conv *conv, const struct feed_task *task);
 int feed_convert_sched(struct feed_conv *conv, struct feed_task *task);

@@ -20,11 +20,6 @@
 enum {
     SIGFRAME_REGISTERS = 48,
     SIGFRAME_COUNT = 18,
-    SYSCALL_BYTES = 2,
-    ERESTARTSYS_CODE = 512, /* the kernel's own codes of calls that were interrupted */
-    ERESTARTNOINTR_CODE = 513,
-    ERESTARTNOHAND_CODE = 514,
-    ERESTART_RESTARTBLOCK_CODE = 516,
 };
 
 static const struct {
@@ -60,28 +55,13 @@ static bool read_record(const struct rrt_write *write, uint64_t at, void *out, s
     return true;
 }
 
-static bool was_interrupted(const struct rrt_regs *regs)
-{
-    if ((int64_t)regs->orig_rax < 0)
-        return false;
-    switch (-(int64_t)regs->rax) {
-    case ERESTARTSYS_CODE:
-    case ERESTARTNOINTR_CODE:
-    case ERESTARTNOHAND_CODE:
-    case ERESTART_RESTARTBLOCK_CODE:
-        return true;
-    default:
-        return false;
-    }
-}
-
 /* May the kernel have made `saved` of `before`, the registers of an interrupted call? */
 static bool may_become(unsigned reg, const struct rrt_regs *before, uint64_t saved)
 {
     if (reg == EVQ_RAX)
         return saved == (uint64_t)-EINTR || saved == before->orig_rax ||
                saved == SYS_restart_syscall;
-    return reg == EVQ_RIP && saved == before->rip - SYSCALL_BYTES;
+    return reg == EVQ_RIP && saved == before->rip - FEED_SYSCALL_BYTES;
 }
 
 static bool agrees(const struct feed_task *task, unsigned reg, uint64_t saved)
@@ -93,7 +73,7 @@ static bool agrees(const struct feed_task *task, unsigned reg, uint64_t saved)
         differs &= EVQ_EFLAGS_COMPARED;
     if (!differs || (reg == EVQ_RIP && task->signal_moved_it))
         return true;
-    return was_interrupted(&task->regs) && may_become(reg, &task->regs, saved);
+    return feed_call_was_interrupted(&task->regs) && may_become(reg, &task->regs, saved);
 }
 
 static const struct rrt_write *find_record(const struct rrt_frame *frame)

@@ -8,7 +8,6 @@
 
 enum {
     RRCALL_COUNT = 13,
-    ERESTART_RESTARTBLOCK = 516,
     ORIG_RAX_VETOED = -2,
 };
 
@@ -84,6 +83,23 @@ int feed_convert_entering(struct feed_conv *conv, struct feed_task *task)
     return rc ? rc : release_scratch(conv, task);
 }
 
+/* A call that was interrupted, but by no signal that the task got: the kernel has made it again. */
+int feed_restart_call(struct feed_conv *conv, struct feed_task *task)
+{
+    const struct rrt_frame *frame = conv->frame;
+    struct rrt_regs *regs = &task->regs;
+    if (task->stop != FEED_STOP_AT_EXIT || !feed_call_was_interrupted(regs) || !frame->has_regs ||
+        feed_place_is_equal(&frame->regs, regs))
+        return 0;
+    bool has_block = regs->rax == (uint64_t)-FEED_ERESTART_RESTARTBLOCK;
+    regs->rax = has_block ? SYS_restart_syscall : regs->orig_rax;
+    regs->rip -= FEED_SYSCALL_BYTES;
+    if (!conv->is_target)
+        return 0;
+    int rc = feed_begin_ops(conv, task);
+    return rc ? rc : feed_op_regs(conv, regs);
+}
+
 int feed_convert_exiting(struct feed_conv *conv, struct feed_task *task)
 {
     const struct rrt_frame *frame = conv->frame;
@@ -91,7 +107,7 @@ int feed_convert_exiting(struct feed_conv *conv, struct feed_task *task)
     int number = frame->syscall.number;
     if (number == SYS_restart_syscall && task->restarts >= 0)
         number = task->restarts;
-    if (frame->regs.rax == (uint64_t)-ERESTART_RESTARTBLOCK)
+    if (feed_call_was_interrupted(&frame->regs))
         task->restarts = number;
     head.number = number;
     /* sigreturn goes back into the middle of code */

@@ -325,6 +325,38 @@ static void trap_leaves_out_what_it_writes(void **state)
     assert_string_equal(stage_text(stage), "TRAP: REGS");
 }
 
+/* rr calls it restart_syscall, whichever way the kernel does it. */
+static void interrupted_call_is_made_again_without_a_signal(void **state)
+{
+    static const struct {
+        int code;
+        uint64_t rax;
+    } rows[] = {{512, SYS_futex}, {513, SYS_futex}, {514, SYS_futex}, {516, SYS_restart_syscall}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct stage *stage = stage_new();
+        assert_int_equal(stage_do_call(stage, LEADER, SYS_futex, FAILED(rows[i].code), 0, 0, 0), 0);
+        struct rrt_frame sched = stage_frame(stage, LEADER, RRT_EVENT_SCHED);
+        sched.regs.orig_rax = SYS_futex;
+        sched.regs.rax = FAILED(rows[i].code);
+        assert_int_equal(stage_take(stage, &sched), 0);
+        assert_int_equal(stage->out.size_bytes, 0);
+        struct rrt_frame frame =
+            stage_call(stage, LEADER, RRT_SYSCALL_ENTERING, SYS_restart_syscall);
+        frame.regs.orig_rax = SYS_futex;
+        assert_int_equal(stage_take(stage, &frame), 0);
+        assert_string_equal(stage_text(stage), "OPS: REGS; SYSCALL_ENTER");
+        const struct evq_regs *regs =
+            (const struct evq_regs *)(stage_op(stage_entry(stage, 0), 0) + 1);
+        assert_int_equal(regs->r[EVQ_RIP], frame.regs.rip - 2);
+        assert_int_equal(regs->r[EVQ_RAX], rows[i].rax);
+        frame = stage_call(stage, LEADER, RRT_SYSCALL_EXITING, SYS_restart_syscall);
+        assert_int_equal(stage_take(stage, &frame), 0);
+        assert_int_equal(stage_entry(stage, 0)->number, SYS_futex);
+        stage_free(stage);
+    }
+}
+
 static void restarted_call_keeps_its_number(void **state)
 {
     struct stage *stage = *state;
@@ -332,8 +364,8 @@ static void restarted_call_keeps_its_number(void **state)
     struct rrt_frame frame = stage_call(stage, LEADER, RRT_SYSCALL_ENTERING, SYS_restart_syscall);
     frame.regs.orig_rax = SYS_clock_nanosleep;
     assert_int_equal(stage_take(stage, &frame), 0);
-    assert_int_equal(stage_entry(stage, 0)->number, SYS_restart_syscall);
-    assert_int_equal(stage_entry(stage, 0)->compare_mask & EVQ_BIT(EVQ_ORIG_RAX), 0);
+    assert_int_equal(stage_entry(stage, 1)->number, SYS_restart_syscall);
+    assert_int_equal(stage_entry(stage, 1)->compare_mask & EVQ_BIT(EVQ_ORIG_RAX), 0);
     frame = stage_call(stage, LEADER, RRT_SYSCALL_EXITING, SYS_restart_syscall);
     assert_int_equal(stage_take(stage, &frame), 0);
     assert_int_equal(stage_entry(stage, 0)->number, SYS_clock_nanosleep);
@@ -631,6 +663,7 @@ int main(void)
         TEST(entry_compares_all_but_flags_that_do_not_count),
         TEST(trap_leaves_out_what_it_writes),
         TEST(restarted_call_keeps_its_number),
+        cmocka_unit_test(interrupted_call_is_made_again_without_a_signal),
         TEST(shared_memory_that_another_may_have_written_is_refused),
         TEST(writing_shared_memory_stays_after_it_is_unmapped),
         TEST(shared_memory_of_one_after_the_other_is_fine),
