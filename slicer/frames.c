@@ -217,9 +217,10 @@ int slc_frames_pass_far_jump(struct slc_frames *frames, uint64_t function)
     return error;
 }
 
-int slc_frames_pass_handler_end(struct slc_frames *frames, struct slc_regs *stash)
+int slc_frames_pass_handler_end(struct slc_frames *frames, uint64_t ucontext,
+                                struct slc_regs *stash)
 {
-    int error = push(frames, SLC_FRAME_SIGNAL, 0);
+    int error = push(frames, SLC_FRAME_SIGNAL, ucontext);
 
     if (error)
         slc_stash_free(stash);
@@ -228,14 +229,30 @@ int slc_frames_pass_handler_end(struct slc_frames *frames, struct slc_regs *stas
     return error;
 }
 
-struct slc_regs *slc_frames_pass_handler_start(struct slc_frames *frames)
+/* The scan began in the handler, or it was left by a longjmp: then the code that the signal struck
+ * is some frames below the one that the jump landed in, as the jump was. */
+static void leave_unended_handler(struct slc_frames *frames)
+{
+    struct slc_frame *top = slc_frames_top(frames);
+
+    if (top->kind == SLC_FRAME_JUMPED || top->kind == SLC_FRAME_SIGNAL) {
+        struct slc_want unanswered = slc_no_want();
+        slc_frames_take_all(frames, &unanswered);
+        top->child_slot = 0;
+        return;
+    }
+    pop(frames);
+}
+
+struct slc_regs *slc_frames_pass_handler_start(struct slc_frames *frames, uint64_t ucontext)
 {
     size_t at = frames->count;
 
-    while (at > 0 && frames->frames[at - 1].kind != SLC_FRAME_SIGNAL)
+    while (at > 0 && (frames->frames[at - 1].kind != SLC_FRAME_SIGNAL ||
+                      frames->frames[at - 1].slot != ucontext))
         at--;
-    if (at == 0) { /* left by longjmp, or the scan began inside */
-        pop(frames);
+    if (at == 0) {
+        leave_unended_handler(frames);
         return NULL;
     }
     while (frames->count > at)
@@ -244,4 +261,12 @@ struct slc_regs *slc_frames_pass_handler_start(struct slc_frames *frames)
     slc_frames_top(frames)->stash = NULL;
     pop(frames);
     return stash;
+}
+
+void slc_frames_pass_thread_start(struct slc_frames *frames, struct slc_want *hit)
+{
+    do
+        slc_frames_take_all(frames, hit);
+    while (frames->count > 1 && (pop(frames), true));
+    pop(frames);
 }

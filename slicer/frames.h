@@ -30,7 +30,7 @@ struct slc_request {
 };
 
 struct slc_frame {
-    uint64_t slot;       /* address of the return address; 0 if unknown */
+    uint64_t slot;       /* address of the return address (SIGNAL: of the ucontext); 0 if unknown */
     uint64_t child_slot; /* of the last call seen in this frame; 0 if none */
     uint64_t function;   /* JUMPED: start of the function that the jump landed in */
     uint32_t last_klass; /* lately requested and still waiting, or SLC_UNKNOWN */
@@ -80,11 +80,16 @@ int slc_frames_pass_call(struct slc_frames *frames, uint64_t slot, uint64_t func
 /* Over a jump into the middle of `function` from another one. */
 int slc_frames_pass_far_jump(struct slc_frames *frames, uint64_t function);
 
-/* Over the end of a signal handler; the frame takes `stash`, also on failure. */
-int slc_frames_pass_handler_end(struct slc_frames *frames, struct slc_regs *stash);
+/* Over the end of a signal handler, which has the address of its ucontext; the frame takes `stash`,
+ * also on failure. */
+int slc_frames_pass_handler_end(struct slc_frames *frames, uint64_t ucontext,
+                                struct slc_regs *stash);
 
 /* Over its start: requests go unanswered. Returns the stash (for the caller to free), or NULL if the
  * handler's end was not seen. */
-struct slc_regs *slc_frames_pass_handler_start(struct slc_frames *frames);
+struct slc_regs *slc_frames_pass_handler_start(struct slc_frames *frames, uint64_t ucontext);
+
+/* Over the start of the thread: all that waits depends on what made it. Then as if new. */
+void slc_frames_pass_thread_start(struct slc_frames *frames, struct slc_want *hit);
 
 #endif

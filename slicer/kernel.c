@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 
 #include "common/err.h"
-#include "slicer/scan.h"
+#include "slicer/loader.h"
 
 #define UCONTEXT_REGS_OFF 40
 #define SAVED_REG_COUNT   16
@@ -146,31 +146,40 @@ struct call {
     uint64_t buffer, buffer_end;
 };
 
-/* Finds the result (in the exit) and the buffer (in either) of the call that an event belongs to. */
+/*
+ * The exit of the call that an entry at `index` is a part of; NULL if it is part of none. Data too
+ * large for one entry comes in further ones before it, with the same frame. (While a call waits,
+ * other threads run: its enter may be far away.)
+ */
+static const struct evq_entry *exit_of(const struct slc_scan *scan, size_t index)
+{
+    const struct wet_event *first = &scan->interval->events[index];
+
+    for (size_t i = index; i < scan->interval->event_count; i++) {
+        const struct wet_event *event = &scan->interval->events[i];
+        if (event->task != first->task || event->entry->frame != first->entry->frame)
+            return NULL;
+        if (event->entry->kind == EVQ_SYSCALL_EXIT)
+            return event->entry;
+        if (event->entry->kind != EVQ_OPS)
+            return NULL;
+    }
+    return NULL;
+}
+
+/* Finds result and buffer of the call that an event belongs to: the kernel keeps arguments. */
 static struct call describe_call(const struct slc_scan *scan, size_t index)
 {
-    const struct wet_event *event = &scan->interval->events[index];
-    const struct evq_regs *exit = NULL, *enter = NULL;
+    const struct evq_entry *exit = exit_of(scan, index);
+    const struct evq_regs *regs = exit ? loaded_regs(exit) : NULL;
     enum evq_reg argument;
     struct call call = {0};
 
-    for (size_t i = index + 1; i-- > 0 && scan->interval->events[i].time == event->time;)
-        if (scan->interval->events[i].entry->kind == EVQ_SYSCALL_ENTER &&
-            scan->interval->events[i].task == event->task) {
-            enter = entry_regs(scan->interval->events[i].entry);
-            break;
-        }
-    for (size_t i = index;
-         !exit && i < scan->interval->event_count && scan->interval->events[i].time == event->time;
-         i++)
-        if (scan->interval->events[i].entry->kind == EVQ_SYSCALL_EXIT &&
-            scan->interval->events[i].task == event->task)
-            exit = loaded_regs(scan->interval->events[i].entry);
-    if (!exit || !result_buffer(event->entry->number, &argument))
+    if (!regs || !result_buffer(exit->number, &argument))
         return call;
-    int64_t result = (int64_t)exit->r[EVQ_RAX];
+    int64_t result = (int64_t)regs->r[EVQ_RAX];
     call.is_clipped = true;
-    call.buffer = (enter ? enter : exit)->r[argument];
+    call.buffer = regs->r[argument];
     call.buffer_end = call.buffer + (result > 0 ? (uint64_t)result : 0);
     return call;
 }
@@ -196,15 +205,90 @@ static int syscall_moved(struct slc_scan *scan, struct slc_task *task, const str
     return error;
 }
 
-/* A new thread began with its parent's registers; its frames were made by the call. */
-static int thread_began(struct slc_scan *scan, struct slc_task *parent, uint64_t number)
+/* ---- threads ---- */
+
+static void move_gpr(struct slc_regs *to, unsigned to_gpr, struct slc_regs *from, unsigned from_gpr)
+{
+    for (unsigned p = 0; p < INS_GPR_PIECES; p++) {
+        unsigned own = INS_LOC_GPR + INS_GPR_PIECES * from_gpr + p;
+        unsigned loc = INS_LOC_GPR + INS_GPR_PIECES * to_gpr + p;
+        if (ins_regset_has(&from->value, own))
+            slc_regs_add(to, loc, slc_regs_value(from, own), false);
+        if (ins_regset_has(&from->address, own))
+            slc_regs_add(to, loc, slc_regs_address(from, own), true);
+        slc_regs_drop(from, own);
+    }
+}
+
+/* Wants of a location become wants of all of a register's bytes. */
+static void move_to_gpr(struct slc_regs *to, unsigned gpr, struct slc_regs *from, unsigned loc)
+{
+    for (unsigned p = 0; p < INS_GPR_PIECES; p++) {
+        unsigned piece = INS_LOC_GPR + INS_GPR_PIECES * gpr + p;
+        if (ins_regset_has(&from->value, loc))
+            slc_regs_add(to, piece, slc_regs_value(from, loc), false);
+        if (ins_regset_has(&from->address, loc))
+            slc_regs_add(to, piece, slc_regs_address(from, loc), true);
+    }
+    slc_regs_drop(from, loc);
+}
+
+/* ... or of memory. */
+static int move_to_memory(struct slc_scan *scan, uint64_t address, uint64_t size,
+                          struct slc_regs *from, unsigned loc)
+{
+    if (!slc_regs_has(from, loc))
+        return 0;
+    struct slc_want want = slc_regs_nearest(from, loc);
+    slc_regs_drop(from, loc);
+    return slc_memory_add(&scan->memory, address, size, &want);
+}
+
+#define CLONE_ARGS_STACK 40 /* and its size behind it */
+#define CLONE_ARGS_TLS   56
+
+/* The stack pointer and the thread pointer are arguments of the call, where they differ from the
+ * parent's: clone(flags, stack, parent_tid, child_tid, tls), clone3(args, size). */
+static int take_clone_arguments(struct slc_scan *scan, struct slc_task *parent,
+                                struct slc_regs *child, const struct evq_entry *entry,
+                                const struct evq_regs *born)
+{
+    const struct evq_regs *regs = entry_regs(entry) ? entry_regs(entry) : loaded_regs(entry);
+    int error = 0;
+
+    if (!regs)
+        return 0;
+    bool has_stack = born->r[EVQ_RSP] != regs->r[EVQ_RSP];
+    bool has_tls = born->r[EVQ_FS_BASE] != regs->r[EVQ_FS_BASE];
+    if (has_stack && entry->number == SYS_clone)
+        move_gpr(&parent->regs, INS_RSI, child, INS_RSP);
+    for (unsigned p = 0; has_stack && entry->number == SYS_clone3 && p < INS_GPR_PIECES && !error;
+         p++)
+        error = move_to_memory(scan, regs->r[EVQ_RDI] + CLONE_ARGS_STACK, 16, child,
+                               INS_LOC_GPR + INS_GPR_PIECES * INS_RSP + p);
+    if (has_tls && entry->number == SYS_clone)
+        move_to_gpr(&parent->regs, 8, child, INS_LOC_FS_BASE);
+    if (has_tls && entry->number == SYS_clone3 && !error)
+        error = move_to_memory(scan, regs->r[EVQ_RDI] + CLONE_ARGS_TLS, 8, child, INS_LOC_FS_BASE);
+    return error;
+}
+
+/*
+ * A new thread began: rax is the call's, stack and thread pointer its arguments, all else the
+ * parent's. Its frames were made by the call. Whoever had the slot before it starts from nothing.
+ */
+static int thread_began(struct slc_scan *scan, struct slc_task *parent,
+                        const struct evq_entry *entry, const struct evq_op *op)
 {
     const struct ins_regset all = {{UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX}};
     int error = 0;
-    struct slc_task *child = slc_scan_task(scan, (uint32_t)number, &error);
+    struct slc_task *child = slc_scan_task(scan, (uint32_t)op->a, &error);
 
-    if (!child)
+    if (!child || child == parent || op->bytes < sizeof(*op) + sizeof(struct evq_regs))
         return error;
+    slc_loader_flush(child);
+    if (slc_want_merge(&parent->pending, &child->pending))
+        parent->pending_address = child->pending_address;
     for (unsigned p = 0; p < INS_GPR_PIECES; p++) {
         unsigned loc = INS_LOC_GPR + INS_GPR_PIECES * INS_RAX + p;
         if (!slc_regs_has(&child->regs, loc))
@@ -214,14 +298,14 @@ static int thread_began(struct slc_scan *scan, struct slc_task *parent, uint64_t
             parent->pending.location = (uint16_t)loc;
         slc_regs_drop(&child->regs, loc);
     }
+    error =
+        take_clone_arguments(scan, parent, &child->regs, entry, (const struct evq_regs *)(op + 1));
     slc_regs_move(&parent->regs, &child->regs, &all);
-    for (;;) {
-        slc_frames_take_all(&child->frames, &parent->pending);
-        if (child->frames.count == 1)
-            return 0;
-        child->frames.count--;
-        slc_stash_free(child->frames.frames[child->frames.count].stash);
-    }
+    slc_frames_pass_thread_start(&child->frames, &parent->pending);
+    child->pending = slc_no_want();
+    child->pending_address = 0;
+    child->next = NULL;
+    return error;
 }
 
 /* The ops of a call, or of data that came without one (task NULL). */
@@ -254,7 +338,7 @@ static int pass_ops(struct slc_scan *scan, struct slc_task *task, const struct e
             break;
         case EVQ_OP_TASK_NEW:
             if (task)
-                error = thread_began(scan, task, op->a);
+                error = thread_began(scan, task, entry, op);
             break;
         default:
             break;
@@ -265,89 +349,142 @@ static int pass_ops(struct slc_scan *scan, struct slc_task *task, const struct e
 
 /* ---- signal handlers ---- */
 
+static unsigned saved_piece(unsigned i, unsigned piece, uint64_t *off, uint64_t *size)
+{
+    static const uint8_t first[] = {0, 1, 2}, sizes[] = {1, 1, 6};
+
+    *off = UCONTEXT_REGS_OFF + 8 * i + first[piece];
+    *size = sizes[piece];
+    return INS_LOC_GPR + INS_GPR_PIECES * saved_order[i] + piece;
+}
+
+/* All wants wait for the handler's start; those of general registers also as wants of the signal
+ * frame's memory, since what the handler writes there is what comes back. */
 static int handler_ended(struct slc_scan *scan, struct slc_task *task,
                          const struct evq_entry *enter)
 {
     const struct evq_regs *regs = entry_regs(enter);
-    struct slc_regs *stash = malloc(sizeof(*stash));
-    struct ins_regset rest = {{UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX}};
+    const struct ins_regset all = {{UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX}};
+    struct slc_regs *stash = calloc(1, sizeof(*stash));
+    uint64_t off, size;
 
     task->next = NULL;
     if (!stash || slc_regs_init(stash, task->regs.wants != NULL)) {
         free(stash);
         return -ENOMEM;
     }
-    for (unsigned i = 0; regs && i < SAVED_REG_COUNT; i++)
-        for (unsigned p = 0; p < INS_GPR_PIECES; p++) {
-            static const uint8_t first[] = {0, 1, 2}, size[] = {1, 1, 6};
-            unsigned loc = INS_LOC_GPR + INS_GPR_PIECES * saved_order[i] + p;
-            uint64_t at = regs->r[EVQ_RSP] + UCONTEXT_REGS_OFF + 8 * i + first[p];
-            if (!slc_regs_has(&task->regs, loc))
-                continue;
-            const struct slc_want want = slc_regs_nearest(&task->regs, loc);
-            slc_regs_drop(&task->regs, loc);
-            if (slc_memory_add(&scan->memory, at, size[p], &want)) {
-                slc_stash_free(stash);
-                return -ENOMEM;
-            }
+    slc_regs_move(stash, &task->regs, &all);
+    for (unsigned i = 0; regs && i < SAVED_REG_COUNT * INS_GPR_PIECES; i++) {
+        unsigned loc = saved_piece(i / INS_GPR_PIECES, i % INS_GPR_PIECES, &off, &size);
+        if (!slc_regs_has(stash, loc))
+            continue;
+        const struct slc_want want = slc_regs_nearest(stash, loc);
+        if (slc_memory_add(&scan->memory, regs->r[EVQ_RSP] + off, size, &want)) {
+            slc_stash_free(stash);
+            return -ENOMEM;
         }
-    slc_regs_move(stash, &task->regs, &rest);
-    return slc_frames_pass_handler_end(&task->frames, stash);
+    }
+    return slc_frames_pass_handler_end(&task->frames, regs ? regs->r[EVQ_RSP] : 0, stash);
 }
 
-/* Wanted bytes of saved registers in a signal frame are wanted registers before the signal. */
-static int leave_signal_frame(struct slc_scan *scan, struct slc_task *task, uint64_t ucontext)
+static bool is_same_want(const struct slc_want *a, const struct slc_want *b)
 {
-    uint64_t from = ucontext + UCONTEXT_REGS_OFF, end = from + 8 * SAVED_REG_COUNT;
-    struct slc_want *want;
-    int error =
-        slc_bypass_write(&scan->bypass, &scan->memory, NULL, SLC_UNKNOWN, -1, from, end - from);
+    return a->user == b->user && a->distance == b->distance && a->edge == b->edge;
+}
 
-    for (uint64_t at = from; !error && (want = slc_memory_next(&scan->memory, &at, end)); at++) {
-        unsigned byte = (unsigned)(at - from) % 8;
-        unsigned piece = byte < 2 ? byte : 2;
-        unsigned gpr = saved_order[(at - from) / 8];
-        slc_regs_add(&task->regs, INS_LOC_GPR + INS_GPR_PIECES * gpr + piece, want,
-                     want->edge == SLC_EDGE_ADDRESS);
+/* What is still wanted of a saved register is wanted of the register before the signal: by those
+ * who waited in the stash, and by whoever read it in the frame. */
+static int leave_saved_register(struct slc_scan *scan, struct slc_task *task,
+                                struct slc_regs *stash, unsigned loc, uint64_t address,
+                                uint64_t size)
+{
+    uint64_t at = address;
+    const struct slc_want *found = slc_memory_next(&scan->memory, &at, address + size);
+    struct ins_regset piece = {0};
+
+    ins_regset_add(&piece, loc);
+    if (found && stash && slc_regs_has(stash, loc)) {
+        const struct slc_want waited = slc_regs_nearest(stash, loc);
+        slc_regs_move(&task->regs, stash, &piece);
+        if (is_same_want(found, &waited) || !task->regs.wants)
+            return 0;
     }
-    slc_memory_drop(&scan->memory, from, end - from);
+    if (found)
+        slc_regs_add(&task->regs, loc, found, found->edge == SLC_EDGE_ADDRESS);
+    return 0;
+}
+
+static int leave_signal_frame(struct slc_scan *scan, struct slc_task *task, struct slc_regs *stash,
+                              uint64_t ucontext)
+{
+    const struct ins_regset all = {{UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX}};
+    uint64_t from = ucontext + UCONTEXT_REGS_OFF, bytes = 8 * SAVED_REG_COUNT, off, size;
+    int error = slc_bypass_write(&scan->bypass, &scan->memory, NULL, SLC_UNKNOWN, -1, from, bytes);
+
+    for (unsigned i = 0; i < SAVED_REG_COUNT * INS_GPR_PIECES && !error; i++) {
+        unsigned loc = saved_piece(i / INS_GPR_PIECES, i % INS_GPR_PIECES, &off, &size);
+        error = leave_saved_register(scan, task, stash, loc, ucontext + off, size);
+        if (stash)
+            slc_regs_drop(stash, loc);
+    }
+    slc_memory_drop(&scan->memory, from, bytes);
+    if (stash)
+        slc_regs_move(&task->regs, stash, &all);
+    return error;
+}
+
+/* A handler's arguments and stack, and an empty vector state. */
+static int given_to_handler(struct slc_scan *scan, struct slc_task *task, uint32_t number)
+{
+    static const uint8_t given[] = {INS_RAX, INS_RDI, INS_RSI, INS_RDX, INS_RSP};
+    struct ins_regset set = {0};
+    int error = 0;
+
+    for (unsigned i = 0; i < sizeof(given); i++)
+        ins_regset_add_gpr(&set, given[i], 0, 8);
+    for (unsigned l = INS_LOC_VEC; l < INS_LOC_FS_BASE; l++)
+        ins_regset_add(&set, l);
+    ins_regset_add(&set, INS_LOC_DF);
+    for (unsigned l = ins_regset_next(&set, 0); l < INS_LOC_COUNT && !error;
+         l = ins_regset_next(&set, l + 1))
+        error = slc_register_from_outside(scan, task, number, l);
     return error;
 }
 
 static int handler_began(struct slc_scan *scan, struct slc_task *task,
                          const struct wet_event *event, const struct evq_regs *regs)
 {
-    static const uint8_t given[] = {INS_RAX, INS_RDI, INS_RSI, INS_RDX};
-    const struct ins_regset all = {{UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX}};
+    uint64_t ucontext = regs->r[EVQ_RSP] + 8;
     const struct call none = {0};
-    int error = 0;
+    int error = given_to_handler(scan, task, event->task);
 
     task->next = NULL;
-    for (unsigned i = 0; i < sizeof(given) && !error; i++)
-        for (unsigned p = 0; p < INS_GPR_PIECES && !error; p++)
-            error = slc_register_from_outside(scan, task, event->task,
-                                              INS_LOC_GPR + INS_GPR_PIECES * given[i] + p);
-    struct slc_regs *stash = slc_frames_pass_handler_start(&task->frames);
-    if (stash)
-        slc_regs_move(&task->regs, stash, &all);
-    slc_stash_free(stash);
+    struct slc_regs *stash = slc_frames_pass_handler_start(&task->frames, ucontext);
     if (!error)
-        error = leave_signal_frame(scan, task, regs->r[EVQ_RSP] + 8);
+        error = leave_signal_frame(scan, task, stash, ucontext);
+    slc_stash_free(stash);
     return error ? error : pass_ops(scan, NULL, event->entry, &none);
+}
+
+/* A signal that is ignored, or restarts a call, loads registers too; but a handler is called with
+ * the signal's number and, behind the return address, its ucontext. */
+static bool calls_handler(const struct evq_entry *entry, const struct evq_regs *regs)
+{
+    return regs->r[EVQ_RDI] == (uint64_t)entry->number && regs->r[EVQ_RDX] == regs->r[EVQ_RSP] + 8;
 }
 
 /* ---- all of it ---- */
 
-/* Data too large for one entry comes in further ones beside the call's. */
+/* Whether an EVQ_OPS goes with a call: before its exit, or behind what its enter could hold. */
 static bool belongs_to_call(const struct slc_scan *scan, size_t index)
 {
     const struct wet_event *events = scan->interval->events;
 
-    for (size_t i = index; i-- > 0 && events[i].time == events[index].time;)
-        if (events[i].task == events[index].task && (events[i].entry->kind == EVQ_SYSCALL_ENTER ||
-                                                     events[i].entry->kind == EVQ_SYSCALL_EXIT))
+    for (size_t i = index; i-- > 0 && events[i].task == events[index].task &&
+                           events[i].entry->frame == events[index].entry->frame;)
+        if (events[i].entry->kind == EVQ_SYSCALL_ENTER)
             return true;
-    return false;
+    return exit_of(scan, index) != NULL;
 }
 
 int slc_pass_event(struct slc_scan *scan, const struct wet_event *event, size_t index)
@@ -355,27 +492,24 @@ int slc_pass_event(struct slc_scan *scan, const struct wet_event *event, size_t 
     const struct evq_entry *entry = event->entry;
     int error = 0;
     struct slc_task *task = slc_scan_task(scan, event->task, &error);
-    const struct evq_regs *regs;
+    const struct evq_regs *regs = loaded_regs(entry);
 
     if (!task)
         return error;
+    struct call call = describe_call(scan, index);
     switch (entry->kind) {
     case EVQ_SYSCALL_ENTER:
-    case EVQ_SYSCALL_EXIT: {
+    case EVQ_SYSCALL_EXIT:
         if (entry->number == SYS_rt_sigreturn)
             return entry->kind == EVQ_SYSCALL_ENTER ? handler_ended(scan, task, entry) : 0;
-        struct call call = describe_call(scan, index);
         return pass_ops(scan, task, entry, &call);
-    }
+    case EVQ_TASK_EXIT: /* the kernel tells who waits for the thread, or for its locks */
+        return pass_ops(scan, task, entry, &call);
     case EVQ_OPS:
-        regs = loaded_regs(entry);
-        if (regs)
+        if (regs && calls_handler(entry, regs))
             return handler_began(scan, task, event, regs);
-        /* fall through */
-    default: {
-        struct call call = describe_call(scan, index);
-        bool is_call = entry->kind == EVQ_OPS && belongs_to_call(scan, index);
-        return pass_ops(scan, is_call ? task : NULL, entry, &call);
-    }
+        return pass_ops(scan, belongs_to_call(scan, index) ? task : NULL, entry, &call);
+    default:
+        return pass_ops(scan, NULL, entry, &call);
     }
 }

@@ -359,7 +359,7 @@ static int begin(struct slc_scan *scan)
     while (!error && scan->seed_at < scan->criterion->seed_count && seed->is_fault) {
         struct slc_task *task = slc_scan_task(scan, seed->task, &error);
         if (task)
-            error = slc_slice_add_fault(scan->slice, seed->time, seed->pc);
+            error = slc_slice_add_fault(scan->slice, seed->time, seed->pc, seed->task);
         if (task && !error)
             error = slc_follow_seed(scan, task, seed, SLC_USER_FAULT);
         seed = &scan->criterion->seeds[++scan->seed_at];

@@ -120,10 +120,11 @@ uint64_t *slc_slice_bits(const struct slc_slice *slice, const struct wet_interva
     return slice->spans[interval->index].bits;
 }
 
-int slc_slice_add_fault(struct slc_slice *slice, wet_time time, uint64_t pc)
+int slc_slice_add_fault(struct slc_slice *slice, wet_time time, uint64_t pc, uint32_t task)
 {
     slice->has_fault = true;
     slice->fault_time = time;
+    slice->fault_task = task;
     slice->fault_pc = slc_code_pc(&slice->code, pc);
     if (slice->fault_pc == SLC_UNKNOWN)
         return -ENOMEM;
@@ -269,10 +270,21 @@ static struct slc_instance instance_of(const struct slc_slice *slice, const stru
 
 static struct slc_instance fault_instance(const struct slc_slice *slice)
 {
-    return (struct slc_instance){.time = slice->fault_time,
-                                 .pc = slice->code.pcs[slice->fault_pc].pc,
-                                 .edge = SLC_EDGE_NONE,
-                                 .location = INS_LOC_COUNT};
+    return (struct slc_instance){
+        .time = slice->fault_time,
+        .pc = slice->code.pcs[slice->fault_pc].pc,
+        .edge = SLC_EDGE_NONE,
+        .location = INS_LOC_COUNT};
+}
+
+const struct wet_thread *slc_instance_thread(const struct slc_slice *slice,
+                                             const struct slc_instance *instance)
+{
+    /* nothing has that time, or another instruction of perhaps another thread */
+    if (slice->has_fault && instance->time == slice->fault_time &&
+        instance->pc == slice->code.pcs[slice->fault_pc].pc)
+        return wet_thread_of(slice->wet, slice->fault_task, slice->fault_time - 1);
+    return wet_thread_at(slice->wet, instance->time);
 }
 
 static int each_recorded(const struct slc_slice *slice, const struct slc_span *span,

@@ -43,7 +43,8 @@ struct slc_slice {
     /* A criterion instruction that did not complete. */
     bool has_fault;
     wet_time fault_time;
-    uint32_t fault_pc; /* in code.pcs */
+    uint32_t fault_pc;   /* in code.pcs */
+    uint32_t fault_task; /* slot */
 };
 
 struct slc_slice *slc_slice_new(struct wet *wet, const struct slc_options *options);
@@ -59,7 +60,7 @@ int slc_slice_add(struct slc_slice *slice, const struct wet_interval *interval, 
 uint64_t *slc_slice_bits(const struct slc_slice *slice, const struct wet_interval *interval);
 
 /* The criterion's instruction that did not complete. */
-int slc_slice_add_fault(struct slc_slice *slice, wet_time time, uint64_t pc);
+int slc_slice_add_fault(struct slc_slice *slice, wet_time time, uint64_t pc, uint32_t task);
 
 int slc_slice_add_initial(struct slc_slice *slice, const struct slc_initial *initial);
 

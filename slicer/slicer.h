@@ -25,11 +25,20 @@
  *  - The control parent of an instance is the most recent earlier instance, in the same stack
  *    frame, of a branch on which its instruction is statically control dependent; if there is none
  *    since the frame began, it is the call (or tail jump) that made the frame. What made the first
- *    frame of the run or a signal handler's frame is outside; a thread's first frame was made
- *    by the system call that created the thread.
+ *    frame of the run is outside; a thread's first frame was made by the system call that created
+ *    the thread. What made a signal handler's frame is outside too: an asynchronous signal may
+ *    strike anywhere, so that the code it struck did not let the handler run.
  *  - A system call defines its result and what the kernel wrote, and depends on nothing.
- *    For read and kin only as many bytes as it returned. What a signal handler's return restores is what
- *    was there before the signal, unless the handler changed it in the signal frame.
+ *    For read and kin only as many bytes as it returned. What it wrote while another thread ran, or
+ *    when a thread ended (the word that a join waits for), is the call's (the last instruction's) too.
+ *  - Memory is one for all threads: who reads a byte depends on whoever wrote it last. Registers are
+ *    each thread's own; a new one's are copies of its parent's at the call that made it, where rax is
+ *    that call's and the stack and thread pointers are its arguments.
+ *  - A signal handler's arguments, stack pointer and empty vector state are given, all else is as
+ *    the signal found it. Its frame in memory holds copies of the general registers, whether the
+ *    handler reads them or its return restores them: unless the handler changed them there, both lead
+ *    to the register before the signal. Flags and vector state after the handler are what they were
+ *    before it; their bytes in the frame, and a signal's information, are given.
  *
  * Errors are 0, negative errno or -WD_ERR_* with a sentence (common/err.h): -WD_ERR_USAGE for a text
  * that is no criterion, -WD_ERR_NOT_FOUND if the run has no such thing (the sentence says what there
@@ -119,12 +128,12 @@ const char *slc_edge_name(enum slc_edge edge);
 struct slc_line {
     const char *file; /* as mdl_line_at gives it, or NULL */
     uint32_t line;
-    const char *function; /* "?" if unknown */
+    const char *function;     /* "?" if unknown */
     const char *linkage_name; /* the linker's name of `function`, or the same; "?" if unknown */
-    const char *module;   /* name of the module, "?" if unknown */
-    uint64_t pc;          /* an instruction of it that is in the slice: that of last_time */
-    uint64_t instances;   /* instruction instances in the slice */
-    uint32_t statements;  /* distinct instructions of it in the slice */
+    const char *module;       /* name of the module, "?" if unknown */
+    uint64_t pc;              /* an instruction of it that is in the slice: that of last_time */
+    uint64_t instances;       /* instruction instances in the slice */
+    uint32_t statements;      /* distinct instructions of it in the slice */
     /* Of its instances; 0 for the criterion's own line. SLC_DISTANCE_UNKNOWN without record_parents. */
     uint32_t min_distance;
     wet_time first_time, last_time;
@@ -193,6 +202,11 @@ struct slc_instance {
     uint16_t location;
     uint64_t address;
 };
+
+/* The thread that executed an instance of the slice (or tried to, for a criterion's instruction that did
+ * not complete); NULL if the wet does not know. Lives as long as the wet. */
+const struct wet_thread *slc_instance_thread(const struct slc_slice *slice,
+                                             const struct slc_instance *instance);
 
 /* Calls back for each instance whose pc is one of `pcs` (pc_count 0: each instance), most recent
  * first; a non-zero return ends it and is returned. A criterion instruction that did not complete

@@ -67,12 +67,14 @@ static uint32_t map_get(const struct map *map, uint64_t key)
 /* ---- the graph ---- */
 
 #define KERNEL_FLOW 7
+#define JOIN_FLOW   8 /* no instance: stands for the definitions in `joins` */
 
 /* A place got a value. Memory places are addresses; register places are locations. */
 struct def {
     uint64_t place;
     uint32_t time;
     uint32_t before; /* definition that may shine through, or 0 */
+    uint32_t join;   /* JOIN_FLOW: first of its list in joins, which ends with 0 */
     uint8_t flow;
     bool is_memory;
 };
@@ -98,7 +100,14 @@ struct instance {
 struct frame {
     uint64_t slot;
     uint32_t creator;
+    bool is_signal;      /* what a handler returns to; slot is the ucontext */
     struct map branches; /* pc to its last time in this frame */
+    uint32_t *kept;      /* of a signal: definitions of the registers before it */
+};
+
+struct thread {
+    uint32_t regs[INS_LOC_COUNT];
+    VEC(struct frame) frames;
 };
 
 struct picture {
@@ -111,10 +120,12 @@ struct brute {
     VEC(struct def) defs; /* from 1 */
     VEC(struct use) uses;
     struct instance *instances; /* by time */
-    uint32_t regs[INS_LOC_COUNT];
+    struct thread threads[FAKE_TASKS_MAX];
+    struct thread *now; /* of the instruction or happening that is looked at */
     struct map memory;
-    VEC(struct frame) frames;
-    struct map saved;    /* time of a push of a callee-saved register: index into saves */
+    VEC(uint32_t) joins;
+    uint32_t *next;   /* by time: of the thread's next one; 0 if none, or a handler came between */
+    struct map saved; /* time of a push of a callee-saved register: index into saves */
     VEC(uint32_t) saves; /* three definitions each */
     VEC(struct picture) pictures;
     VEC(struct edge) edges;
@@ -180,7 +191,7 @@ static struct span operand_span(const struct wet *wet, wet_time t, unsigned m)
 
 static uint32_t last_def(struct brute *b, bool is_memory, uint64_t place)
 {
-    return is_memory ? map_get(&b->memory, place) : b->regs[place];
+    return is_memory ? map_get(&b->memory, place) : b->now->regs[place];
 }
 
 /* Two flows of one instruction that define the same place are alternatives: both count. */
@@ -198,14 +209,14 @@ static void define(struct brute *b, uint32_t t, unsigned flow, bool is_memory, u
     if (is_memory)
         *map_at(&b->memory, place) = (uint32_t)b->defs.count - 1;
     else
-        b->regs[place] = (uint32_t)b->defs.count - 1;
+        b->now->regs[place] = (uint32_t)b->defs.count - 1;
 }
 
 static void use_regs(struct brute *b, const struct ins_regset *set, enum slc_edge edge)
 {
     for (unsigned l = 0; l < INS_LOC_COUNT; l++)
         if (ins_regset_has(set, l)) {
-            struct use use = {l, b->regs[l], (uint8_t)edge, false};
+            struct use use = {l, b->now->regs[l], (uint8_t)edge, false};
             PUSH(b->uses, use);
         }
 }
@@ -297,7 +308,7 @@ static void note_push(struct brute *b, wet_time t)
         return;
     *map_at(&b->saved, t) = (uint32_t)b->saves.count + 1;
     for (unsigned p = 0; p < 3; p++)
-        PUSH(b->saves, b->regs[reg * 3 + (int)p]);
+        PUSH(b->saves, b->now->regs[reg * 3 + (int)p]);
 }
 
 /* The definitions of before the push if the pop restores them, or NULL. */
@@ -316,6 +327,8 @@ static const uint32_t *restored(struct brute *b, wet_time t, int *reg)
             return NULL;
     }
     wet_time push = b->defs.at[first].time;
+    if (push && fake_step(b->wet, push)->task != fake_step(b->wet, t)->task)
+        return NULL;
     if (!map_get(&b->saved, push) ||
         stack_copy(b->wet, push, true, &push_flow, &push_slot) != *reg || push_slot != slot)
         return NULL;
@@ -326,13 +339,13 @@ static const uint32_t *restored(struct brute *b, wet_time t, int *reg)
 
 static struct frame *top(struct brute *b)
 {
-    return &b->frames.at[b->frames.count - 1];
+    return &b->now->frames.at[b->now->frames.count - 1];
 }
 
 static void push_frame(struct brute *b, uint64_t slot, wet_time creator)
 {
     struct frame frame = {.slot = slot, .creator = (uint32_t)creator};
-    PUSH(b->frames, frame);
+    PUSH(b->now->frames, frame);
 }
 
 static void clear_branches(struct frame *frame)
@@ -340,6 +353,13 @@ static void clear_branches(struct frame *frame)
     free(frame->branches.keys);
     free(frame->branches.values);
     frame->branches = (struct map){0};
+}
+
+static void pop_frame(struct brute *b)
+{
+    clear_branches(top(b));
+    free(top(b)->kept);
+    b->now->frames.count--;
 }
 
 static uint32_t control_parent(struct brute *b, uint64_t pc)
@@ -379,19 +399,150 @@ static void step_frames(struct brute *b, wet_time t)
         push_frame(b, step->rsp - 8, t);
     if (jumps)
         *map_at(&top(b)->branches, step->pc) = (uint32_t)t;
-    if (t == b->steps)
+    while (info->klass == INS_RET && !top(b)->is_signal && top(b)->slot <= step->rsp)
+        pop_frame(b);
+    if (!b->next[t])
         return;
-    const struct fake_step *next = fake_step(b->wet, t + 1);
     /* Not before the jump: longjmp sets rsp a little earlier. */
-    while (b->frames.count > 1 && top(b)->slot < next->rsp &&
-           (info->klass == INS_RET || info->klass == INS_JMP_INDIRECT)) {
-        clear_branches(top(b));
-        b->frames.count--;
-    }
+    const struct fake_step *next = fake_step(b->wet, b->next[t]);
+    while (b->now->frames.count > 1 && top(b)->slot < next->rsp && info->klass == INS_JMP_INDIRECT)
+        pop_frame(b);
     if (jumps && enters_function(b, step->pc, next->pc)) {
         clear_branches(top(b));
         top(b)->creator = (uint32_t)t;
     }
+}
+
+/* ---- threads and signals ---- */
+
+/* Definitions of several bytes or pieces as one; 0 if there is none. */
+static uint32_t join(struct brute *b, const uint32_t *defs, size_t count)
+{
+    uint32_t first = 0;
+    bool is_one = true;
+
+    for (size_t i = 0; i < count; i++) {
+        is_one &= !first || !defs[i] || defs[i] == first;
+        first = first ? first : defs[i];
+    }
+    if (is_one)
+        return first;
+    struct def def = {.flow = JOIN_FLOW, .join = (uint32_t)b->joins.count};
+    for (size_t i = 0; i < count; i++)
+        if (defs[i])
+            PUSH(b->joins, defs[i]);
+    PUSH(b->joins, 0);
+    PUSH(b->defs, def);
+    return (uint32_t)b->defs.count - 1;
+}
+
+static uint32_t join_memory(struct brute *b, uint64_t address, uint64_t size)
+{
+    uint32_t defs[64];
+
+    for (uint64_t i = 0; i < size; i++)
+        defs[i] = map_get(&b->memory, address + i);
+    return join(b, defs, size);
+}
+
+static void thread_begins(struct brute *b, const struct fake_happening *h)
+{
+    struct thread *parent = &b->threads[h->task], *child = &b->threads[h->other];
+
+    b->now = child;
+    while (child->frames.count)
+        pop_frame(b);
+    push_frame(b, UINT64_MAX, h->time);
+    memcpy(child->regs, parent->regs, sizeof(child->regs));
+    for (unsigned p = 0; p < 3 && h->stack_is_given; p++)
+        child->regs[3 * INS_RSP + p] =
+            h->clone_args ? join_memory(b, h->clone_args + 40, 16) : parent->regs[3 * INS_RSI + p];
+    if (h->tls_is_given)
+        child->regs[INS_LOC_FS_BASE] = h->clone_args ? join_memory(b, h->clone_args + 56, 8)
+                                                     : join(b, &parent->regs[3 * 8], 3);
+}
+
+/* As <sys/ucontext.h> has them, from byte 40 of a ucontext on. */
+static const uint8_t ucontext_gprs[] = {8, 9, 10, 11, 12, 13, 14, 15, 7, 6, 5, 3, 2, 0, 1, 4};
+
+static void handler_begins(struct brute *b, const struct fake_happening *h)
+{
+    static const uint8_t given[] = {INS_RAX, INS_RDI, INS_RSI, INS_RDX, INS_RSP};
+    struct thread *thread = &b->threads[h->task];
+    uint64_t ucontext = h->address + 8;
+
+    b->now = thread;
+    for (uint64_t i = 0; i < h->size; i++)
+        *map_at(&b->memory, h->address + i) = 0;
+    for (unsigned i = 0; i < 16 * 8; i++) {
+        unsigned piece = i % 8 < 2 ? i % 8 : 2;
+        *map_at(&b->memory, ucontext + 40 + i) = thread->regs[ucontext_gprs[i / 8] * 3 + piece];
+    }
+    push_frame(b, ucontext, 0);
+    top(b)->is_signal = true;
+    top(b)->kept = malloc(sizeof(thread->regs));
+    memcpy(top(b)->kept, thread->regs, sizeof(thread->regs));
+    push_frame(b, h->address, 0);
+    for (unsigned i = 0; i < sizeof(given) * 3; i++)
+        thread->regs[given[i / 3] * 3 + i % 3] = 0;
+    for (unsigned l = INS_LOC_DF; l < INS_LOC_FS_BASE; l++)
+        thread->regs[l] = 0;
+}
+
+static void handler_ends(struct brute *b, const struct fake_happening *h)
+{
+    static const uint8_t off[] = {0, 1, 2}, size[] = {1, 1, 6};
+    struct thread *thread = &b->threads[h->task];
+
+    b->now = thread;
+    while (!top(b)->is_signal || top(b)->slot != h->address)
+        pop_frame(b);
+    memcpy(thread->regs, top(b)->kept, sizeof(thread->regs));
+    for (unsigned i = 0; i < 16; i++)
+        for (unsigned p = 0; p < 3; p++)
+            thread->regs[ucontext_gprs[i] * 3 + p] =
+                join_memory(b, h->address + 40 + 8 * i + off[p], size[p]);
+    pop_frame(b);
+}
+
+static void happen(struct brute *b, const struct fake_happening *h)
+{
+    switch (h->kind) {
+    case FAKE_WRITE:
+        b->now = &b->threads[h->task];
+        for (uint64_t i = 0; i < h->size; i++)
+            define(b, (uint32_t)h->call, KERNEL_FLOW, true, h->address + i, false);
+        break;
+    case FAKE_THREAD:
+        thread_begins(b, h);
+        break;
+    case FAKE_HANDLER:
+        handler_begins(b, h);
+        break;
+    case FAKE_HANDLER_END:
+        handler_ends(b, h);
+        break;
+    }
+}
+
+static void find_next(struct brute *b)
+{
+    uint32_t last[FAKE_TASKS_MAX] = {0};
+    size_t count, h = 0;
+    const struct fake_happening *happenings = fake_happenings(b->wet, &count);
+
+    b->next = calloc((size_t)b->steps + 2, sizeof(*b->next));
+    for (wet_time t = 1; t <= b->steps; t++) {
+        for (; h < count && happenings[h].time < t; h++)
+            if (happenings[h].kind == FAKE_HANDLER || happenings[h].kind == FAKE_HANDLER_END)
+                last[happenings[h].task] = 0;
+            else if (happenings[h].kind == FAKE_THREAD)
+                last[happenings[h].other] = 0;
+        uint32_t task = fake_step(b->wet, t)->task;
+        b->next[last[task]] = (uint32_t)t;
+        last[task] = (uint32_t)t;
+    }
+    b->next[0] = 0;
 }
 
 /* ---- the run ---- */
@@ -402,7 +553,7 @@ static void take_picture(struct brute *b, struct brute_criterion *criterion)
 
     for (unsigned l = 0; l < INS_LOC_COUNT; l++)
         if (ins_regset_has(&criterion->regs, l)) {
-            struct use use = {l, b->regs[l], SLC_EDGE_VALUE, false};
+            struct use use = {l, b->now->regs[l], SLC_EDGE_VALUE, false};
             PUSH(picture.uses, use);
         }
     for (uint64_t i = 0; i < criterion->size; i++) {
@@ -433,16 +584,19 @@ static void step_data(struct brute *b, wet_time t, bool bypass)
     for (unsigned f = 0; f < info->flow_count; f++)
         define_flow(b, t, info, f);
     if (before)
-        memcpy(&b->regs[reg * 3], kept, sizeof(kept));
+        memcpy(&b->now->regs[reg * 3], kept, sizeof(kept));
 }
 
 /* The model must know where indirect jumps went before it is asked for controllers. */
-static void teach_model(struct wet *wet)
+static void teach_model(const struct brute *b)
 {
+    struct wet *wet = b->wet;
     struct mdl_function from, to;
 
-    for (wet_time t = 1; t < wet_get_info(wet)->instructions; t++) {
-        uint64_t pc = fake_step(wet, t)->pc, next = fake_step(wet, t + 1)->pc;
+    for (wet_time t = 1; t <= b->steps; t++) {
+        if (!b->next[t])
+            continue;
+        uint64_t pc = fake_step(wet, t)->pc, next = fake_step(wet, b->next[t])->pc;
         if (fake_step(wet, t)->info->klass == INS_JMP_INDIRECT &&
             !mdl_function_at(wet_get_model(wet), pc, &from) &&
             !mdl_function_at(wet_get_model(wet), next, &to) && from.start == to.start)
@@ -454,36 +608,44 @@ struct brute *brute_new(struct wet *wet, struct brute_criterion *criteria, size_
                         bool bypass)
 {
     struct brute *b = calloc(1, sizeof(*b));
-    size_t write_count, write = 0;
-    const struct fake_write *writes = fake_writes(wet, &write_count);
+    size_t happening_count, h = 0;
+    const struct fake_happening *happenings = fake_happenings(wet, &happening_count);
 
-    teach_model(wet);
     b->wet = wet;
     b->steps = (uint32_t)wet_get_info(wet)->instructions;
     b->instances = calloc((size_t)b->steps + 2, sizeof(*b->instances));
+    find_next(b);
+    teach_model(b);
     PUSH(b->defs, (struct def){0});
+    PUSH(b->joins, 0);
+    b->now = &b->threads[0];
     push_frame(b, UINT64_MAX, 0);
     for (wet_time t = 1; t <= b->steps; t++) {
+        b->now = &b->threads[fake_step(wet, t)->task];
         for (size_t i = 0; i < count; i++)
             if (criteria[i].time == t)
                 take_picture(b, &criteria[i]);
         b->instances[t].parent = control_parent(b, fake_step(wet, t)->pc);
         step_data(b, t, bypass);
-        for (; write < write_count && writes[write].time == t; write++)
-            for (uint64_t i = 0; i < writes[write].size; i++)
-                define(b, (uint32_t)t, KERNEL_FLOW, true, writes[write].address + i, false);
         step_frames(b, t);
+        for (; h < happening_count && happenings[h].time == t; h++)
+            happen(b, &happenings[h]);
     }
     return b;
 }
 
 void brute_free(struct brute *b)
 {
-    for (size_t i = 0; i < b->frames.count; i++)
-        clear_branches(&b->frames.at[i]);
+    for (unsigned i = 0; i < FAKE_TASKS_MAX; i++) {
+        b->now = &b->threads[i];
+        while (b->now->frames.count)
+            pop_frame(b);
+        free(b->now->frames.at);
+    }
     for (size_t i = 0; i < b->pictures.count; i++)
         free(b->pictures.at[i].uses.at);
-    free(b->frames.at);
+    free(b->joins.at);
+    free(b->next);
     free(b->pictures.at);
     free(b->defs.at);
     free(b->uses.at);
@@ -530,6 +692,13 @@ static void reach_use(struct search *s, wet_time user, const struct use *use)
     if (!follows(s, (enum slc_edge)use->edge))
         return;
     for (uint32_t d = use->def; d; d = s->b->defs.at[d].before) {
+        if (s->b->defs.at[d].flow == JOIN_FLOW) {
+            for (uint32_t i = s->b->defs.at[d].join; s->b->joins.at[i]; i++) {
+                struct use one = {use->place, s->b->joins.at[i], use->edge, use->is_memory};
+                reach_use(s, user, &one);
+            }
+            return;
+        }
         const struct def *def = &s->b->defs.at[d];
         unsigned kinds = 0;
         if (def->flow != KERNEL_FLOW)

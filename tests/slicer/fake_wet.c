@@ -1,91 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "tests/slicer/fake_wet.h"
-
+/* The queries of wet/wet.h, from what fake_run.c has seen. */
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/personality.h>
-#include <sys/ptrace.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/uio.h>
-#include <sys/user.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/err.h"
+#include "tests/slicer/fake_priv.h"
 #include "wet/model/model.h"
-
-/* A growing array; the tests may die loudly. */
-#define VEC(type)                                                                                  \
-    struct {                                                                                       \
-        type *at;                                                                                  \
-        size_t count, capacity;                                                                    \
-    }
-#define PUSH(vec, ...)                                                                             \
-    do {                                                                                           \
-        if ((vec).count == (vec).capacity) {                                                       \
-            (vec).capacity = (vec).capacity ? (vec).capacity * 2 : 1024;                           \
-            (vec).at = realloc((vec).at, (vec).capacity * sizeof(*(vec).at));                      \
-            if (!(vec).at)                                                                         \
-                abort();                                                                           \
-        }                                                                                          \
-        (vec).at[(vec).count++] = __VA_ARGS__;                                                     \
-    } while (0)
-
-struct code {
-    uint64_t pc;
-    uint8_t bytes[16];
-    struct ins_info info;
-};
-
-struct undo { /* memory before an instruction */
-    wet_time time;
-    uint64_t address;
-    uint32_t size;
-    size_t off; /* into undo_bytes */
-};
-
-struct region {
-    uint64_t start, end;
-    int prot;
-    uint8_t *bytes; /* at the end */
-    char name[256];
-};
-
-struct fake_event {
-    wet_time time;
-    size_t off; /* of its entry, in u64 of event_words */
-};
-
-struct wet {
-    pid_t pid;
-    int memory;
-    struct wet_info info;
-    struct mdl_model *model;
-    VEC(struct code *) code; /* hash by pc */
-    VEC(struct fake_step) steps;
-    VEC(struct user_regs_struct) regs;
-    VEC(uint64_t) slots;
-    VEC(struct undo) undo;
-    VEC(uint8_t) undo_bytes;
-    VEC(struct fake_write) writes;
-    VEC(struct wet_output) outputs;
-    VEC(struct fake_event) fake_events;
-    VEC(uint64_t) event_words;
-    VEC(struct region) regions;
-    VEC(struct wet_mapping) mappings;
-    VEC(struct wet_node) nodes;
-    VEC(struct wet_exec) execs;
-    VEC(uint64_t) exec_slots;
-    VEC(struct wet_event) events;
-    VEC(struct wet_interval) intervals;
-    uint32_t node_heads[1 << 16]; /* index + 1, by pc and count */
-    VEC(size_t) first_execs, first_events, first_slots;
-};
 
 struct wet_state {
     struct wet *wet;
@@ -103,260 +26,10 @@ const uint64_t *fake_slots(const struct wet *wet)
     return wet->slots.at;
 }
 
-const struct fake_write *fake_writes(const struct wet *wet, size_t *count)
+const struct fake_happening *fake_happenings(const struct wet *wet, size_t *count)
 {
-    *count = wet->writes.count;
-    return wet->writes.at;
-}
-
-/* ---- running ---- */
-
-static struct evq_regs queue_regs(const struct user_regs_struct *regs)
-{
-    struct evq_regs out;
-    _Static_assert(sizeof(out) == sizeof(*regs), "same order");
-    memcpy(&out, regs, sizeof(out));
-    return out;
-}
-
-static uint64_t gpr(const struct user_regs_struct *r, int number)
-{
-    const uint64_t all[] = {r->rax, r->rcx, r->rdx, r->rbx, r->rsp, r->rbp, r->rsi, r->rdi,
-                            r->r8,  r->r9,  r->r10, r->r11, r->r12, r->r13, r->r14, r->r15};
-    return all[number & 15];
-}
-
-static struct code *code_at(struct wet *wet, uint64_t pc)
-{
-    if (!wet->code.at) {
-        wet->code.capacity = wet->code.count = 1 << 18;
-        wet->code.at = calloc(wet->code.capacity, sizeof(*wet->code.at));
-    }
-    size_t at = (pc * 0x9e3779b97f4a7c15u) >> 46;
-    while (wet->code.at[at] && wet->code.at[at]->pc != pc)
-        at = (at + 1) & (wet->code.capacity - 1);
-    if (wet->code.at[at])
-        return wet->code.at[at];
-    struct code *code = calloc(1, sizeof(*code));
-    code->pc = pc;
-    ssize_t got = pread(wet->memory, code->bytes, 15, (off_t)pc);
-    if (got <= 0 || ins_decode(code->bytes, (size_t)got, pc, &code->info)) {
-        free(code);
-        return NULL;
-    }
-    return wet->code.at[at] = code;
-}
-
-static uint64_t operand_address(const struct ins_mem *mem, const struct user_regs_struct *r)
-{
-    uint64_t at = (uint64_t)mem->disp;
-
-    if (mem->base >= 0)
-        at += gpr(r, mem->base);
-    if (mem->flags & INS_MEM_INDEX_BYTE)
-        at += gpr(r, mem->index) & 0xff;
-    else if (mem->index >= 0 && !(mem->flags & (INS_MEM_VSIB32 | INS_MEM_VSIB64)))
-        at += gpr(r, mem->index) * mem->scale;
-    if (mem->flags & INS_MEM_BIT_OFFSET) {
-        int64_t bit = (int64_t)gpr(r, mem->bit_reg);
-        bit = mem->size_bytes == 2 ? (int16_t)bit : mem->size_bytes == 4 ? (int32_t)bit : bit;
-        at += (uint64_t)(bit >> __builtin_ctz(8u * mem->size_bytes)) * mem->size_bytes;
-    }
-    if (mem->flags & INS_MEM_ADDR32)
-        at = (uint32_t)at;
-    if (mem->flags & INS_MEM_FS)
-        at += r->fs_base;
-    if (mem->flags & INS_MEM_GS)
-        at += r->gs_base;
-    return mem->flags & INS_MEM_LINE ? at & ~UINT64_C(63) : at;
-}
-
-static void keep_undo(struct wet *wet, uint64_t address, uint64_t size)
-{
-    if (size == 0)
-        return;
-    uint8_t *bytes = malloc(size);
-    if (pread(wet->memory, bytes, size, (off_t)address) == (ssize_t)size) {
-        struct undo undo = {wet->steps.count, address, (uint32_t)size, wet->undo_bytes.count};
-        PUSH(wet->undo, undo);
-        for (uint64_t i = 0; i < size; i++)
-            PUSH(wet->undo_bytes, bytes[i]);
-    }
-    free(bytes);
-}
-
-/* Slots of an instruction that is about to run; those of a rep instruction are finished after. */
-static void begin_step(struct wet *wet, const struct code *code, const struct user_regs_struct *r)
-{
-    struct fake_step step = {
-        .info = &code->info, .pc = code->pc, .rsp = r->rsp, .slot_off = wet->slots.count};
-    PUSH(wet->steps, step);
-    PUSH(wet->regs, *r);
-    for (unsigned m = 0; m < code->info.mem_count; m++) {
-        const struct ins_mem *mem = &code->info.mems[m];
-        uint64_t address = operand_address(mem, r), size = mem->size_bytes;
-        PUSH(wet->slots, address);
-        for (unsigned i = 0; i < 16 && mem->flags & (INS_MEM_VSIB32 | INS_MEM_VSIB64); i++)
-            PUSH(wet->slots, 0);
-        if (!(mem->flags & INS_MEM_WRITE))
-            continue;
-        if (mem->flags & INS_MEM_REP) {
-            bool down = r->eflags >> 10 & 1;
-            address -= down && r->rcx ? (r->rcx - 1) * size : 0;
-            size *= r->rcx;
-        }
-        keep_undo(wet, address, size);
-    }
-}
-
-static void end_step(struct wet *wet, const struct user_regs_struct *before,
-                     const struct user_regs_struct *after)
-{
-    const struct ins_info *info = wet->steps.at[wet->steps.count - 1].info;
-
-    if (info->mem_count == 0 || !(info->mems[0].flags & INS_MEM_REP))
-        return;
-    PUSH(wet->slots, before->rcx);
-    PUSH(wet->slots, after->rcx);
-    PUSH(wet->slots, gpr(after, info->mems[0].base));
-}
-
-/* ---- system calls ---- */
-
-struct effect {
-    uint64_t address, size; /* what a recording would hold */
-    uint64_t real;          /* what was written */
-};
-
-static unsigned syscall_effects(const struct user_regs_struct *in, uint64_t result,
-                                struct effect out[3])
-{
-    bool failed = result > -4096ULL;
-    unsigned n = 0;
-
-    switch (in->orig_rax) {
-    case SYS_read:
-    case SYS_pread64:
-        out[n++] = (struct effect){in->rsi, in->rdx, failed ? 0 : result};
-        break;
-    case SYS_readlink:
-        out[n++] = (struct effect){in->rsi, in->rdx, failed ? 0 : result};
-        break;
-    case SYS_getrandom:
-    case SYS_getcwd:
-        out[n++] = (struct effect){in->rdi, in->rsi, failed ? 0 : result};
-        break;
-    case SYS_fstat:
-    case SYS_stat:
-        out[n++] = (struct effect){in->rsi, 144, 144};
-        break;
-    case SYS_newfstatat:
-        out[n++] = (struct effect){in->rdx, 144, 144};
-        break;
-    case SYS_prlimit64:
-        if (in->r10)
-            out[n++] = (struct effect){in->r10, 16, 16};
-        break;
-    case SYS_ioctl:
-        out[n++] = (struct effect){in->rdx, 36, 36};
-        break;
-    case SYS_rt_sigprocmask:
-        if (in->rdx)
-            out[n++] = (struct effect){in->rdx, 8, 8};
-        break;
-    case SYS_uname:
-        out[n++] = (struct effect){in->rdi, 390, 390};
-        break;
-    case SYS_clock_gettime:
-        out[n++] = (struct effect){in->rsi, 16, 16};
-        break;
-    default:
-        break;
-    }
-    if (failed)
-        for (unsigned i = 0; i < n; i++)
-            out[i].real = 0;
-    return failed ? 0 : n;
-}
-
-static void push_words(struct wet *wet, const void *bytes, size_t size)
-{
-    for (size_t off = 0; off < size; off += 8) {
-        uint64_t word = 0;
-        memcpy(&word, (const char *)bytes + off, size - off < 8 ? size - off : 8);
-        PUSH(wet->event_words, word);
-    }
-}
-
-static void push_op(struct wet *wet, uint32_t op, uint64_t a, uint64_t b, const void *payload,
-                    size_t size)
-{
-    struct evq_op header = {
-        .bytes = (uint32_t)(sizeof(header) + (size + 7) / 8 * 8), .op = op, .a = a, .b = b};
-    push_words(wet, &header, sizeof(header));
-    push_words(wet, payload, size);
-}
-
-static size_t push_entry(struct wet *wet, uint16_t kind, int32_t number,
-                         const struct user_regs_struct *regs)
-{
-    struct fake_event event = {wet->steps.count, wet->event_words.count};
-    struct evq_entry entry = {.kind = kind, .number = number, .flags = EVQ_FLAG_REGS};
-    struct evq_regs queue = queue_regs(regs);
-
-    PUSH(wet->fake_events, event);
-    push_words(wet, &entry, sizeof(entry));
-    push_words(wet, &queue, sizeof(queue));
-    return event.off;
-}
-
-static void close_entry(struct wet *wet, size_t off)
-{
-    ((struct evq_entry *)(wet->event_words.at + off))->bytes =
-        (uint32_t)((wet->event_words.count - off) * 8);
-}
-
-static void keep_syscall(struct wet *wet, const struct user_regs_struct *before,
-                         const struct user_regs_struct *after)
-{
-    struct user_regs_struct in = *before;
-    struct effect effects[3];
-    struct evq_regs queue = queue_regs(after);
-    int32_t number = (int32_t)before->rax;
-
-    in.orig_rax = before->rax;
-    close_entry(wet, push_entry(wet, EVQ_SYSCALL_ENTER, number, &in));
-    size_t off = push_entry(wet, EVQ_SYSCALL_EXIT, number, after);
-    unsigned count = syscall_effects(&in, after->rax, effects);
-    for (unsigned i = 0; i < count; i++) {
-        uint8_t *bytes = calloc(1, effects[i].size);
-        if (pread(wet->memory, bytes, effects[i].size, (off_t)effects[i].address) < 0)
-            abort();
-        push_op(wet, EVQ_OP_WRITE, effects[i].address, effects[i].size, bytes, effects[i].size);
-        free(bytes);
-        struct fake_write write = {wet->steps.count, effects[i].address, effects[i].real};
-        PUSH(wet->writes, write);
-    }
-    if (number == SYS_mmap && after->rax < -4096ULL) {
-        push_op(wet, EVQ_OP_MAP, after->rax, (before->rsi + 4095) & ~4095ULL, NULL, 0);
-        struct fake_write write = {wet->steps.count, after->rax, (before->rsi + 4095) & ~4095ULL};
-        PUSH(wet->writes, write);
-    }
-    push_op(wet, EVQ_OP_REGS, 0, 0, &queue, sizeof(queue));
-    close_entry(wet, off);
-}
-
-static void keep_output(struct wet *wet, const struct user_regs_struct *r)
-{
-    uint64_t offset = 0;
-
-    if (r->rax != SYS_write)
-        return;
-    for (size_t i = 0; i < wet->outputs.count; i++)
-        if (wet->outputs.at[i].fd == (int)r->rdi)
-            offset = wet->outputs.at[i].offset + wet->outputs.at[i].size;
-    struct wet_output output = {(int)r->rdi, wet->steps.count, offset, r->rsi, r->rdx};
-    PUSH(wet->outputs, output);
+    *count = wet->happenings.count;
+    return wet->happenings.at;
 }
 
 /* ---- the end of the run ---- */
@@ -424,8 +97,11 @@ static void add_module(struct wet *wet, const char *name)
         close(input.file.fd);
 }
 
-static void build_model(struct wet *wet)
+void fake_keep_end(struct wet *wet)
 {
+    if (wet->model)
+        return;
+    take_picture(wet);
     wet->model = mdl_new();
     for (size_t i = 0; i < wet->regions.count; i++) {
         bool seen = wet->regions.at[i].name[0] != '/';
@@ -497,7 +173,7 @@ static void open_interval(struct wet *wet, struct wet_interval *interval, size_t
     PUSH(wet->first_slots, wet->exec_slots.count);
 }
 
-static void build_intervals(struct wet *wet)
+void fake_build_intervals(struct wet *wet)
 {
     struct wet_interval interval;
     size_t event = 0;
@@ -506,7 +182,9 @@ static void build_intervals(struct wet *wet)
     for (size_t i = 0; i < wet->steps.count;) {
         uint32_t count = 1;
         while (count < 64 && i + count < wet->steps.count &&
-               !ends_node(wet->steps.at[i + count - 1].info))
+               !ends_node(wet->steps.at[i + count - 1].info) &&
+               wet->steps.at[i].task == wet->steps.at[i + count].task &&
+               (event == wet->fake_events.count || wet->fake_events.at[event].time > i + count))
             count++;
         if (i + 1 - interval.first_time >= FAKE_INTERVAL) {
             close_interval(wet, &interval, i);
@@ -515,7 +193,8 @@ static void build_intervals(struct wet *wet)
         struct wet_exec exec = {
             .node = find_node(wet, i, count),
             .time_off = (uint32_t)(i + 1 - interval.first_time),
-            .slot_off = (uint32_t)(wet->exec_slots.count - wet->first_slots.at[interval.index])};
+            .slot_off = (uint32_t)(wet->exec_slots.count - wet->first_slots.at[interval.index]),
+            .task = wet->steps.at[i].task};
         const struct wet_node *node = &wet->nodes.at[exec.node];
         for (uint32_t k = 0; k < node->slot_count; k++)
             PUSH(wet->exec_slots, wet->slots.at[wet->steps.at[i].slot_off + k]);
@@ -528,6 +207,7 @@ static void build_intervals(struct wet *wet)
         for (; event < wet->fake_events.count && wet->fake_events.at[event].time <= i; event++) {
             struct wet_event seen = {
                 .time = wet->fake_events.at[event].time,
+                .task = wet->fake_events.at[event].task,
                 .exec = (uint32_t)(wet->execs.count - 1 - wet->first_execs.at[interval.index]),
                 .entry = (const struct evq_entry *)(wet->event_words.at +
                                                     wet->fake_events.at[event].off)};
@@ -535,141 +215,12 @@ static void build_intervals(struct wet *wet)
         }
     }
     close_interval(wet, &interval, wet->steps.count);
+    wet->info.intervals = wet->intervals.count;
     for (size_t k = 0; k < wet->intervals.count; k++) {
         wet->intervals.at[k].execs = wet->execs.at + wet->first_execs.at[k];
         wet->intervals.at[k].events = wet->events.at + wet->first_events.at[k];
         wet->intervals.at[k].slots = wet->exec_slots.at + wet->first_slots.at[k];
     }
-}
-
-/* ---- the run ---- */
-
-static void child(char *const argv[], const char *input)
-{
-    int in = open(input ? input : "/dev/null", O_RDONLY), out = open("/dev/null", O_WRONLY);
-
-    dup2(in, 0);
-    dup2(out, 1);
-    dup2(out, 2);
-    personality(ADDR_NO_RANDOMIZE);
-    ptrace(PTRACE_TRACEME, 0, 0, 0);
-    char *const env[] = {NULL};
-    execve(argv[0], argv, env);
-    _exit(127);
-}
-
-/* Steps one instruction, all turns of a rep instruction. The wait status. */
-static int step(struct wet *wet, const struct code *code, struct user_regs_struct *after)
-{
-    int status, signal = 0;
-
-    do {
-        if (ptrace(PTRACE_SINGLESTEP, wet->pid, 0, signal) || waitpid(wet->pid, &status, 0) < 0)
-            return -1;
-        if (!WIFSTOPPED(status) || WSTOPSIG(status) != SIGTRAP)
-            return status;
-        ptrace(PTRACE_GETREGS, wet->pid, 0, after);
-    } while (code->info.flags & INS_IS_REP && after->rip == code->pc);
-    return status;
-}
-
-static void keep_signal(struct wet *wet, int signal)
-{
-    siginfo_t info = {0};
-
-    ptrace(PTRACE_GETSIGINFO, wet->pid, 0, &info);
-    wet->info.signal = signal;
-    wet->info.signal_code = info.si_code;
-    wet->info.signal_address = (uint64_t)(uintptr_t)info.si_addr;
-    wet->info.wait_status = signal;
-}
-
-static bool is_exit(const struct code *code, const struct user_regs_struct *r)
-{
-    return code->info.klass == INS_SYSCALL && (r->rax == SYS_exit_group || r->rax == SYS_exit);
-}
-
-static int run(struct wet *wet, uint64_t max_steps)
-{
-    struct user_regs_struct before, after = {0};
-
-    ptrace(PTRACE_GETREGS, wet->pid, 0, &before);
-    while (wet->steps.count < max_steps) {
-        struct code *code = code_at(wet, before.rip);
-        if (!code || is_exit(code, &before)) {
-            take_picture(wet);
-            build_model(wet);
-        }
-        if (code) {
-            begin_step(wet, code, &before);
-            if (code->info.klass == INS_SYSCALL)
-                keep_output(wet, &before);
-        }
-        if (code && is_exit(code, &before)) {
-            before.orig_rax = before.rax;
-            close_entry(wet, push_entry(wet, EVQ_SYSCALL_ENTER, (int32_t)before.rax, &before));
-            wet->info.wait_status = (int)(before.rdi & 0xff) << 8;
-            PUSH(wet->regs, before);
-            return 0;
-        }
-        int status = step(wet, code ? code : &(struct code){0}, &after);
-        if (WIFSTOPPED(status) && WSTOPSIG(status) != SIGTRAP) {
-            bool completed = code && code->info.klass == INS_SYSCALL;
-            if (!wet->regions.count) {
-                take_picture(wet);
-                build_model(wet);
-            }
-            keep_signal(wet, WSTOPSIG(status));
-            ptrace(PTRACE_GETREGS, wet->pid, 0, &after);
-            if (completed)
-                keep_syscall(wet, &before, &after);
-            else if (code) {
-                wet->steps.count--;
-                wet->regs.count--;
-            }
-            wet->info.signal_time = wet->steps.count + 1;
-            PUSH(wet->regs, after);
-            close_entry(wet, push_entry(wet, EVQ_FAULT, wet->info.signal, &after));
-            return 0;
-        }
-        if (!WIFSTOPPED(status))
-            return -1;
-        end_step(wet, &before, &after);
-        if (code->info.klass == INS_SYSCALL)
-            keep_syscall(wet, &before, &after);
-        before = after;
-    }
-    fprintf(stderr, "fake_wet: more than %llu instructions\n", (unsigned long long)max_steps);
-    return -1;
-}
-
-int fake_wet_run(char *const argv[], const char *input, uint64_t max_steps, struct wet **out)
-{
-    struct wet *wet = calloc(1, sizeof(*wet));
-    char path[64];
-    int status;
-
-    wet->pid = fork();
-    if (wet->pid == 0)
-        child(argv, input);
-    waitpid(wet->pid, &status, 0);
-    snprintf(path, sizeof(path), "/proc/%d/mem", wet->pid);
-    wet->memory = open(path, O_RDONLY | O_CLOEXEC);
-    int error = WIFSTOPPED(status) && wet->memory >= 0 ? run(wet, max_steps) : -1;
-    kill(wet->pid, SIGKILL);
-    waitpid(wet->pid, &status, 0);
-    if (!error) {
-        wet->info.program = argv[0];
-        wet->info.instructions = wet->steps.count;
-        build_intervals(wet);
-        wet->info.intervals = wet->intervals.count;
-    } else {
-        fprintf(stderr, "fake_wet: cannot run %s\n", argv[0]);
-        wet_close(wet);
-        return -1;
-    }
-    *out = wet;
-    return 0;
 }
 
 void wet_close(struct wet *wet)
@@ -683,11 +234,12 @@ void wet_close(struct wet *wet)
     for (size_t i = 0; i < wet->regions.count; i++)
         free(wet->regions.at[i].bytes);
     void *all[] = {
-        wet->code.at,      wet->steps.at,       wet->regs.at,         wet->slots.at,
-        wet->undo.at,      wet->undo_bytes.at,  wet->writes.at,       wet->outputs.at,
-        wet->regions.at,   wet->fake_events.at, wet->event_words.at,  wet->mappings.at,
-        wet->nodes.at,     wet->execs.at,       wet->exec_slots.at,   wet->events.at,
-        wet->intervals.at, wet->first_execs.at, wet->first_events.at, wet->first_slots.at};
+        wet->code.at,         wet->steps.at,      wet->regs.at,       wet->slots.at,
+        wet->undo.at,         wet->undo_bytes.at, wet->happenings.at, wet->threads.at,
+        wet->executors.at,    wet->outputs.at,    wet->regions.at,    wet->fake_events.at,
+        wet->event_words.at,  wet->mappings.at,   wet->nodes.at,      wet->execs.at,
+        wet->exec_slots.at,   wet->events.at,     wet->intervals.at,  wet->first_execs.at,
+        wet->first_events.at, wet->first_slots.at};
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
         free(all[i]);
     mdl_free(wet->model);
@@ -738,23 +290,25 @@ uint64_t wet_interval_at(const struct wet *wet, wet_time t)
     return k;
 }
 
+static bool meets(uint64_t a, uint64_t a_size, uint64_t b, uint64_t b_size)
+{
+    return a < b + b_size && a + a_size > b;
+}
+
 bool wet_interval_may_write(const struct wet *wet, uint64_t k, uint64_t address, uint64_t size)
 {
     const struct wet_interval *interval = &wet->intervals.at[k];
+    wet_time first = interval->first_time, end = first + interval->instructions;
 
     address &= ~UINT64_C(255);
     size = (size + 511) & ~UINT64_C(255);
     for (size_t i = 0; i < wet->undo.count; i++)
-        if (wet->undo.at[i].time >= interval->first_time &&
-            wet->undo.at[i].time < interval->first_time + interval->instructions &&
-            wet->undo.at[i].address < address + size &&
-            wet->undo.at[i].address + wet->undo.at[i].size > address)
+        if (wet->undo.at[i].time >= first && wet->undo.at[i].time < end &&
+            meets(wet->undo.at[i].address, wet->undo.at[i].size, address, size))
             return true;
-    for (size_t i = 0; i < wet->writes.count; i++)
-        if (wet->writes.at[i].time >= interval->first_time &&
-            wet->writes.at[i].time < interval->first_time + interval->instructions &&
-            wet->writes.at[i].address < address + size &&
-            wet->writes.at[i].address + wet->writes.at[i].size > address)
+    for (size_t i = 0; i < wet->happenings.count; i++)
+        if (wet->happenings.at[i].time >= first && wet->happenings.at[i].time < end &&
+            meets(wet->happenings.at[i].address, wet->happenings.at[i].size, address, size))
             return true;
     return false;
 }
@@ -819,7 +373,7 @@ int wet_state_open(struct wet *wet, wet_time t, struct wet_state **out)
 {
     struct wet_state *state = malloc(sizeof(*state));
 
-    *state = (struct wet_state){wet, t, queue_regs(&wet->regs.at[t - 1])};
+    *state = (struct wet_state){wet, t, fake_queue_regs(&wet->regs.at[t - 1])};
     *out = state;
     return 0;
 }
@@ -836,8 +390,27 @@ const struct evq_regs *wet_state_regs(const struct wet_state *state)
 
 uint32_t wet_state_task(const struct wet_state *state)
 {
-    (void)state;
-    return 0;
+    const struct wet *wet = state->wet;
+    return state->time > wet->steps.count ? wet->last_task : wet->steps.at[state->time - 1].task;
+}
+
+const struct wet_thread *wet_threads(const struct wet *wet, size_t *count)
+{
+    *count = wet->threads.count;
+    return wet->threads.at;
+}
+
+const struct wet_thread *wet_thread_at(const struct wet *wet, wet_time t)
+{
+    return t >= 1 && t <= wet->steps.count ? &wet->threads.at[wet->executors.at[t - 1]] : NULL;
+}
+
+const struct wet_thread *wet_thread_of(const struct wet *wet, uint32_t task, wet_time t)
+{
+    for (size_t i = wet->threads.count; i-- > 0;)
+        if (wet->threads.at[i].task == task && wet->threads.at[i].start <= t + 1)
+            return &wet->threads.at[i];
+    return NULL;
 }
 
 static int read_byte(const struct wet_state *state, uint64_t address, uint8_t *byte)

@@ -2,13 +2,15 @@
 /*
  * A stand-in for a wet: runs a program natively under single-stepping and answers the queries of
  * wet/wet.h from what it saw. No recording, no replay, no translator; everything is in memory.
+ * Threads take turns as a random number says, and signals can be sent at random moments.
  */
 #ifndef TESTS_SLICER_FAKE_WET_H
 #define TESTS_SLICER_FAKE_WET_H
 
 #include "wet/wet.h"
 
-#define FAKE_INTERVAL 5000
+#define FAKE_INTERVAL  5000
+#define FAKE_TASKS_MAX 16
 
 /* One executed instruction; fake_step(wet, t) has time t. */
 struct fake_step {
@@ -17,20 +19,45 @@ struct fake_step {
     uint64_t rsp;    /* before it */
     size_t slot_off; /* into fake_slots(): as struct wet_statement says for one instruction */
     uint32_t node, statement;
+    uint32_t task; /* slot */
 };
 
 /* Runs argv[0] with the file as stdin (NULL: /dev/null). Its standard output is discarded (but
  * known). 0 or -1 with a message on stderr. */
 int fake_wet_run(char *const argv[], const char *input, uint64_t max_steps, struct wet **out);
 
+/* What else to do. All zero: threads go on while they can, and no signals. */
+struct fake_options {
+    uint64_t seed;         /* of what follows; not 0 */
+    unsigned turn_steps;   /* a turn is up to so many instructions; 0: no end of its own */
+    int signal;            /* sent now and then once it has a handler; 0: none */
+    unsigned signal_steps; /* after up to so many instructions */
+};
+int fake_wet_run_with(char *const argv[], const char *input, uint64_t max_steps,
+                      const struct fake_options *options, struct wet **out);
+
 const struct fake_step *fake_step(const struct wet *wet, wet_time time);
 const uint64_t *fake_slots(const struct wet *wet);
 
-/* What system call instructions wrote, clipped to what they returned. */
-struct fake_write {
-    wet_time time;
-    uint64_t address, size;
+/* What happened outside the instructions, in order. */
+enum fake_kind {
+    FAKE_WRITE,   /* size bytes at address, for the system call at `call` (0: for none), clipped to
+                      * what that returned */
+    FAKE_THREAD,  /* a thread began in slot `other` */
+    FAKE_HANDLER, /* a handler was called: its frame is size bytes at address, which is rsp */
+    FAKE_HANDLER_END /* rt_sigreturn with the ucontext at address */
 };
-const struct fake_write *fake_writes(const struct wet *wet, size_t *count);
+
+struct fake_happening {
+    enum fake_kind kind;
+    wet_time time; /* of the instruction before it, of any thread */
+    wet_time call;
+    uint32_t task; /* slot */
+    uint32_t other;
+    uint64_t address, size;
+    uint64_t clone_args;               /* THREAD: address of clone3's; 0: clone */
+    bool stack_is_given, tls_is_given; /* THREAD: by the arguments */
+};
+const struct fake_happening *fake_happenings(const struct wet *wet, size_t *count);
 
 #endif

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Slices of small programs against the brute-force slicer: equal sets of instances and equal
- * distances, for criteria all over the run, in each kind. Arguments: programs.
+ * distances, for criteria all over the run, in each kind. Arguments: programs; after -t programs
+ * whose threads take turns, and after -s such that get signals, as several random numbers say.
  */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -20,7 +22,10 @@
 #define STEPS_MAX      400000
 #define CRITERIA_COUNT 24
 
+#define SEEDS 3
+
 static char **programs;
+static bool has_turns, has_signals;
 static const char *const kind_names[] = {"full", "data", "thin", "control"};
 
 static uint64_t next_random(uint64_t *state)
@@ -183,21 +188,37 @@ static uint64_t check_slice(struct wet *wet, struct brute *brute, const struct b
     return members;
 }
 
-static void check_program(char *program, bool bypass)
+/* The first seed of a run without turns and signals is the only one. */
+static struct wet *run_program(char *program, uint64_t seed)
 {
-    struct brute_criterion criteria[CRITERIA_COUNT];
+    struct fake_options options = {.seed = seed};
     char *argv[] = {program, NULL};
     struct wet *wet;
+
+    if (has_turns)
+        options.turn_steps = seed % 2 ? 40 : 700;
+    if (has_signals) {
+        options.signal = SIGUSR1;
+        options.signal_steps = seed % 2 ? 300 : 1500;
+    }
+    assert_int_equal(fake_wet_run_with(argv, NULL, STEPS_MAX, &options, &wet), 0);
+    return wet;
+}
+
+static void check_run(char *program, bool bypass, uint64_t run_seed)
+{
+    struct brute_criterion criteria[CRITERIA_COUNT];
+    struct wet *wet = run_program(program, run_seed);
     uint64_t sums[4] = {0};
 
-    assert_int_equal(fake_wet_run(argv, NULL, STEPS_MAX, &wet), 0);
     choose(wet, criteria);
     struct brute *brute = brute_new(wet, criteria, CRITERIA_COUNT, bypass);
     for (unsigned i = 0; i < CRITERIA_COUNT; i++)
         for (unsigned kinds = 0; kinds < 4; kinds++) {
             char what[512];
-            snprintf(what, sizeof(what), "%s, criterion %u at time %llu, %s", program, i,
-                     (unsigned long long)criteria[i].time, kind_names[kinds]);
+            snprintf(what, sizeof(what), "%s, seed %llu, criterion %u at time %llu, %s", program,
+                     (unsigned long long)run_seed, i, (unsigned long long)criteria[i].time,
+                     kind_names[kinds]);
             sums[kinds] +=
                 check_slice(wet, brute, &criteria[i], (enum slc_kinds)kinds, bypass, what);
         }
@@ -210,6 +231,15 @@ static void check_program(char *program, bool bypass)
     assert_true(sums[0] >= sums[1] && sums[1] >= sums[2] && sums[0] >= sums[3]);
     brute_free(brute);
     wet_close(wet);
+}
+
+static void check_program(char *program, bool bypass)
+{
+    const char *given = getenv("WETDBG_SEED");
+    uint64_t first = given ? strtoull(given, NULL, 0) : 1;
+
+    for (uint64_t i = 0; i < (bypass && (has_turns || has_signals) ? SEEDS : 1); i++)
+        check_run(program, bypass, first + i);
 }
 
 static void backward_slices_equal_brute_force(void **state)
@@ -240,5 +270,9 @@ int main(int argc, char **argv)
         return 2;
     }
     programs = argv + 1;
+    for (; *programs && **programs == '-'; programs++) {
+        has_turns |= strcmp(*programs, "-t") == 0;
+        has_signals |= strcmp(*programs, "-s") == 0;
+    }
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What fake_run.c gathers and fake_wet.c answers from. */
+#ifndef TESTS_SLICER_FAKE_PRIV_H
+#define TESTS_SLICER_FAKE_PRIV_H
+
+#include <stdlib.h>
+#include <sys/user.h>
+
+#include "tests/slicer/fake_wet.h"
+
+/* A growing array; the tests may die loudly. */
+#define VEC(type)                                                                                  \
+    struct {                                                                                       \
+        type *at;                                                                                  \
+        size_t count, capacity;                                                                    \
+    }
+#define PUSH(vec, ...)                                                                             \
+    do {                                                                                           \
+        if ((vec).count == (vec).capacity) {                                                       \
+            (vec).capacity = (vec).capacity ? (vec).capacity * 2 : 1024;                           \
+            (vec).at = realloc((vec).at, (vec).capacity * sizeof(*(vec).at));                      \
+            if (!(vec).at)                                                                         \
+                abort();                                                                           \
+        }                                                                                          \
+        (vec).at[(vec).count++] = __VA_ARGS__;                                                     \
+    } while (0)
+
+struct code {
+    uint64_t pc;
+    uint8_t bytes[16];
+    struct ins_info info;
+};
+
+struct undo { /* memory before an instruction */
+    wet_time time;
+    uint64_t address;
+    uint32_t size;
+    size_t off; /* into undo_bytes */
+};
+
+struct region {
+    uint64_t start, end;
+    int prot;
+    uint8_t *bytes; /* at the end */
+    char name[256];
+};
+
+struct fake_event {
+    wet_time time;
+    uint32_t task;
+    size_t off; /* of its entry, in u64 of event_words */
+};
+
+/* A thread that runs, or did. */
+struct fake_task {
+    pid_t tid;
+    bool is_live, is_blocked; /* in a system call */
+    struct user_regs_struct
+        regs;             /* before its next instruction; of a blocked one, before the call */
+    wet_time call;        /* of a blocked one */
+    uint64_t cleared_tid; /* zeroed when it ends; 0 if nothing is */
+    size_t thread;        /* in threads */
+};
+
+struct wet {
+    pid_t pid;
+    int memory;
+    struct wet_info info;
+    struct mdl_model *model;
+    VEC(struct code *) code; /* hash by pc */
+    VEC(struct fake_step) steps;
+    VEC(struct user_regs_struct) regs;
+    VEC(uint64_t) slots;
+    VEC(struct undo) undo;
+    VEC(uint8_t) undo_bytes;
+    VEC(struct fake_happening) happenings;
+    VEC(struct wet_thread) threads;
+    VEC(uint32_t) executors;                /* thread of each step */
+    struct fake_task tasks[FAKE_TASKS_MAX]; /* by slot */
+    struct fake_options options;
+    uint64_t random;
+    uint64_t handled;   /* bit n: signal n has a handler */
+    uint32_t last_task; /* that was to go on at the end */
+    VEC(struct wet_output) outputs;
+    VEC(struct fake_event) fake_events;
+    VEC(uint64_t) event_words;
+    VEC(struct region) regions;
+    VEC(struct wet_mapping) mappings;
+    VEC(struct wet_node) nodes;
+    VEC(struct wet_exec) execs;
+    VEC(uint64_t) exec_slots;
+    VEC(struct wet_event) events;
+    VEC(struct wet_interval) intervals;
+    uint32_t node_heads[1 << 16]; /* index + 1, by pc and count */
+    VEC(size_t) first_execs, first_events, first_slots;
+};
+
+struct evq_regs fake_queue_regs(const struct user_regs_struct *regs);
+
+/* The memory and the modules at the end of the run; to be called while it still stands. */
+void fake_keep_end(struct wet *wet);
+
+/* Nodes, executions and events, once the run has ended. */
+void fake_build_intervals(struct wet *wet);
+
+#endif

@@ -1,0 +1,790 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The run: one thread at a time is stepped, so that there is one order of all instructions. A thread
+ * whose system call does not come back soon waits, and others go on.
+ */
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/personality.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/err.h"
+#include "tests/slicer/fake_priv.h"
+
+/* ---- running ---- */
+
+struct evq_regs fake_queue_regs(const struct user_regs_struct *regs)
+{
+    struct evq_regs out;
+    _Static_assert(sizeof(out) == sizeof(*regs), "same order");
+    memcpy(&out, regs, sizeof(out));
+    return out;
+}
+
+static uint64_t gpr(const struct user_regs_struct *r, int number)
+{
+    const uint64_t all[] = {r->rax, r->rcx, r->rdx, r->rbx, r->rsp, r->rbp, r->rsi, r->rdi,
+                            r->r8,  r->r9,  r->r10, r->r11, r->r12, r->r13, r->r14, r->r15};
+    return all[number & 15];
+}
+
+static struct code *code_at(struct wet *wet, uint64_t pc)
+{
+    if (!wet->code.at) {
+        wet->code.capacity = wet->code.count = 1 << 18;
+        wet->code.at = calloc(wet->code.capacity, sizeof(*wet->code.at));
+    }
+    size_t at = (pc * 0x9e3779b97f4a7c15u) >> 46;
+    while (wet->code.at[at] && wet->code.at[at]->pc != pc)
+        at = (at + 1) & (wet->code.capacity - 1);
+    if (wet->code.at[at])
+        return wet->code.at[at];
+    struct code *code = calloc(1, sizeof(*code));
+    code->pc = pc;
+    ssize_t got = pread(wet->memory, code->bytes, 15, (off_t)pc);
+    if (got <= 0 || ins_decode(code->bytes, (size_t)got, pc, &code->info)) {
+        free(code);
+        return NULL;
+    }
+    return wet->code.at[at] = code;
+}
+
+static uint64_t operand_address(const struct ins_mem *mem, const struct user_regs_struct *r)
+{
+    uint64_t at = (uint64_t)mem->disp;
+
+    if (mem->base >= 0)
+        at += gpr(r, mem->base);
+    if (mem->flags & INS_MEM_INDEX_BYTE)
+        at += gpr(r, mem->index) & 0xff;
+    else if (mem->index >= 0 && !(mem->flags & (INS_MEM_VSIB32 | INS_MEM_VSIB64)))
+        at += gpr(r, mem->index) * mem->scale;
+    if (mem->flags & INS_MEM_BIT_OFFSET) {
+        int64_t bit = (int64_t)gpr(r, mem->bit_reg);
+        bit = mem->size_bytes == 2 ? (int16_t)bit : mem->size_bytes == 4 ? (int32_t)bit : bit;
+        at += (uint64_t)(bit >> __builtin_ctz(8u * mem->size_bytes)) * mem->size_bytes;
+    }
+    if (mem->flags & INS_MEM_ADDR32)
+        at = (uint32_t)at;
+    if (mem->flags & INS_MEM_FS)
+        at += r->fs_base;
+    if (mem->flags & INS_MEM_GS)
+        at += r->gs_base;
+    return mem->flags & INS_MEM_LINE ? at & ~UINT64_C(63) : at;
+}
+
+static void keep_undo(struct wet *wet, uint64_t address, uint64_t size)
+{
+    if (size == 0)
+        return;
+    uint8_t *bytes = malloc(size);
+    if (pread(wet->memory, bytes, size, (off_t)address) == (ssize_t)size) {
+        struct undo undo = {wet->steps.count, address, (uint32_t)size, wet->undo_bytes.count};
+        PUSH(wet->undo, undo);
+        for (uint64_t i = 0; i < size; i++)
+            PUSH(wet->undo_bytes, bytes[i]);
+    }
+    free(bytes);
+}
+
+/* Slots of an instruction that is about to run; those of a rep instruction are finished after. */
+static void begin_step(struct wet *wet, uint32_t slot, const struct code *code,
+                       const struct user_regs_struct *r)
+{
+    struct fake_step step = {.info = &code->info,
+                             .pc = code->pc,
+                             .rsp = r->rsp,
+                             .slot_off = wet->slots.count,
+                             .task = slot};
+    PUSH(wet->steps, step);
+    PUSH(wet->executors, (uint32_t)wet->tasks[slot].thread);
+    PUSH(wet->regs, *r);
+    for (unsigned m = 0; m < code->info.mem_count; m++) {
+        const struct ins_mem *mem = &code->info.mems[m];
+        uint64_t address = operand_address(mem, r), size = mem->size_bytes;
+        PUSH(wet->slots, address);
+        for (unsigned i = 0; i < 16 && mem->flags & (INS_MEM_VSIB32 | INS_MEM_VSIB64); i++)
+            PUSH(wet->slots, 0);
+        if (!(mem->flags & INS_MEM_WRITE))
+            continue;
+        if (mem->flags & INS_MEM_REP) {
+            bool down = r->eflags >> 10 & 1;
+            address -= down && r->rcx ? (r->rcx - 1) * size : 0;
+            size *= r->rcx;
+        }
+        keep_undo(wet, address, size);
+    }
+}
+
+static void end_step(struct wet *wet, const struct user_regs_struct *before,
+                     const struct user_regs_struct *after)
+{
+    const struct ins_info *info = wet->steps.at[wet->steps.count - 1].info;
+
+    if (info->mem_count == 0 || !(info->mems[0].flags & INS_MEM_REP))
+        return;
+    PUSH(wet->slots, before->rcx);
+    PUSH(wet->slots, after->rcx);
+    PUSH(wet->slots, gpr(after, info->mems[0].base));
+}
+
+/* ---- system calls ---- */
+
+struct effect {
+    uint64_t address, size; /* what a recording would hold */
+    uint64_t real;          /* what was written */
+};
+
+static unsigned syscall_effects(const struct user_regs_struct *in, uint64_t result,
+                                struct effect out[3])
+{
+    bool failed = result > -4096ULL;
+    unsigned n = 0;
+
+    switch (in->orig_rax) {
+    case SYS_read:
+    case SYS_pread64:
+        out[n++] = (struct effect){in->rsi, in->rdx, failed ? 0 : result};
+        break;
+    case SYS_readlink:
+        out[n++] = (struct effect){in->rsi, in->rdx, failed ? 0 : result};
+        break;
+    case SYS_getrandom:
+    case SYS_getcwd:
+        out[n++] = (struct effect){in->rdi, in->rsi, failed ? 0 : result};
+        break;
+    case SYS_fstat:
+    case SYS_stat:
+        out[n++] = (struct effect){in->rsi, 144, 144};
+        break;
+    case SYS_newfstatat:
+        out[n++] = (struct effect){in->rdx, 144, 144};
+        break;
+    case SYS_prlimit64:
+        if (in->r10)
+            out[n++] = (struct effect){in->r10, 16, 16};
+        break;
+    case SYS_ioctl:
+        out[n++] = (struct effect){in->rdx, 36, 36};
+        break;
+    case SYS_rt_sigprocmask:
+        if (in->rdx)
+            out[n++] = (struct effect){in->rdx, 8, 8};
+        break;
+    case SYS_uname:
+        out[n++] = (struct effect){in->rdi, 390, 390};
+        break;
+    case SYS_clock_gettime:
+        out[n++] = (struct effect){in->rsi, 16, 16};
+        break;
+    default:
+        break;
+    }
+    if (failed)
+        for (unsigned i = 0; i < n; i++)
+            out[i].real = 0;
+    return failed ? 0 : n;
+}
+
+static void push_words(struct wet *wet, const void *bytes, size_t size)
+{
+    for (size_t off = 0; off < size; off += 8) {
+        uint64_t word = 0;
+        memcpy(&word, (const char *)bytes + off, size - off < 8 ? size - off : 8);
+        PUSH(wet->event_words, word);
+    }
+}
+
+static void push_op(struct wet *wet, uint32_t op, uint64_t a, uint64_t b, const void *payload,
+                    size_t size)
+{
+    struct evq_op header = {
+        .bytes = (uint32_t)(sizeof(header) + (size + 7) / 8 * 8), .op = op, .a = a, .b = b};
+    push_words(wet, &header, sizeof(header));
+    push_words(wet, payload, size);
+}
+
+static size_t push_entry(struct wet *wet, uint32_t slot, uint16_t kind, int32_t number,
+                         const struct user_regs_struct *regs)
+{
+    struct fake_event event = {wet->steps.count, slot, wet->event_words.count};
+    struct evq_entry entry = {.kind = kind,
+                              .number = number,
+                              .task = slot,
+                              .flags = EVQ_FLAG_REGS,
+                              .frame = wet->fake_events.count};
+    struct evq_regs queue = fake_queue_regs(regs);
+
+    PUSH(wet->fake_events, event);
+    push_words(wet, &entry, sizeof(entry));
+    push_words(wet, &queue, sizeof(queue));
+    return event.off;
+}
+
+static void close_entry(struct wet *wet, size_t off)
+{
+    ((struct evq_entry *)(wet->event_words.at + off))->bytes =
+        (uint32_t)((wet->event_words.count - off) * 8);
+}
+
+static void happen_write(struct wet *wet, uint32_t slot, wet_time call, uint64_t address,
+                         uint64_t size)
+{
+    struct fake_happening write = {.kind = FAKE_WRITE,
+                                   .time = wet->steps.count,
+                                   .call = call,
+                                   .task = slot,
+                                   .address = address,
+                                   .size = size};
+    PUSH(wet->happenings, write);
+}
+
+/* Memory as it is now becomes an op. */
+static void push_memory(struct wet *wet, uint64_t address, uint64_t size)
+{
+    uint8_t *bytes = calloc(1, size);
+
+    if (pread(wet->memory, bytes, size, (off_t)address) < 0)
+        abort();
+    push_op(wet, EVQ_OP_WRITE, address, size, bytes, size);
+    free(bytes);
+}
+
+/* ---- threads ---- */
+
+static uint32_t task_add(struct wet *wet, pid_t tid, const struct wet_thread *parent)
+{
+    uint32_t slot = 0;
+
+    while (wet->tasks[slot].is_live)
+        if (++slot == FAKE_TASKS_MAX)
+            abort();
+    struct wet_thread thread = {.index = (uint32_t)wet->threads.count,
+                                .tid = tid,
+                                .name = "fake",
+                                .task = slot,
+                                .parent = parent,
+                                .start = wet->steps.count + 1};
+    wet->tasks[slot] =
+        (struct fake_task){.tid = tid, .is_live = true, .thread = wet->threads.count};
+    if (wet->threads.count == 0) { /* never moves: threads point to each other */
+        wet->threads.capacity = 4096;
+        wet->threads.at = calloc(wet->threads.capacity, sizeof(thread));
+    }
+    if (wet->threads.count == wet->threads.capacity)
+        abort();
+    PUSH(wet->threads, thread);
+    return slot;
+}
+
+static uint64_t peek(const struct wet *wet, uint64_t address)
+{
+    uint64_t value = 0;
+    if (pread(wet->memory, &value, sizeof(value), (off_t)address) < 0)
+        abort();
+    return value;
+}
+
+struct clone {
+    uint64_t flags, parent_tid, child_tid;
+};
+
+static struct clone clone_of(const struct wet *wet, const struct user_regs_struct *call)
+{
+    if (call->rax == SYS_clone)
+        return (struct clone){call->rdi, call->rdx, call->r10};
+    return (struct clone){peek(wet, call->rdi), peek(wet, call->rdi + 24),
+                          peek(wet, call->rdi + 16)};
+}
+
+/* The parent stands inside its call; what the call's entry says is added to it. */
+static void keep_clone(struct wet *wet, uint32_t slot, const struct user_regs_struct *call)
+{
+    unsigned long tid;
+    int status;
+    struct user_regs_struct regs;
+    struct clone clone = clone_of(wet, call);
+    const struct fake_task *parent = &wet->tasks[slot];
+
+    ptrace(PTRACE_GETEVENTMSG, parent->tid, 0, &tid);
+    if (waitpid((pid_t)tid, &status, __WALL) < 0)
+        abort();
+    ptrace(PTRACE_GETREGS, tid, 0, &regs);
+    uint32_t other = task_add(wet, (pid_t)tid, &wet->threads.at[parent->thread]);
+    wet->tasks[other].regs = regs;
+    if (clone.flags & CLONE_CHILD_CLEARTID)
+        wet->tasks[other].cleared_tid = clone.child_tid;
+    const uint64_t words[] = {clone.flags & CLONE_PARENT_SETTID ? clone.parent_tid : 0,
+                              clone.flags & CLONE_CHILD_SETTID ? clone.child_tid : 0};
+    for (unsigned i = 0; i < 2; i++)
+        if (words[i]) {
+            push_memory(wet, words[i], 4);
+            happen_write(wet, slot, wet->steps.count, words[i], 4);
+        }
+    struct evq_regs queue = fake_queue_regs(&regs);
+    push_op(wet, EVQ_OP_TASK_NEW, other, tid, &queue, sizeof(queue));
+    struct fake_happening thread = {.kind = FAKE_THREAD,
+                                    .time = wet->steps.count,
+                                    .task = slot,
+                                    .other = other,
+                                    .clone_args = call->rax == SYS_clone3 ? call->rdi : 0,
+                                    .stack_is_given = regs.rsp != call->rsp,
+                                    .tls_is_given = regs.fs_base != call->fs_base};
+    PUSH(wet->happenings, thread);
+}
+
+static void keep_thread_end(struct wet *wet, uint32_t slot)
+{
+    struct fake_task *task = &wet->tasks[slot];
+    struct user_regs_struct none = {0};
+
+    size_t off = push_entry(wet, slot, EVQ_TASK_EXIT, 0, &none);
+    if (task->cleared_tid) {
+        push_memory(wet, task->cleared_tid, 4);
+        happen_write(wet, slot, wet->steps.count, task->cleared_tid, 4);
+    }
+    close_entry(wet, off);
+    task->is_live = false;
+    wet->threads.at[task->thread].end = wet->steps.count;
+    wet->threads.at[task->thread].has_ended = true;
+}
+
+/* ---- system calls ---- */
+
+static void keep_enter(struct wet *wet, uint32_t slot, const struct user_regs_struct *before)
+{
+    struct user_regs_struct in = *before;
+
+    in.orig_rax = before->rax;
+    push_entry(wet, slot, EVQ_SYSCALL_ENTER, (int32_t)before->rax, &in);
+}
+
+/* The last entry is the enter. */
+static void close_enter(struct wet *wet)
+{
+    close_entry(wet, wet->fake_events.at[wet->fake_events.count - 1].off);
+}
+
+static void keep_handler(struct wet *wet, const struct user_regs_struct *call)
+{
+    if (call->rax != SYS_rt_sigaction || !call->rsi || call->rdi > 64)
+        return;
+    uint64_t handler = peek(wet, call->rsi);
+    wet->handled &= ~(UINT64_C(1) << call->rdi);
+    if (handler > 1)
+        wet->handled |= UINT64_C(1) << call->rdi;
+}
+
+static void keep_exit(struct wet *wet, uint32_t slot, wet_time call,
+                      const struct user_regs_struct *before, const struct user_regs_struct *after)
+{
+    struct user_regs_struct in = *before;
+    struct effect effects[3];
+    struct evq_regs queue = fake_queue_regs(after);
+    int32_t number = (int32_t)before->rax;
+
+    in.orig_rax = before->rax;
+    size_t off = push_entry(wet, slot, EVQ_SYSCALL_EXIT, number, after);
+    unsigned count = syscall_effects(&in, after->rax, effects);
+    for (unsigned i = 0; i < count; i++) {
+        push_memory(wet, effects[i].address, effects[i].size);
+        happen_write(wet, slot, call, effects[i].address, effects[i].real);
+    }
+    if (number == SYS_mmap && after->rax < -4096ULL) {
+        uint64_t size = (before->rsi + 4095) & ~4095ULL;
+        push_op(wet, EVQ_OP_MAP, after->rax, size, NULL, 0);
+        happen_write(wet, slot, call, after->rax, size);
+    }
+    push_op(wet, EVQ_OP_REGS, 0, 0, &queue, sizeof(queue));
+    close_entry(wet, off);
+    if (after->rax == 0)
+        keep_handler(wet, before);
+    if (number == SYS_rt_sigreturn) {
+        struct fake_happening end = {.kind = FAKE_HANDLER_END,
+                                     .time = wet->steps.count,
+                                     .task = slot,
+                                     .address = before->rsp};
+        PUSH(wet->happenings, end);
+    }
+}
+
+static void keep_output(struct wet *wet, const struct user_regs_struct *r)
+{
+    uint64_t offset = 0;
+
+    if (r->rax != SYS_write)
+        return;
+    for (size_t i = 0; i < wet->outputs.count; i++)
+        if (wet->outputs.at[i].fd == (int)r->rdi)
+            offset = wet->outputs.at[i].offset + wet->outputs.at[i].size;
+    struct wet_output output = {(int)r->rdi, wet->steps.count, offset, r->rsi, r->rdx};
+    PUSH(wet->outputs, output);
+}
+
+/* ---- signals ---- */
+
+#define FPSTATE_OFF      224 /* of its address, in a ucontext */
+#define FPSTATE_SIZE_OFF 468 /* of the size of all of it */
+#define PLACE_PAYLOAD    sizeof(struct evq_place)
+
+/* A signal with a handler: the thread stands at the handler's first instruction. `fault` or not. */
+static void keep_call_of_handler(struct wet *wet, uint32_t slot, int signal, bool is_fault,
+                                 const struct user_regs_struct *before,
+                                 const struct user_regs_struct *at)
+{
+    struct evq_place place = {.flags = EVQ_PLACE_TIME, .time = wet->steps.count};
+    size_t off = push_entry(wet, slot, is_fault ? EVQ_FAULT : EVQ_PLACE, signal, before);
+    if (!is_fault)
+        push_op(wet, EVQ_OP_PLACE, 0, 0, &place, PLACE_PAYLOAD);
+    close_entry(wet, off);
+    uint64_t fpstate = peek(wet, at->rsp + 8 + FPSTATE_OFF);
+    uint64_t size = fpstate + (uint32_t)peek(wet, fpstate + FPSTATE_SIZE_OFF) - at->rsp;
+    struct evq_regs queue = fake_queue_regs(at);
+    off = push_entry(wet, slot, EVQ_OPS, signal, before);
+    push_memory(wet, at->rsp, size);
+    push_op(wet, EVQ_OP_REGS, 0, 0, &queue, sizeof(queue));
+    close_entry(wet, off);
+    struct fake_happening handler = {.kind = FAKE_HANDLER,
+                                     .time = wet->steps.count,
+                                     .task = slot,
+                                     .address = at->rsp,
+                                     .size = size};
+    PUSH(wet->happenings, handler);
+}
+
+static void keep_fatal(struct wet *wet, uint32_t slot, int signal)
+{
+    siginfo_t info = {0};
+
+    ptrace(PTRACE_GETSIGINFO, wet->tasks[slot].tid, 0, &info);
+    wet->info.signal = signal;
+    wet->info.signal_code = info.si_code;
+    wet->info.signal_address = (uint64_t)(uintptr_t)info.si_addr;
+    wet->info.wait_status = signal;
+}
+
+/* ---- one instruction ---- */
+
+enum outcome {
+    GOES_ON,
+    ENDS,
+    FAILS = -1,
+};
+
+static int wait_for(const struct fake_task *task, int *status)
+{
+    return waitpid(task->tid, status, __WALL) < 0 ? -1 : 0;
+}
+
+/* A call that takes longer than that waits for another thread. 0 if it does, 1 if it came back. */
+static int wait_soon(const struct fake_task *task, int *status)
+{
+    for (unsigned i = 0; i < 300; i++) {
+        if (waitpid(task->tid, status, WNOHANG | __WALL) > 0)
+            return 1;
+        if (i > 50)
+            nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+    }
+    return 0;
+}
+
+static void forget_step(struct wet *wet)
+{
+    wet->slots.count = wet->steps.at[wet->steps.count - 1].slot_off;
+    wet->steps.count--;
+    wet->regs.count--;
+    wet->executors.count--;
+}
+
+static int end_run(struct wet *wet, uint32_t slot, const struct user_regs_struct *regs)
+{
+    fake_keep_end(wet);
+    PUSH(wet->regs, *regs);
+    wet->last_task = slot;
+    return ENDS;
+}
+
+/* The thread has stopped for a signal; its last instruction, if there was one, is kept already. */
+static int take_signal(struct wet *wet, uint32_t slot, int signal, bool is_fault)
+{
+    struct fake_task *task = &wet->tasks[slot];
+    struct user_regs_struct at;
+    int status;
+
+    ptrace(PTRACE_GETREGS, task->tid, 0, &task->regs);
+    if (!(wet->handled >> signal & 1)) {
+        keep_fatal(wet, slot, signal);
+        wet->info.signal_time = wet->steps.count + 1;
+        end_run(wet, slot, &task->regs);
+        close_entry(wet, push_entry(wet, slot, EVQ_FAULT, signal, &task->regs));
+        return ENDS;
+    }
+    if (ptrace(PTRACE_SINGLESTEP, task->tid, 0, signal) || wait_for(task, &status) ||
+        !WIFSTOPPED(status) || WSTOPSIG(status) != SIGTRAP)
+        return FAILS;
+    ptrace(PTRACE_GETREGS, task->tid, 0, &at);
+    if (at.rdx != at.rsp + 8)
+        return FAILS;
+    keep_call_of_handler(wet, slot, signal, is_fault, &task->regs, &at);
+    task->regs = at;
+    return GOES_ON;
+}
+
+/* A system call has come back, or stopped for a signal on its way. */
+static int finish_call(struct wet *wet, uint32_t slot, int status)
+{
+    struct fake_task *task = &wet->tasks[slot];
+    struct user_regs_struct after;
+
+    task->is_blocked = false;
+    if (!WIFSTOPPED(status)) {
+        keep_thread_end(wet, slot);
+        return GOES_ON;
+    }
+    ptrace(PTRACE_GETREGS, task->tid, 0, &after);
+    keep_exit(wet, slot, task->call, &task->regs, &after);
+    task->regs = after;
+    if (WSTOPSIG(status) != SIGTRAP)
+        return take_signal(wet, slot, WSTOPSIG(status), false);
+    return GOES_ON;
+}
+
+static int step_call(struct wet *wet, uint32_t slot)
+{
+    struct fake_task *task = &wet->tasks[slot];
+    int status;
+
+    keep_output(wet, &task->regs);
+    task->call = wet->steps.count;
+    if (ptrace(PTRACE_SINGLESTEP, task->tid, 0, 0))
+        return FAILS;
+    int came = task->regs.rax == SYS_exit ? wait_for(task, &status) + 1 : wait_soon(task, &status);
+    keep_enter(wet, slot, &task->regs);
+    if (came && WIFSTOPPED(status) && status >> 16 == PTRACE_EVENT_CLONE) {
+        keep_clone(wet, slot, &task->regs);
+        if (ptrace(PTRACE_SINGLESTEP, task->tid, 0, 0) || wait_for(task, &status))
+            return FAILS;
+    }
+    close_enter(wet);
+    if (!came) {
+        task->is_blocked = true;
+        return GOES_ON;
+    }
+    return finish_call(wet, slot, status);
+}
+
+/* All turns of a rep instruction. */
+static int step_plain(struct wet *wet, uint32_t slot, const struct code *code)
+{
+    struct fake_task *task = &wet->tasks[slot];
+    struct user_regs_struct after;
+    int status;
+
+    do {
+        if (ptrace(PTRACE_SINGLESTEP, task->tid, 0, 0) || wait_for(task, &status) ||
+            !WIFSTOPPED(status))
+            return FAILS;
+        if (WSTOPSIG(status) != SIGTRAP) {
+            bool is_sent = WSTOPSIG(status) == wet->options.signal;
+            forget_step(wet);
+            return take_signal(wet, slot, WSTOPSIG(status), !is_sent);
+        }
+        ptrace(PTRACE_GETREGS, task->tid, 0, &after);
+    } while (code->info.flags & INS_IS_REP && after.rip == code->pc);
+    end_step(wet, &task->regs, &after);
+    task->regs = after;
+    return GOES_ON;
+}
+
+static unsigned live_count(const struct wet *wet)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < FAKE_TASKS_MAX; i++)
+        count += wet->tasks[i].is_live;
+    return count;
+}
+
+static bool is_last_exit(const struct wet *wet, const struct code *code,
+                         const struct user_regs_struct *r)
+{
+    return code->info.klass == INS_SYSCALL &&
+           (r->rax == SYS_exit_group || (r->rax == SYS_exit && live_count(wet) == 1));
+}
+
+static int step(struct wet *wet, uint32_t slot)
+{
+    struct fake_task *task = &wet->tasks[slot];
+    struct code *code = code_at(wet, task->regs.rip);
+    int status;
+
+    if (!code) { /* it cannot be executed either */
+        if (ptrace(PTRACE_SINGLESTEP, task->tid, 0, 0) || wait_for(task, &status) ||
+            !WIFSTOPPED(status) || WSTOPSIG(status) == SIGTRAP)
+            return FAILS;
+        return take_signal(wet, slot, WSTOPSIG(status), true);
+    }
+    begin_step(wet, slot, code, &task->regs);
+    if (is_last_exit(wet, code, &task->regs)) {
+        keep_enter(wet, slot, &task->regs);
+        close_enter(wet);
+        wet->info.wait_status = (int)(task->regs.rdi & 0xff) << 8;
+        return end_run(wet, slot, &task->regs);
+    }
+    return code->info.klass == INS_SYSCALL ? step_call(wet, slot) : step_plain(wet, slot, code);
+}
+
+/* ---- the run ---- */
+
+static uint64_t next_random(struct wet *wet)
+{
+    wet->random ^= wet->random << 13;
+    wet->random ^= wet->random >> 7;
+    return wet->random ^= wet->random << 17;
+}
+
+/* Calls that have come back meanwhile; with `wait` until one has. */
+static int collect(struct wet *wet, bool wait)
+{
+    do {
+        for (uint32_t slot = 0; slot < FAKE_TASKS_MAX; slot++) {
+            struct fake_task *task = &wet->tasks[slot];
+            int status;
+            if (!task->is_live || !task->is_blocked ||
+                waitpid(task->tid, &status, WNOHANG | __WALL) <= 0)
+                continue;
+            int outcome = finish_call(wet, slot, status);
+            if (outcome != GOES_ON)
+                return outcome;
+            wait = false;
+        }
+        if (wait)
+            nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
+    } while (wait);
+    return GOES_ON;
+}
+
+/* Another one that can run, if there is one; FAKE_TASKS_MAX if none can. */
+static uint32_t choose(struct wet *wet, uint32_t slot)
+{
+    uint32_t skip = (uint32_t)(wet->options.turn_steps ? next_random(wet) % FAKE_TASKS_MAX : 0);
+
+    for (uint32_t i = 1; i <= FAKE_TASKS_MAX; i++) {
+        uint32_t other = (slot + skip + i) % FAKE_TASKS_MAX;
+        if (wet->tasks[other].is_live && !wet->tasks[other].is_blocked)
+            return other;
+    }
+    return FAKE_TASKS_MAX;
+}
+
+static unsigned up_to(struct wet *wet, unsigned most)
+{
+    return most ? 1 + (unsigned)(next_random(wet) % most) : 0;
+}
+
+static int run(struct wet *wet, uint64_t max_steps)
+{
+    unsigned turn = up_to(wet, wet->options.turn_steps);
+    unsigned quiet = up_to(wet, wet->options.signal_steps);
+    uint32_t slot = 0;
+    int outcome = GOES_ON;
+
+    while (outcome == GOES_ON && wet->steps.count < max_steps) {
+        const struct fake_task *task = &wet->tasks[slot];
+        if (wet->steps.count % 32 == 0 || task->is_blocked)
+            outcome = collect(wet, false);
+        bool is_over = wet->options.turn_steps && turn-- == 0;
+        if (outcome == GOES_ON && (!task->is_live || task->is_blocked || is_over)) {
+            turn = up_to(wet, wet->options.turn_steps);
+            uint32_t other = choose(wet, slot);
+            if (other == FAKE_TASKS_MAX)
+                outcome = collect(wet, true);
+            else
+                slot = other;
+            continue;
+        }
+        if (wet->options.signal && wet->handled >> wet->options.signal & 1 && quiet-- == 0) {
+            quiet = up_to(wet, wet->options.signal_steps);
+            syscall(SYS_tgkill, wet->pid, task->tid, wet->options.signal);
+        }
+        if (outcome == GOES_ON)
+            outcome = step(wet, slot);
+    }
+    if (outcome == GOES_ON)
+        fprintf(stderr, "fake_wet: more than %llu instructions\n", (unsigned long long)max_steps);
+    return outcome == ENDS ? 0 : -1;
+}
+
+static void child(char *const argv[], const char *input)
+{
+    int in = open(input ? input : "/dev/null", O_RDONLY), out = open("/dev/null", O_WRONLY);
+
+    dup2(in, 0);
+    dup2(out, 1);
+    dup2(out, 2);
+    personality(ADDR_NO_RANDOMIZE);
+    ptrace(PTRACE_TRACEME, 0, 0, 0);
+    char *const env[] = {NULL};
+    execve(argv[0], argv, env);
+    _exit(127);
+}
+
+/* Whose turn it was, and who lived to the end. */
+static void finish_threads(struct wet *wet)
+{
+    for (size_t i = 0; i < wet->threads.count; i++)
+        if (!wet->threads.at[i].has_ended)
+            wet->threads.at[i].end = wet->steps.count;
+    for (size_t i = 0; i < wet->steps.count; i++)
+        wet->threads.at[wet->executors.at[i]].instructions++;
+    wet->info.threads = wet->threads.count;
+}
+
+int fake_wet_run_with(char *const argv[], const char *input, uint64_t max_steps,
+                      const struct fake_options *options, struct wet **out)
+{
+    struct wet *wet = calloc(1, sizeof(*wet));
+    char path[64];
+    int status;
+
+    wet->options = *options;
+    wet->random = options->seed ? options->seed : 1;
+    wet->pid = fork();
+    if (wet->pid == 0)
+        child(argv, input);
+    waitpid(wet->pid, &status, 0);
+    ptrace(PTRACE_SETOPTIONS, wet->pid, 0, PTRACE_O_TRACECLONE | PTRACE_O_EXITKILL);
+    snprintf(path, sizeof(path), "/proc/%d/mem", wet->pid);
+    wet->memory = open(path, O_RDONLY | O_CLOEXEC);
+    task_add(wet, wet->pid, NULL);
+    ptrace(PTRACE_GETREGS, wet->pid, 0, &wet->tasks[0].regs);
+    int error = WIFSTOPPED(status) && wet->memory >= 0 ? run(wet, max_steps) : -1;
+    kill(wet->pid, SIGKILL);
+    while (waitpid(-1, &status, __WALL) > 0)
+        ;
+    if (error) {
+        fprintf(stderr, "fake_wet: cannot run %s\n", argv[0]);
+        wet_close(wet);
+        return -1;
+    }
+    wet->info.program = argv[0];
+    wet->info.instructions = wet->steps.count;
+    finish_threads(wet);
+    fake_build_intervals(wet);
+    *out = wet;
+    return 0;
+}
+
+int fake_wet_run(char *const argv[], const char *input, uint64_t max_steps, struct wet **out)
+{
+    const struct fake_options none = {0};
+    return fake_wet_run_with(argv, input, max_steps, &none, out);
+}
