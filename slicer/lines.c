@@ -80,7 +80,7 @@ static struct slc_line describe(struct slc_slice *slice, uint64_t pc)
         line.function = function.name;
         line.linkage_name = function.linkage_name;
     }
-    if (mdl_line_at(model, pc, &source) == 0 && source.file && source.line) {
+    if (mdl_line_of_instruction(model, pc, &source) == 0 && source.file && source.line) {
         line.file = source.file;
         line.line = source.line;
         if (source.function) {

@@ -58,7 +58,7 @@ void cli_place_of_pc(struct cli_session *session, uint64_t pc, struct cli_place 
         place->function = function.name;
         place->linkage_name = function.linkage_name;
     }
-    if (mdl_line_at(model, pc, &line) == 0 && line.line) {
+    if (mdl_line_of_instruction(model, pc, &line) == 0 && line.line) {
         place->file = line.file;
         place->line = line.line;
         if (line.function) {

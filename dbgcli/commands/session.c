@@ -97,6 +97,18 @@ static void print_position_json(struct cli_session *session, const struct cli_pl
     cli_out_json(session->out, object);
 }
 
+/* As the backtrace has it: where several lines begin, the one that a breakpoint was set on. */
+static void place_of_frame(struct cli_session *session, const struct cli_frame *frame,
+                           struct cli_place *place)
+{
+    cli_place_of_pc(session, frame->lookup_pc, place);
+    place->function = frame->function;
+    place->linkage_name = frame->linkage_name;
+    place->file = frame->file;
+    place->line = frame->line;
+    place->text = cli_source_text(session, frame->file, frame->line, frame->lookup_pc);
+}
+
 int cli_session_print_position(struct cli_session *session)
 {
     struct cli_moment *moment;
@@ -105,7 +117,7 @@ int cli_session_print_position(struct cli_session *session)
     int result = cli_session_moment(session, &moment);
     if (result)
         return result;
-    cli_place_of_pc(session, moment->frames[0].lookup_pc, &place);
+    place_of_frame(session, &moment->frames[0], &place);
     if (out->json) {
         print_position_json(session, &place);
         return 0;

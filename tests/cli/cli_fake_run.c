@@ -391,6 +391,11 @@ int mdl_line_at(struct mdl_model *model, uint64_t pc, struct mdl_line *line)
     return 0;
 }
 
+int mdl_line_of_instruction(struct mdl_model *model, uint64_t pc, struct mdl_line *line)
+{
+    return mdl_line_at(model, pc, line);
+}
+
 int mdl_inline_chain(struct mdl_model *model, uint64_t pc, struct mdl_line *chain, size_t max,
                      size_t *count)
 {

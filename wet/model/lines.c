@@ -71,6 +71,19 @@ static const struct mdl_row *prefer_stmt(const struct mdl_unit *unit, const stru
     return other->flags & MDL_ROW_STMT ? other : row;
 }
 
+int mdl_line_of_instruction(struct mdl_model *model, uint64_t pc, struct mdl_line *line)
+{
+    const struct mdl_row *row;
+    struct mdl_unit *unit;
+    int result = row_need(model, pc, &unit, &row);
+
+    if (result < 0)
+        return result;
+    fill_line(row, line);
+    fill_function(unit, pc, line);
+    return 0;
+}
+
 int mdl_line_at(struct mdl_model *model, uint64_t pc, struct mdl_line *line)
 {
     const struct mdl_row *row, *stmt;

@@ -192,8 +192,14 @@ struct mdl_line {
     uint64_t end;
 };
 
-/* The line that pc's instruction belongs to. */
+/*
+ * The line that gdb shows at pc. Optimized code has addresses at which several lines begin: then it is the
+ * last one that begins a statement there, which need not be the one that the instruction was made for.
+ */
 int mdl_line_at(struct mdl_model *model, uint64_t pc, struct mdl_line *line);
+
+/* The line that pc's instruction was made for: of several at its address the last. */
+int mdl_line_of_instruction(struct mdl_model *model, uint64_t pc, struct mdl_line *line);
 
 /* The inlined functions around pc, innermost first, ending with the out-of-line function.
  * line/file of [0] are pc's, those of [i+1] the call of [i]. At most `max` are written, *count is
@@ -382,8 +388,10 @@ struct mdl_variable {
     uint64_t symbol_address; /* of an ELF symbol */
     /* A member of what `this` points to, named without it; handle is then that of `this`. */
     int is_of_this;
-    uint64_t offset_bytes;
-    uint32_t bit_offset; /* as in struct mdl_member */
+    uint64_t base_handle;       /* of a virtual base class that has it, or 0 */
+    uint64_t base_offset_bytes; /* of what has that base class */
+    uint64_t offset_bytes;      /* in the base class, or in *this */
+    uint32_t bit_offset;        /* as in struct mdl_member */
     uint32_t bit_size;
 };
 

@@ -249,7 +249,7 @@ static int find_global_anywhere(struct mdl_model *model, struct mdl_mod *first,
 struct member_search {
     struct mdl_model *model;
     const char *name;
-    struct mdl_member found;
+    struct mdl_variable *found;
     unsigned depth;
 };
 
@@ -260,24 +260,36 @@ static int match_member(void *context, const struct mdl_member *member)
     int result;
 
     if (member->name && strcmp(member->name, search->name) == 0) {
-        search->found = *member;
+        search->found->name = member->name;
+        search->found->type = member->type;
+        search->found->offset_bytes = member->offset_bytes;
+        search->found->bit_offset = member->bit_offset;
+        search->found->bit_size = member->bit_size;
         return 1;
     }
-    if (member->name || member->is_virtual || search->depth >= 8 || !member->type.handle)
+    if (member->name || search->depth >= 8 || !member->type.handle)
         return 0;
     search->depth++;
     result = mdl_type_members_each(search->model, member->type.handle, match_member, search);
     search->depth--;
-    if (result == 1)
-        search->found.offset_bytes += member->offset_bytes;
-    return result;
+    if (result != 1)
+        return result;
+    if (member->is_virtual && search->found->base_handle)
+        return 0; /* a virtual base class of a virtual base class: to be named in full */
+    if (member->is_virtual)
+        search->found->base_handle = member->handle;
+    else if (search->found->base_handle)
+        search->found->base_offset_bytes += member->offset_bytes;
+    else
+        search->found->offset_bytes += member->offset_bytes;
+    return 1;
 }
 
 /* 1 if the function that `scope` is in has a `this` that points to something with such a member. */
 static int find_of_this(struct mdl_unit *unit, uint32_t scope, struct mdl_mod *mod,
                         const char *name, struct mdl_variable *variable)
 {
-    struct member_search search = {.model = mod->model, .name = name};
+    struct member_search search = {.model = mod->model, .name = name, .found = variable};
     struct local_walk walk = {.mod = mod, .name = "this", .found = variable};
     struct mdl_type object;
     uint64_t count;
@@ -291,12 +303,7 @@ static int find_of_this(struct mdl_unit *unit, uint32_t scope, struct mdl_mod *m
     result = mdl_type_members_each(mod->model, object.handle, match_member, &search);
     if (result <= 0)
         return result == -WD_ERR_NOT_FOUND ? 0 : result;
-    variable->name = search.found.name;
-    variable->type = search.found.type;
     variable->is_of_this = 1;
-    variable->offset_bytes = search.found.offset_bytes;
-    variable->bit_offset = search.found.bit_offset;
-    variable->bit_size = search.found.bit_size;
     variable->scope = MDL_SCOPE_LOCAL;
     return 1;
 }
@@ -614,10 +621,11 @@ static int locate_die(struct locate_context *context, Dwarf_Die *die, struct mdl
 }
 
 /* From where `this` is to where the member is. */
-static int locate_member(const struct mdl_machine *machine, const struct mdl_variable *variable,
-                         struct mdl_place *place)
+static int locate_member(struct mdl_model *model, const struct mdl_machine *machine,
+                         const struct mdl_variable *variable, struct mdl_place *place)
 {
-    uint64_t object = place->value;
+    struct mdl_member base = {.is_virtual = 1, .handle = variable->base_handle};
+    uint64_t object = place->value, offset = 0;
     int result = 0;
 
     if (place->kind == MDL_PLACE_MEMORY)
@@ -626,11 +634,15 @@ static int locate_member(const struct mdl_machine *machine, const struct mdl_var
         result = machine->read_register(machine->context, place->reg, &object);
     else if (place->kind == MDL_PLACE_NONE)
         return 0;
+    if (result == 0 && variable->base_handle) {
+        object += variable->base_offset_bytes;
+        result = mdl_member_offset(model, &base, machine, object, &offset);
+    }
     if (result < 0)
         return result;
     *place = (struct mdl_place){
         .kind = MDL_PLACE_MEMORY,
-        .address = object + variable->offset_bytes,
+        .address = object + offset + variable->offset_bytes,
         .size_bytes = variable->type.size_bytes,
     };
     return 0;
@@ -656,7 +668,7 @@ int mdl_variable_locate(struct mdl_model *model, const struct mdl_variable *vari
         die = handle->die;
         result = locate_die(&context, &die, &made);
         if (result == 0 && variable->is_of_this)
-            result = locate_member(machine, variable, &made);
+            result = locate_member(model, machine, variable, &made);
         if (result < 0)
             return result;
     }
