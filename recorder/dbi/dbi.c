@@ -565,10 +565,12 @@ static struct fragment *cut_find(struct dbi *dbi, uint64_t pc, unsigned count, b
 {
     for (uint32_t id = dbi->cut_by_pc[slot_of(pc)]; id; id = dbi->fragments[id - 1]->next_by_pc) {
         struct fragment *fragment = dbi->fragments[id - 1];
-        bool fits = fragment->is.insn_count == count ||
-                    (fragment->ends_by_rule && fragment->is.insn_count < count);
-        if (fragment->is.pc == pc && !fragment->at_stop && fits &&
-            (fragment->is.host_body != 0) == exact)
+        uint64_t end = pc + fragment->is.code_bytes;
+        bool over_stop = exact && pc < dbi->stop && dbi->stop < end;
+        bool ends_well = fragment->ends_by_rule || (exact && end == dbi->stop);
+        bool fits =
+            fragment->is.insn_count == count || (ends_well && fragment->is.insn_count < count);
+        if (fragment->is.pc == pc && fits && !over_stop && (fragment->is.host_body != 0) == exact)
             return fragment;
     }
     return NULL;
@@ -579,9 +581,8 @@ int dbi_translate_exact(struct dbi *dbi, uint64_t pc, unsigned limit,
 {
     unsigned most = limit < DBI_INSN_MAX ? limit : DBI_INSN_MAX;
     struct fragment *fragment = cut_find(dbi, pc, most, true);
-    bool over_stop = fragment && pc < dbi->stop && dbi->stop < pc + fragment->is.code_bytes;
     int err = 0;
-    if (!fragment || over_stop) {
+    if (!fragment) {
         dbi->round++;
         err = code_get(dbi, pc, most, false, fault);
         if (!err)

@@ -364,8 +364,9 @@ struct fragment *dbi_gone_find(struct dbi *dbi, const struct dbi_code *code)
         memcpy(bytes + at, code->insns[i].bytes, code->insns[i].length);
     for (uint32_t id = *gone_by_code(dbi, code->insns[0].pc, bytes, code->code_bytes); id;
          id = dbi->fragments[id - 1]->next_by_code) {
-        if (is_made_from(dbi->fragments[id - 1], code, bytes))
-            return dbi->fragments[id - 1];
+        struct fragment *fragment = dbi->fragments[id - 1];
+        if (!fragment->at_stop && is_made_from(fragment, code, bytes))
+            return fragment;
     }
     return NULL;
 }
