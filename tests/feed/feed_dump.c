@@ -15,7 +15,7 @@
 #include "common/err.h"
 #include "tests/feed/feed_simulator.h"
 
-static int take_all(struct simulator *sim, const struct wd_buf *buf, bool prints)
+static int take_all(struct simulator *sim, const struct wd_buf *buf, const char *dir, bool prints)
 {
     for (size_t at = 0; at < buf->size_bytes;) {
         const struct evq_entry *entry = (const void *)(buf->data + at);
@@ -25,33 +25,35 @@ static int take_all(struct simulator *sim, const struct wd_buf *buf, bool prints
         if (prints)
             rep_entry_print(entry, stdout);
         const char *wrong = simulator_take(sim, entry);
+        at += entry->bytes;
+        if (!wrong && at == buf->size_bytes && entry->kind != EVQ_TASK_EXIT)
+            wrong = simulator_compare_maps(sim, dir, entry->frame);
         if (wrong)
             return wd_fail(-WD_ERR_CORRUPT, "the entry for frame %llu: %s",
                            (unsigned long long)entry->frame, wrong);
-        at += entry->bytes;
     }
     return 0;
 }
 
-static int run(struct rep_feed *feed, bool prints)
+static int run(struct rep_feed *feed, const char *dir, bool prints)
 {
     struct simulator *sim = simulator_new(feed);
     struct wd_buf buf = {0};
     int rc;
     while ((rc = rep_feed_next(feed, &buf)) == 1) {
-        rc = take_all(sim, &buf, prints);
+        rc = take_all(sim, &buf, dir, prints);
         buf.size_bytes = 0;
         if (rc)
             break;
     }
     const struct simulator_counts *counts = simulator_counts(sim);
     printf("%d %s: %u calls, %u faults, %u traps, %u places (%u searched, %u with digests), "
-           "%u more tasks, %u at once, status %#x signal %d\n",
+           "%u more tasks, %u at once, status %#x signal %d, mappings compared at %u frames\n",
            rep_feed_info(feed)->pid, rep_feed_info(feed)->exe, counts->entries[EVQ_SYSCALL_ENTER],
            counts->entries[EVQ_FAULT], counts->entries[EVQ_TRAP], counts->entries[EVQ_PLACE],
            counts->places_searched, counts->places_with_digests, counts->ops[EVQ_OP_TASK_NEW],
            counts->tasks_at_once, rep_feed_info(feed)->wait_status,
-           rep_feed_info(feed)->fatal_signal);
+           rep_feed_info(feed)->fatal_signal, counts->maps_compared);
     simulator_free(sim);
     wd_buf_fini(&buf);
     return rc;
@@ -65,7 +67,7 @@ static int run_one(struct rrt_trace *trace, const char *process, bool prints)
     if (!rc)
         rc = rep_feed_open(trace, &which, &feed);
     if (!rc) {
-        rc = run(feed, prints);
+        rc = run(feed, rrt_trace_dir(trace), prints);
         rep_feed_close(feed);
     }
     if (rc)

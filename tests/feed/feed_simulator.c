@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/feed/feed_simulator.h"
 
+#include <glob.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -380,6 +381,55 @@ const char *simulator_take(struct simulator *sim, const struct evq_entry *entry)
         wrong = take_op(sim, entry, op, at + sizeof(*op));
         at += op->bytes;
     }
+    return wrong;
+}
+
+/* ---------------------------------------------------------------- rr's own list */
+
+static const char *compare_line(struct simulator *sim, const char *line, uint64_t *pages)
+{
+    unsigned long long start, end;
+    if (sscanf(line, "(%*x) %llx-%llx", &start, &end) != 2)
+        return complain(sim, "not a checksum: %s", line);
+    if (start >> 47) /* the kernel's own page */
+        return NULL;
+    *pages += (end - start) / PAGE;
+    uint64_t until = mapped_until(sim, start, end - start);
+    return until == end ? NULL : complain(sim, "%#llx is not mapped", (unsigned long long)until);
+}
+
+static const char *compare_file(struct simulator *sim, FILE *file)
+{
+    char line[4096];
+    uint64_t recorded = 0, found = 0;
+    const char *wrong = NULL;
+    while (!wrong && fgets(line, sizeof(line), file))
+        wrong = compare_line(sim, line, &recorded);
+    for (size_t i = 0; i < BUCKETS; i++)
+        for (const struct page *page = sim->buckets[i]; page; page = page->next)
+            found++;
+    if (!wrong && found != recorded)
+        return complain(sim, "%llu pages are mapped, recorded were %llu", (unsigned long long)found,
+                        (unsigned long long)recorded);
+    return wrong;
+}
+
+const char *simulator_compare_maps(struct simulator *sim, const char *trace_dir, uint64_t frame)
+{
+    char pattern[512];
+    glob_t found;
+    const char *wrong = NULL;
+    snprintf(pattern, sizeof(pattern), "%s/%llu_*", trace_dir, (unsigned long long)frame);
+    int rc = glob(pattern, 0, NULL, &found);
+    if (rc == GLOB_NOMATCH)
+        return NULL;
+    FILE *file = rc ? NULL : fopen(found.gl_pathv[0], "re");
+    globfree(&found);
+    if (!file)
+        return complain(sim, "%s cannot be read", pattern);
+    wrong = compare_file(sim, file);
+    fclose(file);
+    sim->counts.maps_compared++;
     return wrong;
 }
 

@@ -21,6 +21,7 @@ struct simulator_counts {
     unsigned tasks_at_once;
     unsigned places_searched, places_with_digests;
     uint64_t captured_tags;
+    unsigned maps_compared; /* frames */
 };
 
 struct simulator *simulator_new(const struct rep_feed *feed);
@@ -28,6 +29,11 @@ void simulator_free(struct simulator *simulator);
 
 /* NULL, or what is wrong with the entry: borrowed until the next call. */
 const char *simulator_take(struct simulator *simulator, const struct evq_entry *entry);
+
+/* Compares what is mapped with what rr wrote down for the frame (rr record -C on-all-events), if it
+ * did. NULL, or what differs. */
+const char *simulator_compare_maps(struct simulator *simulator, const char *trace_dir,
+                                   uint64_t frame);
 
 const struct simulator_counts *simulator_counts(const struct simulator *simulator);
 

@@ -69,7 +69,7 @@ static struct rep_feed *open_feed(struct rrt_trace *trace, const char *which)
     return feed;
 }
 
-static void take_all(struct simulator *sim, const struct wd_buf *buf)
+static void take_all(struct simulator *sim, const char *dir, const struct wd_buf *buf)
 {
     for (size_t at = 0; at < buf->size_bytes;) {
         const struct evq_entry *entry = (const struct evq_entry *)(void *)(buf->data + at);
@@ -77,6 +77,10 @@ static void take_all(struct simulator *sim, const struct wd_buf *buf)
         if (rc)
             fail_msg("%s", wd_error_message(rc));
         const char *wrong = simulator_take(sim, entry);
+        bool is_last = at + entry->bytes == buf->size_bytes; /* of this frame */
+        /* (what left the space has a list of its own) */
+        if (!wrong && is_last && entry->kind != EVQ_TASK_EXIT)
+            wrong = simulator_compare_maps(sim, dir, entry->frame);
         if (wrong) {
             rep_entry_print(entry, stderr);
             fail_msg("frame %llu: %s", (unsigned long long)entry->frame, wrong);
@@ -86,7 +90,7 @@ static void take_all(struct simulator *sim, const struct wd_buf *buf)
 }
 
 /* Runs the whole feed through the simulator; a sum of all bytes, to compare two runs. */
-static uint64_t run(struct rep_feed *feed, struct simulator_counts *counts)
+static uint64_t run(struct rep_feed *feed, const char *dir, struct simulator_counts *counts)
 {
     struct simulator *sim = simulator_new(feed);
     struct wd_buf buf = {0};
@@ -94,7 +98,7 @@ static uint64_t run(struct rep_feed *feed, struct simulator_counts *counts)
     int rc;
     while ((rc = rep_feed_next(feed, &buf)) == 1) {
         assert_true(buf.size_bytes > 0);
-        take_all(sim, &buf);
+        take_all(sim, dir, &buf);
         for (size_t i = 0; i < buf.size_bytes; i++)
             sum = sum * 31 + buf.data[i];
         buf.size_bytes = 0;
@@ -114,9 +118,9 @@ static void check_program(const char *name, const char *const argv[], const char
 {
     struct rrt_trace *trace = record(name, argv);
     struct rep_feed *feed = open_feed(trace, which);
-    uint64_t first = run(feed, counts);
+    uint64_t first = run(feed, rrt_trace_dir(trace), counts);
     assert_int_equal(rep_feed_rewind(feed), 0);
-    assert_true(run(feed, counts) == first);
+    assert_true(run(feed, rrt_trace_dir(trace), counts) == first);
     *info = *rep_feed_info(feed);
     info->exe = NULL; /* borrowed */
     info->argv = NULL;
@@ -330,6 +334,37 @@ static void threads_make_sense(void **state)
     }
 }
 
+/* rr wrote down what was mapped at every event. */
+static void mappings_are_those_that_the_recorder_saw(void **state)
+{
+    static const struct {
+        const char *const argv[3];
+        const char *which;
+    } rows[] = {{{PROGRAMS "/feed_threads", "join"}, NULL},
+                {{PROGRAMS "/feed_threads", "fork"}, NULL},
+                {{PROGRAMS "/feed_threads", "robust"}, NULL},
+                {{PROGRAMS "/feed_threads", "spinexit"}, NULL},
+                {{PROGRAMS "/feed_workout", "exit"}, "feed_workout"}};
+    (void)state;
+    assert_int_equal(setenv("WETDBG_RR", RR_WITH_CHECKSUMS, 1), 0);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct simulator_counts counts;
+        struct rep_info info;
+        char name[32];
+        snprintf(name, sizeof(name), "mappings_%zu", i);
+        check_program(name, rows[i].argv, rows[i].which, &counts, &info);
+        print_message("%s %s: mappings compared at %u frames\n", rows[i].argv[0], rows[i].argv[1],
+                      counts.maps_compared);
+        assert_true(counts.maps_compared > 40);
+    }
+}
+
+static int use_any_rr(void **state)
+{
+    (void)state;
+    return unsetenv("WETDBG_RR");
+}
+
 static void signals_make_sense(void **state)
 {
     static const struct {
@@ -378,6 +413,7 @@ int main(void)
         cmocka_unit_test(inner_failure_behind_a_shell_is_chosen),
         cmocka_unit_test(processes_are_selected_by_pid_and_name),
         cmocka_unit_test(threads_make_sense),
+        cmocka_unit_test_teardown(mappings_are_those_that_the_recorder_saw, use_any_rr),
         cmocka_unit_test(signals_make_sense),
         cmocka_unit_test(what_cannot_be_replayed_is_refused),
         cmocka_unit_test(shared_memory_of_a_child_that_execs_is_fine),
