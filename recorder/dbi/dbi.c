@@ -534,7 +534,7 @@ int dbi_translate(struct dbi *dbi, uint64_t pc, const struct dbi_fragment **out,
     for (unsigned i = 0; i < count; i++) {
         struct fragment *fragment = dbi_fragment_find(dbi, list[i]);
         if (!fragment) {
-            if (list[i] == dbi->stop)
+            if (list[i] == dbi->stop && dbi->stop)
                 continue;
             int err = code_get(dbi, list[i], DBI_INSN_MAX, i > 0, fault);
             if (i > 0 && (err || dbi->code.insns[0].terminal == DBI_ILLEGAL))

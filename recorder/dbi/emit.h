@@ -184,6 +184,26 @@ static inline void emit_mark_gs(struct emit *e, unsigned reg, uint32_t disp)
     emit_u8(e, 1);
 }
 
+/* rorx reg, reg, n: rotates to the right and touches no flags (BMI2) */
+static inline void emit_rorx(struct emit *e, unsigned reg, uint8_t n)
+{
+    emit_u8(e, 0xc4);
+    emit_u8(e, reg & 8 ? 0x43 : 0xe3);
+    emit_u8(e, 0xfb);
+    emit_u8(e, 0xf0);
+    emit_u8(e, (uint8_t)(0xc0 | (reg & 7) << 3 | (reg & 7)));
+    emit_u8(e, n);
+}
+
+/* mov reg32, reg32: the upper half becomes 0 */
+static inline void emit_cut32(struct emit *e, unsigned reg)
+{
+    if (reg & 8)
+        emit_u8(e, 0x45);
+    emit_u8(e, 0x89);
+    emit_u8(e, (uint8_t)(0xc0 | (reg & 7) << 3 | (reg & 7)));
+}
+
 /* mov reg, imm */
 static inline void emit_mov_imm(struct emit *e, unsigned reg, uint64_t imm)
 {

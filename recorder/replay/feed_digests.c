@@ -322,7 +322,8 @@ static size_t skip_to_expired(const struct feed_digests *digests, size_t i)
 
 static int check_range(const struct digest_key *key, uint64_t start, uint64_t bytes, uint64_t most)
 {
-    if (bytes <= most && start <= FEED_ADDRESS_END && bytes <= FEED_ADDRESS_END - start)
+    bool is_inside = start <= FEED_ADDRESS_END && bytes <= FEED_ADDRESS_END - start;
+    if (!bytes || (bytes <= most && is_inside)) /* 0: rsp points nowhere */
         return 0;
     return wd_fail(-WD_ERR_CORRUPT, "%s: record %llu has a digest of %llu bytes at %#llx",
                    TCK_DIGESTS_NAME, (unsigned long long)key->at, (unsigned long long)bytes,

@@ -329,6 +329,18 @@ _start:
     pushfq
     and     qword ptr [rsp], ~0x800
     popfq
+
+    /* alignment checking: on for a store, whose bookkeeping must bear it */
+    pushfq
+    or      qword ptr [rsp], 0x40000
+    popfq
+    mov     block[rip + 24], rax
+    push    rax
+    pushfq
+    and     qword ptr [rsp], ~0x40000
+    popfq
+    pop     rax
+    SYNC
     lahf
     sahf
     cmc

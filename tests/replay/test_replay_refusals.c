@@ -30,19 +30,11 @@ static void driver_refuses(const char *dir, const char *words)
     spawn_result_fini(&result);
 }
 
-static void threads_are_refused(void **state)
+static void system_call_of_32_bits_is_named(void **state)
 {
-    char *dir = record("threads", GUEST_THREADS);
+    char *dir = record("refused", GUEST_REFUSED);
     (void)state;
-    driver_refuses(dir, "thread");
-    free(dir);
-}
-
-static void signal_in_running_code_is_refused(void **state)
-{
-    char *dir = record("timer", GUEST_TIMER);
-    (void)state;
-    driver_refuses(dir, "arrived inside running code at 0x");
+    driver_refuses(dir, "a 32-bit system call (int 0x80)");
     free(dir);
 }
 
@@ -161,8 +153,7 @@ static int teardown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threads_are_refused),
-        cmocka_unit_test(signal_in_running_code_is_refused),
+        cmocka_unit_test(system_call_of_32_bits_is_named),
         cmocka_unit_test(altered_registers_diverge_where_they_are),
         cmocka_unit_test(lost_event_diverges),
     };
