@@ -226,30 +226,39 @@ static void task_new(struct agt *agt, const struct evq_op *op)
 }
 
 /* Which of the entry's registers differ here, as a mask; 0 if it has none. */
-static uint32_t regs_differ(struct agt *agt, const struct evq_entry *entry, struct evq_regs *here)
+static uint32_t regs_differ(struct agt *agt, const struct evq_entry *entry)
 {
+    const struct agt_ctx *ctx = agt->ctx;
     const struct evq_regs *recorded = (const struct evq_regs *)(entry + 1);
+    const struct evq_regs *kept = &tasks_of(ctx)[ctx->task].regs; /* orig_rax and segments */
     uint32_t differ = 0;
     if (!(entry->flags & EVQ_FLAG_REGS))
         return 0;
-    regs_store(agt->ctx, here);
-    for (unsigned i = 0; i < EVQ_REG_COUNT; i++) {
-        uint64_t mask = i == EVQ_EFLAGS ? EVQ_EFLAGS_COMPARED : UINT64_MAX;
-        if ((here->r[i] ^ recorded->r[i]) & mask)
-            differ |= EVQ_BIT(i);
-    }
+    for (unsigned i = 0; i < 16; i++)
+        differ |= ctx->gpr[i] != recorded->r[reg_of_gpr[i]] ? EVQ_BIT(reg_of_gpr[i]) : 0;
+    if (ctx->rip != recorded->r[EVQ_RIP])
+        differ |= EVQ_BIT(EVQ_RIP);
+    if ((ctx->rflags ^ recorded->r[EVQ_EFLAGS]) & EVQ_EFLAGS_COMPARED)
+        differ |= EVQ_BIT(EVQ_EFLAGS);
+    if (ctx->fs_base != recorded->r[EVQ_FS_BASE])
+        differ |= EVQ_BIT(EVQ_FS_BASE);
+    if (kept->r[EVQ_GS_BASE] != recorded->r[EVQ_GS_BASE])
+        differ |= EVQ_BIT(EVQ_GS_BASE);
+    if (kept->r[EVQ_ORIG_RAX] != recorded->r[EVQ_ORIG_RAX])
+        differ |= EVQ_BIT(EVQ_ORIG_RAX);
     return differ & entry->compare_mask;
 }
 
 static void regs_compare(struct agt *agt, const struct evq_entry *entry)
 {
     const struct evq_regs *recorded = (const struct evq_regs *)(entry + 1);
-    struct evq_regs here;
-    uint32_t differ = regs_differ(agt, entry, &here);
+    uint32_t differ = regs_differ(agt, entry);
     if (!differ && entry->flags & EVQ_FLAG_TICKS && entry->ticks != agt->ctx->ticks)
         agt_stop(agt, AGT_REQ_DIVERGED, AGT_DIV_TICKS, entry->ticks, agt->ctx->ticks, 0);
     if (!differ)
         return;
+    struct evq_regs here;
+    regs_store(agt->ctx, &here);
     unsigned i = (unsigned)__builtin_ctz(differ);
     agt_stop(agt, AGT_REQ_DIVERGED, AGT_DIV_REGISTER, i, recorded->r[i], here.r[i]);
 }
@@ -387,28 +396,89 @@ static bool rep_run_to(struct agt *agt, const struct evq_entry *entry)
     return true;
 }
 
-/* Whether line `n` of the place's memory is what it was. */
-static bool line_agrees(struct agt *agt, const struct evq_place *place, uint64_t n)
+/* One line of a place's memory. */
+struct line {
+    uint64_t address;
+    uint32_t bytes;
+    uint64_t hash; /* as it was at the place */
+};
+
+static struct line line_of(const struct evq_place *place, uint64_t n)
 {
     const struct {
         uint64_t start, bytes, line;
     } ranges[] = {{place->stack_start, place->stack_bytes, TCK_STACK_LINE},
                   {place->data_start, place->data_bytes, TCK_LINE},
                   {place->heap_start, place->heap_bytes, TCK_LINE}};
-    uint64_t hash = ((const uint64_t *)(place + 1))[n];
+    struct line line = {.hash = ((const uint64_t *)(place + 1))[n]};
     for (unsigned i = 0; i < 3; i++) {
         uint64_t count = (ranges[i].bytes + ranges[i].line - 1) / ranges[i].line;
-        if (n >= count) {
-            n -= count;
-            continue;
+        if (n < count) {
+            uint64_t left = ranges[i].bytes - n * ranges[i].line;
+            line.address = ranges[i].start + n * ranges[i].line;
+            line.bytes = (uint32_t)(left < ranges[i].line ? left : ranges[i].line);
+            break;
         }
-        uint64_t at = ranges[i].start + n * ranges[i].line;
-        uint64_t left = ranges[i].bytes - n * ranges[i].line;
-        uint64_t bytes = left < ranges[i].line ? left : ranges[i].line;
-        return agt_memory_readable(agt, at, bytes) &&
-               tck_line_hash((const void *)at, (uint32_t)bytes) == hash;
+        n -= count;
     }
-    return false;
+    return line;
+}
+
+static bool line_agrees(struct agt *agt, const struct line *line)
+{
+    return agt_memory_readable(agt, line->address, line->bytes) &&
+           tck_line_hash((const void *)line->address, line->bytes) == line->hash;
+}
+
+/* A line that differed, word by word, when the place's registers were last met. */
+static struct {
+    uint64_t address, met;
+    uint64_t words[TCK_LINE / 8];
+} missed_line;
+
+#define LINE_MISSES_TO_FILTER 64
+#define TURNS_MAX             (1ull << 40)
+
+/*
+ * A loop that counts in memory: between two meetings one word of the line has changed by `step`. The
+ * hash tells what that word was at the place, if it alone still differs; and if it then lies a
+ * whole number of steps ahead, that is hardly by chance, and translated code can wait for it.
+ */
+static void line_solve(struct agt *agt, const struct line *line, uint32_t index, uint64_t step)
+{
+    uint64_t word = tck_line_word((const void *)line->address, line->bytes, index);
+    uint64_t hash = tck_line_hash((const void *)line->address, line->bytes);
+    uint64_t wanted = tck_line_solve(line->hash, hash, word, index);
+    bool down = step >> 63;
+    uint64_t far = down ? word - wanted : wanted - word;
+    step = down ? -step : step;
+    if (index < line->bytes / 8 && !(far % step) && far / step < TURNS_MAX)
+        agt_ask(agt, AGT_REQ_STOP_FILTER, AGT_FILTER_MEMORY, line->address + 8ull * index, wanted,
+                0);
+}
+
+static void line_missed(struct agt *agt, const struct line *line)
+{
+    uint64_t meetings = agt->ctx->place_meetings;
+    uint32_t count = (line->bytes + 7) / 8, changes = 0, changed = 0;
+    if (meetings % LINE_MISSES_TO_FILTER > 1)
+        return;
+    bool again = missed_line.address == line->address && missed_line.met + 1 == meetings &&
+                 agt->ctx->stop_pc == agt->ctx->rip;
+    uint64_t before = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t word = tck_line_word((const void *)line->address, line->bytes, i);
+        if (word != missed_line.words[i]) {
+            before = missed_line.words[i];
+            changed = i;
+            changes++;
+        }
+        missed_line.words[i] = word;
+    }
+    missed_line.address = line->address;
+    missed_line.met = meetings;
+    if (again && changes == 1)
+        line_solve(agt, line, changed, missed_line.words[changed] - before);
 }
 
 /* Most places are told wrong by the line that told the one before. */
@@ -416,12 +486,19 @@ static bool lines_agree(struct agt *agt, const struct evq_place *place)
 {
     uint64_t count = tck_line_count(place->stack_bytes, place->data_bytes, place->heap_bytes);
     uint64_t *last = &agt->ctx->place_line;
+    struct line line;
     if (!(place->flags & EVQ_PLACE_LINES))
         return true;
-    if (*last < count && !line_agrees(agt, place, *last))
-        return false;
+    if (*last < count) {
+        line = line_of(place, *last);
+        if (!line_agrees(agt, &line)) {
+            line_missed(agt, &line);
+            return false;
+        }
+    }
     for (uint64_t n = 0; n < count; n++) {
-        if (!line_agrees(agt, place, n)) {
+        line = line_of(place, n);
+        if (!line_agrees(agt, &line)) {
             *last = n;
             return false;
         }
@@ -468,18 +545,17 @@ static bool place_found(struct agt *agt, const struct evq_entry *entry)
     const struct evq_regs *recorded = (const struct evq_regs *)(entry + 1);
     const uint32_t moved =
         EVQ_BIT(EVQ_RCX) | EVQ_BIT(EVQ_RSI) | EVQ_BIT(EVQ_RDI) | EVQ_BIT(EVQ_EFLAGS);
-    struct evq_regs here;
     uint64_t pc = recorded->r[EVQ_RIP];
     if (entry->flags & EVQ_FLAG_TICKS && agt->ctx->ticks > entry->ticks)
         agt_stop(agt, AGT_REQ_DIVERGED, AGT_DIV_TICKS, entry->ticks, agt->ctx->ticks, 0);
     if (agt->ctx->rip == pc) {
-        uint32_t differ = regs_differ(agt, entry, &here);
+        uint32_t differ = regs_differ(agt, entry);
         if (!differ && rest_agrees(agt, entry))
             return true;
         if (differ)
             place_missed(agt, entry, differ);
         if (differ & EVQ_BIT(EVQ_RCX) && !(differ & ~moved) && rep_run_to(agt, entry)) {
-            if (!regs_differ(agt, entry, &here) && rest_agrees(agt, entry))
+            if (!regs_differ(agt, entry) && rest_agrees(agt, entry))
                 return true;
             agt_ask(agt, AGT_REQ_PLACE_UNDO, 0, 0, 0, 0);
         }
@@ -767,7 +843,6 @@ static void on_exit(struct agt *agt, int kind)
 /* Goes on from a place just found, in a copy of the replayee, to see whether there are more. */
 __attribute__((noreturn)) static void probe_run(struct agt *agt)
 {
-    struct evq_regs here;
     const struct evq_entry *entry = entry_next(agt);
     uint64_t pc = ((const struct evq_regs *)(entry + 1))->r[EVQ_RIP];
     agt_ask(agt, AGT_REQ_READY, 0, 0, 0, 0);
@@ -775,7 +850,7 @@ __attribute__((noreturn)) static void probe_run(struct agt *agt)
         int kind = code_find(agt, false) == FOUND_CODE ? code_run(agt) : AGT_EXIT_FAULT;
         if (kind != AGT_EXIT_DIRECT && kind != AGT_EXIT_INDIRECT)
             break;
-        if (agt->ctx->rip == pc && !regs_differ(agt, entry, &here))
+        if (agt->ctx->rip == pc && !regs_differ(agt, entry))
             rest_agrees(agt, entry);
     }
     agt_stop(agt, AGT_REQ_PROBE_END, 0, 0, 0, 0);

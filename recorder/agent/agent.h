@@ -114,7 +114,9 @@ enum agt_exit {
     AGT_EXIT_STALE, /* the exit_arg bytes of code at rip are not what was translated */
 };
 
-#define AGT_FILTER_TICKS 16 /* AGT_REQ_STOP_FILTER: the ticks, no register */
+/* AGT_REQ_STOP_FILTER, beside registers */
+#define AGT_FILTER_TICKS  16
+#define AGT_FILTER_MEMORY 17 /* the word at args[1], which has to be args[2] */
 
 /* Reply to AGT_REQ_PLACE_REP: args[0] = how often the rep instruction is to run, 0 if that would not
  * lead there; args[1] = code for that instruction alone. */

@@ -437,15 +437,13 @@ static int fragment_emit(struct dbi *dbi, bool exact, struct fragment **out)
                      .limit = region->writable + DBI_REGION_BYTES,
                      .host = region->address - (uintptr_t)region->writable};
     fragment->host_start = emit_host(&e);
-    struct dbi_emit_how how = {.mode = dbi->config.mode,
-                               .ticks = dbi->config.ticks,
-                               .exact = exact,
-                               .id = fragment->is.id,
-                               .miss = region->miss,
-                               .has_filter =
-                                   !exact && dbi->has_filter && fragment->is.pc == dbi->stop,
-                               .filter = (uint8_t)dbi->filter,
-                               .value = dbi->filter_value};
+    struct dbi_emit_how how = {
+        .mode = dbi->config.mode,
+        .ticks = dbi->config.ticks,
+        .exact = exact,
+        .id = fragment->is.id,
+        .miss = region->miss,
+        .filter = !exact && dbi->has_filter && fragment->is.pc == dbi->stop ? &dbi->filter : NULL};
     err = dbi_emit_fragment(&e, &how, code, output);
     if (err)
         return err;

@@ -27,6 +27,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "recorder/agent/agent.h"
 #include "recorder/insn/insn.h"
 
 enum dbi_mode {
@@ -126,11 +127,18 @@ int dbi_forget(struct dbi *dbi, uint64_t start, uint64_t end);
 int dbi_stop_at(struct dbi *dbi, uint64_t pc);
 
 /*
- * Arrivals where register `reg` has another value need not leave for the agent: most are sorted out
- * in translated code. dbi_translate() then gives the code behind that filter for the address.
+ * Arrivals where a register, the ticks or a word of memory (that can be read) do not have `value`
+ * need not leave for the agent: most are sorted out in translated code. dbi_translate() then gives
+ * the code behind that filter for the address.
  */
-#define DBI_FILTER_TICKS 16 /* agt_ctx.ticks */
-int dbi_stop_filter(struct dbi *dbi, unsigned reg, uint64_t value);
+struct dbi_filter {
+    unsigned what;    /* number of a general register, or DBI_FILTER_* */
+    uint64_t address; /* of the word */
+    uint64_t value;
+};
+#define DBI_FILTER_TICKS  AGT_FILTER_TICKS /* agt_ctx.ticks */
+#define DBI_FILTER_MEMORY AGT_FILTER_MEMORY
+int dbi_stop_filter(struct dbi *dbi, const struct dbi_filter *filter);
 
 /* Fetches every page that fragments were made from again and forgets those that are not as they
  * were. 0 or an error of the callbacks. The replayee must stand in the agent. */

@@ -79,8 +79,7 @@ struct dbi {
     unsigned lookup_used; /* entries of the look-up table that are not free, or were not */
     struct fragment *stop_fragment; /* that begins there */
     bool has_filter;                /* for it: dbi_stop_filter */
-    unsigned filter;
-    uint64_t filter_value;
+    struct dbi_filter filter;
     struct dbi_code code;
     struct dbi_output output;
 };

@@ -317,11 +317,10 @@ int dbi_stop_at(struct dbi *dbi, uint64_t pc)
     return forgotten(dbi, err);
 }
 
-int dbi_stop_filter(struct dbi *dbi, unsigned reg, uint64_t value)
+int dbi_stop_filter(struct dbi *dbi, const struct dbi_filter *filter)
 {
     dbi->has_filter = true;
-    dbi->filter = reg;
-    dbi->filter_value = value;
+    dbi->filter = *filter;
     return forgotten(dbi, range_forget(dbi, dbi->stop, dbi->stop + 1, true));
 }
 

@@ -594,22 +594,25 @@ static void exit_add(struct work *w, uint8_t opcode, uint64_t target)
     site->rel32 = emit_branch(w->e, opcode, 0);
 }
 
-/* rcx = the filter's register - its value; then as the header says. */
-static void filter_emit(struct work *w, const struct dbi_emit_how *how)
+/* rcx = what the filter looks at - its value; then as the header says. */
+static void filter_emit(struct work *w, const struct dbi_filter *filter)
 {
     struct emit *e = w->e;
     emit_store_gs(e, HOME(INS_RCX), INS_RCX);
-    if (how->filter == INS_RCX || how->filter >= R15) {
-        if (how->filter != INS_RCX)
-            emit_load_gs(e, INS_RCX, how->filter == R15 ? HOME(R15) : AGT_CTX_TICKS);
-        emit_store_gs(e, HOME(INS_RAX), INS_RAX);
-        emit_mov_imm(e, INS_RAX, -how->value);
-        emit_lea(e, INS_RCX, INS_RCX, INS_RAX, 1, 0, false);
-        emit_load_gs(e, INS_RAX, HOME(INS_RAX));
-    } else {
-        emit_mov_imm(e, INS_RCX, -how->value);
-        emit_lea(e, INS_RCX, (int)how->filter, INS_RCX, 1, 0, false);
+    emit_store_gs(e, HOME(INS_RAX), INS_RAX);
+    if (filter->what == DBI_FILTER_MEMORY) {
+        emit_mov_imm(e, INS_RAX, filter->address);
+        emit_bytes(e, "\x48\x8b\x08", 3); /* mov rcx, [rax] */
+    } else if (filter->what == DBI_FILTER_TICKS) {
+        emit_load_gs(e, INS_RCX, AGT_CTX_TICKS);
+    } else if (filter->what == R15) {
+        emit_load_gs(e, INS_RCX, HOME(R15));
+    } else if (filter->what != INS_RCX) {
+        emit_lea(e, INS_RCX, (int)filter->what, -1, 1, 0, false);
     }
+    emit_mov_imm(e, INS_RAX, -filter->value);
+    emit_lea(e, INS_RCX, INS_RCX, INS_RAX, 1, 0, false);
+    emit_load_gs(e, INS_RAX, HOME(INS_RAX));
     emit_bytes(e, "\xe3\x00", 2); /* jrcxz */
     uint8_t *equal = e->at;
     emit_load_gs(e, INS_RCX, HOME(INS_RCX));
@@ -993,8 +996,8 @@ int dbi_emit_fragment(struct emit *e, const struct dbi_emit_how *how, struct dbi
     if (!exact)
         prefix_emit(&w, code->insns[0].pc, miss);
     out->body = e->at;
-    if (how->has_filter)
-        filter_emit(&w, how);
+    if (how->filter)
+        filter_emit(&w, how->filter);
     out->inner = e->at;
     check_emit(&w);
     enum time_check check = w.flags_free                         ? TIME_FLAGS_DEAD

@@ -44,11 +44,8 @@ struct dbi_emit_how {
     bool ticks; /* count conditional branches */
     bool exact; /* never stops for time, is never linked */
     uint32_t id;
-    uint64_t miss; /* the region's code for a failed look-up */
-    /* Look at one register first: leave for the agent only if it has the value. */
-    bool has_filter;
-    uint8_t filter; /* DBI_FILTER_TICKS or a general register's number */
-    uint64_t value;
+    uint64_t miss;                   /* the region's code for a failed look-up */
+    const struct dbi_filter *filter; /* leave for the agent only if that holds; NULL: none */
 };
 
 /* Emits prefix and body. 0; -ENOSPC if the region is full (nothing counts then);

@@ -58,10 +58,10 @@ static unsigned rep_element(const struct dbi_fragment *fragment)
 }
 
 /* A rep instruction's own registers are not what they will be when it is left in its middle. */
-static bool is_filter(const struct dbi_fragment *at_stop, uint64_t reg)
+static bool is_filter(const struct dbi_fragment *at_stop, uint64_t what)
 {
     const uint64_t moved = 1ull << INS_RCX | 1ull << INS_RSI | 1ull << INS_RDI;
-    return reg <= DBI_FILTER_TICKS && !(rep_element(at_stop) && moved >> reg & 1);
+    return what <= DBI_FILTER_MEMORY && !(rep_element(at_stop) && what < 16 && moved >> what & 1);
 }
 
 int rep_on_stop_filter(struct rep_engine *engine)
@@ -70,7 +70,9 @@ int rep_on_stop_filter(struct rep_engine *engine)
                                            EVQ_RSI, EVQ_RDI, EVQ_R8,  EVQ_R9,  EVQ_R10, EVQ_R11,
                                            EVQ_R12, EVQ_R13, EVQ_R14, EVQ_R15};
     struct agt_ctx *ctx = engine->host.ctx;
-    uint64_t reg = ctx->mail.args[0];
+    struct dbi_filter filter = {.what = (unsigned)ctx->mail.args[0],
+                                .address = ctx->mail.args[1],
+                                .value = ctx->mail.args[2]};
     const struct dbi_fragment *fragment;
     struct dbi_fetch_fault fault;
     int result = rep_log_drain(engine);
@@ -79,11 +81,14 @@ int rep_on_stop_filter(struct rep_engine *engine)
         result = wd_fail(-WD_ERR_MACHINE, "the replay process asked for no place");
     if (!result)
         result = dbi_translate(engine->dbi, ctx->stop_pc, &fragment, &fault);
-    if (result || !is_filter(fragment, reg))
+    if (result || !is_filter(fragment, filter.what))
         return result < 0 ? result : 0;
-    uint64_t value = reg == DBI_FILTER_TICKS ? entry->ticks : regs_of(entry)->r[reg_of_gpr[reg]];
+    if (filter.what == DBI_FILTER_TICKS)
+        filter.value = entry->ticks;
+    else if (filter.what < 16)
+        filter.value = regs_of(entry)->r[reg_of_gpr[filter.what]];
     ctx->stop_body = 0;
-    return dbi_stop_filter(engine->dbi, (unsigned)reg, value);
+    return dbi_stop_filter(engine->dbi, &filter);
 }
 
 static int stop_clear(struct rep_engine *engine)

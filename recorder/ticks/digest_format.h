@@ -55,7 +55,7 @@
 #define TCK_MARK_SOFTWARE   "software\n" /* followed by the version in decimal and a newline */
 #define TCK_DIGESTS_NAME    "wetdbg.digests"
 #define TCK_LINES_NAME      "wetdbg.lines"
-#define TCK_FORMAT_VERSION  2
+#define TCK_FORMAT_VERSION  3
 #define TCK_MAGIC           "WDSTOPS\n"
 #define TCK_RED_ZONE_BYTES  128
 #define TCK_STACK_BYTES_MAX (TCK_RED_ZONE_BYTES + 4096)
@@ -116,21 +116,49 @@ static inline uint32_t tck_line_count(uint64_t stack_bytes, uint64_t data_bytes,
                       (heap_bytes + TCK_LINE - 1) / TCK_LINE);
 }
 
-/* The hash of one line; a last word that is not whole is filled up with zeros. */
-static inline uint64_t tck_line_hash(const void *line, uint32_t bytes)
+/*
+ * The hash of one line is a sum of terms, one per word of 8 bytes (the last one filled up with
+ * zeros), each a bijection of its word. So if just one word of a line differs from what it was at
+ * the stop, the hash tells what it was (tck_line_solve).
+ */
+#define TCK_LINE_FACTOR  0xff51afd7ed558ccdull
+#define TCK_LINE_INVERSE 0x4f74430c22a54005ull /* TCK_LINE_FACTOR * this = 1 */
+
+static inline uint64_t tck_line_term(uint64_t word, uint32_t index)
 {
-    const uint64_t *words = (const uint64_t *)line;
-    uint64_t hash = 0x9e3779b97f4a7c15ull ^ bytes, last = 0;
+    uint64_t mixed = (word ^ (0x9e3779b97f4a7c15ull * (index + 1))) * TCK_LINE_FACTOR;
+    return mixed ^ mixed >> 32;
+}
+
+static inline uint64_t tck_line_word(const void *line, uint32_t bytes, uint32_t index)
+{
+    uint64_t word = 0;
     uint32_t i;
 
-    for (i = 0; i < bytes / 8; i++) {
-        hash = (hash ^ words[i]) * 0xff51afd7ed558ccdull;
-        hash ^= hash >> 32;
-    }
+    if (index < bytes / 8)
+        return ((const uint64_t *)line)[index];
     for (i = 0; i < bytes % 8; i++)
-        last |= (uint64_t)((const uint8_t *)line)[bytes / 8 * 8 + i] << 8 * i;
-    hash = (hash ^ last) * 0xff51afd7ed558ccdull;
-    return hash ^ hash >> 32;
+        word |= (uint64_t)((const uint8_t *)line)[index * 8 + i] << 8 * i;
+    return word;
+}
+
+static inline uint64_t tck_line_hash(const void *line, uint32_t bytes)
+{
+    uint64_t hash = 0;
+    uint32_t i;
+
+    for (i = 0; i < (bytes + 7) / 8; i++)
+        hash += tck_line_term(tck_line_word(line, bytes, i), i);
+    return hash;
+}
+
+/* The word that would have to be at `index` for the line to have the hash `wanted`; it has `hash`. */
+static inline uint64_t tck_line_solve(uint64_t wanted, uint64_t hash, uint64_t word, uint32_t index)
+{
+    uint64_t mixed = wanted - (hash - tck_line_term(word, index));
+
+    mixed = (mixed ^ mixed >> 32) * TCK_LINE_INVERSE;
+    return mixed ^ (0x9e3779b97f4a7c15ull * (index + 1));
 }
 
 #endif
