@@ -161,6 +161,7 @@ static void find_function(struct slc_code *code, struct slc_node *node)
     node->function = function.start;
     node->is_entry = function.start == node->wet->pc;
     node->is_cold = function.flags & MDL_FUNCTION_COLD;
+    node->is_unwinder = strncmp(function.name, "_Unwind_", 8) == 0;
 }
 
 const struct slc_node *slc_code_make_node(struct slc_code *code, uint32_t id)
@@ -356,7 +357,7 @@ int slc_code_saw_jump(struct slc_code *code, const struct slc_node *from, const 
     uint64_t key = from->last_pc ^ to->wet->pc * UINT64_C(0x9e3779b97f4a7c15);
     uint64_t *cached = &code->jump_cache[key % 1024];
 
-    if (*cached == key || !from->function || !to->function ||
+    if (*cached == key || !from->function || !to->function || slc_is_landing(from, to) ||
         (from->function != to->function && !to->is_cold && !from->is_cold))
         return 0;
     *cached = key;
@@ -369,8 +370,17 @@ bool slc_is_tail_jump(const struct slc_node *from, const struct slc_node *to)
     return to->is_entry && !to->is_cold && from->function != to->function;
 }
 
+/* What throws ends with a jump from the unwinder to a landing pad, which may be in a cold part. */
+bool slc_is_landing(const struct slc_node *from, const struct slc_node *to)
+{
+    return from->is_unwinder && from->flags & SLC_NODE_INDIRECT && to->function &&
+           from->function != to->function && !(to->is_entry && !to->is_cold);
+}
+
 bool slc_is_far_jump(const struct slc_node *from, const struct slc_node *to)
 {
+    if (slc_is_landing(from, to))
+        return true;
     return from->flags & SLC_NODE_INDIRECT && from->function && to->function &&
            from->function != to->function && !to->is_entry && !to->is_cold && !from->is_cold;
 }

@@ -41,6 +41,7 @@ struct slc_node {
     bool is_resolver; /* ... and in what might be its lazy-binding resolver */
     bool is_entry;    /* node's pc is its function's start */
     bool is_cold;     /* the function is a split-off part of another one */
+    bool is_unwinder; /* it is one of those that carry exceptions to their handlers */
     const struct wet_node *wet;
     struct slc_store *stores;
     uint32_t *pc_index; /* of each statement: into code's pcs, or SLC_UNKNOWN */
@@ -140,6 +141,8 @@ void slc_code_restart(struct slc_code *code);
 
 /* Whether going from one node to the next, by a jump, enters another function. */
 bool slc_is_tail_jump(const struct slc_node *from, const struct slc_node *to);
+/* Or lands where an exception is handled (or cleaned up after). */
+bool slc_is_landing(const struct slc_node *from, const struct slc_node *to);
 /* Or lands in the middle of another one by an indirect jump (longjmp and kin). Direct jumps do so
  * where pieces of hand-written code share their tails. */
 bool slc_is_far_jump(const struct slc_node *from, const struct slc_node *to);

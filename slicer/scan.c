@@ -60,6 +60,8 @@ static int pass_exit(struct slc_scan *scan, struct slc_task *task, const struct 
         slc_frames_take_all(&task->frames, hit);
         return 0;
     }
+    if (slc_is_landing(node, task->next))
+        slc_frames_branch(&task->frames, scan->code->classes, task->next->wet->pc, hit);
     if (slc_is_far_jump(node, task->next))
         return slc_frames_pass_far_jump(&task->frames, task->next->function);
     return 0;

@@ -92,7 +92,9 @@ void mdl_graph_free(struct mdl_graph *graph)
     free(graph->blocks);
     free(graph->successors);
     free(graph->successor_first);
+    free(graph->controller_first);
     free(graph->controller_pcs);
+    free(graph->landings);
     mdl_postdom_fini(&graph->postdom);
     free(graph);
 }
@@ -105,6 +107,26 @@ static struct mdl_graph_part *part_at(const struct mdl_graph *graph, uint64_t pc
         if (pc - graph->parts[i].start < graph->parts[i].size_bytes)
             return &graph->parts[i];
     return NULL;
+}
+
+static int add_landings(struct builder *b, const struct mdl_function_entry *entry)
+{
+    struct mdl_graph *graph = b->graph;
+    struct mdl_landing *landings = NULL, *grown;
+    size_t count = 0;
+    int result =
+        entry->lsda ? mdl_lsda_read(b->mod, entry->lsda, entry->start, &landings, &count) : 0;
+
+    if (result < 0 || count == 0)
+        return result;
+    grown = reallocarray(graph->landings, graph->landing_count + count, sizeof(*grown));
+    if (grown) {
+        memcpy(grown + graph->landing_count, landings, count * sizeof(*grown));
+        graph->landings = grown;
+        graph->landing_count += count;
+    }
+    free(landings);
+    return grown ? 0 : -ENOMEM;
 }
 
 static int add_part(struct builder *b, const struct mdl_function_entry *entry)
@@ -128,7 +150,7 @@ static int add_part(struct builder *b, const struct mdl_function_entry *entry)
     if (!grown[graph->part_count].block_of)
         return -ENOMEM;
     graph->part_count++;
-    return 0;
+    return add_landings(b, entry);
 }
 
 int mdl_cfg_is_part(const struct mdl_function_entry *entry, uint64_t target)
@@ -394,16 +416,22 @@ static int discover(struct builder *b)
 {
     struct mdl_addresses *more = mdl_addrmap_get(&b->graphs->more_entries, b->graph->entry);
     int result = push_target(b, b->graph->entry, NO_INSN);
+    size_t landing = 0;
 
     for (size_t i = 0; result >= 0 && more && i < more->count; i++)
         result = push_target(b, more->items[i], NO_INSN);
     /* first in, first out would need less backtracking in paths, but order does not matter for
      * the result: a path is looked at only as far as it is a path */
-    while (result >= 0 && b->pending_count) {
-        struct pending next = b->worklist[--b->pending_count];
+    do {
+        while (result >= 0 && b->pending_count) {
+            struct pending next = b->worklist[--b->pending_count];
 
-        result = discover_run(b, next.pc, next.prev);
-    }
+            result = discover_run(b, next.pc, next.prev);
+        }
+        /* what only exceptions lead to; parts that were joined have landings of their own */
+        for (; result >= 0 && landing < b->graph->landing_count; landing++)
+            result = push_target(b, b->graph->landings[landing].pad, NO_INSN);
+    } while (result >= 0 && b->pending_count);
     return result < 0 ? -ENOMEM : 0;
 }
 

@@ -46,6 +46,7 @@ struct cie {
     Dwarf_Off off;
     int is_valid;
     uint8_t encoding; /* DW_EH_PE_* of FDE addresses */
+    uint8_t lsda_encoding;
     int has_sized_augmentation;
     int is_entry_frame; /* CFA = rsp + 8 at the start */
 };
@@ -97,7 +98,7 @@ static void parse_augmentation(struct cie *cie, const Dwarf_CIE *raw)
         if (*letter == 'R')
             cie->encoding = (uint8_t)read_fixed(&data, 1);
         else if (*letter == 'L')
-            read_fixed(&data, 1);
+            cie->lsda_encoding = (uint8_t)read_fixed(&data, 1);
         else if (*letter == 'P') {
             static const uint8_t sizes[8] = {8, 0, 2, 4, 8, 0, 0, 0};
 
@@ -120,7 +121,8 @@ static int load_cie(struct walk *walk, Dwarf_Off off)
         dwarf_next_cfi(walk->ident, walk->data, walk->is_eh, off, &next, &entry) != 0 ||
         !dwarf_cfi_cie_p(&entry))
         return -1;
-    walk->cie = (struct cie){.off = off, .is_valid = 1, .encoding = DW_EH_PE_absptr};
+    walk->cie = (struct cie){
+        .off = off, .is_valid = 1, .encoding = DW_EH_PE_absptr, .lsda_encoding = DW_EH_PE_omit};
     if (entry.cie.augmentation && entry.cie.augmentation_data)
         parse_augmentation(&walk->cie, &entry.cie);
     program = (struct reader){entry.cie.initial_instructions, entry.cie.initial_instructions_end};
@@ -129,11 +131,10 @@ static int load_cie(struct walk *walk, Dwarf_Off off)
 }
 
 /* An encoded address or size; `is_address` adds what the encoding is relative to. */
-static int read_encoded(const struct walk *walk, struct reader *reader, int is_address,
-                        uint64_t *value)
+static int read_encoded(const struct walk *walk, struct reader *reader, uint8_t encoding,
+                        int is_address, uint64_t *value)
 {
     uint64_t field = walk->address + (uint64_t)(reader->at - (uint8_t *)walk->data->d_buf);
-    uint8_t encoding = walk->cie.encoding;
 
     switch (encoding & 0x0f) {
     case DW_EH_PE_absptr:
@@ -163,6 +164,22 @@ static int read_encoded(const struct walk *walk, struct reader *reader, int is_a
     return 0;
 }
 
+/* The address of the language specific data, which is in the augmentation data; 0 if there is none. */
+static uint64_t read_lsda(const struct walk *walk, struct reader reader, uint64_t size)
+{
+    uint64_t lsda = 0;
+
+    reader.end = reader.at + size;
+    if (walk->cie.lsda_encoding == DW_EH_PE_omit || size < 4)
+        return 0;
+    for (const uint8_t *byte = reader.at; byte < reader.end; byte++)
+        lsda |= *byte;
+    /* all zero: there is none, whatever it would be relative to */
+    if (!lsda || read_encoded(walk, &reader, walk->cie.lsda_encoding, 1, &lsda) < 0)
+        return 0;
+    return lsda;
+}
+
 static int report_fde(struct walk *walk, const Dwarf_FDE *fde)
 {
     struct reader reader = {fde->start, fde->end};
@@ -170,14 +187,17 @@ static int report_fde(struct walk *walk, const Dwarf_FDE *fde)
 
     if (load_cie(walk, fde->CIE_pointer) < 0)
         return 0;
-    if (read_encoded(walk, &reader, 1, &range.start) < 0 ||
-        read_encoded(walk, &reader, 0, &range.size_bytes) < 0 || range.size_bytes == 0)
+    if (read_encoded(walk, &reader, walk->cie.encoding, 1, &range.start) < 0 ||
+        read_encoded(walk, &reader, walk->cie.encoding, 0, &range.size_bytes) < 0 ||
+        range.size_bytes == 0)
         return 0;
+    range.lsda = 0;
     if (walk->cie.has_sized_augmentation) {
         uint64_t size = read_uleb(&reader);
 
         if (size > (uint64_t)(reader.end - reader.at))
             return 0;
+        range.lsda = read_lsda(walk, reader, size);
         reader.at += size;
     }
     range.is_continuation = !keeps_entry_frame(reader, walk->cie.is_entry_frame);

@@ -11,6 +11,7 @@ struct mdl_frame_range {
     /* The frame at `start` is not that of a function just called (CFA = rsp + 8): this is a part
      * that the compiler split off from some function. */
     int is_continuation;
+    uint64_t lsda; /* of its landing pads (lsda.h), as an ELF virtual address; 0 = none */
 };
 
 typedef int (*mdl_frame_range_fn)(void *context, const struct mdl_frame_range *range);

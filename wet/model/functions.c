@@ -81,6 +81,8 @@ static struct mdl_function_entry merge_candidates(const struct mdl_raw_function 
             if (first->end > frame_end)
                 frame_end = first->end;
             entry.is_continuation |= first->is_continuation;
+            if (first->lsda)
+                entry.lsda = first->lsda;
         }
     }
     if (entry.end == 0)

@@ -13,6 +13,7 @@ struct mdl_function_entry {
     const char *name;       /* the linker's */
     const char *plain_name; /* demangled; NULL until it was asked for */
     unsigned flags;         /* MDL_FUNCTION_* */
+    uint64_t lsda;          /* its landing pads (lsda.h); 0 = none */
     int is_continuation;    /* call frame information: does not start like a called function */
     uint32_t parent; /* nearest function that contains this one entirely, or MDL_NO_FUNCTION */
     uint64_t owner;  /* entry of the function whose graph has this part; 0 = itself or unknown */

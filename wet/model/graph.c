@@ -159,33 +159,134 @@ static int compare_pcs(const void *left, const void *right)
     return *a < *b ? -1 : *a > *b;
 }
 
+/* The landing pads that blocks depend on, as a growing list. */
+struct pad_list {
+    struct pad {
+        uint32_t block;
+        uint64_t pc; /* of the pad */
+    } * items;
+    size_t count, capacity;
+};
+
+static int pad_add(struct pad_list *list, uint32_t block, uint64_t pc)
+{
+    for (size_t i = list->count; i-- > 0 && list->items[i].pc == pc;)
+        if (list->items[i].block == block)
+            return 0;
+    if (list->count == list->capacity) {
+        size_t capacity = list->capacity ? list->capacity * 2 : 64;
+        struct pad *grown = reallocarray(list->items, capacity, sizeof(*grown));
+
+        if (!grown)
+            return -ENOMEM;
+        list->items = grown;
+        list->capacity = capacity;
+    }
+    list->items[list->count++] = (struct pad){block, pc};
+    return 0;
+}
+
+/*
+ * The call at the end of `call` may return or land on a pad: blocks that then run for certain, but
+ * not if it returns, depend on the landing (Ferrante, Ottenstein and Warren's rule for an edge from
+ * the call to the pad; that edge itself is left out of the graph, or all code would depend on all
+ * calls before it). A call that never returns decides nothing: the branch before it does.
+ */
+static int add_dependents(const struct mdl_graph *graph, uint32_t call, uint64_t pad_pc,
+                          uint32_t pad, uint32_t *mark, uint32_t stamp, struct pad_list *list)
+{
+    const struct mdl_postdom *postdom = &graph->postdom;
+
+    if (graph->blocks[call].kind == MDL_END_STOP)
+        call = postdom->cd_first[call] < postdom->cd_first[call + 1]
+                   ? postdom->controllers[postdom->cd_first[call]]
+                   : 0;
+    for (uint32_t at = call; at != MDL_NODE_EXIT && mark[at] != stamp; at = postdom->ipdom[at])
+        mark[at] = stamp;
+    for (; pad != MDL_NODE_EXIT && mark[pad] != stamp; pad = postdom->ipdom[pad])
+        if (pad_add(list, pad, pad_pc) < 0)
+            return -ENOMEM;
+    return 0;
+}
+
+static int compare_landings(const void *left, const void *right)
+{
+    const struct mdl_landing *a = left, *b = right;
+
+    return a->pad < b->pad ? -1 : a->pad > b->pad;
+}
+
+/* Lists what depends on landing pads. */
+static int find_pads(const struct mdl_graph *graph, struct pad_list *list)
+{
+    uint32_t *mark = calloc((size_t)graph->block_count + 1, sizeof(*mark)), stamp = 0;
+    int result = mark ? 0 : -ENOMEM;
+
+    for (size_t i = 0; result == 0 && i < graph->landing_count; i++) {
+        const struct mdl_landing *landing = &graph->landings[i];
+        uint32_t pad;
+
+        if (mdl_graph_find(graph, landing->pad, &pad) < 0)
+            continue;
+        for (uint32_t call = 0; result == 0 && call < graph->block_count; call++)
+            if (graph->blocks[call].start < landing->end &&
+                graph->blocks[call].end > landing->start)
+                result = add_dependents(graph, call, landing->pad, pad, mark, ++stamp, list);
+    }
+    free(mark);
+    return result;
+}
+
+/* Puts branches and landing pads together. */
+static int make_controllers(struct mdl_graph *graph, const struct pad_list *pads)
+{
+    const struct mdl_postdom *postdom = &graph->postdom;
+    uint32_t count = graph->block_count, *fill;
+    size_t total = postdom->cd_first[count] + pads->count;
+
+    graph->controller_first = calloc((size_t)count + 2, sizeof(*graph->controller_first));
+    graph->controller_pcs = calloc(total + 1, sizeof(*graph->controller_pcs));
+    fill = graph->controller_first + 1; /* ends up as the start of the next one */
+    if (!graph->controller_first || !graph->controller_pcs)
+        return -ENOMEM;
+    for (size_t i = 0; i < pads->count; i++)
+        graph->controller_first[pads->items[i].block + 2]++;
+    for (uint32_t i = 0; i < count; i++)
+        graph->controller_first[i + 2] +=
+            graph->controller_first[i + 1] + postdom->cd_first[i + 1] - postdom->cd_first[i];
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t c = postdom->cd_first[i]; c < postdom->cd_first[i + 1]; c++)
+            graph->controller_pcs[fill[i]++] = graph->blocks[postdom->controllers[c]].last;
+    for (size_t i = 0; i < pads->count; i++)
+        graph->controller_pcs[fill[pads->items[i].block]++] = pads->items[i].pc;
+    for (uint32_t i = 0; i < count; i++)
+        qsort(graph->controller_pcs + graph->controller_first[i],
+              graph->controller_first[i + 1] - graph->controller_first[i], sizeof(uint64_t),
+              compare_pcs);
+    return 0;
+}
+
 /* Post-dominators and controllers of a graph that has blocks and successors. */
 static int analyse(struct mdl_graph *graph)
 {
+    struct pad_list pads = {0};
     struct mdl_digraph digraph = {
         .node_count = graph->block_count,
         .first = graph->successor_first,
         .targets = graph->successors,
     };
     int result = mdl_postdom_compute(&digraph, &graph->postdom);
-    uint32_t total;
 
-    if (result < 0)
-        return result;
-    total = graph->postdom.cd_first[graph->block_count];
-    graph->controller_pcs = calloc((size_t)total + 1, sizeof(uint64_t));
-    if (!graph->controller_pcs)
-        return -ENOMEM;
-    for (uint32_t i = 0; i < total; i++)
-        graph->controller_pcs[i] = graph->blocks[graph->postdom.controllers[i]].last;
-    for (uint32_t i = 0; i < graph->block_count; i++) {
-        uint32_t first = graph->postdom.cd_first[i], end = graph->postdom.cd_first[i + 1];
-
-        graph->blocks[i].ipdom = graph->postdom.ipdom[i];
-        if (end - first > 1)
-            qsort(graph->controller_pcs + first, end - first, sizeof(uint64_t), compare_pcs);
+    if (result == 0 && graph->landing_count) {
+        qsort(graph->landings, graph->landing_count, sizeof(*graph->landings), compare_landings);
+        result = find_pads(graph, &pads);
     }
-    return 0;
+    if (result == 0)
+        result = make_controllers(graph, &pads);
+    for (uint32_t i = 0; result == 0 && i < graph->block_count; i++)
+        graph->blocks[i].ipdom = graph->postdom.ipdom[i];
+    free(pads.items);
+    return result;
 }
 
 /* The graph of a function, from the cache or built. */
@@ -313,8 +414,8 @@ int mdl_controllers(struct mdl_model *model, uint64_t pc, const uint64_t **branc
 
     if (result < 0)
         return result;
-    *branch_pcs = graph->controller_pcs + graph->postdom.cd_first[block];
-    *count = graph->postdom.cd_first[block + 1] - graph->postdom.cd_first[block];
+    *branch_pcs = graph->controller_pcs + graph->controller_first[block];
+    *count = graph->controller_first[block + 1] - graph->controller_first[block];
     return 0;
 }
 

@@ -5,6 +5,7 @@
 
 #include "wet/model/addrmap.h"
 #include "wet/model/functions.h"
+#include "wet/model/lsda.h"
 #include "wet/model/postdom.h"
 
 /* A growable list of addresses. */
@@ -33,7 +34,11 @@ struct mdl_graph {
     uint32_t *successors;
     uint32_t *successor_first; /* block_count + 1 */
     struct mdl_postdom postdom;
-    uint64_t *controller_pcs; /* parallel to postdom.controllers */
+    /* Controllers of block n: controller_pcs[controller_first[n]] to [controller_first[n + 1] - 1]. */
+    uint32_t *controller_first;
+    uint64_t *controller_pcs;
+    struct mdl_landing *landings; /* of exceptions, in all parts */
+    size_t landing_count;
 };
 
 void mdl_graph_free(struct mdl_graph *graph);

@@ -311,7 +311,8 @@ int mdl_add_indirect_target(struct mdl_model *model, uint64_t from, uint64_t to)
 
 /*
  * The branch instructions (conditional, or indirect with several targets) that the instruction at pc
- * is directly control dependent on (Ferrante, Ottenstein, Warren), sorted by address. None: it
+ * is directly control dependent on (Ferrante, Ottenstein, Warren), sorted by address. The jump of an
+ * exception to a landing pad is such a branch, too: it is named by the pad's address. None: it
  * depends on the call of its function only. Post-dominators take calls to return, except those
  * known not to: what follows `if (!p) abort();` does not depend on it. An endless loop is taken to
  * leave for the exit from its header's back edges. Constant time after a function's first query.

@@ -166,6 +166,7 @@ static int add_frame(void *context, const struct mdl_frame_range *range)
         .flags = MDL_FUNCTION_FRAME,
         .rank = UINT32_MAX,
         .is_continuation = range->is_continuation,
+        .lsda = range->lsda ? range->lsda + raw->mod->info.bias : 0,
     };
 
     function.end = function.start + range->size_bytes;

@@ -13,6 +13,7 @@ struct mdl_raw_function {
     unsigned flags;
     unsigned rank; /* of the name: lower is better */
     int is_continuation;
+    uint64_t lsda; /* 0 = none */
 };
 
 struct mdl_raw {
