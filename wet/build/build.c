@@ -84,6 +84,7 @@ static int captured(void *arg, uint64_t tag, uint64_t address, const void *bytes
 {
     struct builder *builder = arg;
     (void)address;
+    wet_thread_finder_captured(&builder->threads, tag, bytes, count);
     return wet_output_finder_captured(&builder->outputs, tag, bytes, count);
 }
 

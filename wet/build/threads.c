@@ -127,6 +127,18 @@ int wet_thread_finder_entry(struct wet_thread_finder *finder, const struct evq_e
     return 0;
 }
 
+void wet_thread_finder_captured(struct wet_thread_finder *finder, uint64_t tag, const void *bytes,
+                                size_t count)
+{
+    if (tag != REP_CAPTURE_COMM)
+        return;
+    memset(finder->comm, 0, sizeof finder->comm);
+    memcpy(finder->comm, bytes, count < sizeof finder->comm ? count : sizeof finder->comm - 1);
+    size_t length = strnlen(finder->comm, sizeof finder->comm - 1);
+    memset(finder->comm + length, 0, sizeof finder->comm - length);
+    finder->has_comm = true;
+}
+
 int wet_thread_finder_end(struct wet_thread_finder *finder, uint64_t instructions, uint32_t slot)
 {
     int err = 0;

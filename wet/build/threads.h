@@ -30,6 +30,8 @@ void wet_thread_finder_fini(struct wet_thread_finder *finder);
 /* To be told of every entry, and before it of what it captured. -ENOMEM. */
 int wet_thread_finder_entry(struct wet_thread_finder *finder, const struct evq_entry *entry,
                             uint64_t time);
+void wet_thread_finder_captured(struct wet_thread_finder *finder, uint64_t tag, const void *bytes,
+                                size_t count);
 
 /* The run ends after `instructions`, while the task in `slot` runs. */
 int wet_thread_finder_end(struct wet_thread_finder *finder, uint64_t instructions, uint32_t slot);

@@ -75,8 +75,8 @@ static bool is_as_stored(const struct evq_entry *entry, uint64_t time)
         return false;
     if (!wet_entry_place(entry, &place))
         return true;
-    return place.flags & EVQ_PLACE_TIME && place.time == time &&
-           !(place.flags & (EVQ_PLACE_STACK | EVQ_PLACE_DATA));
+    const uint64_t known = EVQ_PLACE_TIME | EVQ_PLACE_HERE | WET_PLACE_FOUND;
+    return place.flags & EVQ_PLACE_TIME && place.time == time && !(place.flags & ~known);
 }
 
 int wet_entries_read(struct wet *wet, uint64_t k, struct wd_buf *out)

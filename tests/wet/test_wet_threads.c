@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Runs with threads and asynchronous signals: intervals that begin inside threads and handlers
+ * reproduce themselves, whose instructions are whose, and slices across threads and handlers.
+ */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "common/err.h"
+#include "slicer/slicer.h"
+#include "tests/wet/wet_run.h"
+#include "tests/wet/wet_unit.h"
+#include "wet/wet.h"
+
+#define SHORT  4000
+#define LONGER 700000 /* for runs of millions */
+#define TIMES  25
+
+struct fixture {
+    struct run run;
+    char *whole_path, *short_path;
+    struct wet *whole, *cut;
+};
+
+static void ok(int err)
+{
+    if (err)
+        fail_msg("%s", wd_error_message(err));
+}
+
+static int open_run(void **state, uint64_t interval, const char *const argv[])
+{
+    struct fixture *fixture = calloc(1, sizeof *fixture);
+    *state = fixture;
+    run_record_and_build(&fixture->run, argv, interval, &fixture->whole_path, &fixture->short_path);
+    ok(wet_open(fixture->whole_path, &fixture->whole));
+    ok(wet_open(fixture->short_path, &fixture->cut));
+    return 0;
+}
+
+static int close_run(void **state)
+{
+    struct fixture *fixture = *state;
+    wet_close(fixture->whole);
+    wet_close(fixture->cut);
+    free(fixture->whole_path);
+    free(fixture->short_path);
+    run_fini(&fixture->run);
+    free(fixture);
+    return 0;
+}
+
+#define RUN(name, interval, ...)                                                                   \
+    static int name(void **state)                                                                  \
+    {                                                                                              \
+        return open_run(state, interval, (const char *const[]){__VA_ARGS__, NULL});                \
+    }
+
+RUN(run_tls, SHORT, PROGRAMS "/thread_tls_O0_static")
+RUN(run_queue, SHORT, PROGRAMS "/thread_queue_O2_pie")
+RUN(run_altstack, SHORT, PROGRAMS "/signal_altstack_O0_static")
+RUN(run_nested, SHORT, PROGRAMS "/signal_nested_O0_static")
+RUN(run_culprit, SHORT, CULPRIT)
+RUN(run_alarmed, LONGER, ALARMED)
+
+/* ---- instructions ---- */
+
+struct instruction {
+    uint64_t pc;
+    uint32_t task;
+    uint64_t slots; /* hash */
+};
+
+/* By time. Nodes may be cut otherwise in another run of the same interval, instructions not. */
+static struct instruction *instructions_of(struct wet *wet)
+{
+    const struct wet_info *info = wet_get_info(wet);
+    struct instruction *all = calloc(info->instructions + 2, sizeof *all);
+    wet_time time = 1;
+    for (uint64_t k = 0; k < info->intervals; k++) {
+        const struct wet_interval *interval;
+        ok(wet_interval_get(wet, k, &interval));
+        for (size_t i = 0; i < interval->exec_count; i++) {
+            const struct wet_exec *exec = &interval->execs[i];
+            const struct wet_node *node = wet_get_node(wet, exec->node);
+            assert_int_equal(interval->first_time + exec->time_off, time);
+            for (uint32_t s = 0; s < node->statement_count; s++, time++) {
+                const struct wet_statement *statement = &node->statements[s];
+                uint64_t hash = 1;
+                for (uint32_t n = 0; n < statement->slot_count; n++)
+                    hash = hash * 0x9e3779b97f4a7c15ull +
+                           interval->slots[exec->slot_off + statement->slot + n];
+                all[time] = (struct instruction){statement->pc, exec->task, hash};
+            }
+        }
+        wet_interval_put(wet, interval);
+    }
+    assert_int_equal(time, info->instructions + 1);
+    return all;
+}
+
+static void assert_same(const struct instruction *a, const struct instruction *b, uint64_t count)
+{
+    for (uint64_t t = 1; t <= count; t++) {
+        if (a[t].pc != b[t].pc || a[t].task != b[t].task || a[t].slots != b[t].slots)
+            fail_msg("time %llu: %#llx of task %u, %#llx of task %u", (unsigned long long)t,
+                     (unsigned long long)a[t].pc, a[t].task, (unsigned long long)b[t].pc,
+                     b[t].task);
+    }
+}
+
+static void states_are_those_of_instructions(struct wet *wet, const struct instruction *all)
+{
+    uint64_t count = wet_get_info(wet)->instructions, seed = unit_seed("times");
+    for (unsigned i = 0; i < TIMES; i++) {
+        wet_time time = 1 + unit_random(&seed) % count;
+        struct wet_state *state;
+        ok(wet_state_open(wet, time, &state));
+        assert_int_equal(wet_state_regs(state)->r[EVQ_RIP], all[time].pc);
+        assert_int_equal(wet_state_task(state), all[time].task);
+        wet_state_close(state);
+    }
+}
+
+static void threads_are_those_of_instructions(struct wet *wet, const struct instruction *all)
+{
+    size_t count;
+    uint64_t total = wet_get_info(wet)->instructions;
+    const struct wet_thread *threads = wet_threads(wet, &count);
+    uint64_t *executed = calloc(count, sizeof *executed);
+    assert_int_equal(count, wet_get_info(wet)->threads);
+    for (wet_time t = 1; t <= total; t++) {
+        const struct wet_thread *thread = wet_thread_at(wet, t);
+        assert_non_null(thread);
+        assert_int_equal(thread->task, all[t].task);
+        assert_ptr_equal(wet_thread_of(wet, all[t].task, t), thread);
+        assert_in_range(t, thread->start, thread->end);
+        executed[thread->index]++;
+    }
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(executed[i], threads[i].instructions);
+        assert_true(threads[i].tid > 0);
+        assert_true(!threads[i].parent == (i == 0));
+    }
+    assert_null(wet_thread_at(wet, 0));
+    assert_null(wet_thread_at(wet, total + 1));
+    free(executed);
+}
+
+static void short_intervals_hold_the_same_instructions(void **state)
+{
+    const struct fixture *fixture = *state;
+    struct instruction *whole = instructions_of(fixture->whole);
+    struct instruction *cut = instructions_of(fixture->cut);
+    uint64_t count = wet_get_info(fixture->whole)->instructions;
+    assert_int_equal(count, wet_get_info(fixture->cut)->instructions);
+    assert_true(wet_get_info(fixture->cut)->intervals > 3);
+    assert_same(whole, cut, count);
+    free(cut);
+    cut = instructions_of(fixture->cut); /* walked back to the first one, and again */
+    assert_same(whole, cut, count);
+    threads_are_those_of_instructions(fixture->whole, whole);
+    threads_are_those_of_instructions(fixture->cut, cut);
+    states_are_those_of_instructions(fixture->cut, cut);
+    states_are_those_of_instructions(fixture->whole, whole);
+    free(whole);
+    free(cut);
+}
+
+static int count_place(void *arg, const struct wet_event *event)
+{
+    const struct evq_op *op =
+        (const struct evq_op *)((const char *)(event->entry + 1) + sizeof(struct evq_regs));
+    uint64_t *places = arg;
+    struct evq_place place;
+    if (event->entry->kind != EVQ_PLACE)
+        return 0;
+    memcpy(&place, op + 1, sizeof place);
+    assert_true(place.flags & EVQ_PLACE_TIME);
+    assert_int_equal(place.time, event->time);
+    *places += !(place.flags & EVQ_PLACE_HERE);
+    return 0;
+}
+
+static void places_are_kept_with_their_times(void **state)
+{
+    const struct fixture *fixture = *state;
+    uint64_t places = 0;
+    size_t count;
+    ok(wet_each_event(fixture->cut, count_place, &places));
+    assert_int_equal(places, wet_get_info(fixture->cut)->places);
+    assert_true(places > 0);
+    wet_ambiguous_events(fixture->cut, &count);
+    assert_true(count <= places);
+    assert_int_equal(count, wet_get_info(fixture->cut)->ambiguous);
+}
+
+/* ---- slices ---- */
+
+static unsigned line_of(const char *source, const char *mark)
+{
+    char text[512];
+    unsigned line = 0, found = 0;
+    FILE *file = fopen(source, "re");
+    assert_non_null(file);
+    while (!found && fgets(text, sizeof text, file)) {
+        line++;
+        if (strstr(text, mark))
+            found = line;
+    }
+    fclose(file);
+    assert_true(found > 0);
+    return found;
+}
+
+static struct slc_slice *slice_of(struct wet *wet, const char *text, bool parents,
+                                  struct slc_criterion **criterion)
+{
+    struct slc_options options = {.record_parents = parents};
+    struct slc_slice *slice;
+    ok(slc_criterion_parse(wet, text, criterion));
+    ok(slc_backward(wet, *criterion, &options, &slice));
+    return slice;
+}
+
+static size_t index_of_line(const struct slc_slice *slice, const char *file, unsigned line)
+{
+    size_t count, i;
+    const struct slc_line *lines = slc_lines(slice, &count);
+    for (i = 0; i < count; i++) {
+        const char *base = lines[i].file ? strrchr(lines[i].file, '/') : NULL;
+        if (base && !strcmp(base + 1, file) && lines[i].line == line)
+            return i;
+    }
+    fail_msg("%s:%u is not in the slice", file, line);
+    return 0;
+}
+
+struct named {
+    const struct slc_slice *slice;
+    const char *name;
+    unsigned count;
+};
+
+static int check_name(void *arg, const struct slc_instance *instance)
+{
+    struct named *named = arg;
+    const struct wet_thread *thread = slc_instance_thread(named->slice, instance);
+    assert_non_null(thread);
+    assert_string_equal(thread->name, named->name);
+    named->count++;
+    return 0;
+}
+
+static void assert_line_is_thread(const struct slc_slice *slice, const char *file, unsigned line,
+                                  const char *name)
+{
+    struct named named = {slice, name, 0};
+    size_t at = index_of_line(slice, file, line);
+    ok(slc_each_line_instance(slice, at, check_name, &named));
+    assert_true(named.count > 0);
+}
+
+static void slice_of_a_crash_holds_what_the_other_thread_computed(void **state)
+{
+    const struct fixture *fixture = *state;
+    unsigned wrong = line_of(SOURCES "/culprit.c", "/* WRONG */");
+    unsigned crash = line_of(SOURCES "/culprit.c", "/* CRASH */");
+    struct wet *wets[] = {fixture->whole, fixture->cut};
+    for (unsigned i = 0; i < 4; i++) {
+        struct slc_criterion *criterion;
+        struct slc_slice *slice = slice_of(wets[i % 2], "crash", i < 2, &criterion);
+        assert_line_is_thread(slice, "culprit.c", wrong, "wrong");
+        assert_line_is_thread(slice, "culprit.c", crash, "victim");
+        if (i < 2) {
+            struct slc_path *path;
+            ok(slc_path_to_line(slice, index_of_line(slice, "culprit.c", wrong), &path));
+            assert_true(path->count > 2);
+            slc_path_free(path);
+        }
+        slc_slice_free(slice);
+        slc_criterion_free(criterion);
+    }
+    assert_int_equal(wet_get_info(fixture->whole)->signal, SIGSEGV);
+    assert_int_equal(wet_get_info(fixture->whole)->threads, 3);
+}
+
+static void slice_of_an_exit_holds_what_the_handler_did(void **state)
+{
+    const struct fixture *fixture = *state;
+    unsigned handler = line_of(SOURCES "/alarmed.c", "/* HANDLER */");
+    struct wet *wets[] = {fixture->whole, fixture->cut};
+    assert_true(WIFEXITED(fixture->run.status));
+    for (unsigned i = 0; i < 4; i++) {
+        struct slc_criterion *criterion;
+        struct slc_slice *slice = slice_of(wets[i % 2], "exit", i < 2, &criterion);
+        index_of_line(slice, "alarmed.c", handler);
+        index_of_line(slice, "alarmed.c", line_of(SOURCES "/alarmed.c", "x * 1664525"));
+        slc_slice_free(slice);
+        slc_criterion_free(criterion);
+    }
+}
+
+int main(void)
+{
+#define CASE(name, run)                                                                            \
+    {                                                                                              \
+#name " (" #run ")", name, run, close_run, NULL                                            \
+    }
+    const struct CMUnitTest tests[] = {
+        CASE(short_intervals_hold_the_same_instructions, run_tls),
+        CASE(short_intervals_hold_the_same_instructions, run_queue),
+        CASE(short_intervals_hold_the_same_instructions, run_altstack),
+        CASE(short_intervals_hold_the_same_instructions, run_nested),
+        CASE(places_are_kept_with_their_times, run_altstack),
+        CASE(slice_of_a_crash_holds_what_the_other_thread_computed, run_culprit),
+        CASE(slice_of_an_exit_holds_what_the_handler_did, run_alarmed),
+    };
+    return cmocka_run_group_tests_name("wet_threads", tests, NULL, NULL);
+}
