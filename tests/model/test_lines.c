@@ -105,12 +105,12 @@ static unsigned check_addresses(const char *path, uint64_t base)
     unlink(list);
     for (unsigned i = 0; i < walk.count; i++) {
         uint64_t pc = base + strtoull(strsep(&at, "\n"), NULL, 16);
-        char *function = strsep(&at, "\n"), *answer = strsep(&gdb_at, "\n"), place[256];
+        char *function = strsep(&at, "\n"), *other = strsep(&at, "\n");
+        char *answer = strsep(&gdb_at, "\n"), place[256];
         struct mdl_line line;
         unsigned number;
         int result = mdl_line_at(walk.model, pc, &line);
 
-        strsep(&at, "\n"); /* addr2line's place: it knows no statements */
         assert_non_null(answer);
         if (sscanf(answer, "Line %u ", &number) != 1) {
             assert_true(result < 0 || line.line == 0);
@@ -118,6 +118,12 @@ static unsigned check_addresses(const char *path, uint64_t base)
         }
         if (result < 0)
             fail_msg("%s: %s, gdb says %s", path, wd_error_message(result), answer);
+        /* gdb leaves out rows that differ from the one before by their discriminator only, and
+         * takes a statement before that one: then addr2line, which knows no statements, is right */
+        if (line.line != number && line.line == strtoul(strrchr(other, ':') + 1, NULL, 10) &&
+            strstr(answer, "starts at address 0x") &&
+            base + strtoull(strstr(answer, "address 0x") + 8, NULL, 16) < line.start)
+            continue;
         if (line.line != number)
             fail_msg("%s: line %u at 0x%llx, gdb says %s", path, line.line,
                      (unsigned long long)(pc - base), answer);

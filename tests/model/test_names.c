@@ -307,6 +307,128 @@ static void inlined_functions_are_as_addr2line_has_them(void **state)
     chains_equal_addr2line(NAMES_O0);
     chains_equal_addr2line(NAMES_O2);
     chains_equal_addr2line(SAMPLES "names_types");
+    chains_equal_addr2line(SAMPLES "dwz_O2");
+}
+
+/* ---- Variables --------------------------------------------------------------------------- */
+
+static void variables_are_found_and_typed(const char *path)
+{
+    static const struct {
+        const char *name, *type;
+        enum mdl_type_kind kind;
+        uint64_t size;
+    } rows[] = {
+        {"box", "ns::Box<long>", MDL_TYPE_STRUCT, 32},
+        {"base", "const ns::Base &", MDL_TYPE_POINTER, 8},
+        {"letter", "ns::Box<char> *", MDL_TYPE_POINTER, 8},
+        {"words", "std::vector<std::string>", MDL_TYPE_STRUCT, 24},
+        {"moved", "int &&", MDL_TYPE_POINTER, 8},
+        {"is_small", "bool", MDL_TYPE_BOOL, 1},
+        {"wide", "char16_t", MDL_TYPE_CHAR, 2},
+        {"counter", "int", MDL_TYPE_SIGNED, 4},
+        {"ns::counter", "int", MDL_TYPE_SIGNED, 4},
+        {"Base::made", "int", MDL_TYPE_SIGNED, 4},
+        {"ns::Base::made", "int", MDL_TYPE_SIGNED, 4},
+    };
+    struct mdl_model *model = fixture_load(path, FIXTURE_BASE);
+    uint64_t pc =
+        fixture_line(model, "names.cpp", fixture_marker(SOURCES "names.cpp", "/* HERE */"));
+    struct mdl_variable variable;
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        if (mdl_variable_find(model, pc, rows[i].name, &variable) < 0)
+            fail_msg("%s: no variable %s", path, rows[i].name);
+        assert_string_equal(variable.type.name, rows[i].type);
+        assert_int_equal(variable.type.kind, rows[i].kind);
+        assert_int_equal(variable.type.size_bytes, rows[i].size);
+    }
+    assert_int_equal(mdl_variable_find(model, pc, "::counter", &variable), -WD_ERR_NOT_FOUND);
+    assert_int_equal(mdl_variable_find(model, pc, "Box::made", &variable), -WD_ERR_NOT_FOUND);
+    mdl_free(model);
+}
+
+struct member_walk {
+    char text[256];
+};
+
+static int put_member(void *context, const struct mdl_member *member)
+{
+    struct member_walk *walk = context;
+    size_t used = strlen(walk->text);
+
+    snprintf(walk->text + used, sizeof(walk->text) - used, "%s%s@%u ", member->is_base ? ":" : "",
+             member->name ? member->name : member->type.name, (unsigned)member->offset_bytes);
+    return 0;
+}
+
+/* Also of a type that the unit only declares, where a type unit defines it. */
+static void members_are_listed(const char *path)
+{
+    struct mdl_model *model = fixture_load(path, FIXTURE_BASE);
+    uint64_t pc =
+        fixture_line(model, "names.cpp", fixture_marker(SOURCES "names.cpp", "/* HERE */"));
+    struct member_walk walk = {.text = ""};
+    struct mdl_variable variable;
+    struct mdl_type type;
+    uint64_t count;
+
+    assert_int_equal(mdl_variable_find(model, pc, "box", &variable), 0);
+    assert_int_equal(mdl_type_members_each(model, variable.type.handle, put_member, &walk), 0);
+    assert_string_equal(walk.text, ":ns::Base@0 content@16 colour@24 ");
+    assert_int_equal(mdl_variable_find(model, pc, "base", &variable), 0);
+    assert_int_equal(mdl_type_target(model, variable.type.handle, &type, &count), 0);
+    walk.text[0] = '\0';
+    assert_int_equal(mdl_type_members_each(model, type.handle, put_member, &walk), 0);
+    assert_string_equal(walk.text, "_vptr.Base@0 id@8 "); /* `made` is static */
+    mdl_free(model);
+}
+
+static const char *const variable_paths[] = {NAMES_O0, SAMPLES "names_types", SAMPLES "dwz_O0"};
+
+static void variables_of_classes_and_templates(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(variable_paths) / sizeof(variable_paths[0]); i++) {
+        variables_are_found_and_typed(variable_paths[i]);
+        members_are_listed(variable_paths[i]);
+    }
+}
+
+/* ---- Landing pads ------------------------------------------------------------------------ */
+
+/* A handler depends on the jump of an exception to its landing pad, what follows it does not. */
+static void handlers_depend_on_landing_pads(const char *path)
+{
+    struct mdl_model *model = fixture_load(path, FIXTURE_BASE);
+    uint64_t handler =
+        fixture_line(model, "names.cpp", fixture_marker(SOURCES "names.cpp", "/* HANDLES */"));
+    uint64_t after =
+        fixture_line(model, "names.cpp", fixture_marker(SOURCES "names.cpp", "/* AFTER */"));
+    const uint64_t *pcs;
+    struct mdl_function function;
+    const struct mdl_graph *graph;
+    uint32_t block;
+    size_t count, pads = 0;
+
+    assert_int_equal(mdl_function_at(model, handler, &function), 0);
+    assert_int_equal(mdl_graph_at(model, handler, &graph), 0);
+    assert_int_equal(mdl_controllers(model, handler, &pcs, &count), 0);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(mdl_graph_find(graph, pcs[i], &block), 0);
+        pads += mdl_graph_block(graph, block)->start == pcs[i];
+    }
+    assert_true(count >= 1 && pads >= 1);
+    assert_int_equal(mdl_controllers(model, after, &pcs, &count), 0);
+    assert_int_equal(count, 0);
+    mdl_free(model);
+}
+
+static void handlers_depend_on_exceptions(void **state)
+{
+    (void)state;
+    handlers_depend_on_landing_pads(NAMES_O0);
+    handlers_depend_on_landing_pads(NAMES_O2);
 }
 
 int main(void)
@@ -320,6 +442,8 @@ int main(void)
         cmocka_unit_test(lines_tell_qualified_functions),
         cmocka_unit_test(cold_parts_belong_to_their_function),
         cmocka_unit_test(inlined_functions_are_as_addr2line_has_them),
+        cmocka_unit_test(variables_of_classes_and_templates),
+        cmocka_unit_test(handlers_depend_on_exceptions),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -81,12 +81,57 @@ static const struct {
     {"std::basic_istream<char>", "std::istream"},
 };
 
+/* GCC's DWARF has "box<long unsigned int>" where everybody else has "box<unsigned long>". */
+static const struct {
+    const char *is, *becomes;
+} integers[] = {
+    {"long long unsigned int", "unsigned long long"}, {"long long int", "long long"},
+    {"long unsigned int", "unsigned long"},           {"long int", "long"},
+    {"short unsigned int", "unsigned short"},         {"short int", "short"},
+};
+
+/* How much of `text`, a template's argument, is such an integer; *index of the table. */
+static size_t long_integer(const char *text, size_t *index)
+{
+    for (*index = 0; *index < sizeof(integers) / sizeof(*integers); ++*index) {
+        size_t length = strlen(integers[*index].is);
+
+        if (strncmp(text, integers[*index].is, length) == 0 && !is_word(text[length]))
+            return length;
+    }
+    return 0;
+}
+
+static void shorten_integers(char *text)
+{
+    const char *from = text;
+    unsigned depth = 0;
+    char *to = text;
+
+    while (*from) {
+        size_t index, length = 0;
+
+        if (depth && (to == text || !is_word(to[-1])))
+            length = long_integer(from, &index);
+        if (length) {
+            to = stpcpy(to, integers[index].becomes);
+            from += length;
+            continue;
+        }
+        depth += *from == '<';
+        depth -= *from == '>' && depth;
+        *to++ = *from++;
+    }
+    *to = '\0';
+}
+
 /* Shorter, in place: "std::vector<std::string>". */
 void mdl_name_abbreviate(char *text)
 {
     const char *from = text;
     char *to = text;
 
+    shorten_integers(text);
     while (*from) {
         const char *past = *from == ',' ? skip_default_argument(from) : NULL;
 

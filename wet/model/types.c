@@ -55,8 +55,13 @@ static int type_die(Dwarf_Die *die, Dwarf_Die *type)
 {
     Dwarf_Attribute attribute;
 
+    Dwarf_Die defined;
+
     if (!dwarf_attr_integrate(die, DW_AT_type, &attribute) || !dwarf_formref_die(&attribute, type))
         return -1;
+    /* where a type unit has the type, this may be no more than its signature */
+    if (dwarf_attr(type, DW_AT_signature, &attribute) && dwarf_formref_die(&attribute, &defined))
+        *type = defined;
     return 0;
 }
 

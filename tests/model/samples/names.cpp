@@ -101,6 +101,18 @@ static int __attribute__((noinline)) check(int value)
     return value;
 }
 
+static int handled = 0;
+
+void __attribute__((noinline)) handle(int value)
+{
+    try {
+        check(value);
+    } catch (...) {
+        handled += value; /* HANDLES */
+    }
+    handled += 2; /* AFTER */
+}
+
 template <typename F> static int twice(F f)
 {
     return f(2) + f(3);
@@ -120,6 +132,7 @@ int main(int argc, char **argv)
     sum += twice([&](int value) { return value * argc; });
     sum += static_cast<int>(ns::joined(words).size()) + check(argc) + (base < *letter) + moved;
     sum += is_small + wide; /* HERE */
+    handle(argc * 1001);
     delete letter;
     return sum == ns::counter;
 }
