@@ -63,7 +63,7 @@ static size_t line_of(const struct walk *walk, uint64_t pc)
     struct mdl_function function;
     struct mdl_module module;
     struct mdl_line source;
-    if (mdl_line_at(model, pc, &source) == 0 && source.file && source.line)
+    if (mdl_line_of_instruction(model, pc, &source) == 0 && source.file && source.line)
         return find_source_line(walk, source.file, source.line);
     return find_function(walk, mdl_function_at(model, pc, &function) == 0 ? function.name : "?",
                          mdl_module_at(model, pc, &module) == 0 ? module.name : "?");

@@ -34,7 +34,7 @@ class Run:
         return [json.loads(line) for line in self.out.splitlines()]
 
     def __str__(self):
-        shown = " ".join(shlex.quote(word) for word in self.command)
+        shown = " ".join(shlex.quote(word if isinstance(word, str) else repr(word)) for word in self.command)
         return f"$ {shown}\nstatus {self.status}\n{self.out[-2000:]}{self.err[-2000:]}"
 
 

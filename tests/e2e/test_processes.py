@@ -9,6 +9,7 @@ import fcntl
 import os
 import pty
 import re
+import shutil
 import struct
 import subprocess
 import termios
@@ -252,6 +253,21 @@ def check_many(bench, program):
         bench.check(run.status == 0, f"child {row['index']} of many replays", run)
 
 
+def check_bytes_of_names(bench):
+    """Paths and arguments that are no UTF-8 come back as they were, where they are opened by them."""
+    folder = os.fsencode(bench.path("n")) + b"\xe9\xff"
+    os.mkdir(folder)
+    shutil.copy("/bin/true", folder + b"/pr\xf6g")
+    directory = bench.path("bytes")
+    bench.wet("record", "-o", directory, "--", folder + b"/pr\xf6g", b"caf\xe9", "caf\u00e9")
+    listed = bench.wet("ps", "--json", directory).objects()[0]["processes"][0]
+    run = bench.wet("info", "--json", directory)
+    facts = run.objects()[0]
+    bench.check(run.status == 0 and facts["argv"] == listed["argv"] and facts["program"] == listed["program"],
+                f"names: {facts['argv']} and {listed['argv']}", run)
+    bench.check(facts["argv"][1:] == ["caf\ufffd", "caf\u00e9"], f"arguments: {facts['argv']}", run)
+
+
 def main_test(bench, arguments):
     program = f"{bench.build}/tests/e2e/e2e_processes"
     cases = own_cases(program) + shell_cases()
@@ -265,6 +281,7 @@ def main_test(bench, arguments):
         check_slice_in_fork(bench)
         check_terminals(bench)
         check_many(bench, program)
+        check_bytes_of_names(bench)
 
 
 if __name__ == "__main__":

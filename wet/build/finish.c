@@ -251,21 +251,23 @@ static int tables_sections(const struct wet_finish *finish, struct wet_store_wri
 
 /* ---- meta ---- */
 
-/* Arguments may be any bytes; those that are no UTF-8 are kept as if they were Latin-1. */
+/* Arguments and paths may be any bytes; those that are no UTF-8 are kept as {"hex": digits}. */
 static json_t *text(const char *bytes)
 {
+    static const char digits[] = "0123456789abcdef";
     json_t *string = json_string(bytes);
     if (string)
         return string;
-    struct wd_buf utf8 = {0};
-    for (; *bytes; bytes++) {
+    struct wd_buf hex = {0};
+    int err = 0;
+    for (; *bytes && !err; bytes++) {
         uint8_t byte = (uint8_t)*bytes;
-        uint8_t pair[2] = {0xc0 | byte >> 6, 0x80 | (byte & 0x3f)};
-        if (byte < 0x80 ? wd_buf_append(&utf8, &byte, 1) : wd_buf_append(&utf8, pair, 2))
-            break;
+        char pair[2] = {digits[byte >> 4], digits[byte & 15]};
+        err = wd_buf_append(&hex, pair, sizeof pair);
     }
-    string = json_stringn((const char *)utf8.data, utf8.size_bytes);
-    wd_buf_fini(&utf8);
+    if (!err)
+        string = json_pack("{s:s%}", "hex", (const char *)hex.data, hex.size_bytes);
+    wd_buf_fini(&hex);
     return string;
 }
 

@@ -23,6 +23,47 @@ static uint64_t number(const json_t *meta, const char *key)
     return (uint64_t)json_integer_value(json_object_get(meta, key));
 }
 
+static int hex_digit(char digit)
+{
+    const char *at = digit ? strchr("0123456789abcdef", digit) : NULL;
+    return at ? (int)(at - "0123456789abcdef") : -1;
+}
+
+/* NULL if it is no even number of digits, holds a NUL, or memory is short. */
+static char *hex_decode(const char *hex)
+{
+    size_t length = strlen(hex) / 2;
+    char *bytes = strlen(hex) % 2 ? NULL : malloc(length + 1);
+    for (size_t i = 0; bytes && i < length; i++) {
+        int high = hex_digit(hex[2 * i]), low = hex_digit(hex[2 * i + 1]);
+        if (high < 0 || low < 0 || (high | low) == 0) {
+            free(bytes);
+            return NULL;
+        }
+        bytes[i] = (char)(high << 4 | low);
+    }
+    if (bytes)
+        bytes[length] = 0;
+    return bytes;
+}
+
+/* A string of META: itself, or {"hex": digits} where it is no UTF-8. NULL if it is neither. */
+static const char *meta_text(struct wet *wet, const json_t *value)
+{
+    const char *hex = json_string_value(json_object_get(value, "hex"));
+    if (!hex)
+        return json_string_value(value);
+    char *bytes = hex_decode(hex);
+    char **list = bytes ? reallocarray(wet->decoded, wet->decoded_count + 1, sizeof *list) : NULL;
+    if (!list) {
+        free(bytes);
+        return NULL;
+    }
+    wet->decoded = list;
+    wet->decoded[wet->decoded_count++] = bytes;
+    return bytes;
+}
+
 static int meta_open(struct wet *wet)
 {
     struct wd_buf bytes = {0};
@@ -30,8 +71,8 @@ static int meta_open(struct wet *wet)
     int err = wet_store_read(wet->store, WET_SEC_META, 0, &bytes);
     if (!err) {
         wet->meta = json_loadb((const char *)bytes.data, bytes.size_bytes, JSON_ALLOW_NUL, &error);
-        const char *program = json_string_value(json_object_get(wet->meta, "program"));
-        if (!program || !json_is_array(json_object_get(wet->meta, "argv")))
+        wet->info.program = meta_text(wet, json_object_get(wet->meta, "program"));
+        if (!wet->info.program || !json_is_array(json_object_get(wet->meta, "argv")))
             err = damaged(wet, "description of the run");
     }
     wd_buf_fini(&bytes);
@@ -44,11 +85,10 @@ static int meta_open(struct wet *wet)
     if (!wet->argv)
         return -ENOMEM;
     for (size_t i = 0; i < info->argc; i++) {
-        const char *arg = json_string_value(json_array_get(argv, i));
+        const char *arg = meta_text(wet, json_array_get(argv, i));
         wet->argv[i] = arg ? arg : "";
     }
     info->argv = wet->argv;
-    info->program = json_string_value(json_object_get(wet->meta, "program"));
     info->pid = (int)number(wet->meta, "pid");
     info->wait_status = (int)number(wet->meta, "wait_status");
     info->signal = (int)number(wet->meta, "signal");
@@ -223,6 +263,9 @@ void wet_close(struct wet *wet)
     wet_space_fini(&wet->space);
     json_decref(wet->meta);
     free(wet->argv);
+    for (size_t i = 0; i < wet->decoded_count; i++)
+        free(wet->decoded[i]);
+    free(wet->decoded);
     free(wet->names);
     free(wet->outputs);
     wd_buf_fini(&wet->index_bytes);

@@ -68,6 +68,8 @@ struct wet {
     struct wet_info info;
     json_t *meta;
     const char **argv;
+    char **decoded; /* of META, whose bytes are no UTF-8; ours */
+    size_t decoded_count;
     uint64_t xcr0;
     struct wd_buf index_bytes, objects_bytes, names_bytes, outputs_bytes, files_bytes, nodes_bytes,
         spans_bytes, cpu_bytes;
