@@ -83,6 +83,10 @@ static void print_place(const uint8_t *payload, FILE *out)
         print_digest("stack", place.stack_start, place.stack_bytes, out);
     if (place.flags & EVQ_PLACE_DATA)
         print_digest("data", place.data_start, place.data_bytes, out);
+    if (place.flags & EVQ_PLACE_HEAP)
+        print_digest("heap", place.heap_start, place.heap_bytes, out);
+    if (place.flags & EVQ_PLACE_LINES)
+        fputs(", lines", out);
     if (place.limit)
         fprintf(out, ", limit %llu", (unsigned long long)place.limit);
     if (place.flags & EVQ_PLACE_TIME)
