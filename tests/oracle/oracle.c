@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 
 #include "common/err.h"
+#include "tests/oracle/oracle_operands.h"
 #include "tests/oracle/oracle_priv.h"
 
 #define CANONICAL_FLAGS UINT64_C(0x246)
@@ -22,17 +23,22 @@
 #define RDTSC_BYTES     2
 #define RDTSCP_BYTES    3
 
+#define ADDRESS_SIZE_PREFIX 0x67
+
 /* ---------------------------------------------------------------- open and close */
 
 static int begin(struct orc *orc)
 {
-    int rc = orc_frame_fetch(orc);
+    struct orc_task *first;
+    int rc = orc_tasks_add(&orc->tasks, &orc->child, orc->plan.pid, &first);
 
+    if (rc == 0)
+        rc = orc_frame_fetch(orc);
     if (rc != 0)
         return rc;
     if (!orc->has_next || orc->next.time != orc->plan.start_time)
         return wd_fail(-WD_ERR_CORRUPT, "frame %" PRIu64 " is not of task %d", orc->plan.start_time,
-                       orc->plan.tid);
+                       orc->plan.pid);
     if (orc->next.event != RRT_EVENT_SYSCALL || orc->next.syscall.state != RRT_SYSCALL_EXITING ||
         !orc->next.has_regs)
         return wd_fail(-WD_ERR_CORRUPT, "frame %" PRIu64 " is not the exit of an execve",
@@ -62,6 +68,7 @@ int orc_open(struct rrt_trace *trace, int pid, struct orc **out)
     orc->trace = trace;
     orc->space.child = &orc->child;
     orc->child.mem_fd = -1;
+    orc->stops.lines_fd = -1;
     rc = orc_scan(trace, pid, &orc->plan);
     if (rc == 0)
         rc = orc_stops_open(&orc->stops, trace);
@@ -86,6 +93,7 @@ void orc_close(struct orc *orc)
         return;
     if (orc->is_bound)
         sched_setaffinity(0, sizeof(orc->own_cpus), &orc->own_cpus);
+    orc_tasks_fini(&orc->tasks);
     orc_stops_fini(&orc->stops);
     orc_space_fini(&orc->space);
     orc_child_end(&orc->child);
@@ -108,6 +116,7 @@ static int diverged(struct orc *orc, const struct user_regs_struct *regs, const 
 
 static int take_syscall(struct orc *orc, struct user_regs_struct *regs)
 {
+    const int tid = orc->next.tid;
     int number = (int)regs->orig_rax;
     int rc;
 
@@ -124,7 +133,7 @@ static int take_syscall(struct orc *orc, struct user_regs_struct *regs)
     rc = orc_frame_compare(orc, regs, ORC_EFLAGS_COMPARED, false);
     if (rc == 0)
         rc = orc_frame_apply(orc);
-    if (rc == 0 && orc->has_next && orc->next.event == RRT_EVENT_SYSCALL &&
+    if (rc == 0 && orc->has_next && orc->next.tid == tid && orc->next.event == RRT_EVENT_SYSCALL &&
         orc->next.syscall.state == RRT_SYSCALL_EXITING)
         rc = orc_frame_apply(orc);
     return rc;
@@ -191,12 +200,16 @@ int orc_take_stop(struct orc *orc, const struct orc_stop *stop)
     return diverged(orc, &regs, "signal", stop->info.si_signo);
 }
 
-/* ---------------------------------------------------------------- asynchronous signals */
+/* ---------------------------------------------------------------- asynchronous events */
 
 bool orc_next_is_asynchronous(const struct orc *orc)
 {
     /* SIGBUS beyond the end of a file does not come here: our mappings do not end there */
-    return orc->has_next && orc->next.event == RRT_EVENT_SIGNAL &&
+    if (!orc->has_next || orc->is_foreign)
+        return false;
+    if (orc->next.event == RRT_EVENT_SCHED)
+        return true;
+    return orc->next.event == RRT_EVENT_SIGNAL &&
            (!orc->next.signal.deterministic || orc->next.signal.number == SIGBUS);
 }
 
@@ -209,7 +222,7 @@ int orc_is_due(struct orc *orc, const struct user_regs_struct *regs, bool *is_du
         *is_due = true;
         return 0;
     }
-    return orc_stops_check(orc->stop, &orc->child, is_due);
+    return orc_stops_check(&orc->stops, orc->stop, &orc->child, is_due);
 }
 
 int orc_settle(struct orc *orc)
@@ -254,6 +267,63 @@ static int arrive(struct orc *orc, bool has_break, struct user_regs_struct *regs
     return rc;
 }
 
+/* Do the registers that a rep instruction leaves alone agree with the asynchronous frame's? */
+static bool is_same_rep(const struct orc *orc, const struct user_regs_struct *regs)
+{
+    const struct rrt_regs *want = &orc->next.regs;
+
+    return regs->rip == want->rip && regs->rsp == want->rsp && regs->rbp == want->rbp &&
+           regs->rbx == want->rbx && regs->rdx == want->rdx && regs->r8 == want->r8 &&
+           regs->r9 == want->r9 && regs->r10 == want->r10 && regs->r11 == want->r11 &&
+           regs->r12 == want->r12 && regs->r13 == want->r13 && regs->r14 == want->r14 &&
+           regs->r15 == want->r15 && regs->rcx > want->rcx;
+}
+
+/* Length of the rep instruction at `pc`; 0 if there is another one. */
+static unsigned rep_length(struct orc *orc, uint64_t pc)
+{
+    uint8_t code[ORC_CODE_MAX];
+    size_t got = orc_child_read(&orc->child, pc, code, sizeof(code));
+    struct orc_decoded decoded;
+    struct rrt_regs none = {0};
+
+    if (!orc_code_is_rep(code, got) || code[0] == ADDRESS_SIZE_PREFIX)
+        return 0;
+    orc_decode(code, got, &none, NULL, NULL, &decoded);
+    return decoded.is_rep ? decoded.length : 0;
+}
+
+/* The breakpoint does not stop between the turns of a rep instruction. Where the frame may lie
+ * there, the instruction runs with a smaller count first, and then goes on with the rest. */
+static int run_into_rep(struct orc *orc, struct user_regs_struct *regs)
+{
+    unsigned length = is_same_rep(orc, regs) ? rep_length(orc, regs->rip) : 0;
+    uint64_t pc = regs->rip;
+    struct orc_stop stop;
+    int rc;
+
+    if (length == 0)
+        return 0;
+    regs->rcx -= orc->next.regs.rcx;
+    regs->eflags |= RESUME_FLAG;
+    rc = orc_child_set_break(&orc->child, pc + length);
+    if (rc == 0)
+        rc = orc_child_set_regs(&orc->child, regs);
+    if (rc == 0)
+        rc = orc_child_resume(&orc->child, false, &stop);
+    if (rc == 0)
+        rc = orc_child_get_regs(&orc->child, regs);
+    if (rc == 0 && stop.kind != ORC_STOP_BREAK)
+        rc = diverged(orc, regs, "stop in a rep,", (int)stop.kind);
+    if (rc != 0)
+        return rc;
+    if (regs->rcx == 0) /* else it found what it looked for, and is done */
+        regs->rip = pc;
+    regs->rcx += orc->next.regs.rcx;
+    rc = orc_child_set_regs(&orc->child, regs);
+    return rc == 0 ? orc_child_set_break(&orc->child, orc->next.regs.rip) : rc;
+}
+
 /* Runs to the first place that is the asynchronous frame's. */
 static int run_to_asynchronous(struct orc *orc)
 {
@@ -262,11 +332,17 @@ static int run_to_asynchronous(struct orc *orc)
     bool is_there = false;
     int rc = orc_child_get_regs(&orc->child, &regs);
 
+    if (rc == 0 && has_break)
+        rc = run_into_rep(orc, &regs);
+    if (rc == 0)
+        rc = orc_is_due(orc, &regs, &is_there);
     for (uint64_t i = 0; rc == 0 && !is_there; i++) {
         rc = i < ARRIVALS_MAX
                  ? arrive(orc, has_break, &regs)
                  : wd_fail(-WD_ERR_DIVERGED, "oracle: the place of frame %" PRIu64 " was not found",
                            orc->next.time);
+        if (rc == 0 && has_break)
+            rc = run_into_rep(orc, &regs);
         if (rc == 0)
             rc = orc_is_due(orc, &regs, &is_there);
     }

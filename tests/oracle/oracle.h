@@ -5,9 +5,11 @@
  * single-step a window of them, telling of each instruction its registers and memory operands.
  * It is slow and simple, and shares nothing with the replay engine but the trace reader.
  *
- * What it does not do, it refuses by name when opened or when it gets there: threads, forked
- * processes that did not exec, vfork children that share memory, buffered system calls, other
- * processors than the recorded one.
+ * All threads of the process, and its children by vfork until they run a program, take turns in
+ * one child of ours, in the order and at the places of the recording.
+ *
+ * What it does not do, it refuses by name when opened or when it gets there: forked processes that
+ * did not exec, buffered system calls, other processors than the recorded one.
  *
  * Counting. An instruction is counted when it is started: a `rep` counts once, a system call
  * once, rdtsc once, and one that faults once for every attempt. The exec itself is instruction 0
@@ -35,8 +37,8 @@ struct orc;
 enum orc_outcome {
     ORC_COMPLETED,
     ORC_FAULTED,    /* raised a recorded signal instead (int3 and the like: raised it after) */
-    ORC_LAST,       /* the process ended in it: exit, or its last recorded moment */
-    ORC_INTERRUPTED /* a rep that a recorded signal stopped between two turns */
+    ORC_LAST,       /* its task ended in it: exit, or the last recorded moment */
+    ORC_INTERRUPTED /* a rep that a recorded event stopped between two turns */
 };
 
 /*
@@ -114,8 +116,8 @@ uint64_t orc_instruction_count(const struct orc *orc);
 typedef void (*orc_event_fn)(void *context, const struct rrt_frame *frame, uint64_t instructions);
 void orc_set_event_fn(struct orc *orc, orc_event_fn event, void *context);
 
-/* The registers now; orig_rax is meaningless. Frames that are due (a signal's handler, ...) have
- * not been applied until the next step or run. */
+/* The registers now, of the task that goes on; orig_rax is meaningless. Frames that are due (a
+ * signal's handler, ...) have not been applied until the next step or run. */
 int orc_registers(struct orc *orc, struct rrt_regs *regs);
 
 /* The vector state now: an XSAVE image in standard layout. *size_bytes: room in, size out. */
@@ -129,8 +131,8 @@ size_t orc_read_memory(struct orc *orc, uint64_t address, void *bytes, size_t co
 const char *orc_maps_path(const struct orc *orc);
 uint64_t orc_own_page(const struct orc *orc);
 
-/* How often an asynchronous signal was placed inside running code by the first match of all
- * registers, without a memory digest in the recording: such a place may be wrong. */
+/* How often a signal or a switch to another task was placed inside running code by the first match
+ * of all registers, without a memory digest in the recording: such a place may be wrong. */
 unsigned orc_ambiguous_count(const struct orc *orc);
 
 /* One line of text for an instruction with its operands. */

@@ -22,61 +22,160 @@
 #define MXCSR_INITIAL      0x1f80u
 #define FIP_AT             8
 #define FIP_BYTES          16
+#define SYSCALL_BYTES      2
 
 /* ---------------------------------------------------------------- the cursor */
 
-/* Another task's frame may write to our memory (process_vm_writev). */
-static int apply_foreign(struct orc *orc)
+static bool is_ours(const struct orc *orc, int tid)
 {
-    int rc = 0;
+    return orc_tasks_find(&orc->tasks, tid) != NULL;
+}
 
-    for (size_t i = 0; rc == 0 && i < orc->next.write_count; i++)
-        if (orc->next.writes[i].tid == orc->plan.tid)
-            rc = orc_space_write(&orc->space, &orc->next.writes[i]);
+/* Another process's frame may write to our memory (process_vm_writev). */
+static bool writes_to_us(const struct orc *orc, const struct rrt_frame *frame)
+{
+    for (size_t i = 0; i < frame->write_count; i++)
+        if (frame->writes[i].size_bytes > 0 && is_ours(orc, frame->writes[i].tid))
+            return true;
+    return false;
+}
+
+/* The next frame that concerns the space. */
+static int read_frame(struct orc *orc, struct rrt_frame *frame, bool *has_frame, bool *is_foreign)
+{
+    int rc;
+
+    *has_frame = false;
+    if (orc->event >= orc->plan.end_time)
+        return 0;
+    while ((rc = rrt_next(orc->trace, frame)) == 1) {
+        if (frame->time > orc->plan.end_time)
+            return 0;
+        if (frame->time < orc->plan.start_time)
+            continue;
+        *is_foreign = !is_ours(orc, frame->tid);
+        if (*is_foreign && !writes_to_us(orc, frame))
+            continue;
+        *has_frame = true;
+        return 0;
+    }
     return rc;
+}
+
+/* A preemption, which is about to outlive the frame that it was read as. */
+static int detach_preemption(struct rrt_frame *frame)
+{
+    for (size_t i = 0; i < frame->write_count; i++)
+        if (frame->writes[i].size_bytes > 0)
+            return wd_fail(-WD_ERR_UNSUPPORTED,
+                           "frame %" PRIu64 ": an interrupted restartable sequence", frame->time);
+    frame->write_count = 0;
+    frame->mmap_count = 0;
+    frame->task_count = 0;
+    frame->extra_regs_bytes = 0;
+    return 0;
+}
+
+/* orc->next is a preemption: reads on. If its task goes on, or did not stand in its code, nobody
+ * can see where it was, and *matters is false. */
+static int look_ahead(struct orc *orc, bool *matters)
+{
+    const struct orc_task *task = orc_tasks_find(&orc->tasks, orc->next.tid);
+    int rc = orc_stops_take(&orc->stops, &orc->next, &orc->stop);
+
+    if (rc == 0)
+        rc = detach_preemption(&orc->next);
+    if (rc == 0)
+        rc = read_frame(orc, &orc->after, &orc->has_after, &orc->is_after_foreign);
+    *matters = rc == 0 && orc->has_after && !task->is_in_call &&
+               (orc->is_after_foreign || orc->after.tid != orc->next.tid ||
+                orc->after.event == RRT_EVENT_EXIT);
+    return rc;
+}
+
+static void take_after(struct orc *orc)
+{
+    orc->next = orc->after;
+    orc->has_next = orc->has_after;
+    orc->is_foreign = orc->is_after_foreign;
+    orc->has_after = false;
+}
+
+static bool is_interrupted(uint64_t rax)
+{
+    switch (-(int64_t)rax) {
+    case 512: /* ERESTARTSYS, ERESTARTNOINTR, ERESTARTNOHAND, ERESTART_RESTARTBLOCK */
+    case 513:
+    case 514:
+    case 516:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* A call that was interrupted, though no signal came of it, is made again by the kernel: by the
+ * same instruction, as the call that orc->next, its entry, says. */
+static int restart_call(struct orc *orc)
+{
+    struct user_regs_struct regs;
+    int rc = orc_child_get_regs(&orc->child, &regs);
+
+    if (rc != 0 || orc->next.event != RRT_EVENT_SYSCALL ||
+        orc->next.syscall.state != RRT_SYSCALL_ENTERING ||
+        orc->tasks.current->event_kind != RRT_EVENT_SYSCALL || !is_interrupted(regs.rax) ||
+        regs.rip != orc->next.regs.rip)
+        return rc;
+    regs.rip -= SYSCALL_BYTES;
+    regs.rax = orc->next.regs.orig_rax;
+    return orc_child_set_regs(&orc->child, &regs);
+}
+
+/* Makes the task of orc->next the current one. */
+static int enter_task(struct orc *orc)
+{
+    int rc = orc_tasks_switch(&orc->tasks, &orc->child, orc_tasks_find(&orc->tasks, orc->next.tid));
+
+    return rc == 0 ? restart_call(orc) : rc;
 }
 
 int orc_frame_fetch(struct orc *orc)
 {
-    for (;;) {
-        int rc;
-        if (orc->event >= orc->plan.end_time) {
-            orc->has_next = false;
-            return 0;
-        }
-        rc = rrt_next(orc->trace, &orc->next);
-        orc->has_next = rc == 1;
-        if (rc != 1)
-            return rc;
-        if (orc->next.time < orc->plan.start_time)
-            continue;
-        if (orc->next.tid == orc->plan.tid) {
-            orc->stop = orc_stops_take(&orc->stops, &orc->next);
-            return 0;
-        }
-        if (orc->next.time > orc->plan.end_time) {
-            orc->has_next = false;
-            return 0;
-        }
-        rc = apply_foreign(orc);
-        if (rc != 0)
-            return rc;
+    bool matters = false;
+    int rc = 0;
+
+    orc->stop = NULL;
+    if (orc->has_after)
+        take_after(orc);
+    else
+        rc = read_frame(orc, &orc->next, &orc->has_next, &orc->is_foreign);
+    while (rc == 0 && orc->has_next && !orc->is_foreign && !matters &&
+           orc->next.event == RRT_EVENT_SCHED) {
+        rc = look_ahead(orc, &matters);
+        if (!matters)
+            take_after(orc);
     }
+    if (rc != 0 || !orc->has_next || orc->is_foreign)
+        return rc;
+    if (orc->next.event != RRT_EVENT_SCHED)
+        rc = orc_stops_take(&orc->stops, &orc->next, &orc->stop);
+    return rc == 0 ? enter_task(orc) : rc;
 }
 
 bool orc_frame_is_immediate(const struct orc *orc)
 {
+    if (orc->is_foreign)
+        return true;
     switch (orc->next.event) {
     case RRT_EVENT_SYSCALL:
         return orc->next.syscall.state == RRT_SYSCALL_EXITING;
     case RRT_EVENT_SIGNAL:
         /* a second fault while the kernel built the first one's frame */
-        return orc->next.signal.deterministic && orc->event_kind == RRT_EVENT_SIGNAL;
+        return orc->next.signal.deterministic && orc->tasks.current->event_kind == RRT_EVENT_SIGNAL;
     case RRT_EVENT_SIGNAL_HANDLER:
     case RRT_EVENT_SIGNAL_DELIVERY:
     case RRT_EVENT_GROW_MAP:
     case RRT_EVENT_EXIT:
-    case RRT_EVENT_SCHED: /* nobody else runs in our space, so the place does not matter */
         return true;
     default:
         return false;
@@ -205,7 +304,7 @@ static int clear_fip(struct orc *orc)
     size_t size = sizeof(image);
     int rc;
 
-    if (!rrt_trace_header(orc->trace)->clears_fip_fdp)
+    if (!rrt_trace_header(orc->trace)->clears_fip_fdp || !orc->tasks.current || orc->is_foreign)
         return 0;
     rc = orc_child_get_xstate(&orc->child, image, &size);
     if (rc != 0 || size < 576 || !(image[XSTATE_BV_AT] & 1) ||
@@ -231,7 +330,7 @@ static int apply_writes(struct orc *orc)
     int rc = 0;
 
     for (size_t i = 0; rc == 0 && i < orc->next.write_count; i++)
-        if (orc->next.writes[i].tid == orc->plan.tid)
+        if (is_ours(orc, orc->next.writes[i].tid))
             rc = orc_space_write(&orc->space, &orc->next.writes[i]);
     return rc;
 }
@@ -254,7 +353,8 @@ static int do_brk(struct orc *orc)
 
 static int do_mprotect(struct orc *orc, bool must)
 {
-    const uint64_t args[6] = {orc->call_args[0], orc->call_args[1], orc->call_args[2]};
+    const uint64_t args[6] = {orc->tasks.current->call_args[0], orc->tasks.current->call_args[1],
+                              orc->tasks.current->call_args[2]};
     int64_t result;
 
     if (args[2] & PROT_GROWS)
@@ -268,8 +368,9 @@ static int do_mprotect(struct orc *orc, bool must)
 static int do_mremap(struct orc *orc)
 {
     uint64_t to = orc->next.regs.rax;
-    uint64_t args[6] = {orc->call_args[0], (orc->call_args[1] + PAGE - 1) & ~(PAGE - 1),
-                        (orc->call_args[2] + PAGE - 1) & ~(PAGE - 1), 0, 0};
+    uint64_t args[6] = {orc->tasks.current->call_args[0],
+                        (orc->tasks.current->call_args[1] + PAGE - 1) & ~(PAGE - 1),
+                        (orc->tasks.current->call_args[2] + PAGE - 1) & ~(PAGE - 1), 0, 0};
     int rc;
 
     if (to != args[0]) {
@@ -283,7 +384,8 @@ static int do_mremap(struct orc *orc)
 
 static int do_madvise(struct orc *orc)
 {
-    uint64_t args[6] = {orc->call_args[0], orc->call_args[1], orc->call_args[2]};
+    uint64_t args[6] = {orc->tasks.current->call_args[0], orc->tasks.current->call_args[1],
+                        orc->tasks.current->call_args[2]};
     int64_t result;
 
     if (args[2] != MADV_DONTNEED && args[2] != MADV_REMOVE && args[2] != MADV_DONTNEED_LOCK)
@@ -302,7 +404,7 @@ static int do_call(struct orc *orc)
 {
     bool failed = is_error(orc->next.regs.rax);
 
-    switch (orc->call) {
+    switch (orc->tasks.current->call) {
     case SYS_mprotect:
     case SYS_pkey_mprotect:
         return do_mprotect(orc, !failed);
@@ -313,18 +415,19 @@ static int do_call(struct orc *orc)
     }
     if (failed)
         return 0;
-    switch (orc->call) {
+    switch (orc->tasks.current->call) {
     case SYS_brk:
         return do_brk(orc);
     case SYS_munmap:
-        return orc_space_unmap(&orc->space, orc->call_args[0],
-                               (orc->call_args[1] + PAGE - 1) & ~(PAGE - 1));
+        return orc_space_unmap(&orc->space, orc->tasks.current->call_args[0],
+                               (orc->tasks.current->call_args[1] + PAGE - 1) & ~(PAGE - 1));
     case SYS_mremap:
         return do_mremap(orc);
     case SYS_shmdt:
-        return orc_space_unmap(&orc->space, orc->call_args[0],
-                               orc_space_segment_end(&orc->space, orc->call_args[0]) -
-                                   orc->call_args[0]);
+        return orc_space_unmap(
+            &orc->space, orc->tasks.current->call_args[0],
+            orc_space_segment_end(&orc->space, orc->tasks.current->call_args[0]) -
+                orc->tasks.current->call_args[0]);
     case SYS_execve:
     case SYS_execveat:
         return wd_fail(-WD_ERR_UNSUPPORTED, "frame %" PRIu64 ": exec after the start",
@@ -339,43 +442,105 @@ static int do_call(struct orc *orc)
     }
 }
 
-static int check_clones(const struct orc *orc)
+/* Where the kernel lets a new task begin: nothing recorded says so. `regs` are its parent's. */
+static int begin_task(struct orc *orc, int flags, struct user_regs_struct *regs)
 {
-    for (size_t i = 0; i < orc->next.task_count; i++) {
-        const struct rrt_task_event *task = &orc->next.tasks[i];
-        if (task->kind == RRT_TASK_CLONE && (task->clone_flags & CLONE_VM))
-            return wd_fail(-WD_ERR_UNSUPPORTED,
-                           "frame %" PRIu64 ": the oracle does not do a %s that shares memory",
-                           orc->next.time,
-                           task->clone_flags & CLONE_VFORK ? "vfork child" : "thread");
+    uint64_t args[8] = {0}; /* struct clone_args: up to tls */
+    uint64_t tls = regs->r8;
+
+    regs->rax = 0;
+    if (orc->next.syscall.number == SYS_clone && regs->rsi != 0)
+        regs->rsp = regs->rsi;
+    if (orc->next.syscall.number == SYS_clone3) {
+        if (orc_child_read(&orc->child, regs->rdi, args, sizeof(args)) != sizeof(args))
+            return wd_fail(-EFAULT, "frame %" PRIu64 ": clone3 without arguments", orc->next.time);
+        tls = args[7];
+        if (args[5] != 0)
+            regs->rsp = args[5] + args[6];
     }
+    if (flags & CLONE_SETTLS)
+        regs->fs_base = tls;
     return 0;
+}
+
+/* Of a call that makes a task in our space: rr maps it a scratch area, and the task begins with a
+ * copy of its parent's state. */
+static int add_task(struct orc *orc, const struct rrt_task_event *event)
+{
+    struct orc_task *task;
+    int rc = apply_maps(orc, 0);
+
+    if (rc == 0)
+        rc = orc_tasks_add(&orc->tasks, &orc->child, event->tid, &task);
+    if (rc != 0)
+        return rc;
+    task->is_process = !(event->clone_flags & CLONE_THREAD);
+    task->event_kind = RRT_EVENT_SYSCALL;
+    return begin_task(orc, event->clone_flags, &task->regs);
+}
+
+static int add_tasks(struct orc *orc)
+{
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < orc->next.task_count; i++) {
+        const struct rrt_task_event *event = &orc->next.tasks[i];
+        if (event->kind == RRT_TASK_CLONE && (event->clone_flags & CLONE_VM))
+            rc = add_task(orc, event);
+    }
+    return rc;
 }
 
 static int enter_call(struct orc *orc)
 {
+    struct orc_task *task = orc->tasks.current;
     int rc;
 
     if (orc->next.syscall.number != SYS_restart_syscall)
-        orc->call = orc->next.syscall.number;
-    orc->call_args[0] = orc->next.regs.rdi;
-    orc->call_args[1] = orc->next.regs.rsi;
-    orc->call_args[2] = orc->next.regs.rdx;
-    rc = check_clones(orc);
+        task->call = orc->next.syscall.number;
+    task->call_args[0] = orc->next.regs.rdi;
+    task->call_args[1] = orc->next.regs.rsi;
+    task->call_args[2] = orc->next.regs.rdx;
+    task->is_in_call = true;
+    rc = load_regs(orc); /* rax, rcx, r11, eflags as rr leaves them */
     if (rc == 0)
-        rc = load_regs(orc); /* rax, rcx, r11, eflags as rr leaves them */
+        rc = add_tasks(orc);
     return rc == 0 ? apply_writes(orc) : rc;
+}
+
+/* A vfork child that runs a program leaves our space. */
+static bool is_leaving(const struct orc *orc)
+{
+    const struct orc_task *task = orc->tasks.current;
+
+    return task->is_process && !is_error(orc->next.regs.rax) &&
+           (task->call == SYS_execve || task->call == SYS_execveat);
 }
 
 static int exit_call(struct orc *orc)
 {
-    int rc = do_call(orc);
+    int rc;
 
+    if (is_leaving(orc)) {
+        orc_tasks_remove(&orc->tasks, orc->tasks.current);
+        return 0;
+    }
+    orc->tasks.current->is_in_call = false;
+    rc = do_call(orc);
     if (rc == 0)
         rc = apply_writes(orc);
     if (rc == 0)
         rc = load_regs(orc);
     return rc == 0 ? load_xstate(orc) : rc;
+}
+
+/* What the kernel writes for a thread that ends: its id cleared, its robust mutexes marked. */
+static int end_task(struct orc *orc)
+{
+    int rc = apply_writes(orc);
+
+    orc_tasks_remove(&orc->tasks, orc->tasks.current);
+    return rc;
 }
 
 /* ---------------------------------------------------------------- all kinds */
@@ -393,6 +558,8 @@ static int apply_plain(struct orc *orc)
 
 static int apply_by_kind(struct orc *orc)
 {
+    if (orc->is_foreign)
+        return apply_writes(orc);
     switch (orc->next.event) {
     case RRT_EVENT_SYSCALL:
         if (orc->next.syscall.state == RRT_SYSCALL_ENTERING)
@@ -403,7 +570,7 @@ static int apply_by_kind(struct orc *orc)
     case RRT_EVENT_SCHED:
         return 0;
     case RRT_EVENT_EXIT:
-        return 0;
+        return end_task(orc);
     default:
         return apply_plain(orc);
     }
@@ -411,10 +578,11 @@ static int apply_by_kind(struct orc *orc)
 
 static int finish_frame(struct orc *orc)
 {
-    if (orc->event_fn)
+    if (orc->event_fn && !orc->is_foreign)
         orc->event_fn(orc->event_context, &orc->next, orc->instructions);
     orc->event = orc->next.time;
-    orc->event_kind = orc->next.event;
+    if (orc->tasks.current && !orc->is_foreign)
+        orc->tasks.current->event_kind = orc->next.event;
     return orc_frame_fetch(orc);
 }
 

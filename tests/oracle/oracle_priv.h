@@ -10,6 +10,7 @@
 #include "tests/oracle/oracle_scan.h"
 #include "tests/oracle/oracle_space.h"
 #include "tests/oracle/oracle_stops.h"
+#include "tests/oracle/oracle_tasks.h"
 
 struct orc {
     struct rrt_trace *trace;
@@ -17,14 +18,16 @@ struct orc {
     struct orc_child child;
     struct orc_space space;
 
-    struct rrt_frame next; /* the process's next frame, not yet applied */
+    struct rrt_frame next; /* not yet applied; its task is the current one */
     bool has_next;
+    bool is_foreign;        /* `next` is another process's and only writes to our memory */
+    struct rrt_frame after; /* the one after, when `next` is a preemption */
+    bool has_after;
+    bool is_after_foreign;
     struct orc_stops stops;
-    const struct tck_stop *stop; /* `next` is a signal: its memory digest; NULL: none known */
+    const struct tck_stop *stop; /* memory digests of `next`, if asynchronous; NULL: none known */
     uint64_t event;              /* the last applied frame */
-    enum rrt_event event_kind;   /* its kind */
-    int call;                    /* number of the system call that was entered last */
-    uint64_t call_args[3];       /* its rdi, rsi, rdx */
+    struct orc_tasks tasks;
 
     uint64_t instructions;
     unsigned ambiguous;
@@ -37,7 +40,8 @@ struct orc {
 
 /* ---- oracle_frames.c: what a frame does. All take orc->next. */
 
-/* Makes orc->next the next frame of the process; has_next false at its end. */
+/* Makes orc->next the next frame that concerns the space, and its task the current one; has_next
+ * false at the end. A preemption (SCHED) is one only if another task goes on after it. */
 int orc_frame_fetch(struct orc *orc);
 
 /* Applies orc->next, which is the exec at which the process starts. */

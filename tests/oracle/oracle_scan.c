@@ -40,7 +40,8 @@ static const struct rrt_process *choose_process(const struct rrt_process *list, 
     return chosen;
 }
 
-static int find_process(struct rrt_trace *trace, int pid, struct orc_plan *plan)
+static int find_process(struct rrt_trace *trace, int pid, struct orc_plan *plan,
+                        const struct rrt_process **out)
 {
     const struct rrt_process *list;
     const struct rrt_process *chosen;
@@ -57,12 +58,10 @@ static int find_process(struct rrt_trace *trace, int pid, struct orc_plan *plan)
                        "the oracle cannot re-enact process %d: forked without "
                        "exec",
                        chosen->pid);
-    if (chosen->tid_count != 1)
-        return wd_fail(-WD_ERR_UNSUPPORTED, "the oracle cannot re-enact process %d: %zu threads",
-                       chosen->pid, chosen->tid_count);
-    plan->tid = chosen->pid;
+    plan->pid = chosen->pid;
     plan->start_time = chosen->execs[chosen->exec_count - 1].time;
     plan->end_time = chosen->end_time;
+    *out = chosen;
     return 0;
 }
 
@@ -165,8 +164,16 @@ static int add_fault(struct ranges *ranges, const struct rrt_signal *signal)
     return ranges_add(ranges, page, page + PAGE < page ? UINT64_MAX : page + PAGE);
 }
 
+static bool is_of(const struct rrt_process *process, int tid)
+{
+    for (size_t i = 0; i < process->tid_count; i++)
+        if (process->tids[i] == tid)
+            return true;
+    return false;
+}
+
 static int collect_ranges(struct rrt_trace *trace, const struct orc_plan *plan,
-                          struct ranges *ranges)
+                          const struct rrt_process *process, struct ranges *ranges)
 {
     struct rrt_frame frame;
     int rc = rrt_rewind(trace);
@@ -176,7 +183,8 @@ static int collect_ranges(struct rrt_trace *trace, const struct orc_plan *plan,
         rc = 0;
         for (size_t i = 0; rc == 0 && i < frame.mmap_count; i++)
             rc = ranges_add(ranges, frame.mmaps[i].start, frame.mmaps[i].end);
-        if (rc == 0 && frame.tid == plan->tid && frame.time >= plan->start_time)
+        if (rc == 0 && frame.time >= plan->start_time && frame.time <= plan->end_time &&
+            is_of(process, frame.tid))
             rc = check_frame(&frame);
         if (rc == 0 && frame.event == RRT_EVENT_SIGNAL)
             rc = add_fault(ranges, &frame.signal);
@@ -208,13 +216,14 @@ static int add_own_ranges(struct ranges *ranges)
 
 int orc_scan(struct rrt_trace *trace, int pid, struct orc_plan *plan)
 {
+    const struct rrt_process *process = NULL;
     struct ranges ranges = {0};
-    int rc = find_process(trace, pid, plan);
+    int rc = find_process(trace, pid, plan, &process);
 
     if (rc == 0)
         rc = check_processor(trace);
     if (rc == 0)
-        rc = collect_ranges(trace, plan, &ranges);
+        rc = collect_ranges(trace, plan, process, &ranges);
     if (rc == 0)
         rc = add_own_ranges(&ranges);
     if (rc == 0) {

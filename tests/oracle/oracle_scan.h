@@ -9,14 +9,14 @@
 #include "recorder/rr_trace/rr_trace.h"
 
 struct orc_plan {
-    int tid;
+    int pid;
     uint64_t start_time; /* the frame of the last successful execve */
     uint64_t end_time;   /* the last frame of the process */
     uint64_t stub;
 };
 
 /* `pid` 0: the process that died of a signal, else the one that ran exec last. Rewinds `trace`.
- * -WD_ERR_UNSUPPORTED names what the oracle does not do: threads, fork without exec, 32 bits,
+ * -WD_ERR_UNSUPPORTED names what the oracle does not do: fork without exec, 32 bits,
  * buffered system calls, a recording from another processor. */
 int orc_scan(struct rrt_trace *trace, int pid, struct orc_plan *plan);
 

@@ -38,20 +38,25 @@ int orc_stops_open(struct orc_stops *stops, const struct rrt_trace *trace)
     int fd = openat(rrt_trace_dir_fd(trace), TCK_DIGESTS_NAME, O_RDONLY | O_CLOEXEC);
     int rc;
 
-    *stops = (struct orc_stops){0};
+    *stops = (struct orc_stops){.lines_fd = -1};
     if (fd < 0)
         return errno == ENOENT ? 0 : wd_fail_errno("%s", TCK_DIGESTS_NAME);
     rc = read_all(fd, stops);
     close(fd);
     if (rc != 0)
         orc_stops_fini(stops);
+    else
+        stops->lines_fd = openat(rrt_trace_dir_fd(trace), TCK_LINES_NAME, O_RDONLY | O_CLOEXEC);
     return rc;
 }
 
 void orc_stops_fini(struct orc_stops *stops)
 {
     free(stops->list);
-    *stops = (struct orc_stops){0};
+    free(stops->cursors);
+    if (stops->lines_fd >= 0)
+        close(stops->lines_fd);
+    *stops = (struct orc_stops){.lines_fd = -1};
 }
 
 /* Equal general registers, rip and rsp: positions 0 to 14, 16 and 19 of the register file. rr
@@ -69,45 +74,171 @@ static bool same_registers(const struct tck_stop *stop, const struct rrt_regs *r
     return true;
 }
 
-const struct tck_stop *orc_stops_take(struct orc_stops *stops, const struct rrt_frame *frame)
+static bool fits(const struct tck_stop *stop, const struct rrt_frame *frame)
 {
-    if (frame->event != RRT_EVENT_SIGNAL || !frame->has_regs)
-        return NULL;
-    for (size_t i = stops->next; i < stops->count; i++) {
-        const struct tck_stop *stop = &stops->list[i];
-        if (stop->tid == (uint32_t)frame->tid && stop->signo == frame->signal.number &&
-            same_registers(stop, &frame->regs)) {
-            stops->next = i + 1;
-            return stop;
-        }
-    }
-    return NULL;
+    if (stop->tid != (uint32_t)frame->tid || !same_registers(stop, &frame->regs))
+        return false;
+    if (frame->event == RRT_EVENT_SCHED)
+        return stop->flags & TCK_STOP_SLICE;
+    return !(stop->flags & TCK_STOP_SLICE) && stop->signo == frame->signal.number;
 }
 
-static int check_range(const struct orc_child *child, uint64_t start, uint32_t count,
-                       uint64_t digest, bool *is_equal)
+/* The task's next record after `at`; count if there is none. */
+static size_t next_of_task(const struct orc_stops *stops, size_t at)
 {
-    uint8_t *bytes;
+    uint32_t tid = stops->list[at].tid;
 
-    *is_equal = count == 0;
-    if (count == 0)
+    do
+        at++;
+    while (at < stops->count && stops->list[at].tid != tid);
+    return at;
+}
+
+/* Of ends of a slice that follow each other with equal registers, the one that rr took for one. */
+static size_t skip_to_expired(const struct orc_stops *stops, size_t first,
+                              const struct rrt_frame *frame)
+{
+    for (size_t i = first; i < stops->count && fits(&stops->list[i], frame);
+         i = next_of_task(stops, i))
+        if (stops->list[i].flags & TCK_STOP_EXPIRED)
+            return i;
+    return first;
+}
+
+static struct orc_stops_cursor *cursor_of(struct orc_stops *stops, int tid)
+{
+    struct orc_stops_cursor *grown;
+
+    for (size_t i = 0; i < stops->cursor_count; i++)
+        if (stops->cursors[i].tid == tid)
+            return &stops->cursors[i];
+    grown = realloc(stops->cursors, (stops->cursor_count + 1) * sizeof(*grown));
+    if (!grown)
+        return NULL;
+    stops->cursors = grown;
+    grown[stops->cursor_count] = (struct orc_stops_cursor){.tid = tid};
+    return &grown[stops->cursor_count++];
+}
+
+int orc_stops_take(struct orc_stops *stops, const struct rrt_frame *frame,
+                   const struct tck_stop **stop)
+{
+    struct orc_stops_cursor *cursor;
+
+    *stop = NULL;
+    if ((frame->event != RRT_EVENT_SIGNAL && frame->event != RRT_EVENT_SCHED) || !frame->has_regs ||
+        stops->count == 0)
         return 0;
-    if (count > TCK_DATA_BYTES_MAX)
-        return wd_fail(-WD_ERR_CORRUPT, "%s: a digest of %u bytes", TCK_DIGESTS_NAME, count);
-    bytes = malloc(count);
-    if (!bytes)
+    cursor = cursor_of(stops, frame->tid);
+    if (!cursor)
         return -ENOMEM;
-    *is_equal =
-        orc_child_read(child, start, bytes, count) == count && XXH3_64bits(bytes, count) == digest;
-    free(bytes);
+    for (size_t i = cursor->next; i < stops->count; i++) {
+        if (!fits(&stops->list[i], frame))
+            continue;
+        if (frame->event == RRT_EVENT_SCHED)
+            i = skip_to_expired(stops, i, frame);
+        cursor->next = i + 1;
+        *stop = &stops->list[i];
+        return 0;
+    }
     return 0;
 }
 
-int orc_stops_check(const struct tck_stop *stop, const struct orc_child *child, bool *is_equal)
-{
-    int rc = check_range(child, stop->stack_start, stop->stack_bytes, stop->stack_digest, is_equal);
+/* ---------------------------------------------------------------- memory */
 
-    if (rc == 0 && *is_equal)
-        rc = check_range(child, stop->data_start, stop->data_bytes, stop->data_digest, is_equal);
+/* One of the ranges of a record. */
+struct range {
+    uint64_t start, digest;
+    uint32_t bytes, line_bytes;
+};
+
+/* Looks for the first line of `bytes` that is not as it was; `hashes` are the range's. */
+static void note_line(struct orc_stops *stops, const struct tck_stop *stop,
+                      const struct range *range, const uint8_t *bytes, const uint64_t *hashes)
+{
+    for (uint32_t at = 0; at < range->bytes; at += range->line_bytes) {
+        uint32_t count = range->bytes - at;
+        if (count > range->line_bytes)
+            count = range->line_bytes;
+        if (tck_line_hash(bytes + at, count) != hashes[at / range->line_bytes]) {
+            stops->line = (struct orc_stops_line){stop, range->start + at, count,
+                                                  hashes[at / range->line_bytes]};
+            return;
+        }
+    }
+}
+
+/* `first`: the number of the range's first line in the record's. */
+static int find_line(struct orc_stops *stops, const struct tck_stop *stop,
+                     const struct range *range, uint32_t first, const uint8_t *bytes)
+{
+    uint32_t count = (range->bytes + range->line_bytes - 1) / range->line_bytes;
+    uint64_t *hashes;
+
+    if (stops->lines_fd < 0)
+        return 0;
+    hashes = malloc(count * sizeof(*hashes) + 1);
+    if (!hashes)
+        return -ENOMEM;
+    if (pread(stops->lines_fd, hashes, count * sizeof(*hashes),
+              (off_t)(stop->lines_at + first * sizeof(*hashes))) ==
+        (ssize_t)(count * sizeof(*hashes)))
+        note_line(stops, stop, range, bytes, hashes);
+    free(hashes);
+    return 0;
+}
+
+static int check_range(struct orc_stops *stops, const struct tck_stop *stop,
+                       const struct range *range, uint32_t first, const struct orc_child *child,
+                       bool *is_equal)
+{
+    uint8_t *bytes;
+    int rc = 0;
+
+    if (range->bytes == 0)
+        return 0;
+    if (range->bytes > TCK_HEAP_BYTES_MAX)
+        return wd_fail(-WD_ERR_CORRUPT, "%s: a digest of %u bytes", TCK_DIGESTS_NAME, range->bytes);
+    bytes = malloc(range->bytes);
+    if (!bytes)
+        return -ENOMEM;
+    if (orc_child_read(child, range->start, bytes, range->bytes) != range->bytes)
+        *is_equal = false;
+    else if (XXH3_64bits(bytes, range->bytes) != range->digest) {
+        *is_equal = false;
+        rc = find_line(stops, stop, range, first, bytes);
+    }
+    free(bytes);
+    return rc;
+}
+
+/* Is the line that differed last still another one? */
+static bool line_differs(const struct orc_stops *stops, const struct tck_stop *stop,
+                         const struct orc_child *child)
+{
+    _Alignas(8) uint8_t bytes[TCK_LINE];
+    const struct orc_stops_line *line = &stops->line;
+
+    return line->stop == stop &&
+           (orc_child_read(child, line->address, bytes, line->bytes) != line->bytes ||
+            tck_line_hash(bytes, line->bytes) != line->hash);
+}
+
+int orc_stops_check(struct orc_stops *stops, const struct tck_stop *stop,
+                    const struct orc_child *child, bool *is_equal)
+{
+    const struct range ranges[] = {
+        {stop->stack_start, stop->stack_digest, stop->stack_bytes, TCK_STACK_LINE},
+        {stop->data_start, stop->data_digest, stop->data_bytes, TCK_LINE},
+        {stop->heap_start, stop->heap_digest, stop->heap_bytes, TCK_LINE},
+    };
+    uint32_t first = 0;
+    int rc = 0;
+
+    *is_equal = !line_differs(stops, stop, child);
+    for (size_t i = 0; rc == 0 && *is_equal && i < 3; i++) {
+        rc = check_range(stops, stop, &ranges[i], first, child, is_equal);
+        first += (ranges[i].bytes + ranges[i].line_bytes - 1) / ranges[i].line_bytes;
+    }
     return rc;
 }

@@ -11,20 +11,39 @@
 #include "recorder/ticks/digest_format.h"
 #include "tests/oracle/oracle_child.h"
 
+/* How far a task's records have been used. */
+struct orc_stops_cursor {
+    int tid;
+    size_t next;
+};
+
+/* A line of memory that was not as a record has it: looked at first the next time. */
+struct orc_stops_line {
+    const struct tck_stop *stop; /* NULL: none */
+    uint64_t address;
+    uint32_t bytes;
+    uint64_t hash;
+};
+
 struct orc_stops {
     struct tck_stop *list; /* NULL: the recording has none */
     size_t count;
-    size_t next; /* after the one used last */
+    struct orc_stops_cursor *cursors;
+    size_t cursor_count;
+    int lines_fd; /* -1: no hashes of lines */
+    struct orc_stops_line line;
 };
 
 int orc_stops_open(struct orc_stops *stops, const struct rrt_trace *trace);
 void orc_stops_fini(struct orc_stops *stops);
 
-/* The record of a SIGNAL frame; NULL for other frames and when there is none. Frames must come in
- * their order. Borrowed until fini. */
-const struct tck_stop *orc_stops_take(struct orc_stops *stops, const struct rrt_frame *frame);
+/* *stop becomes the record of a SIGNAL or SCHED frame; NULL for other frames and when there is
+ * none. To be called for each frame of a task, in their order. Borrowed until fini. -ENOMEM. */
+int orc_stops_take(struct orc_stops *stops, const struct rrt_frame *frame,
+                   const struct tck_stop **stop);
 
-/* Has the child's memory the digest of `stop`? */
-int orc_stops_check(const struct tck_stop *stop, const struct orc_child *child, bool *is_equal);
+/* Has the child's memory the digests of `stop`? */
+int orc_stops_check(struct orc_stops *stops, const struct tck_stop *stop,
+                    const struct orc_child *child, bool *is_equal);
 
 #endif

@@ -10,7 +10,14 @@ enum {
 };
 
 static volatile unsigned long turns;
-extern const char context_after[];
+extern const char context_before[], context_after[];
+
+static void start_timer(void)
+{
+    const struct itimerval timer = {.it_value = {.tv_usec = 2000}};
+
+    setitimer(ITIMER_REAL, &timer, NULL);
+}
 
 static void on_alarm(int signo, siginfo_t *info, void *context)
 {
@@ -18,6 +25,11 @@ static void on_alarm(int signo, siginfo_t *info, void *context)
 
     (void)signo;
     (void)info;
+    if ((unsigned long)at->uc_mcontext.gregs[REG_RIP] - (unsigned long)context_before >=
+        (unsigned long)(context_after - context_before)) {
+        start_timer(); /* too early */
+        return;
+    }
     at->uc_mcontext.gregs[REG_RIP] = (greg_t)(long)context_after;
     at->uc_mcontext.gregs[REG_RAX] += 1000;
 }
@@ -25,7 +37,9 @@ static void on_alarm(int signo, siginfo_t *info, void *context)
 /* Spins for ever: only the handler gets it out, to context_after with another rax. */
 __attribute__((noinline, noclone)) static unsigned long spin(unsigned long rax)
 {
-    __asm__ volatile("1:\n\t"
+    __asm__ volatile(".globl context_before\n"
+                     "context_before:\n"
+                     "1:\n\t"
                      "addq $1, %1\n\t"
                      "jmp 1b\n"
                      ".globl context_after\n"
@@ -38,12 +52,11 @@ __attribute__((noinline, noclone)) static unsigned long spin(unsigned long rax)
 
 int main(void)
 {
-    const struct itimerval timer = {.it_value = {.tv_usec = 2000}};
     struct sigaction action = {.sa_sigaction = on_alarm, .sa_flags = SA_SIGINFO};
 
     sigaction(SIGALRM, &action, NULL);
     for (unsigned long i = 0; i < ROUNDS; i++) {
-        setitimer(ITIMER_REAL, &timer, NULL);
+        start_timer();
         printf("rax %lu\n", spin(i));
     }
     printf("turns %lu\n", turns);
