@@ -410,18 +410,21 @@ static struct line line_of(const struct evq_place *place, uint64_t n)
     } ranges[] = {{place->stack_start, place->stack_bytes, TCK_STACK_LINE},
                   {place->data_start, place->data_bytes, TCK_LINE},
                   {place->heap_start, place->heap_bytes, TCK_LINE}};
-    struct line line = {.hash = ((const uint64_t *)(place + 1))[n]};
+    const uint64_t *words = (const uint64_t *)(place + 1);
+    struct line line = {.hash = words[n]};
+    words += tck_line_count(place->stack_bytes, place->data_bytes, place->heap_bytes);
     for (unsigned i = 0; i < 3; i++) {
         uint64_t count = (ranges[i].bytes + ranges[i].line - 1) / ranges[i].line;
         if (n < count) {
             uint64_t left = ranges[i].bytes - n * ranges[i].line;
             line.address = ranges[i].start + n * ranges[i].line;
             line.bytes = (uint32_t)(left < ranges[i].line ? left : ranges[i].line);
-            break;
+            return line;
         }
         n -= count;
     }
-    return line;
+    return (struct line){
+        .address = words[2 * n], .bytes = TCK_STACK_LINE, .hash = words[2 * n + 1]};
 }
 
 static bool line_agrees(struct agt *agt, const struct line *line)
@@ -484,7 +487,8 @@ static void line_missed(struct agt *agt, const struct line *line)
 /* Most places are told wrong by the line that told the one before. */
 static bool lines_agree(struct agt *agt, const struct evq_place *place)
 {
-    uint64_t count = tck_line_count(place->stack_bytes, place->data_bytes, place->heap_bytes);
+    uint64_t count =
+        tck_line_count(place->stack_bytes, place->data_bytes, place->heap_bytes) + place->targets;
     uint64_t *last = &agt->ctx->place_line;
     struct line line;
     if (!(place->flags & EVQ_PLACE_LINES))

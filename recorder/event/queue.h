@@ -177,7 +177,9 @@ struct evq_place {
     uint64_t heap_start, heap_bytes, heap_digest;
     uint64_t limit; /* instructions after which looking for it is given up; 0: never */
     uint64_t time;  /* instructions executed before the event, in the whole run */
-    /* with EVQ_PLACE_LINES: u64 hashes, as many as tck_line_count() says */
+    uint64_t targets;
+    /* with EVQ_PLACE_LINES: u64 hashes, as many as tck_line_count() says; then `targets` pairs of
+     * u64 address, u64 hash of the TCK_STACK_LINE bytes there */
 };
 
 #define EVQ_FILE_NONE UINT64_MAX
@@ -191,6 +193,6 @@ struct evq_op {
 
 _Static_assert(sizeof(struct evq_entry) == 56, "kept in .wet files");
 _Static_assert(sizeof(struct evq_op) == 64, "kept in .wet files");
-_Static_assert(sizeof(struct evq_place) == 96, "kept in .wet files");
+_Static_assert(sizeof(struct evq_place) == 104, "kept in .wet files");
 
 #endif

@@ -59,10 +59,12 @@ static bool is_valid_place(const uint8_t *payload, uint64_t payload_bytes)
         return false;
     memcpy(&place, payload, sizeof(place));
     if (place.flags & ~(uint64_t)PLACE_FLAGS_ALL || place.stack_bytes > PLACE_BYTES_MAX ||
-        place.data_bytes > PLACE_BYTES_MAX || place.heap_bytes > PLACE_BYTES_MAX)
+        place.data_bytes > PLACE_BYTES_MAX || place.heap_bytes > PLACE_BYTES_MAX ||
+        place.targets > TCK_TARGETS_MAX)
         return false;
     if (place.flags & EVQ_PLACE_LINES)
-        lines = tck_line_count(place.stack_bytes, place.data_bytes, place.heap_bytes);
+        lines = tck_line_count(place.stack_bytes, place.data_bytes, place.heap_bytes) +
+                2 * place.targets;
     return payload_bytes == sizeof(place) + 8 * lines;
 }
 

@@ -151,7 +151,7 @@ bool feed_digests_have_lines(const struct feed_digests *digests)
 int feed_digests_lines(const struct feed_digests *digests, uint64_t lines_at, uint32_t count,
                        uint64_t *out)
 {
-    if (lines_at > TCK_STOPS_BYTES_MAX || count > TCK_LINES_MAX)
+    if (lines_at > TCK_STOPS_BYTES_MAX || count > TCK_WORDS_MAX)
         return wd_fail(-WD_ERR_CORRUPT, "%s: lines at offset %llu", TCK_DIGESTS_NAME,
                        (unsigned long long)lines_at);
     return read_bytes(digests->lines_fd, TCK_LINES_NAME, lines_at, count * sizeof(*out), out);
@@ -338,7 +338,12 @@ static int read_stop(struct feed_digests *digests, const struct digest_key *key,
         rc = check_range(key, stop->stack_start, stop->stack_bytes, TCK_STACK_BYTES_MAX);
     if (!rc)
         rc = check_range(key, stop->data_start, stop->data_bytes, TCK_DATA_BYTES_MAX);
-    return rc ? rc : check_range(key, stop->heap_start, stop->heap_bytes, TCK_HEAP_BYTES_MAX);
+    if (!rc)
+        rc = check_range(key, stop->heap_start, stop->heap_bytes, TCK_HEAP_BYTES_MAX);
+    if (!rc && stop->target_count > TCK_TARGETS_MAX)
+        rc = wd_fail(-WD_ERR_CORRUPT, "%s: record %llu has %u targets", TCK_DIGESTS_NAME,
+                     (unsigned long long)key->at, stop->target_count);
+    return rc;
 }
 
 int feed_digests_take(struct feed_digests *digests, const struct rrt_frame *frame,

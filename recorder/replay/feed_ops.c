@@ -393,13 +393,14 @@ int feed_op_place(struct feed_conv *conv, const struct evq_place *place, uint64_
 {
     struct {
         struct evq_place place;
-        uint64_t lines[TCK_LINES_MAX];
+        uint64_t lines[TCK_WORDS_MAX];
     } payload = {.place = *place};
     struct evq_op op = {.op = EVQ_OP_PLACE};
     uint32_t count = 0;
     int rc = 0;
     if (place->flags & EVQ_PLACE_LINES && conv->build.out) {
-        count = tck_line_count(place->stack_bytes, place->data_bytes, place->heap_bytes);
+        count = tck_line_count(place->stack_bytes, place->data_bytes, place->heap_bytes) +
+                2 * (uint32_t)place->targets;
         rc = feed_digests_lines(conv->feed->digests, lines_at, count, payload.lines);
     }
     return rc ? rc : append(conv, &op, &payload, sizeof(*place) + count * sizeof(payload.lines[0]));

@@ -18,7 +18,7 @@
 #define MASK_PLACE (EVQ_MASK_GENERAL | EVQ_BIT(EVQ_EFLAGS))
 
 /* How long a place is looked for: many more instructions than a processor can have executed. */
-#define LIMIT_LEAST           2e9
+#define LIMIT_LEAST           2e8
 #define LIMIT_PER_SECOND      20e9
 #define LIMIT_SECONDS_AT_MOST 1e7
 
@@ -108,6 +108,7 @@ static void add_digests(const struct feed_conv *conv, const struct tck_stop *sto
         place->flags |= EVQ_PLACE_HEAP;
     if (all && feed_digests_have_lines(conv->feed->digests))
         place->flags |= EVQ_PLACE_LINES;
+    place->targets = stop->target_count;
 }
 
 struct evq_place feed_place_find(const struct feed_conv *conv, const struct feed_task *task)

@@ -15,7 +15,10 @@
  * wetdbg.lines     per record of wetdbg.digests the hashes of its memory, line by line: u64 each,
  *                  first of the stack (lines of TCK_STACK_LINE bytes from stack_start on, the last
  *                  one perhaps shorter), then of the data, then of the heap (lines of TCK_LINE
- *                  bytes). tck_stop.lines_at is their offset in the file; tck_line_hash() makes
+ *                  bytes), then tck_stop.target_count times u64 address, u64 hash of the
+ *                  TCK_STACK_LINE bytes there: what registers and stack point to, and what that
+ *                  points to in turn (objects of interpreters, arenas of threads).
+ *                  tck_stop.lines_at is their offset in the file; tck_line_hash() makes
  *                  them. With them a replayer can tell a wrong place by one line.
  *
  * Each record is one write(2) to each file, the lines first; a recording that was killed may end in
@@ -55,7 +58,7 @@
 #define TCK_MARK_SOFTWARE   "software\n" /* followed by the version in decimal and a newline */
 #define TCK_DIGESTS_NAME    "wetdbg.digests"
 #define TCK_LINES_NAME      "wetdbg.lines"
-#define TCK_FORMAT_VERSION  3
+#define TCK_FORMAT_VERSION  4
 #define TCK_MAGIC           "WDSTOPS\n"
 #define TCK_RED_ZONE_BYTES  128
 #define TCK_STACK_BYTES_MAX (TCK_RED_ZONE_BYTES + 4096)
@@ -63,6 +66,7 @@
 #define TCK_HEAP_BYTES_MAX  (512 * 1024)
 #define TCK_STACK_LINE      64
 #define TCK_LINE            512
+#define TCK_TARGETS_MAX     768
 #define TCK_STOPS_BYTES_MAX (4096LL * 1024 * 1024)
 #define TCK_REGS_COUNT      27
 
@@ -88,7 +92,7 @@ struct tck_stop {
     uint32_t stack_bytes;
     uint32_t data_bytes;
     uint32_t heap_bytes;
-    uint32_t pad;
+    uint32_t target_count;
     uint64_t stack_digest;
     uint64_t data_digest;
     uint64_t heap_digest;
@@ -106,6 +110,7 @@ _Static_assert(sizeof(struct tck_stop) == 304, "a stop is 304 bytes on disk");
 #define TCK_LINES_MAX                                                                              \
     ((TCK_STACK_BYTES_MAX + TCK_STACK_LINE - 1) / TCK_STACK_LINE +                                 \
      (TCK_DATA_BYTES_MAX + TCK_HEAP_BYTES_MAX) / TCK_LINE)
+#define TCK_WORDS_MAX (TCK_LINES_MAX + 2 * TCK_TARGETS_MAX) /* of a record in wetdbg.lines */
 
 /* How many lines a record has. */
 static inline uint32_t tck_line_count(uint64_t stack_bytes, uint64_t data_bytes,

@@ -47,7 +47,7 @@ static struct {
     uint64_t heap_start;
 } spaces[SPACES_KEPT];
 static unsigned char contents[TCK_HEAP_BYTES_MAX]; /* the largest of the ranges */
-static uint64_t lines[TCK_LINES_MAX];
+static uint64_t lines[TCK_WORDS_MAX];
 
 static int open_in(const char *dir, const char *name)
 {
@@ -261,6 +261,98 @@ static size_t read_stack(pid_t tid, uint64_t rsp, uint64_t *start, void *to)
     return read_task(tid, *start, to, end - *start);
 }
 
+/* ---- what registers and stack point to ---- */
+
+static struct target {
+    uint64_t address;
+    uint64_t words[TCK_STACK_LINE / 8];
+} targets[TCK_TARGETS_MAX];
+static size_t target_count;
+static uint16_t target_slots[4 * TCK_TARGETS_MAX]; /* by address: 1 + index */
+
+#define TARGET_LOWEST  0x10000u
+#define TARGET_HIGHEST 0x7fffffffe000ull
+/* rr's own pages are not the same in a replay */
+#define RECORDER_START 0x68000000u
+#define RECORDER_END   0x70002000u
+
+static bool is_covered(const struct tck_stop *stop, uint64_t address)
+{
+    return address - stop->stack_start < stop->stack_bytes ||
+           address - stop->data_start < stop->data_bytes ||
+           address - stop->heap_start < stop->heap_bytes;
+}
+
+/* A value that may be a pointer, perhaps with a tag in its low bits. */
+static void add_target(const struct tck_stop *stop, uint64_t value)
+{
+    uint64_t address = value & -(uint64_t)8;
+    size_t slot = (size_t)((address * 0x9e3779b97f4a7c15ull) >> 40) % (4 * TCK_TARGETS_MAX);
+
+    if (address < TARGET_LOWEST || address > TARGET_HIGHEST || is_covered(stop, address) ||
+        (address + TCK_STACK_LINE > RECORDER_START && address < RECORDER_END))
+        return;
+    for (; target_slots[slot]; slot = (slot + 1) % (4 * TCK_TARGETS_MAX)) {
+        if (targets[target_slots[slot] - 1].address == address)
+            return;
+    }
+    if (target_count == TCK_TARGETS_MAX)
+        return;
+    targets[target_count++].address = address;
+    target_slots[slot] = (uint16_t)target_count;
+}
+
+/* Reads the targets from `from` on; those that are no memory are dropped. */
+static void read_targets(pid_t tid, size_t from)
+{
+    struct iovec local[TCK_TARGETS_MAX], remote[TCK_TARGETS_MAX];
+    size_t kept = from, end = target_count;
+
+    for (size_t i = from; i < end; i++) {
+        local[i] = (struct iovec){targets[i].words, TCK_STACK_LINE};
+        remote[i] = (struct iovec){(void *)(uintptr_t)targets[i].address, TCK_STACK_LINE};
+    }
+    for (size_t i = from; i < end;) {
+        ssize_t got = process_vm_readv(tid, local + i, end - i, remote + i, end - i, 0);
+        size_t whole = got > 0 ? (size_t)got / TCK_STACK_LINE : 0;
+
+        for (size_t k = i; k < i + whole; k++)
+            targets[kept++] = targets[k];
+        i += whole + 1; /* the next one cannot be read, if there is one */
+    }
+    target_count = kept;
+}
+
+/* Registers reach three lines each, and what those point to; the stack's words reach one. `count`
+ * words of lines[] are used already. */
+static uint32_t add_targets(struct tck_stop *stop, pid_t tid, const uint64_t *stack, uint32_t count)
+{
+    static const uint8_t general[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14};
+    size_t first;
+
+    target_count = 0;
+    memset(target_slots, 0, sizeof(target_slots));
+    for (size_t i = 0; i < sizeof(general); i++) {
+        for (uint64_t off = 0; off < 3 * TCK_STACK_LINE; off += TCK_STACK_LINE)
+            add_target(stop, stop->regs[general[i]] + off);
+    }
+    read_targets(tid, 0);
+    first = target_count;
+    for (size_t i = 0; i < first; i++) {
+        for (size_t k = 0; k < TCK_STACK_LINE / 8; k++)
+            add_target(stop, targets[i].words[k]);
+    }
+    for (size_t i = 0; i < stop->stack_bytes / 8; i++)
+        add_target(stop, stack[i]);
+    read_targets(tid, first);
+    for (size_t i = 0; i < target_count; i++) {
+        lines[count++] = targets[i].address;
+        lines[count++] = tck_line_hash(targets[i].words, TCK_STACK_LINE);
+    }
+    stop->target_count = (uint32_t)target_count;
+    return count;
+}
+
 static uint32_t add_lines(uint32_t count, size_t bytes, size_t line)
 {
     for (size_t at = 0; at < bytes; at += line)
@@ -269,14 +361,16 @@ static uint32_t add_lines(uint32_t count, size_t bytes, size_t line)
     return count;
 }
 
-/* Returns the number of lines. */
+/* Returns the number of words in lines[]. */
 static uint32_t add_digests(struct tck_stop *stop, pid_t tid, uint64_t rsp)
 {
+    static uint64_t stack[TCK_STACK_BYTES_MAX / 8 + 1];
     size_t space = space_of(tid);
     struct range data = spaces[space].data;
     uint32_t count;
 
     stop->stack_bytes = (uint32_t)read_stack(tid, rsp, &stop->stack_start, contents);
+    memcpy(stack, contents, stop->stack_bytes);
     stop->stack_digest = XXH3_64bits(contents, stop->stack_bytes);
     count = add_lines(0, stop->stack_bytes, TCK_STACK_LINE);
     stop->data_start = data.start;
@@ -287,7 +381,8 @@ static uint32_t add_digests(struct tck_stop *stop, pid_t tid, uint64_t rsp)
     if (stop->heap_start)
         stop->heap_bytes = (uint32_t)read_task(tid, stop->heap_start, contents, TCK_HEAP_BYTES_MAX);
     stop->heap_digest = XXH3_64bits(contents, stop->heap_bytes);
-    return add_lines(count, stop->heap_bytes, TCK_LINE);
+    count = add_lines(count, stop->heap_bytes, TCK_LINE);
+    return add_targets(stop, tid, stack, count);
 }
 
 static void give_up(void)
