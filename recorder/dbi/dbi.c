@@ -56,6 +56,8 @@ void dbi_free(struct dbi *dbi)
     if (!dbi)
         return;
     pages_forget(dbi);
+    for (unsigned i = 0; i < dbi->region_count; i++)
+        free(dbi->regions[i].ids);
     for (uint32_t i = 0; i < dbi->fragment_count; i++) {
         free((void *)dbi->fragments[i]->is.code);
         free(dbi->fragments[i]->places);
@@ -93,7 +95,7 @@ void dbi_flush(struct dbi *dbi)
     memset(lookup_table(dbi), 0, AGT_LOOKUP_MAX * sizeof(struct agt_lookup));
     for (unsigned i = 0; i < dbi->region_count; i++) {
         dbi->regions[i].used_bytes = PAGE; /* the code for a failed look-up stays */
-        dbi->regions[i].stubless = 0;
+        dbi->regions[i].stubless = dbi->regions[i].id_count = 0;
     }
     for (unsigned i = 0; i < 65536 && dbi->region_count; i++)
         inline_table(dbi)[i] = dbi->regions[0].miss;
@@ -419,6 +421,20 @@ static int places_keep(struct fragment *fragment, const struct dbi_output *outpu
     return 0;
 }
 
+static int region_note(struct region *region, uint32_t id)
+{
+    if (region->id_count == region->id_capacity) {
+        size_t capacity = region->id_capacity ? region->id_capacity * 2 : 1024;
+        uint32_t *ids = realloc(region->ids, capacity * sizeof *ids);
+        if (!ids)
+            return -ENOMEM;
+        region->ids = ids;
+        region->id_capacity = capacity;
+    }
+    region->ids[region->id_count++] = id;
+    return 0;
+}
+
 static int fragment_emit(struct dbi *dbi, bool exact, struct fragment **out)
 {
     struct dbi_code *code = &dbi->code;
@@ -457,6 +473,8 @@ static int fragment_emit(struct dbi *dbi, bool exact, struct fragment **out)
     fragment->is.host_inner = (uint64_t)(uintptr_t)output->inner + e.host;
     fragment->is.host_end = emit_host(&e);
     err = places_keep(fragment, output);
+    if (!err)
+        err = region_note(region, fragment->is.id);
     fragment->body = output->body;
     if (!err && !exact)
         err = dbi_exits_link(dbi, region, output);
@@ -651,26 +669,43 @@ static unsigned place_pc_off(const struct fragment *fragment, unsigned insn)
     return off;
 }
 
+/* The fragment whose code is at a host address: also one that is forgotten, since it may be what runs
+ * right now. */
+static const struct fragment *fragment_at(const struct dbi *dbi, uint64_t host)
+{
+    const struct region *region = dbi->regions;
+    while (region < dbi->regions + dbi->region_count && host - region->address >= DBI_REGION_BYTES)
+        region++;
+    if (region == dbi->regions + dbi->region_count)
+        return NULL;
+    size_t low = 0, high = region->id_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (dbi->fragments[region->ids[middle]]->host_start > host)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    const struct fragment *fragment = low ? dbi->fragments[region->ids[low - 1]] : NULL;
+    return fragment && host <= fragment->is.host_end ? fragment : NULL;
+}
+
 int dbi_fault_find(const struct dbi *dbi, uint64_t host, bool after, struct dbi_fault *out)
 {
-    for (uint32_t id = dbi->fragment_count; id-- > 0;) {
-        const struct fragment *fragment = dbi->fragments[id];
-        if (!fragment->is.host_body || host < fragment->host_start || host > fragment->is.host_end)
+    const struct fragment *fragment = fragment_at(dbi, host);
+    for (unsigned i = 0; fragment && i < fragment->place_count; i++) {
+        const struct dbi_place *place = &fragment->places[i];
+        /* int3 is one byte, and the fault address is after it */
+        if (fragment->host_start + place->host_off + (after ? 1 : 0) != host)
             continue;
-        for (unsigned i = 0; i < fragment->place_count; i++) {
-            const struct dbi_place *place = &fragment->places[i];
-            /* int3 is one byte, and the fault address is after it */
-            if (fragment->host_start + place->host_off + (after ? 1 : 0) != host)
-                continue;
-            unsigned insn = place->insn + (after ? 1 : 0);
-            *out = (struct dbi_fault){.fragment = &fragment->is,
-                                      .insn = insn,
-                                      .pc = fragment->is.pc + place_pc_off(fragment, insn),
-                                      .spilled = place->spilled,
-                                      .flags_inexact = place->flags_inexact,
-                                      .counted = true};
-            return 0;
-        }
+        unsigned insn = place->insn + (after ? 1 : 0);
+        *out = (struct dbi_fault){.fragment = &fragment->is,
+                                  .insn = insn,
+                                  .pc = fragment->is.pc + place_pc_off(fragment, insn),
+                                  .spilled = place->spilled,
+                                  .flags_inexact = place->flags_inexact,
+                                  .counted = true};
+        return 0;
     }
     return -ENOENT;
 }

@@ -19,6 +19,8 @@ struct region {
     uint8_t *writable;
     size_t used_bytes;
     size_t stubless; /* fragments in it that may need a stub (GONE_STUB_BYTES) yet */
+    uint32_t *ids;   /* of the fragments in it, by address */
+    size_t id_count, id_capacity;
     uint64_t miss;
 };
 
