@@ -16,7 +16,7 @@
 #include "tests/wet/wet_unit.h"
 #include "wet/wet.h"
 
-#define SHORT  4000
+#define SHORT  9000
 #define LONGER 700000 /* for runs of millions */
 #define TIMES  25
 
