@@ -208,6 +208,8 @@ static int is_ambiguous(struct rep_engine *engine, const struct evq_place *place
     struct agt_ctx *ctx = engine->host.ctx;
     pid_t pid = engine->host.pid;
     bool exact = engine->exact;
+    if (engine->part) /* rcx, rsi and rdi tell such places apart, and the rest may be megabytes */
+        return 0;
     int result = rep_host_probe_start(&engine->host, &copy);
     if (result)
         return result;
