@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "wet/model/ehframe.h"
 
 /* The innermost function at pc, inlined or not. */
 static void fill_function(struct mdl_unit *unit, uint64_t pc, struct mdl_line *line)
@@ -160,12 +161,60 @@ int mdl_inline_chain(struct mdl_model *model, uint64_t pc, struct mdl_line *chai
 
 /* ---- By file ----------------------------------------------------------------------------- */
 
-int mdl_units_each(struct mdl_model *model, mdl_unit_fn fn, void *context)
+/* Does a section have the name, with its NUL? 1 also where it cannot be looked at. */
+static int section_has(Elf *elf, const char *section, const char *name)
+{
+    GElf_Shdr shdr;
+    Elf_Scn *scn;
+    Elf_Data *data;
+
+    if (mdl_elf_section(elf, section, &shdr, &scn) < 0)
+        return 0;
+    if (shdr.sh_flags & SHF_COMPRESSED && elf_compress(scn, 0, 0) < 0)
+        return 1;
+    data = elf_getdata(scn, NULL);
+    return !data || !data->d_buf ||
+           memmem(data->d_buf, data->d_size, name, strlen(name) + 1) != NULL;
+}
+
+/*
+ * Can a module have lines of the file? Its last part must stand where line tables have names; to look
+ * for it there is much faster than to open the DWARF and read all line tables.
+ */
+static int may_have_file(struct mdl_mod *mod, const struct mdl_file_match *match)
+{
+    static const char *const sections[] = {".debug_line", ".debug_line_str", ".debug_str"};
+    Elf *elf = mod->units ? NULL : mdl_units_elf(mod);
+    const char *slash, *name;
+    GElf_Shdr shdr;
+    Elf_Scn *scn;
+
+    if (!match || !match->wanted)
+        return 1;
+    if (mod->units)
+        elf = mod->units->dwarf ? dwarf_getelf(mod->units->dwarf) : NULL;
+    if (!elf)
+        return 0;
+    if (mdl_elf_section(elf, ".zdebug_line", &shdr, &scn) == 0)
+        return 1;
+    slash = strrchr(match->wanted, '/');
+    name = slash ? slash + 1 : match->wanted;
+    for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++)
+        if (section_has(elf, sections[i], name))
+            return 1;
+    return 0;
+}
+
+int mdl_units_each(struct mdl_model *model, const struct mdl_file_match *match, mdl_unit_fn fn,
+                   void *context)
 {
     for (size_t i = 0; i < model->mod_count; i++) {
         struct mdl_units *units;
-        int result = mdl_units_get(model->mods[i], &units);
+        int result;
 
+        if (!may_have_file(model->mods[i], match))
+            continue;
+        result = mdl_units_get(model->mods[i], &units);
         for (size_t u = 0; result == 0 && u < units->count; u++) {
             result = mdl_unit_lines(&units->units[u]);
             if (result == 0)
@@ -271,7 +320,7 @@ int mdl_line_ranges(struct mdl_model *model, const char *file, uint32_t line,
     int result = mdl_file_match_init(&search.match, file);
 
     if (result == 0)
-        result = mdl_units_each(model, ranges_in_unit, &search);
+        result = mdl_units_each(model, &search.match, ranges_in_unit, &search);
     mdl_file_match_fini(&search.match);
     if (result == 0 && search.count == 0)
         result = mdl_near_fail(&search.near, file, line);
@@ -319,7 +368,7 @@ int mdl_lines_each(struct mdl_model *model, const char *file, mdl_line_fn fn, vo
     int result = mdl_file_match_init(&walk.match, file);
 
     if (result == 0)
-        result = mdl_units_each(model, lines_in_unit, &walk);
+        result = mdl_units_each(model, &walk.match, lines_in_unit, &walk);
     mdl_file_match_fini(&walk.match);
     return result;
 }
@@ -353,7 +402,7 @@ static int files_in_unit(void *context, struct mdl_unit *unit)
 int mdl_files_each(struct mdl_model *model, mdl_file_fn fn, void *context)
 {
     struct file_walk walk = {.fn = fn, .context = context};
-    int result = mdl_units_each(model, files_in_unit, &walk);
+    int result = mdl_units_each(model, NULL, files_in_unit, &walk);
 
     mdl_addrmap_fini(&walk.seen);
     return result;

@@ -6,9 +6,11 @@
 #include "wet/model/paths.h"
 #include "wet/model/units.h"
 
-/* Called for each unit of each module, its lines loaded. Nonzero stops. */
+/* Called for each unit of each module, its lines loaded. Nonzero stops. Modules whose debug information
+ * does not contain the wanted file's name anywhere are left out (`match` NULL or of all files: none). */
 typedef int (*mdl_unit_fn)(void *context, struct mdl_unit *unit);
-int mdl_units_each(struct mdl_model *model, mdl_unit_fn fn, void *context);
+int mdl_units_each(struct mdl_model *model, const struct mdl_file_match *match, mdl_unit_fn fn,
+                   void *context);
 
 /* What a search for FILE:LINE saw besides: for the message when there is nothing. */
 struct mdl_near {

@@ -330,10 +330,10 @@ int mdl_line_locations(struct mdl_model *model, const char *file, uint32_t line,
     int result = mdl_file_match_init(&search.match, file);
 
     if (result == 0)
-        result = mdl_units_each(model, places_in_unit, &search);
+        result = mdl_units_each(model, &search.match, places_in_unit, &search);
     if (result == 0 && search.count == 0) {
         search.takes_hidden = 1;
-        result = mdl_units_each(model, places_in_unit, &search);
+        result = mdl_units_each(model, &search.match, places_in_unit, &search);
     }
     mdl_file_match_fini(&search.match);
     if (result == 0 && search.count == 0)

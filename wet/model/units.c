@@ -41,15 +41,22 @@ static int has_debug_info(Elf *elf)
             mdl_elf_section(elf, ".zdebug_info", &shdr, &scn) == 0);
 }
 
-static void open_dwarf(struct mdl_mod *mod, struct mdl_units *units)
+Elf *mdl_units_elf(struct mdl_mod *mod)
 {
     Elf *elf = mdl_mod_elf(mod, MDL_IMAGE_FILE);
-    GElf_Shdr shdr;
-    Elf_Scn *scn;
 
     if (!has_debug_info(elf))
         elf = mdl_mod_elf(mod, MDL_IMAGE_DEBUG);
-    if (!has_debug_info(elf))
+    return has_debug_info(elf) ? elf : NULL;
+}
+
+static void open_dwarf(struct mdl_mod *mod, struct mdl_units *units)
+{
+    Elf *elf = mdl_units_elf(mod);
+    GElf_Shdr shdr;
+    Elf_Scn *scn;
+
+    if (!elf)
         return;
     units->dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
     if (!units->dwarf || mdl_elf_section(elf, ".gnu_debugaltlink", &shdr, &scn) < 0)

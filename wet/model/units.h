@@ -72,6 +72,9 @@ struct mdl_units {
     struct mdl_qualifiers *qualifiers; /* qualify.h */
 };
 
+/* The module's ELF image that has DWARF, or NULL. Cheap, but for a search for its file. */
+Elf *mdl_units_elf(struct mdl_mod *mod);
+
 /* The module's units; without DWARF there are none. 0 or -ENOMEM. */
 int mdl_units_get(struct mdl_mod *mod, struct mdl_units **units);
 
