@@ -280,6 +280,7 @@ static struct agt_log_record *log_add(struct agt *agt, uint32_t kind, uint64_t p
                                       .kind = kind,
                                       .seq = ctx->seq,
                                       .time = ctx->time_base + executed(ctx),
+                                      .ticks = ctx->ticks,
                                       .ring = ctx->collecting ? ctx->r15 - ctx->ring_start : 0};
     return record;
 }

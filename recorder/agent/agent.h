@@ -224,6 +224,7 @@ struct agt_log_record {
     uint64_t seq;   /* number of the entry, from 0 */
     uint64_t time;  /* instructions executed before it was taken */
     uint64_t ring;  /* collecting: ring offset at that moment */
+    uint64_t ticks; /* of the entry's task, if they are counted */
 };
 
 struct agt_cpuid {

@@ -85,6 +85,7 @@ int rep_engine_new(const struct rep_engine_setup *setup, struct rep_engine **out
     if (!engine)
         return -ENOMEM;
     engine->mode = setup->mode;
+    engine->ticks = setup->ticks;
     engine->exact_margin = EXACT_MARGIN;
     engine->place_goal = engine->place_cap = REP_NEVER;
     int err = rep_host_start(&engine->host, setup);
@@ -196,7 +197,7 @@ const struct evq_entry *rep_current_entry(const struct rep_engine *engine)
 static int log_record(struct rep_engine *engine, const struct agt_log_record *record, size_t bytes)
 {
     const struct rep_source *source = engine->source;
-    const struct evq_entry *entry = rep_current_entry(engine);
+    struct evq_entry *entry = (struct evq_entry *)rep_current_entry(engine);
     if (record->kind == 2) {
         const uint64_t *head = (const uint64_t *)(record + 1);
         if (bytes < sizeof *record + 24 || head[1] > bytes - sizeof *record - 24)
@@ -206,6 +207,8 @@ static int log_record(struct rep_engine *engine, const struct agt_log_record *re
     }
     if (!entry || record->seq != engine->seq)
         return wd_fail(-WD_ERR_MACHINE, "the replay process sent a damaged log");
+    if (engine->ticks)
+        entry->ticks = record->ticks;
     engine->seq++;
     engine->taken_frame = entry->frame;
     engine->batch_at += entry->bytes;

@@ -19,6 +19,7 @@ struct rep_engine {
     struct rep_host host;
     struct dbi *dbi;
     enum dbi_mode mode;
+    bool ticks; /* counted */
     const volatile sig_atomic_t *flag;
     const struct rep_source *source;
     struct wd_buf batch;  /* entries given; the replayee is somewhere in them */
