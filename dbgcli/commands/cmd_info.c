@@ -12,7 +12,8 @@
 #include "dbgcli/signal_name.h"
 
 const struct cli_syntax cli_cmd_info_syntax = {
-    .usage = "[program|threads|signals|ambiguous|modules|functions [REGEX]|lines FILE|locals|registers]",
+    .usage =
+        "[program|threads|signals|ambiguous|modules|functions [REGEX]|lines FILE|locals|registers]",
     .operands_max = 2,
     .details = "  program            the run: its end and its sizes (the default)\n"
                "  threads            the threads, and where each one stands now\n"
@@ -95,7 +96,9 @@ static int show_signal(void *context, const struct wet_event *event)
         cli_json_append(walk->array, row);
         return 0;
     }
-    fprintf(out->stream, "time %-12" PRIu64 " %-9s", time, cli_signal_name(entry->number));
+    bool is_alone = entry->kind != EVQ_FAULT && !cli_has_threads(walk->session);
+    fprintf(out->stream, "time %-12" PRIu64 " %-*s", time, is_alone ? 0 : 9,
+            cli_signal_name(entry->number));
     if (cli_has_threads(walk->session)) {
         putc(' ', out->stream);
         cli_thread_print(out, wet_thread_of(walk->session->wet, event->task, event->time));

@@ -161,9 +161,9 @@ static void print_row(struct cli_out *out, const struct row *row, bool is_select
         fprintf(out->stream, "%12" PRIu64, thread->end);
     else
         fprintf(out->stream, "%12s", "-");
-    fprintf(out->stream, "  %-16s", state);
+    fprintf(out->stream, "  %s", state);
     if (row->has_frames) {
-        putc(' ', out->stream);
+        fprintf(out->stream, "%*s", strlen(state) < 16 ? 17 - (int)strlen(state) : 1, "");
         print_frame(out, &row->top);
         if (row->has_seen && !row->is_inner) {
             fputs(", in ", out->stream);
@@ -304,10 +304,10 @@ int cli_info_ambiguous(struct cli_session *session, const char *operand)
             cli_json_append(array, row);
             continue;
         }
-        fprintf(out->stream, "time %-12" PRIu64 " frame %-9" PRIu64 " %-9s", events[i].time + 1,
+        fprintf(out->stream, "time %-12" PRIu64 " frame %-9" PRIu64 " %s", events[i].time + 1,
                 events[i].frame, what);
         if (cli_has_threads(session)) {
-            putc(' ', out->stream);
+            fprintf(out->stream, "%*s", 10 - (int)strlen(what), "");
             cli_thread_print(out, events[i].thread);
         }
         putc('\n', out->stream);

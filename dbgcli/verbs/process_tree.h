@@ -7,6 +7,7 @@
 #ifndef DBGCLI_VERBS_PROCESS_TREE_H
 #define DBGCLI_VERBS_PROCESS_TREE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "recorder/rr_trace/rr_trace.h"
@@ -18,12 +19,19 @@ struct cli_tree_row {
     size_t depth;   /* 0: started by the recorder */
 };
 
-/* `count` rows; to be freed. NULL for count 0. */
-struct cli_tree_row *cli_tree_rows(const struct rrt_process *list, size_t count);
+struct cli_tree {
+    const struct rrt_process *list; /* borrowed */
+    size_t count;
+    struct cli_tree_row *rows; /* in the order in which they are shown */
+    bool *is_last;             /* by process: no child of its parent comes after it */
+};
 
-/* What stands before a process's text, in ASCII: "|  `- ". For the line of a program that was
- * replaced by exec, too: `is_first` is false for all but the first line of a process. To be freed. */
-char *cli_tree_indent(const struct rrt_process *list, size_t count, struct cli_tree_row row,
-                      int is_first);
+/* A list as rrt_processes() gives it. To be ended with cli_tree_fini(). */
+void cli_tree_init(struct cli_tree *tree, const struct rrt_process *list, size_t count);
+void cli_tree_fini(struct cli_tree *tree);
+
+/* What stands before a process's text, in ASCII: "|  `- "; for all lines of a process but the first
+ * one, "|     ". To be freed. */
+char *cli_tree_indent(const struct cli_tree *tree, struct cli_tree_row row, bool is_first);
 
 #endif

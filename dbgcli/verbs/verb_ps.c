@@ -44,7 +44,7 @@ struct table {
     struct cli_out *out;
     const struct rrt_process *list;
     size_t count;
-    struct cli_tree_row *rows;
+    struct cli_tree tree;
     size_t chosen; /* index of the default */
     enum rep_default_reason reason;
     int handle_columns, end_columns;
@@ -128,7 +128,7 @@ static char *text_of(const struct table *table, struct cli_tree_row row, struct 
     FILE *stream = open_memstream(&text, &size);
     if (!stream)
         cli_die();
-    char *indent = cli_tree_indent(table->list, table->count, row, is_forked || !program.exec);
+    char *indent = cli_tree_indent(&table->tree, row, is_forked || !program.exec);
     fprintf(stream, "%s%s", indent,
             is_forked && made_by(&table->list[program.process]) ? marks[is_vforked] : "");
     for (size_t i = 0; exec && i < exec->argc; i++) {
@@ -249,14 +249,13 @@ static void print_text(struct table *table)
         fprintf(stream, " %7s %8s", "THREADS", "FRAMES");
     fprintf(stream, " PROGRAM%s\n", cli_out_style(table->out, CLI_STYLE_NONE));
     for (size_t i = 0; i < table->count && !cli_out_is_gone(table->out); i++) {
-        struct rep_program program = first_program(table, table->rows[i].process);
+        struct rep_program program = first_program(table, table->tree.rows[i].process);
         do
-            print_program(table, table->rows[i], program);
+            print_program(table, table->tree.rows[i], program);
         while (is_replaced(table, program) && ++program.exec);
     }
     if (table->count > 1)
-        fprintf(stream, "* default: %s\n",
-                reason_text(table->reason));
+        fprintf(stream, "* default: %s\n", reason_text(table->reason));
 }
 
 /* ---- JSON ---- */
@@ -356,7 +355,7 @@ static void print_json(const struct table *table)
     json_t *array = json_array();
     json_t **objects = cli_malloc(table->count * sizeof *objects + 1);
     for (size_t i = 0; i < table->count; i++)
-        objects[table->rows[i].process] = json_of_process(table, table->rows[i]);
+        objects[table->tree.rows[i].process] = json_of_process(table, table->tree.rows[i]);
     for (size_t i = 0; i < table->count; i++)
         cli_json_append(array, objects[i]);
     free(objects);
@@ -368,14 +367,14 @@ static void print_json(const struct table *table)
 static void print_processes(struct cli_out *out, const struct rrt_process *list, size_t count)
 {
     struct table table = {.out = out, .list = list, .count = count, .chosen = RRT_NO_PROCESS};
-    table.rows = cli_tree_rows(list, count);
+    cli_tree_init(&table.tree, list, count);
     if (count)
         table.chosen = rep_default_process(list, count, &table.reason);
     if (out->json)
         print_json(&table);
     else
         print_text(&table);
-    free(table.rows);
+    cli_tree_fini(&table.tree);
 }
 
 int cli_ps_run(struct cli_app *app, const struct cli_args *args)

@@ -420,8 +420,8 @@ static void threads_are_listed_with_where_they_stand(void **state)
          "  N   TID      NAME                   START          END  STATE            WHERE\n"
          "* 1   42       prog                       1            -  runs             main at "
          "main.c:17\n"
-         "  2   43       worker                   500            -  not begun       \n"
-         "  3   44       short                    600          599  not begun       \n"},
+         "  2   43       worker                   500            -  not begun\n"
+         "  3   44       short                    600          599  not begun\n"},
         {"thread 2", 1, "thread 2 begins at time 500\n"},
         {"thread 4", 1, "there is no thread 4: there are 1 to 3\n"},
         {"thread worker", 2, "thread: 'worker' is no number\n"},
@@ -434,8 +434,7 @@ static void threads_are_listed_with_where_they_stand(void **state)
          "main.c:12\n"
          "* 2   43       worker                   500            -  runs             helper at "
          "util.c:30\n"
-         "  3   44       short                    600          599  ended           \n" UNCERTAIN(
-             "2", "s")},
+         "  3   44       short                    600          599  ended\n" UNCERTAIN("2", "s")},
         {"thread 3", 1, "thread 3 has ended, at time 599\n"},
     };
     check_rows(*state, rows, sizeof rows / sizeof *rows);
