@@ -15,6 +15,7 @@
 #include "recorder/replay/start.h"
 #include "wet/build/build.h"
 #include "wet/query/fingerprint.h"
+#include "wet/trace/entry.h"
 
 #define STEP_INSTRUCTIONS (64ull << 20)
 
@@ -122,6 +123,7 @@ int wetdbg_wet_path(const char *trace_dir, const char *process, char **path, boo
 struct plain_run {
     struct rep_feed *feed;
     uint64_t last_frame;
+    uint64_t asynchronous, ambiguous;
 };
 
 static int next_entries(void *arg, struct wd_buf *out)
@@ -131,9 +133,15 @@ static int next_entries(void *arg, struct wd_buf *out)
 
 static int entry_taken(void *arg, const struct evq_entry *entry, uint64_t time, uint64_t ring_bytes)
 {
+    struct plain_run *run = arg;
+    struct evq_place place;
     (void)time;
     (void)ring_bytes;
-    ((struct plain_run *)arg)->last_frame = entry->frame;
+    run->last_frame = entry->frame;
+    if (wet_entry_place(entry, &place) && !(place.flags & EVQ_PLACE_HERE)) {
+        run->asynchronous++;
+        run->ambiguous += (place.flags & EVQ_PLACE_AMBIGUOUS) != 0;
+    }
     return 0;
 }
 
@@ -166,7 +174,9 @@ static int replay_plain(struct rep_feed *feed, const struct wetdbg_build_options
     if (!err)
         *result = (struct wetdbg_replay_result){.events_checked = rep_engine_entries(engine),
                                                 .instructions = rep_engine_time(engine),
-                                                .seconds = seconds_now() - start};
+                                                .seconds = seconds_now() - start,
+                                                .asynchronous = run.asynchronous,
+                                                .ambiguous = run.ambiguous};
     rep_engine_free(engine);
     return err;
 }
@@ -189,8 +199,10 @@ static int build(const char *trace_dir, struct rep_feed *feed,
                                         .progress_arg = options->progress_arg};
         struct wet_build_result built = {0};
         err = wet_build(feed, path, &how, &built);
-        *result = (struct wetdbg_replay_result){built.events_checked, built.instructions,
-                                                built.nodes, built.seconds};
+        *result = (struct wetdbg_replay_result){.events_checked = built.events_checked,
+                                                .instructions = built.instructions,
+                                                .nodes = built.nodes,
+                                                .seconds = built.seconds};
     }
     if (!err && wet_path)
         *wet_path = path;

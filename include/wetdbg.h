@@ -27,6 +27,9 @@ struct wetdbg_replay_result {
     uint64_t instructions;
     uint64_t nodes; /* 0 with no_trace */
     double seconds;
+    /* with no_trace: asynchronous events whose place had to be found, and those of them that could
+     * have struck elsewhere as well, as far as the recording tells */
+    uint64_t asynchronous, ambiguous;
 };
 
 /*

@@ -56,6 +56,10 @@ static int verify(struct cli_app *app, const char *trace_dir, const char *proces
                 "replayed as recorded: %" PRIu64 " events checked, %" PRIu64
                 " instructions, %.2f s\n",
                 numbers.events_checked, numbers.instructions, numbers.seconds);
+        if (numbers.asynchronous)
+            fprintf(out->stream,
+                    "asynchronous events placed: %" PRIu64 ", of them ambiguous: %" PRIu64 "\n",
+                    numbers.asynchronous, numbers.ambiguous);
         return 0;
     }
     json_t *object = cli_json_object("wetdbg.replay/1");
@@ -64,6 +68,8 @@ static int verify(struct cli_app *app, const char *trace_dir, const char *proces
     cli_json_set(object, "instructions", cli_json_count(numbers.instructions));
     cli_json_set(object, "nodes", cli_json_count(numbers.nodes));
     cli_json_set(object, "seconds", json_real(numbers.seconds));
+    cli_json_set(object, "asynchronous", cli_json_count(numbers.asynchronous));
+    cli_json_set(object, "ambiguous", cli_json_count(numbers.ambiguous));
     cli_out_json(out, object);
     return 0;
 }
