@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""test_threads.py BUILD-DIRECTORY: what the prompt says about the threads of a run.
+"""test_threads.py BUILD-DIRECTORY: what the prompt says about the threads of a run, and about uncertain events.
 
 Records two of the sample programs with threads. Who runs at a time, where the others stand, whose stack is
 shown and which threads executed a line of a slice have to agree with each other and with the program."""
+import os
+
 import e2e
 
 QUEUE = "thread_queue.c"
@@ -92,9 +94,31 @@ def check_queue(bench):
                 f"producers are no consumers: {by_function}")
 
 
+def check_uncertain_places(bench):
+    """A loop that does nothing but wait looks the same in each turn. The digests tell the turn by the counter
+    in memory; without them a signal fits many places, and answers say so."""
+    directory = record(bench, "signal_waitloop_O0_static", 0)
+    for name in ("wetdbg.digests", "wetdbg.lines"):
+        if os.path.exists(f"{directory}/{name}"):
+            os.remove(f"{directory}/{name}")
+    facts, listed, start, end, piece = ask(bench, directory, "info program", "info ambiguous", "goto start",
+                                           "goto end", "slice backward exit")
+    bench.check(facts["async_events"] == facts["ambiguous_events"] == len(listed["events"]) == 3,
+                f"three signals, none of them certain: {facts}")
+    bench.check({event["signal"] for event in listed["events"]} == {"SIGALRM"}, f"events: {listed}")
+    bench.check(start["ambiguous_events"] == 0 and end["ambiguous_events"] == piece["ambiguous_events"] == 3,
+                f"how many come before: {start} {end}")
+    first = listed["events"][0]["time"]
+    before, after = ask(bench, directory, f"goto {first - 1}", f"goto {first}")
+    bench.check((before["ambiguous_events"], after["ambiguous_events"]) == (0, 1), f"{before} {after}")
+    run = bench.wet("replay", directory, "--batch", "-e", "goto start", "-e", "goto end", "-e", "slice backward exit")
+    bench.check(run.out.count("(uncertain: 3 events before this") == 2, "one line each", run)
+
+
 def main_test(bench, _):
     check_crash(bench)
     check_queue(bench)
+    check_uncertain_places(bench)
 
 
 if __name__ == "__main__":
