@@ -170,9 +170,13 @@ static void print_groups(const struct view *view)
         fputs("code whose source is not here, by function:\n", out->stream);
     for (size_t i = 0; i < shown && !cli_out_is_gone(out); i++) {
         fprintf(out->stream, "  %s", cli_out_style(out, CLI_STYLE_DIM));
-        cli_out_text(out, groups[i].module);
-        fputs("  ", out->stream);
-        cli_out_text(out, groups[i].function);
+        if (strcmp(groups[i].module, "?") == 0) {
+            fputs("code in no file", out->stream);
+        } else {
+            cli_out_text(out, groups[i].module);
+            fputs("  ", out->stream);
+            cli_out_text(out, groups[i].function);
+        }
         fprintf(out->stream, "  x%" PRIu64 "%s\n", groups[i].instances,
                 cli_out_style(out, CLI_STYLE_NONE));
     }
