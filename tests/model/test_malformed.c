@@ -54,6 +54,18 @@ static int register_zero(void *context, unsigned reg, uint64_t *value)
     return 0;
 }
 
+static int ask_member(void *context, const struct mdl_member *member)
+{
+    const struct mdl_machine machine = {NULL, register_zero, read_zero};
+    struct mdl_model *model = context;
+    const char *name;
+    uint64_t offset;
+
+    mdl_member_offset(model, member, &machine, 0x1000, &offset);
+    mdl_type_enumerator(model, member->type.handle, 7, &name);
+    return 0;
+}
+
 static int ask_variable(void *context, const struct mdl_variable *variable)
 {
     const struct mdl_machine machine = {NULL, register_zero, read_zero};
@@ -63,19 +75,25 @@ static int ask_variable(void *context, const struct mdl_variable *variable)
     uint64_t count;
 
     mdl_variable_locate(model, variable, FIXTURE_BASE + 0x1180, &machine, &place);
-    mdl_type_target(model, variable->type.handle, &target, &count);
+    mdl_type_members_each(model, variable->type.handle, ask_member, model);
+    if (mdl_type_target(model, variable->type.handle, &target, &count) == 0)
+        mdl_type_members_each(model, target.handle, ask_member, model);
     return 0;
 }
 
 static void ask_everything(struct mdl_model *model)
 {
     struct mdl_location *locations;
+    static const char *const names[] = {"our_source", "id", "counter", "Base::made", "this"};
+    struct mdl_function *functions;
     struct mdl_variable variable;
     struct mdl_range *ranges;
     struct mdl_line chain[4];
     unsigned lines = 0;
     size_t count;
 
+    if (mdl_functions_named(model, "Box::get", &functions, &count) == 0)
+        free(functions);
     mdl_functions_each(model, NULL, ask_function, model);
     mdl_lines_each(model, NULL, ask_line, &lines);
     if (mdl_line_locations(model, "inline.c", 20, &locations, &count) == 0)
@@ -92,8 +110,9 @@ static void ask_everything(struct mdl_model *model)
                 break;
         mdl_inline_chain(model, pc, chain, 4, &count);
         mdl_variables_each(model, pc, ask_variable, model);
-        if (mdl_variable_find(model, pc, "our_source", &variable) == 0)
-            ask_variable(model, &variable);
+        for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+            if (mdl_variable_find_at(model, pc, i % 2, names[i], &variable) == 0)
+                ask_variable(model, &variable);
     }
     if (mdl_variable_find(model, 0, "global_point", &variable) == 0)
         ask_variable(model, &variable);
@@ -212,12 +231,26 @@ static void malformed_dwarf4_compressed_program(void **state)
     damage_sample(SAMPLES "flow_dwarf4", 3);
 }
 
+static void malformed_cxx_program(void **state)
+{
+    (void)state;
+    damage_sample(SAMPLES "names_O2", 4);
+}
+
+static void malformed_cxx_program_with_type_units(void **state)
+{
+    (void)state;
+    damage_sample(SAMPLES "names_types", 5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(malformed_optimized_program),
         cmocka_unit_test(malformed_unoptimized_program),
         cmocka_unit_test(malformed_dwarf4_compressed_program),
+        cmocka_unit_test(malformed_cxx_program),
+        cmocka_unit_test(malformed_cxx_program_with_type_units),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
