@@ -6,14 +6,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <xxhash.h>
 
 #include "common/err.h"
+#include "recorder/ticks/digest_format.h"
 
 #define SUMS_NAME    "wetdbg.sums"
 #define BUFFER_BYTES (1u << 20)
 
-static const char *const streams[] = {"version", "events", "tasks", "mmaps", "data"};
+static const char *const streams[] = {"version", "events",         "tasks",       "mmaps",
+                                      "data",    TCK_DIGESTS_NAME, TCK_LINES_NAME};
+#define STREAMS_ALWAYS 5 /* the others are there with software ticks only */
 
 /* The sum of a file's bytes. -errno if it cannot be read. */
 static int file_sum(const char *trace_dir, const char *name, unsigned long long *sum)
@@ -40,6 +44,13 @@ static int file_sum(const char *trace_dir, const char *name, unsigned long long 
     return err;
 }
 
+static bool is_there(const char *trace_dir, const char *name)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s", trace_dir, name);
+    return access(path, F_OK) == 0;
+}
+
 int rec_sums_write(const char *trace_dir)
 {
     char path[4096];
@@ -50,6 +61,8 @@ int rec_sums_write(const char *trace_dir)
     int err = 0;
     for (size_t i = 0; !err && i < sizeof streams / sizeof *streams; i++) {
         unsigned long long sum;
+        if (i >= STREAMS_ALWAYS && !is_there(trace_dir, streams[i]))
+            continue;
         err = file_sum(trace_dir, streams[i], &sum);
         if (!err)
             fprintf(out, "%016llx %s\n", sum, streams[i]);
