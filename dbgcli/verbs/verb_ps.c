@@ -28,11 +28,11 @@ static const struct cli_option options[] = {
 };
 
 const struct cli_syntax cli_ps_syntax = {
-    .usage = "[--json] TRACE",
+    .usage = "[--json] [TRACE]",
     .options = options,
-    .operands_min = 1,
     .operands_max = 1,
     .details =
+        "Without TRACE the newest recording is taken.\n"
         "The first column is what --process takes. '*' marks what 'wetdbg replay' takes without\n"
         "it: the process that crashed; else, if the first process failed, the one whose failure\n"
         "it passed on; else one that outlived the first and failed; else the first process.\n"

@@ -25,7 +25,7 @@ static void argument_errors_say_what_and_give_status_2(void **state)
         {"ls --jsno", 2, "wetdbg: ls: unknown option '--jsno'; did you mean '--json'?\n"},
         {"ls extra", 2, "wetdbg: ls: unexpected argument 'extra'"},
         {"rm", 2, "wetdbg: rm: something is missing; usage: rm TRACE..."},
-        {"ps", 2, "wetdbg: ps: something is missing"},
+        {"ps one two", 2, "wetdbg: ps: unexpected argument 'two'"},
         {"dump", 2, "wetdbg: dump: something is missing"},
         {"dump --events=1 x", 2, "wetdbg: dump: option '--events' takes no value\n"},
         {"record", 2, "wetdbg: record: which program?"},
@@ -68,7 +68,7 @@ static void errors_in_json_are_one_object_on_standard_output(void **state)
         int status;
     } rows[] = {
         {"ls --json --nonsense", 2},
-        {"ps --json", 2},
+        {"ps --json one two", 2},
         {"ps --json /nonexistent/trace", 1},
         {"dump --json /nonexistent/trace", 1},
         {"replay --json --no-trace /nonexistent/trace", 1},

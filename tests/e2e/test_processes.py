@@ -73,6 +73,9 @@ def shell_cases():
              {2: "DEED\n", 3: "DEED\n"}),
         Case("sigpipe", ["sh", "-c", "yes | head -n 1"], 0,
              [sh, (1, None, "yes", "SIGPIPE"), (1, None, "head", 0)], 0, "first", {2: "y\n"}),
+        Case("xargs", ["sh", "-c", "echo /nonexistent/file | xargs -n1 cat"], 123,
+             [(0, None, "sh", 123), (1, None, "sh", 0), (1, None, "xargs", 123), (2, None, "cat", 1)], 3,
+             "failure"),
         Case("pipeline-fails", ["sh", "-c", "echo x | grep -q y"], 1,
              [(0, None, "sh", 1), (1, None, "sh", 0), (1, None, "grep", 1)], 2, "failure"),
         Case("subshell", ["sh", "-c", "(echo inner; exit 5); echo outer; exit 7"], 7,
@@ -253,6 +256,25 @@ def check_many(bench, program):
         bench.check(run.status == 0, f"child {row['index']} of many replays", run)
 
 
+def check_reused_number(bench, program):
+    """Three processes with one number, one after the other: each can be chosen, and the number alone cannot."""
+    directory = bench.path("reuse")
+    run = bench.wet("record", "-o", directory, "--", program, "reuse")
+    if run.status == 77:
+        print("NOT TESTED: reused process numbers; /proc/sys/kernel/ns_last_pid cannot be written")
+        return
+    rows = bench.wet("ps", "--json", directory).objects()[0]["processes"]
+    number = rows[1]["pid"]
+    rows = [row for row in rows if row["pid"] == number]
+    bench.check([(row["select"], row["exit"]) for row in rows] == [(f"{number}#{i + 1}", 20 + i) for i in range(3)],
+                f"reused numbers: {rows}")
+    run = bench.wet("replay", directory, "--no-trace", "--process", str(number))
+    bench.check(run.status == 2 and f"3 processes had the number {number}" in run.err, "which one?", run)
+    for row in rows:
+        run = bench.wet("info", directory, "--json", "--process", row["select"])
+        bench.check(run.status == 0 and run.objects()[0]["exit"] == row["exit"], f"{row['select']}", run)
+
+
 def check_bytes_of_names(bench):
     """Paths and arguments that are no UTF-8 come back as they were, where they are opened by them."""
     folder = os.fsencode(bench.path("n")) + b"\xe9\xff"
@@ -281,6 +303,7 @@ def main_test(bench, arguments):
         check_slice_in_fork(bench)
         check_terminals(bench)
         check_many(bench, program)
+        check_reused_number(bench, program)
         check_bytes_of_names(bench)
 
 

@@ -190,6 +190,39 @@ static int do_thread_exec(void)
     return 92;
 }
 
+/* A child with the number of one that has ended: 0 if the kernel cannot be talked into it. */
+static pid_t fork_as(pid_t number, int status)
+{
+    for (int attempt = 0; attempt < 100; attempt++) {
+        FILE *last = fopen("/proc/sys/kernel/ns_last_pid", "w");
+        if (!last)
+            return 0;
+        fprintf(last, "%d", number - 1);
+        if (fclose(last) != 0)
+            return 0;
+        pid_t child = fork();
+        if (child == 0)
+            _exit(status);
+        wait_for(child);
+        if (child == number)
+            return child;
+    }
+    return 0;
+}
+
+/* Status 77: not possible here. */
+static int do_reuse(void)
+{
+    pid_t child = fork();
+    if (child == 0)
+        _exit(20);
+    wait_for(child);
+    for (int status = 21; status < 23; status++)
+        if (!fork_as(child, status))
+            return 77;
+    return 0;
+}
+
 /* One child at a time, then all at once. */
 static int do_many(void)
 {
@@ -220,12 +253,19 @@ int main(int argc, char **argv)
         const char *name;
         int (*run)(void);
     } rows[] = {
-        {"fork", do_fork},   {"three", do_three},
-        {"vfork", do_vfork}, {"vfork-exit", do_vfork_exit},
-        {"spawn", do_spawn}, {"system", do_system},
-        {"popen", do_popen}, {"daemon", do_daemon},
-        {"crash", do_crash}, {"failed-exec", do_failed_exec},
-        {"many", do_many},   {"thread-exec", do_thread_exec},
+        {"fork", do_fork},
+        {"three", do_three},
+        {"vfork", do_vfork},
+        {"vfork-exit", do_vfork_exit},
+        {"spawn", do_spawn},
+        {"system", do_system},
+        {"popen", do_popen},
+        {"daemon", do_daemon},
+        {"crash", do_crash},
+        {"failed-exec", do_failed_exec},
+        {"many", do_many},
+        {"reuse", do_reuse},
+        {"thread-exec", do_thread_exec},
     };
     self = argv[0];
     if (argc == 3 && strcmp(argv[1], "say") == 0)
