@@ -269,14 +269,15 @@ int cli_cmd_thread(struct cli_repl *repl, const struct cli_args *args, const cha
     if (result || !args->operand_count)
         return result ? result : cli_session_print_position(session);
     result = cli_thread_find(session, args->operands[0], &thread);
-    if (!result && thread->start > session->time)
-        result = wd_fail(-WD_ERR_NOT_FOUND, "thread %" PRIu32 " begins at time %" PRIu64,
-                         thread->index + 1, thread->start);
-    if (!result)
-        result = cli_moment_select(moment, thread);
-    if (result == -WD_ERR_NOT_FOUND && thread->start <= session->time)
-        result = wd_fail(-WD_ERR_NOT_FOUND, "thread %" PRIu32 " has ended, at time %" PRIu64,
-                         thread->index + 1, thread->end);
+    if (result)
+        return result;
+    if (thread->start > session->time)
+        return wd_fail(-WD_ERR_NOT_FOUND, "thread %" PRIu32 " begins at time %" PRIu64,
+                       thread->index + 1, thread->start);
+    result = cli_moment_select(moment, thread);
+    if (result == -WD_ERR_NOT_FOUND)
+        return wd_fail(result, "thread %" PRIu32 " has ended, at time %" PRIu64, thread->index + 1,
+                       thread->end);
     if (result)
         return result;
     session->frame = cli_moment_first_frame(moment);
