@@ -26,7 +26,8 @@ struct rep_feed;
 /*
  * Scans the recording and prepares the entries of one process. `trace` is used, and moved, until
  * rep_feed_close(); it stays the caller's. Where replay starts: at the exec of the chosen program,
- * or, if the process forked without one, at the last one of its nearest ancestor.
+ * or, if the process forked without one, at the last one of its nearest ancestor. A child by vfork
+ * without exec is replayed as a task of its parent, whose pid and end rep_info has.
  *
  * 0; -WD_ERR_NOT_FOUND if there is no such process, or nothing in it that could be replayed;
  * -WD_ERR_UNSUPPORTED with a sentence that names the frame and the reason (threads, syscall

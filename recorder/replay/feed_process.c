@@ -153,6 +153,34 @@ static int plan_program(const struct family *family, const struct rrt_process *p
     return trace_back(family, life->node, plan);
 }
 
+/* The program that a process ran at a time; false if that was before its first exec. */
+static bool program_at(const struct rrt_process *list, size_t index, uint64_t time,
+                       struct rep_program *program)
+{
+    size_t execs = list[index].exec_count;
+    *program = (struct rep_program){index, REP_FORKED};
+    if (!execs)
+        return true;
+    while (execs && list[index].execs[execs - 1].time >= time)
+        execs--;
+    program->exec = execs - 1;
+    return execs > 0;
+}
+
+/* A child by vfork that ran no program lived in its parent's memory, and is replayed there. */
+static struct rep_program whose_memory(const struct rrt_process *list, struct rep_program program)
+{
+    struct rep_program parent;
+    const struct rrt_process *child = &list[program.process];
+    while (program.exec == REP_FORKED && child->clone_flags & CLONE_VM &&
+           child->parent != RRT_NO_PROCESS &&
+           program_at(list, child->parent, child->start_time, &parent)) {
+        program = parent;
+        child = &list[program.process];
+    }
+    return program;
+}
+
 int feed_plan_make(struct rrt_trace *trace, const struct rep_selection *which,
                    struct feed_plan *plan)
 {
@@ -164,6 +192,8 @@ int feed_plan_make(struct rrt_trace *trace, const struct rep_selection *which,
     int rc = rrt_processes(trace, &list, &count);
     if (!rc)
         rc = rep_selection_find(list, count, which, &program);
+    if (!rc)
+        program = whose_memory(list, program);
     if (!rc && program.exec == REP_FORKED)
         rc = scan_family(trace, &family);
     if (!rc)

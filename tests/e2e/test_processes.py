@@ -165,6 +165,16 @@ def check_replaced(bench):
     bench.check(run.status == 0 and run.objects()[0]["end"] == "exec", "it ended in exec", run)
 
 
+def check_vfork_without_exec(bench):
+    """It ran in its parent's memory, so what is replayed is the parent, with the child among its threads."""
+    directory = bench.path("vfork-exit")
+    parent, child = bench.wet("ps", "--json", directory).objects()[0]["processes"]
+    text, facts = said_by(bench, directory, child["select"])
+    bench.check(text == line("parent") and facts and facts["exit"] == 0 and facts["pid"] == parent["pid"]
+                and [row["tid"] for row in facts["thread_list"]] == [parent["pid"], child["pid"]],
+                f"the parent's run: {text!r}, {facts}")
+
+
 def check_exec_by_a_thread(bench, program):
     """The program gets the number of the process, though it was another thread that ran it."""
     directory = bench.record("thread-exec", program, "thread-exec")
@@ -299,6 +309,7 @@ def main_test(bench, arguments):
     if not arguments:
         check_replaced(bench)
         check_exec_by_a_thread(bench, program)
+        check_vfork_without_exec(bench)
         check_refusals(bench)
         check_slice_in_fork(bench)
         check_terminals(bench)
