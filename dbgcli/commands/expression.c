@@ -246,28 +246,15 @@ static int follow_reference(struct reader *reader, struct cli_value *value)
     return result;
 }
 
-static int apply_member(struct reader *reader, struct cli_value *value)
+int cli_value_member(struct cli_moment *moment, const struct cli_value *value, const char *name,
+                     struct cli_value *member)
 {
-    int result = follow_reference(reader, value);
-    if (result)
-        return result;
-    enum mdl_type_kind kind = value->type.kind;
-    char *name = take_name(reader);
-    if (!name)
-        return fail_syntax(reader);
-    struct member_search search = {.view = reader->view, .name = name, .address = value->address};
-    if (kind != MDL_TYPE_STRUCT && kind != MDL_TYPE_UNION)
-        result = wd_fail(-WD_ERR_USAGE, "a value of type '%s' has no members", value->type.name);
-    else if (!value->is_in_memory)
-        result = wd_fail(-WD_ERR_UNSUPPORTED, "the value is spread over registers");
-    else
-        result = find_member(&search, value->type.handle);
-    if (result == 0)
-        result = wd_fail(-WD_ERR_NOT_FOUND, "'%s' has no member '%s'", value->type.name, name);
-    free(name);
-    if (result < 0)
-        return result;
-    *value = (struct cli_value){
+    struct cli_frame_view view = {moment, 0};
+    struct member_search search = {.view = &view, .name = name, .address = value->address};
+    int result = find_member(&search, value->type.handle);
+    if (result <= 0)
+        return result ? result : -WD_ERR_NOT_FOUND;
+    *member = (struct cli_value){
         .type = search.found.type,
         .is_in_memory = true,
         .address = search.found_address,
@@ -275,6 +262,30 @@ static int apply_member(struct reader *reader, struct cli_value *value)
         .bit_size = search.found.bit_size,
     };
     return 0;
+}
+
+static int apply_member(struct reader *reader, struct cli_value *value)
+{
+    struct cli_value member;
+    int result = follow_reference(reader, value);
+    if (result)
+        return result;
+    enum mdl_type_kind kind = value->type.kind;
+    char *name = take_name(reader);
+    if (!name)
+        return fail_syntax(reader);
+    if (kind != MDL_TYPE_STRUCT && kind != MDL_TYPE_UNION)
+        result = wd_fail(-WD_ERR_USAGE, "a value of type '%s' has no members", value->type.name);
+    else if (!value->is_in_memory)
+        result = wd_fail(-WD_ERR_UNSUPPORTED, "the value is spread over registers");
+    else
+        result = cli_value_member(reader->view->moment, value, name, &member);
+    if (result == -WD_ERR_NOT_FOUND)
+        result = wd_fail(result, "'%s' has no member '%s'", value->type.name, name);
+    free(name);
+    if (!result)
+        *value = member;
+    return result;
 }
 
 static int apply_index(struct reader *reader, struct cli_value *value)

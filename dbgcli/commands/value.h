@@ -31,6 +31,11 @@ int cli_value_evaluate(struct cli_frame_view *view, const char *text, struct cli
 int cli_value_of_variable(struct cli_frame_view *view, const struct mdl_variable *variable,
                           struct cli_value *value);
 
+/* A member of a structure, its base classes' included. -WD_ERR_NOT_FOUND without a message if it has
+ * none of that name. */
+int cli_value_member(struct cli_moment *moment, const struct cli_value *value, const char *name,
+                     struct cli_value *member);
+
 /* What `value` points to (or an array's first element). -WD_ERR_USAGE for other types. */
 int cli_value_target(struct cli_moment *moment, const struct cli_value *value,
                      struct cli_value *target);

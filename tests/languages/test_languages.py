@@ -143,6 +143,11 @@ PRINTS = {
         ("refused", r"refused = \(const bank::Refused &\) @0x[0-9a-f]+: \{<std::runtime_error> = \{.*\}, fee = 405\}"),
         ("amounts[2]", r"amounts\[2\] = 4000"),
     ],
+    ("cxx_templates", "UNRELATED"): [
+        ("word", r'word = \(const std::string &\) @0x[0-9a-f]+: "birch"'),
+        ("words", r'words = std::vector of length 4 = \{"oak", "elm", "oak", "birch"\}'),
+        ("words._M_impl._M_start[1]", r'words\._M_impl\._M_start\[1\] = "elm"'),
+    ],
     ("cxx_templates", "FAULT"): [
         ("value", r"value = 2\.5"),
     ],
