@@ -231,10 +231,14 @@ int slc_frames_pass_handler_end(struct slc_frames *frames, uint64_t ucontext,
 
 /* The scan began in the handler, or it was left by a longjmp: then the code that the signal struck
  * is some frames below the one that the jump landed in, as the jump was. */
-static void leave_unended_handler(struct slc_frames *frames)
+static void leave_unended_handler(struct slc_frames *frames, uint64_t ucontext)
 {
     struct slc_frame *top = slc_frames_top(frames);
 
+    if (top->kind == SLC_FRAME_ENTERED && top->slot + 8 == ucontext) {
+        pop(frames); /* it began between the handler's return and rt_sigreturn */
+        top = slc_frames_top(frames);
+    }
     if (top->kind == SLC_FRAME_JUMPED || top->kind == SLC_FRAME_SIGNAL) {
         struct slc_want unanswered = slc_no_want();
         slc_frames_take_all(frames, &unanswered);
@@ -252,7 +256,7 @@ struct slc_regs *slc_frames_pass_handler_start(struct slc_frames *frames, uint64
                       frames->frames[at - 1].slot != ucontext))
         at--;
     if (at == 0) {
-        leave_unended_handler(frames);
+        leave_unended_handler(frames, ucontext);
         return NULL;
     }
     while (frames->count > at)

@@ -3,13 +3,18 @@
  * The run: one thread at a time is stepped, so that there is one order of all instructions. A thread
  * whose system call does not come back soon waits, and others go on.
  */
+#include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
 #include <linux/sched.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/personality.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -723,7 +728,22 @@ static int run(struct wet *wet, uint64_t max_steps)
     return outcome == ENDS ? 0 : -1;
 }
 
-static void child(char *const argv[], const char *input)
+static void refuse_clone3(void)
+{
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const struct sock_fprog program = {sizeof(filter) / sizeof(filter[0]), filter};
+
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+        _exit(126);
+}
+
+static void child(char *const argv[], const char *input, bool no_clone3)
 {
     int in = open(input ? input : "/dev/null", O_RDONLY), out = open("/dev/null", O_WRONLY);
 
@@ -731,6 +751,8 @@ static void child(char *const argv[], const char *input)
     dup2(out, 1);
     dup2(out, 2);
     personality(ADDR_NO_RANDOMIZE);
+    if (no_clone3)
+        refuse_clone3();
     ptrace(PTRACE_TRACEME, 0, 0, 0);
     char *const env[] = {NULL};
     execve(argv[0], argv, env);
@@ -759,7 +781,7 @@ int fake_wet_run_with(char *const argv[], const char *input, uint64_t max_steps,
     wet->random = options->seed ? options->seed : 1;
     wet->pid = fork();
     if (wet->pid == 0)
-        child(argv, input);
+        child(argv, input, options->no_clone3);
     waitpid(wet->pid, &status, 0);
     ptrace(PTRACE_SETOPTIONS, wet->pid, 0, PTRACE_O_TRACECLONE | PTRACE_O_EXITKILL);
     snprintf(path, sizeof(path), "/proc/%d/mem", wet->pid);

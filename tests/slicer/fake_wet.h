@@ -30,6 +30,7 @@ int fake_wet_run(char *const argv[], const char *input, uint64_t max_steps, stru
 struct fake_options {
     uint64_t seed;         /* of what follows; not 0 */
     unsigned turn_steps;   /* a turn is up to so many instructions; 0: no end of its own */
+    bool no_clone3;        /* as under rr: threads are made by clone */
     int signal;            /* sent now and then once it has a handler; 0: none */
     unsigned signal_steps; /* after up to so many instructions */
 };

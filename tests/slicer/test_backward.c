@@ -195,8 +195,10 @@ static struct wet *run_program(char *program, uint64_t seed)
     char *argv[] = {program, NULL};
     struct wet *wet;
 
-    if (has_turns)
+    if (has_turns) {
         options.turn_steps = seed % 2 ? 40 : 700;
+        options.no_clone3 = seed % 3 != 0;
+    }
     if (has_signals) {
         options.signal = SIGUSR1;
         options.signal_steps = seed % 2 ? 300 : 1500;

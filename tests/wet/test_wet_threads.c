@@ -18,7 +18,7 @@
 
 #define SHORT  9000
 #define LONGER 700000 /* for runs of millions */
-#define TIMES  25
+#define TIMES  12
 
 struct fixture {
     struct run run;
