@@ -98,7 +98,7 @@ def check_uncertain_places(bench):
     """A loop that does nothing but wait looks the same in each turn. The digests tell the turn by the counter
     in memory; without them a signal fits many places, and answers say so."""
     directory = record(bench, "signal_waitloop_O0_static", 0)
-    for name in ("wetdbg.digests", "wetdbg.lines"):
+    for name in ("wetdbg.digests", "wetdbg.lines", "wetdbg.sums"):
         if os.path.exists(f"{directory}/{name}"):
             os.remove(f"{directory}/{name}")
     facts, listed, start, end, piece = ask(bench, directory, "info program", "info ambiguous", "goto start",
