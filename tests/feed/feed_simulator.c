@@ -28,6 +28,7 @@ struct simulator {
     struct evq_regs regs[EVQ_TASKS_MAX]; /* loaded last */
     unsigned live_count;
     bool has_ended;
+    enum { LISTS_UNKNOWN, LISTS_NONE, LISTS_SOME } lists; /* rr's own, of mappings */
     struct simulator_counts counts;
     char message[256];
 };
@@ -414,11 +415,27 @@ static const char *compare_file(struct simulator *sim, FILE *file)
     return wrong;
 }
 
+/* Looked for once: a directory of many files is slow to search for each frame. */
+static bool has_lists(struct simulator *sim, const char *trace_dir)
+{
+    char pattern[512];
+    glob_t found;
+    if (sim->lists == LISTS_UNKNOWN) {
+        snprintf(pattern, sizeof(pattern), "%s/[0-9]*_[0-9]*", trace_dir);
+        bool is_none = glob(pattern, GLOB_NOSORT, NULL, &found) == GLOB_NOMATCH;
+        sim->lists = is_none ? LISTS_NONE : LISTS_SOME;
+        globfree(&found);
+    }
+    return sim->lists == LISTS_SOME;
+}
+
 const char *simulator_compare_maps(struct simulator *sim, const char *trace_dir, uint64_t frame)
 {
     char pattern[512];
     glob_t found;
     const char *wrong = NULL;
+    if (!has_lists(sim, trace_dir))
+        return NULL;
     snprintf(pattern, sizeof(pattern), "%s/%llu_*", trace_dir, (unsigned long long)frame);
     int rc = glob(pattern, 0, NULL, &found);
     if (rc == GLOB_NOMATCH)
