@@ -81,7 +81,7 @@ static int detach_preemption(struct rrt_frame *frame)
 static int look_ahead(struct orc *orc, bool *matters)
 {
     const struct orc_task *task = orc_tasks_find(&orc->tasks, orc->next.tid);
-    int rc = orc_stops_take(&orc->stops, &orc->next, &orc->stop);
+    int rc = orc_stops_take(&orc->stops, &orc->next, false, &orc->stop);
 
     if (rc == 0)
         rc = detach_preemption(&orc->next);
@@ -139,6 +139,11 @@ static int enter_task(struct orc *orc)
     return rc == 0 ? restart_call(orc) : rc;
 }
 
+static bool is_after_growth(const struct orc *orc)
+{
+    return orc_tasks_find(&orc->tasks, orc->next.tid)->event_kind == RRT_EVENT_GROW_MAP;
+}
+
 int orc_frame_fetch(struct orc *orc)
 {
     bool matters = false;
@@ -158,7 +163,7 @@ int orc_frame_fetch(struct orc *orc)
     if (rc != 0 || !orc->has_next || orc->is_foreign)
         return rc;
     if (orc->next.event != RRT_EVENT_SCHED)
-        rc = orc_stops_take(&orc->stops, &orc->next, &orc->stop);
+        rc = orc_stops_take(&orc->stops, &orc->next, is_after_growth(orc), &orc->stop);
     return rc == 0 ? enter_task(orc) : rc;
 }
 

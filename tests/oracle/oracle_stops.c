@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -74,13 +75,16 @@ static bool same_registers(const struct tck_stop *stop, const struct rrt_regs *r
     return true;
 }
 
-static bool fits(const struct tck_stop *stop, const struct rrt_frame *frame)
+/* A signal that had come when rr stopped for the growth of a stack is delivered without another
+ * stop: its record is that of the fault. */
+static bool fits(const struct tck_stop *stop, const struct rrt_frame *frame, bool is_after_growth)
 {
     if (stop->tid != (uint32_t)frame->tid || !same_registers(stop, &frame->regs))
         return false;
     if (frame->event == RRT_EVENT_SCHED)
         return stop->flags & TCK_STOP_SLICE;
-    return !(stop->flags & TCK_STOP_SLICE) && stop->signo == frame->signal.number;
+    return !(stop->flags & TCK_STOP_SLICE) &&
+           (stop->signo == frame->signal.number || (is_after_growth && stop->signo == SIGSEGV));
 }
 
 /* The task's next record after `at`; count if there is none. */
@@ -98,7 +102,7 @@ static size_t next_of_task(const struct orc_stops *stops, size_t at)
 static size_t skip_to_expired(const struct orc_stops *stops, size_t first,
                               const struct rrt_frame *frame)
 {
-    for (size_t i = first; i < stops->count && fits(&stops->list[i], frame);
+    for (size_t i = first; i < stops->count && fits(&stops->list[i], frame, false);
          i = next_of_task(stops, i))
         if (stops->list[i].flags & TCK_STOP_EXPIRED)
             return i;
@@ -120,7 +124,7 @@ static struct orc_stops_cursor *cursor_of(struct orc_stops *stops, int tid)
     return &grown[stops->cursor_count++];
 }
 
-int orc_stops_take(struct orc_stops *stops, const struct rrt_frame *frame,
+int orc_stops_take(struct orc_stops *stops, const struct rrt_frame *frame, bool is_after_growth,
                    const struct tck_stop **stop)
 {
     struct orc_stops_cursor *cursor;
@@ -133,7 +137,7 @@ int orc_stops_take(struct orc_stops *stops, const struct rrt_frame *frame,
     if (!cursor)
         return -ENOMEM;
     for (size_t i = cursor->next; i < stops->count; i++) {
-        if (!fits(&stops->list[i], frame))
+        if (!fits(&stops->list[i], frame, is_after_growth))
             continue;
         if (frame->event == RRT_EVENT_SCHED)
             i = skip_to_expired(stops, i, frame);

@@ -38,8 +38,9 @@ int orc_stops_open(struct orc_stops *stops, const struct rrt_trace *trace);
 void orc_stops_fini(struct orc_stops *stops);
 
 /* *stop becomes the record of a SIGNAL or SCHED frame; NULL for other frames and when there is
- * none. To be called for each frame of a task, in their order. Borrowed until fini. -ENOMEM. */
-int orc_stops_take(struct orc_stops *stops, const struct rrt_frame *frame,
+ * none. `is_after_growth`: the task's frame before is GROW_MAP. To be called for each frame of a
+ * task, in their order. Borrowed until fini. -ENOMEM. */
+int orc_stops_take(struct orc_stops *stops, const struct rrt_frame *frame, bool is_after_growth,
                    const struct tck_stop **stop);
 
 /* Has the child's memory the digests of `stop`? */

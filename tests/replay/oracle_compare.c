@@ -112,13 +112,13 @@ static int oracle_step(void *context, const struct orc_insn *insn)
     return 0;
 }
 
-static void oracle_run(struct compare *compare, const char *dir, uint64_t length)
+static void oracle_run(struct compare *compare, const char *dir, int pid, uint64_t length)
 {
     struct rrt_trace *trace = NULL;
     struct orc *orc = NULL;
     uint64_t done;
     unit_check(rrt_open(dir, &trace), compare->what);
-    unit_check(orc_open(trace, 0, &orc), compare->what);
+    unit_check(orc_open(trace, pid, &orc), compare->what);
     for (unsigned i = 0; i < compare->window_count; i++) {
         compare->at = &compare->windows[i];
         if (compare->at->frame)
@@ -137,28 +137,62 @@ static void window_add(struct compare *compare, uint64_t frame, uint64_t time)
         compare->windows[compare->window_count++] = (struct window){.frame = frame, .time = time};
 }
 
-/* From the start, and from frames that come closer to the end, where the program's own code is
- * rather than its start-up. The oracle counts
+/* The first event from `wanted` on at which a window can begin: after it, something else runs. */
+static const struct unit_event *window_event(const struct unit_replay *replay, uint64_t wanted)
+{
+    const struct unit_event *events = (const struct unit_event *)replay->events.data;
+    size_t count = replay->events.size_bytes / sizeof *events;
+    uint64_t total = rep_engine_time(replay->engine);
+    for (size_t i = 0; i + 1 < count; i++) {
+        const struct unit_event *event = &events[i];
+        if (event->time < wanted || event[1].frame == event->frame)
+            continue;
+        bool is_end = event->kind == EVQ_END || event->kind == EVQ_TASK_EXIT;
+        if (is_end && event[1].kind != EVQ_END && event->time < total)
+            continue;
+        return is_end || event->time >= total ? NULL : event;
+    }
+    return NULL;
+}
+
+/* Times of `wanted` places of asynchronous events, spread over the run. */
+static unsigned places_choose(const struct unit_replay *replay, unsigned wanted, uint64_t *times)
+{
+    const struct unit_event *events = (const struct unit_event *)replay->events.data;
+    size_t count = replay->events.size_bytes / sizeof *events, places = 0, nth = 0;
+    unsigned chosen = 0;
+    for (size_t i = 0; i < count; i++)
+        places += events[i].kind == EVQ_PLACE;
+    for (size_t i = 0; i < count && chosen < wanted; i++) {
+        if (events[i].kind == EVQ_PLACE && nth++ * wanted / places >= chosen)
+            times[chosen++] = events[i].time;
+    }
+    return chosen;
+}
+
+/* From the start, from frames that come closer to the end, where the program's own code is rather
+ * than its start-up, and from places of asynchronous events. The oracle counts
  * attempts that faulted, so a window may reach less far than its length. */
 static void windows_choose(struct compare *compare, const struct unit_replay *replay,
                            unsigned windows, uint64_t length)
 {
-    const struct unit_event *events = (const struct unit_event *)replay->events.data;
-    size_t count = replay->events.size_bytes / sizeof *events;
-    uint64_t total = rep_engine_time(replay->engine), free_from = length;
+    uint64_t wanted[WINDOWS_MAX], total = rep_engine_time(replay->engine), free_from = length;
+    unsigned count = 0;
     window_add(compare, 0, 0);
-    for (unsigned k = 1; k < windows; k++) {
-        uint64_t wanted = total - (total >> k);
-        for (size_t i = 0; i + 1 < count; i++) {
-            const struct unit_event *event = &events[i];
-            if (event->time < wanted || event->time < free_from || event[1].frame == event->frame)
-                continue;
-            if (event->kind == EVQ_END || event->kind == EVQ_TASK_EXIT || event->time >= total)
-                break;
-            window_add(compare, event->frame, event->time);
-            free_from = event->time + length;
+    if (windows > WINDOWS_MAX / 2)
+        windows = WINDOWS_MAX / 2;
+    for (unsigned k = 1; k < windows; k++)
+        wanted[count++] = total - (total >> k);
+    if (windows > 1)
+        count += places_choose(replay, windows, wanted + count);
+    qsort(wanted, count, sizeof wanted[0], by_value);
+    for (unsigned k = 0; k < count; k++) {
+        const struct unit_event *event =
+            window_event(replay, wanted[k] > free_from ? wanted[k] : free_from);
+        if (!event)
             break;
-        }
+        window_add(compare, event->frame, event->time);
+        free_from = event->time + length;
     }
 }
 
@@ -432,7 +466,7 @@ void compare_with_oracle(const char *dir, const char *what, unsigned windows, ui
     uint64_t expected = length < report->instructions ? length : report->instructions;
     compare.sample_every = (unsigned)(compare.window_count * expected / stops + 1);
     count_run(&compare, dir, &plain);
-    oracle_run(&compare, dir, length);
+    oracle_run(&compare, dir, rep_feed_info(plain.feed)->pid, length);
     ends_compare(&compare, report->instructions, length);
     collect_run(&compare, dir);
     exact_run(&compare, dir);

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 enum {
-    ALARMS = 8,
+    ALARMS = 5,
 };
 
 static volatile sig_atomic_t alarms;

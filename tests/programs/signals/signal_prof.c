@@ -8,7 +8,7 @@
 #include <ucontext.h>
 
 enum {
-    SAMPLES = 60,
+    SAMPLES = 15,
 };
 
 static volatile unsigned samples;

@@ -6,7 +6,7 @@
 #include <sys/time.h>
 
 enum {
-    TICKS = 20,
+    TICKS = 8,
 };
 
 static volatile unsigned ticks;
@@ -30,6 +30,6 @@ int main(void)
     while (ticks < TICKS)
         __asm__ volatile("addq $1, %0" : "+m"(turns) : : "cc");
     for (int i = 0; i < TICKS; i++)
-        printf("%lu%c", at[i], i % 5 == 4 ? '\n' : ' ');
+        printf("%lu%c", at[i], i % 4 == 3 ? '\n' : ' ');
     return 0;
 }

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 enum {
-    ROUNDS = 6,
+    ROUNDS = 3,
 };
 
 static atomic_uint turn;
