@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The agent's insides.
+ *
+ *   agent.c   turn taking, registers, entries, exits from translated code, probes, start
+ *   places.c  looks for the places of asynchronous events
+ *   guards.c  pages that hold code and may be written
+ *   memory.c  the program's memory, with views.c
+ */
+#ifndef RECORDER_AGENT_AGENT_PRIV_H
+#define RECORDER_AGENT_AGENT_PRIV_H
+
+#include "recorder/agent/memory.h"
+
+/* Position in struct evq_regs of general register n, as instructions number them. */
+static const uint8_t agt_reg_of_gpr[16] = {
+    EVQ_RAX, EVQ_RCX, EVQ_RDX, EVQ_RBX, EVQ_RSP, EVQ_RBP, EVQ_RSI, EVQ_RDI,
+    EVQ_R8,  EVQ_R9,  EVQ_R10, EVQ_R11, EVQ_R12, EVQ_R13, EVQ_R14, EVQ_R15,
+};
+
+enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11 };
+
+/* ---- agent.c ---- */
+
+/* Which of the entry's registers differ here, as a mask of EVQ_BIT; 0 if it has none. */
+uint32_t agt_regs_differ(struct agt *agt, const struct evq_entry *entry);
+
+/* Runs translated code at ctx.target until it comes to the agent; marks are done on the way. */
+int agt_code_run(struct agt *agt);
+
+/* ---- places.c ---- */
+
+/* Whether the running task stands where the EVQ_PLACE entry struck; if not, it has to run on, and
+ * what is needed to come here again when it may be has been arranged. */
+bool agt_is_at_place(struct agt *agt, const struct evq_entry *entry);
+
+/* The registers of an EVQ_PLACE are here: do ticks and memory agree? */
+bool agt_rest_agrees(struct agt *agt, const struct evq_entry *entry);
+
+#endif

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Looking for the places of asynchronous events (docs/architecture.md, 5.8): what is done at each
+ * arrival, which may be millions, and how most arrivals are avoided.
+ */
+#include "recorder/agent/agent_priv.h"
+#include "recorder/ticks/digest_format.h"
+
+static const struct evq_place *place_of(const struct evq_entry *entry)
+{
+    const uint8_t *op = (const uint8_t *)(entry + 1) + sizeof(struct evq_regs);
+    return (const struct evq_place *)(op + sizeof(struct evq_op));
+}
+
+/*
+ * Runs the rep instruction at rip `count` times: an interrupt between two repetitions leaves rip at
+ * the instruction, with the registers advanced so far.
+ */
+static void rep_run_part(struct agt *agt, uint64_t count, uint64_t body)
+{
+    struct agt_ctx *ctx = agt->ctx;
+    uint64_t rip = ctx->rip, left = ctx->gpr[RCX] - count;
+    ctx->gpr[RCX] = count;
+    ctx->target = body;
+    int kind = agt_code_run(agt);
+    if (kind != AGT_EXIT_DIRECT)
+        agt_stop(agt, AGT_REQ_DIVERGED, AGT_DIV_PLACE, (uint64_t)kind, rip, 0);
+    ctx->gpr[RCX] += left;
+    ctx->rip = rip;
+}
+
+/* Runs the rep instruction at rip in part, as far as the entry's rcx says; false if it cannot be. */
+static bool rep_run_to(struct agt *agt, const struct evq_entry *entry)
+{
+    struct agt_mail *mail = &agt->ctx->mail;
+    const struct evq_regs *recorded = (const struct evq_regs *)(entry + 1);
+    if (recorded->r[EVQ_RCX] >= agt->ctx->gpr[RCX])
+        return false;
+    agt_ask(agt, AGT_REQ_PLACE_REP, agt->ctx->gpr[RCX], recorded->r[EVQ_RCX], 0, 0);
+    if (!mail->args[0])
+        return false;
+    rep_run_part(agt, mail->args[0], mail->args[1]);
+    return true;
+}
+
+/* One line of a place's memory. */
+struct line {
+    uint64_t address;
+    uint32_t bytes;
+    uint64_t hash; /* as it was at the place */
+};
+
+static struct line line_of(const struct evq_place *place, uint64_t n)
+{
+    const struct {
+        uint64_t start, bytes, line;
+    } ranges[] = {{place->stack_start, place->stack_bytes, TCK_STACK_LINE},
+                  {place->data_start, place->data_bytes, TCK_LINE},
+                  {place->heap_start, place->heap_bytes, TCK_LINE}};
+    const uint64_t *words = (const uint64_t *)(place + 1);
+    struct line line = {.hash = words[n]};
+    words += tck_line_count(place->stack_bytes, place->data_bytes, place->heap_bytes);
+    for (unsigned i = 0; i < 3; i++) {
+        uint64_t count = (ranges[i].bytes + ranges[i].line - 1) / ranges[i].line;
+        if (n < count) {
+            uint64_t left = ranges[i].bytes - n * ranges[i].line;
+            line.address = ranges[i].start + n * ranges[i].line;
+            line.bytes = (uint32_t)(left < ranges[i].line ? left : ranges[i].line);
+            return line;
+        }
+        n -= count;
+    }
+    return (struct line){
+        .address = words[2 * n], .bytes = TCK_STACK_LINE, .hash = words[2 * n + 1]};
+}
+
+static bool line_agrees(struct agt *agt, const struct line *line)
+{
+    return agt_memory_readable(agt, line->address, line->bytes) &&
+           tck_line_hash((const void *)line->address, line->bytes) == line->hash;
+}
+
+/* A line that differed, word by word, when the place's registers were last met. */
+static struct {
+    uint64_t address, met;
+    uint64_t words[TCK_LINE / 8];
+} missed_line;
+
+#define LINE_MISSES_TO_FILTER 64
+#define TURNS_MAX             (1ull << 40)
+
+/*
+ * A loop that counts in memory: between two meetings one word of the line has changed by `step`. The
+ * hash tells what that word was at the place, if it alone still differs; and if it then lies a
+ * whole number of steps ahead, that is hardly by chance, and translated code can wait for it.
+ */
+static void line_solve(struct agt *agt, const struct line *line, uint32_t index, uint64_t step)
+{
+    uint64_t word = tck_line_word((const void *)line->address, line->bytes, index);
+    uint64_t hash = tck_line_hash((const void *)line->address, line->bytes);
+    uint64_t wanted = tck_line_solve(line->hash, hash, word, index);
+    bool down = step >> 63;
+    uint64_t far = down ? word - wanted : wanted - word;
+    step = down ? -step : step;
+    if (index < line->bytes / 8 && !(far % step) && far / step < TURNS_MAX)
+        agt_ask(agt, AGT_REQ_STOP_FILTER, AGT_FILTER_MEMORY, line->address + 8ull * index, wanted,
+                0);
+}
+
+static void line_missed(struct agt *agt, const struct line *line)
+{
+    uint64_t meetings = agt->ctx->place_meetings;
+    uint32_t count = (line->bytes + 7) / 8, changes = 0, changed = 0;
+    if (meetings % LINE_MISSES_TO_FILTER > 1)
+        return;
+    bool again = missed_line.address == line->address && missed_line.met + 1 == meetings &&
+                 agt->ctx->stop_pc == agt->ctx->rip;
+    uint64_t before = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t word = tck_line_word((const void *)line->address, line->bytes, i);
+        if (word != missed_line.words[i]) {
+            before = missed_line.words[i];
+            changed = i;
+            changes++;
+        }
+        missed_line.words[i] = word;
+    }
+    missed_line.address = line->address;
+    missed_line.met = meetings;
+    if (again && changes == 1)
+        line_solve(agt, line, changed, missed_line.words[changed] - before);
+}
+
+/* Most places are told wrong by the line that told the one before. */
+static bool lines_agree(struct agt *agt, const struct evq_place *place)
+{
+    uint64_t count =
+        tck_line_count(place->stack_bytes, place->data_bytes, place->heap_bytes) + place->targets;
+    uint64_t *last = &agt->ctx->place_line;
+    struct line line;
+    if (!(place->flags & EVQ_PLACE_LINES))
+        return true;
+    if (*last < count) {
+        line = line_of(place, *last);
+        if (!line_agrees(agt, &line)) {
+            line_missed(agt, &line);
+            return false;
+        }
+    }
+    for (uint64_t n = 0; n < count; n++) {
+        line = line_of(place, n);
+        if (!line_agrees(agt, &line)) {
+            *last = n;
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Registers agree: does all else? */
+bool agt_rest_agrees(struct agt *agt, const struct evq_entry *entry)
+{
+    agt->ctx->place_meetings++;
+    if (entry->flags & EVQ_FLAG_TICKS && entry->ticks != agt->ctx->ticks)
+        return false;
+    if (!lines_agree(agt, place_of(entry)))
+        return false;
+    agt_ask(agt, AGT_REQ_PLACE, 0, 0, 0, 0);
+    return agt->ctx->mail.args[0];
+}
+
+#define MISSES_TO_FILTER 64
+#define FILTERS_MAX      8
+
+/* Registers or ticks differ here. What does so often is looked at before the agent is. */
+static void place_missed(struct agt *agt, const struct evq_entry *entry, uint32_t differ)
+{
+    struct agt_ctx *ctx = agt->ctx;
+    bool ticks = entry->flags & EVQ_FLAG_TICKS && entry->ticks != ctx->ticks;
+    if (++ctx->place_misses % MISSES_TO_FILTER ||
+        ctx->place_misses > MISSES_TO_FILTER * FILTERS_MAX || ctx->stop_pc != ctx->rip)
+        return;
+    for (unsigned i = 0; i < 16; i++) {
+        if (differ & EVQ_BIT(agt_reg_of_gpr[i]) && !ticks) {
+            agt_ask(agt, AGT_REQ_STOP_FILTER, i, 0, 0, 0);
+            return;
+        }
+    }
+    if (ticks)
+        agt_ask(agt, AGT_REQ_STOP_FILTER, AGT_FILTER_TICKS, 0, 0, 0);
+}
+
+/* The place is searched: is it here? */
+static bool place_found(struct agt *agt, const struct evq_entry *entry)
+{
+    const struct evq_regs *recorded = (const struct evq_regs *)(entry + 1);
+    const uint32_t moved =
+        EVQ_BIT(EVQ_RCX) | EVQ_BIT(EVQ_RSI) | EVQ_BIT(EVQ_RDI) | EVQ_BIT(EVQ_EFLAGS);
+    uint64_t pc = recorded->r[EVQ_RIP];
+    if (entry->flags & EVQ_FLAG_TICKS && agt->ctx->ticks > entry->ticks)
+        agt_stop(agt, AGT_REQ_DIVERGED, AGT_DIV_TICKS, entry->ticks, agt->ctx->ticks, 0);
+    if (agt->ctx->rip == pc) {
+        uint32_t differ = agt_regs_differ(agt, entry);
+        if (!differ && agt_rest_agrees(agt, entry))
+            return true;
+        if (differ || (entry->flags & EVQ_FLAG_TICKS && entry->ticks != agt->ctx->ticks))
+            place_missed(agt, entry, differ);
+        if (differ & EVQ_BIT(EVQ_RCX) && !(differ & ~moved) && rep_run_to(agt, entry)) {
+            if (!agt_regs_differ(agt, entry) && agt_rest_agrees(agt, entry))
+                return true;
+            agt_ask(agt, AGT_REQ_PLACE_UNDO, 0, 0, 0, 0);
+        }
+    }
+    if (agt->ctx->stop_pc != pc)
+        agt_ask(agt, AGT_REQ_STOP, pc, 0, 0, 0);
+    return false;
+}
+
+/* The place's time is known: the supervisor stops the run there. */
+static bool place_reached(struct agt *agt, const struct evq_entry *entry)
+{
+    struct agt_ctx *ctx = agt->ctx;
+    const struct evq_place *place = place_of(entry);
+    const struct evq_regs *recorded = (const struct evq_regs *)(entry + 1);
+    bool is_inside_rep = place->flags & EVQ_PLACE_MID_REP;
+    uint64_t goal = place->time - is_inside_rep;
+    if (agt_time(agt) < goal) {
+        if (ctx->place_seq != ctx->seq + 1)
+            agt_ask(agt, AGT_REQ_PLACE_TIME, goal, 0, 0, 0);
+        ctx->place_seq = ctx->seq + 1;
+        return false;
+    }
+    if (is_inside_rep)
+        rep_run_to(agt, entry);
+    /* Code that sets all flags may have been left in its middle: they were right when found. */
+    ctx->rflags = (recorded->r[EVQ_EFLAGS] & EVQ_EFLAGS_COMPARED) | 0x202;
+    if (ctx->place_seq == ctx->seq + 1)
+        agt_ask(agt, AGT_REQ_PLACE_TAKEN, 0, 0, 0, 0);
+    return true;
+}
+
+bool agt_is_at_place(struct agt *agt, const struct evq_entry *entry)
+{
+    uint64_t flags = place_of(entry)->flags;
+    if (flags & EVQ_PLACE_TIME)
+        return place_reached(agt, entry);
+    return flags & EVQ_PLACE_HERE || place_found(agt, entry);
+}
