@@ -127,9 +127,9 @@ int dbi_forget(struct dbi *dbi, uint64_t start, uint64_t end);
 int dbi_stop_at(struct dbi *dbi, uint64_t pc);
 
 /*
- * Arrivals where a register, the ticks or a word of memory (that can be read) do not have `value`
- * need not leave for the agent: most are sorted out in translated code. dbi_translate() then gives
- * the code behind that filter for the address.
+ * Arrivals where a register or a word of memory (that can be read) does not have `value`, or the
+ * ticks have not come to it, need not leave for the agent: most are sorted out in translated code.
+ * dbi_translate() then gives the code behind that filter for the address.
  */
 struct dbi_filter {
     unsigned what;    /* number of a general register, or DBI_FILTER_* */

@@ -594,7 +594,8 @@ static void exit_add(struct work *w, uint8_t opcode, uint64_t target)
     site->rel32 = emit_branch(w->e, opcode, 0);
 }
 
-/* rcx = what the filter looks at - its value; then as the header says. */
+/* rcx = what the filter looks at - its value; then as the header says. Ticks only grow: of their
+ * difference the highest byte is taken, which is 0 from the value on. No flag may change here. */
 static void filter_emit(struct work *w, const struct dbi_filter *filter)
 {
     struct emit *e = w->e;
@@ -612,6 +613,8 @@ static void filter_emit(struct work *w, const struct dbi_filter *filter)
     }
     emit_mov_imm(e, INS_RAX, -filter->value);
     emit_lea(e, INS_RCX, INS_RCX, INS_RAX, 1, 0, false);
+    if (filter->what == DBI_FILTER_TICKS)
+        emit_bytes(e, "\x48\x0f\xc9\x0f\xb6\xc9", 6); /* bswap rcx; movzx ecx, cl */
     emit_load_gs(e, INS_RAX, HOME(INS_RAX));
     emit_bytes(e, "\xe3\x00", 2); /* jrcxz */
     uint8_t *equal = e->at;

@@ -33,11 +33,22 @@ static const char *exit_name(uint64_t kind)
     return kind < sizeof names / sizeof names[0] && names[kind] ? names[kind] : "something else";
 }
 
+/* What is added to a sentence where branches are counted. */
+static const char *counts_text(const struct rep_engine *engine, char text[128])
+{
+    const struct evq_entry *entry = rep_current_entry(engine);
+    text[0] = 0;
+    if (entry && entry->flags & EVQ_FLAG_TICKS)
+        snprintf(text, 128, "; %llu conditional branches were executed, recorded %llu",
+                 (unsigned long long)engine->host.ctx->ticks, (unsigned long long)entry->ticks);
+    return text;
+}
+
 /* `seen`: what the program came to instead; 0: it still runs. */
 int rep_place_not_found(struct rep_engine *engine, unsigned seen, uint64_t rip)
 {
     const struct evq_entry *entry = rep_current_entry(engine);
-    char what[64] = "?";
+    char what[64] = "?", counts[128];
     if (entry && entry->number)
         snprintf(what, sizeof what, "signal %d", entry->number);
     else if (entry)
@@ -45,11 +56,13 @@ int rep_place_not_found(struct rep_engine *engine, unsigned seen, uint64_t rip)
     return wd_fail(
         -WD_ERR_DIVERGED,
         "replay diverged at event %llu, instruction %llu: the place of %s (%#llx) was not "
-        "found before %s at %#llx; its registers were met %llu times, with other memory",
+        "found before %s at %#llx; its registers were met %llu times, with other %s%s",
         frame_of(engine), (unsigned long long)rep_engine_time(engine), what,
         entry ? (unsigned long long)regs_of(entry)->r[EVQ_RIP] : 0ull,
         seen ? exit_name(seen) : "giving up", (unsigned long long)rip,
-        (unsigned long long)engine->host.ctx->place_meetings);
+        (unsigned long long)engine->host.ctx->place_meetings,
+        entry && entry->flags & EVQ_FLAG_TICKS ? "branches or memory" : "memory",
+        counts_text(engine, counts));
 }
 
 int rep_on_diverged(struct rep_engine *engine)
@@ -60,25 +73,27 @@ int rep_on_diverged(struct rep_engine *engine)
     unsigned long long time = rep_engine_time(engine), rip = engine->host.ctx->rip;
     /* registers are compared before an entry counts as taken, its ops are applied after that */
     unsigned long long ops_frame = engine->taken_frame;
+    char counts[128];
     switch (args[0]) {
     case AGT_DIV_REGISTER:
         return wd_fail(-WD_ERR_DIVERGED,
                        "replay diverged at event %llu, instruction %llu, %#llx: %s is %#llx, "
-                       "recorded %#llx",
-                       frame, time, rip, a < EVQ_REG_COUNT ? reg_names[a] : "?", c, b);
+                       "recorded %#llx%s",
+                       frame, time, rip, a < EVQ_REG_COUNT ? reg_names[a] : "?", c, b,
+                       counts_text(engine, counts));
     case AGT_DIV_EVENT:
         return wd_fail(-WD_ERR_DIVERGED,
                        "replay diverged at event %llu, instruction %llu: recorded %s, replayed "
-                       "%s at %#llx",
+                       "%s at %#llx%s",
                        frame, time, entry ? rep_entry_kind_name(entry->kind) : "nothing more",
-                       exit_name(b), c);
+                       exit_name(b), c, counts_text(engine, counts));
     case AGT_DIV_SIGNAL:
         return wd_fail(-WD_ERR_DIVERGED,
                        "replay diverged at event %llu, instruction %llu: signal %llu (code %lld, "
-                       "address %#llx) at %#llx, recorded signal %d (code %lld, address %#llx)",
+                       "address %#llx) at %#llx, recorded signal %d (code %lld, address %#llx)%s",
                        frame, time, a, (long long)b, c, rip, entry ? entry->number : 0,
                        entry ? (long long)entry->code : 0,
-                       entry ? (unsigned long long)entry->address : 0);
+                       entry ? (unsigned long long)entry->address : 0, counts_text(engine, counts));
     case AGT_DIV_MEMORY:
         return wd_fail(-WD_ERR_DIVERGED,
                        "replay diverged at event %llu: %s of %llu bytes at %#llx, where nothing is "
