@@ -127,13 +127,14 @@ struct evq_place feed_place_find(const struct feed_conv *conv, const struct feed
 /* ---------------------------------------------------------------- preemptions */
 
 /* A task that is killed has a SCHED frame too, which no digest belongs to: mostly it had not run
- * since its last frame. */
+ * since its last frame. With ticks the engine finds that out, and whether a loop without branches
+ * may have gone round. */
 static bool has_moved(const struct feed_conv *conv, const struct feed_task *task)
 {
     if (task->stop == FEED_STOP_IN_CALL || is_here(conv->frame, task))
         return false;
-    bool has_ticked = conv->feed->has_ticks && task->ticks != (uint64_t)conv->frame->ticks;
-    return conv->stop || has_ticked || !feed_place_is_equal(&conv->frame->regs, &task->regs);
+    return conv->stop || conv->feed->has_ticks ||
+           !feed_place_is_equal(&conv->frame->regs, &task->regs);
 }
 
 /* Records with a preemption are how rr ends a restartable sequence: it also moved the task, which
