@@ -150,6 +150,19 @@ CASE(moved_code_replays, "moved", NULL)
 CASE(libraries_at_the_same_address_replay, "libraries", LIBRARIES)
 CASE(data_beside_code_replays, "beside", NULL)
 
+/* Where fragments end depends on which places are looked for, so only the time is compared. */
+static void signals_that_strike_generated_code_are_placed(void **state)
+{
+    const char *argv[] = {GUEST, "interrupted", NULL};
+    char *dir = unit_record(work, "interrupted", argv);
+    (void)state;
+    uint64_t time = replay_in(dir, DBI_PLAIN, NULL);
+    struct tally counted;
+    assert_int_equal(replay_in(dir, DBI_COUNT, &counted), time);
+    free(counted.list);
+    free(dir);
+}
+
 static int setup(void **state)
 {
     (void)state;
@@ -176,6 +189,7 @@ int main(void)
         cmocka_unit_test(moved_code_replays),
         cmocka_unit_test(libraries_at_the_same_address_replay),
         cmocka_unit_test(data_beside_code_replays),
+        cmocka_unit_test(signals_that_strike_generated_code_are_placed),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -65,12 +65,12 @@ RUN(run_wildcall, PROGRAMS "/prog_crash_wildcall_O0_static")
 RUN(run_ud2, PROGRAMS "/prog_crash_ud2_O2_pie")
 RUN(run_ls, "ls", "-l", "/")
 RUN(run_gzip, "gzip", "-c", LICENSE)
-RUN(run_rewritten, GENERATED, "rewritten", "2000")
-RUN(run_changes_itself, GENERATED, "itself", "3000")
-RUN(run_stores, GENERATED, "stores", "150")
-RUN(run_either_or, GENERATED, "either_or", "300")
-RUN(run_beside, GENERATED, "beside", "2000")
-RUN(run_moved, GENERATED, "moved", "100")
+RUN(run_rewritten, GENERATED, "rewritten", "400")
+RUN(run_changes_itself, GENERATED, "itself", "400")
+RUN(run_stores, GENERATED, "stores", "60")
+RUN(run_either_or, GENERATED, "either_or", "80")
+RUN(run_beside, GENERATED, "beside", "400")
+RUN(run_moved, GENERATED, "moved", "30")
 
 /* ---- walking ---- */
 

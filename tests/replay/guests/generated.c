@@ -5,12 +5,14 @@
  */
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #define PAGE 4096u
@@ -220,6 +222,31 @@ static long data_beside_code(const char *argument)
     return sum;
 }
 
+static volatile sig_atomic_t strikes;
+
+static void strike(int number)
+{
+    (void)number;
+    strikes++;
+}
+
+/* Signals strike generated code, some of it while it is being written. */
+static long interrupted(const char *argument)
+{
+    struct sigaction action = {.sa_handler = strike, .sa_flags = SA_RESTART};
+    struct itimerval interval = {{0, 3000}, {0, 3000}};
+    long sum = 0;
+    sigaction(SIGALRM, &action, NULL);
+    setitimer(ITIMER_REAL, &interval, NULL);
+    while (strikes < atoi(argument)) {
+        sum = sum * 3 + rewritten("50");
+        sum = sum * 3 + loop_changes_itself("50");
+        sum = sum * 3 + data_beside_code("50");
+        sum = sum * 3 + either_or("3");
+    }
+    return sum;
+}
+
 /* One object, mapped writable here and executable there. */
 static long two_mappings(const char *argument)
 {
@@ -251,6 +278,7 @@ static const struct {
     {"moved", moved, "20"},
     {"libraries", libraries, NULL},
     {"beside", data_beside_code, "400"},
+    {"interrupted", interrupted, "10"},
     {"two", two_mappings, "10"},
 };
 
