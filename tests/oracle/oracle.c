@@ -279,8 +279,7 @@ static bool is_same_rep(const struct orc *orc, const struct user_regs_struct *re
            regs->r15 == want->r15 && regs->rcx > want->rcx;
 }
 
-/* Length of the rep instruction at `pc`; 0 if there is another one. */
-static unsigned rep_length(struct orc *orc, uint64_t pc)
+unsigned orc_rep_length(struct orc *orc, uint64_t pc)
 {
     uint8_t code[ORC_CODE_MAX];
     size_t got = orc_child_read(&orc->child, pc, code, sizeof(code));
@@ -295,9 +294,9 @@ static unsigned rep_length(struct orc *orc, uint64_t pc)
 
 /* The breakpoint does not stop between the turns of a rep instruction. Where the frame may lie
  * there, the instruction runs with a smaller count first, and then goes on with the rest. */
-static int run_into_rep(struct orc *orc, struct user_regs_struct *regs)
+int orc_run_into_rep(struct orc *orc, struct user_regs_struct *regs)
 {
-    unsigned length = is_same_rep(orc, regs) ? rep_length(orc, regs->rip) : 0;
+    unsigned length = is_same_rep(orc, regs) ? orc_rep_length(orc, regs->rip) : 0;
     uint64_t pc = regs->rip;
     struct orc_stop stop;
     int rc;
@@ -333,7 +332,7 @@ static int run_to_asynchronous(struct orc *orc)
     int rc = orc_child_get_regs(&orc->child, &regs);
 
     if (rc == 0 && has_break)
-        rc = run_into_rep(orc, &regs);
+        rc = orc_run_into_rep(orc, &regs);
     if (rc == 0)
         rc = orc_is_due(orc, &regs, &is_there);
     for (uint64_t i = 0; rc == 0 && !is_there; i++) {
@@ -342,7 +341,7 @@ static int run_to_asynchronous(struct orc *orc)
                  : wd_fail(-WD_ERR_DIVERGED, "oracle: the place of frame %" PRIu64 " was not found",
                            orc->next.time);
         if (rc == 0 && has_break)
-            rc = run_into_rep(orc, &regs);
+            rc = orc_run_into_rep(orc, &regs);
         if (rc == 0)
             rc = orc_is_due(orc, &regs, &is_there);
     }

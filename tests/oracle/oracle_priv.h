@@ -75,6 +75,13 @@ int orc_take_stop(struct orc *orc, const struct orc_stop *stop);
 
 bool orc_next_is_asynchronous(const struct orc *orc);
 
+/* Length of the rep instruction at `pc`; 0 if there is another one, or one with 32-bit addresses. */
+unsigned orc_rep_length(struct orc *orc, uint64_t pc);
+
+/* The child stands with `regs` at a rep instruction. Where the asynchronous frame orc->next may lie
+ * between its turns, runs it up to there; elsewhere does nothing. Moves the breakpoint. */
+int orc_run_into_rep(struct orc *orc, struct user_regs_struct *regs);
+
 #define ORC_EFLAGS_COMPARED UINT64_C(0xcd5) /* CF PF AF ZF SF DF OF */
 
 #endif

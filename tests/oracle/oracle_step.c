@@ -18,6 +18,8 @@
 #define DIRECTION_FLAG UINT64_C(0x400)
 #define NOWHERE        SIZE_MAX
 
+#define REP_TURNS_STEPPED 1000 /* what is longer runs at full speed */
+
 /* One instruction under way. */
 struct attempt {
     struct orc_insn insn;
@@ -154,16 +156,47 @@ static bool is_rep(struct orc *orc, uint64_t pc)
     return orc_code_is_rep(code, orc_child_read(&orc->child, pc, code, sizeof(code)));
 }
 
+/* The turns of a long rep at full speed; *is_done says that this was possible, and what became of
+ * it is in `stop`, as from a step. */
+static int run_rep(struct orc *orc, const struct rrt_regs *before, struct orc_stop *stop,
+                   struct user_regs_struct *now, bool *is_done)
+{
+    unsigned length = before->rcx > REP_TURNS_STEPPED ? orc_rep_length(orc, before->rip) : 0;
+    int rc;
+
+    *is_done = false;
+    if (length == 0 || orc_child_set_break(&orc->child, before->rip + length) != 0)
+        return 0;
+    rc = orc_child_get_regs(&orc->child, now);
+    if (rc == 0 && orc_next_is_asynchronous(orc)) {
+        rc = orc_run_into_rep(orc, now);
+        *is_done = now->rip != before->rip || now->rcx != before->rcx;
+        *stop = (struct orc_stop){.kind = ORC_STOP_STEP};
+    }
+    if (rc == 0 && !*is_done) {
+        *is_done = true;
+        rc = orc_child_resume(&orc->child, false, stop);
+        if (rc == 0 && stop->kind == ORC_STOP_BREAK)
+            stop->kind = ORC_STOP_STEP;
+        if (rc == 0)
+            rc = orc_child_get_regs(&orc->child, now);
+    }
+    orc_child_set_break(&orc->child, 0);
+    return rc;
+}
+
 /* Executes the instruction at before->rip. `now`: the registers after it, when it completed or a
  * signal stopped it between turns. */
 static int execute(struct orc *orc, const struct rrt_regs *before, struct orc_stop *stop,
                    struct user_regs_struct *now, enum orc_outcome *outcome)
 {
-    int rc;
+    bool is_done;
+    int rc = run_rep(orc, before, stop, now, &is_done);
 
-    for (;;) {
-        rc = orc_child_resume(&orc->child, true, stop);
-        if (rc == 0)
+    for (;; is_done = false) {
+        if (rc == 0 && !is_done)
+            rc = orc_child_resume(&orc->child, true, stop);
+        if (rc == 0 && !is_done)
             rc = orc_child_get_regs(&orc->child, now);
         if (rc != 0 || stop->kind != ORC_STOP_STEP)
             return rc;

@@ -79,7 +79,8 @@ static bool same_registers(const struct tck_stop *stop, const struct rrt_regs *r
  * stop: its record is that of the fault. */
 static bool fits(const struct tck_stop *stop, const struct rrt_frame *frame, bool is_after_growth)
 {
-    if (stop->tid != (uint32_t)frame->tid || !same_registers(stop, &frame->regs))
+    if (stop->tid != (uint32_t)frame->tid || stop->seconds > frame->monotonic_seconds ||
+        !same_registers(stop, &frame->regs))
         return false;
     if (frame->event == RRT_EVENT_SCHED)
         return stop->flags & TCK_STOP_SLICE;

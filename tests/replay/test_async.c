@@ -6,8 +6,7 @@
  * away from where it struck shows.
  *
  * test_async [RECORDINGS [NAME]]: so many of each program (2), or of one; with -NAME of all others.
- * Where WETDBG_KEEP names a folder,
- * recordings that failed are kept there.
+ * Where WETDBG_KEEP names a folder, recordings that failed are kept there.
  */
 #include <stdlib.h>
 #include <string.h>

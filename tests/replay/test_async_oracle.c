@@ -37,6 +37,7 @@ static const struct {
     {"signal_tgkill", NULL},
     {"signal_wait", NULL},
     {"signal_stop", NULL},
+    {"signal_repmovs", "O2_pie"},
 };
 
 static char *work;
