@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,10 +20,10 @@
 
 enum {
     READ_RECORDS = 512,
-    REG_R11 = 6,
-    REG_RCX = 11,
-    REG_RIP = 16,
-    REG_RSP = 19,
+    AT_R11 = 6,
+    AT_RCX = 11,
+    AT_RIP = 16,
+    AT_RSP = 19,
     GENERAL_REGS = 15,
     FLAGS_AT_CALL = 0x246,
 };
@@ -49,6 +50,7 @@ struct feed_digests {
     size_t count;
     struct digest_cursor *cursors; /* by tid */
     size_t cursor_count;
+    uint32_t grown_tid; /* whose stack the frame before let grow */
 };
 
 _Static_assert(sizeof(struct rrt_regs) == TCK_REGS_COUNT * 8, "same registers, same order");
@@ -63,9 +65,9 @@ static uint64_t hash_registers(const uint64_t *regs)
 {
     uint64_t some[GENERAL_REGS + 2];
     memcpy(some, regs, GENERAL_REGS * sizeof(*regs));
-    some[REG_R11] = some[REG_RCX] = 0;
-    some[GENERAL_REGS] = regs[REG_RIP];
-    some[GENERAL_REGS + 1] = regs[REG_RSP];
+    some[AT_R11] = some[AT_RCX] = 0;
+    some[GENERAL_REGS] = regs[AT_RIP];
+    some[GENERAL_REGS + 1] = regs[AT_RSP];
     return XXH3_64bits(some, sizeof(some));
 }
 
@@ -253,6 +255,8 @@ void feed_digests_rewind(struct feed_digests *digests)
 {
     for (size_t i = 0; digests && i < digests->cursor_count; i++)
         digests->cursors[i].next = 0;
+    if (digests)
+        digests->grown_tid = 0;
 }
 
 size_t feed_digests_count(const struct feed_digests *digests)
@@ -282,19 +286,22 @@ static size_t find_key(const struct feed_digests *digests, const struct digest_k
     return low;
 }
 
-static bool fits(const struct digest_key *key, const struct rrt_frame *frame)
+/* A signal that had come when rr stopped for the growth of a stack is delivered without another
+ * stop: its record is that of the fault. */
+static bool fits(const struct digest_key *key, const struct rrt_frame *frame, bool is_after_growth)
 {
     if (frame->event == RRT_EVENT_SCHED)
         return key->flags & TCK_STOP_SLICE;
-    return !(key->flags & TCK_STOP_SLICE) && key->signo == frame->signal.number;
+    return !(key->flags & TCK_STOP_SLICE) &&
+           (key->signo == frame->signal.number || (is_after_growth && key->signo == SIGSEGV));
 }
 
 static bool has_registers(const struct tck_stop *stop, const uint64_t *regs)
 {
-    bool is_call = regs[REG_RCX] == UINT64_MAX && regs[REG_R11] == FLAGS_AT_CALL;
+    bool is_call = regs[AT_RCX] == UINT64_MAX && regs[AT_R11] == FLAGS_AT_CALL;
     for (int i = 0; i < TCK_REGS_COUNT; i++) {
-        bool is_compared = i < GENERAL_REGS || i == REG_RIP || i == REG_RSP;
-        bool is_changed = is_call && (i == REG_RCX || i == REG_R11);
+        bool is_compared = i < GENERAL_REGS || i == AT_RIP || i == AT_RSP;
+        bool is_changed = is_call && (i == AT_RCX || i == AT_R11);
         if (is_compared && !is_changed && stop->regs[i] != regs[i])
             return false;
     }
@@ -351,8 +358,11 @@ int feed_digests_take(struct feed_digests *digests, const struct rrt_frame *fram
 {
     uint64_t regs[TCK_REGS_COUNT];
     uint32_t tid = (uint32_t)frame->tid;
-    if (!digests || !frame->has_regs ||
-        (frame->event != RRT_EVENT_SCHED && frame->event != RRT_EVENT_SIGNAL))
+    if (!digests)
+        return 0;
+    bool is_after_growth = digests->grown_tid == tid;
+    digests->grown_tid = frame->event == RRT_EVENT_GROW_MAP ? tid : 0;
+    if (!frame->has_regs || (frame->event != RRT_EVENT_SCHED && frame->event != RRT_EVENT_SIGNAL))
         return 0;
     struct digest_cursor *cursor = bsearch(&tid, digests->cursors, digests->cursor_count,
                                            sizeof(*digests->cursors), compare_cursor);
@@ -361,11 +371,13 @@ int feed_digests_take(struct feed_digests *digests, const struct rrt_frame *fram
     memcpy(regs, &frame->regs, sizeof(regs));
     struct digest_key wanted = {.tid = tid, .nth = cursor->next, .hash = hash_registers(regs)};
     for (size_t i = find_key(digests, &wanted); is_same(digests, i, &wanted); i++) {
-        if (!fits(&digests->keys[i], frame))
+        if (!fits(&digests->keys[i], frame, is_after_growth))
             continue;
         if (frame->event == RRT_EVENT_SCHED)
             i = skip_to_expired(digests, i);
         int rc = read_stop(digests, &digests->keys[i], stop);
+        if (!rc && stop->seconds > frame->monotonic_seconds)
+            return 0; /* a later stop at the same place */
         if (rc || has_registers(stop, regs)) {
             cursor->next = digests->keys[i].nth + 1;
             return rc ? rc : 1;

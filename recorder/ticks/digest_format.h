@@ -9,7 +9,7 @@
  *                  no padding between records:
  *
  *     +--------------------+----------------+----------------+---
- *     | header, 16 bytes   | stop, 304 bytes| stop, 304 bytes| ...
+ *     | header, 16 bytes   | stop, 312 bytes| stop, 312 bytes| ...
  *     +--------------------+----------------+----------------+---
  *
  * wetdbg.lines     per record of wetdbg.digests the hashes of its memory, line by line: u64 each,
@@ -36,9 +36,11 @@
  * task, or put the signal off). So: for the next such frame of a task, take the first record of
  * that task after the one used last whose general registers, rip and rsp are equal and whose
  * `signo` fits: the frame's signal, or TCK_STOP_SLICE for SCHED. If several SLICE records with
- * equal registers follow each other, the one with TCK_STOP_EXPIRED is meant. A frame may have no
- * record (a signal that rr delivered later than it came; the end of a recording that was cut
- * short by SIGTERM): then only its registers are known.
+ * equal registers follow each other, the one with TCK_STOP_EXPIRED is meant. A signal right after
+ * a GROW_MAP frame may have come with the fault that made the stack grow: then that SIGSEGV's
+ * record is its own. A record is never of an earlier frame than its time says (rr stamps a frame
+ * after the stop). A frame may have no record (a signal that rr delivered later than it came; the
+ * end of a recording that was cut short by SIGTERM): then only its registers are known.
  *
  * The digests are XXH3_64bits (seed 0) of the bytes [stack_start, +stack_bytes), of
  * [data_start, +data_bytes) and of [heap_start, +heap_bytes), as they were at the stop. The ranges
@@ -58,7 +60,7 @@
 #define TCK_MARK_SOFTWARE   "software\n" /* followed by the version in decimal and a newline */
 #define TCK_DIGESTS_NAME    "wetdbg.digests"
 #define TCK_LINES_NAME      "wetdbg.lines"
-#define TCK_FORMAT_VERSION  4
+#define TCK_FORMAT_VERSION  5
 #define TCK_MAGIC           "WDSTOPS\n"
 #define TCK_RED_ZONE_BYTES  128
 #define TCK_STACK_BYTES_MAX (TCK_RED_ZONE_BYTES + 4096)
@@ -97,6 +99,7 @@ struct tck_stop {
     uint64_t data_digest;
     uint64_t heap_digest;
     uint64_t lines_at; /* in wetdbg.lines */
+    double seconds;    /* CLOCK_MONOTONIC, as in rr's frames */
     /* struct user_regs_struct of <sys/user.h> as PTRACE_GETREGS gave it: r15 r14 r13 r12 rbp rbx
      * r11 r10 r9 r8 rax rcx rdx rsi rdi orig_rax rip cs eflags rsp ss fs_base gs_base ds es fs gs.
      * The layout of rr's register files; rr itself may have changed a frame's afterwards
@@ -105,7 +108,7 @@ struct tck_stop {
 };
 
 _Static_assert(sizeof(struct tck_file_header) == 16, "the header is 16 bytes on disk");
-_Static_assert(sizeof(struct tck_stop) == 304, "a stop is 304 bytes on disk");
+_Static_assert(sizeof(struct tck_stop) == 312, "a stop is 312 bytes on disk");
 
 #define TCK_LINES_MAX                                                                              \
     ((TCK_STACK_BYTES_MAX + TCK_STACK_LINE - 1) / TCK_STACK_LINE +                                 \

@@ -20,6 +20,7 @@
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 #include <sys/user.h>
+#include <time.h>
 #include <unistd.h>
 
 #define XXH_INLINE_ALL
@@ -395,6 +396,7 @@ static void give_up(void)
 void tck_stops_append(pid_t tid, unsigned flags, const siginfo_t *info)
 {
     struct tck_stop stop = {.tid = (uint32_t)tid, .flags = flags, .lines_at = lines_bytes};
+    struct timespec now;
     struct user_regs_struct regs;
     ssize_t bytes;
 
@@ -407,6 +409,8 @@ void tck_stops_append(pid_t tid, unsigned flags, const siginfo_t *info)
         stop.si_code = info->si_code;
     }
     memcpy(stop.regs, &regs, sizeof(regs));
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    stop.seconds = (double)now.tv_sec + (double)now.tv_nsec / 1e9;
     bytes = (ssize_t)(add_digests(&stop, tid, regs.rsp) * sizeof(lines[0]));
     if (write(lines_fd, lines, (size_t)bytes) != bytes ||
         write(side_fd, &stop, sizeof(stop)) != sizeof(stop)) {
