@@ -16,11 +16,11 @@ static void on_tick(int signo)
 
 int main(void)
 {
-    const struct itimerval timer = {.it_value = {.tv_usec = 2000}};
+    const struct itimerval timer = {.it_value = {.tv_usec = 3000}};
 
-    signal(SIGPROF, on_tick);
+    signal(SIGALRM, on_tick);
     if (sigsetjmp(back, 1) == 0) {
-        setitimer(ITIMER_PROF, &timer, NULL);
+        setitimer(ITIMER_REAL, &timer, NULL);
         __asm__ volatile("1: incq %0\n\tjmp 1b" : "+m"(turns) : : "cc");
     }
     puts("left");

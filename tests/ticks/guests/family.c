@@ -20,11 +20,11 @@ static void on_tick(int signo)
 
 static void count(const char *who)
 {
-    const struct itimerval timer = {.it_value = {.tv_usec = 2000}};
+    const struct itimerval timer = {.it_value = {.tv_usec = 3000}};
     volatile unsigned long turns;
 
     done = 0;
-    setitimer(ITIMER_PROF, &timer, NULL);
+    setitimer(ITIMER_REAL, &timer, NULL);
     for (turns = 0; !done; turns = turns + 1)
         ;
     if (!who)
@@ -47,7 +47,7 @@ static pid_t child_start(const char *program, const char *name)
 
 int main(int argc, char **argv)
 {
-    signal(SIGPROF, on_tick);
+    signal(SIGALRM, on_tick);
     count(argc > 1 ? argv[1] : "first");
     if (argc > 1)
         return 0;
