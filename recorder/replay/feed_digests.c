@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A frame's record is the first of its task, after the one used last, that has its registers. So
- * the index is sorted by task, registers and position: the candidates are found by halves.
+ * A frame's record is one of its task, after the one used last, that has its registers: the last
+ * one that is not later. So the index is sorted by task, registers and position: the candidates
+ * are found by halves.
  */
 #include "recorder/replay/feed_digests.h"
 
@@ -34,6 +35,7 @@ struct digest_key {
     int32_t signo;
     uint32_t nth; /* of its task's records */
     uint64_t hash;
+    double seconds;
     uint64_t at; /* position in the file, in records */
 };
 
@@ -171,6 +173,7 @@ static int read_keys(struct feed_digests *digests)
                                                     .flags = part[i].flags,
                                                     .signo = part[i].signo,
                                                     .hash = hash_registers(part[i].regs),
+                                                    .seconds = part[i].seconds,
                                                     .at = at};
     }
     free(part);
@@ -314,19 +317,6 @@ static bool is_same(const struct feed_digests *digests, size_t i, const struct d
            digests->keys[i].hash == wanted->hash;
 }
 
-/* Of preemptions that follow each other with equal registers, the one of which rr took note. */
-static size_t skip_to_expired(const struct feed_digests *digests, size_t i)
-{
-    const struct digest_key *keys = digests->keys;
-    for (size_t j = i;; j++) {
-        if (keys[j].flags & TCK_STOP_EXPIRED)
-            return j;
-        if (!is_same(digests, j + 1, &keys[i]) || keys[j + 1].nth != keys[j].nth + 1 ||
-            !(keys[j + 1].flags & TCK_STOP_SLICE))
-            return i;
-    }
-}
-
 static int check_range(const struct digest_key *key, uint64_t start, uint64_t bytes, uint64_t most)
 {
     bool is_inside = start <= FEED_ADDRESS_END && bytes <= FEED_ADDRESS_END - start;
@@ -370,18 +360,18 @@ int feed_digests_take(struct feed_digests *digests, const struct rrt_frame *fram
         return 0;
     memcpy(regs, &frame->regs, sizeof(regs));
     struct digest_key wanted = {.tid = tid, .nth = cursor->next, .hash = hash_registers(regs)};
+    /* rr stamps the frame right after its stop, so of those before it the last is meant */
+    const struct digest_key *found = NULL;
     for (size_t i = find_key(digests, &wanted); is_same(digests, i, &wanted); i++) {
-        if (!fits(&digests->keys[i], frame, is_after_growth))
-            continue;
-        if (frame->event == RRT_EVENT_SCHED)
-            i = skip_to_expired(digests, i);
-        int rc = read_stop(digests, &digests->keys[i], stop);
-        if (!rc && stop->seconds > frame->monotonic_seconds)
-            return 0; /* a later stop at the same place */
-        if (rc || has_registers(stop, regs)) {
-            cursor->next = digests->keys[i].nth + 1;
-            return rc ? rc : 1;
-        }
+        const struct digest_key *key = &digests->keys[i];
+        if (key->seconds <= frame->monotonic_seconds && fits(key, frame, is_after_growth))
+            found = key;
     }
-    return 0;
+    if (!found)
+        return 0;
+    int rc = read_stop(digests, found, stop);
+    if (rc || !has_registers(stop, regs))
+        return rc;
+    cursor->next = found->nth + 1;
+    return 1;
 }

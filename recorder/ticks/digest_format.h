@@ -33,14 +33,13 @@
  *
  * Which record belongs to a frame. Frames of kind SCHED and SIGNAL carry the registers of one of
  * the stops of their task; stops may precede it that left no frame (rr carried on with the same
- * task, or put the signal off). So: for the next such frame of a task, take the first record of
- * that task after the one used last whose general registers, rip and rsp are equal and whose
- * `signo` fits: the frame's signal, or TCK_STOP_SLICE for SCHED. If several SLICE records with
- * equal registers follow each other, the one with TCK_STOP_EXPIRED is meant. A signal right after
- * a GROW_MAP frame may have come with the fault that made the stack grow: then that SIGSEGV's
- * record is its own. A record is never of an earlier frame than its time says (rr stamps a frame
- * after the stop). A frame may have no record (a signal that rr delivered later than it came; the
- * end of a recording that was cut short by SIGTERM): then only its registers are known.
+ * task, or put the signal off). rr stamps a frame right after its stop, with the same clock. So:
+ * for the next such frame of a task, take the last record of that task, after the one used
+ * before, whose `seconds` are not later than the frame's, whose general registers, rip and rsp are
+ * equal and whose `signo` fits: the frame's signal, or TCK_STOP_SLICE for SCHED. A signal right
+ * after a GROW_MAP frame may have come with the fault that made the stack grow: then that
+ * SIGSEGV's record is its own. A frame may have no record (a signal that rr delivered later than it
+ * came; the end of a recording that was cut short by SIGTERM): then only its registers are known.
  *
  * The digests are XXH3_64bits (seed 0) of the bytes [stack_start, +stack_bytes), of
  * [data_start, +data_bytes) and of [heap_start, +heap_bytes), as they were at the stop. The ranges

@@ -71,6 +71,7 @@ static struct rrt_frame frame_at(int tid, int signo, uint64_t where)
     struct rrt_frame frame = {.tid = tid,
                               .event = signo ? RRT_EVENT_SIGNAL : RRT_EVENT_SCHED,
                               .has_regs = true,
+                              .monotonic_seconds = 100,
                               .signal.number = signo};
     uint64_t regs[TCK_REGS_COUNT];
     for (int i = 0; i < TCK_REGS_COUNT; i++)
@@ -79,11 +80,18 @@ static struct rrt_frame frame_at(int tid, int signo, uint64_t where)
     return frame;
 }
 
+/* The first stop is at second 1, the next at 2, and so on. */
 static struct feed_digests *open_stops(const struct tck_stop *stops, size_t count)
 {
     struct tck_file_header header = good_header();
     struct feed_digests *digests;
-    write_file(&header, sizeof(header), stops, count * sizeof(*stops));
+    struct tck_stop timed[16];
+    assert_true(count <= 16);
+    for (size_t i = 0; i < count; i++) {
+        timed[i] = stops[i];
+        timed[i].seconds = (double)i + 1;
+    }
+    write_file(&header, sizeof(header), timed, count * sizeof(*stops));
     assert_int_equal(feed_digests_open(dir_fd, &digests), 0);
     assert_int_equal(feed_digests_count(digests), count);
     return digests;
@@ -100,7 +108,13 @@ static int64_t take(struct feed_digests *digests, struct rrt_frame frame)
 
 #define OPEN(stops) open_stops(stops, sizeof(stops) / sizeof((stops)[0]))
 
-static void frame_takes_the_first_of_its_task_that_fits(void **state)
+static int64_t take_at(struct feed_digests *digests, double seconds, struct rrt_frame frame)
+{
+    frame.monotonic_seconds = seconds;
+    return take(digests, frame);
+}
+
+static void frame_takes_the_last_of_its_task_that_is_not_later(void **state)
 {
     (void)state;
     const struct tck_stop stops[] = {
@@ -109,33 +123,47 @@ static void frame_takes_the_first_of_its_task_that_fits(void **state)
         stop_at(7, SLICE, 0, 2000, 7),
     };
     struct feed_digests *digests = OPEN(stops);
-    assert_int_equal(take(digests, frame_at(7, 14, 1000)), 5);
-    assert_int_equal(take(digests, frame_at(7, 14, 1000)), 6);
-    assert_int_equal(take(digests, frame_at(7, 14, 1000)), -1);
-    assert_int_equal(take(digests, frame_at(7, 10, 1000)), -1); /* passed by */
-    assert_int_equal(take(digests, frame_at(7, 0, 2000)), 7);
-    assert_int_equal(take(digests, frame_at(8, 14, 1000)), 2); /* each task has its own */
-    assert_int_equal(take(digests, frame_at(9, 14, 1000)), -1);
+    assert_int_equal(take_at(digests, 4.5, frame_at(7, 14, 1000)), -1);
+    assert_int_equal(take_at(digests, 5.5, frame_at(7, 14, 1000)), 5);
+    assert_int_equal(take_at(digests, 6.5, frame_at(7, 14, 1000)), 6);
+    assert_int_equal(take_at(digests, 7.5, frame_at(7, 14, 1000)), -1);
+    assert_int_equal(take_at(digests, 7.5, frame_at(7, 10, 1000)), -1); /* passed by */
+    assert_int_equal(take_at(digests, 7.5, frame_at(7, 0, 2000)), 7);
+    assert_int_equal(take_at(digests, 8, frame_at(8, 14, 1000)), 2); /* each task has its own */
+    assert_int_equal(take_at(digests, 8, frame_at(9, 14, 1000)), -1);
     feed_digests_rewind(digests);
-    assert_int_equal(take(digests, frame_at(7, 14, 500)), 1);
+    assert_int_equal(take_at(digests, 5.5, frame_at(7, 14, 500)), 1);
+    assert_int_equal(take_at(digests, 6, frame_at(7, 14, 1000)), 6);
     feed_digests_close(digests);
 }
 
-static void preemption_takes_the_one_that_expired(void **state)
+static void preemption_takes_the_last_of_its_wait(void **state)
 {
     (void)state;
     const struct tck_stop stops[] = {
-        stop_at(7, SLICE, 16, 1000, 1),   stop_at(7, EXPIRED, 16, 1000, 2),
-        stop_at(7, SLICE, 16, 1000, 3),   stop_at(7, SLICE, 16, 3000, 4),
-        stop_at(7, EXPIRED, 16, 1000, 5), stop_at(7, SLICE, 16, 1000, 6),
-        stop_at(7, SLICE, 16, 1000, 7),
+        stop_at(7, SLICE, 16, 1000, 1),
+        stop_at(7, EXPIRED, 16, 1000, 2),
+        stop_at(7, SLICE, 16, 1000, 3),
+        stop_at(7, EXPIRED, 16, 1000, 4),
     };
     struct feed_digests *digests = OPEN(stops);
-    assert_int_equal(take(digests, frame_at(7, 0, 1000)), 2);
-    /* another place lies between 3 and 5, so they are not one wait */
-    assert_int_equal(take(digests, frame_at(7, 0, 1000)), 3);
-    assert_int_equal(take(digests, frame_at(7, 0, 1000)), 5);
-    assert_int_equal(take(digests, frame_at(7, 0, 1000)), 6);
+    assert_int_equal(take_at(digests, 2.5, frame_at(7, 0, 1000)), 2);
+    assert_int_equal(take_at(digests, 4.5, frame_at(7, 0, 1000)), 4);
+    assert_int_equal(take_at(digests, 5, frame_at(7, 0, 1000)), -1);
+    feed_digests_close(digests);
+}
+
+static void signal_after_growth_may_take_the_record_of_the_fault(void **state)
+{
+    (void)state;
+    const struct tck_stop stops[] = {stop_at(7, 0, 11, 1000, 1), stop_at(7, 0, 14, 1000, 2)};
+    struct rrt_frame growth = {.tid = 7, .event = RRT_EVENT_GROW_MAP, .monotonic_seconds = 1.1};
+    struct feed_digests *digests = OPEN(stops);
+    assert_int_equal(take_at(digests, 1.5, frame_at(7, 14, 1000)), -1);
+    feed_digests_rewind(digests);
+    assert_int_equal(take(digests, growth), -1);
+    assert_int_equal(take_at(digests, 1.5, frame_at(7, 14, 1000)), 1);
+    assert_int_equal(take_at(digests, 2.5, frame_at(7, 14, 1000)), 2);
     feed_digests_close(digests);
 }
 
@@ -297,8 +325,9 @@ static void ranges_out_of_bounds_are_damage(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(frame_takes_the_first_of_its_task_that_fits),
-        cmocka_unit_test(preemption_takes_the_one_that_expired),
+        cmocka_unit_test(frame_takes_the_last_of_its_task_that_is_not_later),
+        cmocka_unit_test(preemption_takes_the_last_of_its_wait),
+        cmocka_unit_test(signal_after_growth_may_take_the_record_of_the_fault),
         cmocka_unit_test(registers_that_differ_never_fit),
         cmocka_unit_test(rcx_and_r11_of_calls_do_not_count),
         cmocka_unit_test(other_frames_have_no_record),

@@ -88,28 +88,6 @@ static bool fits(const struct tck_stop *stop, const struct rrt_frame *frame, boo
            (stop->signo == frame->signal.number || (is_after_growth && stop->signo == SIGSEGV));
 }
 
-/* The task's next record after `at`; count if there is none. */
-static size_t next_of_task(const struct orc_stops *stops, size_t at)
-{
-    uint32_t tid = stops->list[at].tid;
-
-    do
-        at++;
-    while (at < stops->count && stops->list[at].tid != tid);
-    return at;
-}
-
-/* Of ends of a slice that follow each other with equal registers, the one that rr took for one. */
-static size_t skip_to_expired(const struct orc_stops *stops, size_t first,
-                              const struct rrt_frame *frame)
-{
-    for (size_t i = first; i < stops->count && fits(&stops->list[i], frame, false);
-         i = next_of_task(stops, i))
-        if (stops->list[i].flags & TCK_STOP_EXPIRED)
-            return i;
-    return first;
-}
-
 static struct orc_stops_cursor *cursor_of(struct orc_stops *stops, int tid)
 {
     struct orc_stops_cursor *grown;
@@ -137,14 +115,12 @@ int orc_stops_take(struct orc_stops *stops, const struct rrt_frame *frame, bool 
     cursor = cursor_of(stops, frame->tid);
     if (!cursor)
         return -ENOMEM;
+    /* rr stamps the frame right after its stop */
     for (size_t i = cursor->next; i < stops->count; i++) {
         if (!fits(&stops->list[i], frame, is_after_growth))
             continue;
-        if (frame->event == RRT_EVENT_SCHED)
-            i = skip_to_expired(stops, i, frame);
         cursor->next = i + 1;
         *stop = &stops->list[i];
-        return 0;
     }
     return 0;
 }
