@@ -252,6 +252,13 @@ static uint64_t next_of_task(const struct subject *subject, const struct counted
     return 0;
 }
 
+/* Loops without end or branches, of slow instructions: there one branch more never comes, and the
+ * search goes on for minutes until it gives up. */
+static bool is_slow_to_give_up(const struct subject *subject)
+{
+    return strncmp(subject->name, "thread_cancel", strlen("thread_cancel")) == 0;
+}
+
 /* A wrong count that nothing comes after cannot always be told: a task's last place is left out.
  * How many were tried. */
 static unsigned wrong_places_check(struct subject *subject, const struct counted_run *run,
@@ -295,7 +302,8 @@ static unsigned wrong_counts_check(struct subject *subject)
     unsigned tried = 0;
     int *tids = tids_make(subject);
     for (size_t i = 0; i < subject->runs.count; i++) {
-        tried += wrong_places_check(subject, &subject->runs.list[i], tids);
+        if (!is_slow_to_give_up(subject))
+            tried += wrong_places_check(subject, &subject->runs.list[i], tids);
         if (subject->runs.list[i].stops.size_bytes)
             wrong_calls_check(subject, &subject->runs.list[i], tids);
     }
