@@ -24,7 +24,7 @@ char *unit_record(const char *work, const char *name, const char *const argv[]);
 struct unit_event {
     uint64_t frame;
     uint64_t time;
-    unsigned kind;
+    uint64_t kind; /* no padding: arrays of these are compared as bytes */
 };
 
 /* A recording under replay. */
