@@ -244,12 +244,13 @@ static void record_leaves_mark_and_side_file(void **state)
     struct spawn_result result = record(fixture->trace, program);
     struct tck_stop *stops;
     size_t count;
-    char *mark;
+    char *mark, expected[32];
 
     assert_int_equal(result.status, 0);
     assert_string_equal(result.err, "");
     mark = read_trace_file(fixture->trace, TCK_MARK_NAME, NULL);
-    assert_string_equal(mark, "software\n1\n");
+    snprintf(expected, sizeof(expected), TCK_MARK_SOFTWARE "%d\n", TCK_FORMAT_VERSION);
+    assert_string_equal(mark, expected);
     assert_true(rec_is_software_ticks(fixture->trace));
     stops = read_stops(fixture->trace, &count);
     assert_int_equal(count, 0); /* one task, no signal */
