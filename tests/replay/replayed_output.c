@@ -62,6 +62,17 @@ char *replayed_output_text(const struct replayed_output *output)
     return text;
 }
 
+int replayed_output_append(struct replayed_output *output, const struct replayed_output *other)
+{
+    const struct output_piece *pieces = (const struct output_piece *)other->pieces.data;
+    int err = 0;
+    for (size_t i = 0; !err && i < other->pieces.size_bytes / sizeof *pieces; i++)
+        err = piece_add(output, pieces[i].frame, other->bytes.data + pieces[i].at, pieces[i].count);
+    output->instructions += other->instructions;
+    output->programs += other->programs;
+    return err;
+}
+
 /* ---- plain ---- */
 
 struct plain {

@@ -37,6 +37,9 @@ void replayed_output_fini(struct replayed_output *output);
  * replayed for the child too), zero-terminated; to be freed. */
 char *replayed_output_text(const struct replayed_output *output);
 
+/* Adds another one's pieces. -ENOMEM. */
+int replayed_output_append(struct replayed_output *output, const struct replayed_output *other);
+
 /* Adds the output of a program (as in rep_selection_parse) of a recording, from a plain replay.
  * 0 or why there is none. */
 int replayed_output_plain(const char *dir, const char *program, struct replayed_output *output);

@@ -132,39 +132,20 @@ static void recording_end(struct recording *recording, bool bad, const struct ro
 
 #define TEXT_BYTES 700
 
-static const char *plain_check(const struct recording *recording, struct replayed_output *output,
-                               char *text)
-{
-    for (size_t i = 0; i < recording->handle_count; i++) {
-        int err = replayed_output_plain(recording->dir, recording->handles[i], output);
-        if (err) {
-            snprintf(text, TEXT_BYTES, "replay of %s: %s", recording->handles[i],
-                     wd_error_message(err));
-            return text;
-        }
-    }
-    char *printed = replayed_output_text(output);
-    bool same = !strcmp(printed, recording->out);
-    if (!same)
-        snprintf(text, TEXT_BYTES, "recorded:\n%.300s\nreplayed:\n%.300s", recording->out, printed);
-    free(printed);
-    return same ? NULL : text;
-}
-
+/* Does a WET of a program put out what its plain replay did? */
 static const char *wet_check(const struct recording *recording, const char *handle,
-                             struct wet_facts *facts, char *text)
+                             const struct replayed_output *plain, struct wet_facts *facts,
+                             char *text)
 {
-    struct replayed_output plain = {0}, wet = {0};
+    struct replayed_output wet = {0};
+    uint64_t interval = plain->instructions / INTERVALS + 1;
     const char *why = NULL;
-    int err = replayed_output_plain(recording->dir, handle, &plain);
-    uint64_t interval = plain.instructions / INTERVALS + 1;
-    if (!err)
-        err = replayed_output_wet(recording->dir, handle, recording->wet,
+    int err = replayed_output_wet(recording->dir, handle, recording->wet,
                                   interval < INTERVAL_MAX ? interval : INTERVAL_MAX, &wet, facts);
-    char *a = replayed_output_text(&plain), *b = replayed_output_text(&wet);
+    char *a = replayed_output_text(plain), *b = replayed_output_text(&wet);
     if (err)
         why = wd_error_message(err);
-    else if (plain.instructions != wet.instructions)
+    else if (plain->instructions != wet.instructions)
         why = "not as many instructions as replayed";
     else if (strcmp(a, b))
         why = b;
@@ -172,23 +153,47 @@ static const char *wet_check(const struct recording *recording, const char *hand
         snprintf(text, TEXT_BYTES, "WET of %s: %s", handle, why);
     free(a);
     free(b);
-    replayed_output_fini(&plain);
     replayed_output_fini(&wet);
     return why ? text : NULL;
+}
+
+/* Replays one program of a recording both ways and adds its output to `output`. */
+static const char *program_check(const struct recording *recording, const char *handle,
+                                 struct replayed_output *output, struct wet_facts *facts,
+                                 char *text)
+{
+    struct replayed_output plain = {0};
+    const char *why = NULL;
+    int err = replayed_output_plain(recording->dir, handle, &plain);
+    if (!err)
+        err = replayed_output_append(output, &plain);
+    if (err)
+        snprintf(text, TEXT_BYTES, "replay of %s: %s", handle, wd_error_message(err));
+    else
+        why = wet_check(recording, handle, &plain, facts, text);
+    replayed_output_fini(&plain);
+    return err ? text : why;
 }
 
 static const char *recording_check(struct recording *recording, struct replayed_output *output,
                                    struct wet_facts *facts, char *text)
 {
+    const char *why = NULL;
     int err = handles_find(recording);
     if (err) {
         snprintf(text, TEXT_BYTES, "%s", wd_error_message(err));
         return text;
     }
-    const char *why = plain_check(recording, output, text);
     for (size_t i = 0; !why && i < recording->handle_count; i++)
-        why = wet_check(recording, recording->handles[i], facts, text);
-    return why;
+        why = program_check(recording, recording->handles[i], output, facts, text);
+    if (why)
+        return why;
+    char *printed = replayed_output_text(output);
+    bool same = !strcmp(printed, recording->out);
+    if (!same)
+        snprintf(text, TEXT_BYTES, "recorded:\n%.300s\nreplayed:\n%.300s", recording->out, printed);
+    free(printed);
+    return same ? NULL : text;
 }
 
 static void row_run(struct row *row, unsigned nth)
