@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/wet/wet_exercise.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -148,6 +149,8 @@ static int state_look(struct wet *wet, wet_time t)
     for (size_t i = 0; !err && i < count; i++) {
         look(mappings[i].name, strlen(mappings[i].name));
         err = wet_state_read(state, mappings[i].start, bytes, sizeof bytes);
+        if (err == -EFAULT) /* a damaged file may list what is not there */
+            err = 0;
     }
     wet_state_read(state, regs->r[EVQ_RSP], bytes, sizeof bytes);
     wet_state_read(state, UINT64_MAX - 3, bytes, sizeof bytes);
