@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What is said when the replay leaves the recording, or cannot follow it. */
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -110,6 +111,10 @@ int rep_on_diverged(struct rep_engine *engine)
         return wd_fail(-WD_ERR_MACHINE, "event %llu: %s at %#llx: %s", ops_frame,
                        rep_opcode_name((unsigned)a), c, strerror((int)b));
     default:
+        if (c == SIGBUS)
+            return wd_fail(-WD_ERR_CORRUPT,
+                           "event %llu: memory at %#llx is mapped from a file that ends before it",
+                           frame, b);
         return wd_fail(-WD_ERR_MACHINE,
                        "the replay agent faulted at +%#llx (address %#llx, signal %llu) at event "
                        "%llu; this is a defect of wetdbg",
