@@ -5,7 +5,7 @@
  * print how far they had got when a signal came, so an event that is placed one turn of a loop
  * away from where it struck shows.
  *
- * test_async [RECORDINGS [NAME]]: so many of each program (2), or of one.
+ * test_async [RECORDINGS [NAME]]: so many of each program (2), or of one; -NAME: of all others.
  * Where WETDBG_KEEP names a folder, recordings that failed are kept there.
  */
 #include <stdlib.h>
@@ -216,12 +216,19 @@ static void row_run(struct row *row, unsigned nth)
     replayed_output_fini(&output);
 }
 
+static bool is_wanted(const char *name)
+{
+    if (!only)
+        return true;
+    return only[0] == '-' ? strcmp(only + 1, name) : !strcmp(only, name);
+}
+
 static void programs_print_again_what_they_printed(void **state)
 {
     unsigned bad = 0, done = 0;
     (void)state;
     for (size_t i = 0; i < row_count; i++) {
-        if (only && strcmp(only, rows[i].name))
+        if (!is_wanted(rows[i].name))
             continue;
         for (unsigned k = 0; k < recordings; k++)
             row_run(&rows[i], k);
