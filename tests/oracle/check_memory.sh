@@ -15,6 +15,22 @@ ulimit -c 0
 runs=0
 bad=0
 
+# Code that stores processor state (the dynamic linker's resolver) leaves on dead stack which components
+# the processor held for unused. That depends on the machine's own switches between processes, so of one
+# program a recording or its re-enactment may differ there, now and then, but not each time.
+compare() {
+    for try in 1 2 3; do
+        rm -rf "$work/trace"
+        # shellcheck disable=SC2086 # arguments are words
+        (timeout 60 "$record" -q -o "$work/trace" -- "$program" $arguments </dev/null >/dev/null 2>&1) \
+            2>/dev/null
+        said=$(timeout 60 "$oracle" "$work/trace" --checksums 2>&1) && return 0
+        echo "$program (try $try): $said"
+        case $said in *'checksum '*'[stack]'*) ;; *) return 1 ;; esac
+    done
+    return 1
+}
+
 tab=$(printf '\t')
 while IFS=$tab read -r name arguments rest; do
     case $name in '#'* | '') continue ;; esac
@@ -22,14 +38,7 @@ while IFS=$tab read -r name arguments rest; do
     arguments=$(printf '%s' "$arguments" | sed "s|@DATA@|$source_dir/data|g")
     for program in "$binary_dir/${name}_O0_static" "$binary_dir/${name}_O2_pie"; do
         runs=$((runs + 1))
-        rm -rf "$work/trace"
-        # shellcheck disable=SC2086 # arguments are words
-        (timeout 60 "$record" -q -o "$work/trace" -- "$program" $arguments </dev/null >/dev/null 2>&1) \
-            2>/dev/null
-        if ! said=$(timeout 60 "$oracle" "$work/trace" --checksums 2>&1); then
-            echo "$program: $said"
-            bad=1
-        fi
+        compare || bad=1
     done
 done <"$source_dir/shapes.tsv"
 
