@@ -12,12 +12,16 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 
 #include "common/err.h"
 #include "slicer/loader.h"
 
 #define UCONTEXT_REGS_OFF 40
+#define SAVED_RSP_OFF     (8 + UCONTEXT_REGS_OFF + 8 * 15) /* from the frame's start */
+#define RED_ZONE_BYTES    128
+#define SIGNAL_FRAME_MAX  (64u << 10)
 #define SAVED_REG_COUNT   16
 
 /* General registers in the order of struct sigcontext. */
@@ -451,11 +455,27 @@ static int given_to_handler(struct slc_scan *scan, struct slc_task *task, uint32
     return error;
 }
 
+/* The frame ends below the red zone of what was interrupted, unless it lies on another stack; the
+ * record of it may go on, with bytes that the kernel did not write. */
+static struct call describe_signal_frame(const struct evq_entry *entry, uint64_t start)
+{
+    struct call call = {.is_clipped = false, .buffer = start};
+    for (const struct evq_op *op = op_check(entry, first_op(entry)); op; op = next_op(entry, op)) {
+        uint64_t rsp;
+        if (op->op != EVQ_OP_WRITE || op->a != start || op->b < SAVED_RSP_OFF + sizeof(rsp))
+            continue;
+        memcpy(&rsp, (const uint8_t *)(op + 1) + SAVED_RSP_OFF, sizeof(rsp));
+        call.buffer_end = rsp - RED_ZONE_BYTES;
+        call.is_clipped = rsp - RED_ZONE_BYTES - start < SIGNAL_FRAME_MAX;
+    }
+    return call;
+}
+
 static int handler_began(struct slc_scan *scan, struct slc_task *task,
                          const struct wet_event *event, const struct evq_regs *regs)
 {
     uint64_t ucontext = regs->r[EVQ_RSP] + 8;
-    const struct call none = {0};
+    const struct call frame = describe_signal_frame(event->entry, regs->r[EVQ_RSP]);
     int error = given_to_handler(scan, task, event->task);
 
     task->next = NULL;
@@ -463,7 +483,7 @@ static int handler_began(struct slc_scan *scan, struct slc_task *task,
     if (!error)
         error = leave_signal_frame(scan, task, stash, ucontext);
     slc_stash_free(stash);
-    return error ? error : pass_ops(scan, NULL, event->entry, &none);
+    return error ? error : pass_ops(scan, NULL, event->entry, &frame);
 }
 
 /* A signal that is ignored, or restarts a call, loads registers too; but a handler is called with
