@@ -6,14 +6,9 @@
 
 #include "common/err.h"
 
-static const uint8_t queue_gprs[INS_GPR_COUNT] = {
-    EVQ_RAX, EVQ_RCX, EVQ_RDX, EVQ_RBX, EVQ_RSP, EVQ_RBP, EVQ_RSI, EVQ_RDI,
-    EVQ_R8,  EVQ_R9,  EVQ_R10, EVQ_R11, EVQ_R12, EVQ_R13, EVQ_R14, EVQ_R15,
-};
-
 uint64_t slc_gpr_value(const struct evq_regs *regs, unsigned gpr)
 {
-    return regs->r[queue_gprs[gpr % INS_GPR_COUNT]];
+    return regs->r[evq_reg_of_gpr[gpr % INS_GPR_COUNT]];
 }
 
 /* bt and kin with a register bit offset reach beyond the operand. */

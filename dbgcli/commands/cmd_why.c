@@ -96,10 +96,6 @@ static const char *const gpr_names[INS_GPR_COUNT] = {
     "rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi",
     "r8",  "r9",  "r10", "r11", "r12", "r13", "r14", "r15",
 };
-static const unsigned char gpr_slots[INS_GPR_COUNT] = {
-    EVQ_RAX, EVQ_RCX, EVQ_RDX, EVQ_RBX, EVQ_RSP, EVQ_RBP, EVQ_RSI, EVQ_RDI,
-    EVQ_R8,  EVQ_R9,  EVQ_R10, EVQ_R11, EVQ_R12, EVQ_R13, EVQ_R14, EVQ_R15,
-};
 
 static void describe_location(FILE *to, const struct wet_state *state, unsigned location)
 {
@@ -108,7 +104,7 @@ static void describe_location(FILE *to, const struct wet_state *state, unsigned 
     const struct evq_regs *regs = wet_state_regs(state);
     if (location < INS_LOC_CF) {
         unsigned gpr = (location - INS_LOC_GPR) / INS_GPR_PIECES;
-        fprintf(to, "%s = 0x%" PRIx64, gpr_names[gpr], regs->r[gpr_slots[gpr]]);
+        fprintf(to, "%s = 0x%" PRIx64, gpr_names[gpr], regs->r[evq_reg_of_gpr[gpr]]);
     } else if (location < INS_LOC_VEC) {
         unsigned flag = location - INS_LOC_CF;
         fprintf(to, "%s = %u", flags[flag], (unsigned)(regs->r[EVQ_EFLAGS] >> flag_bits[flag] & 1));

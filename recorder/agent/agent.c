@@ -16,7 +16,6 @@
 
 #include "recorder/agent/agent_priv.h"
 #include "recorder/agent/sys.h"
-#include "recorder/ticks/digest_format.h"
 
 #define CODE_ARCH_SET_FS  0x1002
 #define CODE_ARCH_SET_GS  0x1001
@@ -165,7 +164,7 @@ static void regs_load(struct agt_ctx *ctx, const struct evq_regs *regs)
 {
     struct evq_regs *kept = &tasks_of(ctx)[ctx->task].regs;
     for (unsigned i = 0; i < 16; i++)
-        ctx->gpr[i] = regs->r[agt_reg_of_gpr[i]];
+        ctx->gpr[i] = regs->r[evq_reg_of_gpr[i]];
     ctx->rip = regs->r[EVQ_RIP];
     ctx->rflags = (regs->r[EVQ_EFLAGS] & EVQ_EFLAGS_COMPARED) | 0x202;
     *kept = *regs;
@@ -180,7 +179,7 @@ static void regs_store(struct agt_ctx *ctx, struct evq_regs *regs)
 {
     *regs = tasks_of(ctx)[ctx->task].regs; /* orig_rax and segments */
     for (unsigned i = 0; i < 16; i++)
-        regs->r[agt_reg_of_gpr[i]] = ctx->gpr[i];
+        regs->r[evq_reg_of_gpr[i]] = ctx->gpr[i];
     regs->r[EVQ_RIP] = ctx->rip;
     regs->r[EVQ_EFLAGS] = ctx->rflags;
     regs->r[EVQ_FS_BASE] = ctx->fs_base;
@@ -225,7 +224,7 @@ uint32_t agt_regs_differ(struct agt *agt, const struct evq_entry *entry)
     if (!(entry->flags & EVQ_FLAG_REGS))
         return 0;
     for (unsigned i = 0; i < 16; i++)
-        differ |= ctx->gpr[i] != recorded->r[agt_reg_of_gpr[i]] ? EVQ_BIT(agt_reg_of_gpr[i]) : 0;
+        differ |= ctx->gpr[i] != recorded->r[evq_reg_of_gpr[i]] ? EVQ_BIT(evq_reg_of_gpr[i]) : 0;
     if (ctx->rip != recorded->r[EVQ_RIP])
         differ |= EVQ_BIT(EVQ_RIP);
     if ((ctx->rflags ^ recorded->r[EVQ_EFLAGS]) & EVQ_EFLAGS_COMPARED)
@@ -269,7 +268,7 @@ static struct agt_log_record *log_add(struct agt *agt, uint32_t kind, uint64_t p
     *record = (struct agt_log_record){.bytes = (uint32_t)bytes,
                                       .kind = kind,
                                       .seq = ctx->seq,
-                                      .time = ctx->time_base + executed(ctx),
+                                      .time = agt_time(agt),
                                       .ticks = ctx->ticks,
                                       .ring = ctx->collecting ? ctx->r15 - ctx->ring_start : 0};
     return record;

@@ -143,7 +143,7 @@ enum agt_request {
     AGT_REQ_DIVERGED,     /* args[0] = enum agt_divergence; details in args */
     AGT_REQ_UNSUPPORTED,  /* args[0] = enum agt_unsupported, args[1] = rip */
     AGT_REQ_STOP, /* every arrival at args[0] is to come to the agent: EVQ_PLACE is searched */
-    AGT_REQ_STOP_FILTER, /* register args[0] tells most arrivals wrong: reply 1 to look at it there */
+    AGT_REQ_STOP_FILTER, /* args[0] tells most arrivals wrong: look at it before */
     AGT_REQ_PLACE, /* the registers of an EVQ_PLACE are here: does memory agree? reply in args[0] */
     AGT_REQ_PLACE_REP,   /* so are they if the rep instruction at rip runs in part; see below */
     AGT_REQ_PLACE_UNDO,  /* but memory does not agree: that part is no execution of its own */

@@ -12,12 +12,6 @@
 
 #include "recorder/agent/memory.h"
 
-/* Position in struct evq_regs of general register n, as instructions number them. */
-static const uint8_t agt_reg_of_gpr[16] = {
-    EVQ_RAX, EVQ_RCX, EVQ_RDX, EVQ_RBX, EVQ_RSP, EVQ_RBP, EVQ_RSI, EVQ_RDI,
-    EVQ_R8,  EVQ_R9,  EVQ_R10, EVQ_R11, EVQ_R12, EVQ_R13, EVQ_R14, EVQ_R15,
-};
-
 enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11 };
 
 /* ---- agent.c ---- */

@@ -211,7 +211,7 @@ static void place_missed(struct agt *agt, const struct evq_entry *entry, uint32_
         ctx->place_misses > MISSES_TO_FILTER * FILTERS_MAX || ctx->stop_pc != ctx->rip)
         return;
     for (unsigned i = 0; i < 16; i++) {
-        if (differ & EVQ_BIT(agt_reg_of_gpr[i]) && !ticks) {
+        if (differ & EVQ_BIT(evq_reg_of_gpr[i]) && !ticks) {
             agt_ask(agt, AGT_REQ_STOP_FILTER, i, 0, 0, 0);
             return;
         }

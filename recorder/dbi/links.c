@@ -181,7 +181,7 @@ void dbi_page_enter(struct dbi *dbi, struct fragment *fragment)
 
 /* ---- forgetting ---- */
 
-static const struct region *region_of(const struct dbi *dbi, const struct fragment *fragment)
+static struct region *region_of(struct dbi *dbi, const struct fragment *fragment)
 {
     for (unsigned i = 0; i < dbi->region_count; i++) {
         if (fragment->is.host_body - dbi->regions[i].address < DBI_REGION_BYTES)
@@ -206,7 +206,7 @@ static bool body_divert(struct fragment *fragment, uint64_t host)
  * region keeps room for that (region_has_room()). */
 static int stub_make(struct dbi *dbi, struct fragment *fragment)
 {
-    struct region *region = (struct region *)region_of(dbi, fragment);
+    struct region *region = region_of(dbi, fragment);
     if (!region || DBI_REGION_BYTES - region->used_bytes < GONE_STUB_BYTES)
         return -ENOSPC;
     region->stubless--;
@@ -238,8 +238,6 @@ static void cut_forget(struct dbi *dbi, struct fragment *fragment)
 {
     chain_remove(dbi, dbi->cut_by_pc, fragment);
     fragment->is.host_body = 0;
-    if (dbi->stop_fragment == fragment)
-        dbi->stop_fragment = NULL;
 }
 
 static bool touches(const struct fragment *fragment, uint64_t start, uint64_t end)

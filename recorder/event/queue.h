@@ -58,6 +58,12 @@ struct evq_regs {
     uint64_t r[EVQ_REG_COUNT];
 };
 
+/* Position of general register n, as instructions number them. */
+static const uint8_t evq_reg_of_gpr[16] = {
+    EVQ_RAX, EVQ_RCX, EVQ_RDX, EVQ_RBX, EVQ_RSP, EVQ_RBP, EVQ_RSI, EVQ_RDI,
+    EVQ_R8,  EVQ_R9,  EVQ_R10, EVQ_R11, EVQ_R12, EVQ_R13, EVQ_R14, EVQ_R15,
+};
+
 #define EVQ_BIT(reg) (1u << (reg))
 /* 15 general registers but not rsp, then rip, rsp, fs and gs base: what is always compared. */
 #define EVQ_MASK_GENERAL                                                                           \

@@ -19,11 +19,6 @@ static unsigned long long frame_of(const struct rep_engine *engine)
     return entry ? (unsigned long long)entry->frame : 0;
 }
 
-static const struct evq_regs *regs_of(const struct evq_entry *entry)
-{
-    return (const struct evq_regs *)(entry + 1);
-}
-
 static const char *exit_name(uint64_t kind)
 {
     static const char *const names[] = {[AGT_EXIT_SYSCALL] = "a system call",
@@ -59,7 +54,7 @@ int rep_place_not_found(struct rep_engine *engine, unsigned seen, uint64_t rip)
         "replay diverged at event %llu, instruction %llu: the place of %s (%#llx) was not "
         "found before %s at %#llx; its registers were met %llu times, with other %s%s",
         frame_of(engine), (unsigned long long)rep_engine_time(engine), what,
-        entry ? (unsigned long long)regs_of(entry)->r[EVQ_RIP] : 0ull,
+        entry ? (unsigned long long)rep_regs_of(entry)->r[EVQ_RIP] : 0ull,
         seen ? exit_name(seen) : "giving up", (unsigned long long)rip,
         (unsigned long long)engine->host.ctx->place_meetings,
         entry && entry->flags & EVQ_FLAG_TICKS ? "branches or memory" : "memory",

@@ -44,6 +44,12 @@ struct rep_engine {
     bool unverified; /* translations were made before the last reset */
 };
 
+/* Of an entry that has them. */
+static inline const struct evq_regs *rep_regs_of(const struct evq_entry *entry)
+{
+    return (const struct evq_regs *)(entry + 1);
+}
+
 /* engine.c */
 int rep_command(struct rep_engine *engine, uint32_t command, uint64_t a, uint64_t b, uint64_t c,
                 uint64_t *reply);
@@ -67,9 +73,7 @@ int rep_place_not_found(struct rep_engine *engine, unsigned seen, uint64_t rip);
 int rep_on_diverged(struct rep_engine *engine);
 int rep_on_unsupported(struct rep_engine *engine);
 
-/* places.c: what the agent asks while it looks for the place of an EVQ_PLACE. The place noted in the
- * batch is what the source is told of. */
-struct evq_place *rep_place_of(const struct rep_engine *engine);
+/* places.c: what the agent asks while it looks for the place of an EVQ_PLACE. */
 int rep_on_stop(struct rep_engine *engine);
 int rep_on_stop_filter(struct rep_engine *engine);
 int rep_on_place(struct rep_engine *engine);

@@ -88,8 +88,7 @@ static int branch_undo(struct rep_engine *engine)
     const struct evq_entry *entry = rep_current_entry(engine);
     const struct dbi_fragment *fragment = dbi_fragment_get(engine->dbi, (uint32_t)ctx->branch);
     if (err || !entry || entry->kind != EVQ_FAULT || !(entry->flags & EVQ_FLAG_REGS) || !fragment ||
-        last_instruction(fragment, &info, &pc) ||
-        ((const struct evq_regs *)(entry + 1))->r[EVQ_RIP] != pc)
+        last_instruction(fragment, &info, &pc) || rep_regs_of(entry)->r[EVQ_RIP] != pc)
         return err;
     uint64_t record = ctx->r15 - ctx->ring_start - 8 - 8 * (uint64_t)fragment->slot_count;
     err = rep_execution_cut(engine, fragment, fragment->insn_count - 1u, record, &bytes);

@@ -12,17 +12,19 @@
 #include "common/err.h"
 #include "recorder/replay/engine_priv.h"
 
-static const struct evq_regs *regs_of(const struct evq_entry *entry)
+/* The entry whose place is asked for. 0, or what draining the log gives, or -WD_ERR_MACHINE. */
+static int asked_entry(struct rep_engine *engine, const struct evq_entry **entry)
 {
-    return (const struct evq_regs *)(entry + 1);
+    int err = rep_log_drain(engine);
+    *entry = rep_current_entry(engine);
+    if (!err && (!*entry || (*entry)->kind != EVQ_PLACE))
+        err = wd_fail(-WD_ERR_MACHINE, "the replay process asked for no place");
+    return err;
 }
 
 /* In the batch: what is noted there reaches the source. */
-struct evq_place *rep_place_of(const struct rep_engine *engine)
+static struct evq_place *place_of(const struct evq_entry *entry)
 {
-    const struct evq_entry *entry = rep_current_entry(engine);
-    if (!entry || entry->kind != EVQ_PLACE)
-        return NULL;
     uint8_t *op = (uint8_t *)entry + sizeof *entry + sizeof(struct evq_regs);
     return (struct evq_place *)(op + sizeof(struct evq_op));
 }
@@ -32,10 +34,11 @@ int rep_on_stop(struct rep_engine *engine)
 {
     struct agt_ctx *ctx = engine->host.ctx;
     uint64_t pc = ctx->mail.args[0];
-    int err = rep_log_drain(engine);
-    const struct evq_place *place = rep_place_of(engine);
-    if (err || !place)
-        return err ? err : wd_fail(-WD_ERR_MACHINE, "the replay process asked for no place");
+    const struct evq_entry *entry;
+    int err = asked_entry(engine, &entry);
+    if (err)
+        return err;
+    const struct evq_place *place = place_of(entry);
     ctx->stop_pc = pc;
     ctx->stop_body = 0;
     ctx->place_meetings = ctx->place_misses = 0;
@@ -44,41 +47,36 @@ int rep_on_stop(struct rep_engine *engine)
     return err ? err : rep_limit_plan(engine);
 }
 
-/* The element size in bytes of a string instruction with a rep prefix; 0: it is none. */
-static unsigned rep_element(const struct dbi_fragment *fragment)
+/* Whether the fragment begins with a string instruction that has a rep prefix. */
+static bool is_rep(const struct dbi_fragment *fragment)
 {
     struct ins_info info;
     if (ins_decode(fragment->code, fragment->code_bytes, fragment->pc, &info))
-        return 0;
+        return false;
     for (unsigned m = 0; m < info.mem_count; m++) {
         if (info.mems[m].flags & INS_MEM_REP)
-            return info.mems[m].size_bytes;
+            return true;
     }
-    return 0;
+    return false;
 }
 
 /* A rep instruction's own registers are not what they will be when it is left in its middle. */
 static bool is_filter(const struct dbi_fragment *at_stop, uint64_t what)
 {
     const uint64_t moved = 1ull << INS_RCX | 1ull << INS_RSI | 1ull << INS_RDI;
-    return what <= DBI_FILTER_MEMORY && !(rep_element(at_stop) && what < 16 && moved >> what & 1);
+    return what <= DBI_FILTER_MEMORY && !(is_rep(at_stop) && what < 16 && moved >> what & 1);
 }
 
 int rep_on_stop_filter(struct rep_engine *engine)
 {
-    static const uint8_t reg_of_gpr[16] = {EVQ_RAX, EVQ_RCX, EVQ_RDX, EVQ_RBX, EVQ_RSP, EVQ_RBP,
-                                           EVQ_RSI, EVQ_RDI, EVQ_R8,  EVQ_R9,  EVQ_R10, EVQ_R11,
-                                           EVQ_R12, EVQ_R13, EVQ_R14, EVQ_R15};
     struct agt_ctx *ctx = engine->host.ctx;
     struct dbi_filter filter = {.what = (unsigned)ctx->mail.args[0],
                                 .address = ctx->mail.args[1],
                                 .value = ctx->mail.args[2]};
     const struct dbi_fragment *fragment;
     struct dbi_fetch_fault fault;
-    int result = rep_log_drain(engine);
-    const struct evq_entry *entry = rep_current_entry(engine);
-    if (!result && (!entry || entry->kind != EVQ_PLACE))
-        result = wd_fail(-WD_ERR_MACHINE, "the replay process asked for no place");
+    const struct evq_entry *entry;
+    int result = asked_entry(engine, &entry);
     if (!result)
         result = dbi_translate(engine->dbi, ctx->stop_pc, &fragment, &fault);
     if (result || !is_filter(fragment, filter.what))
@@ -86,7 +84,7 @@ int rep_on_stop_filter(struct rep_engine *engine)
     if (filter.what == DBI_FILTER_TICKS)
         filter.value = entry->ticks;
     else if (filter.what < 16)
-        filter.value = regs_of(entry)->r[reg_of_gpr[filter.what]];
+        filter.value = rep_regs_of(entry)->r[evq_reg_of_gpr[filter.what]];
     ctx->stop_body = 0;
     return dbi_stop_filter(engine->dbi, &filter);
 }
@@ -236,10 +234,11 @@ static int is_ambiguous(struct rep_engine *engine, const struct evq_place *place
 int rep_on_place(struct rep_engine *engine)
 {
     struct agt_mail *mail = &engine->host.ctx->mail;
-    int err = rep_log_drain(engine);
-    struct evq_place *place = rep_place_of(engine);
-    if (err || !place)
-        return err ? err : wd_fail(-WD_ERR_MACHINE, "the replay process asked for no place");
+    const struct evq_entry *entry;
+    int err = asked_entry(engine, &entry);
+    if (err)
+        return err;
+    struct evq_place *place = place_of(entry);
     int agrees = memory_agrees(engine, place);
     int ambiguous = agrees > 0 ? is_ambiguous(engine, place) : 0;
     if (ambiguous < 0)
@@ -264,7 +263,7 @@ int rep_on_place_rep(struct rep_engine *engine)
     int result = dbi_translate_exact(engine->dbi, ctx->rip, 1, &fragment, &fault);
     if (result < 0)
         return result;
-    if (result > 0 || !rep_element(fragment)) {
+    if (result > 0 || !is_rep(fragment)) {
         ctx->mail.args[0] = 0;
         return 0;
     }

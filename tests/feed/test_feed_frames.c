@@ -13,30 +13,12 @@
 
 #include "common/err.h"
 #include "tests/feed/feed_frames.h"
+#include "tests/feed/feed_stage.h"
 #include "tests/feed/feed_unit.h"
 
 #define PAGE           ((uint64_t)FEED_PAGE)
 #define VFORK          (CLONE_VM | CLONE_VFORK | SIGCHLD)
 #define FAILED(number) ((uint64_t) - (number))
-
-static int set_up(void **state)
-{
-    *state = stage_new();
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    stage_free(*state);
-    return 0;
-}
-
-static void assert_refused(int rc, const char *reason)
-{
-    assert_int_equal(rc, -WD_ERR_UNSUPPORTED);
-    if (!strstr(wd_error_message(rc), reason) || !strstr(wd_error_message(rc), "frame "))
-        fail_msg("%s", wd_error_message(rc));
-}
 
 static void assert_op(const struct evq_op *op, uint64_t a, uint64_t b)
 {
@@ -116,8 +98,8 @@ static void mprotect_down_a_stack_takes_all_its_pieces(void **state)
 static void mremap_second_view_is_refused(void **state)
 {
     struct stage *stage = *state;
-    assert_refused(stage_do_call(stage, LEADER, SYS_mremap, 0x10000000, HEAP, 0, PAGE),
-                   "second time");
+    stage_assert_refused(stage_do_call(stage, LEADER, SYS_mremap, 0x10000000, HEAP, 0, PAGE),
+                         "second time");
 }
 
 static void mremap_moves_and_keeps_if_asked(void **state)
@@ -153,8 +135,8 @@ static void madvise_discards_private_memory_only(void **state)
 static void madvise_back_to_unrecorded_file_is_refused(void **state)
 {
     struct stage *stage = *state;
-    assert_refused(stage_do_call(stage, LEADER, SYS_madvise, 0, CODE, PAGE, MADV_DONTNEED),
-                   "file's contents");
+    stage_assert_refused(stage_do_call(stage, LEADER, SYS_madvise, 0, CODE, PAGE, MADV_DONTNEED),
+                         "file's contents");
 }
 
 static void madvise_failure_counts_as_done_by_old_recorders_only(void **state)
@@ -390,7 +372,7 @@ static void shared_memory_that_another_may_have_written_is_refused(void **state)
     assert_int_equal(stage_do_call(stage, 101, SYS_mprotect, 0, 0x30000000, PAGE, 3), 0);
     assert_int_equal(runs(stage, LEADER), 0); /* it has not run since */
     assert_int_equal(runs(stage, 101), 0);
-    assert_refused(runs(stage, LEADER), "/some/file is shared with process 101");
+    stage_assert_refused(runs(stage, LEADER), "/some/file is shared with process 101");
 }
 
 static void writing_shared_memory_stays_after_it_is_unmapped(void **state)
@@ -401,7 +383,7 @@ static void writing_shared_memory_stays_after_it_is_unmapped(void **state)
     assert_int_equal(stage_map(stage, 101, 0x30000000, 1, 3, MAP_SHARED, 55), 0);
     assert_int_equal(stage_do_call(stage, 101, SYS_munmap, 0, 0x30000000, PAGE, 0), 0);
     assert_int_equal(runs(stage, 101), 0);
-    assert_refused(runs(stage, LEADER), "/some/file is shared with process 101");
+    stage_assert_refused(runs(stage, LEADER), "/some/file is shared with process 101");
 }
 
 static void shared_memory_of_one_after_the_other_is_fine(void **state)
@@ -441,7 +423,7 @@ static void inherited_shared_memory_is_refused_when_the_child_stays(void **state
         if (!rc && rows[i].parent_runs_after)
             rc = runs(stage, LEADER);
         if (rows[i].is_refused)
-            assert_refused(rc, "/some/file is shared with process 101 (forked");
+            stage_assert_refused(rc, "/some/file is shared with process 101 (forked");
         else
             assert_int_equal(rc, 0);
         stage_free(stage);
@@ -474,8 +456,8 @@ static void second_shared_view_is_refused(void **state)
     struct stage *stage = *state;
     assert_int_equal(stage_map(stage, LEADER, 0x20000000, 1, PROT_READ, MAP_SHARED, 55), 0);
     assert_int_equal(stage_map(stage, LEADER, 0x30000000, 1, PROT_READ, MAP_SHARED, 55), 0);
-    assert_refused(stage_do_call(stage, LEADER, SYS_mprotect, 0, 0x30000000, PAGE, 3),
-                   "mapped shared both");
+    stage_assert_refused(stage_do_call(stage, LEADER, SYS_mprotect, 0, 0x30000000, PAGE, 3),
+                         "mapped shared both");
 }
 
 static void odd_frames_are_refused_here_and_ignored_elsewhere(void **state)
@@ -494,24 +476,27 @@ static void odd_frames_are_refused_here_and_ignored_elsewhere(void **state)
         struct rrt_frame frame = stage_frame(stage, STRANGER, events[i]);
         assert_int_equal(stage_take(stage, &frame), 0);
         frame = stage_frame(stage, LEADER, events[i]);
-        assert_refused(stage_take(stage, &frame), "");
+        stage_assert_refused(stage_take(stage, &frame), "");
     }
 }
 
 static void odd_calls_are_refused(void **state)
 {
     struct stage *stage = *state;
-    assert_refused(stage_do_call(stage, LEADER, SYS_modify_ldt, 0, 0x11, HEAP, 16), "modify_ldt");
-    assert_refused(stage_do_call(stage, LEADER, SYS_ptrace, 0, PTRACE_TRACEME, 0, 0), "traced");
+    stage_assert_refused(stage_do_call(stage, LEADER, SYS_modify_ldt, 0, 0x11, HEAP, 16),
+                         "modify_ldt");
+    stage_assert_refused(stage_do_call(stage, LEADER, SYS_ptrace, 0, PTRACE_TRACEME, 0, 0),
+                         "traced");
     assert_int_equal(stage_clone(stage, LEADER, 101, SIGCHLD), 0);
-    assert_refused(stage_do_call(stage, 101, SYS_ptrace, 0, PTRACE_ATTACH, LEADER, 0), "traced");
+    stage_assert_refused(stage_do_call(stage, 101, SYS_ptrace, 0, PTRACE_ATTACH, LEADER, 0),
+                         "traced");
     struct rrt_frame frame = stage_call(stage, LEADER, RRT_SYSCALL_ENTERING, 1001);
-    assert_refused(stage_take(stage, &frame), "record -n");
+    stage_assert_refused(stage_take(stage, &frame), "record -n");
     frame = stage_call(stage, LEADER, RRT_SYSCALL_ENTERING, SYS_read);
     frame.syscall.arch = RRT_ARCH_X86;
-    assert_refused(stage_take(stage, &frame), "int 0x80");
+    stage_assert_refused(stage_take(stage, &frame), "int 0x80");
     frame = stage_call(stage, LEADER, RRT_SYSCALL_ENTERING_PTRACE, SYS_read);
-    assert_refused(stage_take(stage, &frame), "traced");
+    stage_assert_refused(stage_take(stage, &frame), "traced");
 }
 
 static void frames_without_their_registers_are_damage(void **state)
@@ -636,7 +621,7 @@ static void frames_of_nonsense_give_errors_or_entries(void **state)
     assert_true(taken > 3000 && ended > 0);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, stage_set_up, stage_tear_down)
 
 int main(void)
 {

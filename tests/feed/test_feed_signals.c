@@ -12,30 +12,12 @@
 
 #include "common/err.h"
 #include "tests/feed/feed_frames.h"
+#include "tests/feed/feed_stage.h"
 #include "tests/feed/feed_unit.h"
 
 #define PAGE           ((uint64_t)FEED_PAGE)
 #define VFORK          (CLONE_VM | CLONE_VFORK | SIGCHLD)
 #define FAILED(number) ((uint64_t) - (number))
-
-static int set_up(void **state)
-{
-    *state = stage_new();
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    stage_free(*state);
-    return 0;
-}
-
-static void assert_refused(int rc, const char *reason)
-{
-    assert_int_equal(rc, -WD_ERR_UNSUPPORTED);
-    if (!strstr(wd_error_message(rc), reason) || !strstr(wd_error_message(rc), "frame "))
-        fail_msg("%s", wd_error_message(rc));
-}
 
 /* ---------------------------------------------------------------- signals */
 
@@ -114,7 +96,7 @@ static void restartable_sequence_is_refused_in_preempted_code(void **state)
     assert_string_equal(stage_text(stage), "OPS: WRITE");
     assert_int_equal(stage_do_call(stage, LEADER, SYS_rt_sigreturn, 5, 0, 0, 0), 0);
     frame = with_rseq(stage_frame(stage, LEADER, RRT_EVENT_SCHED));
-    assert_refused(stage_take(stage, &frame), "rseq");
+    stage_assert_refused(stage_take(stage, &frame), "rseq");
 }
 
 static void restartable_sequence_ends_at_a_signal(void **state)
@@ -522,7 +504,7 @@ static void handler_may_save_the_end_of_a_restartable_sequence(void **state)
     assert_false(takes_handler(&before, &saved, true));
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, stage_set_up, stage_tear_down)
 
 int main(void)
 {

@@ -12,23 +12,12 @@
 
 #include "common/err.h"
 #include "tests/feed/feed_frames.h"
+#include "tests/feed/feed_stage.h"
 #include "tests/feed/feed_unit.h"
 
 #define PAGE           ((uint64_t)FEED_PAGE)
 #define VFORK          (CLONE_VM | CLONE_VFORK | SIGCHLD)
 #define FAILED(number) ((uint64_t) - (number))
-
-static int set_up(void **state)
-{
-    *state = stage_new();
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    stage_free(*state);
-    return 0;
-}
 
 static const uint8_t zeros8[8];
 
@@ -278,7 +267,7 @@ static void write_from_elsewhere_comes_where_tasks_stand(void **state)
     assert_string_equal(stage_text(stage), "SYSCALL_ENTER");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, stage_set_up, stage_tear_down)
 
 int main(void)
 {

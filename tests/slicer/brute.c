@@ -4,25 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/slicer/vec.h"
 #include "wet/model/model.h"
 
-/* ---- growing arrays and a map from u64 to u32 ---- */
-
-#define VEC(type)                                                                                  \
-    struct {                                                                                       \
-        type *at;                                                                                  \
-        size_t count, capacity;                                                                    \
-    }
-#define PUSH(vec, ...)                                                                             \
-    do {                                                                                           \
-        if ((vec).count == (vec).capacity) {                                                       \
-            (vec).capacity = (vec).capacity ? (vec).capacity * 2 : 256;                            \
-            (vec).at = realloc((vec).at, (vec).capacity * sizeof(*(vec).at));                      \
-            if (!(vec).at)                                                                         \
-                abort();                                                                           \
-        }                                                                                          \
-        (vec).at[(vec).count++] = __VA_ARGS__;                                                     \
-    } while (0)
+/* ---- a map from u64 to u32 ---- */
 
 struct map {
     uint64_t *keys;

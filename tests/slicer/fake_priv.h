@@ -7,23 +7,7 @@
 #include <sys/user.h>
 
 #include "tests/slicer/fake_wet.h"
-
-/* A growing array; the tests may die loudly. */
-#define VEC(type)                                                                                  \
-    struct {                                                                                       \
-        type *at;                                                                                  \
-        size_t count, capacity;                                                                    \
-    }
-#define PUSH(vec, ...)                                                                             \
-    do {                                                                                           \
-        if ((vec).count == (vec).capacity) {                                                       \
-            (vec).capacity = (vec).capacity ? (vec).capacity * 2 : 1024;                           \
-            (vec).at = realloc((vec).at, (vec).capacity * sizeof(*(vec).at));                      \
-            if (!(vec).at)                                                                         \
-                abort();                                                                           \
-        }                                                                                          \
-        (vec).at[(vec).count++] = __VA_ARGS__;                                                     \
-    } while (0)
+#include "tests/slicer/vec.h"
 
 struct code {
     uint64_t pc;

@@ -10,50 +10,16 @@
 #include <unistd.h>
 
 #include "common/err.h"
-#include "tests/wet/wet_run.h"
+#include "tests/wet/wet_fixture.h"
 #include "tests/wet/wet_unit.h"
 #include "wet/wet.h"
 
 #define SHORT 20000
 
-struct fixture {
-    struct run run;
-    char *whole_path, *short_path;
-    struct wet *whole, *cut;
-};
-
-static void ok(int err)
-{
-    if (err)
-        fail_msg("%s", wd_error_message(err));
-}
-
-static int open_run(void **state, const char *const argv[])
-{
-    struct fixture *fixture = calloc(1, sizeof *fixture);
-    *state = fixture;
-    run_record_and_build(&fixture->run, argv, SHORT, &fixture->whole_path, &fixture->short_path);
-    ok(wet_open(fixture->whole_path, &fixture->whole));
-    ok(wet_open(fixture->short_path, &fixture->cut));
-    return 0;
-}
-
-static int close_run(void **state)
-{
-    struct fixture *fixture = *state;
-    wet_close(fixture->whole);
-    wet_close(fixture->cut);
-    free(fixture->whole_path);
-    free(fixture->short_path);
-    run_fini(&fixture->run);
-    free(fixture);
-    return 0;
-}
-
 #define RUN(name, ...)                                                                             \
     static int name(void **state)                                                                  \
     {                                                                                              \
-        return open_run(state, (const char *const[]){__VA_ARGS__, NULL});                          \
+        return fixture_open(state, SHORT, (const char *const[]){__VA_ARGS__, NULL});               \
     }
 
 RUN(run_printf, PROGRAMS "/prog_printf_O0_pie")
@@ -401,7 +367,7 @@ int main(void)
 {
 #define CASE(name, run)                                                                            \
     {                                                                                              \
-#name " (" #run ")", name, run, close_run, NULL                                            \
+#name " (" #run ")", name, run, fixture_close, NULL                                        \
     }
     const struct CMUnitTest tests[] = {
         CASE(interval_shorter_ones_hold_the_same_execs_and_slots, run_printf),

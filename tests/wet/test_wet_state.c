@@ -6,50 +6,16 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "tests/wet/wet_run.h"
+#include "tests/wet/wet_fixture.h"
 #include "tests/wet/wet_unit.h"
 #include "wet/wet.h"
 
 #define SHORT 20000
 
-struct fixture {
-    struct run run;
-    char *whole_path, *short_path;
-    struct wet *whole, *cut;
-};
-
-static void ok(int err)
-{
-    if (err)
-        fail_msg("%s", wd_error_message(err));
-}
-
-static int open_run(void **state, const char *const argv[])
-{
-    struct fixture *fixture = calloc(1, sizeof *fixture);
-    *state = fixture;
-    run_record_and_build(&fixture->run, argv, SHORT, &fixture->whole_path, &fixture->short_path);
-    ok(wet_open(fixture->whole_path, &fixture->whole));
-    ok(wet_open(fixture->short_path, &fixture->cut));
-    return 0;
-}
-
-static int close_run(void **state)
-{
-    struct fixture *fixture = *state;
-    wet_close(fixture->whole);
-    wet_close(fixture->cut);
-    free(fixture->whole_path);
-    free(fixture->short_path);
-    run_fini(&fixture->run);
-    free(fixture);
-    return 0;
-}
-
 #define RUN(name, ...)                                                                             \
     static int name(void **state)                                                                  \
     {                                                                                              \
-        return open_run(state, (const char *const[]){__VA_ARGS__, NULL});                          \
+        return fixture_open(state, SHORT, (const char *const[]){__VA_ARGS__, NULL});               \
     }
 
 RUN(run_printf, PROGRAMS "/prog_printf_O0_pie")
@@ -59,10 +25,6 @@ RUN(run_outputs, GUEST)
 RUN(run_gzip, "gzip", "-c", LICENSE)
 
 /* ---- states and slots ---- */
-
-static const uint8_t evq_of_gpr[INS_GPR_COUNT] = {
-    EVQ_RAX, EVQ_RCX, EVQ_RDX, EVQ_RBX, EVQ_RSP, EVQ_RBP, EVQ_RSI, EVQ_RDI,
-    EVQ_R8,  EVQ_R9,  EVQ_R10, EVQ_R11, EVQ_R12, EVQ_R13, EVQ_R14, EVQ_R15};
 
 /* Where the registers say that an operand lies; false for the kinds that need more than that. */
 static bool operand_address(const struct ins_mem *mem, const struct evq_regs *regs,
@@ -74,9 +36,9 @@ static bool operand_address(const struct ins_mem *mem, const struct evq_regs *re
         return false;
     *address = (uint64_t)mem->disp;
     if (mem->base >= 0)
-        *address += regs->r[evq_of_gpr[mem->base]];
+        *address += regs->r[evq_reg_of_gpr[mem->base]];
     if (mem->index >= 0)
-        *address += regs->r[evq_of_gpr[mem->index]] * mem->scale;
+        *address += regs->r[evq_reg_of_gpr[mem->index]] * mem->scale;
     if (mem->flags & INS_MEM_FS)
         *address += regs->r[EVQ_FS_BASE];
     return true;
@@ -115,7 +77,7 @@ static void assert_stack_agrees(struct wet *wet, struct wet_state *before,
     ok(wet_state_open(wet, t + 1, &after));
     if (push) {
         ok(wet_state_read(after, address, &value, 8));
-        assert_int_equal(value, was.r[evq_of_gpr[*code - 0x50]]);
+        assert_int_equal(value, was.r[evq_reg_of_gpr[*code - 0x50]]);
         assert_int_equal(wet_state_regs(after)->r[EVQ_RSP], address);
     } else {
         assert_int_equal(value, wet_state_regs(after)->r[EVQ_RIP]);
@@ -294,7 +256,7 @@ int main(void)
 {
 #define CASE(name, run)                                                                            \
     {                                                                                              \
-#name " (" #run ")", name, run, close_run, NULL                                            \
+#name " (" #run ")", name, run, fixture_close, NULL                                        \
     }
     const struct CMUnitTest tests[] = {
         CASE(state_agrees_with_the_slots_of_its_interval, run_printf),

@@ -12,7 +12,7 @@
 
 #include "common/err.h"
 #include "slicer/slicer.h"
-#include "tests/wet/wet_run.h"
+#include "tests/wet/wet_fixture.h"
 #include "tests/wet/wet_unit.h"
 #include "wet/wet.h"
 
@@ -20,44 +20,10 @@
 #define LONGER 700000 /* for runs of millions */
 #define TIMES  12
 
-struct fixture {
-    struct run run;
-    char *whole_path, *short_path;
-    struct wet *whole, *cut;
-};
-
-static void ok(int err)
-{
-    if (err)
-        fail_msg("%s", wd_error_message(err));
-}
-
-static int open_run(void **state, uint64_t interval, const char *const argv[])
-{
-    struct fixture *fixture = calloc(1, sizeof *fixture);
-    *state = fixture;
-    run_record_and_build(&fixture->run, argv, interval, &fixture->whole_path, &fixture->short_path);
-    ok(wet_open(fixture->whole_path, &fixture->whole));
-    ok(wet_open(fixture->short_path, &fixture->cut));
-    return 0;
-}
-
-static int close_run(void **state)
-{
-    struct fixture *fixture = *state;
-    wet_close(fixture->whole);
-    wet_close(fixture->cut);
-    free(fixture->whole_path);
-    free(fixture->short_path);
-    run_fini(&fixture->run);
-    free(fixture);
-    return 0;
-}
-
 #define RUN(name, interval, ...)                                                                   \
     static int name(void **state)                                                                  \
     {                                                                                              \
-        return open_run(state, interval, (const char *const[]){__VA_ARGS__, NULL});                \
+        return fixture_open(state, interval, (const char *const[]){__VA_ARGS__, NULL});            \
     }
 
 RUN(run_tls, SHORT, PROGRAMS "/thread_tls_O0_static")
@@ -309,7 +275,7 @@ int main(void)
 {
 #define CASE(name, run)                                                                            \
     {                                                                                              \
-#name " (" #run ")", name, run, close_run, NULL                                            \
+#name " (" #run ")", name, run, fixture_close, NULL                                        \
     }
     const struct CMUnitTest tests[] = {
         CASE(short_intervals_hold_the_same_instructions, run_tls),

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A recording with two WETs of it: with the default intervals and with short ones. */
+#ifndef TESTS_WET_WET_FIXTURE_H
+#define TESTS_WET_WET_FIXTURE_H
+
+#include <stdlib.h>
+
+#include "common/err.h"
+#include "tests/wet/wet_run.h"
+#include "tests/wet/wet_unit.h"
+#include "wet/wet.h"
+
+struct fixture {
+    struct run run;
+    char *whole_path, *short_path;
+    struct wet *whole, *cut;
+};
+
+static inline void ok(int err)
+{
+    if (err)
+        fail_msg("%s", wd_error_message(err));
+}
+
+static inline int fixture_open(void **state, uint64_t interval, const char *const argv[])
+{
+    struct fixture *fixture = calloc(1, sizeof *fixture);
+    *state = fixture;
+    run_record_and_build(&fixture->run, argv, interval, &fixture->whole_path, &fixture->short_path);
+    ok(wet_open(fixture->whole_path, &fixture->whole));
+    ok(wet_open(fixture->short_path, &fixture->cut));
+    return 0;
+}
+
+static inline int fixture_close(void **state)
+{
+    struct fixture *fixture = *state;
+    wet_close(fixture->whole);
+    wet_close(fixture->cut);
+    free(fixture->whole_path);
+    free(fixture->short_path);
+    run_fini(&fixture->run);
+    free(fixture);
+    return 0;
+}
+
+#endif
