@@ -216,19 +216,12 @@ static void row_run(struct row *row, unsigned nth)
     replayed_output_fini(&output);
 }
 
-static bool is_wanted(const char *name)
-{
-    if (!only)
-        return true;
-    return only[0] == '-' ? strcmp(only + 1, name) : !strcmp(only, name);
-}
-
 static void programs_print_again_what_they_printed(void **state)
 {
     unsigned bad = 0, done = 0;
     (void)state;
     for (size_t i = 0; i < row_count; i++) {
-        if (!is_wanted(rows[i].name))
+        if (only && strcmp(only, rows[i].name))
             continue;
         for (unsigned k = 0; k < recordings; k++)
             row_run(&rows[i], k);

@@ -31,7 +31,7 @@ static const struct {
     {"thread_many", NULL},
     {"thread_vector", "O0_static"},
     {"signal_altstack", NULL},
-    {"signal_nested", NULL},
+    {"signal_nested", "O2_pie"},
     {"signal_restart", NULL},
     {"signal_threadtimer", "O0_static"},
     {"signal_tgkill", NULL},
