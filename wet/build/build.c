@@ -27,7 +27,8 @@
 #include "wet/trace/record.h"
 #include "wet/trace/space.h"
 
-#define DEFAULT_LEVEL 3
+#define DEFAULT_LEVEL  3
+#define DEFAULT_MEMORY (2ull << 30)
 
 struct line {
     uint64_t mirror_off;
@@ -288,6 +289,20 @@ static void builder_fini(struct builder *builder)
     wd_buf_fini(&builder->line_bytes);
 }
 
+/* One thread packs while the replay goes on; more help where it waits for them. */
+static int writer_start(struct builder *builder, struct wet_store_writer *store, int level)
+{
+    const struct wet_build_options *options = builder->options;
+    uint64_t memory = options->memory_bytes ? options->memory_bytes : DEFAULT_MEMORY;
+    long cores = options->jobs ? (long)options->jobs : sysconf(_SC_NPROCESSORS_ONLN);
+    unsigned threads = cores < 1                        ? 1
+                       : cores > WET_WRITER_THREADS_MAX ? WET_WRITER_THREADS_MAX
+                                                        : (unsigned)cores;
+    const struct wet_writer_options how = {
+        .level = level, .threads = threads, .queue_bytes = memory / 4};
+    return wet_writer_new(store, &how, &builder->writer);
+}
+
 static double seconds_now(void)
 {
     struct timespec t;
@@ -312,7 +327,7 @@ int wet_build(struct rep_feed *feed, const char *path, const struct wet_build_op
     if (!err)
         err = rep_engine_from_feed(feed, DBI_COUNT, &builder.engine);
     if (!err)
-        err = wet_writer_new(store, level, &builder.writer);
+        err = writer_start(&builder, store, level);
     if (!err)
         err = replay_all(&builder);
     int finish_err = wet_writer_finish(builder.writer);

@@ -12,6 +12,8 @@ struct wet_build_options {
     const char *fingerprint;        /* identifies recording and process; kept in the file */
     int level;                      /* zstd's; 0: default */
     uint64_t interval_instructions; /* after so many an interval ends; 0: 4 Mi */
+    unsigned jobs;         /* threads that compress; 0: one per processor. Same bytes for any. */
+    uint64_t memory_bytes; /* bound for what waits to be written and the like; 0: 2 GiB */
     const volatile sig_atomic_t *interrupted; /* may be NULL */
     /* Told now and then; may be NULL. */
     void (*progress)(void *arg, uint64_t frames_done, uint64_t frames_total, uint64_t instructions);

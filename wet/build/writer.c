@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Jobs are a ring of intervals in order of time:
+ *
+ *      written ────────▶ taken ────────▶ put
+ *      [ packed | packing | packed | packing | waiting | waiting ]
+ *
+ * Any thread takes the next waiting job. Whoever finishes one writes what is packed at the ring's
+ * start, unless another thread is writing just then: that one looks again before it stops.
+ */
 #include "wet/build/writer.h"
 
 #include <errno.h>
@@ -9,20 +18,32 @@
 
 #include "common/err.h"
 
-#define QUEUE_MAX 4
+#define JOBS_MAX (4 * WET_WRITER_THREADS_MAX)
+#define SECTIONS 4
+
+struct job {
+    struct wet_interval_parts parts;
+    struct wet_packed packed[SECTIONS];
+    uint64_t bytes; /* in memory */
+    bool is_packed;
+};
 
 struct wet_writer {
     struct wet_store_writer *store;
-    int level;
-    pthread_t thread;
+    struct wet_writer_options options;
+    pthread_t threads[WET_WRITER_THREADS_MAX];
+    unsigned thread_count;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    struct wet_interval_parts queue[QUEUE_MAX];
-    unsigned first, count;
-    bool finishing;
+    struct job jobs[JOBS_MAX];    /* job n is at n % JOBS_MAX */
+    uint64_t written, taken, put; /* counts of jobs */
+    uint64_t queued_bytes;
+    bool is_writing, is_finishing;
     int err;
     char message[512]; /* errors are kept per thread: carried over by hand */
 };
+
+/* ---- one job ---- */
 
 static void parts_fini(struct wet_interval_parts *parts)
 {
@@ -32,66 +53,128 @@ static void parts_fini(struct wet_interval_parts *parts)
     wd_buf_fini(&parts->lines);
 }
 
-static int parts_write(struct wet_writer *writer, const struct wet_interval_parts *parts)
+static uint64_t parts_bytes(const struct wet_interval_parts *parts)
+{
+    return parts->state.capacity_bytes + parts->entries.capacity_bytes +
+           parts->counts.capacity_bytes + parts->lines.capacity_bytes;
+}
+
+static void job_fini(struct job *job)
+{
+    parts_fini(&job->parts);
+    for (unsigned i = 0; i < SECTIONS; i++)
+        wet_packed_fini(&job->packed[i]);
+    *job = (struct job){0};
+}
+
+static int job_pack(const struct wet_writer *writer, struct wet_packer *packer, struct job *job)
 {
     const struct {
         uint32_t kind;
         const struct wd_buf *buf;
-    } sections[] = {{WET_SEC_STATE, &parts->state},
-                    {WET_SEC_ENTRIES, &parts->entries},
-                    {WET_SEC_COUNTS, &parts->counts},
-                    {WET_SEC_LINES, &parts->lines}};
-    for (unsigned i = 0; i < sizeof sections / sizeof sections[0]; i++) {
-        int err = wet_store_add(writer->store, sections[i].kind, parts->index,
-                                sections[i].buf->data, sections[i].buf->size_bytes, writer->level);
-        if (err)
-            return err;
-    }
-    return 0;
+    } sections[SECTIONS] = {{WET_SEC_STATE, &job->parts.state},
+                            {WET_SEC_ENTRIES, &job->parts.entries},
+                            {WET_SEC_COUNTS, &job->parts.counts},
+                            {WET_SEC_LINES, &job->parts.lines}};
+    int err = 0;
+    for (unsigned i = 0; !err && i < SECTIONS; i++)
+        err = wet_packer_pack(packer, sections[i].kind, job->parts.index, sections[i].buf->data,
+                              sections[i].buf->size_bytes, writer->options.level, &job->packed[i]);
+    return err;
 }
 
-static void *write_queue(void *arg)
+static int job_write(struct wet_writer *writer, const struct job *job)
 {
-    struct wet_writer *writer = arg;
-    pthread_mutex_lock(&writer->lock);
-    for (;;) {
-        while (!writer->count && !writer->finishing)
-            pthread_cond_wait(&writer->changed, &writer->lock);
-        if (!writer->count)
-            break;
-        struct wet_interval_parts parts = writer->queue[writer->first];
+    int err = 0;
+    for (unsigned i = 0; !err && i < SECTIONS; i++)
+        err = wet_store_put(writer->store, &job->packed[i]);
+    return err;
+}
+
+/* ---- threads: all with the lock held, which they give away for the work ---- */
+
+static void error_keep(struct wet_writer *writer, int err)
+{
+    if (!err || writer->err)
+        return;
+    writer->err = err;
+    snprintf(writer->message, sizeof writer->message, "%s", wd_error_message(err));
+}
+
+static void write_packed(struct wet_writer *writer)
+{
+    if (writer->is_writing)
+        return;
+    writer->is_writing = true;
+    while (writer->written < writer->taken && writer->jobs[writer->written % JOBS_MAX].is_packed) {
+        struct job *job = &writer->jobs[writer->written % JOBS_MAX];
+        uint64_t bytes = job->bytes;
         bool failed = writer->err != 0;
         pthread_mutex_unlock(&writer->lock);
-        int err = failed ? 0 : parts_write(writer, &parts);
-        parts_fini(&parts);
+        int err = failed ? 0 : job_write(writer, job);
+        job_fini(job);
         pthread_mutex_lock(&writer->lock);
-        if (err) {
-            writer->err = err;
-            snprintf(writer->message, sizeof writer->message, "%s", wd_error_message(err));
-        }
-        writer->first = (writer->first + 1) % QUEUE_MAX;
-        writer->count--;
+        error_keep(writer, err);
+        writer->written++;
+        writer->queued_bytes -= bytes;
         pthread_cond_broadcast(&writer->changed);
     }
+    writer->is_writing = false;
+}
+
+static void pack_next(struct wet_writer *writer, struct wet_packer *packer)
+{
+    struct job *job = &writer->jobs[writer->taken++ % JOBS_MAX];
+    bool failed = writer->err != 0;
     pthread_mutex_unlock(&writer->lock);
+    int err = failed ? 0 : job_pack(writer, packer, job);
+    pthread_mutex_lock(&writer->lock);
+    error_keep(writer, err);
+    job->is_packed = true;
+    write_packed(writer);
+}
+
+static void *work(void *arg)
+{
+    struct wet_writer *writer = arg;
+    struct wet_packer *packer = wet_packer_new();
+    pthread_mutex_lock(&writer->lock);
+    if (!packer)
+        error_keep(writer, -ENOMEM);
+    for (;;) {
+        while (writer->taken == writer->put && !writer->is_finishing)
+            pthread_cond_wait(&writer->changed, &writer->lock);
+        if (writer->taken == writer->put)
+            break;
+        pack_next(writer, packer);
+    }
+    pthread_mutex_unlock(&writer->lock);
+    wet_packer_free(packer);
     return NULL;
 }
 
-int wet_writer_new(struct wet_store_writer *store, int level, struct wet_writer **out)
+/* ---- the interface ---- */
+
+int wet_writer_new(struct wet_store_writer *store, const struct wet_writer_options *options,
+                   struct wet_writer **out)
 {
     struct wet_writer *writer = calloc(1, sizeof *writer);
     if (!writer)
         return -ENOMEM;
     writer->store = store;
-    writer->level = level;
+    writer->options = *options;
     pthread_mutex_init(&writer->lock, NULL);
     pthread_cond_init(&writer->changed, NULL);
-    int err = pthread_create(&writer->thread, NULL, write_queue, writer);
-    if (err) {
+    int err = 0;
+    while (!err && writer->thread_count < options->threads) {
+        err = pthread_create(&writer->threads[writer->thread_count], NULL, work, writer);
+        writer->thread_count += !err;
+    }
+    if (!writer->thread_count) {
         free(writer);
         return -err;
     }
-    *out = writer;
+    *out = writer; /* with fewer threads than wanted, if there are no more */
     return 0;
 }
 
@@ -102,11 +185,16 @@ static int error_of(struct wet_writer *writer)
 
 int wet_writer_put(struct wet_writer *writer, struct wet_interval_parts *parts)
 {
+    uint64_t bytes = parts_bytes(parts);
     pthread_mutex_lock(&writer->lock);
-    while (writer->count == QUEUE_MAX)
+    while (writer->put > writer->written &&
+           (writer->put - writer->written == JOBS_MAX ||
+            writer->queued_bytes + bytes > writer->options.queue_bytes))
         pthread_cond_wait(&writer->changed, &writer->lock);
-    writer->queue[(writer->first + writer->count) % QUEUE_MAX] = *parts;
-    writer->count++;
+    struct job *job = &writer->jobs[writer->put++ % JOBS_MAX];
+    job->parts = *parts;
+    job->bytes = bytes;
+    writer->queued_bytes += bytes;
     int err = error_of(writer);
     pthread_cond_broadcast(&writer->changed);
     pthread_mutex_unlock(&writer->lock);
@@ -119,10 +207,11 @@ int wet_writer_finish(struct wet_writer *writer)
     if (!writer)
         return 0;
     pthread_mutex_lock(&writer->lock);
-    writer->finishing = true;
+    writer->is_finishing = true;
     pthread_cond_broadcast(&writer->changed);
     pthread_mutex_unlock(&writer->lock);
-    pthread_join(writer->thread, NULL);
+    for (unsigned i = 0; i < writer->thread_count; i++)
+        pthread_join(writer->threads[i], NULL);
     int err = error_of(writer);
     free(writer);
     return err;

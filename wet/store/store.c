@@ -43,8 +43,9 @@ struct wet_store_writer {
     char *path, *temporary;
     int fd;
     uint64_t at, static_bytes;
-    struct wd_buf table, frame;
-    ZSTD_CCtx *zstd;
+    struct wd_buf table;
+    struct wet_packer *packer;
+    struct wet_packed packed; /* by wet_store_add */
 };
 
 void wet_store_abort(struct wet_store_writer *writer)
@@ -58,8 +59,8 @@ void wet_store_abort(struct wet_store_writer *writer)
     free(writer->path);
     free(writer->temporary);
     wd_buf_fini(&writer->table);
-    wd_buf_fini(&writer->frame);
-    ZSTD_freeCCtx(writer->zstd);
+    wet_packed_fini(&writer->packed);
+    wet_packer_free(writer->packer);
     free(writer);
 }
 
@@ -143,8 +144,8 @@ int wet_store_create(const char *path, struct wet_store_writer **out)
     writer->fd = -1;
     writer->at = HEADER_BYTES;
     writer->path = strdup(path);
-    writer->zstd = ZSTD_createCCtx();
-    if (!writer->path || !writer->zstd || asprintf(&writer->temporary, "%s" SUFFIX, path) < 0) {
+    writer->packer = wet_packer_new();
+    if (!writer->path || !writer->packer || asprintf(&writer->temporary, "%s" SUFFIX, path) < 0) {
         writer->temporary = NULL;
         wet_store_abort(writer);
         return -ENOMEM;
@@ -178,32 +179,30 @@ static int write_all(struct wet_store_writer *writer, const void *bytes, size_t 
     return 0;
 }
 
-int wet_store_add(struct wet_store_writer *writer, uint32_t kind, uint64_t key, const void *bytes,
-                  size_t size_bytes, int level)
+int wet_store_put(struct wet_store_writer *writer, const struct wet_packed *packed)
 {
-    writer->frame.size_bytes = 0;
-    int err = wd_buf_reserve(&writer->frame, ZSTD_compressBound(size_bytes));
-    if (err)
-        return err;
-    size_t stored = ZSTD_compressCCtx(writer->zstd, writer->frame.data,
-                                      writer->frame.capacity_bytes, bytes, size_bytes, level);
-    if (ZSTD_isError(stored))
-        return wd_fail(-WD_ERR_MACHINE, "compressing: %s", ZSTD_getErrorName(stored));
-    struct wet_section section = {.kind = kind,
-                                  .key = key,
+    struct wet_section section = {.kind = packed->kind,
+                                  .key = packed->key,
                                   .off = writer->at,
-                                  .stored_bytes = stored,
-                                  .raw_bytes = size_bytes,
-                                  .hash = XXH64(writer->frame.data, stored, 0)};
-    err = write_all(writer, writer->frame.data, stored, writer->at);
+                                  .stored_bytes = packed->frame.size_bytes,
+                                  .raw_bytes = packed->raw_bytes,
+                                  .hash = packed->hash};
+    int err = write_all(writer, packed->frame.data, packed->frame.size_bytes, writer->at);
     if (!err)
         err = wd_buf_append(&writer->table, &section, sizeof section);
     if (err)
         return err;
-    writer->at += stored;
-    if (is_static(kind))
-        writer->static_bytes += stored;
+    writer->at += section.stored_bytes;
+    if (is_static(section.kind))
+        writer->static_bytes += section.stored_bytes;
     return 0;
+}
+
+int wet_store_add(struct wet_store_writer *writer, uint32_t kind, uint64_t key, const void *bytes,
+                  size_t size_bytes, int level)
+{
+    int err = wet_packer_pack(writer->packer, kind, key, bytes, size_bytes, level, &writer->packed);
+    return err ? err : wet_store_put(writer, &writer->packed);
 }
 
 uint64_t wet_store_bytes(const struct wet_store_writer *writer, uint64_t *static_bytes)

@@ -16,6 +16,7 @@
 #include <stdbool.h>
 
 #include "common/buf.h"
+#include "wet/store/pack.h"
 
 #define WET_STORE_VERSION 2
 
@@ -59,6 +60,9 @@ int wet_store_create(const char *path, struct wet_store_writer **out);
 /* Appends a section, compressed at zstd's `level`. -ENOSPC and the like are named. */
 int wet_store_add(struct wet_store_writer *writer, uint32_t kind, uint64_t key, const void *bytes,
                   size_t size_bytes, int level);
+
+/* Appends a section that somebody has packed. */
+int wet_store_put(struct wet_store_writer *writer, const struct wet_packed *packed);
 
 /* Bytes of the file so far: all, and in sections of kinds that hold code, symbols and files. */
 uint64_t wet_store_bytes(const struct wet_store_writer *writer, uint64_t *static_bytes);
