@@ -2,7 +2,7 @@
 #include "dbgcli/commands/place.h"
 
 const struct cli_syntax cli_cmd_goto_syntax = {
-    .usage = "TIME|FILE:LINE[#K]|crash|end|start",
+    .usage = "TIME|FILE:LINE[#K]|BOOKMARK|crash|end|start",
     .operands_min = 1,
     .operands_max = 1,
     .details = "Makes another time the current one. TIME is the number of an instruction of the\n"

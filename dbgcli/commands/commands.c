@@ -8,6 +8,8 @@ const struct cli_command cli_commands[] = {
     {"why", cli_cmd_why, "how a line came into the last slice", &cli_cmd_why_syntax, NULL, false},
     {"instances", cli_cmd_instances, "when a line ran", &cli_cmd_instances_syntax, NULL, false},
     {"goto", cli_cmd_goto, "go to another time of the run", &cli_cmd_goto_syntax, NULL, false},
+    {"bookmark", cli_cmd_bookmark, "name a time of the run, or list those named",
+     &cli_cmd_bookmark_syntax, "bookmarks", false},
     {"backtrace", cli_cmd_backtrace, "the calls that led to here", &cli_cmd_backtrace_syntax,
      "bt where", false},
     {"thread", cli_cmd_thread, "select a thread", &cli_cmd_thread_syntax, NULL, false},

@@ -7,6 +7,7 @@
 
 #include "common/err.h"
 #include "dbgcli/alloc.h"
+#include "dbgcli/commands/bookmark.h"
 
 /* ---- to be shown ---- */
 
@@ -155,6 +156,22 @@ static int parse_instance(struct cli_session *session, const char *text, wet_tim
     return result;
 }
 
+static int fail_time(const char *text)
+{
+    return wd_fail(-WD_ERR_USAGE,
+                   "'%s' is no time: a number, start, end, crash, now, FILE:LINE#K or a bookmark",
+                   text);
+}
+
+/* A word that is no bookmark is more likely a misspelt time, unless it nearly is one. */
+static int parse_bookmark(struct cli_session *session, const char *text, wet_time *time)
+{
+    int result = cli_bookmarks_find(session->bookmarks, text, time);
+    if (result == -WD_ERR_NOT_FOUND && !strstr(wd_error_message(result), "did you mean"))
+        return fail_time(text);
+    return result;
+}
+
 int cli_time_parse(struct cli_session *session, const char *text, wet_time *time)
 {
     if (strcmp(text, "start") == 0)
@@ -163,10 +180,15 @@ int cli_time_parse(struct cli_session *session, const char *text, wet_time *time
         *time = session->info->instructions + 1;
     else if (strcmp(text, "crash") == 0)
         return cli_session_crash_time(session, time);
+    else if (strcmp(text, "now") == 0)
+        *time = session->time;
     else if (strchr(text, ':'))
         return parse_instance(session, text, time);
-    else if (!cli_number_parse(text, time))
-        return wd_fail(-WD_ERR_USAGE, "'%s' is no time: a number, start, end, crash or FILE:LINE#K",
-                       text);
+    else if (cli_number_parse(text, time))
+        return 0;
+    else if (cli_bookmark_is_name(text))
+        return parse_bookmark(session, text, time);
+    else
+        return fail_time(text);
     return 0;
 }

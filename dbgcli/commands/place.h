@@ -39,8 +39,9 @@ int cli_line_parse(const char *text, char **file, uint32_t *line);
 int cli_line_pcs(struct mdl_model *model, const char *text, uint64_t **pcs, size_t *count);
 
 /*
- * Reads a time: TIME, start, end, crash, FILE:LINE, FILE:LINE#K (K from 1; from -1 backwards;
- * FILE:LINE is #-1, the last time). Errors: -WD_ERR_USAGE, -WD_ERR_NOT_FOUND, those of the wet.
+ * Reads a time: TIME, start, end, crash, now, FILE:LINE, FILE:LINE#K (K from 1; from -1 backwards;
+ * FILE:LINE is #-1, the last time), or a bookmark. Errors: -WD_ERR_USAGE, -WD_ERR_NOT_FOUND, those
+ * of the wet and of reading bookmarks.
  */
 int cli_time_parse(struct cli_session *session, const char *text, wet_time *time);
 

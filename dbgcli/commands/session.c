@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "dbgcli/commands/bookmark.h"
 #include "dbgcli/commands/place.h"
 #include "dbgcli/commands/run_facts.h"
 #include "dbgcli/commands/thread.h"
@@ -30,6 +31,7 @@ int cli_session_open(struct cli_session *session, struct cli_out *out, const cha
         session->time = session->info->signal_time;
     cli_interrupt_catch(interrupt_wet, session->wet);
     session->struck = cli_thread_struck(session->wet);
+    session->bookmarks = cli_bookmarks_new(wet_path);
     return 0;
 }
 
@@ -42,6 +44,7 @@ void cli_session_close(struct cli_session *session)
     slc_criterion_free(session->criterion);
     cli_moment_close(session->moment);
     free(session->newer_files);
+    cli_bookmarks_free(session->bookmarks);
     wet_close(session->wet);
     *session = (struct cli_session){0};
 }

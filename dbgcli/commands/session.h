@@ -36,6 +36,7 @@ struct cli_session {
     uint32_t list_line;
     const char **newer_files; /* sources of which it was said that they are newer; the model's */
     size_t newer_count;
+    struct cli_bookmarks *bookmarks;
 };
 
 /* The prompt's commands; ends with a row without name. */
@@ -82,6 +83,7 @@ CLI_DECLARE_COMMAND(why);
 CLI_DECLARE_COMMAND(instances);
 CLI_DECLARE_COMMAND(print);
 CLI_DECLARE_COMMAND(output);
+CLI_DECLARE_COMMAND(bookmark);
 
 /* The frames of the current moment, as `backtrace` prints them. */
 int cli_backtrace_print(struct cli_session *session);

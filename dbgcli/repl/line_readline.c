@@ -8,11 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "dbgcli/alloc.h"
 #include "dbgcli/interrupt.h"
+#include "dbgcli/xdg.h"
 
 #define HISTORY_LINES 2000
 
@@ -41,37 +40,16 @@ static int read_key(FILE *from)
     }
 }
 
-static void make_parents(char *path)
-{
-    for (char *at = path + 1; *at; at++)
-        if (*at == '/') {
-            *at = 0;
-            mkdir(path, 0700);
-            *at = '/';
-        }
-}
-
-/* A history that cannot be kept is no reason to complain: NULL. */
-static char *find_history(void)
-{
-    const char *state = getenv("XDG_STATE_HOME");
-    const char *home = getenv("HOME");
-    if (state && *state == '/')
-        return cli_asprintf("%s/wetdbg/history", state);
-    if (home && *home == '/')
-        return cli_asprintf("%s/.local/state/wetdbg/history", home);
-    return NULL;
-}
-
 static void start(void)
 {
     rl_readline_name = "wetdbg";
     rl_getc_function = read_key;
     using_history();
     stifle_history(HISTORY_LINES);
-    history_path = find_history();
+    /* One that cannot be kept is no reason to complain. */
+    history_path = cli_xdg_path(CLI_XDG_STATE, "history");
     if (history_path) {
-        make_parents(history_path);
+        cli_xdg_make_parents(history_path);
         if (read_history(history_path) == ENOENT)
             write_history(history_path);
         history_truncate_file(history_path, HISTORY_LINES);

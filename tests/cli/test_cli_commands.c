@@ -106,7 +106,7 @@ static void goto_understands_each_form_of_time(void **state)
         {"goto main.c:12#0", 2, "'main.c:12#0': after '#' comes 1, 2, ... or -1, -2, ...\n"},
         {"goto main.c:99", 1, "no code at main.c:99; nearest: main.c:10\n"},
         {"goto other.c:1", 1, "no module knows a source file 'other.c'\n"},
-        {"goto soon", 2, "'soon' is no time: a number, start, end, crash or FILE:LINE#K\n"},
+        {"goto soon", 2, "'soon' is no time: a number, start, end, crash, now, FILE:LINE#K or a bookmark\n"},
         {"goto :5", 2, "':5' is not of the form FILE:LINE\n"},
     };
     check_rows(*state, rows, sizeof rows / sizeof *rows);
