@@ -2,13 +2,13 @@
 /* Criteria: which of the forms a text is, and what all forms share. */
 #include "slicer/criterion.h"
 
-#include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/err.h"
-#include "wet/model/model.h"
+#include "slicer/machine.h"
 
 struct slc_seed *slc_criterion_add(struct slc_criterion *criterion, wet_time time, uint64_t pc)
 {
@@ -166,32 +166,104 @@ int slc_criterion_of_places(struct wet *wet, wet_time time, const struct ins_reg
 
 /* ---- parsing ---- */
 
+int slc_criterion_stand(struct slc_criterion *criterion, wet_time time, struct slc_seed **seed,
+                        struct wet_state **state)
+{
+    uint64_t instructions = wet_get_info(criterion->wet)->instructions;
+
+    if (time == 0 || time > instructions + 1)
+        return wd_fail(-WD_ERR_NOT_FOUND, "time %llu is outside the run (1 to %llu)",
+                       (unsigned long long)time, (unsigned long long)instructions + 1);
+    int error = wet_state_open(criterion->wet, time, state);
+    if (error)
+        return error;
+    *seed = slc_criterion_add(criterion, time, wet_state_regs(*state)->r[EVQ_RIP]);
+    if (!*seed) {
+        wet_state_close(*state);
+        return -ENOMEM;
+    }
+    (*seed)->task = wet_state_task(*state);
+    (*seed)->is_fault = time > instructions;
+    return 0;
+}
+
+int slc_criterion_refuse(const struct slc_criterion *criterion)
+{
+    return wd_fail(-WD_ERR_USAGE,
+                   "'%s' is no criterion: use crash, exit, output[:FD|:PATH]:OFFSET[+LEN], "
+                   "FILE:LINE[#K][:VARIABLE], FUNCTION[#K], *ADDRESS[+LEN][@TIME] or "
+                   "$REGISTER[@TIME]",
+                   criterion->text);
+}
+
+int slc_parse_instance(const char *text, const char *hash, int64_t *instance, const char **end)
+{
+    char *stop = (char *)(uintptr_t)hash;
+
+    *instance = -1;
+    if (*hash == '#') {
+        errno = 0;
+        *instance = strtoll(hash + 1, &stop, 10);
+        if (errno || stop == hash + 1 || *instance == 0)
+            return wd_fail(-WD_ERR_USAGE,
+                           "'%s': instances count from #1, or backwards from #-1, the last one",
+                           text);
+    }
+    *end = stop;
+    return 0;
+}
+
+int slc_seed_add_variable(struct slc_seed *seed, const struct mdl_place *where, uint64_t type_bytes)
+{
+    uint64_t bytes = where->size_bytes ? where->size_bytes : type_bytes ? type_bytes : 8;
+    unsigned size = bytes > 64 ? 64 : (unsigned)bytes, off = where->offset_bytes;
+    int gpr = slc_dwarf_gpr(where->reg);
+    struct ins_regset *set = &seed->regs[SLC_EDGE_VALUE];
+
+    if (where->kind == MDL_PLACE_MEMORY)
+        return slc_seed_add_place(seed, where->address, bytes, SLC_EDGE_VALUE);
+    if (gpr >= 0 && off < 8)
+        ins_regset_add_gpr(set, (unsigned)gpr, off, size > 8 - off ? 8 - off : size);
+    else if (where->reg >= MDL_REG_XMM0 && where->reg < MDL_REG_XMM0 + 16 && off < 64)
+        ins_regset_add_vector(set, where->reg - MDL_REG_XMM0, off,
+                              size > 64 - off ? 64 - off : size);
+    else
+        return -WD_ERR_UNSUPPORTED;
+    return 0;
+}
+
 static bool starts_with_word(const char *text, const char *word)
 {
     size_t length = strlen(word);
     return strncmp(text, word, length) == 0 && (text[length] == 0 || text[length] == ':');
 }
 
-int slc_criterion_parse(struct wet *wet, const char *text, struct slc_criterion **out)
+static enum slc_criterion_kind kind_of(const char *text)
 {
-    struct slc_criterion *criterion;
-    enum slc_criterion_kind kind = SLC_CRITERION_LINE;
-    int error;
-
     if (strcmp(text, "crash") == 0)
-        kind = SLC_CRITERION_CRASH;
-    else if (strcmp(text, "exit") == 0)
-        kind = SLC_CRITERION_EXIT;
-    else if (starts_with_word(text, "output"))
-        kind = SLC_CRITERION_OUTPUT;
-    else if (!strchr(text, ':'))
-        return wd_fail(-WD_ERR_USAGE,
-                       "'%s' is no criterion: use crash, exit, output[:FD]:OFFSET[+LEN] or "
-                       "FILE:LINE[#K][:VARIABLE]",
-                       text);
-    error = criterion_new(wet, text, kind, &criterion);
+        return SLC_CRITERION_CRASH;
+    if (strcmp(text, "exit") == 0)
+        return SLC_CRITERION_EXIT;
+    if (starts_with_word(text, "output"))
+        return SLC_CRITERION_OUTPUT;
+    if (*text == '*')
+        return SLC_CRITERION_MEMORY;
+    if (*text == '$')
+        return SLC_CRITERION_REGISTER;
+    return slc_is_line(text) ? SLC_CRITERION_LINE : SLC_CRITERION_FUNCTION;
+}
+
+int slc_criterion_parse(struct wet *wet, const char *text, const struct slc_standpoint *from,
+                        struct slc_criterion **out)
+{
+    enum slc_criterion_kind kind = kind_of(text);
+    struct slc_criterion *criterion;
+    int error = criterion_new(wet, text, kind, &criterion);
+
     if (error)
         return error;
+    if (from)
+        criterion->from = *from;
     switch (kind) {
     case SLC_CRITERION_CRASH:
         error = slc_parse_crash(criterion);
@@ -202,8 +274,17 @@ int slc_criterion_parse(struct wet *wet, const char *text, struct slc_criterion 
     case SLC_CRITERION_OUTPUT:
         error = slc_parse_output(criterion, text + strlen("output"));
         break;
-    default:
+    case SLC_CRITERION_MEMORY:
+        error = slc_parse_memory(criterion);
+        break;
+    case SLC_CRITERION_REGISTER:
+        error = slc_parse_register(criterion);
+        break;
+    case SLC_CRITERION_LINE:
         error = slc_parse_line(criterion);
+        break;
+    default:
+        error = slc_parse_function(criterion);
         break;
     }
     if (!error)

@@ -5,6 +5,7 @@
 
 #include "slicer/slicer.h"
 #include "slicer/want.h"
+#include "wet/model/model.h"
 
 enum slc_seed_uses {
     SLC_USES_NONE,   /* only the places below */
@@ -33,6 +34,7 @@ struct slc_seed {
 
 struct slc_criterion {
     struct wet *wet;
+    struct slc_standpoint from;
     struct slc_criterion_info info;
     char *text;
     char description[512];
@@ -47,6 +49,25 @@ int slc_seed_add_place(struct slc_seed *seed, uint64_t address, uint64_t size, e
 /* Address and registers of the state at a time. */
 int slc_state_at(struct wet *wet, wet_time time, uint64_t *pc, uint32_t *task);
 
+/*
+ * Adds a seed for the state just before the instruction at `time`, 1 to instructions + 1 (the run's
+ * end), and opens that state, which is for wet_state_close(). -WD_ERR_NOT_FOUND outside the run.
+ */
+int slc_criterion_stand(struct slc_criterion *criterion, wet_time time, struct slc_seed **seed,
+                        struct wet_state **state);
+
+/* Fails with -WD_ERR_USAGE and the list of what there is. */
+int slc_criterion_refuse(const struct slc_criterion *criterion);
+
+/* "#K" at the end of a text, or nothing (-1): K-th instance. -WD_ERR_USAGE, explained. `text` is all of
+ * it, for the message. */
+int slc_parse_instance(const char *text, const char *hash, int64_t *instance, const char **end);
+
+/* The part of a place in memory or in a register that a variable takes; MDL_PLACE_MEMORY or
+ * MDL_PLACE_REGISTER. -WD_ERR_UNSUPPORTED for registers that slices do not follow. */
+int slc_seed_add_variable(struct slc_seed *seed, const struct mdl_place *where,
+                          uint64_t type_bytes);
+
 /* "a.c:12 in f", or "f in libc.so.6", or "0x1234". */
 void slc_describe_pc(struct wet *wet, uint64_t pc, char *text, size_t size);
 
@@ -55,5 +76,11 @@ int slc_parse_crash(struct slc_criterion *criterion);
 int slc_parse_exit(struct slc_criterion *criterion);
 int slc_parse_output(struct slc_criterion *criterion, const char *rest);
 int slc_parse_line(struct slc_criterion *criterion);
+int slc_parse_function(struct slc_criterion *criterion);
+int slc_parse_memory(struct slc_criterion *criterion);   /* "*..." */
+int slc_parse_register(struct slc_criterion *criterion); /* "$..." */
+
+/* Whether a text has the form FILE:LINE... */
+bool slc_is_line(const char *text);
 
 #endif

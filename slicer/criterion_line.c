@@ -35,39 +35,29 @@ static const char *find_line_number(const char *text)
     return NULL;
 }
 
-static int bad_text(const struct slc_criterion *criterion)
+bool slc_is_line(const char *text)
 {
-    return wd_fail(-WD_ERR_USAGE,
-                   "'%s' is no criterion: use crash, exit, output[:FD]:OFFSET[+LEN] or "
-                   "FILE:LINE[#K][:VARIABLE]",
-                   criterion->text);
+    return find_line_number(text) != NULL;
 }
 
 static int parse_place(const struct slc_criterion *criterion, struct place *place)
 {
-    const char *text = criterion->text, *colon = find_line_number(text);
+    const char *text = criterion->text, *colon = find_line_number(text), *rest;
     char *end;
 
-    if (!colon)
-        return bad_text(criterion);
-    *place = (struct place){.instance = -1};
+    *place = (struct place){0};
     errno = 0;
     unsigned long line = strtoul(colon + 1, &end, 10);
     if (errno || line == 0 || line > UINT32_MAX)
-        return bad_text(criterion);
+        return slc_criterion_refuse(criterion);
     place->line = (uint32_t)line;
-    if (*end == '#') {
-        const char *digits = end + 1;
-        place->instance = strtoll(digits, &end, 10);
-        if (errno || end == digits || place->instance == 0)
-            return wd_fail(-WD_ERR_USAGE,
-                           "'%s': instances count from #1, or backwards from #-1, the last one",
-                           text);
-    }
-    if (*end == ':' && end[1])
-        place->variable = end + 1;
-    else if (*end)
-        return bad_text(criterion);
+    int error = slc_parse_instance(text, end, &place->instance, &rest);
+    if (error)
+        return error;
+    if (*rest == ':' && rest[1])
+        place->variable = rest + 1;
+    else if (*rest)
+        return slc_criterion_refuse(criterion);
     place->file = strndup(text, (size_t)(colon - text));
     return place->file ? 0 : -ENOMEM;
 }
@@ -117,26 +107,6 @@ static int find_instance(struct wet *wet, const struct place *place, uint64_t **
 
 /* ---- a variable ---- */
 
-static int add_register(struct slc_seed *seed, const struct mdl_place *where)
-{
-    unsigned size = where->size_bytes > 64 ? 64 : (unsigned)where->size_bytes;
-    int gpr = slc_dwarf_gpr(where->reg);
-    struct ins_regset *set = &seed->regs[SLC_EDGE_VALUE];
-
-    if (size == 0)
-        size = 8;
-    if (gpr >= 0 && where->offset_bytes < 8)
-        ins_regset_add_gpr(set, (unsigned)gpr, where->offset_bytes,
-                           size > 8 - where->offset_bytes ? 8 - where->offset_bytes : size);
-    else if (where->reg >= MDL_REG_XMM0 && where->reg < MDL_REG_XMM0 + 16 &&
-             where->offset_bytes < 64)
-        ins_regset_add_vector(set, where->reg - MDL_REG_XMM0, where->offset_bytes,
-                              size > 64 - where->offset_bytes ? 64 - where->offset_bytes : size);
-    else
-        return -WD_ERR_UNSUPPORTED;
-    return 0;
-}
-
 /* The line's code may begin with that of a function which is inlined there: the variable is meant as
  * the line's own function sees it. */
 static size_t inline_depth(struct mdl_model *model, uint64_t pc, uint32_t line)
@@ -171,15 +141,12 @@ static int add_variable(struct slc_criterion *criterion, struct wet_state *state
         return error;
     switch (where.kind) {
     case MDL_PLACE_MEMORY:
-        if (where.size_bytes == 0)
-            where.size_bytes = variable.type.size_bytes ? variable.type.size_bytes : 8;
-        return slc_seed_add_place(seed, where.address, where.size_bytes, SLC_EDGE_VALUE);
     case MDL_PLACE_REGISTER:
-        error = add_register(seed, &where);
-        if (error)
+        error = slc_seed_add_variable(seed, &where, variable.type.size_bytes);
+        if (error == -WD_ERR_UNSUPPORTED)
             return wd_fail(error, "'%s' is in a register that slices do not follow at %s:%u",
                            place->variable, place->file, place->line);
-        return 0;
+        return error;
     case MDL_PLACE_VALUE:
         return wd_fail(-WD_ERR_NOT_FOUND,
                        "'%s' is nowhere at %s:%u: the debug information computes it; try %s:%u",

@@ -60,6 +60,9 @@ enum slc_criterion_kind {
     SLC_CRITERION_EXIT,
     SLC_CRITERION_OUTPUT,
     SLC_CRITERION_LINE,
+    SLC_CRITERION_MEMORY,
+    SLC_CRITERION_REGISTER,
+    SLC_CRITERION_FUNCTION,
     SLC_CRITERION_PLACES, /* slc_criterion_of_places() */
 };
 
@@ -76,6 +79,14 @@ struct slc_criterion_info {
                               * or another instruction has (a handler's, another thread's) */
 };
 
+/* Where whoever asks stands in the run. All zero: nowhere, and times are numbers. */
+struct slc_standpoint {
+    wet_time now; /* what a criterion without its @TIME means; 0: it must be given */
+    /* Reads what stands behind '@'; 0 or an error, explained. NULL: only numbers are understood. */
+    int (*read_time)(void *arg, const char *text, wet_time *time);
+    void *arg;
+};
+
 /*
  * Reads one of
  *   crash                         the signal that ended the run
@@ -84,9 +95,17 @@ struct slc_criterion_info {
  *   FILE:LINE[#K][:VARIABLE]      the K-th time (from 1; from -1 backwards; default #-1) that a
  *                                 breakpoint on the line is hit: the variable just before the line
  *                                 ran, or all that the line's instructions use that time
- * `wet` must outlive the criterion. *out is for slc_criterion_free().
+ *   FUNCTION[#K]                  its K-th call, as breakpoints on it count: why it was called (the
+ *                                 control edge of its body's first instruction), and its
+ *                                 arguments, where debug information says which they are
+ *   *ADDRESS[+LEN][@TIME]         bytes of memory (default 1) just before the instruction at TIME,
+ *                                 1 to instructions + 1
+ *   $REGISTER[@TIME]              a register, a part of one ("$ah", "$xmm3") or a flag ("$zf") of the
+ *                                 thread that runs then
+ * `wet` must outlive the criterion. *out is for slc_criterion_free(). `from` may be NULL.
  */
-int slc_criterion_parse(struct wet *wet, const char *text, struct slc_criterion **out);
+int slc_criterion_parse(struct wet *wet, const char *text, const struct slc_standpoint *from,
+                        struct slc_criterion **out);
 
 /*
  * Registers and memory just before the instruction at `time` (1..instructions), for programs that

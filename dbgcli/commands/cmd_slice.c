@@ -36,7 +36,10 @@ const struct cli_syntax cli_cmd_slice_syntax = {
         "  exit                        the exit status\n"
         "  output[:FD]:OFFSET[+LEN]    bytes that were written (see 'output')\n"
         "  FILE:LINE[#K][:VARIABLE]    a variable just before a line ran the K-th time, or all\n"
-        "                              that the line used; without #K, the last time",
+        "                              that the line used; without #K, the last time\n"
+        "  FUNCTION[#K]                its K-th call: why it was called, and its arguments\n"
+        "  *ADDRESS[+LEN][@TIME]       bytes of memory just before TIME; without @TIME, now\n"
+        "  $REGISTER[@TIME]            a register, a part of one ($ah, $xmm3) or a flag ($zf)",
 };
 
 /* ---- names of files ---- */
@@ -366,7 +369,7 @@ int cli_cmd_slice(struct cli_repl *repl, const struct cli_args *args, const char
     if (!result)
         result = cli_args_number(args, "limit", 0, &view.limit);
     if (!result)
-        result = slc_criterion_parse(session->wet, text, &criterion);
+        result = cli_criterion_parse(session, text, &criterion);
     if (result)
         return result;
     result = cli_slice_run(session, criterion, &how, true, &slice);

@@ -47,6 +47,17 @@ const char *cli_kinds_name(enum slc_kinds kinds)
     return names[kinds];
 }
 
+static int read_time(void *arg, const char *text, wet_time *time)
+{
+    return cli_time_parse(arg, text, time);
+}
+
+int cli_criterion_parse(struct cli_session *session, const char *text, struct slc_criterion **out)
+{
+    struct slc_standpoint from = {.now = session->time, .read_time = read_time, .arg = session};
+    return slc_criterion_parse(session->wet, text, &from, out);
+}
+
 /* ---- while it runs ---- */
 
 struct watch {

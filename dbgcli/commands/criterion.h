@@ -8,6 +8,10 @@
 /* SLC_KINDS_FULL unless one of --data, --control, --thin is given; -WD_ERR_USAGE for several. */
 int cli_kinds_from(const struct cli_args *args, enum slc_kinds *kinds);
 
+/* Reads a criterion; what has no @TIME means the current time. Errors of slc_criterion_parse() and
+ * cli_time_parse(). *out is for slc_criterion_free(). */
+int cli_criterion_parse(struct cli_session *session, const char *text, struct slc_criterion **out);
+
 /* "full", "data", "thin", "control" */
 const char *cli_kinds_name(enum slc_kinds kinds);
 

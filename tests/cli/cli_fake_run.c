@@ -625,9 +625,11 @@ static const struct slc_instance instances[] = {
     {1, MAIN_PC, 3, SLC_EDGE_ADDRESS, 507, INS_LOC_COUNT, MEMORY + 4},
 };
 
-int slc_criterion_parse(struct wet *wet, const char *text, struct slc_criterion **out)
+int slc_criterion_parse(struct wet *wet, const char *text, const struct slc_standpoint *from,
+                        struct slc_criterion **out)
 {
     (void)wet;
+    (void)from;
     if (strcmp(text, "exit") == 0)
         return wd_fail(-WD_ERR_NOT_FOUND, "the run did not exit");
     if (strcmp(text, "crash") != 0)

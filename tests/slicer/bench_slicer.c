@@ -175,7 +175,7 @@ int main(int argc, char **argv)
         return fail(argv[at], error);
     if (bench.scan && (error = scan(&bench)))
         return fail("intervals", error);
-    error = slc_criterion_parse(bench.wet, argv[at + 1], &bench.criterion);
+    error = slc_criterion_parse(bench.wet, argv[at + 1], NULL, &bench.criterion);
     if (error)
         return fail(argv[at + 1], error);
     printf("%s\n", slc_criterion_get_info(bench.criterion)->description);

@@ -59,7 +59,16 @@ static const struct row rows[] = {
      0},
     {"prog_exit3", "output:x", SLC_KINDS_THIN, "output:OFFSET+LENGTH", -WD_ERR_USAGE, {0}, 0},
     {"prog_exit3", "output:0+0", SLC_KINDS_THIN, "output:OFFSET+LENGTH", -WD_ERR_USAGE, {0}, 0},
-    {"prog_exit3", "nonsense", SLC_KINDS_THIN, "FILE:LINE", -WD_ERR_USAGE, {0}, 0},
+    {"prog_exit3", "nonsense", SLC_KINDS_THIN, "FILE:LINE", -WD_ERR_NOT_FOUND, {0}, 0},
+    {"prog_exit3", "nonsense#", SLC_KINDS_THIN, "#-1", -WD_ERR_USAGE, {0}, 0},
+    {"prog_exit3", "*0x10@1", SLC_KINDS_THIN, "nothing is mapped", -WD_ERR_NOT_FOUND, {0}, 0},
+    {"prog_exit3", "*0x10", SLC_KINDS_THIN, "@TIME", -WD_ERR_USAGE, {0}, 0},
+    {"prog_exit3", "*0x10@0", SLC_KINDS_THIN, "outside the run", -WD_ERR_NOT_FOUND, {0}, 0},
+    {"prog_exit3", "*0x10@soon", SLC_KINDS_THIN, "no time", -WD_ERR_USAGE, {0}, 0},
+    {"prog_exit3", "*0x10+0@1", SLC_KINDS_THIN, "no place in memory", -WD_ERR_USAGE, {0}, 0},
+    {"prog_exit3", "*-1@1", SLC_KINDS_THIN, "no place in memory", -WD_ERR_USAGE, {0}, 0},
+    {"prog_exit3", "$rip@1", SLC_KINDS_THIN, "do not follow", -WD_ERR_USAGE, {0}, 0},
+    {"prog_exit3", "$rox@1", SLC_KINDS_THIN, "no register", -WD_ERR_USAGE, {0}, 0},
     {"prog_exit3", "prog_exit3.c:0", SLC_KINDS_THIN, "FILE:LINE", -WD_ERR_USAGE, {0}, 0},
     {"prog_exit3", "prog_exit3.c:20#0", SLC_KINDS_THIN, "#-1", -WD_ERR_USAGE, {0}, 0},
     {"prog_exit3",
@@ -80,6 +89,10 @@ static const struct row rows[] = {
      -WD_ERR_NOT_FOUND,
      {0},
      0},
+    {"prog_crash_fpe", "average#2", SLC_KINDS_FULL, "2 arguments", 0, {18, 19}, 11},
+    {"prog_crash_fpe", "average", SLC_KINDS_CONTROL, "the call of average", 0, {18, 19}, 9},
+    {"prog_crash_fpe", "average#9", SLC_KINDS_FULL, "4 times", -WD_ERR_NOT_FOUND, {0}, 0},
+    {"prog_crash_fpe", "average#0", SLC_KINDS_FULL, "#-1", -WD_ERR_USAGE, {0}, 0},
 };
 
 static char *find_build(const char *program)
@@ -128,7 +141,7 @@ static void check_slice(struct wet *wet, const struct row *row,
 static void check_row(struct wet *wet, const struct row *row)
 {
     struct slc_criterion *criterion;
-    int error = slc_criterion_parse(wet, row->criterion, &criterion);
+    int error = slc_criterion_parse(wet, row->criterion, NULL, &criterion);
 
     if (error != row->error)
         fail_msg("%s, %s: %d (%s)", row->program, row->criterion, error, wd_error_message(error));
@@ -163,9 +176,76 @@ static void criteria_mean_what_the_table_says(void **state)
     wet_close(wet);
 }
 
+static int read_here(void *arg, const char *text, wet_time *time)
+{
+    if (strcmp(text, "here") != 0)
+        return -WD_ERR_USAGE;
+    *time = *(const wet_time *)arg;
+    return 0;
+}
+
+struct place_row {
+    const char *text;
+    unsigned lines[3], absent;
+};
+
+static void check_place(struct wet *wet, const struct slc_standpoint *from, const char *text,
+                        const struct place_row *row)
+{
+    struct slc_options options = {.kinds = SLC_KINDS_THIN};
+    struct slc_criterion *criterion;
+    struct slc_slice *slice;
+
+    assert_int_equal(slc_criterion_parse(wet, text, from, &criterion), 0);
+    assert_int_equal(slc_criterion_get_info(criterion)->time, from->now);
+    assert_int_equal(slc_backward(wet, criterion, &options, &slice), 0);
+    printf("%s: %s, %llu instances\n", text, slc_criterion_get_info(criterion)->description,
+           (unsigned long long)slc_get_counts(slice)->instances);
+    for (unsigned i = 0; i < 3 && row->lines[i]; i++)
+        assert_true(has_line(slice, "prog_crash_fpe.c", row->lines[i]));
+    if (row->absent)
+        assert_false(has_line(slice, "prog_crash_fpe.c", row->absent));
+    slc_slice_free(slice);
+    slc_criterion_free(criterion);
+}
+
+/* In the third call of average(values, &count), whose arguments are still in registers. */
+static void places_are_those_of_the_time(void **state)
+{
+    char *argv[] = {find_build("prog_crash_fpe"), NULL}, text[64];
+    struct slc_criterion *call;
+    struct wet_state *machine;
+    struct wet *wet;
+
+    (void)state;
+    assert_int_equal(fake_wet_run(argv, NULL, STEPS_MAX, &wet), 0);
+    assert_int_equal(slc_criterion_parse(wet, "average#3", NULL, &call), 0);
+    wet_time now = slc_criterion_get_info(call)->time;
+    slc_criterion_free(call);
+    struct slc_standpoint from = {.now = now, .read_time = read_here, .arg = &now};
+    check_place(wet, &from, "$rsi", &(struct place_row){.lines = {19}, .absent = 18});
+    check_place(wet, &from, "$RSI@here", &(struct place_row){.lines = {19}, .absent = 18});
+    assert_int_equal(slc_criterion_parse(wet, "$rsi@there", &from, &call), -WD_ERR_USAGE);
+    assert_int_equal(wet_state_open(wet, now, &machine), 0);
+    uint64_t values = wet_state_regs(machine)->r[EVQ_RDI];
+    uint64_t count = wet_state_regs(machine)->r[EVQ_RSI];
+    wet_state_close(machine);
+    snprintf(text, sizeof(text), "*0x%llx+4@here", (unsigned long long)count);
+    check_place(wet, &from, text, &(struct place_row){.lines = {18}, .absent = 10});
+    snprintf(text, sizeof(text), "*%llu+12", (unsigned long long)values);
+    check_place(wet, &from, text, &(struct place_row){.absent = 18});
+    from.now = wet_get_info(wet)->instructions + 1;
+    snprintf(text, sizeof(text), "*0x%llx+4", (unsigned long long)count);
+    check_place(wet, &from, text, &(struct place_row){.lines = {18}, .absent = 10});
+    wet_close(wet);
+}
+
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(criteria_mean_what_the_table_says)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(criteria_mean_what_the_table_says),
+        cmocka_unit_test(places_are_those_of_the_time),
+    };
 
     if (argc < 2) {
         fprintf(stderr, "usage: %s BUILD...\n", argv[0]);

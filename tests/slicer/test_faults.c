@@ -167,7 +167,7 @@ static void check_build(char *build)
     assert_true(find_fault(build, &fault));
     struct wet *wet = run(build, &fault);
     unsigned line = fault_line(&fault);
-    int error = slc_criterion_parse(wet, fault.criterion, &criterion);
+    int error = slc_criterion_parse(wet, fault.criterion, NULL, &criterion);
     if (error && is_optimized(build) && strchr(fault.criterion + 1, '#')) {
         printf("%-32s %s\n", strrchr(build, '/') + 1, wd_error_message(error));
         wet_close(wet);

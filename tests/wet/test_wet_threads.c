@@ -188,7 +188,7 @@ static struct slc_slice *slice_of(struct wet *wet, const char *text, bool parent
 {
     struct slc_options options = {.record_parents = parents};
     struct slc_slice *slice;
-    ok(slc_criterion_parse(wet, text, criterion));
+    ok(slc_criterion_parse(wet, text, NULL, criterion));
     ok(slc_backward(wet, *criterion, &options, &slice));
     return slice;
 }
