@@ -14,8 +14,8 @@
  * order, a rep string instruction counting once; "state at T" means just before instruction T, so
  * that times run from 1 to instructions + 1.
  *
- * One struct wet is for one thread. Everything returned as const pointer is borrowed until
- * wet_close unless it says otherwise.
+ * One struct wet is for one thread (and may use another of its own: see wet_prefetch). Everything
+ * returned as const pointer is borrowed until wet_close unless it says otherwise.
  */
 #ifndef WET_WET_H
 #define WET_WET_H
@@ -71,6 +71,14 @@ const struct wet_info *wet_get_info(const struct wet *wet);
 
 /* Modules, functions, lines, variables, control dependence; lives as long as the wet. */
 struct mdl_model *wet_get_model(struct wet *wet);
+
+/*
+ * How many bytes may be kept of what the queries work out, so that it need not be done again:
+ * intervals run again, and tables that were read for them. 2 GiB if nothing is said. What was not
+ * used for the longest time goes first. No query fails for it: an interval that is held, and the
+ * latest one, stay whatever they take.
+ */
+void wet_set_memory(struct wet *wet, uint64_t bytes);
 
 /* Asks the queries to give up soon with -WD_ERR_INTERRUPTED; async-signal-safe (Ctrl-C). */
 void wet_interrupt(struct wet *wet);
@@ -188,6 +196,18 @@ struct wet_interval {
  */
 int wet_interval_get(struct wet *wet, uint64_t k, const struct wet_interval **out);
 void wet_interval_put(struct wet *wet, const struct wet_interval *interval);
+
+/*
+ * A hint: interval k will be asked for soon. It is run again beside the caller, by a thread of the
+ * wet's own, and the wet_interval_get() that asks for it waits for what is left of that. One at a
+ * time: does nothing if another is being run, k is kept already, or there is no such interval.
+ * Never fails; why an interval cannot be run is said by the wet_interval_get() that wants it.
+ * Queries that need the replayee meanwhile (wet_state_open, another interval) wait for it to end.
+ *
+ * wet_interval_get() of k + 2, k + 1, k (or upwards) is a walk: it does this for the next interval
+ * without being asked.
+ */
+void wet_prefetch(struct wet *wet, uint64_t k);
 
 /* The interval that holds time t (1..instructions; instructions + 1 gives the last one). */
 uint64_t wet_interval_at(const struct wet *wet, wet_time t);

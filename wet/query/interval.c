@@ -186,6 +186,17 @@ static int tasks_assign(struct gather *gather)
     return err;
 }
 
+static void cached_free(struct wet_cached *cached)
+{
+    if (!cached)
+        return;
+    wd_buf_fini(&cached->execs);
+    wd_buf_fini(&cached->slots);
+    wd_buf_fini(&cached->events);
+    wd_buf_fini(&cached->entries);
+    free(cached);
+}
+
 static int interval_fill(struct wet *wet, struct wet_cached *cached, uint64_t k)
 {
     struct gather gather = {.wet = wet, .cached = cached};
@@ -214,50 +225,59 @@ static int interval_fill(struct wet *wet, struct wet_cached *cached, uint64_t k)
     return err;
 }
 
-static struct wet_cached *cache_victim(struct wet *wet)
+static void cached_drop(void *arg, struct wet_kept *kept)
 {
-    struct wet_cached *victim = NULL;
-    for (unsigned i = 0; i < WET_CACHE_INTERVALS; i++) {
-        struct wet_cached *cached = &wet->cache[i];
-        if (!cached->users && (!victim || cached->last_use < victim->last_use))
-            victim = cached;
+    struct wet *wet = arg;
+    struct wet_cached *cached = (struct wet_cached *)kept;
+    wet->cached[cached->is.index] = NULL;
+    cached_free(cached);
+}
+
+/* Runs interval k again and keeps it. */
+static int interval_run(struct wet *wet, uint64_t k, struct wet_cached **out)
+{
+    struct wet_cached *cached = calloc(1, sizeof *cached);
+    int err = cached ? interval_fill(wet, cached, k) : -ENOMEM;
+    if (err) {
+        cached_free(cached);
+        return err;
     }
-    return victim;
+    cached->kept.drop = cached_drop;
+    wet->cached[k] = cached;
+    wet_keep(&wet->keeper, &cached->kept,
+             sizeof *cached + cached->execs.capacity_bytes + cached->slots.capacity_bytes +
+                 cached->events.capacity_bytes + cached->entries.capacity_bytes);
+    *out = cached;
+    return 0;
 }
 
 int wet_interval_get(struct wet *wet, uint64_t k, const struct wet_interval **out)
 {
     if (k >= wet->info.intervals)
         return wd_fail(-WD_ERR_NOT_FOUND, "there is no interval %llu", (unsigned long long)k);
-    for (unsigned i = 0; i < WET_CACHE_INTERVALS; i++) {
-        struct wet_cached *cached = &wet->cache[i];
-        if (cached->valid && cached->is.index == k) {
-            cached->users++;
-            cached->last_use = ++wet->uses;
-            *out = &cached->is;
-            return 0;
-        }
-    }
-    struct wet_cached *cached = cache_victim(wet);
-    if (!cached)
-        return wd_fail(-ENOMEM, "too many intervals are held at once");
-    cached->valid = false;
-    int err = interval_fill(wet, cached, k);
+    struct wet_cached *cached = wet->cached[k];
+    int err = cached ? 0 : interval_run(wet, k, &cached);
     if (err)
         return err;
-    cached->valid = true;
-    cached->users = 1;
-    cached->last_use = ++wet->uses;
+    wet_keep_touch(&wet->keeper, &cached->kept);
+    cached->kept.users++;
     *out = &cached->is;
     return 0;
 }
 
 void wet_interval_put(struct wet *wet, const struct wet_interval *interval)
 {
-    for (unsigned i = 0; interval && i < WET_CACHE_INTERVALS; i++) {
-        if (&wet->cache[i].is == interval)
-            wet->cache[i].users--;
-    }
+    if (!interval)
+        return;
+    wet->cached[interval->index]->kept.users--;
+    wet_keep_trim(&wet->keeper);
+}
+
+void wet_prefetch(struct wet *wet, uint64_t k)
+{
+    struct wet_cached *cached;
+    if (k < wet->info.intervals && !wet->cached[k])
+        interval_run(wet, k, &cached);
 }
 
 uint64_t wet_interval_at(const struct wet *wet, wet_time t)

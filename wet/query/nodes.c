@@ -111,10 +111,6 @@ void wet_nodes_close(struct wet *wet)
         if (wet->nodes[i].is_met)
             free((void *)wet->nodes[i].is.code);
     }
-    for (uint64_t k = 0; wet->counts && k < wet->info.intervals; k++) {
-        free(wet->counts[k].nodes);
-        free(wet->counts[k].counts);
-    }
     free(wet->nodes);
     free(wet->node_by_id);
     free(wet->node_by_pc);
@@ -245,6 +241,15 @@ struct wet_node_entry *wet_node_meet(struct wet *wet, uint64_t pc, const uint8_t
 
 /* ---- counts ---- */
 
+static void counts_drop(void *arg, struct wet_kept *kept)
+{
+    struct wet_counts *counts = (struct wet_counts *)kept;
+    (void)arg;
+    free(counts->nodes);
+    free(counts->counts);
+    *counts = (struct wet_counts){0};
+}
+
 static bool is_file_node(const struct wet *wet, uint64_t id)
 {
     return wet->node_by_id[id] && !wet->nodes[wet->node_by_id[id] - 1].is_met;
@@ -254,13 +259,17 @@ int wet_counts_load(struct wet *wet, uint64_t k, const struct wet_counts **out)
 {
     struct wet_counts *counts = &wet->counts[k];
     *out = counts;
-    if (counts->loaded)
+    if (counts->loaded) {
+        wet_keep_touch(&wet->keeper, &counts->kept);
         return 0;
+    }
     struct wd_buf bytes = {0};
+    size_t room = 0;
     int err = wet_store_read(wet->store, WET_SEC_COUNTS, k, &bytes);
     if (!err) {
-        counts->nodes = malloc((bytes.size_bytes / 2 + 1) * sizeof *counts->nodes);
-        counts->counts = malloc((bytes.size_bytes / 2 + 1) * sizeof *counts->counts);
+        room = bytes.size_bytes / 2 + 1; /* two varints each */
+        counts->nodes = malloc(room * sizeof *counts->nodes);
+        counts->counts = malloc(room * sizeof *counts->counts);
         err = counts->nodes && counts->counts ? 0 : -ENOMEM;
     }
     struct wd_view view = wd_view_of(bytes.data, bytes.size_bytes);
@@ -282,11 +291,12 @@ int wet_counts_load(struct wet *wet, uint64_t k, const struct wet_counts **out)
     }
     wd_buf_fini(&bytes);
     if (err) {
-        free(counts->nodes);
-        free(counts->counts);
-        *counts = (struct wet_counts){0};
+        counts_drop(wet, &counts->kept);
+    } else {
+        counts->loaded = true;
+        counts->kept.drop = counts_drop;
+        wet_keep(&wet->keeper, &counts->kept, room * 8);
     }
-    counts->loaded = !err;
     return err == -WD_ERR_NOT_FOUND ? wd_fail(-WD_ERR_CORRUPT, "%s: interval %llu has no counts",
                                               wet_store_path(wet->store), (unsigned long long)k)
                                     : err;

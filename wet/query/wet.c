@@ -137,7 +137,8 @@ static int index_open(struct wet *wet)
         return damaged(wet, "index");
     wet->info.intervals = count;
     wet->written = calloc(count, sizeof *wet->written);
-    if (!wet->written)
+    wet->cached = calloc(count, sizeof(struct wet_cached *));
+    if (!wet->written || !wet->cached)
         return -ENOMEM;
     return 0;
 }
@@ -201,6 +202,7 @@ int wet_open(const char *path, struct wet **out)
     struct wet *wet = calloc(1, sizeof *wet);
     if (!wet)
         return -ENOMEM;
+    wet_keeper_init(&wet->keeper, wet);
     int err = wet_store_open(path, &wet->store);
     if (!err)
         err = wet_space_init(&wet->space);
@@ -249,14 +251,10 @@ void wet_close(struct wet *wet)
         return;
     rep_engine_free(wet->engine);
     free(wet->fragments);
-    for (unsigned i = 0; i < WET_CACHE_INTERVALS; i++) {
-        wd_buf_fini(&wet->cache[i].execs);
-        wd_buf_fini(&wet->cache[i].slots);
-        wd_buf_fini(&wet->cache[i].events);
-        wd_buf_fini(&wet->cache[i].entries);
-    }
+    wet_keeper_fini(&wet->keeper);
+    free(wet->cached);
+    free(wet->written);
     mdl_free(wet->model);
-    wet_written_close(wet);
     wet_threads_close(wet);
     wet_nodes_close(wet);
     wet_files_close(wet);
@@ -288,6 +286,12 @@ const struct wet_info *wet_get_info(const struct wet *wet)
 struct mdl_model *wet_get_model(struct wet *wet)
 {
     return wet->model;
+}
+
+void wet_set_memory(struct wet *wet, uint64_t bytes)
+{
+    wet->keeper.budget = bytes;
+    wet_keep_trim(&wet->keeper);
 }
 
 void wet_interrupt(struct wet *wet)

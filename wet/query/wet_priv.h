@@ -7,12 +7,11 @@
 #include <signal.h>
 
 #include "recorder/replay/engine.h"
+#include "wet/query/keep.h"
 #include "wet/store/store.h"
 #include "wet/trace/record.h"
 #include "wet/trace/space.h"
 #include "wet/wet.h"
-
-#define WET_CACHE_INTERVALS 8
 
 struct wet_file {
     const struct wet_file_record *record;
@@ -31,6 +30,7 @@ struct wet_node_entry {
 
 /* How often each node ran in one interval, sorted by node. */
 struct wet_counts {
+    struct wet_kept kept;
     uint32_t *nodes;
     uint32_t *counts;
     size_t count;
@@ -39,6 +39,7 @@ struct wet_counts {
 
 /* Which lines of the memory file an interval wrote, ascending, and the views around it. */
 struct wet_written {
+    struct wet_kept kept;
     uint64_t *lines;
     size_t line_count;
     struct agt_views start, end; /* in the buffers */
@@ -56,11 +57,9 @@ struct wet_fragment {
 
 /* An interval that has been run again. */
 struct wet_cached {
+    struct wet_kept kept;
     struct wet_interval is;
     struct wd_buf execs, slots, events, entries;
-    unsigned users;
-    uint64_t last_use;
-    bool valid;
 };
 
 struct wet {
@@ -105,9 +104,9 @@ struct wet {
     struct rep_engine *engine;
     struct wet_fragment *fragments; /* by the engine's fragment id */
     size_t fragment_count;
-    struct wet_cached cache[WET_CACHE_INTERVALS];
-    uint64_t uses;
-    uint64_t state_serial; /* which state the engine stands at, 0: none */
+    struct wet_keeper keeper;
+    struct wet_cached **cached; /* by interval */
+    uint64_t state_serial;      /* which state the engine stands at, 0: none */
     uint64_t last_state_serial;
     volatile sig_atomic_t interrupted;
 };
@@ -151,7 +150,6 @@ void wet_threads_close(struct wet *wet);
 
 /* written.c */
 int wet_written_load(struct wet *wet, uint64_t k, const struct wet_written **out);
-void wet_written_close(struct wet *wet);
 
 /* rerun.c: the replayee that intervals are run again in */
 struct wet_rerun {

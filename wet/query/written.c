@@ -42,29 +42,39 @@ static int lines_read(struct wet *wet, uint64_t k, uint64_t **lines, size_t *cou
     return *lines ? 0 : -1;
 }
 
+static void written_drop(void *arg, struct wet_kept *kept)
+{
+    struct wet_written *written = (struct wet_written *)kept;
+    (void)arg;
+    free(written->lines);
+    wd_buf_fini(&written->start_state);
+    wd_buf_fini(&written->end_state);
+    *written = (struct wet_written){0};
+}
+
 int wet_written_load(struct wet *wet, uint64_t k, const struct wet_written **out)
 {
     struct wet_written *written = &wet->written[k];
     *out = written;
-    if (written->loaded)
+    if (written->loaded) {
+        wet_keep_touch(&wet->keeper, &written->kept);
         return 0;
+    }
     int err = lines_read(wet, k, &written->lines, &written->line_count);
     if (!err)
         err = views_read(wet, k, &written->start_state, &written->start);
     if (!err && k + 1 < wet->info.intervals)
         err = views_read(wet, k + 1, &written->end_state, &written->end);
-    written->loaded = !err;
-    return err;
-}
-
-void wet_written_close(struct wet *wet)
-{
-    for (uint64_t k = 0; wet->written && k < wet->info.intervals; k++) {
-        free(wet->written[k].lines);
-        wd_buf_fini(&wet->written[k].start_state);
-        wd_buf_fini(&wet->written[k].end_state);
+    if (err) {
+        written_drop(wet, &written->kept);
+        return err;
     }
-    free(wet->written);
+    written->loaded = true;
+    written->kept.drop = written_drop;
+    wet_keep(&wet->keeper, &written->kept,
+             written->line_count * 8 + written->start_state.capacity_bytes +
+                 written->end_state.capacity_bytes);
+    return 0;
 }
 
 static bool has_line(const struct wet_written *written, uint64_t first, uint64_t last)
