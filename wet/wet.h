@@ -243,6 +243,10 @@ struct wet_state; /* registers and memory just before instruction T */
  * it must not outlive the wet. */
 int wet_state_open(struct wet *wet, wet_time t, struct wet_state **out);
 void wet_state_close(struct wet_state *state);
+/* Moves the state on to a later time: much cheaper than a new one where both lie in one interval
+ * and nothing else was asked of the wet since. Registers are then those of the task that runs at t.
+ * Errors as of wet_state_open(); after one, wet_state_close() is all that is allowed. */
+int wet_state_advance(struct wet_state *state, wet_time t);
 const struct evq_regs *wet_state_regs(const struct wet_state *state);
 uint32_t wet_state_task(const struct wet_state *state);
 /* From now on registers, vectors and task are those of the task in another slot, which may be

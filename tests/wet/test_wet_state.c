@@ -186,6 +186,80 @@ static void state_does_not_depend_on_the_intervals(void **state)
     assert_same_state(fixture->whole, fixture->cut, last);
 }
 
+struct times {
+    wet_time list[64];
+    size_t count;
+};
+
+/* Around events is where going on could differ from beginning again. */
+static int note_event_time(void *arg, const struct wet_event *event)
+{
+    struct times *times = arg;
+    for (unsigned i = 0; i < 2 && times->count < 60; i++)
+        if (event->time + i >= 1 &&
+            (!times->count || times->list[times->count - 1] < event->time + i))
+            times->list[times->count++] = event->time + i;
+    return 0;
+}
+
+static void assert_equal_to_a_new_state(struct wet *wet, struct wet_state *state, wet_time t)
+{
+    struct wet_state *fresh;
+    uint8_t mine[512], other[512];
+    ok(wet_state_open(wet, t, &fresh));
+    assert_memory_equal(wet_state_regs(state), wet_state_regs(fresh), sizeof(struct evq_regs));
+    assert_int_equal(wet_state_task(state), wet_state_task(fresh));
+    uint64_t stack = wet_state_regs(state)->r[EVQ_RSP];
+    int one = wet_state_read(state, stack, mine, sizeof mine);
+    assert_int_equal(wet_state_read(fresh, stack, other, sizeof other), one);
+    if (!one)
+        assert_memory_equal(mine, other, sizeof mine);
+    wet_state_close(fresh);
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const wet_time *one = a, *two = b;
+    return *one < *two ? -1 : *one > *two;
+}
+
+/* The other wet is asked for the new states, so that nothing comes between two steps. */
+static void state_that_goes_on_is_a_new_one(void **state)
+{
+    const struct fixture *fixture = *state;
+    uint64_t seed = unit_seed("steps"), last = wet_get_info(fixture->whole)->instructions + 1;
+    struct times times = {.count = 0};
+    struct wet_state *walker;
+    ok(wet_each_event(fixture->whole, note_event_time, &times));
+    while (times.count < 63)
+        times.list[times.count++] = 1 + unit_random(&seed) % last;
+    times.list[times.count++] = last;
+    qsort(times.list, times.count, sizeof times.list[0], by_time);
+    ok(wet_state_open(fixture->cut, times.list[0], &walker));
+    for (size_t i = 0; i < times.count; i++) {
+        ok(wet_state_advance(walker, times.list[i]));
+        assert_equal_to_a_new_state(fixture->whole, walker, times.list[i]);
+    }
+    assert_int_equal(wet_state_advance(walker, 1), -WD_ERR_NOT_FOUND);
+    wet_state_close(walker);
+}
+
+/* ... and if something does, it goes on all the same. */
+static void state_goes_on_after_another_question(void **state)
+{
+    const struct fixture *fixture = *state;
+    struct wet *wet = fixture->cut;
+    uint64_t last = wet_get_info(wet)->instructions + 1;
+    struct wet_state *walker, *other;
+    ok(wet_state_open(wet, last / 2, &walker));
+    ok(wet_state_open(wet, last / 5, &other));
+    ok(wet_state_advance(walker, last / 2 + 10));
+    assert_equal_to_a_new_state(fixture->whole, walker, last / 2 + 10);
+    assert_equal_to_a_new_state(fixture->whole, other, last / 5);
+    wet_state_close(other);
+    wet_state_close(walker);
+}
+
 /* Two states at once: each reads its own time, though there is one replayee. */
 static void states_at_two_times_are_read_in_turn(void **state)
 {
@@ -265,6 +339,10 @@ int main(void)
         CASE(state_does_not_depend_on_the_intervals, run_heap),
         CASE(state_does_not_depend_on_the_intervals, run_signals),
         CASE(states_at_two_times_are_read_in_turn, run_printf),
+        CASE(state_that_goes_on_is_a_new_one, run_printf),
+        CASE(state_that_goes_on_is_a_new_one, run_signals),
+        CASE(state_that_goes_on_is_a_new_one, run_heap),
+        CASE(state_goes_on_after_another_question, run_gzip),
         CASE(state_outside_the_run_or_memory_is_refused, run_outputs),
         CASE(outputs_read_from_memory_are_what_was_written, run_outputs),
         CASE(outputs_read_from_memory_are_what_was_written, run_printf),

@@ -438,6 +438,21 @@ int wet_rerun(struct wet_rerun *rerun, uint64_t instructions)
     return err;
 }
 
+int wet_rerun_on(struct wet_rerun *rerun, uint64_t more)
+{
+    struct wet *wet = rerun->wet;
+    struct rep_source source = {.next = next_entries, .taken = entry_taken, .arg = rerun};
+    uint64_t goal = rep_engine_time(wet->engine) + more;
+    enum rep_stop why;
+    wet->state_serial = 0;
+    int err = rep_engine_run(wet->engine, &source, more, true, &why);
+    if (!err && rep_engine_time(wet->engine) != goal)
+        err = -EAGAIN; /* the events at the end of a run: a new run tells what is wrong */
+    if (err && err != -EAGAIN)
+        engine_drop(wet);
+    return err;
+}
+
 void wet_rerun_fini(struct wet_rerun *rerun)
 {
     wd_buf_fini(&rerun->entries);

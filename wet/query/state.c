@@ -19,7 +19,16 @@ struct wet_state {
     uint8_t xsave[AGT_XSAVE_MAX];
     struct wet_mapping *mappings;
     size_t mapping_count;
+    struct wet_rerun rerun; /* how the replayee came to stand there, to go on from */
+    bool has_rerun;
 };
+
+static void rerun_forget(struct wet_state *state)
+{
+    if (state->has_rerun)
+        wet_rerun_fini(&state->rerun);
+    state->has_rerun = false;
+}
 
 /* Stops the replayee there, unless it stands there already. */
 static int stand(struct wet_state *state)
@@ -30,9 +39,10 @@ static int stand(struct wet_state *state)
     uint64_t k = wet_interval_at(wet, state->time);
     /* other threads end after the one that the signal struck */
     bool is_signal = wet->info.signal && state->time == wet->info.signal_time;
-    struct wet_rerun rerun = {.wet = wet, .k = k, .until_signal = is_signal};
-    int err = wet_rerun(&rerun, state->time - wet->index[k].first_time);
-    wet_rerun_fini(&rerun);
+    rerun_forget(state);
+    state->rerun = (struct wet_rerun){.wet = wet, .k = k, .until_signal = is_signal};
+    state->has_rerun = true;
+    int err = wet_rerun(&state->rerun, state->time - wet->index[k].first_time);
     if (!err)
         wet->state_serial = state->serial = ++wet->last_state_serial;
     return err;
@@ -58,6 +68,7 @@ static int copy(struct wet_state *state)
     err = rep_engine_views(wet->engine, &views, &state->mapping_count);
     if (err)
         return err;
+    free(state->mappings);
     state->mappings = calloc(state->mapping_count + 1, sizeof *state->mappings);
     if (!state->mappings)
         return -ENOMEM;
@@ -94,9 +105,41 @@ int wet_state_open(struct wet *wet, wet_time t, struct wet_state **out)
 
 void wet_state_close(struct wet_state *state)
 {
-    if (state)
-        free(state->mappings);
+    if (!state)
+        return;
+    rerun_forget(state);
+    free(state->mappings);
     free(state);
+}
+
+/* Events at the very end of an interval, and the run's signal, are left to wet_rerun(). */
+static bool can_go_on(const struct wet_state *state, wet_time t)
+{
+    const struct wet *wet = state->wet;
+    const struct wet_index_record *index = &wet->index[state->rerun.k];
+    return state->has_rerun && state->serial && wet->state_serial == state->serial &&
+           t > state->time && t - index->first_time < index->instructions &&
+           !(wet->info.signal && t == wet->info.signal_time);
+}
+
+int wet_state_advance(struct wet_state *state, wet_time t)
+{
+    struct wet *wet = state->wet;
+    if (t < state->time || t > wet->info.instructions + 1)
+        return wd_fail(-WD_ERR_NOT_FOUND, "a state at time %llu cannot go on to time %llu",
+                       (unsigned long long)state->time, (unsigned long long)t);
+    int err = -EAGAIN;
+    if (can_go_on(state, t)) {
+        err = wet_rerun_on(&state->rerun, t - state->time);
+        if (!err)
+            wet->state_serial = state->serial = ++wet->last_state_serial;
+    }
+    state->time = t;
+    if (err == -EAGAIN) {
+        state->serial = 0;
+        err = stand(state);
+    }
+    return err ? err : copy(state);
 }
 
 const struct evq_regs *wet_state_regs(const struct wet_state *state)

@@ -170,6 +170,10 @@ struct wet_rerun {
 };
 /* Runs the first `instructions` of interval k (all: UINT64_MAX). After an error the engine is gone. */
 int wet_rerun(struct wet_rerun *rerun, uint64_t instructions);
+/* Goes on where wet_rerun() or this stopped, if nothing was asked of the engine since, and stops
+ * exactly `more` instructions later, still in the interval. -EAGAIN: it cannot stop there on the way;
+ * the engine is then to be run from the start again. After another error it is gone. */
+int wet_rerun_on(struct wet_rerun *rerun, uint64_t more);
 void wet_rerun_fini(struct wet_rerun *rerun);
 /* Checked entries of an interval: calls back with each. */
 int wet_entries_read(struct wet *wet, uint64_t k, struct wd_buf *out);
