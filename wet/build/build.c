@@ -21,6 +21,7 @@
 #include "common/err.h"
 #include "recorder/replay/start.h"
 #include "wet/build/finish.h"
+#include "wet/build/node_table.h"
 #include "wet/build/outputs.h"
 #include "wet/build/writer.h"
 #include "wet/trace/entry.h"
@@ -44,9 +45,9 @@ struct builder {
     struct wet_thread_finder threads;
     struct wet_interval_parts parts;
     struct wet_changes changes;
-    struct wd_buf index;      /* struct wet_index_record */
-    struct wd_buf executions; /* u64 per fragment, up to the last interval */
-    struct wd_buf lines;      /* struct line */
+    struct wd_buf index; /* struct wet_index_record */
+    struct wet_node_table nodes;
+    struct wd_buf lines; /* struct line */
     struct wd_buf line_bytes;
     uint64_t first_time, first_entry;
     uint64_t last_frame;
@@ -150,25 +151,6 @@ static int lines_part(struct builder *builder)
     return err ? err : wet_changes_encode(&builder->changes, &builder->parts.lines);
 }
 
-static int counts_part(struct builder *builder)
-{
-    uint32_t count = rep_engine_fragment_count(builder->engine), last = 0;
-    size_t have = builder->executions.size_bytes / 8;
-    int err = count > have ? wd_buf_append_zeros(&builder->executions, (count - have) * 8) : 0;
-    uint64_t *before = (uint64_t *)builder->executions.data;
-    for (uint32_t id = 0; !err && id < count; id++) {
-        uint64_t now = rep_engine_executions(builder->engine, id);
-        if (now == before[id])
-            continue;
-        err = wd_buf_append_varint(&builder->parts.counts, id - last);
-        if (!err)
-            err = wd_buf_append_varint(&builder->parts.counts, now - before[id]);
-        before[id] = now;
-        last = id;
-    }
-    return err;
-}
-
 /* The start of the next interval. */
 static int state_part(struct builder *builder)
 {
@@ -213,7 +195,7 @@ static int interval_end(struct builder *builder)
     builder->parts.index = builder->index.size_bytes / sizeof record;
     int err = wd_buf_append(&builder->index, &record, sizeof record);
     if (!err)
-        err = counts_part(builder);
+        err = wet_node_table_count(&builder->nodes, builder->engine, &builder->parts.counts);
     if (!err)
         err = lines_part(builder);
     /* the state at this point belongs to the next interval: the writer gets it with that one */
@@ -284,7 +266,7 @@ static void builder_fini(struct builder *builder)
     wd_buf_fini(&builder->parts.counts);
     wd_buf_fini(&builder->parts.lines);
     wd_buf_fini(&builder->index);
-    wd_buf_fini(&builder->executions);
+    wet_node_table_fini(&builder->nodes);
     wd_buf_fini(&builder->lines);
     wd_buf_fini(&builder->line_bytes);
 }
@@ -338,7 +320,7 @@ int wet_build(struct rep_feed *feed, const char *path, const struct wet_build_op
                                     .space = &builder.space,
                                     .outputs = &builder.outputs,
                                     .index = &builder.index,
-                                    .executions = &builder.executions,
+                                    .nodes = &builder.nodes,
                                     .signal_time = builder.signal_time,
                                     .threads = &builder.threads,
                                     .fingerprint = options->fingerprint,

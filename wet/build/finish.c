@@ -32,16 +32,15 @@ static int pad8(struct wd_buf *buf)
 
 /* ---- nodes ---- */
 
-static void memory_operands(const struct dbi_fragment *fragment, uint64_t executions,
-                            struct totals *totals)
+static void memory_operands(const struct wet_table_node *node, struct totals *totals)
 {
-    for (unsigned off = 0, i = 0; i < fragment->insn_count; i++) {
+    for (unsigned off = 0, i = 0; i < node->statements; i++) {
         struct ins_info info;
-        if (ins_decode(fragment->code + off, fragment->code_bytes - off, fragment->pc + off, &info))
+        if (ins_decode(node->code + off, node->code_bytes - off, node->pc + off, &info))
             return;
         for (unsigned m = 0; m < info.mem_count; m++) {
-            totals->loads += info.mems[m].flags & INS_MEM_READ ? executions : 0;
-            totals->stores += info.mems[m].flags & INS_MEM_WRITE ? executions : 0;
+            totals->loads += info.mems[m].flags & INS_MEM_READ ? node->executions : 0;
+            totals->stores += info.mems[m].flags & INS_MEM_WRITE ? node->executions : 0;
         }
         off += info.length;
     }
@@ -51,24 +50,20 @@ static int nodes_section(const struct wet_finish *finish, struct wet_store_write
                          struct totals *totals)
 {
     struct wd_buf out = {0};
-    const uint64_t *executions = (const uint64_t *)finish->executions->data;
-    size_t count = finish->executions->size_bytes / 8;
     int err = 0;
-    for (uint32_t id = 0; !err && id < count; id++) {
-        const struct dbi_fragment *fragment = rep_engine_fragment(finish->engine, id);
-        if (!executions[id] || !fragment)
-            continue;
+    for (uint32_t id = 0; !err && id < finish->nodes->count; id++) {
+        const struct wet_table_node *node = &finish->nodes->nodes[id];
         totals->nodes++;
-        totals->node_executions += executions[id];
-        memory_operands(fragment, executions[id], totals);
-        struct wet_node_record record = {.pc = fragment->pc,
-                                         .executions = executions[id],
+        totals->node_executions += node->executions;
+        memory_operands(node, totals);
+        struct wet_node_record record = {.pc = node->pc,
+                                         .executions = node->executions,
                                          .id = id,
-                                         .statements = fragment->insn_count,
-                                         .code_bytes = fragment->code_bytes};
+                                         .statements = node->statements,
+                                         .code_bytes = node->code_bytes};
         err = wd_buf_append(&out, &record, sizeof record);
         if (!err)
-            err = wd_buf_append(&out, fragment->code, fragment->code_bytes);
+            err = wd_buf_append(&out, node->code, node->code_bytes);
         if (!err)
             err = pad8(&out);
     }

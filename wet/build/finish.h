@@ -5,6 +5,7 @@
 
 #include "recorder/replay/engine.h"
 #include "wet/build/build.h"
+#include "wet/build/node_table.h"
 #include "wet/build/outputs.h"
 #include "wet/build/threads.h"
 #include "wet/store/store.h"
@@ -16,8 +17,8 @@ struct wet_finish {
     const struct wet_space *space;
     const struct wet_output_finder *outputs;
     const struct wet_thread_finder *threads;
-    const struct wd_buf *index;      /* struct wet_index_record */
-    const struct wd_buf *executions; /* u64 per fragment */
+    const struct wet_node_table *nodes;
+    const struct wd_buf *index; /* struct wet_index_record */
     const char *fingerprint;
     uint64_t signal_time;
     int level;
