@@ -539,6 +539,7 @@ static void on_fault(struct agt *agt)
     struct agt_ctx *ctx = agt->ctx;
     struct agt_mail *mail = &ctx->mail;
     agt_ask(agt, AGT_REQ_FAULT, 0, 0, 0, 0);
+    agt->has_stray_marks = true; /* a store is marked before it is tried */
     uint64_t spilled = mail->args[1], unexecuted = mail->args[2], ring_bytes = mail->args[3];
     for (unsigned i = 0; i < 15; i++) {
         if (!(spilled >> i & 1))

@@ -203,6 +203,9 @@ static void unmap(struct agt *agt, const struct evq_op *op, uint64_t start, uint
         return;
     range_check(agt, op, start, bytes);
     code_changes(agt, start, start + bytes);
+    size_t first = agt_views_find(&agt->views, start);
+    agt->has_stray_marks |=
+        first < agt->views.count && agt->views.list[first].start < start + bytes;
     table_check(agt, op, agt_views_remove(&agt->views, start, start + bytes));
     host_check(agt, op, sys_call3(SYS_munmap, (long)start, (long)bytes, 0));
 }
@@ -273,6 +276,7 @@ static void move(struct agt *agt, const struct evq_op *op, uint64_t old, uint64_
     if (!agt_views_cover(views, old, old + bytes))
         agt_stop(agt, AGT_REQ_DIVERGED, AGT_DIV_MEMORY, op->op, old, bytes);
     unmap(agt, op, to, bytes);
+    agt->has_stray_marks = true;
     for (uint64_t at = old; at < old + bytes;) {
         struct agt_view view = *agt_views_at(views, at);
         uint64_t length = view.end - view.start;
@@ -496,6 +500,18 @@ static void forget_marked(struct agt *agt, const struct agt_view *view, uint64_t
     sys_fill(agt->lines + (first & 0xffffffff), 0, last - first);
 }
 
+/* All of them, also those of memory that is gone: which lines an interval wrote must not depend on
+ * when the replay began. */
+static void marks_forget(struct agt *agt)
+{
+    const long dont_need = 4; /* MADV_DONTNEED */
+    if (agt->has_stray_marks)
+        sys_call3(SYS_madvise, (long)agt->lines, (long)AGT_LINES_BYTES, dont_need);
+    for (size_t i = 0; !agt->has_stray_marks && i < agt->views.count; i++)
+        each_resident(agt, &agt->views.list[i], forget_marked, NULL);
+    agt->has_stray_marks = false;
+}
+
 uint64_t agt_memory_lines(struct agt *agt)
 {
     struct line_sender sender = {0};
@@ -507,8 +523,7 @@ uint64_t agt_memory_lines(struct agt *agt)
         each_resident(agt, view, send_marked, &sender);
         view_lift(agt, view, false, PROT_READ);
     }
-    for (size_t i = 0; i < agt->views.count; i++)
-        each_resident(agt, &agt->views.list[i], forget_marked, NULL);
+    marks_forget(agt);
     return sender.used_bytes;
 }
 

@@ -14,6 +14,8 @@ struct agt {
     uint8_t *lines; /* one byte per AGT_LINE_BYTES of memory, indexed by 32 bits of address */
     struct agt_views views;
     struct agt_guards guards;
+    /* Marks may be where nothing is mapped: what is mapped there later was not written by them. */
+    bool has_stray_marks;
 };
 
 /* Gives the turn away with a request and serves commands until the supervisor says continue. */

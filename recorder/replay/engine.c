@@ -455,6 +455,15 @@ int rep_engine_tasks(struct rep_engine *engine, const struct agt_task **tasks, u
     return 0;
 }
 
+uint64_t rep_engine_ticks(const struct rep_engine *engine, uint32_t task)
+{
+    const struct agt_ctx *ctx = engine->host.ctx;
+    const struct agt_task *tasks = (const struct agt_task *)(engine->host.shm + AGT_TASKS_OFF);
+    if (task >= EVQ_TASKS_MAX)
+        return 0;
+    return task == ctx->task ? ctx->ticks : tasks[task].ticks;
+}
+
 int rep_engine_read(struct rep_engine *engine, uint64_t address, void *bytes, size_t count,
                     size_t *done)
 {

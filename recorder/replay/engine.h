@@ -87,6 +87,9 @@ void rep_engine_watch(struct rep_engine *engine, const volatile sig_atomic_t *fl
  * until the next call on the engine. */
 int rep_engine_tasks(struct rep_engine *engine, const struct agt_task **tasks, uint32_t *running);
 
+/* Conditional branches that a task has retired since it began here, if they are counted. */
+uint64_t rep_engine_ticks(const struct rep_engine *engine, uint32_t task);
+
 /* Reads program memory; the count that could be read goes to *done (up to the first hole). */
 int rep_engine_read(struct rep_engine *engine, uint64_t address, void *bytes, size_t count,
                     size_t *done);
