@@ -60,6 +60,11 @@ bool cli_out_is_gone(const struct cli_out *out)
     return out->write_errno != 0;
 }
 
+void cli_out_show(struct cli_out *out)
+{
+    fflush(out->stream);
+}
+
 unsigned cli_out_columns(const struct cli_out *out)
 {
     struct winsize size;

@@ -41,6 +41,9 @@ int cli_out_fini(struct cli_out *out);
 /* True once the reader is gone or the medium full: nothing more needs to be said. */
 bool cli_out_is_gone(const struct cli_out *out);
 
+/* What has been written must be seen now: what follows may take its time. */
+void cli_out_show(struct cli_out *out);
+
 /* How wide the terminal is that the answers go to; 0 if they go elsewhere. */
 unsigned cli_out_columns(const struct cli_out *out);
 

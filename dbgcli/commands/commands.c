@@ -7,6 +7,8 @@ const struct cli_command cli_commands[] = {
      &cli_cmd_slice_syntax, NULL, false},
     {"why", cli_cmd_why, "how a line came into the last slice", &cli_cmd_why_syntax, NULL, false},
     {"instances", cli_cmd_instances, "when a line ran", &cli_cmd_instances_syntax, NULL, false},
+    {"history", cli_cmd_history, "every write to a variable, with its values",
+     &cli_cmd_history_syntax, NULL, false},
     {"goto", cli_cmd_goto, "go to another time of the run", &cli_cmd_goto_syntax, NULL, false},
     {"bookmark", cli_cmd_bookmark, "name a time of the run, or list those named",
      &cli_cmd_bookmark_syntax, "bookmarks", false},

@@ -89,12 +89,8 @@ static void unwind(struct cli_moment *moment)
     moment->broken = cli_asprintf("only the innermost %d frames are shown", FRAMES_MAX);
 }
 
-int cli_moment_open(struct wet *wet, wet_time time, struct cli_moment **out)
+static struct cli_moment *make(struct wet *wet, wet_time time, struct wet_state *state)
 {
-    struct wet_state *state;
-    int result = wet_state_open(wet, time, &state);
-    if (result)
-        return result;
     struct cli_moment *moment = cli_malloc(sizeof *moment);
     *moment = (struct cli_moment){
         .wet = wet,
@@ -107,8 +103,23 @@ int cli_moment_open(struct wet *wet, wet_time time, struct cli_moment **out)
         moment->running = wet_thread_of(wet, wet_state_task(state), time - 1);
     moment->thread = moment->running;
     unwind(moment);
-    *out = moment;
-    return 0;
+    return moment;
+}
+
+int cli_moment_open(struct wet *wet, wet_time time, struct cli_moment **out)
+{
+    struct wet_state *state;
+    int result = wet_state_open(wet, time, &state);
+    if (!result)
+        *out = make(wet, time, state);
+    return result;
+}
+
+struct cli_moment *cli_moment_of_state(struct wet *wet, wet_time time, struct wet_state *state)
+{
+    struct cli_moment *moment = make(wet, time, state);
+    moment->is_borrowed = true;
+    return moment;
 }
 
 int cli_moment_select(struct cli_moment *moment, const struct wet_thread *thread)
@@ -138,7 +149,8 @@ void cli_moment_close(struct cli_moment *moment)
 {
     if (!moment)
         return;
-    wet_state_close(moment->state);
+    if (!moment->is_borrowed)
+        wet_state_close(moment->state);
     free(moment->frames);
     free(moment->broken);
     free(moment);

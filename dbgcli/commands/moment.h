@@ -27,6 +27,7 @@ struct cli_moment {
     struct mdl_model *model;
     wet_time time;
     struct wet_state *state;
+    bool is_borrowed;                 /* the state is somebody else's */
     const struct wet_thread *running; /* NULL: nobody does, and who did has left */
     const struct wet_thread *thread;  /* whose frames and registers these are; NULL: as above */
     struct cli_frame *frames;         /* innermost first; at least one */
@@ -37,6 +38,9 @@ struct cli_moment {
 /* *out is for cli_moment_close(), before the wet is closed. Errors of wet_state_open(). A stack
  * that cannot be unwound is no error: `broken` tells. */
 int cli_moment_open(struct wet *wet, wet_time time, struct cli_moment **out);
+
+/* Looks at a state that stays its owner's, and is to stay where it is until the moment is closed. */
+struct cli_moment *cli_moment_of_state(struct wet *wet, wet_time time, struct wet_state *state);
 
 /* Goes on with another thread's registers and frames. -WD_ERR_NOT_FOUND if it has not begun or has
  * ended; then nothing has changed. NULL for the one at first. */

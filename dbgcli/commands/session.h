@@ -84,6 +84,7 @@ CLI_DECLARE_COMMAND(instances);
 CLI_DECLARE_COMMAND(print);
 CLI_DECLARE_COMMAND(output);
 CLI_DECLARE_COMMAND(bookmark);
+CLI_DECLARE_COMMAND(history);
 
 /* The frames of the current moment, as `backtrace` prints them. */
 int cli_backtrace_print(struct cli_session *session);

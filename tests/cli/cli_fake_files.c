@@ -1,11 +1,81 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* More of the run made of constants: what it was built from. */
+/* More of the run made of constants: what it was built from; and intervals, in which nothing is
+ * written. */
 #include <stdio.h>
 
+#include "common/err.h"
+#include "wet/model/model.h"
 #include "wet/query/fingerprint.h"
+#include "wet/wet.h"
 
 int wet_fingerprint_read(const char *path, char *out, size_t size)
 {
     snprintf(out, size, "fingerprint of %s", path);
     return 0;
+}
+
+uint64_t wet_interval_at(const struct wet *wet, wet_time t)
+{
+    (void)wet;
+    (void)t;
+    return 0;
+}
+
+bool wet_interval_may_write(const struct wet *wet, uint64_t k, uint64_t address, uint64_t size)
+{
+    (void)wet;
+    (void)k;
+    (void)address;
+    (void)size;
+    return false;
+}
+
+int wet_interval_get(struct wet *wet, uint64_t k, const struct wet_interval **out)
+{
+    (void)wet;
+    (void)out;
+    return wd_fail(-WD_ERR_NOT_FOUND, "there is no interval %lu", (unsigned long)k);
+}
+
+void wet_interval_put(struct wet *wet, const struct wet_interval *interval)
+{
+    (void)wet;
+    (void)interval;
+}
+
+uint32_t wet_node_limit(const struct wet *wet)
+{
+    (void)wet;
+    return 0;
+}
+
+const struct wet_node *wet_get_node(struct wet *wet, uint32_t id)
+{
+    (void)wet;
+    (void)id;
+    return NULL;
+}
+
+uint32_t wet_node_executions_in(const struct wet *wet, uint32_t node, uint64_t k)
+{
+    (void)wet;
+    (void)node;
+    (void)k;
+    return 0;
+}
+
+int wet_state_advance(struct wet_state *state, wet_time t)
+{
+    (void)state;
+    return wd_fail(-WD_ERR_NOT_FOUND, "there is no time %lu", (unsigned long)t);
+}
+
+int mdl_frame_cfa(struct mdl_model *model, uint64_t pc, const struct mdl_machine *machine,
+                  uint64_t *cfa)
+{
+    (void)model;
+    (void)pc;
+    (void)machine;
+    (void)cfa;
+    return wd_fail(-WD_ERR_NOT_FOUND, "no frame information");
 }

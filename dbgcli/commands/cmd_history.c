@@ -1,0 +1,607 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * `history`: every write to some bytes, with what was there before and after. Which intervals can
+ * hold one is in the file (wet_interval_may_write); their arrays have the times; the values are read
+ * where a state passes by.
+ *
+ * What lies in a stack frame is followed while the frame lives: from the call that pushed its return
+ * address to the return that popped it. Before and after, the same bytes are somebody else's.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "dbgcli/alloc.h"
+#include "dbgcli/commands/place.h"
+#include "dbgcli/commands/thread.h"
+#include "dbgcli/commands/value.h"
+#include "dbgcli/commands/writes.h"
+#include "dbgcli/meter.h"
+#include "dbgcli/syscall_name.h"
+
+#define LIMIT_DEFAULT   100
+#define CHUNK           32 /* rows between two printings */
+#define RED_ZONE_BYTES  128
+#define ADDRESS_DEFAULT 8
+#define VALUE_COLUMNS   60 /* longer values are shown from a little before the first difference */
+#define CONTEXT_COLUMNS 20
+
+static const struct cli_option options[] = {
+    {"limit", 0, "N", "show at most N (100); 0: all"},
+    {"reverse", 0, NULL, "oldest first"},
+    {"before", 0, NULL, "only writes before the current time"},
+    {"after", 0, NULL, "only writes from the current time on"},
+    {"changes", 0, NULL, "leave out writes of what was there already"},
+    {0},
+};
+
+const struct cli_syntax cli_cmd_history_syntax = {
+    .usage = "VARIABLE|*ADDRESS[+LEN] [--limit N] [--reverse] [--before|--after] [--changes]",
+    .options = options,
+    .operands_min = 1,
+    .operands_max = CLI_OPERANDS_ANY,
+    .details =
+        "Every write to a variable (or any expression of print that has an address), the latest\n"
+        "first: time, line, function, and the values before and after. What the kernel wrote is\n"
+        "shown by the system call. A variable of a function is followed through the call that\n"
+        "the selected frame shows, no further. *ADDRESS is 8 bytes, or LEN, in the whole run.",
+};
+
+struct history {
+    struct cli_session *session;
+    struct cli_out *out;
+    struct cli_meter meter;
+    struct cli_write_finder *finder;
+    struct cli_value value; /* of what: type and address */
+    struct cli_range range; /* its bytes */
+    wet_time from, to;      /* writes in these times are its own */
+    bool is_oldest_first, has_changes_only;
+    uint64_t limit, shown;
+    bool has_more;
+    json_t *array;            /* NULL: text */
+    struct wet_state *walker; /* NULL: nowhere yet */
+    wet_time walker_time;
+};
+
+#define STOP 1 /* enough has been shown */
+
+/* ---- what to follow ---- */
+
+/* *0x7ffe0 or *0x7ffe0+16: bytes without a type. */
+static int parse_address(struct history *history, const char *text)
+{
+    const char *plus = strchr(text, '+');
+    char *digits = cli_strndup(text, plus ? (size_t)(plus - text) : strlen(text));
+    uint64_t address, size = ADDRESS_DEFAULT;
+    bool is_good = cli_number_parse(digits, &address) &&
+                   (!plus || cli_number_parse(plus + 1, &size)) && size && size <= 4096 &&
+                   address <= UINT64_MAX - size;
+    free(digits);
+    if (!is_good)
+        return wd_fail(-WD_ERR_USAGE, "'*%s' is no *ADDRESS or *ADDRESS+LEN (at most 4096 bytes)",
+                       text);
+    history->value = (struct cli_value){
+        .type = {.kind = MDL_TYPE_UNSIGNED, .size_bytes = size, .name = "bytes"},
+        .is_in_memory = true,
+        .address = address,
+    };
+    history->range = (struct cli_range){address, address + size};
+    return 0;
+}
+
+static bool is_plain_address(const char *text)
+{
+    return text[0] == '*' && text[1] >= '0' && text[1] <= '9';
+}
+
+static int resolve(struct history *history, const char *text)
+{
+    struct cli_session *session = history->session;
+    struct cli_moment *moment;
+    if (is_plain_address(text))
+        return parse_address(history, text + 1);
+    int result = cli_session_moment(session, &moment);
+    if (result)
+        return result;
+    struct cli_frame_view view = {moment, session->frame};
+    struct cli_value target;
+    result = cli_value_evaluate(&view, text, &history->value);
+    if (!result && history->value.type.is_reference) {
+        result = cli_value_target(moment, &history->value, &target);
+        history->value = target;
+    }
+    if (result)
+        return result;
+    const struct cli_value *value = &history->value;
+    uint64_t size = value->type.size_bytes;
+    if (!value->is_in_memory)
+        return wd_fail(-WD_ERR_UNSUPPORTED,
+                       "'%s' is not in memory here but in a register, or was computed; history "
+                       "follows memory",
+                       text);
+    if (!size || value->address > UINT64_MAX - size)
+        return wd_fail(-WD_ERR_UNSUPPORTED, "the size of '%s' is not known", text);
+    history->range = (struct cli_range){value->address, value->address + size};
+    if (value->bit_size) {
+        history->range.start += value->bit_offset / 8;
+        history->range.end = value->address + (value->bit_offset + value->bit_size + 7) / 8;
+    }
+    return 0;
+}
+
+/* ---- how long it is there ---- */
+
+/* Where the return address of the frame is in which the value lies; false: in none. */
+static bool find_frame(struct history *history, uint64_t *return_slot, size_t *index)
+{
+    struct cli_moment *moment = history->session->moment;
+    uint64_t low = 0, cfa, address = history->range.start;
+    for (size_t i = 0; i < moment->frame_count; i++) {
+        struct cli_frame_view view = {moment, i};
+        struct mdl_machine machine = cli_frame_machine(&view);
+        if (moment->frames[i].is_inlined)
+            continue;
+        if (!low)
+            low = moment->frames[i].regs.value[MDL_REG_RSP] - RED_ZONE_BYTES;
+        if (address < low ||
+            mdl_frame_cfa(moment->model, moment->frames[i].lookup_pc, &machine, &cfa) != 0)
+            break;
+        if (address < cfa) {
+            *return_slot = cfa - 8;
+            *index = i;
+            return true;
+        }
+        low = cfa;
+    }
+    wd_error_clear();
+    return false;
+}
+
+/* The last write to `slot` before the current time: the call. */
+static int find_beginning(struct history *history, const struct cli_range *slot)
+{
+    struct cli_session *session = history->session;
+    struct cli_write_list list = {0};
+    uint64_t last = wet_interval_at(session->wet, session->time);
+    int result = 0;
+    for (uint64_t k = last + 1; k-- > 0 && !result;) {
+        if (cli_meter_update(&history->meter, last - k, last + 1))
+            result = -WD_ERR_INTERRUPTED;
+        if (!result && wet_interval_may_write(session->wet, k, slot->start, 8))
+            result = cli_writes_find(history->finder, k, slot, 1, session->time - 1, false, &list);
+        if (!result && list.count) {
+            history->from = list.items[list.count - 1].time;
+            break;
+        }
+    }
+    cli_write_list_fini(&list);
+    return result;
+}
+
+/* Whether one of the function's returns ran in interval k. */
+static bool may_return_in(struct history *history, const struct mdl_function *function, uint64_t k)
+{
+    struct wet *wet = history->session->wet;
+    uint32_t limit = wet_node_limit(wet);
+    for (uint32_t id = 0; id < limit; id++) {
+        const struct wet_node *node;
+        if (!wet_node_executions_in(wet, id, k) || !(node = wet_get_node(wet, id)) ||
+            node->pc < function->start || node->pc >= function->end)
+            continue;
+        if (node->statement_count &&
+            node->statements[node->statement_count - 1].info->klass == INS_RET)
+            return true;
+    }
+    return false;
+}
+
+/*
+ * The first return after now that pops `slot`, or a write to it: the frame is gone then. An interval in
+ * which neither the frame's lines were written nor its function returned is passed over; that a tail call
+ * left the frame there shows later, at the next call's write.
+ */
+static int find_end(struct history *history, const struct cli_range *slot, size_t frame)
+{
+    struct cli_session *session = history->session;
+    struct mdl_function function = {.start = 0};
+    struct cli_write_list list = {0};
+    uint64_t first = wet_interval_at(session->wet, session->time);
+    uint64_t count = session->info->intervals;
+    int result = 0;
+    if (mdl_function_at(session->model, session->moment->frames[frame].lookup_pc, &function) != 0)
+        wd_error_clear();
+    for (uint64_t k = first; k < count && !result; k++) {
+        if (cli_meter_update(&history->meter, k - first, count - first))
+            result = -WD_ERR_INTERRUPTED;
+        if (!result && (wet_interval_may_write(session->wet, k, slot->start, 8) ||
+                        wet_interval_may_write(session->wet, k, history->range.start,
+                                               history->range.end - history->range.start) ||
+                        may_return_in(history, &function, k)))
+            result = cli_writes_find(history->finder, k, slot, session->time,
+                                     session->info->instructions, true, &list);
+        if (!result && list.count) {
+            history->to = list.items[0].time;
+            break;
+        }
+    }
+    cli_write_list_fini(&list);
+    return result;
+}
+
+static int find_life(struct history *history, const struct cli_args *args)
+{
+    struct cli_session *session = history->session;
+    uint64_t return_slot;
+    size_t frame;
+    bool has_before = cli_args_has(args, "before"), has_after = cli_args_has(args, "after");
+    int result = 0;
+    if (has_before && has_after)
+        return wd_fail(-WD_ERR_USAGE, "history: --before and --after exclude each other");
+    history->from = 1;
+    history->to = session->info->instructions;
+    if (!is_plain_address(args->operands[0]) && find_frame(history, &return_slot, &frame)) {
+        struct cli_range slot = {return_slot, return_slot + 8};
+        if (!has_after)
+            result = find_beginning(history, &slot);
+        if (!result && !has_before)
+            result = find_end(history, &slot, frame);
+    }
+    if (has_before)
+        history->to = session->time - 1;
+    if (has_after)
+        history->from = session->time;
+    return result;
+}
+
+/* ---- one write ---- */
+
+static int walk_to(struct history *history, wet_time time)
+{
+    int result = 0;
+    if (history->walker && time >= history->walker_time) {
+        if (time > history->walker_time)
+            result = wet_state_advance(history->walker, time);
+    } else {
+        wet_state_close(history->walker);
+        history->walker = NULL;
+        result = wet_state_open(history->session->wet, time, &history->walker);
+    }
+    if (result) {
+        wet_state_close(history->walker);
+        history->walker = NULL;
+    }
+    history->walker_time = time;
+    return result;
+}
+
+struct row {
+    struct cli_write write;
+    char *before, *after; /* texts of the values */
+    struct cli_place place;
+    const char *inner; /* the function that wrote, if the place is that of its caller; or NULL */
+    char *syscall;     /* name, or NULL */
+};
+
+static void row_fini(struct row *row)
+{
+    free(row->before);
+    free(row->after);
+    free(row->syscall);
+}
+
+/* Bytes as numbers if they have the size of one, else one by one. */
+static char *bytes_text(struct history *history)
+{
+    uint8_t bytes[4096];
+    size_t size = history->range.end - history->range.start, used = 0;
+    uint64_t number = 0;
+    if (wet_state_read(history->walker, history->range.start, bytes, size) != 0) {
+        wd_error_clear();
+        return cli_strdup("<not mapped>");
+    }
+    if (size == 1 || size == 2 || size == 4 || size == 8) {
+        memcpy(&number, bytes, size);
+        return cli_asprintf("0x%" PRIx64, number);
+    }
+    char *text = cli_malloc(3 * size + 1);
+    for (size_t i = 0; i < size; i++)
+        used += (size_t)snprintf(text + used, 4, "%s%02x", i ? " " : "", bytes[i]);
+    return text;
+}
+
+static char *value_text(struct history *history, struct cli_moment *moment)
+{
+    uint8_t byte;
+    if (!history->value.type.handle && history->value.type.kind == MDL_TYPE_UNSIGNED)
+        return bytes_text(history);
+    if (wet_state_read(history->walker, history->range.start, &byte, 1) != 0) {
+        wd_error_clear();
+        return cli_strdup("<not mapped>");
+    }
+    return cli_value_text(moment, &history->value, "", false);
+}
+
+/* The innermost frame whose source is here, else that with a line: who called memcpy says more than
+ * memcpy does. */
+static const struct cli_frame *telling_frame(struct history *history, struct cli_moment *moment)
+{
+    for (size_t i = 0; i < moment->frame_count; i++) {
+        const struct cli_frame *frame = &moment->frames[i];
+        if (frame->file &&
+            cli_source_text(history->session, frame->file, frame->line, frame->lookup_pc))
+            return frame;
+    }
+    return &moment->frames[cli_moment_first_frame(moment)];
+}
+
+static void find_place(struct history *history, struct cli_moment *moment, struct row *row)
+{
+    struct cli_session *session = history->session;
+    const struct cli_frame *frame = telling_frame(history, moment);
+    const struct cli_frame *top = &moment->frames[0];
+    cli_place_of_pc(session, frame->lookup_pc, &row->place);
+    if (!frame->file)
+        return;
+    row->place.function = frame->function;
+    row->place.linkage_name = frame->linkage_name;
+    row->place.file = frame->file;
+    row->place.line = frame->line;
+    row->place.text = cli_source_text(session, frame->file, frame->line, frame->lookup_pc);
+    if (frame != top && row->write.pc)
+        row->inner = top->function ? top->function : top->module;
+}
+
+/* 1 if the row is to be left out. */
+static int fill_row(struct history *history, const struct cli_write *write, struct row *row)
+{
+    struct cli_session *session = history->session;
+    *row = (struct row){.write = *write};
+    int result = walk_to(history, write->time);
+    if (result)
+        return result;
+    struct cli_moment *moment = cli_moment_of_state(session->wet, write->time, history->walker);
+    row->before = value_text(history, moment);
+    find_place(history, moment, row);
+    cli_moment_close(moment);
+    if (write->syscall >= 0)
+        row->syscall = cli_strdup(cli_syscall_name(write->syscall));
+    result = walk_to(history, write->time + 1);
+    if (result)
+        return result;
+    struct cli_moment later = {
+        .wet = session->wet,
+        .model = session->model,
+        .time = write->time + 1,
+        .state = history->walker,
+        .frames = &(struct cli_frame){.lookup_pc = 0},
+        .frame_count = 1,
+    };
+    row->after = value_text(history, &later);
+    bool is_same = strcmp(row->before, row->after) == 0;
+    return is_same && (write->is_maybe || history->has_changes_only);
+}
+
+static json_t *json_of_row(struct history *history, const struct row *row)
+{
+    json_t *object = json_object();
+    cli_json_set(object, "time", cli_json_count(row->write.time));
+    cli_json_set(object, "before", cli_json_text(row->before));
+    cli_json_set(object, "after", cli_json_text(row->after));
+    cli_json_set(object, "by", cli_json_text(row->write.pc ? "program" : "kernel"));
+    cli_json_set(object, "syscall", cli_json_text(row->syscall));
+    cli_place_to_json(object, &row->place);
+    cli_json_set(object, "inner_function", cli_json_text(row->inner));
+    cli_thread_to_json_at(object, history->session, row->write.time);
+    return object;
+}
+
+/* Of long values what they begin with is left out where it is the same: "...cents = 4, entries = 2}". */
+static size_t common_start(const char *before, const char *after)
+{
+    size_t same = 0;
+    if (strlen(before) <= VALUE_COLUMNS && strlen(after) <= VALUE_COLUMNS)
+        return 0;
+    while (before[same] && before[same] == after[same])
+        same++;
+    if (same <= CONTEXT_COLUMNS)
+        return 0;
+    for (same -= CONTEXT_COLUMNS; same && (before[same] & 0xc0) == 0x80;)
+        same--; /* not inside of a character */
+    return same;
+}
+
+static void print_value(struct history *history, const char *text, size_t from)
+{
+    struct cli_out *out = history->out;
+    size_t length = strlen(text + from), shown = length;
+    if (shown > 2 * VALUE_COLUMNS)
+        for (shown = 2 * VALUE_COLUMNS; (text[from + shown] & 0xc0) == 0x80;)
+            shown--;
+    char *part = cli_strndup(text + from, shown);
+    fputs(from ? "..." : "", out->stream);
+    cli_out_text(out, part);
+    fputs(shown < length ? "..." : "", out->stream);
+    free(part);
+}
+
+static void print_values(struct history *history, const struct row *row)
+{
+    size_t same = common_start(row->before, row->after);
+    if (strcmp(row->before, row->after) == 0) {
+        print_value(history, row->after, 0);
+        fputs(" (unchanged)", history->out->stream);
+        return;
+    }
+    print_value(history, row->before, same);
+    fputs(" -> ", history->out->stream);
+    print_value(history, row->after, same);
+}
+
+static void print_row(struct history *history, const struct row *row)
+{
+    struct cli_out *out = history->out;
+    const struct cli_place *place = &row->place;
+    if (history->array) {
+        cli_json_append(history->array, json_of_row(history, row));
+        return;
+    }
+    cli_meter_clear(&history->meter);
+    fprintf(out->stream, "time %-12" PRIu64 " %s", row->write.time,
+            cli_out_style(out, CLI_STYLE_BOLD));
+    cli_place_print(out, place);
+    fprintf(out->stream, "%s  ", cli_out_style(out, CLI_STYLE_NONE));
+    cli_out_text(out, place->function ? place->function : "?");
+    if (row->inner) {
+        fputs(" via ", out->stream);
+        cli_out_text(out, row->inner);
+    }
+    if (!row->write.pc)
+        fprintf(out->stream, " by the kernel%s%s", row->syscall ? ": " : "",
+                row->syscall ? row->syscall : "");
+    cli_thread_print_at(history->session, row->write.time);
+    fputs("  ", out->stream);
+    print_values(history, row);
+    if (place->text) {
+        fputs("  | ", out->stream);
+        cli_out_text(out, place->text);
+    }
+    putc('\n', out->stream);
+}
+
+/* ---- all of them ---- */
+
+/* Up to CHUNK writes, which are shown in the order asked for once their values are known. */
+static int show_chunk(struct history *history, const struct cli_write *writes, size_t count)
+{
+    struct row rows[CHUNK];
+    size_t filled = 0;
+    int result = 0;
+    for (size_t i = 0; i < count && result >= 0; i++) {
+        if (cli_meter_update(&history->meter, history->shown + filled, history->limit))
+            result = -WD_ERR_INTERRUPTED;
+        else
+            result = fill_row(history, &writes[i], &rows[filled]);
+        if (result == -WD_ERR_INTERRUPTED && i > 0 && history->is_oldest_first)
+            break;
+        if (result)
+            row_fini(&rows[filled]);
+        else
+            filled++;
+    }
+    for (size_t i = 0; i < filled; i++) {
+        struct row *row = &rows[history->is_oldest_first ? i : filled - 1 - i];
+        if (history->limit && history->shown == history->limit)
+            history->has_more = true;
+        else if (result >= 0 || history->is_oldest_first)
+            print_row(history, row);
+        history->shown += !history->has_more;
+        row_fini(row);
+    }
+    return result < 0 ? result : history->has_more ? STOP : 0;
+}
+
+static int show_interval(struct history *history, uint64_t k, struct cli_write_list *list)
+{
+    list->count = 0;
+    int result = cli_writes_find(history->finder, k, &history->range, history->from, history->to,
+                                 false, list);
+    size_t done = 0;
+    while (!result && done < list->count) {
+        size_t count = list->count - done < CHUNK ? list->count - done : CHUNK;
+        size_t first = history->is_oldest_first ? done : list->count - done - count;
+        result = show_chunk(history, &list->items[first], count);
+        done += count;
+    }
+    return result;
+}
+
+static int show_all(struct history *history)
+{
+    struct cli_session *session = history->session;
+    struct cli_write_list list = {0};
+    uint64_t first = wet_interval_at(session->wet, history->from);
+    uint64_t last = wet_interval_at(session->wet, history->to), count = last - first + 1;
+    int result = history->from > history->to ? STOP : 0;
+    for (uint64_t i = 0; i < count && !result; i++) {
+        uint64_t k = history->is_oldest_first ? first + i : last - i;
+        if (cli_meter_update(&history->meter, i, count))
+            result = -WD_ERR_INTERRUPTED;
+        else if (wet_interval_may_write(session->wet, k, history->range.start,
+                                        history->range.end - history->range.start))
+            result = show_interval(history, k, &list);
+    }
+    cli_write_list_fini(&list);
+    return result < 0 ? result : 0;
+}
+
+static void print_end(struct history *history, const char *what, bool is_complete)
+{
+    struct cli_out *out = history->out;
+    if (history->array) {
+        json_t *object = cli_json_object("wetdbg.history/1");
+        cli_json_set(object, "what", cli_json_text(what));
+        cli_json_set(object, "type", cli_json_text(history->value.type.name));
+        cli_json_set(object, "address", cli_json_address(history->range.start));
+        cli_json_set(object, "bytes", cli_json_count(history->range.end - history->range.start));
+        cli_json_set(object, "from", cli_json_count(history->from));
+        cli_json_set(object, "to", cli_json_count(history->to));
+        cli_json_set(object, "complete", json_boolean(is_complete && !history->has_more));
+        cli_json_set(object, "writes", json_incref(history->array));
+        cli_uncertain_to_json(object, history->session, history->to);
+        cli_out_json(out, object);
+        return;
+    }
+    if (is_complete && history->has_more)
+        fputs("(more; --limit 0 shows all)\n", out->stream);
+    else if (is_complete && !history->shown)
+        fprintf(out->stream, "nothing wrote to it from time %" PRIu64 " to %" PRIu64 "\n",
+                history->from, history->to);
+    if (is_complete)
+        cli_uncertain_print(history->session, history->to);
+}
+
+static char *joined(const struct cli_args *args)
+{
+    char *text = cli_strdup(args->operands[0]);
+    for (size_t i = 1; i < args->operand_count; i++) {
+        char *longer = cli_asprintf("%s %s", text, args->operands[i]);
+        free(text);
+        text = longer;
+    }
+    return text;
+}
+
+int cli_cmd_history(struct cli_repl *repl, const struct cli_args *args, const char *format)
+{
+    struct cli_session *session = repl->session;
+    struct history history = {
+        .session = session,
+        .out = repl->out,
+        .is_oldest_first = cli_args_has(args, "reverse"),
+        .has_changes_only = cli_args_has(args, "changes"),
+    };
+    (void)format;
+    int result = cli_args_number(args, "limit", LIMIT_DEFAULT, &history.limit);
+    if (result)
+        return result;
+    char *what = joined(args);
+    history.finder = cli_write_finder_new(session->wet);
+    history.array = repl->out->json ? json_array() : NULL;
+    cli_meter_begin(&history.meter, repl->out, "looking for writes", session->is_interactive);
+    result = resolve(&history, what);
+    if (!result)
+        result = find_life(&history, args);
+    if (!result)
+        result = show_all(&history);
+    cli_meter_clear(&history.meter);
+    if (!result || (result == -WD_ERR_INTERRUPTED && history.array))
+        print_end(&history, what, !result);
+    if (result == -WD_ERR_INTERRUPTED)
+        result = history.array ? 0 : wd_fail(result, "interrupted; there may be more");
+    wet_state_close(history.walker);
+    cli_write_finder_free(history.finder);
+    json_decref(history.array);
+    free(what);
+    return result;
+}
