@@ -226,6 +226,8 @@ static void store_table_with_correct_checksums_but_wrong_numbers_is_refused(void
         {offsetof(struct wet_section, raw_bytes), 2, 4999},
         {offsetof(struct wet_section, raw_bytes), 2, 5001},
         {offsetof(struct wet_section, hash), 2, 1},
+        {offsetof(struct wet_section, kind), 2, 1ull << 32 | WET_SEC_FILE_DATA}, /* form 1 */
+        {offsetof(struct wet_section, kind), 2, 2ull << 32 | WET_SEC_FILE_DATA}, /* form 2 */
         {offsetof(struct wet_section, key), 4, UINT64_MAX}, /* now there twice */
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

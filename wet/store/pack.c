@@ -31,19 +31,13 @@ void wet_packer_free(struct wet_packer *packer)
 int wet_packer_pack(struct wet_packer *packer, uint32_t kind, uint64_t key, const void *bytes,
                     size_t size_bytes, int level, struct wet_packed *out)
 {
-    out->frame.size_bytes = 0;
-    int err = wd_buf_reserve(&out->frame, ZSTD_compressBound(size_bytes));
+    int err = wet_encode(packer->zstd, kind, bytes, size_bytes, level, &out->frame, &out->form);
     if (err)
         return err;
-    size_t stored = ZSTD_compressCCtx(packer->zstd, out->frame.data, out->frame.capacity_bytes,
-                                      bytes, size_bytes, level);
-    if (ZSTD_isError(stored))
-        return wd_fail(-WD_ERR_MACHINE, "compressing: %s", ZSTD_getErrorName(stored));
-    out->frame.size_bytes = stored;
     out->kind = kind;
     out->key = key;
     out->raw_bytes = size_bytes;
-    out->hash = XXH64(out->frame.data, stored, 0);
+    out->hash = XXH64(out->frame.data, out->frame.size_bytes, 0);
     return 0;
 }
 

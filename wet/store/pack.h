@@ -9,6 +9,7 @@
 #define WET_STORE_PACK_H
 
 #include "common/buf.h"
+#include "wet/store/codec.h"
 
 struct wet_packer;
 
@@ -16,15 +17,16 @@ struct wet_packed {
     uint32_t kind;
     uint64_t key;
     uint64_t raw_bytes;
-    uint64_t hash; /* of the frame */
-    struct wd_buf frame;
+    uint64_t hash; /* of the frames */
+    enum wet_form form;
+    struct wd_buf frame; /* or several, codec.h */
 };
 
 /* NULL if memory is short. For one thread at a time. */
 struct wet_packer *wet_packer_new(void);
 void wet_packer_free(struct wet_packer *packer); /* NULL is fine */
 
-/* Packs a section at zstd's `level` into `out`, whose buffer is used again. -ENOMEM,
+/* Packs a section with an effort of `level` into `out`, whose buffer is used again. -ENOMEM,
  * -WD_ERR_MACHINE. */
 int wet_packer_pack(struct wet_packer *packer, uint32_t kind, uint64_t key, const void *bytes,
                     size_t size_bytes, int level, struct wet_packed *out);

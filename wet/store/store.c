@@ -11,7 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
-#include <zstd.h>
 
 #include "common/err.h"
 
@@ -20,6 +19,7 @@
 #define BLOCK_BYTES  (128ull << 10) /* what one block of a zstd frame can hold at most ... */
 #define BLOCK_MIN    3ull           /* ... and what it takes at least */
 #define SUFFIX       ".tmp-XXXXXX"
+#define PART_SUFFIX  ".part"
 
 static const char magic[8] = "WETDBG\r\n";
 
@@ -136,7 +136,8 @@ static void mode_usual(int fd)
     fchmod(fd, 0666 & ~mask);
 }
 
-int wet_store_create(const char *path, struct wet_store_writer **out)
+/* A writer without a file yet. */
+static int writer_new(const char *path, const char *suffix, struct wet_store_writer **out)
 {
     struct wet_store_writer *writer = calloc(1, sizeof *writer);
     if (!writer)
@@ -145,13 +146,24 @@ int wet_store_create(const char *path, struct wet_store_writer **out)
     writer->at = HEADER_BYTES;
     writer->path = strdup(path);
     writer->packer = wet_packer_new();
-    if (!writer->path || !writer->packer || asprintf(&writer->temporary, "%s" SUFFIX, path) < 0) {
+    if (!writer->path || !writer->packer ||
+        asprintf(&writer->temporary, "%s%s", path, suffix) < 0) {
         writer->temporary = NULL;
         wet_store_abort(writer);
         return -ENOMEM;
     }
+    *out = writer;
+    return 0;
+}
+
+int wet_store_create(const char *path, struct wet_store_writer **out)
+{
+    struct wet_store_writer *writer;
+    int err = writer_new(path, SUFFIX, &writer);
+    if (err)
+        return err;
     stale_remove(path);
-    int err = temporary_open(writer);
+    err = temporary_open(writer);
     if (err) {
         wet_store_abort(writer);
         return err;
@@ -159,6 +171,87 @@ int wet_store_create(const char *path, struct wet_store_writer **out)
     mode_usual(writer->fd);
     *out = writer;
     return 0;
+}
+
+/* ---- files that outlive their writer ---- */
+
+/* Opens and locks the part file; -EWOULDBLOCK if that cannot be done, whatever the reason: then
+ * there are other ways to write. */
+static int part_open(struct wet_store_writer *writer)
+{
+    for (;;) {
+        struct stat here, named;
+        int fd =
+            open(writer->temporary, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
+        if (fd < 0)
+            return -EWOULDBLOCK;
+        if (fstat(fd, &here) || !S_ISREG(here.st_mode) || flock(fd, LOCK_EX | LOCK_NB)) {
+            close(fd);
+            return -EWOULDBLOCK;
+        }
+        /* until it was locked another writer may have finished it and given it its name */
+        if (!stat(writer->temporary, &named) && named.st_dev == here.st_dev &&
+            named.st_ino == here.st_ino) {
+            writer->fd = fd;
+            return 0;
+        }
+        close(fd);
+    }
+}
+
+int wet_store_create_part(const char *path, struct wet_store_writer **out)
+{
+    struct wet_store_writer *writer;
+    int err = writer_new(path, PART_SUFFIX, &writer);
+    if (err)
+        return err;
+    stale_remove(path);
+    err = part_open(writer);
+    if (err) {
+        wet_store_abort(writer);
+        return err;
+    }
+    *out = writer;
+    return 0;
+}
+
+int wet_store_continue(struct wet_store_writer *writer, const struct wet_section *sections,
+                       size_t count)
+{
+    writer->table.size_bytes = 0;
+    writer->at = HEADER_BYTES;
+    writer->static_bytes = 0;
+    int err = wd_buf_append(&writer->table, sections, count * sizeof *sections);
+    for (size_t i = 0; !err && i < count; i++) {
+        if (sections[i].off != writer->at)
+            return -WD_ERR_CORRUPT;
+        writer->at += sections[i].stored_bytes;
+        if (is_static(sections[i].kind))
+            writer->static_bytes += sections[i].stored_bytes;
+    }
+    if (!err && ftruncate(writer->fd, count ? (off_t)writer->at : 0))
+        err = wd_fail_errno("%s", writer->temporary);
+    return err;
+}
+
+const struct wet_section *wet_store_table(const struct wet_store_writer *writer, size_t *count)
+{
+    *count = writer->table.size_bytes / sizeof(struct wet_section);
+    return (const struct wet_section *)writer->table.data;
+}
+
+void wet_store_keep(struct wet_store_writer *writer)
+{
+    if (writer && writer->fd >= 0) {
+        close(writer->fd);
+        writer->fd = -1;
+    }
+    wet_store_abort(writer);
+}
+
+void wet_store_flush(const struct wet_store_writer *writer)
+{
+    fdatasync(writer->fd);
 }
 
 static int write_all(struct wet_store_writer *writer, const void *bytes, size_t count, uint64_t at)
@@ -182,6 +275,7 @@ static int write_all(struct wet_store_writer *writer, const void *bytes, size_t 
 int wet_store_put(struct wet_store_writer *writer, const struct wet_packed *packed)
 {
     struct wet_section section = {.kind = packed->kind,
+                                  .form = packed->form,
                                   .key = packed->key,
                                   .off = writer->at,
                                   .stored_bytes = packed->frame.size_bytes,
@@ -266,11 +360,11 @@ static int section_order(const void *a, const void *b)
     return x->key < y->key ? -1 : x->key > y->key;
 }
 
-/* A section's frame cannot hold more than its blocks do: a file that says so would only make us
+/* A section's frames cannot hold more than their blocks do: a file that says so would only make us
  * ask for memory. */
 static bool is_plausible(const struct wet_section *section, uint64_t end)
 {
-    return !section->zero && section->off >= HEADER_BYTES && section->off <= end &&
+    return section->form <= WET_FORM_PARTS && section->off >= HEADER_BYTES && section->off <= end &&
            section->stored_bytes <= end - section->off && section->raw_bytes <= RAW_MAX &&
            section->raw_bytes <= (section->stored_bytes / BLOCK_MIN + 1) * BLOCK_BYTES;
 }
@@ -282,8 +376,10 @@ static int table_load(struct wet_store *store)
     if (store->size_bytes < HEADER_BYTES || memcmp(header->magic, magic, sizeof magic))
         return wd_fail(-WD_ERR_CORRUPT, "%s is not a .wet file", path);
     if (header->version != WET_STORE_VERSION)
-        return wd_fail(-WD_ERR_VERSION, "%s is of version %u; this wetdbg reads version %d", path,
-                       header->version, WET_STORE_VERSION);
+        return wd_fail(
+            -WD_ERR_VERSION,
+            "%s is of version %u; this wetdbg reads version %d: replay the recording again", path,
+            header->version, WET_STORE_VERSION);
     if (header->hash != XXH64(header, offsetof(struct header, hash), 0))
         return wd_fail(-WD_ERR_CORRUPT, "%s: damaged header", path);
     if (header->file_bytes != store->size_bytes)
@@ -369,27 +465,59 @@ bool wet_store_has(const struct wet_store *store, uint32_t kind, uint64_t key)
     return section_find(store, kind, key) != NULL;
 }
 
-int wet_store_read(const struct wet_store *store, uint32_t kind, uint64_t key, struct wd_buf *out)
+/* `stored` are the section's bytes in the file at `path`. */
+static int unpack(const char *path, const struct wet_section *section, const uint8_t *stored,
+                  struct wd_buf *out)
 {
-    const struct wet_section *section = section_find(store, kind, key);
-    if (!section)
-        return -WD_ERR_NOT_FOUND;
-    const uint8_t *stored = store->map + section->off;
     out->size_bytes = 0;
-    if (XXH64(stored, section->stored_bytes, 0) != section->hash ||
-        ZSTD_getFrameContentSize(stored, section->stored_bytes) != section->raw_bytes)
-        return wd_fail(-WD_ERR_CORRUPT, "%s: section %u.%llu at byte %llu is damaged", store->path,
-                       kind, (unsigned long long)key, (unsigned long long)section->off);
+    if (XXH64(stored, section->stored_bytes, 0) != section->hash)
+        return wd_fail(-WD_ERR_CORRUPT, "%s: section %u.%llu at byte %llu is damaged", path,
+                       section->kind, (unsigned long long)section->key,
+                       (unsigned long long)section->off);
     int err = wd_buf_reserve(out, section->raw_bytes + 8);
     if (err)
         return err;
-    size_t done = ZSTD_decompress(out->data, section->raw_bytes, stored, section->stored_bytes);
-    if (ZSTD_isError(done) || done != section->raw_bytes)
+    err = wet_decode(section->form, stored, section->stored_bytes, out->data, section->raw_bytes);
+    if (err == -WD_ERR_CORRUPT)
         return wd_fail(-WD_ERR_CORRUPT, "%s: section %u.%llu at byte %llu cannot be decompressed",
-                       store->path, kind, (unsigned long long)key,
+                       path, section->kind, (unsigned long long)section->key,
                        (unsigned long long)section->off);
-    out->size_bytes = done;
-    return 0;
+    if (!err)
+        out->size_bytes = section->raw_bytes;
+    return err;
+}
+
+int wet_store_read(const struct wet_store *store, uint32_t kind, uint64_t key, struct wd_buf *out)
+{
+    const struct wet_section *section = section_find(store, kind, key);
+    return section ? unpack(store->path, section, store->map + section->off, out)
+                   : -WD_ERR_NOT_FOUND;
+}
+
+int wet_store_reread(const struct wet_store_writer *writer, const struct wet_section *section,
+                     struct wd_buf *out)
+{
+    struct wd_buf stored = {0};
+    struct stat stat;
+    int err = fstat(writer->fd, &stat) ? wd_fail_errno("%s", writer->temporary) : 0;
+    if (!err && !is_plausible(section, (uint64_t)stat.st_size))
+        err = wd_fail(-WD_ERR_CORRUPT, "%s: damaged", writer->temporary);
+    if (!err)
+        err = wd_buf_reserve(&stored, section->stored_bytes);
+    while (!err && stored.size_bytes < section->stored_bytes) {
+        ssize_t done = pread(writer->fd, stored.data + stored.size_bytes,
+                             section->stored_bytes - stored.size_bytes,
+                             (off_t)(section->off + stored.size_bytes));
+        if (done <= 0)
+            err = done ? wd_fail_errno("%s", writer->temporary)
+                       : wd_fail(-WD_ERR_CORRUPT, "%s: cut off", writer->temporary);
+        else
+            stored.size_bytes += (size_t)done;
+    }
+    if (!err)
+        err = unpack(writer->temporary, section, stored.data, out);
+    wd_buf_fini(&stored);
+    return err;
 }
 
 const char *wet_store_path(const struct wet_store *store)

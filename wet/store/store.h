@@ -18,7 +18,7 @@
 #include "common/buf.h"
 #include "wet/store/pack.h"
 
-#define WET_STORE_VERSION 2
+#define WET_STORE_VERSION 3
 
 enum wet_section_kind {
     WET_SEC_META = 1, /* JSON */
@@ -44,10 +44,10 @@ enum wet_section_kind {
 
 struct wet_section {
     uint32_t kind; /* enum wet_section_kind */
-    uint32_t zero;
+    uint32_t form; /* enum wet_form */
     uint64_t key;
     uint64_t off;          /* in the file */
-    uint64_t stored_bytes; /* a zstd frame */
+    uint64_t stored_bytes; /* codec.h */
     uint64_t raw_bytes;
     uint64_t hash; /* xxh64 of the stored bytes */
 };
@@ -57,7 +57,7 @@ struct wet_store_writer;
 /* Begins a file that is to become `path`. Errors are those of the file system, named. */
 int wet_store_create(const char *path, struct wet_store_writer **out);
 
-/* Appends a section, compressed at zstd's `level`. -ENOSPC and the like are named. */
+/* Appends a section, compressed with an effort of `level` (codec.h). -ENOSPC and the like are named. */
 int wet_store_add(struct wet_store_writer *writer, uint32_t kind, uint64_t key, const void *bytes,
                   size_t size_bytes, int level);
 
@@ -72,6 +72,31 @@ int wet_store_commit(struct wet_store_writer *writer);
 
 /* Removes the temporary file; NULL is fine. */
 void wet_store_abort(struct wet_store_writer *writer);
+
+/* ---- a file that outlives its writer ----
+ * It is PATH.part until it is committed, and locked while it has a writer. What is in it is for its
+ * maker to know: there is no table yet. */
+
+/* Opens it, or makes it. -EWOULDBLOCK without a message if that is not possible, since another
+ * writer is at work, or for any other reason that wet_store_create may not have. */
+int wet_store_create_part(const char *path, struct wet_store_writer **out);
+
+/* Goes on behind these sections, the first ones that were written, and cuts off what follows.
+ * -WD_ERR_CORRUPT if they do not lie back to back. */
+int wet_store_continue(struct wet_store_writer *writer, const struct wet_section *sections,
+                       size_t count);
+
+/* Reads a section that is there. -WD_ERR_CORRUPT, named. */
+int wet_store_reread(const struct wet_store_writer *writer, const struct wet_section *section,
+                     struct wd_buf *out);
+
+/* What has been written so far; borrowed until the next section. */
+const struct wet_section *wet_store_table(const struct wet_store_writer *writer, size_t *count);
+
+void wet_store_flush(const struct wet_store_writer *writer); /* to the disk */
+
+/* Ends the writer and leaves the file. NULL is fine. */
+void wet_store_keep(struct wet_store_writer *writer);
 
 struct wet_store;
 
