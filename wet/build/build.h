@@ -18,6 +18,9 @@ struct wet_build_options {
     /* Told now and then; may be NULL. */
     void (*progress)(void *arg, uint64_t frames_done, uint64_t frames_total, uint64_t instructions);
     void *progress_arg;
+    /* Told in a sentence what the user should know and is no error; may be NULL. */
+    void (*notice)(void *arg, const char *sentence);
+    void *notice_arg;
 };
 
 struct wet_build_result {
@@ -29,6 +32,11 @@ struct wet_build_result {
  * Replays `feed` (at its beginning) to its end and writes `path`. An existing file at `path` is
  * replaced only when everything went well. Errors: those of replaying (rep_engine_run), of the
  * recording, of writing.
+ *
+ * Until then the file is PATH.part, with a journal PATH.part-log beside it. If the build is
+ * interrupted, killed, or finds no room, they stay, and the next one with the same fingerprint and
+ * options goes on with the last interval that is whole. It comes to the same file, byte for byte, as
+ * a build that was left alone, but for `build_microseconds` in META.
  */
 int wet_build(struct rep_feed *feed, const char *path, const struct wet_build_options *options,
               struct wet_build_result *result);

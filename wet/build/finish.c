@@ -288,14 +288,14 @@ static int meta_section(const struct wet_finish *finish, struct wet_store_writer
         {"signal_code", info->fatal_signal ? (uint64_t)(int64_t)siginfo.si_code : 0},
         {"signal_address", info->fatal_signal ? (uint64_t)siginfo.si_addr : 0},
         {"signal_time", info->fatal_signal ? finish->signal_time : 0},
-        {"instructions", rep_engine_time(finish->engine)},
+        {"instructions", finish->instructions},
         {"places", finish->threads->places},
         {"nodes", totals->nodes},
         {"node_executions", totals->node_executions},
         {"loads", totals->loads},
         {"stores", totals->stores},
         {"syscalls", finish->outputs->syscalls},
-        {"events", rep_engine_entries(finish->engine)},
+        {"events", finish->entries},
         {"xcr0", rep_feed_cpu(finish->feed)->xcr0},
         {"build_microseconds", (uint64_t)(finish->seconds * 1e6)},
     };
@@ -325,8 +325,8 @@ int wet_finish_sections(const struct wet_finish *finish, struct wet_store_writer
         err = meta_section(finish, store, &totals);
     if (err)
         return err;
-    result->events_checked = rep_engine_entries(finish->engine);
-    result->instructions = rep_engine_time(finish->engine);
+    result->events_checked = finish->entries;
+    result->instructions = finish->instructions;
     result->nodes = totals.nodes;
     return 0;
 }

@@ -13,13 +13,13 @@
 
 struct wet_finish {
     struct rep_feed *feed;
-    struct rep_engine *engine;
     const struct wet_space *space;
     const struct wet_output_finder *outputs;
     const struct wet_thread_finder *threads;
     const struct wet_node_table *nodes;
     const struct wd_buf *index; /* struct wet_index_record */
     const char *fingerprint;
+    uint64_t instructions, entries; /* of the run */
     uint64_t signal_time;
     int level;
     double seconds;

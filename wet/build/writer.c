@@ -18,8 +18,9 @@
 
 #include "common/err.h"
 
-#define JOBS_MAX (4 * WET_WRITER_THREADS_MAX)
-#define SECTIONS 4
+#define JOBS_MAX    (4 * WET_WRITER_THREADS_MAX)
+#define SECTIONS    WET_WRITER_SECTIONS
+#define FLUSH_EVERY 512 /* intervals: what a power cut may cost */
 
 struct job {
     struct wet_interval_parts parts;
@@ -51,12 +52,13 @@ static void parts_fini(struct wet_interval_parts *parts)
     wd_buf_fini(&parts->entries);
     wd_buf_fini(&parts->counts);
     wd_buf_fini(&parts->lines);
+    wd_buf_fini(&parts->note);
 }
 
 static uint64_t parts_bytes(const struct wet_interval_parts *parts)
 {
     return parts->state.capacity_bytes + parts->entries.capacity_bytes +
-           parts->counts.capacity_bytes + parts->lines.capacity_bytes;
+           parts->counts.capacity_bytes + parts->lines.capacity_bytes + parts->note.capacity_bytes;
 }
 
 static void job_fini(struct job *job)
@@ -83,12 +85,31 @@ static int job_pack(const struct wet_writer *writer, struct wet_packer *packer, 
     return err;
 }
 
+static int job_note(struct wet_writer *writer, const struct job *job)
+{
+    struct wet_journal *journal = writer->options.journal;
+    struct wd_buf record = {0};
+    size_t count;
+    const struct wet_section *table = wet_store_table(writer->store, &count);
+    int err = wd_buf_append(&record, table + count - SECTIONS, SECTIONS * sizeof *table);
+    if (!err)
+        err = wd_buf_append(&record, job->parts.note.data, job->parts.note.size_bytes);
+    if (!err)
+        err = wet_journal_append(journal, record.data, record.size_bytes);
+    wd_buf_fini(&record);
+    if (!err && wet_journal_count(journal) % FLUSH_EVERY == 0) {
+        wet_store_flush(writer->store);
+        wet_journal_flush(journal);
+    }
+    return err;
+}
+
 static int job_write(struct wet_writer *writer, const struct job *job)
 {
     int err = 0;
     for (unsigned i = 0; !err && i < SECTIONS; i++)
         err = wet_store_put(writer->store, &job->packed[i]);
-    return err;
+    return err || !writer->options.journal ? err : job_note(writer, job);
 }
 
 /* ---- threads: all with the lock held, which they give away for the work ---- */

@@ -8,24 +8,29 @@
 #ifndef WET_BUILD_WRITER_H
 #define WET_BUILD_WRITER_H
 
+#include "wet/build/journal.h"
 #include "wet/store/store.h"
 
 #define WET_WRITER_THREADS_MAX 64
+#define WET_WRITER_SECTIONS    4
 
 struct wet_interval_parts {
     uint64_t index;
     struct wd_buf state, entries, counts, lines;
+    struct wd_buf note; /* for the journal */
 };
 
 struct wet_writer;
 
 struct wet_writer_options {
-    int level;            /* zstd's */
-    unsigned threads;     /* 1 to WET_WRITER_THREADS_MAX */
-    uint64_t queue_bytes; /* how much may wait, compressed or not; one interval always may */
+    int level;                   /* zstd's */
+    unsigned threads;            /* 1 to WET_WRITER_THREADS_MAX */
+    uint64_t queue_bytes;        /* how much may wait, compressed or not; one interval always may */
+    struct wet_journal *journal; /* gets a record per interval once its sections are written: their
+                                  * WET_WRITER_SECTIONS rows of the table, then the note; or NULL */
 };
 
-/* `store` is the writer's until wet_writer_finish. */
+/* `store` and journal are the writer's until wet_writer_finish. */
 int wet_writer_new(struct wet_store_writer *store, const struct wet_writer_options *options,
                    struct wet_writer **out);
 

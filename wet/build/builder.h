@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The builder's insides.
+ *
+ *   build.c     one pass over the run, interval by interval; life
+ *   builder.c   what is taken while the replayee runs, and when it stands still
+ *   snapshot.c  what the builder knows, as bytes for the journal and back
+ *   restart.c   a replayee in the middle of the run
+ *   resume.c    goes on with an unfinished file
+ */
+#ifndef WET_BUILD_BUILDER_H
+#define WET_BUILD_BUILDER_H
+
+#include "recorder/replay/engine.h"
+#include "wet/build/build.h"
+#include "wet/build/journal.h"
+#include "wet/build/node_table.h"
+#include "wet/build/outputs.h"
+#include "wet/build/threads.h"
+#include "wet/build/writer.h"
+#include "wet/trace/space.h"
+
+/* How much of the tables the journal has. */
+struct wet_snapshot_mark {
+    uint32_t nodes;
+    size_t objects, outputs, turns, ambiguous;
+    struct wd_buf threads; /* as they were */
+};
+
+struct wet_builder {
+    struct rep_feed *feed;
+    struct rep_engine *engine;
+    struct wet_space space;
+    struct wet_writer *writer;
+    struct wet_output_finder outputs;
+    struct wet_thread_finder threads;
+    struct wet_node_table nodes;
+    struct wet_interval_parts parts;
+    struct wet_changes changes;
+    struct wet_snapshot_mark mark;
+    struct wd_buf index; /* struct wet_index_record */
+    struct wd_buf lines; /* of the interval that ends */
+    struct wd_buf line_bytes;
+    uint64_t first_time, first_entry; /* of the interval that is being built */
+    /* Where the engine's clock began: the run's instructions and entries before, and the entries
+     * by which the engine was brought there. */
+    uint64_t time_before, entries_before, start_entries;
+    uint64_t ticks_before[EVQ_TASKS_MAX]; /* of the tasks that were there then */
+    uint64_t ticks_given[EVQ_TASKS_MAX];  /* the same, for entries that are yet to be taken */
+    struct wd_buf ahead;                  /* entries of the feed that come first */
+    uint64_t last_frame;
+    uint64_t signal_time; /* state at this time is what the last signal interrupted */
+    bool has_journal;
+    const struct wet_build_options *options;
+};
+
+/* ---- builder.c ---- */
+
+/* Instructions and entries of the run so far. */
+uint64_t wet_builder_time(const struct wet_builder *builder);
+uint64_t wet_builder_entries(const struct wet_builder *builder);
+
+/* Ends an interval where the engine stands, and hands its parts to the writer. */
+int wet_builder_interval(struct wet_builder *builder);
+
+/* The engine's source. */
+struct rep_source wet_builder_source(struct wet_builder *builder);
+
+/* WET_SEC_STATE of where the engine stands. */
+int wet_builder_state(struct wet_builder *builder, struct wd_buf *out);
+
+/* A file's bytes, for wet_space.file_read. */
+int wet_builder_file_read(void *builder, uint64_t file, uint64_t off, uint8_t *to, uint64_t bytes);
+
+void wet_builder_notice(const struct wet_builder *builder, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* ---- snapshot.c ---- */
+
+/* Appends what has come to be since the last call. */
+int wet_snapshot_save(struct wet_builder *builder, struct wd_buf *out);
+
+/* Does it all again, in the order in which it was saved. -WD_ERR_CORRUPT without a message. */
+int wet_snapshot_load(struct wet_builder *builder, struct wd_view *view);
+
+/* ---- restart.c ---- */
+
+/* Makes the empty engine's replayee the program as `state` (WET_SEC_STATE) and the space show it,
+ * and lets it stand there, with nothing written. The engine's clock is at 0. */
+int wet_restart(struct wet_builder *builder, const struct wd_buf *state);
+
+/* ---- resume.c ---- */
+
+struct wet_unfinished {
+    struct wet_store_writer *store; /* NULL: no such file */
+    struct wet_journal *journal;
+};
+
+/* Opens the unfinished file of `path`, or begins one. Where none can be kept, both become NULL. */
+int wet_unfinished_open(const char *path, struct wet_unfinished *out);
+
+/* Forgets what is in it. */
+int wet_unfinished_clear(struct wet_unfinished *unfinished);
+
+/* The journal's first record: what is built, and from where. */
+int wet_unfinished_begin(struct wet_builder *builder, struct wet_unfinished *unfinished);
+
+/*
+ * Brings a new builder to the start of the last interval that the file holds, and file and journal
+ * to that point. *resumed: false if there is nothing to go on with; then, and after
+ * -WD_ERR_CORRUPT, another new builder may begin after wet_unfinished_clear.
+ */
+int wet_resume(struct wet_builder *builder, struct wet_unfinished *unfinished, bool *resumed);
+
+/*
+ * A replayee where the interval from builder->first_time on begins, by WET_SEC_STATE `state` (which
+ * becomes the interval's) and the space; the feed, at its beginning, is brought there too.
+ */
+int wet_builder_stand(struct wet_builder *builder, struct wd_buf *state);
+
+#endif
