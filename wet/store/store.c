@@ -11,7 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
-#include <zstd.h>
 
 #include "common/err.h"
 
@@ -276,6 +275,7 @@ static int write_all(struct wet_store_writer *writer, const void *bytes, size_t 
 int wet_store_put(struct wet_store_writer *writer, const struct wet_packed *packed)
 {
     struct wet_section section = {.kind = packed->kind,
+                                  .form = packed->form,
                                   .key = packed->key,
                                   .off = writer->at,
                                   .stored_bytes = packed->frame.size_bytes,
@@ -360,11 +360,11 @@ static int section_order(const void *a, const void *b)
     return x->key < y->key ? -1 : x->key > y->key;
 }
 
-/* A section's frame cannot hold more than its blocks do: a file that says so would only make us
+/* A section's frames cannot hold more than their blocks do: a file that says so would only make us
  * ask for memory. */
 static bool is_plausible(const struct wet_section *section, uint64_t end)
 {
-    return !section->zero && section->off >= HEADER_BYTES && section->off <= end &&
+    return section->form <= WET_FORM_PARTS && section->off >= HEADER_BYTES && section->off <= end &&
            section->stored_bytes <= end - section->off && section->raw_bytes <= RAW_MAX &&
            section->raw_bytes <= (section->stored_bytes / BLOCK_MIN + 1) * BLOCK_BYTES;
 }
@@ -376,8 +376,10 @@ static int table_load(struct wet_store *store)
     if (store->size_bytes < HEADER_BYTES || memcmp(header->magic, magic, sizeof magic))
         return wd_fail(-WD_ERR_CORRUPT, "%s is not a .wet file", path);
     if (header->version != WET_STORE_VERSION)
-        return wd_fail(-WD_ERR_VERSION, "%s is of version %u; this wetdbg reads version %d", path,
-                       header->version, WET_STORE_VERSION);
+        return wd_fail(
+            -WD_ERR_VERSION,
+            "%s is of version %u; this wetdbg reads version %d: replay the recording again", path,
+            header->version, WET_STORE_VERSION);
     if (header->hash != XXH64(header, offsetof(struct header, hash), 0))
         return wd_fail(-WD_ERR_CORRUPT, "%s: damaged header", path);
     if (header->file_bytes != store->size_bytes)
@@ -468,21 +470,21 @@ static int unpack(const char *path, const struct wet_section *section, const uin
                   struct wd_buf *out)
 {
     out->size_bytes = 0;
-    if (XXH64(stored, section->stored_bytes, 0) != section->hash ||
-        ZSTD_getFrameContentSize(stored, section->stored_bytes) != section->raw_bytes)
+    if (XXH64(stored, section->stored_bytes, 0) != section->hash)
         return wd_fail(-WD_ERR_CORRUPT, "%s: section %u.%llu at byte %llu is damaged", path,
                        section->kind, (unsigned long long)section->key,
                        (unsigned long long)section->off);
     int err = wd_buf_reserve(out, section->raw_bytes + 8);
     if (err)
         return err;
-    size_t done = ZSTD_decompress(out->data, section->raw_bytes, stored, section->stored_bytes);
-    if (ZSTD_isError(done) || done != section->raw_bytes)
+    err = wet_decode(section->form, stored, section->stored_bytes, out->data, section->raw_bytes);
+    if (err == -WD_ERR_CORRUPT)
         return wd_fail(-WD_ERR_CORRUPT, "%s: section %u.%llu at byte %llu cannot be decompressed",
                        path, section->kind, (unsigned long long)section->key,
                        (unsigned long long)section->off);
-    out->size_bytes = done;
-    return 0;
+    if (!err)
+        out->size_bytes = section->raw_bytes;
+    return err;
 }
 
 int wet_store_read(const struct wet_store *store, uint32_t kind, uint64_t key, struct wd_buf *out)

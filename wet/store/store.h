@@ -18,7 +18,7 @@
 #include "common/buf.h"
 #include "wet/store/pack.h"
 
-#define WET_STORE_VERSION 2
+#define WET_STORE_VERSION 3
 
 enum wet_section_kind {
     WET_SEC_META = 1, /* JSON */
@@ -44,10 +44,10 @@ enum wet_section_kind {
 
 struct wet_section {
     uint32_t kind; /* enum wet_section_kind */
-    uint32_t zero;
+    uint32_t form; /* enum wet_form */
     uint64_t key;
     uint64_t off;          /* in the file */
-    uint64_t stored_bytes; /* a zstd frame */
+    uint64_t stored_bytes; /* codec.h */
     uint64_t raw_bytes;
     uint64_t hash; /* xxh64 of the stored bytes */
 };
@@ -57,7 +57,7 @@ struct wet_store_writer;
 /* Begins a file that is to become `path`. Errors are those of the file system, named. */
 int wet_store_create(const char *path, struct wet_store_writer **out);
 
-/* Appends a section, compressed at zstd's `level`. -ENOSPC and the like are named. */
+/* Appends a section, compressed with an effort of `level` (codec.h). -ENOSPC and the like are named. */
 int wet_store_add(struct wet_store_writer *writer, uint32_t kind, uint64_t key, const void *bytes,
                   size_t size_bytes, int level);
 
