@@ -165,6 +165,11 @@ struct slc_range slc_operand_range(const struct wet_statement *statement, unsign
 unsigned slc_operand_ranges(const struct wet_statement *statement, unsigned operand,
                             const uint64_t *slots, struct slc_range ranges[SLC_LANES_MAX]);
 
+/* Where byte `address` of what a rep movs wrote (operand `to`) came from before the instruction: its
+ * ranges may overlap, and then it reads what it has just written. */
+uint64_t slc_moved_from(const struct wet_statement *statement, unsigned to, const uint64_t *slots,
+                        uint64_t address);
+
 /* The callee-saved register that an instruction pushes or pops (leave pops rbp), or -1. */
 int slc_pushed_register(const struct ins_info *info);
 int slc_popped_register(const struct ins_info *info);

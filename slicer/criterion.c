@@ -222,6 +222,7 @@ int slc_seed_add_variable(struct slc_seed *seed, const struct mdl_place *where, 
 
     if (where->kind == MDL_PLACE_MEMORY)
         return slc_seed_add_place(seed, where->address, bytes, SLC_EDGE_VALUE);
+    seed->register_bytes = (uint8_t)size;
     if (gpr >= 0 && off < 8)
         ins_regset_add_gpr(set, (unsigned)gpr, off, size > 8 - off ? 8 - off : size);
     else if (where->reg >= MDL_REG_XMM0 && where->reg < MDL_REG_XMM0 + 16 && off < 64)
@@ -287,6 +288,40 @@ int slc_criterion_parse(struct wet *wet, const char *text, const struct slc_stan
         error = slc_parse_function(criterion);
         break;
     }
+    if (!error)
+        error = seal(criterion);
+    if (error)
+        slc_criterion_free(criterion);
+    else
+        *out = criterion;
+    return error;
+}
+
+int slc_criterion_of_variable(struct wet *wet, wet_time time, const char *text,
+                              const struct mdl_place *where, uint64_t type_bytes,
+                              struct slc_criterion **out)
+{
+    struct slc_criterion *criterion;
+    struct wet_state *state;
+    struct slc_seed *seed;
+
+    if (where->kind != MDL_PLACE_MEMORY && where->kind != MDL_PLACE_REGISTER)
+        return wd_fail(
+            -WD_ERR_NOT_FOUND, "'%s' is nowhere at time %llu: %s", text, (unsigned long long)time,
+            where->kind == MDL_PLACE_NONE && *where->reason ? where->reason
+                                                            : "the debug information computes it");
+    int error = criterion_new(wet, text, SLC_CRITERION_VARIABLE, &criterion);
+    if (error)
+        return error;
+    error = slc_criterion_stand(criterion, time, &seed, &state);
+    if (!error) {
+        wet_state_close(state);
+        error = slc_seed_add_variable(seed, where, type_bytes);
+        if (error == -WD_ERR_UNSUPPORTED)
+            error = wd_fail(error, "'%s' is in a register that slices do not follow", text);
+    }
+    snprintf(criterion->description, sizeof(criterion->description), "%s before time %llu", text,
+             (unsigned long long)time);
     if (!error)
         error = seal(criterion);
     if (error)

@@ -28,6 +28,8 @@ struct slc_seed {
     enum slc_seed_uses uses;
     enum slc_force force;
     struct ins_regset regs[3]; /* by SLC_EDGE_VALUE, _ADDRESS, _CONDITION */
+    /* So many bytes of the one register in regs are meant: pieces cannot tell eax from rax. 0: all. */
+    uint8_t register_bytes;
     struct slc_place *places;
     size_t place_count;
 };

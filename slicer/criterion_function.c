@@ -46,7 +46,7 @@ static int find_bodies(struct call *call)
     int error = mdl_functions_named(model, call->name, &functions, &count);
 
     if (error == -WD_ERR_NOT_FOUND)
-        return wd_fail(error,
+        return wd_fail(-WD_ERR_USAGE,
                        "'%s' is no function of the program, and no other criterion: crash, exit, "
                        "output[:FD|:PATH]:OFFSET[+LEN], FILE:LINE[#K][:VARIABLE], "
                        "*ADDRESS[+LEN][@TIME] or $REGISTER[@TIME]",

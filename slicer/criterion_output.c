@@ -49,6 +49,7 @@ int slc_parse_exit(struct slc_criterion *criterion)
         return error ? error : -ENOMEM;
     seed->task = call.task;
     ins_regset_add_gpr(&seed->regs[SLC_EDGE_VALUE], INS_RDI, 0, 4);
+    seed->register_bytes = 4;
     if (info->wait_status >= 0)
         snprintf(criterion->description, sizeof(criterion->description), "exit status %d",
                  WEXITSTATUS(info->wait_status));

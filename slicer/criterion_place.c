@@ -137,6 +137,15 @@ int slc_parse_memory(struct slc_criterion *criterion)
 
 /* ---- registers ---- */
 
+/* 4 for "eax" and "r9d", which stand for all of their register in a set; else 0. */
+static uint8_t narrow_bytes(const char *name)
+{
+    bool is_new = tolower((unsigned char)*name) == 'r' && isdigit((unsigned char)name[1]);
+    bool is_old = tolower((unsigned char)*name) == 'e' && strlen(name) == 3;
+
+    return is_old || (is_new && tolower((unsigned char)name[strlen(name) - 1]) == 'd') ? 4 : 0;
+}
+
 int slc_parse_register(struct slc_criterion *criterion)
 {
     struct ins_regset set = {0};
@@ -160,6 +169,7 @@ int slc_parse_register(struct slc_criterion *criterion)
     if (!error) {
         wet_state_close(state);
         seed->regs[SLC_EDGE_VALUE] = set;
+        seed->register_bytes = narrow_bytes(text + 1);
         snprintf(criterion->description, sizeof(criterion->description), "%s before time %llu",
                  text + 1, (unsigned long long)time);
     }

@@ -244,34 +244,14 @@ static int want_copied(struct slc_scan *scan, struct slc_task *task, const struc
     return 0;
 }
 
-/* rep movs reads what it has just written where its ranges overlap: byte i comes from the source
- * byte that element i's read finds, or from where an earlier element got it. */
 static int want_moved(struct slc_scan *scan, const struct instance *in, const struct slc_run *run,
                       struct slc_want *want)
 {
-    unsigned source = (unsigned)__builtin_ctz(in->info->flows[run->flow].mem_uses);
-    struct slc_range to = slc_operand_range(in->statement, run->operand, in->slots);
-    struct slc_range from = slc_operand_range(in->statement, source, in->slots);
-    uint64_t element = in->info->mems[run->operand].size_bytes;
-    /* Downward the first element is the highest one. */
-    bool is_down = to.address != in->slots[in->statement->slot + run->operand];
-    uint64_t elements = to.size_bytes / element;
     int error = 0;
 
     want->edge = SLC_EDGE_VALUE;
     for (uint64_t b = 0; b < run->size_bytes && !error; b++) {
-        uint64_t off = run->address + b - to.address, at;
-        for (;;) {
-            at = from.address + off;
-            uint64_t rank = is_down ? elements - 1 - off / element : off / element;
-            if (at - to.address >= to.size_bytes)
-                break;
-            uint64_t next = at - to.address;
-            uint64_t next_rank = is_down ? elements - 1 - next / element : next / element;
-            if (next_rank >= rank)
-                break;
-            off = next;
-        }
+        uint64_t at = slc_moved_from(in->statement, run->operand, in->slots, run->address + b);
         error = slc_memory_add(&scan->memory, at, 1, want);
     }
     return error;

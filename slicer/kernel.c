@@ -6,9 +6,6 @@
  * given to the task's next instruction, which is the call itself. A signal handler is a bracket: at
  * its end (rt_sigreturn) the registers of before the signal come back, general registers out of the
  * signal frame in memory, where the handler may have changed them, the rest as it was.
- *
- *   rsp at handler entry ─▶ return address │ struct ucontext ... │ siginfo, vector state
- *   rsp at rt_sigreturn  ───────────────────▶ +40: r8..r15 rdi rsi rbp rbx rdx rax rcx rsp rip flags
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,56 +13,12 @@
 #include <sys/syscall.h>
 
 #include "common/err.h"
+#include "slicer/entry.h"
 #include "slicer/loader.h"
 
-#define UCONTEXT_REGS_OFF 40
-#define SAVED_RSP_OFF     (8 + UCONTEXT_REGS_OFF + 8 * 15) /* from the frame's start */
-#define RED_ZONE_BYTES    128
-#define SIGNAL_FRAME_MAX  (64u << 10)
-#define SAVED_REG_COUNT   16
-
-/* General registers in the order of struct sigcontext. */
-static const uint8_t saved_order[SAVED_REG_COUNT] = {
-    8,       9,       10,      11,      12,      13,      14,      15,
-    INS_RDI, INS_RSI, INS_RBP, INS_RBX, INS_RDX, INS_RAX, INS_RCX, INS_RSP,
-};
-
-static const struct evq_regs *entry_regs(const struct evq_entry *entry)
-{
-    return entry->flags & EVQ_FLAG_REGS ? (const struct evq_regs *)(entry + 1) : NULL;
-}
-
-static const struct evq_op *first_op(const struct evq_entry *entry)
-{
-    size_t regs = entry->flags & EVQ_FLAG_REGS ? sizeof(struct evq_regs) : 0;
-    return (const struct evq_op *)((const char *)(entry + 1) + regs);
-}
-
-/* The op after this one, or NULL if the entry ends (or is damaged). */
-static const struct evq_op *op_check(const struct evq_entry *entry, const struct evq_op *op)
-{
-    const char *end = (const char *)entry + entry->bytes;
-
-    if ((const char *)op + sizeof(*op) > end || op->bytes < sizeof(*op) ||
-        (size_t)(end - (const char *)op) < op->bytes)
-        return NULL;
-    return op;
-}
-
-static const struct evq_op *next_op(const struct evq_entry *entry, const struct evq_op *op)
-{
-    return op_check(entry, (const struct evq_op *)((const char *)op + op->bytes));
-}
-
-static const struct evq_regs *loaded_regs(const struct evq_entry *entry)
-{
-    const struct evq_op *op = op_check(entry, first_op(entry));
-
-    for (; op; op = next_op(entry, op))
-        if (op->op == EVQ_OP_REGS && op->bytes >= sizeof(*op) + sizeof(struct evq_regs))
-            return (const struct evq_regs *)(op + 1);
-    return NULL;
-}
+#define SAVED_RSP_OFF    (8 + SLC_SAVED_REGS_OFF + 8 * 15) /* from the frame's start */
+#define RED_ZONE_BYTES   128
+#define SIGNAL_FRAME_MAX (64u << 10)
 
 /* ---- outside ---- */
 
@@ -120,72 +73,6 @@ static int syscall_wrote(struct slc_scan *scan, struct slc_task *task, uint64_t 
     if (!error)
         slc_memory_drop(&scan->memory, address, size);
     return error;
-}
-
-/* Calls that return how much they wrote at an argument: recordings often hold the whole buffer. */
-static bool result_buffer(int32_t number, enum evq_reg *argument)
-{
-    switch (number) {
-    case SYS_read:
-    case SYS_pread64:
-    case SYS_recvfrom:
-    case SYS_readlink:
-    case SYS_getdents64:
-        *argument = EVQ_RSI;
-        return true;
-    case SYS_readlinkat:
-        *argument = EVQ_RDX;
-        return true;
-    case SYS_getrandom:
-    case SYS_getcwd:
-        *argument = EVQ_RDI;
-        return true;
-    default:
-        return false;
-    }
-}
-
-struct call {
-    bool is_clipped;
-    uint64_t buffer, buffer_end;
-};
-
-/*
- * The exit of the call that an entry at `index` is a part of; NULL if it is part of none. Data too
- * large for one entry comes in further ones before it, with the same frame. (While a call waits,
- * other threads run: its enter may be far away.)
- */
-static const struct evq_entry *exit_of(const struct slc_scan *scan, size_t index)
-{
-    const struct wet_event *first = &scan->interval->events[index];
-
-    for (size_t i = index; i < scan->interval->event_count; i++) {
-        const struct wet_event *event = &scan->interval->events[i];
-        if (event->task != first->task || event->entry->frame != first->entry->frame)
-            return NULL;
-        if (event->entry->kind == EVQ_SYSCALL_EXIT)
-            return event->entry;
-        if (event->entry->kind != EVQ_OPS)
-            return NULL;
-    }
-    return NULL;
-}
-
-/* Finds result and buffer of the call that an event belongs to: the kernel keeps arguments. */
-static struct call describe_call(const struct slc_scan *scan, size_t index)
-{
-    const struct evq_entry *exit = exit_of(scan, index);
-    const struct evq_regs *regs = exit ? loaded_regs(exit) : NULL;
-    enum evq_reg argument;
-    struct call call = {0};
-
-    if (!regs || !result_buffer(exit->number, &argument))
-        return call;
-    int64_t result = (int64_t)regs->r[EVQ_RAX];
-    call.is_clipped = true;
-    call.buffer = regs->r[argument];
-    call.buffer_end = call.buffer + (result > 0 ? (uint64_t)result : 0);
-    return call;
 }
 
 /* Moves wants of what mremap moved to where it was. */
@@ -257,7 +144,8 @@ static int take_clone_arguments(struct slc_scan *scan, struct slc_task *parent,
                                 struct slc_regs *child, const struct evq_entry *entry,
                                 const struct evq_regs *born)
 {
-    const struct evq_regs *regs = entry_regs(entry) ? entry_regs(entry) : loaded_regs(entry);
+    const struct evq_regs *regs =
+        slc_entry_regs(entry) ? slc_entry_regs(entry) : slc_entry_loads(entry);
     int error = 0;
 
     if (!regs)
@@ -314,20 +202,14 @@ static int thread_began(struct slc_scan *scan, struct slc_task *parent,
 
 /* The ops of a call, or of data that came without one (task NULL). */
 static int pass_ops(struct slc_scan *scan, struct slc_task *task, const struct evq_entry *entry,
-                    const struct call *call)
+                    const struct slc_clip *clip)
 {
-    const struct evq_op *op = op_check(entry, first_op(entry));
     int error = 0;
 
-    for (; op && !error; op = next_op(entry, op)) {
-        uint64_t size = op->b;
+    for (const struct evq_op *op = NULL; !error && (op = slc_entry_op(entry, op));) {
+        uint64_t size = slc_clip_bytes(clip, op);
         switch (op->op) {
         case EVQ_OP_WRITE:
-            if (call->is_clipped && op->a >= call->buffer) {
-                uint64_t room = call->buffer_end > op->a ? call->buffer_end - op->a : 0;
-                size = size < room ? size : room;
-            }
-            /* fall through */
         case EVQ_OP_ZERO:
         case EVQ_OP_MAP:
         case EVQ_OP_DISCARD:
@@ -357,9 +239,9 @@ static unsigned saved_piece(unsigned i, unsigned piece, uint64_t *off, uint64_t 
 {
     static const uint8_t first[] = {0, 1, 2}, sizes[] = {1, 1, 6};
 
-    *off = UCONTEXT_REGS_OFF + 8 * i + first[piece];
+    *off = SLC_SAVED_REGS_OFF + 8 * i + first[piece];
     *size = sizes[piece];
-    return INS_LOC_GPR + INS_GPR_PIECES * saved_order[i] + piece;
+    return INS_LOC_GPR + INS_GPR_PIECES * slc_saved_order[i] + piece;
 }
 
 /* All wants wait for the handler's start; those of general registers also as wants of the signal
@@ -367,7 +249,7 @@ static unsigned saved_piece(unsigned i, unsigned piece, uint64_t *off, uint64_t 
 static int handler_ended(struct slc_scan *scan, struct slc_task *task,
                          const struct evq_entry *enter)
 {
-    const struct evq_regs *regs = entry_regs(enter);
+    const struct evq_regs *regs = slc_entry_regs(enter);
     const struct ins_regset all = {{UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX}};
     struct slc_regs *stash = calloc(1, sizeof(*stash));
     uint64_t off, size;
@@ -378,7 +260,7 @@ static int handler_ended(struct slc_scan *scan, struct slc_task *task,
         return -ENOMEM;
     }
     slc_regs_move(stash, &task->regs, &all);
-    for (unsigned i = 0; regs && i < SAVED_REG_COUNT * INS_GPR_PIECES; i++) {
+    for (unsigned i = 0; regs && i < SLC_SAVED_REG_COUNT * INS_GPR_PIECES; i++) {
         unsigned loc = saved_piece(i / INS_GPR_PIECES, i % INS_GPR_PIECES, &off, &size);
         if (!slc_regs_has(stash, loc))
             continue;
@@ -422,10 +304,10 @@ static int leave_signal_frame(struct slc_scan *scan, struct slc_task *task, stru
                               uint64_t ucontext)
 {
     const struct ins_regset all = {{UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX}};
-    uint64_t from = ucontext + UCONTEXT_REGS_OFF, bytes = 8 * SAVED_REG_COUNT, off, size;
+    uint64_t from = ucontext + SLC_SAVED_REGS_OFF, bytes = 8 * SLC_SAVED_REG_COUNT, off, size;
     int error = slc_bypass_write(&scan->bypass, &scan->memory, NULL, SLC_UNKNOWN, -1, from, bytes);
 
-    for (unsigned i = 0; i < SAVED_REG_COUNT * INS_GPR_PIECES && !error; i++) {
+    for (unsigned i = 0; i < SLC_SAVED_REG_COUNT * INS_GPR_PIECES && !error; i++) {
         unsigned loc = saved_piece(i / INS_GPR_PIECES, i % INS_GPR_PIECES, &off, &size);
         error = leave_saved_register(scan, task, stash, loc, ucontext + off, size);
         if (stash)
@@ -457,25 +339,25 @@ static int given_to_handler(struct slc_scan *scan, struct slc_task *task, uint32
 
 /* The frame ends below the red zone of what was interrupted, unless it lies on another stack; the
  * record of it may go on, with bytes that the kernel did not write. */
-static struct call describe_signal_frame(const struct evq_entry *entry, uint64_t start)
+static struct slc_clip describe_signal_frame(const struct evq_entry *entry, uint64_t start)
 {
-    struct call call = {.is_clipped = false, .buffer = start};
-    for (const struct evq_op *op = op_check(entry, first_op(entry)); op; op = next_op(entry, op)) {
+    struct slc_clip clip = {.is_clipped = false, .buffer = start};
+    for (const struct evq_op *op = NULL; (op = slc_entry_op(entry, op));) {
         uint64_t rsp;
         if (op->op != EVQ_OP_WRITE || op->a != start || op->b < SAVED_RSP_OFF + sizeof(rsp))
             continue;
         memcpy(&rsp, (const uint8_t *)(op + 1) + SAVED_RSP_OFF, sizeof(rsp));
-        call.buffer_end = rsp - RED_ZONE_BYTES;
-        call.is_clipped = rsp - RED_ZONE_BYTES - start < SIGNAL_FRAME_MAX;
+        clip.buffer_end = rsp - RED_ZONE_BYTES;
+        clip.is_clipped = rsp - RED_ZONE_BYTES - start < SIGNAL_FRAME_MAX;
     }
-    return call;
+    return clip;
 }
 
 static int handler_began(struct slc_scan *scan, struct slc_task *task,
                          const struct wet_event *event, const struct evq_regs *regs)
 {
     uint64_t ucontext = regs->r[EVQ_RSP] + 8;
-    const struct call frame = describe_signal_frame(event->entry, regs->r[EVQ_RSP]);
+    const struct slc_clip frame = describe_signal_frame(event->entry, regs->r[EVQ_RSP]);
     int error = given_to_handler(scan, task, event->task);
 
     task->next = NULL;
@@ -486,50 +368,32 @@ static int handler_began(struct slc_scan *scan, struct slc_task *task,
     return error ? error : pass_ops(scan, NULL, event->entry, &frame);
 }
 
-/* A signal that is ignored, or restarts a call, loads registers too; but a handler is called with
- * the signal's number and, behind the return address, its ucontext. */
-static bool calls_handler(const struct evq_entry *entry, const struct evq_regs *regs)
-{
-    return regs->r[EVQ_RDI] == (uint64_t)entry->number && regs->r[EVQ_RDX] == regs->r[EVQ_RSP] + 8;
-}
-
 /* ---- all of it ---- */
-
-/* Whether an EVQ_OPS goes with a call: before its exit, or behind what its enter could hold. */
-static bool belongs_to_call(const struct slc_scan *scan, size_t index)
-{
-    const struct wet_event *events = scan->interval->events;
-
-    for (size_t i = index; i-- > 0 && events[i].task == events[index].task &&
-                           events[i].entry->frame == events[index].entry->frame;)
-        if (events[i].entry->kind == EVQ_SYSCALL_ENTER)
-            return true;
-    return exit_of(scan, index) != NULL;
-}
 
 int slc_pass_event(struct slc_scan *scan, const struct wet_event *event, size_t index)
 {
     const struct evq_entry *entry = event->entry;
     int error = 0;
     struct slc_task *task = slc_scan_task(scan, event->task, &error);
-    const struct evq_regs *regs = loaded_regs(entry);
+    const struct evq_regs *regs = slc_entry_loads(entry);
 
     if (!task)
         return error;
-    struct call call = describe_call(scan, index);
+    const struct slc_clip clip = slc_event_clip(scan->interval, index);
     switch (entry->kind) {
     case EVQ_SYSCALL_ENTER:
     case EVQ_SYSCALL_EXIT:
         if (entry->number == SYS_rt_sigreturn)
             return entry->kind == EVQ_SYSCALL_ENTER ? handler_ended(scan, task, entry) : 0;
-        return pass_ops(scan, task, entry, &call);
+        return pass_ops(scan, task, entry, &clip);
     case EVQ_TASK_EXIT: /* the kernel tells who waits for the thread, or for its locks */
-        return pass_ops(scan, task, entry, &call);
+        return pass_ops(scan, task, entry, &clip);
     case EVQ_OPS:
-        if (regs && calls_handler(entry, regs))
+        if (regs && slc_entry_calls_handler(entry, regs))
             return handler_began(scan, task, event, regs);
-        return pass_ops(scan, belongs_to_call(scan, index) ? task : NULL, entry, &call);
+        return pass_ops(scan, slc_event_is_of_call(scan->interval, index) ? task : NULL, entry,
+                        &clip);
     default:
-        return pass_ops(scan, NULL, entry, &call);
+        return pass_ops(scan, NULL, entry, &clip);
     }
 }

@@ -76,6 +76,32 @@ unsigned slc_operand_ranges(const struct wet_statement *statement, unsigned oper
     return 1;
 }
 
+/* Byte i comes from the source byte that element i's read finds, or from where an earlier element
+ * got it. */
+uint64_t slc_moved_from(const struct wet_statement *statement, unsigned to, const uint64_t *slots,
+                        uint64_t address)
+{
+    unsigned source = to == 0 ? 1 : 0;
+    struct slc_range written = slc_operand_range(statement, to, slots);
+    struct slc_range read = slc_operand_range(statement, source, slots);
+    uint64_t element = statement->info->mems[to].size_bytes;
+    /* Downward the first element is the highest one. */
+    bool is_down = written.address != slots[statement->slot + to];
+    uint64_t elements = written.size_bytes / element;
+
+    for (uint64_t off = address - written.address;;) {
+        uint64_t at = read.address + off;
+        uint64_t rank = is_down ? elements - 1 - off / element : off / element;
+        uint64_t next = at - written.address;
+        if (next >= written.size_bytes)
+            return at;
+        uint64_t next_rank = is_down ? elements - 1 - next / element : next / element;
+        if (next_rank >= rank)
+            return at;
+        off = next;
+    }
+}
+
 /* The general register whose three pieces are exactly this set, if calls preserve it; or -1. */
 static int saved_register(const struct ins_regset *set)
 {

@@ -63,7 +63,8 @@ enum slc_criterion_kind {
     SLC_CRITERION_MEMORY,
     SLC_CRITERION_REGISTER,
     SLC_CRITERION_FUNCTION,
-    SLC_CRITERION_PLACES, /* slc_criterion_of_places() */
+    SLC_CRITERION_PLACES,   /* slc_criterion_of_places() */
+    SLC_CRITERION_VARIABLE, /* slc_criterion_of_variable() */
 };
 
 struct slc_criterion;
@@ -114,6 +115,16 @@ int slc_criterion_parse(struct wet *wet, const char *text, const struct slc_stan
  */
 int slc_criterion_of_places(struct wet *wet, wet_time time, const struct ins_regset *regs,
                             uint64_t address, uint64_t size_bytes, struct slc_criterion **out);
+
+/*
+ * A variable or another thing of the program just before `time` (1..instructions + 1), wherever the
+ * model says that it is: memory or a register of the thread that runs then. `text` is what it is
+ * called. -WD_ERR_NOT_FOUND if it is nowhere, -WD_ERR_UNSUPPORTED in a register that slices do not follow.
+ */
+struct mdl_place;
+int slc_criterion_of_variable(struct wet *wet, wet_time time, const char *text,
+                              const struct mdl_place *where, uint64_t type_bytes,
+                              struct slc_criterion **out);
 
 void slc_criterion_free(struct slc_criterion *criterion);
 const struct slc_criterion_info *slc_criterion_get_info(const struct slc_criterion *criterion);

@@ -118,7 +118,7 @@ static int on_progress(void *arg, uint64_t scanned, uint64_t total)
     clear_meter(watch);
     print_early_lines(watch);
     if (total && isatty(fileno(errors))) {
-        fprintf(errors, "slicing: %.0f%% of %.3g instructions, %.0f s",
+        fprintf(errors, "looking back: %.0f%% of %.3g instructions, %.0f s",
                 100 * (double)scanned / (double)total, (double)total, spent);
         fflush(errors);
         watch->has_meter = true;
@@ -148,6 +148,19 @@ int cli_slice_run(struct cli_session *session, const struct slc_criterion *crite
     options.arg = &watch;
     clock_gettime(CLOCK_MONOTONIC, &watch.start);
     int result = slc_backward(session->wet, criterion, &options, slice);
+    clear_meter(&watch);
+    if (result == -WD_ERR_INTERRUPTED)
+        wd_fail(result, "interrupted");
+    return result;
+}
+
+int cli_origin_run(struct cli_session *session, const struct slc_criterion *criterion,
+                   struct slc_origin **origin)
+{
+    struct watch watch = {.session = session};
+    struct slc_options options = {.progress = on_progress, .arg = &watch};
+    clock_gettime(CLOCK_MONOTONIC, &watch.start);
+    int result = slc_origin(session->wet, criterion, &options, origin);
     clear_meter(&watch);
     if (result == -WD_ERR_INTERRUPTED)
         wd_fail(result, "interrupted");

@@ -4,6 +4,7 @@
 #define DBGCLI_COMMANDS_CRITERION_H
 
 #include "dbgcli/commands/session.h"
+#include "slicer/origin.h"
 
 /* SLC_KINDS_FULL unless one of --data, --control, --thin is given; -WD_ERR_USAGE for several. */
 int cli_kinds_from(const struct cli_args *args, enum slc_kinds *kinds);
@@ -21,5 +22,9 @@ const char *cli_kinds_name(enum slc_kinds kinds);
  */
 int cli_slice_run(struct cli_session *session, const struct slc_criterion *criterion,
                   const struct slc_options *how, bool shows_lines, struct slc_slice **slice);
+
+/* The same for slc_origin(). */
+int cli_origin_run(struct cli_session *session, const struct slc_criterion *criterion,
+                   struct slc_origin **origin);
 
 #endif

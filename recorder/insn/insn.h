@@ -336,6 +336,13 @@ int ins_decode(const uint8_t *code, size_t len, uint64_t pc, struct ins_info *ou
  * 0, or -WD_ERR_CORRUPT as above, with "(bad)" in buf. */
 int ins_text(const uint8_t *code, size_t len, uint64_t pc, char *buf, size_t size);
 
+/*
+ * Of an instruction that moves a value (its flow is an INS_FLOW_COPY, or it extends a sign: movsx,
+ * cdqe and kin): how many bytes its source has. What the destination has above them is zeros, or
+ * copies of the sign bit if *is_sign_extended. 0 if it has no source or is no instruction.
+ */
+unsigned ins_moved_bytes(const uint8_t *code, size_t len, bool *is_sign_extended);
+
 /* "mov"; static string, "?" for a number that is none. */
 const char *ins_mnemonic_name(unsigned mnemonic);
 

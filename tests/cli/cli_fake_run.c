@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "slicer/origin.h"
 #include "slicer/slicer.h"
 #include "wet/model/model.h"
 #include "wet/wet.h"
@@ -185,6 +186,14 @@ int wet_state_select(struct wet_state *state, uint32_t task)
 {
     state->task = task;
     state->regs.r[EVQ_RIP] = task == 0 ? MAIN_PC + 16 * 2 : HELPER_PC;
+    return 0;
+}
+
+int wet_state_mappings(struct wet_state *state, const struct wet_mapping **list, size_t *count)
+{
+    (void)state;
+    *list = NULL;
+    *count = 0;
     return 0;
 }
 
@@ -642,6 +651,74 @@ int slc_criterion_parse(struct wet *wet, const char *text, const struct slc_stan
         .time = INSTRUCTIONS + 1,
     };
     return 0;
+}
+
+int slc_criterion_of_variable(struct wet *wet, wet_time time, const char *text,
+                              const struct mdl_place *where, uint64_t type_bytes,
+                              struct slc_criterion **out)
+{
+    (void)wet;
+    (void)where;
+    (void)type_bytes;
+    *out = calloc(1, sizeof **out);
+    snprintf((*out)->text, sizeof(*out)->text, "%s", text);
+    (*out)->info = (struct slc_criterion_info){
+        .text = (*out)->text, .description = "a variable", .time = time};
+    return 0;
+}
+
+/* Copied at 989 from memory, where a read had put it at 500. */
+int slc_origin(struct wet *wet, const struct slc_criterion *criterion,
+               const struct slc_options *options, struct slc_origin **out)
+{
+    const struct slc_spot rax = {.kind = SLC_SPOT_GPR};
+    const struct slc_spot memory = {.kind = SLC_SPOT_MEMORY, .address = MEMORY};
+    (void)wet;
+    (void)criterion;
+    (void)options;
+    *out = calloc(1, sizeof **out);
+    **out = (struct slc_origin){.size = 2, .value = {0x34, 0x12}, .known = 3, .place = rax};
+    (*out)->hops = calloc(3, sizeof *(*out)->hops);
+    (*out)->hops[(*out)->hop_count++] = (struct slc_hop){.kind = SLC_HOP_COPY,
+                                                         .time = 989,
+                                                         .pc = MAIN_PC + 64,
+                                                         .bytes = 3,
+                                                         .to = rax,
+                                                         .from = memory,
+                                                         .text = "mov eax, dword ptr [rbx]"};
+    (*out)->hops[(*out)->hop_count++] = (struct slc_hop){.kind = SLC_HOP_SYSCALL,
+                                                         .time = 507,
+                                                         .pc = FOREIGN_PC,
+                                                         .bytes = 1,
+                                                         .to = memory,
+                                                         .arg_count = 3,
+                                                         .args = {3, MEMORY, 100},
+                                                         .result = 12,
+                                                         .offset = 4,
+                                                         .extent = 12};
+    (*out)->hops[(*out)->hop_count++] = (struct slc_hop){.kind = SLC_HOP_COMPUTED,
+                                                         .time = 1,
+                                                         .pc = MAIN_PC,
+                                                         .bytes = 2,
+                                                         .to = memory,
+                                                         .text = "inc"};
+    return 0;
+}
+
+void slc_origin_free(struct slc_origin *origin)
+{
+    free(origin->hops);
+    free(origin);
+}
+
+const char *slc_hop_name(enum slc_hop_kind kind)
+{
+    return kind == SLC_HOP_COPY ? "copied" : kind == SLC_HOP_SYSCALL ? "system call" : "computed";
+}
+
+void slc_spot_name(const struct slc_spot *spot, char *text, size_t size)
+{
+    snprintf(text, size, "%s", spot->kind == SLC_SPOT_GPR ? "rax" : "");
 }
 
 void slc_criterion_free(struct slc_criterion *criterion)

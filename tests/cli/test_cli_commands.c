@@ -90,6 +90,37 @@ static void opening_shows_signal_line_and_frames(void **state)
                         " #1  0x0000000000001045 in main () at main.c:14\n");
 }
 
+static void origin_shows_each_hop_and_how_chains_end(void **state)
+{
+    static const struct row rows[] = {
+        {"origin crash", 0,
+         "SIGSEGV at util.c:30 in helper: 2 bytes in rax = 0x1234 (4660)\n"
+         "#0   time 989          copied        main  main.c:14  | main line 14;  "
+         "[0x7000 <storage> to rax] = 0x1234 (4660)\n"
+         "#1   time 507          system call   foreign  libforeign.so  "
+         "[byte 0 of the value: 0x7000 <storage>] = 0x34 (52)\n"
+         "     came in by read(3, 0x7000, 100) = 12, from byte 4 of 12\n"
+         "#2   time 1            computed      main  main.c:10  | main line 10;  "
+         "[byte 1 of the value: 0x7000 <storage>] = 0x12 (18)\n"
+         "     computed by 'inc'\n"},
+        {"origin crash --limit 2", 0,
+         "SIGSEGV at util.c:30 in helper: 2 bytes in rax = 0x1234 (4660)\n"
+         "#0   time 989          copied        main  main.c:14  | main line 14;  "
+         "[0x7000 <storage> to rax] = 0x1234 (4660)\n"
+         "     ... 1 hops; --limit 0 shows all\n"
+         "#2   time 1            computed      main  main.c:10  | main line 10;  "
+         "[byte 1 of the value: 0x7000 <storage>] = 0x12 (18)\n"
+         "     computed by 'inc'\n"},
+        {"origin", 2,
+         "origin: something is missing; usage: origin VARIABLE[@TIME]|*ADDRESS[+LEN][@TIME]|"
+         "$REGISTER[@TIME]|output:... [--limit N]\n"},
+        {"origin nothing", 1, "no variable 'nothing' is visible here\n"},
+        {"origin crash@", 2,
+         "'' is no time: a number, start, end, crash, now, FILE:LINE#K or a bookmark\n"},
+    };
+    check_rows(*state, rows, sizeof rows / sizeof *rows);
+}
+
 static void goto_understands_each_form_of_time(void **state)
 {
     static const struct row rows[] = {
@@ -106,7 +137,8 @@ static void goto_understands_each_form_of_time(void **state)
         {"goto main.c:12#0", 2, "'main.c:12#0': after '#' comes 1, 2, ... or -1, -2, ...\n"},
         {"goto main.c:99", 1, "no code at main.c:99; nearest: main.c:10\n"},
         {"goto other.c:1", 1, "no module knows a source file 'other.c'\n"},
-        {"goto soon", 2, "'soon' is no time: a number, start, end, crash, now, FILE:LINE#K or a bookmark\n"},
+        {"goto soon", 2,
+         "'soon' is no time: a number, start, end, crash, now, FILE:LINE#K or a bookmark\n"},
         {"goto :5", 2, "':5' is not of the form FILE:LINE\n"},
     };
     check_rows(*state, rows, sizeof rows / sizeof *rows);
@@ -552,6 +584,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(opening_shows_signal_line_and_frames),
+        CASE(origin_shows_each_hop_and_how_chains_end),
         CASE(goto_understands_each_form_of_time),
         CASE(print_writes_values_as_gdb_does),
         CASE(frames_are_listed_and_selected),

@@ -59,7 +59,7 @@ static const struct row rows[] = {
      0},
     {"prog_exit3", "output:x", SLC_KINDS_THIN, "output:OFFSET+LENGTH", -WD_ERR_USAGE, {0}, 0},
     {"prog_exit3", "output:0+0", SLC_KINDS_THIN, "output:OFFSET+LENGTH", -WD_ERR_USAGE, {0}, 0},
-    {"prog_exit3", "nonsense", SLC_KINDS_THIN, "FILE:LINE", -WD_ERR_NOT_FOUND, {0}, 0},
+    {"prog_exit3", "nonsense", SLC_KINDS_THIN, "FILE:LINE", -WD_ERR_USAGE, {0}, 0},
     {"prog_exit3", "nonsense#", SLC_KINDS_THIN, "#-1", -WD_ERR_USAGE, {0}, 0},
     {"prog_exit3", "*0x10@1", SLC_KINDS_THIN, "nothing is mapped", -WD_ERR_NOT_FOUND, {0}, 0},
     {"prog_exit3", "*0x10", SLC_KINDS_THIN, "@TIME", -WD_ERR_USAGE, {0}, 0},

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "dbgcli/commands/origin_place.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "dbgcli/alloc.h"
+#include "dbgcli/commands/criterion.h"
+#include "dbgcli/commands/place.h"
+#include "dbgcli/commands/value.h"
+
+/* ---- a variable in a frame ---- */
+
+struct wish {
+    struct cli_session *session;
+    struct cli_moment *moment;
+    size_t frame;
+    const char *text; /* without @TIME */
+};
+
+/* When the function that a frame belongs to made the call that it waits for: until it returns, its own
+ * registers are what they were then. The call wrote the return address below what is rsp after it. */
+static int find_call(const struct wish *wish, wet_time *time)
+{
+    const struct cli_frame *frame = &wish->moment->frames[wish->frame];
+    struct slc_criterion *criterion;
+    struct slc_origin *origin;
+    struct mdl_place slot = {
+        .kind = MDL_PLACE_MEMORY, .address = frame->regs.value[MDL_REG_RSP] - 8, .size_bytes = 8};
+    int result = slc_criterion_of_variable(wish->session->wet, wish->moment->time, "caller", &slot,
+                                           8, &criterion);
+    if (result)
+        return result;
+    result = slc_origin(wish->session->wet, criterion, NULL, &origin);
+    slc_criterion_free(criterion);
+    if (result)
+        return result;
+    bool is_call = origin->hop_count == 1 && strncmp(origin->hops[0].text, "call", 4) == 0;
+    if (is_call)
+        *time = origin->hops[0].time;
+    slc_origin_free(origin);
+    if (!is_call)
+        return wd_fail(-WD_ERR_NOT_FOUND,
+                       "'%s' is in a register, and when its frame made its call is not known",
+                       wish->text);
+    return 0;
+}
+
+/* -WD_ERR_NOT_FOUND without a message if it is no variable's name. */
+static int locate_variable(const struct wish *wish, struct mdl_place *where, uint64_t *bytes)
+{
+    const struct cli_frame *frame = &wish->moment->frames[wish->frame];
+    struct cli_frame_view view = {wish->moment, wish->frame};
+    struct mdl_machine machine = cli_frame_machine(&view);
+    struct mdl_model *model = wish->session->model;
+    struct mdl_variable variable;
+    int result = mdl_variable_find_at(model, frame->lookup_pc, frame->depth, wish->text, &variable);
+    if (!result)
+        result = mdl_variable_locate(model, &variable, frame->lookup_pc, &machine, where);
+    if (!result)
+        *bytes = variable.type.size_bytes;
+    return result;
+}
+
+/* Members, elements, what pointers lead to: only if they are in memory. */
+static int locate_expression(const struct wish *wish, struct mdl_place *where)
+{
+    struct cli_frame_view view = {wish->moment, wish->frame};
+    struct cli_value value;
+    int result = cli_value_evaluate(&view, wish->text, &value);
+    if (result)
+        return result;
+    if (!value.is_in_memory)
+        return wd_fail(-WD_ERR_UNSUPPORTED, "'%s' has no place in memory", wish->text);
+    *where = (struct mdl_place){.kind = MDL_PLACE_MEMORY,
+                                .address = value.address,
+                                .size_bytes = value.type.size_bytes ? value.type.size_bytes : 1};
+    return 0;
+}
+
+static int criterion_of_wish(const struct wish *wish, struct slc_criterion **out)
+{
+    const struct cli_frame *frame = &wish->moment->frames[wish->frame];
+    wet_time time = wish->moment->time;
+    struct mdl_place where;
+    uint64_t bytes = 0;
+    int result = locate_variable(wish, &where, &bytes);
+    if (result == -WD_ERR_NOT_FOUND)
+        result = locate_expression(wish, &where);
+    if (!result && where.kind == MDL_PLACE_REGISTER && !frame->is_top)
+        result = find_call(wish, &time);
+    if (!result)
+        result =
+            slc_criterion_of_variable(wish->session->wet, time, wish->text, &where, bytes, out);
+    return result;
+}
+
+/* At another time the innermost frame of the selected function, else the first with source. */
+static size_t frame_at(const struct cli_session *session, const struct cli_moment *moment)
+{
+    const char *function = NULL;
+    if (session->moment)
+        function = session->moment->frames[session->frame].function;
+    for (size_t i = 0; function && i < moment->frame_count; i++)
+        if (moment->frames[i].function && strcmp(moment->frames[i].function, function) == 0 &&
+            moment->frames[i].file)
+            return i;
+    return cli_moment_first_frame(moment);
+}
+
+static int variable_criterion(struct cli_session *session, const char *text,
+                              struct slc_criterion **out)
+{
+    char *name = cli_strdup(text), *at = strrchr(name, '@');
+    struct wish wish = {.session = session, .text = name};
+    wet_time time = session->time;
+    int result = 0;
+    if (at) {
+        *at = 0;
+        result = cli_time_parse(session, at + 1, &time);
+    }
+    if (!result && time == session->time) {
+        result = cli_session_moment(session, &wish.moment);
+        wish.frame = session->frame;
+        if (!result)
+            result = criterion_of_wish(&wish, out);
+    } else if (!result) {
+        result = cli_moment_open(session->wet, time, &wish.moment);
+        if (!result) {
+            wish.frame = frame_at(session, wish.moment);
+            result = criterion_of_wish(&wish, out);
+            cli_moment_close(wish.moment);
+        }
+    }
+    free(name);
+    return result;
+}
+
+/* What slc_criterion_parse() takes, but for functions: their names are variables here. */
+static bool is_criterion(const char *text)
+{
+    if (strcmp(text, "crash") == 0 || strcmp(text, "exit") == 0 || strncmp(text, "output:", 7) == 0)
+        return true;
+    if (*text == '$' || (*text == '*' && isdigit((unsigned char)text[1])))
+        return true;
+    const char *stop = strchr(text, '@');
+    for (const char *colon = strchr(text, ':'); colon && (!stop || colon < stop);
+         colon = strchr(colon + 1, ':'))
+        if (isdigit((unsigned char)colon[1]) && colon > text)
+            return true;
+    return false;
+}
+
+int cli_origin_criterion(struct cli_session *session, const char *text, struct slc_criterion **out)
+{
+    if (is_criterion(text))
+        return cli_criterion_parse(session, text, out);
+    return variable_criterion(session, text, out);
+}
+
+/* ---- places in words ---- */
+
+char *cli_spot_text(struct cli_session *session, const struct slc_spot *spot)
+{
+    char *text = NULL, name[32] = "";
+    size_t size;
+    FILE *to = open_memstream(&text, &size);
+    if (!to)
+        cli_die();
+    if (spot->kind == SLC_SPOT_MEMORY)
+        cli_address_print(to, session->model, spot->address);
+    else
+        slc_spot_name(spot, name, sizeof name);
+    fputs(name, to);
+    fclose(to);
+    if (!text)
+        cli_die();
+    return text;
+}
+
+/* ---- what was there at the start ---- */
+
+#define STRINGS_MAX 65536
+
+static bool read_word(struct wet_state *state, uint64_t address, uint64_t *word)
+{
+    return wet_state_read(state, address, word, sizeof *word) == 0;
+}
+
+/* Bytes of the string at `start` up to its zero, or to `address` if that comes first. */
+static bool holds(struct wet_state *state, uint64_t start, uint64_t address)
+{
+    char byte;
+    if (address < start || address - start > STRINGS_MAX)
+        return false;
+    for (uint64_t at = start; at < address; at++)
+        if (wet_state_read(state, at, &byte, 1) != 0 || byte == 0)
+            return false;
+    return true;
+}
+
+static char *environment_text(struct wet_state *state, uint64_t start)
+{
+    char name[64] = "";
+    for (size_t i = 0; i + 1 < sizeof name; i++)
+        if (wet_state_read(state, start + i, &name[i], 1) != 0 || !name[i] || name[i] == '=') {
+            name[i] = 0;
+            break;
+        }
+    return cli_asprintf("the environment's %s", name);
+}
+
+/* The stack of the start: argc, argv, NULL, environment, NULL. */
+static char *argument_text(struct wet_state *state, uint64_t address)
+{
+    uint64_t at = wet_state_regs(state)->r[EVQ_RSP], count, start;
+    if (!read_word(state, at, &count) || count > STRINGS_MAX)
+        return NULL;
+    if (address - at < 8)
+        return cli_strdup("the number of arguments, argc");
+    for (uint64_t i = 0; i < count; i++)
+        if (read_word(state, at + 8 + 8 * i, &start) && holds(state, start, address))
+            return cli_asprintf("argv[%" PRIu64 "], from its byte %" PRIu64 " on", i,
+                                address - start);
+    for (uint64_t i = 0; i < STRINGS_MAX; i++) {
+        if (!read_word(state, at + 16 + 8 * (count + i), &start) || !start)
+            return NULL;
+        if (holds(state, start, address))
+            return environment_text(state, start);
+    }
+    return NULL;
+}
+
+static char *mapping_text(struct cli_session *session, struct wet_state *state, uint64_t address)
+{
+    const struct wet_mapping *list;
+    struct mdl_symbol symbol;
+    size_t count;
+    if (wet_state_mappings(state, &list, &count) != 0)
+        return NULL;
+    for (size_t i = 0; i < count; i++) {
+        const char *name = list[i].name;
+        if (address < list[i].start || address >= list[i].end)
+            continue;
+        if (mdl_symbol_at(session->model, address, &symbol) == 0)
+            return cli_asprintf("data of %s that nothing wrote (%s+%" PRIu64 ")",
+                                *name ? cli_base_name(name) : "the program", symbol.name,
+                                address - symbol.start);
+        if (strcmp(name, "[stack]") == 0)
+            return cli_strdup("what the kernel put onto the stack at the start");
+        return cli_asprintf("data of %s that nothing wrote",
+                            *name ? cli_base_name(name) : "the program");
+    }
+    return NULL;
+}
+
+char *cli_initial_text(struct cli_session *session, const struct slc_spot *spot)
+{
+    struct wet_state *state;
+    char *text = NULL;
+    if (spot->kind != SLC_SPOT_MEMORY) {
+        char *name = cli_spot_text(session, spot);
+        text = cli_asprintf("what %s held when the run began", name);
+        free(name);
+        return text;
+    }
+    if (wet_state_open(session->wet, 1, &state) == 0) {
+        text = argument_text(state, spot->address);
+        if (!text)
+            text = mapping_text(session, state, spot->address);
+        wet_state_close(state);
+    }
+    wd_error_clear();
+    return text ? text : cli_strdup("memory that nothing in the run wrote");
+}

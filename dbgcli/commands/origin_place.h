@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What `origin` is asked for, and where values are, in words. */
+#ifndef DBGCLI_COMMANDS_ORIGIN_PLACE_H
+#define DBGCLI_COMMANDS_ORIGIN_PLACE_H
+
+#include "dbgcli/commands/session.h"
+#include "slicer/origin.h"
+
+/*
+ * A criterion of slc_criterion_parse(), or VARIABLE[@TIME] as `print` understands it, in the
+ * selected frame. A register of a frame that is not the innermost is looked for where that frame
+ * made its call. *out is for slc_criterion_free().
+ */
+int cli_origin_criterion(struct cli_session *session, const char *text, struct slc_criterion **out);
+
+/* "rax", "xmm3.b8", "ZF", "0x404010 <total+4>"; to be freed, never NULL. */
+char *cli_spot_text(struct cli_session *session, const struct slc_spot *spot);
+
+/* "argv[2]", "the environment's PATH", "the initialised data of prog (table+8)", ...: what a byte was
+ * that nothing in the run wrote. To be freed, never NULL. */
+char *cli_initial_text(struct cli_session *session, const struct slc_spot *spot);
+
+#endif

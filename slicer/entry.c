@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "slicer/entry.h"
+
+#include "slicer/syscalls.h"
+
+const uint8_t slc_saved_order[SLC_SAVED_REG_COUNT] = {
+    8,       9,       10,      11,      12,      13,      14,      15,
+    INS_RDI, INS_RSI, INS_RBP, INS_RBX, INS_RDX, INS_RAX, INS_RCX, INS_RSP,
+};
+
+const struct evq_regs *slc_entry_regs(const struct evq_entry *entry)
+{
+    return entry->flags & EVQ_FLAG_REGS ? (const struct evq_regs *)(entry + 1) : NULL;
+}
+
+static const struct evq_op *op_check(const struct evq_entry *entry, const char *at)
+{
+    const char *end = (const char *)entry + entry->bytes;
+    const struct evq_op *op = (const struct evq_op *)at;
+
+    if (at + sizeof(*op) > end || op->bytes < sizeof(*op) || (size_t)(end - at) < op->bytes)
+        return NULL;
+    return op;
+}
+
+const struct evq_op *slc_entry_op(const struct evq_entry *entry, const struct evq_op *op)
+{
+    size_t regs = entry->flags & EVQ_FLAG_REGS ? sizeof(struct evq_regs) : 0;
+
+    return op_check(entry, op ? (const char *)op + op->bytes : (const char *)(entry + 1) + regs);
+}
+
+const struct evq_regs *slc_entry_loads(const struct evq_entry *entry)
+{
+    for (const struct evq_op *op = NULL; (op = slc_entry_op(entry, op));)
+        if (op->op == EVQ_OP_REGS && op->bytes >= sizeof(*op) + sizeof(struct evq_regs))
+            return (const struct evq_regs *)(op + 1);
+    return NULL;
+}
+
+const struct evq_entry *slc_event_exit(const struct wet_interval *interval, size_t index)
+{
+    const struct wet_event *first = &interval->events[index];
+
+    for (size_t i = index; i < interval->event_count; i++) {
+        const struct wet_event *event = &interval->events[i];
+        if (event->task != first->task || event->entry->frame != first->entry->frame)
+            return NULL;
+        if (event->entry->kind == EVQ_SYSCALL_EXIT)
+            return event->entry;
+        if (event->entry->kind != EVQ_OPS)
+            return NULL;
+    }
+    return NULL;
+}
+
+bool slc_event_is_of_call(const struct wet_interval *interval, size_t index)
+{
+    const struct wet_event *events = interval->events;
+
+    for (size_t i = index; i-- > 0 && events[i].task == events[index].task &&
+                           events[i].entry->frame == events[index].entry->frame;)
+        if (events[i].entry->kind == EVQ_SYSCALL_ENTER)
+            return true;
+    return slc_event_exit(interval, index) != NULL;
+}
+
+/* The kernel keeps arguments, so that the registers after the call have them. */
+struct slc_clip slc_event_clip(const struct wet_interval *interval, size_t index)
+{
+    const struct evq_entry *exit = slc_event_exit(interval, index);
+    const struct evq_regs *regs = exit ? slc_entry_loads(exit) : NULL;
+    const struct slc_syscall *syscall = regs ? slc_syscall_find(exit->number) : NULL;
+    struct slc_clip clip = {0};
+
+    for (unsigned a = 0; syscall && a < SLC_SYSCALL_ARGS; a++) {
+        if (syscall->args[a].kind != SLC_ARG_OUT_RESULT)
+            continue;
+        int64_t units = (int64_t)regs->r[EVQ_RAX];
+        uint64_t bytes = units > 0 ? (uint64_t)units * syscall->args[a].bytes : 0;
+        clip.is_clipped = true;
+        clip.buffer = regs->r[slc_syscall_reg[a]];
+        clip.buffer_end = clip.buffer + bytes;
+    }
+    return clip;
+}
+
+uint64_t slc_clip_bytes(const struct slc_clip *clip, const struct evq_op *op)
+{
+    if (op->op != EVQ_OP_WRITE || !clip->is_clipped || op->a < clip->buffer)
+        return op->b;
+    uint64_t room = clip->buffer_end > op->a ? clip->buffer_end - op->a : 0;
+    return op->b < room ? op->b : room;
+}
+
+bool slc_entry_calls_handler(const struct evq_entry *entry, const struct evq_regs *loads)
+{
+    return loads->r[EVQ_RDI] == (uint64_t)entry->number &&
+           loads->r[EVQ_RDX] == loads->r[EVQ_RSP] + 8;
+}

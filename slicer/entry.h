@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Entries of the event queue as slices read them. They come from a file: sizes are checked again. */
+#ifndef SLICER_ENTRY_H
+#define SLICER_ENTRY_H
+
+#include "wet/wet.h"
+
+/* The registers that the entry compares, or NULL; those that it loads (EVQ_OP_REGS), or NULL. */
+const struct evq_regs *slc_entry_regs(const struct evq_entry *entry);
+const struct evq_regs *slc_entry_loads(const struct evq_entry *entry);
+
+/* The op after `op`, the first one if it is NULL; NULL at the end. */
+const struct evq_op *slc_entry_op(const struct evq_entry *entry, const struct evq_op *op);
+
+/*
+ * The exit of the call that events[index] is a part of; NULL if it is part of none. Data too large
+ * for one entry comes in further ones before it, with the same frame. (While a call waits, other
+ * threads run: its enter may be far away.)
+ */
+const struct evq_entry *slc_event_exit(const struct wet_interval *interval, size_t index);
+
+/* Whether an EVQ_OPS goes with a call: before its exit, or behind what its enter could hold. */
+bool slc_event_is_of_call(const struct wet_interval *interval, size_t index);
+
+/* Of the bytes that a recording says a call wrote, those that it did write. */
+struct slc_clip {
+    bool is_clipped;
+    uint64_t buffer, buffer_end; /* what lies at `buffer` or above ends at buffer_end */
+};
+struct slc_clip slc_event_clip(const struct wet_interval *interval, size_t index);
+
+/* How many of an op's bytes are left. */
+uint64_t slc_clip_bytes(const struct slc_clip *clip, const struct evq_op *op);
+
+/* ---- signal frames ----
+ *
+ *   rsp at handler entry ─▶ return address │ struct ucontext ... │ siginfo, vector state
+ *   rsp at rt_sigreturn  ───────────────────▶ +40: r8..r15 rdi rsi rbp rbx rdx rax rcx rsp rip flags
+ */
+#define SLC_SAVED_REG_COUNT 16
+#define SLC_SAVED_REGS_OFF  40 /* in a ucontext */
+
+/* General registers (enum ins_gpr) in the order of struct sigcontext. */
+extern const uint8_t slc_saved_order[SLC_SAVED_REG_COUNT];
+
+/* A signal that is ignored, or restarts a call, loads registers too; but a handler is called with
+ * the signal's number and, behind the return address, its ucontext. */
+bool slc_entry_calls_handler(const struct evq_entry *entry, const struct evq_regs *loads);
+
+#endif
