@@ -9,6 +9,7 @@
 
 #include "common/err.h"
 #include "slicer/criterion.h"
+#include "slicer/files.h"
 
 /* ---- exit ---- */
 
@@ -176,18 +177,83 @@ static int add_piece(struct slc_criterion *criterion, const struct wet_output *o
     return error ? error : add_buffer_address(criterion, seed);
 }
 
+/* :PATH:OFFSET[+LEN]; *path is to be freed. */
+static bool parse_file(const char *text, char **path, struct output_range *range)
+{
+    const char *colon = strrchr(text, ':');
+
+    *path = NULL;
+    if (*text != ':' || !colon || colon <= text + 1 || !parse_range(colon, range))
+        return false;
+    *path = strndup(text + 1, (size_t)(colon - text - 1));
+    return true;
+}
+
+/* The `size` bytes from `skipped` on of what the call at `time` wrote: from one piece of memory or
+ * several. */
+static int add_written(struct slc_criterion *criterion, const struct slc_file_piece *piece)
+{
+    size_t count;
+    const struct wet_output *outputs = wet_outputs(criterion->wet, &count);
+    uint64_t from = piece->skipped, left = piece->size;
+    int error = 0;
+
+    for (size_t i = 0; i < count && left && !error; i++) {
+        if (outputs[i].time != piece->time)
+            continue;
+        uint64_t size = outputs[i].size > from ? outputs[i].size - from : 0;
+        if (size > left)
+            size = left;
+        if (size)
+            error = add_piece(criterion, &outputs[i], outputs[i].address + from, size);
+        from -= from < outputs[i].size ? from : outputs[i].size;
+        left -= size;
+    }
+    if (!error && left)
+        return wd_fail(-WD_ERR_NOT_FOUND,
+                       "where the call at time %llu found what it wrote is not known",
+                       (unsigned long long)piece->time);
+    return error;
+}
+
+static int parse_file_output(struct slc_criterion *criterion, const char *path,
+                             const struct output_range *range)
+{
+    struct slc_file_piece *pieces = NULL;
+    struct slc_files *files;
+    size_t count = 0;
+    int error = slc_files_make(criterion->wet, &files);
+
+    if (error)
+        return error;
+    error = slc_files_trace(files, path, range->offset, range->size, &pieces, &count);
+    for (size_t i = 0; i < count && !error; i++)
+        error = add_written(criterion, &pieces[i]);
+    free(pieces);
+    slc_files_free(files);
+    snprintf(criterion->description, sizeof(criterion->description), "%s, byte %llu%s", path,
+             (unsigned long long)range->offset, range->size > 1 ? " and following" : "");
+    return error;
+}
+
 int slc_parse_output(struct slc_criterion *criterion, const char *rest)
 {
     struct output_range range;
+    char *path;
     uint64_t found = 0;
     size_t count;
     const struct wet_output *outputs = wet_outputs(criterion->wet, &count);
     int error = 0;
 
+    if (!parse_range(rest, &range) && parse_file(rest, &path, &range)) {
+        error = path ? parse_file_output(criterion, path, &range) : -ENOMEM;
+        free(path);
+        return error;
+    }
     if (!parse_range(rest, &range))
         return wd_fail(-WD_ERR_USAGE,
-                       "'%s' is no place in the output: use output:OFFSET, output:OFFSET+LENGTH or "
-                       "output:DESCRIPTOR:OFFSET",
+                       "'%s' is no place in the output: use output:OFFSET, output:OFFSET+LENGTH, "
+                       "output:DESCRIPTOR:OFFSET or output:PATH:OFFSET",
                        criterion->text);
     for (size_t i = 0; i < count && !error; i++) {
         const struct wet_output *output = &outputs[i];

@@ -10,6 +10,7 @@
 #include "common/err.h"
 #include "slicer/chase.h"
 #include "slicer/criterion.h"
+#include "slicer/files.h"
 #include "slicer/machine.h"
 
 const char *slc_hop_name(enum slc_hop_kind kind)
@@ -472,6 +473,32 @@ static int scan(struct slc_chase *chase, const struct slc_seed *seed,
     return error ? error : slc_chase_end(chase);
 }
 
+/* Names what system calls read. */
+static int name_files(struct slc_chase *chase)
+{
+    struct slc_origin *origin = chase->origin;
+    int error = 0;
+
+    for (size_t i = 0; i < origin->hop_count && !error; i++) {
+        struct slc_hop *hop = &origin->hops[i];
+        hop->file_offset = SLC_OFFSET_UNKNOWN;
+        if (hop->kind != SLC_HOP_SYSCALL || hop->to.kind != SLC_SPOT_MEMORY)
+            continue;
+        if (!origin->files)
+            error = slc_files_make(chase->wet, &origin->files);
+        const struct slc_transfer *transfer = error ? NULL : slc_files_at(origin->files, hop->time);
+        if (!transfer || transfer->kind == SLC_TRANSFER_WRITE ||
+            transfer->kind == SLC_TRANSFER_TRUNCATE)
+            continue;
+        hop->file = slc_files_name(origin->files, transfer->file);
+        if (hop->is_mapping)
+            hop->file_offset = hop->offset;
+        else if (transfer->offset != SLC_OFFSET_UNKNOWN)
+            hop->file_offset = transfer->offset + hop->offset;
+    }
+    return error;
+}
+
 int slc_origin(struct wet *wet, const struct slc_criterion *criterion,
                const struct slc_options *options, struct slc_origin **out)
 {
@@ -492,6 +519,8 @@ int slc_origin(struct wet *wet, const struct slc_criterion *criterion,
         slc_chase_sum(&chase);
         error = scan(&chase, &criterion->seeds[0], options);
     }
+    if (!error)
+        error = name_files(&chase);
     slc_code_fini(&chase.code);
     free(chase.calls);
     if (error) {
@@ -505,7 +534,9 @@ int slc_origin(struct wet *wet, const struct slc_criterion *criterion,
 
 void slc_origin_free(struct slc_origin *origin)
 {
-    if (origin)
-        free(origin->hops);
+    if (!origin)
+        return;
+    slc_files_free(origin->files);
+    free(origin->hops);
     free(origin);
 }

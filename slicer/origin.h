@@ -63,7 +63,11 @@ struct slc_hop {
     int64_t result;
     uint64_t offset; /* of the lowest byte in what the call wrote there; 0 for its result */
     uint64_t extent; /* how much it wrote there; 0 for its result */
-    bool is_mapping; /* the bytes are a mapping's, at `offset` in it */
+    bool is_mapping; /* the bytes are a mapping's, at `offset` in its file */
+    /* The file that it read or mapped: a path as the program gave it, "standard input"...; NULL if
+     * there is none. And where in it the lowest byte was; UINT64_MAX if that is not known. */
+    const char *file;
+    uint64_t file_offset;
 };
 
 struct slc_origin {
@@ -74,15 +78,16 @@ struct slc_origin {
     size_t hop_count;
     struct slc_hop *hops; /* latest first; of equal time in no order */
     uint64_t intervals_scanned, intervals_skipped;
+    struct slc_files *files; /* private: keeps the files' names */
 };
 
 /*
- * The origin of a criterion's value: its places must be one register, flag or range of memory (of
- * an output the first byte's write counts), of at most 64 bytes; of a crash the register that held the bad
+ * The origin of a criterion's value: its places must be one register, flag or range of memory of at
+ * most 64 bytes; of a crash the register that held the bad
  * address. Looks only at intervals that may have written what is followed, or in which a register
  * is. `options` gives progress and its argument; NULL is fine.
  * -WD_ERR_USAGE if the criterion has no or several values; -WD_ERR_INTERRUPTED; -ENOMEM; errors of
- * the wet. *out is for slc_origin_free().
+ * the wet. *out is for slc_origin_free(), before the wet is closed.
  */
 int slc_origin(struct wet *wet, const struct slc_criterion *criterion,
                const struct slc_options *options, struct slc_origin **out);

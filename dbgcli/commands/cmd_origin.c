@@ -135,16 +135,27 @@ static char *call_text(const struct slc_hop *hop)
     return text;
 }
 
+/* " from FILE, byte N on"; to be freed. */
+static char *file_text(const struct slc_hop *hop)
+{
+    if (!hop->file)
+        return cli_strdup("");
+    if (hop->file_offset == UINT64_MAX)
+        return cli_asprintf(" from %s", hop->file);
+    return cli_asprintf(" from %s, offset %" PRIu64, hop->file, hop->file_offset);
+}
+
 static char *syscall_text(const struct slc_hop *hop)
 {
-    char *call = call_text(hop), *text;
+    char *call = call_text(hop), *file = file_text(hop), *text;
     if (hop->to.kind != SLC_SPOT_MEMORY)
         text = cli_asprintf("the result of %s", call);
     else if (hop->is_mapping)
-        text = cli_asprintf("mapped by %s, from offset %" PRIu64 " of it", call, hop->offset);
+        text = cli_asprintf("mapped by %s%s", call, file);
     else
-        text = cli_asprintf("came in by %s, from byte %" PRIu64 " of %" PRIu64, call, hop->offset,
-                            hop->extent);
+        text = cli_asprintf("came in by %s%s (byte %" PRIu64 " of %" PRIu64 ")", call, file,
+                            hop->offset, hop->extent);
+    free(file);
     free(call);
     return text;
 }
@@ -296,6 +307,10 @@ static json_t *json_of_call(const struct slc_hop *hop)
         cli_json_set(call, "offset", cli_json_count(hop->offset));
         cli_json_set(call, "size", cli_json_count(hop->extent));
         cli_json_set(call, "is_mapping", json_boolean(hop->is_mapping));
+        cli_json_set(call, "file", cli_json_text(hop->file));
+        cli_json_set(call, "file_offset",
+                     hop->file && hop->file_offset != UINT64_MAX ? cli_json_count(hop->file_offset)
+                                                                 : json_null());
     }
     return call;
 }

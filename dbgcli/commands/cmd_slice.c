@@ -35,6 +35,7 @@ const struct cli_syntax cli_cmd_slice_syntax = {
         "  crash                       what the signal that ended the run was due to\n"
         "  exit                        the exit status\n"
         "  output[:FD]:OFFSET[+LEN]    bytes that were written (see 'output')\n"
+        "  output:PATH:OFFSET[+LEN]    bytes of a file that the program wrote, as it left it\n"
         "  FILE:LINE[#K][:VARIABLE]    a variable just before a line ran the K-th time, or all\n"
         "                              that the line used; without #K, the last time\n"
         "  FUNCTION[#K]                its K-th call: why it was called, and its arguments\n"

@@ -695,7 +695,9 @@ int slc_origin(struct wet *wet, const struct slc_criterion *criterion,
                                                          .args = {3, MEMORY, 100},
                                                          .result = 12,
                                                          .offset = 4,
-                                                         .extent = 12};
+                                                         .extent = 12,
+                                                         .file = "in.txt",
+                                                         .file_offset = 104};
     (*out)->hops[(*out)->hop_count++] = (struct slc_hop){.kind = SLC_HOP_COMPUTED,
                                                          .time = 1,
                                                          .pc = MAIN_PC,

@@ -99,7 +99,7 @@ static void origin_shows_each_hop_and_how_chains_end(void **state)
          "[0x7000 <storage> to rax] = 0x1234 (4660)\n"
          "#1   time 507          system call   foreign  libforeign.so  "
          "[byte 0 of the value: 0x7000 <storage>] = 0x34 (52)\n"
-         "     came in by read(3, 0x7000, 100) = 12, from byte 4 of 12\n"
+         "     came in by read(3, 0x7000, 100) = 12 from in.txt, offset 104 (byte 4 of 12)\n"
          "#2   time 1            computed      main  main.c:10  | main line 10;  "
          "[byte 1 of the value: 0x7000 <storage>] = 0x12 (18)\n"
          "     computed by 'inc'\n"},
