@@ -527,11 +527,22 @@ int rep_engine_lines(struct rep_engine *engine, rep_line_fn fn, void *arg)
     return err ? err : lines_take(engine, mail->args[0], fn, arg);
 }
 
+static uint64_t ring_address(const struct rep_engine *engine)
+{
+    return engine->host.base + AGT_SHM_OFF + AGT_RING_OFF;
+}
+
+void rep_engine_ring_half(struct rep_engine *engine, unsigned half)
+{
+    engine->host.ctx->ring_start = ring_address(engine) + half * (AGT_RING_BYTES / 2);
+}
+
 const uint64_t *rep_engine_ring(const struct rep_engine *engine, size_t *bytes)
 {
     uint64_t used = engine->host.ctx->r15 - engine->host.ctx->ring_start;
     *bytes = used <= AGT_RING_BYTES ? used & ~7ull : 0;
-    return (const uint64_t *)(engine->host.shm + AGT_RING_OFF);
+    return (const uint64_t *)(engine->host.shm + AGT_RING_OFF +
+                              (engine->host.ctx->ring_start - ring_address(engine)));
 }
 
 const struct dbi_fragment *rep_engine_fragment(const struct rep_engine *engine, uint32_t id)

@@ -102,8 +102,12 @@ int rep_engine_views(struct rep_engine *engine, const struct agt_view **views, s
 typedef int (*rep_line_fn)(void *arg, uint64_t address, const uint8_t *bytes);
 int rep_engine_lines(struct rep_engine *engine, rep_line_fn fn, void *arg);
 
+/* Runs from now on fill this half of the ring (0, at first, or 1), so that what the last run left in the
+ * other one can be read meanwhile. Each takes some 400 MB. */
+void rep_engine_ring_half(struct rep_engine *engine, unsigned half);
+
 /* The ring as filled by the last run (DBI_COLLECT): u64 words; a record is a word whose low half
- * is the fragment's id, then its slots. Borrowed until the next run. */
+ * is the fragment's id, then its slots. Borrowed until the next run that fills the same half. */
 const uint64_t *rep_engine_ring(const struct rep_engine *engine, size_t *bytes);
 
 /* Fragments by id, and how often each was executed (DBI_COUNT). */

@@ -24,6 +24,7 @@ static int ring_cut(struct rep_engine *engine, const struct dbi_fragment *head, 
                     uint64_t *bytes)
 {
     *bytes = 8 + 8 * (uint64_t)head->slot_count;
+    at += engine->host.ctx->ring_start - engine->host.base - AGT_SHM_OFF - AGT_RING_OFF;
     if (at >= AGT_RING_BYTES || *bytes > AGT_RING_BYTES - at)
         return wd_fail(-WD_ERR_MACHINE, "the replay process sent a damaged ring");
     uint32_t id = head->id;

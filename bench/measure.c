@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * measure open FILE.wet            milliseconds that opening takes
+ * measure regenerate FILE.wet      all intervals run again, last to first
+ * measure dependences TRACE        all dependences of a run found, and thrown away
+ * measure slices FILE.wet COUNT    backward slices of COUNT instances spread over the run: cold, warm
+ *
+ * What bench/run cannot time from outside. Each prints one JSON object. A *cold* slice is the
+ * first thing that a new process does with the file; *warm* ones are of other instances than those
+ * that the same process has sliced before.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/err.h"
+#include "recorder/replay/feed.h"
+#include "slicer/slicer.h"
+#include "wet/depend/depend.h"
+#include "wet/wet.h"
+
+#define OPENINGS    5
+#define WARM_OFFSET 1009 /* instructions between a cold criterion and its warm one */
+#define SLICES_MAX  1000
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int open_measure(const char *path)
+{
+    double best = 1e9, worst = 0;
+
+    for (unsigned i = 0; i < OPENINGS; i++) {
+        struct wet *wet;
+        double start = now();
+        int err = wet_open(path, &wet);
+        if (err)
+            return err;
+        double seconds = now() - start;
+        best = seconds < best ? seconds : best;
+        worst = seconds > worst ? seconds : worst;
+        wet_close(wet);
+    }
+    printf("{\"open_ms_best\": %.3f, \"open_ms_worst\": %.3f}\n", best * 1e3, worst * 1e3);
+    return 0;
+}
+
+static int regenerate(struct wet *wet, double *seconds)
+{
+    const struct wet_info *info = wet_get_info(wet);
+    double start = now();
+
+    for (uint64_t k = info->intervals; k-- > 0;) {
+        const struct wet_interval *interval;
+        int err = wet_interval_get(wet, k, &interval);
+        if (err)
+            return err;
+        wet_interval_put(wet, interval);
+    }
+    *seconds = now() - start;
+    return 0;
+}
+
+static int regenerate_measure(const char *path)
+{
+    struct wet *wet;
+    double seconds;
+    int err = wet_open(path, &wet);
+
+    if (err)
+        return err;
+    err = regenerate(wet, &seconds);
+    if (!err)
+        printf("{\"instructions\": %llu, \"intervals\": %llu, \"seconds\": %.4f, \"Mips\": %.1f}\n",
+               (unsigned long long)wet_get_info(wet)->instructions,
+               (unsigned long long)wet_get_info(wet)->intervals, seconds,
+               (double)wet_get_info(wet)->instructions / seconds / 1e6);
+    wet_close(wet);
+    return err;
+}
+
+static int dependences_measure(const char *path)
+{
+    struct rrt_trace *trace = NULL;
+    struct rep_feed *feed = NULL;
+    struct rep_selection which = {0};
+    struct wet_depend_options options = {0};
+    struct wet_depend_result result;
+    int err = rep_selection_parse(NULL, &which);
+
+    if (!err)
+        err = rrt_open(path, &trace);
+    if (!err)
+        err = rep_feed_open(trace, &which, &feed);
+    if (!err)
+        err = wet_find_dependences(feed, &options, &result);
+    if (!err)
+        printf("{\"instructions\": %llu, \"executions\": %llu, \"register_labels\": %llu, "
+               "\"memory_labels\": %llu, \"split_labels\": %llu, \"seconds\": %.4f, "
+               "\"Mips\": %.1f}\n",
+               (unsigned long long)result.instructions, (unsigned long long)result.executions,
+               (unsigned long long)result.register_labels, (unsigned long long)result.memory_labels,
+               (unsigned long long)result.split_labels, result.seconds,
+               (double)result.instructions / result.seconds / 1e6);
+    rep_feed_close(feed);
+    rrt_close(trace);
+    return err;
+}
+
+/* The slice of all that the instruction at a time used. */
+static int slice_one(struct wet *wet, wet_time time, uint64_t *instances)
+{
+    struct slc_criterion *criterion;
+    struct slc_slice *slice;
+    struct slc_options options = {0};
+    int err = slc_criterion_of_places(wet, time, NULL, 0, 0, &criterion);
+
+    if (err)
+        return err;
+    err = slc_backward(wet, criterion, &options, &slice);
+    if (!err) {
+        *instances = slc_get_counts(slice)->instances;
+        slc_slice_free(slice);
+    }
+    slc_criterion_free(criterion);
+    return err;
+}
+
+static wet_time spread(const struct wet_info *info, unsigned i, unsigned count)
+{
+    return info->instructions / (count + 1) * (i + 1);
+}
+
+/* In a process of its own; its time goes through a pipe. */
+static int cold_slice(const char *path, wet_time time, double *seconds)
+{
+    int ends[2], status;
+
+    if (pipe(ends))
+        return -errno;
+    pid_t child = fork();
+    if (child < 0)
+        return -errno;
+    if (child == 0) {
+        struct wet *wet;
+        uint64_t instances;
+        double start = now();
+        int err = wet_open(path, &wet);
+        if (!err)
+            err = slice_one(wet, time, &instances);
+        double taken = now() - start;
+        if (err)
+            fprintf(stderr, "measure: %s\n", wd_error_message(err));
+        _exit(err || write(ends[1], &taken, sizeof taken) != sizeof taken);
+    }
+    close(ends[1]);
+    ssize_t got = read(ends[0], seconds, sizeof *seconds);
+    close(ends[0]);
+    waitpid(child, &status, 0);
+    return got == sizeof *seconds && status == 0
+               ? 0
+               : wd_fail(-WD_ERR_MACHINE, "the slice at time %llu failed",
+                         (unsigned long long)time);
+}
+
+static int warm_slices(struct wet *wet, unsigned count, wet_time offset, double *seconds,
+                       double *worst, uint64_t *instances)
+{
+    const struct wet_info *info = wet_get_info(wet);
+
+    *seconds = *worst = 0;
+    *instances = 0;
+    for (unsigned i = 0; i < count; i++) {
+        uint64_t members;
+        double start = now();
+        int err = slice_one(wet, spread(info, i, count) + offset, &members);
+        if (err)
+            return err;
+        double taken = now() - start;
+        *seconds += taken;
+        *worst = taken > *worst ? taken : *worst;
+        *instances += members;
+    }
+    return 0;
+}
+
+static int slices_measure(const char *path, unsigned count)
+{
+    struct wet *wet;
+    double cold = 0, cold_worst = 0, warm, worst;
+    uint64_t instances = 0;
+    int err = wet_open(path, &wet);
+
+    for (unsigned i = 0; !err && i < count; i++) {
+        double seconds = 0;
+        err = cold_slice(path, spread(wet_get_info(wet), i, count), &seconds);
+        cold += seconds;
+        cold_worst = seconds > cold_worst ? seconds : cold_worst;
+    }
+    if (!err)
+        err = warm_slices(wet, count, 0, &warm, &worst, &instances);
+    if (!err)
+        err = warm_slices(wet, count, WARM_OFFSET, &warm, &worst, &instances);
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    if (!err)
+        printf(
+            "{\"instructions\": %llu, \"slices\": %u, \"instances_average\": %llu, "
+            "\"cold_seconds_average\": %.4f, \"cold_seconds_worst\": %.4f, "
+            "\"warm_seconds_average\": %.4f, \"warm_seconds_worst\": %.4f, \"memory_MB\": %ld}\n",
+            (unsigned long long)wet_get_info(wet)->instructions, count,
+            (unsigned long long)(instances / count), cold / count, cold_worst, warm / count, worst,
+            usage.ru_maxrss / 1024);
+    wet_close(wet);
+    return err;
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 2 ? argv[1] : "";
+    unsigned count = argc > 3 ? (unsigned)strtoul(argv[3], NULL, 10) : 0;
+    int err = -WD_ERR_USAGE;
+
+    if (!strcmp(what, "open") && argc == 3)
+        err = open_measure(argv[2]);
+    else if (!strcmp(what, "regenerate") && argc == 3)
+        err = regenerate_measure(argv[2]);
+    else if (!strcmp(what, "dependences") && argc == 3)
+        err = dependences_measure(argv[2]);
+    else if (!strcmp(what, "slices") && argc == 4 && count && count <= SLICES_MAX)
+        err = slices_measure(argv[2], count);
+    else
+        wd_fail(
+            err,
+            "usage: measure open|regenerate FILE.wet, dependences TRACE, or slices FILE.wet COUNT");
+    if (err)
+        fprintf(stderr, "measure: %s\n", wd_error_message(err));
+    return wd_error_exit_status(err);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Which bytes an executed instruction's memory operand touched, from the recorded slots. */
+#ifndef RECORDER_INSN_INSN_RANGES_H
+#define RECORDER_INSN_INSN_RANGES_H
+
+#include "recorder/insn/insn.h"
+
+struct ins_range {
+    uint64_t address;
+    uint64_t size_bytes;
+};
+
+/* How many slots (words of 8 bytes) an execution of the instruction has. */
+unsigned ins_slot_count(const struct ins_info *info);
+
+/* A 512-bit vector of 32-bit indices. */
+#define INS_RANGES_MAX 16
+
+/*
+ * The ranges of memory operand `operand`, in the order of its elements. `slots` are those of the
+ * instruction's execution, from its first operand on: one address per operand; behind those of a
+ * rep instruction rcx before, rcx after, and the first operand's address register after; behind the
+ * address of an operand with a VSIB index the 64-byte images of index and mask. Returns how many
+ * (1 but for VSIB; all lanes, whatever the mask). A rep instruction that did nothing has an empty one.
+ */
+unsigned ins_operand_ranges(const struct ins_info *info, unsigned operand, const uint64_t *slots,
+                            struct ins_range ranges[INS_RANGES_MAX]);
+
+#endif
