@@ -71,6 +71,8 @@ static int run_passes(struct slc_scan *scan)
         if (scan->slice->counts.passes >= BYPASS_PASSES_MAX)
             scan->slice->options.no_bypass = true;
         slc_bypass_restart(&scan->bypass);
+        if (scan->is_stale)
+            slc_code_forget(scan->code);
         slc_slice_restart(scan->slice);
         error = run_pass(scan);
     }
@@ -88,7 +90,7 @@ int slc_backward(struct wet *wet, const struct slc_criterion *criterion,
     scan.slice = slc_slice_new(wet, options);
     if (!scan.slice)
         return -ENOMEM;
-    scan.code = &scan.slice->code;
+    scan.code = scan.slice->code;
     set_kinds(&scan, options->kinds);
     scan.follows_loader =
         options->loader || slc_code_is_loader(scan.code, slc_criterion_get_info(criterion)->pc);

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "slicer/session.h"
 
 int slc_code_init(struct slc_code *code, struct wet *wet, bool compiles, bool follows_address)
 {
@@ -21,7 +22,7 @@ int slc_code_init(struct slc_code *code, struct wet *wet, bool compiles, bool fo
                               .model = wet_get_model(wet),
                               .compiles = compiles,
                               .follows_address = follows_address};
-    code->node_limit = wet_node_limit(wet);
+    code->node_limit = wet_node_limit(code->wet);
     code->nodes = calloc((size_t)code->node_limit + 1, sizeof(*code->nodes));
     code->pc_hash_capacity = 4096;
     code->pc_hash = calloc(code->pc_hash_capacity, sizeof(*code->pc_hash));
@@ -40,40 +41,73 @@ static void forget_classes(struct slc_code *code)
     code->judged_count = 0;
 }
 
+static void node_free(struct slc_node *node)
+{
+    free(node->stores);
+    free(node->pc_index);
+    free(node->pushed);
+    slc_memos_free(&node->memos);
+    slc_op_list_free(&node->compiled);
+    free(node);
+}
+
 void slc_code_fini(struct slc_code *code)
 {
-    for (uint32_t i = 0; code->nodes && i < code->node_limit; i++) {
-        if (!code->nodes[i])
-            continue;
-        free(code->nodes[i]->stores);
-        free(code->nodes[i]->pc_index);
-        free(code->nodes[i]->pushed);
-        slc_op_list_free(&code->nodes[i]->compiled);
-        free(code->nodes[i]);
-    }
+    for (uint32_t i = 0; code->nodes && i < code->node_limit; i++)
+        if (code->nodes[i])
+            node_free(code->nodes[i]);
     forget_classes(code);
     free(code->nodes);
     free(code->pcs);
+    free(code->counted);
+    free(code->lines);
+    free(code->line_hash);
     free(code->pc_hash);
     free(code->classes);
     free(code->judged);
     *code = (struct slc_code){0};
 }
 
-void slc_code_restart(struct slc_code *code)
+void slc_code_forget(struct slc_code *code)
 {
     forget_classes(code);
-    for (uint32_t i = 0; i < code->pc_count; i++) {
+    code->used_memos = NULL;
+    code->is_outdated = false;
+    slc_code_clear_tallies(code);
+    for (uint32_t i = 0; i < code->pc_count; i++)
         code->pcs[i].klass = SLC_UNKNOWN;
-        code->pcs[i].counted = false;
+    for (uint32_t i = 0; code->compiles && i < code->node_limit; i++) {
+        if (!code->nodes[i])
+            continue;
+        slc_memos_free(&code->nodes[i]->memos);
+        for (uint32_t s = 0; s < code->nodes[i]->statement_count; s++)
+            code->nodes[i]->compiled.ops[s].klass = SLC_UNKNOWN;
     }
-    for (uint32_t i = 0; code->compiles && i < code->node_limit; i++)
-        for (uint32_t s = 0; code->nodes[i] && s < code->nodes[i]->wet->statement_count; s++) {
-            struct slc_op *op = &code->nodes[i]->compiled.ops[s];
-            op->flags &= (uint8_t)~SLC_OP_COUNTED;
-            op->klass = SLC_UNKNOWN;
-            op->instances = 0;
+}
+
+/* ---- counts ---- */
+
+void slc_code_collect(struct slc_code *code)
+{
+    for (struct slc_memo *memo = code->used_memos; memo; memo = memo->next_used) {
+        for (uint64_t left = memo->members; left; left &= left - 1) {
+            unsigned s = (unsigned)__builtin_ctzll(left);
+            slc_code_tally(code, memo->node->pc_index[s], memo->hits, memo->first_time + s,
+                           memo->last_time + s, SLC_DISTANCE_UNKNOWN);
         }
+        memo->hits = 0;
+    }
+    code->used_memos = NULL;
+}
+
+void slc_code_clear_tallies(struct slc_code *code)
+{
+    for (struct slc_memo *memo = code->used_memos; memo; memo = memo->next_used)
+        memo->hits = 0;
+    code->used_memos = NULL;
+    for (uint32_t i = 0; i < code->counted_count; i++)
+        code->pcs[code->counted[i]].tally.instances = 0;
+    code->counted_count = 0;
 }
 
 /* ---- nodes ---- */
@@ -164,10 +198,45 @@ static void find_function(struct slc_code *code, struct slc_node *node)
     node->is_unwinder = strncmp(function.name, "_Unwind_", 8) == 0;
 }
 
-const struct slc_node *slc_code_make_node(struct slc_code *code, uint32_t id)
+/* Running an interval again may add nodes. */
+static int grow_nodes(struct slc_code *code, uint32_t id)
+{
+    uint32_t limit = wet_node_limit(code->wet);
+
+    if (id < code->node_limit || id >= limit)
+        return 0;
+    struct slc_node **nodes = realloc(code->nodes, ((size_t)limit + 1) * sizeof(struct slc_node *));
+    if (!nodes)
+        return -ENOMEM;
+    memset(nodes + code->node_limit, 0, (limit - code->node_limit) * sizeof(struct slc_node *));
+    code->nodes = nodes;
+    code->node_limit = limit;
+    return 0;
+}
+
+static int describe_statements(struct slc_code *code, struct slc_node *node)
+{
+    for (uint32_t s = 0; s < node->statement_count; s++) {
+        const struct wet_statement *statement = &node->wet->statements[s];
+        node->pushed[s] = (int8_t)slc_pushed_register(statement->info);
+        node->popped[s] = (int8_t)slc_popped_register(statement->info);
+        struct ins_regset defs = ins_all_defs(statement->info);
+        ins_regset_join(&node->defs, &defs);
+        node->pc_index[s] = slc_code_pc(code, statement->pc);
+        if (node->pc_index[s] == SLC_UNKNOWN)
+            return -ENOMEM;
+        if (code->compiles)
+            node->compiled.ops[s].pc_index = node->pc_index[s];
+    }
+    return 0;
+}
+
+struct slc_node *slc_code_make_node(struct slc_code *code, uint32_t id)
 {
     const struct wet_node *wet = wet_get_node(code->wet, id);
 
+    if (grow_nodes(code, id))
+        return NULL;
     if (!wet || id >= code->node_limit || wet->statement_count == 0) {
         wd_fail(-WD_ERR_CORRUPT, "an execution names node %u, which does not exist", id);
         return NULL;
@@ -179,22 +248,15 @@ const struct slc_node *slc_code_make_node(struct slc_code *code, uint32_t id)
     node->statement_count = wet->statement_count;
     node->pc_index = malloc(wet->statement_count * sizeof(*node->pc_index));
     node->pushed = malloc(2 * (size_t)wet->statement_count);
+    node->popped = node->pushed ? node->pushed + wet->statement_count : NULL;
     if (!node->pc_index || !node->pushed || list_stores(node, wet) ||
-        (code->compiles && slc_op_list_make(&node->compiled, wet, code->follows_address))) {
-        free(node->stores);
-        free(node->pc_index);
-        free(node->pushed);
-        free(node);
+        (code->compiles && slc_op_list_make(&node->compiled, wet, code->follows_address)) ||
+        describe_statements(code, node)) {
+        node_free(node);
         return NULL;
     }
-    node->popped = node->pushed + wet->statement_count;
-    for (uint32_t s = 0; s < wet->statement_count; s++) {
-        node->pushed[s] = (int8_t)slc_pushed_register(wet->statements[s].info);
-        node->popped[s] = (int8_t)slc_popped_register(wet->statements[s].info);
-        struct ins_regset defs = ins_all_defs(wet->statements[s].info);
-        ins_regset_join(&node->defs, &defs);
-        node->pc_index[s] = SLC_UNKNOWN;
-    }
+    if (code->compiles)
+        slc_memos_init(node);
     const struct wet_statement *last = &wet->statements[wet->statement_count - 1];
     node->last_pc = last->pc;
     node->flags = last_flags(last->info);
@@ -226,6 +288,10 @@ static int grow_pcs(struct slc_code *code)
     if (!pcs)
         return -ENOMEM;
     code->pcs = pcs;
+    uint32_t *counted = realloc(code->counted, capacity * sizeof(*counted));
+    if (!counted)
+        return -ENOMEM;
+    code->counted = counted;
     code->pc_capacity = capacity;
     if (capacity * 2 <= code->pc_hash_capacity)
         return 0;
@@ -255,14 +321,6 @@ uint32_t slc_code_pc(struct slc_code *code, uint64_t pc)
         (struct slc_pc){.pc = pc, .line = SLC_UNKNOWN, .klass = SLC_UNKNOWN};
     *slot = ++code->pc_count;
     return *slot - 1;
-}
-
-uint32_t slc_code_statement_pc(struct slc_code *code, const struct slc_node *node,
-                               uint32_t statement)
-{
-    if (node->pc_index[statement] == SLC_UNKNOWN)
-        node->pc_index[statement] = slc_code_pc(code, node->wet->statements[statement].pc);
-    return node->pc_index[statement];
 }
 
 /* ---- control classes ---- */
@@ -361,8 +419,14 @@ int slc_code_saw_jump(struct slc_code *code, const struct slc_node *from, const 
         (from->function != to->function && !to->is_cold && !from->is_cold))
         return 0;
     *cached = key;
-    return mdl_add_indirect_target(code->model, from->last_pc, to->wet->pc) > 0 &&
-           (is_judged(code, from->function) || is_judged(code, to->function));
+    if (mdl_add_indirect_target(code->model, from->last_pc, to->wet->pc) <= 0)
+        return 0;
+    for (unsigned i = 0; code->session && i < SLC_SESSION_CODES; i++) {
+        struct slc_code *other = &code->session->codes[i];
+        if (other != code && (is_judged(other, from->function) || is_judged(other, to->function)))
+            other->is_outdated = true;
+    }
+    return is_judged(code, from->function) || is_judged(code, to->function);
 }
 
 bool slc_is_tail_jump(const struct slc_node *from, const struct slc_node *to)

@@ -10,6 +10,7 @@
 #ifndef SLICER_CODE_H
 #define SLICER_CODE_H
 
+#include "slicer/memo.h"
 #include "slicer/ops.h"
 #include "slicer/slicer.h"
 #include "wet/model/model.h"
@@ -44,21 +45,30 @@ struct slc_node {
     bool is_unwinder; /* it is one of those that carry exceptions to their handlers */
     const struct wet_node *wet;
     struct slc_store *stores;
-    uint32_t *pc_index; /* of each statement: into code's pcs, or SLC_UNKNOWN */
+    uint32_t *pc_index; /* of each statement: into code's pcs */
     int8_t *pushed;     /* of each statement: see slc_pushed_register() */
     int8_t *popped;
     struct slc_op_list compiled; /* only if the scan keeps no users */
+    struct slc_memos memos;      /* ... */
     uint64_t last_pc;
     uint32_t exit_slot; /* of the return address that the last instruction writes or reads, or
                          * SLC_UNKNOWN */
     uint64_t function;  /* start of the function that holds node's pc; 0 if unknown */
 };
 
+/* Instances of one instruction address. */
+struct slc_count {
+    uint32_t pc_index; /* in code's pcs */
+    uint32_t min_distance;
+    uint64_t instances;
+    wet_time first_time, last_time;
+};
+
 struct slc_pc {
     uint64_t pc;
-    uint32_t line;  /* in the slice's lines, or SLC_UNKNOWN */
-    uint32_t klass; /* control class, or SLC_UNKNOWN */
-    bool counted;   /* the statement is in the slice */
+    uint32_t line;          /* in code's lines, or SLC_UNKNOWN */
+    uint32_t klass;         /* control class, or SLC_UNKNOWN */
+    struct slc_count tally; /* since the last slc_code_clear_tallies() */
 };
 
 struct slc_class {
@@ -77,14 +87,23 @@ static inline uint64_t slc_pc_bit(uint64_t pc)
     return UINT64_C(1) << ((pc * UINT64_C(0x9e3779b97f4a7c15)) >> 58);
 }
 
-/* Embedded by its holder. */
+/* Embedded by its holder: slices share that of their session. */
 struct slc_code {
     struct wet *wet;
     struct mdl_model *model;
+    struct slc_session *session; /* NULL: of nobody but its holder */
     bool compiles, follows_address;
+    bool is_outdated; /* classes are wrong since another code of the session learnt something */
     struct slc_node **nodes; /* by id */
     uint32_t node_limit;
     struct slc_pc *pcs;
+    uint32_t *counted; /* pcs with a tally; room for all */
+    uint32_t counted_count;
+    struct slc_memo *used_memos; /* that were applied since the last slc_code_clear_tallies() */
+    struct slc_line *lines;      /* what is known of them without any slice; slicer/lines.c */
+    uint32_t line_count, line_capacity;
+    uint32_t *line_hash; /* indexes + 1 */
+    uint32_t line_hash_capacity;
     uint32_t pc_count, pc_capacity;
     uint32_t *pc_hash; /* indexes + 1; capacity pc_hash_capacity, a power of two */
     uint32_t pc_hash_capacity;
@@ -104,9 +123,9 @@ int slc_code_init(struct slc_code *code, struct wet *wet, bool compiles, bool fo
 void slc_code_fini(struct slc_code *code);
 
 /* The summary of a node that ran; NULL if memory is short or the id is not one. */
-const struct slc_node *slc_code_make_node(struct slc_code *code, uint32_t id);
+struct slc_node *slc_code_make_node(struct slc_code *code, uint32_t id);
 
-static inline const struct slc_node *slc_code_node(struct slc_code *code, uint32_t id)
+static inline struct slc_node *slc_code_node(struct slc_code *code, uint32_t id)
 {
     if (id < code->node_limit && code->nodes[id])
         return code->nodes[id];
@@ -115,8 +134,30 @@ static inline const struct slc_node *slc_code_node(struct slc_code *code, uint32
 
 /* Index of an address in pcs; SLC_UNKNOWN if memory is short. */
 uint32_t slc_code_pc(struct slc_code *code, uint64_t pc);
-uint32_t slc_code_statement_pc(struct slc_code *code, const struct slc_node *node,
-                               uint32_t statement);
+/* Counts instances of pcs[index], of which `first` and `last` are the times. */
+static inline void slc_code_tally(struct slc_code *code, uint32_t index, uint64_t instances,
+                                  wet_time first, wet_time last, uint32_t distance)
+{
+    struct slc_count *tally = &code->pcs[index].tally;
+
+    if (tally->instances == 0) {
+        *tally = (struct slc_count){index, distance, instances, first, last};
+        code->counted[code->counted_count++] = index;
+        return;
+    }
+    tally->instances += instances;
+    tally->first_time = first < tally->first_time ? first : tally->first_time;
+    tally->last_time = last > tally->last_time ? last : tally->last_time;
+    tally->min_distance = distance < tally->min_distance ? distance : tally->min_distance;
+}
+
+/* What memos counted becomes tallies; then pcs[counted[0..counted_count)] have all of them. */
+void slc_code_collect(struct slc_code *code);
+/* ... which begin at nothing again. */
+void slc_code_clear_tallies(struct slc_code *code);
+
+/* Index of an address's source line in `lines`; SLC_UNKNOWN if memory is short. slicer/lines.c */
+uint32_t slc_code_line(struct slc_code *code, uint32_t index);
 
 /* The control class of pcs[index]; SLC_UNKNOWN if memory is short. Code that the model does not
  * know has the empty class. */
@@ -136,8 +177,8 @@ static inline bool slc_class_has(const struct slc_class *klass, uint64_t pc)
 int slc_code_saw_jump(struct slc_code *code, const struct slc_node *from,
                       const struct slc_node *to);
 
-/* Forgets classes and what was counted; what is slow to find stays. */
-void slc_code_restart(struct slc_code *code);
+/* Forgets classes, memos and what was counted; what is slow to find stays. */
+void slc_code_forget(struct slc_code *code);
 
 /* Whether going from one node to the next, by a jump, enters another function. */
 bool slc_is_tail_jump(const struct slc_node *from, const struct slc_node *to);

@@ -35,20 +35,6 @@ static inline void add_pieces(struct ins_regset *set, unsigned base, uint64_t pi
         set->bits[word + 1] |= pieces >> (64 - shift);
 }
 
-static inline int want_bytes(struct slc_memory *memory, uint64_t address, uint64_t mask)
-{
-    unsigned off = address % 64;
-
-    if (mask == 0)
-        return 0;
-    if (off == 0 || mask >> (64 - off) == 0)
-        return slc_memory_add_word(memory, address, mask);
-    int error = 0;
-    if (mask << off)
-        error = slc_memory_add_word(memory, address, mask & (UINT64_MAX >> off));
-    return error ? error : slc_memory_add_mask(memory, address - off + 64, mask >> (64 - off));
-}
-
 /* ---- step 1 ---- */
 
 /* Wanted bytes of a store; saved registers that end here are given back. */
@@ -65,6 +51,8 @@ static inline int hit_store(struct slc_scan *scan, struct slc_task *task,
     unsigned group = address % SLC_PAGE_BYTES / 64;
     unsigned slots = (unsigned)(hit->page->slots[group / 8] >> (group % 8 * 8)) & 0xff;
     if (slots) {
+        if (scan->draft)
+            scan->draft->is_void = true;
         int error = slc_bypass_write(&scan->bypass, memory, &task->regs, exec->task, op->pushed,
                                      address, size);
         if (error)
@@ -93,21 +81,34 @@ static inline unsigned hit_ways(const struct slc_op *op, const struct slc_regs *
 
 /* ---- step 3 ---- */
 
+/* The statement whose instance is followed. */
+struct place {
+    const uint64_t *slots; /* of the execution */
+    uint32_t statement;
+};
+
+static inline int want_operand(struct slc_scan *scan, const struct place *place, unsigned slot,
+                               uint64_t mask)
+{
+    if (scan->draft && mask)
+        slc_draft_step(scan->draft, place->statement, slot, mask, false);
+    return slc_memory_add_bytes(&scan->memory, place->slots[slot], mask);
+}
+
 static int want_loads(struct slc_scan *scan, const struct slc_op *op, const struct slc_way *way,
-                      const uint64_t *slots)
+                      const struct place *place)
 {
     int error = 0;
 
     for (unsigned m = 0; way->loads >> m && !error; m++)
         if (way->loads >> m & 1)
-            error = want_bytes(&scan->memory, slots[op->slot + m],
-                               UINT64_MAX >> (64 - op->load_bytes[m]));
+            error = want_operand(scan, place, op->slot + m, UINT64_MAX >> (64 - op->load_bytes[m]));
     return error;
 }
 
 /* `wanted` pieces of the destination register (before they were dropped), or the store's bytes. */
 static int want_copied(struct slc_scan *scan, struct slc_regs *regs, const struct slc_op *op,
-                       const struct slc_way *way, const uint64_t *slots, unsigned wanted,
+                       const struct slc_way *way, const struct place *place, unsigned wanted,
                        uint64_t stored)
 {
     uint64_t mask = 0;
@@ -123,14 +124,14 @@ static int want_copied(struct slc_scan *scan, struct slc_regs *regs, const struc
         for (unsigned p = 0; wanted >> p; p++)
             if (wanted >> p & 1)
                 mask |= way->bytes[p];
-        return want_bytes(&scan->memory, slots[op->slot + way->operand], mask);
+        return want_operand(scan, place, op->slot + way->operand, mask);
     case SLC_COPY_REG_MEM:
         for (unsigned p = 0; p < 5; p++)
             mask |= (uint64_t)((stored & way->bytes[p]) != 0) << p;
         add_pieces(&regs->value, way->from, mask);
         return 0;
     default:
-        return want_bytes(&scan->memory, slots[op->slot + way->operand], stored & way->bytes[0]);
+        return want_operand(scan, place, op->slot + way->operand, stored & way->bytes[0]);
     }
 }
 
@@ -151,25 +152,30 @@ static inline unsigned copied_pieces(const struct slc_way *way, const struct slc
 
 /* ---- members ---- */
 
-static inline int count_member(struct slc_scan *scan, const struct slc_node *node, uint32_t s,
-                               struct slc_op *op, wet_time time)
+static inline int count_member(struct slc_scan *scan, const struct slc_op *op, uint32_t s,
+                               wet_time time)
 {
     uint64_t off = time - scan->interval->first_time;
+    int error = 0;
 
-    if (scan->bits && op->flags & SLC_OP_COUNTED) {
-        scan->bits[off / 64] |= UINT64_C(1) << (off % 64);
-        scan->slice->counts.instances++;
-        op->instances++;
-        op->first_time = time;
-        return 0;
-    }
-    op->pc_index = slc_code_statement_pc(scan->code, node, s);
-    if (op->pc_index == SLC_UNKNOWN)
-        return -ENOMEM;
-    op->flags |= SLC_OP_COUNTED;
-    int error = slc_slice_add(scan->slice, scan->interval, time, op->pc_index, &slc_some_want, 0);
-    scan->bits = slc_slice_bits(scan->slice, scan->interval);
-    return error;
+    if (!scan->bits && (error = slc_slice_make_bits(scan->slice, scan->interval, &scan->bits)))
+        return error;
+    scan->bits[off / 64] |= UINT64_C(1) << (off % 64);
+    slc_code_tally(scan->code, op->pc_index, 1, time, time, SLC_DISTANCE_UNKNOWN);
+    if (scan->draft)
+        scan->draft->members |= UINT64_C(1) << s;
+    return 0;
+}
+
+static void draft_class(struct slc_draft *draft, uint32_t klass)
+{
+    for (unsigned i = 0; i < draft->class_count; i++)
+        if (draft->classes[i] == klass)
+            return;
+    if (draft->class_count == SLC_MEMO_CLASS_MAX)
+        draft->is_void = true;
+    else
+        draft->classes[draft->class_count++] = klass;
 }
 
 static int request_control(struct slc_scan *scan, struct slc_task *task, struct slc_op *op)
@@ -181,6 +187,8 @@ static int request_control(struct slc_scan *scan, struct slc_task *task, struct 
         if (op->klass == SLC_UNKNOWN)
             return -ENOMEM;
     }
+    if (scan->draft)
+        draft_class(scan->draft, op->klass);
     if (slc_frames_top(&task->frames)->last_klass == op->klass)
         return 0;
     return slc_frames_request(&task->frames, scan->code->classes, op->klass, &want);
@@ -203,10 +211,9 @@ static inline void drop_defined(struct slc_scan *scan, struct slc_regs *regs,
 }
 
 static int follow(struct slc_scan *scan, struct slc_task *task, const struct wet_exec *exec,
-                  const struct slc_node *node, uint32_t s, struct slc_op *op, struct hit *hit,
-                  bool is_control)
+                  uint32_t s, struct slc_op *op, struct hit *hit, bool is_control)
 {
-    const uint64_t *slots = scan->interval->slots + exec->slot_off;
+    const struct place place = {scan->interval->slots + exec->slot_off, s};
     struct slc_regs *regs = &task->regs;
     unsigned words = WORDS(op), wanted[INS_FLOW_MAX] = {0};
     int error = 0;
@@ -215,10 +222,12 @@ static int follow(struct slc_scan *scan, struct slc_task *task, const struct wet
     for (unsigned f = 0; hit->ways >> f; f++)
         if (hit->ways >> f & 1)
             wanted[f] = copied_pieces(&op->ways[f], regs);
-    drop_defined(scan, regs, op, op->flags & SLC_OP_STORE ? slots[op->store_slot] : 0, hit);
+    drop_defined(scan, regs, op, op->flags & SLC_OP_STORE ? place.slots[op->store_slot] : 0, hit);
+    if (hit->store && scan->draft)
+        slc_draft_step(scan->draft, s, op->store_slot, hit->store, true);
     if (!hit->ways && !is_control)
         return 0;
-    error = count_member(scan, node, s, op, scan->interval->first_time + exec->time_off + s);
+    error = count_member(scan, op, s, scan->interval->first_time + exec->time_off + s);
     for (unsigned f = 0; hit->ways >> f && scan->follows_data && !error; f++) {
         const struct slc_way *way = &op->ways[f];
         if (!(hit->ways >> f & 1))
@@ -227,8 +236,8 @@ static int follow(struct slc_scan *scan, struct slc_task *task, const struct wet
             regs->value.bits[i] |= way->word[i].uses;
             regs->address.bits[i] |= way->word[i].address_uses;
         }
-        error = way->copy ? want_copied(scan, regs, op, way, slots, wanted[f], hit->store)
-                          : want_loads(scan, op, way, slots);
+        error = way->copy ? want_copied(scan, regs, op, way, &place, wanted[f], hit->store)
+                          : want_loads(scan, op, way, &place);
     }
     return error || !scan->follows_control ? error : request_control(scan, task, op);
 }
@@ -251,6 +260,8 @@ static int pop_saved(struct slc_scan *scan, struct slc_task *task, const struct 
     ins_regset_add_gpr(&pieces, (unsigned)op->popped, 0, 8);
     if (scan->slice->options.no_bypass || !slc_regs_intersect(&task->regs, &pieces))
         return 0;
+    if (scan->draft)
+        scan->draft->is_void = true;
     int taken =
         slc_bypass_pop(&scan->bypass, &scan->memory, &task->regs, exec->task, (unsigned)op->popped,
                        scan->interval->slots[exec->slot_off + op->slot + op->pop_operand],
@@ -268,6 +279,8 @@ static void forget_hit(struct slc_hits *hits)
 static int follow_hard(struct slc_scan *scan, struct slc_task *task, const struct wet_exec *exec,
                        const struct slc_node *node, uint32_t s)
 {
+    if (scan->draft)
+        scan->draft->is_void = true;
     int error = slc_follow(scan, task, exec, node, s, NULL);
     forget_hit(&scan->hits);
     return error;
@@ -294,7 +307,7 @@ static inline int pass_plain(struct slc_scan *scan, struct slc_task *task,
         return error;
     if (op->popped >= 0 && !error)
         error = pop_saved(scan, task, exec, op, s);
-    return error ? error : follow(scan, task, exec, node, s, op, &hit, is_control);
+    return error ? error : follow(scan, task, exec, s, op, &hit, is_control);
 }
 
 int slc_fast_exec(struct slc_scan *scan, struct slc_task *task, const struct wet_exec *exec,

@@ -461,9 +461,7 @@ int slc_follow(struct slc_scan *scan, struct slc_task *task, const struct wet_ex
         hit_seed(hits, seed, in.info);
     if (hits->best.distance == SLC_NOT_WANTED)
         return 0;
-    uint32_t pc_index = slc_code_statement_pc(scan->code, node, statement);
-    if (pc_index == SLC_UNKNOWN)
-        return -ENOMEM;
+    uint32_t pc_index = node->pc_index[statement];
     error = slc_slice_add(scan->slice, scan->interval, in.time, pc_index, &hits->best,
                           hits->best_address);
     if (!error && scan->follows_data)

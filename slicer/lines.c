@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Instances by source line. The key is (file, line); code without line information is put together
- * by function and module. Which line an address belongs to is asked once.
- *
- * Lines stay in the table over a restart with no instances, so that each is announced once.
+ * by function and module. Which line an address belongs to is asked once in a session.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -31,43 +29,42 @@ static bool same_line(const struct slc_line *a, const struct slc_line *b)
     return a->file || (same_text(a->function, b->function) && same_text(a->module, b->module));
 }
 
-static uint32_t *line_slot(const struct slc_slice *slice, const struct slc_line *line)
+static uint32_t *line_slot(const struct slc_code *code, const struct slc_line *line)
 {
-    uint32_t mask = slice->line_hash_capacity - 1;
+    uint32_t mask = code->line_hash_capacity - 1;
     uint32_t hash = hash_text(2166136261u ^ line->line * 40503u, line->file);
 
     if (!line->file)
         hash = hash_text(hash_text(hash, line->function), line->module);
     uint32_t at = (hash ^ hash >> 15) & mask;
-    while (slice->line_hash[at] && !same_line(&slice->lines[slice->line_hash[at] - 1], line))
+    while (code->line_hash[at] && !same_line(&code->lines[code->line_hash[at] - 1], line))
         at = (at + 1) & mask;
-    return &slice->line_hash[at];
+    return &code->line_hash[at];
 }
 
-static int grow(struct slc_slice *slice)
+static int grow(struct slc_code *code)
 {
-    uint32_t capacity = slice->line_capacity ? slice->line_capacity * 2 : 256;
-    struct slc_line *lines = realloc(slice->lines, capacity * sizeof(*lines));
+    uint32_t capacity = code->line_capacity ? code->line_capacity * 2 : 256;
+    struct slc_line *lines = realloc(code->lines, capacity * sizeof(*lines));
 
     if (!lines)
         return -ENOMEM;
-    slice->lines = lines;
-    slice->line_capacity = capacity;
+    code->lines = lines;
     uint32_t *hash = calloc((size_t)capacity * 2, sizeof(*hash));
     if (!hash)
         return -ENOMEM;
-    free(slice->line_hash);
-    slice->line_hash = hash;
-    slice->line_hash_capacity = capacity * 2;
-    for (uint32_t i = 0; i < slice->line_count; i++)
-        *line_slot(slice, &slice->lines[i]) = i + 1;
+    code->line_capacity = capacity;
+    free(code->line_hash);
+    code->line_hash = hash;
+    code->line_hash_capacity = capacity * 2;
+    for (uint32_t i = 0; i < code->line_count; i++)
+        *line_slot(code, &code->lines[i]) = i + 1;
     return 0;
 }
 
 /* The line of an address, with nothing counted. */
-static struct slc_line describe(struct slc_slice *slice, uint64_t pc)
+static struct slc_line describe(struct mdl_model *model, uint64_t pc)
 {
-    struct mdl_model *model = slice->code.model;
     struct slc_line line = {
         .function = "?", .linkage_name = "?", .module = "?", .min_distance = SLC_DISTANCE_UNKNOWN};
     struct mdl_function function;
@@ -91,85 +88,157 @@ static struct slc_line describe(struct slc_slice *slice, uint64_t pc)
     return line;
 }
 
-static uint32_t find_line(struct slc_slice *slice, uint64_t pc)
+uint32_t slc_code_line(struct slc_code *code, uint32_t index)
 {
-    struct slc_line line = describe(slice, pc);
+    struct slc_pc *pc = &code->pcs[index];
 
-    if (slice->line_count == slice->line_capacity && grow(slice))
+    if (pc->line != SLC_UNKNOWN)
+        return pc->line;
+    struct slc_line line = describe(code->model, pc->pc);
+    if (code->line_count == code->line_capacity && grow(code))
         return SLC_UNKNOWN;
-    uint32_t *slot = line_slot(slice, &line);
+    uint32_t *slot = line_slot(code, &line);
     if (!*slot) {
-        slice->lines[slice->line_count] = line;
-        *slot = ++slice->line_count;
+        code->lines[code->line_count] = line;
+        *slot = ++code->line_count;
     }
-    return *slot - 1;
+    pc->line = *slot - 1;
+    return pc->line;
 }
 
-static int announce(struct slc_slice *slice, struct slc_line *line)
-{
-    struct slc_line copy = *line;
+/* ---- a slice's ---- */
 
+static int grow_totals(struct slc_slice *slice)
+{
+    uint32_t capacity = slice->code->pc_capacity;
+
+    if (slice->total_capacity >= slice->code->pc_count)
+        return 0;
+    struct slc_count *totals = realloc(slice->totals, capacity * sizeof(*totals));
+    if (!totals)
+        return -ENOMEM;
+    memset(totals + slice->total_capacity, 0, (capacity - slice->total_capacity) * sizeof(*totals));
+    slice->totals = totals;
+    slice->total_capacity = capacity;
+    return 0;
+}
+
+static int grow_announced(struct slc_slice *slice, uint32_t line)
+{
+    uint32_t capacity = slice->code->line_capacity;
+
+    if (line < slice->announced_capacity)
+        return 0;
+    bool *announced = realloc(slice->announced, capacity);
+    if (!announced)
+        return -ENOMEM;
+    memset(announced + slice->announced_capacity, 0, capacity - slice->announced_capacity);
+    slice->announced = announced;
+    slice->announced_capacity = capacity;
+    return 0;
+}
+
+/* Tells of a line that is met for the first time, by its most recent instance. */
+static int announce(struct slc_slice *slice, const struct slc_count *count)
+{
+    uint32_t index = slc_code_line(slice->code, count->pc_index);
+
+    if (index == SLC_UNKNOWN || grow_announced(slice, index))
+        return -ENOMEM;
+    if (slice->announced[index])
+        return 0;
+    slice->announced[index] = true;
     if (!slice->options.on_line)
         return 0;
-    return slice->options.on_line(slice->options.arg, &copy)
+    struct slc_line line = slice->code->lines[index];
+    line.instances = line.statements = 1;
+    line.pc = slice->code->pcs[count->pc_index].pc;
+    line.first_time = line.last_time = count->last_time;
+    line.min_distance = count->min_distance;
+    return slice->options.on_line(slice->options.arg, &line)
                ? wd_fail(-WD_ERR_INTERRUPTED, "the slice was interrupted")
                : 0;
 }
 
-int slc_lines_count(struct slc_slice *slice, uint32_t pc_index, wet_time time, uint32_t distance)
+static void add_count(struct slc_count *total, const struct slc_count *count)
 {
-    struct slc_pc *pc = &slice->code.pcs[pc_index];
-
-    uint32_t known = slice->line_count;
-    if (pc->line == SLC_UNKNOWN) {
-        pc->line = find_line(slice, pc->pc);
-        if (pc->line == SLC_UNKNOWN)
-            return -ENOMEM;
+    if (total->instances == 0) {
+        *total = *count;
+        return;
     }
-    struct slc_line *line = &slice->lines[pc->line];
-    bool is_new = line->instances++ == 0;
-    if (is_new || time > line->last_time) {
-        line->last_time = time;
-        line->pc = pc->pc;
-    }
-    if (is_new || time < line->first_time)
-        line->first_time = time;
-    if (distance < line->min_distance)
-        line->min_distance = distance;
-    if (!pc->counted) {
-        pc->counted = true;
-        line->statements++;
-        slice->counts.statements++;
-    }
-    return slice->line_count > known ? announce(slice, line) : 0;
+    total->instances += count->instances;
+    if (count->first_time < total->first_time)
+        total->first_time = count->first_time;
+    if (count->last_time > total->last_time)
+        total->last_time = count->last_time;
+    if (count->min_distance < total->min_distance)
+        total->min_distance = count->min_distance;
 }
 
-void slc_lines_collect(struct slc_slice *slice)
+static int latest_first(const void *a, const void *b)
 {
-    const struct slc_code *code = &slice->code;
+    const struct slc_count *x = *(const struct slc_count *const *)a;
+    const struct slc_count *y = *(const struct slc_count *const *)b;
+    return x->last_time < y->last_time ? 1 : x->last_time > y->last_time ? -1 : 0;
+}
 
-    for (uint32_t i = 0; i < code->node_limit; i++) {
-        const struct slc_node *node = code->nodes[i];
-        for (uint32_t s = 0; node && node->compiled.ops && s < node->wet->statement_count; s++) {
-            const struct slc_op *op = &node->compiled.ops[s];
-            if (op->instances == 0)
-                continue;
-            struct slc_line *line = &slice->lines[code->pcs[op->pc_index].line];
-            line->instances += op->instances;
-            if (op->first_time < line->first_time)
-                line->first_time = op->first_time;
+int slc_lines_add(struct slc_slice *slice, const struct slc_count *counts, size_t count)
+{
+    const struct slc_count **met = malloc((count + 1) * sizeof(struct slc_count *));
+    size_t met_count = 0;
+    int error = met ? grow_totals(slice) : -ENOMEM;
+
+    for (size_t i = 0; i < count && !error; i++) {
+        struct slc_count *total = &slice->totals[counts[i].pc_index];
+        if (total->instances == 0) {
+            slice->counts.statements++;
+            met[met_count++] = &counts[i];
         }
+        add_count(total, &counts[i]);
     }
+    if (met)
+        qsort(met, met_count, sizeof(struct slc_count *), latest_first);
+    for (size_t i = 0; i < met_count && !error; i++)
+        error = announce(slice, met[i]);
+    free(met);
+    return error;
 }
 
 void slc_lines_restart(struct slc_slice *slice)
 {
-    for (uint32_t i = 0; i < slice->line_count; i++) {
-        struct slc_line *line = &slice->lines[i];
-        line->instances = 0;
-        line->statements = 0;
-        line->min_distance = SLC_DISTANCE_UNKNOWN;
+    if (slice->totals)
+        memset(slice->totals, 0, slice->total_capacity * sizeof(*slice->totals));
+}
+
+static void add_to_line(const struct slc_slice *slice, struct slc_line *line,
+                        const struct slc_count *total)
+{
+    if (line->instances == 0 || total->first_time < line->first_time)
+        line->first_time = total->first_time;
+    if (line->instances == 0 || total->last_time > line->last_time) {
+        line->last_time = total->last_time;
+        line->pc = slice->code->pcs[total->pc_index].pc;
     }
+    if (total->min_distance < line->min_distance)
+        line->min_distance = total->min_distance;
+    line->instances += total->instances;
+    line->statements++;
+}
+
+/* All lines that the code knows, with this slice's instances (most have none). */
+static struct slc_line *sum_lines(struct slc_slice *slice)
+{
+    const struct slc_code *code = slice->code;
+    struct slc_line *lines = malloc(((size_t)code->line_count + 1) * sizeof(*lines));
+
+    if (!lines)
+        return NULL;
+    for (uint32_t i = 0; i < code->line_count; i++)
+        lines[i] = code->lines[i];
+    for (uint32_t i = 0; i < slice->total_capacity; i++)
+        if (slice->totals[i].instances)
+            add_to_line(slice, &lines[code->pcs[i].line], &slice->totals[i]);
+    return lines;
 }
 
 struct sort_key {
@@ -188,29 +257,32 @@ static int most_recent_first(const void *a, const void *b)
 
 int slc_lines_finish(struct slc_slice *slice)
 {
+    uint32_t line_count = slice->code->line_count;
     size_t count = 0;
-    struct sort_key *keys = malloc(((size_t)slice->line_count + 1) * sizeof(*keys));
+    struct sort_key *keys = malloc(((size_t)line_count + 1) * sizeof(*keys));
+    struct slc_line *lines = sum_lines(slice);
 
-    slice->sorted = malloc(((size_t)slice->line_count + 1) * sizeof(*slice->sorted));
-    slice->order = malloc(((size_t)slice->line_count + 1) * sizeof(*slice->order));
-    if (!keys || !slice->sorted || !slice->order) {
+    for (uint32_t i = 0; keys && lines && i < line_count; i++)
+        if (lines[i].instances)
+            keys[count++] = (struct sort_key){lines[i].last_time, i};
+    slice->sorted = malloc((count + 1) * sizeof(*slice->sorted));
+    slice->order = malloc((count + 1) * sizeof(*slice->order));
+    if (!keys || !lines || !slice->sorted || !slice->order) {
         free(keys);
+        free(lines);
         return -ENOMEM;
     }
-    for (uint32_t i = 0; i < slice->line_count; i++)
-        if (slice->lines[i].instances)
-            keys[count++] = (struct sort_key){slice->lines[i].last_time, i};
     qsort(keys, count, sizeof(*keys), most_recent_first);
-    slice->line_count = (uint32_t)slice->line_count;
     slice->counts.lines = slice->counts.functions_without_lines = 0;
     for (size_t i = 0; i < count; i++) {
         slice->order[i] = keys[i].index;
-        slice->sorted[i] = slice->lines[keys[i].index];
+        slice->sorted[i] = lines[keys[i].index];
         if (slice->sorted[i].file)
             slice->counts.lines++;
         else
             slice->counts.functions_without_lines++;
     }
     free(keys);
-    return (int)(count > INT32_MAX ? -ENOMEM : 0);
+    free(lines);
+    return 0;
 }

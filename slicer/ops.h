@@ -40,8 +40,7 @@ enum slc_op_flag {
     SLC_OP_HARD = 1, /* not compiled: for slc_follow() */
     SLC_OP_STORE = 2,
     SLC_OP_NARROW = 4,
-    SLC_OP_BRANCH = 8,   /* a way is a branch */
-    SLC_OP_COUNTED = 16, /* the slice knows its line */
+    SLC_OP_BRANCH = 8, /* a way is a branch */
 };
 
 /* A statement of a node. */
@@ -60,9 +59,7 @@ struct slc_op {
     uint8_t pop_operand;   /* of `popped` */
     uint8_t load_bytes[4]; /* of each operand, up to 64 */
     uint32_t klass;        /* control class, or SLC_UNKNOWN */
-    uint32_t pc_index;     /* in code's pcs; SLC_UNKNOWN until SLC_OP_COUNTED */
-    uint64_t instances;    /* in the slice, without the first one */
-    wet_time first_time;   /* of them */
+    uint32_t pc_index;     /* in code's pcs */
 };
 
 struct slc_op_list {

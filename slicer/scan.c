@@ -16,6 +16,7 @@
 #include "common/err.h"
 #include "slicer/fast.h"
 #include "slicer/loader.h"
+#include "slicer/memo.h"
 
 struct slc_task *slc_scan_task(struct slc_scan *scan, uint32_t number, int *error)
 {
@@ -142,7 +143,7 @@ static int pass_statement(struct slc_scan *scan, struct slc_task *task, const st
 static int pass_exec(struct slc_scan *scan, const struct wet_exec *exec, wet_time last)
 {
     wet_time first = scan->interval->first_time + exec->time_off;
-    const struct slc_node *node = slc_code_node(scan->code, exec->node);
+    struct slc_node *node = slc_code_node(scan->code, exec->node);
     int error = 0;
     struct slc_task *task = slc_scan_task(scan, exec->task, &error);
 
@@ -168,7 +169,8 @@ static int pass_exec(struct slc_scan *scan, const struct wet_exec *exec, wet_tim
         return error;
     bool is_quiet = task->pending.distance == SLC_NOT_WANTED && seed_time(scan) < first &&
                     !(scan->event_at && scan->interval->events[scan->event_at - 1].time >= first);
-    if (is_quiet && scan->hits.best.distance == SLC_NOT_WANTED &&
+    bool is_fast = is_quiet && node->compiled.ops && !is_passed_by;
+    if (!is_fast && is_quiet && scan->hits.best.distance == SLC_NOT_WANTED &&
         !slc_regs_intersect(&task->regs, &node->defs) &&
         !stores_wanted(scan, node, scan->interval->slots + exec->slot_off))
         return 0;
@@ -178,8 +180,9 @@ static int pass_exec(struct slc_scan *scan, const struct wet_exec *exec, wet_tim
                        (unsigned long long)(first + count - 1));
     if (is_passed_by && seed_time(scan) < first)
         return slc_loader_pass(scan, task, exec, node, count);
-    if (is_quiet && node->compiled.ops)
-        return slc_fast_exec(scan, task, exec, node, count);
+    if (is_fast)
+        return is_whole ? slc_memo_exec(scan, task, exec, node)
+                        : slc_fast_exec(scan, task, exec, node, count);
     for (uint32_t s = count; s-- > 0 && !error;)
         error = pass_statement(scan, task, exec, node, s);
     return error;
@@ -253,7 +256,7 @@ static int pass_interval(struct slc_scan *scan, const struct wet_interval *inter
     if (!error)
         error = slc_pass_events(scan, 0);
     scan->interval = NULL;
-    return error;
+    return error ? error : slc_slice_collect(scan->slice);
 }
 
 /* The pass is void: the rest of it only tells the model where indirect jumps went. */

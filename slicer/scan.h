@@ -55,8 +55,9 @@ struct slc_scan {
     bool is_stale;  /* control classes changed: another pass is needed */
     size_t seed_at; /* seeds[seed_at] is the next one */
     const struct wet_interval *interval;
-    uint64_t *bits;  /* the interval's members; NULL if there are none yet */
-    size_t event_at; /* events[event_at - 1] is the next one */
+    uint64_t *bits;          /* the interval's members; NULL if there are none yet */
+    struct slc_draft *draft; /* NULL unless what happens is written down; slicer/memo.h */
+    size_t event_at;         /* events[event_at - 1] is the next one */
 };
 
 /* NULL with -ENOMEM in *error, or -WD_ERR_CORRUPT for a number that cannot be. */

@@ -16,6 +16,14 @@ const char *slc_edge_name(enum slc_edge edge)
 
 /* ---- filling ---- */
 
+static enum slc_session_code code_for(const struct slc_options *options)
+{
+    if (options->record_parents)
+        return SLC_CODE_USERS;
+    return options->kinds == SLC_KINDS_FULL || options->kinds == SLC_KINDS_DATA ? SLC_CODE_ADDRESSES
+                                                                                : SLC_CODE_PLAIN;
+}
+
 struct slc_slice *slc_slice_new(struct wet *wet, const struct slc_options *options)
 {
     struct slc_slice *slice = calloc(1, sizeof(*slice));
@@ -26,9 +34,14 @@ struct slc_slice *slc_slice_new(struct wet *wet, const struct slc_options *optio
     slice->options = *options;
     slice->span_count = wet_get_info(wet)->intervals;
     slice->spans = calloc(slice->span_count + 1, sizeof(*slice->spans));
-    bool follows_address = options->kinds == SLC_KINDS_FULL || options->kinds == SLC_KINDS_DATA;
-    if (!slice->spans ||
-        slc_code_init(&slice->code, wet, !options->record_parents, follows_address)) {
+    slice->session = options->session;
+    if (slice->session)
+        slc_session_hold(slice->session);
+    else if (slc_session_new(wet, &slice->session))
+        slice->session = NULL;
+    if (slice->session)
+        slice->code = slc_session_code(slice->session, code_for(options));
+    if (!slice->spans || !slice->code) {
         slc_slice_free(slice);
         return NULL;
     }
@@ -43,10 +56,10 @@ void slc_slice_free(struct slc_slice *slice)
         free(slice->spans[k].bits);
         free(slice->spans[k].members);
     }
-    slc_code_fini(&slice->code);
+    slc_session_free(slice->session);
     free(slice->spans);
-    free(slice->lines);
-    free(slice->line_hash);
+    free(slice->totals);
+    free(slice->announced);
     free(slice->sorted);
     free(slice->order);
     free(slice->initials);
@@ -61,7 +74,7 @@ void slc_slice_restart(struct slc_slice *slice)
             memset(span->bits, 0, (span->instructions + 63) / 64 * 8);
         span->member_count = 0;
     }
-    slc_code_restart(&slice->code);
+    slc_code_clear_tallies(slice->code);
     slc_lines_restart(slice);
     slice->counts.instances = slice->counts.statements = 0;
     slice->initial_count = 0;
@@ -82,24 +95,33 @@ static int keep_member(struct slc_span *span, struct slc_member member)
     return 0;
 }
 
-int slc_slice_add(struct slc_slice *slice, const struct wet_interval *interval, wet_time time,
-                  uint32_t pc_index, const struct slc_want *want, uint64_t address)
+int slc_slice_make_bits(struct slc_slice *slice, const struct wet_interval *interval,
+                        uint64_t **bits)
 {
     struct slc_span *span = &slice->spans[interval->index];
-    uint64_t off = time - interval->first_time;
 
     if (!span->bits) {
         span->first_time = interval->first_time;
         span->instructions = interval->instructions;
         span->bits = calloc((interval->instructions + 63) / 64 + 1, sizeof(*span->bits));
-        if (!span->bits)
-            return -ENOMEM;
     }
-    if (off >= span->instructions)
+    *bits = span->bits;
+    return span->bits ? 0 : -ENOMEM;
+}
+
+int slc_slice_add(struct slc_slice *slice, const struct wet_interval *interval, wet_time time,
+                  uint32_t pc_index, const struct slc_want *want, uint64_t address)
+{
+    struct slc_span *span = &slice->spans[interval->index];
+    uint64_t off = time - interval->first_time, *bits;
+    uint32_t distance = slice->options.record_parents ? want->distance : SLC_DISTANCE_UNKNOWN;
+
+    if (off >= interval->instructions)
         return wd_fail(-WD_ERR_CORRUPT, "interval %llu holds time %llu beyond its end",
                        (unsigned long long)interval->index, (unsigned long long)time);
-    span->bits[off / 64] |= UINT64_C(1) << (off % 64);
-    slice->counts.instances++;
+    if (slc_slice_make_bits(slice, interval, &bits))
+        return -ENOMEM;
+    bits[off / 64] |= UINT64_C(1) << (off % 64);
     if (slice->options.record_parents) {
         struct slc_member member = {.parent = want->user,
                                     .address = address,
@@ -111,8 +133,26 @@ int slc_slice_add(struct slc_slice *slice, const struct wet_interval *interval, 
         if (keep_member(span, member))
             return -ENOMEM;
     }
-    return slc_lines_count(slice, pc_index, time,
-                           slice->options.record_parents ? want->distance : SLC_DISTANCE_UNKNOWN);
+    slc_code_tally(slice->code, pc_index, 1, time, time, distance);
+    return 0;
+}
+
+int slc_slice_collect(struct slc_slice *slice)
+{
+    struct slc_code *code = slice->code;
+
+    slc_code_collect(code);
+    struct slc_count *counts = malloc((code->counted_count + 1) * sizeof(*counts));
+    if (!counts)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < code->counted_count; i++) {
+        counts[i] = code->pcs[code->counted[i]].tally;
+        slice->counts.instances += counts[i].instances;
+    }
+    int error = slc_lines_add(slice, counts, code->counted_count);
+    slc_code_clear_tallies(code);
+    free(counts);
+    return error;
 }
 
 uint64_t *slc_slice_bits(const struct slc_slice *slice, const struct wet_interval *interval)
@@ -125,11 +165,12 @@ int slc_slice_add_fault(struct slc_slice *slice, wet_time time, uint64_t pc, uin
     slice->has_fault = true;
     slice->fault_time = time;
     slice->fault_task = task;
-    slice->fault_pc = slc_code_pc(&slice->code, pc);
+    slice->fault_pc = slc_code_pc(slice->code, pc);
     if (slice->fault_pc == SLC_UNKNOWN)
         return -ENOMEM;
-    return slc_lines_count(slice, slice->fault_pc, time,
-                           slice->options.record_parents ? 0 : SLC_DISTANCE_UNKNOWN);
+    struct slc_count count = {
+        slice->fault_pc, slice->options.record_parents ? 0 : SLC_DISTANCE_UNKNOWN, 1, time, time};
+    return slc_lines_add(slice, &count, 1);
 }
 
 int slc_slice_add_initial(struct slc_slice *slice, const struct slc_initial *initial)
@@ -197,7 +238,6 @@ int slc_slice_finish(struct slc_slice *slice)
     for (size_t i = 0; i < slice->initial_count; i++)
         if (slice->initials[i].user == SLC_USER_FAULT)
             slice->initials[i].user = slice->fault_time;
-    slc_lines_collect(slice);
     return slc_lines_finish(slice);
 }
 
@@ -244,7 +284,7 @@ struct filter {
 
 static bool accepts(const struct slc_slice *slice, const struct filter *filter, uint32_t pc_index)
 {
-    const struct slc_pc *pc = &slice->code.pcs[pc_index];
+    const struct slc_pc *pc = &slice->code->pcs[pc_index];
 
     if (filter->line != SLC_UNKNOWN && pc->line != filter->line)
         return false;
@@ -259,7 +299,7 @@ static struct slc_instance instance_of(const struct slc_slice *slice, const stru
 {
     return (struct slc_instance){
         .time = span->first_time + member->time_off,
-        .pc = slice->code.pcs[member->pc_index].pc,
+        .pc = slice->code->pcs[member->pc_index].pc,
         .distance = member->distance,
         .edge = (enum slc_edge)member->edge,
         .parent = member->parent == SLC_USER_FAULT ? slice->fault_time : member->parent,
@@ -270,11 +310,10 @@ static struct slc_instance instance_of(const struct slc_slice *slice, const stru
 
 static struct slc_instance fault_instance(const struct slc_slice *slice)
 {
-    return (struct slc_instance){
-        .time = slice->fault_time,
-        .pc = slice->code.pcs[slice->fault_pc].pc,
-        .edge = SLC_EDGE_NONE,
-        .location = INS_LOC_COUNT};
+    return (struct slc_instance){.time = slice->fault_time,
+                                 .pc = slice->code->pcs[slice->fault_pc].pc,
+                                 .edge = SLC_EDGE_NONE,
+                                 .location = INS_LOC_COUNT};
 }
 
 const struct wet_thread *slc_instance_thread(const struct slc_slice *slice,
@@ -282,7 +321,7 @@ const struct wet_thread *slc_instance_thread(const struct slc_slice *slice,
 {
     /* nothing has that time, or another instruction of perhaps another thread */
     if (slice->has_fault && instance->time == slice->fault_time &&
-        instance->pc == slice->code.pcs[slice->fault_pc].pc)
+        instance->pc == slice->code->pcs[slice->fault_pc].pc)
         return wet_thread_of(slice->wet, slice->fault_task, slice->fault_time - 1);
     return wet_thread_at(slice->wet, instance->time);
 }
@@ -311,11 +350,12 @@ static int each_in_interval(const struct slc_slice *slice, const struct slc_span
     for (size_t e = interval->exec_count; e-- > 0 && !result;) {
         const struct wet_exec *exec = &interval->execs[e];
         const struct wet_node *node = wet_get_node(slice->wet, exec->node);
-        const struct slc_node *known = slice->code.nodes[exec->node];
+        const struct slc_node *known =
+            exec->node < slice->code->node_limit ? slice->code->nodes[exec->node] : NULL;
         for (uint32_t s = node ? node->statement_count : 0; s-- > 0 && !result;) {
             uint64_t off = (uint64_t)exec->time_off + s;
             if (!known || off >= span->instructions || !(span->bits[off / 64] >> (off % 64) & 1) ||
-                known->pc_index[s] == SLC_UNKNOWN || !accepts(slice, filter, known->pc_index[s]))
+                !accepts(slice, filter, known->pc_index[s]))
                 continue;
             struct slc_instance instance = {.time = span->first_time + off,
                                             .pc = node->statements[s].pc,

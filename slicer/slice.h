@@ -3,7 +3,7 @@
 #ifndef SLICER_SLICE_H
 #define SLICER_SLICE_H
 
-#include "slicer/code.h"
+#include "slicer/session.h"
 #include "slicer/want.h"
 
 struct slc_member {
@@ -28,16 +28,17 @@ struct slc_span {
 struct slc_slice {
     struct wet *wet;
     struct slc_options options;
-    struct slc_code code;
+    struct slc_session *session;
+    struct slc_code *code; /* the session's */
     struct slc_counts counts;
     struct slc_span *spans; /* by interval */
     uint64_t span_count;
-    struct slc_line *lines; /* in order of appearance; `order` sorts them */
-    uint32_t line_count, line_capacity;
-    uint32_t *line_hash; /* indexes + 1 */
-    uint32_t line_hash_capacity;
+    struct slc_count *totals; /* by index in code's pcs */
+    uint32_t total_capacity;
+    bool *announced; /* by index in code's lines */
+    uint32_t announced_capacity;
     struct slc_line *sorted; /* what slc_lines() gives */
-    uint32_t *order;         /* sorted[i] is lines[order[i]] */
+    uint32_t *order;         /* sorted[i] is the code's lines[order[i]] */
     struct slc_initial *initials;
     size_t initial_count, initial_capacity;
     /* A criterion instruction that did not complete. */
@@ -52,12 +53,19 @@ struct slc_slice *slc_slice_new(struct wet *wet, const struct slc_options *optio
 /* Forgets all members, for another pass. */
 void slc_slice_restart(struct slc_slice *slice);
 
-/* Adds an instance of interval k; `want` is its nearest user's. 0, -ENOMEM or -WD_ERR_INTERRUPTED. */
+/* Adds an instance of interval k, and counts it in code; `want` is its nearest user's. 0 or -ENOMEM. */
 int slc_slice_add(struct slc_slice *slice, const struct wet_interval *interval, wet_time time,
                   uint32_t pc_index, const struct slc_want *want, uint64_t address);
 
-/* The bitmap of an interval's members; NULL before the first one. */
+/* The bitmap of an interval's members; NULL before the first one. With a word more at its end. */
 uint64_t *slc_slice_bits(const struct slc_slice *slice, const struct wet_interval *interval);
+/* Makes it, if there is none. 0 or -ENOMEM. */
+int slc_slice_make_bits(struct slc_slice *slice, const struct wet_interval *interval,
+                        uint64_t **bits);
+
+/* What the session's code counted becomes the slice's: at the end of an interval. 0, -ENOMEM or
+ * -WD_ERR_INTERRUPTED. */
+int slc_slice_collect(struct slc_slice *slice);
 
 /* The criterion's instruction that did not complete. */
 int slc_slice_add_fault(struct slc_slice *slice, wet_time time, uint64_t pc, uint32_t task);
@@ -67,10 +75,9 @@ int slc_slice_add_initial(struct slc_slice *slice, const struct slc_initial *ini
 /* Sorts and counts; after the last pass. */
 int slc_slice_finish(struct slc_slice *slice);
 
-/* Counts an instance for its source line; slicer/lines.c. */
-int slc_lines_count(struct slc_slice *slice, uint32_t pc_index, wet_time time, uint32_t distance);
-/* Adds what compiled nodes counted by themselves. */
-void slc_lines_collect(struct slc_slice *slice);
+/* Adds what an interval counted, one entry for each address, to the slice's totals, and tells of new
+ * lines; slicer/lines.c. 0, -ENOMEM or -WD_ERR_INTERRUPTED. */
+int slc_lines_add(struct slc_slice *slice, const struct slc_count *counts, size_t count);
 int slc_lines_finish(struct slc_slice *slice);
 void slc_lines_restart(struct slc_slice *slice);
 

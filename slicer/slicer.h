@@ -171,8 +171,18 @@ struct slc_line {
     wet_time first_time, last_time;
 };
 
+/*
+ * What slices of a run have found out, for further ones: those are several times faster then. Slices
+ * that were given a session keep it alive; it must not outlive the wet. If a wet has one, all of
+ * its slices should be given it, since one learns where others would go wrong. For one thread.
+ */
+struct slc_session;
+int slc_session_new(struct wet *wet, struct slc_session **out); /* 0 or -ENOMEM */
+void slc_session_free(struct slc_session *session);
+
 struct slc_options {
     enum slc_kinds kinds;
+    struct slc_session *session; /* of the same wet; NULL: nothing is kept */
     /* Keeps distance and best parent of each instance (32 bytes each): for slc_path() and for
      * distances and users everywhere. Some three times slower. */
     bool record_parents;

@@ -193,6 +193,21 @@ static inline int slc_memory_add_word(struct slc_memory *memory, uint64_t addres
     return 0;
 }
 
+/* The same for any address. */
+static inline int slc_memory_add_bytes(struct slc_memory *memory, uint64_t address, uint64_t mask)
+{
+    unsigned off = address % 64;
+
+    if (mask == 0)
+        return 0;
+    if (off == 0 || mask >> (64 - off) == 0)
+        return slc_memory_add_word(memory, address, mask);
+    int error = 0;
+    if (mask << off)
+        error = slc_memory_add_word(memory, address, mask & (UINT64_MAX >> off));
+    return error ? error : slc_memory_add_mask(memory, address - off + 64, mask >> (64 - off));
+}
+
 /* Wants bytes; 0 or -ENOMEM. */
 int slc_memory_add(struct slc_memory *memory, uint64_t address, uint64_t size,
                    const struct slc_want *want);
