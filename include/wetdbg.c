@@ -16,6 +16,7 @@
 #include "wet/build/build.h"
 #include "wet/query/fingerprint.h"
 #include "wet/trace/entry.h"
+#include "wet/trace/record.h"
 
 #define STEP_INSTRUCTIONS (64ull << 20)
 
@@ -32,7 +33,8 @@ const char *wetdbg_error(int code)
 /* ---- where a WET is kept ---- */
 
 /* Changes whenever a stream of the recording does. */
-static int fingerprint_make(const char *trace_dir, const char *process, char *out, size_t size)
+static int fingerprint_make(const char *trace_dir, const struct wetdbg_build_options *options,
+                            char *out, size_t size)
 {
     static const char *const streams[] = {"version", "events", "tasks", "mmaps", "data"};
     XXH64_state_t *hash = XXH64_createState();
@@ -49,8 +51,11 @@ static int fingerprint_make(const char *trace_dir, const char *process, char *ou
                             (uint64_t)stat_of.st_mtim.tv_nsec};
         XXH64_update(hash, facts, sizeof facts);
     }
-    snprintf(out, size, "%016llx %s", (unsigned long long)XXH64_digest(hash),
-             process ? process : "");
+    int used = snprintf(out, size, "%016llx %s", (unsigned long long)XXH64_digest(hash),
+                        options->process ? options->process : "");
+    if ((options->from || options->to) && used >= 0 && (size_t)used < size)
+        snprintf(out + used, size - (size_t)used, " from=%s to=%s",
+                 options->from ? options->from : "", options->to ? options->to : "");
     XXH64_freeState(hash);
     return 0;
 }
@@ -99,14 +104,32 @@ static int cache_dir(const char *trace_dir, char *out, size_t size)
     return 0;
 }
 
+/* "wetdbg", the process, the window. */
+static void name_make(const struct wetdbg_build_options *options, char *out, size_t size)
+{
+    char window[64] = "";
+    if (options->from || options->to)
+        snprintf(window, sizeof window, "@%.24s-%.24s", options->from ? options->from : "",
+                 options->to ? options->to : "");
+    snprintf(out, size, "wetdbg%s%.200s%s.wet", options->process ? "-" : "",
+             options->process ? options->process : "", window);
+    name_clean(out);
+}
+
 int wetdbg_wet_path(const char *trace_dir, const char *process, char **path, bool *fresh)
 {
+    const struct wetdbg_build_options options = {.process = process};
+    return wetdbg_window_path(trace_dir, &options, path, fresh);
+}
+
+int wetdbg_window_path(const char *trace_dir, const struct wetdbg_build_options *options,
+                       char **path, bool *fresh)
+{
     char fingerprint[512], dir[4096], name[300];
-    int err = fingerprint_make(trace_dir, process, fingerprint, sizeof fingerprint);
+    int err = fingerprint_make(trace_dir, options, fingerprint, sizeof fingerprint);
     if (err)
         return err;
-    snprintf(name, sizeof name, process ? "wetdbg-%.255s.wet" : "wetdbg.wet", process);
-    name_clean(name);
+    name_make(options, name, sizeof name);
     snprintf(dir, sizeof dir, "%s", trace_dir);
     if (access(trace_dir, W_OK) && access(trace_dir, F_OK) == 0)
         err = cache_dir(trace_dir, dir, sizeof dir);
@@ -116,6 +139,42 @@ int wetdbg_wet_path(const char *trace_dir, const char *process, char **path, boo
         return -ENOMEM;
     *fresh = is_fresh(*path, fingerprint);
     return 0;
+}
+
+/* ---- windows ---- */
+
+/* "T", "eN" or "N%"; NULL is none. */
+static int moment_parse(const char *option, const char *text, struct wet_moment *out)
+{
+    char *end = NULL;
+    *out = (struct wet_moment){0};
+    if (!text)
+        return 0;
+    bool is_event = text[0] == 'e';
+    const char *digits = text + is_event;
+    errno = 0;
+    uint64_t value = *digits >= '0' && *digits <= '9' ? strtoull(digits, &end, 10) : 0;
+    bool is_percent = end && *end == '%' && !is_event;
+    if (!end || errno || end[is_percent] || (is_percent && value > 100) || value > INT64_MAX)
+        return wd_fail(-WD_ERR_USAGE,
+                       "--%s=%s: no moment of a run; it is a time (12345), an event (e12345), or a "
+                       "percentage of the events (50%%)",
+                       option, text);
+    out->kind = is_event ? WET_MOMENT_EVENT : is_percent ? WET_MOMENT_PERCENT : WET_MOMENT_TIME;
+    out->value = value;
+    return 0;
+}
+
+static int window_parse(const struct wetdbg_build_options *options, struct wet_moment *from,
+                        struct wet_moment *to)
+{
+    int err = moment_parse("from", options->from, from);
+    if (!err)
+        err = moment_parse("to", options->to, to);
+    if (!err && from->kind == to->kind && from->kind != WET_MOMENT_NONE && from->value >= to->value)
+        err = wd_fail(-WD_ERR_USAGE, "--from=%s --to=%s: the window is empty", options->from,
+                      options->to);
+    return err;
 }
 
 /* ---- replay ---- */
@@ -188,15 +247,26 @@ static int build(const char *trace_dir, struct rep_feed *feed,
     char fingerprint[512];
     char *path = options->output ? strdup(options->output) : NULL;
     bool fresh;
-    int err = fingerprint_make(trace_dir, options->process, fingerprint, sizeof fingerprint);
+    struct wet_moment from, to;
+    int err = fingerprint_make(trace_dir, options, fingerprint, sizeof fingerprint);
+    if (!err)
+        err = window_parse(options, &from, &to);
     if (!err && !path)
-        err =
-            options->output ? -ENOMEM : wetdbg_wet_path(trace_dir, options->process, &path, &fresh);
+        err = options->output ? -ENOMEM : wetdbg_window_path(trace_dir, options, &path, &fresh);
     if (!err) {
-        struct wet_build_options how = {.fingerprint = fingerprint,
-                                        .interrupted = options->interrupted,
-                                        .progress = options->progress,
-                                        .progress_arg = options->progress_arg};
+        struct wet_build_options how = {
+            .fingerprint = fingerprint,
+            .level = options->compact ? WET_BUILD_LEVEL_COMPACT : 0,
+            .interval_instructions = options->compact ? WET_INTERVAL_INSTRUCTIONS_COMPACT : 0,
+            .from = from,
+            .to = to,
+            .jobs = options->jobs,
+            .memory_bytes = options->memory_bytes,
+            .notice = options->notice,
+            .notice_arg = options->notice_arg,
+            .interrupted = options->interrupted,
+            .progress = options->progress,
+            .progress_arg = options->progress_arg};
         struct wet_build_result built = {0};
         err = wet_build(feed, path, &how, &built);
         *result = (struct wetdbg_replay_result){.events_checked = built.events_checked,

@@ -16,10 +16,24 @@ struct wetdbg_build_options {
     const char *process; /* "PID[#N]" or "NAME[#N]"; NULL: as feed_select.h says */
     const char *output;  /* FILE.wet; NULL: the default place, see wetdbg_wet_path */
     bool no_trace;       /* replay and verify only */
+    /*
+     * The part of the run to build: from the moment `from` up to `to`, exclusive. "T": before the
+     * instruction with number T; "eN": before the recording's event N; "N%": of all events. NULL: the
+     * run's start, its end. Times are those of the whole run.
+     */
+    const char *from, *to;
+    unsigned jobs; /* threads that compress; 0: one per processor */
+    /* What buffers may take; 0: 2 GiB. The program's own memory, of which there is a copy, comes on
+     * top. */
+    uint64_t memory_bytes;
+    bool compact;                             /* a smaller file, slower to build and to ask */
     const volatile sig_atomic_t *interrupted; /* set by a signal handler; may be NULL */
     /* Told now and then, from the calling thread; may be NULL. */
     void (*progress)(void *arg, uint64_t frames_done, uint64_t frames_total, uint64_t instructions);
     void *progress_arg;
+    /* Told in a sentence what the user should know and is no error; may be NULL. */
+    void (*notice)(void *arg, const char *sentence);
+    void *notice_arg;
 };
 
 struct wetdbg_replay_result {
@@ -35,7 +49,8 @@ struct wetdbg_replay_result {
 /*
  * Replays a recording under translation, checking all registers at every recorded event, and
  * builds its WET unless no_trace is set. *wet_path (may be NULL) becomes the file's path, for the
- * caller to free; NULL with no_trace. Existing files change only on success.
+ * caller to free; NULL with no_trace. Existing files change only on success; but a build that is
+ * interrupted or killed leaves *wet_path.part, with which the next one goes on (wet/build/build.h).
  */
 int wetdbg_replay(const char *trace_dir, const struct wetdbg_build_options *options,
                   struct wetdbg_replay_result *result, char **wet_path);
@@ -46,6 +61,10 @@ int wetdbg_replay(const char *trace_dir, const struct wetdbg_build_options *opti
  * very recording by this version. *path is for the caller to free.
  */
 int wetdbg_wet_path(const char *trace_dir, const char *process, char **path, bool *fresh);
+
+/* The same for a part of the run, of `options`' process. */
+int wetdbg_window_path(const char *trace_dir, const struct wetdbg_build_options *options,
+                       char **path, bool *fresh);
 
 const char *wetdbg_version(void);
 const char *wetdbg_error(int code);

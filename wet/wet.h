@@ -43,8 +43,15 @@ struct wet_info {
     int signal;          /* number of the signal that ended the process, or 0 */
     int64_t signal_code; /* its si_code and si_addr, if it was a fault */
     uint64_t signal_address;
-    wet_time signal_time;  /* state at this time is that of the faulting instruction */
-    uint64_t instructions; /* times 1..instructions were executed */
+    wet_time signal_time; /* state at this time is that of the faulting instruction */
+    /*
+     * Times first_time..last_time are in the file: 1..instructions, unless it holds a window of the run
+     * only. Everything that is counted here is of these times.
+     */
+    wet_time first_time, last_time;
+    bool is_window;
+    bool has_end;          /* last_time is the run's last one */
+    uint64_t instructions; /* how many that are */
     uint64_t threads;      /* see wet_threads() */
     uint64_t places;       /* asynchronous events whose place in running code had to be found */
     uint64_t ambiguous;    /* of these: see wet_ambiguous_events() */

@@ -455,6 +455,11 @@ int rep_engine_tasks(struct rep_engine *engine, const struct agt_task **tasks, u
     return 0;
 }
 
+pid_t rep_engine_pid(const struct rep_engine *engine)
+{
+    return engine->host.pid;
+}
+
 uint64_t rep_engine_ticks(const struct rep_engine *engine, uint32_t task)
 {
     const struct agt_ctx *ctx = engine->host.ctx;

@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "common/buf.h"
 #include "recorder/agent/agent.h"
@@ -81,11 +82,15 @@ int rep_engine_reset(struct rep_engine *engine);
 /* Makes `flag` (async-signal-safe to set) end a run with -WD_ERR_INTERRUPTED. NULL: none. */
 void rep_engine_watch(struct rep_engine *engine, const volatile sig_atomic_t *flag);
 
-/* ---- while it stands still ---- */
+/* ---- while it stands still ----
+ * Also after an error of the source's `next`: it then stands where the last entry was taken. */
 
 /* All tasks; entries with live == 0 mean nothing. `running` is the current task's index. Borrowed
  * until the next call on the engine. */
 int rep_engine_tasks(struct rep_engine *engine, const struct agt_task **tasks, uint32_t *running);
+
+/* The replayee's process. */
+pid_t rep_engine_pid(const struct rep_engine *engine);
 
 /* Conditional branches that a task has retired since it began here, if they are counted. */
 uint64_t rep_engine_ticks(const struct rep_engine *engine, uint32_t task);

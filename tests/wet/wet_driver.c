@@ -2,7 +2,7 @@
 /*
  * For tests:
  *
- *     wet_driver build TRACE FILE    builds
+ *     wet_driver build TRACE FILE [FROM [TO]]    builds
  *     wet_driver walk FILE           runs every interval again forwards and backwards, prints totals
  *     wet_driver check FILE          asks everything that can be asked
  *     wet_driver default TRACE       builds where the product would, if need be; prints the path
@@ -26,9 +26,15 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static int build(const char *trace, const char *file)
+static void say(void *arg, const char *sentence)
 {
-    struct wetdbg_build_options options = {.output = file};
+    (void)arg;
+    fprintf(stderr, "%s\n", sentence);
+}
+
+static int build(const char *trace, const char *file, const char *from, const char *to)
+{
+    struct wetdbg_build_options options = {.output = file, .from = from, .to = to, .notice = say};
     struct wetdbg_replay_result result;
     int err = wetdbg_replay(trace, &options, &result, NULL);
     if (!err)
@@ -105,8 +111,9 @@ static int build_default(const char *trace)
 int main(int argc, char **argv)
 {
     int err = -WD_ERR_USAGE;
-    if (argc == 4 && !strcmp(argv[1], "build"))
-        err = build(argv[2], argv[3]);
+    if (argc >= 4 && argc <= 6 && !strcmp(argv[1], "build"))
+        err = build(argv[2], argv[3], argc > 4 && *argv[4] ? argv[4] : NULL,
+                    argc > 5 ? argv[5] : NULL);
     else if (argc == 3 && !strcmp(argv[1], "walk"))
         err = walk(argv[2]);
     else if (argc == 3 && !strcmp(argv[1], "check"))

@@ -36,17 +36,32 @@ static int threads_end(struct wet_builder *builder)
     return err ? err : wet_thread_finder_end(&builder->threads, wet_builder_time(builder), running);
 }
 
+/* How far the next interval goes at most; 0: no further. */
+static uint64_t length_of(const struct wet_builder *builder)
+{
+    const struct wet_build_options *options = builder->options;
+    uint64_t length =
+        options->interval_instructions ? options->interval_instructions : WET_INTERVAL_INSTRUCTIONS;
+    uint64_t last = builder->stop_time - 1, now = wet_builder_time(builder);
+    uint64_t left = last > now ? last - now : 0;
+    /* a run stops before the fragment that would go too far: no such fragment goes further back */
+    return left > length ? length : left ? left + DBI_INSN_MAX : 0;
+}
+
 static int replay_all(struct wet_builder *builder)
 {
     struct rep_source source = wet_builder_source(builder);
     const struct wet_build_options *options = builder->options;
     const struct rep_info *info = rep_feed_info(builder->feed);
-    uint64_t length =
-        options->interval_instructions ? options->interval_instructions : WET_INTERVAL_INSTRUCTIONS;
-    enum rep_stop why = REP_STOP_TIME;
+    uint64_t length;
     rep_engine_watch(builder->engine, options->interrupted);
-    while (why == REP_STOP_TIME) {
+    while (!builder->has_end && !builder->is_cut && (length = length_of(builder))) {
+        enum rep_stop why;
         int err = rep_engine_run(builder->engine, &source, length, false, &why);
+        if (err == -ECANCELED && builder->is_cut)
+            err = 0; /* all entries before the window's end have been taken */
+        else
+            builder->has_end = !err && why == REP_STOP_END;
         if (!err)
             err = wet_builder_interval(builder);
         if (!err && options->interrupted && *options->interrupted)
@@ -57,6 +72,10 @@ static int replay_all(struct wet_builder *builder)
             options->progress(options->progress_arg, builder->last_frame, info->end_frame,
                               wet_builder_time(builder));
     }
+    if (!builder->index.size_bytes)
+        return wd_fail(-WD_ERR_USAGE, "the window is empty: it begins at time %llu, event %llu",
+                       (unsigned long long)builder->first_time,
+                       (unsigned long long)builder->last_frame);
     return threads_end(builder);
 }
 
@@ -85,7 +104,8 @@ static void builder_fini(struct wet_builder *builder)
 static int builder_init(struct wet_builder *builder, struct rep_feed *feed,
                         const struct wet_build_options *options)
 {
-    *builder = (struct wet_builder){.feed = feed, .options = options, .first_time = 1};
+    *builder = (struct wet_builder){
+        .feed = feed, .options = options, .first_time = 1, .stop_frame = UINT64_MAX};
     int err = wet_space_init(&builder->space);
     builder->space.file_read = wet_builder_file_read;
     builder->space.arg = builder;
@@ -94,10 +114,12 @@ static int builder_init(struct wet_builder *builder, struct rep_feed *feed,
     return err;
 }
 
-/* A replayee at the run's beginning. */
+/* A replayee at the beginning. */
 static int begin(struct wet_builder *builder, struct wet_unfinished *unfinished)
 {
-    int err = rep_engine_from_feed(builder->feed, DBI_COUNT, &builder->engine);
+    int err = wet_window_is_later(builder)
+                  ? wet_window_begin(builder, unfinished->store)
+                  : rep_engine_from_feed(builder->feed, DBI_COUNT, &builder->engine);
     return err || !unfinished->journal ? err : wet_unfinished_begin(builder, unfinished);
 }
 
@@ -122,7 +144,7 @@ static int begin_or_go_on(struct wet_builder *builder, struct wet_unfinished *un
     return err ? err : begin(builder, unfinished);
 }
 
-static int level_of(const struct wet_build_options *options)
+int wet_builder_level(const struct wet_build_options *options)
 {
     return options->level ? options->level : DEFAULT_LEVEL;
 }
@@ -132,7 +154,7 @@ static int writer_start(struct wet_builder *builder, struct wet_store_writer *st
                         struct wet_journal *journal)
 {
     const struct wet_build_options *options = builder->options;
-    int level = level_of(options);
+    int level = wet_builder_level(options);
     uint64_t memory = options->memory_bytes ? options->memory_bytes : DEFAULT_MEMORY;
     long cores = options->jobs ? (long)options->jobs : sysconf(_SC_NPROCESSORS_ONLN);
     unsigned threads = cores < 1                        ? 1
@@ -150,12 +172,18 @@ static double seconds_now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+static const struct wet_index_record *index_of(const struct wet_builder *builder, size_t k)
+{
+    return (const struct wet_index_record *)builder->index.data + k;
+}
+
 /* Everything between the first instruction and the last section. */
 static int run_and_write(struct wet_builder *builder, struct wet_unfinished *unfinished,
                          struct wet_build_result *result)
 {
     double start = seconds_now();
     int err = begin_or_go_on(builder, unfinished);
+    wet_window_end_set(builder);
     if (!err)
         err = writer_start(builder, unfinished->store, unfinished->journal);
     if (!err)
@@ -169,12 +197,15 @@ static int run_and_write(struct wet_builder *builder, struct wet_unfinished *unf
                                 .outputs = &builder->outputs,
                                 .index = &builder->index,
                                 .nodes = &builder->nodes,
-                                .instructions = wet_builder_time(builder),
-                                .entries = wet_builder_entries(builder),
+                                .first_time = index_of(builder, 0)->first_time,
+                                .last_time = wet_builder_time(builder),
+                                .entries = wet_builder_entries(builder) -
+                                           index_of(builder, 0)->first_entry,
+                                .has_end = builder->has_end,
                                 .signal_time = builder->signal_time,
                                 .threads = &builder->threads,
                                 .fingerprint = builder->options->fingerprint,
-                                .level = level_of(builder->options),
+                                .level = wet_builder_level(builder->options),
                                 .seconds = seconds_now() - start};
     return wet_finish_sections(&finish, unfinished->store, result);
 }

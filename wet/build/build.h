@@ -8,10 +8,28 @@
 
 #include "recorder/replay/feed.h"
 
+#define WET_BUILD_LEVEL_COMPACT 12
+
+/* A moment of the run. */
+struct wet_moment {
+    enum {
+        WET_MOMENT_NONE,
+        WET_MOMENT_TIME,    /* before the instruction with this number, from 1 */
+        WET_MOMENT_EVENT,   /* before the recording's event with this number */
+        WET_MOMENT_PERCENT, /* of the recording's events; 100: the end */
+    } kind;
+    uint64_t value;
+};
+
 struct wet_build_options {
     const char *fingerprint;        /* identifies recording and process; kept in the file */
-    int level;                      /* zstd's; 0: default */
+    int level;                      /* effort of compression, wet/store/codec.h; 0: default */
     uint64_t interval_instructions; /* after so many an interval ends; 0: 4 Mi */
+    /*
+     * The part of the run to build; NONE: its start, its end. It ends at the first place from `to` on
+     * where stopping is possible, some instructions later at most.
+     */
+    struct wet_moment from, to;
     unsigned jobs;         /* threads that compress; 0: one per processor. Same bytes for any. */
     uint64_t memory_bytes; /* bound for what waits to be written and the like; 0: 2 GiB */
     const volatile sig_atomic_t *interrupted; /* may be NULL */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "wet/build/builder.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,11 +56,28 @@ static void ticks_adjust(struct wet_builder *builder, struct wd_buf *entries, si
     }
 }
 
+/* Takes off the entries of stop_frame and later events. */
+static int cut(struct wet_builder *builder, struct wd_buf *entries, size_t from)
+{
+    for (size_t at = from; at < entries->size_bytes;) {
+        const struct evq_entry *entry = (const struct evq_entry *)(entries->data + at);
+        if (entry->frame >= builder->stop_frame && entry->kind != EVQ_END) {
+            entries->size_bytes = at;
+            builder->is_cut = true;
+            return at > from ? 1 : at ? 0 : -ECANCELED;
+        }
+        at += entry->bytes;
+    }
+    return 1;
+}
+
 static int next_entries(void *arg, struct wd_buf *out)
 {
     struct wet_builder *builder = arg;
     size_t from = out->size_bytes;
     int more = 1;
+    if (builder->is_cut)
+        return from ? 0 : -ECANCELED;
     if (builder->ahead.size_bytes) {
         int err = wd_buf_append(out, builder->ahead.data, builder->ahead.size_bytes);
         builder->ahead.size_bytes = 0;
@@ -70,6 +88,8 @@ static int next_entries(void *arg, struct wd_buf *out)
     }
     if (more > 0 && rep_feed_info(builder->feed)->has_ticks)
         ticks_adjust(builder, out, from);
+    if (more > 0 && builder->stop_frame < UINT64_MAX)
+        more = cut(builder, out, from);
     return more;
 }
 
@@ -79,6 +99,14 @@ static void tasks_note(struct wet_builder *builder, const struct evq_entry *entr
         if (op->op == EVQ_OP_TASK_NEW && op->a < EVQ_TASKS_MAX)
             builder->ticks_before[op->a] = 0;
     }
+}
+
+void wet_builder_signal_note(struct wet_builder *builder, const struct evq_entry *entry,
+                             uint64_t time)
+{
+    if (entry->kind == EVQ_FAULT || (entry->kind == EVQ_PLACE && entry->number))
+        builder->signal_time = time + 1;
+    builder->last_frame = entry->frame;
 }
 
 static int entry_taken(void *arg, const struct evq_entry *entry, uint64_t clock,
@@ -98,9 +126,7 @@ static int entry_taken(void *arg, const struct evq_entry *entry, uint64_t clock,
     for (const struct evq_op *op = NULL; !err && (op = wet_entry_op(entry, op));)
         err = wet_space_op(&builder->space, op);
     tasks_note(builder, entry);
-    if (entry->kind == EVQ_FAULT || (entry->kind == EVQ_PLACE && entry->number))
-        builder->signal_time = time + 1;
-    builder->last_frame = entry->frame;
+    wet_builder_signal_note(builder, entry, time);
     return err;
 }
 

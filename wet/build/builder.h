@@ -6,6 +6,7 @@
  *   builder.c   what is taken while the replayee runs, and when it stands still
  *   snapshot.c  what the builder knows, as bytes for the journal and back
  *   restart.c   a replayee in the middle of the run
+ *   window.c    begins in the middle of the run
  *   resume.c    goes on with an unfinished file
  */
 #ifndef WET_BUILD_BUILDER_H
@@ -48,6 +49,9 @@ struct wet_builder {
     uint64_t ticks_before[EVQ_TASKS_MAX]; /* of the tasks that were there then */
     uint64_t ticks_given[EVQ_TASKS_MAX];  /* the same, for entries that are yet to be taken */
     struct wd_buf ahead;                  /* entries of the feed that come first */
+    uint64_t stop_time, stop_frame;       /* where to end: this time; before this event */
+    bool is_cut;                          /* stop_frame has been met: there are no more entries */
+    bool has_end;                         /* the run's end has been reached */
     uint64_t last_frame;
     uint64_t signal_time; /* state at this time is what the last signal interrupted */
     bool has_journal;
@@ -63,11 +67,19 @@ uint64_t wet_builder_entries(const struct wet_builder *builder);
 /* Ends an interval where the engine stands, and hands its parts to the writer. */
 int wet_builder_interval(struct wet_builder *builder);
 
-/* The engine's source. */
+/* The engine's source. When it has no entries because of stop_frame, and all before have been taken,
+ * its `next` says -ECANCELED. */
 struct rep_source wet_builder_source(struct wet_builder *builder);
 
 /* WET_SEC_STATE of where the engine stands. */
 int wet_builder_state(struct wet_builder *builder, struct wd_buf *out);
+
+/* For the state that the last signal interrupted. */
+void wet_builder_signal_note(struct wet_builder *builder, const struct evq_entry *entry,
+                             uint64_t time);
+
+/* How hard to compress. */
+int wet_builder_level(const struct wet_build_options *options);
 
 /* A file's bytes, for wet_space.file_read. */
 int wet_builder_file_read(void *builder, uint64_t file, uint64_t off, uint8_t *to, uint64_t bytes);
@@ -88,6 +100,18 @@ int wet_snapshot_load(struct wet_builder *builder, struct wd_view *view);
 /* Makes the empty engine's replayee the program as `state` (WET_SEC_STATE) and the space show it,
  * and lets it stand there, with nothing written. The engine's clock is at 0. */
 int wet_restart(struct wet_builder *builder, const struct wd_buf *state);
+
+/* ---- window.c ---- */
+
+/* Whether the file is to begin later than the run. */
+bool wet_window_is_later(const struct wet_builder *builder);
+
+/* Says to a builder where to end. */
+void wet_window_end_set(struct wet_builder *builder);
+
+/* Brings a new builder to the window's start, and writes WET_SEC_MEMORY. -WD_ERR_USAGE if the run
+ * ends before. */
+int wet_window_begin(struct wet_builder *builder, struct wet_store_writer *store);
 
 /* ---- resume.c ---- */
 

@@ -278,17 +278,21 @@ static int meta_section(const struct wet_finish *finish, struct wet_store_writer
     json_object_set_new(meta, "program", text(info->exe));
     json_object_set_new(meta, "argv", argv);
     json_object_set_new(meta, "fingerprint", text(finish->fingerprint ? finish->fingerprint : ""));
+    bool has_end = finish->has_end, has_signal = has_end && info->fatal_signal;
     const struct {
         const char *key;
         uint64_t value;
     } numbers[] = {
         {"pid", (uint64_t)info->pid},
-        {"wait_status", info->has_wait_status ? (uint64_t)info->wait_status : UINT64_MAX},
-        {"signal", (uint64_t)info->fatal_signal},
-        {"signal_code", info->fatal_signal ? (uint64_t)(int64_t)siginfo.si_code : 0},
-        {"signal_address", info->fatal_signal ? (uint64_t)siginfo.si_addr : 0},
-        {"signal_time", info->fatal_signal ? finish->signal_time : 0},
-        {"instructions", finish->instructions},
+        {"wait_status",
+         has_end && info->has_wait_status ? (uint64_t)info->wait_status : UINT64_MAX},
+        {"signal", has_signal ? (uint64_t)info->fatal_signal : 0},
+        {"signal_code", has_signal ? (uint64_t)(int64_t)siginfo.si_code : 0},
+        {"signal_address", has_signal ? (uint64_t)siginfo.si_addr : 0},
+        {"signal_time", has_signal ? finish->signal_time : 0},
+        {"first_time", finish->first_time},
+        {"has_end", has_end},
+        {"instructions", finish->last_time + 1 - finish->first_time},
         {"places", finish->threads->places},
         {"nodes", totals->nodes},
         {"node_executions", totals->node_executions},
@@ -326,7 +330,7 @@ int wet_finish_sections(const struct wet_finish *finish, struct wet_store_writer
     if (err)
         return err;
     result->events_checked = finish->entries;
-    result->instructions = finish->instructions;
+    result->instructions = finish->last_time + 1 - finish->first_time;
     result->nodes = totals.nodes;
     return 0;
 }

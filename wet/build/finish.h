@@ -19,7 +19,8 @@ struct wet_finish {
     const struct wet_node_table *nodes;
     const struct wd_buf *index; /* struct wet_index_record */
     const char *fingerprint;
-    uint64_t instructions, entries; /* of the run */
+    uint64_t first_time, last_time, entries;
+    bool has_end; /* it goes on to the run's end */
     uint64_t signal_time;
     int level;
     double seconds;

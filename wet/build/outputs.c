@@ -27,28 +27,16 @@ static bool is_vector(uint64_t number)
     return number == SYS_writev || number == SYS_pwritev || number == SYS_pwritev2;
 }
 
-static int offset_room(struct wet_output_finder *finder, uint64_t fd)
-{
-    size_t need = (fd + 1) * 8, has = finder->offsets.size_bytes;
-    return has < need ? wd_buf_append_zeros(&finder->offsets, need - has) : 0;
-}
-
-int wet_output_finder_seek(struct wet_output_finder *finder, uint64_t fd, uint64_t offset)
-{
-    int err = fd < FD_MAX ? offset_room(finder, fd) : 0;
-    if (!err && fd < FD_MAX)
-        ((uint64_t *)finder->offsets.data)[fd] = offset;
-    return err;
-}
-
 static int piece_add(struct wet_output_finder *finder, uint64_t fd, uint64_t time, uint64_t address,
                      uint64_t size)
 {
     if (fd >= FD_MAX || !size)
         return 0;
-    int err = offset_room(finder, fd);
-    if (err)
-        return err;
+    if (finder->offsets.size_bytes < (fd + 1) * 8) {
+        int err = wd_buf_append_zeros(&finder->offsets, (fd + 1) * 8 - finder->offsets.size_bytes);
+        if (err)
+            return err;
+    }
     uint64_t *offset = (uint64_t *)finder->offsets.data + fd;
     struct wet_output_record record = {
         .fd = fd, .time = time, .offset = *offset, .address = address, .size = size};

@@ -26,7 +26,4 @@ int wet_output_finder_entry(struct wet_output_finder *finder, const struct evq_e
 int wet_output_finder_captured(struct wet_output_finder *finder, uint64_t tag, const void *bytes,
                                size_t count);
 
-/* So much has been written to a descriptor. -ENOMEM. */
-int wet_output_finder_seek(struct wet_output_finder *finder, uint64_t fd, uint64_t offset);
-
 #endif

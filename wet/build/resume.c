@@ -65,10 +65,12 @@ static int identity_make(const struct wet_builder *builder, struct wd_buf *out)
     stat("/proc/self/exe", &self);
     int bytes = snprintf(text, sizeof text,
                          "store %d program %lld.%lld.%ld.%lld cpu %u interval %llu "
-                         "level %d fingerprint %s",
+                         "level %d from %d.%llu to %d.%llu fingerprint %s",
                          WET_STORE_VERSION, (long long)self.st_size, (long long)self.st_mtim.tv_sec,
                          self.st_mtim.tv_nsec, (long long)self.st_ino, wet_xsave_bytes(),
                          (unsigned long long)options->interval_instructions, options->level,
+                         (int)options->from.kind, (unsigned long long)options->from.value,
+                         (int)options->to.kind, (unsigned long long)options->to.value,
                          options->fingerprint ? options->fingerprint : "");
     return wd_buf_append(out, text, (size_t)bytes < sizeof text ? (size_t)bytes : sizeof text - 1);
 }
@@ -96,6 +98,20 @@ int wet_unfinished_begin(struct wet_builder *builder, struct wet_unfinished *unf
     return err;
 }
 
+/* Memory where a window begins. */
+static int memory_load(struct resume *resume)
+{
+    const struct wet_section *rows = (const struct wet_section *)resume->rows.data;
+    int err = 0;
+    for (size_t i = 0; !err && i < resume->rows.size_bytes / sizeof *rows; i++) {
+        err = wet_store_reread(resume->store, &rows[i], &resume->section);
+        if (!err)
+            err = wet_changes_apply(&resume->builder->space, resume->section.data,
+                                    resume->section.size_bytes);
+    }
+    return err;
+}
+
 /* *same: false if it is another one. Then nothing has been loaded. */
 static int begin_load(struct resume *resume, bool *same)
 {
@@ -117,6 +133,8 @@ static int begin_load(struct resume *resume, bool *same)
     }
     if (!err && *same)
         err = wet_snapshot_load(resume->builder, &view);
+    if (!err && *same)
+        err = memory_load(resume);
     wd_buf_fini(&identity);
     wd_buf_fini(&record);
     return err;

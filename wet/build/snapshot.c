@@ -158,6 +158,9 @@ int wet_snapshot_save(struct wet_builder *builder, struct wd_buf *out)
     if (!err)
         err = rows_save(builder->outputs.captured.data, 0, builder->outputs.captured.size_bytes, 1,
                         out);
+    if (!err)
+        err = rows_save(builder->outputs.offsets.data, 0, builder->outputs.offsets.size_bytes, 1,
+                        out);
     ticks_now(builder, ticks);
     pieces_of(builder, pieces);
     pieces[PIECES - 1].at = ticks;
@@ -185,24 +188,11 @@ static int objects_load(struct wet_builder *builder, struct wd_view *view)
     return view->failed ? corrupt() : 0;
 }
 
-/* Where each descriptor stands follows from the outputs. */
-static int offsets_load(struct wet_builder *builder, size_t from)
-{
-    struct wet_output_finder *finder = &builder->outputs;
-    const struct wet_output_record *rows = (const void *)finder->outputs.data;
-    for (size_t i = from; i < finder->outputs.size_bytes / sizeof *rows; i++) {
-        int err = wet_output_finder_seek(finder, rows[i].fd, rows[i].offset + rows[i].size);
-        if (err)
-            return err;
-    }
-    return 0;
-}
-
 int wet_snapshot_load(struct wet_builder *builder, struct wd_view *view)
 {
     struct wet_snapshot_mark *mark = &builder->mark;
     struct piece pieces[PIECES];
-    size_t outputs = mark->outputs, none = 0;
+    size_t captured, offsets;
     int err = wet_node_table_load(&builder->nodes, view);
     mark->nodes = builder->nodes.count;
     if (!err)
@@ -211,17 +201,17 @@ int wet_snapshot_load(struct wet_builder *builder, struct wd_view *view)
         err = buf_load(&builder->outputs.outputs, &mark->outputs, sizeof(struct wet_output_record),
                        view);
     if (!err)
-        err = offsets_load(builder, outputs);
-    if (!err)
         err = buf_load(&builder->threads.turns, &mark->turns, sizeof(struct wet_turn_record), view);
     if (!err)
         err = buf_load(&builder->threads.ambiguous, &mark->ambiguous,
                        sizeof(struct wet_ambiguous_record), view);
     if (!err)
         err = threads_load(builder, view);
-    builder->outputs.captured.size_bytes = 0;
+    builder->outputs.captured.size_bytes = builder->outputs.offsets.size_bytes = 0;
     if (!err)
-        err = buf_load(&builder->outputs.captured, &none, 1, view);
+        err = buf_load(&builder->outputs.captured, &captured, 1, view);
+    if (!err)
+        err = buf_load(&builder->outputs.offsets, &offsets, 1, view);
     pieces_of(builder, pieces);
     for (unsigned i = 0; !err && i < PIECES; i++) {
         const uint8_t *bytes = wd_view_bytes(view, pieces[i].bytes);

@@ -33,6 +33,13 @@ static int section_read(const struct wet *wet, uint32_t kind, uint64_t k, struct
                : err;
 }
 
+/* Its end is the run's: it is left by its last event. */
+static bool is_last(const struct wet_rerun *rerun)
+{
+    const struct wet_info *info = &rerun->wet->info;
+    return info->has_end && rerun->k + 1 == info->intervals;
+}
+
 /* ---- the space ---- */
 
 static int step(struct wet *wet, uint64_t k)
@@ -45,12 +52,33 @@ static int step(struct wet *wet, uint64_t k)
     return err;
 }
 
+/* Memory where a window begins. */
+static int memory_apply(struct wet *wet)
+{
+    struct wd_buf lines = {0};
+    int err = 0;
+    for (uint64_t n = 0; !err && wet_store_has(wet->store, WET_SEC_MEMORY, n); n++) {
+        err = wet_store_read(wet->store, WET_SEC_MEMORY, n, &lines);
+        if (!err)
+            err = wet_changes_apply(&wet->space, lines.data, lines.size_bytes);
+    }
+    wd_buf_fini(&lines);
+    return err;
+}
+
+static int space_fill(struct wet *wet)
+{
+    int err = 0;
+    for (size_t i = 0; !err && i < wet->space.object_count; i++)
+        err = wet_space_fill_object(&wet->space, i);
+    return err ? err : memory_apply(wet);
+}
+
 static int space_goto(struct wet *wet, uint64_t k)
 {
     int err = 0;
     if (!wet->space_ready) {
-        for (size_t i = 0; !err && i < wet->space.object_count; i++)
-            err = wet_space_fill_object(&wet->space, i);
+        err = space_fill(wet);
         wet->space_ready = !err;
     }
     /* changes that fail their checks have not been applied: the space is where it says it is */
@@ -297,7 +325,7 @@ static int tail_task_append(const struct wet_rerun *rerun, uint64_t last_entry, 
     const struct wet_index_record *index = &rerun->wet->index[rerun->k];
     uint64_t last = index->first_time + index->instructions - 1;
     const struct wet_thread *thread = wet_thread_at(rerun->wet, last);
-    if (!thread || last_entry >= last || rerun->k + 1 == rerun->wet->info.intervals)
+    if (!thread || last_entry >= last || is_last(rerun))
         return 0;
     struct evq_entry entry = {.bytes = sizeof entry, .kind = EVQ_OPS, .task = thread->task};
     return wd_buf_append(out, &entry, sizeof entry);
@@ -361,7 +389,7 @@ static int entry_taken(void *arg, const struct evq_entry *entry, uint64_t time, 
 static int run(struct wet_rerun *rerun, uint64_t instructions, bool exact)
 {
     struct wet *wet = rerun->wet;
-    bool last = rerun->k + 1 == wet->info.intervals;
+    bool last = is_last(rerun);
     uint64_t limit = last && !exact ? instructions + LAST_MARGIN : instructions;
     struct rep_source source = {.next = next_entries, .taken = entry_taken, .arg = rerun};
     enum rep_stop why;
@@ -402,7 +430,7 @@ static int run_whole(struct wet_rerun *rerun)
 {
     struct wet *wet = rerun->wet;
     uint64_t instructions = wet->index[rerun->k].instructions;
-    bool last = rerun->k + 1 == wet->info.intervals;
+    bool last = is_last(rerun);
     int err = run_until_stop(rerun, instructions, wet->info.places && !last);
     if (err == STOPPED_ELSEWHERE)
         err = run_until_stop(rerun, instructions, true);
@@ -427,7 +455,7 @@ int wet_rerun(struct wet_rerun *rerun, uint64_t instructions)
         err = engine_make(wet);
     if (err)
         return err;
-    bool last = rerun->k + 1 == wet->info.intervals;
+    bool last = is_last(rerun);
     uint64_t has = wet->index[rerun->k].instructions;
     if (instructions < has || (last && instructions != UINT64_MAX))
         err = run_until_stop(rerun, instructions < has ? instructions : has, true);

@@ -84,9 +84,13 @@ static int copy(struct wet_state *state)
 
 int wet_state_open(struct wet *wet, wet_time t, struct wet_state **out)
 {
-    if (t < 1 || t > wet->info.instructions + 1)
-        return wd_fail(-WD_ERR_NOT_FOUND, "there is no time %llu: the run has 1 to %llu",
-                       (unsigned long long)t, (unsigned long long)wet->info.instructions + 1);
+    const struct wet_info *info = &wet->info;
+    if (t < info->first_time || t > info->last_time + 1)
+        return wd_fail(-WD_ERR_NOT_FOUND, "there is no time %llu: the %s has %llu to %llu",
+                       (unsigned long long)t,
+                       info->is_window ? "window of the run that is in the file" : "run",
+                       (unsigned long long)info->first_time,
+                       (unsigned long long)info->last_time + 1);
     struct wet_state *state = calloc(1, sizeof *state);
     if (!state)
         return -ENOMEM;

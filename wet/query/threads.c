@@ -28,7 +28,7 @@ static bool thread_is_sane(const struct wet *wet, const struct wet_thread_record
 {
     return record->tid >= 0 && record->slot < EVQ_TASKS_MAX &&
            (record->parent == WET_THREAD_NONE || record->parent < i) && record->start >= 1 &&
-           record->end <= wet->info.instructions && record->start <= record->end + 1 &&
+           record->end <= wet->info.last_time && record->start <= record->end + 1 &&
            !record->name[sizeof record->name - 1];
 }
 
@@ -69,9 +69,9 @@ static int turns_read(struct wet *wet)
         table(wet, WET_SEC_TURNS, sizeof *wet->turns, "table of turns", &wet->turns_bytes, &count);
     wet->turns = (const struct wet_turn_record *)wet->turns_bytes.data;
     for (size_t i = 0; !err && i < count; i++) {
-        uint64_t end = i + 1 < count ? wet->turns[i + 1].first_time : wet->info.instructions + 1;
+        uint64_t end = i + 1 < count ? wet->turns[i + 1].first_time : wet->info.last_time + 1;
         if (wet->turns[i].thread >= wet->thread_count || wet->turns[i].first_time >= end ||
-            (i == 0 && wet->turns[i].first_time != 1))
+            (i == 0 && wet->turns[i].first_time != wet->info.first_time))
             return damaged(wet, "table of turns");
         wet->threads[wet->turns[i].thread].instructions += end - wet->turns[i].first_time;
     }
@@ -94,7 +94,7 @@ static int ambiguous_read(struct wet *wet)
         err = -ENOMEM;
     for (size_t i = 0; !err && i < count; i++) {
         if (records[i].thread >= wet->thread_count || records[i].time < earliest ||
-            records[i].time > wet->info.instructions)
+            records[i].time > wet->info.last_time)
             err = damaged(wet, "table of uncertain events");
         earliest = records[i].time;
         if (!err)
@@ -158,7 +158,7 @@ const struct wet_thread *wet_threads(const struct wet *wet, size_t *count)
 const struct wet_thread *wet_thread_at(const struct wet *wet, wet_time t)
 {
     size_t low = 0, high = wet->turn_count;
-    if (t < 1 || t > wet->info.instructions)
+    if (t < wet->info.first_time || t > wet->info.last_time)
         return NULL;
     while (high - low > 1) {
         size_t middle = low + (high - low) / 2;

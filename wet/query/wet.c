@@ -96,6 +96,10 @@ static int meta_open(struct wet *wet)
     info->signal_address = number(wet->meta, "signal_address");
     info->signal_time = number(wet->meta, "signal_time");
     info->instructions = number(wet->meta, "instructions");
+    info->first_time = number(wet->meta, "first_time");
+    info->last_time = info->first_time - 1 + info->instructions;
+    info->has_end = number(wet->meta, "has_end");
+    info->is_window = info->first_time > 1 || !info->has_end;
     info->nodes = number(wet->meta, "nodes");
     info->node_executions = number(wet->meta, "node_executions");
     info->loads = number(wet->meta, "loads");
@@ -127,13 +131,15 @@ static int index_open(struct wet *wet)
     if (err)
         return err;
     wet->index = (const struct wet_index_record *)wet->index_bytes.data;
-    uint64_t time = 1;
+    uint64_t time = wet->info.first_time;
+    if (!time || time > INT64_MAX)
+        return damaged(wet, "index");
     for (size_t k = 0; k < count; k++) {
         if (wet->index[k].first_time != time || wet->index[k].instructions > WET_INTERVAL_MAX)
             return damaged(wet, "index");
         time += wet->index[k].instructions;
     }
-    if (!count || time != wet->info.instructions + 1)
+    if (!count || time != wet->info.last_time + 1)
         return damaged(wet, "index");
     wet->info.intervals = count;
     wet->written = calloc(count, sizeof *wet->written);
@@ -145,7 +151,7 @@ static int index_open(struct wet *wet)
 
 static int objects_open(struct wet *wet)
 {
-    size_t count;
+    size_t count = 0;
     int err = table(wet, WET_SEC_OBJECTS, sizeof(struct wet_object), "table of mappings",
                     &wet->objects_bytes, &count);
     const struct wet_object *objects = (const struct wet_object *)wet->objects_bytes.data;

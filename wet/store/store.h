@@ -36,6 +36,7 @@ enum wet_section_kind {
     WET_SEC_THREADS,
     WET_SEC_TURNS,
     WET_SEC_AMBIGUOUS,
+    WET_SEC_MEMORY, /* key: from 0; of a window */
     WET_SEC_STATE = 32, /* key: interval, here and below */
     WET_SEC_ENTRIES,
     WET_SEC_COUNTS,

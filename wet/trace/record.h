@@ -6,8 +6,11 @@
 #include <stdint.h>
 
 #define WET_INTERVAL_INSTRUCTIONS (4u << 20)
-/* More than this between two places where stopping is possible is refused: the ring has to hold it. */
-#define WET_INTERVAL_MAX (16u << 20)
+/* Of a file that is to be small: lines that are written again and again are kept once. */
+#define WET_INTERVAL_INSTRUCTIONS_COMPACT (16u << 20)
+/* An interval ends where stopping is possible. One that gets longer than this is refused: when it runs
+ * again the ring has to hold it, also one of gathers, which take 6.3 words an instruction. */
+#define WET_INTERVAL_MAX (17u << 20)
 
 /* WET_SEC_INDEX: one per interval. */
 struct wet_index_record {

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A window that begins in the middle of the run: plain replay up to there, then the memory that is
+ * found becomes the objects of the file.
+ *
+ *   each mapping   one object, whose first contents are those of its file, as always
+ *   what differs   WET_SEC_MEMORY, as the changes of an interval are kept
+ *
+ * The plain replayee then gives way to one that counts, made as for an unfinished file.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/err.h"
+#include "recorder/replay/start.h"
+#include "wet/build/builder.h"
+#include "wet/trace/entry.h"
+#include "wet/trace/record.h"
+
+#define PAGE        4096ull
+#define STEP        (64ull << 20) /* instructions between two looks at the user's wishes */
+#define MAP_PAGES   32768u        /* entries of a page map that are read at once */
+#define RUN_PAGES   1024u         /* pages that are read at once */
+#define PIECE_BYTES (32ull << 20) /* of a section */
+
+/* Of /proc/PID/pagemap. */
+#define PAGE_PRESENT (1ull << 63)
+#define PAGE_SWAPPED (1ull << 62)
+#define PAGE_OF_FILE (1ull << 61) /* never written to */
+
+/* ---- which moment ---- */
+
+/* The event before which a window begins or ends; UINT64_MAX: it is said otherwise. */
+static uint64_t frame_of(const struct wet_builder *builder, const struct wet_moment *moment)
+{
+    const struct rep_info *info = rep_feed_info(builder->feed);
+    uint64_t frames = info->end_frame - info->start_frame;
+    if (moment->kind == WET_MOMENT_EVENT)
+        return moment->value;
+    if (moment->kind == WET_MOMENT_PERCENT && moment->value < 100)
+        return info->start_frame + frames / 100 * moment->value +
+               frames % 100 * moment->value / 100;
+    return UINT64_MAX;
+}
+
+static bool is_start(const struct wet_moment *moment)
+{
+    return moment->kind == WET_MOMENT_NONE ||
+           (moment->kind == WET_MOMENT_TIME && moment->value <= 1) ||
+           (moment->kind == WET_MOMENT_PERCENT && !moment->value);
+}
+
+bool wet_window_is_later(const struct wet_builder *builder)
+{
+    return !is_start(&builder->options->from);
+}
+
+void wet_window_end_set(struct wet_builder *builder)
+{
+    const struct wet_moment *to = &builder->options->to;
+    builder->stop_frame = frame_of(builder, to);
+    builder->stop_time = to->kind == WET_MOMENT_TIME ? to->value : UINT64_MAX;
+}
+
+/* ---- up to its start ---- */
+
+static int plain_taken(void *arg, const struct evq_entry *entry, uint64_t time, uint64_t ring_bytes)
+{
+    struct wet_builder *builder = arg;
+    (void)ring_bytes;
+    int err = wet_output_finder_entry(&builder->outputs, entry, time);
+    if (!err)
+        err = wet_thread_finder_entry(&builder->threads, entry, time);
+    wet_builder_signal_note(builder, entry, time);
+    return err;
+}
+
+static int too_late(const struct wet_builder *builder)
+{
+    return wd_fail(-WD_ERR_USAGE,
+                   "the run ends before the window begins: it has times 1 to %llu, and events up "
+                   "to %llu",
+                   (unsigned long long)rep_engine_time(builder->engine),
+                   (unsigned long long)rep_feed_info(builder->feed)->end_frame);
+}
+
+/* One attempt; -EAGAIN asks for another one. */
+static int plain_run(struct wet_builder *builder)
+{
+    const struct wet_build_options *options = builder->options;
+    const struct rep_info *info = rep_feed_info(builder->feed);
+    struct rep_source source = wet_builder_source(builder);
+    source.taken = plain_taken;
+    uint64_t goal = options->from.kind == WET_MOMENT_TIME ? options->from.value - 1 : UINT64_MAX;
+    builder->stop_frame = frame_of(builder, &options->from);
+    builder->is_cut = false;
+    for (;;) {
+        uint64_t left = goal - rep_engine_time(builder->engine);
+        enum rep_stop why;
+        bool last = left <= STEP;
+        int err =
+            rep_engine_run(builder->engine, &source, last ? left : STEP - STEP / 4, last, &why);
+        if (err == -ECANCELED && builder->is_cut)
+            return 0;
+        if (!err && why == REP_STOP_END)
+            err = too_late(builder);
+        if (!err && options->interrupted && *options->interrupted)
+            err = wd_fail(-WD_ERR_INTERRUPTED, "interrupted");
+        if (err || last)
+            return err;
+        if (options->progress)
+            options->progress(options->progress_arg, builder->last_frame, info->end_frame,
+                              rep_engine_time(builder->engine));
+    }
+}
+
+static int plain_replay(struct wet_builder *builder)
+{
+    int err = rep_engine_from_feed(builder->feed, DBI_PLAIN, &builder->engine);
+    if (err)
+        return err;
+    rep_engine_watch(builder->engine, builder->options->interrupted);
+    while ((err = plain_run(builder)) == -EAGAIN) {
+        wet_output_finder_fini(&builder->outputs);
+        builder->outputs = (struct wet_output_finder){0};
+        wet_thread_finder_fini(&builder->threads);
+        wet_thread_finder_init(&builder->threads, rep_feed_info(builder->feed));
+        builder->signal_time = 0;
+        err = rep_engine_reset(builder->engine);
+        if (!err)
+            err = rep_feed_rewind(builder->feed);
+        if (err)
+            break;
+    }
+    return err;
+}
+
+/* What was found before is not of the window, but for what goes on. */
+static void finders_begin(struct wet_builder *builder, uint64_t time)
+{
+    builder->outputs.outputs.size_bytes = 0;
+    builder->outputs.syscalls = 0;
+    builder->threads.turns.size_bytes = 0;
+    builder->threads.ambiguous.size_bytes = 0;
+    builder->threads.places = 0;
+    builder->threads.assigned = time;
+}
+
+/* ---- memory ---- */
+
+struct memory {
+    struct wet_builder *builder;
+    struct wet_store_writer *store;
+    int map; /* /proc/PID/pagemap; -1: cannot be read, all pages may hold something */
+    uint64_t pieces;
+    struct wd_buf bytes, section;
+    uint64_t *pages; /* MAP_PAGES */
+};
+
+static int piece_end(struct memory *memory)
+{
+    struct wet_builder *builder = memory->builder;
+    memory->section.size_bytes = 0;
+    int err = builder->changes.count ? wet_changes_encode(&builder->changes, &memory->section) : 0;
+    if (!err && builder->changes.count)
+        err = wet_store_add(memory->store, WET_SEC_MEMORY, memory->pieces++, memory->section.data,
+                            memory->section.size_bytes, wet_builder_level(builder->options));
+    wet_changes_clear(&builder->changes);
+    return err;
+}
+
+static int lines_add(struct memory *memory, const struct agt_view *view, uint64_t start,
+                     const uint8_t *now, uint64_t bytes)
+{
+    struct wet_builder *builder = memory->builder;
+    struct wet_space *space = &builder->space;
+    uint64_t mirror_off = space->objects[view->file].mirror_off + (start - view->start);
+    int err = 0;
+    for (uint64_t at = 0; !err && at < bytes; at += WET_LINE_BYTES) {
+        if (memcmp(space->bytes + mirror_off + at, now + at, WET_LINE_BYTES))
+            err = wet_changes_add(&builder->changes, space, mirror_off + at, now + at);
+    }
+    if (!err && builder->changes.words.size_bytes > PIECE_BYTES)
+        err = piece_end(memory);
+    return err;
+}
+
+static int run_add(struct memory *memory, const struct agt_view *view, uint64_t start,
+                   uint64_t bytes)
+{
+    size_t done;
+    memory->bytes.size_bytes = 0;
+    int err = wd_buf_reserve(&memory->bytes, bytes);
+    if (!err)
+        err = rep_engine_read(memory->builder->engine, start, memory->bytes.data, bytes, &done);
+    if (!err && done < bytes)
+        err = wd_fail(-WD_ERR_MACHINE, "memory at %#llx cannot be read",
+                      (unsigned long long)(start + done));
+    return err ? err : lines_add(memory, view, start, memory->bytes.data, bytes);
+}
+
+static bool may_differ(uint64_t page)
+{
+    return page & (PAGE_PRESENT | PAGE_SWAPPED) && !(page & PAGE_OF_FILE);
+}
+
+/* The first `count` pages from `start` on, as memory->pages tells of them. */
+static int pages_add(struct memory *memory, const struct agt_view *view, uint64_t start,
+                     uint64_t count)
+{
+    int err = 0;
+    for (uint64_t i = 0, n; !err && i < count; i += n) {
+        bool differs = may_differ(memory->pages[i]);
+        for (n = 1; i + n < count && n < RUN_PAGES; n++) {
+            if (may_differ(memory->pages[i + n]) != differs)
+                break;
+        }
+        if (differs)
+            err = run_add(memory, view, start + i * PAGE, n * PAGE);
+    }
+    return err;
+}
+
+static int view_add(struct memory *memory, const struct agt_view *view)
+{
+    const volatile sig_atomic_t *interrupted = memory->builder->options->interrupted;
+    int err = 0;
+    for (uint64_t at = view->start, count; !err && at < view->end; at += count * PAGE) {
+        count = (view->end - at) / PAGE;
+        count = count < MAP_PAGES ? count : MAP_PAGES;
+        ssize_t want = (ssize_t)(count * sizeof *memory->pages);
+        if (memory->map < 0 ||
+            pread(memory->map, memory->pages, (size_t)want, (off_t)(at / PAGE * 8)) != want) {
+            for (uint64_t i = 0; i < count; i++)
+                memory->pages[i] = PAGE_PRESENT;
+        }
+        err = pages_add(memory, view, at, count);
+        if (!err && interrupted && *interrupted)
+            err = wd_fail(-WD_ERR_INTERRUPTED, "interrupted");
+    }
+    return err;
+}
+
+/* Each mapping becomes an object and its view. */
+static int objects_make(struct wet_builder *builder)
+{
+    struct wet_space *space = &builder->space;
+    const struct agt_view *views;
+    size_t count;
+    int err = rep_engine_views(builder->engine, &views, &count);
+    for (size_t i = 0; !err && i < count; i++) {
+        const struct agt_view *view = &views[i];
+        struct wet_object object = {.start = view->start,
+                                    .bytes = view->end - view->start,
+                                    .file = view->file,
+                                    .file_off = view->file_off,
+                                    .file_bytes = view->file_bytes,
+                                    .prot = view->prot,
+                                    .name = view->name};
+        if (object.file_bytes > object.bytes)
+            object.file_bytes = object.bytes;
+        if (object.file == EVQ_FILE_NONE)
+            object.file_off = object.file_bytes = 0;
+        err = wet_space_add_object(space, &object);
+        if (!err)
+            err = wet_space_fill_object(space, space->object_count - 1);
+        space->views.list[i] = (struct agt_view){.start = view->start,
+                                                 .end = view->end,
+                                                 .prot = view->prot,
+                                                 .file = space->object_count - 1,
+                                                 .name = view->name};
+        space->views.count = i + 1;
+    }
+    return err;
+}
+
+static int memory_take(struct wet_builder *builder, struct wet_store_writer *store)
+{
+    struct memory memory = {.builder = builder, .store = store, .map = -1};
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/pagemap", (int)rep_engine_pid(builder->engine));
+    memory.map = open(path, O_RDONLY | O_CLOEXEC);
+    memory.pages = calloc(MAP_PAGES, sizeof *memory.pages);
+    int err = memory.pages ? objects_make(builder) : -ENOMEM;
+    for (size_t i = 0; !err && i < builder->space.views.count; i++)
+        err = view_add(&memory, &builder->space.views.list[i]);
+    if (!err)
+        err = piece_end(&memory);
+    if (memory.map >= 0)
+        close(memory.map);
+    free(memory.pages);
+    wd_buf_fini(&memory.bytes);
+    wd_buf_fini(&memory.section);
+    return err;
+}
+
+/* ---- the whole ---- */
+
+int wet_window_begin(struct wet_builder *builder, struct wet_store_writer *store)
+{
+    struct wd_buf state = {0};
+    int err = plain_replay(builder);
+    if (!err)
+        err = memory_take(builder, store);
+    if (!err)
+        err = wet_builder_state(builder, &state);
+    if (!err) {
+        finders_begin(builder, rep_engine_time(builder->engine));
+        builder->first_time = rep_engine_time(builder->engine) + 1;
+        builder->first_entry = rep_engine_entries(builder->engine);
+        for (uint32_t i = 0; i < EVQ_TASKS_MAX; i++)
+            builder->ticks_before[i] = rep_engine_ticks(builder->engine, i);
+        rep_engine_free(builder->engine);
+        builder->engine = NULL;
+        builder->stop_frame = UINT64_MAX;
+        builder->is_cut = false;
+        err = rep_feed_rewind(builder->feed);
+    }
+    if (!err)
+        err = wet_builder_stand(builder, &state);
+    wd_buf_fini(&state);
+    return err;
+}
