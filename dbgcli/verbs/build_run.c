@@ -27,12 +27,13 @@ static int replay(const char *trace_dir, struct wetdbg_build_options *how,
     return failed;
 }
 
-int cli_build_wet(const char *trace_dir, const char *process, const char *output, char **path)
+int cli_build_wet(const char *trace_dir, const char *process, const char *output, bool compact,
+                  char **path)
 {
-    struct wetdbg_build_options how = {.process = process, .output = output};
+    struct wetdbg_build_options how = {.process = process, .output = output, .compact = compact};
     struct wetdbg_replay_result numbers;
     bool is_fresh = false;
-    if (!output) {
+    if (!output && !compact) {
         char *kept;
         int result = wetdbg_wet_path(trace_dir, process, &kept, &is_fresh);
         if (result)

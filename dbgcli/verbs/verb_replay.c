@@ -13,13 +13,14 @@ static const struct cli_option replay_options[] = {
     {"output", 'o', "FILE.wet", "build the trace anew, and keep it in FILE.wet"},
     CLI_SESSION_OPTIONS,
     {"process", 0, "P", "the process to replay: PID, NAME or NAME#N, as in 'wetdbg ps'"},
+    {"compact", 0, NULL, "build the trace anew, smaller; that and questions take longer"},
     {"no-trace", 0, NULL, "only check that the recording replays; keep nothing"},
     {0},
 };
 
 const struct cli_syntax cli_replay_syntax = {
     .usage = "[TRACE] [-o FILE.wet] [-e COMMAND]... [-x SCRIPT]... [--batch] [--json]\n"
-             "                     [--process=P] [--no-trace]",
+             "                     [--process=P] [--compact] [--no-trace]",
     .options = replay_options,
     .operands_max = 1,
     .details = "Without TRACE the newest recording is taken. The first time, the recording is\n"
@@ -81,6 +82,8 @@ static int check_options(const struct cli_args *args)
         if (cli_args_has(args, "no-trace") && cli_args_has(args, needless[i]))
             return wd_fail(-WD_ERR_USAGE, "replay: --no-trace leaves nothing for -%c",
                            needless[i][0]);
+    if (cli_args_has(args, "no-trace") && cli_args_has(args, "compact"))
+        return wd_fail(-WD_ERR_USAGE, "replay: --no-trace keeps nothing that could be compact");
     return 0;
 }
 
@@ -96,7 +99,8 @@ int cli_replay_run(struct cli_app *app, const struct cli_args *args)
     if (cli_args_has(args, "no-trace")) {
         result = verify(app, trace_dir, process);
     } else {
-        result = cli_build_wet(trace_dir, process, cli_args_value(args, "output"), &wet_path);
+        result = cli_build_wet(trace_dir, process, cli_args_value(args, "output"),
+                               cli_args_has(args, "compact"), &wet_path);
         if (!result) {
             result = cli_session_run(app, args, wet_path);
             free(wet_path);
