@@ -35,12 +35,51 @@ int rep_command(struct rep_engine *engine, uint32_t command, uint64_t a, uint64_
     return err;
 }
 
+static struct agt_view *view_find(const struct rep_pages *pages, uint64_t address)
+{
+    size_t low = 0, high = pages->view_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (pages->views[middle].end <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < pages->view_count && pages->views[low].start <= address ? &pages->views[low]
+                                                                         : NULL;
+}
+
+/*
+ * A page as rep_engine_verify()'s caller knows it: 0 or a reason, as fetch_page(); negative if it has
+ * to be asked for. That is so where the agent has to guard it, and once in each view, for the agent
+ * to know that there is code.
+ */
+static int page_known(struct rep_pages *pages, uint64_t address, uint8_t *page, unsigned *flags)
+{
+    struct agt_view *view = view_find(pages, address);
+    if (!view)
+        return 1;
+    if (!(view->prot & PROT_EXEC))
+        return 2;
+    const uint8_t *bytes =
+        view->prot & PROT_WRITE || !view->fetched ? NULL : pages->page(pages->arg, view, address);
+    view->fetched = 1;
+    if (!bytes)
+        return -1;
+    *flags = 0;
+    memcpy(page, bytes, 4096);
+    return 0;
+}
+
 static int fetch_page(void *arg, uint64_t address, uint8_t *page, unsigned *flags)
 {
     struct rep_engine *engine = arg;
     uint64_t reply;
     if (engine->is_probing)
         return -ECANCELED;
+    int known = engine->pages.page ? page_known(&engine->pages, address, page, flags) : -1;
+    if (known >= 0)
+        return known;
     int err = rep_command(engine, AGT_CMD_FETCH, address, 0, 0, &reply);
     if (err)
         return err;
@@ -309,6 +348,25 @@ static int verify_translations(struct rep_engine *engine)
     return changed < 0 ? changed : 0;
 }
 
+int rep_engine_verify(struct rep_engine *engine, rep_page_fn page, void *arg)
+{
+    const struct agt_view *views;
+    size_t count;
+    int err = engine->unverified ? rep_engine_views(engine, &views, &count) : 0;
+    if (err || !engine->unverified)
+        return err;
+    struct agt_view *copy = malloc((count + 1) * sizeof *copy);
+    if (!copy)
+        return -ENOMEM;
+    memcpy(copy, views, count * sizeof *copy);
+    engine->pages =
+        (struct rep_pages){.page = page, .arg = arg, .views = copy, .view_count = count};
+    err = verify_translations(engine);
+    engine->pages = (struct rep_pages){0};
+    free(copy);
+    return err;
+}
+
 int rep_on_translate(struct rep_engine *engine, bool *done)
 {
     struct agt_mail *mail = &engine->host.ctx->mail;
@@ -403,6 +461,7 @@ int rep_engine_run(struct rep_engine *engine, const struct rep_source *source, u
     engine->source = source;
     if (engine->mode == DBI_COLLECT)
         engine->host.ctx->r15 = engine->host.ctx->ring_start;
+    bool is_sent = false;
     uint64_t now = rep_engine_time(engine);
     engine->run_goal = limit < RUN_MAX ? now + limit : REP_NEVER - 1;
     engine->run_exact = exact;
@@ -414,7 +473,11 @@ int rep_engine_run(struct rep_engine *engine, const struct rep_source *source, u
     }
     while (!err && !done) {
         mail->command = AGT_CMD_CONTINUE;
-        err = rep_host_exchange(&engine->host, engine->flag);
+        rep_host_send(&engine->host);
+        int other = !is_sent && source->meanwhile ? source->meanwhile(source->arg) : 0;
+        is_sent = true;
+        err = rep_host_wait(&engine->host, engine->flag);
+        err = err ? err : other;
         if (!err)
             err = on_request(engine, why, &done);
     }
@@ -451,13 +514,19 @@ int rep_engine_tasks(struct rep_engine *engine, const struct agt_task **tasks, u
     if (err)
         return err;
     *tasks = (const struct agt_task *)(engine->host.shm + AGT_TASKS_OFF);
-    *running = engine->host.ctx->task < EVQ_TASKS_MAX ? engine->host.ctx->task : 0;
+    *running = rep_engine_running(engine);
     return 0;
 }
 
 pid_t rep_engine_pid(const struct rep_engine *engine)
 {
     return engine->host.pid;
+}
+
+uint32_t rep_engine_running(const struct rep_engine *engine)
+{
+    uint32_t task = engine->host.ctx->task;
+    return task < EVQ_TASKS_MAX ? task : 0;
 }
 
 uint64_t rep_engine_ticks(const struct rep_engine *engine, uint32_t task)

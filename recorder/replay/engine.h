@@ -44,11 +44,15 @@ struct rep_engine_setup {
  * told of each entry when the replayee has taken it, with the number of instructions executed
  * before; `ring_bytes` is how far the ring was filled (DBI_COLLECT). `captured` (may be NULL) gets
  * the bytes of EVQ_OP_CAPTURE, before the `taken` of the same entry. Negative results end the run.
+ * `meanwhile` (may be NULL) is called once in a run, when the replayee has been sent off: it may
+ * look at the ring of the run before, and at fragments, and must not ask the engine for anything
+ * that needs the replayee.
  */
 struct rep_source {
     int (*next)(void *arg, struct wd_buf *out);
     int (*taken)(void *arg, const struct evq_entry *entry, uint64_t time, uint64_t ring_bytes);
     int (*captured)(void *arg, uint64_t tag, uint64_t address, const void *bytes, size_t count);
+    int (*meanwhile)(void *arg);
     void *arg;
 };
 
@@ -79,6 +83,15 @@ uint64_t rep_engine_entries(const struct rep_engine *engine);
 /* Forgets the program: no memory, no tasks, time 0, nothing queued; translations stay. */
 int rep_engine_reset(struct rep_engine *engine);
 
+/*
+ * To be called from a source's `next`, when all entries given before have been taken and no code
+ * has run since the reset. Finds out which translations still hold, as the first fragment would,
+ * but with pages that the caller has: `page` gives what is at `address` in a view of the replayee,
+ * or NULL if it does not know (then it is asked for). What is in a view is the replayee's word.
+ */
+typedef const uint8_t *(*rep_page_fn)(void *arg, const struct agt_view *view, uint64_t address);
+int rep_engine_verify(struct rep_engine *engine, rep_page_fn page, void *arg);
+
 /* Makes `flag` (async-signal-safe to set) end a run with -WD_ERR_INTERRUPTED. NULL: none. */
 void rep_engine_watch(struct rep_engine *engine, const volatile sig_atomic_t *flag);
 
@@ -91,6 +104,9 @@ int rep_engine_tasks(struct rep_engine *engine, const struct agt_task **tasks, u
 
 /* The replayee's process. */
 pid_t rep_engine_pid(const struct rep_engine *engine);
+
+/* The current task's index, of itself. */
+uint32_t rep_engine_running(const struct rep_engine *engine);
 
 /* Conditional branches that a task has retired since it began here, if they are counted. */
 uint64_t rep_engine_ticks(const struct rep_engine *engine, uint32_t task);

@@ -42,6 +42,12 @@ struct rep_engine {
     bool started;
     bool is_probing; /* host is a copy of the replayee */
     bool unverified; /* translations were made before the last reset */
+    struct rep_pages {
+        rep_page_fn page; /* NULL: all are asked for */
+        void *arg;
+        struct agt_view *views;
+        size_t view_count;
+    } pages; /* while rep_engine_verify() works */
 };
 
 /* Of an entry that has them. */

@@ -438,7 +438,7 @@ int rep_host_wait(struct rep_host *host, const volatile sig_atomic_t *flag)
     while (__atomic_load_n(turn, __ATOMIC_ACQUIRE) != 1) {
         struct timespec timeout = {.tv_nsec = 100000000};
         syscall(SYS_futex, turn, FUTEX_WAIT, 0, &timeout, NULL, 0);
-        if (flag && *flag)
+        if (flag && __atomic_load_n(flag, __ATOMIC_RELAXED))
             return wd_fail(-WD_ERR_INTERRUPTED, "interrupted");
         int err = check_alive(host);
         if (err)
@@ -447,10 +447,15 @@ int rep_host_wait(struct rep_host *host, const volatile sig_atomic_t *flag)
     return 0;
 }
 
-int rep_host_exchange(struct rep_host *host, const volatile sig_atomic_t *flag)
+void rep_host_send(struct rep_host *host)
 {
     uint32_t *turn = &host->ctx->mail.turn;
     __atomic_store_n(turn, 0, __ATOMIC_RELEASE);
     syscall(SYS_futex, turn, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+int rep_host_exchange(struct rep_host *host, const volatile sig_atomic_t *flag)
+{
+    rep_host_send(host);
     return rep_host_wait(host, flag);
 }

@@ -32,8 +32,9 @@ void rep_host_stop(struct rep_host *host);
 int rep_host_probe_start(struct rep_host *host, struct rep_host *probe);
 void rep_host_probe_stop(struct rep_host *probe);
 
-/* Gives the turn to the agent and waits for its next request, or only waits. -WD_ERR_MACHINE if
- * the replayee dies, -WD_ERR_INTERRUPTED if *flag gets set. */
+/* Gives the turn to the agent, waits for its next request, or does both. -WD_ERR_MACHINE if the
+ * replayee dies, -WD_ERR_INTERRUPTED if *flag gets set. */
+void rep_host_send(struct rep_host *host);
 int rep_host_exchange(struct rep_host *host, const volatile sig_atomic_t *flag);
 int rep_host_wait(struct rep_host *host, const volatile sig_atomic_t *flag);
 

@@ -53,7 +53,8 @@ static bool is_wanted(const uint64_t *pcs, size_t pc_count, uint64_t pc)
 static int wanted_init(struct wanted *wanted, struct wet *wet, const uint64_t *pcs, size_t pc_count)
 {
     uint64_t low = UINT64_MAX, high = 0;
-    *wanted = (struct wanted){.pcs = pcs, .pc_count = pc_count, .node_count = wet->node_count};
+    size_t node_count = __atomic_load_n(&wet->node_count, __ATOMIC_ACQUIRE);
+    *wanted = (struct wanted){.pcs = pcs, .pc_count = pc_count, .node_count = node_count};
     wanted->by_node = calloc(wet->node_limit + 1, sizeof *wanted->by_node);
     if (!wanted->by_node)
         return -ENOMEM;
@@ -61,7 +62,7 @@ static int wanted_init(struct wanted *wanted, struct wet *wet, const uint64_t *p
         low = pcs[i] < low ? pcs[i] : low;
         high = pcs[i] > high ? pcs[i] : high;
     }
-    for (size_t i = 0; i < wet->node_count; i++) {
+    for (size_t i = 0; i < node_count; i++) {
         const struct wet_node *node = &wet->nodes[i].is;
         uint32_t statements[64], count = 0;
         if (!pc_count || node->pc > high || node->pc + node->code_bytes <= low)

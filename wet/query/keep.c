@@ -7,7 +7,6 @@ void wet_keeper_init(struct wet_keeper *keeper, void *arg)
 {
     memset(keeper, 0, sizeof *keeper);
     keeper->end.older = keeper->end.newer = &keeper->end;
-    keeper->budget = WET_MEMORY_DEFAULT;
     keeper->arg = arg;
 }
 
@@ -52,14 +51,15 @@ void wet_keep_trim(struct wet_keeper *keeper)
 
 void wet_keep(struct wet_keeper *keeper, struct wet_kept *kept, uint64_t bytes)
 {
+    kept->keeper = keeper;
     kept->bytes = bytes;
     keeper->bytes += bytes;
     link_latest(keeper, kept);
     wet_keep_trim(keeper);
 }
 
-void wet_keep_touch(struct wet_keeper *keeper, struct wet_kept *kept)
+void wet_keep_touch(struct wet_kept *kept)
 {
     unlink_kept(kept);
-    link_latest(keeper, kept);
+    link_latest(kept->keeper, kept);
 }

@@ -12,9 +12,12 @@
 
 #define WET_MEMORY_DEFAULT (2ull << 30)
 
+struct wet_keeper;
+
 /* Embedded in what is kept. All zero: not kept. */
 struct wet_kept {
     struct wet_kept *older, *newer; /* a ring around the keeper's `end` */
+    struct wet_keeper *keeper;
     uint64_t bytes;
     unsigned users;                                 /* who hold it */
     void (*drop)(void *arg, struct wet_kept *kept); /* frees it; not in the list any more */
@@ -33,7 +36,7 @@ void wet_keeper_fini(struct wet_keeper *keeper);
 /* Keeps it as the latest; others may go. `drop` is set. */
 void wet_keep(struct wet_keeper *keeper, struct wet_kept *kept, uint64_t bytes);
 /* It has been used. */
-void wet_keep_touch(struct wet_keeper *keeper, struct wet_kept *kept);
+void wet_keep_touch(struct wet_kept *kept);
 /* Lets go of what is beyond the budget. */
 void wet_keep_trim(struct wet_keeper *keeper);
 

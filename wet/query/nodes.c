@@ -76,9 +76,9 @@ static void node_enter(struct wet *wet, size_t i)
 {
     struct wet_node_entry *node = &wet->nodes[i];
     uint32_t *head = &wet->node_by_pc[slot_of(node->is.pc)];
-    wet->node_by_id[node->is.id] = (uint32_t)i + 1;
     node->next_by_pc = *head;
     *head = (uint32_t)i + 1;
+    __atomic_store_n(&wet->node_by_id[node->is.id], (uint32_t)i + 1, __ATOMIC_RELEASE);
 }
 
 int wet_nodes_open(struct wet *wet)
@@ -137,6 +137,7 @@ static void info_illegal(struct ins_info *info)
     info->condition = INS_COND_NONE;
 }
 
+/* By one thread at a time. What is here goes with the statements, so these are set last. */
 static bool statements_make(struct wet_node_entry *node)
 {
     uint32_t count = node->is.statement_count;
@@ -166,19 +167,36 @@ static bool statements_make(struct wet_node_entry *node)
         slot += statements[i].slot_count;
     }
     node->is.slot_count = slot;
-    node->is.statements = statements;
+    __atomic_store_n(&node->is.statements, statements, __ATOMIC_RELEASE);
     return true;
+}
+
+static bool has_statements(const struct wet_node_entry *node)
+{
+    return __atomic_load_n(&node->is.statements, __ATOMIC_ACQUIRE);
+}
+
+static bool statements_need(struct wet *wet, struct wet_node_entry *node)
+{
+    pthread_mutex_lock(&wet->node_lock);
+    bool is_there = has_statements(node) || statements_make(node);
+    pthread_mutex_unlock(&wet->node_lock);
+    return is_there;
+}
+
+/* 1 + index in nodes; 0 if there is none. The thread that runs intervals may add some. */
+static uint32_t index_of(const struct wet *wet, uint32_t id)
+{
+    return id < wet->node_limit ? __atomic_load_n(&wet->node_by_id[id], __ATOMIC_ACQUIRE) : 0;
 }
 
 const struct wet_node *wet_get_node(struct wet *wet, uint32_t id)
 {
-    uint32_t at = id < wet->node_limit ? wet->node_by_id[id] : 0;
+    uint32_t at = index_of(wet, id);
     if (!at)
         return NULL;
     struct wet_node_entry *node = &wet->nodes[at - 1];
-    if (!node->is.statements && !statements_make(node))
-        return NULL;
-    return &node->is;
+    return has_statements(node) || statements_need(wet, node) ? &node->is : NULL;
 }
 
 uint32_t wet_node_limit(const struct wet *wet)
@@ -235,7 +253,8 @@ struct wet_node_entry *wet_node_meet(struct wet *wet, uint64_t pc, const uint8_t
                                            .code = copy,
                                            .code_bytes = code_bytes},
                                     .is_met = true};
-    node_enter(wet, wet->node_count++);
+    node_enter(wet, wet->node_count);
+    __atomic_store_n(&wet->node_count, wet->node_count + 1, __ATOMIC_RELEASE);
     return node;
 }
 
@@ -250,9 +269,10 @@ static void counts_drop(void *arg, struct wet_kept *kept)
     *counts = (struct wet_counts){0};
 }
 
-static bool is_file_node(const struct wet *wet, uint64_t id)
+static bool is_file_node(const struct wet *wet, uint32_t id)
 {
-    return wet->node_by_id[id] && !wet->nodes[wet->node_by_id[id] - 1].is_met;
+    uint32_t at = index_of(wet, id);
+    return at && !wet->nodes[at - 1].is_met;
 }
 
 int wet_counts_load(struct wet *wet, uint64_t k, const struct wet_counts **out)
@@ -260,7 +280,7 @@ int wet_counts_load(struct wet *wet, uint64_t k, const struct wet_counts **out)
     struct wet_counts *counts = &wet->counts[k];
     *out = counts;
     if (counts->loaded) {
-        wet_keep_touch(&wet->keeper, &counts->kept);
+        wet_keep_touch(&counts->kept);
         return 0;
     }
     struct wd_buf bytes = {0};
@@ -281,7 +301,8 @@ int wet_counts_load(struct wet *wet, uint64_t k, const struct wet_counts **out)
             id += step;
         else
             view.failed = 1;
-        if (view.failed || id >= wet->node_limit || !is_file_node(wet, id) || count > UINT32_MAX) {
+        if (view.failed || id >= wet->node_limit || !is_file_node(wet, (uint32_t)id) ||
+            count > UINT32_MAX) {
             err = wd_fail(-WD_ERR_CORRUPT, "%s: damaged counts of interval %llu",
                           wet_store_path(wet->store), (unsigned long long)k);
             break;

@@ -331,14 +331,28 @@ static int tail_task_append(const struct wet_rerun *rerun, uint64_t last_entry, 
     return wd_buf_append(out, &entry, sizeof entry);
 }
 
-static int next_entries(void *arg, struct wd_buf *out)
+/* A page of the program at the interval's start: views map the space's memory file. */
+static const uint8_t *start_page(void *arg, const struct agt_view *view, uint64_t address)
 {
-    struct wet_rerun *rerun = arg;
+    const struct wet *wet = arg;
+    uint64_t off = view->file_off + (address - view->start);
+    bool is_ours = view->file == wet->file_count && off >= view->file_off &&
+                   off <= wet->space.used_bytes && wet->space.used_bytes - off >= 4096;
+    return is_ours ? wet->space.bytes + off : NULL;
+}
+
+/* What the replayee has been given. */
+enum rerun_given {
+    GIVEN_NOTHING,
+    GIVEN_START,       /* what makes the interval's start */
+    GIVEN_START_TAKEN, /* nothing more, until it has taken that */
+    GIVEN_ALL,
+};
+
+static int entries_append(struct wet_rerun *rerun, struct wd_buf *out)
+{
     uint64_t before = rerun->wet->index[rerun->k].first_time - 1, last_time = 0;
-    if (rerun->given)
-        return 0;
-    rerun->given = true;
-    int err = wd_buf_append(out, rerun->start.data, rerun->start.size_bytes);
+    int err = 0;
     for (size_t at = 0; !err && at < rerun->entries.size_bytes;) {
         const struct wet_entry_record *record = (const void *)(rerun->entries.data + at);
         const struct evq_entry *entry = (const struct evq_entry *)(record + 1);
@@ -353,6 +367,31 @@ static int next_entries(void *arg, struct wd_buf *out)
     if (!err)
         err = tail_task_append(rerun, last_time, out);
     return err ? err : out->size_bytes > 0;
+}
+
+/* The start comes alone, so that translations can be verified where memory is that of the space. */
+static int next_entries(void *arg, struct wd_buf *out)
+{
+    struct wet_rerun *rerun = arg;
+    struct wet *wet = rerun->wet;
+    int err;
+    switch (rerun->given++) {
+    case GIVEN_NOTHING:
+        if (rerun->start.size_bytes) {
+            err = wd_buf_append(out, rerun->start.data, rerun->start.size_bytes);
+            return err ? err : 1;
+        }
+        rerun->given = GIVEN_ALL;
+        return entries_append(rerun, out);
+    case GIVEN_START:
+        return 0;
+    case GIVEN_START_TAKEN:
+        err = rep_engine_verify(wet->engine, start_page, wet);
+        return err ? err : entries_append(rerun, out);
+    default:
+        rerun->given = GIVEN_ALL;
+        return 0;
+    }
 }
 
 /* The stored entry that is to be taken next. */
@@ -383,6 +422,47 @@ static int entry_taken(void *arg, const struct evq_entry *entry, uint64_t time, 
     return rerun->taken_fn ? rerun->taken_fn(rerun->arg, stored, now, ring_bytes) : 0;
 }
 
+/* ---- running ---- */
+
+/*
+ * An interval is run in parts, so that its ring stays in the processor's cache, and so that one part
+ * is unpacked while the next one runs.
+ */
+#define PART_INSTRUCTIONS (1024u << 10)
+
+static int part_tell(void *arg)
+{
+    struct wet_rerun *rerun = arg;
+    struct wet_part part = rerun->part;
+    rerun->part.ring = NULL;
+    return part.ring && rerun->part_fn ? rerun->part_fn(rerun->arg, &part) : 0;
+}
+
+static int parts_run(struct wet_rerun *rerun, uint64_t limit, bool exact)
+{
+    struct rep_engine *engine = rerun->wet->engine;
+    struct rep_source source = {
+        .next = next_entries, .taken = entry_taken, .meanwhile = part_tell, .arg = rerun};
+    bool is_final = false;
+    unsigned half = 0;
+    int err = 0;
+    rerun->part.ring = NULL;
+    while (!err && !is_final) {
+        uint64_t now = rep_engine_time(engine), left = limit > now ? limit - now : 0;
+        enum rep_stop why;
+        is_final = left <= 2 * PART_INSTRUCTIONS;
+        rep_engine_ring_half(engine, half ^= 1);
+        err = rep_engine_run(engine, &source, is_final ? left : PART_INSTRUCTIONS, is_final && exact,
+                             &why);
+        size_t ring_bytes;
+        rerun->part.ring = rep_engine_ring(engine, &ring_bytes);
+        rerun->part.words = ring_bytes / 8;
+        rerun->part.task = rep_engine_running(engine);
+        is_final |= why == REP_STOP_END;
+    }
+    return err ? err : part_tell(rerun);
+}
+
 #define STOPPED_ELSEWHERE 1
 
 /* One attempt at `instructions`, or at the whole interval. Not exactly: perhaps STOPPED_ELSEWHERE. */
@@ -391,16 +471,14 @@ static int run(struct wet_rerun *rerun, uint64_t instructions, bool exact)
     struct wet *wet = rerun->wet;
     bool last = is_last(rerun);
     uint64_t limit = last && !exact ? instructions + LAST_MARGIN : instructions;
-    struct rep_source source = {.next = next_entries, .taken = entry_taken, .arg = rerun};
-    enum rep_stop why;
-    rerun->given = false;
+    rerun->given = GIVEN_NOTHING;
     rerun->at = 0;
     rerun->taken = 0;
     if (rerun->restart_fn)
         rerun->restart_fn(rerun->arg);
     int err = rep_engine_reset(wet->engine);
     if (!err)
-        err = rep_engine_run(wet->engine, &source, limit, exact, &why);
+        err = parts_run(rerun, limit, exact);
     if (err || rep_engine_time(wet->engine) == instructions)
         return err;
     if (!exact && !last)

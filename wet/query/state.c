@@ -34,6 +34,7 @@ static void rerun_forget(struct wet_state *state)
 static int stand(struct wet_state *state)
 {
     struct wet *wet = state->wet;
+    wet_engine_claim(wet);
     if (state->serial && wet->state_serial == state->serial)
         return 0;
     uint64_t k = wet_interval_at(wet, state->time);
@@ -133,6 +134,7 @@ int wet_state_advance(struct wet_state *state, wet_time t)
         return wd_fail(-WD_ERR_NOT_FOUND, "a state at time %llu cannot go on to time %llu",
                        (unsigned long long)state->time, (unsigned long long)t);
     int err = -EAGAIN;
+    wet_engine_claim(wet);
     if (can_go_on(state, t)) {
         err = wet_rerun_on(&state->rerun, t - state->time);
         if (!err)

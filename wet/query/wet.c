@@ -11,6 +11,8 @@
 #include "wet/query/wet_priv.h"
 #include "wet/trace/entry.h"
 
+#define PASSING_BYTES (64ull << 20)
+
 static int damaged(const struct wet *wet, const char *what)
 {
     return wd_fail(-WD_ERR_CORRUPT, "%s: damaged %s", wet_store_path(wet->store), what);
@@ -144,7 +146,8 @@ static int index_open(struct wet *wet)
     wet->info.intervals = count;
     wet->written = calloc(count, sizeof *wet->written);
     wet->cached = calloc(count, sizeof(struct wet_cached *));
-    if (!wet->written || !wet->cached)
+    wet->sizes = calloc(count, sizeof *wet->sizes);
+    if (!wet->written || !wet->cached || !wet->sizes)
         return -ENOMEM;
     return 0;
 }
@@ -182,7 +185,7 @@ static int names_open(struct wet *wet)
 
 static int outputs_open(struct wet *wet)
 {
-    size_t count;
+    size_t count = 0;
     int err = table(wet, WET_SEC_OUTPUTS, sizeof(struct wet_output_record), "table of outputs",
                     &wet->outputs_bytes, &count);
     if (err)
@@ -209,7 +212,16 @@ int wet_open(const char *path, struct wet **out)
     if (!wet)
         return -ENOMEM;
     wet_keeper_init(&wet->keeper, wet);
-    int err = wet_store_open(path, &wet->store);
+    wet_keeper_init(&wet->passing, wet);
+    wet_set_memory(wet, WET_MEMORY_DEFAULT);
+    int err = wet_worker_init(&wet->worker);
+    if (!err && (err = -pthread_mutex_init(&wet->node_lock, NULL)))
+        wet_worker_fini(wet);
+    if (err) {
+        free(wet);
+        return err;
+    }
+    err = wet_store_open(path, &wet->store);
     if (!err)
         err = wet_space_init(&wet->space);
     wet->space.file_read = wet_file_read;
@@ -255,9 +267,13 @@ void wet_close(struct wet *wet)
 {
     if (!wet)
         return;
+    wet_worker_fini(wet);
     rep_engine_free(wet->engine);
     free(wet->fragments);
     wet_keeper_fini(&wet->keeper);
+    wet_keeper_fini(&wet->passing);
+    wet_arrays_free(wet->spare);
+    free(wet->sizes);
     free(wet->cached);
     free(wet->written);
     mdl_free(wet->model);
@@ -281,6 +297,7 @@ void wet_close(struct wet *wet)
     wd_buf_fini(&wet->spans_bytes);
     wd_buf_fini(&wet->cpu_bytes);
     wet_store_close(wet->store);
+    pthread_mutex_destroy(&wet->node_lock);
     free(wet);
 }
 
@@ -296,18 +313,20 @@ struct mdl_model *wet_get_model(struct wet *wet)
 
 void wet_set_memory(struct wet *wet, uint64_t bytes)
 {
-    wet->keeper.budget = bytes;
+    wet->passing.budget = bytes / 4 < PASSING_BYTES ? bytes / 4 : PASSING_BYTES;
+    wet->keeper.budget = bytes - wet->passing.budget;
+    wet_keep_trim(&wet->passing);
     wet_keep_trim(&wet->keeper);
 }
 
 void wet_interrupt(struct wet *wet)
 {
-    wet->interrupted = 1;
+    __atomic_store_n(&wet->interrupted, 1, __ATOMIC_RELAXED);
 }
 
 void wet_interrupt_clear(struct wet *wet)
 {
-    wet->interrupted = 0;
+    __atomic_store_n(&wet->interrupted, 0, __ATOMIC_RELAXED);
 }
 
 const struct wet_output *wet_outputs(const struct wet *wet, size_t *count)

@@ -7,7 +7,7 @@
 #include <signal.h>
 
 #include "recorder/replay/engine.h"
-#include "wet/query/keep.h"
+#include "wet/query/interval.h"
 #include "wet/store/store.h"
 #include "wet/trace/record.h"
 #include "wet/trace/space.h"
@@ -47,21 +47,6 @@ struct wet_written {
     bool loaded;
 };
 
-/* What unpacking a ring needs of one of the engine's fragments, in 12 bytes. */
-struct wet_fragment {
-    uint32_t node; /* 1 + node id; 0: not looked up yet */
-    uint16_t statements;
-    uint16_t slots;
-    bool has_lanes; /* some of its slots hold vector registers */
-};
-
-/* An interval that has been run again. */
-struct wet_cached {
-    struct wet_kept kept;
-    struct wet_interval is;
-    struct wd_buf execs, slots, events, entries;
-};
-
 struct wet {
     struct wet_store *store;
     struct wet_info info;
@@ -89,7 +74,8 @@ struct wet {
     struct wet_file *files;
     size_t file_count;
     struct wet_node_entry *nodes;
-    size_t node_count; /* of the file, then those that were met since; room for node_room */
+    pthread_mutex_t node_lock; /* for making statements */
+    size_t node_count;         /* of the file, then those that were met since; room for node_room */
     size_t node_room;
     uint32_t *node_by_id; /* 1 + index in nodes */
     uint32_t node_limit;
@@ -104,9 +90,15 @@ struct wet {
     struct rep_engine *engine;
     struct wet_fragment *fragments; /* by the engine's fragment id */
     size_t fragment_count;
-    struct wet_keeper keeper;
+    struct wet_keeper keeper;   /* what is kept */
+    struct wet_keeper passing;  /* intervals that were not wanted often; see interval.c */
     struct wet_cached **cached; /* by interval */
-    uint64_t state_serial;      /* which state the engine stands at, 0: none */
+    struct wet_size *sizes;     /* by interval */
+    struct wet_arrays *spare;   /* taken and left with atomic exchanges */
+    struct wet_worker worker;
+    uint64_t last_got;     /* the interval asked for last */
+    int64_t last_step;     /* and how far it was from the one before */
+    uint64_t state_serial; /* which state the engine stands at, 0: none */
     uint64_t last_state_serial;
     volatile sig_atomic_t interrupted;
 };
@@ -148,8 +140,20 @@ int wet_counts_load(struct wet *wet, uint64_t k, const struct wet_counts **out);
 int wet_threads_open(struct wet *wet);
 void wet_threads_close(struct wet *wet);
 
+/* interval.c */
+/* Waits until the engine is the caller's: to be called before anything of it, of the space, or
+ * `state_serial` is used. */
+void wet_engine_claim(struct wet *wet);
+
 /* written.c */
 int wet_written_load(struct wet *wet, uint64_t k, const struct wet_written **out);
+
+/* What the replayee has run in one go: its ring, and the task that it stopped in. */
+struct wet_part {
+    const uint64_t *ring;
+    size_t words;
+    uint32_t task;
+};
 
 /* rerun.c: the replayee that intervals are run again in */
 struct wet_rerun {
@@ -160,13 +164,16 @@ struct wet_rerun {
     size_t start_entries;
     size_t at; /* into entries: the next to be taken */
     uint64_t taken;
-    bool given;
+    unsigned given;    /* enum rerun_given */
     bool until_signal; /* what comes after the signal that ended the process is not given */
     /* told when an attempt begins (there may be several), may be NULL */
     void (*restart_fn)(void *arg);
-    /* told of each of the interval's entries */
+    /* told of each of the interval's entries; ring_bytes: of its part of the run */
     int (*taken_fn)(void *arg, const struct evq_entry *entry, uint64_t time, uint64_t ring_bytes);
+    /* told of each part of the run, while the next one is going on, after the entries in it */
+    int (*part_fn)(void *arg, const struct wet_part *part);
     void *arg;
+    struct wet_part part; /* of which part_fn has to be told; ring NULL: none */
 };
 /* Runs the first `instructions` of interval k (all: UINT64_MAX). After an error the engine is gone. */
 int wet_rerun(struct wet_rerun *rerun, uint64_t instructions);

@@ -57,7 +57,7 @@ int wet_written_load(struct wet *wet, uint64_t k, const struct wet_written **out
     struct wet_written *written = &wet->written[k];
     *out = written;
     if (written->loaded) {
-        wet_keep_touch(&wet->keeper, &written->kept);
+        wet_keep_touch(&written->kept);
         return 0;
     }
     int err = lines_read(wet, k, &written->lines, &written->line_count);

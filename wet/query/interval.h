@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Intervals that have been run again: made by whoever owns the engine, kept by the caller's thread.
+ *
+ *   interval.c   the cache, and what callers ask
+ *   unpack.c     from the event ring to arrays
+ *   worker.c     the thread that runs an interval while the caller looks at another one
+ */
+#ifndef WET_QUERY_INTERVAL_H
+#define WET_QUERY_INTERVAL_H
+
+#include <pthread.h>
+
+#include "common/buf.h"
+#include "wet/query/keep.h"
+#include "wet/wet.h"
+
+/* Memory that grows, and is used again. All zero: none. */
+struct wet_area {
+    uint8_t *data;
+    size_t bytes;
+};
+
+struct wet_arrays {
+    struct wet_area execs, slots;
+};
+
+struct wet_cached {
+    struct wet_kept kept;
+    struct wet_interval is;
+    struct wet_arrays *arrays;
+    size_t slot_count;
+    struct wd_buf events, entries;
+};
+
+/* How often an interval was run again, and what it takes: the same each time. */
+struct wet_size {
+    uint32_t execs, slots;
+    uint32_t times;
+};
+
+/* What unpacking a ring needs of one of the engine's fragments. */
+struct wet_fragment {
+    uint32_t node; /* 1 + node id; 0: not looked up yet */
+    uint16_t slots;
+    uint8_t statements;
+    bool has_lanes; /* some of its slots hold vector registers */
+};
+
+/* Runs interval k again. By the engine's owner. Errors are those of wet_interval_get(). */
+int wet_interval_make(struct wet *wet, uint64_t k, struct wet_cached **out);
+void wet_cached_free(struct wet *wet, struct wet_cached *cached);
+
+void wet_arrays_free(struct wet_arrays *arrays);
+
+/* ---- unpack.c ---- */
+
+/* An interval whose arrays are being made. */
+struct wet_unpacking {
+    struct wet *wet;
+    struct wet_cached *cached;
+    size_t events_done;
+    size_t exec_count, slot_count;
+    uint64_t time; /* instructions so far */
+};
+
+struct wet_part;
+
+/*
+ * Appends the executions of a part of the run. The events in it are in `cached`; `ring_at` has for
+ * each of the interval's how far its part of the ring was filled. -WD_ERR_DIVERGED, -ENOMEM...
+ */
+int wet_unpack(struct wet_unpacking *unpacking, const struct wet_part *part,
+               const uint64_t *ring_at);
+
+/* Makes room for at least that many. */
+int wet_arrays_reserve(struct wet_arrays *arrays, size_t execs, size_t slots);
+
+/* ---- worker.c ---- */
+
+enum wet_worker_state { WET_WORKER_IDLE, WET_WORKER_BUSY, WET_WORKER_DONE };
+
+/*
+ * While it is busy the engine, the space and the table of fragments belong to it, otherwise to the
+ * caller's thread; the lock hands them over.
+ */
+struct wet_worker {
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool is_running; /* the thread exists */
+    bool quit;
+    enum wet_worker_state state;
+    uint64_t k;
+    struct wet_cached *result; /* of DONE; NULL: it failed */
+};
+
+int wet_worker_init(struct wet_worker *worker);
+/* Ends the thread; what it made is freed. */
+void wet_worker_fini(struct wet *wet);
+
+/* Has it run interval k, if it is idle. */
+void wet_worker_ask(struct wet *wet, uint64_t k);
+/* Waits until the engine belongs to the caller, who gets what was made, to keep or to free: NULL
+ * if there is nothing. */
+struct wet_cached *wet_worker_settle(struct wet *wet);
+/* As that, but does not wait. */
+struct wet_cached *wet_worker_poll(struct wet *wet);
+
+#endif
