@@ -98,6 +98,7 @@ int slc_backward(struct wet *wet, const struct slc_criterion *criterion,
     if (!error)
         error = slc_slice_finish(scan.slice);
     slc_bypass_fini(&scan.bypass);
+    slc_strings_fini(&scan.strings);
     free(scan.hits.runs);
     if (error) {
         slc_slice_free(scan.slice);

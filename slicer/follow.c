@@ -155,6 +155,8 @@ static void drop_defined(struct slc_scan *scan, struct slc_task *task, const str
 
 /* ---- step 3: uses ---- */
 
+#define RESULT_FLOW 1u /* of a syscall instruction: rax */
+
 static void want_registers(struct slc_task *task, const struct ins_regset *set,
                            struct slc_want *want, enum slc_edge edge)
 {
@@ -340,14 +342,31 @@ static int follow_flow(struct slc_scan *scan, struct slc_task *task, const struc
     return error;
 }
 
-static int follow_uses(struct slc_scan *scan, struct slc_task *task, const struct instance *in)
+/* What a call returns and writes comes from outside; what it used says which call it was. */
+static int follow_call(struct slc_scan *scan, struct slc_task *task, const struct instance *in,
+                       bool has_written, struct slc_want *want)
+{
+    const struct slc_hits *hits = &scan->hits;
+    bool is_whole = hits->whole & RESULT_FLOW;
+
+    if (!is_whole && !has_written && !(hits->flows & RESULT_FLOW))
+        return 0;
+    return slc_call_want(scan, task, in->time, is_whole, want);
+}
+
+static int follow_uses(struct slc_scan *scan, struct slc_task *task, const struct instance *in,
+                       bool has_written)
 {
     struct slc_hits *hits = &scan->hits;
     struct slc_want want = {.user = in->time, .distance = hits->best.distance + 1};
-    /* What a system call returns comes from outside. */
-    unsigned flows = hits->whole | (in->info->klass == INS_SYSCALL ? 0 : hits->flows);
+    bool is_call = in->info->klass == INS_SYSCALL;
+    unsigned flows = hits->whole | hits->flows;
     int error = 0;
 
+    if (is_call) {
+        flows = hits->whole & ~RESULT_FLOW;
+        error = follow_call(scan, task, in, has_written, &want);
+    }
     for (unsigned f = 0; f < in->info->flow_count && !error; f++)
         if (flows & 1u << f)
             error = follow_flow(scan, task, in, f, &want);
@@ -451,6 +470,9 @@ int slc_follow(struct slc_scan *scan, struct slc_task *task, const struct wet_ex
                           .pushed = node->pushed[statement],
                           .popped = node->popped[statement]};
 
+    bool has_written = task->call_wrote;
+
+    task->call_wrote = false;
     hits->flows = hits->whole = 0;
     hits->run_count = 0;
     int error = collect(scan, task, &in);
@@ -465,7 +487,7 @@ int slc_follow(struct slc_scan *scan, struct slc_task *task, const struct wet_ex
     error = slc_slice_add(scan->slice, scan->interval, in.time, pc_index, &hits->best,
                           hits->best_address);
     if (!error && scan->follows_data)
-        error = follow_uses(scan, task, &in);
+        error = follow_uses(scan, task, &in, has_written);
     if (!error && seed)
         error = slc_follow_seed(scan, task, seed, in.time);
     if (!error && scan->tracks_frames)

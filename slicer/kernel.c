@@ -65,11 +65,13 @@ static int syscall_wrote(struct slc_scan *scan, struct slc_task *task, uint64_t 
     int error =
         slc_bypass_write(&scan->bypass, &scan->memory, NULL, SLC_UNKNOWN, -1, address, size);
 
-    for (uint64_t at = address; !error && (want = slc_memory_next(&scan->memory, &at, end)); at++)
+    for (uint64_t at = address; !error && (want = slc_memory_next(&scan->memory, &at, end)); at++) {
+        task->call_wrote = true;
         if (slc_want_merge(&task->pending, want)) {
             task->pending.location = INS_LOC_COUNT;
             task->pending_address = at;
         }
+    }
     if (!error)
         slc_memory_drop(&scan->memory, address, size);
     return error;
@@ -181,6 +183,8 @@ static int thread_began(struct slc_scan *scan, struct slc_task *parent,
     slc_loader_flush(child);
     if (slc_want_merge(&parent->pending, &child->pending))
         parent->pending_address = child->pending_address;
+    parent->call_wrote |= child->call_wrote;
+    child->call_wrote = false;
     for (unsigned p = 0; p < INS_GPR_PIECES; p++) {
         unsigned loc = INS_LOC_GPR + INS_GPR_PIECES * INS_RAX + p;
         if (!slc_regs_has(&child->regs, loc))
@@ -188,6 +192,7 @@ static int thread_began(struct slc_scan *scan, struct slc_task *parent,
         const struct slc_want want = slc_regs_nearest(&child->regs, loc);
         if (slc_want_merge(&parent->pending, &want))
             parent->pending.location = (uint16_t)loc;
+        parent->call_wrote = true;
         slc_regs_drop(&child->regs, loc);
     }
     error =
@@ -382,6 +387,8 @@ int slc_pass_event(struct slc_scan *scan, const struct wet_event *event, size_t 
     const struct slc_clip clip = slc_event_clip(scan->interval, index);
     switch (entry->kind) {
     case EVQ_SYSCALL_ENTER:
+        slc_call_note(&task->call, entry);
+        /* fall through */
     case EVQ_SYSCALL_EXIT:
         if (entry->number == SYS_rt_sigreturn)
             return entry->kind == EVQ_SYSCALL_ENTER ? handler_ended(scan, task, entry) : 0;

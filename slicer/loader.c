@@ -214,6 +214,7 @@ int slc_loader_pass(struct slc_scan *scan, struct slc_task *task, const struct w
         const struct ins_info *info = node->wet->statements[s].info;
         error = slc_pass_events(scan, scan->interval->first_time + exec->time_off + s);
         task->pending = slc_no_want();
+        task->call_wrote = false;
         if (!error && node->popped[s] >= 0)
             error = pop_saved(scan, task, exec, node, s);
         if (!error)

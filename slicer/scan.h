@@ -4,6 +4,7 @@
 #define SLICER_SCAN_H
 
 #include "slicer/bypass.h"
+#include "slicer/calls.h"
 #include "slicer/criterion.h"
 #include "slicer/frames.h"
 #include "slicer/slice.h"
@@ -19,6 +20,8 @@ struct slc_task {
     struct slc_want pending;
     struct slc_aside *aside; /* wants of registers that the dynamic linker preserved */
     uint64_t pending_address;
+    struct slc_call_args call; /* that it is about to make, backward */
+    bool call_wrote;           /* what it wrote, or returned to a new thread, is wanted */
 };
 
 struct slc_run { /* of wanted bytes that an instruction wrote */
@@ -47,6 +50,7 @@ struct slc_scan {
     struct slc_code *code; /* the slice's */
     struct slc_memory memory;
     struct slc_bypass bypass;
+    struct slc_strings strings;
     struct slc_task *tasks[EVQ_TASKS_MAX];
     struct slc_hits hits;
     bool follows_data, follows_address, follows_control;

@@ -76,7 +76,7 @@ void slc_slice_restart(struct slc_slice *slice)
     }
     slc_code_clear_tallies(slice->code);
     slc_lines_restart(slice);
-    slice->counts.instances = slice->counts.statements = 0;
+    slice->counts.instances = slice->counts.statements = slice->counts.unknown_calls = 0;
     slice->initial_count = 0;
     slice->has_fault = false;
 }

@@ -28,8 +28,12 @@
  *    frame of the run is outside; a thread's first frame was made by the system call that created
  *    the thread. What made a signal handler's frame is outside too: an asynchronous signal may
  *    strike anywhere, so that the code it struck did not let the handler run.
- *  - A system call defines its result and what the kernel wrote, and depends on nothing.
- *    For read and kin only as many bytes as it returned. What it wrote while another thread ran, or
+ *  - A system call defines its result and what the kernel wrote (for read and kin only as many bytes
+ *    as it returned). These depend on what the call used by its signature (slicer/syscalls.c): its
+ *    number, arguments and what it read, such as paths and structures, by value; descriptors and
+ *    pointers by address. What it only passed on (the bytes of a write) is used where the call itself
+ *    is the criterion. Results do not depend on what was written to the same file or pipe earlier.
+ *    What a call wrote while another thread ran, or
  *    when a thread ended (the word that a join waits for), is the call's (the last instruction's) too.
  *  - Memory is one for all threads: who reads a byte depends on whoever wrote it last. Registers are
  *    each thread's own; a new one's are copies of its parent's at the call that made it, where rax is
@@ -220,7 +224,9 @@ struct slc_counts {
     uint64_t statements; /* distinct instruction addresses */
     uint64_t lines;      /* source lines; groups without line information are not counted */
     uint64_t functions_without_lines;
-    uint64_t scanned; /* instructions passed over, of all passes */
+    uint64_t
+        unknown_calls; /* instances of system calls whose uses are not known (slicer/syscalls.c) */
+    uint64_t scanned;  /* instructions passed over, of all passes */
     uint32_t passes;
     double seconds;
 };

@@ -246,6 +246,10 @@ static int print_text(const struct view *view, const struct slc_criterion_info *
             " lines (%.2f s)\n",
             cli_kinds_name(view->session->kinds), counts->instances, counts->statements,
             counts->lines, counts->seconds);
+    if (counts->unknown_calls)
+        fprintf(out->stream,
+                "(approximate: what %" PRIu64 " system call%s read is not known, no signature)\n",
+                counts->unknown_calls, counts->unknown_calls == 1 ? "" : "s");
     int result = print_lines(view);
     if (result)
         return result;
@@ -309,6 +313,7 @@ static int print_json(const struct view *view, const struct slc_criterion_info *
     cli_json_set(object, "instances", cli_json_count(counts->instances));
     cli_json_set(object, "statements", cli_json_count(counts->statements));
     cli_json_set(object, "line_count", cli_json_count(counts->lines));
+    cli_json_set(object, "unknown_calls", cli_json_count(counts->unknown_calls));
     cli_json_set(object, "seconds", json_real(counts->seconds));
     cli_json_set(object, "lines", lines);
     cli_json_set(object, "without_lines", others);

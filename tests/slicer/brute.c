@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/slicer/brute.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 #include "tests/slicer/vec.h"
 #include "wet/model/model.h"
@@ -52,6 +54,8 @@ static uint32_t map_get(const struct map *map, uint64_t key)
 /* ---- the graph ---- */
 
 #define KERNEL_FLOW 7
+#define CALL_USES   3 /* of a syscall instruction: what its result and what it wrote depend on */
+#define SENT_USES   4 /* what it only passes on */
 #define JOIN_FLOW   8 /* no instance: stands for the definitions in `joins` */
 
 /* A place got a value. Memory places are addresses; register places are locations. */
@@ -78,7 +82,7 @@ struct edge {
 };
 
 struct instance {
-    size_t uses[INS_FLOW_MAX + 1]; /* first use of each flow */
+    size_t uses[INS_FLOW_MAX + 2]; /* first use of each flow */
     uint32_t parent;               /* control */
 };
 
@@ -550,6 +554,144 @@ static void take_picture(struct brute *b, struct brute_criterion *criterion)
     PUSH(b->pictures, picture);
 }
 
+/* ---- system calls ---- */
+
+/* A letter for each argument: v a value, d a descriptor or a pointer, s a pointer to a string,
+ * digits a pointer to so many bytes that are read, > one to bytes passed on (as many as the next
+ * argument says), < one to as many bytes as the next argument says that are read; - none. */
+static const char *signature(uint64_t number)
+{
+    switch (number) {
+    case SYS_read:
+        return "ddv";
+    case SYS_write:
+        return "d>v";
+    case SYS_close:
+        return "d";
+    case SYS_fstat:
+        return "dd";
+    case SYS_newfstatat:
+        return "dsdv";
+    case SYS_lseek:
+        return "dvv";
+    case SYS_mmap:
+        return "vvvvdv";
+    case SYS_mprotect:
+    case SYS_madvise:
+        return "dvv";
+    case SYS_munmap:
+    case SYS_set_robust_list:
+        return "dv";
+    case SYS_brk:
+    case SYS_exit:
+    case SYS_exit_group:
+    case SYS_set_tid_address:
+        return "v";
+    case SYS_rt_sigaction:
+        return "v[32]dv";
+    case SYS_rt_sigprocmask:
+        return "v[8]dv";
+    case SYS_ioctl:
+        return "dvd";
+    case SYS_access:
+        return "sv";
+    case SYS_sched_yield:
+    case SYS_getpid:
+    case SYS_gettid:
+    case SYS_rt_sigreturn:
+        return "";
+    case SYS_nanosleep:
+        return "[16]d";
+    case SYS_clock_nanosleep:
+        return "vv[16]d";
+    case SYS_clone:
+        return "vdddv";
+    case SYS_clone3:
+        return "<v";
+    case SYS_uname:
+        return "d";
+    case SYS_readlink:
+        return "sdv";
+    case SYS_readlinkat:
+        return "dsdv";
+    case SYS_arch_prctl:
+        return "vv";
+    case SYS_futex:
+        return "[4]vvv[4]v";
+    case SYS_openat:
+        return "dsvv";
+    case SYS_tgkill:
+        return "vvv";
+    case SYS_getrandom:
+        return "dvv";
+    case SYS_prlimit64:
+        return "vv[16]d";
+    case SYS_rseq:
+        return "dvvv";
+    case SYS_sigaltstack:
+        return "[24]d";
+    default:
+        fprintf(stderr, "brute: teach me system call %llu\n", (unsigned long long)number);
+        abort();
+    }
+}
+
+static void use_memory(struct brute *b, uint64_t address, uint64_t size)
+{
+    for (uint64_t i = 0; address && i < size; i++) {
+        struct use use = {address + i, map_get(&b->memory, address + i), SLC_EDGE_VALUE, true};
+        PUSH(b->uses, use);
+    }
+}
+
+static void use_gpr(struct brute *b, unsigned gpr, enum slc_edge edge)
+{
+    struct ins_regset set = {0};
+    for (unsigned p = 0; p < 3; p++)
+        ins_regset_add(&set, gpr * 3 + p);
+    use_regs(b, &set, edge);
+}
+
+static uint64_t string_size(struct wet_state *state, uint64_t address)
+{
+    uint64_t size = 0;
+    char byte = 1;
+    while (address && byte && wet_state_read(state, address + size, &byte, 1) == 0)
+        size++;
+    return size;
+}
+
+static void use_call(struct brute *b, wet_time t, bool sent)
+{
+    static const unsigned gprs[] = {INS_RDI, INS_RSI, INS_RDX, 10, 8, 9};
+    struct wet_state *state;
+
+    if (wet_state_open(b->wet, t, &state))
+        abort();
+    const struct evq_regs *regs = wet_state_regs(state);
+    const char *at = signature(regs->r[EVQ_RAX]);
+    if (!sent)
+        use_gpr(b, INS_RAX, SLC_EDGE_VALUE);
+    else if (!strchr(at, '>'))
+        at = "";
+    for (unsigned a = 0; *at; a++, at++) {
+        uint64_t value = regs->r[evq_reg_of_gpr[gprs[a]]];
+        uint64_t next = a < 5 ? regs->r[evq_reg_of_gpr[gprs[a + 1]]] : 0;
+        if (sent != (*at == '>'))
+            continue;
+        use_gpr(b, gprs[a], *at == 'v' ? SLC_EDGE_VALUE : SLC_EDGE_ADDRESS);
+        if (*at == 's')
+            use_memory(b, value, string_size(state, value));
+        if (*at == '>' || *at == '<')
+            use_memory(b, value, next);
+        if (*at == '[') {
+            use_memory(b, value, strtoull(at + 1, NULL, 10));
+            at = strchr(at, ']');
+        }
+    }
+    wet_state_close(state);
+}
+
 static void step_data(struct brute *b, wet_time t, bool bypass)
 {
     const struct ins_info *info = fake_step(b->wet, t)->info;
@@ -563,8 +705,11 @@ static void step_data(struct brute *b, wet_time t, bool bypass)
         b->instances[t].uses[f] = b->uses.count;
         use_flow(b, t, info, f);
     }
-    for (unsigned f = info->flow_count; f <= INS_FLOW_MAX; f++)
+    for (unsigned f = info->flow_count; f <= INS_FLOW_MAX + 1; f++) {
         b->instances[t].uses[f] = b->uses.count;
+        if (info->klass == INS_SYSCALL && (f == CALL_USES || f == SENT_USES))
+            use_call(b, t, f == SENT_USES);
+    }
     note_push(b, t);
     for (unsigned f = 0; f < info->flow_count; f++)
         define_flow(b, t, info, f);
@@ -818,7 +963,10 @@ static void reach_def(struct search *s, uint32_t d)
     const struct def def = s->b->defs.at[d];
     const struct instance *in = &s->b->instances[def.time];
 
-    if (def.flow == KERNEL_FLOW || fake_step(s->b->wet, def.time)->info->klass == INS_SYSCALL)
+    bool is_call = fake_step(s->b->wet, def.time)->info->klass == INS_SYSCALL;
+    if (is_call && (def.flow == KERNEL_FLOW || def.flow == 0))
+        reach_flow(s, def.time, CALL_USES);
+    if (def.flow == KERNEL_FLOW || is_call)
         return;
     const struct ins_info *info = fake_step(s->b->wet, def.time)->info;
     const struct ins_flow *flow = &info->flows[def.flow];
@@ -902,6 +1050,15 @@ static uint32_t *distances(struct brute *b, wet_time from)
     return distance;
 }
 
+static void reach_all_flows(struct search *s, uint32_t t)
+{
+    const struct ins_info *info = fake_step(s->b->wet, t)->info;
+    bool is_call = info->klass == INS_SYSCALL;
+
+    for (unsigned f = is_call; f < (is_call ? SENT_USES + 1u : info->flow_count); f++)
+        reach_flow(s, t, f);
+}
+
 uint32_t *brute_slice(struct brute *b, const struct brute_criterion *criterion,
                       enum slc_kinds kinds)
 {
@@ -916,8 +1073,7 @@ uint32_t *brute_slice(struct brute *b, const struct brute_criterion *criterion,
     for (size_t i = 0; i < picture->uses.count; i++)
         reach_use(&s, t, &picture->uses.at[i]);
     if (picture->uses.count == 0)
-        for (unsigned f = 0; f < fake_step(b->wet, t)->info->flow_count; f++)
-            reach_flow(&s, t, f);
+        reach_all_flows(&s, t);
     reach_all(&s);
     free(s.defs);
     free(s.instances);

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "slicer/calls.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "slicer/entry.h"
+#include "slicer/scan.h"
+#include "slicer/syscalls.h"
+
+#define STRING_MAX  4096        /* bytes of a path, its zero included */
+#define BYTES_MAX   (64u << 20) /* of a buffer that is passed on */
+#define VECTORS_MAX 1024
+
+void slc_call_note(struct slc_call_args *call, const struct evq_entry *enter)
+{
+    const struct evq_regs *regs = slc_entry_regs(enter);
+
+    call->is_known = regs != NULL;
+    call->number = enter->number;
+    for (unsigned a = 0; regs && a < SLC_SYSCALL_ARGS; a++)
+        call->args[a] = regs->r[slc_syscall_reg[a]];
+}
+
+/* ---- strings ---- */
+
+void slc_strings_fini(struct slc_strings *strings)
+{
+    free(strings->list);
+    *strings = (struct slc_strings){0};
+}
+
+static struct slc_string *string_at(const struct slc_strings *strings, wet_time time,
+                                    uint64_t address)
+{
+    size_t i = (size_t)((time * UINT64_C(0x9e3779b97f4a7c15) ^ address) >> 20);
+
+    for (;; i++) {
+        struct slc_string *string = &strings->list[i & (strings->capacity - 1)];
+        if (string->time == 0 || (string->time == time && string->address == address))
+            return string;
+    }
+}
+
+static int strings_grow(struct slc_strings *strings)
+{
+    struct slc_strings old = *strings;
+
+    if (old.count * 2 < old.capacity)
+        return 0;
+    strings->capacity = old.capacity ? old.capacity * 2 : 64;
+    strings->list = calloc(strings->capacity, sizeof(*strings->list));
+    if (!strings->list) {
+        *strings = old;
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < old.capacity; i++)
+        if (old.list[i].time)
+            *string_at(strings, old.list[i].time, old.list[i].address) = old.list[i];
+    free(old.list);
+    return 0;
+}
+
+/* Up to its zero; what cannot be read ends it. */
+static int read_length(struct wet *wet, wet_time time, uint64_t address, uint64_t *bytes)
+{
+    struct wet_state *state;
+    uint8_t byte = 1;
+    int error = wet_state_open(wet, time, &state);
+
+    if (error)
+        return error;
+    for (*bytes = 0; byte && *bytes < STRING_MAX; ++*bytes)
+        if (wet_state_read(state, address + *bytes, &byte, 1))
+            break;
+    wet_state_close(state);
+    wd_error_clear();
+    return 0;
+}
+
+static int string_bytes(struct slc_scan *scan, wet_time time, uint64_t address, uint64_t *bytes)
+{
+    int error = strings_grow(&scan->strings);
+    struct slc_string *string = error ? NULL : string_at(&scan->strings, time, address);
+
+    if (string && string->time == 0) {
+        error = read_length(scan->wet, time, address, &string->bytes);
+        if (error)
+            return error;
+        string->time = time;
+        string->address = address;
+        scan->strings.count++;
+    }
+    if (string)
+        *bytes = string->bytes;
+    return error;
+}
+
+/* ---- wants ---- */
+
+struct user {
+    struct slc_scan *scan;
+    struct slc_task *task;
+    const struct slc_call_args *call;
+    wet_time time;
+    struct slc_want *want;
+};
+
+static void want_register(const struct user *user, unsigned gpr, enum slc_edge edge)
+{
+    if (edge == SLC_EDGE_ADDRESS && !user->scan->follows_address)
+        return;
+    user->want->edge = (uint8_t)edge;
+    for (unsigned p = 0; p < INS_GPR_PIECES; p++)
+        slc_regs_add(&user->task->regs, INS_LOC_GPR + INS_GPR_PIECES * gpr + p, user->want,
+                     edge == SLC_EDGE_ADDRESS);
+}
+
+static int want_bytes(const struct user *user, uint64_t address, uint64_t bytes)
+{
+    user->want->edge = SLC_EDGE_VALUE;
+    if (!address || !bytes || bytes > BYTES_MAX || address + bytes < address)
+        return 0;
+    return slc_memory_add(&user->scan->memory, address, bytes, user->want);
+}
+
+/* What the buffers of a vectored write held: the wet lists them. */
+static int want_sent_vector(const struct user *user)
+{
+    size_t count;
+    const struct wet_output *outputs = wet_outputs(user->scan->wet, &count);
+    int error = 0;
+
+    for (size_t i = 0; i < count && !error; i++)
+        if (outputs[i].time == user->time)
+            error = want_bytes(user, outputs[i].address, outputs[i].size);
+    return error;
+}
+
+static enum slc_edge edge_of(enum slc_arg_kind kind)
+{
+    return kind == SLC_ARG_VALUE ? SLC_EDGE_VALUE : SLC_EDGE_ADDRESS;
+}
+
+static int want_memory(const struct user *user, const struct slc_arg *arg, uint64_t address,
+                       bool is_whole)
+{
+    uint64_t by = user->call->args[arg->by], size;
+    int error;
+
+    switch ((enum slc_arg_kind)arg->kind) {
+    case SLC_ARG_PATH:
+        if (!address)
+            return 0;
+        error = string_bytes(user->scan, user->time, address, &size);
+        return error ? error : want_bytes(user, address, size);
+    case SLC_ARG_IN:
+    case SLC_ARG_IN_OUT:
+        return want_bytes(user, address, arg->bytes);
+    case SLC_ARG_IN_SIZED:
+    case SLC_ARG_IN_OUT_SIZED:
+        return by > BYTES_MAX ? 0 : want_bytes(user, address, by * arg->bytes);
+    case SLC_ARG_SENT:
+        return is_whole ? want_bytes(user, address, by) : 0;
+    case SLC_ARG_SENT_VECTOR:
+        error = by > VECTORS_MAX ? 0 : want_bytes(user, address, by * arg->bytes);
+        return error || !is_whole ? error : want_sent_vector(user);
+    case SLC_ARG_OUT_VECTOR:
+        return by > VECTORS_MAX ? 0 : want_bytes(user, address, by * arg->bytes);
+    case SLC_ARG_SENT_MESSAGE:
+    case SLC_ARG_OUT_MESSAGE:
+        return want_bytes(user, address, arg->bytes);
+    default:
+        return 0;
+    }
+}
+
+int slc_call_want(struct slc_scan *scan, struct slc_task *task, wet_time time, bool is_whole,
+                  struct slc_want *want)
+{
+    const struct slc_call_args *call = &task->call;
+    const struct slc_syscall *syscall = call->is_known ? slc_syscall_find(call->number) : NULL;
+    struct user user = {scan, task, call, time, want};
+    int error = 0;
+
+    want_register(&user, INS_RAX, SLC_EDGE_VALUE);
+    scan->slice->counts.unknown_calls += !syscall;
+    for (unsigned a = 0; a < SLC_SYSCALL_ARGS && !error; a++) {
+        const struct slc_arg unknown = {.kind = SLC_ARG_VALUE};
+        const struct slc_arg *arg = syscall ? &syscall->args[a] : &unknown;
+        bool is_passed = arg->kind == SLC_ARG_SENT && !is_whole;
+        if (arg->kind == SLC_ARG_NONE || is_passed)
+            continue;
+        want_register(&user, slc_syscall_gpr[a], edge_of((enum slc_arg_kind)arg->kind));
+        error = want_memory(&user, arg, call->args[a], is_whole);
+    }
+    return error;
+}
