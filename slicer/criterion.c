@@ -131,14 +131,15 @@ static int seal(struct slc_criterion *criterion)
 int slc_criterion_of_places(struct wet *wet, wet_time time, const struct ins_regset *regs,
                             uint64_t address, uint64_t size_bytes, struct slc_criterion **out)
 {
-    uint64_t instructions = wet_get_info(wet)->instructions;
+    const struct wet_info *info = wet_get_info(wet);
     struct slc_criterion *criterion;
     uint32_t task;
     uint64_t pc;
 
-    if (time == 0 || time > instructions)
-        return wd_fail(-WD_ERR_NOT_FOUND, "no instruction has time %llu: the run has 1..%llu",
-                       (unsigned long long)time, (unsigned long long)instructions);
+    if (time < info->first_time || time > info->last_time)
+        return wd_fail(-WD_ERR_NOT_FOUND, "no instruction has time %llu: the %s has %llu..%llu",
+                       (unsigned long long)time, info->is_window ? "window" : "run",
+                       (unsigned long long)info->first_time, (unsigned long long)info->last_time);
     int error = slc_state_at(wet, time, &pc, &task);
     if (!error)
         error = criterion_new(wet, "", SLC_CRITERION_PLACES, &criterion);
@@ -169,11 +170,13 @@ int slc_criterion_of_places(struct wet *wet, wet_time time, const struct ins_reg
 int slc_criterion_stand(struct slc_criterion *criterion, wet_time time, struct slc_seed **seed,
                         struct wet_state **state)
 {
-    uint64_t instructions = wet_get_info(criterion->wet)->instructions;
+    const struct wet_info *info = wet_get_info(criterion->wet);
 
-    if (time == 0 || time > instructions + 1)
-        return wd_fail(-WD_ERR_NOT_FOUND, "time %llu is outside the run (1 to %llu)",
-                       (unsigned long long)time, (unsigned long long)instructions + 1);
+    if (time < info->first_time || time > info->last_time + 1)
+        return wd_fail(-WD_ERR_NOT_FOUND, "time %llu is outside the %s (%llu to %llu)",
+                       (unsigned long long)time, info->is_window ? "window" : "run",
+                       (unsigned long long)info->first_time,
+                       (unsigned long long)info->last_time + 1);
     int error = wet_state_open(criterion->wet, time, state);
     if (error)
         return error;
@@ -183,7 +186,7 @@ int slc_criterion_stand(struct slc_criterion *criterion, wet_time time, struct s
         return -ENOMEM;
     }
     (*seed)->task = wet_state_task(*state);
-    (*seed)->is_fault = time > instructions;
+    (*seed)->is_fault = time > info->last_time;
     return 0;
 }
 

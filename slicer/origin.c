@@ -435,12 +435,13 @@ static double now(void)
 static int report(const struct slc_chase *chase, const struct slc_options *options, uint64_t left,
                   double *last)
 {
-    uint64_t total = wet_get_info(chase->wet)->instructions;
+    const struct wet_info *info = wet_get_info(chase->wet);
+    uint64_t total = info->instructions, done = info->last_time - left;
 
     if (!options || !options->progress || now() - *last < 0.1)
         return 0;
     *last = now();
-    if (options->progress(options->arg, total - left, total))
+    if (options->progress(options->arg, done, total))
         return wd_fail(-WD_ERR_INTERRUPTED, "interrupted");
     return 0;
 }

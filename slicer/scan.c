@@ -420,7 +420,7 @@ int slc_scan_run(struct slc_scan *scan)
         is_first = false;
         if (!error && now() - reported > 0.1) {
             reported = now();
-            error = report(scan, wet_get_info(scan->wet)->instructions - left);
+            error = report(scan, wet_get_info(scan->wet)->last_time - left);
         }
     }
     return error || scan->is_stale ? error : end(scan);

@@ -91,9 +91,9 @@ static int set_bookmark(struct cli_session *session, const char *name, wet_time 
                        "'%s' cannot be the name of a bookmark: letters, digits, '_', '-' and '.', "
                        "at most %d, and not start, end, crash or now",
                        name, CLI_BOOKMARK_NAME_MAX - 1);
-    if (time < 1 || time > session->info->instructions + 1)
-        return wd_fail(-WD_ERR_NOT_FOUND, "time %" PRIu64 " is outside the run (1 to %" PRIu64 ")",
-                       time, session->info->instructions + 1);
+    int outside = cli_session_check_time(session, time);
+    if (outside)
+        return outside;
     snprintf(bookmark.name, sizeof bookmark.name, "%s", name);
     describe(session, &bookmark);
     int result = cli_bookmarks_set(session->bookmarks, &bookmark);

@@ -219,7 +219,7 @@ static int find_end(struct history *history, const struct cli_range *slot, size_
                                                history->range.end - history->range.start) ||
                         may_return_in(history, &function, k)))
             result = cli_writes_find(history->finder, k, slot, session->time,
-                                     session->info->instructions, true, &list);
+                                     session->info->last_time, true, &list);
         if (!result && list.count) {
             history->to = list.items[0].time;
             break;
@@ -238,8 +238,8 @@ static int find_life(struct history *history, const struct cli_args *args)
     int result = 0;
     if (has_before && has_after)
         return wd_fail(-WD_ERR_USAGE, "history: --before and --after exclude each other");
-    history->from = 1;
-    history->to = session->info->instructions;
+    history->from = session->info->first_time;
+    history->to = session->info->last_time;
     if (!is_plain_address(args->operands[0]) && find_frame(history, &return_slot, &frame)) {
         struct cli_range slot = {return_slot, return_slot + 8};
         if (!has_after)

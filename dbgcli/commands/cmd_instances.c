@@ -68,8 +68,8 @@ static int show_instances(struct walk *walk, const char *where, const uint64_t *
     if (!walk->array && count)
         fprintf(session->out->stream, "%s ran %" PRIu64 " time%s\n", where, count,
                 count == 1 ? "" : "s");
-    result = wet_each_instance(session->wet, pcs, pc_count, 1, session->info->instructions,
-                               show_instance, walk);
+    result = wet_each_instance(session->wet, pcs, pc_count, session->info->first_time,
+                               session->info->last_time, show_instance, walk);
     if (result < 0)
         return result;
     if (walk->array) {

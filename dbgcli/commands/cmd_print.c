@@ -114,12 +114,10 @@ int cli_cmd_print(struct cli_repl *repl, const struct cli_args *args, const char
         while (length && strchr(" \t", expression[length - 1]))
             expression[--length] = 0;
         result = cli_time_parse(session, at, &time);
-        if (!result && time >= 1 && time <= session->info->instructions + 1)
+        if (!result)
+            result = cli_session_check_time(session, time);
+        if (!result)
             result = cli_moment_open(session->wet, time, &moment);
-        else if (!result)
-            result =
-                wd_fail(-WD_ERR_NOT_FOUND, "time %" PRIu64 " is outside the run (1 to %" PRIu64 ")",
-                        time, session->info->instructions + 1);
         if (!result) {
             result = print_at(session, moment, expression, format);
             cli_moment_close(moment);

@@ -175,9 +175,9 @@ static int parse_bookmark(struct cli_session *session, const char *text, wet_tim
 int cli_time_parse(struct cli_session *session, const char *text, wet_time *time)
 {
     if (strcmp(text, "start") == 0)
-        *time = 1;
+        *time = session->info->first_time;
     else if (strcmp(text, "end") == 0)
-        *time = session->info->instructions + 1;
+        *time = session->info->last_time + 1;
     else if (strcmp(text, "crash") == 0)
         return cli_session_crash_time(session, time);
     else if (strcmp(text, "now") == 0)

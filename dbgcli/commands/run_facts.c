@@ -64,6 +64,8 @@ enum cli_run_end cli_run_end(struct wet *wet, int *number)
     /* Of a first thread that another one's exec ended there is a status, and it is 0. */
     bool may_be_exec = info->wait_status < 0 || (!info->wait_status && info->threads > 1);
     *number = info->signal;
+    if (!info->has_end)
+        return CLI_RUN_END_UNKNOWN;
     if (info->signal)
         return CLI_RUN_END_SIGNAL;
     if (may_be_exec && ended_in_exec(wet))
@@ -122,6 +124,10 @@ static void print_end(struct cli_out *out, struct wet *wet)
         return;
     case CLI_RUN_END_UNKNOWN:
         break;
+    }
+    if (!wet_get_info(wet)->has_end) {
+        fputs("after the window\n", out->stream);
+        return;
     }
     fputs("not recorded\n", out->stream);
 }
@@ -209,6 +215,13 @@ static void print_json(struct cli_out *out, struct wet *wet)
         cli_json_set(object, rows[i].key, cli_json_count(rows[i].value));
     if (info->threads > 1)
         cli_json_set(object, "thread_list", json_of_threads(wet));
+    if (info->is_window) {
+        json_t *window = json_object();
+        cli_json_set(window, "first_time", cli_json_count(info->first_time));
+        cli_json_set(window, "last_time", cli_json_count(info->last_time));
+        cli_json_set(window, "has_end", json_boolean(info->has_end));
+        cli_json_set(object, "window", window);
+    }
     cli_json_set(object, "build_seconds", json_real(info->build_seconds));
     cli_json_set(object, "bits_per_instruction", json_real(info->bits_per_instruction));
     cli_out_json(out, object);
@@ -223,6 +236,9 @@ void cli_facts_print(struct cli_out *out, struct wet *wet)
         return;
     }
     fill_rows(rows, info);
+    if (info->is_window)
+        fprintf(out->stream, "%-24stimes %" PRIu64 " to %" PRIu64 " of the run\n", "window",
+                info->first_time, info->last_time);
     fprintf(out->stream, "%-24s", "program");
     cli_out_text(out, info->program);
     fprintf(out->stream, "\n%-24s", "arguments");

@@ -26,7 +26,7 @@ int cli_session_open(struct cli_session *session, struct cli_out *out, const cha
         return result;
     session->info = wet_get_info(session->wet);
     session->model = wet_get_model(session->wet);
-    session->time = session->info->instructions + 1;
+    session->time = session->info->last_time + 1;
     if (session->info->signal && session->info->signal_time)
         session->time = session->info->signal_time;
     cli_interrupt_catch(interrupt_wet, session->wet);
@@ -54,13 +54,22 @@ void cli_session_prepare(struct cli_session *session)
     wet_interrupt_clear(session->wet);
 }
 
+int cli_session_check_time(const struct cli_session *session, wet_time time)
+{
+    const struct wet_info *info = session->info;
+    if (time >= info->first_time && time <= info->last_time + 1)
+        return 0;
+    return wd_fail(-WD_ERR_NOT_FOUND,
+                   "time %" PRIu64 " is outside the %s (%" PRIu64 " to %" PRIu64 ")", time,
+                   info->is_window ? "window" : "run", info->first_time, info->last_time + 1);
+}
+
 int cli_session_go(struct cli_session *session, wet_time time)
 {
     struct cli_moment *moment;
-    if (time < 1 || time > session->info->instructions + 1)
-        return wd_fail(-WD_ERR_NOT_FOUND, "time %" PRIu64 " is outside the run (1 to %" PRIu64 ")",
-                       time, session->info->instructions + 1);
-    int result = cli_moment_open(session->wet, time, &moment);
+    int result = cli_session_check_time(session, time);
+    if (!result)
+        result = cli_moment_open(session->wet, time, &moment);
     if (result)
         return result;
     cli_moment_close(session->moment);
@@ -173,7 +182,8 @@ static void print_how_it_ended(struct cli_session *session)
     case CLI_RUN_END_UNKNOWN:
         break;
     }
-    fputs(": the recording does not tell how it ended", out->stream);
+    fputs(info->has_end ? ": the recording does not tell how it ended" : ": ends after the window",
+          out->stream);
 }
 
 static void print_end(struct cli_session *session)
@@ -182,8 +192,12 @@ static void print_end(struct cli_session *session)
     const struct wet_info *info = session->info;
     cli_out_text(out, info->program);
     print_how_it_ended(session);
-    fprintf(out->stream, ", %" PRIu64 " instructions, %" PRIu64 " thread%s\n", info->instructions,
+    fprintf(out->stream, ", %" PRIu64 " instructions, %" PRIu64 " thread%s", info->instructions,
             info->threads, info->threads == 1 ? "" : "s");
+    if (info->is_window)
+        fprintf(out->stream, "; a window of the run: times %" PRIu64 " to %" PRIu64,
+                info->first_time, info->last_time);
+    putc('\n', out->stream);
 }
 
 int cli_session_print_opening(struct cli_session *session)

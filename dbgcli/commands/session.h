@@ -50,6 +50,9 @@ void cli_session_close(struct cli_session *session);
 /* For struct cli_repl: forgets an interrupt that came while nothing ran. */
 void cli_session_prepare(struct cli_session *session);
 
+/* -WD_ERR_NOT_FOUND, in a sentence, if the file has no such time. */
+int cli_session_check_time(const struct cli_session *session, wet_time time);
+
 /* Stands at another time, in its innermost frame with a source line. -WD_ERR_NOT_FOUND outside
  * 1..instructions + 1; errors of wet_state_open(). On failure nothing has changed. */
 int cli_session_go(struct cli_session *session, wet_time time);

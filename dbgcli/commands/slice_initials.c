@@ -75,8 +75,16 @@ void cli_slice_initials_print(struct cli_session *session, const struct slc_slic
     size_t count;
     struct row *rows = make_rows(session, slice, &count);
     size_t shown = all || count < ROWS_SHOWN ? count : ROWS_SHOWN;
+    bool is_later = session->info->first_time > 1;
+    size_t pieces;
+    slc_initials(slice, &pieces);
+    if (is_later && pieces)
+        fprintf(out->stream,
+                "what comes from before the window (time %" PRIu64 ") is not followed\n",
+                session->info->first_time);
     if (count)
-        fputs("data that the run never wrote:\n", out->stream);
+        fputs(is_later ? "data that the window never wrote:\n" : "data that the run never wrote:\n",
+              out->stream);
     for (size_t i = 0; i < shown && !cli_out_is_gone(out); i++) {
         uint64_t offset = rows[i].address - rows[i].symbol.start;
         fputs("  ", out->stream);

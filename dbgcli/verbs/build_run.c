@@ -3,13 +3,21 @@
 
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "common/err.h"
 #include "dbgcli/interrupt.h"
 #include "dbgcli/progress.h"
 
 static void on_progress(void *arg, uint64_t done, uint64_t total, uint64_t instructions)
 {
     cli_progress_update(arg, done, total, instructions);
+}
+
+static void on_notice(void *arg, const char *sentence)
+{
+    cli_progress_end(arg);
+    fprintf(stderr, "wetdbg: %s\n", sentence);
 }
 
 static int replay(const char *trace_dir, struct wetdbg_build_options *how,
@@ -19,6 +27,8 @@ static int replay(const char *trace_dir, struct wetdbg_build_options *how,
     cli_progress_begin(&progress, stderr);
     how->progress = on_progress;
     how->progress_arg = &progress;
+    how->notice = on_notice;
+    how->notice_arg = &progress;
     how->interrupted = cli_interrupt_flag();
     cli_interrupt_catch(NULL, NULL);
     int failed = wetdbg_replay(trace_dir, how, result, path);
@@ -27,15 +37,67 @@ static int replay(const char *trace_dir, struct wetdbg_build_options *how,
     return failed;
 }
 
-int cli_build_wet(const char *trace_dir, const char *process, const char *output, bool compact,
-                  char **path)
+/* ---- options ---- */
+
+/* Digits, then K, M, G or nothing. */
+static bool size_parse(const char *text, uint64_t *bytes)
 {
-    struct wetdbg_build_options how = {.process = process, .output = output, .compact = compact};
+    static const char units[] = "KMG";
+    char digits[24];
+    size_t length = strspn(text, "0123456789");
+    const char *unit = text[length] ? strchr(units, text[length]) : NULL;
+    unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
+    if (!length || length >= sizeof digits || (text[length] && (!unit || text[length + 1])))
+        return false;
+    memcpy(digits, text, length);
+    digits[length] = 0;
+    if (!cli_number_parse(digits, bytes) || *bytes > UINT64_MAX >> shift)
+        return false;
+    *bytes <<= shift;
+    return true;
+}
+
+int cli_memory_parse(const struct cli_args *args, uint64_t *bytes)
+{
+    const uint64_t least = 16u << 20;
+    const char *text = cli_args_value(args, "memory");
+    *bytes = 0;
+    if (text && (!size_parse(text, bytes) || *bytes < least))
+        return wd_fail(-WD_ERR_USAGE,
+                       "%s: option '--memory' needs a size of 16M or more, such as 500M or 4G, not "
+                       "'%s'",
+                       args->name, text);
+    return 0;
+}
+
+int cli_build_options_parse(const struct cli_args *args, struct wetdbg_build_options *how)
+{
+    uint64_t jobs;
+    *how = (struct wetdbg_build_options){.process = cli_args_value(args, "process"),
+                                         .output = cli_args_value(args, "output"),
+                                         .from = cli_args_value(args, "from"),
+                                         .to = cli_args_value(args, "to"),
+                                         .compact = cli_args_has(args, "compact")};
+    int result = cli_memory_parse(args, &how->memory_bytes);
+    if (!result)
+        result = cli_args_number(args, "jobs", 0, &jobs);
+    if (!result && cli_args_has(args, "jobs") && (!jobs || jobs > 1024))
+        result =
+            wd_fail(-WD_ERR_USAGE, "%s: option '--jobs' needs a number from 1 to 1024", args->name);
+    if (!result)
+        how->jobs = (unsigned)jobs;
+    return result;
+}
+
+/* ---- building ---- */
+
+int cli_build_wet(const char *trace_dir, struct wetdbg_build_options *how, char **path)
+{
     struct wetdbg_replay_result numbers;
     bool is_fresh = false;
-    if (!output && !compact) {
+    if (!how->output && !how->compact) {
         char *kept;
-        int result = wetdbg_wet_path(trace_dir, process, &kept, &is_fresh);
+        int result = wetdbg_window_path(trace_dir, how, &kept, &is_fresh);
         if (result)
             return result;
         if (is_fresh) {
@@ -44,7 +106,7 @@ int cli_build_wet(const char *trace_dir, const char *process, const char *output
         }
         free(kept);
     }
-    return replay(trace_dir, &how, &numbers, path);
+    return replay(trace_dir, how, &numbers, path);
 }
 
 int cli_build_verify(const char *trace_dir, const char *process,

@@ -3,18 +3,27 @@
 #ifndef DBGCLI_VERBS_BUILD_RUN_H
 #define DBGCLI_VERBS_BUILD_RUN_H
 
-#include <stdbool.h>
-
+#include "dbgcli/args.h"
 #include "include/wetdbg.h"
 
+/* What building and asking share. */
+#define CLI_MEMORY_OPTION                                                                          \
+    {                                                                                              \
+        "memory", 0, "SIZE", "what buffers and kept answers may take: 2G, or e.g. 500M"            \
+    }
+
+/* The size given with --memory; 0: none. -WD_ERR_USAGE. */
+int cli_memory_parse(const struct cli_args *args, uint64_t *bytes);
+
+/* What the options of `replay` say of building. Borrowed from `args`. -WD_ERR_USAGE. */
+int cli_build_options_parse(const struct cli_args *args, struct wetdbg_build_options *how);
+
 /*
- * The .wet file of `process` (NULL: the library chooses) of the recording in `trace_dir`:
- * the one that is kept, or, if there is none that matches, a new one. `output` NULL: where the
- * library keeps it; else it is always built there. With `compact` it is built as a small one, also
- * where one is kept. *path is to be freed. Errors of the library.
+ * The .wet file of a recording, as `how` wants it: the one that is kept, or, if there is none that
+ * matches, a new one; with `output` or `compact` always a new one. *path is to be freed. Errors of the
+ * library.
  */
-int cli_build_wet(const char *trace_dir, const char *process, const char *output, bool compact,
-                  char **path);
+int cli_build_wet(const char *trace_dir, struct wetdbg_build_options *how, char **path);
 
 /* Replays without keeping anything. */
 int cli_build_verify(const char *trace_dir, const char *process,

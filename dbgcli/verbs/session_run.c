@@ -8,6 +8,7 @@
 #include "dbgcli/commands/run_facts.h"
 #include "dbgcli/commands/session.h"
 #include "dbgcli/interrupt.h"
+#include "dbgcli/verbs/build_run.h"
 
 #define PROMPT "(wetdbg) "
 
@@ -73,9 +74,14 @@ int cli_session_run(struct cli_app *app, const struct cli_args *args, const char
         .place = "wetdbg",
     };
     bool is_batch = cli_args_has(args, "batch");
-    int result = cli_session_open(&session, app->out, wet_path);
+    uint64_t memory;
+    int result = cli_memory_parse(args, &memory);
+    if (!result)
+        result = cli_session_open(&session, app->out, wet_path);
     if (result)
         return result;
+    if (memory)
+        wet_set_memory(session.wet, memory);
     session.is_interactive = isatty(STDOUT_FILENO);
     show_opening(&session, args);
     int status = run_commands(&repl, args);

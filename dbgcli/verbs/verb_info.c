@@ -38,7 +38,8 @@ static int find_wet(const char *name, const char *process, char **wet_path)
     int result = rec_trace_dir(name, &trace_dir);
     if (result)
         return result;
-    result = cli_build_wet(trace_dir, process, NULL, false, wet_path);
+    struct wetdbg_build_options how = {.process = process};
+    result = cli_build_wet(trace_dir, &how, wet_path);
     free(trace_dir);
     return result;
 }

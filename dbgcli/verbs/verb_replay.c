@@ -14,31 +14,41 @@ static const struct cli_option replay_options[] = {
     CLI_SESSION_OPTIONS,
     {"process", 0, "P", "the process to replay: PID, NAME or NAME#N, as in 'wetdbg ps'"},
     {"compact", 0, NULL, "build the trace anew, smaller; that and questions take longer"},
+    {"from", 0, "MOMENT", "build only the part of the run from this moment on:"},
+    {"to", 0, "MOMENT", "and up to this one: a time (12345), an event (e678), or 40%"},
+    {"jobs", 0, "N", "compress on N threads; by default one per processor"},
+    CLI_MEMORY_OPTION,
     {"no-trace", 0, NULL, "only check that the recording replays; keep nothing"},
     {0},
 };
 
 const struct cli_syntax cli_replay_syntax = {
     .usage = "[TRACE] [-o FILE.wet] [-e COMMAND]... [-x SCRIPT]... [--batch] [--json]\n"
-             "                     [--process=P] [--compact] [--no-trace]",
+             "                     [--process=P] [--compact] [--from=MOMENT] [--to=MOMENT]\n"
+             "                     [--jobs=N] [--memory=SIZE] [--no-trace]",
     .options = replay_options,
     .operands_max = 1,
-    .details = "Without TRACE the newest recording is taken. The first time, the recording is\n"
-               "replayed and its whole execution trace kept, in the recording's directory or\n"
-               "below $XDG_CACHE_HOME/wetdbg; after that it is opened at once.\n"
-               "Of several processes the one that crashed is taken, else where the failure of the\n"
-               "first one came from, else the first one; 'wetdbg ps' lists and marks them.\n"
-               "A script may hold comments, lines that begin with '#'; it ends at the first\n"
-               "command that fails.",
+    .details =
+        "Without TRACE the newest recording is taken. The first time, the recording is\n"
+        "replayed and its whole execution trace kept, in the recording's directory or\n"
+        "below $XDG_CACHE_HOME/wetdbg; after that it is opened at once.\n"
+        "Of several processes the one that crashed is taken, else where the failure of the\n"
+        "first one came from, else the first one; 'wetdbg ps' lists and marks them.\n"
+        "A window (--from, --to) keeps the times of the whole run; what is before its start\n"
+        "is replayed, but not kept. Events are those of 'wetdbg dump', N% is of their number.\n"
+        "A build that was interrupted or killed is gone on with by the same command.\n"
+        "A script may hold comments, lines that begin with '#'; it ends at the first\n"
+        "command that fails.",
 };
 
 static const struct cli_option open_options[] = {
     CLI_SESSION_OPTIONS,
+    CLI_MEMORY_OPTION,
     {0},
 };
 
 const struct cli_syntax cli_open_syntax = {
-    .usage = "FILE.wet [-e COMMAND]... [-x SCRIPT]... [--batch] [--json]",
+    .usage = "FILE.wet [-e COMMAND]... [-x SCRIPT]... [--batch] [--json] [--memory=SIZE]",
     .options = open_options,
     .operands_min = 1,
     .operands_max = 1,
@@ -82,25 +92,29 @@ static int check_options(const struct cli_args *args)
         if (cli_args_has(args, "no-trace") && cli_args_has(args, needless[i]))
             return wd_fail(-WD_ERR_USAGE, "replay: --no-trace leaves nothing for -%c",
                            needless[i][0]);
-    if (cli_args_has(args, "no-trace") && cli_args_has(args, "compact"))
-        return wd_fail(-WD_ERR_USAGE, "replay: --no-trace keeps nothing that could be compact");
+    static const char *const of_building[] = {"compact", "from", "to", "jobs", "memory"};
+    for (size_t i = 0; i < sizeof of_building / sizeof *of_building; i++)
+        if (cli_args_has(args, "no-trace") && cli_args_has(args, of_building[i]))
+            return wd_fail(-WD_ERR_USAGE, "replay: --no-trace keeps nothing that --%s could change",
+                           of_building[i]);
     return 0;
 }
 
 int cli_replay_run(struct cli_app *app, const struct cli_args *args)
 {
-    const char *process = cli_args_value(args, "process");
+    struct wetdbg_build_options how;
     char *trace_dir, *wet_path;
     int result = check_options(args);
+    if (!result)
+        result = cli_build_options_parse(args, &how);
     if (!result)
         result = rec_trace_dir(args->operands[0], &trace_dir);
     if (result)
         return result;
     if (cli_args_has(args, "no-trace")) {
-        result = verify(app, trace_dir, process);
+        result = verify(app, trace_dir, how.process);
     } else {
-        result = cli_build_wet(trace_dir, process, cli_args_value(args, "output"),
-                               cli_args_has(args, "compact"), &wet_path);
+        result = cli_build_wet(trace_dir, &how, &wet_path);
         if (!result) {
             result = cli_session_run(app, args, wet_path);
             free(wet_path);

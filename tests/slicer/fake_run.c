@@ -798,7 +798,9 @@ int fake_wet_run_with(char *const argv[], const char *input, uint64_t max_steps,
         return -1;
     }
     wet->info.program = argv[0];
-    wet->info.instructions = wet->steps.count;
+    wet->info.first_time = 1;
+    wet->info.last_time = wet->info.instructions = wet->steps.count;
+    wet->info.has_end = true;
     finish_threads(wet);
     fake_build_intervals(wet);
     *out = wet;

@@ -232,6 +232,9 @@ int wet_build(struct rep_feed *feed, const char *path, const struct wet_build_op
     if (!err)
         err = run_and_write(&builder, &unfinished, result);
     if (err && is_worth_keeping(&unfinished, err)) {
+        wet_builder_notice(
+            &builder, "what is built so far is kept in %s.part; the same again goes on with it",
+            path);
         wet_store_keep(unfinished.store);
         wet_journal_keep(unfinished.journal);
     } else {

@@ -25,6 +25,7 @@ struct head {
 struct wet_journal {
     char *path;
     int fd;
+    bool is_damaged;
     struct wd_buf ends; /* u64: where each record ends in the file */
     struct wd_buf frame;
 };
@@ -37,6 +38,11 @@ static uint64_t *ends_of(const struct wet_journal *journal)
 size_t wet_journal_count(const struct wet_journal *journal)
 {
     return journal->ends.size_bytes / 8;
+}
+
+bool wet_journal_is_damaged(const struct wet_journal *journal)
+{
+    return journal->is_damaged;
 }
 
 static uint64_t end_of(const struct wet_journal *journal, size_t count)
@@ -84,6 +90,7 @@ static int records_find(struct wet_journal *journal)
         at += sizeof(struct head) + journal->frame.size_bytes;
         err = wd_buf_append_u64(&journal->ends, at);
     }
+    journal->is_damaged = file_bytes && !at;
     return err;
 }
 

@@ -10,6 +10,8 @@
 #ifndef WET_BUILD_JOURNAL_H
 #define WET_BUILD_JOURNAL_H
 
+#include <stdbool.h>
+
 #include "common/buf.h"
 
 struct wet_journal;
@@ -19,6 +21,9 @@ struct wet_journal;
 int wet_journal_open(const char *path, struct wet_journal **out);
 
 size_t wet_journal_count(const struct wet_journal *journal);
+
+/* Whether nothing of what was in the file is a record. */
+bool wet_journal_is_damaged(const struct wet_journal *journal);
 
 /* Decompresses a record. -WD_ERR_CORRUPT. */
 int wet_journal_read(const struct wet_journal *journal, size_t n, struct wd_buf *out);

@@ -326,34 +326,61 @@ int wet_builder_stand(struct wet_builder *builder, struct wd_buf *state)
     return err;
 }
 
-static int go_on(struct resume *resume)
+static int stand_again(struct resume *resume)
 {
     int err = views_set(resume);
-    if (!err)
-        err = wet_builder_stand(resume->builder, &resume->state);
-    if (!err)
-        err = wet_store_continue(resume->store, (const struct wet_section *)resume->rows.data,
+    return err ? err : wet_builder_stand(resume->builder, &resume->state);
+}
+
+/* What follows is made again. */
+static int cut_off(struct resume *resume)
+{
+    int err = wet_store_continue(resume->store, (const struct wet_section *)resume->rows.data,
                                  resume->rows.size_bytes / sizeof(struct wet_section));
-    if (!err)
-        err = wet_journal_cut(resume->journal, resume->next + 1);
-    return err;
+    return err ? err : wet_journal_cut(resume->journal, resume->next + 1);
+}
+
+static void tell(const struct resume *resume, int err, bool same, bool resumed)
+{
+    const struct wet_builder *builder = resume->builder;
+    size_t records = wet_journal_count(resume->journal);
+    if (resumed && resume->next + 2 < records)
+        wet_builder_notice(builder,
+                           "the unfinished file is damaged from interval %llu on; going on from "
+                           "there, time %llu",
+                           (unsigned long long)resume->next,
+                           (unsigned long long)builder->first_time);
+    else if (resumed)
+        wet_builder_notice(builder, "going on with an unfinished file, from time %llu",
+                           (unsigned long long)builder->first_time);
+    else if (err == -WD_ERR_CORRUPT || !records || (!err && same && records > 2))
+        wet_builder_notice(builder, "the unfinished file is damaged: building it anew");
+    else if (!err && !same)
+        wet_builder_notice(builder,
+                           "the unfinished file is of another recording or version, or was "
+                           "begun with other options: building it anew");
 }
 
 int wet_resume(struct wet_builder *builder, struct wet_unfinished *unfinished, bool *resumed)
 {
     struct resume resume = {
         .builder = builder, .store = unfinished->store, .journal = unfinished->journal};
+    size_t records = wet_journal_count(resume.journal);
     bool same = false;
     int err = 0;
     *resumed = false;
-    if (wet_journal_count(resume.journal) > 1)
+    if (records)
         err = begin_load(&resume, &same);
     if (!err && same)
         err = intervals_load(&resume);
-    if (!err && same && resume.state.size_bytes) {
-        err = go_on(&resume);
-        *resumed = !err;
-    }
+    bool is_there = !err && same && resume.state.size_bytes;
+    if (is_there)
+        err = stand_again(&resume);
+    *resumed = is_there && !err;
+    if (records || wet_journal_is_damaged(resume.journal))
+        tell(&resume, err, same, *resumed);
+    if (*resumed)
+        err = cut_off(&resume);
     wd_buf_fini(&resume.rows);
     wd_buf_fini(&resume.state);
     wd_buf_fini(&resume.section);
