@@ -563,12 +563,25 @@ static int finish_call(struct wet *wet, uint32_t slot, int status)
     return GOES_ON;
 }
 
+/* What the kernel may be about to write. */
+static void keep_buffers(struct wet *wet, const struct user_regs_struct *call)
+{
+    struct user_regs_struct in = *call;
+    struct effect effects[3];
+
+    in.orig_rax = call->rax;
+    unsigned count = syscall_effects(&in, 0, effects);
+    for (unsigned i = 0; i < count; i++)
+        keep_undo(wet, effects[i].address, effects[i].size);
+}
+
 static int step_call(struct wet *wet, uint32_t slot)
 {
     struct fake_task *task = &wet->tasks[slot];
     int status;
 
     keep_output(wet, &task->regs);
+    keep_buffers(wet, &task->regs);
     task->call = wet->steps.count;
     if (ptrace(PTRACE_SINGLESTEP, task->tid, 0, 0))
         return FAILS;

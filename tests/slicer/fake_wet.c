@@ -128,6 +128,8 @@ static uint32_t slot_words(const struct ins_info *info)
     return words + (info->mem_count && info->mems[0].flags & INS_MEM_REP ? 3 : 0);
 }
 
+#define INSTRUCTION_MAX 15 /* bytes */
+
 static uint32_t find_node(struct wet *wet, size_t first, uint32_t count)
 {
     uint32_t *heads = wet->node_heads;
@@ -140,17 +142,24 @@ static uint32_t find_node(struct wet *wet, size_t first, uint32_t count)
             return node->id;
     }
     struct wet_statement *statements = calloc(count, sizeof(*statements));
+    uint8_t *code = calloc(count, INSTRUCTION_MAX);
     struct wet_node node = {.id = (uint32_t)wet->nodes.count,
                             .pc = pc,
                             .statement_count = count,
+                            .code = code,
                             .statements = statements};
     for (uint32_t s = 0; s < count; s++) {
         const struct fake_step *step = &wet->steps.at[first + s];
+        const struct code *own =
+            (const void *)((const char *)step->info - offsetof(struct code, info));
+        memcpy(code + node.code_bytes, own->bytes, step->info->length);
         statements[s] = (struct wet_statement){.info = step->info,
                                                .pc = step->pc,
+                                               .byte_off = (uint16_t)node.code_bytes,
                                                .slot = (uint16_t)node.slot_count,
                                                .slot_count = slot_words(step->info)};
         node.slot_count += statements[s].slot_count;
+        node.code_bytes += step->info->length;
     }
     PUSH(wet->nodes, node);
     heads[at] = (uint32_t)wet->nodes.count;
@@ -229,8 +238,10 @@ void wet_close(struct wet *wet)
         return;
     for (size_t i = 0; i < wet->code.count; i++)
         free(wet->code.at[i]);
-    for (size_t i = 0; i < wet->nodes.count; i++)
+    for (size_t i = 0; i < wet->nodes.count; i++) {
         free((void *)(uintptr_t)wet->nodes.at[i].statements);
+        free((void *)(uintptr_t)wet->nodes.at[i].code);
+    }
     for (size_t i = 0; i < wet->regions.count; i++)
         free(wet->regions.at[i].bytes);
     void *all[] = {
@@ -392,6 +403,21 @@ uint32_t wet_state_task(const struct wet_state *state)
 {
     const struct wet *wet = state->wet;
     return state->time > wet->steps.count ? wet->last_task : wet->steps.at[state->time - 1].task;
+}
+
+/* A task's registers are those before its next instruction, whenever that comes. */
+int wet_state_select(struct wet_state *state, uint32_t task)
+{
+    const struct wet *wet = state->wet;
+
+    if (task == wet_state_task(state))
+        return 0;
+    for (wet_time t = state->time; t <= wet->steps.count; t++)
+        if (wet->steps.at[t - 1].task == task) {
+            state->regs = fake_queue_regs(&wet->regs.at[t - 1]);
+            return 0;
+        }
+    return -WD_ERR_NOT_FOUND;
 }
 
 const struct wet_thread *wet_threads(const struct wet *wet, size_t *count)

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Origins. Of copies (guests/copies.c) each byte must lead to the byte of the input that has its
+ * number. Of anything, a chain must hang together, and each place on it must have held the value
+ * at the time. Arguments: builds of copies, then of other programs after --.
+ */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/err.h"
+#include "slicer/chase.h"
+#include "slicer/origin.h"
+#include "tests/slicer/fake_wet.h"
+
+/* After what it needs. */
+#include <cmocka.h>
+
+#define STEPS_MAX 400000
+#define QUESTIONS 60
+
+static char **copies, **others;
+
+/* ---- what must hold of every origin ---- */
+
+static bool is_same(const struct slc_spot *a, const struct slc_spot *b)
+{
+    return a->kind == b->kind && a->number == b->number && a->byte == b->byte &&
+           a->address == b->address && (a->kind == SLC_SPOT_MEMORY || a->task == b->task);
+}
+
+static void print_origin(const struct slc_origin *origin)
+{
+    for (size_t h = 0; h < origin->hop_count; h++) {
+        const struct slc_hop *hop = &origin->hops[h];
+        char to[32], from[32];
+        slc_spot_name(&hop->to, to, sizeof(to));
+        slc_spot_name(&hop->from, from, sizeof(from));
+        printf("time %llu %s '%s' bytes 0x%llx: %s 0x%llx to %s 0x%llx\n",
+               (unsigned long long)hop->time, slc_hop_name(hop->kind), hop->text,
+               (unsigned long long)hop->bytes, from, (unsigned long long)hop->from.address, to,
+               (unsigned long long)hop->to.address);
+    }
+}
+
+/* The lowest byte's places before and after a hop held it. */
+static void check_held(struct wet *wet, const struct slc_origin *origin, const struct slc_hop *hop)
+{
+    unsigned i = (unsigned)__builtin_ctzll(hop->bytes);
+    struct wet_state *state;
+    uint8_t byte;
+
+    if (!(origin->known >> i & 1) || hop->from.kind == SLC_SPOT_VECTOR || !hop->pc ||
+        slc_hop_is_end(hop->kind))
+        return;
+    assert_int_equal(wet_state_open(wet, hop->time, &state), 0);
+    if (slc_spot_read(state, &hop->from, &byte) && byte != origin->value[i]) {
+        print_origin(origin);
+        fail_msg("'%s' at time %llu took 0x%02x and not 0x%02x", hop->text,
+                 (unsigned long long)hop->time, byte, origin->value[i]);
+    }
+    wet_state_close(state);
+}
+
+static void check_origin(struct wet *wet, const struct slc_origin *origin)
+{
+    struct slc_spot at[SLC_VALUE_BYTES_MAX] = {{0}};
+    uint64_t ended = 0;
+    wet_time last = UINT64_MAX;
+
+    at[0] = origin->place;
+    for (size_t h = 0; h < origin->hop_count; h++) {
+        const struct slc_hop *hop = &origin->hops[h];
+        unsigned i = (unsigned)__builtin_ctzll(hop->bytes);
+        assert_int_not_equal(hop->bytes, 0);
+        assert_int_equal(hop->bytes & ended, 0);
+        if (hop->kind != SLC_HOP_SYSCALL) /* its time is that of the call, which may have waited */
+            assert_true(hop->time <= last);
+        last = hop->time;
+        if (at[i].kind != SLC_SPOT_NONE && !is_same(&at[i], &hop->to))
+            fail_msg("the chain breaks at '%s', time %llu", hop->text,
+                     (unsigned long long)hop->time);
+        memset(at, 0, sizeof(at));
+        at[i] = hop->from;
+        if (slc_hop_is_end(hop->kind))
+            ended |= hop->bytes;
+        if (hop->kind == SLC_HOP_ZERO_EXTEND || hop->kind == SLC_HOP_SIGN_EXTEND)
+            memset(at, 0, sizeof(at));
+        check_held(wet, origin, hop);
+    }
+    assert_int_not_equal(ended & 1, 0);
+}
+
+/* ---- copies ---- */
+
+static char *make_input(void)
+{
+    static char path[] = "/tmp/wetdbg-origin-XXXXXX";
+    int fd = mkstemp(path);
+    uint8_t bytes[64];
+
+    assert_true(fd >= 0);
+    for (unsigned i = 0; i < sizeof(bytes); i++)
+        bytes[i] = (uint8_t)i;
+    assert_int_equal(write(fd, bytes, sizeof(bytes)), sizeof(bytes));
+    close(fd);
+    return path;
+}
+
+static struct slc_origin *ask(struct wet *wet, wet_time time, const struct ins_regset *regs,
+                              uint64_t address, uint64_t size)
+{
+    struct slc_criterion *criterion;
+    struct slc_origin *origin = NULL;
+
+    assert_int_equal(slc_criterion_of_places(wet, time, regs, address, size, &criterion), 0);
+    int error = slc_origin(wet, criterion, NULL, &origin);
+    if (error != -WD_ERR_USAGE)
+        assert_int_equal(error, 0);
+    slc_criterion_free(criterion);
+    return origin;
+}
+
+/* The two reads filled 24 and 40 bytes. */
+static void check_byte(struct wet *wet, uint64_t address)
+{
+    struct slc_origin *origin = ask(wet, wet_get_info(wet)->instructions, NULL, address, 1);
+
+    check_origin(wet, origin);
+    const struct slc_hop *end = &origin->hops[origin->hop_count - 1];
+    if (end->kind != SLC_HOP_SYSCALL || end->number != SYS_read)
+        fail_msg("a byte ends as '%s' in '%s'", slc_hop_name(end->kind), end->text);
+    assert_int_equal(end->extent, end->args[2]);
+    uint64_t offset = end->offset + (end->args[2] == 40 ? 24 : 0);
+    assert_int_equal(offset, origin->value[0]);
+    slc_origin_free(origin);
+}
+
+/* All at once: each byte ends in one of the reads. */
+static void check_together(struct wet *wet, uint64_t address)
+{
+    struct slc_origin *origin = ask(wet, wet_get_info(wet)->instructions, NULL, address, 64);
+    uint64_t read = 0;
+
+    check_origin(wet, origin);
+    for (size_t h = 0; h < origin->hop_count; h++)
+        if (origin->hops[h].kind == SLC_HOP_SYSCALL)
+            read |= origin->hops[h].bytes;
+    assert_true(read == UINT64_MAX);
+    slc_origin_free(origin);
+}
+
+static void copied_bytes_come_from_the_byte_that_they_are(void **state)
+{
+    char *input = make_input();
+
+    (void)state;
+    for (char **build = copies; *build; build++) {
+        char *argv[] = {*build, NULL};
+        struct mdl_symbol symbol;
+        struct wet *wet;
+        assert_int_equal(fake_wet_run(argv, input, STEPS_MAX, &wet), 0);
+        assert_int_equal(wet_get_info(wet)->wait_status, 0);
+        assert_int_equal(mdl_symbol_named(wet_get_model(wet), "final", &symbol), 0);
+        for (unsigned i = 0; i < 64; i++)
+            check_byte(wet, symbol.start + i);
+        check_together(wet, symbol.start);
+        wet_close(wet);
+    }
+    unlink(input);
+}
+
+/* ---- anything ---- */
+
+static uint64_t next_random(uint64_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    return *state ^= *state << 17;
+}
+
+static void check_run(char *program, int signal)
+{
+    struct fake_options options = {.seed = 5, .signal = signal, .signal_steps = 900};
+    char *argv[] = {program, NULL};
+    uint64_t seed = 88172645463325252u;
+    size_t hops = 0;
+    struct wet *wet;
+
+    assert_int_equal(fake_wet_run_with(argv, NULL, STEPS_MAX, &options, &wet), 0);
+    for (unsigned i = 0; i < QUESTIONS; i++) {
+        wet_time time = 1 + next_random(&seed) % wet_get_info(wet)->instructions;
+        const struct fake_step *step = fake_step(wet, time);
+        struct ins_regset regs = {0};
+        struct slc_origin *origin;
+        if (i % 2)
+            ins_regset_add_gpr(&regs, (unsigned)(next_random(&seed) % 16), 0, 8);
+        if (!(i % 2) && step->info->mem_count == 0)
+            continue;
+        origin = i % 2 ? ask(wet, time, &regs, 0, 0)
+                       : ask(wet, time, NULL, fake_slots(wet)[step->slot_off],
+                             step->info->mems[0].size_bytes);
+        if (!origin)
+            continue; /* more than 64 bytes */
+        check_origin(wet, origin);
+        hops += origin->hop_count;
+        slc_origin_free(origin);
+    }
+    const char *base = strrchr(program, '/');
+    printf("%-34s %llu instructions, %zu hops\n", base ? base + 1 : program,
+           (unsigned long long)wet_get_info(wet)->instructions, hops);
+    wet_close(wet);
+}
+
+static void chains_hang_together_and_hold_the_value(void **state)
+{
+    (void)state;
+    for (char **program = others; *program; program++)
+        check_run(*program, strstr(*program, "handlers") ? SIGUSR1 : 0);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(copied_bytes_come_from_the_byte_that_they_are),
+        cmocka_unit_test(chains_hang_together_and_hold_the_value),
+    };
+    int at = 1;
+
+    copies = argv + 1;
+    while (at < argc && strcmp(argv[at], "--") != 0)
+        at++;
+    if (at == argc) {
+        fprintf(stderr, "usage: %s COPIES... -- PROGRAM...\n", argv[0]);
+        return 2;
+    }
+    argv[at] = NULL;
+    others = argv + at + 1;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
