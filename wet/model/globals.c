@@ -21,6 +21,7 @@ void mdl_globals_free(struct mdl_globals *globals)
         return;
     free(globals->items);
     free(globals->types);
+    free(globals->enumerators);
     free(globals);
 }
 
@@ -28,6 +29,8 @@ struct walk {
     struct mdl_globals *globals;
     size_t capacity;
     size_t type_capacity;
+    size_t enumerator_capacity;
+    Dwarf_Die enumeration;
     uint32_t unit;
     uint64_t budget;
     unsigned depth;
@@ -87,6 +90,36 @@ static int add_type(struct walk *walk, Dwarf_Die *die)
     return 0;
 }
 
+static int add_enumerator(void *context, Dwarf_Die *die)
+{
+    struct walk *walk = context;
+    struct mdl_globals *globals = walk->globals;
+    const char *name = dwarf_diename(die);
+
+    if (!name || dwarf_tag(die) != DW_TAG_enumerator)
+        return 0;
+    if (globals->enumerator_count == walk->enumerator_capacity) {
+        size_t capacity = walk->enumerator_capacity ? walk->enumerator_capacity * 2 : 64;
+        struct mdl_global *grown = reallocarray(globals->enumerators, capacity, sizeof(*grown));
+
+        if (!grown)
+            return -ENOMEM;
+        globals->enumerators = grown;
+        walk->enumerator_capacity = capacity;
+    }
+    globals->enumerators[globals->enumerator_count++] =
+        (struct mdl_global){.name = name, .die = walk->enumeration, .unit = walk->unit};
+    return 0;
+}
+
+static int add_enumeration(struct walk *walk, Dwarf_Die *die)
+{
+    int result = add_type(walk, die);
+
+    walk->enumeration = *die;
+    return result < 0 ? result : mdl_die_children(die, &walk->budget, add_enumerator, walk);
+}
+
 static int visit(void *context, Dwarf_Die *die)
 {
     struct walk *walk = context;
@@ -98,6 +131,9 @@ static int visit(void *context, Dwarf_Die *die)
     case DW_TAG_member: /* before DWARF 5: a static one */
         return dwarf_hasattr(die, DW_AT_const_value) ? add_global(walk, die) : 0;
     case DW_TAG_enumeration_type:
+        return add_enumeration(walk, die);
+    case DW_TAG_typedef:
+    case DW_TAG_base_type:
         return add_type(walk, die);
     case DW_TAG_structure_type:
     case DW_TAG_class_type:
@@ -160,13 +196,15 @@ int mdl_globals_get(struct mdl_mod *mod, const struct mdl_globals **globals)
     if (walk.globals->type_count)
         qsort(walk.globals->types, walk.globals->type_count, sizeof(*walk.globals->types),
               compare_globals);
+    if (walk.globals->enumerator_count)
+        qsort(walk.globals->enumerators, walk.globals->enumerator_count,
+              sizeof(*walk.globals->enumerators), compare_globals);
     units->globals = walk.globals;
     *globals = walk.globals;
     return 0;
 }
 
-/* The first of a name in a sorted array, or NULL. */
-static const struct mdl_global *find_first(const struct mdl_global *items, size_t count,
+const struct mdl_global *mdl_globals_first(const struct mdl_global *items, size_t count,
                                            const char *name)
 {
     size_t low = 0, high = count;
@@ -184,7 +222,7 @@ static const struct mdl_global *find_first(const struct mdl_global *items, size_
 
 const struct mdl_global *mdl_globals_find(const struct mdl_globals *globals, const char *name)
 {
-    return find_first(globals->items, globals->count, name);
+    return mdl_globals_first(globals->items, globals->count, name);
 }
 
 /* ---- Types that are only declared -------------------------------------------------------- */
@@ -217,7 +255,7 @@ int mdl_type_complete(struct mdl_mod *mod, Dwarf_Die *die)
         return result;
     qualified = mdl_die_qualified(mod, die, name);
     end = globals->types + globals->type_count;
-    type = find_first(globals->types, globals->type_count, name);
+    type = mdl_globals_first(globals->types, globals->type_count, name);
     for (; type && type < end && strcmp(type->name, name) == 0; type++) {
         Dwarf_Die candidate = type->die;
 

@@ -17,6 +17,8 @@ struct mdl_globals {
     size_t count;
     struct mdl_global *types; /* definitions only; sorted by name */
     size_t type_count;
+    struct mdl_global *enumerators; /* the enumerations by the names of their enumerators; sorted */
+    size_t enumerator_count;
 };
 
 int mdl_globals_get(struct mdl_mod *mod, const struct mdl_globals **globals);
@@ -26,6 +28,10 @@ int mdl_globals_get(struct mdl_mod *mod, const struct mdl_globals **globals);
  * type unit). 1: *die is that now; 0: it was a definition, or there is none; -ENOMEM.
  */
 int mdl_type_complete(struct mdl_mod *mod, Dwarf_Die *die);
+
+/* The first of a name in one of the arrays (others follow it), or NULL. */
+const struct mdl_global *mdl_globals_first(const struct mdl_global *items, size_t count,
+                                           const char *name);
 
 /* The first of a name (others follow it in `items`), or NULL. */
 const struct mdl_global *mdl_globals_find(const struct mdl_globals *globals, const char *name);

@@ -23,6 +23,12 @@ static void fill_function(struct mdl_unit *unit, uint64_t pc, struct mdl_line *l
 /* Fills all but the function. `row` is not the unit's last (that is an end row). */
 static void fill_line(const struct mdl_row *row, struct mdl_line *line)
 {
+    const struct mdl_row *first = row, *last = row + 1;
+
+    while (first->flags & MDL_ROW_SAME)
+        first--;
+    while (last->flags & MDL_ROW_SAME)
+        last++;
     *line = (struct mdl_line){
         .file = row->file,
         .line = row->line,
@@ -30,6 +36,8 @@ static void fill_line(const struct mdl_row *row, struct mdl_line *line)
         .is_stmt = (row->flags & MDL_ROW_STMT) != 0,
         .start = row->address,
         .end = row[1].address,
+        .run_start = first->address,
+        .run_end = last->address,
     };
 }
 

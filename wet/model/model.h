@@ -190,6 +190,8 @@ struct mdl_line {
     int is_stmt;
     uint64_t start; /* the line table's row: [start, end) */
     uint64_t end;
+    uint64_t run_start; /* with the rows before and behind that gdb takes for the same one */
+    uint64_t run_end;
 };
 
 /*
@@ -362,6 +364,7 @@ enum mdl_type_kind {
     MDL_TYPE_STRUCT,  /* and classes */
     MDL_TYPE_UNION,
     MDL_TYPE_ARRAY,
+    MDL_TYPE_FUNCTION,
     MDL_TYPE_OTHER
 };
 
@@ -447,9 +450,35 @@ struct mdl_place {
 int mdl_variable_locate(struct mdl_model *model, const struct mdl_variable *variable, uint64_t pc,
                         const struct mdl_machine *machine, struct mdl_place *place);
 
-/* Types of what a pointer points to, an array's elements; members by name or index. */
+/* Types of what a pointer points to, an array's elements (of several dimensions: arrays, too). */
 int mdl_type_target(struct mdl_model *model, uint64_t type_handle, struct mdl_type *target,
                     uint64_t *element_count);
+
+/* Without typedefs and qualifiers: what is behind the name. */
+int mdl_type_plain(struct mdl_model *model, const struct mdl_type *type, struct mdl_type *plain);
+
+/* Types that the program need not have: a pointer to `target`, an array. -WD_ERR_USAGE for an array that
+ * is empty or too large. */
+int mdl_type_pointer(struct mdl_model *model, const struct mdl_type *target,
+                     struct mdl_type *pointer);
+int mdl_type_array(struct mdl_model *model, const struct mdl_type *element, uint64_t count,
+                   struct mdl_type *array);
+
+/* A type by name as the code at pc sees it (0: anywhere): "struct tag", "enum tag", "tag" in C++, a typedef,
+ * "unsigned long", "ns::box<int>" or the end of it. -WD_ERR_NOT_FOUND. */
+int mdl_type_named(struct mdl_model *model, uint64_t pc, const char *name, struct mdl_type *type);
+
+/* The enumerator of a name, and the enumeration that it is of. -WD_ERR_NOT_FOUND. */
+int mdl_enumerator_named(struct mdl_model *model, uint64_t pc, const char *name,
+                         struct mdl_type *type, int64_t *value);
+
+/* The type of the function around pc, "int (int, char **)"; what it returns (of the `depth`-th function of
+ * mdl_inline_chain()). -WD_ERR_NOT_FOUND without DWARF. */
+int mdl_function_type(struct mdl_model *model, uint64_t pc, struct mdl_type *type);
+int mdl_function_result(struct mdl_model *model, uint64_t pc, size_t depth, struct mdl_type *type);
+
+/* Is the code at pc of C (or assembler, or unknown)? */
+int mdl_is_of_c(struct mdl_model *model, uint64_t pc);
 
 struct mdl_member {
     const char *name; /* NULL: unnamed, or a base class */
@@ -473,6 +502,11 @@ int mdl_member_offset(struct mdl_model *model, const struct mdl_member *member,
 /* The name of an enumerator; -WD_ERR_NOT_FOUND if no enumerator has the value. */
 int mdl_type_enumerator(struct mdl_model *model, uint64_t type_handle, int64_t value,
                         const char **name);
+
+/* Each enumerator, in order of declaration; names are not qualified. */
+typedef int (*mdl_enumerator_fn)(void *context, const char *name, int64_t value);
+int mdl_type_enumerators_each(struct mdl_model *model, uint64_t type_handle, mdl_enumerator_fn fn,
+                              void *context);
 
 /* ---- Frames ----------------------------------------------------------------------------- */
 

@@ -17,6 +17,7 @@
 
 #include "common/err.h"
 #include "wet/model/debugfile.h"
+#include "wet/model/types.h"
 
 struct mdl_model *mdl_new(void)
 {
@@ -57,7 +58,7 @@ void mdl_free(struct mdl_model *model)
         mod_free(model->mods[i]);
     free(model->mods);
     free(model->spans);
-    free(model->handles.items);
+    mdl_handles_free(&model->handles);
     mdl_sources_free(model->sources);
     mdl_strings_fini(&model->strings);
     free(model);

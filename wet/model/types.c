@@ -22,9 +22,17 @@
 
 /* ---- Handles ----------------------------------------------------------------------------- */
 
-uint64_t mdl_handle_new(struct mdl_mod *mod, const Dwarf_Die *die)
+void mdl_handles_free(struct mdl_handles *handles)
 {
-    struct mdl_handles *handles = &mod->model->handles;
+    for (size_t i = 0; i < handles->count; i++)
+        free((void *)handles->items[i].target);
+    free(handles->items);
+}
+
+/* 0 if memory is short. */
+static uint64_t handle_add(struct mdl_model *model, const struct mdl_handle *handle)
+{
+    struct mdl_handles *handles = &model->handles;
 
     if (handles->count == handles->capacity) {
         size_t capacity = handles->capacity ? handles->capacity * 2 : 64;
@@ -35,8 +43,13 @@ uint64_t mdl_handle_new(struct mdl_mod *mod, const Dwarf_Die *die)
         handles->items = grown;
         handles->capacity = capacity;
     }
-    handles->items[handles->count++] = (struct mdl_handle){*die, mod};
+    handles->items[handles->count++] = *handle;
     return handles->count;
+}
+
+uint64_t mdl_handle_new(struct mdl_mod *mod, const Dwarf_Die *die)
+{
+    return handle_add(mod->model, &(struct mdl_handle){.die = *die, .mod = mod});
 }
 
 const struct mdl_handle *mdl_handle_get(const struct mdl_model *model, uint64_t handle)
@@ -51,7 +64,7 @@ const struct mdl_handle *mdl_handle_get(const struct mdl_model *model, uint64_t 
 /* ---- Following references ---------------------------------------------------------------- */
 
 /* The DIE that DW_AT_type names. 0, or -1 if there is none. */
-static int type_die(Dwarf_Die *die, Dwarf_Die *type)
+int mdl_type_die(Dwarf_Die *die, Dwarf_Die *type)
 {
     Dwarf_Attribute attribute;
 
@@ -80,7 +93,7 @@ static int is_wrapper(int tag)
 }
 
 /* Through typedefs and qualifiers. 0; -1 if the chain ends in void or has no end. */
-static int peel(Dwarf_Die *die, Dwarf_Die *peeled)
+int mdl_type_peel(Dwarf_Die *die, Dwarf_Die *peeled)
 {
     *peeled = *die;
     for (int i = 0; i < CHAIN_MAX; i++) {
@@ -88,7 +101,7 @@ static int peel(Dwarf_Die *die, Dwarf_Die *peeled)
 
         if (!is_wrapper(dwarf_tag(peeled)))
             return 0;
-        if (type_die(peeled, &next) < 0)
+        if (mdl_type_die(peeled, &next) < 0)
             return -1;
         *peeled = next;
     }
@@ -141,15 +154,15 @@ static void get_dimensions(Dwarf_Die *array, struct dimensions *dims)
 
 /* ---- Size -------------------------------------------------------------------------------- */
 
-static uint64_t type_size(Dwarf_Die *die, int depth)
+static uint64_t type_size(Dwarf_Die *die, unsigned skipped, int depth)
 {
     struct dimensions dims;
     Dwarf_Die peeled, element;
     uint64_t size;
 
-    if (depth > 8 || peel(die, &peeled) < 0)
+    if (depth > 8 || mdl_type_peel(die, &peeled) < 0)
         return 0;
-    if (get_number(&peeled, DW_AT_byte_size, &size) == 0)
+    if (!skipped && get_number(&peeled, DW_AT_byte_size, &size) == 0)
         return size;
     switch (dwarf_tag(&peeled)) {
     case DW_TAG_pointer_type:
@@ -163,14 +176,14 @@ static uint64_t type_size(Dwarf_Die *die, int depth)
     default:
         return 0;
     }
-    if (type_die(&peeled, &element) < 0)
+    if (mdl_type_die(&peeled, &element) < 0)
         return 0;
-    size = type_size(&element, depth + 1);
+    size = type_size(&element, 0, depth + 1);
     get_dimensions(&peeled, &dims);
-    for (unsigned i = 0; i < dims.count; i++)
+    for (unsigned i = skipped; i < dims.count; i++)
         if (__builtin_mul_overflow(size, dims.counts[i], &size))
             return 0;
-    return dims.count ? size : 0;
+    return dims.count > skipped ? size : 0;
 }
 
 /* ---- Name -------------------------------------------------------------------------------- */
@@ -201,10 +214,46 @@ static void put_target(struct text *text, Dwarf_Die *die, int depth)
 
     if (depth > CHAIN_MAX)
         put(text, "...");
-    else if (type_die(die, &target) < 0)
+    else if (mdl_type_die(die, &target) < 0)
         put(text, "void");
     else
         put_name(text, &target, depth + 1);
+}
+
+struct parameters {
+    struct text *text;
+    int depth;
+    unsigned count;
+};
+
+static int put_parameter(void *context, Dwarf_Die *die)
+{
+    struct parameters *parameters = context;
+    int tag = dwarf_tag(die);
+
+    if (tag != DW_TAG_formal_parameter && tag != DW_TAG_unspecified_parameters)
+        return 0;
+    put(parameters->text, parameters->count++ ? ", " : "");
+    if (tag == DW_TAG_formal_parameter)
+        put_target(parameters->text, die, parameters->depth);
+    else
+        put(parameters->text, "...");
+    return 0;
+}
+
+/* "(int, char **)" of a function or its type; "(void)" in C, where it is said that there are none. */
+static void put_parameters(struct text *text, Dwarf_Die *die, int depth)
+{
+    struct parameters parameters = {text, depth + 1, 0};
+    uint64_t budget = 256;
+
+    put(text, "(");
+    if (depth <= CHAIN_MAX)
+        mdl_die_children(die, &budget, put_parameter, &parameters);
+    if (!parameters.count &&
+        (dwarf_hasattr(die, DW_AT_prototyped) || !mdl_die_is_of_c(text->mod, die)))
+        put(text, "void");
+    put(text, ")");
 }
 
 /* "struct tag" and kin; in C++ "ns::tag". */
@@ -237,7 +286,7 @@ static void put_qualified(struct text *text, Dwarf_Die *die, const char *qualifi
 {
     Dwarf_Die target;
 
-    if (type_die(die, &target) == 0 && dwarf_tag(&target) == DW_TAG_pointer_type) {
+    if (mdl_type_die(die, &target) == 0 && dwarf_tag(&target) == DW_TAG_pointer_type) {
         put_target(text, die, depth);
         put(text, qualifier);
         return;
@@ -251,13 +300,14 @@ static void put_pointer(struct text *text, Dwarf_Die *die, const char *mark, int
 {
     Dwarf_Die target, result;
 
-    if (type_die(die, &target) == 0 && dwarf_tag(&target) == DW_TAG_subroutine_type) {
-        put(text, type_die(&target, &result) == 0 ? "" : "void");
-        if (type_die(&target, &result) == 0)
+    if (mdl_type_die(die, &target) == 0 && dwarf_tag(&target) == DW_TAG_subroutine_type) {
+        put(text, mdl_type_die(&target, &result) == 0 ? "" : "void");
+        if (mdl_type_die(&target, &result) == 0)
             put_target(text, &target, depth + 1);
         put(text, " (");
         put(text, mark);
-        put(text, ")()");
+        put(text, ")");
+        put_parameters(text, &target, depth);
         return;
     }
     put_target(text, die, depth);
@@ -266,15 +316,16 @@ static void put_pointer(struct text *text, Dwarf_Die *die, const char *mark, int
     put(text, mark);
 }
 
-static void put_array(struct text *text, Dwarf_Die *die, int depth)
+static void put_array(struct text *text, Dwarf_Die *die, unsigned skipped, int depth)
 {
     struct dimensions dims;
     char bound[32];
 
     put_target(text, die, depth);
-    put(text, " ");
+    if (text->at > text->start && text->at[-1] != '*')
+        put(text, " ");
     get_dimensions(die, &dims);
-    for (unsigned i = 0; i < dims.count; i++) {
+    for (unsigned i = skipped; i < dims.count; i++) {
         snprintf(bound, sizeof(bound), "[%llu]", (unsigned long long)dims.counts[i]);
         put(text, dims.counts[i] ? bound : "[]");
     }
@@ -320,11 +371,13 @@ static void put_name(struct text *text, Dwarf_Die *die, int depth)
         put_pointer(text, die, "&&", depth);
         break;
     case DW_TAG_array_type:
-        put_array(text, die, depth);
+        put_array(text, die, 0, depth);
         break;
     case DW_TAG_subroutine_type:
+    case DW_TAG_subprogram:
         put_target(text, die, depth);
-        put(text, " ()");
+        put(text, " ");
+        put_parameters(text, die, depth);
         break;
     default:
         put_tagged(text, die, "");
@@ -375,7 +428,7 @@ static void classify_enum(Dwarf_Die *die, struct mdl_type *type)
     Dwarf_Die underlying, peeled;
 
     type->kind = MDL_TYPE_ENUM;
-    if (type_die(die, &underlying) < 0 || peel(&underlying, &peeled) < 0)
+    if (mdl_type_die(die, &underlying) < 0 || mdl_type_peel(&underlying, &peeled) < 0)
         return;
     classify_base(&peeled, &base);
     type->is_signed = base.is_signed;
@@ -386,7 +439,7 @@ static int is_of_function(Dwarf_Die *die)
 {
     Dwarf_Die target;
 
-    return type_die(die, &target) == 0 && dwarf_tag(&target) == DW_TAG_subroutine_type;
+    return mdl_type_die(die, &target) == 0 && dwarf_tag(&target) == DW_TAG_subroutine_type;
 }
 
 static void classify(Dwarf_Die *die, struct mdl_type *type)
@@ -422,13 +475,18 @@ static void classify(Dwarf_Die *die, struct mdl_type *type)
     case DW_TAG_array_type:
         type->kind = MDL_TYPE_ARRAY;
         break;
+    case DW_TAG_subroutine_type:
+    case DW_TAG_subprogram:
+        type->kind = MDL_TYPE_FUNCTION;
+        break;
     default:
         type->kind = MDL_TYPE_OTHER;
         break;
     }
 }
 
-static int describe(struct mdl_mod *mod, Dwarf_Die *die, struct mdl_type *type)
+/* `skipped`: without an array's first dimensions. */
+static int describe(struct mdl_mod *mod, Dwarf_Die *die, unsigned skipped, struct mdl_type *type)
 {
     char name[NAME_BYTES_MAX];
     struct text text = {mod, name, name, sizeof(name)};
@@ -436,30 +494,129 @@ static int describe(struct mdl_mod *mod, Dwarf_Die *die, struct mdl_type *type)
 
     memset(type, 0, sizeof(*type));
     name[0] = '\0';
-    put_name(&text, die, 0);
+    if (skipped)
+        put_array(&text, die, skipped, 0);
+    else
+        put_name(&text, die, 0);
     mdl_name_abbreviate(name);
     snprintf(type->name, sizeof(type->name), "%s", name);
-    if (peel(die, &peeled) < 0) {
+    if (mdl_type_peel(die, &peeled) < 0) {
         type->kind = MDL_TYPE_VOID;
         return 0;
     }
     if (mdl_type_complete(mod, &peeled) < 0)
         return -ENOMEM;
     classify(&peeled, type);
-    type->size_bytes = type_size(&peeled, 0);
-    type->handle = mdl_handle_new(mod, die);
+    type->size_bytes = type->kind == MDL_TYPE_FUNCTION ? 1 : type_size(&peeled, skipped, 0);
+    type->handle =
+        handle_add(mod->model, &(struct mdl_handle){.die = *die, .mod = mod, .skipped = skipped});
     return type->handle ? 0 : -ENOMEM;
+}
+
+int mdl_type_of_die(struct mdl_mod *mod, Dwarf_Die *die, struct mdl_type *type)
+{
+    return describe(mod, die, 0, type);
 }
 
 int mdl_type_of(struct mdl_mod *mod, Dwarf_Die *die, struct mdl_type *type)
 {
     Dwarf_Die target;
 
-    if (type_die(die, &target) == 0)
-        return describe(mod, &target, type);
+    if (mdl_type_die(die, &target) == 0)
+        return describe(mod, &target, 0, type);
     memset(type, 0, sizeof(*type));
     type->kind = MDL_TYPE_VOID;
     snprintf(type->name, sizeof(type->name), "void");
+    return 0;
+}
+
+/* ---- Types that no DIE describes --------------------------------------------------------- */
+
+static void put_start(struct text *text, const char *part, size_t length)
+{
+    char start[sizeof(((struct mdl_type *)0)->name)];
+
+    length = length < sizeof(start) ? length : sizeof(start) - 1;
+    memcpy(start, part, length);
+    start[length] = '\0';
+    put(text, start);
+}
+
+/* "int (*)[3]" and "int (*)(void)", not "int [3] *". */
+static void name_pointer(const char *name, struct mdl_type *type)
+{
+    struct text text = {NULL, type->name, type->name, sizeof(type->name)};
+    size_t length = strlen(name), start = length;
+    const char *bracket = strchr(name, '['), *paren = strstr(name, " (");
+
+    if (bracket && name[length - 1] == ']')
+        start = (size_t)(bracket - name);
+    else if (paren && name[length - 1] == ')' && strncmp(paren, " (*", 3) != 0)
+        start = (size_t)(paren + 1 - name);
+    put_start(&text, name, start);
+    if (start < length)
+        put(&text, "(*)");
+    else
+        put(&text, length && name[length - 1] == '*' ? "*" : " *");
+    put(&text, name + start);
+}
+
+/* "int [2][3]" of "int [3]" */
+static void name_array(const char *name, uint64_t count, struct mdl_type *type)
+{
+    struct text text = {NULL, type->name, type->name, sizeof(type->name)};
+    const char *bracket = strchr(name, '[');
+    size_t start = bracket ? (size_t)(bracket - name) : strlen(name);
+    char bound[32];
+
+    put_start(&text, name, start);
+    if (start && name[start - 1] != '*' && name[start - 1] != ' ')
+        put(&text, " ");
+    snprintf(bound, sizeof(bound), "[%llu]", (unsigned long long)count);
+    put(&text, bound);
+    put(&text, name + start);
+}
+
+static int derive(struct mdl_model *model, const struct mdl_type *target, uint64_t count,
+                  struct mdl_type *type)
+{
+    struct mdl_handle handle = {.count = count};
+    struct mdl_type *kept = malloc(sizeof(*kept));
+
+    if (!kept)
+        return -ENOMEM;
+    *kept = *target;
+    handle.target = kept;
+    type->handle = handle_add(model, &handle);
+    if (!type->handle)
+        free(kept);
+    return type->handle ? 0 : -ENOMEM;
+}
+
+int mdl_type_pointer(struct mdl_model *model, const struct mdl_type *target,
+                     struct mdl_type *pointer)
+{
+    struct mdl_type made = {.kind = MDL_TYPE_POINTER, .size_bytes = 8};
+
+    name_pointer(target->name, &made);
+    if (derive(model, target, 0, &made) < 0)
+        return -ENOMEM;
+    *pointer = made;
+    return 0;
+}
+
+int mdl_type_array(struct mdl_model *model, const struct mdl_type *element, uint64_t count,
+                   struct mdl_type *array)
+{
+    struct mdl_type made = {.kind = MDL_TYPE_ARRAY};
+
+    if (!count || __builtin_mul_overflow(element->size_bytes, count, &made.size_bytes))
+        return wd_fail(-WD_ERR_USAGE, "an array of %llu elements of type '%s' is too large",
+                       (unsigned long long)count, element->name);
+    name_array(element->name, count, &made);
+    if (derive(model, element, count, &made) < 0)
+        return -ENOMEM;
+    *array = made;
     return 0;
 }
 
@@ -474,33 +631,53 @@ static int handle_peeled(struct mdl_model *model, uint64_t handle, struct mdl_mo
 
     if (!known)
         return -WD_ERR_NOT_FOUND;
+    if (known->target)
+        return wd_fail(-WD_ERR_NOT_FOUND, "neither a structure nor an enumeration");
     die = known->die;
     *mod = known->mod;
-    if (peel(&die, peeled) < 0)
+    if (mdl_type_peel(&die, peeled) < 0)
         return wd_fail(-WD_ERR_NOT_FOUND, "the type is void");
     return mdl_type_complete(*mod, peeled) < 0 ? -ENOMEM : 0;
+}
+
+/* An array's elements: of several dimensions those of the first one, arrays themselves. */
+static int element_of(struct mdl_mod *mod, Dwarf_Die *array, unsigned skipped,
+                      struct mdl_type *target, uint64_t *count)
+{
+    struct dimensions dims;
+    int result;
+
+    get_dimensions(array, &dims);
+    result = dims.count > skipped + 1 ? describe(mod, array, skipped + 1, target)
+                                      : mdl_type_of(mod, array, target);
+    if (result == 0)
+        *count = dims.count > skipped ? dims.counts[skipped] : 0;
+    return result;
 }
 
 int mdl_type_target(struct mdl_model *model, uint64_t type_handle, struct mdl_type *target,
                     uint64_t *element_count)
 {
-    struct dimensions dims = {.count = 0};
+    const struct mdl_handle *known = mdl_handle_get(model, type_handle);
     struct mdl_mod *mod = NULL;
+    unsigned skipped;
     Dwarf_Die die;
-    uint64_t count = 1;
-    int result = handle_peeled(model, type_handle, &mod, &die);
+    int result;
 
+    if (!known)
+        return -WD_ERR_NOT_FOUND;
+    if (known->target) {
+        *target = *known->target;
+        *element_count = known->count ? known->count : 1;
+        return 0;
+    }
+    skipped = known->skipped;
+    result = handle_peeled(model, type_handle, &mod, &die);
     if (result < 0)
         return result;
     switch (dwarf_tag(&die)) {
     case DW_TAG_array_type:
-        get_dimensions(&die, &dims);
-        for (unsigned i = 0; i < dims.count; i++)
-            if (__builtin_mul_overflow(count, dims.counts[i], &count))
-                count = 0;
-        if (dims.count == 0)
-            count = 0;
-        break;
+        return element_of(mod, &die, skipped, target, element_count);
     case DW_TAG_pointer_type:
     case DW_TAG_reference_type:
     case DW_TAG_rvalue_reference_type:
@@ -510,8 +687,25 @@ int mdl_type_target(struct mdl_model *model, uint64_t type_handle, struct mdl_ty
     }
     result = mdl_type_of(mod, &die, target);
     if (result == 0)
-        *element_count = count;
+        *element_count = 1;
     return result;
+}
+
+int mdl_type_plain(struct mdl_model *model, const struct mdl_type *type, struct mdl_type *plain)
+{
+    const struct mdl_handle *known = mdl_handle_get(model, type->handle);
+    struct mdl_mod *mod;
+    Dwarf_Die die;
+    int result;
+
+    if (!known)
+        return -WD_ERR_NOT_FOUND;
+    if (known->target || known->skipped) {
+        *plain = *type;
+        return 0;
+    }
+    result = handle_peeled(model, type->handle, &mod, &die);
+    return result < 0 ? result : describe(mod, &die, 0, plain);
 }
 
 struct member_walk {
@@ -654,6 +848,36 @@ static const char *qualify_enumerator(struct mdl_mod *mod, Dwarf_Die *type, cons
         return qualified ? mdl_strings_format(strings, "%s%s", qualified, name) : name;
     }
     return qualified ? mdl_strings_format(strings, "%s::%s", qualified, name) : name;
+}
+
+struct enumerator_walk {
+    mdl_enumerator_fn fn;
+    void *context;
+};
+
+static int visit_each_enumerator(void *context, Dwarf_Die *die)
+{
+    struct enumerator_walk *walk = context;
+    Dwarf_Attribute attribute;
+    Dwarf_Sword value;
+    const char *name = dwarf_diename(die);
+
+    if (dwarf_tag(die) != DW_TAG_enumerator || !name ||
+        dwarf_formsdata(dwarf_attr(die, DW_AT_const_value, &attribute), &value) != 0)
+        return 0;
+    return walk->fn(walk->context, name, value);
+}
+
+int mdl_type_enumerators_each(struct mdl_model *model, uint64_t type_handle, mdl_enumerator_fn fn,
+                              void *context)
+{
+    struct enumerator_walk walk = {fn, context};
+    struct mdl_mod *mod;
+    uint64_t budget = 1 << 20;
+    Dwarf_Die die;
+    int result = handle_peeled(model, type_handle, &mod, &die);
+
+    return result < 0 ? result : mdl_die_children(&die, &budget, visit_each_enumerator, &walk);
 }
 
 int mdl_type_enumerator(struct mdl_model *model, uint64_t type_handle, int64_t value,

@@ -5,11 +5,17 @@
 
 #include "wet/model/units.h"
 
-/* A DIE that was handed out. */
+/* A DIE that was handed out; or a type that no DIE describes: a pointer to `target`, or (count above 0)
+ * an array of it. */
 struct mdl_handle {
     Dwarf_Die die;
     struct mdl_mod *mod;
+    const struct mdl_type *target; /* owned; NULL: it is the DIE */
+    uint64_t count;
+    unsigned skipped; /* of an array's dimensions, as if it had only the others */
 };
+
+void mdl_handles_free(struct mdl_handles *handles);
 
 /* The handle of a DIE, 0 if memory is short. Equal DIEs may get different handles. */
 uint64_t mdl_handle_new(struct mdl_mod *mod, const Dwarf_Die *die);
@@ -19,5 +25,12 @@ const struct mdl_handle *mdl_handle_get(const struct mdl_model *model, uint64_t 
 
 /* Describes the type that a DIE's DW_AT_type names; void if it has none. */
 int mdl_type_of(struct mdl_mod *mod, Dwarf_Die *die, struct mdl_type *type);
+
+/* Describes the type that a DIE is. */
+int mdl_type_of_die(struct mdl_mod *mod, Dwarf_Die *die, struct mdl_type *type);
+
+/* The type that DW_AT_type names, as a DIE; through typedefs and qualifiers. 0, or -1: void. */
+int mdl_type_die(Dwarf_Die *die, Dwarf_Die *type);
+int mdl_type_peel(Dwarf_Die *die, Dwarf_Die *peeled);
 
 #endif

@@ -252,6 +252,7 @@ static int make_row(struct mdl_unit *unit, Dwarf_Line *line, struct file_cache *
 {
     Dwarf_Addr address;
     int number = 0, column = 0;
+    unsigned discriminator = 0;
     bool is_stmt = false, is_end = false, is_prologue_end = false;
 
     if (!line || dwarf_lineaddr(line, &address) != 0 || dwarf_lineno(line, &number) != 0)
@@ -262,11 +263,13 @@ static int make_row(struct mdl_unit *unit, Dwarf_Line *line, struct file_cache *
     if (number <= 0 && !is_end)
         return 0; /* code of no line counts to the line before, as in gdb */
     dwarf_lineprologueend(line, &is_prologue_end);
+    dwarf_linediscriminator(line, &discriminator);
     *row = (struct mdl_row){
         .address = address + unit->mod->info.bias,
         .line = number > 0 ? (uint32_t)number : 0,
         .column = column > 0 && column < UINT16_MAX ? (uint16_t)column : 0,
         .flags = (uint8_t)((is_stmt ? MDL_ROW_STMT : 0) | (is_end ? MDL_ROW_END : 0) |
+                           (discriminator ? MDL_ROW_DISCRIMINATED : 0) |
                            (is_prologue_end ? MDL_ROW_PROLOGUE_END : 0)),
     };
     /* sequences of functions that the linker dropped start at 0 or at a tombstone */
@@ -320,6 +323,23 @@ static void hide_rows(struct mdl_unit *unit)
     }
 }
 
+/* gdb drops a row of the same line as the one before if it has seen a discriminator in that line. */
+static void join_rows(struct mdl_unit *unit)
+{
+    int has_discriminator = 0;
+
+    for (size_t i = 0; i < unit->row_count; i++) {
+        struct mdl_row *row = &unit->rows[i];
+        int is_same = i > 0 && !((row[-1].flags | row->flags) & MDL_ROW_END) &&
+                      row->file == row[-1].file && row->line == row[-1].line;
+
+        has_discriminator =
+            (is_same && has_discriminator) || (row->flags & MDL_ROW_DISCRIMINATED) != 0;
+        if (is_same && has_discriminator)
+            row->flags |= MDL_ROW_SAME;
+    }
+}
+
 int mdl_unit_lines(struct mdl_unit *unit)
 {
     struct file_cache cache = {0};
@@ -355,6 +375,7 @@ int mdl_unit_lines(struct mdl_unit *unit)
         unit->row_count += (size_t)kept;
     }
     hide_rows(unit);
+    join_rows(unit);
     unit->lines_known = 1;
     return 0;
 }

@@ -9,7 +9,9 @@ enum mdl_row_flag {
     MDL_ROW_STMT = 1,
     MDL_ROW_END = 2,
     MDL_ROW_PROLOGUE_END = 4,
-    MDL_ROW_HIDDEN = 8 /* gdb does not see it: another file has a row at the address */
+    MDL_ROW_HIDDEN = 8,         /* gdb does not see it: another file has a row at the address */
+    MDL_ROW_DISCRIMINATED = 16, /* DWARF tells several blocks of its line apart */
+    MDL_ROW_SAME = 32           /* goes on with the line of the row before: gdb sees one row */
 };
 
 /* A row of a line table; `file` is interned, so equal files are equal pointers. */
