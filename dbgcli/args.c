@@ -130,12 +130,13 @@ int cli_args_parse(struct cli_args *args, const char *name, const struct cli_syn
     args->operands = cli_realloc(NULL, (size_t)argc + 1, sizeof *args->operands);
     for (int i = 0; i < argc && !result; i++) {
         char *word = argv[i];
-        if (options_ended || word[0] != '-' || !word[1]) {
+        bool is_help = strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+        if (options_ended || word[0] != '-' || !word[1] || (syntax->is_raw && !is_help)) {
             args->operands[args->operand_count++] = word;
             options_ended = options_ended || syntax->ends_at_operand;
         } else if (strcmp(word, "--") == 0) {
             options_ended = true;
-        } else if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+        } else if (is_help) {
             args->wants_help = true;
             return 0;
         } else {

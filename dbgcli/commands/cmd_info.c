@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "dbgcli/alloc.h"
 #include "dbgcli/commands/info_subject.h"
 #include "dbgcli/commands/place.h"
 #include "dbgcli/commands/run_facts.h"
@@ -13,17 +14,21 @@
 
 const struct cli_syntax cli_cmd_info_syntax = {
     .usage =
-        "[program|threads|signals|ambiguous|modules|functions [REGEX]|lines FILE|locals|registers]",
-    .operands_max = 2,
-    .details = "  program            the run: its end and its sizes (the default)\n"
-               "  threads            the threads, and where each one stands now\n"
-               "  signals            signals that arrived, and when\n"
-               "  ambiguous          events that may have come at another moment than shown\n"
-               "  modules            the program and its libraries, and where they were\n"
-               "  functions [REGEX]  functions whose names match\n"
-               "  lines FILE         lines of a source file that have code, and where\n"
-               "  locals             variables of the selected frame\n"
-               "  registers          registers of the selected frame",
+        "[program|threads|signals|ambiguous|modules|functions [REGEX]|lines FILE|locals|args|\n"
+        "      registers [NAME]...|all-registers]",
+    .operands_max = CLI_OPERANDS_ANY,
+    .details =
+        "  program              the run: its end and its sizes (the default)\n"
+        "  threads              the threads, and where each one stands now\n"
+        "  signals              signals that arrived, and when\n"
+        "  ambiguous            events that may have come at another moment than shown\n"
+        "  modules              the program and its libraries, and where they were\n"
+        "  functions [REGEX]    functions whose names match\n"
+        "  lines FILE           lines of a source file that have code, and where\n"
+        "  locals               variables of the selected frame, of inner blocks first\n"
+        "  args                 arguments of the selected frame's function\n"
+        "  registers [NAME]...  registers of the selected frame; those named, eax and xmm0 too\n"
+        "  all-registers        with the floating-point and vector registers",
 };
 
 static int info_program(struct cli_session *session, const char *operand)
@@ -132,11 +137,17 @@ static int info_signals(struct cli_session *session, const char *operand)
 /* ---- the table ---- */
 
 static const struct cli_info_subject subjects[] = {
-    {"program", false, info_program},         {"threads", false, cli_info_threads},
-    {"signals", false, info_signals},         {"ambiguous", false, cli_info_ambiguous},
-    {"modules", false, info_modules},         {"functions", true, cli_info_functions},
-    {"lines", true, cli_info_lines},          {"locals", false, cli_info_locals},
-    {"registers", false, cli_info_registers},
+    {"program", false, false, info_program},
+    {"threads", false, false, cli_info_threads},
+    {"signals", false, false, info_signals},
+    {"ambiguous", false, false, cli_info_ambiguous},
+    {"modules", false, false, info_modules},
+    {"functions", true, false, cli_info_functions},
+    {"lines", true, false, cli_info_lines},
+    {"locals", false, false, cli_info_locals},
+    {"args", false, false, cli_info_args},
+    {"registers", true, true, cli_info_registers},
+    {"all-registers", false, false, cli_info_all_registers},
 };
 #define SUBJECT_COUNT (sizeof subjects / sizeof *subjects)
 
@@ -162,14 +173,31 @@ static int find_subject(const char *name, const struct cli_info_subject **found)
                    cli_cmd_info_syntax.usage);
 }
 
+/* All operands behind the subject, to be freed. */
+static char *join(const struct cli_args *args)
+{
+    char *joined = cli_strdup(args->operands[1]);
+    for (size_t i = 2; i < args->operand_count; i++) {
+        char *longer = cli_asprintf("%s %s", joined, args->operands[i]);
+        free(joined);
+        joined = longer;
+    }
+    return joined;
+}
+
 int cli_cmd_info(struct cli_repl *repl, const struct cli_args *args, const char *format)
 {
     const struct cli_info_subject *subject = &subjects[0];
-    const char *operand = args->operand_count > 1 ? args->operands[1] : NULL;
     (void)format;
     int result = args->operand_count ? find_subject(args->operands[0], &subject) : 0;
-    if (!result && operand && !subject->takes_operand)
-        result =
-            wd_fail(-WD_ERR_USAGE, "info %s: unexpected argument '%s'", subject->name, operand);
-    return result ? result : subject->run(repl->session, operand);
+    if (result)
+        return result;
+    size_t most = subject->takes_many ? SIZE_MAX : subject->takes_operand ? 2 : 1;
+    if (args->operand_count > most)
+        return wd_fail(-WD_ERR_USAGE, "info %s: unexpected argument '%s'", subject->name,
+                       args->operands[most]);
+    char *operand = args->operand_count > 1 ? join(args) : NULL;
+    result = subject->run(repl->session, operand);
+    free(operand);
+    return result;
 }

@@ -10,14 +10,20 @@
 #include "dbgcli/commands/value.h"
 
 const struct cli_syntax cli_cmd_print_syntax = {
-    .usage = "VARIABLE[@TIME]",
+    .usage = "[--at=TIME] EXPRESSION",
     .operands_min = 1,
     .operands_max = 1,
     .is_raw = true,
-    .details = "The value of a variable in the selected frame, now or just before another time\n"
-               "(as for goto), in the thread that runs then. Also *p, &x, x.member, p->member, "
-               "a[3], $rax. print/x and the like\n"
-               "choose a format: x, d, u, o, t (binary), c (character), a (address).",
+    .details = "The value of an expression in the selected frame, now or (--at) just before "
+               "another time (as\n"
+               "for goto), in the thread that runs then. All of C but assignments and calls; also "
+               "$rax and\n"
+               "the other registers, array[1]@5 (five values from there on), {int} 0x1234. "
+               "EXPRESSION@TIME\n"
+               "means --at too, if TIME is start, end, crash or FILE:LINE#K. print/x and the like "
+               "choose a\n"
+               "format: x, z (padded), d, u, o, t (binary), c (character), a (address), f "
+               "(floating), s (text).",
 };
 
 static void print_json(const struct cli_session *session, struct cli_moment *moment,
@@ -97,36 +103,84 @@ static int print_at(struct cli_session *session, struct cli_moment *moment, cons
     return result;
 }
 
+static int print_then(struct cli_session *session, wet_time time, const char *expression,
+                      const char *format)
+{
+    struct cli_moment *moment;
+    int result = cli_session_check_time(session, time);
+    if (!result)
+        result = cli_moment_open(session->wet, time, &moment);
+    if (result)
+        return result;
+    result = print_at(session, moment, expression, format);
+    cli_moment_close(moment);
+    return result;
+}
+
+/* Cuts "--at=TIME" or "--at TIME" off the front; *time is to be freed, NULL if there is none. */
+static int take_option(const char **text, char **time)
+{
+    const char *at = *text;
+    *time = NULL;
+    if (strncmp(at, "--at", 4) != 0 || !strchr("= \t", at[4]))
+        return 0;
+    at += 4;
+    at += *at == '=' ? 1 : strspn(at, " \t");
+    size_t length = strcspn(at, " \t");
+    if (!length || !at[length + strspn(at + length, " \t")])
+        return wd_fail(-WD_ERR_USAGE, "print: something is missing; usage: print %s",
+                       cli_cmd_print_syntax.usage);
+    *time = cli_strndup(at, length);
+    at += length;
+    *text = at + strspn(at, " \t");
+    return 0;
+}
+
+/* What is behind the last '@' if it can only be a time: numbers are gdb's "so many values". */
+static const char *find_time(const char *text)
+{
+    const char *at = strrchr(text, '@');
+    if (!at)
+        return NULL;
+    at += 1 + strspn(at + 1, " \t");
+    if (strcmp(at, "start") == 0 || strcmp(at, "end") == 0 || strcmp(at, "crash") == 0)
+        return at;
+    const char *colon = strrchr(at, ':');
+    bool is_instance = colon && colon > at && colon[-1] != ':' && strchr("0123456789", colon[1]) &&
+                       !strpbrk(at, "?()[] ");
+    return is_instance && colon[1] ? at : NULL;
+}
+
 int cli_cmd_print(struct cli_repl *repl, const struct cli_args *args, const char *format)
 {
     struct cli_session *session = repl->session;
     struct cli_moment *moment;
+    const char *text = args->operands[0], *behind;
+    char *at, *expression;
     wet_time time;
     int result = cli_value_format_check(format);
+    if (!result)
+        result = take_option(&text, &at);
     if (result)
         return result;
-    char *expression = cli_strdup(args->operands[0]);
-    char *at = strrchr(expression, '@');
+    expression = cli_strdup(text);
+    behind = at ? NULL : find_time(text);
+    if (behind) {
+        at = cli_strdup(behind);
+        *strrchr(expression, '@') = 0;
+        for (size_t end = strlen(expression); end && strchr(" \t", expression[end - 1]);)
+            expression[--end] = 0;
+    }
     if (at) {
-        *at++ = 0;
-        at += strspn(at, " \t");
-        size_t length = strlen(expression);
-        while (length && strchr(" \t", expression[length - 1]))
-            expression[--length] = 0;
         result = cli_time_parse(session, at, &time);
         if (!result)
-            result = cli_session_check_time(session, time);
-        if (!result)
-            result = cli_moment_open(session->wet, time, &moment);
-        if (!result) {
-            result = print_at(session, moment, expression, format);
-            cli_moment_close(moment);
-        }
+            result = print_then(session, time, expression, format);
     } else {
         result = cli_session_moment(session, &moment);
         if (!result)
             result = print_at(session, moment, expression, format);
     }
+    free(at);
     free(expression);
     return result;
 }

@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* `info locals` and `info registers`: the selected frame. */
+/* `info locals`, `info args`, `info registers`, `info all-registers`: the selected frame. */
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/err.h"
 #include "dbgcli/alloc.h"
 #include "dbgcli/commands/info_subject.h"
+#include "dbgcli/commands/registers.h"
 #include "dbgcli/commands/thread.h"
 #include "dbgcli/commands/value.h"
+
+/* ---- variables ---- */
 
 struct locals_walk {
     struct cli_session *session;
     struct cli_frame_view view;
+    bool are_arguments;
     json_t *array; /* NULL: text */
     uint64_t count;
 };
@@ -22,18 +27,24 @@ static int show_variable(void *context, const struct mdl_variable *variable)
     struct cli_out *out = walk->session->out;
     struct cli_value value;
     char *text;
-    if (!variable->name)
+    bool is_argument = variable->scope == MDL_SCOPE_PARAM;
+    /* JSON has both kinds, and says which */
+    if (!variable->name || (is_argument != walk->are_arguments && (!walk->array || !is_argument)))
         return 0;
     int result = cli_value_of_variable(&walk->view, variable, &value);
-    text = result ? cli_asprintf("<%s>", wd_error_message(result))
-                  : cli_value_text(walk->view.moment, &value, "", false);
+    if (result == -WD_ERR_NOT_FOUND)
+        text = cli_strdup("<optimized out>");
+    else if (result)
+        text = cli_asprintf("<%s>", wd_error_message(result));
+    else
+        text = cli_value_text(walk->view.moment, &value, "", false);
     wd_error_clear();
     walk->count++;
     if (walk->array) {
         json_t *row = json_object();
         cli_json_set(row, "name", cli_json_text(variable->name));
         cli_json_set(row, "type", cli_json_text(variable->type.name));
-        cli_json_set(row, "parameter", json_boolean(variable->scope == MDL_SCOPE_PARAM));
+        cli_json_set(row, "parameter", json_boolean(is_argument));
         cli_json_set(row, "value", result ? json_null() : cli_json_text(text));
         cli_json_append(walk->array, row);
     } else {
@@ -43,23 +54,24 @@ static int show_variable(void *context, const struct mdl_variable *variable)
         putc('\n', out->stream);
     }
     free(text);
-    return 0;
+    return cli_out_is_gone(out);
 }
 
-int cli_info_locals(struct cli_session *session, const char *operand)
+static int show_variables(struct cli_session *session, bool are_arguments)
 {
     struct cli_moment *moment;
-    (void)operand;
     int result = cli_session_moment(session, &moment);
     if (result)
         return result;
-    struct locals_walk walk = {.session = session, .view = {moment, session->frame}};
+    struct locals_walk walk = {
+        .session = session, .view = {moment, session->frame}, .are_arguments = are_arguments};
     walk.array = session->out->json ? json_array() : NULL;
     const struct cli_frame *frame = &moment->frames[session->frame];
     result =
         mdl_variables_each_at(session->model, frame->lookup_pc, frame->depth, show_variable, &walk);
-    if (result == 0 && !walk.count)
-        result = wd_fail(-WD_ERR_NOT_FOUND, "no variables are known here");
+    if (result == -WD_ERR_NOT_FOUND || (result == 0 && !frame->file && !walk.count))
+        result = wd_fail(-WD_ERR_NOT_FOUND, "no debug information about %s",
+                         frame->function ? frame->function : "the code that runs here");
     if (result < 0) {
         json_decref(walk.array);
         return result;
@@ -72,62 +84,144 @@ int cli_info_locals(struct cli_session *session, const char *operand)
         cli_thread_to_json(object, session, moment->thread);
         cli_uncertain_to_json(object, session, session->time);
         cli_out_json(session->out, object);
-    } else {
-        cli_uncertain_print(session, session->time);
+        return 0;
     }
+    if (!walk.count)
+        fputs(are_arguments ? "No arguments.\n" : "No locals.\n", session->out->stream);
+    cli_uncertain_print(session, session->time);
     return 0;
 }
 
-/* In the order in which gdb shows them. */
-static const struct {
-    const char *name;
-    unsigned number; /* of DWARF */
-} registers[] = {
-    {"rax", 0},  {"rbx", 3},  {"rcx", 2},  {"rdx", 1},  {"rsi", 4},  {"rdi", 5},
-    {"rbp", 6},  {"rsp", 7},  {"r8", 8},   {"r9", 9},   {"r10", 10}, {"r11", 11},
-    {"r12", 12}, {"r13", 13}, {"r14", 14}, {"r15", 15}, {"rip", 16},
-};
-
-static void show_register(struct cli_session *session, const char *name, const uint64_t *value,
-                          json_t *object)
+int cli_info_locals(struct cli_session *session, const char *operand)
 {
-    FILE *stream = session->out->stream;
-    if (object) {
-        cli_json_set(object, name, value ? cli_json_address(*value) : json_null());
-        return;
-    }
-    fprintf(stream, "%-8s", name);
-    if (value)
-        cli_address_print(stream, session->model, *value);
-    else
-        fputs("not preserved", stream);
-    putc('\n', stream);
+    (void)operand;
+    return show_variables(session, false);
 }
 
-int cli_info_registers(struct cli_session *session, const char *operand)
+int cli_info_args(struct cli_session *session, const char *operand)
+{
+    (void)operand;
+    return show_variables(session, true);
+}
+
+/* ---- registers ---- */
+
+struct register_list {
+    struct cli_session *session;
+    struct cli_frame_view view;
+    json_t *object; /* NULL: text */
+};
+
+static void print_columns(FILE *stream, const char *raw, const char *natural)
+{
+    fprintf(stream, "%-20s%s\n", raw, natural);
+}
+
+/* In gdb's columns: the name, the bits in hexadecimal, and as the type would be printed. */
+static void print_register(struct register_list *list, const char *name, struct cli_value *value)
+{
+    FILE *stream = list->session->out->stream;
+    struct cli_moment *moment = list->view.moment;
+    char *raw, *text;
+    fprintf(stream, "%-15s", name);
+    if (value->type.kind == MDL_TYPE_OTHER) {
+        text = cli_value_text(moment, value, "x", false);
+        fprintf(stream, "%s\n", text);
+        free(text);
+        return;
+    }
+    text = cli_value_text(moment, value, value->type.kind == MDL_TYPE_POINTER ? "a" : "", false);
+    if (value->type.kind == MDL_TYPE_FLOAT) {
+        uint64_t words[2];
+        memcpy(words, value->bytes, sizeof words);
+        char *bits =
+            cli_asprintf("(raw 0x%04" PRIx64 "%016" PRIx64 ")", words[1] & 0xffff, words[0]);
+        print_columns(stream, text, bits);
+        free(bits);
+    } else {
+        raw = cli_value_text(moment, value, "x", false);
+        print_columns(stream, raw, text);
+        free(raw);
+    }
+    free(text);
+}
+
+static int show_register(struct register_list *list, const char *name)
+{
+    struct cli_value value;
+    uint64_t bits;
+    int result = cli_register_value(&list->view, name, &value);
+    if (result && result != -WD_ERR_NOT_FOUND)
+        return result;
+    if (!list->object && result) {
+        fprintf(list->session->out->stream, "%-15s<not saved>\n", name);
+    } else if (!list->object) {
+        print_register(list, name, &value);
+    } else if (result) {
+        cli_json_set(list->object, name, json_null());
+    } else if (value.type.size_bytes <= 8 &&
+               cli_value_bits(list->view.moment, &value, &bits) == 0) {
+        if (value.type.size_bytes < 8)
+            bits &= (UINT64_C(1) << 8 * value.type.size_bytes) - 1;
+        cli_json_set(list->object, name, cli_json_address(bits));
+    } else {
+        char *text = cli_value_text(list->view.moment, &value, "", false);
+        cli_json_set(list->object, name, cli_json_text(text));
+        free(text);
+    }
+    wd_error_clear();
+    return 0;
+}
+
+static int show_group(struct register_list *list, enum cli_register_group group)
+{
+    const char *name;
+    int result = 0;
+    for (size_t i = 0; !result && (name = cli_register_name(group, i)); i++)
+        result = show_register(list, name);
+    return result;
+}
+
+/* "rax $xmm0 eflags" */
+static int show_named(struct register_list *list, const char *names)
+{
+    int result = 0;
+    while (!result && *names) {
+        size_t length = strcspn(names, " ");
+        char *name = cli_strndup(names, length);
+        result = show_register(list, name + (*name == '$'));
+        free(name);
+        names += length;
+        names += strspn(names, " ");
+    }
+    return result;
+}
+
+static int show_registers(struct cli_session *session, const char *names, bool are_all)
 {
     struct cli_moment *moment;
-    (void)operand;
     int result = cli_session_moment(session, &moment);
     if (result)
         return result;
-    struct cli_frame_view view = {moment, session->frame};
-    const struct evq_regs *regs = wet_state_regs(moment->state);
-    json_t *object = session->out->json ? json_object() : NULL;
-    uint64_t value;
-    for (size_t i = 0; i < sizeof registers / sizeof *registers; i++) {
-        bool is_known = cli_frame_register(&view, registers[i].number, &value) == 0;
-        show_register(session, registers[i].name, is_known ? &value : NULL, object);
+    struct register_list list = {.session = session, .view = {moment, session->frame}};
+    list.object = session->out->json ? json_object() : NULL;
+    if (names)
+        result = show_named(&list, names);
+    else
+        result = show_group(&list, CLI_REGISTERS_GENERAL);
+    if (!result && are_all && !names)
+        result = show_group(&list, CLI_REGISTERS_FLOAT);
+    if (!result && are_all && !names)
+        result = show_group(&list, CLI_REGISTERS_VECTOR);
+    if (result) {
+        json_decref(list.object);
+        return result;
     }
-    wd_error_clear();
-    bool is_top = moment->frames[session->frame].is_top;
-    show_register(session, "eflags", is_top ? &regs->r[EVQ_EFLAGS] : NULL, object);
-    show_register(session, "fs_base", &regs->r[EVQ_FS_BASE], object);
-    if (object) {
+    if (list.object) {
         json_t *whole = cli_json_object("wetdbg.registers/1");
         cli_json_set(whole, "time", cli_json_count(session->time));
         cli_json_set(whole, "frame", json_integer((json_int_t)session->frame));
-        cli_json_set(whole, "registers", object);
+        cli_json_set(whole, "registers", list.object);
         cli_thread_to_json(whole, session, moment->thread);
         cli_uncertain_to_json(whole, session, session->time);
         cli_out_json(session->out, whole);
@@ -135,4 +229,14 @@ int cli_info_registers(struct cli_session *session, const char *operand)
         cli_uncertain_print(session, session->time);
     }
     return 0;
+}
+
+int cli_info_registers(struct cli_session *session, const char *operand)
+{
+    return show_registers(session, operand, false);
+}
+
+int cli_info_all_registers(struct cli_session *session, const char *operand)
+{
+    return show_registers(session, operand, true);
 }

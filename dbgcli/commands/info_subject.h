@@ -11,12 +11,15 @@ typedef int (*cli_info_fn)(struct cli_session *session, const char *operand);
 struct cli_info_subject {
     const char *name;
     bool takes_operand;
+    bool takes_many; /* the operand is all words, with a blank between two */
     cli_info_fn run;
 };
 
 int cli_info_functions(struct cli_session *session, const char *regex);
 int cli_info_lines(struct cli_session *session, const char *file);
 int cli_info_locals(struct cli_session *session, const char *operand);
+int cli_info_args(struct cli_session *session, const char *operand);
+int cli_info_all_registers(struct cli_session *session, const char *operand);
 int cli_info_threads(struct cli_session *session, const char *operand);
 int cli_info_ambiguous(struct cli_session *session, const char *operand);
 int cli_info_registers(struct cli_session *session, const char *operand);

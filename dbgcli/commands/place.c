@@ -131,6 +131,47 @@ int cli_line_pcs(struct mdl_model *model, const char *text, uint64_t **pcs, size
     return wd_fail(-WD_ERR_NOT_FOUND, "no code begins at %s", text);
 }
 
+/* A function's body, by all functions of the name. */
+static int function_pcs(struct mdl_model *model, const char *name, uint64_t **pcs, size_t *count)
+{
+    struct mdl_function *functions;
+    size_t found;
+    int result = mdl_functions_named(model, name, &functions, &found);
+    if (result == -WD_ERR_NOT_FOUND)
+        return wd_fail(result, "no function is called '%s'", name);
+    if (result)
+        return result;
+    *pcs = cli_realloc(NULL, found + 1, sizeof **pcs);
+    *count = 0;
+    for (size_t i = 0; i < found; i++) {
+        uint64_t body = functions[i].start;
+        if (functions[i].flags & MDL_FUNCTION_PLT)
+            continue;
+        if (mdl_function_body(model, functions[i].start, &body) != 0)
+            body = functions[i].start;
+        (*pcs)[(*count)++] = body;
+    }
+    free(functions);
+    wd_error_clear();
+    return 0;
+}
+
+int cli_breakpoint_pcs(struct cli_session *session, const char *text, uint64_t **pcs, size_t *count)
+{
+    const char *colon = strrchr(text, ':');
+    if (*text == '*') {
+        *pcs = cli_realloc(NULL, 1, sizeof **pcs);
+        *count = 1;
+        if (cli_number_parse(text + 1, *pcs))
+            return 0;
+        free(*pcs);
+        return wd_fail(-WD_ERR_USAGE, "'%s': behind '*' comes an address", text);
+    }
+    if (colon && colon > text && colon[-1] != ':')
+        return cli_line_pcs(session->model, text, pcs, count);
+    return function_pcs(session->model, text, pcs, count);
+}
+
 /* FILE:LINE[#K] */
 static int parse_instance(struct cli_session *session, const char *text, wet_time *time)
 {

@@ -38,6 +38,10 @@ int cli_line_parse(const char *text, char **file, uint32_t *line);
  * -WD_ERR_NOT_FOUND with what there is instead. */
 int cli_line_pcs(struct mdl_model *model, const char *text, uint64_t **pcs, size_t *count);
 
+/* The same for FILE:LINE, FUNCTION (of that name all) or *ADDRESS. */
+int cli_breakpoint_pcs(struct cli_session *session, const char *text, uint64_t **pcs,
+                       size_t *count);
+
 /*
  * Reads a time: TIME, start, end, crash, now, FILE:LINE, FILE:LINE#K (K from 1; from -1 backwards;
  * FILE:LINE is #-1, the last time), or a bookmark. Errors: -WD_ERR_USAGE, -WD_ERR_NOT_FOUND, those

@@ -98,7 +98,7 @@ int cli_session_crash_time(const struct cli_session *session, wet_time *time)
 
 /* ---- where we are ---- */
 
-static void print_position_json(struct cli_session *session, const struct cli_place *place)
+static json_t *json_of_position(struct cli_session *session, const struct cli_place *place)
 {
     json_t *object = cli_json_object("wetdbg.position/1");
     cli_json_set(object, "time", cli_json_count(session->time));
@@ -106,7 +106,7 @@ static void print_position_json(struct cli_session *session, const struct cli_pl
     cli_thread_to_json(object, session, session->moment->thread);
     cli_place_to_json(object, place);
     cli_uncertain_to_json(object, session, session->time);
-    cli_out_json(session->out, object);
+    return object;
 }
 
 /* As the backtrace has it: where several lines begin, the one that a breakpoint was set on. */
@@ -121,6 +121,13 @@ static void place_of_frame(struct cli_session *session, const struct cli_frame *
     place->text = cli_source_text(session, frame->file, frame->line, frame->lookup_pc);
 }
 
+json_t *cli_session_position(struct cli_session *session)
+{
+    struct cli_place place;
+    place_of_frame(session, &session->moment->frames[0], &place);
+    return json_of_position(session, &place);
+}
+
 int cli_session_print_position(struct cli_session *session)
 {
     struct cli_moment *moment;
@@ -131,7 +138,7 @@ int cli_session_print_position(struct cli_session *session)
         return result;
     place_of_frame(session, &moment->frames[0], &place);
     if (out->json) {
-        print_position_json(session, &place);
+        cli_out_json(out, json_of_position(session, &place));
         return 0;
     }
     fprintf(out->stream, "time %" PRIu64, session->time);

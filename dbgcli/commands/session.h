@@ -34,6 +34,10 @@ struct cli_session {
     /* Where `list` goes on: a borrowed path of the model and the next line, or NULL. */
     const char *list_file;
     uint32_t list_line;
+    /* How x goes on, and with which format. */
+    uint64_t examine_next;
+    char examine_format, examine_size;
+    bool examine_is_set;
     const char **newer_files; /* sources of which it was said that they are newer; the model's */
     size_t newer_count;
     struct cli_bookmarks *bookmarks;
@@ -63,6 +67,9 @@ int cli_session_moment(struct cli_session *session, struct cli_moment **moment);
 /* Time of the crash; -WD_ERR_NOT_FOUND if the run did not crash. */
 int cli_session_crash_time(const struct cli_session *session, wet_time *time);
 
+/* Where the session stands, as an object of schema wetdbg.position/1. The moment is open. */
+json_t *cli_session_position(struct cli_session *session);
+
 /* Prints where the session stands, as after `goto`. */
 int cli_session_print_position(struct cli_session *session);
 
@@ -89,6 +96,22 @@ CLI_DECLARE_COMMAND(output);
 CLI_DECLARE_COMMAND(origin);
 CLI_DECLARE_COMMAND(bookmark);
 CLI_DECLARE_COMMAND(history);
+CLI_DECLARE_COMMAND(step);
+CLI_DECLARE_COMMAND(next);
+CLI_DECLARE_COMMAND(reverse_step);
+CLI_DECLARE_COMMAND(reverse_next);
+CLI_DECLARE_COMMAND(stepi);
+CLI_DECLARE_COMMAND(nexti);
+CLI_DECLARE_COMMAND(reverse_stepi);
+CLI_DECLARE_COMMAND(reverse_nexti);
+CLI_DECLARE_COMMAND(finish);
+CLI_DECLARE_COMMAND(reverse_finish);
+CLI_DECLARE_COMMAND(continue);
+CLI_DECLARE_COMMAND(reverse_continue);
+CLI_DECLARE_COMMAND(whatis);
+CLI_DECLARE_COMMAND(ptype);
+CLI_DECLARE_COMMAND(x);
+CLI_DECLARE_COMMAND(disassemble);
 
 /* The frames of the current moment, as `backtrace` prints them. */
 int cli_backtrace_print(struct cli_session *session);

@@ -4,15 +4,20 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/err.h"
 #include "dbgcli/alloc.h"
+#include "dbgcli/commands/arithmetic.h"
+#include "dbgcli/commands/registers.h"
 
-#define ELEMENTS_MAX 200 /* of an array or string, as in gdb */
-#define REPEATS_MAX  10  /* equal elements before they are put together */
-#define DEPTH_MAX    20
+#define ELEMENTS_MAX         200 /* of an array or string, as in gdb */
+#define REPEATS_MAX          10  /* equal elements before they are put together */
+#define DEPTH_MAX            20
+#define ELEMENT_COMPARED_MAX 4096    /* larger ones are not put together */
+#define REPEATS_COUNTED_MAX  1000000 /* a wrong count of elements must end */
 
 struct printer {
     struct cli_out *out;
@@ -24,7 +29,8 @@ struct printer {
 
 /* ---- bytes ---- */
 
-static int load(struct cli_moment *moment, const struct cli_value *value, void *bytes, size_t size)
+int cli_value_load(struct cli_moment *moment, const struct cli_value *value, void *bytes,
+                   size_t size)
 {
     if (value->is_in_memory)
         return wet_state_read(moment->state, value->address, bytes, size);
@@ -54,7 +60,7 @@ int cli_value_bits(struct cli_moment *moment, const struct cli_value *value, uin
         size = (value->bit_offset + value->bit_size + 7) / 8;
     if (size == 0 || size > 16 || (size > 8 && !value->bit_size) || value->bit_size > 64)
         return wd_fail(-WD_ERR_UNSUPPORTED, "'%s' is no scalar of at most 8 bytes", type->name);
-    int result = load(moment, value, words, size);
+    int result = cli_value_load(moment, value, words, size);
     if (result)
         return result;
     unsigned width = value->bit_size ? value->bit_size : (unsigned)size * 8;
@@ -68,32 +74,13 @@ int cli_value_bits(struct cli_moment *moment, const struct cli_value *value, uin
     return 0;
 }
 
-int cli_value_target(struct cli_moment *moment, const struct cli_value *value,
-                     struct cli_value *target)
-{
-    struct mdl_type type;
-    uint64_t address = value->address, count;
-    bool is_pointer = value->type.kind == MDL_TYPE_POINTER;
-    if (!is_pointer && value->type.kind != MDL_TYPE_ARRAY)
-        return wd_fail(-WD_ERR_USAGE, "a value of type '%s' points to nothing", value->type.name);
-    int result = mdl_type_target(moment->model, value->type.handle, &type, &count);
-    if (!result && is_pointer)
-        result = cli_value_bits(moment, value, &address);
-    else if (!result && !value->is_in_memory)
-        result = wd_fail(-WD_ERR_UNSUPPORTED, "the array is not in memory");
-    if (result)
-        return result;
-    *target = (struct cli_value){.type = type, .is_in_memory = true, .address = address};
-    return 0;
-}
-
 /* ---- scalars ---- */
 
 int cli_value_format_check(const char *format)
 {
-    if (!*format || (strchr("xduotca", *format) && !format[1]))
+    if (!*format || (strchr("xzduotcafs", *format) && !format[1]))
         return 0;
-    return wd_fail(-WD_ERR_USAGE, "unknown format '/%s': /x /d /u /o /t /c /a", format);
+    return wd_fail(-WD_ERR_USAGE, "unknown format '/%s': /x /z /d /u /o /t /c /a /f /s", format);
 }
 
 void cli_address_print(FILE *stream, struct mdl_model *model, uint64_t address)
@@ -106,7 +93,7 @@ void cli_address_print(FILE *stream, struct mdl_model *model, uint64_t address)
         name = mdl_name_full(model, function.linkage_name);
         start = function.start;
     } else if (mdl_symbol_at(model, address, &symbol) == 0) {
-        name = symbol.name;
+        name = mdl_name_full(model, symbol.name);
         start = symbol.start;
     }
     wd_error_clear();
@@ -165,6 +152,29 @@ static void print_binary(FILE *stream, uint64_t bits)
     }
 }
 
+/* "nan(0x8000000000000)": with the bits of the fraction. */
+static void print_nan(FILE *stream, const uint8_t *bytes, size_t size, bool is_negative)
+{
+    uint64_t fraction = 0;
+    memcpy(&fraction, bytes, size < 8 ? size : 8);
+    if (size == 4)
+        fraction &= 0x7fffff;
+    else if (size == 8)
+        fraction &= 0xfffffffffffff;
+    fprintf(stream, "%snan(0x%" PRIx64 ")", is_negative ? "-" : "", fraction);
+}
+
+static void print_float_bytes(FILE *stream, const void *bytes, size_t size)
+{
+    long double number;
+    if (!cli_float_read(bytes, size, &number))
+        return;
+    if (isnan(number))
+        print_nan(stream, bytes, size, signbit(number));
+    else
+        fprintf(stream, "%.*Lg", size == 4 ? 9 : size == 8 ? 17 : 18, number);
+}
+
 static void print_formatted(struct printer *p, const struct cli_value *value, uint64_t bits)
 {
     FILE *stream = p->out->stream;
@@ -173,6 +183,15 @@ static void print_formatted(struct printer *p, const struct cli_value *value, ui
     switch (*p->format) {
     case 'x':
         fprintf(stream, "0x%" PRIx64, plain);
+        break;
+    case 'z':
+        fprintf(stream, "0x%0*" PRIx64, (int)(width + 3) / 4, plain);
+        break;
+    case 'f':
+        if (width == 32 || width == 64)
+            print_float_bytes(stream, &plain, width / 8);
+        else
+            fprintf(stream, "%" PRId64, (int64_t)bits);
         break;
     case 'o':
         fprintf(stream, "%s%" PRIo64, plain ? "0" : "", plain);
@@ -220,16 +239,16 @@ static void print_string_at(struct printer *p, uint64_t address)
 static void print_pointer(struct printer *p, const struct cli_value *value, uint64_t bits)
 {
     struct mdl_type target;
-    struct mdl_function function;
     uint64_t count;
-    bool is_typed = mdl_type_target(p->moment->model, value->type.handle, &target, &count) == 0;
+    bool is_typed = value->type.handle &&
+                    mdl_type_target(p->moment->model, value->type.handle, &target, &count) == 0;
     bool is_text = is_typed && target.kind == MDL_TYPE_CHAR && target.size_bytes == 1;
     if (!is_text && p->depth == 0)
         fprintf(p->out->stream, "(%s) ", value->type.name);
-    if (mdl_function_at(p->moment->model, bits, &function) == 0)
+    if (bits)
         cli_address_print(p->out->stream, p->moment->model, bits);
     else
-        fprintf(p->out->stream, "0x%" PRIx64, bits);
+        fputs("0x0", p->out->stream);
     if (is_text && bits)
         print_string_at(p, bits);
     wd_error_clear();
@@ -237,25 +256,14 @@ static void print_pointer(struct printer *p, const struct cli_value *value, uint
 
 static int print_float(struct printer *p, const struct cli_value *value)
 {
-    union {
-        float single;
-        double twice;
-        long double extended;
-        uint8_t bytes[16];
-    } number = {.bytes = {0}};
+    uint8_t bytes[16];
     size_t size = value->type.size_bytes;
-    if (size != sizeof(float) && size != sizeof(double) && size != sizeof(long double))
+    if (size != 4 && size != 8 && size != 16)
         return wd_fail(-WD_ERR_UNSUPPORTED, "type '%s' cannot be shown", value->type.name);
-    int result = load(p->moment, value, number.bytes, size);
-    if (result)
-        return result;
-    if (size == sizeof(float))
-        fprintf(p->out->stream, "%.9g", (double)number.single);
-    else if (size == sizeof(double))
-        fprintf(p->out->stream, "%.17g", number.twice);
-    else
-        fprintf(p->out->stream, "%.18Lg", number.extended);
-    return 0;
+    int result = cli_value_load(p->moment, value, bytes, size);
+    if (!result)
+        print_float_bytes(p->out->stream, bytes, size);
+    return result;
 }
 
 static int print_value(struct printer *p, const struct cli_value *value);
@@ -280,7 +288,7 @@ static int print_huge(struct printer *p, const struct cli_value *value)
 {
     unsigned __int128 number = 0;
     char digits[48], *at = digits + sizeof digits;
-    int result = load(p->moment, value, &number, sizeof number);
+    int result = cli_value_load(p->moment, value, &number, sizeof number);
     bool is_negative = value->type.is_signed && number >> 127;
     if (result)
         return result;
@@ -294,13 +302,83 @@ static int print_huge(struct printer *p, const struct cli_value *value)
     return 0;
 }
 
+/* As gdb does since version 8: print/x 3.5 is 0x3. */
+static int print_float_as_integer(struct printer *p, const struct cli_value *value)
+{
+    struct cli_value number;
+    uint64_t bits;
+    const struct mdl_type *type =
+        cli_type_basic(value->type.size_bytes == 4 ? CLI_BASIC_INT : CLI_BASIC_LONG);
+    int result = cli_cast(p->moment, value, type, &number);
+    if (!result)
+        result = cli_value_bits(p->moment, &number, &bits);
+    if (!result)
+        print_formatted(p, &number, bits);
+    return result;
+}
+
+/* An enumeration of flags: each enumerator one bit of its own. */
+struct flag_walk {
+    struct cli_out *out;
+    int64_t known, left;
+    bool is_flags;
+    size_t count;
+};
+
+static int check_flag(void *context, const char *name, int64_t flag)
+{
+    struct flag_walk *walk = context;
+    (void)name;
+    if (flag < 0 || (flag & (flag - 1)) || (flag & walk->known))
+        walk->is_flags = false;
+    walk->known |= flag;
+    return !walk->is_flags;
+}
+
+static int print_flag(void *context, const char *name, int64_t flag)
+{
+    struct flag_walk *walk = context;
+    if (!(walk->left & flag))
+        return 0;
+    fputs(walk->count++ ? " | " : "(", walk->out->stream);
+    cli_out_text(walk->out, name);
+    walk->left &= ~flag;
+    return 0;
+}
+
+static void print_enumeration(struct printer *p, const struct cli_value *value, int64_t bits)
+{
+    struct flag_walk walk = {.out = p->out, .left = bits, .is_flags = true};
+    struct mdl_model *model = p->moment->model;
+    const char *name;
+    bool is_named = mdl_type_enumerator(model, value->type.handle, bits, &name) == 0;
+    if (is_named)
+        cli_out_text(p->out, name);
+    else if (bits)
+        mdl_type_enumerators_each(model, value->type.handle, check_flag, &walk);
+    wd_error_clear();
+    if (is_named)
+        return;
+    if (!bits || !walk.is_flags || !walk.known) {
+        fprintf(p->out->stream, "%" PRId64, bits);
+        return;
+    }
+    mdl_type_enumerators_each(model, value->type.handle, print_flag, &walk);
+    if (walk.left)
+        fprintf(p->out->stream, "%sunknown: 0x%" PRIx64, walk.count ? " | " : "(",
+                (uint64_t)walk.left);
+    putc(')', p->out->stream);
+}
+
 static int print_scalar(struct printer *p, const struct cli_value *value)
 {
     FILE *stream = p->out->stream;
-    const char *name;
     uint64_t bits;
-    if (value->type.kind == MDL_TYPE_FLOAT && (!*p->format || value->type.size_bytes > 8))
+    if (value->type.kind == MDL_TYPE_FLOAT &&
+        (!*p->format || *p->format == 'f' || value->type.size_bytes > 8))
         return print_float(p, value);
+    if (value->type.kind == MDL_TYPE_FLOAT)
+        return print_float_as_integer(p, value);
     if (value->type.is_reference)
         return print_reference(p, value);
     if (value->type.size_bytes == 16 && !value->bit_size && !*p->format &&
@@ -309,8 +387,13 @@ static int print_scalar(struct printer *p, const struct cli_value *value)
     int result = cli_value_bits(p->moment, value, &bits);
     if (result)
         return result;
-    if (*p->format) {
+    if (*p->format && *p->format != 's') {
         print_formatted(p, value, bits);
+        return 0;
+    }
+    if (strcmp(value->type.name, CLI_TYPE_FLAGS) == 0 ||
+        strcmp(value->type.name, CLI_TYPE_MXCSR) == 0) {
+        cli_flags_print(stream, bits, strcmp(value->type.name, CLI_TYPE_MXCSR) == 0);
         return 0;
     }
     switch (value->type.kind) {
@@ -327,11 +410,7 @@ static int print_scalar(struct printer *p, const struct cli_value *value)
         print_pointer(p, value, bits);
         break;
     case MDL_TYPE_ENUM:
-        if (mdl_type_enumerator(p->moment->model, value->type.handle, (int64_t)bits, &name) == 0) {
-            fputs(name, stream);
-            break;
-        }
-        fprintf(stream, "%" PRId64, (int64_t)bits);
+        print_enumeration(p, value, (int64_t)bits);
         break;
     case MDL_TYPE_SIGNED:
         fprintf(stream, "%" PRId64, (int64_t)bits);
@@ -361,13 +440,12 @@ static int print_member(void *context, const struct mdl_member *member)
                                    walk->whole->address, &offset);
     if (result)
         return result;
-    struct cli_value part = {
-        .type = member->type,
-        .is_in_memory = true,
-        .address = walk->whole->address + offset,
-        .bit_offset = member->bit_offset,
-        .bit_size = member->bit_size,
-    };
+    struct cli_value part;
+    result = cli_value_part(walk->whole, offset, &member->type, &part);
+    if (result)
+        return result;
+    part.bit_offset = member->bit_offset;
+    part.bit_size = member->bit_size;
     fputs(walk->count++ ? ", " : "", stream);
     if (member->is_base)
         fprintf(stream, "<%s> = ", member->type.name);
@@ -490,24 +568,99 @@ static void print_char_array(struct printer *p, const uint8_t *bytes, size_t cou
     fputs(is_cut ? "..." : "", stream);
 }
 
+/* How many elements from `first` on are the same; at most up to `count`. */
+static uint64_t count_repeats(struct printer *p, const struct cli_value *value,
+                              const struct mdl_type *type, uint64_t first, uint64_t count)
+{
+    uint8_t one[ELEMENT_COMPARED_MAX], other[ELEMENT_COMPARED_MAX];
+    struct cli_value element;
+    size_t size = type->size_bytes;
+    uint64_t run = 1;
+    if (!size || size > sizeof one || cli_value_part(value, first * size, type, &element) != 0 ||
+        cli_value_load(p->moment, &element, one, size) != 0)
+        return 1;
+    while (first + run < count && run < REPEATS_COUNTED_MAX &&
+           cli_value_part(value, (first + run) * size, type, &element) == 0 &&
+           cli_value_load(p->moment, &element, other, size) == 0 && memcmp(one, other, size) == 0)
+        run++;
+    return run;
+}
+
 static int print_elements(struct printer *p, const struct cli_value *value,
                           const struct mdl_type *type, uint64_t count)
 {
     FILE *stream = p->out->stream;
-    uint64_t shown = count < ELEMENTS_MAX ? count : ELEMENTS_MAX;
+    uint64_t shown = 0, i = 0, run;
     int result = 0;
     putc('{', stream);
-    for (uint64_t i = 0; i < shown && !result; i++) {
-        struct cli_value element = {
-            .type = *type,
-            .is_in_memory = true,
-            .address = value->address + i * type->size_bytes,
-        };
+    for (; i < count && shown < ELEMENTS_MAX && !result; i += run) {
+        struct cli_value element;
+        run = count_repeats(p, value, type, i, count);
         fputs(i ? ", " : "", stream);
-        result = print_value(p, &element);
+        result = cli_value_part(value, i * type->size_bytes, type, &element);
+        if (!result)
+            result = print_value(p, &element);
+        if (run >= REPEATS_MAX)
+            fprintf(stream, " <repeats %" PRIu64 " times>", run);
+        else
+            run = 1;
+        shown += run >= REPEATS_MAX ? REPEATS_MAX : 1;
     }
-    fputs(shown < count ? "...}" : "}", stream);
+    wd_error_clear();
+    fputs(i < count ? "...}" : "}", stream);
     return result;
+}
+
+static void print_wide_hex(FILE *stream, const uint64_t *words)
+{
+    if (words[1])
+        fprintf(stream, "0x%" PRIx64 "%016" PRIx64, words[1], words[0]);
+    else
+        fprintf(stream, "0x%" PRIx64, words[0]);
+}
+
+/* All that a vector register can be seen as. */
+static int print_vector(struct printer *p, const struct cli_value *value)
+{
+    static const struct {
+        const char *name;
+        enum cli_basic basic;
+    } shapes[] = {
+        {"float", CLI_BASIC_FLOAT}, {"double", CLI_BASIC_DOUBLE}, {"int8", CLI_BASIC_SIGNED_CHAR},
+        {"int16", CLI_BASIC_SHORT}, {"int32", CLI_BASIC_INT},     {"int64", CLI_BASIC_LONG},
+    };
+    FILE *stream = p->out->stream;
+    uint64_t words[4];
+    int result = 0;
+    putc('{', stream);
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes && !result; i++) {
+        struct mdl_type type = *cli_type_basic(shapes[i].basic);
+        uint64_t count = value->type.size_bytes / type.size_bytes;
+        if (type.kind == MDL_TYPE_CHAR || *p->format)
+            type.kind = MDL_TYPE_SIGNED; /* in a format: the bits as they are */
+        fprintf(stream, "%sv%" PRIu64 "_%s = ", i ? ", " : "", count, shapes[i].name);
+        result = print_elements(p, value, &type, count);
+    }
+    memcpy(words, value->bytes, sizeof words);
+    fputs(value->type.size_bytes == 16 ? ", uint128 = " : ", v2_int128 = {", stream);
+    print_wide_hex(stream, words);
+    if (value->type.size_bytes > 16) {
+        fputs(", ", stream);
+        print_wide_hex(stream, words + 2);
+        putc('}', stream);
+    }
+    putc('}', stream);
+    return result;
+}
+
+/* "{int (int, char **)} 0x401136 <main>" */
+static int print_function(struct printer *p, const struct cli_value *value)
+{
+    putc('{', p->out->stream);
+    cli_out_text(p->out, value->type.name);
+    fputs("} ", p->out->stream);
+    cli_address_print(p->out->stream, p->moment->model, value->address);
+    return 0;
 }
 
 static int print_array(struct printer *p, const struct cli_value *value)
@@ -518,10 +671,10 @@ static int print_array(struct printer *p, const struct cli_value *value)
     int result = mdl_type_target(p->moment->model, value->type.handle, &type, &count);
     if (result)
         return result;
-    if (type.kind != MDL_TYPE_CHAR || type.size_bytes > 1 || *p->format)
+    if (type.kind != MDL_TYPE_CHAR || type.size_bytes > 1 || (*p->format && *p->format != 's'))
         return print_elements(p, value, &type, count);
     size_t shown = count < sizeof text ? count : sizeof text;
-    result = load(p->moment, value, text, shown);
+    result = cli_value_load(p->moment, value, text, shown);
     if (!result && !shown)
         fputs("\"\"", p->out->stream);
     else if (!result)
@@ -533,13 +686,21 @@ static int print_value(struct printer *p, const struct cli_value *value)
 {
     enum mdl_type_kind kind = value->type.kind;
     bool is_structure = kind == MDL_TYPE_STRUCT || kind == MDL_TYPE_UNION;
+    if (kind == MDL_TYPE_FUNCTION)
+        return print_function(p, value);
+    if (kind == MDL_TYPE_VOID) {
+        fputs("void", p->out->stream);
+        return 0;
+    }
+    if (kind == MDL_TYPE_OTHER && strncmp(value->type.name, "vec", 3) == 0 && !value->type.handle)
+        return print_vector(p, value);
     if (!is_structure && kind != MDL_TYPE_ARRAY)
         return print_scalar(p, value);
     if (p->is_brief || p->depth == DEPTH_MAX) {
         fputs("...", p->out->stream);
         return 0;
     }
-    if (!value->is_in_memory)
+    if (!value->is_in_memory && value->type.size_bytes > sizeof value->bytes)
         return wd_fail(-WD_ERR_UNSUPPORTED, "the value is spread over registers");
     p->depth++;
     int result = is_structure ? print_structure(p, value) : print_array(p, value);

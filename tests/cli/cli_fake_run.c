@@ -399,6 +399,8 @@ int mdl_line_at(struct mdl_model *model, uint64_t pc, struct mdl_line *line)
         .is_stmt = 1,
         .start = pc & ~UINT64_C(15),
         .end = (pc & ~UINT64_C(15)) + 16,
+        .run_start = pc & ~UINT64_C(15),
+        .run_end = (pc & ~UINT64_C(15)) + 16,
     };
     return 0;
 }
@@ -468,7 +470,18 @@ int mdl_source_line(struct mdl_model *model, const char *file, uint32_t line, ui
 
 /* ---- model.h: variables and frames ---- */
 
-enum { T_INT = 1, T_CHAR, T_INT_PTR, T_PAIR, T_NAME, T_CHAR_PTR, T_DOUBLE, T_ENUM, T_UCHAR };
+enum {
+    T_INT = 1,
+    T_CHAR,
+    T_INT_PTR,
+    T_PAIR,
+    T_NAME,
+    T_CHAR_PTR,
+    T_DOUBLE,
+    T_ENUM,
+    T_UCHAR,
+    T_PAIR_PTR
+};
 
 static const struct mdl_type types[] = {
     [T_INT] = {MDL_TYPE_SIGNED, 1, 0, 4, "int", T_INT},
@@ -480,6 +493,7 @@ static const struct mdl_type types[] = {
     [T_DOUBLE] = {MDL_TYPE_FLOAT, 1, 0, 8, "double", T_DOUBLE},
     [T_ENUM] = {MDL_TYPE_ENUM, 0, 0, 4, "enum colour", T_ENUM},
     [T_UCHAR] = {MDL_TYPE_CHAR, 0, 0, 1, "unsigned char", T_UCHAR},
+    [T_PAIR_PTR] = {MDL_TYPE_POINTER, 0, 0, 8, "struct pair *", T_PAIR_PTR},
 };
 
 static const struct {
@@ -565,8 +579,10 @@ int mdl_type_target(struct mdl_model *model, uint64_t handle, struct mdl_type *t
 {
     (void)model;
     *element_count = handle == T_NAME ? 8 : 0;
-    *target = types[handle == T_INT_PTR ? T_INT : T_CHAR];
-    return handle == T_INT_PTR || handle == T_NAME || handle == T_CHAR_PTR ? 0 : -WD_ERR_NOT_FOUND;
+    *target = types[handle == T_INT_PTR ? T_INT : handle == T_PAIR_PTR ? T_PAIR : T_CHAR];
+    return handle == T_INT_PTR || handle == T_NAME || handle == T_CHAR_PTR || handle == T_PAIR_PTR
+               ? 0
+               : -WD_ERR_NOT_FOUND;
 }
 
 int mdl_type_members_each(struct mdl_model *model, uint64_t handle, mdl_member_fn fn, void *context)
@@ -590,6 +606,91 @@ int mdl_type_enumerator(struct mdl_model *model, uint64_t handle, int64_t value,
     (void)handle;
     *name = "GREEN";
     return value == 1 ? 0 : -WD_ERR_NOT_FOUND;
+}
+
+int mdl_type_enumerators_each(struct mdl_model *model, uint64_t handle, mdl_enumerator_fn fn,
+                              void *context)
+{
+    (void)model;
+    (void)handle;
+    return fn(context, "GREEN", 1);
+}
+
+int mdl_type_plain(struct mdl_model *model, const struct mdl_type *type, struct mdl_type *plain)
+{
+    (void)model;
+    *plain = *type;
+    return 0;
+}
+
+/* No more types than there are: pointers to int, char and the structure, an array of char. */
+int mdl_type_pointer(struct mdl_model *model, const struct mdl_type *target,
+                     struct mdl_type *pointer)
+{
+    (void)model;
+    *pointer = types[target->handle == T_CHAR   ? T_CHAR_PTR
+                     : target->handle == T_PAIR ? T_PAIR_PTR
+                                                : T_INT_PTR];
+    snprintf(pointer->name, sizeof pointer->name, "%.200s *", target->name);
+    return 0;
+}
+
+int mdl_type_array(struct mdl_model *model, const struct mdl_type *element, uint64_t count,
+                   struct mdl_type *array)
+{
+    (void)model;
+    (void)count;
+    *array = types[T_NAME];
+    return element->handle == T_CHAR ? 0 : wd_fail(-WD_ERR_USAGE, "no such array");
+}
+
+int mdl_type_named(struct mdl_model *model, uint64_t pc, const char *name, struct mdl_type *type)
+{
+    (void)model;
+    (void)pc;
+    *type = types[T_PAIR];
+    return strcmp(name, "struct pair") == 0 ? 0 : wd_fail(-WD_ERR_NOT_FOUND, "no type");
+}
+
+int mdl_enumerator_named(struct mdl_model *model, uint64_t pc, const char *name,
+                         struct mdl_type *type, int64_t *value)
+{
+    (void)model;
+    (void)pc;
+    *type = types[T_ENUM];
+    *value = 1;
+    return strcmp(name, "GREEN") == 0 ? 0 : wd_fail(-WD_ERR_NOT_FOUND, "no enumerator");
+}
+
+int mdl_function_type(struct mdl_model *model, uint64_t pc, struct mdl_type *type)
+{
+    (void)model;
+    (void)pc;
+    *type = (struct mdl_type){.kind = MDL_TYPE_FUNCTION, .size_bytes = 1, .name = "int (void)"};
+    return 0;
+}
+
+int mdl_function_result(struct mdl_model *model, uint64_t pc, size_t depth, struct mdl_type *type)
+{
+    (void)model;
+    (void)pc;
+    (void)depth;
+    *type = types[T_INT];
+    return 0;
+}
+
+int mdl_function_body(struct mdl_model *model, uint64_t entry_pc, uint64_t *body_pc)
+{
+    (void)model;
+    *body_pc = entry_pc;
+    return 0;
+}
+
+int mdl_is_of_c(struct mdl_model *model, uint64_t pc)
+{
+    (void)model;
+    (void)pc;
+    return 1;
 }
 
 int mdl_symbol_at(struct mdl_model *model, uint64_t address, struct mdl_symbol *symbol)

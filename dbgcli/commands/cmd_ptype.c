@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* whatis and ptype: the type of an expression, or of its name. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "dbgcli/commands/session.h"
+#include "dbgcli/commands/value.h"
+
+const struct cli_syntax cli_cmd_whatis_syntax = {
+    .usage = "EXPRESSION|TYPE",
+    .operands_min = 1,
+    .operands_max = 1,
+    .is_raw = true,
+    .details = "The type of an expression, by name.",
+};
+
+const struct cli_syntax cli_cmd_ptype_syntax = {
+    .usage = "EXPRESSION|TYPE",
+    .operands_min = 1,
+    .operands_max = 1,
+    .is_raw = true,
+    .details = "The type of an expression, or of that name, with its members.",
+};
+
+/* A type, else an expression's. *is_name: a type was named. */
+static int find_type(struct cli_session *session, const char *text, struct mdl_type *type,
+                     bool *is_name)
+{
+    struct cli_moment *moment;
+    struct cli_value value;
+    const char *at = text;
+    int result = cli_session_moment(session, &moment);
+    if (result)
+        return result;
+    struct cli_frame_view view = {moment, session->frame};
+    result = cli_value_evaluate(&view, text, &value);
+    *is_name = result != 0;
+    if (!result) {
+        *type = value.type;
+        return 0;
+    }
+    if (cli_type_parse(&view, &at, type) == 0 && !at[strspn(at, " \t")]) {
+        wd_error_clear();
+        return 0;
+    }
+    /* the expression's failure is what is told */
+    return cli_value_evaluate(&view, text, &value);
+}
+
+/* "int *" and "next" as "int *next"; "int [3]" and "a" as "int a[3]". */
+static void print_declaration(FILE *stream, const char *type, const char *name)
+{
+    const char *pointer = strstr(type, "(*"), *bracket = strchr(type, '[');
+    size_t length = strlen(type);
+    if (pointer) {
+        size_t head = (size_t)(pointer - type) + 2;
+        head += strspn(type + head, "*");
+        fprintf(stream, "%.*s%s%s", (int)head, type, name, type + head);
+    } else if (bracket && type[length - 1] == ']') {
+        size_t head = (size_t)(bracket - type);
+        while (head && type[head - 1] == ' ')
+            head--;
+        fprintf(stream, "%.*s%s%s%s", (int)head, type, head && type[head - 1] == '*' ? "" : " ",
+                name, bracket);
+    } else {
+        fprintf(stream, "%s%s%s", type, length && strchr("*&", type[length - 1]) ? "" : " ", name);
+    }
+}
+
+struct member_list {
+    FILE *stream;
+    json_t *array; /* NULL: text */
+    size_t bases;
+};
+
+static int show_base(void *context, const struct mdl_member *member)
+{
+    struct member_list *list = context;
+    if (member->is_base)
+        fprintf(list->stream, "%s%s%s", list->bases++ ? ", " : ": ",
+                member->is_virtual ? "virtual " : "", member->type.name);
+    return 0;
+}
+
+static int show_member(void *context, const struct mdl_member *member)
+{
+    struct member_list *list = context;
+    if (list->array) {
+        json_t *row = json_object();
+        cli_json_set(row, "name", cli_json_text(member->name));
+        cli_json_set(row, "type", cli_json_text(member->type.name));
+        cli_json_set(row, "base", json_boolean(member->is_base));
+        cli_json_set(row, "offset", cli_json_count(member->offset_bytes));
+        cli_json_set(row, "bits", cli_json_count(member->bit_size));
+        cli_json_append(list->array, row);
+        return 0;
+    }
+    if (member->is_base)
+        return 0;
+    fputs("    ", list->stream);
+    print_declaration(list->stream, member->type.name, member->name ? member->name : "");
+    if (member->bit_size)
+        fprintf(list->stream, " : %" PRIu32, member->bit_size);
+    fputs(";\n", list->stream);
+    return 0;
+}
+
+struct enumerator_list {
+    FILE *stream;
+    size_t count;
+    int64_t next;
+};
+
+static int show_enumerator(void *context, const char *name, int64_t value)
+{
+    struct enumerator_list *list = context;
+    fprintf(list->stream, "%s%s", list->count++ ? ", " : "", name);
+    if (value != list->next)
+        fprintf(list->stream, " = %" PRId64, value);
+    list->next = value + 1;
+    return 0;
+}
+
+/* With its members; `suffix` is what pointers and arrays add behind. */
+static int describe(struct mdl_model *model, FILE *stream, const struct mdl_type *type)
+{
+    struct mdl_type plain = *type, target;
+    uint64_t count;
+    if (type->handle && type->kind != MDL_TYPE_VOID)
+        mdl_type_plain(model, type, &plain);
+    wd_error_clear();
+    if (plain.kind == MDL_TYPE_STRUCT || plain.kind == MDL_TYPE_UNION) {
+        struct member_list list = {.stream = stream};
+        fputs(plain.name, stream);
+        mdl_type_members_each(model, plain.handle, show_base, &list);
+        fputs(" {\n", stream);
+        int result = mdl_type_members_each(model, plain.handle, show_member, &list);
+        putc('}', stream);
+        return result;
+    }
+    if (plain.kind == MDL_TYPE_ENUM) {
+        struct enumerator_list list = {.stream = stream};
+        fprintf(stream, "%s {", plain.name);
+        int result = mdl_type_enumerators_each(model, plain.handle, show_enumerator, &list);
+        putc('}', stream);
+        return result;
+    }
+    bool is_derived = (plain.kind == MDL_TYPE_POINTER || plain.kind == MDL_TYPE_ARRAY) &&
+                      plain.handle && mdl_type_target(model, plain.handle, &target, &count) == 0 &&
+                      !strstr(plain.name, "(*");
+    wd_error_clear();
+    if (!is_derived) {
+        fputs(plain.name, stream);
+        return 0;
+    }
+    int result = describe(model, stream, &target);
+    const char *suffix = plain.kind == MDL_TYPE_ARRAY ? strchr(plain.name, '[') : NULL;
+    if (plain.kind == MDL_TYPE_ARRAY && suffix && target.kind != MDL_TYPE_ARRAY)
+        fprintf(stream, " %s", suffix);
+    else if (plain.kind == MDL_TYPE_POINTER)
+        fputs(target.kind == MDL_TYPE_POINTER ? "*" : plain.is_reference ? " &" : " *", stream);
+    return result;
+}
+
+static json_t *members_of(struct mdl_model *model, const struct mdl_type *type)
+{
+    struct member_list list = {.array = json_array()};
+    if (type->handle)
+        mdl_type_members_each(model, type->handle, show_member, &list);
+    wd_error_clear();
+    return list.array;
+}
+
+static int show_type(struct cli_session *session, const struct cli_args *args, bool has_members)
+{
+    struct cli_out *out = session->out;
+    struct mdl_type type;
+    char *text = NULL;
+    size_t size;
+    bool is_name;
+    int result = find_type(session, args->operands[0], &type, &is_name);
+    if (result)
+        return result;
+    FILE *stream = open_memstream(&text, &size);
+    if (!stream)
+        return wd_fail_errno("cannot print");
+    if (has_members)
+        result = describe(session->model, stream, &type);
+    else
+        fputs(type.name, stream);
+    fclose(stream);
+    if (!result && out->json) {
+        json_t *object = cli_json_object("wetdbg.type/1");
+        cli_json_set(object, "expression", cli_json_text(args->operands[0]));
+        cli_json_set(object, "type", cli_json_text(type.name));
+        cli_json_set(object, "bytes", cli_json_count(type.size_bytes));
+        if (has_members)
+            cli_json_set(object, "members", members_of(session->model, &type));
+        cli_out_json(out, object);
+    } else if (!result) {
+        fputs("type = ", out->stream);
+        for (const char *at = text; at && *at;) {
+            const char *end = strchr(at, '\n');
+            size_t length = end ? (size_t)(end - at) : strlen(at);
+            char *line = strndup(at, length);
+            cli_out_text(out, line);
+            free(line);
+            putc('\n', out->stream);
+            at += length + (end != NULL);
+        }
+    }
+    free(text);
+    return result < 0 ? result : 0;
+}
+
+int cli_cmd_whatis(struct cli_repl *repl, const struct cli_args *args, const char *format)
+{
+    (void)format;
+    return show_type(repl->session, args, false);
+}
+
+int cli_cmd_ptype(struct cli_repl *repl, const struct cli_args *args, const char *format)
+{
+    (void)format;
+    return show_type(repl->session, args, true);
+}

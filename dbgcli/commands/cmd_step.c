@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* step, next, stepi, nexti and their ways back; finish, reverse-finish; continue, reverse-continue. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "dbgcli/alloc.h"
+#include "dbgcli/commands/calls.h"
+#include "dbgcli/commands/disassembly.h"
+#include "dbgcli/commands/place.h"
+#include "dbgcli/commands/stepping.h"
+#include "dbgcli/commands/thread.h"
+#include "dbgcli/commands/value.h"
+#include "dbgcli/interrupt.h"
+
+#define STEP_SYNTAX(name, text)                                                                    \
+    const struct cli_syntax cli_cmd_##name##_syntax = {                                            \
+        .usage = "[COUNT]",                                                                        \
+        .operands_max = 1,                                                                         \
+        .details = text,                                                                           \
+    }
+
+STEP_SYNTAX(step,
+            "To the start of another line that the thread shown executes, COUNT times. Enters\n"
+            "functions that have line information; others, and signal handlers, are passed over.");
+STEP_SYNTAX(next, "As step, but functions that are called are passed over.");
+STEP_SYNTAX(reverse_step,
+            "As step, backward: to the start of the line that was executed before; enters\n"
+            "functions at their end.");
+STEP_SYNTAX(reverse_next, "As reverse-step, but functions that were called are passed over.");
+STEP_SYNTAX(stepi, "To the next instruction that the thread shown executes, COUNT times.");
+STEP_SYNTAX(nexti, "As stepi, but a call counts as one instruction.");
+STEP_SYNTAX(reverse_stepi, "To the instruction before, COUNT times.");
+STEP_SYNTAX(reverse_nexti, "As reverse-stepi, but a call counts as one instruction.");
+
+const struct cli_syntax cli_cmd_finish_syntax = {
+    .usage = "",
+    .details =
+        "To where the function of the selected frame returns, and the value that it returns.",
+};
+
+const struct cli_syntax cli_cmd_reverse_finish_syntax = {
+    .usage = "",
+    .details = "Back to the call of the selected frame's function.",
+};
+
+const struct cli_syntax cli_cmd_continue_syntax = {
+    .usage = "[FILE:LINE|FUNCTION|*ADDRESS]",
+    .operands_max = 1,
+    .details = "To the next time that a breakpoint there would be hit, by any thread; without a\n"
+               "place to the end of the run.",
+};
+
+const struct cli_syntax cli_cmd_reverse_continue_syntax = {
+    .usage = "[FILE:LINE|FUNCTION|*ADDRESS]",
+    .operands_max = 1,
+    .details =
+        "To the time before at which a breakpoint there would have been hit, by any thread;\n"
+        "without a place to the start of the run.",
+};
+
+/* ---- going there ---- */
+
+/* The end of what the walk's thread did. */
+static wet_time end_time(const struct cli_session *session, const struct wet_thread *thread)
+{
+    const struct wet_info *info = session->info;
+    if (info->signal && info->signal_time && thread == session->struck)
+        return info->signal_time;
+    if (info->signal && info->signal_time && info->threads < 2)
+        return info->signal_time;
+    return thread->has_ended && thread->end < info->last_time ? thread->end + 1
+                                                              : info->last_time + 1;
+}
+
+static int go(struct cli_session *session, wet_time time, const struct wet_thread *thread)
+{
+    int result = cli_session_go(session, time);
+    if (result)
+        return result;
+    if (thread && session->moment->thread != thread &&
+        cli_moment_select(session->moment, thread) == 0)
+        session->frame = cli_moment_first_frame(session->moment);
+    wd_error_clear();
+    return 0;
+}
+
+static void print_end(struct cli_session *session, const struct wet_thread *thread, bool is_start)
+{
+    struct cli_out *out = session->out;
+    if (out->json)
+        return;
+    if (cli_has_threads(session)) {
+        cli_thread_print(out, thread);
+        fprintf(out->stream, " %s here\n", is_start ? "begins" : "ends");
+    } else {
+        fprintf(out->stream, "the run %s here\n", is_start ? "begins" : "ends");
+    }
+}
+
+/* Where the walk stands, or the end that it came to. */
+static int arrive(struct cli_session *session, const struct cli_calls *calls, bool is_at_end,
+                  bool is_back)
+{
+    const struct wet_thread *thread = calls->walk.thread;
+    wet_time time = calls->walk.is_end ? end_time(session, thread) : cli_walk_time(&calls->walk);
+    if (time == session->time && is_at_end)
+        return wd_fail(-WD_ERR_NOT_FOUND, "this is the %s of %s", is_back ? "start" : "end",
+                       cli_has_threads(session) ? "the thread" : "the run");
+    int result = go(session, time, thread);
+    if (result)
+        return result;
+    if (is_at_end)
+        print_end(session, thread, is_back);
+    return 0;
+}
+
+/* ---- steps ---- */
+
+typedef int (*step_fn)(struct cli_calls *calls, bool over);
+
+static int read_count(const struct cli_args *args, uint64_t *count)
+{
+    *count = 1;
+    if (args->operand_count && (!cli_number_parse(args->operands[0], count) || !*count))
+        return wd_fail(-WD_ERR_USAGE, "%s: '%s' is no count", args->name, args->operands[0]);
+    return 0;
+}
+
+static int run_steps(struct cli_repl *repl, const struct cli_args *args, step_fn step, bool over,
+                     bool is_back)
+{
+    struct cli_session *session = repl->session;
+    struct cli_calls calls;
+    uint64_t count;
+    int result = read_count(args, &count);
+    if (!result)
+        result = cli_calls_init(&calls, session);
+    if (result)
+        return result;
+    result = 1;
+    for (uint64_t i = 0; i < count && result > 0; i++)
+        result = cli_interrupt_is_pending() ? wd_fail(-WD_ERR_INTERRUPTED, "interrupted")
+                                            : step(&calls, over);
+    if (result >= 0)
+        result = arrive(session, &calls, result == 0, is_back);
+    cli_calls_fini(&calls);
+    return result;
+}
+
+static int step_by_line(struct cli_repl *repl, const struct cli_args *args, step_fn step, bool over,
+                        bool is_back)
+{
+    int result = run_steps(repl, args, step, over, is_back);
+    return result ? result : cli_session_print_position(repl->session);
+}
+
+static int step_by_instruction(struct cli_repl *repl, const struct cli_args *args, step_fn step,
+                               bool over, bool is_back)
+{
+    int result = run_steps(repl, args, step, over, is_back);
+    if (!result)
+        result = cli_session_print_position(repl->session);
+    if (!result && !repl->out->json)
+        cli_disassembly_print_current(repl->session);
+    return result;
+}
+
+#define LINE_COMMAND(name, step, over, is_back)                                                    \
+    int cli_cmd_##name(struct cli_repl *repl, const struct cli_args *args, const char *format)     \
+    {                                                                                              \
+        (void)format;                                                                              \
+        return step_by_line(repl, args, step, over, is_back);                                      \
+    }
+#define INSTRUCTION_COMMAND(name, step, over, is_back)                                             \
+    int cli_cmd_##name(struct cli_repl *repl, const struct cli_args *args, const char *format)     \
+    {                                                                                              \
+        (void)format;                                                                              \
+        return step_by_instruction(repl, args, step, over, is_back);                               \
+    }
+
+LINE_COMMAND(step, cli_step_line, false, false)
+LINE_COMMAND(next, cli_step_line, true, false)
+LINE_COMMAND(reverse_step, cli_step_line_back, false, true)
+LINE_COMMAND(reverse_next, cli_step_line_back, true, true)
+INSTRUCTION_COMMAND(stepi, cli_step_instruction, false, false)
+INSTRUCTION_COMMAND(nexti, cli_step_instruction, true, false)
+INSTRUCTION_COMMAND(reverse_stepi, cli_step_instruction_back, false, true)
+INSTRUCTION_COMMAND(reverse_nexti, cli_step_instruction_back, true, true)
+
+/* ---- finish ---- */
+
+/* The frames of one machine's frame return together. */
+static int frame_to_leave(struct cli_session *session, uint64_t *slot, uint64_t *address)
+{
+    struct cli_moment *moment;
+    int result = cli_session_moment(session, &moment);
+    return result ? result : cli_calls_frame(moment, session->frame, slot, address);
+}
+
+/* The position; and the value of that type that was returned, if it can be told. */
+static int print_result(struct cli_session *session, const struct mdl_type *type)
+{
+    struct cli_value value;
+    char *text = NULL;
+    if (type && type->kind != MDL_TYPE_VOID &&
+        cli_value_of_result(session->moment, type, &value) == 0)
+        text = cli_value_text(session->moment, &value, "", false);
+    wd_error_clear();
+    int result = 0;
+    if (session->out->json) {
+        json_t *object = cli_session_position(session);
+        cli_json_set(object, "returned", cli_json_text(text));
+        cli_json_set(object, "returned_type", cli_json_text(text ? type->name : NULL));
+        cli_out_json(session->out, object);
+    } else {
+        result = cli_session_print_position(session);
+        if (!result && text) {
+            fputs("value returned: ", session->out->stream);
+            cli_out_text(session->out, text);
+            putc('\n', session->out->stream);
+        }
+    }
+    free(text);
+    return result;
+}
+
+int cli_cmd_finish(struct cli_repl *repl, const struct cli_args *args, const char *format)
+{
+    struct cli_session *session = repl->session;
+    struct cli_calls calls;
+    uint64_t slot, address;
+    struct mdl_type type = {.kind = MDL_TYPE_VOID};
+    (void)args;
+    (void)format;
+    int result = frame_to_leave(session, &slot, &address);
+    if (result)
+        return result;
+    const struct cli_frame *frame = &session->moment->frames[session->frame];
+    if (!frame->is_inlined &&
+        mdl_function_result(session->model, frame->lookup_pc, frame->depth, &type) != 0)
+        type.kind = MDL_TYPE_VOID;
+    wd_error_clear();
+    result = cli_calls_init(&calls, session);
+    if (result)
+        return result;
+    int end = cli_calls_forward(&calls, slot, address);
+    result = end < 0 ? end : arrive(session, &calls, end == CLI_CALLS_ENDED, false);
+    cli_calls_fini(&calls);
+    if (!result && end == CLI_CALLS_LEFT && !session->out->json)
+        fputs("the function was left without its return\n", session->out->stream);
+    if (result)
+        return result;
+    return print_result(session, end == CLI_CALLS_DONE ? &type : NULL);
+}
+
+int cli_cmd_reverse_finish(struct cli_repl *repl, const struct cli_args *args, const char *format)
+{
+    struct cli_session *session = repl->session;
+    struct cli_calls calls;
+    uint64_t slot, address;
+    (void)args;
+    (void)format;
+    int result = frame_to_leave(session, &slot, &address);
+    if (!result)
+        result = cli_calls_init(&calls, session);
+    if (result)
+        return result;
+    result = cli_calls_previous(&calls);
+    if (result > 0)
+        result = cli_calls_back(&calls, slot, address);
+    else if (result == 0)
+        result = CLI_CALLS_ENDED;
+    if (result >= 0)
+        result = arrive(session, &calls, result == CLI_CALLS_ENDED, true);
+    cli_calls_fini(&calls);
+    return result ? result : cli_session_print_position(session);
+}
+
+/* ---- continue ---- */
+
+struct hit {
+    wet_time time;
+    bool is_found;
+    bool is_last_wanted;
+};
+
+static int note_hit(void *arg, wet_time time, uint64_t pc)
+{
+    struct hit *hit = arg;
+    (void)pc;
+    hit->time = time;
+    hit->is_found = true;
+    return !hit->is_last_wanted;
+}
+
+/* The last time before `end` that one of the addresses was executed. */
+static int find_before(struct cli_session *session, const uint64_t *pcs, size_t count, wet_time end,
+                       struct hit *hit)
+{
+    hit->is_last_wanted = true;
+    for (uint64_t k = wet_interval_at(session->wet, end) + 1; k-- > 0 && !hit->is_found;) {
+        wet_time start = cli_walk_interval_start(session->wet, k);
+        if (start < end) {
+            int result = wet_each_instance(session->wet, pcs, count, start, end - 1, note_hit, hit);
+            if (result < 0)
+                return result;
+        }
+        if (cli_interrupt_is_pending())
+            return wd_fail(-WD_ERR_INTERRUPTED, "interrupted");
+        end = start;
+    }
+    return 0;
+}
+
+static int continue_to(struct cli_session *session, const char *where, bool is_back)
+{
+    struct hit hit = {.is_found = false};
+    uint64_t *pcs;
+    size_t count;
+    int result = cli_breakpoint_pcs(session, where, &pcs, &count);
+    if (result)
+        return result;
+    if (is_back)
+        result = find_before(session, pcs, count, session->time, &hit);
+    else
+        result = wet_each_instance(session->wet, pcs, count, session->time + 1, UINT64_MAX,
+                                   note_hit, &hit);
+    free(pcs);
+    if (result < 0)
+        return result;
+    if (!hit.is_found)
+        return wd_fail(-WD_ERR_NOT_FOUND, "%s is not reached %s time %" PRIu64, where,
+                       is_back ? "before" : "after", session->time);
+    return cli_session_go(session, hit.time);
+}
+
+static int go_to_end(struct cli_session *session, bool is_back)
+{
+    wet_time time;
+    int result = cli_time_parse(session,
+                                is_back                 ? "start"
+                                : session->info->signal ? "crash"
+                                                        : "end",
+                                &time);
+    if (result)
+        return result;
+    if (time == session->time)
+        return wd_fail(-WD_ERR_NOT_FOUND, "this is the %s of the run", is_back ? "start" : "end");
+    return cli_session_go(session, time);
+}
+
+static int run_continue(struct cli_repl *repl, const struct cli_args *args, bool is_back)
+{
+    int result = args->operand_count ? continue_to(repl->session, args->operands[0], is_back)
+                                     : go_to_end(repl->session, is_back);
+    return result ? result : cli_session_print_position(repl->session);
+}
+
+int cli_cmd_continue(struct cli_repl *repl, const struct cli_args *args, const char *format)
+{
+    (void)format;
+    return run_continue(repl, args, false);
+}
+
+int cli_cmd_reverse_continue(struct cli_repl *repl, const struct cli_args *args, const char *format)
+{
+    (void)format;
+    return run_continue(repl, args, true);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Registers by the names that gdb has for them, as typed values: $rax, $eax, $al, $xmm0, $eflags. */
+#ifndef DBGCLI_COMMANDS_REGISTERS_H
+#define DBGCLI_COMMANDS_REGISTERS_H
+
+#include "dbgcli/commands/value.h"
+
+enum cli_register_group {
+    CLI_REGISTERS_GENERAL = 1, /* of `info registers` */
+    CLI_REGISTERS_VECTOR = 2,  /* xmm and ymm */
+    CLI_REGISTERS_FLOAT = 4,   /* st0 and mxcsr */
+    CLI_REGISTERS_PART = 8     /* parts of others: eax, al */
+};
+
+/*
+ * A register as a frame sees it, without the '$'. -WD_ERR_USAGE if nothing is called so;
+ * -WD_ERR_NOT_FOUND if its value was not preserved by the functions that the frame called.
+ */
+int cli_register_value(struct cli_frame_view *view, const char *name, struct cli_value *value);
+
+/* The names of a group in gdb's order, NULL after the last one. */
+const char *cli_register_name(enum cli_register_group group, size_t index);
+
+/* "[ ZF PF ]"; of mxcsr "[ IM DM ]". */
+void cli_flags_print(FILE *stream, uint64_t flags, bool is_mxcsr);
+
+#endif
