@@ -3,11 +3,11 @@
 
 #include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "common/err.h"
 #include "dbgcli/interrupt.h"
 #include "dbgcli/progress.h"
+#include "dbgcli/verbs/memory_arg.h"
 
 static void on_progress(void *arg, uint64_t done, uint64_t total, uint64_t instructions)
 {
@@ -38,37 +38,6 @@ static int replay(const char *trace_dir, struct wetdbg_build_options *how,
 }
 
 /* ---- options ---- */
-
-/* Digits, then K, M, G or nothing. */
-static bool size_parse(const char *text, uint64_t *bytes)
-{
-    static const char units[] = "KMG";
-    char digits[24];
-    size_t length = strspn(text, "0123456789");
-    const char *unit = text[length] ? strchr(units, text[length]) : NULL;
-    unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
-    if (!length || length >= sizeof digits || (text[length] && (!unit || text[length + 1])))
-        return false;
-    memcpy(digits, text, length);
-    digits[length] = 0;
-    if (!cli_number_parse(digits, bytes) || *bytes > UINT64_MAX >> shift)
-        return false;
-    *bytes <<= shift;
-    return true;
-}
-
-int cli_memory_parse(const struct cli_args *args, uint64_t *bytes)
-{
-    const uint64_t least = 16u << 20;
-    const char *text = cli_args_value(args, "memory");
-    *bytes = 0;
-    if (text && (!size_parse(text, bytes) || *bytes < least))
-        return wd_fail(-WD_ERR_USAGE,
-                       "%s: option '--memory' needs a size of 16M or more, such as 500M or 4G, not "
-                       "'%s'",
-                       args->name, text);
-    return 0;
-}
 
 int cli_build_options_parse(const struct cli_args *args, struct wetdbg_build_options *how)
 {

@@ -6,15 +6,6 @@
 #include "dbgcli/args.h"
 #include "include/wetdbg.h"
 
-/* What building and asking share. */
-#define CLI_MEMORY_OPTION                                                                          \
-    {                                                                                              \
-        "memory", 0, "SIZE", "what buffers and kept answers may take: 2G, or e.g. 500M"            \
-    }
-
-/* The size given with --memory; 0: none. -WD_ERR_USAGE. */
-int cli_memory_parse(const struct cli_args *args, uint64_t *bytes);
-
 /* What the options of `replay` say of building. Borrowed from `args`. -WD_ERR_USAGE. */
 int cli_build_options_parse(const struct cli_args *args, struct wetdbg_build_options *how);
 

@@ -8,7 +8,7 @@
 #include "dbgcli/commands/run_facts.h"
 #include "dbgcli/commands/session.h"
 #include "dbgcli/interrupt.h"
-#include "dbgcli/verbs/build_run.h"
+#include "dbgcli/verbs/memory_arg.h"
 
 #define PROMPT "(wetdbg) "
 

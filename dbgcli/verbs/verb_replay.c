@@ -5,6 +5,7 @@
 
 #include "common/err.h"
 #include "dbgcli/verbs/build_run.h"
+#include "dbgcli/verbs/memory_arg.h"
 #include "dbgcli/verbs/session_run.h"
 #include "dbgcli/verbs/verb.h"
 #include "recorder/record/record.h"

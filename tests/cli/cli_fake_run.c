@@ -84,6 +84,12 @@ struct mdl_model *wet_get_model(struct wet *wet)
     return (struct mdl_model *)wet;
 }
 
+void wet_set_memory(struct wet *wet, uint64_t bytes)
+{
+    (void)wet;
+    (void)bytes;
+}
+
 void wet_interrupt(struct wet *wet)
 {
     (void)wet;

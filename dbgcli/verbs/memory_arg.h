@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The option that building and asking share: how much memory may be used. */
+#ifndef DBGCLI_VERBS_MEMORY_ARG_H
+#define DBGCLI_VERBS_MEMORY_ARG_H
+
+#include "dbgcli/args.h"
+
+#define CLI_MEMORY_OPTION                                                                          \
+    {                                                                                              \
+        "memory", 0, "SIZE", "what buffers and kept answers may take: 2G, or e.g. 500M"            \
+    }
+
+/* The size given with --memory; 0: none. -WD_ERR_USAGE. */
+int cli_memory_parse(const struct cli_args *args, uint64_t *bytes);
+
+#endif
