@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Intervals are the same however they were come by: kept or run again, run ahead by the wet's own
+ * thread, under any budget, with other queries in between.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "tests/wet/wet_fixture.h"
+#include "tests/wet/wet_unit.h"
+#include "wet/wet.h"
+
+#define SHORT 20000
+
+static int run_heap(void **state)
+{
+    return fixture_open(state, SHORT, (const char *const[]){PROGRAMS "/prog_heap_O2_pie", NULL});
+}
+
+static int run_threads(void **state)
+{
+    return fixture_open(state, SHORT, (const char *const[]){PROGRAMS "/thread_queue_O2_pie", NULL});
+}
+
+static void assert_same_events(const struct wet_interval *a, const struct wet_interval *b)
+{
+    assert_int_equal(a->event_count, b->event_count);
+    for (size_t i = 0; i < a->event_count; i++) {
+        const struct wet_event *x = &a->events[i], *y = &b->events[i];
+        assert_int_equal(x->time, y->time);
+        assert_int_equal(x->exec, y->exec);
+        assert_int_equal(x->task, y->task);
+        assert_int_equal(x->entry->bytes, y->entry->bytes);
+        assert_memory_equal(x->entry, y->entry, x->entry->bytes);
+    }
+}
+
+static void assert_same(struct wet *wet, const struct wet_interval *a, const struct wet_interval *b)
+{
+    assert_int_equal(a->index, b->index);
+    assert_int_equal(a->first_time, b->first_time);
+    assert_int_equal(a->instructions, b->instructions);
+    assert_int_equal(a->exec_count, b->exec_count);
+    assert_memory_equal(a->execs, b->execs, a->exec_count * sizeof *a->execs);
+    if (a->exec_count) {
+        const struct wet_exec *last = &a->execs[a->exec_count - 1];
+        size_t slots = last->slot_off + wet_get_node(wet, last->node)->slot_count;
+        assert_memory_equal(a->slots, b->slots, slots * sizeof *a->slots);
+    }
+    assert_same_events(a, b);
+}
+
+/* Interval k of another wet on the same file, against that of the fixture. */
+static void assert_as_in(struct wet *known, struct wet *wet, uint64_t k)
+{
+    const struct wet_interval *a, *b;
+    ok(wet_interval_get(known, k, &a));
+    ok(wet_interval_get(wet, k, &b));
+    assert_same(known, a, b);
+    wet_interval_put(known, a);
+    wet_interval_put(wet, b);
+}
+
+static struct wet *open_again(const struct fixture *fixture)
+{
+    struct wet *wet;
+    ok(wet_open(fixture->short_path, &wet));
+    return wet;
+}
+
+static void interval_is_the_same_under_a_tiny_budget(void **state)
+{
+    const struct fixture *fixture = *state;
+    struct wet *wet = open_again(fixture);
+    uint64_t count = wet_get_info(wet)->intervals, seed = unit_seed("order of intervals");
+    wet_set_memory(wet, 1);
+    /* more often than it takes to stay */
+    for (unsigned round = 0; round < 4; round++) {
+        for (uint64_t k = 0; k < count && k < 12; k++)
+            assert_as_in(fixture->cut, wet, k);
+    }
+    for (unsigned i = 0; i < 40; i++) {
+        wet_set_memory(wet, unit_random(&seed) % (4 << 20));
+        assert_as_in(fixture->cut, wet, unit_random(&seed) % count);
+    }
+    wet_close(wet);
+}
+
+static void interval_that_is_held_stays_whatever_the_budget(void **state)
+{
+    const struct fixture *fixture = *state;
+    struct wet *wet = open_again(fixture);
+    const struct wet_interval *held[6], *again;
+    uint64_t count = wet_get_info(wet)->intervals;
+    assert_true(count > 10);
+    wet_set_memory(wet, 0);
+    for (uint64_t k = 0; k < 6; k++)
+        ok(wet_interval_get(wet, k, &held[k]));
+    for (uint64_t k = 6; k < count; k++)
+        assert_as_in(fixture->cut, wet, k);
+    for (uint64_t k = 0; k < 6; k++) {
+        ok(wet_interval_get(wet, k, &again));
+        assert_ptr_equal(again, held[k]);
+        wet_interval_put(wet, again);
+        ok(wet_interval_get(fixture->cut, k, &again));
+        assert_same(wet, held[k], again);
+        wet_interval_put(fixture->cut, again);
+        wet_interval_put(wet, held[k]);
+    }
+    wet_close(wet);
+}
+
+static void tables_are_the_same_under_a_tiny_budget(void **state)
+{
+    const struct fixture *fixture = *state;
+    struct wet *wet = open_again(fixture);
+    uint64_t count = wet_get_info(wet)->intervals, seed = unit_seed("places");
+    wet_set_memory(wet, 1);
+    for (unsigned i = 0; i < 2000; i++) {
+        uint64_t k = unit_random(&seed) % count;
+        uint32_t node = (uint32_t)(unit_random(&seed) % wet_node_limit(wet));
+        assert_int_equal(wet_node_executions_in(wet, node, k),
+                         wet_node_executions_in(fixture->cut, node, k));
+    }
+    const struct wet_interval *interval;
+    ok(wet_interval_get(fixture->cut, count / 2, &interval));
+    size_t slots = interval->exec_count ? interval->execs[interval->exec_count - 1].slot_off : 0;
+    for (unsigned i = 0; slots && i < 500; i++) {
+        uint64_t address = interval->slots[unit_random(&seed) % slots];
+        uint64_t k = unit_random(&seed) % count;
+        assert_int_equal(wet_interval_may_write(wet, k, address, 8),
+                         wet_interval_may_write(fixture->cut, k, address, 8));
+    }
+    wet_interval_put(fixture->cut, interval);
+    wet_close(wet);
+}
+
+static void interval_that_was_prefetched_is_the_same(void **state)
+{
+    const struct fixture *fixture = *state;
+    struct wet *wet = open_again(fixture);
+    uint64_t count = wet_get_info(wet)->intervals, seed = unit_seed("prefetches");
+    for (uint64_t k = count; k-- > 0;) { /* a walk, asked for and recognised */
+        if (k && k % 3)
+            wet_prefetch(wet, k - 1);
+        assert_as_in(fixture->cut, wet, k);
+    }
+    for (unsigned i = 0; i < 60; i++) {
+        uint64_t asked = unit_random(&seed) % count;
+        wet_set_memory(wet, unit_random(&seed) % (8 << 20));
+        wet_prefetch(wet, asked);
+        assert_as_in(fixture->cut, wet, i % 2 ? asked : unit_random(&seed) % count);
+    }
+    wet_prefetch(wet, count);
+    wet_prefetch(wet, UINT64_MAX);
+    assert_as_in(fixture->cut, wet, count - 1);
+    wet_prefetch(wet, 0);
+    wet_close(wet); /* whatever it is doing */
+}
+
+static void state_is_the_same_while_an_interval_is_prefetched(void **state)
+{
+    const struct fixture *fixture = *state;
+    struct wet *wet = open_again(fixture);
+    const struct wet_info *info = wet_get_info(wet);
+    uint64_t seed = unit_seed("times");
+    struct wet_state *here, *there;
+    for (unsigned i = 0; i < 12; i++) {
+        wet_time t = 1 + unit_random(&seed) % info->instructions;
+        ok(wet_state_open(fixture->cut, t, &there));
+        wet_prefetch(wet, unit_random(&seed) % info->intervals);
+        ok(wet_state_open(wet, t, &here));
+        wet_prefetch(wet, unit_random(&seed) % info->intervals);
+        assert_memory_equal(wet_state_regs(here), wet_state_regs(there), sizeof(struct evq_regs));
+        uint64_t a, b, stack = wet_state_regs(there)->r[EVQ_RSP];
+        ok(wet_state_read(there, stack, &a, sizeof a));
+        ok(wet_state_read(here, stack, &b, sizeof b));
+        assert_int_equal(a, b);
+        wet_state_close(here);
+        wet_state_close(there);
+    }
+    wet_close(wet);
+}
+
+static void interrupt_of_a_prefetch_leaves_the_wet_usable(void **state)
+{
+    const struct fixture *fixture = *state;
+    const struct wet_interval *interval;
+    for (unsigned i = 0; i < 6; i++) {
+        struct wet *wet = open_again(fixture);
+        wet_prefetch(wet, i);
+        wet_interrupt(wet);
+        int err = wet_interval_get(wet, i, &interval);
+        if (!err)
+            wet_interval_put(wet, interval); /* it was made before */
+        else
+            assert_int_equal(err, -WD_ERR_INTERRUPTED);
+        /* no interval is begun any more */
+        assert_int_equal(wet_interval_get(wet, i + 2, &interval), -WD_ERR_INTERRUPTED);
+        wet_interrupt_clear(wet);
+        assert_as_in(fixture->cut, wet, i);
+        wet_close(wet);
+    }
+}
+
+/* A copy of the file without the state at the start of interval k. */
+static char *file_without_state(const struct fixture *fixture, uint64_t k)
+{
+    struct unit_sections sections = {0};
+    char *path;
+    assert_true(asprintf(&path, "%s.spoiled", fixture->short_path) > 0);
+    unit_sections_load(&sections, fixture->short_path);
+    const struct unit_section *state = unit_section_find(&sections, WET_SEC_STATE, k);
+    assert_non_null(state);
+    unit_sections_store(&sections, path, (size_t)(state - sections.list));
+    unit_sections_fini(&sections);
+    return path;
+}
+
+static void error_of_a_prefetched_interval_is_told_when_it_is_wanted(void **state)
+{
+    const struct fixture *fixture = *state;
+    const struct wet_interval *interval;
+    struct wet *wet;
+    char *path = file_without_state(fixture, 4);
+    ok(wet_open(path, &wet));
+    for (unsigned i = 0; i < 3; i++) {
+        wd_error_clear();
+        wet_prefetch(wet, 4);
+        assert_as_in(fixture->cut, wet, 5 + i); /* no matter of this one's */
+        wet_prefetch(wet, 4);
+        int err = wet_interval_get(wet, 4, &interval);
+        assert_int_equal(err, -WD_ERR_CORRUPT);
+        assert_non_null(strstr(wd_error_message(err), "interval 4 is missing"));
+        assert_as_in(fixture->cut, wet, 3 - i);
+    }
+    wet_close(wet);
+    remove(path);
+    free(path);
+}
+
+int main(void)
+{
+#define CASE(name, run)                                                                            \
+    {                                                                                              \
+#name " (" #run ")", name, run, fixture_close, NULL                                        \
+    }
+    const struct CMUnitTest tests[] = {
+        CASE(interval_is_the_same_under_a_tiny_budget, run_heap),
+        CASE(interval_is_the_same_under_a_tiny_budget, run_threads),
+        CASE(interval_that_is_held_stays_whatever_the_budget, run_heap),
+        CASE(tables_are_the_same_under_a_tiny_budget, run_heap),
+        CASE(interval_that_was_prefetched_is_the_same, run_heap),
+        CASE(interval_that_was_prefetched_is_the_same, run_threads),
+        CASE(state_is_the_same_while_an_interval_is_prefetched, run_heap),
+        CASE(interrupt_of_a_prefetch_leaves_the_wet_usable, run_heap),
+        CASE(error_of_a_prefetched_interval_is_told_when_it_is_wanted, run_heap),
+    };
+    return cmocka_run_group_tests_name("wet_intervals", tests, NULL, NULL);
+}
