@@ -46,6 +46,8 @@ struct mdl_segment {
     uint32_t prot;     /* PROT_* */
 };
 
+enum mdl_image_kind { MDL_IMAGE_FILE, MDL_IMAGE_DEBUG, MDL_IMAGE_ALT };
+
 struct mdl_module_input {
     const char *path; /* as recorded, e.g. "/usr/bin/ls" or "[vdso]"; copied */
     /* The file as it was when recorded. For a memory image such as the vdso: the memory's bytes,
@@ -55,7 +57,11 @@ struct mdl_module_input {
     struct mdl_image debug; /* separate debug file, or MDL_IMAGE_NONE */
     struct mdl_image alt;   /* dwz's shared debug file, or MDL_IMAGE_NONE */
     int search_debug;       /* nonzero: look for absent debug and alt files when first needed */
-    int64_t mtime_s;        /* file's modification time (seconds since 1970), 0 = unknown */
+    /* Gives an absent debug or alt file when it is first needed, before it is looked for; may be
+     * NULL. Leaves *image alone if there is none; a descriptor becomes the model's. */
+    void (*load)(void *arg, enum mdl_image_kind kind, struct mdl_image *image);
+    void *load_arg;
+    int64_t mtime_s; /* file's modification time (seconds since 1970), 0 = unknown */
     const struct mdl_segment *segments; /* copied */
     size_t segment_count;
 };
@@ -87,8 +93,6 @@ int mdl_add_module(struct mdl_model *model, const struct mdl_module_input *input
 size_t mdl_module_count(const struct mdl_model *model);
 int mdl_module_get(const struct mdl_model *model, mdl_module_id id, struct mdl_module *module);
 int mdl_module_at(const struct mdl_model *model, uint64_t pc, struct mdl_module *module);
-
-enum mdl_image_kind { MDL_IMAGE_FILE, MDL_IMAGE_DEBUG, MDL_IMAGE_ALT };
 
 /* The bytes of one of a module's images, e.g. to store them; searches as search_debug says.
  * -WD_ERR_NOT_FOUND if it has none. */

@@ -213,6 +213,8 @@ static int mod_init(struct mdl_mod *mod, const struct mdl_module_input *input)
     slash = strrchr(mod->info.path, '/');
     mod->info.name = slash && slash[1] ? slash + 1 : mod->info.path;
     mod->search_debug = input->search_debug;
+    mod->load = input->load;
+    mod->load_arg = input->load_arg;
     mod->mtime_s = input->mtime_s;
     result = segments_copy(mod, input);
     for (int kind = 0; result == 0 && kind < MDL_IMAGE_KINDS; kind++)
@@ -394,6 +396,20 @@ int mdl_module_segments(const struct mdl_model *model, mdl_module_id id,
 
 /* ---- Images ------------------------------------------------------------------------------ */
 
+/* Asks whoever added the module for an absent debug or alt image. */
+static void image_load(struct mdl_mod *mod, enum mdl_image_kind kind)
+{
+    struct mdl_image image = MDL_IMAGE_NONE;
+
+    if (!mod->load || kind == MDL_IMAGE_FILE || mod->images[kind].data)
+        return;
+    mod->load(mod->load_arg, kind, &image);
+    if (image.data || image.fd >= 0)
+        image_take(&image, mod->info.path, &mod->images[kind]);
+    if (image.fd >= 0)
+        close(image.fd);
+}
+
 /* Looks for an absent debug or alt image; leaves it absent if there is none. */
 static void image_search(struct mdl_mod *mod, enum mdl_image_kind kind)
 {
@@ -444,6 +460,7 @@ Elf *mdl_mod_elf(struct mdl_mod *mod, enum mdl_image_kind kind)
     if (mod->elf_tried & (1u << kind))
         return mod->elfs[kind];
     mod->elf_tried |= 1u << kind;
+    image_load(mod, kind);
     image_search(mod, kind);
     if (!image->data)
         return NULL;

@@ -35,6 +35,8 @@ struct mdl_mod {
     size_t segment_count;
     struct mdl_image_bytes images[MDL_IMAGE_KINDS];
     int search_debug;
+    void (*load)(void *arg, enum mdl_image_kind kind, struct mdl_image *image);
+    void *load_arg;
     int64_t mtime_s;
     Elf *elfs[MDL_IMAGE_KINDS];
     unsigned elf_tried; /* bit per image kind: looked for it already */

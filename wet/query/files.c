@@ -31,6 +31,7 @@ int wet_files_open(struct wet *wet)
         wet->files = files;
         if (view.failed)
             return damaged(wet, "table of files");
+        files[wet->file_count].wet = wet;
         files[wet->file_count].record = record;
         files[wet->file_count].fd = -1;
         files[wet->file_count].path = strndup((const char *)path, record->path_bytes);
@@ -126,22 +127,25 @@ int wet_file_read(void *arg, uint64_t n, uint64_t off, uint8_t *to, uint64_t byt
 
 /* ---- modules ---- */
 
-/* The section as a memory file, or MDL_IMAGE_NONE. The model maps it and keeps nothing of ours. */
-static int image_open(struct wet *wet, uint32_t kind, uint64_t n, struct mdl_image *image)
+/*
+ * Debug files are most of what large programs' files hold: they are decompressed when the model
+ * first needs one. One that is damaged is as good as none then.
+ */
+static void debug_load(void *arg, enum mdl_image_kind kind, struct mdl_image *image)
 {
+    const struct wet_file *file = arg;
     struct wd_buf bytes = {0};
-    *image = MDL_IMAGE_NONE;
-    int err = wet_store_read(wet->store, kind, n, &bytes);
-    if (err == -WD_ERR_NOT_FOUND)
-        return 0;
-    if (!err) {
-        image->fd = memfd_create("wetdbg-debug", MFD_CLOEXEC);
-        err = image->fd < 0 ? wd_fail_errno("memory for debug information")
-                            : write_at(image->fd, bytes.data, bytes.size_bytes, 0);
-        image->size_bytes = bytes.size_bytes;
+    uint32_t section = kind == MDL_IMAGE_DEBUG ? WET_SEC_DEBUG : WET_SEC_ALT;
+    int err =
+        wet_store_read(file->wet->store, section, (uint64_t)(file - file->wet->files), &bytes);
+    int fd = err ? -1 : memfd_create("wetdbg-debug", MFD_CLOEXEC);
+    if (fd >= 0 && write_at(fd, bytes.data, bytes.size_bytes, 0)) {
+        close(fd);
+        fd = -1;
     }
+    if (fd >= 0)
+        *image = (struct mdl_image){.fd = fd, .size_bytes = bytes.size_bytes};
     wd_buf_fini(&bytes);
-    return err;
 }
 
 /* The first mapping of each part of the file: later mappings at other places (dlopen again) are
@@ -179,8 +183,13 @@ static int module_add(struct wet *wet, uint64_t n)
 {
     struct wet_file *file = &wet->files[n];
     struct mdl_segment segments[64];
-    struct mdl_module_input input = {
-        .path = file->path, .segments = segments, .mtime_s = file->record->mtime_s};
+    struct mdl_module_input input = {.path = file->path,
+                                     .debug = MDL_IMAGE_NONE,
+                                     .alt = MDL_IMAGE_NONE,
+                                     .load = debug_load,
+                                     .load_arg = file,
+                                     .segments = segments,
+                                     .mtime_s = file->record->mtime_s};
     input.segment_count = segments_find(wet, n, segments, 64);
     if (!input.segment_count)
         return 0;
@@ -188,15 +197,7 @@ static int module_add(struct wet *wet, uint64_t n)
     if (err)
         return err;
     input.file = (struct mdl_image){.fd = fd, .size_bytes = file->record->size_bytes};
-    err = image_open(wet, WET_SEC_DEBUG, n, &input.debug);
-    if (!err)
-        err = image_open(wet, WET_SEC_ALT, n, &input.alt);
-    if (!err)
-        err = mdl_add_module(wet->model, &input, NULL);
-    if (input.debug.fd >= 0)
-        close(input.debug.fd);
-    if (input.alt.fd >= 0)
-        close(input.alt.fd);
+    err = mdl_add_module(wet->model, &input, NULL);
     if (err == -EINVAL) /* segments that no module has; the model has said which */
         err = -WD_ERR_CORRUPT;
     return err == -EEXIST ? 0 : err;

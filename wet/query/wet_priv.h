@@ -14,6 +14,7 @@
 #include "wet/wet.h"
 
 struct wet_file {
+    struct wet *wet;
     const struct wet_file_record *record;
     char *path;
     int fd; /* memory file with the contents, -1 until needed */
