@@ -121,6 +121,13 @@ static int check_operands(const struct cli_args *args, const struct cli_syntax *
     return -WD_ERR_USAGE;
 }
 
+/* "-5" is a number, where no option is called so. */
+static bool is_operand(const struct cli_syntax *syntax, const char *word)
+{
+    return word[0] != '-' || !word[1] ||
+           (isdigit((unsigned char)word[1]) && !find_letter(syntax, word[1]));
+}
+
 int cli_args_parse(struct cli_args *args, const char *name, const struct cli_syntax *syntax,
                    int argc, char **argv)
 {

@@ -3,7 +3,8 @@
  * Options and operands, for verbs (`wetdbg record …`) and for the prompt's commands alike.
  *
  * A syntax is a constant table; help texts and the parser read the same one. Accepted are
- * --name, --name=VALUE, --name VALUE, -x, -xVALUE, -x VALUE, and -- which ends the options.
+ * --name, --name=VALUE, --name VALUE, -x, -xVALUE, -x VALUE, and -- which ends the options; -5 is an
+ * operand.
  * Names are not abbreviated: scripts should survive the next option.
  */
 #ifndef DBGCLI_ARGS_H

@@ -272,6 +272,46 @@ struct wet_mapping {
 };
 int wet_state_mappings(struct wet_state *state, const struct wet_mapping **list, size_t *count);
 
+/* ---- what was written ---- */
+
+/*
+ * One thing that an instruction or the kernel wrote. Left out: the stack pointer, and memory that a
+ * mapping brought. Of what xsave, stores with a mask and those of more than 512 bytes wrote, values are
+ * not known (`after` is NULL, the range one that they lie in); until the next interval begins, memory
+ * there is shown as it was before.
+ */
+struct wet_effect {
+    wet_time time;                 /* of the instruction; of the kernel's as in struct wet_event */
+    uint64_t pc;                   /* 0: the kernel */
+    const struct wet_event *event; /* that the kernel wrote it for, or NULL; `exec` is not set */
+    int reg;                       /* enum ins_gpr, or -1: memory */
+    uint64_t address;
+    uint64_t size;         /* bytes; of a register always 8 */
+    const uint8_t *before; /* NULL for registers, and if `after` is */
+    const uint8_t *after;
+};
+
+struct wet_effects; /* a second replayee, which tells results too, and memory as it was */
+
+/* *out is for wet_effects_close(), before the wet is closed. -ENOMEM. */
+int wet_effects_open(struct wet *wet, struct wet_effects **out);
+void wet_effects_close(struct wet_effects *effects);
+
+/*
+ * Runs interval k and calls back with all that it wrote, in order; a non-zero result ends that and is
+ * returned. With `registers` results of instructions in general registers too. The callback may ask
+ * nothing of the wet but wet_effects_read().
+ */
+typedef int (*wet_effect_fn)(void *arg, const struct wet_effect *effect);
+int wet_effects_each(struct wet_effects *effects, uint64_t k, bool registers, wet_effect_fn fn,
+                     void *arg);
+
+/* For a callback: memory just after the effect; what is not mapped reads as zeros. */
+int wet_effects_read(struct wet_effects *effects, uint64_t address, void *bytes, size_t size);
+
+/* How many writes of unknown values were met so far. */
+uint64_t wet_effects_unknown(const struct wet_effects *effects);
+
 /* ---- output and events ---- */
 
 /* A piece of what write(2) and kin put out: `size` bytes that were at `address` when instruction

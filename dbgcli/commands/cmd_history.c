@@ -16,6 +16,7 @@
 #include "dbgcli/commands/place.h"
 #include "dbgcli/commands/thread.h"
 #include "dbgcli/commands/value.h"
+#include "dbgcli/commands/walker.h"
 #include "dbgcli/commands/writes.h"
 #include "dbgcli/meter.h"
 #include "dbgcli/syscall_name.h"
@@ -59,9 +60,8 @@ struct history {
     bool is_oldest_first, has_changes_only;
     uint64_t limit, shown;
     bool has_more;
-    json_t *array;            /* NULL: text */
-    struct wet_state *walker; /* NULL: nowhere yet */
-    wet_time walker_time;
+    json_t *array; /* NULL: text */
+    struct cli_walker walker;
 };
 
 #define STOP 1 /* enough has been shown */
@@ -256,25 +256,6 @@ static int find_life(struct history *history, const struct cli_args *args)
 
 /* ---- one write ---- */
 
-static int walk_to(struct history *history, wet_time time)
-{
-    int result = 0;
-    if (history->walker && time >= history->walker_time) {
-        if (time > history->walker_time)
-            result = wet_state_advance(history->walker, time);
-    } else {
-        wet_state_close(history->walker);
-        history->walker = NULL;
-        result = wet_state_open(history->session->wet, time, &history->walker);
-    }
-    if (result) {
-        wet_state_close(history->walker);
-        history->walker = NULL;
-    }
-    history->walker_time = time;
-    return result;
-}
-
 struct row {
     struct cli_write write;
     char *before, *after; /* texts of the values */
@@ -296,7 +277,7 @@ static char *bytes_text(struct history *history)
     uint8_t bytes[4096];
     size_t size = history->range.end - history->range.start, used = 0;
     uint64_t number = 0;
-    if (wet_state_read(history->walker, history->range.start, bytes, size) != 0) {
+    if (wet_state_read(history->walker.state, history->range.start, bytes, size) != 0) {
         wd_error_clear();
         return cli_strdup("<not mapped>");
     }
@@ -315,41 +296,11 @@ static char *value_text(struct history *history, struct cli_moment *moment)
     uint8_t byte;
     if (!history->value.type.handle && history->value.type.kind == MDL_TYPE_UNSIGNED)
         return bytes_text(history);
-    if (wet_state_read(history->walker, history->range.start, &byte, 1) != 0) {
+    if (wet_state_read(history->walker.state, history->range.start, &byte, 1) != 0) {
         wd_error_clear();
         return cli_strdup("<not mapped>");
     }
     return cli_value_text(moment, &history->value, "", false);
-}
-
-/* The innermost frame whose source is here, else that with a line: who called memcpy says more than
- * memcpy does. */
-static const struct cli_frame *telling_frame(struct history *history, struct cli_moment *moment)
-{
-    for (size_t i = 0; i < moment->frame_count; i++) {
-        const struct cli_frame *frame = &moment->frames[i];
-        if (frame->file &&
-            cli_source_text(history->session, frame->file, frame->line, frame->lookup_pc))
-            return frame;
-    }
-    return &moment->frames[cli_moment_first_frame(moment)];
-}
-
-static void find_place(struct history *history, struct cli_moment *moment, struct row *row)
-{
-    struct cli_session *session = history->session;
-    const struct cli_frame *frame = telling_frame(history, moment);
-    const struct cli_frame *top = &moment->frames[0];
-    cli_place_of_pc(session, frame->lookup_pc, &row->place);
-    if (!frame->file)
-        return;
-    row->place.function = frame->function;
-    row->place.linkage_name = frame->linkage_name;
-    row->place.file = frame->file;
-    row->place.line = frame->line;
-    row->place.text = cli_source_text(session, frame->file, frame->line, frame->lookup_pc);
-    if (frame != top && row->write.pc)
-        row->inner = top->function ? top->function : top->module;
 }
 
 /* 1 if the row is to be left out. */
@@ -357,23 +308,26 @@ static int fill_row(struct history *history, const struct cli_write *write, stru
 {
     struct cli_session *session = history->session;
     *row = (struct row){.write = *write};
-    int result = walk_to(history, write->time);
+    int result = cli_walker_go(&history->walker, write->time);
     if (result)
         return result;
-    struct cli_moment *moment = cli_moment_of_state(session->wet, write->time, history->walker);
+    struct cli_moment *moment =
+        cli_moment_of_state(session->wet, write->time, history->walker.state);
     row->before = value_text(history, moment);
-    find_place(history, moment, row);
+    cli_telling_place(session, moment, &row->place, &row->inner);
+    if (!write->pc)
+        row->inner = NULL;
     cli_moment_close(moment);
     if (write->syscall >= 0)
         row->syscall = cli_strdup(cli_syscall_name(write->syscall));
-    result = walk_to(history, write->time + 1);
+    result = cli_walker_go(&history->walker, write->time + 1);
     if (result)
         return result;
     struct cli_moment later = {
         .wet = session->wet,
         .model = session->model,
         .time = write->time + 1,
-        .state = history->walker,
+        .state = history->walker.state,
         .frames = &(struct cli_frame){.lookup_pc = 0},
         .frame_count = 1,
     };
@@ -577,6 +531,7 @@ int cli_cmd_history(struct cli_repl *repl, const struct cli_args *args, const ch
     struct cli_session *session = repl->session;
     struct history history = {
         .session = session,
+        .walker = {.session = session},
         .out = repl->out,
         .is_oldest_first = cli_args_has(args, "reverse"),
         .has_changes_only = cli_args_has(args, "changes"),
@@ -599,7 +554,7 @@ int cli_cmd_history(struct cli_repl *repl, const struct cli_args *args, const ch
         print_end(&history, what, !result);
     if (result == -WD_ERR_INTERRUPTED)
         result = history.array ? 0 : wd_fail(result, "interrupted; there may be more");
-    wet_state_close(history.walker);
+    cli_walker_fini(&history.walker);
     cli_write_finder_free(history.finder);
     json_decref(history.array);
     free(what);

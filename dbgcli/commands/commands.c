@@ -10,6 +10,8 @@ const struct cli_command cli_commands[] = {
     {"instances", cli_cmd_instances, "when a line ran", &cli_cmd_instances_syntax, NULL, false},
     {"history", cli_cmd_history, "every write to a variable, with its values",
      &cli_cmd_history_syntax, NULL, false},
+    {"search", cli_cmd_search, "where a value came up in the run", &cli_cmd_search_syntax, "find",
+     false},
     {"goto", cli_cmd_goto, "go to another time of the run", &cli_cmd_goto_syntax, NULL, false},
     {"bookmark", cli_cmd_bookmark, "name a time of the run, or list those named",
      &cli_cmd_bookmark_syntax, "bookmarks", false},

@@ -455,6 +455,7 @@ static int fragment_emit(struct dbi *dbi, bool exact, struct fragment **out)
     fragment->host_start = emit_host(&e);
     struct dbi_emit_how how = {
         .mode = dbi->config.mode,
+        .values = dbi->config.values,
         .ticks = dbi->config.ticks,
         .exact = exact,
         .id = fragment->is.id,
@@ -630,7 +631,7 @@ int dbi_fragment_head(struct dbi *dbi, const struct dbi_fragment *whole, unsigne
         if (err)
             return err;
         bytes += insn->length;
-        slots += dbi_insn_slots(insn);
+        slots += dbi_insn_slots(insn, dbi->config.values);
     }
     int err = fragment_add(dbi, whole->pc, count, bytes, &fragment);
     if (err)

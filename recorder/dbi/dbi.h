@@ -48,7 +48,8 @@ enum dbi_page_flags {
 
 struct dbi_config {
     enum dbi_mode mode;
-    bool ticks;   /* count conditional branches (jcc) in agt_ctx.ticks */
+    bool ticks;  /* count conditional branches (jcc) in agt_ctx.ticks */
+    bool values; /* DBI_COLLECT: results behind an instruction's addresses; see dbi_value_words() */
     uint8_t *shm; /* the supervisor's mapping of the agent's shared memory (agent.h) */
     /* The code page at `address` (a multiple of 4096) into page[4096] and *flags (enum
      * dbi_page_flags): 0; a positive reason as for AGT_CMD_FETCH if the program could not execute
@@ -61,6 +62,39 @@ struct dbi_config {
 };
 
 struct dbi;
+
+#define DBI_VALUE_BYTES_MAX 512 /* of a memory operand; longer ones have no words */
+
+/*
+ * With dbi_config.values an instruction that does not end its fragment by a control transfer
+ * (INS_PLAIN) has more ring words after its addresses: for each memory operand that it writes the
+ * bytes there after it, in pieces of 8, 4, 2 and 1, a word for each; then each general register
+ * that it defines, but rsp, by number. This is how many words an operand takes: 0 for those whose
+ * extent is not certain (lanes, bounds) and for what is only read; 1 for a rep range, rax.
+ */
+static inline unsigned dbi_value_words(const struct ins_mem *mem)
+{
+    if (!(mem->flags & INS_MEM_WRITE))
+        return 0;
+    if (mem->flags & INS_MEM_REP)
+        return 1;
+    if (mem->flags & (INS_MEM_LANES | INS_MEM_SIZE_BOUND | INS_MEM_BIT_OFFSET) ||
+        mem->size_bytes > DBI_VALUE_BYTES_MAX)
+        return 0;
+    return mem->size_bytes / 8u + (mem->size_bytes >> 2 & 1) + (mem->size_bytes >> 1 & 1) +
+           (mem->size_bytes & 1);
+}
+
+/* Bit n: general register n has a word. */
+static inline uint16_t dbi_value_registers(const struct ins_info *info)
+{
+    struct ins_regset defs = ins_all_defs(info);
+    uint16_t registers = 0;
+    for (unsigned loc = 0; loc < INS_GPR_PIECES * INS_GPR_COUNT; loc++)
+        if (ins_regset_has(&defs, INS_LOC_GPR + loc))
+            registers |= (uint16_t)(1u << loc / INS_GPR_PIECES);
+    return registers & (uint16_t) ~(1u << INS_RSP);
+}
 
 /* How a memory address lands in the ring: see wet/wet.h, struct wet_exec. */
 struct dbi_fragment {

@@ -42,7 +42,7 @@ struct work {
     uint16_t busy;    /* of those: in use right now */
     int r15;          /* register that holds the program's r15, or -1 */
     unsigned slot;    /* next ring slot */
-    bool exact, ticks;
+    bool exact, ticks, values;
     uint64_t miss;                 /* where a failed look-up goes */
     bool flags_free;               /* no flag is live at the start of the fragment */
     uint8_t covered[DBI_INSN_MAX]; /* bit m: operand m's lines are already marked */
@@ -321,7 +321,15 @@ static void marks_emit(struct work *w, unsigned at)
 
 #define SLOT_OFF(slot) ((int32_t)(8 + 8 * (slot)))
 
-unsigned dbi_insn_slots(const struct dbi_insn *insn)
+static unsigned value_slots(const struct ins_info *info)
+{
+    unsigned slots = (unsigned)__builtin_popcount(dbi_value_registers(info));
+    for (unsigned m = 0; m < info->mem_count; m++)
+        slots += dbi_value_words(&info->mems[m]);
+    return slots;
+}
+
+unsigned dbi_insn_slots(const struct dbi_insn *insn, bool values)
 {
     unsigned slots = insn->info.mem_count;
     bool rep = false;
@@ -330,14 +338,16 @@ unsigned dbi_insn_slots(const struct dbi_insn *insn)
             slots += 16;
         rep |= insn->info.mems[m].flags & INS_MEM_REP;
     }
+    if (values && insn->info.klass == INS_PLAIN)
+        slots += value_slots(&insn->info);
     return slots + (rep ? 3 : 0);
 }
 
-unsigned dbi_code_slots(const struct dbi_code *code, unsigned count)
+unsigned dbi_code_slots(const struct dbi_code *code, unsigned count, bool values)
 {
     unsigned slots = 0;
     for (unsigned i = 0; i < count; i++)
-        slots += dbi_insn_slots(&code->insns[i]);
+        slots += dbi_insn_slots(&code->insns[i], values);
     return slots;
 }
 
@@ -394,6 +404,62 @@ static void collect_after(struct work *w, unsigned at)
     emit_store(w->e, R15, SLOT_OFF(w->slot + 1), INS_RCX);
     emit_store(w->e, R15, SLOT_OFF(w->slot + 2), (unsigned)info->mems[0].base);
     w->slot += 3;
+}
+
+/* mov (movzx for 1 and 2 bytes) reg, [base + disp] */
+static void load_sized(struct work *w, unsigned reg, unsigned base, int32_t disp, unsigned size)
+{
+    emit_u8(w->e, emit_rex(size == 8, reg, -1, (int)base));
+    if (size < 4)
+        emit_u8(w->e, 0x0f);
+    emit_u8(w->e, size >= 4 ? 0x8b : size == 2 ? 0xb7 : 0xb6);
+    emit_memory(w->e, reg, (int)base, -1, 1, disp);
+}
+
+/* What is now where operand `m` was stored, whose address is in slot `address`. */
+static void value_collect(struct work *w, unsigned at, unsigned m, unsigned address)
+{
+    const struct ins_mem *mem = &w->code->insns[at].info.mems[m];
+    unsigned words = dbi_value_words(mem);
+    if (words && mem->flags & INS_MEM_REP) {
+        emit_store(w->e, R15, SLOT_OFF(w->slot++), INS_RAX);
+        return;
+    }
+    if (!words)
+        return;
+    unsigned place = reg_borrow(w, at), word = reg_borrow(w, at);
+    load_sized(w, place, R15, SLOT_OFF(address), 8);
+    for (unsigned off = 0, size = 8; off < mem->size_bytes; off += size) {
+        while (size > mem->size_bytes - off)
+            size /= 2;
+        load_sized(w, word, place, (int32_t)off, size);
+        emit_store(w->e, R15, SLOT_OFF(w->slot++), word);
+    }
+    reg_return(w, place);
+    reg_return(w, word);
+}
+
+/* The results of an instruction whose first slot is `first`. */
+static void values_collect(struct work *w, unsigned at, unsigned first)
+{
+    const struct ins_info *info = &w->code->insns[at].info;
+    uint16_t registers = dbi_value_registers(info);
+    if (info->klass != INS_PLAIN)
+        return;
+    for (unsigned m = 0, address = first; m < info->mem_count; m++) {
+        value_collect(w, at, m, address);
+        address += info->mems[m].flags & (INS_MEM_VSIB32 | INS_MEM_VSIB64) ? 17 : 1;
+    }
+    for (unsigned reg = 0; reg < R15; reg++) {
+        if (registers >> reg & 1)
+            emit_store(w->e, R15, SLOT_OFF(w->slot++), reg);
+    }
+    if (registers >> R15 & 1) {
+        unsigned word = reg_borrow(w, at);
+        emit_load_gs(w->e, word, HOME(R15));
+        emit_store(w->e, R15, SLOT_OFF(w->slot++), word);
+        reg_return(w, word);
+    }
 }
 
 static void collect_commit(struct work *w)
@@ -529,6 +595,7 @@ static int insns_emit(struct work *w)
 {
     for (unsigned i = 0; i < w->code->count; i++) {
         const struct dbi_insn *insn = &w->code->insns[i];
+        unsigned first_slot = w->slot;
         regs_restore(w, insn->gpr_used);
         if (w->mode == DBI_COUNT)
             marks_emit(w, i);
@@ -543,6 +610,8 @@ static int insns_emit(struct work *w)
             fs_base_keep(w, i);
         if (w->mode == DBI_COLLECT)
             collect_after(w, i);
+        if (w->values)
+            values_collect(w, i, first_slot);
     }
     return 0;
 }
@@ -992,9 +1061,10 @@ int dbi_emit_fragment(struct emit *e, const struct dbi_emit_how *how, struct dbi
                      .r15 = -1,
                      .exact = exact,
                      .ticks = how->ticks,
+                     .values = how->values,
                      .miss = miss};
     out->place_count = out->exit_count = 0;
-    out->slot_count = mode == DBI_COLLECT ? dbi_code_slots(code, code->count) : 0;
+    out->slot_count = mode == DBI_COLLECT ? dbi_code_slots(code, code->count, how->values) : 0;
     w.flags_free = !exact && dbi_code_flags_dead(code);
     if (!exact)
         prefix_emit(&w, code->insns[0].pc, miss);

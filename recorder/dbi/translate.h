@@ -34,14 +34,15 @@ struct dbi_output {
 };
 
 /* How many ring slots the first `count` instructions of a fragment fill. */
-unsigned dbi_code_slots(const struct dbi_code *code, unsigned count);
+unsigned dbi_code_slots(const struct dbi_code *code, unsigned count, bool values);
 
 /* Slots of one instruction. */
-unsigned dbi_insn_slots(const struct dbi_insn *insn);
+unsigned dbi_insn_slots(const struct dbi_insn *insn, bool values);
 
 struct dbi_emit_how {
     enum dbi_mode mode;
-    bool ticks; /* count conditional branches */
+    bool ticks;  /* count conditional branches */
+    bool values; /* as in struct dbi_config */
     bool exact; /* never stops for time, is never linked */
     uint32_t id;
     uint64_t miss;                   /* the region's code for a failed look-up */

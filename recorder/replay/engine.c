@@ -131,6 +131,7 @@ int rep_engine_new(const struct rep_engine_setup *setup, struct rep_engine **out
     if (!err) {
         struct dbi_config config = {.mode = setup->mode,
                                     .ticks = setup->ticks,
+                                    .values = setup->values,
                                     .shm = engine->host.shm,
                                     .fetch = fetch_page,
                                     .place = place_region,

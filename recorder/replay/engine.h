@@ -29,6 +29,7 @@ struct rep_span {
 struct rep_engine_setup {
     enum dbi_mode mode;
     bool ticks;                   /* entries have ticks to be compared */
+    bool values;                  /* DBI_COLLECT: results too; see dbi_value_words() */
     const struct rep_span *spans; /* addresses that the program ever uses: sorted, disjoint */
     size_t span_count;
     const int *files; /* descriptors behind the file numbers of EVQ_OP_MAP; stay the caller's */

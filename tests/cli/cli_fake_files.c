@@ -70,6 +70,42 @@ int wet_state_advance(struct wet_state *state, wet_time t)
     return wd_fail(-WD_ERR_NOT_FOUND, "there is no time %lu", (unsigned long)t);
 }
 
+int wet_effects_open(struct wet *wet, struct wet_effects **out)
+{
+    *out = (struct wet_effects *)wet;
+    return 0;
+}
+
+void wet_effects_close(struct wet_effects *effects)
+{
+    (void)effects;
+}
+
+int wet_effects_each(struct wet_effects *effects, uint64_t k, bool registers, wet_effect_fn fn,
+                     void *arg)
+{
+    (void)effects;
+    (void)k;
+    (void)registers;
+    (void)fn;
+    (void)arg;
+    return 0;
+}
+
+int wet_effects_read(struct wet_effects *effects, uint64_t address, void *bytes, size_t size)
+{
+    (void)effects;
+    (void)bytes;
+    (void)size;
+    return wd_fail(-WD_ERR_NOT_FOUND, "no memory at 0x%lx", (unsigned long)address);
+}
+
+uint64_t wet_effects_unknown(const struct wet_effects *effects)
+{
+    (void)effects;
+    return 0;
+}
+
 int mdl_frame_cfa(struct mdl_model *model, uint64_t pc, const struct mdl_machine *machine,
                   uint64_t *cfa)
 {

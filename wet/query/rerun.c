@@ -280,7 +280,8 @@ static int engine_make(struct wet *wet)
                                          .cpuid = (const struct agt_cpuid *)wet->cpu_bytes.data,
                                          .cpuid_count =
                                              wet->cpu_bytes.size_bytes / sizeof(struct agt_cpuid),
-                                         .xcr0 = wet->xcr0};
+                                         .xcr0 = wet->xcr0,
+                                         .values = wet->collects_values};
         err = rep_engine_new(&setup, &wet->engine);
     }
     if (!err)
@@ -452,8 +453,8 @@ static int parts_run(struct wet_rerun *rerun, uint64_t limit, bool exact)
         enum rep_stop why;
         is_final = left <= 2 * PART_INSTRUCTIONS;
         rep_engine_ring_half(engine, half ^= 1);
-        err = rep_engine_run(engine, &source, is_final ? left : PART_INSTRUCTIONS, is_final && exact,
-                             &why);
+        err = rep_engine_run(engine, &source, is_final ? left : PART_INSTRUCTIONS,
+                             is_final && exact, &why);
         size_t ring_bytes;
         rerun->part.ring = rep_engine_ring(engine, &ring_bytes);
         rerun->part.words = ring_bytes / 8;
@@ -499,6 +500,16 @@ static int run_until_stop(struct wet_rerun *rerun, uint64_t instructions, bool e
     return err;
 }
 
+static int check_end(const struct wet_rerun *rerun)
+{
+    if (rerun->at == rerun->entries.size_bytes)
+        return 0;
+    return wd_fail(-WD_ERR_DIVERGED,
+                   "%s: interval %llu does not reproduce itself: it ended before event %llu",
+                   wet_store_path(rerun->wet->store), (unsigned long long)rerun->k,
+                   (unsigned long long)entry_due(rerun)->frame);
+}
+
 /*
  * The last interval ends by its last event; every other one where the builder could stop. This run's
  * fragments need not offer that: while the builder looked for the place of an asynchronous event,
@@ -512,15 +523,10 @@ static int run_whole(struct wet_rerun *rerun)
     int err = run_until_stop(rerun, instructions, wet->info.places && !last);
     if (err == STOPPED_ELSEWHERE)
         err = run_until_stop(rerun, instructions, true);
-    if (!err && rerun->at != rerun->entries.size_bytes)
-        err = wd_fail(-WD_ERR_DIVERGED,
-                      "%s: interval %llu does not reproduce itself: it ended before event %llu",
-                      wet_store_path(wet->store), (unsigned long long)rerun->k,
-                      (unsigned long long)entry_due(rerun)->frame);
-    return err;
+    return err ? err : check_end(rerun);
 }
 
-int wet_rerun(struct wet_rerun *rerun, uint64_t instructions)
+static int prepare(struct wet_rerun *rerun)
 {
     struct wet *wet = rerun->wet;
     wet->state_serial = 0;
@@ -531,6 +537,13 @@ int wet_rerun(struct wet_rerun *rerun, uint64_t instructions)
         err = start_make(rerun);
     if (!err && !wet->engine)
         err = engine_make(wet);
+    return err;
+}
+
+int wet_rerun(struct wet_rerun *rerun, uint64_t instructions)
+{
+    struct wet *wet = rerun->wet;
+    int err = prepare(rerun);
     if (err)
         return err;
     bool last = is_last(rerun);
@@ -544,17 +557,71 @@ int wet_rerun(struct wet_rerun *rerun, uint64_t instructions)
     return err;
 }
 
-int wet_rerun_on(struct wet_rerun *rerun, uint64_t more)
+static int go_on(struct wet_rerun *rerun, uint64_t more, bool exact)
 {
     struct wet *wet = rerun->wet;
     struct rep_source source = {.next = next_entries, .taken = entry_taken, .arg = rerun};
-    uint64_t goal = rep_engine_time(wet->engine) + more;
     enum rep_stop why;
     wet->state_serial = 0;
-    int err = rep_engine_run(wet->engine, &source, more, true, &why);
-    if (!err && rep_engine_time(wet->engine) != goal)
-        err = -EAGAIN; /* the events at the end of a run: a new run tells what is wrong */
+    int err = rep_engine_run(wet->engine, &source, more, exact, &why);
     if (err && err != -EAGAIN)
+        engine_drop(wet);
+    return err;
+}
+
+int wet_rerun_on(struct wet_rerun *rerun, uint64_t more)
+{
+    struct wet *wet = rerun->wet;
+    uint64_t goal = rep_engine_time(wet->engine) + more;
+    int err = go_on(rerun, more, true);
+    /* the events at the end of a run: a new run tells what is wrong */
+    return !err && rep_engine_time(wet->engine) != goal ? -EAGAIN : err;
+}
+
+/* The last piece is as run() does it. */
+static int run_piece(struct wet_rerun *rerun, uint64_t piece)
+{
+    struct wet *wet = rerun->wet;
+    bool last = is_last(rerun);
+    uint64_t left = wet->index[rerun->k].instructions - rep_engine_time(wet->engine);
+    if (left > piece)
+        return go_on(rerun, piece, false);
+    return last ? go_on(rerun, left + LAST_MARGIN, false) : go_on(rerun, left, true);
+}
+
+static int begin_again(struct wet_rerun *rerun)
+{
+    rerun->given = GIVEN_NOTHING;
+    rerun->at = 0;
+    rerun->taken = 0;
+    if (rerun->restart_fn)
+        rerun->restart_fn(rerun->arg);
+    return rep_engine_reset(rerun->wet->engine);
+}
+
+int wet_rerun_pieces(struct wet_rerun *rerun, uint64_t piece, int (*fn)(void *arg))
+{
+    struct wet *wet = rerun->wet;
+    uint64_t all = wet->index[rerun->k].instructions, before;
+    int err = prepare(rerun);
+    if (err)
+        return err;
+    err = begin_again(rerun);
+    while (!err && rep_engine_time(wet->engine) < all) {
+        before = rep_engine_time(wet->engine);
+        err = run_piece(rerun, piece);
+        if (err == -EAGAIN)
+            err = begin_again(rerun);
+        else if (!err && rep_engine_time(wet->engine) == before)
+            err = wd_fail(-WD_ERR_DIVERGED,
+                          "%s: interval %llu does not reproduce itself: it ended too early",
+                          wet_store_path(wet->store), (unsigned long long)rerun->k);
+        else if (!err)
+            err = fn(rerun->arg);
+    }
+    if (!err)
+        err = check_end(rerun);
+    if (err && wet->engine)
         engine_drop(wet);
     return err;
 }

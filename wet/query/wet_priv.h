@@ -89,6 +89,7 @@ struct wet {
     uint64_t space_at; /* the interval whose start `space` shows */
     bool space_ready;
     struct rep_engine *engine;
+    bool collects_values; /* an engine that is made now has results in its ring: effects.c */
     struct wet_fragment *fragments; /* by the engine's fragment id */
     size_t fragment_count;
     struct wet_keeper keeper;   /* what is kept */
@@ -182,6 +183,10 @@ int wet_rerun(struct wet_rerun *rerun, uint64_t instructions);
  * exactly `more` instructions later, still in the interval. -EAGAIN: it cannot stop there on the way;
  * the engine is then to be run from the start again. After another error it is gone. */
 int wet_rerun_on(struct wet_rerun *rerun, uint64_t more);
+/* Runs interval k in pieces of some `piece` instructions and calls back after each, while the ring has
+ * it; a non-zero result ends it and is returned. After restart_fn() pieces begin with the first again,
+ * cut elsewhere perhaps. The last one may end behind the interval. */
+int wet_rerun_pieces(struct wet_rerun *rerun, uint64_t piece, int (*fn)(void *arg));
 void wet_rerun_fini(struct wet_rerun *rerun);
 /* Checked entries of an interval: calls back with each. */
 int wet_entries_read(struct wet *wet, uint64_t k, struct wd_buf *out);

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Pages lie in a table by number, open addressing. A mapping that the interval makes is kept as a
+ * *layer*: pages that are first looked at later come from it, the latest layer winning.
+ */
+#include "wet/query/replica.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "recorder/agent/views.h"
+
+#define PAGE_BYTES  4096u
+#define TABLE_FIRST 4096u
+#define MOVE_MAX    (1ull << 30)
+
+struct page {
+    uint64_t number;
+    uint8_t bytes[PAGE_BYTES];
+};
+
+struct layer {
+    uint64_t start, end;
+    uint64_t file, file_off, file_bytes; /* EVQ_FILE_NONE: zeros */
+};
+
+struct wet_replica {
+    struct wet *wet;
+    uint64_t k;
+    struct page **table;
+    size_t table_size, page_count;
+    struct page **spare; /* of earlier intervals */
+    size_t spare_count;
+    struct page *last; /* looked at */
+    struct wd_buf layers;
+};
+
+int wet_replica_new(struct wet *wet, struct wet_replica **out)
+{
+    struct wet_replica *replica = calloc(1, sizeof *replica);
+    if (!replica)
+        return -ENOMEM;
+    replica->wet = wet;
+    replica->table_size = TABLE_FIRST;
+    replica->table = calloc(replica->table_size, sizeof *replica->table);
+    replica->spare = calloc(replica->table_size, sizeof *replica->spare);
+    if (!replica->table || !replica->spare) {
+        wet_replica_free(replica);
+        return -ENOMEM;
+    }
+    *out = replica;
+    return 0;
+}
+
+void wet_replica_free(struct wet_replica *replica)
+{
+    if (!replica)
+        return;
+    for (size_t i = 0; replica->table && i < replica->table_size; i++)
+        free(replica->table[i]);
+    for (size_t i = 0; i < replica->spare_count; i++)
+        free(replica->spare[i]);
+    free(replica->table);
+    free(replica->spare);
+    wd_buf_fini(&replica->layers);
+    free(replica);
+}
+
+static void page_drop(struct wet_replica *replica, struct page *page)
+{
+    replica->spare[replica->spare_count++] = page;
+}
+
+int wet_replica_start(struct wet_replica *replica, uint64_t k)
+{
+    const struct wet_written *written;
+    for (size_t i = 0; i < replica->table_size; i++) {
+        if (replica->table[i])
+            page_drop(replica, replica->table[i]);
+        replica->table[i] = NULL;
+    }
+    replica->page_count = 0;
+    replica->last = NULL;
+    replica->layers.size_bytes = 0;
+    replica->k = k;
+    return wet_written_load(replica->wet, k, &written);
+}
+
+/* ---- pages ---- */
+
+static size_t slot_of(const struct wet_replica *replica, uint64_t number)
+{
+    size_t slot =
+        (size_t)((number * UINT64_C(0x9e3779b97f4a7c15)) >> 20) & (replica->table_size - 1);
+    while (replica->table[slot] && replica->table[slot]->number != number)
+        slot = (slot + 1) & (replica->table_size - 1);
+    return slot;
+}
+
+static int table_grow(struct wet_replica *replica)
+{
+    size_t size = replica->table_size, bigger = 2 * size;
+    struct page **old = replica->table, **table = calloc(bigger, sizeof *table);
+    struct page **spare = realloc(replica->spare, bigger * sizeof *spare);
+    if (spare)
+        replica->spare = spare;
+    if (!table || !spare) {
+        free(table);
+        return -ENOMEM;
+    }
+    replica->table = table;
+    replica->table_size = bigger;
+    for (size_t i = 0; i < size; i++)
+        if (old[i])
+            replica->table[slot_of(replica, old[i]->number)] = old[i];
+    free(old);
+    return 0;
+}
+
+/* As the interval's start has it. */
+static void fill_from_image(struct wet_replica *replica, uint64_t address, uint8_t *to)
+{
+    struct wet *wet = replica->wet;
+    const struct wet_written *written;
+    memset(to, 0, PAGE_BYTES);
+    if (wet_written_load(wet, replica->k, &written))
+        return;
+    const struct agt_view *view = agt_views_at(&written->start, address);
+    if (!view || view->file >= wet->space.object_count)
+        return;
+    const struct wet_object *object = &wet->space.objects[view->file];
+    uint64_t off = view->file_off + (address - view->start);
+    if (off < object->bytes && object->bytes - off >= PAGE_BYTES)
+        memcpy(to, wet->space.bytes + object->mirror_off + off, PAGE_BYTES);
+}
+
+static int fill_from_layer(struct wet_replica *replica, const struct layer *layer, uint64_t address,
+                           uint8_t *to)
+{
+    uint64_t off = address - layer->start;
+    memset(to, 0, PAGE_BYTES);
+    if (layer->file == EVQ_FILE_NONE || off >= layer->file_bytes)
+        return 0;
+    uint64_t left = layer->file_bytes - off;
+    return wet_file_read(replica->wet, layer->file, layer->file_off + off, to,
+                         left < PAGE_BYTES ? left : PAGE_BYTES);
+}
+
+static int fill(struct wet_replica *replica, uint64_t address, uint8_t *to)
+{
+    const struct layer *layers = (const struct layer *)replica->layers.data;
+    for (size_t i = replica->layers.size_bytes / sizeof *layers; i-- > 0;)
+        if (address >= layers[i].start && address < layers[i].end)
+            return fill_from_layer(replica, &layers[i], address, to);
+    fill_from_image(replica, address, to);
+    return 0;
+}
+
+static int page_get(struct wet_replica *replica, uint64_t address, struct page **out)
+{
+    uint64_t number = address / PAGE_BYTES;
+    if (replica->last && replica->last->number == number) {
+        *out = replica->last;
+        return 0;
+    }
+    size_t slot = slot_of(replica, number);
+    if (!replica->table[slot]) {
+        if (2 * replica->page_count >= replica->table_size) {
+            int err = table_grow(replica);
+            if (err)
+                return err;
+            slot = slot_of(replica, number);
+        }
+        struct page *page =
+            replica->spare_count ? replica->spare[--replica->spare_count] : malloc(sizeof *page);
+        int err = page ? fill(replica, number * PAGE_BYTES, page->bytes) : -ENOMEM;
+        if (err) {
+            free(page);
+            return err;
+        }
+        page->number = number;
+        replica->table[slot] = page;
+        replica->page_count++;
+    }
+    *out = replica->last = replica->table[slot];
+    return 0;
+}
+
+int wet_replica_read(struct wet_replica *replica, uint64_t address, void *bytes, uint64_t size)
+{
+    uint8_t *to = bytes;
+    struct page *page;
+    int err = 0;
+    while (size && !err) {
+        uint64_t off = address % PAGE_BYTES;
+        uint64_t here = PAGE_BYTES - off < size ? PAGE_BYTES - off : size;
+        err = page_get(replica, address, &page);
+        if (!err)
+            memcpy(to, page->bytes + off, here);
+        to += here;
+        address += here;
+        size -= here;
+    }
+    return err;
+}
+
+int wet_replica_write(struct wet_replica *replica, uint64_t address, const void *bytes,
+                      uint64_t size)
+{
+    const uint8_t *from = bytes;
+    struct page *page;
+    int err = 0;
+    while (size && !err) {
+        uint64_t off = address % PAGE_BYTES;
+        uint64_t here = PAGE_BYTES - off < size ? PAGE_BYTES - off : size;
+        err = page_get(replica, address, &page);
+        if (!err)
+            memcpy(page->bytes + off, from, here);
+        from += here;
+        address += here;
+        size -= here;
+    }
+    return err;
+}
+
+/* ---- mappings ---- */
+
+/* Pages in [start, end) that are there are filled anew. */
+static int refill(struct wet_replica *replica, uint64_t start, uint64_t end)
+{
+    int err = 0;
+    for (size_t i = 0; i < replica->table_size && !err; i++) {
+        struct page *page = replica->table[i];
+        if (page && page->number * PAGE_BYTES >= start && page->number * PAGE_BYTES < end)
+            err = fill(replica, page->number * PAGE_BYTES, page->bytes);
+    }
+    return err;
+}
+
+static int layer_add(struct wet_replica *replica, const struct layer *layer)
+{
+    int err = wd_buf_append(&replica->layers, layer, sizeof *layer);
+    return err ? err : refill(replica, layer->start, layer->end);
+}
+
+/* Whole pages at once, what sticks out of them byte by byte. */
+static int zero(struct wet_replica *replica, uint64_t start, uint64_t size)
+{
+    static const uint8_t zeros[PAGE_BYTES];
+    uint64_t end = start + size;
+    uint64_t inner = (start + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+    uint64_t inner_end = end / PAGE_BYTES * PAGE_BYTES;
+    int err = 0;
+    if (inner >= inner_end) {
+        for (uint64_t here; size && !err; start += here, size -= here) {
+            here = size < PAGE_BYTES ? size : PAGE_BYTES;
+            err = wet_replica_write(replica, start, zeros, here);
+        }
+        return err;
+    }
+    struct layer layer = {.start = inner, .end = inner_end, .file = EVQ_FILE_NONE};
+    err = wet_replica_write(replica, start, zeros, inner - start);
+    if (!err)
+        err = wet_replica_write(replica, inner_end, zeros, end - inner_end);
+    return err ? err : layer_add(replica, &layer);
+}
+
+static int move(struct wet_replica *replica, const struct evq_op *op)
+{
+    uint64_t size = op->b < op->d ? op->b : op->d;
+    uint8_t *bytes = malloc(size && size <= MOVE_MAX ? size : 1);
+    int err = bytes ? 0 : -ENOMEM;
+    if (!err && size <= MOVE_MAX)
+        err = wet_replica_read(replica, op->a, bytes, size);
+    if (!err)
+        err = zero(replica, op->c, op->d);
+    if (!err && size <= MOVE_MAX)
+        err = wet_replica_write(replica, op->c, bytes, size);
+    free(bytes);
+    return err;
+}
+
+int wet_replica_op(struct wet_replica *replica, const struct evq_op *op)
+{
+    struct layer layer = {op->a, op->a + op->b, op->d, op->e, op->f};
+    switch (op->op) {
+    case EVQ_OP_ZERO:
+    case EVQ_OP_DISCARD:
+        return zero(replica, op->a, op->b);
+    case EVQ_OP_MAP:
+        return layer_add(replica, &layer);
+    case EVQ_OP_REMAP:
+        return op->a == op->c && op->b >= op->d ? 0 : move(replica, op);
+    case EVQ_OP_CLEAR_SPACE:
+        layer = (struct layer){.start = 0, .end = UINT64_MAX, .file = EVQ_FILE_NONE};
+        return layer_add(replica, &layer);
+    default:
+        return 0;
+    }
+}
