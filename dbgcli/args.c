@@ -138,7 +138,7 @@ int cli_args_parse(struct cli_args *args, const char *name, const struct cli_syn
     for (int i = 0; i < argc && !result; i++) {
         char *word = argv[i];
         bool is_help = strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
-        if (options_ended || word[0] != '-' || !word[1] || (syntax->is_raw && !is_help)) {
+        if (options_ended || is_operand(syntax, word) || (syntax->is_raw && !is_help)) {
             args->operands[args->operand_count++] = word;
             options_ended = options_ended || syntax->ends_at_operand;
         } else if (strcmp(word, "--") == 0) {
