@@ -13,6 +13,13 @@ static const char *const reg_names[EVQ_REG_COUNT] = {
     "r8",     "rax", "rcx", "rdx",     "rsi",     "rdi", "orig_rax", "rip", "cs",
     "eflags", "rsp", "ss",  "fs_base", "gs_base", "ds",  "es",       "fs",  "gs"};
 
+/* The entry that something else came instead of. A fault without a signal stands for none. */
+static const struct evq_entry *expected_entry(const struct rep_engine *engine)
+{
+    const struct evq_entry *entry = rep_current_entry(engine);
+    return entry && entry->kind == EVQ_FAULT && !entry->number ? NULL : entry;
+}
+
 static unsigned long long frame_of(const struct rep_engine *engine)
 {
     const struct evq_entry *entry = rep_current_entry(engine);
@@ -64,7 +71,7 @@ int rep_place_not_found(struct rep_engine *engine, unsigned seen, uint64_t rip)
 int rep_on_diverged(struct rep_engine *engine)
 {
     const uint64_t *args = engine->host.ctx->mail.args;
-    const struct evq_entry *entry = rep_current_entry(engine);
+    const struct evq_entry *entry = expected_entry(engine);
     unsigned long long frame = frame_of(engine), a = args[1], b = args[2], c = args[3];
     unsigned long long time = rep_engine_time(engine), rip = engine->host.ctx->rip;
     /* registers are compared before an entry counts as taken, its ops are applied after that */

@@ -50,7 +50,7 @@ static struct agt_view *view_find(const struct rep_pages *pages, uint64_t addres
 }
 
 /*
- * A page as rep_engine_verify()'s caller knows it: 0 or a reason, as fetch_page(); negative if it has
+ * A page as rep_engine_prepare()'s caller knows it: 0 or a reason, as fetch_page(); negative if it has
  * to be asked for. That is so where the agent has to guard it, and once in each view, for the agent
  * to know that there is code.
  */
@@ -349,12 +349,29 @@ static int verify_translations(struct rep_engine *engine)
     return changed < 0 ? changed : 0;
 }
 
-int rep_engine_verify(struct rep_engine *engine, rep_page_fn page, void *arg)
+/* Code that cannot be translated is an error only if it is reached. */
+static int translate_ahead(struct rep_engine *engine, const uint64_t *pcs, size_t count)
+{
+    int err = 0;
+    for (size_t i = 0; !err && i < count; i++) {
+        const struct agt_view *view = view_find(&engine->pages, pcs[i]);
+        const struct dbi_fragment *fragment;
+        struct dbi_fetch_fault fault;
+        if (!view || !(view->prot & PROT_EXEC) || view->prot & PROT_WRITE)
+            continue;
+        err = dbi_translate(engine->dbi, pcs[i], &fragment, &fault);
+        err = err > 0 || err == -WD_ERR_UNSUPPORTED ? 0 : err;
+    }
+    return err;
+}
+
+int rep_engine_prepare(struct rep_engine *engine, rep_page_fn page, void *arg, const uint64_t *pcs,
+                       size_t pc_count)
 {
     const struct agt_view *views;
     size_t count;
-    int err = engine->unverified ? rep_engine_views(engine, &views, &count) : 0;
-    if (err || !engine->unverified)
+    int err = rep_engine_views(engine, &views, &count);
+    if (err)
         return err;
     struct agt_view *copy = malloc((count + 1) * sizeof *copy);
     if (!copy)
@@ -362,7 +379,9 @@ int rep_engine_verify(struct rep_engine *engine, rep_page_fn page, void *arg)
     memcpy(copy, views, count * sizeof *copy);
     engine->pages =
         (struct rep_pages){.page = page, .arg = arg, .views = copy, .view_count = count};
-    err = verify_translations(engine);
+    err = engine->unverified ? verify_translations(engine) : 0;
+    if (!err)
+        err = translate_ahead(engine, pcs, pc_count);
     engine->pages = (struct rep_pages){0};
     free(copy);
     return err;

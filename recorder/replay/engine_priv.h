@@ -47,7 +47,7 @@ struct rep_engine {
         void *arg;
         struct agt_view *views;
         size_t view_count;
-    } pages; /* while rep_engine_verify() works */
+    } pages; /* while rep_engine_prepare() works */
 };
 
 /* Of an entry that has them. */

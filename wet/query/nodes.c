@@ -323,6 +323,25 @@ int wet_counts_load(struct wet *wet, uint64_t k, const struct wet_counts **out)
                                     : err;
 }
 
+int wet_node_addresses(struct wet *wet, uint64_t k, struct wd_buf *pcs)
+{
+    struct wd_buf bytes = {0};
+    int err = wet_store_read(wet->store, WET_SEC_COUNTS, k, &bytes);
+    struct wd_view view = wd_view_of(bytes.data, bytes.size_bytes);
+    uint64_t id = 0;
+    while (!err && view.at < view.size_bytes) {
+        uint64_t step = wd_view_varint(&view);
+        wd_view_varint(&view);
+        uint32_t at =
+            view.failed || step > wet->node_limit - id ? 0 : index_of(wet, (uint32_t)(id += step));
+        if (!at)
+            break;
+        err = wd_buf_append_u64(pcs, wet->nodes[at - 1].is.pc);
+    }
+    wd_buf_fini(&bytes);
+    return err == -ENOMEM ? err : 0;
+}
+
 uint32_t wet_node_executions_in(const struct wet *wet, uint32_t node, uint64_t k)
 {
     const struct wet_counts *counts;

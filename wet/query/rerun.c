@@ -319,16 +319,18 @@ static bool is_last_signal(const struct wet_rerun *rerun, const struct evq_entry
 
 /*
  * An entry of another task than the running one makes that one run up to it. What comes after the
- * interval's last entry belongs to the task of the next interval's first one.
+ * interval's last entry belongs to the task of the next interval's first one. So there is one more,
+ * a fault that never comes: with nothing in its queue the agent would ask for more at every branch
+ * that it looks up.
  */
-static int tail_task_append(const struct wet_rerun *rerun, uint64_t last_entry, struct wd_buf *out)
+static int tail_append(const struct wet_rerun *rerun, uint64_t last_entry, struct wd_buf *out)
 {
     const struct wet_index_record *index = &rerun->wet->index[rerun->k];
     uint64_t last = index->first_time + index->instructions - 1;
     const struct wet_thread *thread = wet_thread_at(rerun->wet, last);
     if (!thread || last_entry >= last || is_last(rerun))
         return 0;
-    struct evq_entry entry = {.bytes = sizeof entry, .kind = EVQ_OPS, .task = thread->task};
+    struct evq_entry entry = {.bytes = sizeof entry, .kind = EVQ_FAULT, .task = thread->task};
     return wd_buf_append(out, &entry, sizeof entry);
 }
 
@@ -366,11 +368,23 @@ static int entries_append(struct wet_rerun *rerun, struct wd_buf *out)
         last_time = record->time;
     }
     if (!err)
-        err = tail_task_append(rerun, last_time, out);
+        err = tail_append(rerun, last_time, out);
     return err ? err : out->size_bytes > 0;
 }
 
-/* The start comes alone, so that translations can be verified where memory is that of the space. */
+/* What will run is known, so nothing of it has to be asked for by the replayee, one by one. */
+static int engine_prepare(struct rep_engine *engine, struct wet *wet, uint64_t k)
+{
+    struct wd_buf pcs = {0};
+    int err = wet_node_addresses(wet, k, &pcs);
+    if (!err)
+        err = rep_engine_prepare(engine, start_page, wet, (const uint64_t *)pcs.data,
+                                 pcs.size_bytes / sizeof(uint64_t));
+    wd_buf_fini(&pcs);
+    return err;
+}
+
+/* The start comes alone: then memory is that of the space. */
 static int next_entries(void *arg, struct wd_buf *out)
 {
     struct wet_rerun *rerun = arg;
@@ -387,7 +401,7 @@ static int next_entries(void *arg, struct wd_buf *out)
     case GIVEN_START:
         return 0;
     case GIVEN_START_TAKEN:
-        err = rep_engine_verify(wet->engine, start_page, wet);
+        err = engine_prepare(wet->engine, wet, rerun->k);
         return err ? err : entries_append(rerun, out);
     default:
         rerun->given = GIVEN_ALL;

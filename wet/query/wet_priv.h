@@ -136,6 +136,9 @@ struct wet_node_entry *wet_node_find(struct wet *wet, uint64_t pc, const uint8_t
  */
 struct wet_node_entry *wet_node_meet(struct wet *wet, uint64_t pc, const uint8_t *code,
                                      uint32_t code_bytes, uint32_t statements, int *err);
+/* Addresses (u64) of the nodes that run in interval k, as far as its counts can be read. Keeps
+ * nothing, so it is for whoever has the engine. */
+int wet_node_addresses(struct wet *wet, uint64_t k, struct wd_buf *pcs);
 int wet_counts_load(struct wet *wet, uint64_t k, const struct wet_counts **out);
 
 /* threads.c */
