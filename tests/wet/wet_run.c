@@ -6,7 +6,6 @@
 #include "common/err.h"
 #include "tests/record/spawn.h"
 #include "tests/wet/wet_unit.h"
-#include "wet/build/build.h"
 
 void run_record(struct run *run, const char *const argv[])
 {
@@ -35,22 +34,27 @@ void run_fini(struct run *run)
     *run = (struct run){0};
 }
 
-int run_build(const struct run *run, const char *path, uint64_t interval_instructions)
+int run_build_with(const struct run *run, const char *path, const struct wet_build_options *options)
 {
     struct rrt_trace *trace = NULL;
     struct rep_feed *feed = NULL;
     struct rep_selection which = {0};
     struct wet_build_result result;
-    struct wet_build_options options = {.fingerprint = "test",
-                                        .interval_instructions = interval_instructions};
     int err = rrt_open(run->trace, &trace);
     if (!err)
         err = rep_feed_open(trace, &which, &feed);
     if (!err)
-        err = wet_build(feed, path, &options, &result);
+        err = wet_build(feed, path, options, &result);
     rep_feed_close(feed);
     rrt_close(trace);
     return err;
+}
+
+int run_build(const struct run *run, const char *path, uint64_t interval_instructions)
+{
+    const struct wet_build_options options = {.fingerprint = "test",
+                                              .interval_instructions = interval_instructions};
+    return run_build_with(run, path, &options);
 }
 
 void run_record_and_build(struct run *run, const char *const argv[], uint64_t interval,

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "wet/build/build.h"
+
 struct run {
     char *dir;   /* everything of this run; removed with it */
     char *trace; /* dir/trace */
@@ -20,6 +22,10 @@ void run_fini(struct run *run);
 
 /* Builds `path` with intervals of about so many instructions (0: default). 0 or the error. */
 int run_build(const struct run *run, const char *path, uint64_t interval_instructions);
+
+/* The same with options of one's own. */
+int run_build_with(const struct run *run, const char *path,
+                   const struct wet_build_options *options);
 
 /* Records and builds dir/wet with the default intervals and dir/short with `interval` ones. */
 void run_record_and_build(struct run *run, const char *const argv[], uint64_t interval,

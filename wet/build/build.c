@@ -60,7 +60,10 @@ static int replay_all(struct wet_builder *builder)
         int err = rep_engine_run(builder->engine, &source, length, false, &why);
         if (err == -ECANCELED && builder->is_cut)
             err = 0; /* all entries before the window's end have been taken */
-        else
+        if (!err && builder->is_cut && wet_builder_time(builder) < builder->first_time &&
+            (!builder->index.size_bytes || wet_builder_entries(builder) == builder->first_entry))
+            break; /* nothing since the last interval, or at all */
+        if (!builder->is_cut)
             builder->has_end = !err && why == REP_STOP_END;
         if (!err)
             err = wet_builder_interval(builder);

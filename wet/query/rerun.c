@@ -560,9 +560,8 @@ int wet_rerun(struct wet_rerun *rerun, uint64_t instructions)
     int err = prepare(rerun);
     if (err)
         return err;
-    bool last = is_last(rerun);
     uint64_t has = wet->index[rerun->k].instructions;
-    if (instructions < has || (last && instructions != UINT64_MAX))
+    if (instructions != UINT64_MAX)
         err = run_until_stop(rerun, instructions < has ? instructions : has, true);
     else
         err = run_whole(rerun);

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Windows of a run answer what the whole run's file answers for the same times, and say what they do
+ * not have.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "common/err.h"
+#include "tests/wet/wet_run.h"
+#include "tests/wet/wet_unit.h"
+#include "wet/wet.h"
+
+#define TIMES 4
+
+struct fixture {
+    struct run run;
+    uint64_t interval;
+    char *whole_path, *path;
+    struct wet *whole;
+};
+
+static void ok_at(int err, int line)
+{
+    if (err)
+        fail_msg("line %d: %s", line, wd_error_message(err));
+}
+
+#define ok(err) ok_at(err, __LINE__)
+
+static int fixture_make(void **state, uint64_t interval, const char *const argv[])
+{
+    struct fixture *fixture = calloc(1, sizeof *fixture);
+    run_record(&fixture->run, argv);
+    fixture->interval = interval;
+    fixture->whole_path = unit_path(fixture->run.dir, "whole.wet");
+    fixture->path = unit_path(fixture->run.dir, "window.wet");
+    ok(run_build(&fixture->run, fixture->whole_path, interval));
+    ok(wet_open(fixture->whole_path, &fixture->whole));
+    *state = fixture;
+    return 0;
+}
+
+static int fixture_drop(void **state)
+{
+    struct fixture *fixture = *state;
+    wet_close(fixture->whole);
+    run_fini(&fixture->run);
+    free(fixture->whole_path);
+    free(fixture->path);
+    free(fixture);
+    return 0;
+}
+
+#define RUN(name, interval, ...)                                                                   \
+    static int name(void **state)                                                                  \
+    {                                                                                              \
+        return fixture_make(state, interval, (const char *const[]){__VA_ARGS__, NULL});            \
+    }
+
+RUN(run_printf, 2000, PROGRAMS "/prog_printf_O0_pie")
+RUN(run_heap, 3000, PROGRAMS "/prog_heap_O2_pie")
+RUN(run_signals, 3000, PROGRAMS "/prog_signals_O0_pie")
+RUN(run_ud2, 2000, PROGRAMS "/prog_crash_ud2_O2_pie")
+RUN(run_tls, 5000, PROGRAMS "/thread_tls_O0_static")
+RUN(run_queue, 20000, PROGRAMS "/thread_queue_O2_pie")
+RUN(run_moved, 2000, GENERATED, "moved", "30")
+
+static int window_build(const struct fixture *fixture, struct wet_moment from, struct wet_moment to)
+{
+    const struct wet_build_options options = {
+        .fingerprint = "test", .interval_instructions = fixture->interval, .from = from, .to = to};
+    return run_build_with(&fixture->run, fixture->path, &options);
+}
+
+static struct wet *window_open(const struct fixture *fixture, struct wet_moment from,
+                               struct wet_moment to)
+{
+    struct wet *wet;
+    ok(window_build(fixture, from, to));
+    ok(wet_open(fixture->path, &wet));
+    unlink(fixture->path);
+    return wet;
+}
+
+static struct wet_moment at_time(uint64_t time)
+{
+    return (struct wet_moment){WET_MOMENT_TIME, time};
+}
+
+static const struct wet_moment nowhere;
+
+/* ---- comparisons ---- */
+
+static void assert_same_state(struct wet *a, struct wet *b, wet_time t)
+{
+    struct wet_state *x, *y;
+    uint8_t stack[2][512];
+    ok(wet_state_open(a, t, &x));
+    ok(wet_state_open(b, t, &y));
+    const struct evq_regs *p = wet_state_regs(x), *q = wet_state_regs(y);
+    assert_int_equal(wet_state_task(x), wet_state_task(y));
+    for (unsigned i = 0; i < EVQ_REG_COUNT; i++) {
+        /* flags that nothing reads any more may be others */
+        if (p->r[i] != q->r[i] && i != EVQ_EFLAGS)
+            fail_msg("register %u is %#llx and %#llx at time %llu of %llu to %llu", i,
+                     (unsigned long long)p->r[i], (unsigned long long)q->r[i],
+                     (unsigned long long)t, (unsigned long long)wet_get_info(b)->first_time,
+                     (unsigned long long)wet_get_info(b)->last_time);
+    }
+    ok(wet_state_read(x, p->r[EVQ_RSP], stack[0], sizeof stack[0]));
+    ok(wet_state_read(y, p->r[EVQ_RSP], stack[1], sizeof stack[1]));
+    assert_memory_equal(stack[0], stack[1], sizeof stack[0]);
+    wet_state_close(x);
+    wet_state_close(y);
+}
+
+/* Hashes of all pages that can be read, of the first MiB of each mapping. */
+static uint64_t *pages_of(struct wet *wet, wet_time t, size_t *count)
+{
+    struct wet_state *state;
+    const struct wet_mapping *list;
+    size_t mappings;
+    uint8_t page[4096];
+    struct wd_buf hashes = {0};
+    ok(wet_state_open(wet, t, &state));
+    ok(wet_state_mappings(state, &list, &mappings));
+    for (size_t i = 0; i < mappings; i++) {
+        for (uint64_t at = list[i].start; at < list[i].end && at < list[i].start + (1 << 20);
+             at += sizeof page) {
+            memset(page, 0, sizeof page);
+            wet_state_read(state, at, page, sizeof page);
+            ok(wd_buf_append_u64(&hashes, at));
+            ok(wd_buf_append_u64(&hashes, XXH64(page, sizeof page, 0)));
+        }
+    }
+    wet_state_close(state);
+    *count = hashes.size_bytes / 16;
+    return (uint64_t *)hashes.data;
+}
+
+static void assert_same_memory(struct wet *a, struct wet *b, wet_time t)
+{
+    size_t count, wanted;
+    uint64_t *x = pages_of(a, t, &wanted), *y = pages_of(b, t, &count);
+    assert_int_equal(count, wanted);
+    for (size_t i = 0; i < count; i++) {
+        if (x[2 * i] != y[2 * i] || x[2 * i + 1] != y[2 * i + 1])
+            fail_msg("other memory at %#llx, time %llu", (unsigned long long)x[2 * i],
+                     (unsigned long long)t);
+    }
+    free(x);
+    free(y);
+}
+
+struct statement {
+    uint64_t pc;
+    uint32_t task;
+};
+
+/* What ran from time `from` to `to`. */
+static struct statement *statements_of(struct wet *wet, wet_time from, wet_time to)
+{
+    struct statement *all = calloc(to - from + 2, sizeof *all);
+    for (uint64_t k = 0; k < wet_get_info(wet)->intervals; k++) {
+        const struct wet_interval *interval;
+        ok(wet_interval_get(wet, k, &interval));
+        for (size_t i = 0; i < interval->exec_count; i++) {
+            const struct wet_exec *exec = &interval->execs[i];
+            const struct wet_node *node = wet_get_node(wet, exec->node);
+            for (uint32_t s = 0; s < node->statement_count; s++) {
+                wet_time time = interval->first_time + exec->time_off + s;
+                if (time >= from && time <= to)
+                    all[time - from] = (struct statement){node->statements[s].pc, exec->task};
+            }
+        }
+        wet_interval_put(wet, interval);
+    }
+    return all;
+}
+
+static void assert_same_statements(struct wet *whole, struct wet *window)
+{
+    const struct wet_info *info = wet_get_info(window);
+    struct statement *a = statements_of(whole, info->first_time, info->last_time);
+    struct statement *b = statements_of(window, info->first_time, info->last_time);
+    for (uint64_t i = 0; i < info->instructions; i++) {
+        if (a[i].pc != b[i].pc || a[i].task != b[i].task)
+            fail_msg("time %llu: %#llx in task %u, %#llx in task %u",
+                     (unsigned long long)(info->first_time + i), (unsigned long long)a[i].pc,
+                     a[i].task, (unsigned long long)b[i].pc, b[i].task);
+    }
+    free(a);
+    free(b);
+}
+
+static void assert_same_outputs(struct wet *whole, struct wet *window)
+{
+    const struct wet_info *info = wet_get_info(window);
+    size_t count, wanted, here = 0;
+    const struct wet_output *all = wet_outputs(whole, &count), *some = wet_outputs(window, &wanted);
+    for (size_t i = 0; i < count; i++) {
+        if (all[i].time < info->first_time || all[i].time > info->last_time)
+            continue;
+        assert_true(here < wanted);
+        assert_int_equal(some[here].time, all[i].time);
+        assert_int_equal(some[here].fd, all[i].fd);
+        assert_int_equal(some[here].offset, all[i].offset);
+        assert_int_equal(some[here].address, all[i].address);
+        assert_int_equal(some[here++].size, all[i].size);
+    }
+    assert_int_equal(here, wanted);
+}
+
+static void assert_same_threads(struct wet *whole, struct wet *window)
+{
+    const struct wet_info *info = wet_get_info(window);
+    for (uint64_t i = 0; i <= TIMES; i++) {
+        wet_time t = info->first_time + (info->instructions - 1) * i / TIMES;
+        const struct wet_thread *a = wet_thread_at(whole, t), *b = wet_thread_at(window, t);
+        assert_true(a && b);
+        assert_int_equal(a->index, b->index);
+        assert_int_equal(a->tid, b->tid);
+        assert_int_equal(a->start, b->start);
+    }
+}
+
+static void assert_is_window(struct wet *whole, struct wet *window)
+{
+    const struct wet_info *info = wet_get_info(window);
+    assert_true(info->is_window);
+    assert_int_equal(info->last_time, info->first_time - 1 + info->instructions);
+    assert_same_statements(whole, window);
+    assert_same_outputs(whole, window);
+    assert_same_threads(whole, window);
+    for (uint64_t i = 0; i <= TIMES; i++)
+        assert_same_state(whole, window, info->first_time + info->instructions * i / TIMES);
+}
+
+/* ---- cases ---- */
+
+static void window_has_what_the_run_has_there(void **state)
+{
+    struct fixture *fixture = *state;
+    uint64_t all = wet_get_info(fixture->whole)->instructions;
+    const uint64_t bounds[][2] = {
+        {all / 3, 2 * all / 3}, {1, all / 2}, {all / 2, 0}, {all / 7 + 3, all / 7 + 4}};
+    for (size_t i = 0; i < sizeof bounds / sizeof bounds[0]; i++) {
+        uint64_t from = bounds[i][0], to = bounds[i][1];
+        struct wet *window = window_open(fixture, at_time(from), to ? at_time(to) : nowhere);
+        const struct wet_info *info = wet_get_info(window);
+        assert_int_equal(info->first_time, from);
+        assert_in_range(info->last_time, to ? to - 1 : all, to ? to - 1 + 128 : all);
+        assert_int_equal(info->has_end, !to);
+        assert_is_window(fixture->whole, window);
+        wet_close(window);
+    }
+}
+
+static void window_has_the_memory_of_the_run(void **state)
+{
+    struct fixture *fixture = *state;
+    uint64_t all = wet_get_info(fixture->whole)->instructions;
+    struct wet *window = window_open(fixture, at_time(all / 2), at_time(2 * all / 3));
+    const struct wet_info *info = wet_get_info(window);
+    assert_same_memory(fixture->whole, window, info->first_time);
+    assert_same_memory(fixture->whole, window, info->last_time + 1);
+    wet_close(window);
+}
+
+struct events {
+    uint64_t frames[3]; /* of system calls: the first, one in the middle, the last */
+    wet_time times[3];
+    uint64_t count;
+};
+
+static int note_call(void *arg, const struct wet_event *event)
+{
+    struct events *events = arg;
+    if (event->entry->kind != EVQ_SYSCALL_ENTER)
+        return 0;
+    unsigned at = events->count == 0 ? 0 : events->count == 20 ? 1 : 2;
+    events->frames[at] = event->entry->frame;
+    events->times[at] = event->time;
+    events->count++;
+    return 0;
+}
+
+static void window_by_events_begins_and_ends_before_them(void **state)
+{
+    struct fixture *fixture = *state;
+    struct events events = {.count = 0};
+    ok(wet_each_event(fixture->whole, note_call, &events));
+    assert_true(events.count > 22);
+    struct wet *window =
+        window_open(fixture, (struct wet_moment){WET_MOMENT_EVENT, events.frames[1]},
+                    (struct wet_moment){WET_MOMENT_EVENT, events.frames[2]});
+    const struct wet_info *info = wet_get_info(window);
+    assert_true(info->first_time <= events.times[1]);
+    assert_true(info->last_time >= events.times[1] && info->last_time < events.times[2]);
+    assert_is_window(fixture->whole, window);
+    wet_close(window);
+}
+
+static void window_by_percent_is_part_of_the_run(void **state)
+{
+    struct fixture *fixture = *state;
+    struct wet *window = window_open(fixture, (struct wet_moment){WET_MOMENT_PERCENT, 30},
+                                     (struct wet_moment){WET_MOMENT_PERCENT, 100});
+    assert_true(wet_get_info(window)->first_time > 1);
+    assert_true(wet_get_info(window)->has_end);
+    assert_is_window(fixture->whole, window);
+    wet_close(window);
+}
+
+static void window_counts_its_own_instances(void **state)
+{
+    struct fixture *fixture = *state;
+    uint64_t all = wet_get_info(fixture->whole)->instructions, counted = 0, total = 0;
+    struct wet *window = window_open(fixture, at_time(all / 3), at_time(2 * all / 3));
+    const struct wet_info *info = wet_get_info(window);
+    struct statement *some = statements_of(window, info->first_time, info->last_time);
+    uint64_t pc = some[info->instructions / 2].pc;
+    for (uint64_t i = 0; i < info->instructions; i++)
+        counted += some[i].pc == pc;
+    ok(wet_count_instances(window, &pc, 1, &total));
+    assert_int_equal(total, counted);
+    free(some);
+    wet_close(window);
+}
+
+static void window_names_itself_where_it_ends(void **state)
+{
+    struct fixture *fixture = *state;
+    uint64_t all = wet_get_info(fixture->whole)->instructions;
+    struct wet *window = window_open(fixture, at_time(all / 3), at_time(all / 2));
+    const struct wet_info *info = wet_get_info(window);
+    struct wet_state *none;
+    char first[24];
+    const wet_time outside[] = {0, 1, info->first_time - 1, info->last_time + 2, all, UINT64_MAX};
+    snprintf(first, sizeof first, "%llu", (unsigned long long)info->first_time);
+    for (size_t i = 0; i < sizeof outside / sizeof outside[0]; i++) {
+        assert_int_equal(wet_state_open(window, outside[i], &none), -WD_ERR_NOT_FOUND);
+        assert_non_null(strstr(wd_error_message(-WD_ERR_NOT_FOUND), "window"));
+        assert_non_null(strstr(wd_error_message(-WD_ERR_NOT_FOUND), first));
+        assert_null(wet_thread_at(window, outside[i]));
+    }
+    wet_close(window);
+}
+
+static void window_beyond_the_run_is_refused_with_its_length(void **state)
+{
+    struct fixture *fixture = *state;
+    char length[24];
+    uint64_t all = wet_get_info(fixture->whole)->instructions;
+    snprintf(length, sizeof length, "%llu", (unsigned long long)all);
+    assert_int_equal(window_build(fixture, at_time(all + 5), nowhere), -WD_ERR_USAGE);
+    assert_non_null(strstr(wd_error_message(-WD_ERR_USAGE), length));
+    const struct wet_moment event = {WET_MOMENT_EVENT, 1ull << 40};
+    assert_int_equal(window_build(fixture, event, nowhere), -WD_ERR_USAGE);
+    assert_non_null(strstr(wd_error_message(-WD_ERR_USAGE), length));
+    /* kinds that only the run can compare */
+    const struct wet_moment start = {WET_MOMENT_PERCENT, 1};
+    assert_int_equal(window_build(fixture, at_time(all / 2), start), -WD_ERR_USAGE);
+    assert_int_equal(unit_count_names(fixture->run.dir, "window.wet"), 0);
+}
+
+#define CASE(name, run) cmocka_unit_test_setup_teardown(name, run, fixture_drop)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(window_has_what_the_run_has_there, run_printf),
+        CASE(window_has_what_the_run_has_there, run_heap),
+        CASE(window_has_what_the_run_has_there, run_signals),
+        CASE(window_has_what_the_run_has_there, run_ud2),
+        CASE(window_has_what_the_run_has_there, run_tls),
+        CASE(window_has_what_the_run_has_there, run_queue),
+        CASE(window_has_what_the_run_has_there, run_moved),
+        CASE(window_has_the_memory_of_the_run, run_heap),
+        CASE(window_by_events_begins_and_ends_before_them, run_printf),
+        CASE(window_by_percent_is_part_of_the_run, run_printf),
+        CASE(window_counts_its_own_instances, run_heap),
+        CASE(window_names_itself_where_it_ends, run_printf),
+        CASE(window_beyond_the_run_is_refused_with_its_length, run_printf),
+    };
+    return cmocka_run_group_tests_name("wet_windows", tests, NULL, NULL);
+}
