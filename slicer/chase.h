@@ -41,7 +41,7 @@ struct slc_chase {
     size_t event_at; /* events[event_at - 1] is the next one */
     /* Of all tracks that are not done; slc_chase_sum() makes them. */
     struct ins_regset regs; /* of any task */
-    struct slc_range ranges[SLC_VALUE_BYTES_MAX];
+    struct ins_range ranges[SLC_VALUE_BYTES_MAX];
     unsigned range_count;
     bool has_registers, has_calls, has_asides, is_over;
 };

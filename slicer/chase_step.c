@@ -64,7 +64,7 @@ static bool hits_memory(const struct step *step, const struct ins_flow *flow,
                         const struct slc_track *track, struct hit *hit)
 {
     unsigned mask = flow->mem_defs | flow->mem_may_defs;
-    struct slc_range ranges[SLC_LANES_MAX];
+    struct ins_range ranges[INS_RANGES_MAX];
 
     for (unsigned m = 0; mask >> m; m++) {
         unsigned count =

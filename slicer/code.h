@@ -10,6 +10,7 @@
 #ifndef SLICER_CODE_H
 #define SLICER_CODE_H
 
+#include "recorder/insn/insn_ranges.h"
 #include "slicer/memo.h"
 #include "slicer/ops.h"
 #include "slicer/slicer.h"
@@ -190,21 +191,14 @@ bool slc_is_far_jump(const struct slc_node *from, const struct slc_node *to);
 
 /* ---- operands ---- */
 
-struct slc_range {
-    uint64_t address;
-    uint64_t size_bytes;
-};
-
 /* The bytes that a memory operand of an execution touched (for lanes: may have touched). `slots`
  * are the execution's. Not for vector indices. */
-struct slc_range slc_operand_range(const struct wet_statement *statement, unsigned operand,
+struct ins_range slc_operand_range(const struct wet_statement *statement, unsigned operand,
                                    const uint64_t *slots);
 
-#define SLC_LANES_MAX 16
-
-/* All pieces of an operand, vector indices included: at most SLC_LANES_MAX ranges. */
+/* All pieces of an operand, vector indices included: at most INS_RANGES_MAX ranges. */
 unsigned slc_operand_ranges(const struct wet_statement *statement, unsigned operand,
-                            const uint64_t *slots, struct slc_range ranges[SLC_LANES_MAX]);
+                            const uint64_t *slots, struct ins_range ranges[INS_RANGES_MAX]);
 
 /* Where byte `address` of what a rep movs wrote (operand `to`) came from before the instruction: its
  * ranges may overlap, and then it reads what it has just written. */

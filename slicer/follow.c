@@ -64,7 +64,7 @@ static void hit_registers(struct slc_hits *hits, struct slc_regs *regs, const st
     }
 }
 
-static int hit_range(struct slc_scan *scan, struct slc_range range, unsigned f, unsigned operand)
+static int hit_range(struct slc_scan *scan, struct ins_range range, unsigned f, unsigned operand)
 {
     struct slc_hits *hits = &scan->hits;
     uint64_t end = range.address + range.size_bytes;
@@ -96,7 +96,7 @@ static int hit_memory(struct slc_scan *scan, struct slc_task *task, const struct
 {
     const struct ins_flow *flow = &in->info->flows[f];
     unsigned mask = flow->mem_defs | flow->mem_may_defs;
-    struct slc_range ranges[SLC_LANES_MAX];
+    struct ins_range ranges[INS_RANGES_MAX];
 
     for (unsigned m = 0; m < in->info->mem_count; m++) {
         if (!(mask & 1u << m))
@@ -168,7 +168,7 @@ static void want_registers(struct slc_task *task, const struct ins_regset *set,
 static int want_operands(struct slc_scan *scan, const struct instance *in, unsigned mask,
                          struct slc_want *want)
 {
-    struct slc_range ranges[SLC_LANES_MAX];
+    struct ins_range ranges[INS_RANGES_MAX];
     int error = 0;
 
     want->edge = SLC_EDGE_VALUE;
@@ -235,7 +235,7 @@ static int want_copied(struct slc_scan *scan, struct slc_task *task, const struc
 
     if (flow->mem_uses) {
         unsigned m = (unsigned)__builtin_ctz(flow->mem_uses);
-        struct slc_range range = slc_operand_range(in->statement, m, in->slots);
+        struct ins_range range = slc_operand_range(in->statement, m, in->slots);
         if (to > range.size_bytes)
             to = range.size_bytes;
         want->edge = SLC_EDGE_VALUE;
@@ -295,7 +295,7 @@ static int follow_copy(struct slc_scan *scan, struct slc_task *task, const struc
         const struct slc_run *run = &scan->hits.runs[r];
         if (run->flow != f)
             continue;
-        struct slc_range range = slc_operand_range(in->statement, run->operand, in->slots);
+        struct ins_range range = slc_operand_range(in->statement, run->operand, in->slots);
         uint64_t off = run->address - range.address;
         if (!(in->info->mems[run->operand].flags & INS_MEM_REP))
             error = want_copied(scan, task, in, flow, off, off + run->size_bytes, want);

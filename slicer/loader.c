@@ -135,7 +135,7 @@ static int lose_stores(struct slc_scan *scan, struct slc_task *task, const struc
 {
     const struct wet_statement *statement = &node->wet->statements[s];
     const uint64_t *slots = scan->interval->slots + exec->slot_off;
-    struct slc_range ranges[SLC_LANES_MAX];
+    struct ins_range ranges[INS_RANGES_MAX];
     unsigned stores = stored_operands(statement->info);
     int error = 0;
 

@@ -223,7 +223,7 @@ void slc_track_move(struct slc_track *track, struct slc_spot spot)
 static void add_range(struct slc_chase *chase, uint64_t address)
 {
     for (unsigned r = 0; r < chase->range_count; r++) {
-        struct slc_range *range = &chase->ranges[r];
+        struct ins_range *range = &chase->ranges[r];
         if (address + 1 == range->address) {
             range->address--;
             range->size_bytes++;
@@ -234,7 +234,7 @@ static void add_range(struct slc_chase *chase, uint64_t address)
             return;
         }
     }
-    chase->ranges[chase->range_count++] = (struct slc_range){address, 1};
+    chase->ranges[chase->range_count++] = (struct ins_range){address, 1};
 }
 
 void slc_chase_sum(struct slc_chase *chase)
@@ -324,12 +324,12 @@ static void mark_saving(struct slc_origin *origin)
 static bool writes_value(const struct slc_chase *chase, const struct slc_node *node,
                          const uint64_t *slots)
 {
-    struct slc_range ranges[SLC_LANES_MAX];
+    struct ins_range ranges[INS_RANGES_MAX];
 
     for (uint32_t i = 0; i < node->store_count && chase->range_count; i++) {
         const struct slc_store *store = &node->stores[i];
         unsigned count = 1;
-        ranges[0] = (struct slc_range){slots[store->slot], store->size_bytes};
+        ranges[0] = (struct ins_range){slots[store->slot], store->size_bytes};
         if (store->is_range)
             count = slc_operand_ranges(&node->wet->statements[store->statement], store->operand,
                                        slots, ranges);

@@ -82,7 +82,7 @@ static void pass_branch(struct slc_scan *scan, struct slc_task *task, const stru
 static bool stores_wanted(const struct slc_scan *scan, const struct slc_node *node,
                           const uint64_t *slots)
 {
-    struct slc_range ranges[SLC_LANES_MAX];
+    struct ins_range ranges[INS_RANGES_MAX];
 
     for (uint32_t i = 0; i < node->store_count; i++) {
         const struct slc_store *store = &node->stores[i];

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "recorder/insn/insn_ranges.h"
 #include "wet/query/wet_priv.h"
 
 #define BY_PC_SLOTS (1u << 16)
@@ -117,17 +118,6 @@ void wet_nodes_close(struct wet *wet)
     free(wet->counts);
 }
 
-static uint32_t slots_of(const struct ins_info *info)
-{
-    uint32_t slots = info->mem_count;
-    bool rep = false;
-    for (unsigned m = 0; m < info->mem_count; m++) {
-        slots += info->mems[m].flags & (INS_MEM_VSIB32 | INS_MEM_VSIB64) ? 16 : 0;
-        rep |= info->mems[m].flags & INS_MEM_REP;
-    }
-    return slots + (rep ? 3 : 0);
-}
-
 /* Bytes that are no instruction (the program jumped there) are one statement that traps. */
 static void info_illegal(struct ins_info *info)
 {
@@ -160,7 +150,7 @@ static bool statements_make(struct wet_node_entry *node)
                                                .pc = pc,
                                                .byte_off = (uint16_t)off,
                                                .slot = (uint16_t)slot,
-                                               .slot_count = slots_of(info)};
+                                               .slot_count = ins_slot_count(info)};
         for (unsigned m = 0; m < info->mem_count; m++)
             node->has_lanes |= info->mems[m].flags & (INS_MEM_VSIB32 | INS_MEM_VSIB64);
         off += info->length;
