@@ -280,7 +280,15 @@ static int seed_line(struct slc_criterion *criterion, const struct place *place,
         wet_interval_put(wet, interval);
     }
     free(ranges);
-    return error;
+    if (error || criterion->seed_count)
+        return error;
+    /* Several lines begin at the breakpoint's address, and its instruction is another one's. */
+    struct slc_seed *seed = slc_criterion_add(criterion, time, pc);
+    if (!seed)
+        return -ENOMEM;
+    seed->task = walk.task;
+    seed->uses = SLC_USES_ALL;
+    return 0;
 }
 
 /* ---- all of it ---- */

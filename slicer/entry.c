@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "slicer/entry.h"
 
+#include <sys/syscall.h>
+
 #include "slicer/syscalls.h"
 
 const uint8_t slc_saved_order[SLC_SAVED_REG_COUNT] = {
@@ -97,4 +99,42 @@ bool slc_entry_calls_handler(const struct evq_entry *entry, const struct evq_reg
 {
     return loads->r[EVQ_RDI] == (uint64_t)entry->number &&
            loads->r[EVQ_RDX] == loads->r[EVQ_RSP] + 8;
+}
+
+/* The signal that a call sent to the thread that makes it (or to its process); 0: none. */
+static uint64_t sent_signal(const struct evq_entry *exit)
+{
+    const struct evq_regs *regs = slc_entry_loads(exit);
+
+    if (!regs)
+        return 0;
+    switch (exit->number) {
+    case SYS_kill:
+    case SYS_tkill:
+    case SYS_rt_sigqueueinfo:
+        return regs->r[EVQ_RSI];
+    case SYS_tgkill:
+    case SYS_rt_tgsigqueueinfo:
+        return regs->r[EVQ_RDX];
+    default:
+        return 0;
+    }
+}
+
+const struct wet_event *slc_event_cause(const struct wet_interval *interval, size_t index)
+{
+    const struct wet_event *handler = &interval->events[index];
+
+    for (size_t i = index; i-- > 0;) {
+        const struct wet_event *event = &interval->events[i];
+        if (event->task != handler->task || event->time != handler->time)
+            return NULL;
+        if (event->entry->kind == EVQ_FAULT)
+            return event;
+        if (event->entry->kind == EVQ_SYSCALL_EXIT)
+            return sent_signal(event->entry) == (uint64_t)handler->entry->number ? event : NULL;
+        if (event->entry->kind != EVQ_PLACE && event->entry->kind != EVQ_OPS)
+            return NULL;
+    }
+    return NULL;
 }

@@ -231,24 +231,27 @@ int slc_frames_pass_handler_end(struct slc_frames *frames, uint64_t ucontext,
 
 /* The scan began in the handler, or it was left by a longjmp: then the code that the signal struck
  * is some frames below the one that the jump landed in, as the jump was. */
-static void leave_unended_handler(struct slc_frames *frames, uint64_t ucontext)
+static void leave_unended_handler(struct slc_frames *frames, uint64_t ucontext,
+                                  struct slc_want *hit)
 {
     struct slc_frame *top = slc_frames_top(frames);
 
     if (top->kind == SLC_FRAME_ENTERED && top->slot + 8 == ucontext) {
+        slc_frames_take_all(frames, hit);
         pop(frames); /* it began between the handler's return and rt_sigreturn */
         top = slc_frames_top(frames);
     }
     if (top->kind == SLC_FRAME_JUMPED || top->kind == SLC_FRAME_SIGNAL) {
-        struct slc_want unanswered = slc_no_want();
-        slc_frames_take_all(frames, &unanswered);
+        slc_frames_take_all(frames, hit);
         top->child_slot = 0;
         return;
     }
+    slc_frames_take_all(frames, hit);
     pop(frames);
 }
 
-struct slc_regs *slc_frames_pass_handler_start(struct slc_frames *frames, uint64_t ucontext)
+struct slc_regs *slc_frames_pass_handler_start(struct slc_frames *frames, uint64_t ucontext,
+                                               struct slc_want *hit)
 {
     size_t at = frames->count;
 
@@ -256,11 +259,13 @@ struct slc_regs *slc_frames_pass_handler_start(struct slc_frames *frames, uint64
                       frames->frames[at - 1].slot != ucontext))
         at--;
     if (at == 0) {
-        leave_unended_handler(frames, ucontext);
+        leave_unended_handler(frames, ucontext, hit);
         return NULL;
     }
-    while (frames->count > at)
+    while (frames->count > at) {
+        slc_frames_take_all(frames, hit);
         pop(frames);
+    }
     struct slc_regs *stash = slc_frames_top(frames)->stash;
     slc_frames_top(frames)->stash = NULL;
     pop(frames);

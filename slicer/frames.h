@@ -85,9 +85,10 @@ int slc_frames_pass_far_jump(struct slc_frames *frames, uint64_t function);
 int slc_frames_pass_handler_end(struct slc_frames *frames, uint64_t ucontext,
                                 struct slc_regs *stash);
 
-/* Over its start: requests go unanswered. Returns the stash (for the caller to free), or NULL if the
- * handler's end was not seen. */
-struct slc_regs *slc_frames_pass_handler_start(struct slc_frames *frames, uint64_t ucontext);
+/* Over its start: the best of its requests is merged into *hit. Returns the stash (for the caller to
+ * free), or NULL if the handler's end was not seen. */
+struct slc_regs *slc_frames_pass_handler_start(struct slc_frames *frames, uint64_t ucontext,
+                                               struct slc_want *hit);
 
 /* Over the start of the thread: all that waits depends on what made it. Then as if new. */
 void slc_frames_pass_thread_start(struct slc_frames *frames, struct slc_want *hit);

@@ -358,15 +358,40 @@ static struct slc_clip describe_signal_frame(const struct evq_entry *entry, uint
     return clip;
 }
 
+/* Why the handler ran: because the instruction that faulted did, or the call that sent the signal. */
+static int pass_cause(struct slc_scan *scan, struct slc_task *task, size_t index,
+                      const struct slc_want *hit)
+{
+    const struct wet_event *cause = slc_event_cause(scan->interval, index);
+    const struct evq_regs *regs = cause ? slc_entry_regs(cause->entry) : NULL;
+
+    if (hit->distance == SLC_NOT_WANTED || !cause)
+        return 0;
+    if (cause->entry->kind == EVQ_SYSCALL_EXIT) {
+        slc_want_merge(&task->pending, hit);
+        return 0;
+    }
+    uint32_t pc_index = regs ? slc_code_pc(scan->code, regs->r[EVQ_RIP]) : SLC_UNKNOWN;
+    uint32_t klass = pc_index == SLC_UNKNOWN ? SLC_UNKNOWN : slc_code_class(scan->code, pc_index);
+    if (!regs)
+        return 0;
+    if (klass == SLC_UNKNOWN)
+        return -ENOMEM;
+    return slc_frames_request(&task->frames, scan->code->classes, klass, hit);
+}
+
 static int handler_began(struct slc_scan *scan, struct slc_task *task,
-                         const struct wet_event *event, const struct evq_regs *regs)
+                         const struct wet_event *event, size_t index, const struct evq_regs *regs)
 {
     uint64_t ucontext = regs->r[EVQ_RSP] + 8;
     const struct slc_clip frame = describe_signal_frame(event->entry, regs->r[EVQ_RSP]);
     int error = given_to_handler(scan, task, event->task);
 
     task->next = NULL;
-    struct slc_regs *stash = slc_frames_pass_handler_start(&task->frames, ucontext);
+    struct slc_want hit = slc_no_want();
+    struct slc_regs *stash = slc_frames_pass_handler_start(&task->frames, ucontext, &hit);
+    if (!error)
+        error = pass_cause(scan, task, index, &hit);
     if (!error)
         error = leave_signal_frame(scan, task, stash, ucontext);
     slc_stash_free(stash);
@@ -397,7 +422,7 @@ int slc_pass_event(struct slc_scan *scan, const struct wet_event *event, size_t 
         return pass_ops(scan, task, entry, &clip);
     case EVQ_OPS:
         if (regs && slc_entry_calls_handler(entry, regs))
-            return handler_began(scan, task, event, regs);
+            return handler_began(scan, task, event, index, regs);
         return pass_ops(scan, slc_event_is_of_call(scan->interval, index) ? task : NULL, entry,
                         &clip);
     default:

@@ -461,6 +461,7 @@ static void handler_begins(struct brute *b, const struct fake_happening *h)
     uint64_t ucontext = h->address + 8;
 
     b->now = thread;
+    wet_time cause = h->is_own ? h->time : h->fault_pc ? control_parent(b, h->fault_pc) : 0;
     for (uint64_t i = 0; i < h->size; i++)
         *map_at(&b->memory, h->address + i) = 0;
     for (unsigned i = 0; i < 16 * 8; i++) {
@@ -471,7 +472,7 @@ static void handler_begins(struct brute *b, const struct fake_happening *h)
     top(b)->is_signal = true;
     top(b)->kept = malloc(sizeof(thread->regs));
     memcpy(top(b)->kept, thread->regs, sizeof(thread->regs));
-    push_frame(b, h->address, 0);
+    push_frame(b, h->address, cause);
     for (unsigned i = 0; i < sizeof(given) * 3; i++)
         thread->regs[given[i / 3] * 3 + i % 3] = 0;
     for (unsigned l = INS_LOC_DF; l < INS_LOC_FS_BASE; l++)

@@ -441,6 +441,18 @@ static void keep_output(struct wet *wet, const struct user_regs_struct *r)
 #define FPSTATE_SIZE_OFF 468 /* of the size of all of it */
 #define PLACE_PAYLOAD    sizeof(struct evq_place)
 
+/* Whether the thread has just come back from sending it to itself. */
+static bool is_own_signal(const struct wet *wet, uint32_t slot, int signal)
+{
+    const struct fake_step *last = &wet->steps.at[wet->steps.count - 1];
+    const struct user_regs_struct *call = &wet->regs.at[wet->steps.count - 1];
+
+    if (last->task != slot || last->info->klass != INS_SYSCALL)
+        return false;
+    return (call->rax == SYS_tgkill && call->rdx == (uint64_t)signal) ||
+           (call->rax == SYS_kill && call->rsi == (uint64_t)signal);
+}
+
 /* A signal with a handler: the thread stands at the handler's first instruction. `fault` or not. */
 static void keep_call_of_handler(struct wet *wet, uint32_t slot, int signal, bool is_fault,
                                  const struct user_regs_struct *before,
@@ -462,7 +474,9 @@ static void keep_call_of_handler(struct wet *wet, uint32_t slot, int signal, boo
                                      .time = wet->steps.count,
                                      .task = slot,
                                      .address = at->rsp,
-                                     .size = size};
+                                     .size = size,
+                                     .fault_pc = is_fault ? before->rip : 0,
+                                     .is_own = !is_fault && is_own_signal(wet, slot, signal)};
     PUSH(wet->happenings, handler);
 }
 

@@ -58,6 +58,8 @@ struct fake_happening {
     uint64_t address, size;
     uint64_t clone_args;               /* THREAD: address of clone3's; 0: clone */
     bool stack_is_given, tls_is_given; /* THREAD: by the arguments */
+    uint64_t fault_pc;                 /* HANDLER: of the instruction that faulted; 0: none did */
+    bool is_own; /* HANDLER: the instruction `time`, a call, sent the signal to its thread */
 };
 const struct fake_happening *fake_happenings(const struct wet *wet, size_t *count);
 
