@@ -520,6 +520,12 @@ int wet_store_reread(const struct wet_store_writer *writer, const struct wet_sec
     return err;
 }
 
+const struct wet_section *wet_store_sections(const struct wet_store *store, size_t *count)
+{
+    *count = store->section_count;
+    return store->sorted;
+}
+
 const char *wet_store_path(const struct wet_store *store)
 {
     return store->path;

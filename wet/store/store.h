@@ -110,6 +110,10 @@ void wet_store_close(struct wet_store *store);
 int wet_store_read(const struct wet_store *store, uint32_t kind, uint64_t key, struct wd_buf *out);
 
 bool wet_store_has(const struct wet_store *store, uint32_t kind, uint64_t key);
+
+/* All of them, by kind and key. */
+const struct wet_section *wet_store_sections(const struct wet_store *store, size_t *count);
+
 const char *wet_store_path(const struct wet_store *store);
 uint64_t wet_store_size(const struct wet_store *store, uint64_t *static_bytes);
 

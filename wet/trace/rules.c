@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "wet/trace/rules.h"
+
+#include "recorder/agent/agent.h"
+#include "recorder/dbi/dbi.h"
+#include "wet/trace/entry.h"
+
+bool wet_rule_span(const struct rep_span *span, uint64_t previous_end)
+{
+    return span->start >= previous_end && span->start < span->end && span->end <= WET_ADDRESS_END &&
+           (span->start | span->end) % WET_PAGE == 0;
+}
+
+bool wet_rule_in_spans(const struct rep_span *spans, size_t count, uint64_t start, uint64_t bytes)
+{
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (spans[middle].end <= start)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < count && spans[low].start <= start && start < spans[low].end &&
+           bytes <= spans[low].end - start;
+}
+
+bool wet_rule_node(const struct wet_node_record *node)
+{
+    return node->id < AGT_COUNT_MAX && node->statements && node->statements <= DBI_INSN_MAX &&
+           node->statements <= node->code_bytes && node->code_bytes <= UINT64_MAX - node->pc;
+}
+
+bool wet_rule_object(const struct wet_object *object, uint64_t file_count)
+{
+    bool is_mapping = object->start % WET_PAGE == 0 && object->start < WET_ADDRESS_END &&
+                      object->bytes <= WET_ADDRESS_END - object->start && object->prot <= 7;
+    bool is_source = object->file == EVQ_FILE_NONE ||
+                     (object->file < file_count && object->file_off % WET_PAGE == 0 &&
+                      object->file_off <= INT64_MAX - object->bytes);
+    return is_mapping && is_source;
+}
+
+bool wet_rule_interval(const struct wet_index_record *interval, uint64_t first_time)
+{
+    return interval->first_time == first_time && interval->instructions <= WET_INTERVAL_MAX;
+}
+
+bool wet_rule_thread(const struct wet_thread_record *thread, uint64_t i, uint64_t last_time)
+{
+    return thread->tid >= 0 && thread->slot < EVQ_TASKS_MAX &&
+           (thread->parent == WET_THREAD_NONE || thread->parent < i) && thread->start >= 1 &&
+           thread->end <= last_time && thread->start <= thread->end + 1 &&
+           !thread->name[sizeof thread->name - 1];
+}
+
+bool wet_rule_view(const struct agt_view *view, const struct wet_object *objects, size_t count)
+{
+    return view->start < view->end && view->file < count &&
+           view->file_off <= objects[view->file].bytes &&
+           view->end - view->start <= objects[view->file].bytes - view->file_off;
+}
+
+bool wet_rule_entry(const struct evq_entry *entry, uint64_t time)
+{
+    struct evq_place place;
+    const uint64_t known = EVQ_PLACE_TIME | EVQ_PLACE_HERE | WET_PLACE_FOUND;
+    if (entry->flags & EVQ_FLAG_TICKS)
+        return false;
+    if (!wet_entry_place(entry, &place))
+        return true;
+    return place.flags & EVQ_PLACE_TIME && place.time == time && !(place.flags & ~known);
+}
