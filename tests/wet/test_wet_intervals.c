@@ -240,6 +240,59 @@ static void error_of_a_prefetched_interval_is_told_when_it_is_wanted(void **stat
     free(path);
 }
 
+/* ---- opening ---- */
+
+static bool is_read_at_open(uint32_t kind)
+{
+    return kind < WET_SEC_MEMORY && kind != WET_SEC_DEBUG && kind != WET_SEC_ALT;
+}
+
+/* Spoils what a section holds, in the file; its checksum is then wrong. */
+static void section_spoil(FILE *file, const struct wet_section *section)
+{
+    uint8_t *bytes = calloc(1, section->stored_bytes + 1);
+    assert_int_equal(fseek(file, (long)section->off, SEEK_SET), 0);
+    assert_int_equal(fwrite(bytes, 1, section->stored_bytes, file), section->stored_bytes);
+    free(bytes);
+}
+
+/* So how long it takes depends neither on the number of intervals nor on the size of debug files. */
+static void opening_reads_no_interval_and_no_debug_file(void **state)
+{
+    const struct fixture *fixture = *state;
+    struct unit_sections sections = {0};
+    struct wet_section section;
+    struct wet *wet;
+    uint64_t table_off, table_bytes;
+    size_t spoiled = 0;
+    char *path;
+    assert_true(asprintf(&path, "%s.hollow", fixture->short_path) > 0);
+    unit_sections_load(&sections, fixture->short_path);
+    unit_sections_store(&sections, path, SIZE_MAX);
+    FILE *file = fopen(path, "r+e");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, 16, SEEK_SET), 0); /* where the header says where the table is */
+    assert_int_equal(fread(&table_off, sizeof table_off, 1, file), 1);
+    assert_int_equal(fread(&table_bytes, sizeof table_bytes, 1, file), 1);
+    for (uint64_t at = 0; at < table_bytes; at += sizeof section) {
+        assert_int_equal(fseek(file, (long)(table_off + at), SEEK_SET), 0);
+        assert_int_equal(fread(&section, sizeof section, 1, file), 1);
+        if (!is_read_at_open(section.kind)) {
+            section_spoil(file, &section);
+            spoiled++;
+        }
+    }
+    assert_int_equal(fclose(file), 0);
+    assert_true(spoiled >= 4 * wet_get_info(fixture->cut)->intervals);
+    ok(wet_open(path, &wet));
+    const struct wet_interval *interval;
+    assert_int_equal(wet_interval_get(wet, 1, &interval), -WD_ERR_CORRUPT);
+    wet_close(wet);
+    unit_sections_fini(&sections);
+    remove(path);
+    free(path);
+}
+
 int main(void)
 {
 #define CASE(name, run)                                                                            \
@@ -256,6 +309,7 @@ int main(void)
         CASE(state_is_the_same_while_an_interval_is_prefetched, run_heap),
         CASE(interrupt_of_a_prefetch_leaves_the_wet_usable, run_heap),
         CASE(error_of_a_prefetched_interval_is_told_when_it_is_wanted, run_heap),
+        CASE(opening_reads_no_interval_and_no_debug_file, run_heap),
     };
     return cmocka_run_group_tests_name("wet_intervals", tests, NULL, NULL);
 }
