@@ -8,6 +8,7 @@
 #include "dbgcli/alloc.h"
 
 #define HANDLER_STACK  (8u << 20) /* no handler's frames take more */
+#define PUSHED_MAX     64         /* bytes of arguments that a call has pushed */
 #define CALL_BYTES_MIN 2          /* how long a call instruction can be */
 #define CALL_BYTES_MAX 9
 
@@ -202,13 +203,13 @@ static int skip_back(struct cli_calls *calls, uint64_t k, const uint64_t *pcs, s
 
 /* A jump into the middle of another function: longjmp, or an exception's end. Not so where a function
  * has parts elsewhere. */
-static bool is_wild_jump(const struct cli_walk_node *from, const struct cli_walk_node *to)
+bool cli_calls_is_wild_jump(const struct cli_walk_node *from, const struct cli_walk_node *to)
 {
     return from->klass == INS_JMP_INDIRECT && !to->is_entry && to->function != from->function;
 }
 
 /* rsp before the instruction at which the walk stands. */
-static int read_stack_pointer(struct cli_calls *calls, uint64_t *rsp)
+int cli_calls_stack_pointer(struct cli_calls *calls, uint64_t *rsp)
 {
     struct wet_state *state;
     int result = wet_state_open(calls->session->wet, cli_walk_time(&calls->walk), &state);
@@ -238,9 +239,9 @@ static int pass_node(struct cli_calls *calls, uint64_t slot, int *end)
     if (left == slot || is_outer_slot(calls, left, slot))
         return 0;
     to = cli_walk_here(walk);
-    if (!is_wild_jump(from, to))
+    if (!cli_calls_is_wild_jump(from, to))
         return 1;
-    result = read_stack_pointer(calls, &rsp);
+    result = cli_calls_stack_pointer(calls, &rsp);
     return result ? result : !is_outer_slot(calls, rsp, slot);
 }
 
@@ -283,6 +284,41 @@ int cli_calls_back(struct cli_calls *calls, uint64_t slot, uint64_t address)
     return result < 0 ? result : result ? CLI_CALLS_DONE : CLI_CALLS_ENDED;
 }
 
+int cli_calls_back_to_call(struct cli_calls *calls, uint64_t slot)
+{
+    struct cli_walk *walk = &calls->walk;
+    for (;;) {
+        if (cli_walk_is_last(walk) && cli_walk_is_call(cli_walk_here(walk)) &&
+            cli_walk_slot(walk) == slot)
+            return 1;
+        int result = cli_walk_previous_node(walk, NULL);
+        if (result <= 0)
+            return result;
+    }
+}
+
+int cli_calls_back_from_landing(struct cli_calls *calls, const struct cli_walk_node *landing,
+                                uint64_t rsp)
+{
+    struct cli_walk *walk = &calls->walk;
+    size_t pending = 0; /* returns whose calls have not come yet */
+    for (;;) {
+        const struct cli_walk_node *here = cli_walk_here(walk);
+        bool is_call = cli_walk_is_call(here);
+        uint64_t slot = is_call ? cli_walk_slot(walk) : 0;
+        if (is_call && !pending && here->function == landing->function && slot + 8 <= rsp &&
+            slot + 8 + PUSHED_MAX >= rsp)
+            return 1;
+        if (here->klass == INS_RET)
+            pending++;
+        else if (is_call && pending)
+            pending--;
+        int result = cli_walk_previous_node(walk, NULL);
+        if (result <= 0)
+            return result;
+    }
+}
+
 /* ---- signal handlers ---- */
 
 /* Out of the handlers that began before the instruction at which the walk stands. */
@@ -297,9 +333,9 @@ static int leave_handlers(struct cli_calls *calls, int nested)
         if (result <= 0)
             return result;
         nested += change;
-        if (!is_wild_jump(from, cli_walk_here(walk)))
+        if (!cli_calls_is_wild_jump(from, cli_walk_here(walk)))
             continue;
-        result = read_stack_pointer(calls, &rsp);
+        result = cli_calls_stack_pointer(calls, &rsp);
         if (result)
             return result;
         if (rsp > stack || stack - rsp > HANDLER_STACK)

@@ -47,6 +47,20 @@ int cli_calls_unwind(struct cli_calls *calls);
 int cli_calls_forward(struct cli_calls *calls, uint64_t slot, uint64_t address);
 int cli_calls_back(struct cli_calls *calls, uint64_t slot, uint64_t address);
 
+/*
+ * The walk stands before a jump into the middle of another function, which was made at `landing` with
+ * the stack pointer `rsp`: longjmp. Goes back to the call, in the function where it landed, of what was
+ * left that way. 1; 0 at the thread's start.
+ */
+int cli_calls_back_from_landing(struct cli_calls *calls, const struct cli_walk_node *landing,
+                                uint64_t rsp);
+
+/* Back to the call with that slot, however the function was reached from it: 1, 0 or an error. */
+int cli_calls_back_to_call(struct cli_calls *calls, uint64_t slot);
+
+bool cli_calls_is_wild_jump(const struct cli_walk_node *from, const struct cli_walk_node *to);
+int cli_calls_stack_pointer(struct cli_calls *calls, uint64_t *rsp);
+
 /* As cli_walk_next() and cli_walk_previous(), but past signal handlers. 1, 0, or an error. */
 int cli_calls_next(struct cli_calls *calls);
 int cli_calls_previous(struct cli_calls *calls);

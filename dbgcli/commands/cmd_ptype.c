@@ -24,9 +24,8 @@ const struct cli_syntax cli_cmd_ptype_syntax = {
     .details = "The type of an expression, or of that name, with its members.",
 };
 
-/* A type, else an expression's. *is_name: a type was named. */
-static int find_type(struct cli_session *session, const char *text, struct mdl_type *type,
-                     bool *is_name)
+/* An expression's type, else the one of that name. */
+static int find_type(struct cli_session *session, const char *text, struct mdl_type *type)
 {
     struct cli_moment *moment;
     struct cli_value value;
@@ -36,12 +35,15 @@ static int find_type(struct cli_session *session, const char *text, struct mdl_t
         return result;
     struct cli_frame_view view = {moment, session->frame};
     result = cli_value_evaluate(&view, text, &value);
-    *is_name = result != 0;
     if (!result) {
         *type = value.type;
         return 0;
     }
     if (cli_type_parse(&view, &at, type) == 0 && !at[strspn(at, " \t")]) {
+        struct mdl_type plain;
+        /* of a type's name what it stands for */
+        if (type->handle && mdl_type_plain(session->model, type, &plain) == 0)
+            *type = plain;
         wd_error_clear();
         return 0;
     }
@@ -179,8 +181,7 @@ static int show_type(struct cli_session *session, const struct cli_args *args, b
     struct mdl_type type;
     char *text = NULL;
     size_t size;
-    bool is_name;
-    int result = find_type(session, args->operands[0], &type, &is_name);
+    int result = find_type(session, args->operands[0], &type);
     if (result)
         return result;
     FILE *stream = open_memstream(&text, &size);

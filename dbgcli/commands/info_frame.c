@@ -37,7 +37,7 @@ static int show_variable(void *context, const struct mdl_variable *variable)
     else if (result)
         text = cli_asprintf("<%s>", wd_error_message(result));
     else
-        text = cli_value_text(walk->view.moment, &value, "", false);
+        text = cli_value_plain_text(walk->view.moment, &value, false);
     wd_error_clear();
     walk->count++;
     if (walk->array) {

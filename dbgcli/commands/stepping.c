@@ -378,21 +378,51 @@ static int back_over_call(struct cli_calls *calls, uint64_t address)
  * By one instruction or call backward. 1; 2 in the caller, at its call; 3 in a function that had
  * returned; 0 at the start.
  */
+static int leave_to_caller(struct cli_calls *calls, uint64_t slot)
+{
+    int result = 1;
+    if (calls->depth)
+        calls->depth--;
+    if (!slot || cli_walk_slot(&calls->walk) != slot || !calls->depth)
+        result = cli_calls_unwind(calls) < 0 ? -EIO : 1;
+    return result < 0 ? result : 2;
+}
+
+/* A jump led here from another function: by longjmp, through a stub, or a tail call. */
+static int retreat_from_jump(struct cli_calls *calls, const struct cli_walk_node *to, uint64_t rsp)
+{
+    struct cli_walk *walk = &calls->walk;
+    uint64_t slot = cli_calls_slot(calls);
+    const struct cli_walk_node *here = cli_walk_here(walk);
+    if (cli_calls_is_wild_jump(here, to))
+        return cli_calls_back_from_landing(calls, to, rsp);
+    uint64_t pc = cli_walk_pc(walk);
+    if (!to->is_entry || !slot || (!is_stub(calls, pc) && !is_in_linker(calls, pc)))
+        return 1;
+    int result = cli_calls_back_to_call(calls, slot);
+    return result > 0 ? leave_to_caller(calls, slot) : result;
+}
+
 static int retreat(struct cli_calls *calls, bool over)
 {
     struct cli_walk *walk = &calls->walk;
-    uint64_t address = walk->is_end ? 0 : cli_walk_pc(walk), slot = cli_calls_slot(calls);
+    uint64_t address = walk->is_end ? 0 : cli_walk_pc(walk), rsp = 0;
+    const struct cli_walk_node *to = walk->is_end ? NULL : cli_walk_here(walk);
     int result = cli_calls_previous(calls);
     if (result <= 0 || !cli_walk_is_last(walk))
         return result;
     const struct cli_walk_node *here = cli_walk_here(walk);
-    if (cli_walk_is_call(here)) {
-        /* a call without its return: ours, or that of a function that was left by longjmp */
-        if (calls->depth)
-            calls->depth--;
-        if (!slot || cli_walk_slot(walk) != slot || !calls->depth)
-            result = cli_calls_unwind(calls) < 0 ? -EIO : 1;
-        return result < 0 ? result : 2;
+    if (cli_walk_is_call(here))
+        return leave_to_caller(calls, cli_calls_slot(calls));
+    if (to && to->function != here->function &&
+        (here->klass == INS_JMP_INDIRECT || here->klass == INS_JMP)) {
+        if (cli_calls_is_wild_jump(here, to)) {
+            wet_time time = cli_walk_time(walk);
+            if (cli_walk_next(walk, NULL) < 0 || cli_calls_stack_pointer(calls, &rsp) < 0 ||
+                cli_walk_seek_back(walk, time) < 0)
+                return -EIO;
+        }
+        return retreat_from_jump(calls, to, rsp);
     }
     if (here->klass != INS_RET)
         return 1;
@@ -507,6 +537,10 @@ int cli_step_line_back(struct cli_calls *calls, bool over)
             return result;
         if (result == 0)
             return is_reached(calls, &goal, from);
+        if (result == 3 && is_reached(calls, &goal, from)) {
+            calls->depth--;
+            break; /* the line begins behind that call */
+        }
         if (result == 1 && judge_back(calls, &goal, from, over))
             break;
         if (result > 1)

@@ -24,6 +24,7 @@ struct printer {
     struct cli_moment *moment;
     const char *format;
     bool is_brief;
+    bool is_plain; /* no types before pointers */
     unsigned depth;
 };
 
@@ -243,7 +244,7 @@ static void print_pointer(struct printer *p, const struct cli_value *value, uint
     bool is_typed = value->type.handle &&
                     mdl_type_target(p->moment->model, value->type.handle, &target, &count) == 0;
     bool is_text = is_typed && target.kind == MDL_TYPE_CHAR && target.size_bytes == 1;
-    if (!is_text && p->depth == 0)
+    if (!is_text && p->depth == 0 && !p->is_plain)
         fprintf(p->out->stream, "(%s) ", value->type.name);
     if (bits)
         cli_address_print(p->out->stream, p->moment->model, bits);
@@ -300,21 +301,6 @@ static int print_huge(struct printer *p, const struct cli_value *value)
     while (number /= 10);
     fprintf(p->out->stream, "%s%s", is_negative ? "-" : "", at);
     return 0;
-}
-
-/* As gdb does since version 8: print/x 3.5 is 0x3. */
-static int print_float_as_integer(struct printer *p, const struct cli_value *value)
-{
-    struct cli_value number;
-    uint64_t bits;
-    const struct mdl_type *type =
-        cli_type_basic(value->type.size_bytes == 4 ? CLI_BASIC_INT : CLI_BASIC_LONG);
-    int result = cli_cast(p->moment, value, type, &number);
-    if (!result)
-        result = cli_value_bits(p->moment, &number, &bits);
-    if (!result)
-        print_formatted(p, &number, bits);
-    return result;
 }
 
 /* An enumeration of flags: each enumerator one bit of its own. */
@@ -377,8 +363,6 @@ static int print_scalar(struct printer *p, const struct cli_value *value)
     if (value->type.kind == MDL_TYPE_FLOAT &&
         (!*p->format || *p->format == 'f' || value->type.size_bytes > 8))
         return print_float(p, value);
-    if (value->type.kind == MDL_TYPE_FLOAT)
-        return print_float_as_integer(p, value);
     if (value->type.is_reference)
         return print_reference(p, value);
     if (value->type.size_bytes == 16 && !value->bit_size && !*p->format &&
@@ -711,8 +695,24 @@ static int print_value(struct printer *p, const struct cli_value *value)
 int cli_value_print(struct cli_out *out, struct cli_moment *moment, const struct cli_value *value,
                     const char *format, bool is_brief)
 {
-    struct printer printer = {out, moment, format, is_brief, 0};
+    struct printer printer = {out, moment, format, is_brief, is_brief, 0};
     return print_value(&printer, value);
+}
+
+char *cli_value_plain_text(struct cli_moment *moment, const struct cli_value *value, bool is_brief)
+{
+    char *text = NULL;
+    size_t size;
+    struct cli_out out = {.stream = open_memstream(&text, &size)};
+    struct printer printer = {&out, moment, "", is_brief, true, 0};
+    if (!out.stream)
+        cli_die();
+    int result = print_value(&printer, value);
+    if (result)
+        fprintf(out.stream, "<%s>", wd_error_message(result));
+    wd_error_clear();
+    fclose(out.stream);
+    return text ? text : (cli_die(), NULL);
 }
 
 char *cli_value_text(struct cli_moment *moment, const struct cli_value *value, const char *format,

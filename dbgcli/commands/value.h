@@ -110,6 +110,9 @@ int cli_value_format_check(const char *format);
 char *cli_value_text(struct cli_moment *moment, const struct cli_value *value, const char *format,
                      bool is_brief);
 
+/* As `info locals` and the arguments of a backtrace show it: without a type before a pointer. */
+char *cli_value_plain_text(struct cli_moment *moment, const struct cli_value *value, bool is_brief);
+
 /* "0x401136 <main+4>", symbol only if there is one. */
 void cli_address_print(FILE *stream, struct mdl_model *model, uint64_t address);
 

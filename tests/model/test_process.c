@@ -172,7 +172,7 @@ static void check_variables(const char *sample)
         {"numbers", 0x200000001, MDL_TYPE_ARRAY, MDL_SCOPE_LOCAL, 16, "int [4]"},
         {"here", 77, MDL_TYPE_STRUCT, MDL_SCOPE_LOCAL, 24, "struct point"},
         {"global_long", 0x1122334455667788, MDL_TYPE_SIGNED, MDL_SCOPE_GLOBAL, 8, "int64_t"},
-        {"file_static", 4660, MDL_TYPE_UNSIGNED, MDL_SCOPE_FILE, 2, "short unsigned int"},
+        {"file_static", 4660, MDL_TYPE_UNSIGNED, MDL_SCOPE_FILE, 2, "unsigned short"},
         {"thread_value", 4711, MDL_TYPE_SIGNED, MDL_SCOPE_GLOBAL, 4, "int"},
         {"thread_more", 'q', MDL_TYPE_CHAR, MDL_SCOPE_GLOBAL, 1, "char"},
         {"global_color", (uint32_t)-2, MDL_TYPE_ENUM, MDL_SCOPE_GLOBAL, 4, "enum color"},

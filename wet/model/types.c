@@ -256,6 +256,21 @@ static void put_parameters(struct text *text, Dwarf_Die *die, int depth)
     put(text, ")");
 }
 
+/* As people write it, and gdb: "unsigned long", not "long unsigned int". */
+static const char *plain_base_name(const char *name)
+{
+    static const char *const names[][2] = {
+        {"long int", "long"},           {"long unsigned int", "unsigned long"},
+        {"short int", "short"},         {"short unsigned int", "unsigned short"},
+        {"long long int", "long long"}, {"long long unsigned int", "unsigned long long"},
+    };
+
+    for (size_t i = 0; name && i < sizeof(names) / sizeof(names[0]); i++)
+        if (strcmp(names[i][0], name) == 0)
+            return names[i][1];
+    return name;
+}
+
 /* "struct tag" and kin; in C++ "ns::tag". */
 static void put_tagged(struct text *text, Dwarf_Die *die, const char *keyword)
 {
@@ -378,6 +393,9 @@ static void put_name(struct text *text, Dwarf_Die *die, int depth)
         put_target(text, die, depth);
         put(text, " ");
         put_parameters(text, die, depth);
+        break;
+    case DW_TAG_base_type:
+        put(text, dwarf_diename(die) ? plain_base_name(dwarf_diename(die)) : "{...}");
         break;
     default:
         put_tagged(text, die, "");

@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Steps, values, memory and types as the prompt shows them, against gdb on the same program."""
+import os
+import re
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "e2e"))
+from e2e import Bench  # noqa: E402
+
+SOURCE = os.path.join(HERE, "walk.c")
+LAST = next(n for n, line in enumerate(open(SOURCE), 1) if "/* LAST */" in line)
+SIGNALS = "handle all nostop noprint pass"
+
+STEPS = """set pagination off
+set confirm off
+set debug-file-directory /nonexistent
+%s
+break %s
+run > /dev/null
+python
+import gdb
+for i in range(%d):
+    frame = gdb.newest_frame()
+    line = frame.find_sal().line if frame.find_sal().symtab else None
+    print("AT", frame.name(), line)
+    gdb.execute("%s", to_string=True)
+end
+"""
+
+
+def gdb_steps(bench, program, place, command, count):
+    script = bench.path("steps.gdb")
+    with open(script, "w") as file:
+        file.write(STEPS % (SIGNALS, place, count, command))
+    run = bench.run("gdb", "-nx", "-batch", "-x", script, program)
+    rows = [line.split()[1:] for line in run.out.splitlines() if line.startswith("AT ")]
+    if len(rows) != count:
+        bench.fail(f"gdb made {len(rows)} of {count} steps\n{run}")
+    return [(name, None if line == "None" else int(line)) for name, line in rows]
+
+
+def ask(bench, trace, commands):
+    """The positions that a list of commands went to: (time, function, line)."""
+    words = ["--batch", "--json"]
+    for command in commands:
+        words += ["-e", command]
+    run = bench.run(bench.wetdbg, "replay", trace, *words)
+    if run.status != 0:
+        bench.fail(f"a command failed\n{run}")
+        return []
+    return [(row["time"], row["function"], row["line"]) for row in run.objects()]
+
+
+def check_steps(bench, program, trace, place, command, count):
+    expected = gdb_steps(bench, program, place, command, count)
+    found = ask(bench, trace, ["goto start", f"continue {place}"] + [command] * (count - 1))[1:]
+    for i, row in enumerate(expected):
+        if i >= len(found) or row != found[i][1:]:
+            bench.fail(f"{command} {i} from {place}: gdb is at {row}, we are at {found[i:i + 1]}\n"
+                       f"before: {expected[max(0, i - 3):i]}")
+            return
+    check_backward(bench, trace, command, found)
+
+
+def check_backward(bench, trace, command, forward):
+    """The way back leads to the same places."""
+    if not forward:
+        return
+    back = ask(bench, trace, [f"goto {forward[-1][0]}"] + [f"reverse-{command}"] * (len(forward) - 1))
+    for there, here in zip(forward, reversed(back)):
+        if there != here:
+            bench.fail(f"reverse-{command}: forward came to {there}, backward to {here}")
+            return
+
+
+def masked(text):
+    """Without what differs between two runs: addresses."""
+    return re.sub(r"0x[0-9a-f]{9,}", "ADDRESS", text).strip()
+
+
+def check_answers(bench, program, trace):
+    with open(os.path.join(HERE, "expressions.txt")) as file:
+        lines = [line.rstrip("\n") for line in file if line.strip()]
+    place = f"walk.c:{LAST}"
+    words = ["gdb", "-nx", "-batch", "-ex", "set width 0", "-ex", SIGNALS, "-ex", f"break {place}",
+             "-ex", "run > /dev/null"]
+    ours = ["--batch", "-e", f"goto {place}"]
+    for line in lines:
+        words += ["-ex", "echo @@\\n", "-ex", line]
+        ours += ["-e", "info threads", "-e", line]
+    gdb = bench.run(*words, program)
+    run = bench.run(bench.wetdbg, "replay", trace, *ours)
+    theirs = [re.sub(r"^\$\d+ = ", "", part) for part in gdb.out.split("@@\n")[1:]]
+    answers = re.split(r"  N   TID .*\n.*\n", run.out)[1:]
+    if len(theirs) != len(lines) or len(answers) != len(lines):
+        bench.fail(f"{len(lines)} questions, gdb gave {len(theirs)} answers, we {len(answers)}\n{gdb}\n{run}")
+        return
+    for line, expected, found in zip(lines, theirs, answers):
+        operand = line.split(" ", 1)[1]
+        if line.startswith("p") and found.startswith(operand + " = "):
+            found = found[len(operand) + 3:]
+        if masked(expected) != masked(found):
+            bench.fail(f"{line}\n gdb: {masked(expected)}\nours: {masked(found)}")
+
+
+def check_finish(bench, trace):
+    """Results, and where a call returns to and came from."""
+    rows = [("make", "{x = 7, y = -7}"), ("half", "1.625"), ("add", "3"), ("fibonacci", "2")]
+    for function, value in rows:
+        run = bench.run(bench.wetdbg, "replay", trace, "--batch", "-e", "goto start", "-e",
+                        f"continue {function}", "-e", "finish")
+        if run.status != 0 or f"value returned: {value}\n" not in run.out:
+            bench.fail(f"finish of {function} should give {value}\n{run}")
+    there = ask(bench, trace, ["goto start", "continue deep", "reverse-finish", "step"])
+    if len(there) != 4 or there[1] != there[3] or there[2][1] != "exercise":
+        bench.fail(f"reverse-finish and step should lead back: {there}")
+
+
+def check_landing(bench, trace):
+    """next over what longjmp leaves stops where it lands, and comes back; a handler is passed over."""
+    forward = ask(bench, trace, ["goto start", "continue main"] + ["next"] * 17)[1:]
+    lines = [row[2] for row in forward]
+    leave = next(n for n, line in enumerate(open(SOURCE), 1) if "leave(2)" in line)
+    if any(row[1] != "main" for row in forward) or leave not in lines:
+        bench.fail(f"next went elsewhere: {forward}")
+    elif lines[lines.index(leave) + 1] != leave - 1:
+        bench.fail(f"after longjmp next should stop at line {leave - 1}: {lines}")
+    check_backward(bench, trace, "next", forward)
+
+
+def main():
+    bench = Bench(sys.argv[1])
+    program, trace = bench.path("walk"), bench.path("trace")
+    built = bench.run("cc", "-g", "-O0", "-o", program, SOURCE)
+    recorded = bench.run(bench.wetdbg, "record", "-o", trace, program)
+    if built.status != 0 or recorded.status != 0:
+        bench.fail(f"no recording\n{built}\n{recorded}")
+        return bench.finish()
+    check_steps(bench, program, trace, "exercise", "step", 135)
+    check_steps(bench, program, trace, "exercise", "next", 18)
+    check_steps(bench, program, trace, "apply", "step", 14)
+    check_steps(bench, program, trace, "exercise", "stepi", 60)
+    check_steps(bench, program, trace, "exercise", "nexti", 60)
+    check_answers(bench, program, trace)
+    check_finish(bench, trace)
+    check_landing(bench, trace)
+    return bench.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
