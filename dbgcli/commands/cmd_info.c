@@ -10,6 +10,7 @@
 #include "dbgcli/commands/place.h"
 #include "dbgcli/commands/run_facts.h"
 #include "dbgcli/commands/thread.h"
+#include "dbgcli/repl/complete.h"
 #include "dbgcli/signal_name.h"
 
 const struct cli_syntax cli_cmd_info_syntax = {
@@ -150,6 +151,12 @@ static const struct cli_info_subject subjects[] = {
     {"all-registers", false, false, cli_info_all_registers},
 };
 #define SUBJECT_COUNT (sizeof subjects / sizeof *subjects)
+
+void cli_info_subjects_each(const char *typed, struct cli_completions *completions)
+{
+    for (size_t i = 0; i < SUBJECT_COUNT; i++)
+        cli_completions_add(completions, typed, subjects[i].name);
+}
 
 static int find_subject(const char *name, const struct cli_info_subject **found)
 {

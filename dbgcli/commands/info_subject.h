@@ -15,6 +15,11 @@ struct cli_info_subject {
     cli_info_fn run;
 };
 
+struct cli_completions;
+
+/* Adds the names of subjects that begin with `typed`. */
+void cli_info_subjects_each(const char *typed, struct cli_completions *completions);
+
 int cli_info_functions(struct cli_session *session, const char *regex);
 int cli_info_lines(struct cli_session *session, const char *file);
 int cli_info_locals(struct cli_session *session, const char *operand);

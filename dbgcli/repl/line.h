@@ -7,6 +7,12 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+struct cli_completions; /* repl/complete.h */
+
+/* Fills `completions` for the cursor's place in `line`. */
+typedef void (*cli_line_complete_fn)(void *context, const char *line, size_t cursor,
+                                     struct cli_completions *completions);
+
 struct cli_line_hooks {
     bool is_interactive; /* there is a person: prompt, repeat on empty lines, go on after errors */
 
@@ -19,6 +25,9 @@ struct cli_line_hooks {
 
     /* Remembers a line that was worth it. */
     void (*keep)(const char *line);
+
+    /* Has `fn` asked for what a line could go on with; NULL where nobody presses Tab. */
+    void (*set_completer)(cli_line_complete_fn fn, void *context);
 };
 
 /* Reads with getline and shows no prompt. */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "dbgcli/interrupt.h"
+#include "dbgcli/repl/complete.h"
 #include "dbgcli/xdg.h"
 
 #define HISTORY_LINES 2000
@@ -56,6 +57,55 @@ static void start(void)
     }
 }
 
+static cli_line_complete_fn complete_fn;
+static void *complete_context;
+static struct cli_completions found;
+
+/* readline asks for one after the other and frees them; its own word begins after the last blank,
+ * ours may begin later. */
+static char *next_match(const char *typed, int is_first)
+{
+    static size_t next;
+    static int skipped;
+    if (is_first == 0) {
+        next = 0;
+        skipped = (int)found.start - (rl_point - (int)strlen(typed));
+    }
+    if (next == found.count || skipped < 0)
+        return NULL;
+    const char *word = found.list[next++];
+    char *match = malloc((size_t)skipped + strlen(word) + 1);
+    if (match) {
+        memcpy(match, typed, (size_t)skipped);
+        strcpy(match + skipped, word);
+    }
+    return match;
+}
+
+static char **complete(const char *typed, int start, int end)
+{
+    (void)start;
+    (void)end;
+    rl_attempted_completion_over = 1; /* never names of files of the current directory */
+    if (!complete_fn)
+        return NULL;
+    cli_completions_fini(&found);
+    complete_fn(complete_context, rl_line_buffer, (size_t)rl_point, &found);
+    rl_completion_append_character = found.is_open ? 0 : ' ';
+    return rl_completion_matches(typed, next_match);
+}
+
+static void set_completer(cli_line_complete_fn fn, void *context)
+{
+    complete_fn = fn;
+    complete_context = context;
+    if (!fn)
+        cli_completions_fini(&found);
+    rl_attempted_completion_function = complete;
+    rl_basic_word_break_characters = " \t\n";
+    rl_completer_quote_characters = "";
+}
+
 static int read_line(FILE *from, const char *prompt, char **line)
 {
     was_interrupted = false;
@@ -89,4 +139,5 @@ const struct cli_line_hooks cli_line_readline = {
     .start = start,
     .read = read_line,
     .keep = keep,
+    .set_completer = set_completer,
 };

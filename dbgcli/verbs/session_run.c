@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "common/err.h"
+#include "dbgcli/commands/complete_words.h"
 #include "dbgcli/commands/run_facts.h"
 #include "dbgcli/commands/session.h"
 #include "dbgcli/interrupt.h"
@@ -55,12 +56,25 @@ static int run_commands(struct cli_repl *repl, const struct cli_args *args)
     return status;
 }
 
+static void complete(void *context, const char *line, size_t cursor,
+                     struct cli_completions *completions)
+{
+    struct cli_repl *repl = context;
+    cli_session_prepare(repl->session);
+    cli_complete(repl, line, cursor, cli_complete_operand, completions);
+}
+
 static int run_loop(struct cli_repl *repl, const struct cli_line_hooks *terminal)
 {
     bool is_interactive = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
     const struct cli_line_hooks *lines = is_interactive ? terminal : &cli_line_plain;
     repl->place = is_interactive ? NULL : "wetdbg";
-    return cli_repl_loop(repl, lines, stdin, PROMPT);
+    if (is_interactive && lines->set_completer)
+        lines->set_completer(complete, repl);
+    int status = cli_repl_loop(repl, lines, stdin, PROMPT);
+    if (is_interactive && lines->set_completer)
+        lines->set_completer(NULL, NULL);
+    return status;
 }
 
 int cli_session_run(struct cli_app *app, const struct cli_args *args, const char *wet_path)

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Rules by command: what kinds of words its first and its later operands are. Of an expression the
+ * name at the cursor is completed: a variable in scope, a member behind '.' and "->", a register
+ * behind '$'.
+ */
+#include "dbgcli/commands/complete_words.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "dbgcli/alloc.h"
+#include "dbgcli/commands/bookmark.h"
+#include "dbgcli/commands/info_subject.h"
+#include "dbgcli/commands/place.h"
+#include "dbgcli/commands/value.h"
+
+enum words {
+    WORDS_NONE = 0,
+    WORDS_FILES = 1,
+    WORDS_FUNCTIONS = 2,
+    WORDS_TIMES = 4, /* keywords and bookmarks */
+    WORDS_EXPRESSION = 8,
+    WORDS_CRITERIA = 16,
+    WORDS_BOOKMARKS = 32,
+    WORDS_COMMANDS = 64,
+    WORDS_SUBJECTS = 128,
+    WORDS_DIRECTION = 256,
+    WORDS_REGISTERS = 512,
+};
+
+static const struct {
+    const char *command;
+    unsigned first, later;
+} rules[] = {
+    {"slice", WORDS_DIRECTION | WORDS_CRITERIA | WORDS_FILES, WORDS_CRITERIA | WORDS_FILES},
+    {"why", WORDS_FILES, WORDS_NONE},
+    {"origin", WORDS_CRITERIA | WORDS_EXPRESSION, WORDS_NONE},
+    {"instances", WORDS_FILES, WORDS_NONE},
+    {"history", WORDS_EXPRESSION, WORDS_EXPRESSION},
+    {"search", WORDS_NONE, WORDS_NONE},
+    {"goto", WORDS_TIMES | WORDS_FILES, WORDS_NONE},
+    {"bookmark", WORDS_BOOKMARKS, WORDS_TIMES | WORDS_FILES},
+    {"step", WORDS_NONE, WORDS_NONE},
+    {"next", WORDS_NONE, WORDS_NONE},
+    {"finish", WORDS_NONE, WORDS_NONE},
+    {"continue", WORDS_FILES | WORDS_FUNCTIONS, WORDS_NONE},
+    {"stepi", WORDS_NONE, WORDS_NONE},
+    {"nexti", WORDS_NONE, WORDS_NONE},
+    {"reverse-step", WORDS_NONE, WORDS_NONE},
+    {"reverse-next", WORDS_NONE, WORDS_NONE},
+    {"reverse-finish", WORDS_NONE, WORDS_NONE},
+    {"reverse-continue", WORDS_FILES | WORDS_FUNCTIONS, WORDS_NONE},
+    {"reverse-stepi", WORDS_NONE, WORDS_NONE},
+    {"reverse-nexti", WORDS_NONE, WORDS_NONE},
+    {"backtrace", WORDS_NONE, WORDS_NONE},
+    {"thread", WORDS_NONE, WORDS_NONE},
+    {"frame", WORDS_NONE, WORDS_NONE},
+    {"up", WORDS_NONE, WORDS_NONE},
+    {"down", WORDS_NONE, WORDS_NONE},
+    {"print", WORDS_EXPRESSION, WORDS_EXPRESSION},
+    {"whatis", WORDS_EXPRESSION, WORDS_EXPRESSION},
+    {"ptype", WORDS_EXPRESSION, WORDS_EXPRESSION},
+    {"x", WORDS_EXPRESSION, WORDS_EXPRESSION},
+    {"disassemble", WORDS_FUNCTIONS, WORDS_NONE},
+    {"list", WORDS_FILES | WORDS_FUNCTIONS, WORDS_NONE},
+    {"output", WORDS_NONE, WORDS_NONE},
+    {"info", WORDS_SUBJECTS, WORDS_NONE},
+    {"help", WORDS_COMMANDS, WORDS_NONE},
+};
+#define RULE_COUNT (sizeof rules / sizeof *rules)
+
+struct adding {
+    struct cli_completions *to;
+    const char *typed;
+};
+
+/* ---- words of the model ---- */
+
+/* With the colon that a line number follows. */
+static int add_file(void *context, const char *file, mdl_module_id module)
+{
+    struct adding *adding = context;
+    (void)module;
+    char *word = cli_asprintf("%s:", cli_base_name(file));
+    cli_completions_add(adding->to, adding->typed, word);
+    free(word);
+    return adding->to->count == CLI_COMPLETIONS_MAX;
+}
+
+static void add_files(struct cli_session *session, struct adding *adding)
+{
+    size_t before = adding->to->count;
+    mdl_files_each(session->model, add_file, adding);
+    if (adding->to->count > before)
+        adding->to->is_open = true;
+}
+
+static int add_function(void *context, const struct mdl_function *function)
+{
+    struct adding *adding = context;
+    if (!(function->flags & (MDL_FUNCTION_PLT | MDL_FUNCTION_COLD)))
+        cli_completions_add(adding->to, adding->typed, function->name);
+    return adding->to->count == CLI_COMPLETIONS_MAX;
+}
+
+/* Without a first letter these are tens of thousands. */
+static void add_functions(struct cli_session *session, struct adding *adding)
+{
+    size_t length = strlen(adding->typed);
+    if (!length)
+        return;
+    for (size_t i = 0; i < length; i++)
+        if (!isalnum((unsigned char)adding->typed[i]) && !strchr("_:", adding->typed[i]))
+            return;
+    char *pattern = cli_asprintf("^%s", adding->typed);
+    mdl_functions_each(session->model, pattern, add_function, adding);
+    free(pattern);
+}
+
+static int add_variable(void *context, const struct mdl_variable *variable)
+{
+    struct adding *adding = context;
+    if (variable->name)
+        cli_completions_add(adding->to, adding->typed, variable->name);
+    return 0;
+}
+
+static void add_variables(struct cli_session *session, struct adding *adding)
+{
+    struct cli_moment *moment;
+    if (cli_session_moment(session, &moment) != 0)
+        return;
+    const struct cli_frame *frame = &moment->frames[session->frame];
+    mdl_variables_each_at(session->model, frame->lookup_pc, frame->depth, add_variable, adding);
+}
+
+/* ---- members ---- */
+
+struct member_walk {
+    struct mdl_model *model;
+    struct adding *adding;
+    unsigned depth;
+};
+
+static int add_member(void *context, const struct mdl_member *member)
+{
+    struct member_walk *walk = context;
+    if (member->name && !member->is_base) {
+        cli_completions_add(walk->adding->to, walk->adding->typed, member->name);
+    } else if (walk->depth < 8) {
+        walk->depth++;
+        mdl_type_members_each(walk->model, member->type.handle, add_member, walk);
+        walk->depth--;
+    }
+    return 0;
+}
+
+/* Of what the text before '.' or "->" is; nothing if that is no such value. */
+static void add_members(struct cli_session *session, const char *whole, struct adding *adding)
+{
+    struct cli_moment *moment;
+    struct cli_value value, target;
+    if (cli_session_moment(session, &moment) != 0)
+        return;
+    struct cli_frame_view view = {moment, session->frame};
+    if (cli_value_evaluate(&view, whole, &value) != 0)
+        return;
+    if (value.type.kind == MDL_TYPE_POINTER && cli_value_target(moment, &value, &target) == 0)
+        value = target;
+    struct member_walk walk = {.model = session->model, .adding = adding};
+    if (value.type.kind == MDL_TYPE_STRUCT || value.type.kind == MDL_TYPE_UNION)
+        mdl_type_members_each(session->model, value.type.handle, add_member, &walk);
+}
+
+/* ---- expressions ---- */
+
+static void add_registers(struct adding *adding)
+{
+    static const char *const names[] = {
+        "$rax", "$rbx", "$rcx", "$rdx", "$rsi", "$rdi", "$rbp", "$rsp", "$r8",
+        "$r9",  "$r10", "$r11", "$r12", "$r13", "$r14", "$r15", "$rip",
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        cli_completions_add(adding->to, adding->typed, names[i]);
+}
+
+static bool is_name_byte(char byte)
+{
+    return isalnum((unsigned char)byte) || byte == '_' || byte == '$' ||
+           (unsigned char)byte >= 0x80;
+}
+
+/* What "a + list->head" has before the "->": "list". Brackets are taken as a whole. */
+static char *value_before(const char *typed, size_t end)
+{
+    size_t start = end;
+    unsigned depth = 0;
+    while (start) {
+        char byte = typed[start - 1];
+        depth += byte == ']' || byte == ')';
+        if (!depth && !is_name_byte(byte) && byte != '.' && byte != '>' &&
+            !(byte == '-' && typed[start] == '>'))
+            break;
+        if (byte == '[' || byte == '(') {
+            if (!depth)
+                break;
+            depth--;
+        }
+        start--;
+    }
+    return cli_strndup(typed + start, end - start);
+}
+
+static void add_expression(struct cli_session *session, const char *typed,
+                           struct cli_completions *completions)
+{
+    size_t at = strlen(typed);
+    while (at && is_name_byte(typed[at - 1]))
+        at--;
+    struct adding adding = {completions, typed + at};
+    size_t operator= at && typed[at - 1] == '.'             ? 1
+    : at> 1 && typed[at - 1] == '>' && typed[at - 2] == '-' ? 2
+                                                            : 0;
+    completions->start += at;
+    completions->is_open = true;
+    if (operator) {
+        char *whole = value_before(typed, at - operator);
+        add_members(session, whole, &adding);
+        free(whole);
+    } else if (typed[at] == '$') {
+        add_registers(&adding);
+    } else {
+        add_variables(session, &adding);
+    }
+}
+
+/* ---- times and criteria ---- */
+
+static void add_bookmarks(struct cli_session *session, struct adding *adding)
+{
+    const struct cli_bookmark *list;
+    size_t count;
+    if (cli_bookmarks_list(session->bookmarks, &list, &count) != 0)
+        return;
+    for (size_t i = 0; i < count; i++)
+        cli_completions_add(adding->to, adding->typed, list[i].name);
+}
+
+static void add_each(struct adding *adding, const char *const *words)
+{
+    for (; *words; words++)
+        cli_completions_add(adding->to, adding->typed, *words);
+}
+
+static void add_commands(struct cli_repl *repl, struct adding *adding)
+{
+    for (const struct cli_command *c = repl->commands; c->name; c++)
+        cli_completions_add(adding->to, adding->typed, c->name);
+}
+
+/* VARIABLE@TIME */
+static bool complete_time(struct cli_session *session, const char *typed,
+                          struct cli_completions *completions)
+{
+    static const char *const times[] = {"start", "end", "crash", "now", NULL};
+    const char *at = strrchr(typed, '@');
+    if (!at)
+        return false;
+    struct adding adding = {completions, at + 1};
+    completions->start += (size_t)(at + 1 - typed);
+    add_each(&adding, times);
+    add_bookmarks(session, &adding);
+    add_files(session, &adding);
+    return true;
+}
+
+static void add_words(struct cli_repl *repl, unsigned words, const char *typed,
+                      struct cli_completions *completions)
+{
+    static const char *const times[] = {"start", "end", "crash", "now", NULL};
+    static const char *const criteria[] = {"crash", "exit", "output:", NULL};
+    static const char *const directions[] = {"backward", NULL};
+    struct cli_session *session = repl->session;
+    struct adding adding = {completions, typed};
+    if (words & (WORDS_EXPRESSION | WORDS_CRITERIA) && complete_time(session, typed, completions))
+        return;
+    if (words & WORDS_TIMES)
+        add_each(&adding, times);
+    if (words & WORDS_CRITERIA)
+        add_each(&adding, criteria);
+    if (words & WORDS_DIRECTION)
+        add_each(&adding, directions);
+    if (words & WORDS_SUBJECTS)
+        cli_info_subjects_each(typed, completions);
+    if (words & WORDS_COMMANDS)
+        add_commands(repl, &adding);
+    if (words & (WORDS_BOOKMARKS | WORDS_TIMES))
+        add_bookmarks(session, &adding);
+    if (words & WORDS_FUNCTIONS || (words & WORDS_CRITERIA && *typed))
+        add_functions(session, &adding);
+    /* Files are many: asked for by a letter, or where nothing else is meant. */
+    if (words & WORDS_FILES && (*typed || words == WORDS_FILES))
+        add_files(session, &adding);
+    if (words & WORDS_EXPRESSION)
+        add_expression(session, typed, completions);
+}
+
+/* ---- the rules ---- */
+
+static size_t find_rule(const char *command)
+{
+    size_t i = 0;
+    while (i < RULE_COUNT && strcmp(rules[i].command, command) != 0)
+        i++;
+    return i;
+}
+
+bool cli_complete_knows(const char *command)
+{
+    return find_rule(command) < RULE_COUNT;
+}
+
+void cli_complete_operand(struct cli_repl *repl, const struct cli_command *command, size_t index,
+                          const char *before, const char *typed,
+                          struct cli_completions *completions)
+{
+    size_t rule = find_rule(command->name);
+    if (rule == RULE_COUNT)
+        return;
+    unsigned words = index ? rules[rule].later : rules[rule].first;
+    if (index == 1 && before && strcmp(command->name, "info") == 0) {
+        if (strncmp(before, "functions", strlen(before)) == 0)
+            words = WORDS_FUNCTIONS;
+        else if (strlen(before) > 1 && strncmp(before, "lines", strlen(before)) == 0)
+            words = WORDS_FILES;
+    }
+    add_words(repl, words, typed, completions);
+    if (words == WORDS_FILES && strcmp(command->name, "info") == 0)
+        completions->is_open = false;
+}

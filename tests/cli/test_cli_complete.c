@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What Tab offers, on the run of cli_fake_run.h. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dbgcli/commands/complete_words.h"
+#include "dbgcli/commands/session.h"
+#include "tests/cli/cli_unit.h"
+
+static char place[] = "/tmp/wetdbg-complete-XXXXXX";
+
+struct fixture {
+    struct cli_out out;
+    struct cli_session session;
+    struct cli_repl repl;
+    char *said;
+    size_t said_size;
+};
+
+static int set_up(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+    if (!mkdtemp(place) || setenv("XDG_STATE_HOME", place, 1) != 0)
+        return -1;
+    f->out.stream = open_memstream(&f->said, &f->said_size);
+    f->out.errors = f->out.stream;
+    f->repl = (struct cli_repl){.out = &f->out, .commands = cli_commands, .session = &f->session};
+    *state = f;
+    int result = cli_session_open(&f->session, &f->out, "fake.wet");
+    return result ? result : cli_repl_execute(&f->repl, "bookmark overrun 9");
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+    char command[128];
+    cli_repl_fini(&f->repl);
+    cli_session_close(&f->session);
+    fclose(f->out.stream);
+    free(f->said);
+    free(f);
+    snprintf(command, sizeof command, "rm -rf %s", place);
+    return system(command);
+}
+
+/* All that is offered for a line whose end the cursor is at, with blanks between. */
+static void expect(struct fixture *f, const char *line, const char *offered)
+{
+    struct cli_completions completions;
+    char all[4096] = "";
+    cli_complete(&f->repl, line, strlen(line), cli_complete_operand, &completions);
+    assert_in_range(completions.start, 0, strlen(line));
+    for (size_t i = 0; i < completions.count; i++) {
+        assert_in_range(strlen(all) + strlen(completions.list[i]), 0, sizeof all - 2);
+        strcat(all, i ? " " : "");
+        strcat(all, completions.list[i]);
+    }
+    if (strcmp(all, offered) != 0)
+        fail_msg("'%s' offered: %s", line, all);
+    cli_completions_fini(&completions);
+}
+
+static void first_word_is_a_command(void **state)
+{
+    expect(*state, "boo", "bookmark");
+    expect(*state, "  hi", "history");
+    expect(*state, "reverse-s", "reverse-step reverse-stepi");
+    expect(*state, "nosuch", "");
+    expect(*state, "# boo", "");
+}
+
+static void options_come_from_the_command_s_table(void **state)
+{
+    expect(*state, "history --re", "--reverse");
+    expect(*state, "hist x --c", "--changes");
+    expect(*state, "goto --", "--help");
+    expect(*state, "history --limit --", "");
+    expect(*state, "nosuch --", "");
+}
+
+static void times_are_keywords_bookmarks_and_files(void **state)
+{
+    expect(*state, "goto st", "start");
+    expect(*state, "goto o", "overrun");
+    expect(*state, "goto ", "crash end now overrun start");
+    expect(*state, "goto ma", "main.c:");
+    expect(*state, "bookmark o", "overrun");
+    expect(*state, "bookmark new st", "start");
+}
+
+static void criteria_are_keywords_functions_and_files(void **state)
+{
+    expect(*state, "slice backward cr", "crash");
+    expect(*state, "slice b", "backward");
+    expect(*state, "slice backward ma", "main main.c:");
+    expect(*state, "why u", "util.c:");
+}
+
+static void expression_offers_variables_members_and_registers(void **state)
+{
+    expect(*state, "print ", "c x");
+    expect(*state, "print/x x", "x");
+    expect(*state, "history x + c", "c");
+    expect(*state, "p *c", "c");
+    expect(*state, "print unknown", "");
+    expect(*state, "print s.l", "letter low");
+    expect(*state, "print (s).fi", "first");
+    expect(*state, "print $r1", "$r10 $r11 $r12 $r13 $r14 $r15");
+    expect(*state, "print x@over", "overrun");
+    expect(*state, "print x->", "");
+    expect(*state, "print nothing.", "");
+}
+
+static void subjects_and_commands_are_offered(void **state)
+{
+    expect(*state, "info prog", "program");
+    expect(*state, "info functions hel", "helper");
+    expect(*state, "help wh", "whatis why");
+    expect(*state, "list hel", "helper");
+}
+
+/* Whoever adds a command says what Tab offers for it, and be it nothing. */
+static void each_command_with_operands_has_a_rule(void **state)
+{
+    (void)state;
+    for (const struct cli_command *c = cli_commands; c->name; c++)
+        if (c->syntax->operands_max && !cli_complete_knows(c->name))
+            fail_msg("dbgcli/commands/complete_words.c has no rule for '%s'", c->name);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(first_word_is_a_command),
+        cmocka_unit_test(options_come_from_the_command_s_table),
+        cmocka_unit_test(times_are_keywords_bookmarks_and_files),
+        cmocka_unit_test(criteria_are_keywords_functions_and_files),
+        cmocka_unit_test(expression_offers_variables_members_and_registers),
+        cmocka_unit_test(subjects_and_commands_are_offered),
+        cmocka_unit_test(each_command_with_operands_has_a_rule),
+    };
+    return cmocka_run_group_tests_name("complete", tests, set_up, tear_down);
+}
