@@ -13,6 +13,8 @@
 
 #include "common/err.h"
 #include "slicer/loader.h"
+#include "slicer/session.h"
+#include "slicer/stretch.h"
 
 #define BYPASS_PASSES_MAX 6
 #define PASSES_MAX        32
@@ -52,6 +54,8 @@ static int run_pass(struct slc_scan *scan)
 {
     int error = slc_memory_init(&scan->memory, scan->slice->options.record_parents);
 
+    if (!error && slc_stretch_is_kept(scan))
+        slc_memory_log(&scan->memory);
     scan->seed_at = 0;
     scan->is_stale = false;
     scan->slice->counts.passes++;
@@ -71,6 +75,10 @@ static int run_passes(struct slc_scan *scan)
         if (scan->slice->counts.passes >= BYPASS_PASSES_MAX)
             scan->slice->options.no_bypass = true;
         slc_bypass_restart(&scan->bypass);
+        error = slc_session_refuse(scan->slice->session, scan->bypass.refused,
+                                   scan->bypass.refused_count);
+        if (error)
+            break;
         if (scan->is_stale)
             slc_code_forget(scan->code);
         slc_slice_restart(scan->slice);
@@ -82,7 +90,8 @@ static int run_passes(struct slc_scan *scan)
 int slc_backward(struct wet *wet, const struct slc_criterion *criterion,
                  const struct slc_options *options, struct slc_slice **out)
 {
-    struct slc_scan scan = {.wet = wet, .criterion = criterion};
+    struct slc_arrival arrival = {.is_fit = false};
+    struct slc_scan scan = {.wet = wet, .criterion = criterion, .arrival = &arrival};
     double began = now();
 
     if (criterion->seed_count == 0)
@@ -94,11 +103,17 @@ int slc_backward(struct wet *wet, const struct slc_criterion *criterion,
     set_kinds(&scan, options->kinds);
     scan.follows_loader =
         options->loader || slc_code_is_loader(scan.code, slc_criterion_get_info(criterion)->pc);
-    int error = run_passes(&scan);
+    int error = slc_bypass_know(&scan.bypass, scan.slice->session->refused,
+                                scan.slice->session->refused_count);
+    if (!error)
+        error = slc_scan_learn(&scan);
+    if (!error)
+        error = run_passes(&scan);
     if (!error)
         error = slc_slice_finish(scan.slice);
     slc_bypass_fini(&scan.bypass);
     slc_strings_fini(&scan.strings);
+    slc_arrival_free(&arrival);
     free(scan.hits.runs);
     if (error) {
         slc_slice_free(scan.slice);

@@ -49,18 +49,28 @@ static int refuse(struct slc_bypass *bypass, wet_time time)
     return 0;
 }
 
+int slc_bypass_know(struct slc_bypass *bypass, const wet_time *refused, size_t count)
+{
+    int error = 0;
+
+    for (size_t i = 0; i < count && !error; i++)
+        error = refuse(bypass, refused[i]);
+    bypass->refused_sorted = bypass->refused_count;
+    return error;
+}
+
 bool slc_bypass_has_failed(const struct slc_bypass *bypass)
 {
     return bypass->refused_count > bypass->refused_sorted;
 }
 
-static bool is_marked(const struct slc_memory *memory, uint64_t slot)
+static bool is_marked(struct slc_memory *memory, uint64_t slot)
 {
     uint64_t at = slot;
     return slc_memory_next_slot(memory, &at, slot + 8);
 }
 
-static struct slc_saved *saved_new(struct slc_bypass *bypass)
+struct slc_saved *slc_bypass_saved_new(struct slc_bypass *bypass)
 {
     if (bypass->count == bypass->capacity) {
         size_t capacity = bypass->capacity ? bypass->capacity * 2 : 64;
@@ -78,7 +88,7 @@ int slc_bypass_pop(struct slc_bypass *bypass, struct slc_memory *memory, struct 
 {
     if (slot % 8 || is_refused(bypass, time) || is_marked(memory, slot))
         return 0;
-    struct slc_saved *saved = saved_new(bypass);
+    struct slc_saved *saved = slc_bypass_saved_new(bypass);
     if (!saved || slc_memory_mark_slot(memory, slot))
         return -ENOMEM;
     saved->slot = slot;

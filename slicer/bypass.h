@@ -33,6 +33,12 @@ struct slc_bypass {
 
 void slc_bypass_fini(struct slc_bypass *bypass);
 
+/* Pops that are known to be loads, sorted; before the first pass. 0 or -ENOMEM. */
+int slc_bypass_know(struct slc_bypass *bypass, const wet_time *refused, size_t count);
+
+/* One more, to be filled; NULL if memory is short. */
+struct slc_saved *slc_bypass_saved_new(struct slc_bypass *bypass);
+
 /* Before another pass. */
 void slc_bypass_restart(struct slc_bypass *bypass);
 

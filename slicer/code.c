@@ -15,6 +15,7 @@
 
 #include "common/err.h"
 #include "slicer/session.h"
+#include "slicer/stretch.h"
 
 int slc_code_init(struct slc_code *code, struct wet *wet, bool compiles, bool follows_address)
 {
@@ -71,6 +72,8 @@ void slc_code_fini(struct slc_code *code)
 void slc_code_forget(struct slc_code *code)
 {
     forget_classes(code);
+    if (code->session)
+        slc_stretches_forget(code->session, UINT64_MAX);
     code->used_memos = NULL;
     code->is_outdated = false;
     slc_code_clear_tallies(code);

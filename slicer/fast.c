@@ -45,12 +45,11 @@ static inline int hit_store(struct slc_scan *scan, struct slc_task *task,
     struct slc_memory *memory = &scan->memory;
     unsigned off = address % 64, size = op->store_bytes;
 
-    hit->page = slc_page_find(memory, address >> SLC_PAGE_BITS);
+    hit->page = slc_memory_look(memory, address);
     if (!hit->page)
         return 0;
     unsigned group = address % SLC_PAGE_BYTES / 64;
-    unsigned slots = (unsigned)(hit->page->slots[group / 8] >> (group % 8 * 8)) & 0xff;
-    if (slots) {
+    if (slc_page_slots(hit->page, group)) {
         if (scan->draft)
             scan->draft->is_void = true;
         int error = slc_bypass_write(&scan->bypass, memory, &task->regs, exec->task, op->pushed,

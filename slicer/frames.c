@@ -57,6 +57,12 @@ void slc_frames_fini(struct slc_frames *frames)
     *frames = (struct slc_frames){0};
 }
 
+static void reach_down(struct slc_frames *frames, size_t index)
+{
+    if (index < frames->lowest)
+        frames->lowest = index;
+}
+
 /* The lowest frame is never taken away: it becomes the open frame of the caller. */
 static void pop(struct slc_frames *frames)
 {
@@ -69,6 +75,21 @@ static void pop(struct slc_frames *frames)
     else
         *top = (struct slc_frame){
             .kind = SLC_FRAME_OPEN, .last_klass = SLC_UNKNOWN, .serial = ++frames->serial};
+    reach_down(frames, frames->count - 1);
+}
+
+static int request_append(struct slc_frames *frames, uint32_t klass, const struct slc_want *want)
+{
+    if (frames->request_count == frames->request_capacity) {
+        size_t capacity = frames->request_capacity ? frames->request_capacity * 2 : 64;
+        struct slc_request *grown = realloc(frames->requests, capacity * sizeof(*grown));
+        if (!grown)
+            return -ENOMEM;
+        frames->requests = grown;
+        frames->request_capacity = capacity;
+    }
+    frames->requests[frames->request_count++] = (struct slc_request){klass, *want};
+    return 0;
 }
 
 /* Requests of a class are found by its mark, unless another frame (of a recursion) has set it. */
@@ -95,18 +116,9 @@ int slc_frames_request(struct slc_frames *frames, struct slc_class *classes, uin
             slc_want_merge(&frames->requests[i].want, want);
             return 0;
         }
-    if (frames->request_count == frames->request_capacity) {
-        size_t capacity = frames->request_capacity ? frames->request_capacity * 2 : 64;
-        struct slc_request *grown = realloc(frames->requests, capacity * sizeof(*grown));
-        if (!grown)
-            return -ENOMEM;
-        frames->requests = grown;
-        frames->request_capacity = capacity;
-    }
     own->mark_at = frames->request_count;
-    frames->requests[frames->request_count++] = (struct slc_request){klass, *want};
     top->bloom |= classes[klass].bloom;
-    return 0;
+    return request_append(frames, klass, want);
 }
 
 void slc_frames_branch(struct slc_frames *frames, const struct slc_class *classes, uint64_t pc,
@@ -154,13 +166,14 @@ int slc_frames_pass_return(struct slc_frames *frames, uint64_t slot)
 }
 
 /* The call belongs to the frame that a longjmp landed in, or to one of those it skipped. */
-static bool is_back_at_landing(const struct slc_frames *frames, uint64_t slot, uint64_t function)
+static bool is_back_at_landing(struct slc_frames *frames, uint64_t slot, uint64_t function)
 {
     const struct slc_frame *jumped = &frames->frames[frames->count - 1];
     const struct slc_frame *below = jumped - 1;
 
     if (frames->count < 2)
         return false;
+    reach_down(frames, frames->count - 2);
     if (below->child_slot)
         return slot >= below->child_slot;
     return function && function == jumped->function;
@@ -187,6 +200,8 @@ int slc_frames_pass_call(struct slc_frames *frames, uint64_t slot, uint64_t func
         struct slc_frame *top = slc_frames_top(frames);
         if (top->kind == SLC_FRAME_SIGNAL)
             return 0;
+        if (top->kind == SLC_FRAME_JUMPED && frames->count > 1)
+            reach_down(frames, frames->count - 2);
         if (top->kind == SLC_FRAME_JUMPED && frames->count > 1 && top[-1].slot == slot) {
             slc_frames_take_all(frames, hit); /* a jump inside one frame after all */
             pop(frames);
@@ -255,6 +270,7 @@ struct slc_regs *slc_frames_pass_handler_start(struct slc_frames *frames, uint64
 {
     size_t at = frames->count;
 
+    reach_down(frames, 0);
     while (at > 0 && (frames->frames[at - 1].kind != SLC_FRAME_SIGNAL ||
                       frames->frames[at - 1].slot != ucontext))
         at--;
@@ -278,4 +294,135 @@ void slc_frames_pass_thread_start(struct slc_frames *frames, struct slc_want *hi
         slc_frames_take_all(frames, hit);
     while (frames->count > 1 && (pop(frames), true));
     pop(frames);
+}
+
+/* ---- copies ---- */
+
+void slc_frames_copy_free(struct slc_frames_copy *copy)
+{
+    free(copy->frames);
+    free(copy->classes);
+    *copy = (struct slc_frames_copy){0};
+}
+
+static int copy_reserve(struct slc_frames_copy *copy, size_t frame_count, size_t class_count)
+{
+    if (frame_count > copy->capacity) {
+        struct slc_frame_copy *grown = realloc(copy->frames, frame_count * sizeof(*grown));
+        if (!grown)
+            return -ENOMEM;
+        copy->frames = grown;
+        copy->capacity = frame_count;
+    }
+    if (class_count > copy->class_capacity) {
+        uint32_t *grown = realloc(copy->classes, class_count * sizeof(*grown));
+        if (!grown)
+            return -ENOMEM;
+        copy->classes = grown;
+        copy->class_capacity = class_count;
+    }
+    return 0;
+}
+
+static int compare_classes(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static size_t requests_end(const struct slc_frames *frames, size_t index)
+{
+    return index + 1 < frames->count ? frames->frames[index + 1].first : frames->request_count;
+}
+
+int slc_frames_save(const struct slc_frames *frames, size_t from, struct slc_frames_copy *copy)
+{
+    size_t first = frames->frames[from].first;
+
+    if (copy_reserve(copy, frames->count - from, frames->request_count - first))
+        return -ENOMEM;
+    copy->count = frames->count - from;
+    copy->class_count = frames->request_count - first;
+    for (size_t i = from; i < frames->count; i++) {
+        const struct slc_frame *frame = &frames->frames[i];
+        uint32_t *classes = copy->classes + (frame->first - first);
+        size_t count = requests_end(frames, i) - frame->first;
+        if (frame->kind == SLC_FRAME_SIGNAL)
+            return 0;
+        copy->frames[i - from] = (struct slc_frame_copy){.slot = frame->slot,
+                                                         .child_slot = frame->child_slot,
+                                                         .function = frame->function,
+                                                         .class_count = (uint32_t)count,
+                                                         .kind = frame->kind};
+        for (size_t r = 0; r < count; r++)
+            classes[r] = frames->requests[frame->first + r].klass;
+        if (count > 1)
+            qsort(classes, count, sizeof(*classes), compare_classes);
+    }
+    return 1;
+}
+
+/* `classes` are sorted and distinct, requests are distinct. */
+static bool has_classes(const struct slc_frames *frames, size_t index, const uint32_t *classes,
+                        size_t count)
+{
+    size_t first = frames->frames[index].first;
+
+    if (requests_end(frames, index) - first != count)
+        return false;
+    for (size_t r = 0; r < count; r++)
+        if (!bsearch(&frames->requests[first + r].klass, classes, count, sizeof(*classes),
+                     compare_classes))
+            return false;
+    return true;
+}
+
+bool slc_frames_match(const struct slc_frames *frames, const struct slc_frames_copy *copy,
+                      size_t from)
+{
+    size_t count = copy->count - from, base = frames->count - count;
+    const uint32_t *classes = copy->classes;
+
+    if (frames->count < count || (from == 0 && base != 0))
+        return false;
+    for (size_t i = 0; i < from; i++)
+        classes += copy->frames[i].class_count;
+    for (size_t i = 0; i < count; i++) {
+        const struct slc_frame *own = &frames->frames[base + i];
+        const struct slc_frame_copy *kept = &copy->frames[from + i];
+        if (own->slot != kept->slot || own->child_slot != kept->child_slot ||
+            own->function != kept->function || own->kind != kept->kind ||
+            !has_classes(frames, base + i, classes, kept->class_count))
+            return false;
+        classes += kept->class_count;
+    }
+    return true;
+}
+
+int slc_frames_replace(struct slc_frames *frames, const struct slc_class *classes, size_t count,
+                       const struct slc_frames_copy *copy)
+{
+    const uint32_t *klass = copy->classes;
+    size_t base = frames->count - count;
+    size_t first = frames->frames[base].first;
+
+    frames->request_count = first;
+    frames->count = base;
+    for (size_t i = 0; i < copy->count; i++) {
+        const struct slc_frame_copy *kept = &copy->frames[i];
+        if (push(frames, kept->kind, kept->slot))
+            return -ENOMEM;
+        struct slc_frame *top = slc_frames_top(frames);
+        top->child_slot = kept->child_slot;
+        top->function = kept->function;
+        for (uint32_t r = 0; r < kept->class_count; r++, klass++) {
+            const struct slc_want want = {
+                .distance = 1, .edge = SLC_EDGE_CONTROL, .location = INS_LOC_COUNT};
+            int error = request_append(frames, *klass, &want);
+            if (error)
+                return error;
+            slc_frames_top(frames)->bloom |= classes[*klass].bloom;
+        }
+    }
+    return 0;
 }

@@ -48,7 +48,30 @@ struct slc_frames {
     struct slc_request *requests;
     size_t request_count, request_capacity;
     uint64_t serial;
+    size_t lowest; /* frames below this index played no part since somebody set it */
 };
+
+/* The topmost frames of a task, without what is found again: requests as sets of classes. */
+struct slc_frame_copy {
+    uint64_t slot, child_slot, function;
+    uint32_t class_count;
+    uint8_t kind;
+};
+struct slc_frames_copy {
+    struct slc_frame_copy *frames; /* from the lowest one up */
+    size_t count, capacity;
+    uint32_t *classes; /* of the frames in turn, each one's sorted */
+    size_t class_count, class_capacity;
+};
+void slc_frames_copy_free(struct slc_frames_copy *copy);
+/* Copies the frames from an index up. 1, or 0 if one is a handler's, or -ENOMEM. */
+int slc_frames_save(const struct slc_frames *frames, size_t from, struct slc_frames_copy *copy);
+/* Whether the topmost frames are as in copy->frames[from..]. */
+bool slc_frames_match(const struct slc_frames *frames, const struct slc_frames_copy *copy,
+                      size_t from);
+/* Puts a copy in the place of the topmost `count` frames. 0 or -ENOMEM. */
+int slc_frames_replace(struct slc_frames *frames, const struct slc_class *classes, size_t count,
+                       const struct slc_frames_copy *copy);
 
 void slc_stash_free(struct slc_regs *stash);
 

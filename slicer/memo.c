@@ -44,27 +44,27 @@ void slc_memos_free(struct slc_memos *memos)
 
 /* Wanted bytes of a store; false if a saved register waits there, or it lies in two words of which
  * something is wanted. */
-static inline bool store_mask(const struct slc_scan *scan, uint64_t address, unsigned size,
+static inline bool store_mask(struct slc_scan *scan, uint64_t address, unsigned size,
                               uint64_t *mask)
 {
-    const struct slc_memory *memory = &scan->memory;
+    struct slc_memory *memory = &scan->memory;
     unsigned off = address % 64;
 
     *mask = 0;
     if (off + size > 64)
         return !slc_memory_wants_long(memory, address, size);
-    const struct slc_page *page = slc_page_find(memory, address >> SLC_PAGE_BITS);
+    const struct slc_page *page = slc_memory_look(memory, address);
     if (!page)
         return true;
     unsigned group = address % SLC_PAGE_BYTES / 64;
     *mask = page->bytes[group] >> off & (UINT64_MAX >> (64 - size));
-    return ((page->slots[group / 8] >> (group % 8 * 8)) & 0xff) == 0;
+    return slc_page_slots(page, group) == 0;
 }
 
 enum found { FOUND_NOTHING, FOUND_KEY, FOUND_UNKEYED };
 
 /* Fills the key; FOUND_NOTHING if nothing of it is wanted. */
-static inline enum found key_make(const struct slc_scan *scan, const struct slc_task *task,
+static inline enum found key_make(struct slc_scan *scan, const struct slc_task *task,
                                   const struct slc_node *node, const uint64_t *slots, uint64_t *key)
 {
     unsigned at = 1, words = node->memos.words;

@@ -17,6 +17,7 @@
 #include "slicer/fast.h"
 #include "slicer/loader.h"
 #include "slicer/memo.h"
+#include "slicer/stretch.h"
 
 struct slc_task *slc_scan_task(struct slc_scan *scan, uint32_t number, int *error)
 {
@@ -55,7 +56,7 @@ static int pass_exit(struct slc_scan *scan, struct slc_task *task, const struct 
         return slc_frames_pass_call(&task->frames, slots[node->exit_slot], node->function, hit);
     if (!task->next)
         return 0;
-    if (node->flags & SLC_NODE_INDIRECT && slc_code_saw_jump(scan->code, node, task->next))
+    if (node->flags & SLC_NODE_INDIRECT && slc_code_saw_jump(scan->code, node, task->next) > 0)
         scan->is_stale = true;
     if (slc_is_tail_jump(node, task->next)) {
         slc_frames_take_all(&task->frames, hit);
@@ -79,8 +80,7 @@ static void pass_branch(struct slc_scan *scan, struct slc_task *task, const stru
     scan->hits.is_guard = true;
 }
 
-static bool stores_wanted(const struct slc_scan *scan, const struct slc_node *node,
-                          const uint64_t *slots)
+static bool stores_wanted(struct slc_scan *scan, const struct slc_node *node, const uint64_t *slots)
 {
     struct ins_range ranges[INS_RANGES_MAX];
 
@@ -241,6 +241,35 @@ static inline void fetch_early(const struct slc_scan *scan, const struct wet_int
     __builtin_prefetch(interval->slots + exec->slot_off);
 }
 
+static int pass_execs(struct slc_scan *scan, size_t first, size_t end, wet_time last)
+{
+    int error = 0;
+
+    for (size_t i = end; i-- > first && !error;) {
+        fetch_early(scan, scan->interval, i);
+        error = pass_exec(scan, &scan->interval->execs[i], last);
+    }
+    return error;
+}
+
+/* All executions before `end`. */
+static int pass_stretches(struct slc_scan *scan, size_t end)
+{
+    int result = 0;
+
+    while (end && result >= 0) {
+        struct slc_reach reach = slc_stretch_before(scan, end);
+        result = slc_stretch_take(scan, &reach, scan->arrival);
+        end = reach.first;
+        if (result)
+            continue;
+        result = pass_execs(scan, reach.first, reach.end, UINT64_MAX);
+        if (!result)
+            result = slc_stretch_keep(scan, &reach, scan->arrival);
+    }
+    return result < 0 ? result : 0;
+}
+
 static int pass_interval(struct slc_scan *scan, const struct wet_interval *interval, wet_time last,
                          bool is_first)
 {
@@ -249,9 +278,19 @@ static int pass_interval(struct slc_scan *scan, const struct wet_interval *inter
     scan->interval = interval;
     scan->bits = slc_slice_bits(scan->slice, interval);
     scan->event_at = is_first ? events_before(scan, interval, last) : interval->event_count;
-    for (size_t i = find_exec(interval, last); i-- > 0 && !error;) {
-        fetch_early(scan, interval, i);
-        error = pass_exec(scan, &interval->execs[i], last);
+    size_t at = find_exec(interval, last);
+    if (slc_stretch_is_kept(scan) && at) {
+        struct slc_reach partly = slc_stretch_before(scan, at);
+        bool is_whole = !is_first || at == interval->exec_count;
+        if (!is_whole) {
+            error = pass_execs(scan, partly.first, at, last);
+            at = partly.first;
+            error = error ? error : slc_slice_collect(scan->slice);
+        }
+        if (!error)
+            error = pass_stretches(scan, at);
+    } else {
+        error = pass_execs(scan, 0, at, last);
     }
     if (!error)
         error = slc_pass_events(scan, 0);
@@ -259,20 +298,32 @@ static int pass_interval(struct slc_scan *scan, const struct wet_interval *inter
     return error ? error : slc_slice_collect(scan->slice);
 }
 
-/* The pass is void: the rest of it only tells the model where indirect jumps went. */
-static int learn_interval(struct slc_scan *scan, const struct wet_interval *interval)
+/* Pairs of executions that follow each other, with an indirect jump between them. */
+static int learn_interval(struct slc_scan *scan, const struct wet_interval *interval,
+                          const struct slc_node *next[EVQ_TASKS_MAX])
 {
-    int error = 0;
+    struct slc_code *code = scan->code;
+    size_t event = interval->event_count;
+    bool is_stale = false;
 
     for (size_t i = interval->exec_count; i-- > 0;) {
-        const struct slc_node *node = slc_code_node(scan->code, interval->execs[i].node);
-        struct slc_task *task = slc_scan_task(scan, interval->execs[i].task, &error);
-        if (!node || !task)
-            return error ? error : -ENOMEM;
-        if (node->flags & SLC_NODE_INDIRECT && task->next)
-            slc_code_saw_jump(scan->code, node, task->next);
-        task->next = node;
+        const struct wet_exec *exec = &interval->execs[i];
+        /* a signal's handler may come between */
+        for (; event && (int64_t)(int32_t)interval->events[event - 1].exec >= (int64_t)i; event--)
+            if (interval->events[event - 1].entry->kind == EVQ_OPS &&
+                interval->events[event - 1].task < EVQ_TASKS_MAX)
+                next[interval->events[event - 1].task] = NULL;
+        const struct slc_node *node = slc_code_node(code, exec->node);
+        if (!node)
+            return -ENOMEM;
+        if (exec->task >= EVQ_TASKS_MAX)
+            return wd_fail(-WD_ERR_CORRUPT, "a node execution names task %u", exec->task);
+        if (node->flags & SLC_NODE_INDIRECT && next[exec->task])
+            is_stale |= slc_code_saw_jump(code, node, next[exec->task]) > 0;
+        next[exec->task] = node;
     }
+    if (is_stale)
+        slc_code_forget(code);
     return 0;
 }
 
@@ -313,7 +364,7 @@ static bool is_done(const struct slc_scan *scan)
 #define SKIP_PAGES_MAX   512
 
 /* Whether interval k can have no part in the slice, without running it. */
-static bool can_skip(const struct slc_scan *scan, uint64_t k)
+static bool can_skip(struct slc_scan *scan, uint64_t k)
 {
     wet_time seed = seed_time(scan);
 
@@ -388,6 +439,12 @@ static int end(struct slc_scan *scan)
     return error;
 }
 
+static wet_time last_time(const struct slc_scan *scan)
+{
+    const struct slc_seed *seed = &scan->criterion->seeds[0];
+    return seed->is_fault ? seed->time - 1 : seed->time;
+}
+
 static double now(void)
 {
     struct timespec time;
@@ -395,10 +452,45 @@ static double now(void)
     return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
+int slc_scan_learn(struct slc_scan *scan)
+{
+    const struct slc_node *next[EVQ_TASKS_MAX] = {NULL};
+    const uint64_t total = wet_get_info(scan->wet)->instructions;
+    wet_time last = last_time(scan);
+    bool is_first = true; /* where the interval's last jumps went is not seen */
+    double reported = now();
+    int error = 0;
+
+    if (!scan->tracks_frames || last == 0)
+        return 0;
+    for (uint64_t k = wet_interval_at(scan->wet, last) + 1; k-- > 0 && !error;) {
+        const struct wet_interval *interval;
+        if (slc_session_has_learnt(scan->slice->session, k)) {
+            for (unsigned i = 0; i < EVQ_TASKS_MAX; i++)
+                next[i] = NULL;
+            is_first = true;
+            continue;
+        }
+        error = wet_interval_get(scan->wet, k, &interval);
+        if (error)
+            break;
+        error = learn_interval(scan, interval, next);
+        if (!error && !is_first)
+            error = slc_session_learnt(scan->slice->session, k);
+        is_first = false;
+        uint64_t left = interval->first_time;
+        wet_interval_put(scan->wet, interval);
+        if (!error && now() - reported > 0.1) {
+            reported = now();
+            error = report(scan, (total - left) / 2);
+        }
+    }
+    return error;
+}
+
 int slc_scan_run(struct slc_scan *scan)
 {
-    const struct slc_seed *seed = &scan->criterion->seeds[0];
-    wet_time last = seed->is_fault ? seed->time - 1 : seed->time;
+    wet_time last = last_time(scan);
     bool is_first = true;
     double reported = now();
     int error = begin(scan);
@@ -406,15 +498,14 @@ int slc_scan_run(struct slc_scan *scan)
     if (error || last == 0)
         return error ? error : end(scan);
     for (uint64_t k = wet_interval_at(scan->wet, last) + 1;
-         k-- > 0 && !error && (scan->is_stale || !is_done(scan));) {
+         k-- > 0 && !error && !scan->is_stale && !is_done(scan);) {
         const struct wet_interval *interval;
-        if (!is_first && !scan->is_stale && can_skip(scan, k))
+        if (!is_first && can_skip(scan, k))
             continue;
         error = wet_interval_get(scan->wet, k, &interval);
         if (error)
             break;
-        error = scan->is_stale ? learn_interval(scan, interval)
-                               : pass_interval(scan, interval, last, is_first);
+        error = pass_interval(scan, interval, last, is_first);
         uint64_t left = interval->first_time;
         wet_interval_put(scan->wet, interval);
         is_first = false;

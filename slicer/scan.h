@@ -9,7 +9,8 @@
 #include "slicer/frames.h"
 #include "slicer/slice.h"
 
-struct slc_aside; /* slicer/loader.c */
+struct slc_aside;   /* slicer/loader.c */
+struct slc_arrival; /* slicer/stretch.h */
 
 struct slc_task {
     struct slc_regs regs;
@@ -59,9 +60,10 @@ struct slc_scan {
     bool is_stale;  /* control classes changed: another pass is needed */
     size_t seed_at; /* seeds[seed_at] is the next one */
     const struct wet_interval *interval;
-    uint64_t *bits;          /* the interval's members; NULL if there are none yet */
-    struct slc_draft *draft; /* NULL unless what happens is written down; slicer/memo.h */
-    size_t event_at;         /* events[event_at - 1] is the next one */
+    uint64_t *bits;              /* the interval's members; NULL if there are none yet */
+    struct slc_arrival *arrival; /* at the stretch that is being scanned; slicer/stretch.h */
+    struct slc_draft *draft;     /* NULL unless what happens is written down; slicer/memo.h */
+    size_t event_at;             /* events[event_at - 1] is the next one */
 };
 
 /* NULL with -ENOMEM in *error, or -WD_ERR_CORRUPT for a number that cannot be. */
@@ -98,6 +100,10 @@ int slc_register_from_outside(struct slc_scan *scan, struct slc_task *task, uint
 
 /* Events at or after a time that were not passed yet. */
 int slc_pass_events(struct slc_scan *scan, wet_time time);
+
+/* Tells the model where the indirect jumps went that a pass will come to, unless it knows: a pass that
+ * learns of them on its way is void. Nothing for scans that do not follow control. */
+int slc_scan_learn(struct slc_scan *scan);
 
 /* A pass from the criterion to the start of the run; slicer/scan.c. */
 int slc_scan_run(struct slc_scan *scan);

@@ -13,9 +13,32 @@ enum slc_session_code {
     SLC_SESSION_CODES,
 };
 
+struct slc_stretch; /* slicer/stretch.h */
+
+#define SLC_STRETCH_BITS  19                    /* a stretch has 2 to this instructions */
+#define SLC_STRETCHES_MAX 4                     /* kept of one place */
+#define SLC_STRETCH_BYTES (UINT64_C(256) << 20) /* ... of all */
+
+/* A stretch of the run, and what scans did there. */
+struct slc_station {
+    struct slc_stretch *first;
+    struct ins_regset defs; /* registers that its instructions define */
+    bool is_described, has_loader;
+    bool has_turns; /* of several threads */
+};
+
 struct slc_session {
     struct wet *wet;
-    unsigned users;                           /* its holder, and each slice */
+    uint64_t interval_count;
+    unsigned stretch_bits;               /* SLC_STRETCH_BITS, but for tests */
+    struct slc_station **places;         /* by interval and number; NULL where no scan was */
+    struct slc_stretch *newest, *oldest; /* by last use */
+    uint64_t stretch_bytes;
+    uint64_t taken;    /* stretches that were taken over, ever */
+    wet_time *refused; /* pops that are loads (slicer/bypass.h), sorted */
+    size_t refused_count;
+    uint8_t *learnt; /* bit per interval: the model knows where its indirect jumps went */
+    unsigned users;  /* its holder, and each slice */
     struct slc_code codes[SLC_SESSION_CODES]; /* wet is NULL until one is needed */
 };
 
@@ -24,5 +47,13 @@ void slc_session_hold(struct slc_session *session);
 
 /* The code for a kind of scan, without counts; NULL if memory is short. */
 struct slc_code *slc_session_code(struct slc_session *session, enum slc_session_code which);
+
+/* Whether the model knows where all indirect jumps of an interval went; and that it does now (0 or
+ * -ENOMEM). */
+bool slc_session_has_learnt(const struct slc_session *session, uint64_t interval);
+int slc_session_learnt(struct slc_session *session, uint64_t interval);
+
+/* All pops that were found to be loads, sorted: those known before are among them. 0 or -ENOMEM. */
+int slc_session_refuse(struct slc_session *session, const wet_time *pops, size_t count);
 
 #endif

@@ -71,6 +71,7 @@ int slc_memory_init(struct slc_memory *memory, bool has_wants)
 
 void slc_memory_fini(struct slc_memory *memory)
 {
+    slc_memory_log_clear(memory);
     for (size_t i = 0; memory->table && i < memory->capacity; i++) {
         struct slc_page *page = memory->table[i].page;
         if (!page)
@@ -80,6 +81,11 @@ void slc_memory_fini(struct slc_memory *memory)
         free(page);
     }
     free(memory->table);
+    while (memory->spare_logs) {
+        struct slc_log *next = memory->spare_logs->next;
+        free(memory->spare_logs);
+        memory->spare_logs = next;
+    }
     while (memory->spare) {
         struct slc_want *next = (struct slc_want *)(uintptr_t)memory->spare->user;
         free(memory->spare);
@@ -110,7 +116,7 @@ static int grow(struct slc_memory *memory)
     return 0;
 }
 
-static struct slc_page *page_make(struct slc_memory *memory, uint64_t number)
+struct slc_page *slc_memory_page(struct slc_memory *memory, uint64_t number)
 {
     struct slc_page *page = slc_page_find(memory, number);
 
@@ -122,6 +128,7 @@ static struct slc_page *page_make(struct slc_memory *memory, uint64_t number)
     if (!page)
         return NULL;
     page->number = number;
+    page->looked = page->noted = memory->is_logged ? 0 : UINT64_MAX;
     size_t at = slc_page_hash(memory, number);
     while (memory->table[at].page)
         at = (at + 1) & (memory->capacity - 1);
@@ -129,6 +136,96 @@ static struct slc_page *page_make(struct slc_memory *memory, uint64_t number)
     memory->page_count++;
     return page;
 }
+
+/* ---- what happened to it ---- */
+
+void slc_memory_log(struct slc_memory *memory)
+{
+    memory->is_logged = true;
+    for (size_t i = 0; i < memory->capacity; i++)
+        if (memory->table[i].page)
+            memory->table[i].page->looked = memory->table[i].page->noted = 0;
+}
+
+void slc_memory_log_clear(struct slc_memory *memory)
+{
+    while (memory->logs) {
+        struct slc_log *log = memory->logs;
+        memory->logs = log->next;
+        log->page->looked = log->page->noted = 0;
+        log->page->log = NULL;
+        log->next = memory->spare_logs;
+        memory->spare_logs = log;
+    }
+    memory->is_blurred = false;
+}
+
+static struct slc_log *log_of(struct slc_memory *memory, struct slc_page *page)
+{
+    struct slc_log *log = page->log;
+
+    if (log)
+        return log;
+    log = memory->spare_logs;
+    if (log)
+        memory->spare_logs = log->next;
+    else
+        log = malloc(sizeof(*log));
+    if (!log) {
+        memory->is_blurred = true;
+        return NULL;
+    }
+    log->page = page;
+    log->next = memory->logs;
+    memory->logs = log;
+    page->log = log;
+    return log;
+}
+
+void slc_log_look(struct slc_memory *memory, uint64_t number, unsigned group)
+{
+    struct slc_page *page = slc_memory_page(memory, number);
+    struct slc_log *log = page ? log_of(memory, page) : NULL;
+
+    if (!log) {
+        memory->is_blurred = true;
+        return;
+    }
+    page->looked |= UINT64_C(1) << group;
+    log->before[group] = page->bytes[group];
+    log->slots_before[group] = (uint8_t)slc_page_slots(page, group);
+    if (page->noted >> group & 1)
+        log->before[group] = log->first[group];
+}
+
+void slc_log_note(struct slc_memory *memory, struct slc_page *page, unsigned group, uint64_t mask)
+{
+    struct slc_log *log = log_of(memory, page);
+
+    if (!log)
+        return;
+    if (!(page->noted >> group & 1)) {
+        page->noted |= UINT64_C(1) << group;
+        log->first[group] = page->bytes[group];
+        log->added[group] = 0;
+    }
+    log->added[group] |= mask;
+}
+
+void slc_log_range(struct slc_memory *memory, uint64_t address, uint64_t end)
+{
+    if (!memory->is_logged || address >= end)
+        return;
+    if (end - address > SLC_PAGE_BYTES) {
+        memory->is_blurred = true;
+        return;
+    }
+    for (uint64_t at = address & ~UINT64_C(63); at < end && at >= (address & ~UINT64_C(63));
+         at += 64)
+        slc_memory_look(memory, at);
+}
+
+/* ---- wants ---- */
 
 static struct slc_want *group_make(struct slc_memory *memory, struct slc_page *page, unsigned group)
 {
@@ -149,11 +246,14 @@ static struct slc_want *group_make(struct slc_memory *memory, struct slc_page *p
 
 int slc_memory_add_mask(struct slc_memory *memory, uint64_t address, uint64_t mask)
 {
-    struct slc_page *page = page_make(memory, address >> SLC_PAGE_BITS);
+    struct slc_page *page = slc_memory_page(memory, address >> SLC_PAGE_BITS);
 
     if (!page)
         return -ENOMEM;
-    uint64_t *word = &page->bytes[address % SLC_PAGE_BYTES / 64];
+    unsigned group = address % SLC_PAGE_BYTES / 64;
+    uint64_t *word = &page->bytes[group];
+    if (!(page->looked >> group & 1))
+        slc_log_note(memory, page, group, mask << (address % 64));
     memory->word_count += *word == 0 && mask;
     *word |= mask << (address % 64);
     return 0;
@@ -183,7 +283,7 @@ int slc_memory_add(struct slc_memory *memory, uint64_t address, uint64_t size,
     for (uint64_t i = 0; i < size; i++) {
         uint64_t at = address + i;
         if (!page || page->number != at >> SLC_PAGE_BITS)
-            page = page_make(memory, at >> SLC_PAGE_BITS);
+            page = slc_memory_page(memory, at >> SLC_PAGE_BITS);
         unsigned off = at % SLC_PAGE_BYTES;
         struct slc_want *wants = page ? group_make(memory, page, off / 64) : NULL;
         if (!wants)
@@ -256,8 +356,9 @@ static struct slc_page *range_next(const struct slc_memory *memory, uint64_t *ad
     return NULL;
 }
 
-struct slc_want *slc_memory_next(const struct slc_memory *memory, uint64_t *address, uint64_t end)
+struct slc_want *slc_memory_next(struct slc_memory *memory, uint64_t *address, uint64_t end)
 {
+    slc_log_range(memory, *address, end);
     struct slc_page *page = range_next(memory, address, end, 1);
     unsigned off = *address % SLC_PAGE_BYTES;
 
@@ -266,13 +367,14 @@ struct slc_want *slc_memory_next(const struct slc_memory *memory, uint64_t *addr
     return memory->has_wants ? &page->wants[off / 64][off % 64] : &slc_some_want;
 }
 
-bool slc_memory_next_slot(const struct slc_memory *memory, uint64_t *address, uint64_t end)
+bool slc_memory_next_slot(struct slc_memory *memory, uint64_t *address, uint64_t end)
 {
+    slc_log_range(memory, *address, end);
     return memory->slot_count && range_next(memory, address, end, 8);
 }
 
 /* A range that wraps around at the top of the address space is cut there. */
-bool slc_memory_wants_long(const struct slc_memory *memory, uint64_t address, uint64_t size)
+bool slc_memory_wants_long(struct slc_memory *memory, uint64_t address, uint64_t size)
 {
     uint64_t end = address + size < address ? UINT64_MAX : address + size;
     uint64_t byte = address, slot = address;
@@ -282,7 +384,7 @@ bool slc_memory_wants_long(const struct slc_memory *memory, uint64_t address, ui
 
 int slc_memory_mark_slot(struct slc_memory *memory, uint64_t address)
 {
-    struct slc_page *page = page_make(memory, address >> SLC_PAGE_BITS);
+    struct slc_page *page = slc_memory_page(memory, address >> SLC_PAGE_BITS);
     unsigned slot = address % SLC_PAGE_BYTES / 8;
 
     if (!page)
@@ -325,6 +427,7 @@ void slc_memory_drop(struct slc_memory *memory, uint64_t address, uint64_t size)
     uint64_t end = address + size < address ? UINT64_MAX : address + size;
     struct slc_page *page;
 
+    slc_log_range(memory, address, end);
     while ((page = range_next(memory, &address, end, 1))) {
         unsigned off = address % SLC_PAGE_BYTES;
         uint64_t room = 64 - off % 64, count = end - address < room ? end - address : room;

@@ -114,12 +114,32 @@ void slc_regs_move(struct slc_regs *to, struct slc_regs *from, const struct ins_
 #define SLC_PAGE_BITS  12
 #define SLC_PAGE_BYTES (1u << SLC_PAGE_BITS)
 
+struct slc_log;
+
 /* Also marks 8-byte slots, for slicer/bypass.h. */
 struct slc_page {
     uint64_t number;
+    /* Bit g: all that happened to bytes 64 g..64 g + 63 since slc_memory_log_clear() is known
+     * (looked), or what became wanted there (noted). All ones if nobody wants to know. */
+    uint64_t looked, noted;
+    struct slc_log *log; /* NULL: neither */
     uint64_t bytes[SLC_PAGE_BYTES / 64];
     uint64_t slots[SLC_PAGE_BYTES / 8 / 64];
     struct slc_want *wants[SLC_PAGE_BYTES / 64]; /* of 64 bytes; NULL until one is wanted */
+};
+
+/*
+ * What happened to a page. A word of 64 bytes that somebody looked at may have decided something,
+ * and its new contents are a consequence of the old ones; of other words bytes may at most have become
+ * wanted.
+ */
+struct slc_log {
+    struct slc_page *page;
+    struct slc_log *next;
+    uint64_t first[SLC_PAGE_BYTES / 64];       /* of noted words: before they were */
+    uint64_t before[SLC_PAGE_BYTES / 64];      /* of looked words: before anything happened */
+    uint8_t slots_before[SLC_PAGE_BYTES / 64]; /* ... */
+    uint64_t added[SLC_PAGE_BYTES / 64];       /* of noted words that are not looked */
 };
 
 struct slc_page_ref {
@@ -136,7 +156,25 @@ struct slc_memory {
     uint64_t word_count; /* words of 64 bytes of which some are wanted now */
     uint64_t slot_count;
     struct slc_want *spare; /* freed groups of 64, linked through `user` */
+    bool is_logged;
+    bool is_blurred; /* somebody looked at more than is tracked */
+    struct slc_log *logs, *spare_logs;
 };
+
+/* From now on; only without wants. */
+void slc_memory_log(struct slc_memory *memory);
+void slc_memory_log_clear(struct slc_memory *memory);
+
+void slc_log_look(struct slc_memory *memory, uint64_t number, unsigned group);
+void slc_log_note(struct slc_memory *memory, struct slc_page *page, unsigned group, uint64_t mask);
+/* Looks at all words of a range. */
+void slc_log_range(struct slc_memory *memory, uint64_t address, uint64_t end);
+
+/* The slots of a word: 8 bits. */
+static inline unsigned slc_page_slots(const struct slc_page *page, unsigned group)
+{
+    return (unsigned)(page->slots[group / 8] >> (group % 8 * 8)) & 0xff;
+}
 
 int slc_memory_init(struct slc_memory *memory, bool has_wants); /* 0 or -ENOMEM */
 void slc_memory_fini(struct slc_memory *memory);
@@ -146,7 +184,7 @@ static inline size_t slc_page_hash(const struct slc_memory *memory, uint64_t num
     return (size_t)((number * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & (memory->capacity - 1);
 }
 
-/* NULL if nothing was ever wanted there. */
+/* NULL if nothing was ever wanted there. For whoever looks at it, slc_memory_look(). */
 static inline struct slc_page *slc_page_find(const struct slc_memory *memory, uint64_t number)
 {
     for (size_t i = slc_page_hash(memory, number);; i = (i + 1) & (memory->capacity - 1)) {
@@ -156,17 +194,29 @@ static inline struct slc_page *slc_page_find(const struct slc_memory *memory, ui
     }
 }
 
-bool slc_memory_wants_long(const struct slc_memory *memory, uint64_t address, uint64_t size);
+/* The page of an address, whose word there will decide something. */
+static inline struct slc_page *slc_memory_look(struct slc_memory *memory, uint64_t address)
+{
+    struct slc_page *page = slc_page_find(memory, address >> SLC_PAGE_BITS);
+    unsigned group = address % SLC_PAGE_BYTES / 64;
+
+    if (memory->is_logged && !(page && page->looked >> group & 1)) {
+        slc_log_look(memory, address >> SLC_PAGE_BITS, group);
+        return slc_page_find(memory, address >> SLC_PAGE_BITS);
+    }
+    return page;
+}
+
+bool slc_memory_wants_long(struct slc_memory *memory, uint64_t address, uint64_t size);
 
 /* Whether a byte or a slot in [address, address + size) is wanted. The hot test of a scan. */
-static inline bool slc_memory_wants(const struct slc_memory *memory, uint64_t address,
-                                    uint64_t size)
+static inline bool slc_memory_wants(struct slc_memory *memory, uint64_t address, uint64_t size)
 {
     uint64_t off = address % SLC_PAGE_BYTES;
 
     if (off % 64 + size > 64)
         return slc_memory_wants_long(memory, address, size);
-    const struct slc_page *page = slc_page_find(memory, address >> SLC_PAGE_BITS);
+    const struct slc_page *page = slc_memory_look(memory, address);
     if (!page || size == 0)
         return false;
     uint64_t mask = (UINT64_MAX >> (64 - size)) << (off % 64);
@@ -176,6 +226,9 @@ static inline bool slc_memory_wants(const struct slc_memory *memory, uint64_t ad
     uint64_t slots = page->slots[first / 64] >> (first % 64);
     return (slots & (UINT64_MAX >> (63 - (last - first)))) != 0;
 }
+
+/* The page of that number, made if there is none; NULL if memory is short. */
+struct slc_page *slc_memory_page(struct slc_memory *memory, uint64_t number);
 
 /* Wants bytes without saying who does: bit i of `mask` is the byte at address + i. All must lie in
  * one aligned word of 64 bytes. 0 or -ENOMEM. */
@@ -187,7 +240,10 @@ static inline int slc_memory_add_word(struct slc_memory *memory, uint64_t addres
 
     if (!page)
         return slc_memory_add_mask(memory, address, mask);
-    uint64_t *word = &page->bytes[address % SLC_PAGE_BYTES / 64];
+    unsigned group = address % SLC_PAGE_BYTES / 64;
+    uint64_t *word = &page->bytes[group];
+    if (!(page->looked >> group & 1))
+        slc_log_note(memory, page, group, mask << (address % 64));
     memory->word_count += *word == 0;
     *word |= mask << (address % 64);
     return 0;
@@ -214,14 +270,14 @@ int slc_memory_add(struct slc_memory *memory, uint64_t address, uint64_t size,
 
 /* The first wanted byte in [*address, end): *address becomes its address. NULL if there is none.
  * Time goes with wanted pages, not with the range. */
-struct slc_want *slc_memory_next(const struct slc_memory *memory, uint64_t *address, uint64_t end);
+struct slc_want *slc_memory_next(struct slc_memory *memory, uint64_t *address, uint64_t end);
 
 /* Marks or unmarks a slot (a multiple of 8). */
 int slc_memory_mark_slot(struct slc_memory *memory, uint64_t address);
 void slc_memory_unmark_slot(struct slc_memory *memory, uint64_t address);
 
 /* The same as slc_memory_next() for slots. */
-bool slc_memory_next_slot(const struct slc_memory *memory, uint64_t *address, uint64_t end);
+bool slc_memory_next_slot(struct slc_memory *memory, uint64_t *address, uint64_t end);
 
 /* Bytes are no longer wanted. */
 void slc_memory_drop(struct slc_memory *memory, uint64_t address, uint64_t size);

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "slicer/session.h"
 #include "tests/slicer/brute.h"
 
 /* After what it needs. */
@@ -161,8 +162,9 @@ static void check_plain(struct wet *wet, const struct slc_criterion *criterion,
     slc_slice_free(slice);
 }
 
-static uint64_t check_slice(struct wet *wet, struct brute *brute, const struct brute_criterion *c,
-                            enum slc_kinds kinds, bool bypass, const char *what)
+static uint64_t check_slice(struct wet *wet, struct slc_session *session, struct brute *brute,
+                            const struct brute_criterion *c, enum slc_kinds kinds, bool bypass,
+                            const char *what)
 {
     uint32_t *expected = brute_slice(brute, c, kinds);
     struct slc_options options = {.kinds = kinds, .record_parents = true, .no_bypass = !bypass};
@@ -181,6 +183,13 @@ static uint64_t check_slice(struct wet *wet, struct brute *brute, const struct b
     const struct slc_line *lines = slc_lines(slice, &line_count);
     for (size_t i = 0; i < line_count; i += 1 + line_count / 8)
         check_path(slice, lines, i, brute);
+    if (kinds == SLC_KINDS_FULL) {
+        check_plain(wet, criterion, slice, options, expected, what);
+        /* this one finds what earlier criteria left, the one below all */
+        options.session = session;
+        check_plain(wet, criterion, slice, options, expected, what);
+    }
+    options.session = session;
     check_plain(wet, criterion, slice, options, expected, what);
     slc_slice_free(slice);
     slc_criterion_free(criterion);
@@ -211,8 +220,11 @@ static void check_run(char *program, bool bypass, uint64_t run_seed)
 {
     struct brute_criterion criteria[CRITERIA_COUNT];
     struct wet *wet = run_program(program, run_seed);
+    struct slc_session *session;
     uint64_t sums[4] = {0};
 
+    assert_int_equal(slc_session_new(wet, &session), 0);
+    session->stretch_bits = run_seed % 2 ? 7 : 10; /* the runs are short */
     choose(wet, criteria);
     struct brute *brute = brute_new(wet, criteria, CRITERIA_COUNT, bypass);
     for (unsigned i = 0; i < CRITERIA_COUNT; i++)
@@ -222,7 +234,7 @@ static void check_run(char *program, bool bypass, uint64_t run_seed)
                      (unsigned long long)run_seed, i, (unsigned long long)criteria[i].time,
                      kind_names[kinds]);
             sums[kinds] +=
-                check_slice(wet, brute, &criteria[i], (enum slc_kinds)kinds, bypass, what);
+                check_slice(wet, session, brute, &criteria[i], (enum slc_kinds)kinds, bypass, what);
         }
     const char *base = strrchr(program, '/');
     printf(
@@ -231,6 +243,8 @@ static void check_run(char *program, bool bypass, uint64_t run_seed)
         (unsigned long long)sums[0] / CRITERIA_COUNT, (unsigned long long)sums[1] / CRITERIA_COUNT,
         (unsigned long long)sums[2] / CRITERIA_COUNT, (unsigned long long)sums[3] / CRITERIA_COUNT);
     assert_true(sums[0] >= sums[1] && sums[1] >= sums[2] && sums[0] >= sums[3]);
+    assert_true(session->taken > 0);
+    slc_session_free(session);
     brute_free(brute);
     wet_close(wet);
 }

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What a stretch of some hundred thousand instructions does to a scan, kept in the session.
+ *
+ * Most slices of a run want the same after a while: whatever keeps its loops going. A scan that comes
+ * to a stretch in a state that an earlier one had there does to its own state what that one did, and
+ * takes over its members and counts. The state need not be the same altogether: what matters of
+ * memory are the words that the stretch's stores looked at (slicer/want.h tracks them), of the stack
+ * frames those that it entered or left. Registers are compared all.
+ *
+ * Kept are stretches in which nothing happens but instructions, of one task, and only for full slices
+ * without users.
+ */
+#ifndef SLICER_STRETCH_H
+#define SLICER_STRETCH_H
+
+#include "slicer/scan.h"
+
+struct slc_stretch;
+
+/* Executions [first, end) of the scan's interval. */
+struct slc_reach {
+    size_t first, end;
+    uint32_t number; /* of the stretch in its interval */
+};
+
+/* Whether a scan is one whose stretches can be kept. */
+bool slc_stretch_is_kept(const struct slc_scan *scan);
+
+/* The last executions before `end` that are in one stretch. */
+struct slc_reach slc_stretch_before(const struct slc_scan *scan, size_t end);
+
+/*
+ * What a scan had when it came to a stretch. Embedded by its holder, zeroed at first; to be freed at
+ * the scan's end.
+ */
+struct slc_arrival {
+    bool is_fit;
+    struct slc_regs regs, passed;
+    const struct slc_node *next;
+    struct slc_frames_copy frames;
+    struct slc_saved *saved;
+    size_t saved_count, saved_capacity;
+    size_t initial_count, refused_count;
+};
+void slc_arrival_free(struct slc_arrival *arrival);
+
+/* 1 if the scan was taken over the stretch, 0 if it has to be followed, or an error. Then
+ * slc_stretch_keep() comes after it. */
+int slc_stretch_take(struct slc_scan *scan, const struct slc_reach *reach,
+                     struct slc_arrival *arrival);
+
+/* What following it did is kept if it can be; and the code's counts go to the slice. */
+int slc_stretch_keep(struct slc_scan *scan, const struct slc_reach *reach,
+                     struct slc_arrival *arrival);
+
+/* Of one interval, or (UINT64_MAX) of all. */
+void slc_stretches_forget(struct slc_session *session, uint64_t interval);
+
+#endif
