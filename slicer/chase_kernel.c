@@ -320,6 +320,23 @@ static void note_call(struct slc_chase *chase, const struct wet_event *event)
         call->args[a] = regs->r[slc_syscall_reg[a]];
 }
 
+static int pass_thread_pointer(struct slc_chase *chase, const struct wet_event *event,
+                               const struct evq_regs *loads)
+{
+    struct gather gather = {chase, event, SLC_HOP_SYSCALL, 0, false};
+    int error = 0;
+
+    if (event->entry->kind != EVQ_SYSCALL_EXIT || !loads || !slc_entry_sets_fs(event->entry, loads))
+        return 0;
+    for (unsigned i = 0; i < chase->origin->size && !error; i++) {
+        const struct slc_track *track = &chase->tracks[i];
+        if (track->state == SLC_TRACK_LIVE && track->spot.kind == SLC_SPOT_LOCATION &&
+            track->spot.number == INS_LOC_FS_BASE && track->spot.task == event->task)
+            error = gather_call(&gather, i, event->task);
+    }
+    return error;
+}
+
 int slc_chase_event(struct slc_chase *chase, size_t index)
 {
     const struct wet_event *event = &chase->interval->events[index];
@@ -346,6 +363,8 @@ int slc_chase_event(struct slc_chase *chase, size_t index)
         error = handler_began(chase, event, loads->r[EVQ_RSP] + 8);
     else
         error = pass_ops(chase, event, task, &clip);
+    if (!error)
+        error = pass_thread_pointer(chase, event, loads);
     slc_chase_sum(chase);
     return error;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "slicer/entry.h"
 
+#include <asm/prctl.h>
 #include <sys/syscall.h>
 
 #include "slicer/syscalls.h"
@@ -99,6 +100,12 @@ bool slc_entry_calls_handler(const struct evq_entry *entry, const struct evq_reg
 {
     return loads->r[EVQ_RDI] == (uint64_t)entry->number &&
            loads->r[EVQ_RDX] == loads->r[EVQ_RSP] + 8;
+}
+
+bool slc_entry_sets_fs(const struct evq_entry *exit, const struct evq_regs *loads)
+{
+    return exit->number == SYS_arch_prctl && loads->r[EVQ_RDI] == ARCH_SET_FS &&
+           loads->r[EVQ_RAX] == 0;
 }
 
 /* The signal that a call sent to the thread that makes it (or to its process); 0: none. */

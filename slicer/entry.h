@@ -47,6 +47,9 @@ extern const uint8_t slc_saved_order[SLC_SAVED_REG_COUNT];
  * the signal's number and, behind the return address, its ucontext. */
 bool slc_entry_calls_handler(const struct evq_entry *entry, const struct evq_regs *loads);
 
+/* Whether a call that came back with these registers set the thread pointer (fs_base). */
+bool slc_entry_sets_fs(const struct evq_entry *exit, const struct evq_regs *loads);
+
 /* What made the thread enter the handler at events[index]: the fault of an instruction (EVQ_FAULT; its
  * registers have its address), a call by which the thread sent itself the signal (EVQ_SYSCALL_EXIT),
  * or NULL: the signal came from elsewhere. */

@@ -400,6 +400,21 @@ static int handler_began(struct slc_scan *scan, struct slc_task *task,
 
 /* ---- all of it ---- */
 
+/* arch_prctl(ARCH_SET_FS): the thread pointer is the call's. */
+static void pass_thread_pointer(struct slc_task *task, const struct evq_entry *exit,
+                                const struct evq_regs *regs)
+{
+    if (!regs || !slc_entry_sets_fs(exit, regs) || !slc_regs_has(&task->regs, INS_LOC_FS_BASE))
+        return;
+    const struct slc_want want = slc_regs_nearest(&task->regs, INS_LOC_FS_BASE);
+    if (slc_want_merge(&task->pending, &want)) {
+        task->pending.location = INS_LOC_FS_BASE;
+        task->pending_address = 0;
+    }
+    task->call_wrote = true;
+    slc_regs_drop(&task->regs, INS_LOC_FS_BASE);
+}
+
 int slc_pass_event(struct slc_scan *scan, const struct wet_event *event, size_t index)
 {
     const struct evq_entry *entry = event->entry;
@@ -417,6 +432,8 @@ int slc_pass_event(struct slc_scan *scan, const struct wet_event *event, size_t 
     case EVQ_SYSCALL_EXIT:
         if (entry->number == SYS_rt_sigreturn)
             return entry->kind == EVQ_SYSCALL_ENTER ? handler_ended(scan, task, entry) : 0;
+        if (entry->kind == EVQ_SYSCALL_EXIT)
+            pass_thread_pointer(task, entry, regs);
         return pass_ops(scan, task, entry, &clip);
     case EVQ_TASK_EXIT: /* the kernel tells who waits for the thread, or for its locks */
         return pass_ops(scan, task, entry, &clip);

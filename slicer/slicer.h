@@ -29,12 +29,12 @@
  *    the thread. A signal handler's frame was made by the call with which the thread sent itself the
  *    signal, or depends on what the instruction depends on that faulted; what made it is outside for
  *    other signals: they may strike anywhere, so that the code they struck did not let the handler run.
- *  - A system call defines its result and what the kernel wrote (for read and kin only as many bytes
- *    as it returned). These depend on what the call used by its signature (slicer/syscalls.c): its
- *    number, arguments and what it read, such as paths and structures, by value; descriptors and
- *    pointers by address. What it only passed on (the bytes of a write) is used where the call itself
- *    is the criterion. Results do not depend on what was written to the same file or pipe earlier.
- *    What a call wrote while another thread ran, or
+ *  - A system call defines its result, what the kernel wrote (for read and kin only as many bytes
+ *    as it returned) and, if it is arch_prctl(ARCH_SET_FS), the thread pointer. These depend on what
+ *    the call used by its signature (slicer/syscalls.h): its number, arguments and what it read, such
+ *    as paths and structures, by value; descriptors and pointers by address. What it only passed on
+ *    (the bytes of a write) is used where the call itself is the criterion. Results do not depend on
+ *    what was written to the same file or pipe earlier. What a call wrote while another thread ran, or
  *    when a thread ended (the word that a join waits for), is the call's (the last instruction's) too.
  *  - Memory is one for all threads: who reads a byte depends on whoever wrote it last. Registers are
  *    each thread's own; a new one's are copies of its parent's at the call that made it, where rax is

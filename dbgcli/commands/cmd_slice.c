@@ -318,6 +318,7 @@ static int print_json(const struct view *view, const struct slc_criterion_info *
     cli_json_set(object, "lines", lines);
     cli_json_set(object, "without_lines", others);
     cli_json_set(object, "initials", cli_slice_initials_json(view->session, view->slice));
+    cli_json_set(object, "start", cli_slice_start_json(view->session, view->slice));
     if (result)
         json_decref(object);
     else

@@ -8,6 +8,7 @@
 #include "common/err.h"
 #include "dbgcli/alloc.h"
 #include "dbgcli/commands/place.h"
+#include "slicer/origin.h"
 
 #define ROWS_SHOWN 10
 
@@ -69,6 +70,96 @@ static struct row *make_rows(struct cli_session *session, const struct slc_slice
     return rows;
 }
 
+/* ---- what has no name: the program's start ---- */
+
+struct start {
+    bool has_rsp;
+    uint64_t rsp;                             /* where the first instruction found it */
+    uint64_t stack_bytes;                     /* of arguments and environment that the slice uses */
+    struct slc_spot registers[INS_LOC_COUNT]; /* each once */
+    size_t register_count;
+};
+
+#define STACK_START_MAX (UINT64_C(16) << 20) /* arguments and environment have less */
+
+/* The first registers that are loaded are those of the first instruction. 1 ends the enumeration. */
+static int find_rsp(void *context, const struct wet_event *event)
+{
+    struct start *start = context;
+    const struct evq_entry *entry = event->entry;
+    size_t skipped = entry->flags & EVQ_FLAG_REGS ? sizeof(struct evq_regs) : 0;
+    const char *at = (const char *)(entry + 1) + skipped, *end = (const char *)entry + entry->bytes;
+    while (at + sizeof(struct evq_op) <= end) {
+        const struct evq_op *op = (const struct evq_op *)at;
+        if (op->op == EVQ_OP_REGS && op->bytes >= sizeof *op + sizeof(struct evq_regs)) {
+            start->rsp = ((const struct evq_regs *)(op + 1))->r[EVQ_RSP];
+            start->has_rsp = true;
+            return 1;
+        }
+        if (op->bytes < sizeof *op)
+            break;
+        at += op->bytes;
+    }
+    return event->time != 0;
+}
+
+static struct slc_spot spot_of(const struct slc_initial *initial)
+{
+    struct slc_spot spot = {.kind = SLC_SPOT_LOCATION, .task = initial->task};
+    spot.number = initial->location;
+    if (initial->location < INS_LOC_CF) {
+        spot.kind = SLC_SPOT_GPR;
+        spot.number = initial->location / INS_GPR_PIECES;
+    } else if (initial->location >= INS_LOC_VEC && initial->location < INS_LOC_K) {
+        spot.kind = SLC_SPOT_VECTOR;
+        spot.number = (uint16_t)((initial->location - INS_LOC_VEC) / INS_VEC_PIECES);
+    }
+    return spot;
+}
+
+static void add_register(struct start *start, struct slc_spot spot)
+{
+    for (size_t i = 0; i < start->register_count; i++)
+        if (start->registers[i].kind == spot.kind && start->registers[i].number == spot.number)
+            return;
+    start->registers[start->register_count++] = spot;
+}
+
+static void find_start(struct cli_session *session, const struct slc_slice *slice,
+                       struct start *start)
+{
+    size_t count;
+    const struct slc_initial *list = slc_initials(slice, &count);
+    *start = (struct start){0};
+    if (count)
+        wet_each_event(session->wet, find_rsp, start);
+    for (size_t i = 0; i < count; i++) {
+        uint64_t off = list[i].address - start->rsp;
+        if (list[i].location != INS_LOC_COUNT)
+            add_register(start, spot_of(&list[i]));
+        else if (start->has_rsp && off < STACK_START_MAX)
+            start->stack_bytes += list[i].size_bytes;
+    }
+}
+
+static void print_start(struct cli_session *session, const struct slc_slice *slice)
+{
+    struct cli_out *out = session->out;
+    struct start start;
+    find_start(session, slice, &start);
+    if (start.stack_bytes)
+        fprintf(out->stream,
+                "given by the kernel at the start: %" PRIu64
+                " bytes of arguments, environment and auxiliary vector\n",
+                start.stack_bytes);
+    for (size_t i = 0; i < start.register_count; i++) {
+        char name[32];
+        slc_spot_name(&start.registers[i], name, sizeof name);
+        fprintf(out->stream, "%s%s%s", i ? ", " : "never set by the program: ", name,
+                i + 1 == start.register_count ? "\n" : "");
+    }
+}
+
 void cli_slice_initials_print(struct cli_session *session, const struct slc_slice *slice, bool all)
 {
     struct cli_out *out = session->out;
@@ -98,6 +189,22 @@ void cli_slice_initials_print(struct cli_session *session, const struct slc_slic
     if (shown < count)
         fprintf(out->stream, "  (%zu more; --all shows them)\n", count - shown);
     free(rows);
+    print_start(session, slice);
+}
+
+json_t *cli_slice_start_json(struct cli_session *session, const struct slc_slice *slice)
+{
+    json_t *object = json_object(), *names = json_array();
+    struct start start;
+    find_start(session, slice, &start);
+    for (size_t i = 0; i < start.register_count; i++) {
+        char name[32];
+        slc_spot_name(&start.registers[i], name, sizeof name);
+        cli_json_append(names, cli_json_text(name));
+    }
+    cli_json_set(object, "stack_bytes", cli_json_count(start.stack_bytes));
+    cli_json_set(object, "registers", names);
+    return object;
 }
 
 json_t *cli_slice_initials_json(struct cli_session *session, const struct slc_slice *slice)

@@ -15,4 +15,8 @@ void cli_slice_initials_print(struct cli_session *session, const struct slc_slic
 /* An array of objects: name, address, size, distance, time of the nearest user. */
 json_t *cli_slice_initials_json(struct cli_session *session, const struct slc_slice *slice);
 
+/* What the program was started with and the slice uses: "stack_bytes" of arguments, environment and
+ * auxiliary vector; "registers" that nothing set. */
+json_t *cli_slice_start_json(struct cli_session *session, const struct slc_slice *slice);
+
 #endif

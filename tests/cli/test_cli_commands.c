@@ -326,7 +326,8 @@ static void slice_shows_lines_then_what_has_none(void **state)
          "code whose source is not here, by function:\n"
          "  libforeign.so  foreign  x7\n"
          "data that the run never wrote:\n"
-         "  storage  bytes 4 to 15, last used at time 7\n"},
+         "  storage  bytes 4 to 15, last used at time 7\n"
+         "never set by the program: rax\n"},
         {"slice b crash --thin --limit 1", 0,
          "SIGSEGV at util.c:30 in helper\n"
          "thin slice: 13 instances of 11 instructions in 3 lines (0.00 s)\n"
@@ -335,7 +336,8 @@ static void slice_shows_lines_then_what_has_none(void **state)
          "code whose source is not here, by function:\n"
          "  libforeign.so  foreign  x7\n"
          "data that the run never wrote:\n"
-         "  storage  bytes 4 to 15, last used at time 7\n"},
+         "  storage  bytes 4 to 15, last used at time 7\n"
+         "never set by the program: rax\n"},
         {"slice backward exit", 1, "the run did not exit\n"},
         {"slice backward nonsense", 2, "'nonsense' is no criterion\n"},
         {"slice forward crash", 2, "slice: 'forward' is no direction; there is 'backward'\n"},

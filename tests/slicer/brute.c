@@ -693,6 +693,18 @@ static void use_call(struct brute *b, wet_time t, bool sent)
     wet_state_close(state);
 }
 
+static bool sets_thread_pointer(const struct brute *b, wet_time t)
+{
+    struct wet_state *state;
+
+    if (wet_state_open(b->wet, t, &state))
+        abort();
+    const struct evq_regs *regs = wet_state_regs(state);
+    bool does = regs->r[EVQ_RAX] == 158 && regs->r[EVQ_RDI] == 0x1002; /* arch_prctl, SET_FS */
+    wet_state_close(state);
+    return does;
+}
+
 static void step_data(struct brute *b, wet_time t, bool bypass)
 {
     const struct ins_info *info = fake_step(b->wet, t)->info;
@@ -716,6 +728,8 @@ static void step_data(struct brute *b, wet_time t, bool bypass)
         define_flow(b, t, info, f);
     if (before)
         memcpy(&b->now->regs[reg * 3], kept, sizeof(kept));
+    if (info->klass == INS_SYSCALL && sets_thread_pointer(b, t))
+        define(b, (uint32_t)t, KERNEL_FLOW, false, INS_LOC_FS_BASE, false);
 }
 
 /* The model must know where indirect jumps went before it is asked for controllers. */
