@@ -231,13 +231,29 @@ static unsigned lane_first_byte(const struct ins_work *work, unsigned register_b
     return (unsigned)(lane % (register_bytes / bytes)) * bytes;
 }
 
+/* A lane that is exactly one or several pieces moves as a copy does. */
+static bool is_whole_pieces(unsigned first, unsigned bytes)
+{
+    switch (bytes) {
+    case 4:
+        return first < 8;
+    case 8:
+    case 16:
+        return true;
+    default:
+        return false;
+    }
+}
+
 static void lane_extract_flow(struct ins_work *work)
 {
     struct ins_flow *flow = ins_flow_new(work);
     unsigned bytes = lane_bytes(work->zi.mnemonic);
+    unsigned first = lane_first_byte(work, bytes == 16 ? 32 : 16);
     ins_def_operand(work, flow, 0);
-    ins_add_read(&flow->value_uses, work->ops[1].reg.value,
-                 lane_first_byte(work, bytes == 16 ? 32 : 16), bytes);
+    ins_add_read(&flow->value_uses, work->ops[1].reg.value, first, bytes);
+    if (is_whole_pieces(first, bytes))
+        flow->kinds = INS_FLOW_COPY;
 }
 
 /* The pieces that the lane lies in; a lane smaller than its piece keeps the rest of it. */
@@ -247,7 +263,9 @@ static void lane_insert_flow(struct ins_work *work)
     unsigned bytes = lane_bytes(work->zi.mnemonic), first = lane_first_byte(work, 16);
     ins_add_read(&flow->defs, work->ops[0].reg.value, first, bytes);
     ins_use_operand(work, flow, 1);
-    if (bytes < 4 || (bytes == 4 && first >= 8))
+    if (is_whole_pieces(first, bytes))
+        flow->kinds = INS_FLOW_COPY;
+    else
         ins_add_read(&flow->value_uses, work->ops[0].reg.value, first, bytes);
 }
 
