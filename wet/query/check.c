@@ -13,9 +13,7 @@
 #include "recorder/replay/feed_xsave.h"
 #include "wet/query/wet_priv.h"
 #include "wet/trace/entry.h"
-
-#define PAGE        4096ull
-#define ADDRESS_END 0x7ffffffff000ull
+#include "wet/trace/rules.h"
 
 _Static_assert(sizeof(struct rrt_cpuid) == sizeof(struct agt_cpuid), "WET_SEC_CPU is both");
 
@@ -28,12 +26,9 @@ static int damaged(const struct wet *wet, const char *what)
 
 static bool spans_are_sane(const struct rep_span *spans, size_t count)
 {
-    uint64_t end = 0;
     for (size_t i = 0; i < count; i++) {
-        if (spans[i].start < end || spans[i].start >= spans[i].end || spans[i].end > ADDRESS_END ||
-            (spans[i].start | spans[i].end) % PAGE)
+        if (!wet_rule_span(&spans[i], i ? spans[i - 1].end : 0))
             return false;
-        end = spans[i].end;
     }
     return true;
 }
@@ -59,34 +54,10 @@ int wet_machine_open(struct wet *wet)
     return feed_cpu_check(&header);
 }
 
-static bool is_in_spans(const struct wet *wet, uint64_t start, uint64_t bytes)
-{
-    size_t low = 0, high = wet->span_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (wet->spans[middle].end <= start)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < wet->span_count && wet->spans[low].start <= start && start < wet->spans[low].end &&
-           bytes <= wet->spans[low].end - start;
-}
-
-static bool object_is_sane(const struct wet *wet, const struct wet_object *object)
-{
-    bool is_mapping = object->start % PAGE == 0 && object->start < ADDRESS_END &&
-                      object->bytes <= ADDRESS_END - object->start && object->prot <= 7;
-    bool is_source = object->file == EVQ_FILE_NONE ||
-                     (object->file < wet->file_count && object->file_off % PAGE == 0 &&
-                      object->file_off <= INT64_MAX - object->bytes);
-    return is_mapping && is_source;
-}
-
 int wet_objects_check(const struct wet *wet)
 {
     for (size_t i = 0; i < wet->space.object_count; i++) {
-        if (!object_is_sane(wet, &wet->space.objects[i]))
+        if (!wet_rule_object(&wet->space.objects[i], wet->file_count))
             return damaged(wet, "table of mappings");
     }
     return 0;
@@ -121,12 +92,14 @@ static int op_check(const struct wet *wet, const struct evq_op *op, uint64_t fil
 {
     switch (op->op) {
     case EVQ_OP_MAP:
-        if (!is_in_spans(wet, op->a, op->b) || (op->d != EVQ_FILE_NONE && op->d >= file_count))
+        if (!wet_rule_in_spans(wet->spans, wet->span_count, op->a, op->b) ||
+            (op->d != EVQ_FILE_NONE && op->d >= file_count))
             return damaged(wet, "entries: a mapping is out of bounds");
         return 0;
     case EVQ_OP_REMAP:
-        return is_in_spans(wet, op->c, op->d) ? 0
-                                              : damaged(wet, "entries: a mapping is out of bounds");
+        return wet_rule_in_spans(wet->spans, wet->span_count, op->c, op->d)
+                   ? 0
+                   : damaged(wet, "entries: a mapping is out of bounds");
     case EVQ_OP_XSTATE:
         return wet_xsave_check(wet, (const uint8_t *)(op + 1), op->a);
     default:

@@ -7,9 +7,9 @@
 #include "common/err.h"
 #include "recorder/insn/insn_ranges.h"
 #include "wet/query/wet_priv.h"
+#include "wet/trace/rules.h"
 
 #define BY_PC_SLOTS (1u << 16)
-#define NODE_ID_MAX AGT_COUNT_MAX
 /* Nodes that may be met later, in a file with places that were looked for. */
 #define MET_MIN       64
 #define MET_PER_PLACE 64
@@ -33,9 +33,7 @@ static int nodes_parse(struct wet *wet)
         const struct wet_node_record *record = (const void *)wd_view_bytes(&view, sizeof *record);
         const uint8_t *code = record ? wd_view_bytes(&view, record->code_bytes) : NULL;
         wd_view_bytes(&view, -view.at & 7);
-        if (view.failed || record->id >= NODE_ID_MAX || !record->statements ||
-            record->statements > DBI_INSN_MAX || record->statements > record->code_bytes ||
-            record->code_bytes > UINT64_MAX - record->pc)
+        if (view.failed || !wet_rule_node(record))
             return damaged(wet);
         if (wet->node_count == capacity) {
             capacity = capacity ? capacity * 2 : 1024;

@@ -14,6 +14,7 @@
 #include "recorder/replay/feed.h"
 #include "wet/query/wet_priv.h"
 #include "wet/trace/entry.h"
+#include "wet/trace/rules.h"
 
 #define LAST_MARGIN (1u << 20)
 
@@ -95,18 +96,6 @@ static int space_goto(struct wet *wet, uint64_t k)
 
 /* ---- entries ---- */
 
-/* As wet_entry_for_store() makes them. */
-static bool is_as_stored(const struct evq_entry *entry, uint64_t time)
-{
-    struct evq_place place;
-    if (entry->flags & EVQ_FLAG_TICKS)
-        return false;
-    if (!wet_entry_place(entry, &place))
-        return true;
-    const uint64_t known = EVQ_PLACE_TIME | EVQ_PLACE_HERE | WET_PLACE_FOUND;
-    return place.flags & EVQ_PLACE_TIME && place.time == time && !(place.flags & ~known);
-}
-
 int wet_entries_read(struct wet *wet, uint64_t k, struct wd_buf *out)
 {
     int err = section_read(wet, WET_SEC_ENTRIES, k, out);
@@ -124,7 +113,7 @@ int wet_entries_read(struct wet *wet, uint64_t k, struct wd_buf *out)
         at += sizeof(struct wet_entry_record);
         err = wet_entry_check(wet, out->data + at, out->size_bytes - at, wet->file_count);
         const struct evq_entry *entry = (const struct evq_entry *)(out->data + at);
-        if (!err && !is_as_stored(entry, time))
+        if (!err && !wet_rule_entry(entry, time))
             return damaged(wet, "entries", k);
         if (!err)
             at += entry->bytes;
@@ -168,12 +157,9 @@ static int views_append(struct wet_rerun *rerun, const struct agt_view *views, u
         int err = entry_open(&rerun->start, 0, &at);
         for (; !err && i < count && ops < 4096; i++, ops++) {
             const struct agt_view *view = &views[i];
-            if (view->file >= wet->space.object_count)
+            if (!wet_rule_view(view, wet->space.objects, wet->space.object_count))
                 return damaged(wet, "views", rerun->k);
             const struct wet_object *object = &wet->space.objects[view->file];
-            if (view->start >= view->end || view->file_off > object->bytes ||
-                view->end - view->start > object->bytes - view->file_off)
-                return damaged(wet, "views", rerun->k);
             struct evq_op map = {.op = EVQ_OP_MAP,
                                  .a = view->start,
                                  .b = view->end - view->start,

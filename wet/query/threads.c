@@ -6,6 +6,7 @@
 
 #include "common/err.h"
 #include "wet/query/wet_priv.h"
+#include "wet/trace/rules.h"
 
 static int damaged(const struct wet *wet, const char *what)
 {
@@ -24,14 +25,6 @@ static int table(struct wet *wet, uint32_t kind, size_t record_bytes, const char
 
 /* ---- opening ---- */
 
-static bool thread_is_sane(const struct wet *wet, const struct wet_thread_record *record, size_t i)
-{
-    return record->tid >= 0 && record->slot < EVQ_TASKS_MAX &&
-           (record->parent == WET_THREAD_NONE || record->parent < i) && record->start >= 1 &&
-           record->end <= wet->info.last_time && record->start <= record->end + 1 &&
-           !record->name[sizeof record->name - 1];
-}
-
 static int threads_read(struct wet *wet)
 {
     size_t count;
@@ -44,7 +37,7 @@ static int threads_read(struct wet *wet)
     if (!err && !wet->threads)
         err = -ENOMEM;
     for (size_t i = 0; !err && i < count; i++) {
-        if (!thread_is_sane(wet, &records[i], i))
+        if (!wet_rule_thread(&records[i], i, wet->info.last_time))
             return damaged(wet, "table of threads");
         const struct wet_thread *parent =
             records[i].parent == WET_THREAD_NONE ? NULL : &wet->threads[records[i].parent];

@@ -10,6 +10,7 @@
 #include "wet/model/model.h"
 #include "wet/query/wet_priv.h"
 #include "wet/trace/entry.h"
+#include "wet/trace/rules.h"
 
 #define PASSING_BYTES (64ull << 20)
 
@@ -137,7 +138,7 @@ static int index_open(struct wet *wet)
     if (!time || time > INT64_MAX)
         return damaged(wet, "index");
     for (size_t k = 0; k < count; k++) {
-        if (wet->index[k].first_time != time || wet->index[k].instructions > WET_INTERVAL_MAX)
+        if (!wet_rule_interval(&wet->index[k], time))
             return damaged(wet, "index");
         time += wet->index[k].instructions;
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Only LINES are stored in parts: places, masks, and words, whose width is found by trying. What a
- * sorting program writes shrinks by a third when it is taken apart into planes; what a database
- * does grows by a quarter, since there whole strings come again.
+ * Only LINES are stored in parts (and MEMORY, which is laid out alike): places, masks, and words,
+ * whose width is found by trying. What a sorting program writes shrinks by a third when it is taken
+ * apart into planes; what a database does grows by a quarter, since there whole strings come again.
  *
  * Tried and dropped: differences instead of XOR (a tenth better for sorting, worse elsewhere);
  * deltas from word to word (worse, but for loops over counters); planes of 2 bytes.
@@ -194,7 +194,8 @@ int wet_encode(ZSTD_CCtx *zstd, uint32_t kind, const void *bytes, size_t size_by
                struct wd_buf *out, enum wet_form *form)
 {
     struct part parts[3];
-    bool has_parts = kind == WET_SEC_LINES && lines_parts(bytes, size_bytes, parts);
+    bool is_lines = kind == WET_SEC_LINES || kind == WET_SEC_MEMORY;
+    bool has_parts = is_lines && lines_parts(bytes, size_bytes, parts);
     struct wd_buf whole = {0};
     int err = 0;
     out->size_bytes = 0;
