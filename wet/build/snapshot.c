@@ -4,7 +4,7 @@
  * from it, the rest whole: it is small, and compresses to next to nothing.
  *
  * The journal is read by the program that wrote it and by no other (resume.c), so structures go in
- * as they are.
+ * as they are. It lies where others may write, though: what is used as an index is checked.
  */
 #include <errno.h>
 #include <string.h>
@@ -188,6 +188,18 @@ static int objects_load(struct wet_builder *builder, struct wd_view *view)
     return view->failed ? corrupt() : 0;
 }
 
+/* Slots name threads that there are. */
+static int slots_check(const struct wet_builder *builder)
+{
+    const struct wet_thread_finder *threads = &builder->threads;
+    size_t count = threads->threads.size_bytes / sizeof(struct wet_thread_record);
+    for (uint32_t i = 0; i < EVQ_TASKS_MAX; i++) {
+        if (threads->by_slot[i] > count)
+            return corrupt();
+    }
+    return 0;
+}
+
 int wet_snapshot_load(struct wet_builder *builder, struct wd_view *view)
 {
     struct wet_snapshot_mark *mark = &builder->mark;
@@ -219,5 +231,5 @@ int wet_snapshot_load(struct wet_builder *builder, struct wd_view *view)
             return corrupt();
         memcpy(pieces[i].at, bytes, pieces[i].bytes);
     }
-    return err;
+    return err ? err : slots_check(builder);
 }
