@@ -8,6 +8,7 @@
 #include "common/err.h"
 #include "dbgcli/help.h"
 #include "dbgcli/suggest.h"
+#include "dbgcli/verbs/verb.h"
 
 static void ignore_signal(int number)
 {
@@ -71,6 +72,8 @@ static int run_verb(struct cli_app *app, const struct cli_verb *verb, int argc, 
     if (args.wants_help)
         result = cli_help_print(app->out, verb->name);
     else
+        result = cli_out_color(app->out, cli_args_value(&args, "color"));
+    if (!result && !args.wants_help)
         result = verb->run(app, &args);
     cli_args_fini(&args);
     if (result >= 0)
@@ -90,6 +93,8 @@ static int run(struct cli_app *app, int argc, char **argv)
         name = "help";
     else if (strcmp(name, "--version") == 0)
         name = "version";
+    if (strcmp(name, "complete") == 0)
+        return cli_complete_run(app->out, argc - 2, argv + 2);
     const struct cli_verb *verb = cli_verb_find(name);
     if (!verb)
         return cli_out_error(app->out, "wetdbg", fail_unknown_verb(name));

@@ -35,7 +35,9 @@ int cli_out_init(struct cli_out *out, int fd, FILE *errors)
     const char *no_color = getenv("NO_COLOR");
     bool is_terminal = isatty(fd);
     *out = (struct cli_out){.errors = errors, .fd = fd};
-    out->is_styled = is_terminal && !(no_color && *no_color);
+    const char *terminal = getenv("TERM");
+    out->is_styled =
+        is_terminal && !(no_color && *no_color) && !(terminal && strcmp(terminal, "dumb") == 0);
     out->stream = fopencookie(out, "w", functions);
     if (!out->stream)
         return wd_fail_errno("cannot open the output");
@@ -58,6 +60,16 @@ int cli_out_fini(struct cli_out *out)
 bool cli_out_is_gone(const struct cli_out *out)
 {
     return out->write_errno != 0;
+}
+
+int cli_out_color(struct cli_out *out, const char *when)
+{
+    if (!when || strcmp(when, "auto") == 0)
+        return 0;
+    if (strcmp(when, "always") != 0 && strcmp(when, "never") != 0)
+        return wd_fail(-WD_ERR_USAGE, "--color is auto, always or never, not '%s'", when);
+    out->is_styled = strcmp(when, "always") == 0;
+    return 0;
 }
 
 void cli_out_show(struct cli_out *out)

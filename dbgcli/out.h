@@ -41,6 +41,9 @@ int cli_out_fini(struct cli_out *out);
 /* True once the reader is gone or the medium full: nothing more needs to be said. */
 bool cli_out_is_gone(const struct cli_out *out);
 
+/* Styles always, never, or (auto, NULL) as cli_out_init() found. -WD_ERR_USAGE for another word. */
+int cli_out_color(struct cli_out *out, const char *when);
+
 /* What has been written must be seen now: what follows may take its time. */
 void cli_out_show(struct cli_out *out);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "dbgcli/verbs/session_run.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include "dbgcli/commands/session.h"
 #include "dbgcli/interrupt.h"
 #include "dbgcli/verbs/memory_arg.h"
+#include "dbgcli/xdg.h"
 
 #define PROMPT "(wetdbg) "
 
@@ -64,9 +66,20 @@ static void complete(void *context, const char *line, size_t cursor,
     cli_complete(repl, line, cursor, cli_complete_operand, completions);
 }
 
-static int run_loop(struct cli_repl *repl, const struct cli_line_hooks *terminal)
+/* For people only: what a script answers does not depend on who runs it. */
+static void run_init_file(struct cli_repl *repl)
+{
+    char *path = cli_xdg_path(CLI_XDG_CONFIG, "init");
+    if (path && access(path, F_OK) == 0)
+        cli_repl_run_script(repl, path, stdin);
+    free(path);
+}
+
+static int run_loop(struct cli_repl *repl, const struct cli_line_hooks *terminal, bool has_init)
 {
     bool is_interactive = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+    if (is_interactive && has_init)
+        run_init_file(repl);
     const struct cli_line_hooks *lines = is_interactive ? terminal : &cli_line_plain;
     repl->place = is_interactive ? NULL : "wetdbg";
     if (is_interactive && lines->set_completer)
@@ -100,7 +113,7 @@ int cli_session_run(struct cli_app *app, const struct cli_args *args, const char
     show_opening(&session, args);
     int status = run_commands(&repl, args);
     if (!is_batch && !repl.is_quitting) {
-        int failed = run_loop(&repl, app->terminal);
+        int failed = run_loop(&repl, app->terminal, !cli_args_has(args, "no-init"));
         bool is_seen = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
         status = failed ? failed : is_seen ? 0 : status;
     }

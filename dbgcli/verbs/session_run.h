@@ -10,6 +10,8 @@
     {NULL, 'e', "COMMAND", "run a command of the prompt; may be repeated"},                        \
         {NULL, 'x', "SCRIPT", "run a file of commands; '-' is standard input"},                    \
         {"batch", 0, NULL, "no prompt: leave after -e and -x"},                                    \
+        {"no-init", 'n', NULL, "at the prompt, run no init file first"},                           \
+        {"color", 0, "WHEN", "auto, always or never: bold and dim on a terminal"},                 \
     {                                                                                              \
         "json", 0, NULL, "one JSON object per command and line"                                    \
     }

@@ -21,4 +21,7 @@ CLI_DECLARE_VERB(verify);
 CLI_DECLARE_VERB(help);
 CLI_DECLARE_VERB(version);
 
+/* What the last of these words may become, for the shell: see verb_complete.c. Returns 0. */
+int cli_complete_run(struct cli_out *out, int argc, char **argv);
+
 #endif

@@ -107,6 +107,53 @@ static void version_and_help_succeed_in_each_spelling(void **state)
     }
 }
 
+static void complete_offers_what_the_tables_have(void **state)
+{
+    static const struct {
+        const char *words, *offered;
+    } rows[] = {
+        {"re", "record\nreplay\n"},
+        {"--v", "--version\n"},
+        {"record --ti", "--ticks\n"},
+        {"record --ticks s", "software\n"},
+        {"replay --ba", "--batch\n"},
+        {"open --color ''", "auto\nalways\nnever\n"},
+        {"open x", "*.wet\n"},
+        {"help rec", "record\n"},
+        {"nosuch x", ""},
+        {"record ./a", "*\n"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char args[128], *text;
+        snprintf(args, sizeof args, "complete %s", rows[i].words);
+        assert_int_equal(run_wetdbg(args, &text), 0);
+        assert_string_equal(text, rows[i].offered);
+        free(text);
+    }
+}
+
+static void bash_completes_with_it(void **state)
+{
+    char *text;
+    (void)state;
+    assert_int_equal(run_shell("bash -c '. " WETDBG_BASH_COMPLETION "; COMP_WORDS=(" WETDBG_PROGRAM
+                               " re); COMP_CWORD=1; _wetdbg; echo \"${COMPREPLY[@]}\"'",
+                               &text),
+                     0);
+    assert_string_equal(text, "record replay\n");
+    free(text);
+}
+
+static void color_is_as_asked_for(void **state)
+{
+    char *text;
+    (void)state;
+    assert_int_equal(run_wetdbg("open --color=sometimes nosuch.wet", &text), 2);
+    assert_non_null(strstr(text, "--color is auto, always or never, not 'sometimes'"));
+    free(text);
+}
+
 static void ls_of_an_empty_place_is_an_empty_list(void **state)
 {
     (void)state;
@@ -284,6 +331,9 @@ int main(void)
         cmocka_unit_test(ls_of_an_empty_place_is_an_empty_list),
         cmocka_unit_test(reader_that_leaves_ends_it_quietly),
         cmocka_unit_test(full_output_is_reported),
+        cmocka_unit_test(complete_offers_what_the_tables_have),
+        cmocka_unit_test(bash_completes_with_it),
+        cmocka_unit_test(color_is_as_asked_for),
         cmocka_unit_test(help_and_man_page_know_the_same_options),
         cmocka_unit_test(man_page_is_clean_roff),
     };

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * `wetdbg complete WORD...`, which the shell's completion asks (dbgcli/wetdbg.bash): what the last word
+ * may become, one a line. "*" stands for names of files, "*.wet" for those that end so. Not in the table
+ * of verbs: nobody types it.
+ */
+#include <string.h>
+
+#include "common/err.h"
+#include "dbgcli/verbs/verb.h"
+#include "recorder/record/record.h"
+
+static void offer(struct cli_out *out, const char *typed, const char *word)
+{
+    if (strncmp(word, typed, strlen(typed)) == 0)
+        fprintf(out->stream, "%s\n", word);
+}
+
+static void offer_verbs(struct cli_out *out, const char *typed)
+{
+    for (const struct cli_verb *verb = cli_verbs; verb->name; verb++)
+        offer(out, typed, verb->name);
+}
+
+static void offer_options(struct cli_out *out, const struct cli_syntax *syntax, const char *typed)
+{
+    for (const struct cli_option *o = syntax->options; o && (o->name || o->letter); o++) {
+        char word[64];
+        if (o->name)
+            snprintf(word, sizeof word, "--%s", o->name);
+        else
+            snprintf(word, sizeof word, "-%c", o->letter);
+        offer(out, typed, word);
+    }
+    offer(out, typed, "--help");
+}
+
+/* The option whose value is typed, or NULL. */
+static const struct cli_option *option_before(const struct cli_syntax *syntax, const char *word)
+{
+    for (const struct cli_option *o = syntax->options; o && (o->name || o->letter); o++) {
+        bool is_long = o->name && strncmp(word, "--", 2) == 0 && strcmp(word + 2, o->name) == 0;
+        bool is_short = o->letter && word[0] == '-' && word[1] == o->letter && !word[2];
+        if ((is_long || is_short) && o->value)
+            return o;
+    }
+    return NULL;
+}
+
+static void offer_value(struct cli_out *out, const struct cli_option *option, const char *typed)
+{
+    static const char *const ticks[] = {"auto", "hardware", "software"};
+    static const char *const colors[] = {"auto", "always", "never"};
+    const char *name = option->name ? option->name : "";
+    for (size_t i = 0; i < 3; i++) {
+        if (strcmp(name, "ticks") == 0)
+            offer(out, typed, ticks[i]);
+        if (strcmp(name, "color") == 0)
+            offer(out, typed, colors[i]);
+    }
+    if (option->letter == 'o' || option->letter == 'x')
+        fputs("*\n", out->stream);
+}
+
+static void offer_recordings(struct cli_out *out, const char *typed)
+{
+    struct rec_entry *list;
+    size_t count;
+    if (rec_list(&list, &count) != 0) {
+        wd_error_clear();
+        return;
+    }
+    for (size_t i = 0; i < count; i++)
+        offer(out, typed, list[i].name);
+    rec_entries_free(list, count);
+}
+
+static void offer_operands(struct cli_out *out, const char *verb, const char *typed)
+{
+    static const char *const of_recordings[] = {"replay", "info", "ps", "dump", "rm"};
+    static const char *const of_files[] = {"open", "info", "verify"};
+    for (size_t i = 0; i < sizeof of_recordings / sizeof *of_recordings; i++)
+        if (strcmp(verb, of_recordings[i]) == 0) {
+            offer_recordings(out, typed);
+            fputs("*\n", out->stream);
+        }
+    for (size_t i = 0; i < sizeof of_files / sizeof *of_files; i++)
+        if (strcmp(verb, of_files[i]) == 0)
+            fputs("*.wet\n", out->stream);
+    if (strcmp(verb, "record") == 0)
+        fputs("*\n", out->stream);
+    if (strcmp(verb, "help") == 0)
+        offer_verbs(out, typed);
+}
+
+int cli_complete_run(struct cli_out *out, int argc, char **argv)
+{
+    const char *typed = argc ? argv[argc - 1] : "";
+    if (argc < 2) {
+        offer_verbs(out, typed);
+        offer(out, typed, "--help");
+        offer(out, typed, "--version");
+        return 0;
+    }
+    const struct cli_verb *verb = cli_verb_find(argv[0]);
+    const struct cli_option *option =
+        verb && argc > 2 ? option_before(verb->syntax, argv[argc - 2]) : NULL;
+    if (!verb)
+        return 0;
+    if (option)
+        offer_value(out, option, typed);
+    else if (typed[0] == '-')
+        offer_options(out, verb->syntax, typed);
+    else
+        offer_operands(out, verb->name, typed);
+    return 0;
+}
