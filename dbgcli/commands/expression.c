@@ -129,7 +129,9 @@ static int read_name(struct reader *reader, const char *name, struct cli_value *
         return cli_value_of_variable(reader->view, &variable, value);
     if (result != -WD_ERR_NOT_FOUND)
         return result;
-    if (mdl_enumerator_named(model, frame->lookup_pc, name, &type, &number) == 0)
+    if (!reader->is_c && (strcmp(name, "true") == 0 || strcmp(name, "false") == 0))
+        cli_value_set(value, cli_type_basic(CLI_BASIC_BOOL), *name == 't');
+    else if (mdl_enumerator_named(model, frame->lookup_pc, name, &type, &number) == 0)
         cli_value_set(value, &type, (uint64_t)number);
     else if (find_function(reader, name, value) != 0)
         return wd_fail(-WD_ERR_NOT_FOUND, "no variable '%s' is visible here", name);

@@ -276,7 +276,7 @@ static int print_reference(struct printer *p, const struct cli_value *value)
     int result = cli_value_target(p->moment, value, &target);
     if (result)
         return result;
-    if (p->depth == 0 && !p->is_brief)
+    if (p->depth == 0 && !p->is_plain)
         fprintf(p->out->stream, "(%s) ", value->type.name);
     fprintf(p->out->stream, "@0x%" PRIx64, target.address);
     if (p->depth > 0)
