@@ -262,6 +262,7 @@ struct slc_node *slc_code_make_node(struct slc_code *code, uint32_t id)
         slc_memos_init(node);
     const struct wet_statement *last = &wet->statements[wet->statement_count - 1];
     node->last_pc = last->pc;
+    node->branch_bit = slc_pc_bit(last->pc);
     node->flags = last_flags(last->info);
     node->exit_slot = find_exit_slot(last);
     if (node->exit_slot == SLC_UNKNOWN)

@@ -69,6 +69,13 @@ static int pass_exit(struct slc_scan *scan, struct slc_task *task, const struct 
     return 0;
 }
 
+/* A jump inside its function moves no frames. */
+static inline bool stays_inside(const struct slc_task *task, const struct slc_node *node)
+{
+    return !(node->flags & (SLC_NODE_CALL | SLC_NODE_RET | SLC_NODE_INDIRECT)) && task->next &&
+           task->next->function == node->function;
+}
+
 static void pass_branch(struct slc_scan *scan, struct slc_task *task, const struct slc_node *node)
 {
     struct slc_want hit = slc_no_want();
@@ -145,8 +152,10 @@ static int pass_exec(struct slc_scan *scan, const struct wet_exec *exec, wet_tim
     wet_time first = scan->interval->first_time + exec->time_off;
     struct slc_node *node = slc_code_node(scan->code, exec->node);
     int error = 0;
-    struct slc_task *task = slc_scan_task(scan, exec->task, &error);
+    struct slc_task *task = exec->task < EVQ_TASKS_MAX ? scan->tasks[exec->task] : NULL;
 
+    if (!task)
+        task = slc_scan_task(scan, exec->task, &error);
     if (!node || !task)
         return error ? error : -ENOMEM;
     uint32_t count = node->statement_count;
@@ -157,11 +166,14 @@ static int pass_exec(struct slc_scan *scan, const struct wet_exec *exec, wet_tim
         error = slc_pass_events(scan, first + count - 1);
     scan->slice->counts.scanned += count;
     bool is_passed_by = node->is_loader && !scan->follows_loader;
-    if (is_whole && node->flags && !scan->follows_loader && !error)
+    if (is_whole && node->flags && !scan->follows_loader && !error &&
+        (node->is_loader || task->aside))
         error = slc_loader_pass_border(scan, task, exec, node);
     if (scan->tracks_frames && is_whole && node->flags && !error) {
-        error = pass_exit(scan, task, exec, node);
-        if (node->flags & SLC_NODE_BRANCH && !is_passed_by)
+        if (!stays_inside(task, node))
+            error = pass_exit(scan, task, exec, node);
+        if (node->flags & SLC_NODE_BRANCH && !is_passed_by &&
+            slc_frames_top(&task->frames)->bloom & node->branch_bit)
             pass_branch(scan, task, node);
     }
     task->next = node;
@@ -170,6 +182,9 @@ static int pass_exec(struct slc_scan *scan, const struct wet_exec *exec, wet_tim
     bool is_quiet = task->pending.distance == SLC_NOT_WANTED && seed_time(scan) < first &&
                     !(scan->event_at && scan->interval->events[scan->event_at - 1].time >= first);
     bool is_fast = is_quiet && node->compiled.ops && !is_passed_by;
+    if (is_fast && node->store_count == 0 && scan->hits.best.distance == SLC_NOT_WANTED &&
+        !slc_regs_intersect(&task->regs, &node->defs))
+        return 0;
     if (!is_fast && is_quiet && scan->hits.best.distance == SLC_NOT_WANTED &&
         !slc_regs_intersect(&task->regs, &node->defs) &&
         !stores_wanted(scan, node, scan->interval->slots + exec->slot_off))
