@@ -94,7 +94,7 @@ static int file_add(struct slc_files *files, const struct file *file, uint32_t *
 static int file_of(struct slc_files *files, struct table *table, uint64_t fd, uint32_t *index)
 {
     static const char *const names[] = {"standard input", "standard output", "standard error"};
-    struct file file = {.what = fd < 3 ? names[fd] : "an inherited descriptor",
+    struct file file = {.what = fd < 3 ? names[fd] : "a descriptor that was already open",
                         .position = SLC_OFFSET_UNKNOWN,
                         .end = SLC_OFFSET_UNKNOWN};
 

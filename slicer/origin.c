@@ -451,10 +451,10 @@ static int scan(struct slc_chase *chase, const struct slc_seed *seed,
 {
     wet_time last = seed->time - 1;
     double reported = now();
-    bool is_first = true;
+    bool is_empty = last < wet_get_info(chase->wet)->first_time, is_first = true;
     int error = 0;
 
-    for (uint64_t k = last ? wet_interval_at(chase->wet, last) + 1 : 0;
+    for (uint64_t k = is_empty ? 0 : wet_interval_at(chase->wet, last) + 1;
          k-- > 0 && !error && !chase->is_over; is_first = false) {
         const struct wet_interval *interval;
         if (!is_first && can_skip(chase, k)) {

@@ -148,7 +148,9 @@ static char *file_text(const struct slc_hop *hop)
 static char *syscall_text(const struct slc_hop *hop)
 {
     char *call = call_text(hop), *file = file_text(hop), *text;
-    if (hop->to.kind != SLC_SPOT_MEMORY)
+    if (hop->to.kind == SLC_SPOT_LOCATION)
+        text = cli_asprintf("set by %s", call);
+    else if (hop->to.kind != SLC_SPOT_MEMORY)
         text = cli_asprintf("the result of %s", call);
     else if (hop->is_mapping)
         text = cli_asprintf("mapped by %s%s", call, file);

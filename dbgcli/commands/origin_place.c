@@ -261,6 +261,8 @@ char *cli_initial_text(struct cli_session *session, const struct slc_spot *spot)
 {
     struct wet_state *state;
     char *text = NULL;
+    if (session->info->is_window)
+        return cli_strdup("what was there when the window began; where it came from is not in it");
     if (spot->kind != SLC_SPOT_MEMORY) {
         char *name = cli_spot_text(session, spot);
         text = cli_asprintf("what %s held when the run began", name);
