@@ -69,7 +69,7 @@ static int add_hex(struct cli_needle *needle, const char *text)
     size_t digits = 0;
     unsigned value = 0;
     for (; *text && digits < 2 * sizeof bytes; text++) {
-        if (isspace((unsigned char)*text))
+        if (isspace((unsigned char)*text) && digits % 2 == 0)
             continue;
         if (!isxdigit((unsigned char)*text))
             break;
