@@ -471,7 +471,7 @@ int agt_code_run(struct agt *agt)
 
 static uint64_t hash(uint64_t pc)
 {
-    return (pc * 0x9e3779b97f4a7c15ull) >> 32;
+    return (pc * AGT_HASH) >> 32;
 }
 
 static const struct agt_lookup *lookup(const struct agt_ctx *ctx, uint64_t pc)
@@ -482,7 +482,7 @@ static const struct agt_lookup *lookup(const struct agt_ctx *ctx, uint64_t pc)
         const struct agt_lookup *at = &table[i & (AGT_LOOKUP_MAX - 1)];
         if (!at->pc) /* first: a program may jump to address 0 */
             return NULL;
-        if (at->pc == pc)
+        if (at->pc == pc && at->body)
             return at;
     }
 }
@@ -506,14 +506,27 @@ enum found {
     FOUND_AGAIN, /* the supervisor has changed everything */
 };
 
-static enum found code_find(struct agt *agt, bool fill_inline)
+/* What an indirect branch found out, for the next time. */
+static void table_fill(struct agt_ctx *ctx, uint32_t off, uint64_t code)
+{
+    uint64_t *table = (uint64_t *)((uint8_t *)ctx + off);
+    if (code)
+        table[ctx->rip >> ctx->lookup_shift & 0xffff] = code;
+}
+
+/* `kind`: how translated code came here, 0 if it did not. */
+static enum found code_find(struct agt *agt, int kind)
 {
     struct agt_ctx *ctx = agt->ctx;
+    bool is_return = kind == AGT_EXIT_INDIRECT && ctx->exit_arg == AGT_TABLE_RETURN;
+    bool is_jump = kind == AGT_EXIT_INDIRECT && !is_return;
     bool at_stop = ctx->rip == ctx->stop_pc && ctx->stop_pc && !ctx->careful;
     const struct agt_lookup *at = ctx->careful || at_stop ? NULL : lookup(ctx, ctx->rip);
     uint64_t prefix = at ? at->prefix : 0;
-    if (at) {
+    if (at && (prefix || !is_jump)) {
         ctx->target = at->body;
+        if (is_return)
+            table_fill(ctx, AGT_RETURN_OFF, at->landing);
     } else if (at_stop && ctx->stop_body) {
         ctx->target = ctx->stop_body;
     } else {
@@ -528,8 +541,8 @@ static enum found code_find(struct agt *agt, bool fill_inline)
         if (at_stop)
             ctx->stop_body = ctx->target;
     }
-    if (fill_inline && prefix && !at_stop)
-        ((uint64_t *)((uint8_t *)ctx + AGT_INLINE_OFF))[ctx->rip & 0xffff] = prefix;
+    if (is_jump && !at_stop)
+        table_fill(ctx, AGT_INLINE_OFF, prefix);
     return FOUND_CODE;
 }
 
@@ -598,7 +611,7 @@ __attribute__((noreturn)) static void probe_run(struct agt *agt)
     uint64_t pc = ((const struct evq_regs *)(entry + 1))->r[EVQ_RIP];
     agt_ask(agt, AGT_REQ_READY, 0, 0, 0, 0);
     for (;;) {
-        int kind = code_find(agt, false) == FOUND_CODE ? agt_code_run(agt) : AGT_EXIT_FAULT;
+        int kind = code_find(agt, 0) == FOUND_CODE ? agt_code_run(agt) : AGT_EXIT_FAULT;
         if (kind != AGT_EXIT_DIRECT && kind != AGT_EXIT_INDIRECT)
             break;
         if (agt->ctx->rip == pc && !agt_regs_differ(agt, entry))
@@ -636,7 +649,7 @@ static void run(struct agt *agt)
     int kind = 0;
     for (;;) {
         entries_settle(agt);
-        enum found found = code_find(agt, kind == AGT_EXIT_INDIRECT);
+        enum found found = code_find(agt, kind);
         kind = 0;
         if (found == FOUND_FAULT)
             fault_take(agt);
@@ -648,12 +661,34 @@ static void run(struct agt *agt)
     }
 }
 
-static bool is_guarded_store(const struct agt *agt, const siginfo_t *info, const long long *gregs)
+static bool is_protected_write(const long long *gregs)
 {
     const long long page_fault = 14, protected_write = 3;
-    return info->si_signo == SIGSEGV && gregs[REG_TRAPNO] == page_fault &&
-           (gregs[REG_ERR] & protected_write) == protected_write &&
+    return gregs[REG_TRAPNO] == page_fault && (gregs[REG_ERR] & protected_write) == protected_write;
+}
+
+static bool is_guarded_store(const struct agt *agt, const siginfo_t *info, const long long *gregs)
+{
+    return info->si_signo == SIGSEGV && is_protected_write(gregs) &&
            (uint64_t)gregs[REG_RIP] - agt->base >= AGT_AREA_BYTES;
+}
+
+/*
+ * Translated returns put a code address in place of the program's for a moment (dbi/lookup.c). Where
+ * the stack cannot be written, that is a fault which the program does not have: the return is taken the
+ * long way. No instruction of the program's is copied that begins with c3.
+ */
+static bool is_return_store(const struct agt *agt, const long long *gregs)
+{
+    static const uint8_t code[] = {0x48, 0x89, 0x0c, 0x24, 0xc3}; /* mov [rsp], rcx; ret */
+    const uint8_t *at = (const uint8_t *)gregs[REG_RIP];
+    if ((uint64_t)at - agt->base < AGT_AREA_BYTES || !is_protected_write(gregs))
+        return false;
+    for (unsigned i = 0; i < sizeof code; i++) {
+        if (at[i] != code[i])
+            return false;
+    }
+    return true;
 }
 
 /* The kernel's layout of what a handler gets (uc_mcontext.gregs order). */
@@ -670,6 +705,11 @@ static void on_signal(int signo, siginfo_t *info, void *context)
         agt->ctx->r15 = (uint64_t)gregs[REG_R15]; /* with it comes time */
         if (agt_memory_unguard(agt, (uint64_t)info->si_addr))
             return; /* to the same instruction */
+    }
+    if (is_return_store(agt, gregs)) {
+        gregs[REG_RSP] += 8;
+        gregs[REG_RIP] = (long long)agt->ctx->return_missed;
+        return;
     }
     for (unsigned i = 0; i < 16; i++)
         fault->gpr[i] = (uint64_t)gregs[greg_of_gpr[i]];

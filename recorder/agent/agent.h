@@ -9,12 +9,13 @@
  *        + AGT_STACK_OFF   its stack, then its signal stack    private
  *        + AGT_SHM_OFF     everything below, shared with the supervisor through one memfd:
  *             AGT_CTX_OFF      struct agt_ctx, at which the gs base points
- *             AGT_INLINE_OFF   64 K code addresses, by the low 16 bits of the target
+ *             AGT_INLINE_OFF   64 K code addresses, by 16 bits of an indirect branch's target
  *             AGT_COUNT_OFF    one u64 per fragment: executions
  *             AGT_TASKS_OFF    struct agt_task, one per task
  *             AGT_LOOKUP_OFF   hash of all fragments: struct agt_lookup
  *             AGT_QUEUE_OFF    entries of the event queue (recorder/event/queue.h)
  *             AGT_LOG_OFF      event log: struct agt_log_record
+ *             AGT_RETURN_OFF   as AGT_INLINE_OFF, for returns
  *             AGT_XFER_OFF     bulk data: memory lines, code pages, memory reads
  *             AGT_RING_OFF     event ring (collecting mode)
  *        + AGT_HEAP_OFF    the table of mappings               private
@@ -47,11 +48,12 @@
 #define AGT_COUNT_MAX   0x100000
 #define AGT_TASKS_OFF   0x900000
 #define AGT_LOOKUP_OFF  0x1000000
-#define AGT_LOOKUP_MAX  0x80000
+#define AGT_LOOKUP_MAX  0x200000
 #define AGT_QUEUE_OFF   0x5000000
 #define AGT_QUEUE_BYTES 0x2000000
 #define AGT_LOG_OFF     0x7000000
-#define AGT_LOG_BYTES   0x1000000
+#define AGT_LOG_BYTES   0xf80000
+#define AGT_RETURN_OFF  0x7f80000
 #define AGT_XFER_OFF    0x8000000
 #define AGT_XFER_BYTES  0x2000000
 #define AGT_RING_OFF    0xa000000
@@ -101,9 +103,9 @@
 /* How translated code leaves for the agent. */
 enum agt_exit {
     AGT_EXIT_DIRECT = 1, /* to rip, which had no fragment when the branch was translated */
-    AGT_EXIT_INDIRECT,
-    AGT_EXIT_TIME,    /* the limit would be passed by the fragment at rip */
-    AGT_EXIT_SYSCALL, /* rip is after the instruction */
+    AGT_EXIT_INDIRECT,   /* exit_arg: AGT_TABLE_* */
+    AGT_EXIT_TIME,       /* the limit would be passed by the fragment at rip */
+    AGT_EXIT_SYSCALL,    /* rip is after the instruction */
     AGT_EXIT_RDTSC,
     AGT_EXIT_RDTSCP,
     AGT_EXIT_CPUID,
@@ -113,6 +115,10 @@ enum agt_exit {
     AGT_EXIT_FAULT = AGT_EXIT_FAULT_NUMBER, /* from the signal handler */
     AGT_EXIT_STALE, /* the exit_arg bytes of code at rip are not what was translated */
 };
+
+/* Which table an indirect branch looked in. */
+#define AGT_TABLE_JUMP   0
+#define AGT_TABLE_RETURN 1
 
 /* AGT_REQ_STOP_FILTER, beside registers */
 #define AGT_FILTER_TICKS  16
@@ -231,13 +237,17 @@ struct agt_cpuid {
     uint32_t eax_in, ecx_in, eax, ebx, ecx, edx;
 };
 
-/* One fragment by address; pc == 0 marks a free place (page 0 never holds code). */
+/* One fragment by address; pc == 0 marks a free place (page 0 never holds code). The place of one
+ * that was forgotten has some pc and no body. */
 struct agt_lookup {
     uint64_t pc;
-    uint64_t body;   /* code address for entries from the agent and linked branches */
-    uint64_t prefix; /* code address for inline look-ups: rax holds the target */
-    uint64_t pad;
+    uint64_t body;    /* code address for entries from the agent and linked branches */
+    uint64_t prefix;  /* code address for look-ups: r11 holds the target. 0: none yet */
+    uint64_t landing; /* code address for returns, likewise. 0: none */
 };
+
+/* Its place is at (pc * AGT_HASH >> 32) % AGT_LOOKUP_MAX, or the next free one. */
+#define AGT_HASH 0x9e3779b97f4a7c15ull
 
 #define AGT_BPF_MAX   256
 #define AGT_CPUID_MAX 512
@@ -258,11 +268,12 @@ struct agt_ctx {
     uint64_t branch;
     uint64_t ticks;
     /* the rest is for C */
-    uint64_t base;    /* of the agent's area */
-    uint32_t code_fd; /* the code caches' memfd */
+    uint64_t base;          /* of the agent's area */
+    uint64_t return_missed; /* code for a return whose address is in r11 */
+    uint32_t code_fd;       /* the code caches' memfd */
     uint32_t shm_fd;
-    uint32_t probe_fd; /* what a probe has in place of the context */
-    uint32_t pad;
+    uint32_t probe_fd;     /* what a probe has in place of the context */
+    uint32_t lookup_shift; /* which 16 bits */
     uint32_t collecting;
     uint32_t careful;        /* ask the supervisor for each fragment (exact stop) */
     uint64_t limit;          /* instructions that may run from time_base on */
@@ -290,6 +301,8 @@ struct agt_ctx {
 };
 
 _Static_assert(sizeof(struct agt_ctx) <= AGT_INLINE_OFF, "the context fits before the tables");
+_Static_assert(sizeof(struct agt_lookup) * AGT_LOOKUP_MAX <= AGT_QUEUE_OFF - AGT_LOOKUP_OFF,
+               "the look-up table fits before the queue");
 _Static_assert(sizeof(struct agt_task) * EVQ_TASKS_MAX <= AGT_LOOKUP_OFF - AGT_TASKS_OFF,
                "the tasks fit before the look-up table");
 

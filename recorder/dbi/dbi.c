@@ -2,19 +2,17 @@
 /*
  * The code cache: regions of memory near the program's modules, the fragments in them, the links
  * between fragments, and the tables by which the agent and translated code find them.
- *
- * A branch to a fragment that exists jumps straight to its body. One to a fragment that does not
- * leaves through its stub, and is kept in `waiting` under the address that it wants.
  */
 #include "recorder/dbi/dbi.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "common/err.h"
 #include "recorder/dbi/dbi_priv.h"
 
-#define EAGER_MAX  24
+#define EAGER_MAX  96
 #define NEAR_BYTES 0x78000000ll
 
 /* ---- life ---- */
@@ -27,6 +25,7 @@ int dbi_new(const struct dbi_config *config, struct dbi **out)
     dbi->config = *config;
     dbi->by_pc = calloc(BY_PC_SLOTS, sizeof *dbi->by_pc);
     dbi->waiting_by_pc = calloc(BY_PC_SLOTS, sizeof *dbi->waiting_by_pc);
+    dbi->pads_by_next = calloc(BY_PC_SLOTS, sizeof *dbi->pads_by_next);
     dbi->cut_by_pc = calloc(BY_PC_SLOTS, sizeof *dbi->cut_by_pc);
     dbi->gone_by_pc = calloc(BY_PC_SLOTS, sizeof *dbi->gone_by_pc);
     dbi->gone_by_code = calloc(BY_PC_SLOTS, sizeof *dbi->gone_by_code);
@@ -34,7 +33,7 @@ int dbi_new(const struct dbi_config *config, struct dbi **out)
     dbi->page_slots = 1024;
     dbi->pages = calloc(dbi->page_slots, sizeof *dbi->pages);
     if (!dbi->by_pc || !dbi->waiting_by_pc || !dbi->cut_by_pc || !dbi->gone_by_pc ||
-        !dbi->gone_by_code || !dbi->by_page || !dbi->pages) {
+        !dbi->gone_by_code || !dbi->by_page || !dbi->pages || !dbi->pads_by_next) {
         dbi_free(dbi);
         return -ENOMEM;
     }
@@ -67,6 +66,8 @@ void dbi_free(struct dbi *dbi)
     free(dbi->by_pc);
     free(dbi->waiting);
     free(dbi->waiting_by_pc);
+    free(dbi->pads);
+    free(dbi->pads_by_next);
     free(dbi->cut_by_pc);
     free(dbi->gone_by_pc);
     free(dbi->gone_by_code);
@@ -75,11 +76,26 @@ void dbi_free(struct dbi *dbi)
     free(dbi);
 }
 
+static void region_empty(struct region *region)
+{
+    region->hot_bytes = PAGE; /* what its fragments share stays */
+    region->cold_bytes = REGION_HOT_BYTES;
+    region->stubless = region->id_count = 0;
+}
+
+static void branch_tables_empty(struct dbi *dbi)
+{
+    for (unsigned i = 0; i < 65536; i++) {
+        inline_table(dbi)[i] = dbi->regions[0].shared.missed;
+        return_table(dbi)[i] = dbi->regions[0].shared.returned;
+    }
+}
+
 void dbi_flush(struct dbi *dbi)
 {
     pages_forget(dbi);
     for (uint32_t i = 0; i < dbi->fragment_count; i++) {
-        dbi->fragments[i]->is.host_body = 0;
+        dbi->fragments[i]->is.host_body = dbi->fragments[i]->is.host_prefix = 0;
         dbi->fragments[i]->stub = 0;
         dbi->fragments[i]->gone = true;
     }
@@ -87,18 +103,19 @@ void dbi_flush(struct dbi *dbi)
     dbi->lookup_used = 0;
     memset(dbi->by_pc, 0, BY_PC_SLOTS * sizeof *dbi->by_pc);
     memset(dbi->waiting_by_pc, 0, BY_PC_SLOTS * sizeof *dbi->waiting_by_pc);
+    memset(dbi->pads_by_next, 0, BY_PC_SLOTS * sizeof *dbi->pads_by_next);
     memset(dbi->cut_by_pc, 0, BY_PC_SLOTS * sizeof *dbi->cut_by_pc);
     memset(dbi->gone_by_pc, 0, BY_PC_SLOTS * sizeof *dbi->gone_by_pc);
     memset(dbi->gone_by_code, 0, BY_PC_SLOTS * sizeof *dbi->gone_by_code);
     memset(dbi->by_page, 0, BY_PC_SLOTS * sizeof *dbi->by_page);
-    dbi->waiting_count = 0;
-    memset(lookup_table(dbi), 0, AGT_LOOKUP_MAX * sizeof(struct agt_lookup));
-    for (unsigned i = 0; i < dbi->region_count; i++) {
-        dbi->regions[i].used_bytes = PAGE; /* the code for a failed look-up stays */
-        dbi->regions[i].stubless = dbi->regions[i].id_count = 0;
-    }
-    for (unsigned i = 0; i < 65536 && dbi->region_count; i++)
-        inline_table(dbi)[i] = dbi->regions[0].miss;
+    dbi->waiting_count = dbi->pad_count = 0;
+    if (madvise(lookup_table(dbi), AGT_LOOKUP_MAX * sizeof(struct agt_lookup), MADV_REMOVE))
+        memset(lookup_table(dbi), 0, AGT_LOOKUP_MAX * sizeof(struct agt_lookup));
+    for (unsigned i = 0; i < dbi->region_count; i++)
+        region_empty(&dbi->regions[i]);
+    if (dbi->region_count)
+        branch_tables_empty(dbi);
+    dbi->fall.region = NULL;
 }
 
 /* ---- code bytes ---- */
@@ -271,7 +288,8 @@ static int insn_get(struct dbi *dbi, uint64_t pc, bool seen_only, struct dbi_ins
     unsigned flags = page->flags;
     if (have < 15)
         memcpy(bytes, at, have);
-    int err = dbi_insn_decode(insn, pc, have < 15 ? bytes : at, have < 15 ? have : 15);
+    int err = dbi_insn_decode(insn, pc, have < 15 ? bytes : at, have < 15 ? have : 15,
+                              dbi->config.values);
     insn->page_flags = (uint8_t)flags;
     if (!err || have >= 15)
         return err;
@@ -281,7 +299,7 @@ static int insn_get(struct dbi *dbi, uint64_t pc, bool seen_only, struct dbi_ins
         return fault->reason < 0 ? fault->reason : 1;
     memcpy(bytes + have, page->bytes, 15 - have);
     flags |= page->flags;
-    err = dbi_insn_decode(insn, pc, bytes, 15);
+    err = dbi_insn_decode(insn, pc, bytes, 15, dbi->config.values);
     insn->page_flags = (uint8_t)flags;
     return err;
 }
@@ -342,12 +360,13 @@ static int region_add(struct dbi *dbi, uint64_t near, struct region **out)
     struct emit e = {.at = region->writable,
                      .limit = region->writable + PAGE,
                      .host = region->address - (uintptr_t)region->writable};
-    region->miss = region->address;
-    dbi_emit_miss(&e);
-    region->used_bytes = PAGE;
+    dbi_emit_shared(&e, &region->shared);
+    region_empty(region);
     if (dbi->region_count++ == 0) {
-        for (unsigned i = 0; i < 65536; i++)
-            inline_table(dbi)[i] = region->miss;
+        struct agt_ctx *ctx = (struct agt_ctx *)dbi->config.shm;
+        ctx->lookup_shift = dbi_lookup_shift();
+        ctx->return_missed = region->shared.missed_return;
+        branch_tables_empty(dbi);
     }
     *out = region;
     return 0;
@@ -361,8 +380,9 @@ static bool is_near(uint64_t a, uint64_t b)
 
 static bool region_has_room(const struct region *region)
 {
-    size_t promised = region->stubless * GONE_STUB_BYTES;
-    return region->used_bytes + promised + (64 << 10) < DBI_REGION_BYTES;
+    size_t promised = region->stubless * DBI_LEAVE_BYTES;
+    return region->hot_bytes + (64 << 10) < REGION_HOT_BYTES &&
+           region->cold_bytes + promised + (64 << 10) < DBI_REGION_BYTES;
 }
 
 /* A region with room, near `pc` if one can be had. */
@@ -435,6 +455,71 @@ static int region_note(struct region *region, uint32_t id)
     return 0;
 }
 
+/* Where the fragment at `pc` goes: over the jump that would lead to it, if that was emitted last. */
+static int hot_start(struct dbi *dbi, const struct region *region, uint64_t pc, uint8_t **start)
+{
+    const struct fall *fall = &dbi->fall;
+    if (fall->region == region && fall->site.target == pc) {
+        *start = fall->site.rel32 - 1;
+        return 0;
+    }
+    *start = region->writable + region->hot_bytes;
+    return dbi_fall_close(dbi);
+}
+
+/* The code is there: nothing jumps to it any more that runs into it. */
+static void fall_taken(struct dbi *dbi)
+{
+    if (dbi->fall.region)
+        dbi->fall.from->is.host_end -= 5;
+    dbi->fall.region = NULL;
+}
+
+/* For the call at the end of dbi->code, if it is one. */
+static const struct dbi_pad *pad_wanted(const struct dbi *dbi, const struct region *region)
+{
+    const struct dbi_insn *last = &dbi->code.insns[dbi->code.count - 1];
+    bool direct = last->terminal == DBI_CALL;
+    if (!direct && last->terminal != DBI_CALL_INDIRECT)
+        return NULL;
+    return dbi_pad_find(dbi, region, last->pc + last->length, direct ? last->target : 0);
+}
+
+static int code_emit(struct dbi *dbi, bool exact, struct region *region, struct fragment *fragment)
+{
+    struct dbi_output *output = &dbi->output;
+    struct emit cold = dbi_region_cold(region);
+    struct emit e = {.limit = region->writable + REGION_HOT_BYTES, .host = cold.host};
+    int err = hot_start(dbi, region, fragment->is.pc, &e.at);
+    if (err)
+        return err;
+    cold = dbi_region_cold(region);
+    fragment->host_start = emit_host(&e);
+    struct dbi_emit_how how = {
+        .mode = dbi->config.mode,
+        .values = dbi->config.values,
+        .ticks = dbi->config.ticks,
+        .exact = exact,
+        .id = fragment->is.id,
+        .cold = &cold,
+        .shared = &region->shared,
+        .pad = pad_wanted(dbi, region),
+        .filter = !exact && dbi->has_filter && fragment->is.pc == dbi->stop ? &dbi->filter : NULL};
+    err = dbi_emit_fragment(&e, &how, &dbi->code, output);
+    if (err) {
+        if (dbi->fall.region)
+            dbi->fall.site.rel32[-1] = 0xe9; /* it may have been overwritten */
+        return err;
+    }
+    fall_taken(dbi);
+    region->hot_bytes = ((size_t)(e.at - region->writable) + 15) & ~(size_t)15;
+    region->cold_bytes = (size_t)(cold.at - region->writable);
+    fragment->is.host_body = (uint64_t)(uintptr_t)output->body + e.host;
+    fragment->is.host_inner = (uint64_t)(uintptr_t)output->inner + e.host;
+    fragment->is.host_end = emit_host(&e);
+    return 0;
+}
+
 static int fragment_emit(struct dbi *dbi, bool exact, struct fragment **out)
 {
     struct dbi_code *code = &dbi->code;
@@ -448,37 +533,23 @@ static int fragment_emit(struct dbi *dbi, bool exact, struct fragment **out)
         return err;
     for (unsigned i = 0, at = 0; i < code->count; at += code->insns[i++].length)
         memcpy((uint8_t *)fragment->is.code + at, code->insns[i].bytes, code->insns[i].length);
-    uint8_t *start = region->writable + region->used_bytes;
-    struct emit e = {.at = start,
-                     .limit = region->writable + DBI_REGION_BYTES,
-                     .host = region->address - (uintptr_t)region->writable};
-    fragment->host_start = emit_host(&e);
-    struct dbi_emit_how how = {
-        .mode = dbi->config.mode,
-        .values = dbi->config.values,
-        .ticks = dbi->config.ticks,
-        .exact = exact,
-        .id = fragment->is.id,
-        .miss = region->miss,
-        .filter = !exact && dbi->has_filter && fragment->is.pc == dbi->stop ? &dbi->filter : NULL};
-    err = dbi_emit_fragment(&e, &how, code, output);
+    err = code_emit(dbi, exact, region, fragment);
     if (err)
         return err;
-    region->used_bytes = ((size_t)(e.at - region->writable) + 15) & ~(size_t)15;
     region->stubless += !exact;
     fragment->is.slot_count = (uint16_t)output->slot_count;
     fragment->is.cut = exact;
     fragment->checks = code->unwatched;
-    fragment->is.host_prefix = exact ? 0 : fragment->host_start;
-    fragment->is.host_body = (uint64_t)(uintptr_t)output->body + e.host;
-    fragment->is.host_inner = (uint64_t)(uintptr_t)output->inner + e.host;
-    fragment->is.host_end = emit_host(&e);
     err = places_keep(fragment, output);
     if (!err)
         err = region_note(region, fragment->is.id);
     fragment->body = output->body;
-    if (!err && !exact)
-        err = dbi_exits_link(dbi, region, output);
+    if (!err && output->has_pad)
+        err = dbi_pad_keep(dbi, region, &output->pad);
+    if (!err && exact)
+        err = dbi_exits_leave(region, output);
+    else if (!err)
+        err = dbi_exits_link(dbi, region, fragment, output);
     *out = fragment;
     return err;
 }
@@ -490,15 +561,15 @@ static unsigned successors(const struct dbi_code *code, uint64_t *list)
     uint64_t next = last->pc + last->length;
     switch (last->terminal) {
     case DBI_JMP:
-        list[0] = last->info.target;
+        list[0] = last->target;
         return 1;
     case DBI_JCC:
     case DBI_LOOP:
         list[0] = next;
-        list[1] = last->info.target;
+        list[1] = last->target;
         return 2;
     case DBI_CALL:
-        list[0] = last->info.target;
+        list[0] = last->target;
         list[1] = next;
         return 2;
     case DBI_RET:
@@ -525,6 +596,9 @@ static int stop_fragment_get(struct dbi *dbi, const struct dbi_fragment **out,
             err = fragment_emit(dbi, false, &fragment);
         if (err)
             return err;
+        err = dbi_fall_close(dbi);
+        if (err)
+            return err;
         fragment->at_stop = true;
         dbi->stop_fragment = fragment;
         if (dbi->has_filter)
@@ -538,42 +612,82 @@ static int stop_fragment_get(struct dbi *dbi, const struct dbi_fragment **out,
     return 0;
 }
 
+/* The fragment at `pc`, made or revived: 0, 1 with *fault, or an error. `eager`: nobody goes there yet.
+ * *fresh: dbi->code has it. */
+static int full_get(struct dbi *dbi, uint64_t pc, bool eager, struct fragment **out, bool *fresh,
+                    struct dbi_fetch_fault *fault)
+{
+    *fresh = false;
+    *out = dbi_fragment_find(dbi, pc);
+    if (*out)
+        return 0;
+    int err = code_get(dbi, pc, DBI_INSN_MAX, eager, fault);
+    if (err)
+        return eager ? 1 : err;
+    if (eager && dbi->code.insns[0].terminal == DBI_ILLEGAL)
+        return 1;
+    *fresh = true;
+    *out = dbi_gone_find(dbi, &dbi->code);
+    if (*out)
+        return dbi_fragment_revive(dbi, *out);
+    err = fragment_emit(dbi, false, out);
+    return err ? err : dbi_fragment_enter(dbi, *out);
+}
+
+/* What the fragment made last falls into comes next. */
+static void fall_first(const struct dbi *dbi, uint64_t *list, unsigned from, unsigned count)
+{
+    unsigned i = from;
+    while (dbi->fall.region && i < count && list[i] != dbi->fall.site.target)
+        i++;
+    if (dbi->fall.region && i < count) {
+        list[i] = list[from];
+        list[from] = dbi->fall.site.target;
+    }
+}
+
+/* What may follow `first`, whose code is in dbi->code. What cannot be fetched or translated is left
+ * to whoever comes there: it may be data, which nothing ever jumps to. */
+static int successors_get(struct dbi *dbi)
+{
+    uint64_t list[EAGER_MAX + 2];
+    unsigned count = successors(&dbi->code, list);
+    struct dbi_fetch_fault fault;
+    struct fragment *fragment;
+    bool fresh;
+    for (unsigned i = 0; i < count; i++) {
+        fall_first(dbi, list, i, count);
+        if (list[i] == dbi->stop && dbi->stop)
+            continue;
+        int err = full_get(dbi, list[i], true, &fragment, &fresh, &fault);
+        if (err < 0 && err != -WD_ERR_UNSUPPORTED)
+            return err;
+        if (!err && fresh && count < EAGER_MAX)
+            count += successors(&dbi->code, list + count);
+    }
+    return 0;
+}
+
 int dbi_translate(struct dbi *dbi, uint64_t pc, const struct dbi_fragment **out,
                   struct dbi_fetch_fault *fault)
 {
-    uint64_t list[EAGER_MAX + 2] = {pc};
-    unsigned count = 1;
+    struct fragment *fragment;
+    bool fresh;
     dbi->round++;
     if (dbi->lookup_used > AGT_LOOKUP_MAX / 2)
         dbi_flush(dbi);
     if (pc == dbi->stop && pc)
         return stop_fragment_get(dbi, out, fault);
-    for (unsigned i = 0; i < count; i++) {
-        struct fragment *fragment = dbi_fragment_find(dbi, list[i]);
-        if (!fragment) {
-            if (list[i] == dbi->stop && dbi->stop)
-                continue;
-            int err = code_get(dbi, list[i], DBI_INSN_MAX, i > 0, fault);
-            if (i > 0 && (err || dbi->code.insns[0].terminal == DBI_ILLEGAL))
-                continue;
-            if (!err && (fragment = dbi_gone_find(dbi, &dbi->code)) != NULL) {
-                err = dbi_fragment_revive(dbi, fragment);
-            } else if (!err) {
-                err = fragment_emit(dbi, false, &fragment);
-                if (i > 0 && err == -WD_ERR_UNSUPPORTED)
-                    continue; /* perhaps data, which nothing ever jumps to */
-                if (!err)
-                    err = dbi_fragment_enter(dbi, fragment);
-            }
-            if (err)
-                return err;
-            if (count < EAGER_MAX)
-                count += successors(&dbi->code, list + count);
-        }
-        if (i == 0)
-            *out = &fragment->is;
-    }
-    return 0;
+    int result = full_get(dbi, pc, false, &fragment, &fresh, fault);
+    if (result)
+        return result;
+    if (fresh)
+        result = successors_get(dbi);
+    if (!result)
+        result = dbi_fall_close(dbi);
+    dbi_prefix_make(dbi, fragment);
+    *out = &fragment->is;
+    return result;
 }
 
 /* A cut fragment is reused if it has code just when wanted (`exact`) and is `count` long; one that
@@ -627,7 +741,7 @@ int dbi_fragment_head(struct dbi *dbi, const struct dbi_fragment *whole, unsigne
     }
     for (unsigned i = 0; i < count; i++) {
         int err = dbi_insn_decode(insn, whole->pc + bytes, whole->code + bytes,
-                                  whole->code_bytes - bytes);
+                                  whole->code_bytes - bytes, dbi->config.values);
         if (err)
             return err;
         bytes += insn->length;

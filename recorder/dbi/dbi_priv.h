@@ -4,6 +4,10 @@
  *
  *   dbi.c    life, code bytes, regions, translation, faults
  *   links.c  who jumps to whom; tables; what is forgotten and revived
+ *
+ * A region has two parts, so that code that runs lies close together: bodies in the first, stubs and
+ * prefixes in the second. Where a body would end in a jump to a fragment that does not exist yet, and
+ * that one is translated next, it takes the jump's place (dbi.fall).
  */
 #ifndef RECORDER_DBI_DBI_PRIV_H
 #define RECORDER_DBI_DBI_PRIV_H
@@ -17,12 +21,15 @@
 struct region {
     uint64_t address;
     uint8_t *writable;
-    size_t used_bytes;
-    size_t stubless; /* fragments in it that may need a stub (GONE_STUB_BYTES) yet */
-    uint32_t *ids;   /* of the fragments in it, by address */
+    size_t hot_bytes;  /* used of the first part */
+    size_t cold_bytes; /* end of what is used of the second */
+    size_t stubless;   /* fragments in it that may need a stub (DBI_LEAVE_BYTES) yet */
+    uint32_t *ids;     /* of the fragments in it, by address */
     size_t id_count, id_capacity;
-    uint64_t miss;
+    struct dbi_shared shared;
 };
+
+#define REGION_HOT_BYTES (DBI_REGION_BYTES / 2)
 
 struct page {
     uint64_t address;
@@ -33,7 +40,6 @@ struct page {
 };
 
 #define GONE_PATCH_BYTES 5 /* jmp rel32 */
-#define GONE_STUB_BYTES  64u
 
 struct fragment {
     struct dbi_fragment is;
@@ -59,6 +65,19 @@ struct waiting {
     uint32_t next; /* 1 + index */
 };
 
+struct pad {
+    struct dbi_pad is;
+    const struct region *region;
+    uint32_t next; /* chain in pads_by_next, 1 + index */
+};
+
+/* The jump at the end of the fragment emitted last, if it leads nowhere yet. */
+struct fall {
+    struct region *region; /* NULL: none */
+    struct fragment *from;
+    struct dbi_exit_site site;
+};
+
 struct dbi {
     struct dbi_config config;
     struct region regions[DBI_REGIONS_MAX];
@@ -73,6 +92,9 @@ struct dbi {
     struct waiting *waiting;
     size_t waiting_count, waiting_capacity;
     uint32_t *waiting_by_pc;
+    struct pad *pads;
+    size_t pad_count, pad_capacity;
+    uint32_t *pads_by_next;
     uint32_t *cut_by_pc;  /* heads of chains of exact and head fragments */
     uint32_t *gone_by_pc; /* of those that were forgotten and may be revived, latest first */
     uint32_t *gone_by_code;
@@ -82,20 +104,27 @@ struct dbi {
     struct fragment *stop_fragment; /* that begins there */
     bool has_filter;                /* for it: dbi_stop_filter */
     struct dbi_filter filter;
+    struct fall fall;
     struct dbi_code code;
     struct dbi_output output;
 };
 
-#define BY_PC_SLOTS (1u << 16)
+#define BY_PC_BITS  18
+#define BY_PC_SLOTS (1u << BY_PC_BITS)
 
 static inline uint32_t slot_of(uint64_t pc)
 {
-    return (uint32_t)((pc * 0x9e3779b97f4a7c15ull) >> 48);
+    return (uint32_t)((pc * 0x9e3779b97f4a7c15ull) >> (64 - BY_PC_BITS));
 }
 
 static inline uint64_t *inline_table(struct dbi *dbi)
 {
     return (uint64_t *)(dbi->config.shm + AGT_INLINE_OFF);
+}
+
+static inline uint64_t *return_table(struct dbi *dbi)
+{
+    return (uint64_t *)(dbi->config.shm + AGT_RETURN_OFF);
 }
 
 static inline struct agt_lookup *lookup_table(struct dbi *dbi)
@@ -115,8 +144,30 @@ void dbi_pages_forget(struct dbi *dbi, uint64_t start, uint64_t end);
 /* The full fragment at `pc` that is in the tables, or NULL. */
 struct fragment *dbi_fragment_find(struct dbi *dbi, uint64_t pc);
 
-/* Links the exits of a fragment just emitted, now or when their targets come. */
-int dbi_exits_link(struct dbi *dbi, const struct region *region, const struct dbi_output *output);
+/* Links the exits of a fragment just emitted, now or when their targets come; a last one may be left
+ * open in dbi->fall. */
+int dbi_exits_link(struct dbi *dbi, struct region *region, struct fragment *fragment,
+                   const struct dbi_output *output);
+
+/* The exits of a fragment that always leaves for the agent. */
+int dbi_exits_leave(struct region *region, const struct dbi_output *output);
+
+/* Links what dbi->fall has. */
+int dbi_fall_close(struct dbi *dbi);
+
+/* A pad in the region for a call that pushes `next` and goes to `target`, or NULL. Borrowed until the
+ * next is kept. */
+const struct dbi_pad *dbi_pad_find(const struct dbi *dbi, const struct region *region,
+                                   uint64_t next, uint64_t target);
+
+/* Makes a pad known: returns to its address come to its landing from now on. */
+int dbi_pad_keep(struct dbi *dbi, const struct region *region, const struct dbi_pad *pad);
+
+/* What writes to the region's second part. */
+struct emit dbi_region_cold(const struct region *region);
+
+/* Makes the prefix of a fragment that is in the tables, if it has none and there is room. */
+void dbi_prefix_make(struct dbi *dbi, struct fragment *fragment);
 
 /* Enters a fragment in all tables; whatever waited for its address, or was forgotten there, leads
  * to it from now on. */

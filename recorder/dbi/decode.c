@@ -75,24 +75,30 @@ static void register_use(struct dbi_insn *insn, ZydisRegister reg, bool written)
     if (reg >= ZYDIS_REGISTER_AH && reg <= ZYDIS_REGISTER_BH)
         insn->names_high_byte = true;
     insn->gpr_used |= (uint16_t)(1u << number);
+    insn->gpr_written |= (uint16_t)((written ? 1u : 0u) << number);
     if (number == INS_GPR_COUNT - 1 && written)
         insn->writes_r15 = true;
 }
 
-static void operands_decode(struct dbi_insn *insn)
+/* Returns whether there are memory operands. */
+static bool operands_decode(struct dbi_insn *insn)
 {
+    bool has_memory = false;
     for (unsigned i = 0; i < insn->zydis.operand_count; i++) {
         const ZydisDecodedOperand *op = &insn->operands[i];
         if (op->type == ZYDIS_OPERAND_TYPE_REGISTER) {
             register_use(insn, op->reg.value, op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE);
         } else if (op->type == ZYDIS_OPERAND_TYPE_MEMORY) {
-            register_use(insn, op->mem.base, false);
+            has_memory |= op->mem.type != ZYDIS_MEMOP_TYPE_AGEN;
+            /* string instructions move their pointers */
+            register_use(insn, op->mem.base, insn->zydis.meta.category == ZYDIS_CATEGORY_STRINGOP);
             register_use(insn, op->mem.index, false);
             if ((op->mem.base == ZYDIS_REGISTER_RIP || op->mem.base == ZYDIS_REGISTER_EIP) &&
                 op->visibility != ZYDIS_OPERAND_VISIBILITY_HIDDEN)
                 insn->rip_relative = true;
         }
     }
+    return has_memory;
 }
 
 static enum dbi_terminal terminal_of(const struct dbi_insn *insn)
@@ -190,7 +196,8 @@ static void illegal(struct dbi_insn *insn, uint64_t pc, const uint8_t *bytes)
     insn->info.klass = INS_TRAP;
 }
 
-int dbi_insn_decode(struct dbi_insn *insn, uint64_t pc, const uint8_t *bytes, size_t available)
+int dbi_insn_decode(struct dbi_insn *insn, uint64_t pc, const uint8_t *bytes, size_t available,
+                    bool whole)
 {
     static ZydisDecoder decoder;
     static bool ready;
@@ -198,7 +205,7 @@ int dbi_insn_decode(struct dbi_insn *insn, uint64_t pc, const uint8_t *bytes, si
         ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
         ready = true;
     }
-    insn->gpr_used = 0;
+    insn->gpr_used = insn->gpr_written = 0;
     insn->writes_r15 = insn->writes_fs_base = false;
     insn->rip_relative = insn->names_high_byte = false;
     insn->flags_read = insn->flags_killed = 0;
@@ -206,14 +213,20 @@ int dbi_insn_decode(struct dbi_insn *insn, uint64_t pc, const uint8_t *bytes, si
         ZydisDecoderDecodeFull(&decoder, bytes, available, &insn->zydis, insn->operands);
     if (status == ZYDIS_STATUS_NO_MORE_DATA)
         return -WD_ERR_CORRUPT;
-    if (ZYAN_FAILED(status) || ins_decode(bytes, available, pc, &insn->info)) {
+    if (ZYAN_FAILED(status)) {
         illegal(insn, pc, bytes);
         return 0;
     }
     insn->pc = pc;
     insn->length = insn->zydis.length;
+    insn->info.mem_count = 0;
+    insn->target = pc + insn->length + (uint64_t)insn->operands[0].imm.value.s;
     memcpy(insn->bytes, bytes, insn->length);
-    operands_decode(insn);
+    bool has_memory = operands_decode(insn);
+    if ((has_memory || whole) && ins_decode(bytes, available, pc, &insn->info)) {
+        illegal(insn, pc, bytes);
+        return 0;
+    }
     flags_decode(insn);
     if (insn->zydis.mnemonic == ZYDIS_MNEMONIC_XCHG)
         insn->gpr_used |= 1u << INS_RAX; /* as r15d's stand-in it would make a nop: 90 */
@@ -221,9 +234,6 @@ int dbi_insn_decode(struct dbi_insn *insn, uint64_t pc, const uint8_t *bytes, si
     insn->terminal = (uint8_t)terminal_of(insn);
     if (insn->terminal == DBI_NEXT && is_beyond_us(insn))
         insn->terminal = DBI_UNSUPPORTED;
-    if (insn->terminal == DBI_JMP_INDIRECT || insn->terminal == DBI_CALL_INDIRECT ||
-        insn->terminal == DBI_RET)
-        insn->gpr_used |= 1u << INS_RAX | 1u << INS_RCX; /* the look-up takes them */
     if (insn->terminal == DBI_SYSCALL) {
         insn->flags_read = 0;
         insn->flags_killed = DBI_FLAGS_ALL;
@@ -256,7 +266,7 @@ bool dbi_code_may_cycle(const struct dbi_code *code)
     case DBI_JCC:
     case DBI_LOOP:
     case DBI_CALL:
-        return last->info.target <= last->pc;
+        return last->target <= last->pc;
     case DBI_JMP_INDIRECT:
     case DBI_CALL_INDIRECT:
         return true;

@@ -31,8 +31,9 @@ struct dbi_insn {
     uint64_t pc;
     uint8_t bytes[15];
     uint8_t length;
-    uint8_t terminal;  /* enum dbi_terminal; DBI_NEXT for all but the last */
-    uint16_t gpr_used; /* bit n: general register n is read or written, also implicitly */
+    uint8_t terminal;     /* enum dbi_terminal; DBI_NEXT for all but the last */
+    uint16_t gpr_used;    /* bit n: general register n is read or written, also implicitly */
+    uint16_t gpr_written; /* perhaps */
     bool writes_r15;
     bool writes_fs_base;
     bool rip_relative;    /* or eip-relative */
@@ -42,7 +43,8 @@ struct dbi_insn {
     uint8_t page_flags;   /* of the pages it lies in: enum dbi_page_flags */
     ZydisDecodedInstruction zydis;
     ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-    struct ins_info info;
+    uint64_t target;      /* of a direct branch */
+    struct ins_info info; /* or only mem_count, if that is 0 */
 };
 
 struct dbi_code {
@@ -58,9 +60,10 @@ struct dbi_code {
 /*
  * Decodes insns[count] from `bytes` (of which `available` may be read) at `pc`. 0, or
  * -WD_ERR_CORRUPT if more bytes would be needed than are available; bytes that are no instruction
- * give DBI_ILLEGAL.
+ * give DBI_ILLEGAL. `whole`: insn->info is wanted even if there are no memory operands.
  */
-int dbi_insn_decode(struct dbi_insn *insn, uint64_t pc, const uint8_t *bytes, size_t available);
+int dbi_insn_decode(struct dbi_insn *insn, uint64_t pc, const uint8_t *bytes, size_t available,
+                    bool whole);
 
 /* True if nothing in the fragment reads a status flag before all of them are written. */
 bool dbi_code_flags_dead(const struct dbi_code *code);

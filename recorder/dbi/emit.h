@@ -219,10 +219,10 @@ static inline void emit_mov_imm(struct emit *e, unsigned reg, uint64_t imm)
     emit_u64(e, imm);
 }
 
-/* jmp or jcc (0x80 | condition) to a host address within reach; returns where the rel32 is. */
+/* jmp, call or jcc (0x80 | condition) to a host address within reach; returns where the rel32 is. */
 static inline uint8_t *emit_branch(struct emit *e, uint8_t opcode, uint64_t target)
 {
-    if (opcode != 0xe9)
+    if (opcode < 0xe8)
         emit_u8(e, 0x0f);
     emit_u8(e, opcode);
     uint8_t *site = e->at;

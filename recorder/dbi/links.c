@@ -17,7 +17,8 @@
 
 #define FRAGMENT_BYTES_MAX (DBI_INSN_MAX * 15u)
 #define MANY_PAGES         1024u
-#define LOOKUP_FREED       1u /* no code is at address 1 */
+#define LOOKUP_FREED       1u
+#define PREFIX_BYTES_MAX   64u
 
 /* ---- links ---- */
 
@@ -30,20 +31,72 @@ struct fragment *dbi_fragment_find(struct dbi *dbi, uint64_t pc)
     return NULL;
 }
 
-static void link_to(const struct region *from, const struct dbi_exit_site *site, uint64_t body)
+struct emit dbi_region_cold(const struct region *region)
 {
-    uint64_t host = from->address + (uint64_t)(site->rel32 + 4 - from->writable);
-    int64_t distance = (int64_t)(body - host);
-    if (distance == (int32_t)distance) {
-        int32_t rel = (int32_t)distance;
-        memcpy(site->rel32, &rel, 4);
-        return;
-    }
-    memcpy(site->stub, "\xff\x25\x00\x00\x00\x00", 6); /* jmp [rip + 0] */
-    memcpy(site->stub + 6, &body, 8);
+    return (struct emit){.at = region->writable + region->cold_bytes,
+                         .limit = region->writable + DBI_REGION_BYTES,
+                         .host = region->address - (uintptr_t)region->writable};
 }
 
-static int wait_for(struct dbi *dbi, const struct region *region, const struct dbi_exit_site *site)
+static void cold_end(struct region *region, const struct emit *e)
+{
+    region->cold_bytes = (size_t)(e->at - region->writable);
+}
+
+static uint64_t host_of(const struct region *region, const uint8_t *at)
+{
+    return region->address + (uint64_t)(at - region->writable);
+}
+
+static bool is_in_reach(const struct region *from, const struct dbi_exit_site *site, uint64_t host)
+{
+    int64_t distance = (int64_t)(host - host_of(from, site->rel32 + 4));
+    return distance == (int32_t)distance;
+}
+
+static void site_set(const struct region *from, const struct dbi_exit_site *site, uint64_t host)
+{
+    int32_t rel = (int32_t)(host - host_of(from, site->rel32 + 4));
+    memcpy(site->rel32, &rel, 4);
+}
+
+static int link_to(struct region *from, const struct dbi_exit_site *site, uint64_t body)
+{
+    if (is_in_reach(from, site, body)) {
+        site_set(from, site, body);
+        return 0;
+    }
+    struct emit e = dbi_region_cold(from);
+    site_set(from, site, emit_host(&e));
+    dbi_emit_far(&e, body);
+    cold_end(from, &e);
+    return e.overflow ? -ENOSPC : 0;
+}
+
+/* An exit that has a stub: that becomes a jump where the body is out of reach. */
+static void relink_to(const struct region *from, const struct dbi_exit_site *site, uint64_t body)
+{
+    int32_t rel;
+    if (is_in_reach(from, site, body)) {
+        site_set(from, site, body);
+        return;
+    }
+    memcpy(&rel, site->rel32, 4);
+    struct emit e = {.at = site->rel32 + 4 + rel, .limit = site->rel32 + 4 + rel + DBI_FAR_BYTES};
+    dbi_emit_far(&e, body);
+}
+
+/* Leads an exit to a stub, which leaves for the agent. */
+static int stub_lead(struct region *region, const struct dbi_exit_site *site)
+{
+    struct emit e = dbi_region_cold(region);
+    site_set(region, site, emit_host(&e));
+    dbi_emit_leave(&e, &region->shared, site->target);
+    cold_end(region, &e);
+    return e.overflow ? -ENOSPC : 0;
+}
+
+static int wait_for(struct dbi *dbi, struct region *region, const struct dbi_exit_site *site)
 {
     if (dbi->waiting_count == dbi->waiting_capacity) {
         size_t capacity = dbi->waiting_capacity ? dbi->waiting_capacity * 2 : 1024;
@@ -59,7 +112,7 @@ static int wait_for(struct dbi *dbi, const struct region *region, const struct d
                                                         .region = (uint32_t)(region - dbi->regions),
                                                         .next = *head};
     *head = (uint32_t)++dbi->waiting_count;
-    return 0;
+    return stub_lead(region, site);
 }
 
 static void waiters_link(struct dbi *dbi, const struct fragment *fragment)
@@ -71,31 +124,108 @@ static void waiters_link(struct dbi *dbi, const struct fragment *fragment)
             at = &waiting->next;
             continue;
         }
-        link_to(&dbi->regions[waiting->region], &waiting->site, fragment->is.host_body);
+        relink_to(&dbi->regions[waiting->region], &waiting->site, fragment->is.host_body);
         *at = waiting->next;
     }
 }
 
-int dbi_exits_link(struct dbi *dbi, const struct region *region, const struct dbi_output *output)
+static int exit_link(struct dbi *dbi, struct region *region, const struct dbi_exit_site *site)
+{
+    const struct fragment *target = dbi_fragment_find(dbi, site->target);
+    return target ? link_to(region, site, target->is.host_body) : wait_for(dbi, region, site);
+}
+
+int dbi_exits_link(struct dbi *dbi, struct region *region, struct fragment *fragment,
+                   const struct dbi_output *output)
 {
     int err = 0;
     for (unsigned i = 0; !err && i < output->exit_count; i++) {
-        const struct fragment *target = dbi_fragment_find(dbi, output->exits[i].target);
-        if (target)
-            link_to(region, &output->exits[i], target->is.host_body);
+        const struct dbi_exit_site *site = &output->exits[i];
+        if (i + 1 == output->exit_count && output->falls && !dbi_fragment_find(dbi, site->target))
+            dbi->fall = (struct fall){.region = region, .from = fragment, .site = *site};
         else
-            err = wait_for(dbi, region, &output->exits[i]);
+            err = exit_link(dbi, region, site);
     }
     return err;
+}
+
+int dbi_exits_leave(struct region *region, const struct dbi_output *output)
+{
+    int err = 0;
+    for (unsigned i = 0; !err && i < output->exit_count; i++)
+        err = stub_lead(region, &output->exits[i]);
+    return err;
+}
+
+int dbi_fall_close(struct dbi *dbi)
+{
+    struct region *region = dbi->fall.region;
+    dbi->fall.region = NULL;
+    return region ? exit_link(dbi, region, &dbi->fall.site) : 0;
 }
 
 /* ---- tables ---- */
 
 static struct agt_lookup *lookup_at(struct dbi *dbi, uint64_t pc, unsigned tries)
 {
-    uint64_t hash = (pc * 0x9e3779b97f4a7c15ull) >> 32;
+    uint64_t hash = (pc * AGT_HASH) >> 32;
     return &lookup_table(dbi)[(hash + tries) & (AGT_LOOKUP_MAX - 1)];
 }
+
+static struct agt_lookup *lookup_find(struct dbi *dbi, uint64_t pc)
+{
+    for (unsigned tries = 0; tries < AGT_LOOKUP_MAX; tries++) {
+        struct agt_lookup *entry = lookup_at(dbi, pc, tries);
+        if (!entry->pc)
+            return NULL;
+        if (entry->pc == pc && entry->body)
+            return entry;
+    }
+    return NULL;
+}
+
+/* ---- pads ---- */
+
+static uint64_t landing_of(const struct dbi *dbi, uint64_t pc)
+{
+    for (uint32_t i = dbi->pads_by_next[slot_of(pc)]; i; i = dbi->pads[i - 1].next) {
+        if (dbi->pads[i - 1].is.next == pc)
+            return dbi->pads[i - 1].is.landing;
+    }
+    return 0;
+}
+
+const struct dbi_pad *dbi_pad_find(const struct dbi *dbi, const struct region *region,
+                                   uint64_t next, uint64_t target)
+{
+    for (uint32_t i = dbi->pads_by_next[slot_of(next)]; i; i = dbi->pads[i - 1].next) {
+        const struct pad *pad = &dbi->pads[i - 1];
+        if (pad->is.next == next && pad->is.target == target && pad->region == region)
+            return &pad->is;
+    }
+    return NULL;
+}
+
+int dbi_pad_keep(struct dbi *dbi, const struct region *region, const struct dbi_pad *pad)
+{
+    if (dbi->pad_count == dbi->pad_capacity) {
+        size_t capacity = dbi->pad_capacity ? dbi->pad_capacity * 2 : 1024;
+        struct pad *pads = realloc(dbi->pads, capacity * sizeof *pads);
+        if (!pads)
+            return -ENOMEM;
+        dbi->pads = pads;
+        dbi->pad_capacity = capacity;
+    }
+    uint32_t *head = &dbi->pads_by_next[slot_of(pad->next)];
+    struct agt_lookup *entry = lookup_find(dbi, pad->next);
+    dbi->pads[dbi->pad_count] = (struct pad){.is = *pad, .region = region, .next = *head};
+    *head = (uint32_t)++dbi->pad_count;
+    if (entry)
+        entry->landing = pad->landing;
+    return 0;
+}
+
+/* ---- entering and leaving ---- */
 
 static int lookup_enter(struct dbi *dbi, const struct fragment *fragment)
 {
@@ -106,6 +236,7 @@ static int lookup_enter(struct dbi *dbi, const struct fragment *fragment)
         dbi->lookup_used += !entry->pc;
         entry->body = fragment->is.host_body;
         entry->prefix = fragment->is.host_prefix;
+        entry->landing = landing_of(dbi, fragment->is.pc);
         __atomic_store_n(&entry->pc, fragment->is.pc, __ATOMIC_RELEASE);
         return 0;
     }
@@ -114,15 +245,9 @@ static int lookup_enter(struct dbi *dbi, const struct fragment *fragment)
 
 static void lookup_leave(struct dbi *dbi, uint64_t pc)
 {
-    for (unsigned tries = 0; tries < AGT_LOOKUP_MAX; tries++) {
-        struct agt_lookup *entry = lookup_at(dbi, pc, tries);
-        if (!entry->pc)
-            return;
-        if (entry->pc == pc) {
-            entry->pc = LOOKUP_FREED;
-            return;
-        }
-    }
+    struct agt_lookup *entry = lookup_find(dbi, pc);
+    if (entry)
+        *entry = (struct agt_lookup){.pc = LOOKUP_FREED};
 }
 
 static void chain_add(uint32_t *heads, struct fragment *fragment)
@@ -207,16 +332,29 @@ static bool body_divert(struct fragment *fragment, uint64_t host)
 static int stub_make(struct dbi *dbi, struct fragment *fragment)
 {
     struct region *region = region_of(dbi, fragment);
-    if (!region || DBI_REGION_BYTES - region->used_bytes < GONE_STUB_BYTES)
+    if (!region || DBI_REGION_BYTES - region->cold_bytes < DBI_LEAVE_BYTES)
         return -ENOSPC;
     region->stubless--;
-    struct emit e = {.at = region->writable + region->used_bytes,
-                     .limit = region->writable + DBI_REGION_BYTES,
-                     .host = region->address - (uintptr_t)region->writable};
+    struct emit e = dbi_region_cold(region);
     fragment->stub = emit_host(&e);
-    dbi_emit_leave(&e, fragment->is.pc);
-    region->used_bytes = ((size_t)(e.at - region->writable) + 15) & ~(size_t)15;
+    dbi_emit_leave(&e, &region->shared, fragment->is.pc);
+    cold_end(region, &e);
     return e.overflow ? -ENOSPC : 0;
+}
+
+void dbi_prefix_make(struct dbi *dbi, struct fragment *fragment)
+{
+    struct region *region = region_of(dbi, fragment);
+    struct agt_lookup *entry = lookup_find(dbi, fragment->is.pc);
+    size_t promised = region ? region->stubless * DBI_LEAVE_BYTES : 0;
+    if (!entry || !region || fragment->is.host_prefix ||
+        region->cold_bytes + promised + PREFIX_BYTES_MAX > DBI_REGION_BYTES)
+        return;
+    struct emit e = dbi_region_cold(region);
+    fragment->is.host_prefix = emit_host(&e);
+    dbi_emit_prefix(&e, &region->shared, fragment->is.pc, fragment->is.host_body);
+    cold_end(region, &e);
+    entry->prefix = fragment->is.host_prefix;
 }
 
 static int full_forget(struct dbi *dbi, struct fragment *fragment)

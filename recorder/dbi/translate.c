@@ -2,10 +2,9 @@
 /*
  * Emits one fragment:
  *
- *   prefix   entered by look-ups: is rax (the target) really this fragment's pc?
  *   body     [is the code as it was?]; count or stop; then each instruction: [bookkeeping] [it]
  *   terminal the branch, as direct jumps or a look-up
- *   tail     stubs that leave for the agent, constants
+ *   cold     elsewhere: stubs that leave for the agent, constants
  *
  * Registers borrowed for bookkeeping ("scratch") are those that the fragment needs last; their
  * values wait in their homes (agt_ctx.gpr) until the next instruction that names them. Using dead
@@ -16,14 +15,10 @@
 #include <errno.h>
 
 #include "common/err.h"
-#include "recorder/agent/agent.h"
+#include "recorder/dbi/translate_priv.h"
 
-#define HOME(reg)  ((uint32_t)(AGT_CTX_GPR + 8 * (reg)))
-#define R15        15
 #define LINES_DISP ((uint32_t)(AGT_LINES_OFF - AGT_SHM_OFF))
 #define WINDOW     256 /* a mark at an address covers this many bytes from it */
-
-#define CHECKS_MAX (DBI_INSN_MAX * 15 / 4 + 4)
 
 enum time_check {
     TIME_UNCHECKED,
@@ -31,28 +26,9 @@ enum time_check {
     TIME_FLAGS_LIVE,
 };
 
-struct work {
-    struct emit *e;
-    struct dbi_code *code;
-    struct dbi_output *out;
-    uint8_t *start;
-    enum dbi_mode mode;
-    uint32_t id;
-    uint16_t spilled; /* in their homes */
-    uint16_t busy;    /* of those: in use right now */
-    int r15;          /* register that holds the program's r15, or -1 */
-    unsigned slot;    /* next ring slot */
-    bool exact, ticks, values;
-    uint64_t miss;                 /* where a failed look-up goes */
-    bool flags_free;               /* no flag is live at the start of the fragment */
-    uint8_t covered[DBI_INSN_MAX]; /* bit m: operand m's lines are already marked */
-    uint8_t *differs[CHECKS_MAX];  /* branches for code that is not as it was */
-    unsigned differ_count;
-};
-
 /* ---- scratch registers ---- */
 
-static void place_add(struct work *w, unsigned insn)
+void dbi_place_add(struct work *w, unsigned insn)
 {
     if (w->out->place_count == DBI_PLACES_MAX)
         return;
@@ -71,7 +47,7 @@ static void reg_restore(struct work *w, unsigned reg)
         w->r15 = -1;
 }
 
-static void regs_restore(struct work *w, uint16_t which)
+void dbi_regs_restore(struct work *w, uint16_t which)
 {
     for (unsigned reg = 0; reg < 16; reg++) {
         if (w->spilled & which & (1u << reg))
@@ -116,7 +92,7 @@ static void reg_return(struct work *w, unsigned reg)
 }
 
 /* A register that holds the program's r15. */
-static unsigned r15_get(struct work *w, unsigned at)
+unsigned dbi_r15_get(struct work *w, unsigned at)
 {
     if (w->r15 < 0) {
         unsigned reg = reg_borrow(w, at);
@@ -131,7 +107,7 @@ static unsigned r15_get(struct work *w, unsigned at)
 
 static int mem_register(struct work *w, unsigned at, int reg)
 {
-    return reg == R15 ? (int)r15_get(w, at) : reg;
+    return reg == R15 ? (int)dbi_r15_get(w, at) : reg;
 }
 
 /* lea to, [operand + more], segment base included. */
@@ -198,12 +174,7 @@ static bool base_survives(const struct dbi_insn *insn, int base, int64_t *delta)
             break;
         }
     }
-    struct ins_regset defs = ins_all_defs(&insn->info);
-    for (unsigned piece = 0; piece < INS_GPR_PIECES; piece++) {
-        if (ins_regset_has(&defs, INS_LOC_GPR + INS_GPR_PIECES * (unsigned)base + piece))
-            return false;
-    }
-    return true;
+    return !(insn->gpr_written >> base & 1);
 }
 
 /*
@@ -286,7 +257,7 @@ static void mark_operand(struct work *w, unsigned at, unsigned m)
 /* A rep instruction's range depends on rcx: the agent marks it. */
 static void mark_rep(struct work *w, const struct ins_mem *mem)
 {
-    regs_restore(w, UINT16_MAX);
+    dbi_regs_restore(w, UINT16_MAX);
     uint32_t arg = mem->size_bytes | (mem->flags & INS_MEM_ADDR32 ? AGT_MARK_ADDR32 : 0);
     emit_store_imm_gs(w->e, AGT_CTX_EXIT_KIND, AGT_EXIT_MARK);
     emit_store_imm_gs(w->e, AGT_CTX_EXIT_ARG, arg);
@@ -462,7 +433,7 @@ static void values_collect(struct work *w, unsigned at, unsigned first)
     }
 }
 
-static void collect_commit(struct work *w)
+void dbi_ring_commit(struct work *w)
 {
     if (w->mode == DBI_COLLECT)
         emit_lea(w->e, R15, R15, -1, 1, SLOT_OFF(w->out->slot_count), false);
@@ -506,7 +477,8 @@ static int reencode(struct work *w, unsigned at, int r15, int rip)
         status = ZydisEncoderEncodeInstruction(&request, bytes, &length);
     if (ZYAN_FAILED(status))
         return wd_fail(-WD_ERR_UNSUPPORTED, "the instruction at %#llx (%s) cannot be re-encoded",
-                       (unsigned long long)insn->pc, ins_mnemonic_name(insn->info.mnemonic));
+                       (unsigned long long)insn->pc,
+                       ins_mnemonic_name((uint16_t)insn->zydis.mnemonic));
     emit_bytes(w->e, bytes, (unsigned)length);
     return 0;
 }
@@ -519,7 +491,7 @@ static bool has_no_effect(const struct dbi_insn *insn)
 }
 
 /* The address that a rip-relative (or, cut to 32 bits, eip-relative) operand means. */
-static uint64_t rip_relative_address(const struct dbi_insn *insn)
+uint64_t dbi_rip_address(const struct dbi_insn *insn)
 {
     uint64_t address = insn->pc + insn->length + (uint64_t)insn->zydis.raw.disp.value;
     return insn->zydis.address_width == 32 ? (uint32_t)address : address;
@@ -529,7 +501,7 @@ static uint64_t rip_relative_address(const struct dbi_insn *insn)
 static bool copy_rip_relative(struct work *w, const struct dbi_insn *insn)
 {
     unsigned at = insn->zydis.raw.disp.offset;
-    uint64_t target = rip_relative_address(insn);
+    uint64_t target = dbi_rip_address(insn);
     if (insn->zydis.address_width == 32)
         return false;
     int64_t disp = (int64_t)(target - (emit_host(w->e) + insn->length));
@@ -548,26 +520,26 @@ static int insn_emit(struct work *w, unsigned at)
     const struct dbi_insn *insn = &w->code->insns[at];
     bool names_r15 = insn->gpr_used >> R15 & 1;
     if (has_no_effect(insn) && (names_r15 || insn->rip_relative)) {
-        place_add(w, at);
+        dbi_place_add(w, at);
         return 0;
     }
     if (!names_r15 && !insn->rip_relative) {
-        place_add(w, at);
+        dbi_place_add(w, at);
         emit_bytes(w->e, insn->bytes, insn->length);
         return 0;
     }
-    int r15 = names_r15 ? (int)r15_get(w, at) : -1;
+    int r15 = names_r15 ? (int)dbi_r15_get(w, at) : -1;
     int rip = -1, err = 0;
-    place_add(w, at);
+    dbi_place_add(w, at);
     if (r15 >= 0 || !copy_rip_relative(w, insn)) {
         w->out->place_count--;
         if (insn->rip_relative) {
             w->busy |= (uint16_t)(r15 >= 0 ? 1u << r15 : 0);
             /* what names ah, ch, dh or bh cannot name r8 and above */
             rip = (int)reg_borrow_but(w, at, insn->names_high_byte ? 0xff00 : 0);
-            emit_mov_imm(w->e, (unsigned)rip, rip_relative_address(insn));
+            emit_mov_imm(w->e, (unsigned)rip, dbi_rip_address(insn));
         }
-        place_add(w, at);
+        dbi_place_add(w, at);
         err = reencode(w, at, r15, rip);
         w->busy = 0;
     }
@@ -582,7 +554,7 @@ static void fs_base_keep(struct work *w, unsigned at)
     const ZydisDecodedOperand *op = &w->code->insns[at].operands[0];
     unsigned reg = (unsigned)ZydisRegisterGetId(op->reg.value);
     if (reg == R15)
-        reg = r15_get(w, at);
+        reg = dbi_r15_get(w, at);
     if (op->size == 64) {
         emit_store_gs(w->e, AGT_CTX_FS_BASE, reg);
         return;
@@ -596,7 +568,7 @@ static int insns_emit(struct work *w)
     for (unsigned i = 0; i < w->code->count; i++) {
         const struct dbi_insn *insn = &w->code->insns[i];
         unsigned first_slot = w->slot;
-        regs_restore(w, insn->gpr_used);
+        dbi_regs_restore(w, insn->gpr_used);
         if (w->mode == DBI_COUNT)
             marks_emit(w, i);
         else if (w->mode == DBI_COLLECT)
@@ -617,7 +589,7 @@ static int insns_emit(struct work *w)
 }
 
 /* [disp] += n without flags, at instruction `at` */
-static void add_gs(struct work *w, unsigned at, uint32_t disp, int32_t n)
+void dbi_gs_add(struct work *w, unsigned at, uint32_t disp, int32_t n)
 {
     unsigned reg = reg_borrow(w, at);
     emit_load_gs(w->e, reg, disp);
@@ -626,299 +598,16 @@ static void add_gs(struct work *w, unsigned at, uint32_t disp, int32_t n)
     reg_return(w, reg);
 }
 
-/* ---- leaving ---- */
-
-static void leave_as(struct emit *e, uint64_t rip, enum agt_exit kind)
-{
-    emit_store_imm_gs(e, AGT_CTX_RIP, (uint32_t)rip);
-    emit_store_imm_gs(e, AGT_CTX_RIP + 4, (uint32_t)(rip >> 32));
-    emit_store_imm_gs(e, AGT_CTX_EXIT_KIND, kind);
-    emit_jmp_gs(e, AGT_CTX_AGENT_EXIT);
-}
-
-static void leave_emit(struct work *w, uint64_t rip, enum agt_exit kind)
-{
-    leave_as(w->e, rip, kind);
-}
-
-void dbi_emit_leave(struct emit *e, uint64_t pc)
-{
-    leave_as(e, pc, AGT_EXIT_DIRECT);
-}
-
-void dbi_emit_miss(struct emit *e)
-{
-    emit_store_gs(e, AGT_CTX_RIP, INS_RAX);
-    emit_load_gs(e, INS_RCX, HOME(INS_RCX));
-    emit_load_gs(e, INS_RAX, HOME(INS_RAX));
-    emit_store_imm_gs(e, AGT_CTX_EXIT_KIND, AGT_EXIT_INDIRECT);
-    emit_jmp_gs(e, AGT_CTX_AGENT_EXIT);
-}
-
-/* A branch whose stub follows in the tail; the stub's address is filled in by stubs_emit. */
-static void exit_add(struct work *w, uint8_t opcode, uint64_t target)
-{
-    struct dbi_exit_site *site = &w->out->exits[w->out->exit_count++];
-    site->target = target;
-    site->rel32 = emit_branch(w->e, opcode, 0);
-}
-
-/* rcx = what the filter looks at - its value; then as the header says. Ticks only grow: of their
- * difference the highest byte is taken, which is 0 from the value on. No flag may change here. */
-static void filter_emit(struct work *w, const struct dbi_filter *filter)
-{
-    struct emit *e = w->e;
-    emit_store_gs(e, HOME(INS_RCX), INS_RCX);
-    emit_store_gs(e, HOME(INS_RAX), INS_RAX);
-    if (filter->what == DBI_FILTER_MEMORY) {
-        emit_mov_imm(e, INS_RAX, filter->address);
-        emit_bytes(e, "\x48\x8b\x08", 3); /* mov rcx, [rax] */
-    } else if (filter->what == DBI_FILTER_TICKS) {
-        emit_load_gs(e, INS_RCX, AGT_CTX_TICKS);
-    } else if (filter->what == R15) {
-        emit_load_gs(e, INS_RCX, HOME(R15));
-    } else if (filter->what != INS_RCX) {
-        emit_lea(e, INS_RCX, (int)filter->what, -1, 1, 0, false);
-    }
-    emit_mov_imm(e, INS_RAX, -filter->value);
-    emit_lea(e, INS_RCX, INS_RCX, INS_RAX, 1, 0, false);
-    if (filter->what == DBI_FILTER_TICKS)
-        emit_bytes(e, "\x48\x0f\xc9\x0f\xb6\xc9", 6); /* bswap rcx; movzx ecx, cl */
-    emit_load_gs(e, INS_RAX, HOME(INS_RAX));
-    emit_bytes(e, "\xe3\x00", 2); /* jrcxz */
-    uint8_t *equal = e->at;
-    emit_load_gs(e, INS_RCX, HOME(INS_RCX));
-    uint8_t *over = emit_branch(e, 0xe9, 0);
-    if (e->overflow)
-        return;
-    equal[-1] = (uint8_t)(e->at - equal);
-    emit_load_gs(e, INS_RCX, HOME(INS_RCX));
-    leave_emit(w, w->code->insns[0].pc, AGT_EXIT_DIRECT);
-    int32_t rel = (int32_t)(e->at - (over + 4));
-    memcpy(over, &rel, 4);
-}
-
-static void stubs_emit(struct work *w)
-{
-    for (unsigned i = 0; i < w->out->exit_count; i++) {
-        struct dbi_exit_site *site = &w->out->exits[i];
-        if (w->e->overflow)
-            return;
-        site->stub = w->e->at;
-        int32_t rel = (int32_t)(site->stub - (site->rel32 + 4));
-        memcpy(site->rel32, &rel, 4);
-        leave_emit(w, site->target, AGT_EXIT_DIRECT);
-    }
-}
-
-static void push_imm(struct work *w, uint64_t value, unsigned at)
-{
-    if ((int64_t)value == (int32_t)value) {
-        place_add(w, at);
-        emit_u8(w->e, 0x68);
-        emit_u32(w->e, (uint32_t)value);
-        return;
-    }
-    /* push [rip + 2], with the value behind a jump over it */
-    place_add(w, at);
-    emit_bytes(w->e, "\xff\x35\x02\x00\x00\x00\xeb\x08", 8);
-    emit_u64(w->e, value);
-}
-
-static void lookup_emit(struct work *w)
-{
-    if (w->exact) { /* what the table leads to would not stop in time */
-        emit_branch(w->e, 0xe9, w->miss);
-        return;
-    }
-    emit_bytes(w->e, "\x0f\xb7\xc8", 3);     /* movzx ecx, ax */
-    emit_bytes(w->e, "\x65\xff\x24\xcd", 4); /* jmp gs:[rcx * 8 + disp32] */
-    emit_u32(w->e, AGT_INLINE_OFF);
-}
-
-/* mov rax, <operand of an indirect jump or call>; rax and rcx are in their homes already. */
-static int target_load(struct work *w, unsigned at)
-{
-    struct dbi_insn *insn = &w->code->insns[at];
-    const ZydisDecodedOperand *op = &insn->operands[0];
-    bool names_r15 = insn->gpr_used >> R15 & 1;
-    int r15 = -1;
-    if (names_r15) {
-        w->busy = 1u << INS_RAX | 1u << INS_RCX;
-        r15 = (int)r15_get(w, at);
-        w->busy = 0;
-    }
-    place_add(w, at);
-    if (op->type == ZYDIS_OPERAND_TYPE_REGISTER) {
-        unsigned reg = (unsigned)ZydisRegisterGetId(op->reg.value);
-        reg = reg == R15 ? (unsigned)r15 : reg;
-        emit_u8(w->e, emit_rex(1, reg, -1, INS_RAX));
-        emit_u8(w->e, 0x89);
-        emit_u8(w->e, (uint8_t)(0xc0 | (reg & 7) << 3));
-        return 0;
-    }
-    bool fs = op->mem.segment == ZYDIS_REGISTER_FS;
-    bool narrow = insn->zydis.address_width == 32;
-    if (insn->rip_relative) {
-        emit_bytes(w->e, "\x48\xb8", 2);
-        emit_u64(w->e, rip_relative_address(insn));
-        w->out->places[w->out->place_count - 1].host_off = (uint32_t)(w->e->at - w->start);
-        w->out->places[w->out->place_count - 1].spilled |= 1u << INS_RAX;
-        if (fs)
-            emit_u8(w->e, 0x64);
-        emit_bytes(w->e, "\x48\x8b\x00", 3);
-        return 0;
-    }
-    int base = op->mem.base ? (int)ZydisRegisterGetId(op->mem.base) : -1;
-    int index = op->mem.index ? (int)ZydisRegisterGetId(op->mem.index) : -1;
-    if (fs)
-        emit_u8(w->e, 0x64);
-    if (narrow)
-        emit_u8(w->e, 0x67);
-    base = base == R15 ? r15 : base;
-    index = index == R15 ? r15 : index;
-    emit_u8(w->e, emit_rex(1, INS_RAX, index, base));
-    emit_u8(w->e, 0x8b);
-    emit_memory(w->e, INS_RAX, base, index, op->mem.scale, (int32_t)op->mem.disp.value);
-    return 0;
-}
-
-static int indirect_emit(struct work *w, unsigned at)
-{
-    struct dbi_insn *insn = &w->code->insns[at];
-    uint64_t next = insn->pc + insn->length;
-    regs_restore(w, UINT16_MAX);
-    emit_store_gs(w->e, HOME(INS_RAX), INS_RAX);
-    emit_store_gs(w->e, HOME(INS_RCX), INS_RCX);
-    if (insn->terminal == DBI_RET) {
-        uint16_t extra =
-            insn->zydis.operand_count_visible ? (uint16_t)insn->operands[0].imm.value.u : 0;
-        place_add(w, at);
-        emit_bytes(w->e, "\x48\x8b\x04\x24", 4); /* mov rax, [rsp] */
-        emit_lea(w->e, INS_RSP, INS_RSP, -1, 1, 8 + extra, false);
-    } else {
-        int err = target_load(w, at);
-        if (err)
-            return err;
-        regs_restore(w, (uint16_t) ~(1u << INS_RAX | 1u << INS_RCX));
-        if (insn->terminal == DBI_CALL_INDIRECT) {
-            w->spilled |= 1u << INS_RAX; /* for the fault map only */
-            push_imm(w, next, at);
-            w->spilled = 0;
-        }
-    }
-    collect_commit(w);
-    emit_store_imm_gs(w->e, AGT_CTX_BRANCH, w->id);
-    lookup_emit(w);
-    return 0;
-}
-
-static void terminal_emit_event(struct work *w, const struct dbi_insn *insn)
-{
-    static const struct {
-        uint8_t terminal;
-        uint8_t kind;
-        bool after;
-    } events[] = {
-        {DBI_SYSCALL, AGT_EXIT_SYSCALL, true}, {DBI_RDTSC, AGT_EXIT_RDTSC, true},
-        {DBI_RDTSCP, AGT_EXIT_RDTSCP, true},   {DBI_CPUID, AGT_EXIT_CPUID, true},
-        {DBI_XGETBV, AGT_EXIT_XGETBV, true},   {DBI_UNSUPPORTED, AGT_EXIT_UNSUPPORTED, false},
-    };
-    for (unsigned i = 0; i < sizeof events / sizeof events[0]; i++) {
-        if (events[i].terminal == insn->terminal)
-            leave_emit(w, insn->pc + (events[i].after ? insn->length : 0), events[i].kind);
-    }
-}
-
-static int terminal_emit(struct work *w)
-{
-    unsigned last = w->code->count - 1;
-    struct dbi_insn *insn = &w->code->insns[last];
-    uint64_t next = insn->pc + insn->length;
-    uint64_t target = insn->info.target;
-    switch (insn->terminal) {
-    case DBI_JMP_INDIRECT:
-    case DBI_CALL_INDIRECT:
-    case DBI_RET:
-        return indirect_emit(w, last);
-    case DBI_TRAP:
-    case DBI_ILLEGAL:
-        regs_restore(w, UINT16_MAX);
-        place_add(w, last);
-        if (insn->terminal == DBI_ILLEGAL)
-            emit_bytes(w->e, "\x0f\x0b", 2);
-        else
-            emit_bytes(w->e, insn->bytes, insn->length);
-        collect_commit(w); /* goes on here only if it did not fault after all */
-        exit_add(w, 0xe9, next);
-        return 0;
-    case DBI_CALL:
-        regs_restore(w, UINT16_MAX);
-        push_imm(w, next, last);
-        collect_commit(w);
-        exit_add(w, 0xe9, target);
-        return 0;
-    }
-    regs_restore(w, UINT16_MAX);
-    place_add(w, last);
-    collect_commit(w);
-    switch (insn->terminal) {
-    case DBI_NEXT:
-        exit_add(w, 0xe9, next);
-        return 0;
-    case DBI_JMP:
-        exit_add(w, 0xe9, target);
-        return 0;
-    case DBI_JCC:
-        if (w->ticks) {
-            add_gs(w, last, AGT_CTX_TICKS, 1);
-            regs_restore(w, UINT16_MAX);
-        }
-        exit_add(w, (uint8_t)(0x80 | (insn->info.condition & 15)), target);
-        exit_add(w, 0xe9, next);
-        return 0;
-    case DBI_LOOP:
-        if (insn->zydis.address_width == 32)
-            emit_u8(w->e, 0x67);
-        emit_u8(w->e, insn->zydis.opcode);
-        emit_u8(w->e, 5);
-        exit_add(w, 0xe9, next);
-        exit_add(w, 0xe9, target);
-        return 0;
-    default:
-        terminal_emit_event(w, insn);
-        return 0;
-    }
-}
-
 /* ---- start of a fragment ---- */
 
-/*
- * Whoever looked up the target may have come to the wrong fragment, and then needs its flags for
- * the right one: the comparison touches none, even where this fragment would not mind. (`cmp` for
- * such fragments was tried: two targets with the same low 16 bits, and a carry was lost.)
- */
-static void prefix_emit(struct work *w, uint64_t pc, uint64_t miss)
-{
-    struct emit *e = w->e;
-    emit_bytes(e, "\x48\x8b\x0d", 3); /* mov rcx, [rip + constant] */
-    emit_u32(e, 4 + 2 + 5);
-    emit_bytes(e, "\x48\x8d\x0c\x01", 4); /* lea rcx, [rcx + rax] */
-    emit_bytes(e, "\xe3\x0d", 2);         /* jrcxz over the jump and the constant */
-    emit_branch(e, 0xe9, miss);
-    emit_u64(e, -pc);
-    emit_load_gs(e, INS_RCX, HOME(INS_RCX));
-    emit_load_gs(e, INS_RAX, HOME(INS_RAX));
-}
-
 /* add/sub/inc qword gs:[disp]: opcode 83 /op ib */
-static void arith_gs(struct work *w, unsigned op, uint32_t disp, uint8_t n)
+static void arith_gs(struct emit *e, unsigned op, uint32_t disp, uint8_t n)
 {
-    emit_u8(w->e, 0x65);
-    emit_u8(w->e, 0x48);
-    emit_u8(w->e, 0x83);
-    emit_absolute(w->e, op, disp);
-    emit_u8(w->e, n);
+    emit_u8(e, 0x65);
+    emit_u8(e, 0x48);
+    emit_u8(e, 0x83);
+    emit_absolute(e, op, disp);
+    emit_u8(e, n);
 }
 
 /* Flags to ax and back, without the guest's stack; rax waits in its home. */
@@ -928,10 +617,10 @@ static void flags_keep(struct work *w)
     emit_bytes(w->e, "\x9f\x0f\x90\xc0", 4); /* lahf; seto al */
 }
 
-static void flags_restore(struct work *w)
+static void flags_restore(struct emit *e)
 {
-    emit_bytes(w->e, "\x04\x7f\x9e", 3); /* add al, 0x7f (overflows if al was 1); sahf */
-    emit_load_gs(w->e, INS_RAX, HOME(INS_RAX));
+    emit_bytes(e, "\x04\x7f\x9e", 3); /* add al, 0x7f (overflows if al was 1); sahf */
+    emit_load_gs(e, INS_RAX, HOME(INS_RAX));
 }
 
 /* ---- code in pages that nobody watches ---- */
@@ -963,24 +652,55 @@ static void check_emit(struct work *w)
     for (; off < bytes; off++)
         check_one(w, off, code, 1);
     emit_load_gs(w->e, INS_RCX, HOME(INS_RCX));
-    flags_restore(w);
+    flags_restore(w->e);
 }
 
 static void check_stub_emit(struct work *w)
 {
+    struct emit *e = w->cold;
     if (!w->differ_count || w->e->overflow)
         return;
-    for (unsigned i = 0; i < w->differ_count; i++) {
-        int32_t rel = (int32_t)(w->e->at - (w->differs[i] + 4));
-        memcpy(w->differs[i], &rel, 4);
-    }
-    emit_load_gs(w->e, INS_RCX, HOME(INS_RCX));
-    flags_restore(w);
-    emit_store_imm_gs(w->e, AGT_CTX_EXIT_ARG, w->code->code_bytes);
-    leave_emit(w, w->code->insns[0].pc, AGT_EXIT_STALE);
+    for (unsigned i = 0; i < w->differ_count; i++)
+        emit_patch(w->differs[i], e->at);
+    emit_load_gs(e, INS_RCX, HOME(INS_RCX));
+    flags_restore(e);
+    emit_store_imm_gs(e, AGT_CTX_EXIT_ARG, w->code->code_bytes);
+    dbi_leave_emit(e, w->code->insns[0].pc, AGT_EXIT_STALE);
 }
 
 /* ---- counting ---- */
+
+/* ctx.left += n; in rcx, too */
+static void left_add(struct emit *e, int32_t n)
+{
+    emit_load_gs(e, INS_RCX, AGT_CTX_LEFT);
+    emit_lea(e, INS_RCX, INS_RCX, -1, 1, n, false);
+    emit_store_gs(e, AGT_CTX_LEFT, INS_RCX);
+}
+
+/*
+ * Where flags are live: the sign of what is left, or of r15 - 1, goes into cl. (By lahf and sahf it took
+ * longer: all flags and rax waited for it.) rcx stays in its home until it is needed.
+ */
+static uint8_t *time_emit_flagless(struct work *w, uint8_t n)
+{
+    struct emit *e = w->e;
+    bool collect = w->mode == DBI_COLLECT;
+    if (!collect)
+        emit_lea(e, R15, R15, -1, 1, n, false);
+    emit_store_gs(e, HOME(INS_RCX), INS_RCX);
+    w->spilled |= 1u << INS_RCX;
+    if (collect)
+        left_add(e, -(int32_t)n);
+    else
+        emit_lea(e, INS_RCX, R15, -1, 1, -1, false);
+    emit_bytes(e, "\x48\x0f\xc9\x0f\xb6\xc9", 6); /* bswap rcx; movzx ecx, cl */
+    if (collect)
+        emit_bytes(e, "\xe3\x05", 2); /* jrcxz over the jump */
+    else
+        emit_bytes(e, "\xe3\x02\xeb\x05", 4); /* jrcxz to it; jmp over it */
+    return emit_branch(e, 0xe9, 0);
+}
 
 /*
  * Counts the fragment's instructions; returns where the branch for "time is up" is, or NULL.
@@ -991,10 +711,11 @@ static uint8_t *time_emit(struct work *w, enum time_check check)
 {
     uint8_t n = (uint8_t)w->code->count;
     bool collect = w->mode == DBI_COLLECT;
-    uint8_t *site;
+    if (check == TIME_FLAGS_LIVE)
+        return time_emit_flagless(w, n);
     if (check == TIME_UNCHECKED) {
         if (collect)
-            add_gs(w, 0, AGT_CTX_LEFT, -(int32_t)n);
+            dbi_gs_add(w, 0, AGT_CTX_LEFT, -(int32_t)n);
         else
             emit_lea(w->e, R15, R15, -1, 1, n, false);
         /* A store may wait for its page to be opened while this fragment is forgotten: what
@@ -1003,34 +724,31 @@ static uint8_t *time_emit(struct work *w, enum time_check check)
             emit_u8(w->e, 0x90);
         return NULL;
     }
-    if (check == TIME_FLAGS_LIVE)
-        flags_keep(w);
     if (collect) {
-        arith_gs(w, 5, AGT_CTX_LEFT, n);
-        site = emit_branch(w->e, 0x88, 0); /* js */
-    } else {
-        emit_bytes(w->e, "\x49\x83\xc7", 3); /* add r15, n */
-        emit_u8(w->e, n);
-        site = emit_branch(w->e, 0x8f, 0); /* jg */
+        arith_gs(w->e, 5, AGT_CTX_LEFT, n);
+        return emit_branch(w->e, 0x88, 0); /* js */
     }
-    if (check == TIME_FLAGS_LIVE)
-        flags_restore(w);
-    return site;
+    emit_bytes(w->e, "\x49\x83\xc7", 3); /* add r15, n */
+    emit_u8(w->e, n);
+    return emit_branch(w->e, 0x8f, 0); /* jg */
 }
 
 static void time_stub_emit(struct work *w, uint8_t *site, enum time_check check)
 {
+    struct emit *e = w->cold;
+    uint8_t n = (uint8_t)w->code->count;
     if (!site || w->e->overflow)
         return;
-    int32_t rel = (int32_t)(w->e->at - (site + 4));
-    memcpy(site, &rel, 4);
-    if (w->mode == DBI_COLLECT)
-        arith_gs(w, 0, AGT_CTX_LEFT, (uint8_t)w->code->count);
+    emit_patch(site, e->at);
+    if (w->mode != DBI_COLLECT)
+        emit_lea(e, R15, R15, -1, 1, -(int32_t)n, false);
+    else if (check == TIME_FLAGS_LIVE)
+        left_add(e, n);
     else
-        emit_lea(w->e, R15, R15, -1, 1, -(int32_t)w->code->count, false);
+        arith_gs(e, 0, AGT_CTX_LEFT, n);
     if (check == TIME_FLAGS_LIVE)
-        flags_restore(w);
-    leave_emit(w, w->code->insns[0].pc, AGT_EXIT_TIME);
+        emit_load_gs(e, INS_RCX, HOME(INS_RCX));
+    dbi_leave_time_emit(w, w->code->insns[0].pc);
 }
 
 static void start_emit(struct work *w)
@@ -1040,9 +758,9 @@ static void start_emit(struct work *w)
         emit_store_imm(w->e, R15, 0, w->id);
     } else if (w->mode == DBI_COUNT) {
         if (w->flags_free)
-            arith_gs(w, 0, counter, 1);
+            arith_gs(w->e, 0, counter, 1);
         else
-            add_gs(w, 0, counter, 1);
+            dbi_gs_add(w, 0, counter, 1);
     }
 }
 
@@ -1050,27 +768,26 @@ int dbi_emit_fragment(struct emit *e, const struct dbi_emit_how *how, struct dbi
                       struct dbi_output *out)
 {
     bool exact = how->exact;
-    enum dbi_mode mode = how->mode;
-    uint64_t miss = how->miss;
     struct work w = {.e = e,
+                     .cold = how->cold,
                      .code = code,
                      .out = out,
                      .start = e->at,
-                     .mode = mode,
+                     .mode = how->mode,
                      .id = how->id,
                      .r15 = -1,
                      .exact = exact,
                      .ticks = how->ticks,
                      .values = how->values,
-                     .miss = miss};
+                     .shared = how->shared,
+                     .pad = how->pad};
     out->place_count = out->exit_count = 0;
-    out->slot_count = mode == DBI_COLLECT ? dbi_code_slots(code, code->count, how->values) : 0;
+    out->falls = out->has_pad = false;
+    out->slot_count = w.mode == DBI_COLLECT ? dbi_code_slots(code, code->count, how->values) : 0;
     w.flags_free = !exact && dbi_code_flags_dead(code);
-    if (!exact)
-        prefix_emit(&w, code->insns[0].pc, miss);
     out->body = e->at;
     if (how->filter)
-        filter_emit(&w, how->filter);
+        dbi_filter_emit(&w, how->filter);
     out->inner = e->at;
     check_emit(&w);
     enum time_check check = w.flags_free                         ? TIME_FLAGS_DEAD
@@ -1079,12 +796,10 @@ int dbi_emit_fragment(struct emit *e, const struct dbi_emit_how *how, struct dbi
     uint8_t *time_up = time_emit(&w, check);
     start_emit(&w);
     int err = insns_emit(&w);
-    if (!err)
-        err = terminal_emit(&w);
     if (err)
         return err;
-    stubs_emit(&w);
+    dbi_terminal_emit(&w);
     time_stub_emit(&w, time_up, check);
     check_stub_emit(&w);
-    return e->overflow ? -ENOSPC : 0;
+    return e->overflow || w.cold->overflow ? -ENOSPC : 0;
 }

@@ -18,17 +18,37 @@ struct dbi_place {
 struct dbi_exit_site {
     uint64_t target;
     uint8_t *rel32;
-    uint8_t *stub; /* leaves for the agent; at least 14 bytes */
+};
+
+/* Code that all fragments of a region share; addresses in the replayee. */
+struct dbi_shared {
+    uint64_t leave;         /* for the agent, to rip, which is set */
+    uint64_t time;          /* the same, because time is up */
+    uint64_t missed;        /* failed look-up of a jump's or call's target, in r11 */
+    uint64_t missed_agent;  /* the same, without trying the hash of all fragments */
+    uint64_t returned;      /* to an address, in r11, whose entry in the table is empty */
+    uint64_t missed_return; /* failed look-up of such an address */
 };
 
 #define DBI_PLACES_MAX (DBI_INSN_MAX * 2 + 8)
+
+/* What calls share that push the same return address and go to the same target (lookup.c). */
+struct dbi_pad {
+    uint64_t next;   /* the return address */
+    uint64_t target; /* 0: indirect, in r11 */
+    uint64_t call;
+    uint64_t landing;
+};
 
 struct dbi_output {
     struct dbi_place places[DBI_PLACES_MAX];
     unsigned place_count;
     struct dbi_exit_site exits[2];
     unsigned exit_count;
+    bool falls; /* the last exit is a jmp that ends the code: it may be overwritten by its target */
     unsigned slot_count;
+    bool has_pad; /* one was made */
+    struct dbi_pad pad;
     uint8_t *body;
     uint8_t *inner; /* behind the filter; the body if there is none */
 };
@@ -43,21 +63,35 @@ struct dbi_emit_how {
     enum dbi_mode mode;
     bool ticks;  /* count conditional branches */
     bool values; /* as in struct dbi_config */
-    bool exact; /* never stops for time, is never linked */
+    bool exact;  /* never stops for time, is never linked */
     uint32_t id;
-    uint64_t miss;                   /* the region's code for a failed look-up */
+    struct emit *cold;               /* where what seldom runs goes, within reach */
+    const struct dbi_shared *shared; /* of the region */
+    const struct dbi_pad *pad;       /* for a call at the end; NULL: none yet */
     const struct dbi_filter *filter; /* leave for the agent only if that holds; NULL: none */
 };
 
-/* Emits prefix and body. 0; -ENOSPC if the region is full (nothing counts then);
+/* Emits body and stubs. 0; -ENOSPC if the region is full (nothing counts then);
  * -WD_ERR_UNSUPPORTED. */
 int dbi_emit_fragment(struct emit *e, const struct dbi_emit_how *how, struct dbi_code *code,
                       struct dbi_output *out);
 
-/* Emits code that leaves for the agent to go on at `pc`. */
-void dbi_emit_leave(struct emit *e, uint64_t pc);
+#define DBI_LEAVE_BYTES 29u /* of what dbi_emit_leave() emits; at least DBI_FAR_BYTES */
+#define DBI_FAR_BYTES   14u
 
-/* Emits the code for a failed look-up: rax holds the target, rax and rcx are in their homes. */
-void dbi_emit_miss(struct emit *e);
+/* Emits code that leaves for the agent to go on at `pc`. */
+void dbi_emit_leave(struct emit *e, const struct dbi_shared *shared, uint64_t pc);
+
+/* Emits a jump to code that may be out of reach: DBI_FAR_BYTES. */
+void dbi_emit_far(struct emit *e, uint64_t host);
+
+/* Emits a prefix: what a look-up comes to, which goes on to `body` if r11 is `pc`. */
+void dbi_emit_prefix(struct emit *e, const struct dbi_shared *shared, uint64_t pc, uint64_t body);
+
+/* Emits what a region's fragments share. */
+void dbi_emit_shared(struct emit *e, struct dbi_shared *out);
+
+/* Look-up tables are indexed by this many bits of the target, from this one on. */
+unsigned dbi_lookup_shift(void);
 
 #endif

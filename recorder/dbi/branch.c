@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* How a fragment ends, and how translated code is left for the agent. */
+#include "recorder/dbi/translate_priv.h"
+
+/* ---- leaving ---- */
+
+static void rip_store(struct emit *e, uint64_t rip)
+{
+    emit_store_imm_gs(e, AGT_CTX_RIP, (uint32_t)rip);
+    emit_store_imm_gs(e, AGT_CTX_RIP + 4, (uint32_t)(rip >> 32));
+}
+
+void dbi_leave_emit(struct emit *e, uint64_t rip, enum agt_exit kind)
+{
+    rip_store(e, rip);
+    emit_store_imm_gs(e, AGT_CTX_EXIT_KIND, kind);
+    emit_jmp_gs(e, AGT_CTX_AGENT_EXIT);
+}
+
+void dbi_leave_time_emit(struct work *w, uint64_t rip)
+{
+    rip_store(w->cold, rip);
+    emit_branch(w->cold, 0xe9, w->shared->time);
+}
+
+void dbi_emit_leave(struct emit *e, const struct dbi_shared *shared, uint64_t pc)
+{
+    rip_store(e, pc);
+    emit_branch(e, 0xe9, shared->leave);
+}
+
+void dbi_emit_far(struct emit *e, uint64_t host)
+{
+    emit_bytes(e, "\xff\x25\x00\x00\x00\x00", 6); /* jmp [rip + 0] */
+    emit_u64(e, host);
+}
+
+void dbi_exit_add(struct work *w, uint8_t opcode, uint64_t target)
+{
+    struct dbi_exit_site *site = &w->out->exits[w->out->exit_count++];
+    site->target = target;
+    site->rel32 = emit_branch(w->e, opcode, 0);
+    w->out->falls = opcode == 0xe9;
+}
+
+/* rcx = what the filter looks at - its value; then as the header says. Ticks only grow: of their
+ * difference the highest byte is taken, which is 0 from the value on. No flag may change here. */
+void dbi_filter_emit(struct work *w, const struct dbi_filter *filter)
+{
+    struct emit *e = w->e;
+    emit_store_gs(e, HOME(INS_RCX), INS_RCX);
+    emit_store_gs(e, HOME(INS_RAX), INS_RAX);
+    if (filter->what == DBI_FILTER_MEMORY) {
+        emit_mov_imm(e, INS_RAX, filter->address);
+        emit_bytes(e, "\x48\x8b\x08", 3); /* mov rcx, [rax] */
+    } else if (filter->what == DBI_FILTER_TICKS) {
+        emit_load_gs(e, INS_RCX, AGT_CTX_TICKS);
+    } else if (filter->what == R15) {
+        emit_load_gs(e, INS_RCX, HOME(R15));
+    } else if (filter->what != INS_RCX) {
+        emit_lea(e, INS_RCX, (int)filter->what, -1, 1, 0, false);
+    }
+    emit_mov_imm(e, INS_RAX, -filter->value);
+    emit_lea(e, INS_RCX, INS_RCX, INS_RAX, 1, 0, false);
+    if (filter->what == DBI_FILTER_TICKS)
+        emit_bytes(e, "\x48\x0f\xc9\x0f\xb6\xc9", 6); /* bswap rcx; movzx ecx, cl */
+    emit_load_gs(e, INS_RAX, HOME(INS_RAX));
+    emit_bytes(e, "\xe3\x00", 2); /* jrcxz */
+    uint8_t *equal = e->at;
+    emit_load_gs(e, INS_RCX, HOME(INS_RCX));
+    uint8_t *over = emit_branch(e, 0xe9, 0);
+    if (e->overflow)
+        return;
+    equal[-1] = (uint8_t)(e->at - equal);
+    emit_load_gs(e, INS_RCX, HOME(INS_RCX));
+    dbi_leave_emit(e, w->code->insns[0].pc, AGT_EXIT_DIRECT);
+    emit_patch(over, e->at);
+}
+
+/* ---- indirect branches ---- */
+
+/* mov r11, [rip-relative operand] */
+static void target_load_rip(struct work *w, const struct dbi_insn *insn, bool fs)
+{
+    uint64_t address = dbi_rip_address(insn);
+    int64_t disp = (int64_t)(address - (emit_host(w->e) + 7));
+    if (!fs && disp == (int32_t)disp) {
+        emit_bytes(w->e, "\x4c\x8b\x1d", 3);
+        emit_u32(w->e, (uint32_t)disp);
+        return;
+    }
+    emit_bytes(w->e, "\x49\xbb", 2); /* mov r11, address */
+    emit_u64(w->e, address);
+    w->out->places[w->out->place_count - 1].host_off = (uint32_t)(w->e->at - w->start);
+    w->out->places[w->out->place_count - 1].spilled |= 1u << R11;
+    if (fs)
+        emit_u8(w->e, 0x64);
+    emit_bytes(w->e, "\x4d\x8b\x1b", 3); /* mov r11, [r11] */
+}
+
+/* mov r11, <operand of an indirect jump or call>; r11 and rcx are in their homes already. */
+static void target_load(struct work *w, unsigned at)
+{
+    struct dbi_insn *insn = &w->code->insns[at];
+    const ZydisDecodedOperand *op = &insn->operands[0];
+    int r15 = -1;
+    if (insn->gpr_used >> R15 & 1) {
+        w->busy = 1u << R11 | 1u << INS_RCX;
+        r15 = (int)dbi_r15_get(w, at);
+        w->busy = 0;
+    }
+    dbi_place_add(w, at);
+    if (op->type == ZYDIS_OPERAND_TYPE_REGISTER) {
+        unsigned reg = (unsigned)ZydisRegisterGetId(op->reg.value);
+        reg = reg == R15 ? (unsigned)r15 : reg;
+        emit_u8(w->e, emit_rex(1, reg, -1, R11));
+        emit_u8(w->e, 0x89);
+        emit_u8(w->e, (uint8_t)(0xc0 | (reg & 7) << 3 | (R11 & 7)));
+        return;
+    }
+    bool fs = op->mem.segment == ZYDIS_REGISTER_FS;
+    if (insn->rip_relative) {
+        target_load_rip(w, insn, fs);
+        return;
+    }
+    int base = op->mem.base ? (int)ZydisRegisterGetId(op->mem.base) : -1;
+    int index = op->mem.index ? (int)ZydisRegisterGetId(op->mem.index) : -1;
+    if (fs)
+        emit_u8(w->e, 0x64);
+    if (insn->zydis.address_width == 32)
+        emit_u8(w->e, 0x67);
+    base = base == R15 ? r15 : base;
+    index = index == R15 ? r15 : index;
+    emit_u8(w->e, emit_rex(1, R11, index, base));
+    emit_u8(w->e, 0x8b);
+    emit_memory(w->e, R11, base, index, op->mem.scale, (int32_t)op->mem.disp.value);
+}
+
+#define LOOKUP_REGS (1u << R11 | 1u << INS_RCX)
+
+static void indirect_emit(struct work *w, unsigned at)
+{
+    const struct dbi_insn *insn = &w->code->insns[at];
+    uint64_t next = insn->pc + insn->length;
+    dbi_regs_restore(w, UINT16_MAX & ~LOOKUP_REGS);
+    if (w->r15 == R11 || w->r15 == INS_RCX)
+        w->r15 = -1;
+    if (!(w->spilled >> R11 & 1))
+        emit_store_gs(w->e, HOME(R11), R11);
+    if (!(w->spilled >> INS_RCX & 1))
+        emit_store_gs(w->e, HOME(INS_RCX), INS_RCX);
+    if (insn->terminal == DBI_RET) {
+        dbi_return_emit(
+            w, at, insn->zydis.operand_count_visible ? (uint16_t)insn->operands[0].imm.value.u : 0);
+        return;
+    }
+    target_load(w, at);
+    dbi_regs_restore(w, UINT16_MAX & ~LOOKUP_REGS);
+    emit_store_imm_gs(w->e, AGT_CTX_BRANCH, w->id);
+    if (insn->terminal == DBI_CALL_INDIRECT) {
+        w->spilled |= 1u << R11; /* for the fault map */
+        dbi_call_emit(w, at, next, 0);
+        return;
+    }
+    dbi_ring_commit(w);
+    dbi_lookup_emit(w);
+}
+
+static void terminal_emit_event(struct work *w, const struct dbi_insn *insn)
+{
+    static const struct {
+        uint8_t terminal;
+        uint8_t kind;
+        bool after;
+    } events[] = {
+        {DBI_SYSCALL, AGT_EXIT_SYSCALL, true}, {DBI_RDTSC, AGT_EXIT_RDTSC, true},
+        {DBI_RDTSCP, AGT_EXIT_RDTSCP, true},   {DBI_CPUID, AGT_EXIT_CPUID, true},
+        {DBI_XGETBV, AGT_EXIT_XGETBV, true},   {DBI_UNSUPPORTED, AGT_EXIT_UNSUPPORTED, false},
+    };
+    for (unsigned i = 0; i < sizeof events / sizeof events[0]; i++) {
+        if (events[i].terminal == insn->terminal)
+            dbi_leave_emit(w->e, insn->pc + (events[i].after ? insn->length : 0), events[i].kind);
+    }
+}
+
+void dbi_terminal_emit(struct work *w)
+{
+    unsigned last = w->code->count - 1;
+    struct dbi_insn *insn = &w->code->insns[last];
+    uint64_t next = insn->pc + insn->length;
+    uint64_t target = insn->target;
+    switch (insn->terminal) {
+    case DBI_JMP_INDIRECT:
+    case DBI_CALL_INDIRECT:
+    case DBI_RET:
+        indirect_emit(w, last);
+        return;
+    case DBI_TRAP:
+    case DBI_ILLEGAL:
+        dbi_regs_restore(w, UINT16_MAX);
+        dbi_place_add(w, last);
+        if (insn->terminal == DBI_ILLEGAL)
+            emit_bytes(w->e, "\x0f\x0b", 2);
+        else
+            emit_bytes(w->e, insn->bytes, insn->length);
+        dbi_ring_commit(w); /* goes on here only if it did not fault after all */
+        dbi_exit_add(w, 0xe9, next);
+        return;
+    case DBI_CALL:
+        dbi_regs_restore(w, UINT16_MAX);
+        dbi_call_emit(w, last, next, target);
+        return;
+    }
+    dbi_regs_restore(w, UINT16_MAX);
+    dbi_place_add(w, last);
+    dbi_ring_commit(w);
+    switch (insn->terminal) {
+    case DBI_NEXT:
+        dbi_exit_add(w, 0xe9, next);
+        return;
+    case DBI_JMP:
+        dbi_exit_add(w, 0xe9, target);
+        return;
+    case DBI_JCC:
+        if (w->ticks) {
+            dbi_gs_add(w, last, AGT_CTX_TICKS, 1);
+            dbi_regs_restore(w, UINT16_MAX);
+        }
+        dbi_exit_add(w, (uint8_t)(0x80 | (insn->zydis.opcode & 15)), target);
+        dbi_exit_add(w, 0xe9, next);
+        return;
+    case DBI_LOOP:
+        if (insn->zydis.address_width == 32)
+            emit_u8(w->e, 0x67);
+        emit_u8(w->e, insn->zydis.opcode);
+        emit_u8(w->e, 5);
+        dbi_exit_add(w, 0xe9, next);
+        dbi_exit_add(w, 0xe9, target);
+        return;
+    default:
+        terminal_emit_event(w, insn);
+        return;
+    }
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * One fragment on its way to host code.
+ *
+ *   translate.c  start, bookkeeping, instructions
+ *   branch.c     how a fragment ends; leaving for the agent
+ *   lookup.c     indirect branches: tables, prefixes, what regions share
+ */
+#ifndef RECORDER_DBI_TRANSLATE_PRIV_H
+#define RECORDER_DBI_TRANSLATE_PRIV_H
+
+#include "recorder/agent/agent.h"
+#include "recorder/dbi/translate.h"
+
+#define HOME(reg) ((uint32_t)(AGT_CTX_GPR + 8 * (reg)))
+#define R11       11
+#define R15       15
+
+#define CHECKS_MAX (DBI_INSN_MAX * 15 / 4 + 4)
+
+struct work {
+    struct emit *e;
+    struct emit *cold;
+    struct dbi_code *code;
+    struct dbi_output *out;
+    uint8_t *start;
+    enum dbi_mode mode;
+    uint32_t id;
+    uint16_t spilled; /* in their homes */
+    uint16_t busy;    /* of those: in use right now */
+    int r15;          /* register that holds the program's r15, or -1 */
+    unsigned slot;    /* next ring slot */
+    bool exact, ticks, values;
+    const struct dbi_shared *shared;
+    const struct dbi_pad *pad;     /* to be used; NULL: none yet */
+    bool flags_free;               /* no flag is live at the start of the fragment */
+    uint8_t covered[DBI_INSN_MAX]; /* bit m: operand m's lines are already marked */
+    uint8_t *differs[CHECKS_MAX];  /* branches for code that is not as it was */
+    unsigned differ_count;
+};
+
+/* ---- translate.c ---- */
+
+/* The next byte belongs to instruction `insn`, if it faults. */
+void dbi_place_add(struct work *w, unsigned insn);
+
+/* Gives those of `which` that are spilled their values back. */
+void dbi_regs_restore(struct work *w, uint16_t which);
+
+/* A register that holds the program's r15. */
+unsigned dbi_r15_get(struct work *w, unsigned at);
+
+/* [disp] += n without flags, at instruction `at` */
+void dbi_gs_add(struct work *w, unsigned at, uint32_t disp, int32_t n);
+
+/* The ring record is complete (DBI_COLLECT). */
+void dbi_ring_commit(struct work *w);
+
+/* The address that a rip-relative (or, cut to 32 bits, eip-relative) operand means. */
+uint64_t dbi_rip_address(const struct dbi_insn *insn);
+
+/* ---- branch.c ---- */
+
+/* The last instruction. */
+void dbi_terminal_emit(struct work *w);
+
+/* Leaves for the agent at `rip`. */
+void dbi_leave_emit(struct emit *e, uint64_t rip, enum agt_exit kind);
+
+/* The same for time, shorter. */
+void dbi_leave_time_emit(struct work *w, uint64_t rip);
+
+/* Leaves only if the filter holds. */
+void dbi_filter_emit(struct work *w, const struct dbi_filter *filter);
+
+/* A branch to another fragment; who emits this one leads it there. */
+void dbi_exit_add(struct work *w, uint8_t opcode, uint64_t target);
+
+/* ---- lookup.c ---- */
+
+/* Pushes the return address and goes to `target` (0: to that in r11), at instruction `at`. */
+void dbi_call_emit(struct work *w, unsigned at, uint64_t next, uint64_t target);
+
+/* Returns; r11 and rcx are in their homes. */
+void dbi_return_emit(struct work *w, unsigned at, uint16_t extra_bytes);
+
+/* Goes on at the jump's target in r11; r11 and rcx are in their homes. */
+void dbi_lookup_emit(struct work *w);
+
+/* Points the rel32 at `site` to `to`, both written by us within one region. */
+static inline void emit_patch(uint8_t *site, const uint8_t *to)
+{
+    int32_t rel = (int32_t)(to - (site + 4));
+    memcpy(site, &rel, 4);
+}
+
+#endif
