@@ -66,8 +66,8 @@ static int show_instances(struct walk *walk, const char *where, const uint64_t *
     if (result)
         return result;
     if (!walk->array && count)
-        fprintf(session->out->stream, "%s ran %" PRIu64 " time%s\n", where, count,
-                count == 1 ? "" : "s");
+        fprintf(session->out->stream, "%s ran %" PRIu64 " time%s%s\n", where, count,
+                count == 1 ? "" : "s", session->info->is_window ? " in the window" : "");
     result = wet_each_instance(session->wet, pcs, pc_count, session->info->first_time,
                                session->info->last_time, show_instance, walk);
     if (result < 0)

@@ -79,6 +79,8 @@ static int replay_all(struct wet_builder *builder)
         return wd_fail(-WD_ERR_USAGE, "the window is empty: it begins at time %llu, event %llu",
                        (unsigned long long)builder->first_time,
                        (unsigned long long)builder->last_frame);
+    if (builder->has_end)
+        wet_window_end_tell(builder);
     return threads_end(builder);
 }
 

@@ -109,6 +109,9 @@ bool wet_window_is_later(const struct wet_builder *builder);
 /* Says to a builder where to end. */
 void wet_window_end_set(struct wet_builder *builder);
 
+/* The run's end has been reached: says so if the window was to go on. */
+void wet_window_end_tell(const struct wet_builder *builder);
+
 /* Brings a new builder to the window's start, and writes WET_SEC_MEMORY. -WD_ERR_USAGE if the run
  * ends before. */
 int wet_window_begin(struct wet_builder *builder, struct wet_store_writer *store);

@@ -66,6 +66,17 @@ void wet_window_end_set(struct wet_builder *builder)
     builder->stop_time = to->kind == WET_MOMENT_TIME ? to->value : UINT64_MAX;
 }
 
+void wet_window_end_tell(const struct wet_builder *builder)
+{
+    uint64_t last = wet_builder_time(builder);
+    uint64_t end_frame = rep_feed_info(builder->feed)->end_frame;
+    bool is_beyond = (builder->stop_time < UINT64_MAX && builder->stop_time > last + 1) ||
+                     (builder->stop_frame < UINT64_MAX && builder->stop_frame > end_frame);
+    if (is_beyond)
+        wet_builder_notice(builder, "the run ends before the window does: at time %llu, event %llu",
+                           (unsigned long long)last, (unsigned long long)end_frame);
+}
+
 /* ---- up to its start ---- */
 
 static int plain_taken(void *arg, const struct evq_entry *entry, uint64_t time, uint64_t ring_bytes)
