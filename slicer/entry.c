@@ -84,13 +84,18 @@ struct slc_clip slc_event_clip(const struct wet_interval *interval, size_t index
         clip.is_clipped = true;
         clip.buffer = regs->r[slc_syscall_reg[a]];
         clip.buffer_end = clip.buffer + bytes;
+        unsigned by = syscall->args[a].by == SLC_ARG_NEXT ? a + 1 : syscall->args[a].by;
+        uint64_t room = by < SLC_SYSCALL_ARGS ? regs->r[slc_syscall_reg[by]] : 0;
+        clip.limit = UINT64_MAX;
+        if (room <= (UINT64_MAX - clip.buffer) / syscall->args[a].bytes)
+            clip.limit = clip.buffer + room * syscall->args[a].bytes;
     }
     return clip;
 }
 
 uint64_t slc_clip_bytes(const struct slc_clip *clip, const struct evq_op *op)
 {
-    if (op->op != EVQ_OP_WRITE || !clip->is_clipped || op->a < clip->buffer)
+    if (op->op != EVQ_OP_WRITE || !clip->is_clipped || op->a < clip->buffer || op->a >= clip->limit)
         return op->b;
     uint64_t room = clip->buffer_end > op->a ? clip->buffer_end - op->a : 0;
     return op->b < room ? op->b : room;

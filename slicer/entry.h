@@ -25,7 +25,8 @@ bool slc_event_is_of_call(const struct wet_interval *interval, size_t index);
 /* Of the bytes that a recording says a call wrote, those that it did write. */
 struct slc_clip {
     bool is_clipped;
-    uint64_t buffer, buffer_end; /* what lies at `buffer` or above ends at buffer_end */
+    uint64_t buffer, buffer_end; /* what lies at `buffer` or above, but below `limit`, ends here */
+    uint64_t limit;
 };
 struct slc_clip slc_event_clip(const struct wet_interval *interval, size_t index);
 

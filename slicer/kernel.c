@@ -346,7 +346,7 @@ static int given_to_handler(struct slc_scan *scan, struct slc_task *task, uint32
  * record of it may go on, with bytes that the kernel did not write. */
 static struct slc_clip describe_signal_frame(const struct evq_entry *entry, uint64_t start)
 {
-    struct slc_clip clip = {.is_clipped = false, .buffer = start};
+    struct slc_clip clip = {.is_clipped = false, .buffer = start, .limit = UINT64_MAX};
     for (const struct evq_op *op = NULL; (op = slc_entry_op(entry, op));) {
         uint64_t rsp;
         if (op->op != EVQ_OP_WRITE || op->a != start || op->b < SAVED_RSP_OFF + sizeof(rsp))

@@ -57,11 +57,15 @@ const uint8_t slc_syscall_gpr[SLC_SYSCALL_ARGS] = {INS_RDI, INS_RSI, INS_RDX, 10
     }
 #define OUT_RESULT                                                                                 \
     {                                                                                              \
-        SLC_ARG_OUT_RESULT, 0, 1                                                                   \
+        SLC_ARG_OUT_RESULT, SLC_ARG_NEXT, 1                                                        \
     }
 #define OUT_RESULTS(n)                                                                             \
     {                                                                                              \
-        SLC_ARG_OUT_RESULT, 0, n                                                                   \
+        SLC_ARG_OUT_RESULT, SLC_ARG_NEXT, n                                                        \
+    }
+#define OUT_RESULT_OF(arg, n)                                                                      \
+    {                                                                                              \
+        SLC_ARG_OUT_RESULT, arg, n                                                                 \
     }
 #define SENT(arg)                                                                                  \
     {                                                                                              \
@@ -165,7 +169,7 @@ static const struct slc_syscall table[] = {
     CALL(shmdt, ADDRESS),
     CALL(msgget, V, V),
     CALL(msgsnd, V, SENT(2), V, V),
-    CALL(msgrcv, V, OUT_RESULT, V, V, V),
+    CALL(msgrcv, V, OUT, V, V, V),
     CALL(msgctl, V, V, OUT),
     CALL(fcntl, FD, V, V),
     CALL(flock, FD, V),
@@ -210,7 +214,7 @@ static const struct slc_syscall table[] = {
     CALL(setsid, NONE),
     CALL(setreuid, V, V),
     CALL(setregid, V, V),
-    CALL(getgroups, V, OUT_RESULTS(4)),
+    CALL(getgroups, V, OUT_RESULT_OF(0, 4)),
     CALL(setgroups, V, IN_BY(0, 4)),
     CALL(setresuid, V, V, V),
     CALL(getresuid, OUT, OUT, OUT),
@@ -272,7 +276,7 @@ static const struct slc_syscall table[] = {
     CALL(time, OUT),
     CALL(futex, IO(4), V, V, V, IO(4), V),
     CALL(sched_setaffinity, V, V, IN_BY(1, 1)),
-    CALL(sched_getaffinity, V, V, OUT_RESULT),
+    CALL(sched_getaffinity, V, V, OUT_RESULT_OF(1, 1)),
     CALL(io_setup, V, OUT),
     CALL(io_destroy, V),
     CALL(epoll_create, V),
