@@ -128,6 +128,13 @@ static int add_variable(void *context, const struct mdl_variable *variable)
     return 0;
 }
 
+static int add_global(void *context, const char *name)
+{
+    struct adding *adding = context;
+    cli_completions_add(adding->to, adding->typed, name);
+    return adding->to->count == CLI_COMPLETIONS_MAX;
+}
+
 static void add_variables(struct cli_session *session, struct adding *adding)
 {
     struct cli_moment *moment;
@@ -135,6 +142,9 @@ static void add_variables(struct cli_session *session, struct adding *adding)
         return;
     const struct cli_frame *frame = &moment->frames[session->frame];
     mdl_variables_each_at(session->model, frame->lookup_pc, frame->depth, add_variable, adding);
+    /* Globals are many: by a letter. */
+    if (*adding->typed)
+        mdl_globals_each(session->model, frame->lookup_pc, add_global, adding);
 }
 
 /* ---- members ---- */

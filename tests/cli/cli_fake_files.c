@@ -106,6 +106,13 @@ uint64_t wet_effects_unknown(const struct wet_effects *effects)
     return 0;
 }
 
+int mdl_globals_each(struct mdl_model *model, uint64_t pc, mdl_name_fn fn, void *context)
+{
+    (void)model;
+    (void)pc;
+    return fn(context, "verbose");
+}
+
 int mdl_files_each(struct mdl_model *model, mdl_file_fn fn, void *context)
 {
     int result = fn(context, "/src/main.c", 0);

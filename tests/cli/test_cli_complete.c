@@ -103,6 +103,7 @@ static void expression_offers_variables_members_and_registers(void **state)
     expect(*state, "print/x x", "x");
     expect(*state, "history x + c", "c");
     expect(*state, "p *c", "c");
+    expect(*state, "print ver", "verbose");
     expect(*state, "print unknown", "");
     expect(*state, "print s.l", "letter low");
     expect(*state, "print (s).fi", "first");

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/err.h"
 #include "wet/model/qualify.h"
 
 #define DEPTH_MAX 32
@@ -202,6 +203,17 @@ int mdl_globals_get(struct mdl_mod *mod, const struct mdl_globals **globals)
     units->globals = walk.globals;
     *globals = walk.globals;
     return 0;
+}
+
+int mdl_globals_each(struct mdl_model *model, uint64_t pc, mdl_name_fn fn, void *context)
+{
+    const struct mdl_globals *globals;
+    struct mdl_mod *mod = mdl_mod_at(model, pc);
+    int result = mod ? mdl_globals_get(mod, &globals) : -WD_ERR_NOT_FOUND;
+
+    for (size_t i = 0; !result && i < globals->count; i++)
+        result = fn(context, globals->items[i].name);
+    return result;
 }
 
 const struct mdl_global *mdl_globals_first(const struct mdl_global *items, size_t count,

@@ -425,6 +425,11 @@ int mdl_variable_find_at(struct mdl_model *model, uint64_t pc, size_t depth, con
 typedef int (*mdl_variable_fn)(void *context, const struct mdl_variable *variable);
 int mdl_variables_each(struct mdl_model *model, uint64_t pc, mdl_variable_fn fn, void *context);
 
+/* The names of globals and statics of the module that contains pc, sorted; a name may come several times.
+ * -WD_ERR_NOT_FOUND without a module there. */
+typedef int (*mdl_name_fn)(void *context, const char *name);
+int mdl_globals_each(struct mdl_model *model, uint64_t pc, mdl_name_fn fn, void *context);
+
 /* Of one function of the inline chain only: depth as in mdl_variable_find_at(). */
 int mdl_variables_each_at(struct mdl_model *model, uint64_t pc, size_t depth, mdl_variable_fn fn,
                           void *context);
