@@ -96,7 +96,7 @@ uint64_t cli_calls_slot(const struct cli_calls *calls)
 int cli_calls_init(struct cli_calls *calls, struct cli_session *session)
 {
     struct cli_moment *moment;
-    *calls = (struct cli_calls){.session = session};
+    *calls = (struct cli_calls){.session = session, .skipped = session->skipped};
     int result = cli_session_moment(session, &moment);
     if (result)
         return result;

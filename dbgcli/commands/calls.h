@@ -17,8 +17,9 @@ struct cli_calls {
     struct cli_session *session;
     struct cli_walk walk;
     uint64_t
-        *slots;   /* of the frames, outermost first; known as far as the stack could be unwound */
-    size_t depth; /* how many there are: slots[depth - 1] is the innermost one's */
+        *slots;     /* of the frames, outermost first; known as far as the stack could be unwound */
+    size_t depth;   /* how many there are: slots[depth - 1] is the innermost one's */
+    size_t skipped; /* inlined functions that begin where the walk stands and are not entered yet */
     uint64_t *leavers; /* entries of functions that unwind the stack */
     size_t leaver_count;
     bool leavers_known;

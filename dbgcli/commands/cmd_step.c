@@ -105,12 +105,17 @@ static int arrive(struct cli_session *session, const struct cli_calls *calls, bo
 {
     const struct wet_thread *thread = calls->walk.thread;
     wet_time time = calls->walk.is_end ? end_time(session, thread) : cli_walk_time(&calls->walk);
-    if (time == session->time && is_at_end)
+    if (time == session->time && is_at_end && calls->skipped == session->skipped)
         return wd_fail(-WD_ERR_NOT_FOUND, "this is the %s of %s", is_back ? "start" : "end",
                        cli_has_threads(session) ? "the thread" : "the run");
     int result = go(session, time, thread);
     if (result)
         return result;
+    if (calls->skipped < session->moment->frame_count && !calls->walk.is_end) {
+        session->skipped = calls->skipped;
+        if (calls->skipped)
+            session->frame = calls->skipped;
+    }
     if (is_at_end)
         print_end(session, thread, is_back);
     return 0;
@@ -245,6 +250,7 @@ int cli_cmd_finish(struct cli_repl *repl, const struct cli_args *args, const cha
     result = cli_calls_init(&calls, session);
     if (result)
         return result;
+    calls.skipped = 0;
     int end = cli_calls_forward(&calls, slot, address);
     result = end < 0 ? end : arrive(session, &calls, end == CLI_CALLS_ENDED, false);
     cli_calls_fini(&calls);
@@ -267,6 +273,7 @@ int cli_cmd_reverse_finish(struct cli_repl *repl, const struct cli_args *args, c
         result = cli_calls_init(&calls, session);
     if (result)
         return result;
+    calls.skipped = 0;
     result = cli_calls_previous(&calls);
     if (result > 0)
         result = cli_calls_back(&calls, slot, address);

@@ -274,6 +274,7 @@ int cli_cmd_thread(struct cli_repl *repl, const struct cli_args *args, const cha
     if (thread->start > session->time)
         return wd_fail(-WD_ERR_NOT_FOUND, "thread %" PRIu32 " begins at time %" PRIu64,
                        thread->index + 1, thread->start);
+    session->skipped = 0;
     result = cli_moment_select(moment, thread);
     if (result == -WD_ERR_NOT_FOUND)
         return wd_fail(result, "thread %" PRIu32 " has ended, at time %" PRIu64, thread->index + 1,

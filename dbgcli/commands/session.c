@@ -76,6 +76,7 @@ int cli_session_go(struct cli_session *session, wet_time time)
     session->moment = moment;
     session->time = time;
     session->frame = cli_moment_first_frame(moment);
+    session->skipped = 0;
     session->list_file = NULL;
     return 0;
 }
@@ -121,10 +122,16 @@ static void place_of_frame(struct cli_session *session, const struct cli_frame *
     place->text = cli_source_text(session, frame->file, frame->line, frame->lookup_pc);
 }
 
+/* The innermost one that was entered. */
+static size_t shown_frame(const struct cli_session *session)
+{
+    return session->skipped < session->moment->frame_count ? session->skipped : 0;
+}
+
 json_t *cli_session_position(struct cli_session *session)
 {
     struct cli_place place;
-    place_of_frame(session, &session->moment->frames[0], &place);
+    place_of_frame(session, &session->moment->frames[shown_frame(session)], &place);
     return json_of_position(session, &place);
 }
 
@@ -136,7 +143,7 @@ int cli_session_print_position(struct cli_session *session)
     int result = cli_session_moment(session, &moment);
     if (result)
         return result;
-    place_of_frame(session, &moment->frames[0], &place);
+    place_of_frame(session, &moment->frames[shown_frame(session)], &place);
     if (out->json) {
         cli_out_json(out, json_of_position(session, &place));
         return 0;

@@ -27,6 +27,7 @@ struct cli_session {
     struct cli_moment *moment;       /* of `time`; NULL until needed: cli_session_moment() */
     const struct wet_thread *struck; /* that the fatal signal struck; NULL: none did */
     size_t frame;                    /* the selected one, an index into the moment's frames */
+    size_t skipped; /* inlined functions that begin here and that a step has not entered yet */
     /* The last criterion and how it was sliced: what `why` explains. */
     struct slc_criterion *criterion;
     enum slc_kinds kinds;

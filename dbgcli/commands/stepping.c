@@ -21,7 +21,22 @@ struct place {
     size_t inlined_count;
 };
 
-static void look(struct cli_calls *calls, uint64_t pc, struct place *place)
+/* How many of the functions that are inlined at pc begin there. */
+static size_t count_beginning(struct cli_calls *calls, uint64_t pc)
+{
+    struct mdl_line chain[INLINE_MAX];
+    size_t count = 0, skipped = 0;
+    if (mdl_inline_chain(calls->session->model, pc, chain, INLINE_MAX, &count) != 0 ||
+        count > INLINE_MAX)
+        count = 0;
+    while (skipped + 1 < count && chain[skipped].begins_here)
+        skipped++;
+    wd_error_clear();
+    return skipped;
+}
+
+/* As if the `skipped` innermost functions were called there and not inlined. */
+static void look(struct cli_calls *calls, uint64_t pc, size_t skipped, struct place *place)
 {
     struct mdl_model *model = calls->session->model;
     struct mdl_line chain[INLINE_MAX], line;
@@ -37,6 +52,12 @@ static void look(struct cli_calls *calls, uint64_t pc, struct place *place)
         place->is_stmt = line.is_stmt != 0;
         if (mdl_inline_chain(model, pc, chain, INLINE_MAX, &count) != 0 || count > INLINE_MAX)
             count = 0;
+        if (skipped && skipped < count) {
+            place->file = chain[skipped].file;
+            place->line = chain[skipped].line;
+            count -= skipped;
+            memmove(chain, chain + skipped, count * sizeof *chain);
+        }
         for (size_t i = 0; i < count; i++)
             place->inlined[i] = chain[count - 1 - i].function;
         place->inlined_count = count;
@@ -259,18 +280,26 @@ static int pass_same_line(struct cli_calls *calls, const struct place *place)
  * place to step out of. */
 static int judge(struct cli_calls *calls, struct place *from, bool is_other_frame, bool over)
 {
-    struct place now;
+    struct place now, caller;
     uint64_t pc = cli_walk_pc(&calls->walk);
+    calls->skipped = 0;
     if (!is_other_frame && pc >= from->start && pc < from->end)
         return 0;
-    look(calls, pc, &now);
+    look(calls, pc, 0, &now);
     if (!now.has_line)
         return 1;
-    if (!is_other_frame && is_inlined_into(&now, from)) {
-        if (over)
-            return 0;
-        return now.is_stmt;
+    calls->skipped = count_beginning(calls, pc);
+    if (!is_other_frame && calls->skipped) {
+        look(calls, pc, calls->skipped, &caller);
+        if (caller.inlined_count == from->inlined_count) { /* a call, so to speak */
+            if (!is_same_line(&caller, from))
+                return 1;
+            calls->skipped -= !over;
+            return !over;
+        }
     }
+    if (!is_other_frame && is_inlined_into(&now, from))
+        return !over;
     if (pc == now.start && !is_same_line(&now, from)) {
         if (now.is_stmt)
             return 1;
@@ -347,7 +376,12 @@ int cli_step_line(struct cli_calls *calls, bool over)
     int result = 1;
     if (calls->walk.is_end)
         return 0;
-    look(calls, cli_walk_pc(&calls->walk), &from);
+    if (!over && calls->skipped) {
+        calls->skipped--; /* into the function, without executing anything */
+        return 1;
+    }
+    look(calls, cli_walk_pc(&calls->walk), calls->skipped, &from);
+    calls->skipped = 0;
     /* as gdb: in a function without lines until it returns */
     bool is_over = over || !from.has_line;
     while (result > 0) {
@@ -355,8 +389,10 @@ int cli_step_line(struct cli_calls *calls, bool over)
             result = pass_same_line(calls, &from);
         if (result > 0)
             result = advance(calls, is_over);
-        if (result == 3)
+        if (result == 3) {
+            calls->skipped = count_beginning(calls, cli_walk_pc(&calls->walk));
             return 1;
+        }
         if (result > 0 && judge(calls, &from, result != 1, over))
             return 1;
         if (from.has_line)
@@ -477,7 +513,7 @@ static void set_goal(struct cli_calls *calls, struct goal *goal)
 {
     goal->time = cli_walk_time(&calls->walk);
     goal->pc = cli_walk_pc(&calls->walk);
-    look(calls, goal->pc, &goal->line);
+    look(calls, goal->pc, 0, &goal->line);
     goal->is_set = goal->line.has_line;
 }
 
@@ -487,7 +523,7 @@ static bool is_reached(struct cli_calls *calls, const struct goal *goal, wet_tim
     struct place row;
     if (!goal->is_set || goal->time == from)
         return false;
-    look(calls, goal->pc, &row);
+    look(calls, goal->pc, 0, &row);
     return row.start == goal->pc && row.is_stmt;
 }
 
@@ -495,7 +531,7 @@ static bool is_reached(struct cli_calls *calls, const struct goal *goal, wet_tim
 static int judge_back(struct cli_calls *calls, struct goal *goal, wet_time from, bool over)
 {
     struct place now;
-    look(calls, cli_walk_pc(&calls->walk), &now);
+    look(calls, cli_walk_pc(&calls->walk), 0, &now);
     if (goal->is_set && is_same_line(&now, &goal->line)) {
         goal->time = cli_walk_time(&calls->walk);
         goal->pc = cli_walk_pc(&calls->walk);
@@ -516,6 +552,7 @@ int cli_step_line_back(struct cli_calls *calls, bool over)
     struct goal goal = {.is_set = false};
     wet_time from = 0;
     int result;
+    calls->skipped = 0;
     if (!walk->is_end) {
         set_goal(calls, &goal);
         from = goal.time;
@@ -557,6 +594,7 @@ int cli_step_line_back(struct cli_calls *calls, bool over)
 int cli_step_instruction(struct cli_calls *calls, bool over)
 {
     struct cli_walk *walk = &calls->walk;
+    calls->skipped = 0;
     if (walk->is_end)
         return 0;
     if (!over)
@@ -571,6 +609,7 @@ int cli_step_instruction(struct cli_calls *calls, bool over)
 int cli_step_instruction_back(struct cli_calls *calls, bool over)
 {
     struct cli_walk *walk = &calls->walk;
+    calls->skipped = 0;
     uint64_t address = walk->is_end ? 0 : cli_walk_pc(walk);
     if (!over)
         return cli_walk_previous(walk, NULL);

@@ -53,7 +53,7 @@ def ask(bench, trace, commands):
     return [(row["time"], row["function"], row["line"]) for row in run.objects()]
 
 
-def check_steps(bench, program, trace, place, command, count):
+def check_steps(bench, program, trace, place, command, count, is_both_ways=True):
     expected = gdb_steps(bench, program, place, command, count)
     found = ask(bench, trace, ["goto start", f"continue {place}"] + [command] * (count - 1))[1:]
     for i, row in enumerate(expected):
@@ -61,7 +61,8 @@ def check_steps(bench, program, trace, place, command, count):
             bench.fail(f"{command} {i} from {place}: gdb is at {row}, we are at {found[i:i + 1]}\n"
                        f"before: {expected[max(0, i - 3):i]}")
             return
-    check_backward(bench, trace, command, found)
+    if is_both_ways:
+        check_backward(bench, trace, command, found)
 
 
 def check_backward(bench, trace, command, forward):
@@ -130,6 +131,17 @@ def check_landing(bench, trace):
     check_backward(bench, trace, "next", forward)
 
 
+def check_optimized(bench):
+    """Functions that are inlined: gdb stops at their calls before it enters them."""
+    program, trace = bench.path("walk_O2"), bench.path("trace_O2")
+    built = bench.run("cc", "-g", "-O2", "-o", program, SOURCE)
+    recorded = bench.run(bench.wetdbg, "record", "-o", trace, program)
+    if built.status != 0 or recorded.status != 0:
+        bench.fail(f"no recording\n{built}\n{recorded}")
+        return
+    check_steps(bench, program, trace, "main", "next", 7, is_both_ways=False)
+
+
 def main():
     bench = Bench(sys.argv[1])
     program, trace = bench.path("walk"), bench.path("trace")
@@ -146,6 +158,7 @@ def main():
     check_answers(bench, program, trace)
     check_finish(bench, trace)
     check_landing(bench, trace)
+    check_optimized(bench)
     return bench.finish()
 
 

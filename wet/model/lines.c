@@ -134,6 +134,16 @@ static int fill_call(struct mdl_unit *unit, uint32_t scope, struct mdl_line *lin
     return path && !line->file ? -ENOMEM : 0;
 }
 
+/* Does the scope have the code before pc, too? */
+static int has_code_before(const struct mdl_unit *unit, uint32_t scope, uint64_t pc)
+{
+    uint32_t before = mdl_unit_scope_at(unit, pc - 1);
+
+    while (before != MDL_NO_SCOPE && before != scope)
+        before = unit->scopes[before].parent;
+    return before == scope;
+}
+
 int mdl_inline_chain(struct mdl_model *model, uint64_t pc, struct mdl_line *chain, size_t max,
                      size_t *count)
 {
@@ -152,6 +162,9 @@ int mdl_inline_chain(struct mdl_model *model, uint64_t pc, struct mdl_line *chai
     scope = mdl_unit_function_scope(unit, mdl_unit_scope_at(unit, pc));
     for (;;) {
         line.function = mdl_unit_scope_name(unit, scope, &line.linkage_name);
+        line.begins_here = scope != MDL_NO_SCOPE &&
+                           unit->scopes[scope].tag == DW_TAG_inlined_subroutine &&
+                           !has_code_before(unit, scope, pc);
         if (made < max)
             chain[made] = line;
         made++;

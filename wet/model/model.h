@@ -196,6 +196,7 @@ struct mdl_line {
     uint64_t end;
     uint64_t run_start; /* with the rows before and behind that gdb takes for the same one */
     uint64_t run_end;
+    int begins_here; /* of mdl_inline_chain(): the code of this inlined function begins at pc */
 };
 
 /*
