@@ -117,11 +117,12 @@ static int dependences_measure(const char *path)
 }
 
 /* The slice of all that the instruction at a time used. */
-static int slice_one(struct wet *wet, wet_time time, uint64_t *instances)
+static int slice_one(struct wet *wet, struct slc_session *session, wet_time time,
+                     uint64_t *instances)
 {
     struct slc_criterion *criterion;
     struct slc_slice *slice;
-    struct slc_options options = {0};
+    struct slc_options options = {.session = session};
     int err = slc_criterion_of_places(wet, time, NULL, 0, 0, &criterion);
 
     if (err)
@@ -156,7 +157,7 @@ static int cold_slice(const char *path, wet_time time, double *seconds)
         double start = now();
         int err = wet_open(path, &wet);
         if (!err)
-            err = slice_one(wet, time, &instances);
+            err = slice_one(wet, NULL, time, &instances);
         double taken = now() - start;
         if (err)
             fprintf(stderr, "measure: %s\n", wd_error_message(err));
@@ -172,8 +173,8 @@ static int cold_slice(const char *path, wet_time time, double *seconds)
                          (unsigned long long)time);
 }
 
-static int warm_slices(struct wet *wet, unsigned count, wet_time offset, double *seconds,
-                       double *worst, uint64_t *instances)
+static int warm_slices(struct wet *wet, struct slc_session *session, unsigned count,
+                       wet_time offset, double *seconds, double *worst, uint64_t *instances)
 {
     const struct wet_info *info = wet_get_info(wet);
 
@@ -182,7 +183,7 @@ static int warm_slices(struct wet *wet, unsigned count, wet_time offset, double 
     for (unsigned i = 0; i < count; i++) {
         uint64_t members;
         double start = now();
-        int err = slice_one(wet, spread(info, i, count) + offset, &members);
+        int err = slice_one(wet, session, spread(info, i, count) + offset, &members);
         if (err)
             return err;
         double taken = now() - start;
@@ -198,8 +199,11 @@ static int slices_measure(const char *path, unsigned count)
     struct wet *wet;
     double cold = 0, cold_worst = 0, warm, worst;
     uint64_t instances = 0;
+    struct slc_session *session = NULL;
     int err = wet_open(path, &wet);
 
+    if (!err)
+        err = slc_session_new(wet, &session);
     for (unsigned i = 0; !err && i < count; i++) {
         double seconds = 0;
         err = cold_slice(path, spread(wet_get_info(wet), i, count), &seconds);
@@ -207,9 +211,9 @@ static int slices_measure(const char *path, unsigned count)
         cold_worst = seconds > cold_worst ? seconds : cold_worst;
     }
     if (!err)
-        err = warm_slices(wet, count, 0, &warm, &worst, &instances);
+        err = warm_slices(wet, session, count, 0, &warm, &worst, &instances);
     if (!err)
-        err = warm_slices(wet, count, WARM_OFFSET, &warm, &worst, &instances);
+        err = warm_slices(wet, session, count, WARM_OFFSET, &warm, &worst, &instances);
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
     if (!err)
@@ -220,6 +224,7 @@ static int slices_measure(const char *path, unsigned count)
             (unsigned long long)wet_get_info(wet)->instructions, count,
             (unsigned long long)(instances / count), cold / count, cold_worst, warm / count, worst,
             usage.ru_maxrss / 1024);
+    slc_session_free(session);
     wet_close(wet);
     return err;
 }

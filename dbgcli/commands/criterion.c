@@ -143,6 +143,7 @@ int cli_slice_run(struct cli_session *session, const struct slc_criterion *crite
         .shows_lines = shows_lines && !session->out->json,
     };
     struct slc_options options = *how;
+    options.session = session->slices;
     options.progress = on_progress;
     options.on_line = on_line;
     options.arg = &watch;

@@ -22,8 +22,13 @@ int cli_session_open(struct cli_session *session, struct cli_out *out, const cha
 {
     *session = (struct cli_session){.out = out};
     int result = wet_open(wet_path, &session->wet);
-    if (result)
+    if (!result)
+        result = slc_session_new(session->wet, &session->slices);
+    if (result) {
+        wet_close(session->wet);
+        session->wet = NULL;
         return result;
+    }
     session->info = wet_get_info(session->wet);
     session->model = wet_get_model(session->wet);
     session->time = session->info->last_time + 1;
@@ -42,6 +47,7 @@ void cli_session_close(struct cli_session *session)
     cli_interrupt_release();
     slc_slice_free(session->slice);
     slc_criterion_free(session->criterion);
+    slc_session_free(session->slices);
     cli_moment_close(session->moment);
     free(session->newer_files);
     cli_bookmarks_free(session->bookmarks);

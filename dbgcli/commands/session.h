@@ -21,6 +21,7 @@ struct cli_session {
     struct cli_out *out;
     bool is_interactive; /* a person waits: partial results and progress are welcome */
     struct wet *wet;
+    struct slc_session *slices; /* what slices have found out so far */
     const struct wet_info *info;
     struct mdl_model *model;
     wet_time time;
