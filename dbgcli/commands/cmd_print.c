@@ -5,6 +5,7 @@
 
 #include "common/err.h"
 #include "dbgcli/alloc.h"
+#include "dbgcli/commands/bookmark.h"
 #include "dbgcli/commands/place.h"
 #include "dbgcli/commands/thread.h"
 #include "dbgcli/commands/value.h"
@@ -20,7 +21,8 @@ const struct cli_syntax cli_cmd_print_syntax = {
                "$rax and\n"
                "the other registers, array[1]@5 (five values from there on), {int} 0x1234. "
                "EXPRESSION@TIME\n"
-               "means --at too, if TIME is start, end, crash or FILE:LINE#K. print/x and the like "
+               "means --at too, if TIME is start, end, crash, a bookmark or FILE:LINE#K. print/x "
+               "and the like "
                "choose a\n"
                "format: x, z (padded), d, u, o, t (binary), c (character), a (address), f "
                "(floating), s (text).",
@@ -137,14 +139,19 @@ static int take_option(const char **text, char **time)
 }
 
 /* What is behind the last '@' if it can only be a time: numbers are gdb's "so many values". */
-static const char *find_time(const char *text)
+static const char *find_time(struct cli_session *session, const char *text)
 {
     const char *at = strrchr(text, '@');
+    wet_time time;
     if (!at)
         return NULL;
     at += 1 + strspn(at + 1, " \t");
-    if (strcmp(at, "start") == 0 || strcmp(at, "end") == 0 || strcmp(at, "crash") == 0)
+    if (strcmp(at, "start") == 0 || strcmp(at, "end") == 0 || strcmp(at, "crash") == 0 ||
+        strcmp(at, "now") == 0)
         return at;
+    if (cli_bookmark_is_name(at) && cli_bookmarks_find(session->bookmarks, at, &time) == 0)
+        return at;
+    wd_error_clear();
     const char *colon = strrchr(at, ':');
     bool is_instance = colon && colon > at && colon[-1] != ':' && strchr("0123456789", colon[1]) &&
                        !strpbrk(at, "?()[] ");
@@ -164,7 +171,7 @@ int cli_cmd_print(struct cli_repl *repl, const struct cli_args *args, const char
     if (result)
         return result;
     expression = cli_strdup(text);
-    behind = at ? NULL : find_time(text);
+    behind = at ? NULL : find_time(session, text);
     if (behind) {
         at = cli_strdup(behind);
         *strrchr(expression, '@') = 0;
