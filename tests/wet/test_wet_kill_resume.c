@@ -51,6 +51,22 @@ static struct file file_read(const char *path)
     return file;
 }
 
+/* Says where two files' sections differ. */
+static void fail_section(const char *path, const char *wanted, uint32_t kind, uint64_t key)
+{
+    struct unit_sections a, b;
+    unit_sections_load(&a, path);
+    unit_sections_load(&b, wanted);
+    const struct wd_buf *x = &unit_section_find(&a, kind, key)->bytes;
+    const struct wd_buf *y = &unit_section_find(&b, kind, key)->bytes;
+    size_t at = 0;
+    while (at < x->size_bytes && at < y->size_bytes && x->data[at] == y->data[at])
+        at++;
+    fail_msg("section %u.%llu is another one at byte %zu of %zu and %zu: %#x and %#x", kind,
+             (unsigned long long)key, at, x->size_bytes, y->size_bytes,
+             at < x->size_bytes ? x->data[at] : 0u, at < y->size_bytes ? y->data[at] : 0u);
+}
+
 /* Everything but how long the building took, which META, the last section, says. */
 static void assert_same_file(const char *path, const char *wanted)
 {
@@ -58,8 +74,7 @@ static void assert_same_file(const char *path, const char *wanted)
     assert_int_equal(a.count, b.count);
     for (size_t i = 0; i + 1 < a.count; i++) {
         if (memcmp(&a.table[i], &b.table[i], sizeof *a.table))
-            fail_msg("section %u.%llu is another one", a.table[i].kind,
-                     (unsigned long long)a.table[i].key);
+            fail_section(path, wanted, a.table[i].kind, a.table[i].key);
     }
     const struct wet_section *meta = &a.table[a.count - 1];
     assert_int_equal(meta->kind, WET_SEC_META);

@@ -199,6 +199,27 @@ static int lines_part(struct wet_builder *builder)
     return err ? err : wet_changes_encode(&builder->changes, &builder->parts.lines);
 }
 
+static bool is_zero(const uint8_t *bytes, size_t count)
+{
+    return !bytes[0] && !memcmp(bytes, bytes + 1, count - 1);
+}
+
+/* Which components an XSAVE image calls in use depends on the machine's own switches, too: those that
+ * are as they begin are not. x87, SSE and AVX, in the standard form. */
+static void in_use_settle(uint8_t *image, uint32_t bytes)
+{
+    const uint16_t control = 0x37f;
+    uint64_t in_use;
+    memcpy(&in_use, image + 512, sizeof in_use);
+    if (!memcmp(image, &control, 2) && is_zero(image + 2, 22) && is_zero(image + 32, 128))
+        in_use &= ~1ull;
+    if (is_zero(image + 160, 256))
+        in_use &= ~2ull;
+    if (bytes >= 832 && is_zero(image + 576, 256))
+        in_use &= ~4ull;
+    memcpy(image + 512, &in_use, sizeof in_use);
+}
+
 int wet_builder_state(struct wet_builder *builder, struct wd_buf *out)
 {
     const struct agt_task *tasks;
@@ -221,6 +242,8 @@ int wet_builder_state(struct wet_builder *builder, struct wd_buf *out)
         err = wd_buf_append(out, &task, sizeof task);
         if (!err)
             err = wd_buf_append(out, tasks[i].xsave, xsave_bytes);
+        if (!err)
+            in_use_settle(out->data + out->size_bytes - xsave_bytes, xsave_bytes);
         if (!err)
             err = wd_buf_append_zeros(out, -xsave_bytes & 7);
     }
