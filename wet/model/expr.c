@@ -97,7 +97,7 @@ static int push_indexed(struct stack *stack, const Dwarf_Op *op, uint64_t bias)
 
 static int push_tls(struct stack *stack)
 {
-    uint64_t offset, address;
+    uint64_t offset = 0, address;
     int result = pop(stack, &offset);
 
     if (result == 0 && !stack->env->tls)
@@ -227,7 +227,7 @@ static int binary(uint8_t atom, uint64_t a, uint64_t b, uint64_t *result)
 
 static int eval_binary(struct stack *stack, uint8_t atom)
 {
-    uint64_t a, b, value = 0;
+    uint64_t a = 0, b = 0, value = 0;
     int result = pop(stack, &b);
 
     if (result == 0)
@@ -239,7 +239,7 @@ static int eval_binary(struct stack *stack, uint8_t atom)
 
 static int eval_unary(struct stack *stack, const Dwarf_Op *op)
 {
-    uint64_t value;
+    uint64_t value = 0;
     int result = pop(stack, &value);
 
     if (result < 0)
@@ -310,7 +310,7 @@ static int jump(struct stack *stack, const Dwarf_Op *op)
 
 static int branch(struct stack *stack, const Dwarf_Op *op)
 {
-    uint64_t condition;
+    uint64_t condition = 0;
     int result = pop(stack, &condition);
 
     return result < 0 || condition == 0 ? result : jump(stack, op);
