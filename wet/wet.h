@@ -79,6 +79,10 @@ const struct wet_info *wet_get_info(const struct wet *wet);
 /* Modules, functions, lines, variables, control dependence; lives as long as the wet. */
 struct mdl_model *wet_get_model(struct wet *wet);
 
+/* 0, or -WD_ERR_CORRUPT if some debug file that the model asked for turned out damaged: it is read when
+ * first needed, and what it would tell is missing in answers since. */
+int wet_check_model(const struct wet *wet);
+
 /*
  * How many bytes may be kept of what the queries work out, so that it need not be done again:
  * intervals run again, and tables that were read for them. 2 GiB if nothing is said. What was not

@@ -60,6 +60,11 @@ void cli_session_prepare(struct cli_session *session)
     wet_interrupt_clear(session->wet);
 }
 
+int cli_session_check(struct cli_session *session)
+{
+    return wet_check_model(session->wet);
+}
+
 int cli_session_check_time(const struct cli_session *session, wet_time time)
 {
     const struct wet_info *info = session->info;

@@ -56,6 +56,9 @@ void cli_session_close(struct cli_session *session);
 /* For struct cli_repl: forgets an interrupt that came while nothing ran. */
 void cli_session_prepare(struct cli_session *session);
 
+/* For struct cli_repl: an error if debug files that were needed so far are damaged. */
+int cli_session_check(struct cli_session *session);
+
 /* -WD_ERR_NOT_FOUND, in a sentence, if the file has no such time. */
 int cli_session_check_time(const struct cli_session *session, wet_time time);
 

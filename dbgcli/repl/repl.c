@@ -92,6 +92,11 @@ int cli_repl_execute(struct cli_repl *repl, const char *line)
         repl->prepare(repl->session);
     int result = evaluate(repl, line);
     int status = 0;
+    int checked = repl->check ? repl->check(repl->session) : 0;
+    if (checked) {
+        result = checked;
+        repl->is_quitting = true;
+    }
     if (result < 0 && !cli_out_is_gone(repl->out))
         status = cli_out_error(repl->out, repl->place, result);
     fflush(repl->out->stream);

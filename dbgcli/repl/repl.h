@@ -39,6 +39,7 @@ struct cli_repl {
     const struct cli_command *commands; /* ends with a row without name */
     struct cli_session *session;
     void (*prepare)(struct cli_session *session); /* before each command; or NULL */
+    int (*check)(struct cli_session *session);    /* after each; its error ends all; or NULL */
     const char *place;                            /* what errors begin with, or NULL */
     bool is_quitting;
     char *last_line; /* private */

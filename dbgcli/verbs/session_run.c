@@ -98,6 +98,7 @@ int cli_session_run(struct cli_app *app, const struct cli_args *args, const char
         .commands = cli_commands,
         .session = &session,
         .prepare = cli_session_prepare,
+        .check = cli_session_check,
         .place = "wetdbg",
     };
     bool is_batch = cli_args_has(args, "batch");
@@ -111,6 +112,11 @@ int cli_session_run(struct cli_app *app, const struct cli_args *args, const char
         wet_set_memory(session.wet, memory);
     session.is_interactive = isatty(STDOUT_FILENO);
     show_opening(&session, args);
+    result = cli_session_check(&session);
+    if (result) {
+        cli_session_close(&session);
+        return result;
+    }
     int status = run_commands(&repl, args);
     if (!is_batch && !repl.is_quitting) {
         int failed = run_loop(&repl, app->terminal, !cli_args_has(args, "no-init"));

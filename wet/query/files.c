@@ -129,15 +129,17 @@ int wet_file_read(void *arg, uint64_t n, uint64_t off, uint8_t *to, uint64_t byt
 
 /*
  * Debug files are most of what large programs' files hold: they are decompressed when the model
- * first needs one. One that is damaged is as good as none then.
+ * first needs one. One that is damaged is as good as none then, which wet_check_model() tells.
  */
 static void debug_load(void *arg, enum mdl_image_kind kind, struct mdl_image *image)
 {
-    const struct wet_file *file = arg;
+    struct wet_file *file = arg;
     struct wd_buf bytes = {0};
     uint32_t section = kind == MDL_IMAGE_DEBUG ? WET_SEC_DEBUG : WET_SEC_ALT;
     int err =
         wet_store_read(file->wet->store, section, (uint64_t)(file - file->wet->files), &bytes);
+    if (err && err != -WD_ERR_NOT_FOUND)
+        snprintf(file->wet->damage, sizeof file->wet->damage, "%s", wd_error_message(err));
     int fd = err ? -1 : memfd_create("wetdbg-debug", MFD_CLOEXEC);
     if (fd >= 0 && write_at(fd, bytes.data, bytes.size_bytes, 0)) {
         close(fd);
@@ -146,6 +148,11 @@ static void debug_load(void *arg, enum mdl_image_kind kind, struct mdl_image *im
     if (fd >= 0)
         *image = (struct mdl_image){.fd = fd, .size_bytes = bytes.size_bytes};
     wd_buf_fini(&bytes);
+}
+
+int wet_check_model(const struct wet *wet)
+{
+    return wet->damage[0] ? wd_fail(-WD_ERR_CORRUPT, "%s", wet->damage) : 0;
 }
 
 /* The first mapping of each part of the file: later mappings at other places (dlopen again) are

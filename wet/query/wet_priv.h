@@ -102,6 +102,7 @@ struct wet {
     int64_t last_step;     /* and how far it was from the one before */
     uint64_t state_serial; /* which state the engine stands at, 0: none */
     uint64_t last_state_serial;
+    char damage[512]; /* of a debug file that the model asked for; "": none */
     volatile sig_atomic_t interrupted;
 };
 
