@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "common/err.h"
+#include "slicer/calls.h"
 #include "slicer/fast.h"
 #include "slicer/loader.h"
 #include "slicer/memo.h"
@@ -228,6 +229,25 @@ static size_t events_before(const struct slc_scan *scan, const struct wet_interv
     return count;
 }
 
+/* A criterion that is a system call itself: what it defined comes later, but not what it was. */
+static int note_call(struct slc_scan *scan, wet_time last)
+{
+    const struct wet_interval *interval = scan->interval;
+    int error = 0;
+
+    for (size_t i = scan->event_at; i < interval->event_count && !error; i++) {
+        const struct wet_event *event = &interval->events[i];
+        if (event->time > last)
+            break;
+        if (event->entry->kind != EVQ_SYSCALL_ENTER)
+            continue;
+        struct slc_task *task = slc_scan_task(scan, event->task, &error);
+        if (task)
+            slc_call_note(&task->call, event->entry);
+    }
+    return error;
+}
+
 /* The last execution that began at or before a time; exec_count if none did. */
 static size_t find_exec(const struct wet_interval *interval, wet_time time)
 {
@@ -293,8 +313,10 @@ static int pass_interval(struct slc_scan *scan, const struct wet_interval *inter
     scan->interval = interval;
     scan->bits = slc_slice_bits(scan->slice, interval);
     scan->event_at = is_first ? events_before(scan, interval, last) : interval->event_count;
+    if (is_first)
+        error = note_call(scan, last);
     size_t at = find_exec(interval, last);
-    if (slc_stretch_is_kept(scan) && at) {
+    if (!error && slc_stretch_is_kept(scan) && at) {
         struct slc_reach partly = slc_stretch_before(scan, at);
         bool is_whole = !is_first || at == interval->exec_count;
         if (!is_whole) {
@@ -304,7 +326,7 @@ static int pass_interval(struct slc_scan *scan, const struct wet_interval *inter
         }
         if (!error)
             error = pass_stretches(scan, at);
-    } else {
+    } else if (!error) {
         error = pass_execs(scan, 0, at, last);
     }
     if (!error)
