@@ -154,10 +154,19 @@ def interrupted_build(bench, trace):
         out, err = child.communicate(timeout=60)
         what = f"SIGINT during a build, {name}"
         bench.check(replayees, f"{what}: was there no replayee?")
-        one_line(bench, e2e.Run(child.args, child.returncode, out, err, 0), 130, what, "interrupted")
+        run = e2e.Run(child.args, child.returncode, out, err, 0)
+        bench.check(run.status == 130 and all(line.startswith("wetdbg: ") for line in err.splitlines())
+                    and err.endswith("wetdbg: interrupted\n"), f"{what}: status {run.status}", run)
         bench.check(time.monotonic() - begin < 10, f"{what}: took {time.monotonic() - begin:.1f} s")
-        bench.check(not os.listdir(place), f"{what}: left behind: {os.listdir(place)}")
-        bench.check(sorted(os.listdir(trace)) == before, f"{what}: left behind: {os.listdir(trace)}")
+        # What is built so far is kept for the next time, and nothing else; it is gone when all is built.
+        base = "out.wet" if name == "-o" else "wetdbg.wet"
+        kept = (set(os.listdir(place)) | set(os.listdir(trace))) - set(before)
+        bench.check(kept <= {f"{base}.part", f"{base}.part-log"}, f"{what}: left behind: {kept}")
+        again = bench.wet("replay", trace, "--batch", *where)
+        bench.check(again.status == 0, f"{what}: the same again", again)
+        made = (set(os.listdir(place)) | set(os.listdir(trace))) - set(before)
+        bench.check(made == {base}, f"{what}: after the same again there are {made}")
+        os.unlink(os.path.join(place if where else trace, base))
         alive = [pid for pid in replayees if os.path.exists(f"/proc/{pid}")]
         bench.check(not alive, f"{what}: still alive: {alive}")
 
