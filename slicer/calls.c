@@ -147,7 +147,7 @@ static enum slc_edge edge_of(enum slc_arg_kind kind)
 static int want_memory(const struct user *user, const struct slc_arg *arg, uint64_t address,
                        bool is_whole)
 {
-    uint64_t by = user->call->args[arg->by], size;
+    uint64_t by = arg->by < SLC_SYSCALL_ARGS ? user->call->args[arg->by] : 0, size;
     int error;
 
     switch ((enum slc_arg_kind)arg->kind) {
