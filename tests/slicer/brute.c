@@ -468,7 +468,7 @@ static void handler_begins(struct brute *b, const struct fake_happening *h)
         unsigned piece = i % 8 < 2 ? i % 8 : 2;
         *map_at(&b->memory, ucontext + 40 + i) = thread->regs[ucontext_gprs[i / 8] * 3 + piece];
     }
-    push_frame(b, ucontext, 0);
+    push_frame(b, ucontext, cause);
     top(b)->is_signal = true;
     top(b)->kept = malloc(sizeof(thread->regs));
     memcpy(top(b)->kept, thread->regs, sizeof(thread->regs));
