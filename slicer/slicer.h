@@ -26,10 +26,10 @@
  *    frame, of a branch on which its instruction is statically control dependent; if there is none
  *    since the frame began, it is the call (or tail jump) that made the frame. What made the first
  *    frame of the run is outside; a thread's first frame was made by the system call that created
- *    the thread. A signal handler's frame, and that of the code it
- *    returns to, was made by the call with which the thread sent itself the
- *    signal, or depends on what the instruction depends on that faulted; what made it is outside for
- *    other signals: they may strike anywhere, so that the code they struck did not let the handler run.
+ *    the thread. A signal handler's frame, and that of the code it returns to, was made by the call
+ *    with which the thread sent itself the signal, or depends on what the instruction depends on that
+ *    faulted; what made it is outside for other signals: they may strike anywhere, so that the code
+ *    they struck did not let the handler run.
  *  - A system call defines its result, what the kernel wrote (for read and kin only as many bytes
  *    as it returned) and, if it is arch_prctl(ARCH_SET_FS), the thread pointer. These depend on what
  *    the call used by its signature (slicer/syscalls.h): its number, arguments and what it read, such
