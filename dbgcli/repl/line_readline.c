@@ -3,8 +3,10 @@
 #include "dbgcli/repl/line.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <readline/history.h>
 #include <readline/readline.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,18 +28,33 @@ static bool was_interrupted;
  */
 static int read_key(FILE *from)
 {
+    struct pollfd input = {.fd = fileno(from), .events = POLLIN};
+    sigset_t interrupt, before;
     unsigned char key;
+
+    sigemptyset(&interrupt);
+    sigaddset(&interrupt, SIGINT);
     for (;;) {
-        ssize_t count = read(fileno(from), &key, 1);
-        if (count == 1)
-            return key;
-        if (count == 0 || errno != EINTR)
-            return EOF;
+        int ready = 0;
         rl_check_signals();
         if (cli_interrupt_is_pending()) {
             was_interrupted = true;
             return '\n';
         }
+        /* one that comes between looking and waiting must end the wait */
+        sigprocmask(SIG_BLOCK, &interrupt, &before);
+        if (!rl_pending_signal() && !cli_interrupt_is_pending())
+            ready = ppoll(&input, 1, NULL, &before);
+        sigprocmask(SIG_SETMASK, &before, NULL);
+        if (ready < 0 && errno != EINTR)
+            return EOF;
+        if (ready <= 0)
+            continue;
+        ssize_t count = read(input.fd, &key, 1);
+        if (count == 1)
+            return key;
+        if (count == 0 || errno != EINTR)
+            return EOF;
     }
 }
 
