@@ -15,9 +15,9 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/err.h"
 #include "recorder/replay/feed.h"
 #include "slicer/slicer.h"
@@ -28,24 +28,17 @@
 #define WARM_OFFSET 1009 /* instructions between a cold criterion and its warm one */
 #define SLICES_MAX  1000
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static int open_measure(const char *path)
 {
     double best = 1e9, worst = 0;
 
     for (unsigned i = 0; i < OPENINGS; i++) {
         struct wet *wet;
-        double start = now();
+        double start = wd_seconds();
         int err = wet_open(path, &wet);
         if (err)
             return err;
-        double seconds = now() - start;
+        double seconds = wd_seconds() - start;
         best = seconds < best ? seconds : best;
         worst = seconds > worst ? seconds : worst;
         wet_close(wet);
@@ -57,7 +50,7 @@ static int open_measure(const char *path)
 static int regenerate(struct wet *wet, double *seconds)
 {
     const struct wet_info *info = wet_get_info(wet);
-    double start = now();
+    double start = wd_seconds();
 
     for (uint64_t k = info->intervals; k-- > 0;) {
         const struct wet_interval *interval;
@@ -66,7 +59,7 @@ static int regenerate(struct wet *wet, double *seconds)
             return err;
         wet_interval_put(wet, interval);
     }
-    *seconds = now() - start;
+    *seconds = wd_seconds() - start;
     return 0;
 }
 
@@ -154,11 +147,11 @@ static int cold_slice(const char *path, wet_time time, double *seconds)
     if (child == 0) {
         struct wet *wet;
         uint64_t instances;
-        double start = now();
+        double start = wd_seconds();
         int err = wet_open(path, &wet);
         if (!err)
             err = slice_one(wet, NULL, time, &instances);
-        double taken = now() - start;
+        double taken = wd_seconds() - start;
         if (err)
             fprintf(stderr, "measure: %s\n", wd_error_message(err));
         _exit(err || write(ends[1], &taken, sizeof taken) != sizeof taken);
@@ -182,11 +175,11 @@ static int warm_slices(struct wet *wet, struct slc_session *session, unsigned co
     *instances = 0;
     for (unsigned i = 0; i < count; i++) {
         uint64_t members;
-        double start = now();
+        double start = wd_seconds();
         int err = slice_one(wet, session, spread(info, i, count) + offset, &members);
         if (err)
             return err;
-        double taken = now() - start;
+        double taken = wd_seconds() - start;
         *seconds += taken;
         *worst = taken > *worst ? taken : *worst;
         *instances += members;

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "common/clock.h"
 #include "common/err.h"
 #include "recorder/record/sums.h"
 #include "recorder/replay/start.h"
@@ -204,13 +204,6 @@ static int entry_taken(void *arg, const struct evq_entry *entry, uint64_t time, 
     return 0;
 }
 
-static double seconds_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static int replay_plain(struct rep_feed *feed, const struct wetdbg_build_options *options,
                         struct wetdbg_replay_result *result)
 {
@@ -218,7 +211,7 @@ static int replay_plain(struct rep_feed *feed, const struct wetdbg_build_options
     struct plain_run run = {.feed = feed};
     struct rep_source source = {.next = next_entries, .taken = entry_taken, .arg = &run};
     enum rep_stop why = REP_STOP_TIME;
-    double start = seconds_now();
+    double start = wd_seconds();
     int err = rep_engine_from_feed(feed, DBI_PLAIN, &engine);
     if (!err)
         rep_engine_watch(engine, options->interrupted);
@@ -233,7 +226,7 @@ static int replay_plain(struct rep_feed *feed, const struct wetdbg_build_options
     if (!err)
         *result = (struct wetdbg_replay_result){.events_checked = rep_engine_entries(engine),
                                                 .instructions = rep_engine_time(engine),
-                                                .seconds = seconds_now() - start,
+                                                .seconds = wd_seconds() - start,
                                                 .asynchronous = run.asynchronous,
                                                 .ambiguous = run.ambiguous};
     rep_engine_free(engine);

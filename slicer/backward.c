@@ -9,8 +9,8 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "common/clock.h"
 #include "common/err.h"
 #include "slicer/loader.h"
 #include "slicer/session.h"
@@ -18,13 +18,6 @@
 
 #define BYPASS_PASSES_MAX 6
 #define PASSES_MAX        32
-
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
 
 static void free_tasks(struct slc_scan *scan)
 {
@@ -92,7 +85,7 @@ int slc_backward(struct wet *wet, const struct slc_criterion *criterion,
 {
     struct slc_arrival arrival = {.is_fit = false};
     struct slc_scan scan = {.wet = wet, .criterion = criterion, .arrival = &arrival};
-    double began = now();
+    double began = wd_seconds();
 
     if (criterion->seed_count == 0)
         return wd_fail(-EINVAL, "the criterion names nothing");
@@ -119,7 +112,7 @@ int slc_backward(struct wet *wet, const struct slc_criterion *criterion,
         slc_slice_free(scan.slice);
         return error;
     }
-    scan.slice->counts.seconds = now() - began;
+    scan.slice->counts.seconds = wd_seconds() - began;
     scan.slice->options.no_bypass = options->no_bypass;
     *out = scan.slice;
     return 0;

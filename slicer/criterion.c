@@ -128,6 +128,18 @@ static int seal(struct slc_criterion *criterion)
     return 0;
 }
 
+/* Hands a criterion over, sealed, or frees it if there was an error. */
+static int finish(struct slc_criterion *criterion, int error, struct slc_criterion **out)
+{
+    if (!error)
+        error = seal(criterion);
+    if (error)
+        slc_criterion_free(criterion);
+    else
+        *out = criterion;
+    return error;
+}
+
 int slc_criterion_of_places(struct wet *wet, wet_time time, const struct ins_regset *regs,
                             uint64_t address, uint64_t size_bytes, struct slc_criterion **out)
 {
@@ -156,13 +168,7 @@ int slc_criterion_of_places(struct wet *wet, wet_time time, const struct ins_reg
         seed->uses = SLC_USES_ALL;
     snprintf(criterion->description, sizeof(criterion->description), "time %llu",
              (unsigned long long)time);
-    if (!error)
-        error = seal(criterion);
-    if (error)
-        slc_criterion_free(criterion);
-    else
-        *out = criterion;
-    return error;
+    return finish(criterion, error, out);
 }
 
 /* ---- parsing ---- */
@@ -291,13 +297,7 @@ int slc_criterion_parse(struct wet *wet, const char *text, const struct slc_stan
         error = slc_parse_function(criterion);
         break;
     }
-    if (!error)
-        error = seal(criterion);
-    if (error)
-        slc_criterion_free(criterion);
-    else
-        *out = criterion;
-    return error;
+    return finish(criterion, error, out);
 }
 
 int slc_criterion_of_variable(struct wet *wet, wet_time time, const char *text,
@@ -325,11 +325,5 @@ int slc_criterion_of_variable(struct wet *wet, wet_time time, const char *text,
     }
     snprintf(criterion->description, sizeof(criterion->description), "%s before time %llu", text,
              (unsigned long long)time);
-    if (!error)
-        error = seal(criterion);
-    if (error)
-        slc_criterion_free(criterion);
-    else
-        *out = criterion;
-    return error;
+    return finish(criterion, error, out);
 }

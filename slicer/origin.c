@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "common/clock.h"
 #include "common/err.h"
 #include "slicer/chase.h"
 #include "slicer/criterion.h"
@@ -425,22 +425,15 @@ static bool can_skip(const struct slc_chase *chase, uint64_t k)
     return !chase->has_asides || chase->range_count;
 }
 
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
-
 static int report(const struct slc_chase *chase, const struct slc_options *options, uint64_t left,
                   double *last)
 {
     const struct wet_info *info = wet_get_info(chase->wet);
     uint64_t total = info->instructions, done = info->last_time - left;
 
-    if (!options || !options->progress || now() - *last < 0.1)
+    if (!options || !options->progress || wd_seconds() - *last < 0.1)
         return 0;
-    *last = now();
+    *last = wd_seconds();
     if (options->progress(options->arg, done, total))
         return wd_fail(-WD_ERR_INTERRUPTED, "interrupted");
     return 0;
@@ -450,7 +443,7 @@ static int scan(struct slc_chase *chase, const struct slc_seed *seed,
                 const struct slc_options *options)
 {
     wet_time last = seed->time - 1;
-    double reported = now();
+    double reported = wd_seconds();
     bool is_empty = last < wet_get_info(chase->wet)->first_time, is_first = true;
     int error = 0;
 

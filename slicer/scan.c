@@ -11,8 +11,8 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "common/clock.h"
 #include "common/err.h"
 #include "slicer/calls.h"
 #include "slicer/fast.h"
@@ -482,20 +482,13 @@ static wet_time last_time(const struct slc_scan *scan)
     return seed->is_fault ? seed->time - 1 : seed->time;
 }
 
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
-
 int slc_scan_learn(struct slc_scan *scan)
 {
     const struct slc_node *next[EVQ_TASKS_MAX] = {NULL};
     const uint64_t total = wet_get_info(scan->wet)->instructions;
     wet_time last = last_time(scan);
     bool is_first = true; /* where the interval's last jumps went is not seen */
-    double reported = now();
+    double reported = wd_seconds();
     int error = 0;
 
     if (!scan->tracks_frames || last == 0)
@@ -517,8 +510,8 @@ int slc_scan_learn(struct slc_scan *scan)
         is_first = false;
         uint64_t left = interval->first_time;
         wet_interval_put(scan->wet, interval);
-        if (!error && now() - reported > 0.1) {
-            reported = now();
+        if (!error && wd_seconds() - reported > 0.1) {
+            reported = wd_seconds();
             error = report(scan, (total - left) / 2);
         }
     }
@@ -529,7 +522,7 @@ int slc_scan_run(struct slc_scan *scan)
 {
     wet_time last = last_time(scan);
     bool is_first = true;
-    double reported = now();
+    double reported = wd_seconds();
     int error = begin(scan);
 
     if (error || last == 0)
@@ -546,8 +539,8 @@ int slc_scan_run(struct slc_scan *scan)
         uint64_t left = interval->first_time;
         wet_interval_put(scan->wet, interval);
         is_first = false;
-        if (!error && now() - reported > 0.1) {
-            reported = now();
+        if (!error && wd_seconds() - reported > 0.1) {
+            reported = wd_seconds();
             error = report(scan, wet_get_info(scan->wet)->last_time - left);
         }
     }

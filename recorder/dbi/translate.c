@@ -16,6 +16,7 @@
 
 #include "common/err.h"
 #include "recorder/dbi/translate_priv.h"
+#include "recorder/insn/insn_ranges.h"
 
 #define LINES_DISP ((uint32_t)(AGT_LINES_OFF - AGT_SHM_OFF))
 #define WINDOW     256 /* a mark at an address covers this many bytes from it */
@@ -302,16 +303,8 @@ static unsigned value_slots(const struct ins_info *info)
 
 unsigned dbi_insn_slots(const struct dbi_insn *insn, bool values)
 {
-    unsigned slots = insn->info.mem_count;
-    bool rep = false;
-    for (unsigned m = 0; m < insn->info.mem_count; m++) {
-        if (insn->info.mems[m].flags & (INS_MEM_VSIB32 | INS_MEM_VSIB64))
-            slots += 16;
-        rep |= insn->info.mems[m].flags & INS_MEM_REP;
-    }
-    if (values && insn->info.klass == INS_PLAIN)
-        slots += value_slots(&insn->info);
-    return slots + (rep ? 3 : 0);
+    bool has_values = values && insn->info.klass == INS_PLAIN;
+    return ins_slot_count(&insn->info) + (has_values ? value_slots(&insn->info) : 0);
 }
 
 unsigned dbi_code_slots(const struct dbi_code *code, unsigned count, bool values)

@@ -2,8 +2,8 @@
 /* replay_driver TRACE [plain|count|collect] [PROCESS]: replays and prints counts, for tests. */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "common/clock.h"
 #include "common/err.h"
 #include "recorder/replay/engine.h"
 #include "recorder/replay/feed.h"
@@ -12,13 +12,6 @@
 static int feed_next(void *arg, struct wd_buf *out)
 {
     return rep_feed_next(arg, out);
-}
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 static int line_count(void *arg, uint64_t address, const uint8_t *bytes)
@@ -48,7 +41,7 @@ int main(int argc, char **argv)
         err = rep_feed_open(trace, &which, &feed);
     if (!err)
         err = rep_engine_from_feed(feed, mode, &engine);
-    double start = now();
+    double start = wd_seconds();
     struct rep_source source = {.next = feed_next, .arg = feed};
     enum rep_stop why = REP_STOP_TIME;
     uint64_t stops = 0, lines = 0, ring = 0;
@@ -62,7 +55,7 @@ int main(int argc, char **argv)
             rep_engine_ring(engine, &bytes);
         ring += bytes;
     }
-    double seconds = now() - start;
+    double seconds = wd_seconds() - start;
     if (engine)
         printf("instructions %llu events %llu stops %llu lines %llu ring %llu fragments %u seconds "
                "%.3f\n",

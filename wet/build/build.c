@@ -15,9 +15,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/err.h"
 #include "recorder/replay/start.h"
 #include "wet/build/builder.h"
@@ -170,13 +170,6 @@ static int writer_start(struct wet_builder *builder, struct wet_store_writer *st
     return wet_writer_new(store, &how, &builder->writer);
 }
 
-static double seconds_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static const struct wet_index_record *index_of(const struct wet_builder *builder, size_t k)
 {
     return (const struct wet_index_record *)builder->index.data + k;
@@ -186,7 +179,7 @@ static const struct wet_index_record *index_of(const struct wet_builder *builder
 static int run_and_write(struct wet_builder *builder, struct wet_unfinished *unfinished,
                          struct wet_build_result *result)
 {
-    double start = seconds_now();
+    double start = wd_seconds();
     int err = begin_or_go_on(builder, unfinished);
     wet_window_end_set(builder);
     if (!err)
@@ -211,7 +204,7 @@ static int run_and_write(struct wet_builder *builder, struct wet_unfinished *unf
                                 .threads = &builder->threads,
                                 .fingerprint = builder->options->fingerprint,
                                 .level = wet_builder_level(builder->options),
-                                .seconds = seconds_now() - start};
+                                .seconds = wd_seconds() - start};
     return wet_finish_sections(&finish, unfinished->store, result);
 }
 
@@ -227,7 +220,7 @@ int wet_build(struct rep_feed *feed, const char *path, const struct wet_build_op
 {
     struct wet_builder builder;
     struct wet_unfinished unfinished = {0};
-    double start = seconds_now();
+    double start = wd_seconds();
     int err = builder_init(&builder, feed, options);
     if (!err)
         err = wet_unfinished_open(path, &unfinished);
@@ -250,7 +243,7 @@ int wet_build(struct rep_feed *feed, const char *path, const struct wet_build_op
         wet_journal_remove(unfinished.journal);
     }
     if (!err)
-        result->seconds = seconds_now() - start;
+        result->seconds = wd_seconds() - start;
     builder_fini(&builder);
     return err;
 }

@@ -6,8 +6,8 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "common/clock.h"
 #include "common/err.h"
 #include "recorder/replay/start.h"
 #include "wet/depend/depend_priv.h"
@@ -129,13 +129,6 @@ static int run_all(struct run *run)
     return err ? err : found;
 }
 
-static double seconds_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* Runs all with the finder's thread beside it. */
 static int run_threaded(struct run *run)
 {
@@ -163,7 +156,7 @@ int wet_find_dependences(struct rep_feed *feed, const struct wet_depend_options 
     struct run *run = calloc(1, sizeof *run);
     size_t range_count;
     const struct rep_range *ranges = rep_feed_ranges(feed, &range_count);
-    double start = seconds_now();
+    double start = wd_seconds();
 
     if (!run)
         return -ENOMEM;
@@ -176,7 +169,7 @@ int wet_find_dependences(struct rep_feed *feed, const struct wet_depend_options 
         err = rep_engine_from_feed(feed, DBI_COLLECT, &run->engine);
     if (!err)
         err = run_threaded(run);
-    result->seconds = seconds_now() - start;
+    result->seconds = wd_seconds() - start;
     rep_engine_free(run->engine);
     dep_finder_fini(&run->finder);
     wd_buf_fini(&run->stretches[0].marks);
