@@ -2,6 +2,8 @@
 #include "tests/cli/cli_program.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 
 #include "common/buf.h"
@@ -27,4 +29,30 @@ int run_wetdbg(const char *args, char **text)
     char command[1024];
     snprintf(command, sizeof command, "exec %s %s 2>&1", WETDBG_PROGRAM, args);
     return run_shell(command, text);
+}
+
+unsigned line_of_mark(const char *source, const char *mark)
+{
+    char line[256];
+    unsigned number = 0, found = 0;
+    FILE *file = fopen(source, "r");
+    assert_non_null(file);
+    while (!found && fgets(line, sizeof line, file)) {
+        const char *comment = strstr(line, "/* ");
+        number++;
+        if (comment && strncmp(comment + 3, mark, strlen(mark)) == 0)
+            found = number;
+    }
+    fclose(file);
+    assert_true(found > 0);
+    return found;
+}
+
+int remove_folder(const char *path)
+{
+    char command[256], *text;
+    snprintf(command, sizeof command, "rm -rf %s", path);
+    int status = run_shell(command, &text);
+    free(text);
+    return status;
 }

@@ -12,4 +12,10 @@ int run_shell(const char *command, char **text);
 /* `wetdbg ARGS`, its errors among its answers. */
 int run_wetdbg(const char *args, char **text);
 
+/* Number of the line of a source that bears a comment which begins with `mark`; fails if none does. */
+unsigned line_of_mark(const char *source, const char *mark);
+
+/* Removes a folder and all in it; 0 or rm's status. */
+int remove_folder(const char *path);
+
 #endif

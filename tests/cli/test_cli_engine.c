@@ -30,30 +30,13 @@ static int record(void **state)
 
 static int remove_place(void **state)
 {
-    char command[256], *text;
     (void)state;
-    snprintf(command, sizeof command, "rm -rf %s", place);
-    int status = run_shell(command, &text);
-    free(text);
-    return status;
+    return remove_folder(place);
 }
 
-/* Number of the line of cli_sample.c that bears a mark. */
 static unsigned line_of(const char *mark)
 {
-    char line[256];
-    unsigned number = 0, found = 0;
-    FILE *file = fopen(CLI_SAMPLE_SOURCE, "r");
-    assert_non_null(file);
-    while (fgets(line, sizeof line, file)) {
-        number++;
-        const char *comment = strstr(line, "/* ");
-        if (comment && strncmp(comment + 3, mark, strlen(mark)) == 0)
-            found = number;
-    }
-    fclose(file);
-    assert_true(found > 0);
-    return found;
+    return line_of_mark(CLI_SAMPLE_SOURCE, mark);
 }
 
 /* Answer to one command of the prompt about the newest recording. */

@@ -28,29 +28,13 @@ static int record(void **state)
 
 static int remove_place(void **state)
 {
-    char command[256], *text;
     (void)state;
-    snprintf(command, sizeof command, "rm -rf %s", place);
-    int status = run_shell(command, &text);
-    free(text);
-    return status;
+    return remove_folder(place);
 }
 
 static unsigned line_of(const char *mark)
 {
-    char line[256], comment[64];
-    unsigned number = 0, found = 0;
-    FILE *file = fopen(CLI_VALUES_SOURCE, "r");
-    assert_non_null(file);
-    snprintf(comment, sizeof comment, "/* %s */", mark);
-    while (fgets(line, sizeof line, file)) {
-        number++;
-        if (strstr(line, comment))
-            found = number;
-    }
-    fclose(file);
-    assert_true(found > 0);
-    return found;
+    return line_of_mark(CLI_VALUES_SOURCE, mark);
 }
 
 /* The object that the last of the commands answers; `commands` are -e options. */

@@ -480,3 +480,12 @@ void compare_with_oracle(const char *dir, const char *what, unsigned windows, ui
     wd_buf_fini(&compare.samples);
     unit_close(&plain);
 }
+
+void compare_report_print(const char *what, const struct compare_report *report)
+{
+    print_message("%-28s %10llu instructions %7llu compared %7llu operands %2llu windows %3llu "
+                  "stops\n",
+                  what, (unsigned long long)report->instructions,
+                  (unsigned long long)report->compared, (unsigned long long)report->operands,
+                  (unsigned long long)report->windows, (unsigned long long)report->stops);
+}

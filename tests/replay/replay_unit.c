@@ -10,8 +10,25 @@
 
 #include "common/err.h"
 #include "recorder/replay/start.h"
+#include "tests/record/spawn.h"
 
 #define STEP_INSTRUCTIONS (4u << 20)
+
+char *unit_work;
+
+int unit_work_new(void **state)
+{
+    (void)state;
+    unit_work = scratch_new();
+    return 0;
+}
+
+int unit_work_remove(void **state)
+{
+    (void)state;
+    scratch_free(unit_work);
+    return 0;
+}
 
 void unit_check(int err, const char *what)
 {

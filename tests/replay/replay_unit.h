@@ -16,6 +16,11 @@
 #include "recorder/replay/engine.h"
 #include "recorder/replay/feed.h"
 
+/* The suite's folder for recordings: made and removed by its group's set-up and teardown. */
+extern char *unit_work;
+int unit_work_new(void **state);
+int unit_work_remove(void **state);
+
 /* Records argv under `work` as `name`, whatever becomes of the program; its trace directory, to be
  * freed. Its standard streams are /dev/null. Fails the test if there is no recording. */
 char *unit_record(const char *work, const char *name, const char *const argv[]);

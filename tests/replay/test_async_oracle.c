@@ -40,7 +40,6 @@ static const struct {
     {"signal_repmovs", "O2_pie"},
 };
 
-static char *work;
 static bool all;
 
 static void program_check(const char *name, const char *build)
@@ -50,13 +49,9 @@ static void program_check(const char *name, const char *build)
     snprintf(what, sizeof what, "%s_%s", name, build);
     snprintf(program, sizeof program, "%s/%s", PROGRAMS_DIR, what);
     const char *argv[] = {program, NULL};
-    char *dir = unit_record(work, what, argv);
+    char *dir = unit_record(unit_work, what, argv);
     compare_with_oracle(dir, what, all ? 6 : 4, all ? 10000 : 2000, 40, &report);
-    print_message("%-28s %10llu instructions %7llu compared %7llu operands %2llu windows %3llu "
-                  "stops\n",
-                  what, (unsigned long long)report.instructions,
-                  (unsigned long long)report.compared, (unsigned long long)report.operands,
-                  (unsigned long long)report.windows, (unsigned long long)report.stops);
+    compare_report_print(what, &report);
     free(dir);
 }
 
@@ -76,25 +71,11 @@ static void threads_and_signals_replay_as_the_oracle_steps(void **state)
     }
 }
 
-static int setup(void **state)
-{
-    (void)state;
-    work = scratch_new();
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    scratch_free(work);
-    return 0;
-}
-
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_and_signals_replay_as_the_oracle_steps),
     };
     all = argc > 1 && !strcmp(argv[1], "all");
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, unit_work_new, unit_work_remove);
 }

@@ -25,8 +25,6 @@ struct tally {
     uint64_t instructions;
 };
 
-static char *work;
-
 static uint64_t hash_of(const struct dbi_fragment *fragment)
 {
     uint64_t hash = 0xcbf29ce484222325ull;
@@ -128,7 +126,7 @@ static void case_replays(const char *name, const char *argument)
     struct spawn_result result = spawn(argv, NULL);
     assert_int_equal(result.status, 0); /* the case itself works */
     spawn_result_fini(&result);
-    char *dir = unit_record(work, name, argv);
+    char *dir = unit_record(unit_work, name, argv);
     modes_agree(dir);
     free(dir);
 }
@@ -154,27 +152,13 @@ CASE(data_beside_code_replays, "beside", NULL)
 static void signals_that_strike_generated_code_are_placed(void **state)
 {
     const char *argv[] = {GUEST, "interrupted", NULL};
-    char *dir = unit_record(work, "interrupted", argv);
+    char *dir = unit_record(unit_work, "interrupted", argv);
     (void)state;
     uint64_t time = replay_in(dir, DBI_PLAIN, NULL);
     struct tally counted;
     assert_int_equal(replay_in(dir, DBI_COUNT, &counted), time);
     free(counted.list);
     free(dir);
-}
-
-static int setup(void **state)
-{
-    (void)state;
-    work = scratch_new();
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    scratch_free(work);
-    return 0;
 }
 
 int main(void)
@@ -191,5 +175,5 @@ int main(void)
         cmocka_unit_test(data_beside_code_replays),
         cmocka_unit_test(signals_that_strike_generated_code_are_placed),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, unit_work_new, unit_work_remove);
 }

@@ -15,8 +15,6 @@
 #define NOT_COMPUTED  0x98765432u
 #define RECORDERS_END 0x70002000u /* below lies what rr puts into each process */
 
-static char *work;
-
 static uint32_t checksum(const uint8_t *bytes, size_t count)
 {
     uint32_t sum = (uint32_t)count;
@@ -100,7 +98,7 @@ static void memory_compare(const char *dir)
 static void wrapper_make(void)
 {
     char *path;
-    assert_true(asprintf(&path, "%s/rr", work) > 0);
+    assert_true(asprintf(&path, "%s/rr", unit_work) > 0);
     FILE *file = fopen(path, "we");
     assert_non_null(file);
     fprintf(file, "#!/bin/sh\nexec rr -C on-all-events \"$@\"\n");
@@ -116,25 +114,12 @@ static void replayed_memory_is_the_recorded(void **state)
     const char *pie_argv[] = {PROGRAMS_DIR "/prog_printf_O0_pie", NULL};
     (void)state;
     wrapper_make();
-    char *dirs[] = {unit_record(work, "static", static_argv), unit_record(work, "pie", pie_argv)};
+    char *dirs[] = {unit_record(unit_work, "static", static_argv),
+                    unit_record(unit_work, "pie", pie_argv)};
     for (size_t i = 0; i < 2; i++) {
         memory_compare(dirs[i]);
         free(dirs[i]);
     }
-}
-
-static int setup(void **state)
-{
-    (void)state;
-    work = scratch_new();
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    scratch_free(work);
-    return 0;
 }
 
 int main(void)
@@ -142,5 +127,5 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(replayed_memory_is_the_recorded),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, unit_work_new, unit_work_remove);
 }

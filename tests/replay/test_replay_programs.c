@@ -33,7 +33,6 @@ static const struct {
     {"git", {"/usr/bin/git", "--version"}, NULL},
 };
 
-static char *work;
 static unsigned present;
 
 static void row_print(const char *name, const struct unit_replay *replay, const char *result)
@@ -67,7 +66,7 @@ static void programs_of_the_system_replay(void **state)
             continue;
         }
         present++;
-        char *dir = unit_record(work, programs[i].name, programs[i].argv);
+        char *dir = unit_record(unit_work, programs[i].name, programs[i].argv);
         bool good = replay_in(i, dir, DBI_PLAIN, &plain);
         good = replay_in(i, dir, DBI_COUNT, &count) && good;
         failures += !good || plain != count;
@@ -77,24 +76,10 @@ static void programs_of_the_system_replay(void **state)
     assert_true(present >= 6); /* ls, sh, sed and the like are everywhere */
 }
 
-static int setup(void **state)
-{
-    (void)state;
-    work = scratch_new();
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    scratch_free(work);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(programs_of_the_system_replay),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, unit_work_new, unit_work_remove);
 }

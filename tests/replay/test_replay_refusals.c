@@ -8,12 +8,10 @@
 #include "tests/record/spawn.h"
 #include "tests/replay/replay_unit.h"
 
-static char *work;
-
 static char *record(const char *name, const char *program)
 {
     const char *argv[] = {program, NULL};
-    return unit_record(work, name, argv);
+    return unit_record(unit_work, name, argv);
 }
 
 /* Exit status 3 and one line on stderr in which `words` are. */
@@ -136,20 +134,6 @@ static void lost_event_diverges(void **state)
     free(dir);
 }
 
-static int setup(void **state)
-{
-    (void)state;
-    work = scratch_new();
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    scratch_free(work);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -157,5 +141,5 @@ int main(void)
         cmocka_unit_test(altered_registers_diverge_where_they_are),
         cmocka_unit_test(lost_event_diverges),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, unit_work_new, unit_work_remove);
 }

@@ -45,7 +45,6 @@ static const struct {
     {"prog_crash_wildcall", NULL},
 };
 
-static char *work;
 static bool all;
 
 static void shape_check(const char *name, const char *variant)
@@ -56,15 +55,11 @@ static void shape_check(const char *name, const char *variant)
     snprintf(program, sizeof program, "%s/%s", PROGRAMS_DIR, what);
     const char *argv[] = {program,
                           strcmp(name, "prog_mmapfile") ? NULL : PROGRAMS_DATA "/lines.txt", NULL};
-    char *dir = unit_record(work, what, argv);
+    char *dir = unit_record(unit_work, what, argv);
     compare_with_oracle(dir, what, all ? 6 : 4, all ? 10000 : 2000, 40, &report);
     uint64_t step = report.instructions / (all ? 60 : 10);
     lines_verify(dir, step < 20000 ? 20000 : step, what);
-    print_message("%-28s %10llu instructions %7llu compared %7llu operands %2llu windows %3llu "
-                  "stops\n",
-                  what, (unsigned long long)report.instructions,
-                  (unsigned long long)report.compared, (unsigned long long)report.operands,
-                  (unsigned long long)report.windows, (unsigned long long)report.stops);
+    compare_report_print(what, &report);
     free(dir);
 }
 
@@ -84,25 +79,11 @@ static void shapes_replay_as_the_oracle_steps(void **state)
     }
 }
 
-static int setup(void **state)
-{
-    (void)state;
-    work = scratch_new();
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    scratch_free(work);
-    return 0;
-}
-
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shapes_replay_as_the_oracle_steps),
     };
     all = argc > 1 && !strcmp(argv[1], "all");
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, unit_work_new, unit_work_remove);
 }

@@ -21,47 +21,34 @@
 
 #define SHORT 10000
 
-static struct {
-    struct run run;
-    char *path, *damaged;
-    struct unit_sections sections;
-} here;
+static struct good_wet here;
 
 static unsigned factor = 1;
 
 static int setup(void **state)
 {
     (void)state;
-    run_record(&here.run, (const char *const[]){PROGRAM, NULL});
-    here.path = unit_path(here.run.dir, "good.wet");
-    here.damaged = unit_path(here.run.dir, "damaged.wet");
-    int err = run_build(&here.run, here.path, SHORT);
-    if (err)
-        fail_msg("%s", wd_error_message(err));
-    unit_sections_load(&here.sections, here.path);
+    good_wet_make(&here, PROGRAM, SHORT, "damaged.wet");
     return 0;
 }
 
 static int teardown(void **state)
 {
     (void)state;
-    unit_sections_fini(&here.sections);
-    free(here.path);
-    free(here.damaged);
-    run_fini(&here.run);
+    good_wet_fini(&here);
     return 0;
 }
 
 /* Everything is asked of the damaged file, in another process. */
 static int check(const char *what)
 {
-    const char *const argv[] = {WET_DRIVER, "check", here.damaged, NULL};
+    const char *const argv[] = {WET_DRIVER, "check", here.changed, NULL};
     struct spawn_result result = spawn(argv, NULL);
     int status = WIFEXITED(result.status) ? WEXITSTATUS(result.status) : -1;
     bool good = status == 0 || status == WD_EXIT_TRACE || status == WD_EXIT_DIVERGED;
     const char *keep = getenv("WETDBG_KEEP");
     if (!good && keep)
-        assert_int_equal(rename(here.damaged, keep), 0);
+        assert_int_equal(rename(here.changed, keep), 0);
     if (!good)
         fail_msg("%s: wait status %#x: %s", what, (unsigned)result.status, result.err);
     if (status && !strstr(result.err, "error: "))
@@ -73,7 +60,7 @@ static int check(const char *what)
 static void undamaged_file_is_good(void **state)
 {
     (void)state;
-    unit_sections_store(&here.sections, here.damaged, SIZE_MAX);
+    unit_sections_store(&here.sections, here.changed, SIZE_MAX);
     assert_int_equal(check("nothing"), 0);
 }
 
@@ -87,7 +74,7 @@ static void missing_section_is_noticed(void **state)
             continue;
         snprintf(what, sizeof what, "without section %u.%llu", section->kind,
                  (unsigned long long)section->key);
-        unit_sections_store(&here.sections, here.damaged, i);
+        unit_sections_store(&here.sections, here.changed, i);
         int status = check(what);
         bool optional = section->kind == WET_SEC_DEBUG || section->kind == WET_SEC_ALT;
         if (!optional)
@@ -156,7 +143,7 @@ static void changes_of_kind(uint32_t kind, unsigned count)
         section->bytes = (struct wd_buf){0};
         assert_int_equal(wd_buf_append(&section->bytes, good.data, good.size_bytes), 0);
         change(section, &seed);
-        unit_sections_store(&here.sections, here.damaged, SIZE_MAX);
+        unit_sections_store(&here.sections, here.changed, SIZE_MAX);
         wd_buf_fini(&section->bytes);
         section->bytes = good;
         snprintf(what, sizeof what, "WETDBG_SEED=%llu, section %u.%llu",

@@ -22,32 +22,19 @@
 #define SHORT 10000
 #define FLIPS 400
 
-static struct {
-    struct run run;
-    char *path, *spoiled;
-    struct unit_sections sections;
-} here;
+static struct good_wet here;
 
 static int setup(void **state)
 {
     (void)state;
-    run_record(&here.run, (const char *const[]){PROGRAM, NULL});
-    here.path = unit_path(here.run.dir, "good.wet");
-    here.spoiled = unit_path(here.run.dir, "spoiled.wet");
-    int err = run_build(&here.run, here.path, SHORT);
-    if (err)
-        fail_msg("%s", wd_error_message(err));
-    unit_sections_load(&here.sections, here.path);
+    good_wet_make(&here, PROGRAM, SHORT, "spoiled.wet");
     return 0;
 }
 
 static int teardown(void **state)
 {
     (void)state;
-    unit_sections_fini(&here.sections);
-    free(here.path);
-    free(here.spoiled);
-    run_fini(&here.run);
+    good_wet_fini(&here);
     return 0;
 }
 
@@ -88,7 +75,7 @@ static void assert_sound(const char *path, bool deep)
 static void assert_found(const char *row, uint32_t kind, uint64_t key, const char *what)
 {
     struct found found;
-    int err = look(here.spoiled, false, &found);
+    int err = look(here.changed, false, &found);
     if (err || !found.count)
         fail_msg("%s: %s", row, err ? wd_error_message(err) : "nothing was found");
     if (found.first.kind != kind || found.first.key != key || !strstr(found.first.what, what))
@@ -141,7 +128,7 @@ static void spoil_with(struct unit_section *section,
     section->bytes = (struct wd_buf){0};
     assert_int_equal(wd_buf_append(&section->bytes, good.data, good.size_bytes), 0);
     spoil(&section->bytes, arg);
-    unit_sections_store(&here.sections, here.spoiled, SIZE_MAX);
+    unit_sections_store(&here.sections, here.changed, SIZE_MAX);
     wd_buf_fini(&section->bytes);
     section->bytes = good;
 }
@@ -175,16 +162,16 @@ static void verify_sound_file_passes(void **state)
 {
     (void)state;
     assert_sound(here.path, true);
-    unit_sections_store(&here.sections, here.spoiled, SIZE_MAX);
-    assert_sound(here.spoiled, false);
+    unit_sections_store(&here.sections, here.changed, SIZE_MAX);
+    assert_sound(here.changed, false);
 }
 
 static void verify_what_is_no_wet_is_an_error(void **state)
 {
     (void)state;
     struct found found;
-    unit_write(here.spoiled, "just a text that is long enough to be a header of some file", 60);
-    assert_int_equal(look(here.spoiled, false, &found), -WD_ERR_CORRUPT);
+    unit_write(here.changed, "just a text that is long enough to be a header of some file", 60);
+    assert_int_equal(look(here.changed, false, &found), -WD_ERR_CORRUPT);
     assert_non_null(strstr(wd_error_message(-WD_ERR_CORRUPT), "is not a .wet file"));
     assert_int_equal(look(here.run.dir, false, &found), -WD_ERR_CORRUPT);
     assert_int_equal(look("/nonexistent/file", false, &found), -2 /* ENOENT */);
@@ -197,7 +184,7 @@ static void verify_missing_and_needless_sections_are_found(void **state)
         const struct unit_section *section = &here.sections.list[i];
         if (section->kind == WET_SEC_DEBUG || section->kind == WET_SEC_ALT || section->key > 2)
             continue;
-        unit_sections_store(&here.sections, here.spoiled, i);
+        unit_sections_store(&here.sections, here.changed, i);
         assert_found("missing", section->kind, section->key, "missing");
     }
     const struct {
@@ -215,7 +202,7 @@ static void verify_missing_and_needless_sections_are_found(void **state)
         here.sections.list = list;
         list[here.sections.count++] =
             (struct unit_section){.kind = needless[i].kind, .key = needless[i].key};
-        unit_sections_store(&here.sections, here.spoiled, SIZE_MAX);
+        unit_sections_store(&here.sections, here.changed, SIZE_MAX);
         here.sections.count--;
         assert_found("needless", needless[i].kind, needless[i].key, "nothing of that number");
     }
@@ -229,9 +216,9 @@ static void verify_sections_of_unknown_kinds_pass(void **state)
     assert_non_null(list);
     here.sections.list = list;
     list[here.sections.count++] = (struct unit_section){.kind = 60, .key = 7};
-    unit_sections_store(&here.sections, here.spoiled, SIZE_MAX);
+    unit_sections_store(&here.sections, here.changed, SIZE_MAX);
     here.sections.count--;
-    assert_sound(here.spoiled, false);
+    assert_sound(here.changed, false);
 }
 
 static void meta_number_add(const char *key, const char *what, uint32_t told_of)
@@ -249,7 +236,7 @@ static void meta_number_add(const char *key, const char *what, uint32_t told_of)
         char *text = json_dumps(meta, JSON_SORT_KEYS);
         section->bytes = (struct wd_buf){
             .data = (uint8_t *)text, .size_bytes = strlen(text), .capacity_bytes = strlen(text)};
-        unit_sections_store(&here.sections, here.spoiled, SIZE_MAX);
+        unit_sections_store(&here.sections, here.changed, SIZE_MAX);
         free(text);
         section->bytes = good;
         if (i)
@@ -491,8 +478,8 @@ static void verify_deep_finds_registers_that_are_others(void **state)
         0};
     struct found found;
     spoil_with(section_of(WET_SEC_STATE, 1), act_row, &row);
-    assert_sound(here.spoiled, false);
-    assert_int_equal(look(here.spoiled, true, &found), 0);
+    assert_sound(here.changed, false);
+    assert_int_equal(look(here.changed, true, &found), 0);
     assert_true(found.count > 0);
     assert_int_equal(found.first.key, 1);
     assert_non_null(strstr(found.first.what, "run again"));
@@ -514,7 +501,7 @@ static void verify_gap_before_the_table_is_found(void **state)
     memcpy(wide + 40, &size, 8);
     hash = XXH64(wide, 48, 0);
     memcpy(wide + 48, &hash, 8);
-    unit_write(here.spoiled, wide, size);
+    unit_write(here.changed, wide, size);
     assert_found("gap", 0, 0, "does not follow");
     free(wide);
     free(bytes);
@@ -531,9 +518,9 @@ static void verify_flipped_bits_of_a_file_are_noticed(void **state)
         size_t at = unit_random(&seed) % count;
         uint8_t bit = (uint8_t)(1u << unit_random(&seed) % 8);
         bytes[at] ^= bit;
-        unit_write(here.spoiled, bytes, count);
+        unit_write(here.changed, bytes, count);
         bytes[at] ^= bit;
-        int err = look(here.spoiled, false, &found);
+        int err = look(here.changed, false, &found);
         if (!err && !found.count)
             fail_msg("byte %zu, bit %#x", at, bit);
     }
@@ -559,7 +546,7 @@ static void verify_flipped_bits_of_sections_are_survived(void **state)
     unsigned noticed = 0;
     for (unsigned i = 0; i < FLIPS; i++) {
         spoil_with(&here.sections.list[unit_random(&seed) % here.sections.count], flip, &at);
-        int err = look(here.spoiled, false, &found);
+        int err = look(here.changed, false, &found);
         if (err && wd_error_exit_status(err) != WD_EXIT_TRACE)
             fail_msg("%s", wd_error_message(err));
         noticed += err || found.count;

@@ -69,3 +69,23 @@ void run_record_and_build(struct run *run, const char *const argv[], uint64_t in
     if (err)
         fail_msg("%s: %s", argv[0], wd_error_message(err));
 }
+
+void good_wet_make(struct good_wet *good, const char *program, uint64_t interval,
+                   const char *changed_name)
+{
+    run_record(&good->run, (const char *const[]){program, NULL});
+    good->path = unit_path(good->run.dir, "good.wet");
+    good->changed = unit_path(good->run.dir, changed_name);
+    int err = run_build(&good->run, good->path, interval);
+    if (err)
+        fail_msg("%s", wd_error_message(err));
+    unit_sections_load(&good->sections, good->path);
+}
+
+void good_wet_fini(struct good_wet *good)
+{
+    unit_sections_fini(&good->sections);
+    free(good->path);
+    free(good->changed);
+    run_fini(&good->run);
+}

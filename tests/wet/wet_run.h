@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tests/wet/wet_unit.h"
 #include "wet/build/build.h"
 
 struct run {
@@ -30,5 +31,16 @@ int run_build_with(const struct run *run, const char *path,
 /* Records and builds dir/wet with the default intervals and dir/short with `interval` ones. */
 void run_record_and_build(struct run *run, const char *const argv[], uint64_t interval,
                           char **wet_path, char **short_path);
+
+/* A sound file, taken apart, and a path for one like it that is not. */
+struct good_wet {
+    struct run run;
+    char *path, *changed;
+    struct unit_sections sections;
+};
+
+void good_wet_make(struct good_wet *good, const char *program, uint64_t interval,
+                   const char *changed_name);
+void good_wet_fini(struct good_wet *good);
 
 #endif
