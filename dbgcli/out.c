@@ -10,6 +10,7 @@
 
 #include "common/err.h"
 #include "dbgcli/alloc.h"
+#include "dbgcli/screen.h"
 
 /* ---- the stream ---- */
 
@@ -19,6 +20,11 @@ static ssize_t write_cookie(void *cookie, const char *bytes, size_t size)
 {
     struct cli_out *out = cookie;
     size_t done = 0;
+    if (out->screen) {
+        int error = out->write_errno ? 0 : cli_screen_write(out->screen, bytes, size);
+        out->write_errno = error ? error : out->write_errno;
+        return (ssize_t)size;
+    }
     while (done < size && !out->write_errno) {
         ssize_t count = write(out->fd, bytes + done, size - done);
         if (count >= 0)
@@ -59,7 +65,7 @@ int cli_out_fini(struct cli_out *out)
 
 bool cli_out_is_gone(const struct cli_out *out)
 {
-    return out->write_errno != 0;
+    return out->write_errno != 0 || (out->screen && cli_screen_is_left(out->screen));
 }
 
 int cli_out_color(struct cli_out *out, const char *when)
@@ -72,9 +78,28 @@ int cli_out_color(struct cli_out *out, const char *when)
     return 0;
 }
 
-void cli_out_show(struct cli_out *out)
+void cli_out_begin(struct cli_out *out)
 {
     fflush(out->stream);
+    if (out->screen)
+        cli_screen_begin(out->screen);
+}
+
+void cli_out_end(struct cli_out *out)
+{
+    fflush(out->stream);
+    if (out->screen)
+        cli_screen_end(out->screen);
+}
+
+FILE *cli_out_aside(struct cli_out *out)
+{
+    fflush(out->stream);
+    if (out->screen && cli_screen_is_paging(out->screen))
+        return out->stream;
+    if (out->screen)
+        cli_screen_show(out->screen);
+    return out->errors;
 }
 
 unsigned cli_out_columns(const struct cli_out *out)
@@ -237,7 +262,7 @@ int cli_out_error(struct cli_out *out, const char *place, int code)
 {
     int status = wd_error_exit_status(code);
     const char *message = wd_error_message(code);
-    fflush(out->stream);
+    cli_out_end(out);
     if (out->json) {
         json_t *object = cli_json_object("wetdbg.error/1");
         cli_json_set(object, "message", cli_json_text(message));

@@ -15,6 +15,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+struct cli_screen; /* dbgcli/screen.h */
+
 enum cli_style {
     CLI_STYLE_NONE,
     CLI_STYLE_BOLD,
@@ -28,7 +30,8 @@ struct cli_out {
     bool json;
     bool is_styled; /* a terminal, and NO_COLOR is not set */
     int fd;
-    int write_errno; /* of the first write that failed, or 0 */
+    int write_errno;           /* of the first write that failed, or 0 */
+    struct cli_screen *screen; /* a terminal with a person before it, or NULL; the holder's */
 };
 
 /* Answers to `fd`, errors to `errors`; both stay the caller's. 0 or -ENOMEM. */
@@ -38,14 +41,19 @@ int cli_out_init(struct cli_out *out, int fd, FILE *errors);
  * for any other reason than that the reader went away. */
 int cli_out_fini(struct cli_out *out);
 
-/* True once the reader is gone or the medium full: nothing more needs to be said. */
+/* True once the reader is gone or the medium full: nothing more needs to be said. Of an answer
+ * also once its pager was left. */
 bool cli_out_is_gone(const struct cli_out *out);
 
 /* Styles always, never, or (auto, NULL) as cli_out_init() found. -WD_ERR_USAGE for another word. */
 int cli_out_color(struct cli_out *out, const char *when);
 
-/* What has been written must be seen now: what follows may take its time. */
-void cli_out_show(struct cli_out *out);
+/* An answer begins, and ends: on a terminal it may go through a pager in between. */
+void cli_out_begin(struct cli_out *out);
+void cli_out_end(struct cli_out *out);
+
+/* For a remark amid an answer: where it goes, so that it stands behind what was written before. */
+FILE *cli_out_aside(struct cli_out *out);
 
 /* How wide the terminal is that the answers go to; 0 if they go elsewhere. */
 unsigned cli_out_columns(const struct cli_out *out);

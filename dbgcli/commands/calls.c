@@ -108,7 +108,7 @@ int cli_calls_init(struct cli_calls *calls, struct cli_session *session)
         free(calls->slots);
         return result;
     }
-    cli_meter_begin(&calls->meter, session->out, "walking", session->is_interactive);
+    cli_meter_begin(&calls->meter, session->out, "walking");
     calls->walk.is_unwanted = is_unwanted;
     calls->walk.context = calls;
     return 0;
@@ -116,7 +116,7 @@ int cli_calls_init(struct cli_calls *calls, struct cli_session *session)
 
 void cli_calls_fini(struct cli_calls *calls)
 {
-    cli_meter_clear(&calls->meter);
+    cli_meter_end(&calls->meter);
     cli_walk_fini(&calls->walk);
     free(calls->slots);
     free(calls->leavers);

@@ -400,7 +400,6 @@ static void print_row(struct history *history, const struct row *row)
         cli_json_append(history->array, json_of_row(history, row));
         return;
     }
-    cli_meter_clear(&history->meter);
     fprintf(out->stream, "time %-12" PRIu64 " %s", row->write.time,
             cli_out_style(out, CLI_STYLE_BOLD));
     cli_place_print(out, place);
@@ -543,13 +542,13 @@ int cli_cmd_history(struct cli_repl *repl, const struct cli_args *args, const ch
     char *what = joined(args);
     history.finder = cli_write_finder_new(session->wet);
     history.array = repl->out->json ? json_array() : NULL;
-    cli_meter_begin(&history.meter, repl->out, "looking for writes", session->is_interactive);
+    cli_meter_begin(&history.meter, repl->out, "looking for writes");
     result = resolve(&history, what);
     if (!result)
         result = find_life(&history, args);
     if (!result)
         result = show_all(&history);
-    cli_meter_clear(&history.meter);
+    cli_meter_end(&history.meter);
     if (!result || (result == -WD_ERR_INTERRUPTED && history.array))
         print_end(&history, what, !result);
     if (result == -WD_ERR_INTERRUPTED)

@@ -140,7 +140,6 @@ static void print_hit(struct search *search, const struct hit *hit, const struct
                       const char *inner)
 {
     struct cli_out *out = search->out;
-    cli_meter_clear(&search->meter);
     fprintf(out->stream, "time %-12" PRIu64 " %s", hit->time, cli_out_style(out, CLI_STYLE_BOLD));
     cli_place_print(out, place);
     fprintf(out->stream, "%s  ", cli_out_style(out, CLI_STYLE_NONE));
@@ -284,7 +283,7 @@ static void print_end(struct search *search, bool is_complete)
 
 static int finish(struct search *search, int result)
 {
-    cli_meter_clear(&search->meter);
+    cli_meter_end(&search->meter);
     if (!result || search->array)
         print_end(search, !result);
     if (result == -WD_ERR_INTERRUPTED)
@@ -319,7 +318,7 @@ int cli_cmd_search(struct cli_repl *repl, const struct cli_args *args, const cha
     if (result)
         return result;
     search.array = repl->out->json ? json_array() : NULL;
-    cli_meter_begin(&search.meter, repl->out, "searching", session->is_interactive);
+    cli_meter_begin(&search.meter, repl->out, "searching");
     result = finish(&search, search_all(&search));
     cli_walker_fini(&search.walker);
     wet_effects_close(search.effects);

@@ -52,6 +52,7 @@ const struct cli_command cli_commands[] = {
     {"list", cli_cmd_list, "lines of source", &cli_cmd_list_syntax, "l", false},
     {"output", cli_cmd_output, "what the program wrote", &cli_cmd_output_syntax, NULL, false},
     {"info", cli_cmd_info, "facts about the run and its code", &cli_cmd_info_syntax, "i", false},
+    {"set", cli_cmd_set, "how the prompt behaves", &cli_cmd_set_syntax, NULL, false},
     {"help", cli_cmd_help, "list the commands, or explain one", &cli_cmd_help_syntax, "h", false},
     {"quit", cli_cmd_quit, "leave", &cli_cmd_quit_syntax, "q exit", false},
     {NULL, NULL, NULL, NULL, NULL, false},

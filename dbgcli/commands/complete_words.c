@@ -29,6 +29,8 @@ enum words {
     WORDS_SUBJECTS = 128,
     WORDS_DIRECTION = 256,
     WORDS_REGISTERS = 512,
+    WORDS_SETTINGS = 1024,
+    WORDS_SWITCH = 2048,
 };
 
 static const struct {
@@ -68,6 +70,7 @@ static const struct {
     {"list", WORDS_FILES | WORDS_FUNCTIONS, WORDS_NONE},
     {"output", WORDS_NONE, WORDS_NONE},
     {"info", WORDS_SUBJECTS, WORDS_NONE},
+    {"set", WORDS_SETTINGS, WORDS_SWITCH},
     {"help", WORDS_COMMANDS, WORDS_NONE},
 };
 #define RULE_COUNT (sizeof rules / sizeof *rules)
@@ -293,6 +296,8 @@ static void add_words(struct cli_repl *repl, unsigned words, const char *typed,
     static const char *const times[] = {"start", "end", "crash", "now", NULL};
     static const char *const criteria[] = {"crash", "exit", "output:", NULL};
     static const char *const directions[] = {"backward", NULL};
+    static const char *const settings[] = {"pager", NULL};
+    static const char *const switches[] = {"off", "on", NULL};
     struct cli_session *session = repl->session;
     struct adding adding = {completions, typed};
     if (words & (WORDS_EXPRESSION | WORDS_CRITERIA) && complete_time(session, typed, completions))
@@ -303,6 +308,10 @@ static void add_words(struct cli_repl *repl, unsigned words, const char *typed,
         add_each(&adding, criteria);
     if (words & WORDS_DIRECTION)
         add_each(&adding, directions);
+    if (words & WORDS_SETTINGS)
+        add_each(&adding, settings);
+    if (words & WORDS_SWITCH)
+        add_each(&adding, switches);
     if (words & WORDS_SUBJECTS)
         cli_info_subjects_each(typed, completions);
     if (words & WORDS_COMMANDS)

@@ -2,15 +2,14 @@
 #include "dbgcli/commands/criterion.h"
 
 #include <inttypes.h>
-#include <time.h>
-#include <unistd.h>
 
+#include "common/clock.h"
 #include "common/err.h"
 #include "dbgcli/commands/place.h"
 #include "dbgcli/commands/slice_groups.h"
-#include "dbgcli/interrupt.h"
+#include "dbgcli/meter.h"
 
-#define PATIENCE_SECONDS 1.0 /* before anything is said of a slice in progress */
+#define PATIENCE_SECONDS 0.5 /* before lines of a slice in progress are shown */
 #define EARLY_LINES      10  /* shown before the slice is complete */
 
 int cli_kinds_from(const struct cli_args *args, enum slc_kinds *kinds)
@@ -62,26 +61,13 @@ int cli_criterion_parse(struct cli_session *session, const char *text, struct sl
 
 struct watch {
     struct cli_session *session;
-    struct timespec start;
-    bool shows_lines, has_meter;
+    struct cli_meter meter;
+    double start; /* wd_seconds() */
+    bool shows_lines;
     unsigned line_count;
     struct slc_line lines[EARLY_LINES]; /* strings are the model's */
     unsigned printed;
 };
-
-static double seconds_since(const struct timespec *start)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)(now.tv_sec - start->tv_sec) + (double)(now.tv_nsec - start->tv_nsec) / 1e9;
-}
-
-static void clear_meter(struct watch *watch)
-{
-    if (watch->has_meter)
-        fputs("\r\033[K", watch->session->out->errors);
-    watch->has_meter = false;
-}
 
 static void print_early_lines(struct watch *watch)
 {
@@ -103,27 +89,12 @@ static void print_early_lines(struct watch *watch)
 }
 
 /* Polled besides wet_interrupt(): the slicer's own loops see it here. */
-static int stop_wanted(const struct watch *watch)
-{
-    return cli_interrupt_is_pending() || cli_out_is_gone(watch->session->out);
-}
-
 static int on_progress(void *arg, uint64_t scanned, uint64_t total)
 {
     struct watch *watch = arg;
-    FILE *errors = watch->session->out->errors;
-    double spent = seconds_since(&watch->start);
-    if (!watch->session->is_interactive || spent < PATIENCE_SECONDS)
-        return stop_wanted(watch);
-    clear_meter(watch);
-    print_early_lines(watch);
-    if (total && isatty(fileno(errors))) {
-        fprintf(errors, "looking back: %.0f%% of %.3g instructions, %.0f s",
-                100 * (double)scanned / (double)total, (double)total, spent);
-        fflush(errors);
-        watch->has_meter = true;
-    }
-    return stop_wanted(watch);
+    if (watch->session->out->screen && wd_seconds() - watch->start >= PATIENCE_SECONDS)
+        print_early_lines(watch);
+    return cli_meter_update(&watch->meter, scanned, total);
 }
 
 static int on_line(void *arg, const struct slc_line *line)
@@ -147,9 +118,10 @@ int cli_slice_run(struct cli_session *session, const struct slc_criterion *crite
     options.progress = on_progress;
     options.on_line = on_line;
     options.arg = &watch;
-    clock_gettime(CLOCK_MONOTONIC, &watch.start);
+    watch.start = wd_seconds();
+    cli_meter_begin(&watch.meter, session->out, "looking back");
     int result = slc_backward(session->wet, criterion, &options, slice);
-    clear_meter(&watch);
+    cli_meter_end(&watch.meter);
     if (result == -WD_ERR_INTERRUPTED)
         wd_fail(result, "interrupted");
     return result;
@@ -160,9 +132,10 @@ int cli_origin_run(struct cli_session *session, const struct slc_criterion *crit
 {
     struct watch watch = {.session = session};
     struct slc_options options = {.progress = on_progress, .arg = &watch};
-    clock_gettime(CLOCK_MONOTONIC, &watch.start);
+    watch.start = wd_seconds();
+    cli_meter_begin(&watch.meter, session->out, "looking back");
     int result = slc_origin(session->wet, criterion, &options, origin);
-    clear_meter(&watch);
+    cli_meter_end(&watch.meter);
     if (result == -WD_ERR_INTERRUPTED)
         wd_fail(result, "interrupted");
     return result;

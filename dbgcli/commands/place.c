@@ -21,17 +21,16 @@ const char *cli_base_name(const char *path)
 static void warn_newer(struct cli_session *session, const char *file)
 {
     struct cli_out *out = session->out;
-    struct cli_out to = {.stream = out->errors};
     for (size_t i = 0; i < session->newer_count; i++)
         if (strcmp(session->newer_files[i], file) == 0)
             return;
     session->newer_files =
         cli_realloc(session->newer_files, session->newer_count + 1, sizeof *session->newer_files);
     session->newer_files[session->newer_count++] = file;
-    fflush(out->stream);
-    fputs("wetdbg: warning: ", out->errors);
+    struct cli_out to = {.stream = cli_out_aside(out)};
+    fputs("wetdbg: warning: ", to.stream);
     cli_out_text(&to, file);
-    fputs(" is newer than the program; its lines may have moved\n", out->errors);
+    fputs(" is newer than the program; its lines may have moved\n", to.stream);
 }
 
 const char *cli_source_text(struct cli_session *session, const char *file, uint32_t line,

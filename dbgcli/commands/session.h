@@ -19,7 +19,6 @@
 
 struct cli_session {
     struct cli_out *out;
-    bool is_interactive; /* a person waits: partial results and progress are welcome */
     struct wet *wet;
     struct slc_session *slices; /* what slices have found out so far */
     const struct wet_info *info;
@@ -117,6 +116,7 @@ CLI_DECLARE_COMMAND(reverse_continue);
 CLI_DECLARE_COMMAND(whatis);
 CLI_DECLARE_COMMAND(ptype);
 CLI_DECLARE_COMMAND(x);
+CLI_DECLARE_COMMAND(set);
 CLI_DECLARE_COMMAND(disassemble);
 
 /* The frames of the current moment, as `backtrace` prints them. */

@@ -4,6 +4,8 @@
 #include "dbgcli/help.h"
 #include "dbgcli/repl/repl.h"
 
+#define NAME_COLUMNS 16
+
 const struct cli_syntax cli_cmd_help_syntax = {
     .usage = "[COMMAND]",
     .operands_max = 1,
@@ -29,8 +31,8 @@ static json_t *json_of_commands(const struct cli_command *commands)
 static void print_list(struct cli_out *out, const struct cli_command *commands)
 {
     for (const struct cli_command *c = commands; c->name; c++)
-        fprintf(out->stream, "%s%-10s%s  %s\n", cli_out_style(out, CLI_STYLE_BOLD), c->name,
-                cli_out_style(out, CLI_STYLE_NONE), c->summary);
+        fprintf(out->stream, "%s%-*s%s  %s\n", cli_out_style(out, CLI_STYLE_BOLD), NAME_COLUMNS,
+                c->name, cli_out_style(out, CLI_STYLE_NONE), c->summary);
     fputs("\nNames may be cut as long as they fit one command; 'help COMMAND' says more.\n",
           out->stream);
 }

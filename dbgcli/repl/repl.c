@@ -90,6 +90,7 @@ int cli_repl_execute(struct cli_repl *repl, const char *line)
     cli_interrupt_clear();
     if (repl->prepare)
         repl->prepare(repl->session);
+    cli_out_begin(repl->out);
     int result = evaluate(repl, line);
     int status = 0;
     int checked = repl->check ? repl->check(repl->session) : 0;
@@ -99,7 +100,7 @@ int cli_repl_execute(struct cli_repl *repl, const char *line)
     }
     if (result < 0 && !cli_out_is_gone(repl->out))
         status = cli_out_error(repl->out, repl->place, result);
-    fflush(repl->out->stream);
+    cli_out_end(repl->out);
     /* Nobody reads any more: nothing that follows is of use. */
     if (cli_out_is_gone(repl->out))
         repl->is_quitting = true;

@@ -10,6 +10,7 @@
 #include "dbgcli/commands/run_facts.h"
 #include "dbgcli/commands/session.h"
 #include "dbgcli/interrupt.h"
+#include "dbgcli/screen.h"
 #include "dbgcli/verbs/memory_arg.h"
 #include "dbgcli/xdg.h"
 
@@ -32,13 +33,37 @@ static bool has_commands(const struct cli_args *args)
 static void show_opening(struct cli_session *session, const struct cli_args *args)
 {
     int result = 0;
+    cli_out_begin(session->out);
     if (!session->out->json)
         result = cli_session_print_opening(session);
     else if (!has_commands(args))
         cli_facts_print(session->out, session->wet);
     if (result)
         cli_out_error(session->out, "wetdbg", result);
-    fflush(session->out->stream);
+    cli_out_end(session->out);
+}
+
+/* On a terminal only. A person who types sees long answers page by page. */
+static int open_screen(struct cli_out *out, const struct cli_args *args)
+{
+    const char *terminal = getenv("TERM");
+    int errors_fd = fileno(out->errors);
+    bool is_screen = isatty(out->fd) && isatty(errors_fd) && terminal && *terminal &&
+                     strcmp(terminal, "dumb") != 0;
+    bool may_page = isatty(STDIN_FILENO) && !out->json && !cli_args_has(args, "batch");
+    if (!is_screen)
+        return 0;
+    int result = cli_screen_new(out->fd, errors_fd, may_page, &out->screen);
+    if (!result && cli_args_has(args, "no-pager"))
+        cli_screen_set_pages(out->screen, false);
+    return result;
+}
+
+static void close_screen(struct cli_out *out)
+{
+    fflush(out->stream);
+    cli_screen_free(out->screen);
+    out->screen = NULL;
 }
 
 /* Status of the last one that failed. An interrupt ends all of them: nobody wants the next. */
@@ -108,12 +133,17 @@ int cli_session_run(struct cli_app *app, const struct cli_args *args, const char
         result = cli_session_open(&session, app->out, wet_path);
     if (result)
         return result;
+    result = open_screen(app->out, args);
+    if (result) {
+        cli_session_close(&session);
+        return result;
+    }
     if (memory)
         wet_set_memory(session.wet, memory);
-    session.is_interactive = isatty(STDOUT_FILENO);
     show_opening(&session, args);
     result = cli_session_check(&session);
     if (result) {
+        close_screen(app->out);
         cli_session_close(&session);
         return result;
     }
@@ -124,6 +154,7 @@ int cli_session_run(struct cli_app *app, const struct cli_args *args, const char
         status = failed ? failed : is_seen ? 0 : status;
     }
     cli_repl_fini(&repl);
+    close_screen(app->out);
     cli_session_close(&session);
     return status;
 }

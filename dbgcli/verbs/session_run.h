@@ -12,6 +12,7 @@
         {"batch", 0, NULL, "no prompt: leave after -e and -x"},                                    \
         {"no-init", 'n', NULL, "at the prompt, run no init file first"},                           \
         {"color", 0, "WHEN", "auto, always or never: bold and dim on a terminal"},                 \
+        {"no-pager", 0, NULL, "long answers scroll by; else $PAGER shows them at the prompt"},     \
     {                                                                                              \
         "json", 0, NULL, "one JSON object per command and line"                                    \
     }
