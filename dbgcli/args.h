@@ -27,7 +27,9 @@ struct cli_syntax {
     size_t operands_min, operands_max;
     bool ends_at_operand; /* what follows the first operand is none of ours: PROGRAM ARG... */
     bool is_raw;          /* prompt only: the whole rest of the line is one operand */
-    const char *details;  /* paragraphs for `help NAME`, or NULL */
+    bool
+        goes_on; /* prompt only: an empty line after it runs it without operands, for what follows */
+    const char *details; /* paragraphs for `help NAME`, or NULL */
 };
 
 #define CLI_OPERANDS_ANY SIZE_MAX

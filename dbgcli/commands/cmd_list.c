@@ -12,8 +12,9 @@
 const struct cli_syntax cli_cmd_list_syntax = {
     .usage = "[FILE:LINE|FUNCTION]",
     .operands_max = 1,
+    .goes_on = true,
     .details = "Ten lines of source around a place; without one, around the current line, and\n"
-               "then, repeated, the lines that follow.",
+               "then the lines that follow, as an empty line does.",
 };
 
 static void center(struct cli_session *session, const char *file, uint32_t line)

@@ -21,6 +21,7 @@ const struct cli_syntax cli_cmd_x_syntax = {
     .usage = "[ADDRESS]",
     .operands_max = 1,
     .is_raw = true,
+    .goes_on = true,
     .details =
         "Memory from an address (an expression) on; without one, what follows. x/16xb: how many,\n"
         "a format (x, z, d, u, o, t, c, a, f, s for text, i for instructions) and a size (b, h, w "
@@ -158,6 +159,11 @@ static int show_units(struct examination *x)
     unsigned size = bytes_of(x->size), columns = per_line(x);
     for (uint64_t i = 0; i < x->count && !cli_out_is_gone(out); i++, x->address += size) {
         uint64_t bits = 0;
+        if (cli_interrupt_is_pending()) {
+            if (i && !x->array)
+                putc('\n', out->stream);
+            return wd_fail(-WD_ERR_INTERRUPTED, "interrupted");
+        }
         if (wet_state_read(x->moment->state, x->address, &bits, size) != 0) {
             if (i && !x->array)
                 putc('\n', out->stream);

@@ -142,6 +142,23 @@ int cli_repl_run_script(struct cli_repl *repl, const char *path, FILE *input)
 
 /* ---- the loop ---- */
 
+/* What an empty line after this one stands for, to be freed. */
+static char *repetition(struct cli_repl *repl, const char *line)
+{
+    const struct cli_command *command;
+    const char *start = line + strspn(line, blanks);
+    char *word = cli_strndup(start, strcspn(start, blanks));
+    char *name = cli_strndup(word, strcspn(word, "/"));
+    if (cli_command_find(repl->commands, name, &command) == 0 && command->syntax->goes_on) {
+        free(name);
+        return word;
+    }
+    wd_error_clear();
+    free(name);
+    free(word);
+    return cli_strdup(line);
+}
+
 /* An empty line stands for the last one; a new one is remembered. NULL: nothing to do. */
 static const char *line_to_run(struct cli_repl *repl, const struct cli_line_hooks *lines,
                                const char *line)
@@ -151,7 +168,7 @@ static const char *line_to_run(struct cli_repl *repl, const struct cli_line_hook
     lines->keep(line);
     if (line[strspn(line, blanks)] != '#') {
         free(repl->last_line);
-        repl->last_line = cli_strdup(line);
+        repl->last_line = repetition(repl, line);
     }
     return line;
 }

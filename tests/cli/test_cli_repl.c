@@ -51,6 +51,7 @@ static int interrupt_itself(struct cli_repl *repl, const struct cli_args *args, 
 static const struct cli_option loud[] = {{"loud", 0, NULL, "louder"}, {0}};
 static const struct cli_syntax any = {
     .usage = "[WORD]...", .options = loud, .operands_max = CLI_OPERANDS_ANY};
+static const struct cli_syntax on = {.usage = "[PLACE]", .operands_max = 1, .goes_on = true};
 static const struct cli_syntax raw = {.usage = "TEXT", .operands_max = 1, .is_raw = true};
 
 static const struct cli_command commands[] = {
@@ -58,6 +59,7 @@ static const struct cli_command commands[] = {
     {"list", note, "list it", &any, NULL, false},
     {"info", note, "say it", &any, "i", false},
     {"instances", note, "when", &any, NULL, false},
+    {"examine", note, "what follows", &on, NULL, true},
     {"break", break_down, "fail", &any, NULL, false},
     {"interrupt", interrupt_itself, "Ctrl-C", &any, NULL, false},
     {"help", cli_cmd_help, "explain", &cli_cmd_help_syntax, NULL, false},
@@ -308,6 +310,13 @@ static void loop_empty_line_repeats_for_a_person(void **state)
     assert_string_equal(kept, "list a\n# note\nprint b\n");
 }
 
+static void loop_empty_line_goes_on_where_the_command_does(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(loop(f, &person, "exam/16xb here\n\n\nlist a\n\n"), 0);
+    expect(f, "examine/16xb|here\nexamine/16xb\nexamine/16xb\nlist|a\nlist|a\n", "");
+}
+
 static void loop_empty_line_from_a_pipe_does_nothing(void **state)
 {
     struct fixture *f = *state;
@@ -391,6 +400,7 @@ int main(void)
         CASE(execute_errors_in_json_are_objects),
         CASE(help_lists_all_commands_and_explains_one),
         CASE(loop_empty_line_repeats_for_a_person),
+        CASE(loop_empty_line_goes_on_where_the_command_does),
         CASE(loop_empty_line_from_a_pipe_does_nothing),
         CASE(loop_from_a_pipe_gives_the_last_failure),
         CASE(loop_quit_ends_it),
