@@ -98,7 +98,7 @@ int slc_bypass_pop(struct slc_bypass *bypass, struct slc_memory *memory, struct 
     saved->values = saved->addresses = 0;
     for (unsigned p = 0; p < INS_GPR_PIECES; p++) {
         unsigned loc = INS_LOC_GPR + INS_GPR_PIECES * reg + p;
-        saved->values |= (uint8_t)(ins_regset_has(&regs->value, loc) << p);
+        saved->values |= (uint8_t)(slc_regs_value_mask(regs, loc) << slc_gpr_shape.start[p]);
         saved->addresses |= (uint8_t)(ins_regset_has(&regs->address, loc) << p);
         saved->value[p] = *slc_regs_value(regs, loc);
         saved->address[p] = *slc_regs_address(regs, loc);
@@ -107,12 +107,17 @@ int slc_bypass_pop(struct slc_bypass *bypass, struct slc_memory *memory, struct 
     return 1;
 }
 
+/* Bytes of piece p. */
+static uint32_t values_of(const struct slc_saved *saved, unsigned p)
+{
+    return saved->values >> slc_gpr_shape.start[p] & slc_gpr_shape.mask[p];
+}
+
 static void give_back(const struct slc_saved *saved, struct slc_regs *regs)
 {
     for (unsigned p = 0; p < INS_GPR_PIECES; p++) {
         unsigned loc = INS_LOC_GPR + INS_GPR_PIECES * saved->reg + p;
-        if (saved->values >> p & 1)
-            slc_regs_add(regs, loc, &saved->value[p], false);
+        slc_regs_add_mask(regs, loc, values_of(saved, p), &saved->value[p]);
         if (saved->addresses >> p & 1)
             slc_regs_add(regs, loc, &saved->address[p], true);
     }
@@ -126,7 +131,7 @@ static int turn_into_load(struct slc_bypass *bypass, struct slc_memory *memory,
     struct slc_want want = slc_no_want();
 
     for (unsigned p = 0; p < INS_GPR_PIECES; p++) {
-        if (saved->values >> p & 1)
+        if (values_of(saved, p))
             slc_want_merge(&want, &saved->value[p]);
         if (saved->addresses >> p & 1)
             slc_want_merge(&want, &saved->address[p]);

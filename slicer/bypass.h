@@ -17,7 +17,8 @@ struct slc_saved {
     wet_time pop_time;
     uint32_t task;
     uint8_t reg;
-    uint8_t values, addresses; /* bit p: piece p is wanted */
+    uint8_t values;    /* bit i: byte i is wanted */
+    uint8_t addresses; /* bit p: piece p is */
     struct slc_want value[INS_GPR_PIECES];
     struct slc_want address[INS_GPR_PIECES];
 };

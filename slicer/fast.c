@@ -15,26 +15,6 @@ struct hit {
     struct slc_page *page; /* that holds them */
 };
 
-/* Up to five pieces from location `base` on. */
-static inline unsigned pieces_at(const uint64_t *bits, unsigned base)
-{
-    unsigned word = base / 64, shift = base % 64;
-    uint64_t value = bits[word] >> shift;
-
-    if (shift > 59 && word < 3)
-        value |= bits[word + 1] << (64 - shift);
-    return (unsigned)value & 31;
-}
-
-static inline void add_pieces(struct ins_regset *set, unsigned base, uint64_t pieces)
-{
-    unsigned word = base / 64, shift = base % 64;
-
-    set->bits[word] |= pieces << shift;
-    if (shift > 59 && word < 3)
-        set->bits[word + 1] |= pieces >> (64 - shift);
-}
-
 /* ---- step 1 ---- */
 
 /* Wanted bytes of a store; saved registers that end here are given back. */
@@ -105,48 +85,37 @@ static int want_loads(struct slc_scan *scan, const struct slc_op *op, const stru
     return error;
 }
 
-/* `wanted` pieces of the destination register (before they were dropped), or the store's bytes. */
-static int want_copied(struct slc_scan *scan, struct slc_regs *regs, const struct slc_op *op,
-                       const struct slc_way *way, const struct place *place, unsigned wanted,
-                       uint64_t stored)
+/* `wanted` bytes of the destination (of registers, before they were dropped). */
+static int want_source(struct slc_scan *scan, struct slc_regs *regs, const struct slc_op *op,
+                       const struct slc_move *move, const struct place *place, uint64_t wanted)
 {
-    uint64_t mask = 0;
+    uint64_t bytes = slc_move_source(move, wanted);
 
-    switch (way->copy) {
-    case SLC_COPY_REG_REG:
-        for (unsigned p = 0; wanted >> p; p++)
-            if (wanted >> p & 1)
-                mask |= way->pieces[p];
-        add_pieces(&regs->value, way->from, mask);
-        return 0;
-    case SLC_COPY_MEM_REG:
-        for (unsigned p = 0; wanted >> p; p++)
-            if (wanted >> p & 1)
-                mask |= way->bytes[p];
-        return want_operand(scan, place, op->slot + way->operand, mask);
-    case SLC_COPY_REG_MEM:
-        for (unsigned p = 0; p < 5; p++)
-            mask |= (uint64_t)((stored & way->bytes[p]) != 0) << p;
-        add_pieces(&regs->value, way->from, mask);
-        return 0;
-    default:
-        return want_operand(scan, place, op->slot + way->operand, stored & way->bytes[0]);
-    }
+    if (move->from_memory)
+        return want_operand(scan, place, op->slot + move->operand, bytes);
+    slc_regs_add_bytes(regs, move->from, bytes << move->from_start, &slc_some_want);
+    return 0;
 }
 
-/* Pieces of a copy's destination that are wanted from it. */
-static inline unsigned copied_pieces(const struct slc_way *way, const struct slc_regs *regs)
+/* Bytes of a move's destination that are wanted from it. */
+static inline uint64_t wanted_bytes(const struct slc_way *way, const struct slc_regs *regs,
+                                    const struct hit *hit)
 {
-    unsigned pieces = 0;
+    const struct slc_shape *shape = slc_shape_of(way->move.to);
+    uint64_t bytes = 0;
 
-    if (way->copy != SLC_COPY_REG_REG && way->copy != SLC_COPY_MEM_REG)
-        return 0;
-    struct ins_regset hits;
-    for (unsigned i = 0; i < 4; i++)
-        hits.bits[i] = (regs->value.bits[i] & way->word[i].value_hits) |
-                       (regs->address.bits[i] & way->word[i].address_hits);
-    pieces = pieces_at(hits.bits, way->to);
-    return pieces;
+    if (way->move.to_memory)
+        return hit->store;
+    for (unsigned p = 0; p < shape->count; p++) {
+        unsigned loc = way->move.to + p;
+        uint64_t values = way->word[loc / 64].value_hits,
+                 addresses = way->word[loc / 64].address_hits;
+        if (regs->address.bits[loc / 64] & addresses & UINT64_C(1) << (loc % 64))
+            bytes |= (uint64_t)shape->mask[p] << shape->start[p];
+        else if (values >> (loc % 64) & 1)
+            bytes |= (uint64_t)slc_regs_value_mask(regs, loc) << shape->start[p];
+    }
+    return bytes >> way->move.to_start;
 }
 
 /* ---- members ---- */
@@ -201,6 +170,7 @@ static inline void drop_defined(struct slc_scan *scan, struct slc_regs *regs,
     for (unsigned i = 0; i < words; i++) {
         regs->value.bits[i] &= ~op->word[i].defines;
         regs->address.bits[i] &= ~op->word[i].defines;
+        regs->narrow.bits[i] &= ~op->word[i].defines;
     }
     if (hit->store) {
         uint64_t *word = &hit->page->bytes[address % SLC_PAGE_BYTES / 64];
@@ -214,13 +184,14 @@ static int follow(struct slc_scan *scan, struct slc_task *task, const struct wet
 {
     const struct place place = {scan->interval->slots + exec->slot_off, s};
     struct slc_regs *regs = &task->regs;
-    unsigned words = WORDS(op), wanted[INS_FLOW_MAX] = {0};
+    unsigned words = WORDS(op);
+    uint64_t wanted[INS_FLOW_MAX];
     int error = 0;
 
     hit->ways = hit_ways(op, regs, hit, is_control);
     for (unsigned f = 0; hit->ways >> f; f++)
-        if (hit->ways >> f & 1)
-            wanted[f] = copied_pieces(&op->ways[f], regs);
+        if (hit->ways >> f & 1 && op->ways[f].is_move)
+            wanted[f] = wanted_bytes(&op->ways[f], regs, hit);
     drop_defined(scan, regs, op, op->flags & SLC_OP_STORE ? place.slots[op->store_slot] : 0, hit);
     if (hit->store && scan->draft)
         slc_draft_step(scan->draft, s, op->store_slot, hit->store, true);
@@ -233,10 +204,11 @@ static int follow(struct slc_scan *scan, struct slc_task *task, const struct wet
             continue;
         for (unsigned i = 0; i < words; i++) {
             regs->value.bits[i] |= way->word[i].uses;
+            regs->narrow.bits[i] &= ~way->word[i].uses;
             regs->address.bits[i] |= way->word[i].address_uses;
         }
-        error = way->copy ? want_copied(scan, regs, op, way, &place, wanted[f], hit->store)
-                          : want_loads(scan, op, way, &place);
+        error = way->is_move ? want_source(scan, regs, op, &way->move, &place, wanted[f])
+                             : want_loads(scan, op, way, &place);
     }
     return error || !scan->follows_control ? error : request_control(scan, task, op);
 }

@@ -47,20 +47,22 @@ static void hit_registers(struct slc_hits *hits, struct slc_regs *regs, const st
         set.bits[i] &= regs->value.bits[i] | regs->address.bits[i];
     for (unsigned l = ins_regset_next(&set, 0); l < INS_LOC_COUNT;
          l = ins_regset_next(&set, l + 1)) {
-        bool is_hit = false;
+        uint32_t bytes = 0;
+        unsigned unit, from = 0, to;
+        bool is_hit = false, is_piece = slc_piece_bytes(l, &unit, &from, &to);
         if (!(flow->kinds & INS_FLOW_STACK) && ins_regset_has(&regs->value, l)) {
             slc_hit(hits, slc_regs_value(regs, l), l, 0);
+            bytes = is_piece ? slc_regs_value_mask(regs, l) : 0;
             is_hit = true;
         }
         if (!(flow->kinds & (INS_FLOW_STACK | INS_FLOW_STACK_ADDRESS)) &&
             ins_regset_has(&regs->address, l)) {
             slc_hit(hits, slc_regs_address(regs, l), l, 0);
+            bytes = is_piece ? slc_piece_mask(l) : 0;
             is_hit = true;
         }
-        if (is_hit) {
-            ins_regset_add(&hits->regs[f], l);
-            hits->flows |= 1u << f;
-        }
+        hits->bytes[f] |= (uint64_t)bytes << from;
+        hits->flows |= is_hit ? 1u << f : 0;
     }
 }
 
@@ -140,10 +142,8 @@ static int try_bypass(struct slc_scan *scan, struct slc_task *task, const struct
 
 static void drop_defined(struct slc_scan *scan, struct slc_task *task, const struct instance *in)
 {
-    for (unsigned f = 0; f < in->info->flow_count; f++) {
-        ins_regset_remove(&task->regs.value, &in->info->flows[f].defs);
-        ins_regset_remove(&task->regs.address, &in->info->flows[f].defs);
-    }
+    for (unsigned f = 0; f < in->info->flow_count; f++)
+        slc_regs_remove(&task->regs, &in->info->flows[f].defs);
     /* A rep instruction says "perhaps" for the case of no element; its range is exact here. */
     for (size_t r = 0; r < scan->hits.run_count; r++) {
         const struct slc_run *run = &scan->hits.runs[r];
@@ -181,69 +181,27 @@ static int want_operands(struct slc_scan *scan, const struct instance *in, unsig
     return error;
 }
 
-bool slc_piece_bytes(unsigned loc, unsigned *unit, unsigned *from, unsigned *to)
+/* Wants bytes of a move's source, where bit i of `wanted` is the destination's i-th byte. */
+static int want_source(struct slc_scan *scan, struct slc_task *task, const struct instance *in,
+                       const struct slc_move *move, uint64_t wanted, struct slc_want *want)
 {
-    static const uint8_t gpr[] = {0, 1, 2, 8}, vector[] = {0, 4, 8, 16, 32, 64};
+    uint64_t bytes = slc_move_source(move, wanted);
+    int error = 0;
 
-    if (loc < INS_LOC_CF) {
-        *unit = loc / INS_GPR_PIECES;
-        *from = gpr[loc % INS_GPR_PIECES];
-        *to = gpr[loc % INS_GPR_PIECES + 1];
-        return true;
+    want->edge = SLC_EDGE_VALUE;
+    if (!move->from_memory) {
+        slc_regs_add_bytes(&task->regs, move->from, bytes << move->from_start, want);
+        return 0;
     }
-    if (loc < INS_LOC_VEC || loc >= INS_LOC_K)
-        return false;
-    *unit = INS_GPR_COUNT + (loc - INS_LOC_VEC) / INS_VEC_PIECES;
-    *from = vector[(loc - INS_LOC_VEC) % INS_VEC_PIECES];
-    *to = vector[(loc - INS_LOC_VEC) % INS_VEC_PIECES + 1];
-    return true;
-}
-
-bool slc_set_start(const struct ins_regset *set, unsigned *unit, unsigned *start)
-{
-    unsigned to;
-    return slc_piece_bytes(ins_regset_next(set, 0), unit, start, &to);
-}
-
-void slc_copied_pieces(const struct ins_flow *flow, uint64_t from, uint64_t to,
-                       struct ins_regset *pieces)
-{
-    unsigned unit, start;
-
-    if (!slc_set_start(&flow->value_uses, &unit, &start) || start + from >= 64)
-        return;
-    unsigned size = (unsigned)((to > 64 ? 64 : to) - from);
-    if (unit < INS_GPR_COUNT) {
-        unsigned first = start + (unsigned)from;
-        if (first < 8)
-            ins_regset_add_gpr(pieces, unit, first, size > 8 - first ? 8 - first : size);
-    } else {
-        unsigned first = start + (unsigned)from;
-        ins_regset_add_vector(pieces, unit - INS_GPR_COUNT, first,
-                              size > 64 - first ? 64 - first : size);
+    uint64_t at = slc_operand_range(in->statement, move->operand, in->slots).address;
+    while (bytes && !error) {
+        unsigned first = (unsigned)__builtin_ctzll(bytes);
+        uint64_t rest = ~(bytes >> first);
+        unsigned count = rest ? (unsigned)__builtin_ctzll(rest) : 64;
+        error = slc_memory_add(&scan->memory, at + first, count, want);
+        bytes &= first + count < 64 ? UINT64_MAX << (first + count) : 0;
     }
-    for (unsigned i = 0; i < 4; i++)
-        pieces->bits[i] &= flow->value_uses.bits[i];
-}
-
-/* Wants bytes [from, to) of a copy's source, counted from its start. */
-static int want_copied(struct slc_scan *scan, struct slc_task *task, const struct instance *in,
-                       const struct ins_flow *flow, uint64_t from, uint64_t to,
-                       struct slc_want *want)
-{
-    struct ins_regset pieces = {0};
-
-    if (flow->mem_uses) {
-        unsigned m = (unsigned)__builtin_ctz(flow->mem_uses);
-        struct ins_range range = slc_operand_range(in->statement, m, in->slots);
-        if (to > range.size_bytes)
-            to = range.size_bytes;
-        want->edge = SLC_EDGE_VALUE;
-        return from < to ? slc_memory_add(&scan->memory, range.address + from, to - from, want) : 0;
-    }
-    slc_copied_pieces(flow, from, to, &pieces);
-    want_registers(task, &pieces, want, SLC_EDGE_VALUE);
-    return 0;
+    return error;
 }
 
 static int want_moved(struct slc_scan *scan, const struct instance *in, const struct slc_run *run,
@@ -261,62 +219,36 @@ static int want_moved(struct slc_scan *scan, const struct instance *in, const st
 
 /* rep stos: each element is the register again. */
 static int want_repeated(struct slc_scan *scan, struct slc_task *task, const struct instance *in,
-                         const struct slc_run *run, struct slc_want *want)
+                         const struct slc_run *run, const struct slc_move *move,
+                         struct slc_want *want)
 {
-    uint64_t element = in->info->mems[run->operand].size_bytes;
+    uint64_t element = in->info->mems[run->operand].size_bytes, wanted = 0;
     uint64_t off = run->address - slc_operand_range(in->statement, run->operand, in->slots).address;
-    int error = 0;
 
-    for (uint64_t b = 0; b < run->size_bytes && b < element && !error; b++) {
-        uint64_t from = (off + b) % element;
-        error = want_copied(scan, task, in, &in->info->flows[run->flow], from, from + 1, want);
-    }
-    return error;
+    for (uint64_t b = 0; b < run->size_bytes && b < element; b++)
+        wanted |= UINT64_C(1) << (off + b) % element;
+    return want_source(scan, task, in, move, wanted, want);
 }
 
 static int follow_copy(struct slc_scan *scan, struct slc_task *task, const struct instance *in,
-                       unsigned f, struct slc_want *want)
+                       unsigned f, const struct slc_move *move, struct slc_want *want)
 {
-    const struct ins_flow *flow = &in->info->flows[f];
-    struct ins_regset all = flow->defs;
-    unsigned unit, start = 0, own, from, to;
+    uint64_t wanted = scan->hits.bytes[f] >> move->to_start;
     int error = 0;
 
-    ins_regset_join(&all, &flow->may_defs);
-    if (!ins_regset_is_empty(&all) && !slc_set_start(&all, &unit, &start)) {
-        want_registers(task, &flow->value_uses, want, SLC_EDGE_VALUE);
-        return want_operands(scan, in, flow->mem_uses, want);
-    }
-    for (unsigned l = ins_regset_next(&scan->hits.regs[f], 0); l < INS_LOC_COUNT && !error;
-         l = ins_regset_next(&scan->hits.regs[f], l + 1))
-        if (slc_piece_bytes(l, &own, &from, &to))
-            error = want_copied(scan, task, in, flow, from - start, to - start, want);
-    for (size_t r = 0; r < scan->hits.run_count && !error; r++) {
+    for (size_t r = 0; r < scan->hits.run_count && move->to_memory && !error; r++) {
         const struct slc_run *run = &scan->hits.runs[r];
         if (run->flow != f)
             continue;
         struct ins_range range = slc_operand_range(in->statement, run->operand, in->slots);
-        uint64_t off = run->address - range.address;
         if (!(in->info->mems[run->operand].flags & INS_MEM_REP))
-            error = want_copied(scan, task, in, flow, off, off + run->size_bytes, want);
-        else if (flow->mem_uses)
+            wanted |= UINT64_MAX >> (64 - run->size_bytes) << (run->address - range.address);
+        else if (move->from_memory)
             error = want_moved(scan, in, run, want);
         else
-            error = want_repeated(scan, task, in, run, want);
+            error = want_repeated(scan, task, in, run, move, want);
     }
-    return error;
-}
-
-/* A copy whose source is no plain piece or memory (an x87 state, a mask register) goes whole. */
-bool slc_is_byte_copy(const struct ins_flow *flow)
-{
-    unsigned unit, start;
-
-    if (!(flow->kinds & INS_FLOW_COPY))
-        return false;
-    if (flow->mem_uses)
-        return (flow->mem_uses & (flow->mem_uses - 1)) == 0;
-    return slc_set_start(&flow->value_uses, &unit, &start);
+    return error ? error : want_source(scan, task, in, move, wanted, want);
 }
 
 static int follow_flow(struct slc_scan *scan, struct slc_task *task, const struct instance *in,
@@ -324,10 +256,11 @@ static int follow_flow(struct slc_scan *scan, struct slc_task *task, const struc
 {
     const struct ins_flow *flow = &in->info->flows[f];
     unsigned operands = flow->mem_uses | flow->mem_defs | flow->mem_may_defs;
+    struct slc_move move;
     int error;
 
-    if (slc_is_byte_copy(flow) && !(scan->hits.whole & 1u << f)) {
-        error = follow_copy(scan, task, in, f, want);
+    if (!(scan->hits.whole & 1u << f) && slc_move_make(&move, flow)) {
+        error = follow_copy(scan, task, in, f, &move, want);
     } else {
         want_registers(task, &flow->value_uses, want, SLC_EDGE_VALUE);
         error = want_operands(scan, in, flow->mem_uses, want);
@@ -450,7 +383,7 @@ static int collect(struct slc_scan *scan, struct slc_task *task, const struct in
         const struct ins_flow *flow = &info->flows[f];
         if (is_control && flow->kinds & INS_FLOW_BRANCH)
             hits->whole |= 1u << f;
-        hits->regs[f] = (struct ins_regset){0};
+        hits->bytes[f] = 0;
         hit_registers(hits, &task->regs, flow, f);
         if (flow->mem_defs | flow->mem_may_defs)
             error = hit_memory(scan, task, in, f);

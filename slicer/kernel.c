@@ -105,8 +105,7 @@ static void move_gpr(struct slc_regs *to, unsigned to_gpr, struct slc_regs *from
     for (unsigned p = 0; p < INS_GPR_PIECES; p++) {
         unsigned own = INS_LOC_GPR + INS_GPR_PIECES * from_gpr + p;
         unsigned loc = INS_LOC_GPR + INS_GPR_PIECES * to_gpr + p;
-        if (ins_regset_has(&from->value, own))
-            slc_regs_add(to, loc, slc_regs_value(from, own), false);
+        slc_regs_add_mask(to, loc, slc_regs_value_mask(from, own), slc_regs_value(from, own));
         if (ins_regset_has(&from->address, own))
             slc_regs_add(to, loc, slc_regs_address(from, own), true);
         slc_regs_drop(from, own);
@@ -240,13 +239,22 @@ static int pass_ops(struct slc_scan *scan, struct slc_task *task, const struct e
 
 /* ---- signal handlers ---- */
 
-static unsigned saved_piece(unsigned i, unsigned piece, uint64_t *off, uint64_t *size)
+/* Where piece `piece` of the i-th saved register lies in a ucontext. */
+static unsigned saved_piece(unsigned i, unsigned piece, uint64_t *off)
 {
-    static const uint8_t first[] = {0, 1, 2}, sizes[] = {1, 1, 6};
-
-    *off = SLC_SAVED_REGS_OFF + 8 * i + first[piece];
-    *size = sizes[piece];
+    *off = SLC_SAVED_REGS_OFF + 8 * i + slc_gpr_shape.start[piece];
     return INS_LOC_GPR + INS_GPR_PIECES * slc_saved_order[i] + piece;
+}
+
+/* Wants bytes whose bits are in `mask`. */
+static int want_mask(struct slc_memory *memory, uint64_t address, uint32_t mask,
+                     const struct slc_want *want)
+{
+    int error = 0;
+
+    for (; mask && !error; mask &= mask - 1)
+        error = slc_memory_add(memory, address + (unsigned)__builtin_ctz(mask), 1, want);
+    return error;
 }
 
 /* All wants wait for the handler's start; those of general registers also as wants of the signal
@@ -257,7 +265,7 @@ static int handler_ended(struct slc_scan *scan, struct slc_task *task,
     const struct evq_regs *regs = slc_entry_regs(enter);
     const struct ins_regset all = {{UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX}};
     struct slc_regs *stash = calloc(1, sizeof(*stash));
-    uint64_t off, size;
+    uint64_t off;
 
     task->next = NULL;
     if (!stash || slc_regs_init(stash, task->regs.wants != NULL)) {
@@ -266,11 +274,9 @@ static int handler_ended(struct slc_scan *scan, struct slc_task *task,
     }
     slc_regs_move(stash, &task->regs, &all);
     for (unsigned i = 0; regs && i < SLC_SAVED_REG_COUNT * INS_GPR_PIECES; i++) {
-        unsigned loc = saved_piece(i / INS_GPR_PIECES, i % INS_GPR_PIECES, &off, &size);
-        if (!slc_regs_has(stash, loc))
-            continue;
+        unsigned loc = saved_piece(i / INS_GPR_PIECES, i % INS_GPR_PIECES, &off);
         const struct slc_want want = slc_regs_nearest(stash, loc);
-        if (slc_memory_add(&scan->memory, regs->r[EVQ_RSP] + off, size, &want)) {
+        if (want_mask(&scan->memory, regs->r[EVQ_RSP] + off, slc_regs_mask(stash, loc), &want)) {
             slc_stash_free(stash);
             return -ENOMEM;
         }
@@ -285,36 +291,43 @@ static bool is_same_want(const struct slc_want *a, const struct slc_want *b)
 
 /* What is still wanted of a saved register is wanted of the register before the signal: by those
  * who waited in the stash, and by whoever read it in the frame. */
-static int leave_saved_register(struct slc_scan *scan, struct slc_task *task,
-                                struct slc_regs *stash, unsigned loc, uint64_t address,
-                                uint64_t size)
+static void leave_saved_piece(struct slc_scan *scan, struct slc_task *task, struct slc_regs *stash,
+                              unsigned loc, uint64_t address)
 {
+    unsigned size = (unsigned)__builtin_popcount(slc_piece_mask(loc));
+    const struct slc_want waited = stash ? slc_regs_nearest(stash, loc) : slc_no_want();
+    uint32_t values = stash ? slc_regs_value_mask(stash, loc) : 0, mask = 0;
+    bool is_address = stash && ins_regset_has(&stash->address, loc);
+    const struct slc_want *found;
     uint64_t at = address;
-    const struct slc_want *found = slc_memory_next(&scan->memory, &at, address + size);
-    struct ins_regset piece = {0};
 
-    ins_regset_add(&piece, loc);
-    if (found && stash && slc_regs_has(stash, loc)) {
-        const struct slc_want waited = slc_regs_nearest(stash, loc);
-        slc_regs_move(&task->regs, stash, &piece);
-        if (is_same_want(found, &waited) || !task->regs.wants)
-            return 0;
+    for (; (found = slc_memory_next(&scan->memory, &at, address + size)); at++) {
+        uint32_t byte = 1u << (at - address);
+        mask |= byte;
+        bool is_waiting = is_address || values & byte;
+        if (is_waiting && (!task->regs.wants || is_same_want(found, &waited)))
+            continue;
+        if (found->edge == SLC_EDGE_ADDRESS)
+            slc_regs_add(&task->regs, loc, found, true);
+        else
+            slc_regs_add_mask(&task->regs, loc, byte, found);
     }
-    if (found)
-        slc_regs_add(&task->regs, loc, found, found->edge == SLC_EDGE_ADDRESS);
-    return 0;
+    if (values & mask)
+        slc_regs_add_mask(&task->regs, loc, values & mask, slc_regs_value(stash, loc));
+    if (mask && is_address)
+        slc_regs_add(&task->regs, loc, slc_regs_address(stash, loc), true);
 }
 
 static int leave_signal_frame(struct slc_scan *scan, struct slc_task *task, struct slc_regs *stash,
                               uint64_t ucontext)
 {
     const struct ins_regset all = {{UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX}};
-    uint64_t from = ucontext + SLC_SAVED_REGS_OFF, bytes = 8 * SLC_SAVED_REG_COUNT, off, size;
+    uint64_t from = ucontext + SLC_SAVED_REGS_OFF, bytes = 8 * SLC_SAVED_REG_COUNT, off;
     int error = slc_bypass_write(&scan->bypass, &scan->memory, NULL, SLC_UNKNOWN, -1, from, bytes);
 
     for (unsigned i = 0; i < SLC_SAVED_REG_COUNT * INS_GPR_PIECES && !error; i++) {
-        unsigned loc = saved_piece(i / INS_GPR_PIECES, i % INS_GPR_PIECES, &off, &size);
-        error = leave_saved_register(scan, task, stash, loc, ucontext + off, size);
+        unsigned loc = saved_piece(i / INS_GPR_PIECES, i % INS_GPR_PIECES, &off);
+        leave_saved_piece(scan, task, stash, loc, ucontext + off);
         if (stash)
             slc_regs_drop(stash, loc);
     }

@@ -61,13 +61,37 @@ static inline bool store_mask(struct slc_scan *scan, uint64_t address, unsigned 
     return slc_page_slots(page, group) == 0;
 }
 
+/* A piece and its wanted bytes as one word. */
+static inline uint64_t narrow_word(const struct slc_regs *regs, unsigned loc)
+{
+    return (uint64_t)loc << 32 | regs->masks[loc];
+}
+
+/* Appends the pieces of `set` of which not all bytes are wanted; returns how many there are, of
+ * which at most SLC_MEMO_NARROW_MAX are appended. */
+static unsigned narrow_words(const struct slc_regs *regs, const struct ins_regset *set,
+                             unsigned words, uint64_t *list)
+{
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < words; i++)
+        for (uint64_t left = regs->narrow.bits[i] & set->bits[i]; left; left &= left - 1) {
+            if (count < SLC_MEMO_NARROW_MAX)
+                list[count] = narrow_word(regs, 64 * i + (unsigned)__builtin_ctzll(left));
+            count++;
+        }
+    return count;
+}
+
 enum found { FOUND_NOTHING, FOUND_KEY, FOUND_UNKEYED };
 
-/* Fills the key; FOUND_NOTHING if nothing of it is wanted. */
+/* Fills the key, of *count words; FOUND_NOTHING if nothing of it is wanted. */
 static inline enum found key_make(struct slc_scan *scan, const struct slc_task *task,
-                                  const struct slc_node *node, const uint64_t *slots, uint64_t *key)
+                                  const struct slc_node *node, const uint64_t *slots, uint64_t *key,
+                                  unsigned *count)
 {
     unsigned at = 1, words = node->memos.words;
+    uint64_t narrow = 0;
     bool is_control = scan->hits.best.distance != SLC_NOT_WANTED;
     uint64_t any = is_control;
     bool is_keyed = true;
@@ -76,6 +100,7 @@ static inline enum found key_make(struct slc_scan *scan, const struct slc_task *
         key[at] = task->regs.value.bits[i] & node->defs.bits[i];
         key[at + 1] = task->regs.address.bits[i] & node->defs.bits[i];
         any |= key[at] | key[at + 1];
+        narrow |= task->regs.narrow.bits[i] & node->defs.bits[i];
         at += 2;
     }
     for (uint32_t i = 0; i < node->store_count; i++, at++) {
@@ -85,14 +110,16 @@ static inline enum found key_make(struct slc_scan *scan, const struct slc_task *
     }
     key[0] = is_control | scan->slice->options.no_bypass << 1 | scan->follows_data << 2 |
              scan->follows_control << 3;
+    if (narrow) {
+        unsigned more = narrow_words(&task->regs, &node->defs, words, key + at);
+        is_keyed &= more <= SLC_MEMO_NARROW_MAX;
+        key[0] |= (uint64_t)more << 8;
+        at += more;
+    }
+    *count = at;
     if (!is_keyed)
         return FOUND_UNKEYED;
     return any ? FOUND_KEY : FOUND_NOTHING;
-}
-
-static inline unsigned key_words(const struct slc_node *node)
-{
-    return 1 + 2u * node->memos.words + node->store_count;
 }
 
 static inline struct slc_memo *memo_find(struct slc_memos *memos, const uint64_t *key,
@@ -102,7 +129,9 @@ static inline struct slc_memo *memo_find(struct slc_memos *memos, const uint64_t
 
     for (struct slc_memo *memo; (memo = *link); link = &memo->next) {
         uint64_t differs = 0;
-        for (unsigned i = 0; i < words; i++)
+        if (memo->key[0] != key[0]) /* it says how many words there are */
+            continue;
+        for (unsigned i = 1; i < words; i++)
             differs |= memo->key[i] ^ key[i];
         if (differs)
             continue;
@@ -247,18 +276,26 @@ static void *copy_of(const void *list, size_t bytes)
     return copy;
 }
 
-static int memo_keep(struct slc_node *node, const uint64_t *key, const struct slc_draft *draft,
-                     const struct slc_regs *regs, const struct meetings *meetings)
+static int memo_keep(struct slc_node *node, const uint64_t *key, unsigned words,
+                     const struct slc_draft *draft, const struct slc_regs *regs,
+                     const struct meetings *meetings)
 {
-    unsigned words = key_words(node);
-    struct slc_memo *memo = calloc(1, sizeof(*memo) + words * sizeof(*key));
+    uint64_t narrow[SLC_MEMO_NARROW_MAX];
+    unsigned narrow_count = narrow_words(regs, &regs->value, 4, narrow);
 
+    if (narrow_count > SLC_MEMO_NARROW_MAX)
+        return 0;
+    struct slc_memo *memo = calloc(1, sizeof(*memo) + (words + narrow_count) * sizeof(*key));
     if (!memo)
         return -ENOMEM;
     memo->node = node;
     memo->members = draft->members;
     memo->value = regs->value;
+    ins_regset_remove(&memo->value, &regs->narrow);
     memo->address = regs->address;
+    memo->key_count = (uint16_t)words;
+    memo->narrow_count = (uint8_t)narrow_count;
+    memcpy(memo->key + words, narrow, narrow_count * sizeof(*narrow));
     memo->step_count = (uint8_t)draft->step_count;
     memo->steps = copy_of(draft->steps, draft->step_count * sizeof(*memo->steps));
     memo->meeting_count = (uint8_t)meetings->count;
@@ -281,27 +318,24 @@ static int memo_keep(struct slc_node *node, const uint64_t *key, const struct sl
 /* Follows the execution with nothing wanted of registers but what the key says: what is wanted of
  * them afterwards is what the memo holds. */
 static int memo_make(struct slc_scan *scan, struct slc_task *task, const struct wet_exec *exec,
-                     struct slc_node *node, const uint64_t *key)
+                     struct slc_node *node, const uint64_t *key, unsigned words)
 {
     const uint64_t *slots = scan->interval->slots + exec->slot_off;
     struct slc_regs *regs = &task->regs, passed = *regs;
     struct slc_draft draft = {.step_count = 0};
     struct meetings meetings;
 
-    ins_regset_remove(&passed.value, &node->defs);
-    ins_regset_remove(&passed.address, &node->defs);
-    ins_regset_remove(&regs->value, &passed.value);
-    ins_regset_remove(&regs->address, &passed.address);
+    slc_regs_remove(&passed, &node->defs);
+    slc_regs_keep(regs, &node->defs);
     scan->draft = &draft;
     int error = slc_fast_exec(scan, task, exec, node, node->statement_count);
     scan->draft = NULL;
     if (!error && !draft.is_void) {
         meetings_find(&meetings, node, slots, key + 1 + 2 * node->memos.words, &draft);
         if (!meetings.is_full)
-            error = memo_keep(node, key, &draft, regs, &meetings);
+            error = memo_keep(node, key, words, &draft, regs, &meetings);
     }
-    ins_regset_join(&regs->value, &passed.value);
-    ins_regset_join(&regs->address, &passed.address);
+    slc_regs_join(regs, &passed);
     return error;
 }
 
@@ -363,8 +397,13 @@ static int memo_apply(struct slc_scan *scan, struct slc_task *task, const struct
     for (unsigned i = 0; i < words; i++) {
         task->regs.value.bits[i] &= ~node->defs.bits[i];
         task->regs.address.bits[i] &= ~node->defs.bits[i];
+        task->regs.narrow.bits[i] &= ~(node->defs.bits[i] | memo->value.bits[i]);
         task->regs.value.bits[i] |= memo->value.bits[i];
         task->regs.address.bits[i] |= memo->address.bits[i];
+    }
+    for (unsigned i = 0; i < memo->narrow_count; i++) {
+        uint64_t word = memo->key[memo->key_count + i];
+        slc_regs_add_mask(&task->regs, (unsigned)(word >> 32), (uint32_t)word, &slc_some_want);
     }
     for (unsigned i = 0; i < memo->step_count && !error; i++)
         error = do_step(&scan->memory, &memo->steps[i], slots[memo->steps[i].slot]);
@@ -389,15 +428,16 @@ int slc_memo_exec(struct slc_scan *scan, struct slc_task *task, const struct wet
 {
     const uint64_t *slots = scan->interval->slots + exec->slot_off;
     uint64_t key[SLC_MEMO_KEY_MAX];
+    unsigned words;
 
     if (!node->memos.is_fit || (scan->tracks_frames && !scan->follows_control))
         return slc_fast_exec(scan, task, exec, node, node->statement_count);
-    enum found found = key_make(scan, task, node, slots, key);
+    enum found found = key_make(scan, task, node, slots, key, &words);
     if (found == FOUND_NOTHING)
         return 0;
     if (found == FOUND_UNKEYED)
         return slc_fast_exec(scan, task, exec, node, node->statement_count);
-    struct slc_memo *memo = memo_find(&node->memos, key, key_words(node));
+    struct slc_memo *memo = memo_find(&node->memos, key, words);
     if (memo && meetings_hold(memo, slots)) {
         int error = memo_apply(scan, task, exec, memo);
         if (key[0] & 1)
@@ -406,5 +446,5 @@ int slc_memo_exec(struct slc_scan *scan, struct slc_task *task, const struct wet
     }
     if (memo || node->memos.count >= MEMOS_MAX)
         return slc_fast_exec(scan, task, exec, node, node->statement_count);
-    return memo_make(scan, task, exec, node, key);
+    return memo_make(scan, task, exec, node, key, words);
 }

@@ -4,7 +4,8 @@
  *
  * Scanned backward, an execution takes places from the wanted ones and adds others. Which ones, and
  * which of its instructions are in the slice, is a function of a few words: the wanted registers
- * among those that the node defines, the wanted bytes of each of its stores, whether a control
+ * among those that the node defines (and which bytes of those that are not wanted whole), the
+ * wanted bytes of each of its stores, whether a control
  * dependence led to its last instruction. These words are the *key* of a memo. The first execution
  * with a key is followed instruction by instruction and writes down what it did; later ones
  * do the same with a few bit operations. Nodes have one to three keys mostly.
@@ -21,7 +22,8 @@
 #define SLC_MEMO_STORES_MAX 16
 #define SLC_MEMO_STEPS_MAX  64
 #define SLC_MEMO_CLASS_MAX  8
-#define SLC_MEMO_KEY_MAX    (1 + 8 + SLC_MEMO_STORES_MAX)
+#define SLC_MEMO_NARROW_MAX 8
+#define SLC_MEMO_KEY_MAX    (1 + 8 + SLC_MEMO_STORES_MAX + SLC_MEMO_NARROW_MAX)
 
 struct slc_node;
 struct slc_scan;
@@ -50,9 +52,11 @@ struct slc_memo {
     uint64_t members; /* bit s: statement s is in the slice */
     uint64_t hits;    /* since its counts were collected */
     wet_time first_time, last_time;
-    /* Registers that are wanted before, of those that the node defines and those that it uses. */
+    /* Registers that are wanted before, of those that the node defines and those that it uses;
+     * besides these, bytes of pieces (narrow_count of them behind the key, each as in the key). */
     struct ins_regset value, address;
-    uint8_t step_count, meeting_count, class_count;
+    uint8_t step_count, meeting_count, class_count, narrow_count;
+    uint16_t key_count;
     struct slc_step *steps;
     struct slc_meeting *meetings;
     uint32_t classes[SLC_MEMO_CLASS_MAX]; /* control classes that its members wait for */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * What slc_follow() finds out at each instance is found out once here. Whatever is not plain (string
- * instructions, lanes, more than one store, perhaps-stores, odd copies, system calls) is left to it.
+ * instructions, lanes, more than one store, perhaps-stores, system calls) is left to it.
  */
 #include "slicer/ops.h"
 
@@ -12,134 +12,22 @@
 
 #define UNPLAIN (INS_MEM_REP | INS_MEM_LANES | INS_MEM_VSIB32 | INS_MEM_VSIB64 | INS_MEM_SIZE_BOUND)
 
-static uint64_t low_bytes(uint64_t count)
-{
-    return count >= 64 ? UINT64_MAX : (UINT64_C(1) << count) - 1;
-}
-
-/* First location of the register that a set of its pieces names. */
-static unsigned register_base(const struct ins_regset *set)
-{
-    unsigned loc = ins_regset_next(set, 0);
-
-    if (loc < INS_LOC_CF)
-        return loc - loc % INS_GPR_PIECES;
-    return loc - (loc - INS_LOC_VEC) % INS_VEC_PIECES;
-}
-
-static unsigned piece_count(unsigned base)
-{
-    return base < INS_LOC_CF ? INS_GPR_PIECES : INS_VEC_PIECES;
-}
-
-/* ---- copies ---- */
-
-static bool compile_load(struct slc_way *way, const struct ins_info *info,
-                         const struct ins_flow *flow, const struct ins_regset *all)
-{
-    unsigned unit, start, own, from, to;
-    unsigned m = (unsigned)__builtin_ctz(flow->mem_uses);
-    uint64_t size = info->mems[m].size_bytes;
-
-    if (!slc_set_start(all, &unit, &start))
-        return false;
-    way->copy = SLC_COPY_MEM_REG;
-    way->operand = (uint8_t)m;
-    way->to = (uint8_t)register_base(all);
-    for (unsigned p = 0; p < piece_count(way->to); p++) {
-        if (!ins_regset_has(all, way->to + p) || !slc_piece_bytes(way->to + p, &own, &from, &to))
-            continue;
-        if (own != unit)
-            return false;
-        way->bytes[p] = low_bytes(to - start) & ~low_bytes(from - start) & low_bytes(size);
-    }
-    return true;
-}
-
-/* The pieces of way->from that bytes of a register copy use, as a mask from there. */
-static bool source_pieces(const struct slc_way *way, const struct ins_flow *flow, unsigned from,
-                          unsigned to, uint8_t *mask)
-{
-    struct ins_regset pieces = {0};
-
-    *mask = 0;
-    slc_copied_pieces(flow, from, to, &pieces);
-    for (unsigned l = ins_regset_next(&pieces, 0); l < INS_LOC_COUNT;
-         l = ins_regset_next(&pieces, l + 1)) {
-        if (l < way->from || l - way->from >= piece_count(way->from))
-            return false;
-        *mask |= (uint8_t)(1u << (l - way->from));
-    }
-    return true;
-}
-
-static bool compile_move(struct slc_way *way, const struct ins_flow *flow,
-                         const struct ins_regset *all)
-{
-    unsigned unit, start, own, from, to;
-
-    if (!slc_set_start(all, &unit, &start))
-        return false;
-    way->copy = SLC_COPY_REG_REG;
-    way->to = (uint8_t)register_base(all);
-    way->from = (uint8_t)register_base(&flow->value_uses);
-    for (unsigned p = 0; p < piece_count(way->to); p++) {
-        if (!ins_regset_has(all, way->to + p) || !slc_piece_bytes(way->to + p, &own, &from, &to))
-            continue;
-        if (own != unit || !source_pieces(way, flow, from - start, to - start, &way->pieces[p]))
-            return false;
-    }
-    return true;
-}
-
-static bool compile_store(struct slc_way *way, const struct ins_flow *flow, uint64_t size)
-{
-    way->copy = SLC_COPY_REG_MEM;
-    way->from = (uint8_t)register_base(&flow->value_uses);
-    for (unsigned byte = 0; byte < size; byte++) {
-        uint8_t mask;
-        if (!source_pieces(way, flow, byte, byte + 1, &mask))
-            return false;
-        for (unsigned p = 0; p < piece_count(way->from); p++)
-            if (mask >> p & 1)
-                way->bytes[p] |= UINT64_C(1) << byte;
-    }
-    return true;
-}
-
-static bool compile_copy(struct slc_way *way, const struct ins_info *info,
-                         const struct ins_flow *flow, uint64_t store_bytes)
-{
-    struct ins_regset all = flow->defs;
-
-    ins_regset_join(&all, &flow->may_defs);
-    bool to_register = !ins_regset_is_empty(&all);
-    if (to_register && way->has_store)
-        return false;
-    if (flow->mem_uses && to_register)
-        return compile_load(way, info, flow, &all);
-    if (flow->mem_uses) {
-        way->copy = SLC_COPY_MEM_MEM;
-        way->operand = (uint8_t)__builtin_ctz(flow->mem_uses);
-        way->bytes[0] = low_bytes(info->mems[way->operand].size_bytes);
-        return way->has_store;
-    }
-    return to_register ? compile_move(way, flow, &all) : compile_store(way, flow, store_bytes);
-}
-
 /* ---- ways ---- */
 
 static bool compile_way(struct slc_way *way, const struct ins_info *info, unsigned f,
-                        uint64_t store_bytes, bool follows_address)
+                        bool follows_address)
 {
     const struct ins_flow *flow = &info->flows[f];
     unsigned operands = flow->mem_uses | flow->mem_defs | flow->mem_may_defs;
     struct ins_regset addresses = {0};
-    bool is_copy = slc_is_byte_copy(flow);
+    struct slc_move move;
+    bool is_move = slc_move_make(&move, flow);
 
     *way = (struct slc_way){.has_store = flow->mem_defs != 0,
                             .is_branch = flow->kinds & INS_FLOW_BRANCH,
-                            .loads = is_copy ? 0 : flow->mem_uses};
+                            .loads = is_move ? 0 : flow->mem_uses,
+                            .is_move = is_move,
+                            .move = move};
     for (unsigned m = 0; m < info->mem_count && follows_address; m++) {
         struct ins_regset uses = ins_addr_uses(info, m);
         if (operands & 1u << m)
@@ -150,12 +38,10 @@ static bool compile_way(struct slc_way *way, const struct ins_info *info, unsign
         bool is_stack = flow->kinds & INS_FLOW_STACK;
         way->word[i].value_hits = is_stack ? 0 : defs;
         way->word[i].address_hits = is_stack || flow->kinds & INS_FLOW_STACK_ADDRESS ? 0 : defs;
-        way->word[i].uses = flow->cond_uses.bits[i] | (is_copy ? 0 : flow->value_uses.bits[i]);
+        way->word[i].uses = flow->cond_uses.bits[i] | (is_move ? 0 : flow->value_uses.bits[i]);
         way->word[i].address_uses = addresses.bits[i];
     }
-    if (is_copy && way->is_branch)
-        return false;
-    return !is_copy || compile_copy(way, info, flow, store_bytes);
+    return !(is_move && way->is_branch);
 }
 
 static bool is_narrow(const struct ins_info *info, const struct slc_way *ways)
@@ -215,7 +101,7 @@ static void compile_op(struct slc_op *op, struct slc_way *ways,
                           .pc_index = SLC_UNKNOWN};
     bool is_plain = info->klass != INS_SYSCALL && find_store(op, info);
     for (unsigned f = 0; f < info->flow_count && is_plain; f++) {
-        is_plain = compile_way(&ways[f], info, f, op->store_bytes, follows_address);
+        is_plain = compile_way(&ways[f], info, f, follows_address);
         op->flags |= ways[f].is_branch ? SLC_OP_BRANCH : 0;
     }
     for (unsigned f = 0; f < info->flow_count; f++)

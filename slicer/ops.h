@@ -7,15 +7,8 @@
 #ifndef SLICER_OPS_H
 #define SLICER_OPS_H
 
+#include "slicer/pieces.h"
 #include "slicer/slicer.h"
-
-enum slc_copy {
-    SLC_COPY_NOT,
-    SLC_COPY_REG_REG,
-    SLC_COPY_MEM_REG, /* a load */
-    SLC_COPY_REG_MEM, /* a store */
-    SLC_COPY_MEM_MEM,
-};
 
 /* A flow. */
 struct slc_way {
@@ -25,15 +18,11 @@ struct slc_way {
         uint64_t uses;
         uint64_t address_uses;
     } word[4];
-    uint8_t copy;      /* enum slc_copy */
-    uint8_t loads;     /* memory operands that it uses whole */
-    uint8_t operand;   /* of a copy from memory */
-    uint8_t to, from;  /* of a copy: first location of the register */
-    bool has_store;    /* it writes the instruction's store */
-    bool is_branch;    /* followed where a control dependence led here */
-    uint8_t pieces[5]; /* REG_REG: of each piece of `to`, the pieces of `from` */
-    uint64_t bytes[5]; /* MEM_REG: of each piece of `to`, the operand's bytes; REG_MEM: of each
-                        * piece of `from`, the store's bytes; MEM_MEM: [0], the source's bytes */
+    uint8_t loads;  /* memory operands that it uses whole */
+    bool has_store; /* it writes the instruction's store */
+    bool is_branch; /* followed where a control dependence led here */
+    bool is_move;   /* it passes on bytes: */
+    struct slc_move move;
 };
 
 enum slc_op_flag {
@@ -70,16 +59,5 @@ struct slc_op_list {
 /* Compiles a node's statements; to be freed with slc_op_list_free(). 0 or -ENOMEM. */
 int slc_op_list_make(struct slc_op_list *list, const struct wet_node *node, bool follows_address);
 void slc_op_list_free(struct slc_op_list *list);
-
-/* Bytes [from, to) of a copy's register source, counted from where the copy starts, as pieces that
- * the copy uses; and what is_byte_copy says (slicer/follow.c). */
-void slc_copied_pieces(const struct ins_flow *flow, uint64_t from, uint64_t to,
-                       struct ins_regset *pieces);
-bool slc_is_byte_copy(const struct ins_flow *flow);
-
-/* Bytes [*from, *to) of its register that a location is; false if it is no piece of one. */
-bool slc_piece_bytes(unsigned loc, unsigned *unit, unsigned *from, unsigned *to);
-/* The register that a copy's set names, and the byte where it starts in it. */
-bool slc_set_start(const struct ins_regset *set, unsigned *unit, unsigned *start);
 
 #endif

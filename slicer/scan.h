@@ -36,10 +36,10 @@ struct slc_run { /* of wanted bytes that an instruction wrote */
 struct slc_hits {
     struct slc_want best;
     uint64_t best_address;
-    bool is_guard;  /* a branch that a control edge led to */
-    unsigned flows; /* bit f: something that flow f defines is wanted */
-    unsigned whole; /* bit f: ... or all that it uses, whatever it defines */
-    struct ins_regset regs[INS_FLOW_MAX];
+    bool is_guard;                /* a branch that a control edge led to */
+    unsigned flows;               /* bit f: something that flow f defines is wanted */
+    unsigned whole;               /* bit f: ... or all that it uses, whatever it defines */
+    uint64_t bytes[INS_FLOW_MAX]; /* of each flow: if it defines one register, the hit ones of it */
     struct slc_run *runs;
     size_t run_count, run_capacity;
 };

@@ -206,10 +206,8 @@ static int arrive(struct slc_scan *scan, struct slc_task *task, const struct slc
         memcpy(arrival->saved, bypass->saved, bypass->count * sizeof(*bypass->saved));
     arrival->saved_count = bypass->count;
     arrival->passed = task->regs;
-    ins_regset_remove(&arrival->passed.value, &place->defs);
-    ins_regset_remove(&arrival->passed.address, &place->defs);
-    ins_regset_remove(&task->regs.value, &arrival->passed.value);
-    ins_regset_remove(&task->regs.address, &arrival->passed.address);
+    slc_regs_remove(&arrival->passed, &place->defs);
+    slc_regs_keep(&task->regs, &place->defs);
     arrival->regs = task->regs;
     arrival->next = task->next;
     arrival->initial_count = scan->slice->initial_count;
@@ -219,16 +217,6 @@ static int arrive(struct slc_scan *scan, struct slc_task *task, const struct slc
 }
 
 /* ---- taking over ---- */
-
-static bool is_same_among(const struct ins_regset *kept, const struct ins_regset *own,
-                          const struct ins_regset *among)
-{
-    uint64_t differs = 0;
-
-    for (unsigned i = 0; i < 4; i++)
-        differs |= kept->bits[i] ^ (own->bits[i] & among->bits[i]);
-    return differs == 0;
-}
 
 static bool is_same_saved(const struct slc_saved *a, const struct slc_saved *b)
 {
@@ -278,8 +266,7 @@ static bool is_match(const struct slc_scan *scan, const struct slc_task *task, u
 {
     return stretch->mode == mode_of(scan) && stretch->task == number &&
            stretch->next_before == task->next &&
-           is_same_among(&stretch->regs_before.value, &task->regs.value, &place->defs) &&
-           is_same_among(&stretch->regs_before.address, &task->regs.address, &place->defs) &&
+           slc_regs_is_same(&stretch->regs_before, &task->regs, &place->defs) &&
            slc_frames_match(&task->frames, &stretch->frames_before, stretch->lowest) &&
            has_memory(scan, stretch);
 }
@@ -370,10 +357,8 @@ static int take(struct slc_scan *scan, const struct slc_reach *reach, struct slc
                                    &stretch->frames_after);
     if (!error)
         error = take_members(scan, reach, stretch);
-    ins_regset_remove(&task->regs.value, &place->defs);
-    ins_regset_remove(&task->regs.address, &place->defs);
-    ins_regset_join(&task->regs.value, &stretch->regs_after.value);
-    ins_regset_join(&task->regs.address, &stretch->regs_after.address);
+    slc_regs_remove(&task->regs, &place->defs);
+    slc_regs_join(&task->regs, &stretch->regs_after);
     task->next = stretch->next_after;
     scan->slice->counts.scanned +=
         end_of(scan, reach) - scan->interval->execs[reach->first].time_off;
@@ -594,7 +579,6 @@ int slc_stretch_keep(struct slc_scan *scan, const struct slc_reach *reach,
         if (stretch)
             stretch_keep(scan->slice->session, &place->first, stretch);
     }
-    ins_regset_join(&task->regs.value, &arrival->passed.value);
-    ins_regset_join(&task->regs.address, &arrival->passed.address);
+    slc_regs_join(&task->regs, &arrival->passed);
     return slc_slice_collect(scan->slice);
 }

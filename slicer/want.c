@@ -36,25 +36,98 @@ struct slc_want slc_regs_nearest(const struct slc_regs *regs, unsigned loc)
     return want;
 }
 
+static void merge_want(struct slc_regs *regs, const struct ins_regset *set, unsigned loc,
+                       const struct slc_want *want, bool is_address)
+{
+    if (!regs->wants)
+        return;
+    struct slc_want *own = is_address ? &regs->wants->address[loc] : &regs->wants->value[loc];
+    if (ins_regset_has(set, loc))
+        slc_want_merge(own, want);
+    else
+        *own = *want;
+}
+
 void slc_regs_add(struct slc_regs *regs, unsigned loc, const struct slc_want *want, bool is_address)
 {
     struct ins_regset *set = is_address ? &regs->address : &regs->value;
 
-    if (regs->wants) {
-        struct slc_want *own = is_address ? &regs->wants->address[loc] : &regs->wants->value[loc];
-        if (ins_regset_has(set, loc))
-            slc_want_merge(own, want);
-        else
-            *own = *want;
-    }
+    merge_want(regs, set, loc, want, is_address);
     ins_regset_add(set, loc);
+    if (!is_address)
+        regs->narrow.bits[loc / 64] &= ~(UINT64_C(1) << (loc % 64));
+}
+
+void slc_regs_add_mask(struct slc_regs *regs, unsigned loc, uint32_t mask,
+                       const struct slc_want *want)
+{
+    if (!mask)
+        return;
+    mask |= slc_regs_value_mask(regs, loc);
+    merge_want(regs, &regs->value, loc, want, false);
+    ins_regset_add(&regs->value, loc);
+    if (mask == slc_piece_mask(loc)) {
+        regs->narrow.bits[loc / 64] &= ~(UINT64_C(1) << (loc % 64));
+        return;
+    }
+    regs->masks[loc] = mask;
+    ins_regset_add(&regs->narrow, loc);
+}
+
+void slc_regs_add_bytes(struct slc_regs *regs, unsigned base, uint64_t bytes,
+                        const struct slc_want *want)
+{
+    const struct slc_shape *shape = slc_shape_of(base);
+
+    for (unsigned p = 0; p < shape->count && bytes >> shape->start[p]; p++)
+        slc_regs_add_mask(regs, base + p, (uint32_t)(bytes >> shape->start[p]) & shape->mask[p],
+                          want);
+}
+
+void slc_regs_keep(struct slc_regs *regs, const struct ins_regset *set)
+{
+    for (unsigned i = 0; i < 4; i++) {
+        regs->value.bits[i] &= set->bits[i];
+        regs->address.bits[i] &= set->bits[i];
+        regs->narrow.bits[i] &= set->bits[i];
+    }
+}
+
+void slc_regs_join(struct slc_regs *to, const struct slc_regs *from)
+{
+    struct ins_regset whole = from->value;
+
+    ins_regset_remove(&whole, &from->narrow);
+    ins_regset_join(&to->value, &whole);
+    ins_regset_remove(&to->narrow, &whole);
+    ins_regset_join(&to->address, &from->address);
+    for (unsigned l = ins_regset_next(&from->narrow, 0); l < INS_LOC_COUNT;
+         l = ins_regset_next(&from->narrow, l + 1))
+        slc_regs_add_mask(to, l, from->masks[l], &slc_some_want);
+}
+
+bool slc_regs_is_same(const struct slc_regs *a, const struct slc_regs *b,
+                      const struct ins_regset *among)
+{
+    uint64_t differs = 0;
+
+    for (unsigned i = 0; i < 4; i++)
+        differs |= among->bits[i] & ((a->value.bits[i] ^ b->value.bits[i]) |
+                                     (a->address.bits[i] ^ b->address.bits[i]) |
+                                     (a->narrow.bits[i] ^ b->narrow.bits[i]));
+    for (unsigned l = ins_regset_next(&a->narrow, 0); l < INS_LOC_COUNT && !differs;
+         l = ins_regset_next(&a->narrow, l + 1))
+        differs = ins_regset_has(among, l) && a->masks[l] != b->masks[l];
+    return !differs;
 }
 
 void slc_regs_move(struct slc_regs *to, struct slc_regs *from, const struct ins_regset *mask)
 {
     for (unsigned l = ins_regset_next(mask, 0); l < INS_LOC_COUNT;
          l = ins_regset_next(mask, l + 1)) {
-        if (ins_regset_has(&from->value, l))
+        if (ins_regset_has(&from->narrow, l))
+            slc_regs_add_mask(to, l, from->masks[l], slc_regs_value(from, l));
+        else if (ins_regset_has(&from->value, l))
             slc_regs_add(to, l, slc_regs_value(from, l), false);
         if (ins_regset_has(&from->address, l))
             slc_regs_add(to, l, slc_regs_address(from, l), true);

@@ -10,6 +10,7 @@
 #define SLICER_WANT_H
 
 #include "recorder/insn/insn.h"
+#include "slicer/pieces.h"
 #include "slicer/slicer.h"
 
 /* User of a want that is a criterion's instruction that did not complete. */
@@ -62,6 +63,10 @@ struct slc_regs {
     /* Apart, because a register that holds rsp plus a constant is not followed as an address. */
     struct ins_regset value;
     struct ins_regset address;
+    /* Pieces in `value` of which not all bytes are wanted as values, and which are: bit i is a
+     * piece's i-th byte. Never none, never all. */
+    struct ins_regset narrow;
+    uint32_t masks[INS_LOC_K];
     struct slc_reg_wants *wants; /* of what is in the sets; NULL if only the sets are kept */
 };
 
@@ -99,12 +104,52 @@ struct slc_want slc_regs_nearest(const struct slc_regs *regs, unsigned loc);
 
 void slc_regs_add(struct slc_regs *regs, unsigned loc, const struct slc_want *want,
                   bool is_address);
+/* Bytes of a piece, as values. */
+void slc_regs_add_mask(struct slc_regs *regs, unsigned loc, uint32_t mask,
+                       const struct slc_want *want);
+/* Bytes of the register whose first location is `base`: bit i is byte i. */
+void slc_regs_add_bytes(struct slc_regs *regs, unsigned base, uint64_t bytes,
+                        const struct slc_want *want);
+
+/* Bytes of a piece that are wanted as values. */
+static inline uint32_t slc_regs_value_mask(const struct slc_regs *regs, unsigned loc)
+{
+    if (!ins_regset_has(&regs->value, loc))
+        return 0;
+    return ins_regset_has(&regs->narrow, loc) ? regs->masks[loc] : slc_piece_mask(loc);
+}
+
+/* ... or at all: an address is wanted whole. */
+static inline uint32_t slc_regs_mask(const struct slc_regs *regs, unsigned loc)
+{
+    return ins_regset_has(&regs->address, loc) ? slc_piece_mask(loc)
+                                               : slc_regs_value_mask(regs, loc);
+}
 
 static inline void slc_regs_drop(struct slc_regs *regs, unsigned loc)
 {
     regs->value.bits[loc / 64] &= ~(UINT64_C(1) << (loc % 64));
     regs->address.bits[loc / 64] &= ~(UINT64_C(1) << (loc % 64));
+    regs->narrow.bits[loc / 64] &= ~(UINT64_C(1) << (loc % 64));
 }
+
+/* Drops all that is in a set. */
+static inline void slc_regs_remove(struct slc_regs *regs, const struct ins_regset *set)
+{
+    ins_regset_remove(&regs->value, set);
+    ins_regset_remove(&regs->address, set);
+    ins_regset_remove(&regs->narrow, set);
+}
+
+/* Drops all that is not. */
+void slc_regs_keep(struct slc_regs *regs, const struct ins_regset *set);
+
+/* Adds all of `from`; neither keeps wants. */
+void slc_regs_join(struct slc_regs *to, const struct slc_regs *from);
+
+/* Whether both want the same among a set. */
+bool slc_regs_is_same(const struct slc_regs *a, const struct slc_regs *b,
+                      const struct ins_regset *among);
 
 /* Adds all wants of `from` to `to` where `mask` says, and drops them from `from`. */
 void slc_regs_move(struct slc_regs *to, struct slc_regs *from, const struct ins_regset *mask);

@@ -36,8 +36,8 @@
  *    destination's own old value). Exactly one applies, by ins_condition_holds(info->condition,
  *    ...); a reader that does not know the flags takes both.
  *  - What control flow depends on is a flow without definitions, marked INS_FLOW_BRANCH.
- *  - A byte that an operand merely passes through is not split further: places are the pieces
- *    below, and a flow is as precise as its sets.
+ *  - Places are the pieces below, and a flow is as precise as its sets; only copies (INS_FLOW_COPY,
+ *    INS_FLOW_SIGN_COPY) say for each byte where it comes from.
  */
 #ifndef RECORDER_INSN_INSN_H
 #define RECORDER_INSN_INSN_H
@@ -215,6 +215,9 @@ enum ins_flow_kind {
     INS_FLOW_BRANCH = 1 << 4,
     /* The result is rsp plus a constant (mov r,rsp; lea r,[rsp+c]). rsp is listed as use. */
     INS_FLOW_STACK_ADDRESS = 1 << 5,
+    /* Like INS_FLOW_COPY, but what lies above the source's bytes are copies of its highest bit
+     * (movsx, cdqe and kin). Never both. */
+    INS_FLOW_SIGN_COPY = 1 << 6,
 };
 
 /* mem_*: bit i is info->mems[i]. */
@@ -227,6 +230,9 @@ struct ins_flow {
     uint8_t mem_may_defs;
     uint8_t mem_uses;
     uint8_t kinds; /* enum ins_flow_kind */
+    /* Of a copy: bytes of the source, which pieces do not tell (eax from rax). 0 if it is no copy or
+     * has no source that is a memory operand, a general or a vector register. */
+    uint8_t copy_bytes;
 };
 
 /* ---- instructions ---- */

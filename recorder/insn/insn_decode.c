@@ -53,6 +53,15 @@ static void drop_empty_flow(struct ins_info *info)
     }
 }
 
+/* Copies say how many bytes they move. */
+static void measure_copies(struct ins_work *work)
+{
+    struct ins_info *info = &work->info;
+    for (unsigned f = 0; f < info->flow_count; f++)
+        if (info->flows[f].kinds & (INS_FLOW_COPY | INS_FLOW_SIGN_COPY))
+            info->flows[f].copy_bytes = (uint8_t)ins_copy_bytes(work, &info->flows[f]);
+}
+
 static void describe(struct ins_work *work)
 {
     struct ins_info *info = &work->info;
@@ -68,11 +77,14 @@ static void describe(struct ins_work *work)
     ins_mems_collect(work);
     set_flags(work);
     for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
-        if (rules[i](work))
+        if (rules[i](work)) {
+            measure_copies(work);
             return;
+        }
     }
     ins_refine_generic(work, ins_flow_generic(work));
     drop_empty_flow(info);
+    measure_copies(work);
 }
 
 int ins_decode(const uint8_t *code, size_t len, uint64_t pc, struct ins_info *out)

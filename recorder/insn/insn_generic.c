@@ -375,6 +375,8 @@ void ins_refine_generic(struct ins_work *work, struct ins_flow *flow)
         forget_destination_use(work, flow);
     if (is_copy(work->zi.mnemonic) && copies_one_source(work, flow))
         flow->kinds |= INS_FLOW_COPY;
+    if (ins_sign_extended_bytes(&work->zi, work->ops))
+        flow->kinds |= INS_FLOW_SIGN_COPY;
     if (is_stack_address(work))
         flow->kinds |= INS_FLOW_STACK_ADDRESS;
     if (keeps_destination(work->zi.mnemonic)) {

@@ -2,8 +2,7 @@
 /* How wide the source of a move is: the pieces that flows are made of do not tell eax from rax. */
 #include "recorder/insn/insn_priv.h"
 
-static unsigned sign_extended_bytes(const ZydisDecodedInstruction *zi,
-                                    const ZydisDecodedOperand *ops)
+unsigned ins_sign_extended_bytes(const ZydisDecodedInstruction *zi, const ZydisDecodedOperand *ops)
 {
     switch (zi->mnemonic) {
     case ZYDIS_MNEMONIC_MOVSX:
@@ -30,7 +29,7 @@ unsigned ins_moved_bytes(const uint8_t *code, size_t len, bool *is_sign_extended
     ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
     if (ZYAN_FAILED(ZydisDecoderDecodeFull(&decoder, code, len, &zi, ops)))
         return 0;
-    unsigned bytes = sign_extended_bytes(&zi, ops);
+    unsigned bytes = ins_sign_extended_bytes(&zi, ops);
     if (bytes) {
         *is_sign_extended = true;
         return bytes;
@@ -41,4 +40,41 @@ unsigned ins_moved_bytes(const uint8_t *code, size_t len, bool *is_sign_extended
     if (source->type != ZYDIS_OPERAND_TYPE_REGISTER && source->type != ZYDIS_OPERAND_TYPE_MEMORY)
         return 0;
     return source->size / 8;
+}
+
+/* From the first byte of a set's pieces to the last; 0 if they are not those of one register. */
+static unsigned piece_span(const struct ins_regset *set)
+{
+    static const uint8_t gpr[] = {0, 1, 2, 8}, vector[] = {0, 4, 8, 16, 32, 64};
+    unsigned first = ins_regset_next(set, 0), last = first;
+    bool is_gpr = first < INS_LOC_CF;
+    unsigned base = is_gpr ? INS_LOC_GPR : INS_LOC_VEC;
+    unsigned pieces = is_gpr ? INS_GPR_PIECES : INS_VEC_PIECES;
+
+    if (first >= INS_LOC_K || (!is_gpr && first < INS_LOC_VEC))
+        return 0;
+    for (unsigned l = first; l < INS_LOC_COUNT; l = ins_regset_next(set, l + 1))
+        last = l;
+    if ((first - base) / pieces != (last - base) / pieces)
+        return 0;
+    const uint8_t *bounds = is_gpr ? gpr : vector;
+    return (unsigned)bounds[(last - base) % pieces + 1] - bounds[(first - base) % pieces];
+}
+
+unsigned ins_copy_bytes(const struct ins_work *work, const struct ins_flow *flow)
+{
+    if (flow->mem_uses) {
+        unsigned bytes = work->info.mems[__builtin_ctz(flow->mem_uses)].size_bytes;
+        return flow->mem_uses & (flow->mem_uses - 1) || bytes > 64 ? 0 : bytes;
+    }
+    unsigned span = piece_span(&flow->value_uses), count = work->zi.operand_count_visible;
+    if (flow->kinds & INS_FLOW_SIGN_COPY)
+        return span ? ins_sign_extended_bytes(&work->zi, work->ops) : 0;
+    if (!span || ins_regset_next(&flow->value_uses, 0) >= INS_LOC_CF || count == 0)
+        return span;
+    /* All operands of instructions that copy from a general register are as wide as it is, except
+     * of those that extend or move to a vector: there it is the last one. */
+    const ZydisDecodedOperand *source = &work->ops[count - 1];
+    unsigned bytes = source->size / 8u;
+    return source->type == ZYDIS_OPERAND_TYPE_IMMEDIATE || bytes > span ? span : bytes;
 }

@@ -66,6 +66,12 @@ bool ins_rules_fpu(struct ins_work *work);
 /* Refinements of the generic flow: idioms that use nothing, copies, MXCSR. */
 void ins_refine_generic(struct ins_work *work, struct ins_flow *flow);
 
+/* Bytes of the source of a movsx and kin; 0 for all other instructions. insn_move.c */
+unsigned ins_sign_extended_bytes(const ZydisDecodedInstruction *zi, const ZydisDecodedOperand *ops);
+
+/* What ins_flow.copy_bytes of a copy is; insn_move.c. */
+unsigned ins_copy_bytes(const struct ins_work *work, const struct ins_flow *flow);
+
 /* MXCSR: rounding in, sticky exception flags out, if the instruction computes in floating point. */
 void ins_refine_float(const struct ins_work *work, struct ins_flow *flow);
 

@@ -58,7 +58,12 @@ static uint32_t map_get(const struct map *map, uint64_t key)
 #define SENT_USES   4 /* what it only passes on */
 #define JOIN_FLOW   8 /* no instance: stands for the definitions in `joins` */
 
-/* A place got a value. Memory places are addresses; register places are locations. */
+/* Register places: the bytes of general registers and of vectors, then what is not made of bytes. */
+#define REG_BYTES   64u /* of each register; general ones have 8 */
+#define REG_OTHERS  (48u * REG_BYTES)
+#define PLACE_COUNT (REG_OTHERS + INS_LOC_COUNT)
+
+/* A place got a value. Memory places are addresses. */
 struct def {
     uint64_t place;
     uint32_t time;
@@ -95,7 +100,7 @@ struct frame {
 };
 
 struct thread {
-    uint32_t regs[INS_LOC_COUNT];
+    uint32_t regs[PLACE_COUNT];
     VEC(struct frame) frames;
 };
 
@@ -114,8 +119,9 @@ struct brute {
     struct map memory;
     VEC(uint32_t) joins;
     uint32_t *next;   /* by time: of the thread's next one; 0 if none, or a handler came between */
+    struct map moved; /* pc: see moved_bytes(), + 1, and 256 for a sign */
     struct map saved; /* time of a push of a callee-saved register: index into saves */
-    VEC(uint32_t) saves; /* three definitions each */
+    VEC(uint32_t) saves; /* eight definitions each */
     VEC(struct picture) pictures;
     VEC(struct edge) edges;
 };
@@ -146,12 +152,29 @@ static bool is_vector(unsigned loc)
     return loc >= INS_LOC_VEC && loc < INS_LOC_K;
 }
 
-static void loc_bytes(unsigned loc, unsigned *from, unsigned *to)
+/* Places [*from, *to) that a location is. */
+static void loc_places(unsigned loc, unsigned *from, unsigned *to)
 {
-    if (is_gpr(loc))
+    unsigned reg = 0;
+
+    if (is_gpr(loc)) {
         gpr_piece(loc, from, to);
-    else
+        reg = loc / 3;
+    } else if (is_vector(loc)) {
         vector_piece(loc, from, to);
+        reg = 16 + (loc - INS_LOC_VEC) / 5;
+    } else {
+        *from = REG_OTHERS + loc;
+        *to = *from + 1;
+    }
+    *from += reg * REG_BYTES;
+    *to += reg * REG_BYTES;
+}
+
+/* The first byte of a general register. */
+static unsigned gpr_place(unsigned gpr)
+{
+    return gpr * REG_BYTES;
 }
 
 struct span {
@@ -203,11 +226,16 @@ static void define(struct brute *b, uint32_t t, unsigned flow, bool is_memory, u
 
 static void use_regs(struct brute *b, const struct ins_regset *set, enum slc_edge edge)
 {
-    for (unsigned l = 0; l < INS_LOC_COUNT; l++)
-        if (ins_regset_has(set, l)) {
-            struct use use = {l, b->now->regs[l], (uint8_t)edge, false};
+    for (unsigned l = 0; l < INS_LOC_COUNT; l++) {
+        if (!ins_regset_has(set, l))
+            continue;
+        unsigned from, to;
+        loc_places(l, &from, &to);
+        for (unsigned p = from; p < to; p++) {
+            struct use use = {p, b->now->regs[p], (uint8_t)edge, false};
             PUSH(b->uses, use);
         }
+    }
 }
 
 static void use_flow(struct brute *b, wet_time t, const struct ins_info *info, unsigned f)
@@ -238,8 +266,12 @@ static void define_flow(struct brute *b, wet_time t, const struct ins_info *info
 
     for (unsigned l = 0; l < INS_LOC_COUNT; l++) {
         bool must = ins_regset_has(&flow->defs, l);
-        if (must || ins_regset_has(&flow->may_defs, l))
-            define(b, (uint32_t)t, f, false, l, !must);
+        if (!must && !ins_regset_has(&flow->may_defs, l))
+            continue;
+        unsigned from, to;
+        loc_places(l, &from, &to);
+        for (unsigned p = from; p < to; p++)
+            define(b, (uint32_t)t, f, false, p, !must);
     }
     for (unsigned m = 0; m < info->mem_count; m++) {
         if (!((flow->mem_defs | flow->mem_may_defs) >> m & 1))
@@ -296,8 +328,8 @@ static void note_push(struct brute *b, wet_time t)
     if (reg < 0)
         return;
     *map_at(&b->saved, t) = (uint32_t)b->saves.count + 1;
-    for (unsigned p = 0; p < 3; p++)
-        PUSH(b->saves, b->now->regs[reg * 3 + (int)p]);
+    for (unsigned p = 0; p < 8; p++)
+        PUSH(b->saves, b->now->regs[gpr_place((unsigned)reg) + p]);
 }
 
 /* The definitions of before the push if the pop restores them, or NULL. */
@@ -443,12 +475,13 @@ static void thread_begins(struct brute *b, const struct fake_happening *h)
         pop_frame(b);
     push_frame(b, UINT64_MAX, h->time);
     memcpy(child->regs, parent->regs, sizeof(child->regs));
-    for (unsigned p = 0; p < 3 && h->stack_is_given; p++)
-        child->regs[3 * INS_RSP + p] =
-            h->clone_args ? join_memory(b, h->clone_args + 40, 16) : parent->regs[3 * INS_RSI + p];
+    for (unsigned p = 0; p < 8 && h->stack_is_given; p++)
+        child->regs[gpr_place(INS_RSP) + p] = h->clone_args ? join_memory(b, h->clone_args + 40, 16)
+                                                            : parent->regs[gpr_place(INS_RSI) + p];
     if (h->tls_is_given)
-        child->regs[INS_LOC_FS_BASE] = h->clone_args ? join_memory(b, h->clone_args + 56, 8)
-                                                     : join(b, &parent->regs[3 * 8], 3);
+        child->regs[REG_OTHERS + INS_LOC_FS_BASE] = h->clone_args
+                                                        ? join_memory(b, h->clone_args + 56, 8)
+                                                        : join(b, &parent->regs[gpr_place(8)], 8);
 }
 
 /* As <sys/ucontext.h> has them, from byte 40 of a ucontext on. */
@@ -464,24 +497,26 @@ static void handler_begins(struct brute *b, const struct fake_happening *h)
     wet_time cause = h->is_own ? h->time : h->fault_pc ? control_parent(b, h->fault_pc) : 0;
     for (uint64_t i = 0; i < h->size; i++)
         *map_at(&b->memory, h->address + i) = 0;
-    for (unsigned i = 0; i < 16 * 8; i++) {
-        unsigned piece = i % 8 < 2 ? i % 8 : 2;
-        *map_at(&b->memory, ucontext + 40 + i) = thread->regs[ucontext_gprs[i / 8] * 3 + piece];
-    }
+    for (unsigned i = 0; i < 16 * 8; i++)
+        *map_at(&b->memory, ucontext + 40 + i) =
+            thread->regs[gpr_place(ucontext_gprs[i / 8]) + i % 8];
     push_frame(b, ucontext, cause);
     top(b)->is_signal = true;
     top(b)->kept = malloc(sizeof(thread->regs));
     memcpy(top(b)->kept, thread->regs, sizeof(thread->regs));
     push_frame(b, h->address, cause);
-    for (unsigned i = 0; i < sizeof(given) * 3; i++)
-        thread->regs[given[i / 3] * 3 + i % 3] = 0;
-    for (unsigned l = INS_LOC_DF; l < INS_LOC_FS_BASE; l++)
-        thread->regs[l] = 0;
+    for (unsigned i = 0; i < sizeof(given) * 8; i++)
+        thread->regs[gpr_place(given[i / 8]) + i % 8] = 0;
+    for (unsigned l = INS_LOC_DF; l < INS_LOC_FS_BASE; l++) {
+        unsigned from, to;
+        loc_places(l, &from, &to);
+        for (unsigned p = from; p < to; p++)
+            thread->regs[p] = 0;
+    }
 }
 
 static void handler_ends(struct brute *b, const struct fake_happening *h)
 {
-    static const uint8_t off[] = {0, 1, 2}, size[] = {1, 1, 6};
     struct thread *thread = &b->threads[h->task];
 
     b->now = thread;
@@ -489,9 +524,9 @@ static void handler_ends(struct brute *b, const struct fake_happening *h)
         pop_frame(b);
     memcpy(thread->regs, top(b)->kept, sizeof(thread->regs));
     for (unsigned i = 0; i < 16; i++)
-        for (unsigned p = 0; p < 3; p++)
-            thread->regs[ucontext_gprs[i] * 3 + p] =
-                join_memory(b, h->address + 40 + 8 * i + off[p], size[p]);
+        for (unsigned p = 0; p < 8; p++)
+            thread->regs[gpr_place(ucontext_gprs[i]) + p] =
+                map_get(&b->memory, h->address + 40 + 8 * i + p);
     pop_frame(b);
 }
 
@@ -541,11 +576,14 @@ static void take_picture(struct brute *b, struct brute_criterion *criterion)
 {
     struct picture picture = {0};
 
-    for (unsigned l = 0; l < INS_LOC_COUNT; l++)
-        if (ins_regset_has(&criterion->regs, l)) {
-            struct use use = {l, b->now->regs[l], SLC_EDGE_VALUE, false};
+    for (unsigned l = 0; l < INS_LOC_COUNT; l++) {
+        unsigned from, to;
+        loc_places(l, &from, &to);
+        for (unsigned p = from; p < to && ins_regset_has(&criterion->regs, l); p++) {
+            struct use use = {p, b->now->regs[p], SLC_EDGE_VALUE, false};
             PUSH(picture.uses, use);
         }
+    }
     for (uint64_t i = 0; i < criterion->size; i++) {
         uint64_t at = criterion->address + i;
         struct use use = {at, map_get(&b->memory, at), SLC_EDGE_VALUE, true};
@@ -710,7 +748,7 @@ static void step_data(struct brute *b, wet_time t, bool bypass)
     const struct ins_info *info = fake_step(b->wet, t)->info;
     int reg = -1;
     const uint32_t *before = bypass ? restored(b, t, &reg) : NULL;
-    uint32_t kept[3];
+    uint32_t kept[8];
 
     if (before)
         memcpy(kept, before, sizeof(kept));
@@ -727,9 +765,9 @@ static void step_data(struct brute *b, wet_time t, bool bypass)
     for (unsigned f = 0; f < info->flow_count; f++)
         define_flow(b, t, info, f);
     if (before)
-        memcpy(&b->now->regs[reg * 3], kept, sizeof(kept));
+        memcpy(&b->now->regs[gpr_place((unsigned)reg)], kept, sizeof(kept));
     if (info->klass == INS_SYSCALL && sets_thread_pointer(b, t))
-        define(b, (uint32_t)t, KERNEL_FLOW, false, INS_LOC_FS_BASE, false);
+        define(b, (uint32_t)t, KERNEL_FLOW, false, REG_OTHERS + INS_LOC_FS_BASE, false);
 }
 
 /* The model must know where indirect jumps went before it is asked for controllers. */
@@ -799,6 +837,8 @@ void brute_free(struct brute *b)
     free(b->instances);
     free(b->memory.keys);
     free(b->memory.values);
+    free(b->moved.keys);
+    free(b->moved.values);
     free(b->saved.keys);
     free(b->saved.values);
     free(b);
@@ -888,51 +928,14 @@ static void reach_instance(struct search *s, uint32_t t)
     PUSH(s->members, t);
 }
 
-/* Whether byte `at` of the destination (counted from its start) is that byte of the source. */
-static bool is_source_byte(const struct search *s, const struct def *def, const struct use *use)
+static bool is_sign_copy(const struct ins_flow *flow)
 {
-    const struct ins_info *info = fake_step(s->b->wet, def->time)->info;
-    const struct ins_flow *flow = &info->flows[def->flow];
-    uint64_t from, to, own_from, own_to;
-    unsigned a, z;
-
-    if (def->is_memory) {
-        unsigned m = (unsigned)__builtin_ctz((unsigned)(flow->mem_defs | flow->mem_may_defs));
-        struct span span = operand_span(s->b->wet, def->time, m);
-        from = def->place - span.address;
-        if (info->mems[m].flags & INS_MEM_REP && !flow->mem_uses)
-            from %= info->mems[m].size_bytes;
-        to = from + 1;
-    } else {
-        unsigned first = 0;
-        while (!ins_regset_has(&flow->defs, first) && !ins_regset_has(&flow->may_defs, first))
-            first++;
-        loc_bytes(first, &a, &z);
-        unsigned start = a;
-        loc_bytes((unsigned)def->place, &a, &z);
-        from = a - start;
-        to = z - start;
-    }
-    if (use->is_memory) {
-        unsigned m = (unsigned)__builtin_ctz(flow->mem_uses);
-        own_from = use->place - operand_span(s->b->wet, def->time, m).address;
-        own_to = own_from + 1;
-    } else {
-        unsigned first = 0;
-        while (!ins_regset_has(&flow->value_uses, first))
-            first++;
-        loc_bytes(first, &a, &z);
-        unsigned start = a;
-        loc_bytes((unsigned)use->place, &a, &z);
-        own_from = a - start;
-        own_to = z - start;
-    }
-    return own_from < to && from < own_to;
+    return flow->kinds & INS_FLOW_SIGN_COPY;
 }
 
 static bool is_plain_copy(const struct ins_flow *flow)
 {
-    if (!(flow->kinds & INS_FLOW_COPY))
+    if (!(flow->kinds & INS_FLOW_COPY) && !is_sign_copy(flow))
         return false;
     for (unsigned l = 0; l < INS_LOC_COUNT; l++)
         if ((ins_regset_has(&flow->value_uses, l) || ins_regset_has(&flow->defs, l) ||
@@ -940,6 +943,76 @@ static bool is_plain_copy(const struct ins_flow *flow)
             !is_gpr(l) && !is_vector(l))
             return false;
     return true;
+}
+
+/* The first place of the register pieces of a set. */
+static unsigned first_place(const struct ins_regset *a, const struct ins_regset *b)
+{
+    unsigned first = 0, from, to;
+
+    while (!ins_regset_has(a, first) && !ins_regset_has(b, first))
+        first++;
+    loc_places(first, &from, &to);
+    return from;
+}
+
+/* How many bytes of a register an instruction moves, and whether it extends their sign. */
+static unsigned moved_bytes(const struct search *s, wet_time t, bool *is_sign)
+{
+    const struct fake_step *step = fake_step(s->b->wet, t);
+    uint32_t *known = map_at(&s->b->moved, step->pc);
+    uint8_t code[16];
+    struct wet_state *state;
+    unsigned count = 0;
+
+    if (*known) {
+        *is_sign = *known >> 8;
+        return (*known & 255) - 1;
+    }
+    if (wet_state_open(s->b->wet, t, &state))
+        abort();
+    while (count < step->info->length &&
+           wet_state_read(state, step->pc + count, &code[count], 1) == 0)
+        count++;
+    wet_state_close(state);
+    unsigned moved = ins_moved_bytes(code, count, is_sign);
+    *known = (moved + 1) | (uint32_t)*is_sign << 8;
+    return moved;
+}
+
+/* Whether byte `at` of the destination (counted from its start) is that byte of the source. */
+static bool is_source_byte(const struct search *s, const struct def *def, const struct use *use)
+{
+    const struct ins_info *info = fake_step(s->b->wet, def->time)->info;
+    const struct ins_flow *flow = &info->flows[def->flow];
+    uint64_t to, from, size = 8;
+    bool is_sign = false;
+
+    if (def->is_memory) {
+        unsigned m = (unsigned)__builtin_ctz((unsigned)(flow->mem_defs | flow->mem_may_defs));
+        struct span span = operand_span(s->b->wet, def->time, m);
+        to = def->place - span.address;
+        if (info->mems[m].flags & INS_MEM_REP && !flow->mem_uses)
+            to %= info->mems[m].size_bytes;
+    } else {
+        to = def->place - first_place(&flow->defs, &flow->may_defs);
+    }
+    if (use->is_memory) {
+        struct span span =
+            operand_span(s->b->wet, def->time, (unsigned)__builtin_ctz(flow->mem_uses));
+        from = use->place - span.address;
+        size = span.size;
+        if (is_sign_copy(flow))
+            moved_bytes(s, def->time, &is_sign);
+    } else {
+        from = use->place - first_place(&flow->value_uses, &flow->value_uses);
+        size = REG_BYTES;
+        if (use->place < gpr_place(16))
+            size = moved_bytes(s, def->time, &is_sign);
+    }
+    if (size && to >= size)
+        return is_sign && from == size - 1;
+    return from == to;
 }
 
 /* rep movs, element after element, as the processor does it: where byte `at` came from. */

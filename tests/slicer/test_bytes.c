@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What a move passes on is followed byte by byte: the slice of each byte that guests/bytes.c writes
+ * has the line that computed it, and of the others' lines none. Arguments: the guest's source and its builds.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "slicer/slicer.h"
+#include "tests/slicer/fake_wet.h"
+
+/* After what it needs. */
+#include <cmocka.h>
+
+#define STEPS_MAX  400000
+#define CASES_MAX  32
+#define CASE_BYTES 16
+
+static const char *source;
+static char **builds;
+
+/* What the source says. */
+static struct {
+    unsigned line[CASE_BYTES]; /* of each byte of the input */
+    char moves[CASES_MAX][CASE_BYTES + 1];
+    unsigned case_count;
+} guest;
+
+static const char digits[] = "0123456789ABCDEF";
+
+static void read_source(void)
+{
+    char text[256], digit;
+    FILE *file = fopen(source, "r");
+
+    assert_non_null(file);
+    for (unsigned line = 1; fgets(text, sizeof(text), file); line++) {
+        const char *byte = strstr(text, "/* BYTE "), *moves = strstr(text, "/* MOVES ");
+        if (byte && sscanf(byte, "/* BYTE %c", &digit) == 1)
+            guest.line[strchr(digits, digit) - digits] = line;
+        if (moves && guest.case_count < CASES_MAX)
+            assert_int_equal(sscanf(moves, "/* MOVES %16s", guest.moves[guest.case_count++]), 1);
+    }
+    fclose(file);
+    assert_true(guest.case_count >= 10);
+}
+
+static bool has_line(const struct slc_slice *slice, unsigned line)
+{
+    size_t count;
+    const struct slc_line *lines = slc_lines(slice, &count);
+
+    for (size_t i = 0; i < count; i++)
+        if (lines[i].file && strstr(lines[i].file, "bytes.c") && lines[i].line == line)
+            return true;
+    return false;
+}
+
+static void check_byte(struct wet *wet, const char *build, unsigned offset, bool record_parents)
+{
+    struct slc_options options = {.kinds = SLC_KINDS_THIN, .record_parents = record_parents};
+    const char *moves = guest.moves[offset / CASE_BYTES];
+    struct slc_criterion *criterion;
+    struct slc_slice *slice;
+    char text[32];
+
+    snprintf(text, sizeof(text), "output:%u", offset);
+    assert_int_equal(slc_criterion_parse(wet, text, NULL, &criterion), 0);
+    assert_int_equal(slc_backward(wet, criterion, &options, &slice), 0);
+    for (unsigned i = 0; i < CASE_BYTES; i++)
+        if (has_line(slice, guest.line[i]) != (moves[offset % CASE_BYTES] == digits[i]))
+            fail_msg("%s: byte %u of case %u (%s): byte %c is wrongly %s its slice", build,
+                     offset % CASE_BYTES, offset / CASE_BYTES, moves, digits[i],
+                     has_line(slice, guest.line[i]) ? "in" : "not in");
+    slc_slice_free(slice);
+    slc_criterion_free(criterion);
+}
+
+static void a_byte_depends_on_the_byte_that_was_moved(void **state)
+{
+    (void)state;
+    read_source();
+    for (char **build = builds; *build; build++) {
+        char *argv[] = {*build, NULL};
+        struct wet *wet;
+        assert_int_equal(fake_wet_run(argv, NULL, STEPS_MAX, &wet), 0);
+        assert_int_equal(wet_get_info(wet)->wait_status, 0);
+        for (unsigned i = 0; i < guest.case_count * CASE_BYTES; i++)
+            check_byte(wet, *build, i, i % 2);
+        for (unsigned i = 0; i < guest.case_count * CASE_BYTES; i += 7)
+            check_byte(wet, *build, i, i % 2 == 0);
+        wet_close(wet);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_byte_depends_on_the_byte_that_was_moved)};
+
+    if (argc < 3) {
+        fprintf(stderr, "usage: %s SOURCE BUILD...\n", argv[0]);
+        return 2;
+    }
+    source = argv[1];
+    builds = argv + 2;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
