@@ -506,12 +506,43 @@ enum found {
     FOUND_AGAIN, /* the supervisor has changed everything */
 };
 
-/* What an indirect branch found out, for the next time. */
-static void table_fill(struct agt_ctx *ctx, uint32_t off, uint64_t code)
+/* What a return found out, for the next time. */
+static void return_fill(struct agt_ctx *ctx, uint64_t code)
 {
-    uint64_t *table = (uint64_t *)((uint8_t *)ctx + off);
+    uint64_t *table = (uint64_t *)((uint8_t *)ctx + AGT_RETURN_OFF);
     if (code)
         table[ctx->rip >> ctx->lookup_shift & 0xffff] = code;
+}
+
+/* Every pair of jump and target comes here at least once: tables have only what did. */
+static void jump_note(struct agt *agt)
+{
+    struct agt_ctx *ctx = agt->ctx;
+    if (ctx->is_probe) /* what it does need not happen */
+        return;
+    if (ctx->jump_count >= AGT_JUMPS_MAX) {
+        agt_ask(agt, AGT_REQ_JUMPS, 0, 0, 0, 0);
+        ctx->jump_count = 0;
+    }
+    struct agt_jump *log = (struct agt_jump *)((uint8_t *)ctx + AGT_JUMPS_OFF);
+    log[ctx->jump_count++] =
+        (struct agt_jump){.target = ctx->rip, .fragment = (uint32_t)ctx->branch};
+}
+
+static void site_fill(struct agt *agt, uint64_t prefix)
+{
+    struct agt_ctx *ctx = agt->ctx;
+    const struct agt_site *site =
+        (const struct agt_site *)((uint8_t *)ctx + AGT_SITES_OFF) + (uint32_t)ctx->branch;
+    if (!prefix || !site->table_off)
+        return;
+    uint64_t *table = (uint64_t *)((uint8_t *)ctx + site->table_off);
+    uint64_t there = table[agt_site_index(site, ctx->rip)];
+    if (there != ctx->jump_missed && there != prefix && !site->is_full && !ctx->is_probe) {
+        agt_ask(agt, AGT_REQ_SITE, ctx->branch, 0, 0, 0);
+        table = (uint64_t *)((uint8_t *)ctx + site->table_off);
+    }
+    table[agt_site_index(site, ctx->rip)] = prefix;
 }
 
 /* `kind`: how translated code came here, 0 if it did not. */
@@ -523,10 +554,12 @@ static enum found code_find(struct agt *agt, int kind)
     bool at_stop = ctx->rip == ctx->stop_pc && ctx->stop_pc && !ctx->careful;
     const struct agt_lookup *at = ctx->careful || at_stop ? NULL : lookup(ctx, ctx->rip);
     uint64_t prefix = at ? at->prefix : 0;
+    if (is_jump)
+        jump_note(agt);
     if (at && (prefix || !is_jump)) {
         ctx->target = at->body;
         if (is_return)
-            table_fill(ctx, AGT_RETURN_OFF, at->landing);
+            return_fill(ctx, at->landing);
     } else if (at_stop && ctx->stop_body) {
         ctx->target = ctx->stop_body;
     } else {
@@ -542,7 +575,7 @@ static enum found code_find(struct agt *agt, int kind)
             ctx->stop_body = ctx->target;
     }
     if (is_jump && !at_stop)
-        table_fill(ctx, AGT_INLINE_OFF, prefix);
+        site_fill(agt, prefix);
     return FOUND_CODE;
 }
 
@@ -639,6 +672,7 @@ static uint64_t probe_start(struct agt *agt)
     probe_map(agt, AGT_COUNT_OFF, AGT_LOOKUP_OFF - AGT_COUNT_OFF, MAP_PRIVATE, agt->ctx->shm_fd,
               AGT_COUNT_OFF);
     probe_map(agt, AGT_LOG_OFF, AGT_LOG_BYTES, MAP_PRIVATE, agt->ctx->shm_fd, AGT_LOG_OFF);
+    probe_map(agt, AGT_TABLES_OFF, AGT_TABLES_BYTES, MAP_PRIVATE, agt->ctx->shm_fd, AGT_TABLES_OFF);
     probe_run(agt);
 }
 

@@ -9,15 +9,17 @@
  *        + AGT_STACK_OFF   its stack, then its signal stack    private
  *        + AGT_SHM_OFF     everything below, shared with the supervisor through one memfd:
  *             AGT_CTX_OFF      struct agt_ctx, at which the gs base points
- *             AGT_INLINE_OFF   64 K code addresses, by 16 bits of an indirect branch's target
+ *             AGT_JUMPS_OFF    log of indirect jumps and calls: struct agt_jump
  *             AGT_COUNT_OFF    one u64 per fragment: executions
  *             AGT_TASKS_OFF    struct agt_task, one per task
  *             AGT_LOOKUP_OFF   hash of all fragments: struct agt_lookup
  *             AGT_QUEUE_OFF    entries of the event queue (recorder/event/queue.h)
  *             AGT_LOG_OFF      event log: struct agt_log_record
- *             AGT_RETURN_OFF   as AGT_INLINE_OFF, for returns
+ *             AGT_RETURN_OFF   64 K code addresses, by 16 bits of a return's target
  *             AGT_XFER_OFF     bulk data: memory lines, code pages, memory reads
  *             AGT_RING_OFF     event ring (collecting mode)
+ *             AGT_SITES_OFF    struct agt_site, one per fragment
+ *             AGT_TABLES_OFF   code addresses, by target: the tables of indirect jumps and calls
  *        + AGT_HEAP_OFF    the table of mappings               private
  *        + AGT_GUARDS_OFF  the table of guarded code pages     private, mapped when needed
  *        + AGT_LINES_OFF   written-line table, one byte per 256 bytes of memory   private
@@ -42,23 +44,27 @@
 #define AGT_SHM_OFF        0x200000
 
 /* within the shared memory; the context is its first page */
-#define AGT_CTX_OFF     0x0
-#define AGT_INLINE_OFF  0x80000
-#define AGT_COUNT_OFF   0x100000
-#define AGT_COUNT_MAX   0x100000
-#define AGT_TASKS_OFF   0x900000
-#define AGT_LOOKUP_OFF  0x1000000
-#define AGT_LOOKUP_MAX  0x200000
-#define AGT_QUEUE_OFF   0x5000000
-#define AGT_QUEUE_BYTES 0x2000000
-#define AGT_LOG_OFF     0x7000000
-#define AGT_LOG_BYTES   0xf80000
-#define AGT_RETURN_OFF  0x7f80000
-#define AGT_XFER_OFF    0x8000000
-#define AGT_XFER_BYTES  0x2000000
-#define AGT_RING_OFF    0xa000000
-#define AGT_RING_BYTES  0x36000000
-#define AGT_SHM_BYTES   0x40000000
+#define AGT_CTX_OFF      0x0
+#define AGT_JUMPS_OFF    0x80000
+#define AGT_JUMPS_MAX    0x8000
+#define AGT_COUNT_OFF    0x100000
+#define AGT_COUNT_MAX    0x100000
+#define AGT_TASKS_OFF    0x900000
+#define AGT_LOOKUP_OFF   0x1000000
+#define AGT_LOOKUP_MAX   0x200000
+#define AGT_QUEUE_OFF    0x5000000
+#define AGT_QUEUE_BYTES  0x2000000
+#define AGT_LOG_OFF      0x7000000
+#define AGT_LOG_BYTES    0xf80000
+#define AGT_RETURN_OFF   0x7f80000
+#define AGT_XFER_OFF     0x8000000
+#define AGT_XFER_BYTES   0x2000000
+#define AGT_RING_OFF     0xa000000
+#define AGT_RING_BYTES   0x36000000
+#define AGT_SITES_OFF    0x40000000
+#define AGT_TABLES_OFF   0x40800000
+#define AGT_TABLES_BYTES 0x4800000
+#define AGT_SHM_BYTES    0x45000000
 
 #define AGT_HEAP_OFF     0x48000000
 #define AGT_HEAP_BYTES   0x4000000
@@ -68,7 +74,7 @@
 #define AGT_LINES_BYTES  0x100000000
 #define AGT_AREA_BYTES   0x150000000
 
-#define AGT_PROBE_BYTES AGT_INLINE_OFF /* the context, up to the tables */
+#define AGT_PROBE_BYTES AGT_JUMPS_OFF /* the context */
 
 #define AGT_LINE_SHIFT 8
 #define AGT_LINE_BYTES 256
@@ -156,6 +162,8 @@ enum agt_request {
     AGT_REQ_PLACE_TIME,  /* an EVQ_PLACE is to be taken at time args[0] */
     AGT_REQ_PLACE_TAKEN, /* that has happened */
     AGT_REQ_PROBE_END,   /* a probe has come to an event, or to the end of its time */
+    AGT_REQ_JUMPS,       /* the log of jumps is full */
+    AGT_REQ_SITE,        /* two targets of fragment args[0]'s jump share an entry of its table */
     AGT_REQ_REPLY,       /* a command is done; reply in args */
     AGT_REQ_LINES,       /* AGT_CMD_LINES: the transfer area holds args[0] bytes, more to come */
 };
@@ -249,6 +257,32 @@ struct agt_lookup {
 /* Its place is at (pc * AGT_HASH >> 32) % AGT_LOOKUP_MAX, or the next free one. */
 #define AGT_HASH 0x9e3779b97f4a7c15ull
 
+/* An indirect jump or call that was not found in its table. */
+struct agt_jump {
+    uint64_t target;
+    uint32_t fragment; /* that ended in it */
+    uint32_t pad;
+};
+
+/*
+ * Where the jump or call at a fragment's end looks for its target (recorder/dbi/sites.c): in a table
+ * of 1 << bits code addresses, which lead to what compares the target, or are ctx.jump_missed.
+ */
+struct agt_site {
+    uint32_t table_off; /* in the shared memory; 0: no table */
+    uint8_t bits;       /* 0, 8 or 16 */
+    uint8_t rotate;
+    uint8_t multiple; /* 0, 1, 2, 4 or 8 */
+    uint8_t is_full;  /* targets that share an entry take turns */
+};
+
+static inline uint32_t agt_site_index(const struct agt_site *site, uint64_t target)
+{
+    uint32_t low = (uint32_t)target;
+    uint32_t turned = low >> site->rotate | low << (-site->rotate & 31);
+    return (turned + site->multiple * low) & ((1u << site->bits) - 1);
+}
+
 #define AGT_BPF_MAX   256
 #define AGT_CPUID_MAX 512
 
@@ -270,7 +304,10 @@ struct agt_ctx {
     /* the rest is for C */
     uint64_t base;          /* of the agent's area */
     uint64_t return_missed; /* code for a return whose address is in r11 */
-    uint32_t code_fd;       /* the code caches' memfd */
+    uint64_t jump_missed;   /* what a table has for targets that it does not have */
+    uint32_t jump_count;    /* records in the log of jumps */
+    uint32_t is_probe;
+    uint32_t code_fd; /* the code caches' memfd */
     uint32_t shm_fd;
     uint32_t probe_fd;     /* what a probe has in place of the context */
     uint32_t lookup_shift; /* which 16 bits */
@@ -300,7 +337,12 @@ struct agt_ctx {
     uint64_t bpf[AGT_BPF_MAX];
 };
 
-_Static_assert(sizeof(struct agt_ctx) <= AGT_INLINE_OFF, "the context fits before the tables");
+_Static_assert(sizeof(struct agt_ctx) <= AGT_JUMPS_OFF, "the context fits before the log of jumps");
+_Static_assert(sizeof(struct agt_jump) * AGT_JUMPS_MAX <= AGT_COUNT_OFF - AGT_JUMPS_OFF,
+               "the log of jumps fits before the counters");
+_Static_assert(sizeof(struct agt_site) * AGT_COUNT_MAX <= AGT_TABLES_OFF - AGT_SITES_OFF,
+               "the sites fit before the tables");
+_Static_assert(AGT_SHM_OFF + AGT_SHM_BYTES <= AGT_HEAP_OFF, "shared memory fits before the heap");
 _Static_assert(sizeof(struct agt_lookup) * AGT_LOOKUP_MAX <= AGT_QUEUE_OFF - AGT_LOOKUP_OFF,
                "the look-up table fits before the queue");
 _Static_assert(sizeof(struct agt_task) * EVQ_TASKS_MAX <= AGT_LOOKUP_OFF - AGT_TASKS_OFF,

@@ -30,10 +30,13 @@ int dbi_new(const struct dbi_config *config, struct dbi **out)
     dbi->gone_by_pc = calloc(BY_PC_SLOTS, sizeof *dbi->gone_by_pc);
     dbi->gone_by_code = calloc(BY_PC_SLOTS, sizeof *dbi->gone_by_code);
     dbi->by_page = calloc(BY_PC_SLOTS, sizeof *dbi->by_page);
+    dbi->sites_by_key = calloc(BY_PC_SLOTS, sizeof *dbi->sites_by_key);
+    dbi->pairs_by_both = calloc(BY_PC_SLOTS, sizeof *dbi->pairs_by_both);
     dbi->page_slots = 1024;
     dbi->pages = calloc(dbi->page_slots, sizeof *dbi->pages);
     if (!dbi->by_pc || !dbi->waiting_by_pc || !dbi->cut_by_pc || !dbi->gone_by_pc ||
-        !dbi->gone_by_code || !dbi->by_page || !dbi->pages || !dbi->pads_by_next) {
+        !dbi->gone_by_code || !dbi->by_page || !dbi->pages || !dbi->pads_by_next ||
+        !dbi->sites_by_key || !dbi->pairs_by_both) {
         dbi_free(dbi);
         return -ENOMEM;
     }
@@ -68,6 +71,10 @@ void dbi_free(struct dbi *dbi)
     free(dbi->waiting_by_pc);
     free(dbi->pads);
     free(dbi->pads_by_next);
+    free(dbi->sites);
+    free(dbi->sites_by_key);
+    free(dbi->pairs);
+    free(dbi->pairs_by_both);
     free(dbi->cut_by_pc);
     free(dbi->gone_by_pc);
     free(dbi->gone_by_code);
@@ -83,12 +90,10 @@ static void region_empty(struct region *region)
     region->stubless = region->id_count = 0;
 }
 
-static void branch_tables_empty(struct dbi *dbi)
+static void return_table_empty(struct dbi *dbi)
 {
-    for (unsigned i = 0; i < 65536; i++) {
-        inline_table(dbi)[i] = dbi->regions[0].shared.missed;
+    for (unsigned i = 0; i < 65536; i++)
         return_table(dbi)[i] = dbi->regions[0].shared.returned;
-    }
 }
 
 void dbi_flush(struct dbi *dbi)
@@ -114,7 +119,8 @@ void dbi_flush(struct dbi *dbi)
     for (unsigned i = 0; i < dbi->region_count; i++)
         region_empty(&dbi->regions[i]);
     if (dbi->region_count)
-        branch_tables_empty(dbi);
+        return_table_empty(dbi);
+    dbi_sites_flush(dbi);
     dbi->fall.region = NULL;
 }
 
@@ -366,7 +372,8 @@ static int region_add(struct dbi *dbi, uint64_t near, struct region **out)
         struct agt_ctx *ctx = (struct agt_ctx *)dbi->config.shm;
         ctx->lookup_shift = dbi_lookup_shift();
         ctx->return_missed = region->shared.missed_return;
-        branch_tables_empty(dbi);
+        ctx->jump_missed = region->shared.missed;
+        return_table_empty(dbi);
     }
     *out = region;
     return 0;
@@ -504,6 +511,7 @@ static int code_emit(struct dbi *dbi, bool exact, struct region *region, struct 
         .cold = &cold,
         .shared = &region->shared,
         .pad = pad_wanted(dbi, region),
+        .site = exact ? NULL : dbi_site_table(dbi, fragment->site),
         .filter = !exact && dbi->has_filter && fragment->is.pc == dbi->stop ? &dbi->filter : NULL};
     err = dbi_emit_fragment(&e, &how, &dbi->code, output);
     if (err) {
@@ -533,9 +541,14 @@ static int fragment_emit(struct dbi *dbi, bool exact, struct fragment **out)
         return err;
     for (unsigned i = 0, at = 0; i < code->count; at += code->insns[i++].length)
         memcpy((uint8_t *)fragment->is.code + at, code->insns[i].bytes, code->insns[i].length);
-    err = code_emit(dbi, exact, region, fragment);
+    err = dbi_site_get(dbi, code, &fragment->site);
+    if (!err)
+        err = code_emit(dbi, exact, region, fragment);
     if (err)
         return err;
+    fragment->lookup = output->lookup;
+    if (fragment->site && !exact)
+        dbi_site_use(dbi, fragment);
     region->stubless += !exact;
     fragment->is.slot_count = (uint16_t)output->slot_count;
     fragment->is.cut = exact;

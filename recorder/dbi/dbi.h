@@ -178,6 +178,25 @@ int dbi_stop_filter(struct dbi *dbi, const struct dbi_filter *filter);
  * were. 0 or an error of the callbacks. The replayee must stand in the agent. */
 int dbi_verify(struct dbi *dbi);
 
+/*
+ * An indirect jump of fragment `fragment` (any number) went to `target` by way of the agent. Whatever jumps
+ * have gone to did so once. 0, -ENOMEM or -WD_ERR_UNSUPPORTED.
+ */
+int dbi_jump_note(struct dbi *dbi, uint32_t fragment, uint64_t target);
+
+/* Targets of that fragment's jump share an entry of its table: they get a better one, if there is one.
+ * The replayee must stand in the agent. */
+void dbi_site_grow(struct dbi *dbi, uint32_t fragment);
+
+/* An indirect jump (not a call) and where it went to. */
+struct dbi_jump {
+    uint64_t pc;
+    uint64_t target;
+};
+
+/* All of them noted so far, each once, in order; *out is to be freed. 0 or -ENOMEM. */
+int dbi_jumps_get(const struct dbi *dbi, struct dbi_jump **out, size_t *count);
+
 /* What a fault at a host address means for the program. */
 struct dbi_fault {
     const struct dbi_fragment *fragment;

@@ -4,6 +4,7 @@
  *
  *   dbi.c    life, code bytes, regions, translation, faults
  *   links.c  who jumps to whom; tables; what is forgotten and revived
+ *   sites.c  indirect jumps and calls, their tables and targets
  *
  * A region has two parts, so that code that runs lies close together: bodies in the first, stubs and
  * prefixes in the second. Where a body would end in a jump to a fragment that does not exist yet, and
@@ -55,7 +56,28 @@ struct fragment {
     bool checks;                     /* compares its code with what it was made from */
     uint8_t *body;                   /* where its body can be written */
     uint8_t saved[GONE_PATCH_BYTES]; /* of a body that is gone */
-    uint64_t stub; /* leaves for the agent at the fragment's address; 0: none yet */
+    uint64_t stub;      /* leaves for the agent at the fragment's address; 0: none yet */
+    uint32_t site;      /* where it ends in an indirect jump or call, 1 + index */
+    uint32_t next_user; /* chain of the site's, 1 + id */
+    uint8_t *lookup;    /* its code for the table (DBI_LOOKUP_BYTES); NULL: another's, or none */
+};
+
+/* An instruction that jumps or calls indirectly. */
+struct site {
+    uint64_t key; /* a jump's address, a call's return address */
+    struct agt_site is;
+    bool is_jump;
+    uint32_t users; /* fragments in the cache that end in it, 1 + id */
+    uint32_t pairs; /* 1 + index */
+    uint32_t pair_count;
+    uint32_t next; /* chain in sites_by_key, 1 + index */
+};
+
+struct pair {
+    uint64_t target;
+    uint32_t site;         /* 1 + index */
+    uint32_t next;         /* chain in pairs_by_both, 1 + index */
+    uint32_t next_of_site; /* 1 + index */
 };
 
 struct waiting {
@@ -95,6 +117,15 @@ struct dbi {
     struct pad *pads;
     size_t pad_count, pad_capacity;
     uint32_t *pads_by_next;
+    struct site *sites; /* kept for good */
+    uint32_t site_count;
+    size_t site_capacity;
+    uint32_t *sites_by_key;
+    struct pair *pairs; /* kept for good */
+    uint32_t pair_count;
+    size_t pair_capacity;
+    uint32_t *pairs_by_both;
+    size_t tables_bytes;  /* used of the room for sites' tables */
     uint32_t *cut_by_pc;  /* heads of chains of exact and head fragments */
     uint32_t *gone_by_pc; /* of those that were forgotten and may be revived, latest first */
     uint32_t *gone_by_code;
@@ -117,11 +148,6 @@ static inline uint32_t slot_of(uint64_t pc)
     return (uint32_t)((pc * 0x9e3779b97f4a7c15ull) >> (64 - BY_PC_BITS));
 }
 
-static inline uint64_t *inline_table(struct dbi *dbi)
-{
-    return (uint64_t *)(dbi->config.shm + AGT_INLINE_OFF);
-}
-
 static inline uint64_t *return_table(struct dbi *dbi)
 {
     return (uint64_t *)(dbi->config.shm + AGT_RETURN_OFF);
@@ -138,6 +164,20 @@ int dbi_region_get(struct dbi *dbi, uint64_t pc, struct region **out);
 /* Forgets the bytes of the pages in [start, end); pages of which it touches a part are fetched
  * again before they are used. */
 void dbi_pages_forget(struct dbi *dbi, uint64_t start, uint64_t end);
+
+/* ---- sites.c ---- */
+
+/* The site (1 + index) in which some code ends, 0: none. 0 or -ENOMEM. */
+int dbi_site_get(struct dbi *dbi, const struct dbi_code *code, uint32_t *out);
+
+/* Its table, which may have no room (table_off 0). NULL for no site. Borrowed until the next call. */
+const struct agt_site *dbi_site_table(struct dbi *dbi, uint32_t index);
+
+/* A fragment that goes by its site's table is in the cache. */
+void dbi_site_use(struct dbi *dbi, struct fragment *fragment);
+
+/* The cache is empty. */
+void dbi_sites_flush(struct dbi *dbi);
 
 /* ---- links.c ---- */
 

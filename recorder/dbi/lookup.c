@@ -3,9 +3,9 @@
  * Indirect branches.
  *
  * Jumps and calls (after Bruening, Garnett, Amarasinghe, CGO 2003): the target is put into r11, and some
- * of its bits choose an entry of a table of code addresses. There a *prefix* compares r11 with the
- * address that it was made for, and goes on to the body, or to code that searches the hash of all
- * fragments and only then leaves for the agent.
+ * of its bits choose an entry of the instruction's own table of code addresses (sites.c). There a
+ * *prefix* compares r11 with the address that it was made for, and goes on to the body or leaves for the
+ * agent, which finds the target by the hash of all fragments and enters it in the table.
  *
  * Returns: a processor predicts them by the calls that it has seen, and misses badly if they
  * become jumps. So a call stays a call, and a return a return:
@@ -41,7 +41,7 @@ unsigned dbi_lookup_shift(void)
     return __builtin_cpu_supports("bmi2") ? 3 : 0;
 }
 
-/* ecx = the target's index into a table; no flags */
+/* ecx = the address's index into the table of returns; no flags */
 static void index_emit(struct emit *e)
 {
     if (dbi_lookup_shift()) {
@@ -52,15 +52,51 @@ static void index_emit(struct emit *e)
     }
 }
 
-void dbi_lookup_emit(struct work *w)
+/* ecx = what agt_site_index() gives for r11, without flags */
+static void site_index_emit(struct emit *e, const struct agt_site *site)
 {
-    if (w->exact) { /* what the tables lead to would not stop in time */
-        emit_branch(w->e, 0xe9, w->shared->missed_agent);
+    if (dbi_lookup_shift()) {
+        emit_bytes(e, "\xc4\xc3\x7b\xf0\xcb", 5); /* rorx ecx, r11d, n */
+        emit_u8(e, site->rotate);
+    } else {
+        emit_bytes(e, "\x44\x89\xd9\x0f\x1f\x00", 6); /* mov ecx, r11d; nop */
+    }
+    if (site->multiple) {
+        emit_bytes(e, "\x42\x8d\x0c", 3); /* lea ecx, [rcx + r11 * n] */
+        emit_u8(e, (uint8_t)(__builtin_ctz(site->multiple) << 6 | 0x19));
+    } else {
+        emit_bytes(e, "\x0f\x1f\x40\x00", 4); /* nop */
+    }
+    emit_bytes(e, site->bits == 8 ? "\x0f\xb6\xc9" : "\x0f\xb7\xc9", 3); /* movzx ecx, cl or cx */
+    emit_bytes(e, "\x65\xff\x24\xcd", 4); /* jmp gs:[rcx * 8 + disp32] */
+    emit_u32(e, site->table_off);
+}
+
+static void site_emit(struct emit *e, const struct agt_site *site)
+{
+    if (site->bits) {
+        site_index_emit(e, site);
         return;
     }
-    index_emit(w->e);
-    emit_bytes(w->e, "\x65\xff\x24\xcd", 4); /* jmp gs:[rcx * 8 + disp32] */
-    emit_u32(w->e, AGT_INLINE_OFF);
+    emit_jmp_gs(e, site->table_off);
+    for (unsigned i = 8; i < DBI_LOOKUP_BYTES; i++)
+        emit_u8(e, 0xcc);
+}
+
+void dbi_site_patch(uint8_t *lookup, const struct agt_site *site)
+{
+    struct emit e = {.at = lookup, .limit = lookup + DBI_LOOKUP_BYTES};
+    site_emit(&e, site);
+}
+
+void dbi_lookup_emit(struct work *w)
+{
+    if (!w->site || !w->site->table_off) { /* exact: what a table leads to would not stop in time */
+        emit_branch(w->e, 0xe9, w->shared->missed);
+        return;
+    }
+    w->out->lookup = w->e->at;
+    site_emit(w->e, w->site);
 }
 
 /* Goes on behind only if r11 is `pc`; rcx and r11 have their values then. */
@@ -209,17 +245,17 @@ static void flags_end(struct emit *e)
 }
 
 /*
- * The entry is found: its prefix or landing goes into the table. Two targets that share an
- * entry of the table take turns there, which costs some twenty instructions each time.
+ * The entry is found: its landing goes into the table. Two addresses that share an entry of the
+ * table take turns there, which costs some twenty instructions each time.
  */
-static void found_emit(struct emit *e, uint32_t table)
+static void found_emit(struct emit *e)
 {
     emit_bytes(e, "\x44\x89\xda", 3); /* mov edx, r11d */
     emit_bytes(e, "\xc1\xea", 2);     /* shr edx, shift */
     emit_u8(e, (uint8_t)dbi_lookup_shift());
     emit_bytes(e, "\x0f\xb7\xd2", 3);         /* movzx edx, dx */
     emit_bytes(e, "\x65\x48\x89\x0c\xd5", 5); /* mov gs:[rdx * 8 + disp32], rcx */
-    emit_u32(e, table);
+    emit_u32(e, AGT_RETURN_OFF);
 }
 
 static void body_go(struct emit *e)
@@ -230,7 +266,7 @@ static void body_go(struct emit *e)
     emit_jmp_gs(e, AGT_CTX_TMP);
 }
 
-static void missed_emit(struct emit *e, bool is_return)
+static void missed_emit(struct emit *e)
 {
     hash_start(e);
     uint64_t again = emit_host(e);
@@ -249,15 +285,12 @@ static void missed_emit(struct emit *e, bool is_return)
     emit_bytes(e, "\x48\x85\xc9", 3);             /* test rcx, rcx */
     uint8_t *freed = emit_branch(e, JE, 0);
     emit_store_gs(e, AGT_CTX_TMP, INS_RCX);
-    op_entry(e, "\x65\x48\x8b\x8a", is_return ? ENTRY(landing) : ENTRY(prefix));
+    op_entry(e, "\x65\x48\x8b\x8a", ENTRY(landing));
     emit_bytes(e, "\x48\x85\xc9", 3);
     uint8_t *bare = emit_branch(e, JE, 0);
-    found_emit(e, is_return ? AGT_RETURN_OFF : AGT_INLINE_OFF);
-    if (is_return) /* what seldom happens need not be in the table */
-        branch_end(e, bare);
+    found_emit(e);
+    branch_end(e, bare); /* what seldom happens need not be in the table */
     body_go(e);
-    if (!is_return)
-        branch_end(e, bare);
     branch_end(e, absent);
     branch_end(e, freed);
     flags_end(e);
@@ -284,12 +317,10 @@ void dbi_emit_shared(struct emit *e, struct dbi_shared *out)
     emit_store_imm_gs(e, AGT_CTX_EXIT_KIND, AGT_EXIT_TIME);
     emit_jmp_gs(e, AGT_CTX_AGENT_EXIT);
     out->missed = emit_host(e);
-    missed_emit(e, false);
-    out->missed_agent = emit_host(e);
     agent_emit(e, AGT_TABLE_JUMP);
     out->returned = emit_host(e);
     slot_store(e, R11);
     out->missed_return = emit_host(e);
-    missed_emit(e, true);
+    missed_emit(e);
     agent_emit(e, AGT_TABLE_RETURN);
 }

@@ -773,9 +773,11 @@ int dbi_emit_fragment(struct emit *e, const struct dbi_emit_how *how, struct dbi
                      .ticks = how->ticks,
                      .values = how->values,
                      .shared = how->shared,
-                     .pad = how->pad};
+                     .pad = how->pad,
+                     .site = how->site};
     out->place_count = out->exit_count = 0;
     out->falls = out->has_pad = false;
+    out->lookup = NULL;
     out->slot_count = w.mode == DBI_COLLECT ? dbi_code_slots(code, code->count, how->values) : 0;
     w.flags_free = !exact && dbi_code_flags_dead(code);
     out->body = e->at;

@@ -24,8 +24,7 @@ struct dbi_exit_site {
 struct dbi_shared {
     uint64_t leave;         /* for the agent, to rip, which is set */
     uint64_t time;          /* the same, because time is up */
-    uint64_t missed;        /* failed look-up of a jump's or call's target, in r11 */
-    uint64_t missed_agent;  /* the same, without trying the hash of all fragments */
+    uint64_t missed;        /* failed look-up of a jump's or call's target, in r11: for the agent */
     uint64_t returned;      /* to an address, in r11, whose entry in the table is empty */
     uint64_t missed_return; /* failed look-up of such an address */
 };
@@ -49,6 +48,7 @@ struct dbi_output {
     unsigned slot_count;
     bool has_pad; /* one was made */
     struct dbi_pad pad;
+    uint8_t *lookup; /* what dbi_site_patch() may change; NULL: none */
     uint8_t *body;
     uint8_t *inner; /* behind the filter; the body if there is none */
 };
@@ -68,6 +68,7 @@ struct dbi_emit_how {
     struct emit *cold;               /* where what seldom runs goes, within reach */
     const struct dbi_shared *shared; /* of the region */
     const struct dbi_pad *pad;       /* for a call at the end; NULL: none yet */
+    const struct agt_site *site;     /* for an indirect jump or call at the end; not if exact */
     const struct dbi_filter *filter; /* leave for the agent only if that holds; NULL: none */
 };
 
@@ -87,6 +88,11 @@ void dbi_emit_far(struct emit *e, uint64_t host);
 
 /* Emits a prefix: what a look-up comes to, which goes on to `body` if r11 is `pc`. */
 void dbi_emit_prefix(struct emit *e, const struct dbi_shared *shared, uint64_t pc, uint64_t body);
+
+#define DBI_LOOKUP_BYTES 21u
+
+/* Changes the code at `lookup` to look in another table. */
+void dbi_site_patch(uint8_t *lookup, const struct agt_site *site);
 
 /* Emits what a region's fragments share. */
 void dbi_emit_shared(struct emit *e, struct dbi_shared *out);

@@ -33,6 +33,7 @@ struct work {
     bool exact, ticks, values;
     const struct dbi_shared *shared;
     const struct dbi_pad *pad;     /* to be used; NULL: none yet */
+    const struct agt_site *site;   /* of an indirect jump or call; NULL: not by a table */
     bool flags_free;               /* no flag is live at the start of the fragment */
     uint8_t covered[DBI_INSN_MAX]; /* bit m: operand m's lines are already marked */
     uint8_t *differs[CHECKS_MAX];  /* branches for code that is not as it was */

@@ -424,6 +424,33 @@ int rep_on_translate(struct rep_engine *engine, bool *done)
     return 0;
 }
 
+/* What the replayee says of addresses and fragments is its own affair; it only has to be bounded. */
+static int jumps_take(struct rep_engine *engine)
+{
+    struct agt_ctx *ctx = engine->host.ctx;
+    const struct agt_jump *log = (const struct agt_jump *)(engine->host.shm + AGT_JUMPS_OFF);
+    uint32_t count = ctx->jump_count;
+    int err = 0;
+    if (count > AGT_JUMPS_MAX)
+        return wd_fail(-WD_ERR_MACHINE, "the replay process sent a damaged log of jumps");
+    ctx->jump_count = 0;
+    for (uint32_t i = 0; i < count && !err; i++) {
+        struct agt_jump jump = log[i];
+        if (rep_is_canonical(jump.target)) /* else it is the jump that faulted */
+            err = dbi_jump_note(engine->dbi, jump.fragment, jump.target);
+    }
+    return err;
+}
+
+static int on_site(struct rep_engine *engine)
+{
+    uint64_t fragment = engine->host.ctx->mail.args[0];
+    int err = jumps_take(engine);
+    if (!err && fragment <= UINT32_MAX)
+        dbi_site_grow(engine->dbi, (uint32_t)fragment);
+    return err;
+}
+
 static int on_request(struct rep_engine *engine, enum rep_stop *why, bool *done)
 {
     struct agt_mail *mail = &engine->host.ctx->mail;
@@ -461,6 +488,10 @@ static int on_request(struct rep_engine *engine, enum rep_stop *why, bool *done)
         return rep_on_fault(engine);
     case AGT_REQ_CODE_CHANGED:
         return rep_code_forget(engine, mail->args[0], mail->args[1]);
+    case AGT_REQ_JUMPS:
+        return jumps_take(engine);
+    case AGT_REQ_SITE:
+        return on_site(engine);
     case AGT_REQ_DIVERGED:
         err = rep_log_drain(engine);
         return err ? err : rep_on_diverged(engine);
@@ -637,6 +668,19 @@ const uint64_t *rep_engine_ring(const struct rep_engine *engine, size_t *bytes)
     *bytes = used <= AGT_RING_BYTES ? used & ~7ull : 0;
     return (const uint64_t *)(engine->host.shm + AGT_RING_OFF +
                               (engine->host.ctx->ring_start - ring_address(engine)));
+}
+
+int rep_engine_jumps(struct rep_engine *engine, rep_jump_fn fn, void *arg)
+{
+    struct dbi_jump *jumps = NULL;
+    size_t count = 0;
+    int err = jumps_take(engine);
+    if (!err)
+        err = dbi_jumps_get(engine->dbi, &jumps, &count);
+    for (size_t i = 0; i < count && !err; i++)
+        err = fn(arg, jumps[i].pc, jumps[i].target);
+    free(jumps);
+    return err;
 }
 
 const struct dbi_fragment *rep_engine_fragment(const struct rep_engine *engine, uint32_t id)

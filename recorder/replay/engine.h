@@ -136,6 +136,14 @@ void rep_engine_ring_half(struct rep_engine *engine, unsigned half);
  * is the fragment's id, then its slots. Borrowed until the next run that fills the same half. */
 const uint64_t *rep_engine_ring(const struct rep_engine *engine, size_t *bytes);
 
+/*
+ * Calls back for each indirect jump (not calls, not returns) and target that it has gone to in any run of
+ * this engine, once, ordered by jump and target. A target may be an address where no code is. Stops at
+ * a non-zero result of `fn` and returns it. Errors: -ENOMEM, -WD_ERR_MACHINE.
+ */
+typedef int (*rep_jump_fn)(void *arg, uint64_t jump, uint64_t target);
+int rep_engine_jumps(struct rep_engine *engine, rep_jump_fn fn, void *arg);
+
 /* Fragments by id, and how often each was executed (DBI_COUNT). */
 const struct dbi_fragment *rep_engine_fragment(const struct rep_engine *engine, uint32_t id);
 uint32_t rep_engine_fragment_count(const struct rep_engine *engine);

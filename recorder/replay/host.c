@@ -386,6 +386,7 @@ int rep_host_probe_start(struct rep_host *host, struct rep_host *probe)
     struct agt_mail *mail = &host->ctx->mail;
     memcpy(host->probe_ctx, host->ctx, AGT_PROBE_BYTES);
     host->probe_ctx->mail.turn = 0;
+    host->probe_ctx->is_probe = 1;
     mail->command = AGT_CMD_FORK;
     int err = rep_host_exchange(host, NULL);
     if (err)
