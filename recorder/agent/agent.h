@@ -254,8 +254,12 @@ struct agt_lookup {
     uint64_t landing; /* code address for returns, likewise. 0: none */
 };
 
-/* Its place is at (pc * AGT_HASH >> 32) % AGT_LOOKUP_MAX, or the next free one. */
-#define AGT_HASH 0x9e3779b97f4a7c15ull
+/*
+ * Its place is at (pc * AGT_HASH >> 32) % AGT_LOOKUP_MAX, or the next free one. Code that lies close
+ * together is found close together, some five bytes for each place: a page of the table that is touched
+ * first costs two processes more than all else about a fragment. What is 16 MiB apart is scattered.
+ */
+#define AGT_HASH 0x33c6ef00ull
 
 /* An indirect jump or call that was not found in its table. */
 struct agt_jump {

@@ -22,6 +22,7 @@
 
 #define MAPPED_BYTES ((size_t)1 << 20) /* from here on an area is a mapping */
 #define HUGE_BYTES   ((size_t)4 << 20) /* and from here on of huge pages, if there are any */
+#define HUGE_PAGE    ((size_t)2 << 20)
 
 static void area_free(struct wet_area *area)
 {
@@ -54,8 +55,9 @@ static int area_reserve(struct wet_area *area, size_t bytes)
 {
     if (bytes <= area->bytes)
         return 0;
+    size_t page = bytes >= HUGE_BYTES ? HUGE_PAGE : 4096;
     if (bytes >= MAPPED_BYTES)
-        return area_map(area, (bytes + 4095) & ~(size_t)4095);
+        return area_map(area, (bytes + page - 1) & ~(page - 1));
     uint8_t *data = realloc(area->data, bytes);
     if (!data)
         return -ENOMEM;
@@ -260,14 +262,22 @@ static int part_unpack(struct wet_unpacking *unpacking, struct part *part, uint3
     return task_unpack(unpacking->wet, part, part->words, last);
 }
 
-/* Room for a part; grows by halves, for what is run for the first time. */
+/*
+ * Room for a part. At first for what few intervals exceed, since it costs nothing before it is used, and
+ * moving small pages that were used keeps them small.
+ */
 static int room_make(struct wet_unpacking *unpacking, size_t words)
 {
     struct wet_arrays *arrays = unpacking->cached->arrays;
     size_t execs = unpacking->exec_count + words, slots = unpacking->slot_count + words;
+    size_t usual = unpacking->cached->is.instructions / 2;
     bool is_enough = execs * sizeof(struct wet_exec) <= arrays->execs.bytes &&
                      (slots + QUICK) * sizeof(uint64_t) <= arrays->slots.bytes;
-    return is_enough ? 0 : wet_arrays_reserve(arrays, execs + execs / 2, slots + slots / 2);
+    if (is_enough)
+        return 0;
+    execs += execs / 2;
+    slots += slots / 2;
+    return wet_arrays_reserve(arrays, execs > usual ? execs : usual, slots > usual ? slots : usual);
 }
 
 int wet_unpack(struct wet_unpacking *unpacking, const struct wet_part *from,

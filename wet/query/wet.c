@@ -12,7 +12,7 @@
 #include "wet/trace/entry.h"
 #include "wet/trace/rules.h"
 
-#define PASSING_BYTES (64ull << 20)
+#define PASSING_BYTES (24ull << 20) /* what is there at a time has to be touched a first time */
 
 static int damaged(const struct wet *wet, const char *what)
 {
