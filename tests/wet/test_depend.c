@@ -33,23 +33,19 @@ RUN(run_crash, PROGRAMS "/prog_crash_ud2_O2_pie")
 /* ---- what was found, copied ---- */
 
 struct found_exec {
-    uint32_t number, statements, input_count;
-    uint64_t pc;
+    uint64_t number, pc;
+    uint32_t statements, input_count;
     size_t inputs_at; /* of struct ins_regset */
-    size_t labels_at; /* of u32 */
+    size_t labels_at; /* of u64 */
 };
 
 struct found {
-    struct wd_buf execs, inputs, labels;
+    struct wd_buf execs, inputs, labels; /* labels are whole numbers here; runs as they were */
     struct wet_depend_result result;
+    uint32_t number_max;
+    uint64_t olds; /* labels that stood for older ones */
     int err;
 };
-
-/* Words of one operand's labels. */
-static size_t operand_words(const uint32_t *label)
-{
-    return label[0] == WET_LABEL_RUNS ? 2 + 2 * (size_t)label[1] : 1;
-}
 
 static unsigned used_operands(const struct ins_info *info)
 {
@@ -59,12 +55,62 @@ static unsigned used_operands(const struct ins_info *info)
     return used;
 }
 
-static size_t node_words(const struct wet_label_node *node, const uint32_t *labels)
+static void keep_word(struct found *found, uint64_t word)
 {
-    size_t words = node->input_count;
-    for (uint32_t s = 0; s < node->statement_count; s++)
-        for (unsigned used = used_operands(&node->infos[s]); used; used &= used - 1)
-            words += operand_words(labels + words);
+    if (!found->err)
+        found->err = wd_buf_append(&found->labels, &word, sizeof word);
+}
+
+static void keep_label(struct found *found, const struct wet_label_block *block, uint32_t label)
+{
+    found->olds += label && label <= block->old_count;
+    keep_word(found, wet_label_number(block, label));
+}
+
+/* Keeps the labels of one operand, gives back where the next one's are. */
+static const uint32_t *keep_operand(struct found *found, const struct wet_label_block *block,
+                                    const uint32_t *label)
+{
+    if (*label != WET_LABEL_RUNS) {
+        keep_label(found, block, *label);
+        return label + 1;
+    }
+    uint32_t runs = label[1];
+    keep_word(found, WET_LABEL_RUNS);
+    keep_word(found, runs);
+    label += 2;
+    for (uint32_t run = 0; run < runs; run++, label += 2) {
+        keep_label(found, block, label[0]);
+        keep_word(found, label[1]);
+    }
+    return label;
+}
+
+static const uint32_t *keep_exec(struct found *found, const struct wet_label_block *block,
+                                 uint64_t number, const uint32_t *words)
+{
+    const struct wet_label_node *node = block->nodes[*words++];
+    struct found_exec exec = {.number = number,
+                              .pc = node->pc,
+                              .statements = node->statement_count,
+                              .input_count = node->input_count,
+                              .inputs_at = found->inputs.size_bytes / sizeof(struct ins_regset),
+                              .labels_at = found->labels.size_bytes / sizeof(uint64_t)};
+    if (!found->err)
+        found->err = wd_buf_append(&found->execs, &exec, sizeof exec);
+    if (!found->err)
+        found->err =
+            wd_buf_append(&found->inputs, node->inputs, node->input_count * sizeof *node->inputs);
+    for (uint32_t i = 0; i < node->input_count; i++)
+        keep_label(found, block, *words++);
+    for (uint32_t off = 0; off < node->code_bytes;) {
+        struct ins_info info;
+        if (ins_decode(node->code + off, node->code_bytes - off, node->pc + off, &info))
+            info = (struct ins_info){.length = 1};
+        off += info.length;
+        for (unsigned used = used_operands(&info); used; used &= used - 1)
+            words = keep_operand(found, block, words);
+    }
     return words;
 }
 
@@ -72,40 +118,28 @@ static size_t node_words(const struct wet_label_node *node, const uint32_t *labe
 static int keep_block(void *arg, const struct wet_label_block *block)
 {
     struct found *found = arg;
-    size_t base = found->labels.size_bytes / sizeof(uint32_t), at = 0;
-    for (size_t i = 0; i < block->executions && !found->err; i++) {
-        const struct wet_label_node *node = block->nodes[i];
-        struct found_exec exec = {.number = block->numbers[i],
-                                  .statements = node->statement_count,
-                                  .input_count = node->input_count,
-                                  .pc = node->pc,
-                                  .inputs_at = found->inputs.size_bytes / sizeof(struct ins_regset),
-                                  .labels_at = base + at};
-        found->err = wd_buf_append(&found->execs, &exec, sizeof exec);
-        if (!found->err)
-            found->err = wd_buf_append(&found->inputs, node->inputs,
-                                       node->input_count * sizeof *node->inputs);
-        at += node_words(node, block->labels + at);
-    }
-    if (!found->err && at != block->label_count)
-        found->err = wd_fail(-WD_ERR_CORRUPT, "%zu labels of %zu", at, block->label_count);
-    if (!found->err)
-        found->err = wd_buf_append(&found->labels, block->labels, at * sizeof *block->labels);
+    const uint32_t *words = block->words;
+    for (uint64_t i = 0; i < block->executions && !found->err; i++)
+        words = keep_exec(found, block, block->first + i, words);
+    if (!found->err && words != block->words + block->word_count)
+        found->err = wd_fail(-WD_ERR_CORRUPT, "a block's words do not end with its executions");
     return found->err;
 }
 
-static void find(const char *trace_dir, struct found *found)
+static int find(const char *trace_dir, struct found *found)
 {
     struct rrt_trace *trace;
     struct rep_feed *feed;
     struct rep_selection which = {0};
-    struct wet_depend_options options = {.labels = keep_block, .arg = found};
+    struct wet_depend_options options = {
+        .labels = keep_block, .arg = found, .number_max = found->number_max};
     ok(rep_selection_parse(NULL, &which));
     ok(rrt_open(trace_dir, &trace));
     ok(rep_feed_open(trace, &which, &feed));
-    ok(wet_find_dependences(feed, &options, &found->result));
+    int err = wet_find_dependences(feed, &options, &found->result);
     rep_feed_close(feed);
     rrt_close(trace);
+    return err;
 }
 
 /* ---- the rules again ---- */
@@ -235,13 +269,13 @@ static unsigned operand_ranges(const struct wet_statement *statement, unsigned m
 
 /* Compares one operand's labels, gives back how many words they were. */
 static size_t operand_compare(struct reference *reference, const struct ins_range *ranges,
-                              unsigned count, bool is_bound, const uint32_t *labels)
+                              unsigned count, bool is_bound, const uint64_t *labels)
 {
-    uint32_t runs = labels[0] == WET_LABEL_RUNS ? labels[1] : 0, run = 0;
+    uint64_t runs = labels[0] == WET_LABEL_RUNS ? labels[1] : 0, run = 0;
     uint64_t left = runs ? labels[3] : 0;
     for (unsigned r = 0; r < count; r++)
         for (uint64_t i = 0; i < ranges[r].size_bytes; i++) {
-            uint32_t label = runs ? labels[2 + 2 * run] : labels[0];
+            uint64_t label = runs ? labels[2 + 2 * run] : labels[0];
             /* an upper bound may reach beyond all memory, where there are no labels */
             if (label || !is_bound)
                 assert_int_equal(label, *byte_at(reference, ranges[r].address + i));
@@ -249,11 +283,11 @@ static size_t operand_compare(struct reference *reference, const struct ins_rang
                 left = labels[3 + 2 * run];
         }
     assert_int_equal(run, runs);
-    return operand_words(labels);
+    return labels[0] == WET_LABEL_RUNS ? 2 + 2 * runs : 1;
 }
 
 static size_t statement_compare(struct reference *reference, const struct wet_statement *statement,
-                                const uint64_t *slots, const uint32_t *labels)
+                                const uint64_t *slots, const uint64_t *labels)
 {
     const struct ins_info *info = statement->info;
     struct ins_range ranges[INS_RANGES_MAX];
@@ -308,7 +342,7 @@ static void inputs_compare(struct reference *reference, const struct found *foun
 {
     const struct ins_regset *inputs =
         (const struct ins_regset *)found->inputs.data + exec->inputs_at;
-    const uint32_t *labels = (const uint32_t *)found->labels.data + exec->labels_at;
+    const uint64_t *labels = (const uint64_t *)found->labels.data + exec->labels_at;
     struct ins_regset all = {0};
     for (uint32_t i = 0; i < exec->input_count; i++) {
         assert_false(ins_regset_intersects(&all, &inputs[i]));
@@ -316,9 +350,10 @@ static void inputs_compare(struct reference *reference, const struct found *foun
         for (unsigned l = ins_regset_next(&inputs[i], 0); l < INS_LOC_COUNT;
              l = ins_regset_next(&inputs[i], l + 1))
             if (labels[i] != reference->last[task][l])
-                fail_msg("execution %u at %#llx: %s is of %u, said to be of %u", exec->number,
-                         (unsigned long long)exec->pc, ins_location_name(l),
-                         reference->last[task][l], labels[i]);
+                fail_msg("execution %llu at %#llx: %s is of %u, said to be of %llu",
+                         (unsigned long long)exec->number, (unsigned long long)exec->pc,
+                         ins_location_name(l), reference->last[task][l],
+                         (unsigned long long)labels[i]);
     }
     assert_memory_equal(&all, uses, sizeof all);
 }
@@ -336,7 +371,7 @@ static void exec_compare(struct reference *reference, const struct found *found,
     assert_int_equal(is->statements, node->statement_count);
     node_registers(node, &uses, &defines);
     inputs_compare(reference, found, is, exec->task, &uses);
-    const uint32_t *labels = (const uint32_t *)found->labels.data + is->labels_at + is->input_count;
+    const uint64_t *labels = (const uint64_t *)found->labels.data + is->labels_at + is->input_count;
     for (uint32_t s = 0; s < node->statement_count; s++)
         labels += statement_compare(reference, &node->statements[s], slots, labels);
     for (unsigned l = ins_regset_next(&defines, 0); l < INS_LOC_COUNT;
@@ -354,13 +389,10 @@ static void reference_free(struct reference *reference)
     free(reference);
 }
 
-static void every_label_is_that_of_the_last_definition(void **state)
+static void found_compare(struct fixture *fixture, const struct found *found)
 {
-    struct fixture *fixture = *state;
-    struct found found = {0};
     struct reference *reference = calloc(1, sizeof *reference);
     size_t i = 0;
-    find(fixture->run.trace, &found);
     for (uint64_t k = 0; k < wet_get_info(fixture->whole)->intervals; k++) {
         const struct wet_interval *interval;
         ok(wet_interval_get(fixture->whole, k, &interval));
@@ -372,35 +404,78 @@ static void every_label_is_that_of_the_last_definition(void **state)
             if (e == interval->exec_count)
                 break;
             const struct wet_exec *exec = &interval->execs[e];
-            exec_compare(reference, &found, i++, wet_get_node(fixture->whole, exec->node), exec,
+            exec_compare(reference, found, i++, wet_get_node(fixture->whole, exec->node), exec,
                          interval->slots + exec->slot_off);
         }
         assert_int_equal(event, interval->event_count);
         wet_interval_put(fixture->whole, interval);
     }
-    assert_int_equal(i, found.result.executions);
-    assert_int_equal(wet_get_info(fixture->whole)->instructions, found.result.instructions);
-    print_message("%zu executions, %llu register labels, %llu of memory, %llu split\n", i,
+    assert_int_equal(i, found->result.executions);
+    assert_int_equal(wet_get_info(fixture->whole)->instructions, found->result.instructions);
+    reference_free(reference);
+}
+
+static void found_free(struct found *found)
+{
+    wd_buf_fini(&found->execs);
+    wd_buf_fini(&found->inputs);
+    wd_buf_fini(&found->labels);
+}
+
+static void every_label_is_that_of_the_last_definition(void **state)
+{
+    struct fixture *fixture = *state;
+    struct found found = {0};
+    ok(find(fixture->run.trace, &found));
+    found_compare(fixture, &found);
+    print_message("%llu executions, %llu register labels, %llu of memory, %llu split\n",
+                  (unsigned long long)found.result.executions,
                   (unsigned long long)found.result.register_labels,
                   (unsigned long long)found.result.memory_labels,
                   (unsigned long long)found.result.split_labels);
     assert_true(found.result.register_labels && found.result.memory_labels);
-    reference_free(reference);
-    wd_buf_fini(&found.execs);
-    wd_buf_fini(&found.inputs);
-    wd_buf_fini(&found.labels);
+    assert_int_equal(found.olds, 0);
+    found_free(&found);
 }
 
-#define LABELS(run)                                                                                \
+static void labels_are_the_same_when_numbers_are_used_up_again_and_again(void **state)
+{
+    struct fixture *fixture = *state;
+    struct found found = {.number_max = 12000};
+    ok(find(fixture->run.trace, &found));
+    found_compare(fixture, &found);
+    assert_true(found.olds > 0);
+    found_free(&found);
+}
+
+static void more_live_definitions_than_numbers_are_refused(void **state)
+{
+    struct fixture *fixture = *state;
+    struct found found = {.number_max = 1000};
+    assert_int_equal(find(fixture->run.trace, &found), -WD_ERR_UNSUPPORTED);
+    assert_non_null(strstr(wd_error_message(-WD_ERR_UNSUPPORTED), "still there"));
+    found_free(&found);
+}
+
+#define TEST(run, test)                                                                            \
     {                                                                                              \
-#run, every_label_is_that_of_the_last_definition, run, fixture_close, NULL                 \
+#run ": " #test, test, run, fixture_close, NULL                                            \
     }
+#define LABELS(run) TEST(run, every_label_is_that_of_the_last_definition)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        LABELS(run_printf), LABELS(run_repstr),  LABELS(run_signals), LABELS(run_simd),
-        LABELS(run_heap),   LABELS(run_threads), LABELS(run_crash),
+        LABELS(run_printf),
+        LABELS(run_repstr),
+        LABELS(run_signals),
+        LABELS(run_simd),
+        LABELS(run_heap),
+        LABELS(run_threads),
+        LABELS(run_crash),
+        TEST(run_heap, labels_are_the_same_when_numbers_are_used_up_again_and_again),
+        TEST(run_threads, labels_are_the_same_when_numbers_are_used_up_again_and_again),
+        TEST(run_heap, more_live_definitions_than_numbers_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

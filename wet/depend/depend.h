@@ -34,27 +34,46 @@
 /* What the labels of a node's executions belong to. */
 struct wet_label_node {
     uint64_t pc;
-    const struct ins_info *infos; /* one per instruction */
+    const uint8_t
+        *code; /* of its instructions; bytes that are none count as one each, and as no operands */
+    uint32_t code_bytes;
     uint32_t statement_count;
     uint32_t input_count;
     const struct ins_regset *inputs; /* in the order of their labels */
 };
 
-/* A piece of the run. Events have numbers too, so those of executions have gaps. */
+/*
+ * A piece of the run in which executions follow each other without an event between them.
+ *
+ * Labels are numbers of 32 bits. In a run of more executions than that some stand for others: what a
+ * label means is asked for with wet_label_number().
+ */
 struct wet_label_block {
-    const uint32_t *numbers;                   /* of each execution */
-    const struct wet_label_node *const *nodes; /* of each execution */
-    size_t executions;
-    const uint32_t *labels; /* of all of them, one after the other */
-    size_t label_count;
+    uint64_t first;                            /* number of its first execution */
+    uint64_t executions;                       /* whose numbers are consecutive */
+    const struct wet_label_node *const *nodes; /* by id */
+    const uint32_t *words;                     /* for each execution its node's id and its labels */
+    size_t word_count;
+    uint64_t base;       /* what labels of the current span of numbers lack */
+    const uint64_t *old; /* the numbers that labels 1 to old_count stand for */
+    uint32_t old_count;
 };
+
+/* The number that a label of this block stands for; not for WET_LABEL_RUNS. */
+static inline uint64_t wet_label_number(const struct wet_label_block *block, uint32_t label)
+{
+    if (label == 0)
+        return 0;
+    return label <= block->old_count ? block->old[label - 1] : block->base + label;
+}
 
 struct wet_depend_options {
     /* Gets every block, in order of time, on a thread of its own; valid during the call. Non-zero ends
-     * the pass and is returned. NULL: labels are found and thrown away. */
+     * the pass and is returned. NULL: blocks are made and thrown away. */
     int (*labels)(void *arg, const struct wet_label_block *block);
     void *arg;
     const volatile sig_atomic_t *interrupted; /* may be NULL */
+    uint32_t number_max; /* labels are at most this much; 0: as large as they can be */
 };
 
 struct wet_depend_result {
@@ -67,9 +86,10 @@ struct wet_depend_result {
 };
 
 /*
- * Replays `feed` (at its beginning) to its end and finds all labels. Memory: four times what the
- * program touched. Errors: those of rep_engine_run(); -ENOMEM; -WD_ERR_UNSUPPORTED for a run of more than 2^32 - 2
- * executions.
+ * Replays `feed` (at its beginning) to its end and finds all labels. Memory: as much as the
+ * program touched, four times that in addition where it stores single bytes. Errors: those of rep_engine_run(); -ENOMEM;
+ * -WD_ERR_MACHINE where no memory can be made executable; -WD_ERR_UNSUPPORTED if more than 2^31 executions have
+ * defined something that is still there.
  */
 int wet_find_dependences(struct rep_feed *feed, const struct wet_depend_options *options,
                          struct wet_depend_result *result);

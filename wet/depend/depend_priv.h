@@ -1,43 +1,51 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The parts of finding dependences, for the files of wet/depend/ only. */
+/* The parts of finding dependences, for the files of wet/depend/ and their tests only. */
 #ifndef WET_DEPEND_DEPEND_PRIV_H
 #define WET_DEPEND_DEPEND_PRIV_H
 
 #include <stdbool.h>
 
 #include "common/buf.h"
+#include "recorder/dbi/emit.h"
 #include "recorder/event/queue.h"
 #include "recorder/replay/engine.h"
 #include "wet/depend/depend.h"
 
 /* ---- shadow.c: who defined each byte of memory ---- */
 
-/* Addresses that the program uses, and a label for each byte: reserved whole, there once written. */
-struct dep_span {
-    uint64_t start, bytes;
-    uint32_t *labels;
-};
+/*
+ * A chunk of 4 GiB of addresses has *granules*: a label for every four bytes, at the same distance
+ * from the chunk's start as the bytes themselves. DEP_MIXED stands for "not the same for all
+ * four"; then the labels are in the *sides*, one for each byte. Chunks are reserved when something in
+ * them is first labelled. Of addresses the low 48 bits count.
+ */
+#define DEP_MIXED       UINT32_MAX
+#define DEP_CHUNK_BYTES (UINT64_C(1) << 32)
+#define DEP_CHUNKS      65536
 
 struct dep_shadow {
-    struct dep_span *spans; /* sorted, disjoint; one more, empty, at the end */
-    size_t count;
+    uint8_t *granules[DEP_CHUNKS]; /* NULL: nothing in the chunk has a label */
+    uint32_t *sides[DEP_CHUNKS];
 };
 
-int dep_shadow_init(struct dep_shadow *shadow, const struct rep_range *ranges, size_t count);
 void dep_shadow_fini(struct dep_shadow *shadow);
 
-/* The span that holds all of [address, address + bytes); the empty one if none does. */
-struct dep_span *dep_shadow_find(const struct dep_shadow *shadow, uint64_t address, uint64_t bytes);
+/* The labels of up to 64 bytes, one by one. */
+void dep_shadow_read(const struct dep_shadow *shadow, uint64_t address, unsigned bytes,
+                     uint32_t *labels);
 
-/* The label of one byte; 0 outside of all spans. */
-uint32_t dep_shadow_get(const struct dep_shadow *shadow, uint64_t address);
+/* The label that all of up to 64 bytes have, if that is to be seen from their granules; else DEP_MIXED. */
+uint32_t dep_shadow_glance(const struct dep_shadow *shadow, uint64_t address, unsigned bytes);
 
-/* Labels a range; what lies outside of all spans is passed over. Label 0 gives memory back. */
-void dep_shadow_fill(const struct dep_shadow *shadow, uint64_t address, uint64_t bytes,
-                     uint32_t label);
+/* Labels a range. Label 0 gives memory back. 0 or -ENOMEM. */
+int dep_shadow_fill(struct dep_shadow *shadow, uint64_t address, uint64_t bytes, uint32_t label);
 
-/* Labels of [from, from + bytes) go to [to, to + bytes) as well; the ranges do not overlap. */
-void dep_shadow_copy(const struct dep_shadow *shadow, uint64_t to, uint64_t from, uint64_t bytes);
+/* Labels of [from, from + bytes) go to [to, to + bytes) as well; the ranges do not overlap. 0 or -ENOMEM. */
+int dep_shadow_copy(struct dep_shadow *shadow, uint64_t to, uint64_t from, uint64_t bytes);
+
+/* Calls `fn` with all labels that there may be, in pieces, for it to read or change. */
+void dep_shadow_each(struct dep_shadow *shadow,
+                     void (*fn)(void *arg, uint32_t *labels, size_t count), void *arg);
 
 /* ---- node.c: what an execution of a node uses and defines ---- */
 
@@ -49,44 +57,31 @@ enum dep_access {
 
 /* One access of a node: loads of an instruction come before its stores. */
 struct dep_operand {
-    struct dep_span *near; /* that held it last */
-    uint16_t slot;         /* of its address; DEP_HARD: the instruction's first one */
-    uint8_t access;        /* enum dep_access */
+    const struct ins_info *info; /* DEP_HARD: of its instruction */
+    uint16_t slot;               /* of its address; DEP_HARD: the instruction's first one */
+    uint8_t access;              /* enum dep_access */
     uint8_t size_bytes;
-    uint8_t statement, operand;
+    uint8_t operand;
 };
 
-/* Lists of groups are copied by so many at a time: they are as long as that, at least, in memory. */
-#define DEP_LIST_STEP 8
-
-/* What an execution needs of its node, in one piece: operands, inputs and definitions follow. */
-struct dep_plan {
-    struct dep_node *node;
-    const uint8_t *inputs, *defs; /* register groups, then DEP_NO_GROUP up to a whole step */
-    uint16_t input_count, def_count, operand_count, loads;
-    uint16_t statement_count;
-    bool has_hard;
-    uint32_t labels_max; /* without DEP_HARD ones */
-    struct dep_operand operands[];
-};
+/* As the translator cuts them: so many instructions at most, each of four operands that are read and written. */
+#define DEP_STATEMENTS_MAX 64
+#define DEP_OPERANDS_MAX   (DEP_STATEMENTS_MAX * 2 * INS_MEM_MAX)
 
 struct dep_node {
     struct wet_label_node is;
-    struct ins_info *infos;
     struct ins_regset *input_sets;
-    struct ins_regset uses, defines; /* whole sets that the plan's lists are made from */
+    struct ins_regset uses, defines; /* whole sets that inputs and definitions are made from */
+    struct ins_info *infos;          /* that hard operands point to */
     struct dep_operand *operands;
-    struct dep_plan *plan;
-    uint32_t slot_count, operand_count;
+    uint32_t slot_count, operand_count, load_count;
 };
 
-/* What the pass looks up by fragment id: enough to step over a record of the ring. */
-struct dep_brief {
-    struct dep_plan *plan; /* NULL: no such fragment */
-    uint32_t slot_count;
+/* Register groups that an execution of a node uses and defines. */
+struct dep_lists {
+    uint8_t inputs[INS_LOC_COUNT], defs[INS_LOC_COUNT];
+    uint32_t input_count, def_count;
 };
-
-#define DEP_NO_GROUP 255
 
 /* Registers in groups that are always defined and used together: as fine as the code met so far needs. */
 struct dep_groups {
@@ -97,45 +92,113 @@ struct dep_groups {
 
 void dep_groups_init(struct dep_groups *groups);
 
-/* Splits groups that lie partly in the set. `split` is told of each new one. True if any was. */
-bool dep_groups_refine(struct dep_groups *groups, const struct ins_regset *set,
-                       void (*split)(void *arg, unsigned old, unsigned made), void *arg);
+/* Splits groups that lie partly in the set. `split` is told of each new one. What the groups that
+ * were split held is added to *changed. */
+void dep_groups_refine(struct dep_groups *groups, const struct ins_regset *set,
+                       void (*split)(void *arg, unsigned old, unsigned made), void *arg,
+                       struct ins_regset *changed);
 
-/* Reads a fragment. `nowhere` is the shadow's empty span. 0 or -ENOMEM. */
-int dep_node_make(const struct dbi_fragment *fragment, struct dep_span *nowhere,
-                  struct dep_node **out);
-/* Makes the plan anew, for these groups. 0 or -ENOMEM. */
-int dep_node_group(struct dep_node *node, const struct dep_groups *groups);
+/* Reads a fragment. 0 or -ENOMEM. */
+int dep_node_make(const struct dbi_fragment *fragment, struct dep_node **out);
+/* Makes its inputs anew, for these groups, and tells the lists. 0 or -ENOMEM. */
+int dep_node_group(struct dep_node *node, const struct dep_groups *groups, struct dep_lists *lists);
 void dep_node_free(struct dep_node *node);
+
+/* ---- code.c: machine code that labels an execution ---- */
+
+/* Why the code came back. */
+enum dep_status {
+    DEP_AT_END,    /* of its words, or beyond it if they are damaged */
+    DEP_FULL,      /* no room for the labels of another execution */
+    DEP_UNKNOWN,   /* the next word's node has no code, or there is no such node */
+    DEP_NO_MEMORY, /* in the middle of an execution */
+};
+
+/* What the code works on. It knows the offsets. */
+struct dep_machine {
+    const uint64_t *words, *end;
+    uint32_t *out, *out_limit; /* behind which an execution's labels might not fit */
+    uint64_t number_twice;     /* the last number given, in both halves */
+    uint32_t *last;            /* by register group, of the task that runs */
+    const uint64_t *codes;     /* address of each node's code, by id */
+    uint64_t code_count;
+    /* Labels an operand that the code does not; gives where labels go on, NULL: no memory. */
+    uint32_t *(*slow)(struct dep_machine *machine, const struct dep_operand *operand,
+                      const uint64_t *slots, uint32_t *out, uint32_t number);
+    struct dep_finder *finder;
+    struct dep_shadow shadow;
+};
+
+/* One mapping to write code to, one to run it in, behind which there is a counter for each node. */
+struct dep_code {
+    uint8_t *writable, *runnable;
+    uint64_t *counters; /* executions, by id */
+    size_t used_bytes;
+    enum dep_status (*enter)(struct dep_machine *machine);
+    uint64_t unknown; /* address of what comes back with DEP_UNKNOWN */
+};
+
+#define DEP_CODE_BYTES (UINT64_C(256) << 20)
+#define DEP_NODES_MAX  (1u << 24)
+
+/* 0 or an error; `code` can be passed to dep_code_fini() either way. */
+int dep_code_init(struct dep_code *code);
+void dep_code_fini(struct dep_code *code);
+
+/* Makes a node's code. 0, or -ENOSPC: all code is to be forgotten first. */
+int dep_code_make(struct dep_code *code, const struct dep_node *node, const struct dep_lists *lists,
+                  uint32_t id, uint64_t *address);
+void dep_code_forget(struct dep_code *code);
+
+/* Words that the labels of an execution take if each operand has one. */
+static inline uint32_t dep_node_words(const struct dep_node *node)
+{
+    return 1 + node->is.input_count + node->load_count;
+}
 
 /* ---- pass.c: the pass over ring and events ---- */
 
 struct dep_task {
-    uint32_t last[DEP_NO_GROUP + 1]; /* by group: label of its last definition */
+    uint32_t last[INS_LOC_COUNT]; /* by group: label of its last definition */
 };
 
 struct dep_finder {
-    struct dep_shadow shadow;
+    struct dep_machine *machine;
+    struct dep_code code;
     struct dep_groups groups;
-    struct dep_brief *briefs; /* by fragment id */
+    const struct dbi_fragment **fragments; /* by id; NULL: none */
+    struct dep_node **nodes;               /* NULL until first met */
+    const struct wet_label_node **label_nodes;
+    uint64_t *codes;
     size_t node_count, node_room;
     struct dep_task *tasks[EVQ_TASKS_MAX];
-    uint64_t number; /* the last one given */
-    struct wd_buf labels, numbers, block_nodes;
+    uint32_t number, number_max; /* the last one given; the last one there is */
+    uint64_t base;               /* what numbers lack, and */
+    uint64_t *old;               /* what labels up to old_count stand for: wet_label_number() */
+    uint32_t old_count;
+    uint32_t *words;              /* of the block */
+    size_t word_room, words_kept; /* room, and how much of it one execution may need */
+    uint32_t block_first;         /* number before the block's first */
     const struct wet_depend_options *options;
     struct wet_depend_result *result;
 };
 
-int dep_finder_init(struct dep_finder *finder, const struct rep_range *ranges, size_t range_count);
+/* `options` and `result` are set, all else is zero. 0 or an error; dep_finder_fini() is due either way. */
+int dep_finder_init(struct dep_finder *finder);
 void dep_finder_fini(struct dep_finder *finder);
 
-/* Reads the fragments that the engine has made since the last call. */
+/* Notes the fragment with the next id; NULL: there is none. It is borrowed until dep_finder_fini(). 0 or an error. */
+int dep_finder_add(struct dep_finder *finder, const struct dbi_fragment *fragment);
+/* Notes the fragments that the engine has made since the last call. */
 int dep_finder_learn(struct dep_finder *finder, const struct rep_engine *engine);
 
 /* An entry that was taken when the ring held so many words; the entry follows. */
 struct dep_mark {
     uint64_t ring_words;
 };
+
+/* Behind a stretch's words there must be memory for so many bytes more. */
+#define DEP_SLACK_BYTES 65536
 
 /* What one stretch of the run left: words of the ring, marks with their entries, who ran last. */
 struct dep_stretch {
@@ -146,5 +209,19 @@ struct dep_stretch {
 };
 
 int dep_finder_pass(struct dep_finder *finder, const struct dep_stretch *stretch);
+
+/* Adds up what the executions so far had. */
+void dep_finder_count(struct dep_finder *finder);
+
+/* ---- events.c: what an event defines ---- */
+
+struct dep_task *dep_task_get(struct dep_finder *finder, uint32_t slot); /* NULL: no memory */
+int dep_entry_pass(struct dep_finder *finder, const struct evq_entry *entry, uint32_t number);
+
+/* ---- renumber.c: more executions than numbers ---- */
+
+/* Makes numbers small again: labels that are still there become 1, 2, ... in order of time. The block
+ * must be empty. 0, -ENOMEM or -WD_ERR_UNSUPPORTED. */
+int dep_renumber(struct dep_finder *finder);
 
 #endif

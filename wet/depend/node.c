@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/err.h"
 #include "recorder/insn/insn_ranges.h"
 #include "wet/depend/depend_priv.h"
 
@@ -31,11 +32,10 @@ void dep_groups_init(struct dep_groups *groups)
         group_add(groups, l, 1);
 }
 
-bool dep_groups_refine(struct dep_groups *groups, const struct ins_regset *set,
-                       void (*split)(void *arg, unsigned old, unsigned made), void *arg)
+void dep_groups_refine(struct dep_groups *groups, const struct ins_regset *set,
+                       void (*split)(void *arg, unsigned old, unsigned made), void *arg,
+                       struct ins_regset *changed)
 {
-    bool is_refined = false;
-
     for (unsigned g = 0, count = groups->count; g < count; g++) {
         struct ins_regset in = groups->sets[g], out = groups->sets[g];
         for (unsigned i = 0; i < 4; i++)
@@ -44,15 +44,14 @@ bool dep_groups_refine(struct dep_groups *groups, const struct ins_regset *set,
         if (ins_regset_is_empty(&in) || ins_regset_is_empty(&out))
             continue;
         unsigned made = groups->count++;
+        ins_regset_join(changed, &groups->sets[g]);
         groups->sets[g] = out;
         groups->sets[made] = in;
         for (unsigned l = ins_regset_next(&in, 0); l < INS_LOC_COUNT;
              l = ins_regset_next(&in, l + 1))
             groups->of[l] = (uint8_t)made;
         split(arg, g, made);
-        is_refined = true;
     }
-    return is_refined;
 }
 
 /* ---- reading the code ---- */
@@ -64,25 +63,34 @@ static bool is_hard(const struct ins_mem *mem)
            mem->size_bytes == 0 || mem->size_bytes > 64;
 }
 
-static void operand_add(struct dep_node *node, uint32_t s, unsigned m, unsigned slot,
-                        unsigned access, struct dep_span *nowhere)
+/* What is read of a node before it is known how much it takes. */
+struct reading {
+    struct dep_node *node;
+    struct dep_operand operands[DEP_OPERANDS_MAX];
+    struct ins_info hard[DEP_STATEMENTS_MAX]; /* instructions that have hard operands */
+    uint32_t hard_count;
+};
+
+static void operand_add(struct reading *reading, const struct ins_info *info, unsigned m,
+                        unsigned access)
 {
-    const struct ins_mem *mem = &node->infos[s].mems[m];
-    bool hard = is_hard(mem);
-    struct dep_operand operand = {.near = nowhere,
-                                  .slot = (uint16_t)(hard ? slot : slot + m),
+    struct dep_node *node = reading->node;
+    bool hard = is_hard(&info->mems[m]);
+    struct dep_operand operand = {.slot = (uint16_t)(node->slot_count + (hard ? 0 : m)),
                                   .access = (uint8_t)(access | (hard ? DEP_HARD : 0)),
-                                  .size_bytes = (uint8_t)(hard ? 0 : mem->size_bytes),
-                                  .statement = (uint8_t)s,
+                                  .size_bytes = (uint8_t)(hard ? 0 : info->mems[m].size_bytes),
                                   .operand = (uint8_t)m};
-    node->operands[node->operand_count++] = operand;
+
+    if (hard)
+        operand.info = &reading->hard[reading->hard_count];
+    reading->operands[node->operand_count++] = operand;
+    node->load_count += (access & DEP_LOAD) != 0;
 }
 
-static void statement_operands(struct dep_node *node, uint32_t s, unsigned slot,
-                               struct dep_span *nowhere)
+static void statement_operands(struct reading *reading, const struct ins_info *info)
 {
-    const struct ins_info *info = &node->infos[s];
     unsigned used = 0, defined = 0;
+    bool has_hard = false;
 
     for (unsigned f = 0; f < info->flow_count; f++) {
         used |= info->flows[f].mem_uses | info->flows[f].mem_may_defs;
@@ -90,10 +98,14 @@ static void statement_operands(struct dep_node *node, uint32_t s, unsigned slot,
     }
     for (unsigned m = 0; m < info->mem_count; m++)
         if (used >> m & 1)
-            operand_add(node, s, m, slot, DEP_LOAD, nowhere);
+            operand_add(reading, info, m, DEP_LOAD);
     for (unsigned m = 0; m < info->mem_count; m++)
         if (defined >> m & 1)
-            operand_add(node, s, m, slot, DEP_STORE, nowhere);
+            operand_add(reading, info, m, DEP_STORE);
+    for (unsigned m = 0; m < info->mem_count; m++)
+        has_hard |= is_hard(&info->mems[m]);
+    if (has_hard)
+        reading->hard[reading->hard_count++] = *info;
 }
 
 /* Uses of what the node has not defined itself before. */
@@ -118,43 +130,63 @@ static void statement_registers(struct dep_node *node, const struct ins_info *in
     ins_regset_join(&node->defines, &defines);
 }
 
-static int node_read(struct dep_node *node, const struct dbi_fragment *fragment,
-                     struct dep_span *nowhere)
+static void node_read(struct reading *reading, const struct dbi_fragment *fragment)
 {
+    struct dep_node *node = reading->node;
     uint32_t off = 0;
 
     for (uint32_t s = 0; s < fragment->insn_count; s++) {
-        struct ins_info *info = &node->infos[s];
+        struct ins_info info;
         uint64_t pc = fragment->pc + off;
         /* bytes that are no instruction use and define nothing */
-        if (ins_decode(fragment->code + off, fragment->code_bytes - off, pc, info))
-            *info = (struct ins_info){.length = 1, .klass = INS_TRAP};
-        off += info->length;
-        statement_registers(node, info);
-        statement_operands(node, s, node->slot_count, nowhere);
-        node->slot_count += ins_slot_count(info);
+        if (ins_decode(fragment->code + off, fragment->code_bytes - off, pc, &info))
+            info = (struct ins_info){.length = 1, .klass = INS_TRAP};
+        off += info.length;
+        statement_registers(node, &info);
+        statement_operands(reading, &info);
+        node->slot_count += ins_slot_count(&info);
     }
+}
+
+/* Keeps as much as there is. */
+static int node_keep(struct dep_node *node, const struct reading *reading)
+{
+    size_t hard_bytes = reading->hard_count * sizeof *node->infos;
+    size_t operand_bytes = node->operand_count * sizeof *node->operands;
+
+    node->operands = malloc(operand_bytes + 1);
+    node->infos = malloc(hard_bytes + 1);
+    if (!node->operands || !node->infos)
+        return -ENOMEM;
+    memcpy(node->operands, reading->operands, operand_bytes);
+    memcpy(node->infos, reading->hard, hard_bytes);
+    for (unsigned i = 0; i < node->operand_count; i++)
+        if (node->operands[i].access & DEP_HARD)
+            node->operands[i].info = node->infos + (node->operands[i].info - reading->hard);
     return 0;
 }
 
-int dep_node_make(const struct dbi_fragment *fragment, struct dep_span *nowhere,
-                  struct dep_node **out)
+int dep_node_make(const struct dbi_fragment *fragment, struct dep_node **out)
 {
     struct dep_node *node = calloc(1, sizeof *node);
+    struct reading reading; /* large: not cleared */
 
     if (!node)
         return -ENOMEM;
     *out = node;
-    node->infos = calloc(fragment->insn_count, sizeof *node->infos);
-    node->operands = calloc((size_t)fragment->insn_count * 2 * INS_MEM_MAX, sizeof *node->operands);
-    if (!node->infos || !node->operands)
-        return -ENOMEM;
-    node->is = (struct wet_label_node){
-        .pc = fragment->pc, .infos = node->infos, .statement_count = fragment->insn_count};
-    return node_read(node, fragment, nowhere);
+    if (fragment->insn_count > DEP_STATEMENTS_MAX)
+        return wd_fail(-WD_ERR_MACHINE, "a fragment of %u instructions", fragment->insn_count);
+    reading.node = node;
+    reading.hard_count = 0;
+    node->is = (struct wet_label_node){.pc = fragment->pc,
+                                       .code = fragment->code,
+                                       .code_bytes = fragment->code_bytes,
+                                       .statement_count = fragment->insn_count};
+    node_read(&reading, fragment);
+    return node_keep(node, &reading);
 }
 
-/* Groups that lie in the set, then DEP_NO_GROUP up to a whole step. */
+/* Groups that lie in the set. */
 static unsigned list_groups(const struct dep_groups *groups, const struct ins_regset *set,
                             uint8_t *list)
 {
@@ -163,62 +195,23 @@ static unsigned list_groups(const struct dep_groups *groups, const struct ins_re
     for (unsigned g = 0; g < groups->count; g++)
         if (ins_regset_intersects(&groups->sets[g], set))
             list[count++] = (uint8_t)g;
-    for (unsigned i = count; i % DEP_LIST_STEP; i++)
-        list[i] = DEP_NO_GROUP;
     return count;
 }
 
-static size_t whole_steps(size_t count)
+int dep_node_group(struct dep_node *node, const struct dep_groups *groups, struct dep_lists *lists)
 {
-    return (count + DEP_LIST_STEP - 1) / DEP_LIST_STEP * DEP_LIST_STEP;
-}
+    lists->input_count = list_groups(groups, &node->uses, lists->inputs);
+    lists->def_count = list_groups(groups, &node->defines, lists->defs);
+    struct ins_regset *sets = malloc((lists->input_count + 1) * sizeof *sets);
 
-static void plan_operands(struct dep_plan *plan, const struct dep_node *node)
-{
-    plan->operand_count = (uint16_t)node->operand_count;
-    for (unsigned i = 0; i < node->operand_count; i++) {
-        const struct dep_operand *operand = &node->operands[i];
-        plan->operands[i] = *operand;
-        plan->has_hard |= (operand->access & DEP_HARD) != 0;
-        plan->loads += (operand->access & DEP_LOAD) != 0;
-        plan->labels_max += operand->access == DEP_LOAD ? 2 + 2 * operand->size_bytes : 0;
-    }
-}
-
-int dep_node_group(struct dep_node *node, const struct dep_groups *groups)
-{
-    uint8_t inputs[INS_LOC_COUNT + DEP_LIST_STEP], defs[INS_LOC_COUNT + DEP_LIST_STEP];
-    unsigned input_count = list_groups(groups, &node->uses, inputs);
-    unsigned def_count = list_groups(groups, &node->defines, defs);
-    size_t operand_bytes = node->operand_count * sizeof(struct dep_operand);
-    size_t input_bytes = whole_steps(input_count), def_bytes = whole_steps(def_count);
-    struct dep_plan *plan = calloc(1, sizeof *plan + operand_bytes + input_bytes + def_bytes);
-    struct ins_regset *sets = calloc(input_count + 1, sizeof *sets);
-
-    if (!plan || !sets) {
-        free(plan);
-        free(sets);
+    if (!sets)
         return -ENOMEM;
-    }
-    uint8_t *lists = (uint8_t *)plan->operands + operand_bytes;
-    memcpy(lists, inputs, input_bytes);
-    memcpy(lists + input_bytes, defs, def_bytes);
-    plan->node = node;
-    plan->inputs = lists;
-    plan->defs = lists + input_bytes;
-    plan->input_count = (uint16_t)input_count;
-    plan->def_count = (uint16_t)def_count;
-    plan->statement_count = (uint16_t)node->is.statement_count;
-    plan->labels_max = (uint32_t)input_bytes;
-    plan_operands(plan, node);
-    for (unsigned i = 0; i < input_count; i++)
-        sets[i] = groups->sets[inputs[i]];
-    free(node->plan);
+    for (unsigned i = 0; i < lists->input_count; i++)
+        sets[i] = groups->sets[lists->inputs[i]];
     free(node->input_sets);
-    node->plan = plan;
     node->input_sets = sets;
     node->is.inputs = sets;
-    node->is.input_count = input_count;
+    node->is.input_count = lists->input_count;
     return 0;
 }
 
@@ -227,7 +220,6 @@ void dep_node_free(struct dep_node *node)
     if (!node)
         return;
     free(node->infos);
-    free(node->plan);
     free(node->input_sets);
     free(node->operands);
     free(node);

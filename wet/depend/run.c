@@ -105,6 +105,8 @@ static int stretch_run(struct run *run, enum rep_stop *why)
         return err;
     stretch->words = rep_engine_ring(run->engine, &bytes);
     stretch->word_count = bytes / 8;
+    if (bytes > AGT_RING_BYTES / 2 - DEP_SLACK_BYTES)
+        return wd_fail(-WD_ERR_MACHINE, "the replay process sent a damaged ring");
     return 0;
 }
 
@@ -154,8 +156,6 @@ int wet_find_dependences(struct rep_feed *feed, const struct wet_depend_options 
                          struct wet_depend_result *result)
 {
     struct run *run = calloc(1, sizeof *run);
-    size_t range_count;
-    const struct rep_range *ranges = rep_feed_ranges(feed, &range_count);
     double start = wd_seconds();
 
     if (!run)
@@ -164,11 +164,12 @@ int wet_find_dependences(struct rep_feed *feed, const struct wet_depend_options 
     run->feed = feed;
     run->finder.options = options;
     run->finder.result = result;
-    int err = dep_finder_init(&run->finder, ranges, range_count);
+    int err = dep_finder_init(&run->finder);
     if (!err)
         err = rep_engine_from_feed(feed, DBI_COLLECT, &run->engine);
     if (!err)
         err = run_threaded(run);
+    dep_finder_count(&run->finder);
     result->seconds = wd_seconds() - start;
     rep_engine_free(run->engine);
     dep_finder_fini(&run->finder);

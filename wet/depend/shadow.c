@@ -1,148 +1,250 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The last-writer shadow: a label of four bytes for each byte of the program's memory, in a mapping
- * that is reserved for each span of addresses and gets pages as they are labelled. Byte by byte,
- * since many programs store bytes; for wide accesses the labels of their bytes are compared at once.
+ * The last-writer shadow. Most programs define and use memory by aligned words: one label for four bytes
+ * is as much memory as the program's own, so that a look at it costs one cache line and not four. Where
+ * single bytes are stored, their labels are beside it; a granule that was mixed is whole again when a
+ * store covers it. (A label for each byte throughout was four times the memory and the misses.)
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "common/err.h"
 #include "wet/depend/depend_priv.h"
 
-#define LABEL_BYTES sizeof(uint32_t)
-#define PAGE_BYTES  4096ull
+#define ADDRESS_MASK ((UINT64_C(1) << 48) - 1)
+#define CHUNK_MASK   (DEP_CHUNK_BYTES - 1)
+#define SIDE_BYTES   (DEP_CHUNK_BYTES * sizeof(uint32_t))
+#define PAGE_BYTES   4096ull
 /* Less than this is overwritten rather than given back. */
 #define GIVE_BACK_BYTES (64ull << 10)
 
-static int span_reserve(struct dep_span *span)
+static int chunk_reserve(struct dep_shadow *shadow, size_t chunk)
 {
-    void *at = mmap(NULL, span->bytes * LABEL_BYTES, PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    uint8_t *at = mmap(NULL, DEP_CHUNK_BYTES + SIDE_BYTES, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
     if (at == MAP_FAILED)
-        return wd_fail(-ENOMEM, "no room for the labels of %llu bytes of memory",
-                       (unsigned long long)span->bytes);
-    span->labels = at;
+        return wd_fail(-ENOMEM, "no room for the labels of the program's memory");
+    shadow->granules[chunk] = at;
+    shadow->sides[chunk] = (uint32_t *)(at + DEP_CHUNK_BYTES);
     return 0;
-}
-
-int dep_shadow_init(struct dep_shadow *shadow, const struct rep_range *ranges, size_t count)
-{
-    int err = 0;
-
-    shadow->count = 0;
-    shadow->spans = calloc(count + 1, sizeof *shadow->spans);
-    if (!shadow->spans)
-        return -ENOMEM;
-    for (size_t i = 0; i < count; i++) {
-        struct dep_span *last = shadow->count ? &shadow->spans[shadow->count - 1] : NULL;
-        if (last && last->start + last->bytes == ranges[i].start)
-            last->bytes += ranges[i].end - ranges[i].start;
-        else
-            shadow->spans[shadow->count++] = (struct dep_span){
-                .start = ranges[i].start, .bytes = ranges[i].end - ranges[i].start};
-    }
-    for (size_t i = 0; !err && i < shadow->count; i++)
-        err = span_reserve(&shadow->spans[i]);
-    return err;
 }
 
 void dep_shadow_fini(struct dep_shadow *shadow)
 {
-    for (size_t i = 0; i < shadow->count; i++)
-        if (shadow->spans[i].labels)
-            munmap(shadow->spans[i].labels, shadow->spans[i].bytes * LABEL_BYTES);
-    free(shadow->spans);
-    *shadow = (struct dep_shadow){0};
+    for (size_t chunk = 0; chunk < DEP_CHUNKS; chunk++)
+        if (shadow->granules[chunk])
+            munmap(shadow->granules[chunk], DEP_CHUNK_BYTES + SIDE_BYTES);
 }
 
-/* The first span that ends beyond an address; the empty one if none does. */
-static struct dep_span *span_from(const struct dep_shadow *shadow, uint64_t address)
-{
-    size_t low = 0, high = shadow->count;
+/* ---- reading ---- */
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (shadow->spans[middle].start + shadow->spans[middle].bytes <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return &shadow->spans[low];
+static inline uint32_t granule_at(const struct dep_shadow *shadow, uint64_t address)
+{
+    uint32_t label;
+    const uint8_t *granules = shadow->granules[(address & ADDRESS_MASK) / DEP_CHUNK_BYTES];
+
+    if (!granules)
+        return 0;
+    memcpy(&label, granules + (address & CHUNK_MASK & ~3ull), sizeof label);
+    return label;
 }
 
-struct dep_span *dep_shadow_find(const struct dep_shadow *shadow, uint64_t address, uint64_t bytes)
+static inline uint32_t label_at(const struct dep_shadow *shadow, uint64_t address)
 {
-    struct dep_span *span = span_from(shadow, address);
+    uint32_t label = granule_at(shadow, address);
 
-    if (address < span->start || span->bytes < bytes || address - span->start > span->bytes - bytes)
-        return &shadow->spans[shadow->count];
-    return span;
+    return label != DEP_MIXED
+               ? label
+               : shadow->sides[(address & ADDRESS_MASK) / DEP_CHUNK_BYTES][address & CHUNK_MASK];
 }
 
-uint32_t dep_shadow_get(const struct dep_shadow *shadow, uint64_t address)
+void dep_shadow_read(const struct dep_shadow *shadow, uint64_t address, unsigned bytes,
+                     uint32_t *labels)
 {
-    const struct dep_span *span = dep_shadow_find(shadow, address, 1);
-
-    return span->bytes ? span->labels[address - span->start] : 0;
+    for (unsigned i = 0; i < bytes; i++)
+        labels[i] = label_at(shadow, address + i);
 }
 
-static void span_clear(struct dep_span *span, uint64_t off, uint64_t bytes)
+uint32_t dep_shadow_glance(const struct dep_shadow *shadow, uint64_t address, unsigned bytes)
 {
-    const uint64_t labels_per_page = PAGE_BYTES / LABEL_BYTES;
-    uint64_t first = (off + labels_per_page - 1) & ~(labels_per_page - 1);
-    uint64_t end = (off + bytes) & ~(labels_per_page - 1);
+    uint32_t label = granule_at(shadow, address);
 
-    if (bytes < GIVE_BACK_BYTES ||
-        madvise(span->labels + first, (end - first) * LABEL_BYTES, MADV_DONTNEED)) {
-        memset(span->labels + off, 0, bytes * LABEL_BYTES);
+    for (uint64_t at = (address & ~3ull) + 4; at < address + bytes; at += 4)
+        if (granule_at(shadow, at) != label)
+            return DEP_MIXED;
+    return label;
+}
+
+/* ---- labelling ---- */
+
+/* Bytes [first, end) of the granule at an address. */
+static void granule_set_part(struct dep_shadow *shadow, uint64_t granule, unsigned first,
+                             unsigned end, uint32_t label)
+{
+    uint32_t *whole =
+        (uint32_t *)(shadow->granules[granule / DEP_CHUNK_BYTES] + (granule & CHUNK_MASK));
+    uint32_t *side = shadow->sides[granule / DEP_CHUNK_BYTES] + (granule & CHUNK_MASK);
+
+    if (*whole == label)
+        return;
+    if (*whole != DEP_MIXED)
+        side[0] = side[1] = side[2] = side[3] = *whole;
+    *whole = DEP_MIXED;
+    for (unsigned i = first; i < end; i++)
+        side[i] = label;
+}
+
+static void memory_clear(uint8_t *from, uint64_t bytes)
+{
+    uint64_t ahead = -(uintptr_t)from & (PAGE_BYTES - 1);
+    uint64_t pages = bytes > ahead ? (bytes - ahead) & ~(PAGE_BYTES - 1) : 0;
+
+    if (bytes < GIVE_BACK_BYTES || madvise(from + ahead, pages, MADV_DONTNEED)) {
+        memset(from, 0, bytes);
         return;
     }
-    memset(span->labels + off, 0, (first - off) * LABEL_BYTES);
-    memset(span->labels + end, 0, (off + bytes - end) * LABEL_BYTES);
+    memset(from, 0, ahead);
+    memset(from + ahead + pages, 0, bytes - ahead - pages);
 }
 
-/* Calls `fn` for each part of the range that is in a span: offset in the span, and bytes. */
-#define FOR_PARTS(shadow, address, size, span, off, part)                                          \
-    for (struct dep_span *span = span_from(shadow, address);                                       \
-         span->bytes && span->start < (address) + (size); span++)                                  \
-        for (uint64_t off = (address) > span->start ? (address)-span->start : 0,                   \
-                      part = (address) + (size) - (span->start + off) < span->bytes - off          \
-                                 ? (address) + (size) - (span->start + off)                        \
-                                 : span->bytes - off;                                              \
-             part; part = 0)
-
-void dep_shadow_fill(const struct dep_shadow *shadow, uint64_t address, uint64_t bytes,
-                     uint32_t label)
+/* Whole granules of one chunk. */
+static void granules_set(struct dep_shadow *shadow, uint64_t address, uint64_t bytes,
+                         uint32_t label)
 {
-    if (bytes > UINT64_MAX - address)
+    size_t chunk = address / DEP_CHUNK_BYTES;
+    uint32_t *granules = (uint32_t *)(shadow->granules[chunk] + (address & CHUNK_MASK));
+    uint32_t *sides = shadow->sides[chunk] + (address & CHUNK_MASK);
+
+    if (label) {
+        for (uint64_t i = 0; i < bytes / 4; i++)
+            granules[i] = label;
         return;
-    FOR_PARTS(shadow, address, bytes, span, off, part)
-    {
-        if (label == 0)
-            span_clear(span, off, part);
-        for (uint64_t i = 0; label && i < part; i++)
-            span->labels[off + i] = label;
     }
+    memory_clear((uint8_t *)granules, bytes);
+    /* nobody looks at these any more */
+    if (bytes * sizeof *sides >= GIVE_BACK_BYTES)
+        memory_clear((uint8_t *)sides, bytes * sizeof *sides);
 }
 
-void dep_shadow_copy(const struct dep_shadow *shadow, uint64_t to, uint64_t from, uint64_t bytes)
+/* Of one chunk; not empty. */
+static int part_fill(struct dep_shadow *shadow, uint64_t address, uint64_t bytes, uint32_t label)
 {
-    static const uint32_t zeros[PAGE_BYTES];
+    uint64_t end = address + bytes, first_whole = (address + 3) & ~3ull, end_whole = end & ~3ull;
+    size_t chunk = address / DEP_CHUNK_BYTES;
 
-    for (uint64_t at = 0; at < bytes;) {
-        uint64_t piece = bytes - at < PAGE_BYTES ? bytes - at : PAGE_BYTES;
-        struct dep_span *source = dep_shadow_find(shadow, from + at, piece);
-        struct dep_span *goal = dep_shadow_find(shadow, to + at, piece);
-        const uint32_t *labels =
-            source->bytes ? source->labels + (from + at - source->start) : zeros;
-        /* what was never labelled takes no memory at its new place either */
-        if (goal->bytes && memcmp(labels, zeros, piece * LABEL_BYTES) == 0)
-            span_clear(goal, to + at - goal->start, piece);
-        else if (goal->bytes)
-            memcpy(goal->labels + (to + at - goal->start), labels, piece * LABEL_BYTES);
-        at += piece;
+    if (!shadow->granules[chunk]) {
+        int err = label ? chunk_reserve(shadow, chunk) : 0;
+        if (err || !label)
+            return err;
     }
+    if (first_whole > end_whole) { /* in the middle of one */
+        granule_set_part(shadow, end_whole, address & 3, end & 3, label);
+        return 0;
+    }
+    if (first_whole > address)
+        granule_set_part(shadow, address & ~3ull, address & 3, 4, label);
+    if (end_whole > first_whole)
+        granules_set(shadow, first_whole, end_whole - first_whole, label);
+    if (end > end_whole)
+        granule_set_part(shadow, end_whole, 0, end & 3, label);
+    return 0;
+}
+
+int dep_shadow_fill(struct dep_shadow *shadow, uint64_t address, uint64_t bytes, uint32_t label)
+{
+    uint64_t space = ADDRESS_MASK + 1;
+    int err = 0;
+
+    address &= ADDRESS_MASK;
+    bytes = bytes < space - address ? bytes : space - address;
+    while (!err && bytes) {
+        uint64_t left = DEP_CHUNK_BYTES - (address & CHUNK_MASK);
+        uint64_t part = bytes < left ? bytes : left;
+        err = part_fill(shadow, address, part, label);
+        address += part;
+        bytes -= part;
+    }
+    return err;
+}
+
+/* ---- moving ---- */
+
+static bool is_zero(const uint8_t *bytes, size_t count)
+{
+    static const uint8_t zeros[PAGE_BYTES];
+
+    return memcmp(bytes, zeros, count) == 0;
+}
+
+/* A page or less, whole granules, in one chunk on either side. */
+static int page_copy(struct dep_shadow *shadow, uint64_t to, uint64_t from, uint64_t bytes)
+{
+    const uint8_t *source = shadow->granules[from / DEP_CHUNK_BYTES];
+    size_t chunk = to / DEP_CHUNK_BYTES;
+
+    /* what was never labelled takes no memory at its new place either */
+    if (!source || is_zero(source + (from & CHUNK_MASK), bytes))
+        return part_fill(shadow, to, bytes, 0);
+    int err = shadow->granules[chunk] ? 0 : chunk_reserve(shadow, chunk);
+    for (uint64_t i = 0; !err && i < bytes; i += 4) {
+        uint32_t label = granule_at(shadow, from + i);
+        memcpy(shadow->granules[chunk] + ((to + i) & CHUNK_MASK), &label, sizeof label);
+        if (label == DEP_MIXED)
+            memcpy(shadow->sides[chunk] + ((to + i) & CHUNK_MASK),
+                   shadow->sides[from / DEP_CHUNK_BYTES] + ((from + i) & CHUNK_MASK),
+                   4 * sizeof label);
+    }
+    return err;
+}
+
+int dep_shadow_copy(struct dep_shadow *shadow, uint64_t to, uint64_t from, uint64_t bytes)
+{
+    int err = 0;
+
+    to &= ADDRESS_MASK & ~(PAGE_BYTES - 1);
+    from &= ADDRESS_MASK & ~(PAGE_BYTES - 1);
+    for (uint64_t at = 0; !err && at < bytes; at += PAGE_BYTES)
+        err = page_copy(shadow, (to + at) & ADDRESS_MASK, (from + at) & ADDRESS_MASK,
+                        bytes - at < PAGE_BYTES ? (bytes - at + 3) & ~3ull : PAGE_BYTES);
+    return err;
+}
+
+/* ---- all of it ---- */
+
+/* Bit i: whether page i has contents, as the kernel's page map says; all, if it cannot be asked. */
+#define PAGES_ASKED 512
+static void pages_ask(int pagemap, const uint8_t *first, bool is_there[PAGES_ASKED])
+{
+    uint64_t entries[PAGES_ASKED];
+    off_t at = (off_t)((uintptr_t)first / PAGE_BYTES * sizeof entries[0]);
+    bool is_known = pread(pagemap, entries, sizeof entries, at) == (ssize_t)sizeof entries;
+
+    for (size_t i = 0; i < PAGES_ASKED; i++)
+        is_there[i] = !is_known || entries[i] >> 62; /* present, or swapped out */
+}
+
+void dep_shadow_each(struct dep_shadow *shadow,
+                     void (*fn)(void *arg, uint32_t *labels, size_t count), void *arg)
+{
+    int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+    bool is_there[PAGES_ASKED];
+
+    for (size_t chunk = 0; chunk < DEP_CHUNKS; chunk++) {
+        uint8_t *start = shadow->granules[chunk];
+        uint64_t bytes = start ? DEP_CHUNK_BYTES + SIDE_BYTES : 0;
+        for (uint64_t off = 0; off < bytes; off += PAGES_ASKED * PAGE_BYTES) {
+            pages_ask(pagemap, start + off, is_there);
+            for (size_t i = 0; i < PAGES_ASKED; i++)
+                if (is_there[i])
+                    fn(arg, (uint32_t *)(start + off + i * PAGE_BYTES),
+                       PAGE_BYTES / sizeof(uint32_t));
+        }
+    }
+    if (pagemap >= 0)
+        close(pagemap);
 }

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the entries of the event queue define, and what they take away. */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+
+#include "wet/depend/depend_priv.h"
+#include "wet/trace/entry.h"
+
+struct dep_task *dep_task_get(struct dep_finder *finder, uint32_t slot)
+{
+    if (slot >= EVQ_TASKS_MAX)
+        return NULL;
+    if (!finder->tasks[slot])
+        finder->tasks[slot] = calloc(1, sizeof(struct dep_task));
+    return finder->tasks[slot];
+}
+
+static void registers_define(struct dep_finder *finder, struct dep_task *task, unsigned first,
+                             unsigned end, uint32_t number)
+{
+    for (unsigned l = first; l < end; l++)
+        task->last[finder->groups.of[l]] = number;
+}
+
+/* A call's exit defines its result and what the instruction itself clobbers; else all is loaded. */
+static void regs_pass(struct dep_finder *finder, struct dep_task *task,
+                      const struct evq_entry *entry, uint32_t number)
+{
+    static const uint8_t of_call[] = {INS_RAX, INS_RCX, 11};
+
+    if (entry->kind != EVQ_SYSCALL_EXIT || entry->number == SYS_rt_sigreturn) {
+        registers_define(finder, task, INS_LOC_GPR, INS_LOC_VEC, number);
+        registers_define(finder, task, INS_LOC_FS_BASE, INS_LOC_PKRU, number);
+        return;
+    }
+    for (unsigned i = 0; i < sizeof of_call; i++) {
+        unsigned first = INS_LOC_GPR + INS_GPR_PIECES * of_call[i];
+        registers_define(finder, task, first, first + INS_GPR_PIECES, number);
+    }
+}
+
+static int remap_pass(struct dep_finder *finder, const struct evq_op *op)
+{
+    struct dep_shadow *shadow = &finder->machine->shadow;
+    uint64_t kept = op->b < op->d ? op->b : op->d;
+    int err = 0;
+
+    if (op->a != op->c)
+        err = dep_shadow_copy(shadow, op->c, op->a, kept);
+    if (!err && op->d > kept)
+        err = dep_shadow_fill(shadow, op->c + kept, op->d - kept, 0);
+    if (!err && op->a != op->c)
+        err = dep_shadow_fill(shadow, op->a, op->b, 0);
+    else if (!err && op->b > kept)
+        err = dep_shadow_fill(shadow, op->a + kept, op->b - kept, 0);
+    return err;
+}
+
+static int op_pass(struct dep_finder *finder, const struct evq_entry *entry,
+                   const struct evq_op *op, uint32_t number)
+{
+    struct dep_task *task = dep_task_get(finder, entry->task), *made;
+
+    if (!task)
+        return -ENOMEM;
+    switch (op->op) {
+    case EVQ_OP_REGS:
+        /* rdtsc and kin define what they define as instructions */
+        if (entry->kind != EVQ_TRAP)
+            regs_pass(finder, task, entry, number);
+        return 0;
+    case EVQ_OP_XSTATE:
+        registers_define(finder, task, INS_LOC_VEC, INS_LOC_FS_BASE, number);
+        return 0;
+    case EVQ_OP_WRITE:
+    case EVQ_OP_ZERO:
+        return dep_shadow_fill(&finder->machine->shadow, op->a, op->b, number);
+    case EVQ_OP_MAP:
+    case EVQ_OP_UNMAP:
+    case EVQ_OP_DISCARD:
+        return dep_shadow_fill(&finder->machine->shadow, op->a, op->b, 0);
+    case EVQ_OP_REMAP:
+        return remap_pass(finder, op);
+    case EVQ_OP_CLEAR_SPACE:
+        return dep_shadow_fill(&finder->machine->shadow, 0, UINT64_MAX, 0);
+    case EVQ_OP_TASK_NEW:
+        made = op->a < EVQ_TASKS_MAX ? dep_task_get(finder, (uint32_t)op->a) : NULL;
+        if (!made)
+            return -ENOMEM;
+        *made = *task;
+        registers_define(finder, made, INS_LOC_GPR, INS_LOC_GPR + INS_GPR_PIECES, number);
+        return 0;
+    default:
+        return 0;
+    }
+}
+
+int dep_entry_pass(struct dep_finder *finder, const struct evq_entry *entry, uint32_t number)
+{
+    int err = 0;
+
+    for (const struct evq_op *op = NULL; !err && (op = wet_entry_op(entry, op));)
+        err = op_pass(finder, entry, op, number);
+    return err;
+}
