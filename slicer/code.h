@@ -209,4 +209,12 @@ uint64_t slc_moved_from(const struct wet_statement *statement, unsigned to, cons
 int slc_pushed_register(const struct ins_info *info);
 int slc_popped_register(const struct ins_info *info);
 
+/*
+ * The callee-saved register that a statement of an execution (with these slots) pops, and where from; or
+ * -1. Also -1 if the latest store to that slot is in the same execution and no push of the register, as
+ * in `push 1; pop rbx`: that pop is a load, and no pass need be made to find it out.
+ */
+int slc_restored_register(const struct slc_node *node, uint32_t statement, const uint64_t *slots,
+                          uint64_t *slot);
+
 #endif

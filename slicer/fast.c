@@ -224,19 +224,21 @@ static inline bool touches(const struct slc_op *op, const struct slc_regs *regs)
 }
 
 static int pop_saved(struct slc_scan *scan, struct slc_task *task, const struct wet_exec *exec,
-                     const struct slc_op *op, uint32_t s)
+                     const struct slc_node *node, uint32_t s)
 {
     struct ins_regset pieces = {0};
+    uint64_t slot;
 
-    ins_regset_add_gpr(&pieces, (unsigned)op->popped, 0, 8);
+    ins_regset_add_gpr(&pieces, (unsigned)node->popped[s], 0, 8);
     if (scan->slice->options.no_bypass || !slc_regs_intersect(&task->regs, &pieces))
         return 0;
     if (scan->draft)
         scan->draft->is_void = true;
-    int taken =
-        slc_bypass_pop(&scan->bypass, &scan->memory, &task->regs, exec->task, (unsigned)op->popped,
-                       scan->interval->slots[exec->slot_off + op->slot + op->pop_operand],
-                       scan->interval->first_time + exec->time_off + s);
+    int reg = slc_restored_register(node, s, scan->interval->slots + exec->slot_off, &slot);
+    if (reg < 0)
+        return 0;
+    int taken = slc_bypass_pop(&scan->bypass, &scan->memory, &task->regs, exec->task, (unsigned)reg,
+                               slot, scan->interval->first_time + exec->time_off + s);
     return taken < 0 ? taken : 0;
 }
 
@@ -277,7 +279,7 @@ static inline int pass_plain(struct slc_scan *scan, struct slc_task *task,
     if (!is_control && !hit.store && !touches(op, &task->regs))
         return error;
     if (op->popped >= 0 && !error)
-        error = pop_saved(scan, task, exec, op, s);
+        error = pop_saved(scan, task, exec, node, s);
     return error ? error : follow(scan, task, exec, s, op, &hit, is_control);
 }
 

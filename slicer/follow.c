@@ -91,6 +91,7 @@ struct instance {
     wet_time time;
     uint32_t task;
     int8_t pushed, popped; /* callee-saved register, or -1 */
+    uint64_t pop_slot;
 };
 
 static int hit_memory(struct slc_scan *scan, struct slc_task *task, const struct instance *in,
@@ -130,11 +131,8 @@ static int try_bypass(struct slc_scan *scan, struct slc_task *task, const struct
     ins_regset_add_gpr(&pieces, (unsigned)reg, 0, 8);
     if (!slc_regs_intersect(&task->regs, &pieces))
         return 0;
-    unsigned operand = 0;
-    while (!(in->info->mems[operand].flags & INS_MEM_IMPLICIT))
-        operand++;
     int taken = slc_bypass_pop(&scan->bypass, &scan->memory, &task->regs, in->task, (unsigned)reg,
-                               in->slots[in->statement->slot + operand], in->time);
+                               in->pop_slot, in->time);
     return taken < 0 ? taken : 0;
 }
 
@@ -400,9 +398,8 @@ int slc_follow(struct slc_scan *scan, struct slc_task *task, const struct wet_ex
                           .slots = scan->interval->slots + exec->slot_off,
                           .time = scan->interval->first_time + exec->time_off + statement,
                           .task = exec->task,
-                          .pushed = node->pushed[statement],
-                          .popped = node->popped[statement]};
-
+                          .pushed = node->pushed[statement]};
+    in.popped = (int8_t)slc_restored_register(node, statement, in.slots, &in.pop_slot);
     bool has_written = task->call_wrote;
 
     task->call_wrote = false;

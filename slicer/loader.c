@@ -159,19 +159,17 @@ static int lose_stores(struct slc_scan *scan, struct slc_task *task, const struc
 static int pop_saved(struct slc_scan *scan, struct slc_task *task, const struct wet_exec *exec,
                      const struct slc_node *node, uint32_t s)
 {
-    const struct wet_statement *statement = &node->wet->statements[s];
     struct ins_regset pieces = {0};
-    unsigned operand = 0;
+    uint64_t slot;
+    int reg = slc_restored_register(node, s, scan->interval->slots + exec->slot_off, &slot);
 
-    ins_regset_add_gpr(&pieces, (unsigned)node->popped[s], 0, 8);
+    if (reg < 0)
+        return 0;
+    ins_regset_add_gpr(&pieces, (unsigned)reg, 0, 8);
     if (!slc_regs_intersect(&task->regs, &pieces))
         return 0;
-    while (!(statement->info->mems[operand].flags & INS_MEM_IMPLICIT))
-        operand++;
-    int taken = slc_bypass_pop(&scan->bypass, &scan->memory, &task->regs, exec->task,
-                               (unsigned)node->popped[s],
-                               scan->interval->slots[exec->slot_off + statement->slot + operand],
-                               scan->interval->first_time + exec->time_off + s);
+    int taken = slc_bypass_pop(&scan->bypass, &scan->memory, &task->regs, exec->task, (unsigned)reg,
+                               slot, scan->interval->first_time + exec->time_off + s);
     return taken < 0 ? taken : 0;
 }
 
@@ -215,7 +213,7 @@ int slc_loader_pass(struct slc_scan *scan, struct slc_task *task, const struct w
         error = slc_pass_events(scan, scan->interval->first_time + exec->time_off + s);
         task->pending = slc_no_want();
         task->call_wrote = false;
-        if (!error && node->popped[s] >= 0)
+        if (!error)
             error = pop_saved(scan, task, exec, node, s);
         if (!error)
             error = lose_stores(scan, task, exec, node, s);

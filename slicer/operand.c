@@ -89,3 +89,28 @@ int slc_popped_register(const struct ins_info *info)
     }
     return -1;
 }
+
+int slc_restored_register(const struct slc_node *node, uint32_t statement, const uint64_t *slots,
+                          uint64_t *slot)
+{
+    const struct wet_statement *own = &node->wet->statements[statement];
+    int reg = node->popped[statement];
+    unsigned operand = 0;
+
+    if (reg < 0)
+        return -1;
+    while (!(own->info->mems[operand].flags & INS_MEM_IMPLICIT))
+        operand++;
+    *slot = slots[own->slot + operand];
+    for (uint32_t i = node->store_count; i-- > 0;) {
+        const struct slc_store *store = &node->stores[i];
+        if (store->statement >= statement)
+            continue;
+        if (store->is_range)
+            return reg;
+        uint64_t at = slots[store->slot];
+        if (*slot - at < store->size_bytes || at - *slot < 8)
+            return at == *slot && node->pushed[store->statement] == reg ? reg : -1;
+    }
+    return reg;
+}

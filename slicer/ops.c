@@ -109,11 +109,6 @@ static void compile_op(struct slc_op *op, struct slc_way *ways,
             op->word[i].defines |= info->flows[f].defs.bits[i];
             op->word[i].touches |= info->flows[f].defs.bits[i] | info->flows[f].may_defs.bits[i];
         }
-    for (unsigned m = 0; m < info->mem_count && op->popped >= 0; m++)
-        if (info->mems[m].flags & INS_MEM_IMPLICIT) {
-            op->pop_operand = (uint8_t)m;
-            break;
-        }
     if (!is_plain)
         op->flags |= SLC_OP_HARD;
     else if (is_narrow(info, ways))

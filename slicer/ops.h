@@ -45,7 +45,6 @@ struct slc_op {
     uint16_t slot;         /* of its first memory operand */
     uint16_t store_slot;
     uint8_t store_bytes;   /* up to 64 */
-    uint8_t pop_operand;   /* of `popped` */
     uint8_t load_bytes[4]; /* of each operand, up to 64 */
     uint32_t klass;        /* control class, or SLC_UNKNOWN */
     uint32_t pc_index;     /* in code's pcs */
