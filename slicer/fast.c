@@ -207,6 +207,9 @@ static int follow(struct slc_scan *scan, struct slc_task *task, const struct wet
             regs->narrow.bits[i] &= ~way->word[i].uses;
             regs->address.bits[i] |= way->word[i].address_uses;
         }
+        for (unsigned left = way->halves; left; left &= left - 1)
+            slc_regs_add_mask(regs, SLC_UPPER_PIECE((unsigned)__builtin_ctz(left)), SLC_HALF_MASK,
+                              &slc_some_want);
         error = way->is_move ? want_source(scan, regs, op, &way->move, &place, wanted[f])
                              : want_loads(scan, op, way, &place);
     }

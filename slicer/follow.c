@@ -163,6 +163,19 @@ static void want_registers(struct slc_task *task, const struct ins_regset *set,
         slc_regs_add(&task->regs, l, want, edge == SLC_EDGE_ADDRESS);
 }
 
+/* Of the general registers that a flow uses half, the lower half. */
+static void want_values(struct slc_task *task, const struct ins_flow *flow, struct slc_want *want)
+{
+    struct ins_regset whole = flow->value_uses;
+
+    for (unsigned left = flow->halves; left; left &= left - 1)
+        whole.bits[0] &= ~(UINT64_C(1) << SLC_UPPER_PIECE((unsigned)__builtin_ctz(left)));
+    want_registers(task, &whole, want, SLC_EDGE_VALUE);
+    for (unsigned left = flow->halves; left; left &= left - 1)
+        slc_regs_add_mask(&task->regs, SLC_UPPER_PIECE((unsigned)__builtin_ctz(left)),
+                          SLC_HALF_MASK, want);
+}
+
 static int want_operands(struct slc_scan *scan, const struct instance *in, unsigned mask,
                          struct slc_want *want)
 {
@@ -260,7 +273,7 @@ static int follow_flow(struct slc_scan *scan, struct slc_task *task, const struc
     if (!(scan->hits.whole & 1u << f) && slc_move_make(&move, flow)) {
         error = follow_copy(scan, task, in, f, &move, want);
     } else {
-        want_registers(task, &flow->value_uses, want, SLC_EDGE_VALUE);
+        want_values(task, flow, want);
         error = want_operands(scan, in, flow->mem_uses, want);
     }
     want_registers(task, &flow->cond_uses, want, SLC_EDGE_CONDITION);

@@ -41,6 +41,9 @@ static bool compile_way(struct slc_way *way, const struct ins_info *info, unsign
         way->word[i].uses = flow->cond_uses.bits[i] | (is_move ? 0 : flow->value_uses.bits[i]);
         way->word[i].address_uses = addresses.bits[i];
     }
+    way->halves = is_move ? 0 : flow->halves;
+    for (unsigned left = way->halves; left; left &= left - 1)
+        way->word[0].uses &= ~(UINT64_C(1) << SLC_UPPER_PIECE((unsigned)__builtin_ctz(left)));
     return !(is_move && way->is_branch);
 }
 

@@ -18,10 +18,11 @@ struct slc_way {
         uint64_t uses;
         uint64_t address_uses;
     } word[4];
-    uint8_t loads;  /* memory operands that it uses whole */
-    bool has_store; /* it writes the instruction's store */
-    bool is_branch; /* followed where a control dependence led here */
-    bool is_move;   /* it passes on bytes: */
+    uint16_t halves; /* general registers of which it uses the lower half; not in `uses` */
+    uint8_t loads;   /* memory operands that it uses whole */
+    bool has_store;  /* it writes the instruction's store */
+    bool is_branch;  /* followed where a control dependence led here */
+    bool is_move;    /* it passes on bytes: */
     struct slc_move move;
 };
 

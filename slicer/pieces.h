@@ -49,6 +49,10 @@ static inline unsigned slc_piece_base(unsigned loc)
                             : loc - (loc - INS_LOC_VEC) % INS_VEC_PIECES;
 }
 
+/* The piece of a general register that its two halves share, and the bytes of it in the lower one. */
+#define SLC_UPPER_PIECE(gpr) (INS_LOC_GPR + INS_GPR_PIECES * (gpr) + 2)
+#define SLC_HALF_MASK        3u
+
 /*
  * How a flow passes bytes on: byte i of the destination, counted from its start, is byte i of the
  * source; what lies above the source's bytes are zeros, or come from its last byte.

@@ -233,6 +233,8 @@ struct ins_flow {
     /* Of a copy: bytes of the source, which pieces do not tell (eax from rax). 0 if it is no copy or
      * has no source that is a memory operand, a general or a vector register. */
     uint8_t copy_bytes;
+    /* Bit r: of general register r in value_uses only bytes 0..3 are used. */
+    uint16_t halves;
 };
 
 /* ---- instructions ---- */

@@ -53,13 +53,16 @@ static void drop_empty_flow(struct ins_info *info)
     }
 }
 
-/* Copies say how many bytes they move. */
-static void measure_copies(struct ins_work *work)
+/* What pieces do not tell: how many bytes a copy moves, and of which registers half is used. */
+static void measure_flows(struct ins_work *work)
 {
     struct ins_info *info = &work->info;
-    for (unsigned f = 0; f < info->flow_count; f++)
-        if (info->flows[f].kinds & (INS_FLOW_COPY | INS_FLOW_SIGN_COPY))
-            info->flows[f].copy_bytes = (uint8_t)ins_copy_bytes(work, &info->flows[f]);
+    for (unsigned f = 0; f < info->flow_count; f++) {
+        struct ins_flow *flow = &info->flows[f];
+        if (flow->kinds & (INS_FLOW_COPY | INS_FLOW_SIGN_COPY))
+            flow->copy_bytes = (uint8_t)ins_copy_bytes(work, flow);
+        flow->halves = ins_used_halves(work, flow);
+    }
 }
 
 static void describe(struct ins_work *work)
@@ -78,13 +81,13 @@ static void describe(struct ins_work *work)
     set_flags(work);
     for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
         if (rules[i](work)) {
-            measure_copies(work);
+            measure_flows(work);
             return;
         }
     }
     ins_refine_generic(work, ins_flow_generic(work));
     drop_empty_flow(info);
-    measure_copies(work);
+    measure_flows(work);
 }
 
 int ins_decode(const uint8_t *code, size_t len, uint64_t pc, struct ins_info *out)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How wide the source of a move is: the pieces that flows are made of do not tell eax from rax. */
+/* How wide what is moved or used is: the pieces that flows are made of do not tell eax from rax. */
 #include "recorder/insn/insn_priv.h"
 
 unsigned ins_sign_extended_bytes(const ZydisDecodedInstruction *zi, const ZydisDecodedOperand *ops)
@@ -77,4 +77,51 @@ unsigned ins_copy_bytes(const struct ins_work *work, const struct ins_flow *flow
     const ZydisDecodedOperand *source = &work->ops[count - 1];
     unsigned bytes = source->size / 8u;
     return source->type == ZYDIS_OPERAND_TYPE_IMMEDIATE || bytes > span ? span : bytes;
+}
+
+/* An address that lea computes: 32 bits of it need 32 bits of its registers. */
+static bool is_half_address(const struct ins_work *work, const ZydisDecodedOperand *op)
+{
+    return op->mem.type == ZYDIS_MEMOP_TYPE_AGEN && work->ops[0].size <= 32;
+}
+
+static bool names_register(ZydisRegister reg, unsigned gpr)
+{
+    return reg != ZYDIS_REGISTER_NONE && ins_gpr_number(reg) == (int)gpr;
+}
+
+/* Whether an operand is more of a general register than its lower half. Also one that is written:
+ * tables leave out that cmov may keep its destination. */
+static bool has_upper_half(const struct ins_work *work, const ZydisDecodedOperand *op, unsigned gpr)
+{
+    if (op->type == ZYDIS_OPERAND_TYPE_REGISTER)
+        return names_register(op->reg.value, gpr) &&
+               ZydisRegisterGetClass(op->reg.value) == ZYDIS_REGCLASS_GPR64;
+    return op->type == ZYDIS_OPERAND_TYPE_MEMORY && op->mem.type == ZYDIS_MEMOP_TYPE_AGEN &&
+           (names_register(op->mem.base, gpr) || names_register(op->mem.index, gpr)) &&
+           !is_half_address(work, op);
+}
+
+uint16_t ins_used_halves(const struct ins_work *work, const struct ins_flow *flow)
+{
+    uint16_t halves = 0;
+
+    /* With 32-bit addresses processors differ in what string instructions do to rcx. */
+    if (work->info.klass != INS_PLAIN || work->zi.meta.category == ZYDIS_CATEGORY_STRINGOP)
+        return 0;
+    for (unsigned gpr = 0; gpr < INS_GPR_COUNT; gpr++) {
+        bool is_half = ins_regset_has(&flow->value_uses, INS_GPR_PIECES * gpr + 2);
+        bool is_named = false;
+        for (unsigned i = 0; i < work->zi.operand_count && is_half; i++) {
+            const ZydisDecodedOperand *op = &work->ops[i];
+            is_half = !has_upper_half(work, op, gpr);
+            is_named |=
+                op->type == ZYDIS_OPERAND_TYPE_REGISTER
+                    ? names_register(op->reg.value, gpr)
+                    : op->type == ZYDIS_OPERAND_TYPE_MEMORY && is_half_address(work, op) &&
+                          (names_register(op->mem.base, gpr) || names_register(op->mem.index, gpr));
+        }
+        halves |= (uint16_t)((is_half && is_named) << gpr);
+    }
+    return halves;
 }

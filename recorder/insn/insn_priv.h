@@ -72,6 +72,9 @@ unsigned ins_sign_extended_bytes(const ZydisDecodedInstruction *zi, const ZydisD
 /* What ins_flow.copy_bytes of a copy is; insn_move.c. */
 unsigned ins_copy_bytes(const struct ins_work *work, const struct ins_flow *flow);
 
+/* What ins_flow.halves is; insn_move.c. */
+uint16_t ins_used_halves(const struct ins_work *work, const struct ins_flow *flow);
+
 /* MXCSR: rounding in, sticky exception flags out, if the instruction computes in floating point. */
 void ins_refine_float(const struct ins_work *work, struct ins_flow *flow);
 

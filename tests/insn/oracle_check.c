@@ -8,6 +8,7 @@
  *   2. An output that differs between the two runs belongs to a flow that declares the changed
  *      input: as a use, as a byte of a memory use, or as part of a used operand's address.
  *   3. Only may_defs may also depend on their own old value.
+ *   4. No output depends on bytes 4..7 of a register of which four bytes are used or copied.
  *
  * Exempt by the rules of insn.h: rsp and rbp as inputs of INS_FLOW_STACK, rsp as an address's base,
  * flags that the manual leaves undefined.
@@ -33,6 +34,7 @@ struct outcome {
 /* The thing that was changed: a register location, or memory that some operands cover. */
 struct change {
     unsigned loc;     /* INS_LOC_COUNT for memory */
+    bool is_upper;    /* only bytes 4..7 of a general register, of which `loc` is the last piece */
     unsigned mems;    /* operands that cover the byte */
     uint64_t address; /* for the report */
 };
@@ -138,11 +140,22 @@ static bool address_depends(const struct check *check, unsigned i, unsigned loc)
            (check->at.info.mems[i].base == INS_RSP && is_stack_pointer(loc, false));
 }
 
+/* A flow that uses or copies four bytes of a register says so. */
+static bool uses_lower_half(const struct ins_flow *flow, unsigned loc)
+{
+    if (flow->kinds & (INS_FLOW_COPY | INS_FLOW_SIGN_COPY) && flow->copy_bytes &&
+        flow->copy_bytes <= 4)
+        return true;
+    return flow->halves >> loc / INS_GPR_PIECES & 1;
+}
+
 static bool flow_declares(const struct check *check, const struct ins_flow *flow,
                           const struct change *change)
 {
-    if (change->loc != INS_LOC_COUNT && (ins_regset_has(&flow->value_uses, change->loc) ||
-                                         ins_regset_has(&flow->cond_uses, change->loc)))
+    if (change->loc != INS_LOC_COUNT &&
+        ((ins_regset_has(&flow->value_uses, change->loc) &&
+          !(change->is_upper && uses_lower_half(flow, change->loc))) ||
+         ins_regset_has(&flow->cond_uses, change->loc)))
         return true;
     if ((flow->kinds & INS_FLOW_STACK) && is_stack_pointer(change->loc, true))
         return true;
@@ -309,6 +322,19 @@ static void try_register(struct check *check, const struct oracle_state *in,
         ins_regset_add(&check->seen, loc);
 }
 
+/* Bytes 4..7 of a general register. */
+static void try_upper_half(struct check *check, const struct oracle_state *in,
+                           const struct outcome *before, unsigned gpr)
+{
+    static struct outcome after;
+    struct oracle_state changed = *in;
+    struct change change = {.loc = INS_GPR_PIECES * gpr + 2, .is_upper = true};
+    changed.regs.gpr[gpr] ^= (UINT64_C(0x9e3779b9) + gpr) << 32;
+    if (is_address_register(check, change.loc) || !run(check, &changed, &after))
+        return;
+    check_differences(check, before, &after, &change);
+}
+
 static unsigned covering_operands(const struct check *check, const struct oracle_state *in,
                                   uint64_t address)
 {
@@ -384,6 +410,9 @@ static bool try_state(struct check *check, const struct oracle_state *in)
         for (unsigned k = 0; k < 2 && oracle_has_location(loc); k++)
             try_register(check, in, &before, loc);
     }
+    for (unsigned gpr = 0; gpr < INS_GPR_COUNT; gpr++)
+        if (gpr != INS_RSP)
+            try_upper_half(check, in, &before, gpr);
     for (unsigned i = 0; i < check->at.info.mem_count; i++)
         try_operand_bytes(check, in, &before, i);
     try_other_memory(check, in, &before);

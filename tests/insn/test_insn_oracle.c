@@ -228,6 +228,16 @@ static void shrink_operand(struct ins_info *info)
     info->mems[0].size_bytes /= 2;
 }
 
+static void claim_half_uses(struct ins_info *info)
+{
+    info->flows[0].halves = UINT16_MAX;
+}
+
+static void claim_half_copy(struct ins_info *info)
+{
+    info->flows[0].copy_bytes = 4;
+}
+
 static const struct {
     const char *text;
     uint8_t code[8], length;
@@ -247,6 +257,8 @@ static const struct {
     {"addss xmm1, xmm2", {0xf3, 0x0f, 0x58, 0xca}, 4, forget_value_uses},
     {"addss xmm1, xmm2", {0xf3, 0x0f, 0x58, 0xca}, 4, forget_doubt},
     {"rep movsb", {0xf3, 0xa4}, 2, forget_condition_uses},
+    {"add rax, rcx", {0x48, 0x01, 0xc8}, 3, claim_half_uses},
+    {"mov rax, rcx", {0x48, 0x89, 0xc8}, 3, claim_half_copy},
     {"emms", {0x0f, 0x77}, 2, forget_doubt},
 };
 

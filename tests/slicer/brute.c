@@ -238,11 +238,26 @@ static void use_regs(struct brute *b, const struct ins_regset *set, enum slc_edg
     }
 }
 
+/* Of a register in `halves` only four bytes. */
+static void use_values(struct brute *b, const struct ins_flow *flow)
+{
+    size_t first = b->uses.count, kept = first;
+
+    use_regs(b, &flow->value_uses, SLC_EDGE_VALUE);
+    for (size_t i = first; i < b->uses.count; i++) {
+        uint64_t place = b->uses.at[i].place;
+        bool is_half = place < gpr_place(16) && flow->halves >> place / REG_BYTES & 1;
+        if (!is_half || place % REG_BYTES < 4)
+            b->uses.at[kept++] = b->uses.at[i];
+    }
+    b->uses.count = kept;
+}
+
 static void use_flow(struct brute *b, wet_time t, const struct ins_info *info, unsigned f)
 {
     const struct ins_flow *flow = &info->flows[f];
 
-    use_regs(b, &flow->value_uses, SLC_EDGE_VALUE);
+    use_values(b, flow);
     use_regs(b, &flow->cond_uses, SLC_EDGE_CONDITION);
     for (unsigned m = 0; m < info->mem_count; m++) {
         if (flow->mem_uses >> m & 1) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * What a move passes on is followed byte by byte: the slice of each byte that guests/bytes.c writes
- * has the line that computed it, and of the others' lines none. Arguments: the guest's source and its builds.
+ * has the lines that computed it, and of the others none. Arguments: the guest's source and its builds.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,12 +27,28 @@ static char **builds;
 
 /* What the source says. */
 static struct {
-    unsigned line[CASE_BYTES]; /* of each byte of the input */
-    char moves[CASES_MAX][CASE_BYTES + 1];
+    unsigned line[CASE_BYTES];               /* of each byte of the input */
+    uint16_t sources[CASES_MAX][CASE_BYTES]; /* bit i: byte i of the input */
     unsigned case_count;
 } guest;
 
 static const char digits[] = "0123456789ABCDEF";
+
+/* "0123..." is a byte each, "01 123" (is_set) a set for each. */
+static void read_case(const char *text, bool is_set)
+{
+    uint16_t *sources = guest.sources[guest.case_count++];
+    unsigned byte = 0;
+
+    assert_true(guest.case_count <= CASES_MAX);
+    for (; *text != '*'; text++) {
+        const char *digit = *text == ' ' ? NULL : strchr(digits, *text);
+        assert_true(byte < CASE_BYTES || *text == ' ');
+        if (digit)
+            sources[byte] |= (uint16_t)(1u << (digit - digits));
+        byte += is_set == (*text == ' ');
+    }
+}
 
 static void read_source(void)
 {
@@ -42,10 +58,13 @@ static void read_source(void)
     assert_non_null(file);
     for (unsigned line = 1; fgets(text, sizeof(text), file); line++) {
         const char *byte = strstr(text, "/* BYTE "), *moves = strstr(text, "/* MOVES ");
+        const char *uses = strstr(text, "/* USES ");
         if (byte && sscanf(byte, "/* BYTE %c", &digit) == 1)
             guest.line[strchr(digits, digit) - digits] = line;
-        if (moves && guest.case_count < CASES_MAX)
-            assert_int_equal(sscanf(moves, "/* MOVES %16s", guest.moves[guest.case_count++]), 1);
+        if (moves)
+            read_case(moves + 9, false);
+        if (uses)
+            read_case(uses + 8, true);
     }
     fclose(file);
     assert_true(guest.case_count >= 10);
@@ -65,7 +84,7 @@ static bool has_line(const struct slc_slice *slice, unsigned line)
 static void check_byte(struct wet *wet, const char *build, unsigned offset, bool record_parents)
 {
     struct slc_options options = {.kinds = SLC_KINDS_THIN, .record_parents = record_parents};
-    const char *moves = guest.moves[offset / CASE_BYTES];
+    unsigned sources = guest.sources[offset / CASE_BYTES][offset % CASE_BYTES];
     struct slc_criterion *criterion;
     struct slc_slice *slice;
     char text[32];
@@ -74,9 +93,9 @@ static void check_byte(struct wet *wet, const char *build, unsigned offset, bool
     assert_int_equal(slc_criterion_parse(wet, text, NULL, &criterion), 0);
     assert_int_equal(slc_backward(wet, criterion, &options, &slice), 0);
     for (unsigned i = 0; i < CASE_BYTES; i++)
-        if (has_line(slice, guest.line[i]) != (moves[offset % CASE_BYTES] == digits[i]))
-            fail_msg("%s: byte %u of case %u (%s): byte %c is wrongly %s its slice", build,
-                     offset % CASE_BYTES, offset / CASE_BYTES, moves, digits[i],
+        if (has_line(slice, guest.line[i]) != (sources >> i & 1))
+            fail_msg("%s: byte %u of case %u: byte %c is wrongly %s its slice", build,
+                     offset % CASE_BYTES, offset / CASE_BYTES, digits[i],
                      has_line(slice, guest.line[i]) ? "in" : "not in");
     slc_slice_free(slice);
     slc_criterion_free(criterion);

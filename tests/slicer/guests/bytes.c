@@ -2,7 +2,8 @@
 /*
  * Moves 16 bytes in many ways and writes the results out, 16 bytes for each. Each byte of the input is
  * computed on a line of its own, marked BYTE; behind each MOVES stands, for each byte of the result, the
- * one that it is: the only line of these in its slice. '.' is none.
+ * one that it is: the only line of these in its slice. '.' is none. Behind a USES stand for each byte
+ * those that it is computed from.
  */
 #include <string.h>
 #include <unistd.h>
@@ -63,7 +64,10 @@ static void move(void)
     /* MOVES 1...05234567.... */
     MOVE(8, "movl (%%rsi),%%eax; movl $2,%%ecx; rep stosl; movb 9(%%rsi),%%al; stosb");
     /* MOVES 012301239....... */
-    memcpy(OUT(9) + 1, (const void *)(in + 2), 11);
+    MOVE(9, "movq (%%rsi),%%rax; movl $0,%%ecx; addl %%eax,%%ecx; leal 1(%%rax),%%edx; shrq $32,%%rax;"
+            "movb %%cl,(%%rdi); movb %%dl,1(%%rdi); movb %%al,2(%%rdi)");
+    /* USES 0123 0123 01234567 */
+    memcpy(OUT(10) + 1, (const void *)(in + 2), 11);
     /* MOVES .23456789ABC.... */
 }
 
