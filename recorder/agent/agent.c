@@ -20,7 +20,7 @@
 #define CODE_ARCH_SET_FS  0x1002
 #define CODE_ARCH_SET_GS  0x1001
 #define CODE_CLONE_PARENT 0x8000
-#define SPINS             2000
+#define SPINS             100
 
 /* Hidden, so that their addresses are taken relative to rip and not through a table. */
 #define HIDDEN __attribute__((visibility("hidden")))

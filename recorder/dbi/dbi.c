@@ -279,6 +279,15 @@ int dbi_verify(struct dbi *dbi)
     return err;
 }
 
+/* Where the program may write, stores end fragments. */
+static enum dbi_detail detail_of(const struct dbi *dbi, unsigned page_flags)
+{
+    if (dbi->config.values)
+        return DBI_DETAIL_ALL;
+    return dbi->config.mode == DBI_PLAIN && !(page_flags & DBI_PAGE_WRITABLE) ? DBI_DETAIL_NONE
+                                                                              : DBI_DETAIL_MEMORY;
+}
+
 /* Decodes one instruction that may cross into the next page. */
 static int insn_get(struct dbi *dbi, uint64_t pc, bool seen_only, struct dbi_insn *insn,
                     struct dbi_fetch_fault *fault)
@@ -295,7 +304,7 @@ static int insn_get(struct dbi *dbi, uint64_t pc, bool seen_only, struct dbi_ins
     if (have < 15)
         memcpy(bytes, at, have);
     int err = dbi_insn_decode(insn, pc, have < 15 ? bytes : at, have < 15 ? have : 15,
-                              dbi->config.values);
+                              detail_of(dbi, flags));
     insn->page_flags = (uint8_t)flags;
     if (!err || have >= 15)
         return err;
@@ -305,7 +314,7 @@ static int insn_get(struct dbi *dbi, uint64_t pc, bool seen_only, struct dbi_ins
         return fault->reason < 0 ? fault->reason : 1;
     memcpy(bytes + have, page->bytes, 15 - have);
     flags |= page->flags;
-    err = dbi_insn_decode(insn, pc, bytes, 15, dbi->config.values);
+    err = dbi_insn_decode(insn, pc, bytes, 15, detail_of(dbi, flags));
     insn->page_flags = (uint8_t)flags;
     return err;
 }
@@ -754,7 +763,7 @@ int dbi_fragment_head(struct dbi *dbi, const struct dbi_fragment *whole, unsigne
     }
     for (unsigned i = 0; i < count; i++) {
         int err = dbi_insn_decode(insn, whole->pc + bytes, whole->code + bytes,
-                                  whole->code_bytes - bytes, dbi->config.values);
+                                  whole->code_bytes - bytes, detail_of(dbi, DBI_PAGE_WRITABLE));
         if (err)
             return err;
         bytes += insn->length;

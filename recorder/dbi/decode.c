@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "recorder/insn/insn_zydis.h"
 
 static uint8_t status_flags(ZydisAccessedFlagsMask flags)
 {
@@ -185,6 +186,31 @@ static bool is_beyond_us(const struct dbi_insn *insn)
     return false;
 }
 
+/* Memory operands of which is_beyond_us() wants to know more than Zydis says. */
+static bool is_odd(const struct dbi_insn *insn)
+{
+    for (unsigned i = 0; i < insn->zydis.operand_count; i++) {
+        if (insn->operands[i].type == ZYDIS_OPERAND_TYPE_MEMORY &&
+            insn->operands[i].mem.type == ZYDIS_MEMOP_TYPE_VSIB)
+            return true;
+    }
+    switch (insn->zydis.mnemonic) {
+    case ZYDIS_MNEMONIC_BT:
+    case ZYDIS_MNEMONIC_BTS:
+    case ZYDIS_MNEMONIC_BTR:
+    case ZYDIS_MNEMONIC_BTC:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool is_described(const struct dbi_insn *insn, bool has_memory, enum dbi_detail detail)
+{
+    return detail == DBI_DETAIL_ALL ||
+           (has_memory && (detail == DBI_DETAIL_MEMORY || is_odd(insn)));
+}
+
 static void illegal(struct dbi_insn *insn, uint64_t pc, const uint8_t *bytes)
 {
     memset(insn, 0, sizeof *insn);
@@ -197,7 +223,7 @@ static void illegal(struct dbi_insn *insn, uint64_t pc, const uint8_t *bytes)
 }
 
 int dbi_insn_decode(struct dbi_insn *insn, uint64_t pc, const uint8_t *bytes, size_t available,
-                    bool whole)
+                    enum dbi_detail detail)
 {
     static ZydisDecoder decoder;
     static bool ready;
@@ -222,11 +248,8 @@ int dbi_insn_decode(struct dbi_insn *insn, uint64_t pc, const uint8_t *bytes, si
     insn->info.mem_count = 0;
     insn->target = pc + insn->length + (uint64_t)insn->operands[0].imm.value.s;
     memcpy(insn->bytes, bytes, insn->length);
-    bool has_memory = operands_decode(insn);
-    if ((has_memory || whole) && ins_decode(bytes, available, pc, &insn->info)) {
-        illegal(insn, pc, bytes);
-        return 0;
-    }
+    if (is_described(insn, operands_decode(insn), detail))
+        ins_describe(&insn->zydis, insn->operands, pc, &insn->info);
     flags_decode(insn);
     if (insn->zydis.mnemonic == ZYDIS_MNEMONIC_XCHG)
         insn->gpr_used |= 1u << INS_RAX; /* as r15d's stand-in it would make a nop: 90 */

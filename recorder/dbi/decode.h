@@ -44,7 +44,7 @@ struct dbi_insn {
     ZydisDecodedInstruction zydis;
     ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
     uint64_t target;      /* of a direct branch */
-    struct ins_info info; /* or only mem_count, if that is 0 */
+    struct ins_info info; /* as far as it was wanted (enum dbi_detail); else only mem_count, 0 */
 };
 
 struct dbi_code {
@@ -57,13 +57,20 @@ struct dbi_code {
 
 #define DBI_FLAGS_ALL 0x3f
 
+/* What insn->info is wanted for. */
+enum dbi_detail {
+    DBI_DETAIL_NONE,   /* nothing, but what cannot be translated is still found */
+    DBI_DETAIL_MEMORY, /* instructions with memory operands */
+    DBI_DETAIL_ALL,
+};
+
 /*
  * Decodes insns[count] from `bytes` (of which `available` may be read) at `pc`. 0, or
  * -WD_ERR_CORRUPT if more bytes would be needed than are available; bytes that are no instruction
- * give DBI_ILLEGAL. `whole`: insn->info is wanted even if there are no memory operands.
+ * give DBI_ILLEGAL.
  */
 int dbi_insn_decode(struct dbi_insn *insn, uint64_t pc, const uint8_t *bytes, size_t available,
-                    bool whole);
+                    enum dbi_detail detail);
 
 /* True if nothing in the fragment reads a status flag before all of them are written. */
 bool dbi_code_flags_dead(const struct dbi_code *code);

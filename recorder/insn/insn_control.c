@@ -6,7 +6,7 @@
 
 static bool is_trap(const struct ins_work *work)
 {
-    switch (work->zi.mnemonic) {
+    switch (work->zi->mnemonic) {
     case ZYDIS_MNEMONIC_INT3:
     case ZYDIS_MNEMONIC_INT1:
     case ZYDIS_MNEMONIC_UD0:
@@ -22,15 +22,15 @@ static bool is_trap(const struct ins_work *work)
     case ZYDIS_MNEMONIC_STI:
         return true;
     default:
-        return work->zi.meta.category == ZYDIS_CATEGORY_IO ||
-               work->zi.meta.category == ZYDIS_CATEGORY_IOSTRINGOP ||
-               (work->zi.attributes & ZYDIS_ATTRIB_IS_PRIVILEGED);
+        return work->zi->meta.category == ZYDIS_CATEGORY_IO ||
+               work->zi->meta.category == ZYDIS_CATEGORY_IOSTRINGOP ||
+               (work->zi->attributes & ZYDIS_ATTRIB_IS_PRIVILEGED);
     }
 }
 
 static bool is_far(const struct ins_work *work)
 {
-    switch (work->zi.mnemonic) {
+    switch (work->zi->mnemonic) {
     case ZYDIS_MNEMONIC_INT:
     case ZYDIS_MNEMONIC_SYSENTER:
     case ZYDIS_MNEMONIC_IRET:
@@ -38,8 +38,8 @@ static bool is_far(const struct ins_work *work)
     case ZYDIS_MNEMONIC_IRETQ:
         return true;
     default:
-        return work->zi.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR ||
-               work->zi.meta.isa_set == ZYDIS_ISA_SET_RTM;
+        return work->zi->meta.branch_type == ZYDIS_BRANCH_TYPE_FAR ||
+               work->zi->meta.isa_set == ZYDIS_ISA_SET_RTM;
     }
 }
 
@@ -70,7 +70,7 @@ static enum ins_class classify(const struct ins_work *work)
         return INS_TRAP;
     if (is_far(work))
         return INS_FAR;
-    switch (work->zi.meta.category) {
+    switch (work->zi->meta.category) {
     case ZYDIS_CATEGORY_COND_BR:
         return INS_JCC;
     case ZYDIS_CATEGORY_UNCOND_BR:
@@ -82,7 +82,7 @@ static enum ins_class classify(const struct ins_work *work)
     case ZYDIS_CATEGORY_SYSCALL:
         return INS_SYSCALL;
     default:
-        return input_class(work->zi.mnemonic);
+        return input_class(work->zi->mnemonic);
     }
 }
 
@@ -90,8 +90,8 @@ static enum ins_class classify(const struct ins_work *work)
 
 static unsigned counted_condition(const struct ins_work *work)
 {
-    bool narrow = work->zi.address_width == 32;
-    switch (work->zi.mnemonic) {
+    bool narrow = work->zi->address_width == 32;
+    switch (work->zi->mnemonic) {
     case ZYDIS_MNEMONIC_JRCXZ:
         return INS_COND_RCXZ;
     case ZYDIS_MNEMONIC_JECXZ:
@@ -112,11 +112,11 @@ static unsigned condition_of(const struct ins_work *work)
     unsigned counted = counted_condition(work);
     if (counted != INS_COND_NONE)
         return counted;
-    switch (work->zi.meta.category) {
+    switch (work->zi->meta.category) {
     case ZYDIS_CATEGORY_COND_BR:
     case ZYDIS_CATEGORY_CMOV:
     case ZYDIS_CATEGORY_SETCC:
-        return work->zi.opcode & 0xf;
+        return work->zi->opcode & 0xf;
     default:
         return INS_COND_NONE;
     }
@@ -168,7 +168,7 @@ static bool counts_down(unsigned condition)
 static void jcc_flows(struct ins_work *work)
 {
     struct ins_flow *branch = new_branch_flow(work);
-    ins_add_flags(&branch->cond_uses, work->zi.cpu_flags->tested);
+    ins_add_flags(&branch->cond_uses, work->zi->cpu_flags->tested);
     if (counted_condition(work) != INS_COND_NONE)
         ins_regset_add_gpr(&branch->cond_uses, INS_RCX, 0, 8);
     if (counts_down(counted_condition(work))) {
@@ -181,7 +181,7 @@ static void jcc_flows(struct ins_work *work)
 /* The operand that Zydis hides: the stack slot. */
 static unsigned stack_slot(const struct ins_work *work)
 {
-    for (unsigned i = 0; i < work->zi.operand_count; i++) {
+    for (unsigned i = 0; i < work->zi->operand_count; i++) {
         if (work->mem_of[i] != INS_NO_MEM &&
             (work->info.mems[work->mem_of[i]].flags & INS_MEM_IMPLICIT))
             return i;
@@ -225,7 +225,7 @@ bool ins_rules_control(struct ins_work *work)
     if (info->klass != INS_FAR)
         info->condition = (uint8_t)condition_of(work);
     if (info->klass == INS_JCC || info->klass == INS_JMP || info->klass == INS_CALL)
-        info->target = work->pc + work->zi.length + (uint64_t)work->ops[0].imm.value.s;
+        info->target = work->pc + work->zi->length + (uint64_t)work->ops[0].imm.value.s;
     switch (info->klass) {
     case INS_JCC:
         jcc_flows(work);
@@ -262,8 +262,8 @@ static void push_flows(struct ins_work *work)
 {
     struct ins_flow *store = ins_flow_new(work);
     ins_def_operand(work, store, stack_slot(work));
-    if (work->zi.operand_count_visible == 0) { /* pushf */
-        ins_add_flags(&store->value_uses, work->zi.cpu_flags->tested);
+    if (work->zi->operand_count_visible == 0) { /* pushf */
+        ins_add_flags(&store->value_uses, work->zi->cpu_flags->tested);
     } else {
         ins_use_operand(work, store, 0);
         if (work->ops[0].type != ZYDIS_OPERAND_TYPE_IMMEDIATE)
@@ -276,8 +276,8 @@ static void pop_flows(struct ins_work *work)
 {
     struct ins_flow *load = ins_flow_new(work);
     ins_use_operand(work, load, stack_slot(work));
-    if (work->zi.operand_count_visible == 0) { /* popf */
-        ins_add_flags(&load->defs, work->zi.cpu_flags->modified);
+    if (work->zi->operand_count_visible == 0) { /* popf */
+        ins_add_flags(&load->defs, work->zi->cpu_flags->modified);
     } else {
         ins_def_operand(work, load, 0);
         load->kinds = INS_FLOW_COPY;
@@ -341,7 +341,7 @@ static bool is_frame_arithmetic(const struct ins_work *work)
 {
     const ZydisDecodedOperand *source = &work->ops[1];
     bool to_rsp = is_reg(work, 0, ZYDIS_REGISTER_RSP);
-    switch (work->zi.mnemonic) {
+    switch (work->zi->mnemonic) {
     case ZYDIS_MNEMONIC_MOV:
         return (to_rsp && is_reg(work, 1, ZYDIS_REGISTER_RBP)) ||
                (is_reg(work, 0, ZYDIS_REGISTER_RBP) && is_reg(work, 1, ZYDIS_REGISTER_RSP));
@@ -360,7 +360,7 @@ static bool is_frame_arithmetic(const struct ins_work *work)
 static void frame_flows(struct ins_work *work)
 {
     ins_flow_stack(work, is_reg(work, 0, ZYDIS_REGISTER_RBP) ? INS_RBP : INS_RSP);
-    const ZydisAccessedFlags *flags = work->zi.cpu_flags;
+    const ZydisAccessedFlags *flags = work->zi->cpu_flags;
     if (flags == NULL)
         return;
     ins_add_flags(&work->info.flows[0].defs,
@@ -369,7 +369,7 @@ static void frame_flows(struct ins_work *work)
 
 bool ins_rules_stack(struct ins_work *work)
 {
-    switch (work->zi.mnemonic) {
+    switch (work->zi->mnemonic) {
     case ZYDIS_MNEMONIC_PUSH:
     case ZYDIS_MNEMONIC_PUSHF:
     case ZYDIS_MNEMONIC_PUSHFQ:

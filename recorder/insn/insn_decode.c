@@ -14,7 +14,7 @@ static void decoder_init(ZydisDecoder *decoder)
 
 static bool is_inert(const struct ins_work *work)
 {
-    switch (work->zi.meta.category) {
+    switch (work->zi->meta.category) {
     case ZYDIS_CATEGORY_NOP:
     case ZYDIS_CATEGORY_WIDENOP:
     case ZYDIS_CATEGORY_PREFETCH:
@@ -24,21 +24,21 @@ static bool is_inert(const struct ins_work *work)
     case ZYDIS_CATEGORY_CLDEMOTE:
         return true;
     default:
-        return work->zi.mnemonic == ZYDIS_MNEMONIC_CLFLUSH ||
-               work->zi.mnemonic == ZYDIS_MNEMONIC_PAUSE;
+        return work->zi->mnemonic == ZYDIS_MNEMONIC_CLFLUSH ||
+               work->zi->mnemonic == ZYDIS_MNEMONIC_PAUSE;
     }
 }
 
 static void set_flags(struct ins_work *work)
 {
-    ZydisInstructionAttributes attributes = work->zi.attributes;
+    ZydisInstructionAttributes attributes = work->zi->attributes;
     if (attributes & ZYDIS_ATTRIB_HAS_LOCK)
         work->info.flags |= INS_IS_LOCKED;
     for (unsigned i = 0; i < work->info.mem_count; i++) {
         if (work->info.mems[i].flags & INS_MEM_REP)
             work->info.flags |= INS_IS_REP;
     }
-    if ((work->info.flags & INS_IS_REP) && (work->zi.cpu_flags->tested & ZYDIS_CPUFLAG_ZF))
+    if ((work->info.flags & INS_IS_REP) && (work->zi->cpu_flags->tested & ZYDIS_CPUFLAG_ZF))
         work->info.flags |= INS_IS_REP_TEST;
 }
 
@@ -68,8 +68,8 @@ static void measure_flows(struct ins_work *work)
 static void describe(struct ins_work *work)
 {
     struct ins_info *info = &work->info;
-    info->length = work->zi.length;
-    info->mnemonic = (uint16_t)work->zi.mnemonic;
+    info->length = work->zi->length;
+    info->mnemonic = (uint16_t)work->zi->mnemonic;
     info->condition = INS_COND_NONE;
     if (is_inert(work))
         return;
@@ -90,15 +90,23 @@ static void describe(struct ins_work *work)
     measure_flows(work);
 }
 
-int ins_decode(const uint8_t *code, size_t len, uint64_t pc, struct ins_info *out)
+void ins_describe(const ZydisDecodedInstruction *zi, const ZydisDecodedOperand *ops, uint64_t pc,
+                  struct ins_info *out)
 {
-    struct ins_work work = {.pc = pc};
-    ZydisDecoder decoder;
-    decoder_init(&decoder);
-    if (ZYAN_FAILED(ZydisDecoderDecodeFull(&decoder, code, len, &work.zi, work.ops)))
-        return wd_fail(-WD_ERR_CORRUPT, "no instruction at 0x%" PRIx64, pc);
+    struct ins_work work = {.zi = zi, .ops = ops, .pc = pc};
     describe(&work);
     *out = work.info;
+}
+
+int ins_decode(const uint8_t *code, size_t len, uint64_t pc, struct ins_info *out)
+{
+    ZydisDecoder decoder;
+    ZydisDecodedInstruction zi;
+    ZydisDecodedOperand ops[ZYDIS_MAX_OPERAND_COUNT];
+    decoder_init(&decoder);
+    if (ZYAN_FAILED(ZydisDecoderDecodeFull(&decoder, code, len, &zi, ops)))
+        return wd_fail(-WD_ERR_CORRUPT, "no instruction at 0x%" PRIx64, pc);
+    ins_describe(&zi, ops, pc, out);
     return 0;
 }
 

@@ -20,19 +20,19 @@ static void add_x87(struct ins_regset *set)
 
 static bool is_x87(const struct ins_work *work)
 {
-    switch (work->zi.meta.isa_ext) {
+    switch (work->zi->meta.isa_ext) {
     case ZYDIS_ISA_EXT_X87:
         return true;
     default:
-        return work->zi.meta.category == ZYDIS_CATEGORY_X87_ALU ||
-               work->zi.meta.category == ZYDIS_CATEGORY_FCMOV;
+        return work->zi->meta.category == ZYDIS_CATEGORY_X87_ALU ||
+               work->zi->meta.category == ZYDIS_CATEGORY_FCMOV;
     }
 }
 
 /* What the operands outside the x87 registers give and take. */
 static void add_outside_operands(struct ins_work *work, struct ins_flow *flow)
 {
-    for (unsigned i = 0; i < work->zi.operand_count; i++) {
+    for (unsigned i = 0; i < work->zi->operand_count; i++) {
         const ZydisDecodedOperand *op = &work->ops[i];
         bool outside = work->mem_of[i] != INS_NO_MEM || (op->type == ZYDIS_OPERAND_TYPE_REGISTER &&
                                                          ins_gpr_number(op->reg.value) >= 0);
@@ -43,9 +43,9 @@ static void add_outside_operands(struct ins_work *work, struct ins_flow *flow)
         if (op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE)
             ins_def_operand(work, flow, i);
     }
-    if (work->zi.cpu_flags != NULL) {
-        ins_add_flags(&flow->cond_uses, work->zi.cpu_flags->tested);
-        ins_add_flags(&flow->defs, work->zi.cpu_flags->modified | work->zi.cpu_flags->set_0);
+    if (work->zi->cpu_flags != NULL) {
+        ins_add_flags(&flow->cond_uses, work->zi->cpu_flags->tested);
+        ins_add_flags(&flow->defs, work->zi->cpu_flags->modified | work->zi->cpu_flags->set_0);
     }
 }
 
@@ -99,7 +99,7 @@ static void store_environment_flows(struct ins_work *work)
     struct ins_flow *image = ins_flow_new(work);
     image->mem_defs = 1;
     add_x87_all(&image->value_uses);
-    if (work->zi.mnemonic == ZYDIS_MNEMONIC_FNSAVE) {
+    if (work->zi->mnemonic == ZYDIS_MNEMONIC_FNSAVE) {
         reset_flow(work);
         return;
     }
@@ -115,7 +115,7 @@ static void load_environment_flow(struct ins_work *work)
     flow->mem_uses = 1;
     ins_regset_add(&flow->defs, INS_LOC_X87_STATUS);
     ins_regset_add(&flow->defs, INS_LOC_X87_CONTROL);
-    if (work->zi.mnemonic == ZYDIS_MNEMONIC_FRSTOR)
+    if (work->zi->mnemonic == ZYDIS_MNEMONIC_FRSTOR)
         ins_regset_add(&flow->defs, INS_LOC_X87);
     else
         ins_regset_add(&flow->may_defs, INS_LOC_X87);
@@ -123,7 +123,7 @@ static void load_environment_flow(struct ins_work *work)
 
 static bool x87_control_rules(struct ins_work *work)
 {
-    switch (work->zi.mnemonic) {
+    switch (work->zi->mnemonic) {
     case ZYDIS_MNEMONIC_FNSTCW:
         store_word_flow(work, INS_LOC_X87_CONTROL);
         return true;
@@ -162,12 +162,12 @@ static bool x87_control_rules(struct ins_work *work)
 
 static bool touches_mmx(const struct ins_work *work)
 {
-    for (unsigned i = 0; i < work->zi.operand_count; i++) {
+    for (unsigned i = 0; i < work->zi->operand_count; i++) {
         if (work->ops[i].type == ZYDIS_OPERAND_TYPE_REGISTER &&
             ZydisRegisterGetClass(work->ops[i].reg.value) == ZYDIS_REGCLASS_MMX)
             return true;
     }
-    return work->zi.mnemonic == ZYDIS_MNEMONIC_EMMS || work->zi.mnemonic == ZYDIS_MNEMONIC_FEMMS;
+    return work->zi->mnemonic == ZYDIS_MNEMONIC_EMMS || work->zi->mnemonic == ZYDIS_MNEMONIC_FEMMS;
 }
 
 static void mmx_flow(struct ins_work *work)
@@ -179,7 +179,7 @@ static void mmx_flow(struct ins_work *work)
     ins_regset_remove(&flow->defs, &x87);
     ins_regset_join(&flow->may_defs, &x87);
     flow->kinds &= (uint8_t)~INS_FLOW_COPY; /* one location holds all eight */
-    if (work->zi.mnemonic == ZYDIS_MNEMONIC_MASKMOVQ) {
+    if (work->zi->mnemonic == ZYDIS_MNEMONIC_MASKMOVQ) {
         flow->mem_may_defs = flow->mem_defs;
         flow->mem_defs = 0;
     }
@@ -267,7 +267,7 @@ static void mxcsr_flow(struct ins_work *work, bool load)
 
 static bool state_rules(struct ins_work *work)
 {
-    switch (work->zi.mnemonic) {
+    switch (work->zi->mnemonic) {
     case ZYDIS_MNEMONIC_FXSAVE:
     case ZYDIS_MNEMONIC_FXSAVE64:
         fxsave_flow(work);

@@ -10,12 +10,12 @@ static bool is_writemask(const struct ins_work *work, unsigned i)
 {
     const ZydisDecodedOperand *op = &work->ops[i];
     return op->encoding == ZYDIS_OPERAND_ENCODING_MASK && op->type == ZYDIS_OPERAND_TYPE_REGISTER &&
-           op->reg.value == work->zi.avx.mask.reg;
+           op->reg.value == work->zi->avx.mask.reg;
 }
 
 static void add_writemask(struct ins_work *work, struct ins_flow *flow, unsigned i)
 {
-    if (work->zi.avx.mask.mode > ZYDIS_MASK_MODE_DISABLED)
+    if (work->zi->avx.mask.mode > ZYDIS_MASK_MODE_DISABLED)
         ins_add_read(&flow->cond_uses, work->ops[i].reg.value, 0, 8);
 }
 
@@ -38,7 +38,7 @@ static void add_operand(struct ins_work *work, struct ins_flow *flow, unsigned i
 
 static bool writes_flags_perhaps(const struct ins_work *work)
 {
-    for (unsigned i = 0; i < work->zi.operand_count; i++) {
+    for (unsigned i = 0; i < work->zi->operand_count; i++) {
         const ZydisDecodedOperand *op = &work->ops[i];
         if (op->type == ZYDIS_OPERAND_TYPE_REGISTER && op->reg.value == ZYDIS_REGISTER_RFLAGS)
             return op->actions & ZYDIS_OPERAND_ACTION_CONDWRITE;
@@ -68,11 +68,11 @@ static uint32_t forgotten_flags(ZydisMnemonic mnemonic)
 
 static void add_flags(struct ins_work *work, struct ins_flow *flow)
 {
-    const ZydisAccessedFlags *flags = work->zi.cpu_flags;
-    ins_add_flags(&flow->defs, forgotten_flags(work->zi.mnemonic));
+    const ZydisAccessedFlags *flags = work->zi->cpu_flags;
+    ins_add_flags(&flow->defs, forgotten_flags(work->zi->mnemonic));
     if (flags == NULL)
         return;
-    ins_add_flags(moves_flags(work->zi.mnemonic) ? &flow->value_uses : &flow->cond_uses,
+    ins_add_flags(moves_flags(work->zi->mnemonic) ? &flow->value_uses : &flow->cond_uses,
                   flags->tested);
     ins_add_flags(writes_flags_perhaps(work) ? &flow->may_defs : &flow->defs,
                   flags->modified | flags->set_0 | flags->set_1 | flags->undefined);
@@ -81,7 +81,7 @@ static void add_flags(struct ins_work *work, struct ins_flow *flow)
 struct ins_flow *ins_flow_generic(struct ins_work *work)
 {
     struct ins_flow *flow = ins_flow_new(work);
-    for (unsigned i = 0; i < work->zi.operand_count; i++)
+    for (unsigned i = 0; i < work->zi->operand_count; i++)
         add_operand(work, flow, i);
     add_flags(work, flow);
     return flow;
@@ -173,7 +173,7 @@ static bool is_constant_of_equal_sources(ZydisMnemonic mnemonic)
 /* The two sources are the last two register operands that the text shows. */
 static bool has_equal_sources(const struct ins_work *work)
 {
-    unsigned count = work->zi.operand_count_visible;
+    unsigned count = work->zi->operand_count_visible;
     return count >= 2 && same_register(work, count - 2, count - 1);
 }
 
@@ -185,12 +185,12 @@ static uint64_t all_ones(unsigned bits)
 /* and x,0; or x,-1; vpternlog with a constant truth table. */
 static bool has_absorbing_immediate(const struct ins_work *work)
 {
-    unsigned last = work->zi.operand_count_visible - 1u;
-    if (work->zi.operand_count_visible < 2 || work->ops[last].type != ZYDIS_OPERAND_TYPE_IMMEDIATE)
+    unsigned last = work->zi->operand_count_visible - 1u;
+    if (work->zi->operand_count_visible < 2 || work->ops[last].type != ZYDIS_OPERAND_TYPE_IMMEDIATE)
         return false;
     uint64_t value = work->ops[last].imm.value.u;
     uint64_t ones = all_ones(work->ops[0].size);
-    switch (work->zi.mnemonic) {
+    switch (work->zi->mnemonic) {
     case ZYDIS_MNEMONIC_AND:
         return (value & ones) == 0;
     case ZYDIS_MNEMONIC_OR:
@@ -206,8 +206,8 @@ static bool has_absorbing_immediate(const struct ins_work *work)
 /* and, test: bytes that the immediate clears do not matter; or: bytes that it sets. */
 static void narrow_by_immediate(const struct ins_work *work, struct ins_flow *flow)
 {
-    bool is_or = work->zi.mnemonic == ZYDIS_MNEMONIC_OR;
-    if (work->zi.mnemonic != ZYDIS_MNEMONIC_AND && work->zi.mnemonic != ZYDIS_MNEMONIC_TEST &&
+    bool is_or = work->zi->mnemonic == ZYDIS_MNEMONIC_OR;
+    if (work->zi->mnemonic != ZYDIS_MNEMONIC_AND && work->zi->mnemonic != ZYDIS_MNEMONIC_TEST &&
         !is_or)
         return;
     if (work->ops[0].type != ZYDIS_OPERAND_TYPE_REGISTER ||
@@ -291,7 +291,7 @@ static void forget_destination_use(struct ins_work *work, struct ins_flow *flow)
 /* Exactly one destination and one source that has a place, unmasked. */
 static bool copies_one_source(const struct ins_work *work, const struct ins_flow *flow)
 {
-    unsigned count = work->zi.operand_count_visible;
+    unsigned count = work->zi->operand_count_visible;
     bool no_mask = work->ops[1].encoding == ZYDIS_OPERAND_ENCODING_MASK; /* k0 */
     if (count != (no_mask ? 3 : 2) || work->ops[count - 1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE)
         return false;
@@ -303,10 +303,10 @@ static bool copies_one_source(const struct ins_work *work, const struct ins_flow
 static bool is_stack_address(const struct ins_work *work)
 {
     const ZydisDecodedOperand *source = &work->ops[1];
-    if (work->zi.mnemonic == ZYDIS_MNEMONIC_MOV)
+    if (work->zi->mnemonic == ZYDIS_MNEMONIC_MOV)
         return source->type == ZYDIS_OPERAND_TYPE_REGISTER &&
                source->reg.value == ZYDIS_REGISTER_RSP;
-    return work->zi.mnemonic == ZYDIS_MNEMONIC_LEA && source->mem.base == ZYDIS_REGISTER_RSP &&
+    return work->zi->mnemonic == ZYDIS_MNEMONIC_LEA && source->mem.base == ZYDIS_REGISTER_RSP &&
            source->mem.index == ZYDIS_REGISTER_NONE;
 }
 
@@ -329,7 +329,7 @@ static bool keeps_destination(ZydisMnemonic mnemonic)
 /* Packed and scalar floating point: rounding in, sticky exception flags out. */
 static bool has_float_exceptions(const struct ins_work *work)
 {
-    switch (work->zi.mnemonic) {
+    switch (work->zi->mnemonic) {
     case ZYDIS_MNEMONIC_CVTPI2PS:
     case ZYDIS_MNEMONIC_CVTPS2PI:
     case ZYDIS_MNEMONIC_CVTTPS2PI:
@@ -339,7 +339,7 @@ static bool has_float_exceptions(const struct ins_work *work)
     default:
         break;
     }
-    switch (work->zi.meta.exception_class) {
+    switch (work->zi->meta.exception_class) {
     case ZYDIS_EXCEPTION_CLASS_SSE2:
     case ZYDIS_EXCEPTION_CLASS_SSE3:
     case ZYDIS_EXCEPTION_CLASS_AVX2:
@@ -366,20 +366,20 @@ void ins_refine_float(const struct ins_work *work, struct ins_flow *flow)
 
 void ins_refine_generic(struct ins_work *work, struct ins_flow *flow)
 {
-    if (is_constant_of_equal_sources(work->zi.mnemonic) && has_equal_sources(work))
+    if (is_constant_of_equal_sources(work->zi->mnemonic) && has_equal_sources(work))
         forget_value_uses(work, flow);
     narrow_by_immediate(work, flow);
     if (has_absorbing_immediate(work))
         forget_value_uses(work, flow);
-    if (overwrites_destination(work->zi.mnemonic))
+    if (overwrites_destination(work->zi->mnemonic))
         forget_destination_use(work, flow);
-    if (is_copy(work->zi.mnemonic) && copies_one_source(work, flow))
+    if (is_copy(work->zi->mnemonic) && copies_one_source(work, flow))
         flow->kinds |= INS_FLOW_COPY;
-    if (ins_sign_extended_bytes(&work->zi, work->ops))
+    if (ins_sign_extended_bytes(work->zi, work->ops))
         flow->kinds |= INS_FLOW_SIGN_COPY;
     if (is_stack_address(work))
         flow->kinds |= INS_FLOW_STACK_ADDRESS;
-    if (keeps_destination(work->zi.mnemonic)) {
+    if (keeps_destination(work->zi->mnemonic)) {
         flow->may_defs = flow->defs;
         flow->defs = (struct ins_regset){0};
     }

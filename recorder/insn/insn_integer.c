@@ -11,7 +11,7 @@ static bool is_register_pair(const struct ins_work *work)
 
 static void add_flag_defs(struct ins_work *work, struct ins_regset *set)
 {
-    const ZydisAccessedFlags *flags = work->zi.cpu_flags;
+    const ZydisAccessedFlags *flags = work->zi->cpu_flags;
     ins_add_flags(set, flags->modified | flags->set_0 | flags->set_1 | flags->undefined);
 }
 
@@ -22,7 +22,7 @@ static void cmov_flows(struct ins_work *work)
         struct ins_flow *flow = ins_flow_new(work);
         ins_use_operand(work, flow, source);
         ins_def_operand(work, flow, 0);
-        ins_add_flags(&flow->cond_uses, work->zi.cpu_flags->tested);
+        ins_add_flags(&flow->cond_uses, work->zi->cpu_flags->tested);
         flow->kinds = INS_FLOW_COPY | (source == 1 ? INS_FLOW_TAKEN : INS_FLOW_NOT_TAKEN);
     }
     work->info.flags |= INS_IS_CMOV;
@@ -116,7 +116,7 @@ static void lea_flow(struct ins_work *work)
 
 static bool has_zero_count(const struct ins_work *work)
 {
-    unsigned last = work->zi.operand_count_visible - 1u;
+    unsigned last = work->zi->operand_count_visible - 1u;
     const ZydisDecodedOperand *count = &work->ops[last];
     if (count->type != ZYDIS_OPERAND_TYPE_IMMEDIATE)
         return false;
@@ -136,13 +136,13 @@ static void shift_flow(struct ins_work *work)
     flow->may_defs = (struct ins_regset){0};
     flow->mem_may_defs = 0;
     ins_def_operand(work, flow, 0);
-    if (work->ops[work->zi.operand_count_visible - 1u].type == ZYDIS_OPERAND_TYPE_REGISTER)
+    if (work->ops[work->zi->operand_count_visible - 1u].type == ZYDIS_OPERAND_TYPE_REGISTER)
         add_flag_defs(work, &flow->may_defs);
 }
 
 static bool is_shift(const struct ins_work *work)
 {
-    switch (work->zi.mnemonic) {
+    switch (work->zi->mnemonic) {
     case ZYDIS_MNEMONIC_SHL:
     case ZYDIS_MNEMONIC_SHR:
     case ZYDIS_MNEMONIC_SAR:
@@ -171,7 +171,7 @@ static void bit_scan_flow(struct ins_work *work)
 static void sign_flow(struct ins_work *work)
 {
     struct ins_flow *flow = ins_flow_new(work);
-    unsigned bytes = work->zi.operand_width / 8;
+    unsigned bytes = work->zi->operand_width / 8;
     ins_def_operand(work, flow, 0);
     ins_regset_add_gpr(&flow->value_uses, INS_RAX, bytes - 1, 1);
 }
@@ -211,11 +211,11 @@ bool ins_rules_integer(struct ins_work *work)
         shift_flow(work);
         return true;
     }
-    if (work->zi.meta.category == ZYDIS_CATEGORY_CMOV) {
+    if (work->zi->meta.category == ZYDIS_CATEGORY_CMOV) {
         cmov_flows(work);
         return true;
     }
-    switch (work->zi.mnemonic) {
+    switch (work->zi->mnemonic) {
     case ZYDIS_MNEMONIC_XCHG:
         xchg_flows(work);
         return true;
@@ -246,11 +246,11 @@ bool ins_rules_integer(struct ins_work *work)
         return true;
     case ZYDIS_MNEMONIC_RDFSBASE:
     case ZYDIS_MNEMONIC_WRFSBASE:
-        segment_base_flow(work, INS_LOC_FS_BASE, work->zi.mnemonic == ZYDIS_MNEMONIC_WRFSBASE);
+        segment_base_flow(work, INS_LOC_FS_BASE, work->zi->mnemonic == ZYDIS_MNEMONIC_WRFSBASE);
         return true;
     case ZYDIS_MNEMONIC_RDGSBASE:
     case ZYDIS_MNEMONIC_WRGSBASE:
-        segment_base_flow(work, INS_LOC_GS_BASE, work->zi.mnemonic == ZYDIS_MNEMONIC_WRGSBASE);
+        segment_base_flow(work, INS_LOC_GS_BASE, work->zi->mnemonic == ZYDIS_MNEMONIC_WRGSBASE);
         return true;
     case ZYDIS_MNEMONIC_XGETBV:
         xgetbv_flow(work);

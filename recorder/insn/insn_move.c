@@ -67,9 +67,9 @@ unsigned ins_copy_bytes(const struct ins_work *work, const struct ins_flow *flow
         unsigned bytes = work->info.mems[__builtin_ctz(flow->mem_uses)].size_bytes;
         return flow->mem_uses & (flow->mem_uses - 1) || bytes > 64 ? 0 : bytes;
     }
-    unsigned span = piece_span(&flow->value_uses), count = work->zi.operand_count_visible;
+    unsigned span = piece_span(&flow->value_uses), count = work->zi->operand_count_visible;
     if (flow->kinds & INS_FLOW_SIGN_COPY)
-        return span ? ins_sign_extended_bytes(&work->zi, work->ops) : 0;
+        return span ? ins_sign_extended_bytes(work->zi, work->ops) : 0;
     if (!span || ins_regset_next(&flow->value_uses, 0) >= INS_LOC_CF || count == 0)
         return span;
     /* All operands of instructions that copy from a general register are as wide as it is, except

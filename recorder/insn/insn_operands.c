@@ -94,9 +94,9 @@ bool ins_add_read(struct ins_regset *set, ZydisRegister reg, unsigned first, uns
 
 static bool zeroes_above(const struct ins_work *work)
 {
-    return work->zi.encoding == ZYDIS_INSTRUCTION_ENCODING_VEX ||
-           work->zi.encoding == ZYDIS_INSTRUCTION_ENCODING_EVEX ||
-           work->zi.encoding == ZYDIS_INSTRUCTION_ENCODING_XOP;
+    return work->zi->encoding == ZYDIS_INSTRUCTION_ENCODING_VEX ||
+           work->zi->encoding == ZYDIS_INSTRUCTION_ENCODING_EVEX ||
+           work->zi->encoding == ZYDIS_INSTRUCTION_ENCODING_XOP;
 }
 
 bool ins_add_write(struct ins_regset *set, const struct ins_work *work, ZydisRegister reg,
@@ -154,9 +154,9 @@ static void settle_stack_pointer(const struct ins_work *work, const ZydisDecoded
                                  struct ins_mem *mem)
 {
     bool hidden = op->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN;
-    if (hidden && is_stack_push(work->zi.mnemonic))
+    if (hidden && is_stack_push(work->zi->mnemonic))
         mem->disp -= mem->size_bytes;
-    if (!hidden && work->zi.mnemonic == ZYDIS_MNEMONIC_POP)
+    if (!hidden && work->zi->mnemonic == ZYDIS_MNEMONIC_POP)
         mem->disp += mem->size_bytes;
 }
 
@@ -164,7 +164,7 @@ static void settle_stack_pointer(const struct ins_work *work, const ZydisDecoded
 static bool is_stack_slot(const struct ins_work *work, const ZydisDecodedOperand *op)
 {
     return op->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN &&
-           work->zi.meta.category != ZYDIS_CATEGORY_STRINGOP &&
+           work->zi->meta.category != ZYDIS_CATEGORY_STRINGOP &&
            (op->mem.base == ZYDIS_REGISTER_RSP || op->mem.base == ZYDIS_REGISTER_RBP);
 }
 
@@ -181,21 +181,21 @@ static uint16_t address_flags(const struct ins_work *work, const ZydisDecodedOpe
         flags |= INS_MEM_FS;
     if (op->mem.segment == ZYDIS_REGISTER_GS)
         flags |= INS_MEM_GS;
-    if (work->zi.address_width == 32 && !is_stack_slot(work, op))
+    if (work->zi->address_width == 32 && !is_stack_slot(work, op))
         flags |= INS_MEM_ADDR32;
     return flags;
 }
 
 static bool has_rep_prefix(const struct ins_work *work)
 {
-    return work->zi.attributes &
+    return work->zi->attributes &
            (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE);
 }
 
 /* Whether a mask decides which bytes of the memory operand are touched. */
 static bool is_lane_wise(const struct ins_work *work)
 {
-    switch (work->zi.mnemonic) {
+    switch (work->zi->mnemonic) {
     case ZYDIS_MNEMONIC_MASKMOVQ:
     case ZYDIS_MNEMONIC_MASKMOVDQU:
     case ZYDIS_MNEMONIC_VMASKMOVDQU:
@@ -205,8 +205,8 @@ static bool is_lane_wise(const struct ins_work *work)
     case ZYDIS_MNEMONIC_VPMASKMOVQ:
         return true;
     default:
-        return work->zi.avx.mask.mode == ZYDIS_MASK_MODE_MERGING ||
-               work->zi.avx.mask.mode == ZYDIS_MASK_MODE_ZEROING;
+        return work->zi->avx.mask.mode == ZYDIS_MASK_MODE_MERGING ||
+               work->zi->avx.mask.mode == ZYDIS_MASK_MODE_ZEROING;
     }
 }
 
@@ -243,7 +243,7 @@ static void set_index(const ZydisDecodedOperand *op, struct ins_mem *mem)
 static void set_bit_register(const struct ins_work *work, struct ins_mem *mem)
 {
     mem->bit_reg = -1;
-    switch (work->zi.mnemonic) {
+    switch (work->zi->mnemonic) {
     case ZYDIS_MNEMONIC_BT:
     case ZYDIS_MNEMONIC_BTS:
     case ZYDIS_MNEMONIC_BTR:
@@ -260,7 +260,7 @@ static void set_bit_register(const struct ins_work *work, struct ins_mem *mem)
 
 static void set_vsib(const struct ins_work *work, struct ins_mem *mem)
 {
-    switch (work->zi.mnemonic) {
+    switch (work->zi->mnemonic) {
     case ZYDIS_MNEMONIC_VPGATHERDD:
     case ZYDIS_MNEMONIC_VPGATHERDQ:
     case ZYDIS_MNEMONIC_VGATHERDPS:
@@ -282,7 +282,7 @@ static void set_base(const struct ins_work *work, const ZydisDecodedOperand *op,
     mem->base = -1;
     mem->disp = op->mem.disp.value;
     if (op->mem.base == ZYDIS_REGISTER_RIP || op->mem.base == ZYDIS_REGISTER_EIP) {
-        uint64_t address = work->pc + work->zi.length + (uint64_t)op->mem.disp.value;
+        uint64_t address = work->pc + work->zi->length + (uint64_t)op->mem.disp.value;
         mem->disp = (int64_t)(op->mem.base == ZYDIS_REGISTER_EIP ? (uint32_t)address : address);
     } else if (op->mem.base != ZYDIS_REGISTER_NONE) {
         mem->base = (int8_t)ins_gpr_number(op->mem.base);
@@ -291,14 +291,14 @@ static void set_base(const struct ins_work *work, const ZydisDecodedOperand *op,
 
 static void set_special_address(const struct ins_work *work, struct ins_mem *mem)
 {
-    if (work->zi.meta.category == ZYDIS_CATEGORY_STRINGOP && has_rep_prefix(work))
+    if (work->zi->meta.category == ZYDIS_CATEGORY_STRINGOP && has_rep_prefix(work))
         mem->flags |= INS_MEM_REP;
-    if (work->zi.mnemonic == ZYDIS_MNEMONIC_XLAT) {
+    if (work->zi->mnemonic == ZYDIS_MNEMONIC_XLAT) {
         mem->index = INS_RAX;
         mem->scale = 1;
         mem->flags |= INS_MEM_INDEX_BYTE;
     }
-    if (is_state_image(work->zi.mnemonic)) {
+    if (is_state_image(work->zi->mnemonic)) {
         mem->size_bytes = INS_XSAVE_BYTES_MAX;
         mem->flags |= INS_MEM_SIZE_BOUND;
     }
@@ -339,7 +339,7 @@ static void swap_mems(struct ins_work *work)
     struct ins_mem first = work->info.mems[0];
     work->info.mems[0] = work->info.mems[1];
     work->info.mems[1] = first;
-    for (unsigned i = 0; i < work->zi.operand_count; i++) {
+    for (unsigned i = 0; i < work->zi->operand_count; i++) {
         if (work->mem_of[i] < 2)
             work->mem_of[i] ^= 1;
     }
@@ -348,7 +348,7 @@ static void swap_mems(struct ins_work *work)
 void ins_mems_collect(struct ins_work *work)
 {
     memset(work->mem_of, INS_NO_MEM, sizeof(work->mem_of));
-    for (unsigned i = 0; i < work->zi.operand_count; i++) {
+    for (unsigned i = 0; i < work->zi->operand_count; i++) {
         const ZydisDecodedOperand *op = &work->ops[i];
         if (op->type != ZYDIS_OPERAND_TYPE_MEMORY)
             continue;
@@ -356,13 +356,13 @@ void ins_mems_collect(struct ins_work *work)
             add_mem(work, i);
     }
     if (work->info.mem_count == 2 && work->info.mems[0].base == INS_RSI &&
-        work->zi.meta.category == ZYDIS_CATEGORY_STRINGOP)
+        work->zi->meta.category == ZYDIS_CATEGORY_STRINGOP)
         swap_mems(work);
-    if (work->zi.mnemonic == ZYDIS_MNEMONIC_CLZERO) {
+    if (work->zi->mnemonic == ZYDIS_MNEMONIC_CLZERO) {
         work->info.mems[work->info.mem_count++] = (struct ins_mem){
             .size_bytes = 64,
             .flags = INS_MEM_WRITE | INS_MEM_IMPLICIT | INS_MEM_LINE |
-                     (work->zi.address_width == 32 ? INS_MEM_ADDR32 : 0),
+                     (work->zi->address_width == 32 ? INS_MEM_ADDR32 : 0),
             .base = INS_RAX,
             .index = -1,
             .bit_reg = -1,
@@ -377,8 +377,8 @@ void ins_mems_collect(struct ins_work *work)
 static unsigned vector_first_byte(const struct ins_work *work, unsigned i)
 {
     const ZydisDecodedOperand *op = &work->ops[i];
-    unsigned last = work->zi.operand_count_visible - 1u;
-    switch (work->zi.mnemonic) {
+    unsigned last = work->zi->operand_count_visible - 1u;
+    switch (work->zi->mnemonic) {
     case ZYDIS_MNEMONIC_MOVHPS:
     case ZYDIS_MNEMONIC_MOVHPD:
         return 8;
@@ -403,7 +403,7 @@ static unsigned vector_first_byte(const struct ins_work *work, unsigned i)
  * operand's size, lanes are inserted from the low end, and an upper half has 8 bytes. */
 static unsigned bytes_read(const struct ins_work *work, unsigned i)
 {
-    switch (work->zi.mnemonic) {
+    switch (work->zi->mnemonic) {
     case ZYDIS_MNEMONIC_SHLX:
     case ZYDIS_MNEMONIC_SHRX:
     case ZYDIS_MNEMONIC_SARX:

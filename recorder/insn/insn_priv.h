@@ -3,16 +3,14 @@
 #ifndef RECORDER_INSN_INSN_PRIV_H
 #define RECORDER_INSN_INSN_PRIV_H
 
-#include <Zydis/Zydis.h>
-
-#include "recorder/insn/insn.h"
+#include "recorder/insn/insn_zydis.h"
 
 #define INS_NO_MEM 0xff
 
 /* One instruction on its way from Zydis's description to ours. */
 struct ins_work {
-    ZydisDecodedInstruction zi;
-    ZydisDecodedOperand ops[ZYDIS_MAX_OPERAND_COUNT];
+    const ZydisDecodedInstruction *zi;
+    const ZydisDecodedOperand *ops;
     uint8_t mem_of[ZYDIS_MAX_OPERAND_COUNT]; /* operand -> info.mems index, or INS_NO_MEM */
     uint64_t pc;
     struct ins_info info;

@@ -9,9 +9,9 @@ enum string_op { STRING_NONE, STRING_MOVS, STRING_STOS, STRING_LODS, STRING_SCAS
 
 static enum string_op string_op_of(const struct ins_work *work)
 {
-    if (work->zi.meta.category != ZYDIS_CATEGORY_STRINGOP)
+    if (work->zi->meta.category != ZYDIS_CATEGORY_STRINGOP)
         return STRING_NONE;
-    switch (work->zi.mnemonic) {
+    switch (work->zi->mnemonic) {
     case ZYDIS_MNEMONIC_MOVSB:
     case ZYDIS_MNEMONIC_MOVSW:
     case ZYDIS_MNEMONIC_MOVSD:
@@ -101,7 +101,7 @@ static void data_flow(struct ins_work *work, enum string_op op)
         flow->kinds = rep ? 0 : INS_FLOW_COPY;
         break;
     default:
-        ins_add_flags(loaded, work->zi.cpu_flags->modified);
+        ins_add_flags(loaded, work->zi->cpu_flags->modified);
         add_compared(work, flow, op);
         break;
     }
@@ -126,7 +126,7 @@ static void count_flow(struct ins_work *work, enum string_op op)
         ins_regset_add_gpr(&flow->value_uses, INS_RCX, 0, 8);
         ins_regset_add(&flow->cond_uses, INS_LOC_DF);
         add_compared(work, flow, op);
-    } else if (work->zi.address_width == 32) {
+    } else if (work->zi->address_width == 32) {
         /* Processors differ in whether a zero ecx clears the upper half. */
         ins_regset_add_gpr(&flow->value_uses, INS_RCX, 0, 8);
     }

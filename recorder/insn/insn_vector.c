@@ -36,7 +36,7 @@ static void masked_store_flow(struct ins_work *work)
 
 static unsigned find_operand(const struct ins_work *work, bool memory)
 {
-    for (unsigned i = 0; i < work->zi.operand_count_visible; i++) {
+    for (unsigned i = 0; i < work->zi->operand_count_visible; i++) {
         if ((work->ops[i].type == ZYDIS_OPERAND_TYPE_MEMORY) == memory)
             return i;
     }
@@ -46,7 +46,7 @@ static unsigned find_operand(const struct ins_work *work, bool memory)
 /* The mask of a gather or scatter: a vector (VEX) or a mask register (EVEX); it ends as zero. */
 static unsigned gather_mask(const struct ins_work *work)
 {
-    for (unsigned i = 0; i < work->zi.operand_count_visible; i++) {
+    for (unsigned i = 0; i < work->zi->operand_count_visible; i++) {
         const ZydisDecodedOperand *op = &work->ops[i];
         if (op->type == ZYDIS_OPERAND_TYPE_REGISTER &&
             ZydisRegisterGetClass(op->reg.value) == ZYDIS_REGCLASS_MASK)
@@ -83,7 +83,7 @@ static void zero_vectors_flow(struct ins_work *work, unsigned first)
 static void blend_flow(struct ins_work *work)
 {
     struct ins_flow *flow = ins_flow_new(work);
-    unsigned mask = work->zi.encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY ? 2 : 3;
+    unsigned mask = work->zi->encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY ? 2 : 3;
     bool in_place = mask == 2;
     ins_def_operand(work, flow, 0);
     for (unsigned i = in_place ? 0 : 1; i < mask; i++)
@@ -134,21 +134,21 @@ static bool is_xmm(const ZydisDecodedOperand *op)
 static bool is_wide_scalar(const struct ins_work *work)
 {
     unsigned source = first_source(work);
-    if (work->zi.encoding != ZYDIS_INSTRUCTION_ENCODING_VEX &&
-        work->zi.encoding != ZYDIS_INSTRUCTION_ENCODING_EVEX)
+    if (work->zi->encoding != ZYDIS_INSTRUCTION_ENCODING_VEX &&
+        work->zi->encoding != ZYDIS_INSTRUCTION_ENCODING_EVEX)
         return false;
-    if (work->zi.avx.mask.mode > ZYDIS_MASK_MODE_DISABLED ||
-        work->zi.meta.category == ZYDIS_CATEGORY_FMA4)
+    if (work->zi->avx.mask.mode > ZYDIS_MASK_MODE_DISABLED ||
+        work->zi->meta.category == ZYDIS_CATEGORY_FMA4)
         return false;
-    return work->zi.operand_count_visible >= source + 2 && is_xmm(&work->ops[0]) &&
+    return work->zi->operand_count_visible >= source + 2 && is_xmm(&work->ops[0]) &&
            is_xmm(&work->ops[source]) && work->ops[source + 1].size <= 64 &&
            work->ops[source + 1].type != ZYDIS_OPERAND_TYPE_IMMEDIATE &&
-           scalar_bytes(ZydisMnemonicGetString(work->zi.mnemonic)) != 0;
+           scalar_bytes(ZydisMnemonicGetString(work->zi->mnemonic)) != 0;
 }
 
 static void wide_scalar_flows(struct ins_work *work)
 {
-    const char *name = ZydisMnemonicGetString(work->zi.mnemonic);
+    const char *name = ZydisMnemonicGetString(work->zi->mnemonic);
     unsigned bytes = scalar_bytes(name), source = first_source(work);
     ZydisRegister to = work->ops[0].reg.value, from = work->ops[source].reg.value;
 
@@ -159,12 +159,12 @@ static void wide_scalar_flows(struct ins_work *work)
         ins_add_read(&low->value_uses, from, 0, bytes);
     if (work->ops[0].actions & ZYDIS_OPERAND_ACTION_READ)
         ins_add_read(&low->value_uses, to, 0, bytes);
-    if (work->zi.mnemonic == ZYDIS_MNEMONIC_VMOVSS || work->zi.mnemonic == ZYDIS_MNEMONIC_VMOVSD)
+    if (work->zi->mnemonic == ZYDIS_MNEMONIC_VMOVSS || work->zi->mnemonic == ZYDIS_MNEMONIC_VMOVSD)
         low->kinds = INS_FLOW_COPY;
     ins_refine_float(work, low);
 
     struct ins_flow *rest = ins_flow_new(work);
-    bool in_place = work->zi.meta.category == ZYDIS_CATEGORY_VFMA;
+    bool in_place = work->zi->meta.category == ZYDIS_CATEGORY_VFMA;
     ins_add_read(&rest->defs, to, bytes, 64 - bytes);
     ins_add_read(&rest->value_uses, in_place ? to : from, bytes, 16 - bytes);
     rest->kinds = INS_FLOW_COPY;
@@ -226,8 +226,8 @@ static bool is_lane_insert(ZydisMnemonic mnemonic)
  * ignored. */
 static unsigned lane_first_byte(const struct ins_work *work, unsigned register_bytes)
 {
-    uint64_t lane = work->ops[work->zi.operand_count_visible - 1u].imm.value.u;
-    unsigned bytes = lane_bytes(work->zi.mnemonic);
+    uint64_t lane = work->ops[work->zi->operand_count_visible - 1u].imm.value.u;
+    unsigned bytes = lane_bytes(work->zi->mnemonic);
     return (unsigned)(lane % (register_bytes / bytes)) * bytes;
 }
 
@@ -248,7 +248,7 @@ static bool is_whole_pieces(unsigned first, unsigned bytes)
 static void lane_extract_flow(struct ins_work *work)
 {
     struct ins_flow *flow = ins_flow_new(work);
-    unsigned bytes = lane_bytes(work->zi.mnemonic);
+    unsigned bytes = lane_bytes(work->zi->mnemonic);
     unsigned first = lane_first_byte(work, bytes == 16 ? 32 : 16);
     ins_def_operand(work, flow, 0);
     ins_add_read(&flow->value_uses, work->ops[1].reg.value, first, bytes);
@@ -260,7 +260,7 @@ static void lane_extract_flow(struct ins_work *work)
 static void lane_insert_flow(struct ins_work *work)
 {
     struct ins_flow *flow = ins_flow_new(work);
-    unsigned bytes = lane_bytes(work->zi.mnemonic), first = lane_first_byte(work, 16);
+    unsigned bytes = lane_bytes(work->zi->mnemonic), first = lane_first_byte(work, 16);
     ins_add_read(&flow->defs, work->ops[0].reg.value, first, bytes);
     ins_use_operand(work, flow, 1);
     if (is_whole_pieces(first, bytes))
@@ -271,15 +271,15 @@ static void lane_insert_flow(struct ins_work *work)
 
 static bool lane_rules(struct ins_work *work)
 {
-    unsigned count = work->zi.operand_count_visible;
+    unsigned count = work->zi->operand_count_visible;
     if (count != 3 || work->ops[2].type != ZYDIS_OPERAND_TYPE_IMMEDIATE)
         return false;
-    if (is_lane_extract(work->zi.mnemonic) && work->ops[1].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+    if (is_lane_extract(work->zi->mnemonic) && work->ops[1].type == ZYDIS_OPERAND_TYPE_REGISTER &&
         ins_is_vector(work->ops[1].reg.value)) {
         lane_extract_flow(work);
         return true;
     }
-    if (is_lane_insert(work->zi.mnemonic) && is_xmm(&work->ops[0])) {
+    if (is_lane_insert(work->zi->mnemonic) && is_xmm(&work->ops[0])) {
         lane_insert_flow(work);
         return true;
     }
@@ -364,13 +364,13 @@ static void bit_field_flow(struct ins_work *work)
 
 bool ins_rules_vector(struct ins_work *work)
 {
-    switch (work->zi.meta.category) {
+    switch (work->zi->meta.category) {
     case ZYDIS_CATEGORY_AVX2GATHER:
     case ZYDIS_CATEGORY_GATHER:
     case ZYDIS_CATEGORY_SCATTER:
-        if (work->info.mem_count != 1 || work->zi.operand_count_visible != 3)
+        if (work->info.mem_count != 1 || work->zi->operand_count_visible != 3)
             return false; /* the gather prefetches */
-        gather_flows(work, work->zi.meta.category == ZYDIS_CATEGORY_SCATTER);
+        gather_flows(work, work->zi->meta.category == ZYDIS_CATEGORY_SCATTER);
         return true;
     default:
         break;
@@ -381,11 +381,11 @@ bool ins_rules_vector(struct ins_work *work)
     }
     if (lane_rules(work))
         return true;
-    if (unpack_of(work->zi.mnemonic) != UNPACK_NONE && is_xmm(&work->ops[0])) {
-        unpack_flows(work, unpack_of(work->zi.mnemonic));
+    if (unpack_of(work->zi->mnemonic) != UNPACK_NONE && is_xmm(&work->ops[0])) {
+        unpack_flows(work, unpack_of(work->zi->mnemonic));
         return true;
     }
-    switch (work->zi.mnemonic) {
+    switch (work->zi->mnemonic) {
     case ZYDIS_MNEMONIC_EXTRQ:
     case ZYDIS_MNEMONIC_INSERTQ:
         bit_field_flow(work);

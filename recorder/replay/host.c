@@ -28,7 +28,7 @@
 #define ADDRESS_END 0x7ffffffff000ull
 #define ADDRESS_MIN 0x100000ull
 #define REACH       0x60000000ull /* so that a region reaches all of its module */
-#define SPINS       2000
+#define SPINS       100
 #define OTHER_FILES 4 /* descriptors of the agent's own */
 
 extern const uint8_t rep_agent_image[], rep_agent_image_end[];
