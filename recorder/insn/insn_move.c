@@ -107,12 +107,12 @@ uint16_t ins_used_halves(const struct ins_work *work, const struct ins_flow *flo
     uint16_t halves = 0;
 
     /* With 32-bit addresses processors differ in what string instructions do to rcx. */
-    if (work->info.klass != INS_PLAIN || work->zi.meta.category == ZYDIS_CATEGORY_STRINGOP)
+    if (work->info.klass != INS_PLAIN || work->zi->meta.category == ZYDIS_CATEGORY_STRINGOP)
         return 0;
     for (unsigned gpr = 0; gpr < INS_GPR_COUNT; gpr++) {
         bool is_half = ins_regset_has(&flow->value_uses, INS_GPR_PIECES * gpr + 2);
         bool is_named = false;
-        for (unsigned i = 0; i < work->zi.operand_count && is_half; i++) {
+        for (unsigned i = 0; i < work->zi->operand_count && is_half; i++) {
             const ZydisDecodedOperand *op = &work->ops[i];
             is_half = !has_upper_half(work, op, gpr);
             is_named |=
