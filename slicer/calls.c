@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
 
 #include "common/err.h"
 #include "slicer/entry.h"
@@ -139,6 +141,52 @@ static int want_sent_vector(const struct user *user)
     return error;
 }
 
+/* The buffers that one message lists, and their list. What cannot be read ends it. */
+static int want_pieces(const struct user *user, struct wet_state *state, uint64_t list,
+                       uint64_t count, bool is_sent)
+{
+    int error = count > VECTORS_MAX ? 0 : want_bytes(user, list, count * sizeof(struct iovec));
+    struct iovec piece;
+
+    for (uint64_t i = 0; i < count && i < VECTORS_MAX && is_sent && !error; i++) {
+        if (wet_state_read(state, list + i * sizeof(piece), &piece, sizeof(piece)))
+            break;
+        error = want_bytes(user, (uint64_t)(uintptr_t)piece.iov_base, piece.iov_len);
+    }
+    return error;
+}
+
+/* struct msghdr, or argument `by` times struct mmsghdr; and all that they lead to where the call
+ * itself is the criterion. */
+static int want_messages(const struct user *user, const struct slc_arg *arg, uint64_t address,
+                         bool is_whole)
+{
+    uint64_t count = arg->by ? user->call->args[arg->by] : 1;
+    uint64_t stride = arg->by ? sizeof(struct mmsghdr) : sizeof(struct msghdr);
+    bool is_sent = arg->kind == SLC_ARG_SENT_MESSAGE;
+    struct wet_state *state = NULL;
+    struct msghdr header;
+    int error = is_whole ? wet_state_open(user->scan->wet, user->time, &state) : 0;
+
+    for (uint64_t i = 0; i < count && i < VECTORS_MAX && !error; i++, address += stride) {
+        error = want_bytes(user, address, sizeof(header));
+        if (error || !state || wet_state_read(state, address, &header, sizeof(header)))
+            continue;
+        error = want_pieces(user, state, (uint64_t)(uintptr_t)header.msg_iov, header.msg_iovlen,
+                            is_sent);
+        if (!error && is_sent)
+            error = want_bytes(user, (uint64_t)(uintptr_t)header.msg_name, header.msg_namelen);
+        if (!error && is_sent)
+            error =
+                want_bytes(user, (uint64_t)(uintptr_t)header.msg_control, header.msg_controllen);
+    }
+    if (state)
+        wet_state_close(state);
+    if (!error)
+        wd_error_clear();
+    return error;
+}
+
 static enum slc_edge edge_of(enum slc_arg_kind kind)
 {
     return kind == SLC_ARG_VALUE ? SLC_EDGE_VALUE : SLC_EDGE_ADDRESS;
@@ -171,7 +219,7 @@ static int want_memory(const struct user *user, const struct slc_arg *arg, uint6
         return by > VECTORS_MAX ? 0 : want_bytes(user, address, by * arg->bytes);
     case SLC_ARG_SENT_MESSAGE:
     case SLC_ARG_OUT_MESSAGE:
-        return want_bytes(user, address, arg->bytes);
+        return want_messages(user, arg, address, is_whole);
     default:
         return 0;
     }

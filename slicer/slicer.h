@@ -36,9 +36,10 @@
  *    as it returned) and, if it is arch_prctl(ARCH_SET_FS), the thread pointer. These depend on what
  *    the call used by its signature (slicer/syscalls.h): its number, arguments and what it read, such
  *    as paths and structures, by value; descriptors and pointers by address. What it only passed on
- *    (the bytes of a write) is used where the call itself is the criterion. Results do not depend on
- *    what was written to the same file or pipe earlier. What a call wrote while another thread ran, or
- *    when a thread ended (the word that a join waits for), is the call's (the last instruction's) too.
+ *    (the bytes of a write, what a sendmsg's message leads to) is used where the call itself is the
+ *    criterion. Results do not depend on what was written to the same file or pipe earlier. What a call
+ *    wrote while another thread ran, or when a thread ended (the word that a join waits for), is the
+ *    call's (the last instruction's) too.
  *  - Memory is one for all threads: who reads a byte depends on whoever wrote it last. Registers are
  *    each thread's own; a new one's are copies of its parent's at the call that made it, where rax is
  *    that call's and the stack and thread pointers are its arguments.

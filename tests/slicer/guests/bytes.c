@@ -64,8 +64,9 @@ static void move(void)
     /* MOVES 1...05234567.... */
     MOVE(8, "movl (%%rsi),%%eax; movl $2,%%ecx; rep stosl; movb 9(%%rsi),%%al; stosb");
     /* MOVES 012301239....... */
-    MOVE(9, "movq (%%rsi),%%rax; movl $0,%%ecx; addl %%eax,%%ecx; leal 1(%%rax),%%edx; shrq $32,%%rax;"
-            "movb %%cl,(%%rdi); movb %%dl,1(%%rdi); movb %%al,2(%%rdi)");
+    MOVE(9,
+         "movq (%%rsi),%%rax; movl $0,%%ecx; addl %%eax,%%ecx; leal 1(%%rax),%%edx; shrq $32,%%rax;"
+         "movb %%cl,(%%rdi); movb %%dl,1(%%rdi); movb %%al,2(%%rdi)");
     /* USES 0123 0123 01234567 */
     memcpy(OUT(10) + 1, (const void *)(in + 2), 11);
     /* MOVES .23456789ABC.... */

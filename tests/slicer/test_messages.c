@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Where a sendmsg or sendmmsg is the criterion, its slice has what made the bytes that it sends, and
+ * not what lies beside them. Arguments: guests/messages.c and its builds.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "common/err.h"
+#include "slicer/slicer.h"
+#include "tests/slicer/fake_wet.h"
+
+/* After what it needs. */
+#include <cmocka.h>
+
+#define STEPS_MAX 400000
+
+static const char *source;
+static char **builds;
+
+/* The time of the call with that number; there is one. */
+static wet_time time_of(struct wet *wet, uint64_t number)
+{
+    for (wet_time t = wet_get_info(wet)->instructions; t > 0; t--) {
+        struct wet_state *state;
+        if (fake_step(wet, t)->info->klass != INS_SYSCALL)
+            continue;
+        assert_int_equal(wet_state_open(wet, t, &state), 0);
+        uint64_t own = wet_state_regs(state)->r[EVQ_RAX];
+        wet_state_close(state);
+        if (own == number)
+            return t;
+    }
+    fail_msg("no call %llu was made", (unsigned long long)number);
+    return 0;
+}
+
+static bool has_line(const struct slc_slice *slice, unsigned line)
+{
+    size_t count;
+    const struct slc_line *lines = slc_lines(slice, &count);
+
+    for (size_t i = 0; i < count; i++)
+        if (lines[i].file && strstr(lines[i].file, "messages.c") && lines[i].line == line)
+            return true;
+    return false;
+}
+
+/* Lines marked "USED <call>" and no others that are marked. */
+static unsigned check_lines(const struct slc_slice *slice, const char *build, unsigned call)
+{
+    FILE *file = fopen(source, "r");
+    char text[256], mark[32];
+    unsigned used = 0;
+
+    assert_non_null(file);
+    snprintf(mark, sizeof(mark), "/* USED %u */", call);
+    for (unsigned line = 1; fgets(text, sizeof(text), file); line++) {
+        bool is_used = strstr(text, mark) != NULL;
+        if (!strstr(text, "/* USED ") && !strstr(text, "/* UNUSED "))
+            continue;
+        used += is_used;
+        if (has_line(slice, line) != is_used)
+            fail_msg("%s: call %u: line %u is wrongly %s the slice", build, call, line,
+                     is_used ? "not in" : "in");
+    }
+    fclose(file);
+    return used;
+}
+
+static void check_call(struct wet *wet, const char *build, unsigned call, uint64_t number)
+{
+    const struct slc_options options = {.kinds = SLC_KINDS_THIN};
+    const struct ins_regset none = {{0}};
+    struct slc_criterion *criterion;
+    struct slc_slice *slice;
+
+    assert_int_equal(slc_criterion_of_places(wet, time_of(wet, number), &none, 0, 0, &criterion),
+                     0);
+    assert_int_equal(slc_backward(wet, criterion, &options, &slice), 0);
+    assert_int_equal(check_lines(slice, build, call), 3);
+    slc_slice_free(slice);
+    slc_criterion_free(criterion);
+}
+
+static void what_a_message_leads_to_is_sent(void **state)
+{
+    (void)state;
+    for (char **build = builds; *build; build++) {
+        char *argv[] = {*build, NULL};
+        struct wet *wet;
+        assert_int_equal(fake_wet_run(argv, NULL, STEPS_MAX, &wet), 0);
+        assert_int_equal(wet_get_info(wet)->wait_status, 0);
+        check_call(wet, *build, 1, SYS_sendmsg);
+        check_call(wet, *build, 2, SYS_sendmmsg);
+        wet_close(wet);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(what_a_message_leads_to_is_sent)};
+
+    if (argc < 3) {
+        fprintf(stderr, "usage: %s SOURCE BUILD...\n", argv[0]);
+        return 2;
+    }
+    source = argv[1];
+    builds = argv + 2;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
