@@ -287,6 +287,34 @@ static inline uint32_t agt_site_index(const struct agt_site *site, uint64_t targ
     return (turned + site->multiple * low) & ((1u << site->bits) - 1);
 }
 
+/*
+ * A record of the event ring: this word, then the slots. Bits 0..19: the fragment, as below
+ * AGT_COUNT_MAX; 20..24: its slots, or AGT_RING_MANY; 25..31: its instructions. The upper half is to be
+ * ignored.
+ */
+#define AGT_RING_FEW  16 /* slots that are told; a vector of addresses takes more */
+#define AGT_RING_MANY 31
+
+static inline uint32_t agt_ring_word(uint32_t fragment, unsigned instructions, unsigned slots)
+{
+    return fragment | (slots > AGT_RING_FEW ? AGT_RING_MANY : slots) << 20 | instructions << 25;
+}
+
+static inline uint32_t agt_ring_fragment(uint64_t word)
+{
+    return (uint32_t)word & (AGT_COUNT_MAX - 1);
+}
+
+static inline unsigned agt_ring_slots(uint64_t word)
+{
+    return (unsigned)(word >> 20 & 31);
+}
+
+static inline unsigned agt_ring_instructions(uint64_t word)
+{
+    return (unsigned)(word >> 25 & 127);
+}
+
 #define AGT_BPF_MAX   256
 #define AGT_CPUID_MAX 512
 

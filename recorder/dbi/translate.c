@@ -748,7 +748,8 @@ static void start_emit(struct work *w)
 {
     uint32_t counter = (uint32_t)(AGT_COUNT_OFF + 8 * w->id);
     if (w->mode == DBI_COLLECT) {
-        emit_store_imm(w->e, R15, 0, w->id);
+        uint32_t word = agt_ring_word(w->id, w->code->count, w->out->slot_count);
+        emit_store_imm(w->e, R15, 0, word);
     } else if (w->mode == DBI_COUNT) {
         if (w->flags_free)
             arith_gs(w->e, 0, counter, 1);

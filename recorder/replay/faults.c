@@ -27,8 +27,8 @@ static int ring_cut(struct rep_engine *engine, const struct dbi_fragment *head, 
     at += engine->host.ctx->ring_start - engine->host.base - AGT_SHM_OFF - AGT_RING_OFF;
     if (at >= AGT_RING_BYTES || *bytes > AGT_RING_BYTES - at)
         return wd_fail(-WD_ERR_MACHINE, "the replay process sent a damaged ring");
-    uint32_t id = head->id;
-    memcpy(engine->host.shm + AGT_RING_OFF + at, &id, sizeof id);
+    uint32_t word = agt_ring_word(head->id, head->insn_count, head->slot_count);
+    memcpy(engine->host.shm + AGT_RING_OFF + at, &word, sizeof word);
     return 0;
 }
 

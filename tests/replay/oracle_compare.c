@@ -324,7 +324,7 @@ static void collect_run(struct compare *compare, const char *dir)
         const uint64_t *ring = rep_engine_ring(replay.engine, &bytes);
         for (size_t at = 0; at < bytes / 8;) {
             const struct dbi_fragment *fragment =
-                rep_engine_fragment(replay.engine, (uint32_t)ring[at]);
+                rep_engine_fragment(replay.engine, agt_ring_fragment(ring[at]));
             assert_non_null(fragment);
             assert_true(at + 1 + fragment->slot_count <= bytes / 8);
             execution_compare(compare, fragment, ring + at + 1, time);

@@ -148,7 +148,7 @@ static void ring_read(struct watch *watch)
         if (at == bytes / 8)
             break;
         const struct dbi_fragment *fragment =
-            rep_engine_fragment(watch->replay.engine, (uint32_t)ring[at]);
+            rep_engine_fragment(watch->replay.engine, agt_ring_fragment(ring[at]));
         assert_non_null(fragment);
         if (watch->jump)
             pairs_add(&watch->ran, watch->jump, fragment->pc);

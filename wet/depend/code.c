@@ -4,7 +4,7 @@
  * defines is known by then; a loop that asks the lists again for each execution takes twice to three times as long,
  * mostly for branches that nobody can predict. Each node's code ends by jumping to the next one's.
  *
- *   rbx  the execution's id word in the ring; its slots follow
+ *   rbx  the execution's word in the ring (agt_ring_word); its slots follow
  *   rbp  where its words go
  *   r12  its number, in both halves
  *   r13  1 in both halves
@@ -115,6 +115,8 @@ static void next_emit(struct emit *e, uint64_t at_end, uint64_t full, uint64_t u
     op_memory(e, true, 0x3b, RBP, R14, -1, 1, MACHINE(out_limit));
     branch(e, IF_ABOVE, full);
     load32(e, RAX, RBX, 0);
+    emit_u8(e, 0x25); /* and eax, ...: agt_ring_fragment() */
+    emit_u32(e, AGT_COUNT_MAX - 1);
     op_memory(e, true, 0x3b, RAX, R14, -1, 1, MACHINE(code_count));
     branch(e, IF_NOT_BELOW, unknown);
     load64(e, RCX, R14, MACHINE(codes));

@@ -368,7 +368,7 @@ static int code_run(struct dep_finder *finder)
     case DEP_FULL:
         return block_give(finder);
     case DEP_UNKNOWN:
-        return node_learn(finder, (uint32_t)machine->words[0]);
+        return node_learn(finder, agt_ring_fragment(machine->words[0]));
     case DEP_NO_MEMORY:
         return -ENOMEM;
     default:

@@ -50,7 +50,6 @@ struct wet_effects {
     struct wet *wet;
     struct rep_engine *engine; /* while it is not at work */
     struct wet_fragment *fragments;
-    size_t fragment_count;
     struct fragment_items *known; /* by the engine's fragment id */
     size_t known_count;
     struct wet_replica *replica;
@@ -393,7 +392,7 @@ static int pass_piece(void *arg)
     int err = 0;
     for (size_t at = 0; at < words && !err;) {
         const struct fragment_items *fragment = NULL;
-        err = fragment_get(effects, (uint32_t)ring[at], &fragment);
+        err = fragment_get(effects, agt_ring_fragment(ring[at]), &fragment);
         if (!err && fragment->slots > words - at - 1)
             err = wd_fail(-WD_ERR_MACHINE, "the replay process sent a damaged ring");
         if (!err)
@@ -433,10 +432,8 @@ static void swap_engines(struct wet_effects *effects)
     struct wet_effects other = *effects;
     effects->engine = wet->engine;
     effects->fragments = wet->fragments;
-    effects->fragment_count = wet->fragment_count;
     wet->engine = other.engine;
     wet->fragments = other.fragments;
-    wet->fragment_count = other.fragment_count;
     wet->state_serial = 0;
     wet->collects_values = !wet->collects_values;
 }

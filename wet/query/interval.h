@@ -41,10 +41,8 @@ struct wet_size {
 
 /* What unpacking a ring needs of one of the engine's fragments. */
 struct wet_fragment {
-    uint32_t node; /* 1 + node id; 0: not looked up yet */
-    uint16_t slots;
-    uint8_t statements;
-    bool has_lanes; /* some of its slots hold vector registers */
+    uint32_t word; /* of its records (agt_ring_word); 0: not looked up yet */
+    uint32_t node;
 };
 
 /* Runs interval k again. By the engine's owner. Errors are those of wet_interval_get(). */

@@ -149,8 +149,6 @@ static bool statements_make(struct wet_node_entry *node)
                                                .byte_off = (uint16_t)off,
                                                .slot = (uint16_t)slot,
                                                .slot_count = ins_slot_count(info)};
-        for (unsigned m = 0; m < info->mem_count; m++)
-            node->has_lanes |= info->mems[m].flags & (INS_MEM_VSIB32 | INS_MEM_VSIB64);
         off += info->length;
         slot += statements[i].slot_count;
     }

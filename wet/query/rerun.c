@@ -282,7 +282,6 @@ static void engine_drop(struct wet *wet)
     wet->engine = NULL;
     free(wet->fragments);
     wet->fragments = NULL;
-    wet->fragment_count = 0;
     wet->state_serial = 0;
 }
 

@@ -16,7 +16,9 @@
 #include "wet/query/wet_priv.h"
 #include "wet/trace/entry.h"
 
-#define QUICK 4 /* so many slots are copied at once, needed or not */
+#define QUICK 4 /* so many slots are copied at once, needed or not ... */
+#define SLACK                                                                                      \
+    (AGT_RING_FEW + 1) /* ... and behind the last ones is room for as many as a word tells */
 
 /* ---- memory ---- */
 
@@ -77,37 +79,31 @@ void wet_arrays_free(struct wet_arrays *arrays)
 int wet_arrays_reserve(struct wet_arrays *arrays, size_t execs, size_t slots)
 {
     size_t exec_bytes = execs * sizeof(struct wet_exec);
-    size_t slot_bytes = (slots + QUICK) * sizeof(uint64_t);
+    size_t slot_bytes = (slots + SLACK) * sizeof(uint64_t);
     int err = area_reserve(&arrays->execs, exec_bytes);
     return err ? err : area_reserve(&arrays->slots, slot_bytes);
 }
 
 /* ---- fragments ---- */
 
-/* Makes room in the table for every fragment that the engine has. */
-static int fragments_grow(struct wet *wet)
+/* By fragment id; what is not used of it costs nothing. */
+static int fragments_make(struct wet *wet)
 {
-    size_t count = rep_engine_fragment_count(wet->engine);
-    if (count <= wet->fragment_count)
-        return 0;
-    struct wet_fragment *fragments = realloc(wet->fragments, count * sizeof *fragments);
-    if (!fragments)
-        return -ENOMEM;
-    memset(fragments + wet->fragment_count, 0, (count - wet->fragment_count) * sizeof *fragments);
-    wet->fragments = fragments;
-    wet->fragment_count = count;
-    return 0;
+    if (!wet->fragments)
+        wet->fragments = calloc(AGT_COUNT_MAX, sizeof *wet->fragments);
+    return wet->fragments ? 0 : -ENOMEM;
 }
 
 /* Finds out about a fragment that is met for the first time. */
 static int fragment_learn(struct wet *wet, uint32_t id)
 {
     const struct dbi_fragment *fragment = rep_engine_fragment(wet->engine, id);
-    const struct wet_node_entry *node = NULL;
+    const struct wet_node_entry *node;
     int err = 0;
-    if (fragment)
-        node = wet_node_find(wet, fragment->pc, fragment->code, fragment->code_bytes);
-    if (fragment && !node)
+    if (!fragment)
+        return wd_fail(-WD_ERR_DIVERGED, "the event ring names a fragment that does not exist");
+    node = wet_node_find(wet, fragment->pc, fragment->code, fragment->code_bytes);
+    if (!node)
         node = wet_node_meet(wet, fragment->pc, fragment->code, fragment->code_bytes,
                              fragment->insn_count, &err);
     if (err)
@@ -115,18 +111,15 @@ static int fragment_learn(struct wet *wet, uint32_t id)
     if (!node)
         return wd_fail(-WD_ERR_DIVERGED,
                        "%s does not reproduce itself: code at %#llx ran that is no node of it",
-                       wet_store_path(wet->store),
-                       fragment ? (unsigned long long)fragment->pc : 0ull);
+                       wet_store_path(wet->store), (unsigned long long)fragment->pc);
     const struct wet_node *is = wet_get_node(wet, node->is.id);
     if (!is)
         return -ENOMEM;
     /* who walks an interval goes by the node, which is as the file says */
     if (is->statement_count != fragment->insn_count || is->slot_count != fragment->slot_count)
         return wd_fail(-WD_ERR_CORRUPT, "%s: damaged node %u", wet_store_path(wet->store), is->id);
-    wet->fragments[id] = (struct wet_fragment){.has_lanes = node->has_lanes,
-                                               .node = node->is.id + 1,
-                                               .statements = (uint8_t)fragment->insn_count,
-                                               .slots = fragment->slot_count};
+    wet->fragments[id] = (struct wet_fragment){
+        .word = agt_ring_word(id, fragment->insn_count, fragment->slot_count), .node = is->id};
     return 0;
 }
 
@@ -162,57 +155,83 @@ struct part {
 };
 
 /*
- * Goes on to the next record. Where it is follows from two loads, which the next one would have to
- * wait for; most lengths are few, and as branches they are guessed. (The empty statements keep the
+ * Goes on to the next record. Where that is follows from the record's own word, for which the next one
+ * would have to wait; most lengths are few, and as branches they are guessed. (The empty statements keep the
  * compiler from making an addition of it again.)
  */
-static inline void record_pass(struct part *part, size_t slots)
+static inline size_t record_words(unsigned slots)
 {
     if (slots == 0) {
         __asm__ volatile("");
-        part->at += 1;
-    } else if (slots == 1) {
-        __asm__ volatile("");
-        part->slot_count += 1;
-        part->at += 2;
-    } else if (slots == 2) {
-        __asm__ volatile("");
-        part->slot_count += 2;
-        part->at += 3;
-    } else {
-        part->slot_count += slots;
-        part->at += 1 + slots;
+        return 1;
     }
+    if (slots == 1) {
+        __asm__ volatile("");
+        return 2;
+    }
+    if (slots == 2) {
+        __asm__ volatile("");
+        return 3;
+    }
+    return 1 + slots;
 }
 
-/* The executions of known fragments that begin before `end`. */
-static void known_unpack(struct wet *wet, struct part *part, size_t end, uint32_t task)
+/*
+ * The executions of known fragments that begin before `end`. Words that are not just as the translator
+ * made them end it: what is in the ring need not be from there. A last record may claim more than the part
+ * has; some slots more can be read and kept.
+ */
+static void known_unpack(const struct wet *wet, struct part *part, size_t end, uint32_t task)
 {
-    struct part p = *part;
     const struct wet_fragment *fragments = wet->fragments;
-    size_t fragment_count = wet->fragment_count;
-    while (p.at < end) {
-        uint32_t id = (uint32_t)p.ring[p.at];
-        if (id >= fragment_count)
+    const uint64_t *from = part->ring + part->at, *stop = part->ring + end;
+    uint64_t *to = part->slots + part->slot_count;
+    struct wet_exec *exec = part->execs + part->exec_count;
+    uint32_t time = (uint32_t)part->time;
+
+    while (from < stop) {
+        uint32_t word = (uint32_t)*from;
+        const struct wet_fragment *fragment = &fragments[agt_ring_fragment(word)];
+        unsigned slots = agt_ring_slots(word);
+        if (fragment->word != word || slots == AGT_RING_MANY)
             break;
-        const struct wet_fragment fragment = fragments[id];
-        if (!fragment.node || fragment.slots > p.words - p.at - 1)
-            break;
-        p.execs[p.exec_count++] = (struct wet_exec){.node = fragment.node - 1,
-                                                    .time_off = (uint32_t)p.time,
-                                                    .slot_off = (uint32_t)p.slot_count,
-                                                    .task = task};
-        const uint64_t *from = p.ring + p.at + 1;
-        if (fragment.slots <= QUICK && p.at + 1 + QUICK <= p.words)
-            memcpy(p.slots + p.slot_count, from, QUICK * sizeof *from);
-        else
-            memcpy(p.slots + p.slot_count, from, fragment.slots * sizeof *from);
-        if (fragment.has_lanes)
-            lanes_clear(wet_get_node(wet, fragment.node - 1), p.slots + p.slot_count);
-        p.time += fragment.statements;
-        record_pass(&p, fragment.slots);
+        *exec++ = (struct wet_exec){.node = fragment->node,
+                                    .time_off = time,
+                                    .slot_off = (uint32_t)(to - part->slots),
+                                    .task = task};
+        memcpy(to, from + 1, QUICK * sizeof *to);
+        if (slots > QUICK)
+            memcpy(to + QUICK, from + 1 + QUICK, (AGT_RING_FEW - QUICK) * sizeof *to);
+        time += agt_ring_instructions(word);
+        size_t words = record_words(slots);
+        to += words - 1;
+        from += words;
     }
-    *part = p;
+    part->at = (size_t)(from - part->ring);
+    part->exec_count = (size_t)(exec - part->execs);
+    part->slot_count = (size_t)(to - part->slots);
+    part->time += (uint32_t)(time - (uint32_t)part->time);
+}
+
+/* An execution with more slots than its word can tell. */
+static int large_unpack(struct wet *wet, struct part *part, uint32_t task)
+{
+    uint32_t word = (uint32_t)part->ring[part->at];
+    const struct wet_node *node = wet_get_node(wet, wet->fragments[agt_ring_fragment(word)].node);
+    size_t slots = node->slot_count;
+    uint64_t *to = part->slots + part->slot_count;
+    if (slots > part->words - part->at - 1)
+        return wd_fail(-WD_ERR_MACHINE, "the replay process sent a damaged ring");
+    part->execs[part->exec_count++] = (struct wet_exec){.node = node->id,
+                                                        .time_off = (uint32_t)part->time,
+                                                        .slot_off = (uint32_t)part->slot_count,
+                                                        .task = task};
+    memcpy(to, part->ring + part->at + 1, slots * sizeof *to);
+    lanes_clear(node, to);
+    part->time += agt_ring_instructions(word);
+    part->slot_count += slots;
+    part->at += 1 + slots;
+    return 0;
 }
 
 /* All executions that begin before `end`; of `task`. */
@@ -221,13 +240,15 @@ static int task_unpack(struct wet *wet, struct part *part, size_t end, uint32_t 
     for (;;) {
         known_unpack(wet, part, end, task);
         if (part->at >= end)
-            return 0;
-        uint32_t id = (uint32_t)part->ring[part->at];
-        if (id >= wet->fragment_count)
-            return wd_fail(-WD_ERR_DIVERGED, "the event ring names a fragment that does not exist");
-        if (wet->fragments[id].node)
-            return wd_fail(-WD_ERR_MACHINE, "the replay process sent a damaged ring");
-        int err = fragment_learn(wet, id);
+            return part->at <= part->words
+                       ? 0
+                       : wd_fail(-WD_ERR_MACHINE, "the replay process sent a damaged ring");
+        uint32_t word = (uint32_t)part->ring[part->at], id = agt_ring_fragment(word);
+        int err = wet->fragments[id].word ? 0 : fragment_learn(wet, id);
+        if (!err && (!word || wet->fragments[id].word != word))
+            err = wd_fail(-WD_ERR_MACHINE, "the replay process sent a damaged ring");
+        else if (!err && agt_ring_slots(word) == AGT_RING_MANY)
+            err = large_unpack(wet, part, task);
         if (err)
             return err;
     }
@@ -272,7 +293,7 @@ static int room_make(struct wet_unpacking *unpacking, size_t words)
     size_t execs = unpacking->exec_count + words, slots = unpacking->slot_count + words;
     size_t usual = unpacking->cached->is.instructions / 2;
     bool is_enough = execs * sizeof(struct wet_exec) <= arrays->execs.bytes &&
-                     (slots + QUICK) * sizeof(uint64_t) <= arrays->slots.bytes;
+                     (slots + SLACK) * sizeof(uint64_t) <= arrays->slots.bytes;
     if (is_enough)
         return 0;
     execs += execs / 2;
@@ -283,7 +304,7 @@ static int room_make(struct wet_unpacking *unpacking, size_t words)
 int wet_unpack(struct wet_unpacking *unpacking, const struct wet_part *from,
                const uint64_t *ring_at)
 {
-    int err = fragments_grow(unpacking->wet);
+    int err = fragments_make(unpacking->wet);
     if (!err)
         err = room_make(unpacking, from->words);
     if (err)

@@ -24,7 +24,6 @@ struct wet_file {
 struct wet_node_entry {
     struct wet_node is; /* statements == NULL until somebody asks */
     struct ins_info *infos;
-    bool has_lanes;      /* some statement's slots hold vector registers */
     bool is_met;         /* in no file: see wet_node_meet(); owns its code */
     uint32_t next_by_pc; /* chain, 1 + index in nodes */
 };
@@ -91,12 +90,11 @@ struct wet {
     struct rep_engine *engine;
     bool collects_values; /* an engine that is made now has results in its ring: effects.c */
     struct wet_fragment *fragments; /* by the engine's fragment id */
-    size_t fragment_count;
-    struct wet_keeper keeper;   /* what is kept */
-    struct wet_keeper passing;  /* intervals that were not wanted often; see interval.c */
-    struct wet_cached **cached; /* by interval */
-    struct wet_size *sizes;     /* by interval */
-    struct wet_arrays *spare;   /* taken and left with atomic exchanges */
+    struct wet_keeper keeper;       /* what is kept */
+    struct wet_keeper passing;      /* intervals that were not wanted often; see interval.c */
+    struct wet_cached **cached;     /* by interval */
+    struct wet_size *sizes;         /* by interval */
+    struct wet_arrays *spare;       /* taken and left with atomic exchanges */
     struct wet_worker worker;
     uint64_t last_got;     /* the interval asked for last */
     int64_t last_step;     /* and how far it was from the one before */
