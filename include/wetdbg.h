@@ -22,7 +22,7 @@ struct wetdbg_build_options {
      * run's start, its end. Times are those of the whole run.
      */
     const char *from, *to;
-    unsigned jobs; /* threads that compress; 0: one per processor */
+    unsigned jobs; /* processors to be used; 0: all */
     /* What buffers may take; 0: 2 GiB. The program's own memory, of which there is a copy, comes on
      * top. */
     uint64_t memory_bytes;

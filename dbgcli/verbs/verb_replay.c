@@ -17,7 +17,7 @@ static const struct cli_option replay_options[] = {
     {"compact", 0, NULL, "build the trace anew, smaller; that and questions take longer"},
     {"from", 0, "MOMENT", "build only the part of the run from this moment on:"},
     {"to", 0, "MOMENT", "and up to this one: a time (12345), an event (e678), or 40%"},
-    {"jobs", 0, "N", "compress on N threads; by default one per processor"},
+    {"jobs", 0, "N", "use N processors; by default all"},
     CLI_MEMORY_OPTION,
     {"no-trace", 0, NULL, "only check that the recording replays; keep nothing"},
     {0},

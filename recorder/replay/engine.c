@@ -569,6 +569,14 @@ int rep_engine_tasks(struct rep_engine *engine, const struct agt_task **tasks, u
     return 0;
 }
 
+int rep_engine_pending(const struct rep_engine *engine, struct wd_buf *out)
+{
+    const struct wd_buf *batch = &engine->batch, *spare = &engine->spare;
+    size_t left = batch->size_bytes - engine->batch_at;
+    int err = left ? wd_buf_append(out, batch->data + engine->batch_at, left) : 0;
+    return err || !spare->size_bytes ? err : wd_buf_append(out, spare->data, spare->size_bytes);
+}
+
 pid_t rep_engine_pid(const struct rep_engine *engine)
 {
     return engine->host.pid;

@@ -107,6 +107,9 @@ void rep_engine_watch(struct rep_engine *engine, const volatile sig_atomic_t *fl
  * until the next call on the engine. */
 int rep_engine_tasks(struct rep_engine *engine, const struct agt_task **tasks, uint32_t *running);
 
+/* Appends the entries that the source has given and the replayee has not taken. */
+int rep_engine_pending(const struct rep_engine *engine, struct wd_buf *out);
+
 /* The replayee's process. */
 pid_t rep_engine_pid(const struct rep_engine *engine);
 

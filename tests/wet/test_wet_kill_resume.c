@@ -15,6 +15,7 @@
 #include "common/err.h"
 #include "tests/record/spawn.h"
 #include "tests/wet/wet_run.h"
+#include "tests/wet/wet_same.h"
 #include "tests/wet/wet_unit.h"
 #include "wet/wet.h"
 
@@ -28,83 +29,6 @@ struct fixture {
     unsigned intervals;
     uint64_t seed;
 };
-
-/* ---- files ---- */
-
-struct file {
-    uint8_t *bytes;
-    size_t size_bytes;
-    const struct wet_section *table;
-    size_t count;
-};
-
-static struct file file_read(const char *path)
-{
-    struct file file;
-    uint64_t head[4];
-    file.bytes = (uint8_t *)slurp(path, &file.size_bytes);
-    if (!file.bytes)
-        fail_msg("%s is not there", path);
-    memcpy(head, file.bytes, sizeof head);
-    file.table = (const struct wet_section *)(file.bytes + head[2]);
-    file.count = head[3] / sizeof *file.table;
-    return file;
-}
-
-/* Says where two files' sections differ. */
-static void fail_section(const char *path, const char *wanted, uint32_t kind, uint64_t key)
-{
-    struct unit_sections a, b;
-    unit_sections_load(&a, path);
-    unit_sections_load(&b, wanted);
-    const struct wd_buf *x = &unit_section_find(&a, kind, key)->bytes;
-    const struct wd_buf *y = &unit_section_find(&b, kind, key)->bytes;
-    size_t at = 0;
-    while (at < x->size_bytes && at < y->size_bytes && x->data[at] == y->data[at])
-        at++;
-    fail_msg("section %u.%llu is another one at byte %zu of %zu and %zu: %#x and %#x", kind,
-             (unsigned long long)key, at, x->size_bytes, y->size_bytes,
-             at < x->size_bytes ? x->data[at] : 0u, at < y->size_bytes ? y->data[at] : 0u);
-}
-
-/* Everything but how long the building took, which META, the last section, says. */
-static void assert_same_file(const char *path, const char *wanted)
-{
-    struct file a = file_read(path), b = file_read(wanted);
-    assert_int_equal(a.count, b.count);
-    for (size_t i = 0; i + 1 < a.count; i++) {
-        if (memcmp(&a.table[i], &b.table[i], sizeof *a.table))
-            fail_section(path, wanted, a.table[i].kind, a.table[i].key);
-    }
-    const struct wet_section *meta = &a.table[a.count - 1];
-    assert_int_equal(meta->kind, WET_SEC_META);
-    assert_int_equal(meta->off, b.table[b.count - 1].off);
-    assert_memory_equal(a.bytes + 56, b.bytes + 56, meta->off - 56);
-    free(a.bytes);
-    free(b.bytes);
-}
-
-/* What can be asked of META. */
-static void assert_same_facts(const char *path, const char *wanted)
-{
-    struct wet *a, *b;
-    assert_int_equal(wet_open(path, &a), 0);
-    assert_int_equal(wet_open(wanted, &b), 0);
-    const struct wet_info *x = wet_get_info(a), *y = wet_get_info(b);
-    assert_int_equal(x->instructions, y->instructions);
-    assert_int_equal(x->first_time, y->first_time);
-    assert_int_equal(x->node_executions, y->node_executions);
-    assert_int_equal(x->loads, y->loads);
-    assert_int_equal(x->stores, y->stores);
-    assert_int_equal(x->events, y->events);
-    assert_int_equal(x->syscalls, y->syscalls);
-    assert_int_equal(x->places, y->places);
-    assert_int_equal(x->ambiguous, y->ambiguous);
-    assert_int_equal(x->signal_time, y->signal_time);
-    assert_int_equal(x->has_end, y->has_end);
-    wet_close(a);
-    wet_close(b);
-}
 
 /* ---- one attempt ---- */
 
@@ -174,7 +98,7 @@ static unsigned build_in_pieces(struct fixture *fixture, const struct wet_build_
 static int fixture_make(void **state, uint64_t interval, const char *const argv[])
 {
     struct fixture *fixture = calloc(1, sizeof *fixture);
-    struct wet *wet;
+    struct wet *wet = NULL;
     run_record(&fixture->run, argv);
     fixture->interval = interval;
     fixture->whole = unit_path(fixture->run.dir, "whole.wet");
@@ -225,8 +149,8 @@ static void build_in_pieces_gives_the_same_file(void **state)
     struct fixture *fixture = *state;
     assert_true(fixture->intervals > 10);
     assert_true(build_in_pieces(fixture, &(struct wet_build_options){0}) > 0);
-    assert_same_file(fixture->path, fixture->whole);
-    assert_same_facts(fixture->path, fixture->whole);
+    same_file(fixture->path, fixture->whole);
+    same_facts(fixture->path, fixture->whole);
     assert_int_equal(unit_count_names(fixture->run.dir, ".part"), 0);
     unlink(fixture->path);
 }
@@ -240,7 +164,7 @@ static void build_on_any_number_of_threads_gives_the_same_file(void **state)
                                             .jobs = jobs,
                                             .memory_bytes = jobs > 1 ? 1 : 0};
         assert_int_equal(run_build_with(&fixture->run, fixture->path, &options), 0);
-        assert_same_file(fixture->path, fixture->whole);
+        same_file(fixture->path, fixture->whole);
     }
     unlink(fixture->path);
 }
@@ -264,7 +188,7 @@ static void build_killed_goes_on(void **state)
     }
     if (access(fixture->path, F_OK))
         assert_int_equal(build_try(fixture, &last, &(struct wet_build_options){0}), 0);
-    assert_same_file(fixture->path, fixture->whole);
+    same_file(fixture->path, fixture->whole);
     assert_int_equal(unit_count_names(fixture->run.dir, ".part"), 0);
     unlink(fixture->path);
 }
@@ -302,7 +226,7 @@ static void unfinished_file_with_damage_still_gives_the_same_file(void **state)
         err = build_try(fixture, &again, &(struct wet_build_options){0});
         if (err)
             fail_msg("%s", wd_error_message(err));
-        assert_same_file(fixture->path, fixture->whole);
+        same_file(fixture->path, fixture->whole);
         unlink(fixture->path);
     }
 }
@@ -320,7 +244,7 @@ static void unfinished_file_that_is_all_damage_is_said_to_be(void **state)
         free(name);
         assert_int_equal(build_try(fixture, &again, &(struct wet_build_options){0}), 0);
         assert_int_equal(again.anew, 1);
-        assert_same_file(fixture->path, fixture->whole);
+        same_file(fixture->path, fixture->whole);
         unlink(fixture->path);
     }
 }
@@ -335,7 +259,7 @@ static void unfinished_file_of_something_else_is_not_gone_on_with(void **state)
     assert_int_equal(build_try(fixture, &again, &(struct wet_build_options){0}), 0);
     assert_int_equal(again.anew, 1);
     assert_int_equal(again.resumed, 0);
-    assert_same_file(fixture->path, fixture->whole);
+    same_file(fixture->path, fixture->whole);
     unlink(fixture->path);
 }
 
@@ -352,8 +276,8 @@ static void window_in_pieces_is_the_window(void **state)
     };
     assert_int_equal(run_build_with(&fixture->run, whole, &options), 0);
     assert_true(build_in_pieces(fixture, &options) > 0);
-    assert_same_file(fixture->path, whole);
-    assert_same_facts(fixture->path, whole);
+    same_file(fixture->path, whole);
+    same_facts(fixture->path, whole);
     unlink(fixture->path);
     free(whole);
 }

@@ -306,6 +306,22 @@ static void window_by_events_begins_and_ends_before_them(void **state)
     wet_close(window);
 }
 
+/* However many intervals that takes. */
+static void window_ends_at_the_event_it_is_to_end_at(void **state)
+{
+    struct fixture *fixture = *state, coarse = *fixture;
+    const struct wet_moment to = {WET_MOMENT_PERCENT, 90};
+    coarse.interval = 1 << 22;
+    struct wet *whole = window_open(&coarse, nowhere, to);
+    struct wet *window = window_open(fixture, nowhere, to);
+    assert_int_equal(wet_get_info(whole)->intervals, 1);
+    assert_true(wet_get_info(window)->intervals > 3);
+    assert_int_equal(wet_get_info(window)->last_time, wet_get_info(whole)->last_time);
+    assert_int_equal(wet_get_info(window)->events, wet_get_info(whole)->events);
+    wet_close(whole);
+    wet_close(window);
+}
+
 static void window_by_percent_is_part_of_the_run(void **state)
 {
     struct fixture *fixture = *state;
@@ -383,6 +399,7 @@ int main(void)
         CASE(window_has_what_the_run_has_there, run_moved),
         CASE(window_has_the_memory_of_the_run, run_heap),
         CASE(window_by_events_begins_and_ends_before_them, run_printf),
+        CASE(window_ends_at_the_event_it_is_to_end_at, run_printf),
         CASE(window_by_percent_is_part_of_the_run, run_printf),
         CASE(window_counts_its_own_instances, run_heap),
         CASE(window_names_itself_where_it_ends, run_printf),

@@ -22,6 +22,7 @@
 #include "recorder/replay/start.h"
 #include "wet/build/builder.h"
 #include "wet/build/finish.h"
+#include "wet/build/side.h"
 #include "wet/trace/record.h"
 
 #define DEFAULT_LEVEL  3
@@ -39,34 +40,35 @@ static int threads_end(struct wet_builder *builder)
 /* How far the next interval goes at most; 0: no further. */
 static uint64_t length_of(const struct wet_builder *builder)
 {
-    const struct wet_build_options *options = builder->options;
-    uint64_t length =
-        options->interval_instructions ? options->interval_instructions : WET_INTERVAL_INSTRUCTIONS;
+    uint64_t length = wet_builder_length(builder->options);
     uint64_t last = builder->stop_time - 1, now = wet_builder_time(builder);
     uint64_t left = last > now ? last - now : 0;
     /* a run stops before the fragment that would go too far: no such fragment goes further back */
     return left > length ? length : left ? left + DBI_INSN_MAX : 0;
 }
 
-static int replay_all(struct wet_builder *builder)
+bool wet_builder_is_over(const struct wet_builder *builder)
+{
+    return builder->has_end || builder->has_all || !length_of(builder);
+}
+
+int wet_builder_replay(struct wet_builder *builder, uint64_t most, wet_interval_fn interval)
 {
     struct rep_source source = wet_builder_source(builder);
     const struct wet_build_options *options = builder->options;
     const struct rep_info *info = rep_feed_info(builder->feed);
-    uint64_t length;
-    rep_engine_watch(builder->engine, options->interrupted);
-    while (!builder->has_end && !builder->is_cut && (length = length_of(builder))) {
+    for (; most && !wet_builder_is_over(builder); most--) {
         enum rep_stop why;
-        int err = rep_engine_run(builder->engine, &source, length, false, &why);
-        if (err == -ECANCELED && builder->is_cut)
-            err = 0; /* all entries before the window's end have been taken */
-        if (!err && builder->is_cut && wet_builder_time(builder) < builder->first_time &&
+        int err = rep_engine_run(builder->engine, &source, length_of(builder), false, &why);
+        builder->has_all = err == -ECANCELED && builder->is_cut;
+        if (builder->has_all)
+            err = 0; /* before the window's end there are no more */
+        if (builder->has_all && wet_builder_time(builder) < builder->first_time &&
             (!builder->index.size_bytes || wet_builder_entries(builder) == builder->first_entry))
             break; /* nothing since the last interval, or at all */
-        if (!builder->is_cut)
-            builder->has_end = !err && why == REP_STOP_END;
+        builder->has_end = !err && !builder->has_all && why == REP_STOP_END;
         if (!err)
-            err = wet_builder_interval(builder);
+            err = interval(builder);
         if (!err && options->interrupted && *options->interrupted)
             err = wd_fail(-WD_ERR_INTERRUPTED, "interrupted");
         if (err)
@@ -75,6 +77,31 @@ static int replay_all(struct wet_builder *builder)
             options->progress(options->progress_arg, builder->last_frame, info->end_frame,
                               wet_builder_time(builder));
     }
+    return 0;
+}
+
+static int writer_start(struct wet_builder *builder, const struct wet_unfinished *unfinished);
+
+/* In one pass; side by side, if that is wanted, what comes after a first window's length. So a run that
+ * is shorter is built in one pass. */
+static int replay_all(struct wet_builder *builder, const struct wet_unfinished *unfinished)
+{
+    bool is_side = wet_side_is_wanted(builder->options) && builder->space.fd < 0, rest = true;
+    uint64_t first = is_side ? wet_side_intervals(builder->options, 0) : UINT64_MAX;
+    rep_engine_watch(builder->engine, builder->options->interrupted);
+    int err = wet_builder_replay(builder, first, wet_builder_interval);
+    if (!err && is_side && !wet_builder_is_over(builder)) {
+        err = wet_writer_finish(builder->writer);
+        builder->writer = NULL;
+        if (!err)
+            err = wet_side_build(builder, unfinished, &rest);
+        if (!err && rest)
+            err = writer_start(builder, unfinished);
+        if (!err && rest)
+            err = wet_builder_replay(builder, UINT64_MAX, wet_builder_interval);
+    }
+    if (err)
+        return err;
     if (!builder->index.size_bytes)
         return wd_fail(-WD_ERR_USAGE, "the window is empty: it begins at time %llu, event %llu",
                        (unsigned long long)builder->first_time,
@@ -111,7 +138,11 @@ static int builder_init(struct wet_builder *builder, struct rep_feed *feed,
 {
     *builder = (struct wet_builder){
         .feed = feed, .options = options, .first_time = 1, .stop_frame = UINT64_MAX};
-    int err = wet_space_init(&builder->space);
+    int err = wet_side_is_wanted(options) ? wet_space_init_private(&builder->space) : -ENOTSUP;
+    if (err) { /* where it is not wanted, or that much private memory not allowed */
+        wet_space_fini(&builder->space);
+        err = wet_space_init(&builder->space);
+    }
     builder->space.file_read = wet_builder_file_read;
     builder->space.arg = builder;
     builder->space.forgetful = true;
@@ -154,20 +185,30 @@ int wet_builder_level(const struct wet_build_options *options)
     return options->level ? options->level : DEFAULT_LEVEL;
 }
 
+unsigned wet_builder_jobs(const struct wet_build_options *options)
+{
+    long jobs = options->jobs ? (long)options->jobs : sysconf(_SC_NPROCESSORS_ONLN);
+    return jobs < 1 ? 1 : (unsigned)jobs;
+}
+
+uint64_t wet_builder_length(const struct wet_build_options *options)
+{
+    return options->interval_instructions ? options->interval_instructions
+                                          : WET_INTERVAL_INSTRUCTIONS;
+}
+
 /* One thread packs while the replay goes on; more help where it waits for them. */
-static int writer_start(struct wet_builder *builder, struct wet_store_writer *store,
-                        struct wet_journal *journal)
+static int writer_start(struct wet_builder *builder, const struct wet_unfinished *unfinished)
 {
     const struct wet_build_options *options = builder->options;
-    int level = wet_builder_level(options);
     uint64_t memory = options->memory_bytes ? options->memory_bytes : DEFAULT_MEMORY;
-    long cores = options->jobs ? (long)options->jobs : sysconf(_SC_NPROCESSORS_ONLN);
-    unsigned threads = cores < 1                        ? 1
-                       : cores > WET_WRITER_THREADS_MAX ? WET_WRITER_THREADS_MAX
-                                                        : (unsigned)cores;
+    unsigned jobs = wet_builder_jobs(options);
     const struct wet_writer_options how = {
-        .level = level, .threads = threads, .queue_bytes = memory / 4, .journal = journal};
-    return wet_writer_new(store, &how, &builder->writer);
+        .level = wet_builder_level(options),
+        .threads = jobs < WET_WRITER_THREADS_MAX ? jobs : WET_WRITER_THREADS_MAX,
+        .queue_bytes = memory / 4,
+        .journal = unfinished->journal};
+    return wet_writer_new(unfinished->store, &how, &builder->writer);
 }
 
 static const struct wet_index_record *index_of(const struct wet_builder *builder, size_t k)
@@ -183,9 +224,9 @@ static int run_and_write(struct wet_builder *builder, struct wet_unfinished *unf
     int err = begin_or_go_on(builder, unfinished);
     wet_window_end_set(builder);
     if (!err)
-        err = writer_start(builder, unfinished->store, unfinished->journal);
+        err = writer_start(builder, unfinished);
     if (!err)
-        err = replay_all(builder);
+        err = replay_all(builder, unfinished);
     int finish_err = wet_writer_finish(builder->writer);
     err = err ? err : finish_err;
     if (err)

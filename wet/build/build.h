@@ -30,7 +30,13 @@ struct wet_build_options {
      * where stopping is possible, some instructions later at most.
      */
     struct wet_moment from, to;
-    unsigned jobs;         /* threads that compress; 0: one per processor. Same bytes for any. */
+    unsigned jobs; /* processors to be used; 0: all. Same bytes for any. */
+    /*
+     * From 4 jobs on a run that is long enough is built by several processes (side.h), each a window
+     * of so many intervals; 0: by a rule.
+     */
+    enum { WET_SIDE_AUTO, WET_SIDE_ALWAYS, WET_SIDE_NEVER } side_by_side;
+    uint64_t window_intervals;
     uint64_t memory_bytes; /* bound for what waits to be written and the like; 0: 2 GiB */
     const volatile sig_atomic_t *interrupted; /* may be NULL */
     /* Told now and then; may be NULL. */

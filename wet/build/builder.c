@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/err.h"
+#include "wet/build/part.h"
 #include "wet/trace/entry.h"
 #include "wet/trace/record.h"
 
@@ -56,6 +57,22 @@ static void ticks_adjust(struct wet_builder *builder, struct wd_buf *entries, si
     }
 }
 
+void wet_builder_ticks_undo(const struct wet_builder *builder, struct wd_buf *entries)
+{
+    uint64_t given[EVQ_TASKS_MAX];
+    memcpy(given, builder->ticks_before, sizeof given);
+    for (size_t at = 0; at < entries->size_bytes;) {
+        struct evq_entry *entry = (struct evq_entry *)(entries->data + at);
+        if (entry->flags & EVQ_FLAG_TICKS)
+            entry->ticks += given[entry->task];
+        for (const struct evq_op *op = NULL; (op = wet_entry_op(entry, op));) {
+            if (op->op == EVQ_OP_TASK_NEW && op->a < EVQ_TASKS_MAX)
+                given[op->a] = 0;
+        }
+        at += entry->bytes;
+    }
+}
+
 /* Takes off the entries of stop_frame and later events. */
 static int cut(struct wet_builder *builder, struct wd_buf *entries, size_t from)
 {
@@ -76,7 +93,7 @@ static int next_entries(void *arg, struct wd_buf *out)
     struct wet_builder *builder = arg;
     size_t from = out->size_bytes;
     int more = 1;
-    if (builder->is_cut)
+    if (builder->is_cut && !builder->ahead.size_bytes)
         return from ? 0 : -ECANCELED;
     if (builder->ahead.size_bytes) {
         int err = wd_buf_append(out, builder->ahead.data, builder->ahead.size_bytes);
@@ -109,22 +126,34 @@ void wet_builder_signal_note(struct wet_builder *builder, const struct evq_entry
     builder->last_frame = entry->frame;
 }
 
+static int entry_keep(struct wet_builder *builder, const struct evq_entry *entry, uint64_t time)
+{
+    struct wet_entry_record record = {.time = time};
+    int err = wd_buf_append(&builder->parts.entries, &record, sizeof record);
+    return err ? err : wet_entry_for_store(&builder->space, entry, time, &builder->parts.entries);
+}
+
+/* Discarded pages are among the written lines, but a leader has none. */
+static int space_op(struct wet_builder *builder, const struct evq_op *op)
+{
+    if (builder->is_leader && op->op == EVQ_OP_DISCARD)
+        return wet_space_discard(&builder->space, op->a, op->a + op->b);
+    return wet_space_op(&builder->space, op);
+}
+
 static int entry_taken(void *arg, const struct evq_entry *entry, uint64_t clock,
                        uint64_t ring_bytes)
 {
     struct wet_builder *builder = arg;
     uint64_t time = builder->time_before + clock;
     (void)ring_bytes;
-    struct wet_entry_record record = {.time = time};
-    int err = wd_buf_append(&builder->parts.entries, &record, sizeof record);
-    if (!err)
-        err = wet_entry_for_store(&builder->space, entry, time, &builder->parts.entries);
+    int err = builder->is_leader ? 0 : entry_keep(builder, entry, time);
     if (!err)
         err = wet_output_finder_entry(&builder->outputs, entry, time);
     if (!err)
         err = wet_thread_finder_entry(&builder->threads, entry, time);
     for (const struct evq_op *op = NULL; !err && (op = wet_entry_op(entry, op));)
-        err = wet_space_op(&builder->space, op);
+        err = space_op(builder, op);
     tasks_note(builder, entry);
     wet_builder_signal_note(builder, entry, time);
     return err;
@@ -250,25 +279,31 @@ int wet_builder_state(struct wet_builder *builder, struct wd_buf *out)
     return err;
 }
 
-int wet_builder_interval(struct wet_builder *builder)
+int wet_builder_index(struct wet_builder *builder, struct wet_index_record *record)
 {
     uint64_t executed = wet_builder_time(builder), entries = wet_builder_entries(builder);
-    struct wet_interval_parts *parts = &builder->parts;
-    struct wet_index_record record = {.first_time = builder->first_time,
-                                      .instructions = executed + 1 - builder->first_time,
-                                      .first_entry = builder->first_entry,
-                                      .entries = entries - builder->first_entry};
-    if (record.instructions > WET_INTERVAL_MAX)
+    *record = (struct wet_index_record){.first_time = builder->first_time,
+                                        .instructions = executed + 1 - builder->first_time,
+                                        .first_entry = builder->first_entry,
+                                        .entries = entries - builder->first_entry};
+    if (record->instructions > WET_INTERVAL_MAX)
         return wd_fail(-WD_ERR_UNSUPPORTED, "a loop of %llu instructions offers no place to stop",
-                       (unsigned long long)record.instructions);
+                       (unsigned long long)record->instructions);
+    builder->first_time = executed + 1;
+    builder->first_entry = entries;
+    return wd_buf_append(&builder->index, record, sizeof *record);
+}
+
+int wet_builder_interval(struct wet_builder *builder)
+{
+    struct wet_interval_parts *parts = &builder->parts;
+    struct wet_index_record record;
     parts->index = builder->index.size_bytes / sizeof record;
-    int err = wd_buf_append(&builder->index, &record, sizeof record);
+    int err = wet_builder_index(builder, &record);
     if (!err)
         err = wet_node_table_count(&builder->nodes, builder->engine, &parts->counts);
     if (!err)
         err = lines_part(builder);
-    builder->first_time = executed + 1;
-    builder->first_entry = entries;
     if (!err && builder->has_journal)
         err = wd_buf_append(&parts->note, &record, sizeof record);
     if (!err && builder->has_journal)
@@ -278,7 +313,8 @@ int wet_builder_interval(struct wet_builder *builder)
     if (!err)
         err = wet_builder_state(builder, &next_state);
     if (!err)
-        err = wet_writer_put(builder->writer, parts);
+        err = builder->part ? wet_part_put(builder->part, parts)
+                            : wet_writer_put(builder->writer, parts);
     if (err)
         wd_buf_fini(&next_state);
     else

@@ -8,6 +8,9 @@
  *   restart.c   a replayee in the middle of the run
  *   window.c    begins in the middle of the run
  *   resume.c    goes on with an unfinished file
+ *   side.c      plain replay ahead, and windows of the run built at once behind it
+ *   part.c      one of them: what its process writes, and how that becomes part of the file
+ *   scan.c      memory that the replayee may have written
  */
 #ifndef WET_BUILD_BUILDER_H
 #define WET_BUILD_BUILDER_H
@@ -19,6 +22,7 @@
 #include "wet/build/outputs.h"
 #include "wet/build/threads.h"
 #include "wet/build/writer.h"
+#include "wet/trace/record.h"
 #include "wet/trace/space.h"
 
 /* How much of the tables the journal has. */
@@ -28,11 +32,14 @@ struct wet_snapshot_mark {
     struct wd_buf threads; /* as they were */
 };
 
+struct wet_part;
+
 struct wet_builder {
     struct rep_feed *feed;
     struct rep_engine *engine;
     struct wet_space space;
     struct wet_writer *writer;
+    struct wet_part *part; /* takes the intervals instead of the writer; or NULL */
     struct wet_output_finder outputs;
     struct wet_thread_finder threads;
     struct wet_node_table nodes;
@@ -51,10 +58,12 @@ struct wet_builder {
     struct wd_buf ahead;                  /* entries of the feed that come first */
     uint64_t stop_time, stop_frame;       /* where to end: this time; before this event */
     bool is_cut;                          /* stop_frame has been met: there are no more entries */
+    bool has_all;                         /* all before it have been taken */
     bool has_end;                         /* the run's end has been reached */
     uint64_t last_frame;
     uint64_t signal_time; /* state at this time is what the last signal interrupted */
     bool has_journal;
+    bool is_leader; /* of windows side by side: keeps tables and views, and no intervals */
     const struct wet_build_options *options;
 };
 
@@ -64,7 +73,10 @@ struct wet_builder {
 uint64_t wet_builder_time(const struct wet_builder *builder);
 uint64_t wet_builder_entries(const struct wet_builder *builder);
 
-/* Ends an interval where the engine stands, and hands its parts to the writer. */
+/* Ends an interval where the engine stands: its row of the index, and the next one begins. */
+int wet_builder_index(struct wet_builder *builder, struct wet_index_record *record);
+
+/* The same, and hands its parts to the writer. */
 int wet_builder_interval(struct wet_builder *builder);
 
 /* The engine's source. When it has no entries because of stop_frame, and all before have been taken,
@@ -74,12 +86,20 @@ struct rep_source wet_builder_source(struct wet_builder *builder);
 /* WET_SEC_STATE of where the engine stands. */
 int wet_builder_state(struct wet_builder *builder, struct wd_buf *out);
 
+/* Ticks that each task has retired by now, in the whole run. */
+void wet_builder_ticks(const struct wet_builder *builder, uint64_t *ticks);
+
+/* Entries that the engine was given and has not taken, as the feed gave them. */
+void wet_builder_ticks_undo(const struct wet_builder *builder, struct wd_buf *entries);
+
 /* For the state that the last signal interrupted. */
 void wet_builder_signal_note(struct wet_builder *builder, const struct evq_entry *entry,
                              uint64_t time);
 
-/* How hard to compress. */
+/* How hard to compress; processors; instructions of an interval. */
 int wet_builder_level(const struct wet_build_options *options);
+unsigned wet_builder_jobs(const struct wet_build_options *options);
+uint64_t wet_builder_length(const struct wet_build_options *options);
 
 /* A file's bytes, for wet_space.file_read. */
 int wet_builder_file_read(void *builder, uint64_t file, uint64_t off, uint8_t *to, uint64_t bytes);
@@ -87,9 +107,19 @@ int wet_builder_file_read(void *builder, uint64_t file, uint64_t off, uint8_t *t
 void wet_builder_notice(const struct wet_builder *builder, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* ---- build.c ---- */
+
+/* Replays on, until `most` intervals have ended or there is nothing left; `interval` is called where
+ * one ends. */
+typedef int (*wet_interval_fn)(struct wet_builder *builder);
+int wet_builder_replay(struct wet_builder *builder, uint64_t most, wet_interval_fn interval);
+
+/* Whether there is nothing left. */
+bool wet_builder_is_over(const struct wet_builder *builder);
+
 /* ---- snapshot.c ---- */
 
-/* Appends what has come to be since the last call. */
+/* Appends what has come to be since the last call: first the nodes, as wet_node_table_save does. */
 int wet_snapshot_save(struct wet_builder *builder, struct wd_buf *out);
 
 /* Does it all again, in the order in which it was saved. -WD_ERR_CORRUPT without a message. */
@@ -144,5 +174,18 @@ int wet_resume(struct wet_builder *builder, struct wet_unfinished *unfinished, b
  * becomes the interval's) and the space; the feed, at its beginning, is brought there too.
  */
 int wet_builder_stand(struct wet_builder *builder, struct wd_buf *state);
+
+/* What has to be known of an engine, at an interval's end, for another one to go on from there. */
+struct wet_leave {
+    struct wd_buf entries;
+    uint64_t ticks[EVQ_TASKS_MAX];
+};
+int wet_builder_leave(const struct wet_builder *builder, struct wet_leave *leave);
+
+/* Goes on with a new engine of `mode`: by `leave`, whose entries are taken, parts.state and the space. */
+int wet_builder_arrive(struct wet_builder *builder, enum dbi_mode mode, struct wet_leave *leave);
+
+/* Both: a new engine takes the place of the builder's. */
+int wet_builder_move(struct wet_builder *builder, enum dbi_mode mode);
 
 #endif

@@ -175,16 +175,10 @@ static void executions_take(struct wet_node_table *table, const struct rep_engin
     }
 }
 
-int wet_node_table_count(struct wet_node_table *table, const struct rep_engine *engine,
-                         struct wd_buf *counts)
+static int counts_append(struct wet_node_table *table, struct wd_buf *counts)
 {
-    uint32_t fragment_count = rep_engine_fragment_count(engine), last = 0;
-    int err = fragments_room(table, fragment_count);
-    if (!err)
-        err = nodes_meet(table, engine, fragment_count);
-    if (err)
-        return err;
-    executions_take(table, engine, fragment_count);
+    uint32_t last = 0;
+    int err = 0;
     for (uint32_t n = 0; !err && n < table->count; n++) {
         struct wet_table_node *node = &table->nodes[n];
         if (!node->now)
@@ -197,6 +191,56 @@ int wet_node_table_count(struct wet_node_table *table, const struct rep_engine *
         last = n;
     }
     return err;
+}
+
+int wet_node_table_count(struct wet_node_table *table, const struct rep_engine *engine,
+                         struct wd_buf *counts)
+{
+    uint32_t fragment_count = rep_engine_fragment_count(engine);
+    int err = fragments_room(table, fragment_count);
+    if (!err)
+        err = nodes_meet(table, engine, fragment_count);
+    if (err)
+        return err;
+    executions_take(table, engine, fragment_count);
+    return counts_append(table, counts);
+}
+
+/* ---- an interval of another table ---- */
+
+static int node_merge(struct wet_node_table *table, const struct wet_table_node *node)
+{
+    return find(table, node->pc, node->code, node->code_bytes)
+               ? 0
+               : add(table, node->pc, node->code, node->code_bytes, node->statements);
+}
+
+int wet_node_table_merge(struct wet_node_table *table, const struct wet_node_table *from,
+                         uint32_t *map, const struct wd_buf *counts, struct wd_buf *out)
+{
+    uint32_t first = table->count;
+    struct wd_view view = wd_view_of(counts->data, counts->size_bytes);
+    int err = 0;
+    for (uint64_t n = 0; !err && view.at < view.size_bytes;) {
+        n += wd_view_varint(&view);
+        wd_view_varint(&view);
+        if (view.failed || n >= from->count)
+            return -WD_ERR_CORRUPT;
+        err = map[n] ? 0 : node_merge(table, &from->nodes[n]);
+    }
+    if (err)
+        return err;
+    if (table->count > first)
+        number_new(table, first);
+    view = wd_view_of(counts->data, counts->size_bytes);
+    for (uint64_t n = 0; view.at < view.size_bytes;) {
+        n += wd_view_varint(&view);
+        const struct wet_table_node *node = &from->nodes[n];
+        if (!map[n])
+            map[n] = find(table, node->pc, node->code, node->code_bytes);
+        table->nodes[map[n] - 1].now += wd_view_varint(&view);
+    }
+    return counts_append(table, out);
 }
 
 /* ---- for a build that goes on later ---- */

@@ -9,17 +9,20 @@
  * (EVQ_OP_DISCARD), and the space under it changes.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "common/err.h"
 #include "wet/build/builder.h"
+#include "wet/build/scan.h"
 #include "wet/trace/record.h"
 
 #define PAGE           4096ull
 #define MAPS_PER_ENTRY 4096
 #define WRITE_MAX      (1u << 20)
+#define MAP_PAGES      512u
 
 enum phase { MAPPING, WRITING, TASKS, DONE };
 
@@ -33,6 +36,8 @@ struct restart {
     uint64_t view; /* to be mapped, or written, next */
     uint64_t at;   /* in the view that is being written */
     uint64_t entries;
+    int map; /* of this process' pages, for a space in private memory; else -1 */
+    uint64_t pages[MAP_PAGES], pages_first, pages_count; /* what has been read of it */
 };
 
 static int damaged(void)
@@ -121,13 +126,44 @@ static int page_differs(const struct restart *restart, const struct wet_object *
     return err ? err : memcmp(source, builder->space.bytes + object->mirror_off + off, PAGE) != 0;
 }
 
+/* What the map says of page n of the space's memory; 0 beyond `last`. */
+static uint64_t page_of(struct restart *restart, uint64_t n, uint64_t last)
+{
+    uint64_t first = (uint64_t)restart->builder->space.bytes / PAGE;
+    if (n - restart->pages_first < restart->pages_count)
+        return restart->pages[n - restart->pages_first];
+    uint64_t count = last - n < MAP_PAGES ? last - n : MAP_PAGES;
+    ssize_t want = (ssize_t)(count * sizeof *restart->pages);
+    if (pread(restart->map, restart->pages, (size_t)want, (off_t)((first + n) * 8)) != want) {
+        restart->pages[0] = WET_PAGE_PRESENT; /* a system that does not tell: look at everything */
+        count = 1;
+    }
+    restart->pages_first = n;
+    restart->pages_count = count;
+    return restart->pages[0];
+}
+
+/* The first byte from `from` on that the space's private memory may hold, before `to`; else `to`. */
+static uint64_t private_data(struct restart *restart, uint64_t from, uint64_t to)
+{
+    for (; from < to; from += PAGE) {
+        if (page_of(restart, from / PAGE, to / PAGE) & (WET_PAGE_PRESENT | WET_PAGE_SWAPPED))
+            break;
+    }
+    return from;
+}
+
 /* Moves restart->at over what has no bytes in the space: zeros, as it was mapped. */
 static void holes_skip(struct restart *restart, const struct wet_object *object,
                        const struct agt_view *view)
 {
     uint64_t base = object->mirror_off + view->file_off;
-    off_t data = lseek(restart->builder->space.fd, (off_t)(base + restart->at), SEEK_DATA);
     uint64_t bytes = view->end - view->start;
+    if (restart->builder->space.fd < 0) {
+        restart->at = private_data(restart, base + restart->at, base + bytes) - base;
+        return;
+    }
+    off_t data = lseek(restart->builder->space.fd, (off_t)(base + restart->at), SEEK_DATA);
     uint64_t to = data < 0 ? bytes : ((uint64_t)data & ~(PAGE - 1)) - base;
     if (data < 0 && errno != ENXIO)
         return; /* a system that cannot tell: look at everything */
@@ -292,7 +328,7 @@ int wet_restart(struct wet_builder *builder, const struct wd_buf *state)
 {
     struct wd_view view = wd_view_of(state->data, state->size_bytes);
     const struct wet_state_record *head = (const void *)wd_view_bytes(&view, sizeof *head);
-    struct restart restart = {.builder = builder};
+    struct restart restart = {.builder = builder, .map = -1};
     if (head && head->view_count < AGT_VIEWS_MAX) {
         restart.view_count = head->view_count;
         restart.views =
@@ -303,11 +339,15 @@ int wet_restart(struct wet_builder *builder, const struct wd_buf *state)
     }
     if (!restart.views || views_check(&restart))
         return damaged();
+    if (builder->space.fd < 0)
+        restart.map = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
     struct rep_source source = {.next = entries_give, .arg = &restart};
     enum rep_stop why;
     int err = rep_engine_run(builder->engine, &source, 0, true, &why);
     if (!err)
         err = rep_engine_lines(builder->engine, line_ignore, NULL);
+    if (restart.map >= 0)
+        close(restart.map);
     builder->start_entries = restart.entries;
     return err;
 }

@@ -202,13 +202,6 @@ static int span_order(const void *a, const void *b)
     return x[0] < y[0] ? -1 : x[0] > y[0];
 }
 
-static void punch(const struct wet_space *space, uint64_t from, uint64_t to)
-{
-    if (from < to)
-        fallocate(space->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)from,
-                  (off_t)(to - from));
-}
-
 /* Makes the views those of resume->state, and gives back what none of them shows. */
 static int views_set(struct resume *resume)
 {
@@ -234,10 +227,10 @@ static int views_set(struct resume *resume)
     space->views.count = count;
     qsort(spans, count, sizeof *spans, span_order);
     for (uint64_t i = 0; i < count; i++) {
-        punch(space, at, spans[i][0]);
+        wet_space_punch(space, at, spans[i][0]);
         at = spans[i][1];
     }
-    punch(space, at, space->used_bytes);
+    wet_space_punch(space, at, space->used_bytes);
     free(spans);
     return 0;
 }
@@ -301,23 +294,66 @@ static int feed_skip(struct wet_builder *builder, uint64_t count)
     return 0;
 }
 
-int wet_builder_stand(struct wet_builder *builder, struct wd_buf *state)
+/* A replayee as `state` has it, in an engine of `mode`. */
+static int stand(struct wet_builder *builder, enum dbi_mode mode, const struct wd_buf *state)
 {
     struct wd_buf now = {0};
-    int err = rep_engine_from_feed(builder->feed, DBI_COUNT, &builder->engine);
+    int err = rep_engine_from_feed(builder->feed, mode, &builder->engine);
     if (!err)
         err = wet_restart(builder, state);
     builder->time_before = builder->first_time - 1;
     builder->entries_before = builder->first_entry;
     memcpy(builder->ticks_given, builder->ticks_before, sizeof builder->ticks_given);
     if (!err)
-        err = feed_skip(builder, builder->first_entry);
-    if (!err)
         err = wet_builder_state(builder, &now);
     if (!err &&
         (now.size_bytes != state->size_bytes || memcmp(now.data, state->data, now.size_bytes)))
         err = wd_fail(-WD_ERR_CORRUPT, "the program's state cannot be made again");
     wd_buf_fini(&now);
+    return err;
+}
+
+int wet_builder_leave(const struct wet_builder *builder, struct wet_leave *leave)
+{
+    int err = rep_engine_pending(builder->engine, &leave->entries);
+    if (!err)
+        wet_builder_ticks_undo(builder, &leave->entries);
+    if (!err && builder->ahead.size_bytes)
+        err = wd_buf_append(&leave->entries, builder->ahead.data, builder->ahead.size_bytes);
+    wet_builder_ticks(builder, leave->ticks);
+    return err;
+}
+
+int wet_builder_arrive(struct wet_builder *builder, enum dbi_mode mode, struct wet_leave *leave)
+{
+    wd_buf_fini(&builder->ahead);
+    builder->ahead = leave->entries;
+    leave->entries = (struct wd_buf){0};
+    memcpy(builder->ticks_before, leave->ticks, sizeof builder->ticks_before);
+    wet_node_table_detach(&builder->nodes);
+    int err = stand(builder, mode, &builder->parts.state);
+    if (!err)
+        rep_engine_watch(builder->engine, builder->options->interrupted);
+    return err;
+}
+
+int wet_builder_move(struct wet_builder *builder, enum dbi_mode mode)
+{
+    struct wet_leave leave = {0};
+    int err = wet_builder_leave(builder, &leave);
+    rep_engine_free(builder->engine);
+    builder->engine = NULL;
+    if (!err)
+        err = wet_builder_arrive(builder, mode, &leave);
+    wd_buf_fini(&leave.entries);
+    return err;
+}
+
+int wet_builder_stand(struct wet_builder *builder, struct wd_buf *state)
+{
+    int err = stand(builder, DBI_COUNT, state);
+    if (!err)
+        err = feed_skip(builder, builder->first_entry);
     if (!err) {
         wd_buf_fini(&builder->parts.state);
         builder->parts.state = *state;

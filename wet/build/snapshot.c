@@ -124,7 +124,7 @@ static void pieces_of(struct wet_builder *builder, struct piece *pieces)
 /* ---- all of it ---- */
 
 /* In the journal ticks are what each task has retired by now, of the whole run. */
-static void ticks_now(const struct wet_builder *builder, uint64_t *ticks)
+void wet_builder_ticks(const struct wet_builder *builder, uint64_t *ticks)
 {
     bool has_ticks = rep_feed_info(builder->feed)->has_ticks;
     for (uint32_t i = 0; i < EVQ_TASKS_MAX; i++)
@@ -161,7 +161,7 @@ int wet_snapshot_save(struct wet_builder *builder, struct wd_buf *out)
     if (!err)
         err = rows_save(builder->outputs.offsets.data, 0, builder->outputs.offsets.size_bytes, 1,
                         out);
-    ticks_now(builder, ticks);
+    wet_builder_ticks(builder, ticks);
     pieces_of(builder, pieces);
     pieces[PIECES - 1].at = ticks;
     for (unsigned i = 0; !err && i < PIECES; i++)

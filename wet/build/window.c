@@ -9,28 +9,18 @@
  * The plain replayee then gives way to one that counts, made as for an unfinished file.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/err.h"
 #include "recorder/replay/start.h"
 #include "wet/build/builder.h"
+#include "wet/build/scan.h"
 #include "wet/trace/entry.h"
 #include "wet/trace/record.h"
 
-#define PAGE        4096ull
 #define STEP        (64ull << 20) /* instructions between two looks at the user's wishes */
-#define MAP_PAGES   32768u        /* entries of a page map that are read at once */
-#define RUN_PAGES   1024u         /* pages that are read at once */
 #define PIECE_BYTES (32ull << 20) /* of a section */
-
-/* Of /proc/PID/pagemap. */
-#define PAGE_PRESENT (1ull << 63)
-#define PAGE_SWAPPED (1ull << 62)
-#define PAGE_OF_FILE (1ull << 61) /* never written to */
 
 /* ---- which moment ---- */
 
@@ -166,10 +156,8 @@ static void finders_begin(struct wet_builder *builder, uint64_t time)
 struct memory {
     struct wet_builder *builder;
     struct wet_store_writer *store;
-    int map; /* /proc/PID/pagemap; -1: cannot be read, all pages may hold something */
     uint64_t pieces;
-    struct wd_buf bytes, section;
-    uint64_t *pages; /* MAP_PAGES */
+    struct wd_buf section;
 };
 
 static int piece_end(struct memory *memory)
@@ -184,12 +172,11 @@ static int piece_end(struct memory *memory)
     return err;
 }
 
-static int lines_add(struct memory *memory, const struct agt_view *view, uint64_t start,
-                     const uint8_t *now, uint64_t bytes)
+static int lines_add(void *arg, uint64_t mirror_off, const uint8_t *now, uint64_t bytes)
 {
+    struct memory *memory = arg;
     struct wet_builder *builder = memory->builder;
     struct wet_space *space = &builder->space;
-    uint64_t mirror_off = space->objects[view->file].mirror_off + (start - view->start);
     int err = 0;
     for (uint64_t at = 0; !err && at < bytes; at += WET_LINE_BYTES) {
         if (memcmp(space->bytes + mirror_off + at, now + at, WET_LINE_BYTES))
@@ -197,62 +184,6 @@ static int lines_add(struct memory *memory, const struct agt_view *view, uint64_
     }
     if (!err && builder->changes.words.size_bytes > PIECE_BYTES)
         err = piece_end(memory);
-    return err;
-}
-
-static int run_add(struct memory *memory, const struct agt_view *view, uint64_t start,
-                   uint64_t bytes)
-{
-    size_t done;
-    memory->bytes.size_bytes = 0;
-    int err = wd_buf_reserve(&memory->bytes, bytes);
-    if (!err)
-        err = rep_engine_read(memory->builder->engine, start, memory->bytes.data, bytes, &done);
-    if (!err && done < bytes)
-        err = wd_fail(-WD_ERR_MACHINE, "memory at %#llx cannot be read",
-                      (unsigned long long)(start + done));
-    return err ? err : lines_add(memory, view, start, memory->bytes.data, bytes);
-}
-
-static bool may_differ(uint64_t page)
-{
-    return page & (PAGE_PRESENT | PAGE_SWAPPED) && !(page & PAGE_OF_FILE);
-}
-
-/* The first `count` pages from `start` on, as memory->pages tells of them. */
-static int pages_add(struct memory *memory, const struct agt_view *view, uint64_t start,
-                     uint64_t count)
-{
-    int err = 0;
-    for (uint64_t i = 0, n; !err && i < count; i += n) {
-        bool differs = may_differ(memory->pages[i]);
-        for (n = 1; i + n < count && n < RUN_PAGES; n++) {
-            if (may_differ(memory->pages[i + n]) != differs)
-                break;
-        }
-        if (differs)
-            err = run_add(memory, view, start + i * PAGE, n * PAGE);
-    }
-    return err;
-}
-
-static int view_add(struct memory *memory, const struct agt_view *view)
-{
-    const volatile sig_atomic_t *interrupted = memory->builder->options->interrupted;
-    int err = 0;
-    for (uint64_t at = view->start, count; !err && at < view->end; at += count * PAGE) {
-        count = (view->end - at) / PAGE;
-        count = count < MAP_PAGES ? count : MAP_PAGES;
-        ssize_t want = (ssize_t)(count * sizeof *memory->pages);
-        if (memory->map < 0 ||
-            pread(memory->map, memory->pages, (size_t)want, (off_t)(at / PAGE * 8)) != want) {
-            for (uint64_t i = 0; i < count; i++)
-                memory->pages[i] = PAGE_PRESENT;
-        }
-        err = pages_add(memory, view, at, count);
-        if (!err && interrupted && *interrupted)
-            err = wd_fail(-WD_ERR_INTERRUPTED, "interrupted");
-    }
     return err;
 }
 
@@ -291,20 +222,12 @@ static int objects_make(struct wet_builder *builder)
 
 static int memory_take(struct wet_builder *builder, struct wet_store_writer *store)
 {
-    struct memory memory = {.builder = builder, .store = store, .map = -1};
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/pagemap", (int)rep_engine_pid(builder->engine));
-    memory.map = open(path, O_RDONLY | O_CLOEXEC);
-    memory.pages = calloc(MAP_PAGES, sizeof *memory.pages);
-    int err = memory.pages ? objects_make(builder) : -ENOMEM;
-    for (size_t i = 0; !err && i < builder->space.views.count; i++)
-        err = view_add(&memory, &builder->space.views.list[i]);
+    struct memory memory = {.builder = builder, .store = store};
+    int err = objects_make(builder);
+    if (!err)
+        err = wet_scan(builder, lines_add, &memory);
     if (!err)
         err = piece_end(&memory);
-    if (memory.map >= 0)
-        close(memory.map);
-    free(memory.pages);
-    wd_buf_fini(&memory.bytes);
     wd_buf_fini(&memory.section);
     return err;
 }

@@ -85,31 +85,32 @@ static int job_pack(const struct wet_writer *writer, struct wet_packer *packer, 
     return err;
 }
 
-static int job_note(struct wet_writer *writer, const struct job *job)
+static int note_write(struct wet_store_writer *store, struct wet_journal *journal,
+                      const struct wd_buf *note)
 {
-    struct wet_journal *journal = writer->options.journal;
     struct wd_buf record = {0};
     size_t count;
-    const struct wet_section *table = wet_store_table(writer->store, &count);
+    const struct wet_section *table = wet_store_table(store, &count);
     int err = wd_buf_append(&record, table + count - SECTIONS, SECTIONS * sizeof *table);
     if (!err)
-        err = wd_buf_append(&record, job->parts.note.data, job->parts.note.size_bytes);
+        err = wd_buf_append(&record, note->data, note->size_bytes);
     if (!err)
         err = wet_journal_append(journal, record.data, record.size_bytes);
     wd_buf_fini(&record);
     if (!err && wet_journal_count(journal) % FLUSH_EVERY == 0) {
-        wet_store_flush(writer->store);
+        wet_store_flush(store);
         wet_journal_flush(journal);
     }
     return err;
 }
 
-static int job_write(struct wet_writer *writer, const struct job *job)
+int wet_interval_write(struct wet_store_writer *store, struct wet_journal *journal,
+                       const struct wet_packed packed[SECTIONS], const struct wd_buf *note)
 {
     int err = 0;
     for (unsigned i = 0; !err && i < SECTIONS; i++)
-        err = wet_store_put(writer->store, &job->packed[i]);
-    return err || !writer->options.journal ? err : job_note(writer, job);
+        err = wet_store_put(store, &packed[i]);
+    return err || !journal ? err : note_write(store, journal, note);
 }
 
 /* ---- threads: all with the lock held, which they give away for the work ---- */
@@ -132,7 +133,9 @@ static void write_packed(struct wet_writer *writer)
         uint64_t bytes = job->bytes;
         bool failed = writer->err != 0;
         pthread_mutex_unlock(&writer->lock);
-        int err = failed ? 0 : job_write(writer, job);
+        int err = failed ? 0
+                         : wet_interval_write(writer->store, writer->options.journal, job->packed,
+                                              &job->parts.note);
         job_fini(job);
         pthread_mutex_lock(&writer->lock);
         error_keep(writer, err);

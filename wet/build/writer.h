@@ -30,6 +30,12 @@ struct wet_writer_options {
                                   * WET_WRITER_SECTIONS rows of the table, then the note; or NULL */
 };
 
+/* Writes an interval that is packed, and its note if there is a journal: what a writer's threads do
+ * with each. */
+int wet_interval_write(struct wet_store_writer *store, struct wet_journal *journal,
+                       const struct wet_packed packed[WET_WRITER_SECTIONS],
+                       const struct wd_buf *note);
+
 /* `store` and journal are the writer's until wet_writer_finish. */
 int wet_writer_new(struct wet_store_writer *store, const struct wet_writer_options *options,
                    struct wet_writer **out);

@@ -249,6 +249,26 @@ void wet_store_keep(struct wet_store_writer *writer)
     wet_store_abort(writer);
 }
 
+int wet_store_scratch(const struct wet_store_writer *writer, int *fd)
+{
+    const char *name;
+    int dir = directory_open(writer->path, &name);
+    *fd = dir < 0 ? -1 : openat(dir, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (dir >= 0)
+        close(dir);
+    if (*fd >= 0)
+        return 0;
+    char *named; /* a file system that has no files without a name */
+    if (asprintf(&named, "%s%s", writer->path, SUFFIX) < 0)
+        return -ENOMEM;
+    *fd = mkostemp(named, O_CLOEXEC);
+    int err = *fd < 0 ? wd_fail_errno("%s", writer->path) : 0;
+    if (!err)
+        unlink(named);
+    free(named);
+    return err;
+}
+
 void wet_store_flush(const struct wet_store_writer *writer)
 {
     fdatasync(writer->fd);

@@ -36,7 +36,7 @@ enum wet_section_kind {
     WET_SEC_THREADS,
     WET_SEC_TURNS,
     WET_SEC_AMBIGUOUS,
-    WET_SEC_MEMORY, /* key: from 0; of a window */
+    WET_SEC_MEMORY,     /* key: from 0; of a window */
     WET_SEC_STATE = 32, /* key: interval, here and below */
     WET_SEC_ENTRIES,
     WET_SEC_COUNTS,
@@ -93,6 +93,9 @@ int wet_store_reread(const struct wet_store_writer *writer, const struct wet_sec
 
 /* What has been written so far; borrowed until the next section. */
 const struct wet_section *wet_store_table(const struct wet_store_writer *writer, size_t *count);
+
+/* A file without a name, on the same file system, for the caller to close. -errno, named. */
+int wet_store_scratch(const struct wet_store_writer *writer, int *fd);
 
 void wet_store_flush(const struct wet_store_writer *writer); /* to the disk */
 

@@ -13,21 +13,45 @@
 #define SPACE_BYTES (1ull << 43)
 #define PAGE        4096ull
 
-int wet_space_init(struct wet_space *space)
+static int views_init(struct wet_space *space)
 {
-    memset(space, 0, sizeof *space);
-    space->fd = memfd_create("wetdbg-space", MFD_CLOEXEC);
     void *views = mmap(NULL, AGT_HEAP_BYTES, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     space->views.list = views == MAP_FAILED ? NULL : views;
-    if (space->fd < 0 || !space->views.list || ftruncate(space->fd, (off_t)SPACE_BYTES))
-        return wd_fail_errno("memory for the program's image");
+    return space->views.list ? 0 : wd_fail_errno("memory for the program's image");
+}
+
+static int bytes_init(struct wet_space *space, int flags)
+{
     void *bytes =
-        mmap(NULL, SPACE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, space->fd, 0);
+        mmap(NULL, SPACE_BYTES, PROT_READ | PROT_WRITE, flags | MAP_NORESERVE, space->fd, 0);
     if (bytes == MAP_FAILED)
         return wd_fail_errno("memory for the program's image");
     space->bytes = bytes;
     return 0;
+}
+
+int wet_space_init(struct wet_space *space)
+{
+    memset(space, 0, sizeof *space);
+    space->fd = memfd_create("wetdbg-space", MFD_CLOEXEC);
+    if (space->fd < 0 || ftruncate(space->fd, (off_t)SPACE_BYTES))
+        return wd_fail_errno("memory for the program's image");
+    int err = views_init(space);
+    return err ? err : bytes_init(space, MAP_SHARED);
+}
+
+int wet_space_init_private(struct wet_space *space)
+{
+    memset(space, 0, sizeof *space);
+    space->fd = -1;
+    int err = views_init(space);
+    if (!err)
+        err = bytes_init(space, MAP_PRIVATE | MAP_ANONYMOUS);
+    /* a mapping of a few pages shall not take 2 MiB, and those be copied for each process */
+    if (!err)
+        madvise(space->bytes, SPACE_BYTES, MADV_NOHUGEPAGE);
+    return err;
 }
 
 void wet_space_fini(struct wet_space *space)
@@ -74,6 +98,17 @@ int wet_space_fill_object(struct wet_space *space, size_t n)
                             space->bytes + object->mirror_off, bytes);
 }
 
+void wet_space_punch(const struct wet_space *space, uint64_t from, uint64_t to)
+{
+    if (from >= to)
+        return;
+    if (space->fd >= 0)
+        fallocate(space->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)from,
+                  (off_t)(to - from));
+    else
+        madvise(space->bytes + from, to - from, MADV_DONTNEED);
+}
+
 static int views_full(void)
 {
     return wd_fail(-WD_ERR_UNSUPPORTED, "the program has too many mappings");
@@ -110,9 +145,8 @@ static int unmap(struct wet_space *space, uint64_t start, uint64_t end)
     for (size_t i = agt_views_find(views, start);
          space->forgetful && i < views->count && views->list[i].start < end; i++) {
         const struct agt_view *view = &views->list[i];
-        off_t off = (off_t)(space->objects[view->file].mirror_off + view->file_off);
-        fallocate(space->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, off,
-                  (off_t)(view->end - view->start));
+        uint64_t off = space->objects[view->file].mirror_off + view->file_off;
+        wet_space_punch(space, off, off + (view->end - view->start));
     }
     return agt_views_remove(views, start, end) ? 0 : views_full();
 }
@@ -193,6 +227,26 @@ int wet_space_op(struct wet_space *space, const struct evq_op *op)
         return unmap(space, 0, UINT64_MAX);
     }
     return 0;
+}
+
+int wet_space_discard(struct wet_space *space, uint64_t start, uint64_t end)
+{
+    int err = 0;
+    for (size_t i = agt_views_find(&space->views, start);
+         !err && i < space->views.count && space->views.list[i].start < end; i++) {
+        const struct agt_view *view = &space->views.list[i];
+        const struct wet_object *object = &space->objects[view->file];
+        uint64_t from = view->start > start ? view->start : start;
+        uint64_t to = view->end < end ? view->end : end;
+        uint64_t off = view->file_off + (from - view->start), bytes = to - from;
+        uint64_t in_file = off < object->file_bytes ? object->file_bytes - off : 0;
+        wet_space_punch(space, object->mirror_off + off, object->mirror_off + off + bytes);
+        if (object->file != EVQ_FILE_NONE && space->file_read && in_file)
+            err = space->file_read(space->arg, object->file, object->file_off + off,
+                                   space->bytes + object->mirror_off + off,
+                                   in_file < bytes ? in_file : bytes);
+    }
+    return err;
 }
 
 uint8_t *wet_space_at(struct wet_space *space, uint64_t address, uint64_t *left)

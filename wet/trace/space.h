@@ -29,7 +29,7 @@ struct wet_object {
 };
 
 struct wet_space {
-    int fd;         /* memory file */
+    int fd;         /* memory file; -1: private memory */
     uint8_t *bytes; /* mapped here */
     uint64_t used_bytes;
     struct wet_object *objects;
@@ -43,6 +43,9 @@ struct wet_space {
 
 /* -ENOMEM, -WD_ERR_MACHINE. The callback fields are for the caller to set. */
 int wet_space_init(struct wet_space *space);
+
+/* The same in private memory, of which a process that is forked has a copy of its own. */
+int wet_space_init_private(struct wet_space *space);
 void wet_space_fini(struct wet_space *space);
 
 /* Does to the views what an op of an entry does; new mappings become objects. Ops that change
@@ -54,6 +57,12 @@ int wet_space_add_object(struct wet_space *space, const struct wet_object *shape
 
 /* Reads the first contents of object n from its file. */
 int wet_space_fill_object(struct wet_space *space, size_t n);
+
+/* Forgets the bytes of [from, to) of the memory file: they read as zeros. */
+void wet_space_punch(const struct wet_space *space, uint64_t from, uint64_t to);
+
+/* What is mapped in [start, end) has the first contents of its object again. */
+int wet_space_discard(struct wet_space *space, uint64_t start, uint64_t end);
 
 /* The byte at an address, with *left bytes following in the same view; NULL if not mapped. */
 uint8_t *wet_space_at(struct wet_space *space, uint64_t address, uint64_t *left);
