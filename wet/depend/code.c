@@ -253,7 +253,8 @@ void dep_code_fini(struct dep_code *code)
 
 void dep_code_forget(struct dep_code *code)
 {
-    code->used_bytes = FIXED_BYTES;
+    code->hot_bytes = FIXED_BYTES;
+    code->cold_bytes = 0;
 }
 
 /* ---- one node ---- */
@@ -469,6 +470,11 @@ static void node_emit(struct node_code *code, const struct dep_node *node,
     emit_lea(e, RBP, RBP, -1, 1, (int32_t)(4 * code->word), false);
     next_emit(e, fixed_at(code->code, AT_END_AT), fixed_at(code->code, FULL_AT),
               fixed_at(code->code, UNKNOWN_AT));
+}
+
+/* In the cold half, so that what always runs lies close together. */
+static void ways_emit(struct node_code *code)
+{
     for (unsigned i = 0; i < code->way_count; i++)
         way_emit(code, &code->ways[i]);
 }
@@ -478,16 +484,21 @@ int dep_code_make(struct dep_code *code, const struct dep_node *node, const stru
 {
     struct node_code made; /* large: not cleared */
 
-    if (DEP_CODE_BYTES - code->used_bytes < 2 * NODE_BYTES_MAX)
+    if (DEP_CODE_BYTES / 2 - code->hot_bytes < 2 * NODE_BYTES_MAX ||
+        DEP_CODE_BYTES / 2 - code->cold_bytes < 2 * NODE_BYTES_MAX)
         return -ENOSPC;
     made.code = code;
     made.way_count = 0;
-    made.e = emit_from(code, code->used_bytes, NODE_BYTES_MAX);
+    made.e = emit_from(code, code->hot_bytes, NODE_BYTES_MAX);
     *address = emit_host(&made.e);
     node_emit(&made, node, lists, id);
-    if (made.e.overflow)
+    struct emit hot = made.e;
+    made.e = emit_from(code, DEP_CODE_BYTES / 2 + code->cold_bytes, NODE_BYTES_MAX);
+    ways_emit(&made);
+    if (hot.overflow || made.e.overflow)
         return wd_fail(-WD_ERR_UNSUPPORTED, "too many operands in the code at %#llx",
                        (unsigned long long)node->is.pc);
-    code->used_bytes = (size_t)(made.e.at - code->writable + 15) & ~(size_t)15;
+    code->hot_bytes = (size_t)(hot.at - code->writable + 15) & ~(size_t)15;
+    code->cold_bytes = (size_t)(made.e.at - code->writable) - DEP_CODE_BYTES / 2;
     return 0;
 }

@@ -132,8 +132,8 @@ struct dep_machine {
 /* One mapping to write code to, one to run it in, behind which there is a counter for each node. */
 struct dep_code {
     uint8_t *writable, *runnable;
-    uint64_t *counters; /* executions, by id */
-    size_t used_bytes;
+    uint64_t *counters;           /* executions, by id */
+    size_t hot_bytes, cold_bytes; /* used of the first half, and of the second */
     enum dep_status (*enter)(struct dep_machine *machine);
     uint64_t unknown; /* address of what comes back with DEP_UNKNOWN */
 };

@@ -54,24 +54,26 @@ static inline uint32_t granule_at(const struct dep_shadow *shadow, uint64_t addr
     return label;
 }
 
-static inline uint32_t label_at(const struct dep_shadow *shadow, uint64_t address)
-{
-    uint32_t label = granule_at(shadow, address);
-
-    return label != DEP_MIXED
-               ? label
-               : shadow->sides[(address & ADDRESS_MASK) / DEP_CHUNK_BYTES][address & CHUNK_MASK];
-}
-
 void dep_shadow_read(const struct dep_shadow *shadow, uint64_t address, unsigned bytes,
                      uint32_t *labels)
 {
-    for (unsigned i = 0; i < bytes; i++)
-        labels[i] = label_at(shadow, address + i);
+    for (unsigned i = 0; i < bytes;) {
+        uint64_t at = (address + i) & ADDRESS_MASK;
+        unsigned end = i + 4 - (at & 3) < bytes ? i + 4 - (unsigned)(at & 3) : bytes;
+        uint32_t label = granule_at(shadow, at);
+        if (label == DEP_MIXED) {
+            memcpy(labels + i, shadow->sides[at / DEP_CHUNK_BYTES] + (at & CHUNK_MASK),
+                   (end - i) * sizeof *labels);
+            i = end;
+        }
+        for (; i < end; i++)
+            labels[i] = label;
+    }
 }
 
 uint32_t dep_shadow_glance(const struct dep_shadow *shadow, uint64_t address, unsigned bytes)
 {
+    address &= ADDRESS_MASK;
     uint32_t label = granule_at(shadow, address);
 
     for (uint64_t at = (address & ~3ull) + 4; at < address + bytes; at += 4)
