@@ -479,7 +479,7 @@ static const struct agt_lookup *lookup(const struct agt_ctx *ctx, uint64_t pc)
     const struct agt_lookup *table =
         (const struct agt_lookup *)((const uint8_t *)ctx + AGT_LOOKUP_OFF);
     for (uint64_t i = hash(pc);; i++) {
-        const struct agt_lookup *at = &table[i & (AGT_LOOKUP_MAX - 1)];
+        const struct agt_lookup *at = &table[i & ctx->lookup_mask];
         if (!at->pc) /* first: a program may jump to address 0 */
             return NULL;
         if (at->pc == pc && at->body)

@@ -96,6 +96,8 @@
 
 #define AGT_CTX_BRANCH 0xd8 /* id of the fragment that ended in the latest indirect branch */
 
+#define AGT_CTX_LOOKUP_MASK 0xe8 /* entries of the hash of all fragments - 1 */
+
 #define AGT_CTX_TICKS 0xe0 /* conditional branches of the running task */
 
 #define AGT_EXIT_FAULT_NUMBER 11
@@ -255,11 +257,11 @@ struct agt_lookup {
 };
 
 /*
- * Its place is at (pc * AGT_HASH >> 32) % AGT_LOOKUP_MAX, or the next free one. Code that lies close
- * together is found close together, some five bytes for each place: a page of the table that is touched
- * first costs two processes more than all else about a fragment. What is 16 MiB apart is scattered.
+ * Its place is at (pc * AGT_HASH >> 32) & ctx.lookup_mask, or the next free one. The hash grows: a page
+ * of it that is touched first costs two processes more than all else about a fragment.
  */
-#define AGT_HASH 0x33c6ef00ull
+#define AGT_HASH       0x9e3779b97f4a7c15ull
+#define AGT_LOOKUP_MIN 0x2000
 
 /* An indirect jump or call that was not found in its table. */
 struct agt_jump {
@@ -333,6 +335,7 @@ struct agt_ctx {
     uint64_t resume;
     uint64_t branch;
     uint64_t ticks;
+    uint64_t lookup_mask;
     /* the rest is for C */
     uint64_t base;          /* of the agent's area */
     uint64_t return_missed; /* code for a return whose address is in r11 */

@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 
 #include "common/err.h"
 #include "recorder/dbi/dbi_priv.h"
@@ -114,8 +113,7 @@ void dbi_flush(struct dbi *dbi)
     memset(dbi->gone_by_code, 0, BY_PC_SLOTS * sizeof *dbi->gone_by_code);
     memset(dbi->by_page, 0, BY_PC_SLOTS * sizeof *dbi->by_page);
     dbi->waiting_count = dbi->pad_count = 0;
-    if (madvise(lookup_table(dbi), AGT_LOOKUP_MAX * sizeof(struct agt_lookup), MADV_REMOVE))
-        memset(lookup_table(dbi), 0, AGT_LOOKUP_MAX * sizeof(struct agt_lookup));
+    dbi_lookup_empty(dbi);
     for (unsigned i = 0; i < dbi->region_count; i++)
         region_empty(&dbi->regions[i]);
     if (dbi->region_count)
@@ -380,6 +378,8 @@ static int region_add(struct dbi *dbi, uint64_t near, struct region **out)
     if (dbi->region_count++ == 0) {
         struct agt_ctx *ctx = (struct agt_ctx *)dbi->config.shm;
         ctx->lookup_shift = dbi_lookup_shift();
+        ctx->lookup_mask = AGT_LOOKUP_MIN - 1;
+        dbi->lookup_size = AGT_LOOKUP_MIN;
         ctx->return_missed = region->shared.missed_return;
         ctx->jump_missed = region->shared.missed;
         return_table_empty(dbi);
@@ -696,8 +696,6 @@ int dbi_translate(struct dbi *dbi, uint64_t pc, const struct dbi_fragment **out,
     struct fragment *fragment;
     bool fresh;
     dbi->round++;
-    if (dbi->lookup_used > AGT_LOOKUP_MAX / 2)
-        dbi_flush(dbi);
     if (pc == dbi->stop && pc)
         return stop_fragment_get(dbi, out, fault);
     int result = full_get(dbi, pc, false, &fragment, &fresh, fault);

@@ -131,7 +131,9 @@ struct dbi {
     uint32_t *gone_by_code;
     uint32_t *by_page;    /* of all but the gone ones, by the page of their first byte */
     uint64_t stop;        /* dbi_stop_at; 0: none */
-    unsigned lookup_used; /* entries of the look-up table that are not free, or were not */
+    uint32_t lookup_size; /* entries of the hash of all fragments: a power of two; 0: none yet */
+    uint32_t lookup_used; /* of those: not free, or were not */
+    uint32_t lookup_live; /* not free */
     struct fragment *stop_fragment; /* that begins there */
     bool has_filter;                /* for it: dbi_stop_filter */
     struct dbi_filter filter;
@@ -143,9 +145,11 @@ struct dbi {
 #define BY_PC_BITS  18
 #define BY_PC_SLOTS (1u << BY_PC_BITS)
 
+/* Code that lies close together is dealt with together, so its slots do, too. */
 static inline uint32_t slot_of(uint64_t pc)
 {
-    return (uint32_t)((pc * 0x9e3779b97f4a7c15ull) >> (64 - BY_PC_BITS));
+    uint64_t block = ((pc >> 10) * 0x9e3779b97f4a7c15ull) >> (64 - BY_PC_BITS);
+    return (uint32_t)(block + (pc >> 2 & 255)) & (BY_PC_SLOTS - 1);
 }
 
 static inline uint64_t *return_table(struct dbi *dbi)
@@ -180,6 +184,9 @@ void dbi_site_use(struct dbi *dbi, struct fragment *fragment);
 void dbi_sites_flush(struct dbi *dbi);
 
 /* ---- links.c ---- */
+
+/* The hash of all fragments has no entries. */
+void dbi_lookup_empty(struct dbi *dbi);
 
 /* The full fragment at `pc` that is in the tables, or NULL. */
 struct fragment *dbi_fragment_find(struct dbi *dbi, uint64_t pc);

@@ -11,6 +11,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "common/err.h"
 #include "recorder/dbi/dbi_priv.h"
@@ -169,12 +170,12 @@ int dbi_fall_close(struct dbi *dbi)
 static struct agt_lookup *lookup_at(struct dbi *dbi, uint64_t pc, unsigned tries)
 {
     uint64_t hash = (pc * AGT_HASH) >> 32;
-    return &lookup_table(dbi)[(hash + tries) & (AGT_LOOKUP_MAX - 1)];
+    return &lookup_table(dbi)[(hash + tries) & (dbi->lookup_size - 1)];
 }
 
 static struct agt_lookup *lookup_find(struct dbi *dbi, uint64_t pc)
 {
-    for (unsigned tries = 0; tries < AGT_LOOKUP_MAX; tries++) {
+    for (unsigned tries = 0; tries < dbi->lookup_size; tries++) {
         struct agt_lookup *entry = lookup_at(dbi, pc, tries);
         if (!entry->pc)
             return NULL;
@@ -227,27 +228,82 @@ int dbi_pad_keep(struct dbi *dbi, const struct region *region, const struct dbi_
 
 /* ---- entering and leaving ---- */
 
-static int lookup_enter(struct dbi *dbi, const struct fragment *fragment)
+void dbi_lookup_empty(struct dbi *dbi)
 {
-    for (unsigned tries = 0; tries < AGT_LOOKUP_MAX / 2; tries++) {
-        struct agt_lookup *entry = lookup_at(dbi, fragment->is.pc, tries);
+    size_t bytes = dbi->lookup_size * sizeof(struct agt_lookup);
+    if (bytes && madvise(lookup_table(dbi), bytes, MADV_REMOVE))
+        memset(lookup_table(dbi), 0, bytes);
+    dbi->lookup_used = dbi->lookup_live = 0;
+}
+
+/* In the first place that is free: by lookup_make_room() there is one, unless the replayee has written
+ * to what it shares with us. */
+static int lookup_put(struct dbi *dbi, const struct agt_lookup *what)
+{
+    for (unsigned tries = 0; tries < dbi->lookup_size; tries++) {
+        struct agt_lookup *entry = lookup_at(dbi, what->pc, tries);
         if (entry->pc && entry->pc != LOOKUP_FREED)
             continue;
         dbi->lookup_used += !entry->pc;
-        entry->body = fragment->is.host_body;
-        entry->prefix = fragment->is.host_prefix;
-        entry->landing = landing_of(dbi, fragment->is.pc);
-        __atomic_store_n(&entry->pc, fragment->is.pc, __ATOMIC_RELEASE);
+        dbi->lookup_live++;
+        *entry = *what;
         return 0;
     }
-    return wd_fail(-WD_ERR_MACHINE, "the look-up table is full; this is a defect of wetdbg");
+    return wd_fail(-WD_ERR_MACHINE, "the hash of all fragments is damaged");
+}
+
+/* One of `size` entries takes its place, without those that are free again. The replayee stands in the
+ * agent, which keeps no place in it. */
+static int lookup_resize(struct dbi *dbi, uint32_t size)
+{
+    struct agt_lookup *table = lookup_table(dbi);
+    struct agt_lookup *live = malloc((dbi->lookup_live + 1) * sizeof *live);
+    uint32_t count = 0;
+    if (!live)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < dbi->lookup_size && count < dbi->lookup_live; i++) {
+        if (table[i].pc && table[i].pc != LOOKUP_FREED)
+            live[count++] = table[i];
+    }
+    memset(table, 0, dbi->lookup_size * sizeof *table);
+    dbi->lookup_used = dbi->lookup_live = 0;
+    dbi->lookup_size = size;
+    ((struct agt_ctx *)dbi->config.shm)->lookup_mask = size - 1;
+    int err = 0;
+    for (uint32_t i = 0; i < count && !err; i++)
+        err = lookup_put(dbi, &live[i]);
+    free(live);
+    return err;
+}
+
+/* At most half of it may be used. There are as many places as fragments have numbers, twice over. */
+static int lookup_make_room(struct dbi *dbi)
+{
+    uint32_t size = dbi->lookup_size;
+    if (dbi->lookup_used < size / 2)
+        return 0;
+    if (dbi->lookup_live >= size / 4 && size < AGT_LOOKUP_MAX)
+        size *= 2;
+    return lookup_resize(dbi, size);
+}
+
+static int lookup_enter(struct dbi *dbi, const struct fragment *fragment)
+{
+    int err = lookup_make_room(dbi);
+    struct agt_lookup entry = {.pc = fragment->is.pc,
+                               .body = fragment->is.host_body,
+                               .prefix = fragment->is.host_prefix,
+                               .landing = landing_of(dbi, fragment->is.pc)};
+    return err ? err : lookup_put(dbi, &entry);
 }
 
 static void lookup_leave(struct dbi *dbi, uint64_t pc)
 {
     struct agt_lookup *entry = lookup_find(dbi, pc);
-    if (entry)
-        *entry = (struct agt_lookup){.pc = LOOKUP_FREED};
+    if (!entry)
+        return;
+    *entry = (struct agt_lookup){.pc = LOOKUP_FREED};
+    dbi->lookup_live -= dbi->lookup_live > 0;
 }
 
 static void chain_add(uint32_t *heads, struct fragment *fragment)

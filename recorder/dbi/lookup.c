@@ -270,8 +270,8 @@ static void missed_emit(struct emit *e)
 {
     hash_start(e);
     uint64_t again = emit_host(e);
-    emit_bytes(e, "\x81\xe1", 2); /* and ecx, AGT_LOOKUP_MAX - 1 */
-    emit_u32(e, AGT_LOOKUP_MAX - 1);
+    emit_bytes(e, "\x65\x23", 2); /* and ecx, gs:[mask] */
+    emit_absolute(e, INS_RCX, AGT_CTX_LOOKUP_MASK);
     emit_bytes(e, "\x89\xca\xc1\xe2\x05", 5);   /* mov edx, ecx; shl edx, 5 */
     op_entry(e, "\x65\x48\x83\xba", ENTRY(pc)); /* cmp pc, 0 */
     emit_u8(e, 0);
