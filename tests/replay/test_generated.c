@@ -78,7 +78,7 @@ static void counts_of_ring(const struct unit_replay *replay, uint64_t *counts)
     size_t bytes;
     const uint64_t *ring = rep_engine_ring(replay->engine, &bytes);
     for (size_t at = 0; at < bytes / 8;) {
-        uint32_t id = (uint32_t)ring[at];
+        uint32_t id = agt_ring_fragment(ring[at]);
         assert_true(id < rep_engine_fragment_count(replay->engine));
         counts[id]++;
         at += 1 + rep_engine_fragment(replay->engine, id)->slot_count;
