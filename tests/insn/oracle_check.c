@@ -9,6 +9,7 @@
  *      input: as a use, as a byte of a memory use, or as part of a used operand's address.
  *   3. Only may_defs may also depend on their own old value.
  *   4. No output depends on bytes 4..7 of a register of which four bytes are used or copied.
+ *   5. A byte that a flow copies depends on that byte of its source and no other.
  *
  * Exempt by the rules of insn.h: rsp and rbp as inputs of INS_FLOW_STACK, rsp as an address's base,
  * flags that the manual leaves undefined.
@@ -270,6 +271,118 @@ static bool check_differences(struct check *check, const struct outcome *before,
     return mattered;
 }
 
+/* ---- claim 5 ---- */
+
+static bool is_address_register(const struct check *check, unsigned loc)
+{
+    for (unsigned i = 0; i < check->at.info.mem_count; i++) {
+        if (address_depends(check, i, loc))
+            return true;
+    }
+    return false;
+}
+
+static unsigned first_byte(unsigned loc)
+{
+    static const uint8_t gpr[] = {0, 1, 2}, vector[] = {0, 4, 8, 16, 32};
+    return loc < INS_LOC_CF ? gpr[loc % INS_GPR_PIECES]
+                            : vector[(loc - INS_LOC_VEC) % INS_VEC_PIECES];
+}
+
+static uint64_t differing_bytes(const struct oracle_state *a, const struct oracle_state *b,
+                                unsigned loc)
+{
+    uint8_t left[ORACLE_VALUE_MAX], right[ORACLE_VALUE_MAX];
+    uint64_t bytes = 0;
+    unsigned size = oracle_get(a, loc, left);
+    oracle_get(b, loc, right);
+    for (unsigned i = 0; i < size && i < 64; i++)
+        bytes |= (uint64_t)(left[i] != right[i]) << i;
+    return bytes;
+}
+
+/* Whether a flow other than `f` declares the change and defines the location. */
+static bool another_may(const struct check *check, unsigned f, unsigned loc,
+                        const struct change *change)
+{
+    for (unsigned g = 0; g < check->at.info.flow_count; g++) {
+        const struct ins_flow *flow = &check->at.info.flows[g];
+        if (g != f && (ins_regset_has(&flow->defs, loc) || ins_regset_has(&flow->may_defs, loc)) &&
+            flow_declares(check, flow, change))
+            return true;
+    }
+    return false;
+}
+
+/* Bytes of the destination that may differ where these of the source do. */
+static uint64_t copied_bytes(const struct ins_flow *flow, uint64_t source)
+{
+    unsigned size = flow->copy_bytes;
+    uint64_t all = size >= 64 ? UINT64_MAX : (UINT64_C(1) << size) - 1;
+    bool extends = flow->kinds & INS_FLOW_SIGN_COPY && source >> (size - 1) & 1;
+    return (source & all) | (extends ? ~all : 0);
+}
+
+static void check_copy(struct check *check, unsigned f, uint64_t source,
+                       const struct outcome *before, const struct outcome *after,
+                       const struct change *change)
+{
+    const struct ins_flow *flow = &check->at.info.flows[f];
+    struct ins_regset defs = flow->defs;
+    uint64_t allowed = copied_bytes(flow, source);
+    ins_regset_join(&defs, &flow->may_defs);
+    unsigned start = ins_regset_next(&defs, 0);
+    for (unsigned loc = start; loc < INS_LOC_K; loc = ins_regset_next(&defs, loc + 1)) {
+        unsigned shift = first_byte(loc) - first_byte(start);
+        uint64_t differing = differing_bytes(&before->state, &after->state, loc) << shift;
+        if (differing & ~allowed && !another_may(check, f, loc, change))
+            complain(check, "%s takes other bytes of %s than its copy says", ins_location_name(loc),
+                     change_name(change));
+    }
+    for (unsigned i = 0; i < check->at.info.mem_count; i++)
+        for (uint64_t at = 0; at < before->written[i].size && at < 64; at++)
+            if (flow->mem_defs >> i & 1 && !(allowed >> at & 1) &&
+                before->bytes[i][at] != after->bytes[i][at])
+                complain(check, "memory operand %u takes other bytes of %s than its copy says", i,
+                         change_name(change));
+}
+
+/* `in` and `changed` differ in one register location. */
+static void check_copied_register(struct check *check, const struct oracle_state *in,
+                                  const struct oracle_state *changed, const struct outcome *before,
+                                  const struct outcome *after, const struct change *change)
+{
+    for (unsigned f = 0; f < check->at.info.flow_count; f++) {
+        const struct ins_flow *flow = &check->at.info.flows[f];
+        unsigned start = ins_regset_next(&flow->value_uses, 0);
+        if (!(flow->kinds & (INS_FLOW_COPY | INS_FLOW_SIGN_COPY)) || !flow->copy_bytes ||
+            flow->mem_uses || !ins_regset_has(&flow->value_uses, change->loc) ||
+            change->loc >= INS_LOC_K || is_address_register(check, change->loc))
+            continue;
+        unsigned shift = first_byte(change->loc) - first_byte(start);
+        check_copy(check, f, differing_bytes(in, changed, change->loc) << shift, before, after,
+                   change);
+    }
+}
+
+/* One byte of memory was changed. */
+static void check_copied_memory(struct check *check, const struct oracle_state *in,
+                                const struct outcome *before, const struct outcome *after,
+                                const struct change *change)
+{
+    for (unsigned f = 0; f < check->at.info.flow_count; f++) {
+        const struct ins_flow *flow = &check->at.info.flows[f];
+        if (!(flow->kinds & (INS_FLOW_COPY | INS_FLOW_SIGN_COPY)) || !flow->copy_bytes ||
+            !flow->mem_uses)
+            continue;
+        unsigned m = (unsigned)__builtin_ctz(flow->mem_uses);
+        struct oracle_range range = oracle_operand_range(&check->at, m, in);
+        uint64_t off = change->address - range.start;
+        if (off < flow->copy_bytes && (change->mems & (change->mems - 1)) == 0)
+            check_copy(check, f, UINT64_C(1) << off, before, after, change);
+    }
+}
+
 /* An address that moves a written operand onto another one changes what is read: not our case. */
 static bool operands_collide(const struct check *check, const struct oracle_state *in)
 {
@@ -285,15 +398,6 @@ static bool operands_collide(const struct check *check, const struct oracle_stat
 }
 
 /* ---- one change after another ---- */
-
-static bool is_address_register(const struct check *check, unsigned loc)
-{
-    for (unsigned i = 0; i < check->at.info.mem_count; i++) {
-        if (address_depends(check, i, loc))
-            return true;
-    }
-    return false;
-}
 
 /* Half of the changes of an address keep its alignment and stay in reach. */
 static void change_register(struct check *check, struct oracle_state *state, unsigned loc)
@@ -320,6 +424,7 @@ static void try_register(struct check *check, const struct oracle_state *in,
     check_untouched(check, &changed, &after);
     if (check_differences(check, before, &after, &change))
         ins_regset_add(&check->seen, loc);
+    check_copied_register(check, in, &changed, before, &after, &change);
 }
 
 /* Bytes 4..7 of a general register. */
@@ -360,6 +465,7 @@ static void try_memory(struct check *check, const struct oracle_state *in,
     if (run(check, in, &after)) {
         check_untouched(check, in, &after);
         check_differences(check, before, &after, &change);
+        check_copied_memory(check, in, before, &after, &change);
     }
     oracle_pristine[at] = old;
 }

@@ -238,6 +238,12 @@ static void claim_half_copy(struct ins_info *info)
     info->flows[0].copy_bytes = 4;
 }
 
+static void claim_copy(struct ins_info *info)
+{
+    info->flows[0].kinds |= INS_FLOW_COPY;
+    info->flows[0].copy_bytes = 8;
+}
+
 static const struct {
     const char *text;
     uint8_t code[8], length;
@@ -259,6 +265,7 @@ static const struct {
     {"rep movsb", {0xf3, 0xa4}, 2, forget_condition_uses},
     {"add rax, rcx", {0x48, 0x01, 0xc8}, 3, claim_half_uses},
     {"mov rax, rcx", {0x48, 0x89, 0xc8}, 3, claim_half_copy},
+    {"bswap rax", {0x48, 0x0f, 0xc8}, 3, claim_copy},
     {"emms", {0x0f, 0x77}, 2, forget_doubt},
 };
 
