@@ -65,10 +65,10 @@ bool slc_move_make(struct slc_move *move, const struct ins_flow *flow)
     ins_regset_join(&to, &flow->may_defs);
     *move = (struct slc_move){.from_memory = flow->mem_uses != 0,
                               .to_memory = stores != 0,
-                              .is_sign = flow->kinds & INS_FLOW_SIGN_COPY};
-    if (!(flow->kinds & (INS_FLOW_COPY | INS_FLOW_SIGN_COPY)) || flow->copy_bytes == 0 ||
-        flow->copy_bytes > 64 || stores & (stores - 1) ||
-        (stores != 0) == !ins_regset_is_empty(&to))
+                              .is_sign = flow->kinds & INS_FLOW_SIGN_COPY,
+                              .is_reversed = flow->kinds & INS_FLOW_REVERSED_COPY};
+    if (!(flow->kinds & INS_FLOW_COPIES) || flow->copy_bytes == 0 || flow->copy_bytes > 64 ||
+        stores & (stores - 1) || (stores != 0) == !ins_regset_is_empty(&to))
         return false;
     move->bytes = UINT64_MAX >> (64 - flow->copy_bytes);
     if (!stores && !find_register(&to, &move->to, &move->to_start))

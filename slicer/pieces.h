@@ -55,10 +55,11 @@ static inline unsigned slc_piece_base(unsigned loc)
 
 /*
  * How a flow passes bytes on: byte i of the destination, counted from its start, is byte i of the
- * source; what lies above the source's bytes are zeros, or come from its last byte.
+ * source, or that many bytes before its last one; what lies above the source's bytes are zeros, or
+ * come from its last byte.
  */
 struct slc_move {
-    bool from_memory, to_memory, is_sign;
+    bool from_memory, to_memory, is_sign, is_reversed;
     uint8_t operand;              /* of memory that it comes from */
     uint8_t from, to;             /* first locations of the registers */
     uint8_t from_start, to_start; /* bytes of them */
@@ -71,8 +72,14 @@ bool slc_move_make(struct slc_move *move, const struct ins_flow *flow);
 /* Bytes of the source, counted from its start, that those of the destination come from. */
 static inline uint64_t slc_move_source(const struct slc_move *move, uint64_t wanted)
 {
-    uint64_t bytes = wanted & move->bytes;
+    uint64_t bytes = wanted & move->bytes, reversed = 0;
+    unsigned last = 63 - (unsigned)__builtin_clzll(move->bytes);
 
+    if (move->is_reversed) {
+        for (; bytes; bytes &= bytes - 1)
+            reversed |= UINT64_C(1) << (last - (unsigned)__builtin_ctzll(bytes));
+        return reversed;
+    }
     if (move->is_sign && wanted & ~move->bytes)
         bytes |= move->bytes & ~(move->bytes >> 1);
     return bytes;

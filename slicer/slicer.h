@@ -13,7 +13,7 @@
  *
  * The edges, exactly:
  *  - Everything is by instance and flow (recorder/insn/insn.h): only flows that define something
- *    wanted are followed. Copies are followed byte by byte, also through registers of which only
+ *    wanted are followed. Copies (bswap among them) are followed byte by byte, also through registers of which only
  *    some bytes are wanted; rep movs through its own overlap. What computes uses its operands' pieces,
  *    and of a 32-bit register (or an address that lea cuts to 32 bits) the lower four bytes.
  *  - The address edge goes from an instance to the base and index registers of each memory operand

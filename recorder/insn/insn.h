@@ -36,8 +36,8 @@
  *    destination's own old value). Exactly one applies, by ins_condition_holds(info->condition,
  *    ...); a reader that does not know the flags takes both.
  *  - What control flow depends on is a flow without definitions, marked INS_FLOW_BRANCH.
- *  - Places are the pieces below, and a flow is as precise as its sets; only copies (INS_FLOW_COPY,
- *    INS_FLOW_SIGN_COPY) say for each byte where it comes from.
+ *  - Places are the pieces below, and a flow is as precise as its sets; only copies (INS_FLOW_COPIES)
+ *    say for each byte where it comes from.
  */
 #ifndef RECORDER_INSN_INSN_H
 #define RECORDER_INSN_INSN_H
@@ -216,9 +216,14 @@ enum ins_flow_kind {
     /* The result is rsp plus a constant (mov r,rsp; lea r,[rsp+c]). rsp is listed as use. */
     INS_FLOW_STACK_ADDRESS = 1 << 5,
     /* Like INS_FLOW_COPY, but what lies above the source's bytes are copies of its highest bit
-     * (movsx, cdqe and kin). Never both. */
+     * (movsx, cdqe and kin). */
     INS_FLOW_SIGN_COPY = 1 << 6,
+    /* Like INS_FLOW_COPY, but the source's bytes come in the opposite order (bswap, movbe). A flow is
+     * one kind of copy at most. */
+    INS_FLOW_REVERSED_COPY = 1 << 7,
 };
+
+#define INS_FLOW_COPIES (INS_FLOW_COPY | INS_FLOW_SIGN_COPY | INS_FLOW_REVERSED_COPY)
 
 /* mem_*: bit i is info->mems[i]. */
 struct ins_flow {

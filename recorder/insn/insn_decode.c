@@ -59,7 +59,7 @@ static void measure_flows(struct ins_work *work)
     struct ins_info *info = &work->info;
     for (unsigned f = 0; f < info->flow_count; f++) {
         struct ins_flow *flow = &info->flows[f];
-        if (flow->kinds & (INS_FLOW_COPY | INS_FLOW_SIGN_COPY))
+        if (flow->kinds & INS_FLOW_COPIES)
             flow->copy_bytes = (uint8_t)ins_copy_bytes(work, flow);
         flow->halves = ins_used_halves(work, flow);
     }

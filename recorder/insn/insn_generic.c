@@ -288,6 +288,13 @@ static void forget_destination_use(struct ins_work *work, struct ins_flow *flow)
     ins_use_operand(work, flow, 1);
 }
 
+/* bswap of 16 bits is undefined. */
+static bool reverses_bytes(const struct ins_work *work)
+{
+    return work->zi->mnemonic == ZYDIS_MNEMONIC_MOVBE ||
+           (work->zi->mnemonic == ZYDIS_MNEMONIC_BSWAP && work->zi->operand_width >= 32);
+}
+
 /* Exactly one destination and one source that has a place, unmasked. */
 static bool copies_one_source(const struct ins_work *work, const struct ins_flow *flow)
 {
@@ -377,6 +384,8 @@ void ins_refine_generic(struct ins_work *work, struct ins_flow *flow)
         flow->kinds |= INS_FLOW_COPY;
     if (ins_sign_extended_bytes(work->zi, work->ops))
         flow->kinds |= INS_FLOW_SIGN_COPY;
+    if (reverses_bytes(work))
+        flow->kinds |= INS_FLOW_REVERSED_COPY;
     if (is_stack_address(work))
         flow->kinds |= INS_FLOW_STACK_ADDRESS;
     if (keeps_destination(work->zi->mnemonic)) {

@@ -144,8 +144,7 @@ static bool address_depends(const struct check *check, unsigned i, unsigned loc)
 /* A flow that uses or copies four bytes of a register says so. */
 static bool uses_lower_half(const struct ins_flow *flow, unsigned loc)
 {
-    if (flow->kinds & (INS_FLOW_COPY | INS_FLOW_SIGN_COPY) && flow->copy_bytes &&
-        flow->copy_bytes <= 4)
+    if (flow->kinds & INS_FLOW_COPIES && flow->copy_bytes && flow->copy_bytes <= 4)
         return true;
     return flow->halves >> loc / INS_GPR_PIECES & 1;
 }
@@ -319,6 +318,12 @@ static uint64_t copied_bytes(const struct ins_flow *flow, uint64_t source)
 {
     unsigned size = flow->copy_bytes;
     uint64_t all = size >= 64 ? UINT64_MAX : (UINT64_C(1) << size) - 1;
+    if (flow->kinds & INS_FLOW_REVERSED_COPY) {
+        uint64_t reversed = 0;
+        for (unsigned i = 0; i < size; i++)
+            reversed |= (source >> i & 1) << (size - 1 - i);
+        return reversed;
+    }
     bool extends = flow->kinds & INS_FLOW_SIGN_COPY && source >> (size - 1) & 1;
     return (source & all) | (extends ? ~all : 0);
 }
@@ -355,9 +360,9 @@ static void check_copied_register(struct check *check, const struct oracle_state
     for (unsigned f = 0; f < check->at.info.flow_count; f++) {
         const struct ins_flow *flow = &check->at.info.flows[f];
         unsigned start = ins_regset_next(&flow->value_uses, 0);
-        if (!(flow->kinds & (INS_FLOW_COPY | INS_FLOW_SIGN_COPY)) || !flow->copy_bytes ||
-            flow->mem_uses || !ins_regset_has(&flow->value_uses, change->loc) ||
-            change->loc >= INS_LOC_K || is_address_register(check, change->loc))
+        if (!(flow->kinds & INS_FLOW_COPIES) || !flow->copy_bytes || flow->mem_uses ||
+            !ins_regset_has(&flow->value_uses, change->loc) || change->loc >= INS_LOC_K ||
+            is_address_register(check, change->loc))
             continue;
         unsigned shift = first_byte(change->loc) - first_byte(start);
         check_copy(check, f, differing_bytes(in, changed, change->loc) << shift, before, after,
@@ -372,8 +377,7 @@ static void check_copied_memory(struct check *check, const struct oracle_state *
 {
     for (unsigned f = 0; f < check->at.info.flow_count; f++) {
         const struct ins_flow *flow = &check->at.info.flows[f];
-        if (!(flow->kinds & (INS_FLOW_COPY | INS_FLOW_SIGN_COPY)) || !flow->copy_bytes ||
-            !flow->mem_uses)
+        if (!(flow->kinds & INS_FLOW_COPIES) || !flow->copy_bytes || !flow->mem_uses)
             continue;
         unsigned m = (unsigned)__builtin_ctz(flow->mem_uses);
         struct oracle_range range = oracle_operand_range(&check->at, m, in);

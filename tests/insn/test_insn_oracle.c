@@ -240,7 +240,7 @@ static void claim_half_copy(struct ins_info *info)
 
 static void claim_copy(struct ins_info *info)
 {
-    info->flows[0].kinds |= INS_FLOW_COPY;
+    info->flows[0].kinds = INS_FLOW_COPY;
     info->flows[0].copy_bytes = 8;
 }
 

@@ -948,9 +948,14 @@ static bool is_sign_copy(const struct ins_flow *flow)
     return flow->kinds & INS_FLOW_SIGN_COPY;
 }
 
+static bool is_reversed_copy(const struct ins_flow *flow)
+{
+    return flow->kinds & INS_FLOW_REVERSED_COPY;
+}
+
 static bool is_plain_copy(const struct ins_flow *flow)
 {
-    if (!(flow->kinds & INS_FLOW_COPY) && !is_sign_copy(flow))
+    if (!(flow->kinds & INS_FLOW_COPY) && !is_sign_copy(flow) && !is_reversed_copy(flow))
         return false;
     for (unsigned l = 0; l < INS_LOC_COUNT; l++)
         if ((ins_regset_has(&flow->value_uses, l) || ins_regset_has(&flow->defs, l) ||
@@ -1027,7 +1032,7 @@ static bool is_source_byte(const struct search *s, const struct def *def, const 
     }
     if (size && to >= size)
         return is_sign && from == size - 1;
-    return from == to;
+    return is_reversed_copy(flow) ? from + to == size - 1 : from == to;
 }
 
 /* rep movs, element after element, as the processor does it: where byte `at` came from. */

@@ -68,7 +68,11 @@ static void move(void)
          "movq (%%rsi),%%rax; movl $0,%%ecx; addl %%eax,%%ecx; leal 1(%%rax),%%edx; shrq $32,%%rax;"
          "movb %%cl,(%%rdi); movb %%dl,1(%%rdi); movb %%al,2(%%rdi)");
     /* USES 0123 0123 01234567 */
-    memcpy(OUT(10) + 1, (const void *)(in + 2), 11);
+    MOVE(10,
+         "movq (%%rsi),%%rax; bswapq %%rax; movq %%rax,(%%rdi); movl 8(%%rsi),%%eax; bswapl %%eax;"
+         "movq %%rax,8(%%rdi)");
+    /* MOVES 76543210BA98.... */
+    memcpy(OUT(11) + 1, (const void *)(in + 2), 11);
     /* MOVES .23456789ABC.... */
 }
 
