@@ -44,6 +44,8 @@ struct slc_chase {
     struct ins_range ranges[SLC_VALUE_BYTES_MAX];
     unsigned range_count;
     bool has_registers, has_calls, has_asides, is_over;
+    const struct slc_options *options; /* or NULL */
+    double reported;                   /* when progress was told of last; wd_seconds() */
 };
 
 /* The byte at a place of the state's thread; false if it is not known. */

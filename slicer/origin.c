@@ -398,6 +398,25 @@ static size_t events_before(const struct wet_interval *interval, const struct sl
     return count;
 }
 
+#define REPORT_SECONDS 0.1
+#define REPORT_EXECS   (1u << 14)
+
+/* Tells how far the chase is, now and then. */
+static int report(struct slc_chase *chase, wet_time time)
+{
+    const struct wet_info *info = wet_get_info(chase->wet);
+    const struct slc_options *options = chase->options;
+    double now = wd_seconds();
+
+    if (now - chase->reported < REPORT_SECONDS)
+        return 0;
+    chase->reported = now;
+    if (options && options->progress &&
+        options->progress(options->arg, info->last_time - time, info->instructions))
+        return wd_fail(-WD_ERR_INTERRUPTED, "interrupted");
+    return 0;
+}
+
 static int pass_interval(struct slc_chase *chase, const struct wet_interval *interval,
                          const struct slc_seed *seed, wet_time last)
 {
@@ -405,9 +424,13 @@ static int pass_interval(struct slc_chase *chase, const struct wet_interval *int
 
     chase->interval = interval;
     chase->event_at = events_before(interval, seed, last);
-    for (size_t i = interval->exec_count; i-- > 0 && !error && !chase->is_over;)
-        if (interval->first_time + interval->execs[i].time_off <= last)
+    for (size_t i = interval->exec_count; i-- > 0 && !error && !chase->is_over;) {
+        wet_time time = interval->first_time + interval->execs[i].time_off;
+        if (time <= last)
             error = pass_exec(chase, &interval->execs[i], last);
+        if (!error && i % REPORT_EXECS == 0)
+            error = report(chase, time);
+    }
     if (!error && !chase->is_over)
         error = pass_events(chase, 0);
     chase->interval = NULL;
@@ -425,25 +448,9 @@ static bool can_skip(const struct slc_chase *chase, uint64_t k)
     return !chase->has_asides || chase->range_count;
 }
 
-static int report(const struct slc_chase *chase, const struct slc_options *options, uint64_t left,
-                  double *last)
-{
-    const struct wet_info *info = wet_get_info(chase->wet);
-    uint64_t total = info->instructions, done = info->last_time - left;
-
-    if (!options || !options->progress || wd_seconds() - *last < 0.1)
-        return 0;
-    *last = wd_seconds();
-    if (options->progress(options->arg, done, total))
-        return wd_fail(-WD_ERR_INTERRUPTED, "interrupted");
-    return 0;
-}
-
-static int scan(struct slc_chase *chase, const struct slc_seed *seed,
-                const struct slc_options *options)
+static int scan(struct slc_chase *chase, const struct slc_seed *seed)
 {
     wet_time last = seed->time - 1;
-    double reported = wd_seconds();
     bool is_empty = last < wet_get_info(chase->wet)->first_time, is_first = true;
     int error = 0;
 
@@ -459,10 +466,7 @@ static int scan(struct slc_chase *chase, const struct slc_seed *seed,
             break;
         chase->origin->intervals_scanned++;
         error = pass_interval(chase, interval, seed, last);
-        uint64_t left = interval->first_time;
         wet_interval_put(chase->wet, interval);
-        if (!error)
-            error = report(chase, options, left, &reported);
     }
     return error ? error : slc_chase_end(chase);
 }
@@ -496,7 +500,10 @@ static int name_files(struct slc_chase *chase)
 int slc_origin(struct wet *wet, const struct slc_criterion *criterion,
                const struct slc_options *options, struct slc_origin **out)
 {
-    struct slc_chase chase = {.wet = wet, .origin = calloc(1, sizeof(*chase.origin))};
+    struct slc_chase chase = {.wet = wet,
+                              .origin = calloc(1, sizeof(*chase.origin)),
+                              .options = options,
+                              .reported = wd_seconds()};
 
     chase.calls = calloc(EVQ_TASKS_MAX, sizeof(*chase.calls));
     if (!chase.origin || !chase.calls || slc_code_init(&chase.code, wet, false, false)) {
@@ -511,7 +518,7 @@ int slc_origin(struct wet *wet, const struct slc_criterion *criterion,
         error = read_value(&chase, criterion);
     if (!error) {
         slc_chase_sum(&chase);
-        error = scan(&chase, &criterion->seeds[0], options);
+        error = scan(&chase, &criterion->seeds[0]);
     }
     if (!error)
         error = name_files(&chase);

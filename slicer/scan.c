@@ -276,13 +276,38 @@ static inline void fetch_early(const struct slc_scan *scan, const struct wet_int
     __builtin_prefetch(interval->slots + exec->slot_off);
 }
 
+#define REPORT_SECONDS 0.1
+#define REPORT_EXECS   (1u << 14) /* an interval of which all is in the slice takes its time */
+
+/* Tells how far the scan is, now and then. */
+static int report(struct slc_scan *scan, uint64_t scanned)
+{
+    const struct slc_options *options = &scan->slice->options;
+    double now = wd_seconds();
+
+    if (now - scan->reported < REPORT_SECONDS)
+        return 0;
+    scan->reported = now;
+    if (options->progress &&
+        options->progress(options->arg, scanned, wet_get_info(scan->wet)->instructions))
+        return wd_fail(-WD_ERR_INTERRUPTED, "the slice was interrupted");
+    return 0;
+}
+
 static int pass_execs(struct slc_scan *scan, size_t first, size_t end, wet_time last)
 {
+    const struct wet_interval *interval = scan->interval;
     int error = 0;
 
-    for (size_t i = end; i-- > first && !error;) {
-        fetch_early(scan, scan->interval, i);
-        error = pass_exec(scan, &scan->interval->execs[i], last);
+    while (end > first && !error) {
+        size_t stop = end - first > REPORT_EXECS ? end - REPORT_EXECS : first;
+        while (end > stop && !error) {
+            fetch_early(scan, interval, --end);
+            error = pass_exec(scan, &interval->execs[end], last);
+        }
+        if (!error)
+            error = report(scan, wet_get_info(scan->wet)->last_time - interval->first_time -
+                                     interval->execs[end].time_off);
     }
     return error;
 }
@@ -429,16 +454,6 @@ static bool can_skip(struct slc_scan *scan, uint64_t k)
     return true;
 }
 
-static int report(struct slc_scan *scan, uint64_t scanned)
-{
-    const struct slc_options *options = &scan->slice->options;
-
-    if (options->progress &&
-        options->progress(options->arg, scanned, wet_get_info(scan->wet)->instructions))
-        return wd_fail(-WD_ERR_INTERRUPTED, "the slice was interrupted");
-    return 0;
-}
-
 /* ---- the whole pass ---- */
 
 static int begin(struct slc_scan *scan)
@@ -488,9 +503,9 @@ int slc_scan_learn(struct slc_scan *scan)
     const uint64_t total = wet_get_info(scan->wet)->instructions;
     wet_time last = last_time(scan);
     bool is_first = true; /* where the interval's last jumps went is not seen */
-    double reported = wd_seconds();
     int error = 0;
 
+    scan->reported = wd_seconds();
     if (!scan->tracks_frames || last == 0)
         return 0;
     for (uint64_t k = wet_interval_at(scan->wet, last) + 1; k-- > 0 && !error;) {
@@ -510,10 +525,8 @@ int slc_scan_learn(struct slc_scan *scan)
         is_first = false;
         uint64_t left = interval->first_time;
         wet_interval_put(scan->wet, interval);
-        if (!error && wd_seconds() - reported > 0.1) {
-            reported = wd_seconds();
+        if (!error)
             error = report(scan, (total - left) / 2);
-        }
     }
     return error;
 }
@@ -522,9 +535,9 @@ int slc_scan_run(struct slc_scan *scan)
 {
     wet_time last = last_time(scan);
     bool is_first = true;
-    double reported = wd_seconds();
     int error = begin(scan);
 
+    scan->reported = wd_seconds();
     if (error || last == 0)
         return error ? error : end(scan);
     for (uint64_t k = wet_interval_at(scan->wet, last) + 1;
@@ -539,10 +552,8 @@ int slc_scan_run(struct slc_scan *scan)
         uint64_t left = interval->first_time;
         wet_interval_put(scan->wet, interval);
         is_first = false;
-        if (!error && wd_seconds() - reported > 0.1) {
-            reported = wd_seconds();
+        if (!error)
             error = report(scan, wet_get_info(scan->wet)->last_time - left);
-        }
     }
     return error || scan->is_stale ? error : end(scan);
 }

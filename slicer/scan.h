@@ -64,6 +64,7 @@ struct slc_scan {
     struct slc_arrival *arrival; /* at the stretch that is being scanned; slicer/stretch.h */
     struct slc_draft *draft;     /* NULL unless what happens is written down; slicer/memo.h */
     size_t event_at;             /* events[event_at - 1] is the next one */
+    double reported;             /* when progress was told of last; wd_seconds() */
 };
 
 /* NULL with -ENOMEM in *error, or -WD_ERR_CORRUPT for a number that cannot be. */
