@@ -3,6 +3,8 @@
 _wetdbg()
 {
     local cur=${COMP_WORDS[COMP_CWORD]} line
+    # bash takes "=" for a word of its own: --option=VALUE comes as three, without VALUE as two
+    [[ $cur == = ]] && cur=
     COMPREPLY=()
     while IFS= read -r line; do
         case $line in

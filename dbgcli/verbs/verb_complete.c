@@ -47,6 +47,20 @@ static const struct cli_option *option_before(const struct cli_syntax *syntax, c
     return NULL;
 }
 
+/* The option whose value is typed: --option VALUE, or --option = VALUE, as bash cuts --option=VALUE. */
+static const struct cli_option *option_typed(const struct cli_syntax *syntax, int argc, char **argv,
+                                             const char **typed)
+{
+    bool is_empty = strcmp(argv[argc - 1], "=") == 0;
+    int at = argc - 2;
+    if (!is_empty && at > 0 && strcmp(argv[at], "=") == 0)
+        at--;
+    const struct cli_option *option = at > 0 ? option_before(syntax, argv[at]) : NULL;
+    if (option && is_empty)
+        *typed = "";
+    return option;
+}
+
 static void offer_value(struct cli_out *out, const struct cli_option *option, const char *typed)
 {
     static const char *const ticks[] = {"auto", "hardware", "software"};
@@ -103,10 +117,9 @@ int cli_complete_run(struct cli_out *out, int argc, char **argv)
         return 0;
     }
     const struct cli_verb *verb = cli_verb_find(argv[0]);
-    const struct cli_option *option =
-        verb && argc > 2 ? option_before(verb->syntax, argv[argc - 2]) : NULL;
     if (!verb)
         return 0;
+    const struct cli_option *option = option_typed(verb->syntax, argc, argv, &typed);
     if (option)
         offer_value(out, option, typed);
     else if (typed[0] == '-')

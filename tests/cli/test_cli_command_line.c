@@ -118,6 +118,10 @@ static void complete_offers_what_the_tables_have(void **state)
         {"record --ticks s", "software\n"},
         {"replay --ba", "--batch\n"},
         {"open --color ''", "auto\nalways\nnever\n"},
+        {"open --color =", "auto\nalways\nnever\n"},
+        {"open --color = al", "always\n"},
+        {"replay --output = dir/f", "*\n"},
+        {"open = x", "*.wet\n"},
         {"open x", "*.wet\n"},
         {"help rec", "record\n"},
         {"nosuch x", ""},
@@ -142,6 +146,13 @@ static void bash_completes_with_it(void **state)
                                &text),
                      0);
     assert_string_equal(text, "record replay\n");
+    free(text);
+    assert_int_equal(
+        run_shell("bash -c '. " WETDBG_BASH_COMPLETION "; cd /; COMP_WORDS=(" WETDBG_PROGRAM
+                  " replay --output = et); COMP_CWORD=4; _wetdbg; echo \"${COMPREPLY[@]}\"'",
+                  &text),
+        0);
+    assert_string_equal(text, "etc\n");
     free(text);
 }
 
