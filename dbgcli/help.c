@@ -33,4 +33,6 @@ void cli_help_print_syntax(struct cli_out *out, const char *program, const char 
     }
     if (syntax->details)
         fprintf(out->stream, "\n%s\n", syntax->details);
+    if (syntax->example)
+        fprintf(out->stream, "\nfor example: %s\n", syntax->example);
 }

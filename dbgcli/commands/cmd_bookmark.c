@@ -12,6 +12,7 @@ static const struct cli_option options[] = {
 };
 
 const struct cli_syntax cli_cmd_bookmark_syntax = {
+    .example = "bookmark overrun parse.c:120#3",
     .usage = "[NAME [TIME] | --delete NAME]",
     .options = options,
     .operands_max = 2,

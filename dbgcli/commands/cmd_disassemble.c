@@ -15,6 +15,7 @@ static const struct cli_option options[] = {
 };
 
 const struct cli_syntax cli_cmd_disassemble_syntax = {
+    .example = "disassemble/s parse_line",
     .usage = "[FUNCTION|*ADDRESS] [--intel]",
     .options = options,
     .operands_max = 1,

@@ -15,22 +15,26 @@ static const struct cli_option backtrace_options[] = {
 };
 
 const struct cli_syntax cli_cmd_backtrace_syntax = {
+    .example = "backtrace --limit 5",
     .usage = "[--limit N] [--all]",
     .options = backtrace_options,
 };
 
 const struct cli_syntax cli_cmd_frame_syntax = {
+    .example = "frame 3",
     .usage = "[N]",
     .operands_max = 1,
     .details = "Selects the frame whose variables print and info locals show.",
 };
 
 const struct cli_syntax cli_cmd_up_syntax = {
+    .example = "up 2",
     .usage = "[N]",
     .operands_max = 1,
 };
 
 const struct cli_syntax cli_cmd_down_syntax = {
+    .example = "down",
     .usage = "[N]",
     .operands_max = 1,
 };

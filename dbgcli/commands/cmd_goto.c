@@ -2,6 +2,7 @@
 #include "dbgcli/commands/place.h"
 
 const struct cli_syntax cli_cmd_goto_syntax = {
+    .example = "goto parse.c:120#3",
     .usage = "TIME|FILE:LINE[#K]|BOOKMARK|crash|end|start",
     .operands_min = 1,
     .operands_max = 1,

@@ -38,6 +38,7 @@ static const struct cli_option options[] = {
 };
 
 const struct cli_syntax cli_cmd_history_syntax = {
+    .example = "history table[3].width --changes",
     .usage = "VARIABLE|*ADDRESS[+LEN] [--limit N] [--reverse] [--before|--after] [--changes]",
     .options = options,
     .operands_min = 1,
@@ -46,7 +47,8 @@ const struct cli_syntax cli_cmd_history_syntax = {
         "Every write to a variable (or any expression of print that has an address), the latest\n"
         "first: time, line, function, and the values before and after. What the kernel wrote is\n"
         "shown by the system call. A variable of a function is followed through the call that\n"
-        "the selected frame shows, no further. *ADDRESS is 8 bytes, or LEN, in the whole run.",
+        "the selected frame shows, no further. *ADDRESS is 8 bytes, or LEN, in the whole run.\n"
+        "Memory only: 'origin $REGISTER' and 'search --registers VALUE' are for registers.",
 };
 
 struct history {
@@ -118,8 +120,8 @@ static int resolve(struct history *history, const char *text)
     if (!value->is_in_memory)
         return wd_fail(-WD_ERR_UNSUPPORTED,
                        "'%s' is not in memory here but in a register, or was computed; history "
-                       "follows memory",
-                       text);
+                       "follows memory only (try 'origin %s', or 'search --registers')",
+                       text, text);
     if (!size || value->address > UINT64_MAX - size)
         return wd_fail(-WD_ERR_UNSUPPORTED, "the size of '%s' is not known", text);
     history->range = (struct cli_range){value->address, value->address + size};

@@ -12,8 +12,10 @@
 #include "dbgcli/commands/thread.h"
 #include "dbgcli/repl/complete.h"
 #include "dbgcli/signal_name.h"
+#include "dbgcli/suggest.h"
 
 const struct cli_syntax cli_cmd_info_syntax = {
+    .example = "info functions parse_",
     .usage =
         "[program|threads|signals|ambiguous|modules|functions [REGEX]|lines FILE|locals|args|\n"
         "      registers [NAME]...|all-registers]",
@@ -176,8 +178,13 @@ static int find_subject(const char *name, const struct cli_info_subject **found)
         return 0;
     if (count)
         return wd_fail(-WD_ERR_USAGE, "ambiguous 'info %s': %s", name, list);
-    return wd_fail(-WD_ERR_USAGE, "info: nothing is called '%s'; usage: info %s", name,
-                   cli_cmd_info_syntax.usage);
+    struct cli_suggestion suggestion = {.wanted = name};
+    for (size_t i = 0; i < SUBJECT_COUNT; i++)
+        cli_suggestion_offer(&suggestion, subjects[i].name);
+    if (suggestion.best)
+        return wd_fail(-WD_ERR_USAGE, "info: nothing is called '%s'; did you mean '%s'?", name,
+                       suggestion.best);
+    return wd_fail(-WD_ERR_USAGE, "info: nothing is called '%s' (see 'help info')", name);
 }
 
 /* All operands behind the subject, to be freed. */

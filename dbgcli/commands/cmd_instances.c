@@ -5,6 +5,7 @@
 #include "common/err.h"
 #include "dbgcli/commands/place.h"
 #include "dbgcli/commands/thread.h"
+#include "dbgcli/interrupt.h"
 
 #define LIMIT_DEFAULT 100
 
@@ -14,6 +15,7 @@ static const struct cli_option options[] = {
 };
 
 const struct cli_syntax cli_cmd_instances_syntax = {
+    .example = "instances parse.c:120 --limit 10",
     .usage = "FILE:LINE [--limit N]",
     .options = options,
     .operands_min = 1,
@@ -36,6 +38,8 @@ static int show_instance(void *context, wet_time time, uint64_t pc)
     struct cli_place place;
     if ((walk->limit && walk->shown == walk->limit) || cli_out_is_gone(out))
         return STOP;
+    if (cli_interrupt_is_pending())
+        return wd_fail(-WD_ERR_INTERRUPTED, "interrupted");
     walk->shown++;
     cli_place_of_pc(walk->session, pc, &place);
     if (walk->array) {

@@ -10,6 +10,7 @@
 #define LINES_SHOWN 10
 
 const struct cli_syntax cli_cmd_list_syntax = {
+    .example = "list parse_line",
     .usage = "[FILE:LINE|FUNCTION]",
     .operands_max = 1,
     .goes_on = true,

@@ -21,6 +21,7 @@ static const struct cli_option options[] = {
 };
 
 const struct cli_syntax cli_cmd_origin_syntax = {
+    .example = "origin table[3].width",
     .usage = "VARIABLE[@TIME]|*ADDRESS[+LEN][@TIME]|$REGISTER[@TIME]|output:... [--limit N]",
     .options = options,
     .operands_min = 1,

@@ -21,6 +21,7 @@ static const struct cli_option options[] = {
 };
 
 const struct cli_syntax cli_cmd_output_syntax = {
+    .example = "output 2 --limit 20",
     .usage = "[FD] [OFFSET[+LEN]] [--limit N]",
     .options = options,
     .operands_max = 2,

@@ -11,6 +11,7 @@
 #include "dbgcli/commands/value.h"
 
 const struct cli_syntax cli_cmd_print_syntax = {
+    .example = "print/x *list->next@overrun",
     .usage = "[--at=TIME] EXPRESSION",
     .operands_min = 1,
     .operands_max = 1,

@@ -9,6 +9,7 @@
 #include "dbgcli/commands/value.h"
 
 const struct cli_syntax cli_cmd_whatis_syntax = {
+    .example = "whatis list->next",
     .usage = "EXPRESSION|TYPE",
     .operands_min = 1,
     .operands_max = 1,
@@ -17,6 +18,7 @@ const struct cli_syntax cli_cmd_whatis_syntax = {
 };
 
 const struct cli_syntax cli_cmd_ptype_syntax = {
+    .example = "ptype struct node",
     .usage = "EXPRESSION|TYPE",
     .operands_min = 1,
     .operands_max = 1,

@@ -33,6 +33,7 @@ static const struct cli_option options[] = {
 };
 
 const struct cli_syntax cli_cmd_search_syntax = {
+    .example = "search --string \"no such file\" --limit 5",
     .usage = "VALUE|--string TEXT|--bytes HEX|--float NUMBER [--size N] [--registers]\n"
              "       [--from TIME] [--to TIME] [--limit N] [--reverse]",
     .options = options,

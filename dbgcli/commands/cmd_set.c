@@ -7,6 +7,7 @@
 #include "dbgcli/screen.h"
 
 const struct cli_syntax cli_cmd_set_syntax = {
+    .example = "set pager off",
     .usage = "[pager on|off]",
     .operands_max = 2,
     .details = "Without arguments shows what is set.\n"

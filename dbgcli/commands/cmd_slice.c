@@ -25,6 +25,7 @@ static const struct cli_option options[] = {
 };
 
 const struct cli_syntax cli_cmd_slice_syntax = {
+    .example = "slice backward --data output:28",
     .usage = "backward [--data|--control|--thin] CRITERION [--instances] [--limit N] [--all]",
     .options = options,
     .operands_min = 1,

@@ -14,38 +14,45 @@
 #include "dbgcli/commands/value.h"
 #include "dbgcli/interrupt.h"
 
-#define STEP_SYNTAX(name, text)                                                                    \
+#define STEP_SYNTAX(name, sample, text)                                                            \
     const struct cli_syntax cli_cmd_##name##_syntax = {                                            \
+        .example = sample,                                                                         \
         .usage = "[COUNT]",                                                                        \
         .operands_max = 1,                                                                         \
         .details = text,                                                                           \
     }
 
-STEP_SYNTAX(step,
+STEP_SYNTAX(step, "step 5",
             "To the start of another line that the thread shown executes, COUNT times. Enters\n"
             "functions that have line information; others, and signal handlers, are passed over.");
-STEP_SYNTAX(next, "As step, but functions that are called are passed over.");
-STEP_SYNTAX(reverse_step,
+STEP_SYNTAX(next, "next", "As step, but functions that are called are passed over.");
+STEP_SYNTAX(reverse_step, "reverse-step",
             "As step, backward: to the start of the line that was executed before; enters\n"
             "functions at their end.");
-STEP_SYNTAX(reverse_next, "As reverse-step, but functions that were called are passed over.");
-STEP_SYNTAX(stepi, "To the next instruction that the thread shown executes, COUNT times.");
-STEP_SYNTAX(nexti, "As stepi, but a call counts as one instruction.");
-STEP_SYNTAX(reverse_stepi, "To the instruction before, COUNT times.");
-STEP_SYNTAX(reverse_nexti, "As reverse-stepi, but a call counts as one instruction.");
+STEP_SYNTAX(reverse_next, "reverse-next 3",
+            "As reverse-step, but functions that were called are passed over.");
+STEP_SYNTAX(stepi, "stepi 10",
+            "To the next instruction that the thread shown executes, COUNT times.");
+STEP_SYNTAX(nexti, "nexti", "As stepi, but a call counts as one instruction.");
+STEP_SYNTAX(reverse_stepi, "reverse-stepi", "To the instruction before, COUNT times.");
+STEP_SYNTAX(reverse_nexti, "reverse-nexti 2",
+            "As reverse-stepi, but a call counts as one instruction.");
 
 const struct cli_syntax cli_cmd_finish_syntax = {
+    .example = "finish",
     .usage = "",
     .details =
         "To where the function of the selected frame returns, and the value that it returns.",
 };
 
 const struct cli_syntax cli_cmd_reverse_finish_syntax = {
+    .example = "reverse-finish",
     .usage = "",
     .details = "Back to the call of the selected frame's function.",
 };
 
 const struct cli_syntax cli_cmd_continue_syntax = {
+    .example = "continue parse.c:120",
     .usage = "[FILE:LINE|FUNCTION|*ADDRESS]",
     .operands_max = 1,
     .details = "To the next time that a breakpoint there would be hit, by any thread; without a\n"
@@ -53,6 +60,7 @@ const struct cli_syntax cli_cmd_continue_syntax = {
 };
 
 const struct cli_syntax cli_cmd_reverse_continue_syntax = {
+    .example = "reverse-continue parse_line",
     .usage = "[FILE:LINE|FUNCTION|*ADDRESS]",
     .operands_max = 1,
     .details =

@@ -23,6 +23,7 @@ static const struct cli_option options[] = {
 };
 
 const struct cli_syntax cli_cmd_why_syntax = {
+    .example = "why parse.c:120",
     .usage = "FILE:LINE [--data|--control|--thin] [--limit N]",
     .options = options,
     .operands_min = 1,

@@ -18,6 +18,7 @@
 #define STRING_MAX 200
 
 const struct cli_syntax cli_cmd_x_syntax = {
+    .example = "x/16xb buffer",
     .usage = "[ADDRESS]",
     .operands_max = 1,
     .is_raw = true,

@@ -13,6 +13,7 @@
 #include "dbgcli/syscall_name.h"
 
 const struct cli_syntax cli_cmd_thread_syntax = {
+    .example = "thread 2",
     .usage = "[N]",
     .operands_max = 1,
     .details = "Selects the thread whose frames and variables are shown, as numbered by 'info\n"

@@ -7,11 +7,13 @@
 #define NAME_COLUMNS 16
 
 const struct cli_syntax cli_cmd_help_syntax = {
+    .example = "help slice",
     .usage = "[COMMAND]",
     .operands_max = 1,
 };
 
 const struct cli_syntax cli_cmd_quit_syntax = {
+    .example = "quit",
     .usage = "",
 };
 
@@ -23,6 +25,7 @@ static json_t *json_of_commands(const struct cli_command *commands)
         cli_json_set(row, "name", json_string(c->name));
         cli_json_set(row, "usage", json_string(c->syntax->usage));
         cli_json_set(row, "summary", json_string(c->summary));
+        cli_json_set(row, "example", cli_json_text(c->syntax->example));
         cli_json_append(array, row);
     }
     return array;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <string.h>
+
 #include "common/err.h"
+#include "dbgcli/commands/session.h"
 #include "dbgcli/help.h"
 #include "dbgcli/suggest.h"
 #include "dbgcli/verbs/verb.h"
@@ -43,6 +46,11 @@ int cli_help_print(struct cli_out *out, const char *name)
         cli_help_print_syntax(out, "wetdbg ", verb->name, verb->summary, verb->syntax);
         return 0;
     }
+    for (const struct cli_command *command = cli_commands; command->name; command++)
+        if (strcmp(command->name, name) == 0)
+            return wd_fail(-WD_ERR_USAGE,
+                           "'%s' is a command of the prompt; 'help %s' there explains it", name,
+                           name);
     struct cli_suggestion suggestion = {.wanted = name};
     for (verb = cli_verbs; verb->name; verb++)
         cli_suggestion_offer(&suggestion, verb->name);

@@ -47,6 +47,8 @@ static void argument_errors_say_what_and_give_status_2(void **state)
         {"info " WETDBG_MAN_PAGE, 3, "wetdbg.1"},
         {"help xyzzy", 2, "wetdbg: no verb 'xyzzy' (see 'wetdbg help')\n"},
         {"help dmup", 2, "wetdbg: no verb 'dmup'; did you mean 'dump'?\n"},
+        {"help slice", 2,
+         "wetdbg: 'slice' is a command of the prompt; 'help slice' there explains it\n"},
         {"ps /nonexistent/trace", 1, "/nonexistent/trace"},
         {"dump /nonexistent/trace", 1, "/nonexistent/trace"},
         {"rm /nonexistent/trace", 1, "/nonexistent/trace"},

@@ -6,6 +6,7 @@
 
 #include "common/err.h"
 #include "dbgcli/commands/session.h"
+#include "dbgcli/repl/words.h"
 #include "tests/cli/cli_fake_run.h"
 #include "tests/cli/cli_unit.h"
 
@@ -623,6 +624,33 @@ static void one_thread_is_not_mentioned(void **state)
 #define CASE(name)         cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 #define THREADS_CASE(name) cmocka_unit_test_setup_teardown(name, set_up_threads, tear_down_threads)
 
+/* Whoever adds a command shows how it is used. */
+static void each_command_has_an_example_that_it_takes(void **state)
+{
+    (void)state;
+    for (const struct cli_command *c = cli_commands; c->name; c++) {
+        const struct cli_command *named;
+        struct cli_words words;
+        struct cli_args args;
+        if (!c->syntax->example)
+            fail_msg("'help %s' has no example", c->name);
+        assert_int_equal(cli_words_split(&words, c->syntax->example), 0);
+        char *slash = strchr(words.list[0], '/');
+        if (slash)
+            *slash = 0;
+        assert_int_equal(cli_command_find(cli_commands, words.list[0], &named), 0);
+        assert_ptr_equal(named, c);
+        assert_true(!slash || c->takes_format);
+        int count = (int)words.count - 1;
+        if (c->syntax->is_raw && count > 1)
+            count = 1; /* the rest of the line */
+        if (cli_args_parse(&args, c->name, c->syntax, count, words.list + 1) != 0)
+            fail_msg("'%s': %s", c->syntax->example, wd_error_message(-WD_ERR_USAGE));
+        cli_args_fini(&args);
+        cli_words_fini(&words);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -642,6 +670,7 @@ int main(void)
         CASE(json_slice_gives_absolute_files_and_counts),
         CASE(one_thread_is_not_mentioned),
         THREADS_CASE(threads_are_listed_with_where_they_stand),
+        CASE(each_command_has_an_example_that_it_takes),
         THREADS_CASE(thread_selects_whose_frames_are_shown),
         THREADS_CASE(slice_names_the_threads_of_a_line),
         THREADS_CASE(uncertain_events_are_listed),
