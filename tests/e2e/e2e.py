@@ -3,15 +3,21 @@
 
 A test makes one Bench: a scratch directory with homes of its own, so that no recording of the user is seen
 or touched, and a list of what went wrong. `bench.finish()` ends the test: 1 if anything did."""
+import fcntl
 import hashlib
 import json
 import os
+import pty
+import re
+import select
 import shlex
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -103,6 +109,52 @@ class Bench:
             print(f"failed: {what}")
         print(f"{len(self.failures)} failures" if self.failures else "all as it should be")
         return 1 if self.failures else 0
+
+
+class Prompt:
+    """The command at a terminal of 24 lines; a dumb one, unless it is called otherwise."""
+
+    def __init__(self, bench, *arguments, **environment):
+        self.bench = bench
+        self.text = ""
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+            os.execve(bench.wetdbg, [bench.wetdbg, *arguments],
+                      dict(bench.environment, **{"TERM": "dumb", **environment}))
+
+    def read_until(self, pattern, patience=60):
+        """What came up to and including the pattern; None at the end or after too long."""
+        end = time.monotonic() + patience
+        while not (found := re.search(pattern, self.text)):
+            ready, _, _ = select.select([self.fd], [], [], max(0, end - time.monotonic()))
+            try:
+                more = os.read(self.fd, 65536) if ready else b""
+            except OSError:
+                more = b""
+            if not more:
+                self.bench.fail(f"no {pattern!r} came; the end is {self.text[-300:]!r}")
+                return None
+            self.text += more.decode(errors="replace")
+        before, self.text = self.text[:found.end()], self.text[found.end():]
+        return before
+
+    def type(self, text):
+        os.write(self.fd, text.encode())
+
+    def close(self):
+        """The exit status."""
+        end = time.monotonic() + 30
+        while time.monotonic() < end:
+            try:
+                ready, _, _ = select.select([self.fd], [], [], 0.1)
+                if ready and not os.read(self.fd, 65536):
+                    break
+            except OSError:
+                break
+        _, status = os.waitpid(self.pid, 0)
+        os.close(self.fd)
+        return os.waitstatus_to_exitcode(status)
 
 
 def hash_file(path):

@@ -3,9 +3,7 @@
 """test_bad_machine.py BUILD-DIRECTORY: where the machine or the user gets in the way: no ptrace, no perf events, a
 full disk, a directory that cannot be written, closed pipes, interrupts, words that mean nothing."""
 import os
-import pty
 import re
-import select
 import shutil
 import signal
 import subprocess
@@ -171,52 +169,8 @@ def interrupted_build(bench, trace):
         bench.check(not alive, f"{what}: still alive: {alive}")
 
 
-class Prompt:
-    """The command at a terminal."""
-
-    def __init__(self, bench, *arguments):
-        self.bench = bench
-        self.text = ""
-        self.pid, self.fd = pty.fork()
-        if self.pid == 0:
-            os.execve(bench.wetdbg, [bench.wetdbg, *arguments], dict(bench.environment, TERM="dumb"))
-
-    def read_until(self, pattern, patience=60):
-        """What came up to and including the pattern; None at the end or after too long."""
-        end = time.monotonic() + patience
-        while not (found := re.search(pattern, self.text)):
-            ready, _, _ = select.select([self.fd], [], [], max(0, end - time.monotonic()))
-            try:
-                more = os.read(self.fd, 65536) if ready else b""
-            except OSError:
-                more = b""
-            if not more:
-                self.bench.fail(f"no {pattern!r} came; the end is {self.text[-300:]!r}")
-                return None
-            self.text += more.decode(errors="replace")
-        before, self.text = self.text[:found.end()], self.text[found.end():]
-        return before
-
-    def type(self, text):
-        os.write(self.fd, text.encode())
-
-    def close(self):
-        """The exit status."""
-        end = time.monotonic() + 30
-        while time.monotonic() < end:
-            try:
-                ready, _, _ = select.select([self.fd], [], [], 0.1)
-                if ready and not os.read(self.fd, 65536):
-                    break
-            except OSError:
-                break
-        _, status = os.waitpid(self.pid, 0)
-        os.close(self.fd)
-        return os.waitstatus_to_exitcode(status)
-
-
 def interrupted_query(bench, trace):
-    prompt = Prompt(bench, "replay", trace)
+    prompt = e2e.Prompt(bench, "replay", trace)
     prompt.read_until(r"\(wetdbg\) ")
     prompt.type("slice backward output:0\n")
     time.sleep(1.5)
