@@ -3,6 +3,9 @@
  * changes, there and back. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "common/err.h"
 #include "tests/wet/wet_unit.h"
@@ -38,15 +41,25 @@ static int file_read(void *arg, uint64_t file, uint64_t off, uint8_t *to, uint64
     return 0;
 }
 
-static int setup(void **state)
+static int setup_with(void **state, int (*init)(struct wet_space *space))
 {
     struct fixture *fixture = calloc(1, sizeof *fixture);
-    assert_int_equal(wet_space_init(&fixture->space), 0);
+    assert_int_equal(init(&fixture->space), 0);
     fixture->space.file_read = file_read;
     for (unsigned i = 0; i < PAGES; i++)
         fixture->model.pages[i].token = NONE;
     *state = fixture;
     return 0;
+}
+
+static int setup(void **state)
+{
+    return setup_with(state, wet_space_init);
+}
+
+static int setup_private(void **state)
+{
+    return setup_with(state, wet_space_init_private);
 }
 
 static int teardown(void **state)
@@ -251,6 +264,46 @@ static void space_file_mapping_has_the_files_bytes_then_zeros(void **state)
     assert_null(wet_space_at(&fixture->space, BASE + 3 * PAGE, &left));
 }
 
+static void space_discarded_pages_have_their_first_contents(void **state)
+{
+    struct fixture *fixture = *state;
+    const struct evq_op file = {
+        .op = EVQ_OP_MAP, .a = BASE, .b = 4 * PAGE, .d = 7, .e = 3 * PAGE, .f = 2 * PAGE + 8};
+    const struct evq_op none = {
+        .op = EVQ_OP_MAP, .a = BASE + 4 * PAGE, .b = 2 * PAGE, .d = EVQ_FILE_NONE};
+    assert_int_equal(wet_space_op(&fixture->space, &file), 0);
+    assert_int_equal(wet_space_op(&fixture->space, &none), 0);
+    for (unsigned i = 0; i < 6; i++)
+        *word_at(fixture, i) = 99;
+    assert_int_equal(wet_space_discard(&fixture->space, BASE + PAGE, BASE + 5 * PAGE), 0);
+    const uint64_t words[] = {
+        99, (7ull << 48) + 4 * PAGE, (7ull << 48) + 5 * PAGE, 0, 0, 99,
+    };
+    for (unsigned i = 0; i < 6; i++)
+        assert_int_equal(*word_at(fixture, i), words[i]);
+    assert_int_equal(word_at(fixture, 2)[1], 0);
+}
+
+/* What windows that are built at once rest on. */
+static void space_in_private_memory_is_each_process_own(void **state)
+{
+    struct fixture *fixture = *state;
+    int status;
+    op_map(fixture, 0, 2, PROT_READ);
+    *word_at(fixture, 0) = 1;
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        bool is_as_left = *word_at(fixture, 0) == 1;
+        *word_at(fixture, 0) = 2;
+        wet_space_punch(&fixture->space, 0, PAGE);
+        _exit(is_as_left && *word_at(fixture, 0) == 0 ? 0 : 1);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    assert_int_equal(*word_at(fixture, 0), 1);
+}
+
 static void space_wrong_ops_are_refused(void **state)
 {
     struct fixture *fixture = *state;
@@ -357,12 +410,18 @@ static void changes_damaged_list_is_refused_whole(void **state)
 
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define CASE(name)    cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define PRIVATE(name) cmocka_unit_test_setup_teardown(name, setup_private, teardown)
     const struct CMUnitTest tests[] = {
         CASE(space_random_mappings_are_as_in_the_model),
         CASE(space_forgetful_one_shows_the_same),
         CASE(space_unmapped_object_keeps_its_bytes),
         CASE(space_file_mapping_has_the_files_bytes_then_zeros),
+        CASE(space_discarded_pages_have_their_first_contents),
+        PRIVATE(space_random_mappings_are_as_in_the_model),
+        PRIVATE(space_forgetful_one_shows_the_same),
+        PRIVATE(space_discarded_pages_have_their_first_contents),
+        PRIVATE(space_in_private_memory_is_each_process_own),
         CASE(space_wrong_ops_are_refused),
         CASE(changes_applied_again_give_what_was_before),
         CASE(changes_damaged_list_is_refused_whole),
