@@ -3,7 +3,7 @@
  * Backward slices: passes until nothing that a pass took for granted was wrong.
  *
  * A pass takes for granted that pops restore what was pushed, and that the model knows where
- * indirect jumps go. What it finds out otherwise is known to the next pass. Each pass only adds to
+ * indirect jumps go (it is told what the file has of them). What it finds out otherwise is known to the next pass. Each pass only adds to
  * what is known, so that two are nearly always enough; a run that keeps refuting is stopped by
  * treating all pops as loads.
  */
@@ -98,8 +98,8 @@ int slc_backward(struct wet *wet, const struct slc_criterion *criterion,
         options->loader || slc_code_is_loader(scan.code, slc_criterion_get_info(criterion)->pc);
     int error = slc_bypass_know(&scan.bypass, scan.slice->session->refused,
                                 scan.slice->session->refused_count);
-    if (!error)
-        error = slc_scan_learn(&scan);
+    if (!error && scan.tracks_frames)
+        error = slc_session_tell_jumps(scan.slice->session);
     if (!error)
         error = run_passes(&scan);
     if (!error)

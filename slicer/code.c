@@ -3,9 +3,9 @@
  * Summaries of code. Addresses of instructions are interned, because one instruction is in several
  * nodes when something jumps behind a node's start.
  *
- * The model learns targets of indirect jumps while a scan runs. That may change the controllers of
- * the jump's function; classes given out before are wrong then, and the scan is done again. It is
- * asked only if a class of that function was given out: `judged` lists such functions.
+ * The model is told the targets of indirect jumps before a scan. Should it learn of one while a scan
+ * runs, that may change the controllers of the jump's function; classes given out before are wrong
+ * then, and the scan is done again: `judged` lists functions of which a class was given out.
  */
 #include "slicer/code.h"
 
@@ -413,6 +413,18 @@ uint32_t slc_code_class(struct slc_code *code, uint32_t index)
 }
 
 /* ---- jumps ---- */
+
+bool slc_code_is_inner_jump(const struct mdl_function *from, const struct mdl_function *to,
+                            uint64_t target)
+{
+    bool is_entry = to->start == target, is_cold = to->flags & MDL_FUNCTION_COLD;
+
+    if (from->start == to->start)
+        return true;
+    if (strncmp(from->name, "_Unwind_", 8) == 0 && !(is_entry && !is_cold))
+        return false;
+    return is_cold || from->flags & MDL_FUNCTION_COLD;
+}
 
 int slc_code_saw_jump(struct slc_code *code, const struct slc_node *from, const struct slc_node *to)
 {

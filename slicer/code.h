@@ -173,6 +173,11 @@ static inline bool slc_class_has(const struct slc_class *klass, uint64_t pc)
     return klass->count && *at == pc;
 }
 
+/* Whether an indirect jump from one function to an address in another one, which may be the same, is
+ * an edge in the graph of a function: not a tail call, longjmp or landing of an exception. */
+bool slc_code_is_inner_jump(const struct mdl_function *from, const struct mdl_function *to,
+                            uint64_t target);
+
 /* Tells the model that an indirect jump went there. 1 if classes that were already given out are
  * no longer right. */
 int slc_code_saw_jump(struct slc_code *code, const struct slc_node *from,

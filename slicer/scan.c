@@ -360,35 +360,6 @@ static int pass_interval(struct slc_scan *scan, const struct wet_interval *inter
     return error ? error : slc_slice_collect(scan->slice);
 }
 
-/* Pairs of executions that follow each other, with an indirect jump between them. */
-static int learn_interval(struct slc_scan *scan, const struct wet_interval *interval,
-                          const struct slc_node *next[EVQ_TASKS_MAX])
-{
-    struct slc_code *code = scan->code;
-    size_t event = interval->event_count;
-    bool is_stale = false;
-
-    for (size_t i = interval->exec_count; i-- > 0;) {
-        const struct wet_exec *exec = &interval->execs[i];
-        /* a signal's handler may come between */
-        for (; event && (int64_t)(int32_t)interval->events[event - 1].exec >= (int64_t)i; event--)
-            if (interval->events[event - 1].entry->kind == EVQ_OPS &&
-                interval->events[event - 1].task < EVQ_TASKS_MAX)
-                next[interval->events[event - 1].task] = NULL;
-        const struct slc_node *node = slc_code_node(code, exec->node);
-        if (!node)
-            return -ENOMEM;
-        if (exec->task >= EVQ_TASKS_MAX)
-            return wd_fail(-WD_ERR_CORRUPT, "a node execution names task %u", exec->task);
-        if (node->flags & SLC_NODE_INDIRECT && next[exec->task])
-            is_stale |= slc_code_saw_jump(code, node, next[exec->task]) > 0;
-        next[exec->task] = node;
-    }
-    if (is_stale)
-        slc_code_forget(code);
-    return 0;
-}
-
 static bool wants_registers(const struct slc_scan *scan)
 {
     for (unsigned i = 0; i < EVQ_TASKS_MAX; i++)
@@ -495,40 +466,6 @@ static wet_time last_time(const struct slc_scan *scan)
 {
     const struct slc_seed *seed = &scan->criterion->seeds[0];
     return seed->is_fault ? seed->time - 1 : seed->time;
-}
-
-int slc_scan_learn(struct slc_scan *scan)
-{
-    const struct slc_node *next[EVQ_TASKS_MAX] = {NULL};
-    const uint64_t total = wet_get_info(scan->wet)->instructions;
-    wet_time last = last_time(scan);
-    bool is_first = true; /* where the interval's last jumps went is not seen */
-    int error = 0;
-
-    scan->reported = wd_seconds();
-    if (!scan->tracks_frames || last == 0)
-        return 0;
-    for (uint64_t k = wet_interval_at(scan->wet, last) + 1; k-- > 0 && !error;) {
-        const struct wet_interval *interval;
-        if (slc_session_has_learnt(scan->slice->session, k)) {
-            for (unsigned i = 0; i < EVQ_TASKS_MAX; i++)
-                next[i] = NULL;
-            is_first = true;
-            continue;
-        }
-        error = wet_interval_get(scan->wet, k, &interval);
-        if (error)
-            break;
-        error = learn_interval(scan, interval, next);
-        if (!error && !is_first)
-            error = slc_session_learnt(scan->slice->session, k);
-        is_first = false;
-        uint64_t left = interval->first_time;
-        wet_interval_put(scan->wet, interval);
-        if (!error)
-            error = report(scan, (total - left) / 2);
-    }
-    return error;
 }
 
 int slc_scan_run(struct slc_scan *scan)

@@ -102,10 +102,6 @@ int slc_register_from_outside(struct slc_scan *scan, struct slc_task *task, uint
 /* Events at or after a time that were not passed yet. */
 int slc_pass_events(struct slc_scan *scan, wet_time time);
 
-/* Tells the model where the indirect jumps went that a pass will come to, unless it knows: a pass that
- * learns of them on its way is void. Nothing for scans that do not follow control. */
-int slc_scan_learn(struct slc_scan *scan);
-
 /* A pass from the criterion to the start of the run; slicer/scan.c. */
 int slc_scan_run(struct slc_scan *scan);
 

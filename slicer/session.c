@@ -36,7 +36,6 @@ void slc_session_free(struct slc_session *session)
         free(session->places[k]);
     free(session->places);
     free(session->refused);
-    free(session->learnt);
     free(session);
 }
 
@@ -61,16 +60,26 @@ struct slc_code *slc_session_code(struct slc_session *session, enum slc_session_
 
 /* ---- what is true of the run, whatever a slice wants ---- */
 
-bool slc_session_has_learnt(const struct slc_session *session, uint64_t interval)
+static bool is_loaded(struct mdl_model *model, uint64_t pc, struct mdl_function *function)
 {
-    return session->learnt && session->learnt[interval / 8] >> (interval % 8) & 1;
+    return mdl_function_at(model, pc, function) == 0;
 }
 
-int slc_session_learnt(struct slc_session *session, uint64_t interval)
+int slc_session_tell_jumps(struct slc_session *session)
 {
-    if (!session->learnt && !(session->learnt = calloc(session->interval_count / 8 + 1, 1)))
-        return -ENOMEM;
-    session->learnt[interval / 8] |= (uint8_t)(1u << (interval % 8));
+    struct mdl_model *model = wet_get_model(session->wet);
+    struct mdl_function from, to;
+    size_t count;
+    const struct wet_jump *jumps = wet_jumps(session->wet, &count);
+
+    if (session->has_told_jumps)
+        return 0;
+    for (size_t i = 0; i < count; i++)
+        if (is_loaded(model, jumps[i].jump, &from) && is_loaded(model, jumps[i].target, &to) &&
+            slc_code_is_inner_jump(&from, &to, jumps[i].target) &&
+            mdl_add_indirect_target(model, jumps[i].jump, jumps[i].target) == -ENOMEM)
+            return -ENOMEM;
+    session->has_told_jumps = true;
     return 0;
 }
 

@@ -37,8 +37,8 @@ struct slc_session {
     uint64_t taken;    /* stretches that were taken over, ever */
     wet_time *refused; /* pops that are loads (slicer/bypass.h), sorted */
     size_t refused_count;
-    uint8_t *learnt; /* bit per interval: the model knows where its indirect jumps went */
-    unsigned users;  /* its holder, and each slice */
+    bool has_told_jumps;                      /* the model knows where indirect jumps went */
+    unsigned users;                           /* its holder, and each slice */
     struct slc_code codes[SLC_SESSION_CODES]; /* wet is NULL until one is needed */
 };
 
@@ -48,10 +48,9 @@ void slc_session_hold(struct slc_session *session);
 /* The code for a kind of scan, without counts; NULL if memory is short. */
 struct slc_code *slc_session_code(struct slc_session *session, enum slc_session_code which);
 
-/* Whether the model knows where all indirect jumps of an interval went; and that it does now (0 or
- * -ENOMEM). */
-bool slc_session_has_learnt(const struct slc_session *session, uint64_t interval);
-int slc_session_learnt(struct slc_session *session, uint64_t interval);
+/* Tells the model where the run's indirect jumps went, once: a pass that learns of one on its way is
+ * void. 0 or -ENOMEM. */
+int slc_session_tell_jumps(struct slc_session *session);
 
 /* All pops that were found to be loads, sorted: those known before are among them. 0 or -ENOMEM. */
 int slc_session_refuse(struct slc_session *session, const wet_time *pops, size_t count);

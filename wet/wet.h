@@ -230,6 +230,15 @@ uint32_t wet_node_executions_in(const struct wet *wet, uint32_t node, uint64_t k
  * kernel); false is certain. Without running it; granularity 256 bytes. */
 bool wet_interval_may_write(const struct wet *wet, uint64_t k, uint64_t address, uint64_t size);
 
+/* An indirect jump (not a call, not a return) and an address that it went to. */
+struct wet_jump {
+    uint64_t jump, target;
+};
+
+/* All pairs of the run, or of the window that the file holds, each once, by jump and target. A target
+ * may be an address where no code is. */
+const struct wet_jump *wet_jumps(const struct wet *wet, size_t *count);
+
 /* ---- places in the run ---- */
 
 /* How often the instructions at these addresses ran, altogether (addresses distinct). */

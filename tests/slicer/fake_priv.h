@@ -76,6 +76,7 @@ struct wet {
     VEC(struct wet_event) events;
     VEC(struct wet_interval) intervals;
     uint32_t node_heads[1 << 16]; /* index + 1, by pc and count */
+    VEC(struct wet_jump) jumps;
     VEC(size_t) first_execs, first_events, first_slots;
 };
 

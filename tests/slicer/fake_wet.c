@@ -182,11 +182,54 @@ static void open_interval(struct wet *wet, struct wet_interval *interval, size_t
     PUSH(wet->first_slots, wet->exec_slots.count);
 }
 
+/* What is no instruction's doing comes between a jump and what its task executes next. */
+static void forget_jumps(const struct wet *wet, wet_time time, size_t *happening, wet_time *jumps)
+{
+    for (; *happening < wet->happenings.count && wet->happenings.at[*happening].time < time;
+         (*happening)++) {
+        const struct fake_happening *is = &wet->happenings.at[*happening];
+        if (is->kind == FAKE_HANDLER || is->kind == FAKE_HANDLER_END)
+            jumps[is->task] = 0;
+        else if (is->kind == FAKE_THREAD)
+            jumps[is->other] = 0;
+    }
+}
+
+static int jump_order(const void *a, const void *b)
+{
+    const struct wet_jump *x = a, *y = b;
+    if (x->jump != y->jump)
+        return x->jump < y->jump ? -1 : 1;
+    return x->target < y->target ? -1 : x->target > y->target;
+}
+
+/* Where indirect jumps went, each pair once. */
+static void list_jumps(struct wet *wet)
+{
+    wet_time jumps[FAKE_TASKS_MAX] = {0};
+    size_t happening = 0, kept = 0;
+
+    for (wet_time t = 1; t <= wet->steps.count; t++) {
+        const struct fake_step *step = &wet->steps.at[t - 1];
+        forget_jumps(wet, t, &happening, jumps);
+        if (jumps[step->task])
+            PUSH(wet->jumps, (struct wet_jump){wet->steps.at[jumps[step->task] - 1].pc, step->pc});
+        jumps[step->task] = step->info->klass == INS_JMP_INDIRECT ? t : 0;
+    }
+    if (wet->jumps.count)
+        qsort(wet->jumps.at, wet->jumps.count, sizeof(struct wet_jump), jump_order);
+    for (size_t i = 0; i < wet->jumps.count; i++)
+        if (i == 0 || jump_order(&wet->jumps.at[i], &wet->jumps.at[kept - 1]))
+            wet->jumps.at[kept++] = wet->jumps.at[i];
+    wet->jumps.count = kept;
+}
+
 void fake_build_intervals(struct wet *wet)
 {
     struct wet_interval interval;
     size_t event = 0;
 
+    list_jumps(wet);
     open_interval(wet, &interval, 0);
     for (size_t i = 0; i < wet->steps.count;) {
         uint32_t count = 1;
@@ -245,12 +288,12 @@ void wet_close(struct wet *wet)
     for (size_t i = 0; i < wet->regions.count; i++)
         free(wet->regions.at[i].bytes);
     void *all[] = {
-        wet->code.at,         wet->steps.at,      wet->regs.at,       wet->slots.at,
-        wet->undo.at,         wet->undo_bytes.at, wet->happenings.at, wet->threads.at,
-        wet->executors.at,    wet->outputs.at,    wet->regions.at,    wet->fake_events.at,
-        wet->event_words.at,  wet->mappings.at,   wet->nodes.at,      wet->execs.at,
-        wet->exec_slots.at,   wet->events.at,     wet->intervals.at,  wet->first_execs.at,
-        wet->first_events.at, wet->first_slots.at};
+        wet->code.at,         wet->steps.at,       wet->regs.at,       wet->slots.at,
+        wet->undo.at,         wet->undo_bytes.at,  wet->happenings.at, wet->threads.at,
+        wet->executors.at,    wet->outputs.at,     wet->regions.at,    wet->fake_events.at,
+        wet->event_words.at,  wet->mappings.at,    wet->nodes.at,      wet->execs.at,
+        wet->exec_slots.at,   wet->events.at,      wet->intervals.at,  wet->first_execs.at,
+        wet->first_events.at, wet->first_slots.at, wet->jumps.at};
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
         free(all[i]);
     mdl_free(wet->model);
@@ -424,6 +467,12 @@ const struct wet_thread *wet_threads(const struct wet *wet, size_t *count)
 {
     *count = wet->threads.count;
     return wet->threads.at;
+}
+
+const struct wet_jump *wet_jumps(const struct wet *wet, size_t *count)
+{
+    *count = wet->jumps.count;
+    return wet->jumps.at;
 }
 
 const struct wet_thread *wet_thread_at(const struct wet *wet, wet_time t)

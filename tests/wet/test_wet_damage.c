@@ -172,6 +172,7 @@ KIND(changed_outputs_are_survived, WET_SEC_OUTPUTS, 8)
 KIND(changed_threads_are_survived, WET_SEC_THREADS, 12)
 KIND(changed_turns_are_survived, WET_SEC_TURNS, 8)
 KIND(changed_uncertain_events_are_survived, WET_SEC_AMBIGUOUS, 4)
+KIND(changed_jumps_are_survived, WET_SEC_JUMPS, 8)
 KIND(changed_states_are_survived, WET_SEC_STATE, 30)
 KIND(changed_entries_are_survived, WET_SEC_ENTRIES, 40)
 KIND(changed_counts_are_survived, WET_SEC_COUNTS, 12)
@@ -195,6 +196,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(changed_threads_are_survived),
         cmocka_unit_test(changed_turns_are_survived),
         cmocka_unit_test(changed_uncertain_events_are_survived),
+        cmocka_unit_test(changed_jumps_are_survived),
         cmocka_unit_test(changed_states_are_survived),
         cmocka_unit_test(changed_entries_are_survived),
         cmocka_unit_test(changed_counts_are_survived),

@@ -240,11 +240,51 @@ static void error_of_a_prefetched_interval_is_told_when_it_is_wanted(void **stat
     free(path);
 }
 
+/* ---- where indirect jumps went ---- */
+
+static void mark_jump(const struct wet_jump *jumps, bool *seen, size_t count, uint64_t jump,
+                      uint64_t target)
+{
+    size_t i = 0;
+    while (i < count && (jumps[i].jump != jump || jumps[i].target != target))
+        i++;
+    assert_true(i < count);
+    seen[i] = true;
+}
+
+/* Neither program has signal handlers, which might come between. */
+static void jumps_are_those_of_the_intervals(void **state)
+{
+    const struct fixture *fixture = *state;
+    uint64_t last[EVQ_TASKS_MAX] = {0}; /* jump that each task executed last, or 0 */
+    size_t count;
+    const struct wet_jump *jumps = wet_jumps(fixture->cut, &count);
+    bool *seen = calloc(count + 1, sizeof *seen);
+    assert_true(count > 0);
+    for (uint64_t k = 0; k < wet_get_info(fixture->cut)->intervals; k++) {
+        const struct wet_interval *interval;
+        ok(wet_interval_get(fixture->cut, k, &interval));
+        for (size_t i = 0; i < interval->exec_count; i++) {
+            const struct wet_exec *exec = &interval->execs[i];
+            const struct wet_node *node = wet_get_node(fixture->cut, exec->node);
+            const struct wet_statement *end = &node->statements[node->statement_count - 1];
+            if (last[exec->task])
+                mark_jump(jumps, seen, count, last[exec->task], node->pc);
+            last[exec->task] = end->info->klass == INS_JMP_INDIRECT ? end->pc : 0;
+        }
+        wet_interval_put(fixture->cut, interval);
+    }
+    for (size_t i = 0; i < count; i++)
+        assert_true(seen[i]);
+    free(seen);
+}
+
 /* ---- opening ---- */
 
 static bool is_read_at_open(uint32_t kind)
 {
-    return kind < WET_SEC_MEMORY && kind != WET_SEC_DEBUG && kind != WET_SEC_ALT;
+    return kind == WET_SEC_JUMPS ||
+           (kind < WET_SEC_MEMORY && kind != WET_SEC_DEBUG && kind != WET_SEC_ALT);
 }
 
 /* Spoils what a section holds, in the file; its checksum is then wrong. */
@@ -309,6 +349,8 @@ int main(void)
         CASE(state_is_the_same_while_an_interval_is_prefetched, run_heap),
         CASE(interrupt_of_a_prefetch_leaves_the_wet_usable, run_heap),
         CASE(error_of_a_prefetched_interval_is_told_when_it_is_wanted, run_heap),
+        CASE(jumps_are_those_of_the_intervals, run_heap),
+        CASE(jumps_are_those_of_the_intervals, run_threads),
         CASE(opening_reads_no_interval_and_no_debug_file, run_heap),
     };
     return cmocka_run_group_tests_name("wet_intervals", tests, NULL, NULL);

@@ -367,6 +367,8 @@ static void verify_outputs_and_threads(void **state)
         {"no turn", WET_SEC_TURNS, 0, CUT, -16, 16, 0, "no turn", 0},
         {"uncertain", WET_SEC_AMBIGUOUS, 0, APPEND, 0, 24, 1, "something else", 0},
         {"uncertain late", WET_SEC_AMBIGUOUS, 0, APPEND, 0, 24, 1ull << 50, "out of order", 0},
+        {"jump cut", WET_SEC_JUMPS, 0, CUT, -8, 8, 0, "cut off", 0},
+        {"jump order", WET_SEC_JUMPS, 0, APPEND, 0, 16, 0, "out of order", 0},
     };
     ROWS(rows);
 }

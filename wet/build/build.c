@@ -5,7 +5,7 @@
  *   replay (DBI_COUNT) until some 4 million instructions have run
  *     - entries taken on the way go into the interval's part, and into the space's views
  *   then, while the replayee stands still
- *     - how often each fragment ran since the last time
+ *     - how often each fragment ran since the last time, and where indirect jumps went
  *     - the lines of memory that were written, against the space: changes
  *     - registers, vector state and views: the start of the next interval
  *   hand the parts to the writing thread, go on
@@ -126,6 +126,7 @@ static void builder_fini(struct wet_builder *builder)
     wd_buf_fini(&builder->parts.lines);
     wd_buf_fini(&builder->parts.note);
     wet_node_table_fini(&builder->nodes);
+    wet_jump_table_fini(&builder->jumps);
     wd_buf_fini(&builder->mark.threads);
     wd_buf_fini(&builder->index);
     wd_buf_fini(&builder->lines);
@@ -229,6 +230,8 @@ static int run_and_write(struct wet_builder *builder, struct wet_unfinished *unf
         err = replay_all(builder, unfinished);
     int finish_err = wet_writer_finish(builder->writer);
     err = err ? err : finish_err;
+    if (!err)
+        err = wet_jump_table_sort(&builder->jumps);
     if (err)
         return err;
     struct wet_finish finish = {.feed = builder->feed,
@@ -236,6 +239,7 @@ static int run_and_write(struct wet_builder *builder, struct wet_unfinished *unf
                                 .outputs = &builder->outputs,
                                 .index = &builder->index,
                                 .nodes = &builder->nodes,
+                                .jumps = &builder->jumps.sorted,
                                 .first_time = index_of(builder, 0)->first_time,
                                 .last_time = wet_builder_time(builder),
                                 .entries = wet_builder_entries(builder) -

@@ -291,7 +291,8 @@ int wet_builder_index(struct wet_builder *builder, struct wet_index_record *reco
                        (unsigned long long)record->instructions);
     builder->first_time = executed + 1;
     builder->first_entry = entries;
-    return wd_buf_append(&builder->index, record, sizeof *record);
+    int err = wet_jump_table_take(&builder->jumps, builder->engine);
+    return err ? err : wd_buf_append(&builder->index, record, sizeof *record);
 }
 
 int wet_builder_interval(struct wet_builder *builder)

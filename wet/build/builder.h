@@ -18,6 +18,7 @@
 #include "recorder/replay/engine.h"
 #include "wet/build/build.h"
 #include "wet/build/journal.h"
+#include "wet/build/jumps.h"
 #include "wet/build/node_table.h"
 #include "wet/build/outputs.h"
 #include "wet/build/threads.h"
@@ -28,7 +29,7 @@
 /* How much of the tables the journal has. */
 struct wet_snapshot_mark {
     uint32_t nodes;
-    size_t objects, outputs, turns, ambiguous;
+    size_t objects, outputs, turns, ambiguous, jumps;
     struct wd_buf threads; /* as they were */
 };
 
@@ -43,6 +44,7 @@ struct wet_builder {
     struct wet_output_finder outputs;
     struct wet_thread_finder threads;
     struct wet_node_table nodes;
+    struct wet_jump_table jumps;
     struct wet_interval_parts parts;
     struct wet_changes changes;
     struct wet_snapshot_mark mark;

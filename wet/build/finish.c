@@ -237,7 +237,8 @@ static int tables_sections(const struct wet_finish *finish, struct wet_store_wri
         const struct wd_buf *bytes;
     } tables[] = {{WET_SEC_THREADS, &finish->threads->threads},
                   {WET_SEC_TURNS, &finish->threads->turns},
-                  {WET_SEC_AMBIGUOUS, &finish->threads->ambiguous}};
+                  {WET_SEC_AMBIGUOUS, &finish->threads->ambiguous},
+                  {WET_SEC_JUMPS, finish->jumps}};
     for (size_t i = 0; !err && i < sizeof tables / sizeof tables[0]; i++)
         err = add(store, finish, tables[i].kind, 0, tables[i].bytes->data,
                   tables[i].bytes->size_bytes);

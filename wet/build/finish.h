@@ -18,6 +18,7 @@ struct wet_finish {
     const struct wet_thread_finder *threads;
     const struct wet_node_table *nodes;
     const struct wd_buf *index; /* struct wet_index_record */
+    const struct wd_buf *jumps; /* struct wet_jump_record, sorted */
     const char *fingerprint;
     uint64_t first_time, last_time, entries;
     bool has_end; /* it goes on to the run's end */

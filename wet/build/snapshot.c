@@ -154,6 +154,8 @@ int wet_snapshot_save(struct wet_builder *builder, struct wd_buf *out)
         err = buf_save(&builder->threads.ambiguous, &mark->ambiguous,
                        sizeof(struct wet_ambiguous_record), out);
     if (!err)
+        err = buf_save(&builder->jumps.rows, &mark->jumps, sizeof(struct wet_jump_record), out);
+    if (!err)
         err = threads_save(builder, out);
     if (!err)
         err = rows_save(builder->outputs.captured.data, 0, builder->outputs.captured.size_bytes, 1,
@@ -217,6 +219,8 @@ int wet_snapshot_load(struct wet_builder *builder, struct wd_view *view)
     if (!err)
         err = buf_load(&builder->threads.ambiguous, &mark->ambiguous,
                        sizeof(struct wet_ambiguous_record), view);
+    if (!err)
+        err = buf_load(&builder->jumps.rows, &mark->jumps, sizeof(struct wet_jump_record), view);
     if (!err)
         err = threads_load(builder, view);
     builder->outputs.captured.size_bytes = builder->outputs.offsets.size_bytes = 0;

@@ -236,6 +236,8 @@ int wet_open(const char *path, struct wet **out)
     if (!err)
         err = wet_threads_open(wet);
     if (!err)
+        err = wet_jumps_open(wet);
+    if (!err)
         err = names_open(wet);
     if (!err)
         err = outputs_open(wet);
@@ -279,6 +281,7 @@ void wet_close(struct wet *wet)
     free(wet->written);
     mdl_free(wet->model);
     wet_threads_close(wet);
+    wd_buf_fini(&wet->jumps_bytes);
     wet_nodes_close(wet);
     wet_files_close(wet);
     wet_space_fini(&wet->space);

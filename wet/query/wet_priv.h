@@ -64,7 +64,7 @@ struct wet {
     size_t output_count;
     const char **names;
     size_t name_count;
-    struct wd_buf threads_bytes, turns_bytes;
+    struct wd_buf threads_bytes, turns_bytes, jumps_bytes;
     struct wet_thread *threads;
     const struct wet_thread **threads_by_slot; /* by slot, then start */
     size_t thread_count;
@@ -143,6 +143,9 @@ int wet_counts_load(struct wet *wet, uint64_t k, const struct wet_counts **out);
 /* threads.c */
 int wet_threads_open(struct wet *wet);
 void wet_threads_close(struct wet *wet);
+
+/* jumps.c */
+int wet_jumps_open(struct wet *wet);
 
 /* interval.c */
 /* Waits until the engine is the caller's: to be called before anything of it, of the space, or

@@ -18,7 +18,7 @@
 #include "common/buf.h"
 #include "wet/store/pack.h"
 
-#define WET_STORE_VERSION 3
+#define WET_STORE_VERSION 4
 
 enum wet_section_kind {
     WET_SEC_META = 1, /* JSON */
@@ -36,7 +36,8 @@ enum wet_section_kind {
     WET_SEC_THREADS,
     WET_SEC_TURNS,
     WET_SEC_AMBIGUOUS,
-    WET_SEC_MEMORY,     /* key: from 0; of a window */
+    WET_SEC_MEMORY, /* key: from 0; of a window */
+    WET_SEC_JUMPS,
     WET_SEC_STATE = 32, /* key: interval, here and below */
     WET_SEC_ENTRIES,
     WET_SEC_COUNTS,

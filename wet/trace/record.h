@@ -95,4 +95,9 @@ struct wet_ambiguous_record {
     int32_t signal; /* 0: a switch to another thread */
 };
 
+/* WET_SEC_JUMPS, by jump and target: an indirect jump went there at least once. */
+struct wet_jump_record {
+    uint64_t jump, target;
+};
+
 #endif

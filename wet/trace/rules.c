@@ -71,3 +71,9 @@ bool wet_rule_entry(const struct evq_entry *entry, uint64_t time)
         return true;
     return place.flags & EVQ_PLACE_TIME && place.time == time && !(place.flags & ~known);
 }
+
+bool wet_rule_jump(const struct wet_jump_record *before, const struct wet_jump_record *jump)
+{
+    return before->jump < jump->jump ||
+           (before->jump == jump->jump && before->target < jump->target);
+}

@@ -35,4 +35,7 @@ bool wet_rule_view(const struct agt_view *view, const struct wet_object *objects
 /* An entry that passes evq_entry_check() is as wet_entry_for_store() makes them. */
 bool wet_rule_entry(const struct evq_entry *entry, uint64_t time);
 
+/* Whether a jump's pair may follow another one. */
+bool wet_rule_jump(const struct wet_jump_record *before, const struct wet_jump_record *jump);
+
 #endif

@@ -36,6 +36,7 @@ static const struct {
     {WET_SEC_TURNS, "TURNS", true},
     {WET_SEC_AMBIGUOUS, "AMBIGUOUS", true},
     {WET_SEC_MEMORY, "MEMORY", false},
+    {WET_SEC_JUMPS, "JUMPS", true},
     {WET_SEC_STATE, "STATE", false},
     {WET_SEC_ENTRIES, "ENTRIES", false},
     {WET_SEC_COUNTS, "COUNTS", false},

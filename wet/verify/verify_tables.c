@@ -383,6 +383,22 @@ static bool ambiguous_check(struct wet_verifier *verifier)
     return true;
 }
 
+/* ---- JUMPS ---- */
+
+static bool jumps_check(struct wet_verifier *verifier)
+{
+    struct wd_buf bytes = {0};
+    size_t count = 0;
+    bool is_sound = table(verifier, WET_SEC_JUMPS, sizeof(struct wet_jump_record), &bytes, &count);
+    const struct wet_jump_record *jumps = (const void *)bytes.data;
+    for (size_t i = 1; is_sound && i < count; i++)
+        if (!wet_rule_jump(&jumps[i - 1], &jumps[i]))
+            is_sound = say(verifier, WET_SEC_JUMPS, i * sizeof *jumps,
+                           "a pair is out of order or there twice");
+    wd_buf_fini(&bytes);
+    return is_sound;
+}
+
 void wet_verify_tables(struct wet_verifier *verifier)
 {
     static const struct {
@@ -393,7 +409,8 @@ void wet_verify_tables(struct wet_verifier *verifier)
                 {WET_SEC_NAMES, names_check},     {WET_SEC_NODES, nodes_check},
                 {WET_SEC_OBJECTS, objects_check}, {WET_SEC_INDEX, index_check},
                 {WET_SEC_OUTPUTS, outputs_check}, {WET_SEC_THREADS, threads_check},
-                {WET_SEC_TURNS, turns_check},     {WET_SEC_AMBIGUOUS, ambiguous_check}};
+                {WET_SEC_TURNS, turns_check},     {WET_SEC_AMBIGUOUS, ambiguous_check},
+                {WET_SEC_JUMPS, jumps_check}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         if (!wet_verifier_stops(verifier) && rows[i].check(verifier))
             verifier->is_sound |= WET_SOUND(rows[i].kind);
