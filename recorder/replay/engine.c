@@ -503,6 +503,12 @@ static int on_request(struct rep_engine *engine, enum rep_stop *why, bool *done)
     }
 }
 
+/* Where the next run writes, or the last one wrote. */
+static uint64_t ring_address(const struct rep_engine *engine)
+{
+    return engine->host.base + AGT_SHM_OFF + AGT_RING_OFF + engine->ring_off;
+}
+
 int rep_engine_run(struct rep_engine *engine, const struct rep_source *source, uint64_t limit,
                    bool exact, enum rep_stop *why)
 {
@@ -511,7 +517,7 @@ int rep_engine_run(struct rep_engine *engine, const struct rep_source *source, u
     *why = REP_STOP_TIME;
     engine->source = source;
     if (engine->mode == DBI_COLLECT)
-        engine->host.ctx->r15 = engine->host.ctx->ring_start;
+        engine->host.ctx->r15 = engine->host.ctx->ring_start = ring_address(engine);
     bool is_sent = false;
     uint64_t now = rep_engine_time(engine);
     engine->run_goal = limit < RUN_MAX ? now + limit : REP_NEVER - 1;
@@ -660,22 +666,17 @@ int rep_engine_lines(struct rep_engine *engine, rep_line_fn fn, void *arg)
     return err ? err : lines_take(engine, mail->args[0], fn, arg);
 }
 
-static uint64_t ring_address(const struct rep_engine *engine)
-{
-    return engine->host.base + AGT_SHM_OFF + AGT_RING_OFF;
-}
-
 void rep_engine_ring_half(struct rep_engine *engine, unsigned half)
 {
-    engine->host.ctx->ring_start = ring_address(engine) + half * (AGT_RING_BYTES / 2);
+    engine->ring_off = (half & 1) * (AGT_RING_BYTES / 2);
 }
 
+/* Nothing that the replayee can write says where the ring is. */
 const uint64_t *rep_engine_ring(const struct rep_engine *engine, size_t *bytes)
 {
-    uint64_t used = engine->host.ctx->r15 - engine->host.ctx->ring_start;
-    *bytes = used <= AGT_RING_BYTES ? used & ~7ull : 0;
-    return (const uint64_t *)(engine->host.shm + AGT_RING_OFF +
-                              (engine->host.ctx->ring_start - ring_address(engine)));
+    uint64_t used = engine->host.ctx->r15 - ring_address(engine);
+    *bytes = used <= AGT_RING_BYTES - engine->ring_off ? used & ~7ull : 0;
+    return (const uint64_t *)(engine->host.shm + AGT_RING_OFF + engine->ring_off);
 }
 
 int rep_engine_jumps(struct rep_engine *engine, rep_jump_fn fn, void *arg)

@@ -17,6 +17,7 @@
 
 struct rep_engine {
     struct rep_host host;
+    uint64_t ring_off; /* of the half that runs fill, in the ring */
     struct dbi *dbi;
     enum dbi_mode mode;
     bool ticks; /* counted */
