@@ -9,7 +9,7 @@
  *   r12  its number, in both halves
  *   r13  1 in both halves
  *   r14  struct dep_machine
- *   r15  labels of register groups
+ *   r15  labels of the registers' pieces, by location
  *
  * The code for a load of eight bytes, behind which are its ways out:
  *
@@ -448,6 +448,25 @@ static void way_emit(struct node_code *node, struct way *way)
     branch(&node->e, JMP, way->back);
 }
 
+/* The number goes to all locations of the set, several at once where they follow each other. */
+static void defs_emit(struct emit *e, const struct ins_regset *set)
+{
+    BYTES(e, 0x66, 0x49, 0x0f, 0x6e, 0xc4); /* movq xmm0, r12 */
+    BYTES(e, 0x66, 0x0f, 0x6c, 0xc0);       /* punpcklqdq xmm0, xmm0 */
+    for (unsigned l = ins_regset_next(set, 0), count; l < INS_LOC_COUNT;
+         l = ins_regset_next(set, l + count)) {
+        for (count = 1; count < 4 && ins_regset_next(set, l + count) == l + count;)
+            count++;
+        count = count == 3 ? 2 : count;
+        if (count == 4) {
+            BYTES(e, 0xf3, 0x41, 0x0f, 0x7f); /* movdqu [r15 + ...], xmm0 */
+            emit_memory(e, 0, R15, -1, 1, (int32_t)(4 * l));
+        } else {
+            op_memory(e, count == 2, 0x89, R12, R15, -1, 1, (int32_t)(4 * l));
+        }
+    }
+}
+
 static void node_emit(struct node_code *code, const struct dep_node *node,
                       const struct dep_lists *lists, uint32_t id)
 {
@@ -458,14 +477,13 @@ static void node_emit(struct node_code *code, const struct dep_node *node,
     emit_u32(e, (uint32_t)((uintptr_t)&code->code->counters[id] - (emit_host(e) + 4)));
     emit_store_imm(e, RBP, 0, id);
     for (unsigned i = 0; i < lists->input_count; i++) {
-        load32(e, RAX, R15, 4 * lists->inputs[i]);
+        load32(e, RAX, R15, (int32_t)(4 * lists->inputs[i]));
         store32(e, RAX, RBP, (int32_t)(4 * (1 + i)));
     }
     code->word = 1 + lists->input_count;
     for (unsigned i = 0; i < node->operand_count; i++)
         operand_emit(code, &node->operands[i]);
-    for (unsigned i = 0; i < lists->def_count; i++)
-        store32(e, R12, R15, 4 * lists->defs[i]);
+    defs_emit(e, &node->defines);
     emit_lea(e, RBX, RBX, -1, 1, (int32_t)(8 * (1 + node->slot_count)), false);
     emit_lea(e, RBP, RBP, -1, 1, (int32_t)(4 * code->word), false);
     next_emit(e, fixed_at(code->code, AT_END_AT), fixed_at(code->code, FULL_AT),

@@ -77,25 +77,23 @@ struct dep_node {
     uint32_t slot_count, operand_count, load_count;
 };
 
-/* Register groups that an execution of a node uses and defines. */
+/* What an execution of a node copies: the label of one location for each group that it uses. */
 struct dep_lists {
-    uint8_t inputs[INS_LOC_COUNT], defs[INS_LOC_COUNT];
-    uint32_t input_count, def_count;
+    _Static_assert(INS_LOC_COUNT <= UINT8_MAX, "locations fit into bytes");
+    uint8_t inputs[INS_LOC_COUNT];
+    uint32_t input_count;
 };
 
 /* Registers in groups that are always defined and used together: as fine as the code met so far needs. */
 struct dep_groups {
-    uint8_t of[INS_LOC_COUNT];
     struct ins_regset sets[INS_LOC_COUNT];
     unsigned count;
 };
 
 void dep_groups_init(struct dep_groups *groups);
 
-/* Splits groups that lie partly in the set. `split` is told of each new one. What the groups that
- * were split held is added to *changed. */
+/* Splits groups that lie partly in the set. What those held is added to *changed. */
 void dep_groups_refine(struct dep_groups *groups, const struct ins_regset *set,
-                       void (*split)(void *arg, unsigned old, unsigned made), void *arg,
                        struct ins_regset *changed);
 
 /* Reads a fragment. 0 or -ENOMEM. */
@@ -119,7 +117,7 @@ struct dep_machine {
     const uint64_t *words, *end;
     uint32_t *out, *out_limit; /* behind which an execution's labels might not fit */
     uint64_t number_twice;     /* the last number given, in both halves */
-    uint32_t *last;            /* by register group, of the task that runs */
+    uint32_t *last;            /* by location, of the task that runs */
     const uint64_t *codes;     /* address of each node's code, by id */
     uint64_t code_count;
     /* Labels an operand that the code does not; gives where labels go on, NULL: no memory. */
@@ -159,7 +157,7 @@ static inline uint32_t dep_node_words(const struct dep_node *node)
 /* ---- pass.c: the pass over ring and events ---- */
 
 struct dep_task {
-    uint32_t last[INS_LOC_COUNT]; /* by group: label of its last definition */
+    uint32_t last[INS_LOC_COUNT]; /* label of each location's last definition */
 };
 
 struct dep_finder {

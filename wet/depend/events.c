@@ -16,27 +16,25 @@ struct dep_task *dep_task_get(struct dep_finder *finder, uint32_t slot)
     return finder->tasks[slot];
 }
 
-static void registers_define(struct dep_finder *finder, struct dep_task *task, unsigned first,
-                             unsigned end, uint32_t number)
+static void registers_define(struct dep_task *task, unsigned first, unsigned end, uint32_t number)
 {
     for (unsigned l = first; l < end; l++)
-        task->last[finder->groups.of[l]] = number;
+        task->last[l] = number;
 }
 
 /* A call's exit defines its result and what the instruction itself clobbers; else all is loaded. */
-static void regs_pass(struct dep_finder *finder, struct dep_task *task,
-                      const struct evq_entry *entry, uint32_t number)
+static void regs_pass(struct dep_task *task, const struct evq_entry *entry, uint32_t number)
 {
     static const uint8_t of_call[] = {INS_RAX, INS_RCX, 11};
 
     if (entry->kind != EVQ_SYSCALL_EXIT || entry->number == SYS_rt_sigreturn) {
-        registers_define(finder, task, INS_LOC_GPR, INS_LOC_VEC, number);
-        registers_define(finder, task, INS_LOC_FS_BASE, INS_LOC_PKRU, number);
+        registers_define(task, INS_LOC_GPR, INS_LOC_VEC, number);
+        registers_define(task, INS_LOC_FS_BASE, INS_LOC_PKRU, number);
         return;
     }
     for (unsigned i = 0; i < sizeof of_call; i++) {
         unsigned first = INS_LOC_GPR + INS_GPR_PIECES * of_call[i];
-        registers_define(finder, task, first, first + INS_GPR_PIECES, number);
+        registers_define(task, first, first + INS_GPR_PIECES, number);
     }
 }
 
@@ -68,10 +66,10 @@ static int op_pass(struct dep_finder *finder, const struct evq_entry *entry,
     case EVQ_OP_REGS:
         /* rdtsc and kin define what they define as instructions */
         if (entry->kind != EVQ_TRAP)
-            regs_pass(finder, task, entry, number);
+            regs_pass(task, entry, number);
         return 0;
     case EVQ_OP_XSTATE:
-        registers_define(finder, task, INS_LOC_VEC, INS_LOC_FS_BASE, number);
+        registers_define(task, INS_LOC_VEC, INS_LOC_FS_BASE, number);
         return 0;
     case EVQ_OP_WRITE:
     case EVQ_OP_ZERO:
@@ -89,7 +87,7 @@ static int op_pass(struct dep_finder *finder, const struct evq_entry *entry,
         if (!made)
             return -ENOMEM;
         *made = *task;
-        registers_define(finder, made, INS_LOC_GPR, INS_LOC_GPR + INS_GPR_PIECES, number);
+        registers_define(made, INS_LOC_GPR, INS_LOC_GPR + INS_GPR_PIECES, number);
         return 0;
     default:
         return 0;

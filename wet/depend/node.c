@@ -12,10 +12,8 @@
 
 static void group_add(struct dep_groups *groups, unsigned first, unsigned count)
 {
-    for (unsigned l = first; l < first + count; l++) {
-        groups->of[l] = (uint8_t)groups->count;
+    for (unsigned l = first; l < first + count; l++)
         ins_regset_add(&groups->sets[groups->count], l);
-    }
     groups->count++;
 }
 
@@ -33,7 +31,6 @@ void dep_groups_init(struct dep_groups *groups)
 }
 
 void dep_groups_refine(struct dep_groups *groups, const struct ins_regset *set,
-                       void (*split)(void *arg, unsigned old, unsigned made), void *arg,
                        struct ins_regset *changed)
 {
     for (unsigned g = 0, count = groups->count; g < count; g++) {
@@ -43,14 +40,9 @@ void dep_groups_refine(struct dep_groups *groups, const struct ins_regset *set,
         ins_regset_remove(&out, set);
         if (ins_regset_is_empty(&in) || ins_regset_is_empty(&out))
             continue;
-        unsigned made = groups->count++;
         ins_regset_join(changed, &groups->sets[g]);
         groups->sets[g] = out;
-        groups->sets[made] = in;
-        for (unsigned l = ins_regset_next(&in, 0); l < INS_LOC_COUNT;
-             l = ins_regset_next(&in, l + 1))
-            groups->of[l] = (uint8_t)made;
-        split(arg, g, made);
+        groups->sets[groups->count++] = in;
     }
 }
 
@@ -186,28 +178,18 @@ int dep_node_make(const struct dbi_fragment *fragment, struct dep_node **out)
     return node_keep(node, &reading);
 }
 
-/* Groups that lie in the set. */
-static unsigned list_groups(const struct dep_groups *groups, const struct ins_regset *set,
-                            uint8_t *list)
-{
-    unsigned count = 0;
-
-    for (unsigned g = 0; g < groups->count; g++)
-        if (ins_regset_intersects(&groups->sets[g], set))
-            list[count++] = (uint8_t)g;
-    return count;
-}
-
 int dep_node_group(struct dep_node *node, const struct dep_groups *groups, struct dep_lists *lists)
 {
-    lists->input_count = list_groups(groups, &node->uses, lists->inputs);
-    lists->def_count = list_groups(groups, &node->defines, lists->defs);
-    struct ins_regset *sets = malloc((lists->input_count + 1) * sizeof *sets);
+    struct ins_regset *sets = malloc((groups->count + 1) * sizeof *sets);
 
     if (!sets)
         return -ENOMEM;
-    for (unsigned i = 0; i < lists->input_count; i++)
-        sets[i] = groups->sets[lists->inputs[i]];
+    lists->input_count = 0;
+    for (unsigned g = 0; g < groups->count; g++)
+        if (ins_regset_intersects(&groups->sets[g], &node->uses)) {
+            lists->inputs[lists->input_count] = (uint8_t)ins_regset_next(&groups->sets[g], 0);
+            sets[lists->input_count++] = groups->sets[g];
+        }
     free(node->input_sets);
     node->input_sets = sets;
     node->is.inputs = sets;

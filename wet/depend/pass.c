@@ -169,22 +169,12 @@ static uint32_t *operand_pass(struct dep_machine *machine, const struct dep_oper
 
 /* ---- nodes ---- */
 
-static void group_split(void *arg, unsigned old, unsigned made)
-{
-    struct dep_finder *finder = arg;
-
-    for (unsigned t = 0; t < EVQ_TASKS_MAX; t++)
-        if (finder->tasks[t])
-            finder->tasks[t]->last[made] = finder->tasks[t]->last[old];
-}
-
-/* Takes the code from all nodes that have to do with the set, or from all (NULL). */
+/* Takes the code from all nodes that use something of the set, or from all (NULL). */
 static void codes_forget(struct dep_finder *finder, const struct ins_regset *set)
 {
     for (size_t id = 0; id < finder->node_count; id++) {
         const struct dep_node *node = finder->nodes[id];
-        if (node && (!set || ins_regset_intersects(&node->uses, set) ||
-                     ins_regset_intersects(&node->defines, set)))
+        if (node && (!set || ins_regset_intersects(&node->uses, set)))
             finder->codes[id] = finder->code.unknown;
     }
 }
@@ -194,8 +184,8 @@ static int groups_refine(struct dep_finder *finder, const struct dep_node *node)
 {
     struct ins_regset changed = {0};
 
-    dep_groups_refine(&finder->groups, &node->uses, group_split, finder, &changed);
-    dep_groups_refine(&finder->groups, &node->defines, group_split, finder, &changed);
+    dep_groups_refine(&finder->groups, &node->uses, &changed);
+    dep_groups_refine(&finder->groups, &node->defines, &changed);
     if (ins_regset_is_empty(&changed))
         return 0;
     codes_forget(finder, &changed);
