@@ -433,6 +433,7 @@ static int show_chunk(struct history *history, const struct cli_write *writes, s
     size_t filled = 0;
     int result = 0;
     for (size_t i = 0; i < count && result >= 0; i++) {
+        rows[filled] = (struct row){0};
         if (cli_meter_update(&history->meter, history->shown + filled, history->limit))
             result = -WD_ERR_INTERRUPTED;
         else
