@@ -17,7 +17,7 @@ struct slc_stretch; /* slicer/stretch.h */
 
 #define SLC_STRETCH_BITS  19                    /* a stretch has 2 to this instructions */
 #define SLC_STRETCHES_MAX 32                    /* kept of one place */
-#define SLC_STRETCH_BYTES (UINT64_C(256) << 20) /* ... of all */
+#define SLC_STRETCH_BYTES (UINT64_C(512) << 20) /* ... of all */
 
 /* A stretch of the run, and what scans did there. */
 struct slc_station {
