@@ -35,8 +35,6 @@ struct watch {
     struct wd_buf jumps; /* uint64_t: by fragment, 1 + the jump at its end */
 };
 
-static char *work;
-
 static void pairs_add(struct pairs *pairs, uint64_t jump, uint64_t target)
 {
     struct pair *latest = &pairs->latest[(jump * 31 + target * 7 + (target >> 7)) % LATEST];
@@ -240,7 +238,7 @@ static size_t program_compare(const char *name, const char *program, const char 
                               const char *second)
 {
     const char *argv[] = {program, argument, second, NULL};
-    char *dir = unit_record(work, name, argv);
+    char *dir = unit_record(unit_work, name, argv);
     size_t count = jumps_compare(dir);
     print_message("%-24s %zu pairs\n", name, count);
     free(dir);
@@ -276,20 +274,6 @@ static void jumps_between_events_of_any_time_are_noted(void **state)
     }
 }
 
-static int setup(void **state)
-{
-    (void)state;
-    work = scratch_new();
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    scratch_free(work);
-    return 0;
-}
-
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -301,5 +285,5 @@ int main(int argc, char **argv)
         printf("%zu pairs\n", jumps_compare(argv[1]));
         return 0;
     }
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, unit_work_new, unit_work_remove);
 }

@@ -22,14 +22,6 @@
 #define ATTEMPTS 400
 #define KILLS    4
 
-struct fixture {
-    struct run run;
-    char *whole, *path; /* built at once; in pieces */
-    uint64_t interval;
-    unsigned intervals;
-    uint64_t seed;
-};
-
 /* ---- one attempt ---- */
 
 struct attempt {
@@ -59,7 +51,7 @@ static void on_notice(void *arg, const char *sentence)
     attempt->anew += strstr(sentence, "anew") != NULL;
 }
 
-static int build_try(const struct fixture *fixture, struct attempt *attempt,
+static int build_try(const struct rebuilt *fixture, struct attempt *attempt,
                      const struct wet_build_options *base)
 {
     struct wet_build_options options = *base;
@@ -74,7 +66,7 @@ static int build_try(const struct fixture *fixture, struct attempt *attempt,
 }
 
 /* Attempts until one comes to the end; how many of them went on with what was there. */
-static unsigned build_in_pieces(struct fixture *fixture, const struct wet_build_options *options)
+static unsigned build_in_pieces(struct rebuilt *fixture, const struct wet_build_options *options)
 {
     unsigned resumed = 0;
     for (unsigned i = 0; i < ATTEMPTS; i++) {
@@ -95,40 +87,10 @@ static unsigned build_in_pieces(struct fixture *fixture, const struct wet_build_
 
 /* ---- fixtures ---- */
 
-static int fixture_make(void **state, uint64_t interval, const char *const argv[])
-{
-    struct fixture *fixture = calloc(1, sizeof *fixture);
-    struct wet *wet = NULL;
-    run_record(&fixture->run, argv);
-    fixture->interval = interval;
-    fixture->whole = unit_path(fixture->run.dir, "whole.wet");
-    fixture->path = unit_path(fixture->run.dir, "pieces.wet");
-    fixture->seed = unit_seed("resume");
-    int err = run_build(&fixture->run, fixture->whole, interval);
-    if (!err)
-        err = wet_open(fixture->whole, &wet);
-    if (err)
-        fail_msg("%s: %s", argv[0], wd_error_message(err));
-    fixture->intervals = (unsigned)wet_get_info(wet)->intervals;
-    wet_close(wet);
-    *state = fixture;
-    return 0;
-}
-
-static int fixture_drop(void **state)
-{
-    struct fixture *fixture = *state;
-    run_fini(&fixture->run);
-    free(fixture->whole);
-    free(fixture->path);
-    free(fixture);
-    return 0;
-}
-
 #define RUN(name, interval, ...)                                                                   \
     static int name(void **state)                                                                  \
     {                                                                                              \
-        return fixture_make(state, interval, (const char *const[]){__VA_ARGS__, NULL});            \
+        return rebuilt_make(state, interval, "pieces", (const char *const[]){__VA_ARGS__, NULL});  \
     }
 
 RUN(run_printf, 2000, PROGRAMS "/prog_printf_O0_pie")
@@ -146,7 +108,7 @@ RUN(run_rewritten, 2000, GENERATED, "rewritten", "400")
 
 static void build_in_pieces_gives_the_same_file(void **state)
 {
-    struct fixture *fixture = *state;
+    struct rebuilt *fixture = *state;
     assert_true(fixture->intervals > 10);
     assert_true(build_in_pieces(fixture, &(struct wet_build_options){0}) > 0);
     same_file(fixture->path, fixture->whole);
@@ -157,7 +119,7 @@ static void build_in_pieces_gives_the_same_file(void **state)
 
 static void build_on_any_number_of_threads_gives_the_same_file(void **state)
 {
-    struct fixture *fixture = *state;
+    struct rebuilt *fixture = *state;
     for (unsigned jobs = 1; jobs <= 7; jobs += 3) {
         struct wet_build_options options = {.fingerprint = "test",
                                             .interval_instructions = fixture->interval,
@@ -171,7 +133,7 @@ static void build_on_any_number_of_threads_gives_the_same_file(void **state)
 
 static void build_killed_goes_on(void **state)
 {
-    struct fixture *fixture = *state;
+    struct rebuilt *fixture = *state;
     struct attempt last = {0};
     for (unsigned i = 0; i < KILLS; i++) {
         pid_t pid = fork();
@@ -193,7 +155,7 @@ static void build_killed_goes_on(void **state)
     unlink(fixture->path);
 }
 
-static char *part_name(const struct fixture *fixture, const char *suffix)
+static char *part_name(const struct rebuilt *fixture, const char *suffix)
 {
     char *name;
     assert_true(asprintf(&name, "%s%s", fixture->path, suffix) > 0);
@@ -201,7 +163,7 @@ static char *part_name(const struct fixture *fixture, const char *suffix)
 }
 
 /* Flips a bit at a random place, or cuts the file there. */
-static void spoil(struct fixture *fixture, const char *suffix, bool cut)
+static void spoil(struct rebuilt *fixture, const char *suffix, bool cut)
 {
     char *name = part_name(fixture, suffix);
     size_t size_bytes;
@@ -216,7 +178,7 @@ static void spoil(struct fixture *fixture, const char *suffix, bool cut)
 
 static void unfinished_file_with_damage_still_gives_the_same_file(void **state)
 {
-    struct fixture *fixture = *state;
+    struct rebuilt *fixture = *state;
     static const char *const suffixes[] = {".part", ".part-log"};
     for (unsigned i = 0; i < 8; i++) {
         struct attempt attempt = {.left = fixture->intervals / 2}, again = {0};
@@ -233,7 +195,7 @@ static void unfinished_file_with_damage_still_gives_the_same_file(void **state)
 
 static void unfinished_file_that_is_all_damage_is_said_to_be(void **state)
 {
-    struct fixture *fixture = *state;
+    struct rebuilt *fixture = *state;
     static const char *const suffixes[] = {".part", ".part-log"};
     for (unsigned i = 0; i < 2; i++) {
         struct attempt attempt = {.left = fixture->intervals / 2}, again = {0};
@@ -251,7 +213,7 @@ static void unfinished_file_that_is_all_damage_is_said_to_be(void **state)
 
 static void unfinished_file_of_something_else_is_not_gone_on_with(void **state)
 {
-    struct fixture *fixture = *state;
+    struct rebuilt *fixture = *state;
     struct attempt attempt = {.left = fixture->intervals / 2}, again = {0};
     const struct wet_build_options other = {.fingerprint = "another recording"};
     assert_int_equal(build_try(fixture, &attempt, &other), -WD_ERR_INTERRUPTED);
@@ -265,7 +227,7 @@ static void unfinished_file_of_something_else_is_not_gone_on_with(void **state)
 
 static void window_in_pieces_is_the_window(void **state)
 {
-    struct fixture *fixture = *state;
+    struct rebuilt *fixture = *state;
     char *whole = unit_path(fixture->run.dir, "window.wet");
     uint64_t middle = fixture->interval * fixture->intervals / 2;
     struct wet_build_options options = {
@@ -283,8 +245,8 @@ static void window_in_pieces_is_the_window(void **state)
 }
 
 #define IN_PIECES(run)                                                                             \
-    cmocka_unit_test_setup_teardown(build_in_pieces_gives_the_same_file, run, fixture_drop)
-#define CASE(name, run) cmocka_unit_test_setup_teardown(name, run, fixture_drop)
+    cmocka_unit_test_setup_teardown(build_in_pieces_gives_the_same_file, run, rebuilt_drop)
+#define CASE(name, run) cmocka_unit_test_setup_teardown(name, run, rebuilt_drop)
 
 int main(void)
 {

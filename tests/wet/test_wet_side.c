@@ -22,14 +22,6 @@
 
 #define ATTEMPTS 200
 
-struct fixture {
-    struct run run;
-    char *whole, *path; /* built in one pass; side by side */
-    uint64_t interval;
-    unsigned intervals;
-    uint64_t seed;
-};
-
 /* ---- processes ---- */
 
 /* Calls `fn` with each process whose parent is `parent` and whose name begins with `name`; how many. */
@@ -64,7 +56,7 @@ static void window_kill(pid_t pid)
     kill(pid, SIGKILL);
 }
 
-static void assert_nothing_is_left(const struct fixture *fixture)
+static void assert_nothing_is_left(const struct rebuilt *fixture)
 {
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
     assert_int_equal(errno, ECHILD);
@@ -106,7 +98,7 @@ static void on_notice(void *arg, const char *sentence)
     attempt->anew += strstr(sentence, "anew") != NULL;
 }
 
-static int build_try(const struct fixture *fixture, struct attempt *attempt,
+static int build_try(const struct rebuilt *fixture, struct attempt *attempt,
                      const struct wet_build_options *base)
 {
     struct wet_build_options options = *base;
@@ -126,7 +118,7 @@ static struct wet_build_options side(unsigned jobs, uint64_t intervals)
         .jobs = jobs, .side_by_side = WET_SIDE_ALWAYS, .window_intervals = intervals};
 }
 
-static void build_ok(const struct fixture *fixture, const struct wet_build_options *options)
+static void build_ok(const struct rebuilt *fixture, const struct wet_build_options *options)
 {
     struct attempt attempt = {0};
     int err = build_try(fixture, &attempt, options);
@@ -139,32 +131,8 @@ static void build_ok(const struct fixture *fixture, const struct wet_build_optio
 
 static int fixture_make(void **state, uint64_t interval, const char *const argv[])
 {
-    struct fixture *fixture = calloc(1, sizeof *fixture);
-    struct wet *wet = NULL;
-    run_record(&fixture->run, argv);
-    fixture->interval = interval;
-    fixture->whole = unit_path(fixture->run.dir, "whole.wet");
-    fixture->path = unit_path(fixture->run.dir, "side.wet");
-    fixture->seed = unit_seed("side");
-    int err = run_build(&fixture->run, fixture->whole, interval);
-    if (!err)
-        err = wet_open(fixture->whole, &wet);
-    if (err)
-        fail_msg("%s: %s", argv[0], wd_error_message(err));
-    fixture->intervals = (unsigned)wet_get_info(wet)->intervals;
-    wet_close(wet);
-    assert_true(fixture->intervals > 10);
-    *state = fixture;
-    return 0;
-}
-
-static int fixture_drop(void **state)
-{
-    struct fixture *fixture = *state;
-    run_fini(&fixture->run);
-    free(fixture->whole);
-    free(fixture->path);
-    free(fixture);
+    rebuilt_make(state, interval, "side", argv);
+    assert_true(((const struct rebuilt *)*state)->intervals > 10);
     return 0;
 }
 
@@ -188,7 +156,7 @@ RUN(run_rewritten, 2000, GENERATED, "rewritten", "400")
 
 static void windows_at_once_give_the_file_of_one_pass(void **state)
 {
-    struct fixture *fixture = *state;
+    struct rebuilt *fixture = *state;
     const uint64_t third = fixture->intervals / 3, sixth = fixture->intervals / 6;
     const struct wet_build_options ways[] = {side(2, third), side(3, third + 1), side(4, sixth)};
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
@@ -202,7 +170,7 @@ static void windows_at_once_give_the_file_of_one_pass(void **state)
 
 static void windows_of_one_interval_give_the_file_of_one_pass(void **state)
 {
-    struct fixture *fixture = *state;
+    struct rebuilt *fixture = *state;
     const struct wet_build_options options = side(4, 1);
     build_ok(fixture, &options);
     same_file(fixture->path, fixture->whole);
@@ -211,7 +179,7 @@ static void windows_of_one_interval_give_the_file_of_one_pass(void **state)
 
 static void run_shorter_than_a_window_is_built_in_one_pass(void **state)
 {
-    struct fixture *fixture = *state;
+    struct rebuilt *fixture = *state;
     struct attempt attempt = {.left = fixture->intervals / 2, .what = KILL_WINDOWS};
     const struct wet_build_options options = side(4, fixture->intervals);
     assert_int_equal(build_try(fixture, &attempt, &options), 0);
@@ -222,7 +190,7 @@ static void run_shorter_than_a_window_is_built_in_one_pass(void **state)
 
 static void with_little_memory_the_rest_is_built_in_one_pass(void **state)
 {
-    struct fixture *fixture = *state;
+    struct rebuilt *fixture = *state;
     struct attempt attempt = {.left = fixture->intervals / 4, .what = KILL_WINDOWS};
     const struct wet_build_options options = {
         .jobs = 4, .window_intervals = fixture->intervals / 5, .memory_bytes = 1};
@@ -235,7 +203,7 @@ static void with_little_memory_the_rest_is_built_in_one_pass(void **state)
 
 static void window_of_the_run_is_that_of_one_pass(void **state)
 {
-    struct fixture *fixture = *state;
+    struct rebuilt *fixture = *state;
     char *whole = unit_path(fixture->run.dir, "window.wet");
     uint64_t middle = fixture->interval * fixture->intervals / 2;
     struct wet_build_options options = {.fingerprint = "test",
@@ -261,7 +229,7 @@ static void window_of_the_run_is_that_of_one_pass(void **state)
 
 static void window_that_is_killed_ends_the_build(void **state)
 {
-    struct fixture *fixture = *state;
+    struct rebuilt *fixture = *state;
     struct attempt attempt = {.left = fixture->intervals / 2, .what = KILL_WINDOWS}, again = {0};
     const struct wet_build_options options = side(3, fixture->intervals / 6);
     assert_int_equal(build_try(fixture, &attempt, &options), -WD_ERR_MACHINE);
@@ -278,7 +246,7 @@ static void window_that_is_killed_ends_the_build(void **state)
 
 static void build_in_pieces_gives_the_file_of_one_pass(void **state)
 {
-    struct fixture *fixture = *state;
+    struct rebuilt *fixture = *state;
     const struct wet_build_options options = side(3, 3);
     unsigned most = fixture->intervals / 4 + 20, resumed = 0;
     for (unsigned i = 0; i < ATTEMPTS; i++) {
@@ -303,7 +271,7 @@ static void build_in_pieces_gives_the_file_of_one_pass(void **state)
 /* Its windows' processes end with it: nobody holds the unfinished file. */
 static void build_that_is_killed_takes_its_windows_along(void **state)
 {
-    struct fixture *fixture = *state;
+    struct rebuilt *fixture = *state;
     const struct wet_build_options options = side(4, fixture->intervals / 8);
     struct attempt again = {0};
     assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
@@ -328,7 +296,7 @@ static void build_that_is_killed_takes_its_windows_along(void **state)
     unlink(fixture->path);
 }
 
-#define CASE(name, run) cmocka_unit_test_setup_teardown(name, run, fixture_drop)
+#define CASE(name, run) cmocka_unit_test_setup_teardown(name, run, rebuilt_drop)
 #define AT_ONCE(run)    CASE(windows_at_once_give_the_file_of_one_pass, run)
 
 int main(void)

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/wet/wet_run.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "common/err.h"
 #include "tests/record/spawn.h"
 #include "tests/wet/wet_unit.h"
+#include "wet/wet.h"
 
 void run_record(struct run *run, const char *const argv[])
 {
@@ -88,4 +90,36 @@ void good_wet_fini(struct good_wet *good)
     free(good->path);
     free(good->changed);
     run_fini(&good->run);
+}
+
+int rebuilt_make(void **state, uint64_t interval, const char *name, const char *const argv[])
+{
+    struct rebuilt *rebuilt = calloc(1, sizeof *rebuilt);
+    struct wet *wet = NULL;
+    char file[64];
+    run_record(&rebuilt->run, argv);
+    snprintf(file, sizeof file, "%s.wet", name);
+    rebuilt->interval = interval;
+    rebuilt->whole = unit_path(rebuilt->run.dir, "whole.wet");
+    rebuilt->path = unit_path(rebuilt->run.dir, file);
+    rebuilt->seed = unit_seed(name);
+    int err = run_build(&rebuilt->run, rebuilt->whole, interval);
+    if (!err)
+        err = wet_open(rebuilt->whole, &wet);
+    if (err)
+        fail_msg("%s: %s", argv[0], wd_error_message(err));
+    rebuilt->intervals = (unsigned)wet_get_info(wet)->intervals;
+    wet_close(wet);
+    *state = rebuilt;
+    return 0;
+}
+
+int rebuilt_drop(void **state)
+{
+    struct rebuilt *rebuilt = *state;
+    run_fini(&rebuilt->run);
+    free(rebuilt->whole);
+    free(rebuilt->path);
+    free(rebuilt);
+    return 0;
 }

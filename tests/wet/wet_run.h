@@ -43,4 +43,17 @@ void good_wet_make(struct good_wet *good, const char *program, uint64_t interval
                    const char *changed_name);
 void good_wet_fini(struct good_wet *good);
 
+/* A recording with a file built in one go, and a path for one that is built in another way. */
+struct rebuilt {
+    struct run run;
+    char *whole, *path;
+    uint64_t interval;
+    unsigned intervals; /* of `whole` */
+    uint64_t seed;
+};
+
+/* For suites: *state is a new one, whose path is NAME.wet; and its end. */
+int rebuilt_make(void **state, uint64_t interval, const char *name, const char *const argv[]);
+int rebuilt_drop(void **state);
+
 #endif
