@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/err.h"
 #include "tests/record/spawn.h"
 #include "tests/wet/wet_run.h"
@@ -57,13 +58,6 @@ static pid_t build_start(const char *path)
         _exit(126);
     }
     return pid;
-}
-
-static double seconds_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 static size_t children_of(pid_t pid, pid_t *children)
@@ -112,11 +106,11 @@ static bool holds_text(const char *path, const char *text)
 static double build_seconds(const char *path)
 {
     int status;
-    double start = seconds_now();
+    double start = wd_seconds();
     pid_t pid = build_start(path);
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_int_equal(status, 0);
-    return seconds_now() - start;
+    return wd_seconds() - start;
 }
 
 /* Returns whether the builder had a replayee when it was killed. */

@@ -12,19 +12,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "common/clock.h"
 #include "common/err.h"
 #include "include/wetdbg.h"
 #include "tests/wet/wet_exercise.h"
 #include "wet/wet.h"
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static void say(void *arg, const char *sentence)
 {
@@ -47,17 +40,17 @@ static int build(const char *trace, const char *file, const char *from, const ch
 static int walk(const char *file)
 {
     struct wet *wet = NULL;
-    double start = now();
+    double start = wd_seconds();
     int err = wet_open(file, &wet);
     if (err)
         return err;
     const struct wet_info *info = wet_get_info(wet);
     printf("open %.3f s; %s: %llu instructions, %llu intervals, %.4f bits/instr, %llu bytes (%llu "
            "static)\n",
-           now() - start, info->program, (unsigned long long)info->instructions,
+           wd_seconds() - start, info->program, (unsigned long long)info->instructions,
            (unsigned long long)info->intervals, info->bits_per_instruction,
            (unsigned long long)info->wet_bytes, (unsigned long long)info->static_bytes);
-    start = now();
+    start = wd_seconds();
     uint64_t execs = 0, slots = 0;
     for (uint64_t pass = 0; !err && pass < 2; pass++) {
         for (uint64_t i = 0; !err && i < info->intervals; i++) {
@@ -72,7 +65,7 @@ static int walk(const char *file)
         }
         printf("%s: %llu execs %llu slots, %.1f M/s\n", pass ? "backward" : "forward",
                (unsigned long long)execs, (unsigned long long)slots,
-               (double)info->instructions * (double)(pass + 1) / (now() - start) / 1e6);
+               (double)info->instructions * (double)(pass + 1) / (wd_seconds() - start) / 1e6);
     }
     wet_close(wet);
     return err;
