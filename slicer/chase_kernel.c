@@ -277,7 +277,7 @@ static int handler_began(struct slc_chase *chase, const struct wet_event *event,
 {
     struct gather kept = {chase, event, SLC_HOP_SIGNAL, 0, false};
     struct gather given = {chase, event, SLC_HOP_DELIVERED, 0, false};
-    const struct slc_clip none = {0};
+    const struct slc_clip frame = slc_signal_frame_clip(event->entry, ucontext - 8);
     int error = 0;
 
     for (unsigned i = 0; i < chase->origin->size && !error; i++) {
@@ -299,7 +299,7 @@ static int handler_began(struct slc_chase *chase, const struct wet_event *event,
             error = gather_move(&kept, i, from);
         }
     }
-    return error ? error : pass_ops(chase, event, UNKNOWN_TASK, &none);
+    return error ? error : pass_ops(chase, event, UNKNOWN_TASK, &frame);
 }
 
 /* ---- all of it ---- */

@@ -2,6 +2,8 @@
 #include "slicer/entry.h"
 
 #include <asm/prctl.h>
+#include <asm/sigcontext.h>
+#include <string.h>
 #include <sys/syscall.h>
 
 #include "slicer/syscalls.h"
@@ -105,6 +107,49 @@ bool slc_entry_calls_handler(const struct evq_entry *entry, const struct evq_reg
 {
     return loads->r[EVQ_RDI] == (uint64_t)entry->number &&
            loads->r[EVQ_RDX] == loads->r[EVQ_RSP] + 8;
+}
+
+/* ---- signal frames ---- */
+
+#define FPSTATE_AT_OFF     (8 + 224) /* of the vector state's address, from the frame's start */
+#define FPSTATE_BYTES      512       /* unless its own words say that it is larger: */
+#define FPSTATE_MAGIC_OFF  464
+#define FPSTATE_EXTENT_OFF 468
+
+static bool read_frame(const struct evq_op *op, uint64_t off, void *value, uint64_t size)
+{
+    if (off > op->b || op->b - off < size || op->bytes - sizeof(*op) < op->b)
+        return false;
+    memcpy(value, (const uint8_t *)(op + 1) + off, size);
+    return true;
+}
+
+/* Where the frame ends that `op` wrote; 0 if that cannot be told. */
+static uint64_t frame_end(const struct evq_op *op)
+{
+    uint64_t fpstate;
+    uint32_t magic, extent = FPSTATE_BYTES;
+
+    if (!read_frame(op, FPSTATE_AT_OFF, &fpstate, sizeof(fpstate)) ||
+        !read_frame(op, fpstate - op->a + FPSTATE_MAGIC_OFF, &magic, sizeof(magic)))
+        return 0;
+    if (magic == FP_XSTATE_MAGIC1 &&
+        !read_frame(op, fpstate - op->a + FPSTATE_EXTENT_OFF, &extent, sizeof(extent)))
+        return 0;
+    return extent <= op->b - (fpstate - op->a) ? fpstate + extent : 0;
+}
+
+struct slc_clip slc_signal_frame_clip(const struct evq_entry *entry, uint64_t start)
+{
+    struct slc_clip clip = {.is_clipped = false, .buffer = start, .limit = UINT64_MAX};
+
+    for (const struct evq_op *op = NULL; (op = slc_entry_op(entry, op));) {
+        if (op->op != EVQ_OP_WRITE || op->a != start)
+            continue;
+        clip.buffer_end = frame_end(op);
+        clip.is_clipped = clip.buffer_end != 0;
+    }
+    return clip;
 }
 
 bool slc_entry_sets_fs(const struct evq_entry *exit, const struct evq_regs *loads)

@@ -48,6 +48,13 @@ extern const uint8_t slc_saved_order[SLC_SAVED_REG_COUNT];
  * the signal's number and, behind the return address, its ucontext. */
 bool slc_entry_calls_handler(const struct evq_entry *entry, const struct evq_regs *loads);
 
+/*
+ * How much of what an event wrote at a handler's rsp, `start`, is the signal's frame. The recording
+ * guesses its size and has bytes above it, too, that the kernel did not write. A frame ends with the
+ * vector state, which tells its size.
+ */
+struct slc_clip slc_signal_frame_clip(const struct evq_entry *entry, uint64_t start);
+
 /* Whether a call that came back with these registers set the thread pointer (fs_base). */
 bool slc_entry_sets_fs(const struct evq_entry *exit, const struct evq_regs *loads);
 

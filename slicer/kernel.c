@@ -16,10 +16,6 @@
 #include "slicer/entry.h"
 #include "slicer/loader.h"
 
-#define SAVED_RSP_OFF    (8 + SLC_SAVED_REGS_OFF + 8 * 15) /* from the frame's start */
-#define RED_ZONE_BYTES   128
-#define SIGNAL_FRAME_MAX (64u << 10)
-
 /* ---- outside ---- */
 
 int slc_memory_from_outside(struct slc_scan *scan, uint64_t address, uint64_t size)
@@ -355,22 +351,6 @@ static int given_to_handler(struct slc_scan *scan, struct slc_task *task, uint32
     return error;
 }
 
-/* The frame ends below the red zone of what was interrupted, unless it lies on another stack; the
- * record of it may go on, with bytes that the kernel did not write. */
-static struct slc_clip describe_signal_frame(const struct evq_entry *entry, uint64_t start)
-{
-    struct slc_clip clip = {.is_clipped = false, .buffer = start, .limit = UINT64_MAX};
-    for (const struct evq_op *op = NULL; (op = slc_entry_op(entry, op));) {
-        uint64_t rsp;
-        if (op->op != EVQ_OP_WRITE || op->a != start || op->b < SAVED_RSP_OFF + sizeof(rsp))
-            continue;
-        memcpy(&rsp, (const uint8_t *)(op + 1) + SAVED_RSP_OFF, sizeof(rsp));
-        clip.buffer_end = rsp - RED_ZONE_BYTES;
-        clip.is_clipped = rsp - RED_ZONE_BYTES - start < SIGNAL_FRAME_MAX;
-    }
-    return clip;
-}
-
 /* Why the handler ran: because the instruction that faulted did, or the call that sent the signal. */
 static int pass_cause(struct slc_scan *scan, struct slc_task *task, size_t index,
                       const struct slc_want *hit)
@@ -397,7 +377,7 @@ static int handler_began(struct slc_scan *scan, struct slc_task *task,
                          const struct wet_event *event, size_t index, const struct evq_regs *regs)
 {
     uint64_t ucontext = regs->r[EVQ_RSP] + 8;
-    const struct slc_clip frame = describe_signal_frame(event->entry, regs->r[EVQ_RSP]);
+    const struct slc_clip frame = slc_signal_frame_clip(event->entry, regs->r[EVQ_RSP]);
     int error = given_to_handler(scan, task, event->task);
 
     task->next = NULL;

@@ -439,6 +439,7 @@ static void keep_output(struct wet *wet, const struct user_regs_struct *r)
 
 #define FPSTATE_OFF      224 /* of its address, in a ucontext */
 #define FPSTATE_SIZE_OFF 468 /* of the size of all of it */
+#define FRAME_GUESS      512 /* what a recording has above the frame, as rr only guesses its size */
 #define PLACE_PAYLOAD    sizeof(struct evq_place)
 
 /* Whether the thread has just come back from sending it to itself. */
@@ -467,7 +468,7 @@ static void keep_call_of_handler(struct wet *wet, uint32_t slot, int signal, boo
     uint64_t size = fpstate + (uint32_t)peek(wet, fpstate + FPSTATE_SIZE_OFF) - at->rsp;
     struct evq_regs queue = fake_queue_regs(at);
     off = push_entry(wet, slot, EVQ_OPS, signal, before);
-    push_memory(wet, at->rsp, size);
+    push_memory(wet, at->rsp, size + FRAME_GUESS);
     push_op(wet, EVQ_OP_REGS, 0, 0, &queue, sizeof(queue));
     close_entry(wet, off);
     struct fake_happening handler = {.kind = FAKE_HANDLER,

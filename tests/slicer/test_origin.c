@@ -186,6 +186,25 @@ static uint64_t next_random(uint64_t *state)
     return *state ^= *state << 17;
 }
 
+/* What lies above a signal's frame was not delivered, though the recording has it with the frame. */
+static void check_above_frames(struct wet *wet)
+{
+    size_t count;
+    const struct fake_happening *happenings = fake_happenings(wet, &count);
+
+    for (size_t h = 0; h < count; h++) {
+        uint64_t end = happenings[h].address + happenings[h].size;
+        if (happenings[h].kind != FAKE_HANDLER)
+            continue;
+        struct slc_origin *origin = ask(wet, happenings[h].time + 1, NULL, end, 64);
+        check_origin(wet, origin);
+        for (size_t i = 0; i < origin->hop_count; i++)
+            if (origin->hops[i].kind == SLC_HOP_DELIVERED)
+                assert_true(origin->hops[i].time < happenings[h].time);
+        slc_origin_free(origin);
+    }
+}
+
 static void check_run(char *program, int signal)
 {
     struct fake_options options = {.seed = 5, .signal = signal, .signal_steps = 900};
@@ -213,6 +232,7 @@ static void check_run(char *program, int signal)
         hops += origin->hop_count;
         slc_origin_free(origin);
     }
+    check_above_frames(wet);
     const char *base = strrchr(program, '/');
     printf("%-34s %llu instructions, %zu hops\n", base ? base + 1 : program,
            (unsigned long long)wet_get_info(wet)->instructions, hops);
