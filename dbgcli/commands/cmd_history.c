@@ -160,7 +160,14 @@ static bool find_frame(struct history *history, uint64_t *return_slot, size_t *i
     return false;
 }
 
-/* The last write to `slot` before the current time: the call. */
+/* Whether a write to a return address's slot makes a frame there, or takes it away: not so xsave of the
+ * dynamic linker, which may reach that far and does not, and what a recording has around a signal's. */
+static bool is_certain(const struct cli_write *write)
+{
+    return write->is_return || write->is_handler || (write->pc && !write->is_maybe);
+}
+
+/* The last certain write to `slot` before the current time: the call. */
 static int find_beginning(struct history *history, const struct cli_range *slot)
 {
     struct cli_session *session = history->session;
@@ -172,6 +179,8 @@ static int find_beginning(struct history *history, const struct cli_range *slot)
             result = -WD_ERR_INTERRUPTED;
         if (!result && wet_interval_may_write(session->wet, k, slot->start, 8))
             result = cli_writes_find(history->finder, k, slot, 1, session->time - 1, false, &list);
+        while (list.count && !is_certain(&list.items[list.count - 1]))
+            list.count--;
         if (!result && list.count) {
             history->from = list.items[list.count - 1].time;
             break;
@@ -210,10 +219,11 @@ static int find_end(struct history *history, const struct cli_range *slot, size_
     struct cli_write_list list = {0};
     uint64_t first = wet_interval_at(session->wet, session->time);
     uint64_t count = session->info->intervals;
+    bool has_end = false;
     int result = 0;
     if (mdl_function_at(session->model, session->moment->frames[frame].lookup_pc, &function) != 0)
         wd_error_clear();
-    for (uint64_t k = first; k < count && !result; k++) {
+    for (uint64_t k = first; k < count && !result && !has_end; k++) {
         if (cli_meter_update(&history->meter, k - first, count - first))
             result = -WD_ERR_INTERRUPTED;
         if (!result && (wet_interval_may_write(session->wet, k, slot->start, 8) ||
@@ -222,10 +232,10 @@ static int find_end(struct history *history, const struct cli_range *slot, size_
                         may_return_in(history, &function, k)))
             result = cli_writes_find(history->finder, k, slot, session->time,
                                      session->info->last_time, true, &list);
-        if (!result && list.count) {
-            history->to = list.items[0].time;
-            break;
-        }
+        for (size_t i = 0; i < list.count && !result && !has_end; i++)
+            if ((has_end = is_certain(&list.items[i])))
+                history->to = list.items[i].time;
+        list.count = 0;
     }
     cli_write_list_fini(&list);
     return result;

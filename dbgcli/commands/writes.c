@@ -189,34 +189,44 @@ static bool op_touches(const struct evq_op *op, const struct cli_range *range)
     return start < range->end && size && start + (size - 1) >= range->start;
 }
 
-static bool entry_touches(const struct evq_entry *entry, const struct cli_range *range)
+/* What an entry does to a range. */
+struct touch {
+    bool is_touched;
+    bool is_rsp_there; /* it loads registers, and rsp is the range's start */
+};
+
+static struct touch entry_touches(const struct evq_entry *entry, const struct cli_range *range)
 {
     const uint8_t *end = (const uint8_t *)entry + entry->bytes;
     const uint8_t *at = (const uint8_t *)(entry + 1);
+    struct touch touch = {false, false};
     if (entry->flags & EVQ_FLAG_REGS)
         at += sizeof(struct evq_regs);
     while (end - at >= (ptrdiff_t)sizeof(struct evq_op)) {
         const struct evq_op *op = (const struct evq_op *)at;
         if (op->bytes < sizeof *op || op->bytes > (size_t)(end - at))
             break;
-        if (op_touches(op, range))
-            return true;
+        touch.is_touched |= op_touches(op, range);
+        if (op->op == EVQ_OP_REGS && op->bytes >= sizeof *op + sizeof(struct evq_regs))
+            touch.is_rsp_there = ((const struct evq_regs *)(op + 1))->r[EVQ_RSP] == range->start;
         at += op->bytes;
     }
-    return false;
+    return touch;
 }
 
 static void look_at_event(struct search *search, const struct wet_event *event)
 {
     const struct evq_entry *entry = event->entry;
     bool is_call = entry->kind == EVQ_SYSCALL_ENTER || entry->kind == EVQ_SYSCALL_EXIT;
-    if (!entry_touches(entry, search->range))
+    const struct touch touch = entry_touches(entry, search->range);
+    if (!touch.is_touched)
         return;
     struct cli_write write = {
         .time = event->time,
         .syscall = is_call ? entry->number : -1,
         .task = event->task,
         .is_maybe = true,
+        .is_handler = entry->kind == EVQ_OPS && touch.is_rsp_there,
     };
     add_write(search, &write);
 }

@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""test_handled.py BUILD-DIRECTORY: variables of functions that signals interrupt, and handlers as places of the run.
+
+What a recording has of a signal's frame is more than the kernel wrote, and what the dynamic linker may have saved is
+more than it did: neither ends the life of a variable, nor is the origin of what lies there."""
+import e2e
+
+
+def line_of(text):
+    with open(f"{e2e.SOURCE}/tests/e2e/programs/handled.c") as file:
+        return next(number for number, line in enumerate(file, 1) if text in line)
+
+
+def ask(bench, directory, *questions):
+    words = [word for question in questions for word in ("-e", question)]
+    run = bench.wet("replay", directory, "--batch", "--json", *words)
+    answers = run.objects()
+    bench.check(run.status == 0 and len(answers) == len(questions), f"{questions}", run)
+    return answers
+
+
+def check_history(bench, directory):
+    """Every write to it since main() began, whatever came in between."""
+    for place in ("/* HOLD */", "/* PROBED */"):
+        answers = ask(bench, directory, f"goto handled.c:{line_of(place)}", "history kept")
+        found = [(row["line"], row["after"]) for row in answers[1]["writes"]]
+        bench.check(found == [(line_of("/* BOUND LATE */"), "24"), (line_of("/* PROBED */"), "19"),
+                              (line_of("/* KEPT */"), "7")], f"the history of kept: {found}")
+    # A handler's own variable lives from the delivery on, whichever stack it is on.
+    for number in (1, 2):
+        answers = ask(bench, directory, f"goto handled.c:{line_of('sent += doubled')}#{number}", "history doubled",
+                      "history number")
+        found = [row["line"] for row in answers[1]["writes"]]
+        bench.check(found == [line_of("int doubled")], f"the history of doubled: {found}")
+
+
+def check_origins(bench, directory):
+    answers = ask(bench, directory, f"goto handled.c:{line_of('/* HOLD */')}", "origin kept", "origin beside[0]")
+    for answer, text in zip(answers[1:], ("/* BOUND LATE */", "/* KEPT */")):
+        last = answer["hops"][-1]
+        bench.check(last["line"] == line_of(text) and last["kind"] in ("computed", "constant"), f"{answer['of']}: {last}")
+
+
+def main_test(bench, _):
+    directory = bench.record("handled", f"{bench.build}/tests/e2e/e2e_handled")
+    check_history(bench, directory)
+    check_origins(bench, directory)
+
+
+if __name__ == "__main__":
+    e2e.main(main_test)
