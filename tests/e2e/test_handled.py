@@ -35,6 +35,22 @@ def check_history(bench, directory):
         bench.check(found == [line_of("int doubled")], f"the history of doubled: {found}")
 
 
+def check_places(bench, directory):
+    """The time of a signal is that of its handler's first instruction: the handler is shown, with what it was given."""
+    answers = ask(bench, directory, "info signals")
+    for signal, function, given in (("SIGSEGV", "on_fault", 11), ("SIGUSR1", "on_sent", 10)):
+        time = next(row["time"] for row in answers[0]["signals"] if row["signal"] == signal)
+        moves = ask(bench, directory, f"goto {time}", "stepi", "reverse-stepi", "reverse-stepi", "stepi")
+        places = [(move["time"] - time, move["function"] == function) for move in moves]
+        bench.check(places == [(0, True), (1, True), (0, True), (-1, False), (0, True)], f"around {function}: {places}")
+        for there in ([f"goto {time}"], [f"goto {time - 1}", "stepi"]):
+            run = bench.wet("replay", directory, "--batch", *(word for move in there for word in ("-e", move)), "-e", "print $rdi",
+                            "-e", "backtrace", "-e", "origin $rdi")
+            bench.check(run.status == 0 and f"$rdi = {given}\n" in run.out and f"#0  {function} (" in run.out
+                        and "given by the kernel with a signal" in run.out, f"{there} of {function}", run)
+            bench.check(function != "on_fault" or "in probe (at=0x18" in run.out, "the frame that faulted", run)
+
+
 def check_origins(bench, directory):
     answers = ask(bench, directory, f"goto handled.c:{line_of('/* HOLD */')}", "origin kept", "origin beside[0]")
     for answer, text in zip(answers[1:], ("/* BOUND LATE */", "/* KEPT */")):
@@ -45,6 +61,7 @@ def check_origins(bench, directory):
 def main_test(bench, _):
     directory = bench.record("handled", f"{bench.build}/tests/e2e/e2e_handled")
     check_history(bench, directory)
+    check_places(bench, directory)
     check_origins(bench, directory)
 
 

@@ -293,6 +293,47 @@ static void place_shift(struct evq_entry *entry, uint64_t earlier)
         ((struct evq_place *)(op + 1))->time -= earlier;
 }
 
+/* ---- faults with a handler ---- */
+
+/* A fault, and the call of its handler, have the time of the instruction before the one that faulted. */
+bool wet_rerun_has_handler(const struct wet_rerun *rerun, wet_time time)
+{
+    bool is_after_fault = false;
+    for (size_t at = 0; at < rerun->entries.size_bytes;) {
+        const struct wet_entry_record *record = (const void *)(rerun->entries.data + at);
+        const struct evq_entry *entry = (const struct evq_entry *)(record + 1);
+        if (record->time > time)
+            return false;
+        if (is_after_fault && entry->kind == EVQ_OPS)
+            return true;
+        is_after_fault = record->time == time && entry->kind == EVQ_FAULT &&
+                         entry->flags & EVQ_FLAG_REGS && !entry->op_count;
+        at += sizeof *record + entry->bytes;
+    }
+    return false;
+}
+
+/*
+ * A run that is to stop at a time stops before it executes what faults then. To stop where the handler
+ * begins it is given the fault as an event of that time, which needs no execution.
+ */
+static int fault_append(const struct evq_entry *fault, uint64_t time, struct wd_buf *out)
+{
+    struct evq_place place = {.flags = EVQ_PLACE_TIME, .time = time};
+    struct evq_op op = {.bytes = sizeof op + sizeof place, .op = EVQ_OP_PLACE};
+    struct evq_entry entry = *fault;
+    entry.bytes = sizeof entry + sizeof(struct evq_regs) + op.bytes;
+    entry.kind = EVQ_PLACE;
+    entry.flags = EVQ_FLAG_REGS;
+    entry.op_count = 1;
+    int err = wd_buf_append(out, &entry, sizeof entry);
+    if (!err)
+        err = wd_buf_append(out, fault + 1, sizeof(struct evq_regs));
+    if (!err)
+        err = wd_buf_append(out, &op, sizeof op);
+    return err ? err : wd_buf_append(out, &place, sizeof place);
+}
+
 /* Whether the state that the run is to stop at is that of this entry, which must be the last. */
 static bool is_last_signal(const struct wet_rerun *rerun, const struct evq_entry *entry,
                            uint64_t time)
@@ -344,9 +385,14 @@ static int entries_append(struct wet_rerun *rerun, struct wd_buf *out)
     for (size_t at = 0; !err && at < rerun->entries.size_bytes;) {
         const struct wet_entry_record *record = (const void *)(rerun->entries.data + at);
         const struct evq_entry *entry = (const struct evq_entry *)(record + 1);
-        err = wd_buf_append(out, entry, entry->bytes);
-        if (!err)
-            place_shift((struct evq_entry *)(out->data + out->size_bytes - entry->bytes), before);
+        if (rerun->handler && record->time + 1 == rerun->handler && entry->kind == EVQ_FAULT) {
+            err = fault_append(entry, record->time - before, out);
+        } else {
+            err = wd_buf_append(out, entry, entry->bytes);
+            if (!err)
+                place_shift((struct evq_entry *)(out->data + out->size_bytes - entry->bytes),
+                            before);
+        }
         if (is_last_signal(rerun, entry, record->time))
             return err ? err : 1;
         at += sizeof *record + entry->bytes;
@@ -539,15 +585,37 @@ static int prepare(struct wet_rerun *rerun)
     return err;
 }
 
+/* A rep instruction that faults has done a part of its work, and agrees with nothing: then the state is
+ * that before it. */
+static int run_exactly(struct wet_rerun *rerun, uint64_t instructions)
+{
+    struct wet *wet = rerun->wet;
+    uint64_t has = wet->index[rerun->k].instructions;
+    wet_time time = wet->index[rerun->k].first_time - 1 + instructions;
+    if (!rerun->until_signal && instructions < has && wet_rerun_has_handler(rerun, time)) {
+        rerun->handler = time + 1;
+        int err = run_until_stop(rerun, instructions, true);
+        if (err != -WD_ERR_DIVERGED)
+            return err;
+        wd_error_clear();
+        engine_drop(wet);
+        wet_rerun_fini(rerun);
+        *rerun = (struct wet_rerun){.wet = wet, .k = rerun->k};
+        err = prepare(rerun);
+        if (err)
+            return err;
+    }
+    return run_until_stop(rerun, instructions < has ? instructions : has, true);
+}
+
 int wet_rerun(struct wet_rerun *rerun, uint64_t instructions)
 {
     struct wet *wet = rerun->wet;
     int err = prepare(rerun);
     if (err)
         return err;
-    uint64_t has = wet->index[rerun->k].instructions;
     if (instructions != UINT64_MAX)
-        err = run_until_stop(rerun, instructions < has ? instructions : has, true);
+        err = run_exactly(rerun, instructions);
     else
         err = run_whole(rerun);
     if (err)

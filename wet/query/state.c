@@ -117,13 +117,15 @@ void wet_state_close(struct wet_state *state)
     free(state);
 }
 
-/* Events at the very end of an interval, and the run's signal, are left to wet_rerun(). */
+/* Events at the very end of an interval, faults with a handler, and the run's signal are left to
+ * wet_rerun(). */
 static bool can_go_on(const struct wet_state *state, wet_time t)
 {
     const struct wet *wet = state->wet;
     const struct wet_index_record *index = &wet->index[state->rerun.k];
     return state->has_rerun && state->serial && wet->state_serial == state->serial &&
            t > state->time && t - index->first_time < index->instructions &&
+           !wet_rerun_has_handler(&state->rerun, t - 1) &&
            !(wet->info.signal && t == wet->info.signal_time);
 }
 

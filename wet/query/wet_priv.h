@@ -173,6 +173,8 @@ struct wet_rerun {
     uint64_t taken;
     unsigned given;    /* enum rerun_given */
     bool until_signal; /* what comes after the signal that ended the process is not given */
+    wet_time
+        handler; /* a fault at this time calls its handler before the run stops; 0: none does */
     /* told when an attempt begins (there may be several), may be NULL */
     void (*restart_fn)(void *arg);
     /* told of each of the interval's entries; ring_bytes: of its part of the run */
@@ -182,8 +184,11 @@ struct wet_rerun {
     void *arg;
     struct wet_part part; /* of which part_fn has to be told; ring NULL: none */
 };
-/* Runs the first `instructions` of interval k (all: UINT64_MAX). After an error the engine is gone. */
+/* Runs the first `instructions` of interval k (all: UINT64_MAX), and has the handler called of a fault that
+ * comes then: the next instruction is the handler's. After an error the engine is gone. */
 int wet_rerun(struct wet_rerun *rerun, uint64_t instructions);
+/* Whether a fault calls a handler after the instruction at `time`. The entries have been read. */
+bool wet_rerun_has_handler(const struct wet_rerun *rerun, wet_time time);
 /* Goes on where wet_rerun() or this stopped, if nothing was asked of the engine since, and stops
  * exactly `more` instructions later, still in the interval. -EAGAIN: it cannot stop there on the way;
  * the engine is then to be run from the start again. After another error it is gone. */
