@@ -48,7 +48,9 @@ const struct cli_syntax cli_cmd_finish_syntax = {
 const struct cli_syntax cli_cmd_reverse_finish_syntax = {
     .example = "reverse-finish",
     .usage = "",
-    .details = "Back to the call of the selected frame's function.",
+    .details =
+        "Back to the call of the selected frame's function; of a signal handler, to what the\n"
+        "signal interrupted.",
 };
 
 const struct cli_syntax cli_cmd_continue_syntax = {
@@ -269,6 +271,49 @@ int cli_cmd_finish(struct cli_repl *repl, const struct cli_args *args, const cha
     return print_result(session, end == CLI_CALLS_DONE ? &type : NULL);
 }
 
+/* A handler's frame, which no call made. */
+struct delivery {
+    uint64_t slot, address;
+    uint32_t task;
+    wet_time until;
+    wet_time time; /* of the latest one, that is of the instruction before it; 0: none */
+};
+
+static int note_delivery(void *arg, const struct wet_event *event)
+{
+    struct delivery *delivery = arg;
+    if (event->time >= delivery->until)
+        return 1;
+    if (event->task == delivery->task &&
+        cli_walk_calls_handler(event, delivery->slot, delivery->address))
+        delivery->time = event->time;
+    return 0;
+}
+
+/* Back to where the signal struck, if the frame is a handler's; else to its call. enum cli_calls_end, or
+ * an error. */
+static int leave_backward(struct cli_session *session, struct cli_calls *calls, uint64_t slot,
+                          uint64_t address)
+{
+    struct delivery delivery = {
+        .slot = slot,
+        .address = address,
+        .task = calls->walk.thread->task,
+        .until = session->time,
+    };
+    int result = wet_each_event(session->wet, note_delivery, &delivery);
+    if (result < 0)
+        return result;
+    if (delivery.time) {
+        result = cli_walk_seek_back(&calls->walk, delivery.time);
+        return result > 0 ? CLI_CALLS_DONE : result < 0 ? result : CLI_CALLS_ENDED;
+    }
+    result = cli_calls_previous(calls);
+    return result > 0   ? cli_calls_back(calls, slot, address)
+           : result < 0 ? result
+                        : CLI_CALLS_ENDED;
+}
+
 int cli_cmd_reverse_finish(struct cli_repl *repl, const struct cli_args *args, const char *format)
 {
     struct cli_session *session = repl->session;
@@ -282,11 +327,7 @@ int cli_cmd_reverse_finish(struct cli_repl *repl, const struct cli_args *args, c
     if (result)
         return result;
     calls.skipped = 0;
-    result = cli_calls_previous(&calls);
-    if (result > 0)
-        result = cli_calls_back(&calls, slot, address);
-    else if (result == 0)
-        result = CLI_CALLS_ENDED;
+    result = leave_backward(session, &calls, slot, address);
     if (result >= 0)
         result = arrive(session, &calls, result == CLI_CALLS_ENDED, true);
     cli_calls_fini(&calls);

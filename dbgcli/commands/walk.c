@@ -131,6 +131,28 @@ static int change_of(const struct evq_entry *entry)
            regs->r[EVQ_RDX] == regs->r[EVQ_RSP] + 8;
 }
 
+/* The first bytes that an entry writes at an address: a frame's return address. */
+static uint64_t written_word(const struct evq_entry *entry, uint64_t address)
+{
+    const uint8_t *at = (const uint8_t *)(entry + 1);
+    const uint8_t *end = (const uint8_t *)entry + entry->bytes;
+    uint64_t word = 0;
+    if (entry->flags & EVQ_FLAG_REGS)
+        at += sizeof(struct evq_regs);
+    for (const struct evq_op *op; at < end; at += op->bytes) {
+        op = (const struct evq_op *)at;
+        if (op->op == EVQ_OP_WRITE && op->a == address && op->b >= sizeof word)
+            memcpy(&word, op + 1, sizeof word);
+    }
+    return word;
+}
+
+bool cli_walk_calls_handler(const struct wet_event *event, uint64_t slot, uint64_t address)
+{
+    return change_of(event->entry) > 0 && loaded_regs(event->entry)->r[EVQ_RSP] == slot &&
+           written_word(event->entry, slot) == address;
+}
+
 static int note_marks(struct cli_walk *walk)
 {
     const struct wet_interval *interval = walk->interval;

@@ -70,6 +70,9 @@ int cli_walk_seek(struct cli_walk *walk, wet_time time);
 /* Goes to its last instruction at `time` or earlier. 1; 0 if there is none: it stands at the first. */
 int cli_walk_seek_back(struct cli_walk *walk, wet_time time);
 
+/* Whether an event calls a signal handler whose return address, `address`, lies at `slot`. */
+bool cli_walk_calls_handler(const struct wet_event *event, uint64_t slot, uint64_t address);
+
 /* Where it stands; not at the end. */
 wet_time cli_walk_time(const struct cli_walk *walk);
 uint64_t cli_walk_pc(struct cli_walk *walk);

@@ -43,6 +43,8 @@ def check_places(bench, directory):
         moves = ask(bench, directory, f"goto {time}", "stepi", "reverse-stepi", "reverse-stepi", "stepi")
         places = [(move["time"] - time, move["function"] == function) for move in moves]
         bench.check(places == [(0, True), (1, True), (0, True), (-1, False), (0, True)], f"around {function}: {places}")
+        moves = ask(bench, directory, f"goto {time + 2}", "reverse-finish")
+        bench.check(moves[1]["time"] == time - 1, f"reverse-finish of {function}: {moves[1]['time'] - time}")
         for there in ([f"goto {time}"], [f"goto {time - 1}", "stepi"]):
             run = bench.wet("replay", directory, "--batch", *(word for move in there for word in ("-e", move)), "-e", "print $rdi",
                             "-e", "backtrace", "-e", "origin $rdi")
