@@ -95,6 +95,10 @@ static void print_frame(struct cli_session *session, size_t index)
     const struct cli_frame *frame = &moment->frames[index];
     uint64_t pc = frame->regs.value[MDL_REG_RIP];
     fprintf(out->stream, "%s#%-2zu ", index == session->frame ? "*" : " ", index);
+    if (frame->is_signal) {
+        fputs("<signal handler called>\n", out->stream);
+        return;
+    }
     if ((index > 0 && !moment->frames[index - 1].is_inlined) || !frame->file)
         fprintf(out->stream, "0x%016" PRIx64 " in ", pc);
     cli_out_text(out, frame->function ? frame->function : "??");
@@ -129,6 +133,7 @@ static json_t *json_of_frame(struct cli_session *session, size_t index)
     cli_json_set(row, "frame", json_integer((json_int_t)index));
     cli_place_to_json(row, &place);
     cli_json_set(row, "inlined", json_boolean(frame->is_inlined));
+    cli_json_set(row, "signal", json_boolean(frame->is_signal));
     show_arguments(session->moment, index, NULL, arguments);
     cli_json_set(row, "arguments", arguments);
     return row;

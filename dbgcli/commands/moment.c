@@ -84,6 +84,7 @@ static void unwind(struct cli_moment *moment)
             wd_error_clear();
             return;
         }
+        moment->frames[moment->frame_count - 1].is_signal = at.is_innermost;
         add_frames(moment, &at, false);
     }
     moment->broken = cli_asprintf("only the innermost %d frames are shown", FRAMES_MAX);

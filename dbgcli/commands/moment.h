@@ -14,6 +14,7 @@ struct cli_frame {
     uint64_t lookup_pc;   /* to look up lines and variables with */
     unsigned depth;       /* how many functions of the same machine's frame are inlined into it */
     bool is_inlined;      /* its function is inlined into that of the next frame */
+    bool is_signal;       /* the kernel made it when it called a signal handler */
     bool is_top;          /* the stack's innermost: vector registers are known too */
     const char *function; /* borrowed from the model; NULL: unknown */
     const char *linkage_name;

@@ -49,7 +49,7 @@ def check_places(bench, directory):
             run = bench.wet("replay", directory, "--batch", *(word for move in there for word in ("-e", move)), "-e", "print $rdi",
                             "-e", "backtrace", "-e", "origin $rdi")
             bench.check(run.status == 0 and f"$rdi = {given}\n" in run.out and f"#0  {function} (" in run.out
-                        and "given by the kernel with a signal" in run.out, f"{there} of {function}", run)
+                        and "#1  <signal handler called>\n #2" in run.out and "given by the kernel with a signal" in run.out, f"{there} of {function}", run)
             bench.check(function != "on_fault" or "in probe (at=0x18" in run.out, "the frame that faulted", run)
 
 
