@@ -47,21 +47,29 @@ static int info_modules(struct cli_session *session, const char *operand)
 {
     struct cli_out *out = session->out;
     struct mdl_module module;
+    struct mdl_debug debug;
     json_t *array = out->json ? json_array() : NULL;
     size_t count = mdl_module_count(session->model);
     (void)operand;
     for (size_t i = 0; i < count && !cli_out_is_gone(out); i++) {
-        if (mdl_module_get(session->model, (mdl_module_id)i, &module) != 0)
+        if (mdl_module_get(session->model, (mdl_module_id)i, &module) != 0 ||
+            mdl_module_debug(session->model, (mdl_module_id)i, &debug) != 0)
             continue;
         if (array) {
             json_t *row = json_object();
             cli_json_set(row, "path", cli_json_text(module.path));
             cli_json_set(row, "start", cli_json_address(module.start));
             cli_json_set(row, "end", cli_json_address(module.end));
+            cli_json_set(row, "has_debug_information", json_boolean(debug.has_dwarf));
+            cli_json_set(row, "build_id", cli_json_text(debug.build_id[0] ? debug.build_id : NULL));
             cli_json_append(array, row);
         } else {
             fprintf(out->stream, "0x%016" PRIx64 " 0x%016" PRIx64 "  ", module.start, module.end);
             cli_out_text(out, module.path);
+            if (module.is_elf && !debug.has_dwarf)
+                fputs(": no debug information", out->stream);
+            if (module.is_elf && !debug.has_dwarf && debug.build_id[0])
+                fprintf(out->stream, ", build-id %s", debug.build_id);
             putc('\n', out->stream);
         }
     }

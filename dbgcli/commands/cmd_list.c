@@ -90,6 +90,18 @@ static int fail_ambiguous(struct cli_session *session, const char *name,
     return result;
 }
 
+/* Frees `text`. Why there are none is added. */
+static int fail_without_lines(struct cli_session *session, uint64_t pc, char *text)
+{
+    wd_error_clear();
+    char *missing = cli_debug_missing(session->model, pc);
+    int result =
+        wd_fail(-WD_ERR_NOT_FOUND, "%s%s%s", text, missing ? ": " : "", missing ? missing : "");
+    free(text);
+    free(missing);
+    return result;
+}
+
 static int center_on_function(struct cli_session *session, const char *name)
 {
     struct mdl_function *functions;
@@ -106,7 +118,8 @@ static int center_on_function(struct cli_session *session, const char *name)
     while (chosen < found && strcmp(candidates[chosen].function->name, name) != 0)
         chosen++;
     if (!found)
-        result = wd_fail(-WD_ERR_NOT_FOUND, "'%s' has no line information", name);
+        result = fail_without_lines(session, functions[0].start,
+                                    cli_asprintf("'%s' has no line information", name));
     else if (found > 1 && chosen == found)
         result = fail_ambiguous(session, name, candidates, found);
     else
@@ -123,9 +136,11 @@ static int center_on_frame(struct cli_session *session)
     if (result)
         return result;
     const struct cli_frame *frame = &moment->frames[session->frame];
-    if (!frame->file)
-        return wd_fail(-WD_ERR_NOT_FOUND, "no line information for %s",
-                       frame->function ? frame->function : "the code that runs here");
+    if (!frame->file) {
+        const char *where = frame->function ? frame->function : "the code that runs here";
+        return fail_without_lines(session, frame->lookup_pc,
+                                  cli_asprintf("no line information for %s", where));
+    }
     center(session, frame->file, frame->line);
     return 0;
 }

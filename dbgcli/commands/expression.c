@@ -14,6 +14,7 @@
 #include "dbgcli/alloc.h"
 #include "dbgcli/args.h"
 #include "dbgcli/commands/arithmetic.h"
+#include "dbgcli/commands/place.h"
 #include "dbgcli/commands/registers.h"
 
 #define NESTING_MAX 64
@@ -115,6 +116,16 @@ static int find_function(struct reader *reader, const char *name, struct cli_val
     return 0;
 }
 
+static int fail_unknown(const struct reader *reader, const char *name, uint64_t pc)
+{
+    wd_error_clear();
+    char *missing = cli_debug_missing(reader->view->moment->model, pc);
+    int result = wd_fail(-WD_ERR_NOT_FOUND, "no variable '%s' is visible here%s%s", name,
+                         missing ? ": " : "", missing ? missing : "");
+    free(missing);
+    return result;
+}
+
 /* A variable, an enumerator or a function. */
 static int read_name(struct reader *reader, const char *name, struct cli_value *value)
 {
@@ -134,7 +145,7 @@ static int read_name(struct reader *reader, const char *name, struct cli_value *
     else if (mdl_enumerator_named(model, frame->lookup_pc, name, &type, &number) == 0)
         cli_value_set(value, &type, (uint64_t)number);
     else if (find_function(reader, name, value) != 0)
-        return wd_fail(-WD_ERR_NOT_FOUND, "no variable '%s' is visible here", name);
+        return fail_unknown(reader, name, frame->lookup_pc);
     wd_error_clear();
     return 0;
 }

@@ -7,6 +7,7 @@
 #include "common/err.h"
 #include "dbgcli/alloc.h"
 #include "dbgcli/commands/info_subject.h"
+#include "dbgcli/commands/place.h"
 #include "dbgcli/commands/registers.h"
 #include "dbgcli/commands/thread.h"
 #include "dbgcli/commands/value.h"
@@ -57,6 +58,17 @@ static int show_variable(void *context, const struct mdl_variable *variable)
     return cli_out_is_gone(out);
 }
 
+static int fail_without_debug(struct cli_session *session, const struct cli_frame *frame)
+{
+    wd_error_clear();
+    char *missing = cli_debug_missing(session->model, frame->lookup_pc);
+    int result = wd_fail(-WD_ERR_NOT_FOUND, "no debug information about %s%s%s",
+                         frame->function ? frame->function : "the code that runs here",
+                         missing ? ": " : "", missing ? missing : "");
+    free(missing);
+    return result;
+}
+
 static int show_variables(struct cli_session *session, bool are_arguments)
 {
     struct cli_moment *moment;
@@ -70,8 +82,7 @@ static int show_variables(struct cli_session *session, bool are_arguments)
     result =
         mdl_variables_each_at(session->model, frame->lookup_pc, frame->depth, show_variable, &walk);
     if (result == -WD_ERR_NOT_FOUND || (result == 0 && !frame->file && !walk.count))
-        result = wd_fail(-WD_ERR_NOT_FOUND, "no debug information about %s",
-                         frame->function ? frame->function : "the code that runs here");
+        result = fail_without_debug(session, frame);
     if (result < 0) {
         json_decref(walk.array);
         return result;

@@ -93,6 +93,18 @@ void cli_place_to_json(json_t *object, const struct cli_place *place)
 
 /* ---- as typed ---- */
 
+char *cli_debug_missing(struct mdl_model *model, uint64_t pc)
+{
+    struct mdl_module module;
+    struct mdl_debug debug;
+    if (mdl_module_at(model, pc, &module) != 0 || !module.is_elf ||
+        mdl_module_debug(model, module.id, &debug) != 0 || debug.has_dwarf)
+        return NULL;
+    return debug.build_id[0] ? cli_asprintf("%s has no debug information (build-id %s)",
+                                            module.name, debug.build_id)
+                             : cli_asprintf("%s has no debug information", module.name);
+}
+
 int cli_line_parse(const char *text, char **file, uint32_t *line)
 {
     const char *colon = strrchr(text, ':');

@@ -31,6 +31,10 @@ void cli_place_to_json(json_t *object, const struct cli_place *place);
 /* Last part of a path. */
 const char *cli_base_name(const char *path);
 
+/* "prog has no debug information (build-id 12ab...)" if that is so of the module of an address, else
+ * NULL; to be freed. */
+char *cli_debug_missing(struct mdl_model *model, uint64_t pc);
+
 /* Splits FILE:LINE; *file is to be freed. -WD_ERR_USAGE if it is none. */
 int cli_line_parse(const char *text, char **file, uint32_t *line);
 

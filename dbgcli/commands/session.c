@@ -225,6 +225,26 @@ static void print_end(struct cli_session *session)
     putc('\n', out->stream);
 }
 
+/* Of the first of the calls that has no line; people wonder why there are no variables. */
+static void print_missing_debug(struct cli_session *session)
+{
+    const struct cli_moment *moment = session->moment;
+    size_t i = 0;
+    while (i < moment->frame_count &&
+           (moment->frames[i].file || moment->frames[i].is_signal || !moment->frames[i].module))
+        i++;
+    if (i == moment->frame_count)
+        return;
+    char *missing = cli_debug_missing(session->model, moment->frames[i].lookup_pc);
+    if (missing) {
+        fputc('(', session->out->stream);
+        cli_out_text(session->out, missing);
+        fputs("; 'info modules' lists all)\n", session->out->stream);
+    }
+    wd_error_clear();
+    free(missing);
+}
+
 int cli_session_print_opening(struct cli_session *session)
 {
     struct cli_moment *moment;
@@ -242,5 +262,8 @@ int cli_session_print_opening(struct cli_session *session)
         cli_out_text(session->out, text);
         putc('\n', session->out->stream);
     }
-    return cli_backtrace_print(session);
+    result = cli_backtrace_print(session);
+    if (!result)
+        print_missing_debug(session);
+    return result;
 }

@@ -79,6 +79,20 @@ static json_t *json_of_entry(const struct rec_entry *entry)
     return object;
 }
 
+/* For people: what reads the list finds it empty. */
+static int tell_of_none(struct cli_out *out)
+{
+    char *place;
+    int result = rec_place(&place);
+    if (result)
+        return result;
+    fputs("wetdbg: there is no recording in ", out->errors);
+    fputs(place, out->errors);
+    fputs(" yet; 'wetdbg record' makes one\n", out->errors);
+    free(place);
+    return 0;
+}
+
 int cli_ls_run(struct cli_app *app, const struct cli_args *args)
 {
     struct rec_entry *list;
@@ -96,9 +110,10 @@ int cli_ls_run(struct cli_app *app, const struct cli_args *args)
         cli_out_json(app->out, object);
     } else {
         print_entries(app->out, list, count);
+        result = count ? 0 : tell_of_none(app->out);
     }
     rec_entries_free(list, count);
-    return 0;
+    return result;
 }
 
 /* Goes on after a failure, as rm(1) does; the status is that of the first one. */

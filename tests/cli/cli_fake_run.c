@@ -339,15 +339,23 @@ size_t mdl_module_count(const struct mdl_model *model)
 int mdl_module_get(const struct mdl_model *model, mdl_module_id id, struct mdl_module *module)
 {
     static const struct mdl_module modules[] = {
-        {.path = "/bin/prog", .name = "prog", .start = 0x1000, .end = 0x3000},
+        {.path = "/bin/prog", .name = "prog", .start = 0x1000, .end = 0x3000, .is_elf = 1},
         {.id = 1,
          .path = "/lib/libforeign.so",
          .name = "libforeign.so",
          .start = 0x5000,
-         .end = 0x6000},
+         .end = 0x6000,
+         .is_elf = 1},
     };
     (void)model;
     *module = modules[id];
+    return 0;
+}
+
+int mdl_module_debug(struct mdl_model *model, mdl_module_id id, struct mdl_debug *debug)
+{
+    (void)model;
+    *debug = (struct mdl_debug){.has_dwarf = id == 0, .build_id = "0badf00d"};
     return 0;
 }
 

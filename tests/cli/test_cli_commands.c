@@ -256,7 +256,9 @@ static void list_goes_on_where_it_ended(void **state)
          " 18\t\tmain line 18;\n 19\t\tmain line 19;\n 20\t\tmain line 20;\n"},
         {"list", 1, "/src/main.c has no line 21\n"},
         {"list helper", 1, "the source /src/lib/util.c cannot be read\n"},
-        {"list foreign", 1, "'foreign' has no line information\n"},
+        {"list foreign", 1,
+         "'foreign' has no line information: libforeign.so has no debug "
+         "information (build-id 0badf00d)\n"},
         {"list nothing", 1, "no function is called 'nothing'\n"},
     };
     check_rows(*state, rows, sizeof rows / sizeof *rows);
@@ -300,7 +302,8 @@ static void info_subjects_are_found_by_prefix(void **state)
     static const struct row rows[] = {
         {"info mod", 0,
          "0x0000000000001000 0x0000000000003000  /bin/prog\n"
-         "0x0000000000005000 0x0000000000006000  /lib/libforeign.so\n"},
+         "0x0000000000005000 0x0000000000006000  /lib/libforeign.so: no debug information, "
+         "build-id 0badf00d\n"},
         {"info functions ^h", 0, "0x0000000000002000  helper  prog\n"},
         {"info functions ^z", 1, "no function's name matches '^z'\n"},
         {"info functions [", 2, "bad expression '['\n"},

@@ -116,6 +116,23 @@ static void ls_shows_the_recording_by_name(void **state)
     json_decref(object);
 }
 
+/* On the error output: who reads the list finds it empty. */
+static void ls_says_that_there_is_none(void **state)
+{
+    char command[512], *text;
+    (void)state;
+    snprintf(command, sizeof command, "_RR_TRACE_DIR=%s/nothing %s ls 2>/dev/null", place,
+             WETDBG_PROGRAM);
+    assert_int_equal(run_shell(command, &text), 0);
+    assert_string_equal(text, "");
+    free(text);
+    snprintf(command, sizeof command, "_RR_TRACE_DIR=%s/nothing %s ls 2>&1", place, WETDBG_PROGRAM);
+    assert_int_equal(run_shell(command, &text), 0);
+    assert_non_null(strstr(text, "there is no recording in"));
+    assert_non_null(strstr(text, "/nothing yet"));
+    free(text);
+}
+
 static void ps_shows_processes_by_name_of_recording(void **state)
 {
     (void)state;
@@ -186,6 +203,7 @@ int main(void)
         cmocka_unit_test(record_ends_by_the_program_s_signal),
         cmocka_unit_test(check_is_one_object_with_a_verdict),
         cmocka_unit_test(ls_shows_the_recording_by_name),
+        cmocka_unit_test(ls_says_that_there_is_none),
         cmocka_unit_test(ps_shows_processes_by_name_of_recording),
         cmocka_unit_test(dump_is_json_line_by_line),
         cmocka_unit_test(dump_ends_quietly_when_nobody_reads_on),

@@ -53,6 +53,15 @@ def check_places(bench, directory):
             bench.check(function != "on_fault" or "in probe (at=0x18" in run.out, "the frame that faulted", run)
 
 
+def check_modules(bench, directory):
+    """Which files have debug information, and which build of them they are."""
+    rows = {e2e.base_name(row["path"]): row for row in ask(bench, directory, "info modules")[0]["modules"]}
+    program = rows["e2e_handled"]
+    bench.check(program["has_debug_information"] is True, f"{program}")
+    notes = bench.run("readelf", "-n", rows["libc.so.6"]["path"]).out
+    bench.check(f"Build ID: {rows['libc.so.6']['build_id']}\n" in notes, f"the build of {rows['libc.so.6']}")
+
+
 def check_origins(bench, directory):
     answers = ask(bench, directory, f"goto handled.c:{line_of('/* HOLD */')}", "origin kept", "origin beside[0]")
     for answer, text in zip(answers[1:], ("/* BOUND LATE */", "/* KEPT */")):
@@ -64,6 +73,7 @@ def main_test(bench, _):
     directory = bench.record("handled", f"{bench.build}/tests/e2e/e2e_handled")
     check_history(bench, directory)
     check_places(bench, directory)
+    check_modules(bench, directory)
     check_origins(bench, directory)
 
 

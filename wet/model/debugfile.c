@@ -100,6 +100,22 @@ static char *format_path(const char *format, ...)
     return path;
 }
 
+static void write_hex(const uint8_t *id, size_t size, char *hex)
+{
+    for (size_t i = 0; i < size; i++)
+        snprintf(hex + 2 * i, 3, "%02x", id[i]);
+}
+
+void mdl_debugfile_build_id(Elf *elf, char *hex, size_t size)
+{
+    const void *id;
+    ssize_t id_size = elf ? dwelf_elf_gnu_build_id(elf, &id) : 0;
+
+    hex[0] = 0;
+    if (id_size > 0 && (size_t)id_size < size / 2)
+        write_hex(id, (size_t)id_size, hex);
+}
+
 static int try_build_id(const char *directory, const struct proof *proof, char **found)
 {
     char hex[2 * BUILD_ID_MAX + 1];
@@ -107,8 +123,7 @@ static int try_build_id(const char *directory, const struct proof *proof, char *
     if (!proof->build_id || proof->build_id_size < BUILD_ID_MIN ||
         proof->build_id_size > BUILD_ID_MAX)
         return -1;
-    for (size_t i = 0; i < proof->build_id_size; i++)
-        snprintf(hex + 2 * i, 3, "%02x", proof->build_id[i]);
+    write_hex(proof->build_id, proof->build_id_size, hex);
     return try_candidate(format_path("%s/%.2s/%s.debug", directory, hex, hex + 2), proof, found);
 }
 

@@ -99,6 +99,16 @@ int mdl_module_at(const struct mdl_model *model, uint64_t pc, struct mdl_module 
 int mdl_module_image(struct mdl_model *model, mdl_module_id id, enum mdl_image_kind kind,
                      const void **data, size_t *size_bytes);
 
+#define MDL_BUILD_ID_CHARS 129
+
+struct mdl_debug {
+    int has_dwarf;                     /* in the file itself or in its debug file */
+    char build_id[MDL_BUILD_ID_CHARS]; /* in hexadecimal; "" if the file has none */
+};
+
+/* What there is of a module's debug information; looks for the debug file as search_debug says. */
+int mdl_module_debug(struct mdl_model *model, mdl_module_id id, struct mdl_debug *debug);
+
 /* The segments of a module, sorted by start. */
 int mdl_module_segments(const struct mdl_model *model, mdl_module_id id,
                         const struct mdl_segment **segments, size_t *count);

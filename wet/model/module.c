@@ -17,6 +17,7 @@
 
 #include "common/err.h"
 #include "wet/model/debugfile.h"
+#include "wet/model/ehframe.h"
 #include "wet/model/types.h"
 
 struct mdl_model *mdl_new(void)
@@ -497,5 +498,30 @@ int mdl_module_image(struct mdl_model *model, mdl_module_id id, enum mdl_image_k
         return wd_fail(-WD_ERR_NOT_FOUND, "%s has no %s", mod->info.path, names[kind]);
     *data = mod->images[kind].data;
     *size_bytes = mod->images[kind].size_bytes;
+    return 0;
+}
+
+static int has_dwarf_in(struct mdl_mod *mod, enum mdl_image_kind kind)
+{
+    Elf *elf = mdl_mod_elf(mod, kind);
+    GElf_Shdr shdr;
+    Elf_Scn *scn;
+
+    return elf && mdl_elf_section(elf, ".debug_info", &shdr, &scn) == 0 &&
+           shdr.sh_type != SHT_NOBITS;
+}
+
+int mdl_module_debug(struct mdl_model *model, mdl_module_id id, struct mdl_debug *debug)
+{
+    struct mdl_mod *mod;
+    int result = mod_by_id(model, id, &mod);
+
+    if (result < 0)
+        return result;
+    *debug = (struct mdl_debug){
+        .has_dwarf = has_dwarf_in(mod, MDL_IMAGE_FILE) || has_dwarf_in(mod, MDL_IMAGE_DEBUG),
+    };
+    mdl_debugfile_build_id(mdl_mod_elf(mod, MDL_IMAGE_FILE), debug->build_id,
+                           sizeof(debug->build_id));
     return 0;
 }
