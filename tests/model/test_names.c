@@ -431,6 +431,28 @@ static void handlers_depend_on_exceptions(void **state)
     handlers_depend_on_landing_pads(NAMES_O2);
 }
 
+/* Nothing of an interrupted reading is kept: the next one finds all. */
+static void reading_a_whole_module_can_be_interrupted(void **state)
+{
+    struct mdl_model *model = fixture_load(NAMES_O0, FIXTURE_BASE);
+    volatile sig_atomic_t flag = 1;
+    struct mdl_variable variable;
+    struct mdl_function *functions;
+    size_t count;
+
+    (void)state;
+    assert_int_equal(mdl_functions_named(model, "main", &functions, &count), 0);
+    uint64_t pc = functions[0].start;
+    free(functions);
+    mdl_set_interrupt(model, &flag);
+    assert_int_equal(mdl_variable_find(model, pc, "ns::counter", &variable), -WD_ERR_INTERRUPTED);
+    flag = 0;
+    assert_int_equal(mdl_variable_find(model, pc, "ns::counter", &variable), 0);
+    flag = 1;
+    assert_int_equal(mdl_variable_find(model, pc, "ns::counter", &variable), 0);
+    mdl_free(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -444,6 +466,7 @@ int main(void)
         cmocka_unit_test(inlined_functions_are_as_addr2line_has_them),
         cmocka_unit_test(variables_of_classes_and_templates),
         cmocka_unit_test(handlers_depend_on_exceptions),
+        cmocka_unit_test(reading_a_whole_module_can_be_interrupted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

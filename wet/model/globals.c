@@ -185,7 +185,9 @@ int mdl_globals_get(struct mdl_mod *mod, const struct mdl_globals **globals)
         struct mdl_unit *unit = &units->units[walk.unit];
 
         walk.budget = mdl_unit_die_budget(unit);
-        result = mdl_die_children(&unit->die, &walk.budget, visit, &walk);
+        result = mdl_check_interrupt(mod->model);
+        if (result == 0)
+            result = mdl_die_children(&unit->die, &walk.budget, visit, &walk);
     }
     if (result < 0) {
         mdl_globals_free(walk.globals);

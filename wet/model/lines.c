@@ -237,7 +237,9 @@ int mdl_units_each(struct mdl_model *model, const struct mdl_file_match *match, 
             continue;
         result = mdl_units_get(model->mods[i], &units);
         for (size_t u = 0; result == 0 && u < units->count; u++) {
-            result = mdl_unit_lines(&units->units[u]);
+            result = mdl_check_interrupt(model);
+            if (result == 0)
+                result = mdl_unit_lines(&units->units[u]);
             if (result == 0)
                 result = fn(context, &units->units[u]);
         }

@@ -21,6 +21,7 @@
 #ifndef WET_MODEL_MODEL_H
 #define WET_MODEL_MODEL_H
 
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -81,6 +82,12 @@ struct mdl_module {
 /* NULL if memory is short. */
 struct mdl_model *mdl_new(void);
 void mdl_free(struct mdl_model *model);
+
+/*
+ * While *flag is not 0, what reads the debug information of a whole module, for a name or a line, gives up
+ * with -WD_ERR_INTERRUPTED and keeps nothing: asked again, it begins anew. NULL: never.
+ */
+void mdl_set_interrupt(struct mdl_model *model, const volatile sig_atomic_t *flag);
 
 /*
  * Adds a module. -EINVAL without segments or file; -EEXIST if a segment overlaps an earlier

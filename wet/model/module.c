@@ -352,6 +352,18 @@ size_t mdl_module_count(const struct mdl_model *model)
     return model->mod_count;
 }
 
+void mdl_set_interrupt(struct mdl_model *model, const volatile sig_atomic_t *flag)
+{
+    model->interrupt = flag;
+}
+
+int mdl_check_interrupt(const struct mdl_model *model)
+{
+    if (!model->interrupt || !*model->interrupt)
+        return 0;
+    return wd_fail(-WD_ERR_INTERRUPTED, "interrupted");
+}
+
 static int mod_by_id(const struct mdl_model *model, mdl_module_id id, struct mdl_mod **mod)
 {
     if (id >= model->mod_count) {

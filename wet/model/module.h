@@ -67,7 +67,11 @@ struct mdl_model {
     struct mdl_strings strings;
     struct mdl_sources *sources;
     struct mdl_handles handles;
+    const volatile sig_atomic_t *interrupt; /* or NULL */
 };
+
+/* -WD_ERR_INTERRUPTED, explained, or 0. To be asked for each unit. */
+int mdl_check_interrupt(const struct mdl_model *model);
 
 /* NULL if no module has pc; no message. */
 struct mdl_mod *mdl_mod_at(const struct mdl_model *model, uint64_t pc);

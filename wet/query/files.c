@@ -215,6 +215,7 @@ int wet_model_make(struct wet *wet)
     wet->model = mdl_new();
     if (!wet->model)
         return -ENOMEM;
+    mdl_set_interrupt(wet->model, &wet->interrupted);
     for (size_t i = 0; i < wet->file_count; i++) {
         int err = wet->files[i].record->is_module ? module_add(wet, i) : 0;
         if (err)
