@@ -9,7 +9,11 @@
  *   r12  its number, in both halves
  *   r13  1 in both halves
  *   r14  struct dep_machine
- *   r15  labels of the registers' pieces, by location
+ *   r15  labels of the registers' pieces, by place (dep_place)
+ *   r9   dep_machine.counted
+ *   r10  the code's start
+ *   r11  the end of the words
+ *   xmm6, xmm7: r13 and r12 twice
  *
  * The code for a load of eight bytes, behind which are its ways out:
  *
@@ -20,10 +24,8 @@
  *       jz    slow
  *       test  al, 7                           ; so that it lies in one chunk and in whole granules
  *       jnz   slow
- *       mov   rdx, [rsi + rax]
- *       mov   rdi, rdx
- *       shr   rdi, 32
- *       cmp   edi, edx
+ *       mov   edx, [rsi + rax]
+ *       cmp   edx, [rsi + rax + 4]            ; (read at once, two that were stored each would have to wait)
  *       jne   slow
  *       cmp   edx, DEP_MIXED
  *       je    slow
@@ -40,15 +42,8 @@
 #include "common/err.h"
 #include "wet/depend/depend_priv.h"
 
-enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R12 = 12, R13, R14, R15 };
-enum {
-    IF_ZERO = 0x84,
-    IF_NOT_ZERO = 0x85,
-    IF_ABOVE = 0x87,
-    IF_NOT_BELOW = 0x83,
-    JMP = 0xe9,
-    CALL = 0xe8
-};
+enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, R15 };
+enum { IF_ZERO = 0x84, IF_NOT_ZERO = 0x85, IF_NOT_BELOW = 0x83, JMP = 0xe9, CALL = 0xe8 };
 
 #define MACHINE(field) ((int32_t)offsetof(struct dep_machine, field))
 /* So much one node takes at most: 64 instructions of four operands, each defined too. */
@@ -108,30 +103,25 @@ static void site_set(const struct emit *e, uint8_t *site, uint64_t target)
 /* ---- what all nodes share ---- */
 
 /* To the code of the next word's node. */
-static void next_emit(struct emit *e, uint64_t at_end, uint64_t full, uint64_t unknown)
+static void next_emit(struct emit *e, uint64_t at_end)
 {
-    op_memory(e, true, 0x3b, RBX, R14, -1, 1, MACHINE(end)); /* cmp rbx, end */
+    BYTES(e, 0x4c, 0x39, 0xdb); /* cmp rbx, r11 */
     branch(e, IF_NOT_BELOW, at_end);
-    op_memory(e, true, 0x3b, RBP, R14, -1, 1, MACHINE(out_limit));
-    branch(e, IF_ABOVE, full);
     load32(e, RAX, RBX, 0);
     emit_u8(e, 0x25); /* and eax, ...: agt_ring_fragment() */
     emit_u32(e, AGT_COUNT_MAX - 1);
-    op_memory(e, true, 0x3b, RAX, R14, -1, 1, MACHINE(code_count));
-    branch(e, IF_NOT_BELOW, unknown);
-    load64(e, RCX, R14, MACHINE(codes));
-    op_memory(e, false, 0xff, 4, RCX, RAX, 8, 0); /* jmp [rcx + rax*8] */
+    op_memory(e, false, 0x8b, RAX, R14, RAX, 4, MACHINE(codes));
+    BYTES(e, 0x4c, 0x01, 0xd0, 0xff, 0xe0); /* add rax, r10; jmp rax */
 }
 
 /* Offsets of the shared pieces from the start. */
-#define LEAVE_AT    0
-#define AT_END_AT   64
-#define FULL_AT     80
-#define UNKNOWN_AT  96
-#define FAILED_AT   112
+#define UNKNOWN_AT  0 /* so says dep_machine.codes */
+#define AT_END_AT   16
+#define FAILED_AT   32
+#define LEAVE_AT    64
 #define SLOW_AT     128
-#define ENTER_AT    192
-#define FIXED_BYTES 384
+#define ENTER_AT    256
+#define FIXED_BYTES 512
 
 static struct emit emit_from(const struct dep_code *code, size_t off, size_t bytes)
 {
@@ -150,12 +140,13 @@ static void leave_emit(struct dep_code *code)
     static const struct {
         size_t at;
         enum dep_status status;
-    } ways[] = {{AT_END_AT, DEP_AT_END}, {FULL_AT, DEP_FULL}, {UNKNOWN_AT, DEP_UNKNOWN}};
-    struct emit e = emit_from(code, LEAVE_AT, AT_END_AT - LEAVE_AT);
+    } ways[] = {{UNKNOWN_AT, DEP_UNKNOWN}, {AT_END_AT, DEP_AT_END}};
+    struct emit e = emit_from(code, LEAVE_AT, SLOW_AT - LEAVE_AT);
 
     store64(&e, RBX, R14, MACHINE(words));
     store64(&e, RBP, R14, MACHINE(out));
     store64(&e, R12, R14, MACHINE(number_twice));
+    store64(&e, R9, R14, MACHINE(counted));
     BYTES(&e, 0x48, 0x83, 0xc4, 0x08);                         /* add rsp, 8 */
     BYTES(&e, 0x41, 0x5f, 0x41, 0x5e, 0x41, 0x5d, 0x41, 0x5c); /* pop r15, r14, r13, r12 */
     BYTES(&e, 0x5d, 0x5b, 0xc3);                               /* pop rbp, rbx; ret */
@@ -164,10 +155,21 @@ static void leave_emit(struct dep_code *code)
         emit_mov_imm(&e, RAX, ways[i].status);
         branch(&e, JMP, fixed_at(code, LEAVE_AT));
     }
-    e = emit_from(code, FAILED_AT, 16);
+    e = emit_from(code, FAILED_AT, LEAVE_AT - FAILED_AT);
     BYTES(&e, 0x48, 0x83, 0xc4, 0x08); /* add rsp, 8: the return address to a node */
     emit_mov_imm(&e, RAX, DEP_NO_MEMORY);
     branch(&e, JMP, fixed_at(code, LEAVE_AT));
+}
+
+/* Registers that a call does not keep and that follow from others. */
+static void derived_emit(const struct dep_code *code, struct emit *e)
+{
+    emit_mov_imm(e, R10, (uintptr_t)code->runnable);
+    load64(e, R11, R14, MACHINE(end));
+    BYTES(e, 0x66, 0x49, 0x0f, 0x6e, 0xf5); /* movq xmm6, r13 */
+    BYTES(e, 0x66, 0x0f, 0x6c, 0xf6);       /* punpcklqdq xmm6, xmm6 */
+    BYTES(e, 0x66, 0x49, 0x0f, 0x6e, 0xfc); /* movq xmm7, r12 */
+    BYTES(e, 0x66, 0x0f, 0x6c, 0xff);       /* punpcklqdq xmm7, xmm7 */
 }
 
 /* rsi: the operand, rcx: where labels go. Gives where they go on, in rax. */
@@ -178,9 +180,11 @@ static void slow_emit(struct dep_code *code)
     BYTES(&e, 0x4c, 0x89, 0xf7);             /* mov rdi, r14 */
     emit_lea(&e, RDX, RBX, -1, 1, 8, false); /* its slots */
     BYTES(&e, 0x45, 0x89, 0xe0);             /* mov r8d, r12d */
-    BYTES(&e, 0x48, 0x83, 0xec, 0x08);       /* sub rsp, 8 */
+    BYTES(&e, 0x41, 0x51);                   /* push r9: the stack is aligned too */
     op_memory(&e, false, 0xff, 2, R14, -1, 1, MACHINE(slow));
-    BYTES(&e, 0x48, 0x83, 0xc4, 0x08, 0x48, 0x85, 0xc0); /* add rsp, 8; test rax, rax */
+    BYTES(&e, 0x41, 0x59); /* pop r9 */
+    derived_emit(code, &e);
+    BYTES(&e, 0x48, 0x85, 0xc0); /* test rax, rax */
     branch(&e, IF_ZERO, fixed_at(code, FAILED_AT));
     emit_u8(&e, 0xc3);
 }
@@ -198,27 +202,24 @@ static void enter_emit(struct dep_code *code)
     load64(&e, R12, R14, MACHINE(number_twice));
     load64(&e, R15, R14, MACHINE(last));
     emit_mov_imm(&e, R13, UINT64_C(0x100000001));
-    next_emit(&e, fixed_at(code, AT_END_AT), fixed_at(code, FULL_AT), fixed_at(code, UNKNOWN_AT));
+    BYTES(&e, 0x45, 0x31, 0xc9); /* xor r9d, r9d */
+    derived_emit(code, &e);
+    next_emit(&e, fixed_at(code, AT_END_AT));
 }
 
 static int maps_make(struct dep_code *code, int fd)
 {
-    size_t counters_bytes = DEP_NODES_MAX * sizeof *code->counters;
-
     if (ftruncate(fd, (off_t)DEP_CODE_BYTES))
         return -errno;
-    code->writable = mmap(NULL, DEP_CODE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (code->writable == MAP_FAILED)
-        code->writable = NULL;
-    /* a place for both, then the code over its first part */
-    void *at = mmap(NULL, DEP_CODE_BYTES + counters_bytes, PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (at == MAP_FAILED || !code->writable)
-        return -ENOMEM;
+    void *at = mmap(NULL, DEP_CODE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (at == MAP_FAILED)
+        return -errno;
+    code->writable = at;
+    at = mmap(NULL, DEP_CODE_BYTES, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 0);
+    if (at == MAP_FAILED)
+        return -errno;
     code->runnable = at;
-    code->counters = (uint64_t *)(code->runnable + DEP_CODE_BYTES);
-    at = mmap(at, DEP_CODE_BYTES, PROT_READ | PROT_EXEC, MAP_SHARED | MAP_FIXED, fd, 0);
-    return at == MAP_FAILED ? -errno : 0;
+    return 0;
 }
 
 int dep_code_init(struct dep_code *code)
@@ -237,7 +238,6 @@ int dep_code_init(struct dep_code *code)
     enter_emit(code);
     void *enter = code->runnable + ENTER_AT;
     memcpy(&code->enter, &enter, sizeof enter);
-    code->unknown = fixed_at(code, UNKNOWN_AT);
     dep_code_forget(code);
     return 0;
 }
@@ -247,7 +247,7 @@ void dep_code_fini(struct dep_code *code)
     if (code->writable)
         munmap(code->writable, DEP_CODE_BYTES);
     if (code->runnable)
-        munmap(code->runnable, DEP_CODE_BYTES + DEP_NODES_MAX * sizeof *code->counters);
+        munmap(code->runnable, DEP_CODE_BYTES);
     *code = (struct dep_code){0};
 }
 
@@ -257,7 +257,7 @@ void dep_code_forget(struct dep_code *code)
     code->cold_bytes = 0;
 }
 
-/* ---- one node ---- */
+/* ---- one node: operands ---- */
 
 /* A way out of the straight code, and back. */
 struct way {
@@ -347,18 +347,23 @@ static void load_emit(struct node_code *node, struct way *way)
     } else if (bytes == 4) {
         BYTES(e, 0x8b, 0x14, 0x06); /* mov edx, [rsi + rax] */
     } else if (bytes == 8) {
-        BYTES(e, 0x48, 0x8b, 0x14, 0x06); /* mov rdx, [rsi + rax] */
-        BYTES(e, 0x48, 0x89, 0xd7, 0x48, 0xc1, 0xef, 32, 0x39,
-              0xd7); /* rdi = rdx >> 32; cmp edi, edx */
+        BYTES(e, 0x8b, 0x14, 0x06);       /* mov edx, [rsi + rax] */
+        BYTES(e, 0x3b, 0x54, 0x06, 0x04); /* cmp edx, [rsi + rax + 4] */
         slow_if(node, way, IF_NOT_ZERO);
     } else {
         vectors_equal_emit(node, way);
     }
     BYTES(e, 0x83, 0xfa, 0xff); /* cmp edx, DEP_MIXED */
-    if (bytes < 4)
-        way->mixed = emit_branch(e, IF_ZERO, 0);
-    else
+    if (bytes >= 4) {
         slow_if(node, way, IF_ZERO);
+    } else if (bytes == 2) {
+        way->mixed = emit_branch(e, IF_ZERO, 0);
+    } else {
+        uint8_t *whole = emit_branch(e, IF_NOT_ZERO, 0);
+        op_memory(e, true, 0x8b, RSI, R14, RCX, 8, MACHINE(shadow.sides));
+        BYTES(e, 0x8b, 0x14, 0x86); /* mov edx, [rsi + rax*4] */
+        site_set(e, whole, emit_host(e));
+    }
     store32(e, RDX, RBP, (int32_t)(4 * way->word));
 }
 
@@ -377,11 +382,9 @@ static void store_emit(struct node_code *node, struct way *way)
     } else if (bytes <= 8) {
         op_memory(e, bytes == 8, 0x89, R12, RSI, RAX, 1, 0);
     } else {
-        BYTES(e, 0x66, 0x49, 0x0f, 0x6e, 0xc4); /* movq xmm0, r12 */
-        BYTES(e, 0x66, 0x0f, 0x6c, 0xc0);       /* punpcklqdq xmm0, xmm0 */
         for (unsigned off = 0; off < bytes; off += 16)
-            BYTES(e, 0xf3, 0x0f, 0x7f, 0x44, 0x06,
-                  (uint8_t)off); /* movdqu [rsi + rax + off], xmm0 */
+            BYTES(e, 0xf3, 0x0f, 0x7f, 0x7c, 0x06,
+                  (uint8_t)off); /* movdqu [rsi + rax + off], xmm7 */
     }
 }
 
@@ -420,20 +423,16 @@ static void operand_emit(struct node_code *node, const struct dep_operand *opera
     node->word += (operand->access & DEP_LOAD) != 0;
 }
 
-/* Single bytes of a mixed granule have their labels beside it. */
+/* The bytes of a mixed granule have their labels beside it. */
 static void mixed_emit(struct node_code *node, struct way *way)
 {
     struct emit *e = &node->e;
 
     site_set(e, way->mixed, emit_host(e));
     op_memory(e, true, 0x8b, RSI, R14, RCX, 8, MACHINE(shadow.sides));
-    if (way->operand->size_bytes == 1) {
-        BYTES(e, 0x8b, 0x14, 0x86); /* mov edx, [rsi + rax*4] */
-    } else {
-        BYTES(e, 0x48, 0x8b, 0x14, 0x86);                             /* mov rdx, [rsi + rax*4] */
-        BYTES(e, 0x48, 0x89, 0xd7, 0x48, 0xc1, 0xef, 32, 0x39, 0xd7); /* both the same? */
-        slow_if(node, way, IF_NOT_ZERO);
-    }
+    BYTES(e, 0x48, 0x8b, 0x14, 0x86);                             /* mov rdx, [rsi + rax*4] */
+    BYTES(e, 0x48, 0x89, 0xd7, 0x48, 0xc1, 0xef, 32, 0x39, 0xd7); /* both the same? */
+    slow_if(node, way, IF_NOT_ZERO);
     store32(e, RDX, RBP, (int32_t)(4 * way->word));
     branch(e, JMP, way->back);
 }
@@ -448,46 +447,106 @@ static void way_emit(struct node_code *node, struct way *way)
     branch(&node->e, JMP, way->back);
 }
 
-/* The number goes to all locations of the set, several at once where they follow each other. */
-static void defs_emit(struct emit *e, const struct ins_regset *set)
+/* ---- one node: registers ---- */
+
+#define ROWS (DEP_PLACES / DEP_ROW + 1)
+
+static void rows_add(uint8_t rows[ROWS], unsigned location)
 {
-    BYTES(e, 0x66, 0x49, 0x0f, 0x6e, 0xc4); /* movq xmm0, r12 */
-    BYTES(e, 0x66, 0x0f, 0x6c, 0xc0);       /* punpcklqdq xmm0, xmm0 */
-    for (unsigned l = ins_regset_next(set, 0), count; l < INS_LOC_COUNT;
-         l = ins_regset_next(set, l + count)) {
-        for (count = 1; count < 4 && ins_regset_next(set, l + count) == l + count;)
-            count++;
-        count = count == 3 ? 2 : count;
-        if (count == 4) {
-            BYTES(e, 0xf3, 0x41, 0x0f, 0x7f); /* movdqu [r15 + ...], xmm0 */
-            emit_memory(e, 0, R15, -1, 1, (int32_t)(4 * l));
+    unsigned place = dep_place(location);
+
+    rows[place / DEP_ROW] |= (uint8_t)(1u << place % DEP_ROW);
+}
+
+/* Copies labels of a row to the words from `word` on, gives how many. A wide store leaves something behind
+ * them: what belongs there is stored later. */
+static unsigned row_copy(struct emit *e, unsigned row, unsigned places, uint32_t word)
+{
+    uint32_t first = word;
+
+    for (unsigned at = 0, count; places >> at; at += count) {
+        unsigned next = places >> at;
+        int32_t from = (int32_t)(4 * (DEP_ROW * row + at)), to = (int32_t)(4 * word);
+        count = 1;
+        if (!(next & 1))
+            continue;
+        if (at == 0 && (next & 7) == 7) {
+            count = next == 15 ? 4 : 3;
+            BYTES(e, 0xf3, 0x41, 0x0f, 0x6f); /* movdqu xmm0, [r15 + ...] */
+            emit_memory(e, 0, R15, -1, 1, from);
+            BYTES(e, 0xf3, 0x0f, 0x7f); /* movdqu [rbp + ...], xmm0 */
+            emit_memory(e, 0, RBP, -1, 1, to);
         } else {
-            op_memory(e, count == 2, 0x89, R12, R15, -1, 1, (int32_t)(4 * l));
+            count = (next & 3) == 3 ? 2 : 1;
+            op_memory(e, count == 2, 0x8b, RAX, R15, -1, 1, from);
+            op_memory(e, count == 2, 0x89, RAX, RBP, -1, 1, to);
+        }
+        word += count;
+    }
+    return word - first;
+}
+
+/* The number goes to places of a row. */
+static void row_define(struct emit *e, unsigned row, unsigned places)
+{
+    /* nobody asks for a register's fourth */
+    if (row < INS_GPR_COUNT && places == 7)
+        places = 15;
+    for (unsigned at = 0, count; places >> at; at += count) {
+        unsigned next = places >> at;
+        int32_t to = (int32_t)(4 * (DEP_ROW * row + at));
+        count = 1;
+        if (next == 15) {
+            count = DEP_ROW;
+            BYTES(e, 0xf3, 0x41, 0x0f, 0x7f); /* movdqu [r15 + ...], xmm7 */
+            emit_memory(e, 7, R15, -1, 1, to);
+        } else if (next & 1) {
+            count = (next & 3) == 3 ? 2 : 1;
+            op_memory(e, count == 2, 0x89, R12, R15, -1, 1, to);
         }
     }
 }
+
+static void inputs_emit(struct node_code *code, const struct dep_lists *lists)
+{
+    uint8_t rows[ROWS] = {0};
+
+    for (unsigned i = 0; i < lists->input_count; i++)
+        rows_add(rows, lists->inputs[i]);
+    for (unsigned r = 0; r < ROWS; r++)
+        code->word += row_copy(&code->e, r, rows[r], code->word);
+}
+
+static void defs_emit(struct emit *e, const struct ins_regset *set)
+{
+    uint8_t rows[ROWS] = {0};
+
+    for (unsigned l = ins_regset_next(set, 0); l < INS_LOC_COUNT; l = ins_regset_next(set, l + 1))
+        rows_add(rows, l);
+    for (unsigned r = 0; r < ROWS; r++)
+        row_define(e, r, rows[r]);
+}
+
+/* ---- one node ---- */
 
 static void node_emit(struct node_code *code, const struct dep_node *node,
                       const struct dep_lists *lists, uint32_t id)
 {
     struct emit *e = &code->e;
 
-    BYTES(e, 0x4d, 0x01, 0xec); /* add r12, r13 */
-    BYTES(e, 0x48, 0xff, 0x05); /* inc qword [rip + ...] */
-    emit_u32(e, (uint32_t)((uintptr_t)&code->code->counters[id] - (emit_host(e) + 4)));
+    BYTES(e, 0x4d, 0x01, 0xec);       /* add r12, r13 */
+    BYTES(e, 0x66, 0x0f, 0xfe, 0xfe); /* paddd xmm7, xmm6 */
+    BYTES(e, 0x49, 0x81, 0xc1);       /* add r9, ... */
+    emit_u32(e, node->is.statement_count << DEP_COUNTED_LOAD_BITS | node->load_count);
     emit_store_imm(e, RBP, 0, id);
-    for (unsigned i = 0; i < lists->input_count; i++) {
-        load32(e, RAX, R15, (int32_t)(4 * lists->inputs[i]));
-        store32(e, RAX, RBP, (int32_t)(4 * (1 + i)));
-    }
-    code->word = 1 + lists->input_count;
+    code->word = 1;
+    inputs_emit(code, lists);
     for (unsigned i = 0; i < node->operand_count; i++)
         operand_emit(code, &node->operands[i]);
     defs_emit(e, &node->defines);
     emit_lea(e, RBX, RBX, -1, 1, (int32_t)(8 * (1 + node->slot_count)), false);
     emit_lea(e, RBP, RBP, -1, 1, (int32_t)(4 * code->word), false);
-    next_emit(e, fixed_at(code->code, AT_END_AT), fixed_at(code->code, FULL_AT),
-              fixed_at(code->code, UNKNOWN_AT));
+    next_emit(e, fixed_at(code->code, AT_END_AT));
 }
 
 /* In the cold half, so that what always runs lies close together. */
@@ -498,7 +557,7 @@ static void ways_emit(struct node_code *code)
 }
 
 int dep_code_make(struct dep_code *code, const struct dep_node *node, const struct dep_lists *lists,
-                  uint32_t id, uint64_t *address)
+                  uint32_t id, uint32_t *place)
 {
     struct node_code made; /* large: not cleared */
 
@@ -508,7 +567,7 @@ int dep_code_make(struct dep_code *code, const struct dep_node *node, const stru
     made.code = code;
     made.way_count = 0;
     made.e = emit_from(code, code->hot_bytes, NODE_BYTES_MAX);
-    *address = emit_host(&made.e);
+    size_t at = code->hot_bytes;
     node_emit(&made, node, lists, id);
     struct emit hot = made.e;
     made.e = emit_from(code, DEP_CODE_BYTES / 2 + code->cold_bytes, NODE_BYTES_MAX);
@@ -516,6 +575,7 @@ int dep_code_make(struct dep_code *code, const struct dep_node *node, const stru
     if (hot.overflow || made.e.overflow)
         return wd_fail(-WD_ERR_UNSUPPORTED, "too many operands in the code at %#llx",
                        (unsigned long long)node->is.pc);
+    *place = (uint32_t)at;
     code->hot_bytes = (size_t)(hot.at - code->writable + 15) & ~(size_t)15;
     code->cold_bytes = (size_t)(made.e.at - code->writable) - DEP_CODE_BYTES / 2;
     return 0;

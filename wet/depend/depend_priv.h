@@ -30,12 +30,10 @@ struct dep_shadow {
 
 void dep_shadow_fini(struct dep_shadow *shadow);
 
-/* The labels of up to 64 bytes, one by one. */
-void dep_shadow_read(const struct dep_shadow *shadow, uint64_t address, unsigned bytes,
-                     uint32_t *labels);
-
-/* The label that all of up to 64 bytes have, if that is to be seen from their granules; else DEP_MIXED. */
-uint32_t dep_shadow_glance(const struct dep_shadow *shadow, uint64_t address, unsigned bytes);
+/* The label of the byte at an address, and how many of `bytes` (not 0) bytes from there have the same. Fewer may be
+ * told than there are, where single bytes are labelled. */
+uint64_t dep_shadow_run(const struct dep_shadow *shadow, uint64_t address, uint64_t bytes,
+                        uint32_t *label);
 
 /* Labels a range. Label 0 gives memory back. 0 or -ENOMEM. */
 int dep_shadow_fill(struct dep_shadow *shadow, uint64_t address, uint64_t bytes, uint32_t label);
@@ -77,7 +75,8 @@ struct dep_node {
     uint32_t slot_count, operand_count, load_count;
 };
 
-/* What an execution of a node copies: the label of one location for each group that it uses. */
+/* What an execution of a node copies: the label of one location for each group that it uses, in
+ * ascending order. */
 struct dep_lists {
     _Static_assert(INS_LOC_COUNT <= UINT8_MAX, "locations fit into bytes");
     uint8_t inputs[INS_LOC_COUNT];
@@ -87,8 +86,36 @@ struct dep_lists {
 /* Registers in groups that are always defined and used together: as fine as the code met so far needs. */
 struct dep_groups {
     struct ins_regset sets[INS_LOC_COUNT];
+    uint8_t of[INS_LOC_COUNT]; /* the set that a location is in */
     unsigned count;
 };
+
+/*
+ * Where a location's label is kept: a register's pieces in a row of four places, the flags in two, the pieces of a vector
+ * in two, so that they are read and written at once. Of the places left over some are written too, with
+ * whatever label their row gets.
+ */
+#define DEP_ROW           4
+#define DEP_FLAG_PLACE    (DEP_ROW * INS_GPR_COUNT)
+#define DEP_VECTOR_PLACE  (DEP_FLAG_PLACE + 2 * DEP_ROW)
+#define DEP_VECTOR_PLACES (2 * DEP_ROW)
+#define DEP_OTHER_PLACE                                                                            \
+    (DEP_VECTOR_PLACE + (INS_LOC_K - INS_LOC_VEC) / INS_VEC_PIECES * DEP_VECTOR_PLACES)
+/* A whole row can be read at the last one. */
+#define DEP_PLACES (DEP_OTHER_PLACE + INS_LOC_COUNT - INS_LOC_K + DEP_ROW)
+
+static inline unsigned dep_place(unsigned location)
+{
+    if (location < INS_LOC_CF)
+        return location / INS_GPR_PIECES * DEP_ROW + location % INS_GPR_PIECES;
+    if (location < INS_LOC_VEC)
+        return DEP_FLAG_PLACE + location - INS_LOC_CF;
+    if (location >= INS_LOC_K)
+        return DEP_OTHER_PLACE + location - INS_LOC_K;
+    location -= INS_LOC_VEC;
+    return DEP_VECTOR_PLACE + location / INS_VEC_PIECES * DEP_VECTOR_PLACES +
+           location % INS_VEC_PIECES;
+}
 
 void dep_groups_init(struct dep_groups *groups);
 
@@ -107,7 +134,6 @@ void dep_node_free(struct dep_node *node);
 /* Why the code came back. */
 enum dep_status {
     DEP_AT_END,    /* of its words, or beyond it if they are damaged */
-    DEP_FULL,      /* no room for the labels of another execution */
     DEP_UNKNOWN,   /* the next word's node has no code, or there is no such node */
     DEP_NO_MEMORY, /* in the middle of an execution */
 };
@@ -115,49 +141,59 @@ enum dep_status {
 /* What the code works on. It knows the offsets. */
 struct dep_machine {
     const uint64_t *words, *end;
-    uint32_t *out, *out_limit; /* behind which an execution's labels might not fit */
-    uint64_t number_twice;     /* the last number given, in both halves */
-    uint32_t *last;            /* by location, of the task that runs */
-    const uint64_t *codes;     /* address of each node's code, by id */
-    uint64_t code_count;
+    uint32_t *out;         /* with room for what executions in these words can have */
+    uint64_t number_twice; /* the last number given, in both halves */
+    uint32_t *last;        /* by place, of the task that runs */
+    uint64_t counted;      /* of what ran since it was entered: dep_counted_loads() and kin */
     /* Labels an operand that the code does not; gives where labels go on, NULL: no memory. */
     uint32_t *(*slow)(struct dep_machine *machine, const struct dep_operand *operand,
                       const uint64_t *slots, uint32_t *out, uint32_t number);
     struct dep_finder *finder;
     struct dep_shadow shadow;
+    uint32_t codes[AGT_COUNT_MAX]; /* where each node's code is, by id; 0: it has none */
 };
 
-/* One mapping to write code to, one to run it in, behind which there is a counter for each node. */
+#define DEP_COUNTED_LOAD_BITS 24
+
+static inline uint64_t dep_counted_loads(uint64_t counted)
+{
+    return counted & ((UINT64_C(1) << DEP_COUNTED_LOAD_BITS) - 1);
+}
+
+static inline uint64_t dep_counted_instructions(uint64_t counted)
+{
+    return counted >> DEP_COUNTED_LOAD_BITS;
+}
+
+/* One mapping to write code to, one to run it in. */
 struct dep_code {
     uint8_t *writable, *runnable;
-    uint64_t *counters;           /* executions, by id */
     size_t hot_bytes, cold_bytes; /* used of the first half, and of the second */
     enum dep_status (*enter)(struct dep_machine *machine);
-    uint64_t unknown; /* address of what comes back with DEP_UNKNOWN */
 };
 
 #define DEP_CODE_BYTES (UINT64_C(256) << 20)
-#define DEP_NODES_MAX  (1u << 24)
 
 /* 0 or an error; `code` can be passed to dep_code_fini() either way. */
 int dep_code_init(struct dep_code *code);
 void dep_code_fini(struct dep_code *code);
 
-/* Makes a node's code. 0, or -ENOSPC: all code is to be forgotten first. */
+/* Makes a node's code, and tells where it is. 0, or -ENOSPC: all code is to be forgotten first. */
 int dep_code_make(struct dep_code *code, const struct dep_node *node, const struct dep_lists *lists,
-                  uint32_t id, uint64_t *address);
+                  uint32_t id, uint32_t *place);
 void dep_code_forget(struct dep_code *code);
 
-/* Words that the labels of an execution take if each operand has one. */
-static inline uint32_t dep_node_words(const struct dep_node *node)
-{
-    return 1 + node->is.input_count + node->load_count;
-}
+/* The code is entered for so many words of the ring at most: a number of loads has to fit into its bits. */
+#define DEP_ENTER_WORDS 2048
+/* What an execution's labels take at most if each operand has one. */
+#define DEP_EXECUTION_WORDS (1 + INS_LOC_COUNT + DEP_OPERANDS_MAX)
+_Static_assert((uint64_t)DEP_ENTER_WORDS *DEP_OPERANDS_MAX < UINT64_C(1) << DEP_COUNTED_LOAD_BITS,
+               "loads of one entry can be counted");
 
 /* ---- pass.c: the pass over ring and events ---- */
 
 struct dep_task {
-    uint32_t last[INS_LOC_COUNT]; /* label of each location's last definition */
+    _Alignas(16) uint32_t last[DEP_PLACES]; /* label of each location's last definition */
 };
 
 struct dep_finder {
@@ -167,16 +203,17 @@ struct dep_finder {
     const struct dbi_fragment **fragments; /* by id; NULL: none */
     struct dep_node **nodes;               /* NULL until first met */
     const struct wet_label_node **label_nodes;
-    uint64_t *codes;
     size_t node_count, node_room;
     struct dep_task *tasks[EVQ_TASKS_MAX];
     uint32_t number, number_max; /* the last one given; the last one there is */
     uint64_t base;               /* what numbers lack, and */
     uint64_t *old;               /* what labels up to old_count stand for: wet_label_number() */
     uint32_t old_count;
-    uint32_t *words;              /* of the block */
-    size_t word_room, words_kept; /* room, and how much of it one execution may need */
-    uint32_t block_first;         /* number before the block's first */
+    uint32_t *words; /* of the block */
+    size_t word_room;
+    uint32_t block_first; /* number before the block's first */
+    uint64_t block_loads; /* operands read in it, and */
+    uint64_t block_more;  /* how many words they took more than one each */
     const struct wet_depend_options *options;
     struct wet_depend_result *result;
 };
@@ -207,9 +244,6 @@ struct dep_stretch {
 };
 
 int dep_finder_pass(struct dep_finder *finder, const struct dep_stretch *stretch);
-
-/* Adds up what the executions so far had. */
-void dep_finder_count(struct dep_finder *finder);
 
 /* ---- events.c: what an event defines ---- */
 

@@ -19,7 +19,7 @@ struct dep_task *dep_task_get(struct dep_finder *finder, uint32_t slot)
 static void registers_define(struct dep_task *task, unsigned first, unsigned end, uint32_t number)
 {
     for (unsigned l = first; l < end; l++)
-        task->last[l] = number;
+        task->last[dep_place(l)] = number;
 }
 
 /* A call's exit defines its result and what the instruction itself clobbers; else all is loaded. */

@@ -12,8 +12,10 @@
 
 static void group_add(struct dep_groups *groups, unsigned first, unsigned count)
 {
-    for (unsigned l = first; l < first + count; l++)
+    for (unsigned l = first; l < first + count; l++) {
         ins_regset_add(&groups->sets[groups->count], l);
+        groups->of[l] = (uint8_t)groups->count;
+    }
     groups->count++;
 }
 
@@ -33,15 +35,16 @@ void dep_groups_init(struct dep_groups *groups)
 void dep_groups_refine(struct dep_groups *groups, const struct ins_regset *set,
                        struct ins_regset *changed)
 {
-    for (unsigned g = 0, count = groups->count; g < count; g++) {
-        struct ins_regset in = groups->sets[g], out = groups->sets[g];
-        for (unsigned i = 0; i < 4; i++)
-            in.bits[i] &= set->bits[i];
+    for (unsigned l = ins_regset_next(set, 0); l < INS_LOC_COUNT; l = ins_regset_next(set, l + 1)) {
+        struct ins_regset *group = &groups->sets[groups->of[l]], out = *group, in = *group;
         ins_regset_remove(&out, set);
-        if (ins_regset_is_empty(&in) || ins_regset_is_empty(&out))
+        if (ins_regset_is_empty(&out))
             continue;
-        ins_regset_join(changed, &groups->sets[g]);
-        groups->sets[g] = out;
+        ins_regset_join(changed, group);
+        ins_regset_remove(&in, &out);
+        *group = out;
+        for (unsigned i = l; i < INS_LOC_COUNT; i = ins_regset_next(&in, i + 1))
+            groups->of[i] = (uint8_t)groups->count;
         groups->sets[groups->count++] = in;
     }
 }
@@ -180,19 +183,24 @@ int dep_node_make(const struct dbi_fragment *fragment, struct dep_node **out)
 
 int dep_node_group(struct dep_node *node, const struct dep_groups *groups, struct dep_lists *lists)
 {
-    struct ins_regset *sets = malloc((groups->count + 1) * sizeof *sets);
+    struct ins_regset sets[INS_LOC_COUNT];
 
-    if (!sets)
-        return -ENOMEM;
     lists->input_count = 0;
-    for (unsigned g = 0; g < groups->count; g++)
-        if (ins_regset_intersects(&groups->sets[g], &node->uses)) {
-            lists->inputs[lists->input_count] = (uint8_t)ins_regset_next(&groups->sets[g], 0);
-            sets[lists->input_count++] = groups->sets[g];
-        }
+    for (unsigned l = ins_regset_next(&node->uses, 0); l < INS_LOC_COUNT;
+         l = ins_regset_next(&node->uses, l + 1)) {
+        const struct ins_regset *group = &groups->sets[groups->of[l]];
+        if (ins_regset_next(group, 0) != l)
+            continue;
+        lists->inputs[lists->input_count] = (uint8_t)l;
+        sets[lists->input_count++] = *group;
+    }
+    struct ins_regset *kept = malloc(lists->input_count * sizeof *kept + 1);
+    if (!kept)
+        return -ENOMEM;
+    memcpy(kept, sets, lists->input_count * sizeof *kept);
     free(node->input_sets);
-    node->input_sets = sets;
-    node->is.inputs = sets;
+    node->input_sets = kept;
+    node->is.inputs = kept;
     node->is.input_count = lists->input_count;
     return 0;
 }

@@ -12,6 +12,10 @@
 /* A block stays in the second-level cache. */
 #define BLOCK_WORDS 32768
 #define NUMBER_MAX  (UINT32_MAX - 1)
+/* What the code may put there until it comes back, and beyond it with its last wide store. */
+#define ENTER_ROOM ((size_t)DEP_ENTER_WORDS * DEP_EXECUTION_WORDS + DEP_ROW)
+/* Bytes of an operand that are looked at at once. */
+#define RUN_MAX (UINT64_C(1) << 30)
 
 /* ---- blocks ---- */
 
@@ -35,22 +39,21 @@ static int block_give(struct dep_finder *finder)
     int err = 0;
 
     finder->result->executions += block.executions;
+    finder->result->memory_labels += finder->block_loads;
+    finder->result->register_labels +=
+        block.word_count - block.executions - finder->block_loads - finder->block_more;
+    finder->block_loads = 0;
+    finder->block_more = 0;
     if (finder->options->labels && block.executions)
         err = finder->options->labels(finder->options->arg, &block);
     block_begin(finder);
     return err;
 }
 
-/* Where the code has to stop so that an execution that needs no more than usual still fits. */
-static void limit_set(struct dep_finder *finder)
-{
-    finder->machine->out_limit = finder->words + finder->word_room - finder->words_kept;
-}
-
-/* Room for `more` words behind `out`, and for another execution. Gives where `out` is then. */
+/* Room for `more` words behind `out`, and for all that the code may yet put there. Gives where `out` is then. */
 static uint32_t *words_reserve(struct dep_finder *finder, uint32_t *out, size_t more)
 {
-    size_t used = (size_t)(out - finder->words), room = used + more + finder->words_kept;
+    size_t used = (size_t)(out - finder->words), room = used + more + ENTER_ROOM;
 
     if (room <= finder->word_room)
         return out;
@@ -59,7 +62,6 @@ static uint32_t *words_reserve(struct dep_finder *finder, uint32_t *out, size_t 
         return NULL;
     finder->words = words;
     finder->word_room = 2 * room;
-    limit_set(finder);
     return words + used;
 }
 
@@ -83,9 +85,9 @@ struct runs {
 
 /* The words of an operand: one label if all bytes have it. */
 static uint32_t *runs_add(struct dep_finder *finder, struct runs *runs, uint32_t label,
-                          uint32_t *out)
+                          uint32_t bytes, uint32_t *out)
 {
-    if (runs->bytes && (label != runs->label || runs->bytes == UINT32_MAX)) {
+    if (runs->bytes && (label != runs->label || runs->bytes > UINT32_MAX - bytes)) {
         out = words_reserve(finder, out, 4);
         if (!out)
             return NULL;
@@ -95,7 +97,7 @@ static uint32_t *runs_add(struct dep_finder *finder, struct runs *runs, uint32_t
         runs->bytes = 0;
     }
     runs->label = label;
-    runs->bytes++;
+    runs->bytes += bytes;
     return out;
 }
 
@@ -115,6 +117,7 @@ static uint32_t *runs_end(struct dep_finder *finder, struct runs *runs, size_t h
     words[0] = WET_LABEL_RUNS;
     words[1] = runs->count;
     finder->result->split_labels++;
+    finder->block_more += (size_t)(out - words) - 1;
     return out;
 }
 
@@ -122,19 +125,18 @@ static uint32_t *ranges_load(struct dep_finder *finder, const struct ins_range *
                              unsigned count, uint32_t *out)
 {
     size_t head = (size_t)(out - finder->words);
-    uint32_t labels[64];
     struct runs runs = {0};
 
     out = words_reserve(finder, out, 4);
     if (out)
         out += 2;
     for (unsigned r = 0; r < count; r++)
-        for (uint64_t at = 0; out && at < ranges[r].size_bytes; at += sizeof labels / 4) {
+        for (uint64_t at = 0, run; out && at < ranges[r].size_bytes; at += run) {
             uint64_t left = ranges[r].size_bytes - at;
-            unsigned part = left < sizeof labels / 4 ? (unsigned)left : sizeof labels / 4;
-            dep_shadow_read(&finder->machine->shadow, ranges[r].address + at, part, labels);
-            for (unsigned i = 0; out && i < part; i++)
-                out = runs_add(finder, &runs, labels[i], out);
+            uint32_t label;
+            run = dep_shadow_run(&finder->machine->shadow, ranges[r].address + at,
+                                 left < RUN_MAX ? left : RUN_MAX, &label);
+            out = runs_add(finder, &runs, label, (uint32_t)run, out);
         }
     return out ? runs_end(finder, &runs, head, out) : NULL;
 }
@@ -149,13 +151,6 @@ static uint32_t *operand_pass(struct dep_machine *machine, const struct dep_oper
 
     if (operand->access & DEP_HARD) {
         count = ins_operand_ranges(operand->info, operand->operand, slots + operand->slot, ranges);
-    } else if (operand->access & DEP_LOAD) {
-        uint32_t label =
-            dep_shadow_glance(&machine->shadow, ranges[0].address, operand->size_bytes);
-        if (label != DEP_MIXED) {
-            *out = label;
-            return out + 1;
-        }
     }
     if (operand->access & DEP_LOAD) {
         out = ranges_load(finder, ranges, count, out);
@@ -175,7 +170,7 @@ static void codes_forget(struct dep_finder *finder, const struct ins_regset *set
     for (size_t id = 0; id < finder->node_count; id++) {
         const struct dep_node *node = finder->nodes[id];
         if (node && (!set || ins_regset_intersects(&node->uses, set)))
-            finder->codes[id] = finder->code.unknown;
+            finder->machine->codes[id] = 0;
     }
 }
 
@@ -190,25 +185,6 @@ static int groups_refine(struct dep_finder *finder, const struct dep_node *node)
         return 0;
     codes_forget(finder, &changed);
     return block_give(finder);
-}
-
-static void node_count(struct dep_finder *finder, size_t id)
-{
-    const struct dep_node *node = finder->nodes[id];
-    uint64_t executions = finder->code.counters[id];
-
-    finder->code.counters[id] = 0;
-    if (!node)
-        return;
-    finder->result->instructions += executions * node->is.statement_count;
-    finder->result->register_labels += executions * node->is.input_count;
-    finder->result->memory_labels += executions * node->load_count;
-}
-
-void dep_finder_count(struct dep_finder *finder)
-{
-    for (size_t id = 0; id < finder->node_count; id++)
-        node_count(finder, id);
 }
 
 static int node_meet(struct dep_finder *finder, size_t id)
@@ -235,23 +211,16 @@ static int node_learn(struct dep_finder *finder, size_t id)
     struct dep_lists lists;
     if (err)
         return err;
-    node_count(finder, id);
     err = dep_node_group(node, &finder->groups, &lists);
+    uint32_t *place = &finder->machine->codes[id];
     if (!err)
-        err = dep_code_make(&finder->code, node, &lists, (uint32_t)id, &finder->codes[id]);
+        err = dep_code_make(&finder->code, node, &lists, (uint32_t)id, place);
     if (err == -ENOSPC) {
         dep_code_forget(&finder->code);
         codes_forget(finder, NULL);
-        err = dep_code_make(&finder->code, node, &lists, (uint32_t)id, &finder->codes[id]);
+        err = dep_code_make(&finder->code, node, &lists, (uint32_t)id, place);
     }
-    if (!err && dep_node_words(node) > finder->words_kept)
-        finder->words_kept = dep_node_words(node);
-    uint32_t *out = err ? NULL : words_reserve(finder, finder->machine->out, 0);
-    if (err || !out)
-        return err ? err : -ENOMEM;
-    finder->machine->out = out;
-    limit_set(finder);
-    return 0;
+    return err;
 }
 
 static int room_make(void *array, size_t size, size_t room)
@@ -268,15 +237,13 @@ static int room_for(struct dep_finder *finder, size_t count)
 {
     size_t room = count * 2;
 
-    if (count > DEP_NODES_MAX)
-        return wd_fail(-WD_ERR_UNSUPPORTED, "dependences of more than %u nodes cannot be found",
-                       DEP_NODES_MAX);
+    if (count > AGT_COUNT_MAX)
+        return wd_fail(-WD_ERR_MACHINE, "more than %u fragments", AGT_COUNT_MAX);
     if (count <= finder->node_room)
         return 0;
     int err = room_make(&finder->fragments, sizeof *finder->fragments, room);
     err = err ? err : room_make(&finder->nodes, sizeof *finder->nodes, room);
     err = err ? err : room_make(&finder->label_nodes, sizeof *finder->label_nodes, room);
-    err = err ? err : room_make(&finder->codes, sizeof *finder->codes, room);
     if (!err)
         finder->node_room = room;
     return err;
@@ -292,9 +259,7 @@ int dep_finder_add(struct dep_finder *finder, const struct dbi_fragment *fragmen
     finder->fragments[id] = fragment;
     finder->nodes[id] = NULL;
     finder->label_nodes[id] = NULL;
-    finder->codes[id] = finder->code.unknown;
-    finder->machine->codes = finder->codes;
-    finder->machine->code_count = ++finder->node_count;
+    finder->node_count++;
     return 0;
 }
 
@@ -315,13 +280,12 @@ int dep_finder_init(struct dep_finder *finder)
     dep_groups_init(&finder->groups);
     finder->number_max = finder->options->number_max ? finder->options->number_max : NUMBER_MAX;
     finder->machine = calloc(1, sizeof *finder->machine);
-    finder->words = malloc(BLOCK_WORDS * sizeof *finder->words);
+    finder->word_room = BLOCK_WORDS + ENTER_ROOM;
+    finder->words = malloc(finder->word_room * sizeof *finder->words);
     if (!finder->machine || !finder->words)
         return -ENOMEM;
-    finder->word_room = BLOCK_WORDS;
     finder->machine->finder = finder;
     finder->machine->slow = operand_pass;
-    limit_set(finder);
     block_begin(finder);
     return dep_code_init(&finder->code);
 }
@@ -339,7 +303,6 @@ void dep_finder_fini(struct dep_finder *finder)
     free(finder->fragments);
     free(finder->nodes);
     free(finder->label_nodes);
-    free(finder->codes);
     free(finder->old);
     free(finder->words);
 }
@@ -354,9 +317,9 @@ static int code_run(struct dep_finder *finder)
     machine->number_twice = (uint64_t)finder->number << 32 | finder->number;
     enum dep_status status = finder->code.enter(machine);
     finder->number = (uint32_t)machine->number_twice;
+    finder->block_loads += dep_counted_loads(machine->counted);
+    finder->result->instructions += dep_counted_instructions(machine->counted);
     switch (status) {
-    case DEP_FULL:
-        return block_give(finder);
     case DEP_UNKNOWN:
         return node_learn(finder, agt_ring_fragment(machine->words[0]));
     case DEP_NO_MEMORY:
@@ -383,12 +346,15 @@ static int words_pass(struct dep_finder *finder, const struct dep_stretch *stret
             block_begin(finder);
         }
         /* an execution has one word at least: so many numbers suffice */
-        size_t left = finder->number_max - finder->number;
+        size_t left = finder->number_max - finder->number, count = end - *at;
+        count = count < left ? count : left;
         machine->last = task->last;
         machine->words = stretch->words + *at;
-        machine->end = machine->words + (end - *at < left ? end - *at : left);
+        machine->end = machine->words + (count < DEP_ENTER_WORDS ? count : DEP_ENTER_WORDS);
         err = code_run(finder);
         *at = (size_t)(machine->words - stretch->words);
+        if (!err && (size_t)(machine->out - finder->words) >= BLOCK_WORDS)
+            err = block_give(finder);
     }
     if (!err && *at > end)
         err = wd_fail(-WD_ERR_MACHINE, "the replay process sent a damaged ring");

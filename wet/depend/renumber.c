@@ -49,7 +49,7 @@ static void each_label(struct dep_finder *finder,
 {
     for (unsigned t = 0; t < EVQ_TASKS_MAX; t++)
         if (finder->tasks[t])
-            fn(live, finder->tasks[t]->last, INS_LOC_COUNT);
+            fn(live, finder->tasks[t]->last, DEP_PLACES);
     dep_shadow_each(&finder->machine->shadow, fn, live);
 }
 

@@ -169,7 +169,6 @@ int wet_find_dependences(struct rep_feed *feed, const struct wet_depend_options 
         err = rep_engine_from_feed(feed, DBI_COLLECT, &run->engine);
     if (!err)
         err = run_threaded(run);
-    dep_finder_count(&run->finder);
     result->seconds = wd_seconds() - start;
     rep_engine_free(run->engine);
     dep_finder_fini(&run->finder);

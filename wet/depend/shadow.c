@@ -54,32 +54,31 @@ static inline uint32_t granule_at(const struct dep_shadow *shadow, uint64_t addr
     return label;
 }
 
-void dep_shadow_read(const struct dep_shadow *shadow, uint64_t address, unsigned bytes,
-                     uint32_t *labels)
+/* From a byte on to the end of its granule, which is mixed. */
+static uint64_t side_run(const struct dep_shadow *shadow, uint64_t address, uint64_t bytes,
+                         uint32_t *label)
 {
-    for (unsigned i = 0; i < bytes;) {
-        uint64_t at = (address + i) & ADDRESS_MASK;
-        unsigned end = i + 4 - (at & 3) < bytes ? i + 4 - (unsigned)(at & 3) : bytes;
-        uint32_t label = granule_at(shadow, at);
-        if (label == DEP_MIXED) {
-            memcpy(labels + i, shadow->sides[at / DEP_CHUNK_BYTES] + (at & CHUNK_MASK),
-                   (end - i) * sizeof *labels);
-            i = end;
-        }
-        for (; i < end; i++)
-            labels[i] = label;
-    }
+    const uint32_t *side = shadow->sides[address / DEP_CHUNK_BYTES] + (address & CHUNK_MASK);
+    uint64_t count = 1, left = 4 - (address & 3);
+
+    left = left < bytes ? left : bytes;
+    *label = side[0];
+    while (count < left && side[count] == side[0])
+        count++;
+    return count;
 }
 
-uint32_t dep_shadow_glance(const struct dep_shadow *shadow, uint64_t address, unsigned bytes)
+uint64_t dep_shadow_run(const struct dep_shadow *shadow, uint64_t address, uint64_t bytes,
+                        uint32_t *label)
 {
     address &= ADDRESS_MASK;
-    uint32_t label = granule_at(shadow, address);
-
-    for (uint64_t at = (address & ~3ull) + 4; at < address + bytes; at += 4)
-        if (granule_at(shadow, at) != label)
-            return DEP_MIXED;
-    return label;
+    *label = granule_at(shadow, address);
+    if (*label == DEP_MIXED)
+        return side_run(shadow, address, bytes, label);
+    uint64_t count = 4 - (address & 3);
+    while (count < bytes && granule_at(shadow, address + count) == *label)
+        count += 4;
+    return count < bytes ? count : bytes;
 }
 
 /* ---- labelling ---- */
