@@ -102,9 +102,9 @@ static void target_load_rip(struct work *w, const struct dbi_insn *insn, bool fs
 static void target_load(struct work *w, unsigned at)
 {
     struct dbi_insn *insn = &w->code->insns[at];
-    const ZydisDecodedOperand *op = &insn->operands[0];
+    const ZydisDecodedOperand *op = &dbi_insn_whole(insn)->operands[0];
     int r15 = -1;
-    if (insn->gpr_used >> R15 & 1) {
+    if (insn->is.gpr_used >> R15 & 1) {
         w->busy = 1u << R11 | 1u << INS_RCX;
         r15 = (int)dbi_r15_get(w, at);
         w->busy = 0;
@@ -119,7 +119,7 @@ static void target_load(struct work *w, unsigned at)
         return;
     }
     bool fs = op->mem.segment == ZYDIS_REGISTER_FS;
-    if (insn->rip_relative) {
+    if (insn->is.rip_relative) {
         target_load_rip(w, insn, fs);
         return;
     }
@@ -127,7 +127,7 @@ static void target_load(struct work *w, unsigned at)
     int index = op->mem.index ? (int)ZydisRegisterGetId(op->mem.index) : -1;
     if (fs)
         emit_u8(w->e, 0x64);
-    if (insn->zydis.address_width == 32)
+    if (insn->is.is_narrow)
         emit_u8(w->e, 0x67);
     base = base == R15 ? r15 : base;
     index = index == R15 ? r15 : index;
@@ -141,7 +141,7 @@ static void target_load(struct work *w, unsigned at)
 static void indirect_emit(struct work *w, unsigned at)
 {
     const struct dbi_insn *insn = &w->code->insns[at];
-    uint64_t next = insn->pc + insn->length;
+    uint64_t next = insn->pc + insn->is.length;
     dbi_regs_restore(w, UINT16_MAX & ~LOOKUP_REGS);
     if (w->r15 == R11 || w->r15 == INS_RCX)
         w->r15 = -1;
@@ -149,15 +149,14 @@ static void indirect_emit(struct work *w, unsigned at)
         emit_store_gs(w->e, HOME(R11), R11);
     if (!(w->spilled >> INS_RCX & 1))
         emit_store_gs(w->e, HOME(INS_RCX), INS_RCX);
-    if (insn->terminal == DBI_RET) {
-        dbi_return_emit(
-            w, at, insn->zydis.operand_count_visible ? (uint16_t)insn->operands[0].imm.value.u : 0);
+    if (insn->is.terminal == DBI_RET) {
+        dbi_return_emit(w, at, dbi_insn_extra_bytes(insn));
         return;
     }
     target_load(w, at);
     dbi_regs_restore(w, UINT16_MAX & ~LOOKUP_REGS);
     emit_store_imm_gs(w->e, AGT_CTX_BRANCH, w->id);
-    if (insn->terminal == DBI_CALL_INDIRECT) {
+    if (insn->is.terminal == DBI_CALL_INDIRECT) {
         w->spilled |= 1u << R11; /* for the fault map */
         dbi_call_emit(w, at, next, 0);
         return;
@@ -178,8 +177,9 @@ static void terminal_emit_event(struct work *w, const struct dbi_insn *insn)
         {DBI_XGETBV, AGT_EXIT_XGETBV, true},   {DBI_UNSUPPORTED, AGT_EXIT_UNSUPPORTED, false},
     };
     for (unsigned i = 0; i < sizeof events / sizeof events[0]; i++) {
-        if (events[i].terminal == insn->terminal)
-            dbi_leave_emit(w->e, insn->pc + (events[i].after ? insn->length : 0), events[i].kind);
+        if (events[i].terminal == insn->is.terminal)
+            dbi_leave_emit(w->e, insn->pc + (events[i].after ? insn->is.length : 0),
+                           events[i].kind);
     }
 }
 
@@ -187,9 +187,9 @@ void dbi_terminal_emit(struct work *w)
 {
     unsigned last = w->code->count - 1;
     struct dbi_insn *insn = &w->code->insns[last];
-    uint64_t next = insn->pc + insn->length;
+    uint64_t next = insn->pc + insn->is.length;
     uint64_t target = insn->target;
-    switch (insn->terminal) {
+    switch (insn->is.terminal) {
     case DBI_JMP_INDIRECT:
     case DBI_CALL_INDIRECT:
     case DBI_RET:
@@ -199,10 +199,10 @@ void dbi_terminal_emit(struct work *w)
     case DBI_ILLEGAL:
         dbi_regs_restore(w, UINT16_MAX);
         dbi_place_add(w, last);
-        if (insn->terminal == DBI_ILLEGAL)
+        if (insn->is.terminal == DBI_ILLEGAL)
             emit_bytes(w->e, "\x0f\x0b", 2);
         else
-            emit_bytes(w->e, insn->bytes, insn->length);
+            emit_bytes(w->e, insn->bytes, insn->is.length);
         dbi_ring_commit(w); /* goes on here only if it did not fault after all */
         dbi_exit_add(w, 0xe9, next);
         return;
@@ -214,7 +214,7 @@ void dbi_terminal_emit(struct work *w)
     dbi_regs_restore(w, UINT16_MAX);
     dbi_place_add(w, last);
     dbi_ring_commit(w);
-    switch (insn->terminal) {
+    switch (insn->is.terminal) {
     case DBI_NEXT:
         dbi_exit_add(w, 0xe9, next);
         return;
@@ -226,13 +226,13 @@ void dbi_terminal_emit(struct work *w)
             dbi_gs_add(w, last, AGT_CTX_TICKS, 1);
             dbi_regs_restore(w, UINT16_MAX);
         }
-        dbi_exit_add(w, (uint8_t)(0x80 | (insn->zydis.opcode & 15)), target);
+        dbi_exit_add(w, (uint8_t)(0x80 | (insn->is.opcode & 15)), target);
         dbi_exit_add(w, 0xe9, next);
         return;
     case DBI_LOOP:
-        if (insn->zydis.address_width == 32)
+        if (insn->is.is_narrow)
             emit_u8(w->e, 0x67);
-        emit_u8(w->e, insn->zydis.opcode);
+        emit_u8(w->e, insn->is.opcode);
         emit_u8(w->e, 5);
         dbi_exit_add(w, 0xe9, next);
         dbi_exit_add(w, 0xe9, target);

@@ -31,11 +31,13 @@ int dbi_new(const struct dbi_config *config, struct dbi **out)
     dbi->by_page = calloc(BY_PC_SLOTS, sizeof *dbi->by_page);
     dbi->sites_by_key = calloc(BY_PC_SLOTS, sizeof *dbi->sites_by_key);
     dbi->pairs_by_both = calloc(BY_PC_SLOTS, sizeof *dbi->pairs_by_both);
+    dbi->forms = dbi_forms_new();
+    dbi_code_init(&dbi->code);
     dbi->page_slots = 1024;
     dbi->pages = calloc(dbi->page_slots, sizeof *dbi->pages);
     if (!dbi->by_pc || !dbi->waiting_by_pc || !dbi->cut_by_pc || !dbi->gone_by_pc ||
         !dbi->gone_by_code || !dbi->by_page || !dbi->pages || !dbi->pads_by_next ||
-        !dbi->sites_by_key || !dbi->pairs_by_both) {
+        !dbi->sites_by_key || !dbi->pairs_by_both || !dbi->forms) {
         dbi_free(dbi);
         return -ENOMEM;
     }
@@ -79,6 +81,7 @@ void dbi_free(struct dbi *dbi)
     free(dbi->gone_by_code);
     free(dbi->by_page);
     free(dbi->pages);
+    free(dbi->forms);
     free(dbi);
 }
 
@@ -301,8 +304,8 @@ static int insn_get(struct dbi *dbi, uint64_t pc, bool seen_only, struct dbi_ins
     unsigned flags = page->flags;
     if (have < 15)
         memcpy(bytes, at, have);
-    int err = dbi_insn_decode(insn, pc, have < 15 ? bytes : at, have < 15 ? have : 15,
-                              detail_of(dbi, flags));
+    int err = dbi_forms_decode(dbi->forms, insn, pc, have < 15 ? bytes : at, have < 15 ? have : 15,
+                               detail_of(dbi, flags));
     insn->page_flags = (uint8_t)flags;
     if (!err || have >= 15)
         return err;
@@ -312,7 +315,7 @@ static int insn_get(struct dbi *dbi, uint64_t pc, bool seen_only, struct dbi_ins
         return fault->reason < 0 ? fault->reason : 1;
     memcpy(bytes + have, page->bytes, 15 - have);
     flags |= page->flags;
-    err = dbi_insn_decode(insn, pc, bytes, 15, detail_of(dbi, flags));
+    err = dbi_forms_decode(dbi->forms, insn, pc, bytes, 15, detail_of(dbi, flags));
     insn->page_flags = (uint8_t)flags;
     return err;
 }
@@ -348,9 +351,9 @@ static int code_get(struct dbi *dbi, uint64_t pc, unsigned limit, bool seen_only
         if (code->ended)
             break;
         code->count++;
-        code->code_bytes += insn->length;
+        code->code_bytes += insn->is.length;
         code->unwatched |= insn->page_flags & DBI_PAGE_UNWATCHED;
-        code->ended = insn->terminal != DBI_NEXT || (writable && is_store(insn)) ||
+        code->ended = insn->is.terminal != DBI_NEXT || (writable && is_store(insn)) ||
                       code->count == DBI_INSN_MAX;
         if (code->ended || pc + code->code_bytes == dbi->stop)
             break;
@@ -495,10 +498,10 @@ static void fall_taken(struct dbi *dbi)
 static const struct dbi_pad *pad_wanted(const struct dbi *dbi, const struct region *region)
 {
     const struct dbi_insn *last = &dbi->code.insns[dbi->code.count - 1];
-    bool direct = last->terminal == DBI_CALL;
-    if (!direct && last->terminal != DBI_CALL_INDIRECT)
+    bool direct = last->is.terminal == DBI_CALL;
+    if (!direct && last->is.terminal != DBI_CALL_INDIRECT)
         return NULL;
-    return dbi_pad_find(dbi, region, last->pc + last->length, direct ? last->target : 0);
+    return dbi_pad_find(dbi, region, last->pc + last->is.length, direct ? last->target : 0);
 }
 
 static int code_emit(struct dbi *dbi, bool exact, struct region *region, struct fragment *fragment)
@@ -548,8 +551,8 @@ static int fragment_emit(struct dbi *dbi, bool exact, struct fragment **out)
         err = fragment_add(dbi, code->insns[0].pc, code->count, code->code_bytes, &fragment);
     if (err)
         return err;
-    for (unsigned i = 0, at = 0; i < code->count; at += code->insns[i++].length)
-        memcpy((uint8_t *)fragment->is.code + at, code->insns[i].bytes, code->insns[i].length);
+    for (unsigned i = 0, at = 0; i < code->count; at += code->insns[i++].is.length)
+        memcpy((uint8_t *)fragment->is.code + at, code->insns[i].bytes, code->insns[i].is.length);
     err = dbi_site_get(dbi, code, &fragment->site);
     if (!err)
         err = code_emit(dbi, exact, region, fragment);
@@ -580,8 +583,8 @@ static int fragment_emit(struct dbi *dbi, bool exact, struct fragment **out)
 static unsigned successors(const struct dbi_code *code, uint64_t *list)
 {
     const struct dbi_insn *last = &code->insns[code->count - 1];
-    uint64_t next = last->pc + last->length;
-    switch (last->terminal) {
+    uint64_t next = last->pc + last->is.length;
+    switch (last->is.terminal) {
     case DBI_JMP:
         list[0] = last->target;
         return 1;
@@ -646,7 +649,7 @@ static int full_get(struct dbi *dbi, uint64_t pc, bool eager, struct fragment **
     int err = code_get(dbi, pc, DBI_INSN_MAX, eager, fault);
     if (err)
         return eager ? 1 : err;
-    if (eager && dbi->code.insns[0].terminal == DBI_ILLEGAL)
+    if (eager && dbi->code.insns[0].is.terminal == DBI_ILLEGAL)
         return 1;
     *fresh = true;
     *out = dbi_gone_find(dbi, &dbi->code);
@@ -764,7 +767,7 @@ int dbi_fragment_head(struct dbi *dbi, const struct dbi_fragment *whole, unsigne
                                   whole->code_bytes - bytes, detail_of(dbi, DBI_PAGE_WRITABLE));
         if (err)
             return err;
-        bytes += insn->length;
+        bytes += insn->is.length;
         slots += dbi_insn_slots(insn, dbi->config.values);
     }
     int err = fragment_add(dbi, whole->pc, count, bytes, &fragment);

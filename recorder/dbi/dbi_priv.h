@@ -15,6 +15,7 @@
 
 #include "recorder/agent/agent.h"
 #include "recorder/dbi/dbi.h"
+#include "recorder/dbi/forms.h"
 #include "recorder/dbi/translate.h"
 
 #define PAGE 4096ull
@@ -138,6 +139,7 @@ struct dbi {
     bool has_filter;                /* for it: dbi_stop_filter */
     struct dbi_filter filter;
     struct fall fall;
+    struct dbi_forms *forms;
     struct dbi_code code;
     struct dbi_output output;
 };

@@ -23,24 +23,24 @@ static uint8_t status_flags(ZydisAccessedFlagsMask flags)
  * write them; a count of zero in cl or rcx leaves all flags as they were. */
 static void flags_decode(struct dbi_insn *insn)
 {
-    const ZydisAccessedFlags *flags = insn->zydis.cpu_flags;
+    const ZydisAccessedFlags *flags = insn->whole->zydis.cpu_flags;
     if (flags) {
-        insn->flags_read = status_flags(flags->tested);
-        insn->flags_killed = status_flags(flags->modified | flags->set_0 | flags->set_1);
+        insn->is.flags_read = status_flags(flags->tested);
+        insn->is.flags_killed = status_flags(flags->modified | flags->set_0 | flags->set_1);
     }
-    switch (insn->zydis.mnemonic) {
+    switch (insn->whole->zydis.mnemonic) {
     case ZYDIS_MNEMONIC_AND:
     case ZYDIS_MNEMONIC_OR:
     case ZYDIS_MNEMONIC_XOR:
     case ZYDIS_MNEMONIC_TEST:
-        insn->flags_killed = DBI_FLAGS_ALL;
+        insn->is.flags_killed = DBI_FLAGS_ALL;
         break;
     case ZYDIS_MNEMONIC_PUSHF:
     case ZYDIS_MNEMONIC_PUSHFD:
     case ZYDIS_MNEMONIC_PUSHFQ:
     case ZYDIS_MNEMONIC_LAHF:
-        insn->flags_read = DBI_FLAGS_ALL;
-        insn->flags_killed = 0;
+        insn->is.flags_read = DBI_FLAGS_ALL;
+        insn->is.flags_killed = 0;
         break;
     case ZYDIS_MNEMONIC_ADD:
     case ZYDIS_MNEMONIC_SUB:
@@ -63,7 +63,7 @@ static void flags_decode(struct dbi_insn *insn)
     case ZYDIS_MNEMONIC_VUCOMISS:
         break;
     default: /* shifts by cl, rep cmps, bit scans, mul...: read perhaps, written not for sure */
-        insn->flags_killed = 0;
+        insn->is.flags_killed = 0;
     }
 }
 
@@ -74,29 +74,30 @@ static void register_use(struct dbi_insn *insn, ZydisRegister reg, bool written)
         return;
     unsigned number = (unsigned)(wide - ZYDIS_REGISTER_RAX);
     if (reg >= ZYDIS_REGISTER_AH && reg <= ZYDIS_REGISTER_BH)
-        insn->names_high_byte = true;
-    insn->gpr_used |= (uint16_t)(1u << number);
-    insn->gpr_written |= (uint16_t)((written ? 1u : 0u) << number);
+        insn->is.names_high_byte = true;
+    insn->is.gpr_used |= (uint16_t)(1u << number);
+    insn->is.gpr_written |= (uint16_t)((written ? 1u : 0u) << number);
     if (number == INS_GPR_COUNT - 1 && written)
-        insn->writes_r15 = true;
+        insn->is.writes_r15 = true;
 }
 
 /* Returns whether there are memory operands. */
 static bool operands_decode(struct dbi_insn *insn)
 {
     bool has_memory = false;
-    for (unsigned i = 0; i < insn->zydis.operand_count; i++) {
-        const ZydisDecodedOperand *op = &insn->operands[i];
+    for (unsigned i = 0; i < insn->whole->zydis.operand_count; i++) {
+        const ZydisDecodedOperand *op = &insn->whole->operands[i];
         if (op->type == ZYDIS_OPERAND_TYPE_REGISTER) {
             register_use(insn, op->reg.value, op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE);
         } else if (op->type == ZYDIS_OPERAND_TYPE_MEMORY) {
             has_memory |= op->mem.type != ZYDIS_MEMOP_TYPE_AGEN;
             /* string instructions move their pointers */
-            register_use(insn, op->mem.base, insn->zydis.meta.category == ZYDIS_CATEGORY_STRINGOP);
+            register_use(insn, op->mem.base,
+                         insn->whole->zydis.meta.category == ZYDIS_CATEGORY_STRINGOP);
             register_use(insn, op->mem.index, false);
             if ((op->mem.base == ZYDIS_REGISTER_RIP || op->mem.base == ZYDIS_REGISTER_EIP) &&
                 op->visibility != ZYDIS_OPERAND_VISIBILITY_HIDDEN)
-                insn->rip_relative = true;
+                insn->is.rip_relative = true;
         }
     }
     return has_memory;
@@ -104,18 +105,19 @@ static bool operands_decode(struct dbi_insn *insn)
 
 static enum dbi_terminal terminal_of(const struct dbi_insn *insn)
 {
-    bool direct = insn->operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
-    switch (insn->zydis.mnemonic) {
+    bool direct = insn->whole->operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
+    switch (insn->whole->zydis.mnemonic) {
     case ZYDIS_MNEMONIC_JMP:
-        if (insn->zydis.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR)
+        if (insn->whole->zydis.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR)
             return DBI_UNSUPPORTED;
         return direct ? DBI_JMP : DBI_JMP_INDIRECT;
     case ZYDIS_MNEMONIC_CALL:
-        if (insn->zydis.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR)
+        if (insn->whole->zydis.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR)
             return DBI_UNSUPPORTED;
         return direct ? DBI_CALL : DBI_CALL_INDIRECT;
     case ZYDIS_MNEMONIC_RET:
-        return insn->zydis.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR ? DBI_UNSUPPORTED : DBI_RET;
+        return insn->whole->zydis.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR ? DBI_UNSUPPORTED
+                                                                            : DBI_RET;
     case ZYDIS_MNEMONIC_LOOP:
     case ZYDIS_MNEMONIC_LOOPE:
     case ZYDIS_MNEMONIC_LOOPNE:
@@ -159,15 +161,15 @@ static enum dbi_terminal terminal_of(const struct dbi_insn *insn)
     case ZYDIS_MNEMONIC_UMONITOR:
         return DBI_UNSUPPORTED;
     default:
-        return insn->zydis.meta.category == ZYDIS_CATEGORY_COND_BR ? DBI_JCC : DBI_NEXT;
+        return insn->whole->zydis.meta.category == ZYDIS_CATEGORY_COND_BR ? DBI_JCC : DBI_NEXT;
     }
 }
 
 /* Segment tricks and memory operands whose address we could not put in the ring. */
 static bool is_beyond_us(const struct dbi_insn *insn)
 {
-    for (unsigned i = 0; i < insn->zydis.operand_count; i++) {
-        const ZydisDecodedOperand *op = &insn->operands[i];
+    for (unsigned i = 0; i < insn->whole->zydis.operand_count; i++) {
+        const ZydisDecodedOperand *op = &insn->whole->operands[i];
         if (op->type == ZYDIS_OPERAND_TYPE_MEMORY && op->mem.segment == ZYDIS_REGISTER_GS &&
             op->mem.type == ZYDIS_MEMOP_TYPE_MEM)
             return true;
@@ -178,7 +180,7 @@ static bool is_beyond_us(const struct dbi_insn *insn)
     }
     for (unsigned i = 0; i < insn->info.mem_count; i++) {
         uint16_t flags = insn->info.mems[i].flags;
-        bool evex = insn->zydis.encoding == ZYDIS_INSTRUCTION_ENCODING_EVEX;
+        bool evex = insn->whole->zydis.encoding == ZYDIS_INSTRUCTION_ENCODING_EVEX;
         if (flags & INS_MEM_BIT_OFFSET ||
             (flags & (INS_MEM_VSIB32 | INS_MEM_VSIB64) && (evex || flags & INS_MEM_WRITE)))
             return true;
@@ -189,12 +191,12 @@ static bool is_beyond_us(const struct dbi_insn *insn)
 /* Memory operands of which is_beyond_us() wants to know more than Zydis says. */
 static bool is_odd(const struct dbi_insn *insn)
 {
-    for (unsigned i = 0; i < insn->zydis.operand_count; i++) {
-        if (insn->operands[i].type == ZYDIS_OPERAND_TYPE_MEMORY &&
-            insn->operands[i].mem.type == ZYDIS_MEMOP_TYPE_VSIB)
+    for (unsigned i = 0; i < insn->whole->zydis.operand_count; i++) {
+        if (insn->whole->operands[i].type == ZYDIS_OPERAND_TYPE_MEMORY &&
+            insn->whole->operands[i].mem.type == ZYDIS_MEMOP_TYPE_VSIB)
             return true;
     }
-    switch (insn->zydis.mnemonic) {
+    switch (insn->whole->zydis.mnemonic) {
     case ZYDIS_MNEMONIC_BT:
     case ZYDIS_MNEMONIC_BTS:
     case ZYDIS_MNEMONIC_BTR:
@@ -205,25 +207,24 @@ static bool is_odd(const struct dbi_insn *insn)
     }
 }
 
-static bool is_described(const struct dbi_insn *insn, bool has_memory, enum dbi_detail detail)
+static bool is_described(const struct dbi_insn *insn, enum dbi_detail detail)
 {
     return detail == DBI_DETAIL_ALL ||
-           (has_memory && (detail == DBI_DETAIL_MEMORY || is_odd(insn)));
+           (insn->is.has_memory && (detail == DBI_DETAIL_MEMORY || is_odd(insn)));
 }
 
 static void illegal(struct dbi_insn *insn, uint64_t pc, const uint8_t *bytes)
 {
-    memset(insn, 0, sizeof *insn);
-    insn->pc = pc;
-    insn->bytes[0] = bytes[0];
-    insn->length = 1;
-    insn->terminal = DBI_ILLEGAL;
-    insn->info.length = 1;
-    insn->info.klass = INS_TRAP;
+    *insn = (struct dbi_insn){.pc = pc,
+                              .bytes = {bytes[0]},
+                              .is = {.length = 1, .terminal = DBI_ILLEGAL},
+                              .has_whole = true,
+                              .whole = insn->whole,
+                              .info = {.length = 1, .klass = INS_TRAP}};
+    memset(insn->whole, 0, sizeof *insn->whole);
 }
 
-int dbi_insn_decode(struct dbi_insn *insn, uint64_t pc, const uint8_t *bytes, size_t available,
-                    enum dbi_detail detail)
+static const ZydisDecoder *the_decoder(void)
 {
     static ZydisDecoder decoder;
     static bool ready;
@@ -231,12 +232,47 @@ int dbi_insn_decode(struct dbi_insn *insn, uint64_t pc, const uint8_t *bytes, si
         ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
         ready = true;
     }
-    insn->gpr_used = insn->gpr_written = 0;
-    insn->writes_r15 = insn->writes_fs_base = false;
-    insn->rip_relative = insn->names_high_byte = false;
-    insn->flags_read = insn->flags_killed = 0;
-    ZyanStatus status =
-        ZydisDecoderDecodeFull(&decoder, bytes, available, &insn->zydis, insn->operands);
+    return &decoder;
+}
+
+void dbi_code_init(struct dbi_code *code)
+{
+    for (unsigned i = 0; i < DBI_INSN_MAX; i++)
+        code->insns[i] = (struct dbi_insn){.whole = &code->wholes[i]};
+}
+
+const struct dbi_whole *dbi_insn_whole(struct dbi_insn *insn)
+{
+    struct dbi_whole *whole = insn->whole;
+    if (!insn->has_whole &&
+        ZYAN_FAILED(ZydisDecoderDecodeFull(the_decoder(), insn->bytes, insn->is.length,
+                                           &whole->zydis, whole->operands)))
+        memset(whole, 0, sizeof *whole);
+    insn->has_whole = true;
+    return whole;
+}
+
+/* What instructions without a branch or an operand's address need to know of the whole. */
+static void encoding_decode(struct dbi_insn *insn)
+{
+    const ZydisDecodedInstruction *zydis = &insn->whole->zydis;
+    insn->is.length = zydis->length;
+    insn->is.opcode = zydis->opcode;
+    insn->is.is_narrow = zydis->address_width == 32;
+    insn->is.disp_off = zydis->raw.disp.offset;
+    insn->is.has_no_effect = zydis->meta.category == ZYDIS_CATEGORY_NOP ||
+                             zydis->meta.category == ZYDIS_CATEGORY_WIDENOP ||
+                             zydis->meta.category == ZYDIS_CATEGORY_PREFETCH;
+}
+
+int dbi_insn_decode(struct dbi_insn *insn, uint64_t pc, const uint8_t *bytes, size_t available,
+                    enum dbi_detail detail)
+{
+    insn->is = (struct dbi_traits){0};
+    insn->has_whole = true;
+    insn->target = 0;
+    ZyanStatus status = ZydisDecoderDecodeFull(the_decoder(), bytes, available, &insn->whole->zydis,
+                                               insn->whole->operands);
     if (status == ZYDIS_STATUS_NO_MORE_DATA)
         return -WD_ERR_CORRUPT;
     if (ZYAN_FAILED(status)) {
@@ -244,24 +280,26 @@ int dbi_insn_decode(struct dbi_insn *insn, uint64_t pc, const uint8_t *bytes, si
         return 0;
     }
     insn->pc = pc;
-    insn->length = insn->zydis.length;
+    encoding_decode(insn);
     insn->info.mem_count = 0;
-    insn->target = pc + insn->length + (uint64_t)insn->operands[0].imm.value.s;
-    memcpy(insn->bytes, bytes, insn->length);
-    if (is_described(insn, operands_decode(insn), detail))
-        ins_describe(&insn->zydis, insn->operands, pc, &insn->info);
+    memcpy(insn->bytes, bytes, insn->is.length);
+    insn->is.has_memory = operands_decode(insn);
+    if (is_described(insn, detail))
+        ins_describe(&insn->whole->zydis, insn->whole->operands, pc, &insn->info);
     flags_decode(insn);
-    if (insn->zydis.mnemonic == ZYDIS_MNEMONIC_XCHG)
-        insn->gpr_used |= 1u << INS_RAX; /* as r15d's stand-in it would make a nop: 90 */
-    insn->writes_fs_base = insn->zydis.mnemonic == ZYDIS_MNEMONIC_WRFSBASE;
-    insn->terminal = (uint8_t)terminal_of(insn);
-    if (insn->terminal == DBI_NEXT && is_beyond_us(insn))
-        insn->terminal = DBI_UNSUPPORTED;
-    if (insn->terminal == DBI_SYSCALL) {
-        insn->flags_read = 0;
-        insn->flags_killed = DBI_FLAGS_ALL;
-    } else if (insn->terminal == DBI_TRAP || insn->terminal == DBI_ILLEGAL) {
-        insn->flags_read = DBI_FLAGS_ALL;
+    if (insn->whole->zydis.mnemonic == ZYDIS_MNEMONIC_XCHG)
+        insn->is.gpr_used |= 1u << INS_RAX; /* as r15d's stand-in it would make a nop: 90 */
+    insn->is.writes_fs_base = insn->whole->zydis.mnemonic == ZYDIS_MNEMONIC_WRFSBASE;
+    insn->is.terminal = (uint8_t)terminal_of(insn);
+    if (dbi_insn_is_direct(insn))
+        insn->target = pc + insn->is.length + (uint64_t)insn->whole->operands[0].imm.value.s;
+    if (insn->is.terminal == DBI_NEXT && is_beyond_us(insn))
+        insn->is.terminal = DBI_UNSUPPORTED;
+    if (insn->is.terminal == DBI_SYSCALL) {
+        insn->is.flags_read = 0;
+        insn->is.flags_killed = DBI_FLAGS_ALL;
+    } else if (insn->is.terminal == DBI_TRAP || insn->is.terminal == DBI_ILLEGAL) {
+        insn->is.flags_read = DBI_FLAGS_ALL;
     }
     return 0;
 }
@@ -270,9 +308,9 @@ bool dbi_code_flags_dead(const struct dbi_code *code)
 {
     uint8_t left = DBI_FLAGS_ALL;
     for (unsigned i = 0; i < code->count; i++) {
-        if (code->insns[i].flags_read & left)
+        if (code->insns[i].is.flags_read & left)
             return false;
-        left &= (uint8_t)~code->insns[i].flags_killed;
+        left &= (uint8_t)~code->insns[i].is.flags_killed;
         if (!left)
             return true;
     }
@@ -282,7 +320,7 @@ bool dbi_code_flags_dead(const struct dbi_code *code)
 bool dbi_code_may_cycle(const struct dbi_code *code)
 {
     const struct dbi_insn *last = &code->insns[code->count - 1];
-    switch (last->terminal) {
+    switch (last->is.terminal) {
     case DBI_NEXT:
         return code->count == DBI_INSN_MAX;
     case DBI_JMP:
@@ -301,7 +339,7 @@ bool dbi_code_may_cycle(const struct dbi_code *code)
 unsigned dbi_code_next_use(const struct dbi_code *code, unsigned from, unsigned reg)
 {
     unsigned i = from;
-    while (i < code->count && !(code->insns[i].gpr_used >> reg & 1))
+    while (i < code->count && !(code->insns[i].is.gpr_used >> reg & 1))
         i++;
     return i;
 }

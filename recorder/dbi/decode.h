@@ -27,28 +27,45 @@ enum dbi_terminal {
     DBI_UNSUPPORTED, /* cannot be replayed */
 };
 
-struct dbi_insn {
-    uint64_t pc;
-    uint8_t bytes[15];
-    uint8_t length;
-    uint8_t terminal;     /* enum dbi_terminal; DBI_NEXT for all but the last */
+/* All that Zydis says; seldom needed. */
+struct dbi_whole {
+    ZydisDecodedInstruction zydis;
+    ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+};
+
+/* What instructions of one form (forms.h) have in common. */
+struct dbi_traits {
     uint16_t gpr_used;    /* bit n: general register n is read or written, also implicitly */
     uint16_t gpr_written; /* perhaps */
+    uint8_t length;
+    uint8_t terminal;     /* enum dbi_terminal; DBI_NEXT for all but the last */
+    uint8_t flags_read;   /* status flags, CPUFLAG-like private bits */
+    uint8_t flags_killed; /* surely written */
+    uint8_t opcode;       /* its last byte */
+    uint8_t disp_off;     /* where the displacement of a rip-relative operand is */
     bool writes_r15;
     bool writes_fs_base;
     bool rip_relative;    /* or eip-relative */
     bool names_high_byte; /* ah, ch, dh, bh */
-    uint8_t flags_read;   /* status flags, CPUFLAG-like private bits */
-    uint8_t flags_killed; /* surely written */
-    uint8_t page_flags;   /* of the pages it lies in: enum dbi_page_flags */
-    ZydisDecodedInstruction zydis;
-    ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-    uint64_t target;      /* of a direct branch */
-    struct ins_info info; /* as far as it was wanted (enum dbi_detail); else only mem_count, 0 */
+    bool has_memory;      /* operands */
+    bool has_no_effect;   /* nop, prefetch */
+    bool is_narrow;       /* addresses are cut to 32 bits */
+};
+
+struct dbi_insn {
+    uint64_t pc;
+    uint64_t target; /* of a direct branch */
+    uint8_t bytes[15];
+    uint8_t page_flags; /* of the pages it lies in: enum dbi_page_flags */
+    struct dbi_traits is;
+    bool has_whole;
+    struct dbi_whole *whole; /* room for it: ask dbi_insn_whole() */
+    struct ins_info info;    /* as far as it was wanted (enum dbi_detail); else only mem_count, 0 */
 };
 
 struct dbi_code {
     struct dbi_insn insns[DBI_INSN_MAX];
+    struct dbi_whole wholes[DBI_INSN_MAX];
     unsigned count;
     unsigned code_bytes;
     bool ended;     /* by the rule, not because no more was wanted or to be had */
@@ -56,6 +73,9 @@ struct dbi_code {
 };
 
 #define DBI_FLAGS_ALL 0x3f
+
+/* Gives each instruction its room; nothing is in it. */
+void dbi_code_init(struct dbi_code *code);
 
 /* What insn->info is wanted for. */
 enum dbi_detail {
@@ -71,6 +91,24 @@ enum dbi_detail {
  */
 int dbi_insn_decode(struct dbi_insn *insn, uint64_t pc, const uint8_t *bytes, size_t available,
                     enum dbi_detail detail);
+
+/* Of an instruction that was decoded (not DBI_ILLEGAL). Good until insn is decoded anew. */
+const struct dbi_whole *dbi_insn_whole(struct dbi_insn *insn);
+
+/* Whether it goes to its target, perhaps. */
+static inline bool dbi_insn_is_direct(const struct dbi_insn *insn)
+{
+    return insn->is.terminal == DBI_JMP || insn->is.terminal == DBI_JCC ||
+           insn->is.terminal == DBI_LOOP || insn->is.terminal == DBI_CALL;
+}
+
+/* A return, which takes this many bytes more from the stack. */
+static inline uint16_t dbi_insn_extra_bytes(const struct dbi_insn *insn)
+{
+    return insn->is.opcode == 0xc2 ? (uint16_t)(insn->bytes[insn->is.length - 2] |
+                                                insn->bytes[insn->is.length - 1] << 8)
+                                   : 0;
+}
 
 /* True if nothing in the fragment reads a status flag before all of them are written. */
 bool dbi_code_flags_dead(const struct dbi_code *code);

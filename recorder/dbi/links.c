@@ -551,8 +551,8 @@ static bool is_made_from(const struct fragment *fragment, const struct dbi_code 
 struct fragment *dbi_gone_find(struct dbi *dbi, const struct dbi_code *code)
 {
     uint8_t bytes[FRAGMENT_BYTES_MAX];
-    for (unsigned i = 0, at = 0; i < code->count; at += code->insns[i++].length)
-        memcpy(bytes + at, code->insns[i].bytes, code->insns[i].length);
+    for (unsigned i = 0, at = 0; i < code->count; at += code->insns[i++].is.length)
+        memcpy(bytes + at, code->insns[i].bytes, code->insns[i].is.length);
     for (uint32_t id = *gone_by_code(dbi, code->insns[0].pc, bytes, code->code_bytes); id;
          id = dbi->fragments[id - 1]->next_by_code) {
         struct fragment *fragment = dbi->fragments[id - 1];

@@ -27,13 +27,13 @@
 /* A call's is its return address: fragments that share a pad (lookup.c) share what is in it. */
 static uint64_t site_key(const struct dbi_insn *last)
 {
-    return last->terminal == DBI_JMP_INDIRECT ? last->pc : last->pc + last->length;
+    return last->is.terminal == DBI_JMP_INDIRECT ? last->pc : last->pc + last->is.length;
 }
 
 static bool has_site(const struct dbi_insn *last)
 {
-    return last->terminal == DBI_JMP_INDIRECT || last->terminal == DBI_CALL_INDIRECT ||
-           (last->terminal == DBI_RET && last->zydis.operand_count_visible);
+    return last->is.terminal == DBI_JMP_INDIRECT || last->is.terminal == DBI_CALL_INDIRECT ||
+           (last->is.terminal == DBI_RET && dbi_insn_extra_bytes(last));
 }
 
 int dbi_site_get(struct dbi *dbi, const struct dbi_code *code, uint32_t *out)
@@ -43,7 +43,7 @@ int dbi_site_get(struct dbi *dbi, const struct dbi_code *code, uint32_t *out)
     if (!has_site(last))
         return 0;
     uint64_t key = site_key(last);
-    bool is_jump = last->terminal == DBI_JMP_INDIRECT;
+    bool is_jump = last->is.terminal == DBI_JMP_INDIRECT;
     uint32_t *head = &dbi->sites_by_key[slot_of(key)];
     for (*out = *head; *out; *out = dbi->sites[*out - 1].next) {
         if (dbi->sites[*out - 1].key == key && dbi->sites[*out - 1].is_jump == is_jump)

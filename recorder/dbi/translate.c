@@ -60,7 +60,7 @@ void dbi_regs_restore(struct work *w, uint16_t which)
 static unsigned reg_borrow_but(struct work *w, unsigned at, uint16_t avoid)
 {
     uint16_t taken =
-        (uint16_t)(w->code->insns[at].gpr_used | w->busy | avoid | 1u << INS_RSP | 1u << R15);
+        (uint16_t)(w->code->insns[at].is.gpr_used | w->busy | avoid | 1u << INS_RSP | 1u << R15);
     if (w->r15 >= 0)
         taken |= (uint16_t)(1u << w->r15);
     unsigned best = 0, best_use = 0;
@@ -150,32 +150,33 @@ static bool mem_is_simple(const struct ins_mem *mem)
 
 /* Whether the instruction changes the base register in a way other than a known addition to rsp;
  * *delta is that addition. */
-static bool base_survives(const struct dbi_insn *insn, int base, int64_t *delta)
+static bool base_survives(struct dbi_insn *insn, int base, int64_t *delta)
 {
     *delta = 0;
-    if (!(insn->gpr_used >> base & 1))
+    if (!(insn->is.gpr_used >> base & 1))
         return true;
-    if (base == INS_RSP) {
-        switch (insn->zydis.mnemonic) {
+    if (base == INS_RSP && insn->is.gpr_written >> base & 1) {
+        const struct dbi_whole *whole = dbi_insn_whole(insn);
+        switch (whole->zydis.mnemonic) {
         case ZYDIS_MNEMONIC_PUSH:
-            *delta = -(int64_t)(insn->zydis.operand_width / 8);
+            *delta = -(int64_t)(whole->zydis.operand_width / 8);
             return true;
         case ZYDIS_MNEMONIC_SUB:
         case ZYDIS_MNEMONIC_ADD:
-            if (insn->operands[0].type != ZYDIS_OPERAND_TYPE_REGISTER ||
-                insn->operands[0].reg.value != ZYDIS_REGISTER_RSP)
+            if (whole->operands[0].type != ZYDIS_OPERAND_TYPE_REGISTER ||
+                whole->operands[0].reg.value != ZYDIS_REGISTER_RSP)
                 break;
-            if (insn->operands[1].type != ZYDIS_OPERAND_TYPE_IMMEDIATE)
+            if (whole->operands[1].type != ZYDIS_OPERAND_TYPE_IMMEDIATE)
                 return false;
-            *delta = insn->operands[1].imm.value.s;
-            if (insn->zydis.mnemonic == ZYDIS_MNEMONIC_SUB)
+            *delta = whole->operands[1].imm.value.s;
+            if (whole->zydis.mnemonic == ZYDIS_MNEMONIC_SUB)
                 *delta = -*delta;
             return true;
         default:
             break;
         }
     }
-    return !(insn->gpr_written >> base & 1);
+    return !(insn->is.gpr_written >> base & 1);
 }
 
 /*
@@ -189,7 +190,7 @@ static int64_t window_start(struct work *w, unsigned at, unsigned m)
     int64_t lowest = mem->disp, moved = 0, delta;
     int64_t floor = mem->disp + mem->size_bytes - WINDOW;
     for (unsigned i = at; i < w->code->count; i++) {
-        const struct dbi_insn *insn = &w->code->insns[i];
+        struct dbi_insn *insn = &w->code->insns[i];
         for (unsigned k = 0; k < insn->info.mem_count; k++) {
             const struct ins_mem *other = &insn->info.mems[k];
             int64_t disp = other->disp + moved;
@@ -203,7 +204,7 @@ static int64_t window_start(struct work *w, unsigned at, unsigned m)
     }
     moved = 0;
     for (unsigned i = at; i < w->code->count; i++) {
-        const struct dbi_insn *insn = &w->code->insns[i];
+        struct dbi_insn *insn = &w->code->insns[i];
         for (unsigned k = 0; k < insn->info.mem_count; k++) {
             const struct ins_mem *other = &insn->info.mems[k];
             int64_t disp = other->disp + moved;
@@ -327,10 +328,10 @@ static void store_vector(struct work *w, int32_t disp, unsigned vector)
 
 static void collect_gather(struct work *w, unsigned at, const struct ins_mem *mem)
 {
-    const struct dbi_insn *insn = &w->code->insns[at];
+    struct dbi_insn *insn = &w->code->insns[at];
     store_vector(w, SLOT_OFF(w->slot), (unsigned)mem->index);
     w->slot += 8;
-    const ZydisDecodedOperand *mask = &insn->operands[2];
+    const ZydisDecodedOperand *mask = &dbi_insn_whole(insn)->operands[2];
     store_vector(w, SLOT_OFF(w->slot), (unsigned)ZydisRegisterGetId(mask->reg.value));
     w->slot += 8;
 }
@@ -444,12 +445,13 @@ static ZydisRegister register_named(ZydisRegisterClass class, unsigned number)
 
 static int reencode(struct work *w, unsigned at, int r15, int rip)
 {
-    const struct dbi_insn *insn = &w->code->insns[at];
+    struct dbi_insn *insn = &w->code->insns[at];
+    const struct dbi_whole *whole = dbi_insn_whole(insn);
     ZydisEncoderRequest request;
     uint8_t bytes[ZYDIS_MAX_INSTRUCTION_LENGTH];
     ZyanUSize length = sizeof bytes;
     ZyanStatus status = ZydisEncoderDecodedInstructionToEncoderRequest(
-        &insn->zydis, insn->operands, insn->zydis.operand_count_visible, &request);
+        &whole->zydis, whole->operands, whole->zydis.operand_count_visible, &request);
     for (unsigned i = 0; ZYAN_SUCCESS(status) && i < request.operand_count; i++) {
         ZydisRegister *names[3] = {&request.operands[i].reg.value, &request.operands[i].mem.base,
                                    &request.operands[i].mem.index};
@@ -471,54 +473,49 @@ static int reencode(struct work *w, unsigned at, int r15, int rip)
     if (ZYAN_FAILED(status))
         return wd_fail(-WD_ERR_UNSUPPORTED, "the instruction at %#llx (%s) cannot be re-encoded",
                        (unsigned long long)insn->pc,
-                       ins_mnemonic_name((uint16_t)insn->zydis.mnemonic));
+                       ins_mnemonic_name((uint16_t)whole->zydis.mnemonic));
     emit_bytes(w->e, bytes, (unsigned)length);
     return 0;
-}
-
-static bool has_no_effect(const struct dbi_insn *insn)
-{
-    return insn->zydis.meta.category == ZYDIS_CATEGORY_NOP ||
-           insn->zydis.meta.category == ZYDIS_CATEGORY_WIDENOP ||
-           insn->zydis.meta.category == ZYDIS_CATEGORY_PREFETCH;
 }
 
 /* The address that a rip-relative (or, cut to 32 bits, eip-relative) operand means. */
 uint64_t dbi_rip_address(const struct dbi_insn *insn)
 {
-    uint64_t address = insn->pc + insn->length + (uint64_t)insn->zydis.raw.disp.value;
-    return insn->zydis.address_width == 32 ? (uint32_t)address : address;
+    int32_t disp;
+    memcpy(&disp, insn->bytes + insn->is.disp_off, sizeof disp);
+    uint64_t address = insn->pc + insn->is.length + (uint64_t)(int64_t)disp;
+    return insn->is.is_narrow ? (uint32_t)address : address;
 }
 
 /* Copies the instruction if its rip-relative operand stays in reach. */
 static bool copy_rip_relative(struct work *w, const struct dbi_insn *insn)
 {
-    unsigned at = insn->zydis.raw.disp.offset;
+    unsigned at = insn->is.disp_off;
     uint64_t target = dbi_rip_address(insn);
-    if (insn->zydis.address_width == 32)
+    if (insn->is.is_narrow)
         return false;
-    int64_t disp = (int64_t)(target - (emit_host(w->e) + insn->length));
+    int64_t disp = (int64_t)(target - (emit_host(w->e) + insn->is.length));
     if (disp != (int32_t)disp)
         return false;
     int32_t disp32 = (int32_t)disp;
     uint8_t bytes[15];
-    memcpy(bytes, insn->bytes, insn->length);
+    memcpy(bytes, insn->bytes, insn->is.length);
     memcpy(bytes + at, &disp32, 4);
-    emit_bytes(w->e, bytes, insn->length);
+    emit_bytes(w->e, bytes, insn->is.length);
     return true;
 }
 
 static int insn_emit(struct work *w, unsigned at)
 {
     const struct dbi_insn *insn = &w->code->insns[at];
-    bool names_r15 = insn->gpr_used >> R15 & 1;
-    if (has_no_effect(insn) && (names_r15 || insn->rip_relative)) {
+    bool names_r15 = insn->is.gpr_used >> R15 & 1;
+    if (insn->is.has_no_effect && (names_r15 || insn->is.rip_relative)) {
         dbi_place_add(w, at);
         return 0;
     }
-    if (!names_r15 && !insn->rip_relative) {
+    if (!names_r15 && !insn->is.rip_relative) {
         dbi_place_add(w, at);
-        emit_bytes(w->e, insn->bytes, insn->length);
+        emit_bytes(w->e, insn->bytes, insn->is.length);
         return 0;
     }
     int r15 = names_r15 ? (int)dbi_r15_get(w, at) : -1;
@@ -526,17 +523,17 @@ static int insn_emit(struct work *w, unsigned at)
     dbi_place_add(w, at);
     if (r15 >= 0 || !copy_rip_relative(w, insn)) {
         w->out->place_count--;
-        if (insn->rip_relative) {
+        if (insn->is.rip_relative) {
             w->busy |= (uint16_t)(r15 >= 0 ? 1u << r15 : 0);
             /* what names ah, ch, dh or bh cannot name r8 and above */
-            rip = (int)reg_borrow_but(w, at, insn->names_high_byte ? 0xff00 : 0);
+            rip = (int)reg_borrow_but(w, at, insn->is.names_high_byte ? 0xff00 : 0);
             emit_mov_imm(w->e, (unsigned)rip, dbi_rip_address(insn));
         }
         dbi_place_add(w, at);
         err = reencode(w, at, r15, rip);
         w->busy = 0;
     }
-    if (r15 >= 0 && insn->writes_r15)
+    if (r15 >= 0 && insn->is.writes_r15)
         emit_store_gs(w->e, HOME(R15), (unsigned)r15);
     return err;
 }
@@ -544,7 +541,7 @@ static int insn_emit(struct work *w, unsigned at)
 /* wrfsbase has set the base to its operand; the 32-bit form extends that with zeros. */
 static void fs_base_keep(struct work *w, unsigned at)
 {
-    const ZydisDecodedOperand *op = &w->code->insns[at].operands[0];
+    const ZydisDecodedOperand *op = &dbi_insn_whole(&w->code->insns[at])->operands[0];
     unsigned reg = (unsigned)ZydisRegisterGetId(op->reg.value);
     if (reg == R15)
         reg = dbi_r15_get(w, at);
@@ -561,17 +558,17 @@ static int insns_emit(struct work *w)
     for (unsigned i = 0; i < w->code->count; i++) {
         const struct dbi_insn *insn = &w->code->insns[i];
         unsigned first_slot = w->slot;
-        dbi_regs_restore(w, insn->gpr_used);
+        dbi_regs_restore(w, insn->is.gpr_used);
         if (w->mode == DBI_COUNT)
             marks_emit(w, i);
         else if (w->mode == DBI_COLLECT)
             collect_before(w, i);
-        if (insn->terminal != DBI_NEXT)
+        if (insn->is.terminal != DBI_NEXT)
             return 0; /* the last: terminal_emit's */
         int err = insn_emit(w, i);
         if (err)
             return err;
-        if (insn->writes_fs_base)
+        if (insn->is.writes_fs_base)
             fs_base_keep(w, i);
         if (w->mode == DBI_COLLECT)
             collect_after(w, i);
@@ -635,8 +632,8 @@ static void check_emit(struct work *w)
     unsigned bytes = 0, off;
     if (!w->code->unwatched)
         return;
-    for (unsigned i = 0; i < w->code->count; bytes += w->code->insns[i++].length)
-        memcpy(code + bytes, w->code->insns[i].bytes, w->code->insns[i].length);
+    for (unsigned i = 0; i < w->code->count; bytes += w->code->insns[i++].is.length)
+        memcpy(code + bytes, w->code->insns[i].bytes, w->code->insns[i].is.length);
     flags_keep(w);
     emit_store_gs(w->e, HOME(INS_RCX), INS_RCX);
     emit_mov_imm(w->e, INS_RCX, w->code->insns[0].pc);
