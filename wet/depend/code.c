@@ -33,6 +33,8 @@
  *
  * A slow way asks dep_machine.slow, which may put more words than one: rbp moves by as many.
  */
+#include "wet/depend/code.h"
+
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
@@ -40,10 +42,6 @@
 #include <unistd.h>
 
 #include "common/err.h"
-#include "wet/depend/depend_priv.h"
-
-enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, R15 };
-enum { IF_ZERO = 0x84, IF_NOT_ZERO = 0x85, IF_NOT_BELOW = 0x83, JMP = 0xe9, CALL = 0xe8 };
 
 #define MACHINE(field) ((int32_t)offsetof(struct dep_machine, field))
 /* So much one node takes at most: 64 instructions of four operands, each defined too. */
@@ -51,43 +49,6 @@ enum { IF_ZERO = 0x84, IF_NOT_ZERO = 0x85, IF_NOT_BELOW = 0x83, JMP = 0xe9, CALL
 #define WAYS_MAX       1024
 
 /* ---- instructions ---- */
-
-/* opcode reg, [base + index * scale + disp] and the other way round; wide: 64 bits */
-static void op_memory(struct emit *e, bool wide, unsigned opcode, unsigned reg, int base, int index,
-                      unsigned scale, int32_t disp)
-{
-    uint8_t rex = emit_rex(wide, reg, index, base);
-
-    if (rex != 0x40)
-        emit_u8(e, rex);
-    if (opcode > 0xff)
-        emit_u8(e, (uint8_t)(opcode >> 8));
-    emit_u8(e, (uint8_t)opcode);
-    emit_memory(e, reg, base, index, scale, disp);
-}
-
-static void load32(struct emit *e, unsigned reg, unsigned base, int32_t disp)
-{
-    op_memory(e, false, 0x8b, reg, (int)base, -1, 1, disp);
-}
-
-static void load64(struct emit *e, unsigned reg, unsigned base, int32_t disp)
-{
-    op_memory(e, true, 0x8b, reg, (int)base, -1, 1, disp);
-}
-
-static void store32(struct emit *e, unsigned reg, unsigned base, int32_t disp)
-{
-    op_memory(e, false, 0x89, reg, (int)base, -1, 1, disp);
-}
-
-static void store64(struct emit *e, unsigned reg, unsigned base, int32_t disp)
-{
-    op_memory(e, true, 0x89, reg, (int)base, -1, 1, disp);
-}
-
-#define BYTES(e, ...)                                                                              \
-    emit_bytes(e, (const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__}))
 
 static void branch(struct emit *e, uint8_t opcode, uint64_t target)
 {
@@ -447,86 +408,6 @@ static void way_emit(struct node_code *node, struct way *way)
     branch(&node->e, JMP, way->back);
 }
 
-/* ---- one node: registers ---- */
-
-#define ROWS (DEP_PLACES / DEP_ROW + 1)
-
-static void rows_add(uint8_t rows[ROWS], unsigned location)
-{
-    unsigned place = dep_place(location);
-
-    rows[place / DEP_ROW] |= (uint8_t)(1u << place % DEP_ROW);
-}
-
-/* Copies labels of a row to the words from `word` on, gives how many. A wide store leaves something behind
- * them: what belongs there is stored later. */
-static unsigned row_copy(struct emit *e, unsigned row, unsigned places, uint32_t word)
-{
-    uint32_t first = word;
-
-    for (unsigned at = 0, count; places >> at; at += count) {
-        unsigned next = places >> at;
-        int32_t from = (int32_t)(4 * (DEP_ROW * row + at)), to = (int32_t)(4 * word);
-        count = 1;
-        if (!(next & 1))
-            continue;
-        if (at == 0 && (next & 7) == 7) {
-            count = next == 15 ? 4 : 3;
-            BYTES(e, 0xf3, 0x41, 0x0f, 0x6f); /* movdqu xmm0, [r15 + ...] */
-            emit_memory(e, 0, R15, -1, 1, from);
-            BYTES(e, 0xf3, 0x0f, 0x7f); /* movdqu [rbp + ...], xmm0 */
-            emit_memory(e, 0, RBP, -1, 1, to);
-        } else {
-            count = (next & 3) == 3 ? 2 : 1;
-            op_memory(e, count == 2, 0x8b, RAX, R15, -1, 1, from);
-            op_memory(e, count == 2, 0x89, RAX, RBP, -1, 1, to);
-        }
-        word += count;
-    }
-    return word - first;
-}
-
-/* The number goes to places of a row. */
-static void row_define(struct emit *e, unsigned row, unsigned places)
-{
-    /* nobody asks for a register's fourth */
-    if (row < INS_GPR_COUNT && places == 7)
-        places = 15;
-    for (unsigned at = 0, count; places >> at; at += count) {
-        unsigned next = places >> at;
-        int32_t to = (int32_t)(4 * (DEP_ROW * row + at));
-        count = 1;
-        if (next == 15) {
-            count = DEP_ROW;
-            BYTES(e, 0xf3, 0x41, 0x0f, 0x7f); /* movdqu [r15 + ...], xmm7 */
-            emit_memory(e, 7, R15, -1, 1, to);
-        } else if (next & 1) {
-            count = (next & 3) == 3 ? 2 : 1;
-            op_memory(e, count == 2, 0x89, R12, R15, -1, 1, to);
-        }
-    }
-}
-
-static void inputs_emit(struct node_code *code, const struct dep_lists *lists)
-{
-    uint8_t rows[ROWS] = {0};
-
-    for (unsigned i = 0; i < lists->input_count; i++)
-        rows_add(rows, lists->inputs[i]);
-    for (unsigned r = 0; r < ROWS; r++)
-        code->word += row_copy(&code->e, r, rows[r], code->word);
-}
-
-static void defs_emit(struct emit *e, const struct ins_regset *set)
-{
-    uint8_t rows[ROWS] = {0};
-
-    for (unsigned l = ins_regset_next(set, 0); l < INS_LOC_COUNT; l = ins_regset_next(set, l + 1))
-        rows_add(rows, l);
-    for (unsigned r = 0; r < ROWS; r++)
-        row_define(e, r, rows[r]);
-}
-
 /* ---- one node ---- */
 
 static void node_emit(struct node_code *code, const struct dep_node *node,
@@ -539,11 +420,10 @@ static void node_emit(struct node_code *code, const struct dep_node *node,
     BYTES(e, 0x49, 0x81, 0xc1);       /* add r9, ... */
     emit_u32(e, node->is.statement_count << DEP_COUNTED_LOAD_BITS | node->load_count);
     emit_store_imm(e, RBP, 0, id);
-    code->word = 1;
-    inputs_emit(code, lists);
+    code->word = 1 + dep_inputs_emit(e, lists);
     for (unsigned i = 0; i < node->operand_count; i++)
         operand_emit(code, &node->operands[i]);
-    defs_emit(e, &node->defines);
+    dep_defs_emit(e, &node->defines);
     emit_lea(e, RBX, RBX, -1, 1, (int32_t)(8 * (1 + node->slot_count)), false);
     emit_lea(e, RBP, RBP, -1, 1, (int32_t)(4 * code->word), false);
     next_emit(e, fixed_at(code->code, AT_END_AT));
