@@ -36,7 +36,8 @@ struct slc_chase {
     struct slc_origin *origin;
     size_t hop_capacity;
     struct slc_track tracks[SLC_VALUE_BYTES_MAX];
-    struct slc_call *calls; /* by task */
+    struct slc_track next[SLC_VALUE_BYTES_MAX]; /* while an instruction is passed: after it */
+    struct slc_call *calls;                     /* by task */
     const struct wet_interval *interval;
     size_t event_at; /* events[event_at - 1] is the next one */
     /* Of all tracks that are not done; slc_chase_sum() makes them. */
@@ -63,6 +64,9 @@ void slc_track_move(struct slc_track *track, struct slc_spot spot);
 /* A new hop, all zero but its kind, time and pc; NULL if memory is short. Borrowed until the next. */
 struct slc_hop *slc_chase_hop(struct slc_chase *chase, enum slc_hop_kind kind, wet_time time,
                               uint64_t pc);
+
+/* Takes the last two hops away if they restored and saved a register. */
+void slc_chase_bypass(struct slc_chase *chase);
 
 /* Adds byte i of the value to a hop that leads from `from`. */
 void slc_hop_add(struct slc_hop *hop, unsigned i, struct slc_spot to, struct slc_spot from);

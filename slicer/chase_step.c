@@ -23,9 +23,9 @@ struct step {
     uint32_t task;
     unsigned moved_bytes; /* see ins_moved_bytes(); valid if was_decoded */
     bool is_sign_extended, was_decoded;
-    struct slc_track next[SLC_VALUE_BYTES_MAX];
-    uint64_t changed;   /* bit i: next[i] is to be taken */
-    uint64_t unchanged; /* bit i: its place holds what it held before; valid if was_compared */
+    struct slc_track *next; /* the chase's: not to be cleared for every instruction */
+    uint64_t changed;       /* bit i: next[i] is to be taken */
+    uint64_t unchanged;     /* bit i: its place holds what it held before; valid if was_compared */
     bool was_compared;
 };
 
@@ -220,7 +220,8 @@ static struct slc_hop *new_hop(struct step *step, enum slc_hop_kind kind)
 
     if (!hop)
         return NULL;
-    ins_text(step->code, step->info->length, step->statement->pc, hop->text, sizeof(hop->text));
+    hop->code = step->code;
+    hop->code_bytes = step->info->length;
     if (step->info->klass == INS_SYSCALL) {
         hop->kind = SLC_HOP_SYSCALL;
         slc_hop_set_call(hop, &step->chase->calls[step->task]);
@@ -236,7 +237,7 @@ static int end_at(struct step *step, const struct ins_flow *flow, uint64_t bytes
 
     if (!hop)
         return -ENOMEM;
-    for (unsigned i = 0; i < SLC_VALUE_BYTES_MAX; i++)
+    for (unsigned i = 0; i < step->chase->origin->size; i++)
         if (bytes >> i & 1) {
             struct slc_spot to = step->chase->tracks[i].spot;
             slc_hop_add(hop, i, to, (struct slc_spot){0});
@@ -271,7 +272,7 @@ static int move(struct step *step, const struct ins_flow *flow, const struct hit
 
     if (!low && !is_sign)
         return end_at(step, &(struct ins_flow){0}, high);
-    for (unsigned i = 0; i < SLC_VALUE_BYTES_MAX; i++) {
+    for (unsigned i = 0; i < step->chase->origin->size; i++) {
         struct slc_spot from;
         if (!((low | high) >> i & 1))
             continue;
@@ -299,12 +300,13 @@ static int move(struct step *step, const struct ins_flow *flow, const struct hit
     slc_hop_add(hop, (unsigned)__builtin_ctzll(low | high), first_to, first_from);
     hop->bytes = low | high;
     hop->is_saving = is_saved_register(step);
+    slc_chase_bypass(step->chase);
     return 0;
 }
 
 static int pass_flow(struct step *step, const struct ins_flow *flow)
 {
-    struct hit hits[SLC_VALUE_BYTES_MAX] = {{0}};
+    struct hit hits[SLC_VALUE_BYTES_MAX]; /* of the bytes in `bytes` */
     uint64_t bytes = 0, low = 0, width = UINT64_MAX;
 
     for (unsigned i = 0; i < step->chase->origin->size; i++) {
@@ -331,7 +333,7 @@ static int pass_flow(struct step *step, const struct ins_flow *flow)
         width = step->moved_bytes;
     else if (!is_string_move(step, flow))
         width = source_bytes(step, flow);
-    for (unsigned i = 0; i < SLC_VALUE_BYTES_MAX; i++)
+    for (unsigned i = 0; i < step->chase->origin->size; i++)
         low |= (uint64_t)(bytes >> i & 1 && hits[i].off < width) << i;
     return move(step, flow, hits, low, bytes & ~low, width, is_sign);
 }
@@ -393,7 +395,8 @@ int slc_chase_step(struct slc_chase *chase, const struct wet_exec *exec,
                         .code = node->code + node->statements[statement].byte_off,
                         .slots = chase->interval->slots + exec->slot_off,
                         .time = chase->interval->first_time + exec->time_off + statement,
-                        .task = exec->task};
+                        .task = exec->task,
+                        .next = chase->next};
     unsigned skipped = 0;
     int error = 0;
 

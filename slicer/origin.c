@@ -286,37 +286,44 @@ void slc_hop_add(struct slc_hop *hop, unsigned i, struct slc_spot to, struct slc
     hop->bytes |= UINT64_C(1) << i;
 }
 
-/* A pop whose register the next hop of the same bytes pushed there is no more than a saved register. */
+/* A push that completes a pop: the register has been saved meanwhile, and the value was in it all the time. */
+static bool is_pair(const struct slc_hop *pop, const struct slc_hop *push)
+{
+    return pop->is_saving && pop->to.kind == SLC_SPOT_GPR && push->is_saving &&
+           push->from.kind == SLC_SPOT_GPR && push->bytes == pop->bytes &&
+           push->to.address == pop->from.address && push->from.number == pop->to.number;
+}
+
+void slc_chase_bypass(struct slc_chase *chase)
+{
+    struct slc_origin *origin = chase->origin;
+    size_t count = origin->hop_count;
+
+    if (count >= 2 && !(chase->options && chase->options->no_bypass) &&
+        is_pair(&origin->hops[count - 2], &origin->hops[count - 1]))
+        origin->hop_count -= 2;
+}
+
+/* Of the others, between which other bytes moved: a pop is one if the next hop of its bytes is the push. */
 static void mark_saving(struct slc_origin *origin)
 {
-    for (size_t i = 0; i < origin->hop_count; i++) {
-        struct slc_hop *pop = &origin->hops[i];
-        bool is_pop = pop->is_saving && pop->to.kind == SLC_SPOT_GPR;
-        size_t k = i + 1;
-        while (is_pop && k < origin->hop_count && !(origin->hops[k].bytes & pop->bytes))
-            k++;
-        struct slc_hop *push = k < origin->hop_count ? &origin->hops[k] : NULL;
-        if (is_pop && push && push->is_saving && push->from.kind == SLC_SPOT_GPR &&
-            push->bytes == pop->bytes && push->to.address == pop->from.address &&
-            push->from.number == pop->to.number) {
-            i = i == k - 1 ? k : i;
-            continue;
-        }
-        if (is_pop)
-            pop->is_saving = false;
+    size_t
+        next[SLC_VALUE_BYTES_MAX]; /* by lowest byte: the next hop with it, the last ones first */
+
+    for (size_t i = 0; i < SLC_VALUE_BYTES_MAX; i++)
+        next[i] = origin->hop_count;
+    for (size_t i = origin->hop_count; i-- > 0;) {
+        struct slc_hop *hop = &origin->hops[i];
+        size_t after = next[__builtin_ctzll(hop->bytes)];
+        bool is_pop = hop->to.kind == SLC_SPOT_GPR;
+        if (is_pop && after < origin->hop_count && is_pair(hop, &origin->hops[after]))
+            origin->hops[after].is_paired = hop->is_paired = true;
+        for (unsigned b = 0; b < SLC_VALUE_BYTES_MAX; b++)
+            if (hop->bytes >> b & 1)
+                next[b] = i;
     }
-    /* A push whose pop was not found. */
-    for (size_t i = 0; i < origin->hop_count; i++) {
-        struct slc_hop *push = &origin->hops[i];
-        bool has_pop = false;
-        if (!push->is_saving || push->from.kind != SLC_SPOT_GPR)
-            continue;
-        for (size_t k = 0; k < i; k++)
-            has_pop |= origin->hops[k].is_saving && origin->hops[k].to.kind == SLC_SPOT_GPR &&
-                       origin->hops[k].bytes == push->bytes &&
-                       origin->hops[k].from.address == push->to.address;
-        push->is_saving = has_pop;
-    }
+    for (size_t i = 0; i < origin->hop_count; i++)
+        origin->hops[i].is_saving = origin->hops[i].is_paired;
 }
 
 /* ---- the scan ---- */
@@ -471,6 +478,16 @@ static int scan(struct slc_chase *chase, const struct slc_seed *seed)
     return error ? error : slc_chase_end(chase);
 }
 
+/* Not before: of the hops on the way few remain. */
+static void write_texts(struct slc_origin *origin)
+{
+    for (size_t i = 0; i < origin->hop_count; i++) {
+        struct slc_hop *hop = &origin->hops[i];
+        if (hop->code)
+            ins_text(hop->code, hop->code_bytes, hop->pc, hop->text, sizeof(hop->text));
+    }
+}
+
 /* Names what system calls read. */
 static int name_files(struct slc_chase *chase)
 {
@@ -520,8 +537,10 @@ int slc_origin(struct wet *wet, const struct slc_criterion *criterion,
         slc_chase_sum(&chase);
         error = scan(&chase, &criterion->seeds[0]);
     }
-    if (!error)
+    if (!error) {
+        write_texts(chase.origin);
         error = name_files(&chase);
+    }
     slc_code_fini(&chase.code);
     free(chase.calls);
     if (error) {

@@ -55,7 +55,10 @@ struct slc_hop {
     uint64_t bytes;           /* bit i: byte i of the value */
     struct slc_spot to, from; /* of the lowest of them, after the hop and before it */
     bool is_saving;           /* half of a push and pop of a register that calls preserve */
-    char text[96];            /* the instruction; "" if none */
+    bool is_paired;           /* private, and so is the instruction until it is text: */
+    uint8_t code_bytes;
+    const uint8_t *code;
+    char text[96]; /* the instruction; "" if none */
     /* Of a system call: */
     int32_t number; /* -1: not known */
     unsigned arg_count;
@@ -85,7 +88,8 @@ struct slc_origin {
  * The origin of a criterion's value: its places must be one register, flag or range of memory of at
  * most 64 bytes; of a crash the register that held the bad
  * address. Looks only at intervals that may have written what is followed, or in which a register
- * is. `options` gives progress and its argument; NULL is fine.
+ * is. `options` gives progress and its argument, and no_bypass: without it most saved registers are no
+ * hops at all, and the rest is marked. NULL is fine.
  * -WD_ERR_USAGE if the criterion has no or several values; -WD_ERR_INTERRUPTED; -ENOMEM; errors of
  * the wet. *out is for slc_origin_free(), before the wet is closed.
  */

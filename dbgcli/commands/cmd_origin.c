@@ -386,7 +386,7 @@ int cli_cmd_origin(struct cli_repl *repl, const struct cli_args *args, const cha
         result = cli_origin_criterion(session, args->operands[0], &criterion);
     if (result)
         return result;
-    result = cli_origin_run(session, criterion, &origin);
+    result = cli_origin_run(session, criterion, view.shows_saving, &origin);
     if (!result) {
         view.origin = origin;
         if (repl->out->json)

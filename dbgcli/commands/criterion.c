@@ -128,10 +128,10 @@ int cli_slice_run(struct cli_session *session, const struct slc_criterion *crite
 }
 
 int cli_origin_run(struct cli_session *session, const struct slc_criterion *criterion,
-                   struct slc_origin **origin)
+                   bool no_bypass, struct slc_origin **origin)
 {
     struct watch watch = {.session = session};
-    struct slc_options options = {.progress = on_progress, .arg = &watch};
+    struct slc_options options = {.no_bypass = no_bypass, .progress = on_progress, .arg = &watch};
     watch.start = wd_seconds();
     cli_meter_begin(&watch.meter, session->out, "looking back");
     int result = slc_origin(session->wet, criterion, &options, origin);

@@ -25,6 +25,6 @@ int cli_slice_run(struct cli_session *session, const struct slc_criterion *crite
 
 /* The same for slc_origin(). */
 int cli_origin_run(struct cli_session *session, const struct slc_criterion *criterion,
-                   struct slc_origin **origin);
+                   bool no_bypass, struct slc_origin **origin);
 
 #endif

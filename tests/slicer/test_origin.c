@@ -114,18 +114,25 @@ static char *make_input(void)
     return path;
 }
 
-static struct slc_origin *ask(struct wet *wet, wet_time time, const struct ins_regset *regs,
-                              uint64_t address, uint64_t size)
+static struct slc_origin *ask_how(struct wet *wet, wet_time time, const struct ins_regset *regs,
+                                  uint64_t address, uint64_t size, bool no_bypass)
 {
+    const struct slc_options options = {.no_bypass = no_bypass};
     struct slc_criterion *criterion;
     struct slc_origin *origin = NULL;
 
     assert_int_equal(slc_criterion_of_places(wet, time, regs, address, size, &criterion), 0);
-    int error = slc_origin(wet, criterion, NULL, &origin);
+    int error = slc_origin(wet, criterion, &options, &origin);
     if (error != -WD_ERR_USAGE)
         assert_int_equal(error, 0);
     slc_criterion_free(criterion);
     return origin;
+}
+
+static struct slc_origin *ask(struct wet *wet, wet_time time, const struct ins_regset *regs,
+                              uint64_t address, uint64_t size)
+{
+    return ask_how(wet, time, regs, address, size, false);
 }
 
 /* The two reads filled 24 and 40 bytes. */
@@ -205,6 +212,37 @@ static void check_above_frames(struct wet *wet)
     }
 }
 
+static size_t next_hop(const struct slc_origin *origin, size_t from)
+{
+    while (from < origin->hop_count && origin->hops[from].is_saving)
+        from++;
+    return from;
+}
+
+/* Without the saving and restoring of registers the chain is the same but for that. Returns how many
+ * hops that were. */
+static size_t check_bypass(struct wet *wet, wet_time time, unsigned number)
+{
+    struct ins_regset regs = {0};
+
+    ins_regset_add_gpr(&regs, number, 0, 8);
+    struct slc_origin *all = ask_how(wet, time, &regs, 0, 0, true);
+    struct slc_origin *few = ask(wet, time, &regs, 0, 0);
+    size_t a = next_hop(all, 0), f = next_hop(few, 0), saved = all->hop_count - few->hop_count;
+    while (a < all->hop_count && f < few->hop_count) {
+        assert_int_equal(all->hops[a].time, few->hops[f].time);
+        assert_int_equal(all->hops[a].bytes, few->hops[f].bytes);
+        assert_string_equal(all->hops[a].text, few->hops[f].text);
+        a = next_hop(all, a + 1);
+        f = next_hop(few, f + 1);
+    }
+    assert_int_equal(a, all->hop_count);
+    assert_int_equal(f, few->hop_count);
+    slc_origin_free(all);
+    slc_origin_free(few);
+    return saved;
+}
+
 static void check_run(char *program, int signal)
 {
     struct fake_options options = {.seed = 5, .signal = signal, .signal_steps = 900};
@@ -233,6 +271,10 @@ static void check_run(char *program, int signal)
         slc_origin_free(origin);
     }
     check_above_frames(wet);
+    size_t saved = 0;
+    for (unsigned number = 0; number < 16; number++)
+        saved += check_bypass(wet, wet_get_info(wet)->instructions, number);
+    assert_true(saved > 0);
     const char *base = strrchr(program, '/');
     printf("%-34s %llu instructions, %zu hops\n", base ? base + 1 : program,
            (unsigned long long)wet_get_info(wet)->instructions, hops);
