@@ -12,7 +12,7 @@
  *             AGT_JUMPS_OFF    log of indirect jumps and calls: struct agt_jump
  *             AGT_COUNT_OFF    one u64 per fragment: executions
  *             AGT_TASKS_OFF    struct agt_task, one per task
- *             AGT_LOOKUP_OFF   hash of all fragments: struct agt_lookup
+ *             AGT_LOOKUP_OFF   hash of fragments: struct agt_lookup
  *             AGT_QUEUE_OFF    entries of the event queue (recorder/event/queue.h)
  *             AGT_LOG_OFF      event log: struct agt_log_record
  *             AGT_RETURN_OFF   64 K code addresses, by 16 bits of a return's target
@@ -96,7 +96,7 @@
 
 #define AGT_CTX_BRANCH 0xd8 /* id of the fragment that ended in the latest indirect branch */
 
-#define AGT_CTX_LOOKUP_MASK 0xe8 /* entries of the hash of all fragments - 1 */
+#define AGT_CTX_LOOKUP_MASK 0xe8 /* entries of the hash of fragments - 1 */
 
 #define AGT_CTX_TICKS 0xe0 /* conditional branches of the running task */
 

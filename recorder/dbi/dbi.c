@@ -61,12 +61,9 @@ void dbi_free(struct dbi *dbi)
     pages_forget(dbi);
     for (unsigned i = 0; i < dbi->region_count; i++)
         free(dbi->regions[i].ids);
-    for (uint32_t i = 0; i < dbi->fragment_count; i++) {
-        free((void *)dbi->fragments[i]->is.code);
-        free(dbi->fragments[i]->places);
-        free(dbi->fragments[i]);
-    }
+    dbi_room_free(dbi);
     free(dbi->fragments);
+    free(dbi->links);
     free(dbi->by_pc);
     free(dbi->waiting);
     free(dbi->waiting_by_pc);
@@ -115,7 +112,7 @@ void dbi_flush(struct dbi *dbi)
     memset(dbi->gone_by_pc, 0, BY_PC_SLOTS * sizeof *dbi->gone_by_pc);
     memset(dbi->gone_by_code, 0, BY_PC_SLOTS * sizeof *dbi->gone_by_code);
     memset(dbi->by_page, 0, BY_PC_SLOTS * sizeof *dbi->by_page);
-    dbi->waiting_count = dbi->pad_count = 0;
+    dbi->waiting_count = dbi->pad_count = dbi->gone_count = 0;
     dbi_lookup_empty(dbi);
     for (unsigned i = 0; i < dbi->region_count; i++)
         region_empty(&dbi->regions[i]);
@@ -419,6 +416,21 @@ int dbi_region_get(struct dbi *dbi, uint64_t pc, struct region **out)
 
 /* ---- fragments ---- */
 
+static int fragments_grow(struct dbi *dbi)
+{
+    size_t capacity = dbi->fragment_capacity ? dbi->fragment_capacity * 2 : 1024;
+    struct fragment **fragments = realloc(dbi->fragments, capacity * sizeof *fragments);
+    if (!fragments)
+        return -ENOMEM;
+    dbi->fragments = fragments;
+    struct link *links = realloc(dbi->links, capacity * sizeof *links);
+    if (!links)
+        return -ENOMEM;
+    dbi->links = links;
+    dbi->fragment_capacity = capacity;
+    return 0;
+}
+
 static int fragment_add(struct dbi *dbi, uint64_t pc, unsigned insn_count, unsigned code_bytes,
                         struct fragment **out)
 {
@@ -426,33 +438,26 @@ static int fragment_add(struct dbi *dbi, uint64_t pc, unsigned insn_count, unsig
         return wd_fail(-WD_ERR_UNSUPPORTED, "the program has more than %u fragments of code",
                        AGT_COUNT_MAX);
     if (dbi->fragment_count == dbi->fragment_capacity) {
-        size_t capacity = dbi->fragment_capacity ? dbi->fragment_capacity * 2 : 1024;
-        struct fragment **fragments = realloc(dbi->fragments, capacity * sizeof *fragments);
-        if (!fragments)
-            return -ENOMEM;
-        dbi->fragments = fragments;
-        dbi->fragment_capacity = capacity;
+        int err = fragments_grow(dbi);
+        if (err)
+            return err;
     }
-    struct fragment *fragment = calloc(1, sizeof *fragment);
-    uint8_t *code = malloc(code_bytes ? code_bytes : 1);
-    if (!fragment || !code) {
-        free(fragment);
-        free(code);
+    struct fragment *fragment = dbi_room_get(dbi, sizeof *fragment + code_bytes);
+    if (!fragment)
         return -ENOMEM;
-    }
     fragment->is = (struct dbi_fragment){.pc = pc,
                                          .id = dbi->fragment_count,
                                          .insn_count = (uint16_t)insn_count,
                                          .code_bytes = (uint16_t)code_bytes,
-                                         .code = code};
+                                         .code = (const uint8_t *)(fragment + 1)};
     dbi->fragments[dbi->fragment_count++] = fragment;
     *out = fragment;
     return 0;
 }
 
-static int places_keep(struct fragment *fragment, const struct dbi_output *output)
+static int places_keep(struct dbi *dbi, struct fragment *fragment, const struct dbi_output *output)
 {
-    fragment->places = malloc((output->place_count + 1) * sizeof *fragment->places);
+    fragment->places = dbi_room_get(dbi, output->place_count * sizeof *fragment->places);
     if (!fragment->places)
         return -ENOMEM;
     memcpy(fragment->places, output->places, output->place_count * sizeof *fragment->places);
@@ -513,6 +518,9 @@ static int code_emit(struct dbi *dbi, bool exact, struct region *region, struct 
     if (err)
         return err;
     cold = dbi_region_cold(region);
+    dbi_room_settle(region->writable, region->hot_bytes, &region->hot_huge);
+    dbi_room_settle(region->writable + REGION_HOT_BYTES, region->cold_bytes - REGION_HOT_BYTES,
+                    &region->cold_huge);
     fragment->host_start = emit_host(&e);
     struct dbi_emit_how how = {
         .mode = dbi->config.mode,
@@ -565,7 +573,7 @@ static int fragment_emit(struct dbi *dbi, bool exact, struct fragment **out)
     fragment->is.slot_count = (uint16_t)output->slot_count;
     fragment->is.cut = exact;
     fragment->checks = code->unwatched;
-    err = places_keep(fragment, output);
+    err = places_keep(dbi, fragment, output);
     if (!err)
         err = region_note(region, fragment->is.id);
     fragment->body = output->body;
@@ -708,7 +716,8 @@ int dbi_translate(struct dbi *dbi, uint64_t pc, const struct dbi_fragment **out,
         result = successors_get(dbi);
     if (!result)
         result = dbi_fall_close(dbi);
-    dbi_prefix_make(dbi, fragment);
+    if (!result)
+        result = dbi_fragment_offer(dbi, fragment);
     *out = &fragment->is;
     return result;
 }
@@ -717,7 +726,7 @@ int dbi_translate(struct dbi *dbi, uint64_t pc, const struct dbi_fragment **out,
  * ends by the rule serves every larger count too. */
 static struct fragment *cut_find(struct dbi *dbi, uint64_t pc, unsigned count, bool exact)
 {
-    for (uint32_t id = dbi->cut_by_pc[slot_of(pc)]; id; id = dbi->fragments[id - 1]->next_by_pc) {
+    for (uint32_t id = dbi->cut_by_pc[slot_of(pc)]; id; id = dbi->links[id - 1].next) {
         struct fragment *fragment = dbi->fragments[id - 1];
         uint64_t end = pc + fragment->is.code_bytes;
         bool over_stop = exact && pc < dbi->stop && dbi->stop < end;

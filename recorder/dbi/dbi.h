@@ -38,6 +38,7 @@ enum dbi_mode {
 
 #define DBI_INSN_MAX     64
 #define DBI_REGION_BYTES (64ull << 20)
+#define DBI_REGION_ALIGN (2ull << 20) /* a huge page; both addresses of a region */
 #define DBI_REGIONS_MAX  32
 
 /* What fetch() says of a page. */

@@ -5,6 +5,7 @@
  *   dbi.c    life, code bytes, regions, translation, faults
  *   links.c  who jumps to whom; tables; what is forgotten and revived
  *   sites.c  indirect jumps and calls, their tables and targets
+ *   room.c   memory of fragments
  *
  * A region has two parts, so that code that runs lies close together: bodies in the first, stubs and
  * prefixes in the second. Where a body would end in a jump to a fragment that does not exist yet, and
@@ -25,6 +26,8 @@ struct region {
     uint8_t *writable;
     size_t hot_bytes;  /* used of the first part */
     size_t cold_bytes; /* end of what is used of the second */
+    size_t hot_huge;   /* up to here the first part has been given huge pages, if it could be */
+    size_t cold_huge;  /* the second */
     size_t stubless;   /* fragments in it that may need a stub (DBI_LEAVE_BYTES) yet */
     uint32_t *ids;     /* of the fragments in it, by address */
     size_t id_count, id_capacity;
@@ -48,7 +51,6 @@ struct fragment {
     struct dbi_place *places;
     unsigned place_count;
     uint64_t host_start;
-    uint32_t next_by_pc;             /* chain in by_pc, gone_by_pc or cut_by_pc, 1 + id */
     uint32_t next_by_page;           /* chain, 1 + id */
     uint32_t next_by_code;           /* chain in gone_by_code, 1 + id */
     bool ends_by_rule;               /* a cut fragment that would not be longer without the cut */
@@ -101,6 +103,12 @@ struct fall {
     struct dbi_exit_site site;
 };
 
+/* What chains by address need of a fragment, close together. */
+struct link {
+    uint64_t pc;
+    uint32_t next; /* in by_pc, gone_by_pc or cut_by_pc, 1 + id */
+};
+
 struct dbi {
     struct dbi_config config;
     struct region regions[DBI_REGIONS_MAX];
@@ -109,6 +117,7 @@ struct dbi {
     size_t page_slots, page_count;
     uint32_t round;              /* of translation */
     struct fragment **fragments; /* by id */
+    struct link *links;          /* by id */
     uint32_t fragment_count;
     size_t fragment_capacity;
     uint32_t *by_pc; /* heads of chains of full fragments that are in the cache, 1 + id */
@@ -130,9 +139,10 @@ struct dbi {
     uint32_t *cut_by_pc;  /* heads of chains of exact and head fragments */
     uint32_t *gone_by_pc; /* of those that were forgotten and may be revived, latest first */
     uint32_t *gone_by_code;
+    size_t gone_count;
     uint32_t *by_page;    /* of all but the gone ones, by the page of their first byte */
     uint64_t stop;        /* dbi_stop_at; 0: none */
-    uint32_t lookup_size; /* entries of the hash of all fragments: a power of two; 0: none yet */
+    uint32_t lookup_size; /* entries of the hash of fragments: a power of two; 0: none yet */
     uint32_t lookup_used; /* of those: not free, or were not */
     uint32_t lookup_live; /* not free */
     struct fragment *stop_fragment; /* that begins there */
@@ -142,6 +152,7 @@ struct dbi {
     struct dbi_forms *forms;
     struct dbi_code code;
     struct dbi_output output;
+    struct chunk *chunks; /* fragments, with their places and code */
 };
 
 #define BY_PC_BITS  18
@@ -163,6 +174,20 @@ static inline struct agt_lookup *lookup_table(struct dbi *dbi)
 {
     return (struct agt_lookup *)(dbi->config.shm + AGT_LOOKUP_OFF);
 }
+
+/* ---- room.c ---- */
+
+/* Zeroed memory that stays until dbi_free(); NULL if there is none. For 8-byte alignment. */
+void *dbi_room_get(struct dbi *dbi, size_t bytes);
+void dbi_room_free(struct dbi *dbi);
+
+/*
+ * Puts a part of a region that begins at `part` and of which `used` bytes are used on huge pages, from
+ * its second one on. *upto is what was done so far. Where it cannot be done nothing is different.
+ */
+void dbi_room_settle(uint8_t *part, size_t used, size_t *upto);
+
+/* ---- dbi.c ---- */
 
 /* A region with room, near `pc` if one can be had. */
 int dbi_region_get(struct dbi *dbi, uint64_t pc, struct region **out);
@@ -187,7 +212,7 @@ void dbi_sites_flush(struct dbi *dbi);
 
 /* ---- links.c ---- */
 
-/* The hash of all fragments has no entries. */
+/* The hash of fragments has no entries. */
 void dbi_lookup_empty(struct dbi *dbi);
 
 /* The full fragment at `pc` that is in the tables, or NULL. */
@@ -215,8 +240,9 @@ int dbi_pad_keep(struct dbi *dbi, const struct region *region, const struct dbi_
 /* What writes to the region's second part. */
 struct emit dbi_region_cold(const struct region *region);
 
-/* Makes the prefix of a fragment that is in the tables, if it has none and there is room. */
-void dbi_prefix_make(struct dbi *dbi, struct fragment *fragment);
+/* The agent has asked for a fragment that is in the tables, and will again: it gets an entry in the
+ * hash, and a prefix if there is room. 0 or an error. */
+int dbi_fragment_offer(struct dbi *dbi, struct fragment *fragment);
 
 /* Enters a fragment in all tables; whatever waited for its address, or was forgotten there, leads
  * to it from now on. */

@@ -25,8 +25,8 @@
 
 struct fragment *dbi_fragment_find(struct dbi *dbi, uint64_t pc)
 {
-    for (uint32_t id = dbi->by_pc[slot_of(pc)]; id; id = dbi->fragments[id - 1]->next_by_pc) {
-        if (dbi->fragments[id - 1]->is.pc == pc)
+    for (uint32_t id = dbi->by_pc[slot_of(pc)]; id; id = dbi->links[id - 1].next) {
+        if (dbi->links[id - 1].pc == pc)
             return dbi->fragments[id - 1];
     }
     return NULL;
@@ -165,7 +165,12 @@ int dbi_fall_close(struct dbi *dbi)
     return region ? exit_link(dbi, region, &dbi->fall.site) : 0;
 }
 
-/* ---- tables ---- */
+/*
+ * ---- tables ----
+ *
+ * The hash has what the agent asked for, and what calls return to. A place for each fragment would be
+ * most of the memory that translating touches; nearly all are only jumped to.
+ */
 
 static struct agt_lookup *lookup_at(struct dbi *dbi, uint64_t pc, unsigned tries)
 {
@@ -196,36 +201,6 @@ static uint64_t landing_of(const struct dbi *dbi, uint64_t pc)
     return 0;
 }
 
-const struct dbi_pad *dbi_pad_find(const struct dbi *dbi, const struct region *region,
-                                   uint64_t next, uint64_t target)
-{
-    for (uint32_t i = dbi->pads_by_next[slot_of(next)]; i; i = dbi->pads[i - 1].next) {
-        const struct pad *pad = &dbi->pads[i - 1];
-        if (pad->is.next == next && pad->is.target == target && pad->region == region)
-            return &pad->is;
-    }
-    return NULL;
-}
-
-int dbi_pad_keep(struct dbi *dbi, const struct region *region, const struct dbi_pad *pad)
-{
-    if (dbi->pad_count == dbi->pad_capacity) {
-        size_t capacity = dbi->pad_capacity ? dbi->pad_capacity * 2 : 1024;
-        struct pad *pads = realloc(dbi->pads, capacity * sizeof *pads);
-        if (!pads)
-            return -ENOMEM;
-        dbi->pads = pads;
-        dbi->pad_capacity = capacity;
-    }
-    uint32_t *head = &dbi->pads_by_next[slot_of(pad->next)];
-    struct agt_lookup *entry = lookup_find(dbi, pad->next);
-    dbi->pads[dbi->pad_count] = (struct pad){.is = *pad, .region = region, .next = *head};
-    *head = (uint32_t)++dbi->pad_count;
-    if (entry)
-        entry->landing = pad->landing;
-    return 0;
-}
-
 /* ---- entering and leaving ---- */
 
 void dbi_lookup_empty(struct dbi *dbi)
@@ -249,7 +224,7 @@ static int lookup_put(struct dbi *dbi, const struct agt_lookup *what)
         *entry = *what;
         return 0;
     }
-    return wd_fail(-WD_ERR_MACHINE, "the hash of all fragments is damaged");
+    return wd_fail(-WD_ERR_MACHINE, "the hash of fragments is damaged");
 }
 
 /* One of `size` entries takes its place, without those that are free again. The replayee stands in the
@@ -297,6 +272,37 @@ static int lookup_enter(struct dbi *dbi, const struct fragment *fragment)
     return err ? err : lookup_put(dbi, &entry);
 }
 
+const struct dbi_pad *dbi_pad_find(const struct dbi *dbi, const struct region *region,
+                                   uint64_t next, uint64_t target)
+{
+    for (uint32_t i = dbi->pads_by_next[slot_of(next)]; i; i = dbi->pads[i - 1].next) {
+        const struct pad *pad = &dbi->pads[i - 1];
+        if (pad->is.next == next && pad->is.target == target && pad->region == region)
+            return &pad->is;
+    }
+    return NULL;
+}
+
+int dbi_pad_keep(struct dbi *dbi, const struct region *region, const struct dbi_pad *pad)
+{
+    if (dbi->pad_count == dbi->pad_capacity) {
+        size_t capacity = dbi->pad_capacity ? dbi->pad_capacity * 2 : 1024;
+        struct pad *pads = realloc(dbi->pads, capacity * sizeof *pads);
+        if (!pads)
+            return -ENOMEM;
+        dbi->pads = pads;
+        dbi->pad_capacity = capacity;
+    }
+    uint32_t *head = &dbi->pads_by_next[slot_of(pad->next)];
+    struct agt_lookup *entry = lookup_find(dbi, pad->next);
+    const struct fragment *returned = entry ? NULL : dbi_fragment_find(dbi, pad->next);
+    dbi->pads[dbi->pad_count] = (struct pad){.is = *pad, .region = region, .next = *head};
+    *head = (uint32_t)++dbi->pad_count;
+    if (entry)
+        entry->landing = pad->landing;
+    return returned ? lookup_enter(dbi, returned) : 0;
+}
+
 static void lookup_leave(struct dbi *dbi, uint64_t pc)
 {
     struct agt_lookup *entry = lookup_find(dbi, pc);
@@ -306,10 +312,10 @@ static void lookup_leave(struct dbi *dbi, uint64_t pc)
     dbi->lookup_live -= dbi->lookup_live > 0;
 }
 
-static void chain_add(uint32_t *heads, struct fragment *fragment)
+static void chain_add(struct dbi *dbi, uint32_t *heads, const struct fragment *fragment)
 {
     uint32_t *head = &heads[slot_of(fragment->is.pc)];
-    fragment->next_by_pc = *head;
+    dbi->links[fragment->is.id] = (struct link){.pc = fragment->is.pc, .next = *head};
     *head = fragment->is.id + 1;
 }
 
@@ -326,16 +332,17 @@ static void gone_add(struct dbi *dbi, struct fragment *fragment)
     uint32_t *head = gone_by_code(dbi, fragment->is.pc, fragment->is.code, fragment->is.code_bytes);
     fragment->next_by_code = *head;
     *head = fragment->is.id + 1;
-    chain_add(dbi->gone_by_pc, fragment);
+    chain_add(dbi, dbi->gone_by_pc, fragment);
+    dbi->gone_count++;
 }
 
 static void chain_remove(struct dbi *dbi, uint32_t *heads, const struct fragment *fragment)
 {
     uint32_t *at = &heads[slot_of(fragment->is.pc)];
     while (*at && *at != fragment->is.id + 1)
-        at = &dbi->fragments[*at - 1]->next_by_pc;
+        at = &dbi->links[*at - 1].next;
     if (*at)
-        *at = fragment->next_by_pc;
+        *at = dbi->links[fragment->is.id].next;
 }
 
 static void gone_remove(struct dbi *dbi, struct fragment *fragment)
@@ -346,11 +353,12 @@ static void gone_remove(struct dbi *dbi, struct fragment *fragment)
     if (*at)
         *at = fragment->next_by_code;
     chain_remove(dbi, dbi->gone_by_pc, fragment);
+    dbi->gone_count--;
 }
 
 void dbi_cut_enter(struct dbi *dbi, struct fragment *fragment)
 {
-    chain_add(dbi->cut_by_pc, fragment);
+    chain_add(dbi, dbi->cut_by_pc, fragment);
 }
 
 void dbi_page_enter(struct dbi *dbi, struct fragment *fragment)
@@ -398,7 +406,7 @@ static int stub_make(struct dbi *dbi, struct fragment *fragment)
     return e.overflow ? -ENOSPC : 0;
 }
 
-void dbi_prefix_make(struct dbi *dbi, struct fragment *fragment)
+static void prefix_make(struct dbi *dbi, struct fragment *fragment)
 {
     struct region *region = region_of(dbi, fragment);
     struct agt_lookup *entry = lookup_find(dbi, fragment->is.pc);
@@ -411,6 +419,14 @@ void dbi_prefix_make(struct dbi *dbi, struct fragment *fragment)
     dbi_emit_prefix(&e, &region->shared, fragment->is.pc, fragment->is.host_body);
     cold_end(region, &e);
     entry->prefix = fragment->is.host_prefix;
+}
+
+int dbi_fragment_offer(struct dbi *dbi, struct fragment *fragment)
+{
+    int err = lookup_find(dbi, fragment->is.pc) ? 0 : lookup_enter(dbi, fragment);
+    if (!err)
+        prefix_make(dbi, fragment);
+    return err;
 }
 
 static int full_forget(struct dbi *dbi, struct fragment *fragment)
@@ -522,9 +538,9 @@ int dbi_stop_filter(struct dbi *dbi, const struct dbi_filter *filter)
  * ones lead to one of those, or to the agent. */
 static void gone_divert(struct dbi *dbi, const struct fragment *to)
 {
-    unsigned left = 8;
+    unsigned left = dbi->gone_count ? 8 : 0;
     for (uint32_t id = dbi->gone_by_pc[slot_of(to->is.pc)]; id && left;
-         id = dbi->fragments[id - 1]->next_by_pc, left--) {
+         id = dbi->links[id - 1].next, left--) {
         struct fragment *gone = dbi->fragments[id - 1];
         if (gone->is.pc == to->is.pc && !body_divert(gone, to->is.host_body))
             body_divert(gone, gone->stub);
@@ -533,11 +549,11 @@ static void gone_divert(struct dbi *dbi, const struct fragment *to)
 
 int dbi_fragment_enter(struct dbi *dbi, struct fragment *fragment)
 {
-    chain_add(dbi->by_pc, fragment);
+    chain_add(dbi, dbi->by_pc, fragment);
     dbi_page_enter(dbi, fragment);
     waiters_link(dbi, fragment);
     gone_divert(dbi, fragment);
-    return lookup_enter(dbi, fragment);
+    return landing_of(dbi, fragment->is.pc) ? lookup_enter(dbi, fragment) : 0;
 }
 
 static bool is_made_from(const struct fragment *fragment, const struct dbi_code *code,
@@ -551,6 +567,8 @@ static bool is_made_from(const struct fragment *fragment, const struct dbi_code 
 struct fragment *dbi_gone_find(struct dbi *dbi, const struct dbi_code *code)
 {
     uint8_t bytes[FRAGMENT_BYTES_MAX];
+    if (!dbi->gone_count)
+        return NULL;
     for (unsigned i = 0, at = 0; i < code->count; at += code->insns[i++].is.length)
         memcpy(bytes + at, code->insns[i].bytes, code->insns[i].is.length);
     for (uint32_t id = *gone_by_code(dbi, code->insns[0].pc, bytes, code->code_bytes); id;

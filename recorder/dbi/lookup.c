@@ -5,7 +5,7 @@
  * Jumps and calls (after Bruening, Garnett, Amarasinghe, CGO 2003): the target is put into r11, and some
  * of its bits choose an entry of the instruction's own table of code addresses (sites.c). There a
  * *prefix* compares r11 with the address that it was made for, and goes on to the body or leaves for the
- * agent, which finds the target by the hash of all fragments and enters it in the table.
+ * agent, which finds the target by the hash of fragments and enters it in the table.
  *
  * Returns: a processor predicts them by the calls that it has seen, and misses badly if they
  * become jumps. So a call stays a call, and a return a return:
@@ -205,7 +205,7 @@ void dbi_return_emit(struct work *w, unsigned at, uint16_t extra_bytes)
     emit_bytes(e, "\x48\x89\x0c\x24\xc3", 5); /* mov [rsp], rcx; ret: the agent knows it */
 }
 
-/* ---- the hash of all fragments ---- */
+/* ---- the hash of fragments ---- */
 
 #define ENTRY(member) ((uint32_t)(AGT_LOOKUP_OFF + __builtin_offsetof(struct agt_lookup, member)))
 

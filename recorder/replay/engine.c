@@ -92,6 +92,27 @@ static int fetch_page(void *arg, uint64_t address, uint8_t *page, unsigned *flag
     return 0;
 }
 
+/* Where this process writes it, aligned as it is there; NULL with errno. */
+static uint8_t *region_map(const struct rep_host *host, off_t off)
+{
+    size_t slack = DBI_REGION_ALIGN;
+    uint8_t *room =
+        mmap(NULL, DBI_REGION_BYTES + slack, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (room == MAP_FAILED)
+        return NULL;
+    size_t before = -(uintptr_t)room & (slack - 1);
+    uint8_t *at = mmap(room + before, DBI_REGION_BYTES, PROT_READ | PROT_WRITE,
+                       MAP_SHARED | MAP_NORESERVE | MAP_FIXED, host->code_fd, off);
+    if (at == MAP_FAILED) {
+        munmap(room, DBI_REGION_BYTES + slack);
+        return NULL;
+    }
+    if (before)
+        munmap(room, before);
+    munmap(at + DBI_REGION_BYTES, slack - before);
+    return at;
+}
+
 static int place_region(void *arg, unsigned index, uint64_t near, uint64_t *address,
                         uint8_t **writable)
 {
@@ -100,13 +121,13 @@ static int place_region(void *arg, unsigned index, uint64_t near, uint64_t *addr
     uint64_t reply;
     if (engine->is_probing)
         return -ECANCELED;
-    *address = rep_host_place(host, DBI_REGION_BYTES, near);
+    off_t off = (off_t)(index * DBI_REGION_BYTES);
+    *address = rep_host_place(host, DBI_REGION_BYTES + DBI_REGION_ALIGN, near);
     if (!*address)
         return wd_fail(-WD_ERR_MACHINE, "no room for translated code in the address space");
-    off_t off = (off_t)(index * DBI_REGION_BYTES);
-    *writable = mmap(NULL, DBI_REGION_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
-                     host->code_fd, off);
-    if (*writable == MAP_FAILED)
+    *address = (*address + DBI_REGION_ALIGN - 1) & ~(DBI_REGION_ALIGN - 1);
+    *writable = region_map(host, off);
+    if (!*writable)
         return wd_fail_errno("memory for translated code");
     host->regions[index] = *writable;
     int err =
