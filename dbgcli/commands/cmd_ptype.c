@@ -30,17 +30,14 @@ const struct cli_syntax cli_cmd_ptype_syntax = {
 static int find_type(struct cli_session *session, const char *text, struct mdl_type *type)
 {
     struct cli_moment *moment;
-    struct cli_value value;
     const char *at = text;
     int result = cli_session_moment(session, &moment);
     if (result)
         return result;
     struct cli_frame_view view = {moment, session->frame};
-    result = cli_value_evaluate(&view, text, &value);
-    if (!result) {
-        *type = value.type;
+    result = cli_value_type(&view, text, type);
+    if (!result)
         return 0;
-    }
     if (cli_type_parse(&view, &at, type) == 0 && !at[strspn(at, " \t")]) {
         struct mdl_type plain;
         /* of a type's name what it stands for */
@@ -50,7 +47,7 @@ static int find_type(struct cli_session *session, const char *text, struct mdl_t
         return 0;
     }
     /* the expression's failure is what is told */
-    return cli_value_evaluate(&view, text, &value);
+    return cli_value_type(&view, text, type);
 }
 
 /* "int *" and "next" as "int *next"; "int [3]" and "a" as "int a[3]". */

@@ -16,6 +16,7 @@
 #include "dbgcli/commands/arithmetic.h"
 #include "dbgcli/commands/place.h"
 #include "dbgcli/commands/registers.h"
+#include "dbgcli/commands/std_values.h"
 
 #define NESTING_MAX 64
 
@@ -25,6 +26,7 @@ struct reader {
     const char *at;
     unsigned nesting;
     unsigned skipping;
+    unsigned types_only; /* values need not be known */
     bool is_c;
 };
 
@@ -126,6 +128,12 @@ static int fail_unknown(const struct reader *reader, const char *name, uint64_t 
     return result;
 }
 
+static bool is_aggregate(const struct mdl_type *type)
+{
+    return type->kind == MDL_TYPE_STRUCT || type->kind == MDL_TYPE_UNION ||
+           type->kind == MDL_TYPE_ARRAY;
+}
+
 /* A variable, an enumerator or a function. */
 static int read_name(struct reader *reader, const char *name, struct cli_value *value)
 {
@@ -136,8 +144,15 @@ static int read_name(struct reader *reader, const char *name, struct cli_value *
     int64_t number;
     int result = mdl_variable_find_at(model, frame->lookup_pc, frame->depth, name, &variable);
     /* of a symbol alone nothing but its address is known */
-    if (!result)
-        return cli_value_of_variable(reader->view, &variable, value);
+    if (!result) {
+        result = cli_value_of_variable(reader->view, &variable, value);
+        if (result == -WD_ERR_NOT_FOUND && reader->types_only) {
+            cli_value_set(value, &variable.type, 0);
+            value->is_in_memory = is_aggregate(&variable.type);
+            result = 0;
+        }
+        return result;
+    }
     if (result != -WD_ERR_NOT_FOUND)
         return result;
     if (!reader->is_c && (strcmp(name, "true") == 0 || strcmp(name, "false") == 0))
@@ -297,6 +312,11 @@ static int vector_member(struct reader *reader, const char *name, struct cli_val
     return wd_fail(-WD_ERR_NOT_FOUND, "a vector register has no '%s'", name);
 }
 
+static int fail_call(void)
+{
+    return wd_fail(-WD_ERR_USAGE, "a recorded run can call no functions");
+}
+
 static int apply_member(struct reader *reader, struct cli_value *value)
 {
     struct cli_value member;
@@ -315,12 +335,23 @@ static int apply_member(struct reader *reader, struct cli_value *value)
         result = wd_fail(-WD_ERR_USAGE, "a value of type '%s' has no members", value->type.name);
     else
         result = cli_value_member(reader->view->moment, value, name, &member);
-    if (result == -WD_ERR_NOT_FOUND && kind != MDL_TYPE_OTHER)
+    if (result == -WD_ERR_NOT_FOUND && take(reader, "("))
+        result = fail_call();
+    else if (result == -WD_ERR_NOT_FOUND && kind != MDL_TYPE_OTHER)
         result = wd_fail(result, "'%s' has no member '%s'", value->type.name, name);
     free(name);
     if (!result && !reader->skipping && kind != MDL_TYPE_OTHER)
         *value = member;
     return result;
+}
+
+static int element_at(struct cli_moment *moment, const struct cli_value *value, int64_t index,
+                      struct cli_value *element)
+{
+    if (value->type.kind == MDL_TYPE_STRUCT &&
+        (cli_is_std_string(value) || cli_is_std_vector(value)))
+        return cli_std_element(moment, value, index, element);
+    return cli_value_element(moment, value, index, element);
 }
 
 static int apply_index(struct reader *reader, struct cli_value *value)
@@ -338,7 +369,7 @@ static int apply_index(struct reader *reader, struct cli_value *value)
     if (!result)
         result = follow_reference(reader, value);
     if (!result)
-        result = cli_value_element(reader->view->moment, value, (int64_t)number, &element);
+        result = element_at(reader->view->moment, value, (int64_t)number, &element);
     if (!result)
         *value = element;
     return result;
@@ -372,7 +403,7 @@ static int read_postfix(struct reader *reader, struct cli_value *value)
         } else if (take(reader, "[")) {
             result = apply_index(reader, value);
         } else if (take(reader, "(")) {
-            result = wd_fail(-WD_ERR_USAGE, "a recorded run can call no functions");
+            result = fail_call();
         } else if (take(reader, "++") || take(reader, "--")) {
             result = wd_fail(-WD_ERR_USAGE, "a recorded run cannot be changed");
         } else {
@@ -441,7 +472,9 @@ static int read_sizeof(struct reader *reader, struct cli_value *value)
     if (take(&ahead, "(") && take_type(&ahead, &type) && take(&ahead, ")")) {
         reader->at = ahead.at;
     } else {
+        reader->types_only++;
         int result = read_unary(reader, &operand);
+        reader->types_only--;
         if (!result)
             result = follow_reference(reader, &operand);
         if (result)
@@ -706,15 +739,30 @@ static int read_conditional(struct reader *reader, struct cli_value *value)
     return result;
 }
 
-int cli_value_evaluate(struct cli_frame_view *view, const char *text, struct cli_value *value)
+static int evaluate(struct cli_frame_view *view, const char *text, bool types_only,
+                    struct cli_value *value)
 {
     const struct cli_frame *frame = &view->moment->frames[view->frame];
-    struct reader reader = {.view = view, .text = text, .at = text};
+    struct reader reader = {.view = view, .text = text, .at = text, .types_only = types_only};
     reader.is_c = mdl_is_of_c(view->moment->model, frame->lookup_pc) != 0;
     wd_error_clear();
     int result = read_conditional(&reader, value);
     skip_blanks(&reader);
     if (!result && *reader.at)
         result = fail_syntax(&reader);
+    return result;
+}
+
+int cli_value_evaluate(struct cli_frame_view *view, const char *text, struct cli_value *value)
+{
+    return evaluate(view, text, false, value);
+}
+
+int cli_value_type(struct cli_frame_view *view, const char *text, struct mdl_type *type)
+{
+    struct cli_value value;
+    int result = evaluate(view, text, true, &value);
+    if (!result)
+        *type = value.type;
     return result;
 }

@@ -56,8 +56,9 @@ int cli_value_of_variable(struct cli_frame_view *view, const struct mdl_variable
     case MDL_PLACE_NONE:
         break;
     }
+    bool has_more = *place.reason && strncmp(place.reason, "optimized out", 13) != 0;
     return wd_fail(-WD_ERR_NOT_FOUND, "%s is optimized out here%s%s%s", variable->name,
-                   *place.reason ? " (" : "", place.reason, *place.reason ? ")" : "");
+                   has_more ? " (" : "", has_more ? place.reason : "", has_more ? ")" : "");
 }
 
 /* ---- members ---- */

@@ -12,6 +12,7 @@
 #include "dbgcli/alloc.h"
 #include "dbgcli/commands/arithmetic.h"
 #include "dbgcli/commands/registers.h"
+#include "dbgcli/commands/std_values.h"
 
 #define ELEMENTS_MAX         200 /* of an array or string, as in gdb */
 #define REPEATS_MAX          10  /* equal elements before they are put together */
@@ -438,29 +439,16 @@ static int print_member(void *context, const struct mdl_member *member)
     return print_value(walk->printer, &part);
 }
 
-/* A member of a member; false if there is none. */
-static bool get_inner(struct printer *p, const struct cli_value *whole, const char *outer,
-                      const char *inner, struct cli_value *value)
-{
-    struct cli_value middle;
-    return cli_value_member(p->moment, whole, outer, &middle) == 0 &&
-           cli_value_member(p->moment, &middle, inner, value) == 0;
-}
-
-/* libstdc++'s std::string as text. False if it does not look like one (anything may be in memory
- * that was not constructed yet): nothing is printed then. */
+/* As text. Nothing is printed if that is not possible. */
 static bool print_std_string(struct printer *p, const struct cli_value *value)
 {
-    struct cli_value start, length;
-    uint64_t address, size;
+    struct cli_value first;
     char text[ELEMENTS_MAX];
-    if (!get_inner(p, value, "_M_dataplus", "_M_p", &start) ||
-        cli_value_member(p->moment, value, "_M_string_length", &length) != 0 ||
-        cli_value_bits(p->moment, &start, &address) != 0 ||
-        cli_value_bits(p->moment, &length, &size) != 0)
+    uint64_t size;
+    if (!cli_std_string(p->moment, value, &first, &size))
         return false;
     size_t shown = size < sizeof text ? (size_t)size : sizeof text;
-    if (shown && wet_state_read(p->moment->state, address, text, shown) != 0)
+    if (shown && wet_state_read(p->moment->state, first.address, text, shown) != 0)
         return false;
     putc('"', p->out->stream);
     cli_out_quoted(p->out, text, shown);
@@ -471,39 +459,24 @@ static bool print_std_string(struct printer *p, const struct cli_value *value)
 static int print_elements(struct printer *p, const struct cli_value *value,
                           const struct mdl_type *type, uint64_t count);
 
-/* And std::vector (but that of bool) as its elements. */
 static bool print_std_vector(struct printer *p, const struct cli_value *value)
 {
-    struct cli_value start, finish, elements = {.is_in_memory = true};
-    struct mdl_type type;
-    uint64_t end, one;
-    if (!get_inner(p, value, "_M_impl", "_M_start", &start) ||
-        !get_inner(p, value, "_M_impl", "_M_finish", &finish) ||
-        start.type.kind != MDL_TYPE_POINTER ||
-        mdl_type_target(p->moment->model, start.type.handle, &type, &one) != 0 ||
-        cli_value_bits(p->moment, &start, &elements.address) != 0 ||
-        cli_value_bits(p->moment, &finish, &end) != 0 || !type.size_bytes ||
-        end < elements.address || (end - elements.address) % type.size_bytes)
-        return false;
-    uint64_t count = (end - elements.address) / type.size_bytes;
-    uint8_t byte;
-    if (count && wet_state_read(p->moment->state, end - 1, &byte, 1) != 0)
+    struct cli_value first;
+    uint64_t count;
+    if (!cli_std_vector(p->moment, value, &first, &count))
         return false;
     fprintf(p->out->stream, "std::vector of length %" PRIu64 "%s", count, count ? " = " : "");
-    if (count && print_elements(p, &elements, &type, count) != 0)
+    if (count && print_elements(p, &first, &first.type, count) != 0)
         fprintf(p->out->stream, "<%s>", wd_error_message(-EIO));
     return true;
 }
 
 static bool print_std(struct printer *p, const struct cli_value *value)
 {
-    const char *name = value->type.name;
     bool is_printed = false;
-    if (strncmp(name, "const ", 6) == 0)
-        name += 6;
-    if (strcmp(name, "std::string") == 0)
+    if (cli_is_std_string(value))
         is_printed = print_std_string(p, value);
-    else if (strncmp(name, "std::vector<", 12) == 0)
+    else if (cli_is_std_vector(value))
         is_printed = print_std_vector(p, value);
     wd_error_clear();
     return is_printed;

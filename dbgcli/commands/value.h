@@ -62,6 +62,9 @@ int cli_type_parse(struct cli_frame_view *view, const char **text, struct mdl_ty
  */
 int cli_value_evaluate(struct cli_frame_view *view, const char *text, struct cli_value *value);
 
+/* The type that it has, also where its variables are optimized out. Errors as above. */
+int cli_value_type(struct cli_frame_view *view, const char *text, struct mdl_type *type);
+
 /* A variable that is already known, in a frame. */
 int cli_value_of_variable(struct cli_frame_view *view, const struct mdl_variable *variable,
                           struct cli_value *value);

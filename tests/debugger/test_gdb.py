@@ -142,6 +142,23 @@ def check_optimized(bench):
     check_steps(bench, program, trace, "main", "next", 7, is_both_ways=False)
 
 
+def check_gone(bench):
+    """What is optimized out has no value, but a type."""
+    source, program, trace = bench.path("gone.c"), bench.path("gone"), bench.path("trace_gone")
+    with open(source, "w") as file:
+        file.write("int main(int argc, char **argv)\n{\n    struct cell { int a; short b; } gone[3], *at = gone;\n"
+                   "    at[1].b = (short)argc;\n    return argc + (argv == 0);\n}\n")
+    built = bench.run("cc", "-g", "-O2", "-w", "-o", program, source)
+    recorded = bench.run(bench.wetdbg, "record", "-o", trace, program)
+    if built.status != 0 or recorded.status != 1:
+        bench.fail(f"no recording\n{built}\n{recorded}")
+        return
+    run = bench.run(bench.wetdbg, "replay", trace, "--batch", "-e", "goto gone.c:5", "-e", "whatis gone[1].b", "-e",
+                    "print sizeof(gone)", "-e", "print sizeof at[1]", "-e", "print gone")
+    if not run.out.endswith("type = short\nsizeof(gone) = 24\nsizeof at[1] = 8\n") or "gone is optimized out here\n" not in run.err:
+        bench.fail(f"types of what is optimized out\n{run}")
+
+
 def main():
     bench = Bench(sys.argv[1])
     program, trace = bench.path("walk"), bench.path("trace")
@@ -159,6 +176,7 @@ def main():
     check_finish(bench, trace)
     check_landing(bench, trace)
     check_optimized(bench)
+    check_gone(bench)
     return bench.finish()
 
 

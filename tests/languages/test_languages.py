@@ -146,6 +146,12 @@ PRINTS = {
     ("cxx_templates", "UNRELATED"): [
         ("word", r'word = \(const std::string &\) @0x[0-9a-f]+: "birch"'),
         ("words", r'words = std::vector of length 4 = \{"oak", "elm", "oak", "birch"\}'),
+        ("words[1]", r'words\[1\] = "elm"'),
+        ("words[3][4]", r"words\[3\]\[4\] = 104 'h'"),
+        ("word[5]", r"word\[5\] = 0 '\\000'"),
+        ("words[4]", r"there is no element 4: the vector has 4"),
+        ("word[-1]", r"there is no element -1: the string has 5"),
+        ("words.at(1)", r"a recorded run can call no functions"),
         ("words._M_impl._M_start[1]", r'words\._M_impl\._M_start\[1\] = "elm"'),
     ],
     ("cxx_templates", "FAULT"): [
