@@ -155,7 +155,7 @@ def check_gone(bench):
         return
     run = bench.run(bench.wetdbg, "replay", trace, "--batch", "-e", "goto gone.c:5", "-e", "whatis gone[1].b", "-e",
                     "print sizeof(gone)", "-e", "print sizeof at[1]", "-e", "print gone")
-    if not run.out.endswith("type = short\nsizeof(gone) = 24\nsizeof at[1] = 8\n") or "gone is optimized out here\n" not in run.err:
+    if not run.out.endswith("type = short\nsizeof(gone) = 24\nsizeof at[1] = 8\n") or "gone is optimized out here" not in run.err:
         bench.fail(f"types of what is optimized out\n{run}")
 
 
