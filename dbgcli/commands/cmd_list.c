@@ -11,11 +11,13 @@
 
 const struct cli_syntax cli_cmd_list_syntax = {
     .example = "list parse_line",
-    .usage = "[FILE:LINE|FUNCTION]",
+    .usage = "[FILE:LINE|LINE|FUNCTION]",
     .operands_max = 1,
     .goes_on = true,
-    .details = "Ten lines of source around a place; without one, around the current line, and\n"
-               "then the lines that follow, as an empty line does.",
+    .details =
+        "Ten lines of source around a place; without one, around the current line, and\n"
+        "then the lines that follow, as an empty line does. A line alone is one of the file\n"
+        "that was listed last, or of the current line's.",
 };
 
 static void center(struct cli_session *session, const char *file, uint32_t line)
@@ -208,13 +210,31 @@ static bool is_file_and_line(const char *text)
     return colon && (colon == text || colon[-1] != ':' || strspn(colon + 1, "0123456789"));
 }
 
+/* A number: a line of the file that is listed, or that the frame is in. */
+static bool is_line(const char *text, uint64_t *line)
+{
+    return text[0] >= '1' && text[0] <= '9' && !text[strspn(text, "0123456789")] &&
+           cli_number_parse(text, line) && *line <= UINT32_MAX;
+}
+
+static int center_on_number(struct cli_session *session, uint64_t line)
+{
+    int result = session->list_file ? 0 : center_on_frame(session);
+    if (!result)
+        center(session, session->list_file, (uint32_t)line);
+    return result;
+}
+
 int cli_cmd_list(struct cli_repl *repl, const struct cli_args *args, const char *format)
 {
     struct cli_session *session = repl->session;
     const char *where = args->operands[0];
+    uint64_t line;
     int result = 0;
     (void)format;
-    if (where && is_file_and_line(where))
+    if (where && is_line(where, &line))
+        result = center_on_number(session, line);
+    else if (where && is_file_and_line(where))
         result = center_on_line(session, where);
     else if (where)
         result = center_on_function(session, where);

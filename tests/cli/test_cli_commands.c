@@ -255,6 +255,12 @@ static void list_goes_on_where_it_ended(void **state)
          " 15\t\tmain line 15;\n 16\t\tmain line 16;\n 17\t\tmain line 17;\n"
          " 18\t\tmain line 18;\n 19\t\tmain line 19;\n 20\t\tmain line 20;\n"},
         {"list", 1, "/src/main.c has no line 21\n"},
+        {"list 19", 0,
+         " 14\t\tmain line 14;\n 15\t\tmain line 15;\n 16\t\tmain line 16;\n"
+         " 17\t\tmain line 17;\n 18\t\tmain line 18;\n 19\t\tmain line 19;\n"
+         " 20\t\tmain line 20;\n"},
+        {"list 99", 1, "/src/main.c has no line 94\n"},
+        {"list 0", 1, "no function is called '0'\n"},
         {"list helper", 1, "the source /src/lib/util.c cannot be read\n"},
         {"list foreign", 1,
          "'foreign' has no line information: libforeign.so has no debug "
@@ -263,6 +269,9 @@ static void list_goes_on_where_it_ended(void **state)
     };
     check_rows(*state, rows, sizeof rows / sizeof *rows);
     struct fixture *f = *state;
+    assert_int_equal(execute(f, "goto main.c:14#1"), 0);
+    assert_int_equal(execute(f, "list 19"), 0);
+    assert_non_null(strstr(f->answer, "\n 20\t\tmain line 20;\n"));
     assert_int_equal(execute(f, "goto main.c:14#1"), 0);
     assert_int_equal(execute(f, "list"), 0);
     assert_non_null(strstr(f->answer, "\n>14\t\tmain line 14;\n"));
