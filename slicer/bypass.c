@@ -29,10 +29,10 @@ void slc_bypass_restart(struct slc_bypass *bypass)
     bypass->refused_sorted = bypass->refused_count;
 }
 
-static bool is_refused(const struct slc_bypass *bypass, wet_time time)
+bool slc_bypass_is_refused(const struct slc_bypass *bypass, wet_time pop_time)
 {
-    return bypass->refused_sorted &&
-           bsearch(&time, bypass->refused, bypass->refused_sorted, sizeof(time), compare_times);
+    return bypass->refused_sorted && bsearch(&pop_time, bypass->refused, bypass->refused_sorted,
+                                             sizeof(pop_time), compare_times);
 }
 
 static int refuse(struct slc_bypass *bypass, wet_time time)
@@ -86,7 +86,7 @@ struct slc_saved *slc_bypass_saved_new(struct slc_bypass *bypass)
 int slc_bypass_pop(struct slc_bypass *bypass, struct slc_memory *memory, struct slc_regs *regs,
                    uint32_t task, unsigned reg, uint64_t slot, wet_time time)
 {
-    if (slot % 8 || is_refused(bypass, time) || is_marked(memory, slot))
+    if (slot % 8 || slc_bypass_is_refused(bypass, time) || is_marked(memory, slot))
         return 0;
     struct slc_saved *saved = slc_bypass_saved_new(bypass);
     if (!saved || slc_memory_mark_slot(memory, slot))
@@ -105,6 +105,34 @@ int slc_bypass_pop(struct slc_bypass *bypass, struct slc_memory *memory, struct 
         slc_regs_drop(regs, loc);
     }
     return 1;
+}
+
+int slc_bypass_wait(struct slc_bypass *bypass, struct slc_memory *memory, uint32_t task,
+                    uint32_t word, uint64_t slot, wet_time time)
+{
+    struct slc_saved *saved = slc_bypass_saved_new(bypass);
+
+    if (!saved || slc_memory_mark_slot(memory, slot))
+        return -ENOMEM;
+    *saved = (struct slc_saved){.slot = slot,
+                                .pop_time = time,
+                                .task = task,
+                                .reg = (uint8_t)(word >> 16),
+                                .values = (uint8_t)word,
+                                .addresses = (uint8_t)(word >> 8)};
+    for (unsigned p = 0; p < INS_GPR_PIECES; p++)
+        saved->value[p] = saved->address[p] = slc_some_want;
+    return 0;
+}
+
+void slc_bypass_end(struct slc_bypass *bypass, struct slc_memory *memory, struct slc_saved *saved)
+{
+    const struct slc_saved *last = &bypass->saved[bypass->count - 1];
+
+    slc_memory_unmark_slot(memory, saved->slot);
+    for (; saved < last; saved++)
+        saved[0] = saved[1];
+    bypass->count--;
 }
 
 /* Bytes of piece p. */
@@ -150,14 +178,8 @@ int slc_bypass_write(struct slc_bypass *bypass, struct slc_memory *memory, struc
 
     for (uint64_t slot = address & ~UINT64_C(7); slc_memory_next_slot(memory, &slot, end);
          slot += 8) {
-        size_t i = bypass->count - 1;
-        while (bypass->saved[i].slot != slot)
-            i--;
-        struct slc_saved saved = bypass->saved[i];
-        for (size_t k = i + 1; k < bypass->count; k++)
-            bypass->saved[k - 1] = bypass->saved[k];
-        bypass->count--;
-        slc_memory_unmark_slot(memory, slot);
+        struct slc_saved *found = slc_bypass_find(bypass, slot), saved = *found;
+        slc_bypass_end(bypass, memory, found);
         if ((int)saved.reg == reg && slot == address && size == 8 && saved.task == task) {
             give_back(&saved, regs);
             continue;

@@ -37,6 +37,30 @@ void slc_bypass_fini(struct slc_bypass *bypass);
 /* Pops that are known to be loads, sorted; before the first pass. 0 or -ENOMEM. */
 int slc_bypass_know(struct slc_bypass *bypass, const wet_time *refused, size_t count);
 
+/* The one whose slot that is; NULL if there is none. Pairs are nested, so it is mostly the last. */
+static inline struct slc_saved *slc_bypass_find(const struct slc_bypass *bypass, uint64_t slot)
+{
+    for (size_t i = bypass->count; i-- > 0;)
+        if (bypass->saved[i].slot == slot)
+            return &bypass->saved[i];
+    return NULL;
+}
+
+/* What of a register waits, as one word. */
+static inline uint32_t slc_saved_word(const struct slc_saved *saved)
+{
+    return saved->values | (uint32_t)saved->addresses << 8 | (uint32_t)saved->reg << 16;
+}
+
+bool slc_bypass_is_refused(const struct slc_bypass *bypass, wet_time pop_time);
+
+/* What slc_bypass_pop() does where it returns 1 (or -ENOMEM), of wants that slc_saved_word() tells and
+ * nobody keeps; but for the register. */
+int slc_bypass_wait(struct slc_bypass *bypass, struct slc_memory *memory, uint32_t task,
+                    uint32_t word, uint64_t slot, wet_time time);
+/* A push of its register ends it. */
+void slc_bypass_end(struct slc_bypass *bypass, struct slc_memory *memory, struct slc_saved *saved);
+
 /* One more, to be filled; NULL if memory is short. */
 struct slc_saved *slc_bypass_saved_new(struct slc_bypass *bypass);
 

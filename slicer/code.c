@@ -244,10 +244,10 @@ struct slc_node *slc_code_make_node(struct slc_code *code, uint32_t id)
         wd_fail(-WD_ERR_CORRUPT, "an execution names node %u, which does not exist", id);
         return NULL;
     }
-    struct slc_node *node = calloc(1, sizeof(*node));
+    struct slc_node *node = aligned_alloc(64, (sizeof(*node) + 63) & ~(size_t)63);
     if (!node)
         return NULL;
-    node->wet = wet;
+    *node = (struct slc_node){.wet = wet};
     node->statement_count = wet->statement_count;
     node->pc_index = malloc(wet->statement_count * sizeof(*node->pc_index));
     node->pushed = malloc(2 * (size_t)wet->statement_count);

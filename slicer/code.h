@@ -34,8 +34,10 @@ struct slc_store {
     uint16_t size_bytes;
 };
 
+/* What each execution needs comes first: it lies in two lines of the cache. */
 struct slc_node {
     struct ins_regset defs; /* all that its instructions define */
+    struct slc_memos memos; /* only if the scan keeps no users */
     uint32_t flags;
     uint32_t statement_count;
     uint32_t store_count;
@@ -47,12 +49,11 @@ struct slc_node {
     uint64_t function;            /* start of the function that holds node's pc; 0 if unknown */
     uint64_t last_pc, branch_bit; /* slc_pc_bit() of last_pc */
     struct slc_store *stores;
+    struct slc_op_list compiled; /* as memos */
     const struct wet_node *wet;
     uint32_t *pc_index; /* of each statement: into code's pcs */
     int8_t *pushed;     /* of each statement: see slc_pushed_register() */
     int8_t *popped;
-    struct slc_op_list compiled; /* only if the scan keeps no users */
-    struct slc_memos memos;      /* ... */
     uint32_t exit_slot; /* of the return address that the last instruction writes or reads, or
                          * SLC_UNKNOWN */
 };

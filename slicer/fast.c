@@ -17,10 +17,22 @@ struct hit {
 
 /* ---- step 1 ---- */
 
+/* What waits in a slot ends here: only a push of its register can be told by a key. */
+static void draft_ending(struct slc_scan *scan, const struct wet_exec *exec,
+                         const struct slc_op *op, uint64_t address, uint32_t s)
+{
+    const struct slc_saved *saved = slc_bypass_find(&scan->bypass, address);
+
+    if (saved && saved->reg == op->pushed && saved->task == exec->task && op->store_bytes == 8)
+        slc_draft_step(scan->draft, s, op->store_slot, 0, SLC_STEP_PUSH);
+    else
+        scan->draft->is_void = true;
+}
+
 /* Wanted bytes of a store; saved registers that end here are given back. */
 static inline int hit_store(struct slc_scan *scan, struct slc_task *task,
-                            const struct wet_exec *exec, const struct slc_op *op, uint64_t address,
-                            struct hit *hit)
+                            const struct wet_exec *exec, uint32_t s, const struct slc_op *op,
+                            uint64_t address, struct hit *hit)
 {
     struct slc_memory *memory = &scan->memory;
     unsigned off = address % 64, size = op->store_bytes;
@@ -29,9 +41,9 @@ static inline int hit_store(struct slc_scan *scan, struct slc_task *task,
     if (!hit->page)
         return 0;
     unsigned group = address % SLC_PAGE_BYTES / 64;
-    if (slc_page_slots(hit->page, group)) {
+    if (slc_page_slots_among(hit->page, group, off, size)) {
         if (scan->draft)
-            scan->draft->is_void = true;
+            draft_ending(scan, exec, op, address, s);
         int error = slc_bypass_write(&scan->bypass, memory, &task->regs, exec->task, op->pushed,
                                      address, size);
         if (error)
@@ -70,7 +82,7 @@ static inline int want_operand(struct slc_scan *scan, const struct place *place,
                                uint64_t mask)
 {
     if (scan->draft && mask)
-        slc_draft_step(scan->draft, place->statement, slot, mask, false);
+        slc_draft_step(scan->draft, place->statement, slot, mask, SLC_STEP_WANT);
     return slc_memory_add_bytes(&scan->memory, place->slots[slot], mask);
 }
 
@@ -194,7 +206,7 @@ static int follow(struct slc_scan *scan, struct slc_task *task, const struct wet
             wanted[f] = wanted_bytes(&op->ways[f], regs, hit);
     drop_defined(scan, regs, op, op->flags & SLC_OP_STORE ? place.slots[op->store_slot] : 0, hit);
     if (hit->store && scan->draft)
-        slc_draft_step(scan->draft, s, op->store_slot, hit->store, true);
+        slc_draft_step(scan->draft, s, op->store_slot, hit->store, SLC_STEP_DROP);
     if (!hit->ways && !is_control)
         return 0;
     error = count_member(scan, op, s, scan->interval->first_time + exec->time_off + s);
@@ -226,6 +238,17 @@ static inline bool touches(const struct slc_op *op, const struct slc_regs *regs)
     return found != 0;
 }
 
+/* The operand that a pop reads. */
+static unsigned popped_slot(const struct slc_node *node, uint32_t s)
+{
+    const struct wet_statement *statement = &node->wet->statements[s];
+    unsigned slot = statement->slot;
+
+    for (unsigned m = 0; !(statement->info->mems[m].flags & INS_MEM_IMPLICIT); m++)
+        slot++;
+    return slot;
+}
+
 static int pop_saved(struct slc_scan *scan, struct slc_task *task, const struct wet_exec *exec,
                      const struct slc_node *node, uint32_t s)
 {
@@ -235,13 +258,16 @@ static int pop_saved(struct slc_scan *scan, struct slc_task *task, const struct 
     ins_regset_add_gpr(&pieces, (unsigned)node->popped[s], 0, 8);
     if (scan->slice->options.no_bypass || !slc_regs_intersect(&task->regs, &pieces))
         return 0;
-    if (scan->draft)
-        scan->draft->is_void = true;
+    int taken = 0;
     int reg = slc_restored_register(node, s, scan->interval->slots + exec->slot_off, &slot);
-    if (reg < 0)
-        return 0;
-    int taken = slc_bypass_pop(&scan->bypass, &scan->memory, &task->regs, exec->task, (unsigned)reg,
+    if (reg >= 0)
+        taken = slc_bypass_pop(&scan->bypass, &scan->memory, &task->regs, exec->task, (unsigned)reg,
                                slot, scan->interval->first_time + exec->time_off + s);
+    if (scan->draft && taken == 1)
+        slc_draft_step(scan->draft, s, popped_slot(node, s),
+                       slc_saved_word(&scan->bypass.saved[scan->bypass.count - 1]), SLC_STEP_POP);
+    else if (scan->draft)
+        scan->draft->is_void = true;
     return taken < 0 ? taken : 0;
 }
 
@@ -276,7 +302,7 @@ static inline int pass_plain(struct slc_scan *scan, struct slc_task *task,
             if (slc_memory_wants_long(&scan->memory, address, op->store_bytes))
                 return follow_hard(scan, task, exec, node, s);
         } else {
-            error = hit_store(scan, task, exec, op, address, &hit);
+            error = hit_store(scan, task, exec, s, op, address, &hit);
         }
     }
     if (!is_control && !hit.store && !touches(op, &task->regs))

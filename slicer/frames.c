@@ -144,6 +144,29 @@ void slc_frames_branch(struct slc_frames *frames, const struct slc_class *classe
     frames->request_count = kept;
 }
 
+bool slc_frames_guard(struct slc_frames *frames, const struct slc_class *classes, uint64_t pc)
+{
+    struct slc_frame *top = slc_frames_top(frames);
+    uint64_t bit = slc_pc_bit(pc), bloom = 0;
+    size_t kept = top->first, count = frames->request_count;
+
+    for (size_t i = kept; i < count; i++) {
+        const struct slc_class *klass = &classes[frames->requests[i].klass];
+        if (klass->bloom & bit && slc_class_has(klass, pc))
+            continue;
+        bloom |= klass->bloom;
+        if (kept != i)
+            frames->requests[kept] = frames->requests[i];
+        kept++;
+    }
+    top->bloom = bloom;
+    if (kept == count)
+        return false;
+    top->last_klass = SLC_UNKNOWN;
+    frames->request_count = kept;
+    return true;
+}
+
 void slc_frames_take_all(struct slc_frames *frames, struct slc_want *hit)
 {
     struct slc_frame *top = slc_frames_top(frames);

@@ -87,9 +87,32 @@ static inline struct slc_frame *slc_frames_top(struct slc_frames *frames)
 int slc_frames_request(struct slc_frames *frames, struct slc_class *classes, uint32_t klass,
                        const struct slc_want *want);
 
+/* The same without saying who. */
+static inline int slc_frames_wait(struct slc_frames *frames, struct slc_class *classes,
+                                  uint32_t klass)
+{
+    static const struct slc_want want = {
+        .distance = 1, .edge = SLC_EDGE_CONTROL, .location = INS_LOC_COUNT};
+    struct slc_frame *top = slc_frames_top(frames);
+    const struct slc_class *own = &classes[klass];
+
+    if (top->last_klass == klass)
+        return 0;
+    if (own->mark_frames == frames && own->mark_serial == top->serial &&
+        own->mark_at >= top->first && own->mark_at < frames->request_count &&
+        frames->requests[own->mark_at].klass == klass) {
+        top->last_klass = klass;
+        return 0;
+    }
+    return slc_frames_request(frames, classes, klass, &want);
+}
+
 /* Requests of the current frame that the branch satisfies go; their best is merged into *hit. */
 void slc_frames_branch(struct slc_frames *frames, const struct slc_class *classes, uint64_t pc,
                        struct slc_want *hit);
+
+/* The same without saying whose: whether there were any. */
+bool slc_frames_guard(struct slc_frames *frames, const struct slc_class *classes, uint64_t pc);
 
 /* All requests of the current frame go: the tail jump that is about to be passed satisfies them. */
 void slc_frames_take_all(struct slc_frames *frames, struct slc_want *hit);

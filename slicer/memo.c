@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Finding a memo, and doing again what it tells; slicer/memo_make.c makes them. */
 #include "slicer/memo.h"
 
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "slicer/fast.h"
 
@@ -33,8 +32,6 @@ void slc_memos_free(struct slc_memos *memos)
     while (memos->first) {
         struct slc_memo *memo = memos->first;
         memos->first = memo->next;
-        free(memo->steps);
-        free(memo->meetings);
         free(memo);
     }
     memos->count = 0;
@@ -42,113 +39,90 @@ void slc_memos_free(struct slc_memos *memos)
 
 /* ---- the key ---- */
 
-/* Wanted bytes of a store; false if a saved register waits there, or it lies in two words of which
- * something is wanted. */
-static inline bool store_mask(struct slc_scan *scan, uint64_t address, unsigned size,
-                              uint64_t *mask)
-{
-    struct slc_memory *memory = &scan->memory;
-    unsigned off = address % 64;
-
-    *mask = 0;
-    if (off + size > 64)
-        return !slc_memory_wants_long(memory, address, size);
-    const struct slc_page *page = slc_memory_look(memory, address);
-    if (!page)
-        return true;
-    unsigned group = address % SLC_PAGE_BYTES / 64;
-    *mask = page->bytes[group] >> off & (UINT64_MAX >> (64 - size));
-    return slc_page_slots(page, group) == 0;
-}
-
-/* A piece and its wanted bytes as one word. */
-static inline uint64_t narrow_word(const struct slc_regs *regs, unsigned loc)
-{
-    return (uint64_t)loc << 32 | regs->masks[loc];
-}
-
-/* Appends the pieces of `set` of which not all bytes are wanted; returns how many there are, of
- * which at most SLC_MEMO_NARROW_MAX are appended. */
-static unsigned narrow_words(const struct slc_regs *regs, const struct ins_regset *set,
-                             unsigned words, uint64_t *list)
+unsigned slc_memo_odd(const struct slc_regs *regs, const uint64_t *set, unsigned words,
+                      uint64_t *list)
 {
     unsigned count = 0;
 
     for (unsigned i = 0; i < words; i++)
-        for (uint64_t left = regs->narrow.bits[i] & set->bits[i]; left; left &= left - 1) {
-            if (count < SLC_MEMO_NARROW_MAX)
-                list[count] = narrow_word(regs, 64 * i + (unsigned)__builtin_ctzll(left));
+        for (uint64_t left = regs->narrow.bits[i] & regs->odd.bits[i] & set[i]; left;
+             left &= left - 1) {
+            unsigned loc = 64 * i + (unsigned)__builtin_ctzll(left);
+            if (count < SLC_MEMO_ODD_MAX)
+                list[count] = (uint64_t)loc << 32 | regs->masks[loc];
             count++;
         }
     return count;
 }
 
+/* What waits in the slot of store i, if that is a push of it: false if it is not. */
+static bool key_push(const struct slc_scan *scan, const struct slc_node *node, uint32_t task,
+                     uint32_t i, uint64_t address, uint64_t *word)
+{
+    const struct slc_saved *saved = slc_bypass_find(&scan->bypass, address);
+    int pushed = node->pushed[node->stores[i].statement];
+
+    if (!saved || saved->reg != pushed || saved->task != task || node->stores[i].size_bytes != 8)
+        return false;
+    *word = (uint64_t)i << 32 | slc_saved_word(saved);
+    return true;
+}
+
 enum found { FOUND_NOTHING, FOUND_KEY, FOUND_UNKEYED };
 
-/* Fills the key, of *count words; FOUND_NOTHING if nothing of it is wanted. */
-static inline enum found key_make(struct slc_scan *scan, const struct slc_task *task,
-                                  const struct slc_node *node, const uint64_t *slots, uint64_t *key,
-                                  unsigned *count)
+/* FOUND_NOTHING if nothing of the key is wanted, FOUND_UNKEYED if a store lies in two words of which
+ * something is wanted, or ends what waits without being its push. */
+__attribute__((always_inline)) static inline enum found
+key_make(struct slc_scan *scan, const struct slc_task *task, const struct wet_exec *exec,
+         const struct slc_node *node, bool is_control, unsigned words, unsigned stores,
+         struct slc_memo_key *key)
 {
-    unsigned at = 1, words = node->memos.words;
-    uint64_t narrow = 0;
-    bool is_control = scan->hits.best.distance != SLC_NOT_WANTED;
-    uint64_t any = is_control;
+    const uint64_t *slots = scan->interval->slots + exec->slot_off;
+    uint64_t any = is_control, odd = 0, pushes[SLC_MEMO_STORES_MAX];
+    unsigned at = 1, push_count = 0, odd_count = 0;
     bool is_keyed = true;
 
-    for (unsigned i = 0; i < words; i++) {
-        key[at] = task->regs.value.bits[i] & node->defs.bits[i];
-        key[at + 1] = task->regs.address.bits[i] & node->defs.bits[i];
-        any |= key[at] | key[at + 1];
-        narrow |= task->regs.narrow.bits[i] & node->defs.bits[i];
-        at += 2;
+    for (unsigned i = 0; i < words; i++, at += 3) {
+        uint64_t defs = node->defs.bits[i];
+        key->words[at] = task->regs.value.bits[i] & defs;
+        key->words[at + 1] = task->regs.address.bits[i] & defs;
+        key->words[at + 2] = task->regs.narrow.bits[i] & defs;
+        any |= key->words[at] | key->words[at + 1];
+        odd |= key->words[at + 2] & task->regs.odd.bits[i];
     }
-    for (uint32_t i = 0; i < node->store_count; i++, at++) {
+    key->met = 0;
+    for (unsigned i = 0; i < stores; i++, at++) {
         const struct slc_store *store = &node->stores[i];
-        is_keyed &= store_mask(scan, slots[store->slot], store->size_bytes, &key[at]);
-        any |= key[at];
+        uint64_t address = slots[store->slot];
+        unsigned off = address % 64, group = address % SLC_PAGE_BYTES / 64;
+        key->words[at] = 0;
+        if (off + store->size_bytes > 64) {
+            is_keyed &= !slc_memory_wants_long(&scan->memory, address, store->size_bytes);
+            continue;
+        }
+        const struct slc_page *page = slc_memory_look(&scan->memory, address);
+        if (!page)
+            continue;
+        key->words[at] = page->bytes[group] >> off & (UINT64_MAX >> (64 - store->size_bytes));
+        unsigned waits = slc_page_slots_among(page, group, off, store->size_bytes);
+        if (waits)
+            is_keyed &= key_push(scan, node, exec->task, i, address, &pushes[push_count++]);
+        key->met |= (uint32_t)(key->words[at] || waits) << i;
     }
-    key[0] = is_control | scan->slice->options.no_bypass << 1 | scan->follows_data << 2 |
-             scan->follows_control << 3;
-    if (narrow) {
-        unsigned more = narrow_words(&task->regs, &node->defs, words, key + at);
-        is_keyed &= more <= SLC_MEMO_NARROW_MAX;
-        key[0] |= (uint64_t)more << 8;
-        at += more;
-    }
-    *count = at;
-    if (!is_keyed)
+    for (unsigned i = 0; i < push_count && is_keyed; i++)
+        key->words[at++] = pushes[i];
+    if (odd)
+        odd_count = slc_memo_odd(&task->regs, node->defs.bits, words, key->words + at);
+    key->words[0] = (uint64_t)is_control | (uint64_t)scan->slice->options.no_bypass << 1 |
+                    (uint64_t)scan->follows_data << 2 | (uint64_t)scan->follows_control << 3 |
+                    (uint64_t)odd_count << 8 | (uint64_t)push_count << 16;
+    key->count = at + odd_count;
+    if (!is_keyed || odd_count > SLC_MEMO_ODD_MAX)
         return FOUND_UNKEYED;
-    return any ? FOUND_KEY : FOUND_NOTHING;
+    return any | key->met ? FOUND_KEY : FOUND_NOTHING;
 }
 
-static inline struct slc_memo *memo_find(struct slc_memos *memos, const uint64_t *key,
-                                         unsigned words)
-{
-    struct slc_memo **link = &memos->first;
-
-    for (struct slc_memo *memo; (memo = *link); link = &memo->next) {
-        uint64_t differs = 0;
-        if (memo->key[0] != key[0]) /* it says how many words there are */
-            continue;
-        for (unsigned i = 1; i < words; i++)
-            differs |= memo->key[i] ^ key[i];
-        if (differs)
-            continue;
-        *link = memo->next;
-        memo->next = memos->first;
-        memos->first = memo;
-        return memo;
-    }
-    return NULL;
-}
-
-/* ---- operands that overlap ---- */
-
-static bool overlaps(uint64_t a, unsigned a_bytes, uint64_t b, unsigned b_bytes)
-{
-    return b - a < a_bytes || a - b < b_bytes;
-}
+/* ---- finding ---- */
 
 static inline bool meetings_hold(const struct slc_memo *memo, const uint64_t *slots)
 {
@@ -156,187 +130,59 @@ static inline bool meetings_hold(const struct slc_memo *memo, const uint64_t *sl
         const struct slc_meeting *meeting = &memo->meetings[i];
         uint64_t store = slots[meeting->store_slot], other = slots[meeting->slot];
         if (meeting->is_overlap ? other - store != (uint64_t)(int64_t)meeting->distance
-                                : overlaps(store, meeting->store_bytes, other, meeting->bytes))
+                                : slc_overlaps(store, meeting->store_bytes, other, meeting->bytes))
             return false;
     }
     return true;
 }
 
-/* Moves rsp by a constant at most. */
-static bool keeps_stack(const struct ins_info *info)
+/* Whether its pops are passed by this time too. Their slots go down, or one might be another's. */
+static bool pops_hold(struct slc_scan *scan, const struct slc_memo *memo, const uint64_t *slots,
+                      wet_time time)
 {
-    struct ins_regset rsp = {0};
-    bool is_implicit = false, is_stack = true, defines = false;
+    uint64_t above = UINT64_MAX;
 
-    ins_regset_add_gpr(&rsp, INS_RSP, 0, 8);
-    for (unsigned f = 0; f < info->flow_count; f++)
-        if (ins_regset_intersects(&info->flows[f].defs, &rsp) ||
-            ins_regset_intersects(&info->flows[f].may_defs, &rsp)) {
-            defines = true;
-            is_stack &= (info->flows[f].kinds & INS_FLOW_STACK) != 0;
-        }
-    for (unsigned m = 0; m < info->mem_count; m++)
-        is_implicit |= info->mems[m].flags & INS_MEM_IMPLICIT && info->mems[m].base == INS_RSP;
-    return !defines || (is_stack && is_implicit);
-}
-
-static bool defines_gpr(const struct ins_info *info, int gpr)
-{
-    struct ins_regset all = ins_all_defs(info), own = {0};
-
-    if (gpr < 0)
-        return false;
-    ins_regset_add_gpr(&own, (unsigned)gpr, 0, 8);
-    return ins_regset_intersects(&all, &own);
-}
-
-static const struct ins_mem *operand_at(const struct slc_node *node, uint32_t s, unsigned slot)
-{
-    return &node->wet->statements[s].info->mems[slot - node->wet->statements[s].slot];
-}
-
-/* Whether operands of statements i < j lie the same way in all executions. */
-static bool is_told_by_code(const struct slc_node *node, uint32_t i, unsigned store_slot,
-                            uint32_t j, unsigned slot)
-{
-    const uint16_t odd = INS_MEM_BIT_OFFSET | INS_MEM_ADDR32 | INS_MEM_INDEX_BYTE | INS_MEM_LINE |
-                         INS_MEM_FS | INS_MEM_GS;
-    const struct ins_mem *a = operand_at(node, i, store_slot), *b = operand_at(node, j, slot);
-
-    if (a->base != b->base || a->index != b->index || (a->index >= 0 && a->scale != b->scale) ||
-        ((a->flags | b->flags) & odd))
-        return false;
-    for (uint32_t s = i; s < j; s++) {
-        const struct ins_info *info = node->wet->statements[s].info;
-        if (a->base == INS_RSP ? !keeps_stack(info) : defines_gpr(info, a->base))
+    for (unsigned i = 0; i < memo->step_count; i++) {
+        const struct slc_step *step = &memo->steps[i];
+        uint64_t slot = slots[step->slot];
+        if (step->kind != SLC_STEP_POP)
+            continue;
+        if (slot % 8 || slot >= above ||
+            slc_bypass_is_refused(&scan->bypass, time + step->statement))
             return false;
-        if (defines_gpr(info, a->index))
+        const struct slc_page *page = slc_memory_look(&scan->memory, slot);
+        if (page && slc_page_slots_among(page, slot % SLC_PAGE_BYTES / 64, slot % 64, 8))
             return false;
+        above = slot;
     }
     return true;
 }
 
-struct meetings {
-    struct slc_meeting list[UINT8_MAX];
-    unsigned count;
-    bool is_full;
-};
-
-static void meetings_add(struct meetings *meetings, const struct slc_node *node,
-                         const uint64_t *slots, const struct slc_store *store, uint32_t s,
-                         unsigned slot, unsigned bytes)
+/* `fixed`: so many words the key has at least. */
+__attribute__((always_inline)) static inline struct slc_memo *
+memo_find(struct slc_memos *memos, const struct slc_memo_key *key, const uint64_t *slots,
+          unsigned fixed)
 {
-    struct slc_meeting meeting = {.store_slot = store->slot,
-                                  .slot = (uint16_t)slot,
-                                  .store_bytes = (uint8_t)store->size_bytes,
-                                  .bytes = (uint8_t)bytes};
+    struct slc_memo **link = &memos->first;
 
-    if (is_told_by_code(node, store->statement, store->slot, s, slot))
-        return;
-    if (meetings->count == UINT8_MAX) {
-        meetings->is_full = true;
-        return;
+    for (struct slc_memo *memo; (memo = *link); link = &memo->next) {
+        uint64_t differs = 0;
+        for (unsigned i = 0; i < fixed; i++)
+            differs |= memo->key[i] ^ key->words[i];
+        if (differs) /* or there are as many words, which the first one says */
+            continue;
+        for (unsigned i = fixed; i < key->count; i++)
+            differs |= memo->key[i] ^ key->words[i];
+        if (differs || !meetings_hold(memo, slots))
+            continue;
+        if (link == &memos->first)
+            return memo;
+        *link = memo->next;
+        memo->next = memos->first;
+        memos->first = memo;
+        return memo;
     }
-    meeting.is_overlap = overlaps(slots[store->slot], store->size_bytes, slots[slot], bytes);
-    if (meeting.is_overlap)
-        meeting.distance = (int8_t)(slots[slot] - slots[store->slot]);
-    meetings->list[meetings->count++] = meeting;
-}
-
-/* A store's wanted bytes may come from, or be taken by, what comes later in the node. */
-static void meetings_find(struct meetings *meetings, const struct slc_node *node,
-                          const uint64_t *slots, const uint64_t *masks,
-                          const struct slc_draft *draft)
-{
-    meetings->count = 0;
-    meetings->is_full = false;
-    for (uint32_t i = 0; i < node->store_count; i++) {
-        const struct slc_store *store = &node->stores[i];
-        for (unsigned k = 0; k < draft->step_count; k++) {
-            const struct slc_step *step = &draft->steps[k];
-            if (!step->is_store && step->statement > store->statement)
-                meetings_add(meetings, node, slots, store, step->statement, step->slot,
-                             operand_at(node, step->statement, step->slot)->size_bytes);
-        }
-        for (uint32_t k = 0; k < node->store_count && masks[i]; k++)
-            if (masks[k] && node->stores[k].statement > store->statement)
-                meetings_add(meetings, node, slots, store, node->stores[k].statement,
-                             node->stores[k].slot, node->stores[k].size_bytes);
-    }
-}
-
-/* ---- writing down ---- */
-
-static void *copy_of(const void *list, size_t bytes)
-{
-    void *copy = malloc(bytes + 1);
-
-    if (copy)
-        memcpy(copy, list, bytes);
-    return copy;
-}
-
-static int memo_keep(struct slc_node *node, const uint64_t *key, unsigned words,
-                     const struct slc_draft *draft, const struct slc_regs *regs,
-                     const struct meetings *meetings)
-{
-    uint64_t narrow[SLC_MEMO_NARROW_MAX];
-    unsigned narrow_count = narrow_words(regs, &regs->value, 4, narrow);
-
-    if (narrow_count > SLC_MEMO_NARROW_MAX)
-        return 0;
-    struct slc_memo *memo = calloc(1, sizeof(*memo) + (words + narrow_count) * sizeof(*key));
-    if (!memo)
-        return -ENOMEM;
-    memo->node = node;
-    memo->members = draft->members;
-    memo->value = regs->value;
-    ins_regset_remove(&memo->value, &regs->narrow);
-    memo->address = regs->address;
-    memo->key_count = (uint16_t)words;
-    memo->narrow_count = (uint8_t)narrow_count;
-    memcpy(memo->key + words, narrow, narrow_count * sizeof(*narrow));
-    memo->step_count = (uint8_t)draft->step_count;
-    memo->steps = copy_of(draft->steps, draft->step_count * sizeof(*memo->steps));
-    memo->meeting_count = (uint8_t)meetings->count;
-    memo->meetings = copy_of(meetings->list, meetings->count * sizeof(*memo->meetings));
-    memo->class_count = (uint8_t)draft->class_count;
-    memcpy(memo->classes, draft->classes, sizeof(memo->classes));
-    memcpy(memo->key, key, words * sizeof(*key));
-    if (!memo->steps || !memo->meetings) {
-        free(memo->steps);
-        free(memo->meetings);
-        free(memo);
-        return -ENOMEM;
-    }
-    memo->next = node->memos.first;
-    node->memos.first = memo;
-    node->memos.count++;
-    return 0;
-}
-
-/* Follows the execution with nothing wanted of registers but what the key says: what is wanted of
- * them afterwards is what the memo holds. */
-static int memo_make(struct slc_scan *scan, struct slc_task *task, const struct wet_exec *exec,
-                     struct slc_node *node, const uint64_t *key, unsigned words)
-{
-    const uint64_t *slots = scan->interval->slots + exec->slot_off;
-    struct slc_regs *regs = &task->regs, passed = *regs;
-    struct slc_draft draft = {.step_count = 0};
-    struct meetings meetings;
-
-    slc_regs_remove(&passed, &node->defs);
-    slc_regs_keep(regs, &node->defs);
-    scan->draft = &draft;
-    int error = slc_fast_exec(scan, task, exec, node, node->statement_count);
-    scan->draft = NULL;
-    if (!error && !draft.is_void) {
-        meetings_find(&meetings, node, slots, key + 1 + 2 * node->memos.words, &draft);
-        if (!meetings.is_full)
-            error = memo_keep(node, key, words, &draft, regs, &meetings);
-    }
-    slc_regs_join(regs, &passed);
-    return error;
+    return NULL;
 }
 
 /* ---- doing it again ---- */
@@ -357,6 +203,31 @@ static inline void mark_members(struct slc_scan *scan, struct slc_memo *memo, ui
     memo->first_time = time;
 }
 
+__attribute__((always_inline)) static inline void set_registers(struct slc_regs *regs,
+                                                                const struct slc_node *node,
+                                                                const struct slc_memo *memo,
+                                                                unsigned words)
+{
+    for (unsigned i = 0; i < words; i++) {
+        const struct slc_memo_word *more = &memo->words[i];
+        uint64_t kept = ~node->defs.bits[i];
+        uint64_t value = regs->value.bits[i] & kept;
+        uint64_t narrow = regs->narrow.bits[i] & kept & ~more->value;
+        uint64_t fresh = more->half & ~value;
+        uint64_t mixed = more->half & narrow & regs->odd.bits[i];
+        regs->value.bits[i] = value | more->value | more->half;
+        regs->address.bits[i] = (regs->address.bits[i] & kept) | more->address;
+        regs->narrow.bits[i] = narrow | fresh;
+        regs->odd.bits[i] &= ~fresh;
+        for (; mixed; mixed &= mixed - 1)
+            slc_regs_add_mask(regs, 64 * i + (unsigned)__builtin_ctzll(mixed), SLC_HALF_MASK,
+                              &slc_some_want);
+    }
+    for (unsigned i = 0; i < memo->odd_count; i++)
+        slc_regs_add_mask(regs, (unsigned)(memo->odd[i] >> 32), (uint32_t)memo->odd[i],
+                          &slc_some_want);
+}
+
 static inline void drop_word(struct slc_memory *memory, uint64_t address, uint64_t mask)
 {
     struct slc_page *page = slc_page_find(memory, address >> SLC_PAGE_BITS);
@@ -369,24 +240,37 @@ static inline void drop_word(struct slc_memory *memory, uint64_t address, uint64
     }
 }
 
-static inline int do_step(struct slc_memory *memory, const struct slc_step *step, uint64_t address)
+static inline int do_step(struct slc_scan *scan, const struct wet_exec *exec,
+                          const struct slc_step *step, uint64_t address)
 {
+    struct slc_memory *memory = &scan->memory;
     unsigned off = address % 64;
 
-    if (!step->is_store)
+    if (step->kind == SLC_STEP_WANT)
         return slc_memory_add_bytes(memory, address, step->mask);
-    drop_word(memory, address, step->mask);
-    if (off && step->mask >> (64 - off))
-        drop_word(memory, address - off + 64, step->mask >> (64 - off));
+    switch ((enum slc_step_kind)step->kind) {
+    case SLC_STEP_WANT:
+    case SLC_STEP_DROP:
+        drop_word(memory, address, step->mask);
+        if (off && step->mask >> (64 - off))
+            drop_word(memory, address - off + 64, step->mask >> (64 - off));
+        return 0;
+    case SLC_STEP_POP:
+        return slc_bypass_wait(&scan->bypass, memory, exec->task, (uint32_t)step->mask, address,
+                               scan->interval->first_time + exec->time_off + step->statement);
+    case SLC_STEP_PUSH:
+        slc_bypass_end(&scan->bypass, memory, slc_bypass_find(&scan->bypass, address));
+        return 0;
+    }
     return 0;
 }
 
-static int memo_apply(struct slc_scan *scan, struct slc_task *task, const struct wet_exec *exec,
-                      struct slc_memo *memo)
+__attribute__((always_inline)) static inline int memo_apply(struct slc_scan *scan,
+                                                            struct slc_task *task,
+                                                            const struct wet_exec *exec,
+                                                            struct slc_memo *memo, unsigned words)
 {
-    const struct slc_node *node = memo->node;
     const uint64_t *slots = scan->interval->slots + exec->slot_off;
-    unsigned words = node->memos.words;
     int error = 0;
 
     if (memo->members) {
@@ -394,57 +278,69 @@ static int memo_apply(struct slc_scan *scan, struct slc_task *task, const struct
             return error;
         mark_members(scan, memo, exec->time_off);
     }
-    for (unsigned i = 0; i < words; i++) {
-        task->regs.value.bits[i] &= ~node->defs.bits[i];
-        task->regs.address.bits[i] &= ~node->defs.bits[i];
-        task->regs.narrow.bits[i] &= ~(node->defs.bits[i] | memo->value.bits[i]);
-        task->regs.value.bits[i] |= memo->value.bits[i];
-        task->regs.address.bits[i] |= memo->address.bits[i];
-    }
-    for (unsigned i = 0; i < memo->narrow_count; i++) {
-        uint64_t word = memo->key[memo->key_count + i];
-        slc_regs_add_mask(&task->regs, (unsigned)(word >> 32), (uint32_t)word, &slc_some_want);
-    }
+    set_registers(&task->regs, memo->node, memo, words);
     for (unsigned i = 0; i < memo->step_count && !error; i++)
-        error = do_step(&scan->memory, &memo->steps[i], slots[memo->steps[i].slot]);
+        error = do_step(scan, exec, &memo->steps[i], slots[memo->steps[i].slot]);
     for (unsigned i = 0; i < memo->class_count && !error; i++)
-        if (slc_frames_top(&task->frames)->last_klass != memo->classes[i]) {
-            struct slc_want want = {
-                .distance = 1, .edge = SLC_EDGE_CONTROL, .location = INS_LOC_COUNT};
-            error = slc_frames_request(&task->frames, scan->code->classes, memo->classes[i], &want);
-        }
+        error = slc_frames_wait(&task->frames, scan->code->classes, memo->classes[i]);
     return error;
 }
 
-static inline void forget_hit(struct slc_hits *hits)
+/* ---- an execution ---- */
+
+static void hold_hit(struct slc_scan *scan, bool is_control)
 {
-    hits->best = slc_no_want();
-    hits->best_address = 0;
-    hits->is_guard = false;
+    if (is_control && scan->hits.best.distance == SLC_NOT_WANTED)
+        scan->hits.best =
+            (struct slc_want){.distance = 1, .edge = SLC_EDGE_CONTROL, .location = INS_LOC_COUNT};
 }
 
-int slc_memo_exec(struct slc_scan *scan, struct slc_task *task, const struct wet_exec *exec,
-                  struct slc_node *node)
+static int exec_fast(struct slc_scan *scan, struct slc_task *task, const struct wet_exec *exec,
+                     const struct slc_node *node, bool is_control)
+{
+    hold_hit(scan, is_control);
+    return slc_fast_exec(scan, task, exec, node, node->statement_count);
+}
+
+/* `words` and `stores` are constants: loops over them are unrolled, so that no branch has to be guessed
+ * for them. */
+__attribute__((always_inline)) static inline int
+exec_shape(struct slc_scan *scan, struct slc_task *task, const struct wet_exec *exec,
+           struct slc_node *node, bool is_control, unsigned words, unsigned stores)
 {
     const uint64_t *slots = scan->interval->slots + exec->slot_off;
-    uint64_t key[SLC_MEMO_KEY_MAX];
-    unsigned words;
+    struct slc_memo_key key;
+    enum found found = key_make(scan, task, exec, node, is_control, words, stores, &key);
 
-    if (!node->memos.is_fit || (scan->tracks_frames && !scan->follows_control))
-        return slc_fast_exec(scan, task, exec, node, node->statement_count);
-    enum found found = key_make(scan, task, node, slots, key, &words);
     if (found == FOUND_NOTHING)
         return 0;
     if (found == FOUND_UNKEYED)
-        return slc_fast_exec(scan, task, exec, node, node->statement_count);
-    struct slc_memo *memo = memo_find(&node->memos, key, words);
-    if (memo && meetings_hold(memo, slots)) {
-        int error = memo_apply(scan, task, exec, memo);
-        if (key[0] & 1)
-            forget_hit(&scan->hits);
-        return error;
-    }
+        return exec_fast(scan, task, exec, node, is_control);
+    struct slc_memo *memo = memo_find(&node->memos, &key, slots, 1 + 3 * words + stores);
+    if (memo && (!memo->pop_count ||
+                 pops_hold(scan, memo, slots, scan->interval->first_time + exec->time_off)))
+        return memo_apply(scan, task, exec, memo, words);
     if (memo || node->memos.count >= MEMOS_MAX)
-        return slc_fast_exec(scan, task, exec, node, node->statement_count);
-    return memo_make(scan, task, exec, node, key, words);
+        return exec_fast(scan, task, exec, node, is_control);
+    hold_hit(scan, is_control);
+    return slc_memo_make(scan, task, exec, node, &key);
+}
+
+int slc_memo_exec(struct slc_scan *scan, struct slc_task *task, const struct wet_exec *exec,
+                  struct slc_node *node, bool is_control)
+{
+    if (!node->memos.is_fit || (scan->tracks_frames && !scan->follows_control))
+        return exec_fast(scan, task, exec, node, is_control);
+    if (node->memos.words != 1)
+        return exec_shape(scan, task, exec, node, is_control, 4, node->store_count);
+    switch (node->store_count) {
+    case 0:
+        return exec_shape(scan, task, exec, node, is_control, 1, 0);
+    case 1:
+        return exec_shape(scan, task, exec, node, is_control, 1, 1);
+    case 2:
+        return exec_shape(scan, task, exec, node, is_control, 1, 2);
+    default:
+        return exec_shape(scan, task, exec, node, is_control, 1, node->store_count);
+    }
 }

@@ -44,9 +44,8 @@ struct slc_task *slc_scan_task(struct slc_scan *scan, uint32_t number, int *erro
 
 /* ---- one execution ---- */
 
-/* What the last instruction did to the stack frames. Control hits go to scan->hits. */
-static int pass_exit(struct slc_scan *scan, struct slc_task *task, const struct wet_exec *exec,
-                     const struct slc_node *node)
+int slc_pass_exit(struct slc_scan *scan, struct slc_task *task, const struct wet_exec *exec,
+                  const struct slc_node *node)
 {
     const uint64_t *slots = scan->interval->slots + exec->slot_off;
     struct slc_want *hit = &scan->hits.best;
@@ -68,13 +67,6 @@ static int pass_exit(struct slc_scan *scan, struct slc_task *task, const struct 
     if (slc_is_far_jump(node, task->next))
         return slc_frames_pass_far_jump(&task->frames, task->next->function);
     return 0;
-}
-
-/* A jump inside its function moves no frames. */
-static inline bool stays_inside(const struct slc_task *task, const struct slc_node *node)
-{
-    return !(node->flags & (SLC_NODE_CALL | SLC_NODE_RET | SLC_NODE_INDIRECT)) && task->next &&
-           task->next->function == node->function;
 }
 
 static void pass_branch(struct slc_scan *scan, struct slc_task *task, const struct slc_node *node)
@@ -125,6 +117,13 @@ static wet_time seed_time(const struct slc_scan *scan)
                                                        : 0;
 }
 
+static inline void forget_hit(struct slc_hits *hits)
+{
+    hits->best = slc_no_want();
+    hits->best_address = 0;
+    hits->is_guard = false;
+}
+
 static int pass_statement(struct slc_scan *scan, struct slc_task *task, const struct wet_exec *exec,
                           const struct slc_node *node, uint32_t s)
 {
@@ -141,9 +140,7 @@ static int pass_statement(struct slc_scan *scan, struct slc_task *task, const st
     if (seed_time(scan) == time)
         seed = &scan->criterion->seeds[scan->seed_at++];
     error = slc_follow(scan, task, exec, node, s, seed);
-    scan->hits.best = slc_no_want();
-    scan->hits.best_address = 0;
-    scan->hits.is_guard = false;
+    forget_hit(&scan->hits);
     return error;
 }
 
@@ -171,8 +168,8 @@ static int pass_exec(struct slc_scan *scan, const struct wet_exec *exec, wet_tim
         (node->is_loader || task->aside))
         error = slc_loader_pass_border(scan, task, exec, node);
     if (scan->tracks_frames && is_whole && node->flags && !error) {
-        if (!stays_inside(task, node))
-            error = pass_exit(scan, task, exec, node);
+        if (!slc_stays_inside(task, node))
+            error = slc_pass_exit(scan, task, exec, node);
         if (node->flags & SLC_NODE_BRANCH && !is_passed_by &&
             slc_frames_top(&task->frames)->bloom & node->branch_bit)
             pass_branch(scan, task, node);
@@ -196,9 +193,13 @@ static int pass_exec(struct slc_scan *scan, const struct wet_exec *exec, wet_tim
                        (unsigned long long)(first + count - 1));
     if (is_passed_by && seed_time(scan) < first)
         return slc_loader_pass(scan, task, exec, node, count);
+    if (is_fast && is_whole) {
+        error = slc_memo_exec(scan, task, exec, node, scan->hits.best.distance != SLC_NOT_WANTED);
+        forget_hit(&scan->hits);
+        return error;
+    }
     if (is_fast)
-        return is_whole ? slc_memo_exec(scan, task, exec, node)
-                        : slc_fast_exec(scan, task, exec, node, count);
+        return slc_fast_exec(scan, task, exec, node, count);
     for (uint32_t s = count; s-- > 0 && !error;)
         error = pass_statement(scan, task, exec, node, s);
     return error;
@@ -263,19 +264,6 @@ static size_t find_exec(const struct wet_interval *interval, wet_time time)
     return low;
 }
 
-#define EARLY 6 /* executions */
-
-/* Summaries of nodes do not fit into the nearer caches together. */
-static inline void fetch_early(const struct slc_scan *scan, const struct wet_interval *interval,
-                               size_t i)
-{
-    const struct wet_exec *exec = &interval->execs[i < EARLY ? 0 : i - EARLY];
-
-    if (exec->node < scan->code->node_limit)
-        __builtin_prefetch(scan->code->nodes[exec->node]);
-    __builtin_prefetch(interval->slots + exec->slot_off);
-}
-
 #define REPORT_SECONDS 0.1
 #define REPORT_EXECS   (1u << 14) /* an interval of which all is in the slice takes its time */
 
@@ -302,8 +290,9 @@ static int pass_execs(struct slc_scan *scan, size_t first, size_t end, wet_time 
     while (end > first && !error) {
         size_t stop = end - first > REPORT_EXECS ? end - REPORT_EXECS : first;
         while (end > stop && !error) {
-            fetch_early(scan, interval, --end);
-            error = pass_exec(scan, &interval->execs[end], last);
+            end = slc_run_execs(scan, stop, end, last, &error);
+            if (end > stop && !error)
+                error = pass_exec(scan, &interval->execs[--end], last);
         }
         if (!error)
             error = report(scan, wet_get_info(scan->wet)->last_time - interval->first_time -

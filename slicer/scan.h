@@ -102,6 +102,25 @@ int slc_register_from_outside(struct slc_scan *scan, struct slc_task *task, uint
 /* Events at or after a time that were not passed yet. */
 int slc_pass_events(struct slc_scan *scan, wet_time time);
 
+/* What the last instruction of a whole execution did to the stack frames, if it is no jump inside its
+ * function. Control hits go to scan->hits. slicer/scan.c. */
+int slc_pass_exit(struct slc_scan *scan, struct slc_task *task, const struct wet_exec *exec,
+                  const struct slc_node *node);
+
+/* A jump inside its function moves no frames. */
+static inline bool slc_stays_inside(const struct slc_task *task, const struct slc_node *node)
+{
+    return !(node->flags & (SLC_NODE_CALL | SLC_NODE_RET | SLC_NODE_INDIRECT)) && task->next &&
+           task->next->function == node->function;
+}
+
+/*
+ * Passes executions end - 1, end - 2... down to `first` as long as in them nothing happens but
+ * instructions, nor did from the end of execution end - 1 to time `last`. Returns the end of those that
+ * are left. slicer/run.c.
+ */
+size_t slc_run_execs(struct slc_scan *scan, size_t first, size_t end, wet_time last, int *error);
+
 /* A pass from the criterion to the start of the run; slicer/scan.c. */
 int slc_scan_run(struct slc_scan *scan);
 

@@ -70,8 +70,13 @@ void slc_regs_add_mask(struct slc_regs *regs, unsigned loc, uint32_t mask,
         regs->narrow.bits[loc / 64] &= ~(UINT64_C(1) << (loc % 64));
         return;
     }
-    regs->masks[loc] = mask;
     ins_regset_add(&regs->narrow, loc);
+    if (mask == SLC_HALF_MASK) {
+        regs->odd.bits[loc / 64] &= ~(UINT64_C(1) << (loc % 64));
+        return;
+    }
+    regs->masks[loc] = mask;
+    ins_regset_add(&regs->odd, loc);
 }
 
 void slc_regs_add_bytes(struct slc_regs *regs, unsigned base, uint64_t bytes,
@@ -103,7 +108,7 @@ void slc_regs_join(struct slc_regs *to, const struct slc_regs *from)
     ins_regset_join(&to->address, &from->address);
     for (unsigned l = ins_regset_next(&from->narrow, 0); l < INS_LOC_COUNT;
          l = ins_regset_next(&from->narrow, l + 1))
-        slc_regs_add_mask(to, l, from->masks[l], &slc_some_want);
+        slc_regs_add_mask(to, l, slc_regs_narrow_mask(from, l), &slc_some_want);
 }
 
 bool slc_regs_is_same(const struct slc_regs *a, const struct slc_regs *b,
@@ -117,7 +122,8 @@ bool slc_regs_is_same(const struct slc_regs *a, const struct slc_regs *b,
                                      (a->narrow.bits[i] ^ b->narrow.bits[i]));
     for (unsigned l = ins_regset_next(&a->narrow, 0); l < INS_LOC_COUNT && !differs;
          l = ins_regset_next(&a->narrow, l + 1))
-        differs = ins_regset_has(among, l) && a->masks[l] != b->masks[l];
+        differs =
+            ins_regset_has(among, l) && slc_regs_narrow_mask(a, l) != slc_regs_narrow_mask(b, l);
     return !differs;
 }
 
@@ -126,7 +132,7 @@ void slc_regs_move(struct slc_regs *to, struct slc_regs *from, const struct ins_
     for (unsigned l = ins_regset_next(mask, 0); l < INS_LOC_COUNT;
          l = ins_regset_next(mask, l + 1)) {
         if (ins_regset_has(&from->narrow, l))
-            slc_regs_add_mask(to, l, from->masks[l], slc_regs_value(from, l));
+            slc_regs_add_mask(to, l, slc_regs_narrow_mask(from, l), slc_regs_value(from, l));
         else if (ins_regset_has(&from->value, l))
             slc_regs_add(to, l, slc_regs_value(from, l), false);
         if (ins_regset_has(&from->address, l))

@@ -66,6 +66,9 @@ struct slc_regs {
     /* Pieces in `value` of which not all bytes are wanted as values, and which are: bit i is a
      * piece's i-th byte. Never none, never all. */
     struct ins_regset narrow;
+    /* ... of these, the ones of which `masks` says which bytes are; of others it is SLC_HALF_MASK, as
+     * instructions with 32-bit operands leave it. Means nothing outside of `narrow`. */
+    struct ins_regset odd;
     uint32_t masks[INS_LOC_K];
     struct slc_reg_wants *wants; /* of what is in the sets; NULL if only the sets are kept */
 };
@@ -111,12 +114,19 @@ void slc_regs_add_mask(struct slc_regs *regs, unsigned loc, uint32_t mask,
 void slc_regs_add_bytes(struct slc_regs *regs, unsigned base, uint64_t bytes,
                         const struct slc_want *want);
 
+/* Wanted bytes of a narrow piece. */
+static inline uint32_t slc_regs_narrow_mask(const struct slc_regs *regs, unsigned loc)
+{
+    return ins_regset_has(&regs->odd, loc) ? regs->masks[loc] : SLC_HALF_MASK;
+}
+
 /* Bytes of a piece that are wanted as values. */
 static inline uint32_t slc_regs_value_mask(const struct slc_regs *regs, unsigned loc)
 {
     if (!ins_regset_has(&regs->value, loc))
         return 0;
-    return ins_regset_has(&regs->narrow, loc) ? regs->masks[loc] : slc_piece_mask(loc);
+    return ins_regset_has(&regs->narrow, loc) ? slc_regs_narrow_mask(regs, loc)
+                                              : slc_piece_mask(loc);
 }
 
 /* ... or at all: an address is wanted whole. */
@@ -219,6 +229,14 @@ void slc_log_range(struct slc_memory *memory, uint64_t address, uint64_t end);
 static inline unsigned slc_page_slots(const struct slc_page *page, unsigned group)
 {
     return (unsigned)(page->slots[group / 8] >> (group % 8 * 8)) & 0xff;
+}
+
+/* ... of those, the ones that bytes [off, off + size) of the word touch; size is not 0. */
+static inline unsigned slc_page_slots_among(const struct slc_page *page, unsigned group,
+                                            unsigned off, unsigned size)
+{
+    unsigned first = off / 8, last = (off + size - 1) / 8;
+    return slc_page_slots(page, group) & (0xffu >> (7 - last)) & (0xffu << first);
 }
 
 int slc_memory_init(struct slc_memory *memory, bool has_wants); /* 0 or -ENOMEM */
