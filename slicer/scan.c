@@ -474,6 +474,8 @@ int slc_scan_run(struct slc_scan *scan)
         error = wet_interval_get(scan->wet, k, &interval);
         if (error)
             break;
+        if (k && scan->follows_control) /* no interval is skipped */
+            wet_prefetch(scan->wet, k - 1);
         error = pass_interval(scan, interval, last, is_first);
         uint64_t left = interval->first_time;
         wet_interval_put(scan->wet, interval);

@@ -43,6 +43,12 @@ void wet_interval_put(struct wet *wet, const struct wet_interval *interval)
     (void)interval;
 }
 
+void wet_prefetch(struct wet *wet, uint64_t k)
+{
+    (void)wet;
+    (void)k;
+}
+
 uint32_t wet_node_limit(const struct wet *wet)
 {
     (void)wet;

@@ -336,6 +336,12 @@ void wet_interval_put(struct wet *wet, const struct wet_interval *interval)
     (void)interval;
 }
 
+void wet_prefetch(struct wet *wet, uint64_t k)
+{
+    (void)wet;
+    (void)k;
+}
+
 uint64_t wet_interval_at(const struct wet *wet, wet_time t)
 {
     uint64_t k = 0;
