@@ -488,6 +488,33 @@ static void write_texts(struct slc_origin *origin)
     }
 }
 
+/* Where the call at a time found byte `skipped` of what it wrote. */
+static bool find_written(struct wet *wet, wet_time time, uint64_t skipped, uint64_t *address)
+{
+    size_t count;
+    const struct wet_output *outputs = wet_outputs(wet, &count);
+
+    for (size_t i = 0; i < count; i++) {
+        if (outputs[i].time != time)
+            continue;
+        *address = outputs[i].address + skipped;
+        if (skipped < outputs[i].size)
+            return true;
+        skipped -= outputs[i].size;
+    }
+    return false;
+}
+
+static void name_writer(struct slc_chase *chase, struct slc_hop *hop, uint32_t file)
+{
+    uint64_t skipped = 0;
+    wet_time time =
+        slc_files_writer(chase->origin->files, file, hop->file_offset, hop->time, &skipped);
+
+    if (time && find_written(chase->wet, time, skipped, &hop->writer_address))
+        hop->writer = time;
+}
+
 /* Names what system calls read. */
 static int name_files(struct slc_chase *chase)
 {
@@ -510,6 +537,8 @@ static int name_files(struct slc_chase *chase)
             hop->file_offset = hop->offset;
         else if (transfer->offset != SLC_OFFSET_UNKNOWN)
             hop->file_offset = transfer->offset + hop->offset;
+        if (hop->file_offset != SLC_OFFSET_UNKNOWN)
+            name_writer(chase, hop, transfer->file);
     }
     return error;
 }

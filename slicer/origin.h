@@ -71,6 +71,9 @@ struct slc_hop {
      * there is none. And where in it the lowest byte was; UINT64_MAX if that is not known. */
     const char *file;
     uint64_t file_offset;
+    /* If the run wrote that byte of the file itself: the call that did, and where it found the byte. */
+    wet_time writer; /* 0: it did not, or that is not known */
+    uint64_t writer_address;
 };
 
 struct slc_origin {

@@ -146,6 +146,22 @@ static char *file_text(const struct slc_hop *hop)
     return cli_asprintf(" from %s, offset %" PRIu64, hop->file, hop->file_offset);
 }
 
+/* Frees `text`. */
+static char *with_writer(const struct slc_hop *hop, char *text)
+{
+    uint64_t bytes = (uint64_t)__builtin_popcountll(hop->bytes), run = hop->bytes;
+    run >>= __builtin_ctzll(run);
+    if (run & (run + 1))
+        bytes = 1; /* not side by side: the first one */
+    char *size = bytes > 1 ? cli_asprintf("+%" PRIu64, bytes) : cli_strdup("");
+    char *longer = cli_asprintf("%s, which the run wrote at time %" PRIu64 ": 'origin *0x%" PRIx64
+                                "%s@%" PRIu64 "' goes on",
+                                text, hop->writer, hop->writer_address, size, hop->writer);
+    free(size);
+    free(text);
+    return longer;
+}
+
 static char *syscall_text(const struct slc_hop *hop)
 {
     char *call = call_text(hop), *file = file_text(hop), *text;
@@ -160,7 +176,7 @@ static char *syscall_text(const struct slc_hop *hop)
                             hop->offset, hop->extent);
     free(file);
     free(call);
-    return text;
+    return hop->writer ? with_writer(hop, text) : text;
 }
 
 /* To be freed; NULL for hops that are no end. */
@@ -314,6 +330,9 @@ static json_t *json_of_call(const struct slc_hop *hop)
         cli_json_set(call, "file_offset",
                      hop->file && hop->file_offset != UINT64_MAX ? cli_json_count(hop->file_offset)
                                                                  : json_null());
+        cli_json_set(call, "written_time", hop->writer ? cli_json_count(hop->writer) : json_null());
+        cli_json_set(call, "written_from",
+                     hop->writer ? cli_json_address(hop->writer_address) : json_null());
     }
     return call;
 }

@@ -75,6 +75,19 @@ def check_file(bench, directory):
         bench.check(run.status == 1 and complaint in run.err, criterion, run)
 
 
+def check_back(bench, directory):
+    """Bytes that were written to a file and read back: the chain ends at the read, and says how to go on."""
+    for offset, symbol in ((3, "late"), (8, "piece"), (11, "other+1"), (15, "end+2")):
+        last = ask(bench, directory, [f"goto origins.c:{line_of('/* HOLD */')}", f"origin again[{offset}]"])[1]["hops"][-1]
+        call = last.get("call", {})
+        if not bench.check(call.get("name") == "read" and call["file_offset"] == offset and call["written_time"], f"again[{offset}]: {last}"):
+            continue
+        address, time = int(call["written_from"], 16), call["written_time"]
+        bench.check(f"'origin *{address:#x}@{time}' goes on" in last["meaning"], f"the way on from again[{offset}]: {last}")
+        hop = ask(bench, directory, [f"origin *{address:#x}@{time}"])[0]["hops"][-1]
+        bench.check(f"<{symbol}>" in hop["to"], f"again[{offset}] was {symbol}: {hop}")
+
+
 def lines(answer):
     return {row["line"] for row in answer["lines"] if e2e.base_name(row["file"]) == "origins.c"}
 
@@ -94,6 +107,7 @@ def main_test(bench, _):
         directory = bench.record(optimise, f"{bench.build}/tests/e2e/e2e_origins_{optimise}", bench.path("input.txt"))
         check_values(bench, directory, optimise)
         check_file(bench, directory)
+        check_back(bench, directory)
         if optimise == "O0":
             check_frames(bench, directory)
             check_criteria(bench, directory)

@@ -24,6 +24,8 @@ static long widen(int narrow)
     return narrow;
 }
 
+static char again[16]; /* the file, read back */
+
 static void copy(struct record *to, const struct record *from, size_t size)
 {
     memcpy(to, from, size);
@@ -46,7 +48,10 @@ static int write_file(void)
     lseek(fd, 0, SEEK_END);
     done += write(fd, end, 3);
     close(fd);
-    return done == 23;
+    fd = open("out.bin", O_RDONLY);
+    done += read(fd, again, sizeof(again));
+    close(fd);
+    return done == 23 + 16;
 }
 
 static int hold(const char *text, int number)
