@@ -839,10 +839,10 @@ static const struct fragment *fragment_at(const struct dbi *dbi, uint64_t host)
 
 int dbi_fault_find(const struct dbi *dbi, uint64_t host, bool after, struct dbi_fault *out)
 {
-    const struct fragment *fragment = fragment_at(dbi, host);
+    /* int3 is one byte, and the fault address is after it: where another fragment may begin */
+    const struct fragment *fragment = fragment_at(dbi, host - (after ? 1 : 0));
     for (unsigned i = 0; fragment && i < fragment->place_count; i++) {
         const struct dbi_place *place = &fragment->places[i];
-        /* int3 is one byte, and the fault address is after it */
         if (fragment->host_start + place->host_off + (after ? 1 : 0) != host)
             continue;
         unsigned insn = place->insn + (after ? 1 : 0);

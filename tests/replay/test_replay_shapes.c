@@ -37,6 +37,7 @@ static const struct {
     {"prog_segvfix", "O0_static"},
     {"prog_signals", "O2_pie"},
     {"prog_crash_ud2", "O0_static"},
+    {"prog_crash_int3", "O2_pie"},
     {"prog_crash_fpe", NULL},
     {"prog_exit3", NULL},
     {"prog_crash_rodata", NULL},
