@@ -52,6 +52,7 @@ static void pages_forget(struct dbi *dbi)
         dbi->pages[i] = NULL;
     }
     dbi->page_count = 0;
+    dbi->recent = NULL;
 }
 
 void dbi_free(struct dbi *dbi)
@@ -78,7 +79,7 @@ void dbi_free(struct dbi *dbi)
     free(dbi->gone_by_code);
     free(dbi->by_page);
     free(dbi->pages);
-    free(dbi->forms);
+    dbi_forms_free(dbi->forms);
     free(dbi);
 }
 
@@ -162,6 +163,7 @@ static void page_remove(struct dbi *dbi, struct page **slot)
 {
     size_t hole = (size_t)(slot - dbi->pages), mask = dbi->page_slots - 1;
     free(*slot);
+    dbi->recent = NULL;
     dbi->pages[hole] = NULL;
     dbi->page_count--;
     for (size_t i = (hole + 1) & mask; dbi->pages[i]; i = (i + 1) & mask) {
@@ -189,6 +191,11 @@ static bool is_current(const struct dbi *dbi, const struct page *page)
 /* 0, a positive reason, or an error. `seen_only`: do not ask for pages that are not here. */
 static int page_get(struct dbi *dbi, uint64_t address, bool seen_only, const struct page **out)
 {
+    if (dbi->recent && dbi->recent->address == (address & ~(PAGE - 1)) &&
+        is_current(dbi, dbi->recent)) {
+        *out = dbi->recent;
+        return 0;
+    }
     struct page **slot = page_slot(dbi, address & ~(PAGE - 1));
     if (*slot && !is_current(dbi, *slot)) {
         int result = page_refresh(dbi, slot);
@@ -216,7 +223,7 @@ static int page_get(struct dbi *dbi, uint64_t address, bool seen_only, const str
         *slot = page;
         dbi->page_count++;
     }
-    *out = *slot;
+    *out = dbi->recent = *slot;
     return 0;
 }
 

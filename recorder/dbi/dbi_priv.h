@@ -115,6 +115,7 @@ struct dbi {
     unsigned region_count;
     struct page **pages; /* open hash by address */
     size_t page_slots, page_count;
+    const struct page *recent;   /* of these the one asked for last; NULL: none */
     uint32_t round;              /* of translation */
     struct fragment **fragments; /* by id */
     struct link *links;          /* by id */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Forms are kept in a table without chains: where two share a place the later one stays. The key has
- * all bytes that Zydis looks at but for the displacement and the constant, whose lengths these
+ * Forms are kept in a hash that grows with them: a large program has some ten thousand. The key has all
+ * bytes that Zydis looks at but for the displacement and the constant, whose lengths these
  * bytes tell, too. tests/insn/test_forms.c holds every form against Zydis.
  */
 #include "recorder/dbi/forms.h"
@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FORM_BITS     12
+#define FORM_BITS_MIN 9
+#define FORM_BITS_MAX 16
 #define KEY_BYTES_MAX 7 /* the eighth of the key is how many */
 #define FORM_MEMS     2
 
@@ -32,12 +33,29 @@ struct form {
 };
 
 struct dbi_forms {
-    struct form table[1 << FORM_BITS];
+    struct form *table; /* 1 << bits; at most three quarters of it are used */
+    unsigned bits;
+    size_t count;
 };
 
 struct dbi_forms *dbi_forms_new(void)
 {
-    return calloc(1, sizeof(struct dbi_forms));
+    struct dbi_forms *forms = calloc(1, sizeof *forms);
+    struct form *table = calloc(1u << FORM_BITS_MIN, sizeof *table);
+    if (!forms || !table) {
+        free(forms);
+        free(table);
+        return NULL;
+    }
+    *forms = (struct dbi_forms){.table = table, .bits = FORM_BITS_MIN};
+    return forms;
+}
+
+void dbi_forms_free(struct dbi_forms *forms)
+{
+    if (forms)
+        free(forms->table);
+    free(forms);
 }
 
 /* ---- keys ---- */
@@ -112,9 +130,36 @@ static uint64_t key_of(const uint8_t *bytes, size_t available)
     return (key & (UINT64_MAX >> (64 - 8 * count))) | (uint64_t)count << 56;
 }
 
-static struct form *form_at(struct dbi_forms *forms, uint64_t key)
+/* Where the key is, or would be. */
+static struct form *form_at(const struct dbi_forms *forms, uint64_t key)
 {
-    return &forms->table[key * 0x9e3779b97f4a7c15ull >> (64 - FORM_BITS)];
+    size_t i = key * 0x9e3779b97f4a7c15ull >> (64 - forms->bits);
+    while (forms->table[i].key && forms->table[i].key != key)
+        i = (i + 1) & (((size_t)1 << forms->bits) - 1);
+    return &forms->table[i];
+}
+
+/* Makes room for one more: doubles the table, or without memory for that empties it. */
+static void forms_grow(struct dbi_forms *forms)
+{
+    struct form *old = forms->table;
+    size_t size = (size_t)1 << forms->bits;
+    if (forms->count < size / 4 * 3)
+        return;
+    forms->count = 0;
+    forms->table = forms->bits < FORM_BITS_MAX ? calloc(size * 2, sizeof *old) : NULL;
+    if (!forms->table) {
+        forms->table = memset(old, 0, size * sizeof *old);
+        return;
+    }
+    forms->bits++;
+    for (size_t i = 0; i < size; i++) {
+        if (old[i].key) {
+            *form_at(forms, old[i].key) = old[i];
+            forms->count++;
+        }
+    }
+    free(old);
 }
 
 /* ---- forms ---- */
@@ -163,7 +208,7 @@ static bool mems_keep(struct form *form, const struct dbi_insn *insn)
     return true;
 }
 
-static void form_keep(struct form *form, uint64_t key, const struct dbi_insn *insn,
+static void form_keep(struct dbi_forms *forms, uint64_t key, const struct dbi_insn *insn,
                       enum dbi_detail detail)
 {
     const ZydisDecodedInstruction *zydis = &insn->whole->zydis;
@@ -186,6 +231,9 @@ static void form_keep(struct form *form, uint64_t key, const struct dbi_insn *in
         if (!mems_keep(&made, insn))
             return;
     }
+    forms_grow(forms);
+    struct form *form = form_at(forms, key);
+    forms->count += !form->key;
     *form = made;
 }
 
@@ -222,7 +270,7 @@ int dbi_forms_decode(struct dbi_forms *forms, struct dbi_insn *insn, uint64_t pc
         return 0;
     }
     int err = dbi_insn_decode(insn, pc, bytes, available, detail);
-    if (!err && form)
-        form_keep(form, key, insn, detail);
+    if (!err && key)
+        form_keep(forms, key, insn, detail);
     return err;
 }

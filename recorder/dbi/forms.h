@@ -12,8 +12,9 @@
 
 struct dbi_forms;
 
-/* NULL if there is no memory; to be freed with free(). */
+/* NULL if there is no memory. */
 struct dbi_forms *dbi_forms_new(void);
+void dbi_forms_free(struct dbi_forms *forms);
 
 /*
  * As dbi_insn_decode(), but with DBI_DETAIL_MEMORY insn->info has nothing but the memory operands.

@@ -621,7 +621,7 @@ static void check_one(struct work *w, unsigned off, const uint8_t *code, unsigne
     emit_u8(w->e, bytes == 4 ? 0x81 : 0x80);
     emit_memory(w->e, 7, INS_RCX, -1, 1, (int32_t)off);
     emit_bytes(w->e, code + off, bytes);
-    w->differs[w->differ_count++] = emit_branch(w->e, 0x85, 0);
+    w->out->differs[w->differ_count++] = emit_branch(w->e, 0x85, 0);
 }
 
 /* Compares the program's code with what this was made from. What is there instead may read any
@@ -651,7 +651,7 @@ static void check_stub_emit(struct work *w)
     if (!w->differ_count || w->e->overflow)
         return;
     for (unsigned i = 0; i < w->differ_count; i++)
-        emit_patch(w->differs[i], e->at);
+        emit_patch(w->out->differs[i], e->at);
     emit_load_gs(e, INS_RCX, HOME(INS_RCX));
     flags_restore(e);
     emit_store_imm_gs(e, AGT_CTX_EXIT_ARG, w->code->code_bytes);

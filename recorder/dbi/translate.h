@@ -30,6 +30,7 @@ struct dbi_shared {
 };
 
 #define DBI_PLACES_MAX (DBI_INSN_MAX * 2 + 8)
+#define DBI_CHECKS_MAX (DBI_INSN_MAX * 15 / 4 + 4)
 
 /* What calls share that push the same return address and go to the same target (lookup.c). */
 struct dbi_pad {
@@ -50,7 +51,8 @@ struct dbi_output {
     struct dbi_pad pad;
     uint8_t *lookup; /* what dbi_site_patch() may change; NULL: none */
     uint8_t *body;
-    uint8_t *inner; /* behind the filter; the body if there is none */
+    uint8_t *inner;                   /* behind the filter; the body if there is none */
+    uint8_t *differs[DBI_CHECKS_MAX]; /* while it is emitted: branches for changed code */
 };
 
 /* How many ring slots the first `count` instructions of a fragment fill. */

@@ -16,8 +16,6 @@
 #define R11       11
 #define R15       15
 
-#define CHECKS_MAX (DBI_INSN_MAX * 15 / 4 + 4)
-
 struct work {
     struct emit *e;
     struct emit *cold;
@@ -36,8 +34,7 @@ struct work {
     const struct agt_site *site;   /* of an indirect jump or call; NULL: not by a table */
     bool flags_free;               /* no flag is live at the start of the fragment */
     uint8_t covered[DBI_INSN_MAX]; /* bit m: operand m's lines are already marked */
-    uint8_t *differs[CHECKS_MAX];  /* branches for code that is not as it was */
-    unsigned differ_count;
+    unsigned differ_count;         /* of out->differs */
 };
 
 /* ---- translate.c ---- */

@@ -106,9 +106,13 @@ static void check_opcode(struct both *both, const uint8_t *start, size_t count)
 {
     static const uint8_t odd_sibs[] = {0x25, 0x24, 0xe5, 0x65};
     uint8_t bytes[BYTES];
+    size_t used = both->used;
     memcpy(bytes, start, count);
-    for (unsigned modrm = 0; modrm < 256; modrm++) {
-        bytes[count] = (uint8_t)modrm;
+    for (unsigned i = 0; i < 256; i++) {
+        uint8_t modrm = (uint8_t)(i * 0x35); /* all, and different ones first */
+        if (i == 32 && both->used == used)
+            return; /* what no ModRM makes a form is always decoded in full */
+        bytes[count] = modrm;
         check(both, bytes, count + 1);
         if (modrm >= 0xc0 || (modrm & 7) != 4)
             continue;
@@ -146,11 +150,11 @@ static void each_form_is_what_decoding_gives(void **state)
     for (unsigned p = 0; p < sizeof prefixes / sizeof prefixes[0]; p++) {
         check_maps(both, prefixes[p], 0);
         for (int rex = 0x40; rex < 0x50; rex++) {
-            if (p == 0 || rex == 0x48 || (p == 1 && rex == 0x4d))
+            if (p == 0 || (p < 4 && rex == 0x48) || (p == 1 && rex == 0x4d))
                 check_maps(both, prefixes[p], rex);
         }
     }
-    assert_true(both->used > 1500000);
+    assert_true(both->used > 1000000);
 }
 
 /* What is cut short is the same as if nothing were known. */
@@ -183,7 +187,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     struct both *both = *state;
-    free(both->forms);
+    dbi_forms_free(both->forms);
     free(both);
     return 0;
 }
