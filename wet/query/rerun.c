@@ -295,7 +295,8 @@ static void place_shift(struct evq_entry *entry, uint64_t earlier)
 
 /* ---- faults with a handler ---- */
 
-/* A fault, and the call of its handler, have the time of the instruction before the one that faulted. */
+/* A fault, and the call of its handler, have the time of the instruction before the one that faulted. Not so
+ * int3, which has been executed: what comes of it is there when the run stops. */
 bool wet_rerun_has_handler(const struct wet_rerun *rerun, wet_time time)
 {
     bool is_after_fault = false;
@@ -307,7 +308,8 @@ bool wet_rerun_has_handler(const struct wet_rerun *rerun, wet_time time)
         if (is_after_fault && entry->kind == EVQ_OPS)
             return true;
         is_after_fault = record->time == time && entry->kind == EVQ_FAULT &&
-                         entry->flags & EVQ_FLAG_REGS && !entry->op_count;
+                         entry->flags & EVQ_FLAG_REGS && !entry->op_count &&
+                         entry->number != SIGTRAP;
         at += sizeof *record + entry->bytes;
     }
     return false;
