@@ -15,7 +15,7 @@
 
 #include "common/err.h"
 #include "slicer/session.h"
-#include "slicer/stretch.h"
+#include "slicer/station.h"
 
 int slc_code_init(struct slc_code *code, struct wet *wet, bool compiles, bool follows_address)
 {
@@ -223,6 +223,7 @@ static int describe_statements(struct slc_code *code, struct slc_node *node)
         const struct wet_statement *statement = &node->wet->statements[s];
         node->pushed[s] = (int8_t)slc_pushed_register(statement->info);
         node->popped[s] = (int8_t)slc_popped_register(statement->info);
+        node->has_pops |= node->popped[s] >= 0;
         struct ins_regset defs = ins_all_defs(statement->info);
         ins_regset_join(&node->defs, &defs);
         node->pc_index[s] = slc_code_pc(code, statement->pc);

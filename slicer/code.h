@@ -45,6 +45,7 @@ struct slc_node {
     bool is_resolver;             /* ... and in what might be its lazy-binding resolver */
     bool is_entry;                /* node's pc is its function's start */
     bool is_cold;                 /* the function is a split-off part of another one */
+    bool has_pops;                /* of saved registers */
     bool is_unwinder;             /* it is one of those that carry exceptions to their handlers */
     uint64_t function;            /* start of the function that holds node's pc; 0 if unknown */
     uint64_t last_pc, branch_bit; /* slc_pc_bit() of last_pc */

@@ -37,7 +37,7 @@ static inline int hit_store(struct slc_scan *scan, struct slc_task *task,
     struct slc_memory *memory = &scan->memory;
     unsigned off = address % 64, size = op->store_bytes;
 
-    hit->page = slc_memory_look(memory, address);
+    hit->page = slc_page_find(memory, address >> SLC_PAGE_BITS);
     if (!hit->page)
         return 0;
     unsigned group = address % SLC_PAGE_BYTES / 64;

@@ -100,7 +100,7 @@ key_make(struct slc_scan *scan, const struct slc_task *task, const struct wet_ex
             is_keyed &= !slc_memory_wants_long(&scan->memory, address, store->size_bytes);
             continue;
         }
-        const struct slc_page *page = slc_memory_look(&scan->memory, address);
+        const struct slc_page *page = slc_page_find(&scan->memory, address >> SLC_PAGE_BITS);
         if (!page)
             continue;
         key->words[at] = page->bytes[group] >> off & (UINT64_MAX >> (64 - store->size_bytes));
@@ -150,7 +150,7 @@ static bool pops_hold(struct slc_scan *scan, const struct slc_memo *memo, const 
         if (slot % 8 || slot >= above ||
             slc_bypass_is_refused(&scan->bypass, time + step->statement))
             return false;
-        const struct slc_page *page = slc_memory_look(&scan->memory, slot);
+        const struct slc_page *page = slc_page_find(&scan->memory, slot >> SLC_PAGE_BITS);
         if (page && slc_page_slots_among(page, slot % SLC_PAGE_BYTES / 64, slot % 64, 8))
             return false;
         above = slot;

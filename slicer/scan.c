@@ -307,7 +307,7 @@ static int pass_stretches(struct slc_scan *scan, size_t end)
     int result = 0;
 
     while (end && result >= 0) {
-        struct slc_reach reach = slc_stretch_before(scan, end);
+        struct slc_reach reach = slc_reach_part(scan, end);
         result = slc_stretch_take(scan, &reach, scan->arrival);
         end = reach.first;
         if (result)
@@ -331,7 +331,7 @@ static int pass_interval(struct slc_scan *scan, const struct wet_interval *inter
         error = note_call(scan, last);
     size_t at = find_exec(interval, last);
     if (!error && slc_stretch_is_kept(scan) && at) {
-        struct slc_reach partly = slc_stretch_before(scan, at);
+        struct slc_reach partly = slc_reach_stretch(scan, at);
         bool is_whole = !is_first || at == interval->exec_count;
         if (!is_whole) {
             error = pass_execs(scan, partly.first, at, last);

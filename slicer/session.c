@@ -3,8 +3,9 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "slicer/stretch.h"
+#include "slicer/station.h"
 
 int slc_session_new(struct wet *wet, struct slc_session **out)
 {
@@ -31,12 +32,45 @@ void slc_session_free(struct slc_session *session)
         return;
     for (unsigned i = 0; i < SLC_SESSION_CODES; i++)
         slc_code_fini(&session->codes[i]);
-    slc_stretches_forget(session, UINT64_MAX);
-    for (uint64_t k = 0; session->places && k < session->interval_count; k++)
-        free(session->places[k]);
-    free(session->places);
+    slc_stations_free(session);
+    for (size_t i = 0; i < session->spare_count; i++)
+        free(session->spares[i].bits);
+    free(session->spares);
     free(session->refused);
     free(session);
+}
+
+uint64_t *slc_session_bits(struct slc_session *session, size_t words)
+{
+    for (size_t i = session->spare_count; i-- > 0;) {
+        struct slc_spare spare = session->spares[i];
+        if (spare.words != words)
+            continue;
+        session->spares[i] = session->spares[--session->spare_count];
+        session->spare_words -= words;
+        memset(spare.bits, 0, words * sizeof(*spare.bits));
+        return spare.bits;
+    }
+    return calloc(words, sizeof(uint64_t));
+}
+
+void slc_session_give_bits(struct slc_session *session, uint64_t *bits, size_t words)
+{
+    if (session->spare_count == session->spare_capacity) {
+        size_t capacity = session->spare_capacity ? session->spare_capacity * 2 : 32;
+        struct slc_spare *grown = realloc(session->spares, capacity * sizeof(*grown));
+        if (grown) {
+            session->spares = grown;
+            session->spare_capacity = capacity;
+        }
+    }
+    if (session->spare_count == session->spare_capacity ||
+        session->spare_words + words > SLC_SPARE_WORDS) {
+        free(bits);
+        return;
+    }
+    session->spares[session->spare_count++] = (struct slc_spare){bits, words};
+    session->spare_words += words;
 }
 
 struct slc_code *slc_session_code(struct slc_session *session, enum slc_session_code which)

@@ -4,6 +4,7 @@
 #define SLICER_SESSION_H
 
 #include "slicer/code.h"
+#include "slicer/footprint.h"
 
 /* Scans that keep no users, with address edges or without; scans that do. */
 enum slc_session_code {
@@ -13,25 +14,29 @@ enum slc_session_code {
     SLC_SESSION_CODES,
 };
 
-struct slc_stretch; /* slicer/stretch.h */
+struct slc_stretch; /* slicer/station.h */
+struct slc_stations;
 
 #define SLC_STRETCH_BITS  19                    /* a stretch has 2 to this instructions */
 #define SLC_STRETCHES_MAX 32                    /* kept of one place */
+#define SLC_SPARE_WORDS   (UINT64_C(16) << 20)  /* in bitmaps that wait to be used again */
 #define SLC_STRETCH_BYTES (UINT64_C(512) << 20) /* ... of all */
 
-/* A stretch of the run, and what scans did there. */
-struct slc_station {
-    struct slc_stretch *first;
-    struct ins_regset defs; /* registers that its instructions define */
-    bool is_described, has_loader;
-    bool has_turns; /* of several threads */
+/* Bitmaps of slices that are gone. */
+struct slc_spare {
+    uint64_t *bits;
+    size_t words;
 };
 
 struct slc_session {
     struct wet *wet;
     uint64_t interval_count;
-    unsigned stretch_bits;               /* SLC_STRETCH_BITS, but for tests */
-    struct slc_station **places;         /* by interval and number; NULL where no scan was */
+    unsigned stretch_bits;        /* SLC_STRETCH_BITS, but for tests */
+    struct slc_stations **places; /* by interval; NULL where no scan was */
+    struct slc_footprint_maker maker;
+    struct slc_spare *spares;
+    size_t spare_count, spare_capacity;
+    uint64_t spare_words;                /* of all */
     struct slc_stretch *newest, *oldest; /* by last use */
     uint64_t stretch_bytes;
     uint64_t taken;    /* stretches that were taken over, ever */
@@ -44,6 +49,13 @@ struct slc_session {
 
 /* One user more. */
 void slc_session_hold(struct slc_session *session);
+
+/*
+ * A bitmap of so many words, all zero; NULL if memory is short. Given back it is used again: pages that
+ * are touched for the first time cost more than filling it.
+ */
+uint64_t *slc_session_bits(struct slc_session *session, size_t words);
+void slc_session_give_bits(struct slc_session *session, uint64_t *bits, size_t words);
 
 /* The code for a kind of scan, without counts; NULL if memory is short. */
 struct slc_code *slc_session_code(struct slc_session *session, enum slc_session_code which);

@@ -48,12 +48,20 @@ struct slc_slice *slc_slice_new(struct wet *wet, const struct slc_options *optio
     return slice;
 }
 
+/* With one more at the end. */
+static size_t bit_words(uint64_t instructions)
+{
+    return (size_t)((instructions + 63) / 64 + 1);
+}
+
 void slc_slice_free(struct slc_slice *slice)
 {
     if (!slice)
         return;
     for (uint64_t k = 0; slice->spans && k < slice->span_count; k++) {
-        free(slice->spans[k].bits);
+        if (slice->spans[k].bits)
+            slc_session_give_bits(slice->session, slice->spans[k].bits,
+                                  bit_words(slice->spans[k].instructions));
         free(slice->spans[k].members);
     }
     slc_session_free(slice->session);
@@ -103,7 +111,7 @@ int slc_slice_make_bits(struct slc_slice *slice, const struct wet_interval *inte
     if (!span->bits) {
         span->first_time = interval->first_time;
         span->instructions = interval->instructions;
-        span->bits = calloc((interval->instructions + 63) / 64 + 1, sizeof(*span->bits));
+        span->bits = slc_session_bits(slice->session, bit_words(interval->instructions));
     }
     *bits = span->bits;
     return span->bits ? 0 : -ENOMEM;

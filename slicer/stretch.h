@@ -5,8 +5,8 @@
  * Most slices of a run want the same after a while: whatever keeps its loops going. A scan that comes
  * to a stretch in a state that an earlier one had there does to its own state what that one did, and
  * takes over its members and counts. The state need not be the same altogether: what matters of
- * memory are the words that the stretch's stores looked at (slicer/want.h tracks them), of the stack
- * frames those that it entered or left. Registers are compared all.
+ * memory are the bytes that the stretch stores to (slicer/footprint.h), of registers those that it defines,
+ * of the stack frames those that it entered or left.
  *
  * Kept are stretches in which nothing happens but instructions, of one task, and only for full slices
  * without users.
@@ -15,20 +15,10 @@
 #define SLICER_STRETCH_H
 
 #include "slicer/scan.h"
-
-struct slc_stretch;
-
-/* Executions [first, end) of the scan's interval. */
-struct slc_reach {
-    size_t first, end;
-    uint32_t number; /* of the stretch in its interval */
-};
+#include "slicer/station.h"
 
 /* Whether a scan is one whose stretches can be kept. */
 bool slc_stretch_is_kept(const struct slc_scan *scan);
-
-/* The last executions before `end` that are in one stretch. */
-struct slc_reach slc_stretch_before(const struct slc_scan *scan, size_t end);
 
 /*
  * What a scan had when it came to a stretch. Embedded by its holder, zeroed at first; to be freed at
@@ -41,6 +31,8 @@ struct slc_arrival {
     struct slc_frames_copy frames;
     struct slc_saved *saved;
     size_t saved_count, saved_capacity;
+    struct slc_word_list words;
+    struct slc_station *station; /* NULL if it cannot be */
     size_t initial_count, refused_count;
 };
 void slc_arrival_free(struct slc_arrival *arrival);
@@ -53,8 +45,5 @@ int slc_stretch_take(struct slc_scan *scan, const struct slc_reach *reach,
 /* What following it did is kept if it can be; and the code's counts go to the slice. */
 int slc_stretch_keep(struct slc_scan *scan, const struct slc_reach *reach,
                      struct slc_arrival *arrival);
-
-/* Of one interval, or (UINT64_MAX) of all. */
-void slc_stretches_forget(struct slc_session *session, uint64_t interval);
 
 #endif

@@ -150,7 +150,7 @@ int slc_memory_init(struct slc_memory *memory, bool has_wants)
 
 void slc_memory_fini(struct slc_memory *memory)
 {
-    slc_memory_log_clear(memory);
+    slc_memory_unhide(memory);
     for (size_t i = 0; memory->table && i < memory->capacity; i++) {
         struct slc_page *page = memory->table[i].page;
         if (!page)
@@ -207,7 +207,7 @@ struct slc_page *slc_memory_page(struct slc_memory *memory, uint64_t number)
     if (!page)
         return NULL;
     page->number = number;
-    page->looked = page->noted = memory->is_logged ? 0 : UINT64_MAX;
+    page->hidden = memory->is_logged ? 0 : UINT64_MAX;
     size_t at = slc_page_hash(memory, number);
     while (memory->table[at].page)
         at = (at + 1) & (memory->capacity - 1);
@@ -216,27 +216,14 @@ struct slc_page *slc_memory_page(struct slc_memory *memory, uint64_t number)
     return page;
 }
 
-/* ---- what happened to it ---- */
+/* ---- hiding ---- */
 
 void slc_memory_log(struct slc_memory *memory)
 {
     memory->is_logged = true;
     for (size_t i = 0; i < memory->capacity; i++)
         if (memory->table[i].page)
-            memory->table[i].page->looked = memory->table[i].page->noted = 0;
-}
-
-void slc_memory_log_clear(struct slc_memory *memory)
-{
-    while (memory->logs) {
-        struct slc_log *log = memory->logs;
-        memory->logs = log->next;
-        log->page->looked = log->page->noted = 0;
-        log->page->log = NULL;
-        log->next = memory->spare_logs;
-        memory->spare_logs = log;
-    }
-    memory->is_blurred = false;
+            memory->table[i].page->hidden = 0;
 }
 
 static struct slc_log *log_of(struct slc_memory *memory, struct slc_page *page)
@@ -261,47 +248,43 @@ static struct slc_log *log_of(struct slc_memory *memory, struct slc_page *page)
     return log;
 }
 
-void slc_log_look(struct slc_memory *memory, uint64_t number, unsigned group)
-{
-    struct slc_page *page = slc_memory_page(memory, number);
-    struct slc_log *log = page ? log_of(memory, page) : NULL;
-
-    if (!log) {
-        memory->is_blurred = true;
-        return;
-    }
-    page->looked |= UINT64_C(1) << group;
-    log->before[group] = page->bytes[group];
-    log->slots_before[group] = (uint8_t)slc_page_slots(page, group);
-    if (page->noted >> group & 1)
-        log->before[group] = log->first[group];
-}
-
-void slc_log_note(struct slc_memory *memory, struct slc_page *page, unsigned group, uint64_t mask)
+void slc_memory_hide(struct slc_memory *memory, struct slc_page *page, unsigned group,
+                     uint64_t mask)
 {
     struct slc_log *log = log_of(memory, page);
+    uint64_t *word = &page->bytes[group];
 
     if (!log)
         return;
-    if (!(page->noted >> group & 1)) {
-        page->noted |= UINT64_C(1) << group;
-        log->first[group] = page->bytes[group];
-        log->added[group] = 0;
-    }
-    log->added[group] |= mask;
+    page->hidden |= UINT64_C(1) << group;
+    log->bytes[group] = *word & ~mask;
+    memory->word_count -= *word && !(*word & mask);
+    *word &= mask;
 }
 
-void slc_log_range(struct slc_memory *memory, uint64_t address, uint64_t end)
+void slc_log_note(struct slc_memory *memory, struct slc_page *page, unsigned group)
 {
-    if (!memory->is_logged || address >= end)
-        return;
-    if (end - address > SLC_PAGE_BYTES) {
-        memory->is_blurred = true;
-        return;
+    if (memory->is_hiding)
+        slc_memory_hide(memory, page, group, 0);
+}
+
+void slc_memory_unhide(struct slc_memory *memory)
+{
+    while (memory->logs) {
+        struct slc_log *log = memory->logs;
+        struct slc_page *page = log->page;
+        for (uint64_t left = page->hidden; left; left &= left - 1) {
+            unsigned group = (unsigned)__builtin_ctzll(left);
+            memory->word_count += !page->bytes[group] && log->bytes[group];
+            page->bytes[group] |= log->bytes[group];
+        }
+        page->hidden = 0;
+        page->log = NULL;
+        memory->logs = log->next;
+        log->next = memory->spare_logs;
+        memory->spare_logs = log;
     }
-    for (uint64_t at = address & ~UINT64_C(63); at < end && at >= (address & ~UINT64_C(63));
-         at += 64)
-        slc_memory_look(memory, at);
+    memory->is_hiding = memory->is_blurred = false;
 }
 
 /* ---- wants ---- */
@@ -331,8 +314,8 @@ int slc_memory_add_mask(struct slc_memory *memory, uint64_t address, uint64_t ma
         return -ENOMEM;
     unsigned group = address % SLC_PAGE_BYTES / 64;
     uint64_t *word = &page->bytes[group];
-    if (!(page->looked >> group & 1))
-        slc_log_note(memory, page, group, mask << (address % 64));
+    if (!(page->hidden >> group & 1))
+        slc_log_note(memory, page, group);
     memory->word_count += *word == 0 && mask;
     *word |= mask << (address % 64);
     return 0;
@@ -437,7 +420,6 @@ static struct slc_page *range_next(const struct slc_memory *memory, uint64_t *ad
 
 struct slc_want *slc_memory_next(struct slc_memory *memory, uint64_t *address, uint64_t end)
 {
-    slc_log_range(memory, *address, end);
     struct slc_page *page = range_next(memory, address, end, 1);
     unsigned off = *address % SLC_PAGE_BYTES;
 
@@ -448,7 +430,6 @@ struct slc_want *slc_memory_next(struct slc_memory *memory, uint64_t *address, u
 
 bool slc_memory_next_slot(struct slc_memory *memory, uint64_t *address, uint64_t end)
 {
-    slc_log_range(memory, *address, end);
     return memory->slot_count && range_next(memory, address, end, 8);
 }
 
@@ -506,7 +487,6 @@ void slc_memory_drop(struct slc_memory *memory, uint64_t address, uint64_t size)
     uint64_t end = address + size < address ? UINT64_MAX : address + size;
     struct slc_page *page;
 
-    slc_log_range(memory, address, end);
     while ((page = range_next(memory, &address, end, 1))) {
         unsigned off = address % SLC_PAGE_BYTES;
         uint64_t room = 64 - off % 64, count = end - address < room ? end - address : room;

@@ -174,27 +174,22 @@ struct slc_log;
 /* Also marks 8-byte slots, for slicer/bypass.h. */
 struct slc_page {
     uint64_t number;
-    /* Bit g: all that happened to bytes 64 g..64 g + 63 since slc_memory_log_clear() is known
-     * (looked), or what became wanted there (noted). All ones if nobody wants to know. */
-    uint64_t looked, noted;
-    struct slc_log *log; /* NULL: neither */
+    /* Bit g: what was wanted of bytes 64 g..64 g + 63 has been hidden. All ones if nobody hides. */
+    uint64_t hidden;
+    struct slc_log *log; /* NULL: nothing is hidden */
     uint64_t bytes[SLC_PAGE_BYTES / 64];
     uint64_t slots[SLC_PAGE_BYTES / 8 / 64];
     struct slc_want *wants[SLC_PAGE_BYTES / 64]; /* of 64 bytes; NULL until one is wanted */
 };
 
 /*
- * What happened to a page. A word of 64 bytes that somebody looked at may have decided something,
- * and its new contents are a consequence of the old ones; of other words bytes may at most have become
- * wanted.
+ * What is hidden of a page. A scan over some executions has the same effect whatever is wanted of
+ * bytes that they do not touch; hidden from it, those that it adds can be told from them.
  */
 struct slc_log {
     struct slc_page *page;
     struct slc_log *next;
-    uint64_t first[SLC_PAGE_BYTES / 64];       /* of noted words: before they were */
-    uint64_t before[SLC_PAGE_BYTES / 64];      /* of looked words: before anything happened */
-    uint8_t slots_before[SLC_PAGE_BYTES / 64]; /* ... */
-    uint64_t added[SLC_PAGE_BYTES / 64];       /* of noted words that are not looked */
+    uint64_t bytes[SLC_PAGE_BYTES / 64]; /* of hidden words */
 };
 
 struct slc_page_ref {
@@ -211,19 +206,23 @@ struct slc_memory {
     uint64_t word_count; /* words of 64 bytes of which some are wanted now */
     uint64_t slot_count;
     struct slc_want *spare; /* freed groups of 64, linked through `user` */
-    bool is_logged;
-    bool is_blurred; /* somebody looked at more than is tracked */
+    bool is_logged;         /* slc_memory_log() */
+    bool is_hiding;         /* words that are added to are hidden first */
+    bool is_blurred;        /* memory was short: something could not be hidden */
     struct slc_log *logs, *spare_logs;
 };
 
-/* From now on; only without wants. */
+/* Something will be hidden; only without wants. */
 void slc_memory_log(struct slc_memory *memory);
-void slc_memory_log_clear(struct slc_memory *memory);
+/* Hides what is wanted of a word but the bytes of a mask; words that nobody hid are hidden whole when
+ * bytes of them become wanted. */
+void slc_memory_hide(struct slc_memory *memory, struct slc_page *page, unsigned group,
+                     uint64_t mask);
+/* Ends all that. */
+void slc_memory_unhide(struct slc_memory *memory);
 
-void slc_log_look(struct slc_memory *memory, uint64_t number, unsigned group);
-void slc_log_note(struct slc_memory *memory, struct slc_page *page, unsigned group, uint64_t mask);
-/* Looks at all words of a range. */
-void slc_log_range(struct slc_memory *memory, uint64_t address, uint64_t end);
+/* Before bytes of a word that is not hidden become wanted. */
+void slc_log_note(struct slc_memory *memory, struct slc_page *page, unsigned group);
 
 /* The slots of a word: 8 bits. */
 static inline unsigned slc_page_slots(const struct slc_page *page, unsigned group)
@@ -247,7 +246,7 @@ static inline size_t slc_page_hash(const struct slc_memory *memory, uint64_t num
     return (size_t)((number * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & (memory->capacity - 1);
 }
 
-/* NULL if nothing was ever wanted there. For whoever looks at it, slc_memory_look(). */
+/* NULL if nothing was ever wanted there. */
 static inline struct slc_page *slc_page_find(const struct slc_memory *memory, uint64_t number)
 {
     for (size_t i = slc_page_hash(memory, number);; i = (i + 1) & (memory->capacity - 1)) {
@@ -255,19 +254,6 @@ static inline struct slc_page *slc_page_find(const struct slc_memory *memory, ui
         if (!ref->page || ref->number == number)
             return ref->page;
     }
-}
-
-/* The page of an address, whose word there will decide something. */
-static inline struct slc_page *slc_memory_look(struct slc_memory *memory, uint64_t address)
-{
-    struct slc_page *page = slc_page_find(memory, address >> SLC_PAGE_BITS);
-    unsigned group = address % SLC_PAGE_BYTES / 64;
-
-    if (memory->is_logged && !(page && page->looked >> group & 1)) {
-        slc_log_look(memory, address >> SLC_PAGE_BITS, group);
-        return slc_page_find(memory, address >> SLC_PAGE_BITS);
-    }
-    return page;
 }
 
 bool slc_memory_wants_long(struct slc_memory *memory, uint64_t address, uint64_t size);
@@ -279,7 +265,7 @@ static inline bool slc_memory_wants(struct slc_memory *memory, uint64_t address,
 
     if (off % 64 + size > 64)
         return slc_memory_wants_long(memory, address, size);
-    const struct slc_page *page = slc_memory_look(memory, address);
+    const struct slc_page *page = slc_page_find(memory, address >> SLC_PAGE_BITS);
     if (!page || size == 0)
         return false;
     uint64_t mask = (UINT64_MAX >> (64 - size)) << (off % 64);
@@ -305,8 +291,8 @@ static inline int slc_memory_add_word(struct slc_memory *memory, uint64_t addres
         return slc_memory_add_mask(memory, address, mask);
     unsigned group = address % SLC_PAGE_BYTES / 64;
     uint64_t *word = &page->bytes[group];
-    if (!(page->looked >> group & 1))
-        slc_log_note(memory, page, group, mask << (address % 64));
+    if (!(page->hidden >> group & 1))
+        slc_log_note(memory, page, group);
     memory->word_count += *word == 0;
     *word |= mask << (address % 64);
     return 0;

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What a session keeps changes no answer: slices of a real run, one after the other with one session,
+ * against the same without any.
+ *
+ * test_wet_slices FILE.wet COUNT does it with COUNT criteria of a run of one's own.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "slicer/slice.h"
+#include "slicer/slicer.h"
+#include "tests/wet/wet_fixture.h"
+#include "tests/wet/wet_unit.h"
+
+#define SHORT    20000
+#define CRITERIA 6
+
+static int run_heap(void **state)
+{
+    return fixture_open(state, SHORT, (const char *const[]){PROGRAMS "/prog_heap_O2_pie", NULL});
+}
+
+static int run_printf(void **state)
+{
+    return fixture_open(state, SHORT, (const char *const[]){PROGRAMS "/prog_printf_O0_pie", NULL});
+}
+
+static void assert_same_lines(const struct slc_slice *a, const struct slc_slice *b)
+{
+    size_t count, other_count;
+    const struct slc_line *lines = slc_lines(a, &count), *others = slc_lines(b, &other_count);
+
+    assert_int_equal(count, other_count);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(lines[i].pc, others[i].pc);
+        assert_int_equal(lines[i].instances, others[i].instances);
+        assert_int_equal(lines[i].statements, others[i].statements);
+        assert_int_equal(lines[i].first_time, others[i].first_time);
+        assert_int_equal(lines[i].last_time, others[i].last_time);
+    }
+}
+
+static void assert_same_initials(const struct slc_slice *a, const struct slc_slice *b)
+{
+    size_t count, other_count;
+    const struct slc_initial *initials = slc_initials(a, &count);
+    const struct slc_initial *others = slc_initials(b, &other_count);
+
+    assert_int_equal(count, other_count);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(initials[i].location, others[i].location);
+        assert_int_equal(initials[i].task, others[i].task);
+        assert_int_equal(initials[i].address, others[i].address);
+        assert_int_equal(initials[i].size_bytes, others[i].size_bytes);
+    }
+}
+
+static uint64_t members_of(const struct slc_span *span, size_t word)
+{
+    return span->bits ? span->bits[word] : 0;
+}
+
+static void assert_same_members(const struct slc_slice *a, const struct slc_slice *b)
+{
+    for (uint64_t k = 0; k < a->span_count; k++) {
+        const struct slc_span *span = &a->spans[k], *other = &b->spans[k];
+        uint64_t instructions = span->bits ? span->instructions : other->instructions;
+        for (size_t i = 0; i < (instructions + 63) / 64; i++)
+            if (members_of(span, i) != members_of(other, i))
+                fail_msg("interval %llu, word %zu: %llx and %llx", (unsigned long long)k, i,
+                         (unsigned long long)members_of(span, i),
+                         (unsigned long long)members_of(other, i));
+    }
+}
+
+static void assert_same(const struct slc_slice *a, const struct slc_slice *b)
+{
+    assert_int_equal(slc_get_counts(a)->instances, slc_get_counts(b)->instances);
+    assert_same_members(a, b);
+    assert_same_lines(a, b);
+    assert_same_initials(a, b);
+}
+
+static void check(struct wet *wet, struct slc_session *session, wet_time time,
+                  struct slc_options options)
+{
+    struct slc_criterion *criterion;
+    struct slc_slice *warm, *cold;
+
+    ok(slc_criterion_of_places(wet, time, NULL, 0, 0, &criterion));
+    ok(slc_backward(wet, criterion, &options, &cold));
+    options.session = session;
+    ok(slc_backward(wet, criterion, &options, &warm));
+    assert_same(cold, warm);
+    slc_slice_free(warm);
+    slc_slice_free(cold);
+    slc_criterion_free(criterion);
+}
+
+/* Pairs of criteria near each other, spread over the run; other kinds of slices in between. */
+static void check_run(struct wet *wet, unsigned stretch_bits, unsigned criteria, uint64_t seed)
+{
+    static const struct slc_options others[] = {{.kinds = SLC_KINDS_THIN},
+                                                {.kinds = SLC_KINDS_DATA},
+                                                {.no_bypass = true},
+                                                {.loader = true}};
+    uint64_t end = wet_get_info(wet)->instructions;
+    struct slc_session *session;
+
+    ok(slc_session_new(wet, &session));
+    session->stretch_bits = stretch_bits;
+    for (unsigned i = 0; i < criteria; i++) {
+        wet_time time = 1 + unit_random(&seed) % end, next = time + unit_random(&seed) % 2000;
+        check(wet, session, time, (struct slc_options){.kinds = SLC_KINDS_FULL});
+        check(wet, session, next < end ? next : end, others[i % 4]);
+        check(wet, session, next < end ? next : end, (struct slc_options){.kinds = SLC_KINDS_FULL});
+    }
+    assert_true(session->taken > 0);
+    slc_session_free(session);
+}
+
+static void slices_are_the_same_with_a_session(void **state)
+{
+    const struct fixture *fixture = *state;
+    uint64_t seed = unit_seed("criteria");
+
+    for (unsigned bits = 8; bits <= 13; bits += 5)
+        check_run(fixture->cut, bits, CRITERIA, seed);
+}
+
+static int check_file(const char *path, unsigned count)
+{
+    struct wet *wet;
+
+    ok(wet_open(path, &wet));
+    check_run(wet, SLC_STRETCH_BITS, count, unit_seed("criteria"));
+    wet_close(wet);
+    printf("%s: %u criteria\n", path, count);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(slices_are_the_same_with_a_session, run_heap,
+                                        fixture_close),
+        cmocka_unit_test_setup_teardown(slices_are_the_same_with_a_session, run_printf,
+                                        fixture_close),
+    };
+
+    if (argc == 3)
+        return check_file(argv[1], (unsigned)strtoul(argv[2], NULL, 10));
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
