@@ -57,7 +57,7 @@ static struct agt_task *tasks_of(const struct agt_ctx *ctx)
 
 static uint64_t executed(const struct agt_ctx *ctx)
 {
-    return ctx->limit + (ctx->collecting ? -(uint64_t)ctx->left : ctx->r15);
+    return ctx->limit + (ctx->collecting ? -(uint64_t)agt_collect_left(ctx->r15) : ctx->r15);
 }
 
 uint64_t agt_time(const struct agt *agt)
@@ -155,7 +155,7 @@ void agt_stop(struct agt *agt, uint32_t request, uint64_t a0, uint64_t a1, uint6
 static void executed_set(struct agt_ctx *ctx, uint64_t count)
 {
     if (ctx->collecting)
-        ctx->left = (int64_t)(ctx->limit - count);
+        ctx->r15 = agt_collect_r15((int64_t)(ctx->limit - count), (uint32_t)ctx->r15);
     else
         ctx->r15 = count - ctx->limit;
 }
@@ -265,12 +265,13 @@ static struct agt_log_record *log_add(struct agt *agt, uint32_t kind, uint64_t p
     struct agt_log_record *record =
         (struct agt_log_record *)((uint8_t *)ctx + AGT_LOG_OFF + ctx->log_bytes);
     ctx->log_bytes += bytes;
-    *record = (struct agt_log_record){.bytes = (uint32_t)bytes,
-                                      .kind = kind,
-                                      .seq = ctx->seq,
-                                      .time = agt_time(agt),
-                                      .ticks = ctx->ticks,
-                                      .ring = ctx->collecting ? ctx->r15 - ctx->ring_start : 0};
+    *record =
+        (struct agt_log_record){.bytes = (uint32_t)bytes,
+                                .kind = kind,
+                                .seq = ctx->seq,
+                                .time = agt_time(agt),
+                                .ticks = ctx->ticks,
+                                .ring = ctx->collecting ? (uint32_t)ctx->r15 - ctx->ring_start : 0};
     return record;
 }
 
@@ -586,7 +587,7 @@ static void on_fault(struct agt *agt)
     struct agt_mail *mail = &ctx->mail;
     agt_ask(agt, AGT_REQ_FAULT, 0, 0, 0, 0);
     agt->has_stray_marks = true; /* a store is marked before it is tried */
-    uint64_t spilled = mail->args[1], unexecuted = mail->args[2], ring_bytes = mail->args[3];
+    uint64_t spilled = mail->args[1], unexecuted = mail->args[2], ring_more = mail->args[3];
     for (unsigned i = 0; i < 15; i++) {
         if (!(spilled >> i & 1))
             ctx->gpr[i] = mail->fault.gpr[i];
@@ -595,7 +596,7 @@ static void on_fault(struct agt *agt)
         mail->fault.address = mail->args[0];
     ctx->rip = mail->args[0];
     ctx->rflags = mail->fault.rflags;
-    ctx->r15 = mail->fault.gpr[15] + ring_bytes;
+    ctx->r15 = mail->fault.gpr[15] + ring_more;
     executed_set(ctx, executed(ctx) - unexecuted);
     const struct evq_entry *entry = entry_expect(agt, EVQ_FAULT, AGT_EXIT_FAULT);
     /* The translator may have used flags that nothing reads before they are written. */

@@ -9,6 +9,7 @@
  *        + AGT_STACK_OFF   its stack, then its signal stack    private
  *        + AGT_SHM_OFF     everything below, shared with the supervisor through one memfd:
  *             AGT_CTX_OFF      struct agt_ctx, at which the gs base points
+ *             AGT_STEPS_OFF    u64 constants for collecting: agt_step()
  *             AGT_JUMPS_OFF    log of indirect jumps and calls: struct agt_jump
  *             AGT_COUNT_OFF    one u64 per fragment: executions
  *             AGT_TASKS_OFF    struct agt_task, one per task
@@ -45,6 +46,7 @@
 
 /* within the shared memory; the context is its first page */
 #define AGT_CTX_OFF      0x0
+#define AGT_STEPS_OFF    0x78000 /* agt_step(), by instructions and words */
 #define AGT_JUMPS_OFF    0x80000
 #define AGT_JUMPS_MAX    0x8000
 #define AGT_COUNT_OFF    0x100000
@@ -90,15 +92,14 @@
 #define AGT_CTX_AGENT_EXIT 0xa8
 #define AGT_CTX_FS_BASE    0xb0
 #define AGT_CTX_TMP        0xb8
-#define AGT_CTX_LEFT       0xc0 /* collecting: instructions left before the limit */
-#define AGT_CTX_R15        0xc8 /* the host's r15: counter (replay, build) or ring (collecting) */
-#define AGT_CTX_RESUME     0xd0 /* where to go on after a range has been marked */
+#define AGT_CTX_R15        0xc0 /* the host's r15: counter (replay, build), or see agt_collect_left() */
+#define AGT_CTX_RESUME     0xc8 /* where to go on after a range has been marked */
 
-#define AGT_CTX_BRANCH 0xd8 /* id of the fragment that ended in the latest indirect branch */
+#define AGT_CTX_BRANCH 0xd0 /* id of the fragment that ended in the latest indirect branch */
 
-#define AGT_CTX_LOOKUP_MASK 0xe8 /* entries of the hash of fragments - 1 */
+#define AGT_CTX_TICKS 0xd8 /* conditional branches of the running task */
 
-#define AGT_CTX_TICKS 0xe0 /* conditional branches of the running task */
+#define AGT_CTX_LOOKUP_MASK 0xe0 /* entries of the hash of fragments - 1 */
 
 #define AGT_EXIT_FAULT_NUMBER 11
 
@@ -290,16 +291,22 @@ static inline uint32_t agt_site_index(const struct agt_site *site, uint64_t targ
 }
 
 /*
- * A record of the event ring: this word, then the slots. Bits 0..19: the fragment, as below
- * AGT_COUNT_MAX; 20..24: its slots, or AGT_RING_MANY; 25..31: its instructions. The upper half is to be
- * ignored.
+ * A record of the event ring: this word, then those that the fragment's slots are made from (struct
+ * dbi_slot). Bits 0..19: the fragment, as below AGT_COUNT_MAX; 20..24: how many words follow, or AGT_RING_MANY;
+ * 25..31: its instructions. The upper half is the sign of the lower one.
  */
-#define AGT_RING_FEW  16 /* slots that are told; a vector of addresses takes more */
+#define AGT_RING_FEW  16 /* words that are told; a vector of addresses takes more */
 #define AGT_RING_MANY 31
 
-static inline uint32_t agt_ring_word(uint32_t fragment, unsigned instructions, unsigned slots)
+static inline uint32_t agt_ring_word(uint32_t fragment, unsigned instructions, unsigned words)
 {
-    return fragment | (slots > AGT_RING_FEW ? AGT_RING_MANY : slots) << 20 | instructions << 25;
+    return fragment | (words > AGT_RING_FEW ? AGT_RING_MANY : words) << 20 | instructions << 25;
+}
+
+/* Where the step of a fragment of so many instructions (1 to 64) is, if its words are few. */
+static inline uint32_t agt_step_off(unsigned instructions, unsigned words)
+{
+    return AGT_STEPS_OFF + 8 * ((instructions - 1) * (AGT_RING_FEW + 1) + words);
 }
 
 static inline uint32_t agt_ring_fragment(uint64_t word)
@@ -307,7 +314,7 @@ static inline uint32_t agt_ring_fragment(uint64_t word)
     return (uint32_t)word & (AGT_COUNT_MAX - 1);
 }
 
-static inline unsigned agt_ring_slots(uint64_t word)
+static inline unsigned agt_ring_words(uint64_t word)
 {
     return (unsigned)(word >> 20 & 31);
 }
@@ -315,6 +322,28 @@ static inline unsigned agt_ring_slots(uint64_t word)
 static inline unsigned agt_ring_instructions(uint64_t word)
 {
     return (unsigned)(word >> 25 & 127);
+}
+
+/*
+ * Collecting, r15 has two halves. The lower one is where the next record goes, an offset in the shared
+ * memory: translated code writes to gs:[r15d + ...]. The upper one is how many instructions are left before the
+ * limit. So one addition of agt_step() at a fragment's start counts, tells whether time is up, and makes room.
+ */
+#define AGT_COLLECT_MAX 0xff0000 /* no limit is beyond: of a positive count the highest byte is 0 */
+
+static inline int64_t agt_collect_left(uint64_t r15)
+{
+    return (int64_t)r15 >> 32;
+}
+
+static inline uint64_t agt_collect_r15(int64_t left, uint32_t ring_off)
+{
+    return (uint64_t)left << 32 | ring_off;
+}
+
+static inline uint64_t agt_step(unsigned instructions, unsigned words)
+{
+    return 8u * (1 + words) - ((uint64_t)instructions << 32);
 }
 
 #define AGT_BPF_MAX   256
@@ -330,7 +359,6 @@ struct agt_ctx {
     uint64_t agent_exit;
     uint64_t fs_base;
     uint64_t tmp;
-    int64_t left;
     uint64_t r15;
     uint64_t resume;
     uint64_t branch;
@@ -359,7 +387,7 @@ struct agt_ctx {
     uint64_t queue_head_bytes, queue_tail_bytes;
     uint64_t seq; /* entries taken */
     uint64_t log_bytes;
-    uint64_t ring_start; /* address */
+    uint32_t ring_start; /* of this run: offset in the shared memory */
     uint32_t task;
     uint32_t task_count;
     uint64_t xcr0;
@@ -372,7 +400,7 @@ struct agt_ctx {
     uint64_t bpf[AGT_BPF_MAX];
 };
 
-_Static_assert(sizeof(struct agt_ctx) <= AGT_JUMPS_OFF, "the context fits before the log of jumps");
+_Static_assert(sizeof(struct agt_ctx) <= AGT_STEPS_OFF, "the context fits before the steps");
 _Static_assert(sizeof(struct agt_jump) * AGT_JUMPS_MAX <= AGT_COUNT_OFF - AGT_JUMPS_OFF,
                "the log of jumps fits before the counters");
 _Static_assert(sizeof(struct agt_site) * AGT_COUNT_MAX <= AGT_TABLES_OFF - AGT_SITES_OFF,

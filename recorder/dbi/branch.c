@@ -161,7 +161,6 @@ static void indirect_emit(struct work *w, unsigned at)
         dbi_call_emit(w, at, next, 0);
         return;
     }
-    dbi_ring_commit(w);
     dbi_lookup_emit(w);
 }
 
@@ -203,7 +202,6 @@ void dbi_terminal_emit(struct work *w)
             emit_bytes(w->e, "\x0f\x0b", 2);
         else
             emit_bytes(w->e, insn->bytes, insn->is.length);
-        dbi_ring_commit(w); /* goes on here only if it did not fault after all */
         dbi_exit_add(w, 0xe9, next);
         return;
     case DBI_CALL:
@@ -213,7 +211,6 @@ void dbi_terminal_emit(struct work *w)
     }
     dbi_regs_restore(w, UINT16_MAX);
     dbi_place_add(w, last);
-    dbi_ring_commit(w);
     switch (insn->is.terminal) {
     case DBI_NEXT:
         dbi_exit_add(w, 0xe9, next);

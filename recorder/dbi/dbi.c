@@ -10,6 +10,7 @@
 
 #include "common/err.h"
 #include "recorder/dbi/dbi_priv.h"
+#include "recorder/insn/insn_ranges.h"
 
 #define EAGER_MAX  96
 #define NEAR_BYTES 0x78000000ll
@@ -555,6 +556,50 @@ static int code_emit(struct dbi *dbi, bool exact, struct region *region, struct 
     return 0;
 }
 
+/* If each slot is its word, that need not be said. */
+static bool slots_are_words(const struct dbi_slot *slots, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (slots[i].more || slots[i].word != i + 1)
+            return false;
+    return true;
+}
+
+static int slots_keep(struct dbi *dbi, struct fragment *fragment, const struct dbi_slot *slots,
+                      unsigned slot_count, unsigned word_count)
+{
+    struct dbi_slot *kept;
+    fragment->is.slot_count = (uint16_t)slot_count;
+    fragment->is.word_count = (uint16_t)word_count;
+    if (slots_are_words(slots, slot_count))
+        return 0;
+    kept = dbi_room_get(dbi, slot_count * sizeof *kept);
+    if (!kept)
+        return -ENOMEM;
+    memcpy(kept, slots, slot_count * sizeof *kept);
+    fragment->is.slots = kept;
+    return 0;
+}
+
+/* Slots only go by words that come before them: those of a fragment's first instructions are the same. */
+static int head_slots_keep(struct dbi *dbi, struct fragment *head, const struct dbi_fragment *whole,
+                           unsigned slot_count)
+{
+    unsigned word_count = 0;
+    if (slot_count > whole->slot_count)
+        return wd_fail(-WD_ERR_MACHINE, "the code at %#llx has %u slots and not %u",
+                       (unsigned long long)whole->pc, whole->slot_count, slot_count);
+    for (unsigned slot = 0; slot < slot_count; slot++) {
+        unsigned word = dbi_slot_get(whole, slot).word;
+        word_count = word > word_count ? word : word_count;
+    }
+    if (whole->slots)
+        return slots_keep(dbi, head, whole->slots, slot_count, word_count);
+    head->is.slot_count = (uint16_t)slot_count;
+    head->is.word_count = (uint16_t)word_count;
+    return 0;
+}
+
 static int fragment_emit(struct dbi *dbi, bool exact, struct fragment **out)
 {
     struct dbi_code *code = &dbi->code;
@@ -577,10 +622,11 @@ static int fragment_emit(struct dbi *dbi, bool exact, struct fragment **out)
     if (fragment->site && !exact)
         dbi_site_use(dbi, fragment);
     region->stubless += !exact;
-    fragment->is.slot_count = (uint16_t)output->slot_count;
+    err = slots_keep(dbi, fragment, output->slots, output->slot_count, output->word_count);
     fragment->is.cut = exact;
     fragment->checks = code->unwatched;
-    err = places_keep(dbi, fragment, output);
+    if (!err)
+        err = places_keep(dbi, fragment, output);
     if (!err)
         err = region_note(region, fragment->is.id);
     fragment->body = output->body;
@@ -772,7 +818,7 @@ int dbi_fragment_head(struct dbi *dbi, const struct dbi_fragment *whole, unsigne
                       const struct dbi_fragment **out)
 {
     struct fragment *fragment = cut_find(dbi, whole->pc, count, false);
-    unsigned bytes = 0, slots = 0;
+    unsigned bytes = 0, slots = 0, words = 0;
     struct dbi_insn *insn = &dbi->code.insns[0];
     if (fragment && !memcmp(fragment->is.code, whole->code, fragment->is.code_bytes)) {
         *out = &fragment->is;
@@ -784,14 +830,20 @@ int dbi_fragment_head(struct dbi *dbi, const struct dbi_fragment *whole, unsigne
         if (err)
             return err;
         bytes += insn->is.length;
-        slots += dbi_insn_slots(insn, dbi->config.values);
+        slots += ins_slot_count(&insn->info);
+        words += dbi->config.values ? dbi_insn_words(insn) : 0;
     }
     int err = fragment_add(dbi, whole->pc, count, bytes, &fragment);
     if (err)
         return err;
     memcpy((uint8_t *)fragment->is.code, whole->code, bytes);
     fragment->is.cut = true;
-    fragment->is.slot_count = dbi->config.mode == DBI_COLLECT ? (uint16_t)slots : 0;
+    if (dbi->config.values)
+        fragment->is.word_count = (uint16_t)words;
+    else if (dbi->config.mode == DBI_COLLECT)
+        err = head_slots_keep(dbi, fragment, whole, slots);
+    if (err)
+        return err;
     dbi_cut_enter(dbi, fragment);
     dbi_page_enter(dbi, fragment);
     *out = &fragment->is;

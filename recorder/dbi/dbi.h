@@ -10,7 +10,7 @@
  *
  * Instructions are copied; what names r15, or rip out of reach, is re-encoded. Invariants of
  * translated code:
- *  - all registers hold the program's values except r15 (the counter, or the ring pointer); the
+ *  - all registers hold the program's values except r15 (agent.h has what is in it); the
  *    program's r15 is in its home (agt_ctx.gpr[15]), always up to date;
  *  - a register borrowed inside a fragment is saved in its home first and restored before the
  *    next instruction that names it and before the fragment ends;
@@ -33,7 +33,7 @@
 enum dbi_mode {
     DBI_PLAIN,   /* instructions counted in r15 */
     DBI_COUNT,   /* and executions per fragment, and written lines marked */
-    DBI_COLLECT, /* r15 is the ring: fragment ids and the addresses of memory operands */
+    DBI_COLLECT, /* and written to the ring: fragment ids and the addresses of memory operands */
 };
 
 #define DBI_INSN_MAX     64
@@ -97,20 +97,44 @@ static inline uint16_t dbi_value_registers(const struct ins_info *info)
     return registers & (uint16_t) ~(1u << INS_RSP);
 }
 
-/* How a memory address lands in the ring: see wet/wet.h, struct wet_exec. */
+/*
+ * One slot of an execution (wet/wet.h, struct wet_exec, has what they are): `word` of its ring record, counted
+ * from 1 behind the record's first word, plus `more`; just `more` if that is 0.
+ */
+struct dbi_slot {
+    int64_t more;
+    uint16_t word;
+};
+
 struct dbi_fragment {
     uint64_t pc;
     uint32_t id;         /* index of its counter; never reused */
     uint16_t insn_count; /* executed when it runs to its end */
     uint16_t code_bytes;
     uint16_t slot_count;
+    uint16_t word_count; /* of its records, behind the first word */
     bool cut;            /* shorter than the rule says (a fault or an exact stop) */
     uint64_t host_body;  /* 0 once the cache has been emptied */
     uint64_t host_inner; /* behind the filter of dbi_stop_filter(), else the body */
     uint64_t host_prefix;
     uint64_t host_end;
     const uint8_t *code; /* code_bytes bytes, kept for good */
+    /* DBI_COLLECT without values: slot_count, kept for good; NULL: slot n is word n + 1. */
+    const struct dbi_slot *slots;
 };
+
+static inline struct dbi_slot dbi_slot_get(const struct dbi_fragment *fragment, unsigned slot)
+{
+    return fragment->slots ? fragment->slots[slot] : (struct dbi_slot){0, (uint16_t)(slot + 1)};
+}
+
+/* What the ring has of an execution: `record` is its first word. */
+static inline uint64_t dbi_slot_value(const struct dbi_fragment *fragment, unsigned slot,
+                                      const uint64_t *record)
+{
+    struct dbi_slot is = dbi_slot_get(fragment, slot);
+    return (is.word ? record[is.word] : 0) + (uint64_t)is.more;
+}
 
 /* 0 or -ENOMEM; `config` is copied. */
 int dbi_new(const struct dbi_config *config, struct dbi **out);

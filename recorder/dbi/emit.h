@@ -167,6 +167,15 @@ static inline void emit_store_imm(struct emit *e, unsigned base, int32_t disp, u
     emit_u32(e, imm);
 }
 
+/* mov qword [base + disp], imm, which is extended by its sign */
+static inline void emit_store_imm_wide(struct emit *e, unsigned base, int32_t disp, uint32_t imm)
+{
+    emit_u8(e, emit_rex(1, 0, -1, (int)base));
+    emit_u8(e, 0xc7);
+    emit_memory(e, 0, (int)base, -1, 1, disp);
+    emit_u32(e, imm);
+}
+
 /* mov byte gs:[reg + disp], 1 */
 static inline void emit_mark_gs(struct emit *e, unsigned reg, uint32_t disp)
 {

@@ -173,18 +173,15 @@ void dbi_call_emit(struct work *w, unsigned at, uint64_t next, uint64_t target)
     dbi_place_add(w, at);
     if (w->exact) {
         push_emit(w, next);
-        dbi_ring_commit(w);
         target_go(w, target);
         return;
     }
-    if (w->pad || w->mode == DBI_COLLECT) {
+    if (w->pad) {
         slot_store(w->e, INS_RSP);
-        dbi_ring_commit(w);
-    }
-    if (w->pad)
         emit_branch(w->e, 0xe9, w->pad->call);
-    else
+    } else {
         pad_emit(w, next, target);
+    }
 }
 
 void dbi_return_emit(struct work *w, unsigned at, uint16_t extra_bytes)
@@ -192,7 +189,6 @@ void dbi_return_emit(struct work *w, unsigned at, uint16_t extra_bytes)
     struct emit *e = w->e;
     dbi_place_add(w, at);
     emit_bytes(e, "\x4c\x8b\x1c\x24", 4); /* mov r11, [rsp] */
-    dbi_ring_commit(w);
     emit_store_imm_gs(e, AGT_CTX_BRANCH, w->id);
     if (w->exact || extra_bytes) {
         emit_lea(e, INS_RSP, INS_RSP, -1, 1, 8 + extra_bytes, false);

@@ -292,33 +292,52 @@ static void marks_emit(struct work *w, unsigned at)
 
 /* ---- the ring (DBI_COLLECT) ---- */
 
-#define SLOT_OFF(slot) ((int32_t)(8 + 8 * (slot)))
-
-static unsigned value_slots(const struct ins_info *info)
+/* Where a word of the record (from 0, behind the first one) is from r15d, which is behind the record. */
+static int32_t word_off(const struct work *w, unsigned word)
 {
-    unsigned slots = (unsigned)__builtin_popcount(dbi_value_registers(info));
+    return 8 * ((int32_t)word - (int32_t)w->out->word_count);
+}
+
+static unsigned value_words(const struct ins_info *info)
+{
+    unsigned words = (unsigned)__builtin_popcount(dbi_value_registers(info));
     for (unsigned m = 0; m < info->mem_count; m++)
-        slots += dbi_value_words(&info->mems[m]);
-    return slots;
+        words += dbi_value_words(&info->mems[m]);
+    return words;
 }
 
-unsigned dbi_insn_slots(const struct dbi_insn *insn, bool values)
+unsigned dbi_insn_words(const struct dbi_insn *insn)
 {
-    bool has_values = values && insn->info.klass == INS_PLAIN;
-    return ins_slot_count(&insn->info) + (has_values ? value_slots(&insn->info) : 0);
+    return ins_slot_count(&insn->info) +
+           (insn->info.klass == INS_PLAIN ? value_words(&insn->info) : 0);
 }
 
-unsigned dbi_code_slots(const struct dbi_code *code, unsigned count, bool values)
+/* Which words there are. With values each slot has one: whoever reads them counts them from the code. */
+static void words_plan(struct work *w)
 {
-    unsigned slots = 0;
-    for (unsigned i = 0; i < count; i++)
-        slots += dbi_insn_slots(&code->insns[i], values);
-    return slots;
+    struct dbi_output *out = w->out;
+    out->slot_count = out->word_count = 0;
+    if (w->mode != DBI_COLLECT)
+        return;
+    if (!w->values) {
+        out->slot_count = dbi_slots_derive(w->code, out->slots, &out->word_count);
+        return;
+    }
+    for (unsigned i = 0; i < w->code->count; i++)
+        out->word_count += dbi_insn_words(&w->code->insns[i]);
 }
 
-/* vmovdqu [r15 + disp], ymm */
+/* Whether the next slot has a word: then it is w->word + 1. */
+static bool slot_next(struct work *w)
+{
+    return w->values || w->out->slots[w->slot++].word > w->word;
+}
+
+/* vmovdqu gs:[r15d + disp], ymm */
 static void store_vector(struct work *w, int32_t disp, unsigned vector)
 {
+    emit_u8(w->e, 0x65);
+    emit_u8(w->e, 0x67);
     emit_u8(w->e, 0xc4);
     emit_u8(w->e, (uint8_t)(0xe1 & ~(vector & 8 ? 0x80 : 0) & ~0x20));
     emit_u8(w->e, 0x7e);
@@ -326,39 +345,55 @@ static void store_vector(struct work *w, int32_t disp, unsigned vector)
     emit_memory(w->e, vector, R15, -1, 1, disp);
 }
 
+/* mov gs:[r15d + ...], reg */
+static void ring_store(struct work *w, unsigned word, unsigned reg)
+{
+    emit_u8(w->e, 0x65);
+    emit_u8(w->e, 0x67);
+    emit_store(w->e, R15, word_off(w, word), reg);
+}
+
 static void collect_gather(struct work *w, unsigned at, const struct ins_mem *mem)
 {
     struct dbi_insn *insn = &w->code->insns[at];
-    store_vector(w, SLOT_OFF(w->slot), (unsigned)mem->index);
-    w->slot += 8;
+    store_vector(w, word_off(w, w->word), (unsigned)mem->index);
+    w->word += 8;
     const ZydisDecodedOperand *mask = &dbi_insn_whole(insn)->operands[2];
-    store_vector(w, SLOT_OFF(w->slot), (unsigned)ZydisRegisterGetId(mask->reg.value));
-    w->slot += 8;
+    store_vector(w, word_off(w, w->word), (unsigned)ZydisRegisterGetId(mask->reg.value));
+    w->word += 8;
+    w->slot += 16;
+}
+
+static void collect_address(struct work *w, unsigned at, const struct ins_mem *mem, bool has_disp)
+{
+    bool bare = mem->base >= 0 && mem->index < 0 && (!mem->disp || !has_disp) &&
+                !(mem->flags & (INS_MEM_FS | INS_MEM_ADDR32 | INS_MEM_INDEX_BYTE));
+    if (bare) {
+        ring_store(w, w->word, (unsigned)mem_register(w, at, mem->base));
+    } else {
+        unsigned reg = reg_borrow(w, at);
+        address_get(w, at, mem, reg, has_disp ? 0 : -mem->disp);
+        ring_store(w, w->word, reg);
+        reg_return(w, reg);
+    }
+    w->word++;
 }
 
 static void collect_before(struct work *w, unsigned at)
 {
     const struct ins_info *info = &w->code->insns[at].info;
-    bool rep = false;
+    bool rep = false, has_disp = w->values || !dbi_slots_plain(info);
     for (unsigned m = 0; m < info->mem_count; m++) {
         const struct ins_mem *mem = &info->mems[m];
-        bool bare = mem->base >= 0 && mem->base != R15 && mem->index < 0 && !mem->disp &&
-                    !(mem->flags & (INS_MEM_FS | INS_MEM_ADDR32 | INS_MEM_INDEX_BYTE));
-        if (bare) {
-            emit_store(w->e, R15, SLOT_OFF(w->slot), (unsigned)mem->base);
-        } else {
-            unsigned reg = reg_borrow(w, at);
-            address_get(w, at, mem, reg, 0);
-            emit_store(w->e, R15, SLOT_OFF(w->slot), reg);
-            reg_return(w, reg);
-        }
-        w->slot++;
+        if (!slot_next(w))
+            continue;
+        collect_address(w, at, mem, has_disp);
         if (mem->flags & (INS_MEM_VSIB32 | INS_MEM_VSIB64))
             collect_gather(w, at, mem);
         rep |= mem->flags & INS_MEM_REP;
     }
     if (rep)
-        emit_store(w->e, R15, SLOT_OFF(w->slot), INS_RCX);
+        ring_store(w, w->word, INS_RCX);
 }
 
 static void collect_after(struct work *w, unsigned at)
@@ -366,8 +401,9 @@ static void collect_after(struct work *w, unsigned at)
     const struct ins_info *info = &w->code->insns[at].info;
     if (!info->mem_count || !(info->mems[0].flags & INS_MEM_REP))
         return;
-    emit_store(w->e, R15, SLOT_OFF(w->slot + 1), INS_RCX);
-    emit_store(w->e, R15, SLOT_OFF(w->slot + 2), (unsigned)info->mems[0].base);
+    ring_store(w, w->word + 1, INS_RCX);
+    ring_store(w, w->word + 2, (unsigned)info->mems[0].base);
+    w->word += 3;
     w->slot += 3;
 }
 
@@ -381,30 +417,32 @@ static void load_sized(struct work *w, unsigned reg, unsigned base, int32_t disp
     emit_memory(w->e, reg, (int)base, -1, 1, disp);
 }
 
-/* What is now where operand `m` was stored, whose address is in slot `address`. */
+/* What is now where operand `m` was stored, whose address is in word `address`. */
 static void value_collect(struct work *w, unsigned at, unsigned m, unsigned address)
 {
     const struct ins_mem *mem = &w->code->insns[at].info.mems[m];
     unsigned words = dbi_value_words(mem);
     if (words && mem->flags & INS_MEM_REP) {
-        emit_store(w->e, R15, SLOT_OFF(w->slot++), INS_RAX);
+        ring_store(w, w->word++, INS_RAX);
         return;
     }
     if (!words)
         return;
     unsigned place = reg_borrow(w, at), word = reg_borrow(w, at);
-    load_sized(w, place, R15, SLOT_OFF(address), 8);
+    emit_u8(w->e, 0x65);
+    emit_u8(w->e, 0x67);
+    load_sized(w, place, R15, word_off(w, address), 8);
     for (unsigned off = 0, size = 8; off < mem->size_bytes; off += size) {
         while (size > mem->size_bytes - off)
             size /= 2;
         load_sized(w, word, place, (int32_t)off, size);
-        emit_store(w->e, R15, SLOT_OFF(w->slot++), word);
+        ring_store(w, w->word++, word);
     }
     reg_return(w, place);
     reg_return(w, word);
 }
 
-/* The results of an instruction whose first slot is `first`. */
+/* The results of an instruction whose first word is `first`. */
 static void values_collect(struct work *w, unsigned at, unsigned first)
 {
     const struct ins_info *info = &w->code->insns[at].info;
@@ -417,20 +455,14 @@ static void values_collect(struct work *w, unsigned at, unsigned first)
     }
     for (unsigned reg = 0; reg < R15; reg++) {
         if (registers >> reg & 1)
-            emit_store(w->e, R15, SLOT_OFF(w->slot++), reg);
+            ring_store(w, w->word++, reg);
     }
     if (registers >> R15 & 1) {
         unsigned word = reg_borrow(w, at);
         emit_load_gs(w->e, word, HOME(R15));
-        emit_store(w->e, R15, SLOT_OFF(w->slot++), word);
+        ring_store(w, w->word++, word);
         reg_return(w, word);
     }
-}
-
-void dbi_ring_commit(struct work *w)
-{
-    if (w->mode == DBI_COLLECT)
-        emit_lea(w->e, R15, R15, -1, 1, SLOT_OFF(w->out->slot_count), false);
 }
 
 /* ---- instructions ---- */
@@ -557,7 +589,7 @@ static int insns_emit(struct work *w)
 {
     for (unsigned i = 0; i < w->code->count; i++) {
         const struct dbi_insn *insn = &w->code->insns[i];
-        unsigned first_slot = w->slot;
+        unsigned first_word = w->word;
         dbi_regs_restore(w, insn->is.gpr_used);
         if (w->mode == DBI_COUNT)
             marks_emit(w, i);
@@ -573,7 +605,7 @@ static int insns_emit(struct work *w)
         if (w->mode == DBI_COLLECT)
             collect_after(w, i);
         if (w->values)
-            values_collect(w, i, first_slot);
+            values_collect(w, i, first_word);
     }
     return 0;
 }
@@ -660,16 +692,53 @@ static void check_stub_emit(struct work *w)
 
 /* ---- counting ---- */
 
-/* ctx.left += n; in rcx, too */
-static void left_add(struct emit *e, int32_t n)
+/* opcode reg, [the fragment's step]: beside the code if it is not among those that all share */
+static void step_op(struct work *w, uint8_t opcode, unsigned reg)
 {
-    emit_load_gs(e, INS_RCX, AGT_CTX_LEFT);
-    emit_lea(e, INS_RCX, INS_RCX, -1, 1, n, false);
-    emit_store_gs(e, AGT_CTX_LEFT, INS_RCX);
+    unsigned count = w->code->count, words = w->out->word_count;
+    bool is_shared = words <= AGT_RING_FEW;
+    if (is_shared)
+        emit_u8(w->e, 0x65);
+    emit_u8(w->e, emit_rex(1, reg, -1, -1));
+    emit_u8(w->e, opcode);
+    if (is_shared) {
+        emit_absolute(w->e, reg, agt_step_off(count, words));
+        return;
+    }
+    emit_u8(w->e, (uint8_t)(0x05 | (reg & 7) << 3)); /* [rip + ...] */
+    uint8_t *site = w->e->at;
+    emit_u32(w->e, 0);
+    if (!w->e->overflow)
+        emit_patch(site, w->cold->at);
+    emit_u64(w->cold, agt_step(count, words));
+}
+
+#define ADD  0x03
+#define LOAD 0x8b
+
+/* r15 += the step, by way of another register */
+static void step_take(struct work *w, unsigned reg)
+{
+    step_op(w, LOAD, reg);
+    emit_lea(w->e, R15, R15, (int)reg, 1, 0, false);
+}
+
+static void step_borrowed(struct work *w)
+{
+    unsigned reg = reg_borrow(w, 0);
+    step_take(w, reg);
+    reg_return(w, reg);
+}
+
+/* The step is taken back, without flags; reg gets lost. */
+static void step_undo(struct work *w, struct emit *e, unsigned reg)
+{
+    emit_mov_imm(e, reg, -agt_step(w->code->count, w->out->word_count));
+    emit_lea(e, R15, R15, (int)reg, 1, 0, false);
 }
 
 /*
- * Where flags are live: the sign of what is left, or of r15 - 1, goes into cl. (By lahf and sahf it took
+ * Where flags are live: the sign of r15, or of r15 - 1, goes into cl. (By lahf and sahf it took
  * longer: all flags and rax waited for it.) rcx stays in its home until it is needed.
  */
 static uint8_t *time_emit_flagless(struct work *w, uint8_t n)
@@ -681,9 +750,8 @@ static uint8_t *time_emit_flagless(struct work *w, uint8_t n)
     emit_store_gs(e, HOME(INS_RCX), INS_RCX);
     w->spilled |= 1u << INS_RCX;
     if (collect)
-        left_add(e, -(int32_t)n);
-    else
-        emit_lea(e, INS_RCX, R15, -1, 1, -1, false);
+        step_take(w, INS_RCX);
+    emit_lea(e, INS_RCX, R15, -1, 1, collect ? 0 : -1, false);
     emit_bytes(e, "\x48\x0f\xc9\x0f\xb6\xc9", 6); /* bswap rcx; movzx ecx, cl */
     if (collect)
         emit_bytes(e, "\xe3\x05", 2); /* jrcxz over the jump */
@@ -705,7 +773,7 @@ static uint8_t *time_emit(struct work *w, enum time_check check)
         return time_emit_flagless(w, n);
     if (check == TIME_UNCHECKED) {
         if (collect)
-            dbi_gs_add(w, 0, AGT_CTX_LEFT, -(int32_t)n);
+            step_borrowed(w);
         else
             emit_lea(w->e, R15, R15, -1, 1, n, false);
         /* A store may wait for its page to be opened while this fragment is forgotten: what
@@ -715,7 +783,7 @@ static uint8_t *time_emit(struct work *w, enum time_check check)
         return NULL;
     }
     if (collect) {
-        arith_gs(w->e, 5, AGT_CTX_LEFT, n);
+        step_op(w, ADD, R15);
         return emit_branch(w->e, 0x88, 0); /* js */
     }
     emit_bytes(w->e, "\x49\x83\xc7", 3); /* add r15, n */
@@ -732,11 +800,11 @@ static void time_stub_emit(struct work *w, uint8_t *site, enum time_check check)
     emit_patch(site, e->at);
     if (w->mode != DBI_COLLECT)
         emit_lea(e, R15, R15, -1, 1, -(int32_t)n, false);
-    else if (check == TIME_FLAGS_LIVE)
-        left_add(e, n);
-    else
-        arith_gs(e, 0, AGT_CTX_LEFT, n);
-    if (check == TIME_FLAGS_LIVE)
+    else if (check == TIME_FLAGS_DEAD)
+        emit_store_gs(e, HOME(INS_RCX), INS_RCX);
+    if (w->mode == DBI_COLLECT)
+        step_undo(w, e, INS_RCX);
+    if (check == TIME_FLAGS_LIVE || w->mode == DBI_COLLECT)
         emit_load_gs(e, INS_RCX, HOME(INS_RCX));
     dbi_leave_time_emit(w, w->code->insns[0].pc);
 }
@@ -745,8 +813,10 @@ static void start_emit(struct work *w)
 {
     uint32_t counter = (uint32_t)(AGT_COUNT_OFF + 8 * w->id);
     if (w->mode == DBI_COLLECT) {
-        uint32_t word = agt_ring_word(w->id, w->code->count, w->out->slot_count);
-        emit_store_imm(w->e, R15, 0, word);
+        uint32_t word = agt_ring_word(w->id, w->code->count, w->out->word_count);
+        emit_u8(w->e, 0x65);
+        emit_u8(w->e, 0x67);
+        emit_store_imm_wide(w->e, R15, word_off(w, 0) - 8, word);
     } else if (w->mode == DBI_COUNT) {
         if (w->flags_free)
             arith_gs(w->e, 0, counter, 1);
@@ -776,7 +846,7 @@ int dbi_emit_fragment(struct emit *e, const struct dbi_emit_how *how, struct dbi
     out->place_count = out->exit_count = 0;
     out->falls = out->has_pad = false;
     out->lookup = NULL;
-    out->slot_count = w.mode == DBI_COLLECT ? dbi_code_slots(code, code->count, how->values) : 0;
+    words_plan(&w);
     w.flags_free = !exact && dbi_code_flags_dead(code);
     out->body = e->at;
     if (how->filter)

@@ -5,6 +5,7 @@
 
 #include "recorder/dbi/decode.h"
 #include "recorder/dbi/emit.h"
+#include "recorder/dbi/slots.h"
 
 /* Where a piece of the program lies in translated code. */
 struct dbi_place {
@@ -46,8 +47,10 @@ struct dbi_output {
     struct dbi_exit_site exits[2];
     unsigned exit_count;
     bool falls; /* the last exit is a jmp that ends the code: it may be overwritten by its target */
+    struct dbi_slot slots[DBI_SLOTS_MAX]; /* DBI_COLLECT without values */
     unsigned slot_count;
-    bool has_pad; /* one was made */
+    unsigned word_count; /* of a ring record, behind the first one */
+    bool has_pad;        /* one was made */
     struct dbi_pad pad;
     uint8_t *lookup; /* what dbi_site_patch() may change; NULL: none */
     uint8_t *body;
@@ -55,11 +58,8 @@ struct dbi_output {
     uint8_t *differs[DBI_CHECKS_MAX]; /* while it is emitted: branches for changed code */
 };
 
-/* How many ring slots the first `count` instructions of a fragment fill. */
-unsigned dbi_code_slots(const struct dbi_code *code, unsigned count, bool values);
-
-/* Slots of one instruction. */
-unsigned dbi_insn_slots(const struct dbi_insn *insn, bool values);
+/* Ring words of one instruction with dbi_config.values. */
+unsigned dbi_insn_words(const struct dbi_insn *insn);
 
 struct dbi_emit_how {
     enum dbi_mode mode;

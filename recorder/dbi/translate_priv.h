@@ -27,7 +27,8 @@ struct work {
     uint16_t spilled; /* in their homes */
     uint16_t busy;    /* of those: in use right now */
     int r15;          /* register that holds the program's r15, or -1 */
-    unsigned slot;    /* next ring slot */
+    unsigned slot;    /* next one of the execution's */
+    unsigned word;    /* next one of the ring record, from 0 behind its first */
     bool exact, ticks, values;
     const struct dbi_shared *shared;
     const struct dbi_pad *pad;     /* to be used; NULL: none yet */
@@ -50,9 +51,6 @@ unsigned dbi_r15_get(struct work *w, unsigned at);
 
 /* [disp] += n without flags, at instruction `at` */
 void dbi_gs_add(struct work *w, unsigned at, uint32_t disp, int32_t n);
-
-/* The ring record is complete (DBI_COLLECT). */
-void dbi_ring_commit(struct work *w);
 
 /* The address that a rip-relative (or, cut to 32 bits, eip-relative) operand means. */
 uint64_t dbi_rip_address(const struct dbi_insn *insn);

@@ -191,7 +191,8 @@ void rep_engine_watch(struct rep_engine *engine, const volatile sig_atomic_t *fl
 static uint64_t executed(const struct rep_engine *engine)
 {
     const struct agt_ctx *ctx = engine->host.ctx;
-    return ctx->limit + (engine->mode == DBI_COLLECT ? -(uint64_t)ctx->left : ctx->r15);
+    return ctx->limit +
+           (engine->mode == DBI_COLLECT ? -(uint64_t)agt_collect_left(ctx->r15) : ctx->r15);
 }
 
 uint64_t rep_engine_time(const struct rep_engine *engine)
@@ -212,7 +213,7 @@ void rep_limit_set(struct rep_engine *engine, uint64_t limit)
     ctx->time_base = engine->time_base;
     ctx->limit = limit;
     if (engine->mode == DBI_COLLECT)
-        ctx->left = (int64_t)limit;
+        ctx->r15 = agt_collect_r15((int64_t)limit, (uint32_t)ctx->r15);
     else
         ctx->r15 = -limit;
 }
@@ -242,7 +243,9 @@ int rep_limit_plan(struct rep_engine *engine)
     if (!engine->exact && !engine->ends_at_goal)
         soft = hard - engine->exact_margin;
     uint64_t limit = engine->exact ? hard - now : soft > now ? soft - now : 0;
-    rep_limit_set(engine, limit < RUN_MAX ? limit : RUN_MAX);
+    uint64_t most = engine->mode == DBI_COLLECT ? AGT_COLLECT_MAX : RUN_MAX;
+    engine->ends_at_goal &= limit <= most;
+    rep_limit_set(engine, limit < most ? limit : most);
     return 0;
 }
 
@@ -524,10 +527,16 @@ static int on_request(struct rep_engine *engine, enum rep_stop *why, bool *done)
     }
 }
 
-/* Where the next run writes, or the last one wrote. */
-static uint64_t ring_address(const struct rep_engine *engine)
+/* Where the next run writes, or the last one wrote: in the shared memory. */
+static uint32_t ring_start(const struct rep_engine *engine)
 {
-    return engine->host.base + AGT_SHM_OFF + AGT_RING_OFF + engine->ring_off;
+    return (uint32_t)(AGT_RING_OFF + engine->ring_off);
+}
+
+static void ring_begin(struct agt_ctx *ctx, uint32_t start)
+{
+    ctx->ring_start = start;
+    ctx->r15 = agt_collect_r15(agt_collect_left(ctx->r15), start);
 }
 
 int rep_engine_run(struct rep_engine *engine, const struct rep_source *source, uint64_t limit,
@@ -538,7 +547,7 @@ int rep_engine_run(struct rep_engine *engine, const struct rep_source *source, u
     *why = REP_STOP_TIME;
     engine->source = source;
     if (engine->mode == DBI_COLLECT)
-        engine->host.ctx->r15 = engine->host.ctx->ring_start = ring_address(engine);
+        ring_begin(engine->host.ctx, ring_start(engine));
     bool is_sent = false;
     uint64_t now = rep_engine_time(engine);
     engine->run_goal = limit < RUN_MAX ? now + limit : REP_NEVER - 1;
@@ -695,8 +704,8 @@ void rep_engine_ring_half(struct rep_engine *engine, unsigned half)
 /* Nothing that the replayee can write says where the ring is. */
 const uint64_t *rep_engine_ring(const struct rep_engine *engine, size_t *bytes)
 {
-    uint64_t used = engine->host.ctx->r15 - ring_address(engine);
-    *bytes = used <= AGT_RING_BYTES - engine->ring_off ? used & ~7ull : 0;
+    uint32_t used = (uint32_t)engine->host.ctx->r15 - ring_start(engine);
+    *bytes = used <= AGT_RING_BYTES - engine->ring_off ? used & ~7u : 0;
     return (const uint64_t *)(engine->host.shm + AGT_RING_OFF + engine->ring_off);
 }
 

@@ -136,7 +136,7 @@ int rep_engine_lines(struct rep_engine *engine, rep_line_fn fn, void *arg);
 void rep_engine_ring_half(struct rep_engine *engine, unsigned half);
 
 /* The ring as filled by the last run (DBI_COLLECT): u64 words; a record is a word as agt_ring_word()
- * has it, then the slots. Borrowed until the next run that fills the same half. */
+ * has it, then those of its slots. Borrowed until the next run that fills the same half. */
 const uint64_t *rep_engine_ring(const struct rep_engine *engine, size_t *bytes);
 
 /*

@@ -72,7 +72,7 @@ bool rep_is_canonical(uint64_t address);
 void rep_answer_fetch_fault(struct agt_mail *mail, const struct dbi_fetch_fault *fault);
 int rep_answer_wild_branch(struct rep_engine *engine);
 int rep_execution_cut(struct rep_engine *engine, const struct dbi_fragment *fragment,
-                      unsigned count, uint64_t at, uint64_t *bytes);
+                      unsigned count, uint64_t r15, uint64_t *more);
 int rep_on_fault(struct rep_engine *engine);
 
 /* diverge.c */

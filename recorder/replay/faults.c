@@ -19,30 +19,32 @@ bool rep_is_canonical(uint64_t address)
     return address < 0x800000000000ull || address >= 0xffff800000000000ull;
 }
 
-/* The ring record at offset `at` becomes that of the instructions that were executed. */
-static int ring_cut(struct rep_engine *engine, const struct dbi_fragment *head, uint64_t at,
-                    uint64_t *bytes)
+/* The ring record at offset `at` of the shared memory becomes that of the instructions that were executed. */
+static int ring_cut(struct rep_engine *engine, const struct dbi_fragment *head, uint64_t at)
 {
-    *bytes = 8 + 8 * (uint64_t)head->slot_count;
-    at += engine->host.ctx->ring_start - engine->host.base - AGT_SHM_OFF - AGT_RING_OFF;
-    if (at >= AGT_RING_BYTES || *bytes > AGT_RING_BYTES - at)
+    if (at < AGT_RING_OFF ||
+        at - AGT_RING_OFF > AGT_RING_BYTES - 8 - 8 * (uint64_t)head->word_count)
         return wd_fail(-WD_ERR_MACHINE, "the replay process sent a damaged ring");
-    uint32_t word = agt_ring_word(head->id, head->insn_count, head->slot_count);
-    memcpy(engine->host.shm + AGT_RING_OFF + at, &word, sizeof word);
+    int64_t word = (int32_t)agt_ring_word(head->id, head->insn_count, head->word_count);
+    memcpy(engine->host.shm + at, &word, sizeof word);
     return 0;
 }
 
-/* Only the first `count` instructions of an execution that was counted were executed; its ring
- * record is at offset `at`. *bytes: the size of the record that takes its place. */
+/* Only the first `count` instructions of an execution that was counted were executed. Collecting, `r15` is behind
+ * its record; *more: what comes to r15 as another takes its place, but for the instructions. */
 int rep_execution_cut(struct rep_engine *engine, const struct dbi_fragment *fragment,
-                      unsigned count, uint64_t at, uint64_t *bytes)
+                      unsigned count, uint64_t r15, uint64_t *more)
 {
     uint64_t *counters = (uint64_t *)(engine->host.shm + AGT_COUNT_OFF);
     const struct dbi_fragment *head = NULL;
     int err = count ? dbi_fragment_head(engine->dbi, fragment, count, &head) : 0;
-    *bytes = 0;
-    if (!err && head && engine->mode == DBI_COLLECT)
-        err = ring_cut(engine, head, at, bytes);
+    *more = 0;
+    if (!err && engine->mode == DBI_COLLECT) {
+        uint64_t bytes = 8 + 8 * (uint64_t)fragment->word_count;
+        *more = (head ? 8 + 8 * (uint64_t)head->word_count : 0) - bytes;
+        if (head)
+            err = ring_cut(engine, head, (uint32_t)r15 - bytes);
+    }
     if (!err && engine->mode == DBI_COUNT) {
         counters[fragment->id]--;
         if (head)
@@ -84,23 +86,20 @@ static int branch_undo(struct rep_engine *engine)
 {
     struct agt_ctx *ctx = engine->host.ctx;
     struct ins_info info;
-    uint64_t pc, bytes;
+    uint64_t pc, more;
     int err = rep_log_drain(engine);
     const struct evq_entry *entry = rep_current_entry(engine);
     const struct dbi_fragment *fragment = dbi_fragment_get(engine->dbi, (uint32_t)ctx->branch);
     if (err || !entry || entry->kind != EVQ_FAULT || !(entry->flags & EVQ_FLAG_REGS) || !fragment ||
         last_instruction(fragment, &info, &pc) || rep_regs_of(entry)->r[EVQ_RIP] != pc)
         return err;
-    uint64_t record = ctx->r15 - ctx->ring_start - 8 - 8 * (uint64_t)fragment->slot_count;
-    err = rep_execution_cut(engine, fragment, fragment->insn_count - 1u, record, &bytes);
+    err = rep_execution_cut(engine, fragment, fragment->insn_count - 1u, ctx->r15, &more);
     if (err)
         return err;
-    if (engine->mode == DBI_COLLECT) {
-        ctx->r15 = ctx->ring_start + record + bytes;
-        ctx->left++;
-    } else {
+    if (engine->mode == DBI_COLLECT)
+        ctx->r15 += more + ((uint64_t)1 << 32);
+    else
         ctx->r15--;
-    }
     ctx->rip = pc;
     if (info.klass == INS_CALL_INDIRECT)
         ctx->gpr[INS_RSP] += 8;
@@ -123,7 +122,7 @@ int rep_on_fault(struct rep_engine *engine)
 {
     struct agt_mail *mail = &engine->host.ctx->mail;
     struct dbi_fault fault;
-    uint64_t ring_bytes;
+    uint64_t ring_more;
     bool after = mail->fault.trapno == 3 || mail->fault.trapno == 1; /* int3, int1 */
     if (dbi_fault_find(engine->dbi, mail->fault.rip, after, &fault))
         return wd_fail(-WD_ERR_MACHINE,
@@ -131,14 +130,14 @@ int rep_on_fault(struct rep_engine *engine)
                        "instruction of the program is; this is a defect of wetdbg",
                        (unsigned long long)mail->fault.rip, (unsigned long long)mail->fault.signo,
                        (unsigned long long)mail->fault.address);
-    int err = rep_execution_cut(engine, fault.fragment, fault.insn,
-                                mail->fault.gpr[15] - engine->host.ctx->ring_start, &ring_bytes);
+    int err =
+        rep_execution_cut(engine, fault.fragment, fault.insn, mail->fault.gpr[15], &ring_more);
     if (err)
         return err;
     mail->args[0] = fault.pc;
     mail->args[1] = fault.spilled;
     mail->args[2] = fault.fragment->insn_count - fault.insn;
-    mail->args[3] = ring_bytes;
+    mail->args[3] = ring_more;
     mail->args[4] = fault.flags_inexact;
     return 0;
 }

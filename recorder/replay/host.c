@@ -292,6 +292,16 @@ static uint64_t xsave_bytes(void)
     return ebx;
 }
 
+static void steps_make(struct rep_host *host)
+{
+    for (unsigned n = 1; n <= DBI_INSN_MAX; n++) {
+        for (unsigned words = 0; words <= AGT_RING_FEW; words++) {
+            uint64_t step = agt_step(n, words);
+            memcpy(host->shm + agt_step_off(n, words), &step, sizeof step);
+        }
+    }
+}
+
 static int context_fill(struct rep_host *host, const struct rep_engine_setup *setup)
 {
     struct agt_ctx *ctx = host->ctx;
@@ -311,7 +321,8 @@ static int context_fill(struct rep_host *host, const struct rep_engine_setup *se
     ctx->shm_fd = ctx->code_fd + 1;
     ctx->probe_fd = ctx->code_fd + 2;
     ctx->collecting = setup->mode == DBI_COLLECT;
-    ctx->ring_start = host->base + AGT_SHM_OFF + AGT_RING_OFF;
+    ctx->ring_start = AGT_RING_OFF;
+    steps_make(host);
     return filter_make(host, (int)ctx->code_fd);
 }
 

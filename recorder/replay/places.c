@@ -218,7 +218,9 @@ static int is_ambiguous(struct rep_engine *engine, const struct evq_place *place
     engine->exact = false;
     copy.ctx->careful = 1;
     copy.ctx->limit = PROBE_INSTRUCTIONS;
-    copy.ctx->r15 = -(uint64_t)PROBE_INSTRUCTIONS;
+    copy.ctx->r15 = engine->mode == DBI_COLLECT
+                        ? agt_collect_r15(PROBE_INSTRUCTIONS, (uint32_t)ctx->r15)
+                        : -(uint64_t)PROBE_INSTRUCTIONS;
     do
         result = probe_step(engine, place, &probe);
     while (result == -EAGAIN);

@@ -292,11 +292,15 @@ static const struct window *window_of(const struct compare *compare, uint64_t ti
 
 /* One execution of a fragment, which began at `time`. */
 static void execution_compare(struct compare *compare, const struct dbi_fragment *fragment,
-                              const uint64_t *slots, uint64_t time)
+                              const uint64_t *record, uint64_t time)
 {
     unsigned code_off = 0, slot = 0, length;
+    uint64_t slots[1 + DBI_INSN_MAX * 17]; /* a gather's are the most */
     if (!window_of(compare, time) && !window_of(compare, time + fragment->insn_count - 1u))
         return;
+    assert_true(fragment->slot_count < sizeof slots / sizeof slots[0]);
+    for (unsigned i = 0; i < fragment->slot_count; i++)
+        slots[i] = dbi_slot_value(fragment, i, record);
     for (unsigned i = 0; i < fragment->insn_count; i++) {
         struct step ours;
         slot += step_make(&ours, fragment->code + code_off, fragment->code_bytes - code_off,
@@ -326,10 +330,10 @@ static void collect_run(struct compare *compare, const char *dir)
             const struct dbi_fragment *fragment =
                 rep_engine_fragment(replay.engine, agt_ring_fragment(ring[at]));
             assert_non_null(fragment);
-            assert_true(at + 1 + fragment->slot_count <= bytes / 8);
-            execution_compare(compare, fragment, ring + at + 1, time);
+            assert_true(at + 1 + fragment->word_count <= bytes / 8);
+            execution_compare(compare, fragment, ring + at, time);
             time += fragment->insn_count;
-            at += 1u + fragment->slot_count;
+            at += 1u + fragment->word_count;
         }
         assert_int_equal(time, rep_engine_time(replay.engine));
     }

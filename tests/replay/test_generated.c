@@ -81,7 +81,7 @@ static void counts_of_ring(const struct unit_replay *replay, uint64_t *counts)
         uint32_t id = agt_ring_fragment(ring[at]);
         assert_true(id < rep_engine_fragment_count(replay->engine));
         counts[id]++;
-        at += 1 + rep_engine_fragment(replay->engine, id)->slot_count;
+        at += 1 + rep_engine_fragment(replay->engine, id)->word_count;
     }
 }
 

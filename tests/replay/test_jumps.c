@@ -151,7 +151,7 @@ static void ring_read(struct watch *watch)
         if (watch->jump)
             pairs_add(&watch->ran, watch->jump, fragment->pc);
         watch->jump = jump_get(watch, fragment);
-        at += 1 + fragment->slot_count;
+        at += 1 + fragment->word_count;
     }
     watch->stops.size_bytes = 0;
     pairs_settle(&watch->ran);

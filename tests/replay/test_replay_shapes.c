@@ -29,6 +29,7 @@ static const struct {
     {"prog_regs", NULL},
     {"prog_flags", "O2_pie"},
     {"prog_redzone", NULL},
+    {"prog_operands", "O2_pie"},
     {"prog_goto", "O0_static"},
     {"prog_cpuid", NULL},
     {"prog_rdtsc", NULL},

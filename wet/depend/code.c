@@ -138,10 +138,10 @@ static void slow_emit(struct dep_code *code)
 {
     struct emit e = emit_from(code, SLOW_AT, ENTER_AT - SLOW_AT);
 
-    BYTES(&e, 0x4c, 0x89, 0xf7);             /* mov rdi, r14 */
-    emit_lea(&e, RDX, RBX, -1, 1, 8, false); /* its slots */
-    BYTES(&e, 0x45, 0x89, 0xe0);             /* mov r8d, r12d */
-    BYTES(&e, 0x41, 0x51);                   /* push r9: the stack is aligned too */
+    BYTES(&e, 0x4c, 0x89, 0xf7); /* mov rdi, r14 */
+    BYTES(&e, 0x48, 0x89, 0xda); /* mov rdx, rbx */
+    BYTES(&e, 0x45, 0x89, 0xe0); /* mov r8d, r12d */
+    BYTES(&e, 0x41, 0x51);       /* push r9: the stack is aligned too */
     op_memory(&e, false, 0xff, 2, R14, -1, 1, MACHINE(slow));
     BYTES(&e, 0x41, 0x59); /* pop r9 */
     derived_emit(code, &e);
@@ -238,23 +238,39 @@ struct node_code {
     uint32_t word; /* the next label's */
 };
 
-static int32_t slot_disp(const struct dep_operand *operand)
-{
-    return 8 * (1 + operand->slot);
-}
-
 static void slow_if(struct node_code *node, struct way *way, uint8_t condition)
 {
     way->slow[way->slow_count++] = emit_branch(&node->e, condition, 0);
+}
+
+/* eax: low half of a word of the record plus a constant; ecx: the two bytes above it. */
+static void sum_emit(struct emit *e, int32_t disp, uint64_t more)
+{
+    load32(e, RAX, RBX, disp);
+    load32(e, RCX, RBX, disp + 4);
+    emit_u8(e, 0x05); /* add eax, */
+    emit_u32(e, (uint32_t)more);
+    BYTES(e, 0x81, 0xd1); /* adc ecx, */
+    emit_u32(e, (uint32_t)(more >> 32));
+    BYTES(e, 0x0f, 0xb7, 0xc9); /* movzx ecx, cx */
 }
 
 /* eax: low half of the address, rcx: chunk, rsi: the chunk's granules */
 static void address_emit(struct node_code *node, struct way *way)
 {
     struct emit *e = &node->e;
+    int32_t disp = 8 * way->operand->word;
+    uint64_t more = (uint64_t)way->operand->more;
 
-    load32(e, RAX, RBX, slot_disp(way->operand));
-    op_memory(e, false, 0x0fb7, RCX, RBX, -1, 1, slot_disp(way->operand) + 4);
+    if (!way->operand->word) {
+        emit_mov_imm(e, RAX, (uint32_t)more);
+        emit_mov_imm(e, RCX, more >> 32 & 0xffff);
+    } else if (more) {
+        sum_emit(e, disp, more);
+    } else {
+        load32(e, RAX, RBX, disp);
+        op_memory(e, false, 0x0fb7, RCX, RBX, -1, 1, disp + 4);
+    }
     op_memory(e, true, 0x8b, RSI, R14, RCX, 8, MACHINE(shadow.granules));
     BYTES(e, 0x48, 0x85, 0xf6); /* test rsi, rsi */
     slow_if(node, way, IF_ZERO);
@@ -424,7 +440,7 @@ static void node_emit(struct node_code *code, const struct dep_node *node,
     for (unsigned i = 0; i < node->operand_count; i++)
         operand_emit(code, &node->operands[i]);
     dep_defs_emit(e, &node->defines);
-    emit_lea(e, RBX, RBX, -1, 1, (int32_t)(8 * (1 + node->slot_count)), false);
+    emit_lea(e, RBX, RBX, -1, 1, (int32_t)(8 * (1 + node->word_count)), false);
     emit_lea(e, RBP, RBP, -1, 1, (int32_t)(4 * code->word), false);
     next_emit(e, fixed_at(code->code, AT_END_AT));
 }

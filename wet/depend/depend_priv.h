@@ -50,15 +50,17 @@ void dep_shadow_each(struct dep_shadow *shadow,
 enum dep_access {
     DEP_LOAD = 1,
     DEP_STORE = 2,
-    DEP_HARD = 4, /* several ranges, or of a size that only the slots tell */
+    DEP_HARD =
+        4, /* several ranges, or of a size that only the slots tell: each of them has a word */
 };
 
 /* One access of a node: loads of an instruction come before its stores. */
 struct dep_operand {
     const struct ins_info *info; /* DEP_HARD: of its instruction */
-    uint16_t slot;               /* of its address; DEP_HARD: the instruction's first one */
-    uint8_t access;              /* enum dep_access */
-    uint8_t size_bytes;
+    int64_t more;  /* its address is that word (0: none) of the ring record, plus this ... */
+    uint16_t word; /* ... ; DEP_HARD: the instruction's first one */
+    uint16_t size_bytes;
+    uint8_t access; /* enum dep_access */
     uint8_t operand;
 };
 
@@ -72,7 +74,7 @@ struct dep_node {
     struct ins_regset uses, defines; /* whole sets that inputs and definitions are made from */
     struct ins_info *infos;          /* that hard operands point to */
     struct dep_operand *operands;
-    uint32_t slot_count, operand_count, load_count;
+    uint32_t slot_count, word_count, operand_count, load_count;
 };
 
 /* What an execution of a node copies: the label of one location for each group that it uses, in
@@ -147,7 +149,7 @@ struct dep_machine {
     uint64_t counted;      /* of what ran since it was entered: dep_counted_loads() and kin */
     /* Labels an operand that the code does not; gives where labels go on, NULL: no memory. */
     uint32_t *(*slow)(struct dep_machine *machine, const struct dep_operand *operand,
-                      const uint64_t *slots, uint32_t *out, uint32_t number);
+                      const uint64_t *record, uint32_t *out, uint32_t number);
     struct dep_finder *finder;
     struct dep_shadow shadow;
     uint32_t codes[AGT_COUNT_MAX]; /* where each node's code is, by id; 0: it has none */

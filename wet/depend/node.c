@@ -54,13 +54,13 @@ void dep_groups_refine(struct dep_groups *groups, const struct ins_regset *set,
 /* Of its size only the slots tell, or it lies in several places. */
 static bool is_hard(const struct ins_mem *mem)
 {
-    return mem->flags & (INS_MEM_REP | INS_MEM_LANES | INS_MEM_VSIB32 | INS_MEM_VSIB64) ||
-           mem->size_bytes == 0 || mem->size_bytes > 64;
+    return mem->flags & (INS_MEM_REP | INS_MEM_LANES | INS_MEM_VSIB32 | INS_MEM_VSIB64);
 }
 
 /* What is read of a node before it is known how much it takes. */
 struct reading {
     struct dep_node *node;
+    const struct dbi_fragment *fragment;
     struct dep_operand operands[DEP_OPERANDS_MAX];
     struct ins_info hard[DEP_STATEMENTS_MAX]; /* instructions that have hard operands */
     uint32_t hard_count;
@@ -71,9 +71,11 @@ static void operand_add(struct reading *reading, const struct ins_info *info, un
 {
     struct dep_node *node = reading->node;
     bool hard = is_hard(&info->mems[m]);
-    struct dep_operand operand = {.slot = (uint16_t)(node->slot_count + (hard ? 0 : m)),
+    struct dbi_slot slot = dbi_slot_get(reading->fragment, node->slot_count + (hard ? 0 : m));
+    struct dep_operand operand = {.more = slot.more,
+                                  .word = slot.word,
                                   .access = (uint8_t)(access | (hard ? DEP_HARD : 0)),
-                                  .size_bytes = (uint8_t)(hard ? 0 : info->mems[m].size_bytes),
+                                  .size_bytes = hard ? 0 : info->mems[m].size_bytes,
                                   .operand = (uint8_t)m};
 
     if (hard)
@@ -172,12 +174,14 @@ int dep_node_make(const struct dbi_fragment *fragment, struct dep_node **out)
     if (fragment->insn_count > DEP_STATEMENTS_MAX)
         return wd_fail(-WD_ERR_MACHINE, "a fragment of %u instructions", fragment->insn_count);
     reading.node = node;
+    reading.fragment = fragment;
     reading.hard_count = 0;
     node->is = (struct wet_label_node){.pc = fragment->pc,
                                        .code = fragment->code,
                                        .code_bytes = fragment->code_bytes,
                                        .statement_count = fragment->insn_count};
     node_read(&reading, fragment);
+    node->word_count = fragment->slots ? fragment->word_count : node->slot_count;
     return node_keep(node, &reading);
 }
 

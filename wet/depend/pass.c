@@ -143,14 +143,15 @@ static uint32_t *ranges_load(struct dep_finder *finder, const struct ins_range *
 
 /* dep_machine.slow */
 static uint32_t *operand_pass(struct dep_machine *machine, const struct dep_operand *operand,
-                              const uint64_t *slots, uint32_t *out, uint32_t number)
+                              const uint64_t *record, uint32_t *out, uint32_t number)
 {
     struct dep_finder *finder = machine->finder;
-    struct ins_range ranges[INS_RANGES_MAX] = {{slots[operand->slot], operand->size_bytes}};
+    uint64_t address = (operand->word ? record[operand->word] : 0) + (uint64_t)operand->more;
+    struct ins_range ranges[INS_RANGES_MAX] = {{address, operand->size_bytes}};
     unsigned count = 1;
 
     if (operand->access & DEP_HARD) {
-        count = ins_operand_ranges(operand->info, operand->operand, slots + operand->slot, ranges);
+        count = ins_operand_ranges(operand->info, operand->operand, record + operand->word, ranges);
     }
     if (operand->access & DEP_LOAD) {
         out = ranges_load(finder, ranges, count, out);

@@ -49,7 +49,7 @@ struct fragment_items {
 struct wet_effects {
     struct wet *wet;
     struct rep_engine *engine; /* while it is not at work */
-    struct wet_fragment *fragments;
+    struct wet_fragments *fragments;
     struct fragment_items *known; /* by the engine's fragment id */
     size_t known_count;
     struct wet_replica *replica;
@@ -85,7 +85,7 @@ void wet_effects_close(struct wet_effects *effects)
     if (!effects)
         return;
     rep_engine_free(effects->engine);
-    free(effects->fragments);
+    wet_fragments_free(effects->fragments);
     for (size_t i = 0; i < effects->known_count; i++)
         free(effects->known[i].items);
     free(effects->known);
@@ -186,13 +186,13 @@ static int fragment_learn(const struct dbi_fragment *fragment, struct fragment_i
                 if (to->items[n].insn == i)
                     to->items[n].value = info.length;
     }
-    to->slots = fragment->slot_count;
+    to->slots = fragment->word_count;
     to->statements = fragment->insn_count;
     to->is_known = true;
-    if (slot != fragment->slot_count)
+    if (slot != fragment->word_count)
         return wd_fail(-WD_ERR_MACHINE,
                        "the code at %#llx has %u ring words and not %u; this is a defect of wetdbg",
-                       (unsigned long long)fragment->pc, fragment->slot_count, slot);
+                       (unsigned long long)fragment->pc, fragment->word_count, slot);
     struct item *exact = realloc(to->items, (to->count + 1u) * sizeof *exact);
     to->items = exact ? exact : to->items;
     return 0;

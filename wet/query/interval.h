@@ -12,6 +12,7 @@
 #include <pthread.h>
 
 #include "common/buf.h"
+#include "recorder/agent/agent.h"
 #include "wet/query/keep.h"
 #include "wet/wet.h"
 
@@ -39,11 +40,32 @@ struct wet_size {
     uint32_t times;
 };
 
+/* How the slots of a fragment's executions come from its records, four at a time; `more` of a slot without a
+ * word has the record's first word taken off. */
+struct wet_expansion {
+    struct wet_expansion *next;
+    uint32_t slot_count, group_count;
+    bool is_near; /* no word is beyond the record's fourth */
+    struct {
+        uint64_t more[4];
+        uint32_t word[4], halves[4][2]; /* which word, and which half words those are */
+    } groups[];
+};
+
 /* What unpacking a ring needs of one of the engine's fragments. */
 struct wet_fragment {
     uint32_t word; /* of its records (agt_ring_word); 0: not looked up yet */
     uint32_t node;
+    const struct wet_expansion *expansion; /* NULL: each slot has its word */
 };
+
+/* All of them, by the engine's fragment id. */
+struct wet_fragments {
+    struct wet_expansion *expansions;
+    struct wet_fragment by_id[AGT_COUNT_MAX];
+};
+
+void wet_fragments_free(struct wet_fragments *fragments);
 
 /* Runs interval k again. By the engine's owner. Errors are those of wet_interval_get(). */
 int wet_interval_make(struct wet *wet, uint64_t k, struct wet_cached **out);

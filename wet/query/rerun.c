@@ -280,7 +280,7 @@ static void engine_drop(struct wet *wet)
 {
     rep_engine_free(wet->engine);
     wet->engine = NULL;
-    free(wet->fragments);
+    wet_fragments_free(wet->fragments);
     wet->fragments = NULL;
     wet->state_serial = 0;
 }

@@ -2,12 +2,13 @@
 /*
  * From the event ring to arrays, in one pass.
  *
- * A record of the ring is a fragment's id and its slots. The ids become executions, the slots move
- * together, so an interval takes 16 bytes for each execution and 8 for each slot. This is done part
+ * A record of the ring is a fragment's id and the words that its slots are made from. The ids become
+ * executions, the slots move together, so an interval takes 16 bytes for each execution and 8 for each slot. This is done part
  * by part while the run goes on, so memory has to grow; it is mapped, not allocated, so that growing
  * copies nothing and what is not touched costs nothing.
  */
 #include <errno.h>
+#include <immintrin.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -16,9 +17,8 @@
 #include "wet/query/wet_priv.h"
 #include "wet/trace/entry.h"
 
-#define QUICK 4 /* so many slots are copied at once, needed or not ... */
-#define SLACK                                                                                      \
-    (AGT_RING_FEW + 1) /* ... and behind the last ones is room for as many as a word tells */
+#define QUICK 4    /* so many slots are copied at once, needed or not ... */
+#define SLACK 2048 /* ... and so many are room for any execution's */
 
 /* ---- memory ---- */
 
@@ -86,12 +86,46 @@ int wet_arrays_reserve(struct wet_arrays *arrays, size_t execs, size_t slots)
 
 /* ---- fragments ---- */
 
-/* By fragment id; what is not used of it costs nothing. */
+/* What is not used of it costs nothing. */
 static int fragments_make(struct wet *wet)
 {
     if (!wet->fragments)
-        wet->fragments = calloc(AGT_COUNT_MAX, sizeof *wet->fragments);
+        wet->fragments = calloc(1, sizeof *wet->fragments);
     return wet->fragments ? 0 : -ENOMEM;
+}
+
+void wet_fragments_free(struct wet_fragments *fragments)
+{
+    while (fragments && fragments->expansions) {
+        struct wet_expansion *next = fragments->expansions->next;
+        free(fragments->expansions);
+        fragments->expansions = next;
+    }
+    free(fragments);
+}
+
+static int expansion_make(struct wet_fragments *fragments, const struct dbi_fragment *from,
+                          uint32_t word, const struct wet_expansion **out)
+{
+    unsigned groups = (from->slot_count + 3u) / 4;
+    struct wet_expansion *made = calloc(1, sizeof *made + groups * sizeof made->groups[0]);
+    if (!made)
+        return -ENOMEM;
+    made->slot_count = from->slot_count;
+    made->group_count = groups;
+    made->is_near = from->word_count < 4;
+    for (unsigned i = 0; i < from->slot_count; i++) {
+        const struct dbi_slot *slot = &from->slots[i];
+        uint64_t first = slot->word ? 0 : (uint64_t)(int32_t)word;
+        made->groups[i / 4].word[i % 4] = slot->word;
+        made->groups[i / 4].halves[i % 4][0] = 2u * slot->word;
+        made->groups[i / 4].halves[i % 4][1] = 2u * slot->word + 1;
+        made->groups[i / 4].more[i % 4] = (uint64_t)slot->more - first;
+    }
+    made->next = fragments->expansions;
+    fragments->expansions = made;
+    *out = made;
+    return 0;
 }
 
 /* Finds out about a fragment that is met for the first time. */
@@ -118,8 +152,12 @@ static int fragment_learn(struct wet *wet, uint32_t id)
     /* who walks an interval goes by the node, which is as the file says */
     if (is->statement_count != fragment->insn_count || is->slot_count != fragment->slot_count)
         return wd_fail(-WD_ERR_CORRUPT, "%s: damaged node %u", wet_store_path(wet->store), is->id);
-    wet->fragments[id] = (struct wet_fragment){
-        .word = agt_ring_word(id, fragment->insn_count, fragment->slot_count), .node = is->id};
+    struct wet_fragment *known = &wet->fragments->by_id[id];
+    uint32_t word = agt_ring_word(id, fragment->insn_count, fragment->word_count);
+    if (fragment->slots && expansion_make(wet->fragments, fragment, word, &known->expansion))
+        return -ENOMEM;
+    known->word = word;
+    known->node = is->id;
     return 0;
 }
 
@@ -151,6 +189,7 @@ struct part {
     struct wet_exec *execs;
     uint64_t *slots;
     size_t exec_count, slot_count;
+    size_t slot_room; /* but for SLACK */
     uint64_t time;
 };
 
@@ -159,53 +198,88 @@ struct part {
  * would have to wait; most lengths are few, and as branches they are guessed. (The empty statements keep the
  * compiler from making an addition of it again.)
  */
-static inline size_t record_words(unsigned slots)
+static inline size_t record_words(unsigned words)
 {
-    if (slots == 0) {
+    if (words == 0) {
         __asm__ volatile("");
         return 1;
     }
-    if (slots == 1) {
+    if (words == 1) {
         __asm__ volatile("");
         return 2;
     }
-    if (slots == 2) {
+    if (words == 2) {
         __asm__ volatile("");
         return 3;
     }
-    return 1 + slots;
+    return 1 + words;
 }
 
-/*
- * The executions of known fragments that begin before `end`. Words that are not just as the translator
- * made them end it: what is in the ring need not be from there. A last record may claim more than the part
- * has; some slots more can be read and kept.
- */
-static void known_unpack(const struct wet *wet, struct part *part, size_t end, uint32_t task)
+/* The slots of a record; some of what lies behind them is written, too. */
+static inline void slots_expand(const struct wet_expansion *expansion, const uint64_t *record,
+                                uint64_t *to)
 {
-    const struct wet_fragment *fragments = wet->fragments;
+    for (unsigned g = 0; g < expansion->group_count; g++, to += 4)
+        for (unsigned i = 0; i < 4; i++)
+            to[i] = record[expansion->groups[g].word[i]] + expansion->groups[g].more[i];
+}
+
+/* The same; four words at once where all come from the first four. */
+__attribute__((target("avx2"))) static inline void
+slots_expand_avx2(const struct wet_expansion *expansion, const uint64_t *record, uint64_t *to)
+{
+    if (!expansion->is_near) {
+        slots_expand(expansion, record, to);
+        return;
+    }
+    __m256i words = _mm256_loadu_si256((const __m256i *)record);
+    for (unsigned g = 0; g < expansion->group_count; g++, to += 4) {
+        __m256i order = _mm256_loadu_si256((const __m256i *)expansion->groups[g].halves);
+        __m256i more = _mm256_loadu_si256((const __m256i *)expansion->groups[g].more);
+        __m256i slots = _mm256_add_epi64(_mm256_permutevar8x32_epi32(words, order), more);
+        _mm256_storeu_si256((__m256i *)to, slots);
+    }
+}
+
+typedef void expand_fn(const struct wet_expansion *expansion, const uint64_t *record, uint64_t *to);
+
+/*
+ * The executions of known fragments that begin before `end`, as long as there is room. Words that are not just as
+ * the translator made them end it: what is in the ring need not be from there. A last record may claim more than
+ * the part has; some words more can be read and kept.
+ */
+__attribute__((always_inline)) static inline void known_unpack_by(expand_fn expand,
+                                                                  const struct wet *wet,
+                                                                  struct part *part, size_t end,
+                                                                  uint32_t task)
+{
+    const struct wet_fragment *fragments = wet->fragments->by_id;
     const uint64_t *from = part->ring + part->at, *stop = part->ring + end;
-    uint64_t *to = part->slots + part->slot_count;
+    uint64_t *to = part->slots + part->slot_count, *full = part->slots + part->slot_room;
     struct wet_exec *exec = part->execs + part->exec_count;
     uint32_t time = (uint32_t)part->time;
 
-    while (from < stop) {
+    while (from < stop && to <= full) {
         uint32_t word = (uint32_t)*from;
         const struct wet_fragment *fragment = &fragments[agt_ring_fragment(word)];
-        unsigned slots = agt_ring_slots(word);
-        if (fragment->word != word || slots == AGT_RING_MANY)
+        unsigned words = agt_ring_words(word), slots = words;
+        if (fragment->word != word || words == AGT_RING_MANY)
             break;
         *exec++ = (struct wet_exec){.node = fragment->node,
                                     .time_off = time,
                                     .slot_off = (uint32_t)(to - part->slots),
                                     .task = task};
-        memcpy(to, from + 1, QUICK * sizeof *to);
-        if (slots > QUICK)
-            memcpy(to + QUICK, from + 1 + QUICK, (AGT_RING_FEW - QUICK) * sizeof *to);
+        if (fragment->expansion) {
+            slots = fragment->expansion->slot_count;
+            expand(fragment->expansion, from, to);
+        } else {
+            memcpy(to, from + 1, QUICK * sizeof *to);
+            if (words > QUICK)
+                memcpy(to + QUICK, from + 1 + QUICK, (AGT_RING_FEW - QUICK) * sizeof *to);
+        }
         time += agt_ring_instructions(word);
-        size_t words = record_words(slots);
-        to += words - 1;
-        from += words;
+        from += record_words(words);
+        to += slots;
     }
     part->at = (size_t)(from - part->ring);
     part->exec_count = (size_t)(exec - part->execs);
@@ -213,45 +287,83 @@ static void known_unpack(const struct wet *wet, struct part *part, size_t end, u
     part->time += (uint32_t)(time - (uint32_t)part->time);
 }
 
-/* An execution with more slots than its word can tell. */
+__attribute__((target("avx2"))) static void
+known_unpack_avx2(const struct wet *wet, struct part *part, size_t end, uint32_t task)
+{
+    known_unpack_by(slots_expand_avx2, wet, part, end, task);
+}
+
+static void known_unpack(const struct wet *wet, struct part *part, size_t end, uint32_t task)
+{
+    if (__builtin_cpu_supports("avx2"))
+        known_unpack_avx2(wet, part, end, task);
+    else
+        known_unpack_by(slots_expand, wet, part, end, task);
+}
+
+/* An execution with more words than its first one can tell. */
 static int large_unpack(struct wet *wet, struct part *part, uint32_t task)
 {
-    uint32_t word = (uint32_t)part->ring[part->at];
-    const struct wet_node *node = wet_get_node(wet, wet->fragments[agt_ring_fragment(word)].node);
-    size_t slots = node->slot_count;
+    const uint64_t *record = part->ring + part->at;
+    uint32_t word = (uint32_t)*record, id = agt_ring_fragment(word);
+    const struct dbi_fragment *fragment = rep_engine_fragment(wet->engine, id);
+    const struct wet_node *node = wet_get_node(wet, wet->fragments->by_id[id].node);
     uint64_t *to = part->slots + part->slot_count;
-    if (slots > part->words - part->at - 1)
+    if (fragment->word_count > part->words - part->at - 1)
         return wd_fail(-WD_ERR_MACHINE, "the replay process sent a damaged ring");
     part->execs[part->exec_count++] = (struct wet_exec){.node = node->id,
                                                         .time_off = (uint32_t)part->time,
                                                         .slot_off = (uint32_t)part->slot_count,
                                                         .task = task};
-    memcpy(to, part->ring + part->at + 1, slots * sizeof *to);
+    for (unsigned i = 0; i < fragment->slot_count; i++)
+        to[i] = dbi_slot_value(fragment, i, record);
     lanes_clear(node, to);
     part->time += agt_ring_instructions(word);
-    part->slot_count += slots;
-    part->at += 1 + slots;
+    part->slot_count += fragment->slot_count;
+    part->at += 1 + (size_t)fragment->word_count;
     return 0;
 }
 
-/* All executions that begin before `end`; of `task`. */
-static int task_unpack(struct wet *wet, struct part *part, size_t end, uint32_t task)
+/* Room for `more` slots, and half as much again. */
+static int slots_grow(struct wet_arrays *arrays, struct part *part, size_t more)
 {
-    for (;;) {
-        known_unpack(wet, part, end, task);
+    size_t slots = (part->slot_count + more) / 2 * 3;
+    int err = area_reserve(&arrays->slots, (slots + SLACK) * sizeof(uint64_t));
+    part->slots = (uint64_t *)arrays->slots.data;
+    part->slot_room = arrays->slots.bytes / sizeof(uint64_t) - SLACK;
+    return err;
+}
+
+/* The next record is of a fragment that is not known, or takes more than known_unpack() has. */
+static int rare_unpack(struct wet *wet, struct part *part, uint32_t task)
+{
+    uint32_t word = (uint32_t)part->ring[part->at], id = agt_ring_fragment(word);
+    const struct wet_fragment *fragment = &wet->fragments->by_id[id];
+    int err = fragment->word ? 0 : fragment_learn(wet, id);
+    if (err)
+        return err;
+    if (!word || fragment->word != word)
+        return wd_fail(-WD_ERR_MACHINE, "the replay process sent a damaged ring");
+    return agt_ring_words(word) == AGT_RING_MANY ? large_unpack(wet, part, task) : 0;
+}
+
+/* All executions that begin before `end`; of `task`. */
+static int task_unpack(struct wet_unpacking *unpacking, struct part *part, size_t end,
+                       uint32_t task)
+{
+    int err = 0;
+    while (!err) {
+        known_unpack(unpacking->wet, part, end, task);
         if (part->at >= end)
             return part->at <= part->words
                        ? 0
                        : wd_fail(-WD_ERR_MACHINE, "the replay process sent a damaged ring");
-        uint32_t word = (uint32_t)part->ring[part->at], id = agt_ring_fragment(word);
-        int err = wet->fragments[id].word ? 0 : fragment_learn(wet, id);
-        if (!err && (!word || wet->fragments[id].word != word))
-            err = wd_fail(-WD_ERR_MACHINE, "the replay process sent a damaged ring");
-        else if (!err && agt_ring_slots(word) == AGT_RING_MANY)
-            err = large_unpack(wet, part, task);
-        if (err)
-            return err;
+        if (part->slot_count > part->slot_room)
+            err = slots_grow(unpacking->cached->arrays, part, part->words - part->at);
+        else
+            err = rare_unpack(unpacking->wet, part, task);
     }
+    return err;
 }
 
 /* Executions before an event that is run to belong to that event's task, those after the last one
@@ -274,13 +386,13 @@ static int part_unpack(struct wet_unpacking *unpacking, struct part *part, uint3
         if (i == first || wet_entry_is_reached(events[i - 1].entry))
             task = task_before(events, i, count, last);
         size_t end = ring_at[i] / 8 < part->words ? ring_at[i] / 8 : part->words;
-        int err = task_unpack(unpacking->wet, part, end, task);
+        int err = task_unpack(unpacking, part, end, task);
         if (err)
             return err;
         events[i].exec = (uint32_t)part->exec_count - 1;
     }
     unpacking->events_done = count;
-    return task_unpack(unpacking->wet, part, part->words, last);
+    return task_unpack(unpacking, part, part->words, last);
 }
 
 /*
@@ -315,6 +427,8 @@ int wet_unpack(struct wet_unpacking *unpacking, const struct wet_part *from,
                         .slots = (uint64_t *)unpacking->cached->arrays->slots.data,
                         .exec_count = unpacking->exec_count,
                         .slot_count = unpacking->slot_count,
+                        .slot_room =
+                            unpacking->cached->arrays->slots.bytes / sizeof(uint64_t) - SLACK,
                         .time = unpacking->time};
     err = part_unpack(unpacking, &part, from->task, ring_at);
     unpacking->exec_count = part.exec_count;

@@ -272,7 +272,7 @@ void wet_close(struct wet *wet)
         return;
     wet_worker_fini(wet);
     rep_engine_free(wet->engine);
-    free(wet->fragments);
+    wet_fragments_free(wet->fragments);
     wet_keeper_fini(&wet->keeper);
     wet_keeper_fini(&wet->passing);
     wet_arrays_free(wet->spare);

@@ -89,12 +89,12 @@ struct wet {
     bool space_ready;
     struct rep_engine *engine;
     bool collects_values; /* an engine that is made now has results in its ring: effects.c */
-    struct wet_fragment *fragments; /* by the engine's fragment id */
-    struct wet_keeper keeper;       /* what is kept */
-    struct wet_keeper passing;      /* intervals that were not wanted often; see interval.c */
-    struct wet_cached **cached;     /* by interval */
-    struct wet_size *sizes;         /* by interval */
-    struct wet_arrays *spare;       /* taken and left with atomic exchanges */
+    struct wet_fragments *fragments;
+    struct wet_keeper keeper;   /* what is kept */
+    struct wet_keeper passing;  /* intervals that were not wanted often; see interval.c */
+    struct wet_cached **cached; /* by interval */
+    struct wet_size *sizes;     /* by interval */
+    struct wet_arrays *spare;   /* taken and left with atomic exchanges */
     struct wet_worker worker;
     uint64_t last_got;     /* the interval asked for last */
     int64_t last_step;     /* and how far it was from the one before */
