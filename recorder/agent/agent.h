@@ -209,7 +209,7 @@ struct agt_mail {
     uint32_t request;
     uint64_t args[6];
     uint32_t command;
-    uint32_t spins; /* of the agent, before it sleeps until its next turn */
+    uint32_t pad;
     uint64_t cargs[4];
     struct agt_fault fault;
 };

@@ -28,11 +28,8 @@
 #define ADDRESS_END 0x7ffffffff000ull
 #define ADDRESS_MIN 0x100000ull
 #define REACH       0x60000000ull /* so that a region reaches all of its module */
-#define SPINS       10000         /* of the agent: some 0.5 ms */
-#define WAIT_LONG   2000000u /* TSC: some 0.7 ms; the longest that a wait counts, and that it spins */
-#define WAIT_MIDDLE 400000u /* waits are short if their average is below */
-#define WAIT_SHORT  10000u  /* how long it spins when they are not */
-#define OTHER_FILES 4       /* descriptors of the agent's own */
+#define SPINS       100
+#define OTHER_FILES 4 /* descriptors of the agent's own */
 
 extern const uint8_t rep_agent_image[], rep_agent_image_end[];
 __asm__(".section .rodata\n"
@@ -323,9 +320,6 @@ static int context_fill(struct rep_host *host, const struct rep_engine_setup *se
     ctx->code_fd = AGT_FILES_FD_BASE + (uint32_t)setup->file_count;
     ctx->shm_fd = ctx->code_fd + 1;
     ctx->probe_fd = ctx->code_fd + 2;
-    cpu_set_t cpus;
-    if (!sched_getaffinity(0, sizeof cpus, &cpus) && CPU_COUNT(&cpus) > 1)
-        ctx->mail.spins = SPINS;
     ctx->collecting = setup->mode == DBI_COLLECT;
     ctx->ring_start = AGT_RING_OFF;
     steps_make(host);
@@ -445,21 +439,14 @@ static int check_alive(struct rep_host *host)
                    WEXITSTATUS(status));
 }
 
-/* To be woken takes some 50 us in a virtual machine, as much as translating a dozen fragments. So
- * while requests come at short distances, as in code that is new, the supervisor stays awake. */
-static void wait_awake(struct rep_host *host, uint64_t start)
-{
-    uint64_t limit = !host->ctx->mail.spins       ? 0
-                     : host->waited < WAIT_MIDDLE ? WAIT_LONG
-                                                  : WAIT_SHORT;
-    while (__atomic_load_n(&host->ctx->mail.turn, __ATOMIC_ACQUIRE) != 1 &&
-           __builtin_ia32_rdtsc() - start < limit)
-        __builtin_ia32_pause();
-}
-
-static int wait_asleep(struct rep_host *host, const volatile sig_atomic_t *flag)
+int rep_host_wait(struct rep_host *host, const volatile sig_atomic_t *flag)
 {
     uint32_t *turn = &host->ctx->mail.turn;
+    for (unsigned spin = 0; spin < SPINS; spin++) {
+        if (__atomic_load_n(turn, __ATOMIC_ACQUIRE) == 1)
+            return 0;
+        __builtin_ia32_pause();
+    }
     while (__atomic_load_n(turn, __ATOMIC_ACQUIRE) != 1) {
         struct timespec timeout = {.tv_nsec = 100000000};
         syscall(SYS_futex, turn, FUTEX_WAIT, 0, &timeout, NULL, 0);
@@ -470,17 +457,6 @@ static int wait_asleep(struct rep_host *host, const volatile sig_atomic_t *flag)
             return err;
     }
     return 0;
-}
-
-int rep_host_wait(struct rep_host *host, const volatile sig_atomic_t *flag)
-{
-    uint64_t start = __builtin_ia32_rdtsc();
-    wait_awake(host, start);
-    int err = wait_asleep(host, flag);
-    uint64_t waited = __builtin_ia32_rdtsc() - start;
-    waited = waited < WAIT_LONG ? waited : WAIT_LONG;
-    host->waited = (uint32_t)((7ull * host->waited + waited) / 8);
-    return err;
 }
 
 void rep_host_send(struct rep_host *host)

@@ -18,7 +18,6 @@ struct rep_host {
     struct rep_span *spans; /* everything that is taken in the replayee, sorted */
     size_t span_count;
     uint8_t *regions[DBI_REGIONS_MAX];
-    uint32_t waited; /* on average of the latest waits for a request, in steps of the TSC */
 };
 
 /* Starts a replayee up to AGT_REQ_READY. On error nothing is left behind. */
