@@ -20,7 +20,6 @@
 #define CODE_ARCH_SET_FS  0x1002
 #define CODE_ARCH_SET_GS  0x1001
 #define CODE_CLONE_PARENT 0x8000
-#define SPINS             100
 
 /* Hidden, so that their addresses are taken relative to rip and not through a table. */
 #define HIDDEN __attribute__((visibility("hidden")))
@@ -113,13 +112,11 @@ static void give_turn(struct agt_mail *mail)
 {
     __atomic_store_n(&mail->turn, 1, __ATOMIC_RELEASE);
     sys_call3(SYS_futex, (long)&mail->turn, FUTEX_WAKE, 1);
-    for (unsigned spin = 0; spin < SPINS; spin++) {
-        if (__atomic_load_n(&mail->turn, __ATOMIC_ACQUIRE) == 0)
-            return;
-        __builtin_ia32_pause();
-    }
-    while (__atomic_load_n(&mail->turn, __ATOMIC_ACQUIRE) != 0)
-        sys_call6(SYS_futex, (long)&mail->turn, FUTEX_WAIT, 1, 0, 0, 0);
+    uint64_t start = __builtin_ia32_rdtsc();
+    if (!agt_wait_awake(&mail->wait, &mail->turn, 0))
+        while (__atomic_load_n(&mail->turn, __ATOMIC_ACQUIRE) != 0)
+            sys_call6(SYS_futex, (long)&mail->turn, FUTEX_WAIT, 1, 0, 0, 0);
+    agt_wait_count(&mail->wait, start);
 }
 
 void agt_ask(struct agt *agt, uint32_t request, uint64_t a0, uint64_t a1, uint64_t a2, uint64_t a3)

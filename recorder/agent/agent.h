@@ -107,6 +107,7 @@
 
 #include <stdint.h>
 
+#include "recorder/agent/wait.h"
 #include "recorder/event/queue.h"
 
 /* How translated code leaves for the agent. */
@@ -212,6 +213,7 @@ struct agt_mail {
     uint32_t pad;
     uint64_t cargs[4];
     struct agt_fault fault;
+    struct agt_wait wait; /* the agent's, for its turn */
 };
 
 struct agt_view {

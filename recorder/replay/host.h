@@ -18,6 +18,10 @@ struct rep_host {
     struct rep_span *spans; /* everything that is taken in the replayee, sorted */
     size_t span_count;
     uint8_t *regions[DBI_REGIONS_MAX];
+    struct agt_wait wait; /* for the supervisor's turn */
+    int load_fd;          /* /proc/loadavg, or negative */
+    unsigned processors;
+    uint64_t load_next; /* TSC: time to look at it again */
 };
 
 /* Starts a replayee up to AGT_REQ_READY. On error nothing is left behind. */
