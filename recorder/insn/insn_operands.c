@@ -376,8 +376,6 @@ void ins_mems_collect(struct ins_work *work)
  * instructions read or write the upper half. */
 static unsigned vector_first_byte(const struct ins_work *work, unsigned i)
 {
-    const ZydisDecodedOperand *op = &work->ops[i];
-    unsigned last = work->zi->operand_count_visible - 1u;
     switch (work->zi->mnemonic) {
     case ZYDIS_MNEMONIC_MOVHPS:
     case ZYDIS_MNEMONIC_MOVHPD:
@@ -388,12 +386,7 @@ static unsigned vector_first_byte(const struct ins_work *work, unsigned i)
         return i == 1 ? 8 : 0;
     case ZYDIS_MNEMONIC_VMOVHPS:
     case ZYDIS_MNEMONIC_VMOVHPD:
-        return last == 1 && i == 1 ? 8 : 0;
-    case ZYDIS_MNEMONIC_VMOVLPS:
-    case ZYDIS_MNEMONIC_VMOVLPD:
-        return last == 2 && i == 1 ? 8 : 0;
-    case ZYDIS_MNEMONIC_VMOVHLPS:
-        return op->actions & ZYDIS_OPERAND_ACTION_WRITE ? 0 : 8;
+        return i == 1 ? 8 : 0;
     default:
         return 0;
     }

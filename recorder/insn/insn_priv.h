@@ -59,6 +59,7 @@ bool ins_rules_stack(struct ins_work *work);
 bool ins_rules_string(struct ins_work *work);
 bool ins_rules_integer(struct ins_work *work);
 bool ins_rules_vector(struct ins_work *work);
+bool ins_rules_shuffle(struct ins_work *work); /* which ins_rules_vector() asks */
 bool ins_rules_fpu(struct ins_work *work);
 
 /* Refinements of the generic flow: idioms that use nothing, copies, MXCSR. */

@@ -198,15 +198,12 @@ static unsigned lane_bytes(ZydisMnemonic mnemonic)
     switch (mnemonic) {
     case ZYDIS_MNEMONIC_PEXTRB:
     case ZYDIS_MNEMONIC_VPEXTRB:
-    case ZYDIS_MNEMONIC_PINSRB:
         return 1;
     case ZYDIS_MNEMONIC_PEXTRW:
     case ZYDIS_MNEMONIC_VPEXTRW:
-    case ZYDIS_MNEMONIC_PINSRW:
         return 2;
     case ZYDIS_MNEMONIC_PEXTRQ:
     case ZYDIS_MNEMONIC_VPEXTRQ:
-    case ZYDIS_MNEMONIC_PINSRQ:
         return 8;
     case ZYDIS_MNEMONIC_VEXTRACTF128:
     case ZYDIS_MNEMONIC_VEXTRACTI128:
@@ -214,12 +211,6 @@ static unsigned lane_bytes(ZydisMnemonic mnemonic)
     default:
         return 4;
     }
-}
-
-static bool is_lane_insert(ZydisMnemonic mnemonic)
-{
-    return mnemonic == ZYDIS_MNEMONIC_PINSRB || mnemonic == ZYDIS_MNEMONIC_PINSRW ||
-           mnemonic == ZYDIS_MNEMONIC_PINSRD || mnemonic == ZYDIS_MNEMONIC_PINSRQ;
 }
 
 /* The first byte of the lane that the last operand chooses; the immediate's high bits are
@@ -256,19 +247,6 @@ static void lane_extract_flow(struct ins_work *work)
         flow->kinds = INS_FLOW_COPY;
 }
 
-/* The pieces that the lane lies in; a lane smaller than its piece keeps the rest of it. */
-static void lane_insert_flow(struct ins_work *work)
-{
-    struct ins_flow *flow = ins_flow_new(work);
-    unsigned bytes = lane_bytes(work->zi->mnemonic), first = lane_first_byte(work, 16);
-    ins_add_read(&flow->defs, work->ops[0].reg.value, first, bytes);
-    ins_use_operand(work, flow, 1);
-    if (is_whole_pieces(first, bytes))
-        flow->kinds = INS_FLOW_COPY;
-    else
-        ins_add_read(&flow->value_uses, work->ops[0].reg.value, first, bytes);
-}
-
 static bool lane_rules(struct ins_work *work)
 {
     unsigned count = work->zi->operand_count_visible;
@@ -277,10 +255,6 @@ static bool lane_rules(struct ins_work *work)
     if (is_lane_extract(work->zi->mnemonic) && work->ops[1].type == ZYDIS_OPERAND_TYPE_REGISTER &&
         ins_is_vector(work->ops[1].reg.value)) {
         lane_extract_flow(work);
-        return true;
-    }
-    if (is_lane_insert(work->zi->mnemonic) && is_xmm(&work->ops[0])) {
-        lane_insert_flow(work);
         return true;
     }
     return false;
@@ -293,65 +267,6 @@ static void direct_store_flow(struct ins_work *work)
     flow->mem_uses = 1;
     flow->mem_defs = 2;
     flow->kinds = INS_FLOW_COPY;
-}
-
-/* ---- legacy unpacks: halves of both sources interleave ---- */
-
-enum unpack { UNPACK_NONE, UNPACK_LOW, UNPACK_HIGH, UNPACK_LOW_HALVES, UNPACK_HIGH_HALVES };
-
-static enum unpack unpack_of(ZydisMnemonic mnemonic)
-{
-    switch (mnemonic) {
-    case ZYDIS_MNEMONIC_PUNPCKLBW:
-    case ZYDIS_MNEMONIC_PUNPCKLWD:
-    case ZYDIS_MNEMONIC_PUNPCKLDQ:
-    case ZYDIS_MNEMONIC_UNPCKLPS:
-        return UNPACK_LOW;
-    case ZYDIS_MNEMONIC_PUNPCKHBW:
-    case ZYDIS_MNEMONIC_PUNPCKHWD:
-    case ZYDIS_MNEMONIC_PUNPCKHDQ:
-    case ZYDIS_MNEMONIC_UNPCKHPS:
-        return UNPACK_HIGH;
-    case ZYDIS_MNEMONIC_PUNPCKLQDQ:
-    case ZYDIS_MNEMONIC_UNPCKLPD:
-        return UNPACK_LOW_HALVES;
-    case ZYDIS_MNEMONIC_PUNPCKHQDQ:
-    case ZYDIS_MNEMONIC_UNPCKHPD:
-        return UNPACK_HIGH_HALVES;
-    default:
-        return UNPACK_NONE;
-    }
-}
-
-/* Zydis means the low half of a register source even where the high one is read. */
-static void use_half(struct ins_work *work, struct ins_flow *flow, unsigned i, unsigned first)
-{
-    if (work->ops[i].type == ZYDIS_OPERAND_TYPE_REGISTER)
-        ins_add_read(&flow->value_uses, work->ops[i].reg.value, first, 8);
-    else
-        ins_use_operand(work, flow, i);
-}
-
-static void unpack_flows(struct ins_work *work, enum unpack unpack)
-{
-    ZydisRegister to = work->ops[0].reg.value;
-    unsigned first = unpack == UNPACK_HIGH || unpack == UNPACK_HIGH_HALVES ? 8 : 0;
-    bool halves = unpack == UNPACK_LOW_HALVES || unpack == UNPACK_HIGH_HALVES;
-    struct ins_flow *flow = ins_flow_new(work);
-    ins_add_read(&flow->defs, to, halves ? 8 : 0, halves ? 8 : 16);
-    use_half(work, flow, 1, first);
-    if (!halves) {
-        use_half(work, flow, 0, first);
-        return;
-    }
-    if (first == 0 || work->mem_of[1] == INS_NO_MEM)
-        flow->kinds = INS_FLOW_COPY;    /* else its source is the memory's upper half */
-    if (unpack == UNPACK_HIGH_HALVES) { /* the low half of the other one stays where it is */
-        struct ins_flow *low = ins_flow_new(work);
-        ins_add_read(&low->defs, to, 0, 8);
-        use_half(work, low, 0, 8);
-        low->kinds = INS_FLOW_COPY;
-    }
 }
 
 /* extrq, insertq: the upper half of the result is undefined, not kept. */
@@ -381,10 +296,8 @@ bool ins_rules_vector(struct ins_work *work)
     }
     if (lane_rules(work))
         return true;
-    if (unpack_of(work->zi->mnemonic) != UNPACK_NONE && is_xmm(&work->ops[0])) {
-        unpack_flows(work, unpack_of(work->zi->mnemonic));
+    if (ins_rules_shuffle(work))
         return true;
-    }
     switch (work->zi->mnemonic) {
     case ZYDIS_MNEMONIC_EXTRQ:
     case ZYDIS_MNEMONIC_INSERTQ:

@@ -256,9 +256,36 @@ oracle_extra_start:
         paddb   xmm1, xmm2
         pshufb  xmm1, xmm2
         pshufd  xmm1, xmm2, 0x1b
+        pshufd  xmm1, xmm2, 0x4e
+        pshufd  xmm1, [rcx], 0xee
+        pshufd  xmm1, xmm1, 0x90
+        pshuflw xmm1, xmm2, 0x1b
+        pshufhw xmm1, xmm2, 0xb1
         shufps  xmm1, xmm2, 0xe4
+        shufps  xmm1, xmm2, 0x4e
+        shufps  xmm1, xmm1, 0x39
+        shufpd  xmm1, xmm1, 1
+        shufpd  xmm1, xmm2, 2
+        shufpd  xmm1, [rcx], 1
         palignr xmm1, xmm2, 4
+        palignr xmm1, xmm2, 8
+        palignr xmm1, [rcx], 12
+        palignr xmm1, xmm2, 20
+        palignr xmm1, xmm2, 40
         psrldq  xmm1, 3
+        psrldq  xmm1, 8
+        psrldq  xmm1, 12
+        psrldq  xmm1, 16
+        pslldq  xmm1, 4
+        pslldq  xmm1, 8
+        pslldq  xmm1, 15
+        movddup xmm1, xmm2
+        movddup xmm1, [rcx]
+        movsldup xmm1, xmm2
+        movshdup xmm1, [rcx]
+        punpckldq xmm1, xmm2
+        punpckhdq xmm1, [rcx]
+        unpckhpd xmm1, [rcx]
         pslld   xmm1, xmm2
         psrlq   xmm1, 5
         pextrb  eax, xmm1, 5
@@ -272,10 +299,14 @@ oracle_extra_start:
         pinsrd  xmm1, eax, 3
         pinsrq  xmm1, rax, 1
         insertps xmm1, xmm2, 0x4c
+        insertps xmm1, xmm2, 0x90
+        insertps xmm1, xmm2, 0x0f
         insertps xmm1, [rcx], 0x10
         blendvps xmm1, xmm2
         pblendvb xmm1, [rcx]
         blendps xmm1, xmm2, 5
+        blendps xmm1, xmm2, 12
+        blendpd xmm1, [rcx], 2
         pblendw xmm1, xmm2, 0x33
         pmovzxbw xmm1, xmm2
         pmovsxdq xmm1, [rcx]
@@ -326,6 +357,46 @@ oracle_extra_start:
         vpcmpeqd ymm1, ymm1, ymm1
         vpandn  xmm1, xmm2, xmm2
         vpinsrd xmm1, xmm2, eax, 2
+        vpinsrb xmm1, xmm2, [rcx], 7
+        vpinsrw xmm1, xmm2, eax, 4
+        vpinsrq xmm1, xmm2, rax, 1
+        vinsertps xmm1, xmm2, xmm3, 0x58
+        vunpcklpd xmm1, xmm2, xmm3
+        vunpckhps ymm1, ymm2, [rcx]
+        vpunpcklbw xmm1, xmm2, xmm3
+        vpunpckhqdq ymm1, ymm2, ymm3
+        vshufpd xmm1, xmm2, xmm2, 1
+        vshufpd ymm1, ymm2, ymm3, 6
+        vshufps xmm1, xmm2, xmm3, 0x4e
+        vshufps ymm1, ymm2, [rcx], 0xe4
+        vpshufd ymm1, ymm2, 0x4e
+        vpshufd xmm1, [rcx], 0x1b
+        vpshuflw xmm1, xmm2, 0x1b
+        vpshufhw ymm1, ymm2, 0x4e
+        vpermilps xmm1, xmm2, 0x4e
+        vpermilps xmm1, xmm2, xmm3
+        vpermilpd ymm1, ymm2, 5
+        vpermilpd xmm1, [rcx], 1
+        vpalignr xmm1, xmm2, xmm3, 8
+        vpalignr ymm1, ymm2, ymm3, 24
+        vpsrldq xmm1, xmm2, 8
+        vpsrldq ymm1, ymm2, 4
+        vpslldq xmm1, xmm2, 8
+        vmovddup ymm1, ymm2
+        vmovddup xmm1, [rcx]
+        vmovshdup xmm1, xmm2
+        vinsertf128 ymm1, ymm2, [rcx], 0
+        vpermpd ymm1, ymm2, 0x1b
+        vperm2f128 ymm1, ymm2, [rcx], 0x08
+        vperm2f128 ymm1, ymm2, ymm3, 0x83
+        vbroadcastsd ymm1, [rcx]
+        vpbroadcastd xmm1, xmm2
+        vpbroadcastq xmm1, xmm2
+        vpbroadcastw ymm1, [rcx]
+        vblendps ymm1, ymm2, ymm3, 0x3c
+        vblendpd xmm1, xmm2, xmm3, 1
+        vpblendw ymm1, ymm2, ymm3, 0xf0
+        vpblendd xmm1, xmm2, [rcx], 3
         vpextrq rax, xmm1, 1
         vextractf128 xmm1, ymm2, 1
         vextracti128 [rcx], ymm2, 0
