@@ -31,6 +31,7 @@ static const struct {
     {SAMPLES "flow_dwarf4", FLOW, FIXTURE_BASE, 180},
     {SAMPLES "state_O0", STATE, FIXTURE_BASE, 100},
     {SAMPLES "inline_O2", SOURCES "inline.c", FIXTURE_BASE, 70},
+    {SAMPLES "relative_O0", FLOW, FIXTURE_BASE, 180},
     {SAMPLES "names_O0", NAMES, FIXTURE_BASE, 130},
     {SAMPLES "names_O2", NAMES, FIXTURE_BASE, 130},
 };

@@ -130,7 +130,7 @@ static int fill_call(struct mdl_unit *unit, uint32_t scope, struct mdl_line *lin
     if (dwarf_formudata(dwarf_attr(die, DW_AT_call_file, &attribute), &value) == 0 &&
         dwarf_getsrcfiles(&unit->die, &files, &count) == 0 && value < count)
         path = dwarf_filesrc(files, value, NULL, NULL);
-    line->file = path ? mdl_strings_intern(&unit->mod->model->strings, path, SIZE_MAX) : NULL;
+    line->file = path ? mdl_unit_file(unit->mod->model, &unit->die, path) : NULL;
     return path && !line->file ? -ENOMEM : 0;
 }
 

@@ -7,10 +7,12 @@
 
 #include <dwarf.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "wet/model/ehframe.h"
+#include "wet/model/paths.h"
 #include "wet/model/qualify.h"
 
 void mdl_units_free(struct mdl_units *units)
@@ -227,6 +229,22 @@ struct mdl_unit *mdl_unit_at(struct mdl_mod *mod, uint64_t pc)
 
 /* ---- Line rows --------------------------------------------------------------------------- */
 
+const char *mdl_unit_file(struct mdl_model *model, Dwarf_Die *unit, const char *path)
+{
+    Dwarf_Attribute attribute;
+    const char *directory = dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &attribute));
+    char *whole;
+
+    if (path[0] == '/' || !directory || directory[0] != '/')
+        return mdl_strings_intern(&model->strings, path, SIZE_MAX);
+    if (asprintf(&whole, "%s/%s", directory, path) < 0)
+        return NULL;
+    mdl_path_normalize(whole);
+    const char *file = mdl_strings_intern(&model->strings, whole, SIZE_MAX);
+    free(whole);
+    return file;
+}
+
 /* Remembers the last file name, since rows come in runs of one file. */
 struct file_cache {
     const char *from;
@@ -238,10 +256,10 @@ static const char *intern_file(struct mdl_unit *unit, Dwarf_Line *line, struct f
     const char *path = dwarf_linesrc(line, NULL, NULL);
 
     if (!path)
-        path = "??";
+        return mdl_strings_intern(&unit->mod->model->strings, "??", 2);
     if (path != cache->from) {
         cache->from = path;
-        cache->interned = mdl_strings_intern(&unit->mod->model->strings, path, SIZE_MAX);
+        cache->interned = mdl_unit_file(unit->mod->model, &unit->die, path);
     }
     return cache->interned;
 }

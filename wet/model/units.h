@@ -83,6 +83,10 @@ int mdl_units_get(struct mdl_mod *mod, struct mdl_units **units);
 /* The unit that has code at pc; NULL if none (or memory is short). */
 struct mdl_unit *mdl_unit_at(struct mdl_mod *mod, uint64_t pc);
 
+/* Interned, with the unit's directory before a file name that is relative to it; NULL: out of memory.
+ * libdw leaves the names of DWARF 5 relative. */
+const char *mdl_unit_file(struct mdl_model *model, Dwarf_Die *unit, const char *path);
+
 /* Loads rows, scopes; damaged tables give none. 0 or -ENOMEM. */
 int mdl_unit_lines(struct mdl_unit *unit);
 int mdl_unit_scopes(struct mdl_unit *unit);

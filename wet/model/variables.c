@@ -28,8 +28,10 @@
 static const char *decl_file(struct mdl_mod *mod, Dwarf_Die *die)
 {
     const char *path = dwarf_decl_file(die);
+    Dwarf_Die unit;
 
-    return path ? mdl_strings_intern(&mod->model->strings, path, SIZE_MAX) : NULL;
+    return path && dwarf_diecu(die, &unit, NULL, NULL) ? mdl_unit_file(mod->model, &unit, path)
+                                                       : NULL;
 }
 
 static int describe(struct mdl_mod *mod, Dwarf_Die *die, enum mdl_scope scope,
