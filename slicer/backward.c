@@ -105,7 +105,6 @@ int slc_backward(struct wet *wet, const struct slc_criterion *criterion,
     if (!error)
         error = slc_slice_finish(scan.slice);
     slc_bypass_fini(&scan.bypass);
-    slc_strings_fini(&scan.strings);
     slc_arrival_free(&arrival);
     free(scan.hits.runs);
     if (error) {

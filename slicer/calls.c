@@ -10,9 +10,9 @@
 #include "common/err.h"
 #include "slicer/entry.h"
 #include "slicer/scan.h"
+#include "slicer/session.h"
 #include "slicer/syscalls.h"
 
-#define STRING_MAX  4096        /* bytes of a path, its zero included */
 #define BYTES_MAX   (64u << 20) /* of a buffer that is passed on */
 #define VECTORS_MAX 1024
 
@@ -24,80 +24,6 @@ void slc_call_note(struct slc_call_args *call, const struct evq_entry *enter)
     call->number = enter->number;
     for (unsigned a = 0; regs && a < SLC_SYSCALL_ARGS; a++)
         call->args[a] = regs->r[slc_syscall_reg[a]];
-}
-
-/* ---- strings ---- */
-
-void slc_strings_fini(struct slc_strings *strings)
-{
-    free(strings->list);
-    *strings = (struct slc_strings){0};
-}
-
-static struct slc_string *string_at(const struct slc_strings *strings, wet_time time,
-                                    uint64_t address)
-{
-    size_t i = (size_t)((time * UINT64_C(0x9e3779b97f4a7c15) ^ address) >> 20);
-
-    for (;; i++) {
-        struct slc_string *string = &strings->list[i & (strings->capacity - 1)];
-        if (string->time == 0 || (string->time == time && string->address == address))
-            return string;
-    }
-}
-
-static int strings_grow(struct slc_strings *strings)
-{
-    struct slc_strings old = *strings;
-
-    if (old.count * 2 < old.capacity)
-        return 0;
-    strings->capacity = old.capacity ? old.capacity * 2 : 64;
-    strings->list = calloc(strings->capacity, sizeof(*strings->list));
-    if (!strings->list) {
-        *strings = old;
-        return -ENOMEM;
-    }
-    for (size_t i = 0; i < old.capacity; i++)
-        if (old.list[i].time)
-            *string_at(strings, old.list[i].time, old.list[i].address) = old.list[i];
-    free(old.list);
-    return 0;
-}
-
-/* Up to its zero; what cannot be read ends it. */
-static int read_length(struct wet *wet, wet_time time, uint64_t address, uint64_t *bytes)
-{
-    struct wet_state *state;
-    uint8_t byte = 1;
-    int error = wet_state_open(wet, time, &state);
-
-    if (error)
-        return error;
-    for (*bytes = 0; byte && *bytes < STRING_MAX; ++*bytes)
-        if (wet_state_read(state, address + *bytes, &byte, 1))
-            break;
-    wet_state_close(state);
-    wd_error_clear();
-    return 0;
-}
-
-static int string_bytes(struct slc_scan *scan, wet_time time, uint64_t address, uint64_t *bytes)
-{
-    int error = strings_grow(&scan->strings);
-    struct slc_string *string = error ? NULL : string_at(&scan->strings, time, address);
-
-    if (string && string->time == 0) {
-        error = read_length(scan->wet, time, address, &string->bytes);
-        if (error)
-            return error;
-        string->time = time;
-        string->address = address;
-        scan->strings.count++;
-    }
-    if (string)
-        *bytes = string->bytes;
-    return error;
 }
 
 /* ---- wants ---- */
@@ -202,7 +128,8 @@ static int want_memory(const struct user *user, const struct slc_arg *arg, uint6
     case SLC_ARG_PATH:
         if (!address)
             return 0;
-        error = string_bytes(user->scan, user->time, address, &size);
+        error = slc_lengths_get(&user->scan->slice->session->lengths, user->scan->wet,
+                                user->scan->interval, user->time, address, &size);
         return error ? error : want_bytes(user, address, size);
     case SLC_ARG_IN:
     case SLC_ARG_IN_OUT:

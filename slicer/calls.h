@@ -19,24 +19,14 @@ struct slc_call_args {
 
 void slc_call_note(struct slc_call_args *call, const struct evq_entry *enter);
 
-/* Lengths of strings that were read, for all passes over a run. Embedded; all zero is empty. */
-struct slc_strings {
-    struct slc_string {
-        wet_time time;
-        uint64_t address, bytes;
-    } * list; /* open addressing */
-    size_t count, capacity;
-};
-void slc_strings_fini(struct slc_strings *strings);
-
 struct slc_scan;
 struct slc_task;
 struct slc_want;
 
 /*
  * Wants what the call at `time` used to make its result and what it wrote; with `is_whole` also what
- * it only passed on. A call without a signature is taken to use all six arguments. Reading a string
- * runs the interval up to the call. 0 or an error.
+ * it only passed on. A call without a signature is taken to use all six arguments. The length of a
+ * string may have to be read: slicer/lengths.h. 0 or an error.
  */
 int slc_call_want(struct slc_scan *scan, struct slc_task *task, wet_time time, bool is_whole,
                   struct slc_want *want);

@@ -51,7 +51,6 @@ struct slc_scan {
     struct slc_code *code; /* the slice's */
     struct slc_memory memory;
     struct slc_bypass bypass;
-    struct slc_strings strings;
     struct slc_task *tasks[EVQ_TASKS_MAX];
     struct slc_hits hits;
     bool follows_data, follows_address, follows_control;

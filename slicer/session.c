@@ -37,6 +37,7 @@ void slc_session_free(struct slc_session *session)
         free(session->spares[i].bits);
     free(session->spares);
     free(session->refused);
+    slc_lengths_fini(&session->lengths);
     free(session);
 }
 

@@ -5,6 +5,7 @@
 
 #include "slicer/code.h"
 #include "slicer/footprint.h"
+#include "slicer/lengths.h"
 
 /* Scans that keep no users, with address edges or without; scans that do. */
 enum slc_session_code {
@@ -42,6 +43,7 @@ struct slc_session {
     uint64_t taken;    /* stretches that were taken over, ever */
     wet_time *refused; /* pops that are loads (slicer/bypass.h), sorted */
     size_t refused_count;
+    struct slc_lengths lengths;
     bool has_told_jumps;                      /* the model knows where indirect jumps went */
     unsigned users;                           /* its holder, and each slice */
     struct slc_code codes[SLC_SESSION_CODES]; /* wet is NULL until one is needed */

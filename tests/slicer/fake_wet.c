@@ -438,6 +438,12 @@ int wet_state_open(struct wet *wet, wet_time t, struct wet_state **out)
     return 0;
 }
 
+int wet_state_advance(struct wet_state *state, wet_time t)
+{
+    *state = (struct wet_state){state->wet, t, fake_queue_regs(&state->wet->regs.at[t - 1])};
+    return 0;
+}
+
 void wet_state_close(struct wet_state *state)
 {
     free(state);
