@@ -16,6 +16,7 @@
 
 #include "recorder/agent/agent_priv.h"
 #include "recorder/agent/sys.h"
+#include "recorder/agent/xsave.h"
 
 #define CODE_ARCH_SET_FS  0x1002
 #define CODE_ARCH_SET_GS  0x1001
@@ -436,6 +437,12 @@ static void on_xgetbv(struct agt *agt)
     uint32_t low = (uint32_t)ctx->xcr0, high = (uint32_t)(ctx->xcr0 >> 32);
     if ((uint32_t)ctx->gpr[RCX] != 0)
         __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"((uint32_t)ctx->gpr[RCX]));
+    if ((uint32_t)ctx->gpr[RCX] == 1) { /* what is in use */
+        const uint32_t settled = AGT_XS_X87 | AGT_XS_SSE | AGT_XS_AVX;
+        uint8_t *image = tasks_of(ctx)[ctx->task].xsave;
+        sys_xsave(image);
+        low &= ~settled | (uint32_t)agt_xs_in_use(image, low & settled);
+    }
     ctx->gpr[RAX] = low;
     ctx->gpr[RDX] = high;
 }
@@ -456,15 +463,43 @@ static void on_mark(struct agt *agt)
         agt_memory_mark(agt, at, bytes);
 }
 
+/* What was where an xsave stores; 0 bytes: that cannot be read, so it will fault. */
+static struct {
+    uint64_t bytes;
+    uint8_t before[AGT_XS_SETTLED_BYTES];
+} the_xsave;
+
+static void on_xsave(struct agt *agt)
+{
+    uint64_t at = agt->ctx->tmp;
+    bool has_all = agt_memory_readable(agt, at, AGT_XS_SETTLED_BYTES);
+    bool has_some = has_all || agt_memory_readable(agt, at, AGT_XS_AVX_OFF);
+    the_xsave.bytes = has_all ? AGT_XS_SETTLED_BYTES : has_some ? AGT_XS_AVX_OFF : 0;
+    sys_copy(the_xsave.before, (const void *)at, the_xsave.bytes);
+}
+
+static void on_xsaved(struct agt *agt)
+{
+    struct agt_ctx *ctx = agt->ctx;
+    if (the_xsave.bytes)
+        agt_xsave_settle((uint8_t *)ctx->tmp, the_xsave.before, the_xsave.bytes, ctx->gpr[RAX],
+                         ctx->exit_arg);
+}
+
 int agt_code_run(struct agt *agt)
 {
-    int kind = agt_run();
-    while (kind == AGT_EXIT_MARK) {
-        on_mark(agt);
+    for (;;) {
+        int kind = agt_run();
+        if (kind == AGT_EXIT_MARK)
+            on_mark(agt);
+        else if (kind == AGT_EXIT_XSAVE)
+            on_xsave(agt);
+        else if (kind == AGT_EXIT_XSAVED)
+            on_xsaved(agt);
+        else
+            return kind;
         agt->ctx->target = agt->ctx->resume;
-        kind = agt_run();
     }
-    return kind;
 }
 
 static uint64_t hash(uint64_t pc)

@@ -123,7 +123,9 @@ enum agt_exit {
     AGT_EXIT_MARK,        /* mark [rdi, ...) of a rep instruction as written, resume */
     AGT_EXIT_UNSUPPORTED, /* rip is that of an instruction that cannot be replayed */
     AGT_EXIT_FAULT = AGT_EXIT_FAULT_NUMBER, /* from the signal handler */
-    AGT_EXIT_STALE, /* the exit_arg bytes of code at rip are not what was translated */
+    AGT_EXIT_STALE,  /* the exit_arg bytes of code at rip are not what was translated */
+    AGT_EXIT_XSAVE,  /* an xsave or kin is next, that stores at tmp; resume */
+    AGT_EXIT_XSAVED, /* that was executed: exit_arg is its enum agt_xsave_kind; resume */
 };
 
 /* Which table an indirect branch looked in. */

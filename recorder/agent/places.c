@@ -82,7 +82,7 @@ static struct line line_of(const struct evq_place *place, uint64_t n)
 /*
  * A line of the stack that differs only in what xsave or xsavec stored there once, on stack that is
  * dead by now: which components were in use (XSTATE_BV, before XCOMP_BV, which xsave leaves 0). That
- * depends on how often the machine switched processes meanwhile, in the recording as here. (A
+ * depends on how often the recording machine switched processes meanwhile; here it does not (xsave.h). (A
  * small counter before a zero looks the same; then its other turns fit as well, and the place is
  * called ambiguous.)
  */

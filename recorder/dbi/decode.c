@@ -188,9 +188,28 @@ static bool is_beyond_us(const struct dbi_insn *insn)
     return false;
 }
 
-/* Memory operands of which is_beyond_us() wants to know more than Zydis says. */
+static enum agt_xsave_kind xsave_kind(const struct dbi_insn *insn)
+{
+    switch (insn->whole->zydis.mnemonic) {
+    case ZYDIS_MNEMONIC_XSAVE:
+    case ZYDIS_MNEMONIC_XSAVE64:
+        return AGT_XSAVE_WHOLE;
+    case ZYDIS_MNEMONIC_XSAVEOPT:
+    case ZYDIS_MNEMONIC_XSAVEOPT64:
+        return AGT_XSAVE_OPT;
+    case ZYDIS_MNEMONIC_XSAVEC:
+    case ZYDIS_MNEMONIC_XSAVEC64:
+        return AGT_XSAVE_COMPACT;
+    default:
+        return AGT_XSAVE_NONE;
+    }
+}
+
+/* Memory operands of which is_beyond_us(), or who translates, wants to know more than Zydis says. */
 static bool is_odd(const struct dbi_insn *insn)
 {
+    if (insn->is.xsave)
+        return true;
     for (unsigned i = 0; i < insn->whole->zydis.operand_count; i++) {
         if (insn->whole->operands[i].type == ZYDIS_OPERAND_TYPE_MEMORY &&
             insn->whole->operands[i].mem.type == ZYDIS_MEMOP_TYPE_VSIB)
@@ -284,6 +303,7 @@ int dbi_insn_decode(struct dbi_insn *insn, uint64_t pc, const uint8_t *bytes, si
     insn->info.mem_count = 0;
     memcpy(insn->bytes, bytes, insn->is.length);
     insn->is.has_memory = operands_decode(insn);
+    insn->is.xsave = (uint8_t)xsave_kind(insn);
     if (is_described(insn, detail))
         ins_describe(&insn->whole->zydis, insn->whole->operands, pc, &insn->info);
     flags_decode(insn);

@@ -5,6 +5,7 @@
 
 #include <Zydis/Zydis.h>
 
+#include "recorder/agent/xsave.h"
 #include "recorder/dbi/dbi.h"
 
 /* How a fragment ends. */
@@ -43,6 +44,7 @@ struct dbi_traits {
     uint8_t flags_killed; /* surely written */
     uint8_t opcode;       /* its last byte */
     uint8_t disp_off;     /* where the displacement of a rip-relative operand is */
+    uint8_t xsave;        /* enum agt_xsave_kind: 0 for all but xsave and its kin */
     bool writes_r15;
     bool writes_fs_base;
     bool rip_relative;    /* or eip-relative */

@@ -256,12 +256,11 @@ static void mark_operand(struct work *w, unsigned at, unsigned m)
     reg_return(w, reg);
 }
 
-/* A rep instruction's range depends on rcx: the agent marks it. */
-static void mark_rep(struct work *w, const struct ins_mem *mem)
+/* Leaves for the agent, which comes back to what follows. */
+static void agent_call(struct work *w, enum agt_exit kind, uint32_t arg)
 {
     dbi_regs_restore(w, UINT16_MAX);
-    uint32_t arg = mem->size_bytes | (mem->flags & INS_MEM_ADDR32 ? AGT_MARK_ADDR32 : 0);
-    emit_store_imm_gs(w->e, AGT_CTX_EXIT_KIND, AGT_EXIT_MARK);
+    emit_store_imm_gs(w->e, AGT_CTX_EXIT_KIND, kind);
     emit_store_imm_gs(w->e, AGT_CTX_EXIT_ARG, arg);
     emit_store_imm_gs(w->e, AGT_CTX_RESUME, 0);
     uint8_t *low = w->e->at - 4;
@@ -274,6 +273,13 @@ static void mark_rep(struct work *w, const struct ins_mem *mem)
     uint32_t parts[2] = {(uint32_t)resume, (uint32_t)(resume >> 32)};
     memcpy(low, &parts[0], 4);
     memcpy(high, &parts[1], 4);
+}
+
+/* A rep instruction's range depends on rcx: the agent marks it. */
+static void mark_rep(struct work *w, const struct ins_mem *mem)
+{
+    agent_call(w, AGT_EXIT_MARK,
+               mem->size_bytes | (mem->flags & INS_MEM_ADDR32 ? AGT_MARK_ADDR32 : 0));
 }
 
 static void marks_emit(struct work *w, unsigned at)
@@ -585,6 +591,16 @@ static void fs_base_keep(struct work *w, unsigned at)
     emit_store_imm_gs(w->e, AGT_CTX_FS_BASE + 4, 0);
 }
 
+/* The agent looks at what is where an xsave will store. */
+static void xsave_announce(struct work *w, unsigned at)
+{
+    unsigned reg = reg_borrow(w, at);
+    address_get(w, at, &w->code->insns[at].info.mems[0], reg, 0);
+    emit_store_gs(w->e, AGT_CTX_TMP, reg);
+    reg_return(w, reg);
+    agent_call(w, AGT_EXIT_XSAVE, 0);
+}
+
 static int insns_emit(struct work *w)
 {
     for (unsigned i = 0; i < w->code->count; i++) {
@@ -597,9 +613,13 @@ static int insns_emit(struct work *w)
             collect_before(w, i);
         if (insn->is.terminal != DBI_NEXT)
             return 0; /* the last: terminal_emit's */
+        if (insn->is.xsave)
+            xsave_announce(w, i);
         int err = insn_emit(w, i);
         if (err)
             return err;
+        if (insn->is.xsave)
+            agent_call(w, AGT_EXIT_XSAVED, insn->is.xsave);
         if (insn->is.writes_fs_base)
             fs_base_keep(w, i);
         if (w->mode == DBI_COLLECT)

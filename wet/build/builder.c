@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/err.h"
+#include "recorder/agent/in_use.h"
 #include "wet/build/part.h"
 #include "wet/trace/entry.h"
 #include "wet/trace/record.h"
@@ -228,25 +229,15 @@ static int lines_part(struct wet_builder *builder)
     return err ? err : wet_changes_encode(&builder->changes, &builder->parts.lines);
 }
 
-static bool is_zero(const uint8_t *bytes, size_t count)
-{
-    return !bytes[0] && !memcmp(bytes, bytes + 1, count - 1);
-}
-
-/* Which components an XSAVE image calls in use depends on the machine's own switches, too: those that
- * are as they begin are not. x87, SSE and AVX, in the standard form. */
+/* Which components an XSAVE image, in the standard form, calls in use depends on the machine, too. */
 static void in_use_settle(uint8_t *image, uint32_t bytes)
 {
-    const uint16_t control = 0x37f;
-    uint64_t in_use;
-    memcpy(&in_use, image + 512, sizeof in_use);
-    if (!memcmp(image, &control, 2) && is_zero(image + 2, 22) && is_zero(image + 32, 128))
-        in_use &= ~1ull;
-    if (is_zero(image + 160, 256))
-        in_use &= ~2ull;
-    if (bytes >= 832 && is_zero(image + 576, 256))
-        in_use &= ~4ull;
-    memcpy(image + 512, &in_use, sizeof in_use);
+    uint64_t settled = AGT_XS_X87 | AGT_XS_SSE, in_use;
+    if (bytes >= AGT_XS_SETTLED_BYTES)
+        settled |= AGT_XS_AVX;
+    memcpy(&in_use, image + AGT_XS_HEADER_OFF, sizeof in_use);
+    in_use &= ~settled | agt_xs_in_use(image, in_use & settled);
+    memcpy(image + AGT_XS_HEADER_OFF, &in_use, sizeof in_use);
 }
 
 int wet_builder_state(struct wet_builder *builder, struct wd_buf *out)
