@@ -61,7 +61,6 @@ struct wet_info {
     uint64_t syscalls;
     uint64_t events; /* recorded events taken; all that have registers were compared */
     uint64_t intervals;
-    double build_seconds;
     uint64_t wet_bytes;          /* of the whole file */
     uint64_t static_bytes;       /* of that: code, symbols, mapped files */
     double bits_per_instruction; /* of the rest */

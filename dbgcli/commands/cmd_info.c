@@ -37,7 +37,7 @@ const struct cli_syntax cli_cmd_info_syntax = {
 static int info_program(struct cli_session *session, const char *operand)
 {
     (void)operand;
-    cli_facts_print(session->out, session->wet);
+    cli_facts_print(session->out, session->wet, session->build_seconds);
     return 0;
 }
 

@@ -202,7 +202,7 @@ static json_t *json_of_threads(struct wet *wet)
     return array;
 }
 
-static void print_json(struct cli_out *out, struct wet *wet)
+static void print_json(struct cli_out *out, struct wet *wet, double build_seconds)
 {
     const struct wet_info *info = wet_get_info(wet);
     json_t *object = cli_json_object("wetdbg.info/1");
@@ -222,17 +222,18 @@ static void print_json(struct cli_out *out, struct wet *wet)
         cli_json_set(window, "has_end", json_boolean(info->has_end));
         cli_json_set(object, "window", window);
     }
-    cli_json_set(object, "build_seconds", json_real(info->build_seconds));
+    if (build_seconds > 0)
+        cli_json_set(object, "build_seconds", json_real(build_seconds));
     cli_json_set(object, "bits_per_instruction", json_real(info->bits_per_instruction));
     cli_out_json(out, object);
 }
 
-void cli_facts_print(struct cli_out *out, struct wet *wet)
+void cli_facts_print(struct cli_out *out, struct wet *wet, double build_seconds)
 {
     const struct wet_info *info = wet_get_info(wet);
     struct row rows[ROW_COUNT];
     if (out->json) {
-        print_json(out, wet);
+        print_json(out, wet, build_seconds);
         return;
     }
     fill_rows(rows, info);
@@ -251,6 +252,7 @@ void cli_facts_print(struct cli_out *out, struct wet *wet)
     for (size_t i = 0; i < ROW_COUNT; i++)
         fprintf(out->stream, "%-24s%" PRIu64 "\n", rows[i].label, rows[i].value);
     print_threads(out, wet);
-    fprintf(out->stream, "%-24s%.2f\n%-24s%.2f\n", "bits per instruction",
-            info->bits_per_instruction, "seconds to build", info->build_seconds);
+    fprintf(out->stream, "%-24s%.2f\n", "bits per instruction", info->bits_per_instruction);
+    if (build_seconds > 0)
+        fprintf(out->stream, "%-24s%.2f\n", "seconds to build", build_seconds);
 }

@@ -17,6 +17,6 @@ enum cli_run_end {
 /* How the run ended; `number` is the exit status or the signal, else 0. */
 enum cli_run_end cli_run_end(struct wet *wet, int *number);
 
-void cli_facts_print(struct cli_out *out, struct wet *wet);
+void cli_facts_print(struct cli_out *out, struct wet *wet, double build_seconds);
 
 #endif

@@ -23,6 +23,7 @@ struct cli_session {
     struct slc_session *slices; /* what slices have found out so far */
     const struct wet_info *info;
     struct mdl_model *model;
+    double build_seconds; /* 0: the file was there before */
     wet_time time;
     struct cli_moment *moment;       /* of `time`; NULL until needed: cli_session_moment() */
     const struct wet_thread *struck; /* that the fatal signal struck; NULL: none did */

@@ -60,10 +60,12 @@ int cli_build_options_parse(const struct cli_args *args, struct wetdbg_build_opt
 
 /* ---- building ---- */
 
-int cli_build_wet(const char *trace_dir, struct wetdbg_build_options *how, char **path)
+int cli_build_wet(const char *trace_dir, struct wetdbg_build_options *how, char **path,
+                  double *seconds)
 {
     struct wetdbg_replay_result numbers;
     bool is_fresh = false;
+    *seconds = 0;
     if (!how->output && !how->compact) {
         char *kept;
         int result = wetdbg_window_path(trace_dir, how, &kept, &is_fresh);
@@ -75,7 +77,10 @@ int cli_build_wet(const char *trace_dir, struct wetdbg_build_options *how, char 
         }
         free(kept);
     }
-    return replay(trace_dir, how, &numbers, path);
+    int failed = replay(trace_dir, how, &numbers, path);
+    if (!failed)
+        *seconds = numbers.seconds;
+    return failed;
 }
 
 int cli_build_verify(const char *trace_dir, const char *process,

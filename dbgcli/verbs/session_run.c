@@ -37,7 +37,7 @@ static void show_opening(struct cli_session *session, const struct cli_args *arg
     if (!session->out->json)
         result = cli_session_print_opening(session);
     else if (!has_commands(args))
-        cli_facts_print(session->out, session->wet);
+        cli_facts_print(session->out, session->wet, session->build_seconds);
     if (result)
         cli_out_error(session->out, "wetdbg", result);
     cli_out_end(session->out);
@@ -115,7 +115,8 @@ static int run_loop(struct cli_repl *repl, const struct cli_line_hooks *terminal
     return status;
 }
 
-int cli_session_run(struct cli_app *app, const struct cli_args *args, const char *wet_path)
+int cli_session_run(struct cli_app *app, const struct cli_args *args, const char *wet_path,
+                    double build_seconds)
 {
     struct cli_session session;
     struct cli_repl repl = {
@@ -140,6 +141,7 @@ int cli_session_run(struct cli_app *app, const struct cli_args *args, const char
     }
     if (memory)
         wet_set_memory(session.wet, memory);
+    session.build_seconds = build_seconds;
     show_opening(&session, args);
     result = cli_session_check(&session);
     if (result) {

@@ -22,6 +22,7 @@
  * is --batch. Returns an exit status (that of the last command that failed, if no person was there
  * to see it); or a negative error if the file cannot be opened.
  */
-int cli_session_run(struct cli_app *app, const struct cli_args *args, const char *wet_path);
+int cli_session_run(struct cli_app *app, const struct cli_args *args, const char *wet_path,
+                    double build_seconds);
 
 #endif

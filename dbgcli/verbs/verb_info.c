@@ -25,10 +25,11 @@ const struct cli_syntax cli_info_syntax = {
 };
 
 /* A plain file is taken for a .wet; everything else names a recording. */
-static int find_wet(const char *name, const char *process, char **wet_path)
+static int find_wet(const char *name, const char *process, char **wet_path, double *seconds)
 {
     struct stat status;
     char *trace_dir;
+    *seconds = 0;
     if (stat(name, &status) == 0 && S_ISREG(status.st_mode)) {
         if (process)
             return wd_fail(-WD_ERR_USAGE, "info: --process goes with a recording only");
@@ -39,7 +40,7 @@ static int find_wet(const char *name, const char *process, char **wet_path)
     if (result)
         return result;
     struct wetdbg_build_options how = {.process = process};
-    result = cli_build_wet(trace_dir, &how, wet_path);
+    result = cli_build_wet(trace_dir, &how, wet_path, seconds);
     free(trace_dir);
     return result;
 }
@@ -48,14 +49,15 @@ int cli_info_run(struct cli_app *app, const struct cli_args *args)
 {
     struct wet *wet;
     char *wet_path;
-    int result = find_wet(args->operands[0], cli_args_value(args, "process"), &wet_path);
+    double seconds;
+    int result = find_wet(args->operands[0], cli_args_value(args, "process"), &wet_path, &seconds);
     if (result)
         return result;
     result = wet_open(wet_path, &wet);
     free(wet_path);
     if (result)
         return result;
-    cli_facts_print(app->out, wet);
+    cli_facts_print(app->out, wet, seconds);
     wet_close(wet);
     return 0;
 }

@@ -105,6 +105,7 @@ int cli_replay_run(struct cli_app *app, const struct cli_args *args)
 {
     struct wetdbg_build_options how;
     char *trace_dir, *wet_path;
+    double seconds;
     int result = check_options(args);
     if (!result)
         result = cli_build_options_parse(args, &how);
@@ -115,9 +116,9 @@ int cli_replay_run(struct cli_app *app, const struct cli_args *args)
     if (cli_args_has(args, "no-trace")) {
         result = verify(app, trace_dir, how.process);
     } else {
-        result = cli_build_wet(trace_dir, &how, &wet_path);
+        result = cli_build_wet(trace_dir, &how, &wet_path, &seconds);
         if (!result) {
-            result = cli_session_run(app, args, wet_path);
+            result = cli_session_run(app, args, wet_path, seconds);
             free(wet_path);
         }
     }
@@ -127,5 +128,5 @@ int cli_replay_run(struct cli_app *app, const struct cli_args *args)
 
 int cli_open_run(struct cli_app *app, const struct cli_args *args)
 {
-    return cli_session_run(app, args, args->operands[0]);
+    return cli_session_run(app, args, args->operands[0], 0);
 }

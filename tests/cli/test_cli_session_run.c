@@ -33,7 +33,7 @@ static void run_on(const char *path, char **words, struct outcome *outcome)
         count++;
     assert_int_equal(cli_args_parse(&args, "open", &syntax, count, words), 0);
     out.json = cli_args_has(&args, "json");
-    outcome->status = cli_session_run(&app, &args, path);
+    outcome->status = cli_session_run(&app, &args, path, 1.5);
     cli_args_fini(&args);
     fclose(out.stream);
     fclose(out.errors);
@@ -139,6 +139,7 @@ static void json_has_one_line_per_command(void **state)
     outcome_fini(&outcome);
     run_on("fake.wet", none, &outcome);
     assert_int_equal(strncmp(outcome.answer, "{\"schema\":\"wetdbg.info/1\"", 25), 0);
+    assert_non_null(strstr(outcome.answer, "\"build_seconds\":1.5"));
     outcome_fini(&outcome);
 }
 

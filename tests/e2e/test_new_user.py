@@ -124,8 +124,7 @@ def test(bench, _arguments):
         if not kind:
             bench.check(found, f"number.c:{line} is not in the full slice", run)
     facts = bench.wet("info", "--json", f"{trace}/wetdbg.wet").objects()[0]
-    print(f"{facts['instructions']} instructions, {facts['bits_per_instruction']:.2f} bits each, "
-          f"built in {facts['build_seconds']:.2f} s")
+    print(f"{facts['instructions']} instructions, {facts['bits_per_instruction']:.2f} bits each")
 
 
 if __name__ == "__main__":

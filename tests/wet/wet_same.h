@@ -3,8 +3,7 @@
 #ifndef TESTS_WET_WET_SAME_H
 #define TESTS_WET_WET_SAME_H
 
-/* Fails with the first section that differs. Everything is compared but how long the building took,
- * which META, the last section, says. */
+/* Fails with the first section that differs, or with the first byte. */
 void same_file(const char *path, const char *wanted);
 
 /* What can be asked of META. */

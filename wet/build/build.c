@@ -234,6 +234,7 @@ static int run_and_write(struct wet_builder *builder, struct wet_unfinished *unf
         err = wet_jump_table_sort(&builder->jumps);
     if (err)
         return err;
+    result->seconds = wd_seconds() - start;
     struct wet_finish finish = {.feed = builder->feed,
                                 .space = &builder->space,
                                 .outputs = &builder->outputs,
@@ -248,8 +249,7 @@ static int run_and_write(struct wet_builder *builder, struct wet_unfinished *unf
                                 .signal_time = builder->signal_time,
                                 .threads = &builder->threads,
                                 .fingerprint = builder->options->fingerprint,
-                                .level = wet_builder_level(builder->options),
-                                .seconds = wd_seconds() - start};
+                                .level = wet_builder_level(builder->options)};
     return wet_finish_sections(&finish, unfinished->store, result);
 }
 
@@ -265,7 +265,6 @@ int wet_build(struct rep_feed *feed, const char *path, const struct wet_build_op
 {
     struct wet_builder builder;
     struct wet_unfinished unfinished = {0};
-    double start = wd_seconds();
     int err = builder_init(&builder, feed, options);
     if (!err)
         err = wet_unfinished_open(path, &unfinished);
@@ -287,8 +286,6 @@ int wet_build(struct rep_feed *feed, const char *path, const struct wet_build_op
             wet_store_abort(unfinished.store);
         wet_journal_remove(unfinished.journal);
     }
-    if (!err)
-        result->seconds = wd_seconds() - start;
     builder_fini(&builder);
     return err;
 }

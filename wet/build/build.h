@@ -49,7 +49,7 @@ struct wet_build_options {
 
 struct wet_build_result {
     uint64_t events_checked, instructions, nodes;
-    double seconds;
+    double seconds; /* how long it took, without writing the file's end */
 };
 
 /*
@@ -60,7 +60,7 @@ struct wet_build_result {
  * Until then the file is PATH.part, with a journal PATH.part-log beside it. If the build is
  * interrupted, killed, or finds no room, they stay, and the next one with the same fingerprint and
  * options goes on with the last interval that is whole. It comes to the same file, byte for byte, as
- * a build that was left alone, but for `build_microseconds` in META.
+ * a build that was left alone.
  */
 int wet_build(struct rep_feed *feed, const char *path, const struct wet_build_options *options,
               struct wet_build_result *result);

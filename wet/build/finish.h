@@ -24,7 +24,6 @@ struct wet_finish {
     bool has_end; /* it goes on to the run's end */
     uint64_t signal_time;
     int level;
-    double seconds;
 };
 
 int wet_finish_sections(const struct wet_finish *finish, struct wet_store_writer *store,

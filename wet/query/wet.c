@@ -109,7 +109,6 @@ static int meta_open(struct wet *wet)
     info->stores = number(wet->meta, "stores");
     info->syscalls = number(wet->meta, "syscalls");
     info->events = number(wet->meta, "events");
-    info->build_seconds = (double)number(wet->meta, "build_microseconds") / 1e6;
     info->places = number(wet->meta, "places");
     wet->xcr0 = number(wet->meta, "xcr0");
     return 0;

@@ -70,8 +70,7 @@ static bool meta_check(struct wet_verifier *verifier)
                                           "syscalls",
                                           "events",
                                           "places",
-                                          "xcr0",
-                                          "build_microseconds"};
+                                          "xcr0"};
     const uint32_t kind = WET_SEC_META;
     struct wd_buf bytes = {0};
     json_error_t error = {.position = 0};
