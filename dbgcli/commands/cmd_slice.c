@@ -6,6 +6,7 @@
 #include "common/err.h"
 #include "dbgcli/alloc.h"
 #include "dbgcli/commands/criterion.h"
+#include "dbgcli/commands/origin_place.h"
 #include "dbgcli/commands/place.h"
 #include "dbgcli/commands/slice_groups.h"
 #include "dbgcli/commands/slice_initials.h"
@@ -40,6 +41,7 @@ const struct cli_syntax cli_cmd_slice_syntax = {
         "  FILE:LINE[#K][:VARIABLE]    a variable just before a line ran the K-th time, or all\n"
         "                              that the line used; without #K, the last time\n"
         "  FUNCTION[#K]                its K-th call: why it was called, and its arguments\n"
+        "  VARIABLE[@TIME]             a variable, member or element as 'print' takes it\n"
         "  *ADDRESS[+LEN][@TIME]       bytes of memory just before TIME; without @TIME, now\n"
         "  $REGISTER[@TIME]            a register, a part of one ($ah, $xmm3) or a flag ($zf)",
 };
@@ -377,7 +379,7 @@ int cli_cmd_slice(struct cli_repl *repl, const struct cli_args *args, const char
     if (!result)
         result = cli_args_number(args, "limit", 0, &view.limit);
     if (!result)
-        result = cli_criterion_parse(session, text, &criterion);
+        result = cli_slice_criterion(session, text, &criterion);
     if (result)
         return result;
     result = cli_slice_run(session, criterion, &how, true, &slice);

@@ -37,7 +37,8 @@ static const struct {
     const char *command;
     unsigned first, later;
 } rules[] = {
-    {"slice", WORDS_DIRECTION | WORDS_CRITERIA | WORDS_FILES, WORDS_CRITERIA | WORDS_FILES},
+    {"slice", WORDS_DIRECTION | WORDS_CRITERIA | WORDS_FILES | WORDS_EXPRESSION,
+     WORDS_CRITERIA | WORDS_FILES | WORDS_EXPRESSION},
     {"why", WORDS_FILES, WORDS_NONE},
     {"origin", WORDS_CRITERIA | WORDS_EXPRESSION, WORDS_NONE},
     {"instances", WORDS_FILES, WORDS_NONE},

@@ -161,6 +161,23 @@ int cli_origin_criterion(struct cli_session *session, const char *text, struct s
     return variable_criterion(session, text, out);
 }
 
+int cli_slice_criterion(struct cli_session *session, const char *text, struct slc_criterion **out)
+{
+    bool is_other = is_criterion(text);
+    int result = -WD_ERR_USAGE;
+    if (is_other || !strchr(text, '@'))
+        result = cli_criterion_parse(session, text, out);
+    if (result != -WD_ERR_USAGE || is_other)
+        return result;
+    result = variable_criterion(session, text, out);
+    if (result == -WD_ERR_NOT_FOUND || result == -WD_ERR_USAGE) {
+        char *message = cli_strdup(wd_error_message(result));
+        wd_fail(result, "%s; 'help slice' says what else can be asked for", message);
+        free(message);
+    }
+    return result;
+}
+
 /* ---- places in words ---- */
 
 char *cli_spot_text(struct cli_session *session, const struct slc_spot *spot)

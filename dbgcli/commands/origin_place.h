@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What `origin` is asked for, and where values are, in words. */
+/* What `origin` and `slice` are asked for, and where values are, in words. */
 #ifndef DBGCLI_COMMANDS_ORIGIN_PLACE_H
 #define DBGCLI_COMMANDS_ORIGIN_PLACE_H
 
@@ -12,6 +12,9 @@
  * made its call. *out is for slc_criterion_free().
  */
 int cli_origin_criterion(struct cli_session *session, const char *text, struct slc_criterion **out);
+
+/* The same for `slice`, where a name is first that of a function. */
+int cli_slice_criterion(struct cli_session *session, const char *text, struct slc_criterion **out);
 
 /* "rax", "xmm3.b8", "ZF", "0x404010 <total+4>"; to be freed, never NULL. */
 char *cli_spot_text(struct cli_session *session, const struct slc_spot *spot);

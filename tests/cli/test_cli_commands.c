@@ -352,7 +352,8 @@ static void slice_shows_lines_then_what_has_none(void **state)
          "  storage  bytes 4 to 15, last used at time 7\n"
          "never set by the program: rax\n"},
         {"slice backward exit", 1, "the run did not exit\n"},
-        {"slice backward nonsense", 2, "'nonsense' is no criterion\n"},
+        {"slice backward nonsense", 1,
+         "no variable 'nonsense' is visible here; 'help slice' says what else can be asked for\n"},
         {"slice forward crash", 2, "slice: 'forward' is no direction; there is 'backward'\n"},
         {"slice crash --data --thin", 2,
          "slice: --data, --control and --thin exclude each other\n"},

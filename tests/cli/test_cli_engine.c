@@ -202,7 +202,7 @@ static void questions_without_an_answer_give_status_1(void **state)
     free(text);
     assert_int_equal(ask("instances cli_sample.c:1", &text), 1);
     free(text);
-    assert_int_equal(ask("slice backward cli_sample.c", &text), 2);
+    assert_int_equal(ask("slice backward cli_sample.c", &text), 1);
     free(text);
 }
 
