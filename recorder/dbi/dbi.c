@@ -80,6 +80,7 @@ void dbi_free(struct dbi *dbi)
     free(dbi->gone_by_code);
     free(dbi->by_page);
     free(dbi->pages);
+    free(dbi->expected);
     dbi_forms_free(dbi->forms);
     free(dbi);
 }
@@ -743,7 +744,7 @@ static int successors_get(struct dbi *dbi)
     bool fresh;
     for (unsigned i = 0; i < count; i++) {
         fall_first(dbi, list, i, count);
-        if (list[i] == dbi->stop && dbi->stop)
+        if ((list[i] == dbi->stop && dbi->stop) || !dbi_is_expected(dbi, list[i]))
             continue;
         int err = full_get(dbi, list[i], true, &fragment, &fresh, &fault);
         if (err < 0 && err != -WD_ERR_UNSUPPORTED)

@@ -154,6 +154,15 @@ struct dbi_fetch_fault {
 int dbi_translate(struct dbi *dbi, uint64_t pc, const struct dbi_fragment **out,
                   struct dbi_fetch_fault *fault);
 
+/*
+ * From now on dbi_translate() has only those successors translated that begin at one of these addresses (a few others may
+ * be, too). NULL: all, as at first. 0 or -ENOMEM, which leaves it at that.
+ */
+int dbi_expect(struct dbi *dbi, const uint64_t *pcs, size_t count);
+
+/* Whether `pc` is one of them, and there is no fragment yet. */
+bool dbi_is_missing(struct dbi *dbi, uint64_t pc);
+
 /* Like dbi_translate, but a fragment of at most `limit` instructions that always leaves for the
  * agent and never stops for time: for exact stops. Not entered in the look-up tables. */
 int dbi_translate_exact(struct dbi *dbi, uint64_t pc, unsigned limit,

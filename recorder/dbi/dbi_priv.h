@@ -6,6 +6,7 @@
  *   links.c  who jumps to whom; tables; what is forgotten and revived
  *   sites.c  indirect jumps and calls, their tables and targets
  *   room.c   memory of fragments
+ *   expect.c what is going to run
  *
  * A region has two parts, so that code that runs lies close together: bodies in the first, stubs and
  * prefixes in the second. Where a body would end in a jump to a fragment that does not exist yet, and
@@ -154,6 +155,8 @@ struct dbi {
     struct dbi_code code;
     struct dbi_output output;
     struct chunk *chunks; /* fragments, with their places and code */
+    uint8_t *expected;    /* expect.c; NULL: never needed */
+    bool expects;
 };
 
 #define BY_PC_BITS  18
@@ -187,6 +190,11 @@ void dbi_room_free(struct dbi *dbi);
  * its second one on. *upto is what was done so far. Where it cannot be done nothing is different.
  */
 void dbi_room_settle(uint8_t *part, size_t used, size_t *upto);
+
+/* ---- expect.c ---- */
+
+/* Whether code at `pc` may run, as far as dbi_expect() said so. */
+bool dbi_is_expected(const struct dbi *dbi, uint64_t pc);
 
 /* ---- dbi.c ---- */
 

@@ -17,6 +17,7 @@
 
 #define BATCH_BYTES  (1u << 20)
 #define EXACT_MARGIN 1024
+#define LOOKS_MAX    64 /* in a run, for code that came with later mappings */
 #define RUN_MAX      ((uint64_t)INT64_MAX / 2) /* counters go from a negative number upwards */
 
 /* ---- commands ---- */
@@ -178,6 +179,7 @@ void rep_engine_free(struct rep_engine *engine)
     wd_buf_fini(&engine->batch);
     wd_buf_fini(&engine->spare);
     wd_buf_fini(&engine->memory);
+    wd_buf_fini(&engine->expected);
     free(engine);
 }
 
@@ -374,10 +376,14 @@ static int verify_translations(struct rep_engine *engine)
 }
 
 /* Code that cannot be translated is an error only if it is reached. */
-static int translate_ahead(struct rep_engine *engine, const uint64_t *pcs, size_t count)
+static int translate_ahead(struct rep_engine *engine)
 {
+    const uint64_t *pcs = (const uint64_t *)engine->expected.data;
+    size_t count = engine->expected.size_bytes / sizeof *pcs;
     int err = 0;
     for (size_t i = 0; !err && i < count; i++) {
+        if (!dbi_is_missing(engine->dbi, pcs[i]))
+            continue;
         const struct agt_view *view = view_find(&engine->pages, pcs[i]);
         const struct dbi_fragment *fragment;
         struct dbi_fetch_fault fault;
@@ -389,8 +395,8 @@ static int translate_ahead(struct rep_engine *engine, const uint64_t *pcs, size_
     return err;
 }
 
-int rep_engine_prepare(struct rep_engine *engine, rep_page_fn page, void *arg, const uint64_t *pcs,
-                       size_t pc_count)
+/* Verifies if it has to be done, and translates what is expected in the views as they are now. */
+static int work_ahead(struct rep_engine *engine, rep_page_fn page, void *arg)
 {
     const struct agt_view *views;
     size_t count;
@@ -405,10 +411,31 @@ int rep_engine_prepare(struct rep_engine *engine, rep_page_fn page, void *arg, c
         (struct rep_pages){.page = page, .arg = arg, .views = copy, .view_count = count};
     err = engine->unverified ? verify_translations(engine) : 0;
     if (!err)
-        err = translate_ahead(engine, pcs, pc_count);
+        err = translate_ahead(engine);
     engine->pages = (struct rep_pages){0};
     free(copy);
     return err;
+}
+
+int rep_engine_prepare(struct rep_engine *engine, rep_page_fn page, void *arg, const uint64_t *pcs,
+                       size_t pc_count)
+{
+    engine->expected.size_bytes = 0;
+    engine->looks_left = LOOKS_MAX;
+    int err = wd_buf_append(&engine->expected, pcs, pc_count * sizeof *pcs);
+    if (!err)
+        err = dbi_expect(engine->dbi, pc_count ? pcs : NULL, pc_count);
+    return err ? err : work_ahead(engine, page, arg);
+}
+
+/* Where expected code is reached that was not there before, more of it will have come. Its pages are as they
+ * are now, so they are asked for. */
+static int look_again(struct rep_engine *engine, uint64_t pc)
+{
+    if (!engine->looks_left || !dbi_is_missing(engine->dbi, pc))
+        return 0;
+    engine->looks_left--;
+    return work_ahead(engine, NULL, NULL);
 }
 
 int rep_on_translate(struct rep_engine *engine, bool *done)
@@ -434,7 +461,9 @@ int rep_on_translate(struct rep_engine *engine, bool *done)
                                      left < DBI_INSN_MAX ? (unsigned)left : DBI_INSN_MAX, &fragment,
                                      &fault);
     } else {
-        result = dbi_translate(engine->dbi, pc, &fragment, &fault);
+        result = look_again(engine, pc);
+        if (!result)
+            result = dbi_translate(engine->dbi, pc, &fragment, &fault);
     }
     if (result < 0)
         return result;
@@ -587,6 +616,8 @@ int rep_engine_reset(struct rep_engine *engine)
     engine->unverified = true;
     engine->place_goal = engine->place_cap = REP_NEVER;
     engine->part = 0;
+    engine->expected.size_bytes = engine->looks_left = 0;
+    dbi_expect(engine->dbi, NULL, 0);
     if (!err)
         err = dbi_stop_at(engine->dbi, 0);
     return err;

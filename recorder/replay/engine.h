@@ -91,7 +91,8 @@ int rep_engine_reset(struct rep_engine *engine);
  *    pages that the caller has: `page` gives what is at `address` in a view of the replayee, or NULL
  *    if it does not know (then it is asked for). What is in a view is the replayee's word.
  *  - Translates the code at the addresses that will be run. Those where the program could not run
- *    code now, or may write to it, are left until they are reached.
+ *    code now, or may write to it, are left until they are reached; then so is what else has come.
+ *    Until the next reset other code is translated only when it is reached.
  */
 typedef const uint8_t *(*rep_page_fn)(void *arg, const struct agt_view *view, uint64_t address);
 int rep_engine_prepare(struct rep_engine *engine, rep_page_fn page, void *arg, const uint64_t *pcs,

@@ -48,7 +48,9 @@ struct rep_engine {
         void *arg;
         struct agt_view *views;
         size_t view_count;
-    } pages; /* while rep_engine_prepare() works */
+    } pages;                /* while code is translated before it is reached */
+    struct wd_buf expected; /* addresses (u64) of all code that will run; empty: unknown */
+    unsigned looks_left;    /* for such of it as came with later mappings */
 };
 
 /* Of an entry that has them. */

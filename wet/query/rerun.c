@@ -430,7 +430,8 @@ static int next_entries(void *arg, struct wd_buf *out)
             return err ? err : 1;
         }
         rerun->given = GIVEN_ALL;
-        return entries_append(rerun, out);
+        err = engine_prepare(wet->engine, wet, rerun->k);
+        return err ? err : entries_append(rerun, out);
     case GIVEN_START:
         return 0;
     case GIVEN_START_TAKEN:
