@@ -205,6 +205,32 @@ static void counts_of_nodes_make_up_the_run(void **state)
     assert_null(wet_get_node(wet, wet_node_limit(wet)));
 }
 
+/* Statements of the same bytes share what is known of them. */
+static void statements_are_what_their_bytes_decode_to(void **state)
+{
+    const struct fixture *fixture = *state;
+    uint64_t decoded = 0, addresses = 0;
+    for (uint32_t id = 0; id < wet_node_limit(fixture->cut); id++) {
+        const struct wet_node *node = wet_get_node(fixture->cut, id);
+        uint32_t off = 0;
+        for (uint32_t s = 0; node && s < node->statement_count; s++) {
+            const struct wet_statement *statement = &node->statements[s];
+            struct ins_info info;
+            assert_int_equal(statement->byte_off, off);
+            assert_int_equal(statement->pc, node->pc + off);
+            if (ins_decode(node->code + off, node->code_bytes - off, statement->pc, &info) == 0) {
+                assert_memory_equal(statement->info, &info, ins_info_bytes(&info));
+                decoded++;
+                addresses += info.target != 0;
+                for (unsigned m = 0; m < info.mem_count; m++)
+                    addresses += info.mems[m].base < 0;
+            }
+            off += statement->info->length;
+        }
+    }
+    assert_true(decoded > 1000 && addresses > 100);
+}
+
 struct times {
     uint64_t count;
     wet_time last, picked;
@@ -374,6 +400,7 @@ int main(void)
         CASE(interval_is_the_same_forwards_backwards_and_at_random, run_printf),
         CASE(events_of_intervals_are_those_of_the_run, run_printf),
         CASE(counts_of_nodes_make_up_the_run, run_printf),
+        CASE(statements_are_what_their_bytes_decode_to, run_printf),
         CASE(instances_counted_walked_and_found_agree, run_printf),
         CASE(instances_callback_ends_the_search, run_repstr),
         CASE(interval_beyond_the_last_is_not_found, run_repstr),

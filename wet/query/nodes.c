@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "recorder/insn/insn_ranges.h"
 #include "wet/query/wet_priv.h"
 #include "wet/trace/rules.h"
 
@@ -89,10 +88,11 @@ int wet_nodes_open(struct wet *wet)
         err = nodes_reserve(wet);
     if (err)
         return err;
+    wet->statements = wet_statements_new();
     wet->node_by_id = calloc(wet->node_limit + 1, sizeof *wet->node_by_id);
     wet->node_by_pc = calloc(BY_PC_SLOTS, sizeof *wet->node_by_pc);
     wet->counts = calloc(wet->info.intervals + 1, sizeof *wet->counts);
-    if (!wet->node_by_id || !wet->node_by_pc || !wet->counts)
+    if (!wet->statements || !wet->node_by_id || !wet->node_by_pc || !wet->counts)
         return -ENOMEM;
     for (size_t i = 0; i < wet->node_count; i++) {
         if (wet->node_by_id[wet->nodes[i].is.id])
@@ -105,55 +105,25 @@ int wet_nodes_open(struct wet *wet)
 void wet_nodes_close(struct wet *wet)
 {
     for (size_t i = 0; i < wet->node_count; i++) {
-        free((void *)wet->nodes[i].is.statements);
-        free(wet->nodes[i].infos);
         if (wet->nodes[i].is_met)
             free((void *)wet->nodes[i].is.code);
     }
+    wet_statements_free(wet->statements);
     free(wet->nodes);
     free(wet->node_by_id);
     free(wet->node_by_pc);
     free(wet->counts);
 }
 
-/* Bytes that are no instruction (the program jumped there) are one statement that traps. */
-static void info_illegal(struct ins_info *info)
-{
-    memset(info, 0, sizeof *info);
-    info->length = 1;
-    info->klass = INS_TRAP;
-    info->condition = INS_COND_NONE;
-}
-
 /* By one thread at a time. What is here goes with the statements, so these are set last. */
-static bool statements_make(struct wet_node_entry *node)
+static bool statements_make(struct wet *wet, struct wet_node_entry *node)
 {
-    uint32_t count = node->is.statement_count;
-    struct wet_statement *statements = calloc(count, sizeof *statements);
-    node->infos = calloc(count, sizeof *node->infos);
-    if (!statements || !node->infos) {
-        free(statements);
-        free(node->infos);
-        node->infos = NULL;
+    uint32_t slots;
+    const struct wet_statement *made = wet_statements_make(wet->statements, &node->is, &slots);
+    if (!made)
         return false;
-    }
-    uint32_t off = 0, slot = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        struct ins_info *info = &node->infos[i];
-        uint64_t pc = node->is.pc + off;
-        if (off >= node->is.code_bytes ||
-            ins_decode(node->is.code + off, node->is.code_bytes - off, pc, info))
-            info_illegal(info);
-        statements[i] = (struct wet_statement){.info = info,
-                                               .pc = pc,
-                                               .byte_off = (uint16_t)off,
-                                               .slot = (uint16_t)slot,
-                                               .slot_count = ins_slot_count(info)};
-        off += info->length;
-        slot += statements[i].slot_count;
-    }
-    node->is.slot_count = slot;
-    __atomic_store_n(&node->is.statements, statements, __ATOMIC_RELEASE);
+    node->is.slot_count = slots;
+    __atomic_store_n(&node->is.statements, made, __ATOMIC_RELEASE);
     return true;
 }
 
@@ -165,7 +135,7 @@ static bool has_statements(const struct wet_node_entry *node)
 static bool statements_need(struct wet *wet, struct wet_node_entry *node)
 {
     pthread_mutex_lock(&wet->node_lock);
-    bool is_there = has_statements(node) || statements_make(node);
+    bool is_there = has_statements(node) || statements_make(wet, node);
     pthread_mutex_unlock(&wet->node_lock);
     return is_there;
 }

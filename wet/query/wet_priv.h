@@ -8,6 +8,7 @@
 
 #include "recorder/replay/engine.h"
 #include "wet/query/interval.h"
+#include "wet/query/statements.h"
 #include "wet/store/store.h"
 #include "wet/trace/record.h"
 #include "wet/trace/space.h"
@@ -22,8 +23,7 @@ struct wet_file {
 
 /* A node and what is needed to find it. */
 struct wet_node_entry {
-    struct wet_node is; /* statements == NULL until somebody asks */
-    struct ins_info *infos;
+    struct wet_node is;  /* statements == NULL until somebody asks */
     bool is_met;         /* in no file: see wet_node_meet(); owns its code */
     uint32_t next_by_pc; /* chain, 1 + index in nodes */
 };
@@ -75,7 +75,8 @@ struct wet {
     size_t file_count;
     struct wet_node_entry *nodes;
     pthread_mutex_t node_lock; /* for making statements */
-    size_t node_count;         /* of the file, then those that were met since; room for node_room */
+    struct wet_statements *statements;
+    size_t node_count; /* of the file, then those that were met since; room for node_room */
     size_t node_room;
     uint32_t *node_by_id; /* 1 + index in nodes */
     uint32_t node_limit;
