@@ -29,9 +29,11 @@ struct key {
     uint64_t low, high;
 };
 
+/* What a node needs of a description, so that it need not be looked at. */
 struct known {
     struct key key;
     const struct ins_info *info; /* NULL: free */
+    uint32_t length, slot_count;
 };
 
 struct wet_statements {
@@ -112,8 +114,8 @@ static uint16_t *lengths_of(struct wet_statements *all, const uint8_t *code, siz
     return &all->lengths[code[0] | (available > 1 ? code[1] : 0) << 8];
 }
 
-static const struct ins_info *known_find(struct wet_statements *all, const uint8_t *code,
-                                         size_t available)
+static const struct known *known_find(struct wet_statements *all, const uint8_t *code,
+                                      size_t available)
 {
     for (unsigned lengths = *lengths_of(all, code, available); lengths; lengths &= lengths - 1) {
         unsigned length = (unsigned)__builtin_ctz(lengths);
@@ -122,7 +124,7 @@ static const struct ins_info *known_find(struct wet_statements *all, const uint8
         struct key key = key_of(code, length);
         const struct known *known = known_at(all, &key);
         if (known->info)
-            return known->info;
+            return known;
     }
     return NULL;
 }
@@ -147,15 +149,14 @@ static bool table_grow(struct wet_statements *all)
 }
 
 static void known_enter(struct wet_statements *all, const uint8_t *code, size_t available,
-                        const struct ins_info *info)
+                        const struct known *made)
 {
-    struct key key = key_of(code, info->length);
     if (!table_grow(all))
         return;
-    struct known *known = known_at(all, &key);
+    struct known *known = known_at(all, &made->key);
     all->count += !known->info;
-    *known = (struct known){.key = key, .info = info};
-    *lengths_of(all, code, available) |= (uint16_t)(1u << info->length);
+    *known = *made;
+    *lengths_of(all, code, available) |= (uint16_t)(1u << made->length);
 }
 
 /* ---- descriptions ---- */
@@ -173,24 +174,28 @@ static bool is_of_its_place(const struct ins_info *info)
 /* Bytes that are no instruction (the program jumped there) are one statement that traps. */
 static const struct ins_info illegal = {.length = 1, .klass = INS_TRAP, .condition = INS_COND_NONE};
 
-static const struct ins_info *describe(struct wet_statements *all, const uint8_t *code,
-                                       size_t available, uint64_t pc)
+/* *out is all zero without memory. */
+static void describe(struct wet_statements *all, const uint8_t *code, size_t available, uint64_t pc,
+                     struct known *out)
 {
     struct ins_info info;
-    if (!available)
-        return &illegal;
-    const struct ins_info *known = known_find(all, code, available);
+    const struct known *known = available ? known_find(all, code, available) : NULL;
+    *out = (struct known){.info = &illegal, .length = illegal.length};
     if (known)
-        return known;
-    if (ins_decode(code, available, pc, &info))
-        return &illegal;
+        *out = *known;
+    if (known || !available || ins_decode(code, available, pc, &info))
+        return;
     struct ins_info *kept = room_get(all, ins_info_bytes(&info));
+    *out = (struct known){0};
     if (!kept)
-        return NULL;
+        return;
     memcpy(kept, &info, ins_info_bytes(&info));
+    *out = (struct known){.key = key_of(code, info.length),
+                          .info = kept,
+                          .length = info.length,
+                          .slot_count = ins_slot_count(kept)};
     if (!is_of_its_place(&info))
-        known_enter(all, code, available, kept);
-    return kept;
+        known_enter(all, code, available, out);
 }
 
 const struct wet_statement *wet_statements_make(struct wet_statements *all,
@@ -200,16 +205,17 @@ const struct wet_statement *wet_statements_make(struct wet_statements *all,
     uint32_t off = 0, slot = 0;
     for (uint32_t i = 0; statements && i < node->statement_count; i++) {
         size_t left = off < node->code_bytes ? node->code_bytes - off : 0;
-        const struct ins_info *info = describe(all, node->code + off, left, node->pc + off);
-        if (!info)
+        struct known is;
+        describe(all, node->code + off, left, node->pc + off, &is);
+        if (!is.info)
             return NULL;
-        statements[i] = (struct wet_statement){.info = info,
+        statements[i] = (struct wet_statement){.info = is.info,
                                                .pc = node->pc + off,
                                                .byte_off = (uint16_t)off,
                                                .slot = (uint16_t)slot,
-                                               .slot_count = ins_slot_count(info)};
-        off += info->length;
-        slot += statements[i].slot_count;
+                                               .slot_count = is.slot_count};
+        off += is.length;
+        slot += is.slot_count;
     }
     *slot_count = slot;
     return statements;
