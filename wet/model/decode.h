@@ -28,4 +28,7 @@ struct mdl_insn {
 /* 0, or -1 if the bytes are no instruction. */
 int mdl_decode(uint64_t pc, const uint8_t *bytes, size_t available, struct mdl_insn *insn);
 
+/* The same without its short cut for common instructions. */
+int mdl_decode_any(uint64_t pc, const uint8_t *bytes, size_t available, struct mdl_insn *insn);
+
 #endif
