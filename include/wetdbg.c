@@ -32,6 +32,10 @@ const char *wetdbg_error(int code)
 
 /* ---- where a WET is kept ---- */
 
+/* To be counted up when the same recording gives other times or nodes than before: what was built until
+ * then does not reproduce itself, and is built anew where it is kept. */
+#define RULES 1
+
 /* Changes whenever a stream of the recording does. */
 static int fingerprint_make(const char *trace_dir, const struct wetdbg_build_options *options,
                             char *out, size_t size)
@@ -41,6 +45,7 @@ static int fingerprint_make(const char *trace_dir, const struct wetdbg_build_opt
     if (!hash)
         return -ENOMEM;
     XXH64_reset(hash, 0);
+    XXH64_update(hash, &(uint64_t){RULES}, sizeof(uint64_t));
     for (size_t i = 0; i < sizeof streams / sizeof streams[0]; i++) {
         char path[4096];
         struct stat stat_of = {0};

@@ -612,6 +612,37 @@ static enum found code_find(struct agt *agt, int kind)
     return FOUND_CODE;
 }
 
+/*
+ * A fault leaves a rep instruction where it has come to: what it did until then is an execution of its
+ * own. It is counted by running it with no elements left, since what it moved must not be moved again.
+ */
+static void rep_part_count(struct agt *agt)
+{
+    struct agt_ctx *ctx = agt->ctx;
+    const struct agt_mail *mail = &ctx->mail;
+    struct agt_fault fault = mail->fault; /* the code may be fetched */
+    uint64_t rip = ctx->rip, rflags = ctx->rflags;
+    uint64_t rcx = ctx->gpr[RCX], rsi = ctx->gpr[RSI], rdi = ctx->gpr[RDI];
+    agt_ask(agt, AGT_REQ_FAULT_REP, 0, 0, 0, 0);
+    ctx->target = mail->args[0];
+    ctx->gpr[RCX] = 0;
+    ctx->gpr[RSI] = mail->args[1];
+    ctx->gpr[RDI] = mail->args[2];
+    uint64_t count = ctx->rep_count;
+    int kind = agt_code_run(agt);
+    if (kind != AGT_EXIT_DIRECT)
+        agt_stop(agt, AGT_REQ_DIVERGED, AGT_DIV_EVENT, 0, (uint64_t)kind, rip);
+    ctx->rep_count = count;
+    ctx->rip = rip;
+    ctx->rflags = rflags;
+    ctx->gpr[RCX] = rcx;
+    ctx->gpr[RSI] = rsi;
+    ctx->gpr[RDI] = rdi;
+    if (ctx->collecting)
+        agt_ask(agt, AGT_REQ_FAULT_RECORD, 0, 0, 0, 0);
+    ctx->mail.fault = fault;
+}
+
 /* The registers at a fault are partly in homes; the supervisor knows which, and where it was. */
 static void on_fault(struct agt *agt)
 {
@@ -630,9 +661,12 @@ static void on_fault(struct agt *agt)
     ctx->rflags = mail->fault.rflags;
     ctx->r15 = mail->fault.gpr[15] + ring_more;
     executed_set(ctx, executed(ctx) - unexecuted);
+    bool flags_inexact = mail->args[4];
+    if (mail->args[5])
+        rep_part_count(agt);
     const struct evq_entry *entry = entry_expect(agt, EVQ_FAULT, AGT_EXIT_FAULT);
     /* The translator may have used flags that nothing reads before they are written. */
-    if (mail->args[4] && entry->flags & EVQ_FLAG_REGS)
+    if (flags_inexact && entry->flags & EVQ_FLAG_REGS)
         ctx->rflags = ((const struct evq_regs *)(entry + 1))->r[EVQ_EFLAGS] & ~0x10000ull;
     fault_take(agt);
 }

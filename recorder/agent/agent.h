@@ -101,6 +101,8 @@
 
 #define AGT_CTX_LOOKUP_MASK 0xe0 /* entries of the hash of fragments - 1 */
 
+#define AGT_CTX_REP_COUNT 0xe8 /* rcx where the latest rep instruction began */
+
 #define AGT_EXIT_FAULT_NUMBER 11
 
 #ifndef __ASSEMBLER__
@@ -139,6 +141,9 @@ enum agt_exit {
 /* Reply to AGT_REQ_PLACE_REP: args[0] = how often the rep instruction is to run, 0 if that would not
  * lead there; args[1] = code for that instruction alone. */
 
+/* Reply to AGT_REQ_FAULT_REP: args[0] = code for that instruction alone; args[1], args[2] = rsi and rdi where it
+ * began. */
+
 /* AGT_EXIT_MARK: exit_arg = element size | AGT_MARK_ADDR32 */
 #define AGT_MARK_ADDR32 0x100
 
@@ -154,9 +159,11 @@ enum agt_request {
     AGT_REQ_TRANSLATE, /* rip = args[0] */
     AGT_REQ_EVENTS,    /* the queue is used up */
     AGT_REQ_LOG_FULL,
-    AGT_REQ_TIME,         /* the limit is reached; state is in the context */
-    AGT_REQ_END,          /* EVQ_END was taken */
-    AGT_REQ_FAULT,        /* mail.fault; wants the guest's view of it */
+    AGT_REQ_TIME,      /* the limit is reached; state is in the context */
+    AGT_REQ_END,       /* EVQ_END was taken */
+    AGT_REQ_FAULT,     /* mail.fault; wants the guest's view of it */
+    AGT_REQ_FAULT_REP, /* it struck a rep instruction after some elements; see below */
+    AGT_REQ_FAULT_RECORD, /* that part has been counted, with no elements: its ring record is the last */
     AGT_REQ_CODE_CHANGED, /* [args0, args1) held code that was fetched */
     AGT_REQ_DIVERGED,     /* args[0] = enum agt_divergence; details in args */
     AGT_REQ_UNSUPPORTED,  /* args[0] = enum agt_unsupported, args[1] = rip */
@@ -368,6 +375,7 @@ struct agt_ctx {
     uint64_t branch;
     uint64_t ticks;
     uint64_t lookup_mask;
+    uint64_t rep_count;
     /* the rest is for C */
     uint64_t base;          /* of the agent's area */
     uint64_t return_missed; /* code for a return whose address is in r11 */

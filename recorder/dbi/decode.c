@@ -188,6 +188,8 @@ static bool is_beyond_us(const struct dbi_insn *insn)
     return false;
 }
 
+#define REPEATS (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE)
+
 static enum agt_xsave_kind xsave_kind(const struct dbi_insn *insn)
 {
     switch (insn->whole->zydis.mnemonic) {
@@ -309,6 +311,8 @@ int dbi_insn_decode(struct dbi_insn *insn, uint64_t pc, const uint8_t *bytes, si
     flags_decode(insn);
     if (insn->whole->zydis.mnemonic == ZYDIS_MNEMONIC_XCHG)
         insn->is.gpr_used |= 1u << INS_RAX; /* as r15d's stand-in it would make a nop: 90 */
+    insn->is.is_rep = insn->whole->zydis.meta.category == ZYDIS_CATEGORY_STRINGOP &&
+                      insn->whole->zydis.attributes & REPEATS;
     insn->is.writes_fs_base = insn->whole->zydis.mnemonic == ZYDIS_MNEMONIC_WRFSBASE;
     insn->is.terminal = (uint8_t)terminal_of(insn);
     if (dbi_insn_is_direct(insn))

@@ -45,6 +45,7 @@ struct dbi_traits {
     uint8_t opcode;       /* its last byte */
     uint8_t disp_off;     /* where the displacement of a rip-relative operand is */
     uint8_t xsave;        /* enum agt_xsave_kind: 0 for all but xsave and its kin */
+    bool is_rep;          /* a string instruction that repeats itself */
     bool writes_r15;
     bool writes_fs_base;
     bool rip_relative;    /* or eip-relative */

@@ -615,6 +615,8 @@ static int insns_emit(struct work *w)
             return 0; /* the last: terminal_emit's */
         if (insn->is.xsave)
             xsave_announce(w, i);
+        if (insn->is.is_rep)
+            emit_store_gs(w->e, AGT_CTX_REP_COUNT, INS_RCX);
         int err = insn_emit(w, i);
         if (err)
             return err;

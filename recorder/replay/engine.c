@@ -539,6 +539,10 @@ static int on_request(struct rep_engine *engine, enum rep_stop *why, bool *done)
         return rep_limit_plan(engine);
     case AGT_REQ_FAULT:
         return rep_on_fault(engine);
+    case AGT_REQ_FAULT_REP:
+        return rep_on_fault_rep(engine);
+    case AGT_REQ_FAULT_RECORD:
+        return rep_on_fault_record(engine);
     case AGT_REQ_CODE_CHANGED:
         return rep_code_forget(engine, mail->args[0], mail->args[1]);
     case AGT_REQ_JUMPS:

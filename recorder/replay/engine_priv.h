@@ -76,6 +76,8 @@ int rep_answer_wild_branch(struct rep_engine *engine);
 int rep_execution_cut(struct rep_engine *engine, const struct dbi_fragment *fragment,
                       unsigned count, uint64_t r15, uint64_t *more);
 int rep_on_fault(struct rep_engine *engine);
+int rep_on_fault_rep(struct rep_engine *engine);
+int rep_on_fault_record(struct rep_engine *engine);
 
 /* diverge.c */
 int rep_place_not_found(struct rep_engine *engine, unsigned seen, uint64_t rip);

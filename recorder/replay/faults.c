@@ -118,6 +118,115 @@ int rep_answer_wild_branch(struct rep_engine *engine)
     return branch_undo(engine);
 }
 
+/* ---- rep instructions ---- */
+
+/* The repeated operand of an instruction, or NULL. */
+static const struct ins_mem *rep_operand(const struct ins_info *info)
+{
+    for (unsigned m = 0; m < info->mem_count; m++) {
+        if (info->mems[m].flags & INS_MEM_REP)
+            return &info->mems[m];
+    }
+    return NULL;
+}
+
+/* How many elements a rep instruction has done that has come to `rcx`. */
+static uint64_t rep_done(const struct rep_engine *engine, const struct ins_info *info, uint64_t rcx)
+{
+    const struct ins_mem *mem = rep_operand(info);
+    uint64_t began = engine->host.ctx->rep_count;
+    if (mem && mem->flags & INS_MEM_ADDR32) {
+        began = (uint32_t)began;
+        rcx = (uint32_t)rcx;
+    }
+    return mem && rcx < began ? began - rcx : 0;
+}
+
+/* The same of the instruction that faulted. */
+static uint64_t fault_done(const struct rep_engine *engine, const struct dbi_fault *fault)
+{
+    const struct dbi_fragment *fragment = fault->fragment;
+    uint64_t off = fault->pc - fragment->pc;
+    struct ins_info info;
+    if (off >= fragment->code_bytes ||
+        ins_decode(fragment->code + off, fragment->code_bytes - off, fault->pc, &info))
+        return 0;
+    return rep_done(engine, &info, engine->host.ctx->mail.fault.gpr[INS_RCX]);
+}
+
+/* Where a string register was that has moved over `count` elements. */
+static uint64_t before_moving(const struct agt_ctx *ctx, const struct ins_mem *mem, uint64_t count)
+{
+    uint64_t bytes = count * mem->size_bytes, now = ctx->gpr[mem->base];
+    uint64_t before = ctx->rflags & 0x400 ? now + bytes : now - bytes;
+    return mem->flags & INS_MEM_ADDR32 ? (uint32_t)before : before;
+}
+
+/* The instruction at rip alone, and what it is. */
+static int rep_alone(struct rep_engine *engine, const struct dbi_fragment **fragment,
+                     struct ins_info *info)
+{
+    struct dbi_fetch_fault fault;
+    uint64_t rip = engine->host.ctx->rip;
+    int result = dbi_translate_exact(engine->dbi, rip, 1, fragment, &fault);
+    if (result < 0)
+        return result;
+    if (result > 0 || ins_decode((*fragment)->code, (*fragment)->code_bytes, rip, info) ||
+        !rep_operand(info))
+        return wd_fail(-WD_ERR_MACHINE, "the replay process stands at no string instruction");
+    return 0;
+}
+
+int rep_on_fault_rep(struct rep_engine *engine)
+{
+    struct agt_ctx *ctx = engine->host.ctx;
+    const struct dbi_fragment *fragment;
+    struct ins_info info;
+    int err = rep_alone(engine, &fragment, &info);
+    if (err)
+        return err;
+    uint64_t count = rep_done(engine, &info, ctx->gpr[INS_RCX]);
+    uint64_t began[] = {[INS_RSI] = ctx->gpr[INS_RSI], [INS_RDI] = ctx->gpr[INS_RDI]};
+    for (unsigned m = 0; m < info.mem_count; m++) {
+        const struct ins_mem *mem = &info.mems[m];
+        if (mem->flags & INS_MEM_REP && (mem->base == INS_RSI || mem->base == INS_RDI))
+            began[mem->base] = before_moving(ctx, mem, count);
+    }
+    ctx->mail.args[0] = fragment->host_body;
+    ctx->mail.args[1] = began[INS_RSI];
+    ctx->mail.args[2] = began[INS_RDI];
+    return 0;
+}
+
+/* The record says: no elements, registers as they began. Of its three last slots the first is how many
+ * there were to do, the second what was left, the third where the first operand's register came to. */
+int rep_on_fault_record(struct rep_engine *engine)
+{
+    const struct agt_ctx *ctx = engine->host.ctx;
+    const struct dbi_fragment *fragment;
+    struct ins_info info;
+    int err = rep_alone(engine, &fragment, &info);
+    if (err)
+        return err;
+    unsigned count = dbi_slot_get(fragment, info.mem_count).word, words = fragment->word_count;
+    uint64_t bytes = 8 + 8 * (uint64_t)words, end = (uint32_t)ctx->r15;
+    if (end < AGT_RING_OFF + bytes || end > AGT_RING_OFF + AGT_RING_BYTES || !count ||
+        count + 2 > words)
+        return wd_fail(-WD_ERR_MACHINE, "the replay process sent a damaged ring");
+    uint64_t *word = (uint64_t *)(engine->host.shm + end - bytes);
+    word[count] = rep_done(engine, &info, ctx->gpr[INS_RCX]);
+    word[count + 2] = ctx->gpr[info.mems[0].base];
+    unsigned at = count + 3;
+    for (unsigned m = 0; m < info.mem_count; m++)
+        at += dbi_value_words(&info.mems[m]);
+    uint16_t registers = dbi_value_registers(&info);
+    for (unsigned reg = 0; reg < 16 && at <= words; reg++) {
+        if (registers >> reg & 1)
+            word[at++] = ctx->gpr[reg];
+    }
+    return 0;
+}
+
 int rep_on_fault(struct rep_engine *engine)
 {
     struct agt_mail *mail = &engine->host.ctx->mail;
@@ -139,5 +248,6 @@ int rep_on_fault(struct rep_engine *engine)
     mail->args[2] = fault.fragment->insn_count - fault.insn;
     mail->args[3] = ring_more;
     mail->args[4] = fault.flags_inexact;
+    mail->args[5] = fault_done(engine, &fault);
     return 0;
 }

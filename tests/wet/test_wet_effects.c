@@ -23,6 +23,7 @@ RUN(run_signals, PROGRAMS "/prog_signals_O0_pie")
 RUN(run_heap, PROGRAMS "/prog_heap_O2_pie")
 RUN(run_repstr, PROGRAMS "/prog_repstr_O2_static")
 RUN(run_simd, PROGRAMS "/prog_simd_O2_pie")
+RUN(run_repfault, REPFAULT)
 RUN(run_gzip, "gzip", "-c", LICENSE)
 
 struct check {
@@ -237,8 +238,10 @@ int main(void)
         CASE(effects_are_what_states_show, run_gzip),
         CASE(effects_are_what_states_show, run_repstr),
         CASE(effects_are_what_states_show, run_simd),
+        CASE(effects_are_what_states_show, run_repfault),
         CASE(memory_at_the_end_is_the_program_s, run_repstr),
         CASE(memory_at_the_end_is_the_program_s, run_simd),
+        CASE(memory_at_the_end_is_the_program_s, run_repfault),
         CASE(memory_at_the_end_is_the_program_s, run_printf),
         CASE(memory_at_the_end_is_the_program_s, run_signals),
         CASE(memory_at_the_end_is_the_program_s, run_gzip),

@@ -149,6 +149,7 @@ RUN(run_ud2, 2000, PROGRAMS "/prog_crash_ud2_O2_pie")
 RUN(run_tls, 1000, PROGRAMS "/thread_tls_O0_static")
 RUN(run_queue, 20000, PROGRAMS "/thread_queue_O2_pie")
 RUN(run_nested, 20000, PROGRAMS "/signal_nested_O0_static")
+RUN(run_repfault, 2000, REPFAULT)
 RUN(run_moved, 2000, GENERATED, "moved", "30")
 RUN(run_rewritten, 2000, GENERATED, "rewritten", "400")
 
@@ -308,6 +309,7 @@ int main(void)
         AT_ONCE(run_tls),
         AT_ONCE(run_queue),
         AT_ONCE(run_nested),
+        AT_ONCE(run_repfault),
         AT_ONCE(run_moved),
         AT_ONCE(run_rewritten),
         CASE(windows_of_one_interval_give_the_file_of_one_pass, run_rewritten),

@@ -588,8 +588,8 @@ static int prepare(struct wet_rerun *rerun)
     return err;
 }
 
-/* A rep instruction that faults has done a part of its work, and agrees with nothing: then the state is
- * that before it. */
+/* Of a rep instruction that faults halfway, what it did until then is the execution before the fault: the
+ * run comes to that time only by the fault itself, and is at the handler then. */
 static int run_exactly(struct wet_rerun *rerun, uint64_t instructions)
 {
     struct wet *wet = rerun->wet;
