@@ -33,8 +33,8 @@ def usage(bench, trace):
              "unknown option of a command", "--foo")
     one_line(bench, bench.wet("replay", trace, "--batch", "-e", "slice backward whence"), 1,
              "a name of nothing", "whence")
-    one_line(bench, bench.wet("replay", trace, "--batch", "-e", "slice backward whence["), 2,
-             "unknown criterion", "whence[")
+    one_line(bench, bench.wet("replay", trace, "--batch", "-e", "slice backward 7x"), 2,
+             "unknown criterion", "7x")
     one_line(bench, bench.wet("replay", trace, "another"), 2, "one operand too many", "another")
     one_line(bench, bench.wet("open"), 2, "an operand too few", "open")
     one_line(bench, bench.wet("replay", trace, "--process=nobody"), 1, "no such process", "nobody")
