@@ -308,6 +308,8 @@ int wetdbg_replay(const char *trace_dir, const struct wetdbg_build_options *opti
         err = explain_open(trace_dir, options->process, err);
     if (!err)
         err = rec_sums_check(trace_dir);
+    if (!err && options->is_trusted)
+        rep_feed_trust(feed);
     if (!err)
         err = options->no_trace ? replay_plain(feed, options, result)
                                 : build(trace_dir, feed, options, result, wet_path);

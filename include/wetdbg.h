@@ -26,7 +26,10 @@ struct wetdbg_build_options {
     /* What buffers may take; 0: 2 GiB. The program's own memory, of which there is a copy, comes on
      * top. */
     uint64_t memory_bytes;
-    bool compact;                             /* a smaller file, slower to build and to ask */
+    bool compact; /* a smaller file, slower to build and to ask */
+    /* The recording is known to be the user's own. Else what was recorded runs behind a wall, some tens of
+     * percent slower. */
+    bool is_trusted;
     const volatile sig_atomic_t *interrupted; /* set by a signal handler; may be NULL */
     /* Told now and then, from the calling thread; may be NULL. */
     void (*progress)(void *arg, uint64_t frames_done, uint64_t frames_total, uint64_t instructions);

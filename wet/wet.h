@@ -90,6 +90,12 @@ int wet_check_model(const struct wet *wet);
  */
 void wet_set_memory(struct wet *wet, uint64_t bytes);
 
+/*
+ * The file is known to be the user's own. Else intervals run behind a wall (recorder/replay/engine.h), since what
+ * they execute is whatever the file says. To be called before the first query.
+ */
+void wet_trust(struct wet *wet);
+
 /* Asks the queries to give up soon with -WD_ERR_INTERRUPTED; async-signal-safe (Ctrl-C). */
 void wet_interrupt(struct wet *wet);
 void wet_interrupt_clear(struct wet *wet);

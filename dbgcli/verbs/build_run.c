@@ -46,7 +46,8 @@ int cli_build_options_parse(const struct cli_args *args, struct wetdbg_build_opt
                                          .output = cli_args_value(args, "output"),
                                          .from = cli_args_value(args, "from"),
                                          .to = cli_args_value(args, "to"),
-                                         .compact = cli_args_has(args, "compact")};
+                                         .compact = cli_args_has(args, "compact"),
+                                         .is_trusted = cli_args_has(args, "trust")};
     int result = cli_memory_parse(args, &how->memory_bytes);
     if (!result)
         result = cli_args_number(args, "jobs", 0, &jobs);
@@ -83,12 +84,12 @@ int cli_build_wet(const char *trace_dir, struct wetdbg_build_options *how, char 
     return failed;
 }
 
-int cli_build_verify(const char *trace_dir, const char *process,
+int cli_build_verify(const char *trace_dir, struct wetdbg_build_options *how,
                      struct wetdbg_replay_result *result)
 {
-    struct wetdbg_build_options how = {.process = process, .no_trace = true};
     char *path = NULL;
-    int failed = replay(trace_dir, &how, result, &path);
+    how->no_trace = true;
+    int failed = replay(trace_dir, how, result, &path);
     if (!failed)
         free(path);
     return failed;

@@ -18,7 +18,7 @@ int cli_build_wet(const char *trace_dir, struct wetdbg_build_options *how, char 
                   double *seconds);
 
 /* Replays without keeping anything. */
-int cli_build_verify(const char *trace_dir, const char *process,
+int cli_build_verify(const char *trace_dir, struct wetdbg_build_options *how,
                      struct wetdbg_replay_result *result);
 
 #endif

@@ -115,8 +115,7 @@ static int run_loop(struct cli_repl *repl, const struct cli_line_hooks *terminal
     return status;
 }
 
-int cli_session_run(struct cli_app *app, const struct cli_args *args, const char *wet_path,
-                    double build_seconds)
+int cli_session_run(struct cli_app *app, const struct cli_args *args, const struct cli_wet *wet)
 {
     struct cli_session session;
     struct cli_repl repl = {
@@ -131,7 +130,7 @@ int cli_session_run(struct cli_app *app, const struct cli_args *args, const char
     uint64_t memory;
     int result = cli_memory_parse(args, &memory);
     if (!result)
-        result = cli_session_open(&session, app->out, wet_path);
+        result = cli_session_open(&session, app->out, wet->path);
     if (result)
         return result;
     result = open_screen(app->out, args);
@@ -141,7 +140,9 @@ int cli_session_run(struct cli_app *app, const struct cli_args *args, const char
     }
     if (memory)
         wet_set_memory(session.wet, memory);
-    session.build_seconds = build_seconds;
+    if (wet->is_trusted)
+        wet_trust(session.wet);
+    session.build_seconds = wet->build_seconds;
     show_opening(&session, args);
     result = cli_session_check(&session);
     if (result) {

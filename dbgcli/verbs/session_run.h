@@ -17,12 +17,17 @@
         "json", 0, NULL, "one JSON object per command and line"                                    \
     }
 
+struct cli_wet {
+    const char *path;
+    double build_seconds; /* 0: the file was there before */
+    bool is_trusted;      /* as wet_trust() */
+};
+
 /*
  * Opens FILE.wet, runs the -e and -x options in the order given and then the prompt, unless there
  * is --batch. Returns an exit status (that of the last command that failed, if no person was there
  * to see it); or a negative error if the file cannot be opened.
  */
-int cli_session_run(struct cli_app *app, const struct cli_args *args, const char *wet_path,
-                    double build_seconds);
+int cli_session_run(struct cli_app *app, const struct cli_args *args, const struct cli_wet *wet);
 
 #endif

@@ -20,13 +20,14 @@ static const struct cli_option replay_options[] = {
     {"jobs", 0, "N", "use N processors; by default all"},
     CLI_MEMORY_OPTION,
     {"no-trace", 0, NULL, "only check that the recording replays; keep nothing"},
+    {"trust", 0, NULL, "no wall around what was recorded: faster, for recordings of your own"},
     {0},
 };
 
 const struct cli_syntax cli_replay_syntax = {
     .usage = "[TRACE] [-o FILE.wet] [-e COMMAND]... [-x SCRIPT]... [--batch] [--json]\n"
              "                     [--process=P] [--compact] [--from=MOMENT] [--to=MOMENT]\n"
-             "                     [--jobs=N] [--memory=SIZE] [--no-trace]",
+             "                     [--jobs=N] [--memory=SIZE] [--no-trace] [--trust]",
     .options = replay_options,
     .operands_max = 1,
     .details =
@@ -37,6 +38,8 @@ const struct cli_syntax cli_replay_syntax = {
         "first one came from, else the first one; 'wetdbg ps' lists and marks them.\n"
         "A window (--from, --to) keeps the times of the whole run; what is before its start\n"
         "is replayed, but not kept. Events are those of 'wetdbg dump', N% is of their number.\n"
+        "A recording that was not made here, or was altered since, runs behind a wall: it\n"
+        "cannot harm, and takes longer.\n"
         "A build that was interrupted or killed is gone on with by the same command.\n"
         "A script may hold comments, lines that begin with '#'; it ends at the first\n"
         "command that fails.",
@@ -53,14 +56,16 @@ const struct cli_syntax cli_open_syntax = {
     .options = open_options,
     .operands_min = 1,
     .operands_max = 1,
-    .details = "Neither the recording nor rr is needed.",
+    .details =
+        "Neither the recording nor rr is needed. What the file has to run again runs behind\n"
+        "a wall, whoever made it.",
 };
 
-static int verify(struct cli_app *app, const char *trace_dir, const char *process)
+static int verify(struct cli_app *app, const char *trace_dir, struct wetdbg_build_options *how)
 {
     struct cli_out *out = app->out;
     struct wetdbg_replay_result numbers;
-    int result = cli_build_verify(trace_dir, process, &numbers);
+    int result = cli_build_verify(trace_dir, how, &numbers);
     if (result)
         return result;
     if (!out->json) {
@@ -114,11 +119,12 @@ int cli_replay_run(struct cli_app *app, const struct cli_args *args)
     if (result)
         return result;
     if (cli_args_has(args, "no-trace")) {
-        result = verify(app, trace_dir, how.process);
+        result = verify(app, trace_dir, &how);
     } else {
         result = cli_build_wet(trace_dir, &how, &wet_path, &seconds);
         if (!result) {
-            result = cli_session_run(app, args, wet_path, seconds);
+            const struct cli_wet wet = {wet_path, seconds, how.is_trusted};
+            result = cli_session_run(app, args, &wet);
             free(wet_path);
         }
     }
@@ -128,5 +134,6 @@ int cli_replay_run(struct cli_app *app, const struct cli_args *args)
 
 int cli_open_run(struct cli_app *app, const struct cli_args *args)
 {
-    return cli_session_run(app, args, args->operands[0], 0);
+    const struct cli_wet wet = {.path = args->operands[0]};
+    return cli_session_run(app, args, &wet);
 }

@@ -18,6 +18,8 @@
 #include "recorder/agent/sys.h"
 #include "recorder/agent/xsave.h"
 
+#define PAGE 4096ull
+
 #define CODE_ARCH_SET_FS  0x1002
 #define CODE_ARCH_SET_GS  0x1001
 #define CODE_CLONE_PARENT 0x8000
@@ -65,6 +67,28 @@ uint64_t agt_time(const struct agt *agt)
     return agt->ctx->time_base + executed(agt->ctx);
 }
 
+/* ---- the wall ---- */
+
+/* The granules that [start, +bytes) lies in are ours. */
+static bool wall_raise(const struct agt *agt, uint64_t start, uint64_t bytes)
+{
+    uint64_t table = (uint64_t)agt->ctx - AGT_WALL_BYTES;
+    uint64_t first = start / AGT_WALL_GRANULE, last = (start + bytes - 1) / AGT_WALL_GRANULE;
+    return sys_call3(SYS_mprotect, (long)(table + first * PAGE), (long)((last - first + 1) * PAGE),
+                     PROT_NONE) == 0;
+}
+
+static bool wall_init(const struct agt *agt)
+{
+    uint64_t start = (uint64_t)agt->ctx - AGT_WALL_BYTES;
+    if (!agt->ctx->has_wall)
+        return true;
+    return sys_call6(SYS_mmap, (long)start, AGT_WALL_BYTES, PROT_READ,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1,
+                     0) == (long)start &&
+           wall_raise(agt, start, AGT_WALL_BYTES + AGT_AREA_BYTES);
+}
+
 /* ---- turn taking ---- */
 
 static uint64_t serve(struct agt *agt)
@@ -80,6 +104,8 @@ static uint64_t serve(struct agt *agt)
         count = mail->cargs[1] < AGT_XFER_BYTES ? mail->cargs[1] : AGT_XFER_BYTES;
         return agt_memory_read(agt, area, mail->cargs[0], count);
     case AGT_CMD_MAP_CODE:
+        if (ctx->has_wall && !wall_raise(agt, mail->cargs[0], mail->cargs[1]))
+            return 0;
         return (uint64_t)sys_call6(SYS_mmap, (long)mail->cargs[0], (long)mail->cargs[1],
                                    PROT_READ | PROT_EXEC, MAP_SHARED | MAP_FIXED, ctx->code_fd,
                                    (long)mail->cargs[2]);
@@ -885,6 +911,8 @@ void agt_main(uint64_t base)
     agt->lines = (uint8_t *)(base + AGT_LINES_OFF);
     agt->views.list = (struct agt_view *)(base + AGT_HEAP_OFF);
     area_init(agt);
+    if (!wall_init(agt))
+        sys_call3(SYS_exit_group, 5, 0, 0);
     sys_call3(SYS_arch_prctl, CODE_ARCH_SET_GS, (long)agt->ctx, 0);
     agt->ctx->agent_exit = (uint64_t)agt_exit;
     tasks_of(agt->ctx)[0].live = 1;

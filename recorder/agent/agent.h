@@ -5,9 +5,8 @@
  * The agent is a small freestanding program that lives in the replayee beside the recorded
  * program's memory. Its area is one range of AGT_AREA_BYTES, placed in a hole of the recording:
  *
- *   base + AGT_BLOB_OFF    the agent's code and data           private
- *        + AGT_STACK_OFF   its stack, then its signal stack    private
- *        + AGT_SHM_OFF     everything below, shared with the supervisor through one memfd:
+ *   base - AGT_WALL_BYTES  the wall: see below                 private, if there is one
+ *   base + AGT_SHM_OFF     everything below, shared with the supervisor through one memfd:
  *             AGT_CTX_OFF      struct agt_ctx, at which the gs base points
  *             AGT_STEPS_OFF    u64 constants for collecting: agt_step()
  *             AGT_JUMPS_OFF    log of indirect jumps and calls: struct agt_jump
@@ -23,6 +22,8 @@
  *             AGT_TABLES_OFF   code addresses, by target: the tables of indirect jumps and calls
  *        + AGT_HEAP_OFF    the table of mappings               private
  *        + AGT_GUARDS_OFF  the table of guarded code pages     private, mapped when needed
+ *        + AGT_BLOB_OFF    the agent's code and data           private
+ *        + AGT_STACK_OFF   its stack, then its signal stack    private
  *        + AGT_LINES_OFF   written-line table, one byte per 256 bytes of memory   private
  *
  * Translated code reaches everything through gs: with 32-bit displacements, so all of it lies
@@ -35,14 +36,7 @@
 #ifndef RECORDER_AGENT_AGENT_H
 #define RECORDER_AGENT_AGENT_H
 
-#define AGT_BLOB_OFF       0x0
-#define AGT_BLOB_BYTES     0x40000
-#define AGT_BLOB_DATA_OFF  0x10000 /* code before, data from here; agent.ld says so too */
-#define AGT_STACK_OFF      0x40000
-#define AGT_STACK_BYTES    0x80000
-#define AGT_SIGSTACK_OFF   0xc0000
-#define AGT_SIGSTACK_BYTES 0x40000
-#define AGT_SHM_OFF        0x200000
+#define AGT_SHM_OFF 0x0
 
 /* within the shared memory; the context is its first page */
 #define AGT_CTX_OFF      0x0
@@ -72,11 +66,34 @@
 #define AGT_HEAP_BYTES   0x4000000
 #define AGT_GUARDS_OFF   0x4c000000
 #define AGT_GUARDS_BYTES 0x200000
-#define AGT_LINES_OFF    0x50000000
-#define AGT_LINES_BYTES  0x100000000
-#define AGT_AREA_BYTES   0x150000000
+
+#define AGT_BLOB_OFF       0x4c400000
+#define AGT_BLOB_BYTES     0x40000
+#define AGT_BLOB_DATA_OFF  0x10000 /* code before, data from here; agent.ld says so too */
+#define AGT_STACK_OFF      0x4c440000
+#define AGT_STACK_BYTES    0x80000
+#define AGT_SIGSTACK_OFF   0x4c4c0000
+#define AGT_SIGSTACK_BYTES 0x40000
+
+#define AGT_LINES_OFF   0x50000000
+#define AGT_LINES_BYTES 0x100000000
+#define AGT_AREA_BYTES  0x150000000
+
+/*
+ * The wall (recorder/dbi/wall.c): a table of zeros with a byte for each 64 KiB of the address space, so that a page of
+ * it stands for a *granule*. Pages that stand for granules of ours cannot be read, and translated code reads there
+ * before it uses an address of the program's. Whatever is ours lies in granules where the program never has memory,
+ * AGT_WALL_SLACK from their ends at least, and as far around them it has none either.
+ */
+#define AGT_WALL_SHIFT   16
+#define AGT_WALL_BYTES   0x80000000 /* for addresses below 2^47; it ends where the context begins */
+#define AGT_WALL_GRANULE 0x10000000
+#define AGT_WALL_SLACK   0x4000000
 
 #define AGT_PROBE_BYTES AGT_JUMPS_OFF /* the context */
+
+#define AGT_LANES_OFF                                                                              \
+    0x70000 /* in the context's room: a vector of indices, while the wall looks at them */
 
 #define AGT_LINE_SHIFT 8
 #define AGT_LINE_BYTES 256
@@ -407,17 +424,19 @@ struct agt_ctx {
     uint32_t cpuid_count;
     uint32_t file_count;
     uint32_t bpf_count;
+    uint32_t has_wall;
     struct agt_mail mail;
     struct agt_cpuid cpuid[AGT_CPUID_MAX];
     uint64_t bpf[AGT_BPF_MAX];
 };
 
-_Static_assert(sizeof(struct agt_ctx) <= AGT_STEPS_OFF, "the context fits before the steps");
+_Static_assert(sizeof(struct agt_ctx) <= AGT_LANES_OFF, "the context fits before the indices");
 _Static_assert(sizeof(struct agt_jump) * AGT_JUMPS_MAX <= AGT_COUNT_OFF - AGT_JUMPS_OFF,
                "the log of jumps fits before the counters");
 _Static_assert(sizeof(struct agt_site) * AGT_COUNT_MAX <= AGT_TABLES_OFF - AGT_SITES_OFF,
                "the sites fit before the tables");
 _Static_assert(AGT_SHM_OFF + AGT_SHM_BYTES <= AGT_HEAP_OFF, "shared memory fits before the heap");
+_Static_assert(AGT_SHM_OFF == 0, "the wall ends at the context, which is at the base");
 _Static_assert(sizeof(struct agt_lookup) * AGT_LOOKUP_MAX <= AGT_QUEUE_OFF - AGT_LOOKUP_OFF,
                "the look-up table fits before the queue");
 _Static_assert(sizeof(struct agt_task) * EVQ_TASKS_MAX <= AGT_LOOKUP_OFF - AGT_TASKS_OFF,

@@ -291,8 +291,9 @@ static enum dbi_detail detail_of(const struct dbi *dbi, unsigned page_flags)
 {
     if (dbi->config.values)
         return DBI_DETAIL_ALL;
-    return dbi->config.mode == DBI_PLAIN && !(page_flags & DBI_PAGE_WRITABLE) ? DBI_DETAIL_NONE
-                                                                              : DBI_DETAIL_MEMORY;
+    bool is_bare = dbi->config.mode == DBI_PLAIN && !(page_flags & DBI_PAGE_WRITABLE) &&
+                   !dbi->config.is_programs;
+    return is_bare ? DBI_DETAIL_NONE : DBI_DETAIL_MEMORY;
 }
 
 /* Decodes one instruction that may cross into the next page. */
@@ -531,6 +532,7 @@ static int code_emit(struct dbi *dbi, bool exact, struct region *region, struct 
     dbi_room_settle(region->writable + REGION_HOT_BYTES, region->cold_bytes - REGION_HOT_BYTES,
                     &region->cold_huge);
     fragment->host_start = emit_host(&e);
+    const struct dbi_wall wall = {dbi->config.is_programs, dbi->config.arg};
     struct dbi_emit_how how = {
         .mode = dbi->config.mode,
         .values = dbi->config.values,
@@ -541,7 +543,8 @@ static int code_emit(struct dbi *dbi, bool exact, struct region *region, struct 
         .shared = &region->shared,
         .pad = pad_wanted(dbi, region),
         .site = exact ? NULL : dbi_site_table(dbi, fragment->site),
-        .filter = !exact && dbi->has_filter && fragment->is.pc == dbi->stop ? &dbi->filter : NULL};
+        .filter = !exact && dbi->has_filter && fragment->is.pc == dbi->stop ? &dbi->filter : NULL,
+        .wall = wall.is_programs ? &wall : NULL};
     err = dbi_emit_fragment(&e, &how, &dbi->code, output);
     if (err) {
         if (dbi->fall.region)

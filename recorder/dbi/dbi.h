@@ -59,6 +59,8 @@ struct dbi_config {
     /* Places region `index` within reach of `near` if possible: its address in the replayee and
      * where this process may write it. 0 or a negative error. */
     int (*place)(void *arg, unsigned index, uint64_t near, uint64_t *address, uint8_t **writable);
+    /* Not NULL: there is a wall (wall.c). Whether memory of the program's is in the granule of `address`. */
+    bool (*is_programs)(void *arg, uint64_t address);
     void *arg;
 };
 
@@ -240,6 +242,9 @@ struct dbi_fault {
     bool flags_inexact;
     bool counted; /* the fragment's execution has been counted */
 };
+
+/* With a wall: whether not the operand's address was looked at, but the register that it is near. */
+bool dbi_wall_is_plain(const struct ins_mem *mem);
 
 /* 0, or -ENOENT if the address is no instruction of the program's. */
 int dbi_fault_find(const struct dbi *dbi, uint64_t host, bool after, struct dbi_fault *out);

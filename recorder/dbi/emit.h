@@ -193,14 +193,24 @@ static inline void emit_mark_gs(struct emit *e, unsigned reg, uint32_t disp)
     emit_u8(e, 1);
 }
 
-/* rorx reg, reg, n: rotates to the right and touches no flags (BMI2) */
-static inline void emit_rorx(struct emit *e, unsigned reg, uint8_t n)
+/* movzx reg32, byte gs:[base + disp] */
+static inline void emit_load_byte_gs(struct emit *e, unsigned reg, unsigned base, uint32_t disp)
+{
+    emit_u8(e, 0x65);
+    if ((reg | base) & 8)
+        emit_u8(e, emit_rex(0, reg, -1, (int)base));
+    emit_bytes(e, "\x0f\xb6", 2);
+    emit_memory(e, reg, (int)base, -1, 1, (int32_t)disp);
+}
+
+/* rorx to, from, n: rotates to the right and touches no flags (BMI2) */
+static inline void emit_rorx(struct emit *e, unsigned to, unsigned from, uint8_t n)
 {
     emit_u8(e, 0xc4);
-    emit_u8(e, reg & 8 ? 0x43 : 0xe3);
+    emit_u8(e, (uint8_t)(0xe3 & ~(to & 8 ? 0x80 : 0) & ~(from & 8 ? 0x20 : 0)));
     emit_u8(e, 0xfb);
     emit_u8(e, 0xf0);
-    emit_u8(e, (uint8_t)(0xc0 | (reg & 7) << 3 | (reg & 7)));
+    emit_u8(e, (uint8_t)(0xc0 | (to & 7) << 3 | (from & 7)));
     emit_u8(e, n);
 }
 

@@ -82,12 +82,12 @@ static unsigned reg_borrow_but(struct work *w, unsigned at, uint16_t avoid)
     return best;
 }
 
-static unsigned reg_borrow(struct work *w, unsigned at)
+unsigned dbi_reg_borrow(struct work *w, unsigned at)
 {
     return reg_borrow_but(w, at, 0);
 }
 
-static void reg_return(struct work *w, unsigned reg)
+void dbi_reg_return(struct work *w, unsigned reg)
 {
     w->busy &= (uint16_t) ~(1u << reg);
 }
@@ -96,8 +96,8 @@ static void reg_return(struct work *w, unsigned reg)
 unsigned dbi_r15_get(struct work *w, unsigned at)
 {
     if (w->r15 < 0) {
-        unsigned reg = reg_borrow(w, at);
-        reg_return(w, reg);
+        unsigned reg = dbi_reg_borrow(w, at);
+        dbi_reg_return(w, reg);
         emit_load_gs(w->e, reg, HOME(R15));
         w->r15 = (int)reg;
     }
@@ -106,20 +106,20 @@ unsigned dbi_r15_get(struct work *w, unsigned at)
 
 /* ---- addresses ---- */
 
-static int mem_register(struct work *w, unsigned at, int reg)
+int dbi_mem_register(struct work *w, unsigned at, int reg)
 {
     return reg == R15 ? (int)dbi_r15_get(w, at) : reg;
 }
 
 /* lea to, [operand + more], segment base included. */
-static void address_get(struct work *w, unsigned at, const struct ins_mem *mem, unsigned to,
-                        int64_t more)
+void dbi_address_get(struct work *w, unsigned at, const struct ins_mem *mem, unsigned to,
+                     int64_t more)
 {
     int64_t disp = mem->disp + more;
     bool narrow = mem->flags & INS_MEM_ADDR32;
     bool vsib = mem->flags & (INS_MEM_VSIB32 | INS_MEM_VSIB64);
-    int base = mem_register(w, at, mem->base);
-    int index = vsib ? -1 : mem_register(w, at, mem->index);
+    int base = dbi_mem_register(w, at, mem->base);
+    int index = vsib ? -1 : dbi_mem_register(w, at, mem->index);
     if (mem->flags & INS_MEM_INDEX_BYTE) { /* xlat: movzx to, al */
         emit_u8(w->e, emit_rex(1, to, -1, -1));
         emit_u8(w->e, 0x0f);
@@ -132,10 +132,10 @@ static void address_get(struct work *w, unsigned at, const struct ins_mem *mem, 
     else
         emit_lea(w->e, to, base, index, mem->scale ? mem->scale : 1, (int32_t)disp, narrow);
     if (mem->flags & INS_MEM_FS) {
-        unsigned fs = reg_borrow(w, at);
+        unsigned fs = dbi_reg_borrow(w, at);
         emit_load_gs(w->e, fs, AGT_CTX_FS_BASE);
         emit_lea(w->e, to, (int)to, (int)fs, 1, 0, false);
-        reg_return(w, fs);
+        dbi_reg_return(w, fs);
     }
 }
 
@@ -224,7 +224,7 @@ static int64_t window_start(struct work *w, unsigned at, unsigned m)
 static void mark_emit(struct work *w, unsigned reg)
 {
     if (__builtin_cpu_supports("bmi2")) {
-        emit_rorx(w->e, reg, AGT_LINE_SHIFT);
+        emit_rorx(w->e, reg, reg, AGT_LINE_SHIFT);
         emit_cut32(w->e, reg);
     } else {
         emit_store_gs(w->e, AGT_CTX_TMP, reg);
@@ -241,7 +241,7 @@ static void mark_operand(struct work *w, unsigned at, unsigned m)
     int64_t more = mem_is_simple(mem) ? window_start(w, at, m) - mem->disp : 0;
     unsigned size =
         mem->flags & INS_MEM_SIZE_BOUND && mem->size_bytes < 4096 ? 4096 : mem->size_bytes;
-    unsigned reg = reg_borrow(w, at);
+    unsigned reg = dbi_reg_borrow(w, at);
     if (mem->base < 0 && mem->index < 0 && !(mem->flags & (INS_MEM_FS | INS_MEM_ADDR32))) {
         for (unsigned off = 0; off == 0 || off < size; off += WINDOW) {
             emit_mov_imm(w->e, reg, (uint32_t)((uint64_t)(mem->disp + off) >> AGT_LINE_SHIFT));
@@ -249,11 +249,11 @@ static void mark_operand(struct work *w, unsigned at, unsigned m)
         }
     } else {
         for (unsigned off = 0; off == 0 || off < size; off += WINDOW) {
-            address_get(w, at, mem, reg, more + off);
+            dbi_address_get(w, at, mem, reg, more + off);
             mark_emit(w, reg);
         }
     }
-    reg_return(w, reg);
+    dbi_reg_return(w, reg);
 }
 
 /* Leaves for the agent, which comes back to what follows. */
@@ -375,12 +375,12 @@ static void collect_address(struct work *w, unsigned at, const struct ins_mem *m
     bool bare = mem->base >= 0 && mem->index < 0 && (!mem->disp || !has_disp) &&
                 !(mem->flags & (INS_MEM_FS | INS_MEM_ADDR32 | INS_MEM_INDEX_BYTE));
     if (bare) {
-        ring_store(w, w->word, (unsigned)mem_register(w, at, mem->base));
+        ring_store(w, w->word, (unsigned)dbi_mem_register(w, at, mem->base));
     } else {
-        unsigned reg = reg_borrow(w, at);
-        address_get(w, at, mem, reg, has_disp ? 0 : -mem->disp);
+        unsigned reg = dbi_reg_borrow(w, at);
+        dbi_address_get(w, at, mem, reg, has_disp ? 0 : -mem->disp);
         ring_store(w, w->word, reg);
-        reg_return(w, reg);
+        dbi_reg_return(w, reg);
     }
     w->word++;
 }
@@ -434,7 +434,7 @@ static void value_collect(struct work *w, unsigned at, unsigned m, unsigned addr
     }
     if (!words)
         return;
-    unsigned place = reg_borrow(w, at), word = reg_borrow(w, at);
+    unsigned place = dbi_reg_borrow(w, at), word = dbi_reg_borrow(w, at);
     emit_u8(w->e, 0x65);
     emit_u8(w->e, 0x67);
     load_sized(w, place, R15, word_off(w, address), 8);
@@ -444,8 +444,8 @@ static void value_collect(struct work *w, unsigned at, unsigned m, unsigned addr
         load_sized(w, word, place, (int32_t)off, size);
         ring_store(w, w->word++, word);
     }
-    reg_return(w, place);
-    reg_return(w, word);
+    dbi_reg_return(w, place);
+    dbi_reg_return(w, word);
 }
 
 /* The results of an instruction whose first word is `first`. */
@@ -464,10 +464,10 @@ static void values_collect(struct work *w, unsigned at, unsigned first)
             ring_store(w, w->word++, reg);
     }
     if (registers >> R15 & 1) {
-        unsigned word = reg_borrow(w, at);
+        unsigned word = dbi_reg_borrow(w, at);
         emit_load_gs(w->e, word, HOME(R15));
         ring_store(w, w->word++, word);
-        reg_return(w, word);
+        dbi_reg_return(w, word);
     }
 }
 
@@ -594,10 +594,10 @@ static void fs_base_keep(struct work *w, unsigned at)
 /* The agent looks at what is where an xsave will store. */
 static void xsave_announce(struct work *w, unsigned at)
 {
-    unsigned reg = reg_borrow(w, at);
-    address_get(w, at, &w->code->insns[at].info.mems[0], reg, 0);
+    unsigned reg = dbi_reg_borrow(w, at);
+    dbi_address_get(w, at, &w->code->insns[at].info.mems[0], reg, 0);
     emit_store_gs(w->e, AGT_CTX_TMP, reg);
-    reg_return(w, reg);
+    dbi_reg_return(w, reg);
     agent_call(w, AGT_EXIT_XSAVE, 0);
 }
 
@@ -607,6 +607,8 @@ static int insns_emit(struct work *w)
         const struct dbi_insn *insn = &w->code->insns[i];
         unsigned first_word = w->word;
         dbi_regs_restore(w, insn->is.gpr_used);
+        if (w->wall)
+            dbi_wall_look(w, i);
         if (w->mode == DBI_COUNT)
             marks_emit(w, i);
         else if (w->mode == DBI_COLLECT)
@@ -628,6 +630,8 @@ static int insns_emit(struct work *w)
             collect_after(w, i);
         if (w->values)
             values_collect(w, i, first_word);
+        if (w->wall)
+            dbi_wall_pass(w, i);
     }
     return 0;
 }
@@ -635,11 +639,11 @@ static int insns_emit(struct work *w)
 /* [disp] += n without flags, at instruction `at` */
 void dbi_gs_add(struct work *w, unsigned at, uint32_t disp, int32_t n)
 {
-    unsigned reg = reg_borrow(w, at);
+    unsigned reg = dbi_reg_borrow(w, at);
     emit_load_gs(w->e, reg, disp);
     emit_lea(w->e, reg, (int)reg, -1, 1, n, false);
     emit_store_gs(w->e, disp, reg);
-    reg_return(w, reg);
+    dbi_reg_return(w, reg);
 }
 
 /* ---- start of a fragment ---- */
@@ -747,9 +751,9 @@ static void step_take(struct work *w, unsigned reg)
 
 static void step_borrowed(struct work *w)
 {
-    unsigned reg = reg_borrow(w, 0);
+    unsigned reg = dbi_reg_borrow(w, 0);
     step_take(w, reg);
-    reg_return(w, reg);
+    dbi_reg_return(w, reg);
 }
 
 /* The step is taken back, without flags; reg gets lost. */
@@ -864,7 +868,8 @@ int dbi_emit_fragment(struct emit *e, const struct dbi_emit_how *how, struct dbi
                      .values = how->values,
                      .shared = how->shared,
                      .pad = how->pad,
-                     .site = how->site};
+                     .site = how->site,
+                     .wall = how->wall};
     out->place_count = out->exit_count = 0;
     out->falls = out->has_pad = false;
     out->lookup = NULL;

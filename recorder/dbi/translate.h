@@ -30,7 +30,7 @@ struct dbi_shared {
     uint64_t missed_return; /* failed look-up of such an address */
 };
 
-#define DBI_PLACES_MAX (DBI_INSN_MAX * 2 + 8)
+#define DBI_PLACES_MAX (DBI_INSN_MAX * 12 + 8)
 #define DBI_CHECKS_MAX (DBI_INSN_MAX * 15 / 4 + 4)
 
 /* What calls share that push the same return address and go to the same target (lookup.c). */
@@ -61,6 +61,12 @@ struct dbi_output {
 /* Ring words of one instruction with dbi_config.values. */
 unsigned dbi_insn_words(const struct dbi_insn *insn);
 
+/* As in struct dbi_config. */
+struct dbi_wall {
+    bool (*is_programs)(void *arg, uint64_t address);
+    void *arg;
+};
+
 struct dbi_emit_how {
     enum dbi_mode mode;
     bool ticks;  /* count conditional branches */
@@ -72,6 +78,7 @@ struct dbi_emit_how {
     const struct dbi_pad *pad;       /* for a call at the end; NULL: none yet */
     const struct agt_site *site;     /* for an indirect jump or call at the end; not if exact */
     const struct dbi_filter *filter; /* leave for the agent only if that holds; NULL: none */
+    const struct dbi_wall *wall;     /* NULL: there is none */
 };
 
 /* Emits body and stubs. 0; -ENOSPC if the region is full (nothing counts then);

@@ -5,6 +5,7 @@
  *   translate.c  start, bookkeeping, instructions
  *   branch.c     how a fragment ends; leaving for the agent
  *   lookup.c     indirect branches: tables, prefixes, what regions share
+ *   wall.c       keeps the program from what is ours
  */
 #ifndef RECORDER_DBI_TRANSLATE_PRIV_H
 #define RECORDER_DBI_TRANSLATE_PRIV_H
@@ -36,6 +37,9 @@ struct work {
     bool flags_free;               /* no flag is live at the start of the fragment */
     uint8_t covered[DBI_INSN_MAX]; /* bit m: operand m's lines are already marked */
     unsigned differ_count;         /* of out->differs */
+    const struct dbi_wall *wall;   /* NULL: there is none */
+    uint16_t seen;                 /* registers that are near an address that was looked at: */
+    int64_t distance[16];          /* so far from it */
 };
 
 /* ---- translate.c ---- */
@@ -51,6 +55,17 @@ unsigned dbi_r15_get(struct work *w, unsigned at);
 
 /* [disp] += n without flags, at instruction `at` */
 void dbi_gs_add(struct work *w, unsigned at, uint32_t disp, int32_t n);
+
+/* A register that instruction `at` does not name, saved in its home; to be returned before the next one. */
+unsigned dbi_reg_borrow(struct work *w, unsigned at);
+void dbi_reg_return(struct work *w, unsigned reg);
+
+/* The register that holds the program's `reg` (or -1, for none) now. */
+int dbi_mem_register(struct work *w, unsigned at, int reg);
+
+/* lea to, [operand + more], segment base included. */
+void dbi_address_get(struct work *w, unsigned at, const struct ins_mem *mem, unsigned to,
+                     int64_t more);
 
 /* The address that a rip-relative (or, cut to 32 bits, eip-relative) operand means. */
 uint64_t dbi_rip_address(const struct dbi_insn *insn);
@@ -71,6 +86,14 @@ void dbi_filter_emit(struct work *w, const struct dbi_filter *filter);
 
 /* A branch to another fragment; who emits this one leads it there. */
 void dbi_exit_add(struct work *w, uint8_t opcode, uint64_t target);
+
+/* ---- wall.c ---- */
+
+/* Looks, before instruction `at`, at the addresses that it will use. */
+void dbi_wall_look(struct work *w, unsigned at);
+
+/* What is still known of registers behind it. */
+void dbi_wall_pass(struct work *w, unsigned at);
 
 /* ---- lookup.c ---- */
 

@@ -123,10 +123,9 @@ static int place_region(void *arg, unsigned index, uint64_t near, uint64_t *addr
     if (engine->is_probing)
         return -ECANCELED;
     off_t off = (off_t)(index * DBI_REGION_BYTES);
-    *address = rep_host_place(host, DBI_REGION_BYTES + DBI_REGION_ALIGN, near);
+    *address = rep_host_place_region(host, near);
     if (!*address)
         return wd_fail(-WD_ERR_MACHINE, "no room for translated code in the address space");
-    *address = (*address + DBI_REGION_ALIGN - 1) & ~(DBI_REGION_ALIGN - 1);
     *writable = region_map(host, off);
     if (!*writable)
         return wd_fail_errno("memory for translated code");
@@ -136,6 +135,12 @@ static int place_region(void *arg, unsigned index, uint64_t near, uint64_t *addr
     if (!err && reply != *address)
         err = wd_fail(-WD_ERR_MACHINE, "the replay process may not map translated code");
     return err;
+}
+
+static bool is_programs(void *arg, uint64_t address)
+{
+    const struct rep_engine *engine = arg;
+    return rep_host_is_programs(&engine->host, address);
 }
 
 /* ---- life ---- */
@@ -157,6 +162,7 @@ int rep_engine_new(const struct rep_engine_setup *setup, struct rep_engine **out
                                     .shm = engine->host.shm,
                                     .fetch = fetch_page,
                                     .place = place_region,
+                                    .is_programs = !setup->is_trusted ? is_programs : NULL,
                                     .arg = engine};
         err = dbi_new(&config, &engine->dbi);
         if (err)

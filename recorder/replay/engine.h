@@ -28,8 +28,11 @@ struct rep_span {
 
 struct rep_engine_setup {
     enum dbi_mode mode;
-    bool ticks;                   /* entries have ticks to be compared */
-    bool values;                  /* DBI_COLLECT: results too; see dbi_value_words() */
+    bool ticks;  /* entries have ticks to be compared */
+    bool values; /* DBI_COLLECT: results too; see dbi_value_words() */
+    /* The program is known to mean no harm. Else there is a wall (recorder/dbi/wall.c): it can neither read nor
+     * write what is ours in its process, and runs some tens of percent slower. */
+    bool is_trusted;
     const struct rep_span *spans; /* addresses that the program ever uses: sorted, disjoint */
     size_t span_count;
     const int *files; /* descriptors behind the file numbers of EVQ_OP_MAP; stay the caller's */

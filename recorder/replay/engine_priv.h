@@ -4,6 +4,7 @@
  *
  *   engine.c   life, the log, entries, requests, what is asked while it stands still
  *   faults.c   faults of the program's, and branches to nowhere
+ *   wall_faults.c  where it would use an address of ours
  *   places.c   where asynchronous events struck
  *   diverge.c  what is said when the replay leaves the recording
  */
@@ -78,6 +79,18 @@ int rep_execution_cut(struct rep_engine *engine, const struct dbi_fragment *frag
 int rep_on_fault(struct rep_engine *engine);
 int rep_on_fault_rep(struct rep_engine *engine);
 int rep_on_fault_record(struct rep_engine *engine);
+
+/* wall_faults.c */
+
+/* The granule in which the wall was met, as a page of its table; REP_WALL_NONE: the fault is another one. */
+#define REP_WALL_NONE UINT64_MAX
+uint64_t rep_wall_granule(const struct rep_host *host, const struct agt_fault *fault);
+
+/*
+ * Makes the fault in the mailbox what the program has to see. Bits of an address above 47 are not looked at: one that is
+ * not canonical may be taken for one of ours, and has a fault of its own. 0 or -WD_ERR_MACHINE.
+ */
+int rep_wall_fault(struct rep_engine *engine, const struct dbi_fault *at, uint64_t granule);
 
 /* diverge.c */
 int rep_place_not_found(struct rep_engine *engine, unsigned seen, uint64_t rip);

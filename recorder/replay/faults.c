@@ -231,7 +231,7 @@ int rep_on_fault(struct rep_engine *engine)
 {
     struct agt_mail *mail = &engine->host.ctx->mail;
     struct dbi_fault fault;
-    uint64_t ring_more;
+    uint64_t ring_more, granule = rep_wall_granule(&engine->host, &mail->fault);
     bool after = mail->fault.trapno == 3 || mail->fault.trapno == 1; /* int3, int1 */
     if (dbi_fault_find(engine->dbi, mail->fault.rip, after, &fault))
         return wd_fail(-WD_ERR_MACHINE,
@@ -239,8 +239,11 @@ int rep_on_fault(struct rep_engine *engine)
                        "instruction of the program is; this is a defect of wetdbg",
                        (unsigned long long)mail->fault.rip, (unsigned long long)mail->fault.signo,
                        (unsigned long long)mail->fault.address);
-    int err =
-        rep_execution_cut(engine, fault.fragment, fault.insn, mail->fault.gpr[15], &ring_more);
+    bool is_wall = granule != REP_WALL_NONE;
+    int err = is_wall ? rep_wall_fault(engine, &fault, granule) : 0;
+    if (!err)
+        err =
+            rep_execution_cut(engine, fault.fragment, fault.insn, mail->fault.gpr[15], &ring_more);
     if (err)
         return err;
     mail->args[0] = fault.pc;
@@ -248,6 +251,6 @@ int rep_on_fault(struct rep_engine *engine)
     mail->args[2] = fault.fragment->insn_count - fault.insn;
     mail->args[3] = ring_more;
     mail->args[4] = fault.flags_inexact;
-    mail->args[5] = fault_done(engine, &fault);
+    mail->args[5] = is_wall ? 0 : fault_done(engine, &fault);
     return 0;
 }

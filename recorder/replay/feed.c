@@ -226,3 +226,13 @@ const struct rep_cpu *rep_feed_cpu(const struct rep_feed *feed)
 {
     return &feed->cpu;
 }
+
+void rep_feed_trust(struct rep_feed *feed)
+{
+    feed->is_trusted = true;
+}
+
+bool rep_feed_is_trusted(const struct rep_feed *feed)
+{
+    return feed->is_trusted;
+}

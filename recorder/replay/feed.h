@@ -12,6 +12,7 @@
 #ifndef RECORDER_REPLAY_FEED_H
 #define RECORDER_REPLAY_FEED_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -37,6 +38,10 @@ struct rep_feed;
 int rep_feed_open(struct rrt_trace *trace, const struct rep_selection *which,
                   struct rep_feed **out);
 void rep_feed_close(struct rep_feed *feed); /* NULL is fine */
+
+/* The recording is known to be the user's own: engines made from the feed need no wall (engine.h). */
+void rep_feed_trust(struct rep_feed *feed);
+bool rep_feed_is_trusted(const struct rep_feed *feed);
 
 /*
  * Appends the entries of the next frame that has any: at least one. 1; 0 at the end, when EVQ_END

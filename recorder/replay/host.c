@@ -68,17 +68,24 @@ static uint64_t distance(uint64_t a, uint64_t b)
     return a > b ? a - b : b - a;
 }
 
-uint64_t rep_host_place(struct rep_host *host, uint64_t bytes, uint64_t near)
+static uint64_t align_up(uint64_t address, uint64_t align)
 {
+    return (address + align - 1) & ~(align - 1);
+}
+
+uint64_t rep_host_place(struct rep_host *host, const struct rep_room *room, uint64_t near)
+{
+    const uint64_t bytes = room->bytes, align = room->align;
     uint64_t best = 0, from = ADDRESS_MIN;
     for (size_t i = 0; i <= host->span_count; i++) {
         bool last = i == host->span_count;
         uint64_t to = last ? ADDRESS_END : host->spans[i].start;
-        if (to > from && to - from >= bytes + 2 * PAGE) {
-            uint64_t low = from + PAGE, high = (to - bytes - PAGE) & ~(PAGE - 1);
-            uint64_t at = near < low ? low : near > high ? high : (near + PAGE - 1) & ~(PAGE - 1);
+        if (to > from && to - from >= bytes + 2 * room->margin) {
+            uint64_t low = align_up(from + room->margin, align);
+            uint64_t high = (to - bytes - room->margin) & ~(align - 1);
+            uint64_t at = near < low ? low : near > high ? high : align_up(near, align);
             at = at > high ? high : at;
-            if (!best || distance(at, near) < distance(best, near))
+            if (low <= high && (!best || distance(at, near) < distance(best, near)))
                 best = at;
         }
         if (!last && host->spans[i].end > from)
@@ -117,6 +124,15 @@ static int spans_reset(struct rep_host *host, const struct rep_engine_setup *set
     return 0;
 }
 
+/* The agent's area and, in whole granules, what has to lie before and behind it if there is a wall. */
+static struct rep_room area_room(const struct rep_host *host)
+{
+    if (!host->has_wall)
+        return (struct rep_room){AGT_AREA_BYTES, PAGE, PAGE};
+    uint64_t bytes = 2ull * AGT_WALL_SLACK + AGT_WALL_BYTES + AGT_AREA_BYTES;
+    return (struct rep_room){align_up(bytes, AGT_WALL_GRANULE), AGT_WALL_GRANULE, AGT_WALL_SLACK};
+}
+
 static int area_choose(struct rep_host *host, const struct rep_engine_setup *setup)
 {
     int err = spans_reset(host, setup);
@@ -124,12 +140,51 @@ static int area_choose(struct rep_host *host, const struct rep_engine_setup *set
         err = spans_add_own(host);
     if (err)
         return err;
-    host->base = rep_host_place(host, AGT_AREA_BYTES, 0x200000000000ull);
-    if (!host->base)
+    struct rep_room room = area_room(host);
+    uint64_t at = rep_host_place(host, &room, 0x200000000000ull);
+    if (!at)
         return wd_fail(-WD_ERR_MACHINE, "no room for the replay agent: the recorded program uses "
                                         "nearly all of the address space");
+    host->base = host->has_wall ? at + AGT_WALL_SLACK + AGT_WALL_BYTES : at;
     err = spans_reset(host, setup);
-    return err ? err : span_add(host, host->base, host->base + AGT_AREA_BYTES);
+    return err ? err : span_add(host, at, at + room.bytes);
+}
+
+uint64_t rep_host_place_region(struct rep_host *host, uint64_t near)
+{
+    struct rep_room room = {DBI_REGION_BYTES, DBI_REGION_ALIGN, PAGE};
+    if (!host->has_wall)
+        return rep_host_place(host, &room, near);
+    room = (struct rep_room){AGT_WALL_GRANULE, AGT_WALL_GRANULE, AGT_WALL_SLACK};
+    uint64_t at = rep_host_place(host, &room, near);
+    return at ? at + AGT_WALL_SLACK : 0;
+}
+
+bool rep_host_is_programs(const struct rep_host *host, uint64_t address)
+{
+    uint64_t granule = address & ~(uint64_t)(AGT_WALL_GRANULE - 1);
+    size_t low = 0, high = host->program_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (host->programs[middle].end <= granule)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < host->program_count && host->programs[low].start < granule + AGT_WALL_GRANULE;
+}
+
+static int programs_keep(struct rep_host *host, const struct rep_engine_setup *setup)
+{
+    host->has_wall = !setup->is_trusted;
+    if (!host->has_wall || !setup->span_count)
+        return 0;
+    host->programs = calloc(setup->span_count, sizeof *host->programs);
+    if (!host->programs)
+        return -ENOMEM;
+    memcpy(host->programs, setup->spans, setup->span_count * sizeof *host->programs);
+    host->program_count = setup->span_count;
+    return 0;
 }
 
 /* ---- seccomp ---- */
@@ -324,6 +379,7 @@ static int context_fill(struct rep_host *host, const struct rep_engine_setup *se
     ctx->shm_fd = ctx->code_fd + 1;
     ctx->probe_fd = ctx->code_fd + 2;
     ctx->collecting = setup->mode == DBI_COLLECT;
+    ctx->has_wall = host->has_wall;
     ctx->ring_start = AGT_RING_OFF;
     steps_make(host);
     return filter_make(host, (int)ctx->code_fd);
@@ -343,6 +399,8 @@ int rep_host_start(struct rep_host *host, const struct rep_engine_setup *setup)
         err = -ENOMEM;
     if (!err)
         err = shm_make(host);
+    if (!err)
+        err = programs_keep(host, setup);
     if (!err)
         err = area_choose(host, setup);
     if (!err)
@@ -394,6 +452,7 @@ void rep_host_stop(struct rep_host *host)
     if (host->load_fd >= 0)
         close(host->load_fd);
     free(host->spans);
+    free(host->programs);
     memset(host, 0, sizeof *host);
     host->shm_fd = host->code_fd = host->probe_fd = host->load_fd = -1;
 }

@@ -17,6 +17,9 @@ struct rep_host {
     int shm_fd, code_fd, probe_fd;
     struct rep_span *spans; /* everything that is taken in the replayee, sorted */
     size_t span_count;
+    bool has_wall;
+    struct rep_span *programs; /* with a wall: what of that is the program's */
+    size_t program_count;
     uint8_t *regions[DBI_REGIONS_MAX];
     struct agt_wait wait; /* for the supervisor's turn */
     int load_fd;          /* /proc/loadavg, or negative */
@@ -42,8 +45,20 @@ void rep_host_send(struct rep_host *host);
 int rep_host_exchange(struct rep_host *host, const volatile sig_atomic_t *flag);
 int rep_host_wait(struct rep_host *host, const volatile sig_atomic_t *flag);
 
-/* Finds `bytes` of free room in the replayee, near `near` if it is not 0, and takes it. 0 if there
- * is none. */
-uint64_t rep_host_place(struct rep_host *host, uint64_t bytes, uint64_t near);
+/* Room to be found: `bytes` from a multiple of `align` on, and `margin` bytes before and behind in which
+ * nothing is. */
+struct rep_room {
+    uint64_t bytes, align, margin;
+};
+
+/* Finds free room in the replayee, near `near` if it is not 0, and takes it. 0 if there is none. */
+uint64_t rep_host_place(struct rep_host *host, const struct rep_room *room, uint64_t near);
+
+/* The same for a region of the code cache: alone in its granule if there is a wall. */
+uint64_t rep_host_place_region(struct rep_host *host, uint64_t near);
+
+/* With a wall: whether memory that the program ever uses is in the granule of `address`, so that nothing of
+ * ours is there or ever will be. */
+bool rep_host_is_programs(const struct rep_host *host, uint64_t address);
 
 #endif

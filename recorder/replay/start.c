@@ -4,37 +4,52 @@
 #include <errno.h>
 #include <stdlib.h>
 
-int rep_engine_from_feed(struct rep_feed *feed, enum dbi_mode mode, struct rep_engine **out)
+int rep_start_init(struct rep_start *start, struct rep_feed *feed, enum dbi_mode mode)
 {
     size_t file_count, span_count;
     const struct rep_file *files = rep_feed_files(feed, &file_count);
     const struct rep_range *ranges = rep_feed_ranges(feed, &span_count);
     const struct rep_cpu *cpu = rep_feed_cpu(feed);
-    int *fds = calloc(file_count + 1, sizeof *fds);
-    struct rep_span *spans = calloc(span_count + 1, sizeof *spans);
-    struct agt_cpuid *leaves = calloc(cpu->cpuid_count + 1, sizeof *leaves);
-    int err = fds && spans && leaves ? 0 : -ENOMEM;
-    for (size_t i = 0; !err && i < file_count; i++)
-        fds[i] = files[i].fd;
-    for (size_t i = 0; !err && i < span_count; i++)
-        spans[i] = (struct rep_span){ranges[i].start, ranges[i].end};
-    for (size_t i = 0; !err && i < cpu->cpuid_count; i++)
-        leaves[i] =
+    *start = (struct rep_start){.files = calloc(file_count + 1, sizeof *start->files),
+                                .spans = calloc(span_count + 1, sizeof *start->spans),
+                                .cpuid = calloc(cpu->cpuid_count + 1, sizeof *start->cpuid)};
+    if (!start->files || !start->spans || !start->cpuid)
+        return -ENOMEM;
+    for (size_t i = 0; i < file_count; i++)
+        start->files[i] = files[i].fd;
+    for (size_t i = 0; i < span_count; i++)
+        start->spans[i] = (struct rep_span){ranges[i].start, ranges[i].end};
+    for (size_t i = 0; i < cpu->cpuid_count; i++)
+        start->cpuid[i] =
             (struct agt_cpuid){cpu->cpuid[i].eax_in, cpu->cpuid[i].ecx_in, cpu->cpuid[i].eax,
                                cpu->cpuid[i].ebx,    cpu->cpuid[i].ecx,    cpu->cpuid[i].edx};
-    struct rep_engine_setup setup = {.mode = mode,
-                                     .ticks = rep_feed_info(feed)->has_ticks,
-                                     .spans = spans,
-                                     .span_count = span_count,
-                                     .files = fds,
-                                     .file_count = file_count,
-                                     .cpuid = leaves,
-                                     .cpuid_count = cpu->cpuid_count,
-                                     .xcr0 = cpu->xcr0};
+    start->setup = (struct rep_engine_setup){.mode = mode,
+                                             .ticks = rep_feed_info(feed)->has_ticks,
+                                             .spans = start->spans,
+                                             .span_count = span_count,
+                                             .files = start->files,
+                                             .file_count = file_count,
+                                             .cpuid = start->cpuid,
+                                             .cpuid_count = cpu->cpuid_count,
+                                             .xcr0 = cpu->xcr0,
+                                             .is_trusted = rep_feed_is_trusted(feed)};
+    return 0;
+}
+
+void rep_start_fini(struct rep_start *start)
+{
+    free(start->files);
+    free(start->spans);
+    free(start->cpuid);
+    *start = (struct rep_start){0};
+}
+
+int rep_engine_from_feed(struct rep_feed *feed, enum dbi_mode mode, struct rep_engine **out)
+{
+    struct rep_start start;
+    int err = rep_start_init(&start, feed, mode);
     if (!err)
-        err = rep_engine_new(&setup, out);
-    free(fds);
-    free(spans);
-    free(leaves);
+        err = rep_engine_new(&start.setup, out);
+    rep_start_fini(&start);
     return err;
 }

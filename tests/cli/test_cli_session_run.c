@@ -33,7 +33,8 @@ static void run_on(const char *path, char **words, struct outcome *outcome)
         count++;
     assert_int_equal(cli_args_parse(&args, "open", &syntax, count, words), 0);
     out.json = cli_args_has(&args, "json");
-    outcome->status = cli_session_run(&app, &args, path, 1.5);
+    const struct cli_wet wet = {.path = path, .build_seconds = 1.5};
+    outcome->status = cli_session_run(&app, &args, &wet);
     cli_args_fini(&args);
     fclose(out.stream);
     fclose(out.errors);

@@ -57,34 +57,12 @@ static int stop_note(void *arg, const struct evq_entry *entry, uint64_t time, ui
 /* As rep_engine_from_feed() does, but for the ticks. */
 static int engine_start(struct unit_replay *replay)
 {
-    size_t files, spans;
-    const struct rep_file *file = rep_feed_files(replay->feed, &files);
-    const struct rep_range *range = rep_feed_ranges(replay->feed, &spans);
-    const struct rep_cpu *cpu = rep_feed_cpu(replay->feed);
-    struct rep_engine_setup setup = {.mode = DBI_PLAIN,
-                                     .ticks = true,
-                                     .span_count = spans,
-                                     .file_count = files,
-                                     .cpuid_count = cpu->cpuid_count,
-                                     .xcr0 = cpu->xcr0};
-    int *fds = calloc(files + 1, sizeof *fds);
-    struct rep_span *span = calloc(spans + 1, sizeof *span);
-    struct agt_cpuid *leaf = calloc(cpu->cpuid_count + 1, sizeof *leaf);
-    assert_true(fds && span && leaf);
-    for (size_t i = 0; i < files; i++)
-        fds[i] = file[i].fd;
-    for (size_t i = 0; i < spans; i++)
-        span[i] = (struct rep_span){range[i].start, range[i].end};
-    for (size_t i = 0; i < cpu->cpuid_count; i++)
-        leaf[i] = (struct agt_cpuid){cpu->cpuid[i].eax_in, cpu->cpuid[i].ecx_in, cpu->cpuid[i].eax,
-                                     cpu->cpuid[i].ebx,    cpu->cpuid[i].ecx,    cpu->cpuid[i].edx};
-    setup.files = fds;
-    setup.spans = span;
-    setup.cpuid = leaf;
-    int err = rep_engine_new(&setup, &replay->engine);
-    free(fds);
-    free(span);
-    free(leaf);
+    struct rep_start start;
+    int err = rep_start_init(&start, replay->feed, DBI_PLAIN);
+    start.setup.ticks = true;
+    if (!err)
+        err = rep_engine_new(&start.setup, &replay->engine);
+    rep_start_fini(&start);
     return err;
 }
 

@@ -267,7 +267,8 @@ static int engine_make(struct wet *wet)
                                          .cpuid_count =
                                              wet->cpu_bytes.size_bytes / sizeof(struct agt_cpuid),
                                          .xcr0 = wet->xcr0,
-                                         .values = wet->collects_values};
+                                         .values = wet->collects_values,
+                                         .is_trusted = wet->is_trusted};
         err = rep_engine_new(&setup, &wet->engine);
     }
     if (!err)

@@ -322,6 +322,11 @@ void wet_set_memory(struct wet *wet, uint64_t bytes)
     wet_keep_trim(&wet->keeper);
 }
 
+void wet_trust(struct wet *wet)
+{
+    wet->is_trusted = true;
+}
+
 void wet_interrupt(struct wet *wet)
 {
     __atomic_store_n(&wet->interrupted, 1, __ATOMIC_RELAXED);

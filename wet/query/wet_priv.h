@@ -89,6 +89,7 @@ struct wet {
     uint64_t space_at; /* the interval whose start `space` shows */
     bool space_ready;
     struct rep_engine *engine;
+    bool is_trusted;
     bool collects_values; /* an engine that is made now has results in its ring: effects.c */
     struct wet_fragments *fragments;
     struct wet_keeper keeper;   /* what is kept */
