@@ -11,7 +11,6 @@
 
 #include "common/clock.h"
 #include "common/err.h"
-#include "recorder/record/sums.h"
 #include "recorder/replay/start.h"
 #include "wet/build/build.h"
 #include "wet/query/fingerprint.h"
@@ -291,6 +290,31 @@ static int explain_open(const char *trace_dir, const char *process, int err)
     return wd_fail(code, "%s: %s", trace_dir, said);
 }
 
+/* What is taken on trust: without a list of digests an altered file of the same size and time passes. */
+static void tell_unproven(struct rep_feed *feed, const struct wetdbg_build_options *options)
+{
+    const char *first = NULL;
+    size_t count, others = 0;
+    char more[64] = "", sentence[4608];
+    const struct rep_file *files = rep_feed_files(feed, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (files[i].proof == RRT_PROOF_DIGEST)
+            continue;
+        others += first != NULL;
+        first = first ? first : files[i].name;
+    }
+    if (!first || !options->notice)
+        return;
+    if (others)
+        snprintf(more, sizeof more, " and of %zu more files", others);
+    snprintf(
+        sentence, sizeof sentence,
+        "the contents of %s%s cannot be checked, only size and time: `wetdbg record` did not make "
+        "this recording, or an earlier version did",
+        first, more);
+    options->notice(options->notice_arg, sentence);
+}
+
 int wetdbg_replay(const char *trace_dir, const struct wetdbg_build_options *options,
                   struct wetdbg_replay_result *result, char **wet_path)
 {
@@ -307,7 +331,9 @@ int wetdbg_replay(const char *trace_dir, const struct wetdbg_build_options *opti
     if (err && trace)
         err = explain_open(trace_dir, options->process, err);
     if (!err)
-        err = rec_sums_check(trace_dir);
+        err = rrt_check_sums(trace);
+    if (!err)
+        tell_unproven(feed, options);
     if (!err && options->is_trusted)
         rep_feed_trust(feed);
     if (!err)

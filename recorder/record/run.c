@@ -394,8 +394,8 @@ int rec_record(const struct rec_options *options, char *const argv[], struct rec
         found.is_software_ticks = run.is_software;
         err = judge(&run, status, &found);
     }
-    /* without sums (no room for them) the recording is as good as one that rr made alone */
-    if (!err && found.trace_dir && rec_sums_write(found.trace_dir))
+    /* Without sums (no room for them) the recording is as good as one that rr made alone. */
+    if (!err && rec_sums_write(found.trace_dir))
         wd_error_clear();
     run_fini(&run);
     if (err)

@@ -2,100 +2,136 @@
 #include "recorder/record/sums.h"
 
 #include <errno.h>
-#include <stdbool.h>
-#include <stdio.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include "common/err.h"
-#include "recorder/ticks/digest_format.h"
+#include "common/regular.h"
+#include "recorder/record/side_file.h"
+#include "recorder/rr_trace/rr_trace.h"
+#include "recorder/rr_trace/trace_sums.h"
 
-#define SUMS_NAME    "wetdbg.sums"
-#define BUFFER_BYTES (1u << 20)
+struct listing {
+    int dir_fd;
+    struct wd_buf text;
+    char **names; /* of backing files, sorted, each once */
+    size_t count, room;
+};
 
-static const char *const streams[] = {"version", "events",         "tasks",       "mmaps",
-                                      "data",    TCK_DIGESTS_NAME, TCK_LINES_NAME};
-#define STREAMS_ALWAYS 5 /* the others are there with software ticks only */
+/* ---- which backing files ---- */
 
-/* The sum of a file's bytes. -errno if it cannot be read. */
-static int file_sum(const char *trace_dir, const char *name, unsigned long long *sum)
+static size_t place_of(const struct listing *listing, const char *name)
 {
-    char path[4096];
-    snprintf(path, sizeof path, "%s/%s", trace_dir, name);
-    FILE *file = fopen(path, "rbe");
-    if (!file)
-        return wd_fail_errno("%s", path);
-    XXH64_state_t *state = XXH64_createState();
-    char *buffer = malloc(BUFFER_BYTES);
-    int err = state && buffer ? 0 : -ENOMEM;
-    if (!err)
-        XXH64_reset(state, 0);
-    for (size_t count; !err && (count = fread(buffer, 1, BUFFER_BYTES, file)) > 0;)
-        XXH64_update(state, buffer, count);
-    if (!err && ferror(file))
-        err = wd_fail_errno("%s", path);
-    if (!err)
-        *sum = XXH64_digest(state);
-    free(buffer);
-    XXH64_freeState(state);
-    fclose(file);
+    size_t low = 0, high = listing->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (strcmp(listing->names[middle], name) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static int note_backing(void *arg, const struct rrt_mmap *map)
+{
+    struct listing *listing = arg;
+    if (map->source != RRT_SOURCE_FILE)
+        return 0;
+    size_t at = place_of(listing, map->backing);
+    if (at < listing->count && strcmp(listing->names[at], map->backing) == 0)
+        return 0;
+    if (listing->count == listing->room) {
+        size_t room = listing->room ? 2 * listing->room : 32;
+        char **names = reallocarray(listing->names, room, sizeof *names);
+        if (!names)
+            return -ENOMEM;
+        listing->names = names;
+        listing->room = room;
+    }
+    char *name = strdup(map->backing);
+    if (!name)
+        return -ENOMEM;
+    memmove(listing->names + at + 1, listing->names + at,
+            (listing->count - at) * sizeof *listing->names);
+    listing->names[at] = name;
+    listing->count++;
+    return 0;
+}
+
+static int find_backing_files(struct listing *listing, const char *trace_dir)
+{
+    struct rrt_trace *trace;
+    int err = rrt_open(trace_dir, &trace);
+    if (err)
+        return err;
+    err = rrt_each_mmap(trace, note_backing, listing);
+    rrt_close(trace);
     return err;
 }
 
-static bool is_there(const char *trace_dir, const char *name)
+/* ---- the list ---- */
+
+static int put_file(struct listing *listing, const char *name)
 {
-    char path[4096];
-    snprintf(path, sizeof path, "%s/%s", trace_dir, name);
-    return access(path, F_OK) == 0;
+    int fd = -1;
+    int err = wd_regular_open(listing->dir_fd, name, WD_LINKS_REFUSE, &fd, NULL);
+    if (!err)
+        err = rrt_sums_put(&listing->text, name, fd);
+    if (fd >= 0)
+        close(fd);
+    return err;
+}
+
+static int put_streams(struct listing *listing)
+{
+    int err = 0;
+    for (size_t i = 0; !err && i < rrt_sums_stream_count; i++) {
+        err = put_file(listing, rrt_sums_streams[i]);
+        if (err == -ENOENT && i >= rrt_sums_streams_always)
+            err = 0;
+    }
+    return err;
+}
+
+static int put_backing_files(struct listing *listing)
+{
+    int err = 0;
+    for (size_t i = 0; !err && i < listing->count; i++) {
+        err = put_file(listing, listing->names[i]);
+        if (err == -ENOENT || err == -EACCES || err == -WD_ERR_CORRUPT)
+            err = 0;
+    }
+    return err;
+}
+
+static int make_list(struct listing *listing, const char *trace_dir)
+{
+    int err = find_backing_files(listing, trace_dir);
+    if (!err)
+        err = rrt_sums_put_head(&listing->text);
+    if (!err)
+        err = put_streams(listing);
+    if (!err)
+        err = put_backing_files(listing);
+    wd_error_clear();
+    return err;
 }
 
 int rec_sums_write(const char *trace_dir)
 {
-    char path[4096];
-    snprintf(path, sizeof path, "%s/" SUMS_NAME, trace_dir);
-    FILE *out = fopen(path, "we");
-    if (!out)
-        return wd_fail_errno("%s", path);
-    int err = 0;
-    for (size_t i = 0; !err && i < sizeof streams / sizeof *streams; i++) {
-        unsigned long long sum;
-        if (i >= STREAMS_ALWAYS && !is_there(trace_dir, streams[i]))
-            continue;
-        err = file_sum(trace_dir, streams[i], &sum);
-        if (!err)
-            fprintf(out, "%016llx %s\n", sum, streams[i]);
-    }
-    if (fclose(out) && !err)
-        err = wd_fail_errno("%s", path);
-    if (err)
-        remove(path);
-    return err;
-}
-
-int rec_sums_check(const char *trace_dir)
-{
-    char path[4096], name[32];
-    unsigned long long kept, now;
-    snprintf(path, sizeof path, "%s/" SUMS_NAME, trace_dir);
-    FILE *in = fopen(path, "re");
-    if (!in)
-        return errno == ENOENT ? 0 : wd_fail_errno("%s", path);
-    int err = 0, fields;
-    while (!err && (fields = fscanf(in, "%16llx %31s", &kept, name)) != EOF) {
-        bool known = false;
-        for (size_t i = 0; fields == 2 && i < sizeof streams / sizeof *streams; i++)
-            known |= strcmp(name, streams[i]) == 0;
-        if (!known) {
-            err = wd_fail(-WD_ERR_CORRUPT, "%s: damaged", path);
-            break;
-        }
-        err = file_sum(trace_dir, name, &now);
-        if (!err && now != kept)
-            err = wd_fail(-WD_ERR_CORRUPT, "%s/%s is not as it was recorded: its checksum differs",
-                          trace_dir, name);
-    }
-    fclose(in);
+    struct listing listing = {.dir_fd = open(trace_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    int err = listing.dir_fd < 0 ? wd_fail_errno("%s", trace_dir) : make_list(&listing, trace_dir);
+    if (!err)
+        err = rec_side_file_write(listing.dir_fd, RRT_SUMS_NAME, listing.text.data,
+                                  listing.text.size_bytes);
+    for (size_t i = 0; i < listing.count; i++)
+        free(listing.names[i]);
+    free(listing.names);
+    wd_buf_fini(&listing.text);
+    if (listing.dir_fd >= 0)
+        close(listing.dir_fd);
     return err;
 }

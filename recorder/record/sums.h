@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/*
- * Checksums of a recording's streams. rr keeps none: a bit flipped in recorded memory can give another
- * run that is just as consistent, which replay would believe.
- *
- * `wetdbg.sums` in the trace directory has a line per stream: XXH64 in 16 hex digits, a space, the name.
- */
+/* Leaves the list of what a recording's files hold; recorder/rr_trace/trace_sums.h has its format and reads it. */
 #ifndef RECORDER_RECORD_SUMS_H
 #define RECORDER_RECORD_SUMS_H
 
-/* Writes the sums of a finished recording. 0, or an error of the file system, named. */
+/*
+ * Writes `wetdbg.sums` of a finished recording: all its streams, our side files, and all files behind its
+ * mappings, wherever they are; the bytes of all of them are read once. A backing file that is gone or has
+ * become something else is left out: replay will miss it anyway. 0, or an error of reading the
+ * recording or of the file system, named; then there is no list.
+ */
 int rec_sums_write(const char *trace_dir);
-
-/* 0 if all streams are as they were recorded, or if the recording has no sums (made by rr alone);
- * -WD_ERR_CORRUPT naming the stream that differs. */
-int rec_sums_check(const char *trace_dir);
 
 #endif

@@ -63,6 +63,7 @@ struct rep_file {
     const char *name;    /* as the recorded system knew it */
     const char *backing; /* relative to the trace directory, or absolute */
     uint64_t size_bytes; /* of the backing file */
+    enum rrt_proof proof;
 };
 const struct rep_file *rep_feed_files(const struct rep_feed *feed, size_t *count);
 

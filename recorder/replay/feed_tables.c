@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/err.h"
@@ -25,18 +24,15 @@ int feed_array_grow(void **array, size_t count, size_t *capacity, size_t element
 
 static int open_file(struct rep_feed *feed, const struct rrt_mmap *map, struct rep_file *file)
 {
-    struct stat st;
-    int rc = rrt_backing_open(feed->trace, map, &file->fd);
+    struct rrt_backing backing;
+    int rc = rrt_backing_open(feed->trace, map, &backing);
     if (rc)
         return rc;
-    if (fstat(file->fd, &st)) {
-        rc = wd_fail_errno("%s", map->backing);
-        close(file->fd);
-        return rc;
-    }
-    file->size_bytes = (uint64_t)st.st_size;
-    file->name = strdup(map->name);
-    file->backing = strdup(map->backing);
+    *file = (struct rep_file){.fd = backing.fd,
+                              .name = strdup(map->name),
+                              .backing = strdup(map->backing),
+                              .size_bytes = backing.size_bytes,
+                              .proof = backing.proof};
     if (file->name && file->backing)
         return 0;
     free((char *)file->name);

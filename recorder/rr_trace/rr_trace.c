@@ -16,6 +16,7 @@
 #include "common/err.h"
 #include "recorder/rr_trace/trace_decode.h"
 #include "recorder/rr_trace/trace_internal.h"
+#include "recorder/rr_trace/trace_sums.h"
 
 /* A frame with more than this is no ordinary system call or mapping. */
 #define FRAME_DATA_MAX_BYTES ((uint64_t)4 << 30)
@@ -47,6 +48,8 @@ struct rrt_trace {
     int failed; /* the error that ended reading; 0: none yet */
 
     struct rrt_process_table *processes; /* NULL until asked for */
+    struct rrt_sums *sums;               /* NULL until asked for, or if there are none */
+    bool has_asked_sums;
 };
 
 /* ---------------------------------------------------------------- open, close */
@@ -170,6 +173,7 @@ void rrt_close(struct rrt_trace *trace)
     if (!trace)
         return;
     rrt_process_table_free(trace->processes);
+    rrt_sums_free(trace->sums);
     rrt_stream_close(&trace->events);
     rrt_stream_close(&trace->data);
     rrt_stream_close(&trace->mmaps.stream);
@@ -204,6 +208,25 @@ int rrt_trace_dir_fd(const struct rrt_trace *trace)
 struct rrt_process_table **rrt_trace_process_table(struct rrt_trace *trace)
 {
     return &trace->processes;
+}
+
+/* ---------------------------------------------------------------- checksums */
+
+int rrt_trace_sums(struct rrt_trace *trace, const struct rrt_sums **sums)
+{
+    int r = 0;
+    if (!trace->has_asked_sums && trace->dir_fd >= 0)
+        r = rrt_sums_open(trace->dir_fd, trace->dir, &trace->sums);
+    trace->has_asked_sums = r == 0;
+    *sums = trace->sums;
+    return r;
+}
+
+int rrt_check_sums(struct rrt_trace *trace)
+{
+    const struct rrt_sums *sums;
+    int r = rrt_trace_sums(trace, &sums);
+    return r == 0 && sums ? rrt_sums_check_streams(sums, trace->dir_fd) : r;
 }
 
 void rrt_set_skip_data(struct rrt_trace *trace, bool skip)
@@ -381,4 +404,20 @@ int rrt_next(struct rrt_trace *trace, struct rrt_frame *frame)
     if (r < 0)
         trace->failed = r;
     return r;
+}
+
+int rrt_each_mmap(struct rrt_trace *trace, rrt_mmap_fn visit, void *arg)
+{
+    int r = rrt_rewind(trace);
+    while (r == 0 && trace->mmaps.next_time != UINT64_MAX) {
+        struct rrt_mmap map = {0};
+        rrt_arena_reset(&trace->arena);
+        r = rrt_decode_mmap(&trace->mmaps.next, &trace->arena, &map);
+        if (r == 0)
+            r = visit(arg, &map);
+        if (r == 0)
+            r = advance_side(&trace->mmaps);
+    }
+    int rewound = rrt_rewind(trace);
+    return r != 0 ? r : rewound;
 }

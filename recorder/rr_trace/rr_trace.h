@@ -300,13 +300,38 @@ void rrt_set_skip_data(struct rrt_trace *trace, bool skip);
  */
 int rrt_check_supported(struct rrt_trace *trace);
 
+/* What tells that a backing file has the contents that were mapped. */
+enum rrt_proof {
+    RRT_PROOF_DIGEST = 0,    /* `wetdbg record` noted a digest of the contents, and it is theirs */
+    RRT_PROOF_SIZE_TIME = 1, /* no digest was noted; size and time of modification agree */
+    RRT_PROOF_SIZE = 2,      /* the recording's own copy, without a digest; the size agrees */
+};
+
+struct rrt_backing {
+    int fd; /* O_RDONLY, O_CLOEXEC; the caller's */
+    uint64_t size_bytes;
+    enum rrt_proof proof;
+};
+
 /*
- * Opens (O_RDONLY, O_CLOEXEC) the file that holds the contents of a RRT_SOURCE_FILE mapping;
- * the descriptor becomes the caller's. -WD_ERR_CORRUPT for a name that leaves the trace
- * directory or is no regular file; -WD_ERR_UNSUPPORTED if the file is not what was recorded any
- * more; -EINVAL for a mapping without a file; -ENOENT and the like if it is gone.
+ * Opens the file that holds the contents of a RRT_SOURCE_FILE mapping, and reads all of it if there is a digest
+ * to hold it against. Nothing but a regular file is ever opened. -WD_ERR_CORRUPT for a name that leaves the
+ * trace directory, for what is no regular file, for contents that differ, and for a file that the list of
+ * digests should name and does not; -WD_ERR_UNSUPPORTED if the file is not what was recorded any more, or if
+ * nothing tells that a private file which is named by its path is what was recorded; -EINVAL for a mapping
+ * without a file; -ENOENT and the like if it is gone.
  */
-int rrt_backing_open(const struct rrt_trace *trace, const struct rrt_mmap *map, int *fd);
+int rrt_backing_open(struct rrt_trace *trace, const struct rrt_mmap *map,
+                     struct rrt_backing *backing);
+
+/* Visits all mappings of the recording, in order; what `map` points to lasts for the call. Ends with the first
+ * answer that is not 0, and returns it. Rewinds the trace before and after. */
+typedef int (*rrt_mmap_fn)(void *arg, const struct rrt_mmap *map);
+int rrt_each_mmap(struct rrt_trace *trace, rrt_mmap_fn visit, void *arg);
+
+/* 0 if all streams and side files are as they were recorded, or if nothing tells (the recording was made by rr
+ * alone); -WD_ERR_CORRUPT naming the file that differs. Reads all of them. */
+int rrt_check_sums(struct rrt_trace *trace);
 
 /* One program that a process became. */
 struct rrt_exec {

@@ -4,7 +4,13 @@
  * trace directory under plain names, or names the original by its absolute path. A hard link
  * shares the original's bytes, so an in-place rewrite of the original reaches it: like an
  * original, it has to have the recorded size and modification time. Copies only keep the size.
+ *
+ * Size and time are what anybody can see of a file whose contents he may not read. Were they enough,
+ * a recording could name somebody's private file by its path and have it put into the .wet file that its
+ * reader builds and passes on. So without a digest, which only those know who know the contents, a file
+ * outside is taken if it is the system's and open to all, or if it is a program or library.
  */
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -12,7 +18,10 @@
 #include <unistd.h>
 
 #include "common/err.h"
+#include "common/regular.h"
 #include "recorder/rr_trace/rr_trace.h"
+#include "recorder/rr_trace/trace_internal.h"
+#include "recorder/rr_trace/trace_sums.h"
 
 #define HARD_LINK_PREFIX "mmap_hardlink_"
 
@@ -34,14 +43,11 @@ static bool has_parent_step(const char *path)
 static int check_same(const char *shown, const struct stat *st, const struct rrt_mmap *map,
                       bool is_original)
 {
-    if (!S_ISREG(st->st_mode))
-        return wd_fail(-WD_ERR_CORRUPT, "backing file %s is not a regular file", shown);
     if (st->st_size != map->stat_size_bytes)
         return wd_fail(-WD_ERR_UNSUPPORTED,
                        "backing file %s has changed since it was recorded (%ld bytes, were %ld)",
                        shown, (long)st->st_size, (long)map->stat_size_bytes);
-    if (is_original && map->stat_mtime_seconds != 0 &&
-        st->st_mtim.tv_sec != map->stat_mtime_seconds)
+    if (is_original && st->st_mtim.tv_sec != map->stat_mtime_seconds)
         return wd_fail(-WD_ERR_UNSUPPORTED,
                        "backing file %s has changed since it was recorded (modified at %ld, "
                        "was %ld)",
@@ -49,31 +55,83 @@ static int check_same(const char *shown, const struct stat *st, const struct rrt
     return 0;
 }
 
-int rrt_backing_open(const struct rrt_trace *trace, const struct rrt_mmap *map, int *fd)
+static bool is_elf(int fd)
+{
+    char magic[SELFMAG];
+    return pread(fd, magic, SELFMAG, 0) == SELFMAG && memcmp(magic, ELFMAG, SELFMAG) == 0;
+}
+
+static int check_public(const char *name, const struct stat *st, int fd)
+{
+    bool is_systems = st->st_uid == 0 && (st->st_mode & S_IROTH);
+    if (is_systems || is_elf(fd))
+        return 0;
+    return wd_fail(-WD_ERR_UNSUPPORTED,
+                   "backing file %s is not the system's and no program, and nothing tells that it "
+                   "holds what was recorded; `wetdbg record` notes that, rr alone does not",
+                   name);
+}
+
+/* Holds the contents against the recording's list of digests, as far as it has one. */
+static int check_contents(struct rrt_trace *trace, const char *name, const struct stat *st,
+                          bool is_original, struct rrt_backing *backing)
+{
+    const struct rrt_sums *sums;
+    int r = rrt_trace_sums(trace, &sums);
+    const struct rrt_sum *row =
+        r == 0 && sums && sums->version > 1 ? rrt_sums_find(sums, name) : NULL;
+    if (r != 0)
+        return r;
+    if (row) {
+        backing->proof = RRT_PROOF_DIGEST;
+        return rrt_sum_check(sums, row, backing->fd);
+    }
+    if (sums && sums->version > 1)
+        return wd_fail(-WD_ERR_CORRUPT,
+                       "%s/" RRT_SUMS_NAME " does not name the backing file %s: the recording was "
+                       "changed after it was made (`rr pack` does so; without " RRT_SUMS_NAME
+                       " it counts as rr's own)",
+                       rrt_trace_dir(trace), name);
+    backing->proof = is_original ? RRT_PROOF_SIZE_TIME : RRT_PROOF_SIZE;
+    return name[0] == '/' ? check_public(name, st, backing->fd) : 0;
+}
+
+static int open_named(const struct rrt_trace *trace, const struct rrt_mmap *map, int *fd,
+                      struct stat *st)
 {
     const char *name = map->backing;
+    if (name[0] == '/' ? has_parent_step(name) : !is_plain_name(name))
+        return wd_fail(-WD_ERR_CORRUPT, "%s/mmaps: frame %lu: backing file name leads outside: %s",
+                       rrt_trace_dir(trace), (unsigned long)map->time, name);
+    int r = wd_regular_open(rrt_trace_dir_fd(trace), name, WD_LINKS_REFUSE, fd, st);
+    if (r == -WD_ERR_CORRUPT)
+        return wd_fail(r, "backing file %s is no regular file", name);
+    if (r != 0)
+        return wd_fail(r, "%s: backing file %s: %s", rrt_trace_dir(trace), name, strerror(-r));
+    return 0;
+}
+
+int rrt_backing_open(struct rrt_trace *trace, const struct rrt_mmap *map,
+                     struct rrt_backing *backing)
+{
+    const char *name = map->backing;
+    struct rrt_backing found = {.fd = -1};
     struct stat st;
     if (map->source != RRT_SOURCE_FILE || !name || name[0] == 0 || rrt_trace_dir_fd(trace) < 0)
         return -EINVAL;
-    bool is_absolute = name[0] == '/';
-    if (is_absolute ? has_parent_step(name) : !is_plain_name(name))
-        return wd_fail(-WD_ERR_CORRUPT, "%s/mmaps: frame %lu: backing file name leads outside: %s",
-                       rrt_trace_dir(trace), (unsigned long)map->time, name);
-    /* O_NONBLOCK: nothing that is no regular file may hang us before it is refused. */
-    int opened = openat(rrt_trace_dir_fd(trace), name,
-                        O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-    if (opened < 0 && errno == ELOOP)
-        return wd_fail(-WD_ERR_CORRUPT, "backing file %s is a symbolic link", name);
-    if (opened < 0)
-        return wd_fail_errno("%s: backing file %s", rrt_trace_dir(trace), name);
     bool is_original =
-        is_absolute || strncmp(name, HARD_LINK_PREFIX, strlen(HARD_LINK_PREFIX)) == 0;
-    int r = fstat(opened, &st) == 0 ? check_same(name, &st, map, is_original)
-                                    : wd_fail_errno("backing file %s", name);
+        name[0] == '/' || strncmp(name, HARD_LINK_PREFIX, strlen(HARD_LINK_PREFIX)) == 0;
+    int r = open_named(trace, map, &found.fd, &st);
+    if (r == 0)
+        r = check_same(name, &st, map, is_original);
+    if (r == 0)
+        r = check_contents(trace, name, &st, is_original, &found);
     if (r != 0) {
-        close(opened);
+        if (found.fd >= 0)
+            close(found.fd);
         return r;
     }
-    *fd = opened;
+    found.size_bytes = (uint64_t)st.st_size;
+    *backing = found;
     return 0;
 }

@@ -34,4 +34,8 @@ void rrt_process_table_free(struct rrt_process_table *table); /* NULL is fine */
 /* Where the trace keeps its table, which it frees; *it is NULL at first. */
 struct rrt_process_table **rrt_trace_process_table(struct rrt_trace *trace);
 
+/* The trace's list of checksums, read when first asked for; NULL if it has none. Borrowed. */
+struct rrt_sums;
+int rrt_trace_sums(struct rrt_trace *trace, const struct rrt_sums **sums);
+
 #endif

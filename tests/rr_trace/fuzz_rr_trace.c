@@ -59,15 +59,15 @@ static void use_write(const struct rrt_write *write)
         touch(write->bytes, write->stored_bytes);
 }
 
-static void use_mmap(const struct rrt_trace *trace, const struct rrt_mmap *map)
+static void use_mmap(struct rrt_trace *trace, const struct rrt_mmap *map)
 {
-    int fd;
+    struct rrt_backing backing;
     require(map->start <= map->end && (map->start | map->end) % 4096 == 0);
     touch_string(map->name);
     touch_string(map->backing);
     /* Absolute names would lead out of the fuzzer's own directory. */
-    if (map->backing[0] != '/' && rrt_backing_open(trace, map, &fd) == 0)
-        close(fd);
+    if (map->backing[0] != '/' && rrt_backing_open(trace, map, &backing) == 0)
+        close(backing.fd);
 }
 
 static void use_task(const struct rrt_task_event *task)
@@ -89,7 +89,7 @@ static void use_syscall(const struct rrt_syscall *call)
         touch(call->opened_fds[i].path.data, call->opened_fds[i].path.size_bytes);
 }
 
-static void use_frame(const struct rrt_trace *trace, const struct rrt_frame *frame)
+static void use_frame(struct rrt_trace *trace, const struct rrt_frame *frame)
 {
     touch_string(rrt_event_name(frame->event));
     touch(frame->extra_regs, frame->extra_regs_bytes);

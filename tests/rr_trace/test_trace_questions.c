@@ -450,21 +450,24 @@ static int try_open(const char *backing, int64_t size, int64_t mtime)
 {
     struct rrt_mmap map = map_of(backing, size, mtime);
     char byte;
-    int fd = -1;
-    int r = rrt_backing_open(trace, &map, &fd);
+    struct rrt_backing opened = {.fd = -1};
+    int r = rrt_backing_open(trace, &map, &opened);
     if (r != 0) {
-        assert_int_equal(fd, -1);
+        assert_int_equal(opened.fd, -1);
         return r;
     }
-    assert_int_equal(read(fd, &byte, 1), 1);
-    close(fd);
+    assert_int_equal(read(opened.fd, &byte, 1), 1);
+    assert_int_equal(opened.size_bytes, size);
+    assert_int_equal(opened.proof,
+                     strstr(backing, "mmap_copy") ? RRT_PROOF_SIZE : RRT_PROOF_SIZE_TIME);
+    close(opened.fd);
     return 0;
 }
 
-static void make_file(const char *name, time_t mtime)
+static void make_file(const char *name, const char *bytes, time_t mtime)
 {
     struct timespec times[2] = {{mtime, 0}, {mtime, 0}};
-    build_write_file(dir, name, "content", 7);
+    build_write_file(dir, name, bytes, strlen(bytes));
     assert_int_equal(utimensat(rrt_trace_dir_fd(trace), name, times, 0), 0);
 }
 
@@ -473,10 +476,10 @@ static void backing_inside_is_opened_if_unchanged(void **state)
     (void)state;
     build_sample(&built);
     open_built();
-    make_file("mmap_hardlink_1_x", 1000);
-    make_file("mmap_copy_2_x", 2000);
+    make_file("mmap_hardlink_1_x", "content", 1000);
+    make_file("mmap_copy_2_x", "content", 2000);
     assert_int_equal(try_open("mmap_hardlink_1_x", 7, 1000), 0);
-    assert_int_equal(try_open("mmap_hardlink_1_x", 7, 0), 0); /* time not known */
+    assert_int_equal(try_open("mmap_hardlink_1_x", 7, 0), -WD_ERR_UNSUPPORTED);
     assert_int_equal(try_open("mmap_hardlink_1_x", 7, 1001), -WD_ERR_UNSUPPORTED);
     assert_non_null(strstr(wd_error_message(0), "mmap_hardlink_1_x has changed"));
     assert_int_equal(try_open("mmap_hardlink_1_x", 8, 1000), -WD_ERR_UNSUPPORTED);
@@ -491,11 +494,26 @@ static void backing_original_is_opened_if_unchanged(void **state)
     char path[4096];
     build_sample(&built);
     open_built();
-    make_file("original", 1000);
+    make_file("original", "\177ELF...", 1000);
     snprintf(path, sizeof path, "%s/original", dir);
     assert_int_equal(try_open(path, 7, 1000), 0);
     assert_int_equal(try_open(path, 7, 999), -WD_ERR_UNSUPPORTED);
+    assert_int_equal(try_open(path, 7, 0), -WD_ERR_UNSUPPORTED);
     assert_int_equal(try_open(path, 9, 1000), -WD_ERR_UNSUPPORTED);
+}
+
+/* Whoever made the recording cannot read it, but sees its size and time. */
+static void backing_that_is_private_is_refused_without_a_digest(void **state)
+{
+    (void)state;
+    char path[4096];
+    build_sample(&built);
+    open_built();
+    make_file("secret", "content", 1000);
+    assert_int_equal(fchmodat(rrt_trace_dir_fd(trace), "secret", 0600, 0), 0);
+    snprintf(path, sizeof path, "%s/secret", dir);
+    assert_int_equal(try_open(path, 7, 1000), -WD_ERR_UNSUPPORTED);
+    assert_non_null(strstr(wd_error_message(0), "nothing tells that it holds what was recorded"));
 }
 
 static void backing_that_leads_outside_is_refused(void **state)
@@ -505,7 +523,7 @@ static void backing_that_leads_outside_is_refused(void **state)
     build_sample(&built);
     open_built();
     int dir_fd = rrt_trace_dir_fd(trace);
-    make_file("mmap_hardlink_1_x", 1000);
+    make_file("mmap_hardlink_1_x", "content", 1000);
     assert_int_equal(mkdirat(dir_fd, "sub", 0700), 0);
     assert_int_equal(symlinkat("mmap_hardlink_1_x", dir_fd, "link"), 0);
     assert_int_equal(mkfifoat(dir_fd, "fifo", 0600), 0);
@@ -520,9 +538,9 @@ static void backing_that_leads_outside_is_refused(void **state)
     }
     assert_int_equal(try_open("", 7, 1000), -EINVAL);
     struct rrt_mmap map = map_of("mmap_hardlink_1_x", 7, 1000);
-    int fd;
+    struct rrt_backing opened;
     map.source = RRT_SOURCE_ZERO;
-    assert_int_equal(rrt_backing_open(trace, &map, &fd), -EINVAL);
+    assert_int_equal(rrt_backing_open(trace, &map, &opened), -EINVAL);
 }
 
 #define CASE(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
@@ -546,6 +564,7 @@ int main(void)
         CASE(questions_leave_the_reader_where_it_is),
         CASE(backing_inside_is_opened_if_unchanged),
         CASE(backing_original_is_opened_if_unchanged),
+        CASE(backing_that_is_private_is_refused_without_a_digest),
         CASE(backing_that_leads_outside_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Opening files whose names somebody else chose. To open a device can start a watchdog or rewind a tape,
+ * to open a FIFO wakes whoever waits at its other end: so what a name leads to is looked at first.
+ */
+#ifndef COMMON_REGULAR_H
+#define COMMON_REGULAR_H
+
+#include <stdbool.h>
+#include <sys/stat.h>
+
+/* How a symbolic link in the last part of the name is taken. Links in the directories before it are
+ * always followed: /lib is one. */
+enum wd_links {
+    WD_LINKS_REFUSE,
+    WD_LINKS_FOLLOW,
+};
+
+/*
+ * Opens a regular file to be read (O_CLOEXEC); `name` is below dir_fd, or AT_FDCWD, or absolute. Nothing else
+ * is ever opened: -WD_ERR_CORRUPT, with a sentence that says what it is instead. An errno, with a sentence, if
+ * it is not there or not to be read. *st, unless NULL, is of the very file that was opened.
+ */
+int wd_regular_open(int dir_fd, const char *name, enum wd_links links, int *fd, struct stat *st);
+
+/* "a directory", "a FIFO", "a block device" and so on. */
+const char *wd_regular_kind(mode_t mode);
+
+#endif
