@@ -23,6 +23,7 @@
 #include "recorder/record/place.h"
 #include "recorder/record/record.h"
 #include "recorder/record/sums.h"
+#include "recorder/record/trust.h"
 #include "recorder/ticks/protocol.h"
 
 #define REPORT_BYTES_MAX 16384
@@ -394,8 +395,9 @@ int rec_record(const struct rec_options *options, char *const argv[], struct rec
         found.is_software_ticks = run.is_software;
         err = judge(&run, status, &found);
     }
-    /* Without sums (no room for them) the recording is as good as one that rr made alone. */
-    if (!err && rec_sums_write(found.trace_dir))
+    /* Without sums (no room for them) the recording is as good as one that rr made alone; without a
+     * mark (no HOME) it counts as somebody else's. */
+    if (!err && (rec_sums_write(found.trace_dir) || rec_mark_write(found.trace_dir)))
         wd_error_clear();
     run_fini(&run);
     if (err)
