@@ -12,8 +12,6 @@
 
 #include "common/err.h"
 
-#define READ_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
-
 const char *wd_regular_kind(mode_t mode)
 {
     switch (mode & S_IFMT) {
@@ -38,10 +36,10 @@ const char *wd_regular_kind(mode_t mode)
 
 /* Where /proc is not mounted the name is all there is: whoever may rename files in that directory at this
  * very moment can have another one opened, but never taken. */
-static int open_by_name(int dir_fd, const char *name, const struct stat *looked_at)
+static int open_by_name(int dir_fd, const char *name, const struct stat *looked_at, int flags)
 {
     struct stat st;
-    int fd = openat(dir_fd, name, READ_FLAGS);
+    int fd = openat(dir_fd, name, flags);
     if (fd < 0)
         return -errno;
     if (fstat(fd, &st) == 0 && st.st_dev == looked_at->st_dev && st.st_ino == looked_at->st_ino)
@@ -50,14 +48,15 @@ static int open_by_name(int dir_fd, const char *name, const struct stat *looked_
     return -ESTALE;
 }
 
-static int open_for_reading(int path_fd, int dir_fd, const char *name, const struct stat *st)
+int wd_regular_reopen(int path_fd, int dir_fd, const char *name, const struct stat *st, int access)
 {
     char self[64];
+    int flags = access | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
     snprintf(self, sizeof self, "/proc/self/fd/%d", path_fd);
-    int fd = open(self, READ_FLAGS);
+    int fd = open(self, flags);
     if (fd >= 0)
         return fd;
-    return errno == ENOENT ? open_by_name(dir_fd, name, st) : -errno;
+    return errno == ENOENT ? open_by_name(dir_fd, name, st, flags) : -errno;
 }
 
 int wd_regular_open(int dir_fd, const char *name, enum wd_links links, int *fd, struct stat *st)
@@ -74,7 +73,7 @@ int wd_regular_open(int dir_fd, const char *name, enum wd_links links, int *fd, 
     }
     int opened = -WD_ERR_CORRUPT;
     if (S_ISREG(found.st_mode))
-        opened = open_for_reading(path_fd, dir_fd, name, &found);
+        opened = wd_regular_reopen(path_fd, dir_fd, name, &found, O_RDONLY);
     close(path_fd);
     if (opened == -WD_ERR_CORRUPT)
         return wd_fail(opened, "%s is %s, not a regular file", name,

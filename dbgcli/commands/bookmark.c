@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "common/err.h"
+#include "common/own_file.h"
 #include "dbgcli/alloc.h"
 #include "dbgcli/args.h"
 #include "dbgcli/suggest.h"
@@ -136,9 +137,9 @@ static int read_all(struct cli_bookmarks *bookmarks)
 
 static int write_all(const struct cli_bookmarks *bookmarks)
 {
-    char *temporary = cli_asprintf("%s.new", bookmarks->path);
-    int result = 0;
-    FILE *file = fopen(temporary, "we");
+    char *temporary = cli_asprintf("%s.XXXXXX", bookmarks->path);
+    int result = 0, fd = mkostemp(temporary, O_CLOEXEC);
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
     if (!file)
         result = wd_fail_errno("cannot write '%s'", temporary);
     for (size_t i = 0; file && i < bookmarks->count; i++)
@@ -148,6 +149,8 @@ static int write_all(const struct cli_bookmarks *bookmarks)
         result = wd_fail_errno("cannot write '%s'", temporary);
     if (!result && rename(temporary, bookmarks->path) != 0)
         result = wd_fail_errno("cannot replace '%s'", bookmarks->path);
+    if (result && fd >= 0)
+        unlink(temporary);
     free(temporary);
     return result;
 }
@@ -160,9 +163,8 @@ static int lock(struct cli_bookmarks *bookmarks, int *fd)
         return result;
     cli_xdg_make_parents(bookmarks->path);
     char *path = cli_asprintf("%s.lock", bookmarks->path);
-    *fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (*fd < 0)
-        result = wd_fail_errno("cannot write '%s'", path);
+    *fd = -1;
+    result = wd_own_file_open(path, fd);
     free(path);
     while (!result && flock(*fd, LOCK_EX) != 0)
         if (errno != EINTR)

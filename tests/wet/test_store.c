@@ -321,19 +321,6 @@ static void store_commit_replaces_the_file_at_once(void **state)
     assert_int_equal(unit_count_names(fixture->dir, ".tmp-"), 0);
 }
 
-static void store_new_file_has_the_mode_of_any_new_file(void **state)
-{
-    const struct fixture *fixture = *state;
-    struct wet_store_writer *writer;
-    struct stat stat_of;
-    mode_t before = umask(027);
-    assert_int_equal(wet_store_create(fixture->other, &writer), 0);
-    assert_int_equal(wet_store_commit(writer), 0);
-    assert_int_equal(umask(before), 027);
-    assert_int_equal(stat(fixture->other, &stat_of), 0);
-    assert_int_equal(stat_of.st_mode & 0777, 0640);
-}
-
 static void store_temporary_file_of_a_dead_writer_goes_with_the_next(void **state)
 {
     const struct fixture *fixture = *state;
@@ -414,7 +401,6 @@ int main(void)
         CASE(store_what_is_no_wet_file_is_refused),
         CASE(store_abort_leaves_the_old_file),
         CASE(store_commit_replaces_the_file_at_once),
-        CASE(store_new_file_has_the_mode_of_any_new_file),
         CASE(store_temporary_file_of_a_dead_writer_goes_with_the_next),
         CASE(store_where_nothing_can_be_written_the_path_is_named),
         CASE(store_file_size_limit_is_an_error_and_the_old_file_stays),

@@ -267,7 +267,7 @@ int wet_build(struct rep_feed *feed, const char *path, const struct wet_build_op
     struct wet_unfinished unfinished = {0};
     int err = builder_init(&builder, feed, options);
     if (!err)
-        err = wet_unfinished_open(path, &unfinished);
+        err = wet_unfinished_open(&builder, path, &unfinished);
     if (!err && !unfinished.store)
         err = wet_store_create(path, &unfinished.store);
     builder.has_journal = unfinished.journal != NULL;

@@ -155,8 +155,10 @@ struct wet_unfinished {
     struct wet_journal *journal;
 };
 
-/* Opens the unfinished file of `path`, or begins one. Where none can be kept, both become NULL. */
-int wet_unfinished_open(const char *path, struct wet_unfinished *out);
+/* Opens the unfinished file of `path`, or begins one. Where none can be kept, both become NULL; if that is
+ * because what is there is not this user's own, the user is told. */
+int wet_unfinished_open(const struct wet_builder *builder, const char *path,
+                        struct wet_unfinished *out);
 
 /* Forgets what is in it. */
 int wet_unfinished_clear(struct wet_unfinished *unfinished);

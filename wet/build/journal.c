@@ -2,7 +2,6 @@
 #include "wet/build/journal.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 #include <zstd.h>
 
 #include "common/err.h"
+#include "common/own_file.h"
 
 #define SUFFIX     ".part-log"
 #define LEVEL      1
@@ -180,9 +180,9 @@ int wet_journal_open(const char *path, struct wet_journal **out)
     if (err)
         journal->path = NULL;
     if (!err) {
-        journal->fd =
-            open(journal->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
-        err = journal->fd < 0 ? wd_fail_errno("%s", journal->path) : records_find(journal);
+        err = wd_own_file_open(journal->path, &journal->fd);
+        if (!err)
+            err = records_find(journal);
     }
     if (err) {
         wet_journal_keep(journal);

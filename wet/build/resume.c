@@ -39,19 +39,34 @@ struct resume {
     uint64_t next; /* interval */
 };
 
-int wet_unfinished_open(const char *path, struct wet_unfinished *out)
+/* Something lies there that is not ours: the file gets another name until it is done. */
+static void foreign_tell(const struct wet_builder *builder)
+{
+    wet_builder_notice(builder, "%s: should this build be interrupted, the next one begins anew",
+                       wd_error_message(-EPERM));
+}
+
+int wet_unfinished_open(const struct wet_builder *builder, const char *path,
+                        struct wet_unfinished *out)
 {
     *out = (struct wet_unfinished){0};
     int err = wet_store_create_part(path, &out->store);
-    if (err)
-        return err == -EWOULDBLOCK ? 0 : err;
-    err = wet_journal_open(path, &out->journal);
-    if (err) { /* no journal: as a file that nobody goes on with */
-        wet_store_abort(out->store);
-        *out = (struct wet_unfinished){0};
-        wd_error_clear();
+    if (!err) {
+        err = wet_journal_open(path, &out->journal);
+        if (err) /* no journal: as a file that nobody goes on with */
+            wet_store_abort(out->store);
+        if (err && err != -ENOMEM && err != -EPERM)
+            err = -EWOULDBLOCK;
     }
-    return err == -ENOMEM ? err : 0;
+    if (!err)
+        return 0;
+    *out = (struct wet_unfinished){0};
+    if (err == -EPERM)
+        foreign_tell(builder);
+    if (err != -EPERM && err != -EWOULDBLOCK)
+        return err;
+    wd_error_clear();
+    return 0;
 }
 
 /* ---- what it is ---- */

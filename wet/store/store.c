@@ -13,6 +13,7 @@
 #include <xxhash.h>
 
 #include "common/err.h"
+#include "common/own_file.h"
 
 #define HEADER_BYTES 56
 #define RAW_MAX      (1ull << 36)
@@ -128,14 +129,6 @@ static int temporary_open(struct wet_store_writer *writer)
     }
 }
 
-/* mkostemp makes files for their owner only; this one is to be as any new file. */
-static void mode_usual(int fd)
-{
-    mode_t mask = umask(077);
-    umask(mask);
-    fchmod(fd, 0666 & ~mask);
-}
-
 /* A writer without a file yet. */
 static int writer_new(const char *path, const char *suffix, struct wet_store_writer **out)
 {
@@ -159,7 +152,9 @@ static int writer_new(const char *path, const char *suffix, struct wet_store_wri
 int wet_store_create(const char *path, struct wet_store_writer **out)
 {
     struct wet_store_writer *writer;
-    int err = writer_new(path, SUFFIX, &writer);
+    int err = wd_own_file_check_goal(path);
+    if (!err)
+        err = writer_new(path, SUFFIX, &writer);
     if (err)
         return err;
     stale_remove(path);
@@ -168,29 +163,27 @@ int wet_store_create(const char *path, struct wet_store_writer **out)
         wet_store_abort(writer);
         return err;
     }
-    mode_usual(writer->fd);
     *out = writer;
     return 0;
 }
 
 /* ---- files that outlive their writer ---- */
 
-/* Opens and locks the part file; -EWOULDBLOCK if that cannot be done, whatever the reason: then
- * there are other ways to write. */
+/* Opens and locks the part file; -EPERM, named, if it is not one of ours; -EWOULDBLOCK if that cannot be
+ * done for any other reason: then there are other ways to write. */
 static int part_open(struct wet_store_writer *writer)
 {
     for (;;) {
         struct stat here, named;
-        int fd =
-            open(writer->temporary, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
-        if (fd < 0)
-            return -EWOULDBLOCK;
-        if (fstat(fd, &here) || !S_ISREG(here.st_mode) || flock(fd, LOCK_EX | LOCK_NB)) {
+        int fd, err = wd_own_file_open(writer->temporary, &fd);
+        if (err)
+            return err == -EPERM ? err : -EWOULDBLOCK;
+        if (fstat(fd, &here) || flock(fd, LOCK_EX | LOCK_NB)) {
             close(fd);
             return -EWOULDBLOCK;
         }
         /* until it was locked another writer may have finished it and given it its name */
-        if (!stat(writer->temporary, &named) && named.st_dev == here.st_dev &&
+        if (!lstat(writer->temporary, &named) && named.st_dev == here.st_dev &&
             named.st_ino == here.st_ino) {
             writer->fd = fd;
             return 0;
@@ -202,7 +195,9 @@ static int part_open(struct wet_store_writer *writer)
 int wet_store_create_part(const char *path, struct wet_store_writer **out)
 {
     struct wet_store_writer *writer;
-    int err = writer_new(path, PART_SUFFIX, &writer);
+    int err = wd_own_file_check_goal(path);
+    if (!err)
+        err = writer_new(path, PART_SUFFIX, &writer);
     if (err)
         return err;
     stale_remove(path);
@@ -351,6 +346,8 @@ int wet_store_commit(struct wet_store_writer *writer)
         err = write_all(writer, &header, sizeof header, 0);
     if (!err && fsync(writer->fd))
         err = wd_fail_errno("writing %s", writer->path);
+    if (!err)
+        err = wd_own_file_check_goal(writer->path); /* it may have come meanwhile */
     if (!err && rename(writer->temporary, writer->path))
         err = wd_fail_errno("%s", writer->path);
     if (!err) {

@@ -56,7 +56,8 @@ struct wet_section {
 
 struct wet_store_writer;
 
-/* Begins a file that is to become `path`. Errors are those of the file system, named. */
+/* Begins a file that is to become `path`, for its owner alone (0600). -WD_ERR_USAGE if something is there that
+ * is no regular file; other errors are those of the file system, named. */
 int wet_store_create(const char *path, struct wet_store_writer **out);
 
 /* Appends a section, compressed with an effort of `level` (codec.h). -ENOSPC and the like are named. */
@@ -80,7 +81,8 @@ void wet_store_abort(struct wet_store_writer *writer);
  * maker to know: there is no table yet. */
 
 /* Opens it, or makes it. -EWOULDBLOCK without a message if that is not possible, since another
- * writer is at work, or for any other reason that wet_store_create may not have. */
+ * writer is at work, or for any other reason that wet_store_create may not have; -EPERM, named, if what is
+ * there is not this user's own (common/own_file.h). */
 int wet_store_create_part(const char *path, struct wet_store_writer **out);
 
 /* Goes on behind these sections, the first ones that were written, and cuts off what follows.

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "common/own_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/err.h"
+#include "common/regular.h"
+
+static const char *reason_against(const struct stat *st)
+{
+    if (!S_ISREG(st->st_mode))
+        return wd_regular_kind(st->st_mode);
+    if (st->st_uid != geteuid())
+        return "somebody else's";
+    if (st->st_nlink != 1)
+        return "a file with another name, too";
+    return st->st_mode & (S_IWGRP | S_IWOTH) ? "a file that others may write to" : NULL;
+}
+
+/* A file that is there already. -ENOENT if it went away meanwhile. All errors but that are named. */
+static int open_found(const char *path, int *fd)
+{
+    struct stat st;
+    int path_fd = open(path, O_PATH | O_CLOEXEC | O_NOFOLLOW);
+    if (path_fd < 0)
+        return errno == ENOENT ? -ENOENT : wd_fail_errno("%s", path);
+    const char *reason = fstat(path_fd, &st) ? "not to be looked at" : reason_against(&st);
+    int opened = reason ? -EPERM : wd_regular_reopen(path_fd, AT_FDCWD, path, &st, O_RDWR);
+    close(path_fd);
+    if (reason)
+        return wd_fail(-EPERM, "%s is %s, and is not written to", path, reason);
+    if (opened < 0) {
+        errno = -opened;
+        return wd_fail_errno("%s", path);
+    }
+    if (st.st_mode & (S_IRWXG | S_IRWXO))
+        fchmod(opened, S_IRUSR | S_IWUSR);
+    *fd = opened;
+    return 0;
+}
+
+int wd_own_file_open(const char *path, int *fd)
+{
+    for (;;) {
+        *fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+        if (*fd >= 0)
+            return 0;
+        if (errno != EEXIST)
+            return wd_fail_errno("%s", path);
+        int err = open_found(path, fd);
+        if (err != -ENOENT)
+            return err;
+    }
+}
+
+int wd_own_file_check_goal(const char *path)
+{
+    struct stat st, named;
+    if (stat(path, &st) || S_ISREG(st.st_mode))
+        return 0;
+    bool is_link = lstat(path, &named) == 0 && S_ISLNK(named.st_mode);
+    return wd_fail(-WD_ERR_USAGE, "%s is %s%s: only a regular file is replaced", path,
+                   is_link ? "a link to " : "", wd_regular_kind(st.st_mode));
+}
