@@ -11,6 +11,7 @@
 
 #include "common/clock.h"
 #include "common/err.h"
+#include "recorder/record/trust.h"
 #include "recorder/replay/start.h"
 #include "wet/build/build.h"
 #include "wet/query/fingerprint.h"
@@ -241,7 +242,7 @@ static int build(const char *trace_dir, struct rep_feed *feed,
                  const struct wetdbg_build_options *options, struct wetdbg_replay_result *result,
                  char **wet_path)
 {
-    char fingerprint[512];
+    char fingerprint[512], maker[REC_SECRET_BYTES];
     char *path = options->output ? strdup(options->output) : NULL;
     bool fresh;
     struct wet_moment from, to;
@@ -251,8 +252,10 @@ static int build(const char *trace_dir, struct rep_feed *feed,
     if (!err && !path)
         err = options->output ? -ENOMEM : wetdbg_window_path(trace_dir, options, &path, &fresh);
     if (!err) {
+        rec_secret_of(fingerprint, maker);
         struct wet_build_options how = {
             .fingerprint = fingerprint,
+            .maker = maker,
             .level = options->compact ? WET_BUILD_LEVEL_COMPACT : 0,
             .interval_instructions = options->compact ? WET_INTERVAL_INSTRUCTIONS_COMPACT : 0,
             .from = from,

@@ -17,11 +17,21 @@
 #include "recorder/rr_trace/trace_sums.h"
 
 #define MARK_NAME      "wetdbg.mark"
-#define MARK_DOMAIN    "wetdbg recording mark 1\n" /* what else the key may once be used for */
+#define MARK_DOMAIN    "wetdbg recording mark 1\n" /* tells apart what the key is used for */
+#define SECRET_DOMAIN  "wetdbg secret 1\n"
 #define KEY_NAME       "key"
 #define LIST_MAX_BYTES ((size_t)16 << 20)
 
 /* ---- the key ---- */
+
+/* rr's directories are open to the group where umask is 002. What others may have put there meanwhile is
+ * theirs, and counts for nothing. */
+static void close_to_others(int dir_fd)
+{
+    struct stat st;
+    if (fstat(dir_fd, &st) == 0 && st.st_uid == geteuid() && st.st_mode & (S_IWGRP | S_IWOTH))
+        fchmod(dir_fd, st.st_mode & 07777 & ~(mode_t)(S_IWGRP | S_IWOTH));
+}
 
 /* Makes the directory and those above it that are missing. */
 static int make_dirs(char *path)
@@ -61,6 +71,8 @@ static int open_state(bool make)
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return -errno;
+    if (make)
+        close_to_others(fd);
     if (fstat(fd, &st) == 0 && rec_is_owned(&st))
         return fd;
     close(fd);
@@ -121,15 +133,15 @@ static int find_key(bool make, uint8_t key[WD_DIGEST_KEY_BYTES])
 
 /* ---- the mark ---- */
 
-static int mark_of(const uint8_t key[WD_DIGEST_KEY_BYTES], const char *list, size_t count,
-                   struct wd_digest *mark)
+static int keyed(const uint8_t key[WD_DIGEST_KEY_BYTES], const char *domain, const char *bytes,
+                 size_t count, struct wd_digest *digest)
 {
     struct wd_buf text = {0};
-    int err = wd_buf_append(&text, MARK_DOMAIN, strlen(MARK_DOMAIN));
+    int err = wd_buf_append(&text, domain, strlen(domain));
     if (!err)
-        err = wd_buf_append(&text, list, count);
+        err = wd_buf_append(&text, bytes, count);
     if (!err)
-        wd_digest_keyed(key, text.data, text.size_bytes, mark);
+        wd_digest_keyed(key, text.data, text.size_bytes, digest);
     wd_buf_fini(&text);
     return err;
 }
@@ -144,7 +156,7 @@ static int expect_mark(int dir_fd, bool make_key_too, struct wd_digest *mark)
     if (!err)
         err = find_key(make_key_too, key);
     if (!err)
-        err = mark_of(key, list, count, mark);
+        err = keyed(key, MARK_DOMAIN, list, count, mark);
     explicit_bzero(key, sizeof key);
     free(list);
     return err;
@@ -157,6 +169,7 @@ int rec_mark_write(const char *trace_dir)
     int dir_fd = open(trace_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (dir_fd < 0)
         return wd_fail_errno("%s", trace_dir);
+    close_to_others(dir_fd);
     int err = expect_mark(dir_fd, true, &mark);
     if (err) {
         wd_fail(err, "%s cannot be marked as this user's: %s", trace_dir, strerror(-err));
@@ -208,4 +221,22 @@ bool rec_is_ours(int dir_fd)
     struct stat st;
     return fstat(dir_fd, &st) == 0 && rec_is_owned(&st) && has_mark(dir_fd) &&
            has_safe_files(dir_fd);
+}
+
+/* ---- other secrets ---- */
+
+_Static_assert(REC_SECRET_BYTES == WD_DIGEST_TEXT_BYTES, "the text of a digest");
+
+void rec_secret_of(const char *text, char secret[REC_SECRET_BYTES])
+{
+    uint8_t key[WD_DIGEST_KEY_BYTES];
+    struct wd_digest digest;
+    int err = find_key(true, key);
+    if (!err)
+        err = keyed(key, SECRET_DOMAIN, text, strlen(text), &digest);
+    wd_error_clear();
+    if (err && getrandom(&digest, sizeof digest, 0) != sizeof digest)
+        abort(); /* getrandom(2) gives 32 bytes or, before the machine has any, waits */
+    wd_digest_format(&digest, secret);
+    explicit_bzero(key, sizeof key);
 }

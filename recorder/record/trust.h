@@ -27,4 +27,11 @@ int rec_mark_write(const char *trace_dir);
  */
 bool rec_is_ours(int dir_fd);
 
+/*
+ * What only this user can know about `text`: BLAKE2b of it under his key, as 64 hex digits. Makes the key if there
+ * is none. If there can be none, something that nobody knows, and that never comes again.
+ */
+#define REC_SECRET_BYTES 65
+void rec_secret_of(const char *text, char secret[REC_SECRET_BYTES]);
+
 #endif

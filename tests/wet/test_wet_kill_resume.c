@@ -225,6 +225,24 @@ static void unfinished_file_of_something_else_is_not_gone_on_with(void **state)
     unlink(fixture->path);
 }
 
+/* A journal is read nearly as it is: only by him who wrote it. */
+static void unfinished_file_of_somebody_else_is_not_gone_on_with(void **state)
+{
+    struct rebuilt *fixture = *state;
+    struct attempt attempt = {.left = fixture->intervals / 2}, again = {0}, third = attempt;
+    const struct wet_build_options other = {.maker = "somebody"}, ours = {.maker = "us"};
+    assert_int_equal(build_try(fixture, &attempt, &other), -WD_ERR_INTERRUPTED);
+    assert_int_equal(build_try(fixture, &again, &ours), 0);
+    assert_int_equal(again.anew, 1);
+    assert_int_equal(again.resumed, 0);
+    assert_int_equal(build_try(fixture, &third, &ours), -WD_ERR_INTERRUPTED);
+    again = (struct attempt){0};
+    assert_int_equal(build_try(fixture, &again, &ours), 0);
+    assert_int_equal(again.resumed, 1);
+    same_file(fixture->path, fixture->whole);
+    unlink(fixture->path);
+}
+
 static void window_in_pieces_is_the_window(void **state)
 {
     struct rebuilt *fixture = *state;
@@ -265,6 +283,7 @@ int main(void)
         CASE(build_killed_goes_on, run_printf),
         CASE(unfinished_file_with_damage_still_gives_the_same_file, run_heap),
         CASE(unfinished_file_that_is_all_damage_is_said_to_be, run_printf),
+        CASE(unfinished_file_of_somebody_else_is_not_gone_on_with, run_printf),
         CASE(unfinished_file_of_something_else_is_not_gone_on_with, run_printf),
         CASE(window_in_pieces_is_the_window, run_heap),
         CASE(window_in_pieces_is_the_window, run_queue),

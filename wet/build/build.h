@@ -23,6 +23,9 @@ struct wet_moment {
 
 struct wet_build_options {
     const char *fingerprint;        /* identifies recording and process; kept in the file */
+    /* What only those know who may have begun an unfinished file that this build goes on with: another one
+     * is not read. NULL: everybody knows. Kept in the journal only. */
+    const char *maker;
     int level;                      /* effort of compression, wet/store/codec.h; 0: default */
     uint64_t interval_instructions; /* after so many an interval ends; 0: 4 Mi */
     /*

@@ -71,7 +71,8 @@ int wet_unfinished_open(const struct wet_builder *builder, const char *path,
 
 /* ---- what it is ---- */
 
-/* The same program has to go on that began: another one may cut the run otherwise. */
+/* The same program has to go on that began: another one may cut the run otherwise. And the same user: what
+ * the journal holds is taken into the builder nearly as it is. */
 static int identity_make(const struct wet_builder *builder, struct wd_buf *out)
 {
     const struct wet_build_options *options = builder->options;
@@ -80,13 +81,14 @@ static int identity_make(const struct wet_builder *builder, struct wd_buf *out)
     stat("/proc/self/exe", &self);
     int bytes = snprintf(text, sizeof text,
                          "store %d program %lld.%lld.%ld.%lld cpu %u interval %llu "
-                         "level %d from %d.%llu to %d.%llu fingerprint %s",
+                         "level %d from %d.%llu to %d.%llu fingerprint %s maker %s",
                          WET_STORE_VERSION, (long long)self.st_size, (long long)self.st_mtim.tv_sec,
                          self.st_mtim.tv_nsec, (long long)self.st_ino, wet_xsave_bytes(),
                          (unsigned long long)options->interval_instructions, options->level,
                          (int)options->from.kind, (unsigned long long)options->from.value,
                          (int)options->to.kind, (unsigned long long)options->to.value,
-                         options->fingerprint ? options->fingerprint : "");
+                         options->fingerprint ? options->fingerprint : "",
+                         options->maker ? options->maker : "");
     return wd_buf_append(out, text, (size_t)bytes < sizeof text ? (size_t)bytes : sizeof text - 1);
 }
 
@@ -408,7 +410,7 @@ static void tell(const struct resume *resume, int err, bool same, bool resumed)
         wet_builder_notice(builder, "the unfinished file is damaged: building it anew");
     else if (!err && !same)
         wet_builder_notice(builder,
-                           "the unfinished file is of another recording or version, or was "
+                           "the unfinished file is of another recording, version or user, or was "
                            "begun with other options: building it anew");
 }
 
