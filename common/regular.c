@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "common/err.h"
@@ -59,30 +60,30 @@ int wd_regular_reopen(int path_fd, int dir_fd, const char *name, const struct st
     return errno == ENOENT ? open_by_name(dir_fd, name, st, flags) : -errno;
 }
 
-int wd_regular_open(int dir_fd, const char *name, enum wd_links links, int *fd, struct stat *st)
+int wd_regular_try(int dir_fd, const char *name, enum wd_links links, int *fd, struct stat *st)
 {
-    struct stat found;
     int path_fd =
         openat(dir_fd, name, O_PATH | O_CLOEXEC | (links == WD_LINKS_REFUSE ? O_NOFOLLOW : 0));
     if (path_fd < 0)
-        return wd_fail_errno("%s", name);
-    if (fstat(path_fd, &found)) {
-        int r = wd_fail_errno("%s", name);
-        close(path_fd);
-        return r;
-    }
-    int opened = -WD_ERR_CORRUPT;
-    if (S_ISREG(found.st_mode))
-        opened = wd_regular_reopen(path_fd, dir_fd, name, &found, O_RDONLY);
+        return -errno;
+    int opened = fstat(path_fd, st)     ? -errno
+                 : S_ISREG(st->st_mode) ? wd_regular_reopen(path_fd, dir_fd, name, st, O_RDONLY)
+                                        : -WD_ERR_CORRUPT;
     close(path_fd);
-    if (opened == -WD_ERR_CORRUPT)
-        return wd_fail(opened, "%s is %s, not a regular file", name,
-                       wd_regular_kind(found.st_mode));
-    if (opened < 0) {
-        errno = -opened;
-        return wd_fail_errno("%s", name);
-    }
+    if (opened < 0)
+        return opened;
     *fd = opened;
+    return 0;
+}
+
+int wd_regular_open(int dir_fd, const char *name, enum wd_links links, int *fd, struct stat *st)
+{
+    struct stat found;
+    int err = wd_regular_try(dir_fd, name, links, fd, &found);
+    if (err == -WD_ERR_CORRUPT)
+        return wd_fail(err, "%s is %s, not a regular file", name, wd_regular_kind(found.st_mode));
+    if (err)
+        return wd_fail(err, "%s: %s", name, strerror(-err));
     if (st)
         *st = found;
     return 0;

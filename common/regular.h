@@ -23,6 +23,10 @@ enum wd_links {
  */
 int wd_regular_open(int dir_fd, const char *name, enum wd_links links, int *fd, struct stat *st);
 
+/* The same for files that need not be there: without a sentence. `st` is needed; with -WD_ERR_CORRUPT it is of
+ * what is there instead. */
+int wd_regular_try(int dir_fd, const char *name, enum wd_links links, int *fd, struct stat *st);
+
 /* Opens, with the access that is asked for (O_RDONLY, O_RDWR), the regular file that path_fd (O_PATH) names; the
  * name and `st` of it serve where /proc is missing. A descriptor, or -errno without a sentence. */
 int wd_regular_reopen(int path_fd, int dir_fd, const char *name, const struct stat *st, int access);

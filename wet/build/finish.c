@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/err.h"
+#include "common/regular.h"
 #include "recorder/insn/insn.h"
 #include "wet/model/model.h"
 #include "wet/trace/record.h"
@@ -88,11 +89,12 @@ static int path_section(const struct wet_finish *finish, struct wet_store_writer
                         uint32_t kind, uint64_t key, const char *path)
 {
     struct stat stat;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || fstat(fd, &stat) || !stat.st_size) {
-        if (fd >= 0)
-            close(fd);
+    int fd;
+    if (wd_regular_try(AT_FDCWD, path, WD_LINKS_FOLLOW, &fd, &stat))
         return 0; /* debug files are found, not promised */
+    if (!stat.st_size) {
+        close(fd);
+        return 0;
     }
     int err = 0;
     void *map = mmap(NULL, (size_t)stat.st_size, PROT_READ, MAP_PRIVATE, fd, 0);

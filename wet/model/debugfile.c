@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "common/err.h"
+#include "common/regular.h"
 #include "wet/model/ehframe.h"
 
 #define DEBUG_ROOT   "/usr/lib/debug"
@@ -24,9 +25,10 @@
 
 void mdl_debugfile_map(const char *path, struct mdl_image_bytes *image)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat status;
+    int fd;
 
-    if (fd < 0)
+    if (wd_regular_try(AT_FDCWD, path, WD_LINKS_FOLLOW, &fd, &status))
         return;
     mdl_image_map(image, fd, path);
     close(fd);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/err.h"
+#include "common/regular.h"
 #include "wet/model/addrmap.h"
 #include "wet/model/module.h"
 #include "wet/model/paths.h"
@@ -165,17 +166,17 @@ static int source_load(const struct mdl_sources *sources, const char *file, stru
     struct source *source = calloc(1, sizeof(*source));
     char *path = mapped_path(sources, file);
     struct stat status;
-    int fd, result = 0;
+    int fd = -1, result = 0;
 
     if (!source || !path) {
         free(source);
         free(path);
         return -ENOMEM;
     }
-    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    /* the program's debug information has the name: it may lead to a device */
+    bool is_open = wd_regular_try(AT_FDCWD, path, WD_LINKS_FOLLOW, &fd, &status) == 0;
     free(path);
-    if (fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
-        status.st_size < SOURCE_BYTES_MAX) {
+    if (is_open && status.st_size < SOURCE_BYTES_MAX) {
         source->mtime_s = status.st_mtime;
         result = read_text(source, fd, (size_t)status.st_size);
     }
