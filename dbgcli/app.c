@@ -112,7 +112,9 @@ int cli_app_main(int argc, char **argv, const struct cli_line_hooks *terminal)
     int status = run(&app, argc, argv);
     result = cli_out_fini(&out);
     if (result) {
-        fprintf(stderr, "wetdbg: %s\n", wd_error_message(result));
+        fputs("wetdbg: ", stderr);
+        cli_text_put(stderr, wd_error_message(result));
+        putc('\n', stderr);
         return status ? status : wd_error_exit_status(result);
     }
     return status;

@@ -10,20 +10,20 @@
 
 #include "common/err.h"
 #include "dbgcli/alloc.h"
+#include "dbgcli/filter.h"
 #include "dbgcli/screen.h"
 
 /* ---- the stream ---- */
 
 /* A cookie stream rather than stdout: stdio forgets the errno of a flush that happened inside
  * some printf, and the end of a pipe must be told from a full disk. */
-static ssize_t write_cookie(void *cookie, const char *bytes, size_t size)
+static void write_clean(struct cli_out *out, const char *bytes, size_t size)
 {
-    struct cli_out *out = cookie;
     size_t done = 0;
     if (out->screen) {
         int error = out->write_errno ? 0 : cli_screen_write(out->screen, bytes, size);
         out->write_errno = error ? error : out->write_errno;
-        return (ssize_t)size;
+        return;
     }
     while (done < size && !out->write_errno) {
         ssize_t count = write(out->fd, bytes + done, size - done);
@@ -31,6 +31,18 @@ static ssize_t write_cookie(void *cookie, const char *bytes, size_t size)
             done += (size_t)count;
         else if (errno != EINTR)
             out->write_errno = errno;
+    }
+}
+
+static ssize_t write_cookie(void *cookie, const char *bytes, size_t size)
+{
+    struct cli_out *out = cookie;
+    char clean[4096 + sizeof out->filter.held];
+    for (size_t at = 0; at < size;) {
+        size_t count = size - at < 4096 ? size - at : 4096;
+        write_clean(out, clean,
+                    cli_filter_pass(&out->filter, out->is_styled, bytes + at, count, clean));
+        at += count;
     }
     return (ssize_t)size;
 }
@@ -112,45 +124,31 @@ unsigned cli_out_columns(const struct cli_out *out)
 
 const char *cli_out_style(const struct cli_out *out, enum cli_style style)
 {
-    static const char *const sequences[] = {"\033[0m", "\033[1m", "\033[2m"};
-    return out->is_styled ? sequences[style] : "";
+    return out->is_styled ? cli_style_sequences[style] : "";
 }
 
 /* ---- text ---- */
 
-/* Length of the UTF-8 sequence at `bytes`, 0 if there is none. C1 controls count as none. */
-static size_t utf8_length(const unsigned char *bytes, size_t left)
-{
-    unsigned lead = bytes[0];
-    size_t length = lead < 0x80 ? 1 : lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
-    if (!length || length > left || lead > 0xf4)
-        return 0;
-    for (size_t i = 1; i < length; i++)
-        if ((bytes[i] & 0xc0) != 0x80)
-            return 0;
-    bool is_bad = (lead == 0xe0 && bytes[1] < 0xa0) ||  /* overlong */
-                  (lead == 0xed && bytes[1] >= 0xa0) || /* surrogates */
-                  (lead == 0xf0 && bytes[1] < 0x90) ||  /* overlong */
-                  (lead == 0xf4 && bytes[1] >= 0x90) || /* above U+10FFFF */
-                  (lead == 0xc2 && bytes[1] < 0xa0);    /* C1 controls */
-    return is_bad ? 0 : length;
-}
-
 /* What a recording names may be anything: no byte of it steers the terminal. */
-void cli_out_text(struct cli_out *out, const char *text)
+void cli_text_put(FILE *stream, const char *text)
 {
     size_t left = text ? strlen(text) : 0;
     while (left) {
         unsigned char byte = (unsigned char)*text;
-        size_t length = utf8_length((const unsigned char *)text, left);
+        size_t length = cli_utf8_length((const unsigned char *)text, left);
         bool is_control = (byte < 0x20 && byte != '\t') || byte == 0x7f;
         if (length > 1)
-            fwrite(text, 1, length, out->stream);
+            fwrite(text, 1, length, stream);
         else
-            putc(length && !is_control ? byte : '?', out->stream);
+            putc(length && !is_control ? byte : '?', stream);
         text += length ? length : 1;
         left -= length ? length : 1;
     }
+}
+
+void cli_out_text(struct cli_out *out, const char *text)
+{
+    cli_text_put(out->stream, text);
 }
 
 static void put_escaped(FILE *stream, unsigned char byte)
@@ -170,7 +168,7 @@ void cli_out_quoted(struct cli_out *out, const void *bytes, size_t size_bytes)
 {
     const unsigned char *at = bytes;
     for (size_t i = 0; i < size_bytes;) {
-        size_t length = utf8_length(at + i, size_bytes - i);
+        size_t length = cli_utf8_length(at + i, size_bytes - i);
         if (length > 1) {
             fwrite(at + i, 1, length, out->stream);
             i += length;
@@ -188,7 +186,7 @@ json_t *cli_json_bytes(const void *bytes, size_t size_bytes)
     char *clean = cli_malloc(size_bytes * 3 + 1);
     size_t used = 0;
     for (size_t i = 0; i < size_bytes;) {
-        size_t length = utf8_length(from + i, size_bytes - i);
+        size_t length = cli_utf8_length(from + i, size_bytes - i);
         if (length == 0) {
             memcpy(clean + used, "\xef\xbf\xbd", 3);
             used += 3;
@@ -270,12 +268,11 @@ int cli_out_error(struct cli_out *out, const char *place, int code)
         cli_out_json(out, object);
         fflush(out->stream);
     } else {
-        struct cli_out to = {.stream = out->errors};
         if (place && *place) {
-            cli_out_text(&to, place);
+            cli_text_put(out->errors, place);
             fputs(": ", out->errors);
         }
-        cli_out_text(&to, message);
+        cli_text_put(out->errors, message);
         putc('\n', out->errors);
     }
     return status;

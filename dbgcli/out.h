@@ -3,7 +3,8 @@
  * Where a command's answer goes: text for people, or one JSON object per command and line.
  *
  * Strings that come from recordings, programs and source files are untrusted: on their way to a
- * terminal control characters are replaced, on their way to JSON bytes that are not UTF-8.
+ * terminal control characters are replaced, on their way to JSON bytes that are not UTF-8. What is
+ * written past cli_out_text() meets the same rule when it leaves (dbgcli/filter.h).
  * A reader that went away (`| head`) is no error: the stream swallows the rest and
  * cli_out_is_gone() tells long enumerations to stop.
  */
@@ -14,6 +15,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+
+#include "dbgcli/filter.h"
 
 struct cli_screen; /* dbgcli/screen.h */
 
@@ -30,7 +33,8 @@ struct cli_out {
     bool json;
     bool is_styled; /* a terminal, and NO_COLOR is not set */
     int fd;
-    int write_errno;           /* of the first write that failed, or 0 */
+    int write_errno; /* of the first write that failed, or 0 */
+    struct cli_filter filter;
     struct cli_screen *screen; /* a terminal with a person before it, or NULL; the holder's */
 };
 
@@ -64,6 +68,9 @@ const char *cli_out_style(const struct cli_out *out, enum cli_style style);
 /* Writes untrusted text; control characters but tab, and bytes that are no UTF-8, become '?'. NULL
  * writes nothing. */
 void cli_out_text(struct cli_out *out, const char *text);
+
+/* The same to any stream that ends up at a terminal. */
+void cli_text_put(FILE *stream, const char *text);
 
 /* Writes bytes as the inside of a C string literal: \n, \t, \", \\, \ooo; UTF-8 stays. */
 void cli_out_quoted(struct cli_out *out, const void *bytes, size_t size_bytes);

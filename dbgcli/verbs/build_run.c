@@ -6,6 +6,7 @@
 
 #include "common/err.h"
 #include "dbgcli/interrupt.h"
+#include "dbgcli/out.h"
 #include "dbgcli/progress.h"
 #include "dbgcli/verbs/memory_arg.h"
 
@@ -17,7 +18,9 @@ static void on_progress(void *arg, uint64_t done, uint64_t total, uint64_t instr
 static void on_notice(void *arg, const char *sentence)
 {
     cli_progress_end(arg);
-    fprintf(stderr, "wetdbg: %s\n", sentence);
+    fputs("wetdbg: ", stderr);
+    cli_text_put(stderr, sentence); /* it may name a file of the recording */
+    putc('\n', stderr);
 }
 
 static int replay(const char *trace_dir, struct wetdbg_build_options *how,

@@ -35,6 +35,40 @@ static void out_text_loses_control_characters(void **state)
     free(text);
 }
 
+/* Whichever way it got into the stream; cut in pieces anywhere, since the stream is. */
+static void out_stream_passes_no_control_characters(void **state)
+{
+    static const struct {
+        bool is_styled;
+        const char *from, *to;
+    } rows[] = {
+        {false, "a\tb\n", "a\tb\n"},
+        {false, "a\033[31mc\r\b\177\001", "a?[31mc????"},
+        {false, "\033[1mb\033[0m", "?[1mb?[0m"},
+        {true, "\033[1mb\033[0m\033[2m\033[7m\033", "\033[1mb\033[0m\033[2m?[7m"},
+        {true, "\033\033[\033[1x\033[1m", "??[?[1x\033[1m"},
+        {false, "\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80", "\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80"},
+        {false,
+         "\xc2\x9b"
+         "1m \x9b",
+         "??1m ?"}, /* C1: also an escape */
+        {false, "\xe2\x82 \xf0\x9f\xc3\xa9 \xed\xa0\x80 \xff", "?? ??\xc3\xa9 ??? ?"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        size_t size = strlen(rows[i].from);
+        for (size_t cut = 0; cut <= size; cut++) {
+            struct cli_filter filter = {0};
+            char to[128];
+            size_t used = cli_filter_pass(&filter, rows[i].is_styled, rows[i].from, cut, to);
+            used += cli_filter_pass(&filter, rows[i].is_styled, rows[i].from + cut, size - cut,
+                                    to + used);
+            to[used] = 0;
+            assert_string_equal(to, rows[i].to);
+        }
+    }
+}
+
 static void out_quoted_is_a_c_literal(void **state)
 {
     (void)state;
@@ -146,6 +180,7 @@ int main(void)
     signal(SIGPIPE, SIG_IGN);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(out_text_loses_control_characters),
+        cmocka_unit_test(out_stream_passes_no_control_characters),
         cmocka_unit_test(out_quoted_is_a_c_literal),
         cmocka_unit_test(out_json_text_is_always_valid_utf8),
         cmocka_unit_test(out_json_counts_above_63_bits_are_strings),
