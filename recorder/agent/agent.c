@@ -239,6 +239,19 @@ static void task_new(struct agt *agt, const struct evq_op *op)
     task->ticks = 0;
 }
 
+/* What an EVQ_TRAP's instruction writes; all of them write what the entry's mask leaves out. */
+static uint32_t written_by(uint32_t exit_kind)
+{
+    switch (exit_kind) {
+    case AGT_EXIT_RDTSCP:
+        return EVQ_BIT(EVQ_RCX);
+    case AGT_EXIT_CPUID:
+        return EVQ_BIT(EVQ_RBX) | EVQ_BIT(EVQ_RCX);
+    default:
+        return 0;
+    }
+}
+
 uint32_t agt_regs_differ(struct agt *agt, const struct evq_entry *entry)
 {
     const struct agt_ctx *ctx = agt->ctx;
@@ -259,6 +272,8 @@ uint32_t agt_regs_differ(struct agt *agt, const struct evq_entry *entry)
         differ |= EVQ_BIT(EVQ_GS_BASE);
     if (kept->r[EVQ_ORIG_RAX] != recorded->r[EVQ_ORIG_RAX])
         differ |= EVQ_BIT(EVQ_ORIG_RAX);
+    if (entry->kind == EVQ_TRAP)
+        differ &= ~written_by(ctx->exit_kind);
     return differ & entry->compare_mask;
 }
 
@@ -433,12 +448,18 @@ static void on_trap(struct agt *agt, uint32_t seen)
     entry_take(agt, entry_expect(agt, EVQ_TRAP, seen));
 }
 
+/* Older files do not say whether cpuid is recorded. */
+static bool has_trap_here(struct agt *agt)
+{
+    const struct evq_entry *entry = entry_next(agt);
+    return entry && entry->kind == EVQ_TRAP &&
+           ((const struct evq_regs *)(entry + 1))->r[EVQ_RIP] == agt->ctx->rip;
+}
+
 static void on_cpuid(struct agt *agt)
 {
     struct agt_ctx *ctx = agt->ctx;
-    const struct evq_entry *entry = entry_next(agt);
-    if (entry && entry->kind == EVQ_TRAP &&
-        ((const struct evq_regs *)(entry + 1))->r[EVQ_RIP] == ctx->rip) {
+    if (ctx->cpuid_is_recorded || has_trap_here(agt)) {
         on_trap(agt, AGT_EXIT_CPUID);
         return;
     }

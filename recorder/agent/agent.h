@@ -425,6 +425,7 @@ struct agt_ctx {
     uint32_t file_count;
     uint32_t bpf_count;
     uint32_t has_wall;
+    uint32_t cpuid_is_recorded; /* no cpuid without an EVQ_TRAP of its own */
     struct agt_mail mail;
     struct agt_cpuid cpuid[AGT_CPUID_MAX];
     uint64_t bpf[AGT_BPF_MAX];

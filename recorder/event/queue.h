@@ -83,7 +83,9 @@ enum evq_kind {
      * call (the original one for restart_syscall). */
     EVQ_SYSCALL_EXIT,
     /* Run to an rdtsc, rdtscp (or cpuid, when the recording has them as events) that ends at
-     * regs.rip; compare_mask leaves out what it writes; ops load the registers. */
+     * regs.rip; compare_mask leaves out rax and rdx, which all of them write. An event does not say
+     * which it is: the agent leaves out what else the one that it came to writes (rdtscp rcx, cpuid rbx
+     * and rcx). Ops load the registers. */
     EVQ_TRAP,
     /* Run until an instruction raises signal `number` (deterministic); compare (regs.rip is that
      * of the faulting instruction, for int3 the one after); `code` and `address` are si_code and

@@ -39,6 +39,7 @@ struct rep_engine_setup {
     size_t file_count;
     const struct agt_cpuid *cpuid; /* how CPUID is answered */
     size_t cpuid_count;
+    bool cpuid_is_recorded; /* no CPUID without an EVQ_TRAP of its own; `cpuid` answers none */
     uint64_t xcr0;
 };
 

@@ -13,9 +13,8 @@
 #include "common/err.h"
 #include "recorder/replay/feed_priv.h"
 
-#define MASK_RDTSC                                                                                 \
+#define MASK_TRAP                                                                                  \
     ((EVQ_MASK_GENERAL | EVQ_BIT(EVQ_EFLAGS)) & ~(EVQ_BIT(EVQ_RAX) | EVQ_BIT(EVQ_RDX)))
-#define MASK_CPUID (MASK_RDTSC & ~(EVQ_BIT(EVQ_RBX) | EVQ_BIT(EVQ_RCX)))
 
 struct evq_entry feed_head(const struct feed_conv *conv, const struct feed_task *task,
                            unsigned kind)
@@ -84,7 +83,7 @@ int feed_end_replay(struct feed_conv *conv)
 static int convert_trap(struct feed_conv *conv, struct feed_task *task)
 {
     struct evq_entry head = feed_head(conv, task, EVQ_TRAP);
-    head.compare_mask = conv->feed->header->has_cpuid_faulting ? MASK_CPUID : MASK_RDTSC;
+    head.compare_mask = MASK_TRAP;
     task->stop = FEED_STOP_AT_TRAP;
     if (!conv->is_target)
         return 0;

@@ -31,6 +31,7 @@ int rep_start_init(struct rep_start *start, struct rep_feed *feed, enum dbi_mode
                                              .file_count = file_count,
                                              .cpuid = start->cpuid,
                                              .cpuid_count = cpu->cpuid_count,
+                                             .cpuid_is_recorded = cpu->cpuid_is_recorded,
                                              .xcr0 = cpu->xcr0,
                                              .is_trusted = rep_feed_is_trusted(feed)};
     return 0;

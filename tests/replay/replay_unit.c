@@ -80,7 +80,8 @@ static int feed_taken(void *arg, const struct evq_entry *entry, uint64_t time, u
     return wd_buf_append(&replay->events, &event, sizeof event);
 }
 
-int unit_open(struct unit_replay *replay, const char *dir, const char *process, enum dbi_mode mode)
+static int open_any(struct unit_replay *replay, const char *dir, const char *process,
+                    void (*alter)(struct rrt_header *header), enum dbi_mode mode)
 {
     struct rep_selection which = {0};
     *replay =
@@ -88,9 +89,22 @@ int unit_open(struct unit_replay *replay, const char *dir, const char *process, 
     int err = rep_selection_parse(process, &which);
     if (!err)
         err = rrt_open(dir, &replay->trace);
+    if (!err && alter)
+        alter((struct rrt_header *)rrt_trace_header(replay->trace));
     if (!err)
         err = rep_feed_open(replay->trace, &which, &replay->feed);
     return err ? err : rep_engine_from_feed(replay->feed, mode, &replay->engine);
+}
+
+int unit_open(struct unit_replay *replay, const char *dir, const char *process, enum dbi_mode mode)
+{
+    return open_any(replay, dir, process, NULL, mode);
+}
+
+int unit_open_altered(struct unit_replay *replay, const char *dir,
+                      void (*alter)(struct rrt_header *header), enum dbi_mode mode)
+{
+    return open_any(replay, dir, NULL, alter, mode);
 }
 
 void unit_close(struct unit_replay *replay)
