@@ -17,9 +17,14 @@
 
 #define MASK_PLACE (EVQ_MASK_GENERAL | EVQ_BIT(EVQ_EFLAGS))
 
-/* How long a place is looked for: many more instructions than a processor can have executed. */
+/*
+ * How long a place is looked for: more instructions than a processor can have executed between the event at
+ * which the search begins and this one. What is known is the time that passed, during which the task perhaps did
+ * not run all the while; so the bound is time by rate. The fastest processors retire eight operations a cycle, of which
+ * one or two are a compare and its branch, at some 6 GHz: 60e9 instructions a second.
+ */
 #define LIMIT_LEAST           2e8
-#define LIMIT_PER_SECOND      20e9
+#define LIMIT_PER_SECOND      100e9
 #define LIMIT_SECONDS_AT_MOST 1e7
 
 void feed_place_ticks(const struct feed_conv *conv, const struct feed_task *task,
@@ -31,9 +36,11 @@ void feed_place_ticks(const struct feed_conv *conv, const struct feed_task *task
     head->ticks = (uint64_t)conv->frame->ticks + task->tick_shift;
 }
 
+/* A preemption gives no entry, or does so later: until then the search goes back beyond it. */
 void feed_place_note(struct feed_task *task, const struct rrt_frame *frame)
 {
-    task->seconds = frame->monotonic_seconds;
+    if (frame->event != RRT_EVENT_SCHED)
+        task->seconds = frame->monotonic_seconds;
     task->ticks = (uint64_t)frame->ticks;
     if (frame->has_regs)
         task->regs = frame->regs;
@@ -154,6 +161,7 @@ static void hold(struct feed_conv *conv, const struct feed_task *task)
     feed_place_ticks(conv, task, &head);
     held->tid = task->tid;
     held->time = conv->frame->time;
+    held->seconds = conv->frame->monotonic_seconds;
     held->ticks = head.ticks;
     held->regs = conv->frame->regs;
     held->place = feed_place_find(conv, task);
@@ -181,11 +189,12 @@ int feed_place_release(struct feed_conv *conv)
 {
     struct rep_feed *feed = conv->feed;
     struct feed_held held = feed->held;
-    const struct feed_task *task = held.tid ? feed_task_find(feed, held.tid) : NULL;
+    struct feed_task *task = held.tid ? feed_task_find(feed, held.tid) : NULL;
     struct evq_regs regs;
     feed->held.tid = 0;
     if (!task || task->slot < 0)
         return 0;
+    task->seconds = held.seconds;
     struct evq_entry head = {.kind = EVQ_PLACE,
                              .task = (uint32_t)task->slot,
                              .frame = held.time,

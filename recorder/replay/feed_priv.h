@@ -82,7 +82,7 @@ struct feed_task {
     bool signal_moved_it;                  /* the last signal ended a restartable sequence */
     struct rrt_regs regs;                  /* after its last frame with registers */
     uint64_t ticks;                        /* as recorded, at its last frame */
-    double seconds;                        /* when that was */
+    double seconds;                        /* when its last one was that gave an entry */
     uint64_t tick_shift;                   /* recorded ticks + this = the agent's count */
 };
 
@@ -90,6 +90,7 @@ struct feed_task {
 struct feed_held {
     int tid; /* 0: none */
     uint64_t time, ticks;
+    double seconds;
     struct rrt_regs regs;
     struct evq_place place;
     uint64_t lines_at; /* of place, in the file of line hashes */

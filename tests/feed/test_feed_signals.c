@@ -197,11 +197,45 @@ static void search_has_a_limit_by_the_clock(void **state)
     (void)state;
     uint64_t least = limit_after(0);
     assert_true(least >= 1000000);
-    assert_true(limit_after(1.5) >= 1500000000u); /* no less than one per nanosecond */
+    assert_true(limit_after(1.5) >= 1500000000ull * 60); /* eight a cycle, and more than 6 GHz */
     assert_int_equal(limit_after(-7), least);
     assert_int_equal(limit_after(0.0 / 0.0), least);
     assert_true(limit_after(1e300) > limit_after(1.5));
     assert_true(limit_after(1e300) < INT64_MAX);
+}
+
+/* The place is looked for from the task's last entry on, whatever was dropped since. */
+static void dropped_preemption_leaves_the_limit(void **state)
+{
+    struct stage *stage = *state;
+    struct rrt_frame frame = stage_sched(stage, LEADER, NULL);
+    frame.monotonic_seconds = 1.5;
+    assert_int_equal(stage_take(stage, &frame), 0);
+    frame = stage_signal(stage, SIGUSR1, SI_TKILL, false);
+    frame.monotonic_seconds = 1.75;
+    frame.regs.rip += 2;
+    assert_int_equal(stage_take(stage, &frame), 0);
+    assert_int_equal(place_of(stage, 0).limit, limit_after(1.75));
+}
+
+/* One that another thread followed is an entry itself. */
+static void placed_preemption_begins_the_next_search(void **state)
+{
+    struct stage *stage = *state;
+    struct rrt_regs regs = stage_thread(stage, LEADER, 101);
+    struct rrt_frame frame = stage_sched(stage, 101, &regs);
+    frame.monotonic_seconds = 1.5;
+    assert_int_equal(stage_take(stage, &frame), 0);
+    frame = stage_call(stage, LEADER, RRT_SYSCALL_EXITING, SYS_clone);
+    assert_int_equal(stage_take(stage, &frame), 0);
+    frame = stage_sched(stage, 101, &regs);
+    frame.monotonic_seconds = 1.75;
+    frame.regs.rip += 2;
+    assert_int_equal(stage_take(stage, &frame), 0);
+    frame = stage_call(stage, LEADER, RRT_SYSCALL_ENTERING, SYS_read);
+    assert_int_equal(stage_take(stage, &frame), 0);
+    assert_string_equal(stage_text(stage), "PLACE: PLACE; SYSCALL_ENTER");
+    assert_int_equal(place_of(stage, 0).limit, limit_after(0.25));
 }
 
 static void preemption_of_the_only_task_gives_no_entry(void **state)
@@ -519,6 +553,8 @@ int main(void)
         TEST(signal_after_sigreturn_is_searched),
         TEST(ignored_signal_leaves_the_task_where_it_was),
         cmocka_unit_test(search_has_a_limit_by_the_clock),
+        TEST(dropped_preemption_leaves_the_limit),
+        TEST(placed_preemption_begins_the_next_search),
         TEST(preemption_of_the_only_task_gives_no_entry),
         TEST(preemption_is_placed_when_another_thread_goes_on),
         TEST(preemption_at_the_last_event_needs_no_place),

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The places of signals that came after some time of computing in registers, which nothing but that time
+ * bounds: recorded while other processes compute too, inside the recording and outside.
+ */
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/replay/replay_unit.h"
+
+#define ROUNDS 4
+
+static pid_t the_load;
+
+static int load_begin(void **state)
+{
+    the_load = fork();
+    if (the_load == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (volatile unsigned turn = 0;; turn++)
+            ;
+    }
+    return the_load < 0 ? -1 : unit_work_new(state);
+}
+
+static int load_end(void **state)
+{
+    kill(the_load, SIGKILL);
+    waitpid(the_load, NULL, 0);
+    return unit_work_remove(state);
+}
+
+static void place_is_found(unsigned round, const char *children, const char *microseconds)
+{
+    const char *argv[] = {GUEST, children, microseconds, NULL};
+    struct unit_replay replay;
+    char name[64];
+    snprintf(name, sizeof name, "%s-%s-%u", children, microseconds, round);
+    char *dir = unit_record(unit_work, name, argv);
+    unit_check(unit_open(&replay, dir, NULL, DBI_PLAIN), name);
+    unit_check(unit_run_to_end(&replay), name);
+    const struct rep_info *info = rep_feed_info(replay.feed);
+    assert_true(info->has_wait_status && WIFEXITED(info->wait_status));
+    assert_int_equal(WEXITSTATUS(info->wait_status), 7);
+    unit_close(&replay);
+    free(dir);
+}
+
+static void signal_after_a_wait_in_registers_is_placed(void **state)
+{
+    (void)state;
+    for (unsigned round = 0; round < ROUNDS; round++)
+        place_is_found(round, "0", "30000");
+}
+
+/* What the recorder switches between is what it says of preemptions. */
+static void signal_after_preemptions_by_another_process_is_placed(void **state)
+{
+    (void)state;
+    place_is_found(0, "1", "250000");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(signal_after_a_wait_in_registers_is_placed),
+        cmocka_unit_test(signal_after_preemptions_by_another_process_is_placed),
+    };
+    return cmocka_run_group_tests(tests, load_begin, load_end);
+}
