@@ -533,6 +533,16 @@ static void on_xsaved(struct agt *agt)
                          ctx->exit_arg);
 }
 
+/* What is refused here was illegal there, too, if that is the next event: translated code goes on to an
+ * illegal instruction. */
+static bool is_illegal_here(struct agt *agt)
+{
+    const struct evq_entry *entry = entry_next(agt);
+    return entry && entry->kind == EVQ_FAULT && entry->number == SIGILL &&
+           entry->flags & EVQ_FLAG_REGS &&
+           ((const struct evq_regs *)(entry + 1))->r[EVQ_RIP] == agt->ctx->rip;
+}
+
 int agt_code_run(struct agt *agt)
 {
     for (;;) {
@@ -543,7 +553,7 @@ int agt_code_run(struct agt *agt)
             on_xsave(agt);
         else if (kind == AGT_EXIT_XSAVED)
             on_xsaved(agt);
-        else
+        else if (kind != AGT_EXIT_UNSUPPORTED || !is_illegal_here(agt))
             return kind;
         agt->ctx->target = agt->ctx->resume;
     }

@@ -139,8 +139,8 @@ enum agt_exit {
     AGT_EXIT_RDTSCP,
     AGT_EXIT_CPUID,
     AGT_EXIT_XGETBV,
-    AGT_EXIT_MARK,        /* mark [rdi, ...) of a rep instruction as written, resume */
-    AGT_EXIT_UNSUPPORTED, /* rip is that of an instruction that cannot be replayed */
+    AGT_EXIT_MARK, /* mark [rdi, ...) of a rep instruction as written, resume */
+    AGT_EXIT_UNSUPPORTED, /* rip is that of an instruction that cannot be replayed; resume: it is illegal */
     AGT_EXIT_FAULT = AGT_EXIT_FAULT_NUMBER, /* from the signal handler */
     AGT_EXIT_STALE,  /* the exit_arg bytes of code at rip are not what was translated */
     AGT_EXIT_XSAVE,  /* an xsave or kin is next, that stores at tmp; resume */

@@ -169,17 +169,25 @@ static void terminal_emit_event(struct work *w, const struct dbi_insn *insn)
     static const struct {
         uint8_t terminal;
         uint8_t kind;
-        bool after;
     } events[] = {
-        {DBI_SYSCALL, AGT_EXIT_SYSCALL, true}, {DBI_RDTSC, AGT_EXIT_RDTSC, true},
-        {DBI_RDTSCP, AGT_EXIT_RDTSCP, true},   {DBI_CPUID, AGT_EXIT_CPUID, true},
-        {DBI_XGETBV, AGT_EXIT_XGETBV, true},   {DBI_UNSUPPORTED, AGT_EXIT_UNSUPPORTED, false},
+        {DBI_SYSCALL, AGT_EXIT_SYSCALL}, {DBI_RDTSC, AGT_EXIT_RDTSC},
+        {DBI_RDTSCP, AGT_EXIT_RDTSCP},   {DBI_CPUID, AGT_EXIT_CPUID},
+        {DBI_XGETBV, AGT_EXIT_XGETBV},
     };
     for (unsigned i = 0; i < sizeof events / sizeof events[0]; i++) {
         if (events[i].terminal == insn->is.terminal)
-            dbi_leave_emit(w->e, insn->pc + (events[i].after ? insn->is.length : 0),
-                           events[i].kind);
+            dbi_leave_emit(w->e, insn->pc + insn->is.length, events[i].kind);
     }
+}
+
+/* An instruction that the agent refuses, unless it was illegal where the program was recorded. */
+static void unsupported_emit(struct work *w, unsigned last)
+{
+    dbi_regs_restore(w, UINT16_MAX);
+    rip_store(w->e, w->code->insns[last].pc);
+    dbi_agent_call(w, AGT_EXIT_UNSUPPORTED, 0);
+    dbi_place_add(w, last);
+    emit_bytes(w->e, "\x0f\x0b", 2); /* ud2 */
 }
 
 void dbi_terminal_emit(struct work *w)
@@ -203,6 +211,9 @@ void dbi_terminal_emit(struct work *w)
         else
             emit_bytes(w->e, insn->bytes, insn->is.length);
         dbi_exit_add(w, 0xe9, next);
+        return;
+    case DBI_UNSUPPORTED:
+        unsupported_emit(w, last);
         return;
     case DBI_CALL:
         dbi_regs_restore(w, UINT16_MAX);

@@ -165,9 +165,18 @@ static enum dbi_terminal terminal_of(const struct dbi_insn *insn)
     }
 }
 
+/* Tiles of AMX, whose rows are all over memory, and what is sent to devices. */
+static bool is_tile_or_enqueue(const struct dbi_insn *insn)
+{
+    ZydisInstructionCategory category = insn->whole->zydis.meta.category;
+    return category == ZYDIS_CATEGORY_AMX_TILE || category == ZYDIS_CATEGORY_ENQCMD;
+}
+
 /* Segment tricks and memory operands whose address we could not put in the ring. */
 static bool is_beyond_us(const struct dbi_insn *insn)
 {
+    if (is_tile_or_enqueue(insn))
+        return true;
     for (unsigned i = 0; i < insn->whole->zydis.operand_count; i++) {
         const ZydisDecodedOperand *op = &insn->whole->operands[i];
         if (op->type == ZYDIS_OPERAND_TYPE_MEMORY && op->mem.segment == ZYDIS_REGISTER_GS &&

@@ -256,8 +256,7 @@ static void mark_operand(struct work *w, unsigned at, unsigned m)
     dbi_reg_return(w, reg);
 }
 
-/* Leaves for the agent, which comes back to what follows. */
-static void agent_call(struct work *w, enum agt_exit kind, uint32_t arg)
+void dbi_agent_call(struct work *w, enum agt_exit kind, uint32_t arg)
 {
     dbi_regs_restore(w, UINT16_MAX);
     emit_store_imm_gs(w->e, AGT_CTX_EXIT_KIND, kind);
@@ -278,8 +277,8 @@ static void agent_call(struct work *w, enum agt_exit kind, uint32_t arg)
 /* A rep instruction's range depends on rcx: the agent marks it. */
 static void mark_rep(struct work *w, const struct ins_mem *mem)
 {
-    agent_call(w, AGT_EXIT_MARK,
-               mem->size_bytes | (mem->flags & INS_MEM_ADDR32 ? AGT_MARK_ADDR32 : 0));
+    dbi_agent_call(w, AGT_EXIT_MARK,
+                   mem->size_bytes | (mem->flags & INS_MEM_ADDR32 ? AGT_MARK_ADDR32 : 0));
 }
 
 static void marks_emit(struct work *w, unsigned at)
@@ -598,7 +597,7 @@ static void xsave_announce(struct work *w, unsigned at)
     dbi_address_get(w, at, &w->code->insns[at].info.mems[0], reg, 0);
     emit_store_gs(w->e, AGT_CTX_TMP, reg);
     dbi_reg_return(w, reg);
-    agent_call(w, AGT_EXIT_XSAVE, 0);
+    dbi_agent_call(w, AGT_EXIT_XSAVE, 0);
 }
 
 static int insns_emit(struct work *w)
@@ -623,7 +622,7 @@ static int insns_emit(struct work *w)
         if (err)
             return err;
         if (insn->is.xsave)
-            agent_call(w, AGT_EXIT_XSAVED, insn->is.xsave);
+            dbi_agent_call(w, AGT_EXIT_XSAVED, insn->is.xsave);
         if (insn->is.writes_fs_base)
             fs_base_keep(w, i);
         if (w->mode == DBI_COLLECT)

@@ -53,6 +53,9 @@ void dbi_regs_restore(struct work *w, uint16_t which);
 /* A register that holds the program's r15. */
 unsigned dbi_r15_get(struct work *w, unsigned at);
 
+/* Leaves for the agent, which comes back to what follows. */
+void dbi_agent_call(struct work *w, enum agt_exit kind, uint32_t arg);
+
 /* [disp] += n without flags, at instruction `at` */
 void dbi_gs_add(struct work *w, unsigned at, uint32_t disp, int32_t n);
 

@@ -134,12 +134,74 @@ static void lost_event_diverges(void **state)
     free(dir);
 }
 
+/* ---- instructions that are refused unless they were illegal ---- */
+
+struct illegal {
+    struct rep_feed *feed;
+    unsigned seen, other; /* SIGILLs so far; the one that becomes another signal */
+};
+
+static int illegal_next(void *arg, struct wd_buf *out)
+{
+    struct illegal *illegal = arg;
+    size_t from = out->size_bytes;
+    int more = rep_feed_next(illegal->feed, out);
+    struct evq_entry *entry = (struct evq_entry *)(out->data + from);
+    if (more > 0 && entry->kind == EVQ_FAULT && entry->number == SIGILL &&
+        ++illegal->seen == illegal->other)
+        entry->number = SIGBUS;
+    return more;
+}
+
+static int illegal_run(const char *dir, unsigned other, enum dbi_mode mode, int *wait_status)
+{
+    struct unit_replay replay;
+    enum rep_stop why = REP_STOP_TIME;
+    int err = unit_open(&replay, dir, NULL, mode);
+    unit_check(err, "open");
+    *wait_status = rep_feed_info(replay.feed)->wait_status;
+    struct illegal illegal = {.feed = replay.feed, .other = other};
+    struct rep_source source = {.next = illegal_next, .arg = &illegal};
+    while (!err && why == REP_STOP_TIME)
+        err = rep_engine_run(replay.engine, &source, 1 << 20, false, &why);
+    unit_close(&replay);
+    return err;
+}
+
+static void refused_instruction_is_named_unless_it_was_illegal(void **state)
+{
+    static const char *const names[] = {"ldtilecfg", "sttilecfg",  "tilerelease", "tilezero",
+                                        "tdpbssd",   "tilestored", "tileloadd",   "enqcmd"};
+    static const enum dbi_mode modes[] = {DBI_PLAIN, DBI_COUNT, DBI_COLLECT};
+    char *dir = record("illegal", GUEST_ILLEGAL);
+    int wait_status = 0;
+    (void)state;
+    int err = illegal_run(dir, 0, DBI_PLAIN, &wait_status);
+    if (wait_status == 2 << 8) {
+        free(dir);
+        printf("SKIPPED: test_replay_refusals: AMX and enqcmd are legal on this processor\n");
+        skip();
+    }
+    assert_int_equal(wait_status, 0);
+    for (unsigned i = 0; i < sizeof modes / sizeof *modes; i++)
+        unit_check(illegal_run(dir, 0, modes[i], &wait_status), "what was illegal");
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+        err = illegal_run(dir, i + 1, modes[i % 3], &wait_status);
+        const char *message = wd_error_message(err);
+        if (err != -WD_ERR_UNSUPPORTED || !strstr(message, names[i]) ||
+            !strstr(message, "cannot be replayed"))
+            fail_msg("result %d, \"%s\" does not name %s", err, message, names[i]);
+    }
+    free(dir);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(system_call_of_32_bits_is_named),
         cmocka_unit_test(altered_registers_diverge_where_they_are),
         cmocka_unit_test(lost_event_diverges),
+        cmocka_unit_test(refused_instruction_is_named_unless_it_was_illegal),
     };
     return cmocka_run_group_tests(tests, unit_work_new, unit_work_remove);
 }
