@@ -150,7 +150,9 @@ static bool x87_control_rules(struct ins_work *work)
         ins_regset_add(&flow->defs, INS_LOC_X87_STATUS);
         return true;
     }
-    case ZYDIS_MNEMONIC_FNOP:
+    case ZYDIS_MNEMONIC_FNOP: /* some processors keep its address as the last instruction's */
+        ins_regset_add(&ins_flow_new(work)->may_defs, INS_LOC_X87);
+        return true;
     case ZYDIS_MNEMONIC_FWAIT:
         return true;
     default:

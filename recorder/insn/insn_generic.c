@@ -19,20 +19,29 @@ static void add_writemask(struct ins_work *work, struct ins_flow *flow, unsigned
         ins_add_read(&flow->cond_uses, work->ops[i].reg.value, 0, 8);
 }
 
+/* lsl, like lar, defines its destination on success only; Zydis says so of lar alone. */
+static ZydisOperandActions actions_of(const struct ins_work *work, unsigned i)
+{
+    if (work->zi->mnemonic == ZYDIS_MNEMONIC_LSL && i == 0)
+        return ZYDIS_OPERAND_ACTION_CONDWRITE;
+    return work->ops[i].actions;
+}
+
 static void add_operand(struct ins_work *work, struct ins_flow *flow, unsigned i)
 {
     const ZydisDecodedOperand *op = &work->ops[i];
+    ZydisOperandActions actions = actions_of(work, i);
     if (op->type == ZYDIS_OPERAND_TYPE_REGISTER && op->reg.value == ZYDIS_REGISTER_RFLAGS)
         return;
     if (is_writemask(work, i)) {
         add_writemask(work, flow, i);
         return;
     }
-    if (op->actions & ZYDIS_OPERAND_ACTION_MASK_READ)
+    if (actions & ZYDIS_OPERAND_ACTION_MASK_READ)
         ins_use_operand(work, flow, i);
-    if (op->actions & ZYDIS_OPERAND_ACTION_WRITE)
+    if (actions & ZYDIS_OPERAND_ACTION_WRITE)
         ins_def_operand(work, flow, i);
-    else if (op->actions & ZYDIS_OPERAND_ACTION_CONDWRITE)
+    else if (actions & ZYDIS_OPERAND_ACTION_CONDWRITE)
         ins_may_def_operand(work, flow, i);
 }
 
@@ -363,9 +372,51 @@ static bool has_float_exceptions(const struct ins_work *work)
     }
 }
 
+/* Complex half precision: Zydis puts these into a class of instructions without exceptions. */
+static bool is_complex_half(ZydisMnemonic mnemonic)
+{
+    switch (mnemonic) {
+    case ZYDIS_MNEMONIC_VFMADDCPH:
+    case ZYDIS_MNEMONIC_VFMADDCSH:
+    case ZYDIS_MNEMONIC_VFCMADDCPH:
+    case ZYDIS_MNEMONIC_VFCMADDCSH:
+    case ZYDIS_MNEMONIC_VFMULCPH:
+    case ZYDIS_MNEMONIC_VFMULCSH:
+    case ZYDIS_MNEMONIC_VFCMULCPH:
+    case ZYDIS_MNEMONIC_VFCMULCSH:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* These raise no exceptions, but denormals are zeros to them if MXCSR says so. */
+static bool takes_denormals_as_zeros(ZydisMnemonic mnemonic)
+{
+    switch (mnemonic) {
+    case ZYDIS_MNEMONIC_VFPCLASSPS:
+    case ZYDIS_MNEMONIC_VFPCLASSPD:
+    case ZYDIS_MNEMONIC_VFPCLASSSS:
+    case ZYDIS_MNEMONIC_VFPCLASSSD:
+    case ZYDIS_MNEMONIC_VRCP14PS:
+    case ZYDIS_MNEMONIC_VRCP14PD:
+    case ZYDIS_MNEMONIC_VRCP14SS:
+    case ZYDIS_MNEMONIC_VRCP14SD:
+    case ZYDIS_MNEMONIC_VRSQRT14PS:
+    case ZYDIS_MNEMONIC_VRSQRT14PD:
+    case ZYDIS_MNEMONIC_VRSQRT14SS:
+    case ZYDIS_MNEMONIC_VRSQRT14SD:
+        return true;
+    default:
+        return false;
+    }
+}
+
 void ins_refine_float(const struct ins_work *work, struct ins_flow *flow)
 {
-    if (!has_float_exceptions(work))
+    if (takes_denormals_as_zeros(work->zi->mnemonic))
+        ins_regset_add(&flow->value_uses, INS_LOC_MXCSR_CONTROL);
+    if (!has_float_exceptions(work) && !is_complex_half(work->zi->mnemonic))
         return;
     ins_regset_add(&flow->value_uses, INS_LOC_MXCSR_CONTROL);
     ins_regset_add(&flow->may_defs, INS_LOC_MXCSR_STATUS);

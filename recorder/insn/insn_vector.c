@@ -138,6 +138,7 @@ static bool is_wide_scalar(const struct ins_work *work)
         work->zi->encoding != ZYDIS_INSTRUCTION_ENCODING_EVEX)
         return false;
     if (work->zi->avx.mask.mode > ZYDIS_MASK_MODE_DISABLED ||
+        work->zi->avx.broadcast.mode != ZYDIS_BROADCAST_MODE_INVALID || /* vpdpbusd: packed */
         work->zi->meta.category == ZYDIS_CATEGORY_FMA4)
         return false;
     return work->zi->operand_count_visible >= source + 2 && is_xmm(&work->ops[0]) &&

@@ -485,6 +485,10 @@ oracle_extra_start:
         fincstp
         fdecstp
         fnop
+        lar     eax, ecx
+        lsl     eax, ecx
+        lsl     rax, rcx
+        lsl     cx, [rdx]
         fnclex
         fninit
         fnstcw  [rcx]
