@@ -320,18 +320,19 @@ static void note_call(struct slc_chase *chase, const struct wet_event *event)
         call->args[a] = regs->r[slc_syscall_reg[a]];
 }
 
-static int pass_thread_pointer(struct slc_chase *chase, const struct wet_event *event,
+static int pass_segment_base(struct slc_chase *chase, const struct wet_event *event,
                                const struct evq_regs *loads)
 {
     struct gather gather = {chase, event, SLC_HOP_SYSCALL, 0, false};
     int error = 0;
 
-    if (event->entry->kind != EVQ_SYSCALL_EXIT || !loads || !slc_entry_sets_fs(event->entry, loads))
+    if (event->entry->kind != EVQ_SYSCALL_EXIT || !loads)
         return 0;
+    unsigned base = slc_entry_base_set(event->entry, loads);
     for (unsigned i = 0; i < chase->origin->size && !error; i++) {
         const struct slc_track *track = &chase->tracks[i];
         if (track->state == SLC_TRACK_LIVE && track->spot.kind == SLC_SPOT_LOCATION &&
-            track->spot.number == INS_LOC_FS_BASE && track->spot.task == event->task)
+            track->spot.number == base && track->spot.task == event->task)
             error = gather_call(&gather, i, event->task);
     }
     return error;
@@ -364,7 +365,7 @@ int slc_chase_event(struct slc_chase *chase, size_t index)
     else
         error = pass_ops(chase, event, task, &clip);
     if (!error)
-        error = pass_thread_pointer(chase, event, loads);
+        error = pass_segment_base(chase, event, loads);
     slc_chase_sum(chase);
     return error;
 }

@@ -152,10 +152,18 @@ struct slc_clip slc_signal_frame_clip(const struct evq_entry *entry, uint64_t st
     return clip;
 }
 
-bool slc_entry_sets_fs(const struct evq_entry *exit, const struct evq_regs *loads)
+unsigned slc_entry_base_set(const struct evq_entry *exit, const struct evq_regs *loads)
 {
-    return exit->number == SYS_arch_prctl && loads->r[EVQ_RDI] == ARCH_SET_FS &&
-           loads->r[EVQ_RAX] == 0;
+    if (exit->number != SYS_arch_prctl || loads->r[EVQ_RAX] != 0)
+        return INS_LOC_COUNT;
+    switch (loads->r[EVQ_RDI]) {
+    case ARCH_SET_FS:
+        return INS_LOC_FS_BASE;
+    case ARCH_SET_GS:
+        return INS_LOC_GS_BASE;
+    default:
+        return INS_LOC_COUNT;
+    }
 }
 
 /* The signal that a call sent to the thread that makes it (or to its process); 0: none. */

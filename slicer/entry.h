@@ -55,8 +55,9 @@ bool slc_entry_calls_handler(const struct evq_entry *entry, const struct evq_reg
  */
 struct slc_clip slc_signal_frame_clip(const struct evq_entry *entry, uint64_t start);
 
-/* Whether a call that came back with these registers set the thread pointer (fs_base). */
-bool slc_entry_sets_fs(const struct evq_entry *exit, const struct evq_regs *loads);
+/* Which segment's base (INS_LOC_FS_BASE, the thread pointer, or INS_LOC_GS_BASE) a call that came back with
+ * these registers set; INS_LOC_COUNT: none. */
+unsigned slc_entry_base_set(const struct evq_entry *exit, const struct evq_regs *loads);
 
 /* What made the thread enter the handler at events[index]: the fault of an instruction (EVQ_FAULT; its
  * registers have its address), a call by which the thread sent itself the signal (EVQ_SYSCALL_EXIT),

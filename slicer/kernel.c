@@ -393,19 +393,21 @@ static int handler_began(struct slc_scan *scan, struct slc_task *task,
 
 /* ---- all of it ---- */
 
-/* arch_prctl(ARCH_SET_FS): the thread pointer is the call's. */
-static void pass_thread_pointer(struct slc_task *task, const struct evq_entry *exit,
-                                const struct evq_regs *regs)
+/* arch_prctl(ARCH_SET_FS) and ARCH_SET_GS: the base is the call's. */
+static void pass_segment_base(struct slc_task *task, const struct evq_entry *exit,
+                              const struct evq_regs *regs)
 {
-    if (!regs || !slc_entry_sets_fs(exit, regs) || !slc_regs_has(&task->regs, INS_LOC_FS_BASE))
+    unsigned base = regs ? slc_entry_base_set(exit, regs) : INS_LOC_COUNT;
+
+    if (base == INS_LOC_COUNT || !slc_regs_has(&task->regs, base))
         return;
-    const struct slc_want want = slc_regs_nearest(&task->regs, INS_LOC_FS_BASE);
+    const struct slc_want want = slc_regs_nearest(&task->regs, base);
     if (slc_want_merge(&task->pending, &want)) {
-        task->pending.location = INS_LOC_FS_BASE;
+        task->pending.location = (uint16_t)base;
         task->pending_address = 0;
     }
     task->call_wrote = true;
-    slc_regs_drop(&task->regs, INS_LOC_FS_BASE);
+    slc_regs_drop(&task->regs, base);
 }
 
 int slc_pass_event(struct slc_scan *scan, const struct wet_event *event, size_t index)
@@ -426,7 +428,7 @@ int slc_pass_event(struct slc_scan *scan, const struct wet_event *event, size_t 
         if (entry->number == SYS_rt_sigreturn)
             return entry->kind == EVQ_SYSCALL_ENTER ? handler_ended(scan, task, entry) : 0;
         if (entry->kind == EVQ_SYSCALL_EXIT)
-            pass_thread_pointer(task, entry, regs);
+            pass_segment_base(task, entry, regs);
         return pass_ops(scan, task, entry, &clip);
     case EVQ_TASK_EXIT: /* the kernel tells who waits for the thread, or for its locks */
         return pass_ops(scan, task, entry, &clip);

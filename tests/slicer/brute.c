@@ -746,16 +746,21 @@ static void use_call(struct brute *b, wet_time t, bool sent)
     wet_state_close(state);
 }
 
-static bool sets_thread_pointer(const struct brute *b, wet_time t)
+/* The location that an arch_prctl sets; INS_LOC_COUNT: it is none. */
+static unsigned segment_base_set(const struct brute *b, wet_time t)
 {
     struct wet_state *state;
+    unsigned base = INS_LOC_COUNT;
 
     if (wet_state_open(b->wet, t, &state))
         abort();
     const struct evq_regs *regs = wet_state_regs(state);
-    bool does = regs->r[EVQ_RAX] == 158 && regs->r[EVQ_RDI] == 0x1002; /* arch_prctl, SET_FS */
+    if (regs->r[EVQ_RAX] == 158 && regs->r[EVQ_RDI] == 0x1002) /* arch_prctl, SET_FS */
+        base = INS_LOC_FS_BASE;
+    if (regs->r[EVQ_RAX] == 158 && regs->r[EVQ_RDI] == 0x1001) /* SET_GS */
+        base = INS_LOC_GS_BASE;
     wet_state_close(state);
-    return does;
+    return base;
 }
 
 static void step_data(struct brute *b, wet_time t, bool bypass)
@@ -781,8 +786,9 @@ static void step_data(struct brute *b, wet_time t, bool bypass)
         define_flow(b, t, info, f);
     if (before)
         memcpy(&b->now->regs[gpr_place((unsigned)reg)], kept, sizeof(kept));
-    if (info->klass == INS_SYSCALL && sets_thread_pointer(b, t))
-        define(b, (uint32_t)t, KERNEL_FLOW, false, REG_OTHERS + INS_LOC_FS_BASE, false);
+    unsigned base = info->klass == INS_SYSCALL ? segment_base_set(b, t) : INS_LOC_COUNT;
+    if (base != INS_LOC_COUNT)
+        define(b, (uint32_t)t, KERNEL_FLOW, false, REG_OTHERS + base, false);
 }
 
 /* The model must know where indirect jumps went before it is asked for controllers. */
