@@ -192,6 +192,7 @@ static void regs_load(struct agt_ctx *ctx, const struct evq_regs *regs)
     ctx->rip = regs->r[EVQ_RIP];
     ctx->rflags = (regs->r[EVQ_EFLAGS] & EVQ_EFLAGS_COMPARED) | 0x202;
     *kept = *regs;
+    ctx->gs_base = regs->r[EVQ_GS_BASE];
     if (ctx->fs_base != regs->r[EVQ_FS_BASE]) {
         ctx->fs_base = regs->r[EVQ_FS_BASE];
         sys_call3(SYS_arch_prctl, CODE_ARCH_SET_FS, (long)ctx->fs_base, 0);
@@ -207,6 +208,7 @@ static void regs_store(struct agt_ctx *ctx, struct evq_regs *regs)
     regs->r[EVQ_RIP] = ctx->rip;
     regs->r[EVQ_EFLAGS] = ctx->rflags;
     regs->r[EVQ_FS_BASE] = ctx->fs_base;
+    regs->r[EVQ_GS_BASE] = ctx->gs_base;
 }
 
 static void task_switch(struct agt *agt, uint32_t to)
@@ -268,7 +270,7 @@ uint32_t agt_regs_differ(struct agt *agt, const struct evq_entry *entry)
         differ |= EVQ_BIT(EVQ_EFLAGS);
     if (ctx->fs_base != recorded->r[EVQ_FS_BASE])
         differ |= EVQ_BIT(EVQ_FS_BASE);
-    if (kept->r[EVQ_GS_BASE] != recorded->r[EVQ_GS_BASE])
+    if (ctx->gs_base != recorded->r[EVQ_GS_BASE])
         differ |= EVQ_BIT(EVQ_GS_BASE);
     if (kept->r[EVQ_ORIG_RAX] != recorded->r[EVQ_ORIG_RAX])
         differ |= EVQ_BIT(EVQ_ORIG_RAX);

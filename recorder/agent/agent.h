@@ -120,6 +120,8 @@
 
 #define AGT_CTX_REP_COUNT 0xe8 /* rcx where the latest rep instruction began */
 
+#define AGT_CTX_GS_BASE 0xf0 /* the program's, which no segment register holds */
+
 #define AGT_EXIT_FAULT_NUMBER 11
 
 #ifndef __ASSEMBLER__
@@ -393,6 +395,7 @@ struct agt_ctx {
     uint64_t ticks;
     uint64_t lookup_mask;
     uint64_t rep_count;
+    uint64_t gs_base;
     /* the rest is for C */
     uint64_t base;          /* of the agent's area */
     uint64_t return_missed; /* code for a return whose address is in r11 */

@@ -98,10 +98,24 @@ static void target_load_rip(struct work *w, const struct dbi_insn *insn, bool fs
     emit_bytes(w->e, "\x4d\x8b\x1b", 3); /* mov r11, [r11] */
 }
 
+static void target_load_gs(struct work *w, unsigned at)
+{
+    w->busy = 1u << R11 | 1u << INS_RCX;
+    dbi_address_get(w, at, &w->code->insns[at].info.mems[0], R11, 0);
+    w->busy = 0;
+    dbi_place_add(w, at);
+    w->out->places[w->out->place_count - 1].spilled |= 1u << R11;
+    emit_bytes(w->e, "\x4d\x8b\x1b", 3); /* mov r11, [r11] */
+}
+
 /* mov r11, <operand of an indirect jump or call>; r11 and rcx are in their homes already. */
 static void target_load(struct work *w, unsigned at)
 {
     struct dbi_insn *insn = &w->code->insns[at];
+    if (insn->is.uses_gs) {
+        target_load_gs(w, at);
+        return;
+    }
     const ZydisDecodedOperand *op = &dbi_insn_whole(insn)->operands[0];
     int r15 = -1;
     if (insn->is.gpr_used >> R15 & 1) {

@@ -81,8 +81,7 @@ static inline unsigned dbi_value_words(const struct ins_mem *mem)
         return 0;
     if (mem->flags & INS_MEM_REP)
         return 1;
-    if (mem->flags & (INS_MEM_LANES | INS_MEM_SIZE_BOUND | INS_MEM_BIT_OFFSET) ||
-        mem->size_bytes > DBI_VALUE_BYTES_MAX)
+    if (mem->flags & (INS_MEM_LANES | INS_MEM_SIZE_BOUND) || mem->size_bytes > DBI_VALUE_BYTES_MAX)
         return 0;
     return mem->size_bytes / 8u + (mem->size_bytes >> 2 & 1) + (mem->size_bytes >> 1 & 1) +
            (mem->size_bytes & 1);

@@ -154,8 +154,6 @@ static enum dbi_terminal terminal_of(const struct dbi_insn *insn)
     case ZYDIS_MNEMONIC_RDSEED:
     case ZYDIS_MNEMONIC_RDPID:
     case ZYDIS_MNEMONIC_RDPMC:
-    case ZYDIS_MNEMONIC_WRGSBASE:
-    case ZYDIS_MNEMONIC_RDGSBASE:
     case ZYDIS_MNEMONIC_TPAUSE:
     case ZYDIS_MNEMONIC_UMWAIT:
     case ZYDIS_MNEMONIC_UMONITOR:
@@ -172,6 +170,20 @@ static bool is_tile_or_enqueue(const struct dbi_insn *insn)
     return category == ZYDIS_CATEGORY_AMX_TILE || category == ZYDIS_CATEGORY_ENQCMD;
 }
 
+static bool is_through_gs(const ZydisDecodedOperand *op)
+{
+    return op->type == ZYDIS_OPERAND_TYPE_MEMORY && op->mem.segment == ZYDIS_REGISTER_GS &&
+           (op->mem.type == ZYDIS_MEMOP_TYPE_MEM || op->mem.type == ZYDIS_MEMOP_TYPE_VSIB);
+}
+
+static bool uses_gs(const struct dbi_insn *insn)
+{
+    for (unsigned i = 0; i < insn->whole->zydis.operand_count_visible; i++)
+        if (is_through_gs(&insn->whole->operands[i]))
+            return !insn->is.has_no_effect;
+    return false;
+}
+
 /* Segment tricks and memory operands whose address we could not put in the ring. */
 static bool is_beyond_us(const struct dbi_insn *insn)
 {
@@ -179,9 +191,8 @@ static bool is_beyond_us(const struct dbi_insn *insn)
         return true;
     for (unsigned i = 0; i < insn->whole->zydis.operand_count; i++) {
         const ZydisDecodedOperand *op = &insn->whole->operands[i];
-        if (op->type == ZYDIS_OPERAND_TYPE_MEMORY && op->mem.segment == ZYDIS_REGISTER_GS &&
-            op->mem.type == ZYDIS_MEMOP_TYPE_MEM)
-            return true;
+        if (is_through_gs(op) && op->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN)
+            return true; /* lods gs:[rsi] and kin, which can have no other base */
         if (op->type == ZYDIS_OPERAND_TYPE_REGISTER &&
             (op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) &&
             ZydisRegisterGetClass(op->reg.value) == ZYDIS_REGCLASS_SEGMENT)
@@ -190,8 +201,7 @@ static bool is_beyond_us(const struct dbi_insn *insn)
     for (unsigned i = 0; i < insn->info.mem_count; i++) {
         uint16_t flags = insn->info.mems[i].flags;
         bool evex = insn->whole->zydis.encoding == ZYDIS_INSTRUCTION_ENCODING_EVEX;
-        if (flags & INS_MEM_BIT_OFFSET ||
-            (flags & (INS_MEM_VSIB32 | INS_MEM_VSIB64) && (evex || flags & INS_MEM_WRITE)))
+        if (flags & (INS_MEM_VSIB32 | INS_MEM_VSIB64) && (evex || flags & INS_MEM_WRITE))
             return true;
     }
     return false;
@@ -219,22 +229,14 @@ static enum agt_xsave_kind xsave_kind(const struct dbi_insn *insn)
 /* Memory operands of which is_beyond_us(), or who translates, wants to know more than Zydis says. */
 static bool is_odd(const struct dbi_insn *insn)
 {
-    if (insn->is.xsave)
+    if (insn->is.xsave || insn->is.uses_gs)
         return true;
     for (unsigned i = 0; i < insn->whole->zydis.operand_count; i++) {
         if (insn->whole->operands[i].type == ZYDIS_OPERAND_TYPE_MEMORY &&
             insn->whole->operands[i].mem.type == ZYDIS_MEMOP_TYPE_VSIB)
             return true;
     }
-    switch (insn->whole->zydis.mnemonic) {
-    case ZYDIS_MNEMONIC_BT:
-    case ZYDIS_MNEMONIC_BTS:
-    case ZYDIS_MNEMONIC_BTR:
-    case ZYDIS_MNEMONIC_BTC:
-        return true;
-    default:
-        return false;
-    }
+    return false;
 }
 
 static bool is_described(const struct dbi_insn *insn, enum dbi_detail detail)
@@ -315,6 +317,9 @@ int dbi_insn_decode(struct dbi_insn *insn, uint64_t pc, const uint8_t *bytes, si
     memcpy(insn->bytes, bytes, insn->is.length);
     insn->is.has_memory = operands_decode(insn);
     insn->is.xsave = (uint8_t)xsave_kind(insn);
+    insn->is.uses_gs = uses_gs(insn);
+    insn->is.moves_gs_base = insn->whole->zydis.mnemonic == ZYDIS_MNEMONIC_RDGSBASE ||
+                             insn->whole->zydis.mnemonic == ZYDIS_MNEMONIC_WRGSBASE;
     if (is_described(insn, detail))
         ins_describe(&insn->whole->zydis, insn->whole->operands, pc, &insn->info);
     flags_decode(insn);

@@ -48,6 +48,8 @@ struct dbi_traits {
     bool is_rep;          /* a string instruction that repeats itself */
     bool writes_r15;
     bool writes_fs_base;
+    bool moves_gs_base;   /* rdgsbase, wrgsbase */
+    bool uses_gs;         /* an explicit memory operand goes through it */
     bool rip_relative;    /* or eip-relative */
     bool names_high_byte; /* ah, ch, dh, bh */
     bool has_memory;      /* operands */

@@ -56,8 +56,7 @@ void dbi_regs_restore(struct work *w, uint16_t which)
     }
 }
 
-/* A register that instruction `at` does not name and that is not in `avoid`, saved in its home. */
-static unsigned reg_borrow_but(struct work *w, unsigned at, uint16_t avoid)
+unsigned dbi_reg_borrow(struct work *w, unsigned at, uint16_t avoid)
 {
     uint16_t taken =
         (uint16_t)(w->code->insns[at].is.gpr_used | w->busy | avoid | 1u << INS_RSP | 1u << R15);
@@ -82,9 +81,9 @@ static unsigned reg_borrow_but(struct work *w, unsigned at, uint16_t avoid)
     return best;
 }
 
-unsigned dbi_reg_borrow(struct work *w, unsigned at)
+static unsigned reg_borrow(struct work *w, unsigned at)
 {
-    return reg_borrow_but(w, at, 0);
+    return dbi_reg_borrow(w, at, 0);
 }
 
 void dbi_reg_return(struct work *w, unsigned reg)
@@ -96,7 +95,7 @@ void dbi_reg_return(struct work *w, unsigned reg)
 unsigned dbi_r15_get(struct work *w, unsigned at)
 {
     if (w->r15 < 0) {
-        unsigned reg = dbi_reg_borrow(w, at);
+        unsigned reg = reg_borrow(w, at);
         dbi_reg_return(w, reg);
         emit_load_gs(w->e, reg, HOME(R15));
         w->r15 = (int)reg;
@@ -111,7 +110,6 @@ int dbi_mem_register(struct work *w, unsigned at, int reg)
     return reg == R15 ? (int)dbi_r15_get(w, at) : reg;
 }
 
-/* lea to, [operand + more], segment base included. */
 void dbi_address_get(struct work *w, unsigned at, const struct ins_mem *mem, unsigned to,
                      int64_t more)
 {
@@ -131,20 +129,19 @@ void dbi_address_get(struct work *w, unsigned at, const struct ins_mem *mem, uns
         emit_mov_imm(w->e, to, narrow ? (uint32_t)disp : (uint64_t)disp);
     else
         emit_lea(w->e, to, base, index, mem->scale ? mem->scale : 1, (int32_t)disp, narrow);
-    if (mem->flags & INS_MEM_FS) {
-        unsigned fs = dbi_reg_borrow(w, at);
-        emit_load_gs(w->e, fs, AGT_CTX_FS_BASE);
-        emit_lea(w->e, to, (int)to, (int)fs, 1, 0, false);
-        dbi_reg_return(w, fs);
-    }
+    if (mem->flags & INS_MEM_BIT_OFFSET)
+        dbi_bit_offset_add(w, at, mem, to);
+    if (mem->flags & (INS_MEM_FS | INS_MEM_GS))
+        dbi_segment_add(w, at, mem, to);
 }
 
 /* ---- written lines (DBI_COUNT) ---- */
 
 static bool mem_is_simple(const struct ins_mem *mem)
 {
-    const uint16_t odd = INS_MEM_REP | INS_MEM_LANES | INS_MEM_FS | INS_MEM_ADDR32 |
-                         INS_MEM_INDEX_BYTE | INS_MEM_SIZE_BOUND | INS_MEM_LINE;
+    const uint16_t odd = INS_MEM_REP | INS_MEM_LANES | INS_MEM_FS | INS_MEM_GS | INS_MEM_ADDR32 |
+                         INS_MEM_BIT_OFFSET | INS_MEM_INDEX_BYTE | INS_MEM_SIZE_BOUND |
+                         INS_MEM_LINE;
     return mem->base >= 0 && mem->index < 0 && !(mem->flags & odd) && mem->size_bytes <= 64;
 }
 
@@ -241,8 +238,9 @@ static void mark_operand(struct work *w, unsigned at, unsigned m)
     int64_t more = mem_is_simple(mem) ? window_start(w, at, m) - mem->disp : 0;
     unsigned size =
         mem->flags & INS_MEM_SIZE_BOUND && mem->size_bytes < 4096 ? 4096 : mem->size_bytes;
-    unsigned reg = dbi_reg_borrow(w, at);
-    if (mem->base < 0 && mem->index < 0 && !(mem->flags & (INS_MEM_FS | INS_MEM_ADDR32))) {
+    unsigned reg = reg_borrow(w, at);
+    if (mem->base < 0 && mem->index < 0 &&
+        !(mem->flags & (INS_MEM_FS | INS_MEM_GS | INS_MEM_ADDR32 | INS_MEM_BIT_OFFSET))) {
         for (unsigned off = 0; off == 0 || off < size; off += WINDOW) {
             emit_mov_imm(w->e, reg, (uint32_t)((uint64_t)(mem->disp + off) >> AGT_LINE_SHIFT));
             emit_mark_gs(w->e, reg, LINES_DISP);
@@ -372,11 +370,12 @@ static void collect_gather(struct work *w, unsigned at, const struct ins_mem *me
 static void collect_address(struct work *w, unsigned at, const struct ins_mem *mem, bool has_disp)
 {
     bool bare = mem->base >= 0 && mem->index < 0 && (!mem->disp || !has_disp) &&
-                !(mem->flags & (INS_MEM_FS | INS_MEM_ADDR32 | INS_MEM_INDEX_BYTE));
+                !(mem->flags & (INS_MEM_FS | INS_MEM_GS | INS_MEM_ADDR32 | INS_MEM_BIT_OFFSET |
+                                INS_MEM_INDEX_BYTE));
     if (bare) {
         ring_store(w, w->word, (unsigned)dbi_mem_register(w, at, mem->base));
     } else {
-        unsigned reg = dbi_reg_borrow(w, at);
+        unsigned reg = reg_borrow(w, at);
         dbi_address_get(w, at, mem, reg, has_disp ? 0 : -mem->disp);
         ring_store(w, w->word, reg);
         dbi_reg_return(w, reg);
@@ -433,7 +432,7 @@ static void value_collect(struct work *w, unsigned at, unsigned m, unsigned addr
     }
     if (!words)
         return;
-    unsigned place = dbi_reg_borrow(w, at), word = dbi_reg_borrow(w, at);
+    unsigned place = reg_borrow(w, at), word = reg_borrow(w, at);
     emit_u8(w->e, 0x65);
     emit_u8(w->e, 0x67);
     load_sized(w, place, R15, word_off(w, address), 8);
@@ -463,7 +462,7 @@ static void values_collect(struct work *w, unsigned at, unsigned first)
             ring_store(w, w->word++, reg);
     }
     if (registers >> R15 & 1) {
-        unsigned word = dbi_reg_borrow(w, at);
+        unsigned word = reg_borrow(w, at);
         emit_load_gs(w->e, word, HOME(R15));
         ring_store(w, w->word++, word);
         dbi_reg_return(w, word);
@@ -480,7 +479,36 @@ static ZydisRegister register_named(ZydisRegisterClass class, unsigned number)
     return ZydisRegisterEncode(class, (ZyanU8)number);
 }
 
-static int reencode(struct work *w, unsigned at, int r15, int rip)
+/* The operand's address is in a 64-bit register. */
+static void flatten(ZydisEncoderOperand *op, unsigned flat)
+{
+    bool has_lanes = ZydisRegisterGetClass(op->mem.index) >= ZYDIS_REGCLASS_XMM;
+    op->mem.base = register_named(ZYDIS_REGCLASS_GPR64, flat);
+    op->mem.displacement = 0;
+    if (!has_lanes) {
+        op->mem.index = ZYDIS_REGISTER_NONE;
+        op->mem.scale = 0;
+    }
+}
+
+static void operand_rename(ZydisEncoderOperand *op, struct dbi_renaming names)
+{
+    ZydisRegister *registers[3] = {&op->reg.value, &op->mem.base, &op->mem.index};
+    for (unsigned k = 0; k < 3; k++) {
+        ZydisRegister *reg = registers[k];
+        ZydisRegister wide = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, *reg);
+        if (names.r15 >= 0 && wide == ZYDIS_REGISTER_R15)
+            *reg = register_named(ZydisRegisterGetClass(*reg), (unsigned)names.r15);
+        if (names.rip >= 0 && (*reg == ZYDIS_REGISTER_RIP || *reg == ZYDIS_REGISTER_EIP)) {
+            bool narrow = *reg == ZYDIS_REGISTER_EIP;
+            *reg = register_named(narrow ? ZYDIS_REGCLASS_GPR32 : ZYDIS_REGCLASS_GPR64,
+                                  (unsigned)names.rip);
+            op->mem.displacement = 0;
+        }
+    }
+}
+
+int dbi_reencode(struct work *w, unsigned at, struct dbi_renaming names)
 {
     struct dbi_insn *insn = &w->code->insns[at];
     const struct dbi_whole *whole = dbi_insn_whole(insn);
@@ -490,19 +518,11 @@ static int reencode(struct work *w, unsigned at, int r15, int rip)
     ZyanStatus status = ZydisEncoderDecodedInstructionToEncoderRequest(
         &whole->zydis, whole->operands, whole->zydis.operand_count_visible, &request);
     for (unsigned i = 0; ZYAN_SUCCESS(status) && i < request.operand_count; i++) {
-        ZydisRegister *names[3] = {&request.operands[i].reg.value, &request.operands[i].mem.base,
-                                   &request.operands[i].mem.index};
-        for (unsigned k = 0; k < 3; k++) {
-            ZydisRegister wide =
-                ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, *names[k]);
-            if (r15 >= 0 && wide == ZYDIS_REGISTER_R15)
-                *names[k] = register_named(ZydisRegisterGetClass(*names[k]), (unsigned)r15);
-            if (rip >= 0 && (*names[k] == ZYDIS_REGISTER_RIP || *names[k] == ZYDIS_REGISTER_EIP)) {
-                bool narrow = *names[k] == ZYDIS_REGISTER_EIP;
-                *names[k] = register_named(narrow ? ZYDIS_REGCLASS_GPR32 : ZYDIS_REGCLASS_GPR64,
-                                           (unsigned)rip);
-                request.operands[i].mem.displacement = 0;
-            }
+        operand_rename(&request.operands[i], names);
+        if (names.flat >= 0 && request.operands[i].type == ZYDIS_OPERAND_TYPE_MEMORY) {
+            flatten(&request.operands[i], (unsigned)names.flat);
+            request.prefixes &= ~(ZydisInstructionAttributes)ZYDIS_ATTRIB_HAS_SEGMENT;
+            request.address_size_hint = ZYDIS_ADDRESS_SIZE_HINT_NONE;
         }
     }
     if (ZYAN_SUCCESS(status))
@@ -546,6 +566,12 @@ static int insn_emit(struct work *w, unsigned at)
 {
     const struct dbi_insn *insn = &w->code->insns[at];
     bool names_r15 = insn->is.gpr_used >> R15 & 1;
+    if (insn->is.uses_gs)
+        return dbi_gs_insn_emit(w, at);
+    if (insn->is.moves_gs_base) {
+        dbi_gs_base_emit(w, at);
+        return 0;
+    }
     if (insn->is.has_no_effect && (names_r15 || insn->is.rip_relative)) {
         dbi_place_add(w, at);
         return 0;
@@ -563,11 +589,11 @@ static int insn_emit(struct work *w, unsigned at)
         if (insn->is.rip_relative) {
             w->busy |= (uint16_t)(r15 >= 0 ? 1u << r15 : 0);
             /* what names ah, ch, dh or bh cannot name r8 and above */
-            rip = (int)reg_borrow_but(w, at, insn->is.names_high_byte ? 0xff00 : 0);
+            rip = (int)dbi_reg_borrow(w, at, insn->is.names_high_byte ? 0xff00 : 0);
             emit_mov_imm(w->e, (unsigned)rip, dbi_rip_address(insn));
         }
         dbi_place_add(w, at);
-        err = reencode(w, at, r15, rip);
+        err = dbi_reencode(w, at, (struct dbi_renaming){.r15 = r15, .rip = rip, .flat = -1});
         w->busy = 0;
     }
     if (r15 >= 0 && insn->is.writes_r15)
@@ -593,7 +619,7 @@ static void fs_base_keep(struct work *w, unsigned at)
 /* The agent looks at what is where an xsave will store. */
 static void xsave_announce(struct work *w, unsigned at)
 {
-    unsigned reg = dbi_reg_borrow(w, at);
+    unsigned reg = reg_borrow(w, at);
     dbi_address_get(w, at, &w->code->insns[at].info.mems[0], reg, 0);
     emit_store_gs(w->e, AGT_CTX_TMP, reg);
     dbi_reg_return(w, reg);
@@ -638,7 +664,7 @@ static int insns_emit(struct work *w)
 /* [disp] += n without flags, at instruction `at` */
 void dbi_gs_add(struct work *w, unsigned at, uint32_t disp, int32_t n)
 {
-    unsigned reg = dbi_reg_borrow(w, at);
+    unsigned reg = reg_borrow(w, at);
     emit_load_gs(w->e, reg, disp);
     emit_lea(w->e, reg, (int)reg, -1, 1, n, false);
     emit_store_gs(w->e, disp, reg);
@@ -750,7 +776,7 @@ static void step_take(struct work *w, unsigned reg)
 
 static void step_borrowed(struct work *w)
 {
-    unsigned reg = dbi_reg_borrow(w, 0);
+    unsigned reg = reg_borrow(w, 0);
     step_take(w, reg);
     dbi_reg_return(w, reg);
 }

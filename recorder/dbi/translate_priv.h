@@ -3,6 +3,7 @@
  * One fragment on its way to host code.
  *
  *   translate.c  start, bookkeeping, instructions
+ *   operand.c    bit numbers, segments: what no lea computes
  *   branch.c     how a fragment ends; leaving for the agent
  *   lookup.c     indirect branches: tables, prefixes, what regions share
  *   wall.c       keeps the program from what is ours
@@ -56,22 +57,44 @@ unsigned dbi_r15_get(struct work *w, unsigned at);
 /* Leaves for the agent, which comes back to what follows. */
 void dbi_agent_call(struct work *w, enum agt_exit kind, uint32_t arg);
 
+/* A register that instruction `at` does not name and that is not in `avoid`, saved in its home. */
+unsigned dbi_reg_borrow(struct work *w, unsigned at, uint16_t avoid);
+void dbi_reg_return(struct work *w, unsigned reg);
+
+/* lea to, [operand + more], segment base and bit offset included, without flags. */
+void dbi_address_get(struct work *w, unsigned at, const struct ins_mem *mem, unsigned to,
+                     int64_t more);
+
+/* What stands in for registers where an instruction is encoded anew; -1: they keep their names. */
+struct dbi_renaming {
+    int r15;
+    int rip;
+    int flat; /* has the whole address of its memory operand, but for vector indices and bit numbers */
+};
+int dbi_reencode(struct work *w, unsigned at, struct dbi_renaming names);
+
 /* [disp] += n without flags, at instruction `at` */
 void dbi_gs_add(struct work *w, unsigned at, uint32_t disp, int32_t n);
 
-/* A register that instruction `at` does not name, saved in its home; to be returned before the next one. */
-unsigned dbi_reg_borrow(struct work *w, unsigned at);
-void dbi_reg_return(struct work *w, unsigned reg);
+/* The address that a rip-relative (or, cut to 32 bits, eip-relative) operand means. */
+uint64_t dbi_rip_address(const struct dbi_insn *insn);
 
 /* The register that holds the program's `reg` (or -1, for none) now. */
 int dbi_mem_register(struct work *w, unsigned at, int reg);
 
-/* lea to, [operand + more], segment base included. */
-void dbi_address_get(struct work *w, unsigned at, const struct ins_mem *mem, unsigned to,
-                     int64_t more);
+/* ---- operand.c ---- */
 
-/* The address that a rip-relative (or, cut to 32 bits, eip-relative) operand means. */
-uint64_t dbi_rip_address(const struct dbi_insn *insn);
+/* Adds what an operand's bit register says. */
+void dbi_bit_offset_add(struct work *w, unsigned at, const struct ins_mem *mem, unsigned to);
+
+/* Adds the base of the operand's segment, which is fs or gs. */
+void dbi_segment_add(struct work *w, unsigned at, const struct ins_mem *mem, unsigned to);
+
+/* An instruction with a memory operand through gs. 0, or -WD_ERR_UNSUPPORTED. */
+int dbi_gs_insn_emit(struct work *w, unsigned at);
+
+/* rdgsbase, wrgsbase */
+void dbi_gs_base_emit(struct work *w, unsigned at);
 
 /* ---- branch.c ---- */
 

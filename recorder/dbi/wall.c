@@ -59,7 +59,7 @@ static void look_at_base(struct work *w, unsigned at, const struct ins_mem *mem)
     if (w->seen >> base & 1 && is_near(w->distance[base] + mem->disp))
         return;
     int from = dbi_mem_register(w, at, mem->base);
-    unsigned reg = dbi_reg_borrow(w, at);
+    unsigned reg = dbi_reg_borrow(w, at, 0);
     look(w, at, reg, (unsigned)from);
     dbi_reg_return(w, reg);
     w->seen |= (uint16_t)(1u << base);
@@ -93,7 +93,7 @@ static void look_at_lanes(struct work *w, unsigned at, const struct ins_mem *mem
     rest.index = -1;
     rest.flags &= (uint16_t) ~(INS_MEM_VSIB32 | INS_MEM_VSIB64);
     indices_store(w, (unsigned)mem->index);
-    unsigned base = dbi_reg_borrow(w, at), reg = dbi_reg_borrow(w, at);
+    unsigned base = dbi_reg_borrow(w, at, 0), reg = dbi_reg_borrow(w, at, 0);
     dbi_address_get(w, at, &rest, base, 0);
     for (unsigned off = 0; off < 32; off += step) {
         if (step == 4)
@@ -114,8 +114,8 @@ void dbi_wall_look(struct work *w, unsigned at)
         return;
     for (unsigned m = 0; m < info->mem_count; m++) {
         const struct ins_mem *mem = &info->mems[m];
-        bool is_fixed =
-            mem->base < 0 && mem->index < 0 && !(mem->flags & (INS_MEM_FS | INS_MEM_GS));
+        bool is_fixed = mem->base < 0 && mem->index < 0 &&
+                        !(mem->flags & (INS_MEM_FS | INS_MEM_GS | INS_MEM_BIT_OFFSET));
         if (is_fixed && w->wall->is_programs(w->wall->arg, (uint64_t)mem->disp))
             continue;
         if (dbi_wall_is_plain(mem)) {
@@ -123,7 +123,7 @@ void dbi_wall_look(struct work *w, unsigned at)
         } else if (mem->flags & (INS_MEM_VSIB32 | INS_MEM_VSIB64)) {
             look_at_lanes(w, at, mem);
         } else {
-            unsigned reg = dbi_reg_borrow(w, at);
+            unsigned reg = dbi_reg_borrow(w, at, 0);
             dbi_address_get(w, at, mem, reg, 0);
             look(w, at, reg, reg);
             dbi_reg_return(w, reg);

@@ -25,6 +25,14 @@ static void registers_get(const struct rep_engine *engine, const struct dbi_faul
         gpr[i] = spilled >> i & 1 ? ctx->gpr[i] : ctx->mail.fault.gpr[i];
 }
 
+/* How far from an operand of `size` bytes the one lies that bit number `bits` is in. */
+static uint64_t bit_offset(uint64_t bits, unsigned size)
+{
+    int64_t number = size == 8 ? (int64_t)bits : size == 4 ? (int32_t)bits : (int16_t)bits;
+    int64_t width = 8 * (int64_t)size;
+    return (uint64_t)((number - ((number % width + width) % width)) / 8);
+}
+
 static uint64_t operand_address(const struct rep_engine *engine, const struct ins_mem *mem,
                                 const uint64_t gpr[16])
 {
@@ -32,9 +40,12 @@ static uint64_t operand_address(const struct rep_engine *engine, const struct in
     uint64_t index = has_index ? gpr[mem->index] : 0;
     uint64_t address = (uint64_t)mem->disp + (mem->base >= 0 ? gpr[mem->base] : 0);
     address += mem->flags & INS_MEM_INDEX_BYTE ? (uint8_t)index : index * mem->scale;
+    if (mem->flags & INS_MEM_BIT_OFFSET)
+        address += bit_offset(gpr[mem->bit_reg], mem->size_bytes);
     if (mem->flags & INS_MEM_ADDR32)
         address = (uint32_t)address;
-    return address + (mem->flags & INS_MEM_FS ? engine->host.ctx->fs_base : 0);
+    address += mem->flags & INS_MEM_FS ? engine->host.ctx->fs_base : 0;
+    return address + (mem->flags & INS_MEM_GS ? engine->host.ctx->gs_base : 0);
 }
 
 /* The first lane's address in the granule, of those that wall.c has stored the indices of. */

@@ -72,22 +72,22 @@ static uint64_t file_part_bytes(const struct rrt_mmap *map)
     return file < size ? file : size;
 }
 
-static int map_private(struct orc_space *space, const struct rrt_trace *trace,
-                       const struct rrt_mmap *map)
+static int map_private(struct orc_space *space, struct rrt_trace *trace, const struct rrt_mmap *map)
 {
     uint64_t from_file = map->source == RRT_SOURCE_FILE ? file_part_bytes(map) : 0;
-    int fd;
+    struct rrt_backing backing;
     int rc;
 
     rc = map_at(space, map->start, map->end - map->start, map->prot, MAP_PRIVATE | MAP_ANONYMOUS,
                 -1, 0);
     if (rc != 0 || from_file == 0)
         return rc;
-    rc = rrt_backing_open(trace, map, &fd);
+    rc = rrt_backing_open(trace, map, &backing);
     if (rc != 0)
         return rc;
-    rc = map_at(space, map->start, from_file, map->prot, MAP_PRIVATE, fd, map->file_offset_bytes);
-    close(fd);
+    rc = map_at(space, map->start, from_file, map->prot, MAP_PRIVATE, backing.fd,
+                map->file_offset_bytes);
+    close(backing.fd);
     return rc;
 }
 
@@ -107,13 +107,13 @@ static int copy_file(int from, int to)
     return got < 0 ? wd_fail_errno("cannot read a mapped file") : 0;
 }
 
-static int object_new(struct orc_space *space, const struct rrt_trace *trace,
-                      const struct rrt_mmap *map, size_t *index)
+static int object_new(struct orc_space *space, struct rrt_trace *trace, const struct rrt_mmap *map,
+                      size_t *index)
 {
     struct orc_object *grown =
         realloc(space->objects, (space->object_count + 1) * sizeof(*space->objects));
     struct orc_object made = {.device = map->device, .inode = map->inode};
-    int backing;
+    struct rrt_backing backing;
     int rc = 0;
 
     if (!grown)
@@ -125,8 +125,8 @@ static int object_new(struct orc_space *space, const struct rrt_trace *trace,
     if (map->source == RRT_SOURCE_FILE) {
         rc = rrt_backing_open(trace, map, &backing);
         if (rc == 0) {
-            rc = copy_file(backing, made.fd);
-            close(backing);
+            rc = copy_file(backing.fd, made.fd);
+            close(backing.fd);
         }
     }
     if (rc == 0)
@@ -140,8 +140,8 @@ static int object_new(struct orc_space *space, const struct rrt_trace *trace,
     return 0;
 }
 
-static int object_find(struct orc_space *space, const struct rrt_trace *trace,
-                       const struct rrt_mmap *map, size_t *index)
+static int object_find(struct orc_space *space, struct rrt_trace *trace, const struct rrt_mmap *map,
+                       size_t *index)
 {
     for (size_t i = 0; i < space->object_count; i++) {
         if (space->objects[i].device == map->device && space->objects[i].inode == map->inode) {
@@ -152,8 +152,7 @@ static int object_find(struct orc_space *space, const struct rrt_trace *trace,
     return object_new(space, trace, map, index);
 }
 
-static int map_shared(struct orc_space *space, const struct rrt_trace *trace,
-                      const struct rrt_mmap *map)
+static int map_shared(struct orc_space *space, struct rrt_trace *trace, const struct rrt_mmap *map)
 {
     uint64_t end_bytes = map->file_offset_bytes + (map->end - map->start);
     struct orc_shared *grown;
@@ -179,8 +178,7 @@ static int map_shared(struct orc_space *space, const struct rrt_trace *trace,
                   map->file_offset_bytes);
 }
 
-int orc_space_map(struct orc_space *space, const struct rrt_trace *trace,
-                  const struct rrt_mmap *map)
+int orc_space_map(struct orc_space *space, struct rrt_trace *trace, const struct rrt_mmap *map)
 {
     /* inode 0: rr's thread-locals page, which is shared only with rr */
     if ((map->flags & MAP_TYPE) == MAP_SHARED && map->inode != 0)
@@ -252,11 +250,11 @@ int orc_space_write(struct orc_space *space, const struct rrt_write *write)
     return rc;
 }
 
-int orc_space_fill_rr_page(struct orc_space *space, const struct rrt_trace *trace,
+int orc_space_fill_rr_page(struct orc_space *space, struct rrt_trace *trace,
                            const struct rrt_mmap *maps, size_t count)
 {
     uint8_t page[PAGE];
-    int fd;
+    struct rrt_backing backing;
     int rc;
     size_t i = 0;
 
@@ -264,13 +262,13 @@ int orc_space_fill_rr_page(struct orc_space *space, const struct rrt_trace *trac
         i++;
     if (i == count)
         return 0;
-    rc = rrt_backing_open(trace, &maps[i], &fd);
+    rc = rrt_backing_open(trace, &maps[i], &backing);
     if (rc != 0)
         return rc;
-    if (pread(fd, page, sizeof(page), RR_PAGE_OFFSET) == (ssize_t)sizeof(page))
+    if (pread(backing.fd, page, sizeof(page), RR_PAGE_OFFSET) == (ssize_t)sizeof(page))
         rc = orc_child_write(space->child, RR_PAGE, page, sizeof(page));
     else
         rc = wd_fail(-WD_ERR_CORRUPT, "%s has no page at %#x", maps[i].backing, RR_PAGE_OFFSET);
-    close(fd);
+    close(backing.fd);
     return rc;
 }

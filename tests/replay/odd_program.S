@@ -741,6 +741,141 @@ jumped_3:
     rep stosq
 9:  SYNC
 
+    /* ---- the same through gs, whose base is a number to the translator ---- */
+    mov     edi, 0x1001 /* ARCH_SET_GS */
+    lea     rsi, block[rip + 2048]
+    mov     eax, SYS_arch_prctl
+    syscall
+    mov     r15d, 2
+    movabs  rbx, 0x0123456789abcdef
+    mov     gs:[0], rbx
+    mov     rax, gs:[0]
+    EXPECT  rbx, 0x0123456789abcdef
+    mov     ax, gs:[-8]
+    mov     ah, gs:[3]
+    mov     gs:[5], ah
+    mov     gs:[8], rax
+    stc
+    mov     gs:[r15 * 8], r15
+    mov     rcx, gs:[r15 * 4 + 8]
+    adc     ecx, 0
+    EXPECT  rcx, 3
+    mov     edx, 3
+    add     qword ptr gs:[rdx * 8 + 0x20], 5
+    lock xadd gs:[rdx * 8 + 0x20], r15
+    mov     r15d, 2
+    mov     gs:[r15d + 3], edx
+    lea     r14, gs:[r15 + 9]
+    push    qword ptr gs:[16]
+    pop     qword ptr gs:[r15 + 100]
+    mov     r13, gs:[102]
+    mov     rdi, rsp
+    lea     rsp, [rsp + 2]
+    push    qword ptr gs:[16]
+    neg     rsp
+    mov     r14, rsp
+    neg     rsp
+    mov     rsp, rdi
+    movabs  rax, gs:[0x40]
+    movabs  gs:[0x48], al
+    vmovdqu ymm1, gs:[r15 + 30]
+    vpaddb  ymm1, ymm1, gs:[64]
+    vmovdqu gs:[128], ymm1
+    fild    word ptr gs:[r15]
+    fistp   dword ptr gs:[200]
+    cmpxchg gs:[r15 * 8], rbx
+    mov     dword ptr gs:[0xd0], 0x12345678
+    mov     eax, gs:[0xd0]
+    nop     dword ptr gs:[rax]
+    mov     rcx, table[rip + 32]
+    mov     gs:[64], rcx
+    call    gs:[64]
+    call    gs:[r15 + 62]
+    call    gs:[r15d + 62]
+    mov     r11d, 8
+    call    gs:[r11 * 8]
+    mov     ecx, 64
+    call    gs:[rcx]
+    FAULTS
+    mov     r12d, 0x70000000
+    add     gs:[r12], r13
+9:  rdgsbase r15
+    rdgsbase rbx
+    rdgsbase ecx
+    lea     rax, block[rip + 2048]
+    cmp     rax, rbx
+    jne     fail
+    cmp     rax, r15
+    jne     fail
+    add     r15, 512
+    wrgsbase r15
+    mov     rdx, gs:[8]
+    mov     r15d, 100
+    bts     gs:[8], r15
+    mov     rdx, gs:[16]
+    lea     rcx, block[rip + 2816]
+    movabs  rax, 0x7700000000
+    or      rcx, rax
+    wrgsbase ecx
+    mov     gs:[24], rdx
+    mov     rdx, gs:[16]
+    SYNC
+    rdgsbase rbx
+    SYNC
+
+    /* ---- bits of memory by a number in a register: they lie before and behind the operand ---- */
+    mov     qword ptr keep[rip + 40], 40
+1:  mov     rbp, keep[rip + 40]
+    lea     rdi, filled[rip + 512]
+    lea     rsi, [rbp + rbp * 8]
+    lea     rax, [rsi - 200]
+    stc
+    bts     [rdi], rax
+    setc    bl
+    btr     qword ptr [rdi + 8], rax
+    adc     ebx, 0
+    neg     rax
+    btc     [rdi], eax
+    adc     ebx, 0
+    movzx   ecx, ax
+    bt      [rdi], cx
+    adc     ebx, 0
+    mov     r15, rax
+    bts     filled[rip + 512], r15
+    btc     [rdi], r15d
+    btr     [rdi], r15w
+    mov     r15, rdi
+    lock bts [r15 + rbp], rsi
+    bt      [r15 + rax], rax
+    adc     ebx, 0
+    lea     eax, [rsi - 200]
+    btc     [edi], eax
+    bts     [edi + ebp * 2], ax
+    bt      dword ptr fs:[8], esi
+    adc     ebx, 0
+    add     r14, rbx
+    NAME_ALL_BUT rax
+    lea     rdi, filled[rip + 512]
+    mov     ecx, 0x7fffffff
+    add     ecx, 1
+    btc     [rdi], rsi
+    seto    bl
+    add     r14, rbx
+    mov     edx, -400
+    std
+    bts     [rdi], edx
+    cld
+    dec     qword ptr keep[rip + 40]
+    jns     1b
+    FAULTS
+    mov     rax, 0x7000000000
+    bts     [rdi], rax
+9:  lea     rdi, filled[rip + 512]
+    mov     rdx, 64
+    bts     [rdi], rdx
+    cmp     byte ptr [rdi + 8], 1
+    SYNC
+
 /* Calls and returns to code whose addresses have the same low 16 bits, with a live carry. */
     mov     ebp, 50
     xor     ebx, ebx

@@ -30,6 +30,7 @@ static const struct {
     {"prog_flags", "O2_pie"},
     {"prog_redzone", NULL},
     {"prog_operands", "O2_pie"},
+    {"prog_segments", "O0_static"},
     {"prog_goto", "O0_static"},
     {"prog_cpuid", NULL},
     {"prog_rdtsc", NULL},

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Operands that are more than base + index * scale + disp.
+ *
+ * gs is ours: it points at the agent's context, where the program's gs base is kept as a number. So an
+ * instruction that reaches memory through gs gets the sum in a borrowed register, and is encoded
+ * anew with that as its base and no segment.
+ */
+#include "recorder/dbi/translate_priv.h"
+
+/* ---- bit numbers ---- */
+
+/* mov, movsxd or movsx to, from: the lowest `size` bytes, extended by their sign */
+static void extend_emit(struct emit *e, unsigned to, unsigned from, unsigned size)
+{
+    unsigned reg = size == 8 ? from : to, rm = size == 8 ? to : from;
+    emit_u8(e, emit_rex(1, reg, -1, (int)rm));
+    if (size == 2)
+        emit_u8(e, 0x0f);
+    emit_u8(e, size == 8 ? 0x89 : size == 4 ? 0x63 : 0xbf);
+    emit_u8(e, (uint8_t)(0xc0 | (reg & 7) << 3 | (rm & 7)));
+}
+
+/* sar reg, n. The flags wait in ax meanwhile, and rax in the context; reg is not rax. */
+static void sar_emit(struct emit *e, unsigned reg, uint8_t n)
+{
+    emit_store_gs(e, AGT_CTX_TMP, INS_RAX);
+    emit_bytes(e, "\x9f\x0f\x90\xc0", 4); /* lahf; seto al */
+    emit_u8(e, emit_rex(1, 0, -1, (int)reg));
+    emit_u8(e, 0xc1);
+    emit_u8(e, (uint8_t)(0xf8 | (reg & 7)));
+    emit_u8(e, n);
+    emit_bytes(e, "\x04\x7f\x9e", 3); /* add al, 0x7f (overflows if al was 1); sahf */
+    emit_load_gs(e, INS_RAX, AGT_CTX_TMP);
+}
+
+void dbi_bit_offset_add(struct work *w, unsigned at, const struct ins_mem *mem, unsigned to)
+{
+    unsigned bits = mem->bit_reg == R15 ? dbi_r15_get(w, at) : (unsigned)mem->bit_reg;
+    unsigned units = dbi_reg_borrow(w, at, 1u << INS_RAX);
+    extend_emit(w->e, units, bits, mem->size_bytes);
+    sar_emit(w->e, units, mem->size_bytes == 8 ? 6 : mem->size_bytes == 4 ? 5 : 4);
+    emit_lea(w->e, to, (int)to, (int)units, mem->size_bytes, 0, mem->flags & INS_MEM_ADDR32);
+    dbi_reg_return(w, units);
+}
+
+/* ---- gs ---- */
+
+void dbi_segment_add(struct work *w, unsigned at, const struct ins_mem *mem, unsigned to)
+{
+    unsigned base = dbi_reg_borrow(w, at, 0);
+    emit_load_gs(w->e, base, mem->flags & INS_MEM_FS ? AGT_CTX_FS_BASE : AGT_CTX_GS_BASE);
+    emit_lea(w->e, to, (int)to, (int)base, 1, 0, false);
+    dbi_reg_return(w, base);
+}
+
+int dbi_gs_insn_emit(struct work *w, unsigned at)
+{
+    const struct dbi_insn *insn = &w->code->insns[at];
+    struct ins_mem mem = insn->info.mems[0];
+    bool names_r15 = insn->is.gpr_used >> R15 & 1;
+    mem.flags &= (uint16_t)~INS_MEM_BIT_OFFSET; /* the instruction itself adds that */
+    mem.bit_reg = -1;
+    int r15 = names_r15 ? (int)dbi_r15_get(w, at) : -1;
+    w->busy |= (uint16_t)(r15 >= 0 ? 1u << r15 : 0);
+    unsigned flat = dbi_reg_borrow(w, at, insn->is.names_high_byte ? 0xff00 : 0);
+    dbi_address_get(w, at, &mem, flat, 0);
+    dbi_place_add(w, at);
+    int err = dbi_reencode(w, at, (struct dbi_renaming){.r15 = r15, .rip = -1, .flat = (int)flat});
+    w->busy = 0;
+    if (r15 >= 0 && insn->is.writes_r15)
+        emit_store_gs(w->e, HOME(R15), (unsigned)r15);
+    return err;
+}
+
+void dbi_gs_base_emit(struct work *w, unsigned at)
+{
+    struct dbi_insn *insn = &w->code->insns[at];
+    const struct dbi_whole *whole = dbi_insn_whole(insn);
+    unsigned named = (unsigned)ZydisRegisterGetId(whole->operands[0].reg.value);
+    unsigned reg = named == R15 ? dbi_r15_get(w, at) : named;
+    bool is_wide = whole->operands[0].size == 64;
+    dbi_place_add(w, at);
+    if (whole->zydis.mnemonic == ZYDIS_MNEMONIC_WRGSBASE) {
+        if (is_wide) {
+            emit_store_gs(w->e, AGT_CTX_GS_BASE, reg);
+            return;
+        }
+        emit_store32_gs(w->e, AGT_CTX_GS_BASE, reg);
+        emit_store_imm_gs(w->e, AGT_CTX_GS_BASE + 4, 0);
+        return;
+    }
+    if (is_wide)
+        emit_load_gs(w->e, reg, AGT_CTX_GS_BASE);
+    else
+        emit_load32_gs(w->e, reg, AGT_CTX_GS_BASE);
+    if (named == R15)
+        emit_store_gs(w->e, HOME(R15), reg);
+}
