@@ -824,7 +824,8 @@ int dbi_fragment_head(struct dbi *dbi, const struct dbi_fragment *whole, unsigne
     struct fragment *fragment = cut_find(dbi, whole->pc, count, false);
     unsigned bytes = 0, slots = 0, words = 0;
     struct dbi_insn *insn = &dbi->code.insns[0];
-    if (fragment && !memcmp(fragment->is.code, whole->code, fragment->is.code_bytes)) {
+    if (fragment && fragment->is.code_bytes <= whole->code_bytes &&
+        !memcmp(fragment->is.code, whole->code, fragment->is.code_bytes)) {
         *out = &fragment->is;
         return 0;
     }

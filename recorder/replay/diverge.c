@@ -43,7 +43,7 @@ static const char *counts_text(const struct rep_engine *engine, char text[128])
     text[0] = 0;
     if (entry && entry->flags & EVQ_FLAG_TICKS)
         snprintf(text, 128, "; %llu conditional branches were executed, recorded %llu",
-                 (unsigned long long)engine->host.ctx->ticks, (unsigned long long)entry->ticks);
+                 (unsigned long long)engine->host.turn.ticks, (unsigned long long)entry->ticks);
     return text;
 }
 
@@ -63,17 +63,17 @@ int rep_place_not_found(struct rep_engine *engine, unsigned seen, uint64_t rip)
         frame_of(engine), (unsigned long long)rep_engine_time(engine), what,
         entry ? (unsigned long long)rep_regs_of(entry)->r[EVQ_RIP] : 0ull,
         seen ? exit_name(seen) : "giving up", (unsigned long long)rip,
-        (unsigned long long)engine->host.ctx->place_meetings,
+        (unsigned long long)engine->host.turn.place_meetings,
         entry && entry->flags & EVQ_FLAG_TICKS ? "branches or memory" : "memory",
         counts_text(engine, counts));
 }
 
 int rep_on_diverged(struct rep_engine *engine)
 {
-    const uint64_t *args = engine->host.ctx->mail.args;
+    const uint64_t *args = engine->host.turn.args;
     const struct evq_entry *entry = expected_entry(engine);
     unsigned long long frame = frame_of(engine), a = args[1], b = args[2], c = args[3];
-    unsigned long long time = rep_engine_time(engine), rip = engine->host.ctx->rip;
+    unsigned long long time = rep_engine_time(engine), rip = engine->host.turn.rip;
     /* registers are compared before an entry counts as taken, its ops are applied after that */
     unsigned long long ops_frame = engine->taken_frame;
     char counts[128];
@@ -126,7 +126,7 @@ int rep_on_diverged(struct rep_engine *engine)
 
 int rep_on_unsupported(struct rep_engine *engine)
 {
-    const uint64_t *args = engine->host.ctx->mail.args;
+    const uint64_t *args = engine->host.turn.args;
     char text[128] = "?";
     uint8_t code[15];
     size_t done = 0;

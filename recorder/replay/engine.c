@@ -12,28 +12,41 @@
 #include <sys/mman.h>
 
 #include "common/err.h"
+#include "common/once.h"
 #include "recorder/replay/engine_priv.h"
 #include "recorder/replay/feed.h"
 
-#define BATCH_BYTES  (1u << 20)
-#define EXACT_MARGIN 1024
-#define LOOKS_MAX    64 /* in a run, for code that came with later mappings */
-#define RUN_MAX      ((uint64_t)INT64_MAX / 2) /* counters go from a negative number upwards */
+#define BATCH_BYTES      (1u << 20)
+#define EXACT_MARGIN     1024
+#define EXACT_MARGIN_MAX (1ull << 40)
+#define LOOKS_MAX        64 /* in a run, for code that came with later mappings */
+#define RUN_MAX          ((uint64_t)INT64_MAX / 2) /* counters go from a negative number upwards */
 
 /* ---- commands ---- */
 
 int rep_command(struct rep_engine *engine, uint32_t command, uint64_t a, uint64_t b, uint64_t c,
                 uint64_t *reply)
 {
-    struct agt_mail *mail = &engine->host.ctx->mail;
-    mail->command = command;
-    mail->cargs[0] = a;
-    mail->cargs[1] = b;
-    mail->cargs[2] = c;
-    int err = rep_host_exchange(&engine->host, NULL);
-    if (!err)
-        *reply = mail->args[0];
-    return err;
+    struct rep_turn *turn = &engine->host.turn;
+    turn->command = command;
+    turn->cargs[0] = a;
+    turn->cargs[1] = b;
+    turn->cargs[2] = c;
+    int err = rep_host_exchange(&engine->host, engine->flag, false);
+    if (err)
+        return err;
+    *reply = turn->args[0];
+    if (turn->request == AGT_REQ_REPLY ||
+        (turn->request == AGT_REQ_LINES && command == AGT_CMD_LINES))
+        return 0;
+    if (turn->request == AGT_REQ_DIVERGED)
+        return rep_on_diverged(engine);
+    return rep_damaged("answer");
+}
+
+int rep_damaged(const char *what)
+{
+    return wd_fail(-WD_ERR_MACHINE, "the replay process sent a damaged %s", what);
 }
 
 static struct agt_view *view_find(const struct rep_pages *pages, uint64_t address)
@@ -89,7 +102,7 @@ static int fetch_page(void *arg, uint64_t address, uint8_t *page, unsigned *flag
     *flags = reply == 3   ? DBI_PAGE_WRITABLE
              : reply == 4 ? DBI_PAGE_WRITABLE | DBI_PAGE_UNWATCHED
                           : 0;
-    memcpy(page, engine->host.shm + AGT_XFER_OFF, 4096);
+    wd_once_copy(page, engine->host.shm + AGT_XFER_OFF, 4096);
     return 0;
 }
 
@@ -186,6 +199,9 @@ void rep_engine_free(struct rep_engine *engine)
     wd_buf_fini(&engine->spare);
     wd_buf_fini(&engine->memory);
     wd_buf_fini(&engine->expected);
+    wd_buf_fini(&engine->log);
+    wd_buf_fini(&engine->views);
+    free(engine->tasks);
     free(engine);
 }
 
@@ -198,9 +214,9 @@ void rep_engine_watch(struct rep_engine *engine, const volatile sig_atomic_t *fl
 
 static uint64_t executed(const struct rep_engine *engine)
 {
-    const struct agt_ctx *ctx = engine->host.ctx;
-    return ctx->limit +
-           (engine->mode == DBI_COLLECT ? -(uint64_t)agt_collect_left(ctx->r15) : ctx->r15);
+    const struct rep_turn *turn = &engine->host.turn;
+    return turn->limit +
+           (engine->mode == DBI_COLLECT ? -(uint64_t)agt_collect_left(turn->r15) : turn->r15);
 }
 
 uint64_t rep_engine_time(const struct rep_engine *engine)
@@ -215,15 +231,15 @@ uint64_t rep_engine_entries(const struct rep_engine *engine)
 
 void rep_limit_set(struct rep_engine *engine, uint64_t limit)
 {
-    struct agt_ctx *ctx = engine->host.ctx;
+    struct rep_turn *turn = &engine->host.turn;
     engine->time_base = rep_engine_time(engine);
     engine->started = true;
-    ctx->time_base = engine->time_base;
-    ctx->limit = limit;
+    turn->time_base = engine->time_base;
+    turn->limit = limit;
     if (engine->mode == DBI_COLLECT)
-        ctx->r15 = agt_collect_r15((int64_t)limit, (uint32_t)ctx->r15);
+        turn->r15 = agt_collect_r15((int64_t)limit, (uint32_t)turn->r15);
     else
-        ctx->r15 = -limit;
+        turn->r15 = -limit;
 }
 
 /*
@@ -240,13 +256,15 @@ int rep_limit_plan(struct rep_engine *engine)
     soft = engine->place_cap < soft ? engine->place_cap : soft;
     hard = engine->place_goal < hard ? engine->place_goal : hard;
     if (now > hard) {
+        if (engine->exact_margin > EXACT_MARGIN_MAX)
+            return wd_fail(-WD_ERR_MACHINE, "the replay process runs past every stop");
         engine->exact_margin *= 64;
         return -EAGAIN;
     }
     /* what stops for time stops before the fragment that would go too far */
     engine->exact = hard <= soft && hard - now <= engine->exact_margin + DBI_INSN_MAX;
     engine->goal = hard;
-    engine->host.ctx->careful = engine->exact || engine->unverified;
+    engine->host.turn.careful = engine->exact || engine->unverified;
     engine->ends_at_goal = !engine->exact && (soft < hard || hard == REP_NEVER);
     if (!engine->exact && !engine->ends_at_goal)
         soft = hard - engine->exact_margin;
@@ -266,19 +284,20 @@ const struct evq_entry *rep_current_entry(const struct rep_engine *engine)
     return (const struct evq_entry *)(engine->batch.data + engine->batch_at);
 }
 
-static int log_record(struct rep_engine *engine, const struct agt_log_record *record, size_t bytes)
+static int log_record(struct rep_engine *engine, const struct agt_log_record *record)
 {
+    size_t bytes = record->bytes;
     const struct rep_source *source = engine->source;
     struct evq_entry *entry = (struct evq_entry *)rep_current_entry(engine);
     if (record->kind == 2) {
         const uint64_t *head = (const uint64_t *)(record + 1);
         if (bytes < sizeof *record + 24 || head[1] > bytes - sizeof *record - 24)
-            return wd_fail(-WD_ERR_MACHINE, "the replay process sent a damaged log");
+            return rep_damaged("log");
         return source->captured ? source->captured(source->arg, head[2], head[0], head + 3, head[1])
                                 : 0;
     }
     if (!entry || record->seq != engine->seq)
-        return wd_fail(-WD_ERR_MACHINE, "the replay process sent a damaged log");
+        return rep_damaged("log");
     if (engine->ticks)
         entry->ticks = record->ticks;
     engine->seq++;
@@ -287,38 +306,57 @@ static int log_record(struct rep_engine *engine, const struct agt_log_record *re
     return source->taken ? source->taken(source->arg, entry, record->time, record->ring) : 0;
 }
 
+/* The record at `at` of the log's copy, or NULL if there is no whole one. */
+static const struct agt_log_record *log_at(const struct wd_buf *log, size_t at)
+{
+    const struct agt_log_record *record = (const struct agt_log_record *)(log->data + at);
+    size_t left = log->size_bytes - at;
+    return left >= sizeof *record && record->bytes >= sizeof *record && record->bytes % 8 == 0 &&
+                   record->bytes <= left
+               ? record
+               : NULL;
+}
+
+/* The log as it is now, in memory of our own, and empty over there. */
+static int log_take(struct rep_engine *engine)
+{
+    struct rep_turn *turn = &engine->host.turn;
+    uint64_t bytes = turn->log_bytes;
+    engine->log.size_bytes = 0;
+    if (bytes > AGT_LOG_BYTES)
+        return rep_damaged("log");
+    int err = wd_buf_reserve(&engine->log, bytes);
+    if (err || !bytes)
+        return err;
+    wd_once_copy(engine->log.data, engine->host.shm + AGT_LOG_OFF, bytes);
+    engine->log.size_bytes = bytes;
+    turn->log_bytes = 0;
+    return 0;
+}
+
 /* The taken record of an entry is written before its captures, so captures are held back until
  * they have gone out: records are scanned for them first. */
 int rep_log_drain(struct rep_engine *engine)
 {
-    struct agt_ctx *ctx = engine->host.ctx;
-    const uint8_t *log = engine->host.shm + AGT_LOG_OFF;
-    uint64_t end = ctx->log_bytes;
-    if (end > AGT_LOG_BYTES)
-        return wd_fail(-WD_ERR_MACHINE, "the replay process sent a damaged log");
-    ctx->log_bytes = 0;
-    for (uint64_t at = 0; at < end;) {
-        const struct agt_log_record *record = (const struct agt_log_record *)(log + at);
-        uint64_t group_end = at;
+    const struct wd_buf *log = &engine->log;
+    int err = log_take(engine);
+    for (size_t at = 0; !err && at < log->size_bytes;) {
+        const struct agt_log_record *record = log_at(log, at), *next;
+        if (!record)
+            return rep_damaged("log");
         /* one taken record and the captures that follow it */
-        do {
-            const struct agt_log_record *next = (const struct agt_log_record *)(log + group_end);
-            uint32_t bytes = end - group_end >= sizeof *next ? next->bytes : 0;
-            if (bytes < sizeof *next || bytes % 8 || bytes > end - group_end)
-                return wd_fail(-WD_ERR_MACHINE, "the replay process sent a damaged log");
-            if (next != record) {
-                int err = log_record(engine, next, bytes);
-                if (err)
-                    return err;
-            }
-            group_end += bytes;
-        } while (group_end < end && ((const struct agt_log_record *)(log + group_end))->kind == 2);
-        int err = log_record(engine, record, record->bytes);
-        if (err)
-            return err;
-        at = group_end;
+        for (at += record->bytes; !err && at < log->size_bytes; at += next->bytes) {
+            next = log_at(log, at);
+            if (!next)
+                return rep_damaged("log");
+            if (next->kind != 2)
+                break;
+            err = log_record(engine, next);
+        }
+        if (!err)
+            err = log_record(engine, record);
     }
-    return 0;
+    return err;
 }
 
 /* ---- entries ---- */
@@ -326,11 +364,11 @@ int rep_log_drain(struct rep_engine *engine)
 /* One more batch for the agent: as many entries as BATCH_BYTES, at least one if there is one. */
 static int batch_refill(struct rep_engine *engine)
 {
-    struct agt_ctx *ctx = engine->host.ctx;
+    struct rep_turn *turn = &engine->host.turn;
     int err = rep_log_drain(engine);
     if (err)
         return err;
-    ctx->queue_head_bytes = ctx->queue_tail_bytes = 0;
+    turn->queue_head_bytes = turn->queue_tail_bytes = 0;
     engine->batch.size_bytes = engine->batch_at = 0;
     while (engine->spare.size_bytes < BATCH_BYTES) {
         int more = engine->source->next(engine->source->arg, &engine->spare);
@@ -352,7 +390,7 @@ static int batch_refill(struct rep_engine *engine)
     memmove(engine->spare.data, engine->spare.data + used, engine->spare.size_bytes - used);
     engine->spare.size_bytes -= used;
     memcpy(engine->host.shm + AGT_QUEUE_OFF, engine->batch.data, used);
-    ctx->queue_head_bytes = used;
+    turn->queue_head_bytes = used;
     return 0;
 }
 
@@ -360,13 +398,13 @@ static int batch_refill(struct rep_engine *engine)
 
 void rep_code_flush(struct rep_engine *engine)
 {
-    engine->host.ctx->stop_body = 0;
+    engine->host.turn.stop_body = 0;
     dbi_flush(engine->dbi);
 }
 
 int rep_code_forget(struct rep_engine *engine, uint64_t start, uint64_t end)
 {
-    engine->host.ctx->stop_body = 0;
+    engine->host.turn.stop_body = 0;
     return dbi_forget(engine->dbi, start, end);
 }
 
@@ -374,7 +412,7 @@ int rep_code_forget(struct rep_engine *engine, uint64_t start, uint64_t end)
 static int verify_translations(struct rep_engine *engine)
 {
     engine->unverified = false;
-    engine->host.ctx->careful = engine->exact;
+    engine->host.turn.careful = engine->exact;
     int changed = dbi_verify(engine->dbi);
     if (changed > 0)
         rep_code_flush(engine);
@@ -446,10 +484,10 @@ static int look_again(struct rep_engine *engine, uint64_t pc)
 
 int rep_on_translate(struct rep_engine *engine, bool *done)
 {
-    struct agt_mail *mail = &engine->host.ctx->mail;
+    struct rep_turn *turn = &engine->host.turn;
     const struct dbi_fragment *fragment = NULL;
     struct dbi_fetch_fault fault;
-    uint64_t pc = mail->args[0];
+    uint64_t pc = turn->args[0];
     if (!rep_is_canonical(pc)) /* before an exact stop: the branch may not have been executed */
         return rep_answer_wild_branch(engine);
     int result = engine->unverified ? verify_translations(engine) : 0;
@@ -473,28 +511,29 @@ int rep_on_translate(struct rep_engine *engine, bool *done)
     }
     if (result < 0)
         return result;
-    memset(mail->args, 0, sizeof mail->args);
+    memset(turn->args, 0, sizeof turn->args);
     if (result > 0) {
-        rep_answer_fetch_fault(mail, &fault);
+        rep_answer_fetch_fault(turn, &fault);
         return 0;
     }
-    mail->args[0] = fragment->host_inner;
-    mail->args[1] = fragment->host_prefix;
+    turn->args[0] = fragment->host_inner;
+    turn->args[1] = fragment->host_prefix;
     return 0;
 }
 
 /* What the replayee says of addresses and fragments is its own affair; it only has to be bounded. */
 static int jumps_take(struct rep_engine *engine)
 {
-    struct agt_ctx *ctx = engine->host.ctx;
+    struct rep_turn *turn = &engine->host.turn;
     const struct agt_jump *log = (const struct agt_jump *)(engine->host.shm + AGT_JUMPS_OFF);
-    uint32_t count = ctx->jump_count;
+    uint32_t count = turn->jump_count;
     int err = 0;
     if (count > AGT_JUMPS_MAX)
-        return wd_fail(-WD_ERR_MACHINE, "the replay process sent a damaged log of jumps");
-    ctx->jump_count = 0;
+        return rep_damaged("log of jumps");
+    turn->jump_count = 0;
     for (uint32_t i = 0; i < count && !err; i++) {
-        struct agt_jump jump = log[i];
+        struct agt_jump jump;
+        wd_once_copy(&jump, &log[i], sizeof jump);
         if (rep_is_canonical(jump.target)) /* else it is the jump that faulted */
             err = dbi_jump_note(engine->dbi, jump.fragment, jump.target);
     }
@@ -503,7 +542,7 @@ static int jumps_take(struct rep_engine *engine)
 
 static int on_site(struct rep_engine *engine)
 {
-    uint64_t fragment = engine->host.ctx->mail.args[0];
+    uint64_t fragment = engine->host.turn.args[0];
     int err = jumps_take(engine);
     if (!err && fragment <= UINT32_MAX)
         dbi_site_grow(engine->dbi, (uint32_t)fragment);
@@ -512,9 +551,9 @@ static int on_site(struct rep_engine *engine)
 
 static int on_request(struct rep_engine *engine, enum rep_stop *why, bool *done)
 {
-    struct agt_mail *mail = &engine->host.ctx->mail;
+    struct rep_turn *turn = &engine->host.turn;
     int err;
-    switch (mail->request) {
+    switch (turn->request) {
     case AGT_REQ_TRANSLATE:
         return rep_on_translate(engine, done);
     case AGT_REQ_EVENTS:
@@ -538,8 +577,7 @@ static int on_request(struct rep_engine *engine, enum rep_stop *why, bool *done)
     case AGT_REQ_PLACE_UNDO:
         return rep_on_place_undo(engine);
     case AGT_REQ_PLACE_TIME:
-        engine->place_goal = mail->args[0];
-        return rep_limit_plan(engine);
+        return rep_on_place_time(engine);
     case AGT_REQ_PLACE_TAKEN:
         engine->place_goal = REP_NEVER;
         return rep_limit_plan(engine);
@@ -550,7 +588,7 @@ static int on_request(struct rep_engine *engine, enum rep_stop *why, bool *done)
     case AGT_REQ_FAULT_RECORD:
         return rep_on_fault_record(engine);
     case AGT_REQ_CODE_CHANGED:
-        return rep_code_forget(engine, mail->args[0], mail->args[1]);
+        return rep_code_forget(engine, turn->args[0], turn->args[1]);
     case AGT_REQ_JUMPS:
         return jumps_take(engine);
     case AGT_REQ_SITE:
@@ -572,21 +610,21 @@ static uint32_t ring_start(const struct rep_engine *engine)
     return (uint32_t)(AGT_RING_OFF + engine->ring_off);
 }
 
-static void ring_begin(struct agt_ctx *ctx, uint32_t start)
+static void ring_begin(struct rep_turn *turn, uint32_t start)
 {
-    ctx->ring_start = start;
-    ctx->r15 = agt_collect_r15(agt_collect_left(ctx->r15), start);
+    turn->ring_start = start;
+    turn->r15 = agt_collect_r15(agt_collect_left(turn->r15), start);
 }
 
 int rep_engine_run(struct rep_engine *engine, const struct rep_source *source, uint64_t limit,
                    bool exact, enum rep_stop *why)
 {
-    struct agt_mail *mail = &engine->host.ctx->mail;
+    struct rep_turn *turn = &engine->host.turn;
     bool done = false;
     *why = REP_STOP_TIME;
     engine->source = source;
     if (engine->mode == DBI_COLLECT)
-        ring_begin(engine->host.ctx, ring_start(engine));
+        ring_begin(&engine->host.turn, ring_start(engine));
     bool is_sent = false;
     uint64_t now = rep_engine_time(engine);
     engine->run_goal = limit < RUN_MAX ? now + limit : REP_NEVER - 1;
@@ -594,15 +632,15 @@ int rep_engine_run(struct rep_engine *engine, const struct rep_source *source, u
     int err = rep_limit_plan(engine);
     if (engine->asked_translation) {
         engine->asked_translation = false;
-        mail->args[0] = mail->args[1] = 0;
-        mail->args[2] = 1;
+        turn->args[0] = turn->args[1] = 0;
+        turn->args[2] = 1;
     }
     while (!err && !done) {
-        mail->command = AGT_CMD_CONTINUE;
+        turn->command = AGT_CMD_CONTINUE;
         rep_host_send(&engine->host);
         int other = !is_sent && source->meanwhile ? source->meanwhile(source->arg) : 0;
         is_sent = true;
-        err = rep_host_wait(&engine->host, engine->flag);
+        err = rep_host_wait(&engine->host, engine->flag, true);
         err = err ? err : other;
         if (!err)
             err = on_request(engine, why, &done);
@@ -612,14 +650,14 @@ int rep_engine_run(struct rep_engine *engine, const struct rep_source *source, u
 
 int rep_engine_reset(struct rep_engine *engine)
 {
-    struct agt_ctx *ctx = engine->host.ctx;
+    struct rep_turn *turn = &engine->host.turn;
     uint64_t reply;
     if (engine->mode == DBI_COUNT)
         memset(engine->host.shm + AGT_COUNT_OFF, 0, 8ull * dbi_fragment_count(engine->dbi));
     int err = rep_command(engine, AGT_CMD_RESET, 0, 0, 0, &reply);
-    ctx->queue_head_bytes = ctx->queue_tail_bytes = 0;
-    ctx->seq = engine->seq = 0;
-    ctx->log_bytes = 0;
+    turn->queue_head_bytes = turn->queue_tail_bytes = 0;
+    turn->seq = engine->seq = 0;
+    turn->log_bytes = turn->stop_pc = 0;
     engine->batch.size_bytes = engine->batch_at = engine->spare.size_bytes = 0;
     engine->time_base = 0;
     engine->started = false;
@@ -635,15 +673,37 @@ int rep_engine_reset(struct rep_engine *engine)
 
 /* ---- while it stands still ---- */
 
+/* Of tasks that are not live, nothing but that. */
+static int tasks_copy(struct rep_engine *engine)
+{
+    const struct agt_task *from = (const struct agt_task *)(engine->host.shm + AGT_TASKS_OFF);
+    size_t used = offsetof(struct agt_task, xsave) + engine->host.xsave_bytes;
+    if (!engine->tasks)
+        engine->tasks = aligned_alloc(_Alignof(struct agt_task), EVQ_TASKS_MAX * sizeof *from);
+    if (!engine->tasks)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < EVQ_TASKS_MAX; i++) {
+        struct agt_task *to = &engine->tasks[i];
+        to->live = wd_once_u32(&from[i].live) != 0;
+        if (!to->live)
+            continue;
+        wd_once_copy(to, &from[i], used);
+        memset((uint8_t *)to + used, 0, sizeof *to - used);
+        to->live = 1;
+    }
+    return 0;
+}
+
 int rep_engine_tasks(struct rep_engine *engine, const struct agt_task **tasks, uint32_t *running)
 {
     uint64_t reply;
     int err = rep_command(engine, AGT_CMD_STATE, 0, 0, 0, &reply);
     if (err)
         return err;
-    *tasks = (const struct agt_task *)(engine->host.shm + AGT_TASKS_OFF);
+    err = tasks_copy(engine);
+    *tasks = engine->tasks;
     *running = rep_engine_running(engine);
-    return 0;
+    return err;
 }
 
 int rep_engine_pending(const struct rep_engine *engine, struct wd_buf *out)
@@ -661,17 +721,17 @@ pid_t rep_engine_pid(const struct rep_engine *engine)
 
 uint32_t rep_engine_running(const struct rep_engine *engine)
 {
-    uint32_t task = engine->host.ctx->task;
+    uint32_t task = engine->host.turn.task;
     return task < EVQ_TASKS_MAX ? task : 0;
 }
 
 uint64_t rep_engine_ticks(const struct rep_engine *engine, uint32_t task)
 {
-    const struct agt_ctx *ctx = engine->host.ctx;
+    const struct rep_turn *turn = &engine->host.turn;
     const struct agt_task *tasks = (const struct agt_task *)(engine->host.shm + AGT_TASKS_OFF);
     if (task >= EVQ_TASKS_MAX)
         return 0;
-    return task == ctx->task ? ctx->ticks : tasks[task].ticks;
+    return task == turn->task ? turn->ticks : wd_once_u64(&tasks[task].ticks);
 }
 
 int rep_engine_read(struct rep_engine *engine, uint64_t address, void *bytes, size_t count,
@@ -685,8 +745,8 @@ int rep_engine_read(struct rep_engine *engine, uint64_t address, void *bytes, si
         if (err)
             return err;
         if (reply > piece)
-            return wd_fail(-WD_ERR_MACHINE, "the replay process sent a damaged reply");
-        memcpy((uint8_t *)bytes + *done, engine->host.shm + AGT_XFER_OFF, reply);
+            return rep_damaged("answer");
+        wd_once_copy((uint8_t *)bytes + *done, engine->host.shm + AGT_XFER_OFF, reply);
         *done += reply;
         if (reply < piece)
             break;
@@ -700,9 +760,14 @@ int rep_engine_views(struct rep_engine *engine, const struct agt_view **views, s
     int err = rep_command(engine, AGT_CMD_VIEWS, 0, 0, 0, &reply);
     if (err)
         return err;
-    if (reply > AGT_XFER_BYTES / sizeof(struct agt_view))
-        return wd_fail(-WD_ERR_MACHINE, "the replay process sent a damaged reply");
-    *views = (const struct agt_view *)(engine->host.shm + AGT_XFER_OFF);
+    if (reply > AGT_XFER_BYTES / sizeof **views)
+        return rep_damaged("answer");
+    engine->views.size_bytes = 0;
+    err = wd_buf_append_zeros(&engine->views, reply * sizeof **views);
+    if (err)
+        return err;
+    wd_once_copy(engine->views.data, engine->host.shm + AGT_XFER_OFF, engine->views.size_bytes);
+    *views = (const struct agt_view *)engine->views.data;
     *count = reply;
     return 0;
 }
@@ -710,13 +775,15 @@ int rep_engine_views(struct rep_engine *engine, const struct agt_view **views, s
 static int lines_take(struct rep_engine *engine, uint64_t bytes, rep_line_fn fn, void *arg)
 {
     const uint8_t *area = engine->host.shm + AGT_XFER_OFF;
-    const size_t record = 8 + AGT_LINE_BYTES;
-    if (bytes > AGT_XFER_BYTES || bytes % record)
-        return wd_fail(-WD_ERR_MACHINE, "the replay process sent damaged memory lines");
-    for (uint64_t at = 0; at < bytes; at += record) {
+    struct {
         uint64_t address;
-        memcpy(&address, area + at, 8);
-        int err = fn(arg, address, area + at + 8);
+        uint8_t bytes[AGT_LINE_BYTES];
+    } line;
+    if (bytes > AGT_XFER_BYTES || bytes % sizeof line)
+        return rep_damaged("list of memory lines");
+    for (uint64_t at = 0; at < bytes; at += sizeof line) {
+        wd_once_copy(&line, area + at, sizeof line);
+        int err = fn(arg, line.address, line.bytes);
         if (err)
             return err;
     }
@@ -725,16 +792,18 @@ static int lines_take(struct rep_engine *engine, uint64_t bytes, rep_line_fn fn,
 
 int rep_engine_lines(struct rep_engine *engine, rep_line_fn fn, void *arg)
 {
-    struct agt_mail *mail = &engine->host.ctx->mail;
+    struct rep_turn *turn = &engine->host.turn;
     uint64_t reply;
     int err = rep_command(engine, AGT_CMD_LINES, 0, 0, 0, &reply);
-    while (!err && mail->request == AGT_REQ_LINES) {
-        err = lines_take(engine, mail->args[0], fn, arg);
-        mail->command = AGT_CMD_CONTINUE;
+    while (!err && turn->request == AGT_REQ_LINES) {
+        err = lines_take(engine, turn->args[0], fn, arg);
+        turn->command = AGT_CMD_CONTINUE;
         if (!err)
-            err = rep_host_exchange(&engine->host, NULL);
+            err = rep_host_exchange(&engine->host, engine->flag, true);
     }
-    return err ? err : lines_take(engine, mail->args[0], fn, arg);
+    if (!err && turn->request != AGT_REQ_REPLY)
+        err = rep_damaged("answer");
+    return err ? err : lines_take(engine, turn->args[0], fn, arg);
 }
 
 void rep_engine_ring_half(struct rep_engine *engine, unsigned half)
@@ -742,10 +811,10 @@ void rep_engine_ring_half(struct rep_engine *engine, unsigned half)
     engine->ring_off = (half & 1) * (AGT_RING_BYTES / 2);
 }
 
-/* Nothing that the replayee can write says where the ring is. */
+/* Nothing that the replayee can write says where the ring is; but what is in it may change while it is read. */
 const uint64_t *rep_engine_ring(const struct rep_engine *engine, size_t *bytes)
 {
-    uint32_t used = (uint32_t)engine->host.ctx->r15 - ring_start(engine);
+    uint32_t used = (uint32_t)engine->host.turn.r15 - ring_start(engine);
     *bytes = used <= AGT_RING_BYTES - engine->ring_off ? used & ~7u : 0;
     return (const uint64_t *)(engine->host.shm + AGT_RING_OFF + engine->ring_off);
 }
@@ -775,5 +844,5 @@ uint32_t rep_engine_fragment_count(const struct rep_engine *engine)
 
 uint64_t rep_engine_executions(const struct rep_engine *engine, uint32_t id)
 {
-    return ((const uint64_t *)(engine->host.shm + AGT_COUNT_OFF))[id];
+    return wd_once_u64(engine->host.shm + AGT_COUNT_OFF + 8ull * id);
 }

@@ -24,12 +24,15 @@ struct rep_engine {
     bool ticks; /* counted */
     const volatile sig_atomic_t *flag;
     const struct rep_source *source;
-    struct wd_buf batch;  /* entries given; the replayee is somewhere in them */
-    struct wd_buf spare;  /* entries of the source that did not fit */
-    struct wd_buf memory; /* read for a digest */
-    size_t batch_at;      /* of the entry with number seq */
-    uint64_t seq;         /* entries of which the source has been told */
-    uint64_t taken_frame; /* of the last one of them */
+    struct wd_buf batch;    /* entries given; the replayee is somewhere in them */
+    struct wd_buf spare;    /* entries of the source that did not fit */
+    struct wd_buf memory;   /* read for a digest */
+    struct wd_buf log;      /* as it was when it was last looked at */
+    struct wd_buf views;    /* the same of the replayee's mappings */
+    struct agt_task *tasks; /* and of its tasks, EVQ_TASKS_MAX; NULL: never looked at */
+    size_t batch_at;        /* of the entry with number seq */
+    uint64_t seq;           /* entries of which the source has been told */
+    uint64_t taken_frame;   /* of the last one of them */
     uint64_t time_base;
     uint64_t run_goal;      /* time at which the caller wants to stop */
     bool run_exact;         /* at that very instruction */
@@ -63,6 +66,7 @@ static inline const struct evq_regs *rep_regs_of(const struct evq_entry *entry)
 /* engine.c */
 int rep_command(struct rep_engine *engine, uint32_t command, uint64_t a, uint64_t b, uint64_t c,
                 uint64_t *reply);
+int rep_damaged(const char *what); /* says that the replayee sent a damaged `what` */
 int rep_log_drain(struct rep_engine *engine);
 const struct evq_entry *rep_current_entry(const struct rep_engine *engine);
 int rep_limit_plan(struct rep_engine *engine);
@@ -72,7 +76,7 @@ int rep_on_translate(struct rep_engine *engine, bool *done);
 
 /* faults.c */
 bool rep_is_canonical(uint64_t address);
-void rep_answer_fetch_fault(struct agt_mail *mail, const struct dbi_fetch_fault *fault);
+void rep_answer_fetch_fault(struct rep_turn *turn, const struct dbi_fetch_fault *fault);
 int rep_answer_wild_branch(struct rep_engine *engine);
 int rep_execution_cut(struct rep_engine *engine, const struct dbi_fragment *fragment,
                       unsigned count, uint64_t r15, uint64_t *more);
@@ -103,6 +107,7 @@ int rep_on_stop_filter(struct rep_engine *engine);
 int rep_on_place(struct rep_engine *engine);
 int rep_on_place_rep(struct rep_engine *engine);
 int rep_on_place_undo(struct rep_engine *engine);
+int rep_on_place_time(struct rep_engine *engine);
 int rep_on_time(struct rep_engine *engine, bool *done);
 
 #endif

@@ -5,12 +5,12 @@
 #include "common/err.h"
 #include "recorder/replay/engine_priv.h"
 
-void rep_answer_fetch_fault(struct agt_mail *mail, const struct dbi_fetch_fault *fault)
+void rep_answer_fetch_fault(struct rep_turn *turn, const struct dbi_fetch_fault *fault)
 {
-    mail->fault.signo = SIGSEGV;
-    mail->fault.code = fault->reason == 1 ? SEGV_MAPERR : SEGV_ACCERR;
-    mail->fault.address = fault->address;
-    mail->args[0] = 0;
+    turn->fault.signo = SIGSEGV;
+    turn->fault.code = fault->reason == 1 ? SEGV_MAPERR : SEGV_ACCERR;
+    turn->fault.address = fault->address;
+    turn->args[0] = 0;
 }
 
 /* The kernel reports a jump to an address that is not canonical differently. */
@@ -24,7 +24,7 @@ static int ring_cut(struct rep_engine *engine, const struct dbi_fragment *head, 
 {
     if (at < AGT_RING_OFF ||
         at - AGT_RING_OFF > AGT_RING_BYTES - 8 - 8 * (uint64_t)head->word_count)
-        return wd_fail(-WD_ERR_MACHINE, "the replay process sent a damaged ring");
+        return rep_damaged("ring");
     int64_t word = (int32_t)agt_ring_word(head->id, head->insn_count, head->word_count);
     memcpy(engine->host.shm + at, &word, sizeof word);
     return 0;
@@ -84,37 +84,37 @@ static int last_instruction(const struct dbi_fragment *fragment, struct ins_info
  */
 static int branch_undo(struct rep_engine *engine)
 {
-    struct agt_ctx *ctx = engine->host.ctx;
+    struct rep_turn *turn = &engine->host.turn;
     struct ins_info info;
     uint64_t pc, more;
     int err = rep_log_drain(engine);
     const struct evq_entry *entry = rep_current_entry(engine);
-    const struct dbi_fragment *fragment = dbi_fragment_get(engine->dbi, (uint32_t)ctx->branch);
+    const struct dbi_fragment *fragment = dbi_fragment_get(engine->dbi, (uint32_t)turn->branch);
     if (err || !entry || entry->kind != EVQ_FAULT || !(entry->flags & EVQ_FLAG_REGS) || !fragment ||
         last_instruction(fragment, &info, &pc) || rep_regs_of(entry)->r[EVQ_RIP] != pc)
         return err;
-    err = rep_execution_cut(engine, fragment, fragment->insn_count - 1u, ctx->r15, &more);
+    err = rep_execution_cut(engine, fragment, fragment->insn_count - 1u, turn->r15, &more);
     if (err)
         return err;
     if (engine->mode == DBI_COLLECT)
-        ctx->r15 += more + ((uint64_t)1 << 32);
+        turn->r15 += more + ((uint64_t)1 << 32);
     else
-        ctx->r15--;
-    ctx->rip = pc;
+        turn->r15--;
+    turn->rip = pc;
     if (info.klass == INS_CALL_INDIRECT)
-        ctx->gpr[INS_RSP] += 8;
+        turn->gpr[INS_RSP] += 8;
     else if (info.klass == INS_RET)
-        ctx->gpr[INS_RSP] -= 8 + ret_extra(fragment, &info);
+        turn->gpr[INS_RSP] -= 8 + ret_extra(fragment, &info);
     return 0;
 }
 
 int rep_answer_wild_branch(struct rep_engine *engine)
 {
-    struct agt_mail *mail = &engine->host.ctx->mail;
-    memset(mail->args, 0, sizeof mail->args);
-    mail->fault.signo = SIGSEGV;
-    mail->fault.code = 0x80; /* SI_KERNEL */
-    mail->fault.address = 0;
+    struct rep_turn *turn = &engine->host.turn;
+    memset(turn->args, 0, sizeof turn->args);
+    turn->fault.signo = SIGSEGV;
+    turn->fault.code = 0x80; /* SI_KERNEL */
+    turn->fault.address = 0;
     return branch_undo(engine);
 }
 
@@ -134,7 +134,7 @@ static const struct ins_mem *rep_operand(const struct ins_info *info)
 static uint64_t rep_done(const struct rep_engine *engine, const struct ins_info *info, uint64_t rcx)
 {
     const struct ins_mem *mem = rep_operand(info);
-    uint64_t began = engine->host.ctx->rep_count;
+    uint64_t began = engine->host.turn.rep_count;
     if (mem && mem->flags & INS_MEM_ADDR32) {
         began = (uint32_t)began;
         rcx = (uint32_t)rcx;
@@ -151,14 +151,15 @@ static uint64_t fault_done(const struct rep_engine *engine, const struct dbi_fau
     if (off >= fragment->code_bytes ||
         ins_decode(fragment->code + off, fragment->code_bytes - off, fault->pc, &info))
         return 0;
-    return rep_done(engine, &info, engine->host.ctx->mail.fault.gpr[INS_RCX]);
+    return rep_done(engine, &info, engine->host.turn.fault.gpr[INS_RCX]);
 }
 
 /* Where a string register was that has moved over `count` elements. */
-static uint64_t before_moving(const struct agt_ctx *ctx, const struct ins_mem *mem, uint64_t count)
+static uint64_t before_moving(const struct rep_turn *turn, const struct ins_mem *mem,
+                              uint64_t count)
 {
-    uint64_t bytes = count * mem->size_bytes, now = ctx->gpr[mem->base];
-    uint64_t before = ctx->rflags & 0x400 ? now + bytes : now - bytes;
+    uint64_t bytes = count * mem->size_bytes, now = turn->gpr[mem->base];
+    uint64_t before = turn->rflags & 0x400 ? now + bytes : now - bytes;
     return mem->flags & INS_MEM_ADDR32 ? (uint32_t)before : before;
 }
 
@@ -167,7 +168,7 @@ static int rep_alone(struct rep_engine *engine, const struct dbi_fragment **frag
                      struct ins_info *info)
 {
     struct dbi_fetch_fault fault;
-    uint64_t rip = engine->host.ctx->rip;
+    uint64_t rip = engine->host.turn.rip;
     int result = dbi_translate_exact(engine->dbi, rip, 1, fragment, &fault);
     if (result < 0)
         return result;
@@ -179,22 +180,22 @@ static int rep_alone(struct rep_engine *engine, const struct dbi_fragment **frag
 
 int rep_on_fault_rep(struct rep_engine *engine)
 {
-    struct agt_ctx *ctx = engine->host.ctx;
+    struct rep_turn *turn = &engine->host.turn;
     const struct dbi_fragment *fragment;
     struct ins_info info;
     int err = rep_alone(engine, &fragment, &info);
     if (err)
         return err;
-    uint64_t count = rep_done(engine, &info, ctx->gpr[INS_RCX]);
-    uint64_t began[] = {[INS_RSI] = ctx->gpr[INS_RSI], [INS_RDI] = ctx->gpr[INS_RDI]};
+    uint64_t count = rep_done(engine, &info, turn->gpr[INS_RCX]);
+    uint64_t began[] = {[INS_RSI] = turn->gpr[INS_RSI], [INS_RDI] = turn->gpr[INS_RDI]};
     for (unsigned m = 0; m < info.mem_count; m++) {
         const struct ins_mem *mem = &info.mems[m];
         if (mem->flags & INS_MEM_REP && (mem->base == INS_RSI || mem->base == INS_RDI))
-            began[mem->base] = before_moving(ctx, mem, count);
+            began[mem->base] = before_moving(turn, mem, count);
     }
-    ctx->mail.args[0] = fragment->host_body;
-    ctx->mail.args[1] = began[INS_RSI];
-    ctx->mail.args[2] = began[INS_RDI];
+    turn->args[0] = fragment->host_body;
+    turn->args[1] = began[INS_RSI];
+    turn->args[2] = began[INS_RDI];
     return 0;
 }
 
@@ -202,55 +203,55 @@ int rep_on_fault_rep(struct rep_engine *engine)
  * there were to do, the second what was left, the third where the first operand's register came to. */
 int rep_on_fault_record(struct rep_engine *engine)
 {
-    const struct agt_ctx *ctx = engine->host.ctx;
+    const struct rep_turn *turn = &engine->host.turn;
     const struct dbi_fragment *fragment;
     struct ins_info info;
     int err = rep_alone(engine, &fragment, &info);
     if (err)
         return err;
     unsigned count = dbi_slot_get(fragment, info.mem_count).word, words = fragment->word_count;
-    uint64_t bytes = 8 + 8 * (uint64_t)words, end = (uint32_t)ctx->r15;
-    if (end < AGT_RING_OFF + bytes || end > AGT_RING_OFF + AGT_RING_BYTES || !count ||
+    uint64_t bytes = 8 + 8 * (uint64_t)words, end = (uint32_t)turn->r15;
+    if (end < AGT_RING_OFF + bytes || end > AGT_RING_OFF + AGT_RING_BYTES || end % 8 || !count ||
         count + 2 > words)
-        return wd_fail(-WD_ERR_MACHINE, "the replay process sent a damaged ring");
+        return rep_damaged("ring");
     uint64_t *word = (uint64_t *)(engine->host.shm + end - bytes);
-    word[count] = rep_done(engine, &info, ctx->gpr[INS_RCX]);
-    word[count + 2] = ctx->gpr[info.mems[0].base];
+    word[count] = rep_done(engine, &info, turn->gpr[INS_RCX]);
+    word[count + 2] = turn->gpr[info.mems[0].base];
     unsigned at = count + 3;
     for (unsigned m = 0; m < info.mem_count; m++)
         at += dbi_value_words(&info.mems[m]);
     uint16_t registers = dbi_value_registers(&info);
     for (unsigned reg = 0; reg < 16 && at <= words; reg++) {
         if (registers >> reg & 1)
-            word[at++] = ctx->gpr[reg];
+            word[at++] = turn->gpr[reg];
     }
     return 0;
 }
 
 int rep_on_fault(struct rep_engine *engine)
 {
-    struct agt_mail *mail = &engine->host.ctx->mail;
+    struct rep_turn *turn = &engine->host.turn;
     struct dbi_fault fault;
-    uint64_t ring_more, granule = rep_wall_granule(&engine->host, &mail->fault);
-    bool after = mail->fault.trapno == 3 || mail->fault.trapno == 1; /* int3, int1 */
-    if (dbi_fault_find(engine->dbi, mail->fault.rip, after, &fault))
+    uint64_t ring_more, granule = rep_wall_granule(&engine->host, &turn->fault);
+    bool after = turn->fault.trapno == 3 || turn->fault.trapno == 1; /* int3, int1 */
+    if (dbi_fault_find(engine->dbi, turn->fault.rip, after, &fault))
         return wd_fail(-WD_ERR_MACHINE,
                        "translated code faulted at %#llx (signal %llu, address %#llx) where no "
                        "instruction of the program is; this is a defect of wetdbg",
-                       (unsigned long long)mail->fault.rip, (unsigned long long)mail->fault.signo,
-                       (unsigned long long)mail->fault.address);
+                       (unsigned long long)turn->fault.rip, (unsigned long long)turn->fault.signo,
+                       (unsigned long long)turn->fault.address);
     bool is_wall = granule != REP_WALL_NONE;
     int err = is_wall ? rep_wall_fault(engine, &fault, granule) : 0;
     if (!err)
         err =
-            rep_execution_cut(engine, fault.fragment, fault.insn, mail->fault.gpr[15], &ring_more);
+            rep_execution_cut(engine, fault.fragment, fault.insn, turn->fault.gpr[15], &ring_more);
     if (err)
         return err;
-    mail->args[0] = fault.pc;
-    mail->args[1] = fault.spilled;
-    mail->args[2] = fault.fragment->insn_count - fault.insn;
-    mail->args[3] = ring_more;
-    mail->args[4] = fault.flags_inexact;
-    mail->args[5] = is_wall ? 0 : fault_done(engine, &fault);
+    turn->args[0] = fault.pc;
+    turn->args[1] = fault.spilled;
+    turn->args[2] = fault.fragment->insn_count - fault.insn;
+    turn->args[3] = ring_more;
+    turn->args[4] = fault.flags_inexact;
+    turn->args[5] = is_wall ? 0 : fault_done(engine, &fault);
     return 0;
 }

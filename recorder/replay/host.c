@@ -381,7 +381,8 @@ static int context_fill(struct rep_host *host, const struct rep_engine_setup *se
     ctx->probe_fd = ctx->code_fd + 2;
     ctx->collecting = setup->mode == DBI_COLLECT;
     ctx->has_wall = host->has_wall;
-    ctx->ring_start = AGT_RING_OFF;
+    host->xsave_bytes = (uint32_t)ctx->xsave_bytes;
+    host->turn.ring_start = AGT_RING_OFF;
     steps_make(host);
     return filter_make(host, (int)ctx->code_fd);
 }
@@ -424,7 +425,7 @@ int rep_host_start(struct rep_host *host, const struct rep_engine_setup *setup)
     if (blob >= 0)
         close(blob);
     if (!err)
-        err = rep_host_wait(host, NULL);
+        err = rep_host_wait(host, NULL, false);
     if (err)
         rep_host_stop(host);
     return err;
@@ -460,23 +461,23 @@ void rep_host_stop(struct rep_host *host)
 
 /* ---- probes ---- */
 
-int rep_host_probe_start(struct rep_host *host, struct rep_host *probe)
+int rep_host_probe_start(struct rep_host *host, struct rep_host *probe,
+                         const volatile sig_atomic_t *flag)
 {
-    struct agt_mail *mail = &host->ctx->mail;
     memcpy(host->probe_ctx, host->ctx, AGT_PROBE_BYTES);
     host->probe_ctx->mail.turn = 0;
     host->probe_ctx->is_probe = 1;
-    mail->command = AGT_CMD_FORK;
-    int err = rep_host_exchange(host, NULL);
+    host->turn.command = AGT_CMD_FORK;
+    int err = rep_host_exchange(host, flag, false);
     if (err)
         return err;
-    pid_t pid = (pid_t)mail->args[0];
+    pid_t pid = (pid_t)host->turn.args[0];
     if (pid <= 0)
         return wd_fail(-WD_ERR_MACHINE, "the replay process cannot be copied: %s", strerror(-pid));
     *probe = *host;
     probe->ctx = host->probe_ctx;
     probe->pid = pid;
-    err = rep_host_wait(probe, NULL);
+    err = rep_host_wait(probe, flag, true);
     if (err)
         rep_host_probe_stop(probe);
     return err;
@@ -507,14 +508,26 @@ static int check_alive(struct rep_host *host)
                    WEXITSTATUS(status));
 }
 
-static int wait_asleep(struct rep_host *host, const volatile sig_atomic_t *flag)
+static bool is_set(const volatile sig_atomic_t *flag)
+{
+    return flag && __atomic_load_n(flag, __ATOMIC_RELAXED);
+}
+
+static int interrupted(void)
+{
+    return wd_fail(-WD_ERR_INTERRUPTED, "interrupted");
+}
+
+static int wait_asleep(struct rep_host *host, const volatile sig_atomic_t *flag, bool at_once)
 {
     uint32_t *turn = &host->ctx->mail.turn;
+    bool is_slow = at_once;
     while (__atomic_load_n(turn, __ATOMIC_ACQUIRE) != 1) {
         struct timespec timeout = {.tv_nsec = 100000000};
-        syscall(SYS_futex, turn, FUTEX_WAIT, 0, &timeout, NULL, 0);
-        if (flag && __atomic_load_n(flag, __ATOMIC_RELAXED))
-            return wd_fail(-WD_ERR_INTERRUPTED, "interrupted");
+        long woken = syscall(SYS_futex, turn, FUTEX_WAIT, 0, &timeout, NULL, 0);
+        is_slow |= woken < 0 && errno == ETIMEDOUT;
+        if (is_slow && is_set(flag))
+            return interrupted();
         int err = check_alive(host);
         if (err)
             return err;
@@ -533,29 +546,35 @@ static void look_at_load(struct rep_host *host, uint64_t now)
     if (host->load_fd >= 0 && pread(host->load_fd, text, sizeof text - 1, 0) > 0)
         sscanf(text, "%*s %*s %*s %u/", &running);
     uint32_t patient = host->processors > 1 && running <= host->processors;
-    host->wait.patient = host->ctx->mail.wait.patient = patient;
+    host->wait.patient = host->turn.patient = patient;
     host->load_next = now + (patient ? LOAD_FREE : LOAD_BUSY);
 }
 
-int rep_host_wait(struct rep_host *host, const volatile sig_atomic_t *flag)
+/* A replayee that asks and asks is as busy as one that does not: the flag is looked at in any case. */
+int rep_host_wait(struct rep_host *host, const volatile sig_atomic_t *flag, bool at_once)
 {
-    struct agt_mail *mail = &host->ctx->mail;
+    uint32_t *turn = &host->ctx->mail.turn;
     uint64_t start = __builtin_ia32_rdtsc();
     look_at_load(host, start);
-    int err = agt_wait_awake(&host->wait, &mail->turn, 1) ? 0 : wait_asleep(host, flag);
+    int err = agt_wait_awake(&host->wait, turn, 1) ? 0 : wait_asleep(host, flag, at_once);
     agt_wait_count(&host->wait, start);
+    if (!err && at_once && is_set(flag))
+        err = interrupted();
+    if (!err)
+        rep_turn_take(&host->turn, host->ctx);
     return err;
 }
 
 void rep_host_send(struct rep_host *host)
 {
     uint32_t *turn = &host->ctx->mail.turn;
+    rep_turn_give(&host->turn, host->ctx);
     __atomic_store_n(turn, 0, __ATOMIC_RELEASE);
     syscall(SYS_futex, turn, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
-int rep_host_exchange(struct rep_host *host, const volatile sig_atomic_t *flag)
+int rep_host_exchange(struct rep_host *host, const volatile sig_atomic_t *flag, bool at_once)
 {
     rep_host_send(host);
-    return rep_host_wait(host, flag);
+    return rep_host_wait(host, flag, at_once);
 }

@@ -7,13 +7,16 @@
 
 #include "recorder/agent/agent.h"
 #include "recorder/replay/engine.h"
+#include "recorder/replay/turn.h"
 
 struct rep_host {
     pid_t pid;
-    uint64_t base; /* of the agent's area in the replayee */
-    uint8_t *shm;  /* here */
-    struct agt_ctx *ctx;
+    uint64_t base;             /* of the agent's area in the replayee */
+    uint8_t *shm;              /* here */
+    struct agt_ctx *ctx;       /* only host.c looks there */
     struct agt_ctx *probe_ctx; /* takes the context's place in a probe */
+    struct rep_turn turn;      /* what it said last, and what it will be told */
+    uint32_t xsave_bytes;      /* of a task's vector state */
     int shm_fd, code_fd, probe_fd;
     struct rep_span *spans; /* everything that is taken in the replayee, sorted */
     size_t span_count;
@@ -36,14 +39,19 @@ void rep_host_stop(struct rep_host *host);
  * `probe` shares everything with `host` but the process and the context; what the probe counts and
  * logs is its own. It must be stopped before `host` is used again.
  */
-int rep_host_probe_start(struct rep_host *host, struct rep_host *probe);
+int rep_host_probe_start(struct rep_host *host, struct rep_host *probe,
+                         const volatile sig_atomic_t *flag);
 void rep_host_probe_stop(struct rep_host *probe);
 
-/* Gives the turn to the agent, waits for its next request, or does both. -WD_ERR_MACHINE if the
- * replayee dies, -WD_ERR_INTERRUPTED if *flag gets set. */
+/*
+ * Gives the turn to the agent, with what host->turn says; waits for its next request, which host->turn
+ * then has; or does both. -WD_ERR_MACHINE if the replayee dies, -WD_ERR_INTERRUPTED if *flag is set: always if
+ * `at_once`, else only if the replayee takes long. (Who has a question to it that does not run the program wants the
+ * answer, even though the run before was interrupted.)
+ */
 void rep_host_send(struct rep_host *host);
-int rep_host_exchange(struct rep_host *host, const volatile sig_atomic_t *flag);
-int rep_host_wait(struct rep_host *host, const volatile sig_atomic_t *flag);
+int rep_host_exchange(struct rep_host *host, const volatile sig_atomic_t *flag, bool at_once);
+int rep_host_wait(struct rep_host *host, const volatile sig_atomic_t *flag, bool at_once);
 
 /* Room to be found: `bytes` from a multiple of `align` on, and `margin` bytes before and behind in which
  * nothing is. */

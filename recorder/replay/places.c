@@ -12,7 +12,15 @@
 #include "common/err.h"
 #include "recorder/replay/engine_priv.h"
 
-/* The entry whose place is asked for. 0, or what draining the log gives, or -WD_ERR_MACHINE. */
+/* In the batch: what is noted there reaches the source. */
+static struct evq_place *place_of(const struct evq_entry *entry)
+{
+    uint8_t *op = (uint8_t *)entry + sizeof *entry + sizeof(struct evq_regs);
+    return (struct evq_place *)(op + sizeof(struct evq_op));
+}
+
+/* The entry whose place is asked for, which is the next one to be taken: 0, or what draining the log gives, or
+ * -WD_ERR_MACHINE. */
 static int asked_entry(struct rep_engine *engine, const struct evq_entry **entry)
 {
     int err = rep_log_drain(engine);
@@ -22,26 +30,28 @@ static int asked_entry(struct rep_engine *engine, const struct evq_entry **entry
     return err;
 }
 
-/* In the batch: what is noted there reaches the source. */
-static struct evq_place *place_of(const struct evq_entry *entry)
+/* The same for one that has to be searched. Whether it has, the entry says, and not the replayee. */
+static int searched_entry(struct rep_engine *engine, const struct evq_entry **entry)
 {
-    uint8_t *op = (uint8_t *)entry + sizeof *entry + sizeof(struct evq_regs);
-    return (struct evq_place *)(op + sizeof(struct evq_op));
+    int err = asked_entry(engine, entry);
+    if (!err && place_of(*entry)->flags & (EVQ_PLACE_TIME | EVQ_PLACE_HERE))
+        err = wd_fail(-WD_ERR_MACHINE, "the replay process searches a place that is known");
+    return err;
 }
 
 /* The agent is about to look for the place: everything that comes by there has to stop. */
 int rep_on_stop(struct rep_engine *engine)
 {
-    struct agt_ctx *ctx = engine->host.ctx;
-    uint64_t pc = ctx->mail.args[0];
+    struct rep_turn *turn = &engine->host.turn;
     const struct evq_entry *entry;
-    int err = asked_entry(engine, &entry);
+    int err = searched_entry(engine, &entry);
     if (err)
         return err;
     const struct evq_place *place = place_of(entry);
-    ctx->stop_pc = pc;
-    ctx->stop_body = 0;
-    ctx->place_meetings = ctx->place_misses = 0;
+    uint64_t pc = rep_regs_of(entry)->r[EVQ_RIP];
+    turn->stop_pc = pc;
+    turn->stop_body = 0;
+    turn->place_meetings = turn->place_misses = 0;
     engine->place_cap = place->limit ? rep_engine_time(engine) + place->limit : REP_NEVER;
     err = dbi_stop_at(engine->dbi, pc);
     return err ? err : rep_limit_plan(engine);
@@ -69,29 +79,32 @@ static bool is_filter(const struct dbi_fragment *at_stop, uint64_t what)
 
 int rep_on_stop_filter(struct rep_engine *engine)
 {
-    struct agt_ctx *ctx = engine->host.ctx;
-    struct dbi_filter filter = {.what = (unsigned)ctx->mail.args[0],
-                                .address = ctx->mail.args[1],
-                                .value = ctx->mail.args[2]};
+    struct rep_turn *turn = &engine->host.turn;
+    struct dbi_filter filter = {.what = turn->args[0] <= DBI_FILTER_MEMORY ? (unsigned)turn->args[0]
+                                                                           : DBI_FILTER_MEMORY + 1u,
+                                .address = turn->args[1],
+                                .value = turn->args[2]};
     const struct dbi_fragment *fragment;
     struct dbi_fetch_fault fault;
     const struct evq_entry *entry;
-    int result = asked_entry(engine, &entry);
+    int result = searched_entry(engine, &entry);
+    if (!result && !turn->stop_pc)
+        result = wd_fail(-WD_ERR_MACHINE, "the replay process searches no place");
     if (!result)
-        result = dbi_translate(engine->dbi, ctx->stop_pc, &fragment, &fault);
+        result = dbi_translate(engine->dbi, turn->stop_pc, &fragment, &fault);
     if (result || !is_filter(fragment, filter.what))
         return result < 0 ? result : 0;
     if (filter.what == DBI_FILTER_TICKS)
         filter.value = entry->ticks;
     else if (filter.what < 16)
         filter.value = rep_regs_of(entry)->r[evq_reg_of_gpr[filter.what]];
-    ctx->stop_body = 0;
+    turn->stop_body = 0;
     return dbi_stop_filter(engine->dbi, &filter);
 }
 
 static int stop_clear(struct rep_engine *engine)
 {
-    engine->host.ctx->stop_pc = engine->host.ctx->stop_body = 0;
+    engine->host.turn.stop_pc = engine->host.turn.stop_body = 0;
     engine->place_cap = REP_NEVER;
     int err = dbi_stop_at(engine->dbi, 0);
     return err ? err : rep_limit_plan(engine);
@@ -151,35 +164,34 @@ static bool fragment_writes(const struct dbi_fragment *fragment)
 /* The first fragments are given out one by one, to see whether any of them stores. */
 static int probe_translate(struct rep_engine *engine, struct probe *probe)
 {
-    struct agt_ctx *ctx = engine->host.ctx;
+    struct rep_turn *turn = &engine->host.turn;
     const struct dbi_fragment *fragment;
     struct dbi_fetch_fault fault;
     bool done;
-    ctx->careful = !probe->has_written && probe->watched < PROBE_FRAGMENTS;
-    if (!ctx->careful) {
+    turn->careful = !probe->has_written && probe->watched < PROBE_FRAGMENTS;
+    if (!turn->careful) {
         probe->has_written = true;
         return rep_on_translate(engine, &done);
     }
-    int result =
-        dbi_translate_exact(engine->dbi, ctx->mail.args[0], DBI_INSN_MAX, &fragment, &fault);
+    int result = dbi_translate_exact(engine->dbi, turn->args[0], DBI_INSN_MAX, &fragment, &fault);
     if (result)
         return result < 0 ? result : -ECANCELED;
     probe->watched++;
     probe->has_written = fragment_writes(fragment);
-    memset(ctx->mail.args, 0, sizeof ctx->mail.args);
-    ctx->mail.args[0] = fragment->host_body;
+    memset(turn->args, 0, sizeof turn->args);
+    turn->args[0] = fragment->host_body;
     return 0;
 }
 
 /* 1: another place fits; 0: none does, or it would make no difference; -EAGAIN: go on. */
 static int probe_step(struct rep_engine *engine, const struct evq_place *place, struct probe *probe)
 {
-    struct agt_mail *mail = &engine->host.ctx->mail;
-    mail->command = AGT_CMD_CONTINUE;
-    int result = rep_host_exchange(&engine->host, engine->flag);
+    struct rep_turn *turn = &engine->host.turn;
+    turn->command = AGT_CMD_CONTINUE;
+    int result = rep_host_exchange(&engine->host, engine->flag, true);
     if (result)
         return result;
-    switch (mail->request) {
+    switch (turn->request) {
     case AGT_REQ_TRANSLATE:
         result = probe_translate(engine, probe);
         return result == -ECANCELED ? 0 : result ? result : -EAGAIN;
@@ -202,32 +214,29 @@ static int probe_step(struct rep_engine *engine, const struct evq_place *place, 
  */
 static int is_ambiguous(struct rep_engine *engine, const struct evq_place *place)
 {
-    struct rep_host copy;
+    struct rep_host probed, replayee;
     struct probe probe = {0};
-    struct agt_ctx *ctx = engine->host.ctx;
-    pid_t pid = engine->host.pid;
+    struct rep_turn *turn = &engine->host.turn;
     bool exact = engine->exact;
     if (engine->part) /* rcx, rsi and rdi tell such places apart, and the rest may be megabytes */
         return 0;
-    int result = rep_host_probe_start(&engine->host, &copy);
+    int result = rep_host_probe_start(&engine->host, &probed, engine->flag);
     if (result)
         return result;
-    engine->host.ctx = copy.ctx;
-    engine->host.pid = copy.pid;
+    replayee = engine->host;
+    engine->host = probed;
     engine->is_probing = true;
     engine->exact = false;
-    copy.ctx->careful = 1;
-    copy.ctx->limit = PROBE_INSTRUCTIONS;
-    copy.ctx->r15 = engine->mode == DBI_COLLECT
-                        ? agt_collect_r15(PROBE_INSTRUCTIONS, (uint32_t)ctx->r15)
-                        : -(uint64_t)PROBE_INSTRUCTIONS;
+    turn->careful = 1;
+    turn->limit = PROBE_INSTRUCTIONS;
+    turn->r15 = engine->mode == DBI_COLLECT
+                    ? agt_collect_r15(PROBE_INSTRUCTIONS, (uint32_t)replayee.turn.r15)
+                    : -(uint64_t)PROBE_INSTRUCTIONS;
     do
         result = probe_step(engine, place, &probe);
     while (result == -EAGAIN);
-    copy.pid = engine->host.pid;
-    rep_host_probe_stop(&copy);
-    engine->host.ctx = ctx;
-    engine->host.pid = pid;
+    rep_host_probe_stop(&engine->host);
+    engine->host = replayee;
     engine->is_probing = false;
     engine->exact = exact;
     return result;
@@ -235,9 +244,9 @@ static int is_ambiguous(struct rep_engine *engine, const struct evq_place *place
 
 int rep_on_place(struct rep_engine *engine)
 {
-    struct agt_mail *mail = &engine->host.ctx->mail;
+    struct rep_turn *turn = &engine->host.turn;
     const struct evq_entry *entry;
-    int err = asked_entry(engine, &entry);
+    int err = searched_entry(engine, &entry);
     if (err)
         return err;
     struct evq_place *place = place_of(entry);
@@ -252,40 +261,57 @@ int rep_on_place(struct rep_engine *engine)
     if (agrees > 0)
         err = stop_clear(engine);
     engine->part = agrees > 0 ? 0 : engine->part;
-    mail->args[0] = agrees > 0;
+    turn->args[0] = agrees > 0;
     return agrees < 0 ? agrees : err;
 }
 
 int rep_on_place_rep(struct rep_engine *engine)
 {
-    struct agt_ctx *ctx = engine->host.ctx;
-    uint64_t count = ctx->mail.args[0] - ctx->mail.args[1];
+    struct rep_turn *turn = &engine->host.turn;
+    uint64_t count = turn->args[0] - turn->args[1];
     const struct dbi_fragment *fragment;
     struct dbi_fetch_fault fault;
-    int result = dbi_translate_exact(engine->dbi, ctx->rip, 1, &fragment, &fault);
+    const struct evq_entry *entry;
+    int result = asked_entry(engine, &entry);
+    if (!result)
+        result = dbi_translate_exact(engine->dbi, turn->rip, 1, &fragment, &fault);
     if (result < 0)
         return result;
     if (result > 0 || !is_rep(fragment)) {
-        ctx->mail.args[0] = 0;
+        turn->args[0] = 0;
         return 0;
     }
     engine->part = fragment->id + 1;
-    ctx->mail.args[0] = count;
-    ctx->mail.args[1] = fragment->host_body;
+    turn->args[0] = count;
+    turn->args[1] = fragment->host_body;
     return 0;
 }
 
 /* That part was no place: it and the rest are one execution. */
 int rep_on_place_undo(struct rep_engine *engine)
 {
-    struct agt_ctx *ctx = engine->host.ctx;
+    struct rep_turn *turn = &engine->host.turn;
     if (!engine->part || engine->mode == DBI_COLLECT)
         return wd_fail(-WD_ERR_MACHINE, "the replay process took back what it did not do");
     if (engine->mode == DBI_COUNT)
         ((uint64_t *)(engine->host.shm + AGT_COUNT_OFF))[engine->part - 1]--;
-    ctx->r15--;
+    turn->r15--;
     engine->part = 0;
     return 0;
+}
+
+/* A place whose time is known; inside a rep instruction that counts as an execution of its own. */
+int rep_on_place_time(struct rep_engine *engine)
+{
+    const struct evq_entry *entry;
+    int err = asked_entry(engine, &entry);
+    if (err)
+        return err;
+    const struct evq_place *place = place_of(entry);
+    if (!(place->flags & EVQ_PLACE_TIME))
+        return wd_fail(-WD_ERR_MACHINE, "the replay process knows a place that is to be searched");
+    engine->place_goal = place->time - (place->flags & EVQ_PLACE_MID_REP ? 1 : 0);
+    return rep_limit_plan(engine);
 }
 
 int rep_on_time(struct rep_engine *engine, bool *done)
@@ -294,7 +320,7 @@ int rep_on_time(struct rep_engine *engine, bool *done)
         return rep_limit_plan(engine);
     if (engine->run_exact || engine->place_cap < engine->run_goal) {
         int err = rep_log_drain(engine);
-        return err ? err : rep_place_not_found(engine, 0, engine->host.ctx->rip);
+        return err ? err : rep_place_not_found(engine, 0, engine->host.turn.rip);
     }
     *done = true;
     return 0;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "common/once.h"
 #include "recorder/replay/engine_priv.h"
 
 uint64_t rep_wall_granule(const struct rep_host *host, const struct agt_fault *fault)
@@ -19,10 +20,10 @@ uint64_t rep_wall_granule(const struct rep_host *host, const struct agt_fault *f
 static void registers_get(const struct rep_engine *engine, const struct dbi_fault *at,
                           uint64_t gpr[16])
 {
-    const struct agt_ctx *ctx = engine->host.ctx;
+    const struct rep_turn *turn = &engine->host.turn;
     uint16_t spilled = at->spilled | 1u << 15;
     for (unsigned i = 0; i < 16; i++)
-        gpr[i] = spilled >> i & 1 ? ctx->gpr[i] : ctx->mail.fault.gpr[i];
+        gpr[i] = spilled >> i & 1 ? turn->gpr[i] : turn->fault.gpr[i];
 }
 
 /* How far from an operand of `size` bytes the one lies that bit number `bits` is in. */
@@ -44,8 +45,8 @@ static uint64_t operand_address(const struct rep_engine *engine, const struct in
         address += bit_offset(gpr[mem->bit_reg], mem->size_bytes);
     if (mem->flags & INS_MEM_ADDR32)
         address = (uint32_t)address;
-    address += mem->flags & INS_MEM_FS ? engine->host.ctx->fs_base : 0;
-    return address + (mem->flags & INS_MEM_GS ? engine->host.ctx->gs_base : 0);
+    address += mem->flags & INS_MEM_FS ? engine->host.turn.fs_base : 0;
+    return address + (mem->flags & INS_MEM_GS ? engine->host.turn.gs_base : 0);
 }
 
 /* The first lane's address in the granule, of those that wall.c has stored the indices of. */
@@ -54,7 +55,7 @@ static bool lane_find(const struct rep_engine *engine, const struct ins_mem *mem
 {
     unsigned step = mem->flags & INS_MEM_VSIB32 ? 4 : 8;
     uint8_t indices[32];
-    memcpy(indices, engine->host.shm + AGT_LANES_OFF, sizeof indices);
+    wd_once_copy(indices, engine->host.shm + AGT_LANES_OFF, sizeof indices);
     for (unsigned off = 0; off < sizeof indices; off += step) {
         int32_t narrow;
         int64_t index;
@@ -95,7 +96,7 @@ static bool walled_find(const struct rep_engine *engine, const struct ins_info *
  */
 static void fault_settle(struct rep_engine *engine, uint64_t pc, unsigned operand_bytes)
 {
-    struct agt_fault *fault = &engine->host.ctx->mail.fault;
+    struct agt_fault *fault = &engine->host.turn.fault;
     const struct evq_entry *entry = rep_current_entry(engine);
     const uint32_t told = EVQ_FLAG_SIGINFO | EVQ_FLAG_REGS;
     if (!entry || entry->kind != EVQ_FAULT || (entry->flags & told) != told ||
@@ -111,7 +112,7 @@ static void fault_settle(struct rep_engine *engine, uint64_t pc, unsigned operan
 
 int rep_wall_fault(struct rep_engine *engine, const struct dbi_fault *at, uint64_t granule)
 {
-    struct agt_fault *fault = &engine->host.ctx->mail.fault;
+    struct agt_fault *fault = &engine->host.turn.fault;
     const struct dbi_fragment *fragment = at->fragment;
     uint64_t off = at->pc - fragment->pc, gpr[16], address;
     const struct ins_mem *operand;

@@ -41,6 +41,17 @@ void wet_builder_notice(const struct wet_builder *builder, const char *format, .
     builder->options->notice(builder->options->notice_arg, sentence);
 }
 
+bool wet_builder_has_room(const struct wet_builder *builder, const struct agt_view *view)
+{
+    size_t count;
+    const struct rep_range *ranges = rep_feed_ranges(builder->feed, &count);
+    for (size_t i = 0; i < count && ranges[i].start <= view->start; i++) {
+        if (view->end <= ranges[i].end)
+            return true;
+    }
+    return false;
+}
+
 /* ---- while it runs ---- */
 
 /* Ticks count from where a task began; here from where the engine did, if that was later. */
@@ -199,6 +210,9 @@ static int line_note(void *arg, uint64_t address, const uint8_t *bytes)
     if (!here || left < WET_LINE_BYTES)
         return wd_fail(-WD_ERR_MACHINE, "a written line at %#llx is not mapped; this is a defect",
                        (unsigned long long)address);
+    /* each line comes twice at most */
+    if (builder->line_bytes.size_bytes > 2 * builder->space.used_bytes)
+        return wd_fail(-WD_ERR_MACHINE, "the replay process sent more lines than memory has");
     struct line line = {.mirror_off = (uint64_t)(here - builder->space.bytes),
                         .at = builder->line_bytes.size_bytes};
     int err = wd_buf_append(&builder->lines, &line, sizeof line);

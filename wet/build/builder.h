@@ -75,6 +75,10 @@ struct wet_builder {
 uint64_t wet_builder_time(const struct wet_builder *builder);
 uint64_t wet_builder_entries(const struct wet_builder *builder);
 
+/* Whether the recording may have something mapped where the view is. Nothing may be mapped over the agent, which
+ * stays out of these addresses. */
+bool wet_builder_has_room(const struct wet_builder *builder, const struct agt_view *view);
+
 /* Ends an interval where the engine stands: its row of the index, and the next one begins. */
 int wet_builder_index(struct wet_builder *builder, struct wet_index_record *record);
 

@@ -158,8 +158,10 @@ static int nodes_meet(struct wet_node_table *table, const struct rep_engine *eng
     return 0;
 }
 
-static void executions_take(struct wet_node_table *table, const struct rep_engine *engine,
-                            uint32_t fragment_count)
+/* The counters lie where the replayee can write: one that has changed since nodes_meet() looked may be of code that
+ * is no node yet. */
+static int executions_take(struct wet_node_table *table, const struct rep_engine *engine,
+                           uint32_t fragment_count)
 {
     for (uint32_t id = 0; id < fragment_count; id++) {
         uint64_t now = rep_engine_executions(engine, id);
@@ -170,9 +172,12 @@ static void executions_take(struct wet_node_table *table, const struct rep_engin
             table->by_fragment[id] =
                 find(table, fragment->pc, fragment->code, fragment->code_bytes);
         }
+        if (!table->by_fragment[id])
+            return wd_fail(-WD_ERR_MACHINE, "the replay process changed a counter while it stood");
         table->nodes[table->by_fragment[id] - 1].now += now - table->seen[id];
         table->seen[id] = now;
     }
+    return 0;
 }
 
 static int counts_append(struct wet_node_table *table, struct wd_buf *counts)
@@ -200,10 +205,9 @@ int wet_node_table_count(struct wet_node_table *table, const struct rep_engine *
     int err = fragments_room(table, fragment_count);
     if (!err)
         err = nodes_meet(table, engine, fragment_count);
-    if (err)
-        return err;
-    executions_take(table, engine, fragment_count);
-    return counts_append(table, counts);
+    if (!err)
+        err = executions_take(table, engine, fragment_count);
+    return err ? err : counts_append(table, counts);
 }
 
 /* ---- an interval of another table ---- */

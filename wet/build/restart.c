@@ -290,24 +290,12 @@ static int entries_give(void *arg, struct wd_buf *out)
     return err ? err : out->size_bytes > before;
 }
 
-/* Nothing may be mapped over the agent, which stays out of these addresses. */
-static bool is_in_ranges(const struct wet_builder *builder, const struct agt_view *view)
-{
-    size_t count;
-    const struct rep_range *ranges = rep_feed_ranges(builder->feed, &count);
-    for (size_t i = 0; i < count && ranges[i].start <= view->start; i++) {
-        if (view->end <= ranges[i].end)
-            return true;
-    }
-    return false;
-}
-
 static int views_check(const struct restart *restart)
 {
     const struct wet_space *space = &restart->builder->space;
     for (uint64_t i = 0; i < restart->view_count; i++) {
         const struct agt_view *view = &restart->views[i];
-        if (view->start >= view->end || !is_in_ranges(restart->builder, view) ||
+        if (view->start >= view->end || !wet_builder_has_room(restart->builder, view) ||
             view->file >= space->object_count ||
             view->file_off > space->objects[view->file].bytes ||
             view->end - view->start > space->objects[view->file].bytes - view->file_off)

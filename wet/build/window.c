@@ -18,6 +18,7 @@
 #include "wet/build/scan.h"
 #include "wet/trace/entry.h"
 #include "wet/trace/record.h"
+#include "wet/trace/rules.h"
 
 #define STEP        (64ull << 20) /* instructions between two looks at the user's wishes */
 #define PIECE_BYTES (32ull << 20) /* of a section */
@@ -187,6 +188,17 @@ static int lines_add(void *arg, uint64_t mirror_off, const uint8_t *now, uint64_
     return err;
 }
 
+/* What the replayee says of its mappings is as the recording allows: in order, and nowhere else. */
+static bool is_sound(const struct wet_builder *builder, const struct agt_view *view,
+                     const struct wet_object *object, uint64_t previous_end)
+{
+    size_t file_count;
+    rep_feed_files(builder->feed, &file_count);
+    return view->start >= previous_end && view->start < view->end &&
+           object->bytes % WET_PAGE == 0 && wet_rule_object(object, file_count) &&
+           wet_builder_has_room(builder, view);
+}
+
 /* Each mapping becomes an object and its view. */
 static int objects_make(struct wet_builder *builder)
 {
@@ -194,6 +206,8 @@ static int objects_make(struct wet_builder *builder)
     const struct agt_view *views;
     size_t count;
     int err = rep_engine_views(builder->engine, &views, &count);
+    if (!err && count >= AGT_VIEWS_MAX)
+        return wd_fail(-WD_ERR_UNSUPPORTED, "the program has too many mappings");
     for (size_t i = 0; !err && i < count; i++) {
         const struct agt_view *view = &views[i];
         struct wet_object object = {.start = view->start,
@@ -207,9 +221,13 @@ static int objects_make(struct wet_builder *builder)
             object.file_bytes = object.bytes;
         if (object.file == EVQ_FILE_NONE)
             object.file_off = object.file_bytes = 0;
+        if (!is_sound(builder, view, &object, i ? views[i - 1].end : 0))
+            return wd_fail(-WD_ERR_MACHINE, "the replay process sent a damaged list of mappings");
         err = wet_space_add_object(space, &object);
         if (!err)
             err = wet_space_fill_object(space, space->object_count - 1);
+        if (err)
+            break;
         space->views.list[i] = (struct agt_view){.start = view->start,
                                                  .end = view->end,
                                                  .prot = view->prot,

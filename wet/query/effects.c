@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "common/once.h"
 #include "wet/query/replica.h"
 #include "wet/query/wet_priv.h"
 #include "wet/trace/entry.h"
@@ -56,6 +57,7 @@ struct wet_effects {
     struct wd_buf events; /* struct wet_event: taken, not yet passed on */
     size_t event_at;
     struct wd_buf before, after;
+    struct wd_buf slots; /* of the record at work, out of the replayee's reach */
     uint64_t unknown;
     /* the interval at work */
     struct wet_rerun *rerun;
@@ -93,6 +95,7 @@ void wet_effects_close(struct wet_effects *effects)
     wd_buf_fini(&effects->events);
     wd_buf_fini(&effects->before);
     wd_buf_fini(&effects->after);
+    wd_buf_fini(&effects->slots);
     free(effects);
 }
 
@@ -380,6 +383,18 @@ static int pass_record(struct wet_effects *effects, const struct fragment_items 
     return err;
 }
 
+/* The words of a record behind the first one, as they are now. */
+static int slots_copy(struct wet_effects *effects, const uint64_t *from, unsigned count,
+                      const uint64_t **slots)
+{
+    effects->slots.size_bytes = 0;
+    int err = wd_buf_reserve(&effects->slots, 8ull * count + 8);
+    if (!err)
+        wd_once_copy(effects->slots.data, from, 8ull * count);
+    *slots = (const uint64_t *)effects->slots.data;
+    return err;
+}
+
 static int pass_piece(void *arg)
 {
     struct wet_effects *effects = arg;
@@ -392,11 +407,14 @@ static int pass_piece(void *arg)
     int err = 0;
     for (size_t at = 0; at < words && !err;) {
         const struct fragment_items *fragment = NULL;
-        err = fragment_get(effects, agt_ring_fragment(ring[at]), &fragment);
+        const uint64_t *slots = NULL;
+        err = fragment_get(effects, agt_ring_fragment(wd_once_u64(&ring[at])), &fragment);
         if (!err && fragment->slots > words - at - 1)
             err = wd_fail(-WD_ERR_MACHINE, "the replay process sent a damaged ring");
         if (!err)
-            err = pass_record(effects, fragment, ring + at + 1, time, last);
+            err = slots_copy(effects, ring + at + 1, fragment->slots, &slots);
+        if (!err)
+            err = pass_record(effects, fragment, slots, time, last);
         if (!err) {
             time += fragment->statements;
             at += 1 + (size_t)fragment->slots;

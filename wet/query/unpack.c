@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 
 #include "common/err.h"
+#include "common/once.h"
 #include "wet/query/wet_priv.h"
 #include "wet/trace/entry.h"
 
@@ -245,7 +246,8 @@ typedef void expand_fn(const struct wet_expansion *expansion, const uint64_t *re
 
 /*
  * The executions of known fragments that begin before `end`, as long as there is room. Words that are not just as
- * the translator made them end it: what is in the ring need not be from there. A last record may claim more than
+ * the translator made them end it: what is in the ring need not be from there, and may change meanwhile, so each is read
+ * once. A last record may claim more than
  * the part has; some words more can be read and kept.
  */
 __attribute__((always_inline)) static inline void known_unpack_by(expand_fn expand,
@@ -260,7 +262,7 @@ __attribute__((always_inline)) static inline void known_unpack_by(expand_fn expa
     uint32_t time = (uint32_t)part->time;
 
     while (from < stop && to <= full) {
-        uint32_t word = (uint32_t)*from;
+        uint32_t word = wd_once_u32(from);
         const struct wet_fragment *fragment = &fragments[agt_ring_fragment(word)];
         unsigned words = agt_ring_words(word), slots = words;
         if (fragment->word != word || words == AGT_RING_MANY)
@@ -301,11 +303,11 @@ static void known_unpack(const struct wet *wet, struct part *part, size_t end, u
         known_unpack_by(slots_expand, wet, part, end, task);
 }
 
-/* An execution with more words than its first one can tell. */
-static int large_unpack(struct wet *wet, struct part *part, uint32_t task)
+/* An execution with more words than its first one, `word`, can tell. */
+static int large_unpack(struct wet *wet, struct part *part, uint32_t task, uint32_t word)
 {
     const uint64_t *record = part->ring + part->at;
-    uint32_t word = (uint32_t)*record, id = agt_ring_fragment(word);
+    uint32_t id = agt_ring_fragment(word);
     const struct dbi_fragment *fragment = rep_engine_fragment(wet->engine, id);
     const struct wet_node *node = wet_get_node(wet, wet->fragments->by_id[id].node);
     uint64_t *to = part->slots + part->slot_count;
@@ -337,14 +339,14 @@ static int slots_grow(struct wet_arrays *arrays, struct part *part, size_t more)
 /* The next record is of a fragment that is not known, or takes more than known_unpack() has. */
 static int rare_unpack(struct wet *wet, struct part *part, uint32_t task)
 {
-    uint32_t word = (uint32_t)part->ring[part->at], id = agt_ring_fragment(word);
+    uint32_t word = wd_once_u32(&part->ring[part->at]), id = agt_ring_fragment(word);
     const struct wet_fragment *fragment = &wet->fragments->by_id[id];
     int err = fragment->word ? 0 : fragment_learn(wet, id);
     if (err)
         return err;
     if (!word || fragment->word != word)
         return wd_fail(-WD_ERR_MACHINE, "the replay process sent a damaged ring");
-    return agt_ring_words(word) == AGT_RING_MANY ? large_unpack(wet, part, task) : 0;
+    return agt_ring_words(word) == AGT_RING_MANY ? large_unpack(wet, part, task, word) : 0;
 }
 
 /* All executions that begin before `end`; of `task`. */
