@@ -67,6 +67,13 @@ uint64_t agt_time(const struct agt *agt)
     return agt->ctx->time_base + executed(agt->ctx);
 }
 
+/* Before anything recorded has run: nothing is done without what confines it. */
+__attribute__((noreturn)) static void fail(enum agt_status status)
+{
+    for (;;)
+        sys_call3(SYS_exit_group, (long)status, 0, 0);
+}
+
 /* ---- the wall ---- */
 
 /* The granules that [start, +bytes) lies in are ours. */
@@ -566,17 +573,20 @@ static uint64_t hash(uint64_t pc)
     return (pc * AGT_HASH) >> 32;
 }
 
-static const struct agt_lookup *lookup(const struct agt_ctx *ctx, uint64_t pc)
+/* At most half of the places are used, by the supervisor. */
+static const struct agt_lookup *lookup(struct agt *agt, uint64_t pc)
 {
     const struct agt_lookup *table =
-        (const struct agt_lookup *)((const uint8_t *)ctx + AGT_LOOKUP_OFF);
-    for (uint64_t i = hash(pc);; i++) {
-        const struct agt_lookup *at = &table[i & ctx->lookup_mask];
+        (const struct agt_lookup *)((const uint8_t *)agt->ctx + AGT_LOOKUP_OFF);
+    uint64_t first = hash(pc), mask = agt->ctx->lookup_mask;
+    for (uint64_t i = 0; i <= mask; i++) {
+        const struct agt_lookup *at = &table[(first + i) & mask];
         if (!at->pc) /* first: a program may jump to address 0 */
             return NULL;
         if (at->pc == pc && at->body)
             return at;
     }
+    agt_stop(agt, AGT_REQ_DIVERGED, AGT_DIV_TABLE, 0, 0, 0);
 }
 
 static void fault_take(struct agt *agt)
@@ -644,7 +654,7 @@ static enum found code_find(struct agt *agt, int kind)
     bool is_return = kind == AGT_EXIT_INDIRECT && ctx->exit_arg == AGT_TABLE_RETURN;
     bool is_jump = kind == AGT_EXIT_INDIRECT && !is_return;
     bool at_stop = ctx->rip == ctx->stop_pc && ctx->stop_pc && !ctx->careful;
-    const struct agt_lookup *at = ctx->careful || at_stop ? NULL : lookup(ctx, ctx->rip);
+    const struct agt_lookup *at = ctx->careful || at_stop ? NULL : lookup(agt, ctx->rip);
     uint64_t prefix = at ? at->prefix : 0;
     if (is_jump)
         jump_note(agt);
@@ -785,7 +795,7 @@ static void probe_map(const struct agt *agt, uint64_t off, uint64_t bytes, long 
     long at = (long)agt->ctx + (long)off;
     if (sys_call6(SYS_mmap, at, (long)bytes, PROT_READ | PROT_WRITE, flags | MAP_FIXED, fd,
                   (long)file_off) != at)
-        sys_call3(SYS_exit_group, 4, 0, 0);
+        fail(AGT_STATUS_PROBE);
 }
 
 static uint64_t probe_start(struct agt *agt)
@@ -793,7 +803,9 @@ static uint64_t probe_start(struct agt *agt)
     long pid = sys_call6(SYS_clone, CODE_CLONE_PARENT | SIGCHLD, 0, 0, 0, 0, 0);
     if (pid)
         return (uint64_t)pid;
-    sys_call6(SYS_prctl, 1 /* PR_SET_PDEATHSIG */, SIGKILL, 0, 0, 0, 0);
+    /* also how the supervisor gets to know this copy (probe.c) */
+    if (sys_call6(SYS_prctl, 1 /* PR_SET_PDEATHSIG */, SIGKILL, 0, 0, 0, 0))
+        fail(AGT_STATUS_PROBE);
     probe_map(agt, 0, AGT_PROBE_BYTES, MAP_SHARED, agt->ctx->probe_fd, 0);
     probe_map(agt, AGT_COUNT_OFF, AGT_LOOKUP_OFF - AGT_COUNT_OFF, MAP_PRIVATE, agt->ctx->shm_fd,
               AGT_COUNT_OFF);
@@ -899,26 +911,34 @@ static void signals_init(struct agt *agt)
     stack_t stack = {.ss_sp = (void *)(agt->base + AGT_SIGSTACK_OFF),
                      .ss_size = AGT_SIGSTACK_BYTES};
     uint64_t none = 0;
-    sys_call3(SYS_sigaltstack, (long)&stack, 0, 0);
+    long failed = sys_call3(SYS_sigaltstack, (long)&stack, 0, 0);
     struct kernel_sigaction action = {.handler = on_signal,
                                       .flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER |
                                                0x04000000 /* SA_RESTORER */,
                                       .restorer = agt_restorer};
     for (unsigned i = 0; i < sizeof signals; i++)
-        sys_call6(SYS_rt_sigaction, signals[i], (long)&action, 0, 8, 0, 0);
-    sys_call6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&none, 0, 8, 0, 0);
+        failed |= sys_call6(SYS_rt_sigaction, signals[i], (long)&action, 0, 8, 0, 0);
+    failed |= sys_call6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&none, 0, 8, 0, 0);
+    if (failed)
+        fail(AGT_STATUS_SIGNALS);
+}
+
+static void room_map(uint64_t at, uint64_t bytes)
+{
+    if (sys_call6(SYS_mmap, (long)at, (long)bytes, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) != (long)at)
+        fail(AGT_STATUS_AREA);
 }
 
 static void area_init(struct agt *agt)
 {
-    uint64_t base = agt->base;
-    sys_call3(SYS_munmap, 0, (long)base, 0);
-    sys_call3(SYS_munmap, (long)(base + AGT_AREA_BYTES),
-              (long)(0x7ffffffff000ull - (base + AGT_AREA_BYTES)), 0);
-    sys_call6(SYS_mmap, (long)(base + AGT_HEAP_OFF), AGT_HEAP_BYTES, PROT_READ | PROT_WRITE,
-              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
-    sys_call6(SYS_mmap, (long)(base + AGT_LINES_OFF), (long)AGT_LINES_BYTES, PROT_READ | PROT_WRITE,
-              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+    uint64_t base = agt->base, end = base + AGT_AREA_BYTES;
+    if (sys_call3(SYS_munmap, 0, (long)base, 0) ||
+        sys_call3(SYS_munmap, (long)end, (long)(0x7ffffffff000ull - end), 0) ||
+        sys_call3(SYS_arch_prctl, CODE_ARCH_SET_GS, (long)agt->ctx, 0))
+        fail(AGT_STATUS_AREA);
+    room_map(base + AGT_HEAP_OFF, AGT_HEAP_BYTES);
+    room_map(base + AGT_LINES_OFF, AGT_LINES_BYTES);
 }
 
 static void seccomp_init(struct agt_ctx *ctx)
@@ -927,9 +947,10 @@ static void seccomp_init(struct agt_ctx *ctx)
         uint16_t count;
         uint64_t *filter;
     } program = {(uint16_t)ctx->bpf_count, ctx->bpf};
-    sys_call6(SYS_prctl, 38 /* PR_SET_NO_NEW_PRIVS */, 1, 0, 0, 0, 0);
+    if (sys_call6(SYS_prctl, 38 /* PR_SET_NO_NEW_PRIVS */, 1, 0, 0, 0, 0))
+        fail(AGT_STATUS_PRIVILEGES);
     if (sys_call6(SYS_seccomp, 1 /* SET_MODE_FILTER */, 0, (long)&program, 0, 0, 0))
-        sys_call3(SYS_exit_group, 3, 0, 0);
+        fail(AGT_STATUS_SECCOMP);
 }
 
 /* The supervisor's child jumps here with everything of its parent still mapped; the blob, the
@@ -945,8 +966,7 @@ void agt_main(uint64_t base)
     agt->views.list = (struct agt_view *)(base + AGT_HEAP_OFF);
     area_init(agt);
     if (!wall_init(agt))
-        sys_call3(SYS_exit_group, 5, 0, 0);
-    sys_call3(SYS_arch_prctl, CODE_ARCH_SET_GS, (long)agt->ctx, 0);
+        fail(AGT_STATUS_AREA);
     agt->ctx->agent_exit = (uint64_t)agt_exit;
     tasks_of(agt->ctx)[0].live = 1;
     agt->ctx->fs_base = UINT64_MAX;

@@ -210,6 +210,7 @@ enum agt_divergence {
     AGT_DIV_NUMBER,       /* args: recorded system call, replayed */
     AGT_DIV_TICKS,        /* args: recorded, replayed */
     AGT_DIV_PLACE,        /* args: enum agt_exit seen (0: searched long enough), rip */
+    AGT_DIV_TABLE,        /* the hash of fragments has no free place: the program wrote to it */
 };
 
 enum agt_unsupported {
@@ -375,6 +376,21 @@ static inline uint64_t agt_step(unsigned instructions, unsigned words)
 {
     return 8u * (1 + words) - ((uint64_t)instructions << 32);
 }
+
+/* What a replayee ends with that could not be confined, or not be set up. */
+enum agt_status {
+    AGT_STATUS_PARENT = 20, /* its supervisor was gone */
+    AGT_STATUS_FILES,       /* its descriptors could not be put in place */
+    AGT_STATUS_CLOSE,       /* the others could not be closed */
+    AGT_STATUS_MAP,         /* the agent could not be mapped */
+    AGT_STATUS_PROCESS,     /* group, death signal, personality, limits */
+    AGT_STATUS_LISTENER,    /* it could not say whether there is one */
+    AGT_STATUS_AREA,        /* the rest could not be unmapped, or gs not be set */
+    AGT_STATUS_SIGNALS,
+    AGT_STATUS_PRIVILEGES, /* no_new_privs */
+    AGT_STATUS_SECCOMP,
+    AGT_STATUS_PROBE, /* a copy's own memory could not be mapped */
+};
 
 #define AGT_BPF_MAX   256
 #define AGT_CPUID_MAX 512

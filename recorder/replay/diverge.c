@@ -109,6 +109,10 @@ int rep_on_diverged(struct rep_engine *engine)
                        frame, time, rip, b, a);
     case AGT_DIV_PLACE:
         return rep_place_not_found(engine, (unsigned)a, b);
+    case AGT_DIV_TABLE:
+        return wd_fail(-WD_ERR_DIVERGED,
+                       "event %llu: the program has overwritten memory of the replay process' own",
+                       frame);
     case AGT_DIV_HOST:
         return wd_fail(-WD_ERR_MACHINE, "event %llu: %s at %#llx: %s", ops_frame,
                        rep_opcode_name((unsigned)a), c, strerror((int)b));

@@ -13,18 +13,18 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <sched.h>
-#include <seccomp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/err.h"
+#include "recorder/replay/agent_image.h"
+#include "recorder/replay/child.h"
 
 #define PAGE        4096ull
 #define ADDRESS_END 0x7ffffffff000ull
@@ -32,19 +32,6 @@
 #define REACH       0x60000000ull /* so that a region reaches all of its module */
 #define LOAD_FREE   3000000u /* TSC: 1 ms until the next look at the load, if processors are free */
 #define LOAD_BUSY   9000000u
-#define OTHER_FILES 4 /* descriptors of the agent's own */
-
-extern const uint8_t rep_agent_image[], rep_agent_image_end[];
-__asm__(".section .rodata\n"
-        ".balign 16\n"
-        ".globl rep_agent_image\n.hidden rep_agent_image\nrep_agent_image:\n"
-        ".incbin \"" WD_AGENT_IMAGE "\"\n"
-        ".globl rep_agent_image_end\n.hidden rep_agent_image_end\nrep_agent_image_end:\n"
-        ".byte 0\n.previous\n");
-
-/* glibc's: where it registered restartable sequences for this thread. */
-extern const ptrdiff_t __rseq_offset __attribute__((weak));
-extern const unsigned __rseq_size __attribute__((weak));
 
 /* ---- room ---- */
 
@@ -187,67 +174,27 @@ static int programs_keep(struct rep_host *host, const struct rep_engine_setup *s
     return 0;
 }
 
-/* ---- seccomp ---- */
+/* ---- memory ---- */
 
-/* Memory management without new executable memory other than the code caches', and nothing
- * else: a hostile recording can compute, no more. */
-static int filter_rules(scmp_filter_ctx filter, int code_fd)
+/* Of a size that nobody can change: the supervisor would die of memory that is not there any more. */
+static int memory_file(const char *name, uint64_t bytes)
 {
-    static const int plain[] = {SCMP_SYS(munmap),     SCMP_SYS(mremap),    SCMP_SYS(mincore),
-                                SCMP_SYS(madvise),    SCMP_SYS(futex),     SCMP_SYS(rt_sigreturn),
-                                SCMP_SYS(exit_group), SCMP_SYS(arch_prctl)};
-    /* a probe: a copy of the replayee, killed soon (places.c); dies with this process */
-    const struct scmp_arg_cmp copy = {
-        .arg = 0, .op = SCMP_CMP_EQ, .datum_a = CLONE_PARENT | SIGCHLD};
-    const struct scmp_arg_cmp death = {.arg = 0, .op = SCMP_CMP_EQ, .datum_a = PR_SET_PDEATHSIG};
-    int err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1, copy);
-    if (!err)
-        err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prctl), 1, death);
-    for (size_t i = 0; !err && i < sizeof plain / sizeof plain[0]; i++)
-        err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, plain[i], 0);
-    const struct scmp_arg_cmp no_exec = {
-        .arg = 2, .op = SCMP_CMP_MASKED_EQ, .datum_a = PROT_EXEC, .datum_b = 0};
-    const struct scmp_arg_cmp code[] = {
-        {.arg = 2, .op = SCMP_CMP_EQ, .datum_a = PROT_READ | PROT_EXEC},
-        {.arg = 4, .op = SCMP_CMP_EQ, .datum_a = (scmp_datum_t)code_fd}};
-    if (!err)
-        err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 1, no_exec);
-    if (!err)
-        err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1, no_exec);
-    if (!err)
-        err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 2, code[0], code[1]);
-    return err;
+    int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd < 0)
+        return -1;
+    if (!ftruncate(fd, (off_t)bytes) &&
+        !fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
+        return fd;
+    close(fd);
+    return -1;
 }
-
-static int filter_make(struct rep_host *host, int code_fd)
-{
-    scmp_filter_ctx filter = seccomp_init(SCMP_ACT_KILL_PROCESS);
-    int fd = memfd_create("seccomp", MFD_CLOEXEC);
-    int err = filter && fd >= 0 ? filter_rules(filter, code_fd) : -ENOMEM;
-    if (!err)
-        err = seccomp_export_bpf(filter, fd);
-    ssize_t bytes = err ? -1 : pread(fd, host->ctx->bpf, sizeof host->ctx->bpf, 0);
-    if (bytes <= 0 || bytes == sizeof host->ctx->bpf)
-        err = wd_fail(-WD_ERR_MACHINE, "the replay agent's seccomp filter cannot be made");
-    else
-        host->ctx->bpf_count = (uint32_t)bytes / 8;
-    if (fd >= 0)
-        close(fd);
-    if (filter)
-        seccomp_release(filter);
-    return err;
-}
-
-/* ---- start ---- */
 
 static int shm_make(struct rep_host *host)
 {
-    host->shm_fd = memfd_create("wetdbg", MFD_CLOEXEC);
-    host->probe_fd = memfd_create("wetdbg-probe", MFD_CLOEXEC);
-    host->code_fd = memfd_create("wetdbg-code", MFD_CLOEXEC);
-    if (host->shm_fd < 0 || host->code_fd < 0 || host->probe_fd < 0 ||
-        ftruncate(host->shm_fd, AGT_SHM_BYTES) || ftruncate(host->probe_fd, AGT_PROBE_BYTES) ||
-        ftruncate(host->code_fd, (off_t)(DBI_REGIONS_MAX * DBI_REGION_BYTES)))
+    host->shm_fd = memory_file("wetdbg", AGT_SHM_BYTES);
+    host->probe_fd = memory_file("wetdbg-probe", AGT_PROBE_BYTES);
+    host->code_fd = memory_file("wetdbg-code", DBI_REGIONS_MAX * DBI_REGION_BYTES);
+    if (host->shm_fd < 0 || host->code_fd < 0 || host->probe_fd < 0)
         return wd_fail_errno("memory for the replay agent");
     void *shm = mmap(NULL, AGT_SHM_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
                      host->shm_fd, 0);
@@ -263,72 +210,6 @@ static int shm_make(struct rep_host *host)
     return 0;
 }
 
-static int limit_files(size_t count)
-{
-    struct rlimit limit;
-    rlim_t need = AGT_FILES_FD_BASE + 4 * (count + OTHER_FILES) + 64;
-    if (getrlimit(RLIMIT_NOFILE, &limit))
-        return wd_fail_errno("getrlimit");
-    if (limit.rlim_cur >= need)
-        return 0;
-    limit.rlim_cur = need;
-    if (limit.rlim_max < need)
-        limit.rlim_max = need;
-    if (setrlimit(RLIMIT_NOFILE, &limit))
-        return wd_fail(-WD_ERR_MACHINE, "the recording maps %zu files, more than may be open",
-                       count);
-    return 0;
-}
-
-static uint64_t child_map(uint64_t address, uint64_t bytes, int prot, int flags, int fd, off_t off)
-{
-    void *at = mmap((void *)address, bytes, prot, flags | MAP_FIXED_NOREPLACE, fd, off);
-    if (at != (void *)address)
-        _exit(2);
-    return address;
-}
-
-/* Descriptors: file n at AGT_FILES_FD_BASE + n, then code, shm and probe; all others are closed. */
-static void child_files(struct rep_host *host, const struct rep_engine_setup *setup, int blob,
-                        int *moved)
-{
-    int count = (int)setup->file_count;
-    int first = AGT_FILES_FD_BASE + count;
-    const int others[OTHER_FILES] = {host->code_fd, host->shm_fd, host->probe_fd, blob};
-    /* out of the way first: a number that is wanted may be taken by one that has yet to move */
-    for (int i = 0; i < count + OTHER_FILES; i++) {
-        int fd = i < count ? setup->files[i] : others[i - count];
-        moved[i] = fcntl(fd, F_DUPFD, first + OTHER_FILES);
-        if (moved[i] < 0)
-            _exit(2);
-    }
-    for (int i = 0; i < count + OTHER_FILES; i++) {
-        if (dup2(moved[i], AGT_FILES_FD_BASE + i) < 0)
-            _exit(2);
-    }
-    syscall(SYS_close_range, (unsigned)(first + OTHER_FILES), ~0u, 0);
-    syscall(SYS_close_range, 0u, AGT_FILES_FD_BASE - 1u, 0);
-}
-
-__attribute__((noreturn)) static void child_run(struct rep_host *host, uint64_t base, int first)
-{
-    int image = first + 3;
-    child_map(base + AGT_BLOB_OFF, AGT_BLOB_DATA_OFF, PROT_READ | PROT_EXEC, MAP_PRIVATE, image, 0);
-    child_map(base + AGT_BLOB_OFF + AGT_BLOB_DATA_OFF, AGT_BLOB_BYTES - AGT_BLOB_DATA_OFF,
-              PROT_READ | PROT_WRITE, MAP_PRIVATE, image, AGT_BLOB_DATA_OFF);
-    child_map(base + AGT_STACK_OFF, AGT_STACK_BYTES + AGT_SIGSTACK_BYTES, PROT_READ | PROT_WRITE,
-              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    child_map(base + AGT_SHM_OFF, AGT_SHM_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, first + 1, 0);
-    close(image);
-    if (&__rseq_size && __rseq_size) {
-        char *thread = __builtin_thread_pointer();
-        syscall(SYS_rseq, thread + __rseq_offset, 32, 1 /* unregister */, 0x53053053);
-    }
-    (void)host;
-    ((void (*)(uint64_t))(base + AGT_BLOB_OFF))(base);
-    _exit(2);
-}
-
 static int blob_make(void)
 {
     int fd = memfd_create("wetdbg-agent", MFD_CLOEXEC);
@@ -342,6 +223,8 @@ static int blob_make(void)
     }
     return fd;
 }
+
+/* ---- start ---- */
 
 static uint64_t xsave_bytes(void)
 {
@@ -376,29 +259,64 @@ static int context_fill(struct rep_host *host, const struct rep_engine_setup *se
                        AGT_XSAVE_MAX);
     ctx->base = host->base;
     ctx->file_count = (uint32_t)setup->file_count;
-    ctx->code_fd = AGT_FILES_FD_BASE + (uint32_t)setup->file_count;
-    ctx->shm_fd = ctx->code_fd + 1;
-    ctx->probe_fd = ctx->code_fd + 2;
+    ctx->code_fd = AGT_FILES_FD_BASE + (uint32_t)setup->file_count + REP_GIVEN_CODE;
+    ctx->shm_fd = ctx->code_fd + REP_GIVEN_SHM;
+    ctx->probe_fd = ctx->code_fd + REP_GIVEN_PROBE;
     ctx->collecting = setup->mode == DBI_COLLECT;
     ctx->has_wall = host->has_wall;
     host->xsave_bytes = (uint32_t)ctx->xsave_bytes;
     host->turn.ring_start = AGT_RING_OFF;
     steps_make(host);
-    return filter_make(host, (int)ctx->code_fd);
+    return 0;
 }
 
-int rep_host_start(struct rep_host *host, const struct rep_engine_setup *setup)
+/* Also glibc's locks are futexes: it ends the process if one cannot be waited for. */
+static int futex_check(void)
 {
-    memset(host, 0, sizeof *host);
-    host->shm_fd = host->code_fd = host->probe_fd = -1;
-    host->load_fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
-    cpu_set_t cpus;
-    host->processors = sched_getaffinity(0, sizeof cpus, &cpus) ? 1 : (unsigned)CPU_COUNT(&cpus);
-    int blob = blob_make();
-    int err = blob < 0 ? blob : limit_files(setup->file_count);
-    int *moved = calloc(setup->file_count + OTHER_FILES, sizeof *moved);
-    if (!err && !moved)
-        err = -ENOMEM;
+    uint32_t word = 0;
+    if (syscall(SYS_futex, &word, FUTEX_WAKE, 0, NULL, NULL, 0) < 0)
+        return wd_fail_errno("this system refuses the futex system call, without which nothing is "
+                             "replayed");
+    return 0;
+}
+
+/* The parent's side of a child that was just made. */
+static int child_adopt(struct rep_host *host)
+{
+    host->pidfd = (int)syscall(SYS_pidfd_open, host->pid, 0);
+    if (host->pidfd < 0)
+        return wd_fail_errno("a descriptor of the replay process (pidfd, since Linux 5.3)");
+    /* the child does so too, whoever comes first */
+    if (setpgid(host->pid, host->pid) && errno != ESRCH)
+        return wd_fail_errno("the replay process' group");
+    return 0;
+}
+
+static int child_start(struct rep_host *host, const struct rep_given *given,
+                       const struct rep_filter filters[2], bool probes)
+{
+    int sockets[2] = {-1, -1};
+    if (probes && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets))
+        return wd_fail_errno("socketpair");
+    pid_t parent = getpid();
+    host->pid = fork();
+    if (host->pid == 0)
+        rep_child_run(host, given, filters, parent, sockets[1]);
+    int err = host->pid < 0 ? wd_fail_errno("fork") : child_adopt(host);
+    if (probes) {
+        close(sockets[1]);
+        host->listener = err ? -EPROTO : rep_listener_receive(sockets[0]);
+        close(sockets[0]);
+    }
+    return err;
+}
+
+static int host_prepare(struct rep_host *host, const struct rep_engine_setup *setup,
+                        struct rep_filter filters[2])
+{
+    int err = futex_check();
+    if (!err)
+        err = rep_limit_files(setup->file_count);
     if (!err)
         err = shm_make(host);
     if (!err)
@@ -407,21 +325,29 @@ int rep_host_start(struct rep_host *host, const struct rep_engine_setup *setup)
         err = area_choose(host, setup);
     if (!err)
         err = context_fill(host, setup);
-    if (!err) {
-        pid_t parent = getpid();
-        host->pid = fork();
-        if (host->pid == 0) {
-            setsid();
-            prctl(PR_SET_PDEATHSIG, SIGKILL);
-            if (getppid() != parent)
-                _exit(2);
-            child_files(host, setup, blob, moved);
-            child_run(host, host->base, AGT_FILES_FD_BASE + (int)setup->file_count);
-        }
-        if (host->pid < 0)
-            err = wd_fail_errno("fork");
-    }
-    free(moved);
+    for (int probes = 0; !err && probes <= (setup->probes ? 1 : 0); probes++)
+        err = rep_filter_make(&filters[probes], host->ctx->code_fd, probes);
+    return err;
+}
+
+int rep_host_start(struct rep_host *host, const struct rep_engine_setup *setup)
+{
+    struct rep_filter *filters = calloc(2, sizeof *filters);
+    struct rep_given given = {0};
+    memset(host, 0, sizeof *host);
+    host->shm_fd = host->code_fd = host->probe_fd = host->pidfd = -1;
+    host->listener = -EPROTO;
+    host->load_fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
+    cpu_set_t cpus;
+    host->processors = sched_getaffinity(0, sizeof cpus, &cpus) ? 1 : (unsigned)CPU_COUNT(&cpus);
+    int blob = blob_make();
+    int err = blob < 0 ? blob : filters ? host_prepare(host, setup, filters) : -ENOMEM;
+    if (!err)
+        err = rep_given_make(&given, host, setup, blob);
+    if (!err)
+        err = child_start(host, &given, filters, setup->probes);
+    rep_given_fini(&given);
+    free(filters);
     if (blob >= 0)
         close(blob);
     if (!err)
@@ -431,12 +357,29 @@ int rep_host_start(struct rep_host *host, const struct rep_engine_setup *setup)
     return err;
 }
 
+/* ---- end ---- */
+
+/* The replayee has not been reaped, so its group is ours: it, the keeper, and a copy that never said who it is. */
+static void group_end(struct rep_host *host)
+{
+    unsigned count = 1 + (host->keeper > 0) + host->strangers;
+    siginfo_t info;
+    if (host->pidfd >= 0)
+        syscall(SYS_pidfd_send_signal, host->pidfd, SIGKILL, NULL, 0);
+    if (host->pidfd < 0 || host->keeper > 0 || host->strangers)
+        kill(host->pidfd < 0 ? host->pid : -host->pid, SIGKILL);
+    if (count == 1) {
+        waitpid(host->pid, NULL, 0);
+        return;
+    }
+    while (count-- && !waitid(P_PGID, (id_t)host->pid, &info, WEXITED))
+        ;
+}
+
 void rep_host_stop(struct rep_host *host)
 {
-    if (host->pid > 0) {
-        kill(host->pid, SIGKILL);
-        waitpid(host->pid, NULL, 0);
-    }
+    if (host->pid > 0)
+        group_end(host);
     for (unsigned i = 0; i < DBI_REGIONS_MAX; i++) {
         if (host->regions[i])
             munmap(host->regions[i], DBI_REGION_BYTES);
@@ -445,67 +388,34 @@ void rep_host_stop(struct rep_host *host)
         munmap(host->shm, AGT_SHM_BYTES);
     if (host->probe_ctx)
         munmap(host->probe_ctx, AGT_PROBE_BYTES);
-    if (host->shm_fd >= 0)
-        close(host->shm_fd);
-    if (host->probe_fd >= 0)
-        close(host->probe_fd);
-    if (host->code_fd >= 0)
-        close(host->code_fd);
-    if (host->load_fd >= 0)
-        close(host->load_fd);
+    int fds[] = {host->shm_fd,  host->probe_fd, host->code_fd,
+                 host->load_fd, host->pidfd,    host->listener};
+    for (size_t i = 0; i < sizeof fds / sizeof fds[0]; i++) {
+        if (fds[i] >= 0)
+            close(fds[i]);
+    }
     free(host->spans);
     free(host->programs);
     memset(host, 0, sizeof *host);
-    host->shm_fd = host->code_fd = host->probe_fd = host->load_fd = -1;
-}
-
-/* ---- probes ---- */
-
-int rep_host_probe_start(struct rep_host *host, struct rep_host *probe,
-                         const volatile sig_atomic_t *flag)
-{
-    memcpy(host->probe_ctx, host->ctx, AGT_PROBE_BYTES);
-    host->probe_ctx->mail.turn = 0;
-    host->probe_ctx->is_probe = 1;
-    host->turn.command = AGT_CMD_FORK;
-    int err = rep_host_exchange(host, flag, false);
-    if (err)
-        return err;
-    pid_t pid = (pid_t)host->turn.args[0];
-    if (pid <= 0)
-        return wd_fail(-WD_ERR_MACHINE, "the replay process cannot be copied: %s", strerror(-pid));
-    *probe = *host;
-    probe->ctx = host->probe_ctx;
-    probe->pid = pid;
-    err = rep_host_wait(probe, flag, true);
-    if (err)
-        rep_host_probe_stop(probe);
-    return err;
-}
-
-void rep_host_probe_stop(struct rep_host *probe)
-{
-    if (probe->pid > 0) {
-        kill(probe->pid, SIGKILL);
-        waitpid(probe->pid, NULL, 0);
-    }
-    probe->pid = 0;
+    host->shm_fd = host->code_fd = host->probe_fd = host->load_fd = host->pidfd = -1;
+    host->listener = -EPROTO;
 }
 
 /* ---- turns ---- */
 
-static int check_alive(struct rep_host *host)
+/* It stays a zombie until rep_host_stop(): its number, and its group's, are nobody else's until then. */
+int rep_host_check(const struct rep_host *host)
 {
-    int status;
-    pid_t pid = waitpid(host->pid, &status, WNOHANG);
-    if (pid != host->pid)
-        return 0;
-    host->pid = 0;
-    if (WIFSIGNALED(status))
-        return wd_fail(-WD_ERR_MACHINE, "the replay process was killed by signal %d (%s)",
-                       WTERMSIG(status), strsignal(WTERMSIG(status)));
-    return wd_fail(-WD_ERR_MACHINE, "the replay process could not start (status %d)",
-                   WEXITSTATUS(status));
+    siginfo_t info = {0};
+    if (waitid((idtype_t)P_PIDFD, (id_t)host->pidfd, &info, WEXITED | WNOHANG | WNOWAIT))
+        return wd_fail_errno("the replay process");
+    if (!info.si_pid)
+        return rep_listener_check(host);
+    if (info.si_code == CLD_EXITED)
+        return wd_fail(-WD_ERR_MACHINE, "the replay process ended: %s (status %d)",
+                       rep_child_status_text(info.si_status), info.si_status);
+    return wd_fail(-WD_ERR_MACHINE, "the replay process was killed by signal %d (%s)",
+                   info.si_status, strsignal(info.si_status));
 }
 
 static bool is_set(const volatile sig_atomic_t *flag)
@@ -528,7 +438,9 @@ static int wait_asleep(struct rep_host *host, const volatile sig_atomic_t *flag,
         is_slow |= woken < 0 && errno == ETIMEDOUT;
         if (is_slow && is_set(flag))
             return interrupted();
-        int err = check_alive(host);
+        if (woken < 0 && errno != ETIMEDOUT && errno != EAGAIN && errno != EINTR)
+            return wd_fail_errno("waiting for the replay process");
+        int err = rep_host_check(host);
         if (err)
             return err;
     }

@@ -3,6 +3,8 @@
 #ifndef RECORDER_REPLAY_HOST_H
 #define RECORDER_REPLAY_HOST_H
 
+#include <signal.h>
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "recorder/agent/agent.h"
@@ -10,7 +12,11 @@
 #include "recorder/replay/turn.h"
 
 struct rep_host {
-    pid_t pid;
+    pid_t pid;    /* not reaped before rep_host_stop(), so it leads its process group until then */
+    int pidfd;    /* by which it gets signals */
+    int listener; /* where its attempts to copy itself are told; or -errno: there is none */
+    pid_t keeper; /* who ends copies when we are gone (keeper.h); 0: no copy was made yet */
+    unsigned strangers;        /* copies that were let through and have not been met */
     uint64_t base;             /* of the agent's area in the replayee */
     uint8_t *shm;              /* here */
     struct agt_ctx *ctx;       /* only host.c looks there */
@@ -34,14 +40,30 @@ struct rep_host {
 int rep_host_start(struct rep_host *host, const struct rep_engine_setup *setup);
 void rep_host_stop(struct rep_host *host);
 
+/* ---- probe.c ---- */
+
 /*
  * A probe is a copy of the replayee as it stands, that may run on while the replayee itself waits.
  * `probe` shares everything with `host` but the process and the context; what the probe counts and
- * logs is its own. It must be stopped before `host` is used again.
+ * logs is its own. It must be stopped before `host` is used again. -WD_ERR_MACHINE also if this machine has
+ * no way to watch over copies.
  */
 int rep_host_probe_start(struct rep_host *host, struct rep_host *probe,
                          const volatile sig_atomic_t *flag);
 void rep_host_probe_stop(struct rep_host *probe);
+
+/* In the child: installs the listener and sends it, or why there is none. Whether there is one. */
+bool rep_listener_send(int socket);
+/* What the child has sent; -errno also if that was nothing. */
+int rep_listener_receive(int socket);
+
+/* 0, or -WD_ERR_MACHINE, told: somebody in the host tried to copy itself when nobody had asked for it. */
+int rep_listener_check(const struct rep_host *host);
+
+/* ---- host.c ---- */
+
+/* 0; -WD_ERR_MACHINE, told, if the process is dead. */
+int rep_host_check(const struct rep_host *host);
 
 /*
  * Gives the turn to the agent, with what host->turn says; waits for its next request, which host->turn

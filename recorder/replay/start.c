@@ -25,6 +25,7 @@ int rep_start_init(struct rep_start *start, struct rep_feed *feed, enum dbi_mode
                                cpu->cpuid[i].ebx,    cpu->cpuid[i].ecx,    cpu->cpuid[i].edx};
     start->setup = (struct rep_engine_setup){.mode = mode,
                                              .ticks = rep_feed_info(feed)->has_ticks,
+                                             .probes = true,
                                              .spans = start->spans,
                                              .span_count = span_count,
                                              .files = start->files,

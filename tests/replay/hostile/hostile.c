@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The agent with two hooks: where it gives its turn away, and where it makes system calls. */
+#include "tests/replay/hostile/hostile.h"
+
+#include <sys/syscall.h>
+
+#include "recorder/agent/agent.h"
+#include "recorder/agent/sys.h"
+
+static volatile struct hostile_plan the_plan
+    __attribute__((section(".data"))) = {.magic = HOSTILE_MAGIC};
+
+static uint64_t turns, state;
+
+static uint64_t random_next(void)
+{
+    state += 0x9e3779b97f4a7c15ull;
+    uint64_t x = (state ^ state >> 30) * 0xbf58476d1ce4e5b9ull;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebull;
+    return x ^ x >> 31;
+}
+
+/* Values that are likely to be near some limit, and some that are not. */
+static uint64_t bad_value(void)
+{
+    uint64_t x = random_next();
+    switch (x % 8) {
+    case 0:
+        return 0;
+    case 1:
+        return UINT64_MAX;
+    case 2:
+        return 1ull << (x >> 8 & 63);
+    case 3:
+        return (1ull << (x >> 8 & 63)) - 1;
+    case 4:
+        return x >> 8 & 0xff;
+    case 5:
+        return 0x200000000000ull + (x >> 8 & 0x5fffffff); /* where the agent is */
+    case 6:
+        return x >> (x >> 56 & 31);
+    default:
+        return x;
+    }
+}
+
+static void spoil_word(uint8_t *from, uint64_t bytes)
+{
+    uint64_t value = bad_value(), at = random_next() % (bytes / 4) * 4;
+    sys_copy(from + at, &value, at + 8 <= bytes && random_next() & 1 ? 8 : 4);
+}
+
+static void spoil(struct agt_ctx *ctx)
+{
+    uint8_t *shm = (uint8_t *)ctx;
+    struct agt_mail *mail = &ctx->mail;
+    switch (random_next() % 14) {
+    case 0:
+        mail->request = (uint32_t)(random_next() % 32);
+        break;
+    case 1:
+    case 2:
+        spoil_word((uint8_t *)mail->args, sizeof mail->args);
+        break;
+    case 3:
+        spoil_word((uint8_t *)&mail->fault, sizeof mail->fault);
+        break;
+    case 4: /* registers, time, branch */
+        spoil_word(shm, AGT_CTX_REP_COUNT + 8);
+        break;
+    case 5:
+        ctx->log_bytes = bad_value();
+        break;
+    case 6:
+        ctx->jump_count = (uint32_t)bad_value();
+        break;
+    case 7:
+        ctx->task = (uint32_t)bad_value();
+        break;
+    case 8:
+        spoil_word(shm + AGT_LOG_OFF, 256);
+        break;
+    case 9:
+        spoil_word(shm + AGT_XFER_OFF, 4096);
+        break;
+    case 10:
+        spoil_word(shm + AGT_TASKS_OFF, 4 * sizeof(struct agt_task));
+        break;
+    case 11:
+        spoil_word(shm + AGT_COUNT_OFF, 4096);
+        break;
+    case 12:
+        spoil_word(shm + AGT_RING_OFF, 65536);
+        break;
+    default:
+        spoil_word(shm + AGT_JUMPS_OFF, 4096);
+        break;
+    }
+}
+
+static long call_32(const volatile struct hostile_call *call)
+{
+    long result;
+    __asm__ volatile("int $0x80"
+                     : "=a"(result)
+                     : "a"(call->number), "b"(call->args[0]), "c"(call->args[1]), "d"(call->args[2])
+                     : "memory");
+    return result;
+}
+
+/* The last one's result is where r15 of the running task should be. */
+static void calls_make(struct agt_ctx *ctx)
+{
+    struct agt_task *tasks = (struct agt_task *)((uint8_t *)ctx + AGT_TASKS_OFF);
+    long result = 0;
+    for (uint64_t i = 0; i < the_plan.call_count; i++) {
+        const volatile struct hostile_call *call = &the_plan.calls[i];
+        result = the_plan.kind == HOSTILE_CALL_32
+                     ? call_32(call)
+                     : sys_call6((long)call->number, (long)call->args[0], (long)call->args[1],
+                                 (long)call->args[2], (long)call->args[3], (long)call->args[4],
+                                 (long)call->args[5]);
+    }
+    tasks[ctx->task].regs.r[EVQ_R15] = (uint64_t)result;
+}
+
+/* In place of the store that gives the turn away. */
+static void turn_give(uint32_t *turn, uint32_t value)
+{
+    struct agt_ctx *ctx =
+        (struct agt_ctx *)((uint8_t *)turn - __builtin_offsetof(struct agt_ctx, mail.turn));
+    bool is_state = ctx->mail.request == AGT_REQ_REPLY && ctx->mail.command == AGT_CMD_STATE;
+    if (the_plan.kind == HOSTILE_SPOIL) {
+        state += turns ? 0 : the_plan.seed;
+        if (++turns >= the_plan.first && turns % the_plan.every == 0)
+            spoil(ctx);
+    } else if ((the_plan.kind == HOSTILE_CALL || the_plan.kind == HOSTILE_CALL_32) && is_state) {
+        calls_make(ctx);
+    }
+    *(volatile uint32_t *)turn = value;
+}
+
+static long agent_call6(long number, long a, long b, long c, long d, long e, long f)
+{
+    while (the_plan.kind == HOSTILE_MUTE_COPY && number == SYS_prctl && a == 1)
+        ;
+    return sys_call6(number, a, b, c, d, e, f);
+}
+
+#define sys_call6                        agent_call6
+#define __atomic_store_n(at, value, how) turn_give(at, value)
+
+#include "recorder/agent/agent.c"

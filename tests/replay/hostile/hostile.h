@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * An agent that does its worst. It is the real one, but that what it says is spoiled on the way, and that it makes
+ * system calls of the test's choice. The plan is part of its image: a test writes it there before it starts an
+ * engine.
+ */
+#ifndef TESTS_REPLAY_HOSTILE_HOSTILE_H
+#define TESTS_REPLAY_HOSTILE_HOSTILE_H
+
+#include <stdint.h>
+
+#define HOSTILE_MAGIC     "hostile agent 1"
+#define HOSTILE_CALLS_MAX 4
+
+enum hostile_kind {
+    HOSTILE_NOT,       /* the real agent */
+    HOSTILE_SPOIL,     /* spoils what it says, from turn `first` on, each `every`th time */
+    HOSTILE_CALL,      /* makes the calls when it is asked for its state */
+    HOSTILE_CALL_32,   /* the same by int $0x80 */
+    HOSTILE_MUTE_COPY, /* a copy never says that it is there, and runs for ever */
+};
+
+struct hostile_call {
+    uint64_t number, args[6];
+};
+
+struct hostile_plan {
+    char magic[16];
+    uint64_t kind;
+    uint64_t seed, first, every;
+    uint64_t call_count;
+    struct hostile_call calls[HOSTILE_CALLS_MAX];
+};
+
+#endif
