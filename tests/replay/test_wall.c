@@ -7,10 +7,14 @@
  * anything of ours where the program looks. That it is there shows without the wall.
  */
 #include <stdlib.h>
+#include <string.h>
+#include <sys/personality.h>
 
 #include "common/err.h"
 #include "recorder/replay/start.h"
 #include "tests/replay/replay_unit.h"
+
+#define FAULT_BYTES 0x8000 /* of pages that adjacent tries fall into, at most */
 
 /* The agent's area is in the first window, the code cache of a program at 0x400000 in the second. */
 struct window {
@@ -30,6 +34,8 @@ static char *recordings[WINDOWS];
 static int record_all(void **state)
 {
     unit_work_new(state);
+    /* The heap begins behind the program then, and not somewhere in the gigabyte after it. */
+    assert_int_not_equal(personality(ADDR_NO_RANDOMIZE), -1);
     for (size_t i = 0; i < WINDOWS; i++) {
         const struct window *is = &windows[i];
         recordings[i] = unit_record(
@@ -54,12 +60,31 @@ static size_t spans_get(const struct rep_feed *feed, const struct window *window
     uint64_t low = strtoull(window->first, NULL, 0) - (1 << 16);
     uint64_t high = strtoull(window->last, NULL, 0) + (1 << 16);
     for (size_t i = 0; i < count; i++) {
-        bool is_tried = ranges[i].start >= low && ranges[i].end <= high;
+        bool is_tried = ranges[i].start >= low && ranges[i].end <= high &&
+                        ranges[i].end - ranges[i].start <= FAULT_BYTES;
         bool is_fixed = ranges[i].start == 0x200012345000 && ranges[i].end == 0x200012346000;
         if (!is_tried && !is_fixed)
             spans[kept++] = (struct rep_span){ranges[i].start, ranges[i].end};
     }
     return kept;
+}
+
+/* Whether the area or code of ours is in the window. */
+static bool is_ours_there(const struct rep_engine *engine, const struct window *window)
+{
+    char path[64], line[512];
+    uint64_t low = strtoull(window->first, NULL, 0), high = strtoull(window->last, NULL, 0);
+    unsigned long long start, end;
+    bool is_there = false;
+    snprintf(path, sizeof path, "/proc/%d/maps", (int)rep_engine_pid(engine));
+    FILE *maps = fopen(path, "re");
+    assert_non_null(maps);
+    while (fgets(line, sizeof line, maps)) {
+        if (strstr(line, "memfd:wetdbg") && sscanf(line, "%llx-%llx", &start, &end) == 2)
+            is_there |= start < high && end > low;
+    }
+    fclose(maps);
+    return is_there;
 }
 
 static int replay(size_t which, enum dbi_mode mode, bool values, bool is_trusted)
@@ -74,6 +99,8 @@ static int replay(size_t which, enum dbi_mode mode, bool values, bool is_trusted
     start.setup.span_count = spans_get(replay.feed, &windows[which], start.spans);
     unit_check(rep_engine_new(&start.setup, &replay.engine), "engine");
     int err = unit_run_to_end(&replay);
+    if (!err)
+        assert_true(is_ours_there(replay.engine, &windows[which]));
     unit_close(&replay);
     rep_start_fini(&start);
     return err;
