@@ -3,6 +3,7 @@
 #include "include/wetdbg.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -318,6 +319,28 @@ static void tell_unproven(struct rep_feed *feed, const struct wetdbg_build_optio
     options->notice(options->notice_arg, sentence);
 }
 
+/* What the user's own recorder made needs no wall; the sums have been looked at. */
+static void trust_settle(struct rrt_trace *trace, struct rep_feed *feed,
+                         const struct wetdbg_build_options *options)
+{
+    if (options->is_trusted || rec_is_ours(rrt_trace_dir_fd(trace)))
+        rep_feed_trust(feed);
+    else if (options->notice)
+        options->notice(
+            options->notice_arg,
+            "this recording was not made here, or was altered since: what was recorded runs behind "
+            "a wall, which takes longer (--trust: without)");
+}
+
+bool wetdbg_is_trusted(const char *trace_dir)
+{
+    int dir = open(trace_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    bool is_ours = dir >= 0 && rec_is_ours(dir);
+    if (dir >= 0)
+        close(dir);
+    return is_ours;
+}
+
 int wetdbg_replay(const char *trace_dir, const struct wetdbg_build_options *options,
                   struct wetdbg_replay_result *result, char **wet_path)
 {
@@ -337,8 +360,8 @@ int wetdbg_replay(const char *trace_dir, const struct wetdbg_build_options *opti
         err = rrt_check_sums(trace);
     if (!err)
         tell_unproven(feed, options);
-    if (!err && options->is_trusted)
-        rep_feed_trust(feed);
+    if (!err)
+        trust_settle(trace, feed, options);
     if (!err)
         err = options->no_trace ? replay_plain(feed, options, result)
                                 : build(trace_dir, feed, options, result, wet_path);

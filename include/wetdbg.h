@@ -27,8 +27,8 @@ struct wetdbg_build_options {
      * top. */
     uint64_t memory_bytes;
     bool compact; /* a smaller file, slower to build and to ask */
-    /* The recording is known to be the user's own. Else what was recorded runs behind a wall, some tens of
-     * percent slower. */
+    /* The recording is taken for the user's own. If it is neither (wetdbg_is_trusted), what was recorded runs behind
+     * a wall, some tens of percent slower. */
     bool is_trusted;
     const volatile sig_atomic_t *interrupted; /* set by a signal handler; may be NULL */
     /* Told now and then, from the calling thread; may be NULL. */
@@ -57,6 +57,12 @@ struct wetdbg_replay_result {
  */
 int wetdbg_replay(const char *trace_dir, const struct wetdbg_build_options *options,
                   struct wetdbg_replay_result *result, char **wet_path);
+
+/*
+ * Whether `wetdbg record` made the recording here, for this user, and nobody else can change it
+ * (recorder/record/trust.h): then the files that wetdbg keeps with it are the user's own, too.
+ */
+bool wetdbg_is_trusted(const char *trace_dir);
 
 /*
  * Where the WET of a recording is kept: in the trace directory, or, if that cannot be written,

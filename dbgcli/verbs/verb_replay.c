@@ -123,7 +123,10 @@ int cli_replay_run(struct cli_app *app, const struct cli_args *args)
     } else {
         result = cli_build_wet(trace_dir, &how, &wet_path, &seconds);
         if (!result) {
-            const struct cli_wet wet = {wet_path, seconds, how.is_trusted};
+            const struct cli_wet wet = {.path = wet_path,
+                                        .build_seconds = seconds,
+                                        .is_trusted =
+                                            how.is_trusted || wetdbg_is_trusted(trace_dir)};
             result = cli_session_run(app, args, &wet);
             free(wet_path);
         }
