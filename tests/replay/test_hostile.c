@@ -36,6 +36,7 @@ static char *plain_trace, *async_trace, *wet_path;
 static pid_t canary;
 static volatile sig_atomic_t interrupted;
 static struct wet *open_wet; /* to be interrupted too */
+static int expected;         /* what a run has to end with; 0: anything */
 
 /* ---- who writes meanwhile ---- */
 
@@ -222,6 +223,20 @@ static int run_open(void)
     return err;
 }
 
+/* Intervals only. */
+static int run_intervals(void)
+{
+    const struct wet_interval *interval;
+    int err = wet_open(wet_path, &open_wet);
+    uint64_t count = err ? 0 : wet_get_info(open_wet)->intervals;
+    for (uint64_t k = 0; !err && k < count; k++)
+        err = wet_interval_get(open_wet, k, &interval);
+    struct wet *wet = open_wet;
+    open_wet = NULL;
+    wet_close(wet);
+    return err;
+}
+
 /* ---- one run, and what must not have come of it ---- */
 
 static void on_alarm(int signo)
@@ -251,6 +266,10 @@ static void run_here(int (*run)(void), unsigned writer_seed)
     if (err && !*wd_error_message(err)) {
         fprintf(stderr, "error %d without a sentence\n", err);
         _exit(2);
+    }
+    if (expected && err != expected) {
+        fprintf(stderr, "ends with %d: %s\n", err, err ? wd_error_message(err) : "-");
+        _exit(5);
     }
     if (getenv("HOSTILE_SAY"))
         fprintf(stderr, "%s\n", err ? wd_error_message(err) : "-");
@@ -374,6 +393,38 @@ static void asking_ends(void **state)
     spoil_runs("open", run_open, 200);
 }
 
+static void full_hash_is_named(void **state)
+{
+    struct hostile_plan *plan = hostile_plan();
+    (void)state;
+    plan->kind = HOSTILE_FULL_HASH;
+    for (plan->first = 2; plan->first < 200; plan->first += 37) {
+        run_apart("plain", run_plain, 0);
+        run_apart("build", run_whole, 0);
+    }
+    plan->kind = HOSTILE_NOT;
+}
+
+/* ---- what never ends by itself ---- */
+
+static void replayee_that_goes_on_for_ever_is_interrupted(void **state)
+{
+    static const enum hostile_kind kinds[] = {HOSTILE_DEAF, HOSTILE_NAGGING};
+    struct hostile_plan *plan = hostile_plan();
+    (void)state;
+    expected = -WD_ERR_INTERRUPTED;
+    for (unsigned i = 0; i < 2; i++) {
+        plan->kind = kinds[i];
+        for (plan->first = 5; plan->first < 200; plan->first *= 5) {
+            run_apart("count", run_count, 0);
+            run_apart("build", run_whole, 0);
+            run_apart("intervals", run_intervals, 0);
+        }
+    }
+    plan->kind = HOSTILE_NOT;
+    expected = 0;
+}
+
 /* ---- copies ---- */
 
 /* A copy that says nothing is waited for until somebody interrupts, and then gone. */
@@ -381,8 +432,10 @@ static void mute_copy_ends_with_the_engine(void **state)
 {
     (void)state;
     hostile_plan()->kind = HOSTILE_MUTE_COPY;
+    expected = -WD_ERR_INTERRUPTED;
     run_apart("mute copy", run_async, 0);
     hostile_plan()->kind = HOSTILE_NOT;
+    expected = 0;
 }
 
 static void supervisor_is_killed(enum hostile_kind kind, unsigned milliseconds)
@@ -461,6 +514,8 @@ int main(int argc, char *argv[])
         cmocka_unit_test(searching_ends),
         cmocka_unit_test(building_ends),
         cmocka_unit_test(asking_ends),
+        cmocka_unit_test(full_hash_is_named),
+        cmocka_unit_test(replayee_that_goes_on_for_ever_is_interrupted),
         cmocka_unit_test(mute_copy_ends_with_the_engine),
         cmocka_unit_test(children_go_with_a_killed_supervisor),
     };

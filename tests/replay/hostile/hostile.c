@@ -2,6 +2,8 @@
 /* The agent with two hooks: where it gives its turn away, and where it makes system calls. */
 #include "tests/replay/hostile/hostile.h"
 
+#include <linux/futex.h>
+#include <stdbool.h>
 #include <sys/syscall.h>
 
 #include "recorder/agent/agent.h"
@@ -124,15 +126,45 @@ static void calls_make(struct agt_ctx *ctx)
     tasks[ctx->task].regs.r[EVQ_R15] = (uint64_t)result;
 }
 
+static void hash_fill(struct agt_ctx *ctx)
+{
+    struct agt_lookup *table = (struct agt_lookup *)((uint8_t *)ctx + AGT_LOOKUP_OFF);
+    for (uint64_t i = 0; i <= ctx->lookup_mask; i++) {
+        if (!table[i].pc)
+            table[i].pc = 2;
+    }
+}
+
+/* As a program does that changes its own code all the time. */
+__attribute__((noreturn)) static void nag(struct agt_mail *mail)
+{
+    for (;;) {
+        mail->request = AGT_REQ_CODE_CHANGED;
+        mail->args[0] = 0x1000;
+        mail->args[1] = 0x2000;
+        *(volatile uint32_t *)&mail->turn = 1;
+        sys_call3(SYS_futex, (long)&mail->turn, FUTEX_WAKE, 1);
+        while (*(volatile uint32_t *)&mail->turn)
+            ;
+    }
+}
+
 /* In place of the store that gives the turn away. */
 static void turn_give(uint32_t *turn, uint32_t value)
 {
     struct agt_ctx *ctx =
         (struct agt_ctx *)((uint8_t *)turn - __builtin_offsetof(struct agt_ctx, mail.turn));
     bool is_state = ctx->mail.request == AGT_REQ_REPLY && ctx->mail.command == AGT_CMD_STATE;
+    bool is_time = ++turns >= the_plan.first;
+    while (the_plan.kind == HOSTILE_DEAF && is_time)
+        ;
+    if (the_plan.kind == HOSTILE_FULL_HASH && is_time)
+        hash_fill(ctx);
+    if (the_plan.kind == HOSTILE_NAGGING && is_time && ctx->mail.request != AGT_REQ_REPLY)
+        nag(&ctx->mail);
     if (the_plan.kind == HOSTILE_SPOIL) {
-        state += turns ? 0 : the_plan.seed;
-        if (++turns >= the_plan.first && turns % the_plan.every == 0)
+        state += turns == 1 ? the_plan.seed : 0;
+        if (is_time && turns % the_plan.every == 0)
             spoil(ctx);
     } else if ((the_plan.kind == HOSTILE_CALL || the_plan.kind == HOSTILE_CALL_32) && is_state) {
         calls_make(ctx);
