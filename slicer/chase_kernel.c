@@ -321,7 +321,7 @@ static void note_call(struct slc_chase *chase, const struct wet_event *event)
 }
 
 static int pass_segment_base(struct slc_chase *chase, const struct wet_event *event,
-                               const struct evq_regs *loads)
+                             const struct evq_regs *loads)
 {
     struct gather gather = {chase, event, SLC_HOP_SYSCALL, 0, false};
     int error = 0;

@@ -171,6 +171,7 @@ enum ins_mem_flag {
     INS_MEM_INDEX_BYTE = 1 << 12, /* xlat: the index is the zero-extended low byte */
     INS_MEM_SIZE_BOUND = 1 << 13, /* xsave, xrstor: an upper bound; see ins_xsave_bytes() */
     INS_MEM_LINE = 1 << 14,       /* the address is rounded down to its 64-byte line (clzero) */
+    INS_MEM_K = 1 << 15, /* with INS_MEM_VSIB*: the mask is a mask register, not a vector */
 };
 
 /*
@@ -184,7 +185,9 @@ enum ins_mem_flag {
  *   scas, upwards if DF = 0, else downwards; count 0 touches nothing.
  * INS_MEM_LANES: only some bytes are touched, chosen by a mask or by vector indices. Without
  *   VSIB, size_bytes from the address on is a conservative range. With VSIB the operand is a list
- *   of addresses base + element * scale + disp, and size_bytes is the size of one element.
+ *   of `lanes` addresses base + element * scale + disp, and size_bytes is the size of one element;
+ *   those are touched whose bit in the mask is set: bit `lane` of a mask register (INS_MEM_K), the
+ *   highest bit of the vector's element of size_bytes.
  * INS_MEM_BIT_OFFSET: add ((signed) bit_reg >> log2(8 * size_bytes)) * size_bytes, where bit_reg
  *   is read at the operand's size.
  */
@@ -196,6 +199,8 @@ struct ins_mem {
     int8_t index;   /* enum ins_gpr, or -1; with INS_MEM_VSIB* a vector register */
     int8_t bit_reg; /* enum ins_gpr with INS_MEM_BIT_OFFSET, or -1 */
     uint8_t scale;  /* 1, 2, 4, 8; 0 without index */
+    uint32_t lanes; /* with INS_MEM_VSIB*: how many; else 0 */
+    int32_t mask; /* with INS_MEM_VSIB*: number of the register that chooses among them; else -1 */
 };
 
 /* ---- flows ---- */

@@ -258,6 +258,31 @@ static void set_bit_register(const struct ins_work *work, struct ins_mem *mem)
     }
 }
 
+static unsigned lanes_of(ZydisRegister reg, unsigned element_bytes)
+{
+    return register_bytes(reg) / element_bytes;
+}
+
+/* As many as there are indices and elements for. The mask is the other operand beside the data. */
+static void set_lanes(const struct ins_work *work, const ZydisDecodedOperand *op,
+                      struct ins_mem *mem)
+{
+    mem->lanes = lanes_of(op->mem.index, mem->flags & INS_MEM_VSIB32 ? 4 : 8);
+    for (unsigned i = 0; i < work->zi->operand_count_visible; i++) {
+        const ZydisDecodedOperand *other = &work->ops[i];
+        if (other->type != ZYDIS_OPERAND_TYPE_REGISTER)
+            continue;
+        bool is_k = ZydisRegisterGetClass(other->reg.value) == ZYDIS_REGCLASS_MASK;
+        bool is_data = !is_k && !(i == 2 && work->zi->encoding == ZYDIS_INSTRUCTION_ENCODING_VEX);
+        if (is_k)
+            mem->flags |= INS_MEM_K;
+        if (!is_data)
+            mem->mask = ZydisRegisterGetId(other->reg.value);
+        else if (lanes_of(other->reg.value, mem->size_bytes) < mem->lanes)
+            mem->lanes = lanes_of(other->reg.value, mem->size_bytes);
+    }
+}
+
 static void set_vsib(const struct ins_work *work, struct ins_mem *mem)
 {
     switch (work->zi->mnemonic) {
@@ -308,12 +333,13 @@ static void set_special_address(const struct ins_work *work, struct ins_mem *mem
 
 static struct ins_mem convert_mem(const struct ins_work *work, const ZydisDecodedOperand *op)
 {
-    struct ins_mem mem = {.size_bytes = op->size / 8, .flags = address_flags(work, op)};
+    struct ins_mem mem = {.size_bytes = op->size / 8, .flags = address_flags(work, op), .mask = -1};
     set_base(work, op, &mem);
     set_index(op, &mem);
     set_bit_register(work, &mem);
     if (op->mem.type == ZYDIS_MEMOP_TYPE_VSIB) {
         set_vsib(work, &mem);
+        set_lanes(work, op, &mem);
     } else {
         set_special_address(work, &mem);
         if (mem.base == INS_RSP) {
@@ -366,6 +392,7 @@ void ins_mems_collect(struct ins_work *work)
             .base = INS_RAX,
             .index = -1,
             .bit_reg = -1,
+            .mask = -1,
         };
     }
 }

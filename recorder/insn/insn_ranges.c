@@ -32,31 +32,36 @@ static struct ins_range rep_range(const struct ins_info *info, unsigned operand,
     return (struct ins_range){is_down ? slots[operand] - bytes + size : slots[operand], bytes};
 }
 
-static unsigned lane_ranges(const struct ins_info *info, unsigned operand, const uint64_t *slots,
+static int64_t index_at(const struct ins_mem *mem, const uint64_t *images, unsigned lane)
+{
+    int32_t narrow;
+
+    if (mem->flags & INS_MEM_VSIB64)
+        return (int64_t)images[lane];
+    memcpy(&narrow, (const uint8_t *)images + 4 * lane, sizeof narrow);
+    return narrow;
+}
+
+static bool is_chosen(const struct ins_mem *mem, const uint64_t *images, unsigned lane)
+{
+    const uint64_t *mask = images + 8;
+
+    if (mem->flags & INS_MEM_K)
+        return mask[0] >> lane & 1;
+    return ((const uint8_t *)mask)[(lane + 1) * mem->size_bytes - 1] & 0x80;
+}
+
+static unsigned lane_ranges(const struct ins_mem *mem, const uint64_t *slots,
                             struct ins_range *ranges)
 {
-    static const uint8_t piece_bytes[INS_VEC_PIECES] = {4, 4, 8, 16, 32};
-    const struct ins_mem *mem = &info->mems[operand];
-    struct ins_regset uses = ins_addr_uses(info, operand);
-    unsigned index_bytes = mem->flags & INS_MEM_VSIB32 ? 4 : 8;
-    unsigned bytes = 0, count = 0;
+    uint64_t cut = mem->flags & INS_MEM_ADDR32 ? UINT32_MAX : UINT64_MAX;
+    unsigned count = 0;
 
-    for (unsigned p = 0; p < INS_VEC_PIECES && mem->index >= 0; p++)
-        if (ins_regset_has(&uses, INS_LOC_VEC + INS_VEC_PIECES * (unsigned)mem->index + p))
-            bytes += piece_bytes[p];
-    const uint64_t *at = slots + operand;
-    for (unsigned off = 0; off + index_bytes <= bytes && count < INS_RANGES_MAX;
-         off += index_bytes) {
-        int64_t index = 0;
-        if (index_bytes == 4) {
-            int32_t narrow;
-            memcpy(&narrow, (const uint8_t *)(at + 1) + off, sizeof narrow);
-            index = narrow;
-        } else {
-            memcpy(&index, (const uint8_t *)(at + 1) + off, sizeof index);
-        }
-        uint64_t address = at[0] + (uint64_t)index * mem->scale;
-        ranges[count++] = (struct ins_range){address, mem->size_bytes};
+    for (unsigned lane = 0; lane < mem->lanes && lane < INS_RANGES_MAX; lane++) {
+        if (!is_chosen(mem, slots + 1, lane))
+            continue;
+        uint64_t address = slots[0] + (uint64_t)index_at(mem, slots + 1, lane) * mem->scale;
+        ranges[count++] = (struct ins_range){address & cut, mem->size_bytes};
     }
     return count;
 }
@@ -67,7 +72,7 @@ unsigned ins_operand_ranges(const struct ins_info *info, unsigned operand, const
     const struct ins_mem *mem = &info->mems[operand];
 
     if (mem->flags & INS_MEM_LANES && mem->flags & (INS_MEM_VSIB32 | INS_MEM_VSIB64))
-        return lane_ranges(info, operand, slots, ranges);
+        return lane_ranges(mem, slots + operand, ranges);
     ranges[0] = mem->flags & INS_MEM_REP ? rep_range(info, operand, slots)
                                          : (struct ins_range){slots[operand], mem->size_bytes};
     return 1;

@@ -186,9 +186,9 @@ static void say_address(struct text *text, const struct ins_mem *mem)
 
 void insn_format_mems(const struct ins_info *info, char *buf, size_t size)
 {
-    static const char *const words[] = {"",       "", " impl", " stack", " rep",
-                                        " lanes", "", "",      " a32",   " v32",
-                                        " v64",   "", " byte", " bound", " line"};
+    static const char *const words[] = {"",      "",       " impl", " stack", " rep", " lanes",
+                                        "",      "",       " a32",  " v32",   " v64", "",
+                                        " byte", " bound", " line", " k"};
     struct text text = {.buf = buf, .size = size};
     buf[0] = '\0';
     for (unsigned i = 0; i < info->mem_count; i++) {

@@ -15,6 +15,7 @@
 #include "common/err.h"
 #include "insn_format.h"
 #include "recorder/insn/insn.h"
+#include "recorder/insn/insn_ranges.h"
 
 #define PC 0x1000
 
@@ -514,11 +515,11 @@ static const struct row vectors[] = {
     {{0x62, 0xf2, 0x7d, 0x49, 0xa0, 0x1c, 0x91},
      "vpscatterdd dword ptr [rcx+zmm2*4] {k1}, zmm3",
      "~m0 = zmm3 ? k1; k1 =",
-     "w4[rcx+v2*4] lanes v32"},
+     "w4[rcx+v2*4] lanes v32 k"},
     {{0x62, 0xf2, 0x7d, 0x49, 0x92, 0x0c, 0x91},
      "vgatherdps zmm1 {k1}, dword ptr [rcx+zmm2*4]",
      "~zmm1 = m0 ? k1; k1 =",
-     "r4[rcx+v2*4] lanes v32"},
+     "r4[rcx+v2*4] lanes v32 k"},
     {{0x62, 0xf2, 0x6d, 0x49, 0x64, 0xcb},
      "vpblendmd zmm1 {k1}, zmm2, zmm3",
      "zmm1 = zmm2 zmm3 ? k1",
@@ -1003,6 +1004,65 @@ static void insn_xsave_bytes_grow_with_components(void **state)
     assert_true(ins_xsave_bytes(compact.mnemonic, UINT64_MAX) <= INS_XSAVE_BYTES_MAX);
 }
 
+/* ---- lists of addresses ---- */
+
+static const struct list_row {
+    uint8_t code[15];
+    const char *text;
+    unsigned lanes, mask;
+    bool is_k;
+    uint8_t chosen[8]; /* which lanes, ended by 99 */
+} lists[] = {
+    {{0x62, 0xf2, 0x7d, 0x49, 0xa0, 0x1c, 0x91}, "vpscatterdd zmm", 16, 1, true, {0, 3, 9, 15, 99}},
+    {{0x62, 0xf2, 0x7d, 0x4a, 0x91, 0x1c, 0x91}, "vpgatherqd ymm", 8, 2, true, {0, 3, 99}},
+    {{0x62, 0xf2, 0xfd, 0x0b, 0x92, 0x1c, 0x91}, "vgatherdpd xmm", 2, 3, true, {0, 99}},
+    {{0x62, 0xf2, 0xfd, 0x29, 0xa2, 0x1c, 0x91}, "vscatterdpd ymm", 4, 1, true, {0, 3, 99}},
+    {{0xc4, 0xe2, 0x75, 0x90, 0x1c, 0x91}, "vpgatherdd ymm", 8, 1, false, {1, 7, 99}},
+    {{0xc4, 0xe2, 0xf1, 0x93, 0x1c, 0x91}, "vgatherqpd xmm", 2, 1, false, {0, 99}},
+};
+
+/* Base, indices 10, 11 and so on, and masks that choose also beyond what the instruction has. */
+static void list_slots(const struct ins_mem *mem, uint64_t slots[17])
+{
+    memset(slots, 0, 17 * sizeof(*slots));
+    slots[0] = 0x10000;
+    for (unsigned i = 0; i < 16; i++) {
+        uint32_t narrow = i == 9 ? (uint32_t)-3 : 10 + i;
+        if (mem->flags & INS_MEM_VSIB32)
+            memcpy((uint8_t *)(slots + 1) + 4 * i, &narrow, 4);
+        else if (i < 8)
+            slots[1 + i] = 10 + i;
+    }
+    slots[9] = mem->flags & INS_MEM_K ? 0xfe09 & ~0x7c00ull : 0x8000000000000000;
+    if (!(mem->flags & INS_MEM_K))
+        slots[12] = slots[16] = 0x8000000000000000;
+}
+
+static void insn_lists_of_addresses_are_what_the_mask_chooses(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+        struct ins_range ranges[INS_RANGES_MAX];
+        struct ins_info info;
+        uint64_t slots[17];
+        unsigned seen = 0;
+        assert_int_equal(ins_decode(lists[i].code, sizeof(lists[i].code), PC, &info), 0);
+        const struct ins_mem *mem = &info.mems[0];
+        assert_int_equal(mem->lanes, lists[i].lanes);
+        assert_int_equal(mem->mask, lists[i].mask);
+        assert_int_equal((mem->flags & INS_MEM_K) != 0, lists[i].is_k);
+        list_slots(mem, slots);
+        unsigned count = ins_operand_ranges(&info, 0, slots, ranges);
+        for (; lists[i].chosen[seen] != 99; seen++) {
+            int64_t index = lists[i].chosen[seen] == 9 ? -3 : 10 + lists[i].chosen[seen];
+            assert_true(seen < count);
+            assert_int_equal(ranges[seen].address, 0x10000 + (uint64_t)index * 4);
+            assert_int_equal(ranges[seen].size_bytes, mem->size_bytes);
+        }
+        assert_int_equal(seen, count);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -1025,6 +1085,7 @@ int main(void)
         cmocka_unit_test(insn_regset_next_visits_each_once),
         cmocka_unit_test(insn_mnemonics_have_names),
         cmocka_unit_test(insn_xsave_bytes_grow_with_components),
+        cmocka_unit_test(insn_lists_of_addresses_are_what_the_mask_chooses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
