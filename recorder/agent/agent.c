@@ -519,6 +519,22 @@ static void on_mark(struct agt *agt)
         agt_memory_mark(agt, at, bytes);
 }
 
+static void on_mark_lanes(struct agt *agt)
+{
+    const struct agt_ctx *ctx = agt->ctx;
+    const uint64_t *indices = (const uint64_t *)((const uint8_t *)ctx + AGT_LANES_OFF);
+    uint64_t mask = indices[8];
+    uint32_t arg = ctx->exit_arg, count = arg >> 8 & 0xff, scale = arg >> 16 & 0xff;
+    for (uint32_t i = 0; i < count && i < 16; i++) {
+        if (!(mask >> i & 1))
+            continue;
+        int64_t index = arg & AGT_LANES_WIDE ? (int64_t)indices[i & 7]
+                                             : (int32_t)(indices[i / 2] >> 32 * (i % 2));
+        uint64_t at = ctx->tmp + (uint64_t)index * scale;
+        agt_memory_mark(agt, arg & AGT_LANES_ADDR32 ? (uint32_t)at : at, arg & 0xff);
+    }
+}
+
 /* What was where an xsave stores; 0 bytes: that cannot be read, so it will fault. */
 static struct {
     uint64_t bytes;
@@ -558,6 +574,8 @@ int agt_code_run(struct agt *agt)
         int kind = agt_run();
         if (kind == AGT_EXIT_MARK)
             on_mark(agt);
+        else if (kind == AGT_EXIT_MARK_LANES)
+            on_mark_lanes(agt);
         else if (kind == AGT_EXIT_XSAVE)
             on_xsave(agt);
         else if (kind == AGT_EXIT_XSAVED)

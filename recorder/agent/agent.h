@@ -120,7 +120,7 @@
 
 #define AGT_CTX_REP_COUNT 0xe8 /* rcx where the latest rep instruction began */
 
-#define AGT_CTX_GS_BASE 0xf0 /* the program's, which no segment register holds */
+#define AGT_CTX_GS_BASE   0xf0 /* the program's, which no segment register holds */
 
 #define AGT_EXIT_FAULT_NUMBER 11
 
@@ -144,9 +144,10 @@ enum agt_exit {
     AGT_EXIT_MARK, /* mark [rdi, ...) of a rep instruction as written, resume */
     AGT_EXIT_UNSUPPORTED, /* rip is that of an instruction that cannot be replayed; resume: it is illegal */
     AGT_EXIT_FAULT = AGT_EXIT_FAULT_NUMBER, /* from the signal handler */
-    AGT_EXIT_STALE,  /* the exit_arg bytes of code at rip are not what was translated */
-    AGT_EXIT_XSAVE,  /* an xsave or kin is next, that stores at tmp; resume */
-    AGT_EXIT_XSAVED, /* that was executed: exit_arg is its enum agt_xsave_kind; resume */
+    AGT_EXIT_STALE,      /* the exit_arg bytes of code at rip are not what was translated */
+    AGT_EXIT_XSAVE,      /* an xsave or kin is next, that stores at tmp; resume */
+    AGT_EXIT_XSAVED,     /* that was executed: exit_arg is its enum agt_xsave_kind; resume */
+    AGT_EXIT_MARK_LANES, /* mark what a scatter writes whose list starts at tmp; resume */
 };
 
 /* Which table an indirect branch looked in. */
@@ -165,6 +166,12 @@ enum agt_exit {
 
 /* AGT_EXIT_MARK: exit_arg = element size | AGT_MARK_ADDR32 */
 #define AGT_MARK_ADDR32 0x100
+
+/* AGT_EXIT_MARK_LANES: exit_arg = element size and these */
+#define AGT_LANES_COUNT(n) ((n) << 8)
+#define AGT_LANES_SCALE(n) ((uint32_t)(n) << 16)
+#define AGT_LANES_WIDE     (1u << 24) /* indices of 64 bits */
+#define AGT_LANES_ADDR32   (1u << 25)
 
 struct agt_fault {
     uint64_t gpr[16];

@@ -198,12 +198,6 @@ static bool is_beyond_us(const struct dbi_insn *insn)
             ZydisRegisterGetClass(op->reg.value) == ZYDIS_REGCLASS_SEGMENT)
             return true;
     }
-    for (unsigned i = 0; i < insn->info.mem_count; i++) {
-        uint16_t flags = insn->info.mems[i].flags;
-        bool evex = insn->whole->zydis.encoding == ZYDIS_INSTRUCTION_ENCODING_EVEX;
-        if (flags & (INS_MEM_VSIB32 | INS_MEM_VSIB64) && (evex || flags & INS_MEM_WRITE))
-            return true;
-    }
     return false;
 }
 

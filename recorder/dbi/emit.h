@@ -203,6 +203,51 @@ static inline void emit_load_byte_gs(struct emit *e, unsigned reg, unsigned base
     emit_memory(e, reg, (int)base, -1, 1, (int32_t)disp);
 }
 
+/* vmovdqu gs:[base32 + disp], ymm, or gs:[disp] if base is negative */
+static inline void emit_store_ymm_gs(struct emit *e, int base, int32_t disp, unsigned vector)
+{
+    emit_u8(e, 0x65);
+    if (base >= 0)
+        emit_u8(e, 0x67);
+    emit_u8(e, 0xc4);
+    emit_u8(e, (uint8_t)(0x41 | (vector & 8 ? 0 : 0x80) | (base >= 8 ? 0 : 0x20)));
+    emit_u8(e, 0x7e);
+    emit_u8(e, 0x7f);
+    if (base >= 0)
+        emit_memory(e, vector, base, -1, 1, disp);
+    else
+        emit_absolute(e, vector, (uint32_t)disp);
+}
+
+/* vmovdqu64 in the same two ways. A displacement of one byte would count in vectors, so it has four. */
+static inline void emit_store_zmm_gs(struct emit *e, int base, int32_t disp, unsigned vector)
+{
+    uint8_t inverted = (uint8_t)((vector & 8 ? 0 : 0x80) | (vector & 16 ? 0 : 0x10));
+    emit_u8(e, 0x65);
+    if (base >= 0)
+        emit_u8(e, 0x67);
+    emit_u8(e, 0x62);
+    emit_u8(e, (uint8_t)(0x41 | inverted | (base >= 8 ? 0 : 0x20)));
+    emit_u8(e, 0xfe);
+    emit_u8(e, 0x48);
+    emit_u8(e, 0x7f);
+    if (base < 0) {
+        emit_absolute(e, vector, (uint32_t)disp);
+        return;
+    }
+    emit_u8(e, (uint8_t)(0x80 | (vector & 7) << 3 | (base & 7)));
+    emit_u32(e, (uint32_t)disp);
+}
+
+/* kmovw reg32, k */
+static inline void emit_mov_mask(struct emit *e, unsigned reg, unsigned mask)
+{
+    emit_u8(e, 0xc5);
+    emit_u8(e, reg & 8 ? 0x78 : 0xf8);
+    emit_u8(e, 0x93);
+    emit_u8(e, (uint8_t)(0xc0 | (reg & 7) << 3 | (mask & 7)));
+}
+
 /* rorx to, from, n: rotates to the right and touches no flags (BMI2) */
 static inline void emit_rorx(struct emit *e, unsigned to, unsigned from, uint8_t n)
 {

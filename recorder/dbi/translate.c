@@ -288,18 +288,14 @@ static void marks_emit(struct work *w, unsigned at)
             continue;
         if (mem->flags & INS_MEM_REP)
             mark_rep(w, mem);
+        else if (mem->flags & (INS_MEM_VSIB32 | INS_MEM_VSIB64))
+            dbi_lanes_mark(w, at, mem);
         else
             mark_operand(w, at, m);
     }
 }
 
 /* ---- the ring (DBI_COLLECT) ---- */
-
-/* Where a word of the record (from 0, behind the first one) is from r15d, which is behind the record. */
-static int32_t word_off(const struct work *w, unsigned word)
-{
-    return 8 * ((int32_t)word - (int32_t)w->out->word_count);
-}
 
 static unsigned value_words(const struct ins_info *info)
 {
@@ -336,35 +332,11 @@ static bool slot_next(struct work *w)
     return w->values || w->out->slots[w->slot++].word > w->word;
 }
 
-/* vmovdqu gs:[r15d + disp], ymm */
-static void store_vector(struct work *w, int32_t disp, unsigned vector)
+void dbi_ring_store(struct work *w, unsigned word, unsigned reg)
 {
     emit_u8(w->e, 0x65);
     emit_u8(w->e, 0x67);
-    emit_u8(w->e, 0xc4);
-    emit_u8(w->e, (uint8_t)(0xe1 & ~(vector & 8 ? 0x80 : 0) & ~0x20));
-    emit_u8(w->e, 0x7e);
-    emit_u8(w->e, 0x7f);
-    emit_memory(w->e, vector, R15, -1, 1, disp);
-}
-
-/* mov gs:[r15d + ...], reg */
-static void ring_store(struct work *w, unsigned word, unsigned reg)
-{
-    emit_u8(w->e, 0x65);
-    emit_u8(w->e, 0x67);
-    emit_store(w->e, R15, word_off(w, word), reg);
-}
-
-static void collect_gather(struct work *w, unsigned at, const struct ins_mem *mem)
-{
-    struct dbi_insn *insn = &w->code->insns[at];
-    store_vector(w, word_off(w, w->word), (unsigned)mem->index);
-    w->word += 8;
-    const ZydisDecodedOperand *mask = &dbi_insn_whole(insn)->operands[2];
-    store_vector(w, word_off(w, w->word), (unsigned)ZydisRegisterGetId(mask->reg.value));
-    w->word += 8;
-    w->slot += 16;
+    emit_store(w->e, R15, dbi_word_off(w, word), reg);
 }
 
 static void collect_address(struct work *w, unsigned at, const struct ins_mem *mem, bool has_disp)
@@ -373,11 +345,11 @@ static void collect_address(struct work *w, unsigned at, const struct ins_mem *m
                 !(mem->flags & (INS_MEM_FS | INS_MEM_GS | INS_MEM_ADDR32 | INS_MEM_BIT_OFFSET |
                                 INS_MEM_INDEX_BYTE));
     if (bare) {
-        ring_store(w, w->word, (unsigned)dbi_mem_register(w, at, mem->base));
+        dbi_ring_store(w, w->word, (unsigned)dbi_mem_register(w, at, mem->base));
     } else {
         unsigned reg = reg_borrow(w, at);
         dbi_address_get(w, at, mem, reg, has_disp ? 0 : -mem->disp);
-        ring_store(w, w->word, reg);
+        dbi_ring_store(w, w->word, reg);
         dbi_reg_return(w, reg);
     }
     w->word++;
@@ -393,11 +365,11 @@ static void collect_before(struct work *w, unsigned at)
             continue;
         collect_address(w, at, mem, has_disp);
         if (mem->flags & (INS_MEM_VSIB32 | INS_MEM_VSIB64))
-            collect_gather(w, at, mem);
+            dbi_lanes_collect(w, at, mem);
         rep |= mem->flags & INS_MEM_REP;
     }
     if (rep)
-        ring_store(w, w->word, INS_RCX);
+        dbi_ring_store(w, w->word, INS_RCX);
 }
 
 static void collect_after(struct work *w, unsigned at)
@@ -405,8 +377,8 @@ static void collect_after(struct work *w, unsigned at)
     const struct ins_info *info = &w->code->insns[at].info;
     if (!info->mem_count || !(info->mems[0].flags & INS_MEM_REP))
         return;
-    ring_store(w, w->word + 1, INS_RCX);
-    ring_store(w, w->word + 2, (unsigned)info->mems[0].base);
+    dbi_ring_store(w, w->word + 1, INS_RCX);
+    dbi_ring_store(w, w->word + 2, (unsigned)info->mems[0].base);
     w->word += 3;
     w->slot += 3;
 }
@@ -427,7 +399,7 @@ static void value_collect(struct work *w, unsigned at, unsigned m, unsigned addr
     const struct ins_mem *mem = &w->code->insns[at].info.mems[m];
     unsigned words = dbi_value_words(mem);
     if (words && mem->flags & INS_MEM_REP) {
-        ring_store(w, w->word++, INS_RAX);
+        dbi_ring_store(w, w->word++, INS_RAX);
         return;
     }
     if (!words)
@@ -435,12 +407,12 @@ static void value_collect(struct work *w, unsigned at, unsigned m, unsigned addr
     unsigned place = reg_borrow(w, at), word = reg_borrow(w, at);
     emit_u8(w->e, 0x65);
     emit_u8(w->e, 0x67);
-    load_sized(w, place, R15, word_off(w, address), 8);
+    load_sized(w, place, R15, dbi_word_off(w, address), 8);
     for (unsigned off = 0, size = 8; off < mem->size_bytes; off += size) {
         while (size > mem->size_bytes - off)
             size /= 2;
         load_sized(w, word, place, (int32_t)off, size);
-        ring_store(w, w->word++, word);
+        dbi_ring_store(w, w->word++, word);
     }
     dbi_reg_return(w, place);
     dbi_reg_return(w, word);
@@ -459,12 +431,12 @@ static void values_collect(struct work *w, unsigned at, unsigned first)
     }
     for (unsigned reg = 0; reg < R15; reg++) {
         if (registers >> reg & 1)
-            ring_store(w, w->word++, reg);
+            dbi_ring_store(w, w->word++, reg);
     }
     if (registers >> R15 & 1) {
         unsigned word = reg_borrow(w, at);
         emit_load_gs(w->e, word, HOME(R15));
-        ring_store(w, w->word++, word);
+        dbi_ring_store(w, w->word++, word);
         dbi_reg_return(w, word);
     }
 }
@@ -867,7 +839,7 @@ static void start_emit(struct work *w)
         uint32_t word = agt_ring_word(w->id, w->code->count, w->out->word_count);
         emit_u8(w->e, 0x65);
         emit_u8(w->e, 0x67);
-        emit_store_imm_wide(w->e, R15, word_off(w, 0) - 8, word);
+        emit_store_imm_wide(w->e, R15, dbi_word_off(w, 0) - 8, word);
     } else if (w->mode == DBI_COUNT) {
         if (w->flags_free)
             arith_gs(w->e, 0, counter, 1);

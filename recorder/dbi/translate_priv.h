@@ -3,6 +3,7 @@
  * One fragment on its way to host code.
  *
  *   translate.c  start, bookkeeping, instructions
+ *   lanes.c      gathers and scatters
  *   operand.c    bit numbers, segments: what no lea computes
  *   branch.c     how a fragment ends; leaving for the agent
  *   lookup.c     indirect branches: tables, prefixes, what regions share
@@ -73,6 +74,15 @@ struct dbi_renaming {
 };
 int dbi_reencode(struct work *w, unsigned at, struct dbi_renaming names);
 
+/* Where a word of the record (from 0, behind the first one) is from r15d, which is behind the record. */
+static inline int32_t dbi_word_off(const struct work *w, unsigned word)
+{
+    return 8 * ((int32_t)word - (int32_t)w->out->word_count);
+}
+
+/* mov gs:[r15d + ...], reg */
+void dbi_ring_store(struct work *w, unsigned word, unsigned reg);
+
 /* [disp] += n without flags, at instruction `at` */
 void dbi_gs_add(struct work *w, unsigned at, uint32_t disp, int32_t n);
 
@@ -81,6 +91,17 @@ uint64_t dbi_rip_address(const struct dbi_insn *insn);
 
 /* The register that holds the program's `reg` (or -1, for none) now. */
 int dbi_mem_register(struct work *w, unsigned at, int reg);
+
+/* ---- lanes.c ---- */
+
+/* Puts the indices at AGT_LANES_OFF in the context. False: the processor lacks the instruction. */
+bool dbi_lanes_store(struct work *w, const struct ins_mem *mem);
+
+/* Index and mask go to the ring, 8 words each, behind the word of the address. */
+void dbi_lanes_collect(struct work *w, unsigned at, const struct ins_mem *mem);
+
+/* The agent marks what the mask of a scatter chooses. */
+void dbi_lanes_mark(struct work *w, unsigned at, const struct ins_mem *mem);
 
 /* ---- operand.c ---- */
 

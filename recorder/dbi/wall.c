@@ -66,16 +66,6 @@ static void look_at_base(struct work *w, unsigned at, const struct ins_mem *mem)
     w->distance[base] = 0;
 }
 
-/* mov gs:[AGT_LANES_OFF], vector: 32 bytes */
-static void indices_store(struct work *w, unsigned vector)
-{
-    emit_u8(w->e, 0x65);
-    emit_u8(w->e, 0xc5);
-    emit_u8(w->e, (uint8_t)(0xfe & ~(vector & 8 ? 0x80 : 0)));
-    emit_u8(w->e, 0x7f);
-    emit_absolute(w->e, vector, AGT_LANES_OFF);
-}
-
 /* movsxd reg, dword gs:[disp] */
 static void index_load_narrow(struct work *w, unsigned reg, uint32_t disp)
 {
@@ -85,17 +75,19 @@ static void index_load_narrow(struct work *w, unsigned reg, uint32_t disp)
     emit_absolute(w->e, reg, disp);
 }
 
-/* All lanes, chosen by the mask or not: what is in the others is hardly ever an address of ours. */
+/* All lanes, chosen by the mask or not: what is in the others is hardly ever an address of ours. An instruction
+ * that the processor lacks is none that looks. */
 static void look_at_lanes(struct work *w, unsigned at, const struct ins_mem *mem)
 {
     unsigned step = mem->flags & INS_MEM_VSIB32 ? 4 : 8;
     struct ins_mem rest = *mem;
     rest.index = -1;
     rest.flags &= (uint16_t) ~(INS_MEM_VSIB32 | INS_MEM_VSIB64);
-    indices_store(w, (unsigned)mem->index);
+    if (!dbi_lanes_store(w, mem))
+        return;
     unsigned base = dbi_reg_borrow(w, at, 0), reg = dbi_reg_borrow(w, at, 0);
     dbi_address_get(w, at, &rest, base, 0);
-    for (unsigned off = 0; off < 32; off += step) {
+    for (unsigned off = 0; off < mem->lanes * step; off += step) {
         if (step == 4)
             index_load_narrow(w, reg, AGT_LANES_OFF + off);
         else

@@ -228,6 +228,26 @@ int rep_on_fault_record(struct rep_engine *engine)
     return 0;
 }
 
+/*
+ * A scatter that faults has perhaps stored some lanes, and goes on with the others if a handler mends the
+ * cause. Replay does the same, but whoever asks what was stored would find no execution that stored the
+ * first ones.
+ */
+static int scatter_refuse(const struct rep_engine *engine, const struct dbi_fault *fault)
+{
+    const struct dbi_fragment *fragment = fault->fragment;
+    uint64_t off = fault->pc - fragment->pc;
+    struct ins_info info;
+    if (engine->mode == DBI_PLAIN || off >= fragment->code_bytes ||
+        ins_decode(fragment->code + off, fragment->code_bytes - off, fault->pc, &info) ||
+        !info.mem_count || !(info.mems[0].flags & INS_MEM_WRITE) || !info.mems[0].lanes)
+        return 0;
+    return wd_fail(
+        -WD_ERR_UNSUPPORTED,
+        "the scatter at %#llx faulted, perhaps halfway: that can be replayed, but not traced",
+        (unsigned long long)fault->pc);
+}
+
 int rep_on_fault(struct rep_engine *engine)
 {
     struct rep_turn *turn = &engine->host.turn;
@@ -241,7 +261,7 @@ int rep_on_fault(struct rep_engine *engine)
                        (unsigned long long)turn->fault.rip, (unsigned long long)turn->fault.signo,
                        (unsigned long long)turn->fault.address);
     bool is_wall = granule != REP_WALL_NONE;
-    int err = is_wall ? rep_wall_fault(engine, &fault, granule) : 0;
+    int err = is_wall ? rep_wall_fault(engine, &fault, granule) : scatter_refuse(engine, &fault);
     if (!err)
         err =
             rep_execution_cut(engine, fault.fragment, fault.insn, turn->fault.gpr[15], &ring_more);

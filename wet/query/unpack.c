@@ -163,8 +163,8 @@ static int fragment_learn(struct wet *wet, uint32_t id)
 }
 
 /*
- * The translated code stores 32 of the 64 bytes that a vector register has room for (AVX2 is the
- * most there is); beyond lies what some earlier run left in the ring.
+ * Of the 64 bytes that index and mask have room for each, translated code stores 32 with AVX2, and 64 and 8
+ * with a mask register; beyond lies what some earlier run left in the ring.
  */
 static void lanes_clear(const struct wet_node *node, uint64_t *slots)
 {
@@ -172,10 +172,12 @@ static void lanes_clear(const struct wet_node *node, uint64_t *slots)
         const struct ins_info *info = node->statements[i].info;
         uint64_t *at = slots + node->statements[i].slot;
         for (unsigned m = 0; m < info->mem_count; m++, at++) {
+            bool has_k = info->mems[m].flags & INS_MEM_K;
             if (!(info->mems[m].flags & (INS_MEM_VSIB32 | INS_MEM_VSIB64)))
                 continue;
-            memset(at + 1 + 4, 0, 4 * sizeof *at);
-            memset(at + 1 + 8 + 4, 0, 4 * sizeof *at);
+            if (!has_k)
+                memset(at + 1 + 4, 0, 4 * sizeof *at);
+            memset(at + 1 + 8 + (has_k ? 1 : 4), 0, (has_k ? 7 : 4) * sizeof *at);
             at += 16;
         }
     }
