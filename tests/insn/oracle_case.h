@@ -28,6 +28,10 @@ struct oracle_range oracle_operand_range(const struct oracle_case *at, unsigned 
 /* The same, and for a list everything that oracle_random_state lets its indices reach. */
 struct oracle_range oracle_reachable_range(const struct oracle_case *at, unsigned i,
                                            const struct oracle_state *in);
+/* Of a list of addresses what the mask chooses: how many ranges, as insn_ranges.h works them out. */
+#define ORACLE_LANES_MAX 16
+unsigned oracle_lanes(const struct oracle_case *at, unsigned i, const struct oracle_state *state,
+                      struct oracle_range lanes[ORACLE_LANES_MAX]);
 bool oracle_in_memory(const struct oracle_range *range);
 bool oracle_overlap(const struct oracle_range *a, const struct oracle_range *b);
 

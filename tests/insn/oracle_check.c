@@ -96,7 +96,7 @@ static bool run(struct check *check, const struct oracle_state *in, struct outco
         out->written[i] = (struct oracle_range){0};
         if (!is_defined_mem(check, i))
             continue;
-        struct oracle_range range = oracle_operand_range(&check->at, i, in);
+        struct oracle_range range = oracle_reachable_range(&check->at, i, in);
         if (!oracle_in_memory(&range) || range.size > RANGE_BYTES_MAX)
             return false;
         out->written[i] = range;
@@ -211,6 +211,30 @@ static bool same_location(const struct oracle_state *a, const struct oracle_stat
     return memcmp(left, right, size) == 0;
 }
 
+static bool is_list(const struct check *check, unsigned i)
+{
+    return check->at.info.mems[i].flags & (INS_MEM_VSIB32 | INS_MEM_VSIB64);
+}
+
+/* Whether a flow says that this byte may be written. Of a scatter that is what its mask chooses. */
+static bool is_declared(const struct check *check, const struct oracle_state *in,
+                        const struct outcome *out, const struct oracle_range *byte)
+{
+    for (unsigned i = 0; i < check->at.info.mem_count; i++) {
+        struct oracle_range lanes[ORACLE_LANES_MAX];
+        if (!is_list(check, i)) {
+            if (oracle_overlap(byte, &out->written[i]))
+                return true;
+            continue;
+        }
+        unsigned count = is_defined_mem(check, i) ? oracle_lanes(&check->at, i, in, lanes) : 0;
+        for (unsigned k = 0; k < count; k++)
+            if (oracle_overlap(byte, &lanes[k]))
+                return true;
+    }
+    return false;
+}
+
 /* Claim 1. */
 static void check_untouched(struct check *check, const struct oracle_state *in,
                             const struct outcome *out)
@@ -228,10 +252,7 @@ static void check_untouched(struct check *check, const struct oracle_state *in,
         if (ORACLE_MEMORY[at] == oracle_pristine[at])
             continue;
         struct oracle_range byte = {(uint64_t)(uintptr_t)ORACLE_MEMORY + at, 1};
-        bool declared = false;
-        for (unsigned i = 0; i < check->at.info.mem_count; i++)
-            declared |= oracle_overlap(&byte, &out->written[i]);
-        if (!declared)
+        if (!is_declared(check, in, out, &byte))
             complain(check, "memory %#llx changes, outside every defined operand",
                      (unsigned long long)byte.start);
     }
@@ -450,9 +471,11 @@ static unsigned covering_operands(const struct check *check, const struct oracle
     unsigned mems = 0;
     for (unsigned i = 0; i < check->at.info.mem_count; i++) {
         struct oracle_range range = oracle_operand_range(&check->at, i, in), byte = {address, 1};
-        bool scattered = check->at.info.mems[i].flags & (INS_MEM_VSIB32 | INS_MEM_VSIB64);
-        if (scattered || oracle_overlap(&range, &byte))
-            mems |= 1u << i;
+        struct oracle_range lanes[ORACLE_LANES_MAX];
+        unsigned count = is_list(check, i) ? oracle_lanes(&check->at, i, in, lanes) : 1;
+        for (unsigned k = 0; k < count; k++)
+            if (oracle_overlap(is_list(check, i) ? &lanes[k] : &range, &byte))
+                mems |= 1u << i;
     }
     return mems;
 }
@@ -561,8 +584,7 @@ static enum oracle_verdict reason_to_skip(const struct check *check)
     case ZYDIS_MNEMONIC_TPAUSE:
         return ORACLE_WAITS;
     default:
-        return check->at.zi.encoding == ZYDIS_INSTRUCTION_ENCODING_EVEX &&
-                       !__builtin_cpu_supports("avx512f")
+        return check->at.zi.encoding == ZYDIS_INSTRUCTION_ENCODING_EVEX && !oracle_has_avx512()
                    ? ORACLE_NO_CPU
                    : ORACLE_RIGHT;
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "oracle_cpu.h"
 
+#include <cpuid.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -14,6 +15,7 @@ struct oracle_regs oracle_in, oracle_out;
 _Alignas(64) uint8_t oracle_in_vectors[ORACLE_XSAVE_BYTES];
 _Alignas(64) uint8_t oracle_out_vectors[ORACLE_XSAVE_BYTES];
 const uint8_t *oracle_code;
+uint32_t oracle_components = 7; /* x87, SSE, AVX */
 int oracle_enter(void);
 extern const uint8_t oracle_leave[], oracle_fault[];
 
@@ -54,11 +56,53 @@ static bool map_at(void *where, size_t size, int protection)
                 0) == where;
 }
 
+/* ---- AVX-512: where this processor's image has it ---- */
+
+enum {
+    COMPONENT_K = 5,
+    COMPONENT_ZMM_HIGH,
+    COMPONENT_ZMM_16,
+    COMPONENTS_AVX512 = 7 << COMPONENT_K
+};
+
+static unsigned k_off, zmm_high_off, zmm_16_off; /* 0: it has none */
+
+static bool component_find(unsigned component, unsigned *offset)
+{
+    unsigned size, at, flags, unused;
+    __cpuid_count(0xd, component, size, at, flags, unused);
+    *offset = at;
+    return size != 0 && at + size <= ORACLE_XSAVE_BYTES;
+}
+
+static uint64_t enabled_components(void)
+{
+    uint32_t low, high;
+    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    return (uint64_t)high << 32 | low;
+}
+
+static void find_avx512(void)
+{
+    if (!__builtin_cpu_supports("avx512f") ||
+        (enabled_components() & COMPONENTS_AVX512) != COMPONENTS_AVX512)
+        return;
+    if (component_find(COMPONENT_K, &k_off) && component_find(COMPONENT_ZMM_HIGH, &zmm_high_off) &&
+        component_find(COMPONENT_ZMM_16, &zmm_16_off))
+        oracle_components |= COMPONENTS_AVX512;
+}
+
+bool oracle_has_avx512(void)
+{
+    return oracle_components & 1 << COMPONENT_K;
+}
+
 bool oracle_open(void)
 {
     enum { HWCAP2_HAS_FSGSBASE = 2 };
     if (!(getauxval(AT_HWCAP2) & HWCAP2_HAS_FSGSBASE) || !__builtin_cpu_supports("avx"))
         return false;
+    find_avx512();
     return map_at(ORACLE_MEMORY, ORACLE_MEMORY_BYTES, PROT_READ | PROT_WRITE) &&
            map_at(ORACLE_CODE, 4096, PROT_READ | PROT_WRITE | PROT_EXEC) && install_handlers();
 }
@@ -132,21 +176,40 @@ static unsigned get_x87(const struct oracle_state *state, uint8_t *value)
     return 99;
 }
 
-/* Where a vector piece lies in the image. */
+unsigned oracle_vector_offset(unsigned vector, unsigned first)
+{
+    if (vector < 16 && first < 16)
+        return AT_XMM + 16 * vector + first;
+    if (vector < 16 && first < 32)
+        return AT_YMM_HIGH + 16 * vector + first - 16;
+    if (!oracle_has_avx512())
+        return 0;
+    return vector < 16 ? zmm_high_off + 32 * vector + first - 32
+                       : zmm_16_off + 64 * (vector - 16) + first;
+}
+
+unsigned oracle_mask_offset(unsigned k)
+{
+    return oracle_has_avx512() ? k_off + 8 * k : 0;
+}
+
+/* Where a vector piece lies in the image; 0: nowhere. */
 static unsigned vector_offset(unsigned piece_number, unsigned *size)
 {
-    static const uint8_t starts[] = {0, 4, 8}, sizes[] = {4, 4, 8, 16};
+    static const uint8_t starts[] = {0, 4, 8, 16, 32}, sizes[] = {4, 4, 8, 16, 32};
     unsigned vector = piece_number / INS_VEC_PIECES, piece = piece_number % INS_VEC_PIECES;
     *size = sizes[piece];
-    return piece == 3 ? AT_YMM_HIGH + 16 * vector : AT_XMM + 16 * vector + starts[piece];
+    return oracle_vector_offset(vector, starts[piece]);
 }
 
 bool oracle_has_location(unsigned loc)
 {
+    unsigned size;
     if (loc >= INS_LOC_VEC && loc < INS_LOC_K)
-        return (loc - INS_LOC_VEC) / INS_VEC_PIECES < 16 &&
-               (loc - INS_LOC_VEC) % INS_VEC_PIECES < 4;
-    return loc < INS_LOC_K || (loc >= INS_LOC_X87 && loc < INS_LOC_PKRU);
+        return vector_offset(loc - INS_LOC_VEC, &size) != 0;
+    if (loc >= INS_LOC_K && loc < INS_LOC_X87)
+        return oracle_has_avx512();
+    return loc < INS_LOC_PKRU;
 }
 
 unsigned oracle_get(const struct oracle_state *state, unsigned loc, uint8_t *value)
@@ -167,6 +230,10 @@ unsigned oracle_get(const struct oracle_state *state, unsigned loc, uint8_t *val
         unsigned offset = vector_offset(loc - INS_LOC_VEC, &size);
         memcpy(value, state->vectors + offset, size);
         return size;
+    }
+    if (loc < INS_LOC_X87) {
+        memcpy(value, state->vectors + oracle_mask_offset(loc - INS_LOC_K), 8);
+        return 8;
     }
     switch (loc) {
     case INS_LOC_X87:
@@ -240,6 +307,8 @@ void oracle_perturb(struct oracle_state *state, unsigned loc, uint64_t random)
     } else if (loc < INS_LOC_K) {
         unsigned offset = vector_offset(loc - INS_LOC_VEC, &size);
         perturb_bytes(state->vectors + offset, size, random);
+    } else if (loc < INS_LOC_X87) {
+        perturb_bytes(state->vectors + oracle_mask_offset(loc - INS_LOC_K), 8, random);
     } else if (loc == INS_LOC_X87) {
         perturb_x87(state, random);
     } else if (loc == INS_LOC_X87_STATUS) {

@@ -8,7 +8,7 @@
 
 #include "recorder/insn/insn.h"
 
-#define ORACLE_XSAVE_BYTES 1088 /* legacy area, header, AVX at 576 */
+#define ORACLE_XSAVE_BYTES 2752 /* legacy area, header, AVX at 576, AVX-512's where CPUID says */
 
 /* Field order is known to oracle_enter.S. */
 struct oracle_regs {
@@ -32,6 +32,17 @@ extern uint8_t oracle_pristine[ORACLE_MEMORY_BYTES];
 /* Maps memory and code and installs fault handlers on a stack of their own. False when the machine
  * cannot do this (no FSGSBASE, no AVX). Call in a child process: the handlers stay. */
 bool oracle_open(void);
+
+/* The components that runs load and store: bits of XCR0, AVX-512's if it has them. Known to oracle_enter.S. */
+extern uint32_t oracle_components;
+
+/* After oracle_open(): whether runs start with AVX-512's registers and look at them. */
+bool oracle_has_avx512(void);
+
+/* Where the bytes of a vector register from byte `first` on (to the end of its piece) are in an image, and where
+ * a mask register; 0: not there. */
+unsigned oracle_vector_offset(unsigned vector, unsigned first);
+unsigned oracle_mask_offset(unsigned k);
 
 void oracle_set_code(const uint8_t *code, unsigned length);
 

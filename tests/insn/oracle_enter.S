@@ -24,7 +24,7 @@ oracle_enter:
         mov     [rip + saved_fs], rax
         rdgsbase rax
         mov     [rip + saved_gs], rax
-        mov     eax, 7
+        mov     eax, [rip + oracle_components]
         xor     edx, edx
         xrstor64 [rip + oracle_in_vectors]
         mov     rax, [rip + oracle_in + 136]
@@ -77,7 +77,7 @@ oracle_leave:
         mov     [rip + oracle_out + 136], rax
         rdgsbase rax
         mov     [rip + oracle_out + 144], rax
-        mov     eax, 7
+        mov     eax, [rip + oracle_components]
         xor     edx, edx
         xsave64 [rip + oracle_out_vectors]
         xor     ebx, ebx

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "oracle_case.h"
+#include "recorder/insn/insn_ranges.h"
 
 #define SLOT(i) ((uint64_t)(uintptr_t)ORACLE_MEMORY + 0x8000u + 0x1800u * (i))
 
@@ -79,7 +80,8 @@ struct oracle_range oracle_operand_range(const struct oracle_case *at, unsigned 
     if (mem->flags & INS_MEM_REP)
         return rep_range(mem, state, address);
     if (mem->flags & INS_MEM_SIZE_BOUND) {
-        uint64_t components = 7 & (state->regs.gpr[INS_RDX] << 32 | (uint32_t)state->regs.gpr[0]);
+        uint64_t components =
+            oracle_components & (state->regs.gpr[INS_RDX] << 32 | (uint32_t)state->regs.gpr[0]);
         return (struct oracle_range){address, ins_xsave_bytes(at->info.mnemonic, components)};
     }
     return (struct oracle_range){address, mem->size_bytes};
@@ -105,6 +107,34 @@ struct oracle_range oracle_reachable_range(const struct oracle_case *at, unsigne
     if (at->info.mems[i].flags & (INS_MEM_VSIB32 | INS_MEM_VSIB64))
         range.size = 200 * at->info.mems[i].scale + 8;
     return range;
+}
+
+static void vector_image(const struct oracle_state *state, unsigned vector, uint64_t image[8])
+{
+    for (unsigned i = 0; i < 8; i++) {
+        unsigned offset = oracle_vector_offset(vector, 8 * i);
+        image[i] = 0;
+        if (offset)
+            memcpy(&image[i], state->vectors + offset, 8);
+    }
+}
+
+unsigned oracle_lanes(const struct oracle_case *at, unsigned i, const struct oracle_state *state,
+                      struct oracle_range lanes[ORACLE_LANES_MAX])
+{
+    const struct ins_mem *mem = &at->info.mems[i];
+    uint64_t slots[INS_MEM_MAX + 16] = {0};
+    struct ins_range ranges[INS_RANGES_MAX];
+    slots[i] = operand_address(mem, state);
+    vector_image(state, (unsigned)mem->index, slots + i + 1);
+    if (mem->flags & INS_MEM_K)
+        memcpy(slots + i + 9, state->vectors + oracle_mask_offset((unsigned)mem->mask), 8);
+    else
+        vector_image(state, (unsigned)mem->mask, slots + i + 9);
+    unsigned count = ins_operand_ranges(&at->info, i, slots, ranges);
+    for (unsigned k = 0; k < count; k++)
+        lanes[k] = (struct oracle_range){ranges[k].address, ranges[k].size_bytes};
+    return count;
 }
 
 /* ---- random states ---- */
@@ -183,6 +213,21 @@ static void random_x87(struct oracle_case *at, struct oracle_state *state)
     }
 }
 
+/* Few masks choose nothing, and some everything, or a mask of 64 lanes would never be one. */
+static void random_avx512(struct oracle_case *at, struct oracle_state *state)
+{
+    for (unsigned vector = 0; vector < 16; vector++)
+        random_vector(at, state->vectors + oracle_vector_offset(vector, 32), 32);
+    for (unsigned vector = 16; vector < 32; vector++)
+        random_vector(at, state->vectors + oracle_vector_offset(vector, 0), 64);
+    for (unsigned k = 0; k < 8; k++) {
+        uint64_t mask = oracle_random(at);
+        if (oracle_random(at) % 4 == 0)
+            mask = UINT64_MAX;
+        memcpy(state->vectors + oracle_mask_offset(k), &mask, 8);
+    }
+}
+
 static void random_vectors(struct oracle_case *at, struct oracle_state *state)
 {
     memset(state->vectors, 0, sizeof(state->vectors));
@@ -194,11 +239,13 @@ static void random_vectors(struct oracle_case *at, struct oracle_state *state)
     if (random & 0x200)
         mxcsr &= ~0x3fu;
     memcpy(state->vectors + 24, &mxcsr, 4);
-    state->vectors[512] = 7; /* XSTATE_BV */
+    memcpy(state->vectors + 512, &oracle_components, 4); /* XSTATE_BV */
     for (unsigned vector = 0; vector < 16; vector++) {
         random_vector(at, state->vectors + 160 + 16 * vector, 16);
         random_vector(at, state->vectors + 576 + 16 * vector, 16);
     }
+    if (oracle_has_avx512())
+        random_avx512(at, state);
 }
 
 static void random_memory(struct oracle_case *at)
@@ -248,10 +295,11 @@ static void place_vector_index(struct oracle_case *at, const struct ins_mem *mem
                                struct oracle_state *state)
 {
     unsigned step = mem->flags & INS_MEM_VSIB32 ? 4 : 8;
-    for (unsigned k = 0; k < 32; k += step) {
+    for (unsigned k = 0; k < 64; k += step) {
         uint64_t value = oracle_random(at) % 200;
-        uint8_t *half = state->vectors + (k < 16 ? 160 : 576) + 16 * (unsigned)mem->index;
-        memcpy(half + k % 16, &value, step);
+        unsigned offset = oracle_vector_offset((unsigned)mem->index, k);
+        if (offset)
+            memcpy(state->vectors + offset, &value, step);
     }
 }
 
@@ -306,7 +354,7 @@ static void settle_special(struct oracle_case *at, struct oracle_state *state)
 {
     uint8_t *slot = oracle_pristine;
     uint64_t address = operand_address(&at->info.mems[0], state);
-    struct oracle_range range = {address, 1100};
+    struct oracle_range range = {address, ORACLE_XSAVE_BYTES};
     if (at->info.flags & INS_IS_REP)
         state->regs.gpr[INS_RCX] = oracle_random(at) % 12;
     if (at->info.mem_count == 0 || !oracle_in_memory(&range))

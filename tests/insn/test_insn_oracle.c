@@ -156,6 +156,10 @@ static void print_and_judge(const struct oracle_forms *forms, size_t stride,
         if (v > ORACLE_WRONG && v != ORACLE_NO_CPU)
             skipped += counts[v];
     }
+    if (counts[ORACLE_NO_CPU] != 0)
+        printf("SKIPPED: test_insn_oracle: %zu forms: this processor lacks them (AVX-512 and "
+               "others)\n",
+               counts[ORACLE_NO_CPU]);
     print_message("  %llu of %llu declared register uses seen to matter\n",
                   (unsigned long long)board->tally.uses_seen,
                   (unsigned long long)board->tally.uses_declared);
