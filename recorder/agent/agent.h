@@ -120,7 +120,7 @@
 
 #define AGT_CTX_REP_COUNT 0xe8 /* rcx where the latest rep instruction began */
 
-#define AGT_CTX_GS_BASE   0xf0 /* the program's, which no segment register holds */
+#define AGT_CTX_GS_BASE 0xf0 /* the program's, which no segment register holds */
 
 #define AGT_EXIT_FAULT_NUMBER 11
 

@@ -153,6 +153,7 @@ static enum dbi_terminal terminal_of(const struct dbi_insn *insn)
     case ZYDIS_MNEMONIC_RDRAND:
     case ZYDIS_MNEMONIC_RDSEED:
     case ZYDIS_MNEMONIC_RDPID:
+    case ZYDIS_MNEMONIC_LSL: /* of one selector it is the processor's number */
     case ZYDIS_MNEMONIC_RDPMC:
     case ZYDIS_MNEMONIC_TPAUSE:
     case ZYDIS_MNEMONIC_UMWAIT:

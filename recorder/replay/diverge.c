@@ -128,6 +128,21 @@ int rep_on_diverged(struct rep_engine *engine)
     }
 }
 
+/* Why an instruction is refused, and what to do, where that can be said. */
+static const char *refusal_reason(const uint8_t *code, size_t bytes, uint64_t rip)
+{
+    struct ins_info info;
+    if (ins_decode(code, bytes, rip, &info))
+        return "";
+    if (info.klass == INS_RDRAND)
+        return ": its random number is in no recording; have the program get its numbers from the "
+               "kernel, or record on a processor where CPUID can fault, which hides it from "
+               "programs";
+    if (info.klass == INS_RDPID || !strcmp(ins_mnemonic_name(info.mnemonic), "lsl"))
+        return ": which processor it tells of is in no recording; have the program ask by getcpu";
+    return "";
+}
+
 int rep_on_unsupported(struct rep_engine *engine)
 {
     const uint64_t *args = engine->host.turn.args;
@@ -137,6 +152,6 @@ int rep_on_unsupported(struct rep_engine *engine)
     uint64_t rip = args[1];
     if (!rep_engine_read(engine, rip, code, sizeof code, &done))
         ins_text(code, done, rip, text, sizeof text);
-    return wd_fail(-WD_ERR_UNSUPPORTED, "the instruction at %#llx (%s) cannot be replayed",
-                   (unsigned long long)rip, text);
+    return wd_fail(-WD_ERR_UNSUPPORTED, "the instruction at %#llx (%s) cannot be replayed%s",
+                   (unsigned long long)rip, text, refusal_reason(code, done, rip));
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What replay refuses, it names in one line; a recording that lies is found out. */
+#include <cpuid.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +35,33 @@ static void system_call_of_32_bits_is_named(void **state)
     (void)state;
     driver_refuses(dir, "a 32-bit system call (int 0x80)");
     free(dir);
+}
+
+/* ---- results from outside ---- */
+
+static void outside_is_refused(const char *name, bool has_it, const char *words)
+{
+    const char *argv[] = {GUEST_OUTSIDE, name, NULL};
+    if (!has_it) {
+        printf("SKIPPED: test_replay_refusals: %s: this processor lacks it\n", name);
+        return;
+    }
+    char *dir = unit_record(unit_work, name, argv);
+    driver_refuses(dir, words);
+    free(dir);
+}
+
+static void results_in_no_recording_are_refused_with_the_reason(void **state)
+{
+    unsigned eax, ebx = 0, ecx = 0, edx;
+    (void)state;
+    assert_true(__get_cpuid(1, &eax, &ebx, &ecx, &edx));
+    outside_is_refused("rdrand", ecx >> 30 & 1, "its random number is in no recording");
+    assert_true(__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx));
+    outside_is_refused("rdseed", ebx >> 18 & 1, "its random number is in no recording");
+    outside_is_refused("rdpid", ecx >> 22 & 1, "have the program ask by getcpu");
+    outside_is_refused("lsl", true, "have the program ask by getcpu");
+    outside_is_refused("lods", true, "(lodsb) cannot be replayed");
 }
 
 /* ---- a recording that was altered ---- */
@@ -199,6 +227,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(system_call_of_32_bits_is_named),
+        cmocka_unit_test(results_in_no_recording_are_refused_with_the_reason),
         cmocka_unit_test(altered_registers_diverge_where_they_are),
         cmocka_unit_test(lost_event_diverges),
         cmocka_unit_test(refused_instruction_is_named_unless_it_was_illegal),

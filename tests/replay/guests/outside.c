@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Executes the instruction that its argument names, whose result is in no recording. */
+#include <string.h>
+
+int main(int argc, char **argv)
+{
+    unsigned long result = 0;
+    const char *name = argc > 1 ? argv[1] : "";
+    if (!strcmp(name, "rdrand"))
+        __asm__ volatile("rdrand %0" : "=r"(result) : : "cc");
+    else if (!strcmp(name, "rdseed"))
+        __asm__ volatile("rdseed %0" : "=r"(result) : : "cc");
+    else if (!strcmp(name, "rdpid"))
+        __asm__ volatile("rdpid %0" : "=r"(result));
+    else if (!strcmp(name, "lsl"))
+        __asm__ volatile("lsl %1, %0" : "+r"(result) : "r"(0x7bul) : "cc");
+    else if (!strcmp(name, "lods")) {
+        const char *from = name;
+        __asm__ volatile("lodsb %%gs:(%1), %%al" : "+a"(result), "+S"(from));
+    } else
+        return 2;
+    return 0;
+}
