@@ -96,6 +96,38 @@ static bool wall_init(const struct agt *agt)
            wall_raise(agt, start, AGT_WALL_BYTES + AGT_AREA_BYTES);
 }
 
+/* ---- vector state ---- */
+
+static bool x87_is_lost(const struct agt_ctx *ctx)
+{
+    return ctx->x87_rules & AGT_X87_LOST;
+}
+
+static void xstate_store(const struct agt *agt, uint8_t *image)
+{
+    sys_xsave(image);
+    agt_x87_keep(image, &agt->ctx->x87, x87_is_lost(agt->ctx));
+}
+
+static void xstate_use(const struct agt *agt, const uint8_t *image)
+{
+    sys_xrstor(image);
+    agt_x87_find(image, &agt->ctx->x87);
+}
+
+/* The recorder stopped the program here: see x87.h. */
+static void x87_forget(struct agt_ctx *ctx, const struct evq_entry *entry)
+{
+    static uint8_t image[AGT_XS_AVX_OFF] __attribute__((aligned(64)));
+    bool was_stopped = entry->kind == EVQ_SYSCALL_ENTER || entry->kind == EVQ_TRAP ||
+                       entry->kind == EVQ_FAULT || entry->kind == EVQ_PLACE;
+    if (!was_stopped || !ctx->x87_rules || !(ctx->x87.ip | ctx->x87.dp))
+        return;
+    __asm__ volatile("xsave64 (%0)" : : "r"(image), "a"(AGT_XS_X87), "d"(0) : "memory");
+    agt_x87_forget(image, &ctx->x87, ctx->x87_rules);
+    __asm__ volatile("xrstor64 (%0)" : : "r"(image), "a"(AGT_XS_X87), "d"(0) : "memory");
+}
+
 /* ---- turn taking ---- */
 
 static uint64_t serve(struct agt *agt)
@@ -125,7 +157,7 @@ static uint64_t serve(struct agt *agt)
         return count;
     case AGT_CMD_STATE:
         regs_store(ctx, &tasks_of(ctx)[ctx->task].regs);
-        sys_xsave(tasks_of(ctx)[ctx->task].xsave);
+        xstate_store(agt, tasks_of(ctx)[ctx->task].xsave);
         return 0;
     case AGT_CMD_RESET:
         agt_memory_clear(agt);
@@ -227,13 +259,13 @@ static void task_switch(struct agt *agt, uint32_t to)
         agt_stop(agt, AGT_REQ_DIVERGED, AGT_DIV_EVENT, 0, 0, ctx->rip);
     struct agt_task *old = &tasks_of(ctx)[ctx->task];
     regs_store(ctx, &old->regs);
-    sys_xsave(old->xsave);
+    xstate_store(agt, old->xsave);
     old->ticks = ctx->ticks;
     ctx->task = to;
     ctx->ticks = tasks_of(ctx)[to].ticks;
     struct evq_regs regs = tasks_of(ctx)[to].regs;
     regs_load(ctx, &regs);
-    sys_xrstor(tasks_of(ctx)[to].xsave);
+    xstate_use(agt, tasks_of(ctx)[to].xsave);
 }
 
 static void task_new(struct agt *agt, const struct evq_op *op)
@@ -242,7 +274,7 @@ static void task_new(struct agt *agt, const struct evq_op *op)
     if (op->a >= EVQ_TASKS_MAX)
         agt_stop(agt, AGT_REQ_DIVERGED, AGT_DIV_HOST, op->op, 11, op->a);
     struct agt_task *task = &tasks_of(ctx)[op->a];
-    sys_xsave(task->xsave);
+    xstate_store(agt, task->xsave);
     task->regs = *(const struct evq_regs *)(op + 1);
     task->live = 1;
     task->ticks = 0;
@@ -338,7 +370,7 @@ static void xstate_load(struct agt *agt, const struct evq_op *op)
     struct agt_task *task = &tasks_of(agt->ctx)[agt->ctx->task];
     uint64_t bytes = op->a < AGT_XSAVE_MAX ? op->a : AGT_XSAVE_MAX;
     sys_copy(task->xsave, op + 1, bytes);
-    sys_xrstor(task->xsave);
+    xstate_use(agt, task->xsave);
 }
 
 static void ops_apply(struct agt *agt, const struct evq_entry *entry)
@@ -390,6 +422,7 @@ static void entry_take(struct agt *agt, const struct evq_entry *entry)
         agt->ctx->log_bytes = 0;
     }
     regs_compare(agt, entry);
+    x87_forget(agt->ctx, entry);
     log_add(agt, 1, 0);
     ops_apply(agt, entry);
     agt->ctx->queue_tail_bytes += entry->bytes;
@@ -553,9 +586,32 @@ static void on_xsave(struct agt *agt)
 static void on_xsaved(struct agt *agt)
 {
     struct agt_ctx *ctx = agt->ctx;
-    if (the_xsave.bytes)
-        agt_xsave_settle((uint8_t *)ctx->tmp, the_xsave.before, the_xsave.bytes, ctx->gpr[RAX],
-                         ctx->exit_arg);
+    enum agt_xsave_kind kind = ctx->exit_arg & 0xff;
+    uint8_t *image = (uint8_t *)ctx->tmp;
+    if (!the_xsave.bytes)
+        return;
+    bool has_x87 = kind == AGT_XSAVE_WHOLE || image[AGT_XS_HEADER_OFF] & AGT_XS_X87;
+    if (has_x87 && ctx->gpr[RAX] & AGT_XS_X87)
+        agt_x87_give(image, ctx->exit_arg & AGT_XSAVED_NARROW ? AGT_X87_IMAGE32 : AGT_X87_IMAGE64,
+                     &ctx->x87, x87_is_lost(ctx));
+    agt_xsave_settle(image, the_xsave.before, the_xsave.bytes, ctx->gpr[RAX], kind);
+}
+
+static void on_x87(struct agt *agt)
+{
+    struct agt_ctx *ctx = agt->ctx;
+    uint8_t *at = (uint8_t *)ctx->tmp;
+    enum agt_x87_form form = ctx->exit_arg & 0xff;
+    if (ctx->exit_arg & AGT_X87_LOADS)
+        agt_x87_take(at, form, &ctx->x87);
+    else if (!(ctx->exit_arg & AGT_X87_XRSTOR))
+        agt_x87_give(at, form, &ctx->x87, x87_is_lost(ctx));
+    else if (ctx->gpr[RAX] & AGT_XS_X87 && at[AGT_XS_HEADER_OFF] & AGT_XS_X87)
+        agt_x87_take(at, form, &ctx->x87);
+    else if (ctx->gpr[RAX] & AGT_XS_X87)
+        ctx->x87 = (struct agt_x87){0};
+    if (ctx->exit_arg & AGT_X87_CLEARS)
+        ctx->x87 = (struct agt_x87){0};
 }
 
 /* What is refused here was illegal there, too, if that is the next event: translated code goes on to an
@@ -580,6 +636,8 @@ int agt_code_run(struct agt *agt)
             on_xsave(agt);
         else if (kind == AGT_EXIT_XSAVED)
             on_xsaved(agt);
+        else if (kind == AGT_EXIT_X87)
+            on_x87(agt);
         else if (kind != AGT_EXIT_UNSUPPORTED || !is_illegal_here(agt))
             return kind;
         agt->ctx->target = agt->ctx->resume;

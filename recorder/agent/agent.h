@@ -121,6 +121,8 @@
 #define AGT_CTX_REP_COUNT 0xe8 /* rcx where the latest rep instruction began */
 
 #define AGT_CTX_GS_BASE 0xf0 /* the program's, which no segment register holds */
+#define AGT_CTX_X87_IP  0xf8 /* struct agt_x87 */
+#define AGT_CTX_X87_DP  0x100
 
 #define AGT_EXIT_FAULT_NUMBER 11
 
@@ -129,6 +131,7 @@
 #include <stdint.h>
 
 #include "recorder/agent/wait.h"
+#include "recorder/agent/x87.h"
 #include "recorder/event/queue.h"
 
 /* How translated code leaves for the agent. */
@@ -146,8 +149,9 @@ enum agt_exit {
     AGT_EXIT_FAULT = AGT_EXIT_FAULT_NUMBER, /* from the signal handler */
     AGT_EXIT_STALE,      /* the exit_arg bytes of code at rip are not what was translated */
     AGT_EXIT_XSAVE,      /* an xsave or kin is next, that stores at tmp; resume */
-    AGT_EXIT_XSAVED,     /* that was executed: exit_arg is its enum agt_xsave_kind; resume */
+    AGT_EXIT_XSAVED,     /* that was executed: exit_arg is its enum agt_xsave_kind, and AGT_XSAVED_NARROW; resume */
     AGT_EXIT_MARK_LANES, /* mark what a scatter writes whose list starts at tmp; resume */
+    AGT_EXIT_X87,        /* x87 pointers were stored or loaded at tmp: exit_arg says how (x87.h); resume */
 };
 
 /* Which table an indirect branch looked in. */
@@ -163,6 +167,8 @@ enum agt_exit {
 
 /* Reply to AGT_REQ_FAULT_REP: args[0] = code for that instruction alone; args[1], args[2] = rsi and rdi where it
  * began. */
+
+#define AGT_XSAVED_NARROW 0x100 /* without REX.W */
 
 /* AGT_EXIT_MARK: exit_arg = element size | AGT_MARK_ADDR32 */
 #define AGT_MARK_ADDR32 0x100
@@ -419,6 +425,7 @@ struct agt_ctx {
     uint64_t lookup_mask;
     uint64_t rep_count;
     uint64_t gs_base;
+    struct agt_x87 x87; /* the running task's */
     /* the rest is for C */
     uint64_t base;          /* of the agent's area */
     uint64_t return_missed; /* code for a return whose address is in r11 */
@@ -451,6 +458,7 @@ struct agt_ctx {
     uint32_t file_count;
     uint32_t bpf_count;
     uint32_t has_wall;
+    uint32_t x87_rules;         /* AGT_X87_* of the recording */
     uint32_t cpuid_is_recorded; /* no cpuid without an EVQ_TRAP of its own */
     struct agt_mail mail;
     struct agt_cpuid cpuid[AGT_CPUID_MAX];

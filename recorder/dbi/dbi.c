@@ -537,6 +537,7 @@ static int code_emit(struct dbi *dbi, bool exact, struct region *region, struct 
         .mode = dbi->config.mode,
         .values = dbi->config.values,
         .ticks = dbi->config.ticks,
+        .x87_is_lost = dbi->config.x87_is_lost,
         .exact = exact,
         .id = fragment->is.id,
         .cold = &cold,

@@ -49,7 +49,8 @@ enum dbi_page_flags {
 
 struct dbi_config {
     enum dbi_mode mode;
-    bool ticks;  /* count conditional branches (jcc) in agt_ctx.ticks */
+    bool ticks;       /* count conditional branches (jcc) in agt_ctx.ticks */
+    bool x87_is_lost; /* keep the data pointer, too: recorder/agent/x87.h */
     bool values; /* DBI_COLLECT: results behind an instruction's addresses; see dbi_value_words() */
     uint8_t *shm; /* the supervisor's mapping of the agent's shared memory (agent.h) */
     /* The code page at `address` (a multiple of 4096) into page[4096] and *flags (enum

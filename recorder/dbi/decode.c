@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "recorder/dbi/x87.h"
 #include "recorder/insn/insn_zydis.h"
 
 static uint8_t status_flags(ZydisAccessedFlagsMask flags)
@@ -224,7 +225,7 @@ static enum agt_xsave_kind xsave_kind(const struct dbi_insn *insn)
 /* Memory operands of which is_beyond_us(), or who translates, wants to know more than Zydis says. */
 static bool is_odd(const struct dbi_insn *insn)
 {
-    if (insn->is.xsave || insn->is.uses_gs)
+    if (insn->is.xsave || insn->is.x87 || insn->is.uses_gs)
         return true;
     for (unsigned i = 0; i < insn->whole->zydis.operand_count; i++) {
         if (insn->whole->operands[i].type == ZYDIS_OPERAND_TYPE_MEMORY &&
@@ -315,6 +316,9 @@ int dbi_insn_decode(struct dbi_insn *insn, uint64_t pc, const uint8_t *bytes, si
     insn->is.uses_gs = uses_gs(insn);
     insn->is.moves_gs_base = insn->whole->zydis.mnemonic == ZYDIS_MNEMONIC_RDGSBASE ||
                              insn->whole->zydis.mnemonic == ZYDIS_MNEMONIC_WRGSBASE;
+    insn->is.is_wide = insn->is.xsave && insn->whole->zydis.raw.rex.W;
+    if (insn->whole->zydis.encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY)
+        insn->is.x87 = (uint8_t)dbi_x87_kind(insn->bytes, insn->is.length);
     if (is_described(insn, detail))
         ins_describe(&insn->whole->zydis, insn->whole->operands, pc, &insn->info);
     flags_decode(insn);

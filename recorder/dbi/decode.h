@@ -45,6 +45,8 @@ struct dbi_traits {
     uint8_t opcode;       /* its last byte */
     uint8_t disp_off;     /* where the displacement of a rip-relative operand is */
     uint8_t xsave;        /* enum agt_xsave_kind: 0 for all but xsave and its kin */
+    uint8_t x87;          /* enum dbi_x87_kind */
+    bool is_wide;         /* xsave and its kin: with REX.W */
     bool is_rep;          /* a string instruction that repeats itself */
     bool writes_r15;
     bool writes_fs_base;

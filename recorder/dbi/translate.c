@@ -588,13 +588,18 @@ static void fs_base_keep(struct work *w, unsigned at)
     emit_store_imm_gs(w->e, AGT_CTX_FS_BASE + 4, 0);
 }
 
-/* The agent looks at what is where an xsave will store. */
-static void xsave_announce(struct work *w, unsigned at)
+void dbi_address_keep(struct work *w, unsigned at, uint32_t disp)
 {
     unsigned reg = reg_borrow(w, at);
     dbi_address_get(w, at, &w->code->insns[at].info.mems[0], reg, 0);
-    emit_store_gs(w->e, AGT_CTX_TMP, reg);
+    emit_store_gs(w->e, disp, reg);
     dbi_reg_return(w, reg);
+}
+
+/* The agent looks at what is where an xsave will store. */
+static void xsave_announce(struct work *w, unsigned at)
+{
+    dbi_address_keep(w, at, AGT_CTX_TMP);
     dbi_agent_call(w, AGT_EXIT_XSAVE, 0);
 }
 
@@ -614,13 +619,18 @@ static int insns_emit(struct work *w)
             return 0; /* the last: terminal_emit's */
         if (insn->is.xsave)
             xsave_announce(w, i);
+        if (insn->is.x87)
+            dbi_x87_before(w, i);
         if (insn->is.is_rep)
             emit_store_gs(w->e, AGT_CTX_REP_COUNT, INS_RCX);
         int err = insn_emit(w, i);
         if (err)
             return err;
         if (insn->is.xsave)
-            dbi_agent_call(w, AGT_EXIT_XSAVED, insn->is.xsave);
+            dbi_agent_call(w, AGT_EXIT_XSAVED,
+                           insn->is.xsave | (insn->is.is_wide ? 0 : AGT_XSAVED_NARROW));
+        if (insn->is.x87)
+            dbi_x87_after(w, i);
         if (insn->is.writes_fs_base)
             fs_base_keep(w, i);
         if (w->mode == DBI_COLLECT)
@@ -862,6 +872,7 @@ int dbi_emit_fragment(struct emit *e, const struct dbi_emit_how *how, struct dbi
                      .r15 = -1,
                      .exact = exact,
                      .ticks = how->ticks,
+                     .x87_is_lost = how->x87_is_lost,
                      .values = how->values,
                      .shared = how->shared,
                      .pad = how->pad,

@@ -69,9 +69,10 @@ struct dbi_wall {
 
 struct dbi_emit_how {
     enum dbi_mode mode;
-    bool ticks;  /* count conditional branches */
-    bool values; /* as in struct dbi_config */
-    bool exact;  /* never stops for time, is never linked */
+    bool ticks;       /* count conditional branches */
+    bool x87_is_lost; /* as in struct dbi_config */
+    bool values;      /* as in struct dbi_config */
+    bool exact;       /* never stops for time, is never linked */
     uint32_t id;
     struct emit *cold;               /* where what seldom runs goes, within reach */
     const struct dbi_shared *shared; /* of the region */

@@ -32,7 +32,7 @@ struct work {
     int r15;          /* register that holds the program's r15, or -1 */
     unsigned slot;    /* next one of the execution's */
     unsigned word;    /* next one of the ring record, from 0 behind its first */
-    bool exact, ticks, values;
+    bool exact, ticks, values, x87_is_lost;
     const struct dbi_shared *shared;
     const struct dbi_pad *pad;     /* to be used; NULL: none yet */
     const struct agt_site *site;   /* of an indirect jump or call; NULL: not by a table */
@@ -116,6 +116,15 @@ int dbi_gs_insn_emit(struct work *w, unsigned at);
 
 /* rdgsbase, wrgsbase */
 void dbi_gs_base_emit(struct work *w, unsigned at);
+
+/* gs:[disp] = the address of the first memory operand of instruction `at` */
+void dbi_address_keep(struct work *w, unsigned at, uint32_t disp);
+
+/* ---- x87_emit.c ---- */
+
+/* What is due before instruction `at` and behind it, if it is one of the x87 unit's. */
+void dbi_x87_before(struct work *w, unsigned at);
+void dbi_x87_after(struct work *w, unsigned at);
 
 /* ---- branch.c ---- */
 

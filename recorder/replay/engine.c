@@ -171,6 +171,7 @@ int rep_engine_new(const struct rep_engine_setup *setup, struct rep_engine **out
     if (!err) {
         struct dbi_config config = {.mode = setup->mode,
                                     .ticks = setup->ticks,
+                                    .x87_is_lost = setup->x87 & AGT_X87_LOST,
                                     .values = setup->values,
                                     .shm = engine->host.shm,
                                     .fetch = fetch_page,

@@ -40,6 +40,7 @@ struct rep_engine_setup {
     size_t file_count;
     const struct agt_cpuid *cpuid; /* how CPUID is answered */
     size_t cpuid_count;
+    uint32_t x87;           /* AGT_X87_* of the recording */
     bool cpuid_is_recorded; /* no CPUID without an EVQ_TRAP of its own; `cpuid` answers none */
     uint64_t xcr0;
 };

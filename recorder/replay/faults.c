@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "recorder/dbi/x87.h"
 #include "recorder/replay/engine_priv.h"
 
 void rep_answer_fetch_fault(struct rep_turn *turn, const struct dbi_fetch_fault *fault)
@@ -267,6 +268,10 @@ int rep_on_fault(struct rep_engine *engine)
             rep_execution_cut(engine, fault.fragment, fault.insn, turn->fault.gpr[15], &ring_more);
     if (err)
         return err;
+    uint64_t last;
+    if (dbi_x87_last(fault.fragment->pc, fault.fragment->code, fault.fragment->code_bytes,
+                     fault.insn, &last))
+        engine->host.ctx->x87.ip = last;
     turn->args[0] = fault.pc;
     turn->args[1] = fault.spilled;
     turn->args[2] = fault.fragment->insn_count - fault.insn;

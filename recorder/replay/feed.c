@@ -116,6 +116,7 @@ static int prepare(struct rep_feed *feed, const struct rep_selection *which)
     feed->cpu.cpuid_count = header->cpuid_count;
     feed->cpu.xcr0 = header->xcr0;
     feed->cpu.cpuid_is_recorded = header->has_cpuid_faulting;
+    feed->cpu.x87 = feed_cpu_x87(header);
     int rc = feed_cpu_check(header);
     if (!rc)
         rc = feed_xsave_layout_here(&feed->local_layout);

@@ -104,6 +104,7 @@ struct rep_cpu {
     const struct rrt_cpuid *cpuid; /* of the trace: borrowed until rrt_close() */
     size_t cpuid_count;
     uint64_t xcr0;
+    uint32_t x87;           /* AGT_X87_*: recorder/agent/x87.h */
     bool cpuid_is_recorded; /* each CPUID is an EVQ_TRAP entry; else answer from the table */
 };
 const struct rep_cpu *rep_feed_cpu(const struct rep_feed *feed);

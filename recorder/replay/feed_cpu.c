@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "recorder/agent/x87.h"
 
 enum cpuid_register { EAX, EBX, ECX, EDX };
 
@@ -145,4 +146,22 @@ int feed_cpu_check(const struct rrt_header *header)
         return 0;
     return wd_fail(-WD_ERR_UNSUPPORTED,
                    "the recording was made on a processor with %s, which this one lacks", missing);
+}
+
+/* Whether fxsave stores nothing of the last x87 instruction. */
+static bool loses_x87_here(void)
+{
+    uint8_t kept[512] __attribute__((aligned(16))), image[512] __attribute__((aligned(16)));
+    uint64_t ip;
+    __asm__ volatile("fxsave64 %0\n\tfninit\n\tfld1\n\tfxsave64 %1\n\tfxrstor64 %0"
+                     : "=m"(kept), "=m"(image));
+    memcpy(&ip, image + 8, sizeof ip);
+    return ip == 0;
+}
+
+uint32_t feed_cpu_x87(const struct rrt_header *header)
+{
+    enum rrt_quirk quirk = header->xsave_fip_fdp_quirk;
+    bool is_lost = quirk == RRT_QUIRK_UNKNOWN ? loses_x87_here() : quirk == RRT_QUIRK_YES;
+    return (is_lost ? AGT_X87_LOST : 0) | (header->clears_fip_fdp ? AGT_X87_CLEARED : 0);
 }

@@ -304,6 +304,7 @@ static int meta_section(const struct wet_finish *finish, struct wet_store_writer
         {"syscalls", finish->outputs->syscalls},
         {"events", finish->entries},
         {"xcr0", rep_feed_cpu(finish->feed)->xcr0},
+        {"x87", rep_feed_cpu(finish->feed)->x87},
         {"cpuid_recorded", rep_feed_cpu(finish->feed)->cpuid_is_recorded},
     };
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)

@@ -267,6 +267,7 @@ static int engine_make(struct wet *wet)
                                          .cpuid_count =
                                              wet->cpu_bytes.size_bytes / sizeof(struct agt_cpuid),
                                          .cpuid_is_recorded = wet->cpuid_is_recorded,
+                                         .x87 = wet->x87,
                                          .xcr0 = wet->xcr0,
                                          .values = wet->collects_values,
                                          .is_trusted = wet->is_trusted};

@@ -111,6 +111,7 @@ static int meta_open(struct wet *wet)
     info->events = number(wet->meta, "events");
     info->places = number(wet->meta, "places");
     wet->xcr0 = number(wet->meta, "xcr0");
+    wet->x87 = (uint32_t)number(wet->meta, "x87");
     wet->cpuid_is_recorded = number(wet->meta, "cpuid_recorded");
     return 0;
 }

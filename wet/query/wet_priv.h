@@ -55,6 +55,7 @@ struct wet {
     char **decoded; /* of META, whose bytes are no UTF-8; ours */
     size_t decoded_count;
     uint64_t xcr0;
+    uint32_t x87; /* AGT_X87_* */
     bool cpuid_is_recorded;
     struct wd_buf index_bytes, objects_bytes, names_bytes, outputs_bytes, files_bytes, nodes_bytes,
         spans_bytes, cpu_bytes;
