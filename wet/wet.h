@@ -78,6 +78,26 @@ const struct wet_info *wet_get_info(const struct wet *wet);
 /* Modules, functions, lines, variables, control dependence; lives as long as the wet. */
 struct mdl_model *wet_get_model(struct wet *wet);
 
+/* ---- what the file holds of the disk it was made on ---- */
+
+struct wet_held_file {
+    const char *path; /* as the recorded system knew it */
+    uint64_t size_bytes;
+    bool is_whole; /* a module; of other files there is what was mapped */
+    /* Where the contents came from: a plain name is a file of the recording's own directory, a path
+     * one outside. NULL in files of earlier versions, as is `proof`. */
+    const char *backing;
+    const char *proof;      /* that it was what was recorded: "digest", "size and time", "size" */
+    const char *debug_path; /* a separate debug file that is held, too; NULL if none is, or not known */
+    const char *alt_path;   /* dwz's shared one */
+    uint64_t debug_bytes, alt_bytes; /* 0: none */
+};
+
+size_t wet_held_file_count(const struct wet *wet);
+
+/* File number n, below that count. Strings live as long as the wet. */
+void wet_held_file_get(struct wet *wet, size_t n, struct wet_held_file *out);
+
 /* 0, or -WD_ERR_CORRUPT if some debug file that the model asked for turned out damaged: it is read when
  * first needed, and what it would tell is missing in answers since. */
 int wet_check_model(const struct wet *wet);

@@ -25,7 +25,8 @@ const struct cli_syntax cli_cmd_info_syntax = {
         "  threads              the threads, and where each one stands now\n"
         "  signals              signals that arrived, and when\n"
         "  ambiguous            events that may have come at another moment than shown\n"
-        "  modules              the program and its libraries, and where they were\n"
+        "  modules              the program and its libraries, where they were, and which files\n"
+        "                       of the disk the trace holds\n"
         "  functions [REGEX]    functions whose names match\n"
         "  lines FILE           lines of a source file that have code, and where\n"
         "  locals               variables of the selected frame, of inner blocks first\n"
@@ -38,46 +39,6 @@ static int info_program(struct cli_session *session, const char *operand)
 {
     (void)operand;
     cli_facts_print(session->out, session->wet, session->build_seconds);
-    return 0;
-}
-
-/* ---- modules ---- */
-
-static int info_modules(struct cli_session *session, const char *operand)
-{
-    struct cli_out *out = session->out;
-    struct mdl_module module;
-    struct mdl_debug debug;
-    json_t *array = out->json ? json_array() : NULL;
-    size_t count = mdl_module_count(session->model);
-    (void)operand;
-    for (size_t i = 0; i < count && !cli_out_is_gone(out); i++) {
-        if (mdl_module_get(session->model, (mdl_module_id)i, &module) != 0 ||
-            mdl_module_debug(session->model, (mdl_module_id)i, &debug) != 0)
-            continue;
-        if (array) {
-            json_t *row = json_object();
-            cli_json_set(row, "path", cli_json_text(module.path));
-            cli_json_set(row, "start", cli_json_address(module.start));
-            cli_json_set(row, "end", cli_json_address(module.end));
-            cli_json_set(row, "has_debug_information", json_boolean(debug.has_dwarf));
-            cli_json_set(row, "build_id", cli_json_text(debug.build_id[0] ? debug.build_id : NULL));
-            cli_json_append(array, row);
-        } else {
-            fprintf(out->stream, "0x%016" PRIx64 " 0x%016" PRIx64 "  ", module.start, module.end);
-            cli_out_text(out, module.path);
-            if (module.is_elf && !debug.has_dwarf)
-                fputs(": no debug information", out->stream);
-            if (module.is_elf && !debug.has_dwarf && debug.build_id[0])
-                fprintf(out->stream, ", build-id %s", debug.build_id);
-            putc('\n', out->stream);
-        }
-    }
-    if (array) {
-        json_t *object = cli_json_object("wetdbg.modules/1");
-        cli_json_set(object, "modules", array);
-        cli_out_json(out, object);
-    }
     return 0;
 }
 
@@ -152,7 +113,7 @@ static const struct cli_info_subject subjects[] = {
     {"threads", false, false, cli_info_threads},
     {"signals", false, false, info_signals},
     {"ambiguous", false, false, cli_info_ambiguous},
-    {"modules", false, false, info_modules},
+    {"modules", false, false, cli_info_modules},
     {"functions", true, false, cli_info_functions},
     {"lines", true, false, cli_info_lines},
     {"locals", false, false, cli_info_locals},

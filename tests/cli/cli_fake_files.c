@@ -14,6 +14,25 @@ int wet_fingerprint_read(const char *path, char *out, size_t size)
     return 0;
 }
 
+static const struct wet_held_file held[] = {
+    {"/bin/prog", 5000, true, "mmap_hardlink_1_prog", "digest", "/usr/lib/debug/prog", NULL, 70, 0},
+    {"/lib/libold.so", 60, true, "/lib/libold.so", "size and time", NULL, NULL, 0, 8},
+    {"/etc/table", 20, false, "mmap_copy_2_table", "size", NULL, NULL, 0, 0},
+    {"/old", 3, true, NULL, NULL, NULL, NULL, 0, 0},
+};
+
+size_t wet_held_file_count(const struct wet *wet)
+{
+    (void)wet;
+    return sizeof held / sizeof *held;
+}
+
+void wet_held_file_get(struct wet *wet, size_t n, struct wet_held_file *out)
+{
+    (void)wet;
+    *out = held[n];
+}
+
 uint64_t wet_interval_at(const struct wet *wet, wet_time t)
 {
     (void)wet;

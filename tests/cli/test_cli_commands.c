@@ -312,7 +312,17 @@ static void info_subjects_are_found_by_prefix(void **state)
         {"info mod", 0,
          "0x0000000000001000 0x0000000000003000  /bin/prog\n"
          "0x0000000000005000 0x0000000000006000  /lib/libforeign.so: no debug information, "
-         "build-id 0badf00d\n"},
+         "build-id 0badf00d\n"
+         "files of the recorded machine in this trace:\n"
+         "        5000  /bin/prog, from the recording's mmap_hardlink_1_prog: the contents that "
+         "were "
+         "recorded\n"
+         "          70  /usr/lib/debug/prog, from the disk, belongs to /bin/prog\n"
+         "          60  /lib/libold.so, from the disk: only size and time were checked\n"
+         "           8  a debug file, from the disk, belongs to /lib/libold.so\n"
+         "          20  /etc/table, the parts that were mapped, from the recording's "
+         "mmap_copy_2_table: only its size was checked\n"
+         "           3  /old\n"},
         {"info functions ^h", 0, "0x0000000000002000  helper  prog\n"},
         {"info functions ^z", 1, "no function's name matches '^z'\n"},
         {"info functions [", 2, "bad expression '['\n"},

@@ -18,7 +18,10 @@
 
 struct totals {
     uint64_t nodes, node_executions, loads, stores;
+    json_t *files; /* META: where the contents of each file come from */
 };
+
+static json_t *text(const char *bytes);
 
 static int add(struct wet_store_writer *store, const struct wet_finish *finish, uint32_t kind,
                uint64_t key, const void *bytes, size_t size_bytes)
@@ -85,8 +88,9 @@ static bool is_mapped_executable(const struct wet_space *space, uint64_t file)
     return false;
 }
 
+/* *is_kept tells whether there was something to be kept. */
 static int path_section(const struct wet_finish *finish, struct wet_store_writer *store,
-                        uint32_t kind, uint64_t key, const char *path)
+                        uint32_t kind, uint64_t key, const char *path, bool *is_kept)
 {
     struct stat stat;
     int fd;
@@ -100,15 +104,27 @@ static int path_section(const struct wet_finish *finish, struct wet_store_writer
     void *map = mmap(NULL, (size_t)stat.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (map != MAP_FAILED) {
         err = add(store, finish, kind, key, map, (size_t)stat.st_size);
+        *is_kept = !err;
         munmap(map, (size_t)stat.st_size);
     }
     close(fd);
     return err;
 }
 
+/* A debug file goes into a section of its own, its path into `origin` under the name `key`. */
+static int debug_section(const struct wet_finish *finish, struct wet_store_writer *store,
+                         enum wet_section_kind kind, uint64_t n, const char *path, json_t *origin)
+{
+    bool is_kept = false;
+    int err = path_section(finish, store, kind, n, path, &is_kept);
+    if (is_kept)
+        json_object_set_new(origin, kind == WET_SEC_DEBUG ? "debug" : "alt", text(path));
+    return err;
+}
+
 /* A module's whole file, and what holds its debug information if that is elsewhere. */
 static int module_section(const struct wet_finish *finish, struct wet_store_writer *store,
-                          uint64_t n, const struct rep_file *file)
+                          uint64_t n, const struct rep_file *file, json_t *origin)
 {
     char *debug = NULL, *alt = NULL;
     void *map = mmap(NULL, file->size_bytes, PROT_READ, MAP_PRIVATE, file->fd, 0);
@@ -116,9 +132,9 @@ static int module_section(const struct wet_finish *finish, struct wet_store_writ
         return wd_fail_errno("%s", file->backing);
     int err = add(store, finish, WET_SEC_FILE_DATA, n, map, file->size_bytes);
     if (!err && mdl_find_debug_file(map, file->size_bytes, file->name, &debug) == 0)
-        err = path_section(finish, store, WET_SEC_DEBUG, n, debug);
+        err = debug_section(finish, store, WET_SEC_DEBUG, n, debug, origin);
     if (!err && mdl_find_alt_file(map, file->size_bytes, file->name, &alt) == 0)
-        err = path_section(finish, store, WET_SEC_ALT, n, alt);
+        err = debug_section(finish, store, WET_SEC_ALT, n, alt, origin);
     free(debug);
     free(alt);
     munmap(map, file->size_bytes);
@@ -171,7 +187,19 @@ static int data_section(const struct wet_finish *finish, struct wet_store_writer
     return err;
 }
 
-static int files_sections(const struct wet_finish *finish, struct wet_store_writer *store)
+static json_t *origin_of(const struct rep_file *file)
+{
+    static const char *const proofs[] = {[RRT_PROOF_DIGEST] = "digest",
+                                         [RRT_PROOF_SIZE_TIME] = "size and time",
+                                         [RRT_PROOF_SIZE] = "size"};
+    json_t *origin = json_object();
+    json_object_set_new(origin, "backing", text(file->backing));
+    json_object_set_new(origin, "proof", json_string(proofs[file->proof]));
+    return origin;
+}
+
+static int files_sections(const struct wet_finish *finish, struct wet_store_writer *store,
+                          json_t *origins)
 {
     struct wd_buf out = {0};
     size_t count;
@@ -185,6 +213,8 @@ static int files_sections(const struct wet_finish *finish, struct wet_store_writ
                                          .path_bytes = (uint32_t)strlen(files[i].name),
                                          .is_module =
                                              elf && is_mapped_executable(finish->space, i)};
+        json_t *origin = origin_of(&files[i]);
+        json_array_append_new(origins, origin);
         if (!fstat(files[i].fd, &stat))
             record.mtime_s = stat.st_mtime;
         err = wd_buf_append(&out, &record, sizeof record);
@@ -193,7 +223,7 @@ static int files_sections(const struct wet_finish *finish, struct wet_store_writ
         if (!err)
             err = pad8(&out);
         if (!err)
-            err = record.is_module ? module_section(finish, store, i, &files[i])
+            err = record.is_module ? module_section(finish, store, i, &files[i], origin)
                                    : data_section(finish, store, i, &files[i]);
     }
     if (!err)
@@ -280,6 +310,7 @@ static int meta_section(const struct wet_finish *finish, struct wet_store_writer
         json_array_append_new(argv, text(info->argv[i]));
     json_object_set_new(meta, "program", text(info->exe));
     json_object_set_new(meta, "argv", argv);
+    json_object_set(meta, "files", totals->files);
     json_object_set_new(meta, "fingerprint", text(finish->fingerprint ? finish->fingerprint : ""));
     bool has_end = finish->has_end, has_signal = has_end && info->fatal_signal;
     const struct {
@@ -321,16 +352,17 @@ static int meta_section(const struct wet_finish *finish, struct wet_store_writer
 int wet_finish_sections(const struct wet_finish *finish, struct wet_store_writer *store,
                         struct wet_build_result *result)
 {
-    struct totals totals = {0};
+    struct totals totals = {.files = json_array()};
     int err = nodes_section(finish, store, &totals);
     if (!err)
-        err = files_sections(finish, store);
+        err = files_sections(finish, store, totals.files);
     if (!err)
         err = names_section(finish, store);
     if (!err)
         err = tables_sections(finish, store);
     if (!err)
         err = meta_section(finish, store, &totals);
+    json_decref(totals.files);
     if (err)
         return err;
     result->events_checked = finish->entries;

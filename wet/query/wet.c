@@ -50,8 +50,7 @@ static char *hex_decode(const char *hex)
     return bytes;
 }
 
-/* A string of META: itself, or {"hex": digits} where it is no UTF-8. NULL if it is neither. */
-static const char *meta_text(struct wet *wet, const json_t *value)
+const char *wet_meta_text(struct wet *wet, const json_t *value)
 {
     const char *hex = json_string_value(json_object_get(value, "hex"));
     if (!hex)
@@ -74,7 +73,7 @@ static int meta_open(struct wet *wet)
     int err = wet_store_read(wet->store, WET_SEC_META, 0, &bytes);
     if (!err) {
         wet->meta = json_loadb((const char *)bytes.data, bytes.size_bytes, JSON_ALLOW_NUL, &error);
-        wet->info.program = meta_text(wet, json_object_get(wet->meta, "program"));
+        wet->info.program = wet_meta_text(wet, json_object_get(wet->meta, "program"));
         if (!wet->info.program || !json_is_array(json_object_get(wet->meta, "argv")))
             err = damaged(wet, "description of the run");
     }
@@ -88,7 +87,7 @@ static int meta_open(struct wet *wet)
     if (!wet->argv)
         return -ENOMEM;
     for (size_t i = 0; i < info->argc; i++) {
-        const char *arg = meta_text(wet, json_array_get(argv, i));
+        const char *arg = wet_meta_text(wet, json_array_get(argv, i));
         wet->argv[i] = arg ? arg : "";
     }
     info->argv = wet->argv;
