@@ -7,6 +7,7 @@
 
 #include "common/err.h"
 #include "dbgcli/help.h"
+#include "dbgcli/stack.h"
 #include "dbgcli/suggest.h"
 #include "dbgcli/verbs/verb.h"
 
@@ -73,7 +74,10 @@ static int run_verb(struct cli_app *app, const struct cli_verb *verb, int argc, 
         result = cli_help_print(app->out, verb->name);
     else
         result = cli_out_color(app->out, cli_args_value(&args, "color"));
-    if (!result && !args.wants_help)
+    bool is_work = !result && !args.wants_help;
+    if (is_work && verb->run != cli_record_run) /* a recorded program gets the user's own limit */
+        result = cli_stack_prepare();
+    if (is_work && !result)
         result = verb->run(app, &args);
     cli_args_fini(&args);
     if (result >= 0)

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -104,6 +105,20 @@ static int check_ptrace(void)
                    strerror(-err));
 }
 
+/* rr reads more of a program's first stack than there is below this limit, and aborts. */
+#define STACK_MIN_KIB 160
+
+static int check_stack(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= STACK_MIN_KIB << 10)
+        return 0;
+    return wd_fail(-WD_ERR_MACHINE,
+                   "rr cannot record with a stack of %llu KiB; %d are needed (`ulimit -s`)",
+                   (unsigned long long)limit.rlim_cur >> 10, STACK_MIN_KIB);
+}
+
 static int prepare(struct run *run, const struct rec_options *options, const char *name)
 {
     int err = rec_locate_program(name, &run->program);
@@ -117,6 +132,8 @@ static int prepare(struct run *run, const struct rec_options *options, const cha
         err = rec_place_make();
     if (!err)
         err = check_ptrace();
+    if (!err)
+        err = check_stack();
     if (!err)
         err = choose_ticks(run, options);
     if (!err)

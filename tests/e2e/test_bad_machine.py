@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
 """test_bad_machine.py BUILD-DIRECTORY: where the machine or the user gets in the way: no ptrace, no perf events, a
-full disk, a directory that cannot be written, closed pipes, interrupts, words that mean nothing."""
+full disk, a directory that cannot be written, a small stack, closed pipes, interrupts, words that mean nothing."""
 import os
 import re
 import shutil
@@ -111,6 +111,27 @@ def read_only(bench, trace):
     os.chmod(locked, 0o755)
 
 
+def small_stack(bench, trace):
+    """With a limit that can be raised all is as ever; with one that cannot be, a line says so."""
+    words = [bench.wetdbg, "replay", trace, "--batch", "-e", "slice backward exit", "-e", "info locals", "-e",
+             "list main"]
+    usual = bench.run(*words)
+    for limit in ("64", "512"):
+        run = bench.run("bash", "-c", f'ulimit -S -s {limit}; exec "$@"', "bash", *words)
+        said, expected = (re.sub(r"\(\d+\.\d+ s\)", "", each.out) for each in (run, usual))
+        bench.check(run.status == usual.status == 0 and said == expected and not run.err,
+                    f"a stack of {limit} KiB: another answer", run)
+    mortal = ["setpriv", "--inh-caps=-sys_resource", "--bounding-set=-sys_resource"] if os.geteuid() == 0 else []
+    limited = [*mortal, "bash", "-c", 'ulimit -s 64; exec "$@"', "bash"]
+    one_line(bench, bench.run(*limited, *words), 5, "a stack that cannot grow", "limited to 64 KiB", "ulimit -s")
+    run = bench.run(*limited, bench.wetdbg, "record", "-o", bench.path("small-stack"), "--", "true")
+    one_line(bench, run, 125, "a program with a small stack", "64 KiB", "ulimit -s")
+    bench.check(not os.path.exists(bench.path("small-stack")), "a small stack: a directory is left")
+    run = bench.run("bash", "-c", 'ulimit -S -s 1000; exec "$@"', "bash", bench.wetdbg, "record", "-o",
+                    bench.path("own-stack"), "--", "bash", "-c", "ulimit -s")
+    bench.check(run.status == 0 and run.out == "1000\n", "a recorded program has another stack limit", run)
+
+
 def closed_pipes(bench, trace):
     """`head` takes a line and leaves: no complaint, and no signal."""
     for words in (["dump", trace], ["dump", "--registers", trace], ["dump", "--json", "--data", trace],
@@ -202,6 +223,7 @@ def test(bench, _arguments):
     refused(bench)
     full_disk(bench, trace)
     read_only(bench, trace)
+    small_stack(bench, trace)
     closed_pipes(bench, trace)
     long = bench.record("long", f"{bench.build}/tests/e2e/e2e_long_run", TURNS)
     interrupted_build(bench, long)

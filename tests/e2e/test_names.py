@@ -74,7 +74,7 @@ def run_test(bench, _):
     check(bench, bench.wet("ps", trace), "ps")
     check(bench, bench.wet("dump", trace), "dump")
     check(bench, bench.wet("replay", trace, "--no-trace"), "replay --no-trace")
-    check(bench, bench.wet("recordings", env=dict(bench.environment, _RR_TRACE_DIR=bench.work)), "recordings")
+    check(bench, bench.wet("ls", env=dict(bench.environment, _RR_TRACE_DIR=bench.work)), "ls")
     check(bench, bench.wet("replay", trace, f"--process={NAME}"), "no such process")
     os.remove(f"{trace}/wetdbg.sums")
     check(bench, bench.wet("replay", trace, "--batch", "-o", bench.path(f"x{NAME}.wet")), "the notice of contents")
