@@ -20,8 +20,6 @@
 #define CANONICAL_FLAGS UINT64_C(0x246)
 #define RESUME_FLAG     UINT64_C(0x10000)
 #define ARRIVALS_MAX    5000000 /* some ten minutes */
-#define RDTSC_BYTES     2
-#define RDTSCP_BYTES    3
 
 #define ADDRESS_SIZE_PREFIX 0x67
 
@@ -60,6 +58,7 @@ static void join_cpu(struct orc *orc)
 
 int orc_open(struct rrt_trace *trace, int pid, struct orc **out)
 {
+    const struct rrt_header *header = rrt_trace_header(trace);
     struct orc *orc = calloc(1, sizeof(*orc));
     int rc;
 
@@ -73,7 +72,8 @@ int orc_open(struct rrt_trace *trace, int pid, struct orc **out)
     if (rc == 0)
         rc = orc_stops_open(&orc->stops, trace);
     if (rc == 0)
-        rc = orc_child_start(&orc->child, orc->plan.stub, rrt_trace_header(trace)->bind_to_cpu);
+        rc = orc_child_start(&orc->child, orc->plan.stub, header->bind_to_cpu,
+                             header->has_cpuid_faulting);
     if (rc == 0)
         join_cpu(orc);
     if (rc == 0)
@@ -130,7 +130,7 @@ static int take_syscall(struct orc *orc, struct user_regs_struct *regs)
         return wd_fail(-WD_ERR_DIVERGED, "oracle: frame %" PRIu64 " at %#llx: call %d, recorded %d",
                        orc->next.time, (unsigned long long)regs->rip, number,
                        (int)orc->next.regs.orig_rax);
-    rc = orc_frame_compare(orc, regs, ORC_EFLAGS_COMPARED, false);
+    rc = orc_frame_compare(orc, regs, ORC_EFLAGS_COMPARED, ORC_TRAP_NONE);
     if (rc == 0)
         rc = orc_frame_apply(orc);
     if (rc == 0 && orc->has_next && orc->next.tid == tid && orc->next.event == RRT_EVENT_SYSCALL &&
@@ -139,27 +139,40 @@ static int take_syscall(struct orc *orc, struct user_regs_struct *regs)
     return rc;
 }
 
-static unsigned trap_length(const struct orc *orc, uint64_t pc)
+static const struct {
+    uint8_t code[3];
+    uint8_t length;
+    enum orc_trap trap;
+} traps[] = {
+    {{0x0f, 0x31}, 2, ORC_TRAP_RDTSC},
+    {{0x0f, 0x01, 0xf9}, 3, ORC_TRAP_RDTSCP},
+    {{0x0f, 0xa2}, 2, ORC_TRAP_CPUID},
+};
+
+/* The trapping instruction at `pc`, and its length. */
+static enum orc_trap trap_at(const struct orc *orc, uint64_t pc, unsigned *length)
 {
-    uint8_t code[RDTSCP_BYTES];
+    uint8_t code[sizeof(traps[0].code)];
     size_t got = orc_child_read(&orc->child, pc, code, sizeof(code));
 
-    if (got >= RDTSC_BYTES && code[0] == 0x0f && code[1] == 0x31)
-        return RDTSC_BYTES;
-    if (got >= RDTSCP_BYTES && code[0] == 0x0f && code[1] == 0x01 && code[2] == 0xf9)
-        return RDTSCP_BYTES;
-    return 0;
+    for (size_t i = 0; i < sizeof(traps) / sizeof(traps[0]); i++) {
+        *length = traps[i].length;
+        if (got >= *length && memcmp(code, traps[i].code, *length) == 0)
+            return traps[i].trap;
+    }
+    return ORC_TRAP_NONE;
 }
 
 static int take_trap(struct orc *orc, struct user_regs_struct *regs, const siginfo_t *info)
 {
-    unsigned length = trap_length(orc, regs->rip);
+    unsigned length;
+    enum orc_trap trap = trap_at(orc, regs->rip, &length);
     int rc;
 
-    if (info->si_signo != SIGSEGV || length == 0)
+    if (info->si_signo != SIGSEGV || trap == ORC_TRAP_NONE)
         return diverged(orc, regs, "signal", info->si_signo);
     regs->rip += length;
-    rc = orc_frame_compare(orc, regs, ORC_EFLAGS_COMPARED, true);
+    rc = orc_frame_compare(orc, regs, ORC_EFLAGS_COMPARED, trap);
     return rc == 0 ? orc_frame_apply(orc) : rc;
 }
 
@@ -178,7 +191,7 @@ static int take_fault(struct orc *orc, const struct user_regs_struct *regs, cons
                        "recorded code %d, address %p",
                        orc->next.time, (unsigned long long)regs->rip, info->si_signo, info->si_code,
                        info->si_addr, recorded.si_code, recorded.si_addr);
-    rc = orc_frame_compare(orc, regs, ORC_EFLAGS_COMPARED, false);
+    rc = orc_frame_compare(orc, regs, ORC_EFLAGS_COMPARED, ORC_TRAP_NONE);
     return rc == 0 ? orc_frame_apply(orc) : rc;
 }
 

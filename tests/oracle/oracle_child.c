@@ -9,6 +9,7 @@
  */
 #include "tests/oracle/oracle_child.h"
 
+#include <asm/prctl.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -148,9 +149,10 @@ static bool bind_to(pid_t pid, int cpu)
     return sched_setaffinity(pid, sizeof(set), &set) == 0;
 }
 
-int orc_child_start(struct orc_child *child, uint64_t stub, int cpu)
+int orc_child_start(struct orc_child *child, uint64_t stub, int cpu, bool traps_cpuid)
 {
     const uint64_t tsc_args[6] = {PR_SET_TSC, PR_TSC_SIGSEGV};
+    const uint64_t cpuid_args[6] = {ARCH_SET_CPUID, 0};
     struct user_regs_struct regs;
     int status;
     int rc;
@@ -183,6 +185,8 @@ int orc_child_start(struct orc_child *child, uint64_t stub, int cpu)
         rc = open_memory(child);
     if (rc == 0)
         rc = orc_child_must(child, "prctl(PR_SET_TSC)", SYS_prctl, tsc_args, 0);
+    if (rc == 0 && traps_cpuid)
+        rc = orc_child_must(child, "arch_prctl(ARCH_SET_CPUID)", SYS_arch_prctl, cpuid_args, 0);
     if (rc == 0 && bind_to(child->pid, cpu))
         child->cpu = cpu;
     if (rc != 0)

@@ -39,10 +39,11 @@ struct orc_stop {
 
 /*
  * Starts the child with its stub at `stub` (page-aligned, free here and in the recording), bound
- * to processor `cpu` if that is not negative and possible. The child shares our file
- * descriptors, so a descriptor opened here can be named in an injected mmap.
+ * to processor `cpu` if that is not negative and possible. rdtsc and rdtscp end in a SIGSEGV there,
+ * and cpuid too if `traps_cpuid`. The child shares our file descriptors, so a descriptor opened
+ * here can be named in an injected mmap.
  */
-int orc_child_start(struct orc_child *child, uint64_t stub, int cpu);
+int orc_child_start(struct orc_child *child, uint64_t stub, int cpu, bool traps_cpuid);
 void orc_child_end(struct orc_child *child); /* all zero is fine */
 
 /* Runs one system call in the child, which keeps its registers; *result as the kernel gave it

@@ -191,20 +191,37 @@ bool orc_frame_is_immediate(const struct orc *orc)
 
 struct reg_name {
     const char *name;
-    size_t at;      /* in struct rrt_regs and struct user_regs_struct alike */
-    bool is_output; /* of rdtsc, rdtscp and cpuid */
+    size_t at;        /* in struct rrt_regs and struct user_regs_struct alike */
+    unsigned writers; /* of enum orc_trap: those that write it */
 };
 
-#define REG(name, output)                                                                          \
+#define REG(name, writers)                                                                         \
     {                                                                                              \
-#name, offsetof(struct rrt_regs, name), output                                             \
+#name, offsetof(struct rrt_regs, name), writers                                            \
     }
+#define ALL_TRAPS (ORC_TRAP_RDTSC | ORC_TRAP_RDTSCP | ORC_TRAP_CPUID)
 static const struct reg_name compared[] = {
-    REG(rip, false), REG(rsp, false), REG(rax, true),      REG(rbx, true),      REG(rcx, true),
-    REG(rdx, true),  REG(rsi, false), REG(rdi, false),     REG(rbp, false),     REG(r8, false),
-    REG(r9, false),  REG(r10, false), REG(r11, false),     REG(r12, false),     REG(r13, false),
-    REG(r14, false), REG(r15, false), REG(fs_base, false), REG(gs_base, false),
+    REG(rip, 0),
+    REG(rsp, 0),
+    REG(rax, ALL_TRAPS),
+    REG(rbx, ORC_TRAP_CPUID),
+    REG(rcx, ORC_TRAP_RDTSCP | ORC_TRAP_CPUID),
+    REG(rdx, ALL_TRAPS),
+    REG(rsi, 0),
+    REG(rdi, 0),
+    REG(rbp, 0),
+    REG(r8, 0),
+    REG(r9, 0),
+    REG(r10, 0),
+    REG(r11, 0),
+    REG(r12, 0),
+    REG(r13, 0),
+    REG(r14, 0),
+    REG(r15, 0),
+    REG(fs_base, 0),
+    REG(gs_base, 0),
 };
+#undef ALL_TRAPS
 #undef REG
 
 _Static_assert(sizeof(struct rrt_regs) == sizeof(struct user_regs_struct), "same layout");
@@ -220,10 +237,10 @@ static uint64_t field(const void *regs, size_t at)
 }
 
 static const struct reg_name *
-find_difference(const struct orc *orc, const struct user_regs_struct *regs, bool skip_outputs)
+find_difference(const struct orc *orc, const struct user_regs_struct *regs, enum orc_trap trap)
 {
     for (size_t i = 0; i < sizeof(compared) / sizeof(compared[0]); i++) {
-        if (skip_outputs && compared[i].is_output)
+        if (compared[i].writers & trap)
             continue;
         if (field(regs, compared[i].at) != field(&orc->next.regs, compared[i].at))
             return &compared[i];
@@ -232,10 +249,10 @@ find_difference(const struct orc *orc, const struct user_regs_struct *regs, bool
 }
 
 int orc_frame_compare(struct orc *orc, const struct user_regs_struct *regs, uint64_t eflags_mask,
-                      bool skip_outputs)
+                      enum orc_trap trap)
 {
     const struct rrt_frame *frame = &orc->next;
-    const struct reg_name *differs = find_difference(orc, regs, skip_outputs);
+    const struct reg_name *differs = find_difference(orc, regs, trap);
 
     if (differs)
         return wd_fail(-WD_ERR_DIVERGED,
@@ -253,7 +270,7 @@ int orc_frame_compare(struct orc *orc, const struct user_regs_struct *regs, uint
 
 bool orc_frame_matches(const struct orc *orc, const struct user_regs_struct *regs)
 {
-    return !find_difference(orc, regs, false) &&
+    return !find_difference(orc, regs, ORC_TRAP_NONE) &&
            !((regs->eflags ^ orc->next.regs.eflags) & ORC_EFLAGS_COMPARED);
 }
 

@@ -53,10 +53,18 @@ bool orc_frame_is_immediate(const struct orc *orc);
 /* Applies orc->next and fetches the one after. The state must be that which it describes. */
 int orc_frame_apply(struct orc *orc);
 
+/* The instructions that trap and are answered from the recording. */
+enum orc_trap {
+    ORC_TRAP_NONE = 0,
+    ORC_TRAP_RDTSC = 1,
+    ORC_TRAP_RDTSCP = 2,
+    ORC_TRAP_CPUID = 4,
+};
+
 /* Compares the child's state with that of orc->next. `mask`: eflags bits that must agree.
- * `skip_outputs`: leave rax, rdx (and rcx) out. */
+ * `trap`: leave out what that instruction writes. */
 int orc_frame_compare(struct orc *orc, const struct user_regs_struct *regs, uint64_t eflags_mask,
-                      bool skip_outputs);
+                      enum orc_trap trap);
 
 /* The same, but only says whether they agree. */
 bool orc_frame_matches(const struct orc *orc, const struct user_regs_struct *regs);

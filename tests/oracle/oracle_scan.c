@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/oracle/oracle_scan.h"
 
-#include <cpuid.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -9,6 +8,7 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "tests/oracle/oracle_processor.h"
 
 #define PAGE       UINT64_C(4096)
 #define STUB_FIRST UINT64_C(0x10000000)
@@ -62,43 +62,6 @@ static int find_process(struct rrt_trace *trace, int pid, struct orc_plan *plan,
     plan->start_time = chosen->execs[chosen->exec_count - 1].time;
     plan->end_time = chosen->end_time;
     *out = chosen;
-    return 0;
-}
-
-/* ---------------------------------------------------------------- the processor
- * Recorded code runs on the real one, cpuid included, so it has to be the recorded one. */
-
-static bool is_core_specific(uint32_t leaf)
-{
-    return leaf == 0xb || leaf == 0x1f || leaf == 0x8000001e;
-}
-
-static int check_processor(struct rrt_trace *trace)
-{
-    const struct rrt_header *header = rrt_trace_header(trace);
-
-    if (header->has_cpuid_faulting)
-        return wd_fail(-WD_ERR_UNSUPPORTED,
-                       "the oracle cannot re-enact a recording made with CPUID faulting");
-    for (size_t i = 0; i < header->cpuid_count; i++) {
-        const struct rrt_cpuid *r = &header->cpuid[i];
-        uint32_t a;
-        uint32_t b;
-        uint32_t c;
-        uint32_t d;
-        if (r->eax_in != 0 && r->eax_in != 1 && r->eax_in != 7 && r->eax_in != 0xd &&
-            (r->eax_in < 0x80000001u || r->eax_in > 0x80000004u))
-            continue;
-        if (is_core_specific(r->eax_in))
-            continue;
-        __cpuid_count(r->eax_in, r->ecx_in == RRT_CPUID_NO_SUBLEAF ? 0 : r->ecx_in, a, b, c, d);
-        /* leaf 1 ebx has the APIC id */
-        if (a != r->eax || (b != r->ebx && r->eax_in != 1) || c != r->ecx || d != r->edx)
-            return wd_fail(
-                -WD_ERR_UNSUPPORTED,
-                "the oracle needs the processor of the recording; cpuid leaf %#x differs",
-                r->eax_in);
-    }
     return 0;
 }
 
@@ -221,7 +184,7 @@ int orc_scan(struct rrt_trace *trace, int pid, struct orc_plan *plan)
     int rc = find_process(trace, pid, plan, &process);
 
     if (rc == 0)
-        rc = check_processor(trace);
+        rc = orc_processor_check(rrt_trace_header(trace));
     if (rc == 0)
         rc = collect_ranges(trace, plan, process, &ranges);
     if (rc == 0)
