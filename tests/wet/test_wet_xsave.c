@@ -100,21 +100,26 @@ static int run_xsaves(void **state)
     return fixture_open(state, 500, (const char *const[]){GUEST, NULL});
 }
 
-static void areas_check(struct wet *wet, uint64_t address, uint64_t count)
+/* What the program says of its areas: the processor may lack xsaveopt and xsavec, or rr hide them. */
+struct told {
+    uint64_t address, count, opt, compact;
+};
+
+static void areas_check(struct wet *wet, const struct told *told)
 {
     struct wet_state *end;
     struct image pair[2];
-    assert_in_range(count, 4, 12);
+    assert_in_range(told->count, 4, 12);
     ok(wet_state_open(wet, wet_get_info(wet)->last_time, &end));
-    for (uint64_t i = 0; i < count; i += 2) {
-        ok(wet_state_read(end, address + i * AREA_BYTES, pair, sizeof pair));
+    for (uint64_t i = 0; i < told->count; i += 2) {
+        ok(wet_state_read(end, told->address + i * AREA_BYTES, pair, sizeof pair));
         for (size_t at = 0; at < AREA_BYTES; at++)
             if (pair[0].bytes[at] != pair[1].bytes[at])
                 fail_msg("pair %llu: byte %zu is %#x, and %#x where zeros were loaded",
                          (unsigned long long)i / 2, at, pair[0].bytes[at], pair[1].bytes[at]);
-        bool is_compact_by_mxcsr = i == 10;
+        bool is_compact_by_mxcsr = told->count > told->compact && i == told->compact + 2;
         assert_int_equal(pair[0].bytes[AGT_XS_HEADER_OFF] & 6, is_compact_by_mxcsr ? 2 : 0);
-        if (i >= 4) /* not stored at all */
+        if (i >= told->opt || i >= told->compact) /* not stored at all */
             assert_int_equal(pair[0].bytes[AGT_XS_AVX_OFF], 0xaa);
     }
     wet_state_close(end);
@@ -123,13 +128,13 @@ static void areas_check(struct wet *wet, uint64_t address, uint64_t count)
 static void xsave_stores_what_registers_hold(void **state)
 {
     struct fixture *fixture = *state;
-    uint64_t told[2];
+    struct told told;
     if (!fixture->run.out_bytes)
         skip(); /* the processor has no AVX */
     assert_int_equal(fixture->run.out_bytes, sizeof told);
-    memcpy(told, fixture->run.out, sizeof told);
-    areas_check(fixture->whole, told[0], told[1]);
-    areas_check(fixture->cut, told[0], told[1]);
+    memcpy(&told, fixture->run.out, sizeof told);
+    areas_check(fixture->whole, &told);
+    areas_check(fixture->cut, &told);
 }
 
 int main(void)
