@@ -133,19 +133,22 @@ struct task {
     int64_t offset; /* what the engine counts + this = what rr does */
 };
 
-#define TASKS_MAX 256
-
 struct tasks {
-    struct task list[TASKS_MAX];
-    size_t count;
+    struct task *list;
+    size_t count, room;
 };
 
+/* Begins at 0. Good until the next call. */
 static struct task *task_of(struct tasks *tasks, int tid)
 {
     for (size_t i = 0; i < tasks->count; i++)
         if (tasks->list[i].tid == tid)
             return &tasks->list[i];
-    assert_true(tasks->count < TASKS_MAX);
+    if (tasks->count == tasks->room) {
+        tasks->room = tasks->room ? 2 * tasks->room : 64;
+        tasks->list = realloc(tasks->list, tasks->room * sizeof *tasks->list);
+        assert_non_null(tasks->list);
+    }
     tasks->list[tasks->count] = (struct task){.tid = tid};
     return &tasks->list[tasks->count++];
 }
@@ -160,11 +163,13 @@ static bool is_exec(const struct rrt_frame *frame)
 /* The engine begins at 0 with each program; rr goes on, also where a thread becomes the first. */
 static void exec_note(struct tasks *tasks, const struct rrt_frame *frame)
 {
-    struct task *task = task_of(tasks, frame->tid);
+    int64_t known = task_of(tasks, frame->tid)->known;
     for (size_t i = 0; i < frame->task_count; i++)
         if (frame->tasks[i].kind == RRT_TASK_EXEC)
-            task->known = task_of(tasks, frame->tasks[i].tid)->known;
-    task->offset = task->known;
+            known = task_of(tasks, frame->tasks[i].tid)->known;
+    struct task *task = task_of(tasks, frame->tid);
+    task->known = known;
+    task->offset = known;
 }
 
 /* rr begins at 0 with each task; the engine does with a thread, and goes on where it follows a
@@ -226,10 +231,9 @@ static size_t frames_count(struct rrt_trace *trace)
 
 int64_t *counted_ticks(const char *dir, const struct counted_runs *runs, size_t *frame_count)
 {
-    static struct tasks tasks;
+    struct tasks tasks = {0};
     struct rrt_trace *trace;
     struct rrt_frame frame;
-    tasks.count = 0;
     unit_check(rrt_open(dir, &trace), dir);
     *frame_count = frames_count(trace);
     uint64_t *counts = counts_make(runs, *frame_count);
@@ -238,6 +242,7 @@ int64_t *counted_ticks(const char *dir, const struct counted_runs *runs, size_t 
     while (rrt_next(trace, &frame) == 1)
         ticks[frame.time - 1] = frame_ticks(&tasks, &frame, counts[frame.time - 1]);
     free(counts);
+    free(tasks.list);
     rrt_close(trace);
     return ticks;
 }

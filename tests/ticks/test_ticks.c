@@ -8,7 +8,8 @@
  *   test_ticks all [NAME]       tests/programs/async.tsv in both builds, and this folder's guests
  *
  * Replayed from the copy, every program must come to every event after the same instructions as
- * before and print what it printed, also from its WET. With a wrong count it must diverge.
+ * before and print what it printed, also from its WET. With a wrong count it must diverge. A loop
+ * whose turns have the same ticks cannot be placed: there the replay must say so.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -311,12 +312,65 @@ static unsigned wrong_counts_check(struct subject *subject)
     return tried;
 }
 
+/* ---- loops that ticks say nothing about ---- */
+
+/* How many places have these of the flags `mask`. */
+static unsigned places_count(const struct counted_run *run, uint64_t mask, uint64_t flags)
+{
+    size_t count;
+    unsigned places = 0;
+    const struct counted_stop *stops = counted_stops(run, &count);
+    for (size_t i = 0; i < count; i++)
+        places += stops[i].kind == EVQ_PLACE && (stops[i].flags & mask) == flags;
+    return places;
+}
+
+static unsigned searched_count(const struct counted_run *run)
+{
+    return places_count(run, EVQ_PLACE_HERE, 0);
+}
+
+static unsigned ambiguous_count(const struct counted_run *run)
+{
+    return places_count(run, EVQ_PLACE_AMBIGUOUS, EVQ_PLACE_AMBIGUOUS);
+}
+
+/* Loops without conditional branches that count in memory: their turns have the same ticks. */
+static bool is_beyond_ticks(const struct subject *subject)
+{
+    return strncmp(subject->name, "signal_context", strlen("signal_context")) == 0;
+}
+
+/* Which turn was meant cannot be known, but a wrong one must not go unnoticed. */
+static void beyond_ticks_check(struct subject *subject)
+{
+    struct counted_runs again = {0};
+    subject_copy_make(subject);
+    int err = counted_runs_make(subject->copy, &again);
+    assert_int_equal(subject->runs.count, 1);
+    assert_true(searched_count(&subject->runs.list[0]) > 0);
+    assert_int_equal(ambiguous_count(&subject->runs.list[0]), 0); /* by digests */
+    if (err)
+        divergence_check(subject, 1, "the turn of a loop without branches", err);
+    else
+        assert_true(ambiguous_count(&again.list[0]) > 0);
+    print_message("%-34s is beyond ticks: %s\n", subject->name,
+                  err ? wd_error_message(err) : "called ambiguous");
+    counted_runs_fini(&again);
+    subject_copy_remove(subject);
+}
+
 /* ---- the tests ---- */
 
 static unsigned program_check(const char *program, const char *argument)
 {
     struct subject subject;
     subject_record(&subject, work, program, argument);
+    if (is_beyond_ticks(&subject)) {
+        beyond_ticks_check(&subject);
+        subject_end(&subject);
+        return 0;
+    }
     unsigned searched = right_counts_check(&subject);
     harmless = 0;
     unsigned wrong = wrong_counts_check(&subject);
@@ -369,29 +423,6 @@ static void forks_and_execs_are_placed_by_ticks_alone(void **state)
     if (only && strcmp(only, "family"))
         return;
     assert_true(program_check(FAMILY, NULL) > 0);
-}
-
-/* ---- loops that ticks say nothing about ---- */
-
-/* How many places have these of the flags `mask`. */
-static unsigned places_count(const struct counted_run *run, uint64_t mask, uint64_t flags)
-{
-    size_t count;
-    unsigned places = 0;
-    const struct counted_stop *stops = counted_stops(run, &count);
-    for (size_t i = 0; i < count; i++)
-        places += stops[i].kind == EVQ_PLACE && (stops[i].flags & mask) == flags;
-    return places;
-}
-
-static unsigned searched_count(const struct counted_run *run)
-{
-    return places_count(run, EVQ_PLACE_HERE, 0);
-}
-
-static unsigned ambiguous_count(const struct counted_run *run)
-{
-    return places_count(run, EVQ_PLACE_AMBIGUOUS, EVQ_PLACE_AMBIGUOUS);
 }
 
 static void loop_without_branches_is_called_ambiguous(void **state)
