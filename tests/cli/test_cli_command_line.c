@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "tests/cli/cli_program.h"
+#include "tests/skipped.h"
 
 static void argument_errors_say_what_and_give_status_2(void **state)
 {
@@ -326,7 +327,7 @@ static void man_page_is_clean_roff(void **state)
                            "groff -man -Tutf8 -ww -z " WETDBG_MAN_PAGE " 2>&1",
                            &text);
     if (status == 77) {
-        print_message("groff is not installed: not checked\n");
+        skipped_say("test_cli_command_line", "the manual page: groff is not installed");
         free(text);
         skip();
     }

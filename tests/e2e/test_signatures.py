@@ -37,6 +37,9 @@ def main_test(bench, _):
     known = known_calls()
     bench.check(len(known) > 200, f"{len(known)} signatures")
     programs = [command for command in COMMANDS if shutil.which(command[0])]
+    for command in COMMANDS:
+        if command not in programs:
+            print(f"SKIPPED: e2e_signatures: {command[0]} is not installed")
     programs += [(f"{bench.programs}/{name}",) for name in SAMPLES]
     met = {}
     for number, command in enumerate(programs):

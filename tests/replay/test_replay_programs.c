@@ -10,6 +10,7 @@
 #include "common/err.h"
 #include "tests/record/spawn.h"
 #include "tests/replay/replay_unit.h"
+#include "tests/skipped.h"
 
 static const struct {
     const char *name;
@@ -62,7 +63,7 @@ static void programs_of_the_system_replay(void **state)
     for (size_t i = 0; i < sizeof programs / sizeof programs[0]; i++) {
         uint64_t plain = 0, count = 0;
         if (access(programs[i].argv[0], X_OK)) {
-            print_message("%-10s is not installed\n", programs[i].argv[0]);
+            skipped_say("test_replay_programs", "%s is not installed", programs[i].argv[0]);
             continue;
         }
         present++;

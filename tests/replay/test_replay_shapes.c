@@ -9,6 +9,7 @@
 #include "tests/record/spawn.h"
 #include "tests/replay/oracle_compare.h"
 #include "tests/replay/written_lines.h"
+#include "tests/skipped.h"
 
 static const struct {
     const char *name;
@@ -88,5 +89,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(shapes_replay_as_the_oracle_steps),
     };
     all = argc > 1 && !strcmp(argv[1], "all");
+    if (!__builtin_cpu_supports("avx2"))
+        skipped_say("test_replay_shapes", "256-bit code of prog_simd, gathers: no AVX2");
     return cmocka_run_group_tests(tests, unit_work_new, unit_work_remove);
 }

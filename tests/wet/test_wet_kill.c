@@ -17,6 +17,7 @@
 #include "common/clock.h"
 #include "common/err.h"
 #include "tests/record/spawn.h"
+#include "tests/skipped.h"
 #include "tests/wet/wet_run.h"
 #include "tests/wet/wet_unit.h"
 
@@ -195,7 +196,8 @@ static void skip_without_mounts(struct spawn_result *result)
     bool refused = WEXITSTATUS(result->status) == NO_MOUNT || strstr(result->err, "unshare");
     if (!refused)
         return;
-    print_message("SKIPPED, nothing may be mounted here: %s\n", result->err);
+    skipped_say("test_wet_kill", "a full disk: nothing may be mounted here: %.*s",
+                (int)strcspn(result->err, "\n"), result->err);
     spawn_result_fini(result);
     skip();
 }
