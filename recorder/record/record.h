@@ -43,9 +43,9 @@ struct rec_outcome {
  *
  * The program has our standard input, output, error, working directory and environment, its
  * exit status comes back unchanged. What rr adds to the environment by itself (LD_PRELOAD of
- * librrpreload.so in front of the user's, RUNNING_UNDER_RR and others) stays. While it runs,
- * SIGINT, SIGQUIT and SIGHUP are ignored here (the terminal sends them to the program too) and
- * SIGTERM goes to rr, which passes it on. Not for processes that run several threads.
+ * librrpreload.so in front of the user's, RUNNING_UNDER_RR and others) stays. While it runs, this
+ * process is what a shell takes for the program: signals that are sent to it go to the program, and
+ * it stops when the program does (relay.h says how). Not for processes that run several threads.
  *
  * rr is $WETDBG_RR, or `rr` in PATH. rr's warnings and errors go to stderr as they come; its line
  * "Saving execution to trace directory", which it prints on the program's own output when that

@@ -23,12 +23,13 @@
 #include "recorder/record/machine.h"
 #include "recorder/record/place.h"
 #include "recorder/record/record.h"
+#include "recorder/record/relay.h"
+#include "recorder/record/rr_report.h"
 #include "recorder/record/sums.h"
 #include "recorder/record/trust.h"
 #include "recorder/ticks/protocol.h"
 
-#define REPORT_BYTES_MAX 16384
-#define EXEC_FAILED      127
+#define EXEC_FAILED 127
 /* A name that rr matches to a CPU whose start-up checks our counters pass. */
 #define SOFTWARE_MICROARCH "AMD Zen"
 
@@ -40,8 +41,8 @@ struct run {
     bool is_software;
     bool wait_all;
     const char *microarch; /* NULL = rr knows best */
-    int report_fds[2];
-    char report[REPORT_BYTES_MAX];
+    int report_write_fd;
+    struct rec_report report;
 };
 
 /* ---- before ---- */
@@ -75,21 +76,6 @@ static int find_preload(struct run *run)
     int err = rec_locate_preload(&run->preload);
 
     return err && !run->is_software ? 0 : err;
-}
-
-static int open_report(struct run *run)
-{
-    if (pipe2(run->report_fds, O_CLOEXEC | O_NONBLOCK) != 0)
-        return wd_fail_errno("pipe");
-    for (int i = 0; i < 2; i++) { /* away from standard descriptors that are closed */
-        int moved = fcntl(run->report_fds[i], F_DUPFD_CLOEXEC, 3);
-
-        if (moved < 0)
-            return wd_fail_errno("pipe");
-        close(run->report_fds[i]);
-        run->report_fds[i] = moved;
-    }
-    return 0;
 }
 
 /* rr would end in a stack trace of its own. */
@@ -138,7 +124,7 @@ static int prepare(struct run *run, const struct rec_options *options, const cha
         err = choose_ticks(run, options);
     if (!err)
         err = find_preload(run);
-    return err ? err : open_report(run);
+    return err ? err : rec_report_open(&run->report, &run->report_write_fd);
 }
 
 /* ---- the child ---- */
@@ -154,7 +140,7 @@ static void set_preload_environment(const struct run *run)
         setenv(TCK_ENV_PRELOAD, users, 1);
     else
         unsetenv(TCK_ENV_PRELOAD);
-    snprintf(fd_text, sizeof(fd_text), "%d", run->report_fds[1]);
+    snprintf(fd_text, sizeof(fd_text), "%d", run->report_write_fd);
     setenv(TCK_ENV_REPORT, fd_text, 1);
     setenv(TCK_ENV_MODE, run->is_software ? TCK_MODE_SOFTWARE : TCK_MODE_HARDWARE, 1);
     setenv("LD_PRELOAD", run->preload, 1);
@@ -171,7 +157,7 @@ static size_t count_args(char *const argv[])
 
 static char **rr_arguments(const struct run *run, char *const argv[])
 {
-    char **args = calloc(count_args(argv) + 13, sizeof(*args));
+    char **args = calloc(count_args(argv) + 14, sizeof(*args));
     size_t n = 0;
 
     if (!args)
@@ -181,7 +167,8 @@ static char **rr_arguments(const struct run *run, char *const argv[])
         args[n++] = "-A";
         args[n++] = (char *)run->microarch;
     }
-    args[n++] = "-S"; /* no advice about the machine: record --check gives ours */
+    args[n++] = "-S";                /* no advice about the machine: record --check gives ours */
+    args[n++] = "--non-interactive"; /* on a terminal a failing rr would wait for a debugger */
     args[n++] = "record";
     args[n++] = "-n"; /* our replay engine does not play rr's syscall buffer */
     if (run->wait_all)
@@ -198,129 +185,53 @@ static char **rr_arguments(const struct run *run, char *const argv[])
 static void run_rr(const struct run *run, char **args)
 {
     set_preload_environment(run);
-    fcntl(run->report_fds[1], F_SETFD, 0);
+    fcntl(run->report_write_fd, F_SETFD, 0);
     execv(run->rr, args);
     _exit(EXEC_FAILED);
 }
 
 /* ---- while it runs ---- */
 
-static volatile sig_atomic_t rr_pid;
-
-static void pass_on(int signal)
-{
-    if (rr_pid > 0)
-        kill((pid_t)rr_pid, signal);
-}
-
-static const int ignored_signals[] = {SIGINT, SIGQUIT, SIGHUP};
-#define IGNORED_COUNT (sizeof(ignored_signals) / sizeof(ignored_signals[0]))
-
-struct dispositions {
-    struct sigaction ignored[IGNORED_COUNT];
-    struct sigaction term, child;
-    sigset_t mask;
-};
-
-/* SIGTERM stays blocked until rr's pid is known. */
-static void set_dispositions(struct dispositions *saved)
-{
-    struct sigaction ignore = {.sa_handler = SIG_IGN}, forward = {.sa_handler = pass_on},
-                     wait = {.sa_handler = SIG_DFL};
-    sigset_t term;
-
-    sigemptyset(&term);
-    sigaddset(&term, SIGTERM);
-    sigprocmask(SIG_BLOCK, &term, &saved->mask);
-    for (size_t i = 0; i < IGNORED_COUNT; i++)
-        sigaction(ignored_signals[i], &ignore, &saved->ignored[i]);
-    sigaction(SIGTERM, &forward, &saved->term);
-    sigaction(SIGCHLD, &wait, &saved->child); /* an inherited SIG_IGN would eat the status */
-}
-
-static void restore_dispositions(const struct dispositions *saved)
-{
-    for (size_t i = 0; i < IGNORED_COUNT; i++)
-        sigaction(ignored_signals[i], &saved->ignored[i], NULL);
-    sigaction(SIGTERM, &saved->term, NULL);
-    sigaction(SIGCHLD, &saved->child, NULL);
-    sigprocmask(SIG_SETMASK, &saved->mask, NULL);
-}
-
 static int spawn_and_wait(struct run *run, char *const argv[], int *status)
 {
     char **args = rr_arguments(run, argv);
-    struct dispositions saved;
-    sigset_t with_term;
+    struct rec_relay relay;
     pid_t child;
-    int err = 0;
+    int err;
 
     if (!args)
         return wd_fail(-ENOMEM, "out of memory");
-    set_dispositions(&saved);
+    err = rec_relay_open(&relay, run->preload != NULL);
+    if (err) {
+        free(args);
+        return err;
+    }
     fflush(NULL);
     child = fork();
     if (child == 0) {
-        restore_dispositions(&saved);
+        rec_relay_restore(&relay);
         run_rr(run, args);
     }
-    if (child < 0) {
+    if (child < 0)
         err = wd_fail_errno("fork");
-    } else {
-        rr_pid = child;
-        with_term = saved.mask;
-        sigdelset(&with_term, SIGTERM);
-        sigprocmask(SIG_SETMASK, &with_term, NULL);
-        while (waitpid(child, status, 0) < 0 && errno == EINTR)
-            continue;
-        rr_pid = 0;
-    }
-    restore_dispositions(&saved);
+    close(run->report_write_fd);
+    run->report_write_fd = -1;
+    if (child > 0)
+        err = rec_relay_wait(&relay, child, &run->report, status);
+    rec_relay_close(&relay);
     free(args);
     return err;
 }
 
 /* ---- after ---- */
 
-static void read_report(struct run *run)
-{
-    size_t length = 0;
-    ssize_t got;
-
-    close(run->report_fds[1]);
-    run->report_fds[1] = -1;
-    do {
-        got = read(run->report_fds[0], run->report + length, sizeof(run->report) - 1 - length);
-        length += got > 0 ? (size_t)got : 0;
-    } while (got > 0);
-    run->report[length] = 0;
-}
-
-/* What follows `word` on its line, to be freed; NULL if there is none. */
-static char *report_line(const struct run *run, const char *word)
-{
-    size_t length = strlen(word);
-    const char *line = run->report;
-
-    while (*line) {
-        size_t line_length = strcspn(line, "\n");
-
-        if (line_length >= length && strncmp(line, word, length) == 0)
-            return strndup(line + length, line_length - length);
-        line += line_length + (line[line_length] == '\n');
-    }
-    return NULL;
-}
-
 static int fill_trace_dir(const struct run *run, struct rec_outcome *outcome)
 {
-    char *reported = report_line(run, TCK_REPORT_DIR);
     char real[PATH_MAX];
 
-    if (reported) {
-        if (realpath(reported, real))
+    if (run->report.dir) {
+        if (realpath(run->report.dir, real))
             outcome->trace_dir = strdup(real);
-        free(reported);
     } else if (run->out_dir) {
         outcome->trace_dir = strdup(run->out_dir);
     } else {
@@ -339,46 +250,40 @@ static bool has_file(const char *dir, const char *name)
 
 static int explain_no_start(const struct run *run, const char *trace_dir)
 {
-    char *reason = report_line(run, TCK_REPORT_NO_TICKS);
-    int err;
-
     if (trace_dir)
         rec_place_discard(trace_dir);
-    if (reason)
-        err =
-            wd_fail(-WD_ERR_MACHINE, "no counter can be had here, nor one be imitated: %s", reason);
-    else
-        err =
-            wd_fail(-WD_ERR_MACHINE, "rr could not start %s; what it said is above", run->program);
-    free(reason);
-    return err;
+    if (run->report.no_ticks)
+        return wd_fail(-WD_ERR_MACHINE, "no counter can be had here, nor one be imitated: %s",
+                       run->report.no_ticks);
+    return wd_fail(-WD_ERR_MACHINE, "rr could not start %s; what it said is above", run->program);
 }
 
-static int explain_end(const char *trace_dir, int status)
+/* An rr that gives up closes the recording as if it were complete, and ends by SIGABRT, as a
+ * program may. */
+static int explain_end(const struct run *run, const char *trace_dir, int status)
 {
-    if (WIFSIGNALED(status))
+    if (WIFSIGNALED(status) && !run->report.is_aborted)
         return wd_fail(-WD_ERR_MACHINE,
                        "rr was ended by signal %d (%s) before the recording was complete; "
                        "what there is of it is in %s",
                        WTERMSIG(status), strsignal(WTERMSIG(status)), trace_dir);
     return wd_fail(-WD_ERR_MACHINE,
-                   "rr gave up before the recording was complete; what there is of it is in %s",
+                   "rr gave up before the recording was complete (what it said is above); "
+                   "what there is of it is in %s",
                    trace_dir);
 }
 
 static int judge(const struct run *run, int status, struct rec_outcome *outcome)
 {
-    char *started = report_line(run, TCK_REPORT_STARTED);
-    bool must_have_started = started || !run->preload;
+    bool must_have_started = run->report.program || !run->preload;
     int err = fill_trace_dir(run, outcome);
 
-    free(started);
     if (WIFEXITED(status) && WEXITSTATUS(status) == EXEC_FAILED && err)
         return wd_fail(-WD_ERR_MACHINE, "%s cannot be executed", run->rr);
     if (err || !must_have_started)
         return explain_no_start(run, outcome->trace_dir);
-    if (!has_file(outcome->trace_dir, "version"))
-        return explain_end(outcome->trace_dir, status);
+    if (run->report.is_aborted || !has_file(outcome->trace_dir, "version"))
+        return explain_end(run, outcome->trace_dir, status);
     outcome->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     outcome->exit_status = outcome->signal ? 128 + outcome->signal : WEXITSTATUS(status);
     return 0;
@@ -390,16 +295,15 @@ static void run_fini(struct run *run)
     free(run->program);
     free(run->preload);
     free(run->out_dir);
-    for (int i = 0; i < 2; i++) {
-        if (run->report_fds[i] >= 0)
-            close(run->report_fds[i]);
-    }
+    rec_report_fini(&run->report);
+    if (run->report_write_fd >= 0)
+        close(run->report_write_fd);
 }
 
 int rec_record(const struct rec_options *options, char *const argv[], struct rec_outcome *outcome)
 {
     struct rec_outcome found = {0};
-    struct run run = {.report_fds = {-1, -1}};
+    struct run run = {.report_write_fd = -1, .report = {.fd = -1}};
     int status = 0, err;
 
     if (!argv[0])
@@ -408,7 +312,6 @@ int rec_record(const struct rec_options *options, char *const argv[], struct rec
     if (!err)
         err = spawn_and_wait(&run, argv, &status);
     if (!err) {
-        read_report(&run);
         found.is_software_ticks = run.is_software;
         err = judge(&run, status, &found);
     }

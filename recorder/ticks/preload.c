@@ -6,7 +6,7 @@
  *
  * Which functions: rr reaches perf_event_open through syscall(), counters through read, ioctl,
  * poll and close, the trace directory through open, /proc/PID/maps through fopen, and its
- * tracees' stops through waitpid and waitid. All pass through unless the executable is rr, the
+ * tracees through ptrace, waitpid and waitid. All pass through unless the executable is rr, the
  * mode variable was set, and, while recording, the process is the one we were loaded into (rr's
  * forked child passes here too on its way to exec).
  *
@@ -26,37 +26,26 @@
 #include <unistd.h>
 
 #include "recorder/ticks/counters.h"
+#include "recorder/ticks/jobs.h"
 #include "recorder/ticks/maps.h"
 #include "recorder/ticks/protocol.h"
 #include "recorder/ticks/real.h"
+#include "recorder/ticks/report.h"
 #include "recorder/ticks/stops.h"
 
 #define EXPORT           __attribute__((visibility("default")))
 #define INCOMPLETE       "/incomplete"
-#define REPORT_FD_MIN    200
 #define CHATTER          "rr: Saving execution to trace directory"
 #define STOP_EVENT(what) (SIGTRAP | (what) << 8)
 
 static enum { MODE_OFF, MODE_HARDWARE, MODE_SOFTWARE } mode;
 static pid_t own_pid;
-static int report_fd = -1;
 static bool is_recording, has_started;
 
 /* `rr replay` with gdb works in a forked child, so only a recording has one process of ours. */
 static bool is_active(void)
 {
     return mode != MODE_OFF && (!is_recording || getpid() == own_pid);
-}
-
-static void report(const char *word, const char *rest)
-{
-    char line[PATH_MAX + 64];
-    int length = snprintf(line, sizeof(line), "%s%s\n", word, rest);
-
-    if (report_fd < 0 || length < 0 || (size_t)length >= sizeof(line))
-        return;
-    if (write(report_fd, line, (size_t)length) != length)
-        report_fd = -1; /* nobody listens any more */
 }
 
 /* `rr`, or a version beside others: `rr-5.9`. */
@@ -71,20 +60,6 @@ static bool executable_is_rr(void)
     path[length] = 0;
     name = strrchr(path, '/');
     return name && strncmp(name, "/rr", 3) == 0 && (name[3] == 0 || name[3] == '-');
-}
-
-/* The report goes where no program expects a descriptor, and away at exec. */
-static void take_report_fd(void)
-{
-    const char *text = getenv(TCK_ENV_REPORT);
-    int fd = text ? atoi(text) : -1;
-
-    if (fd < 3)
-        return;
-    report_fd = fcntl(fd, F_DUPFD_CLOEXEC, REPORT_FD_MIN);
-    if (report_fd < 0) /* the user allows fewer descriptors */
-        report_fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-    tck_real()->close(fd);
 }
 
 static void clean_environment(void)
@@ -119,7 +94,7 @@ __attribute__((constructor)) static void start(void)
     mode = strcmp(asked, TCK_MODE_SOFTWARE) == 0 ? MODE_SOFTWARE : MODE_HARDWARE;
     own_pid = getpid();
     occupy_closed_descriptors();
-    take_report_fd();
+    tck_report_take();
     clean_environment();
 }
 
@@ -139,9 +114,9 @@ EXPORT long syscall(long number, ...)
         int fd = tck_counter_open((const struct perf_event_attr *)args[0], (pid_t)args[1]);
 
         if (fd < 0)
-            report(TCK_REPORT_NO_TICKS, strerror(errno));
+            tck_report(TCK_REPORT_NO_TICKS, strerror(errno));
         else if (!were_imitated && tck_counters_are_imitated())
-            report(TCK_REPORT_IMITATED, "");
+            tck_report(TCK_REPORT_IMITATED, "");
         return fd;
     }
     return tck_real_syscall(number, args);
@@ -208,7 +183,7 @@ static int note_trace_dir(const char *incomplete_path)
     memcpy(dir, incomplete_path, length);
     dir[length] = 0;
     is_recording = true;
-    report(TCK_REPORT_DIR, dir);
+    tck_report(TCK_REPORT_DIR, dir);
     return mode == MODE_SOFTWARE ? tck_stops_open(dir) : 0;
 }
 
@@ -261,7 +236,7 @@ EXPORT FILE *fopen64(const char *path, const char *how)
 }
 
 /* `stop` is the stop signal with its event bits; 0 = the task is gone. */
-static void note_stop(int stop)
+static void note_stop(pid_t tid, int stop)
 {
     switch (stop) {
     case STOP_EVENT(PTRACE_EVENT_FORK):
@@ -270,8 +245,8 @@ static void note_stop(int stop)
         tck_counters_note_new_task();
         break;
     case STOP_EVENT(PTRACE_EVENT_EXEC):
-        if (!has_started)
-            report(TCK_REPORT_STARTED, "");
+        if (!has_started && is_recording)
+            tck_jobs_start(tid);
         has_started = true;
         tck_stops_forget_spaces();
         break;
@@ -286,26 +261,74 @@ static void note_stop(int stop)
 
 EXPORT pid_t waitpid(pid_t pid, int *status, int options)
 {
-    int own_status = 0;
-    pid_t got = tck_real()->waitpid(pid, &own_status, options);
+    int own_status, stop;
+    pid_t got;
 
+    do {
+        own_status = 0;
+        got = tck_real()->waitpid(pid, &own_status, options);
+        if (got <= 0 || !is_active())
+            break;
+        note_stop(got, WIFSTOPPED(own_status) ? own_status >> 8 : 0);
+        stop = WIFSTOPPED(own_status) ? tck_jobs_take_stop(got, own_status >> 8) : 0;
+        if (stop > 0)
+            own_status = (own_status & 0xff) | stop << 8;
+    } while (stop == TCK_JOBS_GOES_ON);
     if (status)
         *status = own_status;
-    if (got > 0 && is_active())
-        note_stop(WIFSTOPPED(own_status) ? own_status >> 8 : 0);
     return got;
 }
 
+/* WNOWAIT asks for the same stop once more. */
 EXPORT int waitid(idtype_t type, id_t id, siginfo_t *info, int options)
 {
-    int result = tck_real()->waitid(type, id, info, options);
+    bool is_stop;
+    int result, stop;
 
-    if (result == 0 && info && info->si_pid && is_active()) {
-        bool is_stop = info->si_code == CLD_TRAPPED || info->si_code == CLD_STOPPED;
-
-        note_stop(is_stop ? info->si_status : 0);
-    }
+    do {
+        stop = 0;
+        result = tck_real()->waitid(type, id, info, options);
+        if (result != 0 || !info || !info->si_pid || !is_active())
+            break;
+        is_stop = info->si_code == CLD_TRAPPED || info->si_code == CLD_STOPPED;
+        note_stop(info->si_pid, is_stop ? info->si_status : 0);
+        if (is_stop && !(options & WNOWAIT))
+            stop = tck_jobs_take_stop(info->si_pid, info->si_status);
+        if (stop > 0)
+            info->si_status = stop;
+    } while (stop == TCK_JOBS_GOES_ON);
     return result;
+}
+
+static bool is_resuming(int request)
+{
+    return request == PTRACE_CONT || request == PTRACE_SYSCALL || request == PTRACE_SINGLESTEP ||
+           request == PTRACE_SYSEMU || request == PTRACE_SYSEMU_SINGLESTEP;
+}
+
+EXPORT long ptrace(enum __ptrace_request request, ...)
+{
+    void *address, *data;
+    va_list list;
+    pid_t tid;
+
+    va_start(list, request);
+    tid = va_arg(list, pid_t);
+    address = va_arg(list, void *);
+    data = va_arg(list, void *);
+    va_end(list);
+    if (is_resuming((int)request))
+        tck_jobs_note_resume((int)request, tid);
+    return tck_real()->ptrace(request, tid, address, data);
+}
+
+/* A program that aborts ends rr by the same signal as an error of rr's own. */
+EXPORT void abort(void)
+{
+    if (is_active())
+        tck_report(TCK_REPORT_ABORTED, "");
+    tck_real()->abort();
+    __builtin_unreachable();
 }
 
 /* The one line that rr prints on the program's own output; our caller says the same on stderr. */

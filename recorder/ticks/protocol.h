@@ -8,7 +8,7 @@
 #define RECORDER_TICKS_PROTOCOL_H
 
 /* TCK_MODE_SOFTWARE or TCK_MODE_HARDWARE. Without it the preload does nothing at all.
- * Hardware: only the environment, the map lines and the report. */
+ * Hardware: only the environment, the map lines, the report and what jobs.h says. */
 #define TCK_ENV_MODE      "WETDBG_TICKS_MODE"
 #define TCK_MODE_SOFTWARE "software"
 #define TCK_MODE_HARDWARE "hardware"
@@ -18,10 +18,21 @@
 #define TCK_ENV_REPORT "WETDBG_TICKS_REPORT"
 #define TCK_ENV_PREFIX "WETDBG_TICKS_"
 
-/* Lines of the report. */
+/* Lines of the report: a word, and what follows it. */
 #define TCK_REPORT_DIR      "dir "      /* + path: rr created this trace directory */
-#define TCK_REPORT_STARTED  "started"   /* the program's first exec succeeded */
+#define TCK_REPORT_STARTED  "started "  /* + process: the program's first exec succeeded */
+#define TCK_REPORT_STOPPED  "stopped "  /* + signal: the program was stopped by it */
+#define TCK_REPORT_GOT      "got "      /* + signal: rr itself was sent one of those below */
+#define TCK_REPORT_ABORTED  "aborted"   /* rr gave up by itself */
 #define TCK_REPORT_IMITATED "imitated"  /* not even software events were to be had */
 #define TCK_REPORT_NO_TICKS "no-ticks " /* + reason: neither events nor their imitation */
+
+/* Signals that mean the program when they are sent to wetdbg: those that end, stop or continue a
+ * job, and those that programs give a meaning of their own. */
+#define TCK_PASSED_SIGNALS                                                                         \
+    {                                                                                              \
+        SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGCONT, SIGTSTP, SIGTTIN, SIGTTOU,    \
+            SIGWINCH                                                                               \
+    }
 
 #endif

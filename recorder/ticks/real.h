@@ -19,6 +19,8 @@ struct tck_real {
     FILE *(*fopen)(const char *, const char *);
     pid_t (*waitpid)(pid_t, int *, int);
     int (*waitid)(idtype_t, id_t, siginfo_t *, int);
+    long (*ptrace)(int, ...);
+    void (*abort)(void);
     int (*vprintf_chk)(int, const char *, va_list);
 };
 
