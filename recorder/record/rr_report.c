@@ -64,6 +64,8 @@ static void take_line(struct rec_report *report, const char *line)
         report->program = (pid_t)atoi(rest);
     else if ((rest = after(line, TCK_REPORT_STOPPED)) != NULL)
         report->stop_signal = atoi(rest);
+    else if ((rest = after(line, TCK_REPORT_NO_ROOM)) != NULL)
+        report->write_error = atoi(rest);
     else if (after(line, TCK_REPORT_ABORTED))
         report->is_aborted = true;
     else if ((rest = after(line, TCK_REPORT_GOT)) != NULL) {

@@ -16,6 +16,7 @@ struct rec_report {
     char *no_ticks;  /* why nothing can be counted */
     pid_t program;   /* 0 = the program never started */
     bool is_aborted; /* rr gave up by itself */
+    int write_error; /* errno: there was no room for the recording */
     /* what was said since the reader last set it to 0 */
     int stop_signal;           /* the program was stopped by it */
     uint64_t rr_signals;       /* bit N-1: rr was sent signal N */

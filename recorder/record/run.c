@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "common/err.h"
+#include "recorder/record/failure.h"
 #include "recorder/record/locate.h"
 #include "recorder/record/machine.h"
 #include "recorder/record/place.h"
@@ -29,7 +30,8 @@
 #include "recorder/record/trust.h"
 #include "recorder/ticks/protocol.h"
 
-#define EXEC_FAILED 127
+#define EXEC_FAILED  127
+#define RR_FILES_MIN 1010
 /* A name that rr matches to a CPU whose start-up checks our counters pass. */
 #define SOFTWARE_MICROARCH "AMD Zen"
 
@@ -105,6 +107,19 @@ static int check_stack(void)
                    (unsigned long long)limit.rlim_cur >> 10, STACK_MIN_KIB);
 }
 
+/* rr keeps descriptors of its own in the program, the highest of them 1001 and its copy. It raises
+ * the soft limit itself. */
+static int check_open_files(void)
+{
+    struct rlimit files;
+
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_max >= RR_FILES_MIN)
+        return 0;
+    return wd_fail(-WD_ERR_MACHINE,
+                   "rr needs %d open files, and no more than %llu are allowed here (ulimit -Hn)",
+                   RR_FILES_MIN, (unsigned long long)files.rlim_max);
+}
+
 static int prepare(struct run *run, const struct rec_options *options, const char *name)
 {
     int err = rec_locate_program(name, &run->program);
@@ -116,6 +131,8 @@ static int prepare(struct run *run, const struct rec_options *options, const cha
         err = rec_place_check_new(options->out_dir, &run->out_dir);
     if (!err && !options->out_dir)
         err = rec_place_make();
+    if (!err)
+        err = check_open_files();
     if (!err)
         err = check_ptrace();
     if (!err)
@@ -248,31 +265,6 @@ static bool has_file(const char *dir, const char *name)
     return snprintf(path, sizeof(path), "%s/%s", dir, name) < PATH_MAX && stat(path, &st) == 0;
 }
 
-static int explain_no_start(const struct run *run, const char *trace_dir)
-{
-    if (trace_dir)
-        rec_place_discard(trace_dir);
-    if (run->report.no_ticks)
-        return wd_fail(-WD_ERR_MACHINE, "no counter can be had here, nor one be imitated: %s",
-                       run->report.no_ticks);
-    return wd_fail(-WD_ERR_MACHINE, "rr could not start %s; what it said is above", run->program);
-}
-
-/* An rr that gives up closes the recording as if it were complete, and ends by SIGABRT, as a
- * program may. */
-static int explain_end(const struct run *run, const char *trace_dir, int status)
-{
-    if (WIFSIGNALED(status) && !run->report.is_aborted)
-        return wd_fail(-WD_ERR_MACHINE,
-                       "rr was ended by signal %d (%s) before the recording was complete; "
-                       "what there is of it is in %s",
-                       WTERMSIG(status), strsignal(WTERMSIG(status)), trace_dir);
-    return wd_fail(-WD_ERR_MACHINE,
-                   "rr gave up before the recording was complete (what it said is above); "
-                   "what there is of it is in %s",
-                   trace_dir);
-}
-
 static int judge(const struct run *run, int status, struct rec_outcome *outcome)
 {
     bool must_have_started = run->report.program || !run->preload;
@@ -281,9 +273,10 @@ static int judge(const struct run *run, int status, struct rec_outcome *outcome)
     if (WIFEXITED(status) && WEXITSTATUS(status) == EXEC_FAILED && err)
         return wd_fail(-WD_ERR_MACHINE, "%s cannot be executed", run->rr);
     if (err || !must_have_started)
-        return explain_no_start(run, outcome->trace_dir);
-    if (run->report.is_aborted || !has_file(outcome->trace_dir, "version"))
-        return explain_end(run, outcome->trace_dir, status);
+        return rec_failure_no_start(&run->report, run->program, outcome->trace_dir);
+    if (run->report.is_aborted || run->report.write_error ||
+        !has_file(outcome->trace_dir, "version"))
+        return rec_failure_no_end(&run->report, status, outcome->trace_dir);
     outcome->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     outcome->exit_status = outcome->signal ? 128 + outcome->signal : WEXITSTATUS(status);
     return 0;

@@ -5,7 +5,7 @@
  * counters.h says what rr is told, stops.h what is left for readers.
  *
  * Which functions: rr reaches perf_event_open through syscall(), counters through read, ioctl,
- * poll and close, the trace directory through open, /proc/PID/maps through fopen, and its
+ * poll and close, the trace directory through open and write, /proc/PID/maps through fopen, and its
  * tracees through ptrace, waitpid and waitid. All pass through unless the executable is rr, the
  * mode variable was set, and, while recording, the process is the one we were loaded into (rr's
  * forked child passes here too on its way to exec).
@@ -214,6 +214,24 @@ EXPORT int open(const char *path, int flags, ...)
     return -1;
 }
 
+static bool is_no_room(int err)
+{
+    return err == ENOSPC || err == EDQUOT || err == EFBIG;
+}
+
+/* rr has no use for a recording that it cannot write: it would abort, with pages of its own state
+ * on the program's standard error. The side files go this way too. */
+EXPORT ssize_t write(int fd, const void *from, size_t bytes)
+{
+    ssize_t put = tck_real()->write(fd, from, bytes);
+
+    if (put < 0 && fd > STDERR_FILENO && is_recording && is_no_room(errno) && is_active()) {
+        tck_report_number(TCK_REPORT_NO_ROOM, errno);
+        _exit(EXIT_FAILURE);
+    }
+    return put;
+}
+
 EXPORT int open64(const char *path, int flags, ...) __attribute__((alias("open")));
 
 /* ---- what rr sees of its tracees ---- */
@@ -245,8 +263,10 @@ static void note_stop(pid_t tid, int stop)
         tck_counters_note_new_task();
         break;
     case STOP_EVENT(PTRACE_EVENT_EXEC):
-        if (!has_started && is_recording)
+        if (!has_started && is_recording) {
+            signal(SIGXFSZ, SIG_IGN); /* a file that grew too large is told by write() */
             tck_jobs_start(tid);
+        }
         has_started = true;
         tck_stops_forget_spaces();
         break;

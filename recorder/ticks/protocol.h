@@ -24,6 +24,7 @@
 #define TCK_REPORT_STOPPED  "stopped "  /* + signal: the program was stopped by it */
 #define TCK_REPORT_GOT      "got "      /* + signal: rr itself was sent one of those below */
 #define TCK_REPORT_ABORTED  "aborted"   /* rr gave up by itself */
+#define TCK_REPORT_NO_ROOM  "no-room "  /* + errno: the recording cannot be written; rr ends */
 #define TCK_REPORT_IMITATED "imitated"  /* not even software events were to be had */
 #define TCK_REPORT_NO_TICKS "no-ticks " /* + reason: neither events nor their imitation */
 
