@@ -11,6 +11,7 @@
 static const struct cli_option options[] = {
     {"output", 'o', "DIR", "keep the recording in DIR, which must not exist yet"},
     {"wait", 0, NULL, "record until the last process has ended, not just the program itself"},
+    {"chaos", 0, NULL, "draw lots about which thread runs when: finds failures that are rare"},
     {"ticks", 0, "KIND", "auto, hardware or software: how rr counts progress"},
     {"check", 0, NULL, "record nothing; say what this machine can do"},
     {"json", 0, NULL, "with --check: one JSON object"},
@@ -18,7 +19,7 @@ static const struct cli_option options[] = {
 };
 
 const struct cli_syntax cli_record_syntax = {
-    .usage = "[-o DIR] [--wait] [--ticks=KIND] [--check [--json]] [--] PROGRAM [ARG]...",
+    .usage = "[-o DIR] [--wait] [--chaos] [--ticks=KIND] [--check [--json]] [--] PROGRAM [ARG]...",
     .options = options,
     .operands_max = CLI_OPERANDS_ANY,
     .ends_at_operand = true,
@@ -85,6 +86,7 @@ int cli_record_run(struct cli_app *app, const struct cli_args *args)
     struct rec_options how = {
         .out_dir = cli_args_value(args, "output"),
         .wait_all = cli_args_has(args, "wait"),
+        .chaos = cli_args_has(args, "chaos"),
     };
     struct rec_outcome outcome;
     int result = ticks_from(args, &how.ticks);

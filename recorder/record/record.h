@@ -29,6 +29,7 @@ struct rec_options {
     enum rec_ticks ticks;
     bool quiet;    /* no line on stderr about software ticks */
     bool wait_all; /* until no process is left; else rr kills those that outlive the program */
+    bool chaos;    /* rr draws lots about which thread runs and for how long */
 };
 
 struct rec_outcome {

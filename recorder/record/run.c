@@ -41,7 +41,7 @@ struct run {
     char *preload;
     char *out_dir; /* absolute; NULL = rr's place */
     bool is_software;
-    bool wait_all;
+    bool wait_all, chaos;
     const char *microarch; /* NULL = rr knows best */
     int report_write_fd;
     struct rec_report report;
@@ -125,6 +125,7 @@ static int prepare(struct run *run, const struct rec_options *options, const cha
     int err = rec_locate_program(name, &run->program);
 
     run->wait_all = options->wait_all;
+    run->chaos = options->chaos;
     if (!err)
         err = rec_locate_rr(&run->rr);
     if (!err && options->out_dir)
@@ -174,7 +175,7 @@ static size_t count_args(char *const argv[])
 
 static char **rr_arguments(const struct run *run, char *const argv[])
 {
-    char **args = calloc(count_args(argv) + 14, sizeof(*args));
+    char **args = calloc(count_args(argv) + 15, sizeof(*args));
     size_t n = 0;
 
     if (!args)
@@ -190,6 +191,8 @@ static char **rr_arguments(const struct run *run, char *const argv[])
     args[n++] = "-n"; /* our replay engine does not play rr's syscall buffer */
     if (run->wait_all)
         args[n++] = "-w";
+    if (run->chaos)
+        args[n++] = "--chaos";
     if (run->out_dir) {
         args[n++] = "-o";
         args[n++] = run->out_dir;
