@@ -6,16 +6,15 @@
 
 static _Thread_local char message[2048];
 
-int wd_fail(int code, const char *format, ...)
+void wd_error_say(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
-    return code;
 }
 
-int wd_fail_errno(const char *format, ...)
+void wd_error_say_errno(const char *format, ...)
 {
     int saved = errno;
     va_list args;
@@ -24,7 +23,6 @@ int wd_fail_errno(const char *format, ...)
     va_end(args);
     if (used >= 0 && (size_t)used < sizeof message)
         snprintf(message + used, sizeof message - (size_t)used, ": %s", strerror(saved));
-    return saved > 0 ? -saved : -WD_ERR_MACHINE;
 }
 
 void wd_error_clear(void)

@@ -9,6 +9,7 @@
 #ifndef COMMON_ERR_H
 #define COMMON_ERR_H
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -39,13 +40,33 @@ enum wd_exit {
 };
 
 /*
- * Keeps the formatted sentence as the thread's last error and returns `code` (negative).
+ * Keeps the formatted sentence as the thread's last error and is `code` (negative).
  * The sentence names what and where; no trailing newline or full stop is needed.
+ * A macro, so that compilers see in the caller's caller too that a failure is not 0: what a function
+ * gives back only on success would else seem unset to them.
  */
-int wd_fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+#define wd_fail(code, ...)                                                                         \
+    ({                                                                                             \
+        int wd_code_ = (code);                                                                     \
+        wd_error_say(__VA_ARGS__);                                                                 \
+        wd_code_;                                                                                  \
+    })
 
 /* Like wd_fail(-errno) with ": strerror" appended. */
-int wd_fail_errno(const char *format, ...) __attribute__((format(printf, 1, 2)));
+#define wd_fail_errno(...)                                                                         \
+    ({                                                                                             \
+        int wd_code_ = wd_error_of_errno();                                                        \
+        wd_error_say_errno(__VA_ARGS__);                                                           \
+        wd_code_;                                                                                  \
+    })
+
+/* What the two macros call. */
+void wd_error_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void wd_error_say_errno(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static inline int wd_error_of_errno(void)
+{
+    return errno > 0 ? -errno : -WD_ERR_MACHINE;
+}
 
 /* The sentence of the thread's last wd_fail, or strerror(-code) if none was said since
  * wd_error_clear(). Borrowed until the thread's next wd_fail. */

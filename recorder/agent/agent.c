@@ -981,6 +981,14 @@ struct kernel_sigaction {
     uint64_t mask;
 };
 
+/* The address of a function, found at run time: a compiler that knows it as a constant may put it into a
+ * table, and nothing relocates the image. */
+static void *address_of(const void *function)
+{
+    __asm__("" : "+r"(function));
+    return (void *)function;
+}
+
 static void signals_init(struct agt *agt)
 {
     static const uint8_t signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
@@ -988,10 +996,10 @@ static void signals_init(struct agt *agt)
                      .ss_size = AGT_SIGSTACK_BYTES};
     uint64_t none = 0;
     long failed = sys_call3(SYS_sigaltstack, (long)&stack, 0, 0);
-    struct kernel_sigaction action = {.handler = on_signal,
+    struct kernel_sigaction action = {.handler = address_of(on_signal),
                                       .flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER |
                                                0x04000000 /* SA_RESTORER */,
-                                      .restorer = agt_restorer};
+                                      .restorer = address_of(agt_restorer)};
     for (unsigned i = 0; i < sizeof signals; i++)
         failed |= sys_call6(SYS_rt_sigaction, signals[i], (long)&action, 0, 8, 0, 0);
     failed |= sys_call6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&none, 0, 8, 0, 0);

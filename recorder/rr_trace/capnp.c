@@ -217,6 +217,7 @@ static int resolve(const struct rrt_message *message, uint32_t segment, uint64_t
                    struct target *target)
 {
     const uint64_t *word = locate(message, segment, (int64_t)at, 1);
+    *target = (struct target){0};
     if (!word)
         return rrt_message_fail(message, -WD_ERR_CORRUPT, "a pointer lies outside");
     if ((*word & 3) == KIND_FAR)

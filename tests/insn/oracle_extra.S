@@ -156,14 +156,14 @@ oracle_extra_start:
         push    rsp
         push    ax
         push    5
-        push    [rsp + 8]
+        push    qword ptr [rsp + 8]
         push    qword ptr [rcx]
         push    qword ptr [rsp + rcx*8]
         pop     rbx
         pop     rsp
         pop     cx
-        pop     [rsp]
-        pop     [rsp + 16]
+        pop     qword ptr [rsp]
+        pop     qword ptr [rsp + 16]
         pop     qword ptr [rcx]
         enter   32, 0
         leave

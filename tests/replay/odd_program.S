@@ -18,7 +18,7 @@
     mov     keep[rip + 8], rcx
     mov     keep[rip + 16], r11
     pushfq
-    pop     keep[rip + 24]
+    pop     qword ptr keep[rip + 24]
     mov     eax, SYS_getpid
     syscall
     mov     rdx, keep[rip]
@@ -386,7 +386,7 @@ jumped_3:
     push    0
     call    [rsp + rcx * 8]
     pop     rdx
-    push    table[rip + 40]
+    push    qword ptr table[rip + 40]
     push    1
     push    2
     call    [rsp + 16]
@@ -406,14 +406,16 @@ jumped_3:
     .byte   0x66, 0x66, 0x48, 0xe8
     .long   called_1 - 1f
 1:  SYNC
-    push    offset 1f
+    push    offset .Lbehind_jump
     push    9
     jmp     [rsp + 8]
-1:  pop     rcx
+.Lbehind_jump:
+    pop     rcx
     pop     rcx
     lea     r15, 1f[rip]
     push    r15
-    bnd ret
+    .byte   0xf2 /* bnd */
+    ret
 1:  lea     r15, 1f[rip]
     push    r15
     rep ret
@@ -548,7 +550,8 @@ jumped_3:
     rep movs byte ptr [rdi], byte ptr fs:[rsi]
     lods    dword ptr fs:[rsi]
     mov     ebx, 8
-    xlat    byte ptr fs:[rbx]
+    .byte   0x64 /* fs */
+    xlatb
     mov     rcx, table[rip + 32]
     mov     fs:[64], rcx
     call    fs:[64]

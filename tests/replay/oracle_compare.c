@@ -198,6 +198,15 @@ static void windows_choose(struct compare *compare, const struct unit_replay *re
 
 /* ---- the engine's side ---- */
 
+static int64_t slot_lane(const uint64_t *slots, unsigned size, unsigned lane)
+{
+    int32_t narrow;
+    if (size == 8)
+        return (int64_t)slots[lane];
+    memcpy(&narrow, (const uint8_t *)slots + 4 * (size_t)lane, sizeof narrow);
+    return narrow;
+}
+
 /* An address of a rep's range is its lowest byte's, as the oracle gives it. */
 static void step_add_rep(struct step *step, const struct ins_info *info, const uint64_t *slots)
 {
@@ -220,8 +229,8 @@ static void step_add_gather(struct step *step, const uint8_t *code, const struct
     unsigned vector = code[2] & 4 ? 32 : 16;
     unsigned larger = wide_index || size == 8 ? 8 : 4;
     for (unsigned i = 0; i < vector / larger; i++) {
-        int64_t index = wide_index ? (int64_t)slots[1 + i] : ((const int32_t *)(slots + 1))[i];
-        int64_t mask = size == 8 ? (int64_t)slots[9 + i] : ((const int32_t *)(slots + 9))[i];
+        int64_t index = slot_lane(slots + 1, wide_index ? 8 : 4, i);
+        int64_t mask = slot_lane(slots + 9, size, i);
         if (mask < 0)
             step->operands[step->operand_count++] = slots[0] + (uint64_t)index * mem->scale;
     }

@@ -517,7 +517,7 @@ static int describe(struct mdl_mod *mod, Dwarf_Die *die, unsigned skipped, struc
     else
         put_name(&text, die, 0);
     mdl_name_abbreviate(name);
-    snprintf(type->name, sizeof(type->name), "%s", name);
+    memcpy(type->name, name, strnlen(name, sizeof(type->name) - 1)); /* the rest is zero */
     if (mdl_type_peel(die, &peeled) < 0) {
         type->kind = MDL_TYPE_VOID;
         return 0;

@@ -34,8 +34,15 @@ static void on_alarm(int signo, siginfo_t *info, void *context)
     at->uc_mcontext.gregs[REG_RAX] += 1000;
 }
 
+/* Its labels must not come twice. clang does not clone functions, nor know the attribute. */
+#ifdef __clang__
+#define NOT_CLONED
+#else
+#define NOT_CLONED __attribute__((noclone))
+#endif
+
 /* Spins for ever: only the handler gets it out, to context_after with another rax. */
-__attribute__((noinline, noclone)) static unsigned long spin(unsigned long rax)
+NOT_CLONED __attribute__((noinline)) static unsigned long spin(unsigned long rax)
 {
     __asm__ volatile(".globl context_before\n"
                      "context_before:\n"
