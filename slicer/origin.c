@@ -64,6 +64,11 @@ static int no_value(const struct slc_criterion *criterion)
                    criterion->text, SLC_VALUE_BYTES_MAX);
 }
 
+static bool is_mask(unsigned location)
+{
+    return location >= INS_LOC_K && location < INS_LOC_X87;
+}
+
 /* All of a set's pieces in one register, or one location. */
 static bool take_registers(struct slc_chase *chase, const struct slc_seed *seed,
                            const struct ins_regset *set)
@@ -76,8 +81,9 @@ static bool take_registers(struct slc_chase *chase, const struct slc_seed *seed,
             return false;
         spot.kind = SLC_SPOT_LOCATION;
         spot.number = (uint16_t)first;
-        slc_track_move(&chase->tracks[0], spot);
-        chase->origin->size = 1;
+        chase->origin->size = is_mask(first) ? 8 : 1;
+        for (; spot.byte < chase->origin->size; spot.byte++)
+            slc_track_move(&chase->tracks[spot.byte], spot);
         return true;
     }
     for (unsigned l = first; l < INS_LOC_COUNT; l = ins_regset_next(set, l + 1)) {
@@ -137,30 +143,30 @@ static int take_value(struct slc_chase *chase, const struct slc_criterion *crite
     return is_taken ? 0 : no_value(criterion);
 }
 
-/* Positions in a standard XSAVE image. */
-#define XSAVE_XMM_OFF 160
-#define XSAVE_YMM_OFF 576
-
 static bool read_vector(const struct wet_state *state, const struct slc_spot *spot, uint8_t *byte)
 {
-    size_t size, off;
-    const uint8_t *image = wet_state_xstate(state, &size);
+    uint8_t bytes[SLC_VALUE_BYTES_MAX];
+    unsigned width;
 
-    if (spot->number >= 16 || spot->byte >= 32)
+    if (wet_state_vector(state, spot->number, bytes, &width) != 0 || spot->byte >= width)
         return false;
-    off = spot->byte < 16 ? XSAVE_XMM_OFF + (size_t)spot->byte
-                          : XSAVE_YMM_OFF + (size_t)spot->byte - 16;
-    off += 16 * (size_t)spot->number;
-    if (!image || off >= size)
-        return false;
-    *byte = image[off];
+    *byte = bytes[spot->byte];
     return true;
 }
 
-static bool read_location(const struct wet_state *state, unsigned location, uint8_t *byte)
+/* A flag, or a byte of a mask register. */
+static bool read_location(const struct wet_state *state, const struct slc_spot *spot, uint8_t *byte)
 {
     static const uint8_t bits[] = {0, 2, 4, 6, 7, 11, 10}; /* from INS_LOC_CF on */
+    unsigned location = spot->number;
+    uint64_t mask;
 
+    if (is_mask(location)) {
+        if (wet_state_mask(state, location - INS_LOC_K, &mask) != 0)
+            return false;
+        *byte = (uint8_t)(mask >> (8 * spot->byte));
+        return true;
+    }
     if (location < INS_LOC_CF || location > INS_LOC_DF)
         return false;
     *byte = wet_state_regs(state)->r[EVQ_EFLAGS] >> bits[location - INS_LOC_CF] & 1;
@@ -178,7 +184,7 @@ bool slc_spot_read(struct wet_state *state, const struct slc_spot *spot, uint8_t
     case SLC_SPOT_VECTOR:
         return read_vector(state, spot, byte);
     case SLC_SPOT_LOCATION:
-        return read_location(state, spot->number, byte);
+        return read_location(state, spot, byte);
     default:
         return false;
     }

@@ -3,7 +3,7 @@
  * Where one value came from: the chain of copies that brought it here, back to the instruction
  * that computed it, the system call that brought it in, or the start of the run.
  *
- * A value is up to 64 bytes in memory or in one register, or one flag. Each byte is followed for
+ * A value is up to 64 bytes in memory or in one register, or one flag; of a mask register its 8. Each byte is followed for
  * itself, whatever moved it: mov, push and pop, vector loads and stores, rep movs, extensions. So
  * bytes that were brought here together share hops, and bytes that were put together on the way
  * part; a hop says which bytes it is about. Exactly one definition of a byte is followed: of a
@@ -22,7 +22,7 @@ enum slc_spot_kind {
     SLC_SPOT_MEMORY,
     SLC_SPOT_GPR,      /* enum ins_gpr */
     SLC_SPOT_VECTOR,   /* number of the vector register */
-    SLC_SPOT_LOCATION, /* enum ins_loc: a flag and the like, as a whole */
+    SLC_SPOT_LOCATION, /* enum ins_loc: a flag and the like, as a whole; of a mask register `byte` */
 };
 
 /* Where a byte is. */

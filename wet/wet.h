@@ -299,6 +299,13 @@ uint32_t wet_state_task(const struct wet_state *state);
 int wet_state_select(struct wet_state *state, uint32_t task);
 /* Standard-format XSAVE image of this machine's layout. */
 const uint8_t *wet_state_xstate(const struct wet_state *state, size_t *size_bytes);
+/* Out of it, a vector register (0 to 31), and zeros up to 64 bytes; *width (may be NULL) is how many of
+ * them registers have here: 16, 32 or 64. -WD_ERR_UNSUPPORTED if there is no such register here: 16 to
+ * 31 and the masks came with AVX-512. -WD_ERR_NOT_FOUND if vector registers are not known. */
+int wet_state_vector(const struct wet_state *state, unsigned number, uint8_t bytes[64],
+                     unsigned *width);
+/* Mask register k0 to k7. Errors as above. */
+int wet_state_mask(const struct wet_state *state, unsigned number, uint64_t *mask);
 /* Reads all of [address, address + size) or fails with -EFAULT (address named). */
 int wet_state_read(struct wet_state *state, uint64_t address, void *bytes, size_t size);
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "dbgcli/commands/att.h"
 #include "dbgcli/commands/value.h"
 
 static void formatter_init(ZydisFormatter *formatter, bool is_intel)
@@ -23,22 +24,6 @@ static void formatter_init(ZydisFormatter *formatter, bool is_intel)
     ZydisFormatterSetProperty(formatter, ZYDIS_FORMATTER_PROP_HEX_UPPERCASE, ZYAN_FALSE);
     ZydisFormatterSetProperty(formatter, ZYDIS_FORMATTER_PROP_FORCE_RELATIVE_RIPREL, ZYAN_TRUE);
     ZydisFormatterSetProperty(formatter, ZYDIS_FORMATTER_PROP_FORCE_SIZE, is_intel);
-}
-
-/* The mnemonic in 6 columns, no blanks behind commas. */
-static void lay_out(const char *from, char *to, size_t size)
-{
-    size_t used = 0, word = strcspn(from, " ");
-    bool is_prefix = strncmp(from, "rep", 3) == 0 || strncmp(from, "lock", 4) == 0;
-    for (size_t i = 0; from[i] && used + 8 < size; i++) {
-        if (from[i] == ' ' && i && from[i - 1] == ',')
-            continue;
-        to[used++] = from[i];
-        if (i == word && !is_prefix)
-            while (used < 7)
-                to[used++] = ' ';
-    }
-    to[used] = 0;
 }
 
 static bool is_branch(const ZydisDecodedOperand *operand)
@@ -77,8 +62,8 @@ static void add_target(struct cli_moment *moment, const ZydisDecodedInstruction 
     }
 }
 
-static void decode(struct cli_moment *moment, size_t available, bool is_intel,
-                   struct cli_instruction *instruction)
+void cli_instruction_decode(struct cli_moment *moment, size_t available, bool is_intel,
+                            struct cli_instruction *instruction)
 {
     ZydisDecoder decoder;
     ZydisFormatter formatter;
@@ -97,8 +82,10 @@ static void decode(struct cli_moment *moment, size_t available, bool is_intel,
                                                     sizeof text, instruction->address, NULL)))
         return;
     instruction->length = decoded.length;
-    lay_out(text, instruction->text, sizeof instruction->text);
-    add_target(moment, &decoded, operands, instruction);
+    const struct cli_att att = {&decoded, operands};
+    cli_att_lay_out(is_intel ? NULL : &att, text, instruction->text, sizeof instruction->text);
+    if (moment)
+        add_target(moment, &decoded, operands, instruction);
 }
 
 int cli_instruction_read(struct cli_moment *moment, uint64_t address, bool is_intel,
@@ -116,7 +103,7 @@ int cli_instruction_read(struct cli_moment *moment, uint64_t address, bool is_in
     if (!available)
         return wd_fail(-EFAULT, "cannot access memory at address 0x%" PRIx64, address);
     wd_error_clear();
-    decode(moment, available, is_intel, instruction);
+    cli_instruction_decode(moment, available, is_intel, instruction);
     return 0;
 }
 

@@ -18,6 +18,10 @@ struct cli_instruction {
 int cli_instruction_read(struct cli_moment *moment, uint64_t address, bool is_intel,
                          struct cli_instruction *instruction);
 
+/* What of it available bytes make: its length and text, with symbols if there is a moment. */
+void cli_instruction_decode(struct cli_moment *moment, size_t available, bool is_intel,
+                            struct cli_instruction *instruction);
+
 /* "=> 0x401136 <main+4>:\tmov    %rsp,%rbp" of the innermost frame of the session's moment. */
 void cli_disassembly_print_current(struct cli_session *session);
 

@@ -193,6 +193,14 @@ static int show_group(struct register_list *list, enum cli_register_group group)
     return result;
 }
 
+static bool has_avx512(struct cli_frame_view *view)
+{
+    uint64_t mask;
+    bool has = wet_state_mask(view->moment->state, 0, &mask) == 0;
+    wd_error_clear();
+    return has;
+}
+
 /* "rax $xmm0 eflags" */
 static int show_named(struct register_list *list, const char *names)
 {
@@ -224,6 +232,8 @@ static int show_registers(struct cli_session *session, const char *names, bool a
         result = show_group(&list, CLI_REGISTERS_FLOAT);
     if (!result && are_all && !names)
         result = show_group(&list, CLI_REGISTERS_VECTOR);
+    if (!result && are_all && !names && has_avx512(&list.view))
+        result = show_group(&list, CLI_REGISTERS_AVX512);
     if (result) {
         json_decref(list.object);
         return result;

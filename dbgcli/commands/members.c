@@ -12,7 +12,8 @@ static int read_vector(struct cli_frame_view *view, unsigned number, struct cli_
 {
     struct cli_value whole;
     char name[8];
-    snprintf(name, sizeof name, "%s%u", value->type.size_bytes > 16 ? "ymm" : "xmm", number % 16);
+    uint64_t size = value->type.size_bytes;
+    snprintf(name, sizeof name, "%cmm%u", size > 32 ? 'z' : size > 16 ? 'y' : 'x', number % 32);
     int result = cli_register_value(view, name, &whole);
     if (!result)
         memcpy(value->bytes, whole.bytes, sizeof value->bytes);
@@ -41,9 +42,8 @@ int cli_value_of_variable(struct cli_frame_view *view, const struct mdl_variable
         value->address = place.address;
         return 0;
     case MDL_PLACE_REGISTER:
-        if (place.reg >= MDL_REG_XMM0 && place.reg < MDL_REG_XMM0 + 16 &&
-            variable->type.size_bytes > 8)
-            return read_vector(view, place.reg - MDL_REG_XMM0, value);
+        if (cli_dwarf_vector(place.reg) >= 0 && variable->type.size_bytes > 8)
+            return read_vector(view, (unsigned)cli_dwarf_vector(place.reg), value);
         result = cli_frame_register(view, place.reg, &bits);
         if (result)
             return result;

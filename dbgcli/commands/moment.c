@@ -11,6 +11,10 @@
 #define FRAMES_MAX 10000
 #define INLINE_MAX 32
 
+/* By the System V ABI's numbering. */
+#define DWARF_XMM16 67
+#define DWARF_K0    118
+
 /* Our registers by DWARF number. */
 static const unsigned char register_order[MDL_FRAME_REG_COUNT] = {
     EVQ_RAX, EVQ_RDX, EVQ_RCX, EVQ_RBX, EVQ_RSI, EVQ_RDI, EVQ_RBP, EVQ_RSP, EVQ_R8,
@@ -165,16 +169,22 @@ size_t cli_moment_first_frame(const struct cli_moment *moment)
     return 0;
 }
 
-/* Low 8 bytes of xmm0..15: where FXSAVE has them in every XSAVE image. */
+int cli_dwarf_vector(unsigned dwarf_reg)
+{
+    if (dwarf_reg >= MDL_REG_XMM0 && dwarf_reg < MDL_REG_XMM0 + 16)
+        return (int)(dwarf_reg - MDL_REG_XMM0);
+    return dwarf_reg >= DWARF_XMM16 && dwarf_reg < DWARF_XMM16 + 16
+               ? (int)(dwarf_reg - DWARF_XMM16) + 16
+               : -1;
+}
+
+/* Low 8 bytes. */
 static int read_vector(const struct cli_moment *moment, unsigned number, uint64_t *value)
 {
-    size_t size;
-    const uint8_t *image = wet_state_xstate(moment->state, &size);
-    size_t at = 160 + 16 * (size_t)number;
-    if (!image || at + sizeof *value > size)
-        return wd_fail(-WD_ERR_NOT_FOUND, "xmm%u is not known here", number);
-    memcpy(value, image + at, sizeof *value);
-    return 0;
+    uint8_t bytes[64];
+    int result = wet_state_vector(moment->state, number, bytes, NULL);
+    memcpy(value, bytes, sizeof *value);
+    return result;
 }
 
 int cli_frame_register(const struct cli_frame_view *view, unsigned dwarf_reg, uint64_t *value)
@@ -189,8 +199,10 @@ int cli_frame_register(const struct cli_frame_view *view, unsigned dwarf_reg, ui
         *value = regs->r[dwarf_reg == MDL_REG_FS_BASE ? EVQ_FS_BASE : EVQ_GS_BASE];
         return 0;
     }
-    if (frame->is_top && dwarf_reg >= MDL_REG_XMM0 && dwarf_reg < MDL_REG_XMM0 + 16)
-        return read_vector(view->moment, dwarf_reg - MDL_REG_XMM0, value);
+    if (frame->is_top && cli_dwarf_vector(dwarf_reg) >= 0)
+        return read_vector(view->moment, (unsigned)cli_dwarf_vector(dwarf_reg), value);
+    if (frame->is_top && dwarf_reg >= DWARF_K0 && dwarf_reg < DWARF_K0 + 8)
+        return wet_state_mask(view->moment->state, dwarf_reg - DWARF_K0, value);
     return wd_fail(-WD_ERR_NOT_FOUND, "a register of this frame was overwritten by its callees");
 }
 

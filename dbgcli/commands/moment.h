@@ -56,6 +56,9 @@ struct cli_frame_view {
 };
 struct mdl_machine cli_frame_machine(struct cli_frame_view *view);
 
+/* The vector register that a DWARF number stands for, or -1. */
+int cli_dwarf_vector(unsigned dwarf_reg);
+
 /* The register of that DWARF number in a frame; -WD_ERR_NOT_FOUND if it was not preserved. */
 int cli_frame_register(const struct cli_frame_view *view, unsigned dwarf_reg, uint64_t *value);
 

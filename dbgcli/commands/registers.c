@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "dbgcli/commands/registers.h"
 
-#include <cpuid.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,10 +9,8 @@
 #define XSAVE_HEADER  512
 #define XSAVE_MXCSR   24
 #define XSAVE_ST      32
-#define XSAVE_XMM     160
 #define COMPONENT_X87 1u
-#define COMPONENT_SSE 2u
-#define COMPONENT_AVX 4u
+#define MASK_COUNT    8
 
 enum shape { SHAPE_LONG, SHAPE_POINTER, SHAPE_CODE, SHAPE_FLAGS, SHAPE_INT };
 
@@ -167,25 +164,46 @@ static bool image_part(const struct cli_moment *moment, size_t offset, size_t si
     return true;
 }
 
-static size_t high_halves(void)
+static int check_innermost(const struct cli_frame_view *view)
 {
-    unsigned a, b, c, d;
-    return __get_cpuid_count(0xd, 2, &a, &b, &c, &d) && a ? b : 0;
+    return view->moment->frames[view->frame].is_top
+               ? 0
+               : wd_fail(-WD_ERR_NOT_FOUND,
+                         "vector registers are known in the innermost frame only");
 }
 
-static int vector_value(struct cli_frame_view *view, unsigned number, bool is_wide,
+/* xmm, ymm, zmm of a number: `letter` is the first one. */
+static int vector_value(struct cli_frame_view *view, unsigned number, char letter,
                         struct cli_value *value)
 {
-    const struct cli_moment *moment = view->moment;
-    size_t high = high_halves();
-    if (!moment->frames[view->frame].is_top)
-        return wd_fail(-WD_ERR_NOT_FOUND, "vector registers are known in the innermost frame only");
-    *value = (struct cli_value){.type = {.kind = MDL_TYPE_OTHER, .size_bytes = is_wide ? 32 : 16}};
-    strcpy(value->type.name, is_wide ? CLI_TYPE_VEC256 : CLI_TYPE_VEC128);
-    if (!image_part(moment, XSAVE_XMM + 16 * (size_t)number, 16, COMPONENT_SSE, value->bytes))
-        return wd_fail(-WD_ERR_NOT_FOUND, "vector registers are not known here");
-    if (is_wide && high)
-        image_part(moment, high + 16 * (size_t)number, 16, COMPONENT_AVX, value->bytes + 16);
+    unsigned size = letter == 'x' ? 16 : letter == 'y' ? 32 : 64, width;
+    uint8_t bytes[64];
+    int result = check_innermost(view);
+    if (!result)
+        result = wet_state_vector(view->moment->state, number, bytes, &width);
+    if (!result && size == 64 && width < 64)
+        result =
+            wd_fail(-WD_ERR_UNSUPPORTED, "this processor has no AVX-512, and so no zmm%u", number);
+    if (result)
+        return result;
+    *value = (struct cli_value){.type = {.kind = MDL_TYPE_OTHER, .size_bytes = size}};
+    strcpy(value->type.name, size == 16   ? CLI_TYPE_VEC128
+                             : size == 32 ? CLI_TYPE_VEC256
+                                          : CLI_TYPE_VEC512);
+    memcpy(value->bytes, bytes, size);
+    return 0;
+}
+
+static int mask_value(struct cli_frame_view *view, unsigned number, struct cli_value *value)
+{
+    uint64_t mask;
+    int result = check_innermost(view);
+    if (!result)
+        result = wet_state_mask(view->moment->state, number, &mask);
+    if (result)
+        return result;
+    *value = (struct cli_value){.type = *cli_type_basic(CLI_BASIC_UNSIGNED_LONG)};
+    memcpy(value->bytes, &mask, sizeof mask);
     return 0;
 }
 
@@ -218,10 +236,11 @@ int cli_register_value(struct cli_frame_view *view, const char *name, struct cli
     for (size_t i = 0; i < PART_COUNT; i++)
         if (strcmp(parts[i].name, name) == 0)
             return part_value(view, parts[i].of, parts[i].offset, parts[i].size, value);
-    if ((sscanf(name, "xmm%2u%n", &number, &end) == 1 ||
-         sscanf(name, "ymm%2u%n", &number, &end) == 1) &&
-        !name[end] && number < 16)
-        return vector_value(view, number, *name == 'y', value);
+    if (*name && strchr("xyz", *name) && sscanf(name + 1, "mm%2u%n", &number, &end) == 1 &&
+        !name[1 + end] && number < 32)
+        return vector_value(view, number, *name, value);
+    if (sscanf(name, "k%1u%n", &number, &end) == 1 && !name[end] && number < MASK_COUNT)
+        return mask_value(view, number, value);
     if (strcmp(name, "mxcsr") == 0 ||
         (strncmp(name, "st", 2) == 0 && name[2] >= '0' && name[2] <= '7' && !name[3]))
         return float_value(view, name, value);
@@ -236,6 +255,12 @@ const char *cli_register_name(enum cli_register_group group, size_t index)
         "ymm0", "ymm1", "ymm2",  "ymm3",  "ymm4",  "ymm5",  "ymm6",  "ymm7",
         "ymm8", "ymm9", "ymm10", "ymm11", "ymm12", "ymm13", "ymm14", "ymm15",
     };
+    static const char *const of_avx512[] = {
+        "k0",    "k1",    "k2",    "k3",    "k4",    "k5",    "k6",    "k7",    "zmm0",  "zmm1",
+        "zmm2",  "zmm3",  "zmm4",  "zmm5",  "zmm6",  "zmm7",  "zmm8",  "zmm9",  "zmm10", "zmm11",
+        "zmm12", "zmm13", "zmm14", "zmm15", "zmm16", "zmm17", "zmm18", "zmm19", "zmm20", "zmm21",
+        "zmm22", "zmm23", "zmm24", "zmm25", "zmm26", "zmm27", "zmm28", "zmm29", "zmm30", "zmm31",
+    };
     static const char *const floats[] = {"st0", "st1", "st2", "st3",  "st4",
                                          "st5", "st6", "st7", "mxcsr"};
     switch (group) {
@@ -243,6 +268,8 @@ const char *cli_register_name(enum cli_register_group group, size_t index)
         return index < WHOLE_COUNT ? whole[index].name : NULL;
     case CLI_REGISTERS_VECTOR:
         return index < sizeof vectors / sizeof *vectors ? vectors[index] : NULL;
+    case CLI_REGISTERS_AVX512:
+        return index < sizeof of_avx512 / sizeof *of_avx512 ? of_avx512[index] : NULL;
     case CLI_REGISTERS_FLOAT:
         return index < sizeof floats / sizeof *floats ? floats[index] : NULL;
     case CLI_REGISTERS_PART:

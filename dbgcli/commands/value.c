@@ -587,7 +587,8 @@ static int print_vector(struct printer *p, const struct cli_value *value)
         {"int16", CLI_BASIC_SHORT}, {"int32", CLI_BASIC_INT},     {"int64", CLI_BASIC_LONG},
     };
     FILE *stream = p->out->stream;
-    uint64_t words[4];
+    uint64_t words[CLI_VALUE_BYTES_MAX / 8];
+    size_t wide_count = value->type.size_bytes / 16;
     int result = 0;
     putc('{', stream);
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes && !result; i++) {
@@ -599,14 +600,15 @@ static int print_vector(struct printer *p, const struct cli_value *value)
         result = print_elements(p, value, &type, count);
     }
     memcpy(words, value->bytes, sizeof words);
-    fputs(value->type.size_bytes == 16 ? ", uint128 = " : ", v2_int128 = {", stream);
-    print_wide_hex(stream, words);
-    if (value->type.size_bytes > 16) {
-        fputs(", ", stream);
-        print_wide_hex(stream, words + 2);
-        putc('}', stream);
+    if (wide_count == 1)
+        fputs(", uint128 = ", stream);
+    else
+        fprintf(stream, ", v%zu_int128 = {", wide_count);
+    for (size_t i = 0; i < wide_count; i++) {
+        fputs(i ? ", " : "", stream);
+        print_wide_hex(stream, words + 2 * i);
     }
-    putc('}', stream);
+    fputs(wide_count == 1 ? "}" : "}}", stream);
     return result;
 }
 

@@ -9,11 +9,12 @@
 #include "dbgcli/commands/moment.h"
 #include "dbgcli/out.h"
 
-#define CLI_VALUE_BYTES_MAX 32
+#define CLI_VALUE_BYTES_MAX 64
 
 /* Types that are ours and not the model's go by these names. */
 #define CLI_TYPE_VEC128 "vec128"
 #define CLI_TYPE_VEC256 "vec256"
+#define CLI_TYPE_VEC512 "vec512"
 #define CLI_TYPE_FLAGS  "i386_eflags"
 #define CLI_TYPE_MXCSR  "i386_mxcsr"
 

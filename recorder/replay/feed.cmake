@@ -14,6 +14,7 @@ add_library(wd_feed STATIC
   ${feed}/feed_place.c
   ${feed}/feed_print.c
   ${feed}/feed_process.c
+  ${feed}/feed_registers.c
   ${feed}/feed_select.c
   ${feed}/feed_share.c
   ${feed}/feed_sigframe.c

@@ -267,6 +267,30 @@ const struct wet_ambiguous *wet_ambiguous_events(const struct wet *wet, size_t *
     return list;
 }
 
+bool fake_has_avx512;
+
+/* Byte i of register n is 2 n + i; k3 is 0x8000000000000005, the other masks are their numbers. */
+int wet_state_vector(const struct wet_state *state, unsigned number, uint8_t bytes[64],
+                     unsigned *width)
+{
+    (void)state;
+    if (number > 15 && !fake_has_avx512)
+        return wd_fail(-WD_ERR_UNSUPPORTED, "no vector register %u", number);
+    unsigned size = fake_has_avx512 ? 64 : 32;
+    for (unsigned i = 0; i < 64; i++)
+        bytes[i] = i < size ? (uint8_t)(2 * number + i) : 0;
+    if (width)
+        *width = size;
+    return 0;
+}
+
+int wet_state_mask(const struct wet_state *state, unsigned number, uint64_t *mask)
+{
+    (void)state;
+    *mask = number == 3 ? UINT64_C(0x8000000000000005) : number;
+    return fake_has_avx512 ? 0 : wd_fail(-WD_ERR_UNSUPPORTED, "no mask register %u", number);
+}
+
 const uint8_t *wet_state_xstate(const struct wet_state *state, size_t *size_bytes)
 {
     (void)state;

@@ -19,6 +19,9 @@ extern bool fake_slice_is_interrupted;
  * third one nothing; and so many events of uncertain place, at times 500 and 993. */
 void fake_set_threads(unsigned threads, unsigned ambiguous);
 
+/* Whether the machine has k0 to k7 and the wide vector registers. */
+extern bool fake_has_avx512;
+
 /* How often a slice was computed. */
 extern unsigned fake_slice_count;
 

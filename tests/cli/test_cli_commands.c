@@ -29,7 +29,7 @@ static int set_up(void **state)
         .session = &f->session,
         .prepare = cli_session_prepare,
     };
-    fake_slice_is_interrupted = false;
+    fake_slice_is_interrupted = fake_has_avx512 = false;
     fake_slice_count = 0;
     *state = f;
     return cli_session_open(&f->session, &f->out, "fake.wet");
@@ -120,6 +120,43 @@ static void origin_shows_each_hop_and_how_chains_end(void **state)
          "'' is no time: a number, start, end, crash, now, FILE:LINE#K or a bookmark\n"},
     };
     check_rows(*state, rows, sizeof rows / sizeof *rows);
+}
+
+static void registers_of_avx512_are_there_where_the_processor_has_them(void **state)
+{
+    static const struct row without[] = {
+        {"print $k3", 3, "no mask register 3\n"},
+        {"print $xmm16", 3, "no vector register 16\n"},
+        {"print $zmm1", 3, "this processor has no AVX-512, and so no zmm1\n"},
+        {"info registers zmm1", 3, "this processor has no AVX-512, and so no zmm1\n"},
+        {"print $xmm32", 2, "no register is called '$xmm32'\n"},
+        {"print $k8", 2, "no register is called '$k8'\n"},
+    };
+    static const struct row with[] = {
+        {"print $k3", 0, "$k3 = 9223372036854775813\n"},
+        {"print/x $k7", 0, "$k7 = 0x7\n"},
+        {"info registers k3", 0, "k3             0x8000000000000005  9223372036854775813\n"},
+    };
+    struct fixture *f = *state;
+    check_rows(f, without, sizeof without / sizeof *without);
+    assert_int_equal(execute(f, "info all-registers"), 0);
+    assert_null(strstr(f->answer, "zmm"));
+    assert_int_equal(execute(f, "info registers ymm1"), 0);
+    assert_non_null(strstr(f->answer, "v2_int128 = {0x11100f0e0d0c0b0a0908070605040302, "));
+    fake_has_avx512 = true;
+    check_rows(f, with, sizeof with / sizeof *with);
+    assert_int_equal(execute(f, "info registers zmm2"), 0);
+    assert_non_null(strstr(f->answer, "v64_int8 = {0x4, 0x5, 0x6, "));
+    assert_non_null(strstr(f->answer, "v4_int128 = {0x131211100f0e0d0c0b0a090807060504, "));
+    assert_non_null(strstr(f->answer, ", 0x434241403f3e3d3c3b3a393837363534}}\n"));
+    assert_int_equal(execute(f, "info registers xmm31"), 0);
+    assert_non_null(strstr(f->answer, "uint128 = 0x4d4c4b4a494847464544434241403f3e}\n"));
+    assert_int_equal(execute(f, "info registers ymm16"), 0);
+    assert_non_null(strstr(f->answer, "v4_int64 = {0x2726252423222120, "));
+    assert_non_null(strstr(f->answer, ", 0x3f3e3d3c3b3a39383736353433323130}}\n"));
+    assert_int_equal(execute(f, "info all-registers"), 0);
+    assert_non_null(strstr(f->answer, "zmm31"));
+    assert_non_null(strstr(f->answer, "k7"));
 }
 
 static void goto_understands_each_form_of_time(void **state)
@@ -679,6 +716,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(opening_shows_signal_line_and_frames),
         CASE(origin_shows_each_hop_and_how_chains_end),
+        CASE(registers_of_avx512_are_there_where_the_processor_has_them),
         CASE(goto_understands_each_form_of_time),
         CASE(print_writes_values_as_gdb_does),
         CASE(frames_are_listed_and_selected),

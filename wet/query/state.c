@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "recorder/replay/feed_registers.h"
 #include "wet/query/wet_priv.h"
 
 struct wet_state {
@@ -179,6 +180,23 @@ const uint8_t *wet_state_xstate(const struct wet_state *state, size_t *size_byte
 {
     *size_bytes = sizeof state->xsave;
     return state->xsave;
+}
+
+int wet_state_vector(const struct wet_state *state, unsigned number, uint8_t bytes[64],
+                     unsigned *width)
+{
+    struct feed_xsave_layout here;
+    int err = feed_xsave_layout_here(&here);
+    if (!err && width)
+        *width = feed_vector_bytes(&here);
+    return err ? err : feed_vector_read(&here, state->xsave, sizeof state->xsave, number, bytes);
+}
+
+int wet_state_mask(const struct wet_state *state, unsigned number, uint64_t *mask)
+{
+    struct feed_xsave_layout here;
+    int err = feed_xsave_layout_here(&here);
+    return err ? err : feed_mask_read(&here, state->xsave, sizeof state->xsave, number, mask);
 }
 
 int wet_state_read(struct wet_state *state, uint64_t address, void *bytes, size_t size)
