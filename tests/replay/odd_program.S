@@ -540,7 +540,8 @@ jumped_3:
     mov     edx, 3
     add     qword ptr fs:[rdx * 8 + 0x20], 5
     mov     fs:[r15d + 3], edx
-    lea     r14, fs:[r15 + 9]
+    .byte   0x64 /* fs, which has no effect here */
+    lea     r14, [r15 + 9]
     push    qword ptr fs:[16]
     pop     qword ptr fs:[r15 + 100]
     mov     r13, fs:[102]
