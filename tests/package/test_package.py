@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""test_package.py BUILD SAMPLE CPACK: cpack makes a .deb that holds what it should; unpacked anywhere, its
+wetdbg records and replays a sample with the preload that lies beside it."""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+FILES = """
+usr/bin/wetdbg
+usr/lib/*/wetdbg/libwetdbg-ticks.so
+usr/share/bash-completion/completions/wetdbg
+usr/share/doc/wetdbg/README.md
+usr/share/doc/wetdbg/architecture.md
+usr/share/doc/wetdbg/changelog.gz
+usr/share/doc/wetdbg/copyright
+usr/share/doc/wetdbg/format.md
+usr/share/doc/wetdbg/glossary.md
+usr/share/doc/wetdbg/tutorial.md
+usr/share/fish/vendor_completions.d/wetdbg.fish
+usr/share/man/man1/wetdbg.1.gz
+usr/share/zsh/vendor-completions/_wetdbg
+""".split()
+
+
+def run(*command, **options):
+    done = subprocess.run(command, text=True, capture_output=True, timeout=200, **options)
+    if done.returncode != 0:
+        sys.exit(f"{command} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def make_package(build, cpack, scratch):
+    """As if for Ninja, for which cpack leaves out building everything once more."""
+    run(cpack, "-G", "DEB", "-B", scratch, "-D", "CPACK_CMAKE_GENERATOR=Ninja", cwd=build)
+    names = [name for name in os.listdir(scratch) if name.endswith(".deb")]
+    assert len(names) == 1 and re.fullmatch(r"wetdbg_[\d.]+_amd64\.deb", names[0]), names
+    return os.path.join(scratch, names[0])
+
+
+def check_control(package):
+    control = run("dpkg-deb", "-f", package)
+    depends = re.search(r"^Depends: (.*)$", control, re.M).group(1)
+    for wanted in ("rr (>= 5.6)", "libc6 (>=", "libzydis", "libdw1", "libzstd1", "libreadline8"):
+        assert wanted in depends, control
+    assert re.search(r"^Suggests: gdb$", control, re.M), control
+
+
+def check_files(root):
+    found = []
+    for folder, _, names in os.walk(root):
+        found += [os.path.relpath(os.path.join(folder, name), root) for name in names]
+    found = sorted(re.sub(r"^usr/lib/(x86_64-linux-gnu/)?wetdbg/", "usr/lib/*/wetdbg/", f) for f in found)
+    assert found == sorted(FILES), found
+    for folder, folders, names in os.walk(root):
+        for name in names + folders:
+            mode = os.stat(os.path.join(folder, name)).st_mode & 0o7777
+            is_program = os.path.isdir(os.path.join(folder, name)) or name == "wetdbg" and folder.endswith("bin")
+            assert mode == (0o755 if is_program else 0o644), (folder, name, oct(mode))
+
+
+def check_use(root, sample, scratch):
+    program, recording = os.path.join(root, "usr/bin/wetdbg"), os.path.join(scratch, "recording")
+    assert run(program, "--version").startswith("wetdbg ")
+    done = subprocess.run([program, "record", "--ticks=software", "-o", recording, "--", sample], text=True,
+                          capture_output=True, timeout=120)
+    assert done.returncode not in (0, 125), done  # the sample crashes
+    answer = run(program, "replay", recording, "--batch", "-e", "backtrace")
+    assert " main " in answer, answer
+
+
+def main():
+    build, sample, cpack = sys.argv[1:]
+    if not shutil.which("dpkg-shlibdeps"):
+        print("SKIPPED: test_package: dpkg-shlibdeps (Debian: dpkg-dev) is not installed")
+        sys.exit(77)
+    with tempfile.TemporaryDirectory() as scratch:
+        package = make_package(build, cpack, scratch)
+        check_control(package)
+        root = os.path.join(scratch, "root")
+        run("dpkg-deb", "-x", package, root)
+        check_files(root)
+        check_use(root, sample, scratch)
+
+
+main()
