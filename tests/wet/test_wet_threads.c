@@ -14,6 +14,8 @@
 #include "slicer/slicer.h"
 #include "tests/wet/wet_fixture.h"
 #include "tests/wet/wet_unit.h"
+#include "wet/store/store.h"
+#include "wet/trace/record.h"
 #include "wet/wet.h"
 
 #define SHORT  9000
@@ -284,6 +286,51 @@ static void slice_of_an_exit_holds_what_the_handler_did(void **state)
     }
 }
 
+/* ---- a table that says otherwise ---- */
+
+/* The first refusal of any interval, or 0. */
+static int intervals_read(const char *path)
+{
+    struct wet *wet;
+    const struct wet_interval *interval;
+    int err = 0;
+    ok(wet_open(path, &wet));
+    for (uint64_t k = 0; !err && k < wet_get_info(wet)->intervals; k++)
+        err = wet_interval_get(wet, k, &interval);
+    wet_close(wet);
+    return err;
+}
+
+/* With right checksums; each turn is one of some other thread's, or begins some instructions later. */
+static void turns_that_entries_do_not_make_are_refused(void **state)
+{
+    const struct fixture *fixture = *state;
+    char *path = unit_path(fixture->run.dir, "turns.wet");
+    struct unit_sections sections;
+    size_t threads;
+    wet_threads(fixture->cut, &threads);
+    assert_int_equal(intervals_read(fixture->short_path), 0);
+    for (unsigned way = 0; way < 2; way++) {
+        unit_sections_load(&sections, fixture->short_path);
+        struct wd_buf *bytes = &unit_section_find(&sections, WET_SEC_TURNS, 0)->bytes;
+        struct wet_turn_record *turns = (struct wet_turn_record *)bytes->data;
+        size_t middle = bytes->size_bytes / sizeof *turns / 2;
+        assert_true(middle > 2);
+        if (way == 0)
+            turns[middle].thread = (turns[middle].thread + 1) % (uint32_t)threads;
+        else
+            turns[middle].first_time =
+                (turns[middle].first_time + turns[middle - 1].first_time) / 2;
+        unit_sections_store(&sections, path, SIZE_MAX);
+        unit_sections_fini(&sections);
+        int err = intervals_read(path);
+        assert_int_equal(err, -WD_ERR_CORRUPT);
+        if (!strstr(wd_error_message(err), "they disagree"))
+            fail_msg("%s", wd_error_message(err));
+    }
+    free(path);
+}
+
 int main(void)
 {
 #define CASE(name, run)                                                                            \
@@ -295,6 +342,7 @@ int main(void)
         CASE(short_intervals_hold_the_same_instructions, run_queue),
         CASE(short_intervals_hold_the_same_instructions, run_altstack),
         CASE(short_intervals_hold_the_same_instructions, run_nested),
+        CASE(turns_that_entries_do_not_make_are_refused, run_queue),
         CASE(places_are_kept_with_their_times, run_placed),
         CASE(slice_of_a_crash_holds_what_the_other_thread_computed, run_culprit),
         CASE(slice_of_an_exit_holds_what_the_handler_did, run_alarmed),

@@ -96,11 +96,22 @@ static int space_goto(struct wet *wet, uint64_t k)
 
 /* ---- entries ---- */
 
+/* Instructions belong to the task of the next entry that is run to; *assigned of the run's are dealt with. */
+static bool fits_turns(const struct wet *wet, const struct evq_entry *entry, uint64_t time,
+                       uint64_t *assigned)
+{
+    uint64_t from = *assigned + 1;
+    if (!wet_entry_is_reached(entry) || time < from)
+        return true;
+    *assigned = time;
+    return wet_turns_are_of(wet, entry->task, from, time);
+}
+
 int wet_entries_read(struct wet *wet, uint64_t k, struct wd_buf *out)
 {
     int err = section_read(wet, WET_SEC_ENTRIES, k, out);
     uint64_t earliest = wet->index[k].first_time - 1;
-    uint64_t latest = earliest + wet->index[k].instructions;
+    uint64_t latest = earliest + wet->index[k].instructions, assigned = earliest;
     size_t at = 0;
     while (!err && at < out->size_bytes) {
         size_t left = out->size_bytes - at;
@@ -115,6 +126,8 @@ int wet_entries_read(struct wet *wet, uint64_t k, struct wd_buf *out)
         const struct evq_entry *entry = (const struct evq_entry *)(out->data + at);
         if (!err && !wet_rule_entry(entry, time))
             return damaged(wet, "entries", k);
+        if (!err && !fits_turns(wet, entry, time, &assigned))
+            return damaged(wet, "entries, or table of turns: they disagree,", k);
         if (!err)
             at += entry->bytes;
     }

@@ -148,11 +148,10 @@ const struct wet_thread *wet_threads(const struct wet *wet, size_t *count)
     return wet->threads;
 }
 
-const struct wet_thread *wet_thread_at(const struct wet *wet, wet_time t)
+/* The last turn that begins by t. */
+static size_t turn_at(const struct wet *wet, wet_time t)
 {
     size_t low = 0, high = wet->turn_count;
-    if (t < wet->info.first_time || t > wet->info.last_time)
-        return NULL;
     while (high - low > 1) {
         size_t middle = low + (high - low) / 2;
         if (wet->turns[middle].first_time <= t)
@@ -160,7 +159,24 @@ const struct wet_thread *wet_thread_at(const struct wet *wet, wet_time t)
         else
             high = middle;
     }
-    return &wet->threads[wet->turns[low].thread];
+    return low;
+}
+
+const struct wet_thread *wet_thread_at(const struct wet *wet, wet_time t)
+{
+    if (t < wet->info.first_time || t > wet->info.last_time)
+        return NULL;
+    return &wet->threads[wet->turns[turn_at(wet, t)].thread];
+}
+
+bool wet_turns_are_of(const struct wet *wet, uint32_t task, wet_time from, wet_time to)
+{
+    for (size_t i = turn_at(wet, from); i < wet->turn_count && wet->turns[i].first_time <= to;
+         i++) {
+        if (wet->threads[wet->turns[i].thread].task != task)
+            return false;
+    }
+    return true;
 }
 
 const struct wet_thread *wet_thread_of(const struct wet *wet, uint32_t task, wet_time t)

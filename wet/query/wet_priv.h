@@ -205,6 +205,9 @@ void wet_rerun_fini(struct wet_rerun *rerun);
 /* Checked entries of an interval: calls back with each. */
 int wet_entries_read(struct wet *wet, uint64_t k, struct wd_buf *out);
 
+/* Whether all instructions of these times are, by TURNS, of threads in this slot. */
+bool wet_turns_are_of(const struct wet *wet, uint32_t task, wet_time from, wet_time to);
+
 /* A string of META: itself, or {"hex": digits} where it is no UTF-8. NULL if it is neither. Borrowed. */
 const char *wet_meta_text(struct wet *wet, const json_t *value);
 
