@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "common/err.h"
+#include "common/regular.h"
 #include "recorder/record/place.h"
 #include "recorder/record/record.h"
 #include "recorder/ticks/digest_format.h"
@@ -56,11 +57,12 @@ static bool is_trace_dir(const char *path)
 static bool is_being_recorded(const char *trace_dir)
 {
     char *path = join(trace_dir, "incomplete");
-    int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
     bool locked = false;
+    struct stat st;
+    int fd = -1, err = path ? wd_regular_try(AT_FDCWD, path, WD_LINKS_REFUSE, &fd, &st) : -ENOMEM;
 
     free(path);
-    if (fd < 0)
+    if (err)
         return false;
     locked = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
     close(fd); /* and with it the lock */

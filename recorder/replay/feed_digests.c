@@ -7,7 +7,6 @@
 #include "recorder/replay/feed_digests.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -17,6 +16,7 @@
 #include <xxhash.h>
 
 #include "common/err.h"
+#include "common/regular.h"
 #include "recorder/replay/feed_space.h"
 
 enum {
@@ -220,20 +220,37 @@ static int load(struct feed_digests *digests)
     return rc ? rc : sort_keys(digests);
 }
 
+/* A side file; *fd stays -1 if there is none. */
+static int open_side(int dir_fd, const char *name, int *fd)
+{
+    int rc = wd_regular_open(dir_fd, name, WD_LINKS_REFUSE, fd, NULL);
+    if (rc != -ENOENT)
+        return rc;
+    wd_error_clear();
+    return 0;
+}
+
 int feed_digests_open(int dir_fd, struct feed_digests **out)
 {
     *out = NULL;
-    int fd = openat(dir_fd, TCK_DIGESTS_NAME, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
-        return errno == ENOENT ? 0 : wd_fail_errno(TCK_DIGESTS_NAME);
+    int fd = -1, lines_fd = -1;
+    int rc = open_side(dir_fd, TCK_DIGESTS_NAME, &fd);
+    if (!rc && fd >= 0)
+        rc = open_side(dir_fd, TCK_LINES_NAME, &lines_fd);
+    if (rc && fd >= 0)
+        close(fd);
+    if (rc || fd < 0)
+        return rc;
     struct feed_digests *digests = calloc(1, sizeof(*digests));
     if (!digests) {
         close(fd);
+        if (lines_fd >= 0)
+            close(lines_fd);
         return -ENOMEM;
     }
     digests->fd = fd;
-    digests->lines_fd = openat(dir_fd, TCK_LINES_NAME, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    int rc = load(digests);
+    digests->lines_fd = lines_fd;
+    rc = load(digests);
     if (rc || !digests->count) {
         feed_digests_close(digests);
         return rc;

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "common/err.h"
+#include "common/regular.h"
 
 #define BLOCK_HEADER_BYTES 8
 
@@ -43,19 +44,15 @@ static int join_path(const char *dir, const char *name, char **path)
 static int open_regular(struct rrt_stream *stream, int dir_fd, const char *name)
 {
     struct stat st;
-    /* O_NONBLOCK: a FIFO in the directory must not hang us before it is refused. */
-    stream->fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (stream->fd < 0 && (errno == ENOENT || errno == ELOOP))
-        return wd_fail(-WD_ERR_CORRUPT, "%s: %s", stream->path,
-                       errno == ENOENT ? "this stream of the recording is missing"
-                                       : "a symbolic link instead of a stream");
-    if (stream->fd < 0)
-        return wd_fail_errno("%s", stream->path);
+    int r = wd_regular_try(dir_fd, name, WD_LINKS_REFUSE, &stream->fd, &st);
+    if (r == -ENOENT)
+        return wd_fail(-WD_ERR_CORRUPT, "%s: this stream of the recording is missing",
+                       stream->path);
+    if (r == -WD_ERR_CORRUPT)
+        return wd_fail(r, "%s: %s instead of a stream", stream->path, wd_regular_kind(st.st_mode));
+    if (r != 0)
+        return wd_fail(r, "%s: %s", stream->path, strerror(-r));
     stream->is_open = true;
-    if (fstat(stream->fd, &st) != 0)
-        return wd_fail_errno("%s", stream->path);
-    if (!S_ISREG(st.st_mode))
-        return wd_fail(-WD_ERR_CORRUPT, "%s: not a regular file", stream->path);
     stream->file_bytes = (uint64_t)st.st_size;
     return 0;
 }

@@ -13,6 +13,7 @@
 
 #include "common/buf.h"
 #include "common/err.h"
+#include "common/regular.h"
 #include "recorder/rr_trace/capnp.h"
 #include "recorder/rr_trace/trace_decode.h"
 #include "recorder/rr_trace/trace_internal.h"
@@ -22,8 +23,9 @@
 
 static int say_incomplete(int dir_fd, const char *dir)
 {
-    int fd = openat(dir_fd, "incomplete", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (fd < 0)
+    struct stat st;
+    int fd;
+    if (wd_regular_try(dir_fd, "incomplete", WD_LINKS_REFUSE, &fd, &st))
         return wd_fail(-WD_ERR_CORRUPT, "%s: no recording of rr (there is no file `version`)", dir);
     bool is_locked = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
     close(fd);
@@ -41,8 +43,6 @@ static int read_whole(int fd, const char *dir, struct wd_buf *bytes)
     struct stat st;
     if (fstat(fd, &st) != 0)
         return wd_fail_errno("%s/version", dir);
-    if (!S_ISREG(st.st_mode))
-        return wd_fail(-WD_ERR_CORRUPT, "%s/version: not a regular file", dir);
     if (st.st_size > (off_t)VERSION_FILE_MAX_BYTES)
         return wd_fail(-WD_ERR_CORRUPT, "%s/version: too large", dir);
     int r = wd_buf_reserve(bytes, (size_t)st.st_size);
@@ -62,14 +62,15 @@ static int read_whole(int fd, const char *dir, struct wd_buf *bytes)
 
 static int load_file(int dir_fd, const char *dir, struct wd_buf *bytes)
 {
-    int fd = openat(dir_fd, "version", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (fd < 0 && errno == ENOENT)
+    struct stat st;
+    int fd, r = wd_regular_try(dir_fd, "version", WD_LINKS_REFUSE, &fd, &st);
+    if (r == -ENOENT)
         return say_incomplete(dir_fd, dir);
-    if (fd < 0 && errno == ELOOP)
-        return wd_fail(-WD_ERR_CORRUPT, "%s/version: a symbolic link", dir);
-    if (fd < 0)
-        return wd_fail_errno("%s/version", dir);
-    int r = read_whole(fd, dir, bytes);
+    if (r == -WD_ERR_CORRUPT)
+        return wd_fail(r, "%s/version: %s, not a regular file", dir, wd_regular_kind(st.st_mode));
+    if (r != 0)
+        return wd_fail(r, "%s/version: %s", dir, strerror(-r));
+    r = read_whole(fd, dir, bytes);
     close(fd);
     return r;
 }

@@ -14,6 +14,7 @@
 
 #include "common/err.h"
 #include "common/own_file.h"
+#include "common/regular.h"
 
 #define HEADER_BYTES 56
 #define RAW_MAX      (1ull << 36)
@@ -430,15 +431,14 @@ static int table_load(struct wet_store *store)
 int wet_store_open(const char *path, struct wet_store **out)
 {
     struct stat stat;
-    /* a FIFO without a writer must not keep us waiting */
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
-        return wd_fail_errno("%s", path);
+    int fd, err = wd_regular_try(AT_FDCWD, path, WD_LINKS_FOLLOW, &fd, &stat);
+    if (err == -WD_ERR_CORRUPT)
+        return wd_fail(err, "%s is not a .wet file, but %s", path, wd_regular_kind(stat.st_mode));
+    if (err)
+        return wd_fail(err, "%s: %s", path, strerror(-err));
     struct wet_store *store = calloc(1, sizeof *store);
-    int err = store && (store->path = strdup(path)) ? 0 : -ENOMEM;
-    if (!err && fstat(fd, &stat))
-        err = wd_fail_errno("%s", path);
-    if (!err && (!S_ISREG(stat.st_mode) || stat.st_size < HEADER_BYTES))
+    err = store && (store->path = strdup(path)) ? 0 : -ENOMEM;
+    if (!err && stat.st_size < HEADER_BYTES)
         err = wd_fail(-WD_ERR_CORRUPT, "%s is not a .wet file", path);
     if (!err) {
         void *map = mmap(NULL, (size_t)stat.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
