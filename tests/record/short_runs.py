@@ -6,8 +6,8 @@ watches: a recording that does not end is looked at, and it is said where each o
 
 rr binds itself and the program to one processor, so on a busy machine a recording can take very
 long without anything being wrong. The kernel tells the two apart: a thread that wants to run and
-may not is waiting for a processor (/proc/PID/task/TID/schedstat); one that hangs is not. Only the
-latter fails here. Every twentieth recording is replayed.
+may not is in state R, and the second number of its schedstat says for how long it waited; threads
+that hang sleep. Only the latter fails here. Every twentieth recording is replayed.
 """
 import os
 import shutil
@@ -18,7 +18,9 @@ import tempfile
 import time
 
 PATIENCE_S = 10     # after which a recording is looked at,
-LOOK_S = 5          # for so long,
+LOOK_S = 5          # for so long
+LOOKS = 50          # so many times,
+LOOKS_MIN = 5
 SECONDS_MAX = 300   # and after which it has failed whatever the kernel says
 REPLAYED_EACH = 20
 
@@ -52,15 +54,26 @@ def tasks_of(pid):
         return []
 
 
-def active_seconds(pid):
-    """How long the recording's threads have run or waited for a processor, all together."""
-    total = 0
+def wants_to_run(pid):
+    """Does a thread of the recording run or wait for a processor, at this moment?"""
     for member in family(pid):
         for task in tasks_of(member):
-            fields = read(task + "schedstat").split()
-            if len(fields) == 3:
-                total += int(fields[0]) + int(fields[1])
-    return total / 1e9
+            if read(task + "stat").rpartition(")")[2][1:2] in ("R", "D"):
+                return True
+    return False
+
+
+def activity(record):
+    """How often, of 50 looks, something wanted to run; None if the recording ended meanwhile."""
+    found = 0
+    for _ in range(LOOKS):
+        found += wants_to_run(record.pid)
+        try:
+            record.wait(LOOK_S / LOOKS)
+            return None
+        except subprocess.TimeoutExpired:
+            continue
+    return found
 
 
 def describe(pid):
@@ -94,15 +107,12 @@ def finish(record, what):
             record.wait(patience)
             return None, starved
         except subprocess.TimeoutExpired:
-            before = active_seconds(record.pid)
-        try:
-            record.wait(LOOK_S)
+            active = activity(record)
+        if active is None:
             return None, True
-        except subprocess.TimeoutExpired:
-            active = active_seconds(record.pid) - before
-        if active < LOOK_S / 5 or time.monotonic() > end:
-            where = "%s hangs: its threads ran or waited for a processor for %.1f of %d s\n%s" % (
-                what, active, LOOK_S, describe(record.pid))
+        if active < LOOKS_MIN or time.monotonic() > end:
+            where = "%s hangs: in %d of %d looks a thread of it ran or waited for a processor\n%s" % (
+                what, active, LOOKS, describe(record.pid))
             for member in reversed(family(record.pid)):
                 os.kill(member, signal.SIGKILL)
             record.wait()
