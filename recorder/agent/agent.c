@@ -505,35 +505,27 @@ static void on_cpuid(struct agt *agt)
         on_trap(agt, AGT_EXIT_CPUID);
         return;
     }
-    uint32_t eax = (uint32_t)ctx->gpr[RAX], ecx = (uint32_t)ctx->gpr[RCX];
-    const struct agt_cpuid *best = NULL;
-    for (uint32_t i = 0; i < ctx->cpuid_count; i++) {
-        const struct agt_cpuid *leaf = &ctx->cpuid[i];
-        if (leaf->eax_in != eax)
-            continue;
-        if (leaf->ecx_in == ecx || (leaf->ecx_in == UINT32_MAX && !best))
-            best = leaf;
+    uint32_t leaf = (uint32_t)ctx->gpr[RAX], subleaf = (uint32_t)ctx->gpr[RCX];
+    struct agt_cpuid answer;
+    if (!agt_cpuid_find(ctx->cpuid, ctx->cpuid_count, leaf, subleaf, &answer)) {
+        if (!ctx->cpuid_is_here)
+            agt_stop(agt, AGT_REQ_UNSUPPORTED, AGT_UNS_CPUID, ctx->rip, leaf, subleaf);
+        agt_cpuid_ask(ctx->cpuid, ctx->cpuid_count, leaf, subleaf, &answer);
     }
-    ctx->gpr[RAX] = best ? best->eax : 0;
-    ctx->gpr[RBX] = best ? best->ebx : 0;
-    ctx->gpr[RCX] = best ? best->ecx : 0;
-    ctx->gpr[RDX] = best ? best->edx : 0;
+    ctx->gpr[RAX] = answer.eax;
+    ctx->gpr[RBX] = answer.ebx;
+    ctx->gpr[RCX] = answer.ecx;
+    ctx->gpr[RDX] = answer.edx;
 }
 
+/* Register 0 only: which components are in use, 1, is not the program's doing alone (xsave.h). */
 static void on_xgetbv(struct agt *agt)
 {
     struct agt_ctx *ctx = agt->ctx;
-    uint32_t low = (uint32_t)ctx->xcr0, high = (uint32_t)(ctx->xcr0 >> 32);
     if ((uint32_t)ctx->gpr[RCX] != 0)
-        __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"((uint32_t)ctx->gpr[RCX]));
-    if ((uint32_t)ctx->gpr[RCX] == 1) { /* what is in use */
-        const uint32_t settled = AGT_XS_X87 | AGT_XS_SSE | AGT_XS_AVX;
-        uint8_t *image = tasks_of(ctx)[ctx->task].xsave;
-        sys_xsave(image);
-        low &= ~settled | (uint32_t)agt_xs_in_use(image, low & settled);
-    }
-    ctx->gpr[RAX] = low;
-    ctx->gpr[RDX] = high;
+        agt_stop(agt, AGT_REQ_UNSUPPORTED, AGT_UNS_XGETBV, ctx->rip, (uint32_t)ctx->gpr[RCX], 0);
+    ctx->gpr[RAX] = (uint32_t)ctx->xcr0;
+    ctx->gpr[RDX] = ctx->xcr0 >> 32;
 }
 
 static void on_mark(struct agt *agt)

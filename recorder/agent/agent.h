@@ -130,6 +130,7 @@
 
 #include <stdint.h>
 
+#include "recorder/agent/cpuid.h"
 #include "recorder/agent/wait.h"
 #include "recorder/agent/x87.h"
 #include "recorder/event/queue.h"
@@ -229,6 +230,8 @@ enum agt_divergence {
 enum agt_unsupported {
     AGT_UNS_INSTRUCTION = 1,
     AGT_UNS_WRITABLE_CODE,
+    AGT_UNS_CPUID,  /* args[2], args[3]: leaf and subleaf */
+    AGT_UNS_XGETBV, /* args[2]: which register */
 };
 
 enum agt_command {
@@ -286,10 +289,6 @@ struct agt_log_record {
     uint64_t time;  /* instructions executed before it was taken */
     uint64_t ring;  /* collecting: ring offset at that moment */
     uint64_t ticks; /* of the entry's task, if they are counted */
-};
-
-struct agt_cpuid {
-    uint32_t eax_in, ecx_in, eax, ebx, ecx, edx;
 };
 
 /* One fragment by address; pc == 0 marks a free place (page 0 never holds code). The place of one
@@ -460,6 +459,7 @@ struct agt_ctx {
     uint32_t has_wall;
     uint32_t x87_rules;         /* AGT_X87_* of the recording */
     uint32_t cpuid_is_recorded; /* no cpuid without an EVQ_TRAP of its own */
+    uint32_t cpuid_is_here;     /* the recorded processor is this one */
     struct agt_mail mail;
     struct agt_cpuid cpuid[AGT_CPUID_MAX];
     uint64_t bpf[AGT_BPF_MAX];

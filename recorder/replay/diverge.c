@@ -68,7 +68,7 @@ int rep_place_not_found(struct rep_engine *engine, unsigned seen, uint64_t rip)
         counts_text(engine, counts));
 }
 
-int rep_on_diverged(struct rep_engine *engine)
+static int diverged(struct rep_engine *engine)
 {
     const uint64_t *args = engine->host.turn.args;
     const struct evq_entry *entry = expected_entry(engine);
@@ -143,15 +143,62 @@ static const char *refusal_reason(const uint8_t *code, size_t bytes, uint64_t ri
     return "";
 }
 
+/* What the program has at `rip`; *reason: why it is refused. */
+static const char *text_at(struct rep_engine *engine, uint64_t rip, char text[128],
+                           const char **reason)
+{
+    uint8_t code[15];
+    size_t done = 0;
+    snprintf(text, 128, "?");
+    if (!rep_engine_read(engine, rip, code, sizeof code, &done))
+        ins_text(code, done, rip, text, 128);
+    *reason = refusal_reason(code, done, rip);
+    return text;
+}
+
 int rep_on_unsupported(struct rep_engine *engine)
 {
     const uint64_t *args = engine->host.turn.args;
-    char text[128] = "?";
-    uint8_t code[15];
-    size_t done = 0;
-    uint64_t rip = args[1];
-    if (!rep_engine_read(engine, rip, code, sizeof code, &done))
-        ins_text(code, done, rip, text, sizeof text);
-    return wd_fail(-WD_ERR_UNSUPPORTED, "the instruction at %#llx (%s) cannot be replayed%s",
-                   (unsigned long long)rip, text, refusal_reason(code, done, rip));
+    unsigned long long kind = args[0], rip = args[1], a = args[2], b = args[3];
+    const char *reason;
+    char text[128];
+    switch (kind) {
+    case AGT_UNS_CPUID:
+        return wd_fail(-WD_ERR_UNSUPPORTED,
+                       "cpuid before %#llx asks for leaf %#llx, subleaf %#llx, of which the "
+                       "recording has no answer, and this is not the recorded processor",
+                       rip, a, b);
+    case AGT_UNS_XGETBV:
+        return wd_fail(-WD_ERR_UNSUPPORTED,
+                       "xgetbv before %#llx asks for register %llu, of which no recording has the "
+                       "answer",
+                       rip, a);
+    default:
+        text_at(engine, rip, text, &reason);
+        return wd_fail(-WD_ERR_UNSUPPORTED, "the instruction at %#llx (%s) cannot be replayed%s",
+                       rip, text, reason);
+    }
+}
+
+/* Whether the program came to an instruction that is illegal here and was not where it was recorded. */
+static bool lacks_instruction(const struct rep_engine *engine)
+{
+    const struct rep_turn *turn = &engine->host.turn;
+    bool was_fault = turn->args[0] == AGT_DIV_SIGNAL ||
+                     ((turn->args[0] == AGT_DIV_EVENT) && turn->args[2] == AGT_EXIT_FAULT) ||
+                     (turn->args[0] == AGT_DIV_PLACE && turn->args[1] == AGT_EXIT_FAULT);
+    return engine->lacks[0] && was_fault && turn->fault.signo == SIGILL;
+}
+
+int rep_on_diverged(struct rep_engine *engine)
+{
+    const char *reason;
+    char text[128];
+    uint64_t rip = engine->host.turn.rip;
+    if (!lacks_instruction(engine))
+        return diverged(engine);
+    return wd_fail(-WD_ERR_UNSUPPORTED,
+                   "the instruction at %#llx (%s) is none on this processor, which lacks %s of the "
+                   "recorded one: replay it where these are, or record it again here",
+                   (unsigned long long)rip, text_at(engine, rip, text, &reason), engine->lacks);
 }

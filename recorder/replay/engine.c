@@ -165,6 +165,8 @@ int rep_engine_new(const struct rep_engine_setup *setup, struct rep_engine **out
         return -ENOMEM;
     engine->mode = setup->mode;
     engine->ticks = setup->ticks;
+    if (setup->lacks)
+        snprintf(engine->lacks, sizeof engine->lacks, "%s", setup->lacks);
     engine->exact_margin = EXACT_MARGIN;
     engine->place_goal = engine->place_cap = REP_NEVER;
     int err = rep_host_start(&engine->host, setup);

@@ -26,6 +26,8 @@ struct rep_span {
     uint64_t start, end;
 };
 
+#define REP_LACKS_BYTES 1024
+
 struct rep_engine_setup {
     enum dbi_mode mode;
     bool ticks;  /* entries have ticks to be compared */
@@ -40,7 +42,9 @@ struct rep_engine_setup {
     size_t file_count;
     const struct agt_cpuid *cpuid; /* how CPUID is answered */
     size_t cpuid_count;
-    uint32_t x87;           /* AGT_X87_* of the recording */
+    uint32_t x87;       /* AGT_X87_* of the recording */
+    const char *lacks;  /* names of recorded features that this processor lacks, or NULL */
+    bool cpuid_is_here; /* the recorded processor is this one: it may be asked what `cpuid` lacks */
     bool cpuid_is_recorded; /* no CPUID without an EVQ_TRAP of its own; `cpuid` answers none */
     uint64_t xcr0;
 };

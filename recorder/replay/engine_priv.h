@@ -23,6 +23,7 @@ struct rep_engine {
     enum dbi_mode mode;
     bool ticks; /* counted */
     const volatile sig_atomic_t *flag;
+    char lacks[REP_LACKS_BYTES]; /* as in struct rep_engine_setup */
     const struct rep_source *source;
     struct wd_buf batch;    /* entries given; the replayee is somewhere in them */
     struct wd_buf spare;    /* entries of the source that did not fit */

@@ -117,6 +117,8 @@ static int prepare(struct rep_feed *feed, const struct rep_selection *which)
     feed->cpu.xcr0 = header->xcr0;
     feed->cpu.cpuid_is_recorded = header->has_cpuid_faulting;
     feed->cpu.x87 = feed_cpu_x87(header);
+    feed->cpu.cpuid_is_here = feed_cpu_is_here(header);
+    feed_cpu_lacking(header, feed->cpu.lacks, sizeof(feed->cpu.lacks));
     int rc = feed_cpu_check(header);
     if (!rc)
         rc = feed_xsave_layout_here(&feed->local_layout);

@@ -105,6 +105,8 @@ struct rep_cpu {
     size_t cpuid_count;
     uint64_t xcr0;
     uint32_t x87;           /* AGT_X87_*: recorder/agent/x87.h */
+    char lacks[512];        /* names of features that this processor lacks; "": none */
+    bool cpuid_is_here;     /* this is the recorded processor */
     bool cpuid_is_recorded; /* each CPUID is an EVQ_TRAP entry; else answer from the table */
 };
 const struct rep_cpu *rep_feed_cpu(const struct rep_feed *feed);

@@ -132,20 +132,70 @@ static void add_name(char *names, size_t size, const char *name)
     snprintf(names + used, size - used, "%s%s", used ? ", " : "", name);
 }
 
-int feed_cpu_check(const struct rrt_header *header)
+void feed_cpu_lacking(const struct rrt_header *header, char *names, size_t size)
 {
-    char missing[512] = "";
     uint64_t here = local_xcr0();
+    names[0] = 0;
     for (size_t i = 0; i < sizeof(features) / sizeof(features[0]); i++)
         if (recorded_has(header, &features[i]) && !local_has(&features[i]))
-            add_name(missing, sizeof(missing), features[i].name);
+            add_name(names, size, features[i].name);
     for (size_t i = 0; i < sizeof(state_components) / sizeof(state_components[0]); i++)
         if (header->xcr0 & ~here & state_components[i].bits)
-            add_name(missing, sizeof(missing), state_components[i].name);
+            add_name(names, size, state_components[i].name);
+}
+
+/* Processors without them take tzcnt and lzcnt for bsf and bsr. */
+static bool is_silent(const struct feature *feature)
+{
+    return !strcmp(feature->name, "BMI1") || !strcmp(feature->name, "LZCNT");
+}
+
+int feed_cpu_check(const struct rrt_header *header)
+{
+    char missing[64] = "";
+    for (size_t i = 0; i < sizeof(features) / sizeof(features[0]); i++)
+        if (is_silent(&features[i]) && recorded_has(header, &features[i]) &&
+            !local_has(&features[i]))
+            add_name(missing, sizeof(missing), features[i].name);
     if (!missing[0])
         return 0;
     return wd_fail(-WD_ERR_UNSUPPORTED,
-                   "the recording was made on a processor with %s, which this one lacks", missing);
+                   "the recording was made on a processor with %s, which this one lacks: replay it "
+                   "where they are, or record it again here",
+                   missing);
+}
+
+/* What of an answer is the same for all cores of a processor, and at all times. */
+static void mask_of(uint32_t leaf, uint32_t mask[4])
+{
+    static const uint32_t others[] = {0xb, 0x1f, 0x8000001e, 0x80000026};
+    for (unsigned i = 0; i < 4; i++)
+        mask[i] = UINT32_MAX;
+    if (leaf == 1) /* APIC's number; OSXSAVE is set by systems */
+        mask[EBX] = 0xffffff;
+    if (leaf == 0xd)
+        mask[EBX] = 0;
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        if (leaf == others[i])
+            memset(mask, 0, 4 * sizeof(*mask));
+}
+
+bool feed_cpu_is_here(const struct rrt_header *header)
+{
+    if (header->has_cpuid_faulting)
+        return false;
+    for (size_t i = 0; i < header->cpuid_count; i++) {
+        const struct rrt_cpuid *record = &header->cpuid[i];
+        const uint32_t recorded[] = {record->eax, record->ebx, record->ecx, record->edx};
+        uint32_t here[4], mask[4];
+        uint32_t subleaf = record->ecx_in == RRT_CPUID_NO_SUBLEAF ? 0 : record->ecx_in;
+        __cpuid_count(record->eax_in, subleaf, here[EAX], here[EBX], here[ECX], here[EDX]);
+        mask_of(record->eax_in, mask);
+        for (unsigned reg = 0; reg < 4; reg++)
+            if ((recorded[reg] ^ here[reg]) & mask[reg])
+                return false;
+    }
+    return header->cpuid_count > 0;
 }
 
 /* Whether fxsave stores nothing of the last x87 instruction. */

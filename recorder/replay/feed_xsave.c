@@ -112,8 +112,31 @@ static bool is_zero(const uint8_t *bytes, size_t count)
     return true;
 }
 
-/* Component `i`, which the recording has in use. Takes its bit out of *used when all is zero and
- * this processor does not have it: zero is the initial state of every extended component. */
+#define PKRU_COMPONENT 9
+#define PKRU_OF_LINUX  0x55555554u /* every program's: no key but the one that all memory has */
+
+/* As a program that does nothing about it has it; of most components that is all zeros. */
+static bool is_initial(unsigned i, const uint8_t *bytes, size_t count)
+{
+    uint32_t pkru;
+    if (i == PKRU_COMPONENT && count >= sizeof(pkru)) {
+        memcpy(&pkru, bytes, sizeof(pkru));
+        if (pkru == PKRU_OF_LINUX)
+            return is_zero(bytes + sizeof(pkru), count - sizeof(pkru));
+    }
+    return is_zero(bytes, count);
+}
+
+static const char *component_name(unsigned i)
+{
+    static const char *const names[] = {[2] = "AVX",     [5] = "AVX-512 masks",   [6] = "AVX-512",
+                                        [7] = "AVX-512", [9] = "protection keys", [17] = "AMX",
+                                        [18] = "AMX"};
+    return i < sizeof(names) / sizeof(names[0]) && names[i] ? names[i] : "unknown";
+}
+
+/* Component `i`, which the recording has in use. Takes its bit out of *used when its registers are as
+ * in a program that never touched them and this processor does not have it. */
 static int convert_component(const struct feed_xsave_layout *from,
                              const struct feed_xsave_layout *to, unsigned i, const uint8_t *image,
                              size_t size_bytes, uint8_t *dest, uint64_t *used)
@@ -127,11 +150,12 @@ static int convert_component(const struct feed_xsave_layout *from,
         memcpy(dest + to->component[i].offset, image + offset, bytes);
         return 0;
     }
-    if (!is_zero(image + offset, bytes))
-        return wd_fail(-WD_ERR_UNSUPPORTED,
-                       "vector state: the recording uses XSAVE component %u (%u bytes), "
-                       "which this processor does not have",
-                       i, (unsigned)bytes);
+    if (!is_initial(i, image + offset, bytes))
+        return wd_fail(
+            -WD_ERR_UNSUPPORTED,
+            "vector state: the recording uses XSAVE component %u (%s, %u bytes), which "
+            "this processor does not have: replay it where it is, or record it again here",
+            i, component_name(i), (unsigned)bytes);
     *used &= ~(1ull << i);
     return 0;
 }

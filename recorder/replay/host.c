@@ -252,6 +252,7 @@ static int context_fill(struct rep_host *host, const struct rep_engine_setup *se
         memcpy(ctx->cpuid, setup->cpuid, setup->cpuid_count * sizeof *setup->cpuid);
     ctx->cpuid_count = (uint32_t)setup->cpuid_count;
     ctx->x87_rules = setup->x87;
+    ctx->cpuid_is_here = setup->cpuid_is_here;
     ctx->cpuid_is_recorded = setup->cpuid_is_recorded;
     ctx->xcr0 = setup->xcr0;
     ctx->xsave_bytes = xsave_bytes();

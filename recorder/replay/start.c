@@ -34,6 +34,8 @@ int rep_start_init(struct rep_start *start, struct rep_feed *feed, enum dbi_mode
                                              .cpuid_count = cpu->cpuid_count,
                                              .cpuid_is_recorded = cpu->cpuid_is_recorded,
                                              .x87 = cpu->x87,
+                                             .lacks = cpu->lacks,
+                                             .cpuid_is_here = cpu->cpuid_is_here,
                                              .xcr0 = cpu->xcr0,
                                              .is_trusted = rep_feed_is_trusted(feed)};
     return 0;

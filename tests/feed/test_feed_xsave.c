@@ -87,6 +87,7 @@ static void missing_component_counts_only_if_used(void **state)
     image.bytes[840] = 1;
     assert_int_equal(feed_xsave_convert(&recorder_cpu, &this_cpu, image.bytes, 2432, &out),
                      -WD_ERR_UNSUPPORTED);
+    assert_non_null(strstr(wd_error_message(-WD_ERR_UNSUPPORTED), "AVX-512 masks"));
     wd_buf_fini(&out);
 }
 
@@ -136,11 +137,19 @@ static void missing_features_are_named(void **state)
         {0x80000001, RRT_CPUID_NO_SUBLEAF, 0, 0, 1u << 16 | 1u << 11, 0},
     };
     struct rrt_header header = {.cpuid = records, .cpuid_count = 2, .xcr0 = 3};
-    assert_int_equal(feed_cpu_check(&header), -WD_ERR_UNSUPPORTED);
-    const char *message = wd_error_message(-WD_ERR_UNSUPPORTED);
-    assert_true(strstr(message, "AMX-TILE") || strstr(message, "FMA4"));
+    char names[512];
+    feed_cpu_lacking(&header, names, sizeof names);
+    assert_true(strstr(names, "AMX-TILE") || strstr(names, "FMA4"));
+    assert_null(strstr(names, "registers"));
+    assert_int_equal(feed_cpu_check(&header), 0); /* what it lacks may not be used */
     header.cpuid_count = 0;
-    assert_int_equal(feed_cpu_check(&header), 0);
+    feed_cpu_lacking(&header, names, sizeof names);
+    assert_string_equal(names, "");
+    header.xcr0 = 3u << 17 | 3;
+    feed_cpu_lacking(&header, names, sizeof names);
+    struct feed_xsave_layout here;
+    assert_int_equal(feed_xsave_layout_here(&here), 0);
+    assert_string_equal(names, here.xcr0 >> 17 & 3 ? "" : "AMX tiles");
 }
 
 int main(void)

@@ -50,7 +50,10 @@ int wet_machine_open(struct wet *wet)
         return err;
     struct rrt_header header = {.cpuid = (const struct rrt_cpuid *)wet->cpu_bytes.data,
                                 .cpuid_count = count,
+                                .has_cpuid_faulting = wet->cpuid_is_recorded,
                                 .xcr0 = wet->xcr0};
+    wet->cpuid_is_here = feed_cpu_is_here(&header);
+    feed_cpu_lacking(&header, wet->lacks, sizeof wet->lacks);
     return feed_cpu_check(&header);
 }
 

@@ -281,6 +281,8 @@ static int engine_make(struct wet *wet)
                                              wet->cpu_bytes.size_bytes / sizeof(struct agt_cpuid),
                                          .cpuid_is_recorded = wet->cpuid_is_recorded,
                                          .x87 = wet->x87,
+                                         .lacks = wet->lacks,
+                                         .cpuid_is_here = wet->cpuid_is_here,
                                          .xcr0 = wet->xcr0,
                                          .values = wet->collects_values,
                                          .is_trusted = wet->is_trusted};

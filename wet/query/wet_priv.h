@@ -56,7 +56,8 @@ struct wet {
     size_t decoded_count;
     uint64_t xcr0;
     uint32_t x87; /* AGT_X87_* */
-    bool cpuid_is_recorded;
+    bool cpuid_is_recorded, cpuid_is_here;
+    char lacks[512]; /* names of recorded features that this processor lacks */
     struct wd_buf index_bytes, objects_bytes, names_bytes, outputs_bytes, files_bytes, nodes_bytes,
         spans_bytes, cpu_bytes;
     const struct rep_span *spans;
