@@ -16,6 +16,7 @@
 
 #include "recorder/agent/agent_priv.h"
 #include "recorder/agent/sys.h"
+#include "recorder/agent/settled.h"
 #include "recorder/agent/xsave.h"
 
 #define PAGE 4096ull
@@ -575,6 +576,21 @@ static void on_xsave(struct agt *agt)
     sys_copy(the_xsave.before, (const void *)at, the_xsave.bytes);
 }
 
+static void settled_note(const struct agt_ctx *ctx, enum agt_xsave_kind kind)
+{
+    static struct agt_settled area;
+    uint64_t asked = ctx->gpr[RAX] & (AGT_XS_X87 | AGT_XS_SSE | AGT_XS_AVX);
+    if (the_xsave.bytes < AGT_XS_SETTLED_BYTES)
+        asked &= ~(uint64_t)AGT_XS_AVX;
+    area.unused = asked & ~(uint64_t)((const uint8_t *)ctx->tmp)[AGT_XS_HEADER_OFF];
+    area.address = ctx->tmp;
+    area.bytes = the_xsave.bytes;
+    area.is_compact = kind == AGT_XSAVE_COMPACT;
+    sys_copy(area.before, the_xsave.before, the_xsave.bytes);
+    if (kind != AGT_XSAVE_WHOLE)
+        agt_settled_note(&area);
+}
+
 static void on_xsaved(struct agt *agt)
 {
     struct agt_ctx *ctx = agt->ctx;
@@ -587,6 +603,7 @@ static void on_xsaved(struct agt *agt)
         agt_x87_give(image, ctx->exit_arg & AGT_XSAVED_NARROW ? AGT_X87_IMAGE32 : AGT_X87_IMAGE64,
                      &ctx->x87, x87_is_lost(ctx));
     agt_xsave_settle(image, the_xsave.before, the_xsave.bytes, ctx->gpr[RAX], kind);
+    settled_note(ctx, kind);
 }
 
 static void on_x87(struct agt *agt)

@@ -4,6 +4,7 @@
  * arrival, which may be millions, and how most arrivals are avoided.
  */
 #include "recorder/agent/agent_priv.h"
+#include "recorder/agent/settled.h"
 #include "recorder/ticks/digest_format.h"
 
 static const struct evq_place *place_of(const struct evq_entry *entry)
@@ -86,9 +87,9 @@ static struct line line_of(const struct evq_place *place, uint64_t n)
  * small counter before a zero looks the same; then its other turns fit as well, and the place is
  * called ambiguous.)
  */
-static bool differs_by_xsave(struct agt *agt, const struct line *line)
+static bool differs_by_header(struct agt *agt, const struct line *line, const void *bytes)
 {
-    uint64_t hash = tck_line_hash((const void *)line->address, line->bytes);
+    uint64_t hash = tck_line_hash(bytes, line->bytes);
     for (uint32_t i = 0; i < line->bytes / 8; i++) {
         uint64_t at = line->address + 8ull * i;
         if (!agt_memory_readable(agt, at, 16))
@@ -100,6 +101,22 @@ static bool differs_by_xsave(struct agt *agt, const struct line *line)
         if (is_header && !((in_use | recorded) & ~XSTATE_BITS))
             return true;
     }
+    return false;
+}
+
+/* So may one that has what was stored of components that here were not (settled.h). */
+static bool differs_by_xsave(struct agt *agt, const struct line *line)
+{
+    uint64_t variant[TCK_STACK_LINE / 8];
+    const uint64_t *here = (const uint64_t *)line->address;
+    if (differs_by_header(agt, line, here))
+        return true;
+    if (line->bytes > sizeof variant || line->bytes % 8)
+        return false;
+    for (unsigned n = 0; agt_settled_variant(n, line->address, here, line->bytes, variant); n++)
+        if (tck_line_hash(variant, line->bytes) == line->hash ||
+            differs_by_header(agt, line, variant))
+            return true;
     return false;
 }
 
