@@ -497,8 +497,10 @@ static int recordings_make(void **state)
 
 static int recordings_remove(void **state)
 {
-    kill(canary, SIGKILL);
-    waitpid(canary, NULL, 0);
+    if (canary > 0) {
+        kill(canary, SIGKILL);
+        waitpid(canary, NULL, 0);
+    }
     free(plain_trace);
     free(async_trace);
     free(wet_path);
