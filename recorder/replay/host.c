@@ -272,22 +272,18 @@ static int context_fill(struct rep_host *host, const struct rep_engine_setup *se
     return 0;
 }
 
-/* Also glibc's locks are futexes: it ends the process if one cannot be waited for. */
-static int futex_check(void)
-{
-    uint32_t word = 0;
-    if (syscall(SYS_futex, &word, FUTEX_WAKE, 0, NULL, NULL, 0) < 0)
-        return wd_fail_errno("this system refuses the futex system call, without which nothing is "
-                             "replayed");
-    return 0;
-}
-
 /* The parent's side of a child that was just made. */
 static int child_adopt(struct rep_host *host)
 {
     host->pidfd = (int)syscall(SYS_pidfd_open, host->pid, 0);
     if (host->pidfd < 0)
         return wd_fail_errno("a descriptor of the replay process (pidfd, since Linux 5.3)");
+    if (syscall(SYS_pidfd_send_signal, host->pidfd, 0, NULL, 0) && errno != ESRCH) {
+        int err = wd_fail_errno("signals to the replay process (pidfd_send_signal)");
+        close(host->pidfd);
+        host->pidfd = -1;
+        return err;
+    }
     /* the child does so too, whoever comes first */
     if (setpgid(host->pid, host->pid) && errno != ESRCH)
         return wd_fail_errno("the replay process' group");
@@ -316,9 +312,7 @@ static int child_start(struct rep_host *host, const struct rep_given *given,
 static int host_prepare(struct rep_host *host, const struct rep_engine_setup *setup,
                         struct rep_filter filters[2])
 {
-    int err = futex_check();
-    if (!err)
-        err = rep_limit_files(setup->file_count);
+    int err = rep_limit_files(setup->file_count);
     if (!err)
         err = shm_make(host);
     if (!err)
@@ -365,17 +359,15 @@ int rep_host_start(struct rep_host *host, const struct rep_engine_setup *setup)
 static void group_end(struct rep_host *host)
 {
     unsigned count = 1 + (host->keeper > 0) + host->strangers;
-    siginfo_t info;
     if (host->pidfd >= 0)
         syscall(SYS_pidfd_send_signal, host->pidfd, SIGKILL, NULL, 0);
     if (host->pidfd < 0 || host->keeper > 0 || host->strangers)
         kill(host->pidfd < 0 ? host->pid : -host->pid, SIGKILL);
-    if (count == 1) {
-        waitpid(host->pid, NULL, 0);
-        return;
+    for (unsigned i = 0; i < count; i++) {
+        pid_t which = count == 1 ? host->pid : -host->pid;
+        while (waitpid(which, NULL, 0) < 0 && errno == EINTR)
+            ;
     }
-    while (count-- && !waitid(P_PGID, (id_t)host->pid, &info, WEXITED))
-        ;
 }
 
 void rep_host_stop(struct rep_host *host)

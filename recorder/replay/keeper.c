@@ -125,7 +125,8 @@ pid_t rep_keeper_start(pid_t group)
     close(ready[0]);
     if (err && keeper > 0) {
         kill(keeper, SIGKILL); /* not reaped: nobody else has that number */
-        waitpid(keeper, NULL, 0);
+        while (waitpid(keeper, NULL, 0) < 0 && errno == EINTR)
+            ;
     }
     return err ? err : keeper;
 }

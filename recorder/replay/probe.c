@@ -252,7 +252,8 @@ void rep_host_probe_stop(struct rep_host *probe)
     if (probe->pidfd < 0)
         return;
     syscall(SYS_pidfd_send_signal, probe->pidfd, SIGKILL, NULL, 0);
-    waitid((idtype_t)P_PIDFD, (id_t)probe->pidfd, &info, WEXITED);
+    while (waitid((idtype_t)P_PIDFD, (id_t)probe->pidfd, &info, WEXITED) && errno == EINTR)
+        ;
     close(probe->pidfd);
     probe->pidfd = -1;
 }

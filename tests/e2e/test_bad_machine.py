@@ -44,11 +44,11 @@ def usage(bench, trace):
 
 
 def refused(bench):
-    helper = f"{bench.build}/tests/e2e/e2e_deny_ptrace"
-    run = bench.run(helper, bench.wetdbg, "record", "-o", bench.path("denied"), "--", "true")
+    helper = [f"{bench.build}/tests/e2e/e2e_deny", "ptrace"]
+    run = bench.run(*helper, bench.wetdbg, "record", "-o", bench.path("denied"), "--", "true")
     one_line(bench, run, 125, "ptrace forbidden", "ptrace")
     bench.check(not os.path.exists(bench.path("denied")), "ptrace forbidden: a directory is left")
-    run = bench.run(helper, bench.wetdbg, "record", "--check")
+    run = bench.run(*helper, bench.wetdbg, "record", "--check")
     bench.check(run.status != 0 and "impossible" in run.out, "ptrace forbidden: --check", run)
 
     helper = f"{bench.build}/tests/record/deny_perf"
@@ -61,6 +61,17 @@ def refused(bench):
     nowhere = dict(bench.environment, PATH="/nowhere")
     run = bench.wet("record", "-o", bench.path("no-rr"), "--", f"{bench.programs}/{PROGRAM}", env=nowhere)
     one_line(bench, run, 125, "rr is not installed", "rr")
+
+
+def unconfined(bench, trace):
+    """Nothing recorded is run where one of the things is refused that confine it."""
+    helper = f"{bench.build}/tests/e2e/e2e_deny"
+    for call, word in (("futex", "futex"), ("seccomp", "seccomp"), ("prctl", "death signal"), ("setpgid", "group"),
+                       ("close_range", "close_range"), ("pidfd_open", "pidfd"), ("personality", "personality"),
+                       ("pidfd_send_signal", "pidfd_send_signal"), ("sigaltstack", "signal handlers"),
+                       ("memfd_create", "memory")):
+        run = bench.run(helper, call, bench.wetdbg, "replay", trace, "--no-trace")
+        one_line(bench, run, 5, f"{call} forbidden", word)
 
 
 def full_disk(bench, trace):
@@ -221,6 +232,7 @@ def test(bench, _arguments):
     trace = bench.record("plain", f"{bench.programs}/{PROGRAM}")
     usage(bench, trace)
     refused(bench)
+    unconfined(bench, trace)
     full_disk(bench, trace)
     read_only(bench, trace)
     small_stack(bench, trace)

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "common/futex.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/err.h"
+
+int wd_futex_check(void)
+{
+    static const int ways[] = {FUTEX_WAKE, FUTEX_WAKE_PRIVATE};
+    uint32_t word = 0;
+    for (unsigned i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+        if (syscall(SYS_futex, &word, ways[i], 0, NULL, NULL, 0) < 0)
+            return wd_fail(-WD_ERR_MACHINE, "this system refuses the futex system call (%s)",
+                           errno == EPERM ? "not permitted" : "not available");
+    }
+    return 0;
+}
