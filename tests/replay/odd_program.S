@@ -769,7 +769,8 @@ jumped_3:
     lock xadd gs:[rdx * 8 + 0x20], r15
     mov     r15d, 2
     mov     gs:[r15d + 3], edx
-    lea     r14, gs:[r15 + 9]
+    .byte   0x65 /* gs, which has no effect here */
+    lea     r14, [r15 + 9]
     push    qword ptr gs:[16]
     pop     qword ptr gs:[r15 + 100]
     mov     r13, gs:[102]
