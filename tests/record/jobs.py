@@ -191,6 +191,8 @@ class Run:
 
     def finish(self, steps):
         try:
+            while not self.job and not self.is_over:
+                self.look()
             for step in steps:
                 self.step(step)
             while not self.is_over:
@@ -199,10 +201,11 @@ class Run:
         except (TimeoutError, OSError) as error:
             trouble = "%s after states %r and output %r\n%s" % (
                 type(error).__name__, self.states, self.output[-2000:], self.places())
-            try:
-                os.killpg(self.job, signal.SIGKILL)
-            except OSError:
-                pass
+            if self.job:  # 0 would be this script's own group, and who runs it
+                try:
+                    os.killpg(self.job, signal.SIGKILL)
+                except OSError:
+                    pass
         os.close(self.orders)
         os.kill(self.shell, signal.SIGKILL)
         os.waitpid(self.shell, 0)
