@@ -87,9 +87,10 @@ struct wet_held_file {
     /* Where the contents came from: a plain name is a file of the recording's own directory, a path
      * one outside. NULL in files of earlier versions, as is `proof`. */
     const char *backing;
-    const char *proof;      /* that it was what was recorded: "digest", "size and time", "size" */
-    const char *debug_path; /* a separate debug file that is held, too; NULL if none is, or not known */
-    const char *alt_path;   /* dwz's shared one */
+    const char *proof; /* that it was what was recorded: "digest", "size and time", "size" */
+    const char
+        *debug_path; /* a separate debug file that is held, too; NULL if none is, or not known */
+    const char *alt_path;            /* dwz's shared one */
     uint64_t debug_bytes, alt_bytes; /* 0: none */
 };
 

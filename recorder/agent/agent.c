@@ -15,8 +15,8 @@
 #include <sys/syscall.h>
 
 #include "recorder/agent/agent_priv.h"
-#include "recorder/agent/sys.h"
 #include "recorder/agent/settled.h"
+#include "recorder/agent/sys.h"
 #include "recorder/agent/xsave.h"
 
 #define PAGE 4096ull

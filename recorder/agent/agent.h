@@ -148,11 +148,11 @@ enum agt_exit {
     AGT_EXIT_MARK, /* mark [rdi, ...) of a rep instruction as written, resume */
     AGT_EXIT_UNSUPPORTED, /* rip is that of an instruction that cannot be replayed; resume: it is illegal */
     AGT_EXIT_FAULT = AGT_EXIT_FAULT_NUMBER, /* from the signal handler */
-    AGT_EXIT_STALE,      /* the exit_arg bytes of code at rip are not what was translated */
-    AGT_EXIT_XSAVE,      /* an xsave or kin is next, that stores at tmp; resume */
-    AGT_EXIT_XSAVED,     /* that was executed: exit_arg is its enum agt_xsave_kind, and AGT_XSAVED_NARROW; resume */
+    AGT_EXIT_STALE, /* the exit_arg bytes of code at rip are not what was translated */
+    AGT_EXIT_XSAVE, /* an xsave or kin is next, that stores at tmp; resume */
+    AGT_EXIT_XSAVED, /* that was executed: exit_arg is its enum agt_xsave_kind, and AGT_XSAVED_NARROW; resume */
     AGT_EXIT_MARK_LANES, /* mark what a scatter writes whose list starts at tmp; resume */
-    AGT_EXIT_X87,        /* x87 pointers were stored or loaded at tmp: exit_arg says how (x87.h); resume */
+    AGT_EXIT_X87, /* x87 pointers were stored or loaded at tmp: exit_arg says how (x87.h); resume */
 };
 
 /* Which table an indirect branch looked in. */

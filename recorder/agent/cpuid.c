@@ -27,14 +27,14 @@ static bool has_subleaves(uint32_t leaf)
     return is_one_of(leaves, sizeof leaves / sizeof *leaves, leaf);
 }
 
-/* Their last register is the number of the core that was asked. */
+/* Of these leaves the last register is the number of the core that was asked. */
 static bool tells_core(uint32_t leaf)
 {
     static const uint32_t leaves[] = {0xb, 0x1f, 0x80000026};
     return is_one_of(leaves, sizeof leaves / sizeof *leaves, leaf);
 }
 
-/* Their subleaves end, and recorders list all up to there: beyond are zeros. */
+/* The subleaves of these leaves end, and recorders list all up to there: beyond are zeros. */
 static bool ends(const struct agt_cpuid *first)
 {
     static const uint32_t leaves[] = {0x4, 0x7, 0xd, 0x8000001d};

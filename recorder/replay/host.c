@@ -397,7 +397,7 @@ void rep_host_stop(struct rep_host *host)
 
 /* ---- turns ---- */
 
-/* It stays a zombie until rep_host_stop(): its number, and its group's, are nobody else's until then. */
+/* The replayee stays a zombie until rep_host_stop(): its number, and its group's, are nobody else's until then. */
 int rep_host_check(const struct rep_host *host)
 {
     siginfo_t info = {0};

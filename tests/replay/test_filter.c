@@ -221,7 +221,8 @@ static void forms_that_matter_are_told_apart(void **state)
  * before any filter: uretprobe and uprobe, which are SIGILL outside their trampolines. */
 static bool is_let_through(int number)
 {
-    static const int plain[] = {SYS_munmap, SYS_mincore, SYS_rt_sigreturn, SYS_exit_group, 335, 336};
+    static const int plain[] = {SYS_munmap,     SYS_mincore, SYS_rt_sigreturn,
+                                SYS_exit_group, 335,         336};
     for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++) {
         if (plain[i] == number)
             return true;

@@ -22,7 +22,7 @@ struct wet_moment {
 };
 
 struct wet_build_options {
-    const char *fingerprint;        /* identifies recording and process; kept in the file */
+    const char *fingerprint; /* identifies recording and process; kept in the file */
     /* What only those know who may have begun an unfinished file that this build goes on with: another one
      * is not read. NULL: everybody knows. Kept in the journal only. */
     const char *maker;

@@ -34,7 +34,7 @@ static void on_alarm(int signo, siginfo_t *info, void *context)
     at->uc_mcontext.gregs[REG_RAX] += 1000;
 }
 
-/* Its labels must not come twice. clang does not clone functions, nor know the attribute. */
+/* The labels of this function must not come twice. clang does not clone functions, nor know the attribute. */
 #ifdef __clang__
 #define NOT_CLONED
 #else
