@@ -453,7 +453,8 @@ static int work_ahead(struct rep_engine *engine, rep_page_fn page, void *arg)
     struct agt_view *copy = malloc((count + 1) * sizeof *copy);
     if (!copy)
         return -ENOMEM;
-    memcpy(copy, views, count * sizeof *copy);
+    if (count) /* else there is no array */
+        memcpy(copy, views, count * sizeof *copy);
     engine->pages =
         (struct rep_pages){.page = page, .arg = arg, .views = copy, .view_count = count};
     err = engine->unverified ? verify_translations(engine) : 0;
