@@ -73,7 +73,7 @@ void tck_jobs_start(pid_t first)
 
 struct task_status {
     pid_t process;
-    uint64_t ignored, caught;
+    uint64_t ignored, caught, pending;
 };
 
 static bool read_status(pid_t tid, struct task_status *status)
@@ -94,6 +94,8 @@ static bool read_status(pid_t tid, struct task_status *status)
             status->ignored = mask;
         if (sscanf(line, "SigCgt: %llx", &mask) == 1)
             status->caught = mask;
+        if (sscanf(line, "SigPnd: %llx", &mask) == 1 || sscanf(line, "ShdPnd: %llx", &mask) == 1)
+            status->pending |= mask;
     }
     fclose(file);
     return status->process != 0;
@@ -196,6 +198,13 @@ static bool make_sigstop(pid_t tid)
     return ptrace(PTRACE_SETSIGINFO, tid, NULL, &info) == 0;
 }
 
+/* Would the kernel have thrown the stop away? A SIGCONT that is pending was sent after the stop, whose
+ * sending would have taken it back; and in an orphaned group the terminal's stops are none. */
+static bool is_void(pid_t tid, const struct task_status *status, int stop)
+{
+    return status->pending & BIT(SIGCONT) || (stop != SIGSTOP && is_orphaned(tid));
+}
+
 int tck_jobs_take_stop(pid_t tid, int stop)
 {
     struct task_status status;
@@ -209,7 +218,7 @@ int tck_jobs_take_stop(pid_t tid, int stop)
     }
     if (!read_status(tid, &status) || ((status.ignored | status.caught) & BIT(stop)))
         return stop;
-    if (stop != SIGSTOP && is_orphaned(tid) && resume(tid))
+    if (is_void(tid, &status, stop) && resume(tid))
         return TCK_JOBS_GOES_ON;
     if (status.process == program && !stopped_task) {
         stopped_task = tid;

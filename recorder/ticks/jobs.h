@@ -6,7 +6,7 @@
  * signals rr was sent as well: those went to the whole process group, so that the program has
  * got them already.
  *
- * And what rr 5.6 makes of stop signals needs help twice. It takes each SIGTSTP, SIGTTIN and SIGTTOU
+ * And what rr 5.6 makes of stop signals needs help. It takes each SIGTSTP, SIGTTIN and SIGTTOU
  * for a stop, but the kernel throws them away in a process group that is orphaned, where nobody
  * could continue the job: such a program would stand still for ever. And it gives up when one of
  * them interrupts a system call; SIGSTOP, whose effect is the same, it can bear.
@@ -25,7 +25,7 @@ void tck_jobs_note_resume(int request, pid_t tid);
 /*
  * A task has stopped; `stop` is the signal with its event bits. Returns what rr is to see: `stop`
  * itself; SIGSTOP in its place; or TCK_JOBS_GOES_ON for a signal that the kernel would have thrown
- * away: the task runs again, as rr let it run last, and rr must see nothing.
+ * away, also because a SIGCONT came after it: the task runs again, as rr let it run last, and rr must see nothing.
  */
 int tck_jobs_take_stop(pid_t tid, int stop);
 #define TCK_JOBS_GOES_ON (-1)

@@ -52,20 +52,23 @@ ROWS = [
      "ready KILL:SIGTERM got_15 KILL:SIGHUP got_01 ^C got_02 ^\\ got_03 KILL:SIGKILL"),
     ("SIGTERM to the group, handled once", "handle", "ready GROUP:SIGTERM got_15 PAUSE ^C got_02 "
      "KILL:SIGKILL"),
-    ("SIGSTOP to the group", "", "ready GROUP:SIGSTOP stopped FG PAUSE ^C"),
+    ("SIGSTOP to the group", "", "ready " + 4 * "GROUP:SIGSTOP stopped FG PAUSE " + "^C"),
 ]
 
 
 def lead(shell_end, argv, background):
     """The shell: tells the row's driver what it sees of the job, and obeys FG and BG."""
     orders, states = shell_end
-    signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+    of_jobs = (signal.SIGTTOU, signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP)
+    for signo in of_jobs:
+        signal.signal(signo, signal.SIG_IGN)
     job = os.fork()
     if job == 0:
         os.setpgid(0, 0)
         if not background:
             os.tcsetpgrp(0, os.getpid())
-        signal.signal(signal.SIGTTOU, signal.SIG_DFL)
+        for signo in of_jobs:
+            signal.signal(signo, signal.SIG_DFL)
         os.closerange(3, 64)
         os.execv(argv[0], argv)
     try:
