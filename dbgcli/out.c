@@ -244,9 +244,17 @@ void cli_json_append(json_t *array, json_t *value)
         cli_die();
 }
 
+/* jansson escapes all that steers a terminal but DEL, which can only be in a string here. */
 static int dump_piece(const char *bytes, size_t size, void *stream)
 {
-    return fwrite(bytes, 1, size, stream) == size ? 0 : -1;
+    for (const char *end = bytes + size; bytes < end;) {
+        const char *del = memchr(bytes, 0x7f, (size_t)(end - bytes));
+        size_t plain = (size_t)((del ? del : end) - bytes);
+        if (fwrite(bytes, 1, plain, stream) != plain || (del && fputs("\\u007f", stream) < 0))
+            return -1;
+        bytes += plain + (del != NULL);
+    }
+    return 0;
 }
 
 void cli_out_json(struct cli_out *out, json_t *value)

@@ -99,6 +99,20 @@ static void out_json_text_is_always_valid_utf8(void **state)
     assert_true(json_is_null(cli_json_text(NULL)));
 }
 
+static void write_json(struct cli_out *out, const char *text)
+{
+    cli_out_json(out, json_pack("[o]", cli_json_text(text)));
+}
+
+/* Escaped, so that no filter of the stream replaces them and a reader gets them back. */
+static void out_json_escapes_all_control_characters(void **state)
+{
+    (void)state;
+    char *text = collect(write_json, "\177a\033\177\177b\n\177");
+    assert_string_equal(text, "[\"\\u007fa\\u001B\\u007f\\u007fb\\n\\u007f\"]\n");
+    free(text);
+}
+
 static void out_json_counts_above_63_bits_are_strings(void **state)
 {
     (void)state;
@@ -183,6 +197,7 @@ int main(void)
         cmocka_unit_test(out_stream_passes_no_control_characters),
         cmocka_unit_test(out_quoted_is_a_c_literal),
         cmocka_unit_test(out_json_text_is_always_valid_utf8),
+        cmocka_unit_test(out_json_escapes_all_control_characters),
         cmocka_unit_test(out_json_counts_above_63_bits_are_strings),
         cmocka_unit_test(out_error_is_a_line_or_an_object),
         cmocka_unit_test(out_reader_that_left_is_no_error),
