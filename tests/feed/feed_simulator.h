@@ -30,8 +30,11 @@ void simulator_free(struct simulator *simulator);
 /* NULL, or what is wrong with the entry: borrowed until the next call. */
 const char *simulator_take(struct simulator *simulator, const struct evq_entry *entry);
 
+/* The scratch areas of tasks that left the space: rr may have left them in it. */
+const struct rep_range *simulator_left(const struct simulator *simulator, unsigned *count);
+
 /* Compares what is mapped with what rr wrote down for the frame (rr record -C on-all-events), if it
- * did. NULL, or what differs. */
+ * did; but for what simulator_left() gives. NULL, or what differs. */
 const char *simulator_compare_maps(struct simulator *simulator, const char *trace_dir,
                                    uint64_t frame);
 
