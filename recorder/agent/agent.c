@@ -623,7 +623,7 @@ static void on_x87(struct agt *agt)
         ctx->x87 = (struct agt_x87){0};
 }
 
-/* What is refused here was illegal there, too, if that is the next event: translated code goes on to an
+/* What is refused here (or answered) was illegal there, if that is the next event: translated code goes on to an
  * illegal instruction. */
 static bool is_illegal_here(struct agt *agt)
 {
@@ -631,6 +631,11 @@ static bool is_illegal_here(struct agt *agt)
     return entry && entry->kind == EVQ_FAULT && entry->number == SIGILL &&
            entry->flags & EVQ_FLAG_REGS &&
            ((const struct evq_regs *)(entry + 1))->r[EVQ_RIP] == agt->ctx->rip;
+}
+
+static bool may_be_illegal(int kind)
+{
+    return kind == AGT_EXIT_UNSUPPORTED || kind == AGT_EXIT_RDPID;
 }
 
 int agt_code_run(struct agt *agt)
@@ -647,7 +652,7 @@ int agt_code_run(struct agt *agt)
             on_xsaved(agt);
         else if (kind == AGT_EXIT_X87)
             on_x87(agt);
-        else if (kind != AGT_EXIT_UNSUPPORTED || !is_illegal_here(agt))
+        else if (!may_be_illegal(kind) || !is_illegal_here(agt))
             return kind;
         agt->ctx->target = agt->ctx->resume;
     }
@@ -844,6 +849,12 @@ static void on_exit(struct agt *agt, int kind)
         break;
     case AGT_EXIT_XGETBV:
         on_xgetbv(agt);
+        break;
+    case AGT_EXIT_RDPID:
+        agt_on_rdpid(agt);
+        break;
+    case AGT_EXIT_LSL:
+        agt_on_lsl(agt);
         break;
     case AGT_EXIT_UNSUPPORTED:
         agt_stop(agt, AGT_REQ_UNSUPPORTED, AGT_UNS_INSTRUCTION, ctx->rip, 0, 0);

@@ -124,13 +124,14 @@
 #define AGT_CTX_X87_IP  0xf8 /* struct agt_x87 */
 #define AGT_CTX_X87_DP  0x100
 
-#define AGT_EXIT_FAULT_NUMBER 11
+#define AGT_EXIT_FAULT_NUMBER 13
 
 #ifndef __ASSEMBLER__
 
 #include <stdint.h>
 
 #include "recorder/agent/cpuid.h"
+#include "recorder/agent/processor.h"
 #include "recorder/agent/wait.h"
 #include "recorder/agent/x87.h"
 #include "recorder/event/queue.h"
@@ -145,7 +146,9 @@ enum agt_exit {
     AGT_EXIT_RDTSCP,
     AGT_EXIT_CPUID,
     AGT_EXIT_XGETBV,
-    AGT_EXIT_MARK, /* mark [rdi, ...) of a rep instruction as written, resume */
+    AGT_EXIT_RDPID, /* is at rip; exit_arg: AGT_RESULT_*; resume: it is illegal */
+    AGT_EXIT_LSL,   /* likewise; tmp: the selector */
+    AGT_EXIT_MARK,  /* mark [rdi, ...) of a rep instruction as written, resume */
     AGT_EXIT_UNSUPPORTED, /* rip is that of an instruction that cannot be replayed; resume: it is illegal */
     AGT_EXIT_FAULT = AGT_EXIT_FAULT_NUMBER, /* from the signal handler */
     AGT_EXIT_STALE, /* the exit_arg bytes of code at rip are not what was translated */
@@ -168,6 +171,11 @@ enum agt_exit {
 
 /* Reply to AGT_REQ_FAULT_REP: args[0] = code for that instruction alone; args[1], args[2] = rsi and rdi where it
  * began. */
+
+/* AGT_EXIT_RDPID, AGT_EXIT_LSL: which register gets the result; whether only its lowest 16 bits; how long the
+ * instruction is */
+#define AGT_RESULT_WORD      0x10u
+#define AGT_RESULT_LENGTH(n) ((uint32_t)(n) << 8)
 
 #define AGT_XSAVED_NARROW 0x100 /* without REX.W */
 
@@ -460,6 +468,7 @@ struct agt_ctx {
     uint32_t x87_rules;         /* AGT_X87_* of the recording */
     uint32_t cpuid_is_recorded; /* no cpuid without an EVQ_TRAP of its own */
     uint32_t cpuid_is_here;     /* the recorded processor is this one */
+    struct agt_processor processor;
     struct agt_mail mail;
     struct agt_cpuid cpuid[AGT_CPUID_MAX];
     uint64_t bpf[AGT_BPF_MAX];

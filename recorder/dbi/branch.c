@@ -4,7 +4,7 @@
 
 /* ---- leaving ---- */
 
-static void rip_store(struct emit *e, uint64_t rip)
+void dbi_rip_store(struct emit *e, uint64_t rip)
 {
     emit_store_imm_gs(e, AGT_CTX_RIP, (uint32_t)rip);
     emit_store_imm_gs(e, AGT_CTX_RIP + 4, (uint32_t)(rip >> 32));
@@ -12,20 +12,20 @@ static void rip_store(struct emit *e, uint64_t rip)
 
 void dbi_leave_emit(struct emit *e, uint64_t rip, enum agt_exit kind)
 {
-    rip_store(e, rip);
+    dbi_rip_store(e, rip);
     emit_store_imm_gs(e, AGT_CTX_EXIT_KIND, kind);
     emit_jmp_gs(e, AGT_CTX_AGENT_EXIT);
 }
 
 void dbi_leave_time_emit(struct work *w, uint64_t rip)
 {
-    rip_store(w->cold, rip);
+    dbi_rip_store(w->cold, rip);
     emit_branch(w->cold, 0xe9, w->shared->time);
 }
 
 void dbi_emit_leave(struct emit *e, const struct dbi_shared *shared, uint64_t pc)
 {
-    rip_store(e, pc);
+    dbi_rip_store(e, pc);
     emit_branch(e, 0xe9, shared->leave);
 }
 
@@ -198,7 +198,7 @@ static void terminal_emit_event(struct work *w, const struct dbi_insn *insn)
 static void unsupported_emit(struct work *w, unsigned last)
 {
     dbi_regs_restore(w, UINT16_MAX);
-    rip_store(w->e, w->code->insns[last].pc);
+    dbi_rip_store(w->e, w->code->insns[last].pc);
     dbi_agent_call(w, AGT_EXIT_UNSUPPORTED, 0);
     dbi_place_add(w, last);
     emit_bytes(w->e, "\x0f\x0b", 2); /* ud2 */
@@ -225,6 +225,10 @@ void dbi_terminal_emit(struct work *w)
         else
             emit_bytes(w->e, insn->bytes, insn->is.length);
         dbi_exit_add(w, 0xe9, next);
+        return;
+    case DBI_RDPID:
+    case DBI_LSL:
+        dbi_processor_emit(w, last);
         return;
     case DBI_UNSUPPORTED:
         unsupported_emit(w, last);

@@ -135,6 +135,10 @@ static enum dbi_terminal terminal_of(const struct dbi_insn *insn)
         return DBI_CPUID;
     case ZYDIS_MNEMONIC_XGETBV:
         return DBI_XGETBV;
+    case ZYDIS_MNEMONIC_RDPID:
+        return DBI_RDPID;
+    case ZYDIS_MNEMONIC_LSL: /* of one selector it is the processor's number */
+        return DBI_LSL;
     case ZYDIS_MNEMONIC_INT3:
     case ZYDIS_MNEMONIC_INT1:
     case ZYDIS_MNEMONIC_UD0:
@@ -153,8 +157,6 @@ static enum dbi_terminal terminal_of(const struct dbi_insn *insn)
     case ZYDIS_MNEMONIC_XABORT:
     case ZYDIS_MNEMONIC_RDRAND:
     case ZYDIS_MNEMONIC_RDSEED:
-    case ZYDIS_MNEMONIC_RDPID:
-    case ZYDIS_MNEMONIC_LSL: /* of one selector it is the processor's number */
     case ZYDIS_MNEMONIC_RDPMC:
     case ZYDIS_MNEMONIC_TPAUSE:
     case ZYDIS_MNEMONIC_UMWAIT:
@@ -225,7 +227,8 @@ static enum agt_xsave_kind xsave_kind(const struct dbi_insn *insn)
 /* Memory operands of which is_beyond_us(), or who translates, wants to know more than Zydis says. */
 static bool is_odd(const struct dbi_insn *insn)
 {
-    if (insn->is.xsave || insn->is.x87 || insn->is.uses_gs)
+    if (insn->is.xsave || insn->is.x87 || insn->is.uses_gs ||
+        insn->whole->zydis.mnemonic == ZYDIS_MNEMONIC_LSL)
         return true;
     for (unsigned i = 0; i < insn->whole->zydis.operand_count; i++) {
         if (insn->whole->operands[i].type == ZYDIS_OPERAND_TYPE_MEMORY &&

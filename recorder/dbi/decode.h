@@ -23,6 +23,8 @@ enum dbi_terminal {
     DBI_RDTSCP,
     DBI_CPUID,
     DBI_XGETBV,
+    DBI_RDPID,
+    DBI_LSL,
     DBI_TRAP,        /* runs natively and faults: int3, ud2, privileged instructions */
     DBI_ILLEGAL,     /* no instruction: ud2 stands in */
     DBI_UNSUPPORTED, /* cannot be replayed */

@@ -126,10 +126,18 @@ void dbi_address_keep(struct work *w, unsigned at, uint32_t disp);
 void dbi_x87_before(struct work *w, unsigned at);
 void dbi_x87_after(struct work *w, unsigned at);
 
+/* ---- processor_emit.c ---- */
+
+/* rdpid, lsl: the last instruction */
+void dbi_processor_emit(struct work *w, unsigned at);
+
 /* ---- branch.c ---- */
 
 /* The last instruction. */
 void dbi_terminal_emit(struct work *w);
+
+/* ctx.rip = rip */
+void dbi_rip_store(struct emit *e, uint64_t rip);
 
 /* Leaves for the agent at `rip`. */
 void dbi_leave_emit(struct emit *e, uint64_t rip, enum agt_exit kind);

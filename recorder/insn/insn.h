@@ -265,7 +265,7 @@ enum ins_class {
     INS_RDTSC,  /* rdtsc, rdtscp */
     INS_RDRAND, /* rdrand, rdseed */
     INS_XGETBV,
-    INS_RDPID,
+    INS_RDPID, /* rdpid, lsl */
     INS_CLASS_COUNT,
 };
 

@@ -57,6 +57,7 @@ static enum ins_class input_class(ZydisMnemonic mnemonic)
     case ZYDIS_MNEMONIC_XGETBV:
         return INS_XGETBV;
     case ZYDIS_MNEMONIC_RDPID:
+    case ZYDIS_MNEMONIC_LSL: /* of one segment the limit is the processor's number */
         return INS_RDPID;
     default:
         return INS_PLAIN;

@@ -28,6 +28,7 @@
 #include "recorder/record/rr_report.h"
 #include "recorder/record/sums.h"
 #include "recorder/record/trust.h"
+#include "recorder/record/which_processor.h"
 #include "recorder/ticks/protocol.h"
 
 #define EXEC_FAILED  127
@@ -311,8 +312,10 @@ int rec_record(const struct rec_options *options, char *const argv[], struct rec
         found.is_software_ticks = run.is_software;
         err = judge(&run, status, &found);
     }
-    /* Without sums (no room for them) the recording is as good as one that rr made alone; without a
-     * mark (no HOME) it counts as somebody else's. */
+    /* Without the processor's answers a few instructions are refused; without sums (no room for them) the recording
+     * is as good as one that rr made alone; without a mark (no HOME) it counts as somebody else's. */
+    if (!err && rec_processor_write(found.trace_dir))
+        wd_error_clear();
     if (!err && (rec_sums_write(found.trace_dir) || rec_mark_write(found.trace_dir)))
         wd_error_clear();
     run_fini(&run);

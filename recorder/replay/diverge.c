@@ -139,7 +139,9 @@ static const char *refusal_reason(const uint8_t *code, size_t bytes, uint64_t ri
                "kernel, or record on a processor where CPUID can fault, which hides it from "
                "programs";
     if (info.klass == INS_RDPID || !strcmp(ins_mnemonic_name(info.mnemonic), "lsl"))
-        return ": which processor it tells of is in no recording; have the program ask by getcpu";
+        return ": which processor it tells of is not known of this recording; `wetdbg record` "
+               "notes it, "
+               "where rr is bound to one (no -u), or have the program ask by getcpu";
     return "";
 }
 

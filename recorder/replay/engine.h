@@ -47,6 +47,7 @@ struct rep_engine_setup {
     bool cpuid_is_here; /* the recorded processor is this one: it may be asked what `cpuid` lacks */
     bool cpuid_is_recorded; /* no CPUID without an EVQ_TRAP of its own; `cpuid` answers none */
     uint64_t xcr0;
+    struct agt_processor processor; /* what it tells of itself */
 };
 
 /*

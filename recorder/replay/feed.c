@@ -115,6 +115,7 @@ static int prepare(struct rep_feed *feed, const struct rep_selection *which)
     feed->cpu.cpuid = header->cpuid;
     feed->cpu.cpuid_count = header->cpuid_count;
     feed->cpu.xcr0 = header->xcr0;
+    rrt_processor_read(rrt_trace_dir_fd(feed->trace), header->bind_to_cpu, &feed->cpu.processor);
     feed->cpu.cpuid_is_recorded = header->has_cpuid_faulting;
     feed->cpu.x87 = feed_cpu_x87(header);
     feed->cpu.cpuid_is_here = feed_cpu_is_here(header);

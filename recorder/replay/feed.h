@@ -21,6 +21,7 @@
 #include "recorder/event/queue.h"
 #include "recorder/replay/feed_select.h"
 #include "recorder/rr_trace/rr_trace.h"
+#include "recorder/rr_trace/trace_processor.h"
 
 struct rep_feed;
 
@@ -104,6 +105,7 @@ struct rep_cpu {
     const struct rrt_cpuid *cpuid; /* of the trace: borrowed until rrt_close() */
     size_t cpuid_count;
     uint64_t xcr0;
+    struct rrt_processor processor;
     uint32_t x87;           /* AGT_X87_*: recorder/agent/x87.h */
     char lacks[512];        /* names of features that this processor lacks; "": none */
     bool cpuid_is_here;     /* this is the recorded processor */

@@ -255,6 +255,7 @@ static int context_fill(struct rep_host *host, const struct rep_engine_setup *se
     ctx->cpuid_is_here = setup->cpuid_is_here;
     ctx->cpuid_is_recorded = setup->cpuid_is_recorded;
     ctx->xcr0 = setup->xcr0;
+    ctx->processor = setup->processor;
     ctx->xsave_bytes = xsave_bytes();
     if (ctx->xsave_bytes > AGT_XSAVE_MAX)
         return wd_fail(-WD_ERR_UNSUPPORTED, "this CPU's vector state is larger than %d bytes",

@@ -23,21 +23,23 @@ int rep_start_init(struct rep_start *start, struct rep_feed *feed, enum dbi_mode
         start->cpuid[i] =
             (struct agt_cpuid){cpu->cpuid[i].eax_in, cpu->cpuid[i].ecx_in, cpu->cpuid[i].eax,
                                cpu->cpuid[i].ebx,    cpu->cpuid[i].ecx,    cpu->cpuid[i].edx};
-    start->setup = (struct rep_engine_setup){.mode = mode,
-                                             .ticks = rep_feed_info(feed)->has_ticks,
-                                             .probes = true,
-                                             .spans = start->spans,
-                                             .span_count = span_count,
-                                             .files = start->files,
-                                             .file_count = file_count,
-                                             .cpuid = start->cpuid,
-                                             .cpuid_count = cpu->cpuid_count,
-                                             .cpuid_is_recorded = cpu->cpuid_is_recorded,
-                                             .x87 = cpu->x87,
-                                             .lacks = cpu->lacks,
-                                             .cpuid_is_here = cpu->cpuid_is_here,
-                                             .xcr0 = cpu->xcr0,
-                                             .is_trusted = rep_feed_is_trusted(feed)};
+    start->setup =
+        (struct rep_engine_setup){.mode = mode,
+                                  .ticks = rep_feed_info(feed)->has_ticks,
+                                  .probes = true,
+                                  .spans = start->spans,
+                                  .span_count = span_count,
+                                  .files = start->files,
+                                  .file_count = file_count,
+                                  .cpuid = start->cpuid,
+                                  .cpuid_count = cpu->cpuid_count,
+                                  .cpuid_is_recorded = cpu->cpuid_is_recorded,
+                                  .x87 = cpu->x87,
+                                  .lacks = cpu->lacks,
+                                  .cpuid_is_here = cpu->cpuid_is_here,
+                                  .xcr0 = cpu->xcr0,
+                                  .processor = {cpu->processor.rdpid, cpu->processor.lsl},
+                                  .is_trusted = rep_feed_is_trusted(feed)};
     return 0;
 }
 

@@ -19,14 +19,15 @@
 
 #include "common/err.h"
 #include "common/regular.h"
+#include "recorder/rr_trace/trace_processor.h"
 
 #define HEAD           RRT_SUMS_NAME " 2\n"
 #define LIST_MAX_BYTES ((size_t)16 << 20)
 #define PIECE_BYTES    ((size_t)256 << 10)
 
-const char *const rrt_sums_streams[] = {"version",      "events",      "tasks",
-                                        "mmaps",        "data",        "wetdbg.digests",
-                                        "wetdbg.lines", "wetdbg.ticks"};
+const char *const rrt_sums_streams[] = {"version",      "events",       "tasks",
+                                        "mmaps",        "data",         "wetdbg.digests",
+                                        "wetdbg.lines", "wetdbg.ticks", RRT_PROCESSOR_NAME};
 const size_t rrt_sums_stream_count = sizeof rrt_sums_streams / sizeof *rrt_sums_streams;
 const size_t rrt_sums_streams_always = 5;
 

@@ -19,7 +19,7 @@
 
 #define RRT_SUMS_NAME "wetdbg.sums"
 
-/* All but backing files that a recording can have; those that software ticks add may be missing. */
+/* All but backing files that a recording can have; side files may be missing. */
 extern const char *const rrt_sums_streams[];
 extern const size_t rrt_sums_stream_count, rrt_sums_streams_always;
 

@@ -571,12 +571,13 @@ static enum oracle_verdict reason_to_skip(const struct check *check)
     case INS_CPUID:
     case INS_RDTSC:
     case INS_RDRAND:
-    case INS_RDPID:
         return ORACLE_INPUT;
     default:
         break;
     }
     switch (check->at.zi.mnemonic) {
+    case ZYDIS_MNEMONIC_RDPID:
+        return ORACLE_INPUT;
     case ZYDIS_MNEMONIC_MONITORX:
     case ZYDIS_MNEMONIC_MWAITX:
     case ZYDIS_MNEMONIC_UMONITOR:

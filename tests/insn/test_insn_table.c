@@ -758,6 +758,7 @@ static const struct branch_row branches[] = {
     {{0x0f, 0xc7, 0xf0}, INS_RDRAND, INS_COND_NONE, 0},
     {{0x0f, 0x01, 0xd0}, INS_XGETBV, INS_COND_NONE, 0},
     {{0xf3, 0x0f, 0xc7, 0xf8}, INS_RDPID, INS_COND_NONE, 0},
+    {{0x0f, 0x03, 0xc1}, INS_RDPID, INS_COND_NONE, 0},
     {{0x0f, 0x44, 0xc1}, INS_PLAIN, INS_COND_Z, 0},
     {{0x0f, 0x9c, 0xc0}, INS_PLAIN, INS_COND_L, 0},
     {{0x01, 0xc0}, INS_PLAIN, INS_COND_NONE, 0},

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/err.h"
 #include "tests/record/spawn.h"
@@ -59,9 +60,84 @@ static void results_in_no_recording_are_refused_with_the_reason(void **state)
     outside_is_refused("rdrand", ecx >> 30 & 1, "its random number is in no recording");
     assert_true(__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx));
     outside_is_refused("rdseed", ebx >> 18 & 1, "its random number is in no recording");
-    outside_is_refused("rdpid", ecx >> 22 & 1, "have the program ask by getcpu");
-    outside_is_refused("lsl", true, "have the program ask by getcpu");
     outside_is_refused("lods", true, "(lodsb) cannot be replayed");
+}
+
+/* ---- which processor it was ---- */
+
+static void side_file_remove(const char *dir, const char *name)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    assert_int_equal(unlink(path), 0);
+}
+
+static void processor_file_write(const char *dir, uint64_t bound, uint64_t lsl)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/" RRT_PROCESSOR_NAME, dir);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fprintf(file, "%s 1\nbound %llu\nlsl %llu\n", RRT_PROCESSOR_NAME, (unsigned long long)bound,
+            (unsigned long long)lsl);
+    assert_int_equal(fclose(file), 0);
+}
+
+static int processor_run(const char *dir, struct rrt_processor *processor)
+{
+    struct unit_replay replay;
+    int err = unit_open(&replay, dir, NULL, DBI_COUNT);
+    if (!err) {
+        *processor = rep_feed_cpu(replay.feed)->processor;
+        err = unit_run_to_end(&replay);
+    }
+    unit_close(&replay);
+    return err;
+}
+
+/* The file says what was so; nothing; what was so of another processor; what was not so. */
+static void processor_is_told_only_if_it_was_noted(void **state)
+{
+    const char *argv[] = {GUEST_OUTSIDE, "lsl", NULL};
+    struct rrt_processor noted, other;
+    struct rrt_trace *trace;
+    char *dir = unit_record(unit_work, "lsl", argv);
+    (void)state;
+    unit_check(rrt_open(dir, &trace), "open");
+    uint64_t bound = (uint64_t)rrt_trace_header(trace)->bind_to_cpu;
+    rrt_close(trace);
+    unit_check(processor_run(dir, &noted), "the number that was noted");
+    assert_int_equal(noted.lsl & 0xfff, bound);
+    side_file_remove(dir, RRT_PROCESSOR_NAME);
+    side_file_remove(dir, "wetdbg.sums");
+    driver_refuses(dir, "not known of this recording");
+    processor_file_write(dir, bound + 1, noted.lsl);
+    assert_int_equal(processor_run(dir, &other), -WD_ERR_UNSUPPORTED);
+    processor_file_write(dir, bound, noted.lsl + 1);
+    assert_int_equal(processor_run(dir, &other), -WD_ERR_DIVERGED);
+    assert_int_equal(other.lsl, noted.lsl + 1);
+    processor_file_write(dir, bound, noted.lsl);
+    unit_check(processor_run(dir, &other), "the number that was so");
+    free(dir);
+}
+
+static void processor_without_a_note_is_refused_at_rdpid(void **state)
+{
+    unsigned eax, ebx, ecx = 0, edx;
+    const char *argv[] = {GUEST_OUTSIDE, "rdpid", NULL};
+    struct rrt_processor noted;
+    (void)state;
+    __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx);
+    if (!(ecx & bit_RDPID)) {
+        printf("SKIPPED: test_replay_refusals: rdpid: this processor lacks it\n");
+        skip();
+    }
+    char *dir = unit_record(unit_work, "rdpid", argv);
+    unit_check(processor_run(dir, &noted), "the number that was noted");
+    side_file_remove(dir, RRT_PROCESSOR_NAME);
+    side_file_remove(dir, "wetdbg.sums");
+    driver_refuses(dir, "not known of this recording");
+    free(dir);
 }
 
 /* ---- a recording that was altered ---- */
@@ -228,6 +304,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(system_call_of_32_bits_is_named),
         cmocka_unit_test(results_in_no_recording_are_refused_with_the_reason),
+        cmocka_unit_test(processor_is_told_only_if_it_was_noted),
+        cmocka_unit_test(processor_without_a_note_is_refused_at_rdpid),
         cmocka_unit_test(altered_registers_diverge_where_they_are),
         cmocka_unit_test(lost_event_diverges),
         cmocka_unit_test(refused_instruction_is_named_unless_it_was_illegal),

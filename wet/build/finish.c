@@ -299,6 +299,15 @@ static json_t *text(const char *bytes)
     return string;
 }
 
+/* What is not known has no number. */
+static void processor_put(json_t *meta, const struct rrt_processor *processor)
+{
+    if (processor->rdpid != RRT_PROCESSOR_UNKNOWN)
+        json_object_set_new(meta, "rdpid", json_integer((json_int_t)processor->rdpid));
+    if (processor->lsl != RRT_PROCESSOR_UNKNOWN)
+        json_object_set_new(meta, "lsl", json_integer((json_int_t)processor->lsl));
+}
+
 static int meta_section(const struct wet_finish *finish, struct wet_store_writer *store,
                         const struct totals *totals)
 {
@@ -340,6 +349,7 @@ static int meta_section(const struct wet_finish *finish, struct wet_store_writer
     };
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         json_object_set_new(meta, numbers[i].key, json_integer((json_int_t)numbers[i].value));
+    processor_put(meta, &rep_feed_cpu(finish->feed)->processor);
     char *bytes = json_dumps(meta, JSON_SORT_KEYS | JSON_ENSURE_ASCII);
     json_decref(meta);
     if (!bytes)

@@ -284,6 +284,7 @@ static int engine_make(struct wet *wet)
                                          .lacks = wet->lacks,
                                          .cpuid_is_here = wet->cpuid_is_here,
                                          .xcr0 = wet->xcr0,
+                                         .processor = wet->processor,
                                          .values = wet->collects_values,
                                          .is_trusted = wet->is_trusted};
         err = rep_engine_new(&setup, &wet->engine);

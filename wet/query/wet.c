@@ -26,6 +26,12 @@ static uint64_t number(const json_t *meta, const char *key)
     return (uint64_t)json_integer_value(json_object_get(meta, key));
 }
 
+/* For keys that are there only if something is known: the other number says that it is not. */
+static uint64_t number_or(const json_t *meta, const char *key, uint64_t otherwise)
+{
+    return json_object_get(meta, key) ? number(meta, key) : otherwise;
+}
+
 static int hex_digit(char digit)
 {
     const char *at = digit ? strchr("0123456789abcdef", digit) : NULL;
@@ -110,6 +116,8 @@ static int meta_open(struct wet *wet)
     info->events = number(wet->meta, "events");
     info->places = number(wet->meta, "places");
     wet->xcr0 = number(wet->meta, "xcr0");
+    wet->processor.rdpid = number_or(wet->meta, "rdpid", AGT_PROCESSOR_UNKNOWN);
+    wet->processor.lsl = number_or(wet->meta, "lsl", AGT_PROCESSOR_UNKNOWN);
     wet->x87 = (uint32_t)number(wet->meta, "x87");
     wet->cpuid_is_recorded = number(wet->meta, "cpuid_recorded");
     return 0;

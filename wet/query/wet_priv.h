@@ -55,6 +55,7 @@ struct wet {
     char **decoded; /* of META, whose bytes are no UTF-8; ours */
     size_t decoded_count;
     uint64_t xcr0;
+    struct agt_processor processor;
     uint32_t x87; /* AGT_X87_* */
     bool cpuid_is_recorded, cpuid_is_here;
     char lacks[512]; /* names of recorded features that this processor lacks */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Executes the instruction that its argument names, whose result is in no recording. */
+/* Executes the instruction that its argument names, whose result is no event of a recording. */
 #include <string.h>
+#include <sys/syscall.h>
 
 int main(int argc, char **argv)
 {
@@ -19,5 +20,8 @@ int main(int argc, char **argv)
         __asm__ volatile("lodsb %%gs:(%1), %%al" : "+a"(result), "+S"(from));
     } else
         return 2;
+    register unsigned long seen __asm__("r14") = result; /* events are compared with it */
+    long number = SYS_getpid;
+    __asm__ volatile("syscall" : "+a"(number) : "r"(seen) : "rcx", "r11", "memory");
     return 0;
 }
