@@ -32,11 +32,12 @@
 #define MEMORY_MOST (2 << 20) /* KiB */
 
 static unsigned seeds = 12;
-static char *plain_trace, *async_trace, *wet_path;
+static char *plain_trace, *async_trace, *wet_path, *fills_path;
 static pid_t canary;
 static volatile sig_atomic_t interrupted;
-static struct wet *open_wet; /* to be interrupted too */
-static int expected;         /* what a run has to end with; 0: anything */
+static struct wet *open_wet;       /* to be interrupted too */
+static int expected;               /* what a run has to end with; 0: anything */
+static const char *expected_words; /* and what the sentence has in it; NULL: anything */
 
 /* ---- who writes meanwhile ---- */
 
@@ -237,6 +238,30 @@ static int run_intervals(void)
     return err;
 }
 
+static int effect_ignore(void *arg, const struct wet_effect *effect)
+{
+    *(uint64_t *)arg += effect->size;
+    return 0;
+}
+
+/* All that was written, with values. */
+static int run_effects(void)
+{
+    struct wet_effects *effects = NULL;
+    uint64_t sum = 0;
+    int err = wet_open(fills_path, &open_wet);
+    uint64_t count = err ? 0 : wet_get_info(open_wet)->intervals;
+    if (!err)
+        err = wet_effects_open(open_wet, &effects);
+    for (uint64_t k = 0; !err && k < count; k++)
+        err = wet_effects_each(effects, k, true, effect_ignore, &sum);
+    wet_effects_close(effects);
+    struct wet *wet = open_wet;
+    open_wet = NULL;
+    wet_close(wet);
+    return err;
+}
+
 /* ---- one run, and what must not have come of it ---- */
 
 static void on_alarm(int signo)
@@ -267,7 +292,8 @@ static void run_here(int (*run)(void), unsigned writer_seed)
         fprintf(stderr, "error %d without a sentence\n", err);
         _exit(2);
     }
-    if (expected && err != expected) {
+    if ((expected && err != expected) ||
+        (expected_words && !strstr(wd_error_message(err), expected_words))) {
         fprintf(stderr, "ends with %d: %s\n", err, err ? wd_error_message(err) : "-");
         _exit(5);
     }
@@ -405,6 +431,50 @@ static void full_hash_is_named(void **state)
     plan->kind = HOSTILE_NOT;
 }
 
+/* ---- sizes and places that cannot be ---- */
+
+static void run_expecting(const char *name, int (*run)(void), int err, const char *words)
+{
+    expected = err;
+    expected_words = words;
+    run_apart(name, run, 0);
+    expected = 0;
+    expected_words = NULL;
+}
+
+static void effects_are_where_memory_is(void **state)
+{
+    struct hostile_plan *plan = hostile_plan();
+    (void)state;
+    run_apart("effects", run_effects, 0);
+    plan->kind = HOSTILE_RING;
+    plan->ring_word = FILLS_AT;
+    plan->ring_other = 0x123456789000;
+    run_expecting("store", run_effects, -WD_ERR_DIVERGED, "where nothing is mapped");
+    for (unsigned i = 0; i < 2; i++) {
+        plan->ring_word = FILLS_BYTES + i;
+        plan->ring_other = 3ull << 30;
+        run_expecting(i ? "copy" : "fill", run_effects, -WD_ERR_DIVERGED,
+                      "is said to have written");
+    }
+    plan->kind = HOSTILE_NOT;
+}
+
+static void lines_are_as_many_as_are_mapped(void **state)
+{
+    struct hostile_plan *plan = hostile_plan();
+    (void)state;
+    plan->kind = HOSTILE_LINES;
+    plan->first = 2;
+    plan->step = 1;
+    run_expecting("between lines", run_whole, -WD_ERR_MACHINE, "list of memory lines");
+    plan->step = AGT_LINE_BYTES;
+    run_expecting("by turns", run_whole, -WD_ERR_MACHINE, "list of memory lines");
+    plan->step = 0;
+    run_expecting("for ever", run_whole, -WD_ERR_INTERRUPTED, NULL);
+    plan->kind = HOSTILE_NOT;
+}
+
 /* ---- what never ends by itself ---- */
 
 static void replayee_that_goes_on_for_ever_is_interrupted(void **state)
@@ -468,26 +538,37 @@ static void children_go_with_a_killed_supervisor(void **state)
 
 /* ---- set-up ---- */
 
-static int recordings_make(void **state)
+static char *wet_make(const char *name, const char *trace_path)
 {
-    const char *plain[] = {GUEST_PLAIN, NULL}, *async[] = {GUEST_ASYNC, NULL};
     struct rrt_trace *trace = NULL;
     struct rep_feed *feed = NULL;
     struct rep_selection which = {0};
     struct wet_build_result result;
-    unit_work_new(state);
-    plain_trace = unit_record(unit_work, "plain", plain);
-    async_trace = unit_record(unit_work, "async", async);
-    assert_true(asprintf(&wet_path, "%s/good.wet", unit_work) > 0);
-    unit_check(rrt_open(plain_trace, &trace), "rrt_open");
+    char *path;
+    assert_true(asprintf(&path, "%s/%s.wet", unit_work, name) > 0);
+    unit_check(rrt_open(trace_path, &trace), "rrt_open");
     unit_check(rep_feed_open(trace, &which, &feed), "rep_feed_open");
-    unit_check(wet_build(feed, wet_path,
+    unit_check(wet_build(feed, path,
                          &(struct wet_build_options){.fingerprint = "hostile",
                                                      .interval_instructions = 20000},
                          &result),
                "wet_build");
     rep_feed_close(feed);
     rrt_close(trace);
+    return path;
+}
+
+static int recordings_make(void **state)
+{
+    const char *plain[] = {GUEST_PLAIN, NULL}, *async[] = {GUEST_ASYNC, NULL},
+               *fills[] = {GUEST_FILLS, NULL};
+    unit_work_new(state);
+    plain_trace = unit_record(unit_work, "plain", plain);
+    async_trace = unit_record(unit_work, "async", async);
+    char *fills_trace = unit_record(unit_work, "fills", fills);
+    wet_path = wet_make("good", plain_trace);
+    fills_path = wet_make("fills", fills_trace);
+    free(fills_trace);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     canary = fork();
     while (canary == 0)
@@ -504,6 +585,7 @@ static int recordings_remove(void **state)
     free(plain_trace);
     free(async_trace);
     free(wet_path);
+    free(fills_path);
     return unit_work_remove(state);
 }
 
@@ -517,6 +599,8 @@ int main(int argc, char *argv[])
         cmocka_unit_test(building_ends),
         cmocka_unit_test(asking_ends),
         cmocka_unit_test(full_hash_is_named),
+        cmocka_unit_test(effects_are_where_memory_is),
+        cmocka_unit_test(lines_are_as_many_as_are_mapped),
         cmocka_unit_test(replayee_that_goes_on_for_ever_is_interrupted),
         cmocka_unit_test(mute_copy_ends_with_the_engine),
         cmocka_unit_test(children_go_with_a_killed_supervisor),

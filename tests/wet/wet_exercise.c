@@ -184,6 +184,28 @@ static int instances_look(struct wet *wet, uint64_t pc)
     return first;
 }
 
+static int effect_look(void *arg, const struct wet_effect *effect)
+{
+    (void)arg;
+    if (effect->before)
+        look(effect->before, effect->size < READ_MAX ? effect->size : READ_MAX);
+    if (effect->after)
+        look(effect->after, effect->size < READ_MAX ? effect->size : READ_MAX);
+    return 0;
+}
+
+static int effects_look(struct wet *wet)
+{
+    struct wet_effects *effects;
+    int err = wet_effects_open(wet, &effects);
+    if (err)
+        return err;
+    for (uint64_t k = 0; !err && k < wet_get_info(wet)->intervals && k < 2; k++)
+        err = wet_effects_each(effects, k, true, effect_look, NULL);
+    wet_effects_close(effects);
+    return err;
+}
+
 int exercise_runs(struct wet *wet)
 {
     const struct wet_info *info = wet_get_info(wet);
@@ -204,5 +226,6 @@ int exercise_runs(struct wet *wet)
         keep_first(&first, node ? instances_look(wet, node->pc) : 0);
     }
     keep_first(&first, interval_look(wet, 0));
+    keep_first(&first, effects_look(wet));
     return first;
 }

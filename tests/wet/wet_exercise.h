@@ -9,7 +9,7 @@
  * first error; all queries are made in any case. */
 int exercise_tables(struct wet *wet);
 
-/* Queries that run intervals again: intervals, instances, states. As above. */
+/* Queries that run intervals again: intervals, instances, states, effects. As above. */
 int exercise_runs(struct wet *wet);
 
 #endif

@@ -51,6 +51,7 @@ struct wet_builder {
     struct wd_buf index; /* struct wet_index_record */
     struct wd_buf lines; /* of the interval that ends */
     struct wd_buf line_bytes;
+    uint64_t line_address;            /* of the last one, if there is one */
     uint64_t first_time, first_entry; /* of the interval that is being built */
     /* Where the engine's clock began: the run's instructions and entries before, and the entries
      * by which the engine was brought there. */

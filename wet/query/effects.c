@@ -256,6 +256,15 @@ static uint64_t rep_bytes(const struct item *item, const uint64_t *slots, uint64
 
 #define REP_MAX (1ull << 32)
 
+/* Its size is the replayee's word; memory for it is only taken if the program had so much there. */
+static bool rep_is_mapped(const struct wet_effects *effects, const struct item *item,
+                          const struct wet_effect *effect, uint64_t source)
+{
+    return wet_replica_is_mapped(effects->replica, effect->address, effect->size) &&
+           (item->kind != KIND_COPY ||
+            wet_replica_is_mapped(effects->replica, source, effect->size));
+}
+
 static int pass_rep(struct wet_effects *effects, const struct item *item, const uint64_t *slots,
                     struct wet_effect *effect)
 {
@@ -264,12 +273,15 @@ static int pass_rep(struct wet_effects *effects, const struct item *item, const 
     effect->size = rep_bytes(item, slots, slots[item->slot], &effect->address);
     if (!effect->size)
         return 0;
-    if (effect->size > REP_MAX)
-        return wd_fail(-WD_ERR_DIVERGED, "a rep instruction of %llu bytes",
-                       (unsigned long long)effect->size);
+    if (item->kind == KIND_COPY)
+        rep_bytes(item, slots, slots[item->slot], &source);
+    if (effect->size > REP_MAX || !rep_is_mapped(effects, item, effect, source))
+        return wd_fail(-WD_ERR_DIVERGED,
+                       "the rep instruction at %#llx is said to have written %llu bytes at %#llx",
+                       (unsigned long long)item->pc, (unsigned long long)effect->size,
+                       (unsigned long long)effect->address);
     int err = room(&effects->after, effect->size);
     if (!err && item->kind == KIND_COPY) {
-        rep_bytes(item, slots, slots[item->slot], &source);
         err = wet_replica_read(effects->replica, source, effects->after.data, effect->size);
         /* element by element, where the ranges overlap: what was copied is copied again */
         uint64_t gap = effect->address - source;

@@ -2,6 +2,9 @@
 /*
  * Pages lie in a table by number, open addressing. A mapping that the interval makes is kept as a
  * *layer*: pages that are first looked at later come from it, the latest layer winning.
+ *
+ * What is written where is the replayee's word, so a page is made only where the program had memory: in a mapping
+ * of the interval's start, or in one made since (`spans`; what has been unmapped again stays among them).
  */
 #include "wet/query/replica.h"
 
@@ -9,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/err.h"
 #include "recorder/agent/views.h"
 
 #define PAGE_BYTES  4096u
@@ -34,6 +38,7 @@ struct wet_replica {
     size_t spare_count;
     struct page *last; /* looked at */
     struct wd_buf layers;
+    struct wd_buf spans; /* struct rep_span: mapped since the interval's start */
 };
 
 int wet_replica_new(struct wet *wet, struct wet_replica **out)
@@ -64,6 +69,7 @@ void wet_replica_free(struct wet_replica *replica)
     free(replica->table);
     free(replica->spare);
     wd_buf_fini(&replica->layers);
+    wd_buf_fini(&replica->spans);
     free(replica);
 }
 
@@ -82,9 +88,45 @@ int wet_replica_start(struct wet_replica *replica, uint64_t k)
     }
     replica->page_count = 0;
     replica->last = NULL;
-    replica->layers.size_bytes = 0;
+    replica->layers.size_bytes = replica->spans.size_bytes = 0;
     replica->k = k;
     return wet_written_load(replica->wet, k, &written);
+}
+
+/* ---- what is mapped ---- */
+
+/* Where the mapping ends that `address` is in; 0: it is in none. */
+static uint64_t mapped_end(struct wet_replica *replica, uint64_t address)
+{
+    const struct rep_span *spans = (const struct rep_span *)replica->spans.data;
+    const struct wet_written *written;
+    for (size_t i = replica->spans.size_bytes / sizeof *spans; i-- > 0;) {
+        if (address >= spans[i].start && address < spans[i].end)
+            return spans[i].end;
+    }
+    if (wet_written_load(replica->wet, replica->k, &written))
+        return 0;
+    const struct agt_view *view = agt_views_at(&written->start, address);
+    return view ? view->end : 0;
+}
+
+bool wet_replica_is_mapped(struct wet_replica *replica, uint64_t address, uint64_t size)
+{
+    while (size) {
+        uint64_t end = mapped_end(replica, address);
+        if (!end)
+            return false;
+        uint64_t here = end - address < size ? end - address : size;
+        address += here;
+        size -= here;
+    }
+    return true;
+}
+
+static int span_note(struct wet_replica *replica, uint64_t start, uint64_t bytes)
+{
+    struct rep_span span = {start, start + bytes};
+    return wd_buf_append(&replica->spans, &span, sizeof span);
 }
 
 /* ---- pages ---- */
@@ -157,34 +199,38 @@ static int fill(struct wet_replica *replica, uint64_t address, uint8_t *to)
     return 0;
 }
 
+static int page_make(struct wet_replica *replica, uint64_t number)
+{
+    int err = 2 * replica->page_count >= replica->table_size ? table_grow(replica) : 0;
+    if (err)
+        return err;
+    struct page *page =
+        replica->spare_count ? replica->spare[--replica->spare_count] : malloc(sizeof *page);
+    err = page ? fill(replica, number * PAGE_BYTES, page->bytes) : -ENOMEM;
+    if (err) {
+        free(page);
+        return err;
+    }
+    page->number = number;
+    replica->table[slot_of(replica, number)] = page;
+    replica->page_count++;
+    return 0;
+}
+
+/* *out is NULL where nothing is mapped. */
 static int page_get(struct wet_replica *replica, uint64_t address, struct page **out)
 {
     uint64_t number = address / PAGE_BYTES;
-    if (replica->last && replica->last->number == number) {
-        *out = replica->last;
+    *out = replica->last;
+    if (replica->last && replica->last->number == number)
         return 0;
-    }
-    size_t slot = slot_of(replica, number);
-    if (!replica->table[slot]) {
-        if (2 * replica->page_count >= replica->table_size) {
-            int err = table_grow(replica);
-            if (err)
-                return err;
-            slot = slot_of(replica, number);
-        }
-        struct page *page =
-            replica->spare_count ? replica->spare[--replica->spare_count] : malloc(sizeof *page);
-        int err = page ? fill(replica, number * PAGE_BYTES, page->bytes) : -ENOMEM;
-        if (err) {
-            free(page);
-            return err;
-        }
-        page->number = number;
-        replica->table[slot] = page;
-        replica->page_count++;
-    }
-    *out = replica->last = replica->table[slot];
-    return 0;
+    *out = replica->table[slot_of(replica, number)];
+    if (!*out && !mapped_end(replica, address))
+        return 0;
+    int err = *out ? 0 : page_make(replica, number);
+    if (!err)
+        *out = replica->last = replica->table[slot_of(replica, number)];
+    return err;
 }
 
 int wet_replica_read(struct wet_replica *replica, uint64_t address, void *bytes, uint64_t size)
@@ -196,8 +242,10 @@ int wet_replica_read(struct wet_replica *replica, uint64_t address, void *bytes,
         uint64_t off = address % PAGE_BYTES;
         uint64_t here = PAGE_BYTES - off < size ? PAGE_BYTES - off : size;
         err = page_get(replica, address, &page);
-        if (!err)
+        if (!err && page)
             memcpy(to, page->bytes + off, here);
+        else
+            memset(to, 0, here);
         to += here;
         address += here;
         size -= here;
@@ -215,6 +263,10 @@ int wet_replica_write(struct wet_replica *replica, uint64_t address, const void 
         uint64_t off = address % PAGE_BYTES;
         uint64_t here = PAGE_BYTES - off < size ? PAGE_BYTES - off : size;
         err = page_get(replica, address, &page);
+        if (!err && !page)
+            err = wd_fail(-WD_ERR_DIVERGED,
+                          "the replay process wrote to %#llx, where nothing is mapped",
+                          (unsigned long long)address);
         if (!err)
             memcpy(page->bytes + off, from, here);
         from += here;
@@ -269,8 +321,11 @@ static int zero(struct wet_replica *replica, uint64_t start, uint64_t size)
 static int move(struct wet_replica *replica, const struct evq_op *op)
 {
     uint64_t size = op->b < op->d ? op->b : op->d;
+    if (!wet_replica_is_mapped(replica, op->a, size))
+        return wd_fail(-WD_ERR_DIVERGED, "mremap of %#llx, where nothing is mapped",
+                       (unsigned long long)op->a);
     uint8_t *bytes = malloc(size && size <= MOVE_MAX ? size : 1);
-    int err = bytes ? 0 : -ENOMEM;
+    int err = bytes ? span_note(replica, op->c, op->d) : -ENOMEM;
     if (!err && size <= MOVE_MAX)
         err = wet_replica_read(replica, op->a, bytes, size);
     if (!err)
@@ -284,12 +339,14 @@ static int move(struct wet_replica *replica, const struct evq_op *op)
 int wet_replica_op(struct wet_replica *replica, const struct evq_op *op)
 {
     struct layer layer = {op->a, op->a + op->b, op->d, op->e, op->f};
+    int err;
     switch (op->op) {
     case EVQ_OP_ZERO:
     case EVQ_OP_DISCARD:
         return zero(replica, op->a, op->b);
     case EVQ_OP_MAP:
-        return layer_add(replica, &layer);
+        err = span_note(replica, op->a, op->b);
+        return err ? err : layer_add(replica, &layer);
     case EVQ_OP_REMAP:
         return op->a == op->c && op->b >= op->d ? 0 : move(replica, op);
     case EVQ_OP_CLEAR_SPACE:

@@ -18,7 +18,12 @@ void wet_replica_free(struct wet_replica *replica);
  * as long as pages are added. */
 int wet_replica_start(struct wet_replica *replica, uint64_t k);
 
-/* What is not mapped reads as zeros. -ENOMEM, errors of reading mapped files. */
+/* Whether the program has had memory in all of [address, +size) since the interval's start; what it has unmapped
+ * since counts, too. */
+bool wet_replica_is_mapped(struct wet_replica *replica, uint64_t address, uint64_t size);
+
+/* What is not mapped reads as zeros, and cannot be written (-WD_ERR_DIVERGED). -ENOMEM, errors of reading mapped
+ * files. */
 int wet_replica_read(struct wet_replica *replica, uint64_t address, void *bytes, uint64_t size);
 int wet_replica_write(struct wet_replica *replica, uint64_t address, const void *bytes,
                       uint64_t size);

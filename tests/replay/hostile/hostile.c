@@ -149,12 +149,42 @@ __attribute__((noreturn)) static void nag(struct agt_mail *mail)
     }
 }
 
+__attribute__((noreturn)) static void lines_send(struct agt_ctx *ctx)
+{
+    struct agt_mail *mail = &ctx->mail;
+    uint8_t *area = (uint8_t *)ctx + AGT_XFER_OFF;
+    uint64_t first, second;
+    sys_copy(&first, area, 8);
+    second = first + (uint64_t)the_plan.step;
+    sys_copy(area + 8 + AGT_LINE_BYTES, &second, 8);
+    for (;;) {
+        mail->request = AGT_REQ_LINES;
+        mail->args[0] = 2 * (8 + AGT_LINE_BYTES);
+        *(volatile uint32_t *)&mail->turn = 1;
+        sys_call3(SYS_futex, (long)&mail->turn, FUTEX_WAKE, 1);
+        while (*(volatile uint32_t *)&mail->turn)
+            ;
+    }
+}
+
+/* What was collected since the run began. */
+static void ring_change(const struct agt_ctx *ctx)
+{
+    uint64_t *word = (uint64_t *)((uint8_t *)ctx + ctx->ring_start);
+    uint64_t *end = (uint64_t *)((uint8_t *)ctx + (uint32_t)ctx->r15);
+    for (; word < end; word++) {
+        if (*word == the_plan.ring_word)
+            *word = the_plan.ring_other;
+    }
+}
+
 /* In place of the store that gives the turn away. */
 static void turn_give(uint32_t *turn, uint32_t value)
 {
     struct agt_ctx *ctx =
         (struct agt_ctx *)((uint8_t *)turn - __builtin_offsetof(struct agt_ctx, mail.turn));
     bool is_state = ctx->mail.request == AGT_REQ_REPLY && ctx->mail.command == AGT_CMD_STATE;
+    bool is_lines = ctx->mail.request == AGT_REQ_REPLY && ctx->mail.command == AGT_CMD_LINES;
     bool is_time = ++turns >= the_plan.first;
     while (the_plan.kind == HOSTILE_DEAF && is_time)
         ;
@@ -162,6 +192,10 @@ static void turn_give(uint32_t *turn, uint32_t value)
         hash_fill(ctx);
     if (the_plan.kind == HOSTILE_NAGGING && is_time && ctx->mail.request != AGT_REQ_REPLY)
         nag(&ctx->mail);
+    if (the_plan.kind == HOSTILE_LINES && is_time && is_lines && ctx->mail.args[0])
+        lines_send(ctx);
+    if (the_plan.kind == HOSTILE_RING && ctx->collecting)
+        ring_change(ctx);
     if (the_plan.kind == HOSTILE_SPOIL) {
         state += turns == 1 ? the_plan.seed : 0;
         if (is_time && turns % the_plan.every == 0)

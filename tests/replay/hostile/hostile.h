@@ -21,6 +21,8 @@ enum hostile_kind {
     HOSTILE_FULL_HASH, /* fills the hash of fragments each time from turn `first` on */
     HOSTILE_DEAF,      /* never gives the turn away any more, from turn `first` on */
     HOSTILE_NAGGING,   /* asks the same over and over, from the first request from then on */
+    HOSTILE_LINES, /* sends a written line and the one at `step` bytes from it, by turns, for ever */
+    HOSTILE_RING,  /* each `ring_word` in the ring becomes `ring_other` */
 };
 
 struct hostile_call {
@@ -31,6 +33,8 @@ struct hostile_plan {
     char magic[16];
     uint64_t kind;
     uint64_t seed, first, every;
+    int64_t step;
+    uint64_t ring_word, ring_other;
     uint64_t call_count;
     struct hostile_call calls[HOSTILE_CALLS_MAX];
 };
