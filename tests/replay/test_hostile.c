@@ -17,6 +17,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -31,7 +32,7 @@
 #define HANG        60        /* seconds before it is called hung */
 #define MEMORY_MOST (2 << 20) /* KiB */
 
-static unsigned seeds = 12;
+static unsigned seeds = 12, patience = PATIENCE;
 static char *plain_trace, *async_trace, *wet_path, *fills_path;
 static pid_t canary;
 static volatile sig_atomic_t interrupted;
@@ -43,6 +44,24 @@ static const char *expected_words; /* and what the sentence has in it; NULL: any
 
 static atomic_bool is_writing;
 
+/* A descriptor of our own of what number `name` is, if that is an engine's shared memory: the number may be another
+ * file's by the time it is used. */
+static int shared_memory_open(const char *name)
+{
+    char path[64], target[64] = "";
+    snprintf(path, sizeof path, "/proc/self/fd/%.16s", name);
+    if (readlink(path, target, sizeof target - 1) <= 0 ||
+        strcmp(target, "/memfd:wetdbg (deleted)") != 0)
+        return -1;
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    struct stat st;
+    if (fd >= 0 && (fstat(fd, &st) || st.st_size != AGT_SHM_BYTES)) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
 /* The shared memory of an engine of this process, mapped once more; NULL if there is none. */
 static uint8_t *shared_memory(void)
 {
@@ -50,13 +69,13 @@ static uint8_t *shared_memory(void)
     struct dirent *entry;
     uint8_t *at = NULL;
     while (dir && !at && (entry = readdir(dir))) {
-        char target[64] = "";
-        if (readlinkat(dirfd(dir), entry->d_name, target, sizeof target - 1) <= 0 ||
-            strcmp(target, "/memfd:wetdbg (deleted)") != 0)
+        int fd = shared_memory_open(entry->d_name);
+        if (fd < 0)
             continue;
-        void *map = mmap(NULL, AGT_SHM_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
-                         atoi(entry->d_name), 0);
+        void *map =
+            mmap(NULL, AGT_SHM_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
         at = map == MAP_FAILED ? NULL : map;
+        close(fd);
     }
     if (dir)
         closedir(dir);
@@ -279,7 +298,7 @@ static void run_here(int (*run)(void), unsigned writer_seed)
     struct rusage usage;
     pthread_t writer;
     sigaction(SIGALRM, &action, NULL);
-    alarm(PATIENCE);
+    alarm(patience);
     atomic_store(&is_writing, writer_seed);
     if (writer_seed && pthread_create(&writer, NULL, writer_main, &writer_seed))
         _exit(3);
@@ -437,7 +456,9 @@ static void run_expecting(const char *name, int (*run)(void), int err, const cha
 {
     expected = err;
     expected_words = words;
+    patience = err == -WD_ERR_INTERRUPTED ? PATIENCE : HANG / 2;
     run_apart(name, run, 0);
+    patience = PATIENCE;
     expected = 0;
     expected_words = NULL;
 }

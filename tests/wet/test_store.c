@@ -3,7 +3,9 @@
  * whole or not at all. */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -195,6 +197,70 @@ static void store_cut_off_file_is_refused(void **state)
     unit_write(fixture->other, longer, whole + 64);
     assert_refused(fixture->other, WD_ERR_CORRUPT);
     free(longer);
+}
+
+/* ---- files that somebody changes while they are read ---- */
+
+static void store_file_cut_off_after_opening_is_an_error(void **state)
+{
+    const struct fixture *fixture = *state;
+    struct wet_store *store;
+    struct wd_buf bytes = {0};
+    unit_write(fixture->other, fixture->whole, fixture->whole_bytes);
+    assert_int_equal(wet_store_open(fixture->other, &store), 0);
+    assert_int_equal(truncate(fixture->other, HEADER_BYTES), 0);
+    for (size_t i = 0; i < SHAPES; i++) {
+        int err = wet_store_read(store, shape[i].kind, shape[i].key, &bytes);
+        if (shape[i].size_bytes)
+            assert_int_equal(err, -WD_ERR_CORRUPT);
+    }
+    assert_non_null(strstr(wd_error_message(-WD_ERR_CORRUPT), fixture->other));
+    wet_store_close(store);
+    wd_buf_fini(&bytes);
+}
+
+struct changer {
+    const struct fixture *fixture;
+    atomic_bool is_done;
+};
+
+/* By turns the good file, and one whose table is the whole of a larger file. */
+static void *file_change(void *arg)
+{
+    struct changer *changer = arg;
+    const struct fixture *fixture = changer->fixture;
+    uint64_t table[2] = {0, 1 << 20}, good[2];
+    int fd = open(fixture->other, O_WRONLY | O_CLOEXEC);
+    memcpy(good, fixture->whole + 16, sizeof good);
+    while (fd >= 0 && !atomic_load(&changer->is_done)) {
+        if (pwrite(fd, table, sizeof table, 16) != sizeof table ||
+            pwrite(fd, good, sizeof good, 16) != sizeof good)
+            break;
+    }
+    close(fd);
+    return NULL;
+}
+
+static void store_header_that_changes_is_read_once(void **state)
+{
+    struct changer changer = {.fixture = *state};
+    const char *path = changer.fixture->other;
+    struct wet_store *store;
+    pthread_t thread;
+    unsigned opened = 0, refused = 0;
+    unit_write(path, changer.fixture->whole, changer.fixture->whole_bytes);
+    assert_int_equal(pthread_create(&thread, NULL, file_change, &changer), 0);
+    for (unsigned i = 0; i < 20000; i++) {
+        int err = wet_store_open(path, &store);
+        opened += !err;
+        refused += err == -WD_ERR_CORRUPT;
+        if (!err)
+            wet_store_close(store);
+    }
+    atomic_store(&changer.is_done, true);
+    pthread_join(thread, NULL);
+    assert_int_equal(opened + refused, 20000);
+    assert_true(opened);
 }
 
 /* Header and table with correct checksums again. */
@@ -396,6 +462,8 @@ int main(void)
         CASE(store_every_flipped_bit_of_header_and_table_is_noticed),
         CASE(store_flipped_bits_of_sections_are_noticed),
         CASE(store_cut_off_file_is_refused),
+        CASE(store_file_cut_off_after_opening_is_an_error),
+        CASE(store_header_that_changes_is_read_once),
         CASE(store_table_with_correct_checksums_but_wrong_numbers_is_refused),
         CASE(store_other_version_is_named),
         CASE(store_what_is_no_wet_file_is_refused),

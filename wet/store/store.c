@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
@@ -362,9 +361,13 @@ int wet_store_commit(struct wet_store_writer *writer)
 
 /* ---- reading ---- */
 
+/*
+ * By pread, and not mapped: whose file this is can write to it or cut it off at any time. What was read once is all
+ * that is checked and used, and a file that ends early is an error, not a SIGBUS.
+ */
 struct wet_store {
     char *path;
-    const uint8_t *map;
+    int fd;
     uint64_t size_bytes;
     size_t section_count;
     struct wet_section *sorted; /* by kind and key */
@@ -387,11 +390,26 @@ static bool is_plausible(const struct wet_section *section, uint64_t end)
            section->raw_bytes <= (section->stored_bytes / BLOCK_MIN + 1) * BLOCK_BYTES;
 }
 
-static int table_load(struct wet_store *store)
+static int bytes_read(int fd, const char *path, void *to, uint64_t count, uint64_t off)
 {
-    const struct header *header = (const struct header *)store->map;
+    for (uint64_t done = 0; done < count;) {
+        ssize_t now = pread(fd, (uint8_t *)to + done, count - done, (off_t)(off + done));
+        if (now < 0 && errno == EINTR)
+            continue;
+        if (now < 0)
+            return wd_fail_errno("%s", path);
+        if (!now)
+            return wd_fail(-WD_ERR_CORRUPT, "%s: cut off at byte %llu", path,
+                           (unsigned long long)(off + done));
+        done += (uint64_t)now;
+    }
+    return 0;
+}
+
+static int header_check(const struct wet_store *store, const struct header *header)
+{
     const char *path = store->path;
-    if (store->size_bytes < HEADER_BYTES || memcmp(header->magic, magic, sizeof magic))
+    if (memcmp(header->magic, magic, sizeof magic))
         return wd_fail(-WD_ERR_CORRUPT, "%s is not a .wet file", path);
     if (header->version != WET_STORE_VERSION)
         return wd_fail(
@@ -404,19 +422,39 @@ static int table_load(struct wet_store *store)
         return wd_fail(-WD_ERR_CORRUPT, "%s: %llu bytes long, should be %llu (cut off?)", path,
                        (unsigned long long)store->size_bytes,
                        (unsigned long long)header->file_bytes);
-    if (header->table_off > store->size_bytes ||
-        header->table_bytes != store->size_bytes - header->table_off ||
-        header->table_bytes % sizeof(struct wet_section) ||
-        header->table_hash != XXH64(store->map + header->table_off, header->table_bytes, 0))
-        return wd_fail(-WD_ERR_CORRUPT, "%s: damaged table of sections at byte %llu", path,
-                       (unsigned long long)header->table_off);
-    store->section_count = header->table_bytes / sizeof(struct wet_section);
-    store->sorted = malloc(header->table_bytes + 1);
+    return 0;
+}
+
+static int table_damaged(const struct wet_store *store, const struct header *header)
+{
+    return wd_fail(-WD_ERR_CORRUPT, "%s: damaged table of sections at byte %llu", store->path,
+                   (unsigned long long)header->table_off);
+}
+
+static int table_load(struct wet_store *store)
+{
+    const char *path = store->path;
+    struct header header;
+    int err = bytes_read(store->fd, path, &header, sizeof header, 0);
+    if (!err)
+        err = header_check(store, &header);
+    if (err)
+        return err;
+    if (header.table_off > store->size_bytes ||
+        header.table_bytes != store->size_bytes - header.table_off ||
+        header.table_bytes % sizeof(struct wet_section))
+        return table_damaged(store, &header);
+    store->section_count = header.table_bytes / sizeof(struct wet_section);
+    store->sorted = malloc(header.table_bytes + 1);
     if (!store->sorted)
         return -ENOMEM;
-    memcpy(store->sorted, store->map + header->table_off, header->table_bytes);
+    err = bytes_read(store->fd, path, store->sorted, header.table_bytes, header.table_off);
+    if (err)
+        return err;
+    if (header.table_hash != XXH64(store->sorted, header.table_bytes, 0))
+        return table_damaged(store, &header);
     for (size_t i = 0; i < store->section_count; i++) {
-        if (!is_plausible(&store->sorted[i], header->table_off))
+        if (!is_plausible(&store->sorted[i], header.table_off))
             return wd_fail(-WD_ERR_CORRUPT, "%s: section %zu lies outside the file", path, i);
     }
     qsort(store->sorted, store->section_count, sizeof *store->sorted, section_order);
@@ -437,20 +475,18 @@ int wet_store_open(const char *path, struct wet_store **out)
     if (err)
         return wd_fail(err, "%s: %s", path, strerror(-err));
     struct wet_store *store = calloc(1, sizeof *store);
-    err = store && (store->path = strdup(path)) ? 0 : -ENOMEM;
+    if (!store) {
+        close(fd);
+        return -ENOMEM;
+    }
+    store->fd = fd;
+    store->size_bytes = (uint64_t)stat.st_size;
+    store->path = strdup(path);
+    err = store->path ? 0 : -ENOMEM;
     if (!err && stat.st_size < HEADER_BYTES)
         err = wd_fail(-WD_ERR_CORRUPT, "%s is not a .wet file", path);
-    if (!err) {
-        void *map = mmap(NULL, (size_t)stat.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-        if (map == MAP_FAILED) {
-            err = wd_fail_errno("%s", path);
-        } else {
-            store->map = map;
-            store->size_bytes = (uint64_t)stat.st_size;
-            err = table_load(store);
-        }
-    }
-    close(fd);
+    if (!err)
+        err = table_load(store);
     if (err) {
         wet_store_close(store);
         return err;
@@ -463,8 +499,7 @@ void wet_store_close(struct wet_store *store)
 {
     if (!store)
         return;
-    if (store->map)
-        munmap((void *)store->map, store->size_bytes);
+    close(store->fd);
     free(store->sorted);
     free(store->path);
     free(store);
@@ -504,37 +539,34 @@ static int unpack(const char *path, const struct wet_section *section, const uin
     return err;
 }
 
+static int section_read(int fd, const char *path, const struct wet_section *section,
+                        struct wd_buf *out)
+{
+    struct wd_buf stored = {0};
+    int err = wd_buf_reserve(&stored, section->stored_bytes + 1);
+    if (!err)
+        err = bytes_read(fd, path, stored.data, section->stored_bytes, section->off);
+    if (!err)
+        err = unpack(path, section, stored.data, out);
+    wd_buf_fini(&stored);
+    return err;
+}
+
 int wet_store_read(const struct wet_store *store, uint32_t kind, uint64_t key, struct wd_buf *out)
 {
     const struct wet_section *section = section_find(store, kind, key);
-    return section ? unpack(store->path, section, store->map + section->off, out)
-                   : -WD_ERR_NOT_FOUND;
+    return section ? section_read(store->fd, store->path, section, out) : -WD_ERR_NOT_FOUND;
 }
 
 int wet_store_reread(const struct wet_store_writer *writer, const struct wet_section *section,
                      struct wd_buf *out)
 {
-    struct wd_buf stored = {0};
     struct stat stat;
-    int err = fstat(writer->fd, &stat) ? wd_fail_errno("%s", writer->temporary) : 0;
-    if (!err && !is_plausible(section, (uint64_t)stat.st_size))
-        err = wd_fail(-WD_ERR_CORRUPT, "%s: damaged", writer->temporary);
-    if (!err)
-        err = wd_buf_reserve(&stored, section->stored_bytes);
-    while (!err && stored.size_bytes < section->stored_bytes) {
-        ssize_t done = pread(writer->fd, stored.data + stored.size_bytes,
-                             section->stored_bytes - stored.size_bytes,
-                             (off_t)(section->off + stored.size_bytes));
-        if (done <= 0)
-            err = done ? wd_fail_errno("%s", writer->temporary)
-                       : wd_fail(-WD_ERR_CORRUPT, "%s: cut off", writer->temporary);
-        else
-            stored.size_bytes += (size_t)done;
-    }
-    if (!err)
-        err = unpack(writer->temporary, section, stored.data, out);
-    wd_buf_fini(&stored);
-    return err;
+    if (fstat(writer->fd, &stat))
+        return wd_fail_errno("%s", writer->temporary);
+    if (!is_plausible(section, (uint64_t)stat.st_size))
+        return wd_fail(-WD_ERR_CORRUPT, "%s: damaged", writer->temporary);
+    return section_read(writer->fd, writer->temporary, section, out);
 }
 
 const struct wet_section *wet_store_sections(const struct wet_store *store, size_t *count)

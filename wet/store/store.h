@@ -107,7 +107,7 @@ void wet_store_keep(struct wet_store_writer *writer);
 
 struct wet_store;
 
-/* Maps a file and checks header and table. -WD_ERR_VERSION, -WD_ERR_CORRUPT, -errno. */
+/* Opens a file and checks header and table. -WD_ERR_VERSION, -WD_ERR_CORRUPT, -errno. */
 int wet_store_open(const char *path, struct wet_store **out);
 void wet_store_close(struct wet_store *store);
 
