@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "recorder/record/failure.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -16,25 +13,6 @@
 
 #include "common/err.h"
 #include "recorder/record/place.h"
-
-#define BLOCK_BYTES 512 /* of st_blocks */
-
-static uint64_t bytes_below(const char *path)
-{
-    struct dirent *item;
-    uint64_t bytes = 0;
-    struct stat st;
-    DIR *dir = opendir(path);
-
-    if (!dir)
-        return 0;
-    while ((item = readdir(dir))) {
-        if (fstatat(dirfd(dir), item->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
-            bytes += (uint64_t)st.st_blocks * BLOCK_BYTES;
-    }
-    closedir(dir);
-    return bytes;
-}
 
 /* What stood in the way of a write to `path`. */
 static void say_limit(char *text, size_t bytes, int error, const char *path)
@@ -91,7 +69,7 @@ int rec_failure_no_end(const struct rec_report *report, int status, const char *
         return wd_fail(-WD_ERR_MACHINE,
                        "the recording was given up, and the program with it: in %s %s; "
                        "the %llu kB that were written cannot be replayed and may be removed",
-                       trace_dir, limit, (unsigned long long)bytes_below(trace_dir) / 1024);
+                       trace_dir, limit, (unsigned long long)rec_place_bytes(trace_dir) / 1024);
     }
     if (WIFSIGNALED(status) && !report->is_aborted)
         return wd_fail(-WD_ERR_MACHINE,

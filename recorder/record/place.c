@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "recorder/record/place.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -14,6 +16,7 @@
 #include "recorder/record/record.h"
 
 #define PLACE_LAST_RESORT "/tmp/rr"
+#define BLOCK_BYTES       512 /* of st_blocks */
 
 static int format_path(char **path, const char *format, const char *base)
 {
@@ -135,4 +138,21 @@ int rec_place_check_new(const char *dir, char **absolute)
     if (asprintf(absolute, "%s/%s", strcmp(parent, "/") ? parent : "", name ? name + 1 : text) < 0)
         return wd_fail(-ENOMEM, "out of memory");
     return 0;
+}
+
+uint64_t rec_place_bytes(const char *trace_dir)
+{
+    struct dirent *item;
+    uint64_t bytes = 0;
+    struct stat st;
+    DIR *dir = opendir(trace_dir);
+
+    if (!dir)
+        return 0;
+    while ((item = readdir(dir))) {
+        if (fstatat(dirfd(dir), item->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
+            bytes += (uint64_t)st.st_blocks * BLOCK_BYTES;
+    }
+    closedir(dir);
+    return bytes;
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Trace directories that are about to be made, or to go. */
+/* Trace directories that are about to be made, or to go, and what they take on the disk. */
 #ifndef RECORDER_RECORD_PLACE_H
 #define RECORDER_RECORD_PLACE_H
+
+#include <stdint.h>
 
 /* Can `dir` be made? Gives its absolute path, to be freed. -EEXIST if anything has that name. */
 int rec_place_check_new(const char *dir, char **absolute);
@@ -11,5 +13,8 @@ int rec_place_make(void);
 
 /* Deletes the files of a trace directory and the directory itself, silently. */
 void rec_place_discard(const char *trace_dir);
+
+/* What the files of a trace directory take on the disk; 0 if it cannot be read. */
+uint64_t rec_place_bytes(const char *trace_dir);
 
 #endif

@@ -22,7 +22,6 @@
 
 #define LATEST_LINK  "latest-trace"
 #define RR_FILES_DIR "files.rr" /* what rr itself may keep below a trace directory */
-#define BLOCK_BYTES  512
 
 static char *join(const char *dir, const char *name)
 {
@@ -78,23 +77,6 @@ bool rec_is_software_ticks(const char *trace_dir)
 
 /* ---- one entry ---- */
 
-static uint64_t directory_bytes(const char *path)
-{
-    struct dirent *item;
-    uint64_t bytes = 0;
-    struct stat st;
-    DIR *dir = opendir(path);
-
-    if (!dir)
-        return 0;
-    while ((item = readdir(dir))) {
-        if (fstatat(dirfd(dir), item->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
-            bytes += (uint64_t)st.st_blocks * BLOCK_BYTES;
-    }
-    closedir(dir);
-    return bytes;
-}
-
 static void entry_fini(struct rec_entry *entry)
 {
     free(entry->name);
@@ -115,7 +97,7 @@ static int entry_init(struct rec_entry *entry, const char *place, const char *na
         entry->when = st.st_mtim;
     entry->is_running = !entry->is_finished && is_being_recorded(entry->path);
     entry->is_software_ticks = rec_is_software_ticks(entry->path);
-    entry->size_bytes = directory_bytes(entry->path);
+    entry->size_bytes = rec_place_bytes(entry->path);
     return 0;
 }
 

@@ -139,6 +139,38 @@ static void list_is_sorted_by_age_and_knows_states(void **state)
     free(other);
 }
 
+static uint64_t blocks_of(const char *dir, const char *name)
+{
+    char path[512];
+    struct stat st;
+
+    snprintf(path, sizeof(path), "%s/%s", dir, name);
+    assert_int_equal(stat(path, &st), 0);
+    return (uint64_t)st.st_blocks * 512;
+}
+
+/* Its directories, and the one above it, are no part of a recording's size. */
+static void size_is_what_the_files_take(void **state)
+{
+    const char *place = *state;
+    char *dir = put_trace(place, "a-0", "version", 1000), text[20000], *below;
+    struct rec_entry *entries;
+    size_t count;
+
+    memset(text, 'x', sizeof(text));
+    text[sizeof(text) - 1] = 0;
+    put_file(dir, "data", text);
+    assert_true(asprintf(&below, "%s/files.rr", dir) > 0);
+    assert_int_equal(mkdir(below, 0700), 0);
+    assert_int_equal(rec_list(&entries, &count), 0);
+    assert_int_equal(count, 1);
+    assert_int_equal(entries[0].size_bytes,
+                     blocks_of(dir, "events") + blocks_of(dir, "version") + blocks_of(dir, "data"));
+    rec_entries_free(entries, count);
+    free(below);
+    free(dir);
+}
+
 static void newest_prefers_the_link_to_the_youngest(void **state)
 {
     const char *place = *state;
@@ -244,6 +276,7 @@ int main(void)
         PLACE_TEST(place_follows_rrs_rules),
         PLACE_TEST(list_of_missing_place_is_empty),
         PLACE_TEST(list_is_sorted_by_age_and_knows_states),
+        PLACE_TEST(size_is_what_the_files_take),
         PLACE_TEST(newest_prefers_the_link_to_the_youngest),
         PLACE_TEST(name_is_looked_for_in_the_place_then_as_path),
         PLACE_TEST(remove_takes_the_recording_and_rrs_own_files),
