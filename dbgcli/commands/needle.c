@@ -204,8 +204,9 @@ int cli_needle_in_memory(const struct cli_needle *needle, struct wet_effects *ef
 /* Results of 32 bits have zeros above, those of 8 and 16 bits what was there. */
 bool cli_needle_in_register(const struct cli_needle *needle, const struct wet_effect *effect)
 {
+    if (!needle->is_number || effect->reg < 0)
+        return false; /* what an effect without a register wrote may be unknown: no `after` */
     uint64_t value = load(effect->after, 8);
-    return needle->is_number && effect->reg >= 0 &&
-           ((needle->sizes & 8 && value == needle->value[8]) ||
-            (needle->sizes & 4 && value == needle->value[4]));
+    return (needle->sizes & 8 && value == needle->value[8]) ||
+           (needle->sizes & 4 && value == needle->value[4]);
 }
