@@ -124,8 +124,12 @@ static int show_enumerator(void *context, const char *name, int64_t value)
     return 0;
 }
 
-/* With its members; `suffix` is what pointers and arrays add behind. */
-static int describe(struct mdl_model *model, FILE *stream, const struct mdl_type *type)
+#define DERIVED_MAX                                                                                \
+    64 /* pointers and arrays around a type; damaged ones may be made of themselves */
+
+/* With its members, and what `derived` pointers and arrays around it add behind. */
+static int describe(struct mdl_model *model, FILE *stream, const struct mdl_type *type,
+                    unsigned derived)
 {
     struct mdl_type plain = *type, target;
     uint64_t count;
@@ -149,14 +153,15 @@ static int describe(struct mdl_model *model, FILE *stream, const struct mdl_type
         return result;
     }
     bool is_derived = (plain.kind == MDL_TYPE_POINTER || plain.kind == MDL_TYPE_ARRAY) &&
-                      plain.handle && mdl_type_target(model, plain.handle, &target, &count) == 0 &&
+                      derived < DERIVED_MAX && plain.handle &&
+                      mdl_type_target(model, plain.handle, &target, &count) == 0 &&
                       !strstr(plain.name, "(*");
     wd_error_clear();
     if (!is_derived) {
         fputs(plain.name, stream);
         return 0;
     }
-    int result = describe(model, stream, &target);
+    int result = describe(model, stream, &target, derived + 1);
     const char *suffix = plain.kind == MDL_TYPE_ARRAY ? strchr(plain.name, '[') : NULL;
     if (plain.kind == MDL_TYPE_ARRAY && suffix && target.kind != MDL_TYPE_ARRAY)
         fprintf(stream, " %s", suffix);
@@ -187,7 +192,7 @@ static int show_type(struct cli_session *session, const struct cli_args *args, b
     if (!stream)
         return wd_fail_errno("cannot print");
     if (has_members)
-        result = describe(session->model, stream, &type);
+        result = describe(session->model, stream, &type, 0);
     else
         fputs(type.name, stream);
     fclose(stream);

@@ -17,7 +17,8 @@
 #define ELEMENTS_MAX         200 /* of an array or string, as in gdb */
 #define REPEATS_MAX          10  /* equal elements before they are put together */
 #define DEPTH_MAX            20
-#define ELEMENT_COMPARED_MAX 4096    /* larger ones are not put together */
+#define PARTS_MAX            20000 /* of one value: types may say that they are made of themselves */
+#define ELEMENT_COMPARED_MAX 4096  /* larger ones are not put together */
 #define REPEATS_COUNTED_MAX  1000000 /* a wrong count of elements must end */
 
 struct printer {
@@ -26,7 +27,7 @@ struct printer {
     const char *format;
     bool is_brief;
     bool is_plain; /* no types before pointers */
-    unsigned depth;
+    unsigned depth, parts;
 };
 
 /* ---- bytes ---- */
@@ -645,6 +646,10 @@ static int print_value(struct printer *p, const struct cli_value *value)
 {
     enum mdl_type_kind kind = value->type.kind;
     bool is_structure = kind == MDL_TYPE_STRUCT || kind == MDL_TYPE_UNION;
+    if (p->parts++ >= PARTS_MAX) {
+        fputs("...", p->out->stream);
+        return 0;
+    }
     if (kind == MDL_TYPE_FUNCTION)
         return print_function(p, value);
     if (kind == MDL_TYPE_VOID) {
@@ -670,7 +675,7 @@ static int print_value(struct printer *p, const struct cli_value *value)
 int cli_value_print(struct cli_out *out, struct cli_moment *moment, const struct cli_value *value,
                     const char *format, bool is_brief)
 {
-    struct printer printer = {out, moment, format, is_brief, is_brief, 0};
+    struct printer printer = {out, moment, format, is_brief, is_brief, 0, 0};
     return print_value(&printer, value);
 }
 
@@ -679,7 +684,7 @@ char *cli_value_plain_text(struct cli_moment *moment, const struct cli_value *va
     char *text = NULL;
     size_t size;
     struct cli_out out = {.stream = open_memstream(&text, &size)};
-    struct printer printer = {&out, moment, "", is_brief, true, 0};
+    struct printer printer = {&out, moment, "", is_brief, true, 0, 0};
     if (!out.stream)
         cli_die();
     int result = print_value(&printer, value);
