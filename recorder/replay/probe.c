@@ -207,9 +207,11 @@ static int can_probe(struct rep_host *host)
     if (host->listener < 0 || !sizes_fit())
         return wd_fail(
             -WD_ERR_MACHINE,
-            "whether a signal or a switch could have struck elsewhere too cannot be tried "
-            "here, as the system does not let the replay process be watched (seccomp "
-            "listener: %s)",
+            "whether a signal or a switch could have struck elsewhere too cannot be tried here: "
+            "the "
+            "system refuses the seccomp listener by which copies of the replay process are watched "
+            "(%s); a container or sandbox has to allow seccomp with "
+            "SECCOMP_FILTER_FLAG_NEW_LISTENER, or replay outside of it",
             strerror(host->listener < 0 ? -host->listener : ENOSYS));
     if (!host->keeper) {
         pid_t keeper = rep_keeper_start(host->pid);

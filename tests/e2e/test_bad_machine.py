@@ -74,6 +74,30 @@ def unconfined(bench, trace):
         one_line(bench, run, 5, f"{call} forbidden", word)
 
 
+def unwatched(bench, trace):
+    """Without a seccomp listener all can be replayed in which no place has to be searched; of the others it is said
+    why not, and what to do."""
+    helper = f"{bench.build}/tests/e2e/e2e_deny"
+    run = bench.run(helper, "listener", bench.wetdbg, "replay", trace, "--no-trace")
+    bench.check(run.status == 0, "no listener, and no places", run)
+    searched = bench.record("searched", f"{bench.programs}/signal_ticker_O2_pie")
+    run = bench.wet("replay", searched, "--no-trace")
+    bench.check(run.status == 0, "places are found with a listener", run)
+    words = ("seccomp listener", "Operation not permitted", "allow seccomp with SECCOMP_FILTER_FLAG_NEW_LISTENER",
+             "outside of it")
+    run = bench.run(helper, "listener", bench.wetdbg, "replay", searched, "--no-trace")
+    one_line(bench, run, 5, "no listener", *words)
+    kept = bench.path("searched.wet")
+    run = bench.run(helper, "listener", bench.wetdbg, "replay", searched, "--batch", "-o", kept)
+    run.err = "".join(line for line in run.err.splitlines(keepends=True) if "what is built so far" not in line)
+    one_line(bench, run, 5, "no listener, building", *words)
+    bench.check(not os.path.exists(kept), "no listener: a .wet is left")
+    run = bench.wet("replay", searched, "--batch", "-o", kept)
+    bench.check(run.status in (0, 1), "a listener again", run)
+    run = bench.run(helper, "listener", bench.wetdbg, "open", kept, "--batch", "-e", "slice backward exit")
+    bench.check(run.status == 0, "a .wet has its places, and needs no listener", run)
+
+
 def full_disk(bench, trace):
     """A file system of 64 KiB of our own, in a name space that ends with the command."""
     place = bench.path("small")
@@ -233,6 +257,7 @@ def test(bench, _arguments):
     usage(bench, trace)
     refused(bench)
     unconfined(bench, trace)
+    unwatched(bench, trace)
     full_disk(bench, trace)
     read_only(bench, trace)
     small_stack(bench, trace)
