@@ -22,36 +22,12 @@
 #include "recorder/record/record.h"
 #include "recorder/ticks/digest_format.h"
 #include "recorder/ticks/protocol.h"
+#include "tests/record/record_fixture.h"
 #include "tests/record/spawn.h"
 #include "tests/record/unit.h"
 
 #define ARGS_MAX    24
 #define GUEST(name) GUEST_DIR "/" name
-
-struct fixture {
-    char *dir;
-    char *trace;
-};
-
-static int set_up(void **state)
-{
-    struct fixture *fixture = calloc(1, sizeof(*fixture));
-
-    fixture->dir = scratch_new();
-    assert_true(asprintf(&fixture->trace, "%s/trace", fixture->dir) > 0);
-    *state = fixture;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct fixture *fixture = *state;
-
-    scratch_free(fixture->dir);
-    free(fixture->trace);
-    free(fixture);
-    return 0;
-}
 
 /* `before` and `argv` end with NULL; `before` goes in front of the driver, and may be NULL. */
 static struct spawn_result record_as(const char *trace, const char *const *before,
@@ -619,31 +595,29 @@ static void check_gives_a_verdict(void **state)
     spawn_result_fini(&json);
 }
 
-#define RECORD_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        RECORD_TEST(record_programs_output_and_status_are_native),
-        RECORD_TEST(record_closed_descriptors_stay_closed),
-        RECORD_TEST(record_environment_is_the_users),
-        RECORD_TEST(record_read_only_directory_is_no_obstacle),
-        RECORD_TEST(record_leaves_mark_and_side_file),
-        RECORD_TEST(digest_tells_equal_memory_from_changed),
-        RECORD_TEST(digest_is_of_the_memory_that_replay_has),
-        RECORD_TEST(spinning_threads_are_made_to_take_turns),
-        RECORD_TEST(refused_events_are_imitated),
-        RECORD_TEST(rr_replays_single_tasks_alike),
-        RECORD_TEST(record_without_directory_uses_rrs_place),
-        RECORD_TEST(record_into_existing_directory_is_refused),
-        RECORD_TEST(record_of_what_cannot_run_fails_and_leaves_nothing),
-        RECORD_TEST(record_of_files_that_are_no_programs_fails),
-        RECORD_TEST(hardware_ticks_are_used_or_refused_by_name),
-        RECORD_TEST(record_of_missing_interpreter_fails_and_leaves_nothing),
-        RECORD_TEST(record_without_rr_says_how_to_install_it),
-        RECORD_TEST(record_below_missing_directory_fails),
-        RECORD_TEST(record_terminated_from_outside_ends_program_and_recording),
-        RECORD_TEST(check_gives_a_verdict),
+        FIXTURE_TEST(record_programs_output_and_status_are_native),
+        FIXTURE_TEST(record_closed_descriptors_stay_closed),
+        FIXTURE_TEST(record_environment_is_the_users),
+        FIXTURE_TEST(record_read_only_directory_is_no_obstacle),
+        FIXTURE_TEST(record_leaves_mark_and_side_file),
+        FIXTURE_TEST(digest_tells_equal_memory_from_changed),
+        FIXTURE_TEST(digest_is_of_the_memory_that_replay_has),
+        FIXTURE_TEST(spinning_threads_are_made_to_take_turns),
+        FIXTURE_TEST(refused_events_are_imitated),
+        FIXTURE_TEST(rr_replays_single_tasks_alike),
+        FIXTURE_TEST(record_without_directory_uses_rrs_place),
+        FIXTURE_TEST(record_into_existing_directory_is_refused),
+        FIXTURE_TEST(record_of_what_cannot_run_fails_and_leaves_nothing),
+        FIXTURE_TEST(record_of_files_that_are_no_programs_fails),
+        FIXTURE_TEST(hardware_ticks_are_used_or_refused_by_name),
+        FIXTURE_TEST(record_of_missing_interpreter_fails_and_leaves_nothing),
+        FIXTURE_TEST(record_without_rr_says_how_to_install_it),
+        FIXTURE_TEST(record_below_missing_directory_fails),
+        FIXTURE_TEST(record_terminated_from_outside_ends_program_and_recording),
+        FIXTURE_TEST(check_gives_a_verdict),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

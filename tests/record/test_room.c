@@ -15,35 +15,12 @@
 #include <unistd.h>
 
 #include "recorder/record/record.h"
+#include "tests/record/record_fixture.h"
 #include "tests/record/spawn.h"
 #include "tests/record/unit.h"
 
 #define CALLS   GUEST_DIR "/guest_calls"
 #define COPYOUT GUEST_DIR "/guest_copyout"
-
-struct fixture {
-    char *dir, *trace;
-};
-
-static int set_up(void **state)
-{
-    struct fixture *fixture = calloc(1, sizeof(*fixture));
-
-    fixture->dir = scratch_new();
-    assert_true(asprintf(&fixture->trace, "%s/trace", fixture->dir) > 0);
-    *state = fixture;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct fixture *fixture = *state;
-
-    scratch_free(fixture->dir);
-    free(fixture->trace);
-    free(fixture);
-    return 0;
-}
 
 /* Records a program of very many system calls, after a command of the shell's. */
 static struct spawn_result record_after(const struct fixture *fixture, const char *command,
@@ -182,13 +159,11 @@ static void failing_rr_is_no_aborted_program(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(full_disk_is_said_at_whatever_size, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(full_disk_before_the_start_leaves_nothing, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(limit_of_file_size_is_said, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(limit_of_open_files_is_said_before_anything_is_made, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(failing_rr_is_no_aborted_program, set_up, tear_down),
+        FIXTURE_TEST(full_disk_is_said_at_whatever_size),
+        FIXTURE_TEST(full_disk_before_the_start_leaves_nothing),
+        FIXTURE_TEST(limit_of_file_size_is_said),
+        FIXTURE_TEST(limit_of_open_files_is_said_before_anything_is_made),
+        FIXTURE_TEST(failing_rr_is_no_aborted_program),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
