@@ -43,40 +43,39 @@ static void assert_memory(const struct decoded *is, ZydisRegister base, int64_t 
 
 static const int32_t disps[] = {-8, -1000, 0x40, 0x7fff00};
 
-static void ymm_stores_are_what_they_say(void **state)
+static const struct store {
+    void (*emit)(struct emit *e, int base, int32_t disp, unsigned vector);
+    unsigned vectors;
+    ZydisMnemonic mnemonic;
+    ZydisRegister first, mask;
+} stores[] = {
+    {emit_store_ymm_gs, 16, ZYDIS_MNEMONIC_VMOVDQU, ZYDIS_REGISTER_YMM0, ZYDIS_REGISTER_NONE},
+    {emit_store_zmm_gs, 32, ZYDIS_MNEMONIC_VMOVDQU64, ZYDIS_REGISTER_ZMM0, ZYDIS_REGISTER_K0},
+};
+
+/* With base r15 or none, and displacements of one byte and of four. */
+static void assert_store(const struct store *store, unsigned vector)
 {
-    (void)state;
-    for (unsigned vector = 0; vector < 16; vector++)
-        for (unsigned i = 0; i < 8; i++) {
-            uint8_t bytes[32];
-            struct emit e = emitter(bytes, sizeof(bytes));
-            struct decoded is;
-            int32_t disp = disps[i & 3];
-            emit_store_ymm_gs(&e, i < 4 ? 15 : -1, disp, vector);
-            decode(&e, bytes, &is);
-            assert_int_equal(is.zi.mnemonic, ZYDIS_MNEMONIC_VMOVDQU);
-            assert_memory(&is, i < 4 ? ZYDIS_REGISTER_R15D : ZYDIS_REGISTER_NONE, disp);
-            assert_int_equal(is.ops[1].reg.value, ZYDIS_REGISTER_YMM0 + vector);
-        }
+    for (unsigned i = 0; i < 8; i++) {
+        uint8_t bytes[32];
+        struct emit e = emitter(bytes, sizeof(bytes));
+        struct decoded is;
+        int32_t disp = disps[i & 3];
+        store->emit(&e, i < 4 ? 15 : -1, disp, vector);
+        decode(&e, bytes, &is);
+        assert_int_equal(is.zi.mnemonic, store->mnemonic);
+        assert_memory(&is, i < 4 ? ZYDIS_REGISTER_R15D : ZYDIS_REGISTER_NONE, disp);
+        assert_int_equal(is.zi.avx.mask.reg, store->mask);
+        assert_int_equal(is.ops[is.zi.operand_count_visible - 1].reg.value, store->first + vector);
+    }
 }
 
-static void zmm_stores_are_what_they_say(void **state)
+static void vector_stores_are_what_they_say(void **state)
 {
     (void)state;
-    for (unsigned vector = 0; vector < 32; vector++)
-        for (unsigned i = 0; i < 8; i++) {
-            uint8_t bytes[32];
-            struct emit e = emitter(bytes, sizeof(bytes));
-            struct decoded is;
-            int32_t disp = disps[i & 3];
-            emit_store_zmm_gs(&e, i < 4 ? 15 : -1, disp, vector);
-            decode(&e, bytes, &is);
-            assert_int_equal(is.zi.mnemonic, ZYDIS_MNEMONIC_VMOVDQU64);
-            assert_memory(&is, i < 4 ? ZYDIS_REGISTER_R15D : ZYDIS_REGISTER_NONE, disp);
-            assert_int_equal(is.zi.avx.mask.reg, ZYDIS_REGISTER_K0);
-            assert_int_equal(is.ops[is.zi.operand_count_visible - 1].reg.value,
-                             ZYDIS_REGISTER_ZMM0 + vector);
-        }
+    for (size_t i = 0; i < sizeof(stores) / sizeof(stores[0]); i++)
+        for (unsigned vector = 0; vector < stores[i].vectors; vector++)
+            assert_store(&stores[i], vector);
 }
 
 static void mask_moves_are_what_they_say(void **state)
@@ -98,8 +97,7 @@ static void mask_moves_are_what_they_say(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ymm_stores_are_what_they_say),
-        cmocka_unit_test(zmm_stores_are_what_they_say),
+        cmocka_unit_test(vector_stores_are_what_they_say),
         cmocka_unit_test(mask_moves_are_what_they_say),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
