@@ -70,8 +70,7 @@ static void refund(const char *customer, const char *shop, long cents)
 static int run_line(const char *line)
 {
     char verb[16];
-    char first[16];
-    char second[16];
+    char first[16], second[16];
     long cents;
 
     if (sscanf(line, "%15s %15s %15s %ld", verb, first, second, &cents) != 4)
@@ -80,9 +79,10 @@ static int run_line(const char *line)
         sale(first, second, cents);
     else if (strcmp(verb, "refund") == 0)
         refund(first, second, cents);
-    else if (strcmp(verb, "move") == 0)
-        transfer(account_named(first), account_named(second), cents);
-    else
+    else if (strcmp(verb, "move") == 0) {
+        struct account *to = account_named(second); /* before the other with any compiler */
+        transfer(account_named(first), to, cents);
+    } else
         return -1;
     return 0;
 }
