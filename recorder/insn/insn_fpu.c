@@ -6,8 +6,8 @@
  * x87 instruction uses that location and defines a part of it: may_defs, never a kill, but for
  * the instructions that load all of it.
  */
-#include <cpuid.h>
 
+#include "common/cpuid.h"
 #include "recorder/insn/insn_priv.h"
 
 /* ---- x87 ---- */
@@ -328,13 +328,13 @@ unsigned ins_xsave_bytes(unsigned mnemonic, uint64_t components)
     bool compact = mnemonic == ZYDIS_MNEMONIC_XSAVEC || mnemonic == ZYDIS_MNEMONIC_XSAVEC64;
     unsigned end = XSAVE_LEGACY_BYTES;
     for (unsigned i = 2; i < XSAVE_COMPONENTS; i++) {
-        unsigned size, offset, flags, unused;
-        if (!(components >> i & 1) || !__get_cpuid_count(0xd, i, &size, &offset, &flags, &unused))
+        if (!(components >> i & 1) || !wd_cpuid_has(0xd))
             continue;
+        struct wd_cpuid is = wd_cpuid_ask(0xd, i); /* size, offset, flags */
         if (compact)
-            end = (flags & 2 ? (end + 63) & ~63u : end) + size;
-        else if (offset + size > end)
-            end = offset + size;
+            end = (is.ecx & 2 ? (end + 63) & ~63u : end) + is.eax;
+        else if (is.ebx + is.eax > end)
+            end = is.ebx + is.eax;
     }
     return end < INS_XSAVE_BYTES_MAX ? end : INS_XSAVE_BYTES_MAX;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "recorder/record/machine.h"
 
-#include <cpuid.h>
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <signal.h>
@@ -15,6 +14,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "common/cpuid.h"
 
 #define BRANCHES_TRIED       10000
 #define CONFIG_AMD_BRANCHES  0x5100d1 /* retired conditional branches, family 17h and later */
@@ -59,14 +60,13 @@ static bool is_listed(const struct rec_cpu *cpu, const struct model_range *range
 
 void rec_cpu_probe(struct rec_cpu *cpu)
 {
-    unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+    struct wd_cpuid vendor = wd_cpuid_ask(0, 0);
+    uint32_t eax = wd_cpuid_ask(1, 0).eax;
 
     *cpu = (struct rec_cpu){0};
-    __get_cpuid(0, &eax, &ebx, &ecx, &edx);
-    memcpy(cpu->vendor_text, &ebx, 4);
-    memcpy(cpu->vendor_text + 4, &edx, 4);
-    memcpy(cpu->vendor_text + 8, &ecx, 4);
-    __get_cpuid(1, &eax, &ebx, &ecx, &edx);
+    memcpy(cpu->vendor_text, &vendor.ebx, 4);
+    memcpy(cpu->vendor_text + 4, &vendor.edx, 4);
+    memcpy(cpu->vendor_text + 8, &vendor.ecx, 4);
     cpu->family = (eax >> 8 & 15) + ((eax >> 8 & 15) == 15 ? eax >> 20 & 255 : 0);
     cpu->model = (eax >> 4 & 15) | (eax >> 12 & 0xf0);
     if (strcmp(cpu->vendor_text, "GenuineIntel") == 0) {

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <unistd.h>
 
+#include "common/cpuid.h"
 #include "common/err.h"
 #include "recorder/record/side_file.h"
 #include "recorder/rr_trace/rr_trace.h"
@@ -29,8 +30,7 @@ static int bound_processor(const char *trace_dir, int *bound)
 
 static bool has_rdpid(void)
 {
-    unsigned a, b, c = 0, d;
-    return __get_cpuid_count(7, 0, &a, &b, &c, &d) && c & bit_RDPID;
+    return wd_cpuid_has(7) && wd_cpuid_ask(7, 0).ecx & bit_RDPID;
 }
 
 static void ask(struct rrt_processor *out)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "recorder/replay/feed_cpu.h"
 
-#include <cpuid.h>
 #include <string.h>
 
+#include "common/cpuid.h"
 #include "common/err.h"
 #include "recorder/agent/x87.h"
 
@@ -108,11 +108,10 @@ static bool recorded_has(const struct rrt_header *header, const struct feature *
 
 static bool local_has(const struct feature *feature)
 {
-    uint32_t regs[4];
-    uint32_t highest = (uint32_t)__get_cpuid_max(feature->leaf & 0x80000000, NULL);
-    if (highest < feature->leaf)
+    if (!wd_cpuid_has(feature->leaf))
         return false;
-    __cpuid_count(feature->leaf, feature->subleaf, regs[0], regs[1], regs[2], regs[3]);
+    struct wd_cpuid is = wd_cpuid_ask(feature->leaf, feature->subleaf);
+    const uint32_t regs[] = {is.eax, is.ebx, is.ecx, is.edx};
     return regs[feature->reg] >> feature->bit & 1;
 }
 
@@ -187,9 +186,10 @@ bool feed_cpu_is_here(const struct rrt_header *header)
     for (size_t i = 0; i < header->cpuid_count; i++) {
         const struct rrt_cpuid *record = &header->cpuid[i];
         const uint32_t recorded[] = {record->eax, record->ebx, record->ecx, record->edx};
-        uint32_t here[4], mask[4];
+        uint32_t mask[4];
         uint32_t subleaf = record->ecx_in == RRT_CPUID_NO_SUBLEAF ? 0 : record->ecx_in;
-        __cpuid_count(record->eax_in, subleaf, here[EAX], here[EBX], here[ECX], here[EDX]);
+        struct wd_cpuid is = wd_cpuid_ask(record->eax_in, subleaf);
+        const uint32_t here[] = {is.eax, is.ebx, is.ecx, is.edx};
         mask_of(record->eax_in, mask);
         for (unsigned reg = 0; reg < 4; reg++)
             if ((recorded[reg] ^ here[reg]) & mask[reg])

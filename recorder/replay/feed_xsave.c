@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "common/cpuid.h"
 #include "common/err.h"
 
 enum {
@@ -49,20 +50,18 @@ static uint32_t local_mxcsr_mask(void)
 
 int feed_xsave_layout_here(struct feed_xsave_layout *layout)
 {
-    uint32_t eax, ebx, ecx, edx;
     memset(layout, 0, sizeof(*layout));
-    if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx) || !(ecx & bit_OSXSAVE))
+    if (!(wd_cpuid_ask(1, 0).ecx & bit_OSXSAVE))
         return wd_fail(-WD_ERR_UNSUPPORTED, "this processor or its system does not use XSAVE");
     layout->xcr0 = local_xcr0();
     layout->mxcsr_mask = local_mxcsr_mask();
-    __cpuid_count(0xd, 0, eax, ebx, ecx, edx);
-    layout->size_bytes = ebx;
+    layout->size_bytes = wd_cpuid_ask(0xd, 0).ebx;
     for (uint32_t i = FIRST_EXTENDED; i < 63; i++) {
         if (!(layout->xcr0 >> i & 1))
             continue;
-        __cpuid_count(0xd, i, eax, ebx, ecx, edx);
-        layout->component[i].offset = ebx;
-        layout->component[i].size_bytes = eax;
+        struct wd_cpuid is = wd_cpuid_ask(0xd, i);
+        layout->component[i].offset = is.ebx;
+        layout->component[i].size_bytes = is.eax;
     }
     return 0;
 }

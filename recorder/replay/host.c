@@ -22,6 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/cpuid.h"
 #include "common/err.h"
 #include "recorder/replay/agent_image.h"
 #include "recorder/replay/child.h"
@@ -228,9 +229,7 @@ static int blob_make(void)
 
 static uint64_t xsave_bytes(void)
 {
-    uint32_t eax = 0xd, ebx = 0, ecx = 0, edx = 0;
-    __asm__ volatile("cpuid" : "+a"(eax), "=b"(ebx), "+c"(ecx), "=d"(edx));
-    return ebx;
+    return wd_cpuid_ask(0xd, 0).ebx;
 }
 
 static void steps_make(struct rep_host *host)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "oracle_cpu.h"
 
-#include <cpuid.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 #include <unistd.h>
+
+#include "common/cpuid.h"
 
 /* ---- known to oracle_enter.S ---- */
 
@@ -69,10 +70,9 @@ static unsigned k_off, zmm_high_off, zmm_16_off; /* 0: it has none */
 
 static bool component_find(unsigned component, unsigned *offset)
 {
-    unsigned size, at, flags, unused;
-    __cpuid_count(0xd, component, size, at, flags, unused);
-    *offset = at;
-    return size != 0 && at + size <= ORACLE_XSAVE_BYTES;
+    struct wd_cpuid is = wd_cpuid_ask(0xd, component); /* size, offset */
+    *offset = is.ebx;
+    return is.eax != 0 && is.ebx + is.eax <= ORACLE_XSAVE_BYTES;
 }
 
 static uint64_t enabled_components(void)

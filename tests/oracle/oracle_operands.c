@@ -11,9 +11,9 @@
 #include "tests/oracle/oracle_operands.h"
 
 #include <Zydis/Zydis.h>
-#include <cpuid.h>
 #include <string.h>
 
+#include "common/cpuid.h"
 #include "tests/oracle/oracle_child.h"
 
 #define XSAVE_HEADER_END 576
@@ -75,17 +75,13 @@ static uint64_t xsave_bytes(const struct rrt_regs *regs, bool compact)
     uint64_t end = XSAVE_HEADER_END;
 
     for (unsigned i = 2; i < 63; i++) {
-        uint32_t size;
-        uint32_t at;
-        uint32_t c;
-        uint32_t d;
         if (!(mask >> i & 1))
             continue;
-        __cpuid_count(0xd, i, size, at, c, d);
+        struct wd_cpuid is = wd_cpuid_ask(0xd, i); /* size, offset, flags */
         if (!compact)
-            end = at + size > end ? at + size : end;
+            end = is.ebx + is.eax > end ? is.ebx + is.eax : end;
         else
-            end = ((c & 2) ? (end + 63) & ~UINT64_C(63) : end) + size;
+            end = ((is.ecx & 2) ? (end + 63) & ~UINT64_C(63) : end) + is.eax;
     }
     return end;
 }
@@ -111,15 +107,11 @@ static uint64_t special_size(const ZydisDecodedInstruction *insn, const struct r
 
 static void vector_register(const uint8_t *image, unsigned id, uint8_t out[32])
 {
-    uint32_t size;
-    uint32_t at;
-    uint32_t c;
-    uint32_t d;
+    uint32_t at = wd_cpuid_ask(0xd, YMM_COMPONENT).ebx;
 
     memset(out, 0, 32);
     if (image[XSTATE_BV_AT] & 2)
         memcpy(out, image + XMM_AT + 16 * id, 16);
-    __cpuid_count(0xd, YMM_COMPONENT, size, at, c, d);
     if ((image[XSTATE_BV_AT] & 4) && at + 256 <= ORC_XSTATE_MAX)
         memcpy(out + 16, image + at + 16 * id, 16);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/oracle/oracle_processor.h"
 
-#include <cpuid.h>
 
+#include "common/cpuid.h"
 #include "common/err.h"
 
 #define LEAF_BASIC     1u
@@ -14,9 +14,13 @@
 static struct rrt_cpuid ask_here(const struct rrt_cpuid *recorded)
 {
     struct rrt_cpuid here = *recorded;
+    struct wd_cpuid is = wd_cpuid_ask(
+        recorded->eax_in, recorded->ecx_in == RRT_CPUID_NO_SUBLEAF ? 0 : recorded->ecx_in);
 
-    __cpuid_count(recorded->eax_in, recorded->ecx_in == RRT_CPUID_NO_SUBLEAF ? 0 : recorded->ecx_in,
-                  here.eax, here.ebx, here.ecx, here.edx);
+    here.eax = is.eax;
+    here.ebx = is.ebx;
+    here.ecx = is.ecx;
+    here.edx = is.edx;
     return here;
 }
 

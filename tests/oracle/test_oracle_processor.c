@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which processors the oracle takes for one on which a recording can be re-enacted. */
-#include <cpuid.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,6 +9,7 @@
 #include <cmocka.h>
 /* clang-format on */
 
+#include "common/cpuid.h"
 #include "common/err.h"
 #include "tests/oracle/oracle_processor.h"
 
@@ -22,11 +22,14 @@ _Static_assert(sizeof(struct here) == 5 * sizeof(struct rrt_cpuid), "an array of
 
 static struct rrt_cpuid ask(uint32_t leaf, uint32_t subleaf)
 {
-    struct rrt_cpuid record = {.eax_in = leaf, .ecx_in = subleaf};
+    struct wd_cpuid is = wd_cpuid_ask(leaf, subleaf == RRT_CPUID_NO_SUBLEAF ? 0 : subleaf);
 
-    __cpuid_count(leaf, subleaf == RRT_CPUID_NO_SUBLEAF ? 0 : subleaf, record.eax, record.ebx,
-                  record.ecx, record.edx);
-    return record;
+    return (struct rrt_cpuid){.eax_in = leaf,
+                              .ecx_in = subleaf,
+                              .eax = is.eax,
+                              .ebx = is.ebx,
+                              .ecx = is.ecx,
+                              .edx = is.edx};
 }
 
 static struct here ask_all(void)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/cpuid.h"
 #include "common/err.h"
 #include "tests/record/spawn.h"
 #include "tests/replay/replay_unit.h"
@@ -54,12 +55,11 @@ static void outside_is_refused(const char *name, bool has_it, const char *words)
 
 static void results_in_no_recording_are_refused_with_the_reason(void **state)
 {
-    unsigned eax, ebx = 0, ecx = 0, edx;
     (void)state;
-    assert_true(__get_cpuid(1, &eax, &ebx, &ecx, &edx));
-    outside_is_refused("rdrand", ecx >> 30 & 1, "its random number is in no recording");
-    assert_true(__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx));
-    outside_is_refused("rdseed", ebx >> 18 & 1, "its random number is in no recording");
+    outside_is_refused("rdrand", wd_cpuid_ask(1, 0).ecx >> 30 & 1,
+                       "its random number is in no recording");
+    outside_is_refused("rdseed", wd_cpuid_has(7) && wd_cpuid_ask(7, 0).ebx >> 18 & 1,
+                       "its random number is in no recording");
     outside_is_refused("lods", true, "(lodsb) cannot be replayed");
 }
 
@@ -123,12 +123,10 @@ static void processor_is_told_only_if_it_was_noted(void **state)
 
 static void processor_without_a_note_is_refused_at_rdpid(void **state)
 {
-    unsigned eax, ebx, ecx = 0, edx;
     const char *argv[] = {GUEST_OUTSIDE, "rdpid", NULL};
     struct rrt_processor noted;
     (void)state;
-    __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx);
-    if (!(ecx & bit_RDPID)) {
+    if (!wd_cpuid_has(7) || !(wd_cpuid_ask(7, 0).ecx & bit_RDPID)) {
         printf("SKIPPED: test_replay_refusals: rdpid: this processor lacks it\n");
         skip();
     }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "wet/trace/entry.h"
 
-#include <cpuid.h>
 #include <string.h>
+
+#include "common/cpuid.h"
 
 static const uint8_t *ops_of(const struct evq_entry *entry)
 {
@@ -117,7 +118,5 @@ bool wet_entry_place(const struct evq_entry *entry, struct evq_place *place)
 
 uint32_t wet_xsave_bytes(void)
 {
-    uint32_t eax, ebx = 576, ecx, edx;
-    __cpuid_count(0xd, 0, eax, ebx, ecx, edx);
-    return ebx;
+    return wd_cpuid_ask(0xd, 0).ebx;
 }
