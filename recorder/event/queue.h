@@ -72,8 +72,9 @@ static const uint8_t evq_reg_of_gpr[16] = {
 #define EVQ_EFLAGS_COMPARED 0xcd5u
 
 enum evq_kind {
-    /* Immediate, compares nothing: apply the ops. (A new address space, frames without registers,
-     * growth of a stack, signal handler entered, data too large for one entry.) */
+    /* Immediate: apply the ops. (A new address space, frames without registers, growth of a stack, signal
+     * handler entered, data too large for one entry.) What comes of a signal has the registers of its
+     * arrival, to be compared; the others have none. */
     EVQ_OPS = 1,
     /* Run to a `syscall` instruction. There the agent makes the state what rr makes it (rcx = -1,
      * r11 = eflags = 0x246, orig_rax = rax, rax = -38, rip after the instruction), compares, and

@@ -79,6 +79,18 @@ int feed_convert_signal(struct feed_conv *conv, struct feed_task *task)
     return rc ? rc : feed_op_all_writes(conv);
 }
 
+/* What comes of a signal needs no running, so whether it is due here is told by the registers: those with which
+ * the signal arrived. Without them a lost arrival would go unnoticed, and all that ran up to it be left out. */
+static int begin_result(struct feed_conv *conv, struct feed_task *task, struct evq_entry *head)
+{
+    struct evq_regs arrived;
+    if (!conv->is_target || task->stop != FEED_STOP_SIGNAL)
+        return feed_begin(conv, head, false);
+    memcpy(&arrived, &task->regs, sizeof arrived);
+    head->compare_mask = MASK_SIGNAL;
+    return feed_entry_begin(&conv->build, head, &arrived);
+}
+
 int feed_convert_signal_result(struct feed_conv *conv, struct feed_task *task)
 {
     struct evq_entry head = feed_head(conv, task, EVQ_OPS);
@@ -91,9 +103,9 @@ int feed_convert_signal_result(struct feed_conv *conv, struct feed_task *task)
         head.flags = EVQ_FLAG_FATAL;
     bool is_handler = conv->frame->event == RRT_EVENT_SIGNAL_HANDLER;
     int rc = is_handler && conv->is_target ? feed_sigframe_check(conv, task) : 0;
-    task->stop = is_handler ? FEED_STOP_AT_HANDLER : task->stop_before;
     if (!rc)
-        rc = feed_begin(conv, &head, false);
+        rc = begin_result(conv, task, &head);
+    task->stop = is_handler ? FEED_STOP_AT_HANDLER : task->stop_before;
     if (!rc)
         rc = feed_op_all_maps(conv);
     if (!rc)

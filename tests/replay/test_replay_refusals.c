@@ -235,6 +235,48 @@ static void lost_event_diverges(void **state)
     unit_close(&replay);
     free(dir);
 }
+/* ---- a fault that is lost, and has a handler ---- */
+
+struct lost_fault {
+    struct rep_feed *feed;
+    unsigned seen, lost; /* faults so far; which one never comes */
+};
+
+static int lost_fault_next(void *arg, struct wd_buf *out)
+{
+    struct lost_fault *lost = arg;
+    size_t from = out->size_bytes;
+    int more = rep_feed_next(lost->feed, out);
+    const struct evq_entry *entry = (const struct evq_entry *)(out->data + from);
+    if (more <= 0 || entry->kind != EVQ_FAULT || ++lost->seen != lost->lost)
+        return more;
+    out->size_bytes = from;
+    return rep_feed_next(lost->feed, out);
+}
+
+/* Its handler is entered without anything to run: that it is not due yet shows in the registers. */
+static void lost_fault_of_a_handled_signal_diverges(void **state)
+{
+    static const enum dbi_mode modes[] = {DBI_PLAIN, DBI_COUNT, DBI_COLLECT};
+    char *dir = record("lost_fault", GUEST_ILLEGAL);
+    (void)state;
+    for (unsigned i = 0; i < sizeof modes / sizeof *modes; i++) {
+        struct unit_replay replay;
+        enum rep_stop why = REP_STOP_TIME;
+        int err = 0;
+        unit_check(unit_open(&replay, dir, NULL, modes[i]), "open");
+        struct lost_fault lost = {.feed = replay.feed, .lost = i + 1};
+        struct rep_source source = {.next = lost_fault_next, .arg = &lost};
+        while (!err && why == REP_STOP_TIME)
+            err = rep_engine_run(replay.engine, &source, 1 << 20, false, &why);
+        if (lost.seen > i && err != -WD_ERR_DIVERGED)
+            fail_msg("fault %u is lost, and the result %d", i + 1, err);
+        assert_true(i > 0 || lost.seen > 0 || rep_feed_info(replay.feed)->wait_status);
+        unit_close(&replay);
+    }
+    free(dir);
+}
+
 
 /* ---- instructions that are refused unless they were illegal ---- */
 
@@ -305,6 +347,7 @@ int main(void)
         cmocka_unit_test(processor_is_told_only_if_it_was_noted),
         cmocka_unit_test(processor_without_a_note_is_refused_at_rdpid),
         cmocka_unit_test(altered_registers_diverge_where_they_are),
+        cmocka_unit_test(lost_fault_of_a_handled_signal_diverges),
         cmocka_unit_test(lost_event_diverges),
         cmocka_unit_test(refused_instruction_is_named_unless_it_was_illegal),
     };
