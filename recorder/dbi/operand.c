@@ -21,15 +21,16 @@ static void extend_emit(struct emit *e, unsigned to, unsigned from, unsigned siz
     emit_u8(e, (uint8_t)(0xc0 | (reg & 7) << 3 | (rm & 7)));
 }
 
-/* sar reg, n. The flags wait in ax meanwhile, and rax in the context; reg is not rax. */
-static void sar_emit(struct emit *e, unsigned reg, uint8_t n)
+/* opcode /op reg, constant. The flags wait in ax meanwhile, and rax in the context; reg is not rax. */
+static void flagless_emit(struct emit *e, uint8_t opcode, unsigned op, unsigned reg,
+                          uint8_t constant)
 {
     emit_store_gs(e, AGT_CTX_TMP, INS_RAX);
     emit_bytes(e, "\x9f\x0f\x90\xc0", 4); /* lahf; seto al */
     emit_u8(e, emit_rex(1, 0, -1, (int)reg));
-    emit_u8(e, 0xc1);
-    emit_u8(e, (uint8_t)(0xf8 | (reg & 7)));
-    emit_u8(e, n);
+    emit_u8(e, opcode);
+    emit_u8(e, (uint8_t)(0xc0 | op << 3 | (reg & 7)));
+    emit_u8(e, constant);
     emit_bytes(e, "\x04\x7f\x9e", 3); /* add al, 0x7f (overflows if al was 1); sahf */
     emit_load_gs(e, INS_RAX, AGT_CTX_TMP);
 }
@@ -39,9 +40,15 @@ void dbi_bit_offset_add(struct work *w, unsigned at, const struct ins_mem *mem, 
     unsigned bits = mem->bit_reg == R15 ? dbi_r15_get(w, at) : (unsigned)mem->bit_reg;
     unsigned units = dbi_reg_borrow(w, at, 1u << INS_RAX);
     extend_emit(w->e, units, bits, mem->size_bytes);
-    sar_emit(w->e, units, mem->size_bytes == 8 ? 6 : mem->size_bytes == 4 ? 5 : 4);
+    uint8_t shift = mem->size_bytes == 8 ? 6 : mem->size_bytes == 4 ? 5 : 4;
+    flagless_emit(w->e, 0xc1, 7, units, shift); /* sar */
     emit_lea(w->e, to, (int)to, (int)units, mem->size_bytes, 0, mem->flags & INS_MEM_ADDR32);
     dbi_reg_return(w, units);
+}
+
+void dbi_line_start(struct work *w, unsigned reg)
+{
+    flagless_emit(w->e, 0x83, 4, reg, 0xc0); /* and reg, -64 */
 }
 
 /* ---- gs ---- */

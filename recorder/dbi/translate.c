@@ -133,6 +133,8 @@ void dbi_address_get(struct work *w, unsigned at, const struct ins_mem *mem, uns
         dbi_bit_offset_add(w, at, mem, to);
     if (mem->flags & (INS_MEM_FS | INS_MEM_GS))
         dbi_segment_add(w, at, mem, to);
+    if (mem->flags & INS_MEM_LINE)
+        dbi_line_start(w, to);
 }
 
 /* ---- written lines (DBI_COUNT) ---- */
@@ -343,7 +345,7 @@ static void collect_address(struct work *w, unsigned at, const struct ins_mem *m
 {
     bool bare = mem->base >= 0 && mem->index < 0 && (!mem->disp || !has_disp) &&
                 !(mem->flags & (INS_MEM_FS | INS_MEM_GS | INS_MEM_ADDR32 | INS_MEM_BIT_OFFSET |
-                                INS_MEM_INDEX_BYTE));
+                                INS_MEM_INDEX_BYTE | INS_MEM_LINE));
     if (bare) {
         dbi_ring_store(w, w->word, (unsigned)dbi_mem_register(w, at, mem->base));
     } else {

@@ -108,6 +108,9 @@ void dbi_lanes_mark(struct work *w, unsigned at, const struct ins_mem *mem);
 /* Adds what an operand's bit register says. */
 void dbi_bit_offset_add(struct work *w, unsigned at, const struct ins_mem *mem, unsigned to);
 
+/* reg, which is not rax, goes down to the start of its line of 64 bytes. */
+void dbi_line_start(struct work *w, unsigned reg);
+
 /* Adds the base of the operand's segment, which is fs or gs. */
 void dbi_segment_add(struct work *w, unsigned at, const struct ins_mem *mem, unsigned to);
 

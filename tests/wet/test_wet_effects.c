@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "tests/skipped.h"
 #include "tests/wet/wet_fixture.h"
 #include "tests/wet/wet_unit.h"
 #include "wet/wet.h"
@@ -24,6 +25,7 @@ RUN(run_heap, PROGRAMS "/prog_heap_O2_pie")
 RUN(run_repstr, PROGRAMS "/prog_repstr_O2_static")
 RUN(run_simd, PROGRAMS "/prog_simd_O2_pie")
 RUN(run_repfault, REPFAULT)
+RUN(run_line, LINE)
 RUN(run_gzip, "gzip", "-c", LICENSE)
 
 struct check {
@@ -196,6 +198,46 @@ static void memory_at_the_end_is_the_program_s(void **state)
     wet_effects_close(written.effects);
 }
 
+/* ---- whole lines ---- */
+
+struct lines {
+    uint64_t start;
+    unsigned cleared; /* bit n: line n was, as a whole */
+};
+
+static int note_line(void *arg, const struct wet_effect *effect)
+{
+    static const uint8_t zeros[64];
+    struct lines *lines = arg;
+    uint64_t off = effect->address - lines->start;
+    if (effect->reg < 0 && effect->pc && effect->size == 64 && effect->after && off < 256) {
+        assert_memory_equal(effect->after, zeros, 64);
+        assert_int_equal(effect->before[0] & effect->before[63], 0xa5);
+        assert_int_equal(off % 64, 0);
+        lines->cleared |= 1u << off / 64;
+    }
+    return 0;
+}
+
+static void line_is_cleared_from_its_start(void **state)
+{
+    const struct fixture *fixture = *state;
+    struct wet_effects *effects;
+    uint64_t told[3];
+    assert_int_equal(fixture->run.out_bytes, sizeof told);
+    memcpy(told, fixture->run.out, sizeof told);
+    if (!told[2]) {
+        skipped_say("test_wet_effects", "clzero: this processor lacks it");
+        skip();
+    }
+    struct lines lines = {.start = told[0]};
+    ok(wet_effects_open(fixture->cut, &effects));
+    for (uint64_t k = 0; k < wet_get_info(fixture->cut)->intervals; k++)
+        ok(wet_effects_each(effects, k, false, note_line, &lines));
+    wet_effects_close(effects);
+    assert_int_equal(lines.cleared, 7);
+}
+
 /* ---- errors ---- */
 
 static int stop_soon(void *arg, const struct wet_effect *effect)
@@ -245,6 +287,7 @@ int main(void)
         CASE(memory_at_the_end_is_the_program_s, run_printf),
         CASE(memory_at_the_end_is_the_program_s, run_signals),
         CASE(memory_at_the_end_is_the_program_s, run_gzip),
+        CASE(line_is_cleared_from_its_start, run_line),
         CASE(callback_s_result_ends_it_and_all_goes_on, run_printf),
     };
     return cmocka_run_group_tests_name("wet_effects", tests, NULL, NULL);
