@@ -136,12 +136,14 @@ static const char *refusal_reason(const uint8_t *code, size_t bytes, uint64_t ri
         return "";
     if (info.klass == INS_RDRAND)
         return ": its random number is in no recording; have the program get its numbers from the "
-               "kernel, or record on a processor where CPUID can fault, which hides it from "
-               "programs";
+               "kernel (in C++ std::random_device(\"/dev/urandom\"), or libstdc++ as a shared "
+               "library, which rr keeps from it), or record where CPUID can fault, which hides "
+               "it from programs that look";
     if (info.klass == INS_RDPID || !strcmp(ins_mnemonic_name(info.mnemonic), "lsl"))
         return ": which processor it tells of is not known of this recording; `wetdbg record` "
-               "notes it, "
-               "where rr is bound to one (no -u), or have the program ask by getcpu";
+               "notes it, where rr is bound to one (no -u), or have the program ask by getcpu";
+    if (!strcmp(ins_mnemonic_name(info.mnemonic), "mov"))
+        return ": it changes a segment register";
     return "";
 }
 

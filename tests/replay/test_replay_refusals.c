@@ -57,7 +57,7 @@ static void results_in_no_recording_are_refused_with_the_reason(void **state)
 {
     (void)state;
     outside_is_refused("rdrand", wd_cpuid_ask(1, 0).ecx >> 30 & 1,
-                       "its random number is in no recording");
+                       "std::random_device(\"/dev/urandom\")");
     outside_is_refused("rdseed", wd_cpuid_has(7) && wd_cpuid_ask(7, 0).ebx >> 18 & 1,
                        "its random number is in no recording");
     outside_is_refused("lods", true, "(lodsb) cannot be replayed");
