@@ -856,6 +856,9 @@ static void on_exit(struct agt *agt, int kind)
     case AGT_EXIT_LSL:
         agt_on_lsl(agt);
         break;
+    case AGT_EXIT_SEGMENT:
+        agt_on_segment(agt);
+        break;
     case AGT_EXIT_UNSUPPORTED:
         agt_stop(agt, AGT_REQ_UNSUPPORTED, AGT_UNS_INSTRUCTION, ctx->rip, 0, 0);
     case AGT_EXIT_FAULT:
@@ -959,6 +962,23 @@ static bool is_return_store(const struct agt *agt, const long long *gregs)
     return true;
 }
 
+/* Where gs points to when translated code faults: to the context, unless it had been lent to the program. */
+static uint64_t gs_take(const struct agt *agt)
+{
+    uint64_t found = (uint64_t)agt->ctx;
+    if (!agt->ctx->has_fsgsbase)
+        return found;
+    __asm__ volatile("rdgsbase %0" : "=r"(found));
+    __asm__ volatile("wrgsbase %0" : : "r"(agt->ctx));
+    return found;
+}
+
+static void gs_give(const struct agt *agt, uint64_t base)
+{
+    if (agt->ctx->has_fsgsbase)
+        __asm__ volatile("wrgsbase %0" : : "r"(base));
+}
+
 /* The kernel's layout of what a handler gets (uc_mcontext.gregs order). */
 static void on_signal(int signo, siginfo_t *info, void *context)
 {
@@ -968,11 +988,13 @@ static void on_signal(int signo, siginfo_t *info, void *context)
                                             REG_RSI, REG_RDI, REG_R8,  REG_R9,  REG_R10, REG_R11,
                                             REG_R12, REG_R13, REG_R14, REG_R15};
     struct agt_fault *fault = &agt->ctx->mail.fault;
-    uint64_t rip = (uint64_t)gregs[REG_RIP];
+    uint64_t rip = (uint64_t)gregs[REG_RIP], gs_base = gs_take(agt);
     if (is_guarded_store(agt, info, gregs)) {
         agt->ctx->r15 = (uint64_t)gregs[REG_R15]; /* with it comes time */
-        if (agt_memory_unguard(agt, (uint64_t)info->si_addr))
+        if (agt_memory_unguard(agt, (uint64_t)info->si_addr)) {
+            gs_give(agt, gs_base);
             return; /* to the same instruction */
+        }
     }
     if (is_return_store(agt, gregs)) {
         gregs[REG_RSP] += 8;

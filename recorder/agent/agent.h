@@ -124,7 +124,7 @@
 #define AGT_CTX_X87_IP  0xf8 /* struct agt_x87 */
 #define AGT_CTX_X87_DP  0x100
 
-#define AGT_EXIT_FAULT_NUMBER 13
+#define AGT_EXIT_FAULT_NUMBER 14
 
 #ifndef __ASSEMBLER__
 
@@ -148,7 +148,8 @@ enum agt_exit {
     AGT_EXIT_XGETBV,
     AGT_EXIT_RDPID, /* is at rip; exit_arg: AGT_RESULT_*; resume: it is illegal */
     AGT_EXIT_LSL,   /* likewise; tmp: the selector */
-    AGT_EXIT_MARK,  /* mark [rdi, ...) of a rep instruction as written, resume */
+    AGT_EXIT_SEGMENT, /* mov to the segment register (enum evq_reg) is at rip; exit_arg, tmp likewise */
+    AGT_EXIT_MARK, /* mark [rdi, ...) of a rep instruction as written, resume */
     AGT_EXIT_UNSUPPORTED, /* rip is that of an instruction that cannot be replayed; resume: it is illegal */
     AGT_EXIT_FAULT = AGT_EXIT_FAULT_NUMBER, /* from the signal handler */
     AGT_EXIT_STALE, /* the exit_arg bytes of code at rip are not what was translated */
@@ -175,6 +176,7 @@ enum agt_exit {
 /* AGT_EXIT_RDPID, AGT_EXIT_LSL: which register gets the result; whether only its lowest 16 bits; how long the
  * instruction is */
 #define AGT_RESULT_WORD      0x10u
+#define AGT_RESULT_SEGMENT   0x1fu /* AGT_EXIT_SEGMENT: what of exit_arg is the register */
 #define AGT_RESULT_LENGTH(n) ((uint32_t)(n) << 8)
 
 #define AGT_XSAVED_NARROW 0x100 /* without REX.W */
@@ -465,6 +467,7 @@ struct agt_ctx {
     uint32_t file_count;
     uint32_t bpf_count;
     uint32_t has_wall;
+    uint32_t has_fsgsbase;      /* gs may hold the program's base when a fault comes */
     uint32_t x87_rules;         /* AGT_X87_* of the recording */
     uint32_t cpuid_is_recorded; /* no cpuid without an EVQ_TRAP of its own */
     uint32_t cpuid_is_here;     /* the recorded processor is this one */

@@ -58,3 +58,13 @@ void agt_on_lsl(struct agt *agt)
         result_set(ctx, limit);
     pass_by(ctx);
 }
+
+void agt_on_segment(struct agt *agt)
+{
+    struct agt_ctx *ctx = agt->ctx;
+    const struct agt_task *tasks = (const struct agt_task *)((const uint8_t *)ctx + AGT_TASKS_OFF);
+    uint64_t now = tasks[ctx->task].regs.r[ctx->exit_arg & AGT_RESULT_SEGMENT];
+    if ((uint16_t)ctx->tmp != now)
+        refuse(agt);
+    pass_by(ctx);
+}

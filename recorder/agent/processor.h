@@ -25,4 +25,7 @@ struct agt;
 void agt_on_rdpid(struct agt *agt);
 void agt_on_lsl(struct agt *agt);
 
+/* AGT_EXIT_SEGMENT: passes by a write of ds, es or ss that changes nothing; refuses others. */
+void agt_on_segment(struct agt *agt);
+
 #endif

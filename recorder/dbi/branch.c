@@ -228,6 +228,7 @@ void dbi_terminal_emit(struct work *w)
         return;
     case DBI_RDPID:
     case DBI_LSL:
+    case DBI_SEGMENT:
         dbi_processor_emit(w, last);
         return;
     case DBI_UNSUPPORTED:

@@ -138,6 +138,9 @@ static inline uint64_t dbi_slot_value(const struct dbi_fragment *fragment, unsig
     return (is.word ? record[is.word] : 0) + (uint64_t)is.more;
 }
 
+/* Whether programs may set segment bases by instructions here, and so translated code. */
+bool dbi_has_fsgsbase(void);
+
 /* 0 or -ENOMEM; `config` is copied. */
 int dbi_new(const struct dbi_config *config, struct dbi **out);
 void dbi_free(struct dbi *dbi);

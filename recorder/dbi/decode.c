@@ -104,6 +104,64 @@ static bool operands_decode(struct dbi_insn *insn)
     return has_memory;
 }
 
+/* Tiles of AMX, whose rows are all over memory, and what is sent to devices. */
+static bool is_tile_or_enqueue(const struct dbi_insn *insn)
+{
+    ZydisInstructionCategory category = insn->whole->zydis.meta.category;
+    return category == ZYDIS_CATEGORY_AMX_TILE || category == ZYDIS_CATEGORY_ENQCMD;
+}
+
+static bool is_through_gs(const ZydisDecodedOperand *op)
+{
+    return op->type == ZYDIS_OPERAND_TYPE_MEMORY && op->mem.segment == ZYDIS_REGISTER_GS &&
+           (op->mem.type == ZYDIS_MEMOP_TYPE_MEM || op->mem.type == ZYDIS_MEMOP_TYPE_VSIB);
+}
+
+static bool uses_gs(const struct dbi_insn *insn)
+{
+    for (unsigned i = 0; i < insn->whole->zydis.operand_count_visible; i++)
+        if (is_through_gs(&insn->whole->operands[i]))
+            return !insn->is.has_no_effect;
+    return false;
+}
+
+/* Memory operands that can have no other base. Of such instructions of the string kind some have a second one. */
+static bool loads_gs(const struct dbi_insn *insn)
+{
+    for (unsigned i = 0; i < insn->whole->zydis.operand_count; i++) {
+        const ZydisDecodedOperand *op = &insn->whole->operands[i];
+        if (is_through_gs(op) && op->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN)
+            return true;
+    }
+    return false;
+}
+
+/* Which segment register a mov writes, if it is one whose base is 0 whatever it holds; else NONE. */
+static ZydisRegister segment_written(const struct dbi_insn *insn)
+{
+    const ZydisDecodedOperand *op = &insn->whole->operands[0];
+    bool is_flat = insn->whole->zydis.mnemonic == ZYDIS_MNEMONIC_MOV &&
+                   op->type == ZYDIS_OPERAND_TYPE_REGISTER &&
+                   (op->reg.value == ZYDIS_REGISTER_DS || op->reg.value == ZYDIS_REGISTER_ES ||
+                    op->reg.value == ZYDIS_REGISTER_SS);
+    return is_flat ? op->reg.value : ZYDIS_REGISTER_NONE;
+}
+
+/* Segment tricks and memory operands whose address we could not put in the ring. */
+static bool is_beyond_us(const struct dbi_insn *insn)
+{
+    if (is_tile_or_enqueue(insn) || (insn->is.loads_gs && !dbi_has_fsgsbase()))
+        return true;
+    for (unsigned i = 0; i < insn->whole->zydis.operand_count; i++) {
+        const ZydisDecodedOperand *op = &insn->whole->operands[i];
+        if (op->type == ZYDIS_OPERAND_TYPE_REGISTER &&
+            (op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) &&
+            ZydisRegisterGetClass(op->reg.value) == ZYDIS_REGCLASS_SEGMENT)
+            return true;
+    }
+    return false;
+}
+
 static enum dbi_terminal terminal_of(const struct dbi_insn *insn)
 {
     bool direct = insn->whole->operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
@@ -163,46 +221,10 @@ static enum dbi_terminal terminal_of(const struct dbi_insn *insn)
     case ZYDIS_MNEMONIC_UMONITOR:
         return DBI_UNSUPPORTED;
     default:
+        if (segment_written(insn))
+            return DBI_SEGMENT;
         return insn->whole->zydis.meta.category == ZYDIS_CATEGORY_COND_BR ? DBI_JCC : DBI_NEXT;
     }
-}
-
-/* Tiles of AMX, whose rows are all over memory, and what is sent to devices. */
-static bool is_tile_or_enqueue(const struct dbi_insn *insn)
-{
-    ZydisInstructionCategory category = insn->whole->zydis.meta.category;
-    return category == ZYDIS_CATEGORY_AMX_TILE || category == ZYDIS_CATEGORY_ENQCMD;
-}
-
-static bool is_through_gs(const ZydisDecodedOperand *op)
-{
-    return op->type == ZYDIS_OPERAND_TYPE_MEMORY && op->mem.segment == ZYDIS_REGISTER_GS &&
-           (op->mem.type == ZYDIS_MEMOP_TYPE_MEM || op->mem.type == ZYDIS_MEMOP_TYPE_VSIB);
-}
-
-static bool uses_gs(const struct dbi_insn *insn)
-{
-    for (unsigned i = 0; i < insn->whole->zydis.operand_count_visible; i++)
-        if (is_through_gs(&insn->whole->operands[i]))
-            return !insn->is.has_no_effect;
-    return false;
-}
-
-/* Segment tricks and memory operands whose address we could not put in the ring. */
-static bool is_beyond_us(const struct dbi_insn *insn)
-{
-    if (is_tile_or_enqueue(insn))
-        return true;
-    for (unsigned i = 0; i < insn->whole->zydis.operand_count; i++) {
-        const ZydisDecodedOperand *op = &insn->whole->operands[i];
-        if (is_through_gs(op) && op->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN)
-            return true; /* lods gs:[rsi] and kin, which can have no other base */
-        if (op->type == ZYDIS_OPERAND_TYPE_REGISTER &&
-            (op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) &&
-            ZydisRegisterGetClass(op->reg.value) == ZYDIS_REGCLASS_SEGMENT)
-            return true;
-    }
-    return false;
 }
 
 #define REPEATS (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE)
@@ -228,7 +250,7 @@ static enum agt_xsave_kind xsave_kind(const struct dbi_insn *insn)
 static bool is_odd(const struct dbi_insn *insn)
 {
     if (insn->is.xsave || insn->is.x87 || insn->is.uses_gs ||
-        insn->whole->zydis.mnemonic == ZYDIS_MNEMONIC_LSL)
+        insn->whole->zydis.mnemonic == ZYDIS_MNEMONIC_LSL || segment_written(insn))
         return true;
     for (unsigned i = 0; i < insn->whole->zydis.operand_count; i++) {
         if (insn->whole->operands[i].type == ZYDIS_OPERAND_TYPE_MEMORY &&
@@ -317,6 +339,7 @@ int dbi_insn_decode(struct dbi_insn *insn, uint64_t pc, const uint8_t *bytes, si
     insn->is.has_memory = operands_decode(insn);
     insn->is.xsave = (uint8_t)xsave_kind(insn);
     insn->is.uses_gs = uses_gs(insn);
+    insn->is.loads_gs = loads_gs(insn);
     insn->is.moves_gs_base = insn->whole->zydis.mnemonic == ZYDIS_MNEMONIC_RDGSBASE ||
                              insn->whole->zydis.mnemonic == ZYDIS_MNEMONIC_WRGSBASE;
     insn->is.is_wide = insn->is.xsave && insn->whole->zydis.raw.rex.W;

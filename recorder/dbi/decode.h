@@ -25,6 +25,7 @@ enum dbi_terminal {
     DBI_XGETBV,
     DBI_RDPID,
     DBI_LSL,
+    DBI_SEGMENT,     /* writes ds, es or ss */
     DBI_TRAP,        /* runs natively and faults: int3, ud2, privileged instructions */
     DBI_ILLEGAL,     /* no instruction: ud2 stands in */
     DBI_UNSUPPORTED, /* cannot be replayed */
@@ -54,6 +55,7 @@ struct dbi_traits {
     bool writes_fs_base;
     bool moves_gs_base;   /* rdgsbase, wrgsbase */
     bool uses_gs;         /* an explicit memory operand goes through it */
+    bool loads_gs;        /* one that has no other form: lods gs:[rsi] and kin, xlat */
     bool rip_relative;    /* or eip-relative */
     bool names_high_byte; /* ah, ch, dh, bh */
     bool has_memory;      /* operands */

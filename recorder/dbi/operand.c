@@ -6,6 +6,9 @@
  * instruction that reaches memory through gs gets the sum in a borrowed register, and is encoded
  * anew with that as its base and no segment.
  */
+#include <stddef.h>
+#include <sys/auxv.h>
+
 #include "recorder/dbi/translate_priv.h"
 
 /* ---- bit numbers ---- */
@@ -80,6 +83,39 @@ int dbi_gs_insn_emit(struct work *w, unsigned at)
     return err;
 }
 
+/* rdfsbase (0), rdgsbase (1), wrfsbase (2) or wrgsbase (3) */
+static void segment_base_emit(struct emit *e, unsigned op, bool is_wide, unsigned reg)
+{
+    emit_u8(e, 0xf3);
+    emit_u8(e, emit_rex(is_wide, 0, -1, (int)reg));
+    emit_bytes(e, "\x0f\xae", 2);
+    emit_u8(e, (uint8_t)(0xc0 | op << 3 | (reg & 7)));
+}
+
+bool dbi_has_fsgsbase(void)
+{
+    return getauxval(AT_HWCAP2) & 2; /* HWCAP2_FSGSBASE */
+}
+
+#define RDFSBASE 0
+#define WRFSBASE 2
+#define WRGSBASE 3
+
+void dbi_gs_load_emit(struct work *w, unsigned at)
+{
+    const struct dbi_insn *insn = &w->code->insns[at];
+    unsigned base = dbi_reg_borrow(w, at, 0), ours = dbi_reg_borrow(w, at, 0);
+    emit_load_gs(w->e, ours, (uint32_t)offsetof(struct agt_ctx, base));
+    emit_load_gs(w->e, base, AGT_CTX_GS_BASE);
+    segment_base_emit(w->e, WRGSBASE, true, base);
+    dbi_place_add(w, at);
+    emit_bytes(w->e, insn->bytes, insn->is.length);
+    segment_base_emit(w->e, WRGSBASE, true, ours);
+    dbi_reg_return(w, base);
+    dbi_reg_return(w, ours);
+}
+
+/* The like of it for fs is executed first: it faults or is illegal where this one would. */
 void dbi_gs_base_emit(struct work *w, unsigned at)
 {
     struct dbi_insn *insn = &w->code->insns[at];
@@ -87,8 +123,14 @@ void dbi_gs_base_emit(struct work *w, unsigned at)
     unsigned named = (unsigned)ZydisRegisterGetId(whole->operands[0].reg.value);
     unsigned reg = named == R15 ? dbi_r15_get(w, at) : named;
     bool is_wide = whole->operands[0].size == 64;
+    bool writes = whole->zydis.mnemonic == ZYDIS_MNEMONIC_WRGSBASE;
     dbi_place_add(w, at);
-    if (whole->zydis.mnemonic == ZYDIS_MNEMONIC_WRGSBASE) {
+    segment_base_emit(w->e, writes ? WRFSBASE : RDFSBASE, is_wide, reg);
+    if (writes) {
+        unsigned fs = dbi_reg_borrow(w, at, 0);
+        emit_load_gs(w->e, fs, AGT_CTX_FS_BASE);
+        segment_base_emit(w->e, WRFSBASE, true, fs);
+        dbi_reg_return(w, fs);
         if (is_wide) {
             emit_store_gs(w->e, AGT_CTX_GS_BASE, reg);
             return;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* rdpid and lsl, which the agent executes: it knows what the recorded processor answered. */
+/*
+ * rdpid and lsl, which the agent executes: it knows what the recorded processor answered. And writes of segment
+ * registers, of which it knows what they hold.
+ */
 #include "recorder/dbi/translate_priv.h"
 
 static unsigned named(struct dbi_insn *insn, unsigned operand)
@@ -7,7 +10,7 @@ static unsigned named(struct dbi_insn *insn, unsigned operand)
     return (unsigned)ZydisRegisterGetId(dbi_insn_whole(insn)->operands[operand].reg.value);
 }
 
-/* ctx.tmp = the selector that lsl names, with whatever lies above its 16 bits */
+/* ctx.tmp = the selector that the second operand is, with whatever lies above its 16 bits */
 static void selector_keep(struct work *w, unsigned at)
 {
     struct dbi_insn *insn = &w->code->insns[at];
@@ -28,17 +31,32 @@ static void selector_keep(struct work *w, unsigned at)
     dbi_reg_return(w, reg);
 }
 
+/* What gets the result, for the agent. */
+static uint32_t result_of(struct dbi_insn *insn)
+{
+    const ZydisDecodedOperand *op = &dbi_insn_whole(insn)->operands[0];
+    switch (op->reg.value) {
+    case ZYDIS_REGISTER_DS:
+        return EVQ_DS;
+    case ZYDIS_REGISTER_ES:
+        return EVQ_ES;
+    case ZYDIS_REGISTER_SS:
+        return EVQ_SS;
+    default:
+        return named(insn, 0) | (op->size == 16 ? AGT_RESULT_WORD : 0);
+    }
+}
+
 void dbi_processor_emit(struct work *w, unsigned at)
 {
     struct dbi_insn *insn = &w->code->insns[at];
-    bool is_lsl = insn->is.terminal == DBI_LSL;
-    bool is_word = dbi_insn_whole(insn)->operands[0].size == 16;
-    if (is_lsl)
+    enum agt_exit kind = insn->is.terminal == DBI_RDPID ? AGT_EXIT_RDPID
+                         : insn->is.terminal == DBI_LSL ? AGT_EXIT_LSL
+                                                        : AGT_EXIT_SEGMENT;
+    if (kind != AGT_EXIT_RDPID)
         selector_keep(w, at);
     dbi_rip_store(w->e, insn->pc);
-    dbi_agent_call(w, is_lsl ? AGT_EXIT_LSL : AGT_EXIT_RDPID,
-                   named(insn, 0) | (is_word ? AGT_RESULT_WORD : 0) |
-                       AGT_RESULT_LENGTH(insn->is.length));
+    dbi_agent_call(w, kind, result_of(insn) | AGT_RESULT_LENGTH(insn->is.length));
     dbi_place_add(w, at);
     emit_bytes(w->e, "\x0f\x0b", 2); /* ud2 */
 }

@@ -380,8 +380,8 @@ static void collect_after(struct work *w, unsigned at)
     if (!info->mem_count || !(info->mems[0].flags & INS_MEM_REP))
         return;
     dbi_ring_store(w, w->word + 1, INS_RCX);
-    dbi_ring_store(w, w->word + 2, (unsigned)info->mems[0].base);
-    w->word += 3;
+    w->word += 2;
+    collect_address(w, at, &info->mems[0], true);
     w->slot += 3;
 }
 
@@ -542,6 +542,10 @@ static int insn_emit(struct work *w, unsigned at)
     bool names_r15 = insn->is.gpr_used >> R15 & 1;
     if (insn->is.uses_gs)
         return dbi_gs_insn_emit(w, at);
+    if (insn->is.loads_gs) {
+        dbi_gs_load_emit(w, at);
+        return 0;
+    }
     if (insn->is.moves_gs_base) {
         dbi_gs_base_emit(w, at);
         return 0;

@@ -117,6 +117,9 @@ void dbi_segment_add(struct work *w, unsigned at, const struct ins_mem *mem, uns
 /* An instruction with a memory operand through gs. 0, or -WD_ERR_UNSUPPORTED. */
 int dbi_gs_insn_emit(struct work *w, unsigned at);
 
+/* An instruction that reads memory through gs, which gets the program's base for so long (loads_gs). */
+void dbi_gs_load_emit(struct work *w, unsigned at);
+
 /* rdgsbase, wrgsbase */
 void dbi_gs_base_emit(struct work *w, unsigned at);
 
@@ -131,7 +134,7 @@ void dbi_x87_after(struct work *w, unsigned at);
 
 /* ---- processor_emit.c ---- */
 
-/* rdpid, lsl: the last instruction */
+/* rdpid, lsl, writes of ds, es and ss: the last instruction */
 void dbi_processor_emit(struct work *w, unsigned at);
 
 /* ---- branch.c ---- */

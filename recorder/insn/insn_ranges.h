@@ -19,7 +19,7 @@ unsigned ins_slot_count(const struct ins_info *info);
 /*
  * The ranges of memory operand `operand`, in the order of its elements. `slots` are those of the
  * instruction's execution, from its first operand on: one address per operand; behind those of a
- * rep instruction rcx before, rcx after, and the first operand's address register after; behind the
+ * rep instruction rcx before, rcx after, and the first operand's address after; behind the
  * address of an operand with a VSIB index the 64-byte images of index and mask (of a mask register: 8
  * bytes of it). Returns how many: 1, of VSIB those lanes that the mask chooses, perhaps 0. A rep instruction that did nothing has an empty one.
  */

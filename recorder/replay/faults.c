@@ -200,6 +200,13 @@ int rep_on_fault_rep(struct rep_engine *engine)
     return 0;
 }
 
+static uint64_t segment_base(const struct rep_engine *engine, const struct ins_mem *mem)
+{
+    if (mem->flags & INS_MEM_FS)
+        return engine->host.turn.fs_base;
+    return mem->flags & INS_MEM_GS ? engine->host.turn.gs_base : 0;
+}
+
 /* The record says: no elements, registers as they began. Of its three last slots the first is how many
  * there were to do, the second what was left, the third where the first operand's register came to. */
 int rep_on_fault_record(struct rep_engine *engine)
@@ -217,7 +224,7 @@ int rep_on_fault_record(struct rep_engine *engine)
         return rep_damaged("ring");
     uint64_t *word = (uint64_t *)(engine->host.shm + end - bytes);
     word[count] = rep_done(engine, &info, turn->gpr[INS_RCX]);
-    word[count + 2] = turn->gpr[info.mems[0].base];
+    word[count + 2] = turn->gpr[info.mems[0].base] + segment_base(engine, &info.mems[0]);
     unsigned at = count + 3;
     for (unsigned m = 0; m < info.mem_count; m++)
         at += dbi_value_words(&info.mems[m]);

@@ -266,6 +266,7 @@ static int context_fill(struct rep_host *host, const struct rep_engine_setup *se
     ctx->probe_fd = ctx->code_fd + REP_GIVEN_PROBE;
     ctx->collecting = setup->mode == DBI_COLLECT;
     ctx->has_wall = host->has_wall;
+    ctx->has_fsgsbase = dbi_has_fsgsbase();
     host->xsave_bytes = (uint32_t)ctx->xsave_bytes;
     host->turn.ring_start = AGT_RING_OFF;
     steps_make(host);

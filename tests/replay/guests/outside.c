@@ -15,10 +15,7 @@ int main(int argc, char **argv)
         __asm__ volatile("rdpid %0" : "=r"(result));
     else if (!strcmp(name, "lsl"))
         __asm__ volatile("lsl %1, %0" : "+r"(result) : "r"(0x7bul) : "cc");
-    else if (!strcmp(name, "lods")) {
-        const char *from = name;
-        __asm__ volatile("lodsb %%gs:(%1), %%al" : "+a"(result), "+S"(from));
-    } else
+    else
         return 2;
     register unsigned long seen __asm__("r14") = result; /* events are compared with it */
     long number = SYS_getpid;

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Segments, as far as 64-bit code knows them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "tests/replay/replay_unit.h"
+#include "tests/skipped.h"
+
+static const enum dbi_mode modes[] = {DBI_PLAIN, DBI_COUNT, DBI_COLLECT};
+
+static void segments_are_replayed_as_recorded(void **state)
+{
+    const char *argv[] = {GUEST, NULL};
+    char *dir = unit_record(unit_work, "segments", argv);
+    struct unit_replay replay;
+    int wait_status = 0;
+    (void)state;
+    for (unsigned i = 0; i < sizeof modes / sizeof *modes; i++) {
+        unit_check(unit_open(&replay, dir, NULL, modes[i]), "open");
+        unit_check(unit_run_to_end(&replay), "segments");
+        wait_status = rep_feed_info(replay.feed)->wait_status;
+        unit_close(&replay);
+    }
+    free(dir);
+    if (wait_status == 77 << 8)
+        skipped_say("test_replay_segments", "bases of segments can not be set by programs here");
+    else
+        assert_int_equal(wait_status, 0);
+}
+
+static void segment_register_that_changes_is_refused(void **state)
+{
+    const char *argv[] = {GUEST, "other", NULL};
+    char *dir = unit_record(unit_work, "other", argv);
+    struct unit_replay replay;
+    (void)state;
+    unit_check(unit_open(&replay, dir, NULL, DBI_PLAIN), "open");
+    int err = unit_run_to_end(&replay);
+    unit_close(&replay);
+    free(dir);
+    assert_int_equal(err, -WD_ERR_UNSUPPORTED);
+    if (!strstr(wd_error_message(err), "it changes a segment register"))
+        fail_msg("\"%s\" does not say why", wd_error_message(err));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(segments_are_replayed_as_recorded),
+        cmocka_unit_test(segment_register_that_changes_is_refused),
+    };
+    return cmocka_run_group_tests(tests, unit_work_new, unit_work_remove);
+}
