@@ -68,7 +68,7 @@ static int run_passes(struct slc_scan *scan)
         if (scan->slice->counts.passes >= BYPASS_PASSES_MAX)
             scan->slice->options.no_bypass = true;
         slc_bypass_restart(&scan->bypass);
-        error = slc_session_refuse(scan->slice->session, scan->bypass.refused,
+        error = slc_session_refuse(scan->slice->session, scan->follows_loader, scan->bypass.refused,
                                    scan->bypass.refused_count);
         if (error)
             break;
@@ -96,8 +96,8 @@ int slc_backward(struct wet *wet, const struct slc_criterion *criterion,
     set_kinds(&scan, options->kinds);
     scan.follows_loader =
         options->loader || slc_code_is_loader(scan.code, slc_criterion_get_info(criterion)->pc);
-    int error = slc_bypass_know(&scan.bypass, scan.slice->session->refused,
-                                scan.slice->session->refused_count);
+    const struct slc_refusals *known = &scan.slice->session->refusals[scan.follows_loader];
+    int error = slc_bypass_know(&scan.bypass, known->pops, known->count);
     if (!error && scan.tracks_frames)
         error = slc_session_tell_jumps(scan.slice->session);
     if (!error)

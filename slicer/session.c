@@ -36,7 +36,8 @@ void slc_session_free(struct slc_session *session)
     for (size_t i = 0; i < session->spare_count; i++)
         free(session->spares[i].bits);
     free(session->spares);
-    free(session->refused);
+    for (unsigned i = 0; i < 2; i++)
+        free(session->refusals[i].pops);
     slc_lengths_fini(&session->lengths);
     free(session);
 }
@@ -118,21 +119,23 @@ int slc_session_tell_jumps(struct slc_session *session)
     return 0;
 }
 
-int slc_session_refuse(struct slc_session *session, const wet_time *pops, size_t count)
+int slc_session_refuse(struct slc_session *session, bool follows_loader, const wet_time *pops,
+                       size_t count)
 {
+    struct slc_refusals *known = &session->refusals[follows_loader];
     wet_time *refused = malloc((count + 1) * sizeof(*refused));
 
     if (!refused)
         return -ENOMEM;
     for (size_t i = 0, own = 0; i < count; i++) {
         refused[i] = pops[i];
-        while (own < session->refused_count && session->refused[own] < pops[i])
+        while (own < known->count && known->pops[own] < pops[i])
             own++;
-        if (own == session->refused_count || session->refused[own] != pops[i])
+        if (own == known->count || known->pops[own] != pops[i])
             slc_stretches_forget(session, wet_interval_at(session->wet, pops[i]));
     }
-    free(session->refused);
-    session->refused = refused;
-    session->refused_count = count;
+    free(known->pops);
+    known->pops = refused;
+    known->count = count;
     return 0;
 }

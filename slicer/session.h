@@ -29,6 +29,16 @@ struct slc_spare {
     size_t words;
 };
 
+/*
+ * Pops that are loads (slicer/bypass.h), sorted. A scan that follows the dynamic linker also meets what
+ * that perhaps wrote (xsave has a bound only, which reaches into the frames of its callers): pops that
+ * are loads there are none elsewhere.
+ */
+struct slc_refusals {
+    wet_time *pops;
+    size_t count;
+};
+
 struct slc_session {
     struct wet *wet;
     uint64_t interval_count;
@@ -40,9 +50,8 @@ struct slc_session {
     uint64_t spare_words;                /* of all */
     struct slc_stretch *newest, *oldest; /* by last use */
     uint64_t stretch_bytes;
-    uint64_t taken;    /* stretches that were taken over, ever */
-    wet_time *refused; /* pops that are loads (slicer/bypass.h), sorted */
-    size_t refused_count;
+    uint64_t taken;                  /* stretches that were taken over, ever */
+    struct slc_refusals refusals[2]; /* [1]: of scans that follow the dynamic linker */
     struct slc_lengths lengths;
     bool has_told_jumps;                      /* the model knows where indirect jumps went */
     unsigned users;                           /* its holder, and each slice */
@@ -66,7 +75,9 @@ struct slc_code *slc_session_code(struct slc_session *session, enum slc_session_
  * void. 0 or -ENOMEM. */
 int slc_session_tell_jumps(struct slc_session *session);
 
-/* All pops that were found to be loads, sorted: those known before are among them. 0 or -ENOMEM. */
-int slc_session_refuse(struct slc_session *session, const wet_time *pops, size_t count);
+/* All pops that were found to be loads, sorted, by scans that follow the dynamic linker or by others:
+ * those known before are among them. 0 or -ENOMEM. */
+int slc_session_refuse(struct slc_session *session, bool follows_loader, const wet_time *pops,
+                       size_t count);
 
 #endif
