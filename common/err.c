@@ -4,39 +4,70 @@
 #include <errno.h>
 #include <string.h>
 
-static _Thread_local char message[2048];
+static _Thread_local struct {
+    int code; /* 0 = nothing was said */
+    char message[2048];
+} last;
 
-void wd_error_say(const char *format, ...)
+static void say(int code, const char *format, va_list args, const char *reason)
 {
-    va_list args;
-    va_start(args, format);
-    vsnprintf(message, sizeof message, format, args);
-    va_end(args);
-}
-
-void wd_error_say_errno(const char *format, ...)
-{
-    int saved = errno;
-    va_list args;
-    va_start(args, format);
+    char message[sizeof last.message];
     int used = vsnprintf(message, sizeof message, format, args);
-    va_end(args);
-    if (used >= 0 && (size_t)used < sizeof message)
-        snprintf(message + used, sizeof message - (size_t)used, ": %s", strerror(saved));
+    if (reason && used >= 0 && (size_t)used < sizeof message)
+        snprintf(message + used, sizeof message - (size_t)used, ": %s", reason);
+    memcpy(last.message, message, sizeof message);
+    last.code = code;
 }
 
-void wd_error_clear(void)
+void wd_error_say(int code, const char *format, ...)
 {
-    message[0] = 0;
+    va_list args;
+    va_start(args, format);
+    say(code, format, args, NULL);
+    va_end(args);
+}
+
+void wd_error_say_errno(int code, const char *format, ...)
+{
+    const char *reason = strerror(errno);
+    va_list args;
+    va_start(args, format);
+    say(code, format, args, reason);
+    va_end(args);
+}
+
+void wd_error_say_nothing(void)
+{
+    last.code = 0;
+}
+
+static const char *general_message(int code)
+{
+    switch (-code) {
+    case WD_ERR_USAGE:
+        return "that cannot be asked in this way";
+    case WD_ERR_NOT_FOUND:
+        return "not found";
+    case WD_ERR_INTERRUPTED:
+        return "interrupted";
+    case WD_ERR_CORRUPT:
+        return "the bytes are damaged, or those of something else";
+    case WD_ERR_UNSUPPORTED:
+        return "that is not supported";
+    case WD_ERR_VERSION:
+        return "written by another version";
+    case WD_ERR_DIVERGED:
+        return "the replay did not do what was recorded";
+    case WD_ERR_MACHINE:
+        return "the machine does not do what is needed";
+    default:
+        return -code > 0 && -code < WD_ERR_USAGE ? strerror(-code) : "unknown error";
+    }
 }
 
 const char *wd_error_message(int code)
 {
-    if (message[0])
-        return message;
-    if (-code > 0 && -code < 4096)
-        return strerror(-code);
-    return "unknown error";
+    return last.code && last.code == code ? last.message : general_message(code);
 }
 
 int wd_error_exit_status(int code)

@@ -3,8 +3,11 @@
  * Errors as values, explained once.
  *
  * A fallible function returns 0, a negative errno, or a negative enum wd_err. The lowest layer
- * that knows the path, offset or register calls wd_fail(), which keeps one sentence for the
- * thread; everybody above passes the code up and main() prints the sentence.
+ * that knows the path, offset or register calls wd_fail(), which keeps the code and one sentence for
+ * the thread; everybody above passes the code up and main() prints the sentence that belongs to it.
+ * A sentence is printed only for the code it was kept with. So nobody has to forget one: after a
+ * failure that was expected, memory that runs out is not called by the older sentence. Whoever makes
+ * another code of one that failed says a sentence of its own.
  */
 #ifndef COMMON_ERR_H
 #define COMMON_ERR_H
@@ -48,7 +51,7 @@ enum wd_exit {
 #define wd_fail(code, ...)                                                                         \
     ({                                                                                             \
         int wd_code_ = (code);                                                                     \
-        wd_error_say(__VA_ARGS__);                                                                 \
+        wd_error_say(wd_code_, __VA_ARGS__);                                                       \
         wd_code_;                                                                                  \
     })
 
@@ -56,22 +59,33 @@ enum wd_exit {
 #define wd_fail_errno(...)                                                                         \
     ({                                                                                             \
         int wd_code_ = wd_error_of_errno();                                                        \
-        wd_error_say_errno(__VA_ARGS__);                                                           \
+        wd_error_say_errno(wd_code_, __VA_ARGS__);                                                 \
         wd_code_;                                                                                  \
     })
 
-/* What the two macros call. */
-void wd_error_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-void wd_error_say_errno(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/*
+ * A failure that only the caller can put into words: is `code`, and forgets an older sentence that
+ * was kept with the same one. Costs next to nothing, for questions that are often answered by no.
+ */
+#define wd_fail_plain(code)                                                                        \
+    ({                                                                                             \
+        int wd_code_ = (code);                                                                     \
+        wd_error_say_nothing();                                                                    \
+        wd_code_;                                                                                  \
+    })
+
+/* What the macros call. The format's arguments may be the kept sentence itself. */
+void wd_error_say(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void wd_error_say_errno(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void wd_error_say_nothing(void);
 static inline int wd_error_of_errno(void)
 {
     return errno > 0 ? -errno : -WD_ERR_MACHINE;
 }
 
-/* The sentence of the thread's last wd_fail, or strerror(-code) if none was said since
- * wd_error_clear(). Borrowed until the thread's next wd_fail. */
+/* The sentence of the thread's last wd_fail, if that was for `code`; else what `code` says in general.
+ * Borrowed until the thread's next wd_fail. */
 const char *wd_error_message(int code);
-void wd_error_clear(void);
 
 /* The exit status that belongs to a negative error code (0 gives 0). */
 int wd_error_exit_status(int code);

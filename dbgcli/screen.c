@@ -256,7 +256,6 @@ static int turn_to_pager(struct cli_screen *screen)
     if (result) {
         dprintf(screen->errors_fd, "wetdbg: %s; answers are shown without it\n",
                 wd_error_message(result));
-        wd_error_clear();
         screen->pages = false;
         result = show_held(screen);
         forget_held(screen);

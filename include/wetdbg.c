@@ -69,10 +69,8 @@ static int fingerprint_make(const char *trace_dir, const struct wetdbg_build_opt
 static bool is_fresh(const char *path, const char *fingerprint)
 {
     char found[512];
-    bool fresh = access(path, R_OK) == 0 && wet_fingerprint_read(path, found, sizeof found) == 0 &&
-                 strcmp(found, fingerprint) == 0;
-    wd_error_clear();
-    return fresh;
+    return access(path, R_OK) == 0 && wet_fingerprint_read(path, found, sizeof found) == 0 &&
+           strcmp(found, fingerprint) == 0;
 }
 
 static void name_clean(char *name)

@@ -108,8 +108,6 @@ static int want_messages(const struct user *user, const struct slc_arg *arg, uin
     }
     if (state)
         wet_state_close(state);
-    if (!error)
-        wd_error_clear();
     return error;
 }
 

@@ -115,7 +115,6 @@ static int read_at(const struct step *step, wet_time time, uint8_t *bytes, uint6
                 slc_spot_read(state, &chase->tracks[i].spot, &bytes[i]))
                 *known |= UINT64_C(1) << i;
     wet_state_close(state);
-    wd_error_clear();
     return 0;
 }
 

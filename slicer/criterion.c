@@ -238,7 +238,7 @@ int slc_seed_add_variable(struct slc_seed *seed, const struct mdl_place *where, 
         ins_regset_add_vector(set, where->reg - MDL_REG_XMM0, off,
                               size > 64 - off ? 64 - off : size);
     else
-        return -WD_ERR_UNSUPPORTED;
+        return wd_fail_plain(-WD_ERR_UNSUPPORTED);
     return 0;
 }
 

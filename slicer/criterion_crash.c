@@ -306,9 +306,9 @@ static int find_source_frame(struct crash *crash, struct mdl_frame_regs *frame)
             !is_library_code(model, pc, line.function))
             return 0;
         if (mdl_unwind(model, frame, slc_read_memory, crash->state) != 1)
-            return -WD_ERR_NOT_FOUND;
+            return wd_fail_plain(-WD_ERR_NOT_FOUND);
     }
-    return -WD_ERR_NOT_FOUND;
+    return wd_fail_plain(-WD_ERR_NOT_FOUND);
 }
 
 /* The most recent call before `before` whose return address is `target`, kept at `slot`. */
@@ -339,7 +339,7 @@ static int find_call(struct wet *wet, wet_time before, uint64_t target, uint64_t
         }
         wet_interval_put(wet, interval);
     }
-    return -WD_ERR_NOT_FOUND;
+    return wd_fail_plain(-WD_ERR_NOT_FOUND);
 }
 
 static int own_signal(struct crash *crash)

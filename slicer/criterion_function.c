@@ -66,7 +66,6 @@ static int find_bodies(struct call *call)
             call->pcs[call->pc_count++] = body;
     }
     free(functions);
-    wd_error_clear();
     return call->pcs ? 0 : -ENOMEM;
 }
 
@@ -147,7 +146,6 @@ static int add_arguments(struct arguments *arguments, wet_time time)
     wet_state_close(arguments->state);
     if (error == -WD_ERR_NOT_FOUND || error == -WD_ERR_CORRUPT)
         error = 0; /* no debug information: no arguments */
-    wd_error_clear();
     return error;
 }
 

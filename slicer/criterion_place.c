@@ -99,7 +99,6 @@ static void describe_memory(struct slc_criterion *criterion, uint64_t address, u
     snprintf(criterion->description, sizeof(criterion->description),
              "%llu byte%s at 0x%llx%s before time %llu", (unsigned long long)size,
              size == 1 ? "" : "s", (unsigned long long)address, where, (unsigned long long)time);
-    wd_error_clear();
 }
 
 int slc_parse_memory(struct slc_criterion *criterion)

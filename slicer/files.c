@@ -575,7 +575,6 @@ const char *slc_files_name(struct slc_files *files, uint32_t index)
     if (!file->is_named) {
         file->name = read_path(files->wet, file);
         file->is_named = true;
-        wd_error_clear();
     }
     return file->name;
 }

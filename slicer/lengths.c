@@ -103,7 +103,6 @@ static uint64_t read_length(struct wet_state *state, uint64_t address)
             return bytes + (uint64_t)(zero - piece) + 1;
         bytes += count;
     }
-    wd_error_clear();
     return bytes < STRING_MAX ? bytes : STRING_MAX;
 }
 

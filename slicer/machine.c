@@ -88,10 +88,10 @@ int slc_read_register(void *context, unsigned dwarf_reg, uint64_t *value)
         const uint8_t *image = wet_state_xstate(state, &size);
         size_t off = XSAVE_XMM_OFF + 16 * (size_t)(dwarf_reg - MDL_REG_XMM0);
         if (!image || off + sizeof(*value) > size)
-            return -WD_ERR_NOT_FOUND;
+            return wd_fail_plain(-WD_ERR_NOT_FOUND);
         memcpy(value, image + off, sizeof(*value));
     } else {
-        return -WD_ERR_NOT_FOUND;
+        return wd_fail_plain(-WD_ERR_NOT_FOUND);
     }
     return 0;
 }

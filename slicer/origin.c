@@ -203,7 +203,6 @@ static int read_value(struct slc_chase *chase, const struct slc_criterion *crite
             origin->known |= UINT64_C(1) << i;
     wet_state_close(state);
     origin->place = chase->tracks[0].spot;
-    wd_error_clear();
     return 0;
 }
 

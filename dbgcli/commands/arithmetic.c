@@ -282,7 +282,6 @@ static int target_size(struct cli_moment *moment, const struct cli_value *value,
     *size = 1; /* void, functions, what nothing is known of */
     if (!result && target.kind != MDL_TYPE_VOID && target.kind != MDL_TYPE_FUNCTION)
         *size = target.size_bytes;
-    wd_error_clear();
     if (!*size)
         return wd_fail(-WD_ERR_USAGE, "the size of what '%s' points to is not known",
                        value->type.name);

@@ -180,14 +180,20 @@ static size_t index_of(const struct cli_bookmarks *bookmarks, const char *name)
     return i;
 }
 
-static int fail_missing(const struct cli_bookmarks *bookmarks, const char *name)
+const char *cli_bookmarks_nearest(const struct cli_bookmarks *bookmarks, const char *name)
 {
     struct cli_suggestion suggestion = {.wanted = name};
     for (size_t i = 0; i < bookmarks->count; i++)
         cli_suggestion_offer(&suggestion, bookmarks->list[i].name);
-    if (suggestion.best)
+    return suggestion.best;
+}
+
+static int fail_missing(const struct cli_bookmarks *bookmarks, const char *name)
+{
+    const char *nearest = cli_bookmarks_nearest(bookmarks, name);
+    if (nearest)
         return wd_fail(-WD_ERR_NOT_FOUND, "no bookmark is called '%s'; did you mean '%s'?", name,
-                       suggestion.best);
+                       nearest);
     return wd_fail(-WD_ERR_NOT_FOUND, "no bookmark is called '%s'", name);
 }
 

@@ -37,6 +37,10 @@ int cli_bookmarks_list(struct cli_bookmarks *bookmarks, const struct cli_bookmar
 /* -WD_ERR_NOT_FOUND, with a message, if there is none of that name. */
 int cli_bookmarks_find(struct cli_bookmarks *bookmarks, const char *name, wet_time *time);
 
+/* Of those that were read last, the one whose name is misspelt as `name`; NULL if none is near.
+ * Borrowed until the next call that reads them. */
+const char *cli_bookmarks_nearest(const struct cli_bookmarks *bookmarks, const char *name);
+
 /* Adds one, in place of one of the same name. */
 int cli_bookmarks_set(struct cli_bookmarks *bookmarks, const struct cli_bookmark *bookmark);
 int cli_bookmarks_delete(struct cli_bookmarks *bookmarks, const char *name);

@@ -68,7 +68,6 @@ static void take_frames(struct cli_calls *calls, const struct cli_moment *moment
     for (size_t i = 0; cli_calls_frame(moment, i, &slot, &address) == 0;
          i = machine_frame_end(moment, i))
         calls->slots[count++] = slot;
-    wd_error_clear();
     for (size_t i = 0; i < count / 2; i++) {
         uint64_t other = calls->slots[i];
         calls->slots[i] = calls->slots[count - 1 - i];
@@ -140,7 +139,6 @@ static void learn_leavers(struct cli_calls *calls)
             calls->leavers[calls->leaver_count++] = functions[k].start;
         free(functions);
     }
-    wd_error_clear();
 }
 
 /* The addresses of which one is executed where a call with this return address is made, or ends. */

@@ -65,10 +65,8 @@ static void describe(struct cli_session *session, struct cli_bookmark *bookmark)
 {
     struct cli_moment *moment = session->moment, *other = NULL;
     if (!moment || moment->time != bookmark->time) {
-        if (cli_moment_open(session->wet, bookmark->time, &other) != 0) {
-            wd_error_clear();
+        if (cli_moment_open(session->wet, bookmark->time, &other) != 0)
             return;
-        }
         moment = other;
     }
     const struct cli_frame *frame = &moment->frames[cli_moment_first_frame(moment)];

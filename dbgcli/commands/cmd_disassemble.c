@@ -74,10 +74,8 @@ static void show_source(struct listing *listing, uint64_t address)
 {
     struct cli_out *out = listing->session->out;
     struct mdl_line line;
-    if (mdl_line_at(listing->session->model, address, &line) != 0 || !line.line) {
-        wd_error_clear();
+    if (mdl_line_at(listing->session->model, address, &line) != 0 || !line.line)
         return;
-    }
     bool is_new_file = line.file != listing->file;
     if (!is_new_file && line.line == listing->line)
         return;
@@ -119,7 +117,6 @@ static int show(struct listing *listing, const struct cli_instruction *instructi
         cli_json_set(row, "line", has_line ? json_integer(line.line) : json_null());
         cli_json_set(row, "current", json_boolean(is_current));
         cli_json_append(listing->array, row);
-        wd_error_clear();
         return 0;
     }
     if (listing->has_source)

@@ -60,7 +60,6 @@ static int show_argument(void *context, const struct mdl_variable *variable)
         text = cli_value_text(walk->view.moment, &value, "", true);
     else
         text = NULL;
-    wd_error_clear();
     if (walk->json) {
         json_t *row = json_object();
         cli_json_set(row, "name", cli_json_text(variable->name));
@@ -83,7 +82,6 @@ static void show_arguments(struct cli_moment *moment, size_t index, struct cli_o
     struct argument_walk walk = {.view = {moment, index}, .out = out, .json = json};
     const struct cli_frame *frame = &moment->frames[index];
     mdl_variables_each_at(moment->model, frame->lookup_pc, frame->depth, show_argument, &walk);
-    wd_error_clear();
 }
 
 /* ---- frames ---- */
@@ -219,7 +217,6 @@ static int print_all_threads(struct cli_session *session, uint64_t limit)
         else
             write_frames(session, limit);
     }
-    wd_error_clear();
     result = cli_moment_select(moment, selected);
     session->frame = result ? cli_moment_first_frame(moment) : frame;
     if (array) {

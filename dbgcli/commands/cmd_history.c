@@ -156,7 +156,6 @@ static bool find_frame(struct history *history, uint64_t *return_slot, size_t *i
         }
         low = cfa;
     }
-    wd_error_clear();
     return false;
 }
 
@@ -221,8 +220,7 @@ static int find_end(struct history *history, const struct cli_range *slot, size_
     uint64_t count = session->info->intervals;
     bool has_end = false;
     int result = 0;
-    if (mdl_function_at(session->model, session->moment->frames[frame].lookup_pc, &function) != 0)
-        wd_error_clear();
+    mdl_function_at(session->model, session->moment->frames[frame].lookup_pc, &function);
     for (uint64_t k = first; k < count && !result && !has_end; k++) {
         if (cli_meter_update(&history->meter, k - first, count - first))
             result = -WD_ERR_INTERRUPTED;
@@ -289,10 +287,8 @@ static char *bytes_text(struct history *history)
     uint8_t bytes[4096];
     size_t size = history->range.end - history->range.start, used = 0;
     uint64_t number = 0;
-    if (wet_state_read(history->walker.state, history->range.start, bytes, size) != 0) {
-        wd_error_clear();
+    if (wet_state_read(history->walker.state, history->range.start, bytes, size) != 0)
         return cli_strdup("<not mapped>");
-    }
     if (size == 1 || size == 2 || size == 4 || size == 8) {
         memcpy(&number, bytes, size);
         return cli_asprintf("0x%" PRIx64, number);
@@ -308,10 +304,8 @@ static char *value_text(struct history *history, struct cli_moment *moment)
     uint8_t byte;
     if (!history->value.type.handle && history->value.type.kind == MDL_TYPE_UNSIGNED)
         return bytes_text(history);
-    if (wet_state_read(history->walker.state, history->range.start, &byte, 1) != 0) {
-        wd_error_clear();
+    if (wet_state_read(history->walker.state, history->range.start, &byte, 1) != 0)
         return cli_strdup("<not mapped>");
-    }
     return cli_value_text(moment, &history->value, "", false);
 }
 

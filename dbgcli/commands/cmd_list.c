@@ -71,7 +71,6 @@ static size_t find_candidates(struct cli_session *session, const struct mdl_func
             same++;
         found += same == found;
     }
-    wd_error_clear();
     return found;
 }
 
@@ -95,7 +94,6 @@ static int fail_ambiguous(struct cli_session *session, const char *name,
 /* Frees `text`. Why there are none is added. */
 static int fail_without_lines(struct cli_session *session, uint64_t pc, char *text)
 {
-    wd_error_clear();
     char *missing = cli_debug_missing(session->model, pc);
     int result =
         wd_fail(-WD_ERR_NOT_FOUND, "%s%s%s", text, missing ? ": " : "", missing ? missing : "");

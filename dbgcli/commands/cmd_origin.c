@@ -243,7 +243,6 @@ static void print_hop(const struct view *view, size_t number, const struct slc_h
     free(to);
     free(from);
     free(value);
-    wd_error_clear();
 }
 
 static bool is_omitted(const struct view *view, size_t shown, size_t index)
@@ -361,7 +360,6 @@ static json_t *json_of_hop(const struct view *view, const struct slc_hop *hop)
     }
     free(end);
     free(value);
-    wd_error_clear();
     return row;
 }
 

@@ -48,7 +48,6 @@ static void print_json(const struct cli_session *session, struct cli_moment *mom
                          : cli_json_count(bits));
     if (value->is_in_memory)
         cli_json_set(object, "address", cli_json_address(value->address));
-    wd_error_clear();
     cli_thread_to_json(object, session, moment->thread);
     cli_uncertain_to_json(object, session, moment->time);
     cli_out_json(session->out, object);
@@ -152,7 +151,6 @@ static const char *find_time(struct cli_session *session, const char *text)
         return at;
     if (cli_bookmark_is_name(at) && cli_bookmarks_find(session->bookmarks, at, &time) == 0)
         return at;
-    wd_error_clear();
     const char *colon = strrchr(at, ':');
     bool is_instance = colon && colon > at && colon[-1] != ':' && strchr("0123456789", colon[1]) &&
                        !strpbrk(at, "?()[] ");

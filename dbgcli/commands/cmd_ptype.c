@@ -43,7 +43,6 @@ static int find_type(struct cli_session *session, const char *text, struct mdl_t
         /* of a type's name what it stands for */
         if (type->handle && mdl_type_plain(session->model, type, &plain) == 0)
             *type = plain;
-        wd_error_clear();
         return 0;
     }
     /* the expression's failure is what is told */
@@ -135,7 +134,6 @@ static int describe(struct mdl_model *model, FILE *stream, const struct mdl_type
     uint64_t count;
     if (type->handle && type->kind != MDL_TYPE_VOID)
         mdl_type_plain(model, type, &plain);
-    wd_error_clear();
     if (plain.kind == MDL_TYPE_STRUCT || plain.kind == MDL_TYPE_UNION) {
         struct member_list list = {.stream = stream};
         fputs(plain.name, stream);
@@ -156,7 +154,6 @@ static int describe(struct mdl_model *model, FILE *stream, const struct mdl_type
                       derived < DERIVED_MAX && plain.handle &&
                       mdl_type_target(model, plain.handle, &target, &count) == 0 &&
                       !strstr(plain.name, "(*");
-    wd_error_clear();
     if (!is_derived) {
         fputs(plain.name, stream);
         return 0;
@@ -175,7 +172,6 @@ static json_t *members_of(struct mdl_model *model, const struct mdl_type *type)
     struct member_list list = {.array = json_array()};
     if (type->handle)
         mdl_type_members_each(model, type->handle, show_member, &list);
-    wd_error_clear();
     return list.array;
 }
 

@@ -92,7 +92,6 @@ static int go(struct cli_session *session, wet_time time, const struct wet_threa
     if (thread && session->moment->thread != thread &&
         cli_moment_select(session->moment, thread) == 0)
         session->frame = cli_moment_first_frame(session->moment);
-    wd_error_clear();
     return 0;
 }
 
@@ -222,7 +221,6 @@ static int print_result(struct cli_session *session, const struct mdl_type *type
     if (type && type->kind != MDL_TYPE_VOID &&
         cli_value_of_result(session->moment, type, &value) == 0)
         text = cli_value_text(session->moment, &value, "", false);
-    wd_error_clear();
     int result = 0;
     if (session->out->json) {
         json_t *object = cli_session_position(session);
@@ -256,7 +254,6 @@ int cli_cmd_finish(struct cli_repl *repl, const struct cli_args *args, const cha
     if (!frame->is_inlined &&
         mdl_function_result(session->model, frame->lookup_pc, frame->depth, &type) != 0)
         type.kind = MDL_TYPE_VOID;
-    wd_error_clear();
     result = cli_calls_init(&calls, session);
     if (result)
         return result;

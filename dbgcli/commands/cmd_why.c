@@ -173,7 +173,6 @@ static void print_hop(struct cli_session *session, size_t number, const struct s
     }
     putc('\n', out->stream);
     free(value);
-    wd_error_clear();
 }
 
 static json_t *json_of_hop(struct cli_session *session, const struct slc_instance *hop)
@@ -188,7 +187,6 @@ static json_t *json_of_hop(struct cli_session *session, const struct slc_instanc
     cli_place_to_json(row, &place);
     cli_thread_to_json_at(row, session, hop->time);
     free(value);
-    wd_error_clear();
     return row;
 }
 

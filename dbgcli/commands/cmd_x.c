@@ -208,7 +208,6 @@ static int show_string(struct examination *x)
         is_ended = !text[length];
         length += !is_ended;
     }
-    wd_error_clear();
     if (!length && !is_ended)
         return fail_memory(x->address);
     if (x->array) {

@@ -102,7 +102,6 @@ int cli_instruction_read(struct cli_moment *moment, uint64_t address, bool is_in
         available++;
     if (!available)
         return wd_fail(-EFAULT, "cannot access memory at address 0x%" PRIx64, address);
-    wd_error_clear();
     cli_instruction_decode(moment, available, is_intel, instruction);
     return 0;
 }
@@ -112,10 +111,8 @@ void cli_disassembly_print_current(struct cli_session *session)
     struct cli_instruction instruction;
     FILE *stream = session->out->stream;
     uint64_t pc = session->moment->frames[0].regs.value[MDL_REG_RIP];
-    if (cli_instruction_read(session->moment, pc, false, &instruction) != 0) {
-        wd_error_clear();
+    if (cli_instruction_read(session->moment, pc, false, &instruction) != 0)
         return;
-    }
     fputs("=> ", stream);
     cli_address_print(stream, session->model, pc);
     fputs(":\t", stream);

@@ -111,8 +111,7 @@ static int find_function(struct reader *reader, const char *name, struct cli_val
     int result = mdl_functions_named(model, name, &functions, &count);
     if (result)
         return result;
-    if (mdl_function_type(model, functions[0].start, &type) != 0)
-        wd_error_clear();
+    mdl_function_type(model, functions[0].start, &type);
     *value = (struct cli_value){.type = type, .is_in_memory = true, .address = functions[0].start};
     free(functions);
     return 0;
@@ -120,7 +119,6 @@ static int find_function(struct reader *reader, const char *name, struct cli_val
 
 static int fail_unknown(const struct reader *reader, const char *name, uint64_t pc)
 {
-    wd_error_clear();
     char *missing = cli_debug_missing(reader->view->moment->model, pc);
     int result = wd_fail(-WD_ERR_NOT_FOUND, "no variable '%s' is visible here%s%s", name,
                          missing ? ": " : "", missing ? missing : "");
@@ -161,7 +159,6 @@ static int read_name(struct reader *reader, const char *name, struct cli_value *
         cli_value_set(value, &type, (uint64_t)number);
     else if (find_function(reader, name, value) != 0)
         return fail_unknown(reader, name, frame->lookup_pc);
-    wd_error_clear();
     return 0;
 }
 
@@ -445,7 +442,6 @@ static bool take_type(struct reader *reader, struct mdl_type *type)
     bool is_variable = mdl_variable_find_at(reader->view->moment->model, frame->lookup_pc,
                                             frame->depth, name, &variable) == 0;
     free(name);
-    wd_error_clear();
     if (is_variable || cli_type_parse(reader->view, &at, type) != 0)
         return false;
     reader->at = at;
@@ -745,7 +741,6 @@ static int evaluate(struct cli_frame_view *view, const char *text, bool types_on
     const struct cli_frame *frame = &view->moment->frames[view->frame];
     struct reader reader = {.view = view, .text = text, .at = text, .types_only = types_only};
     reader.is_c = mdl_is_of_c(view->moment->model, frame->lookup_pc) != 0;
-    wd_error_clear();
     int result = read_conditional(&reader, value);
     skip_blanks(&reader);
     if (!result && *reader.at)

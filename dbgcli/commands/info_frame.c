@@ -39,7 +39,6 @@ static int show_variable(void *context, const struct mdl_variable *variable)
         text = cli_asprintf("<%s>", wd_error_message(result));
     else
         text = cli_value_plain_text(walk->view.moment, &value, false);
-    wd_error_clear();
     walk->count++;
     if (walk->array) {
         json_t *row = json_object();
@@ -60,7 +59,6 @@ static int show_variable(void *context, const struct mdl_variable *variable)
 
 static int fail_without_debug(struct cli_session *session, const struct cli_frame *frame)
 {
-    wd_error_clear();
     char *missing = cli_debug_missing(session->model, frame->lookup_pc);
     int result = wd_fail(-WD_ERR_NOT_FOUND, "no debug information about %s%s%s",
                          frame->function ? frame->function : "the code that runs here",
@@ -180,7 +178,6 @@ static int show_register(struct register_list *list, const char *name)
         cli_json_set(list->object, name, cli_json_text(text));
         free(text);
     }
-    wd_error_clear();
     return 0;
 }
 
@@ -197,7 +194,6 @@ static bool has_avx512(struct cli_frame_view *view)
 {
     uint64_t mask;
     bool has = wet_state_mask(view->moment->state, 0, &mask) == 0;
-    wd_error_clear();
     return has;
 }
 

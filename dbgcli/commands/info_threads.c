@@ -108,10 +108,8 @@ static void look_at(struct cli_session *session, struct row *row)
     struct cli_moment *moment = session->moment;
     if (row->state == STATE_UNBORN || row->state == STATE_ENDED)
         return;
-    if (cli_moment_select(moment, row->thread) != 0) {
-        wd_error_clear();
+    if (cli_moment_select(moment, row->thread) != 0)
         return;
-    }
     row->has_frames = true;
     row->top = moment->frames[0];
     for (size_t i = 0; i < moment->frame_count && !row->has_seen; i++) {

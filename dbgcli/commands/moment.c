@@ -85,7 +85,6 @@ static void unwind(struct cli_moment *moment)
             return;
         if (result < 0) {
             moment->broken = cli_strdup(wd_error_message(result));
-            wd_error_clear();
             return;
         }
         moment->frames[moment->frame_count - 1].is_signal = at.is_innermost;

@@ -292,6 +292,5 @@ char *cli_initial_text(struct cli_session *session, const struct slc_spot *spot)
             text = mapping_text(session, state, spot->address);
         wet_state_close(state);
     }
-    wd_error_clear();
     return text ? text : cli_strdup("memory that nothing in the run wrote");
 }

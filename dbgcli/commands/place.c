@@ -67,7 +67,6 @@ void cli_place_of_pc(struct cli_session *session, uint64_t pc, struct cli_place 
         }
         place->text = cli_source_text(session, line.file, line.line, pc);
     }
-    wd_error_clear();
 }
 
 void cli_place_print(struct cli_out *out, const struct cli_place *place)
@@ -163,7 +162,6 @@ static int function_pcs(struct mdl_model *model, const char *name, uint64_t **pc
         (*pcs)[(*count)++] = body;
     }
     free(functions);
-    wd_error_clear();
     return 0;
 }
 
@@ -219,7 +217,7 @@ static int fail_time(const char *text)
 static int parse_bookmark(struct cli_session *session, const char *text, wet_time *time)
 {
     int result = cli_bookmarks_find(session->bookmarks, text, time);
-    if (result == -WD_ERR_NOT_FOUND && !strstr(wd_error_message(result), "did you mean"))
+    if (result == -WD_ERR_NOT_FOUND && !cli_bookmarks_nearest(session->bookmarks, text))
         return fail_time(text);
     return result;
 }

@@ -241,7 +241,6 @@ static void print_missing_debug(struct cli_session *session)
         cli_out_text(session->out, missing);
         fputs("; 'info modules' lists all)\n", session->out->stream);
     }
-    wd_error_clear();
     free(missing);
 }
 

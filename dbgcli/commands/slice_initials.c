@@ -64,7 +64,6 @@ static struct row *make_rows(struct cli_session *session, const struct slc_slice
             last->user = row.user;
         }
     }
-    wd_error_clear();
     qsort(rows, used, sizeof *rows, by_distance);
     *row_count = used;
     return rows;

@@ -127,7 +127,6 @@ int cli_slice_threads_make(struct cli_session *session, const struct slc_slice *
         cli_die();
     int result = slc_each_instance(slice, NULL, 0, note_instance, &walk);
     free(walk.slots);
-    wd_error_clear();
     if (result < 0)
         cli_slice_threads_free(walk.threads);
     else

@@ -75,7 +75,6 @@ int cli_std_element(struct cli_moment *moment, const struct cli_value *value, in
     bool is_string = cli_is_std_string(value);
     bool is_known = is_string ? cli_std_string(moment, value, &first, &count)
                               : cli_std_vector(moment, value, &first, &count);
-    wd_error_clear();
     if (!is_known)
         return wd_fail(-WD_ERR_NOT_FOUND, "the %s is not constructed here, or not libstdc++'s",
                        value->type.name);

@@ -21,6 +21,12 @@ struct place {
     size_t inlined_count;
 };
 
+/* A failure as it is; else `outcome`. */
+static int unless_failed(int result, int outcome)
+{
+    return result < 0 ? result : outcome;
+}
+
 /* How many of the functions that are inlined at pc begin there. */
 static size_t count_beginning(struct cli_calls *calls, uint64_t pc)
 {
@@ -31,7 +37,6 @@ static size_t count_beginning(struct cli_calls *calls, uint64_t pc)
         count = 0;
     while (skipped + 1 < count && chain[skipped].begins_here)
         skipped++;
-    wd_error_clear();
     return skipped;
 }
 
@@ -65,7 +70,6 @@ static void look(struct cli_calls *calls, uint64_t pc, size_t skipped, struct pl
         place->start = function.start;
         place->end = function.end;
     }
-    wd_error_clear();
 }
 
 static bool is_same_line(const struct place *one, const struct place *two)
@@ -85,7 +89,6 @@ static bool has_lines(struct cli_calls *calls, uint64_t pc)
 {
     struct mdl_line line;
     bool has = mdl_line_at(calls->session->model, pc, &line) == 0 && line.line;
-    wd_error_clear();
     return has;
 }
 
@@ -96,7 +99,6 @@ static bool is_stub(struct cli_calls *calls, uint64_t pc)
     struct mdl_function function;
     bool is = mdl_function_at(calls->session->model, pc, &function) == 0 &&
               function.flags & MDL_FUNCTION_PLT;
-    wd_error_clear();
     return is;
 }
 
@@ -105,7 +107,6 @@ static bool is_in_linker(struct cli_calls *calls, uint64_t pc)
     struct mdl_module module;
     bool is = mdl_module_at(calls->session->model, pc, &module) == 0 &&
               (strncmp(module.name, "ld-", 3) == 0 || strncmp(module.name, "ld.so", 5) == 0);
-    wd_error_clear();
     return is;
 }
 
@@ -155,7 +156,6 @@ static int pass_prologue(struct cli_calls *calls, uint64_t slot)
     struct cli_walk *walk = &calls->walk;
     uint64_t body, entry = cli_walk_pc(walk);
     int result = mdl_function_body(calls->session->model, entry, &body) == 0 ? 1 : 0;
-    wd_error_clear();
     if (!result || body == entry)
         return 1;
     wet_time start = cli_walk_time(walk);
@@ -164,7 +164,7 @@ static int pass_prologue(struct cli_calls *calls, uint64_t slot)
         bool is_last = cli_walk_is_last(walk);
         /* the prologue is not run through: stay at the entry */
         if (is_last && here->klass == INS_RET && cli_walk_slot(walk) == slot)
-            return cli_walk_seek(walk, start) ? -EIO : 1;
+            return unless_failed(cli_walk_seek(walk, start), 1);
         if (is_last && cli_walk_is_call(here)) {
             uint64_t inner = cli_walk_slot(walk);
             const struct wet_statement *call = cli_walk_statement(walk);
@@ -227,8 +227,8 @@ static int pass_trampoline(struct cli_calls *calls)
     walk->statement = here->count - 1;
     result = cli_walk_next(walk, &change);
     if (result > 0 && change >= 0)
-        return cli_walk_seek(walk, start) ? -EIO : 1;
-    return result > 0 ? cli_calls_unwind(calls) < 0 ? -EIO : 1 : result;
+        return unless_failed(cli_walk_seek(walk, start), 1);
+    return result > 0 ? unless_failed(cli_calls_unwind(calls), 1) : result;
 }
 
 /* The walk stands at a return of the innermost frame, or one further out. */
@@ -241,7 +241,7 @@ static int leave_frame(struct cli_calls *calls)
     if (result > 0 && !has_lines(calls, cli_walk_pc(&calls->walk)))
         result = pass_trampoline(calls);
     if (result > 0 && !calls->depth)
-        result = cli_calls_unwind(calls) < 0 ? -EIO : 1;
+        result = unless_failed(cli_calls_unwind(calls), 1);
     return result;
 }
 
@@ -332,7 +332,7 @@ static int pass_tail_call(struct cli_calls *calls)
     if (result == CLI_CALLS_ENDED)
         return 0;
     calls->depth--;
-    return calls->depth ? 1 : cli_calls_unwind(calls) < 0 ? -EIO : 1;
+    return calls->depth ? 1 : unless_failed(cli_calls_unwind(calls), 1);
 }
 
 /* By one instruction or call. 1; 2 in another frame; 3 in a function that was entered; 0 at the end. */
@@ -346,7 +346,7 @@ static int advance(struct cli_calls *calls, bool over)
     if (cli_walk_is_call(here)) {
         result = pass_call(calls, over);
         if (result == LEFT)
-            return cli_calls_unwind(calls) < 0 ? -EIO : 2;
+            return unless_failed(cli_calls_unwind(calls), 2);
         return result < 0 ? result : result == ENDED ? 0 : result == ENTERED ? 3 : 1;
     }
     if (is_return_of(calls, cli_calls_slot(calls))) {
@@ -366,7 +366,7 @@ static int advance(struct cli_calls *calls, bool over)
         return result > 0 && cli_walk_time(walk) != time ? 2 : result;
     }
     if (here->klass == INS_JMP_INDIRECT)
-        return cli_calls_unwind(calls) < 0 ? -EIO : 2;
+        return unless_failed(cli_calls_unwind(calls), 2);
     return 1;
 }
 
@@ -420,7 +420,7 @@ static int leave_to_caller(struct cli_calls *calls, uint64_t slot)
     if (calls->depth)
         calls->depth--;
     if (!slot || cli_walk_slot(&calls->walk) != slot || !calls->depth)
-        result = cli_calls_unwind(calls) < 0 ? -EIO : 1;
+        result = unless_failed(cli_calls_unwind(calls), 1);
     return result < 0 ? result : 2;
 }
 
@@ -454,9 +454,13 @@ static int retreat(struct cli_calls *calls, bool over)
         (here->klass == INS_JMP_INDIRECT || here->klass == INS_JMP)) {
         if (cli_calls_is_wild_jump(here, to)) {
             wet_time time = cli_walk_time(walk);
-            if (cli_walk_next(walk, NULL) < 0 || cli_calls_stack_pointer(calls, &rsp) < 0 ||
-                cli_walk_seek_back(walk, time) < 0)
-                return -EIO;
+            result = cli_walk_next(walk, NULL);
+            if (result >= 0)
+                result = cli_calls_stack_pointer(calls, &rsp);
+            if (result >= 0)
+                result = cli_walk_seek_back(walk, time);
+            if (result < 0)
+                return result;
         }
         return retreat_from_jump(calls, to, rsp);
     }
@@ -476,7 +480,6 @@ static bool is_body(struct cli_calls *calls, uint64_t pc)
     uint64_t body;
     bool is = mdl_function_at(calls->session->model, pc, &function) == 0 &&
               mdl_function_body(calls->session->model, function.start, &body) == 0 && body == pc;
-    wd_error_clear();
     return is;
 }
 

@@ -158,14 +158,12 @@ static int parse_named(struct cli_frame_view *view, const char **at, struct mdl_
     start = skip_blanks(start);
     size_t length = name_length(start);
     if (!length)
-        return -WD_ERR_NOT_FOUND;
+        return wd_fail_plain(-WD_ERR_NOT_FOUND);
     char *name = cli_asprintf("%s%s%.*s", keyword, *keyword ? " " : "", (int)length, start);
     int result = mdl_type_named(view->moment->model, frame->lookup_pc, name, type);
     free(name);
     if (!result)
         *at = start + length;
-    else if (result == -WD_ERR_NOT_FOUND && !*keyword)
-        wd_error_clear();
     return result;
 }
 

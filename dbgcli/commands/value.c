@@ -99,7 +99,6 @@ void cli_address_print(FILE *stream, struct mdl_model *model, uint64_t address)
         name = mdl_name_full(model, symbol.name);
         start = symbol.start;
     }
-    wd_error_clear();
     fprintf(stream, "0x%" PRIx64, address);
     if (name && address > start)
         fprintf(stream, " <%s+%" PRIu64 ">", name, address - start);
@@ -227,10 +226,8 @@ static void print_string_at(struct printer *p, uint64_t address)
             break;
         length++;
     }
-    wd_error_clear();
     uint8_t byte;
     if (length == 0 && wet_state_read(p->moment->state, address, &byte, 1) != 0) {
-        wd_error_clear();
         fprintf(p->out->stream, " <error: Cannot access memory at address 0x%" PRIx64 ">", address);
         return;
     }
@@ -254,7 +251,6 @@ static void print_pointer(struct printer *p, const struct cli_value *value, uint
         fputs("0x0", p->out->stream);
     if (is_text && bits)
         print_string_at(p, bits);
-    wd_error_clear();
 }
 
 static int print_float(struct printer *p, const struct cli_value *value)
@@ -344,7 +340,6 @@ static void print_enumeration(struct printer *p, const struct cli_value *value, 
         cli_out_text(p->out, name);
     else if (bits)
         mdl_type_enumerators_each(model, value->type.handle, check_flag, &walk);
-    wd_error_clear();
     if (is_named)
         return;
     if (!bits || !walk.is_flags || !walk.known) {
@@ -467,8 +462,9 @@ static bool print_std_vector(struct printer *p, const struct cli_value *value)
     if (!cli_std_vector(p->moment, value, &first, &count))
         return false;
     fprintf(p->out->stream, "std::vector of length %" PRIu64 "%s", count, count ? " = " : "");
-    if (count && print_elements(p, &first, &first.type, count) != 0)
-        fprintf(p->out->stream, "<%s>", wd_error_message(-EIO));
+    int result = count ? print_elements(p, &first, &first.type, count) : 0;
+    if (result)
+        fprintf(p->out->stream, "<%s>", wd_error_message(result));
     return true;
 }
 
@@ -479,7 +475,6 @@ static bool print_std(struct printer *p, const struct cli_value *value)
         is_printed = print_std_string(p, value);
     else if (cli_is_std_vector(value))
         is_printed = print_std_vector(p, value);
-    wd_error_clear();
     return is_printed;
 }
 
@@ -564,7 +559,6 @@ static int print_elements(struct printer *p, const struct cli_value *value,
             run = 1;
         shown += run >= REPEATS_MAX ? REPEATS_MAX : 1;
     }
-    wd_error_clear();
     fputs(i < count ? "...}" : "}", stream);
     return result;
 }
@@ -690,7 +684,6 @@ char *cli_value_plain_text(struct cli_moment *moment, const struct cli_value *va
     int result = print_value(&printer, value);
     if (result)
         fprintf(out.stream, "<%s>", wd_error_message(result));
-    wd_error_clear();
     fclose(out.stream);
     return text ? text : (cli_die(), NULL);
 }
@@ -706,7 +699,6 @@ char *cli_value_text(struct cli_moment *moment, const struct cli_value *value, c
     int result = cli_value_print(&out, moment, value, format, is_brief);
     if (result)
         fprintf(out.stream, "<%s>", wd_error_message(result));
-    wd_error_clear();
     fclose(out.stream);
     return text ? text : (cli_die(), NULL);
 }

@@ -50,7 +50,6 @@ static void learn(struct cli_walk *walk, struct cli_walk_node *facts, const stru
         facts->is_entry = function.start == node->pc;
     }
     learn_line(walk, facts);
-    wd_error_clear();
 }
 
 const struct cli_walk_node *cli_walk_node(struct cli_walk *walk, uint32_t id)

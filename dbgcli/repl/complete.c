@@ -127,7 +127,6 @@ static void complete_rest(struct cli_repl *repl, const char *line, const char *t
         else if (operand && !scan.is_value)
             operand(repl, scan.command, scan.operands, scan.before, typed, completions);
     }
-    wd_error_clear();
     free(scan.before);
     free(name);
 }

@@ -86,7 +86,6 @@ int cli_repl_execute(struct cli_repl *repl, const char *line)
     line += strspn(line, blanks);
     if (!*line || *line == '#')
         return 0;
-    wd_error_clear();
     cli_interrupt_clear();
     if (repl->prepare)
         repl->prepare(repl->session);
@@ -153,7 +152,6 @@ static char *repetition(struct cli_repl *repl, const char *line)
         free(name);
         return word;
     }
-    wd_error_clear();
     free(name);
     free(word);
     return cli_strdup(line);

@@ -80,10 +80,8 @@ static void offer_recordings(struct cli_out *out, const char *typed)
 {
     struct rec_entry *list;
     size_t count;
-    if (rec_list(&list, &count) != 0) {
-        wd_error_clear();
+    if (rec_list(&list, &count) != 0)
         return;
-    }
     for (size_t i = 0; i < count; i++)
         offer(out, typed, list[i].name);
     rec_entries_free(list, count);

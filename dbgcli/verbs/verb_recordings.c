@@ -121,7 +121,6 @@ int cli_rm_run(struct cli_app *app, const struct cli_args *args)
 {
     int status = 0;
     for (size_t i = 0; i < args->operand_count; i++) {
-        wd_error_clear();
         int result = rec_remove(args->operands[i]);
         if (!result)
             continue;

@@ -327,7 +327,7 @@ int dbi_insn_decode(struct dbi_insn *insn, uint64_t pc, const uint8_t *bytes, si
     ZyanStatus status = ZydisDecoderDecodeFull(the_decoder(), bytes, available, &insn->whole->zydis,
                                                insn->whole->operands);
     if (status == ZYDIS_STATUS_NO_MORE_DATA)
-        return -WD_ERR_CORRUPT;
+        return wd_fail_plain(-WD_ERR_CORRUPT);
     if (ZYAN_FAILED(status)) {
         illegal(insn, pc, bytes);
         return 0;

@@ -314,10 +314,10 @@ int rec_record(const struct rec_options *options, char *const argv[], struct rec
     }
     /* Without the processor's answers a few instructions are refused; without sums (no room for them) the recording
      * is as good as one that rr made alone; without a mark (no HOME) it counts as somebody else's. */
-    if (!err && rec_processor_write(found.trace_dir))
-        wd_error_clear();
-    if (!err && (rec_sums_write(found.trace_dir) || rec_mark_write(found.trace_dir)))
-        wd_error_clear();
+    if (!err)
+        rec_processor_write(found.trace_dir);
+    if (!err && rec_sums_write(found.trace_dir) == 0)
+        rec_mark_write(found.trace_dir);
     run_fini(&run);
     if (err)
         rec_outcome_fini(&found);

@@ -64,10 +64,8 @@ int rec_side_file_read(int dir_fd, const char *name, int secret, size_t max_byte
     struct stat st;
     int fd;
     int err = wd_regular_open(dir_fd, name, WD_LINKS_REFUSE, &fd, &st);
-    if (err) {
-        wd_error_clear();
+    if (err)
         return err == -WD_ERR_CORRUPT ? -EPERM : err;
-    }
     if (!rec_is_owned(&st) || (secret && (st.st_mode & (S_IRWXG | S_IRWXO))) ||
         st.st_size > (off_t)max_bytes)
         err = -EPERM;

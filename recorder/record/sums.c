@@ -116,7 +116,6 @@ static int make_list(struct listing *listing, const char *trace_dir)
         err = put_streams(listing);
     if (!err)
         err = put_backing_files(listing);
-    wd_error_clear();
     return err;
 }
 

@@ -212,7 +212,6 @@ static bool has_safe_files(int dir_fd)
     for (size_t i = 0; safe && i < sums->count; i++)
         safe = is_safe_file(dir_fd, sums->rows[i].name);
     rrt_sums_free(sums);
-    wd_error_clear();
     return safe;
 }
 
@@ -234,7 +233,6 @@ void rec_secret_of(const char *text, char secret[REC_SECRET_BYTES])
     int err = find_key(true, key);
     if (!err)
         err = keyed(key, SECRET_DOMAIN, text, strlen(text), &digest);
-    wd_error_clear();
     if (err && getrandom(&digest, sizeof digest, 0) != sizeof digest)
         abort(); /* getrandom(2) gives 32 bytes or, before the machine has any, waits */
     wd_digest_format(&digest, secret);

@@ -226,7 +226,6 @@ static int open_side(int dir_fd, const char *name, int *fd)
     int rc = wd_regular_open(dir_fd, name, WD_LINKS_REFUSE, fd, NULL);
     if (rc != -ENOENT)
         return rc;
-    wd_error_clear();
     return 0;
 }
 

@@ -142,7 +142,6 @@ static int open_at(int dir_fd, const char *dir, const struct rrt_memory_streams 
 
 int rrt_open(const char *dir, struct rrt_trace **out)
 {
-    wd_error_clear();
     int dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (dir_fd < 0 && (errno == ENOENT || errno == ENOTDIR))
         return wd_fail(-WD_ERR_CORRUPT, "%s: no directory of a recording: %s", dir,
@@ -154,7 +153,6 @@ int rrt_open(const char *dir, struct rrt_trace **out)
 
 int rrt_open_memory(const struct rrt_memory_streams *streams, struct rrt_trace **out)
 {
-    wd_error_clear();
     return open_at(-1, "memory", streams, out);
 }
 
@@ -397,7 +395,6 @@ int rrt_next(struct rrt_trace *trace, struct rrt_frame *frame)
 {
     if (trace->failed != 0)
         return trace->failed;
-    wd_error_clear();
     memset(frame, 0, sizeof *frame);
     rrt_arena_reset(&trace->arena);
     int r = read_frame(trace, frame);

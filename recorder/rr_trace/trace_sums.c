@@ -180,10 +180,8 @@ int rrt_sums_open(int dir_fd, const char *dir, struct rrt_sums **out)
     int fd = -1;
     *out = NULL;
     int rc = wd_regular_open(dir_fd, RRT_SUMS_NAME, WD_LINKS_REFUSE, &fd, &st);
-    if (rc == -ENOENT) {
-        wd_error_clear();
+    if (rc == -ENOENT)
         return 0;
-    }
     if (rc)
         return rc;
     struct rrt_sums *sums = calloc(1, sizeof *sums);

@@ -111,11 +111,11 @@ static void what_a_processor_lacks_is_said(void **state)
     uint64_t mask;
     assert_int_equal(feed_vector_read(&avx_cpu, image.bytes, sizeof image.bytes, 16, bytes),
                      -WD_ERR_UNSUPPORTED);
-    assert_string_equal(wd_error_message(-1),
+    assert_string_equal(wd_error_message(-WD_ERR_UNSUPPORTED),
                         "this processor has no AVX-512, and so no vector register 16");
     assert_int_equal(feed_mask_read(&avx_cpu, image.bytes, sizeof image.bytes, 3, &mask),
                      -WD_ERR_UNSUPPORTED);
-    assert_string_equal(wd_error_message(-1),
+    assert_string_equal(wd_error_message(-WD_ERR_UNSUPPORTED),
                         "this processor has no AVX-512, and so no mask register 3");
     assert_int_equal(feed_vector_read(&avx512_cpu, image.bytes, sizeof image.bytes, 32, bytes),
                      -WD_ERR_UNSUPPORTED);

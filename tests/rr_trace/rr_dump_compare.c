@@ -251,10 +251,11 @@ int rr_dump_compare(const char *trace_dir, struct rr_dump_counts *counts)
 {
     struct comparison c = {.counts = counts};
     struct rrt_trace *trace;
+    int err = -EINVAL;
     char command[PATH_MAX + 100];
     memset(counts, 0, sizeof *counts);
-    if (!realpath(trace_dir, c.dir) || rrt_open(c.dir, &trace) != 0) {
-        fprintf(stderr, "%s: %s\n", trace_dir, wd_error_message(-1));
+    if (!realpath(trace_dir, c.dir) || (err = rrt_open(c.dir, &trace)) != 0) {
+        fprintf(stderr, "%s: %s\n", trace_dir, wd_error_message(err));
         return 1;
     }
     c.ymm_offset = find_ymm_offset(rrt_trace_header(trace));

@@ -241,7 +241,7 @@ static void frame_of_a_32_bit_task_keeps_no_registers(void **state)
     assert_int_equal(frame.arch, RRT_ARCH_X86);
     assert_false(frame.has_regs);
     assert_int_equal(rrt_check_supported(trace), -WD_ERR_UNSUPPORTED);
-    assert_non_null(strstr(wd_error_message(0), "32-bit"));
+    assert_non_null(strstr(wd_error_message(-WD_ERR_UNSUPPORTED), "32-bit"));
 }
 
 /* ---------------------------------------------------------------- what cannot be */
@@ -380,7 +380,7 @@ static void writes_whose_sizes_overflow_are_refused(void **state)
     for (int i = 0; i < 2; i++, write.data += 4)
         build_set(&build, write, 128, UINT64_MAX - 5);
     assert_int_equal(read_built(&frame), -WD_ERR_CORRUPT);
-    assert_non_null(strstr(wd_error_message(0), "impossibly large"));
+    assert_non_null(strstr(wd_error_message(-WD_ERR_CORRUPT), "impossibly large"));
 }
 
 /* A frame with one memory record, given by its fields and one hole. */

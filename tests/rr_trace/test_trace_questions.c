@@ -289,7 +289,7 @@ static void processes_without_their_start_are_refused(void **state)
         }
         open_built();
         assert_int_equal(rrt_processes(trace, &list, &count), -WD_ERR_CORRUPT);
-        assert_non_null(strstr(wd_error_message(0), "/tasks: frame 2: task 10"));
+        assert_non_null(strstr(wd_error_message(-WD_ERR_CORRUPT), "/tasks: frame 2: task 10"));
         rrt_close(trace);
         trace = NULL;
         build_trace_fini(&built);
@@ -481,7 +481,7 @@ static void backing_inside_is_opened_if_unchanged(void **state)
     assert_int_equal(try_open("mmap_hardlink_1_x", 7, 1000), 0);
     assert_int_equal(try_open("mmap_hardlink_1_x", 7, 0), -WD_ERR_UNSUPPORTED);
     assert_int_equal(try_open("mmap_hardlink_1_x", 7, 1001), -WD_ERR_UNSUPPORTED);
-    assert_non_null(strstr(wd_error_message(0), "mmap_hardlink_1_x has changed"));
+    assert_non_null(strstr(wd_error_message(-WD_ERR_UNSUPPORTED), "mmap_hardlink_1_x has changed"));
     assert_int_equal(try_open("mmap_hardlink_1_x", 8, 1000), -WD_ERR_UNSUPPORTED);
     assert_int_equal(try_open("mmap_copy_2_x", 7, 1000), 0); /* a copy is younger */
     assert_int_equal(try_open("mmap_copy_2_x", 6, 1000), -WD_ERR_UNSUPPORTED);
@@ -513,7 +513,7 @@ static void backing_that_is_private_is_refused_without_a_digest(void **state)
     assert_int_equal(fchmodat(rrt_trace_dir_fd(trace), "secret", 0600, 0), 0);
     snprintf(path, sizeof path, "%s/secret", dir);
     assert_int_equal(try_open(path, 7, 1000), -WD_ERR_UNSUPPORTED);
-    assert_non_null(strstr(wd_error_message(0), "nothing tells that it holds what was recorded"));
+    assert_non_null(strstr(wd_error_message(-WD_ERR_UNSUPPORTED), "nothing tells that it holds what was recorded"));
 }
 
 static void backing_that_leads_outside_is_refused(void **state)

@@ -105,7 +105,6 @@ static int read_all(const char *path)
 
 static void assert_refused(const char *path, int code)
 {
-    wd_error_clear();
     int err = read_all(path);
     assert_int_equal(err, -code);
     assert_non_null(strstr(wd_error_message(err), path));

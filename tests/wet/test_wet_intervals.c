@@ -226,7 +226,6 @@ static void error_of_a_prefetched_interval_is_told_when_it_is_wanted(void **stat
     char *path = file_without_state(fixture, 4);
     ok(wet_open(path, &wet));
     for (unsigned i = 0; i < 3; i++) {
-        wd_error_clear();
         wet_prefetch(wet, 4);
         assert_as_in(fixture->cut, wet, 5 + i); /* no matter of this one's */
         wet_prefetch(wet, 4);

@@ -56,7 +56,6 @@ static void model_ask(struct wet *wet, uint64_t pc)
     mdl_function_body(model, pc, &body);
     mdl_controllers(model, pc, &branches, &count);
     mdl_read_bytes(model, pc, bytes, sizeof bytes);
-    wd_error_clear();
 }
 
 static void info_look(const struct wet_info *info)

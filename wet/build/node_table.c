@@ -229,7 +229,7 @@ int wet_node_table_merge(struct wet_node_table *table, const struct wet_node_tab
         n += wd_view_varint(&view);
         wd_view_varint(&view);
         if (view.failed || n >= from->count)
-            return -WD_ERR_CORRUPT;
+            return wd_fail_plain(-WD_ERR_CORRUPT);
         err = map[n] ? 0 : node_merge(table, &from->nodes[n]);
     }
     if (err)
@@ -273,7 +273,7 @@ int wet_node_table_load(struct wet_node_table *table, struct wd_view *view)
         uint64_t code_bytes = wd_view_varint(view);
         const uint8_t *code = code_bytes <= CODE_MAX ? wd_view_bytes(view, code_bytes) : NULL;
         if (view->failed || !code || statements > DBI_INSN_MAX)
-            return -WD_ERR_CORRUPT;
+            return wd_fail_plain(-WD_ERR_CORRUPT);
         int err = add(table, pc, code, (unsigned)code_bytes, (unsigned)statements);
         if (err)
             return err;
@@ -288,7 +288,7 @@ int wet_node_table_add_counts(struct wet_node_table *table, const struct wd_buf 
         n += wd_view_varint(&view);
         uint64_t executions = wd_view_varint(&view);
         if (view.failed || n >= table->count)
-            return -WD_ERR_CORRUPT;
+            return wd_fail_plain(-WD_ERR_CORRUPT);
         table->nodes[n].executions += executions;
     }
     return 0;

@@ -65,7 +65,6 @@ int wet_unfinished_open(const struct wet_builder *builder, const char *path,
         foreign_tell(builder);
     if (err != -EPERM && err != -EWOULDBLOCK)
         return err;
-    wd_error_clear();
     return 0;
 }
 
@@ -235,7 +234,7 @@ static int views_set(struct resume *resume)
     for (uint64_t i = 0; i < count; i++) {
         if (views[i].file >= space->object_count || views[i].start >= views[i].end) {
             free(spans);
-            return -WD_ERR_CORRUPT;
+            return wd_fail_plain(-WD_ERR_CORRUPT);
         }
         spans[i][0] = space->objects[views[i].file].mirror_off + views[i].file_off;
         spans[i][1] = spans[i][0] + (views[i].end - views[i].start);
@@ -300,7 +299,7 @@ static int feed_skip(struct wet_builder *builder, uint64_t count)
         if (more < 0)
             return more;
         if (!more)
-            return -WD_ERR_CORRUPT;
+            return wd_fail_plain(-WD_ERR_CORRUPT);
         for (; count && at < ahead->size_bytes; count--)
             at += ((const struct evq_entry *)(ahead->data + at))->bytes;
         memmove(ahead->data, ahead->data + at, ahead->size_bytes - at);

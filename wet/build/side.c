@@ -355,7 +355,6 @@ static int windows_all(struct side *side, bool *rest)
             err = window_begin(side);
         *rest = err == -EAGAIN || err == -ENOMEM; /* no more processes */
         if (*rest) {
-            wd_error_clear();
             err = 0;
             break;
         }

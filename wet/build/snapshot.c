@@ -15,7 +15,7 @@
 
 static int corrupt(void)
 {
-    return -WD_ERR_CORRUPT;
+    return wd_fail_plain(-WD_ERR_CORRUPT);
 }
 
 /* ---- tables that grow ---- */

@@ -27,8 +27,7 @@ struct stack {
 
 static int corrupt(const char *what)
 {
-    wd_fail(-WD_ERR_CORRUPT, "damaged location expression: %s", what);
-    return -WD_ERR_CORRUPT;
+    return wd_fail(-WD_ERR_CORRUPT, "damaged location expression: %s", what);
 }
 
 static int push(struct stack *stack, uint64_t value)

@@ -334,7 +334,7 @@ int mdl_graph_find(const struct mdl_graph *graph, uint64_t pc, uint32_t *index)
             return 0;
         }
     }
-    return -WD_ERR_NOT_FOUND;
+    return wd_fail_plain(-WD_ERR_NOT_FOUND);
 }
 
 /* The function's graph once more with pc as a further entry. */

@@ -461,17 +461,17 @@ static int read_table(const struct machine *m, const struct value *load, uint64_
     uint64_t bound;
 
     if ((load->kind != VALUE_LOAD && load->kind != VALUE_SUM) || load->scale == 0)
-        return -WD_ERR_NOT_FOUND;
+        return wd_fail_plain(-WD_ERR_NOT_FOUND);
     bound = m->bounds[load->id];
     if (bound >= MDL_JUMPTABLE_MAX)
-        return -WD_ERR_NOT_FOUND;
+        return wd_fail_plain(-WD_ERR_NOT_FOUND);
     *targets = calloc(bound + 1, sizeof(**targets));
     if (!*targets)
         return -ENOMEM;
     for (uint64_t i = 0; i <= bound; i++)
         if (read_entry(m->mod, load, i, &(*targets)[i]) < 0) {
             free(*targets);
-            return -WD_ERR_NOT_FOUND;
+            return wd_fail_plain(-WD_ERR_NOT_FOUND);
         }
     *count = bound + 1;
     return 0;

@@ -59,12 +59,11 @@ static int row_need(struct mdl_model *model, uint64_t pc, struct mdl_unit **unit
     if (result < 0)
         return result;
     *row = *unit ? mdl_unit_row_at(*unit, pc) : NULL;
-    if (!*row) {
-        wd_fail(-WD_ERR_NOT_FOUND, "no line information for 0x%llx (%s+0x%llx)%s",
-                (unsigned long long)pc, mod->info.name, (unsigned long long)(pc - mod->info.bias),
-                units->dwarf ? "" : ": the module has no debug information");
-        return -WD_ERR_NOT_FOUND;
-    }
+    if (!*row)
+        return wd_fail(-WD_ERR_NOT_FOUND, "no line information for 0x%llx (%s+0x%llx)%s",
+                       (unsigned long long)pc, mod->info.name,
+                       (unsigned long long)(pc - mod->info.bias),
+                       units->dwarf ? "" : ": the module has no debug information");
     return 0;
 }
 

@@ -288,8 +288,7 @@ int mdl_mod_need(const struct mdl_model *model, uint64_t pc, struct mdl_mod **mo
 {
     *mod = mdl_mod_at(model, pc);
     if (!*mod) {
-        wd_fail(-WD_ERR_NOT_FOUND, "no module at 0x%llx", (unsigned long long)pc);
-        return -WD_ERR_NOT_FOUND;
+        return wd_fail(-WD_ERR_NOT_FOUND, "no module at 0x%llx", (unsigned long long)pc);
     }
     return 0;
 }
@@ -367,8 +366,7 @@ int mdl_check_interrupt(const struct mdl_model *model)
 static int mod_by_id(const struct mdl_model *model, mdl_module_id id, struct mdl_mod **mod)
 {
     if (id >= model->mod_count) {
-        wd_fail(-WD_ERR_NOT_FOUND, "no module number %u", id);
-        return -WD_ERR_NOT_FOUND;
+        return wd_fail(-WD_ERR_NOT_FOUND, "no module number %u", id);
     }
     *mod = model->mods[id];
     return 0;

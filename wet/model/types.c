@@ -648,7 +648,7 @@ static int handle_peeled(struct mdl_model *model, uint64_t handle, struct mdl_mo
     Dwarf_Die die;
 
     if (!known)
-        return -WD_ERR_NOT_FOUND;
+        return wd_fail_plain(-WD_ERR_NOT_FOUND);
     if (known->target)
         return wd_fail(-WD_ERR_NOT_FOUND, "neither a structure nor an enumeration");
     die = known->die;
@@ -683,7 +683,7 @@ int mdl_type_target(struct mdl_model *model, uint64_t type_handle, struct mdl_ty
     int result;
 
     if (!known)
-        return -WD_ERR_NOT_FOUND;
+        return wd_fail_plain(-WD_ERR_NOT_FOUND);
     if (known->target) {
         *target = *known->target;
         *element_count = known->count ? known->count : 1;
@@ -717,7 +717,7 @@ int mdl_type_plain(struct mdl_model *model, const struct mdl_type *type, struct 
     int result;
 
     if (!known)
-        return -WD_ERR_NOT_FOUND;
+        return wd_fail_plain(-WD_ERR_NOT_FOUND);
     if (known->target || known->skipped) {
         *plain = *type;
         return 0;
@@ -804,7 +804,7 @@ int mdl_member_offset(struct mdl_model *model, const struct mdl_member *member,
     }
     known = mdl_handle_get(model, member->handle);
     if (!known)
-        return -WD_ERR_NOT_FOUND;
+        return wd_fail_plain(-WD_ERR_NOT_FOUND);
     die = known->die;
     env.bias = known->mod->info.bias;
     if (!dwarf_attr(&die, DW_AT_data_member_location, &attribute) ||

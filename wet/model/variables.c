@@ -665,7 +665,7 @@ int mdl_variable_locate(struct mdl_model *model, const struct mdl_variable *vari
     } else {
         handle = mdl_handle_get(model, variable->handle);
         if (!handle)
-            return -WD_ERR_NOT_FOUND;
+            return wd_fail_plain(-WD_ERR_NOT_FOUND);
         context.mod = handle->mod;
         die = handle->die;
         result = locate_die(&context, &die, &made);

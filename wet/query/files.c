@@ -206,7 +206,7 @@ static int module_add(struct wet *wet, uint64_t n)
     input.file = (struct mdl_image){.fd = fd, .size_bytes = file->record->size_bytes};
     err = mdl_add_module(wet->model, &input, NULL);
     if (err == -EINVAL) /* segments that no module has; the model has said which */
-        err = -WD_ERR_CORRUPT;
+        err = wd_fail(-WD_ERR_CORRUPT, "%s", wd_error_message(err));
     return err == -EEXIST ? 0 : err;
 }
 

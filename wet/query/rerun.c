@@ -619,7 +619,6 @@ static int run_exactly(struct wet_rerun *rerun, uint64_t instructions)
         int err = run_until_stop(rerun, instructions, true);
         if (err != -WD_ERR_DIVERGED)
             return err;
-        wd_error_clear();
         engine_drop(wet);
         wet_rerun_fini(rerun);
         *rerun = (struct wet_rerun){.wet = wet, .k = rerun->k};

@@ -240,7 +240,7 @@ static int frame_decode(ZSTD_DCtx *zstd, struct wd_view *stored, uint8_t *to, si
     const uint8_t *frame = frame_next(stored, &frame_bytes, &raw_bytes);
     if (!frame || raw_bytes > room ||
         ZSTD_decompressDCtx(zstd, to, raw_bytes, frame, frame_bytes) != raw_bytes)
-        return -WD_ERR_CORRUPT;
+        return wd_fail_plain(-WD_ERR_CORRUPT);
     *size_bytes = raw_bytes;
     return 0;
 }
@@ -252,7 +252,7 @@ static int planes_decode(ZSTD_DCtx *zstd, struct wd_view *stored, unsigned width
     size_t frame_bytes;
     uint64_t count, plane_bytes;
     if (!frame_next(&ahead, &frame_bytes, &count) || count > room / width)
-        return -WD_ERR_CORRUPT;
+        return wd_fail_plain(-WD_ERR_CORRUPT);
     uint8_t *planes = malloc(count * width + 1);
     int err = planes ? 0 : -ENOMEM;
     for (unsigned plane = 0; !err && plane < width; plane++) {
@@ -273,7 +273,7 @@ static int parts_decode(ZSTD_DCtx *zstd, struct wd_view *stored, uint8_t *to, si
     const uint8_t *widths = count && *count <= WET_PARTS_MAX ? wd_view_bytes(stored, *count) : NULL;
     size_t done = 0, now = 0;
     if (!widths)
-        return -WD_ERR_CORRUPT;
+        return wd_fail_plain(-WD_ERR_CORRUPT);
     for (unsigned i = 0; i < *count; i++, done += now) {
         int err = -WD_ERR_CORRUPT;
         if (widths[i] == 1)

@@ -219,7 +219,7 @@ int wet_store_continue(struct wet_store_writer *writer, const struct wet_section
     int err = wd_buf_append(&writer->table, sections, count * sizeof *sections);
     for (size_t i = 0; !err && i < count; i++) {
         if (sections[i].off != writer->at)
-            return -WD_ERR_CORRUPT;
+            return wd_fail_plain(-WD_ERR_CORRUPT);
         writer->at += sections[i].stored_bytes;
         if (is_static(sections[i].kind))
             writer->static_bytes += sections[i].stored_bytes;

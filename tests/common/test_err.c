@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* clang-format off */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+/* clang-format on */
+
+#include <string.h>
+
+#include "common/err.h"
+
+static void a_sentence_is_its_codes_only(void **unused)
+{
+    (void)unused;
+    assert_int_equal(wd_fail(-WD_ERR_NOT_FOUND, "no function is called '%s'", "f"),
+                     -WD_ERR_NOT_FOUND);
+    assert_string_equal(wd_error_message(-WD_ERR_NOT_FOUND), "no function is called 'f'");
+    assert_string_equal(wd_error_message(-ENOMEM), strerror(ENOMEM));
+    assert_string_equal(wd_error_message(-WD_ERR_NOT_FOUND), "no function is called 'f'");
+}
+
+static void a_plain_failure_has_no_older_sentence(void **unused)
+{
+    (void)unused;
+    wd_fail(-WD_ERR_NOT_FOUND, "no function is called 'f'");
+    assert_int_equal(wd_fail_plain(-WD_ERR_NOT_FOUND), -WD_ERR_NOT_FOUND);
+    assert_string_equal(wd_error_message(-WD_ERR_NOT_FOUND), "not found");
+}
+
+static void errno_is_said_and_is_the_code(void **unused)
+{
+    (void)unused;
+    errno = ENOENT;
+    assert_int_equal(wd_fail_errno("/a/%s", "b"), -ENOENT);
+    assert_string_equal(wd_error_message(-ENOENT), "/a/b: No such file or directory");
+}
+
+static void a_sentence_can_go_on_with_the_kept_one(void **unused)
+{
+    (void)unused;
+    int err = wd_fail(-EINVAL, "segments overlap");
+    err = wd_fail(-WD_ERR_CORRUPT, "libc.so: %s", wd_error_message(err));
+    assert_string_equal(wd_error_message(err), "libc.so: segments overlap");
+    assert_string_equal(wd_error_message(-EINVAL), strerror(EINVAL));
+}
+
+static void a_long_sentence_is_cut(void **unused)
+{
+    char name[4000];
+
+    (void)unused;
+    memset(name, 'x', sizeof name - 1);
+    name[sizeof name - 1] = 0;
+    errno = EIO;
+    int err = wd_fail_errno("%s", name);
+    size_t length = strlen(wd_error_message(err));
+    assert_in_range(length, 1000, sizeof name - 2);
+    assert_int_equal(wd_error_message(err)[length - 1], 'x');
+}
+
+static void every_code_says_something(void **unused)
+{
+    static const int codes[] = {WD_ERR_USAGE,    WD_ERR_NOT_FOUND,   WD_ERR_INTERRUPTED,
+                                WD_ERR_CORRUPT,  WD_ERR_UNSUPPORTED, WD_ERR_VERSION,
+                                WD_ERR_DIVERGED, WD_ERR_MACHINE};
+
+    (void)unused;
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
+        wd_fail_plain(-codes[i]);
+        assert_string_not_equal(wd_error_message(-codes[i]), "unknown error");
+    }
+    assert_string_equal(wd_error_message(-9999), "unknown error");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_sentence_is_its_codes_only),
+        cmocka_unit_test(a_plain_failure_has_no_older_sentence),
+        cmocka_unit_test(errno_is_said_and_is_the_code),
+        cmocka_unit_test(a_sentence_can_go_on_with_the_kept_one),
+        cmocka_unit_test(a_long_sentence_is_cut),
+        cmocka_unit_test(every_code_says_something),
+    };
+    return cmocka_run_group_tests_name("err", tests, NULL, NULL);
+}
