@@ -30,6 +30,7 @@ static void ignore_signal(int number)
 static int open_terminal(struct fixture *f, const char *pager, bool may_page)
 {
     struct winsize size = {.ws_row = ROWS, .ws_col = 40};
+    assert_int_equal(setenv("TERM", "xterm", 1), 0); /* a dumb one has no styles */
     assert_int_equal(setenv("PAGER", pager, 1), 0);
     signal(SIGPIPE, ignore_signal);
     *f = (struct fixture){.near = -1};

@@ -3,10 +3,11 @@
  * Instructions that replay refuses, on a processor (or in a process) where they are illegal: each raises
  * SIGILL, whose handler passes it by. Exit status 2: they are legal here.
  */
-#include <cpuid.h>
 #include <signal.h>
 #include <stdint.h>
 #include <ucontext.h>
+
+#include "common/cpuid.h"
 
 static uint8_t area[128] __attribute__((aligned(64)));
 static volatile unsigned caught, length;
@@ -38,9 +39,9 @@ static void try_all(void)
 
 int main(void)
 {
-    unsigned eax, ebx, ecx, edx;
     struct sigaction action = {.sa_sigaction = pass_by, .sa_flags = SA_SIGINFO};
-    if (__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) && (edx >> 24 & 1 || ecx >> 29 & 1))
+    struct wd_cpuid has = wd_cpuid_ask(7, 0);
+    if (wd_cpuid_has(7) && (has.edx >> 24 & 1 || has.ecx >> 29 & 1))
         return 2;
     sigaction(SIGILL, &action, NULL);
     try_all();

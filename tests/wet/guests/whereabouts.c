@@ -4,6 +4,8 @@
 #include <stdint.h>
 #include <unistd.h>
 
+#include "common/cpuid.h"
+
 #define PROCESSOR 0x7b
 
 static uint64_t told[64];
@@ -42,9 +44,7 @@ static void ask_lsl(void)
 
 static void ask_rdpid(void)
 {
-    unsigned a, b, c = 0, d;
-    __get_cpuid_count(7, 0, &a, &b, &c, &d);
-    if (!(c & bit_RDPID))
+    if (!wd_cpuid_has(7) || !(wd_cpuid_ask(7, 0).ecx & bit_RDPID))
         return;
     TELL(".byte 0xf3, 0x41, 0x0f, 0xc7, 0xff; mov %%r15, %0", OLD, NAMED(0)); /* rdpid r15 */
     TELL(".byte 0xf3, 0x41, 0x0f, 0xc7, 0xfe; mov %%r14, %0", OLD, NAMED(0)); /* rdpid r14 */

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/cpuid.h"
+
 #define AREA_BYTES 1024
 #define AREAS      12
 
@@ -49,11 +51,11 @@ static void pairs(void (*save)(uint32_t csr, int loads))
 
 int main(void)
 {
-    unsigned eax, ebx, ecx, edx;
-    if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx) || !(ecx & bit_OSXSAVE) || !(ecx & bit_AVX))
+    const uint32_t features = wd_cpuid_ask(1, 0).ecx;
+    if (!(features & bit_OSXSAVE) || !(features & bit_AVX))
         return 1;
     pairs(save_whole);
-    __cpuid_count(0xd, 1, eax, ebx, ecx, edx);
+    const uint32_t eax = wd_cpuid_ask(0xd, 1).eax;
     const unsigned opt = eax & 1 ? count : UINT_MAX;
     if (eax & 1)
         pairs(save_opt);
