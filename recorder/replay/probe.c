@@ -165,6 +165,13 @@ static int clone_pass(struct rep_host *host, const volatile sig_atomic_t *flag)
     return notification_pass(host, &wanted);
 }
 
+/* The copy is the only one of the group that may have ended: the replayee was looked at. */
+static bool has_copy_ended(const struct rep_host *host)
+{
+    siginfo_t info = {0};
+    return !waitid(P_PGID, (id_t)host->pid, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid;
+}
+
 /* The process has announced itself, and waits: it cannot be gone, and its number nobody else's. */
 static int copy_meet(struct rep_host *host, const volatile sig_atomic_t *flag,
                      struct rep_host *probe)
@@ -177,6 +184,8 @@ static int copy_meet(struct rep_host *host, const volatile sig_atomic_t *flag,
         if (result < 0 && result > -4096)
             return wd_fail(-WD_ERR_MACHINE, "the replay process cannot be copied: %s",
                            strerror((int)-result));
+        if (has_copy_ended(host))
+            return wd_fail(-WD_ERR_MACHINE, "a copy of the replay process ended at once");
     }
     if (err)
         return err;

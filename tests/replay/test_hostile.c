@@ -96,6 +96,11 @@ static const struct {
     {AGT_RING_OFF + AGT_RING_BYTES / 2, 1 << 20},
     {AGT_JUMPS_OFF, 4096},
     {AGT_LOOKUP_OFF, 1 << 17},
+    {AGT_STEPS_OFF, 4096},
+    {AGT_QUEUE_OFF, 1 << 16},
+    {AGT_RETURN_OFF, 1 << 19},
+    {AGT_SITES_OFF, 1 << 16},
+    {AGT_TABLES_OFF, 1 << 16},
 };
 
 static void *writer_main(void *arg)
@@ -516,7 +521,31 @@ static void replayee_that_goes_on_for_ever_is_interrupted(void **state)
     expected = 0;
 }
 
+/* ---- what ends ---- */
+
+static void replayee_that_ends_is_noticed(void **state)
+{
+    struct hostile_plan *plan = hostile_plan();
+    (void)state;
+    plan->kind = HOSTILE_EXIT;
+    for (plan->first = 1; plan->first < 50; plan->first += 1 + plan->first / 2) {
+        run_expecting("plain", run_plain, -WD_ERR_MACHINE, "ended");
+        run_expecting("async", run_async, -WD_ERR_MACHINE, "ended");
+        run_expecting("build", run_whole, -WD_ERR_MACHINE, "ended");
+        run_expecting("intervals", run_intervals, -WD_ERR_MACHINE, "ended");
+    }
+    plan->kind = HOSTILE_NOT;
+}
+
 /* ---- copies ---- */
+
+static void copy_that_ends_is_noticed(void **state)
+{
+    (void)state;
+    hostile_plan()->kind = HOSTILE_EXIT_COPY;
+    run_expecting("copy", run_async, -WD_ERR_MACHINE, "copy of the replay process ended");
+    hostile_plan()->kind = HOSTILE_NOT;
+}
 
 /* A copy that says nothing is waited for until somebody interrupts, and then gone. */
 static void mute_copy_ends_with_the_engine(void **state)
@@ -623,6 +652,8 @@ int main(int argc, char *argv[])
         cmocka_unit_test(effects_are_where_memory_is),
         cmocka_unit_test(lines_are_as_many_as_are_mapped),
         cmocka_unit_test(replayee_that_goes_on_for_ever_is_interrupted),
+        cmocka_unit_test(replayee_that_ends_is_noticed),
+        cmocka_unit_test(copy_that_ends_is_noticed),
         cmocka_unit_test(mute_copy_ends_with_the_engine),
         cmocka_unit_test(children_go_with_a_killed_supervisor),
     };

@@ -188,6 +188,8 @@ static void turn_give(uint32_t *turn, uint32_t value)
     bool is_time = ++turns >= the_plan.first;
     while (the_plan.kind == HOSTILE_DEAF && is_time)
         ;
+    if (the_plan.kind == HOSTILE_EXIT && is_time)
+        sys_call3(SYS_exit_group, 0, 0, 0);
     if (the_plan.kind == HOSTILE_FULL_HASH && is_time)
         hash_fill(ctx);
     if (the_plan.kind == HOSTILE_NAGGING && is_time && ctx->mail.request != AGT_REQ_REPLY)
@@ -208,8 +210,11 @@ static void turn_give(uint32_t *turn, uint32_t value)
 
 static long agent_call6(long number, long a, long b, long c, long d, long e, long f)
 {
-    while (the_plan.kind == HOSTILE_MUTE_COPY && number == SYS_prctl && a == 1)
+    bool is_announcement = number == SYS_prctl && a == 1;
+    while (the_plan.kind == HOSTILE_MUTE_COPY && is_announcement)
         ;
+    if (the_plan.kind == HOSTILE_EXIT_COPY && is_announcement)
+        sys_call3(SYS_exit_group, 0, 0, 0);
     return sys_call6(number, a, b, c, d, e, f);
 }
 

@@ -18,6 +18,8 @@ enum hostile_kind {
     HOSTILE_CALL,      /* makes the calls when it is asked for its state */
     HOSTILE_CALL_32,   /* the same by int $0x80 */
     HOSTILE_MUTE_COPY, /* a copy never says that it is there, and runs for ever */
+    HOSTILE_EXIT,      /* ends instead of giving the turn away for the `first`th time */
+    HOSTILE_EXIT_COPY, /* a copy ends before it says that it is there */
     HOSTILE_FULL_HASH, /* fills the hash of fragments each time from turn `first` on */
     HOSTILE_DEAF,      /* never gives the turn away any more, from turn `first` on */
     HOSTILE_NAGGING,   /* asks the same over and over, from the first request from then on */
