@@ -50,6 +50,7 @@ struct check {
     struct ins_regset seen;      /* locations whose change mattered */
     struct ins_regset undefined; /* flags */
     struct ins_regset all_defs;
+    struct ins_regset strangers; /* registers that the description does not name */
 };
 
 const char *oracle_verdict_name(enum oracle_verdict verdict)
@@ -235,6 +236,20 @@ static bool is_declared(const struct check *check, const struct oracle_state *in
     return false;
 }
 
+/* The first byte of memory from `at` on that is not as before the run. */
+static uint64_t next_changed(uint64_t at)
+{
+    while (at < ORACLE_MEMORY_BYTES) {
+        uint64_t size = at % 4096 == 0 ? 4096 : at % 64 == 0 ? 64 : 1;
+        while (size > 1 && memcmp(ORACLE_MEMORY + at, oracle_pristine + at, size) != 0)
+            size = size == 4096 ? 64 : 1;
+        if (size == 1 && ORACLE_MEMORY[at] != oracle_pristine[at])
+            break;
+        at += size;
+    }
+    return at;
+}
+
 /* Claim 1. */
 static void check_untouched(struct check *check, const struct oracle_state *in,
                             const struct outcome *out)
@@ -244,13 +259,7 @@ static void check_untouched(struct check *check, const struct oracle_state *in,
             !same_location(in, &out->state, loc))
             complain(check, "%s changes, which no flow defines", ins_location_name(loc));
     }
-    for (uint64_t at = 0; at < ORACLE_MEMORY_BYTES; at++) {
-        if (at % 64 == 0 && memcmp(ORACLE_MEMORY + at, oracle_pristine + at, 64) == 0) {
-            at += 63;
-            continue;
-        }
-        if (ORACLE_MEMORY[at] == oracle_pristine[at])
-            continue;
+    for (uint64_t at = next_changed(0); at < ORACLE_MEMORY_BYTES; at = next_changed(at + 1)) {
         struct oracle_range byte = {(uint64_t)(uintptr_t)ORACLE_MEMORY + at, 1};
         if (!is_declared(check, in, out, &byte))
             complain(check, "memory %#llx changes, outside every defined operand",
@@ -452,6 +461,36 @@ static void try_register(struct check *check, const struct oracle_state *in,
     check_copied_register(check, in, &changed, before, &after, &change);
 }
 
+static bool results_differ(const struct check *check, const struct outcome *a,
+                           const struct outcome *b)
+{
+    struct ins_regset results = check->all_defs;
+    ins_regset_remove(&results, &check->undefined);
+    for (unsigned loc = ins_regset_next(&results, 0); loc < INS_LOC_COUNT;
+         loc = ins_regset_next(&results, loc + 1))
+        if (oracle_has_location(loc) && !same_location(&a->state, &b->state, loc))
+            return true;
+    for (unsigned i = 0; i < check->at.info.mem_count; i++)
+        if (memory_differs(a, b, i))
+            return true;
+    return false;
+}
+
+/* Changes all strangers at once, which saves most runs. False: one of them matters, or may. */
+static bool strangers_are_idle(struct check *check, const struct oracle_state *in,
+                               const struct outcome *before)
+{
+    static struct outcome after;
+    struct oracle_state changed = *in;
+    for (unsigned loc = ins_regset_next(&check->strangers, 0); loc < INS_LOC_COUNT;
+         loc = ins_regset_next(&check->strangers, loc + 1))
+        oracle_perturb(&changed, loc, oracle_random(&check->at));
+    if (!run(check, &changed, &after))
+        return false;
+    check_untouched(check, &changed, &after);
+    return !results_differ(check, before, &after);
+}
+
 /* Bytes 4..7 of a general register. */
 static void try_upper_half(struct check *check, const struct oracle_state *in,
                            const struct outcome *before, unsigned gpr)
@@ -480,6 +519,17 @@ static unsigned covering_operands(const struct check *check, const struct oracle
     return mems;
 }
 
+/* A byte between the lanes of a scatter keeps its change: that is no result. */
+static void forget_uncovered_byte(const struct check *check, const struct outcome *before,
+                                  struct outcome *after, const struct change *change)
+{
+    for (unsigned i = 0; i < check->at.info.mem_count; i++) {
+        uint64_t offset = change->address - after->written[i].start;
+        if (is_list(check, i) && !(change->mems >> i & 1) && offset < after->written[i].size)
+            after->bytes[i][offset] = before->bytes[i][offset];
+    }
+}
+
 static void try_memory(struct check *check, const struct oracle_state *in,
                        const struct outcome *before, uint64_t address)
 {
@@ -491,6 +541,7 @@ static void try_memory(struct check *check, const struct oracle_state *in,
     oracle_pristine[at] ^= (uint8_t)(1u << (oracle_random(&check->at) & 7));
     if (run(check, in, &after)) {
         check_untouched(check, in, &after);
+        forget_uncovered_byte(check, before, &after, &change);
         check_differences(check, before, &after, &change);
         check_copied_memory(check, in, before, &after, &change);
     }
@@ -509,6 +560,22 @@ static void try_operand_bytes(struct check *check, const struct oracle_state *in
                    range.start + (range.size <= 8 ? k : oracle_random(&check->at) % range.size));
 }
 
+/* Of a gather only the lanes; a scatter's places are held against its lanes by claim 1. */
+static void restore_operand(const struct check *check, const struct oracle_state *in, unsigned i,
+                            const uint8_t *kept)
+{
+    struct oracle_range ranges[ORACLE_LANES_MAX];
+    unsigned count = 1;
+    ranges[0] = oracle_reachable_range(&check->at, i, in);
+    if (is_list(check, i) && !is_defined_mem(check, i))
+        count = oracle_lanes(&check->at, i, in, ranges);
+    for (unsigned k = 0; k < count; k++) {
+        uint64_t at = ranges[k].start - (uint64_t)(uintptr_t)ORACLE_MEMORY;
+        if (oracle_in_memory(&ranges[k]))
+            memcpy(oracle_pristine + at, kept + at, ranges[k].size);
+    }
+}
+
 /* All memory that no operand covers: nothing may depend on it. */
 static void try_other_memory(struct check *check, const struct oracle_state *in,
                              const struct outcome *before)
@@ -519,12 +586,8 @@ static void try_other_memory(struct check *check, const struct oracle_state *in,
     memcpy(kept, oracle_pristine, sizeof(kept));
     for (uint64_t at = 0; at < ORACLE_MEMORY_BYTES; at++)
         oracle_pristine[at] ^= 0x5a;
-    for (unsigned i = 0; i < check->at.info.mem_count; i++) {
-        struct oracle_range range = oracle_reachable_range(&check->at, i, in);
-        uint64_t at = range.start - (uint64_t)(uintptr_t)ORACLE_MEMORY;
-        if (oracle_in_memory(&range))
-            memcpy(oracle_pristine + at, kept + at, range.size);
-    }
+    for (unsigned i = 0; i < check->at.info.mem_count; i++)
+        restore_operand(check, in, i, kept);
     if (run(check, in, &after))
         check_differences(check, before, &after, &change);
     memcpy(oracle_pristine, kept, sizeof(kept));
@@ -539,8 +602,11 @@ static bool try_state(struct check *check, const struct oracle_state *in)
     if (!run(check, in, &before))
         return false;
     check_untouched(check, in, &before);
+    bool idle = strangers_are_idle(check, in, &before) && strangers_are_idle(check, in, &before);
     for (unsigned loc = 0; loc < INS_LOC_COUNT; loc++) {
-        for (unsigned k = 0; k < 2 && oracle_has_location(loc); k++)
+        if (!oracle_has_location(loc) || (idle && ins_regset_has(&check->strangers, loc)))
+            continue;
+        for (unsigned k = 0; k < 2; k++)
             try_register(check, in, &before, loc);
     }
     for (unsigned gpr = 0; gpr < INS_GPR_COUNT; gpr++)
@@ -603,6 +669,21 @@ static void find_undefined_flags(struct check *check)
     }
 }
 
+/* General, vector and mask registers but for those of flows, addresses and the stack. */
+static void find_strangers(struct check *check)
+{
+    struct ins_regset named = ins_all_uses(&check->at.info);
+    ins_regset_join(&named, &check->all_defs);
+    for (unsigned i = 0; i < check->at.info.mem_count; i++) {
+        struct ins_regset address = ins_addr_uses(&check->at.info, i);
+        ins_regset_join(&named, &address);
+    }
+    for (unsigned loc = 0; loc < INS_LOC_X87; loc++)
+        if ((loc < INS_LOC_CF || loc >= INS_LOC_VEC) && oracle_has_location(loc) &&
+            !is_stack_pointer(loc, true) && !ins_regset_has(&named, loc))
+            ins_regset_add(&check->strangers, loc);
+}
+
 static bool setup(struct check *check, const struct oracle_form *form,
                   const struct oracle_options *options)
 {
@@ -618,6 +699,7 @@ static bool setup(struct check *check, const struct oracle_form *form,
         options->spoil(&check->at.info);
     check->all_defs = ins_all_defs(&check->at.info);
     find_undefined_flags(check);
+    find_strangers(check);
     return true;
 }
 

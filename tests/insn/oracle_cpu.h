@@ -39,6 +39,10 @@ extern uint32_t oracle_components;
 /* After oracle_open(): whether runs start with AVX-512's registers and look at them. */
 bool oracle_has_avx512(void);
 
+/* They do, and images have them there: mask registers, bytes 32 on of the first 16 vectors, and the other 16. */
+#define ORACLE_AVX512 0xe0u
+void oracle_use_avx512(unsigned masks, unsigned upper_halves, unsigned upper_registers);
+
 /* Where the bytes of a vector register from byte `first` on (to the end of its piece) are in an image, and where
  * a mask register; 0: not there. */
 unsigned oracle_vector_offset(unsigned vector, unsigned first);
