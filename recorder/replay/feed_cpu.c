@@ -30,6 +30,7 @@ static const struct feature {
     {1, 0, ECX, 28, "AVX"},
     {1, 0, ECX, 29, "F16C"},
     {7, 0, EBX, 0, "FSGSBASE"},
+    {7, 0, ECX, 4, "protection keys"},
     {7, 0, EBX, 3, "BMI1"},
     {7, 0, EBX, 5, "AVX2"},
     {7, 0, EBX, 8, "BMI2"},
@@ -75,7 +76,7 @@ static const struct feature {
     {0x80000001, 0, ECX, 21, "TBM"},
 };
 
-/* State that XGETBV promises. PKRU (9) is left to its CPUID bit. */
+/* State that XGETBV promises. PKRU's (9) is that of protection keys. */
 static const struct {
     uint64_t bits;
     const char *name;

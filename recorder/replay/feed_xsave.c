@@ -126,7 +126,7 @@ static bool is_initial(unsigned i, const uint8_t *bytes, size_t count)
     return is_zero(bytes, count);
 }
 
-static const char *component_name(unsigned i)
+const char *feed_xsave_component(unsigned i)
 {
     static const char *const names[] = {[2] = "AVX",     [5] = "AVX-512 masks",   [6] = "AVX-512",
                                         [7] = "AVX-512", [9] = "protection keys", [17] = "AMX",
@@ -154,7 +154,7 @@ static int convert_component(const struct feed_xsave_layout *from,
             -WD_ERR_UNSUPPORTED,
             "vector state: the recording uses XSAVE component %u (%s, %u bytes), which "
             "this processor does not have: replay it where it is, or record it again here",
-            i, component_name(i), (unsigned)bytes);
+            i, feed_xsave_component(i), (unsigned)bytes);
     *used &= ~(1ull << i);
     return 0;
 }

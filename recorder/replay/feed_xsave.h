@@ -31,6 +31,9 @@ struct feed_xsave_layout {
 /* -WD_ERR_UNSUPPORTED if this processor has no XSAVE (or its system does not use it). */
 int feed_xsave_layout_here(struct feed_xsave_layout *layout);
 
+/* What the component is called; "unknown" for those that have no name. */
+const char *feed_xsave_component(unsigned i);
+
 /* From the trace's CPUID records; components without a record have size 0. */
 void feed_xsave_layout_of_trace(const struct rrt_header *header, struct feed_xsave_layout *layout);
 

@@ -10,7 +10,6 @@
 #include "common/err.h"
 #include "recorder/replay/feed.h"
 #include "recorder/replay/feed_cpu.h"
-#include "recorder/replay/feed_xsave.h"
 #include "wet/query/wet_priv.h"
 #include "wet/trace/entry.h"
 #include "wet/trace/rules.h"
@@ -66,32 +65,10 @@ int wet_objects_check(const struct wet *wet)
     return 0;
 }
 
-/* ---- vector state ---- */
-
-int wet_xsave_check(const struct wet *wet, const uint8_t *image, uint64_t bytes)
-{
-    struct feed_xsave_layout here;
-    uint64_t header[FEED_XSAVE_HEADER_BYTES / 8];
-    uint32_t mxcsr;
-    int err = feed_xsave_layout_here(&here);
-    if (err)
-        return err;
-    if (bytes != here.size_bytes)
-        return wd_fail(-WD_ERR_UNSUPPORTED,
-                       "%s holds vector state of %llu bytes, this CPU's has %u: it was made on "
-                       "another kind of CPU",
-                       wet_store_path(wet->store), (unsigned long long)bytes, here.size_bytes);
-    memcpy(header, image + FEED_XSAVE_LEGACY_BYTES, sizeof header);
-    memcpy(&mxcsr, image + 24, sizeof mxcsr);
-    bool is_sane = !(header[0] & ~here.xcr0) && !(mxcsr & ~here.mxcsr_mask);
-    for (size_t i = 1; i < sizeof header / 8; i++)
-        is_sane &= !header[i];
-    return is_sane ? 0 : damaged(wet, "vector state");
-}
-
 /* ---- entries ---- */
 
-static int op_check(const struct wet *wet, const struct evq_op *op, uint64_t file_count)
+static int op_check(const struct wet *wet, const struct evq_op *op, uint64_t file_count,
+                    bool is_to_run)
 {
     switch (op->op) {
     case EVQ_OP_MAP:
@@ -104,14 +81,14 @@ static int op_check(const struct wet *wet, const struct evq_op *op, uint64_t fil
                    ? 0
                    : damaged(wet, "entries: a mapping is out of bounds");
     case EVQ_OP_XSTATE:
-        return wet_xsave_check(wet, (const uint8_t *)(op + 1), op->a);
+        return is_to_run ? wet_xsave_check(wet, (const uint8_t *)(op + 1), op->a) : 0;
     default:
         return 0;
     }
 }
 
 int wet_entry_check(const struct wet *wet, const void *bytes, size_t size_bytes,
-                    uint64_t file_count)
+                    uint64_t file_count, bool is_to_run)
 {
     const struct evq_entry *entry = bytes;
     int err = evq_entry_check(bytes, size_bytes);
@@ -121,6 +98,6 @@ int wet_entry_check(const struct wet *wet, const void *bytes, size_t size_bytes,
         return wd_fail(err, "%s: %s", wet_store_path(wet->store), what);
     }
     for (const struct evq_op *op = NULL; !err && (op = wet_entry_op(entry, op));)
-        err = op_check(wet, op, file_count);
+        err = op_check(wet, op, file_count, is_to_run);
     return err;
 }

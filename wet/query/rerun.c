@@ -107,7 +107,20 @@ static bool fits_turns(const struct wet *wet, const struct evq_entry *entry, uin
     return wet_turns_are_of(wet, entry->task, from, time);
 }
 
-int wet_entries_read(struct wet *wet, uint64_t k, struct wd_buf *out)
+/* The entry at `at`, and in vector state that this processor takes if it is to be run. */
+static int entry_take(struct wet *wet, struct wd_buf *entries, size_t at, bool is_to_run)
+{
+    int err =
+        wet_entry_check(wet, entries->data + at, entries->size_bytes - at, wet->file_count, false);
+    if (err || !is_to_run)
+        return err;
+    err = wet_entry_fit(wet, entries, at);
+    return err ? err
+               : wet_entry_check(wet, entries->data + at, entries->size_bytes - at, wet->file_count,
+                                 true);
+}
+
+int wet_entries_read(struct wet *wet, uint64_t k, bool is_to_run, struct wd_buf *out)
 {
     int err = section_read(wet, WET_SEC_ENTRIES, k, out);
     uint64_t earliest = wet->index[k].first_time - 1;
@@ -122,7 +135,7 @@ int wet_entries_read(struct wet *wet, uint64_t k, struct wd_buf *out)
             return damaged(wet, "entries", k);
         earliest = time;
         at += sizeof(struct wet_entry_record);
-        err = wet_entry_check(wet, out->data + at, out->size_bytes - at, wet->file_count);
+        err = entry_take(wet, out, at, is_to_run);
         const struct evq_entry *entry = (const struct evq_entry *)(out->data + at);
         if (!err && !wet_rule_entry(entry, time))
             return damaged(wet, "entries", k);
@@ -158,7 +171,7 @@ static int entry_close(struct wet_rerun *rerun, size_t at, uint32_t op_count)
     entry->bytes = (uint32_t)(rerun->start.size_bytes - at);
     entry->op_count = op_count;
     rerun->start_entries++;
-    return wet_entry_check(rerun->wet, entry, entry->bytes, rerun->wet->file_count + 1);
+    return wet_entry_check(rerun->wet, entry, entry->bytes, rerun->wet->file_count + 1, true);
 }
 
 static int views_append(struct wet_rerun *rerun, const struct agt_view *views, uint64_t count)
@@ -195,13 +208,17 @@ static int task_append(struct wet_rerun *rerun, const struct wet_task_record *ta
                        const uint8_t *xsave)
 {
     size_t at;
+    struct wd_buf image = {0};
     struct evq_op regs = {.op = EVQ_OP_REGS};
-    struct evq_op xstate = {.op = EVQ_OP_XSTATE, .a = task->xsave_bytes};
-    int err = entry_open(&rerun->start, task->task, &at);
+    int err = wet_xsave_take(rerun->wet, xsave, task->xsave_bytes, &image);
+    struct evq_op xstate = {.op = EVQ_OP_XSTATE, .a = image.size_bytes};
     if (!err)
-        err = op_append(&rerun->start, &xstate, xsave, task->xsave_bytes);
+        err = entry_open(&rerun->start, task->task, &at);
+    if (!err)
+        err = op_append(&rerun->start, &xstate, image.data, image.size_bytes);
     if (!err)
         err = op_append(&rerun->start, &regs, task->regs, sizeof task->regs);
+    wd_buf_fini(&image);
     return err ? err : entry_close(rerun, at, 2);
 }
 
@@ -597,7 +614,7 @@ static int prepare(struct wet_rerun *rerun)
 {
     struct wet *wet = rerun->wet;
     wet->state_serial = 0;
-    int err = wet_entries_read(wet, rerun->k, &rerun->entries);
+    int err = wet_entries_read(wet, rerun->k, true, &rerun->entries);
     if (!err)
         err = space_goto(wet, rerun->k);
     if (!err)

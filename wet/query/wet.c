@@ -357,7 +357,7 @@ int wet_each_event(struct wet *wet, int (*fn)(void *arg, const struct wet_event 
     struct wd_buf entries = {0};
     int err = 0;
     for (uint64_t k = 0; !err && k < wet->info.intervals; k++) {
-        err = wet_entries_read(wet, k, &entries);
+        err = wet_entries_read(wet, k, false, &entries);
         for (size_t at = 0; !err && at < entries.size_bytes;) {
             const struct wet_entry_record *record = (const void *)(entries.data + at);
             const struct evq_entry *entry = (const struct evq_entry *)(record + 1);

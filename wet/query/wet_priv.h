@@ -115,11 +115,19 @@ struct wet {
 int wet_machine_open(struct wet *wet);
 /* Objects lie in user space and come from files that there are (after wet_files_open). */
 int wet_objects_check(const struct wet *wet);
-/* 0 if this CPU takes the XSAVE image; -WD_ERR_UNSUPPORTED, -WD_ERR_CORRUPT. */
-int wet_xsave_check(const struct wet *wet, const uint8_t *image, uint64_t bytes);
-/* evq_entry_check and what it leaves to the caller: addresses, file numbers below `file_count`. */
+/* evq_entry_check and what it leaves to the caller: addresses, file numbers below `file_count`, and, for one that a
+ * replayee gets, whether the processor takes its vector state. */
 int wet_entry_check(const struct wet *wet, const void *bytes, size_t size_bytes,
-                    uint64_t file_count);
+                    uint64_t file_count, bool is_to_run);
+
+/* vectors.c */
+/* 0 if the XSAVE image is one of this processor; -WD_ERR_CORRUPT. */
+int wet_xsave_check(const struct wet *wet, const uint8_t *image, uint64_t bytes);
+/* Replaces `out` with the file's image as this processor has it: one that passes wet_xsave_check().
+ * -WD_ERR_UNSUPPORTED if it has none, -WD_ERR_CORRUPT, -ENOMEM. */
+int wet_xsave_take(const struct wet *wet, const uint8_t *image, uint64_t bytes, struct wd_buf *out);
+/* The same with all images of the entry at `at`, which has passed evq_entry_check(). */
+int wet_entry_fit(const struct wet *wet, struct wd_buf *entries, size_t at);
 
 /* files.c */
 int wet_files_open(struct wet *wet);
@@ -205,7 +213,7 @@ int wet_rerun_on(struct wet_rerun *rerun, uint64_t more);
 int wet_rerun_pieces(struct wet_rerun *rerun, uint64_t piece, int (*fn)(void *arg));
 void wet_rerun_fini(struct wet_rerun *rerun);
 /* Checked entries of an interval: calls back with each. */
-int wet_entries_read(struct wet *wet, uint64_t k, struct wd_buf *out);
+int wet_entries_read(struct wet *wet, uint64_t k, bool is_to_run, struct wd_buf *out);
 
 /* Whether all instructions of these times are, by TURNS, of threads in this slot. */
 bool wet_turns_are_of(const struct wet *wet, uint32_t task, wet_time from, wet_time to);
