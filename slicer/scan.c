@@ -332,7 +332,7 @@ static int pass_interval(struct slc_scan *scan, const struct wet_interval *inter
     size_t at = find_exec(interval, last);
     if (!error && slc_stretch_is_kept(scan) && at) {
         struct slc_reach partly = slc_reach_stretch(scan, at);
-        bool is_whole = !is_first || at == interval->exec_count;
+        bool is_whole = last + 1 >= interval->first_time + interval->instructions;
         if (!is_whole) {
             error = pass_execs(scan, partly.first, at, last);
             at = partly.first;

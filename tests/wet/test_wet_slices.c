@@ -135,6 +135,44 @@ static void slices_are_the_same_with_a_session(void **state)
         check_run(fixture->cut, bits, CRITERIA, seed);
 }
 
+static uint64_t scanned_by(struct wet *wet, wet_time time, struct slc_session *session)
+{
+    struct slc_options options = {.kinds = SLC_KINDS_FULL, .session = session};
+    struct slc_criterion *criterion;
+    struct slc_slice *slice;
+
+    ok(slc_criterion_of_places(wet, time, NULL, 0, 0, &criterion));
+    ok(slc_backward(wet, criterion, &options, &slice));
+    uint64_t scanned = slc_get_counts(slice)->scanned;
+    slc_slice_free(slice);
+    slc_criterion_free(criterion);
+    return scanned;
+}
+
+/* A criterion within the last node that an interval executes: what comes after it there is not its past. */
+static void no_scan_begins_after_its_criterion(void **state)
+{
+    const struct fixture *fixture = *state;
+    struct wet *wet = fixture->cut;
+    unsigned tried = 0;
+
+    for (uint64_t k = 0; k < wet_get_info(wet)->intervals && tried < CRITERIA; k++) {
+        const struct wet_interval *interval;
+        struct slc_session *session;
+        ok(wet_interval_get(wet, k, &interval));
+        wet_time end = interval->first_time + interval->instructions;
+        wet_time begin = interval->first_time + interval->execs[interval->exec_count - 1].time_off;
+        wet_interval_put(wet, interval);
+        if (end - begin < 2)
+            continue;
+        ok(slc_session_new(wet, &session));
+        assert_int_equal(scanned_by(wet, begin, session), scanned_by(wet, begin, NULL));
+        slc_session_free(session);
+        tried++;
+    }
+    assert_true(tried > 0);
+}
+
 /* The linker's xsave perhaps writes to slots of saved registers; whoever does not follow the linker
  * does not learn of that from whoever did. */
 static void following_the_linker_changes_no_other_slice(void **state)
@@ -181,6 +219,8 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(slices_are_the_same_with_a_session, run_heap,
                                         fixture_close),
         cmocka_unit_test_setup_teardown(slices_are_the_same_with_a_session, run_printf,
+                                        fixture_close),
+        cmocka_unit_test_setup_teardown(no_scan_begins_after_its_criterion, run_heap,
                                         fixture_close),
         cmocka_unit_test_setup_teardown(following_the_linker_changes_no_other_slice, run_lazy,
                                         fixture_close),
