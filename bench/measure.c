@@ -190,7 +190,7 @@ static int warm_slices(struct wet *wet, struct slc_session *session, unsigned co
 static int slices_measure(const char *path, unsigned count)
 {
     struct wet *wet;
-    double cold = 0, cold_worst = 0, warm, worst;
+    double cold = 0, cold_worst = 0, warm = 0, worst = 0;
     uint64_t instances = 0;
     struct slc_session *session = NULL;
     int err = wet_open(path, &wet);
