@@ -110,6 +110,16 @@ int ins_decode(const uint8_t *code, size_t len, uint64_t pc, struct ins_info *ou
     return 0;
 }
 
+/* lea and the like: an address that nothing is read from or written to. */
+static bool has_bare_address(const ZydisDecodedInstruction *zi, const ZydisDecodedOperand *ops)
+{
+    for (unsigned i = 0; i < zi->operand_count_visible; i++) {
+        if (ops[i].type == ZYDIS_OPERAND_TYPE_MEMORY && ops[i].mem.type == ZYDIS_MEMOP_TYPE_AGEN)
+            return true;
+    }
+    return false;
+}
+
 int ins_text(const uint8_t *code, size_t len, uint64_t pc, char *buf, size_t size)
 {
     ZydisDecoder decoder;
@@ -123,7 +133,9 @@ int ins_text(const uint8_t *code, size_t len, uint64_t pc, char *buf, size_t siz
     }
     char text[160];
     ZydisFormatterInit(&formatter, ZYDIS_FORMATTER_STYLE_INTEL);
-    ZydisFormatterSetProperty(&formatter, ZYDIS_FORMATTER_PROP_FORCE_SIZE, ZYAN_TRUE);
+    /* since 4.1 Zydis would give a size to addresses alone, too */
+    ZydisFormatterSetProperty(&formatter, ZYDIS_FORMATTER_PROP_FORCE_SIZE,
+                              has_bare_address(&zi, ops) ? ZYAN_FALSE : ZYAN_TRUE);
     ZydisFormatterSetProperty(&formatter, ZYDIS_FORMATTER_PROP_HEX_UPPERCASE, ZYAN_FALSE);
     ZydisFormatterSetProperty(&formatter, ZYDIS_FORMATTER_PROP_ADDR_PADDING_ABSOLUTE,
                               ZYDIS_PADDING_DISABLED);

@@ -285,10 +285,29 @@ static bool is_copy(ZydisMnemonic mnemonic)
     }
 }
 
-/* These write only; Zydis says that they read their destination, too. */
+/* These write their destination, or a part of it, and leave the rest; Zydis says that they read what they write,
+ * too: of the first two always, of the others since 4.1. */
 static bool overwrites_destination(ZydisMnemonic mnemonic)
 {
-    return mnemonic == ZYDIS_MNEMONIC_CVTSI2SS || mnemonic == ZYDIS_MNEMONIC_CVTSI2SD;
+    switch (mnemonic) {
+    case ZYDIS_MNEMONIC_CVTSI2SS:
+    case ZYDIS_MNEMONIC_CVTSI2SD:
+    case ZYDIS_MNEMONIC_MOVLPS:
+    case ZYDIS_MNEMONIC_MOVLPD:
+    case ZYDIS_MNEMONIC_MOVHPS:
+    case ZYDIS_MNEMONIC_MOVHPD:
+    case ZYDIS_MNEMONIC_MOVLHPS:
+    case ZYDIS_MNEMONIC_MOVHLPS:
+    case ZYDIS_MNEMONIC_SQRTSS:
+    case ZYDIS_MNEMONIC_SQRTSD:
+    case ZYDIS_MNEMONIC_RCPSS:
+    case ZYDIS_MNEMONIC_RSQRTSS:
+    case ZYDIS_MNEMONIC_ROUNDSS:
+    case ZYDIS_MNEMONIC_ROUNDSD:
+        return true;
+    default:
+        return false;
+    }
 }
 
 static void forget_destination_use(struct ins_work *work, struct ins_flow *flow)
