@@ -260,6 +260,25 @@ static void state_goes_on_after_another_question(void **state)
     wet_state_close(walker);
 }
 
+/* Where the builder stopped, the code is often about to set the flags, and they are its own until then. */
+static void state_begins_with_the_program_s_flags(void **state)
+{
+    const struct fixture *fixture = *state;
+    struct wet *wet = fixture->cut;
+    for (uint64_t k = 1; k < wet_get_info(wet)->intervals && k < 20; k++) {
+        const struct wet_interval *interval;
+        ok(wet_interval_get(wet, k, &interval));
+        wet_time border = interval->first_time;
+        wet_interval_put(wet, interval);
+        for (wet_time t = border; t < border + 3; t++) {
+            struct wet_state *here;
+            ok(wet_state_open(wet, t, &here));
+            assert_equal_to_a_new_state(fixture->whole, here, t);
+            wet_state_close(here);
+        }
+    }
+}
+
 /* Two states at once: each reads its own time, though there is one replayee. */
 static void states_at_two_times_are_read_in_turn(void **state)
 {
@@ -338,6 +357,8 @@ int main(void)
         CASE(state_agrees_with_the_slots_of_its_interval, run_gzip),
         CASE(state_does_not_depend_on_the_intervals, run_heap),
         CASE(state_does_not_depend_on_the_intervals, run_signals),
+        CASE(state_begins_with_the_program_s_flags, run_heap),
+        CASE(state_begins_with_the_program_s_flags, run_signals),
         CASE(states_at_two_times_are_read_in_turn, run_printf),
         CASE(state_that_goes_on_is_a_new_one, run_printf),
         CASE(state_that_goes_on_is_a_new_one, run_signals),

@@ -205,10 +205,14 @@ static int views_append(struct wet_rerun *rerun, const struct agt_view *views, u
 }
 
 static int task_append(struct wet_rerun *rerun, const struct wet_task_record *task,
-                       const uint8_t *xsave)
+                       const uint8_t *xsave, bool is_running)
 {
     size_t at;
     struct wd_buf image = {0};
+    struct evq_regs begins_with;
+    memcpy(&begins_with, task->regs, sizeof begins_with);
+    if (is_running && rerun->has_flags)
+        begins_with.r[EVQ_EFLAGS] = rerun->flags;
     struct evq_op regs = {.op = EVQ_OP_REGS};
     int err = wet_xsave_take(rerun->wet, xsave, task->xsave_bytes, &image);
     struct evq_op xstate = {.op = EVQ_OP_XSTATE, .a = image.size_bytes};
@@ -217,7 +221,7 @@ static int task_append(struct wet_rerun *rerun, const struct wet_task_record *ta
     if (!err)
         err = op_append(&rerun->start, &xstate, image.data, image.size_bytes);
     if (!err)
-        err = op_append(&rerun->start, &regs, task->regs, sizeof task->regs);
+        err = op_append(&rerun->start, &regs, &begins_with, sizeof begins_with);
     wd_buf_fini(&image);
     return err ? err : entry_close(rerun, at, 2);
 }
@@ -265,15 +269,15 @@ static int start_make(struct wet_rerun *rerun)
         if (task->task)
             err = task_new_append(rerun, task);
         if (!err && task->task != head->running)
-            err = task_append(rerun, task, xsave);
+            err = task_append(rerun, task, xsave, false);
         if (task->task == head->running) {
             running = task;
             running_xsave = xsave;
         }
     }
     if (!err)
-        err =
-            running ? task_append(rerun, running, running_xsave) : damaged(wet, "state", rerun->k);
+        err = running ? task_append(rerun, running, running_xsave, true)
+                      : damaged(wet, "state", rerun->k);
     wd_buf_fini(&state);
     return err;
 }
@@ -638,7 +642,8 @@ static int run_exactly(struct wet_rerun *rerun, uint64_t instructions)
             return err;
         engine_drop(wet);
         wet_rerun_fini(rerun);
-        *rerun = (struct wet_rerun){.wet = wet, .k = rerun->k};
+        *rerun = (struct wet_rerun){
+            .wet = wet, .k = rerun->k, .has_flags = rerun->has_flags, .flags = rerun->flags};
         err = prepare(rerun);
         if (err)
             return err;

@@ -31,6 +31,41 @@ static void rerun_forget(struct wet_state *state)
     state->has_rerun = false;
 }
 
+/* What the running task has in its registers after `instructions` of interval k. */
+static int regs_after(struct wet *wet, uint64_t k, uint64_t instructions, struct evq_regs *regs)
+{
+    struct wet_rerun rerun = {.wet = wet, .k = k};
+    const struct agt_task *tasks;
+    uint32_t task;
+    int err = wet_rerun(&rerun, instructions);
+    wet_rerun_fini(&rerun);
+    if (!err)
+        err = rep_engine_tasks(wet->engine, &tasks, &task);
+    if (!err)
+        *regs = tasks[task].regs;
+    return err;
+}
+
+/*
+ * The builder stops where the code is going to set all flags before it reads one, and has used them for
+ * its clock by then. Until the code has set them, what the interval began with is seen; so they are taken
+ * from an exact stop at the end of the interval before, if that is the same place.
+ */
+static int begin_with_flags(struct wet_rerun *rerun)
+{
+    struct wet *wet = rerun->wet;
+    struct evq_regs stored, exact;
+    int err = regs_after(wet, rerun->k - 1, wet->index[rerun->k - 1].instructions, &exact);
+    if (!err)
+        err = regs_after(wet, rerun->k, 0, &stored);
+    if (err)
+        return err;
+    rerun->flags = exact.r[EVQ_EFLAGS];
+    exact.r[EVQ_EFLAGS] = stored.r[EVQ_EFLAGS];
+    rerun->has_flags = !memcmp(&exact, &stored, sizeof exact);
+    return 0;
+}
+
 /* Stops the replayee there, unless it stands there already. */
 static int stand(struct wet_state *state)
 {
@@ -44,7 +79,10 @@ static int stand(struct wet_state *state)
     rerun_forget(state);
     state->rerun = (struct wet_rerun){.wet = wet, .k = k, .until_signal = is_signal};
     state->has_rerun = true;
-    int err = wet_rerun(&state->rerun, state->time - wet->index[k].first_time);
+    uint64_t instructions = state->time - wet->index[k].first_time;
+    int err = k && instructions < DBI_INSN_MAX ? begin_with_flags(&state->rerun) : 0;
+    if (!err)
+        err = wet_rerun(&state->rerun, instructions);
     if (!err)
         wet->state_serial = state->serial = ++wet->last_state_serial;
     return err;

@@ -188,7 +188,9 @@ struct wet_rerun {
     unsigned given;    /* enum rerun_given */
     bool until_signal; /* what comes after the signal that ended the process is not given */
     wet_time
-        handler; /* a fault at this time calls its handler before the run stops; 0: none does */
+        handler;    /* a fault at this time calls its handler before the run stops; 0: none does */
+    bool has_flags; /* the running task begins with these, not with those stored */
+    uint64_t flags;
     /* told when an attempt begins (there may be several), may be NULL */
     void (*restart_fn)(void *arg);
     /* told of each of the interval's entries; ring_bytes: of its part of the run */
