@@ -49,7 +49,7 @@ static void give_up(const char *what)
 static size_t hex_read(const char *text, size_t digits, uint8_t *to)
 {
     for (size_t i = 0; i + 1 < digits; i += 2) {
-        unsigned byte;
+        unsigned byte = 0;
         if (i / 2 == CHANGE_BYTES || sscanf(text + i, "%2x", &byte) != 1)
             give_up(text);
         to[i / 2] = (uint8_t)byte;
