@@ -145,10 +145,12 @@ __asm__(".intel_syntax noprefix\n"
         "    push rsp\n"
         "    pop  rax\n"
         "    mov  [rsp - 16], rax\n"
+        "    push rax\n" /* what the pop below writes over */
         "    push qword ptr [rbx + 8]\n"
         "    push qword ptr [rsp]\n"
         "    pop  qword ptr [rsp + 8]\n"
         "    pop  qword ptr [rbx + 24]\n"
+        "    pop  rcx\n"
         "    push 17\n"
         "    .byte 0x66, 0x6a, 4\n" /* push 4, in 16 bits: assemblers differ in its name */
         "    mov  ax, [rsp]\n"

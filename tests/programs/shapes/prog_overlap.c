@@ -81,7 +81,8 @@ int main(void)
     for (unsigned long i = 0; i < 4; i++)
         printf("%08x ", both_ways(i & 1));
     printf("\n%u %u\n", jump_into_itself(41), jump_into_itself(~0u));
-    printf("%ld %ld\n", past_prefix(&cell, 0), past_prefix(&cell, 1));
+    long without = past_prefix(&cell, 1), with = past_prefix(&cell, 0);
+    printf("%ld %ld\n", with, without);
     printf("%d\n", generated());
     return 0;
 }
