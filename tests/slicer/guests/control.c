@@ -83,6 +83,7 @@ static void by_fault(int n)
 
     if (sigsetjmp(away, 1))
         return;
+    sink = 2;  /* or the two conditions may become one, of the first's line */
     if (n > 4) /* CONTROL fault */
         sink = *nowhere;
 }
