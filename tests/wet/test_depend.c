@@ -441,8 +441,15 @@ static void every_label_is_that_of_the_last_definition(void **state)
 static void labels_are_the_same_when_numbers_are_used_up_again_and_again(void **state)
 {
     struct fixture *fixture = *state;
-    struct found found = {.number_max = 12000}, few = {.number_max = 1000};
-    ok(find(fixture->run.trace, &found));
+    struct found found = {.number_max = 2000}, few = {.number_max = 1000};
+    int err;
+    /* how many definitions are live at once is the libc's affair */
+    while ((err = find(fixture->run.trace, &found)) == -WD_ERR_UNSUPPORTED) {
+        found_free(&found);
+        found = (struct found){.number_max = 2 * found.number_max};
+    }
+    ok(err);
+    assert_true(found.number_max < found.result.executions);
     found_compare(fixture, &found);
     assert_true(found.olds > 0);
     found_free(&found);
