@@ -543,6 +543,9 @@ static int parts_run(struct wet_rerun *rerun, uint64_t limit, bool exact)
         rep_engine_ring_half(engine, half ^= 1);
         err = rep_engine_run(engine, &source, is_final ? left : PART_INSTRUCTIONS,
                              is_final && exact, &why);
+        /* what is told of is no more than the file says that there was: beyond lies code that is no node of it */
+        if (!err && !exact && rep_engine_time(engine) > limit)
+            return 0;
         size_t ring_bytes;
         rerun->part.ring = rep_engine_ring(engine, &ring_bytes);
         rerun->part.words = ring_bytes / 8;
