@@ -324,9 +324,10 @@ static void turns_that_entries_do_not_make_are_refused(void **state)
         unit_sections_store(&sections, path, SIZE_MAX);
         unit_sections_fini(&sections);
         int err = intervals_read(path);
-        assert_int_equal(err, -WD_ERR_CORRUPT);
-        if (!strstr(wd_error_message(err), "they disagree"))
-            fail_msg("%s", wd_error_message(err));
+        /* Where no entry is reached in a turn before its interval ends, only a run can tell. */
+        bool is_told = err == -WD_ERR_CORRUPT && strstr(wd_error_message(err), "they disagree");
+        if (!is_told && err != -WD_ERR_DIVERGED)
+            fail_msg("%d: %s", err, wd_error_message(err));
     }
     free(path);
 }
