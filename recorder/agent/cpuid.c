@@ -27,7 +27,7 @@ static bool has_subleaves(uint32_t leaf)
     return is_one_of(leaves, sizeof leaves / sizeof *leaves, leaf);
 }
 
-/* Of these leaves the last register is the number of the core that was asked. */
+/* The leaves of cpuid whose last register is the number of the core that was asked. */
 static bool tells_core(uint32_t leaf)
 {
     static const uint32_t leaves[] = {0xb, 0x1f, 0x80000026};

@@ -39,7 +39,8 @@ extern uint32_t oracle_components;
 /* After oracle_open(): whether runs start with AVX-512's registers and look at them. */
 bool oracle_has_avx512(void);
 
-/* They do, and images have them there: mask registers, bytes 32 on of the first 16 vectors, and the other 16. */
+/* The instructions under test use AVX-512 state, and XSAVE images have its three components at these offsets: mask
+ * registers, bytes 32 on of the first 16 vectors, and the other 16. */
 #define ORACLE_AVX512 0xe0u
 void oracle_use_avx512(unsigned masks, unsigned upper_halves, unsigned upper_registers);
 

@@ -149,7 +149,7 @@ static uint64_t blocks_of(const char *dir, const char *name)
     return (uint64_t)st.st_blocks * 512;
 }
 
-/* Its directories, and the one above it, are no part of a recording's size. */
+/* A recording's size is that of its files, without its directories and the one above it. */
 static void size_is_what_the_files_take(void **state)
 {
     const char *place = *state;

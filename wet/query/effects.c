@@ -256,7 +256,8 @@ static uint64_t rep_bytes(const struct item *item, const uint64_t *slots, uint64
 
 #define REP_MAX (1ull << 32)
 
-/* Its size is the replayee's word; memory for it is only taken if the program had so much there. */
+/* The size of a rep instruction's effect is the replayee's word: memory for it is only taken if the program
+ * had so much there. */
 static bool rep_is_mapped(const struct wet_effects *effects, const struct item *item,
                           const struct wet_effect *effect, uint64_t source)
 {
