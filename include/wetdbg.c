@@ -197,13 +197,13 @@ static int next_entries(void *arg, struct wd_buf *out)
 static int entry_taken(void *arg, const struct evq_entry *entry, uint64_t time, uint64_t ring_bytes)
 {
     struct plain_run *run = arg;
-    struct evq_place place;
+    const struct evq_place *place = evq_entry_place(entry);
     (void)time;
     (void)ring_bytes;
     run->last_frame = entry->frame;
-    if (wet_entry_place(entry, &place) && !(place.flags & EVQ_PLACE_HERE)) {
+    if (place && !(place->flags & EVQ_PLACE_HERE)) {
         run->asynchronous++;
-        run->ambiguous += (place.flags & EVQ_PLACE_AMBIGUOUS) != 0;
+        run->ambiguous += (place->flags & EVQ_PLACE_AMBIGUOUS) != 0;
     }
     return 0;
 }

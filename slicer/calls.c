@@ -18,7 +18,7 @@
 
 void slc_call_note(struct slc_call_args *call, const struct evq_entry *enter)
 {
-    const struct evq_regs *regs = slc_entry_regs(enter);
+    const struct evq_regs *regs = evq_entry_regs(enter);
 
     call->is_known = regs != NULL;
     call->number = enter->number;

@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 
 #include "common/err.h"
+#include "recorder/event/ops.h"
 #include "slicer/chase.h"
 #include "slicer/syscalls.h"
 
@@ -125,18 +126,21 @@ static int pass_remap(struct slc_chase *chase, const struct wet_event *event, ui
                       const struct evq_op *op)
 {
     struct gather gather = {chase, event, SLC_HOP_REMAP, 0, false};
-    uint64_t kept = op->b < op->d ? op->b : op->d;
-    struct written rest = {
-        .address = op->c + kept, .size = op->d - kept, .extent = op->d, .is_mapping = true};
-    int error = op->d > kept ? pass_written(chase, event, task, &rest) : 0;
+    uint64_t kept = op->remap.size < op->remap.to_size ? op->remap.size : op->remap.to_size;
+    struct written rest = {.address = op->remap.to + kept,
+                           .size = op->remap.to_size - kept,
+                           .extent = op->remap.to_size,
+                           .is_mapping = true};
+    int error = op->remap.to_size > kept ? pass_written(chase, event, task, &rest) : 0;
 
-    for (unsigned i = 0; i < chase->origin->size && !error && op->a != op->c; i++) {
+    for (unsigned i = 0; i < chase->origin->size && !error && op->remap.start != op->remap.to;
+         i++) {
         struct slc_track *track = &chase->tracks[i];
-        uint64_t off = track->spot.address - op->c;
+        uint64_t off = track->spot.address - op->remap.to;
         if (track->state != SLC_TRACK_LIVE || track->spot.kind != SLC_SPOT_MEMORY || off >= kept)
             continue;
         struct slc_spot from = track->spot;
-        from.address = op->a + off;
+        from.address = op->remap.start + off;
         error = gather_move(&gather, i, from);
     }
     return error;
@@ -158,21 +162,21 @@ static bool is_given(const struct slc_spot *spot, const struct evq_regs *born,
 static int pass_birth(struct slc_chase *chase, const struct wet_event *event,
                       const struct evq_op *op)
 {
-    const struct evq_regs *born = (const struct evq_regs *)(op + 1), *parent;
+    const struct evq_regs *born = evq_op_regs(op), *parent;
     struct gather gather = {chase, event, SLC_HOP_SYSCALL, 0, false};
     int error = 0;
 
-    if (op->bytes < sizeof(*op) + sizeof(*born) || op->a == event->task)
+    if (!born || op->task_new.task == event->task)
         return 0;
-    parent = slc_entry_regs(event->entry);
+    parent = evq_entry_regs(event->entry);
     if (!parent)
-        parent = slc_entry_loads(event->entry);
+        parent = evq_entry_loads(event->entry);
     for (unsigned i = 0; i < chase->origin->size && !error; i++) {
         struct slc_track *track = &chase->tracks[i];
-        if (track->state == SLC_TRACK_CALL && track->spot.task == op->a)
+        if (track->state == SLC_TRACK_CALL && track->spot.task == op->task_new.task)
             track->state = SLC_TRACK_DONE;
         if (track->state != SLC_TRACK_LIVE || track->spot.kind == SLC_SPOT_MEMORY ||
-            track->spot.task != op->a)
+            track->spot.task != op->task_new.task)
             continue;
         if (is_given(&track->spot, born, parent))
             error = gather_call(&gather, i, event->task);
@@ -191,23 +195,24 @@ static int pass_ops(struct slc_chase *chase, const struct wet_event *event, uint
     uint64_t passed = 0;
     int error = 0;
 
-    for (const struct evq_op *op = NULL; !error && (op = slc_entry_op(event->entry, op));) {
-        written = (struct written){.address = op->a,
+    for (const struct evq_op *op = NULL; !error && (op = evq_op_next(event->entry, op));) {
+        written = (struct written){.address = op->range.start,
                                    .size = slc_clip_bytes(clip, op),
-                                   .extent = op->b,
+                                   .extent = op->range.size,
                                    .is_mapping = op->op != EVQ_OP_WRITE};
         switch (op->op) {
         case EVQ_OP_WRITE:
-            written.offset = clip->is_clipped ? op->a - clip->buffer : passed;
+            written.offset = clip->is_clipped ? op->range.start - clip->buffer : passed;
             if (clip->is_clipped)
                 written.extent = clip->buffer_end - clip->buffer;
-            passed += op->b;
+            passed += op->range.size;
             error = pass_written(chase, event, task, &written);
             break;
         case EVQ_OP_ZERO:
         case EVQ_OP_MAP:
         case EVQ_OP_DISCARD:
-            written.offset = op->op == EVQ_OP_MAP && op->d != EVQ_FILE_NONE ? op->e : 0;
+            written.offset =
+                op->op == EVQ_OP_MAP && op->map.file != EVQ_FILE_NONE ? op->map.file_off : 0;
             error = pass_written(chase, event, task, &written);
             break;
         case EVQ_OP_REMAP:
@@ -240,7 +245,7 @@ static struct slc_spot saved_spot(uint64_t ucontext, unsigned index, unsigned by
 /* General registers come out of the frame; the rest is as it was before the handler. */
 static int handler_ended(struct slc_chase *chase, const struct wet_event *event)
 {
-    const struct evq_regs *regs = slc_entry_regs(event->entry);
+    const struct evq_regs *regs = evq_entry_regs(event->entry);
     struct gather gather = {chase, event, SLC_HOP_SIGNAL, 0, false};
     int error = 0;
 
@@ -308,7 +313,7 @@ static void note_call(struct slc_chase *chase, const struct wet_event *event)
 {
     const struct evq_entry *entry = event->entry;
     bool is_exit = entry->kind == EVQ_SYSCALL_EXIT;
-    const struct evq_regs *regs = is_exit ? slc_entry_loads(entry) : slc_entry_regs(entry);
+    const struct evq_regs *regs = is_exit ? evq_entry_loads(entry) : evq_entry_regs(entry);
     struct slc_call *call = &chase->calls[event->task];
 
     if (!regs)
@@ -343,7 +348,7 @@ int slc_chase_event(struct slc_chase *chase, size_t index)
     const struct wet_event *event = &chase->interval->events[index];
     const struct evq_entry *entry = event->entry;
     const struct slc_clip clip = slc_event_clip(chase->interval, index);
-    const struct evq_regs *loads = slc_entry_loads(entry);
+    const struct evq_regs *loads = evq_entry_loads(entry);
     uint32_t task = UNKNOWN_TASK;
     int error = 0;
 

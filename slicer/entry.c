@@ -13,36 +13,6 @@ const uint8_t slc_saved_order[SLC_SAVED_REG_COUNT] = {
     INS_RDI, INS_RSI, INS_RBP, INS_RBX, INS_RDX, INS_RAX, INS_RCX, INS_RSP,
 };
 
-const struct evq_regs *slc_entry_regs(const struct evq_entry *entry)
-{
-    return entry->flags & EVQ_FLAG_REGS ? (const struct evq_regs *)(entry + 1) : NULL;
-}
-
-static const struct evq_op *op_check(const struct evq_entry *entry, const char *at)
-{
-    const char *end = (const char *)entry + entry->bytes;
-    const struct evq_op *op = (const struct evq_op *)at;
-
-    if (at + sizeof(*op) > end || op->bytes < sizeof(*op) || (size_t)(end - at) < op->bytes)
-        return NULL;
-    return op;
-}
-
-const struct evq_op *slc_entry_op(const struct evq_entry *entry, const struct evq_op *op)
-{
-    size_t regs = entry->flags & EVQ_FLAG_REGS ? sizeof(struct evq_regs) : 0;
-
-    return op_check(entry, op ? (const char *)op + op->bytes : (const char *)(entry + 1) + regs);
-}
-
-const struct evq_regs *slc_entry_loads(const struct evq_entry *entry)
-{
-    for (const struct evq_op *op = NULL; (op = slc_entry_op(entry, op));)
-        if (op->op == EVQ_OP_REGS && op->bytes >= sizeof(*op) + sizeof(struct evq_regs))
-            return (const struct evq_regs *)(op + 1);
-    return NULL;
-}
-
 const struct evq_entry *slc_event_exit(const struct wet_interval *interval, size_t index)
 {
     const struct wet_event *first = &interval->events[index];
@@ -74,7 +44,7 @@ bool slc_event_is_of_call(const struct wet_interval *interval, size_t index)
 struct slc_clip slc_event_clip(const struct wet_interval *interval, size_t index)
 {
     const struct evq_entry *exit = slc_event_exit(interval, index);
-    const struct evq_regs *regs = exit ? slc_entry_loads(exit) : NULL;
+    const struct evq_regs *regs = exit ? evq_entry_loads(exit) : NULL;
     const struct slc_syscall *syscall = regs ? slc_syscall_find(exit->number) : NULL;
     struct slc_clip clip = {0};
 
@@ -97,10 +67,11 @@ struct slc_clip slc_event_clip(const struct wet_interval *interval, size_t index
 
 uint64_t slc_clip_bytes(const struct slc_clip *clip, const struct evq_op *op)
 {
-    if (op->op != EVQ_OP_WRITE || !clip->is_clipped || op->a < clip->buffer || op->a >= clip->limit)
-        return op->b;
-    uint64_t room = clip->buffer_end > op->a ? clip->buffer_end - op->a : 0;
-    return op->b < room ? op->b : room;
+    if (op->op != EVQ_OP_WRITE || !clip->is_clipped || op->range.start < clip->buffer ||
+        op->range.start >= clip->limit)
+        return op->range.size;
+    uint64_t room = clip->buffer_end > op->range.start ? clip->buffer_end - op->range.start : 0;
+    return op->range.size < room ? op->range.size : room;
 }
 
 bool slc_entry_calls_handler(const struct evq_entry *entry, const struct evq_regs *loads)
@@ -118,9 +89,10 @@ bool slc_entry_calls_handler(const struct evq_entry *entry, const struct evq_reg
 
 static bool read_frame(const struct evq_op *op, uint64_t off, void *value, uint64_t size)
 {
-    if (off > op->b || op->b - off < size || op->bytes - sizeof(*op) < op->b)
+    if (off > op->range.size || op->range.size - off < size ||
+        evq_op_payload_bytes(op) < op->range.size)
         return false;
-    memcpy(value, (const uint8_t *)(op + 1) + off, size);
+    memcpy(value, evq_op_payload(op) + off, size);
     return true;
 }
 
@@ -131,20 +103,20 @@ static uint64_t frame_end(const struct evq_op *op)
     uint32_t magic, extent = FPSTATE_BYTES;
 
     if (!read_frame(op, FPSTATE_AT_OFF, &fpstate, sizeof(fpstate)) ||
-        !read_frame(op, fpstate - op->a + FPSTATE_MAGIC_OFF, &magic, sizeof(magic)))
+        !read_frame(op, fpstate - op->range.start + FPSTATE_MAGIC_OFF, &magic, sizeof(magic)))
         return 0;
     if (magic == FP_XSTATE_MAGIC1 &&
-        !read_frame(op, fpstate - op->a + FPSTATE_EXTENT_OFF, &extent, sizeof(extent)))
+        !read_frame(op, fpstate - op->range.start + FPSTATE_EXTENT_OFF, &extent, sizeof(extent)))
         return 0;
-    return extent <= op->b - (fpstate - op->a) ? fpstate + extent : 0;
+    return extent <= op->range.size - (fpstate - op->range.start) ? fpstate + extent : 0;
 }
 
 struct slc_clip slc_signal_frame_clip(const struct evq_entry *entry, uint64_t start)
 {
     struct slc_clip clip = {.is_clipped = false, .buffer = start, .limit = UINT64_MAX};
 
-    for (const struct evq_op *op = NULL; (op = slc_entry_op(entry, op));) {
-        if (op->op != EVQ_OP_WRITE || op->a != start)
+    for (const struct evq_op *op = NULL; (op = evq_op_next(entry, op));) {
+        if (op->op != EVQ_OP_WRITE || op->range.start != start)
             continue;
         clip.buffer_end = frame_end(op);
         clip.is_clipped = clip.buffer_end != 0;
@@ -169,7 +141,7 @@ unsigned slc_entry_base_set(const struct evq_entry *exit, const struct evq_regs 
 /* The signal that a call sent to the thread that makes it (or to its process); 0: none. */
 static uint64_t sent_signal(const struct evq_entry *exit)
 {
-    const struct evq_regs *regs = slc_entry_loads(exit);
+    const struct evq_regs *regs = evq_entry_loads(exit);
 
     if (!regs)
         return 0;

@@ -3,14 +3,8 @@
 #ifndef SLICER_ENTRY_H
 #define SLICER_ENTRY_H
 
+#include "recorder/event/ops.h"
 #include "wet/wet.h"
-
-/* The registers that the entry compares, or NULL; those that it loads (EVQ_OP_REGS), or NULL. */
-const struct evq_regs *slc_entry_regs(const struct evq_entry *entry);
-const struct evq_regs *slc_entry_loads(const struct evq_entry *entry);
-
-/* The op after `op`, the first one if it is NULL; NULL at the end. */
-const struct evq_op *slc_entry_op(const struct evq_entry *entry, const struct evq_op *op);
 
 /*
  * The exit of the call that events[index] is a part of; NULL if it is part of none. Data too large

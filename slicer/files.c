@@ -251,8 +251,8 @@ static int pass_copy(struct slc_files *files, struct table *table, uint64_t from
 /* The bytes that a call wrote at an address; NULL if it did not write so many there. */
 static const void *written_at(const struct call *call, uint64_t address, uint64_t size)
 {
-    for (const struct evq_op *op = NULL; (op = slc_entry_op(call->exit, op));)
-        if (op->op == EVQ_OP_WRITE && op->a == address && op->b >= size &&
+    for (const struct evq_op *op = NULL; (op = evq_op_next(call->exit, op));)
+        if (op->op == EVQ_OP_WRITE && op->range.start == address && op->range.size >= size &&
             op->bytes >= sizeof(*op) + size)
             return op + 1;
     return NULL;
@@ -452,15 +452,16 @@ static int pass_call(struct slc_files *files, struct table *table, const struct 
 
 static int note_births(struct slc_files *files, const struct wet_event *event)
 {
-    const struct evq_regs *regs = slc_entry_regs(event->entry);
+    const struct evq_regs *regs = evq_entry_regs(event->entry);
     int32_t number = event->entry->number;
     bool shares =
         number == SYS_clone3 || (number == SYS_clone && regs && regs->r[EVQ_RDI] & CLONE_FILES);
     int error = 0;
 
-    for (const struct evq_op *op = NULL; !error && (op = slc_entry_op(event->entry, op));)
-        if (op->op == EVQ_OP_TASK_NEW && op->a < EVQ_TASKS_MAX && op->a != event->task)
-            error = table_inherit(files, event->task, (uint32_t)op->a, shares);
+    for (const struct evq_op *op = NULL; !error && (op = evq_op_next(event->entry, op));)
+        if (op->op == EVQ_OP_TASK_NEW && op->task_new.task < EVQ_TASKS_MAX &&
+            op->task_new.task != event->task)
+            error = table_inherit(files, event->task, (uint32_t)op->task_new.task, shares);
     return error;
 }
 
@@ -481,7 +482,7 @@ static int note_event(void *arg, const struct wet_event *event)
         if (error)
             return error;
     }
-    const struct evq_regs *regs = entry->kind == EVQ_SYSCALL_EXIT ? slc_entry_loads(entry) : NULL;
+    const struct evq_regs *regs = entry->kind == EVQ_SYSCALL_EXIT ? evq_entry_loads(entry) : NULL;
     if (!regs || (int64_t)regs->r[EVQ_RAX] < 0)
         return 0;
     struct call call = {.time = files->call_times[task],

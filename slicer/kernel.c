@@ -76,20 +76,22 @@ static int syscall_wrote(struct slc_scan *scan, struct slc_task *task, uint64_t 
 /* Moves wants of what mremap moved to where it was. */
 static int syscall_moved(struct slc_scan *scan, struct slc_task *task, const struct evq_op *op)
 {
-    uint64_t size = op->b < op->d ? op->b : op->d, end = op->c + size;
+    uint64_t size = op->remap.size < op->remap.to_size ? op->remap.size : op->remap.to_size,
+             end = op->remap.to + size;
     struct slc_want *want;
     int error = 0;
 
-    if (op->d > size && task)
-        error = syscall_wrote(scan, task, op->c + size, op->d - size);
-    if (error || op->a == op->c)
+    if (op->remap.to_size > size && task)
+        error = syscall_wrote(scan, task, op->remap.to + size, op->remap.to_size - size);
+    if (error || op->remap.start == op->remap.to)
         return error;
-    error = slc_bypass_write(&scan->bypass, &scan->memory, NULL, SLC_UNKNOWN, -1, op->c, size);
-    for (uint64_t at = op->c;
+    error =
+        slc_bypass_write(&scan->bypass, &scan->memory, NULL, SLC_UNKNOWN, -1, op->remap.to, size);
+    for (uint64_t at = op->remap.to;
          !error && at < end && (want = slc_memory_next(&scan->memory, &at, end)); at++) {
         struct slc_want moved = *want;
         slc_memory_drop(&scan->memory, at, 1);
-        error = slc_memory_add(&scan->memory, op->a + (at - op->c), 1, &moved);
+        error = slc_memory_add(&scan->memory, op->remap.start + (at - op->remap.to), 1, &moved);
     }
     return error;
 }
@@ -142,7 +144,7 @@ static int take_clone_arguments(struct slc_scan *scan, struct slc_task *parent,
                                 const struct evq_regs *born)
 {
     const struct evq_regs *regs =
-        slc_entry_regs(entry) ? slc_entry_regs(entry) : slc_entry_loads(entry);
+        evq_entry_regs(entry) ? evq_entry_regs(entry) : evq_entry_loads(entry);
     int error = 0;
 
     if (!regs)
@@ -171,9 +173,9 @@ static int thread_began(struct slc_scan *scan, struct slc_task *parent,
 {
     const struct ins_regset all = {{UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX}};
     int error = 0;
-    struct slc_task *child = slc_scan_task(scan, (uint32_t)op->a, &error);
+    struct slc_task *child = slc_scan_task(scan, (uint32_t)op->task_new.task, &error);
 
-    if (!child || child == parent || op->bytes < sizeof(*op) + sizeof(struct evq_regs))
+    if (!child || child == parent || !evq_op_regs(op))
         return error;
     slc_loader_flush(child);
     if (slc_want_merge(&parent->pending, &child->pending))
@@ -190,8 +192,7 @@ static int thread_began(struct slc_scan *scan, struct slc_task *parent,
         parent->call_wrote = true;
         slc_regs_drop(&child->regs, loc);
     }
-    error =
-        take_clone_arguments(scan, parent, &child->regs, entry, (const struct evq_regs *)(op + 1));
+    error = take_clone_arguments(scan, parent, &child->regs, entry, evq_op_regs(op));
     slc_regs_move(&parent->regs, &child->regs, &all);
     slc_frames_pass_thread_start(&child->frames, &parent->pending);
     child->pending = slc_no_want();
@@ -206,15 +207,15 @@ static int pass_ops(struct slc_scan *scan, struct slc_task *task, const struct e
 {
     int error = 0;
 
-    for (const struct evq_op *op = NULL; !error && (op = slc_entry_op(entry, op));) {
+    for (const struct evq_op *op = NULL; !error && (op = evq_op_next(entry, op));) {
         uint64_t size = slc_clip_bytes(clip, op);
         switch (op->op) {
         case EVQ_OP_WRITE:
         case EVQ_OP_ZERO:
         case EVQ_OP_MAP:
         case EVQ_OP_DISCARD:
-            error = task ? syscall_wrote(scan, task, op->a, size)
-                         : slc_memory_from_outside(scan, op->a, size);
+            error = task ? syscall_wrote(scan, task, op->range.start, size)
+                         : slc_memory_from_outside(scan, op->range.start, size);
             break;
         case EVQ_OP_REMAP:
             error = syscall_moved(scan, task, op);
@@ -258,7 +259,7 @@ static int want_mask(struct slc_memory *memory, uint64_t address, uint32_t mask,
 static int handler_ended(struct slc_scan *scan, struct slc_task *task,
                          const struct evq_entry *enter)
 {
-    const struct evq_regs *regs = slc_entry_regs(enter);
+    const struct evq_regs *regs = evq_entry_regs(enter);
     const struct ins_regset all = {{UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX}};
     struct slc_regs *stash = calloc(1, sizeof(*stash));
     uint64_t off;
@@ -356,7 +357,7 @@ static int pass_cause(struct slc_scan *scan, struct slc_task *task, size_t index
                       const struct slc_want *hit)
 {
     const struct wet_event *cause = slc_event_cause(scan->interval, index);
-    const struct evq_regs *regs = cause ? slc_entry_regs(cause->entry) : NULL;
+    const struct evq_regs *regs = cause ? evq_entry_regs(cause->entry) : NULL;
 
     if (hit->distance == SLC_NOT_WANTED || !cause)
         return 0;
@@ -415,7 +416,7 @@ int slc_pass_event(struct slc_scan *scan, const struct wet_event *event, size_t 
     const struct evq_entry *entry = event->entry;
     int error = 0;
     struct slc_task *task = slc_scan_task(scan, event->task, &error);
-    const struct evq_regs *regs = slc_entry_loads(entry);
+    const struct evq_regs *regs = evq_entry_loads(entry);
 
     if (!task)
         return error;

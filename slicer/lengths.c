@@ -79,7 +79,7 @@ static void batch_fill(struct batch *batch, const struct slc_lengths *lengths,
             return;
         if (event->time >= time || event->entry->kind != EVQ_SYSCALL_ENTER)
             continue;
-        const struct evq_regs *regs = slc_entry_regs(event->entry);
+        const struct evq_regs *regs = evq_entry_regs(event->entry);
         const struct slc_syscall *syscall = regs ? slc_syscall_find(event->entry->number) : NULL;
         for (unsigned a = 0; syscall && a < SLC_SYSCALL_ARGS; a++)
             if (syscall->args[a].kind == SLC_ARG_PATH)

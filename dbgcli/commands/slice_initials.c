@@ -8,6 +8,7 @@
 #include "common/err.h"
 #include "dbgcli/alloc.h"
 #include "dbgcli/commands/place.h"
+#include "recorder/event/ops.h"
 #include "slicer/origin.h"
 
 #define ROWS_SHOWN 10
@@ -85,21 +86,12 @@ struct start {
 static int find_rsp(void *context, const struct wet_event *event)
 {
     struct start *start = context;
-    const struct evq_entry *entry = event->entry;
-    size_t skipped = entry->flags & EVQ_FLAG_REGS ? sizeof(struct evq_regs) : 0;
-    const char *at = (const char *)(entry + 1) + skipped, *end = (const char *)entry + entry->bytes;
-    while (at + sizeof(struct evq_op) <= end) {
-        const struct evq_op *op = (const struct evq_op *)at;
-        if (op->op == EVQ_OP_REGS && op->bytes >= sizeof *op + sizeof(struct evq_regs)) {
-            start->rsp = ((const struct evq_regs *)(op + 1))->r[EVQ_RSP];
-            start->has_rsp = true;
-            return 1;
-        }
-        if (op->bytes < sizeof *op)
-            break;
-        at += op->bytes;
-    }
-    return event->time != 0;
+    const struct evq_regs *regs = evq_entry_loads(event->entry);
+    if (!regs)
+        return event->time != 0;
+    start->rsp = regs->r[EVQ_RSP];
+    start->has_rsp = true;
+    return 1;
 }
 
 static struct slc_spot spot_of(const struct slc_initial *initial)

@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 
 #include "common/err.h"
+#include "recorder/event/ops.h"
 
 /* ---- nodes ---- */
 
@@ -101,22 +102,6 @@ uint64_t cli_walk_slot(struct cli_walk *walk)
 
 /* ---- marks ---- */
 
-/* The registers that an entry loads, or NULL. */
-static const struct evq_regs *loaded_regs(const struct evq_entry *entry)
-{
-    const uint8_t *at = (const uint8_t *)(entry + 1);
-    const uint8_t *end = (const uint8_t *)entry + entry->bytes;
-    if (entry->flags & EVQ_FLAG_REGS)
-        at += sizeof(struct evq_regs);
-    while (at < end) {
-        const struct evq_op *op = (const struct evq_op *)at;
-        if (op->op == EVQ_OP_REGS)
-            return (const struct evq_regs *)(op + 1);
-        at += op->bytes;
-    }
-    return NULL;
-}
-
 /* A signal that is ignored loads registers too; but a handler is called with the signal's number and,
  * behind its return address, its ucontext. */
 static int change_of(const struct evq_entry *entry)
@@ -125,7 +110,7 @@ static int change_of(const struct evq_entry *entry)
         return entry->number == SYS_rt_sigreturn ? -1 : 0;
     if (entry->kind != EVQ_OPS)
         return 0;
-    const struct evq_regs *regs = loaded_regs(entry);
+    const struct evq_regs *regs = evq_entry_loads(entry);
     return regs && regs->r[EVQ_RDI] == (uint64_t)entry->number &&
            regs->r[EVQ_RDX] == regs->r[EVQ_RSP] + 8;
 }
@@ -133,22 +118,18 @@ static int change_of(const struct evq_entry *entry)
 /* The first bytes that an entry writes at an address: a frame's return address. */
 static uint64_t written_word(const struct evq_entry *entry, uint64_t address)
 {
-    const uint8_t *at = (const uint8_t *)(entry + 1);
-    const uint8_t *end = (const uint8_t *)entry + entry->bytes;
     uint64_t word = 0;
-    if (entry->flags & EVQ_FLAG_REGS)
-        at += sizeof(struct evq_regs);
-    for (const struct evq_op *op; at < end; at += op->bytes) {
-        op = (const struct evq_op *)at;
-        if (op->op == EVQ_OP_WRITE && op->a == address && op->b >= sizeof word)
-            memcpy(&word, op + 1, sizeof word);
+    for (const struct evq_op *op = NULL; (op = evq_op_next(entry, op));) {
+        if (op->op == EVQ_OP_WRITE && op->range.start == address &&
+            evq_op_payload_bytes(op) >= sizeof word && op->range.size >= sizeof word)
+            memcpy(&word, evq_op_payload(op), sizeof word);
     }
     return word;
 }
 
 bool cli_walk_calls_handler(const struct wet_event *event, uint64_t slot, uint64_t address)
 {
-    return change_of(event->entry) > 0 && loaded_regs(event->entry)->r[EVQ_RSP] == slot &&
+    return change_of(event->entry) > 0 && evq_entry_loads(event->entry)->r[EVQ_RSP] == slot &&
            written_word(event->entry, slot) == address;
 }
 
@@ -169,7 +150,7 @@ static int note_marks(struct cli_walk *walk)
         marks[walk->mark_count++] = (struct cli_walk_mark){
             .time = event->time,
             .change = change,
-            .stack = change > 0 ? loaded_regs(event->entry)->r[EVQ_RSP] : 0,
+            .stack = change > 0 ? evq_entry_loads(event->entry)->r[EVQ_RSP] : 0,
         };
     }
     return 0;

@@ -5,6 +5,7 @@
 
 #include "common/err.h"
 #include "dbgcli/alloc.h"
+#include "recorder/event/ops.h"
 
 /* A memory operand that matters: one that is written, or a return's. */
 struct store {
@@ -170,13 +171,13 @@ static void look_at_exec(struct search *search, const struct wet_exec *exec,
 
 static bool op_touches(const struct evq_op *op, const struct cli_range *range)
 {
-    uint64_t start = op->a, size = op->b;
+    uint64_t start = op->range.start, size = op->range.size;
     switch (op->op) {
     case EVQ_OP_CLEAR_SPACE:
         return true;
     case EVQ_OP_REMAP:
-        start = op->c;
-        size = op->d;
+        start = op->remap.to;
+        size = op->remap.to_size;
         break;
     case EVQ_OP_WRITE:
     case EVQ_OP_ZERO:
@@ -197,19 +198,11 @@ struct touch {
 
 static struct touch entry_touches(const struct evq_entry *entry, const struct cli_range *range)
 {
-    const uint8_t *end = (const uint8_t *)entry + entry->bytes;
-    const uint8_t *at = (const uint8_t *)(entry + 1);
     struct touch touch = {false, false};
-    if (entry->flags & EVQ_FLAG_REGS)
-        at += sizeof(struct evq_regs);
-    while (end - at >= (ptrdiff_t)sizeof(struct evq_op)) {
-        const struct evq_op *op = (const struct evq_op *)at;
-        if (op->bytes < sizeof *op || op->bytes > (size_t)(end - at))
-            break;
+    for (const struct evq_op *op = NULL; (op = evq_op_next(entry, op));) {
         touch.is_touched |= op_touches(op, range);
-        if (op->op == EVQ_OP_REGS && op->bytes >= sizeof *op + sizeof(struct evq_regs))
-            touch.is_rsp_there = ((const struct evq_regs *)(op + 1))->r[EVQ_RSP] == range->start;
-        at += op->bytes;
+        if (op->op == EVQ_OP_REGS && evq_op_regs(op))
+            touch.is_rsp_there = evq_op_regs(op)->r[EVQ_RSP] == range->start;
     }
     return touch;
 }

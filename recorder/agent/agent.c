@@ -18,6 +18,7 @@
 #include "recorder/agent/settled.h"
 #include "recorder/agent/sys.h"
 #include "recorder/agent/xsave.h"
+#include "recorder/event/ops.h"
 
 #define PAGE 4096ull
 
@@ -272,11 +273,11 @@ static void task_switch(struct agt *agt, uint32_t to)
 static void task_new(struct agt *agt, const struct evq_op *op)
 {
     struct agt_ctx *ctx = agt->ctx;
-    if (op->a >= EVQ_TASKS_MAX)
-        agt_stop(agt, AGT_REQ_DIVERGED, AGT_DIV_HOST, op->op, 11, op->a);
-    struct agt_task *task = &tasks_of(ctx)[op->a];
+    if (op->task_new.task >= EVQ_TASKS_MAX)
+        agt_stop(agt, AGT_REQ_DIVERGED, AGT_DIV_HOST, op->op, 11, op->task_new.task);
+    struct agt_task *task = &tasks_of(ctx)[op->task_new.task];
     xstate_store(agt, task->xsave);
-    task->regs = *(const struct evq_regs *)(op + 1);
+    task->regs = *evq_op_regs(op);
     task->live = 1;
     task->ticks = 0;
 }
@@ -297,7 +298,7 @@ static uint32_t written_by(uint32_t exit_kind)
 uint32_t agt_regs_differ(struct agt *agt, const struct evq_entry *entry)
 {
     const struct agt_ctx *ctx = agt->ctx;
-    const struct evq_regs *recorded = (const struct evq_regs *)(entry + 1);
+    const struct evq_regs *recorded = evq_entry_regs(entry);
     const struct evq_regs *kept = &tasks_of(ctx)[ctx->task].regs; /* orig_rax and segments */
     uint32_t differ = 0;
     if (!(entry->flags & EVQ_FLAG_REGS))
@@ -321,7 +322,7 @@ uint32_t agt_regs_differ(struct agt *agt, const struct evq_entry *entry)
 
 static void regs_compare(struct agt *agt, const struct evq_entry *entry)
 {
-    const struct evq_regs *recorded = (const struct evq_regs *)(entry + 1);
+    const struct evq_regs *recorded = evq_entry_regs(entry);
     uint32_t differ = agt_regs_differ(agt, entry);
     if (!differ && entry->flags & EVQ_FLAG_TICKS && entry->ticks != agt->ctx->ticks)
         agt_stop(agt, AGT_REQ_DIVERGED, AGT_DIV_TICKS, entry->ticks, agt->ctx->ticks, 0);
@@ -358,32 +359,28 @@ static struct agt_log_record *log_add(struct agt *agt, uint32_t kind, uint64_t p
 
 static void capture(struct agt *agt, const struct evq_op *op)
 {
-    uint64_t bytes = op->b < 65536 ? op->b : 65536;
+    uint64_t bytes = op->capture.size < 65536 ? op->capture.size : 65536;
     struct agt_log_record *record = log_add(agt, 2, 24 + bytes);
     uint64_t *head = (uint64_t *)(record + 1);
-    head[0] = op->a;
-    head[2] = op->c;
-    head[1] = agt_memory_read(agt, head + 3, op->a, bytes);
+    head[0] = op->capture.start;
+    head[2] = op->capture.tag;
+    head[1] = agt_memory_read(agt, head + 3, op->capture.start, bytes);
 }
 
 static void xstate_load(struct agt *agt, const struct evq_op *op)
 {
     struct agt_task *task = &tasks_of(agt->ctx)[agt->ctx->task];
-    uint64_t bytes = op->a < AGT_XSAVE_MAX ? op->a : AGT_XSAVE_MAX;
-    sys_copy(task->xsave, op + 1, bytes);
+    uint64_t bytes = op->xstate.size < AGT_XSAVE_MAX ? op->xstate.size : AGT_XSAVE_MAX;
+    sys_copy(task->xsave, evq_op_payload(op), bytes);
     xstate_use(agt, task->xsave);
 }
 
 static void ops_apply(struct agt *agt, const struct evq_entry *entry)
 {
-    const uint8_t *at = (const uint8_t *)(entry + 1);
-    if (entry->flags & EVQ_FLAG_REGS)
-        at += sizeof(struct evq_regs);
-    for (uint32_t i = 0; i < entry->op_count; i++) {
-        const struct evq_op *op = (const struct evq_op *)at;
+    for (const struct evq_op *op = NULL; (op = evq_op_next(entry, op));) {
         switch (op->op) {
         case EVQ_OP_REGS:
-            regs_load(agt->ctx, (const struct evq_regs *)(op + 1));
+            regs_load(agt->ctx, evq_op_regs(op));
             break;
         case EVQ_OP_XSTATE:
             xstate_load(agt, op);
@@ -399,7 +396,6 @@ static void ops_apply(struct agt *agt, const struct evq_entry *entry)
         default:
             agt_memory_op(agt, op);
         }
-        at += op->bytes;
     }
 }
 
@@ -495,8 +491,7 @@ static void on_trap(struct agt *agt, uint32_t seen)
 static bool has_trap_here(struct agt *agt)
 {
     const struct evq_entry *entry = entry_next(agt);
-    return entry && entry->kind == EVQ_TRAP &&
-           ((const struct evq_regs *)(entry + 1))->r[EVQ_RIP] == agt->ctx->rip;
+    return entry && entry->kind == EVQ_TRAP && evq_entry_regs(entry)->r[EVQ_RIP] == agt->ctx->rip;
 }
 
 static void on_cpuid(struct agt *agt)
@@ -629,8 +624,7 @@ static bool is_illegal_here(struct agt *agt)
 {
     const struct evq_entry *entry = entry_next(agt);
     return entry && entry->kind == EVQ_FAULT && entry->number == SIGILL &&
-           entry->flags & EVQ_FLAG_REGS &&
-           ((const struct evq_regs *)(entry + 1))->r[EVQ_RIP] == agt->ctx->rip;
+           entry->flags & EVQ_FLAG_REGS && evq_entry_regs(entry)->r[EVQ_RIP] == agt->ctx->rip;
 }
 
 static bool may_be_illegal(int kind)
@@ -826,7 +820,7 @@ static void on_fault(struct agt *agt)
     const struct evq_entry *entry = entry_expect(agt, EVQ_FAULT, AGT_EXIT_FAULT);
     /* The translator may have used flags that nothing reads before they are written. */
     if (flags_inexact && entry->flags & EVQ_FLAG_REGS)
-        ctx->rflags = ((const struct evq_regs *)(entry + 1))->r[EVQ_EFLAGS] & ~0x10000ull;
+        ctx->rflags = evq_entry_regs(entry)->r[EVQ_EFLAGS] & ~0x10000ull;
     fault_take(agt);
 }
 
@@ -876,7 +870,7 @@ static void on_exit(struct agt *agt, int kind)
 __attribute__((noreturn)) static void probe_run(struct agt *agt)
 {
     const struct evq_entry *entry = entry_next(agt);
-    uint64_t pc = ((const struct evq_regs *)(entry + 1))->r[EVQ_RIP];
+    uint64_t pc = evq_entry_regs(entry)->r[EVQ_RIP];
     agt_ask(agt, AGT_REQ_READY, 0, 0, 0, 0);
     for (;;) {
         int kind = code_find(agt, 0) == FOUND_CODE ? agt_code_run(agt) : AGT_EXIT_FAULT;

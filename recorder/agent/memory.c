@@ -22,13 +22,13 @@ static long host_prot(uint32_t prot)
 static void host_check(struct agt *agt, const struct evq_op *op, long result)
 {
     if (result < 0 && result > -4096)
-        agt_stop(agt, AGT_REQ_DIVERGED, AGT_DIV_HOST, op->op, (uint64_t)-result, op->a);
+        agt_stop(agt, AGT_REQ_DIVERGED, AGT_DIV_HOST, op->op, (uint64_t)-result, op->range.start);
 }
 
 static void table_check(struct agt *agt, const struct evq_op *op, bool ok)
 {
     if (!ok)
-        agt_stop(agt, AGT_REQ_DIVERGED, AGT_DIV_HOST, op->op, 12 /* ENOMEM */, op->a);
+        agt_stop(agt, AGT_REQ_DIVERGED, AGT_DIV_HOST, op->op, 12 /* ENOMEM */, op->range.start);
 }
 
 static void range_check(struct agt *agt, const struct evq_op *op, uint64_t start, uint64_t bytes)
@@ -235,33 +235,33 @@ static void map_view(struct agt *agt, const struct evq_op *op, const struct agt_
 
 static void map(struct agt *agt, const struct evq_op *op)
 {
-    range_check(agt, op, op->a, op->b);
-    if (op->d != EVQ_FILE_NONE && op->d >= agt->ctx->file_count)
-        agt_stop(agt, AGT_REQ_DIVERGED, AGT_DIV_MEMORY, op->op, op->a, op->b);
-    unmap(agt, op, op->a, op->b);
-    struct agt_view view = {.start = op->a,
-                            .end = op->a + op->b,
-                            .prot = (uint32_t)op->c,
-                            .file = op->d,
-                            .file_off = op->e,
-                            .file_bytes = op->f,
-                            .name = op->g};
+    range_check(agt, op, op->map.start, op->map.size);
+    if (op->map.file != EVQ_FILE_NONE && op->map.file >= agt->ctx->file_count)
+        agt_stop(agt, AGT_REQ_DIVERGED, AGT_DIV_MEMORY, op->op, op->map.start, op->map.size);
+    unmap(agt, op, op->map.start, op->map.size);
+    struct agt_view view = {.start = op->map.start,
+                            .end = op->map.start + op->map.size,
+                            .prot = (uint32_t)op->map.prot,
+                            .file = op->map.file,
+                            .file_off = op->map.file_off,
+                            .file_bytes = op->map.file_bytes,
+                            .name = op->map.name};
     table_check(agt, op, agt_views_add(&agt->views, &view));
     map_view(agt, op, &view);
 }
 
 static void protect(struct agt *agt, const struct evq_op *op)
 {
-    uint64_t start = op->a, end = op->a + op->b;
-    range_check(agt, op, start, op->b);
+    uint64_t start = op->protect.start, end = op->protect.start + op->protect.size;
+    range_check(agt, op, start, op->protect.size);
     table_check(agt, op, agt_views_split(&agt->views, start) && agt_views_split(&agt->views, end));
     for (size_t i = agt_views_find(&agt->views, start);
          i < agt->views.count && agt->views.list[i].start < end; i++) {
         struct agt_view *view = &agt->views.list[i];
         /* how code is cut into fragments depends on both */
-        if ((view->prot ^ op->c) & (PROT_WRITE | PROT_EXEC))
+        if ((view->prot ^ op->protect.prot) & (PROT_WRITE | PROT_EXEC))
             code_changes(agt, view->start, view->end);
-        view->prot = (uint32_t)op->c;
+        view->prot = (uint32_t)op->protect.prot;
         host_check(agt, op, host_protect(view->start, view->end, host_prot(view->prot)));
         guards_protect(agt, view->start, view->end, PROT_READ);
     }
@@ -295,21 +295,22 @@ static void move(struct agt *agt, const struct evq_op *op, uint64_t old, uint64_
 
 static void remap(struct agt *agt, const struct evq_op *op)
 {
-    uint64_t kept = op->b < op->d ? op->b : op->d;
-    range_check(agt, op, op->a, op->b);
-    range_check(agt, op, op->c, op->d);
-    code_changes(agt, op->a, op->a + op->b);
-    const struct agt_view *last = op->b ? agt_views_at(&agt->views, op->a + op->b - 1) : NULL;
+    uint64_t kept = op->remap.size < op->remap.to_size ? op->remap.size : op->remap.to_size;
+    range_check(agt, op, op->remap.start, op->remap.size);
+    range_check(agt, op, op->remap.to, op->remap.to_size);
+    code_changes(agt, op->remap.start, op->remap.start + op->remap.size);
+    const struct agt_view *last =
+        op->remap.size ? agt_views_at(&agt->views, op->remap.start + op->remap.size - 1) : NULL;
     if (!last)
-        agt_stop(agt, AGT_REQ_DIVERGED, AGT_DIV_MEMORY, op->op, op->a, op->b);
+        agt_stop(agt, AGT_REQ_DIVERGED, AGT_DIV_MEMORY, op->op, op->remap.start, op->remap.size);
     struct agt_view shape = *last;
-    if (op->a != op->c)
-        move(agt, op, op->a, op->c, kept);
-    if (op->b > kept)
-        unmap(agt, op, op->a + kept, op->b - kept);
-    if (op->d > kept) {
-        struct agt_view tail = {.start = op->c + kept,
-                                .end = op->c + op->d,
+    if (op->remap.start != op->remap.to)
+        move(agt, op, op->remap.start, op->remap.to, kept);
+    if (op->remap.size > kept)
+        unmap(agt, op, op->remap.start + kept, op->remap.size - kept);
+    if (op->remap.to_size > kept) {
+        struct agt_view tail = {.start = op->remap.to + kept,
+                                .end = op->remap.to + op->remap.to_size,
                                 .prot = shape.prot,
                                 .file = EVQ_FILE_NONE,
                                 .name = shape.name};
@@ -317,9 +318,9 @@ static void remap(struct agt *agt, const struct evq_op *op)
         table_check(agt, op, agt_views_add(&agt->views, &tail));
         map_view(agt, op, &tail);
     }
-    if (op->e) {
-        struct agt_view old = {.start = op->a,
-                               .end = op->a + op->b,
+    if (op->remap.stays) {
+        struct agt_view old = {.start = op->remap.start,
+                               .end = op->remap.start + op->remap.size,
                                .prot = shape.prot,
                                .file = EVQ_FILE_NONE,
                                .name = shape.name};
@@ -332,14 +333,14 @@ static void remap(struct agt *agt, const struct evq_op *op)
 /* Contents go back to the source; mapping each view again does that. */
 static void discard(struct agt *agt, const struct evq_op *op)
 {
-    uint64_t start = op->a, end = op->a + op->b;
-    range_check(agt, op, start, op->b);
+    uint64_t start = op->range.start, end = op->range.start + op->range.size;
+    range_check(agt, op, start, op->range.size);
     code_changes(agt, start, end);
     table_check(agt, op, agt_views_split(&agt->views, start) && agt_views_split(&agt->views, end));
     for (size_t i = agt_views_find(&agt->views, start);
          i < agt->views.count && agt->views.list[i].start < end; i++)
         map_view(agt, op, &agt->views.list[i]);
-    agt_memory_mark(agt, start, op->b);
+    agt_memory_mark(agt, start, op->range.size);
 }
 
 /* Makes [start, end) of a view accessible for the agent itself, and back. */
@@ -361,7 +362,7 @@ static void view_lift(struct agt *agt, const struct agt_view *view, bool lift, u
 
 static void write_bytes(struct agt *agt, const struct evq_op *op, const uint8_t *bytes)
 {
-    uint64_t at = op->a, left = op->b;
+    uint64_t at = op->range.start, left = op->range.size;
     while (left) {
         struct agt_view *view = agt_views_at(&agt->views, at);
         if (!view)
@@ -370,7 +371,7 @@ static void write_bytes(struct agt *agt, const struct evq_op *op, const uint8_t 
         code_written(agt, view, at, at + here);
         range_lift(agt, view, at, at + here, true, PROT_READ | PROT_WRITE);
         if (bytes)
-            sys_copy((void *)at, bytes + (at - op->a), here);
+            sys_copy((void *)at, bytes + (at - op->range.start), here);
         else
             sys_fill((void *)at, 0, here);
         range_lift(agt, view, at, at + here, false, PROT_READ | PROT_WRITE);
@@ -551,7 +552,7 @@ void agt_memory_op(struct agt *agt, const struct evq_op *op)
         map(agt, op);
         break;
     case EVQ_OP_UNMAP:
-        unmap(agt, op, op->a, op->b);
+        unmap(agt, op, op->range.start, op->range.size);
         break;
     case EVQ_OP_PROTECT:
         protect(agt, op);

@@ -5,13 +5,8 @@
  */
 #include "recorder/agent/agent_priv.h"
 #include "recorder/agent/settled.h"
+#include "recorder/event/ops.h"
 #include "recorder/ticks/digest_format.h"
-
-static const struct evq_place *place_of(const struct evq_entry *entry)
-{
-    const uint8_t *op = (const uint8_t *)(entry + 1) + sizeof(struct evq_regs);
-    return (const struct evq_place *)(op + sizeof(struct evq_op));
-}
 
 /*
  * Runs the rep instruction at rip `count` times: an interrupt between two repetitions leaves rip at
@@ -34,7 +29,7 @@ static void rep_run_part(struct agt *agt, uint64_t count, uint64_t body)
 static bool rep_run_to(struct agt *agt, const struct evq_entry *entry)
 {
     struct agt_mail *mail = &agt->ctx->mail;
-    const struct evq_regs *recorded = (const struct evq_regs *)(entry + 1);
+    const struct evq_regs *recorded = evq_entry_regs(entry);
     if (recorded->r[EVQ_RCX] >= agt->ctx->gpr[RCX])
         return false;
     agt_ask(agt, AGT_REQ_PLACE_REP, agt->ctx->gpr[RCX], recorded->r[EVQ_RCX], 0, 0);
@@ -210,7 +205,7 @@ bool agt_rest_agrees(struct agt *agt, const struct evq_entry *entry)
     agt->ctx->place_meetings++;
     if (entry->flags & EVQ_FLAG_TICKS && entry->ticks != agt->ctx->ticks)
         return false;
-    if (!lines_agree(agt, place_of(entry)))
+    if (!lines_agree(agt, evq_entry_place(entry)))
         return false;
     agt_ask(agt, AGT_REQ_PLACE, 0, 0, 0, 0);
     return agt->ctx->mail.args[0];
@@ -240,7 +235,7 @@ static void place_missed(struct agt *agt, const struct evq_entry *entry, uint32_
 /* The place is searched: is it here? */
 static bool place_found(struct agt *agt, const struct evq_entry *entry)
 {
-    const struct evq_regs *recorded = (const struct evq_regs *)(entry + 1);
+    const struct evq_regs *recorded = evq_entry_regs(entry);
     const uint32_t moved =
         EVQ_BIT(EVQ_RCX) | EVQ_BIT(EVQ_RSI) | EVQ_BIT(EVQ_RDI) | EVQ_BIT(EVQ_EFLAGS);
     uint64_t pc = recorded->r[EVQ_RIP];
@@ -267,8 +262,8 @@ static bool place_found(struct agt *agt, const struct evq_entry *entry)
 static bool place_reached(struct agt *agt, const struct evq_entry *entry)
 {
     struct agt_ctx *ctx = agt->ctx;
-    const struct evq_place *place = place_of(entry);
-    const struct evq_regs *recorded = (const struct evq_regs *)(entry + 1);
+    const struct evq_place *place = evq_entry_place(entry);
+    const struct evq_regs *recorded = evq_entry_regs(entry);
     bool is_inside_rep = place->flags & EVQ_PLACE_MID_REP;
     uint64_t goal = place->time - is_inside_rep;
     if (agt_time(agt) < goal) {
@@ -288,7 +283,7 @@ static bool place_reached(struct agt *agt, const struct evq_entry *entry)
 
 bool agt_is_at_place(struct agt *agt, const struct evq_entry *entry)
 {
-    uint64_t flags = place_of(entry)->flags;
+    uint64_t flags = evq_entry_place(entry)->flags;
     if (flags & EVQ_PLACE_TIME)
         return place_reached(agt, entry);
     return flags & EVQ_PLACE_HERE || place_found(agt, entry);

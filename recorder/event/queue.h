@@ -15,7 +15,7 @@
  * run: the agent applies them as soon as the entry before them is done. An entry of another task
  * than the running one switches register contexts first.
  *
- * This header is shared with the freestanding agent: types only, no functions.
+ * This header is shared with the freestanding agent: types only. recorder/event/ops.h reads them.
  */
 #ifndef RECORDER_EVENT_QUEUE_H
 #define RECORDER_EVENT_QUEUE_H
@@ -132,29 +132,24 @@ struct evq_entry {
 enum evq_opcode {
     /* Loads the register file: payload struct evq_regs. */
     EVQ_OP_REGS = 1,
-    /* Loads vector state: payload a standard-format XSAVE image in THIS machine's layout, `a` its
-     * size (the feeder has converted it from the recorder's layout). */
+    /* Loads vector state: payload a standard-format XSAVE image in THIS machine's layout, of `xstate.size`
+     * bytes (the feeder has converted it from the recorder's layout). */
     EVQ_OP_XSTATE,
-    /* Writes `b` payload bytes at address `a`, whatever the protection there. */
+    /* Writes the payload's first `range.size` bytes to `range`, whatever the protection there. */
     EVQ_OP_WRITE,
-    /* Zeroes `b` bytes at `a` (holes). */
-    EVQ_OP_ZERO,
-    /* Maps [a, a+b) privately with protection `c` (PROT_*), replacing what was there. `d` is a file
-     * number or EVQ_FILE_NONE for zeros; `e` the offset in the file; only the first `f` bytes come
-     * from the file (rounded up to a page by mapping, zero beyond), the rest is zero. `g` is the
-     * mapping's name, an index into the feeder's names, or EVQ_NAME_NONE. */
+    EVQ_OP_ZERO, /* zeroes `range` (holes) */
+    /* Maps memory privately, replacing what was there: see `map`. */
     EVQ_OP_MAP,
-    EVQ_OP_UNMAP,   /* [a, a+b) */
-    EVQ_OP_PROTECT, /* [a, a+b) to protection c */
-    EVQ_OP_REMAP,   /* [a, a+b) moves or resizes to [c, c+d); e != 0: the old range stays, zeroed */
-    EVQ_OP_DISCARD, /* madvise that loses contents: [a, a+b) reads as its mapping's source again */
+    EVQ_OP_UNMAP,   /* `range` */
+    EVQ_OP_PROTECT, /* see `protect` */
+    EVQ_OP_REMAP,   /* moves or resizes a mapping: see `remap` */
+    EVQ_OP_DISCARD, /* madvise that loses contents: `range` reads as its mapping's source again */
     EVQ_OP_CLEAR_SPACE, /* unmaps everything of the program's (exec) */
-    /* Task `a` (thread `b` of the recording) begins with a copy of the running task's vector state
-     * and 0 ticks; payload struct evq_regs are its general registers. It becomes the running task
-     * when an entry says. */
+    /* A task begins with a copy of the running task's vector state and 0 ticks; payload struct evq_regs
+     * are its general registers: see `task_new`. It becomes the running task when an entry says. */
     EVQ_OP_TASK_NEW,
-    /* Copies `b` bytes at `a` (at most 64 KiB) to the event log: iovecs and the like, which say
-     * where a call found its bytes. `c` is a tag for the reader. */
+    /* Copies memory (at most 64 KiB) to the event log: iovecs and the like, which say where a call found
+     * its bytes. See `capture`. */
     EVQ_OP_CAPTURE,
     /* First op of EVQ_PLACE: payload struct evq_place. */
     EVQ_OP_PLACE,
@@ -194,14 +189,54 @@ struct evq_place {
 #define EVQ_FILE_NONE UINT64_MAX
 #define EVQ_NAME_NONE UINT64_MAX
 
+/*
+ * Which of the operands an op has, enum evq_opcode says; those that it has not are 0. Sizes are in bytes. Ops are made
+ * by evq_op_new() and evq_op_range() (recorder/event/ops.h).
+ */
 struct evq_op {
     uint32_t bytes; /* header and padded payload */
     uint32_t op;    /* enum evq_opcode */
-    uint64_t a, b, c, d, e, f, g;
+    union {
+        /* [start, start + size): the first operands of all that is done to a range of memory */
+        struct {
+            uint64_t start, size;
+        } range;
+        struct {
+            uint64_t start, size;
+            uint64_t prot;       /* PROT_* */
+            uint64_t file;       /* its number, or EVQ_FILE_NONE for zeros */
+            uint64_t file_off;   /* of `start` in the file */
+            uint64_t file_bytes; /* that come from the file (rounded up to a page by mapping, zero
+                                  * beyond); the rest is zero */
+            uint64_t name;       /* index into the feeder's names, or EVQ_NAME_NONE */
+        } map;
+        struct {
+            uint64_t start, size;
+            uint64_t prot; /* from now on */
+        } protect;
+        struct {
+            uint64_t start, size;
+            uint64_t to, to_size;
+            uint64_t stays; /* not 0: the old range stays, zeroed */
+        } remap;
+        struct {
+            uint64_t start, size;
+            uint64_t tag; /* for the reader */
+        } capture;
+        struct {
+            uint64_t task; /* as in struct evq_entry */
+            uint64_t tid;  /* the recording's thread */
+        } task_new;
+        struct {
+            uint64_t size;
+        } xstate;
+    };
 };
 
 _Static_assert(sizeof(struct evq_entry) == 56, "kept in .wet files");
 _Static_assert(sizeof(struct evq_op) == 64, "kept in .wet files");
+_Static_assert(sizeof(((struct evq_op *)0)->map) == 56,
+               "the operands that evq_op_new() clears are all");
 _Static_assert(sizeof(struct evq_place) == 104, "kept in .wet files");
 
 #endif

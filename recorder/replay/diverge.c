@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "recorder/event/ops.h"
 #include "recorder/replay/engine_priv.h"
 #include "recorder/replay/feed.h"
 
@@ -61,7 +62,7 @@ int rep_place_not_found(struct rep_engine *engine, unsigned seen, uint64_t rip)
         "replay diverged at event %llu, instruction %llu: the place of %s (%#llx) was not "
         "found before %s at %#llx; its registers were met %llu times, with other %s%s",
         frame_of(engine), (unsigned long long)rep_engine_time(engine), what,
-        entry ? (unsigned long long)rep_regs_of(entry)->r[EVQ_RIP] : 0ull,
+        entry ? (unsigned long long)evq_entry_regs(entry)->r[EVQ_RIP] : 0ull,
         seen ? exit_name(seen) : "giving up", (unsigned long long)rip,
         (unsigned long long)engine->host.turn.place_meetings,
         entry && entry->flags & EVQ_FLAG_TICKS ? "branches or memory" : "memory",

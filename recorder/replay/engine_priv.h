@@ -58,12 +58,6 @@ struct rep_engine {
     unsigned looks_left;    /* for such of it as came with later mappings */
 };
 
-/* Of an entry that has them. */
-static inline const struct evq_regs *rep_regs_of(const struct evq_entry *entry)
-{
-    return (const struct evq_regs *)(entry + 1);
-}
-
 /* engine.c */
 int rep_command(struct rep_engine *engine, uint32_t command, uint64_t a, uint64_t b, uint64_t c,
                 uint64_t *reply);

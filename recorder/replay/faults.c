@@ -4,6 +4,7 @@
 
 #include "common/err.h"
 #include "recorder/dbi/x87.h"
+#include "recorder/event/ops.h"
 #include "recorder/replay/engine_priv.h"
 
 void rep_answer_fetch_fault(struct rep_turn *turn, const struct dbi_fetch_fault *fault)
@@ -92,7 +93,7 @@ static int branch_undo(struct rep_engine *engine)
     const struct evq_entry *entry = rep_current_entry(engine);
     const struct dbi_fragment *fragment = dbi_fragment_get(engine->dbi, (uint32_t)turn->branch);
     if (err || !entry || entry->kind != EVQ_FAULT || !(entry->flags & EVQ_FLAG_REGS) || !fragment ||
-        last_instruction(fragment, &info, &pc) || rep_regs_of(entry)->r[EVQ_RIP] != pc)
+        last_instruction(fragment, &info, &pc) || evq_entry_regs(entry)->r[EVQ_RIP] != pc)
         return err;
     err = rep_execution_cut(engine, fragment, fragment->insn_count - 1u, turn->r15, &more);
     if (err)

@@ -38,17 +38,18 @@ static bool is_pages(uint64_t start, uint64_t count)
 
 static bool is_valid_map(const struct evq_op *op)
 {
-    if (!is_pages(op->a, op->b) || op->c > PROT_ALL)
+    if (!is_pages(op->map.start, op->map.size) || op->map.prot > PROT_ALL)
         return false;
-    if (op->d == EVQ_FILE_NONE)
+    if (op->map.file == EVQ_FILE_NONE)
         return true;
-    return !(op->e % FEED_PAGE) && op->f <= op->b && op->e <= INT64_MAX - op->b;
+    return !(op->map.file_off % FEED_PAGE) && op->map.file_bytes <= op->map.size &&
+           op->map.file_off <= INT64_MAX - op->map.size;
 }
 
 static bool is_valid_xstate(const struct evq_op *op, uint64_t payload_bytes)
 {
-    return op->a >= FEED_XSAVE_MIN_BYTES && op->a <= FEED_XSAVE_MAX_BYTES &&
-           payload_bytes == ((op->a + 7) & ~7ull);
+    return op->xstate.size >= FEED_XSAVE_MIN_BYTES && op->xstate.size <= FEED_XSAVE_MAX_BYTES &&
+           payload_bytes == ((op->xstate.size + 7) & ~7ull);
 }
 
 static bool is_valid_place(const uint8_t *payload, uint64_t payload_bytes)
@@ -75,14 +76,14 @@ static bool is_valid_op(const struct evq_op *op, const uint8_t *payload, uint64_
     case EVQ_OP_REGS:
         return payload_bytes == sizeof(struct evq_regs);
     case EVQ_OP_TASK_NEW:
-        return op->a < EVQ_TASKS_MAX && payload_bytes == sizeof(struct evq_regs);
+        return op->task_new.task < EVQ_TASKS_MAX && payload_bytes == sizeof(struct evq_regs);
     case EVQ_OP_XSTATE:
         return is_valid_xstate(op, payload_bytes);
     case EVQ_OP_PLACE:
         return is_valid_place(payload, payload_bytes);
     case EVQ_OP_WRITE:
-        return is_bytes(op->a, op->b) && op->b <= EVQ_ENTRY_MAX &&
-               payload_bytes == ((op->b + 7) & ~7ull);
+        return is_bytes(op->range.start, op->range.size) && op->range.size <= EVQ_ENTRY_MAX &&
+               payload_bytes == ((op->range.size + 7) & ~7ull);
     default:
         break;
     }
@@ -90,20 +91,21 @@ static bool is_valid_op(const struct evq_op *op, const uint8_t *payload, uint64_
         return false;
     switch (op->op) {
     case EVQ_OP_ZERO:
-        return is_bytes(op->a, op->b);
+        return is_bytes(op->range.start, op->range.size);
     case EVQ_OP_MAP:
         return is_valid_map(op);
     case EVQ_OP_UNMAP:
     case EVQ_OP_DISCARD:
-        return is_pages(op->a, op->b);
+        return is_pages(op->range.start, op->range.size);
     case EVQ_OP_PROTECT:
-        return is_pages(op->a, op->b) && op->c <= PROT_ALL;
+        return is_pages(op->protect.start, op->protect.size) && op->protect.prot <= PROT_ALL;
     case EVQ_OP_REMAP:
-        return is_pages(op->a, op->b) && is_pages(op->c, op->d) && op->e <= 1;
+        return is_pages(op->remap.start, op->remap.size) &&
+               is_pages(op->remap.to, op->remap.to_size) && op->remap.stays <= 1;
     case EVQ_OP_CLEAR_SPACE:
         return true;
     case EVQ_OP_CAPTURE:
-        return is_bytes(op->a, op->b) && op->b <= CAPTURE_MAX;
+        return is_bytes(op->capture.start, op->capture.size) && op->capture.size <= CAPTURE_MAX;
     default:
         return false;
     }

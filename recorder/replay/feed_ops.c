@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 
 #include "common/err.h"
+#include "recorder/event/ops.h"
 #include "recorder/replay/feed_priv.h"
 
 enum {
@@ -154,39 +155,41 @@ static int set_source(struct feed_conv *conv, const struct rrt_mmap *map, struct
     }
     if (source->source != RRT_SOURCE_FILE)
         return 0;
-    int rc = feed_tables_file(conv->feed, source, &op->d);
+    int rc = feed_tables_file(conv->feed, source, &op->map.file);
     if (!rc)
-        rc = valid_bytes(conv, source, conv->feed->tables.files[op->d].size_bytes, &op->f);
-    op->e = source->file_offset_bytes;
+        rc = valid_bytes(conv, source, conv->feed->tables.files[op->map.file].size_bytes,
+                         &op->map.file_bytes);
+    op->map.file_off = source->file_offset_bytes;
     return rc;
 }
 
 /* A file that has grown since shows more on its last page than the program saw. */
 static int clear_tail(struct feed_conv *conv, const struct evq_op *map)
 {
-    uint64_t tail = map->f % FEED_PAGE;
-    if (map->d == EVQ_FILE_NONE || !tail)
+    uint64_t tail = map->map.file_bytes % FEED_PAGE;
+    if (map->map.file == EVQ_FILE_NONE || !tail)
         return 0;
-    if (conv->feed->tables.files[map->d].size_bytes == map->e + map->f)
+    if (conv->feed->tables.files[map->map.file].size_bytes ==
+        map->map.file_off + map->map.file_bytes)
         return 0;
-    return feed_op_zero(conv, map->a + map->f, FEED_PAGE - tail);
+    return feed_op_zero(conv, map->map.start + map->map.file_bytes, FEED_PAGE - tail);
 }
 
 static int append_map(struct feed_conv *conv, const struct rrt_mmap *map)
 {
     struct evq_op op = {
         .op = EVQ_OP_MAP,
-        .a = map->start,
-        .b = map->end - map->start,
-        .c = (uint64_t)map->prot & PROT_BITS,
-        .d = EVQ_FILE_NONE,
+        .map = {.start = map->start,
+                .size = map->end - map->start,
+                .prot = (uint64_t)map->prot & PROT_BITS,
+                .file = EVQ_FILE_NONE},
     };
     uint64_t room = map->flags & MAP_GROWSDOWN ? STACK_ROOM_BYTES : 0;
     int rc = feed_tables_range(conv->feed, map->start > room ? map->start - room : 0, map->end);
     if (!rc)
         rc = set_source(conv, map, &op);
     if (!rc)
-        rc = feed_tables_name(conv->feed, map->name, &op.g);
+        rc = feed_tables_name(conv->feed, map->name, &op.map.name);
     if (!rc)
         rc = append(conv, &op, NULL, 0);
     return rc ? rc : clear_tail(conv, &op);
@@ -231,7 +234,7 @@ int feed_op_unmap(struct feed_conv *conv, uint64_t start, uint64_t end)
         return rc;
     rc = feed_vmas_unmap(&conv->space->vmas, start, end);
     conv->feed->shares_changed |= conv->space->conflict.since != 0;
-    struct evq_op op = {.op = EVQ_OP_UNMAP, .a = start, .b = end - start};
+    struct evq_op op = evq_op_range(EVQ_OP_UNMAP, start, end - start);
     return rc ? rc : append(conv, &op, NULL, 0);
 }
 
@@ -243,7 +246,8 @@ int feed_op_protect(struct feed_conv *conv, uint64_t start, uint64_t end, uint32
     rc = feed_vmas_protect(&conv->space->vmas, start, end, prot & PROT_BITS);
     if (prot & PROT_WRITE)
         conv->feed->shares_changed = true;
-    struct evq_op op = {.op = EVQ_OP_PROTECT, .a = start, .b = end - start, .c = prot & PROT_BITS};
+    struct evq_op op = evq_op_range(EVQ_OP_PROTECT, start, end - start);
+    op.protect.prot = prot & PROT_BITS;
     return rc ? rc : append(conv, &op, NULL, 0);
 }
 
@@ -258,8 +262,10 @@ int feed_op_move(struct feed_conv *conv, uint64_t from, uint64_t from_bytes, uin
     rc = feed_vmas_move(&conv->space->vmas, from, from_bytes, to, to_bytes, keep);
     if (!rc && conv->is_target)
         rc = feed_tables_range(conv->feed, to, to + to_bytes);
-    struct evq_op op = {
-        .op = EVQ_OP_REMAP, .a = from, .b = from_bytes, .c = to, .d = to_bytes, .e = keep};
+    struct evq_op op = evq_op_range(EVQ_OP_REMAP, from, from_bytes);
+    op.remap.to = to;
+    op.remap.to_size = to_bytes;
+    op.remap.stays = keep;
     return rc ? rc : append(conv, &op, NULL, 0);
 }
 
@@ -268,19 +274,19 @@ int feed_op_discard(struct feed_conv *conv, uint64_t start, uint64_t end)
     int rc = check_pages(conv, start, end);
     if (rc <= 0)
         return rc;
-    struct evq_op op = {.op = EVQ_OP_DISCARD, .a = start, .b = end - start};
+    struct evq_op op = evq_op_range(EVQ_OP_DISCARD, start, end - start);
     return append(conv, &op, NULL, 0);
 }
 
 int feed_op_zero(struct feed_conv *conv, uint64_t start, uint64_t bytes)
 {
-    struct evq_op op = {.op = EVQ_OP_ZERO, .a = start, .b = bytes};
+    struct evq_op op = evq_op_range(EVQ_OP_ZERO, start, bytes);
     return append(conv, &op, NULL, 0);
 }
 
 int feed_op_clear(struct feed_conv *conv)
 {
-    struct evq_op op = {.op = EVQ_OP_CLEAR_SPACE};
+    struct evq_op op = evq_op_new(EVQ_OP_CLEAR_SPACE);
     return append(conv, &op, NULL, 0);
 }
 
@@ -300,7 +306,7 @@ static int append_bytes(struct feed_conv *conv, uint64_t address, const uint8_t 
     int rc = 0;
     for (uint64_t done = 0; done < count && !rc;) {
         uint64_t piece = count - done < WRITE_OP_BYTES ? count - done : WRITE_OP_BYTES;
-        struct evq_op op = {.op = EVQ_OP_WRITE, .a = address + done, .b = piece};
+        struct evq_op op = evq_op_range(EVQ_OP_WRITE, address + done, piece);
         rc = append(conv, &op, bytes + done, piece);
         done += piece;
     }
@@ -377,7 +383,8 @@ int feed_op_capture(struct feed_conv *conv, uint64_t address, uint64_t bytes, un
         return 0;
     if (feed_vmas_mapped_until(&conv->space->vmas, address, address + bytes) != address + bytes)
         return 0;
-    struct evq_op op = {.op = EVQ_OP_CAPTURE, .a = address, .b = bytes, .c = tag};
+    struct evq_op op = evq_op_range(EVQ_OP_CAPTURE, address, bytes);
+    op.capture.tag = tag;
     return append(conv, &op, NULL, 0);
 }
 
@@ -385,7 +392,7 @@ int feed_op_capture(struct feed_conv *conv, uint64_t address, uint64_t bytes, un
 
 int feed_op_regs(struct feed_conv *conv, const struct rrt_regs *regs)
 {
-    struct evq_op op = {.op = EVQ_OP_REGS};
+    struct evq_op op = evq_op_new(EVQ_OP_REGS);
     return append(conv, &op, regs, sizeof(*regs));
 }
 
@@ -395,7 +402,7 @@ int feed_op_place(struct feed_conv *conv, const struct evq_place *place, uint64_
         struct evq_place place;
         uint64_t lines[TCK_WORDS_MAX];
     } payload = {.place = *place};
-    struct evq_op op = {.op = EVQ_OP_PLACE};
+    struct evq_op op = evq_op_new(EVQ_OP_PLACE);
     uint32_t count = 0;
     int rc = 0;
     if (place->flags & EVQ_PLACE_LINES && conv->build.out) {
@@ -416,13 +423,16 @@ int feed_op_xstate(struct feed_conv *conv)
                            conv->frame->extra_regs_bytes, &feed->xstate);
     if (rc)
         return rc;
-    struct evq_op op = {.op = EVQ_OP_XSTATE, .a = feed->xstate.size_bytes};
+    struct evq_op op = evq_op_new(EVQ_OP_XSTATE);
+    op.xstate.size = feed->xstate.size_bytes;
     return append(conv, &op, feed->xstate.data, feed->xstate.size_bytes);
 }
 
 int feed_op_task_new(struct feed_conv *conv, const struct feed_task *task,
                      const struct rrt_regs *regs)
 {
-    struct evq_op op = {.op = EVQ_OP_TASK_NEW, .a = (uint64_t)task->slot, .b = (uint64_t)task->tid};
+    struct evq_op op = evq_op_new(EVQ_OP_TASK_NEW);
+    op.task_new.task = (uint64_t)task->slot;
+    op.task_new.tid = (uint64_t)task->tid;
     return append(conv, &op, regs, sizeof(*regs));
 }

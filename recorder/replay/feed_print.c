@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "recorder/event/ops.h"
 #include "recorder/replay/feed.h"
 
 static const char *const kind_names[] = {
@@ -40,32 +41,31 @@ const char *rep_opcode_name(unsigned op)
     return op < COUNT_OF(opcode_names) && opcode_names[op] ? opcode_names[op] : "?";
 }
 
-static void print_regs(const uint8_t *bytes, FILE *out)
+static void print_regs(const struct evq_regs *regs, FILE *out)
 {
-    struct evq_regs regs;
-    memcpy(&regs, bytes, sizeof(regs));
     fprintf(out, " rip %#llx rsp %#llx rax %#llx orig_rax %lld rdi %#llx rsi %#llx rdx %#llx",
-            (unsigned long long)regs.r[EVQ_RIP], (unsigned long long)regs.r[EVQ_RSP],
-            (unsigned long long)regs.r[EVQ_RAX], (long long)regs.r[EVQ_ORIG_RAX],
-            (unsigned long long)regs.r[EVQ_RDI], (unsigned long long)regs.r[EVQ_RSI],
-            (unsigned long long)regs.r[EVQ_RDX]);
+            (unsigned long long)regs->r[EVQ_RIP], (unsigned long long)regs->r[EVQ_RSP],
+            (unsigned long long)regs->r[EVQ_RAX], (long long)regs->r[EVQ_ORIG_RAX],
+            (unsigned long long)regs->r[EVQ_RDI], (unsigned long long)regs->r[EVQ_RSI],
+            (unsigned long long)regs->r[EVQ_RDX]);
 }
 
 static void print_range(const struct evq_op *op, FILE *out)
 {
-    fprintf(out, " [%#llx, %#llx)", (unsigned long long)op->a, (unsigned long long)(op->a + op->b));
+    fprintf(out, " [%#llx, %#llx)", (unsigned long long)op->range.start,
+            (unsigned long long)(op->range.start + op->range.size));
 }
 
 static void print_map(const struct evq_op *op, FILE *out)
 {
     print_range(op, out);
-    fprintf(out, " %c%c%c", op->c & PROT_READ ? 'r' : '-', op->c & PROT_WRITE ? 'w' : '-',
-            op->c & PROT_EXEC ? 'x' : '-');
-    if (op->d != EVQ_FILE_NONE)
-        fprintf(out, " file %llu from %#llx, %#llx bytes", (unsigned long long)op->d,
-                (unsigned long long)op->e, (unsigned long long)op->f);
-    if (op->g != EVQ_NAME_NONE)
-        fprintf(out, " name %llu", (unsigned long long)op->g);
+    fprintf(out, " %c%c%c", op->map.prot & PROT_READ ? 'r' : '-',
+            op->map.prot & PROT_WRITE ? 'w' : '-', op->map.prot & PROT_EXEC ? 'x' : '-');
+    if (op->map.file != EVQ_FILE_NONE)
+        fprintf(out, " file %llu from %#llx, %#llx bytes", (unsigned long long)op->map.file,
+                (unsigned long long)op->map.file_off, (unsigned long long)op->map.file_bytes);
+    if (op->map.name != EVQ_NAME_NONE)
+        fprintf(out, " name %llu", (unsigned long long)op->map.name);
 }
 
 static void print_digest(const char *what, uint64_t start, uint64_t count, FILE *out)
@@ -74,45 +74,44 @@ static void print_digest(const char *what, uint64_t start, uint64_t count, FILE 
             (unsigned long long)(start + count));
 }
 
-static void print_place(const uint8_t *payload, FILE *out)
+static void print_place(const struct evq_place *place, FILE *out)
 {
-    struct evq_place place;
-    memcpy(&place, payload, sizeof(place));
-    fputs(place.flags & EVQ_PLACE_HERE ? " here" : " searched", out);
-    if (place.flags & EVQ_PLACE_STACK)
-        print_digest("stack", place.stack_start, place.stack_bytes, out);
-    if (place.flags & EVQ_PLACE_DATA)
-        print_digest("data", place.data_start, place.data_bytes, out);
-    if (place.flags & EVQ_PLACE_HEAP)
-        print_digest("heap", place.heap_start, place.heap_bytes, out);
-    if (place.flags & EVQ_PLACE_LINES)
+    fputs(place->flags & EVQ_PLACE_HERE ? " here" : " searched", out);
+    if (place->flags & EVQ_PLACE_STACK)
+        print_digest("stack", place->stack_start, place->stack_bytes, out);
+    if (place->flags & EVQ_PLACE_DATA)
+        print_digest("data", place->data_start, place->data_bytes, out);
+    if (place->flags & EVQ_PLACE_HEAP)
+        print_digest("heap", place->heap_start, place->heap_bytes, out);
+    if (place->flags & EVQ_PLACE_LINES)
         fputs(", lines", out);
-    if (place.limit)
-        fprintf(out, ", limit %llu", (unsigned long long)place.limit);
-    if (place.flags & EVQ_PLACE_TIME)
-        fprintf(out, ", time %llu", (unsigned long long)place.time);
-    if (place.flags & EVQ_PLACE_MID_REP)
+    if (place->limit)
+        fprintf(out, ", limit %llu", (unsigned long long)place->limit);
+    if (place->flags & EVQ_PLACE_TIME)
+        fprintf(out, ", time %llu", (unsigned long long)place->time);
+    if (place->flags & EVQ_PLACE_MID_REP)
         fputs(", within rep", out);
-    if (place.flags & EVQ_PLACE_AMBIGUOUS)
+    if (place->flags & EVQ_PLACE_AMBIGUOUS)
         fputs(", ambiguous", out);
 }
 
-static void print_op(const struct evq_op *op, const uint8_t *payload, FILE *out)
+static void print_op(const struct evq_entry *entry, const struct evq_op *op, FILE *out)
 {
     fprintf(out, "    %s", rep_opcode_name(op->op));
     switch (op->op) {
     case EVQ_OP_REGS:
-        print_regs(payload, out);
+        print_regs(evq_op_regs(op), out);
         break;
     case EVQ_OP_TASK_NEW:
-        fprintf(out, " %llu thread %llu", (unsigned long long)op->a, (unsigned long long)op->b);
-        print_regs(payload, out);
+        fprintf(out, " %llu thread %llu", (unsigned long long)op->task_new.task,
+                (unsigned long long)op->task_new.tid);
+        print_regs(evq_op_regs(op), out);
         break;
     case EVQ_OP_PLACE:
-        print_place(payload, out);
+        print_place(evq_entry_place(entry), out);
         break;
     case EVQ_OP_XSTATE:
-        fprintf(out, " %llu bytes", (unsigned long long)op->a);
+        fprintf(out, " %llu bytes", (unsigned long long)op->xstate.size);
         break;
     case EVQ_OP_MAP:
         print_map(op, out);
@@ -120,12 +119,13 @@ static void print_op(const struct evq_op *op, const uint8_t *payload, FILE *out)
     case EVQ_OP_PROTECT:
     case EVQ_OP_CAPTURE:
         print_range(op, out);
-        fprintf(out, " %llu", (unsigned long long)op->c);
+        fprintf(out, " %llu", (unsigned long long)op->protect.prot);
         break;
     case EVQ_OP_REMAP:
         print_range(op, out);
-        fprintf(out, " to [%#llx, %#llx)%s", (unsigned long long)op->c,
-                (unsigned long long)(op->c + op->d), op->e ? " and stays" : "");
+        fprintf(out, " to [%#llx, %#llx)%s", (unsigned long long)op->remap.to,
+                (unsigned long long)(op->remap.to + op->remap.to_size),
+                op->remap.stays ? " and stays" : "");
         break;
     case EVQ_OP_CLEAR_SPACE:
         break;
@@ -155,18 +155,11 @@ static void print_head(const struct evq_entry *entry, FILE *out)
 
 int rep_entry_print(const struct evq_entry *entry, FILE *out)
 {
-    const uint8_t *at = (const uint8_t *)(entry + 1);
     print_head(entry, out);
-    if (entry->flags & EVQ_FLAG_REGS) {
-        print_regs(at, out);
-        at += sizeof(struct evq_regs);
-    }
+    if (evq_entry_regs(entry))
+        print_regs(evq_entry_regs(entry), out);
     fputc('\n', out);
-    for (uint32_t i = 0; i < entry->op_count; i++) {
-        struct evq_op op;
-        memcpy(&op, at, sizeof(op));
-        print_op(&op, at + sizeof(op), out);
-        at += op.bytes;
-    }
+    for (const struct evq_op *op = NULL; (op = evq_op_next(entry, op));)
+        print_op(entry, op, out);
     return ferror(out) ? -EIO : 0;
 }

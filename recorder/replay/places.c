@@ -10,14 +10,8 @@
 #include <xxhash.h>
 
 #include "common/err.h"
+#include "recorder/event/ops.h"
 #include "recorder/replay/engine_priv.h"
-
-/* In the batch: what is noted there reaches the source. */
-static struct evq_place *place_of(const struct evq_entry *entry)
-{
-    uint8_t *op = (uint8_t *)entry + sizeof *entry + sizeof(struct evq_regs);
-    return (struct evq_place *)(op + sizeof(struct evq_op));
-}
 
 /* The entry whose place is asked for, which is the next one to be taken: 0, or what draining the log gives, or
  * -WD_ERR_MACHINE. */
@@ -34,7 +28,7 @@ static int asked_entry(struct rep_engine *engine, const struct evq_entry **entry
 static int searched_entry(struct rep_engine *engine, const struct evq_entry **entry)
 {
     int err = asked_entry(engine, entry);
-    if (!err && place_of(*entry)->flags & (EVQ_PLACE_TIME | EVQ_PLACE_HERE))
+    if (!err && evq_entry_place(*entry)->flags & (EVQ_PLACE_TIME | EVQ_PLACE_HERE))
         err = wd_fail(-WD_ERR_MACHINE, "the replay process searches a place that is known");
     return err;
 }
@@ -47,8 +41,8 @@ int rep_on_stop(struct rep_engine *engine)
     int err = searched_entry(engine, &entry);
     if (err)
         return err;
-    const struct evq_place *place = place_of(entry);
-    uint64_t pc = rep_regs_of(entry)->r[EVQ_RIP];
+    const struct evq_place *place = evq_entry_place(entry);
+    uint64_t pc = evq_entry_regs(entry)->r[EVQ_RIP];
     turn->stop_pc = pc;
     turn->stop_body = 0;
     turn->place_meetings = turn->place_misses = 0;
@@ -97,7 +91,7 @@ int rep_on_stop_filter(struct rep_engine *engine)
     if (filter.what == DBI_FILTER_TICKS)
         filter.value = entry->ticks;
     else if (filter.what < 16)
-        filter.value = rep_regs_of(entry)->r[evq_reg_of_gpr[filter.what]];
+        filter.value = evq_entry_regs(entry)->r[evq_reg_of_gpr[filter.what]];
     turn->stop_body = 0;
     return dbi_stop_filter(engine->dbi, &filter);
 }
@@ -249,7 +243,8 @@ int rep_on_place(struct rep_engine *engine)
     int err = searched_entry(engine, &entry);
     if (err)
         return err;
-    struct evq_place *place = place_of(entry);
+    /* In the batch: what is noted there reaches the source. */
+    struct evq_place *place = (struct evq_place *)evq_entry_place(entry);
     int agrees = memory_agrees(engine, place);
     int ambiguous = agrees > 0 ? is_ambiguous(engine, place) : 0;
     if (ambiguous < 0)
@@ -307,7 +302,7 @@ int rep_on_place_time(struct rep_engine *engine)
     int err = asked_entry(engine, &entry);
     if (err)
         return err;
-    const struct evq_place *place = place_of(entry);
+    const struct evq_place *place = evq_entry_place(entry);
     if (!(place->flags & EVQ_PLACE_TIME))
         return wd_fail(-WD_ERR_MACHINE, "the replay process knows a place that is to be searched");
     engine->place_goal = place->time - (place->flags & EVQ_PLACE_MID_REP ? 1 : 0);

@@ -7,6 +7,7 @@
 
 #include "common/err.h"
 #include "common/once.h"
+#include "recorder/event/ops.h"
 #include "recorder/replay/engine_priv.h"
 
 uint64_t rep_wall_granule(const struct rep_host *host, const struct agt_fault *fault)
@@ -100,7 +101,7 @@ static void fault_settle(struct rep_engine *engine, uint64_t pc, unsigned operan
     const struct evq_entry *entry = rep_current_entry(engine);
     const uint32_t told = EVQ_FLAG_SIGINFO | EVQ_FLAG_REGS;
     if (!entry || entry->kind != EVQ_FAULT || (entry->flags & told) != told ||
-        rep_regs_of(entry)->r[EVQ_RIP] != pc)
+        evq_entry_regs(entry)->r[EVQ_RIP] != pc)
         return;
     bool is_other_byte = entry->address - fault->address < operand_bytes;
     if (entry->code != SI_KERNEL && !is_other_byte)

@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 
 #include "common/err.h"
+#include "recorder/event/ops.h"
 
 #define PAGES(count) ((uint64_t)(count)*FEED_PAGE)
 
@@ -241,14 +242,10 @@ const struct evq_entry *stage_entry(const struct stage *stage, size_t nth)
 
 const struct evq_op *stage_op(const struct evq_entry *entry, size_t nth)
 {
-    const uint8_t *at = (const uint8_t *)(entry + 1);
-    if (nth >= entry->op_count)
-        return NULL;
-    if (entry->flags & EVQ_FLAG_REGS)
-        at += sizeof(struct evq_regs);
-    while (nth--)
-        at += ((const struct evq_op *)(const void *)at)->bytes;
-    return (const void *)at;
+    const struct evq_op *op = evq_op_next(entry, NULL);
+    while (op && nth--)
+        op = evq_op_next(entry, op);
+    return op;
 }
 
 const char *stage_text(const struct stage *stage)

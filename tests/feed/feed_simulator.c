@@ -10,6 +10,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "recorder/event/ops.h"
+
 enum { PAGE = 4096, BUCKETS = 1 << 15, LEFT_MAX = 16 };
 
 /* Contents are a file's until something is written. */
@@ -137,19 +139,21 @@ static const char *take_map(struct simulator *sim, const struct evq_op *op)
     size_t file_count, name_count;
     const struct rep_file *files = rep_feed_files(sim->feed, &file_count);
     rep_feed_names(sim->feed, &name_count);
-    if (op->g != EVQ_NAME_NONE && op->g >= name_count)
-        return complain(sim, "name %llu", (unsigned long long)op->g);
-    if (op->d != EVQ_FILE_NONE && (op->d >= file_count || op->e + op->f > files[op->d].size_bytes))
-        return complain(sim, "file %llu", (unsigned long long)op->d);
-    if (!in_ranges(sim, op->a, op->a + op->b))
+    if (op->map.name != EVQ_NAME_NONE && op->map.name >= name_count)
+        return complain(sim, "name %llu", (unsigned long long)op->map.name);
+    if (op->map.file != EVQ_FILE_NONE &&
+        (op->map.file >= file_count ||
+         op->map.file_off + op->map.file_bytes > files[op->map.file].size_bytes))
+        return complain(sim, "file %llu", (unsigned long long)op->map.file);
+    if (!in_ranges(sim, op->map.start, op->map.start + op->map.size))
         return complain(sim, "a mapping outside the announced ranges");
-    for (uint64_t at = 0; at < op->b; at += PAGE) {
-        struct page *page = add_page(sim, (op->a + at) / PAGE, (unsigned)op->c);
-        if (op->d == EVQ_FILE_NONE || at >= op->f)
+    for (uint64_t at = 0; at < op->map.size; at += PAGE) {
+        struct page *page = add_page(sim, (op->map.start + at) / PAGE, (unsigned)op->map.prot);
+        if (op->map.file == EVQ_FILE_NONE || at >= op->map.file_bytes)
             continue;
-        page->file = op->d;
-        page->offset = op->e + at;
-        page->valid = op->f - at < PAGE ? op->f - at : PAGE;
+        page->file = op->map.file;
+        page->offset = op->map.file_off + at;
+        page->valid = op->map.file_bytes - at < PAGE ? op->map.file_bytes - at : PAGE;
     }
     return NULL;
 }
@@ -163,51 +167,53 @@ static const char *take_map(struct simulator *sim, const struct evq_op *op)
 static const char *take_unmap(struct simulator *sim, const struct evq_entry *entry,
                               const struct evq_op *op)
 {
-    for (uint64_t at = 0; at < op->b; at += PAGE)
-        drop_page(sim, (op->a + at) / PAGE);
+    for (uint64_t at = 0; at < op->range.size; at += PAGE)
+        drop_page(sim, (op->range.start + at) / PAGE);
     if (entry->kind != EVQ_OPS)
         return NULL;
     if (sim->left_count == LEFT_MAX)
         return complain(sim, "more than %d tasks have left", LEFT_MAX);
-    sim->left[sim->left_count++] = (struct rep_range){op->a, op->a + op->b};
+    sim->left[sim->left_count++] =
+        (struct rep_range){op->range.start, op->range.start + op->range.size};
     return NULL;
 }
 
 static const char *take_protect(struct simulator *sim, const struct evq_op *op)
 {
-    if (mapped_until(sim, op->a, op->b) < op->a + op->b)
+    if (mapped_until(sim, op->protect.start, op->protect.size) <
+        op->protect.start + op->protect.size)
         return complain(sim, "protects what is not mapped");
-    for (uint64_t at = 0; at < op->b; at += PAGE)
-        find_page(sim, op->a + at)->prot = (unsigned)op->c;
+    for (uint64_t at = 0; at < op->protect.size; at += PAGE)
+        find_page(sim, op->protect.start + at)->prot = (unsigned)op->protect.prot;
     return NULL;
 }
 
 static const char *take_remap(struct simulator *sim, const struct evq_op *op)
 {
-    if (mapped_until(sim, op->a, op->b) < op->a + op->b)
+    if (mapped_until(sim, op->remap.start, op->remap.size) < op->remap.start + op->remap.size)
         return complain(sim, "moves what is not mapped");
-    if (!in_ranges(sim, op->c, op->c + op->d))
+    if (!in_ranges(sim, op->remap.to, op->remap.to + op->remap.to_size))
         return complain(sim, "moves outside the announced ranges");
-    uint64_t kept = op->b < op->d ? op->b : op->d;
+    uint64_t kept = op->remap.size < op->remap.to_size ? op->remap.size : op->remap.to_size;
     struct page *moved = calloc(kept / PAGE + 1, sizeof(*moved));
     if (!moved)
         abort();
     for (uint64_t at = 0; at < kept; at += PAGE) {
-        struct page *page = find_page(sim, op->a + at);
+        struct page *page = find_page(sim, op->remap.start + at);
         moved[at / PAGE] = *page;
         page->bytes = NULL;
     }
-    for (uint64_t at = 0; at < op->b && !op->e; at += PAGE)
-        drop_page(sim, (op->a + at) / PAGE);
+    for (uint64_t at = 0; at < op->remap.size && !op->remap.stays; at += PAGE)
+        drop_page(sim, (op->remap.start + at) / PAGE);
     unsigned prot = moved[0].prot;
-    for (uint64_t at = 0; at < op->d; at += PAGE) {
-        struct page *page = add_page(sim, (op->c + at) / PAGE, prot);
+    for (uint64_t at = 0; at < op->remap.to_size; at += PAGE) {
+        struct page *page = add_page(sim, (op->remap.to + at) / PAGE, prot);
         if (at >= kept)
             continue;
         struct page *next = page->next;
         *page = moved[at / PAGE];
         page->next = next;
-        page->number = (op->c + at) / PAGE;
+        page->number = (op->remap.to + at) / PAGE;
     }
     free(moved);
     return NULL;
@@ -215,10 +221,10 @@ static const char *take_remap(struct simulator *sim, const struct evq_op *op)
 
 static const char *take_discard(struct simulator *sim, const struct evq_op *op)
 {
-    if (mapped_until(sim, op->a, op->b) < op->a + op->b)
+    if (mapped_until(sim, op->range.start, op->range.size) < op->range.start + op->range.size)
         return complain(sim, "discards what is not mapped");
-    for (uint64_t at = 0; at < op->b; at += PAGE) {
-        struct page *page = find_page(sim, op->a + at);
+    for (uint64_t at = 0; at < op->range.size; at += PAGE) {
+        struct page *page = find_page(sim, op->range.start + at);
         free(page->bytes);
         page->bytes = NULL;
     }
@@ -234,11 +240,11 @@ static void clear_space(struct simulator *sim)
 
 static const char *take_task_new(struct simulator *sim, const struct evq_op *op)
 {
-    if (sim->live[op->a])
-        return complain(sim, "task %llu begins twice", (unsigned long long)op->a);
-    sim->live[op->a] = true;
-    memcpy(&sim->regs[op->a], op + 1, sizeof(struct evq_regs));
-    if (!op->b)
+    if (sim->live[op->task_new.task])
+        return complain(sim, "task %llu begins twice", (unsigned long long)op->task_new.task);
+    sim->live[op->task_new.task] = true;
+    sim->regs[op->task_new.task] = *evq_op_regs(op);
+    if (!op->task_new.tid)
         return complain(sim, "a task without a thread's number");
     if (++sim->live_count > sim->counts.tasks_at_once)
         sim->counts.tasks_at_once = sim->live_count;
@@ -295,9 +301,9 @@ static const char *take_op(struct simulator *sim, const struct evq_entry *entry,
     case EVQ_OP_PLACE:
         return take_place(sim, entry, payload);
     case EVQ_OP_WRITE:
-        return write_bytes(sim, op->a, payload, op->b);
+        return write_bytes(sim, op->range.start, payload, op->range.size);
     case EVQ_OP_ZERO:
-        return write_bytes(sim, op->a, NULL, op->b);
+        return write_bytes(sim, op->range.start, NULL, op->range.size);
     case EVQ_OP_MAP:
         return take_map(sim, op);
     case EVQ_OP_UNMAP:
@@ -315,8 +321,9 @@ static const char *take_op(struct simulator *sim, const struct evq_entry *entry,
     case EVQ_OP_TASK_NEW:
         return take_task_new(sim, op);
     case EVQ_OP_CAPTURE:
-        sim->counts.captured_tags |= 1ull << op->c;
-        return mapped_until(sim, op->a, op->b) == op->a + op->b
+        sim->counts.captured_tags |= 1ull << op->capture.tag;
+        return mapped_until(sim, op->capture.start, op->capture.size) ==
+                       op->capture.start + op->capture.size
                    ? NULL
                    : complain(sim, "captures what is not mapped");
     default:
@@ -388,20 +395,16 @@ static const char *check_task(struct simulator *sim, const struct evq_entry *ent
 
 const char *simulator_take(struct simulator *sim, const struct evq_entry *entry)
 {
-    const uint8_t *at = (const uint8_t *)(entry + 1);
+    const struct evq_regs *regs = evq_entry_regs(entry);
     const char *wrong = check_task(sim, entry);
     sim->counts.entries[entry->kind]++;
-    if (!wrong && entry->flags & EVQ_FLAG_REGS) {
-        wrong = check_place(sim, entry, (const struct evq_regs *)at);
+    if (!wrong && regs) {
+        wrong = check_place(sim, entry, regs);
         if (entry->kind != EVQ_PLACE)
-            memcpy(&sim->regs[entry->task], at, sizeof(struct evq_regs));
-        at += sizeof(struct evq_regs);
+            sim->regs[entry->task] = *regs;
     }
-    for (uint32_t i = 0; i < entry->op_count && !wrong; i++) {
-        const struct evq_op *op = (const struct evq_op *)at;
-        wrong = take_op(sim, entry, op, at + sizeof(*op));
-        at += op->bytes;
-    }
+    for (const struct evq_op *op = NULL; !wrong && (op = evq_op_next(entry, op));)
+        wrong = take_op(sim, entry, op, evq_op_payload(op));
     return wrong;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "recorder/event/ops.h"
 #include "recorder/replay/feed.h"
 #include "recorder/replay/feed_entry.h"
 #include "tests/feed/feed_unit.h"
@@ -29,36 +30,37 @@ static void build_sample(struct wd_buf *out)
                                     .stack_digest = 0x1234,
                                     .limit = 1000};
     assert_int_equal(feed_entry_begin(&builder, &head, &some_regs), 0);
-    add_op(&builder, (struct evq_op){.op = EVQ_OP_PLACE}, &place, sizeof(place));
-    add_op(&builder, (struct evq_op){.op = EVQ_OP_CLEAR_SPACE}, NULL, 0);
-    add_op(&builder,
-           (struct evq_op){.op = EVQ_OP_MAP, .a = 0x1000, .b = 0x3000, .c = 5, .d = 0, .f = 0x1800},
+    add_op(&builder, evq_op_new(EVQ_OP_PLACE), &place, sizeof(place));
+    add_op(&builder, evq_op_new(EVQ_OP_CLEAR_SPACE), NULL, 0);
+    add_op(
+        &builder,
+        (struct evq_op){.op = EVQ_OP_MAP,
+                        .map = {.start = 0x1000, .size = 0x3000, .prot = 5, .file_bytes = 0x1800}},
+        NULL, 0);
+    add_op(&builder, evq_op_range(EVQ_OP_WRITE, 0x1001, 5), "hello", 5);
+    add_op(&builder, evq_op_range(EVQ_OP_ZERO, 0x1001, 3), NULL, 0);
+    add_op(&builder, (struct evq_op){.op = EVQ_OP_PROTECT, .protect = {0x1000, 0x1000, .prot = 7}},
            NULL, 0);
-    add_op(&builder, (struct evq_op){.op = EVQ_OP_WRITE, .a = 0x1001, .b = 5}, "hello", 5);
-    add_op(&builder, (struct evq_op){.op = EVQ_OP_ZERO, .a = 0x1001, .b = 3}, NULL, 0);
-    add_op(&builder, (struct evq_op){.op = EVQ_OP_PROTECT, .a = 0x1000, .b = 0x1000, .c = 7}, NULL,
+    add_op(&builder,
+           (struct evq_op){.op = EVQ_OP_REMAP,
+                           .remap = {0x1000, 0x1000, .to = 0x9000, .to_size = 0x2000}},
+           NULL, 0);
+    add_op(&builder, evq_op_range(EVQ_OP_DISCARD, 0x9000, 0x1000), NULL, 0);
+    add_op(&builder, evq_op_range(EVQ_OP_UNMAP, 0x9000, 0x1000), NULL, 0);
+    add_op(&builder, (struct evq_op){.op = EVQ_OP_CAPTURE, .capture = {0x2000, 16, .tag = 1}}, NULL,
            0);
-    add_op(&builder,
-           (struct evq_op){.op = EVQ_OP_REMAP, .a = 0x1000, .b = 0x1000, .c = 0x9000, .d = 0x2000},
-           NULL, 0);
-    add_op(&builder, (struct evq_op){.op = EVQ_OP_DISCARD, .a = 0x9000, .b = 0x1000}, NULL, 0);
-    add_op(&builder, (struct evq_op){.op = EVQ_OP_UNMAP, .a = 0x9000, .b = 0x1000}, NULL, 0);
-    add_op(&builder, (struct evq_op){.op = EVQ_OP_CAPTURE, .a = 0x2000, .b = 16, .c = 1}, NULL, 0);
-    add_op(&builder, (struct evq_op){.op = EVQ_OP_TASK_NEW, .a = 4}, &some_regs, sizeof(some_regs));
-    add_op(&builder, (struct evq_op){.op = EVQ_OP_XSTATE, .a = 576}, image, 576);
-    add_op(&builder, (struct evq_op){.op = EVQ_OP_REGS}, &some_regs, sizeof(some_regs));
+    add_op(&builder, (struct evq_op){.op = EVQ_OP_TASK_NEW, .task_new = {.task = 4}}, &some_regs,
+           sizeof(some_regs));
+    add_op(&builder, (struct evq_op){.op = EVQ_OP_XSTATE, .xstate = {.size = 576}}, image, 576);
+    add_op(&builder, evq_op_new(EVQ_OP_REGS), &some_regs, sizeof(some_regs));
 }
 
 static struct evq_op *op_of(struct wd_buf *buf, uint32_t code)
 {
     struct evq_entry *entry = (struct evq_entry *)(void *)buf->data;
-    uint8_t *at = (uint8_t *)(entry + 1) + sizeof(struct evq_regs);
-    for (uint32_t i = 0; i < entry->op_count; i++) {
-        struct evq_op *op = (struct evq_op *)(void *)at;
+    for (const struct evq_op *op = NULL; (op = evq_op_next(entry, op));)
         if (op->op == code)
-            return op;
-        at += op->bytes;
-    }
+            return (struct evq_op *)op;
     fail();
     return NULL;
 }
@@ -96,29 +98,29 @@ static const struct spoiled {
     {ENTRY_OPS, 0, 0, EVQ_OP_PLACE - 1},
     {ENTRY_OPS, 0, 0, EVQ_OP_PLACE + 1},
     {ENTRY_OPS, 0, 0, UINT32_MAX},
-    {OP, EVQ_OP_MAP, offsetof(struct evq_op, a), 0x1008},
-    {OP, EVQ_OP_MAP, offsetof(struct evq_op, b), 0},
-    {OP, EVQ_OP_MAP, offsetof(struct evq_op, b), UINT64_MAX - 0xfff},
-    {OP, EVQ_OP_MAP, offsetof(struct evq_op, c), 8},
-    {OP, EVQ_OP_MAP, offsetof(struct evq_op, e), 1},
-    {OP, EVQ_OP_MAP, offsetof(struct evq_op, e), UINT64_MAX - 0xfff},
-    {OP, EVQ_OP_MAP, offsetof(struct evq_op, f), 0x3001},
-    {OP, EVQ_OP_WRITE, offsetof(struct evq_op, a), UINT64_MAX - 2},
-    {OP, EVQ_OP_WRITE, offsetof(struct evq_op, a), 0x7ffffffff000 - 4},
-    {OP, EVQ_OP_WRITE, offsetof(struct evq_op, b), 9},
-    {OP, EVQ_OP_WRITE, offsetof(struct evq_op, b), UINT64_MAX},
-    {OP, EVQ_OP_WRITE, offsetof(struct evq_op, b), 0},
-    {OP, EVQ_OP_ZERO, offsetof(struct evq_op, b), UINT64_MAX},
-    {OP, EVQ_OP_PROTECT, offsetof(struct evq_op, c), 8},
-    {OP, EVQ_OP_REMAP, offsetof(struct evq_op, d), 0},
-    {OP, EVQ_OP_REMAP, offsetof(struct evq_op, c), 1},
-    {OP, EVQ_OP_REMAP, offsetof(struct evq_op, e), 2},
-    {OP, EVQ_OP_DISCARD, offsetof(struct evq_op, b), 1},
-    {OP, EVQ_OP_UNMAP, offsetof(struct evq_op, b), 1ull << 63},
-    {OP, EVQ_OP_CAPTURE, offsetof(struct evq_op, b), 65537},
-    {OP, EVQ_OP_TASK_NEW, offsetof(struct evq_op, a), EVQ_TASKS_MAX},
-    {OP, EVQ_OP_XSTATE, offsetof(struct evq_op, a), 512},
-    {OP, EVQ_OP_XSTATE, offsetof(struct evq_op, a), 1024},
+    {OP, EVQ_OP_MAP, offsetof(struct evq_op, map.start), 0x1008},
+    {OP, EVQ_OP_MAP, offsetof(struct evq_op, map.size), 0},
+    {OP, EVQ_OP_MAP, offsetof(struct evq_op, map.size), UINT64_MAX - 0xfff},
+    {OP, EVQ_OP_MAP, offsetof(struct evq_op, map.prot), 8},
+    {OP, EVQ_OP_MAP, offsetof(struct evq_op, map.file_off), 1},
+    {OP, EVQ_OP_MAP, offsetof(struct evq_op, map.file_off), UINT64_MAX - 0xfff},
+    {OP, EVQ_OP_MAP, offsetof(struct evq_op, map.file_bytes), 0x3001},
+    {OP, EVQ_OP_WRITE, offsetof(struct evq_op, range.start), UINT64_MAX - 2},
+    {OP, EVQ_OP_WRITE, offsetof(struct evq_op, range.start), 0x7ffffffff000 - 4},
+    {OP, EVQ_OP_WRITE, offsetof(struct evq_op, range.size), 9},
+    {OP, EVQ_OP_WRITE, offsetof(struct evq_op, range.size), UINT64_MAX},
+    {OP, EVQ_OP_WRITE, offsetof(struct evq_op, range.size), 0},
+    {OP, EVQ_OP_ZERO, offsetof(struct evq_op, range.size), UINT64_MAX},
+    {OP, EVQ_OP_PROTECT, offsetof(struct evq_op, protect.prot), 8},
+    {OP, EVQ_OP_REMAP, offsetof(struct evq_op, remap.to_size), 0},
+    {OP, EVQ_OP_REMAP, offsetof(struct evq_op, remap.to), 1},
+    {OP, EVQ_OP_REMAP, offsetof(struct evq_op, remap.stays), 2},
+    {OP, EVQ_OP_DISCARD, offsetof(struct evq_op, range.size), 1},
+    {OP, EVQ_OP_UNMAP, offsetof(struct evq_op, range.size), 1ull << 63},
+    {OP, EVQ_OP_CAPTURE, offsetof(struct evq_op, capture.size), 65537},
+    {OP, EVQ_OP_TASK_NEW, offsetof(struct evq_op, task_new.task), EVQ_TASKS_MAX},
+    {OP, EVQ_OP_XSTATE, offsetof(struct evq_op, xstate.size), 512},
+    {OP, EVQ_OP_XSTATE, offsetof(struct evq_op, xstate.size), 1024},
     {OP, EVQ_OP_REGS, offsetof(struct evq_op, bytes), EVQ_OP_WRITE},
     {OP, EVQ_OP_REGS, offsetof(struct evq_op, bytes), 0},
     {OP, EVQ_OP_WRITE, offsetof(struct evq_op, op), EVQ_OP_PLACE},
@@ -224,11 +226,9 @@ static size_t overfill(uint16_t kind, uint16_t *kinds, size_t limit)
     uint64_t total = 0;
     assert_int_equal(feed_entry_begin(&builder, &head, NULL), 0);
     for (uint64_t i = 0; i < 9; i++)
-        add_op(&builder,
-               (struct evq_op){
-                   .op = EVQ_OP_WRITE, .a = 0x10000 + i * sizeof(bytes), .b = sizeof(bytes)},
+        add_op(&builder, evq_op_range(EVQ_OP_WRITE, 0x10000 + i * sizeof(bytes), sizeof(bytes)),
                bytes, sizeof(bytes));
-    add_op(&builder, (struct evq_op){.op = EVQ_OP_REGS}, &some_regs, sizeof(some_regs));
+    add_op(&builder, evq_op_new(EVQ_OP_REGS), &some_regs, sizeof(some_regs));
     for (size_t at = 0; at < buf.size_bytes;) {
         const struct evq_entry *entry = (const struct evq_entry *)(void *)(buf.data + at);
         assert_int_equal(evq_entry_check(entry, buf.size_bytes - at), 0);

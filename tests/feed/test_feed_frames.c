@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 
 #include "common/err.h"
+#include "recorder/event/ops.h"
 #include "tests/feed/feed_frames.h"
 #include "tests/feed/feed_stage.h"
 #include "tests/feed/feed_unit.h"
@@ -23,8 +24,8 @@
 static void assert_op(const struct evq_op *op, uint64_t a, uint64_t b)
 {
     assert_non_null(op);
-    assert_int_equal(op->a, a);
-    assert_int_equal(op->b, b);
+    assert_int_equal(op->range.start, a);
+    assert_int_equal(op->range.size, b);
 }
 
 /* ---------------------------------------------------------------- exec and mappings */
@@ -34,7 +35,7 @@ static void exec_builds_everything_in_order(void **state)
     struct stage *stage = *state; /* has just taken it */
     assert_string_equal(stage_text(stage), "OPS: CLEAR_SPACE MAP MAP MAP MAP REGS");
     assert_int_equal(stage_entry(stage, 0)->task, 0);
-    assert_int_equal(stage_op(stage_entry(stage, 0), 1)->c, PROT_READ | PROT_EXEC);
+    assert_int_equal(stage_op(stage_entry(stage, 0), 1)->protect.prot, PROT_READ | PROT_EXEC);
 }
 
 static void munmap_rounds_up_and_precedes_the_registers(void **state)
@@ -92,7 +93,7 @@ static void mprotect_down_a_stack_takes_all_its_pieces(void **state)
                      0);
     const struct evq_op *op = stage_op(stage_entry(stage, 0), 0);
     assert_op(op, STACK - 4 * PAGE, 7 * PAGE);
-    assert_int_equal(op->c, PROT_READ);
+    assert_int_equal(op->protect.prot, PROT_READ);
 }
 
 static void mremap_second_view_is_refused(void **state)
@@ -114,8 +115,8 @@ static void mremap_moves_and_keeps_if_asked(void **state)
     assert_string_equal(stage_text(stage), "SYSCALL_EXIT: REMAP REGS");
     const struct evq_op *op = stage_op(stage_entry(stage, 0), 0);
     assert_op(op, HEAP, PAGE);
-    assert_int_equal(op->c, 0x10000000);
-    assert_int_equal(op->e, 1);
+    assert_int_equal(op->remap.to, 0x10000000);
+    assert_int_equal(op->remap.stays, 1);
 }
 
 static void madvise_discards_private_memory_only(void **state)
@@ -254,7 +255,7 @@ static void name_of_a_thread_is_captured(void **state)
     assert_int_equal(stage_do_call(stage, LEADER, SYS_prctl, 0, PR_SET_NAME, HEAP + 3, 0), 0);
     assert_string_equal(stage_text(stage), "SYSCALL_EXIT: CAPTURE REGS");
     assert_op(stage_op(stage_entry(stage, 0), 0), HEAP + 3, 16);
-    assert_int_equal(stage_op(stage_entry(stage, 0), 0)->c, REP_CAPTURE_COMM);
+    assert_int_equal(stage_op(stage_entry(stage, 0), 0)->capture.tag, REP_CAPTURE_COMM);
     assert_int_equal(stage_do_call(stage, LEADER, SYS_prctl, 0, PR_SET_NAME, end - 5, 0), 0);
     assert_op(stage_op(stage_entry(stage, 0), 0), end - 5, 5);
     assert_int_equal(stage_do_call(stage, LEADER, SYS_prctl, 0, PR_GET_NAME, HEAP, 0), 0);
@@ -328,8 +329,7 @@ static void interrupted_call_is_made_again_without_a_signal(void **state)
         frame.regs.orig_rax = SYS_futex;
         assert_int_equal(stage_take(stage, &frame), 0);
         assert_string_equal(stage_text(stage), "OPS: REGS; SYSCALL_ENTER");
-        const struct evq_regs *regs =
-            (const struct evq_regs *)(stage_op(stage_entry(stage, 0), 0) + 1);
+        const struct evq_regs *regs = evq_op_regs(stage_op(stage_entry(stage, 0), 0));
         assert_int_equal(regs->r[EVQ_RIP], frame.regs.rip - 2);
         assert_int_equal(regs->r[EVQ_RAX], rows[i].rax);
         frame = stage_call(stage, LEADER, RRT_SYSCALL_EXITING, SYS_restart_syscall);

@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 
 #include "common/err.h"
+#include "recorder/event/ops.h"
 #include "tests/feed/feed_frames.h"
 #include "tests/feed/feed_stage.h"
 #include "tests/feed/feed_unit.h"
@@ -264,7 +265,7 @@ static void preemption_is_placed_when_another_thread_goes_on(void **state)
     assert_int_equal(stage_take(stage, &frame), 0);
     assert_string_equal(stage_text(stage), "PLACE: PLACE; SYSCALL_EXIT: REGS");
     const struct evq_entry *entry = stage_entry(stage, 0);
-    const struct evq_regs *placed = (const struct evq_regs *)(entry + 1);
+    const struct evq_regs *placed = evq_entry_regs(entry);
     assert_int_equal(entry->task, 1);
     assert_int_equal(entry->frame, time);
     assert_int_equal(entry->number, 0);

@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 
 #include "common/err.h"
+#include "recorder/event/ops.h"
 #include "tests/feed/feed_frames.h"
 #include "tests/feed/feed_stage.h"
 #include "tests/feed/feed_unit.h"
@@ -24,8 +25,8 @@ static const uint8_t zeros8[8];
 static void assert_op(const struct evq_op *op, uint64_t a, uint64_t b)
 {
     assert_non_null(op);
-    assert_int_equal(op->a, a);
-    assert_int_equal(op->b, b);
+    assert_int_equal(op->range.start, a);
+    assert_int_equal(op->range.size, b);
 }
 
 /* ---------------------------------------------------------------- tasks */
@@ -145,8 +146,8 @@ static void vfork_children_use_a_slot_in_turn(void **state)
         assert_int_equal(stage_clone(stage, LEADER, child, VFORK), 0);
         assert_string_equal(stage_text(stage), "SYSCALL_ENTER: MAP TASK_NEW");
         const struct evq_op *op = stage_op(stage_entry(stage, 0), 1);
-        const struct evq_regs *regs = (const struct evq_regs *)(op + 1);
-        assert_int_equal(op->a, 1);
+        const struct evq_regs *regs = evq_op_regs(op);
+        assert_int_equal(op->task_new.task, 1);
         assert_int_equal(regs->r[EVQ_RAX], 0);
         assert_int_equal(regs->r[EVQ_RSP], HEAP + 0x1000);
         assert_int_equal(regs->r[EVQ_FS_BASE], 0);
@@ -199,7 +200,7 @@ static void followed_fork_goes_on_as_the_child(void **state)
     assert_string_equal(stage_text(stage), "SYSCALL_ENTER: UNMAP MAP REGS");
     const struct evq_entry *entry = stage_entry(stage, 0);
     assert_op(stage_op(entry, 0), HEAP, PAGE);
-    const struct evq_regs *regs = (const struct evq_regs *)(stage_op(entry, 2) + 1);
+    const struct evq_regs *regs = evq_op_regs(stage_op(entry, 2));
     assert_int_equal(regs->r[EVQ_RAX], 0);
     assert_int_equal(regs->r[EVQ_FS_BASE], HEAP + 0x2000);
     struct rrt_frame frame = stage_call(stage, LEADER, RRT_SYSCALL_EXITING, SYS_clone);

@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 
 #include "common/err.h"
+#include "recorder/event/ops.h"
 #include "tests/replay/replay_unit.h"
 #include "wet/build/build.h"
 #include "wet/wet.h"
@@ -85,25 +86,22 @@ struct plain {
 
 static bool is_output(const struct evq_entry *entry)
 {
-    const struct evq_regs *regs = (const struct evq_regs *)(entry + 1);
-    return entry->kind == EVQ_SYSCALL_ENTER && entry->flags & EVQ_FLAG_REGS &&
-           entry->number == SYS_write && regs->r[EVQ_RDI] == STDOUT && regs->r[EVQ_RDX] != 0 &&
-           regs->r[EVQ_RDX] <= OUTPUT_MAX;
+    const struct evq_regs *regs = evq_entry_regs(entry);
+    return entry->kind == EVQ_SYSCALL_ENTER && regs && entry->number == SYS_write &&
+           regs->r[EVQ_RDI] == STDOUT && regs->r[EVQ_RDX] != 0 && regs->r[EVQ_RDX] <= OUTPUT_MAX;
 }
 
 /* Copies an entry; that of a write with one op more. */
 static int entry_copy(struct wd_buf *out, const struct evq_entry *entry)
 {
-    const struct evq_regs *regs = (const struct evq_regs *)(entry + 1);
+    const struct evq_regs *regs = evq_entry_regs(entry);
     size_t at = out->size_bytes;
     int err = wd_buf_append(out, entry, entry->bytes);
     if (err || !is_output(entry))
         return err;
-    struct evq_op op = {.bytes = sizeof op,
-                        .op = EVQ_OP_CAPTURE,
-                        .a = regs->r[EVQ_RSI],
-                        .b = regs->r[EVQ_RDX],
-                        .c = TAG_OUTPUT};
+    struct evq_op op = evq_op_range(EVQ_OP_CAPTURE, regs->r[EVQ_RSI], regs->r[EVQ_RDX]);
+    op.bytes = sizeof op;
+    op.capture.tag = TAG_OUTPUT;
     err = wd_buf_append(out, &op, sizeof op);
     if (!err) {
         struct evq_entry *copy = (struct evq_entry *)(out->data + at);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "common/err.h"
+#include "recorder/event/ops.h"
 #include "recorder/replay/start.h"
 #include "tests/replay/replay_unit.h"
 
@@ -39,18 +40,13 @@ struct altered {
 /* The entries, but that each pair the program reads has another address and value. */
 static void ops_alter(struct altered *altered, struct evq_entry *entry)
 {
-    uint8_t *at = (uint8_t *)(entry + 1);
-    if (entry->flags & EVQ_FLAG_REGS)
-        at += sizeof(struct evq_regs);
-    for (uint32_t i = 0; i < entry->op_count; i++) {
-        struct evq_op *op = (struct evq_op *)at;
-        uint64_t *pair = (uint64_t *)(op + 1);
-        if (op->op == EVQ_OP_WRITE && op->b == 16 && pair[0] - STORES_AT < 4096) {
+    for (const struct evq_op *op = NULL; (op = evq_op_next(entry, op));) {
+        uint64_t *pair = (uint64_t *)evq_op_payload(op);
+        if (op->op == EVQ_OP_WRITE && op->range.size == 16 && pair[0] - STORES_AT < 4096) {
             pair[0] = altered->address;
             pair[1] = altered->value;
             altered->changed++;
         }
-        at += op->bytes;
     }
 }
 

@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 
 #include "common/err.h"
+#include "recorder/event/ops.h"
 #include "tests/replay/replay_unit.h"
 
 #define NEVER 100
@@ -30,21 +31,6 @@ static void cpuid_faults(struct rrt_header *header)
     header->has_cpuid_faulting = true;
 }
 
-static const struct evq_regs *regs_after(const struct evq_entry *entry)
-{
-    const uint8_t *at = (const uint8_t *)(entry + 1);
-    if (entry->flags & EVQ_FLAG_REGS)
-        at += sizeof(struct evq_regs);
-    for (uint32_t i = 0; i < entry->op_count; i++) {
-        const struct evq_op *op = (const struct evq_op *)at;
-        if (op->op == EVQ_OP_REGS)
-            return (const struct evq_regs *)(op + 1);
-        at += op->bytes;
-    }
-    fail_msg("an entry without registers");
-    return NULL;
-}
-
 /* The cpuid that follows the write() whose exit this is, as rr would have it. */
 static int cpuid_add(const struct evq_entry *exit, struct wd_buf *out)
 {
@@ -64,7 +50,8 @@ static int cpuid_add(const struct evq_entry *exit, struct wd_buf *out)
               .op = {.bytes = sizeof trap.op + sizeof trap.loaded, .op = EVQ_OP_REGS}};
     uint32_t a, b, c, d;
     __cpuid_count(0, 0, a, b, c, d);
-    trap.found = *regs_after(exit);
+    assert_non_null(evq_entry_loads(exit));
+    trap.found = *evq_entry_loads(exit);
     trap.found.r[EVQ_RIP] += 2;
     trap.found.r[EVQ_RAX] = a;
     trap.found.r[EVQ_RBX] = b;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "recorder/event/ops.h"
 
 #define COPY_MAX (64ull << 20) /* larger mappings are reservations */
 
@@ -33,18 +34,13 @@ static void hole_add(struct stretch *stretch, uint64_t start, uint64_t bytes)
 static void note_mappings(void *arg, const struct evq_entry *entry)
 {
     struct stretch *stretch = arg;
-    const uint8_t *at = (const uint8_t *)(entry + 1);
-    if (entry->flags & EVQ_FLAG_REGS)
-        at += sizeof(struct evq_regs);
-    for (uint32_t i = 0; i < entry->op_count; i++) {
-        const struct evq_op *op = (const struct evq_op *)at;
+    for (const struct evq_op *op = NULL; (op = evq_op_next(entry, op));) {
         if (op->op == EVQ_OP_MAP || op->op == EVQ_OP_UNMAP || op->op == EVQ_OP_REMAP)
-            hole_add(stretch, op->a, op->b);
+            hole_add(stretch, op->range.start, op->range.size);
         if (op->op == EVQ_OP_REMAP)
-            hole_add(stretch, op->c, op->d);
+            hole_add(stretch, op->remap.to, op->remap.to_size);
         if (op->op == EVQ_OP_CLEAR_SPACE)
             hole_add(stretch, 0, INT64_MAX);
-        at += op->bytes;
     }
 }
 

@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "common/err.h"
+#include "recorder/event/ops.h"
 #include "tests/slicer/fake_priv.h"
 
 /* ---- running ---- */
@@ -212,8 +213,8 @@ static void push_words(struct wet *wet, const void *bytes, size_t size)
 static void push_op(struct wet *wet, uint32_t op, uint64_t a, uint64_t b, const void *payload,
                     size_t size)
 {
-    struct evq_op header = {
-        .bytes = (uint32_t)(sizeof(header) + (size + 7) / 8 * 8), .op = op, .a = a, .b = b};
+    struct evq_op header = evq_op_range(op, a, b);
+    header.bytes = (uint32_t)(sizeof(header) + (size + 7) / 8 * 8);
     push_words(wet, &header, sizeof(header));
     push_words(wet, payload, size);
 }

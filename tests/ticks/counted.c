@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 
 #include "common/err.h"
+#include "recorder/event/ops.h"
 #include "recorder/replay/start.h"
 #include "tests/replay/replay_unit.h"
 
@@ -28,12 +29,6 @@ static int feed_next(void *arg, struct wd_buf *out)
     return rep_feed_next(((struct unit_replay *)arg)->feed, out);
 }
 
-static const struct evq_place *place_of(const struct evq_entry *entry)
-{
-    const uint8_t *op = (const uint8_t *)(entry + 1) + sizeof(struct evq_regs);
-    return (const struct evq_place *)(op + sizeof(struct evq_op));
-}
-
 static int stop_note(void *arg, const struct evq_entry *entry, uint64_t time, uint64_t ring_bytes)
 {
     struct unit_replay *replay = arg;
@@ -41,7 +36,7 @@ static int stop_note(void *arg, const struct evq_entry *entry, uint64_t time, ui
     (void)ring_bytes;
     switch (entry->kind) {
     case EVQ_PLACE:
-        stop.flags = place_of(entry)->flags;
+        stop.flags = evq_entry_place(entry)->flags;
         stop.signal = entry->number;
         break;
     case EVQ_SYSCALL_ENTER:

@@ -206,14 +206,15 @@ static void op_label(struct reference *reference, const struct evq_entry *entry,
     switch (op->op) {
     case EVQ_OP_WRITE:
     case EVQ_OP_ZERO:
-        bytes_label(reference, op->a, op->b, is_loss ? 0 : label);
+        bytes_label(reference, op->range.start, op->range.size, is_loss ? 0 : label);
         break;
     case EVQ_OP_MAP:
     case EVQ_OP_UNMAP:
-        bytes_label(reference, op->a, op->b, 0);
+        bytes_label(reference, op->range.start, op->range.size, 0);
         break;
     case EVQ_OP_REMAP:
-        assert_true(op->a == op->c && op->d >= op->b); /* no sample does more */
+        assert_true(op->remap.start == op->remap.to &&
+                    op->remap.to_size >= op->remap.size); /* no sample does more */
         break;
     case EVQ_OP_REGS:
         if (entry->kind == EVQ_SYSCALL_EXIT && entry->number != SYS_rt_sigreturn) {
@@ -229,8 +230,9 @@ static void op_label(struct reference *reference, const struct evq_entry *entry,
         locations_label(reference, entry->task, INS_LOC_VEC, INS_LOC_FS_BASE);
         break;
     case EVQ_OP_TASK_NEW:
-        memcpy(reference->last[op->a], reference->last[entry->task], sizeof reference->last[0]);
-        gpr_label(reference, (uint32_t)op->a, INS_RAX);
+        memcpy(reference->last[op->task_new.task], reference->last[entry->task],
+               sizeof reference->last[0]);
+        gpr_label(reference, (uint32_t)op->task_new.task, INS_RAX);
         break;
     case EVQ_OP_CLEAR_SPACE:
         bytes_label(reference, 0, UINT64_MAX, 0);
@@ -243,7 +245,7 @@ static void op_label(struct reference *reference, const struct evq_entry *entry,
 static void event_label(struct reference *reference, const struct evq_entry *entry)
 {
     reference->number++;
-    for (const struct evq_op *op = NULL; (op = wet_entry_op(entry, op));)
+    for (const struct evq_op *op = NULL; (op = evq_op_next(entry, op));)
         op_label(reference, entry, op);
 }
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "common/err.h"
+#include "recorder/event/ops.h"
 #include "tests/wet/wet_unit.h"
 #include "wet/trace/space.h"
 
@@ -115,11 +116,11 @@ static void assert_as_model(struct fixture *fixture)
 static void op_map(struct fixture *fixture, unsigned at, unsigned count, uint32_t prot)
 {
     struct evq_op op = {.op = EVQ_OP_MAP,
-                        .a = BASE + at * PAGE,
-                        .b = count * PAGE,
-                        .c = prot,
-                        .d = EVQ_FILE_NONE,
-                        .g = EVQ_NAME_NONE};
+                        .map = {.start = BASE + at * PAGE,
+                                .size = count * PAGE,
+                                .prot = prot,
+                                .file = EVQ_FILE_NONE,
+                                .name = EVQ_NAME_NONE}};
     assert_int_equal(wet_space_op(&fixture->space, &op), 0);
     for (unsigned i = at; i < at + count; i++)
         fixture->model.pages[i].prot = prot;
@@ -128,7 +129,7 @@ static void op_map(struct fixture *fixture, unsigned at, unsigned count, uint32_
 
 static void op_unmap(struct fixture *fixture, unsigned at, unsigned count)
 {
-    struct evq_op op = {.op = EVQ_OP_UNMAP, .a = BASE + at * PAGE, .b = count * PAGE};
+    struct evq_op op = evq_op_range(EVQ_OP_UNMAP, BASE + at * PAGE, count * PAGE);
     assert_int_equal(wet_space_op(&fixture->space, &op), 0);
     for (unsigned i = at; i < at + count; i++)
         fixture->model.pages[i].token = NONE;
@@ -136,7 +137,7 @@ static void op_unmap(struct fixture *fixture, unsigned at, unsigned count)
 
 static void op_protect(struct fixture *fixture, unsigned at, unsigned count, uint32_t prot)
 {
-    struct evq_op op = {.op = EVQ_OP_PROTECT, .a = BASE + at * PAGE, .b = count * PAGE, .c = prot};
+    struct evq_op op = {.op = EVQ_OP_PROTECT, .protect = {BASE + at * PAGE, count * PAGE, prot}};
     assert_int_equal(wet_space_op(&fixture->space, &op), 0);
     for (unsigned i = at; i < at + count; i++)
         fixture->model.pages[i].prot = prot;
@@ -160,11 +161,11 @@ static void op_remap(struct fixture *fixture, unsigned from, unsigned count, uns
     if ((from != to && !apart) || (keep && from == to) || !all_mapped(model, from, count))
         return;
     struct evq_op op = {.op = EVQ_OP_REMAP,
-                        .a = BASE + from * PAGE,
-                        .b = count * PAGE,
-                        .c = BASE + to * PAGE,
-                        .d = to_count * PAGE,
-                        .e = keep};
+                        .remap = {.start = BASE + from * PAGE,
+                                  .size = count * PAGE,
+                                  .to = BASE + to * PAGE,
+                                  .to_size = to_count * PAGE,
+                                  .stays = keep}};
     unsigned kept = count < to_count ? count : to_count;
     uint32_t prot = model->pages[from + count - 1].prot;
     struct model before = *model;
@@ -219,7 +220,7 @@ static void space_random_mappings_are_as_in_the_model(void **state)
         random_op(fixture, &seed);
         assert_as_model(fixture);
     }
-    struct evq_op clear = {.op = EVQ_OP_CLEAR_SPACE};
+    struct evq_op clear = evq_op_new(EVQ_OP_CLEAR_SPACE);
     assert_int_equal(wet_space_op(&fixture->space, &clear), 0);
     assert_int_equal(fixture->space.views.count, 0);
 }
@@ -247,13 +248,13 @@ static void space_file_mapping_has_the_files_bytes_then_zeros(void **state)
     struct fixture *fixture = *state;
     uint64_t left;
     struct evq_op op = {.op = EVQ_OP_MAP,
-                        .a = BASE,
-                        .b = 3 * PAGE,
-                        .c = 1,
-                        .d = 7,
-                        .e = 2 * PAGE,
-                        .f = PAGE + 16,
-                        .g = EVQ_NAME_NONE};
+                        .map = {.start = BASE,
+                                .size = 3 * PAGE,
+                                .prot = 1,
+                                .file = 7,
+                                .file_off = 2 * PAGE,
+                                .file_bytes = PAGE + 16,
+                                .name = EVQ_NAME_NONE}};
     assert_int_equal(wet_space_op(&fixture->space, &op), 0);
     const uint64_t *words = (uint64_t *)wet_space_at(&fixture->space, BASE, &left);
     assert_int_equal(left, 3 * PAGE);
@@ -267,10 +268,15 @@ static void space_file_mapping_has_the_files_bytes_then_zeros(void **state)
 static void space_discarded_pages_have_their_first_contents(void **state)
 {
     struct fixture *fixture = *state;
-    const struct evq_op file = {
-        .op = EVQ_OP_MAP, .a = BASE, .b = 4 * PAGE, .d = 7, .e = 3 * PAGE, .f = 2 * PAGE + 8};
+    const struct evq_op file = {.op = EVQ_OP_MAP,
+                                .map = {.start = BASE,
+                                        .size = 4 * PAGE,
+                                        .file = 7,
+                                        .file_off = 3 * PAGE,
+                                        .file_bytes = 2 * PAGE + 8}};
     const struct evq_op none = {
-        .op = EVQ_OP_MAP, .a = BASE + 4 * PAGE, .b = 2 * PAGE, .d = EVQ_FILE_NONE};
+        .op = EVQ_OP_MAP,
+        .map = {.start = BASE + 4 * PAGE, .size = 2 * PAGE, .file = EVQ_FILE_NONE}};
     assert_int_equal(wet_space_op(&fixture->space, &file), 0);
     assert_int_equal(wet_space_op(&fixture->space, &none), 0);
     for (unsigned i = 0; i < 6; i++)
@@ -308,7 +314,8 @@ static void space_wrong_ops_are_refused(void **state)
 {
     struct fixture *fixture = *state;
     struct evq_op nowhere = {
-        .op = EVQ_OP_REMAP, .a = BASE, .b = PAGE, .c = BASE + 8 * PAGE, .d = PAGE};
+        .op = EVQ_OP_REMAP,
+        .remap = {.start = BASE, .size = PAGE, .to = BASE + 8 * PAGE, .to_size = PAGE}};
     assert_int_equal(wet_space_op(&fixture->space, &nowhere), -WD_ERR_CORRUPT);
     const uint64_t sizes[] = {0, 1, PAGE + 1, 1ull << 43 | 4096, ~0ull << 12};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {

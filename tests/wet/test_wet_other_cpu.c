@@ -74,15 +74,15 @@ static unsigned entries_enlarge(struct wd_buf *entries, bool is_used)
          at = entry_at + ((struct evq_entry *)(entries->data + entry_at))->bytes) {
         entry_at = at + sizeof(struct wet_entry_record);
         for (const struct evq_op *op = NULL;
-             (op = wet_entry_op((struct evq_entry *)(entries->data + entry_at), op));) {
+             (op = evq_op_next((struct evq_entry *)(entries->data + entry_at), op));) {
             if (op->op != EVQ_OP_XSTATE)
                 continue;
             op_at = (size_t)((const uint8_t *)op - entries->data);
-            image_enlarge(entries, op_at + sizeof *op, op->a, is_used);
+            image_enlarge(entries, op_at + sizeof *op, op->xstate.size, is_used);
             ((struct evq_entry *)(entries->data + entry_at))->bytes += MORE_BYTES;
             struct evq_op *larger = (struct evq_op *)(entries->data + op_at);
             larger->bytes += MORE_BYTES;
-            larger->a += MORE_BYTES;
+            larger->xstate.size += MORE_BYTES;
             op = larger;
             count++;
         }

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 
 #include "common/err.h"
+#include "recorder/event/ops.h"
 #include "slicer/slicer.h"
 #include "tests/wet/wet_fixture.h"
 #include "tests/wet/wet_unit.h"
@@ -154,16 +155,14 @@ static void short_intervals_hold_the_same_instructions(void **state)
 
 static int count_place(void *arg, const struct wet_event *event)
 {
-    const struct evq_op *op =
-        (const struct evq_op *)((const char *)(event->entry + 1) + sizeof(struct evq_regs));
+    const struct evq_place *place = evq_entry_place(event->entry);
     uint64_t *places = arg;
-    struct evq_place place;
     if (event->entry->kind != EVQ_PLACE)
         return 0;
-    memcpy(&place, op + 1, sizeof place);
-    assert_true(place.flags & EVQ_PLACE_TIME);
-    assert_int_equal(place.time, event->time);
-    *places += !(place.flags & EVQ_PLACE_HERE);
+    assert_non_null(place);
+    assert_true(place->flags & EVQ_PLACE_TIME);
+    assert_int_equal(place->time, event->time);
+    *places += !(place->flags & EVQ_PLACE_HERE);
     return 0;
 }
 

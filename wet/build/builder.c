@@ -61,9 +61,9 @@ static void ticks_adjust(struct wet_builder *builder, struct wd_buf *entries, si
         struct evq_entry *entry = (struct evq_entry *)(entries->data + at);
         if (entry->flags & EVQ_FLAG_TICKS)
             entry->ticks -= builder->ticks_given[entry->task];
-        for (const struct evq_op *op = NULL; (op = wet_entry_op(entry, op));) {
-            if (op->op == EVQ_OP_TASK_NEW && op->a < EVQ_TASKS_MAX)
-                builder->ticks_given[op->a] = 0;
+        for (const struct evq_op *op = NULL; (op = evq_op_next(entry, op));) {
+            if (op->op == EVQ_OP_TASK_NEW && op->task_new.task < EVQ_TASKS_MAX)
+                builder->ticks_given[op->task_new.task] = 0;
         }
         at += entry->bytes;
     }
@@ -77,9 +77,9 @@ void wet_builder_ticks_undo(const struct wet_builder *builder, struct wd_buf *en
         struct evq_entry *entry = (struct evq_entry *)(entries->data + at);
         if (entry->flags & EVQ_FLAG_TICKS)
             entry->ticks += given[entry->task];
-        for (const struct evq_op *op = NULL; (op = wet_entry_op(entry, op));) {
-            if (op->op == EVQ_OP_TASK_NEW && op->a < EVQ_TASKS_MAX)
-                given[op->a] = 0;
+        for (const struct evq_op *op = NULL; (op = evq_op_next(entry, op));) {
+            if (op->op == EVQ_OP_TASK_NEW && op->task_new.task < EVQ_TASKS_MAX)
+                given[op->task_new.task] = 0;
         }
         at += entry->bytes;
     }
@@ -124,9 +124,9 @@ static int next_entries(void *arg, struct wd_buf *out)
 
 static void tasks_note(struct wet_builder *builder, const struct evq_entry *entry)
 {
-    for (const struct evq_op *op = NULL; (op = wet_entry_op(entry, op));) {
-        if (op->op == EVQ_OP_TASK_NEW && op->a < EVQ_TASKS_MAX)
-            builder->ticks_before[op->a] = 0;
+    for (const struct evq_op *op = NULL; (op = evq_op_next(entry, op));) {
+        if (op->op == EVQ_OP_TASK_NEW && op->task_new.task < EVQ_TASKS_MAX)
+            builder->ticks_before[op->task_new.task] = 0;
     }
 }
 
@@ -149,7 +149,8 @@ static int entry_keep(struct wet_builder *builder, const struct evq_entry *entry
 static int space_op(struct wet_builder *builder, const struct evq_op *op)
 {
     if (builder->is_leader && op->op == EVQ_OP_DISCARD)
-        return wet_space_discard(&builder->space, op->a, op->a + op->b);
+        return wet_space_discard(&builder->space, op->range.start,
+                                 op->range.start + op->range.size);
     return wet_space_op(&builder->space, op);
 }
 
@@ -164,7 +165,7 @@ static int entry_taken(void *arg, const struct evq_entry *entry, uint64_t clock,
         err = wet_output_finder_entry(&builder->outputs, entry, time);
     if (!err)
         err = wet_thread_finder_entry(&builder->threads, entry, time);
-    for (const struct evq_op *op = NULL; !err && (op = wet_entry_op(entry, op));)
+    for (const struct evq_op *op = NULL; !err && (op = evq_op_next(entry, op));)
         err = space_op(builder, op);
     tasks_note(builder, entry);
     wet_builder_signal_note(builder, entry, time);

@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
+#include "recorder/event/ops.h"
 #include "recorder/replay/feed.h"
 #include "wet/trace/record.h"
 
@@ -59,23 +60,9 @@ static int vector_add(struct wet_output_finder *finder, uint64_t fd, uint64_t ti
     return 0;
 }
 
-static const struct evq_regs *regs_loaded(const struct evq_entry *entry)
-{
-    const uint8_t *at = (const uint8_t *)(entry + 1);
-    if (entry->flags & EVQ_FLAG_REGS)
-        at += sizeof(struct evq_regs);
-    for (uint32_t i = 0; i < entry->op_count; i++) {
-        const struct evq_op *op = (const struct evq_op *)at;
-        if (op->op == EVQ_OP_REGS)
-            return (const struct evq_regs *)(op + 1);
-        at += op->bytes;
-    }
-    return NULL;
-}
-
 static int call_exit(struct wet_output_finder *finder, const struct evq_entry *entry)
 {
-    const struct evq_regs *regs = regs_loaded(entry);
+    const struct evq_regs *regs = evq_entry_loads(entry);
     uint64_t number = finder->pending[entry->task].number;
     const uint64_t *args = finder->pending[entry->task].args;
     uint64_t time = finder->pending[entry->task].time;
@@ -94,8 +81,8 @@ int wet_output_finder_entry(struct wet_output_finder *finder, const struct evq_e
 {
     if (entry->task >= EVQ_TASKS_MAX)
         return 0;
-    if (entry->kind == EVQ_SYSCALL_ENTER && entry->flags & EVQ_FLAG_REGS) {
-        const struct evq_regs *regs = (const struct evq_regs *)(entry + 1);
+    const struct evq_regs *regs = evq_entry_regs(entry);
+    if (entry->kind == EVQ_SYSCALL_ENTER && regs) {
         finder->syscalls++;
         finder->pending[entry->task].number = (uint64_t)entry->number;
         finder->pending[entry->task].args[0] = regs->r[EVQ_RDI];

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "common/err.h"
+#include "recorder/event/ops.h"
 #include "wet/build/builder.h"
 #include "wet/build/scan.h"
 #include "wet/trace/record.h"
@@ -84,15 +85,15 @@ static int map_append(const struct restart *restart, const struct agt_view *view
         object->file_bytes > view->file_off ? object->file_bytes - view->file_off : 0;
     bool has_file = object->file != EVQ_FILE_NONE;
     struct evq_op map = {.op = EVQ_OP_MAP,
-                         .a = view->start,
-                         .b = bytes,
-                         .c = view->prot,
-                         .d = object->file,
-                         .e = has_file ? object->file_off + view->file_off : 0,
-                         .f = !has_file           ? 0
-                              : from_file < bytes ? from_file
-                                                  : bytes,
-                         .g = view->name};
+                         .map.start = view->start,
+                         .map.size = bytes,
+                         .map.prot = view->prot,
+                         .map.file = object->file,
+                         .map.file_off = has_file ? object->file_off + view->file_off : 0,
+                         .map.file_bytes = !has_file           ? 0
+                                           : from_file < bytes ? from_file
+                                                               : bytes,
+                         .map.name = view->name};
     return op_append(out, &map, NULL, 0);
 }
 
@@ -199,7 +200,7 @@ static int write_give(struct restart *restart, struct wd_buf *out)
     if (!count)
         return 0;
     size_t at;
-    struct evq_op write = {.op = EVQ_OP_WRITE, .a = view->start + from, .b = count};
+    struct evq_op write = evq_op_range(EVQ_OP_WRITE, view->start + from, count);
     const uint8_t *data =
         restart->builder->space.bytes + object->mirror_off + view->file_off + from;
     int err = entry_open(out, 0, &at);
@@ -216,8 +217,9 @@ static int task_append(struct restart *restart, const struct wet_task_record *ta
                        const uint8_t *xsave, struct wd_buf *out)
 {
     size_t at;
-    struct evq_op regs = {.op = EVQ_OP_REGS};
-    struct evq_op xstate = {.op = EVQ_OP_XSTATE, .a = task->xsave_bytes};
+    struct evq_op regs = evq_op_new(EVQ_OP_REGS);
+    struct evq_op xstate = evq_op_new(EVQ_OP_XSTATE);
+    xstate.xstate.size = task->xsave_bytes;
     int err = entry_open(out, task->task, &at);
     if (!err)
         err = op_append(out, &xstate, xsave, task->xsave_bytes);
@@ -232,7 +234,8 @@ static int task_new_append(struct restart *restart, const struct wet_task_record
                            struct wd_buf *out)
 {
     size_t at;
-    struct evq_op op = {.op = EVQ_OP_TASK_NEW, .a = task->task};
+    struct evq_op op = evq_op_new(EVQ_OP_TASK_NEW);
+    op.task_new.task = task->task;
     int err = entry_open(out, 0, &at);
     if (!err)
         err = op_append(out, &op, task->regs, sizeof task->regs);

@@ -62,11 +62,11 @@ static int turn_until(struct wet_thread_finder *finder, uint32_t slot, uint64_t 
 static int place_note(struct wet_thread_finder *finder, const struct evq_entry *entry,
                       uint64_t time)
 {
-    struct evq_place place;
-    if (!wet_entry_place(entry, &place) || place.flags & EVQ_PLACE_HERE)
+    const struct evq_place *place = evq_entry_place(entry);
+    if (!place || place->flags & EVQ_PLACE_HERE)
         return 0;
     finder->places++;
-    if (!(place.flags & EVQ_PLACE_AMBIGUOUS))
+    if (!(place->flags & EVQ_PLACE_AMBIGUOUS))
         return 0;
     struct wet_ambiguous_record record = {.time = time,
                                           .frame = entry->frame,
@@ -83,7 +83,7 @@ static bool is_clone(int32_t number)
 /* A fork that is followed: the thread goes on as the child's only one. */
 static void fork_note(struct wet_thread_finder *finder, const struct evq_entry *entry)
 {
-    const struct evq_regs *regs = wet_entry_loads(entry);
+    const struct evq_regs *regs = evq_entry_loads(entry);
     if (entry->kind == EVQ_SYSCALL_ENTER)
         finder->in_clone[entry->task] = is_clone(entry->number);
     if (!regs || !finder->in_clone[entry->task])
@@ -109,9 +109,9 @@ int wet_thread_finder_entry(struct wet_thread_finder *finder, const struct evq_e
     if (!err)
         err = place_note(finder, entry, time);
     uint32_t thread = finder->by_slot[entry->task];
-    for (const struct evq_op *op = NULL; !err && (op = wet_entry_op(entry, op));) {
+    for (const struct evq_op *op = NULL; !err && (op = evq_op_next(entry, op));) {
         if (op->op == EVQ_OP_TASK_NEW)
-            err = thread_add(finder, (uint32_t)op->a, op->b, thread, time);
+            err = thread_add(finder, (uint32_t)op->task_new.task, op->task_new.tid, thread, time);
     }
     if (err)
         return err;

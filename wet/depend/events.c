@@ -41,17 +41,17 @@ static void regs_pass(struct dep_task *task, const struct evq_entry *entry, uint
 static int remap_pass(struct dep_finder *finder, const struct evq_op *op)
 {
     struct dep_shadow *shadow = &finder->machine->shadow;
-    uint64_t kept = op->b < op->d ? op->b : op->d;
+    uint64_t kept = op->remap.size < op->remap.to_size ? op->remap.size : op->remap.to_size;
     int err = 0;
 
-    if (op->a != op->c)
-        err = dep_shadow_copy(shadow, op->c, op->a, kept);
-    if (!err && op->d > kept)
-        err = dep_shadow_fill(shadow, op->c + kept, op->d - kept, 0);
-    if (!err && op->a != op->c)
-        err = dep_shadow_fill(shadow, op->a, op->b, 0);
-    else if (!err && op->b > kept)
-        err = dep_shadow_fill(shadow, op->a + kept, op->b - kept, 0);
+    if (op->remap.start != op->remap.to)
+        err = dep_shadow_copy(shadow, op->remap.to, op->remap.start, kept);
+    if (!err && op->remap.to_size > kept)
+        err = dep_shadow_fill(shadow, op->remap.to + kept, op->remap.to_size - kept, 0);
+    if (!err && op->remap.start != op->remap.to)
+        err = dep_shadow_fill(shadow, op->remap.start, op->remap.size, 0);
+    else if (!err && op->remap.size > kept)
+        err = dep_shadow_fill(shadow, op->remap.start + kept, op->remap.size - kept, 0);
     return err;
 }
 
@@ -73,17 +73,18 @@ static int op_pass(struct dep_finder *finder, const struct evq_entry *entry,
         return 0;
     case EVQ_OP_WRITE:
     case EVQ_OP_ZERO:
-        return dep_shadow_fill(&finder->machine->shadow, op->a, op->b, number);
+        return dep_shadow_fill(&finder->machine->shadow, op->range.start, op->range.size, number);
     case EVQ_OP_MAP:
     case EVQ_OP_UNMAP:
     case EVQ_OP_DISCARD:
-        return dep_shadow_fill(&finder->machine->shadow, op->a, op->b, 0);
+        return dep_shadow_fill(&finder->machine->shadow, op->range.start, op->range.size, 0);
     case EVQ_OP_REMAP:
         return remap_pass(finder, op);
     case EVQ_OP_CLEAR_SPACE:
         return dep_shadow_fill(&finder->machine->shadow, 0, UINT64_MAX, 0);
     case EVQ_OP_TASK_NEW:
-        made = op->a < EVQ_TASKS_MAX ? dep_task_get(finder, (uint32_t)op->a) : NULL;
+        made = op->task_new.task < EVQ_TASKS_MAX ? dep_task_get(finder, (uint32_t)op->task_new.task)
+                                                 : NULL;
         if (!made)
             return -ENOMEM;
         *made = *task;
@@ -98,7 +99,7 @@ int dep_entry_pass(struct dep_finder *finder, const struct evq_entry *entry, uin
 {
     int err = 0;
 
-    for (const struct evq_op *op = NULL; !err && (op = wet_entry_op(entry, op));)
+    for (const struct evq_op *op = NULL; !err && (op = evq_op_next(entry, op));)
         err = op_pass(finder, entry, op, number);
     return err;
 }

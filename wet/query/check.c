@@ -72,16 +72,16 @@ static int op_check(const struct wet *wet, const struct evq_op *op, uint64_t fil
 {
     switch (op->op) {
     case EVQ_OP_MAP:
-        if (!wet_rule_in_spans(wet->spans, wet->span_count, op->a, op->b) ||
-            (op->d != EVQ_FILE_NONE && op->d >= file_count))
+        if (!wet_rule_in_spans(wet->spans, wet->span_count, op->map.start, op->map.size) ||
+            (op->map.file != EVQ_FILE_NONE && op->map.file >= file_count))
             return damaged(wet, "entries: a mapping is out of bounds");
         return 0;
     case EVQ_OP_REMAP:
-        return wet_rule_in_spans(wet->spans, wet->span_count, op->c, op->d)
+        return wet_rule_in_spans(wet->spans, wet->span_count, op->remap.to, op->remap.to_size)
                    ? 0
                    : damaged(wet, "entries: a mapping is out of bounds");
     case EVQ_OP_XSTATE:
-        return is_to_run ? wet_xsave_check(wet, (const uint8_t *)(op + 1), op->a) : 0;
+        return is_to_run ? wet_xsave_check(wet, (const uint8_t *)(op + 1), op->xstate.size) : 0;
     default:
         return 0;
     }
@@ -97,7 +97,7 @@ int wet_entry_check(const struct wet *wet, const void *bytes, size_t size_bytes,
         snprintf(what, sizeof what, "%s", wd_error_message(err));
         return wd_fail(err, "%s: %s", wet_store_path(wet->store), what);
     }
-    for (const struct evq_op *op = NULL; !err && (op = wet_entry_op(entry, op));)
+    for (const struct evq_op *op = NULL; !err && (op = evq_op_next(entry, op));)
         err = op_check(wet, op, file_count, is_to_run);
     return err;
 }

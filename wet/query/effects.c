@@ -344,25 +344,18 @@ static int pass_item(struct wet_effects *effects, const struct item *item, const
 
 static int pass_event(struct wet_effects *effects, const struct wet_event *event)
 {
-    const struct evq_entry *entry = event->entry;
-    const uint8_t *end = (const uint8_t *)entry + entry->bytes;
-    const uint8_t *at = (const uint8_t *)(entry + 1);
     int err = 0;
-    if (entry->flags & EVQ_FLAG_REGS)
-        at += sizeof(struct evq_regs);
-    for (uint32_t i = 0; i < entry->op_count && at < end && !err; i++) {
-        const struct evq_op *op = (const struct evq_op *)at; /* entries have been checked */
+    for (const struct evq_op *op = NULL; !err && (op = evq_op_next(event->entry, op));) {
         struct wet_effect effect = {.time = event->time,
                                     .event = event,
                                     .reg = -1,
-                                    .address = op->a,
-                                    .size = op->b,
-                                    .after = (const uint8_t *)(op + 1)};
+                                    .address = op->range.start,
+                                    .size = op->range.size,
+                                    .after = evq_op_payload(op)};
         if (op->op == EVQ_OP_WRITE)
             err = pass_write(effects, &effect);
         else
             err = wet_replica_op(effects->replica, op);
-        at += op->bytes;
     }
     return err;
 }

@@ -320,35 +320,38 @@ static int zero(struct wet_replica *replica, uint64_t start, uint64_t size)
 
 static int move(struct wet_replica *replica, const struct evq_op *op)
 {
-    uint64_t size = op->b < op->d ? op->b : op->d;
-    if (!wet_replica_is_mapped(replica, op->a, size))
+    uint64_t size = op->remap.size < op->remap.to_size ? op->remap.size : op->remap.to_size;
+    if (!wet_replica_is_mapped(replica, op->remap.start, size))
         return wd_fail(-WD_ERR_DIVERGED, "mremap of %#llx, where nothing is mapped",
-                       (unsigned long long)op->a);
+                       (unsigned long long)op->remap.start);
     uint8_t *bytes = malloc(size && size <= MOVE_MAX ? size : 1);
-    int err = bytes ? span_note(replica, op->c, op->d) : -ENOMEM;
+    int err = bytes ? span_note(replica, op->remap.to, op->remap.to_size) : -ENOMEM;
     if (!err && size <= MOVE_MAX)
-        err = wet_replica_read(replica, op->a, bytes, size);
+        err = wet_replica_read(replica, op->remap.start, bytes, size);
     if (!err)
-        err = zero(replica, op->c, op->d);
+        err = zero(replica, op->remap.to, op->remap.to_size);
     if (!err && size <= MOVE_MAX)
-        err = wet_replica_write(replica, op->c, bytes, size);
+        err = wet_replica_write(replica, op->remap.to, bytes, size);
     free(bytes);
     return err;
 }
 
 int wet_replica_op(struct wet_replica *replica, const struct evq_op *op)
 {
-    struct layer layer = {op->a, op->a + op->b, op->d, op->e, op->f};
+    struct layer layer = {op->map.start, op->map.start + op->map.size, op->map.file,
+                          op->map.file_off, op->map.file_bytes};
     int err;
     switch (op->op) {
     case EVQ_OP_ZERO:
     case EVQ_OP_DISCARD:
-        return zero(replica, op->a, op->b);
+        return zero(replica, op->range.start, op->range.size);
     case EVQ_OP_MAP:
-        err = span_note(replica, op->a, op->b);
+        err = span_note(replica, op->range.start, op->range.size);
         return err ? err : layer_add(replica, &layer);
     case EVQ_OP_REMAP:
-        return op->a == op->c && op->b >= op->d ? 0 : move(replica, op);
+        return op->remap.start == op->remap.to && op->remap.size >= op->remap.to_size
+                   ? 0
+                   : move(replica, op);
     case EVQ_OP_CLEAR_SPACE:
         layer = (struct layer){.start = 0, .end = UINT64_MAX, .file = EVQ_FILE_NONE};
         return layer_add(replica, &layer);

@@ -187,13 +187,13 @@ static int views_append(struct wet_rerun *rerun, const struct agt_view *views, u
                 return damaged(wet, "views", rerun->k);
             const struct wet_object *object = &wet->space.objects[view->file];
             struct evq_op map = {.op = EVQ_OP_MAP,
-                                 .a = view->start,
-                                 .b = view->end - view->start,
-                                 .c = view->prot,
-                                 .d = wet->file_count,
-                                 .e = object->mirror_off + view->file_off,
-                                 .f = view->end - view->start,
-                                 .g = view->name};
+                                 .map.start = view->start,
+                                 .map.size = view->end - view->start,
+                                 .map.prot = view->prot,
+                                 .map.file = wet->file_count,
+                                 .map.file_off = object->mirror_off + view->file_off,
+                                 .map.file_bytes = view->end - view->start,
+                                 .map.name = view->name};
             err = op_append(&rerun->start, &map, NULL, 0);
         }
         if (!err)
@@ -213,9 +213,10 @@ static int task_append(struct wet_rerun *rerun, const struct wet_task_record *ta
     memcpy(&begins_with, task->regs, sizeof begins_with);
     if (is_running && rerun->has_flags)
         begins_with.r[EVQ_EFLAGS] = rerun->flags;
-    struct evq_op regs = {.op = EVQ_OP_REGS};
+    struct evq_op regs = evq_op_new(EVQ_OP_REGS);
     int err = wet_xsave_take(rerun->wet, xsave, task->xsave_bytes, &image);
-    struct evq_op xstate = {.op = EVQ_OP_XSTATE, .a = image.size_bytes};
+    struct evq_op xstate = evq_op_new(EVQ_OP_XSTATE);
+    xstate.xstate.size = image.size_bytes;
     if (!err)
         err = entry_open(&rerun->start, task->task, &at);
     if (!err)
@@ -229,7 +230,8 @@ static int task_append(struct wet_rerun *rerun, const struct wet_task_record *ta
 static int task_new_append(struct wet_rerun *rerun, const struct wet_task_record *task)
 {
     size_t at;
-    struct evq_op op = {.op = EVQ_OP_TASK_NEW, .a = task->task};
+    struct evq_op op = evq_op_new(EVQ_OP_TASK_NEW);
+    op.task_new.task = task->task;
     int err = entry_open(&rerun->start, 0, &at);
     if (!err)
         err = op_append(&rerun->start, &op, task->regs, sizeof task->regs);
@@ -328,9 +330,9 @@ static void engine_drop(struct wet *wet)
 /* The engine's clock is 0 where the interval starts. */
 static void place_shift(struct evq_entry *entry, uint64_t earlier)
 {
-    struct evq_op *op = (struct evq_op *)wet_entry_op(entry, NULL);
-    if (entry->kind == EVQ_PLACE)
-        ((struct evq_place *)(op + 1))->time -= earlier;
+    struct evq_place *place = (struct evq_place *)evq_entry_place(entry);
+    if (place)
+        place->time -= earlier;
 }
 
 /* ---- faults with a handler ---- */
@@ -362,7 +364,8 @@ bool wet_rerun_has_handler(const struct wet_rerun *rerun, wet_time time)
 static int fault_append(const struct evq_entry *fault, uint64_t time, struct wd_buf *out)
 {
     struct evq_place place = {.flags = EVQ_PLACE_TIME, .time = time};
-    struct evq_op op = {.bytes = sizeof op + sizeof place, .op = EVQ_OP_PLACE};
+    struct evq_op op = evq_op_new(EVQ_OP_PLACE);
+    op.bytes = sizeof op + sizeof place;
     struct evq_entry entry = *fault;
     entry.bytes = sizeof entry + sizeof(struct evq_regs) + op.bytes;
     entry.kind = EVQ_PLACE;

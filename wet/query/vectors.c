@@ -99,9 +99,9 @@ static int op_fit(const struct wet *wet, struct wd_buf *entries, size_t entry_at
     struct evq_op op;
     memcpy(&op, entries->data + op_at, sizeof op);
     size_t payload = op.bytes - sizeof op;
-    int err = wet_xsave_take(wet, entries->data + op_at + sizeof op, op.a, &image);
-    if (!err && image.size_bytes != op.a) {
-        op.a = image.size_bytes;
+    int err = wet_xsave_take(wet, entries->data + op_at + sizeof op, op.xstate.size, &image);
+    if (!err && image.size_bytes != op.xstate.size) {
+        op.xstate.size = image.size_bytes;
         err = wd_buf_append_zeros(&image, -image.size_bytes & 7);
         if (!err)
             err = splice(entries, op_at + sizeof op, payload, &image);
@@ -123,7 +123,7 @@ int wet_entry_fit(const struct wet *wet, struct wd_buf *entries, size_t at)
     for (;;) {
         const struct evq_entry *entry = (const struct evq_entry *)(entries->data + at);
         const struct evq_op *op =
-            wet_entry_op(entry, op_at ? (const struct evq_op *)(entries->data + op_at) : NULL);
+            evq_op_next(entry, op_at ? (const struct evq_op *)(entries->data + op_at) : NULL);
         if (!op || err)
             return err;
         op_at = (size_t)((const uint8_t *)op - entries->data);

@@ -5,53 +5,28 @@
 
 #include "common/cpuid.h"
 
-static const uint8_t *ops_of(const struct evq_entry *entry)
-{
-    return (const uint8_t *)(entry + 1) +
-           (entry->flags & EVQ_FLAG_REGS ? sizeof(struct evq_regs) : 0);
-}
-
-const struct evq_op *wet_entry_op(const struct evq_entry *entry, const struct evq_op *op)
-{
-    const uint8_t *next = op ? (const uint8_t *)op + op->bytes : ops_of(entry);
-    return next < (const uint8_t *)entry + entry->bytes ? (const struct evq_op *)next : NULL;
-}
-
-const struct evq_regs *wet_entry_regs(const struct evq_entry *entry)
-{
-    return entry->flags & EVQ_FLAG_REGS ? (const struct evq_regs *)(entry + 1) : NULL;
-}
-
-const struct evq_regs *wet_entry_loads(const struct evq_entry *entry)
-{
-    for (const struct evq_op *op = NULL; (op = wet_entry_op(entry, op));) {
-        if (op->op == EVQ_OP_REGS)
-            return (const struct evq_regs *)(op + 1);
-    }
-    return NULL;
-}
-
 /* One op per view: zeros, or the file mapped again. */
 static int discard_for_store(const struct wet_space *space, const struct evq_op *op,
                              struct wd_buf *out, uint32_t *count)
 {
-    uint64_t end = op->a + op->b;
-    for (size_t i = agt_views_find(&space->views, op->a);
+    uint64_t end = op->range.start + op->range.size;
+    for (size_t i = agt_views_find(&space->views, op->range.start);
          i < space->views.count && space->views.list[i].start < end; i++) {
         const struct agt_view *view = &space->views.list[i];
         const struct wet_object *object = &space->objects[view->file];
-        uint64_t from = view->start > op->a ? view->start : op->a;
+        uint64_t from = view->start > op->range.start ? view->start : op->range.start;
         uint64_t to = view->end < end ? view->end : end;
         uint64_t inside = view->file_off + (from - view->start);
-        struct evq_op piece = {.bytes = sizeof piece, .op = EVQ_OP_ZERO, .a = from, .b = to - from};
+        struct evq_op piece = evq_op_range(EVQ_OP_ZERO, from, to - from);
+        piece.bytes = sizeof piece;
         if (object->file != EVQ_FILE_NONE && inside < object->file_bytes) {
             piece.op = EVQ_OP_MAP;
-            piece.c = view->prot;
-            piece.d = object->file;
-            piece.e = object->file_off + inside;
+            piece.map.prot = view->prot;
+            piece.map.file = object->file;
+            piece.map.file_off = object->file_off + inside;
             uint64_t rest = object->file_bytes - inside;
-            piece.f = rest < to - from ? rest : to - from;
-            piece.g = view->name;
+            piece.map.file_bytes = rest < to - from ? rest : to - from;
+            piece.map.name = view->name;
         }
         int err = wd_buf_append(out, &piece, sizeof piece);
         if (err)
@@ -79,8 +54,9 @@ int wet_entry_for_store(const struct wet_space *space, const struct evq_entry *e
 {
     size_t start = out->size_bytes;
     uint32_t count = 0;
-    int err = wd_buf_append(out, entry, (size_t)(ops_of(entry) - (const uint8_t *)entry));
-    for (const struct evq_op *op = NULL; !err && (op = wet_entry_op(entry, op));) {
+    size_t head = sizeof *entry + (evq_entry_regs(entry) ? sizeof(struct evq_regs) : 0);
+    int err = wd_buf_append(out, entry, head);
+    for (const struct evq_op *op = NULL; !err && (op = evq_op_next(entry, op));) {
         if (op->op == EVQ_OP_DISCARD) {
             err = discard_for_store(space, op, out, &count);
         } else if (op->op == EVQ_OP_PLACE) {
@@ -105,15 +81,6 @@ bool wet_entry_is_reached(const struct evq_entry *entry)
 {
     return entry->kind == EVQ_SYSCALL_ENTER || entry->kind == EVQ_TRAP ||
            entry->kind == EVQ_FAULT || entry->kind == EVQ_PLACE;
-}
-
-bool wet_entry_place(const struct evq_entry *entry, struct evq_place *place)
-{
-    const struct evq_op *op = entry->kind == EVQ_PLACE ? wet_entry_op(entry, NULL) : NULL;
-    if (!op || op->op != EVQ_OP_PLACE)
-        return false;
-    memcpy(place, op + 1, sizeof *place);
-    return true;
 }
 
 uint32_t wet_xsave_bytes(void)

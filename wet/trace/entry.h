@@ -6,21 +6,11 @@
 #include <stdbool.h>
 
 #include "common/buf.h"
-#include "recorder/event/queue.h"
+#include "recorder/event/ops.h"
 #include "wet/trace/space.h"
-
-/* The op after `op`, the first one if `op` is NULL; NULL at the end. The entry has been checked. */
-const struct evq_op *wet_entry_op(const struct evq_entry *entry, const struct evq_op *op);
-
-/* The registers that the entry compares, or NULL; those that it loads (EVQ_OP_REGS), or NULL. */
-const struct evq_regs *wet_entry_regs(const struct evq_entry *entry);
-const struct evq_regs *wet_entry_loads(const struct evq_entry *entry);
 
 /* The task runs to it, perhaps no instruction at all: the other kinds are taken where it stands. */
 bool wet_entry_is_reached(const struct evq_entry *entry);
-
-/* What an EVQ_PLACE says; false if the entry is none. */
-bool wet_entry_place(const struct evq_entry *entry, struct evq_place *place);
 
 /* Of enum evq_place_flags: what is known of a place only once it has been found. */
 #define WET_PLACE_FOUND (EVQ_PLACE_AMBIGUOUS | EVQ_PLACE_MID_REP)

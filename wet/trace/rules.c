@@ -63,13 +63,13 @@ bool wet_rule_view(const struct agt_view *view, const struct wet_object *objects
 
 bool wet_rule_entry(const struct evq_entry *entry, uint64_t time)
 {
-    struct evq_place place;
+    const struct evq_place *place = evq_entry_place(entry);
     const uint64_t known = EVQ_PLACE_TIME | EVQ_PLACE_HERE | WET_PLACE_FOUND;
     if (entry->flags & EVQ_FLAG_TICKS)
         return false;
-    if (!wet_entry_place(entry, &place))
+    if (!place)
         return true;
-    return place.flags & EVQ_PLACE_TIME && place.time == time && !(place.flags & ~known);
+    return place->flags & EVQ_PLACE_TIME && place->time == time && !(place->flags & ~known);
 }
 
 bool wet_rule_jump(const struct wet_jump_record *before, const struct wet_jump_record *jump)

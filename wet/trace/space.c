@@ -154,11 +154,12 @@ static int unmap(struct wet_space *space, uint64_t start, uint64_t end)
 static int protect(struct wet_space *space, const struct evq_op *op)
 {
     struct agt_views *views = &space->views;
-    if (!agt_views_split(views, op->a) || !agt_views_split(views, op->a + op->b))
+    if (!agt_views_split(views, op->protect.start) ||
+        !agt_views_split(views, op->protect.start + op->protect.size))
         return views_full();
-    for (size_t i = agt_views_find(views, op->a);
-         i < views->count && views->list[i].start < op->a + op->b; i++)
-        views->list[i].prot = (uint32_t)op->c;
+    for (size_t i = agt_views_find(views, op->protect.start);
+         i < views->count && views->list[i].start < op->protect.start + op->protect.size; i++)
+        views->list[i].prot = (uint32_t)op->protect.prot;
     return 0;
 }
 
@@ -188,24 +189,27 @@ static int move(struct wet_space *space, uint64_t old, uint64_t to, uint64_t byt
 
 static int remap(struct wet_space *space, const struct evq_op *op)
 {
-    uint64_t kept = op->b < op->d ? op->b : op->d;
-    const struct agt_view *last = op->b ? agt_views_at(&space->views, op->a + op->b - 1) : NULL;
+    uint64_t kept = op->remap.size < op->remap.to_size ? op->remap.size : op->remap.to_size;
+    const struct agt_view *last =
+        op->remap.size ? agt_views_at(&space->views, op->remap.start + op->remap.size - 1) : NULL;
     if (!last)
         return wd_fail(-WD_ERR_CORRUPT, "mremap of %#llx, where nothing is mapped",
-                       (unsigned long long)op->a);
+                       (unsigned long long)op->remap.start);
     uint64_t prot = last->prot, name = last->name;
-    int err = op->a != op->c ? move(space, op->a, op->c, kept) : 0;
-    if (!err && op->b > kept)
-        err = unmap(space, op->a + kept, op->a + op->b);
-    if (!err && op->d > kept) {
-        err = unmap(space, op->c + kept, op->c + op->d);
+    int err =
+        op->remap.start != op->remap.to ? move(space, op->remap.start, op->remap.to, kept) : 0;
+    if (!err && op->remap.size > kept)
+        err = unmap(space, op->remap.start + kept, op->remap.start + op->remap.size);
+    if (!err && op->remap.to_size > kept) {
+        err = unmap(space, op->remap.to + kept, op->remap.to + op->remap.to_size);
         if (!err)
-            err = map(space, op->c + kept, op->d - kept, prot, EVQ_FILE_NONE, 0, 0, name);
+            err = map(space, op->remap.to + kept, op->remap.to_size - kept, prot, EVQ_FILE_NONE, 0,
+                      0, name);
     }
-    if (!err && op->e) {
-        err = unmap(space, op->a, op->a + op->b);
+    if (!err && op->remap.stays) {
+        err = unmap(space, op->remap.start, op->remap.start + op->remap.size);
         if (!err)
-            err = map(space, op->a, op->b, prot, EVQ_FILE_NONE, 0, 0, name);
+            err = map(space, op->remap.start, op->remap.size, prot, EVQ_FILE_NONE, 0, 0, name);
     }
     return err;
 }
@@ -215,10 +219,12 @@ int wet_space_op(struct wet_space *space, const struct evq_op *op)
     int err;
     switch (op->op) {
     case EVQ_OP_MAP:
-        err = unmap(space, op->a, op->a + op->b);
-        return err ? err : map(space, op->a, op->b, op->c, op->d, op->e, op->f, op->g);
+        err = unmap(space, op->map.start, op->map.start + op->map.size);
+        return err ? err
+                   : map(space, op->map.start, op->map.size, op->map.prot, op->map.file,
+                         op->map.file_off, op->map.file_bytes, op->map.name);
     case EVQ_OP_UNMAP:
-        return unmap(space, op->a, op->a + op->b);
+        return unmap(space, op->range.start, op->range.start + op->range.size);
     case EVQ_OP_PROTECT:
         return protect(space, op);
     case EVQ_OP_REMAP:

@@ -34,19 +34,20 @@ static bool ops_check(struct walk *walk, uint64_t k, uint64_t off, const struct 
     size_t span_count;
     const struct rep_span *spans = wet_verifier_spans(verifier, &span_count);
     bool has_spans = wet_verifier_trusts(verifier, WET_SEC_SPANS);
-    for (const struct evq_op *op = NULL; (op = wet_entry_op(entry, op));) {
+    for (const struct evq_op *op = NULL; (op = evq_op_next(entry, op));) {
         uint64_t at = off + (uint64_t)((const uint8_t *)op - (const uint8_t *)entry);
         bool is_map = op->op == EVQ_OP_MAP, is_remap = op->op == EVQ_OP_REMAP;
         if (op->op == EVQ_OP_DISCARD)
             return wet_verifier_say(verifier, WET_SEC_ENTRIES, k, at, "an op that no file has");
-        if (has_spans && ((is_map && !wet_rule_in_spans(spans, span_count, op->a, op->b)) ||
-                          (is_remap && !wet_rule_in_spans(spans, span_count, op->c, op->d))))
+        if (has_spans &&
+            ((is_map && !wet_rule_in_spans(spans, span_count, op->map.start, op->map.size)) ||
+             (is_remap && !wet_rule_in_spans(spans, span_count, op->remap.to, op->remap.to_size))))
             return wet_verifier_say(verifier, WET_SEC_ENTRIES, k, at, "a mapping outside SPANS");
-        if (is_map && op->d != EVQ_FILE_NONE && op->d >= verifier->file_count &&
+        if (is_map && op->map.file != EVQ_FILE_NONE && op->map.file >= verifier->file_count &&
             wet_verifier_trusts(verifier, WET_SEC_FILES))
             return wet_verifier_say(verifier, WET_SEC_ENTRIES, k, at + 32,
                                     "a mapping of a file that is not in FILES");
-        if (is_map && !wet_verifier_has_name(verifier, op->g))
+        if (is_map && !wet_verifier_has_name(verifier, op->map.name))
             return wet_verifier_say(verifier, WET_SEC_ENTRIES, k, at + 56,
                                     "a mapping's name is not in NAMES");
     }
@@ -93,7 +94,7 @@ static void entry_follow(struct walk *walk, const struct evq_entry *entry, uint6
         walk->syscalls += (entry->flags & EVQ_FLAG_REGS) != 0;
         err = wd_buf_append_u64(&walk->call_times, time);
     }
-    for (const struct evq_op *op = NULL; (op = wet_entry_op(entry, op));)
+    for (const struct evq_op *op = NULL; (op = evq_op_next(entry, op));)
         wet_verify_views_op(walk->views, op);
     if (err)
         verifier->err = err;

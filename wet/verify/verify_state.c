@@ -66,26 +66,29 @@ static bool protect(struct wet_verify_views *views, uint64_t start, uint64_t end
 static bool remap(struct wet_verify_views *views, const struct evq_op *op)
 {
     struct agt_views *all = &views->views;
-    uint64_t kept = op->b < op->d ? op->b : op->d;
-    const struct agt_view *last = op->b ? agt_views_at(all, op->a + op->b - 1) : NULL;
-    if (!last || !agt_views_cover(all, op->a, op->a + op->b))
+    uint64_t kept = op->remap.size < op->remap.to_size ? op->remap.size : op->remap.to_size;
+    const struct agt_view *last =
+        op->remap.size ? agt_views_at(all, op->remap.start + op->remap.size - 1) : NULL;
+    if (!last || !agt_views_cover(all, op->remap.start, op->remap.start + op->remap.size))
         return false;
     uint32_t prot = last->prot;
-    for (uint64_t at = 0; op->a != op->c && at < kept;) {
-        const struct agt_view *view = agt_views_at(all, op->a + at);
+    for (uint64_t at = 0; op->remap.start != op->remap.to && at < kept;) {
+        const struct agt_view *view = agt_views_at(all, op->remap.start + at);
         if (!view)
             return false;
-        uint64_t bytes =
-            view->end - (op->a + at) < kept - at ? view->end - (op->a + at) : kept - at;
+        uint64_t bytes = view->end - (op->remap.start + at) < kept - at
+                             ? view->end - (op->remap.start + at)
+                             : kept - at;
         uint32_t here = view->prot;
-        if (!map(views, op->c + at, bytes, here))
+        if (!map(views, op->remap.to + at, bytes, here))
             return false;
         at += bytes;
     }
-    bool ok = op->a == op->c ? agt_views_remove(all, op->a + kept, op->a + op->b)
-                             : agt_views_remove(all, op->a, op->a + op->b);
-    ok = ok && map(views, op->c + kept, op->d - kept, prot);
-    return ok && (!op->e || map(views, op->a, op->b, prot));
+    bool ok = op->remap.start == op->remap.to
+                  ? agt_views_remove(all, op->remap.start + kept, op->remap.start + op->remap.size)
+                  : agt_views_remove(all, op->remap.start, op->remap.start + op->remap.size);
+    ok = ok && map(views, op->remap.to + kept, op->remap.to_size - kept, prot);
+    return ok && (!op->remap.stays || map(views, op->remap.start, op->remap.size, prot));
 }
 
 void wet_verify_views_op(struct wet_verify_views *views, const struct evq_op *op)
@@ -94,13 +97,14 @@ void wet_verify_views_op(struct wet_verify_views *views, const struct evq_op *op
     bool ok = true;
     switch (op->op) {
     case EVQ_OP_MAP:
-        ok = map(views, op->a, op->b, (uint32_t)op->c);
+        ok = map(views, op->map.start, op->map.size, (uint32_t)op->map.prot);
         break;
     case EVQ_OP_UNMAP:
-        ok = agt_views_remove(all, op->a, op->a + op->b);
+        ok = agt_views_remove(all, op->range.start, op->range.start + op->range.size);
         break;
     case EVQ_OP_PROTECT:
-        ok = protect(views, op->a, op->a + op->b, (uint32_t)op->c);
+        ok = protect(views, op->protect.start, op->protect.start + op->protect.size,
+                     (uint32_t)op->protect.prot);
         break;
     case EVQ_OP_REMAP:
         ok = remap(views, op);
