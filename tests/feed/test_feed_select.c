@@ -336,7 +336,8 @@ static void selection_of_many_candidates_is_cut(void **state)
     }
     assert_int_equal(rep_selection_parse("same", &which), 0);
     assert_int_equal(rep_selection_find(list, PROCESSES_MAX, &which, &program), -WD_ERR_USAGE);
-    assert_non_null(strstr(wd_error_message(-WD_ERR_USAGE), "same#12 (111) and 20 more: see 'wetdbg ps'"));
+    assert_non_null(
+        strstr(wd_error_message(-WD_ERR_USAGE), "same#12 (111) and 20 more: see 'wetdbg ps'"));
 }
 
 static void selection_in_nothing_says_so(void **state)

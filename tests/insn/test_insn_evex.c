@@ -117,7 +117,8 @@ static int check_hashes(struct evex_list *list)
         ins_text(form->form.code, form->form.length, 0x1000, text, sizeof(text));
         printf("  changed: %s\n", text);
     }
-    printf("%zu forms, %zu of them verified on a processor with AVX-512, or an emulated one\n", count, verified);
+    printf("%zu forms, %zu of them verified on a processor with AVX-512, or an emulated one\n",
+           count, verified);
     if (!changed)
         return 0;
     printf("%zu descriptions are not those of the list. On a machine with AVX-512 run\n"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/oracle/oracle_processor.h"
 
-
 #include "common/cpuid.h"
 #include "common/err.h"
 

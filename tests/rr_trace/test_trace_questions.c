@@ -513,7 +513,8 @@ static void backing_that_is_private_is_refused_without_a_digest(void **state)
     assert_int_equal(fchmodat(rrt_trace_dir_fd(trace), "secret", 0600, 0), 0);
     snprintf(path, sizeof path, "%s/secret", dir);
     assert_int_equal(try_open(path, 7, 1000), -WD_ERR_UNSUPPORTED);
-    assert_non_null(strstr(wd_error_message(-WD_ERR_UNSUPPORTED), "nothing tells that it holds what was recorded"));
+    assert_non_null(strstr(wd_error_message(-WD_ERR_UNSUPPORTED),
+                           "nothing tells that it holds what was recorded"));
 }
 
 static void backing_that_leads_outside_is_refused(void **state)

@@ -3,10 +3,10 @@
 #ifndef TESTS_WET_WET_UNIT_H
 #define TESTS_WET_WET_UNIT_H
 
+#include <stdbool.h>
+
 #include "tests/record/unit.h"
 #include "wet/store/store.h"
-
-#include <stdbool.h>
 
 /* xorshift: the same sequence everywhere for the same seed (not 0). */
 uint64_t unit_random(uint64_t *seed);
