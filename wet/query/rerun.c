@@ -120,6 +120,25 @@ static int entry_take(struct wet *wet, struct wd_buf *entries, size_t at, bool i
                                  true);
 }
 
+/* Instructions from time `from` on, after the interval's last entry that is run to, belong to the task of such an
+ * entry of a later interval: to the one that runs where the next interval begins. Only that task's registers tell a
+ * run of another one from the one that was, if at all. */
+static int tail_check(struct wet *wet, uint64_t k, uint64_t from)
+{
+    uint64_t next = wet->index[k].first_time + wet->index[k].instructions;
+    struct wd_buf state = {0};
+    if (from >= next || k + 1 >= wet->info.intervals)
+        return 0;
+    int err = section_read(wet, WET_SEC_STATE, k + 1, &state);
+    const struct wet_state_record *head = (const void *)state.data;
+    if (!err && state.size_bytes < sizeof *head)
+        err = damaged(wet, "state", k + 1);
+    if (!err && !wet_turns_are_of(wet, head->running, from, next - 1))
+        err = damaged(wet, "entries, or table of turns: they disagree,", k);
+    wd_buf_fini(&state);
+    return err;
+}
+
 int wet_entries_read(struct wet *wet, uint64_t k, bool is_to_run, struct wd_buf *out)
 {
     int err = section_read(wet, WET_SEC_ENTRIES, k, out);
@@ -144,7 +163,7 @@ int wet_entries_read(struct wet *wet, uint64_t k, bool is_to_run, struct wd_buf 
         if (!err)
             at += entry->bytes;
     }
-    return err;
+    return err ? err : tail_check(wet, k, assigned + 1);
 }
 
 static int op_append(struct wd_buf *out, const struct evq_op *op, const void *payload, size_t bytes)
