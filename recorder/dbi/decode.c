@@ -203,11 +203,12 @@ static enum dbi_terminal terminal_of(const struct dbi_insn *insn)
     case ZYDIS_MNEMONIC_UD1:
     case ZYDIS_MNEMONIC_UD2:
     case ZYDIS_MNEMONIC_HLT:
+    case ZYDIS_MNEMONIC_SWAPGS: /* some Zydis say that it writes gs */
+    case ZYDIS_MNEMONIC_SYSEXIT:
+    case ZYDIS_MNEMONIC_SYSRET:
         return DBI_TRAP;
     case ZYDIS_MNEMONIC_INT:
     case ZYDIS_MNEMONIC_SYSENTER:
-    case ZYDIS_MNEMONIC_SYSEXIT:
-    case ZYDIS_MNEMONIC_SYSRET:
     case ZYDIS_MNEMONIC_IRET:
     case ZYDIS_MNEMONIC_IRETD:
     case ZYDIS_MNEMONIC_IRETQ:

@@ -18,6 +18,7 @@ static bool is_trap(const struct ins_work *work)
     case ZYDIS_MNEMONIC_MWAIT:
     case ZYDIS_MNEMONIC_SYSRET:
     case ZYDIS_MNEMONIC_SYSEXIT:
+    case ZYDIS_MNEMONIC_SWAPGS:
     case ZYDIS_MNEMONIC_CLI:
     case ZYDIS_MNEMONIC_STI:
         return true;

@@ -651,6 +651,8 @@ static const struct row states_and_inputs[] = {
     {{0xcc}, "int3", "", ""},
     {{0x0f, 0x0b}, "ud2", "", ""},
     {{0xf4}, "hlt", "", ""},
+    {{0x0f, 0x01, 0xf8}, "swapgs", "", ""},
+    {{0x48, 0x0f, 0x07}, "sysret", "", ""},
     {{0xcd, 0x80}, "int 0x80", "", ""},
 };
 
