@@ -50,6 +50,8 @@ struct check {
     struct ins_regset seen;      /* locations whose change mattered */
     struct ins_regset undefined; /* flags */
     struct ins_regset all_defs;
+    struct ins_regset results;   /* ... that this machine has and the manual defines */
+    struct ins_regset untouched; /* what this machine has and no flow defines */
     struct ins_regset strangers; /* registers that the description does not name */
 };
 
@@ -240,9 +242,11 @@ static bool is_declared(const struct check *check, const struct oracle_state *in
 static uint64_t next_changed(uint64_t at)
 {
     while (at < ORACLE_MEMORY_BYTES) {
-        uint64_t size = at % 4096 == 0 ? 4096 : at % 64 == 0 ? 64 : 1;
-        while (size > 1 && memcmp(ORACLE_MEMORY + at, oracle_pristine + at, size) != 0)
-            size = size == 4096 ? 64 : 1;
+        bool is_same_page =
+            at % ORACLE_PAGE_BYTES == 0 && !oracle_page_changed[at / ORACLE_PAGE_BYTES];
+        uint64_t size = is_same_page ? ORACLE_PAGE_BYTES : at % 64 == 0 ? 64 : 1;
+        if (size == 64 && memcmp(ORACLE_MEMORY + at, oracle_pristine + at, size) != 0)
+            size = 1;
         if (size == 1 && ORACLE_MEMORY[at] != oracle_pristine[at])
             break;
         at += size;
@@ -254,9 +258,13 @@ static uint64_t next_changed(uint64_t at)
 static void check_untouched(struct check *check, const struct oracle_state *in,
                             const struct outcome *out)
 {
-    for (unsigned loc = 0; loc < INS_LOC_COUNT; loc++) {
-        if (oracle_has_location(loc) && !ins_regset_has(&check->all_defs, loc) &&
-            !same_location(in, &out->state, loc))
+    const struct ins_regset *set = &check->untouched;
+    for (unsigned loc = ins_regset_next(set, 0); loc < INS_LOC_COUNT;
+         loc = ins_regset_next(set, loc + 1)) {
+        unsigned same = oracle_same_pieces(in, &out->state, loc);
+        if (same)
+            loc += same - 1;
+        else if (!same_location(in, &out->state, loc))
             complain(check, "%s changes, which no flow defines", ins_location_name(loc));
     }
     for (uint64_t at = next_changed(0); at < ORACLE_MEMORY_BYTES; at = next_changed(at + 1)) {
@@ -278,11 +286,11 @@ static bool memory_differs(const struct outcome *a, const struct outcome *b, uns
 static bool check_differences(struct check *check, const struct outcome *before,
                               const struct outcome *after, const struct change *change)
 {
+    const struct ins_regset *results = &check->results;
     bool mattered = false;
-    for (unsigned loc = 0; loc < INS_LOC_COUNT; loc++) {
-        if (!oracle_has_location(loc) || ins_regset_has(&check->undefined, loc) ||
-            !ins_regset_has(&check->all_defs, loc) ||
-            same_location(&before->state, &after->state, loc))
+    for (unsigned loc = ins_regset_next(results, 0); loc < INS_LOC_COUNT;
+         loc = ins_regset_next(results, loc + 1)) {
+        if (same_location(&before->state, &after->state, loc))
             continue;
         mattered = true;
         if (!register_may_differ(check, loc, change))
@@ -464,11 +472,9 @@ static void try_register(struct check *check, const struct oracle_state *in,
 static bool results_differ(const struct check *check, const struct outcome *a,
                            const struct outcome *b)
 {
-    struct ins_regset results = check->all_defs;
-    ins_regset_remove(&results, &check->undefined);
-    for (unsigned loc = ins_regset_next(&results, 0); loc < INS_LOC_COUNT;
-         loc = ins_regset_next(&results, loc + 1))
-        if (oracle_has_location(loc) && !same_location(&a->state, &b->state, loc))
+    for (unsigned loc = ins_regset_next(&check->results, 0); loc < INS_LOC_COUNT;
+         loc = ins_regset_next(&check->results, loc + 1))
+        if (!same_location(&a->state, &b->state, loc))
             return true;
     for (unsigned i = 0; i < check->at.info.mem_count; i++)
         if (memory_differs(a, b, i))
@@ -539,6 +545,7 @@ static void try_memory(struct check *check, const struct oracle_state *in,
     struct change change = {
         .loc = INS_LOC_COUNT, .mems = covering_operands(check, in, address), .address = address};
     oracle_pristine[at] ^= (uint8_t)(1u << (oracle_random(&check->at) & 7));
+    oracle_pristine_is_new();
     if (run(check, in, &after)) {
         check_untouched(check, in, &after);
         forget_uncovered_byte(check, before, &after, &change);
@@ -546,6 +553,7 @@ static void try_memory(struct check *check, const struct oracle_state *in,
         check_copied_memory(check, in, before, &after, &change);
     }
     oracle_pristine[at] = old;
+    oracle_pristine_is_new();
 }
 
 static void try_operand_bytes(struct check *check, const struct oracle_state *in,
@@ -588,9 +596,11 @@ static void try_other_memory(struct check *check, const struct oracle_state *in,
         oracle_pristine[at] ^= 0x5a;
     for (unsigned i = 0; i < check->at.info.mem_count; i++)
         restore_operand(check, in, i, kept);
+    oracle_pristine_is_new();
     if (run(check, in, &after))
         check_differences(check, before, &after, &change);
     memcpy(oracle_pristine, kept, sizeof(kept));
+    oracle_pristine_is_new();
 }
 
 static bool try_state(struct check *check, const struct oracle_state *in)
@@ -669,6 +679,19 @@ static void find_undefined_flags(struct check *check)
     }
 }
 
+static void sort_definitions(struct check *check)
+{
+    check->all_defs = ins_all_defs(&check->at.info);
+    for (unsigned loc = 0; loc < INS_LOC_COUNT; loc++) {
+        if (!oracle_has_location(loc))
+            continue;
+        if (!ins_regset_has(&check->all_defs, loc))
+            ins_regset_add(&check->untouched, loc);
+        else if (!ins_regset_has(&check->undefined, loc))
+            ins_regset_add(&check->results, loc);
+    }
+}
+
 /* General, vector and mask registers but for those of flows, addresses and the stack. */
 static void find_strangers(struct check *check)
 {
@@ -697,8 +720,8 @@ static bool setup(struct check *check, const struct oracle_form *form,
     memcpy(check->at.code, form->code, form->length);
     if (options->spoil != NULL)
         options->spoil(&check->at.info);
-    check->all_defs = ins_all_defs(&check->at.info);
     find_undefined_flags(check);
+    sort_definitions(check);
     find_strangers(check);
     return true;
 }

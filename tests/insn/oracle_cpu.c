@@ -19,8 +19,6 @@ const uint8_t *oracle_code;
 int oracle_enter(void);
 extern const uint8_t oracle_leave[], oracle_fault[];
 
-uint8_t oracle_pristine[ORACLE_MEMORY_BYTES];
-
 static volatile sig_atomic_t running, last_signal;
 
 static void on_fault(int number, siginfo_t *info, void *context)
@@ -105,22 +103,15 @@ void oracle_set_code(const uint8_t *code, unsigned length)
     oracle_code = ORACLE_CODE;
 }
 
-static void reset_memory(void)
-{
-    for (size_t page = 0; page < ORACLE_MEMORY_BYTES; page += 4096) {
-        if (memcmp(ORACLE_MEMORY + page, oracle_pristine + page, 4096) != 0)
-            memcpy(ORACLE_MEMORY + page, oracle_pristine + page, 4096);
-    }
-}
-
 int oracle_run(const struct oracle_state *in, struct oracle_state *out)
 {
-    reset_memory();
+    oracle_memory_reset();
     oracle_in = in->regs;
     memcpy(oracle_in_vectors, in->vectors, sizeof(in->vectors));
     running = 1;
     int faulted = oracle_enter();
     running = 0;
+    oracle_memory_compare();
     if (faulted)
         return last_signal;
     out->regs = oracle_out;

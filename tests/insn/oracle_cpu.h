@@ -22,10 +22,19 @@ struct oracle_state {
 };
 
 /* Memory that instructions may touch: low enough for 32-bit displacements and addresses. Pages
- * around it are not mapped. `oracle_pristine` is what every run starts from. */
+ * around it are not mapped. `oracle_pristine` is what every run starts from; who changes it says so
+ * by oracle_pristine_is_new(), as only then all of it is copied. */
 #define ORACLE_MEMORY       ((uint8_t *)0x20000000)
 #define ORACLE_MEMORY_BYTES 0x20000u
+#define ORACLE_PAGE_BYTES   0x1000u
 extern uint8_t oracle_pristine[ORACLE_MEMORY_BYTES];
+void oracle_pristine_is_new(void);
+
+/* Pages that the last run left other than pristine. oracle_run() makes them pristine before the instruction runs,
+ * and finds them after it. */
+extern bool oracle_page_changed[ORACLE_MEMORY_BYTES / ORACLE_PAGE_BYTES];
+void oracle_memory_reset(void);
+void oracle_memory_compare(void);
 
 #define ORACLE_CODE ((uint8_t *)0x1fff0000)
 
@@ -65,6 +74,9 @@ int oracle_run(const struct oracle_state *in, struct oracle_state *out);
 bool oracle_has_location(unsigned loc);
 /* The location's value as bytes; returns how many. */
 unsigned oracle_get(const struct oracle_state *state, unsigned loc, uint8_t *value);
+/* If `loc` is the first piece of a register that is wholly the same in both: how many pieces it has; else 0. */
+unsigned oracle_same_pieces(const struct oracle_state *a, const struct oracle_state *b,
+                            unsigned loc);
 /* Changes the location, and nothing else, by `random`. */
 void oracle_perturb(struct oracle_state *state, unsigned loc, uint64_t random);
 

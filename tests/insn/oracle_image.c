@@ -141,6 +141,28 @@ unsigned oracle_get(const struct oracle_state *state, unsigned loc, uint8_t *val
     }
 }
 
+static bool same_vector(const struct oracle_state *a, const struct oracle_state *b, unsigned vector)
+{
+    for (unsigned first = 0; first < 64; first += 16) {
+        unsigned offset = oracle_vector_offset(vector, first);
+        if (offset && memcmp(a->vectors + offset, b->vectors + offset, 16) != 0)
+            return false;
+    }
+    return true;
+}
+
+unsigned oracle_same_pieces(const struct oracle_state *a, const struct oracle_state *b,
+                            unsigned loc)
+{
+    unsigned gpr = loc / INS_GPR_PIECES, piece = loc - INS_LOC_VEC;
+    if (loc < INS_LOC_CF && loc % INS_GPR_PIECES == 0 && a->regs.gpr[gpr] == b->regs.gpr[gpr])
+        return INS_GPR_PIECES;
+    if (loc >= INS_LOC_VEC && loc < INS_LOC_K && piece % INS_VEC_PIECES == 0 &&
+        same_vector(a, b, piece / INS_VEC_PIECES))
+        return INS_VEC_PIECES;
+    return 0;
+}
+
 static void perturb_bytes(uint8_t *bytes, unsigned size, uint64_t random)
 {
     if (random & 1) { /* one bit */

@@ -413,6 +413,7 @@ bool oracle_random_state(struct oracle_case *at, struct oracle_state *state)
     }
     give_addresses(at, state);
     settle_special(at, state);
+    oracle_pristine_is_new();
     oracle_set_code(at->code, at->zi.length);
     return true;
 }

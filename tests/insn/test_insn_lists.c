@@ -19,8 +19,6 @@ enum { TRIALS = 8, LIST_BYTES = 11, LISTS = 48 };
 
 /* ---- a processor in software, behind the interface of oracle_cpu.h ---- */
 
-uint8_t oracle_pristine[ORACLE_MEMORY_BYTES];
-
 static uint8_t code[ZYDIS_MAX_INSTRUCTION_LENGTH];
 
 bool oracle_open(void)
@@ -86,11 +84,10 @@ static void clear_from(struct oracle_state *state, unsigned vector, unsigned fir
         memset(vector_at(state, vector, first), 0, 8);
 }
 
-int oracle_run(const struct oracle_state *in, struct oracle_state *out)
+static int list_run(const struct oracle_state *in, struct oracle_state *out)
 {
     struct list_insn insn = list_decode();
     uint64_t mask;
-    memcpy(ORACLE_MEMORY, oracle_pristine, ORACLE_MEMORY_BYTES);
     *out = *in;
     memcpy(&mask, in->vectors + oracle_mask_offset(insn.mask), sizeof(mask));
     for (unsigned lane = 0; lane < insn.lanes; lane++) {
@@ -107,6 +104,14 @@ int oracle_run(const struct oracle_state *in, struct oracle_state *out)
         clear_from(out, insn.data, insn.lanes * insn.element_bytes);
     memset(out->vectors + oracle_mask_offset(insn.mask), 0, 8);
     return 0;
+}
+
+int oracle_run(const struct oracle_state *in, struct oracle_state *out)
+{
+    oracle_memory_reset();
+    int number = list_run(in, out);
+    oracle_memory_compare();
+    return number;
 }
 
 /* ---- all gathers and scatters ---- */
