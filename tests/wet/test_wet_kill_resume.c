@@ -109,7 +109,7 @@ RUN(run_rewritten, 2000, GENERATED, "rewritten", "400")
 static void build_in_pieces_gives_the_same_file(void **state)
 {
     struct rebuilt *fixture = *state;
-    assert_true(fixture->intervals > 10);
+    assert_true(fixture->intervals > REBUILT_FEW);
     assert_true(build_in_pieces(fixture, &(struct wet_build_options){0}) > 0);
     same_file(fixture->path, fixture->whole);
     same_facts(fixture->path, fixture->whole);

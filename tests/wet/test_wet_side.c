@@ -132,7 +132,7 @@ static void build_ok(const struct rebuilt *fixture, const struct wet_build_optio
 static int fixture_make(void **state, uint64_t interval, const char *const argv[])
 {
     rebuilt_make(state, interval, "side", argv);
-    assert_true(((const struct rebuilt *)*state)->intervals > 10);
+    assert_true(((const struct rebuilt *)*state)->intervals > REBUILT_FEW);
     return 0;
 }
 

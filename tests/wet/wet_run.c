@@ -92,10 +92,24 @@ void good_wet_fini(struct good_wet *good)
     run_fini(&good->run);
 }
 
+/* Builds `whole` in intervals of rebuilt->interval; how many instructions it has. */
+static uint64_t build_whole(struct rebuilt *rebuilt)
+{
+    struct wet *wet = NULL;
+    int err = run_build(&rebuilt->run, rebuilt->whole, rebuilt->interval);
+    if (!err)
+        err = wet_open(rebuilt->whole, &wet);
+    if (err)
+        fail_msg("%s: %s", rebuilt->whole, wd_error_message(err));
+    uint64_t instructions = wet_get_info(wet)->instructions;
+    rebuilt->intervals = (unsigned)wet_get_info(wet)->intervals;
+    wet_close(wet);
+    return instructions;
+}
+
 int rebuilt_make(void **state, uint64_t interval, const char *name, const char *const argv[])
 {
     struct rebuilt *rebuilt = calloc(1, sizeof *rebuilt);
-    struct wet *wet = NULL;
     char file[64];
     run_record(&rebuilt->run, argv);
     snprintf(file, sizeof file, "%s.wet", name);
@@ -103,13 +117,11 @@ int rebuilt_make(void **state, uint64_t interval, const char *name, const char *
     rebuilt->whole = unit_path(rebuilt->run.dir, "whole.wet");
     rebuilt->path = unit_path(rebuilt->run.dir, file);
     rebuilt->seed = unit_seed(name);
-    int err = run_build(&rebuilt->run, rebuilt->whole, interval);
-    if (!err)
-        err = wet_open(rebuilt->whole, &wet);
-    if (err)
-        fail_msg("%s: %s", argv[0], wd_error_message(err));
-    rebuilt->intervals = (unsigned)wet_get_info(wet)->intervals;
-    wet_close(wet);
+    uint64_t instructions = build_whole(rebuilt);
+    if (rebuilt->intervals <= REBUILT_FEW) {
+        rebuilt->interval = instructions / (2 * REBUILT_FEW);
+        build_whole(rebuilt);
+    }
     *state = rebuilt;
     return 0;
 }
