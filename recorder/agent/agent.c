@@ -165,6 +165,7 @@ static uint64_t serve(struct agt *agt)
         agt_memory_clear(agt);
         for (unsigned i = 1; i < EVQ_TASKS_MAX; i++)
             tasks_of(ctx)[i].live = 0;
+        agt->is_reset = true;
         ctx->task = 0;
         ctx->stop_pc = ctx->stop_body = ctx->place_seq = ctx->ticks = 0;
         return 0;
@@ -187,6 +188,17 @@ static void give_turn(struct agt_mail *mail)
     agt_wait_count(&mail->wait, start);
 }
 
+/* Leaves whatever the agent was doing, on an empty stack, and begins with the next entry. */
+__attribute__((noreturn)) static void restart(struct agt *agt)
+{
+    agt->is_reset = false;
+    __asm__ volatile("mov %0, %%rsp; xor %%ebp, %%ebp; call agt_loop"
+                     :
+                     : "r"(agt->base + AGT_STACK_OFF + AGT_STACK_BYTES - 64)
+                     : "memory");
+    __builtin_unreachable();
+}
+
 void agt_ask(struct agt *agt, uint32_t request, uint64_t a0, uint64_t a1, uint64_t a2, uint64_t a3)
 {
     struct agt_mail *mail = &agt->ctx->mail;
@@ -207,6 +219,8 @@ void agt_ask(struct agt *agt, uint32_t request, uint64_t a0, uint64_t a1, uint64
                      :
                      :
                      : "rax", "memory", "cc");
+    if (agt->is_reset)
+        restart(agt);
 }
 
 void agt_stop(struct agt *agt, uint32_t request, uint64_t a0, uint64_t a1, uint64_t a2, uint64_t a3)
@@ -1076,6 +1090,14 @@ static void seccomp_init(struct agt_ctx *ctx)
 /* The supervisor's child jumps here with everything of its parent still mapped; the blob, the
  * stacks and the shared memory are in place. */
 __attribute__((noreturn)) void agt_main(uint64_t base);
+/* restart() calls it by its name. */
+__attribute__((noreturn, used)) HIDDEN void agt_loop(void);
+
+void agt_loop(void)
+{
+    run(&the_agent);
+    __builtin_unreachable();
+}
 
 void agt_main(uint64_t base)
 {
@@ -1093,6 +1115,5 @@ void agt_main(uint64_t base)
     signals_init(agt);
     seccomp_init(agt->ctx);
     agt_ask(agt, AGT_REQ_READY, 0, 0, 0, 0);
-    run(agt);
-    __builtin_unreachable();
+    agt_loop();
 }

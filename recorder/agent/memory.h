@@ -16,6 +16,7 @@ struct agt {
     struct agt_guards guards;
     /* Marks may be where nothing is mapped: what is mapped there later was not written by them. */
     bool has_stray_marks;
+    bool is_reset; /* what it was doing is of no program any more */
 };
 
 /* Gives the turn away with a request and serves commands until the supervisor says continue. */

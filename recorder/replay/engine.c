@@ -245,11 +245,25 @@ void rep_limit_set(struct rep_engine *engine, uint64_t limit)
         turn->r15 = -limit;
 }
 
+static int begin_again(struct rep_engine *engine)
+{
+    if (engine->exact_margin > EXACT_MARGIN_MAX)
+        return wd_fail(-WD_ERR_MACHINE, "the replay process runs past every stop");
+    engine->exact_margin *= 64;
+    return -EAGAIN;
+}
+
+/* Where it was fast, without an opportunity to stop: what it meets there need be nothing that was recorded. */
+static bool has_run_past(const struct rep_engine *engine)
+{
+    return !engine->exact && rep_engine_time(engine) > engine->goal;
+}
+
 /*
  * How far the replayee may run now. Exact goals are approached fast up to a margin, and then
  * instruction by instruction; -EAGAIN if one has been missed: a loop that keeps flags alive all the
  * time (long additions) offers no place to stop and may run past the margin. Then the caller begins
- * again, with a wider one.
+ * again, with a wider one. So it does where anything else than a stop shows that it was missed.
  */
 int rep_limit_plan(struct rep_engine *engine)
 {
@@ -258,12 +272,12 @@ int rep_limit_plan(struct rep_engine *engine)
     uint64_t hard = engine->run_exact ? engine->run_goal : REP_NEVER;
     soft = engine->place_cap < soft ? engine->place_cap : soft;
     hard = engine->place_goal < hard ? engine->place_goal : hard;
-    if (now > hard) {
-        if (engine->exact_margin > EXACT_MARGIN_MAX)
-            return wd_fail(-WD_ERR_MACHINE, "the replay process runs past every stop");
-        engine->exact_margin *= 64;
-        return -EAGAIN;
-    }
+    if (now > hard)
+        return begin_again(engine);
+    /* a stop that may come late may come after the place, so it is made in time */
+    if (hard == engine->place_goal && soft == engine->run_goal && soft < hard &&
+        hard - soft <= engine->exact_margin)
+        hard = soft = soft > now ? soft : now;
     /* what stops for time stops before the fragment that would go too far */
     engine->exact = hard <= soft && hard - now <= engine->exact_margin + DBI_INSN_MAX;
     engine->goal = hard;
@@ -557,6 +571,8 @@ static int on_request(struct rep_engine *engine, enum rep_stop *why, bool *done)
 {
     struct rep_turn *turn = &engine->host.turn;
     int err;
+    if (has_run_past(engine))
+        return begin_again(engine);
     switch (turn->request) {
     case AGT_REQ_TRANSLATE:
         return rep_on_translate(engine, done);
