@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "check.h"
 #include "common/err.h"
@@ -374,6 +375,53 @@ static void control_generated_code_gets_entries(void **state)
     mdl_free(model);
 }
 
+static double seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* No instruction begins with 06, so making the graph once more to find one there is in vain each time. */
+static void control_what_a_graph_lacks_is_remembered(void **state)
+{
+    enum { BRANCHES = 5000, TIMES = 1000 };
+    static uint8_t code[2 * BRANCHES + 2]; /* jz to the next one, and so on; ret; 06 */
+    struct mdl_segment segment = {0x10000, 0x3000, 0, 4 /* PROT_EXEC */};
+    struct mdl_module_input input = {
+        .path = "[generated]",
+        .file = {-1, code, sizeof(code)},
+        .debug = MDL_IMAGE_NONE,
+        .alt = MDL_IMAGE_NONE,
+        .segments = &segment,
+        .segment_count = 1,
+    };
+    struct mdl_model *model = mdl_new();
+    const uint64_t *branches;
+    size_t count;
+    double once, often;
+
+    (void)state;
+    for (size_t i = 0; i < BRANCHES; i++)
+        code[2 * i] = 0x74;
+    code[sizeof(code) - 2] = 0xc3;
+    code[sizeof(code) - 1] = 0x06;
+    assert_int_equal(mdl_add_module(model, &input, NULL), 0);
+    once = seconds();
+    assert_int_equal(mdl_controllers(model, 0x10000 + sizeof(code) - 1, &branches, &count),
+                     -WD_ERR_NOT_FOUND);
+    once = seconds() - once;
+    often = seconds();
+    for (unsigned i = 0; i < TIMES; i++)
+        assert_int_equal(mdl_controllers(model, 0x10000 + sizeof(code) - 1, &branches, &count),
+                         -WD_ERR_NOT_FOUND);
+    often = seconds() - often;
+    print_message("the first time %.6f s, %d times more %.6f s\n", once, TIMES, often);
+    assert_true(often < once * TIMES / 10);
+    assert_int_equal(mdl_controllers(model, 0x10000, &branches, &count), 0);
+    mdl_free(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -386,6 +434,7 @@ int main(void)
         cmocka_unit_test(control_cold_part_belongs_to_its_function),
         cmocka_unit_test(control_observed_targets_complete_the_graph),
         cmocka_unit_test(control_generated_code_gets_entries),
+        cmocka_unit_test(control_what_a_graph_lacks_is_remembered),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

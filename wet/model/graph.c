@@ -337,14 +337,15 @@ int mdl_graph_find(const struct mdl_graph *graph, uint64_t pc, uint32_t *index)
     return wd_fail_plain(-WD_ERR_NOT_FOUND);
 }
 
-/* The function's graph once more with pc as a further entry. */
+/* The function's graph, which lacks pc, once more with pc as a further entry: unless it is one already. */
 static int graph_with_entry(struct mdl_mod *mod, uint32_t index, uint64_t pc,
                             struct mdl_graph **graph)
 {
     uint64_t entry = mod->functions->entries[index].start;
+    int is_new = list_add(&mod->graphs->more_entries, entry, pc);
 
-    if (list_add(&mod->graphs->more_entries, entry, pc) < 0)
-        return -ENOMEM;
+    if (is_new <= 0)
+        return is_new;
     drop_graph(mod, entry);
     return graph_of(mod, index, graph);
 }
