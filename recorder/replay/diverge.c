@@ -69,6 +69,14 @@ int rep_place_not_found(struct rep_engine *engine, unsigned seen, uint64_t rip)
         counts_text(engine, counts));
 }
 
+const char *rep_blame(const struct rep_engine *engine)
+{
+    return engine->host.has_wall ? "this is a defect of wetdbg"
+                                 : "the program has damaged the process that replays it, as it can "
+                                   "where its recording is trusted, or "
+                                   "else this is a defect of wetdbg";
+}
+
 static int diverged(struct rep_engine *engine)
 {
     const uint64_t *args = engine->host.turn.args;
@@ -124,8 +132,8 @@ static int diverged(struct rep_engine *engine)
                            frame, b);
         return wd_fail(-WD_ERR_MACHINE,
                        "the replay agent faulted at +%#llx (address %#llx, signal %llu) at event "
-                       "%llu; this is a defect of wetdbg",
-                       a, b, c, frame);
+                       "%llu; %s",
+                       a, b, c, frame, rep_blame(engine));
     }
 }
 

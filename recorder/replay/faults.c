@@ -266,9 +266,9 @@ int rep_on_fault(struct rep_engine *engine)
     if (dbi_fault_find(engine->dbi, turn->fault.rip, after, &fault))
         return wd_fail(-WD_ERR_MACHINE,
                        "translated code faulted at %#llx (signal %llu, address %#llx) where no "
-                       "instruction of the program is; this is a defect of wetdbg",
+                       "instruction of the program is; %s",
                        (unsigned long long)turn->fault.rip, (unsigned long long)turn->fault.signo,
-                       (unsigned long long)turn->fault.address);
+                       (unsigned long long)turn->fault.address, rep_blame(engine));
     bool is_wall = granule != REP_WALL_NONE;
     int err = is_wall ? rep_wall_fault(engine, &fault, granule) : scatter_refuse(engine, &fault);
     if (!err)

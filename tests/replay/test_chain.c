@@ -131,12 +131,20 @@ static void store_to_the_exit_is_a_fault_behind_the_wall(void **state)
 static void store_to_the_exit_without_the_wall_is_confined(void **state)
 {
     static const uint64_t targets[] = {0, 1, 0x400000, 0x7fffffffffff, UINT64_MAX, 1ull << 63};
+    unsigned blamed = 0;
     (void)state;
     for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++) {
         int err = replay(true, DBI_PLAIN, AGT_CTX_AGENT_EXIT, targets[i]);
         assert_int_not_equal(err, 0);
-        assert_true(*wd_error_message(err));
+        const char *message = wd_error_message(err);
+        assert_true(*message);
+        /* what it comes to next is nothing of ours: the program led there */
+        if (strstr(message, "a defect of wetdbg") &&
+            !strstr(message, "where its recording is trusted"))
+            fail_msg("%s", message);
+        blamed += strstr(message, "where its recording is trusted") != NULL;
     }
+    assert_true(blamed > 0);
 }
 
 /* The mailbox, too, is within reach without the wall: the process number that was read from there is the canary's. */
