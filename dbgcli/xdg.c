@@ -3,32 +3,57 @@
 
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "dbgcli/alloc.h"
 
-char *cli_xdg_path(enum cli_xdg kind, const char *name)
+/* What everything of this kind is below: the directory that a variable names. NULL if none does. */
+static const char *base_of(enum cli_xdg kind, const char **below)
 {
     static const struct {
         const char *variable, *otherwise;
     } rows[] = {
-        [CLI_XDG_STATE] = {"XDG_STATE_HOME", ".local/state"},
-        [CLI_XDG_CONFIG] = {"XDG_CONFIG_HOME", ".config"},
+        [CLI_XDG_STATE] = {"XDG_STATE_HOME", "/.local/state"},
+        [CLI_XDG_CONFIG] = {"XDG_CONFIG_HOME", "/.config"},
     };
     const char *place = getenv(rows[kind].variable);
     const char *home = getenv("HOME");
-    if (place && *place == '/')
-        return cli_asprintf("%s/wetdbg/%s", place, name);
-    if (home && *home == '/')
-        return cli_asprintf("%s/%s/wetdbg/%s", home, rows[kind].otherwise, name);
-    return NULL;
+    bool is_named = place && *place == '/';
+    *below = is_named ? "" : rows[kind].otherwise;
+    return is_named ? place : home && *home == '/' ? home : NULL;
 }
 
-void cli_xdg_make_parents(char *path)
+char *cli_xdg_path(enum cli_xdg kind, const char *name)
 {
+    const char *below, *base = base_of(kind, &below);
+    return base ? cli_asprintf("%s%s/wetdbg/%s", base, below, name) : NULL;
+}
+
+/* A group may be the user's own, as on systems with umask 002. */
+static bool is_foreign(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && (st.st_uid != geteuid() || st.st_mode & S_IWOTH);
+}
+
+bool cli_xdg_is_foreign(enum cli_xdg kind)
+{
+    const char *below, *base = base_of(kind, &below);
+    char *dir = cli_xdg_path(kind, "");
+    bool result = base && (is_foreign(base) || is_foreign(dir));
+    free(dir);
+    return result;
+}
+
+bool cli_xdg_make_parents(enum cli_xdg kind, char *path)
+{
+    if (cli_xdg_is_foreign(kind))
+        return false;
     for (char *at = path + 1; *at; at++)
         if (*at == '/') {
             *at = 0;
             mkdir(path, 0700);
             *at = '/';
         }
+    return !cli_xdg_is_foreign(kind); /* somebody may have been quicker */
 }

@@ -3,6 +3,8 @@
 #ifndef DBGCLI_XDG_H
 #define DBGCLI_XDG_H
 
+#include <stdbool.h>
+
 enum cli_xdg {
     CLI_XDG_STATE,  /* $XDG_STATE_HOME, else ~/.local/state: history, bookmarks */
     CLI_XDG_CONFIG, /* $XDG_CONFIG_HOME, else ~/.config: the init file */
@@ -11,8 +13,15 @@ enum cli_xdg {
 /* "DIRECTORY/wetdbg/NAME", to be freed; NULL if neither the variable nor $HOME is an absolute path. */
 char *cli_xdg_path(enum cli_xdg kind, const char *name);
 
-/* Makes the directories that a path leads through, for its user only. Failures show when the file
- * is opened. */
-void cli_xdg_make_parents(char *path);
+/*
+ * Whether what is below wetdbg's directory there may be of somebody else's making: $XDG_..._HOME or $HOME, or the
+ * directory itself, belongs to another user, or anybody may write to it. sudo may leave $HOME as it was: then a
+ * link in place of the history would lead root to any file. What is not there is nobody's.
+ */
+bool cli_xdg_is_foreign(enum cli_xdg kind);
+
+/* Makes the directories that a path from cli_xdg_path() leads through, for its user only. Failures show when the
+ * file is opened. False, and nothing is made, if they are foreign. */
+bool cli_xdg_make_parents(enum cli_xdg kind, char *path);
 
 #endif

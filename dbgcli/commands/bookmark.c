@@ -123,6 +123,8 @@ static int read_all(struct cli_bookmarks *bookmarks)
     if (result)
         return result;
     bookmarks->count = 0;
+    if (cli_xdg_is_foreign(CLI_XDG_STATE))
+        return 0;
     FILE *file = fopen(bookmarks->path, "re");
     if (!file)
         return errno == ENOENT ? 0 : wd_fail_errno("cannot read '%s'", bookmarks->path);
@@ -161,7 +163,9 @@ static int lock(struct cli_bookmarks *bookmarks, int *fd)
     int result = find_path(bookmarks);
     if (result)
         return result;
-    cli_xdg_make_parents(bookmarks->path);
+    if (!cli_xdg_make_parents(CLI_XDG_STATE, bookmarks->path))
+        return wd_fail(-EPERM, "%s is not written: a directory above it is somebody else's",
+                       bookmarks->path);
     char *path = cli_asprintf("%s.lock", bookmarks->path);
     *fd = -1;
     result = wd_own_file_open(path, fd);

@@ -66,8 +66,11 @@ static void start(void)
     stifle_history(HISTORY_LINES);
     /* One that cannot be kept is no reason to complain. */
     history_path = cli_xdg_path(CLI_XDG_STATE, "history");
+    if (history_path && !cli_xdg_make_parents(CLI_XDG_STATE, history_path)) {
+        free(history_path);
+        history_path = NULL;
+    }
     if (history_path) {
-        cli_xdg_make_parents(history_path);
         if (read_history(history_path) == ENOENT)
             write_history(history_path);
         history_truncate_file(history_path, HISTORY_LINES);

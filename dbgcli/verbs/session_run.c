@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "dbgcli/verbs/session_run.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -95,7 +96,12 @@ static void complete(void *context, const char *line, size_t cursor,
 static void run_init_file(struct cli_repl *repl)
 {
     char *path = cli_xdg_path(CLI_XDG_CONFIG, "init");
-    if (path && access(path, F_OK) == 0)
+    bool is_there = path && access(path, F_OK) == 0;
+    if (is_there && cli_xdg_is_foreign(CLI_XDG_CONFIG))
+        cli_out_error(
+            repl->out, repl->place,
+            wd_fail(-EPERM, "%s is not run: a directory above it is somebody else's", path));
+    else if (is_there)
         cli_repl_run_script(repl, path, stdin);
     free(path);
 }

@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""test_homes.py BUILD-DIRECTORY: the prompt where $HOME is somebody else's, as sudo may leave it, or open to everybody.
+What that one put there is not followed, not run and not answered from."""
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "e2e"))
+import e2e  # noqa: E402
+
+PROMPT = r"\(wetdbg\) (?!.)"
+NOBODY = 65534
+LINES = "".join(f"line {number}\n" for number in range(3000))  # more than a history keeps
+
+
+def make_home(bench, name, links):
+    """With an init file, and a history that leads to another file, which is returned."""
+    home, file = bench.path(name), bench.path(f"{name}-file")
+    for directory in ("", ".local/state/wetdbg", ".config/wetdbg"):
+        os.makedirs(f"{home}/{directory}", mode=0o755)
+    with open(f"{home}/.config/wetdbg/init", "w") as init:
+        init.write("info nonsense\n")
+    with open(file, "w") as out:
+        out.write(LINES)
+    if links:
+        os.symlink(file, f"{home}/.local/state/wetdbg/history")
+    return home, file
+
+
+def own_all(home, owner):
+    for directory, _, files in os.walk(home):
+        for path in [directory, *(f"{directory}/{file}" for file in files)]:
+            os.chown(path, owner, owner, follow_symlinks=False)
+
+
+def session(bench, home, wet):
+    """What is said before the first prompt, and about a bookmark."""
+    variables = {"HOME": home, "XDG_STATE_HOME": "", "XDG_CONFIG_HOME": ""}
+    prompt = e2e.Prompt(bench, "open", wet, **variables)
+    opening = prompt.read_until(PROMPT) or ""
+    prompt.type("bookmark here\n")
+    said = prompt.read_until(PROMPT) or ""
+    prompt.type("quit\n")
+    bench.check(prompt.close() == 0, f"{home}: the prompt ends well")
+    return opening, said
+
+
+def of_our_own(bench, wet):
+    home, _ = make_home(bench, "own", False)
+    opening, said = session(bench, home, wet)
+    bench.check("nothing is called 'nonsense'" in opening, f"the init file is run: {opening!r}")
+    bench.check("here is time" in said, f"a bookmark is kept: {said!r}")
+    with open(f"{home}/.local/state/wetdbg/history") as history:
+        bench.check(history.read() == "bookmark here\nquit\n", "a history is kept")
+
+
+def of_others(bench, wet, home, file):
+    opening, said = session(bench, home, wet)
+    bench.check("nonsense" not in opening and "init is not run" in opening, f"the init file is not run: {opening!r}")
+    bench.check("is not written" in said, f"no bookmark is kept: {said!r}")
+    with open(file) as found:
+        bench.check(found.read() == LINES, "a file that the history leads to is as it was")
+
+
+def run_test(bench, _):
+    trace, wet = bench.record("tiny", f"{bench.build}/tests/hostile/hostile_chained"), bench.path("tiny.wet")
+    built = bench.wet("replay", trace, "--batch", "-o", wet)
+    bench.check(built.status == 0, "a .wet is built", built)
+    of_our_own(bench, wet)
+    home, file = make_home(bench, "open", True)
+    os.chmod(home, 0o777)
+    of_others(bench, wet, home, file)
+    home, file = make_home(bench, "foreign", True)
+    if os.geteuid() == 0:
+        own_all(home, NOBODY)
+        of_others(bench, wet, home, file)
+    else:
+        print("SKIPPED: hostile_homes, another user's home: only root can make one")
+
+
+e2e.main(run_test)
