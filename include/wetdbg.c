@@ -66,11 +66,21 @@ static int fingerprint_make(const char *trace_dir, const struct wetdbg_build_opt
     return 0;
 }
 
-static bool is_fresh(const char *path, const char *fingerprint)
+/* Whoever can write to the place may have put a file there that says what he likes of our recording: what answers
+ * for it was built by us, or by him whose recording it is. */
+static bool is_trusted(const char *path, const char *trace_dir)
+{
+    struct stat file, dir;
+    if (stat(path, &file) || !S_ISREG(file.st_mode) || file.st_mode & S_IWOTH)
+        return false;
+    return file.st_uid == geteuid() || (stat(trace_dir, &dir) == 0 && file.st_uid == dir.st_uid);
+}
+
+static bool is_fresh(const char *path, const char *trace_dir, const char *fingerprint)
 {
     char found[512];
-    return access(path, R_OK) == 0 && wet_fingerprint_read(path, found, sizeof found) == 0 &&
-           strcmp(found, fingerprint) == 0;
+    return is_trusted(path, trace_dir) && access(path, R_OK) == 0 &&
+           wet_fingerprint_read(path, found, sizeof found) == 0 && strcmp(found, fingerprint) == 0;
 }
 
 static void name_clean(char *name)
@@ -81,10 +91,29 @@ static void name_clean(char *name)
     }
 }
 
+/* In a directory like /tmp nobody renames what is ours. */
+static bool is_safe_above(const struct stat *st)
+{
+    bool is_ours = st->st_uid == geteuid() || st->st_uid == 0;
+    return is_ours && (!(st->st_mode & S_IWOTH) || st->st_mode & S_ISVTX);
+}
+
+/* A directory of ours, to which nobody may write but those of our group: it may be the user's own. */
+static int own_dir_make(const char *path)
+{
+    struct stat st;
+    if ((mkdir(path, 0700) && errno != EEXIST) || stat(path, &st))
+        return wd_fail_errno("%s", path);
+    if (st.st_uid == geteuid() && !(st.st_mode & S_IWOTH))
+        return 0;
+    return wd_fail(-EPERM, "%s is somebody else's: nothing is kept there; say where with -o", path);
+}
+
 static int cache_dir(const char *trace_dir, char *out, size_t size)
 {
     const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     char absolute[4096], parent[2048];
+    struct stat st;
     if (cache && *cache)
         snprintf(parent, sizeof parent, "%s", cache);
     else if (home && *home)
@@ -95,17 +124,19 @@ static int cache_dir(const char *trace_dir, char *out, size_t size)
                        "is set; say where with -o",
                        trace_dir);
     mkdir(parent, 0700);
+    if (stat(parent, &st) == 0 && !is_safe_above(&st))
+        return wd_fail(-EPERM, "%s is somebody else's: nothing is kept there; say where with -o",
+                       parent);
     size_t used = strlen(parent);
     snprintf(parent + used, sizeof parent - used, "/wetdbg");
-    if (mkdir(parent, 0700) && errno != EEXIST)
-        return wd_fail_errno("%s", parent);
+    int err = own_dir_make(parent);
+    if (err)
+        return err;
     if (!realpath(trace_dir, absolute))
         return wd_fail_errno("%s", trace_dir);
     snprintf(out, size, "%s/%016llx", parent,
              (unsigned long long)XXH64(absolute, strlen(absolute), 0));
-    if (mkdir(out, 0700) && errno != EEXIST)
-        return wd_fail_errno("%s", out);
-    return 0;
+    return own_dir_make(out);
 }
 
 /* "wetdbg", the process, the window. */
@@ -141,7 +172,7 @@ int wetdbg_window_path(const char *trace_dir, const struct wetdbg_build_options 
         return err;
     if (asprintf(path, "%s/%s", dir, name) < 0)
         return -ENOMEM;
-    *fresh = is_fresh(*path, fingerprint);
+    *fresh = is_fresh(*path, trace_dir, fingerprint);
     return 0;
 }
 

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
 """test_homes.py BUILD-DIRECTORY: the prompt where $HOME is somebody else's, as sudo may leave it, or open to everybody.
-What that one put there is not followed, not run and not answered from."""
+What that one put there is not followed, not run and not answered from. And traces that others could have written
+are built anew, or not kept where others could write them."""
 import os
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "e2e"))
@@ -62,6 +64,51 @@ def of_others(bench, wet, home, file):
         bench.check(found.read() == LINES, "a file that the history leads to is as it was")
 
 
+# ---- traces that are kept
+
+
+def facts(bench, trace, **how):
+    return bench.wet("replay", trace, "--batch", "-e", "info threads", **how)
+
+
+def kept_trace(bench, trace):
+    """What others may write to is built anew."""
+    path = f"{trace}/wetdbg.wet"
+    facts(bench, trace)
+    first = os.stat(path).st_ino
+    facts(bench, trace)
+    bench.check(os.stat(path).st_ino == first, "a trace is kept")
+    os.chmod(path, 0o666)
+    run = facts(bench, trace)
+    bench.check(run.status == 0 and os.stat(path).st_ino != first, "a trace that others may write to is not", run)
+    bench.check(os.stat(path).st_mode & 0o777 == 0o600, "the new one is for its owner alone")
+    os.unlink(path)
+
+
+def foreign_cache(bench, trace):
+    """The recording's directory cannot be written; a cache that others made or may write to is not used."""
+    how = {"env": dict(bench.environment, XDG_CACHE_HOME=bench.path("shared"))}
+    if os.geteuid() == 0:
+        how.update(user=NOBODY, group=NOBODY, extra_groups=[])
+        os.chmod(bench.work, 0o755)
+        if subprocess.run(["test", "-x", bench.wetdbg], user=NOBODY, group=NOBODY, extra_groups=[]).returncode:
+            print("SKIPPED: hostile_homes, a shared cache: nobody but root can run the command where it is built")
+            return
+    os.chmod(trace, 0o555)
+    for file in os.listdir(trace):
+        os.chmod(f"{trace}/{file}", 0o444)
+    os.mkdir(bench.path("shared"))
+    os.chmod(bench.path("shared"), 0o777)
+    run = facts(bench, trace, **how)
+    bench.check(run.status == 5 and "shared is somebody else's" in run.err, "a shared cache", run)
+    os.chmod(bench.path("shared"), 0o1777)
+    run = facts(bench, trace, **how)
+    bench.check(run.status == 0, "a directory of our own in one like /tmp", run)
+    os.chmod(bench.path("shared", "wetdbg"), 0o777)
+    run = facts(bench, trace, **how)
+    bench.check(run.status == 5 and "shared/wetdbg is somebody else's" in run.err, "an open directory in it", run)
+
+
 def run_test(bench, _):
     trace, wet = bench.record("tiny", f"{bench.build}/tests/hostile/hostile_chained"), bench.path("tiny.wet")
     built = bench.wet("replay", trace, "--batch", "-o", wet)
@@ -76,6 +123,8 @@ def run_test(bench, _):
         of_others(bench, wet, home, file)
     else:
         print("SKIPPED: hostile_homes, another user's home: only root can make one")
+    kept_trace(bench, trace)
+    foreign_cache(bench, trace)
 
 
 e2e.main(run_test)
