@@ -84,47 +84,6 @@ static void missing_section_is_noticed(void **state)
 
 /* ---- changes ---- */
 
-static const uint64_t numbers[] = {0,          1,          7,
-                                   0xff,       4095,       4096,
-                                   0xffff,     1u << 31,   UINT32_MAX,
-                                   1ull << 32, 1ull << 40, 1ull << 47,
-                                   1ull << 63, UINT64_MAX, UINT64_MAX - 7,
-                                   INT64_MAX,  1ull << 43, 0x7ffffffff000};
-
-static void change_once(struct wd_buf *bytes, uint64_t *seed)
-{
-    uint64_t what = unit_random(seed) % 8, at = unit_random(seed) % (bytes->size_bytes + 1);
-    uint64_t number = numbers[unit_random(seed) % (sizeof numbers / sizeof numbers[0])];
-    if (!bytes->size_bytes || what == 7) {
-        assert_int_equal(wd_buf_append(bytes, &number, 1 + unit_random(seed) % 8), 0);
-    } else if (what == 0) {
-        bytes->size_bytes = at;
-    } else if (what < 3) {
-        bytes->data[at % bytes->size_bytes] ^= (uint8_t)(1u << unit_random(seed) % 8);
-    } else if (what < 5 && bytes->size_bytes >= 8) {
-        memcpy(bytes->data + at % (bytes->size_bytes / 8) * 8, &number, 8);
-    } else if (bytes->size_bytes >= 4) {
-        memcpy(bytes->data + at % (bytes->size_bytes / 4) * 4, &number, 4);
-    }
-}
-
-/* One or a few changes in one section; heads of sections more often than their ends. */
-static void change(struct unit_section *section, uint64_t *seed)
-{
-    unsigned count = 1 + (unsigned)(unit_random(seed) % 3);
-    for (unsigned i = 0; i < count; i++) {
-        struct wd_buf head = section->bytes;
-        if (head.size_bytes > 256 && unit_random(seed) % 2) {
-            head.size_bytes = 256;
-            uint64_t at = unit_random(seed) % 32 * 8;
-            uint64_t number = numbers[unit_random(seed) % (sizeof numbers / sizeof numbers[0])];
-            memcpy(head.data + at, &number, 8);
-        } else {
-            change_once(&section->bytes, seed);
-        }
-    }
-}
-
 static void changes_of_kind(uint32_t kind, unsigned count)
 {
     char what[80];
@@ -142,7 +101,7 @@ static void changes_of_kind(uint32_t kind, unsigned count)
         struct wd_buf good = section->bytes;
         section->bytes = (struct wd_buf){0};
         assert_int_equal(wd_buf_append(&section->bytes, good.data, good.size_bytes), 0);
-        change(section, &seed);
+        unit_bytes_change(&section->bytes, &seed);
         unit_sections_store(&here.sections, here.changed, SIZE_MAX);
         wd_buf_fini(&section->bytes);
         section->bytes = good;

@@ -54,6 +54,50 @@ unsigned unit_count_names(const char *dir, const char *part)
     return count;
 }
 
+/* ---- changes ---- */
+
+static const uint64_t numbers[] = {0,          1,          7,
+                                   0xff,       4095,       4096,
+                                   0xffff,     1u << 31,   UINT32_MAX,
+                                   1ull << 32, 1ull << 40, 1ull << 47,
+                                   1ull << 63, UINT64_MAX, UINT64_MAX - 7,
+                                   INT64_MAX,  1ull << 43, 0x7ffffffff000};
+
+static void change_once(struct wd_buf *bytes, uint64_t *seed)
+{
+    uint64_t what = unit_random(seed) % 8, at = unit_random(seed) % (bytes->size_bytes + 1);
+    uint64_t number = numbers[unit_random(seed) % (sizeof numbers / sizeof numbers[0])];
+    if (!bytes->size_bytes || what == 7) {
+        assert_int_equal(wd_buf_append(bytes, &number, 1 + unit_random(seed) % 8), 0);
+    } else if (what == 0) {
+        bytes->size_bytes = at;
+    } else if (what < 3) {
+        bytes->data[at % bytes->size_bytes] ^= (uint8_t)(1u << unit_random(seed) % 8);
+    } else if (what < 5 && bytes->size_bytes >= 8) {
+        memcpy(bytes->data + at % (bytes->size_bytes / 8) * 8, &number, 8);
+    } else if (bytes->size_bytes >= 4) {
+        memcpy(bytes->data + at % (bytes->size_bytes / 4) * 4, &number, 4);
+    }
+}
+
+void unit_bytes_change(struct wd_buf *bytes, uint64_t *seed)
+{
+    unsigned count = 1 + (unsigned)(unit_random(seed) % 3);
+    for (unsigned i = 0; i < count; i++) {
+        struct wd_buf head = *bytes;
+        if (head.size_bytes > 256 && unit_random(seed) % 2) {
+            head.size_bytes = 256;
+            uint64_t at = unit_random(seed) % 32 * 8;
+            uint64_t number = numbers[unit_random(seed) % (sizeof numbers / sizeof numbers[0])];
+            memcpy(head.data + at, &number, 8);
+        } else {
+            change_once(bytes, seed);
+        }
+    }
+}
+
+/* ---- store files ---- */
+
 static void read_at(int fd, void *to, size_t bytes, uint64_t off)
 {
     assert_int_equal(pread(fd, to, bytes, (off_t)off), bytes);

@@ -24,6 +24,10 @@ char *unit_path(const char *dir, const char *name);
 /* Names in `dir` that contain `part`. */
 unsigned unit_count_names(const char *dir, const char *part);
 
+/* Changes bytes here and there, or their number, as damage and forgers do: numbers that are too large, flipped bits,
+ * an end that is missing. Starts of structures more often than their ends. */
+void unit_bytes_change(struct wd_buf *bytes, uint64_t *seed);
+
 /* A .wet file taken apart: its sections, decompressed. */
 struct unit_section {
     uint32_t kind;

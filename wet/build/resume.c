@@ -20,6 +20,7 @@
 #include "wet/build/builder.h"
 #include "wet/trace/entry.h"
 #include "wet/trace/record.h"
+#include "wet/trace/rules.h"
 
 #define FORGET_EVERY 64 /* intervals: memory that was unmapped meanwhile */
 
@@ -232,7 +233,7 @@ static int views_set(struct resume *resume)
         return spans ? -WD_ERR_CORRUPT : -ENOMEM;
     }
     for (uint64_t i = 0; i < count; i++) {
-        if (views[i].file >= space->object_count || views[i].start >= views[i].end) {
+        if (!wet_rule_view(&views[i], space->objects, space->object_count)) {
             free(spans);
             return wd_fail_plain(-WD_ERR_CORRUPT);
         }
@@ -392,10 +393,10 @@ static int cut_off(struct resume *resume)
     return err ? err : wet_journal_cut(resume->journal, resume->next + 1);
 }
 
-static void tell(const struct resume *resume, int err, bool same, bool resumed)
+/* `records` were in the journal. */
+static void tell(const struct resume *resume, size_t records, int err, bool same, bool resumed)
 {
     const struct wet_builder *builder = resume->builder;
-    size_t records = wet_journal_count(resume->journal);
     if (resumed && resume->next + 2 < records)
         wet_builder_notice(builder,
                            "the unfinished file is damaged from interval %llu on; going on from "
@@ -428,11 +429,11 @@ int wet_resume(struct wet_builder *builder, struct wet_unfinished *unfinished, b
     bool is_there = !err && same && resume.state.size_bytes;
     if (is_there)
         err = stand_again(&resume);
+    if (is_there && !err)
+        err = cut_off(&resume);
     *resumed = is_there && !err;
     if (records || wet_journal_is_damaged(resume.journal))
-        tell(&resume, err, same, *resumed);
-    if (*resumed)
-        err = cut_off(&resume);
+        tell(&resume, records, err, same, *resumed);
     wd_buf_fini(&resume.rows);
     wd_buf_fini(&resume.state);
     wd_buf_fini(&resume.section);

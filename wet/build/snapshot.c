@@ -12,6 +12,7 @@
 #include "common/err.h"
 #include "wet/build/builder.h"
 #include "wet/trace/record.h"
+#include "wet/trace/rules.h"
 
 static int corrupt(void)
 {
@@ -174,13 +175,19 @@ int wet_snapshot_save(struct wet_builder *builder, struct wd_buf *out)
 static int objects_load(struct wet_builder *builder, struct wd_view *view)
 {
     uint64_t count = wd_view_u64(view);
+    size_t file_count;
+    rep_feed_files(builder->feed, &file_count);
     for (uint64_t i = 0; i < count; i++) {
         const uint8_t *row = wd_view_bytes(view, sizeof(struct wet_object));
         struct wet_object object;
         if (!row)
             return corrupt();
         memcpy(&object, row, sizeof object);
-        int err = wet_space_add_object(&builder->space, &object);
+        int err = wet_rule_object(&object, file_count)
+                      ? wet_space_add_object(&builder->space, &object)
+                      : corrupt();
+        if (err == -WD_ERR_UNSUPPORTED) /* as large as no program's */
+            err = corrupt();
         if (!err)
             err = wet_space_fill_object(&builder->space, builder->space.object_count - 1);
         if (err)
