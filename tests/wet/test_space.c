@@ -415,6 +415,62 @@ static void changes_damaged_list_is_refused_whole(void **state)
     wd_buf_fini(&bytes);
 }
 
+/* One word on each page of more than there is room for: none of them is changed. */
+static void changes_that_take_too_much_memory_are_not_made(void **state)
+{
+    struct fixture *fixture = *state;
+    struct wet_space *space = &fixture->space;
+    struct wet_changes changes = {0};
+    struct wd_buf bytes = {0};
+    const uint64_t pages = (80ull << 20) / PAGE;
+    const struct evq_op op = {.op = EVQ_OP_MAP,
+                              .map = {.start = BASE,
+                                      .size = pages * PAGE,
+                                      .prot = 3,
+                                      .file = EVQ_FILE_NONE,
+                                      .name = EVQ_NAME_NONE}};
+    assert_int_equal(wet_space_op(space, &op), 0);
+    for (uint64_t i = 0; i < pages; i++) {
+        uint8_t line[WET_LINE_BYTES] = {1};
+        assert_int_equal(wet_changes_add(&changes, space, i * PAGE, line), 0);
+    }
+    assert_int_equal(wet_changes_encode(&changes, &bytes), 0);
+    wet_space_punch(space, 0, space->used_bytes);
+    space->most_bytes = 64ull << 20;
+    int err = wet_changes_apply(space, bytes.data, bytes.size_bytes);
+    assert_int_equal(err, -WD_ERR_MACHINE);
+    assert_non_null(strstr(wd_error_message(err), "more than 64 MiB; --memory=SIZE allows more"));
+    for (uint64_t i = 0; i < pages; i++)
+        assert_int_equal(space->bytes[i * PAGE], 0);
+    space->most_bytes = 128ull << 20;
+    assert_int_equal(wet_changes_apply(space, bytes.data, bytes.size_bytes), 0);
+    for (uint64_t i = 0; i < pages; i++)
+        assert_int_equal(space->bytes[i * PAGE], 1);
+    wet_changes_fini(&changes);
+    wd_buf_fini(&bytes);
+}
+
+static int file_of_ones(void *arg, uint64_t file, uint64_t off, uint8_t *to, uint64_t bytes)
+{
+    (void)arg;
+    (void)file;
+    (void)off;
+    memset(to, 1, bytes);
+    return 0;
+}
+
+static void space_files_that_take_too_much_memory_are_refused(void **state)
+{
+    struct fixture *fixture = *state;
+    struct wet_space *space = &fixture->space;
+    struct wet_object object = {
+        .start = BASE, .bytes = 1ull << 40, .file = 0, .file_bytes = 1ull << 40, .prot = 3};
+    space->file_read = file_of_ones;
+    space->most_bytes = 64ull << 20;
+    assert_int_equal(wet_space_add_object(space, &object), 0);
+    assert_int_equal(wet_space_fill_object(space, space->object_count - 1), -WD_ERR_MACHINE);
+}
+
 int main(void)
 {
 #define CASE(name)    cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -432,6 +488,8 @@ int main(void)
         CASE(space_wrong_ops_are_refused),
         CASE(changes_applied_again_give_what_was_before),
         CASE(changes_damaged_list_is_refused_whole),
+        CASE(changes_that_take_too_much_memory_are_not_made),
+        CASE(space_files_that_take_too_much_memory_are_refused),
     };
     return cmocka_run_group_tests_name("space", tests, NULL, NULL);
 }

@@ -308,6 +308,30 @@ static void store_table_with_correct_checksums_but_wrong_numbers_is_refused(void
     }
 }
 
+/* Nothing else than what a program has in memory is one byte so many times. */
+static void store_table_of_a_few_bytes_that_fills_memory_is_refused(void **state)
+{
+    const struct fixture *fixture = *state;
+    size_t size_bytes = WET_TABLE_BYTES + 1;
+    uint8_t *zeros = calloc(1, size_bytes);
+    static const uint32_t kinds[] = {WET_SEC_NODES, WET_SEC_STATE, WET_SEC_LINES,
+                                     WET_SEC_FILE_DATA};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        struct wet_store_writer *writer;
+        struct wet_store *store = NULL;
+        assert_int_equal(wet_store_create(fixture->other, &writer), 0);
+        assert_int_equal(wet_store_add(writer, kinds[i], 0, zeros, size_bytes, 1), 0);
+        assert_int_equal(wet_store_commit(writer), 0);
+        if (i < 2) {
+            assert_refused(fixture->other, WD_ERR_CORRUPT);
+        } else {
+            assert_int_equal(wet_store_open(fixture->other, &store), 0);
+            wet_store_close(store);
+        }
+    }
+    free(zeros);
+}
+
 static void store_other_version_is_named(void **state)
 {
     const struct fixture *fixture = *state;
@@ -464,6 +488,7 @@ int main(void)
         CASE(store_file_cut_off_after_opening_is_an_error),
         CASE(store_header_that_changes_is_read_once),
         CASE(store_table_with_correct_checksums_but_wrong_numbers_is_refused),
+        CASE(store_table_of_a_few_bytes_that_fills_memory_is_refused),
         CASE(store_other_version_is_named),
         CASE(store_what_is_no_wet_file_is_refused),
         CASE(store_abort_leaves_the_old_file),

@@ -72,7 +72,11 @@ static int space_fill(struct wet *wet)
     int err = 0;
     for (size_t i = 0; !err && i < wet->space.object_count; i++)
         err = wet_space_fill_object(&wet->space, i);
-    return err ? err : memory_apply(wet);
+    if (!err)
+        err = memory_apply(wet);
+    if (err) /* next time it begins with nothing */
+        wet_space_punch(&wet->space, 0, wet->space.used_bytes);
+    return err;
 }
 
 static int space_goto(struct wet *wet, uint64_t k)

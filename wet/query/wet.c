@@ -13,6 +13,9 @@
 #include "wet/trace/rules.h"
 
 #define PASSING_BYTES (24ull << 20) /* what is there at a time has to be touched a first time */
+/* The program's memory takes no more than either of these allows, unless more is granted. */
+#define IMAGE_BYTES (512ull << 20)
+#define IMAGE_RATIO 1024 /* to the file's size */
 
 static int damaged(const struct wet *wet, const char *what)
 {
@@ -215,6 +218,15 @@ static int outputs_open(struct wet *wet)
 
 /* ---- life ---- */
 
+/* What the program's memory may take. It is true of some runs that they wrote the same to many GiB, which is little to
+ * be stored; but few such files are seen, and one is quickly made by hand. */
+static void image_limit(struct wet *wet)
+{
+    uint64_t static_bytes, bytes = wet_store_size(wet->store, &static_bytes);
+    bytes = bytes < UINT64_MAX / IMAGE_RATIO ? bytes * IMAGE_RATIO : UINT64_MAX;
+    wet->space.most_bytes = bytes > IMAGE_BYTES ? bytes : IMAGE_BYTES;
+}
+
 int wet_open(const char *path, struct wet **out)
 {
     struct wet *wet = calloc(1, sizeof *wet);
@@ -233,6 +245,8 @@ int wet_open(const char *path, struct wet **out)
     err = wet_store_open(path, &wet->store);
     if (!err)
         err = wet_space_init(&wet->space);
+    if (!err)
+        image_limit(wet);
     wet->space.file_read = wet_file_read;
     wet->space.arg = wet;
     if (!err)
@@ -329,6 +343,8 @@ void wet_set_memory(struct wet *wet, uint64_t bytes)
     wet->keeper.budget = bytes - wet->passing.budget;
     wet_keep_trim(&wet->passing);
     wet_keep_trim(&wet->keeper);
+    if (bytes > WET_MEMORY_DEFAULT && bytes > wet->space.most_bytes)
+        wet->space.most_bytes = bytes;
 }
 
 void wet_trust(struct wet *wet)

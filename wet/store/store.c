@@ -14,6 +14,7 @@
 #include "common/err.h"
 #include "common/own_file.h"
 #include "common/regular.h"
+#include "common/room.h"
 
 #define HEADER_BYTES 56
 #define RAW_MAX      (1ull << 36)
@@ -381,13 +382,28 @@ static int section_order(const void *a, const void *b)
     return x->key < y->key ? -1 : x->key > y->key;
 }
 
+/* Sections that hold the program's files and memory, which may well be one byte again and again. */
+static bool has_contents(uint32_t kind)
+{
+    return kind == WET_SEC_FILE_DATA || kind == WET_SEC_DEBUG || kind == WET_SEC_ALT ||
+           kind == WET_SEC_MEMORY || kind == WET_SEC_ENTRIES || kind == WET_SEC_LINES;
+}
+
+/* No table shrinks that much unless it is made to. */
+static bool is_table_plausible(const struct wet_section *section)
+{
+    return section->raw_bytes <= WET_TABLE_BYTES ||
+           section->raw_bytes / WET_TABLE_RATIO <= section->stored_bytes;
+}
+
 /* A section's frames cannot hold more than their blocks do: a file that says so would only make us
  * ask for memory. */
 static bool is_plausible(const struct wet_section *section, uint64_t end)
 {
     return section->form <= WET_FORM_PARTS && section->off >= HEADER_BYTES && section->off <= end &&
            section->stored_bytes <= end - section->off && section->raw_bytes <= RAW_MAX &&
-           section->raw_bytes <= (section->stored_bytes / BLOCK_MIN + 1) * BLOCK_BYTES;
+           section->raw_bytes <= (section->stored_bytes / BLOCK_MIN + 1) * BLOCK_BYTES &&
+           (has_contents(section->kind) || is_table_plausible(section));
 }
 
 static int bytes_read(int fd, const char *path, void *to, uint64_t count, uint64_t off)
@@ -455,7 +471,8 @@ static int table_load(struct wet_store *store)
         return table_damaged(store, &header);
     for (size_t i = 0; i < store->section_count; i++) {
         if (!is_plausible(&store->sorted[i], header.table_off))
-            return wd_fail(-WD_ERR_CORRUPT, "%s: section %zu lies outside the file", path, i);
+            return wd_fail(-WD_ERR_CORRUPT, "%s: section %zu lies outside the file or is too large",
+                           path, i);
     }
     qsort(store->sorted, store->section_count, sizeof *store->sorted, section_order);
     for (size_t i = 1; i < store->section_count; i++) {
@@ -526,7 +543,9 @@ static int unpack(const char *path, const struct wet_section *section, const uin
         return wd_fail(-WD_ERR_CORRUPT, "%s: section %u.%llu at byte %llu is damaged", path,
                        section->kind, (unsigned long long)section->key,
                        (unsigned long long)section->off);
-    int err = wd_buf_reserve(out, section->raw_bytes + 8);
+    int err = wd_room_ask(section->raw_bytes);
+    if (!err)
+        err = wd_buf_reserve(out, section->raw_bytes + 8);
     if (err)
         return err;
     err = wet_decode(section->form, stored, section->stored_bytes, out->data, section->raw_bytes);

@@ -54,6 +54,10 @@ struct wet_section {
     uint64_t hash; /* xxh64 of the stored bytes */
 };
 
+/* Kinds that hold nothing of the program's files and memory are no larger than either of these allows. */
+#define WET_TABLE_BYTES (16ull << 20)
+#define WET_TABLE_RATIO 1024 /* raw_bytes to stored_bytes */
+
 struct wet_store_writer;
 
 /* Begins a file that is to become `path`, for its owner alone (0600). -WD_ERR_USAGE if something is there that

@@ -6,12 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/err.h"
+#include "common/room.h"
 
 #define SPACE_BYTES (1ull << 43)
 #define PAGE        4096ull
+#define STEP_BYTES  (16ull << 20) /* after so many it is asked whether there is room */
+#define BLOCK_BYTES 512           /* of st_blocks */
 
 static int views_init(struct wet_space *space)
 {
@@ -88,14 +92,38 @@ int wet_space_add_object(struct wet_space *space, const struct wet_object *shape
     return 0;
 }
 
+/* Before so many bytes are written: once in a while what is there is counted. */
+static int room_take(struct wet_space *space, uint64_t bytes)
+{
+    struct stat stat;
+    space->unasked += bytes;
+    if (space->unasked < STEP_BYTES)
+        return 0;
+    uint64_t more = space->unasked;
+    space->unasked = 0;
+    if (space->most_bytes && space->fd >= 0 && !fstat(space->fd, &stat) &&
+        (uint64_t)stat.st_blocks * BLOCK_BYTES + more > space->most_bytes)
+        return wd_fail(-WD_ERR_MACHINE,
+                       "the program's memory takes more than %llu MiB; --memory=SIZE allows more",
+                       (unsigned long long)space->most_bytes >> 20);
+    return wd_room_ask(more);
+}
+
 int wet_space_fill_object(struct wet_space *space, size_t n)
 {
     const struct wet_object *object = &space->objects[n];
     if (object->file == EVQ_FILE_NONE || !space->file_read)
         return 0;
     uint64_t bytes = object->file_bytes < object->bytes ? object->file_bytes : object->bytes;
-    return space->file_read(space->arg, object->file, object->file_off,
-                            space->bytes + object->mirror_off, bytes);
+    int err = 0;
+    for (uint64_t at = 0, here; !err && at < bytes; at += here) {
+        here = bytes - at < STEP_BYTES ? bytes - at : STEP_BYTES;
+        err = room_take(space, here);
+        if (!err)
+            err = space->file_read(space->arg, object->file, object->file_off + at,
+                                   space->bytes + object->mirror_off + at, here);
+    }
+    return err;
 }
 
 void wet_space_punch(const struct wet_space *space, uint64_t from, uint64_t to)
@@ -321,40 +349,99 @@ int wet_changes_encode(const struct wet_changes *changes, struct wd_buf *out)
     return err;
 }
 
-/* Goes through the changes of `bytes`; they are made only with `apply`. */
-static int changes_walk(struct wet_space *space, const void *bytes, size_t size_bytes, bool apply)
+static int changes_damaged(void)
 {
-    struct wd_view all = wd_view_of(bytes, size_bytes);
-    uint64_t count = wd_view_u64(&all), place_bytes = wd_view_u64(&all), line = 0;
-    const uint8_t *place_data = wd_view_bytes(&all, place_bytes);
-    struct wd_view places = wd_view_of(place_data, place_data ? place_bytes : 0);
-    const uint8_t *masks = count <= size_bytes ? wd_view_bytes(&all, count * 4) : NULL;
-    if (all.failed || !masks)
-        return wd_fail(-WD_ERR_CORRUPT, "damaged list of memory changes");
-    for (uint64_t i = 0; i < count; i++) {
-        uint32_t mask;
-        memcpy(&mask, masks + 4 * i, 4);
-        line += wd_view_varint(&places);
-        const uint8_t *words = wd_view_bytes(&all, 8 * (size_t)__builtin_popcount(mask));
-        if (places.failed || !words || line >= space->used_bytes / WET_LINE_BYTES)
-            return wd_fail(-WD_ERR_CORRUPT, "damaged list of memory changes");
-        uint8_t *to = space->bytes + line * WET_LINE_BYTES;
-        for (; apply && mask; mask &= mask - 1, words += 8) {
-            uint64_t old, differ;
-            uint8_t *word = to + 8 * (unsigned)__builtin_ctz(mask);
-            memcpy(&old, word, 8);
-            memcpy(&differ, words, 8);
-            old ^= differ;
-            memcpy(word, &old, 8);
-        }
+    return wd_fail(-WD_ERR_CORRUPT, "damaged list of memory changes");
+}
+
+/* A list of changes that is gone through. */
+struct walk {
+    struct wd_view all, places;
+    const uint8_t *masks;
+    uint64_t count, line, page; /* lines; the one it is at, and the page of the one before */
+};
+
+static int walk_begin(struct walk *walk, const void *bytes, size_t size_bytes)
+{
+    walk->all = wd_view_of(bytes, size_bytes);
+    walk->count = wd_view_u64(&walk->all);
+    uint64_t place_bytes = wd_view_u64(&walk->all);
+    const uint8_t *places = wd_view_bytes(&walk->all, place_bytes);
+    walk->places = wd_view_of(places, places ? place_bytes : 0);
+    walk->masks = walk->count <= size_bytes ? wd_view_bytes(&walk->all, walk->count * 4) : NULL;
+    walk->line = 0;
+    walk->page = UINT64_MAX;
+    return walk->all.failed || !walk->masks ? changes_damaged() : 0;
+}
+
+/* Line i, the next one: its mask and words. */
+static int walk_on(struct walk *walk, uint64_t i, uint32_t *mask, const uint8_t **words)
+{
+    memcpy(mask, walk->masks + 4 * i, 4);
+    walk->line += wd_view_varint(&walk->places);
+    *words = wd_view_bytes(&walk->all, 8 * (size_t)__builtin_popcount(*mask));
+    return walk->places.failed || !*words ? changes_damaged() : 0;
+}
+
+static int changes_check(const struct wet_space *space, const void *bytes, size_t size_bytes)
+{
+    struct walk walk;
+    uint32_t mask;
+    const uint8_t *words;
+    int err = walk_begin(&walk, bytes, size_bytes);
+    for (uint64_t i = 0; !err && i < walk.count; i++) {
+        err = walk_on(&walk, i, &mask, &words);
+        if (!err && walk.line >= space->used_bytes / WET_LINE_BYTES)
+            err = changes_damaged();
     }
-    if (all.at != all.size_bytes || places.at != places.size_bytes)
-        return wd_fail(-WD_ERR_CORRUPT, "damaged list of memory changes");
-    return 0;
+    if (!err && (walk.all.at != walk.all.size_bytes || walk.places.at != walk.places.size_bytes))
+        err = changes_damaged();
+    return err;
+}
+
+static void line_apply(uint8_t *to, uint32_t mask, const uint8_t *words)
+{
+    for (; mask; mask &= mask - 1, words += 8) {
+        uint64_t old, differ;
+        uint8_t *word = to + 8 * (unsigned)__builtin_ctz(mask);
+        memcpy(&old, word, 8);
+        memcpy(&differ, words, 8);
+        old ^= differ;
+        memcpy(word, &old, 8);
+    }
+}
+
+/* Makes changes that have been checked; *made tells how many, should memory not suffice: a word may be all that is
+ * written to a page. With `again` the first *made of them, whose pages are there. */
+static int changes_make(struct wet_space *space, const void *bytes, size_t size_bytes, bool again,
+                        uint64_t *made)
+{
+    struct walk walk;
+    uint32_t mask;
+    const uint8_t *words;
+    uint64_t i = 0;
+    int err = walk_begin(&walk, bytes, size_bytes);
+    for (uint64_t most = again ? *made : walk.count; !err && i < most; i += !err) {
+        err = walk_on(&walk, i, &mask, &words);
+        uint64_t page = walk.line / (PAGE / WET_LINE_BYTES);
+        if (!err && mask && page != walk.page && !again)
+            err = room_take(space, PAGE);
+        if (!err)
+            line_apply(space->bytes + walk.line * WET_LINE_BYTES, mask, words);
+        walk.page = page;
+    }
+    *made = i;
+    return err;
 }
 
 int wet_changes_apply(struct wet_space *space, const void *bytes, size_t size_bytes)
 {
-    int err = changes_walk(space, bytes, size_bytes, false);
-    return err ? err : changes_walk(space, bytes, size_bytes, true);
+    uint64_t made;
+    int err = changes_check(space, bytes, size_bytes);
+    if (err)
+        return err;
+    err = changes_make(space, bytes, size_bytes, false, &made);
+    if (err)
+        changes_make(space, bytes, size_bytes, true, &made);
+    return err;
 }

@@ -35,6 +35,8 @@ struct wet_space {
     struct wet_object *objects;
     size_t object_count, object_capacity;
     struct agt_views views; /* .file is the object's number, .file_off the place in it */
+    uint64_t most_bytes;    /* that contents may take in the memory file; 0: as many as there are */
+    uint64_t unasked;       /* bytes that have come since they were counted */
     bool forgetful;         /* give memory of what is unmapped back: nobody will walk backwards */
     /* Fills [to, +bytes) with a file's bytes; holes are zero already. */
     int (*file_read)(void *arg, uint64_t file, uint64_t off, uint8_t *to, uint64_t bytes);
@@ -55,7 +57,7 @@ int wet_space_op(struct wet_space *space, const struct evq_op *op);
 /* Adds an object without a view (reader: all objects are known when a file is opened). */
 int wet_space_add_object(struct wet_space *space, const struct wet_object *shape);
 
-/* Reads the first contents of object n from its file. */
+/* Reads the first contents of object n from its file. -WD_ERR_MACHINE if memory, or most_bytes, do not suffice. */
 int wet_space_fill_object(struct wet_space *space, size_t n);
 
 /* Forgets the bytes of [from, to) of the memory file: they read as zeros. */
@@ -87,7 +89,7 @@ int wet_changes_add(struct wet_changes *changes, struct wet_space *space, uint64
                     const uint8_t *now);
 
 /* As bytes for the file, and back into the space: applying twice is applying never. What fails its
- * checks (-WD_ERR_CORRUPT) is not applied at all. */
+ * checks (-WD_ERR_CORRUPT), or for which there is no memory (-WD_ERR_MACHINE), is not applied at all. */
 int wet_changes_encode(const struct wet_changes *changes, struct wd_buf *out);
 int wet_changes_apply(struct wet_space *space, const void *bytes, size_t size_bytes);
 
