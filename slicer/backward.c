@@ -66,7 +66,7 @@ static int run_passes(struct slc_scan *scan)
     while (!error && (scan->is_stale || slc_bypass_has_failed(&scan->bypass)) &&
            scan->slice->counts.passes < PASSES_MAX) {
         if (scan->slice->counts.passes >= BYPASS_PASSES_MAX)
-            scan->slice->options.no_bypass = true;
+            scan->slice->options.no_bypass = scan->bypasses_nothing = true;
         slc_bypass_restart(&scan->bypass);
         error = slc_session_refuse(scan->slice->session, scan->follows_loader, scan->bypass.refused,
                                    scan->bypass.refused_count);

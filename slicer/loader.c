@@ -155,7 +155,11 @@ static int lose_stores(struct slc_scan *scan, struct slc_task *task, const struc
     return error;
 }
 
-/* A saved register outside a bracket (the scan began below the linker): as everywhere. */
+/*
+ * A saved register outside a bracket (the scan began below the linker). options.no_bypass shows instances, and here
+ * there are none to be shown: what the linker preserves keeps its definition with it, too. Where the scan
+ * has to come to an end without refusing more, nothing is passed by.
+ */
 static int pop_saved(struct slc_scan *scan, struct slc_task *task, const struct wet_exec *exec,
                      const struct slc_node *node, uint32_t s)
 {
@@ -163,7 +167,7 @@ static int pop_saved(struct slc_scan *scan, struct slc_task *task, const struct 
     uint64_t slot;
     int reg = slc_restored_register(node, s, scan->interval->slots + exec->slot_off, &slot);
 
-    if (reg < 0)
+    if (reg < 0 || scan->bypasses_nothing)
         return 0;
     ins_regset_add_gpr(&pieces, (unsigned)reg, 0, 8);
     if (!slc_regs_intersect(&task->regs, &pieces))

@@ -55,6 +55,7 @@ struct slc_scan {
     struct slc_hits hits;
     bool follows_data, follows_address, follows_control;
     bool follows_loader;
+    bool bypasses_nothing; /* no pop at all, so that no other pass is needed */
     bool tracks_frames;
     bool is_stale;  /* control classes changed: another pass is needed */
     size_t seed_at; /* seeds[seed_at] is the next one */

@@ -195,7 +195,7 @@ struct slc_options {
     /* Keeps distance and best parent of each instance (32 bytes each): for slc_path() and for
      * distances and users everywhere. Some three times slower. */
     bool record_parents;
-    bool no_bypass;
+    bool no_bypass; /* of the dynamic linker, where it is passed by, nothing is shown anyway */
     /* Follows the dynamic linker. Without it, and unless the criterion is in there, none of its
      * instances are in the slice: what it wrote ends there (and is an initial), registers that it
      * preserves keep their definitions across it (also of a function that it bound when that
