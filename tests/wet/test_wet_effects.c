@@ -25,6 +25,7 @@ RUN(run_heap, PROGRAMS "/prog_heap_O2_pie")
 RUN(run_repstr, PROGRAMS "/prog_repstr_O2_static")
 RUN(run_simd, PROGRAMS "/prog_simd_O2_pie")
 RUN(run_repfault, REPFAULT)
+RUN(run_gathers, GATHERS)
 RUN(run_line, LINE)
 RUN(run_gzip, "gzip", "-c", LICENSE)
 
@@ -267,6 +268,20 @@ static void callback_s_result_ends_it_and_all_goes_on(void **state)
     wet_effects_close(effects);
 }
 
+/* The program looks at what it gathered itself. */
+static void gathers_that_fault_have_all_their_lanes(void **state)
+{
+    const struct fixture *fixture = *state;
+    if (fixture->run.status == 77 << 8) {
+        skipped_say("test_wet_effects", "gathers that fault: this processor has no AVX2");
+        skip();
+    }
+    assert_int_equal(fixture->run.status, 0);
+    assert_true(wet_get_info(fixture->cut)->intervals > 2);
+    effects_are_what_states_show(state);
+    memory_at_the_end_is_the_program_s(state);
+}
+
 int main(void)
 {
 #define CASE(name, run)                                                                            \
@@ -281,6 +296,7 @@ int main(void)
         CASE(effects_are_what_states_show, run_repstr),
         CASE(effects_are_what_states_show, run_simd),
         CASE(effects_are_what_states_show, run_repfault),
+        CASE(gathers_that_fault_have_all_their_lanes, run_gathers),
         CASE(memory_at_the_end_is_the_program_s, run_repstr),
         CASE(memory_at_the_end_is_the_program_s, run_simd),
         CASE(memory_at_the_end_is_the_program_s, run_repfault),
