@@ -7,6 +7,8 @@
 #include "common/err.h"
 #include "recorder/event/ops.h"
 #include "slicer/chase.h"
+#include "slicer/entry.h"
+#include "slicer/halfway.h"
 #include "slicer/syscalls.h"
 
 #define UNKNOWN_TASK UINT32_MAX
@@ -307,6 +309,34 @@ static int handler_began(struct slc_chase *chase, const struct wet_event *event,
     return error ? error : pass_ops(chase, event, UNKNOWN_TASK, &frame);
 }
 
+/* Bytes of a gather's register that were not loaded last: before it faulted, or never. The trace does not tell. */
+static int refuse_halfway(const struct slc_chase *chase, size_t index)
+{
+    const struct wet_event *cause = slc_event_cause(chase->interval, index);
+    struct slc_halfway halfway;
+    bool has_vectors = false;
+    int error = 0;
+
+    for (unsigned i = 0; i < chase->origin->size; i++)
+        has_vectors |= chase->tracks[i].state == SLC_TRACK_LIVE &&
+                       chase->tracks[i].spot.kind == SLC_SPOT_VECTOR;
+    if (!has_vectors || !cause || cause->entry->kind != EVQ_FAULT)
+        return 0;
+    error = slc_halfway_find(chase->wet, chase->interval, cause, &halfway);
+    for (unsigned i = 0; i < chase->origin->size && !error; i++) {
+        const struct slc_track *track = &chase->tracks[i];
+        if (track->state == SLC_TRACK_LIVE && track->spot.kind == SLC_SPOT_VECTOR &&
+            track->spot.task == cause->task && ins_regset_has(&halfway.loaded, track->location))
+            error = wd_fail(-WD_ERR_UNSUPPORTED,
+                            "the gather at %#llx faulted after time %llu, perhaps halfway, and a "
+                            "handler had it go on: what it had loaded by then is not known (a "
+                            "slice has all that it may be)",
+                            (unsigned long long)evq_entry_regs(cause->entry)->r[EVQ_RIP],
+                            (unsigned long long)cause->time);
+    }
+    return error;
+}
+
 /* ---- all of it ---- */
 
 static void note_call(struct slc_chase *chase, const struct wet_event *event)
@@ -369,6 +399,8 @@ int slc_chase_event(struct slc_chase *chase, size_t index)
         error = handler_began(chase, event, loads->r[EVQ_RSP] + 8);
     else
         error = pass_ops(chase, event, task, &clip);
+    if (!error && entry->kind == EVQ_OPS && loads && slc_entry_calls_handler(entry, loads))
+        error = refuse_halfway(chase, index);
     if (!error)
         error = pass_segment_base(chase, event, loads);
     slc_chase_sum(chase);

@@ -14,6 +14,7 @@
 
 #include "common/err.h"
 #include "slicer/entry.h"
+#include "slicer/halfway.h"
 #include "slicer/loader.h"
 
 /* ---- outside ---- */
@@ -374,6 +375,40 @@ static int pass_cause(struct slc_scan *scan, struct slc_task *task, size_t index
     return slc_frames_request(&task->frames, scan->code->classes, klass, hit);
 }
 
+static bool wants_vectors(const struct slc_task *task)
+{
+    struct ins_regset vectors = {0};
+
+    for (unsigned l = INS_LOC_VEC; l < INS_LOC_K; l++)
+        ins_regset_add(&vectors, l);
+    return slc_regs_intersect(&task->regs, &vectors);
+}
+
+/* Lanes of a gather that had perhaps been loaded when it faulted are wanted where they lie, as its register is. */
+static int pass_halfway(struct slc_scan *scan, struct slc_task *task, size_t index)
+{
+    const struct wet_event *cause = slc_event_cause(scan->interval, index);
+    struct slc_want want = slc_no_want();
+    struct slc_halfway halfway;
+
+    if (!cause || cause->entry->kind != EVQ_FAULT || !wants_vectors(task))
+        return 0;
+    int error = slc_halfway_find(scan->wet, scan->interval, cause, &halfway);
+    if (error || !slc_regs_intersect(&task->regs, &halfway.loaded))
+        return error;
+    for (unsigned l = ins_regset_next(&halfway.loaded, 0); l < INS_LOC_COUNT;
+         l = ins_regset_next(&halfway.loaded, l + 1)) {
+        if (slc_regs_has(&task->regs, l)) {
+            const struct slc_want nearest = slc_regs_nearest(&task->regs, l);
+            slc_want_merge(&want, &nearest);
+        }
+    }
+    for (unsigned i = 0; i < halfway.count && !error; i++)
+        error = slc_memory_add(&scan->memory, halfway.lanes[i].address, halfway.lanes[i].size_bytes,
+                               &want);
+    return error;
+}
+
 static int handler_began(struct slc_scan *scan, struct slc_task *task,
                          const struct wet_event *event, size_t index, const struct evq_regs *regs)
 {
@@ -389,6 +424,8 @@ static int handler_began(struct slc_scan *scan, struct slc_task *task,
     if (!error)
         error = leave_signal_frame(scan, task, stash, ucontext);
     slc_stash_free(stash);
+    if (!error)
+        error = pass_halfway(scan, task, index);
     return error ? error : pass_ops(scan, NULL, event->entry, &frame);
 }
 

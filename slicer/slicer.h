@@ -23,6 +23,8 @@
  *    as a value, but not where it only serves as an address.
  *  - `push r` ... `pop r` (or leave) of a callee-saved register through a slot that nothing wrote
  *    in between is bypassed: r after the pop is r before the push. (options.no_bypass shows them.)
+ *  - Of a gather that a fault interrupted, and that went on after a handler, lanes which were not left to be
+ *    loaded then are taken to have been loaded before, chosen by its mask or not.
  *  - A cmov takes its flags and both operands: flags are not in the trace.
  *  - The control parent of an instance is the most recent earlier instance, in the same stack
  *    frame, of a branch on which its instruction is statically control dependent; if there is none
