@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -198,6 +199,34 @@ static void store_replaces_regular_files_and_links_to_them(void **state)
     }
 }
 
+/* Temporary files of writers that are gone are removed. What only has such a name is not even opened. */
+static void store_stale_names_of_others_are_left_alone(void **state)
+{
+    const struct fixture *fixture = *state;
+    struct wet_store_writer *writer;
+    struct inotify_event event;
+    char *fifo = unit_path(fixture->dir, "a.wet.tmp-Abcde1");
+    char *users = unit_path(fixture->dir, "a.wet.tmp-before");
+    char *stale = unit_path(fixture->dir, "a.wet.tmp-Abcde2");
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    unit_write(users, "x", 1);
+    assert_int_equal(chmod(users, 0644), 0);
+    unit_write(stale, "x", 1);
+    assert_int_equal(chmod(stale, 0600), 0);
+    int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    assert_true(inotify_add_watch(watch, fifo, IN_OPEN) >= 0);
+    assert_int_equal(wet_store_create(fixture->path, &writer), 0);
+    wet_store_abort(writer);
+    assert_int_equal(read(watch, &event, sizeof event), -1); /* nothing happened */
+    assert_true(S_ISFIFO(mode_of(fifo)));
+    assert_int_equal(access(users, F_OK), 0);
+    assert_int_equal(access(stale, F_OK), -1);
+    close(watch);
+    free(fifo);
+    free(users);
+    free(stale);
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -209,6 +238,7 @@ int main(void)
         CASE(journal_that_is_not_ours_is_left_alone),
         CASE(store_replaces_nothing_but_regular_files),
         CASE(store_replaces_regular_files_and_links_to_them),
+        CASE(store_stale_names_of_others_are_left_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -77,10 +77,19 @@ static int directory_open(const char *path, const char **name)
     return fd;
 }
 
+/* Whether this is a name that mkostemp(3) makes of `name` and SUFFIX. */
+static bool is_temporary_name(const char *found, const char *name)
+{
+    size_t bytes = strlen(name), fixed = strcspn(SUFFIX, "X");
+    return strlen(found) == bytes + strlen(SUFFIX) && !strncmp(found, name, bytes) &&
+           !strncmp(found + bytes, SUFFIX, fixed);
+}
+
 /*
  * Removes temporary files whose writers are gone. A writer holds a lock on its file for as long as
  * it lives, and the kernel gives it back whatever ends the writer; so a file whose lock can be had
- * is nobody's. Failure is no matter: the next writer tries again.
+ * is nobody's. What somebody else put there, or this user under such a name ("x.wet.tmp-before" is one), has not the
+ * mode and owner of ours. Failure is no matter: the next writer tries again.
  */
 static void stale_remove(const char *path)
 {
@@ -92,16 +101,14 @@ static void stale_remove(const char *path)
             close(dir_fd);
         return;
     }
-    size_t name_bytes = strlen(name), whole = name_bytes + strlen(SUFFIX);
     for (const struct dirent *entry; (entry = readdir(dir));) {
-        if (strlen(entry->d_name) != whole || strncmp(entry->d_name, name, name_bytes) ||
-            strncmp(entry->d_name + name_bytes, SUFFIX, strcspn(SUFFIX, "X")))
-            continue;
-        int fd = openat(dir_fd, entry->d_name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-        if (fd < 0)
-            continue;
         struct stat stat;
-        if (!fstat(fd, &stat) && S_ISREG(stat.st_mode) && !flock(fd, LOCK_EX | LOCK_NB))
+        int fd;
+        if (!is_temporary_name(entry->d_name, name) ||
+            wd_regular_try(dir_fd, entry->d_name, WD_LINKS_REFUSE, &fd, &stat))
+            continue;
+        bool is_ours = stat.st_uid == geteuid() && (stat.st_mode & 07777) == 0600;
+        if (is_ours && !flock(fd, LOCK_EX | LOCK_NB))
             unlinkat(dir_fd, entry->d_name, 0);
         close(fd);
     }
