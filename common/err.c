@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/resource.h>
 
 static _Thread_local struct {
     int code; /* 0 = nothing was said */
@@ -27,9 +28,18 @@ void wd_error_say(int code, const char *format, ...)
     va_end(args);
 }
 
+/* "File too large" is said of memory files, too: few will think of the shell's limit then. */
+static const char *reason_of(int error)
+{
+    struct rlimit limit;
+    if (error == EFBIG && !getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY)
+        return "larger than files may be here (ulimit -f)";
+    return strerror(error);
+}
+
 void wd_error_say_errno(int code, const char *format, ...)
 {
-    const char *reason = strerror(errno);
+    const char *reason = reason_of(errno);
     va_list args;
     va_start(args, format);
     say(code, format, args, reason);

@@ -8,6 +8,7 @@
 /* clang-format on */
 
 #include <string.h>
+#include <sys/resource.h>
 
 #include "common/err.h"
 
@@ -35,6 +36,25 @@ static void errno_is_said_and_is_the_code(void **unused)
     errno = ENOENT;
     assert_int_equal(wd_fail_errno("/a/%s", "b"), -ENOENT);
     assert_string_equal(wd_error_message(-ENOENT), "/a/b: No such file or directory");
+}
+
+static void a_limit_of_the_shell_is_named(void **unused)
+{
+    struct rlimit before, small;
+    (void)unused;
+    getrlimit(RLIMIT_FSIZE, &before);
+    small = (struct rlimit){.rlim_cur = 1 << 20, .rlim_max = before.rlim_max};
+    errno = EFBIG;
+    assert_int_equal(wd_fail_errno("x"), -EFBIG);
+    assert_string_equal(wd_error_message(-EFBIG),
+                        before.rlim_cur == RLIM_INFINITY
+                            ? "x: File too large"
+                            : "x: larger than files may be here (ulimit -f)");
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    errno = EFBIG;
+    wd_fail_errno("x");
+    setrlimit(RLIMIT_FSIZE, &before);
+    assert_string_equal(wd_error_message(-EFBIG), "x: larger than files may be here (ulimit -f)");
 }
 
 static void a_sentence_can_go_on_with_the_kept_one(void **unused)
@@ -80,6 +100,7 @@ int main(void)
         cmocka_unit_test(a_sentence_is_its_codes_only),
         cmocka_unit_test(a_plain_failure_has_no_older_sentence),
         cmocka_unit_test(errno_is_said_and_is_the_code),
+        cmocka_unit_test(a_limit_of_the_shell_is_named),
         cmocka_unit_test(a_sentence_can_go_on_with_the_kept_one),
         cmocka_unit_test(a_long_sentence_is_cut),
         cmocka_unit_test(every_code_says_something),
