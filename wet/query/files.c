@@ -80,6 +80,20 @@ static int pieces_write(struct wet *wet, int fd, const struct wd_buf *pieces)
     return 0;
 }
 
+/* A file's contents, which stay in memory as long as the wet is open. */
+static int contents_read(struct wet *wet, uint32_t kind, uint64_t n, struct wd_buf *out)
+{
+    uint64_t bytes = wet_store_raw_bytes(wet->store, kind, n), most = wet->space.most_bytes;
+    if (bytes > most || wet->files_taken > most - bytes)
+        return wd_fail(
+            -WD_ERR_MACHINE,
+            "the files that the program mapped take more than %llu MiB; --memory=SIZE allows more",
+            (unsigned long long)most >> 20);
+    int err = wet_store_read(wet->store, kind, n, out);
+    wet->files_taken += err ? 0 : bytes;
+    return err;
+}
+
 int wet_file_fd(struct wet *wet, uint64_t n, int *fd)
 {
     if (n >= wet->file_count)
@@ -87,7 +101,7 @@ int wet_file_fd(struct wet *wet, uint64_t n, int *fd)
     struct wet_file *file = &wet->files[n];
     if (file->fd < 0) {
         struct wd_buf bytes = {0};
-        int err = wet_store_read(wet->store, WET_SEC_FILE_DATA, n, &bytes);
+        int err = contents_read(wet, WET_SEC_FILE_DATA, n, &bytes);
         int made = memfd_create("wetdbg-file", MFD_CLOEXEC);
         if (!err && made < 0)
             err = wd_fail_errno("memory for a mapped file");
@@ -136,8 +150,7 @@ static void debug_load(void *arg, enum mdl_image_kind kind, struct mdl_image *im
     struct wet_file *file = arg;
     struct wd_buf bytes = {0};
     uint32_t section = kind == MDL_IMAGE_DEBUG ? WET_SEC_DEBUG : WET_SEC_ALT;
-    int err =
-        wet_store_read(file->wet->store, section, (uint64_t)(file - file->wet->files), &bytes);
+    int err = contents_read(file->wet, section, (uint64_t)(file - file->wet->files), &bytes);
     if (err && err != -WD_ERR_NOT_FOUND)
         snprintf(file->wet->damage, sizeof file->wet->damage, "%s", wd_error_message(err));
     int fd = err ? -1 : memfd_create("wetdbg-debug", MFD_CLOEXEC);

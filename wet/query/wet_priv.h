@@ -90,6 +90,8 @@ struct wet {
     struct wet_written *written;
     struct mdl_model *model;
     struct wet_space space;
+    uint64_t
+        files_taken; /* bytes of mapped and debug files in memory, which are bounded like the space */
     uint64_t space_at; /* the interval whose start `space` shows */
     bool space_ready;
     struct rep_engine *engine;

@@ -541,6 +541,12 @@ bool wet_store_has(const struct wet_store *store, uint32_t kind, uint64_t key)
     return section_find(store, kind, key) != NULL;
 }
 
+uint64_t wet_store_raw_bytes(const struct wet_store *store, uint32_t kind, uint64_t key)
+{
+    const struct wet_section *section = section_find(store, kind, key);
+    return section ? section->raw_bytes : 0;
+}
+
 /* `stored` are the section's bytes in the file at `path`. */
 static int unpack(const char *path, const struct wet_section *section, const uint8_t *stored,
                   struct wd_buf *out)

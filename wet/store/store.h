@@ -121,6 +121,9 @@ int wet_store_read(const struct wet_store *store, uint32_t kind, uint64_t key, s
 
 bool wet_store_has(const struct wet_store *store, uint32_t kind, uint64_t key);
 
+/* How many bytes a section comes to when it is read; 0 if there is none. */
+uint64_t wet_store_raw_bytes(const struct wet_store *store, uint32_t kind, uint64_t key);
+
 /* All of them, by kind and key. */
 const struct wet_section *wet_store_sections(const struct wet_store *store, size_t *count);
 
