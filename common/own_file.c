@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -57,9 +59,25 @@ int wd_own_file_open(const char *path, int *fd)
     }
 }
 
+/* Whether the file of that name is somebody else's in a directory like /tmp, where only its owner may replace it. */
+static bool is_held(const char *path, const struct stat *named)
+{
+    struct stat st;
+    if (geteuid() == 0 || named->st_uid == geteuid())
+        return false;
+    const char *slash = strrchr(path, '/');
+    char *dir = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+    bool is_sticky = dir && !stat(dir, &st) && st.st_mode & S_ISVTX && st.st_uid != geteuid();
+    free(dir);
+    return is_sticky;
+}
+
 int wd_own_file_check_goal(const char *path)
 {
     struct stat st, named;
+    if (!lstat(path, &named) && is_held(path, &named))
+        return wd_fail(-WD_ERR_USAGE, "%s is somebody else's, and only he can replace it there",
+                       path);
     if (stat(path, &st) || S_ISREG(st.st_mode))
         return 0;
     bool is_link = lstat(path, &named) == 0 && S_ISLNK(named.st_mode);

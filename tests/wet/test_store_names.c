@@ -9,6 +9,7 @@
 #include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/err.h"
@@ -199,6 +200,32 @@ static void store_replaces_regular_files_and_links_to_them(void **state)
     }
 }
 
+/* Said before anything is written, not when all of it has been. */
+static void store_of_another_user_in_a_shared_directory_is_refused_at_once(void **state)
+{
+    const struct fixture *fixture = *state;
+    if (geteuid()) {
+        printf("SKIPPED: test_store_names: "
+               "store_of_another_user_in_a_shared_directory_is_refused_at_once: only root can be "
+               "another user\n");
+        skip();
+    }
+    assert_int_equal(chmod(fixture->dir, 01777), 0);
+    unit_write(fixture->path, "x", 1);
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct wet_store_writer *writer;
+        if (setuid(12345))
+            _exit(2);
+        int err = wet_store_create_part(fixture->path, &writer);
+        _exit(err != -WD_ERR_USAGE || !strstr(wd_error_message(err), "somebody else's"));
+    }
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    assert_int_equal(unit_count_names(fixture->dir, "a.wet"), 1);
+}
+
 /* Temporary files of writers that are gone are removed. What only has such a name is not even opened. */
 static void store_stale_names_of_others_are_left_alone(void **state)
 {
@@ -238,6 +265,7 @@ int main(void)
         CASE(journal_that_is_not_ours_is_left_alone),
         CASE(store_replaces_nothing_but_regular_files),
         CASE(store_replaces_regular_files_and_links_to_them),
+        CASE(store_of_another_user_in_a_shared_directory_is_refused_at_once),
         CASE(store_stale_names_of_others_are_left_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
