@@ -471,6 +471,39 @@ static void space_files_that_take_too_much_memory_are_refused(void **state)
     assert_int_equal(wet_space_fill_object(space, space->object_count - 1), -WD_ERR_MACHINE);
 }
 
+static uint64_t file_of_a_page(void *arg, uint64_t file)
+{
+    (void)arg;
+    (void)file;
+    return PAGE;
+}
+
+static int count_reads(void *arg, uint64_t file, uint64_t off, uint8_t *to, uint64_t bytes)
+{
+    (void)file;
+    (void)off;
+    (void)to;
+    assert_int_equal(bytes, PAGE);
+    ++*(unsigned *)arg;
+    return 0;
+}
+
+/* Not byte by byte through TiBs that only a damaged table speaks of. */
+static void space_beyond_a_files_end_nothing_is_read(void **state)
+{
+    struct fixture *fixture = *state;
+    struct wet_space *space = &fixture->space;
+    struct wet_object object = {
+        .start = BASE, .bytes = 1ull << 42, .file = 0, .file_bytes = 1ull << 42, .prot = 3};
+    unsigned reads = 0;
+    space->file_read = count_reads;
+    space->file_size = file_of_a_page;
+    space->arg = &reads;
+    assert_int_equal(wet_space_add_object(space, &object), 0);
+    assert_int_equal(wet_space_fill_object(space, space->object_count - 1), 0);
+    assert_int_equal(reads, 1);
+}
+
 int main(void)
 {
 #define CASE(name)    cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -490,6 +523,7 @@ int main(void)
         CASE(changes_damaged_list_is_refused_whole),
         CASE(changes_that_take_too_much_memory_are_not_made),
         CASE(space_files_that_take_too_much_memory_are_refused),
+        CASE(space_beyond_a_files_end_nothing_is_read),
     };
     return cmocka_run_group_tests_name("space", tests, NULL, NULL);
 }

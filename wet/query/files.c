@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/err.h"
@@ -121,6 +122,14 @@ int wet_file_fd(struct wet *wet, uint64_t n, int *fd)
     }
     *fd = file->fd;
     return 0;
+}
+
+uint64_t wet_file_size(void *arg, uint64_t n)
+{
+    struct stat stat;
+    int fd;
+    /* what cannot be had is for wet_file_read() to name */
+    return wet_file_fd(arg, n, &fd) || fstat(fd, &stat) ? UINT64_MAX : (uint64_t)stat.st_size;
 }
 
 int wet_file_read(void *arg, uint64_t n, uint64_t off, uint8_t *to, uint64_t bytes)

@@ -248,6 +248,7 @@ int wet_open(const char *path, struct wet **out)
     if (!err)
         image_limit(wet);
     wet->space.file_read = wet_file_read;
+    wet->space.file_size = wet_file_size;
     wet->space.arg = wet;
     if (!err)
         err = meta_open(wet);

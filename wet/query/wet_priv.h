@@ -135,6 +135,7 @@ int wet_entry_fit(const struct wet *wet, struct wd_buf *entries, size_t at);
 int wet_files_open(struct wet *wet);
 int wet_file_fd(struct wet *wet, uint64_t file, int *fd);
 int wet_file_read(void *wet, uint64_t file, uint64_t off, uint8_t *to, uint64_t bytes);
+uint64_t wet_file_size(void *wet, uint64_t file);
 int wet_model_make(struct wet *wet);
 void wet_files_close(struct wet *wet);
 

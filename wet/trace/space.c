@@ -115,7 +115,10 @@ int wet_space_fill_object(struct wet_space *space, size_t n)
     if (object->file == EVQ_FILE_NONE || !space->file_read)
         return 0;
     uint64_t bytes = object->file_bytes < object->bytes ? object->file_bytes : object->bytes;
+    uint64_t whole = space->file_size ? space->file_size(space->arg, object->file) : UINT64_MAX;
+    uint64_t left = whole > object->file_off ? whole - object->file_off : 0;
     int err = 0;
+    bytes = bytes < left ? bytes : left; /* what is mapped beyond the file's end takes nothing */
     for (uint64_t at = 0, here; !err && at < bytes; at += here) {
         here = bytes - at < STEP_BYTES ? bytes - at : STEP_BYTES;
         err = room_take(space, here);

@@ -40,6 +40,8 @@ struct wet_space {
     bool forgetful;         /* give memory of what is unmapped back: nobody will walk backwards */
     /* Fills [to, +bytes) with a file's bytes; holes are zero already. */
     int (*file_read)(void *arg, uint64_t file, uint64_t off, uint8_t *to, uint64_t bytes);
+    /* How long the file is; NULL if nobody can say. */
+    uint64_t (*file_size)(void *arg, uint64_t file);
     void *arg;
 };
 
