@@ -9,6 +9,7 @@
 #include "common/err.h"
 #include "tests/wet/wet_run.h"
 #include "tests/wet/wet_unit.h"
+#include "wet/query/wet_priv.h"
 #include "wet/store/pack.h"
 #include "wet/trace/record.h"
 #include "wet/wet.h"
@@ -85,10 +86,23 @@ static void mapped_files_that_fill_memory_are_not_taken(void **state)
     assert_in_range(usage.ru_maxrss, 1, MEMORY_KIB);
 }
 
+/* What is asked of a file that is the user's own has no bound but the machine's. */
+static void own_files_take_what_they_take(void **state)
+{
+    struct wet *wet;
+    (void)state;
+    assert_int_equal(wet_open(here.path, &wet), 0);
+    assert_in_range(wet->space.most_bytes, 1, HUGE_BYTES);
+    wet_trust(wet);
+    assert_true(wet->space.most_bytes == UINT64_MAX);
+    wet_close(wet);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mapped_files_that_fill_memory_are_not_taken),
+        cmocka_unit_test(own_files_take_what_they_take),
     };
     return cmocka_run_group_tests_name("wet_room", tests, setup, teardown);
 }
