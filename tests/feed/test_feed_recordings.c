@@ -11,6 +11,7 @@
 #include "common/err.h"
 #include "tests/feed/feed_simulator.h"
 #include "tests/feed/feed_unit.h"
+#include "tests/rr_checksums.h"
 
 static char place[] = "/tmp/feed_recordings_XXXXXX";
 
@@ -383,9 +384,8 @@ static void find_last_list(struct rrt_trace *trace, struct rep_feed *feed, struc
     while (rep_feed_next(feed, &buf) == 1) {
         take_all(sim, rrt_trace_dir(trace), &buf);
         uint64_t frame = ((const struct evq_entry *)(void *)buf.data)->frame;
-        snprintf(path, sizeof(path), "%s/%llu_%d", rrt_trace_dir(trace), (unsigned long long)frame,
-                 rep_feed_info(feed)->pid);
-        if (access(path, F_OK) == 0)
+        if (rr_checksums_find(path, sizeof(path), rrt_trace_dir(trace), frame,
+                              rep_feed_info(feed)->pid))
             memcpy(last->path, path, sizeof(path));
         buf.size_bytes = 0;
     }

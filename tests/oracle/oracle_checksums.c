@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "tests/rr_checksums.h"
 
 #define BLOCK_BYTES     65536
 #define RR_SKIPPED      0x98765432u /* rr did not look at this mapping */
@@ -58,15 +59,13 @@ static int compare_line(struct orc *orc, const char *line, uint64_t time, uint64
 int orc_checksums_compare(struct orc *orc, const char *dir, const struct rrt_frame *frame,
                           uint64_t *compared)
 {
-    char path[4096];
     char line[4096];
-    FILE *file;
+    FILE *file = rr_checksums_open(dir, frame->time, frame->tid);
     int rc = 0;
 
-    snprintf(path, sizeof(path), "%s/%" PRIu64 "_%d", dir, frame->time, frame->tid);
-    file = fopen(path, "re");
     if (!file)
-        return errno == ENOENT ? 0 : wd_fail_errno("%s", path);
+        return errno == ENOENT ? 0
+                               : wd_fail_errno("%s: checksums of frame %" PRIu64, dir, frame->time);
     while (rc == 0 && fgets(line, sizeof(line), file)) {
         line[strcspn(line, "\n")] = '\0';
         rc = compare_line(orc, line, frame->time, compared);

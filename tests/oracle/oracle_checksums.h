@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Compares the oracle's memory with the checksums that `rr -C on-all-events record` leaves in a
- * trace directory: files TIME_TID with a line per mapping,
+ * trace directory (tests/rr_checksums.h): a line per mapping,
  *
  *     (14ca03d1) 0x401000-0x479000 r-xp 00001000 fe:00 11045857   /path
  *

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * rr's own checksums of all memory against replayed memory. `rr -C on-all-events` leaves a file
- * FRAME_TID for each event but system call entries, with a line "(HEX) START-END ..." for each
- * mapping: its length, then for each 32-bit word the sum of 17 times what was there and the word.
+ * rr's own checksums of all memory (tests/rr_checksums.h) against replayed memory. A file has a
+ * line "(HEX) START-END ..." for each mapping: its length, then for each 32-bit word the sum of 17
+ * times what was there and the word.
  */
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "tests/record/spawn.h"
 #include "tests/replay/replay_unit.h"
+#include "tests/rr_checksums.h"
 
 #define NOT_COMPUTED  0x98765432u
 #define RECORDERS_END 0x70002000u /* below lies what rr puts into each process */
@@ -40,12 +42,10 @@ static void mapping_compare(struct rep_engine *engine, const char *path, uint64_
 }
 
 /* How many mappings of one file were compared. */
-static unsigned file_compare(struct rep_engine *engine, const char *path)
+static unsigned file_compare(struct rep_engine *engine, FILE *file, const char *where)
 {
-    FILE *file = fopen(path, "re");
     char line[8192];
     unsigned compared = 0;
-    assert_non_null(file);
     while (fgets(line, sizeof line, file)) {
         uint64_t start, end;
         uint32_t recorded;
@@ -53,10 +53,9 @@ static unsigned file_compare(struct rep_engine *engine, const char *path)
             sscanf(line, "(%" SCNx32 ") %" SCNx64 "-%" SCNx64, &recorded, &start, &end), 3);
         if (recorded == NOT_COMPUTED || start < RECORDERS_END || start >> 47)
             continue;
-        mapping_compare(engine, path, start, end, recorded);
+        mapping_compare(engine, where, start, end, recorded);
         compared++;
     }
-    fclose(file);
     return compared;
 }
 
@@ -71,22 +70,23 @@ static void memory_compare(const char *dir)
     const struct unit_event *events = (const struct unit_event *)first.events.data;
     size_t count = first.events.size_bytes / sizeof *events;
     for (size_t i = 0; i < count && events[i].time < rep_engine_time(first.engine); i++) {
-        char *path;
-        struct stat st;
         enum rep_stop why;
         if (i + 1 < count && events[i + 1].time == events[i].time)
             continue;
-        assert_true(asprintf(&path, "%s/%" PRIu64 "_%d", dir, events[i].frame,
-                             rep_feed_info(first.feed)->pid) > 0);
-        if (events[i].time && !stat(path, &st)) {
+        FILE *file = rr_checksums_open(dir, events[i].frame, rep_feed_info(first.feed)->pid);
+        assert_true(file || errno == ENOENT);
+        if (file && events[i].time) {
+            char where[PATH_MAX];
+            snprintf(where, sizeof where, "%s, frame %" PRIu64, dir, events[i].frame);
             unit_check(rep_engine_run(replay.engine, &replay.source,
                                       events[i].time - rep_engine_time(replay.engine), true, &why),
-                       path);
+                       where);
             assert_int_equal(why, REP_STOP_TIME);
-            mappings += file_compare(replay.engine, path);
+            mappings += file_compare(replay.engine, file, where);
             files++;
         }
-        free(path);
+        if (file)
+            fclose(file);
     }
     print_message("%s: %u events, %u mappings compared\n", dir, files, mappings);
     assert_true(files > 5 && mappings >= 2 * files);
