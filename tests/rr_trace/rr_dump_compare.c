@@ -18,6 +18,8 @@
 #include "common/err.h"
 #include "recorder/rr_trace/rr_trace.h"
 
+#define TASK_EVENT "  TraceTaskEvent::"
+
 struct comparison {
     FILE *dump;
     char *line;
@@ -25,6 +27,7 @@ struct comparison {
     char dir[PATH_MAX];
     uint64_t ymm_offset;
     uint64_t time;
+    bool is_line_left; /* what `line` holds was read and not compared */
     struct rr_dump_counts *counts;
 };
 
@@ -37,6 +40,10 @@ static int differ(const struct comparison *c, const char *ours)
 
 static int next_line(struct comparison *c)
 {
+    if (c->is_line_left) {
+        c->is_line_left = false;
+        return 0;
+    }
     ssize_t length = getline(&c->line, &c->line_capacity, c->dump);
     if (length < 0) {
         fprintf(stderr, "%s: frame %" PRIu64 ": rr's dump ends early\n", c->dir, c->time);
@@ -150,28 +157,59 @@ static const char *pointer_text(char text[24], uint64_t value)
     return text;
 }
 
-static int expect_task(struct comparison *c, const struct rrt_task_event *task)
+static void task_text(char *text, size_t size, const struct rrt_task_event *task)
 {
-    char ours[PATH_MAX + 200];
     switch (task->kind) {
     case RRT_TASK_CLONE:
-        snprintf(ours, sizeof ours, "  TraceTaskEvent::CLONE tid=%d parent=%d clone_flags=0x%x",
-                 task->tid, task->parent_tid, task->clone_flags);
+        snprintf(text, size, TASK_EVENT "CLONE tid=%d parent=%d clone_flags=0x%x", task->tid,
+                 task->parent_tid, task->clone_flags);
         break;
     case RRT_TASK_EXEC:
-        snprintf(ours, sizeof ours, "  TraceTaskEvent::EXEC tid=%d file=%s", task->tid,
-                 task->exec_file);
+        snprintf(text, size, TASK_EVENT "EXEC tid=%d file=%s", task->tid, task->exec_file);
         break;
     case RRT_TASK_EXIT:
-        snprintf(ours, sizeof ours, "  TraceTaskEvent::EXIT tid=%d status=%d", task->tid,
-                 task->wait_status);
+        snprintf(text, size, TASK_EVENT "EXIT tid=%d status=%d", task->tid, task->wait_status);
         break;
     case RRT_TASK_DETACH:
-        snprintf(ours, sizeof ours, "  TraceTaskEvent::DETACH tid=%d", task->tid);
+        snprintf(text, size, TASK_EVENT "DETACH tid=%d", task->tid);
         break;
     }
-    c->counts->tasks++;
-    return expect(c, ours);
+}
+
+/* Finds the line among those task events of the frame that were not found before. */
+static int expect_one_of(struct comparison *c, const struct rrt_frame *frame, uint64_t *found)
+{
+    char ours[PATH_MAX + 200] = "";
+    for (size_t i = 0; i < frame->task_count; i++) {
+        task_text(ours, sizeof ours, &frame->tasks[i]);
+        if (*found >> i & 1 || strcmp(c->line, ours) != 0)
+            continue;
+        *found |= UINT64_C(1) << i;
+        c->counts->tasks++;
+        return 0;
+    }
+    return differ(c, ours);
+}
+
+/* rr 5.9 prints all task events of a frame in the order of a hash table, rr 5.6 the first one only. */
+static int expect_tasks(struct comparison *c, const struct rrt_frame *frame)
+{
+    uint64_t found = 0;
+    size_t lines = 0;
+    if (frame->task_count >= 64)
+        return differ(c, "more task events than this test can compare");
+    for (; lines < frame->task_count; lines++) {
+        if (next_line(c) != 0)
+            return 1;
+        c->is_line_left = strncmp(c->line, TASK_EVENT, strlen(TASK_EVENT)) != 0;
+        if (c->is_line_left)
+            break;
+        if (expect_one_of(c, frame, &found) != 0)
+            return 1;
+    }
+    if (lines == frame->task_count || (lines == 1 && found == 1))
+        return 0;
+    return differ(c, "another number of task events");
 }
 
 static int expect_mmap(struct comparison *c, const struct rrt_mmap *map)
@@ -214,8 +252,8 @@ static int compare_frame(struct comparison *c, const struct rrt_frame *frame)
     int r = expect(c, "{") || expect_head(c, frame);
     if (r == 0 && frame->has_regs)
         r = expect_registers(c, frame);
-    if (r == 0 && frame->task_count > 0) /* rr prints a frame's first task event only */
-        r = expect_task(c, &frame->tasks[0]);
+    if (r == 0)
+        r = expect_tasks(c, frame);
     for (size_t i = 0; r == 0 && i < frame->mmap_count; i++)
         r = expect_mmap(c, &frame->mmaps[i]);
     for (size_t i = 0; r == 0 && i < frame->write_count; i++)
