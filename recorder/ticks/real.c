@@ -33,6 +33,7 @@ const struct tck_real *tck_real(void)
     find_function(&table.waitid, "waitid");
     find_function(&table.ptrace, "ptrace");
     find_function(&table.abort, "abort");
+    find_function(&table.exit, "exit");
     find_function(&table.vprintf_chk, "__vprintf_chk");
     is_filled = true;
     return &table;

@@ -22,6 +22,7 @@ struct tck_real {
     int (*waitid)(idtype_t, id_t, siginfo_t *, int);
     long (*ptrace)(int, ...);
     void (*abort)(void);
+    void (*exit)(int status);
     int (*vprintf_chk)(int, const char *, va_list);
 };
 
