@@ -148,8 +148,8 @@ def read_only(bench, trace):
 
 def small_stack(bench, trace):
     """With a limit that can be raised all is as ever; with one that cannot be, a line says so."""
-    words = [bench.wetdbg, "replay", trace, "--batch", "-e", "slice backward exit", "-e", "info locals", "-e",
-             "list main"]
+    words = [bench.wetdbg, "replay", trace, "--batch", "-e", "slice backward exit", "-e", "reverse-continue main",
+             "-e", "info locals", "-e", "list main"]
     usual = bench.run(*words)
     for limit in ("64", "512"):
         run = bench.run("bash", "-c", f'ulimit -S -s {limit}; exec "$@"', "bash", *words)

@@ -48,7 +48,7 @@ SHORT = {
     "reverse-stepi": (["goto {file}:{turn}#6000000"], "reverse-stepi 1000", r"\n=> 0x"),
     "reverse-nexti": (["goto {file}:{turn}#6000000"], "reverse-nexti 1000", r"\n=> 0x"),
     "backtrace": (["goto {file}:{turn}#6000000"], "backtrace", r"#1 .* main "),
-    "thread": ([], "thread", r"time \d+: _exit at "),
+    "thread": ([], "thread", r"time \d+: (0x[0-9a-f]+ in )?_exit at "),
     "frame": ([], "frame", r"#0 "),
     "up": (["goto {file}:{turn}#6000000"], "up", r"#1 .* main "),
     "down": (["goto {file}:{turn}#6000000", "up"], "down", r"#0 .*work "),
