@@ -238,6 +238,12 @@ static int add_place(struct place_search *search, struct mdl_unit *unit, const s
     return 0;
 }
 
+/* gdb's table does not have the row. */
+static int is_unseen(const struct mdl_row *row)
+{
+    return (row->flags & (MDL_ROW_HIDDEN | MDL_ROW_SAME)) != 0;
+}
+
 /* Adds the first statement of each run of adjoining rows of the line. */
 static int places_in_unit(void *context, struct mdl_unit *unit)
 {
@@ -247,7 +253,7 @@ static int places_in_unit(void *context, struct mdl_unit *unit)
     for (size_t i = 0; i + 1 < unit->row_count; i++) {
         const struct mdl_row *row = &unit->rows[i];
 
-        if ((row->flags & MDL_ROW_HIDDEN) && !search->takes_hidden)
+        if (is_unseen(row) && !search->takes_hidden)
             continue;
         result = row->flags & MDL_ROW_END ? 0 : mdl_file_matches(&search->match, row->file);
         if (result < 0)
@@ -295,7 +301,7 @@ static int make_location(struct mdl_model *model, const struct place *places, si
         .file = row->file,
         .line = row->line,
         .is_breakpoint = is_first_in_block(places, index),
-        .is_hidden = (row->flags & MDL_ROW_HIDDEN) != 0,
+        .is_hidden = is_unseen(row),
     };
     result = mdl_function_need(model, row->address, &mod, &function);
     if (result < 0)
