@@ -59,6 +59,10 @@ class Bench:
     def path(self, *names):
         return os.path.join(self.work, *names)
 
+    def near(self, program):
+        """A copy on the file system of the recordings: rr links the file into a recording only then."""
+        return shutil.copy(program, self.work)
+
     def run(self, *command, stdin=None, patience=PATIENCE_SECONDS, **how):
         """Never raises for what the command does; a hang is a failure with status None."""
         how.setdefault("env", self.environment)

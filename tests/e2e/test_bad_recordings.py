@@ -24,7 +24,7 @@ class Damage:
 
     def __init__(self, bench):
         self.bench = bench
-        self.whole = bench.record("whole", f"{bench.programs}/{PROGRAM}")
+        self.whole = bench.record("whole", bench.near(f"{bench.programs}/{PROGRAM}"))
         self.instructions = self.count(bench.wet("replay", self.whole, "--no-trace"))
         self.kept = bench.path("kept", "old.wet")
         os.mkdir(os.path.dirname(self.kept))

@@ -76,7 +76,7 @@ class Attack:
     # ---- altered files
 
     def make(self, name, *program):
-        trace = self.bench.record(name, *program)
+        trace = self.bench.record(name, self.bench.near(program[0]), *program[1:])
         wet = self.bench.path(f"{name}.wet")
         run = self.bench.wet("replay", trace, "--batch", "-o", wet)
         self.bench.check(run.status == 0, f"{name} is good", run)
