@@ -31,6 +31,7 @@ static int open_terminal(struct fixture *f, const char *pager, bool may_page)
 {
     struct winsize size = {.ws_row = ROWS, .ws_col = 40};
     assert_int_equal(setenv("TERM", "xterm", 1), 0); /* a dumb one has no styles */
+    assert_int_equal(unsetenv("NO_COLOR"), 0);
     assert_int_equal(setenv("PAGER", pager, 1), 0);
     signal(SIGPIPE, ignore_signal);
     *f = (struct fixture){.near = -1};
