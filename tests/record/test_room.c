@@ -3,6 +3,7 @@
  * Recordings for which there is no room, and an rr that gives up: one sentence of ours, status 125,
  * nothing that could be taken for a finished recording, and no word of rr's own about its stack.
  */
+#include <errno.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -18,6 +19,7 @@
 #include "tests/record/record_fixture.h"
 #include "tests/record/spawn.h"
 #include "tests/record/unit.h"
+#include "tests/skipped.h"
 
 #define CALLS   GUEST_DIR "/guest_calls"
 #define COPYOUT GUEST_DIR "/guest_copyout"
@@ -80,8 +82,8 @@ static void full_disk_is_said_at_whatever_size(void **state)
     struct fixture *fixture = *state;
 
     if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0) {
-        printf("SKIPPED: full_disk_is_said_at_whatever_size: no small file system can be mounted "
-               "without being root\n");
+        skipped_say("full_disk_is_said_at_whatever_size", "no small file system can be mounted: %s",
+                    strerror(errno));
         skip();
     }
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
@@ -103,8 +105,8 @@ static void full_disk_before_the_start_leaves_nothing(void **state)
     struct spawn_result result;
 
     if (mount_small(fixture, 4) != 0) {
-        printf("SKIPPED: full_disk_before_the_start_leaves_nothing: no small file system can be "
-               "mounted without being root\n");
+        skipped_say("full_disk_before_the_start_leaves_nothing",
+                    "no small file system can be mounted: %s", strerror(errno));
         skip();
     }
     result = record_after(fixture, ":", CALLS);
