@@ -19,7 +19,7 @@
 
 #include "common/clock.h"
 #include "common/err.h"
-#include "recorder/replay/feed.h"
+#include "recorder/feed/feed.h"
 #include "slicer/slicer.h"
 #include "wet/depend/depend.h"
 #include "wet/wet.h"

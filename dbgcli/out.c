@@ -10,7 +10,7 @@
 
 #include "common/err.h"
 #include "dbgcli/alloc.h"
-#include "dbgcli/filter.h"
+#include "dbgcli/plain_text.h"
 #include "dbgcli/screen.h"
 
 /* ---- the stream ---- */

@@ -4,7 +4,7 @@
  *
  * Strings that come from recordings, programs and source files are untrusted: on their way to a
  * terminal control characters are replaced, on their way to JSON bytes that are not UTF-8. What is
- * written past cli_out_text() meets the same rule when it leaves (dbgcli/filter.h).
+ * written past cli_out_text() meets the same rule when it leaves (dbgcli/plain_text.h).
  * A reader that went away (`| head`) is no error: the stream swallows the rest and
  * cli_out_is_gone() tells long enumerations to stop.
  */
@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "dbgcli/filter.h"
+#include "dbgcli/plain_text.h"
 
 struct cli_screen; /* dbgcli/screen.h */
 

@@ -16,8 +16,8 @@
 #include "recorder/replay/start.h"
 #include "wet/build/build.h"
 #include "wet/query/fingerprint.h"
-#include "wet/trace/entry.h"
-#include "wet/trace/record.h"
+#include "wet/trace/records.h"
+#include "wet/trace/stored_entry.h"
 
 #define STEP_INSTRUCTIONS (64ull << 20)
 

@@ -3,8 +3,8 @@
 #ifndef SLICER_SLICE_H
 #define SLICER_SLICE_H
 
-#include "slicer/session.h"
-#include "slicer/want.h"
+#include "slicer/scan/want.h"
+#include "slicer/slice_session.h"
 
 struct slc_member {
     wet_time parent; /* SLC_USER_FAULT, or 0 for a criterion's instance */
@@ -76,7 +76,7 @@ int slc_slice_add_initial(struct slc_slice *slice, const struct slc_initial *ini
 int slc_slice_finish(struct slc_slice *slice);
 
 /* Adds what an interval counted, one entry for each address, to the slice's totals, and tells of new
- * lines; slicer/lines.c. 0, -ENOMEM or -WD_ERR_INTERRUPTED. */
+ * lines; slicer/slice_lines.c. 0, -ENOMEM or -WD_ERR_INTERRUPTED. */
 int slc_lines_add(struct slc_slice *slice, const struct slc_count *counts, size_t count);
 int slc_lines_finish(struct slc_slice *slice);
 void slc_lines_restart(struct slc_slice *slice);

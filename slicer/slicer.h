@@ -104,7 +104,7 @@ struct slc_standpoint {
  *   crash                         the signal that ended the run
  *   exit                          the exit status
  *   output[:FD]:OFFSET[+LEN]      bytes of all that was written to a descriptor (default 1)
- *   output:PATH:OFFSET[+LEN]      bytes of a file as the run left it (slicer/files.h), where lseek,
+ *   output:PATH:OFFSET[+LEN]      bytes of a file as the run left it (slicer/descriptors.h), where lseek,
  *                                 pwrite, O_APPEND and truncation had them written
  *   FILE:LINE[#K][:VARIABLE]      the K-th time (from 1; from -1 backwards; default #-1) that a
  *                                 breakpoint on the line is hit: the variable just before the line

@@ -4,7 +4,7 @@
 
 #include "common/err.h"
 #include "dbgcli/commands/bookmark.h"
-#include "dbgcli/commands/place.h"
+#include "dbgcli/nav/place.h"
 
 static const struct cli_option options[] = {
     {"delete", 'd', "NAME", "forget a bookmark"},

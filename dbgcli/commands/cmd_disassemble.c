@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "dbgcli/commands/arithmetic.h"
 #include "dbgcli/commands/disassembly.h"
-#include "dbgcli/commands/place.h"
+#include "dbgcli/eval/arithmetic.h"
 #include "dbgcli/interrupt.h"
+#include "dbgcli/nav/place.h"
 
 static const struct cli_option options[] = {
     {"intel", 0, NULL, "Intel's syntax, not AT&T's"},

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 
 #include "common/err.h"
-#include "dbgcli/commands/place.h"
-#include "dbgcli/commands/thread.h"
-#include "dbgcli/commands/value.h"
+#include "dbgcli/eval/value.h"
+#include "dbgcli/nav/place.h"
+#include "dbgcli/nav/thread.h"
 
 static const struct cli_option backtrace_options[] = {
     {"limit", 0, "N", "at most N frames; 0: all (the default)"},

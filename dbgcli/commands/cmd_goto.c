@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "dbgcli/commands/place.h"
+#include "dbgcli/nav/place.h"
 
 const struct cli_syntax cli_cmd_goto_syntax = {
     .example = "goto parse.c:120#3",

@@ -13,12 +13,12 @@
 
 #include "common/err.h"
 #include "dbgcli/alloc.h"
-#include "dbgcli/commands/place.h"
-#include "dbgcli/commands/thread.h"
-#include "dbgcli/commands/value.h"
-#include "dbgcli/commands/walker.h"
-#include "dbgcli/commands/writes.h"
+#include "dbgcli/eval/value.h"
 #include "dbgcli/meter.h"
+#include "dbgcli/nav/place.h"
+#include "dbgcli/nav/thread.h"
+#include "dbgcli/nav/walker.h"
+#include "dbgcli/nav/writes.h"
 #include "dbgcli/syscall_name.h"
 
 #define LIMIT_DEFAULT   100

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 
 #include "common/err.h"
-#include "dbgcli/commands/place.h"
-#include "dbgcli/commands/thread.h"
 #include "dbgcli/interrupt.h"
+#include "dbgcli/nav/place.h"
+#include "dbgcli/nav/thread.h"
 
 #define LIMIT_DEFAULT 100
 

@@ -5,7 +5,7 @@
 
 #include "common/err.h"
 #include "dbgcli/alloc.h"
-#include "dbgcli/commands/place.h"
+#include "dbgcli/nav/place.h"
 
 #define LINES_SHOWN 10
 

@@ -6,10 +6,10 @@
 
 #include "common/err.h"
 #include "dbgcli/alloc.h"
-#include "dbgcli/commands/criterion.h"
 #include "dbgcli/commands/origin_place.h"
-#include "dbgcli/commands/place.h"
-#include "dbgcli/commands/thread.h"
+#include "dbgcli/commands/slicing.h"
+#include "dbgcli/nav/place.h"
+#include "dbgcli/nav/thread.h"
 #include "dbgcli/syscall_name.h"
 
 #define LIMIT_DEFAULT 100

@@ -7,8 +7,8 @@
 
 #include "common/err.h"
 #include "dbgcli/alloc.h"
-#include "dbgcli/commands/place.h"
-#include "dbgcli/commands/thread.h"
+#include "dbgcli/nav/place.h"
+#include "dbgcli/nav/thread.h"
 
 #define LIMIT_DEFAULT 200
 /* Of one piece. A program that writes a gigabyte at once need not be shown all of it. */

@@ -6,9 +6,9 @@
 #include "common/err.h"
 #include "dbgcli/alloc.h"
 #include "dbgcli/commands/bookmark.h"
-#include "dbgcli/commands/place.h"
-#include "dbgcli/commands/thread.h"
-#include "dbgcli/commands/value.h"
+#include "dbgcli/eval/value.h"
+#include "dbgcli/nav/place.h"
+#include "dbgcli/nav/thread.h"
 
 const struct cli_syntax cli_cmd_print_syntax = {
     .example = "print/x *list->next@overrun",

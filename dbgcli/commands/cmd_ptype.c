@@ -6,7 +6,7 @@
 
 #include "common/err.h"
 #include "dbgcli/commands/session.h"
-#include "dbgcli/commands/value.h"
+#include "dbgcli/eval/value.h"
 
 const struct cli_syntax cli_cmd_whatis_syntax = {
     .example = "whatis list->next",

@@ -10,10 +10,10 @@
 #include "common/err.h"
 #include "dbgcli/alloc.h"
 #include "dbgcli/commands/needle.h"
-#include "dbgcli/commands/thread.h"
-#include "dbgcli/commands/value.h"
-#include "dbgcli/commands/walker.h"
+#include "dbgcli/eval/value.h"
 #include "dbgcli/meter.h"
+#include "dbgcli/nav/thread.h"
+#include "dbgcli/nav/walker.h"
 #include "dbgcli/syscall_name.h"
 
 #define LIMIT_DEFAULT 20

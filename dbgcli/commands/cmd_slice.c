@@ -5,13 +5,13 @@
 
 #include "common/err.h"
 #include "dbgcli/alloc.h"
-#include "dbgcli/commands/criterion.h"
 #include "dbgcli/commands/origin_place.h"
-#include "dbgcli/commands/place.h"
 #include "dbgcli/commands/slice_groups.h"
 #include "dbgcli/commands/slice_initials.h"
 #include "dbgcli/commands/slice_threads.h"
-#include "dbgcli/commands/thread.h"
+#include "dbgcli/commands/slicing.h"
+#include "dbgcli/nav/place.h"
+#include "dbgcli/nav/thread.h"
 
 static const struct cli_option options[] = {
     {"data", 0, NULL, "no control dependence"},

@@ -6,13 +6,13 @@
 
 #include "common/err.h"
 #include "dbgcli/alloc.h"
-#include "dbgcli/commands/calls.h"
 #include "dbgcli/commands/disassembly.h"
-#include "dbgcli/commands/place.h"
-#include "dbgcli/commands/stepping.h"
-#include "dbgcli/commands/thread.h"
-#include "dbgcli/commands/value.h"
+#include "dbgcli/eval/value.h"
 #include "dbgcli/interrupt.h"
+#include "dbgcli/nav/call_walk.h"
+#include "dbgcli/nav/place.h"
+#include "dbgcli/nav/stepping.h"
+#include "dbgcli/nav/thread.h"
 
 #define STEP_SYNTAX(name, sample, text)                                                            \
     const struct cli_syntax cli_cmd_##name##_syntax = {                                            \

@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "dbgcli/commands/criterion.h"
-#include "dbgcli/commands/place.h"
-#include "dbgcli/commands/thread.h"
-#include "dbgcli/commands/value.h"
+#include "dbgcli/commands/slicing.h"
+#include "dbgcli/eval/value.h"
 #include "dbgcli/interrupt.h"
+#include "dbgcli/nav/place.h"
+#include "dbgcli/nav/thread.h"
 
 #define LIMIT_DEFAULT 100
 

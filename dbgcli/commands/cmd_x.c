@@ -8,11 +8,11 @@
 
 #include "common/err.h"
 #include "dbgcli/alloc.h"
-#include "dbgcli/commands/arithmetic.h"
 #include "dbgcli/commands/disassembly.h"
-#include "dbgcli/commands/thread.h"
-#include "dbgcli/commands/value.h"
+#include "dbgcli/eval/arithmetic.h"
+#include "dbgcli/eval/value.h"
 #include "dbgcli/interrupt.h"
+#include "dbgcli/nav/thread.h"
 
 #define COUNT_MAX  1000000
 #define STRING_MAX 200

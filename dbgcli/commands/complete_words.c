@@ -14,8 +14,8 @@
 #include "dbgcli/alloc.h"
 #include "dbgcli/commands/bookmark.h"
 #include "dbgcli/commands/info_subject.h"
-#include "dbgcli/commands/place.h"
-#include "dbgcli/commands/value.h"
+#include "dbgcli/eval/value.h"
+#include "dbgcli/nav/place.h"
 
 enum words {
     WORDS_NONE = 0,

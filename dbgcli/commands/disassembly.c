@@ -10,7 +10,7 @@
 
 #include "common/err.h"
 #include "dbgcli/commands/att.h"
-#include "dbgcli/commands/value.h"
+#include "dbgcli/eval/value.h"
 
 static void formatter_init(ZydisFormatter *formatter, bool is_intel)
 {

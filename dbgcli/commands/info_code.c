@@ -4,8 +4,8 @@
 
 #include "common/err.h"
 #include "dbgcli/commands/info_subject.h"
-#include "dbgcli/commands/place.h"
 #include "dbgcli/interrupt.h"
+#include "dbgcli/nav/place.h"
 
 struct walk {
     struct cli_session *session;

@@ -7,10 +7,10 @@
 #include "common/err.h"
 #include "dbgcli/alloc.h"
 #include "dbgcli/commands/info_subject.h"
-#include "dbgcli/commands/place.h"
-#include "dbgcli/commands/registers.h"
-#include "dbgcli/commands/thread.h"
-#include "dbgcli/commands/value.h"
+#include "dbgcli/eval/registers.h"
+#include "dbgcli/eval/value.h"
+#include "dbgcli/nav/place.h"
+#include "dbgcli/nav/thread.h"
 
 /* ---- variables ---- */
 

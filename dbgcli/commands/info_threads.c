@@ -7,8 +7,8 @@
 #include "common/err.h"
 #include "dbgcli/alloc.h"
 #include "dbgcli/commands/info_subject.h"
-#include "dbgcli/commands/place.h"
-#include "dbgcli/commands/thread.h"
+#include "dbgcli/nav/place.h"
+#include "dbgcli/nav/thread.h"
 #include "dbgcli/signal_name.h"
 #include "dbgcli/syscall_name.h"
 

@@ -8,9 +8,9 @@
 
 #include "common/err.h"
 #include "dbgcli/alloc.h"
-#include "dbgcli/commands/criterion.h"
-#include "dbgcli/commands/place.h"
-#include "dbgcli/commands/value.h"
+#include "dbgcli/commands/slicing.h"
+#include "dbgcli/eval/value.h"
+#include "dbgcli/nav/place.h"
 
 /* ---- a variable in a frame ---- */
 

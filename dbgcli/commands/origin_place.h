@@ -4,7 +4,7 @@
 #define DBGCLI_COMMANDS_ORIGIN_PLACE_H
 
 #include "dbgcli/commands/session.h"
-#include "slicer/origin.h"
+#include "slicer/origin/origin.h"
 
 /*
  * A criterion of slc_criterion_parse(), or VARIABLE[@TIME] as `print` understands it, in the

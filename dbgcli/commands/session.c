@@ -7,10 +7,10 @@
 
 #include "common/err.h"
 #include "dbgcli/commands/bookmark.h"
-#include "dbgcli/commands/place.h"
 #include "dbgcli/commands/run_facts.h"
-#include "dbgcli/commands/thread.h"
 #include "dbgcli/interrupt.h"
+#include "dbgcli/nav/place.h"
+#include "dbgcli/nav/thread.h"
 #include "dbgcli/signal_name.h"
 
 static void interrupt_wet(void *context)

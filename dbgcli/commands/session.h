@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-#include "dbgcli/commands/moment.h"
+#include "dbgcli/nav/moment.h"
 #include "dbgcli/out.h"
 #include "dbgcli/repl/repl.h"
 #include "slicer/slicer.h"

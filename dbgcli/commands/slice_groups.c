@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "dbgcli/alloc.h"
-#include "dbgcli/commands/place.h"
+#include "dbgcli/nav/place.h"
 
 bool cli_slice_line_is_readable(struct cli_session *session, const struct slc_line *line)
 {

@@ -7,9 +7,9 @@
 
 #include "common/err.h"
 #include "dbgcli/alloc.h"
-#include "dbgcli/commands/place.h"
+#include "dbgcli/nav/place.h"
 #include "recorder/event/ops.h"
-#include "slicer/origin.h"
+#include "slicer/origin/origin.h"
 
 #define ROWS_SHOWN 10
 

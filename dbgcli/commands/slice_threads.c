@@ -11,7 +11,7 @@
 
 #include "common/err.h"
 #include "dbgcli/alloc.h"
-#include "dbgcli/commands/thread.h"
+#include "dbgcli/nav/thread.h"
 
 #define NO_LINE    SIZE_MAX
 #define SLOTS_MIN  1024

@@ -15,7 +15,7 @@
 #include "dbgcli/trace_arg.h"
 #include "dbgcli/verbs/process_tree.h"
 #include "dbgcli/verbs/verb.h"
-#include "recorder/replay/feed_select.h"
+#include "recorder/feed/feed_select.h"
 #include "recorder/rr_trace/rr_trace.h"
 
 #define HANDLE_BYTES   300

@@ -130,7 +130,7 @@
 
 #include <stdint.h>
 
-#include "recorder/agent/cpuid.h"
+#include "recorder/agent/cpuid_answer.h"
 #include "recorder/agent/processor.h"
 #include "recorder/agent/wait.h"
 #include "recorder/agent/x87.h"

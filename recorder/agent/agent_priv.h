@@ -3,7 +3,7 @@
  * The agent's insides.
  *
  *   agent.c   turn taking, registers, entries, exits from translated code, probes, start
- *   places.c  looks for the places of asynchronous events
+ *   place_search.c  looks for the places of asynchronous events
  *   guards.c  pages that hold code and may be written
  *   memory.c  the program's memory, with views.c
  */
@@ -22,7 +22,7 @@ uint32_t agt_regs_differ(struct agt *agt, const struct evq_entry *entry);
 /* Runs translated code at ctx.target until it comes to the agent; marks are done on the way. */
 int agt_code_run(struct agt *agt);
 
-/* ---- places.c ---- */
+/* ---- place_search.c ---- */
 
 /* Whether the running task stands where the EVQ_PLACE entry struck; if not, it has to run on, and
  * what is needed to come here again when it may be has been arranged. */

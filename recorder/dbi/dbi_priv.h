@@ -5,7 +5,7 @@
  *   dbi.c    life, code bytes, regions, translation, faults
  *   links.c  who jumps to whom; tables; what is forgotten and revived
  *   sites.c  indirect jumps and calls, their tables and targets
- *   room.c   memory of fragments
+ *   code_room.c   memory of fragments
  *   expect.c what is going to run
  *
  * A region has two parts, so that code that runs lies close together: bodies in the first, stubs and
@@ -179,7 +179,7 @@ static inline struct agt_lookup *lookup_table(struct dbi *dbi)
     return (struct agt_lookup *)(dbi->config.shm + AGT_LOOKUP_OFF);
 }
 
-/* ---- room.c ---- */
+/* ---- code_room.c ---- */
 
 /* Zeroed memory that stays until dbi_free(); NULL if there is none. For 8-byte alignment. */
 void *dbi_room_get(struct dbi *dbi, size_t bytes);

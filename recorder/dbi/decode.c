@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "recorder/dbi/x87.h"
+#include "recorder/dbi/x87_kinds.h"
 #include "recorder/insn/insn_zydis.h"
 
 static uint8_t status_flags(ZydisAccessedFlagsMask flags)

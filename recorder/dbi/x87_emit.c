@@ -6,7 +6,7 @@
  * operand's address is kept, too; the others' own is right.
  */
 #include "recorder/dbi/translate_priv.h"
-#include "recorder/dbi/x87.h"
+#include "recorder/dbi/x87_kinds.h"
 
 /* Whether what instruction `at` leaves is replaced in the fragment, with nobody to see it; `memory`: by one with a
  * memory operand. */

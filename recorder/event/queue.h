@@ -2,7 +2,7 @@
 /*
  * The event queue: what a replayee must be told, in the order in which it needs it.
  *
- * Whoever has recorded events (recorder/replay/feed from an rr trace, wet/ from a .wet file) turns
+ * Whoever has recorded events (recorder/feed from an rr trace, wet/ from a .wet file) turns
  * them into *entries*; the agent inside the replayee takes them one by one and makes no system
  * call, reads no file and decides nothing that an entry does not say. The same bytes are kept in
  * a .wet file, so that an interval can be run again without the recording.

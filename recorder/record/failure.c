@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 
 #include "common/err.h"
-#include "recorder/record/place.h"
+#include "recorder/record/trace_place.h"
 
 /* What stood in the way of a write to `path`. */
 static void say_limit(char *text, size_t bytes, int error, const char *path)

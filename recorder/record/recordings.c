@@ -16,8 +16,8 @@
 
 #include "common/err.h"
 #include "common/regular.h"
-#include "recorder/record/place.h"
 #include "recorder/record/record.h"
+#include "recorder/record/trace_place.h"
 #include "recorder/ticks/digest_format.h"
 
 #define LATEST_LINK  "latest-trace"

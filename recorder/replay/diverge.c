@@ -6,8 +6,8 @@
 
 #include "common/err.h"
 #include "recorder/event/ops.h"
+#include "recorder/feed/feed.h"
 #include "recorder/replay/engine_priv.h"
-#include "recorder/replay/feed.h"
 
 static const char *const reg_names[EVQ_REG_COUNT] = {
     "r15",    "r14", "r13", "r12",     "rbp",     "rbx", "r11",      "r10", "r9",

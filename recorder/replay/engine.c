@@ -13,8 +13,8 @@
 
 #include "common/err.h"
 #include "common/once.h"
+#include "recorder/feed/feed.h"
 #include "recorder/replay/engine_priv.h"
-#include "recorder/replay/feed.h"
 
 #define BATCH_BYTES      (1u << 20)
 #define EXACT_MARGIN     1024

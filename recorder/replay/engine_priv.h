@@ -5,7 +5,7 @@
  *   engine.c   life, the log, entries, requests, what is asked while it stands still
  *   faults.c   faults of the program's, and branches to nowhere
  *   wall_faults.c  where it would use an address of ours
- *   places.c   where asynchronous events struck
+ *   place_agree.c   where asynchronous events struck
  *   diverge.c  what is said when the replay leaves the recording
  */
 #ifndef RECORDER_REPLAY_ENGINE_PRIV_H
@@ -99,7 +99,7 @@ int rep_on_diverged(struct rep_engine *engine);
 const char *rep_blame(const struct rep_engine *engine);
 int rep_on_unsupported(struct rep_engine *engine);
 
-/* places.c: what the agent asks while it looks for the place of an EVQ_PLACE. */
+/* place_agree.c: what the agent asks while it looks for the place of an EVQ_PLACE. */
 int rep_on_stop(struct rep_engine *engine);
 int rep_on_stop_filter(struct rep_engine *engine);
 int rep_on_place(struct rep_engine *engine);

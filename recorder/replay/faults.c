@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "recorder/dbi/x87.h"
+#include "recorder/dbi/x87_kinds.h"
 #include "recorder/event/ops.h"
 #include "recorder/replay/engine_priv.h"
 

@@ -3,8 +3,8 @@
 #ifndef RECORDER_REPLAY_START_H
 #define RECORDER_REPLAY_START_H
 
+#include "recorder/feed/feed.h"
 #include "recorder/replay/engine.h"
-#include "recorder/replay/feed.h"
 
 /* What an engine for the feed's process is made from, and the arrays that `setup` borrows. */
 struct rep_start {

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "slicer/origin.h"
+#include "slicer/origin/origin.h"
 #include "slicer/slicer.h"
 #include "wet/model/model.h"
 #include "wet/wet.h"

@@ -61,7 +61,7 @@ class Tree:
             return any(form.match(one) for one in self.paths | self.folders | self.names)
         if "/" not in path:
             return path in self.names or path in self.folders
-        # A part without its ending is its files: `recorder/replay/feed`.
+        # A part without its ending is its files: `wet/build/part`.
         return (path in self.paths or path in self.folders or path + ".c" in self.paths or path + ".h" in self.paths
                 or any(one.endswith("/" + path) for one in self.paths | self.folders))
 

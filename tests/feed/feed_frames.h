@@ -8,7 +8,7 @@
 #ifndef TESTS_FEED_FEED_FRAMES_H
 #define TESTS_FEED_FEED_FRAMES_H
 
-#include "recorder/replay/feed_priv.h"
+#include "recorder/feed/feed_priv.h"
 
 enum { LEADER = 100, STRANGER = 500 };
 #define CODE    0x400000ull

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "recorder/replay/feed.h"
+#include "recorder/feed/feed.h"
 
 struct simulator;
 

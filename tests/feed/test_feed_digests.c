@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "common/err.h"
-#include "recorder/replay/feed_digests.h"
+#include "recorder/feed/feed_digests.h"
 #include "tests/feed/feed_unit.h"
 
 enum { SLICE = TCK_STOP_SLICE, EXPIRED = TCK_STOP_SLICE | TCK_STOP_EXPIRED };

@@ -5,8 +5,8 @@
 
 #include "common/err.h"
 #include "recorder/event/ops.h"
-#include "recorder/replay/feed.h"
-#include "recorder/replay/feed_entry.h"
+#include "recorder/feed/feed.h"
+#include "recorder/feed/feed_entry.h"
 #include "tests/feed/feed_unit.h"
 
 static const struct evq_regs some_regs = {.r = {[EVQ_RIP] = 0x401000, [EVQ_RSP] = 0x7ffe0000}};

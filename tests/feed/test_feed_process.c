@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "recorder/replay/feed.h"
+#include "recorder/feed/feed.h"
 #include "tests/feed/feed_unit.h"
 
 static const struct {

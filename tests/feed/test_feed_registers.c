@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "recorder/replay/feed_registers.h"
+#include "recorder/feed/feed_registers.h"
 #include "tests/feed/feed_unit.h"
 
 enum { YMM_HIGH = 2, MASKS = 5, ZMM_HIGH = 6, ZMM_16_TO_31 = 7, ALL = 0xe7 };

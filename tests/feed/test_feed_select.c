@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "recorder/replay/feed_select.h"
+#include "recorder/feed/feed_select.h"
 #include "tests/feed/feed_unit.h"
 
 #define PROCESSES_MAX 32

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "recorder/replay/feed_space.h"
+#include "recorder/feed/feed_space.h"
 #include "tests/feed/feed_unit.h"
 
 enum { PAGES = 64, BASE = 0x10000 };

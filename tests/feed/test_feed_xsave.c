@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "recorder/replay/feed_cpu.h"
-#include "recorder/replay/feed_xsave.h"
+#include "recorder/feed/feed_cpu.h"
+#include "recorder/feed/feed_xsave.h"
 #include "tests/feed/feed_unit.h"
 
 enum { AVX = 2, OPMASK = 5, PKRU = 9, MXCSR = 24, XMM0 = 160, XSTATE_BV = 512 };

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "wet/model/decode.h"
+#include "wet/model/insn_flow.h"
 
 #define PC   0x7f0012345678
 #define ROOM 15

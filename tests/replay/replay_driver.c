@@ -5,8 +5,8 @@
 
 #include "common/clock.h"
 #include "common/err.h"
+#include "recorder/feed/feed.h"
 #include "recorder/replay/engine.h"
-#include "recorder/replay/feed.h"
 #include "recorder/replay/start.h"
 
 static int feed_next(void *arg, struct wd_buf *out)

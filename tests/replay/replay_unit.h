@@ -13,8 +13,8 @@
 #include <cmocka.h>
 /* clang-format on */
 
+#include "recorder/feed/feed.h"
 #include "recorder/replay/engine.h"
-#include "recorder/replay/feed.h"
 
 /* The suite's folder for recordings: made and removed by its group's set-up and teardown. */
 extern char *unit_work;

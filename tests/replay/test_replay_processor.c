@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "recorder/agent/cpuid.h"
-#include "recorder/replay/feed_cpu.h"
+#include "recorder/agent/cpuid_answer.h"
+#include "recorder/feed/feed_cpu.h"
 #include "tests/replay/replay_unit.h"
 
 /* ---- answers from a table made up ---- */

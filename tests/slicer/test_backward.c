@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "slicer/session.h"
+#include "slicer/slice_session.h"
 #include "tests/slicer/brute.h"
 
 /* After what it needs. */
@@ -127,7 +127,7 @@ static void check_path(const struct slc_slice *slice, const struct slc_line *lin
     slc_path_free(path);
 }
 
-/* Without users a slice is made by other code (slicer/fast.c): the same members and counts. */
+/* Without users a slice is made by other code (slicer/scan/fast.c): the same members and counts. */
 static void check_plain(struct wet *wet, const struct slc_criterion *criterion,
                         const struct slc_slice *known, struct slc_options options,
                         const uint32_t *expected, const char *what)

@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include "common/err.h"
-#include "slicer/chase.h"
-#include "slicer/origin.h"
+#include "slicer/origin/chase.h"
+#include "slicer/origin/origin.h"
 #include "tests/slicer/fake_wet.h"
 
 /* After what it needs. */

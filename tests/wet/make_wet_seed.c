@@ -9,7 +9,7 @@
 
 #include "recorder/event/queue.h"
 #include "tests/wet/wet_unit.h"
-#include "wet/trace/record.h"
+#include "wet/trace/records.h"
 
 #define HEAD_BYTES 5
 #define ENTRY_MAX  2000

@@ -7,11 +7,11 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "recorder/feed/feed.h"
 #include "recorder/insn/insn_ranges.h"
-#include "recorder/replay/feed.h"
 #include "tests/wet/wet_fixture.h"
 #include "wet/depend/depend.h"
-#include "wet/trace/entry.h"
+#include "wet/trace/stored_entry.h"
 
 #define SHORT      20000
 #define PAGE_BYTES 4096u

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "slicer/origin.h"
+#include "slicer/origin/origin.h"
 #include "slicer/slicer.h"
 #include "tests/skipped.h"
 #include "tests/wet/wet_fixture.h"

@@ -25,7 +25,7 @@
 #include "tests/wet/wet_run.h"
 #include "tests/wet/wet_unit.h"
 #include "wet/store/pack.h"
-#include "wet/trace/record.h"
+#include "wet/trace/records.h"
 
 #define INTERVALS    8 /* of the unfinished file */
 #define SECTIONS     4 /* of an interval */

@@ -8,12 +8,12 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "recorder/replay/feed_xsave.h"
+#include "recorder/feed/feed_xsave.h"
 #include "tests/record/spawn.h"
 #include "tests/wet/wet_run.h"
 #include "tests/wet/wet_unit.h"
-#include "wet/trace/entry.h"
-#include "wet/trace/record.h"
+#include "wet/trace/records.h"
+#include "wet/trace/stored_entry.h"
 #include "wet/wet.h"
 
 enum { INTERVAL = 10000, MORE_BYTES = 64 };

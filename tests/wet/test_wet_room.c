@@ -11,7 +11,7 @@
 #include "tests/wet/wet_unit.h"
 #include "wet/query/wet_priv.h"
 #include "wet/store/pack.h"
-#include "wet/trace/record.h"
+#include "wet/trace/records.h"
 #include "wet/wet.h"
 
 #define BLOCK_BYTES (128u << 10)

@@ -16,7 +16,7 @@
 #include "tests/wet/wet_fixture.h"
 #include "tests/wet/wet_unit.h"
 #include "wet/store/store.h"
-#include "wet/trace/record.h"
+#include "wet/trace/records.h"
 #include "wet/wet.h"
 
 #define SHORT  9000

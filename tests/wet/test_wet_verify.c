@@ -14,9 +14,9 @@
 #include "tests/record/spawn.h"
 #include "tests/wet/wet_run.h"
 #include "tests/wet/wet_unit.h"
-#include "wet/trace/entry.h"
-#include "wet/trace/record.h"
+#include "wet/trace/records.h"
 #include "wet/trace/space.h"
+#include "wet/trace/stored_entry.h"
 #include "wet/verify/verify.h"
 
 #define SHORT 10000

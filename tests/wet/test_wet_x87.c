@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "recorder/agent/x87.h"
-#include "recorder/dbi/x87.h"
+#include "recorder/dbi/x87_kinds.h"
 #include "tests/wet/wet_fixture.h"
 
 #define SEEN_BYTES 32

@@ -23,7 +23,7 @@
 #include "wet/build/builder.h"
 #include "wet/build/finish.h"
 #include "wet/build/side.h"
-#include "wet/trace/record.h"
+#include "wet/trace/records.h"
 
 #define DEFAULT_LEVEL  3
 #define DEFAULT_MEMORY (2ull << 30)

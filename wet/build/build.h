@@ -6,7 +6,7 @@
 #include <signal.h>
 #include <stdint.h>
 
-#include "recorder/replay/feed.h"
+#include "recorder/feed/feed.h"
 
 #define WET_BUILD_LEVEL_COMPACT 12
 

@@ -11,8 +11,8 @@
 #include "common/err.h"
 #include "recorder/agent/in_use.h"
 #include "wet/build/part.h"
-#include "wet/trace/entry.h"
-#include "wet/trace/record.h"
+#include "wet/trace/records.h"
+#include "wet/trace/stored_entry.h"
 
 struct line {
     uint64_t mirror_off;

@@ -10,7 +10,7 @@
  *   resume.c    goes on with an unfinished file
  *   side.c      plain replay ahead, and windows of the run built at once behind it
  *   part.c      one of them: what its process writes, and how that becomes part of the file
- *   scan.c      memory that the replayee may have written
+ *   scan_memory.c      memory that the replayee may have written
  */
 #ifndef WET_BUILD_BUILDER_H
 #define WET_BUILD_BUILDER_H
@@ -18,12 +18,12 @@
 #include "recorder/replay/engine.h"
 #include "wet/build/build.h"
 #include "wet/build/journal.h"
-#include "wet/build/jumps.h"
+#include "wet/build/jump_finder.h"
 #include "wet/build/node_table.h"
 #include "wet/build/outputs.h"
-#include "wet/build/threads.h"
+#include "wet/build/thread_finder.h"
 #include "wet/build/writer.h"
-#include "wet/trace/record.h"
+#include "wet/trace/records.h"
 #include "wet/trace/space.h"
 
 /* How much of the tables the journal has. */

@@ -14,7 +14,7 @@
 #include "common/regular.h"
 #include "recorder/insn/insn.h"
 #include "wet/model/model.h"
-#include "wet/trace/record.h"
+#include "wet/trace/records.h"
 
 struct totals {
     uint64_t nodes, node_executions, loads, stores;

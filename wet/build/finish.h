@@ -7,7 +7,7 @@
 #include "wet/build/build.h"
 #include "wet/build/node_table.h"
 #include "wet/build/outputs.h"
-#include "wet/build/threads.h"
+#include "wet/build/thread_finder.h"
 #include "wet/store/store.h"
 #include "wet/trace/space.h"
 

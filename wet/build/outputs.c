@@ -6,8 +6,8 @@
 #include <sys/uio.h>
 
 #include "recorder/event/ops.h"
-#include "recorder/replay/feed.h"
-#include "wet/trace/record.h"
+#include "recorder/feed/feed.h"
+#include "wet/trace/records.h"
 
 #define FD_MAX 65536
 

@@ -12,7 +12,7 @@
 #include "wet/build/journal.h"
 #include "wet/build/node_table.h"
 #include "wet/build/writer.h"
-#include "wet/trace/record.h"
+#include "wet/trace/records.h"
 
 struct wet_part;
 

@@ -17,8 +17,8 @@
 #include "common/err.h"
 #include "recorder/event/ops.h"
 #include "wet/build/builder.h"
-#include "wet/build/scan.h"
-#include "wet/trace/record.h"
+#include "wet/build/scan_memory.h"
+#include "wet/trace/records.h"
 
 #define PAGE           4096ull
 #define MAPS_PER_ENTRY 4096

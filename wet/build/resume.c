@@ -18,9 +18,9 @@
 #include "common/err.h"
 #include "recorder/replay/start.h"
 #include "wet/build/builder.h"
-#include "wet/trace/entry.h"
-#include "wet/trace/record.h"
+#include "wet/trace/records.h"
 #include "wet/trace/rules.h"
+#include "wet/trace/stored_entry.h"
 
 #define FORGET_EVERY 64 /* intervals: memory that was unmapped meanwhile */
 

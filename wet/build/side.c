@@ -15,7 +15,7 @@
 
 #include "common/err.h"
 #include "wet/build/part.h"
-#include "wet/build/scan.h"
+#include "wet/build/scan_memory.h"
 
 #define PAGE           4096ull
 #define JOBS_MIN       4            /* with fewer one pass is as quick */

@@ -11,7 +11,7 @@
 
 #include "common/err.h"
 #include "wet/build/builder.h"
-#include "wet/trace/record.h"
+#include "wet/trace/records.h"
 #include "wet/trace/rules.h"
 
 static int corrupt(void)

@@ -15,10 +15,10 @@
 #include "common/err.h"
 #include "recorder/replay/start.h"
 #include "wet/build/builder.h"
-#include "wet/build/scan.h"
-#include "wet/trace/entry.h"
-#include "wet/trace/record.h"
+#include "wet/build/scan_memory.h"
+#include "wet/trace/records.h"
 #include "wet/trace/rules.h"
+#include "wet/trace/stored_entry.h"
 
 #define STEP        (64ull << 20) /* instructions between two looks at the user's wishes */
 #define PIECE_BYTES (32ull << 20) /* of a section */

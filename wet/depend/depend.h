@@ -26,8 +26,8 @@
 #include <signal.h>
 #include <stdint.h>
 
+#include "recorder/feed/feed.h"
 #include "recorder/insn/insn.h"
-#include "recorder/replay/feed.h"
 
 #define WET_LABEL_RUNS UINT32_MAX
 

@@ -131,7 +131,7 @@ int dep_node_make(const struct dbi_fragment *fragment, struct dep_node **out);
 int dep_node_group(struct dep_node *node, const struct dep_groups *groups, struct dep_lists *lists);
 void dep_node_free(struct dep_node *node);
 
-/* ---- code.c: machine code that labels an execution ---- */
+/* ---- label_code.c: machine code that labels an execution ---- */
 
 /* Why the code came back. */
 enum dep_status {

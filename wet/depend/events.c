@@ -5,7 +5,7 @@
 #include <sys/syscall.h>
 
 #include "wet/depend/depend_priv.h"
-#include "wet/trace/entry.h"
+#include "wet/trace/stored_entry.h"
 
 struct dep_task *dep_task_get(struct dep_finder *finder, uint32_t slot)
 {

@@ -7,7 +7,7 @@
 #include "common/err.h"
 #include "recorder/insn/insn_ranges.h"
 #include "wet/depend/depend_priv.h"
-#include "wet/trace/entry.h"
+#include "wet/trace/stored_entry.h"
 
 /* A block stays in the second-level cache. */
 #define BLOCK_WORDS 32768

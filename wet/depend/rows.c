@@ -4,7 +4,7 @@
  * many loads and stores. A wide load never spans two rows: what two stores wrote a little before could not be
  * forwarded to it.
  */
-#include "wet/depend/code.h"
+#include "wet/depend/label_code.h"
 
 #define ROWS (DEP_PLACES / DEP_ROW + 1)
 

@@ -16,8 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "wet/model/decode.h"
 #include "wet/model/graph.h"
+#include "wet/model/insn_flow.h"
 #include "wet/model/jumptable.h"
 
 #define NO_INSN   UINT32_MAX

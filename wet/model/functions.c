@@ -14,8 +14,8 @@
 #include <sys/mman.h>
 
 #include "common/err.h"
-#include "wet/model/decode.h"
 #include "wet/model/ehframe.h"
+#include "wet/model/insn_flow.h"
 #include "wet/model/names.h"
 #include "wet/model/symload.h"
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "wet/model/decode.h"
+#include "wet/model/insn_flow.h"
 
 #define OWNER_HOPS_MAX 8
 

@@ -17,7 +17,7 @@
 
 #include "common/err.h"
 #include "wet/model/functions.h"
-#include "wet/model/lines.h"
+#include "wet/model/line_table.h"
 
 /* ---- Prologues --------------------------------------------------------------------------- */
 

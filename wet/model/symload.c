@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "wet/model/decode.h"
 #include "wet/model/ehframe.h"
+#include "wet/model/insn_flow.h"
 
 /* Room for one more element of an array; 0 or -ENOMEM. */
 static int make_room(void **array, size_t count, size_t *capacity, size_t element)

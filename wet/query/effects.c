@@ -15,7 +15,7 @@
 #include "common/once.h"
 #include "wet/query/replica.h"
 #include "wet/query/wet_priv.h"
-#include "wet/trace/entry.h"
+#include "wet/trace/stored_entry.h"
 
 /* With results an instruction can fill some hundred words of the ring: so many are sure to fit. */
 #define PIECE_INSTRUCTIONS (256u << 10)

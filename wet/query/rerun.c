@@ -11,10 +11,10 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "recorder/replay/feed.h"
+#include "recorder/feed/feed.h"
 #include "wet/query/wet_priv.h"
-#include "wet/trace/entry.h"
 #include "wet/trace/rules.h"
+#include "wet/trace/stored_entry.h"
 
 #define LAST_MARGIN (1u << 20)
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "recorder/replay/feed_registers.h"
+#include "recorder/feed/feed_registers.h"
 #include "wet/query/wet_priv.h"
 
 struct wet_state {

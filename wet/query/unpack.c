@@ -16,7 +16,7 @@
 #include "common/err.h"
 #include "common/once.h"
 #include "wet/query/wet_priv.h"
-#include "wet/trace/entry.h"
+#include "wet/trace/stored_entry.h"
 
 #define QUICK 4    /* so many slots are copied at once, needed or not ... */
 #define SLACK 2048 /* ... and so many are room for any execution's */

@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "recorder/replay/feed.h"
-#include "recorder/replay/feed_xsave.h"
+#include "recorder/feed/feed.h"
+#include "recorder/feed/feed_xsave.h"
 #include "wet/query/wet_priv.h"
-#include "wet/trace/entry.h"
+#include "wet/trace/stored_entry.h"
 
 int wet_xsave_check(const struct wet *wet, const uint8_t *image, uint64_t bytes)
 {

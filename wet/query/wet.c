@@ -9,8 +9,8 @@
 #include "common/err.h"
 #include "wet/model/model.h"
 #include "wet/query/wet_priv.h"
-#include "wet/trace/entry.h"
 #include "wet/trace/rules.h"
+#include "wet/trace/stored_entry.h"
 
 #define PASSING_BYTES (24ull << 20) /* what is there at a time has to be touched a first time */
 /* The program's memory takes no more than either of these allows, unless more is granted. */

@@ -10,7 +10,7 @@
 #include "wet/query/interval.h"
 #include "wet/query/statements.h"
 #include "wet/store/store.h"
-#include "wet/trace/record.h"
+#include "wet/trace/records.h"
 #include "wet/trace/space.h"
 #include "wet/wet.h"
 
@@ -112,7 +112,7 @@ struct wet {
     volatile sig_atomic_t interrupted;
 };
 
-/* check.c */
+/* check_file.c */
 /* Reads and checks where the program's memory may be and which CPU it needs. */
 int wet_machine_open(struct wet *wet);
 /* Objects lie in user space and come from files that there are (after wet_files_open). */

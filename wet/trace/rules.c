@@ -3,7 +3,7 @@
 
 #include "recorder/agent/agent.h"
 #include "recorder/dbi/dbi.h"
-#include "wet/trace/entry.h"
+#include "wet/trace/stored_entry.h"
 
 bool wet_rule_span(const struct rep_span *span, uint64_t previous_end)
 {

@@ -10,7 +10,7 @@
 
 #include "recorder/event/queue.h"
 #include "recorder/replay/engine.h"
-#include "wet/trace/record.h"
+#include "wet/trace/records.h"
 #include "wet/trace/space.h"
 
 #define WET_PAGE        4096ull

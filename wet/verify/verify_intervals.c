@@ -9,10 +9,10 @@
 
 #include "common/err.h"
 #include "recorder/agent/agent.h"
-#include "recorder/replay/feed.h"
-#include "wet/build/threads.h"
-#include "wet/trace/entry.h"
+#include "recorder/feed/feed.h"
+#include "wet/build/thread_finder.h"
 #include "wet/trace/rules.h"
+#include "wet/trace/stored_entry.h"
 #include "wet/verify/verify_priv.h"
 
 struct walk {

@@ -7,7 +7,7 @@
 
 #include "recorder/replay/engine.h"
 #include "wet/store/store.h"
-#include "wet/trace/record.h"
+#include "wet/trace/records.h"
 #include "wet/trace/space.h"
 #include "wet/verify/verify.h"
 

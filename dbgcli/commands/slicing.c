@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "dbgcli/commands/slicing.h"
+
+#include <inttypes.h>
+
+#include "common/clock.h"
+#include "common/err.h"
+#include "dbgcli/commands/slice_groups.h"
+#include "dbgcli/meter.h"
+#include "dbgcli/nav/place.h"
+
+#define PATIENCE_SECONDS 0.5 /* before lines of a slice in progress are shown */
+#define EARLY_LINES      10  /* shown before the slice is complete */
+
+int cli_kinds_from(const struct cli_args *args, enum slc_kinds *kinds)
+{
+    static const struct {
+        const char *option;
+        enum slc_kinds kinds;
+    } rows[] = {
+        {"data", SLC_KINDS_DATA},
+        {"thin", SLC_KINDS_THIN},
+        {"control", SLC_KINDS_CONTROL},
+    };
+    unsigned given = 0;
+    *kinds = SLC_KINDS_FULL;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (cli_args_has(args, rows[i].option)) {
+            *kinds = rows[i].kinds;
+            given++;
+        }
+    if (given > 1)
+        return wd_fail(-WD_ERR_USAGE, "%s: --data, --control and --thin exclude each other",
+                       args->name);
+    return 0;
+}
+
+const char *cli_kinds_name(enum slc_kinds kinds)
+{
+    static const char *const names[] = {
+        [SLC_KINDS_FULL] = "full",
+        [SLC_KINDS_DATA] = "data",
+        [SLC_KINDS_THIN] = "thin",
+        [SLC_KINDS_CONTROL] = "control",
+    };
+    return names[kinds];
+}
+
+static int read_time(void *arg, const char *text, wet_time *time)
+{
+    return cli_time_parse(arg, text, time);
+}
+
+int cli_criterion_parse(struct cli_session *session, const char *text, struct slc_criterion **out)
+{
+    struct slc_standpoint from = {.now = session->time, .read_time = read_time, .arg = session};
+    return slc_criterion_parse(session->wet, text, &from, out);
+}
+
+/* ---- while it runs ---- */
+
+struct watch {
+    struct cli_session *session;
+    struct cli_meter meter;
+    double start; /* wd_seconds() */
+    bool shows_lines;
+    unsigned line_count;
+    struct slc_line lines[EARLY_LINES]; /* strings are the model's */
+    unsigned printed;
+};
+
+static void print_early_lines(struct watch *watch)
+{
+    struct cli_out *out = watch->session->out;
+    if (!watch->printed && watch->line_count)
+        fputs("first lines, while the slice is being completed:\n", out->stream);
+    for (; watch->printed < watch->line_count; watch->printed++) {
+        const struct slc_line *line = &watch->lines[watch->printed];
+        struct cli_place place = {.module = line->module, .file = line->file, .line = line->line};
+        place.text = cli_source_text(watch->session, line->file, line->line, line->pc);
+        fputs("  ", out->stream);
+        cli_place_print(out, &place);
+        fputs("  ", out->stream);
+        cli_out_text(out, line->function);
+        fputs("  | ", out->stream);
+        cli_out_text(out, place.text);
+        putc('\n', out->stream);
+    }
+}
+
+/* Polled besides wet_interrupt(): the slicer's own loops see it here. */
+static int on_progress(void *arg, uint64_t scanned, uint64_t total)
+{
+    struct watch *watch = arg;
+    if (watch->session->out->screen && wd_seconds() - watch->start >= PATIENCE_SECONDS)
+        print_early_lines(watch);
+    return cli_meter_update(&watch->meter, scanned, total);
+}
+
+static int on_line(void *arg, const struct slc_line *line)
+{
+    struct watch *watch = arg;
+    if (watch->shows_lines && watch->line_count < EARLY_LINES &&
+        cli_slice_line_is_readable(watch->session, line))
+        watch->lines[watch->line_count++] = *line;
+    return 0;
+}
+
+int cli_slice_run(struct cli_session *session, const struct slc_criterion *criterion,
+                  const struct slc_options *how, bool shows_lines, struct slc_slice **slice)
+{
+    struct watch watch = {
+        .session = session,
+        .shows_lines = shows_lines && !session->out->json,
+    };
+    struct slc_options options = *how;
+    options.session = session->slices;
+    options.progress = on_progress;
+    options.on_line = on_line;
+    options.arg = &watch;
+    watch.start = wd_seconds();
+    cli_meter_begin(&watch.meter, session->out, "looking back");
+    int result = slc_backward(session->wet, criterion, &options, slice);
+    cli_meter_end(&watch.meter);
+    if (result == -WD_ERR_INTERRUPTED)
+        wd_fail(result, "interrupted");
+    return result;
+}
+
+int cli_origin_run(struct cli_session *session, const struct slc_criterion *criterion,
+                   bool no_bypass, struct slc_origin **origin)
+{
+    struct watch watch = {.session = session};
+    struct slc_options options = {.no_bypass = no_bypass, .progress = on_progress, .arg = &watch};
+    watch.start = wd_seconds();
+    cli_meter_begin(&watch.meter, session->out, "looking back");
+    int result = slc_origin(session->wet, criterion, &options, origin);
+    cli_meter_end(&watch.meter);
+    if (result == -WD_ERR_INTERRUPTED)
+        wd_fail(result, "interrupted");
+    return result;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The options that choose how to slice, and running a slice where a person may be waiting. */
+#ifndef DBGCLI_COMMANDS_SLICING_H
+#define DBGCLI_COMMANDS_SLICING_H
+
+#include "dbgcli/commands/session.h"
+#include "slicer/origin/origin.h"
+
+/* SLC_KINDS_FULL unless one of --data, --control, --thin is given; -WD_ERR_USAGE for several. */
+int cli_kinds_from(const struct cli_args *args, enum slc_kinds *kinds);
+
+/* Reads a criterion; what has no @TIME means the current time. Errors of slc_criterion_parse() and
+ * cli_time_parse(). *out is for slc_criterion_free(). */
+int cli_criterion_parse(struct cli_session *session, const char *text, struct slc_criterion **out);
+
+/* "full", "data", "thin", "control" */
+const char *cli_kinds_name(enum slc_kinds kinds);
+
+/*
+ * Slices `criterion`. A person who waits longer than a moment sees how far it is, and, if
+ * `shows_lines`, the first lines that were found. Errors of slc_backward().
+ */
+int cli_slice_run(struct cli_session *session, const struct slc_criterion *criterion,
+                  const struct slc_options *how, bool shows_lines, struct slc_slice **slice);
+
+/* The same for slc_origin(). */
+int cli_origin_run(struct cli_session *session, const struct slc_criterion *criterion,
+                   bool no_bypass, struct slc_origin **origin);
+
+#endif

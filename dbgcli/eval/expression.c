@@ -1,0 +1,763 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The expressions that `print` understands, by recursive descent with C's precedences. Evaluated
+ * as they are read; what C does not evaluate (behind a decided && or ?) is read all the same, with
+ * `skipping` set: then no name is looked up and no memory is read.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "dbgcli/alloc.h"
+#include "dbgcli/args.h"
+#include "dbgcli/eval/arithmetic.h"
+#include "dbgcli/eval/registers.h"
+#include "dbgcli/eval/std_values.h"
+#include "dbgcli/nav/place.h"
+
+#define NESTING_MAX 64
+
+struct reader {
+    struct cli_frame_view *view;
+    const char *text; /* all of it, for messages */
+    const char *at;
+    unsigned nesting;
+    unsigned skipping;
+    unsigned types_only; /* values need not be known */
+    bool is_c;
+};
+
+static int read_unary(struct reader *reader, struct cli_value *value);
+static int read_conditional(struct reader *reader, struct cli_value *value);
+
+static void skip_blanks(struct reader *reader)
+{
+    while (isspace((unsigned char)*reader->at))
+        reader->at++;
+}
+
+static bool take(struct reader *reader, const char *token)
+{
+    skip_blanks(reader);
+    if (strncmp(reader->at, token, strlen(token)) != 0)
+        return false;
+    reader->at += strlen(token);
+    return true;
+}
+
+static int fail_syntax(const struct reader *reader)
+{
+    return wd_fail(-WD_ERR_USAGE, "'%s' is no expression that print understands%s%s%s",
+                   reader->text, *reader->at ? ", at '" : "", reader->at, *reader->at ? "'" : "");
+}
+
+static bool is_name_byte(char byte)
+{
+    return isalnum((unsigned char)byte) || byte == '_' || (unsigned char)byte >= 0x80;
+}
+
+/* Length of the template arguments that begin here, if a "::" follows them; else 0. */
+static size_t arguments_length(const char *text)
+{
+    unsigned depth = 0;
+    for (size_t i = 0; text[i]; i++) {
+        depth += text[i] == '<';
+        depth -= text[i] == '>';
+        if (!depth)
+            return i && strncmp(text + i + 1, "::", 2) == 0 ? i + 1 : 0;
+    }
+    return 0;
+}
+
+/* A name ("x", "ns::box<int>::count"), to be freed; NULL if there is none here. */
+static char *take_name(struct reader *reader)
+{
+    size_t length = 0, part;
+    skip_blanks(reader);
+    do {
+        length += strncmp(reader->at + length, "::", 2) == 0 ? 2 : 0;
+        for (part = 0; is_name_byte(reader->at[length + part]);)
+            part++;
+        length += part;
+        if (part && reader->at[length] == '<')
+            length += arguments_length(reader->at + length);
+    } while (part && strncmp(reader->at + length, "::", 2) == 0);
+    if (!length || !part || isdigit((unsigned char)*reader->at))
+        return NULL;
+    char *name = cli_strndup(reader->at, length);
+    reader->at += length;
+    return name;
+}
+
+/* ---- primaries ---- */
+
+static bool is_skipping(const struct reader *reader, struct cli_value *value)
+{
+    if (reader->skipping)
+        cli_value_set(value, cli_type_basic(CLI_BASIC_INT), 0);
+    return reader->skipping != 0;
+}
+
+static int find_function(struct reader *reader, const char *name, struct cli_value *value)
+{
+    struct mdl_model *model = reader->view->moment->model;
+    struct mdl_function *functions;
+    struct mdl_type type = {
+        .kind = MDL_TYPE_FUNCTION, .size_bytes = 1, .name = "<text variable, no debug info>"};
+    size_t count;
+    int result = mdl_functions_named(model, name, &functions, &count);
+    if (result)
+        return result;
+    mdl_function_type(model, functions[0].start, &type);
+    *value = (struct cli_value){.type = type, .is_in_memory = true, .address = functions[0].start};
+    free(functions);
+    return 0;
+}
+
+static int fail_unknown(const struct reader *reader, const char *name, uint64_t pc)
+{
+    char *missing = cli_debug_missing(reader->view->moment->model, pc);
+    int result = wd_fail(-WD_ERR_NOT_FOUND, "no variable '%s' is visible here%s%s", name,
+                         missing ? ": " : "", missing ? missing : "");
+    free(missing);
+    return result;
+}
+
+static bool is_aggregate(const struct mdl_type *type)
+{
+    return type->kind == MDL_TYPE_STRUCT || type->kind == MDL_TYPE_UNION ||
+           type->kind == MDL_TYPE_ARRAY;
+}
+
+/* A variable, an enumerator or a function. */
+static int read_name(struct reader *reader, const char *name, struct cli_value *value)
+{
+    struct mdl_model *model = reader->view->moment->model;
+    const struct cli_frame *frame = &reader->view->moment->frames[reader->view->frame];
+    struct mdl_variable variable;
+    struct mdl_type type;
+    int64_t number;
+    int result = mdl_variable_find_at(model, frame->lookup_pc, frame->depth, name, &variable);
+    /* of a symbol alone nothing but its address is known */
+    if (!result) {
+        result = cli_value_of_variable(reader->view, &variable, value);
+        if (result == -WD_ERR_NOT_FOUND && reader->types_only) {
+            cli_value_set(value, &variable.type, 0);
+            value->is_in_memory = is_aggregate(&variable.type);
+            result = 0;
+        }
+        return result;
+    }
+    if (result != -WD_ERR_NOT_FOUND)
+        return result;
+    if (!reader->is_c && (strcmp(name, "true") == 0 || strcmp(name, "false") == 0))
+        cli_value_set(value, cli_type_basic(CLI_BASIC_BOOL), *name == 't');
+    else if (mdl_enumerator_named(model, frame->lookup_pc, name, &type, &number) == 0)
+        cli_value_set(value, &type, (uint64_t)number);
+    else if (find_function(reader, name, value) != 0)
+        return fail_unknown(reader, name, frame->lookup_pc);
+    return 0;
+}
+
+static int read_float(struct reader *reader, struct cli_value *value)
+{
+    char *end;
+    enum cli_basic basic = CLI_BASIC_DOUBLE;
+    long double number = strtold(reader->at, &end);
+    if (*end == 'f' || *end == 'F')
+        basic = CLI_BASIC_FLOAT;
+    else if (*end == 'l' || *end == 'L')
+        basic = CLI_BASIC_LONG_DOUBLE;
+    reader->at = end + (basic != CLI_BASIC_DOUBLE);
+    if (is_name_byte(*reader->at))
+        return fail_syntax(reader);
+    cli_value_set_float(value, cli_type_basic(basic), number);
+    return 0;
+}
+
+static int read_number(struct reader *reader, struct cli_value *value)
+{
+    char *end;
+    bool is_hex = strncasecmp(reader->at, "0x", 2) == 0;
+    bool is_binary = strncasecmp(reader->at, "0b", 2) == 0;
+    size_t digits = strspn(reader->at, "0123456789");
+    if (!is_hex &&
+        (reader->at[digits] == '.' || strchr("eE", reader->at[digits] ? reader->at[digits] : '?')))
+        return read_float(reader, value);
+    errno = 0;
+    unsigned long long number =
+        is_binary ? strtoull(reader->at + 2, &end, 2) : strtoull(reader->at, &end, 0);
+    if (errno)
+        return wd_fail(-WD_ERR_USAGE, "'%s': the number is too large", reader->at);
+    bool is_unsigned = false, is_long = false;
+    for (; strchr("uUlL", *end ? *end : '?'); end++) {
+        is_unsigned |= *end == 'u' || *end == 'U';
+        is_long |= *end == 'l' || *end == 'L';
+    }
+    reader->at = end;
+    if (is_name_byte(*end))
+        return fail_syntax(reader);
+    bool is_decimal = !is_hex && !is_binary;
+    enum cli_basic basic = CLI_BASIC_INT;
+    if (number > INT64_MAX || (is_unsigned && (is_long || number > UINT32_MAX)))
+        basic = CLI_BASIC_UNSIGNED_LONG;
+    else if (is_long || number > (is_decimal && !is_unsigned ? INT32_MAX : UINT32_MAX))
+        basic = CLI_BASIC_LONG;
+    else if (is_unsigned || number > INT32_MAX)
+        basic = CLI_BASIC_UNSIGNED_INT;
+    cli_value_set(value, cli_type_basic(basic), number);
+    return 0;
+}
+
+/* The character that stands for itself, or an escape. -1: none. */
+static int read_escape(struct reader *reader)
+{
+    static const char letters[] = "abfnrtve0", codes[] = "\a\b\f\n\r\t\v\033";
+    if (*reader->at != '\\')
+        return *reader->at ? (unsigned char)*reader->at++ : -1;
+    char *end;
+    const char *start = reader->at + 1;
+    if (*start == 'x') {
+        long code = strtol(start + 1, &end, 16);
+        reader->at = end;
+        return end > start + 1 && code <= 0xff ? (int)code : -1;
+    }
+    if (*start >= '0' && *start <= '7') {
+        int code = 0;
+        for (end = (char *)start; end < start + 3 && *end >= '0' && *end <= '7'; end++)
+            code = code * 8 + *end - '0';
+        reader->at = end;
+        return code & 0xff;
+    }
+    if (!*start)
+        return -1;
+    const char *letter = strchr(letters, *start);
+    reader->at = start + 1;
+    return letter ? codes[letter - letters] : (unsigned char)*start;
+}
+
+static int read_character(struct reader *reader, struct cli_value *value)
+{
+    int code = read_escape(reader);
+    if (code < 0 || *reader->at != '\'')
+        return fail_syntax(reader);
+    reader->at++;
+    cli_value_set(value, cli_type_basic(CLI_BASIC_CHAR), (uint64_t)(int64_t)(int8_t)code);
+    return 0;
+}
+
+static int read_parenthesis(struct reader *reader, struct cli_value *value)
+{
+    int result = read_conditional(reader, value);
+    if (!result && !take(reader, ")"))
+        result = fail_syntax(reader);
+    return result;
+}
+
+static int read_primary(struct reader *reader, struct cli_value *value)
+{
+    if (take(reader, "("))
+        return read_parenthesis(reader, value);
+    if (take(reader, "'"))
+        return read_character(reader, value);
+    skip_blanks(reader);
+    if (*reader->at == '"')
+        return wd_fail(-WD_ERR_USAGE, "a text has no address in a recorded run: '%s'", reader->at);
+    if (isdigit((unsigned char)*reader->at) ||
+        (*reader->at == '.' && isdigit((unsigned char)reader->at[1])))
+        return read_number(reader, value);
+    bool is_register = take(reader, "$");
+    char *name = take_name(reader);
+    if (!name)
+        return fail_syntax(reader);
+    int result = 0;
+    if (!is_skipping(reader, value))
+        result = is_register ? cli_register_value(reader->view, name, value)
+                             : read_name(reader, name, value);
+    free(name);
+    return result;
+}
+
+/* ---- postfixes ---- */
+
+static int follow_reference(struct reader *reader, struct cli_value *value)
+{
+    return reader->skipping ? 0 : cli_value_dereference(reader->view->moment, value);
+}
+
+/* "v4_float" and the like of a vector register. */
+static int vector_member(struct reader *reader, const char *name, struct cli_value *value)
+{
+    static const struct {
+        const char *name;
+        enum cli_basic basic;
+    } shapes[] = {
+        {"float", CLI_BASIC_FLOAT}, {"double", CLI_BASIC_DOUBLE}, {"int8", CLI_BASIC_SIGNED_CHAR},
+        {"int16", CLI_BASIC_SHORT}, {"int32", CLI_BASIC_INT},     {"int64", CLI_BASIC_LONG},
+    };
+    const char *under = strchr(name, '_');
+    for (size_t i = 0; under && i < sizeof shapes / sizeof *shapes; i++) {
+        const struct mdl_type *type = cli_type_basic(shapes[i].basic);
+        uint64_t count = value->type.size_bytes / type->size_bytes;
+        if (strcmp(under + 1, shapes[i].name) != 0 || strtoull(name + 1, NULL, 10) != count)
+            continue;
+        return mdl_type_array(reader->view->moment->model, type, count, &value->type);
+    }
+    return wd_fail(-WD_ERR_NOT_FOUND, "a vector register has no '%s'", name);
+}
+
+static int fail_call(void)
+{
+    return wd_fail(-WD_ERR_USAGE, "a recorded run can call no functions");
+}
+
+static int apply_member(struct reader *reader, struct cli_value *value)
+{
+    struct cli_value member;
+    int result = follow_reference(reader, value);
+    if (result)
+        return result;
+    enum mdl_type_kind kind = value->type.kind;
+    char *name = take_name(reader);
+    if (!name)
+        return fail_syntax(reader);
+    if (is_skipping(reader, &member))
+        *value = member;
+    else if (kind == MDL_TYPE_OTHER && strncmp(value->type.name, "vec", 3) == 0)
+        result = vector_member(reader, name, value);
+    else if (kind != MDL_TYPE_STRUCT && kind != MDL_TYPE_UNION)
+        result = wd_fail(-WD_ERR_USAGE, "a value of type '%s' has no members", value->type.name);
+    else
+        result = cli_value_member(reader->view->moment, value, name, &member);
+    if (result == -WD_ERR_NOT_FOUND && take(reader, "("))
+        result = fail_call();
+    else if (result == -WD_ERR_NOT_FOUND && kind != MDL_TYPE_OTHER)
+        result = wd_fail(result, "'%s' has no member '%s'", value->type.name, name);
+    free(name);
+    if (!result && !reader->skipping && kind != MDL_TYPE_OTHER)
+        *value = member;
+    return result;
+}
+
+static int element_at(struct cli_moment *moment, const struct cli_value *value, int64_t index,
+                      struct cli_value *element)
+{
+    if (value->type.kind == MDL_TYPE_STRUCT &&
+        (cli_is_std_string(value) || cli_is_std_vector(value)))
+        return cli_std_element(moment, value, index, element);
+    return cli_value_element(moment, value, index, element);
+}
+
+static int apply_index(struct reader *reader, struct cli_value *value)
+{
+    struct cli_value index, element;
+    uint64_t number;
+    int result = read_conditional(reader, &index);
+    if (!result && !take(reader, "]"))
+        result = fail_syntax(reader);
+    if (result || is_skipping(reader, value))
+        return result;
+    result = follow_reference(reader, &index);
+    if (!result)
+        result = cli_value_bits(reader->view->moment, &index, &number);
+    if (!result)
+        result = follow_reference(reader, value);
+    if (!result)
+        result = element_at(reader->view->moment, value, (int64_t)number, &element);
+    if (!result)
+        *value = element;
+    return result;
+}
+
+static int dereference(struct reader *reader, struct cli_value *value)
+{
+    struct cli_value target;
+    if (is_skipping(reader, value))
+        return 0;
+    int result = follow_reference(reader, value);
+    if (!result)
+        result = cli_value_target(reader->view->moment, value, &target);
+    if (!result && target.type.kind == MDL_TYPE_VOID)
+        result = wd_fail(-WD_ERR_USAGE, "a 'void *' points to nothing that can be shown: cast it");
+    if (!result)
+        *value = target;
+    return result;
+}
+
+static int read_postfix(struct reader *reader, struct cli_value *value)
+{
+    int result = read_primary(reader, value);
+    while (!result) {
+        if (take(reader, "->")) {
+            result = dereference(reader, value);
+            if (!result)
+                result = apply_member(reader, value);
+        } else if (take(reader, ".")) {
+            result = apply_member(reader, value);
+        } else if (take(reader, "[")) {
+            result = apply_index(reader, value);
+        } else if (take(reader, "(")) {
+            result = fail_call();
+        } else if (take(reader, "++") || take(reader, "--")) {
+            result = wd_fail(-WD_ERR_USAGE, "a recorded run cannot be changed");
+        } else {
+            break;
+        }
+    }
+    return result;
+}
+
+/* ---- unary operators ---- */
+
+static int take_address(struct reader *reader, struct cli_value *value)
+{
+    struct mdl_type type;
+    if (is_skipping(reader, value))
+        return 0;
+    int result = follow_reference(reader, value);
+    if (!result && (!value->is_in_memory || value->bit_size))
+        result = wd_fail(-WD_ERR_USAGE, "the value has no address");
+    if (!result)
+        result = mdl_type_pointer(reader->view->moment->model, &value->type, &type);
+    if (!result)
+        cli_value_set(value, &type, value->address);
+    return result;
+}
+
+/* A type's name, as in a cast: not if there is a variable of the name. */
+static bool take_type(struct reader *reader, struct mdl_type *type)
+{
+    const struct cli_frame *frame = &reader->view->moment->frames[reader->view->frame];
+    struct reader ahead = *reader;
+    struct mdl_variable variable;
+    const char *at;
+    skip_blanks(&ahead);
+    at = ahead.at;
+    char *name = take_name(&ahead);
+    if (!name)
+        return false;
+    bool is_variable = mdl_variable_find_at(reader->view->moment->model, frame->lookup_pc,
+                                            frame->depth, name, &variable) == 0;
+    free(name);
+    if (is_variable || cli_type_parse(reader->view, &at, type) != 0)
+        return false;
+    reader->at = at;
+    return true;
+}
+
+static int read_cast(struct reader *reader, const struct mdl_type *type, struct cli_value *value)
+{
+    struct cli_value operand;
+    if (!take(reader, ")"))
+        return fail_syntax(reader);
+    int result = read_unary(reader, &operand);
+    if (result || is_skipping(reader, value))
+        return result;
+    result = follow_reference(reader, &operand);
+    return result ? result : cli_cast(reader->view->moment, &operand, type, value);
+}
+
+static int read_sizeof(struct reader *reader, struct cli_value *value)
+{
+    struct mdl_type type;
+    struct cli_value operand;
+    struct reader ahead = *reader;
+    if (take(&ahead, "(") && take_type(&ahead, &type) && take(&ahead, ")")) {
+        reader->at = ahead.at;
+    } else {
+        reader->types_only++;
+        int result = read_unary(reader, &operand);
+        reader->types_only--;
+        if (!result)
+            result = follow_reference(reader, &operand);
+        if (result)
+            return result;
+        type = operand.type;
+    }
+    cli_value_set(value, cli_type_basic(CLI_BASIC_UNSIGNED_LONG), type.size_bytes);
+    return 0;
+}
+
+/* "{TYPE} ADDRESS" */
+static int read_typed_memory(struct reader *reader, struct cli_value *value)
+{
+    struct mdl_type type;
+    struct cli_value address, number;
+    if (!take_type(reader, &type) || !take(reader, "}"))
+        return fail_syntax(reader);
+    int result = read_unary(reader, &address);
+    if (result || is_skipping(reader, value))
+        return result;
+    uint64_t bits;
+    result = follow_reference(reader, &address);
+    if (!result)
+        result = cli_cast(reader->view->moment, &address, cli_type_basic(CLI_BASIC_LONG), &number);
+    if (!result)
+        result = cli_value_bits(reader->view->moment, &number, &bits);
+    if (!result)
+        *value = (struct cli_value){.type = type, .is_in_memory = true, .address = bits};
+    return result;
+}
+
+static int read_sign(struct reader *reader, char sign, struct cli_value *value)
+{
+    struct cli_value operand;
+    bool is_true;
+    int result = read_unary(reader, &operand);
+    if (result || is_skipping(reader, value))
+        return result;
+    result = follow_reference(reader, &operand);
+    if (!result && sign != '!')
+        return cli_negate(reader->view->moment, sign, &operand, value);
+    if (!result)
+        result = cli_truth(reader->view->moment, &operand, &is_true);
+    if (!result)
+        cli_value_set(value, cli_type_basic(reader->is_c ? CLI_BASIC_INT : CLI_BASIC_BOOL),
+                      !is_true);
+    return result;
+}
+
+static bool take_sizeof(struct reader *reader)
+{
+    skip_blanks(reader);
+    if (strncmp(reader->at, "sizeof", 6) != 0 || is_name_byte(reader->at[6]))
+        return false;
+    reader->at += 6;
+    return true;
+}
+
+static int read_operator(struct reader *reader, struct cli_value *value)
+{
+    struct mdl_type type;
+    int result;
+    if (take(reader, "*")) {
+        result = read_unary(reader, value);
+        return result ? result : dereference(reader, value);
+    }
+    if (take(reader, "&")) {
+        result = read_unary(reader, value);
+        return result ? result : take_address(reader, value);
+    }
+    if (take(reader, "++") || take(reader, "--"))
+        return wd_fail(-WD_ERR_USAGE, "a recorded run cannot be changed");
+    skip_blanks(reader);
+    if (*reader->at && strchr("-~+!", *reader->at))
+        return read_sign(reader, *reader->at++, value);
+    if (take(reader, "{"))
+        return read_typed_memory(reader, value);
+    if (take_sizeof(reader))
+        return read_sizeof(reader, value);
+    struct reader ahead = *reader;
+    if (take(&ahead, "(") && take_type(&ahead, &type)) {
+        reader->at = ahead.at;
+        return read_cast(reader, &type, value);
+    }
+    return read_postfix(reader, value);
+}
+
+static int read_unary(struct reader *reader, struct cli_value *value)
+{
+    if (++reader->nesting > NESTING_MAX)
+        return wd_fail(-WD_ERR_USAGE, "the expression is nested too deeply");
+    int result = read_operator(reader, value);
+    reader->nesting--;
+    return result;
+}
+
+/* ---- binary operators ---- */
+
+enum { AT = CLI_OP_GREATER_EQUAL + 1, AND_THEN, OR_ELSE };
+
+/* Longer ones before those that they begin with; a higher level binds tighter. */
+static const struct {
+    const char *token;
+    unsigned level;
+    int op;
+    const char *unless; /* characters that make it another token */
+} operators[] = {
+    {"||", 1, OR_ELSE, ""},
+    {"&&", 2, AND_THEN, ""},
+    {"==", 6, CLI_OP_EQUAL, ""},
+    {"!=", 6, CLI_OP_NOT_EQUAL, ""},
+    {"<<", 8, CLI_OP_SHIFT_LEFT, "="},
+    {">>", 8, CLI_OP_SHIFT_RIGHT, "="},
+    {"<=", 7, CLI_OP_LESS_EQUAL, ""},
+    {">=", 7, CLI_OP_GREATER_EQUAL, ""},
+    {"<", 7, CLI_OP_LESS, ""},
+    {">", 7, CLI_OP_GREATER, ""},
+    {"|", 3, CLI_OP_OR, "="},
+    {"^", 4, CLI_OP_XOR, "="},
+    {"&", 5, CLI_OP_AND, "="},
+    {"@", 9, AT, ""},
+    {"+", 10, CLI_OP_ADD, "="},
+    {"-", 10, CLI_OP_SUBTRACT, "="},
+    {"*", 11, CLI_OP_MULTIPLY, "="},
+    {"/", 11, CLI_OP_DIVIDE, "="},
+    {"%", 11, CLI_OP_REMAINDER, "="},
+};
+#define OPERATOR_COUNT (sizeof operators / sizeof *operators)
+
+/* The operator that comes next, of a level of at least `least`; or OPERATOR_COUNT. */
+static size_t take_operator(struct reader *reader, unsigned least)
+{
+    skip_blanks(reader);
+    for (size_t i = 0; i < OPERATOR_COUNT; i++) {
+        size_t length = strlen(operators[i].token);
+        if (strncmp(reader->at, operators[i].token, length) != 0)
+            continue;
+        char next = reader->at[length];
+        if (operators[i].level < least || (next && strchr(operators[i].unless, next)))
+            return OPERATOR_COUNT;
+        reader->at += length;
+        return i;
+    }
+    return OPERATOR_COUNT;
+}
+
+/* gdb's first@count */
+static int make_array(struct cli_moment *moment, const struct cli_value *first,
+                      const struct cli_value *count, struct cli_value *result)
+{
+    struct mdl_type type;
+    uint64_t number;
+    int error = cli_value_bits(moment, count, &number);
+    if (!error && ((int64_t)number < 1))
+        error = wd_fail(-WD_ERR_USAGE, "behind '@' comes how many values, at least 1");
+    if (!error && (!first->is_in_memory || first->bit_size))
+        error = wd_fail(-WD_ERR_USAGE, "only values in memory can be repeated by '@'");
+    if (!error)
+        error = mdl_type_array(moment->model, &first->type, number, &type);
+    if (!error)
+        *result = (struct cli_value){.type = type, .is_in_memory = true, .address = first->address};
+    return error;
+}
+
+static int combine(struct reader *reader, int op, struct cli_value *left, struct cli_value *right)
+{
+    struct cli_moment *moment = reader->view->moment;
+    struct cli_value made;
+    if (is_skipping(reader, left))
+        return 0;
+    int result = follow_reference(reader, left);
+    if (!result)
+        result = follow_reference(reader, right);
+    if (!result)
+        result = op == AT
+                     ? make_array(moment, left, right, &made)
+                     : cli_operate(moment, (enum cli_operator)op, left, right, reader->is_c, &made);
+    if (!result)
+        *left = made;
+    return result;
+}
+
+static int read_binary(struct reader *reader, unsigned least, struct cli_value *value);
+
+/* What is behind && or || if the left side does not decide. */
+static int read_logical(struct reader *reader, int op, unsigned level, struct cli_value *value)
+{
+    struct cli_moment *moment = reader->view->moment;
+    struct cli_value right;
+    bool is_true = false;
+    int result = follow_reference(reader, value);
+    if (!result && !reader->skipping)
+        result = cli_truth(moment, value, &is_true);
+    if (result)
+        return result;
+    bool is_decided = is_true == (op == OR_ELSE);
+    reader->skipping += is_decided;
+    result = read_binary(reader, level + 1, &right);
+    if (!result)
+        result = follow_reference(reader, &right);
+    if (!result && !reader->skipping)
+        result = cli_truth(moment, &right, &is_true);
+    reader->skipping -= is_decided;
+    if (!result)
+        cli_value_set(value, cli_type_basic(reader->is_c ? CLI_BASIC_INT : CLI_BASIC_BOOL),
+                      is_true);
+    return result;
+}
+
+static int read_binary(struct reader *reader, unsigned least, struct cli_value *value)
+{
+    struct cli_value right;
+    int result = read_unary(reader, value);
+    while (!result) {
+        size_t i = take_operator(reader, least);
+        if (i == OPERATOR_COUNT)
+            break;
+        if (operators[i].op == AND_THEN || operators[i].op == OR_ELSE) {
+            result = read_logical(reader, operators[i].op, operators[i].level, value);
+            continue;
+        }
+        result = read_binary(reader, operators[i].level + 1, &right);
+        if (!result)
+            result = combine(reader, operators[i].op, value, &right);
+    }
+    return result;
+}
+
+static int read_branches(struct reader *reader, bool is_true, struct cli_value *value)
+{
+    struct cli_value other;
+    reader->skipping += !is_true;
+    int result = read_conditional(reader, is_true ? value : &other);
+    reader->skipping -= !is_true;
+    if (!result && !take(reader, ":"))
+        result = fail_syntax(reader);
+    if (result)
+        return result;
+    reader->skipping += is_true;
+    result = read_conditional(reader, is_true ? &other : value);
+    reader->skipping -= is_true;
+    return result;
+}
+
+static int read_conditional(struct reader *reader, struct cli_value *value)
+{
+    bool is_true = false;
+    if (++reader->nesting > NESTING_MAX)
+        return wd_fail(-WD_ERR_USAGE, "the expression is nested too deeply");
+    int result = read_binary(reader, 1, value);
+    if (!result && take(reader, "?")) {
+        result = follow_reference(reader, value);
+        if (!result && !reader->skipping)
+            result = cli_truth(reader->view->moment, value, &is_true);
+        if (!result)
+            result = read_branches(reader, is_true, value);
+    }
+    reader->nesting--;
+    skip_blanks(reader);
+    if (!result && *reader->at && strchr("=+-*/%&|^<>", *reader->at) && strchr(reader->at, '='))
+        result = wd_fail(-WD_ERR_USAGE, "a recorded run cannot be changed");
+    return result;
+}
+
+static int evaluate(struct cli_frame_view *view, const char *text, bool types_only,
+                    struct cli_value *value)
+{
+    const struct cli_frame *frame = &view->moment->frames[view->frame];
+    struct reader reader = {.view = view, .text = text, .at = text, .types_only = types_only};
+    reader.is_c = mdl_is_of_c(view->moment->model, frame->lookup_pc) != 0;
+    int result = read_conditional(&reader, value);
+    skip_blanks(&reader);
+    if (!result && *reader.at)
+        result = fail_syntax(&reader);
+    return result;
+}
+
+int cli_value_evaluate(struct cli_frame_view *view, const char *text, struct cli_value *value)
+{
+    return evaluate(view, text, false, value);
+}
+
+int cli_value_type(struct cli_frame_view *view, const char *text, struct mdl_type *type)
+{
+    struct cli_value value;
+    int result = evaluate(view, text, true, &value);
+    if (!result)
+        *type = value.type;
+    return result;
+}

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "dbgcli/eval/registers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+
+#define XSAVE_HEADER  512
+#define XSAVE_MXCSR   24
+#define XSAVE_ST      32
+#define COMPONENT_X87 1u
+#define MASK_COUNT    8
+
+enum shape { SHAPE_LONG, SHAPE_POINTER, SHAPE_CODE, SHAPE_FLAGS, SHAPE_INT };
+
+/* By DWARF number, or (not of the unwinder) by place in struct evq_regs. */
+static const struct {
+    const char *name;
+    unsigned dwarf;
+    int evq; /* -1: dwarf */
+    enum shape shape;
+} whole[] = {
+    {"rax", 0, -1, SHAPE_LONG},
+    {"rbx", 3, -1, SHAPE_LONG},
+    {"rcx", 2, -1, SHAPE_LONG},
+    {"rdx", 1, -1, SHAPE_LONG},
+    {"rsi", 4, -1, SHAPE_LONG},
+    {"rdi", 5, -1, SHAPE_LONG},
+    {"rbp", 6, -1, SHAPE_POINTER},
+    {"rsp", 7, -1, SHAPE_POINTER},
+    {"r8", 8, -1, SHAPE_LONG},
+    {"r9", 9, -1, SHAPE_LONG},
+    {"r10", 10, -1, SHAPE_LONG},
+    {"r11", 11, -1, SHAPE_LONG},
+    {"r12", 12, -1, SHAPE_LONG},
+    {"r13", 13, -1, SHAPE_LONG},
+    {"r14", 14, -1, SHAPE_LONG},
+    {"r15", 15, -1, SHAPE_LONG},
+    {"rip", 16, -1, SHAPE_CODE},
+    {"eflags", 0, EVQ_EFLAGS, SHAPE_FLAGS},
+    {"cs", 0, EVQ_CS, SHAPE_INT},
+    {"ss", 0, EVQ_SS, SHAPE_INT},
+    {"ds", 0, EVQ_DS, SHAPE_INT},
+    {"es", 0, EVQ_ES, SHAPE_INT},
+    {"fs", 0, EVQ_FS, SHAPE_INT},
+    {"gs", 0, EVQ_GS, SHAPE_INT},
+    {"fs_base", 0, EVQ_FS_BASE, SHAPE_LONG},
+    {"gs_base", 0, EVQ_GS_BASE, SHAPE_LONG},
+};
+#define WHOLE_COUNT (sizeof whole / sizeof *whole)
+
+static const char *const aliases[][2] = {{"pc", "rip"}, {"sp", "rsp"}, {"fp", "rbp"}};
+
+static const struct {
+    const char *name, *of;
+    unsigned offset, size;
+} parts[] = {
+    {"eax", "rax", 0, 4}, {"ebx", "rbx", 0, 4}, {"ecx", "rcx", 0, 4}, {"edx", "rdx", 0, 4},
+    {"esi", "rsi", 0, 4}, {"edi", "rdi", 0, 4}, {"ebp", "rbp", 0, 4}, {"esp", "rsp", 0, 4},
+    {"ax", "rax", 0, 2},  {"bx", "rbx", 0, 2},  {"cx", "rcx", 0, 2},  {"dx", "rdx", 0, 2},
+    {"si", "rsi", 0, 2},  {"di", "rdi", 0, 2},  {"bp", "rbp", 0, 2},  {"al", "rax", 0, 1},
+    {"bl", "rbx", 0, 1},  {"cl", "rcx", 0, 1},  {"dl", "rdx", 0, 1},  {"sil", "rsi", 0, 1},
+    {"dil", "rdi", 0, 1}, {"bpl", "rbp", 0, 1}, {"spl", "rsp", 0, 1}, {"ah", "rax", 1, 1},
+    {"bh", "rbx", 1, 1},  {"ch", "rcx", 1, 1},  {"dh", "rdx", 1, 1},
+};
+#define PART_COUNT (sizeof parts / sizeof *parts)
+
+static struct mdl_type type_of(enum shape shape)
+{
+    switch (shape) {
+    case SHAPE_POINTER:
+        return (struct mdl_type){.kind = MDL_TYPE_POINTER, .size_bytes = 8, .name = "void *"};
+    case SHAPE_CODE:
+        return (struct mdl_type){.kind = MDL_TYPE_POINTER, .size_bytes = 8, .name = "void (*)()"};
+    case SHAPE_FLAGS:
+        return (struct mdl_type){
+            .kind = MDL_TYPE_UNSIGNED, .size_bytes = 4, .name = CLI_TYPE_FLAGS};
+    case SHAPE_INT:
+        return *cli_type_basic(CLI_BASIC_INT);
+    case SHAPE_LONG:
+        break;
+    }
+    return *cli_type_basic(CLI_BASIC_LONG);
+}
+
+static int whole_value(struct cli_frame_view *view, size_t index, struct cli_value *value)
+{
+    const struct cli_moment *moment = view->moment;
+    uint64_t bits = 0;
+    int result = 0;
+    if (whole[index].evq < 0)
+        result = cli_frame_register(view, whole[index].dwarf, &bits);
+    else if (whole[index].shape == SHAPE_FLAGS && !moment->frames[view->frame].is_top)
+        result = wd_fail(-WD_ERR_NOT_FOUND, "eflags of this frame were overwritten by its callees");
+    else
+        bits = wet_state_regs(moment->state)->r[whole[index].evq];
+    if (result)
+        return result;
+    *value = (struct cli_value){.type = type_of(whole[index].shape)};
+    memcpy(value->bytes, &bits, sizeof bits);
+    return 0;
+}
+
+static int find_whole(const char *name)
+{
+    for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
+        if (strcmp(aliases[i][0], name) == 0)
+            name = aliases[i][1];
+    for (size_t i = 0; i < WHOLE_COUNT; i++)
+        if (strcmp(whole[i].name, name) == 0)
+            return (int)i;
+    return -1;
+}
+
+static const struct mdl_type *type_of_size(unsigned size)
+{
+    static const struct mdl_type byte = {MDL_TYPE_SIGNED, 1, 0, 1, "int8_t", 0};
+    if (size == 1)
+        return &byte;
+    return cli_type_basic(size == 2 ? CLI_BASIC_SHORT : CLI_BASIC_INT);
+}
+
+static int part_value(struct cli_frame_view *view, const char *of, unsigned offset, unsigned size,
+                      struct cli_value *value)
+{
+    int result = whole_value(view, (size_t)find_whole(of), value);
+    if (result)
+        return result;
+    value->type = *type_of_size(size);
+    memmove(value->bytes, value->bytes + offset, size);
+    memset(value->bytes + size, 0, sizeof value->bytes - size);
+    return 0;
+}
+
+/* r8d, r8w, r8l (r8b) to r15l */
+static int extended_part(struct cli_frame_view *view, const char *name, struct cli_value *value)
+{
+    char of[4], letter;
+    unsigned number, size;
+    int end = 0;
+    if (sscanf(name, "r%2u%c%n", &number, &letter, &end) != 2 || name[end] || number < 8 ||
+        number > 15 || !strchr("dwlb", letter))
+        return wd_fail(-WD_ERR_USAGE, "no register is called '$%s'", name);
+    size = letter == 'd' ? 4 : letter == 'w' ? 2 : 1;
+    snprintf(of, sizeof of, "r%u", number % 100);
+    return part_value(view, of, 0, size, value);
+}
+
+/* ---- vector and x87 registers: the XSAVE image, of which parts may be in their first state ---- */
+
+static bool image_part(const struct cli_moment *moment, size_t offset, size_t size,
+                       uint64_t component, void *bytes)
+{
+    size_t image_size;
+    uint64_t present;
+    const uint8_t *image = wet_state_xstate(moment->state, &image_size);
+    memset(bytes, 0, size);
+    if (!image || image_size < XSAVE_HEADER + sizeof present || offset + size > image_size)
+        return false;
+    memcpy(&present, image + XSAVE_HEADER, sizeof present);
+    if (present & component)
+        memcpy(bytes, image + offset, size);
+    return true;
+}
+
+static int check_innermost(const struct cli_frame_view *view)
+{
+    return view->moment->frames[view->frame].is_top
+               ? 0
+               : wd_fail(-WD_ERR_NOT_FOUND,
+                         "vector registers are known in the innermost frame only");
+}
+
+/* xmm, ymm, zmm of a number: `letter` is the first one. */
+static int vector_value(struct cli_frame_view *view, unsigned number, char letter,
+                        struct cli_value *value)
+{
+    unsigned size = letter == 'x' ? 16 : letter == 'y' ? 32 : 64, width;
+    uint8_t bytes[64];
+    int result = check_innermost(view);
+    if (!result)
+        result = wet_state_vector(view->moment->state, number, bytes, &width);
+    if (!result && size == 64 && width < 64)
+        result =
+            wd_fail(-WD_ERR_UNSUPPORTED, "this processor has no AVX-512, and so no zmm%u", number);
+    if (result)
+        return result;
+    *value = (struct cli_value){.type = {.kind = MDL_TYPE_OTHER, .size_bytes = size}};
+    strcpy(value->type.name, size == 16   ? CLI_TYPE_VEC128
+                             : size == 32 ? CLI_TYPE_VEC256
+                                          : CLI_TYPE_VEC512);
+    memcpy(value->bytes, bytes, size);
+    return 0;
+}
+
+static int mask_value(struct cli_frame_view *view, unsigned number, struct cli_value *value)
+{
+    uint64_t mask;
+    int result = check_innermost(view);
+    if (!result)
+        result = wet_state_mask(view->moment->state, number, &mask);
+    if (result)
+        return result;
+    *value = (struct cli_value){.type = *cli_type_basic(CLI_BASIC_UNSIGNED_LONG)};
+    memcpy(value->bytes, &mask, sizeof mask);
+    return 0;
+}
+
+static int float_value(struct cli_frame_view *view, const char *name, struct cli_value *value)
+{
+    bool is_mxcsr = strcmp(name, "mxcsr") == 0, is_known;
+    unsigned number = is_mxcsr ? 0 : (unsigned)(name[2] - '0');
+    if (!view->moment->frames[view->frame].is_top)
+        return wd_fail(-WD_ERR_NOT_FOUND, "%s is known in the innermost frame only", name);
+    *value = (struct cli_value){.type = *cli_type_basic(CLI_BASIC_LONG_DOUBLE)};
+    if (is_mxcsr)
+        value->type =
+            (struct mdl_type){.kind = MDL_TYPE_UNSIGNED, .size_bytes = 4, .name = CLI_TYPE_MXCSR};
+    if (is_mxcsr)
+        is_known = image_part(view->moment, XSAVE_MXCSR, 4, ~UINT64_C(0), value->bytes);
+    else
+        is_known = image_part(view->moment, XSAVE_ST + 16 * (size_t)number, 10, COMPONENT_X87,
+                              value->bytes);
+    return is_known ? 0 : wd_fail(-WD_ERR_NOT_FOUND, "%s is not known here", name);
+}
+
+/* ---- by name ---- */
+
+int cli_register_value(struct cli_frame_view *view, const char *name, struct cli_value *value)
+{
+    unsigned number;
+    int index = find_whole(name), end = 0;
+    if (index >= 0)
+        return whole_value(view, (size_t)index, value);
+    for (size_t i = 0; i < PART_COUNT; i++)
+        if (strcmp(parts[i].name, name) == 0)
+            return part_value(view, parts[i].of, parts[i].offset, parts[i].size, value);
+    if (*name && strchr("xyz", *name) && sscanf(name + 1, "mm%2u%n", &number, &end) == 1 &&
+        !name[1 + end] && number < 32)
+        return vector_value(view, number, *name, value);
+    if (sscanf(name, "k%1u%n", &number, &end) == 1 && !name[end] && number < MASK_COUNT)
+        return mask_value(view, number, value);
+    if (strcmp(name, "mxcsr") == 0 ||
+        (strncmp(name, "st", 2) == 0 && name[2] >= '0' && name[2] <= '7' && !name[3]))
+        return float_value(view, name, value);
+    return extended_part(view, name, value);
+}
+
+const char *cli_register_name(enum cli_register_group group, size_t index)
+{
+    static const char *const vectors[] = {
+        "xmm0", "xmm1", "xmm2",  "xmm3",  "xmm4",  "xmm5",  "xmm6",  "xmm7",
+        "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15",
+        "ymm0", "ymm1", "ymm2",  "ymm3",  "ymm4",  "ymm5",  "ymm6",  "ymm7",
+        "ymm8", "ymm9", "ymm10", "ymm11", "ymm12", "ymm13", "ymm14", "ymm15",
+    };
+    static const char *const of_avx512[] = {
+        "k0",    "k1",    "k2",    "k3",    "k4",    "k5",    "k6",    "k7",    "zmm0",  "zmm1",
+        "zmm2",  "zmm3",  "zmm4",  "zmm5",  "zmm6",  "zmm7",  "zmm8",  "zmm9",  "zmm10", "zmm11",
+        "zmm12", "zmm13", "zmm14", "zmm15", "zmm16", "zmm17", "zmm18", "zmm19", "zmm20", "zmm21",
+        "zmm22", "zmm23", "zmm24", "zmm25", "zmm26", "zmm27", "zmm28", "zmm29", "zmm30", "zmm31",
+    };
+    static const char *const floats[] = {"st0", "st1", "st2", "st3",  "st4",
+                                         "st5", "st6", "st7", "mxcsr"};
+    switch (group) {
+    case CLI_REGISTERS_GENERAL:
+        return index < WHOLE_COUNT ? whole[index].name : NULL;
+    case CLI_REGISTERS_VECTOR:
+        return index < sizeof vectors / sizeof *vectors ? vectors[index] : NULL;
+    case CLI_REGISTERS_AVX512:
+        return index < sizeof of_avx512 / sizeof *of_avx512 ? of_avx512[index] : NULL;
+    case CLI_REGISTERS_FLOAT:
+        return index < sizeof floats / sizeof *floats ? floats[index] : NULL;
+    case CLI_REGISTERS_PART:
+        return index < PART_COUNT ? parts[index].name : NULL;
+    }
+    return NULL;
+}
+
+void cli_flags_print(FILE *stream, uint64_t flags, bool is_mxcsr)
+{
+    static const char *const eflags[] = {"CF", NULL, "PF", NULL,  "AF",  NULL, "ZF", "SF",
+                                         "TF", "IF", "DF", "OF",  NULL,  NULL, "NT", NULL,
+                                         "RF", "VM", "AC", "VIF", "VIP", "ID"};
+    static const char *const mxcsr[] = {"IE", "DE", "ZE", "OE", "UE", "PE", "DAZ", "IM",
+                                        "DM", "ZM", "OM", "UM", "PM", NULL, NULL,  "FZ"};
+    const char *const *names = is_mxcsr ? mxcsr : eflags;
+    size_t count = is_mxcsr ? sizeof mxcsr / sizeof *mxcsr : sizeof eflags / sizeof *eflags;
+    fputs("[", stream);
+    for (size_t i = 0; i < count; i++)
+        if (names[i] && flags >> i & 1)
+            fprintf(stream, " %s", names[i]);
+    fputs(" ]", stream);
+}

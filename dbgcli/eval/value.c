@@ -1,0 +1,704 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "dbgcli/eval/value.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "dbgcli/alloc.h"
+#include "dbgcli/eval/arithmetic.h"
+#include "dbgcli/eval/registers.h"
+#include "dbgcli/eval/std_values.h"
+
+#define ELEMENTS_MAX         200 /* of an array or string, as in gdb */
+#define REPEATS_MAX          10  /* equal elements before they are put together */
+#define DEPTH_MAX            20
+#define PARTS_MAX            20000 /* of one value: types may say that they are made of themselves */
+#define ELEMENT_COMPARED_MAX 4096  /* larger ones are not put together */
+#define REPEATS_COUNTED_MAX  1000000 /* a wrong count of elements must end */
+
+struct printer {
+    struct cli_out *out;
+    struct cli_moment *moment;
+    const char *format;
+    bool is_brief;
+    bool is_plain; /* no types before pointers */
+    unsigned depth, parts;
+};
+
+/* ---- bytes ---- */
+
+int cli_value_load(struct cli_moment *moment, const struct cli_value *value, void *bytes,
+                   size_t size)
+{
+    if (value->is_in_memory)
+        return wet_state_read(moment->state, value->address, bytes, size);
+    if (size > sizeof value->bytes)
+        return wd_fail(-WD_ERR_UNSUPPORTED, "the value is not in memory as a whole");
+    memcpy(bytes, value->bytes, size);
+    return 0;
+}
+
+static uint64_t extend(uint64_t bits, unsigned width, bool is_signed)
+{
+    if (width == 0 || width >= 64)
+        return bits;
+    bits &= (UINT64_C(1) << width) - 1;
+    if (is_signed && bits >> (width - 1) & 1)
+        bits |= ~UINT64_C(0) << width;
+    return bits;
+}
+
+/* A bit field may reach over 9 bytes: hence 16 are loaded where they are there. */
+int cli_value_bits(struct cli_moment *moment, const struct cli_value *value, uint64_t *bits)
+{
+    uint64_t words[2] = {0};
+    const struct mdl_type *type = &value->type;
+    size_t size = type->size_bytes;
+    if (value->bit_size)
+        size = (value->bit_offset + value->bit_size + 7) / 8;
+    if (size == 0 || size > 16 || (size > 8 && !value->bit_size) || value->bit_size > 64)
+        return wd_fail(-WD_ERR_UNSUPPORTED, "'%s' is no scalar of at most 8 bytes", type->name);
+    int result = cli_value_load(moment, value, words, size);
+    if (result)
+        return result;
+    unsigned width = value->bit_size ? value->bit_size : (unsigned)size * 8;
+    unsigned shift = value->bit_size ? value->bit_offset % 128 : 0;
+    uint64_t low = words[0];
+    if (shift >= 64)
+        low = words[1] >> (shift - 64);
+    else if (shift)
+        low = low >> shift | words[1] << (64 - shift);
+    *bits = extend(low, width, type->is_signed || type->kind == MDL_TYPE_SIGNED);
+    return 0;
+}
+
+/* ---- scalars ---- */
+
+int cli_value_format_check(const char *format)
+{
+    if (!*format || (strchr("xzduotcafs", *format) && !format[1]))
+        return 0;
+    return wd_fail(-WD_ERR_USAGE, "unknown format '/%s': /x /z /d /u /o /t /c /a /f /s", format);
+}
+
+void cli_address_print(FILE *stream, struct mdl_model *model, uint64_t address)
+{
+    struct mdl_function function;
+    struct mdl_symbol symbol;
+    const char *name = NULL;
+    uint64_t start = 0;
+    if (mdl_function_at(model, address, &function) == 0) {
+        name = mdl_name_full(model, function.linkage_name);
+        start = function.start;
+    } else if (mdl_symbol_at(model, address, &symbol) == 0) {
+        name = mdl_name_full(model, symbol.name);
+        start = symbol.start;
+    }
+    fprintf(stream, "0x%" PRIx64, address);
+    if (name && address > start)
+        fprintf(stream, " <%s+%" PRIu64 ">", name, address - start);
+    else if (name)
+        fprintf(stream, " <%s>", name);
+}
+
+/* A code as UTF-8; how many bytes. */
+static size_t encode_utf8(uint32_t code, char text[4])
+{
+    static const unsigned char marks[] = {0, 0xc0, 0xe0, 0xf0};
+    unsigned more = code < 0x80 ? 0 : code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
+    for (unsigned i = more; i > 0; i--, code >>= 6)
+        text[i] = (char)(0x80 | (code & 0x3f));
+    text[0] = (char)(marks[more] | code);
+    return more + 1;
+}
+
+/* char16_t and char32_t */
+static void print_wide_character(struct cli_out *out, uint32_t code, size_t size)
+{
+    char text[4];
+    fprintf(out->stream, "%" PRIu32 " %c'", code, size == 2 ? 'u' : 'U');
+    if (code == '\'')
+        fputs("\\'", out->stream);
+    else if (code == '"')
+        putc('"', out->stream);
+    else
+        cli_out_quoted(out, text, encode_utf8(code > 0x10ffff ? 0xfffd : code, text));
+    putc('\'', out->stream);
+}
+
+static void print_character(struct cli_out *out, int64_t code)
+{
+    char byte = (char)code;
+    fprintf(out->stream, "%" PRId64 " '", code);
+    if (byte == '\'')
+        fputs("\\'", out->stream);
+    else if (byte == '"')
+        putc('"', out->stream);
+    else
+        cli_out_quoted(out, &byte, 1);
+    putc('\'', out->stream);
+}
+
+static void print_binary(FILE *stream, uint64_t bits)
+{
+    bool is_started = false;
+    for (int i = 63; i >= 0; i--) {
+        is_started = is_started || bits >> i & 1 || i == 0;
+        if (is_started)
+            putc(bits >> i & 1 ? '1' : '0', stream);
+    }
+}
+
+/* "nan(0x8000000000000)": with the bits of the fraction. */
+static void print_nan(FILE *stream, const uint8_t *bytes, size_t size, bool is_negative)
+{
+    uint64_t fraction = 0;
+    memcpy(&fraction, bytes, size < 8 ? size : 8);
+    if (size == 4)
+        fraction &= 0x7fffff;
+    else if (size == 8)
+        fraction &= 0xfffffffffffff;
+    fprintf(stream, "%snan(0x%" PRIx64 ")", is_negative ? "-" : "", fraction);
+}
+
+static void print_float_bytes(FILE *stream, const void *bytes, size_t size)
+{
+    long double number;
+    if (!cli_float_read(bytes, size, &number))
+        return;
+    if (isnan(number))
+        print_nan(stream, bytes, size, signbit(number));
+    else
+        fprintf(stream, "%.*Lg", size == 4 ? 9 : size == 8 ? 17 : 18, number);
+}
+
+static void print_formatted(struct printer *p, const struct cli_value *value, uint64_t bits)
+{
+    FILE *stream = p->out->stream;
+    unsigned width = value->bit_size ? value->bit_size : (unsigned)value->type.size_bytes * 8;
+    uint64_t plain = extend(bits, width, false);
+    switch (*p->format) {
+    case 'x':
+        fprintf(stream, "0x%" PRIx64, plain);
+        break;
+    case 'z':
+        fprintf(stream, "0x%0*" PRIx64, (int)(width + 3) / 4, plain);
+        break;
+    case 'f':
+        if (width == 32 || width == 64)
+            print_float_bytes(stream, &plain, width / 8);
+        else
+            fprintf(stream, "%" PRId64, (int64_t)bits);
+        break;
+    case 'o':
+        fprintf(stream, "%s%" PRIo64, plain ? "0" : "", plain);
+        break;
+    case 'u':
+        fprintf(stream, "%" PRIu64, plain);
+        break;
+    case 'd':
+        fprintf(stream, "%" PRId64, (int64_t)extend(bits, width, true));
+        break;
+    case 't':
+        print_binary(stream, plain);
+        break;
+    case 'c':
+        print_character(p->out, value->type.is_signed ? (int8_t)bits : (uint8_t)bits);
+        break;
+    default:
+        cli_address_print(stream, p->moment->model, plain);
+    }
+}
+
+/* As many characters as there are up to a NUL, at most ELEMENTS_MAX. */
+static void print_string_at(struct printer *p, uint64_t address)
+{
+    char text[ELEMENTS_MAX];
+    size_t length = 0;
+    while (length < sizeof text &&
+           wet_state_read(p->moment->state, address + length, text + length, 1) == 0) {
+        if (!text[length])
+            break;
+        length++;
+    }
+    uint8_t byte;
+    if (length == 0 && wet_state_read(p->moment->state, address, &byte, 1) != 0) {
+        fprintf(p->out->stream, " <error: Cannot access memory at address 0x%" PRIx64 ">", address);
+        return;
+    }
+    fputs(" \"", p->out->stream);
+    cli_out_quoted(p->out, text, length);
+    fputs(length == sizeof text ? "\"..." : "\"", p->out->stream);
+}
+
+static void print_pointer(struct printer *p, const struct cli_value *value, uint64_t bits)
+{
+    struct mdl_type target;
+    uint64_t count;
+    bool is_typed = value->type.handle &&
+                    mdl_type_target(p->moment->model, value->type.handle, &target, &count) == 0;
+    bool is_text = is_typed && target.kind == MDL_TYPE_CHAR && target.size_bytes == 1;
+    if (!is_text && p->depth == 0 && !p->is_plain)
+        fprintf(p->out->stream, "(%s) ", value->type.name);
+    if (bits)
+        cli_address_print(p->out->stream, p->moment->model, bits);
+    else
+        fputs("0x0", p->out->stream);
+    if (is_text && bits)
+        print_string_at(p, bits);
+}
+
+static int print_float(struct printer *p, const struct cli_value *value)
+{
+    uint8_t bytes[16];
+    size_t size = value->type.size_bytes;
+    if (size != 4 && size != 8 && size != 16)
+        return wd_fail(-WD_ERR_UNSUPPORTED, "type '%s' cannot be shown", value->type.name);
+    int result = cli_value_load(p->moment, value, bytes, size);
+    if (!result)
+        print_float_bytes(p->out->stream, bytes, size);
+    return result;
+}
+
+static int print_value(struct printer *p, const struct cli_value *value);
+
+/* "(int &) @0x7ffe0: 7"; inside of structures only where it refers to. */
+static int print_reference(struct printer *p, const struct cli_value *value)
+{
+    struct cli_value target;
+    int result = cli_value_target(p->moment, value, &target);
+    if (result)
+        return result;
+    if (p->depth == 0 && !p->is_plain)
+        fprintf(p->out->stream, "(%s) ", value->type.name);
+    fprintf(p->out->stream, "@0x%" PRIx64, target.address);
+    if (p->depth > 0)
+        return 0;
+    fputs(": ", p->out->stream);
+    return print_value(p, &target);
+}
+
+static int print_huge(struct printer *p, const struct cli_value *value)
+{
+    unsigned __int128 number = 0;
+    char digits[48], *at = digits + sizeof digits;
+    int result = cli_value_load(p->moment, value, &number, sizeof number);
+    bool is_negative = value->type.is_signed && number >> 127;
+    if (result)
+        return result;
+    if (is_negative)
+        number = -number;
+    *--at = 0;
+    do
+        *--at = (char)('0' + (unsigned)(number % 10));
+    while (number /= 10);
+    fprintf(p->out->stream, "%s%s", is_negative ? "-" : "", at);
+    return 0;
+}
+
+/* An enumeration of flags: each enumerator one bit of its own. */
+struct flag_walk {
+    struct cli_out *out;
+    int64_t known, left;
+    bool is_flags;
+    size_t count;
+};
+
+static int check_flag(void *context, const char *name, int64_t flag)
+{
+    struct flag_walk *walk = context;
+    (void)name;
+    if (flag < 0 || (flag & (flag - 1)) || (flag & walk->known))
+        walk->is_flags = false;
+    walk->known |= flag;
+    return !walk->is_flags;
+}
+
+static int print_flag(void *context, const char *name, int64_t flag)
+{
+    struct flag_walk *walk = context;
+    if (!(walk->left & flag))
+        return 0;
+    fputs(walk->count++ ? " | " : "(", walk->out->stream);
+    cli_out_text(walk->out, name);
+    walk->left &= ~flag;
+    return 0;
+}
+
+static void print_enumeration(struct printer *p, const struct cli_value *value, int64_t bits)
+{
+    struct flag_walk walk = {.out = p->out, .left = bits, .is_flags = true};
+    struct mdl_model *model = p->moment->model;
+    const char *name;
+    bool is_named = mdl_type_enumerator(model, value->type.handle, bits, &name) == 0;
+    if (is_named)
+        cli_out_text(p->out, name);
+    else if (bits)
+        mdl_type_enumerators_each(model, value->type.handle, check_flag, &walk);
+    if (is_named)
+        return;
+    if (!bits || !walk.is_flags || !walk.known) {
+        fprintf(p->out->stream, "%" PRId64, bits);
+        return;
+    }
+    mdl_type_enumerators_each(model, value->type.handle, print_flag, &walk);
+    if (walk.left)
+        fprintf(p->out->stream, "%sunknown: 0x%" PRIx64, walk.count ? " | " : "(",
+                (uint64_t)walk.left);
+    putc(')', p->out->stream);
+}
+
+static int print_scalar(struct printer *p, const struct cli_value *value)
+{
+    FILE *stream = p->out->stream;
+    uint64_t bits;
+    if (value->type.kind == MDL_TYPE_FLOAT &&
+        (!*p->format || *p->format == 'f' || value->type.size_bytes > 8))
+        return print_float(p, value);
+    if (value->type.is_reference)
+        return print_reference(p, value);
+    if (value->type.size_bytes == 16 && !value->bit_size && !*p->format &&
+        (value->type.kind == MDL_TYPE_SIGNED || value->type.kind == MDL_TYPE_UNSIGNED))
+        return print_huge(p, value);
+    int result = cli_value_bits(p->moment, value, &bits);
+    if (result)
+        return result;
+    if (*p->format && *p->format != 's') {
+        print_formatted(p, value, bits);
+        return 0;
+    }
+    if (strcmp(value->type.name, CLI_TYPE_FLAGS) == 0 ||
+        strcmp(value->type.name, CLI_TYPE_MXCSR) == 0) {
+        cli_flags_print(stream, bits, strcmp(value->type.name, CLI_TYPE_MXCSR) == 0);
+        return 0;
+    }
+    switch (value->type.kind) {
+    case MDL_TYPE_CHAR:
+        if (value->type.size_bytes > 1)
+            print_wide_character(p->out, (uint32_t)bits, value->type.size_bytes);
+        else
+            print_character(p->out, (int64_t)bits);
+        break;
+    case MDL_TYPE_BOOL:
+        fputs(bits == 0 ? "false" : "true", stream);
+        break;
+    case MDL_TYPE_POINTER:
+        print_pointer(p, value, bits);
+        break;
+    case MDL_TYPE_ENUM:
+        print_enumeration(p, value, (int64_t)bits);
+        break;
+    case MDL_TYPE_SIGNED:
+        fprintf(stream, "%" PRId64, (int64_t)bits);
+        break;
+    default:
+        fprintf(stream, "%" PRIu64, bits);
+    }
+    return 0;
+}
+
+/* ---- structures and arrays ---- */
+
+struct member_walk {
+    struct printer *printer;
+    const struct cli_value *whole;
+    size_t count;
+};
+
+static int print_member(void *context, const struct mdl_member *member)
+{
+    struct member_walk *walk = context;
+    FILE *stream = walk->printer->out->stream;
+    struct cli_frame_view view = {walk->printer->moment, 0};
+    struct mdl_machine machine = cli_frame_machine(&view);
+    uint64_t offset;
+    int result = mdl_member_offset(walk->printer->moment->model, member, &machine,
+                                   walk->whole->address, &offset);
+    if (result)
+        return result;
+    struct cli_value part;
+    result = cli_value_part(walk->whole, offset, &member->type, &part);
+    if (result)
+        return result;
+    part.bit_offset = member->bit_offset;
+    part.bit_size = member->bit_size;
+    fputs(walk->count++ ? ", " : "", stream);
+    if (member->is_base)
+        fprintf(stream, "<%s> = ", member->type.name);
+    else if (member->name)
+        fprintf(stream, "%s = ", member->name);
+    return print_value(walk->printer, &part);
+}
+
+/* As text. Nothing is printed if that is not possible. */
+static bool print_std_string(struct printer *p, const struct cli_value *value)
+{
+    struct cli_value first;
+    char text[ELEMENTS_MAX];
+    uint64_t size;
+    if (!cli_std_string(p->moment, value, &first, &size))
+        return false;
+    size_t shown = size < sizeof text ? (size_t)size : sizeof text;
+    if (shown && wet_state_read(p->moment->state, first.address, text, shown) != 0)
+        return false;
+    putc('"', p->out->stream);
+    cli_out_quoted(p->out, text, shown);
+    fputs(shown < size ? "\"..." : "\"", p->out->stream);
+    return true;
+}
+
+static int print_elements(struct printer *p, const struct cli_value *value,
+                          const struct mdl_type *type, uint64_t count);
+
+static bool print_std_vector(struct printer *p, const struct cli_value *value)
+{
+    struct cli_value first;
+    uint64_t count;
+    if (!cli_std_vector(p->moment, value, &first, &count))
+        return false;
+    fprintf(p->out->stream, "std::vector of length %" PRIu64 "%s", count, count ? " = " : "");
+    int result = count ? print_elements(p, &first, &first.type, count) : 0;
+    if (result)
+        fprintf(p->out->stream, "<%s>", wd_error_message(result));
+    return true;
+}
+
+static bool print_std(struct printer *p, const struct cli_value *value)
+{
+    bool is_printed = false;
+    if (cli_is_std_string(value))
+        is_printed = print_std_string(p, value);
+    else if (cli_is_std_vector(value))
+        is_printed = print_std_vector(p, value);
+    return is_printed;
+}
+
+static int print_structure(struct printer *p, const struct cli_value *value)
+{
+    if (!*p->format && print_std(p, value))
+        return 0;
+    struct member_walk walk = {.printer = p, .whole = value};
+    putc('{', p->out->stream);
+    int result = mdl_type_members_each(p->moment->model, value->type.handle, print_member, &walk);
+    putc('}', p->out->stream);
+    return result;
+}
+
+static void print_char_array(struct printer *p, const uint8_t *bytes, size_t count, bool is_cut)
+{
+    FILE *stream = p->out->stream;
+    const char *joint = "";
+    size_t run, end;
+    if (!is_cut && count > 1 && !bytes[count - 1])
+        count--;
+    for (size_t i = 0; i < count; i = end) {
+        size_t start = i;
+        for (end = i; end < count; end += run) {
+            for (run = 1; end + run < count && bytes[end + run] == bytes[end];)
+                run++;
+            if (run > REPEATS_MAX)
+                break;
+        }
+        if (end > start) {
+            fprintf(stream, "%s\"", joint);
+            cli_out_quoted(p->out, bytes + start, end - start);
+            putc('"', stream);
+            joint = ", ";
+        }
+        if (end < count) {
+            fprintf(stream, "%s'", joint);
+            cli_out_quoted(p->out, bytes + end, 1);
+            fprintf(stream, "' <repeats %zu times>", run);
+            joint = ", ";
+            end += run;
+        }
+    }
+    fputs(is_cut ? "..." : "", stream);
+}
+
+/* How many elements from `first` on are the same; at most up to `count`. */
+static uint64_t count_repeats(struct printer *p, const struct cli_value *value,
+                              const struct mdl_type *type, uint64_t first, uint64_t count)
+{
+    uint8_t one[ELEMENT_COMPARED_MAX], other[ELEMENT_COMPARED_MAX];
+    struct cli_value element;
+    size_t size = type->size_bytes;
+    uint64_t run = 1;
+    if (!size || size > sizeof one || cli_value_part(value, first * size, type, &element) != 0 ||
+        cli_value_load(p->moment, &element, one, size) != 0)
+        return 1;
+    while (first + run < count && run < REPEATS_COUNTED_MAX &&
+           cli_value_part(value, (first + run) * size, type, &element) == 0 &&
+           cli_value_load(p->moment, &element, other, size) == 0 && memcmp(one, other, size) == 0)
+        run++;
+    return run;
+}
+
+static int print_elements(struct printer *p, const struct cli_value *value,
+                          const struct mdl_type *type, uint64_t count)
+{
+    FILE *stream = p->out->stream;
+    uint64_t shown = 0, i = 0, run;
+    int result = 0;
+    putc('{', stream);
+    for (; i < count && shown < ELEMENTS_MAX && !result; i += run) {
+        struct cli_value element;
+        run = count_repeats(p, value, type, i, count);
+        fputs(i ? ", " : "", stream);
+        result = cli_value_part(value, i * type->size_bytes, type, &element);
+        if (!result)
+            result = print_value(p, &element);
+        if (run >= REPEATS_MAX)
+            fprintf(stream, " <repeats %" PRIu64 " times>", run);
+        else
+            run = 1;
+        shown += run >= REPEATS_MAX ? REPEATS_MAX : 1;
+    }
+    fputs(i < count ? "...}" : "}", stream);
+    return result;
+}
+
+static void print_wide_hex(FILE *stream, const uint64_t *words)
+{
+    if (words[1])
+        fprintf(stream, "0x%" PRIx64 "%016" PRIx64, words[1], words[0]);
+    else
+        fprintf(stream, "0x%" PRIx64, words[0]);
+}
+
+/* All that a vector register can be seen as. */
+static int print_vector(struct printer *p, const struct cli_value *value)
+{
+    static const struct {
+        const char *name;
+        enum cli_basic basic;
+    } shapes[] = {
+        {"float", CLI_BASIC_FLOAT}, {"double", CLI_BASIC_DOUBLE}, {"int8", CLI_BASIC_SIGNED_CHAR},
+        {"int16", CLI_BASIC_SHORT}, {"int32", CLI_BASIC_INT},     {"int64", CLI_BASIC_LONG},
+    };
+    FILE *stream = p->out->stream;
+    uint64_t words[CLI_VALUE_BYTES_MAX / 8];
+    size_t wide_count = value->type.size_bytes / 16;
+    int result = 0;
+    putc('{', stream);
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes && !result; i++) {
+        struct mdl_type type = *cli_type_basic(shapes[i].basic);
+        uint64_t count = value->type.size_bytes / type.size_bytes;
+        if (type.kind == MDL_TYPE_CHAR || *p->format)
+            type.kind = MDL_TYPE_SIGNED; /* in a format: the bits as they are */
+        fprintf(stream, "%sv%" PRIu64 "_%s = ", i ? ", " : "", count, shapes[i].name);
+        result = print_elements(p, value, &type, count);
+    }
+    memcpy(words, value->bytes, sizeof words);
+    if (wide_count == 1)
+        fputs(", uint128 = ", stream);
+    else
+        fprintf(stream, ", v%zu_int128 = {", wide_count);
+    for (size_t i = 0; i < wide_count; i++) {
+        fputs(i ? ", " : "", stream);
+        print_wide_hex(stream, words + 2 * i);
+    }
+    fputs(wide_count == 1 ? "}" : "}}", stream);
+    return result;
+}
+
+/* "{int (int, char **)} 0x401136 <main>" */
+static int print_function(struct printer *p, const struct cli_value *value)
+{
+    putc('{', p->out->stream);
+    cli_out_text(p->out, value->type.name);
+    fputs("} ", p->out->stream);
+    cli_address_print(p->out->stream, p->moment->model, value->address);
+    return 0;
+}
+
+static int print_array(struct printer *p, const struct cli_value *value)
+{
+    uint8_t text[ELEMENTS_MAX];
+    struct mdl_type type;
+    uint64_t count;
+    int result = mdl_type_target(p->moment->model, value->type.handle, &type, &count);
+    if (result)
+        return result;
+    if (type.kind != MDL_TYPE_CHAR || type.size_bytes > 1 || (*p->format && *p->format != 's'))
+        return print_elements(p, value, &type, count);
+    size_t shown = count < sizeof text ? count : sizeof text;
+    result = cli_value_load(p->moment, value, text, shown);
+    if (!result && !shown)
+        fputs("\"\"", p->out->stream);
+    else if (!result)
+        print_char_array(p, text, shown, shown < count);
+    return result;
+}
+
+static int print_value(struct printer *p, const struct cli_value *value)
+{
+    enum mdl_type_kind kind = value->type.kind;
+    bool is_structure = kind == MDL_TYPE_STRUCT || kind == MDL_TYPE_UNION;
+    if (p->parts++ >= PARTS_MAX) {
+        fputs("...", p->out->stream);
+        return 0;
+    }
+    if (kind == MDL_TYPE_FUNCTION)
+        return print_function(p, value);
+    if (kind == MDL_TYPE_VOID) {
+        fputs("void", p->out->stream);
+        return 0;
+    }
+    if (kind == MDL_TYPE_OTHER && strncmp(value->type.name, "vec", 3) == 0 && !value->type.handle)
+        return print_vector(p, value);
+    if (!is_structure && kind != MDL_TYPE_ARRAY)
+        return print_scalar(p, value);
+    if (p->is_brief || p->depth == DEPTH_MAX) {
+        fputs("...", p->out->stream);
+        return 0;
+    }
+    if (!value->is_in_memory && value->type.size_bytes > sizeof value->bytes)
+        return wd_fail(-WD_ERR_UNSUPPORTED, "the value is spread over registers");
+    p->depth++;
+    int result = is_structure ? print_structure(p, value) : print_array(p, value);
+    p->depth--;
+    return result;
+}
+
+int cli_value_print(struct cli_out *out, struct cli_moment *moment, const struct cli_value *value,
+                    const char *format, bool is_brief)
+{
+    struct printer printer = {out, moment, format, is_brief, is_brief, 0, 0};
+    return print_value(&printer, value);
+}
+
+char *cli_value_plain_text(struct cli_moment *moment, const struct cli_value *value, bool is_brief)
+{
+    char *text = NULL;
+    size_t size;
+    struct cli_out out = {.stream = open_memstream(&text, &size)};
+    struct printer printer = {&out, moment, "", is_brief, true, 0, 0};
+    if (!out.stream)
+        cli_die();
+    int result = print_value(&printer, value);
+    if (result)
+        fprintf(out.stream, "<%s>", wd_error_message(result));
+    fclose(out.stream);
+    return text ? text : (cli_die(), NULL);
+}
+
+char *cli_value_text(struct cli_moment *moment, const struct cli_value *value, const char *format,
+                     bool is_brief)
+{
+    char *text = NULL;
+    size_t size;
+    struct cli_out out = {.stream = open_memstream(&text, &size)};
+    if (!out.stream)
+        cli_die();
+    int result = cli_value_print(&out, moment, value, format, is_brief);
+    if (result)
+        fprintf(out.stream, "<%s>", wd_error_message(result));
+    fclose(out.stream);
+    return text ? text : (cli_die(), NULL);
+}

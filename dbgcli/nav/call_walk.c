@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "dbgcli/nav/call_walk.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "dbgcli/alloc.h"
+
+#define HANDLER_STACK  (8u << 20) /* no handler's frames take more */
+#define PUSHED_MAX     64         /* bytes of arguments that a call has pushed */
+#define CALL_BYTES_MIN 2          /* how long a call instruction can be */
+#define CALL_BYTES_MAX 9
+
+/* Functions that take frames away without their returns. */
+static const char *const leavers[] = {
+    "longjmp",
+    "_longjmp",
+    "siglongjmp",
+    "__longjmp_chk",
+    "__longjmp",
+    "setcontext",
+    "swapcontext",
+    "_Unwind_RaiseException",
+    "_Unwind_Resume",
+    "_Unwind_Resume_or_Rethrow",
+    "_Unwind_ForcedUnwind",
+};
+#define LEAVER_COUNT (sizeof leavers / sizeof *leavers)
+
+/* Once for each interval. */
+static bool is_unwanted(void *context)
+{
+    struct cli_calls *calls = context;
+    wet_time now = calls->walk.interval ? calls->walk.interval->first_time : calls->session->time;
+    wet_time from = calls->session->time;
+    /* how far it will go is not known: what it has passed of the rest of the run */
+    uint64_t done = now > from ? now - from : from - now;
+    uint64_t total = now > from ? calls->session->info->last_time - from : from;
+    return cli_meter_update(&calls->meter, done, total);
+}
+
+/* ---- the frames ---- */
+
+static size_t machine_frame_end(const struct cli_moment *moment, size_t index)
+{
+    while (index < moment->frame_count && moment->frames[index].is_inlined)
+        index++;
+    return index + 1;
+}
+
+int cli_calls_frame(const struct cli_moment *moment, size_t index, uint64_t *slot,
+                    uint64_t *address)
+{
+    size_t outer = machine_frame_end(moment, index);
+    if (outer >= moment->frame_count || !(moment->frames[outer].regs.valid >> MDL_REG_RSP & 1))
+        return wd_fail(-WD_ERR_NOT_FOUND, "this is the outermost frame");
+    *slot = moment->frames[outer].regs.value[MDL_REG_RSP] - 8;
+    *address = moment->frames[outer].regs.value[MDL_REG_RIP];
+    return 0;
+}
+
+static void take_frames(struct cli_calls *calls, const struct cli_moment *moment)
+{
+    size_t count = 0;
+    uint64_t slot, address;
+    calls->slots = cli_realloc(calls->slots, moment->frame_count + 1, sizeof *calls->slots);
+    for (size_t i = 0; cli_calls_frame(moment, i, &slot, &address) == 0;
+         i = machine_frame_end(moment, i))
+        calls->slots[count++] = slot;
+    for (size_t i = 0; i < count / 2; i++) {
+        uint64_t other = calls->slots[i];
+        calls->slots[i] = calls->slots[count - 1 - i];
+        calls->slots[count - 1 - i] = other;
+    }
+    calls->depth = count;
+}
+
+int cli_calls_unwind(struct cli_calls *calls)
+{
+    struct cli_moment *moment;
+    int result = cli_moment_open(calls->session->wet, cli_walk_time(&calls->walk), &moment);
+    if (result)
+        return result;
+    take_frames(calls, moment);
+    cli_moment_close(moment);
+    return 0;
+}
+
+uint64_t cli_calls_slot(const struct cli_calls *calls)
+{
+    return calls->depth ? calls->slots[calls->depth - 1] : 0;
+}
+
+int cli_calls_init(struct cli_calls *calls, struct cli_session *session)
+{
+    struct cli_moment *moment;
+    *calls = (struct cli_calls){.session = session, .skipped = session->skipped};
+    int result = cli_session_moment(session, &moment);
+    if (result)
+        return result;
+    if (!moment->thread)
+        return wd_fail(-WD_ERR_NOT_FOUND, "no thread runs here");
+    take_frames(calls, moment);
+    result = cli_walk_init(&calls->walk, session->wet, moment->thread, session->time);
+    if (result) {
+        free(calls->slots);
+        return result;
+    }
+    cli_meter_begin(&calls->meter, session->out, "walking");
+    calls->walk.is_unwanted = is_unwanted;
+    calls->walk.context = calls;
+    return 0;
+}
+
+void cli_calls_fini(struct cli_calls *calls)
+{
+    cli_meter_end(&calls->meter);
+    cli_walk_fini(&calls->walk);
+    free(calls->slots);
+    free(calls->leavers);
+}
+
+/* ---- which intervals to look at ---- */
+
+static void learn_leavers(struct cli_calls *calls)
+{
+    if (calls->leavers_known)
+        return;
+    calls->leavers_known = true;
+    for (size_t i = 0; i < LEAVER_COUNT; i++) {
+        struct mdl_function *functions;
+        size_t count;
+        if (mdl_functions_named(calls->session->model, leavers[i], &functions, &count) != 0)
+            continue;
+        calls->leavers =
+            cli_realloc(calls->leavers, calls->leaver_count + count, sizeof *calls->leavers);
+        for (size_t k = 0; k < count; k++)
+            calls->leavers[calls->leaver_count++] = functions[k].start;
+        free(functions);
+    }
+}
+
+/* The addresses of which one is executed where a call with this return address is made, or ends. */
+static size_t interesting(struct cli_calls *calls, uint64_t address, uint64_t **pcs)
+{
+    size_t count = 0;
+    learn_leavers(calls);
+    *pcs = cli_realloc(NULL, calls->leaver_count + CALL_BYTES_MAX + 2, sizeof **pcs);
+    for (size_t i = 0; i < calls->leaver_count; i++)
+        (*pcs)[count++] = calls->leavers[i];
+    (*pcs)[count++] = address;
+    for (uint64_t bytes = CALL_BYTES_MIN; bytes <= CALL_BYTES_MAX; bytes++)
+        (*pcs)[count++] = address - bytes;
+    return count;
+}
+
+static int note_time(void *arg, wet_time time, uint64_t pc)
+{
+    (void)pc;
+    *(wet_time *)arg = time;
+    return 1;
+}
+
+/* To the start of the next interval with one of them, which may be this one. 1; 0: there is none. */
+static int skip_forward(struct cli_calls *calls, wet_time from, const uint64_t *pcs, size_t count)
+{
+    wet_time time;
+    int result = wet_each_instance(calls->session->wet, pcs, count, from, calls->walk.last,
+                                   note_time, &time);
+    if (result != 1) {
+        calls->walk.is_end = true;
+        return result;
+    }
+    wet_time start =
+        cli_walk_interval_start(calls->session->wet, wet_interval_at(calls->session->wet, time));
+    result = cli_walk_seek(&calls->walk, start > from ? start : from);
+    return result ? result : !calls->walk.is_end;
+}
+
+/* To behind the last instruction of the thread in the last such interval before interval k. */
+static int skip_back(struct cli_calls *calls, uint64_t k, const uint64_t *pcs, size_t count)
+{
+    struct wet *wet = calls->session->wet;
+    wet_time time, end = cli_walk_interval_start(wet, k);
+    while (k-- > 0 && end > calls->walk.first) {
+        wet_time start = cli_walk_interval_start(wet, k);
+        if (is_unwanted(calls))
+            return wd_fail(-WD_ERR_INTERRUPTED, "interrupted");
+        int result = wet_each_instance(wet, pcs, count, start, end - 1, note_time, &time);
+        if (result < 0)
+            return result;
+        if (result == 1)
+            return cli_walk_seek_back(&calls->walk, end - 1);
+        end = start;
+    }
+    return 0;
+}
+
+/* ---- calls ---- */
+
+/* A jump into the middle of another function: longjmp, or an exception's end. Not so where a function
+ * has parts elsewhere. */
+bool cli_calls_is_wild_jump(const struct cli_walk_node *from, const struct cli_walk_node *to)
+{
+    return from->klass == INS_JMP_INDIRECT && !to->is_entry && to->function != from->function;
+}
+
+/* rsp before the instruction at which the walk stands. */
+int cli_calls_stack_pointer(struct cli_calls *calls, uint64_t *rsp)
+{
+    struct wet_state *state;
+    int result = wet_state_open(calls->session->wet, cli_walk_time(&calls->walk), &state);
+    if (result)
+        return result;
+    *rsp = wet_state_regs(state)->r[EVQ_RSP];
+    wet_state_close(state);
+    return 0;
+}
+
+static bool is_outer_slot(const struct cli_calls *calls, uint64_t slot, uint64_t than)
+{
+    return calls->depth && slot > than && slot <= calls->slots[0];
+}
+
+/* One node on: 1 as long as the frame is there, else 0 and *end. */
+static int pass_node(struct cli_calls *calls, uint64_t slot, int *end)
+{
+    struct cli_walk *walk = &calls->walk;
+    const struct cli_walk_node *from = cli_walk_here(walk), *to;
+    uint64_t rsp, left = from->klass == INS_RET ? cli_walk_slot(walk) : 0;
+    int result = cli_walk_next_node(walk, NULL);
+    *end = CLI_CALLS_ENDED;
+    if (result <= 0)
+        return result;
+    *end = left == slot ? CLI_CALLS_DONE : CLI_CALLS_LEFT;
+    if (left == slot || is_outer_slot(calls, left, slot))
+        return 0;
+    to = cli_walk_here(walk);
+    if (!cli_calls_is_wild_jump(from, to))
+        return 1;
+    result = cli_calls_stack_pointer(calls, &rsp);
+    return result ? result : !is_outer_slot(calls, rsp, slot);
+}
+
+int cli_calls_forward(struct cli_calls *calls, uint64_t slot, uint64_t address)
+{
+    struct cli_walk *walk = &calls->walk;
+    uint64_t *pcs;
+    int end = CLI_CALLS_ENDED;
+    size_t count = interesting(calls, address, &pcs);
+    int result = walk->is_end ? 0 : 1;
+    while (result > 0) {
+        const struct wet_interval *interval = walk->interval;
+        uint64_t k = interval->index;
+        result = pass_node(calls, slot, &end);
+        if (result > 0 && walk->interval->index != k)
+            result = skip_forward(calls, cli_walk_time(walk), pcs, count);
+        if (result == 0 && walk->is_end)
+            end = CLI_CALLS_ENDED;
+    }
+    free(pcs);
+    return result < 0 ? result : end;
+}
+
+int cli_calls_back(struct cli_calls *calls, uint64_t slot, uint64_t address)
+{
+    struct cli_walk *walk = &calls->walk;
+    uint64_t *pcs;
+    size_t count = interesting(calls, address, &pcs);
+    int result = 1;
+    while (result > 0) {
+        uint64_t k = walk->interval->index;
+        const struct cli_walk_node *here = cli_walk_here(walk);
+        if (cli_walk_is_last(walk) && cli_walk_is_call(here) && cli_walk_slot(walk) == slot)
+            break;
+        result = cli_walk_previous_node(walk, NULL);
+        if (result > 0 && walk->interval->index != k)
+            result = skip_back(calls, walk->interval->index + 1, pcs, count);
+    }
+    free(pcs);
+    return result < 0 ? result : result ? CLI_CALLS_DONE : CLI_CALLS_ENDED;
+}
+
+int cli_calls_back_to_call(struct cli_calls *calls, uint64_t slot)
+{
+    struct cli_walk *walk = &calls->walk;
+    for (;;) {
+        if (cli_walk_is_last(walk) && cli_walk_is_call(cli_walk_here(walk)) &&
+            cli_walk_slot(walk) == slot)
+            return 1;
+        int result = cli_walk_previous_node(walk, NULL);
+        if (result <= 0)
+            return result;
+    }
+}
+
+int cli_calls_back_from_landing(struct cli_calls *calls, const struct cli_walk_node *landing,
+                                uint64_t rsp)
+{
+    struct cli_walk *walk = &calls->walk;
+    size_t pending = 0; /* returns whose calls have not come yet */
+    for (;;) {
+        const struct cli_walk_node *here = cli_walk_here(walk);
+        bool is_call = cli_walk_is_call(here);
+        uint64_t slot = is_call ? cli_walk_slot(walk) : 0;
+        if (is_call && !pending && here->function == landing->function && slot + 8 <= rsp &&
+            slot + 8 + PUSHED_MAX >= rsp)
+            return 1;
+        if (here->klass == INS_RET)
+            pending++;
+        else if (is_call && pending)
+            pending--;
+        int result = cli_walk_previous_node(walk, NULL);
+        if (result <= 0)
+            return result;
+    }
+}
+
+/* ---- signal handlers ---- */
+
+/* Out of the handlers that began before the instruction at which the walk stands. */
+static int leave_handlers(struct cli_calls *calls, int nested)
+{
+    struct cli_walk *walk = &calls->walk;
+    uint64_t rsp, stack = walk->handler_stack;
+    while (nested > 0) {
+        int change;
+        const struct cli_walk_node *from = cli_walk_here(walk);
+        int result = cli_walk_next_node(walk, &change);
+        if (result <= 0)
+            return result;
+        nested += change;
+        if (!cli_calls_is_wild_jump(from, cli_walk_here(walk)))
+            continue;
+        result = cli_calls_stack_pointer(calls, &rsp);
+        if (result)
+            return result;
+        if (rsp > stack || stack - rsp > HANDLER_STACK)
+            return 1;
+    }
+    return 1;
+}
+
+int cli_calls_next(struct cli_calls *calls)
+{
+    int change, result = cli_walk_next(&calls->walk, &change);
+    return result > 0 && change > 0 ? leave_handlers(calls, change) : result;
+}
+
+/* Back to before the handlers that ended before the instruction at which the walk stood. */
+int cli_calls_previous(struct cli_calls *calls)
+{
+    int change, result = cli_walk_previous(&calls->walk, &change), nested = -change;
+    while (result > 0 && nested > 0) {
+        result = cli_walk_previous_node(&calls->walk, &change);
+        nested -= change;
+    }
+    return result;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A time in the run, looked at: registers, memory, and the stack frames of a thread (at first the
+ * one that runs the next instruction), inlined functions included. */
+#ifndef DBGCLI_NAV_MOMENT_H
+#define DBGCLI_NAV_MOMENT_H
+
+#include <stdbool.h>
+
+#include "wet/model/model.h"
+#include "wet/wet.h"
+
+struct cli_frame {
+    struct mdl_frame_regs regs;
+    uint64_t lookup_pc;   /* to look up lines and variables with */
+    unsigned depth;       /* how many functions of the same machine's frame are inlined into it */
+    bool is_inlined;      /* its function is inlined into that of the next frame */
+    bool is_signal;       /* the kernel made it when it called a signal handler */
+    bool is_top;          /* the stack's innermost: vector registers are known too */
+    const char *function; /* borrowed from the model; NULL: unknown */
+    const char *linkage_name;
+    const char *module;
+    const char *file; /* NULL: no line information */
+    uint32_t line;
+};
+
+struct cli_moment {
+    struct wet *wet;
+    struct mdl_model *model;
+    wet_time time;
+    struct wet_state *state;
+    bool is_borrowed;                 /* the state is somebody else's */
+    const struct wet_thread *running; /* NULL: nobody does, and who did has left */
+    const struct wet_thread *thread;  /* whose frames and registers these are; NULL: as above */
+    struct cli_frame *frames;         /* innermost first; at least one */
+    size_t frame_count;
+    char *broken; /* why the frames end too early, or NULL */
+};
+
+/* *out is for cli_moment_close(), before the wet is closed. Errors of wet_state_open(). A stack
+ * that cannot be unwound is no error: `broken` tells. */
+int cli_moment_open(struct wet *wet, wet_time time, struct cli_moment **out);
+
+/* Looks at a state that stays its owner's, and is to stay where it is until the moment is closed. */
+struct cli_moment *cli_moment_of_state(struct wet *wet, wet_time time, struct wet_state *state);
+
+/* Goes on with another thread's registers and frames. -WD_ERR_NOT_FOUND if it has not begun or has
+ * ended; then nothing has changed. NULL for the one at first. */
+int cli_moment_select(struct cli_moment *moment, const struct wet_thread *thread);
+void cli_moment_close(struct cli_moment *moment); /* NULL is fine */
+
+/* Reads registers and memory of frame `frame` for the model's queries. The machine is good as
+ * long as `view` is. */
+struct cli_frame_view {
+    struct cli_moment *moment;
+    size_t frame;
+};
+struct mdl_machine cli_frame_machine(struct cli_frame_view *view);
+
+/* The vector register that a DWARF number stands for, or -1. */
+int cli_dwarf_vector(unsigned dwarf_reg);
+
+/* The register of that DWARF number in a frame; -WD_ERR_NOT_FOUND if it was not preserved. */
+int cli_frame_register(const struct cli_frame_view *view, unsigned dwarf_reg, uint64_t *value);
+
+/* The frame to begin with: the innermost one with a source line, else 0. */
+size_t cli_moment_first_frame(const struct cli_moment *moment);
+
+#endif

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "dbgcli/nav/place.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "dbgcli/alloc.h"
+#include "dbgcli/commands/bookmark.h"
+
+/* ---- to be shown ---- */
+
+const char *cli_base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+/* Once for each file: whoever edits while debugging knows it after the first time. */
+static void warn_newer(struct cli_session *session, const char *file)
+{
+    struct cli_out *out = session->out;
+    for (size_t i = 0; i < session->newer_count; i++)
+        if (strcmp(session->newer_files[i], file) == 0)
+            return;
+    session->newer_files =
+        cli_realloc(session->newer_files, session->newer_count + 1, sizeof *session->newer_files);
+    session->newer_files[session->newer_count++] = file;
+    struct cli_out to = {.stream = cli_out_aside(out)};
+    fputs("wetdbg: warning: ", to.stream);
+    cli_out_text(&to, file);
+    fputs(" is newer than the program; its lines may have moved\n", to.stream);
+}
+
+const char *cli_source_text(struct cli_session *session, const char *file, uint32_t line,
+                            uint64_t pc)
+{
+    const char *text = NULL;
+    unsigned flags = 0;
+    if (!file || !line || mdl_source_line(session->model, file, line, pc, &text, &flags) != 0)
+        return NULL;
+    if (text && flags & MDL_SOURCE_NEWER)
+        warn_newer(session, file);
+    return text ? text + strspn(text, " \t") : NULL;
+}
+
+void cli_place_of_pc(struct cli_session *session, uint64_t pc, struct cli_place *place)
+{
+    struct mdl_model *model = session->model;
+    struct mdl_line line;
+    struct mdl_function function;
+    struct mdl_module module;
+    *place = (struct cli_place){.pc = pc};
+    if (mdl_module_at(model, pc, &module) == 0)
+        place->module = module.name;
+    if (mdl_function_at(model, pc, &function) == 0) {
+        place->function = function.name;
+        place->linkage_name = function.linkage_name;
+    }
+    if (mdl_line_of_instruction(model, pc, &line) == 0 && line.line) {
+        place->file = line.file;
+        place->line = line.line;
+        if (line.function) {
+            place->function = line.function;
+            place->linkage_name = line.linkage_name;
+        }
+        place->text = cli_source_text(session, line.file, line.line, pc);
+    }
+}
+
+void cli_place_print(struct cli_out *out, const struct cli_place *place)
+{
+    if (place->file) {
+        cli_out_text(out, cli_base_name(place->file));
+        fprintf(out->stream, ":%" PRIu32, place->line);
+    } else {
+        cli_out_text(out, place->module ? place->module : "?");
+    }
+}
+
+void cli_place_to_json(json_t *object, const struct cli_place *place)
+{
+    cli_json_set(object, "pc", cli_json_address(place->pc));
+    cli_json_set(object, "function", cli_json_text(place->function));
+    cli_json_set(object, "linkage_name", cli_json_text(place->linkage_name));
+    cli_json_set(object, "module", cli_json_text(place->module));
+    cli_json_set(object, "file", cli_json_text(place->file));
+    cli_json_set(object, "line", place->file ? json_integer(place->line) : json_null());
+    cli_json_set(object, "text", cli_json_text(place->text));
+}
+
+/* ---- as typed ---- */
+
+char *cli_debug_missing(struct mdl_model *model, uint64_t pc)
+{
+    struct mdl_module module;
+    struct mdl_debug debug;
+    if (mdl_module_at(model, pc, &module) != 0 || !module.is_elf ||
+        mdl_module_debug(model, module.id, &debug) != 0 || debug.has_dwarf)
+        return NULL;
+    return debug.build_id[0] ? cli_asprintf("%s has no debug information (build-id %s)",
+                                            module.name, debug.build_id)
+                             : cli_asprintf("%s has no debug information", module.name);
+}
+
+int cli_line_parse(const char *text, char **file, uint32_t *line)
+{
+    const char *colon = strrchr(text, ':');
+    uint64_t number;
+    if (!colon || colon == text || !cli_number_parse(colon + 1, &number) || !number ||
+        number > UINT32_MAX)
+        return wd_fail(-WD_ERR_USAGE, "'%s' is not of the form FILE:LINE", text);
+    *file = cli_strndup(text, (size_t)(colon - text));
+    *line = (uint32_t)number;
+    return 0;
+}
+
+int cli_line_pcs(struct mdl_model *model, const char *text, uint64_t **pcs, size_t *count)
+{
+    struct mdl_location *locations;
+    size_t location_count;
+    char *file;
+    uint32_t line;
+    int result = cli_line_parse(text, &file, &line);
+    if (result)
+        return result;
+    result = mdl_line_locations(model, file, line, &locations, &location_count);
+    free(file);
+    if (result)
+        return result;
+    *pcs = cli_realloc(NULL, location_count + 1, sizeof **pcs);
+    *count = 0;
+    for (size_t i = 0; i < location_count; i++)
+        if (locations[i].is_breakpoint)
+            (*pcs)[(*count)++] = locations[i].pc;
+    free(locations);
+    if (*count)
+        return 0;
+    free(*pcs);
+    return wd_fail(-WD_ERR_NOT_FOUND, "no code begins at %s", text);
+}
+
+/* A function's body, by all functions of the name. */
+static int function_pcs(struct mdl_model *model, const char *name, uint64_t **pcs, size_t *count)
+{
+    struct mdl_function *functions;
+    size_t found;
+    int result = mdl_functions_named(model, name, &functions, &found);
+    if (result == -WD_ERR_NOT_FOUND)
+        return wd_fail(result, "no function is called '%s'", name);
+    if (result)
+        return result;
+    *pcs = cli_realloc(NULL, found + 1, sizeof **pcs);
+    *count = 0;
+    for (size_t i = 0; i < found; i++) {
+        uint64_t body = functions[i].start;
+        if (functions[i].flags & MDL_FUNCTION_PLT)
+            continue;
+        if (mdl_function_body(model, functions[i].start, &body) != 0)
+            body = functions[i].start;
+        (*pcs)[(*count)++] = body;
+    }
+    free(functions);
+    return 0;
+}
+
+int cli_breakpoint_pcs(struct cli_session *session, const char *text, uint64_t **pcs, size_t *count)
+{
+    const char *colon = strrchr(text, ':');
+    if (*text == '*') {
+        *pcs = cli_realloc(NULL, 1, sizeof **pcs);
+        *count = 1;
+        if (cli_number_parse(text + 1, *pcs))
+            return 0;
+        free(*pcs);
+        return wd_fail(-WD_ERR_USAGE, "'%s': behind '*' comes an address", text);
+    }
+    if (colon && colon > text && colon[-1] != ':')
+        return cli_line_pcs(session->model, text, pcs, count);
+    return function_pcs(session->model, text, pcs, count);
+}
+
+/* FILE:LINE[#K] */
+static int parse_instance(struct cli_session *session, const char *text, wet_time *time)
+{
+    const char *hash = strrchr(text, '#');
+    const char *digits = hash ? hash + 1 : "1";
+    bool is_backwards = !hash || *digits == '-';
+    uint64_t number = 1, count = 0, *pcs;
+    size_t pc_count;
+    if (hash &&
+        (!cli_number_parse(digits + is_backwards, &number) || !number || number > INT64_MAX))
+        return wd_fail(-WD_ERR_USAGE, "'%s': after '#' comes 1, 2, ... or -1, -2, ...", text);
+    char *line = cli_strndup(text, hash ? (size_t)(hash - text) : strlen(text));
+    int result = cli_line_pcs(session->model, line, &pcs, &pc_count);
+    if (!result) {
+        result = wet_find_instance(session->wet, pcs, pc_count,
+                                   is_backwards ? -(int64_t)number : (int64_t)number, time);
+        if (result == -WD_ERR_NOT_FOUND &&
+            wet_count_instances(session->wet, pcs, pc_count, &count) == 0)
+            wd_fail(result, "%s ran %" PRIu64 " time%s", line, count, count == 1 ? "" : "s");
+        free(pcs);
+    }
+    free(line);
+    return result;
+}
+
+static int fail_time(const char *text)
+{
+    return wd_fail(-WD_ERR_USAGE,
+                   "'%s' is no time: a number, start, end, crash, now, FILE:LINE#K or a bookmark",
+                   text);
+}
+
+/* A word that is no bookmark is more likely a misspelt time, unless it nearly is one. */
+static int parse_bookmark(struct cli_session *session, const char *text, wet_time *time)
+{
+    int result = cli_bookmarks_find(session->bookmarks, text, time);
+    if (result == -WD_ERR_NOT_FOUND && !cli_bookmarks_nearest(session->bookmarks, text))
+        return fail_time(text);
+    return result;
+}
+
+int cli_time_parse(struct cli_session *session, const char *text, wet_time *time)
+{
+    if (strcmp(text, "start") == 0)
+        *time = session->info->first_time;
+    else if (strcmp(text, "end") == 0)
+        *time = session->info->last_time + 1;
+    else if (strcmp(text, "crash") == 0)
+        return cli_session_crash_time(session, time);
+    else if (strcmp(text, "now") == 0)
+        *time = session->time;
+    else if (strchr(text, ':'))
+        return parse_instance(session, text, time);
+    else if (cli_number_parse(text, time))
+        return 0;
+    else if (cli_bookmark_is_name(text))
+        return parse_bookmark(session, text, time);
+    else
+        return fail_time(text);
+    return 0;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Threads as the user sees them: numbered from 1 in the order in which they began, mentioned only
+ * where the run has more than one. And whether an answer depends on events whose place in the run
+ * is uncertain.
+ */
+#ifndef DBGCLI_NAV_THREAD_H
+#define DBGCLI_NAV_THREAD_H
+
+#include "dbgcli/commands/session.h"
+
+bool cli_has_threads(const struct cli_session *session);
+
+/* "thread 2 (worker)"; a NULL thread is "no thread". */
+void cli_thread_print(struct cli_out *out, const struct wet_thread *thread);
+
+/* Adds thread, tid and thread_name, if the run has several threads. */
+void cli_thread_to_json(json_t *object, const struct cli_session *session,
+                        const struct wet_thread *thread);
+
+/* The thread that a fatal signal struck in the run; NULL if none did. */
+const struct wet_thread *cli_thread_struck(struct wet *wet);
+
+/* The thread that executed instruction `time`, or tried to when the signal struck; or NULL. */
+const struct wet_thread *cli_thread_at(const struct cli_session *session, wet_time time);
+
+/* " thread 2 (worker)" for that one, if there are several. */
+void cli_thread_print_at(const struct cli_session *session, wet_time time);
+void cli_thread_to_json_at(json_t *object, const struct cli_session *session, wet_time time);
+
+/* The thread numbered `text`. -WD_ERR_USAGE, -WD_ERR_NOT_FOUND. */
+int cli_thread_find(const struct cli_session *session, const char *text,
+                    const struct wet_thread **thread);
+
+/* How many events of uncertain place come before the state at `time`. */
+size_t cli_uncertain_before(const struct cli_session *session, wet_time time);
+
+/* One line that says so, if there are some; and the JSON member "ambiguous_events", if the run has
+ * any at all. */
+void cli_uncertain_print(const struct cli_session *session, wet_time time);
+void cli_uncertain_to_json(json_t *object, const struct cli_session *session, wet_time time);
+
+#endif

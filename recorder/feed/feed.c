@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The feed: opens with a scan of everything, then converts frame by frame. See feed_priv.h for
+ * the parts.
+ */
+#include "recorder/feed/feed.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "common/err.h"
+#include "recorder/feed/feed_cpu.h"
+#include "recorder/feed/feed_priv.h"
+
+static void reset_cursor(struct rep_feed *feed)
+{
+    feed_tasks_fini(feed);
+    feed_digests_rewind(feed->digests);
+    feed->held.tid = 0;
+    feed->leader_has_ended = false;
+    memset(&feed->written, 0, sizeof(feed->written));
+    feed->has_ended = false;
+    feed->shares_changed = false;
+    feed->next_follow = 0;
+    feed->last_frame = 0;
+}
+
+/* ---------------------------------------------------------------- the scan */
+
+/* What the program was started as. */
+static int copy_program(struct rep_feed *feed, const struct rrt_task_event *event)
+{
+    feed->exe = strdup(event->exec_file);
+    feed->argv = calloc(event->argc + 1, sizeof(*feed->argv));
+    if (!feed->exe || !feed->argv)
+        return -ENOMEM;
+    for (size_t i = 0; i < event->argc; i++) {
+        feed->argv[i] = strdup(event->argv[i]);
+        if (!feed->argv[i])
+            return -ENOMEM;
+    }
+    feed->info.exe = feed->exe;
+    feed->info.argv = (const char *const *)feed->argv;
+    feed->info.argc = event->argc;
+    return 0;
+}
+
+static int note_program(struct rep_feed *feed, const struct rrt_frame *frame)
+{
+    for (size_t i = 0; i < frame->task_count; i++)
+        if (frame->tasks[i].kind == RRT_TASK_EXEC && frame->time == feed->plan.start_time)
+            return copy_program(feed, &frame->tasks[i]);
+    return 0;
+}
+
+/* Where rr itself lives in each process, mapped at this moment or not. */
+static int add_recorder_ranges(struct rep_feed *feed)
+{
+    int rc = feed_tables_range(feed, FEED_SCRATCH_START, FEED_SCRATCH_START + FEED_SCRATCH_BYTES);
+    return rc ? rc : feed_tables_range(feed, FEED_RECORDER_VDSO, FEED_RECORDER_END);
+}
+
+static int scan_frames(struct rep_feed *feed)
+{
+    struct rrt_frame frame;
+    rrt_set_skip_data(feed->trace, true);
+    int rc = rrt_rewind(feed->trace);
+    while (!rc && (rc = rrt_next(feed->trace, &frame)) == 1) {
+        rc = note_program(feed, &frame);
+        if (!rc)
+            rc = feed_frame_convert(feed, &frame, NULL);
+    }
+    return rc ? rc : feed_frame_finish(feed, NULL);
+}
+
+/* A signal may look fatal and yet be survived (rr record --continue-through-signal). */
+static void settle_fatal_signal(struct rep_info *info)
+{
+    if (!info->has_wait_status || WIFSIGNALED(info->wait_status))
+        return;
+    info->fatal_signal = 0;
+    info->fatal_frame = 0;
+    memset(info->fatal_siginfo, 0, sizeof(info->fatal_siginfo));
+}
+
+static int scan(struct rep_feed *feed)
+{
+    feed->is_scanning = true;
+    feed->info.pid = feed->plan.pid;
+    feed->info.start_frame = feed->plan.start_time;
+    feed->info.fork_count = (unsigned)feed->plan.follow_count;
+    int rc = add_recorder_ranges(feed);
+    if (!rc)
+        rc = scan_frames(feed);
+    if (!rc && !feed->info.frame_count)
+        rc = wd_fail(-WD_ERR_CORRUPT, "frame %llu: an exec without its system call",
+                     (unsigned long long)feed->plan.start_time);
+    if (rc)
+        return rc;
+    feed_tables_finish(feed);
+    settle_fatal_signal(&feed->info);
+    feed->has_ticks = feed->has_ticks && feed->saw_ticks;
+    feed->info.has_ticks = feed->has_ticks;
+    feed->is_scanning = false;
+    return 0;
+}
+
+/* ---------------------------------------------------------------- the interface */
+
+static int prepare(struct rep_feed *feed, const struct rep_selection *which)
+{
+    const struct rrt_header *header = feed->header;
+    feed->cpu.cpuid = header->cpuid;
+    feed->cpu.cpuid_count = header->cpuid_count;
+    feed->cpu.xcr0 = header->xcr0;
+    rrt_processor_read(rrt_trace_dir_fd(feed->trace), header->bind_to_cpu, &feed->cpu.processor);
+    feed->cpu.cpuid_is_recorded = header->has_cpuid_faulting;
+    feed->cpu.x87 = feed_cpu_x87(header);
+    feed->cpu.cpuid_is_here = feed_cpu_is_here(header);
+    feed_cpu_lacking(header, feed->cpu.lacks, sizeof(feed->cpu.lacks));
+    int rc = feed_cpu_check(header);
+    if (!rc)
+        rc = feed_xsave_layout_here(&feed->local_layout);
+    if (rc)
+        return rc;
+    feed_xsave_layout_of_trace(header, &feed->recorded_layout);
+    feed->has_ticks = header->ticks_semantics == RRT_TICKS_RETIRED_CONDITIONAL_BRANCHES &&
+                      !feed_digests_ticks_are_software(feed->trace);
+    rc = feed_digests_open(rrt_trace_dir_fd(feed->trace), &feed->digests);
+    if (rc)
+        return rc;
+    rc = feed_plan_make(feed->trace, which, &feed->plan);
+    if (!rc)
+        rc = scan(feed);
+    return rc ? rc : rep_feed_rewind(feed);
+}
+
+int rep_feed_open(struct rrt_trace *trace, const struct rep_selection *which, struct rep_feed **out)
+{
+    struct rep_feed *feed = calloc(1, sizeof(*feed));
+    if (!feed)
+        return -ENOMEM;
+    feed->trace = trace;
+    feed->header = rrt_trace_header(trace);
+    int rc = prepare(feed, which);
+    if (rc) {
+        rep_feed_close(feed);
+        return rc;
+    }
+    *out = feed;
+    return 0;
+}
+
+void rep_feed_close(struct rep_feed *feed)
+{
+    if (!feed)
+        return;
+    feed_tasks_fini(feed);
+    feed_tables_fini(&feed->tables);
+    feed_plan_fini(&feed->plan);
+    feed_digests_close(feed->digests);
+    wd_buf_fini(&feed->xstate);
+    for (size_t i = 0; feed->argv && feed->argv[i]; i++)
+        free(feed->argv[i]);
+    free(feed->argv);
+    free(feed->exe);
+    free(feed);
+}
+
+int rep_feed_rewind(struct rep_feed *feed)
+{
+    reset_cursor(feed);
+    rrt_set_skip_data(feed->trace, true);
+    return rrt_rewind(feed->trace);
+}
+
+/* The next frame; contents are read only once the replay has begun. */
+static int next_frame(struct rep_feed *feed, struct rrt_frame *frame)
+{
+    int rc = rrt_next(feed->trace, frame);
+    if (rc == 1 && frame->time + 1 >= feed->plan.start_time)
+        rrt_set_skip_data(feed->trace, false);
+    return rc;
+}
+
+int rep_feed_next(struct rep_feed *feed, struct wd_buf *out)
+{
+    struct rrt_frame frame;
+    size_t before = out->size_bytes;
+    while (out->size_bytes == before && !feed->has_ended) {
+        int rc = next_frame(feed, &frame);
+        if (rc > 0)
+            rc = feed_frame_convert(feed, &frame, out);
+        else if (!rc)
+            rc = feed_frame_finish(feed, out);
+        if (rc) {
+            out->size_bytes = before;
+            return rc;
+        }
+    }
+    return out->size_bytes > before;
+}
+
+const struct rep_file *rep_feed_files(const struct rep_feed *feed, size_t *count)
+{
+    *count = feed->tables.file_count;
+    return feed->tables.files;
+}
+
+const char *const *rep_feed_names(const struct rep_feed *feed, size_t *count)
+{
+    *count = feed->tables.name_count;
+    return feed->tables.names;
+}
+
+const struct rep_range *rep_feed_ranges(const struct rep_feed *feed, size_t *count)
+{
+    *count = feed->tables.range_count;
+    return feed->tables.ranges;
+}
+
+const struct rep_info *rep_feed_info(const struct rep_feed *feed)
+{
+    return &feed->info;
+}
+
+const struct rep_cpu *rep_feed_cpu(const struct rep_feed *feed)
+{
+    return &feed->cpu;
+}
+
+void rep_feed_trust(struct rep_feed *feed)
+{
+    feed->is_trusted = true;
+}
+
+bool rep_feed_is_trusted(const struct rep_feed *feed)
+{
+    return feed->is_trusted;
+}

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * One recorded frame into entries. The order inside an entry is the recording's: mappings, then
+ * contents, then registers.
+ *
+ * Frames of other processes go the same way with the output switched off (conv->is_target is
+ * false), which keeps the models of their spaces right.
+ */
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "common/err.h"
+#include "recorder/feed/feed_priv.h"
+
+#define MASK_TRAP                                                                                  \
+    ((EVQ_MASK_GENERAL | EVQ_BIT(EVQ_EFLAGS)) & ~(EVQ_BIT(EVQ_RAX) | EVQ_BIT(EVQ_RDX)))
+
+struct evq_entry feed_head(const struct feed_conv *conv, const struct feed_task *task,
+                           unsigned kind)
+{
+    return (struct evq_entry){
+        .kind = (uint16_t)kind,
+        .task = task->slot < 0 ? 0 : (uint32_t)task->slot,
+        .frame = conv->frame->time,
+    };
+}
+
+int feed_begin(struct feed_conv *conv, const struct evq_entry *head, bool with_regs)
+{
+    struct evq_regs regs;
+    if (!conv->is_target)
+        return 0;
+    if (!with_regs)
+        return feed_entry_begin(&conv->build, head, NULL);
+    memcpy(&regs, &conv->frame->regs, sizeof(regs));
+    return feed_entry_begin(&conv->build, head, &regs);
+}
+
+int feed_begin_ops(struct feed_conv *conv, const struct feed_task *task)
+{
+    struct evq_entry head = feed_head(conv, task, EVQ_OPS);
+    return feed_begin(conv, &head, false);
+}
+
+/* An entry that only says something: the task's end, or the whole run's. */
+int feed_say(struct feed_conv *conv, const struct feed_task *task, unsigned kind)
+{
+    struct evq_entry head = feed_head(conv, task, kind);
+    return feed_begin(conv, &head, false);
+}
+
+const struct rrt_task_event *feed_find_event(const struct rrt_frame *frame, enum rrt_task_kind kind)
+{
+    for (size_t i = 0; i < frame->task_count; i++)
+        if (frame->tasks[i].kind == kind)
+            return &frame->tasks[i];
+    return NULL;
+}
+
+/* rr gives each new task a scratch area: the frame's last mapping. */
+void feed_note_scratch(const struct rrt_frame *frame, struct feed_task *task)
+{
+    if (!frame->mmap_count)
+        return;
+    const struct rrt_mmap *map = &frame->mmaps[frame->mmap_count - 1];
+    bool is_rwx = map->prot == (PROT_READ | PROT_WRITE | PROT_EXEC);
+    if (map->source != RRT_SOURCE_ZERO || !is_rwx)
+        return;
+    task->scratch_start = map->start;
+    task->scratch_end = map->end;
+}
+
+int feed_end_replay(struct feed_conv *conv)
+{
+    static const struct feed_task nobody = {.slot = 0};
+    int rc = feed_say(conv, &nobody, EVQ_END);
+    conv->feed->has_ended = true;
+    conv->feed->target = NULL;
+    return rc;
+}
+
+static int convert_trap(struct feed_conv *conv, struct feed_task *task)
+{
+    struct evq_entry head = feed_head(conv, task, EVQ_TRAP);
+    head.compare_mask = MASK_TRAP;
+    task->stop = FEED_STOP_AT_TRAP;
+    if (!conv->is_target)
+        return 0;
+    feed_place_ticks(conv, task, &head);
+    int rc = feed_begin(conv, &head, true);
+    if (!rc)
+        rc = feed_op_all_writes(conv);
+    return rc ? rc : feed_op_regs(conv, &conv->frame->regs);
+}
+
+static int convert_growth(struct feed_conv *conv, struct feed_task *task)
+{
+    if (!conv->space)
+        return 0;
+    int rc = feed_begin_ops(conv, task);
+    for (size_t i = 0; i < conv->frame->mmap_count && !rc; i++)
+        rc = feed_op_map_holes(conv, &conv->frame->mmaps[i], "[stack]");
+    return rc ? rc : feed_op_all_writes(conv);
+}
+
+static void note_exit(struct feed_conv *conv, const struct feed_task *task)
+{
+    struct rep_info *info = &conv->feed->info;
+    const struct rrt_task_event *event = feed_find_event(conv->frame, RRT_TASK_EXIT);
+    if (!conv->feed->is_scanning || !conv->is_target || task->tgid != info->pid || !event ||
+        conv->feed->leader_has_ended)
+        return;
+    info->has_wait_status = 1;
+    info->wait_status = event->wait_status;
+    conv->feed->leader_has_ended = task->tid == info->pid;
+}
+
+static int convert_exit(struct feed_conv *conv, struct feed_task *task)
+{
+    struct rep_feed *feed = conv->feed;
+    bool is_last = conv->space && conv->space->task_count == 1;
+    int rc = 0;
+    if (conv->is_target && conv->frame->write_count) {
+        rc = feed_begin_ops(conv, task);
+        if (!rc)
+            rc = feed_op_all_writes(conv);
+    }
+    note_exit(conv, task);
+    if (!rc && conv->is_target)
+        rc = feed_say(conv, task, EVQ_TASK_EXIT);
+    if (!rc && is_last && feed->is_scanning)
+        rc = feed_share_space_gone(feed, conv->space, conv->frame);
+    feed_task_remove(feed, task);
+    return rc || !is_last || !conv->is_target ? rc : feed_end_replay(conv);
+}
+
+static int refuse_event(const struct feed_conv *conv)
+{
+    if (!conv->is_target)
+        return 0;
+    switch (conv->frame->event) {
+    case RRT_EVENT_PATCH_AFTER_SYSCALL:
+    case RRT_EVENT_PATCH_VSYSCALL:
+    case RRT_EVENT_PATCH_TRAPPING_INSTRUCTION:
+        return feed_refuse(conv->frame, "the recorder patched the program's code");
+    default:
+        return feed_refuse(conv->frame,
+                           "the recording uses syscall buffering; record with rr record -n");
+    }
+}
+
+static bool needs_regs(enum rrt_event event)
+{
+    switch (event) {
+    case RRT_EVENT_SYSCALL:
+    case RRT_EVENT_SIGNAL:
+    case RRT_EVENT_SIGNAL_DELIVERY:
+    case RRT_EVENT_SIGNAL_HANDLER:
+    case RRT_EVENT_INSTRUCTION_TRAP:
+    case RRT_EVENT_SCHED:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool is_exec(const struct rrt_frame *frame)
+{
+    return frame->event == RRT_EVENT_SYSCALL && frame->syscall.state == RRT_SYSCALL_EXITING &&
+           (frame->syscall.number == SYS_execve || frame->syscall.number == SYS_execveat) &&
+           !feed_call_failed(&frame->regs);
+}
+
+static int convert_syscall(struct feed_conv *conv, struct feed_task *task)
+{
+    if (is_exec(conv->frame))
+        return feed_convert_exec(conv, task);
+    switch (conv->frame->syscall.state) {
+    case RRT_SYSCALL_EXITING:
+        return feed_convert_exiting(conv, task);
+    case RRT_SYSCALL_ENTERING:
+        return feed_convert_entering(conv, task);
+    default:
+        return feed_refuse_call(conv);
+    }
+}
+
+static int convert_event(struct feed_conv *conv, struct feed_task *task)
+{
+    switch (conv->frame->event) {
+    case RRT_EVENT_SYSCALL:
+        return convert_syscall(conv, task);
+    case RRT_EVENT_SIGNAL:
+        return feed_convert_signal(conv, task);
+    case RRT_EVENT_SIGNAL_DELIVERY:
+    case RRT_EVENT_SIGNAL_HANDLER:
+        return feed_convert_signal_result(conv, task);
+    case RRT_EVENT_INSTRUCTION_TRAP:
+        return convert_trap(conv, task);
+    case RRT_EVENT_GROW_MAP:
+        return convert_growth(conv, task);
+    case RRT_EVENT_SCHED:
+        return feed_convert_sched(conv, task);
+    case RRT_EVENT_EXIT:
+        return convert_exit(conv, task);
+    default:
+        return refuse_event(conv);
+    }
+}
+
+/* Another process's frame with records for the replayed memory (process_vm_writev, a write to a
+ * file that is mapped here): ours all stand where their last frames left them, the preempted one
+ * at its place. */
+static int convert_foreign_writes(struct feed_conv *conv)
+{
+    struct rep_feed *feed = conv->feed;
+    for (size_t i = 0; i < conv->frame->write_count; i++) {
+        const struct rrt_write *write = &conv->frame->writes[i];
+        const struct feed_task *task = feed_task_find(feed, write->tid);
+        if (!task || !write->size_bytes || task->space != feed->target)
+            continue;
+        int rc = feed_place_release(conv);
+        struct feed_conv ours = *conv;
+        ours.space = feed->target;
+        ours.is_target = true;
+        if (!rc)
+            rc = feed_begin_ops(&ours, task);
+        if (!rc)
+            rc = feed_op_write(&ours, write);
+        if (rc)
+            return rc;
+    }
+    return 0;
+}
+
+static int refuse_detach(const struct feed_conv *conv)
+{
+    if (conv->is_target && feed_find_event(conv->frame, RRT_TASK_DETACH))
+        return feed_refuse(conv->frame, "the process was detached from the recording");
+    return 0;
+}
+
+static void note_frame(struct rep_feed *feed, const struct rrt_frame *frame)
+{
+    feed->last_frame = frame->time;
+    if (!feed->is_scanning)
+        return;
+    feed->saw_ticks |= frame->ticks != 0;
+    feed->info.end_frame = frame->time;
+    feed->info.frame_count++;
+}
+
+/* A frame of the space that is replayed: a preemption before it was one to another task, or the
+ * last of a task that was killed; or its task just went on. */
+static int settle_preemption(struct feed_conv *conv)
+{
+    struct rep_feed *feed = conv->feed;
+    const struct rrt_frame *frame = conv->frame;
+    if (!conv->is_target || !feed->held.tid)
+        return 0;
+    if (feed->held.tid != frame->tid || frame->event == RRT_EVENT_EXIT)
+        return feed_place_release(conv);
+    feed->held.tid = 0;
+    return 0;
+}
+
+int feed_frame_convert(struct rep_feed *feed, const struct rrt_frame *frame, struct wd_buf *out)
+{
+    struct tck_stop stop;
+    struct feed_task *task = feed_task_find(feed, frame->tid);
+    int rc = feed_digests_take(feed->digests, frame, &stop);
+    bool has_stop = rc == 1;
+    if (rc >= 0)
+        rc = task ? 0 : feed_task_add(feed, frame->tid, frame->tid, NULL, &task);
+    if (rc)
+        return rc;
+    struct feed_conv conv = {
+        .feed = feed,
+        .frame = frame,
+        .space = task->space,
+        .is_target = task->space && task->space == feed->target,
+        .stop = has_stop ? &stop : NULL,
+        .build = {.out = out},
+    };
+    bool was_target = conv.is_target;
+    if (needs_regs(frame->event) && !frame->has_regs)
+        return feed_corrupt(frame, "no registers");
+    rc = refuse_detach(&conv);
+    if (!rc && feed->is_scanning)
+        rc = feed_share_note(feed, frame, conv.space);
+    if (!rc)
+        rc = settle_preemption(&conv);
+    if (!rc)
+        rc = feed_restart_call(&conv, task);
+    if (!rc)
+        rc = convert_event(&conv, task);
+    task = feed_task_find(feed, frame->tid);
+    if (task)
+        feed_place_note(task, frame);
+    if (was_target || conv.is_target)
+        note_frame(feed, frame);
+    else if (!rc && feed->target)
+        rc = convert_foreign_writes(&conv);
+    if (!rc && feed->is_scanning && feed->shares_changed)
+        rc = feed_share_check(feed, frame);
+    return rc;
+}
+
+int feed_frame_finish(struct rep_feed *feed, struct wd_buf *out)
+{
+    struct rrt_frame none = {.time = feed->last_frame, .event = RRT_EVENT_EXIT};
+    struct feed_conv conv = {
+        .feed = feed, .frame = &none, .is_target = true, .build = {.out = out}};
+    int rc = 0;
+    for (size_t i = 0; i < feed->task_count && !rc && feed->is_scanning; i++)
+        if (feed->tasks[i].space)
+            rc = feed_share_space_gone(feed, feed->tasks[i].space, &none);
+    if (!rc && !feed->has_ended)
+        rc = feed_place_release(&conv);
+    return rc || feed->has_ended ? rc : feed_end_replay(&conv);
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A sorted array of ranges. Every change first splits ranges at its two ends, so that it then
+ * deals with whole elements only: index_of_boundary() is the one place that knows about overlap.
+ * An array does: processes have some hundred mappings, and changes come once per system call.
+ */
+#include "recorder/feed/feed_space.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+void feed_vmas_fini(struct feed_vmas *vmas)
+{
+    free(vmas->list);
+    memset(vmas, 0, sizeof(*vmas));
+}
+
+static int reserve(struct feed_vmas *vmas, size_t more)
+{
+    if (vmas->capacity - vmas->count >= more)
+        return 0;
+    size_t capacity = vmas->capacity * 2 + more + 32;
+    struct feed_vma *list = reallocarray(vmas->list, capacity, sizeof(*list));
+    if (!list)
+        return -ENOMEM;
+    vmas->list = list;
+    vmas->capacity = capacity;
+    return 0;
+}
+
+static size_t index_above(const struct feed_vmas *vmas, uint64_t address)
+{
+    size_t low = 0, high = vmas->count;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (vmas->list[mid].end > address)
+            high = mid;
+        else
+            low = mid + 1;
+    }
+    return low;
+}
+
+/* Splits the range that holds `address` inside, if any; the index of the first range at or above
+ * it. There must be room for one more. */
+static size_t index_of_boundary(struct feed_vmas *vmas, uint64_t address)
+{
+    size_t at = index_above(vmas, address);
+    if (at == vmas->count || vmas->list[at].start >= address)
+        return at;
+    struct feed_vma *low = &vmas->list[at];
+    memmove(low + 1, low, (vmas->count - at) * sizeof(*low));
+    vmas->count++;
+    low[0].end = address;
+    low[1].offset += address - low[1].start;
+    low[1].start = address;
+    return at + 1;
+}
+
+/* The elements [*first, *last) that make up [start, end), after splitting; leaves room for one
+ * more element. */
+static int isolate(struct feed_vmas *vmas, uint64_t start, uint64_t end, size_t *first,
+                   size_t *last)
+{
+    int rc = reserve(vmas, 3);
+    if (rc)
+        return rc;
+    *first = index_of_boundary(vmas, start);
+    *last = index_of_boundary(vmas, end);
+    return 0;
+}
+
+static void remove_elements(struct feed_vmas *vmas, size_t first, size_t last)
+{
+    memmove(&vmas->list[first], &vmas->list[last], (vmas->count - last) * sizeof(*vmas->list));
+    vmas->count -= last - first;
+}
+
+int feed_vmas_unmap(struct feed_vmas *vmas, uint64_t start, uint64_t end)
+{
+    size_t first, last;
+    if (start >= end || !vmas->count)
+        return 0;
+    int rc = isolate(vmas, start, end, &first, &last);
+    if (!rc)
+        remove_elements(vmas, first, last);
+    return rc;
+}
+
+int feed_vmas_map(struct feed_vmas *vmas, const struct feed_vma *vma)
+{
+    size_t first, last;
+    if (vma->start >= vma->end)
+        return 0;
+    int rc = isolate(vmas, vma->start, vma->end, &first, &last);
+    if (rc)
+        return rc;
+    remove_elements(vmas, first, last);
+    memmove(&vmas->list[first + 1], &vmas->list[first],
+            (vmas->count - first) * sizeof(*vmas->list));
+    vmas->list[first] = *vma;
+    vmas->count++;
+    return 0;
+}
+
+int feed_vmas_protect(struct feed_vmas *vmas, uint64_t start, uint64_t end, uint32_t prot)
+{
+    size_t first, last;
+    if (start >= end || !vmas->count)
+        return 0;
+    int rc = isolate(vmas, start, end, &first, &last);
+    if (rc)
+        return rc;
+    for (size_t i = first; i < last; i++)
+        vmas->list[i].prot = prot;
+    return 0;
+}
+
+int feed_vmas_flag(struct feed_vmas *vmas, uint64_t start, uint64_t end, uint32_t set,
+                   uint32_t clear)
+{
+    size_t first, last;
+    if (start >= end || !vmas->count)
+        return 0;
+    int rc = isolate(vmas, start, end, &first, &last);
+    if (rc)
+        return rc;
+    for (size_t i = first; i < last; i++)
+        vmas->list[i].flags = (vmas->list[i].flags & ~clear) | set;
+    return 0;
+}
+
+/* The last of the moved ranges takes the growth, so that a moved stack stays one range. */
+static void place_moved(struct feed_vma *moved, size_t count, uint64_t from, uint64_t to,
+                        uint64_t to_bytes)
+{
+    for (size_t i = 0; i < count; i++) {
+        moved[i].start = to + (moved[i].start - from);
+        moved[i].end = to + (moved[i].end - from);
+    }
+    moved[count - 1].end = to + to_bytes;
+}
+
+int feed_vmas_move(struct feed_vmas *vmas, uint64_t from, uint64_t from_bytes, uint64_t to,
+                   uint64_t to_bytes, bool keep)
+{
+    size_t first, last;
+    if (!from_bytes || !to_bytes)
+        return 0;
+    uint64_t moved_bytes = from_bytes < to_bytes ? from_bytes : to_bytes;
+    int rc = isolate(vmas, from, from + moved_bytes, &first, &last);
+    if (rc || first == last)
+        return rc;
+    size_t count = last - first;
+    struct feed_vma *moved = malloc(count * sizeof(*moved));
+    if (!moved)
+        return -ENOMEM;
+    memcpy(moved, &vmas->list[first], count * sizeof(*moved));
+    place_moved(moved, count, from, to, to_bytes);
+    rc = keep ? 0 : feed_vmas_unmap(vmas, from, from + from_bytes);
+    for (size_t i = 0; i < count && !rc; i++)
+        rc = feed_vmas_map(vmas, &moved[i]);
+    free(moved);
+    return rc;
+}
+
+int feed_vmas_fork(const struct feed_vmas *from, struct feed_vmas *to)
+{
+    int rc = reserve(to, from->count + 1);
+    if (rc)
+        return rc;
+    for (size_t i = 0; i < from->count; i++) {
+        if (from->list[i].flags & FEED_VMA_DONTFORK)
+            continue;
+        to->list[to->count] = from->list[i];
+        to->list[to->count++].flags |= FEED_VMA_INHERITED;
+    }
+    return 0;
+}
+
+const struct feed_vma *feed_vmas_above(const struct feed_vmas *vmas, uint64_t address)
+{
+    size_t at = index_above(vmas, address);
+    return at < vmas->count ? &vmas->list[at] : NULL;
+}
+
+uint64_t feed_vmas_mapped_until(const struct feed_vmas *vmas, uint64_t start, uint64_t end)
+{
+    size_t at = index_above(vmas, start);
+    while (start < end && at < vmas->count && vmas->list[at].start <= start)
+        start = vmas->list[at++].end;
+    return start < end ? start : end;
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Files and names are few (some dozens), so they are looked up one by one; ranges can be many
+ * (one for each mmap of a long run), so they are sorted and merged whenever they have doubled. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/err.h"
+#include "recorder/feed/feed_priv.h"
+
+int feed_array_grow(void **array, size_t count, size_t *capacity, size_t element_bytes)
+{
+    if (count < *capacity)
+        return 0;
+    size_t more = *capacity ? *capacity * 2 : 16;
+    void *grown = reallocarray(*array, more, element_bytes);
+    if (!grown)
+        return -ENOMEM;
+    *array = grown;
+    *capacity = more;
+    return 0;
+}
+
+static int open_file(struct rep_feed *feed, const struct rrt_mmap *map, struct rep_file *file)
+{
+    struct rrt_backing backing;
+    int rc = rrt_backing_open(feed->trace, map, &backing);
+    if (rc)
+        return rc;
+    *file = (struct rep_file){.fd = backing.fd,
+                              .name = strdup(map->name),
+                              .backing = strdup(map->backing),
+                              .size_bytes = backing.size_bytes,
+                              .proof = backing.proof};
+    if (file->name && file->backing)
+        return 0;
+    free((char *)file->name);
+    free((char *)file->backing);
+    close(file->fd);
+    return -ENOMEM;
+}
+
+int feed_tables_file(struct rep_feed *feed, const struct rrt_mmap *map, uint64_t *number)
+{
+    struct feed_tables *tables = &feed->tables;
+    for (size_t i = 0; i < tables->file_count; i++) {
+        if (!strcmp(tables->files[i].backing, map->backing)) {
+            *number = i;
+            return 0;
+        }
+    }
+    void *files = tables->files;
+    int rc =
+        feed_array_grow(&files, tables->file_count, &tables->file_capacity, sizeof(*tables->files));
+    tables->files = files;
+    if (!rc)
+        rc = open_file(feed, map, &tables->files[tables->file_count]);
+    if (!rc)
+        *number = tables->file_count++;
+    return rc;
+}
+
+int feed_tables_name(struct rep_feed *feed, const char *name, uint64_t *number)
+{
+    struct feed_tables *tables = &feed->tables;
+    *number = EVQ_NAME_NONE;
+    if (!name[0])
+        return 0;
+    for (size_t i = 0; i < tables->name_count; i++) {
+        if (!strcmp(tables->names[i], name)) {
+            *number = i;
+            return 0;
+        }
+    }
+    void *names = tables->names;
+    int rc =
+        feed_array_grow(&names, tables->name_count, &tables->name_capacity, sizeof(*tables->names));
+    tables->names = names;
+    if (rc)
+        return rc;
+    tables->names[tables->name_count] = strdup(name);
+    if (!tables->names[tables->name_count])
+        return -ENOMEM;
+    *number = tables->name_count++;
+    return 0;
+}
+
+static int compare_ranges(const void *a, const void *b)
+{
+    const struct rep_range *left = a, *right = b;
+    return left->start < right->start ? -1 : left->start > right->start;
+}
+
+void feed_tables_finish(struct rep_feed *feed)
+{
+    struct feed_tables *tables = &feed->tables;
+    size_t kept = 0;
+    if (!tables->range_count)
+        return;
+    qsort(tables->ranges, tables->range_count, sizeof(*tables->ranges), compare_ranges);
+    for (size_t i = 1; i < tables->range_count; i++) {
+        struct rep_range *last = &tables->ranges[kept], *next = &tables->ranges[i];
+        if (next->start > last->end)
+            tables->ranges[++kept] = *next;
+        else if (next->end > last->end)
+            last->end = next->end;
+    }
+    tables->range_count = kept + 1;
+}
+
+int feed_tables_range(struct rep_feed *feed, uint64_t start, uint64_t end)
+{
+    struct feed_tables *tables = &feed->tables;
+    if (!feed->is_scanning)
+        return 0;
+    start &= ~(uint64_t)(FEED_PAGE - 1);
+    end = end > FEED_ADDRESS_END ? FEED_ADDRESS_END
+                                 : (end + FEED_PAGE - 1) & ~(uint64_t)(FEED_PAGE - 1);
+    if (start >= end)
+        return 0;
+    if (tables->range_count >= tables->range_compact_at) {
+        feed_tables_finish(feed);
+        tables->range_compact_at = tables->range_count * 2 + 1024;
+    }
+    void *ranges = tables->ranges;
+    int rc = feed_array_grow(&ranges, tables->range_count, &tables->range_capacity,
+                             sizeof(*tables->ranges));
+    tables->ranges = ranges;
+    if (!rc)
+        tables->ranges[tables->range_count++] = (struct rep_range){start, end};
+    return rc;
+}
+
+void feed_tables_fini(struct feed_tables *tables)
+{
+    for (size_t i = 0; i < tables->file_count; i++) {
+        close(tables->files[i].fd);
+        free((char *)tables->files[i].name);
+        free((char *)tables->files[i].backing);
+    }
+    for (size_t i = 0; i < tables->name_count; i++)
+        free((char *)tables->names[i]);
+    free(tables->files);
+    free(tables->names);
+    free(tables->ranges);
+    memset(tables, 0, sizeof(*tables));
+}

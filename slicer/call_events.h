@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Entries of the event queue as slices read them. They come from a file: sizes are checked again. */
+#ifndef SLICER_CALL_EVENTS_H
+#define SLICER_CALL_EVENTS_H
+
+#include "recorder/event/ops.h"
+#include "wet/wet.h"
+
+/*
+ * The exit of the call that events[index] is a part of; NULL if it is part of none. Data too large
+ * for one entry comes in further ones before it, with the same frame. (While a call waits, other
+ * threads run: its enter may be far away.)
+ */
+const struct evq_entry *slc_event_exit(const struct wet_interval *interval, size_t index);
+
+/* Whether an EVQ_OPS goes with a call: before its exit, or behind what its enter could hold. */
+bool slc_event_is_of_call(const struct wet_interval *interval, size_t index);
+
+/* Of the bytes that a recording says a call wrote, those that it did write. */
+struct slc_clip {
+    bool is_clipped;
+    uint64_t buffer, buffer_end; /* what lies at `buffer` or above, but below `limit`, ends here */
+    uint64_t limit;
+};
+struct slc_clip slc_event_clip(const struct wet_interval *interval, size_t index);
+
+/* How many of an op's bytes are left. */
+uint64_t slc_clip_bytes(const struct slc_clip *clip, const struct evq_op *op);
+
+/* ---- signal frames ----
+ *
+ *   rsp at handler entry ─▶ return address │ struct ucontext ... │ siginfo, vector state
+ *   rsp at rt_sigreturn  ───────────────────▶ +40: r8..r15 rdi rsi rbp rbx rdx rax rcx rsp rip flags
+ */
+#define SLC_SAVED_REG_COUNT 16
+#define SLC_SAVED_REGS_OFF  40 /* in a ucontext */
+
+/* General registers (enum ins_gpr) in the order of struct sigcontext. */
+extern const uint8_t slc_saved_order[SLC_SAVED_REG_COUNT];
+
+/* A signal that is ignored, or restarts a call, loads registers too; but a handler is called with
+ * the signal's number and, behind the return address, its ucontext. */
+bool slc_entry_calls_handler(const struct evq_entry *entry, const struct evq_regs *loads);
+
+/*
+ * How much of what an event wrote at a handler's rsp, `start`, is the signal's frame. The recording
+ * guesses its size and has bytes above it, too, that the kernel did not write. A frame ends with the
+ * vector state, which tells its size.
+ */
+struct slc_clip slc_signal_frame_clip(const struct evq_entry *entry, uint64_t start);
+
+/* Which segment's base (INS_LOC_FS_BASE, the thread pointer, or INS_LOC_GS_BASE) a call that came back with
+ * these registers set; INS_LOC_COUNT: none. */
+unsigned slc_entry_base_set(const struct evq_entry *exit, const struct evq_regs *loads);
+
+/* What made the thread enter the handler at events[index]: the fault of an instruction (EVQ_FAULT; its
+ * registers have its address), a call by which the thread sent itself the signal (EVQ_SYSCALL_EXIT),
+ * or NULL: the signal came from elsewhere. */
+const struct wet_event *slc_event_cause(const struct wet_interval *interval, size_t index);
+
+#endif

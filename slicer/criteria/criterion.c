@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Criteria: which of the forms a text is, and what all forms share. */
+#include "slicer/criteria/criterion.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "slicer/state_view.h"
+
+struct slc_seed *slc_criterion_add(struct slc_criterion *criterion, wet_time time, uint64_t pc)
+{
+    if (criterion->seed_count == criterion->seed_capacity) {
+        size_t capacity = criterion->seed_capacity ? criterion->seed_capacity * 2 : 4;
+        struct slc_seed *grown = realloc(criterion->seeds, capacity * sizeof(*grown));
+        if (!grown)
+            return NULL;
+        criterion->seeds = grown;
+        criterion->seed_capacity = capacity;
+    }
+    struct slc_seed *seed = &criterion->seeds[criterion->seed_count++];
+    *seed = (struct slc_seed){.time = time, .pc = pc};
+    return seed;
+}
+
+int slc_seed_add_place(struct slc_seed *seed, uint64_t address, uint64_t size, enum slc_edge edge)
+{
+    struct slc_place *grown = realloc(seed->places, (seed->place_count + 1) * sizeof(*grown));
+
+    if (!grown)
+        return -ENOMEM;
+    seed->places = grown;
+    seed->places[seed->place_count++] = (struct slc_place){address, size, edge};
+    return 0;
+}
+
+int slc_state_at(struct wet *wet, wet_time time, uint64_t *pc, uint32_t *task)
+{
+    struct wet_state *state;
+    int error = wet_state_open(wet, time, &state);
+
+    if (error)
+        return error;
+    *pc = wet_state_regs(state)->r[EVQ_RIP];
+    *task = wet_state_task(state);
+    wet_state_close(state);
+    return 0;
+}
+
+void slc_describe_pc(struct wet *wet, uint64_t pc, char *text, size_t size)
+{
+    struct mdl_model *model = wet_get_model(wet);
+    struct mdl_function function;
+    struct mdl_module module;
+    struct mdl_line line;
+
+    if (mdl_line_at(model, pc, &line) == 0 && line.file && line.line) {
+        const char *base = strrchr(line.file, '/');
+        snprintf(text, size, "%s:%u%s%s", base ? base + 1 : line.file, line.line,
+                 line.function ? " in " : "", line.function ? line.function : "");
+    } else if (mdl_function_at(model, pc, &function) == 0) {
+        snprintf(text, size, "%s%s%s", function.name,
+                 mdl_module_at(model, pc, &module) ? "" : " in ",
+                 mdl_module_at(model, pc, &module) ? "" : module.name);
+    } else {
+        snprintf(text, size, "0x%llx", (unsigned long long)pc);
+    }
+}
+
+/* ---- making ---- */
+
+static int criterion_new(struct wet *wet, const char *text, enum slc_criterion_kind kind,
+                         struct slc_criterion **out)
+{
+    struct slc_criterion *criterion = calloc(1, sizeof(*criterion));
+
+    if (!criterion)
+        return -ENOMEM;
+    criterion->wet = wet;
+    criterion->text = strdup(text);
+    if (!criterion->text) {
+        free(criterion);
+        return -ENOMEM;
+    }
+    criterion->info.kind = kind;
+    criterion->info.text = criterion->text;
+    criterion->info.description = criterion->description;
+    *out = criterion;
+    return 0;
+}
+
+void slc_criterion_free(struct slc_criterion *criterion)
+{
+    if (!criterion)
+        return;
+    for (size_t i = 0; i < criterion->seed_count; i++)
+        free(criterion->seeds[i].places);
+    free(criterion->seeds);
+    free(criterion->text);
+    free(criterion);
+}
+
+const struct slc_criterion_info *slc_criterion_get_info(const struct slc_criterion *criterion)
+{
+    return &criterion->info;
+}
+
+static int latest_first(const void *a, const void *b)
+{
+    const struct slc_seed *x = a, *y = b;
+
+    if (x->time != y->time)
+        return x->time > y->time ? -1 : 1;
+    return (int)y->is_fault - (int)x->is_fault;
+}
+
+/* Order of the seeds, and what the info says of the last instance. */
+static int seal(struct slc_criterion *criterion)
+{
+    if (criterion->seed_count == 0)
+        return wd_fail(-WD_ERR_NOT_FOUND, "'%s' names nothing that ran", criterion->text);
+    qsort(criterion->seeds, criterion->seed_count, sizeof(*criterion->seeds), latest_first);
+    criterion->info.time = criterion->seeds[0].time;
+    criterion->info.pc = criterion->seeds[0].pc;
+    criterion->info.executed = !criterion->seeds[0].is_fault;
+    return 0;
+}
+
+/* Hands a criterion over, sealed, or frees it if there was an error. */
+static int finish(struct slc_criterion *criterion, int error, struct slc_criterion **out)
+{
+    if (!error)
+        error = seal(criterion);
+    if (error)
+        slc_criterion_free(criterion);
+    else
+        *out = criterion;
+    return error;
+}
+
+int slc_criterion_of_places(struct wet *wet, wet_time time, const struct ins_regset *regs,
+                            uint64_t address, uint64_t size_bytes, struct slc_criterion **out)
+{
+    const struct wet_info *info = wet_get_info(wet);
+    struct slc_criterion *criterion;
+    uint32_t task;
+    uint64_t pc;
+
+    if (time < info->first_time || time > info->last_time)
+        return wd_fail(-WD_ERR_NOT_FOUND, "no instruction has time %llu: the %s has %llu..%llu",
+                       (unsigned long long)time, info->is_window ? "window" : "run",
+                       (unsigned long long)info->first_time, (unsigned long long)info->last_time);
+    int error = slc_state_at(wet, time, &pc, &task);
+    if (!error)
+        error = criterion_new(wet, "", SLC_CRITERION_PLACES, &criterion);
+    if (error)
+        return error;
+    struct slc_seed *seed = slc_criterion_add(criterion, time, pc);
+    if (!seed)
+        error = -ENOMEM;
+    if (seed && regs)
+        seed->regs[SLC_EDGE_VALUE] = *regs;
+    if (seed && size_bytes)
+        error = slc_seed_add_place(seed, address, size_bytes, SLC_EDGE_VALUE);
+    if (seed && (!regs || ins_regset_is_empty(regs)) && !size_bytes)
+        seed->uses = SLC_USES_ALL;
+    snprintf(criterion->description, sizeof(criterion->description), "time %llu",
+             (unsigned long long)time);
+    return finish(criterion, error, out);
+}
+
+/* ---- parsing ---- */
+
+int slc_criterion_stand(struct slc_criterion *criterion, wet_time time, struct slc_seed **seed,
+                        struct wet_state **state)
+{
+    const struct wet_info *info = wet_get_info(criterion->wet);
+
+    if (time < info->first_time || time > info->last_time + 1)
+        return wd_fail(-WD_ERR_NOT_FOUND, "time %llu is outside the %s (%llu to %llu)",
+                       (unsigned long long)time, info->is_window ? "window" : "run",
+                       (unsigned long long)info->first_time,
+                       (unsigned long long)info->last_time + 1);
+    int error = wet_state_open(criterion->wet, time, state);
+    if (error)
+        return error;
+    *seed = slc_criterion_add(criterion, time, wet_state_regs(*state)->r[EVQ_RIP]);
+    if (!*seed) {
+        wet_state_close(*state);
+        return -ENOMEM;
+    }
+    (*seed)->task = wet_state_task(*state);
+    (*seed)->is_fault = time > info->last_time;
+    return 0;
+}
+
+int slc_criterion_refuse(const struct slc_criterion *criterion)
+{
+    return wd_fail(-WD_ERR_USAGE,
+                   "'%s' is no criterion: use crash, exit, output[:FD|:PATH]:OFFSET[+LEN], "
+                   "FILE:LINE[#K][:VARIABLE], FUNCTION[#K], *ADDRESS[+LEN][@TIME] or "
+                   "$REGISTER[@TIME]",
+                   criterion->text);
+}
+
+int slc_parse_instance(const char *text, const char *hash, int64_t *instance, const char **end)
+{
+    char *stop = (char *)(uintptr_t)hash;
+
+    *instance = -1;
+    if (*hash == '#') {
+        errno = 0;
+        *instance = strtoll(hash + 1, &stop, 10);
+        if (errno || stop == hash + 1 || *instance == 0)
+            return wd_fail(-WD_ERR_USAGE,
+                           "'%s': instances count from #1, or backwards from #-1, the last one",
+                           text);
+    }
+    *end = stop;
+    return 0;
+}
+
+int slc_seed_add_variable(struct slc_seed *seed, const struct mdl_place *where, uint64_t type_bytes)
+{
+    uint64_t bytes = where->size_bytes ? where->size_bytes : type_bytes ? type_bytes : 8;
+    unsigned size = bytes > 64 ? 64 : (unsigned)bytes, off = where->offset_bytes;
+    int gpr = slc_dwarf_gpr(where->reg);
+    struct ins_regset *set = &seed->regs[SLC_EDGE_VALUE];
+
+    if (where->kind == MDL_PLACE_MEMORY)
+        return slc_seed_add_place(seed, where->address, bytes, SLC_EDGE_VALUE);
+    seed->register_bytes = (uint8_t)size;
+    if (gpr >= 0 && off < 8)
+        ins_regset_add_gpr(set, (unsigned)gpr, off, size > 8 - off ? 8 - off : size);
+    else if (where->reg >= MDL_REG_XMM0 && where->reg < MDL_REG_XMM0 + 16 && off < 64)
+        ins_regset_add_vector(set, where->reg - MDL_REG_XMM0, off,
+                              size > 64 - off ? 64 - off : size);
+    else
+        return wd_fail_plain(-WD_ERR_UNSUPPORTED);
+    return 0;
+}
+
+static bool starts_with_word(const char *text, const char *word)
+{
+    size_t length = strlen(word);
+    return strncmp(text, word, length) == 0 && (text[length] == 0 || text[length] == ':');
+}
+
+static enum slc_criterion_kind kind_of(const char *text)
+{
+    if (strcmp(text, "crash") == 0)
+        return SLC_CRITERION_CRASH;
+    if (strcmp(text, "exit") == 0)
+        return SLC_CRITERION_EXIT;
+    if (starts_with_word(text, "output"))
+        return SLC_CRITERION_OUTPUT;
+    if (*text == '*')
+        return SLC_CRITERION_MEMORY;
+    if (*text == '$')
+        return SLC_CRITERION_REGISTER;
+    return slc_is_line(text) ? SLC_CRITERION_LINE : SLC_CRITERION_FUNCTION;
+}
+
+int slc_criterion_parse(struct wet *wet, const char *text, const struct slc_standpoint *from,
+                        struct slc_criterion **out)
+{
+    enum slc_criterion_kind kind = kind_of(text);
+    struct slc_criterion *criterion;
+    int error = criterion_new(wet, text, kind, &criterion);
+
+    if (error)
+        return error;
+    if (from)
+        criterion->from = *from;
+    switch (kind) {
+    case SLC_CRITERION_CRASH:
+        error = slc_parse_crash(criterion);
+        break;
+    case SLC_CRITERION_EXIT:
+        error = slc_parse_exit(criterion);
+        break;
+    case SLC_CRITERION_OUTPUT:
+        error = slc_parse_output(criterion, text + strlen("output"));
+        break;
+    case SLC_CRITERION_MEMORY:
+        error = slc_parse_memory(criterion);
+        break;
+    case SLC_CRITERION_REGISTER:
+        error = slc_parse_register(criterion);
+        break;
+    case SLC_CRITERION_LINE:
+        error = slc_parse_line(criterion);
+        break;
+    default:
+        error = slc_parse_function(criterion);
+        break;
+    }
+    return finish(criterion, error, out);
+}
+
+int slc_criterion_of_variable(struct wet *wet, wet_time time, const char *text,
+                              const struct mdl_place *where, uint64_t type_bytes,
+                              struct slc_criterion **out)
+{
+    struct slc_criterion *criterion;
+    struct wet_state *state;
+    struct slc_seed *seed;
+
+    if (where->kind != MDL_PLACE_MEMORY && where->kind != MDL_PLACE_REGISTER)
+        return wd_fail(
+            -WD_ERR_NOT_FOUND, "'%s' is nowhere at time %llu: %s", text, (unsigned long long)time,
+            where->kind == MDL_PLACE_NONE && *where->reason ? where->reason
+                                                            : "the debug information computes it");
+    int error = criterion_new(wet, text, SLC_CRITERION_VARIABLE, &criterion);
+    if (error)
+        return error;
+    error = slc_criterion_stand(criterion, time, &seed, &state);
+    if (!error) {
+        wet_state_close(state);
+        error = slc_seed_add_variable(seed, where, type_bytes);
+        if (error == -WD_ERR_UNSUPPORTED)
+            error = wd_fail(error, "'%s' is in a register that slices do not follow", text);
+    }
+    snprintf(criterion->description, sizeof(criterion->description), "%s before time %llu", text,
+             (unsigned long long)time);
+    return finish(criterion, error, out);
+}

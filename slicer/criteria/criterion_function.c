@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * FUNCTION[#K]: a call of a function. The instance is the first instruction of its body, where a
+ * breakpoint on it would stop: there unoptimised code has put the arguments where the debug
+ * information says they are, and the instruction depends on nothing but the call.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "slicer/criteria/criterion.h"
+#include "slicer/state_view.h"
+
+#define INLINE_MAX 32
+
+struct call {
+    struct slc_criterion *criterion;
+    char *name;
+    int64_t instance;
+    uint64_t *pcs;
+    size_t pc_count;
+};
+
+static int parse_name(struct call *call)
+{
+    const char *text = call->criterion->text, *hash = strrchr(text, '#'), *rest;
+    size_t length = hash ? (size_t)(hash - text) : strlen(text);
+    int error = slc_parse_instance(text, hash ? hash : text + length, &call->instance, &rest);
+
+    if (error)
+        return error;
+    if (*rest || length == 0)
+        return slc_criterion_refuse(call->criterion);
+    call->name = strndup(text, length);
+    return call->name ? 0 : -ENOMEM;
+}
+
+/* Where breakpoints on all functions of that name would be. Stubs that only jump on are none. */
+static int find_bodies(struct call *call)
+{
+    struct mdl_model *model = wet_get_model(call->criterion->wet);
+    struct mdl_function *functions;
+    size_t count;
+    int error = mdl_functions_named(model, call->name, &functions, &count);
+
+    if (error == -WD_ERR_NOT_FOUND)
+        return wd_fail(-WD_ERR_USAGE,
+                       "'%s' is no function of the program, and no other criterion: crash, exit, "
+                       "output[:FD|:PATH]:OFFSET[+LEN], FILE:LINE[#K][:VARIABLE], "
+                       "*ADDRESS[+LEN][@TIME] or $REGISTER[@TIME]",
+                       call->name);
+    if (error)
+        return error;
+    call->pcs = malloc((count + 1) * sizeof(*call->pcs));
+    for (size_t i = 0; call->pcs && i < count; i++) {
+        uint64_t body = functions[i].start;
+        if (functions[i].flags & (MDL_FUNCTION_PLT | MDL_FUNCTION_COLD))
+            continue;
+        mdl_function_body(model, functions[i].start, &body);
+        for (size_t k = 0; k < call->pc_count && body; k++)
+            if (call->pcs[k] == body)
+                body = 0; /* an alias */
+        if (body)
+            call->pcs[call->pc_count++] = body;
+    }
+    free(functions);
+    return call->pcs ? 0 : -ENOMEM;
+}
+
+static int find_time(struct call *call, wet_time *time)
+{
+    struct wet *wet = call->criterion->wet;
+    uint64_t count = 0;
+    int error = call->pc_count
+                    ? wet_find_instance(wet, call->pcs, call->pc_count, call->instance, time)
+                    : -WD_ERR_NOT_FOUND;
+
+    if (error != -WD_ERR_NOT_FOUND)
+        return error;
+    error = call->pc_count ? wet_count_instances(wet, call->pcs, call->pc_count, &count) : 0;
+    if (error)
+        return error;
+    if (count == 0)
+        return wd_fail(-WD_ERR_NOT_FOUND, "%s was never called (or only where it is inlined)",
+                       call->name);
+    return wd_fail(-WD_ERR_NOT_FOUND, "%s has no call #%lld: it was called %llu time%s in all",
+                   call->name, (long long)call->instance, (unsigned long long)count,
+                   count == 1 ? "" : "s");
+}
+
+/* ---- arguments ---- */
+
+struct arguments {
+    struct call *call;
+    struct mdl_model *model;
+    struct wet_state *state;
+    struct slc_seed *seed;
+    unsigned known, unknown;
+};
+
+static int add_argument(void *context, const struct mdl_variable *variable)
+{
+    struct arguments *arguments = context;
+    struct mdl_machine machine = {arguments->state, slc_read_register, slc_read_memory};
+    struct mdl_place where;
+
+    if (variable->scope != MDL_SCOPE_PARAM)
+        return 0;
+    int error =
+        mdl_variable_locate(arguments->model, variable, arguments->seed->pc, &machine, &where);
+    bool has_place = !error && (where.kind == MDL_PLACE_MEMORY || where.kind == MDL_PLACE_REGISTER);
+    if (has_place)
+        error = slc_seed_add_variable(arguments->seed, &where, variable->type.size_bytes);
+    if (error == -ENOMEM || error == -WD_ERR_INTERRUPTED)
+        return error;
+    if (has_place && !error)
+        arguments->known++;
+    else
+        arguments->unknown++;
+    return 0;
+}
+
+/* The function itself, not what is inlined into its first instruction. */
+static size_t outermost(struct mdl_model *model, uint64_t pc)
+{
+    struct mdl_line chain[INLINE_MAX];
+    size_t count;
+
+    if (mdl_inline_chain(model, pc, chain, INLINE_MAX, &count) || count == 0)
+        return 0;
+    return count - 1;
+}
+
+static int add_arguments(struct arguments *arguments, wet_time time)
+{
+    struct slc_criterion *criterion = arguments->call->criterion;
+    int error = slc_criterion_stand(criterion, time, &arguments->seed, &arguments->state);
+
+    if (error)
+        return error;
+    uint64_t pc = arguments->seed->pc;
+    error = mdl_variables_each_at(arguments->model, pc, outermost(arguments->model, pc),
+                                  add_argument, arguments);
+    wet_state_close(arguments->state);
+    if (error == -WD_ERR_NOT_FOUND || error == -WD_ERR_CORRUPT)
+        error = 0; /* no debug information: no arguments */
+    return error;
+}
+
+static void describe(const struct arguments *arguments, wet_time time)
+{
+    struct slc_criterion *criterion = arguments->call->criterion;
+    char with[80] = "no argument is known";
+
+    if (arguments->known)
+        snprintf(with, sizeof(with), "%u argument%s", arguments->known,
+                 arguments->known == 1 ? "" : "s");
+    if (arguments->known && arguments->unknown)
+        snprintf(with + strlen(with), sizeof(with) - strlen(with), ", %u more nowhere",
+                 arguments->unknown);
+    snprintf(criterion->description, sizeof(criterion->description),
+             "the call of %s at time %llu (%s)", arguments->call->name, (unsigned long long)time,
+             with);
+}
+
+int slc_parse_function(struct slc_criterion *criterion)
+{
+    struct call call = {.criterion = criterion};
+    struct arguments arguments = {.call = &call, .model = wet_get_model(criterion->wet)};
+    wet_time time = 0;
+    int error = parse_name(&call);
+
+    if (!error)
+        error = find_bodies(&call);
+    if (!error)
+        error = find_time(&call, &time);
+    if (!error)
+        error = add_arguments(&arguments, time);
+    if (!error)
+        describe(&arguments, time);
+    free(call.name);
+    free(call.pcs);
+    return error;
+}

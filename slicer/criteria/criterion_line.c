@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * FILE:LINE[#K][:VARIABLE]: an instance of a source line, or a variable just before it.
+ *
+ * The K-th instance begins with the K-th hit of a breakpoint on the line. It lasts, in the same
+ * frame (what the line calls is not the line), until a statement of another line begins, the
+ * breakpoint is hit again, or the function returns.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "slicer/criteria/criterion.h"
+#include "slicer/state_view.h"
+
+#define INLINE_MAX 32
+
+struct place {
+    char *file;
+    uint32_t line;
+    int64_t instance;
+    const char *variable; /* or NULL; into the criterion's text */
+};
+
+/* ---- the text ---- */
+
+/* The colon before the line number: the first one that digits follow. */
+static const char *find_line_number(const char *text)
+{
+    for (const char *colon = strchr(text, ':'); colon; colon = strchr(colon + 1, ':'))
+        if (isdigit((unsigned char)colon[1]) && colon > text)
+            return colon;
+    return NULL;
+}
+
+bool slc_is_line(const char *text)
+{
+    return find_line_number(text) != NULL;
+}
+
+static int parse_place(const struct slc_criterion *criterion, struct place *place)
+{
+    const char *text = criterion->text, *colon = find_line_number(text), *rest;
+    char *end;
+
+    *place = (struct place){0};
+    errno = 0;
+    unsigned long line = strtoul(colon + 1, &end, 10);
+    if (errno || line == 0 || line > UINT32_MAX)
+        return slc_criterion_refuse(criterion);
+    place->line = (uint32_t)line;
+    int error = slc_parse_instance(text, end, &place->instance, &rest);
+    if (error)
+        return error;
+    if (*rest == ':' && rest[1])
+        place->variable = rest + 1;
+    else if (*rest)
+        return slc_criterion_refuse(criterion);
+    place->file = strndup(text, (size_t)(colon - text));
+    return place->file ? 0 : -ENOMEM;
+}
+
+/* ---- the instance ---- */
+
+static int no_such_instance(struct wet *wet, const struct place *place, const uint64_t *pcs,
+                            size_t pc_count)
+{
+    uint64_t count;
+    int error = wet_count_instances(wet, pcs, pc_count, &count);
+
+    if (error)
+        return error;
+    if (count == 0)
+        return wd_fail(-WD_ERR_NOT_FOUND, "%s:%u never ran", place->file, place->line);
+    return wd_fail(-WD_ERR_NOT_FOUND, "%s:%u has no instance #%lld: it ran %llu time%s in all",
+                   place->file, place->line, (long long)place->instance, (unsigned long long)count,
+                   count == 1 ? "" : "s");
+}
+
+static int find_instance(struct wet *wet, const struct place *place, uint64_t **pcs,
+                         size_t *pc_count, wet_time *time)
+{
+    struct mdl_location *locations;
+    size_t count;
+    int error =
+        mdl_line_locations(wet_get_model(wet), place->file, place->line, &locations, &count);
+
+    if (error)
+        return error;
+    *pc_count = 0;
+    *pcs = malloc((count + 1) * sizeof(**pcs));
+    for (size_t i = 0; *pcs && i < count; i++)
+        if (locations[i].is_breakpoint)
+            (*pcs)[(*pc_count)++] = locations[i].pc;
+    for (size_t i = 0; *pcs && *pc_count == 0 && i < count; i++)
+        (*pcs)[(*pc_count)++] = locations[i].pc;
+    free(locations);
+    if (!*pcs)
+        return -ENOMEM;
+    error = wet_find_instance(wet, *pcs, *pc_count, place->instance, time);
+    if (error == -WD_ERR_NOT_FOUND)
+        error = no_such_instance(wet, place, *pcs, *pc_count);
+    return error;
+}
+
+/* ---- a variable ---- */
+
+/* The line's code may begin with that of a function which is inlined there: the variable is meant as
+ * the line's own function sees it. */
+static size_t inline_depth(struct mdl_model *model, uint64_t pc, uint32_t line)
+{
+    struct mdl_line chain[INLINE_MAX];
+    size_t count;
+
+    if (mdl_inline_chain(model, pc, chain, INLINE_MAX, &count))
+        return 0;
+    for (size_t i = 0; i < count && i < INLINE_MAX; i++)
+        if (chain[i].line == line)
+            return i;
+    return 0;
+}
+
+static int add_variable(struct slc_criterion *criterion, struct wet_state *state,
+                        const struct place *place, struct slc_seed *seed)
+{
+    struct mdl_model *model = wet_get_model(criterion->wet);
+    struct mdl_machine machine = {state, slc_read_register, slc_read_memory};
+    struct mdl_variable variable;
+    struct mdl_place where;
+    int error = mdl_variable_find_at(model, seed->pc, inline_depth(model, seed->pc, place->line),
+                                     place->variable, &variable);
+
+    if (error == -WD_ERR_NOT_FOUND)
+        return wd_fail(error, "there is no variable '%s' at %s:%u", place->variable, place->file,
+                       place->line);
+    if (!error)
+        error = mdl_variable_locate(model, &variable, seed->pc, &machine, &where);
+    if (error)
+        return error;
+    switch (where.kind) {
+    case MDL_PLACE_MEMORY:
+    case MDL_PLACE_REGISTER:
+        error = slc_seed_add_variable(seed, &where, variable.type.size_bytes);
+        if (error == -WD_ERR_UNSUPPORTED)
+            return wd_fail(error, "'%s' is in a register that slices do not follow at %s:%u",
+                           place->variable, place->file, place->line);
+        return error;
+    case MDL_PLACE_VALUE:
+        return wd_fail(-WD_ERR_NOT_FOUND,
+                       "'%s' is nowhere at %s:%u: the debug information computes it; try %s:%u",
+                       place->variable, place->file, place->line, place->file, place->line);
+    default:
+        return wd_fail(-WD_ERR_NOT_FOUND, "'%s' is optimized out at %s:%u (%s); try %s:%u",
+                       place->variable, place->file, place->line, where.reason, place->file,
+                       place->line);
+    }
+}
+
+static int seed_variable(struct slc_criterion *criterion, const struct place *place, wet_time time)
+{
+    struct wet_state *state;
+    int error = wet_state_open(criterion->wet, time, &state);
+
+    if (error)
+        return error;
+    struct slc_seed *seed = slc_criterion_add(criterion, time, wet_state_regs(state)->r[EVQ_RIP]);
+    if (!seed) {
+        wet_state_close(state);
+        return -ENOMEM;
+    }
+    seed->task = wet_state_task(state);
+    error = add_variable(criterion, state, place, seed);
+    wet_state_close(state);
+    return error;
+}
+
+/* ---- all of a line ---- */
+
+struct walk {
+    struct slc_criterion *criterion;
+    const struct mdl_range *ranges;
+    size_t range_count;
+    const uint64_t *pcs; /* of breakpoints */
+    size_t pc_count;
+    wet_time start;
+    uint32_t task;
+    int64_t depth; /* of calls */
+    bool is_over;
+};
+
+static bool is_in_line(const struct walk *walk, uint64_t pc)
+{
+    for (size_t i = 0; i < walk->range_count; i++)
+        if (pc >= walk->ranges[i].start && pc < walk->ranges[i].end)
+            return true;
+    return false;
+}
+
+static bool is_breakpoint(const struct walk *walk, uint64_t pc)
+{
+    for (size_t i = 0; i < walk->pc_count; i++)
+        if (walk->pcs[i] == pc)
+            return true;
+    return false;
+}
+
+static bool begins_other_line(const struct walk *walk, uint64_t pc)
+{
+    struct mdl_line line;
+
+    return mdl_line_at(wet_get_model(walk->criterion->wet), pc, &line) == 0 && line.is_stmt &&
+           line.line && line.start == pc;
+}
+
+static int walk_statement(struct walk *walk, const struct wet_statement *statement, wet_time time)
+{
+    if (walk->depth == 0 && time >= walk->start) {
+        bool is_own = is_in_line(walk, statement->pc);
+        if ((is_own && time > walk->start && is_breakpoint(walk, statement->pc)) ||
+            (!is_own && begins_other_line(walk, statement->pc))) {
+            walk->is_over = true;
+            return 0;
+        }
+        if (is_own) {
+            struct slc_seed *seed = slc_criterion_add(walk->criterion, time, statement->pc);
+            if (!seed)
+                return -ENOMEM;
+            seed->task = walk->task;
+            seed->uses = SLC_USES_ALL;
+        }
+    }
+    if (time < walk->start)
+        return 0;
+    if (statement->info->klass == INS_CALL || statement->info->klass == INS_CALL_INDIRECT)
+        walk->depth++;
+    if (statement->info->klass == INS_RET && walk->depth-- == 0)
+        walk->is_over = true;
+    return 0;
+}
+
+static int walk_interval(struct walk *walk, const struct wet_interval *interval)
+{
+    int error = 0;
+
+    for (size_t e = 0; e < interval->exec_count && !error && !walk->is_over; e++) {
+        const struct wet_exec *exec = &interval->execs[e];
+        const struct wet_node *node = wet_get_node(walk->criterion->wet, exec->node);
+        wet_time time = interval->first_time + exec->time_off;
+        if (!node || exec->task != walk->task || time + node->statement_count <= walk->start)
+            continue;
+        for (uint32_t s = 0; s < node->statement_count && !error && !walk->is_over; s++)
+            error = walk_statement(walk, &node->statements[s], time + s);
+    }
+    return error;
+}
+
+static int seed_line(struct slc_criterion *criterion, const struct place *place,
+                     const uint64_t *pcs, size_t pc_count, wet_time time)
+{
+    struct wet *wet = criterion->wet;
+    struct mdl_range *ranges;
+    struct walk walk = {.criterion = criterion, .pcs = pcs, .pc_count = pc_count, .start = time};
+    uint64_t pc, intervals = wet_get_info(wet)->intervals;
+    int error = slc_state_at(wet, time, &pc, &walk.task);
+
+    if (!error)
+        error = mdl_line_ranges(wet_get_model(wet), place->file, place->line, &ranges,
+                                &walk.range_count);
+    if (error)
+        return error;
+    walk.ranges = ranges;
+    for (uint64_t k = wet_interval_at(wet, time); k < intervals && !error && !walk.is_over; k++) {
+        const struct wet_interval *interval;
+        error = wet_interval_get(wet, k, &interval);
+        if (error)
+            break;
+        error = walk_interval(&walk, interval);
+        wet_interval_put(wet, interval);
+    }
+    free(ranges);
+    if (error || criterion->seed_count)
+        return error;
+    /* Several lines begin at the breakpoint's address, and its instruction is another one's. */
+    struct slc_seed *seed = slc_criterion_add(criterion, time, pc);
+    if (!seed)
+        return -ENOMEM;
+    seed->task = walk.task;
+    seed->uses = SLC_USES_ALL;
+    return 0;
+}
+
+/* ---- all of it ---- */
+
+int slc_parse_line(struct slc_criterion *criterion)
+{
+    struct place place = {0};
+    uint64_t *pcs = NULL;
+    size_t pc_count = 0;
+    wet_time time;
+    int error = parse_place(criterion, &place);
+
+    if (error)
+        return error;
+    error = find_instance(criterion->wet, &place, &pcs, &pc_count, &time);
+    if (!error)
+        error = place.variable ? seed_variable(criterion, &place, time)
+                               : seed_line(criterion, &place, pcs, pc_count, time);
+    if (place.variable)
+        snprintf(criterion->description, sizeof(criterion->description),
+                 "%s before %s:%u at time %llu", place.variable, place.file, place.line,
+                 error ? 0 : (unsigned long long)time);
+    else
+        snprintf(criterion->description, sizeof(criterion->description),
+                 "all that %s:%u uses at time %llu", place.file, place.line,
+                 error ? 0 : (unsigned long long)time);
+    free(pcs);
+    free(place.file);
+    return error;
+}

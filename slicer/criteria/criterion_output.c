@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Criteria outside the program's code: bytes that it wrote, the status that it ended with. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "common/err.h"
+#include "slicer/criteria/criterion.h"
+#include "slicer/descriptors.h"
+
+/* ---- exit ---- */
+
+struct exit_call {
+    wet_time time;
+    uint32_t task;
+};
+
+static int note_exit(void *arg, const struct wet_event *event)
+{
+    struct exit_call *call = arg;
+
+    if (event->entry->kind == EVQ_SYSCALL_ENTER &&
+        (event->entry->number == SYS_exit_group || event->entry->number == SYS_exit))
+        *call = (struct exit_call){event->time, event->task};
+    return 0;
+}
+
+int slc_parse_exit(struct slc_criterion *criterion)
+{
+    const struct wet_info *info = wet_get_info(criterion->wet);
+    struct exit_call call = {0};
+    uint64_t pc;
+
+    if (info->signal)
+        return wd_fail(-WD_ERR_NOT_FOUND,
+                       "the program did not exit, signal %d (%s) ended it; try the criterion crash",
+                       info->signal, strsignal(info->signal));
+    int error = wet_each_event(criterion->wet, note_exit, &call);
+    if (error)
+        return error;
+    if (call.time == 0)
+        return wd_fail(-WD_ERR_NOT_FOUND,
+                       "the recording holds no exit; try output:OFFSET or FILE:LINE");
+    error = slc_state_at(criterion->wet, call.time, &pc, &call.task);
+    struct slc_seed *seed = error ? NULL : slc_criterion_add(criterion, call.time, pc);
+    if (!seed)
+        return error ? error : -ENOMEM;
+    seed->task = call.task;
+    ins_regset_add_gpr(&seed->regs[SLC_EDGE_VALUE], INS_RDI, 0, 4);
+    seed->register_bytes = 4;
+    if (info->wait_status >= 0)
+        snprintf(criterion->description, sizeof(criterion->description), "exit status %d",
+                 WEXITSTATUS(info->wait_status));
+    else
+        snprintf(criterion->description, sizeof(criterion->description), "exit status");
+    return 0;
+}
+
+/* ---- output ---- */
+
+struct output_range {
+    int fd;
+    uint64_t offset, size;
+};
+
+static bool parse_number(const char **text, uint64_t *value)
+{
+    char *end;
+
+    if (!isdigit((unsigned char)**text))
+        return false;
+    errno = 0;
+    unsigned long long number = strtoull(*text, &end, 0);
+    if (errno)
+        return false;
+    *text = end;
+    *value = number;
+    return true;
+}
+
+/* [:FD]:OFFSET[+LEN] */
+static bool parse_range(const char *text, struct output_range *range)
+{
+    uint64_t first, second;
+
+    *range = (struct output_range){.fd = 1, .size = 1};
+    if (*text++ != ':' || !parse_number(&text, &first))
+        return false;
+    range->offset = first;
+    if (*text == ':') {
+        text++;
+        if (first > INT32_MAX || !parse_number(&text, &second))
+            return false;
+        range->fd = (int)first;
+        range->offset = second;
+    }
+    if (*text == '+') {
+        text++;
+        if (!parse_number(&text, &range->size) || range->size == 0)
+            return false;
+    }
+    return *text == 0 && range->offset + range->size > range->offset;
+}
+
+static int no_output(const struct wet *wet, const struct output_range *range)
+{
+    uint64_t written = 0;
+    size_t count;
+    const struct wet_output *outputs = wet_outputs(wet, &count);
+
+    for (size_t i = 0; i < count; i++)
+        if (outputs[i].fd == range->fd && outputs[i].offset + outputs[i].size > written)
+            written = outputs[i].offset + outputs[i].size;
+    if (written)
+        return wd_fail(-WD_ERR_NOT_FOUND,
+                       "output byte %llu does not exist: %llu bytes were written to descriptor %d "
+                       "(offsets 0..%llu)",
+                       (unsigned long long)(range->offset + range->size - 1),
+                       (unsigned long long)written, range->fd, (unsigned long long)(written - 1));
+    for (size_t i = 0; i < count; i++)
+        if (outputs[i].size)
+            return wd_fail(-WD_ERR_NOT_FOUND,
+                           "nothing was written to descriptor %d; there is output to descriptor %d",
+                           range->fd, outputs[i].fd);
+    return wd_fail(-WD_ERR_NOT_FOUND, "the program wrote no output");
+}
+
+/* Where the call found its bytes is an address: of the buffer, or in the vector that lists buffers. */
+static int add_buffer_address(struct slc_criterion *criterion, struct slc_seed *seed)
+{
+    struct wet_state *state;
+    int error = wet_state_open(criterion->wet, seed->time, &state);
+
+    if (error)
+        return error;
+    const struct evq_regs *regs = wet_state_regs(state);
+    seed->pc = regs->r[EVQ_RIP];
+    seed->task = wet_state_task(state);
+    switch (regs->r[EVQ_RAX]) {
+    case SYS_writev:
+    case SYS_pwritev:
+    case SYS_pwritev2:
+        if (regs->r[EVQ_RDX] <= 1024)
+            error =
+                slc_seed_add_place(seed, regs->r[EVQ_RSI], 16 * regs->r[EVQ_RDX], SLC_EDGE_ADDRESS);
+        /* fall through */
+    case SYS_write:
+    case SYS_pwrite64:
+    case SYS_sendto:
+    case SYS_sendmsg:
+        ins_regset_add_gpr(&seed->regs[SLC_EDGE_ADDRESS], INS_RSI, 0, 8);
+        break;
+    default:
+        break;
+    }
+    wet_state_close(state);
+    return error;
+}
+
+static int add_piece(struct slc_criterion *criterion, const struct wet_output *output,
+                     uint64_t address, uint64_t size)
+{
+    struct slc_seed *seed = NULL;
+
+    for (size_t i = 0; i < criterion->seed_count; i++)
+        if (criterion->seeds[i].time == output->time)
+            seed = &criterion->seeds[i];
+    if (seed)
+        return slc_seed_add_place(seed, address, size, SLC_EDGE_VALUE);
+    seed = slc_criterion_add(criterion, output->time, 0);
+    if (!seed)
+        return -ENOMEM;
+    int error = slc_seed_add_place(seed, address, size, SLC_EDGE_VALUE);
+    return error ? error : add_buffer_address(criterion, seed);
+}
+
+/* :PATH:OFFSET[+LEN]; *path is to be freed. */
+static bool parse_file(const char *text, char **path, struct output_range *range)
+{
+    const char *colon = strrchr(text, ':');
+
+    *path = NULL;
+    if (*text != ':' || !colon || colon <= text + 1 || !parse_range(colon, range))
+        return false;
+    *path = strndup(text + 1, (size_t)(colon - text - 1));
+    return true;
+}
+
+/* The `size` bytes from `skipped` on of what the call at `time` wrote: from one piece of memory or
+ * several. */
+static int add_written(struct slc_criterion *criterion, const struct slc_file_piece *piece)
+{
+    size_t count;
+    const struct wet_output *outputs = wet_outputs(criterion->wet, &count);
+    uint64_t from = piece->skipped, left = piece->size;
+    int error = 0;
+
+    for (size_t i = 0; i < count && left && !error; i++) {
+        if (outputs[i].time != piece->time)
+            continue;
+        uint64_t size = outputs[i].size > from ? outputs[i].size - from : 0;
+        if (size > left)
+            size = left;
+        if (size)
+            error = add_piece(criterion, &outputs[i], outputs[i].address + from, size);
+        from -= from < outputs[i].size ? from : outputs[i].size;
+        left -= size;
+    }
+    if (!error && left)
+        return wd_fail(-WD_ERR_NOT_FOUND,
+                       "where the call at time %llu found what it wrote is not known",
+                       (unsigned long long)piece->time);
+    return error;
+}
+
+static int parse_file_output(struct slc_criterion *criterion, const char *path,
+                             const struct output_range *range)
+{
+    struct slc_file_piece *pieces = NULL;
+    struct slc_files *files;
+    size_t count = 0;
+    int error = slc_files_make(criterion->wet, &files);
+
+    if (error)
+        return error;
+    error = slc_files_trace(files, path, range->offset, range->size, &pieces, &count);
+    for (size_t i = 0; i < count && !error; i++)
+        error = add_written(criterion, &pieces[i]);
+    free(pieces);
+    slc_files_free(files);
+    snprintf(criterion->description, sizeof(criterion->description), "%s, byte %llu%s", path,
+             (unsigned long long)range->offset, range->size > 1 ? " and following" : "");
+    return error;
+}
+
+int slc_parse_output(struct slc_criterion *criterion, const char *rest)
+{
+    struct output_range range;
+    char *path;
+    uint64_t found = 0;
+    size_t count;
+    const struct wet_output *outputs = wet_outputs(criterion->wet, &count);
+    int error = 0;
+
+    if (!parse_range(rest, &range) && parse_file(rest, &path, &range)) {
+        error = path ? parse_file_output(criterion, path, &range) : -ENOMEM;
+        free(path);
+        return error;
+    }
+    if (!parse_range(rest, &range))
+        return wd_fail(-WD_ERR_USAGE,
+                       "'%s' is no place in the output: use output:OFFSET, output:OFFSET+LENGTH, "
+                       "output:DESCRIPTOR:OFFSET or output:PATH:OFFSET",
+                       criterion->text);
+    for (size_t i = 0; i < count && !error; i++) {
+        const struct wet_output *output = &outputs[i];
+        uint64_t from = range.offset > output->offset ? range.offset : output->offset;
+        uint64_t end = output->offset + output->size;
+        if (range.offset + range.size < end)
+            end = range.offset + range.size;
+        if (output->fd != range.fd || from >= end)
+            continue;
+        found += end - from;
+        error = add_piece(criterion, output, output->address + (from - output->offset), end - from);
+    }
+    if (error)
+        return error;
+    if (found < range.size)
+        return no_output(criterion->wet, &range);
+    snprintf(criterion->description, sizeof(criterion->description),
+             "output to descriptor %d, byte %llu%s", range.fd, (unsigned long long)range.offset,
+             range.size > 1 ? " and following" : "");
+    return 0;
+}

@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What came from outside the instructions, for one value; slicer/scan/kernel.c has the rules. */
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "common/err.h"
+#include "recorder/event/ops.h"
+#include "slicer/call_events.h"
+#include "slicer/origin/chase.h"
+#include "slicer/scan/halfway.h"
+#include "slicer/syscalls.h"
+
+#define UNKNOWN_TASK UINT32_MAX
+
+/* ---- hops ---- */
+
+/* Adds a track to a hop of this event, made when the first one comes. */
+struct gather {
+    struct slc_chase *chase;
+    const struct wet_event *event;
+    enum slc_hop_kind kind;
+    size_t hop;
+    bool has_hop;
+};
+
+static struct slc_hop *gather_hop(struct gather *gather)
+{
+    if (!gather->has_hop) {
+        if (!slc_chase_hop(gather->chase, gather->kind, gather->event->time, 0))
+            return NULL;
+        gather->hop = gather->chase->origin->hop_count - 1;
+        gather->has_hop = true;
+    }
+    return &gather->chase->origin->hops[gather->hop];
+}
+
+static int gather_move(struct gather *gather, unsigned i, struct slc_spot from)
+{
+    struct slc_hop *hop = gather_hop(gather);
+    struct slc_track *track = &gather->chase->tracks[i];
+
+    if (!hop)
+        return -ENOMEM;
+    slc_hop_add(hop, i, track->spot, from);
+    slc_track_move(track, from);
+    return 0;
+}
+
+static int gather_end(struct gather *gather, unsigned i)
+{
+    struct slc_hop *hop = gather_hop(gather);
+    struct slc_track *track = &gather->chase->tracks[i];
+
+    if (!hop)
+        return -ENOMEM;
+    slc_hop_add(hop, i, track->spot, (struct slc_spot){0});
+    track->state = SLC_TRACK_DONE;
+    return 0;
+}
+
+void slc_hop_set_call(struct slc_hop *hop, const struct slc_call *call)
+{
+    const struct slc_syscall *syscall = slc_syscall_find(call->number);
+
+    hop->number = call->number;
+    hop->result = call->result;
+    memcpy(hop->args, call->args, sizeof(hop->args));
+    hop->arg_count = SLC_SYSCALL_ARGS;
+    while (syscall && hop->arg_count && syscall->args[hop->arg_count - 1].kind == SLC_ARG_NONE)
+        hop->arg_count--;
+}
+
+/* The call of a task; its instruction will complete the hop. */
+static int gather_call(struct gather *gather, unsigned i, uint32_t task)
+{
+    struct slc_hop *hop = gather_hop(gather);
+    struct slc_track *track = &gather->chase->tracks[i];
+    const struct slc_call *call = &gather->chase->calls[task];
+
+    if (!hop)
+        return -ENOMEM;
+    slc_hop_add(hop, i, track->spot, (struct slc_spot){0});
+    slc_hop_set_call(hop, call);
+    track->state = SLC_TRACK_CALL;
+    track->spot.task = task;
+    track->hop = gather->hop;
+    return 0;
+}
+
+/* ---- memory ---- */
+
+struct written {
+    uint64_t address, size;
+    uint64_t offset; /* of its first byte in all that the call wrote there */
+    uint64_t extent;
+    bool is_mapping;
+};
+
+/* task UNKNOWN_TASK: no call did. */
+static int pass_written(struct slc_chase *chase, const struct wet_event *event, uint32_t task,
+                        const struct written *written)
+{
+    struct gather gather = {chase, event, SLC_HOP_SYSCALL, 0, false};
+    int error = 0;
+
+    if (task == UNKNOWN_TASK)
+        gather.kind = event->time ? SLC_HOP_DELIVERED : SLC_HOP_INITIAL;
+    for (unsigned i = 0; i < chase->origin->size && !error; i++) {
+        struct slc_track *track = &chase->tracks[i];
+        uint64_t off = track->spot.address - written->address;
+        if (track->state != SLC_TRACK_LIVE || track->spot.kind != SLC_SPOT_MEMORY ||
+            off >= written->size)
+            continue;
+        bool is_first = !gather.has_hop;
+        error = task == UNKNOWN_TASK ? gather_end(&gather, i) : gather_call(&gather, i, task);
+        if (error || !is_first)
+            continue;
+        struct slc_hop *hop = gather_hop(&gather);
+        hop->offset = written->offset + off;
+        hop->extent = written->extent;
+        hop->is_mapping = written->is_mapping;
+    }
+    return error;
+}
+
+static int pass_remap(struct slc_chase *chase, const struct wet_event *event, uint32_t task,
+                      const struct evq_op *op)
+{
+    struct gather gather = {chase, event, SLC_HOP_REMAP, 0, false};
+    uint64_t kept = op->remap.size < op->remap.to_size ? op->remap.size : op->remap.to_size;
+    struct written rest = {.address = op->remap.to + kept,
+                           .size = op->remap.to_size - kept,
+                           .extent = op->remap.to_size,
+                           .is_mapping = true};
+    int error = op->remap.to_size > kept ? pass_written(chase, event, task, &rest) : 0;
+
+    for (unsigned i = 0; i < chase->origin->size && !error && op->remap.start != op->remap.to;
+         i++) {
+        struct slc_track *track = &chase->tracks[i];
+        uint64_t off = track->spot.address - op->remap.to;
+        if (track->state != SLC_TRACK_LIVE || track->spot.kind != SLC_SPOT_MEMORY || off >= kept)
+            continue;
+        struct slc_spot from = track->spot;
+        from.address = op->remap.start + off;
+        error = gather_move(&gather, i, from);
+    }
+    return error;
+}
+
+/* ---- threads ---- */
+
+static bool is_given(const struct slc_spot *spot, const struct evq_regs *born,
+                     const struct evq_regs *parent)
+{
+    if (spot->kind == SLC_SPOT_GPR && spot->number == INS_RAX)
+        return true;
+    if (spot->kind == SLC_SPOT_GPR && spot->number == INS_RSP)
+        return !parent || born->r[EVQ_RSP] != parent->r[EVQ_RSP];
+    return spot->kind == SLC_SPOT_LOCATION && spot->number == INS_LOC_FS_BASE &&
+           (!parent || born->r[EVQ_FS_BASE] != parent->r[EVQ_FS_BASE]);
+}
+
+static int pass_birth(struct slc_chase *chase, const struct wet_event *event,
+                      const struct evq_op *op)
+{
+    const struct evq_regs *born = evq_op_regs(op), *parent;
+    struct gather gather = {chase, event, SLC_HOP_SYSCALL, 0, false};
+    int error = 0;
+
+    if (!born || op->task_new.task == event->task)
+        return 0;
+    parent = evq_entry_regs(event->entry);
+    if (!parent)
+        parent = evq_entry_loads(event->entry);
+    for (unsigned i = 0; i < chase->origin->size && !error; i++) {
+        struct slc_track *track = &chase->tracks[i];
+        if (track->state == SLC_TRACK_CALL && track->spot.task == op->task_new.task)
+            track->state = SLC_TRACK_DONE;
+        if (track->state != SLC_TRACK_LIVE || track->spot.kind == SLC_SPOT_MEMORY ||
+            track->spot.task != op->task_new.task)
+            continue;
+        if (is_given(&track->spot, born, parent))
+            error = gather_call(&gather, i, event->task);
+        else
+            track->spot.task = event->task;
+    }
+    return error;
+}
+
+/* ---- ops ---- */
+
+static int pass_ops(struct slc_chase *chase, const struct wet_event *event, uint32_t task,
+                    const struct slc_clip *clip)
+{
+    struct written written = {0};
+    uint64_t passed = 0;
+    int error = 0;
+
+    for (const struct evq_op *op = NULL; !error && (op = evq_op_next(event->entry, op));) {
+        written = (struct written){.address = op->range.start,
+                                   .size = slc_clip_bytes(clip, op),
+                                   .extent = op->range.size,
+                                   .is_mapping = op->op != EVQ_OP_WRITE};
+        switch (op->op) {
+        case EVQ_OP_WRITE:
+            written.offset = clip->is_clipped ? op->range.start - clip->buffer : passed;
+            if (clip->is_clipped)
+                written.extent = clip->buffer_end - clip->buffer;
+            passed += op->range.size;
+            error = pass_written(chase, event, task, &written);
+            break;
+        case EVQ_OP_ZERO:
+        case EVQ_OP_MAP:
+        case EVQ_OP_DISCARD:
+            written.offset =
+                op->op == EVQ_OP_MAP && op->map.file != EVQ_FILE_NONE ? op->map.file_off : 0;
+            error = pass_written(chase, event, task, &written);
+            break;
+        case EVQ_OP_REMAP:
+            error = pass_remap(chase, event, task, op);
+            break;
+        case EVQ_OP_CLEAR_SPACE:
+            written.size = UINT64_MAX;
+            written.address = 0;
+            error = pass_written(chase, event, UNKNOWN_TASK, &written);
+            break;
+        case EVQ_OP_TASK_NEW:
+            if (task != UNKNOWN_TASK)
+                error = pass_birth(chase, event, op);
+            break;
+        default:
+            break;
+        }
+    }
+    return error;
+}
+
+/* ---- signal handlers ---- */
+
+static struct slc_spot saved_spot(uint64_t ucontext, unsigned index, unsigned byte)
+{
+    return (struct slc_spot){.kind = SLC_SPOT_MEMORY,
+                             .address = ucontext + SLC_SAVED_REGS_OFF + 8 * index + byte};
+}
+
+/* General registers come out of the frame; the rest is as it was before the handler. */
+static int handler_ended(struct slc_chase *chase, const struct wet_event *event)
+{
+    const struct evq_regs *regs = evq_entry_regs(event->entry);
+    struct gather gather = {chase, event, SLC_HOP_SIGNAL, 0, false};
+    int error = 0;
+
+    for (unsigned i = 0; regs && i < chase->origin->size && !error; i++) {
+        struct slc_track *track = &chase->tracks[i];
+        if (track->state != SLC_TRACK_LIVE || track->spot.kind == SLC_SPOT_MEMORY ||
+            track->spot.task != event->task)
+            continue;
+        if (track->spot.kind == SLC_SPOT_GPR) {
+            unsigned index = 0;
+            while (slc_saved_order[index] != track->spot.number)
+                index++;
+            error = gather_move(&gather, i, saved_spot(regs->r[EVQ_RSP], index, track->spot.byte));
+        } else {
+            track->state = SLC_TRACK_ASIDE;
+            track->ucontext = regs->r[EVQ_RSP];
+        }
+    }
+    return error;
+}
+
+static bool is_given_to_handler(const struct slc_spot *spot)
+{
+    if (spot->kind == SLC_SPOT_VECTOR)
+        return true;
+    if (spot->kind == SLC_SPOT_LOCATION)
+        return spot->number == INS_LOC_DF ||
+               (spot->number >= INS_LOC_K && spot->number < INS_LOC_FS_BASE);
+    return spot->number == INS_RAX || spot->number == INS_RDI || spot->number == INS_RSI ||
+           spot->number == INS_RDX || spot->number == INS_RSP;
+}
+
+static int handler_began(struct slc_chase *chase, const struct wet_event *event, uint64_t ucontext)
+{
+    struct gather kept = {chase, event, SLC_HOP_SIGNAL, 0, false};
+    struct gather given = {chase, event, SLC_HOP_DELIVERED, 0, false};
+    const struct slc_clip frame = slc_signal_frame_clip(event->entry, ucontext - 8);
+    int error = 0;
+
+    for (unsigned i = 0; i < chase->origin->size && !error; i++) {
+        struct slc_track *track = &chase->tracks[i];
+        uint64_t off = track->spot.address - ucontext - SLC_SAVED_REGS_OFF;
+        if (track->state == SLC_TRACK_ASIDE && track->ucontext == ucontext &&
+            track->spot.task == event->task) {
+            track->state = SLC_TRACK_LIVE;
+        } else if (track->state != SLC_TRACK_LIVE) {
+            continue;
+        } else if (track->spot.kind != SLC_SPOT_MEMORY) {
+            if (track->spot.task == event->task && is_given_to_handler(&track->spot))
+                error = gather_end(&given, i);
+        } else if (off < 8 * SLC_SAVED_REG_COUNT) {
+            struct slc_spot from = {.kind = SLC_SPOT_GPR,
+                                    .task = event->task,
+                                    .number = slc_saved_order[off / 8],
+                                    .byte = (uint16_t)(off % 8)};
+            error = gather_move(&kept, i, from);
+        }
+    }
+    return error ? error : pass_ops(chase, event, UNKNOWN_TASK, &frame);
+}
+
+/* Bytes of a gather's register that were not loaded last: before it faulted, or never. The trace does not tell. */
+static int refuse_halfway(const struct slc_chase *chase, size_t index)
+{
+    const struct wet_event *cause = slc_event_cause(chase->interval, index);
+    struct slc_halfway halfway;
+    bool has_vectors = false;
+    int error = 0;
+
+    for (unsigned i = 0; i < chase->origin->size; i++)
+        has_vectors |= chase->tracks[i].state == SLC_TRACK_LIVE &&
+                       chase->tracks[i].spot.kind == SLC_SPOT_VECTOR;
+    if (!has_vectors || !cause || cause->entry->kind != EVQ_FAULT)
+        return 0;
+    error = slc_halfway_find(chase->wet, chase->interval, cause, &halfway);
+    for (unsigned i = 0; i < chase->origin->size && !error; i++) {
+        const struct slc_track *track = &chase->tracks[i];
+        if (track->state == SLC_TRACK_LIVE && track->spot.kind == SLC_SPOT_VECTOR &&
+            track->spot.task == cause->task && ins_regset_has(&halfway.loaded, track->location))
+            error = wd_fail(-WD_ERR_UNSUPPORTED,
+                            "the gather at %#llx faulted after time %llu, perhaps halfway, and a "
+                            "handler had it go on: what it had loaded by then is not known (a "
+                            "slice has all that it may be)",
+                            (unsigned long long)evq_entry_regs(cause->entry)->r[EVQ_RIP],
+                            (unsigned long long)cause->time);
+    }
+    return error;
+}
+
+/* ---- all of it ---- */
+
+static void note_call(struct slc_chase *chase, const struct wet_event *event)
+{
+    const struct evq_entry *entry = event->entry;
+    bool is_exit = entry->kind == EVQ_SYSCALL_EXIT;
+    const struct evq_regs *regs = is_exit ? evq_entry_loads(entry) : evq_entry_regs(entry);
+    struct slc_call *call = &chase->calls[event->task];
+
+    if (!regs)
+        return;
+    call->number = entry->number;
+    if (is_exit)
+        call->result = (int64_t)regs->r[EVQ_RAX];
+    for (unsigned a = 0; a < SLC_SYSCALL_ARGS; a++)
+        call->args[a] = regs->r[slc_syscall_reg[a]];
+}
+
+static int pass_segment_base(struct slc_chase *chase, const struct wet_event *event,
+                             const struct evq_regs *loads)
+{
+    struct gather gather = {chase, event, SLC_HOP_SYSCALL, 0, false};
+    int error = 0;
+
+    if (event->entry->kind != EVQ_SYSCALL_EXIT || !loads)
+        return 0;
+    unsigned base = slc_entry_base_set(event->entry, loads);
+    for (unsigned i = 0; i < chase->origin->size && !error; i++) {
+        const struct slc_track *track = &chase->tracks[i];
+        if (track->state == SLC_TRACK_LIVE && track->spot.kind == SLC_SPOT_LOCATION &&
+            track->spot.number == base && track->spot.task == event->task)
+            error = gather_call(&gather, i, event->task);
+    }
+    return error;
+}
+
+int slc_chase_event(struct slc_chase *chase, size_t index)
+{
+    const struct wet_event *event = &chase->interval->events[index];
+    const struct evq_entry *entry = event->entry;
+    const struct slc_clip clip = slc_event_clip(chase->interval, index);
+    const struct evq_regs *loads = evq_entry_loads(entry);
+    uint32_t task = UNKNOWN_TASK;
+    int error = 0;
+
+    if (event->task >= EVQ_TASKS_MAX)
+        return wd_fail(-WD_ERR_CORRUPT, "an event names task %u", event->task);
+    if (entry->kind == EVQ_SYSCALL_ENTER || entry->kind == EVQ_SYSCALL_EXIT) {
+        note_call(chase, event);
+        task = event->task;
+    } else if (entry->kind == EVQ_TASK_EXIT ||
+               (entry->kind == EVQ_OPS && slc_event_is_of_call(chase->interval, index))) {
+        task = event->task;
+    }
+    if (entry->number == SYS_rt_sigreturn && entry->kind == EVQ_SYSCALL_EXIT)
+        return 0;
+    if (entry->number == SYS_rt_sigreturn && entry->kind == EVQ_SYSCALL_ENTER)
+        error = handler_ended(chase, event);
+    else if (entry->kind == EVQ_OPS && loads && slc_entry_calls_handler(entry, loads))
+        error = handler_began(chase, event, loads->r[EVQ_RSP] + 8);
+    else
+        error = pass_ops(chase, event, task, &clip);
+    if (!error && entry->kind == EVQ_OPS && loads && slc_entry_calls_handler(entry, loads))
+        error = refuse_halfway(chase, index);
+    if (!error)
+        error = pass_segment_base(chase, event, loads);
+    slc_chase_sum(chase);
+    return error;
+}
+
+static bool is_next(const struct slc_spot *last, const struct slc_spot *spot)
+{
+    return last->kind == spot->kind && last->number == spot->number &&
+           (spot->kind == SLC_SPOT_MEMORY ? spot->address == last->address + 1
+                                          : spot->byte == last->byte + 1);
+}
+
+/* One hop for bytes side by side. */
+int slc_chase_end(struct slc_chase *chase)
+{
+    const struct wet_event start = {0};
+    struct gather gather = {chase, &start, SLC_HOP_INITIAL, 0, false};
+    struct slc_spot last = {0};
+    int error = 0;
+
+    for (unsigned i = 0; i < chase->origin->size && !error; i++) {
+        const struct slc_track *track = &chase->tracks[i];
+        if (track->state != SLC_TRACK_LIVE && track->state != SLC_TRACK_ASIDE)
+            continue;
+        gather.has_hop &= is_next(&last, &track->spot);
+        last = track->spot;
+        error = gather_end(&gather, i);
+    }
+    return error;
+}

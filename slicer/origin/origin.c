@@ -1,0 +1,596 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "slicer/origin/origin.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/err.h"
+#include "slicer/criteria/criterion.h"
+#include "slicer/descriptors.h"
+#include "slicer/origin/chase.h"
+#include "slicer/state_view.h"
+
+const char *slc_hop_name(enum slc_hop_kind kind)
+{
+    static const char *const names[] = {
+        [SLC_HOP_COPY] = "copied",
+        [SLC_HOP_ZERO_EXTEND] = "zero-extended",
+        [SLC_HOP_SIGN_EXTEND] = "sign-extended",
+        [SLC_HOP_REMAP] = "moved by mremap",
+        [SLC_HOP_SIGNAL] = "kept by a signal",
+        [SLC_HOP_COMPUTED] = "computed",
+        [SLC_HOP_CONSTANT] = "constant",
+        [SLC_HOP_SYSCALL] = "system call",
+        [SLC_HOP_DELIVERED] = "delivered",
+        [SLC_HOP_INITIAL] = "initial",
+    };
+    return (unsigned)kind < sizeof(names) / sizeof(names[0]) ? names[kind] : "?";
+}
+
+void slc_spot_name(const struct slc_spot *spot, char *text, size_t size)
+{
+    static const char *const names[INS_GPR_COUNT] = {"rax", "rcx", "rdx", "rbx", "rsp", "rbp",
+                                                     "rsi", "rdi", "r8",  "r9",  "r10", "r11",
+                                                     "r12", "r13", "r14", "r15"};
+    const char *location = ins_location_name(spot->number);
+    char name[16] = "";
+
+    if (spot->kind == SLC_SPOT_GPR)
+        snprintf(name, sizeof(name), "%s", names[spot->number % INS_GPR_COUNT]);
+    else if (spot->kind == SLC_SPOT_VECTOR)
+        snprintf(name, sizeof(name), "%cmm%u",
+                 spot->byte < 16   ? 'x'
+                 : spot->byte < 32 ? 'y'
+                                   : 'z',
+                 spot->number);
+    else if (spot->kind == SLC_SPOT_LOCATION)
+        snprintf(name, sizeof(name), "%s", location ? location : "?");
+    if (spot->byte)
+        snprintf(text, size, "%s.b%u", name, spot->byte);
+    else
+        snprintf(text, size, "%s", name);
+}
+
+/* ---- the value ---- */
+
+static int no_value(const struct slc_criterion *criterion)
+{
+    return wd_fail(-WD_ERR_USAGE,
+                   "'%s' is not one value: an origin is that of a variable, of up to %d bytes "
+                   "of memory or output, or of a register",
+                   criterion->text, SLC_VALUE_BYTES_MAX);
+}
+
+static bool is_mask(unsigned location)
+{
+    return location >= INS_LOC_K && location < INS_LOC_X87;
+}
+
+/* All of a set's pieces in one register, or one location. */
+static bool take_registers(struct slc_chase *chase, const struct slc_seed *seed,
+                           const struct ins_regset *set)
+{
+    unsigned first = ins_regset_next(set, 0), unit, start, end, own, from, to;
+    struct slc_spot spot = {.task = seed->task};
+
+    if (!slc_piece_bytes(first, &unit, &start, &end)) {
+        if (ins_regset_next(set, first + 1) != INS_LOC_COUNT)
+            return false;
+        spot.kind = SLC_SPOT_LOCATION;
+        spot.number = (uint16_t)first;
+        chase->origin->size = is_mask(first) ? 8 : 1;
+        for (; spot.byte < chase->origin->size; spot.byte++)
+            slc_track_move(&chase->tracks[spot.byte], spot);
+        return true;
+    }
+    for (unsigned l = first; l < INS_LOC_COUNT; l = ins_regset_next(set, l + 1)) {
+        if (!slc_piece_bytes(l, &own, &from, &to) || own != unit)
+            return false;
+        end = to;
+    }
+    if (seed->register_bytes && seed->register_bytes < end - start)
+        end = start + seed->register_bytes;
+    spot.kind = unit < INS_GPR_COUNT ? SLC_SPOT_GPR : SLC_SPOT_VECTOR;
+    spot.number = (uint16_t)(unit < INS_GPR_COUNT ? unit : unit - INS_GPR_COUNT);
+    chase->origin->size = end - start;
+    for (unsigned i = 0; i < end - start; i++) {
+        spot.byte = (uint16_t)(start + i);
+        slc_track_move(&chase->tracks[i], spot);
+    }
+    return true;
+}
+
+static bool take_memory(struct slc_chase *chase, const struct slc_place *place)
+{
+    if (place->size_bytes > SLC_VALUE_BYTES_MAX)
+        return false;
+    for (uint64_t i = 0; i < place->size_bytes; i++)
+        slc_track_move(&chase->tracks[i],
+                       (struct slc_spot){.kind = SLC_SPOT_MEMORY, .address = place->address + i});
+    chase->origin->size = place->size_bytes;
+    return true;
+}
+
+/* Values before addresses: an output has both, a crash only the latter. */
+static int take_value(struct slc_chase *chase, const struct slc_criterion *criterion)
+{
+    const struct slc_seed *seed = &criterion->seeds[0];
+    const struct slc_place *place = NULL;
+    unsigned places = 0;
+    bool is_taken = false;
+
+    if (criterion->seed_count != 1 || seed->uses != SLC_USES_NONE)
+        return no_value(criterion);
+    for (unsigned edge = SLC_EDGE_VALUE; edge <= SLC_EDGE_ADDRESS && !is_taken; edge++) {
+        for (size_t i = 0; i < seed->place_count; i++)
+            if (seed->places[i].edge == edge) {
+                place = &seed->places[i];
+                places++;
+            }
+        bool has_registers = !ins_regset_is_empty(&seed->regs[edge]);
+        if (places + has_registers > 1)
+            return no_value(criterion);
+        if (places)
+            is_taken = take_memory(chase, place);
+        else if (has_registers)
+            is_taken = take_registers(chase, seed, &seed->regs[edge]);
+        if (!is_taken && places + has_registers)
+            return no_value(criterion);
+    }
+    return is_taken ? 0 : no_value(criterion);
+}
+
+static bool read_vector(const struct wet_state *state, const struct slc_spot *spot, uint8_t *byte)
+{
+    uint8_t bytes[SLC_VALUE_BYTES_MAX];
+    unsigned width;
+
+    if (wet_state_vector(state, spot->number, bytes, &width) != 0 || spot->byte >= width)
+        return false;
+    *byte = bytes[spot->byte];
+    return true;
+}
+
+/* A flag, or a byte of a mask register. */
+static bool read_location(const struct wet_state *state, const struct slc_spot *spot, uint8_t *byte)
+{
+    static const uint8_t bits[] = {0, 2, 4, 6, 7, 11, 10}; /* from INS_LOC_CF on */
+    unsigned location = spot->number;
+    uint64_t mask;
+
+    if (is_mask(location)) {
+        if (wet_state_mask(state, location - INS_LOC_K, &mask) != 0)
+            return false;
+        *byte = (uint8_t)(mask >> (8 * spot->byte));
+        return true;
+    }
+    if (location < INS_LOC_CF || location > INS_LOC_DF)
+        return false;
+    *byte = wet_state_regs(state)->r[EVQ_EFLAGS] >> bits[location - INS_LOC_CF] & 1;
+    return true;
+}
+
+bool slc_spot_read(struct wet_state *state, const struct slc_spot *spot, uint8_t *byte)
+{
+    switch (spot->kind) {
+    case SLC_SPOT_MEMORY:
+        return wet_state_read(state, spot->address, byte, 1) == 0;
+    case SLC_SPOT_GPR:
+        *byte = (uint8_t)(slc_gpr_value(wet_state_regs(state), spot->number) >> (8 * spot->byte));
+        return true;
+    case SLC_SPOT_VECTOR:
+        return read_vector(state, spot, byte);
+    case SLC_SPOT_LOCATION:
+        return read_location(state, spot, byte);
+    default:
+        return false;
+    }
+}
+
+static int read_value(struct slc_chase *chase, const struct slc_criterion *criterion)
+{
+    struct slc_origin *origin = chase->origin;
+    struct wet_state *state;
+    int error = wet_state_open(chase->wet, criterion->seeds[0].time, &state);
+
+    if (error)
+        return error;
+    for (size_t i = 0; i < origin->size; i++)
+        if (slc_spot_read(state, &chase->tracks[i].spot, &origin->value[i]))
+            origin->known |= UINT64_C(1) << i;
+    wet_state_close(state);
+    origin->place = chase->tracks[0].spot;
+    return 0;
+}
+
+/* ---- tracks and hops ---- */
+
+void slc_track_move(struct slc_track *track, struct slc_spot spot)
+{
+    struct ins_regset set = {0};
+
+    track->spot = spot;
+    track->state = SLC_TRACK_LIVE;
+    track->location = INS_LOC_COUNT;
+    if (spot.kind == SLC_SPOT_GPR)
+        ins_regset_add_gpr(&set, spot.number, spot.byte, 1);
+    else if (spot.kind == SLC_SPOT_VECTOR)
+        ins_regset_add_vector(&set, spot.number, spot.byte, 1);
+    else if (spot.kind == SLC_SPOT_LOCATION)
+        ins_regset_add(&set, spot.number);
+    if (spot.kind != SLC_SPOT_MEMORY)
+        track->location = ins_regset_next(&set, 0);
+}
+
+static void add_range(struct slc_chase *chase, uint64_t address)
+{
+    for (unsigned r = 0; r < chase->range_count; r++) {
+        struct ins_range *range = &chase->ranges[r];
+        if (address + 1 == range->address) {
+            range->address--;
+            range->size_bytes++;
+            return;
+        }
+        if (address - range->address <= range->size_bytes) {
+            range->size_bytes += address - range->address == range->size_bytes;
+            return;
+        }
+    }
+    chase->ranges[chase->range_count++] = (struct ins_range){address, 1};
+}
+
+void slc_chase_sum(struct slc_chase *chase)
+{
+    chase->regs = (struct ins_regset){0};
+    chase->range_count = 0;
+    chase->has_registers = chase->has_calls = chase->has_asides = false;
+    chase->is_over = true;
+    for (size_t i = 0; i < chase->origin->size; i++) {
+        const struct slc_track *track = &chase->tracks[i];
+        chase->is_over &= track->state == SLC_TRACK_DONE;
+        chase->has_calls |= track->state == SLC_TRACK_CALL;
+        chase->has_asides |= track->state == SLC_TRACK_ASIDE;
+        if (track->state != SLC_TRACK_LIVE)
+            continue;
+        if (track->spot.kind == SLC_SPOT_MEMORY) {
+            add_range(chase, track->spot.address);
+        } else {
+            ins_regset_add(&chase->regs, track->location);
+            chase->has_registers = true;
+        }
+    }
+}
+
+struct slc_hop *slc_chase_hop(struct slc_chase *chase, enum slc_hop_kind kind, wet_time time,
+                              uint64_t pc)
+{
+    struct slc_origin *origin = chase->origin;
+
+    if (origin->hop_count == chase->hop_capacity) {
+        size_t capacity = chase->hop_capacity ? chase->hop_capacity * 2 : 16;
+        struct slc_hop *grown = realloc(origin->hops, capacity * sizeof(*grown));
+        if (!grown)
+            return NULL;
+        origin->hops = grown;
+        chase->hop_capacity = capacity;
+    }
+    struct slc_hop *hop = &origin->hops[origin->hop_count++];
+    *hop = (struct slc_hop){.kind = kind, .time = time, .pc = pc, .number = -1};
+    return hop;
+}
+
+void slc_hop_add(struct slc_hop *hop, unsigned i, struct slc_spot to, struct slc_spot from)
+{
+    if (hop->bytes == 0) {
+        hop->to = to;
+        hop->from = from;
+    }
+    hop->bytes |= UINT64_C(1) << i;
+}
+
+/* A push that completes a pop: the register has been saved meanwhile, and the value was in it all the time. */
+static bool is_pair(const struct slc_hop *pop, const struct slc_hop *push)
+{
+    return pop->is_saving && pop->to.kind == SLC_SPOT_GPR && push->is_saving &&
+           push->from.kind == SLC_SPOT_GPR && push->bytes == pop->bytes &&
+           push->to.address == pop->from.address && push->from.number == pop->to.number;
+}
+
+void slc_chase_bypass(struct slc_chase *chase)
+{
+    struct slc_origin *origin = chase->origin;
+    size_t count = origin->hop_count;
+
+    if (count >= 2 && !(chase->options && chase->options->no_bypass) &&
+        is_pair(&origin->hops[count - 2], &origin->hops[count - 1]))
+        origin->hop_count -= 2;
+}
+
+/* Of the others, between which other bytes moved: a pop is one if the next hop of its bytes is the push. */
+static void mark_saving(struct slc_origin *origin)
+{
+    size_t
+        next[SLC_VALUE_BYTES_MAX]; /* by lowest byte: the next hop with it, the last ones first */
+
+    for (size_t i = 0; i < SLC_VALUE_BYTES_MAX; i++)
+        next[i] = origin->hop_count;
+    for (size_t i = origin->hop_count; i-- > 0;) {
+        struct slc_hop *hop = &origin->hops[i];
+        size_t after = next[__builtin_ctzll(hop->bytes)];
+        bool is_pop = hop->to.kind == SLC_SPOT_GPR;
+        if (is_pop && after < origin->hop_count && is_pair(hop, &origin->hops[after]))
+            origin->hops[after].is_paired = hop->is_paired = true;
+        for (unsigned b = 0; b < SLC_VALUE_BYTES_MAX; b++)
+            if (hop->bytes >> b & 1)
+                next[b] = i;
+    }
+    for (size_t i = 0; i < origin->hop_count; i++)
+        origin->hops[i].is_saving = origin->hops[i].is_paired;
+}
+
+/* ---- the scan ---- */
+
+static bool writes_value(const struct slc_chase *chase, const struct slc_node *node,
+                         const uint64_t *slots)
+{
+    struct ins_range ranges[INS_RANGES_MAX];
+
+    for (uint32_t i = 0; i < node->store_count && chase->range_count; i++) {
+        const struct slc_store *store = &node->stores[i];
+        unsigned count = 1;
+        ranges[0] = (struct ins_range){slots[store->slot], store->size_bytes};
+        if (store->is_range)
+            count = slc_operand_ranges(&node->wet->statements[store->statement], store->operand,
+                                       slots, ranges);
+        for (unsigned r = 0; r < count; r++)
+            for (unsigned v = 0; v < chase->range_count; v++)
+                if (ranges[r].address - chase->ranges[v].address < chase->ranges[v].size_bytes ||
+                    chase->ranges[v].address - ranges[r].address < ranges[r].size_bytes)
+                    return true;
+    }
+    return false;
+}
+
+static int pass_events(struct slc_chase *chase, wet_time time)
+{
+    int error = 0;
+
+    while (!error && chase->event_at && chase->interval->events[chase->event_at - 1].time >= time) {
+        chase->event_at--;
+        error = slc_chase_event(chase, chase->event_at);
+    }
+    return error;
+}
+
+static int pass_exec(struct slc_chase *chase, const struct wet_exec *exec, wet_time last)
+{
+    const struct slc_node *node = slc_code_node(&chase->code, exec->node);
+    wet_time first = chase->interval->first_time + exec->time_off;
+    int error = 0;
+
+    if (!node)
+        return -ENOMEM;
+    uint32_t count = node->statement_count;
+    if (first + count - 1 > last)
+        count = (uint32_t)(last - first) + 1;
+    if (first - chase->interval->first_time + count > chase->interval->instructions)
+        return wd_fail(-WD_ERR_CORRUPT, "interval %llu holds time %llu beyond its end",
+                       (unsigned long long)chase->interval->index,
+                       (unsigned long long)(first + count - 1));
+    bool has_event = chase->event_at && chase->interval->events[chase->event_at - 1].time >= first;
+    if (!has_event && !chase->has_calls && !ins_regset_intersects(&chase->regs, &node->defs) &&
+        !writes_value(chase, node, chase->interval->slots + exec->slot_off))
+        return 0;
+    for (uint32_t s = count; s-- > 0 && !error && !chase->is_over;) {
+        error = pass_events(chase, first + s);
+        if (!error && !chase->is_over)
+            error = slc_chase_step(chase, exec, node->wet, s);
+    }
+    return error;
+}
+
+/* Events that had happened when the criterion's state was: see struct wet_event. */
+static size_t events_before(const struct wet_interval *interval, const struct slc_seed *seed,
+                            wet_time last)
+{
+    size_t count = interval->event_count;
+
+    while (count && interval->events[count - 1].time > last)
+        count--;
+    if (!seed->is_fault)
+        return count;
+    for (size_t i = count; i-- > 0 && interval->events[i].time == last;)
+        if (interval->events[i].task == seed->task &&
+            (interval->events[i].entry->kind == EVQ_FAULT ||
+             interval->events[i].entry->kind == EVQ_PLACE))
+            return i;
+    return count;
+}
+
+#define REPORT_SECONDS 0.1
+#define REPORT_EXECS   (1u << 14)
+
+/* Tells how far the chase is, now and then. */
+static int report(struct slc_chase *chase, wet_time time)
+{
+    const struct wet_info *info = wet_get_info(chase->wet);
+    const struct slc_options *options = chase->options;
+    double now = wd_seconds();
+
+    if (now - chase->reported < REPORT_SECONDS)
+        return 0;
+    chase->reported = now;
+    if (options && options->progress &&
+        options->progress(options->arg, info->last_time - time, info->instructions))
+        return wd_fail(-WD_ERR_INTERRUPTED, "interrupted");
+    return 0;
+}
+
+static int pass_interval(struct slc_chase *chase, const struct wet_interval *interval,
+                         const struct slc_seed *seed, wet_time last)
+{
+    int error = 0;
+
+    chase->interval = interval;
+    chase->event_at = events_before(interval, seed, last);
+    for (size_t i = interval->exec_count; i-- > 0 && !error && !chase->is_over;) {
+        wet_time time = interval->first_time + interval->execs[i].time_off;
+        if (time <= last)
+            error = pass_exec(chase, &interval->execs[i], last);
+        if (!error && i % REPORT_EXECS == 0)
+            error = report(chase, time);
+    }
+    if (!error && !chase->is_over)
+        error = pass_events(chase, 0);
+    chase->interval = NULL;
+    return error;
+}
+
+static bool can_skip(const struct slc_chase *chase, uint64_t k)
+{
+    if (chase->has_registers || chase->has_calls)
+        return false;
+    for (unsigned r = 0; r < chase->range_count; r++)
+        if (wet_interval_may_write(chase->wet, k, chase->ranges[r].address,
+                                   chase->ranges[r].size_bytes))
+            return false;
+    return !chase->has_asides || chase->range_count;
+}
+
+static int scan(struct slc_chase *chase, const struct slc_seed *seed)
+{
+    wet_time last = seed->time - 1;
+    bool is_empty = last < wet_get_info(chase->wet)->first_time, is_first = true;
+    int error = 0;
+
+    for (uint64_t k = is_empty ? 0 : wet_interval_at(chase->wet, last) + 1;
+         k-- > 0 && !error && !chase->is_over; is_first = false) {
+        const struct wet_interval *interval;
+        if (!is_first && can_skip(chase, k)) {
+            chase->origin->intervals_skipped++;
+            continue;
+        }
+        error = wet_interval_get(chase->wet, k, &interval);
+        if (error)
+            break;
+        chase->origin->intervals_scanned++;
+        error = pass_interval(chase, interval, seed, last);
+        wet_interval_put(chase->wet, interval);
+    }
+    return error ? error : slc_chase_end(chase);
+}
+
+/* Not before: of the hops on the way few remain. */
+static void write_texts(struct slc_origin *origin)
+{
+    for (size_t i = 0; i < origin->hop_count; i++) {
+        struct slc_hop *hop = &origin->hops[i];
+        if (hop->code)
+            ins_text(hop->code, hop->code_bytes, hop->pc, hop->text, sizeof(hop->text));
+    }
+}
+
+/* Where the call at a time found byte `skipped` of what it wrote. */
+static bool find_written(struct wet *wet, wet_time time, uint64_t skipped, uint64_t *address)
+{
+    size_t count;
+    const struct wet_output *outputs = wet_outputs(wet, &count);
+
+    for (size_t i = 0; i < count; i++) {
+        if (outputs[i].time != time)
+            continue;
+        *address = outputs[i].address + skipped;
+        if (skipped < outputs[i].size)
+            return true;
+        skipped -= outputs[i].size;
+    }
+    return false;
+}
+
+static void name_writer(struct slc_chase *chase, struct slc_hop *hop, uint32_t file)
+{
+    uint64_t skipped = 0;
+    wet_time time =
+        slc_files_writer(chase->origin->files, file, hop->file_offset, hop->time, &skipped);
+
+    if (time && find_written(chase->wet, time, skipped, &hop->writer_address))
+        hop->writer = time;
+}
+
+/* Names what system calls read. */
+static int name_files(struct slc_chase *chase)
+{
+    struct slc_origin *origin = chase->origin;
+    int error = 0;
+
+    for (size_t i = 0; i < origin->hop_count && !error; i++) {
+        struct slc_hop *hop = &origin->hops[i];
+        hop->file_offset = SLC_OFFSET_UNKNOWN;
+        if (hop->kind != SLC_HOP_SYSCALL || hop->to.kind != SLC_SPOT_MEMORY)
+            continue;
+        if (!origin->files)
+            error = slc_files_make(chase->wet, &origin->files);
+        const struct slc_transfer *transfer = error ? NULL : slc_files_at(origin->files, hop->time);
+        if (!transfer || transfer->kind == SLC_TRANSFER_WRITE ||
+            transfer->kind == SLC_TRANSFER_TRUNCATE)
+            continue;
+        hop->file = slc_files_name(origin->files, transfer->file);
+        if (hop->is_mapping)
+            hop->file_offset = hop->offset;
+        else if (transfer->offset != SLC_OFFSET_UNKNOWN)
+            hop->file_offset = transfer->offset + hop->offset;
+        if (hop->file_offset != SLC_OFFSET_UNKNOWN)
+            name_writer(chase, hop, transfer->file);
+    }
+    return error;
+}
+
+int slc_origin(struct wet *wet, const struct slc_criterion *criterion,
+               const struct slc_options *options, struct slc_origin **out)
+{
+    struct slc_chase chase = {.wet = wet,
+                              .origin = calloc(1, sizeof(*chase.origin)),
+                              .options = options,
+                              .reported = wd_seconds()};
+
+    chase.calls = calloc(EVQ_TASKS_MAX, sizeof(*chase.calls));
+    if (!chase.origin || !chase.calls || slc_code_init(&chase.code, wet, false, false)) {
+        free(chase.calls);
+        slc_origin_free(chase.origin);
+        return -ENOMEM;
+    }
+    for (unsigned i = 0; i < EVQ_TASKS_MAX; i++)
+        chase.calls[i].number = -1;
+    int error = take_value(&chase, criterion);
+    if (!error)
+        error = read_value(&chase, criterion);
+    if (!error) {
+        slc_chase_sum(&chase);
+        error = scan(&chase, &criterion->seeds[0]);
+    }
+    if (!error) {
+        write_texts(chase.origin);
+        error = name_files(&chase);
+    }
+    slc_code_fini(&chase.code);
+    free(chase.calls);
+    if (error) {
+        slc_origin_free(chase.origin);
+        return error;
+    }
+    mark_saving(chase.origin);
+    *out = chase.origin;
+    return 0;
+}
+
+void slc_origin_free(struct slc_origin *origin)
+{
+    if (!origin)
+        return;
+    slc_files_free(origin->files);
+    free(origin->hops);
+    free(origin);
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Backward slices: passes until nothing that a pass took for granted was wrong.
+ *
+ * A pass takes for granted that pops restore what was pushed, and that the model knows where
+ * indirect jumps go (it is told what the file has of them). What it finds out otherwise is known to the next pass. Each pass only adds to
+ * what is known, so that two are nearly always enough; a run that keeps refuting is stopped by
+ * treating all pops as loads.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "common/clock.h"
+#include "common/err.h"
+#include "slicer/scan/loader.h"
+#include "slicer/scan/stretch.h"
+#include "slicer/slice_session.h"
+
+#define BYPASS_PASSES_MAX 6
+#define PASSES_MAX        32
+
+static void free_tasks(struct slc_scan *scan)
+{
+    for (unsigned i = 0; i < EVQ_TASKS_MAX; i++) {
+        if (scan->tasks[i]) {
+            slc_loader_flush(scan->tasks[i]);
+            slc_frames_fini(&scan->tasks[i]->frames);
+            slc_regs_fini(&scan->tasks[i]->regs);
+        }
+        free(scan->tasks[i]);
+        scan->tasks[i] = NULL;
+    }
+}
+
+static void set_kinds(struct slc_scan *scan, enum slc_kinds kinds)
+{
+    scan->follows_data = kinds != SLC_KINDS_CONTROL;
+    scan->follows_address = kinds == SLC_KINDS_FULL || kinds == SLC_KINDS_DATA;
+    scan->follows_control = kinds == SLC_KINDS_FULL || kinds == SLC_KINDS_CONTROL;
+    scan->tracks_frames = scan->follows_control;
+    for (size_t i = 0; i < scan->criterion->seed_count; i++)
+        if (scan->criterion->seeds[i].force != SLC_FORCE_NOT)
+            scan->tracks_frames = true;
+}
+
+static int run_pass(struct slc_scan *scan)
+{
+    int error = slc_memory_init(&scan->memory, scan->slice->options.record_parents);
+
+    if (!error && slc_stretch_is_kept(scan))
+        slc_memory_log(&scan->memory);
+    scan->seed_at = 0;
+    scan->is_stale = false;
+    scan->slice->counts.passes++;
+    if (!error)
+        error = slc_scan_run(scan);
+    slc_memory_fini(&scan->memory);
+    free_tasks(scan);
+    return error;
+}
+
+static int run_passes(struct slc_scan *scan)
+{
+    int error = run_pass(scan);
+
+    while (!error && (scan->is_stale || slc_bypass_has_failed(&scan->bypass)) &&
+           scan->slice->counts.passes < PASSES_MAX) {
+        if (scan->slice->counts.passes >= BYPASS_PASSES_MAX)
+            scan->slice->options.no_bypass = scan->bypasses_nothing = true;
+        slc_bypass_restart(&scan->bypass);
+        error = slc_session_refuse(scan->slice->session, scan->follows_loader, scan->bypass.refused,
+                                   scan->bypass.refused_count);
+        if (error)
+            break;
+        if (scan->is_stale)
+            slc_code_forget(scan->code);
+        slc_slice_restart(scan->slice);
+        error = run_pass(scan);
+    }
+    return error;
+}
+
+int slc_backward(struct wet *wet, const struct slc_criterion *criterion,
+                 const struct slc_options *options, struct slc_slice **out)
+{
+    struct slc_arrival arrival = {.is_fit = false};
+    struct slc_scan scan = {.wet = wet, .criterion = criterion, .arrival = &arrival};
+    double began = wd_seconds();
+
+    if (criterion->seed_count == 0)
+        return wd_fail(-EINVAL, "the criterion names nothing");
+    scan.slice = slc_slice_new(wet, options);
+    if (!scan.slice)
+        return -ENOMEM;
+    scan.code = scan.slice->code;
+    set_kinds(&scan, options->kinds);
+    scan.follows_loader =
+        options->loader || slc_code_is_loader(scan.code, slc_criterion_get_info(criterion)->pc);
+    const struct slc_refusals *known = &scan.slice->session->refusals[scan.follows_loader];
+    int error = slc_bypass_know(&scan.bypass, known->pops, known->count);
+    if (!error && scan.tracks_frames)
+        error = slc_session_tell_jumps(scan.slice->session);
+    if (!error)
+        error = run_passes(&scan);
+    if (!error)
+        error = slc_slice_finish(scan.slice);
+    slc_bypass_fini(&scan.bypass);
+    slc_arrival_free(&arrival);
+    free(scan.hits.runs);
+    if (error) {
+        slc_slice_free(scan.slice);
+        return error;
+    }
+    scan.slice->counts.seconds = wd_seconds() - began;
+    scan.slice->options.no_bypass = options->no_bypass;
+    *out = scan.slice;
+    return 0;
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Refusals of one pass make the next pass exact: what a refused pop wants is a superset of what it
+ * wanted as half of a pair, so that no later pass loses an instance that an earlier one had.
+ */
+#include "slicer/scan/bypass.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+void slc_bypass_fini(struct slc_bypass *bypass)
+{
+    free(bypass->saved);
+    free(bypass->refused);
+    *bypass = (struct slc_bypass){0};
+}
+
+static int compare_times(const void *a, const void *b)
+{
+    wet_time x = *(const wet_time *)a, y = *(const wet_time *)b;
+    return x < y ? -1 : x > y;
+}
+
+void slc_bypass_restart(struct slc_bypass *bypass)
+{
+    bypass->count = 0;
+    if (bypass->refused_count)
+        qsort(bypass->refused, bypass->refused_count, sizeof(wet_time), compare_times);
+    bypass->refused_sorted = bypass->refused_count;
+}
+
+bool slc_bypass_is_refused(const struct slc_bypass *bypass, wet_time pop_time)
+{
+    return bypass->refused_sorted && bsearch(&pop_time, bypass->refused, bypass->refused_sorted,
+                                             sizeof(pop_time), compare_times);
+}
+
+static int refuse(struct slc_bypass *bypass, wet_time time)
+{
+    if (bypass->refused_count == bypass->refused_capacity) {
+        size_t capacity = bypass->refused_capacity ? bypass->refused_capacity * 2 : 16;
+        wet_time *grown = realloc(bypass->refused, capacity * sizeof(*grown));
+        if (!grown)
+            return -ENOMEM;
+        bypass->refused = grown;
+        bypass->refused_capacity = capacity;
+    }
+    bypass->refused[bypass->refused_count++] = time;
+    return 0;
+}
+
+int slc_bypass_know(struct slc_bypass *bypass, const wet_time *refused, size_t count)
+{
+    int error = 0;
+
+    for (size_t i = 0; i < count && !error; i++)
+        error = refuse(bypass, refused[i]);
+    bypass->refused_sorted = bypass->refused_count;
+    return error;
+}
+
+bool slc_bypass_has_failed(const struct slc_bypass *bypass)
+{
+    return bypass->refused_count > bypass->refused_sorted;
+}
+
+static bool is_marked(struct slc_memory *memory, uint64_t slot)
+{
+    uint64_t at = slot;
+    return slc_memory_next_slot(memory, &at, slot + 8);
+}
+
+struct slc_saved *slc_bypass_saved_new(struct slc_bypass *bypass)
+{
+    if (bypass->count == bypass->capacity) {
+        size_t capacity = bypass->capacity ? bypass->capacity * 2 : 64;
+        struct slc_saved *grown = realloc(bypass->saved, capacity * sizeof(*grown));
+        if (!grown)
+            return NULL;
+        bypass->saved = grown;
+        bypass->capacity = capacity;
+    }
+    return &bypass->saved[bypass->count++];
+}
+
+int slc_bypass_pop(struct slc_bypass *bypass, struct slc_memory *memory, struct slc_regs *regs,
+                   uint32_t task, unsigned reg, uint64_t slot, wet_time time)
+{
+    if (slot % 8 || slc_bypass_is_refused(bypass, time) || is_marked(memory, slot))
+        return 0;
+    struct slc_saved *saved = slc_bypass_saved_new(bypass);
+    if (!saved || slc_memory_mark_slot(memory, slot))
+        return -ENOMEM;
+    saved->slot = slot;
+    saved->pop_time = time;
+    saved->task = task;
+    saved->reg = (uint8_t)reg;
+    saved->values = saved->addresses = 0;
+    for (unsigned p = 0; p < INS_GPR_PIECES; p++) {
+        unsigned loc = INS_LOC_GPR + INS_GPR_PIECES * reg + p;
+        saved->values |= (uint8_t)(slc_regs_value_mask(regs, loc) << slc_gpr_shape.start[p]);
+        saved->addresses |= (uint8_t)(ins_regset_has(&regs->address, loc) << p);
+        saved->value[p] = *slc_regs_value(regs, loc);
+        saved->address[p] = *slc_regs_address(regs, loc);
+        slc_regs_drop(regs, loc);
+    }
+    return 1;
+}
+
+int slc_bypass_wait(struct slc_bypass *bypass, struct slc_memory *memory, uint32_t task,
+                    uint32_t word, uint64_t slot, wet_time time)
+{
+    struct slc_saved *saved = slc_bypass_saved_new(bypass);
+
+    if (!saved || slc_memory_mark_slot(memory, slot))
+        return -ENOMEM;
+    *saved = (struct slc_saved){.slot = slot,
+                                .pop_time = time,
+                                .task = task,
+                                .reg = (uint8_t)(word >> 16),
+                                .values = (uint8_t)word,
+                                .addresses = (uint8_t)(word >> 8)};
+    for (unsigned p = 0; p < INS_GPR_PIECES; p++)
+        saved->value[p] = saved->address[p] = slc_some_want;
+    return 0;
+}
+
+void slc_bypass_end(struct slc_bypass *bypass, struct slc_memory *memory, struct slc_saved *saved)
+{
+    const struct slc_saved *last = &bypass->saved[bypass->count - 1];
+
+    slc_memory_unmark_slot(memory, saved->slot);
+    for (; saved < last; saved++)
+        saved[0] = saved[1];
+    bypass->count--;
+}
+
+/* Bytes of piece p. */
+static uint32_t values_of(const struct slc_saved *saved, unsigned p)
+{
+    return saved->values >> slc_gpr_shape.start[p] & slc_gpr_shape.mask[p];
+}
+
+static void give_back(const struct slc_saved *saved, struct slc_regs *regs)
+{
+    for (unsigned p = 0; p < INS_GPR_PIECES; p++) {
+        unsigned loc = INS_LOC_GPR + INS_GPR_PIECES * saved->reg + p;
+        slc_regs_add_mask(regs, loc, values_of(saved, p), &saved->value[p]);
+        if (saved->addresses >> p & 1)
+            slc_regs_add(regs, loc, &saved->address[p], true);
+    }
+}
+
+/* The scan goes on to find other refusals, as if the pop had been a load (all of it; its control
+ * dependence is left to the next pass). */
+static int turn_into_load(struct slc_bypass *bypass, struct slc_memory *memory,
+                          const struct slc_saved *saved)
+{
+    struct slc_want want = slc_no_want();
+
+    for (unsigned p = 0; p < INS_GPR_PIECES; p++) {
+        if (values_of(saved, p))
+            slc_want_merge(&want, &saved->value[p]);
+        if (saved->addresses >> p & 1)
+            slc_want_merge(&want, &saved->address[p]);
+    }
+    want.user = saved->pop_time;
+    want.edge = SLC_EDGE_VALUE;
+    want.distance += want.distance != SLC_NOT_WANTED;
+    int error = refuse(bypass, saved->pop_time);
+    return error ? error : slc_memory_add(memory, saved->slot, 8, &want);
+}
+
+int slc_bypass_write(struct slc_bypass *bypass, struct slc_memory *memory, struct slc_regs *regs,
+                     uint32_t task, int reg, uint64_t address, uint64_t size)
+{
+    uint64_t end = address + size < address ? UINT64_MAX : address + size;
+
+    for (uint64_t slot = address & ~UINT64_C(7); slc_memory_next_slot(memory, &slot, end);
+         slot += 8) {
+        struct slc_saved *found = slc_bypass_find(bypass, slot), saved = *found;
+        slc_bypass_end(bypass, memory, found);
+        if ((int)saved.reg == reg && slot == address && size == 8 && saved.task == task) {
+            give_back(&saved, regs);
+            continue;
+        }
+        int error = turn_into_load(bypass, memory, &saved);
+        if (error)
+            return error;
+    }
+    return 0;
+}
+
+int slc_bypass_refuse_rest(struct slc_bypass *bypass)
+{
+    int error = 0;
+
+    while (!error && bypass->count)
+        error = refuse(bypass, bypass->saved[--bypass->count].pop_time);
+    return error;
+}

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * slc_follow() over compiled instructions, where nobody asks which user wanted a place: the same
+ * three steps on bit sets.
+ */
+#include "slicer/scan/fast.h"
+
+#include <errno.h>
+
+#define WORDS(op) ((op)->flags & SLC_OP_NARROW ? 1u : 4u)
+
+struct hit {
+    unsigned ways;         /* bit f: flow f is followed */
+    uint64_t store;        /* wanted bytes of the store */
+    struct slc_page *page; /* that holds them */
+};
+
+/* ---- step 1 ---- */
+
+/* What waits in a slot ends here: only a push of its register can be told by a key. */
+static void draft_ending(struct slc_scan *scan, const struct wet_exec *exec,
+                         const struct slc_op *op, uint64_t address, uint32_t s)
+{
+    const struct slc_saved *saved = slc_bypass_find(&scan->bypass, address);
+
+    if (saved && saved->reg == op->pushed && saved->task == exec->task && op->store_bytes == 8)
+        slc_draft_step(scan->draft, s, op->store_slot, 0, SLC_STEP_PUSH);
+    else
+        scan->draft->is_void = true;
+}
+
+/* Wanted bytes of a store; saved registers that end here are given back. */
+static inline int hit_store(struct slc_scan *scan, struct slc_task *task,
+                            const struct wet_exec *exec, uint32_t s, const struct slc_op *op,
+                            uint64_t address, struct hit *hit)
+{
+    struct slc_memory *memory = &scan->memory;
+    unsigned off = address % 64, size = op->store_bytes;
+
+    hit->page = slc_page_find(memory, address >> SLC_PAGE_BITS);
+    if (!hit->page)
+        return 0;
+    unsigned group = address % SLC_PAGE_BYTES / 64;
+    if (slc_page_slots_among(hit->page, group, off, size)) {
+        if (scan->draft)
+            draft_ending(scan, exec, op, address, s);
+        int error = slc_bypass_write(&scan->bypass, memory, &task->regs, exec->task, op->pushed,
+                                     address, size);
+        if (error)
+            return error;
+    }
+    hit->store = hit->page->bytes[group] >> off & (UINT64_MAX >> (64 - size));
+    return 0;
+}
+
+static inline unsigned hit_ways(const struct slc_op *op, const struct slc_regs *regs,
+                                const struct hit *hit, bool is_control)
+{
+    unsigned ways = 0, words = WORDS(op);
+
+    for (unsigned f = 0; f < op->way_count; f++) {
+        const struct slc_way *way = &op->ways[f];
+        uint64_t found = 0;
+        for (unsigned i = 0; i < words; i++)
+            found |= (regs->value.bits[i] & way->word[i].value_hits) |
+                     (regs->address.bits[i] & way->word[i].address_hits);
+        if (found || (hit->store && way->has_store) || (is_control && way->is_branch))
+            ways |= 1u << f;
+    }
+    return ways;
+}
+
+/* ---- step 3 ---- */
+
+/* The statement whose instance is followed. */
+struct place {
+    const uint64_t *slots; /* of the execution */
+    uint32_t statement;
+};
+
+static inline int want_operand(struct slc_scan *scan, const struct place *place, unsigned slot,
+                               uint64_t mask)
+{
+    if (scan->draft && mask)
+        slc_draft_step(scan->draft, place->statement, slot, mask, SLC_STEP_WANT);
+    return slc_memory_add_bytes(&scan->memory, place->slots[slot], mask);
+}
+
+static int want_loads(struct slc_scan *scan, const struct slc_op *op, const struct slc_way *way,
+                      const struct place *place)
+{
+    int error = 0;
+
+    for (unsigned m = 0; way->loads >> m && !error; m++)
+        if (way->loads >> m & 1)
+            error = want_operand(scan, place, op->slot + m, UINT64_MAX >> (64 - op->load_bytes[m]));
+    return error;
+}
+
+/* `wanted` bytes of the destination (of registers, before they were dropped). */
+static int want_source(struct slc_scan *scan, struct slc_regs *regs, const struct slc_op *op,
+                       const struct slc_move *move, const struct place *place, uint64_t wanted)
+{
+    uint64_t bytes = slc_move_source(move, wanted);
+
+    if (move->from_memory)
+        return want_operand(scan, place, op->slot + move->operand, bytes);
+    slc_regs_add_bytes(regs, move->from, bytes << move->from_start, &slc_some_want);
+    return 0;
+}
+
+/* Bytes of a move's destination that are wanted from it. */
+static inline uint64_t wanted_bytes(const struct slc_way *way, const struct slc_regs *regs,
+                                    const struct hit *hit)
+{
+    const struct slc_shape *shape = slc_shape_of(way->move.to);
+    uint64_t bytes = 0;
+
+    if (way->move.to_memory)
+        return hit->store;
+    for (unsigned p = 0; p < shape->count; p++) {
+        unsigned loc = way->move.to + p;
+        uint64_t values = way->word[loc / 64].value_hits,
+                 addresses = way->word[loc / 64].address_hits;
+        if (regs->address.bits[loc / 64] & addresses & UINT64_C(1) << (loc % 64))
+            bytes |= (uint64_t)shape->mask[p] << shape->start[p];
+        else if (values >> (loc % 64) & 1)
+            bytes |= (uint64_t)slc_regs_value_mask(regs, loc) << shape->start[p];
+    }
+    return bytes >> way->move.to_start;
+}
+
+/* ---- members ---- */
+
+static inline int count_member(struct slc_scan *scan, const struct slc_op *op, uint32_t s,
+                               wet_time time)
+{
+    uint64_t off = time - scan->interval->first_time;
+    int error = 0;
+
+    if (!scan->bits && (error = slc_slice_make_bits(scan->slice, scan->interval, &scan->bits)))
+        return error;
+    scan->bits[off / 64] |= UINT64_C(1) << (off % 64);
+    slc_code_tally(scan->code, op->pc_index, 1, time, time, SLC_DISTANCE_UNKNOWN);
+    if (scan->draft)
+        scan->draft->members |= UINT64_C(1) << s;
+    return 0;
+}
+
+static void draft_class(struct slc_draft *draft, uint32_t klass)
+{
+    for (unsigned i = 0; i < draft->class_count; i++)
+        if (draft->classes[i] == klass)
+            return;
+    if (draft->class_count == SLC_MEMO_CLASS_MAX)
+        draft->is_void = true;
+    else
+        draft->classes[draft->class_count++] = klass;
+}
+
+static int request_control(struct slc_scan *scan, struct slc_task *task, struct slc_op *op)
+{
+    struct slc_want want = {.distance = 1, .edge = SLC_EDGE_CONTROL, .location = INS_LOC_COUNT};
+
+    if (op->klass == SLC_UNKNOWN) {
+        op->klass = slc_code_class(scan->code, op->pc_index);
+        if (op->klass == SLC_UNKNOWN)
+            return -ENOMEM;
+    }
+    if (scan->draft)
+        draft_class(scan->draft, op->klass);
+    if (slc_frames_top(&task->frames)->last_klass == op->klass)
+        return 0;
+    return slc_frames_request(&task->frames, scan->code->classes, op->klass, &want);
+}
+
+static inline void drop_defined(struct slc_scan *scan, struct slc_regs *regs,
+                                const struct slc_op *op, uint64_t address, const struct hit *hit)
+{
+    unsigned words = WORDS(op);
+
+    for (unsigned i = 0; i < words; i++) {
+        regs->value.bits[i] &= ~op->word[i].defines;
+        regs->address.bits[i] &= ~op->word[i].defines;
+        regs->narrow.bits[i] &= ~op->word[i].defines;
+    }
+    if (hit->store) {
+        uint64_t *word = &hit->page->bytes[address % SLC_PAGE_BYTES / 64];
+        *word &= ~(hit->store << (address % 64));
+        scan->memory.word_count -= *word == 0;
+    }
+}
+
+static int follow(struct slc_scan *scan, struct slc_task *task, const struct wet_exec *exec,
+                  uint32_t s, struct slc_op *op, struct hit *hit, bool is_control)
+{
+    const struct place place = {scan->interval->slots + exec->slot_off, s};
+    struct slc_regs *regs = &task->regs;
+    unsigned words = WORDS(op);
+    uint64_t wanted[INS_FLOW_MAX];
+    int error = 0;
+
+    hit->ways = hit_ways(op, regs, hit, is_control);
+    for (unsigned f = 0; hit->ways >> f; f++)
+        if (hit->ways >> f & 1 && op->ways[f].is_move)
+            wanted[f] = wanted_bytes(&op->ways[f], regs, hit);
+    drop_defined(scan, regs, op, op->flags & SLC_OP_STORE ? place.slots[op->store_slot] : 0, hit);
+    if (hit->store && scan->draft)
+        slc_draft_step(scan->draft, s, op->store_slot, hit->store, SLC_STEP_DROP);
+    if (!hit->ways && !is_control)
+        return 0;
+    error = count_member(scan, op, s, scan->interval->first_time + exec->time_off + s);
+    for (unsigned f = 0; hit->ways >> f && scan->follows_data && !error; f++) {
+        const struct slc_way *way = &op->ways[f];
+        if (!(hit->ways >> f & 1))
+            continue;
+        for (unsigned i = 0; i < words; i++) {
+            regs->value.bits[i] |= way->word[i].uses;
+            regs->narrow.bits[i] &= ~way->word[i].uses;
+            regs->address.bits[i] |= way->word[i].address_uses;
+        }
+        for (unsigned left = way->halves; left; left &= left - 1)
+            slc_regs_add_mask(regs, SLC_UPPER_PIECE((unsigned)__builtin_ctz(left)), SLC_HALF_MASK,
+                              &slc_some_want);
+        error = way->is_move ? want_source(scan, regs, op, &way->move, &place, wanted[f])
+                             : want_loads(scan, op, way, &place);
+    }
+    return error || !scan->follows_control ? error : request_control(scan, task, op);
+}
+
+static inline bool touches(const struct slc_op *op, const struct slc_regs *regs)
+{
+    uint64_t found = (regs->value.bits[0] | regs->address.bits[0]) & op->word[0].touches;
+
+    if (!(op->flags & SLC_OP_NARROW))
+        for (unsigned i = 1; i < 4; i++)
+            found |= (regs->value.bits[i] | regs->address.bits[i]) & op->word[i].touches;
+    return found != 0;
+}
+
+/* The operand that a pop reads. */
+static unsigned popped_slot(const struct slc_node *node, uint32_t s)
+{
+    const struct wet_statement *statement = &node->wet->statements[s];
+    unsigned slot = statement->slot;
+
+    for (unsigned m = 0; !(statement->info->mems[m].flags & INS_MEM_IMPLICIT); m++)
+        slot++;
+    return slot;
+}
+
+static int pop_saved(struct slc_scan *scan, struct slc_task *task, const struct wet_exec *exec,
+                     const struct slc_node *node, uint32_t s)
+{
+    struct ins_regset pieces = {0};
+    uint64_t slot;
+
+    ins_regset_add_gpr(&pieces, (unsigned)node->popped[s], 0, 8);
+    if (scan->slice->options.no_bypass || !slc_regs_intersect(&task->regs, &pieces))
+        return 0;
+    int taken = 0;
+    int reg = slc_restored_register(node, s, scan->interval->slots + exec->slot_off, &slot);
+    if (reg >= 0)
+        taken = slc_bypass_pop(&scan->bypass, &scan->memory, &task->regs, exec->task, (unsigned)reg,
+                               slot, scan->interval->first_time + exec->time_off + s);
+    if (scan->draft && taken == 1)
+        slc_draft_step(scan->draft, s, popped_slot(node, s),
+                       slc_saved_word(&scan->bypass.saved[scan->bypass.count - 1]), SLC_STEP_POP);
+    else if (scan->draft)
+        scan->draft->is_void = true;
+    return taken < 0 ? taken : 0;
+}
+
+static void forget_hit(struct slc_hits *hits)
+{
+    hits->best = slc_no_want();
+    hits->best_address = 0;
+    hits->is_guard = false;
+}
+
+static int follow_hard(struct slc_scan *scan, struct slc_task *task, const struct wet_exec *exec,
+                       const struct slc_node *node, uint32_t s)
+{
+    if (scan->draft)
+        scan->draft->is_void = true;
+    int error = slc_follow(scan, task, exec, node, s, NULL);
+    forget_hit(&scan->hits);
+    return error;
+}
+
+/* One instance of a plain instruction; the control hit, if any, is in scan->hits. */
+static inline int pass_plain(struct slc_scan *scan, struct slc_task *task,
+                             const struct wet_exec *exec, const struct slc_node *node, uint32_t s,
+                             struct slc_op *op, bool is_control)
+{
+    struct hit hit = {0};
+    int error = 0;
+
+    if (op->flags & SLC_OP_STORE) {
+        uint64_t address = scan->interval->slots[exec->slot_off + op->store_slot];
+        if (address % 64 + op->store_bytes > 64) {
+            if (slc_memory_wants_long(&scan->memory, address, op->store_bytes))
+                return follow_hard(scan, task, exec, node, s);
+        } else {
+            error = hit_store(scan, task, exec, s, op, address, &hit);
+        }
+    }
+    if (!is_control && !hit.store && !touches(op, &task->regs))
+        return error;
+    if (op->popped >= 0 && !error)
+        error = pop_saved(scan, task, exec, node, s);
+    return error ? error : follow(scan, task, exec, s, op, &hit, is_control);
+}
+
+int slc_fast_exec(struct slc_scan *scan, struct slc_task *task, const struct wet_exec *exec,
+                  const struct slc_node *node, uint32_t count)
+{
+    bool is_control = scan->hits.best.distance != SLC_NOT_WANTED;
+    int error = 0;
+
+    for (uint32_t s = count; s-- > 0 && !error; is_control = false) {
+        struct slc_op *op = &node->compiled.ops[s];
+        if (op->flags & SLC_OP_HARD || (is_control && !scan->follows_control))
+            error = follow_hard(scan, task, exec, node, s);
+        else
+            error = pass_plain(scan, task, exec, node, s, op, is_control);
+        if (is_control)
+            forget_hit(&scan->hits);
+    }
+    return error;
+}

@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What one instance means for a backward scan, in three steps: which of its flows define something
+ * wanted; those places are no longer wanted before it; what those flows use is.
+ *
+ * The steps are apart because an instruction's uses are places *before* it (add [rax], rcx may use
+ * what it defines), and because the distance of an instance is the least over all that want it.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "slicer/scan/scan.h"
+
+/* ---- step 1: hits ---- */
+
+static int add_run(struct slc_hits *hits, struct slc_run run)
+{
+    if (hits->run_count) {
+        struct slc_run *last = &hits->runs[hits->run_count - 1];
+        if (last->flow == run.flow && last->operand == run.operand &&
+            last->address + last->size_bytes == run.address) {
+            last->size_bytes += run.size_bytes;
+            return 0;
+        }
+    }
+    if (hits->run_count == hits->run_capacity) {
+        size_t capacity = hits->run_capacity ? hits->run_capacity * 2 : 64;
+        struct slc_run *grown = realloc(hits->runs, capacity * sizeof(*grown));
+        if (!grown)
+            return -ENOMEM;
+        hits->runs = grown;
+        hits->run_capacity = capacity;
+    }
+    hits->runs[hits->run_count++] = run;
+    return 0;
+}
+
+static void hit_registers(struct slc_hits *hits, struct slc_regs *regs, const struct ins_flow *flow,
+                          unsigned f)
+{
+    struct ins_regset set = flow->defs;
+
+    ins_regset_join(&set, &flow->may_defs);
+    if (!slc_regs_intersect(regs, &set))
+        return;
+    for (unsigned i = 0; i < 4; i++)
+        set.bits[i] &= regs->value.bits[i] | regs->address.bits[i];
+    for (unsigned l = ins_regset_next(&set, 0); l < INS_LOC_COUNT;
+         l = ins_regset_next(&set, l + 1)) {
+        uint32_t bytes = 0;
+        unsigned unit, from = 0, to;
+        bool is_hit = false, is_piece = slc_piece_bytes(l, &unit, &from, &to);
+        if (!(flow->kinds & INS_FLOW_STACK) && ins_regset_has(&regs->value, l)) {
+            slc_hit(hits, slc_regs_value(regs, l), l, 0);
+            bytes = is_piece ? slc_regs_value_mask(regs, l) : 0;
+            is_hit = true;
+        }
+        if (!(flow->kinds & (INS_FLOW_STACK | INS_FLOW_STACK_ADDRESS)) &&
+            ins_regset_has(&regs->address, l)) {
+            slc_hit(hits, slc_regs_address(regs, l), l, 0);
+            bytes = is_piece ? slc_piece_mask(l) : 0;
+            is_hit = true;
+        }
+        hits->bytes[f] |= (uint64_t)bytes << from;
+        hits->flows |= is_hit ? 1u << f : 0;
+    }
+}
+
+static int hit_range(struct slc_scan *scan, struct ins_range range, unsigned f, unsigned operand)
+{
+    struct slc_hits *hits = &scan->hits;
+    uint64_t end = range.address + range.size_bytes;
+    struct slc_want *want;
+
+    if (end < range.address)
+        end = UINT64_MAX;
+    for (uint64_t at = range.address; (want = slc_memory_next(&scan->memory, &at, end)); at++) {
+        slc_hit(hits, want, INS_LOC_COUNT, at);
+        hits->flows |= 1u << f;
+        if (add_run(hits, (struct slc_run){at, 1, f, operand}))
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+/* One instruction of one execution. */
+struct instance {
+    const struct wet_statement *statement;
+    const struct ins_info *info;
+    const uint64_t *slots;
+    wet_time time;
+    uint32_t task;
+    int8_t pushed, popped; /* callee-saved register, or -1 */
+    uint64_t pop_slot;
+};
+
+static int hit_memory(struct slc_scan *scan, struct slc_task *task, const struct instance *in,
+                      unsigned f)
+{
+    const struct ins_flow *flow = &in->info->flows[f];
+    unsigned mask = flow->mem_defs | flow->mem_may_defs;
+    struct ins_range ranges[INS_RANGES_MAX];
+
+    for (unsigned m = 0; m < in->info->mem_count; m++) {
+        if (!(mask & 1u << m))
+            continue;
+        unsigned count = slc_operand_ranges(in->statement, m, in->slots, ranges);
+        for (unsigned r = 0; r < count; r++) {
+            if (!slc_memory_wants(&scan->memory, ranges[r].address, ranges[r].size_bytes))
+                continue;
+            int error = slc_bypass_write(&scan->bypass, &scan->memory, &task->regs, in->task,
+                                         in->pushed, ranges[r].address, ranges[r].size_bytes);
+            if (!error)
+                error = hit_range(scan, ranges[r], f, m);
+            if (error)
+                return error;
+        }
+    }
+    return 0;
+}
+
+/* A pop that ends a saved register's life takes its wants away before they are hits. */
+static int try_bypass(struct slc_scan *scan, struct slc_task *task, const struct instance *in)
+{
+    if (scan->slice->options.no_bypass || !scan->memory.table)
+        return 0;
+    int reg = in->popped;
+    if (reg < 0)
+        return 0;
+    struct ins_regset pieces = {0};
+    ins_regset_add_gpr(&pieces, (unsigned)reg, 0, 8);
+    if (!slc_regs_intersect(&task->regs, &pieces))
+        return 0;
+    int taken = slc_bypass_pop(&scan->bypass, &scan->memory, &task->regs, in->task, (unsigned)reg,
+                               in->pop_slot, in->time);
+    return taken < 0 ? taken : 0;
+}
+
+/* ---- step 2: what is defined for sure is no longer wanted ---- */
+
+static void drop_defined(struct slc_scan *scan, struct slc_task *task, const struct instance *in)
+{
+    for (unsigned f = 0; f < in->info->flow_count; f++)
+        slc_regs_remove(&task->regs, &in->info->flows[f].defs);
+    /* A rep instruction says "perhaps" for the case of no element; its range is exact here. */
+    for (size_t r = 0; r < scan->hits.run_count; r++) {
+        const struct slc_run *run = &scan->hits.runs[r];
+        const struct ins_flow *flow = &in->info->flows[run->flow];
+        if (flow->mem_defs & 1u << run->operand || in->info->mems[run->operand].flags & INS_MEM_REP)
+            slc_memory_drop(&scan->memory, run->address, run->size_bytes);
+    }
+}
+
+/* ---- step 3: uses ---- */
+
+#define RESULT_FLOW 1u /* of a syscall instruction: rax */
+
+static void want_registers(struct slc_task *task, const struct ins_regset *set,
+                           struct slc_want *want, enum slc_edge edge)
+{
+    want->edge = (uint8_t)edge;
+    for (unsigned l = ins_regset_next(set, 0); l < INS_LOC_COUNT; l = ins_regset_next(set, l + 1))
+        slc_regs_add(&task->regs, l, want, edge == SLC_EDGE_ADDRESS);
+}
+
+/* Of the general registers that a flow uses half, the lower half. */
+static void want_values(struct slc_task *task, const struct ins_flow *flow, struct slc_want *want)
+{
+    struct ins_regset whole = flow->value_uses;
+
+    for (unsigned left = flow->halves; left; left &= left - 1)
+        whole.bits[0] &= ~(UINT64_C(1) << SLC_UPPER_PIECE((unsigned)__builtin_ctz(left)));
+    want_registers(task, &whole, want, SLC_EDGE_VALUE);
+    for (unsigned left = flow->halves; left; left &= left - 1)
+        slc_regs_add_mask(&task->regs, SLC_UPPER_PIECE((unsigned)__builtin_ctz(left)),
+                          SLC_HALF_MASK, want);
+}
+
+static int want_operands(struct slc_scan *scan, const struct instance *in, unsigned mask,
+                         struct slc_want *want)
+{
+    struct ins_range ranges[INS_RANGES_MAX];
+    int error = 0;
+
+    want->edge = SLC_EDGE_VALUE;
+    for (unsigned m = 0; m < in->info->mem_count; m++) {
+        unsigned count =
+            mask & 1u << m ? slc_operand_ranges(in->statement, m, in->slots, ranges) : 0;
+        for (unsigned r = 0; r < count && !error; r++)
+            error = slc_memory_add(&scan->memory, ranges[r].address, ranges[r].size_bytes, want);
+    }
+    return error;
+}
+
+/* Wants bytes of a move's source, where bit i of `wanted` is the destination's i-th byte. */
+static int want_source(struct slc_scan *scan, struct slc_task *task, const struct instance *in,
+                       const struct slc_move *move, uint64_t wanted, struct slc_want *want)
+{
+    uint64_t bytes = slc_move_source(move, wanted);
+    int error = 0;
+
+    want->edge = SLC_EDGE_VALUE;
+    if (!move->from_memory) {
+        slc_regs_add_bytes(&task->regs, move->from, bytes << move->from_start, want);
+        return 0;
+    }
+    uint64_t at = slc_operand_range(in->statement, move->operand, in->slots).address;
+    while (bytes && !error) {
+        unsigned first = (unsigned)__builtin_ctzll(bytes);
+        uint64_t rest = ~(bytes >> first);
+        unsigned count = rest ? (unsigned)__builtin_ctzll(rest) : 64;
+        error = slc_memory_add(&scan->memory, at + first, count, want);
+        bytes &= first + count < 64 ? UINT64_MAX << (first + count) : 0;
+    }
+    return error;
+}
+
+static int want_moved(struct slc_scan *scan, const struct instance *in, const struct slc_run *run,
+                      struct slc_want *want)
+{
+    int error = 0;
+
+    want->edge = SLC_EDGE_VALUE;
+    for (uint64_t b = 0; b < run->size_bytes && !error; b++) {
+        uint64_t at = slc_moved_from(in->statement, run->operand, in->slots, run->address + b);
+        error = slc_memory_add(&scan->memory, at, 1, want);
+    }
+    return error;
+}
+
+/* rep stos: each element is the register again. */
+static int want_repeated(struct slc_scan *scan, struct slc_task *task, const struct instance *in,
+                         const struct slc_run *run, const struct slc_move *move,
+                         struct slc_want *want)
+{
+    uint64_t element = in->info->mems[run->operand].size_bytes, wanted = 0;
+    uint64_t off = run->address - slc_operand_range(in->statement, run->operand, in->slots).address;
+
+    for (uint64_t b = 0; b < run->size_bytes && b < element; b++)
+        wanted |= UINT64_C(1) << (off + b) % element;
+    return want_source(scan, task, in, move, wanted, want);
+}
+
+static int follow_copy(struct slc_scan *scan, struct slc_task *task, const struct instance *in,
+                       unsigned f, const struct slc_move *move, struct slc_want *want)
+{
+    uint64_t wanted = scan->hits.bytes[f] >> move->to_start;
+    int error = 0;
+
+    for (size_t r = 0; r < scan->hits.run_count && move->to_memory && !error; r++) {
+        const struct slc_run *run = &scan->hits.runs[r];
+        if (run->flow != f)
+            continue;
+        struct ins_range range = slc_operand_range(in->statement, run->operand, in->slots);
+        if (!(in->info->mems[run->operand].flags & INS_MEM_REP))
+            wanted |= UINT64_MAX >> (64 - run->size_bytes) << (run->address - range.address);
+        else if (move->from_memory)
+            error = want_moved(scan, in, run, want);
+        else
+            error = want_repeated(scan, task, in, run, move, want);
+    }
+    return error ? error : want_source(scan, task, in, move, wanted, want);
+}
+
+static int follow_flow(struct slc_scan *scan, struct slc_task *task, const struct instance *in,
+                       unsigned f, struct slc_want *want)
+{
+    const struct ins_flow *flow = &in->info->flows[f];
+    unsigned operands = flow->mem_uses | flow->mem_defs | flow->mem_may_defs;
+    struct slc_move move;
+    int error;
+
+    if (!(scan->hits.whole & 1u << f) && slc_move_make(&move, flow)) {
+        error = follow_copy(scan, task, in, f, &move, want);
+    } else {
+        want_values(task, flow, want);
+        error = want_operands(scan, in, flow->mem_uses, want);
+    }
+    want_registers(task, &flow->cond_uses, want, SLC_EDGE_CONDITION);
+    for (unsigned m = 0; m < in->info->mem_count && scan->follows_address; m++) {
+        if (!(operands & 1u << m))
+            continue;
+        struct ins_regset uses = ins_addr_uses(in->info, m);
+        want_registers(task, &uses, want, SLC_EDGE_ADDRESS);
+    }
+    return error;
+}
+
+/* What a call returns and writes comes from outside; what it used says which call it was. */
+static int follow_call(struct slc_scan *scan, struct slc_task *task, const struct instance *in,
+                       bool has_written, struct slc_want *want)
+{
+    const struct slc_hits *hits = &scan->hits;
+    bool is_whole = hits->whole & RESULT_FLOW;
+
+    if (!is_whole && !has_written && !(hits->flows & RESULT_FLOW))
+        return 0;
+    return slc_call_want(scan, task, in->time, is_whole, want);
+}
+
+static int follow_uses(struct slc_scan *scan, struct slc_task *task, const struct instance *in,
+                       bool has_written)
+{
+    struct slc_hits *hits = &scan->hits;
+    struct slc_want want = {.user = in->time, .distance = hits->best.distance + 1};
+    bool is_call = in->info->klass == INS_SYSCALL;
+    unsigned flows = hits->whole | hits->flows;
+    int error = 0;
+
+    if (is_call) {
+        flows = hits->whole & ~RESULT_FLOW;
+        error = follow_call(scan, task, in, has_written, &want);
+    }
+    for (unsigned f = 0; f < in->info->flow_count && !error; f++)
+        if (flows & 1u << f)
+            error = follow_flow(scan, task, in, f, &want);
+    return error;
+}
+
+static enum slc_force next_force(const struct slc_hits *hits)
+{
+    if (hits->best.force == SLC_FORCE_GUARD && hits->is_guard)
+        return SLC_FORCE_NOT;
+    return (enum slc_force)hits->best.force;
+}
+
+static int request_control(struct slc_scan *scan, struct slc_task *task, uint32_t pc_index,
+                           uint64_t user)
+{
+    struct slc_want want = {.user = user,
+                            .distance = scan->hits.best.distance + 1,
+                            .edge = SLC_EDGE_CONTROL,
+                            .location = INS_LOC_COUNT,
+                            .force = (uint8_t)next_force(&scan->hits)};
+
+    if (!scan->follows_control && want.force == SLC_FORCE_NOT)
+        return 0;
+    uint32_t klass = slc_code_class(scan->code, pc_index);
+    if (klass == SLC_UNKNOWN)
+        return -ENOMEM;
+    return slc_frames_request(&task->frames, scan->code->classes, klass, &want);
+}
+
+/* ---- seeds ---- */
+
+int slc_follow_seed(struct slc_scan *scan, struct slc_task *task, const struct slc_seed *seed,
+                    uint64_t user)
+{
+    struct slc_want want = {.user = user, .distance = 1};
+    int error = 0;
+
+    for (unsigned edge = 0; edge < 3 && scan->follows_data; edge++)
+        want_registers(task, &seed->regs[edge], &want, (enum slc_edge)edge);
+    for (size_t i = 0; i < seed->place_count && scan->follows_data && !error; i++) {
+        want.edge = (uint8_t)seed->places[i].edge;
+        error = slc_memory_add(&scan->memory, seed->places[i].address, seed->places[i].size_bytes,
+                               &want);
+    }
+    if (!error && seed->is_fault) {
+        struct slc_want none = {.distance = 0, .edge = SLC_EDGE_NONE, .force = seed->force};
+        scan->hits.best = none;
+        scan->hits.is_guard = false;
+        uint32_t pc_index = slc_code_pc(scan->code, seed->pc);
+        if (pc_index == SLC_UNKNOWN)
+            return -ENOMEM;
+        error = request_control(scan, task, pc_index, user);
+    }
+    return error;
+}
+
+static void hit_seed(struct slc_hits *hits, const struct slc_seed *seed,
+                     const struct ins_info *info)
+{
+    struct slc_want want = {.distance = 0, .edge = SLC_EDGE_NONE, .force = seed->force};
+
+    slc_hit(hits, &want, INS_LOC_COUNT, 0);
+    hits->is_guard = false;
+    for (unsigned f = 0; f < info->flow_count; f++)
+        if (seed->uses == SLC_USES_ALL ||
+            (seed->uses == SLC_USES_BRANCH && info->flows[f].kinds & INS_FLOW_BRANCH))
+            hits->whole |= 1u << f;
+}
+
+/* ---- all of it ---- */
+
+static int collect(struct slc_scan *scan, struct slc_task *task, const struct instance *in)
+{
+    const struct ins_info *info = in->info;
+    struct slc_hits *hits = &scan->hits;
+    bool is_control = hits->best.distance != SLC_NOT_WANTED;
+    int error = try_bypass(scan, task, in);
+
+    for (unsigned f = 0; f < info->flow_count && !error; f++) {
+        const struct ins_flow *flow = &info->flows[f];
+        if (is_control && flow->kinds & INS_FLOW_BRANCH)
+            hits->whole |= 1u << f;
+        hits->bytes[f] = 0;
+        hit_registers(hits, &task->regs, flow, f);
+        if (flow->mem_defs | flow->mem_may_defs)
+            error = hit_memory(scan, task, in, f);
+    }
+    return error;
+}
+
+int slc_follow(struct slc_scan *scan, struct slc_task *task, const struct wet_exec *exec,
+               const struct slc_node *node, uint32_t statement, const struct slc_seed *seed)
+{
+    struct slc_hits *hits = &scan->hits;
+    struct instance in = {.statement = &node->wet->statements[statement],
+                          .info = node->wet->statements[statement].info,
+                          .slots = scan->interval->slots + exec->slot_off,
+                          .time = scan->interval->first_time + exec->time_off + statement,
+                          .task = exec->task,
+                          .pushed = node->pushed[statement]};
+    in.popped = (int8_t)slc_restored_register(node, statement, in.slots, &in.pop_slot);
+    bool has_written = task->call_wrote;
+
+    task->call_wrote = false;
+    hits->flows = hits->whole = 0;
+    hits->run_count = 0;
+    int error = collect(scan, task, &in);
+    if (error)
+        return error;
+    drop_defined(scan, task, &in);
+    if (seed)
+        hit_seed(hits, seed, in.info);
+    if (hits->best.distance == SLC_NOT_WANTED)
+        return 0;
+    uint32_t pc_index = node->pc_index[statement];
+    error = slc_slice_add(scan->slice, scan->interval, in.time, pc_index, &hits->best,
+                          hits->best_address);
+    if (!error && scan->follows_data)
+        error = follow_uses(scan, task, &in, has_written);
+    if (!error && seed)
+        error = slc_follow_seed(scan, task, seed, in.time);
+    if (!error && scan->tracks_frames)
+        error = request_control(scan, task, pc_index, in.time);
+    return error;
+}

@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What came from outside the instructions: system calls, signals, new threads.
+ *
+ * Everything here is seen backward. A system call's effects are collected as they are passed and
+ * given to the task's next instruction, which is the call itself. A signal handler is a bracket: at
+ * its end (rt_sigreturn) the registers of before the signal come back, general registers out of the
+ * signal frame in memory, where the handler may have changed them, the rest as it was.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "common/err.h"
+#include "slicer/call_events.h"
+#include "slicer/scan/halfway.h"
+#include "slicer/scan/loader.h"
+
+/* ---- outside ---- */
+
+int slc_memory_from_outside(struct slc_scan *scan, uint64_t address, uint64_t size)
+{
+    uint64_t end = address + size < address ? UINT64_MAX : address + size;
+    struct slc_want *want;
+    int error =
+        slc_bypass_write(&scan->bypass, &scan->memory, NULL, SLC_UNKNOWN, -1, address, size);
+
+    for (uint64_t at = address; !error && (want = slc_memory_next(&scan->memory, &at, end)); at++) {
+        struct slc_initial initial = {.location = INS_LOC_COUNT,
+                                      .address = at,
+                                      .size_bytes = 1,
+                                      .distance = want->distance,
+                                      .user = want->user};
+        error = slc_slice_add_initial(scan->slice, &initial);
+    }
+    if (!error)
+        slc_memory_drop(&scan->memory, address, size);
+    return error;
+}
+
+int slc_register_from_outside(struct slc_scan *scan, struct slc_task *task, uint32_t number,
+                              unsigned loc)
+{
+    if (!slc_regs_has(&task->regs, loc))
+        return 0;
+    struct slc_want want = slc_regs_nearest(&task->regs, loc);
+    slc_regs_drop(&task->regs, loc);
+    struct slc_initial initial = {
+        .location = (uint16_t)loc, .task = number, .distance = want.distance, .user = want.user};
+    return slc_slice_add_initial(scan->slice, &initial);
+}
+
+/* ---- system calls ---- */
+
+/* Wanted bytes that the kernel wrote for the task's system call. */
+static int syscall_wrote(struct slc_scan *scan, struct slc_task *task, uint64_t address,
+                         uint64_t size)
+{
+    uint64_t end = address + size < address ? UINT64_MAX : address + size;
+    struct slc_want *want;
+    int error =
+        slc_bypass_write(&scan->bypass, &scan->memory, NULL, SLC_UNKNOWN, -1, address, size);
+
+    for (uint64_t at = address; !error && (want = slc_memory_next(&scan->memory, &at, end)); at++) {
+        task->call_wrote = true;
+        if (slc_want_merge(&task->pending, want)) {
+            task->pending.location = INS_LOC_COUNT;
+            task->pending_address = at;
+        }
+    }
+    if (!error)
+        slc_memory_drop(&scan->memory, address, size);
+    return error;
+}
+
+/* Moves wants of what mremap moved to where it was. */
+static int syscall_moved(struct slc_scan *scan, struct slc_task *task, const struct evq_op *op)
+{
+    uint64_t size = op->remap.size < op->remap.to_size ? op->remap.size : op->remap.to_size,
+             end = op->remap.to + size;
+    struct slc_want *want;
+    int error = 0;
+
+    if (op->remap.to_size > size && task)
+        error = syscall_wrote(scan, task, op->remap.to + size, op->remap.to_size - size);
+    if (error || op->remap.start == op->remap.to)
+        return error;
+    error =
+        slc_bypass_write(&scan->bypass, &scan->memory, NULL, SLC_UNKNOWN, -1, op->remap.to, size);
+    for (uint64_t at = op->remap.to;
+         !error && at < end && (want = slc_memory_next(&scan->memory, &at, end)); at++) {
+        struct slc_want moved = *want;
+        slc_memory_drop(&scan->memory, at, 1);
+        error = slc_memory_add(&scan->memory, op->remap.start + (at - op->remap.to), 1, &moved);
+    }
+    return error;
+}
+
+/* ---- threads ---- */
+
+static void move_gpr(struct slc_regs *to, unsigned to_gpr, struct slc_regs *from, unsigned from_gpr)
+{
+    for (unsigned p = 0; p < INS_GPR_PIECES; p++) {
+        unsigned own = INS_LOC_GPR + INS_GPR_PIECES * from_gpr + p;
+        unsigned loc = INS_LOC_GPR + INS_GPR_PIECES * to_gpr + p;
+        slc_regs_add_mask(to, loc, slc_regs_value_mask(from, own), slc_regs_value(from, own));
+        if (ins_regset_has(&from->address, own))
+            slc_regs_add(to, loc, slc_regs_address(from, own), true);
+        slc_regs_drop(from, own);
+    }
+}
+
+/* Wants of a location become wants of all of a register's bytes. */
+static void move_to_gpr(struct slc_regs *to, unsigned gpr, struct slc_regs *from, unsigned loc)
+{
+    for (unsigned p = 0; p < INS_GPR_PIECES; p++) {
+        unsigned piece = INS_LOC_GPR + INS_GPR_PIECES * gpr + p;
+        if (ins_regset_has(&from->value, loc))
+            slc_regs_add(to, piece, slc_regs_value(from, loc), false);
+        if (ins_regset_has(&from->address, loc))
+            slc_regs_add(to, piece, slc_regs_address(from, loc), true);
+    }
+    slc_regs_drop(from, loc);
+}
+
+/* ... or of memory. */
+static int move_to_memory(struct slc_scan *scan, uint64_t address, uint64_t size,
+                          struct slc_regs *from, unsigned loc)
+{
+    if (!slc_regs_has(from, loc))
+        return 0;
+    struct slc_want want = slc_regs_nearest(from, loc);
+    slc_regs_drop(from, loc);
+    return slc_memory_add(&scan->memory, address, size, &want);
+}
+
+#define CLONE_ARGS_STACK 40 /* and its size behind it */
+#define CLONE_ARGS_TLS   56
+
+/* The stack pointer and the thread pointer are arguments of the call, where they differ from the
+ * parent's: clone(flags, stack, parent_tid, child_tid, tls), clone3(args, size). */
+static int take_clone_arguments(struct slc_scan *scan, struct slc_task *parent,
+                                struct slc_regs *child, const struct evq_entry *entry,
+                                const struct evq_regs *born)
+{
+    const struct evq_regs *regs =
+        evq_entry_regs(entry) ? evq_entry_regs(entry) : evq_entry_loads(entry);
+    int error = 0;
+
+    if (!regs)
+        return 0;
+    bool has_stack = born->r[EVQ_RSP] != regs->r[EVQ_RSP];
+    bool has_tls = born->r[EVQ_FS_BASE] != regs->r[EVQ_FS_BASE];
+    if (has_stack && entry->number == SYS_clone)
+        move_gpr(&parent->regs, INS_RSI, child, INS_RSP);
+    for (unsigned p = 0; has_stack && entry->number == SYS_clone3 && p < INS_GPR_PIECES && !error;
+         p++)
+        error = move_to_memory(scan, regs->r[EVQ_RDI] + CLONE_ARGS_STACK, 16, child,
+                               INS_LOC_GPR + INS_GPR_PIECES * INS_RSP + p);
+    if (has_tls && entry->number == SYS_clone)
+        move_to_gpr(&parent->regs, 8, child, INS_LOC_FS_BASE);
+    if (has_tls && entry->number == SYS_clone3 && !error)
+        error = move_to_memory(scan, regs->r[EVQ_RDI] + CLONE_ARGS_TLS, 8, child, INS_LOC_FS_BASE);
+    return error;
+}
+
+/*
+ * A new thread began: rax is the call's, stack and thread pointer its arguments, all else the
+ * parent's. Its frames were made by the call. Whoever had the slot before it starts from nothing.
+ */
+static int thread_began(struct slc_scan *scan, struct slc_task *parent,
+                        const struct evq_entry *entry, const struct evq_op *op)
+{
+    const struct ins_regset all = {{UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX}};
+    int error = 0;
+    struct slc_task *child = slc_scan_task(scan, (uint32_t)op->task_new.task, &error);
+
+    if (!child || child == parent || !evq_op_regs(op))
+        return error;
+    slc_loader_flush(child);
+    if (slc_want_merge(&parent->pending, &child->pending))
+        parent->pending_address = child->pending_address;
+    parent->call_wrote |= child->call_wrote;
+    child->call_wrote = false;
+    for (unsigned p = 0; p < INS_GPR_PIECES; p++) {
+        unsigned loc = INS_LOC_GPR + INS_GPR_PIECES * INS_RAX + p;
+        if (!slc_regs_has(&child->regs, loc))
+            continue;
+        const struct slc_want want = slc_regs_nearest(&child->regs, loc);
+        if (slc_want_merge(&parent->pending, &want))
+            parent->pending.location = (uint16_t)loc;
+        parent->call_wrote = true;
+        slc_regs_drop(&child->regs, loc);
+    }
+    error = take_clone_arguments(scan, parent, &child->regs, entry, evq_op_regs(op));
+    slc_regs_move(&parent->regs, &child->regs, &all);
+    slc_frames_pass_thread_start(&child->frames, &parent->pending);
+    child->pending = slc_no_want();
+    child->pending_address = 0;
+    child->next = NULL;
+    return error;
+}
+
+/* The ops of a call, or of data that came without one (task NULL). */
+static int pass_ops(struct slc_scan *scan, struct slc_task *task, const struct evq_entry *entry,
+                    const struct slc_clip *clip)
+{
+    int error = 0;
+
+    for (const struct evq_op *op = NULL; !error && (op = evq_op_next(entry, op));) {
+        uint64_t size = slc_clip_bytes(clip, op);
+        switch (op->op) {
+        case EVQ_OP_WRITE:
+        case EVQ_OP_ZERO:
+        case EVQ_OP_MAP:
+        case EVQ_OP_DISCARD:
+            error = task ? syscall_wrote(scan, task, op->range.start, size)
+                         : slc_memory_from_outside(scan, op->range.start, size);
+            break;
+        case EVQ_OP_REMAP:
+            error = syscall_moved(scan, task, op);
+            break;
+        case EVQ_OP_CLEAR_SPACE:
+            error = slc_memory_from_outside(scan, 0, UINT64_MAX);
+            break;
+        case EVQ_OP_TASK_NEW:
+            if (task)
+                error = thread_began(scan, task, entry, op);
+            break;
+        default:
+            break;
+        }
+    }
+    return error;
+}
+
+/* ---- signal handlers ---- */
+
+/* Where piece `piece` of the i-th saved register lies in a ucontext. */
+static unsigned saved_piece(unsigned i, unsigned piece, uint64_t *off)
+{
+    *off = SLC_SAVED_REGS_OFF + 8 * i + slc_gpr_shape.start[piece];
+    return INS_LOC_GPR + INS_GPR_PIECES * slc_saved_order[i] + piece;
+}
+
+/* Wants bytes whose bits are in `mask`. */
+static int want_mask(struct slc_memory *memory, uint64_t address, uint32_t mask,
+                     const struct slc_want *want)
+{
+    int error = 0;
+
+    for (; mask && !error; mask &= mask - 1)
+        error = slc_memory_add(memory, address + (unsigned)__builtin_ctz(mask), 1, want);
+    return error;
+}
+
+/* All wants wait for the handler's start; those of general registers also as wants of the signal
+ * frame's memory, since what the handler writes there is what comes back. */
+static int handler_ended(struct slc_scan *scan, struct slc_task *task,
+                         const struct evq_entry *enter)
+{
+    const struct evq_regs *regs = evq_entry_regs(enter);
+    const struct ins_regset all = {{UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX}};
+    struct slc_regs *stash = calloc(1, sizeof(*stash));
+    uint64_t off;
+
+    task->next = NULL;
+    if (!stash || slc_regs_init(stash, task->regs.wants != NULL)) {
+        free(stash);
+        return -ENOMEM;
+    }
+    slc_regs_move(stash, &task->regs, &all);
+    for (unsigned i = 0; regs && i < SLC_SAVED_REG_COUNT * INS_GPR_PIECES; i++) {
+        unsigned loc = saved_piece(i / INS_GPR_PIECES, i % INS_GPR_PIECES, &off);
+        const struct slc_want want = slc_regs_nearest(stash, loc);
+        if (want_mask(&scan->memory, regs->r[EVQ_RSP] + off, slc_regs_mask(stash, loc), &want)) {
+            slc_stash_free(stash);
+            return -ENOMEM;
+        }
+    }
+    return slc_frames_pass_handler_end(&task->frames, regs ? regs->r[EVQ_RSP] : 0, stash);
+}
+
+static bool is_same_want(const struct slc_want *a, const struct slc_want *b)
+{
+    return a->user == b->user && a->distance == b->distance && a->edge == b->edge;
+}
+
+/* What is still wanted of a saved register is wanted of the register before the signal: by those
+ * who waited in the stash, and by whoever read it in the frame. */
+static void leave_saved_piece(struct slc_scan *scan, struct slc_task *task, struct slc_regs *stash,
+                              unsigned loc, uint64_t address)
+{
+    unsigned size = (unsigned)__builtin_popcount(slc_piece_mask(loc));
+    const struct slc_want waited = stash ? slc_regs_nearest(stash, loc) : slc_no_want();
+    uint32_t values = stash ? slc_regs_value_mask(stash, loc) : 0, mask = 0;
+    bool is_address = stash && ins_regset_has(&stash->address, loc);
+    const struct slc_want *found;
+    uint64_t at = address;
+
+    for (; (found = slc_memory_next(&scan->memory, &at, address + size)); at++) {
+        uint32_t byte = 1u << (at - address);
+        mask |= byte;
+        bool is_waiting = is_address || values & byte;
+        if (is_waiting && (!task->regs.wants || is_same_want(found, &waited)))
+            continue;
+        if (found->edge == SLC_EDGE_ADDRESS)
+            slc_regs_add(&task->regs, loc, found, true);
+        else
+            slc_regs_add_mask(&task->regs, loc, byte, found);
+    }
+    if (values & mask)
+        slc_regs_add_mask(&task->regs, loc, values & mask, slc_regs_value(stash, loc));
+    if (mask && is_address)
+        slc_regs_add(&task->regs, loc, slc_regs_address(stash, loc), true);
+}
+
+static int leave_signal_frame(struct slc_scan *scan, struct slc_task *task, struct slc_regs *stash,
+                              uint64_t ucontext)
+{
+    const struct ins_regset all = {{UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX}};
+    uint64_t from = ucontext + SLC_SAVED_REGS_OFF, bytes = 8 * SLC_SAVED_REG_COUNT, off;
+    int error = slc_bypass_write(&scan->bypass, &scan->memory, NULL, SLC_UNKNOWN, -1, from, bytes);
+
+    for (unsigned i = 0; i < SLC_SAVED_REG_COUNT * INS_GPR_PIECES && !error; i++) {
+        unsigned loc = saved_piece(i / INS_GPR_PIECES, i % INS_GPR_PIECES, &off);
+        leave_saved_piece(scan, task, stash, loc, ucontext + off);
+        if (stash)
+            slc_regs_drop(stash, loc);
+    }
+    slc_memory_drop(&scan->memory, from, bytes);
+    if (stash)
+        slc_regs_move(&task->regs, stash, &all);
+    return error;
+}
+
+/* A handler's arguments and stack, and an empty vector state. */
+static int given_to_handler(struct slc_scan *scan, struct slc_task *task, uint32_t number)
+{
+    static const uint8_t given[] = {INS_RAX, INS_RDI, INS_RSI, INS_RDX, INS_RSP};
+    struct ins_regset set = {0};
+    int error = 0;
+
+    for (unsigned i = 0; i < sizeof(given); i++)
+        ins_regset_add_gpr(&set, given[i], 0, 8);
+    for (unsigned l = INS_LOC_VEC; l < INS_LOC_FS_BASE; l++)
+        ins_regset_add(&set, l);
+    ins_regset_add(&set, INS_LOC_DF);
+    for (unsigned l = ins_regset_next(&set, 0); l < INS_LOC_COUNT && !error;
+         l = ins_regset_next(&set, l + 1))
+        error = slc_register_from_outside(scan, task, number, l);
+    return error;
+}
+
+/* Why the handler ran: because the instruction that faulted did, or the call that sent the signal. */
+static int pass_cause(struct slc_scan *scan, struct slc_task *task, size_t index,
+                      const struct slc_want *hit)
+{
+    const struct wet_event *cause = slc_event_cause(scan->interval, index);
+    const struct evq_regs *regs = cause ? evq_entry_regs(cause->entry) : NULL;
+
+    if (hit->distance == SLC_NOT_WANTED || !cause)
+        return 0;
+    if (cause->entry->kind == EVQ_SYSCALL_EXIT) {
+        slc_want_merge(&task->pending, hit);
+        return 0;
+    }
+    uint32_t pc_index = regs ? slc_code_pc(scan->code, regs->r[EVQ_RIP]) : SLC_UNKNOWN;
+    uint32_t klass = pc_index == SLC_UNKNOWN ? SLC_UNKNOWN : slc_code_class(scan->code, pc_index);
+    if (!regs)
+        return 0;
+    if (klass == SLC_UNKNOWN)
+        return -ENOMEM;
+    return slc_frames_request(&task->frames, scan->code->classes, klass, hit);
+}
+
+static bool wants_vectors(const struct slc_task *task)
+{
+    struct ins_regset vectors = {0};
+
+    for (unsigned l = INS_LOC_VEC; l < INS_LOC_K; l++)
+        ins_regset_add(&vectors, l);
+    return slc_regs_intersect(&task->regs, &vectors);
+}
+
+/* Lanes of a gather that had perhaps been loaded when it faulted are wanted where they lie, as its register is. */
+static int pass_halfway(struct slc_scan *scan, struct slc_task *task, size_t index)
+{
+    const struct wet_event *cause = slc_event_cause(scan->interval, index);
+    struct slc_want want = slc_no_want();
+    struct slc_halfway halfway;
+
+    if (!cause || cause->entry->kind != EVQ_FAULT || !wants_vectors(task))
+        return 0;
+    int error = slc_halfway_find(scan->wet, scan->interval, cause, &halfway);
+    if (error || !slc_regs_intersect(&task->regs, &halfway.loaded))
+        return error;
+    for (unsigned l = ins_regset_next(&halfway.loaded, 0); l < INS_LOC_COUNT;
+         l = ins_regset_next(&halfway.loaded, l + 1)) {
+        if (slc_regs_has(&task->regs, l)) {
+            const struct slc_want nearest = slc_regs_nearest(&task->regs, l);
+            slc_want_merge(&want, &nearest);
+        }
+    }
+    for (unsigned i = 0; i < halfway.count && !error; i++)
+        error = slc_memory_add(&scan->memory, halfway.lanes[i].address, halfway.lanes[i].size_bytes,
+                               &want);
+    return error;
+}
+
+static int handler_began(struct slc_scan *scan, struct slc_task *task,
+                         const struct wet_event *event, size_t index, const struct evq_regs *regs)
+{
+    uint64_t ucontext = regs->r[EVQ_RSP] + 8;
+    const struct slc_clip frame = slc_signal_frame_clip(event->entry, regs->r[EVQ_RSP]);
+    int error = given_to_handler(scan, task, event->task);
+
+    task->next = NULL;
+    struct slc_want hit = slc_no_want();
+    struct slc_regs *stash = slc_frames_pass_handler_start(&task->frames, ucontext, &hit);
+    if (!error)
+        error = pass_cause(scan, task, index, &hit);
+    if (!error)
+        error = leave_signal_frame(scan, task, stash, ucontext);
+    slc_stash_free(stash);
+    if (!error)
+        error = pass_halfway(scan, task, index);
+    return error ? error : pass_ops(scan, NULL, event->entry, &frame);
+}
+
+/* ---- all of it ---- */
+
+/* arch_prctl(ARCH_SET_FS) and ARCH_SET_GS: the base is the call's. */
+static void pass_segment_base(struct slc_task *task, const struct evq_entry *exit,
+                              const struct evq_regs *regs)
+{
+    unsigned base = regs ? slc_entry_base_set(exit, regs) : INS_LOC_COUNT;
+
+    if (base == INS_LOC_COUNT || !slc_regs_has(&task->regs, base))
+        return;
+    const struct slc_want want = slc_regs_nearest(&task->regs, base);
+    if (slc_want_merge(&task->pending, &want)) {
+        task->pending.location = (uint16_t)base;
+        task->pending_address = 0;
+    }
+    task->call_wrote = true;
+    slc_regs_drop(&task->regs, base);
+}
+
+int slc_pass_event(struct slc_scan *scan, const struct wet_event *event, size_t index)
+{
+    const struct evq_entry *entry = event->entry;
+    int error = 0;
+    struct slc_task *task = slc_scan_task(scan, event->task, &error);
+    const struct evq_regs *regs = evq_entry_loads(entry);
+
+    if (!task)
+        return error;
+    const struct slc_clip clip = slc_event_clip(scan->interval, index);
+    switch (entry->kind) {
+    case EVQ_SYSCALL_ENTER:
+        slc_call_note(&task->call, entry);
+        /* fall through */
+    case EVQ_SYSCALL_EXIT:
+        if (entry->number == SYS_rt_sigreturn)
+            return entry->kind == EVQ_SYSCALL_ENTER ? handler_ended(scan, task, entry) : 0;
+        if (entry->kind == EVQ_SYSCALL_EXIT)
+            pass_segment_base(task, entry, regs);
+        return pass_ops(scan, task, entry, &clip);
+    case EVQ_TASK_EXIT: /* the kernel tells who waits for the thread, or for its locks */
+        return pass_ops(scan, task, entry, &clip);
+    case EVQ_OPS:
+        if (regs && slc_entry_calls_handler(entry, regs))
+            return handler_began(scan, task, event, index, regs);
+        return pass_ops(scan, slc_event_is_of_call(scan->interval, index) ? task : NULL, entry,
+                        &clip);
+    default:
+        return pass_ops(scan, NULL, entry, &clip);
+    }
+}

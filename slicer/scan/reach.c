@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "slicer/scan/reach.h"
+
+#include "slicer/scan/scan.h"
+
+static uint32_t number_of(const struct slc_scan *scan, size_t exec)
+{
+    return scan->interval->execs[exec].time_off >> scan->slice->session->stretch_bits;
+}
+
+struct slc_reach slc_reach_stretch(const struct slc_scan *scan, size_t end)
+{
+    struct slc_reach reach = {.end = end, .number = number_of(scan, end - 1)};
+    size_t low = 0, high = end - 1;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (number_of(scan, middle) >= reach.number)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    reach.first = low;
+    return reach;
+}
+
+uint64_t slc_reach_end(const struct slc_scan *scan, const struct slc_reach *reach)
+{
+    return reach->end < scan->interval->exec_count ? scan->interval->execs[reach->end].time_off
+                                                   : scan->interval->instructions;
+}
+
+/* The last of the executions [first, end) with an event; false if there is none. *events of the
+ * interval's are left, and become those before that execution. */
+static bool event_before(const struct slc_scan *scan, size_t first, size_t end, size_t *events,
+                         size_t *index)
+{
+    const struct wet_interval *interval = scan->interval;
+    size_t low = first, high = end;
+
+    if (!*events ||
+        interval->events[*events - 1].time < interval->first_time + interval->execs[first].time_off)
+        return false;
+    wet_time time = interval->events[*events - 1].time;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (interval->first_time + interval->execs[middle].time_off <= time)
+            low = middle;
+        else
+            high = middle;
+    }
+    time = interval->first_time + interval->execs[low].time_off;
+    while (*events && interval->events[*events - 1].time >= time)
+        --*events;
+    *index = low;
+    return true;
+}
+
+#define PARTS_BITS 5 /* parts of a stretch are at least so much smaller */
+
+static bool is_long(const struct slc_scan *scan, size_t first, size_t end)
+{
+    struct slc_reach reach = {.first = first, .end = end};
+
+    return first < end && slc_reach_end(scan, &reach) - scan->interval->execs[first].time_off >
+                              UINT64_C(1) << scan->slice->session->stretch_bits >> PARTS_BITS;
+}
+
+struct slc_reach slc_reach_part(const struct slc_scan *scan, size_t end)
+{
+    struct slc_reach reach = slc_reach_stretch(scan, end);
+    size_t events = scan->event_at, low = end;
+
+    while (low > reach.first) {
+        size_t at;
+        bool has = event_before(scan, reach.first, low, &events, &at);
+        size_t from = has ? at + 1 : reach.first;
+        if (low == end && (!has || is_long(scan, from, low))) {
+            reach.first = from;
+            return reach;
+        }
+        if (is_long(scan, from, low))
+            break;
+        low = has ? at : reach.first;
+    }
+    reach.first = low;
+    reach.has_events = true;
+    return reach;
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The state of one backward pass over a run. */
+#ifndef SLICER_SCAN_SCAN_H
+#define SLICER_SCAN_SCAN_H
+
+#include "slicer/criteria/criterion.h"
+#include "slicer/scan/bypass.h"
+#include "slicer/scan/call_uses.h"
+#include "slicer/scan/frames.h"
+#include "slicer/slice.h"
+
+struct slc_aside;   /* slicer/scan/loader.c */
+struct slc_arrival; /* slicer/scan/stretch.h */
+
+struct slc_task {
+    struct slc_regs regs;
+    struct slc_frames frames;
+    const struct slc_node *next; /* that ran after the one being looked at; NULL if something came
+                                  * between */
+    /* What the kernel did for the task's last system call: goes to its next instruction, backward. */
+    struct slc_want pending;
+    struct slc_aside *aside; /* wants of registers that the dynamic linker preserved */
+    uint64_t pending_address;
+    struct slc_call_args call; /* that it is about to make, backward */
+    bool call_wrote;           /* what it wrote, or returned to a new thread, is wanted */
+};
+
+struct slc_run { /* of wanted bytes that an instruction wrote */
+    uint64_t address;
+    uint64_t size_bytes;
+    unsigned flow;
+    unsigned operand;
+};
+
+/* What one instance is wanted for. */
+struct slc_hits {
+    struct slc_want best;
+    uint64_t best_address;
+    bool is_guard;                /* a branch that a control edge led to */
+    unsigned flows;               /* bit f: something that flow f defines is wanted */
+    unsigned whole;               /* bit f: ... or all that it uses, whatever it defines */
+    uint64_t bytes[INS_FLOW_MAX]; /* of each flow: if it defines one register, the hit ones of it */
+    struct slc_run *runs;
+    size_t run_count, run_capacity;
+};
+
+struct slc_scan {
+    struct wet *wet;
+    const struct slc_criterion *criterion;
+    struct slc_slice *slice;
+    struct slc_code *code; /* the slice's */
+    struct slc_memory memory;
+    struct slc_bypass bypass;
+    struct slc_task *tasks[EVQ_TASKS_MAX];
+    struct slc_hits hits;
+    bool follows_data, follows_address, follows_control;
+    bool follows_loader;
+    bool bypasses_nothing; /* no pop at all, so that no other pass is needed */
+    bool tracks_frames;
+    bool is_stale;  /* control classes changed: another pass is needed */
+    size_t seed_at; /* seeds[seed_at] is the next one */
+    const struct wet_interval *interval;
+    uint64_t *bits;              /* the interval's members; NULL if there are none yet */
+    struct slc_arrival *arrival; /* at the stretch that is being scanned; slicer/scan/stretch.h */
+    struct slc_draft *draft;     /* NULL unless what happens is written down; slicer/scan/memo.h */
+    size_t event_at;             /* events[event_at - 1] is the next one */
+    double reported;             /* when progress was told of last; wd_seconds() */
+};
+
+/* NULL with -ENOMEM in *error, or -WD_ERR_CORRUPT for a number that cannot be. */
+struct slc_task *slc_scan_task(struct slc_scan *scan, uint32_t task, int *error);
+
+static inline void slc_hit(struct slc_hits *hits, const struct slc_want *want, unsigned location,
+                           uint64_t address)
+{
+    if (slc_want_merge(&hits->best, want)) {
+        hits->best.location = (uint16_t)location;
+        hits->best_address = address;
+    }
+}
+
+/*
+ * One instance of an instruction, with what scan->hits already holds (its control dependents): takes
+ * what it defines from the wanted places, and if there was any puts it into the slice and wants
+ * what it uses. `seed` is NULL or the criterion's at this instance. slicer/scan/follow.c.
+ */
+int slc_follow(struct slc_scan *scan, struct slc_task *task, const struct wet_exec *exec,
+               const struct slc_node *node, uint32_t statement, const struct slc_seed *seed);
+
+/* The places of a seed, wanted by `user`. */
+int slc_follow_seed(struct slc_scan *scan, struct slc_task *task, const struct slc_seed *seed,
+                    uint64_t user);
+
+/* Something from outside the instructions; slicer/scan/kernel.c. Events come in reverse order. */
+int slc_pass_event(struct slc_scan *scan, const struct wet_event *event, size_t index);
+
+/* What no instruction defined; slicer/scan/kernel.c. */
+int slc_memory_from_outside(struct slc_scan *scan, uint64_t address, uint64_t size);
+int slc_register_from_outside(struct slc_scan *scan, struct slc_task *task, uint32_t number,
+                              unsigned location);
+
+/* Events at or after a time that were not passed yet. */
+int slc_pass_events(struct slc_scan *scan, wet_time time);
+
+/* What the last instruction of a whole execution did to the stack frames, if it is no jump inside its
+ * function. Control hits go to scan->hits. slicer/scan/scan.c. */
+int slc_pass_exit(struct slc_scan *scan, struct slc_task *task, const struct wet_exec *exec,
+                  const struct slc_node *node);
+
+/* A jump inside its function moves no frames. */
+static inline bool slc_stays_inside(const struct slc_task *task, const struct slc_node *node)
+{
+    return !(node->flags & (SLC_NODE_CALL | SLC_NODE_RET | SLC_NODE_INDIRECT)) && task->next &&
+           task->next->function == node->function;
+}
+
+/*
+ * Passes executions end - 1, end - 2... down to `first` as long as in them nothing happens but
+ * instructions, nor did from the end of execution end - 1 to time `last`. Returns the end of those that
+ * are left. slicer/scan/run.c.
+ */
+size_t slc_run_execs(struct slc_scan *scan, size_t first, size_t end, wet_time last, int *error);
+
+/* A pass from the criterion to the start of the run; slicer/scan/scan.c. */
+int slc_scan_run(struct slc_scan *scan);
+
+#endif

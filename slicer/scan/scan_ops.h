@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Instructions compiled for a scan that keeps no users: what decides whether an instance is in the
+ * slice, and what it wants then, as a few words each. Bits of word i are locations 64 i..64 i + 63;
+ * general registers, flags and xmm0 are all in word 0, so that most instructions are *narrow*.
+ */
+#ifndef SLICER_SCAN_SCAN_OPS_H
+#define SLICER_SCAN_SCAN_OPS_H
+
+#include "slicer/pieces.h"
+#include "slicer/slicer.h"
+
+/* A flow. */
+struct slc_way {
+    struct {
+        uint64_t value_hits; /* wanted as a value: the flow is */
+        uint64_t address_hits;
+        uint64_t uses;
+        uint64_t address_uses;
+    } word[4];
+    uint16_t halves; /* general registers of which it uses the lower half; not in `uses` */
+    uint8_t loads;   /* memory operands that it uses whole */
+    bool has_store;  /* it writes the instruction's store */
+    bool is_branch;  /* followed where a control dependence led here */
+    bool is_move;    /* it passes on bytes: */
+    struct slc_move move;
+};
+
+enum slc_op_flag {
+    SLC_OP_HARD = 1, /* not compiled: for slc_follow() */
+    SLC_OP_STORE = 2,
+    SLC_OP_NARROW = 4,
+    SLC_OP_BRANCH = 8, /* a way is a branch */
+};
+
+/* A statement of a node. */
+struct slc_op {
+    struct {
+        uint64_t touches; /* what its ways may define */
+        uint64_t defines; /* for sure */
+    } word[4];
+    const struct slc_way *ways;
+    uint8_t way_count;
+    uint8_t flags;         /* enum slc_op_flag */
+    int8_t pushed, popped; /* see slc_pushed_register() */
+    uint16_t slot;         /* of its first memory operand */
+    uint16_t store_slot;
+    uint8_t store_bytes;   /* up to 64 */
+    uint8_t load_bytes[4]; /* of each operand, up to 64 */
+    uint32_t klass;        /* control class, or SLC_UNKNOWN */
+    uint32_t pc_index;     /* in code's pcs */
+};
+
+struct slc_op_list {
+    struct slc_op *ops;
+    struct slc_way *ways;
+};
+
+/* Compiles a node's statements; to be freed with slc_op_list_free(). 0 or -ENOMEM. */
+int slc_op_list_make(struct slc_op_list *list, const struct wet_node *node, bool follows_address);
+void slc_op_list_free(struct slc_op_list *list);
+
+#endif

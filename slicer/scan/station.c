@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "slicer/scan/station.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* Those of an interval; NULL if memory is short. */
+static struct slc_stations *stations_of(struct slc_session *session,
+                                        const struct wet_interval *interval)
+{
+    size_t count = (interval->instructions >> session->stretch_bits) + 1;
+
+    if (!session->places)
+        session->places = calloc(session->interval_count + 1, sizeof(struct slc_stations *));
+    if (!session->places)
+        return NULL;
+    struct slc_stations **row = &session->places[interval->index];
+    if (!*row) {
+        *row = calloc(1, sizeof(**row) + count * sizeof(struct slc_station *));
+        if (*row)
+            (*row)->count = count;
+    }
+    return *row;
+}
+
+struct slc_station *slc_station_of(struct slc_session *session, const struct wet_interval *interval,
+                                   const struct slc_reach *reach)
+{
+    struct slc_stations *row = stations_of(session, interval);
+
+    if (!row || reach->number >= row->count)
+        return NULL;
+    struct slc_station **first = &row->at[reach->number], *station = *first;
+    while (station && (station->first_exec != reach->first || station->end_exec != reach->end))
+        station = station->more;
+    if (!station && (station = calloc(1, sizeof(*station)))) {
+        station->first_exec = reach->first;
+        station->end_exec = reach->end;
+        station->more = *first;
+        *first = station;
+    }
+    return station;
+}
+
+int slc_station_describe(struct slc_station *station, struct slc_code *code,
+                         const struct wet_interval *interval)
+{
+    size_t first = station->first_exec;
+    struct ins_regset defs = {0};
+
+    if (station->is_described)
+        return 0;
+    for (size_t i = first; i < station->end_exec; i++) {
+        const struct slc_node *node = slc_code_node(code, interval->execs[i].node);
+        if (!node)
+            return -ENOMEM;
+        ins_regset_join(&defs, &node->defs);
+        station->has_loader |= node->is_loader;
+        station->has_turns |= interval->execs[i].task != interval->execs[first].task;
+    }
+    station->defs = defs;
+    station->is_described = true;
+    return 0;
+}
+
+int slc_station_prepare(struct slc_session *session, struct slc_station *station,
+                        struct slc_code *code, const struct wet_interval *interval)
+{
+    if (station->is_large)
+        return 0;
+    if (station->footprint)
+        return 1;
+    int result = slc_footprint_make(&session->maker, code, interval, station->first_exec,
+                                    station->end_exec, &station->footprint);
+    station->is_large = result == 0;
+    return result;
+}
+
+void slc_station_leave(struct slc_station *station)
+{
+    if (station->first)
+        return;
+    slc_footprint_free(station->footprint);
+    station->footprint = NULL;
+}
+
+/* ---- by last use ---- */
+
+static void unlink_stretch(struct slc_session *session, struct slc_stretch *stretch)
+{
+    *(stretch->newer ? &stretch->newer->older : &session->newest) = stretch->older;
+    *(stretch->older ? &stretch->older->newer : &session->oldest) = stretch->newer;
+}
+
+static void link_stretch(struct slc_session *session, struct slc_stretch *stretch)
+{
+    stretch->newer = NULL;
+    stretch->older = session->newest;
+    *(session->newest ? &session->newest->newer : &session->oldest) = stretch;
+    session->newest = stretch;
+}
+
+void slc_station_touch(struct slc_session *session, struct slc_stretch *stretch)
+{
+    unlink_stretch(session, stretch);
+    link_stretch(session, stretch);
+}
+
+void slc_stretch_free(struct slc_stretch *stretch)
+{
+    slc_frames_copy_free(&stretch->frames_before);
+    slc_frames_copy_free(&stretch->frames_after);
+    free(stretch->saved_before);
+    free(stretch->saved_after);
+    slc_change_fini(&stretch->memory);
+    free(stretch->counts);
+    free(stretch->bits);
+    free(stretch);
+}
+
+static void drop(struct slc_session *session, struct slc_stretch *stretch)
+{
+    struct slc_station *station = stretch->station;
+
+    unlink_stretch(session, stretch);
+    session->stretch_bytes -= stretch->bytes;
+    *stretch->link = stretch->next;
+    if (stretch->next)
+        stretch->next->link = stretch->link;
+    slc_stretch_free(stretch);
+    if (!station->first)
+        session->stretch_bytes -= slc_footprint_bytes(station->footprint);
+    slc_station_leave(station);
+}
+
+void slc_stretches_forget(struct slc_session *session, uint64_t interval)
+{
+    for (struct slc_stretch *stretch = session->newest, *older; stretch; stretch = older) {
+        older = stretch->older;
+        if (interval == UINT64_MAX || stretch->interval == interval)
+            drop(session, stretch);
+    }
+}
+
+void slc_station_keep(struct slc_session *session, struct slc_station *station,
+                      struct slc_stretch *stretch)
+{
+    unsigned count = 0;
+    struct slc_stretch *stalest = NULL;
+
+    if (!station->first)
+        session->stretch_bytes += slc_footprint_bytes(station->footprint);
+    stretch->station = station;
+    stretch->next = station->first;
+    stretch->link = &station->first;
+    if (station->first)
+        station->first->link = &stretch->next;
+    station->first = stretch;
+    link_stretch(session, stretch);
+    session->stretch_bytes += stretch->bytes;
+    for (struct slc_stretch *other = stretch; other; other = other->next, count++)
+        stalest = other;
+    if (count > SLC_STRETCHES_MAX)
+        drop(session, stalest);
+    while (session->stretch_bytes > SLC_STRETCH_BYTES && session->oldest != stretch)
+        drop(session, session->oldest);
+}
+
+static void row_free(struct slc_stations *row)
+{
+    for (size_t i = 0; row && i < row->count; i++)
+        while (row->at[i]) {
+            struct slc_station *station = row->at[i];
+            row->at[i] = station->more;
+            slc_footprint_free(station->footprint);
+            free(station);
+        }
+    free(row);
+}
+
+void slc_stations_free(struct slc_session *session)
+{
+    slc_stretches_forget(session, UINT64_MAX);
+    for (uint64_t k = 0; session->places && k < session->interval_count; k++)
+        row_free(session->places[k]);
+    free(session->places);
+    session->places = NULL;
+    slc_footprint_maker_fini(&session->maker);
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "slicer/slice_session.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "slicer/scan/station.h"
+
+int slc_session_new(struct wet *wet, struct slc_session **out)
+{
+    struct slc_session *session = calloc(1, sizeof(*session));
+
+    if (!session)
+        return -ENOMEM;
+    session->wet = wet;
+    session->interval_count = wet_get_info(wet)->intervals;
+    session->users = 1;
+    session->stretch_bits = SLC_STRETCH_BITS;
+    *out = session;
+    return 0;
+}
+
+void slc_session_hold(struct slc_session *session)
+{
+    session->users++;
+}
+
+void slc_session_free(struct slc_session *session)
+{
+    if (!session || --session->users)
+        return;
+    for (unsigned i = 0; i < SLC_SESSION_CODES; i++)
+        slc_code_fini(&session->codes[i]);
+    slc_stations_free(session);
+    for (size_t i = 0; i < session->spare_count; i++)
+        free(session->spares[i].bits);
+    free(session->spares);
+    for (unsigned i = 0; i < 2; i++)
+        free(session->refusals[i].pops);
+    slc_lengths_fini(&session->lengths);
+    free(session);
+}
+
+uint64_t *slc_session_bits(struct slc_session *session, size_t words)
+{
+    for (size_t i = session->spare_count; i-- > 0;) {
+        struct slc_spare spare = session->spares[i];
+        if (spare.words != words)
+            continue;
+        session->spares[i] = session->spares[--session->spare_count];
+        session->spare_words -= words;
+        memset(spare.bits, 0, words * sizeof(*spare.bits));
+        return spare.bits;
+    }
+    return calloc(words, sizeof(uint64_t));
+}
+
+void slc_session_give_bits(struct slc_session *session, uint64_t *bits, size_t words)
+{
+    if (session->spare_count == session->spare_capacity) {
+        size_t capacity = session->spare_capacity ? session->spare_capacity * 2 : 32;
+        struct slc_spare *grown = realloc(session->spares, capacity * sizeof(*grown));
+        if (grown) {
+            session->spares = grown;
+            session->spare_capacity = capacity;
+        }
+    }
+    if (session->spare_count == session->spare_capacity ||
+        session->spare_words + words > SLC_SPARE_WORDS) {
+        free(bits);
+        return;
+    }
+    session->spares[session->spare_count++] = (struct slc_spare){bits, words};
+    session->spare_words += words;
+}
+
+struct slc_code *slc_session_code(struct slc_session *session, enum slc_session_code which)
+{
+    struct slc_code *code = &session->codes[which];
+
+    if (!code->wet) {
+        int error =
+            slc_code_init(code, session->wet, which != SLC_CODE_USERS, which != SLC_CODE_PLAIN);
+        code->session = session;
+        if (error) {
+            slc_code_fini(code);
+            return NULL;
+        }
+    }
+    slc_code_clear_tallies(code);
+    if (code->is_outdated)
+        slc_code_forget(code);
+    return code;
+}
+
+/* ---- what is true of the run, whatever a slice wants ---- */
+
+static bool is_loaded(struct mdl_model *model, uint64_t pc, struct mdl_function *function)
+{
+    return mdl_function_at(model, pc, function) == 0;
+}
+
+int slc_session_tell_jumps(struct slc_session *session)
+{
+    struct mdl_model *model = wet_get_model(session->wet);
+    struct mdl_function from, to;
+    size_t count;
+    const struct wet_jump *jumps = wet_jumps(session->wet, &count);
+
+    if (session->has_told_jumps)
+        return 0;
+    for (size_t i = 0; i < count; i++)
+        if (is_loaded(model, jumps[i].jump, &from) && is_loaded(model, jumps[i].target, &to) &&
+            slc_code_is_inner_jump(&from, &to, jumps[i].target) &&
+            mdl_add_indirect_target(model, jumps[i].jump, jumps[i].target) == -ENOMEM)
+            return -ENOMEM;
+    session->has_told_jumps = true;
+    return 0;
+}
+
+int slc_session_refuse(struct slc_session *session, bool follows_loader, const wet_time *pops,
+                       size_t count)
+{
+    struct slc_refusals *known = &session->refusals[follows_loader];
+    wet_time *refused = malloc((count + 1) * sizeof(*refused));
+
+    if (!refused)
+        return -ENOMEM;
+    for (size_t i = 0, own = 0; i < count; i++) {
+        refused[i] = pops[i];
+        while (own < known->count && known->pops[own] < pops[i])
+            own++;
+        if (own == known->count || known->pops[own] != pops[i])
+            slc_stretches_forget(session, wet_interval_at(session->wet, pops[i]));
+    }
+    free(known->pops);
+    known->pops = refused;
+    known->count = count;
+    return 0;
+}

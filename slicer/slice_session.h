@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What is kept from one slice of a run for the next. */
+#ifndef SLICER_SLICE_SESSION_H
+#define SLICER_SLICE_SESSION_H
+
+#include "slicer/scan/code_summary.h"
+#include "slicer/scan/footprint.h"
+#include "slicer/scan/lengths.h"
+
+/* Scans that keep no users, with address edges or without; scans that do. */
+enum slc_session_code {
+    SLC_CODE_PLAIN,
+    SLC_CODE_ADDRESSES,
+    SLC_CODE_USERS,
+    SLC_SESSION_CODES,
+};
+
+struct slc_stretch; /* slicer/scan/station.h */
+struct slc_stations;
+
+#define SLC_STRETCH_BITS  19                    /* a stretch has 2 to this instructions */
+#define SLC_STRETCHES_MAX 32                    /* kept of one place */
+#define SLC_SPARE_WORDS   (UINT64_C(16) << 20)  /* in bitmaps that wait to be used again */
+#define SLC_STRETCH_BYTES (UINT64_C(512) << 20) /* ... of all */
+
+/* Bitmaps of slices that are gone. */
+struct slc_spare {
+    uint64_t *bits;
+    size_t words;
+};
+
+/*
+ * Pops that are loads (slicer/scan/bypass.h), sorted. A scan that follows the dynamic linker also meets what
+ * that perhaps wrote (xsave has a bound only, which reaches into the frames of its callers): pops that
+ * are loads there are none elsewhere.
+ */
+struct slc_refusals {
+    wet_time *pops;
+    size_t count;
+};
+
+struct slc_session {
+    struct wet *wet;
+    uint64_t interval_count;
+    unsigned stretch_bits;        /* SLC_STRETCH_BITS, but for tests */
+    struct slc_stations **places; /* by interval; NULL where no scan was */
+    struct slc_footprint_maker maker;
+    struct slc_spare *spares;
+    size_t spare_count, spare_capacity;
+    uint64_t spare_words;                /* of all */
+    struct slc_stretch *newest, *oldest; /* by last use */
+    uint64_t stretch_bytes;
+    uint64_t taken;                  /* stretches that were taken over, ever */
+    struct slc_refusals refusals[2]; /* [1]: of scans that follow the dynamic linker */
+    struct slc_lengths lengths;
+    bool has_told_jumps;                      /* the model knows where indirect jumps went */
+    unsigned users;                           /* its holder, and each slice */
+    struct slc_code codes[SLC_SESSION_CODES]; /* wet is NULL until one is needed */
+};
+
+/* One user more. */
+void slc_session_hold(struct slc_session *session);
+
+/*
+ * A bitmap of so many words, all zero; NULL if memory is short. Given back it is used again: pages that
+ * are touched for the first time cost more than filling it.
+ */
+uint64_t *slc_session_bits(struct slc_session *session, size_t words);
+void slc_session_give_bits(struct slc_session *session, uint64_t *bits, size_t words);
+
+/* The code for a kind of scan, without counts; NULL if memory is short. */
+struct slc_code *slc_session_code(struct slc_session *session, enum slc_session_code which);
+
+/* Tells the model where the run's indirect jumps went, once: a pass that learns of one on its way is
+ * void. 0 or -ENOMEM. */
+int slc_session_tell_jumps(struct slc_session *session);
+
+/* All pops that were found to be loads, sorted, by scans that follow the dynamic linker or by others:
+ * those known before are among them. 0 or -ENOMEM. */
+int slc_session_refuse(struct slc_session *session, bool follows_loader, const wet_time *pops,
+                       size_t count);
+
+#endif
