@@ -25,6 +25,7 @@ include(CPack)
 
 install(FILES README.md docs/tutorial.md docs/architecture.md docs/format.md docs/glossary.md
   packaging/copyright DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/wetdbg)
+install(DIRECTORY docs/architecture DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/wetdbg)
 configure_file(packaging/changelog packaging/changelog COPYONLY)
 add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/packaging/changelog.gz
   COMMAND gzip -9nkf changelog DEPENDS ${PROJECT_BINARY_DIR}/packaging/changelog

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Looking for the places of asynchronous events (docs/architecture.md, 5.8): what is done at each
+ * Looking for the places of asynchronous events (docs/architecture/engine.md, 5.8): what is done at each
  * arrival, which may be millions, and how most arrivals are avoided.
  */
 #include "recorder/agent/agent_priv.h"

@@ -15,6 +15,16 @@ usr/lib/*/wetdbg/libwetdbg-ticks.so
 usr/share/bash-completion/completions/wetdbg
 usr/share/doc/wetdbg/README.md
 usr/share/doc/wetdbg/architecture.md
+usr/share/doc/wetdbg/architecture/building.md
+usr/share/doc/wetdbg/architecture/engine.md
+usr/share/doc/wetdbg/architecture/feed.md
+usr/share/doc/wetdbg/architecture/front-end.md
+usr/share/doc/wetdbg/architecture/intervals.md
+usr/share/doc/wetdbg/architecture/limits.md
+usr/share/doc/wetdbg/architecture/model.md
+usr/share/doc/wetdbg/architecture/proof.md
+usr/share/doc/wetdbg/architecture/recording.md
+usr/share/doc/wetdbg/architecture/slices.md
 usr/share/doc/wetdbg/changelog.gz
 usr/share/doc/wetdbg/copyright
 usr/share/doc/wetdbg/format.md
