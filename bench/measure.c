@@ -154,13 +154,13 @@ static int cold_slice(const char *path, wet_time time, double *seconds)
         double taken = wd_seconds() - start;
         if (err)
             fprintf(stderr, "measure: %s\n", wd_error_message(err));
-        _exit(err || write(ends[1], &taken, sizeof taken) != sizeof taken);
+        _exit(err || write(ends[1], &taken, sizeof(taken)) != sizeof(taken));
     }
     close(ends[1]);
-    ssize_t got = read(ends[0], seconds, sizeof *seconds);
+    ssize_t got = read(ends[0], seconds, sizeof(*seconds));
     close(ends[0]);
     waitpid(child, &status, 0);
-    return got == sizeof *seconds && status == 0
+    return got == sizeof(*seconds) && status == 0
                ? 0
                : wd_fail(-WD_ERR_MACHINE, "the slice at time %llu failed",
                          (unsigned long long)time);

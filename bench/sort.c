@@ -13,7 +13,7 @@ static int order(const void *a, const void *b)
 int main(int argc, char **argv)
 {
     size_t count = argc > 1 ? strtoul(argv[1], NULL, 0) : 1000;
-    uint32_t *values = malloc(count * sizeof *values), *next = malloc(count * sizeof *next);
+    uint32_t *values = malloc(count * sizeof(*values)), *next = malloc(count * sizeof(*next));
     uint64_t seed = 88172645463325252ull, sum = 0;
     if (!values || !next)
         return 1;
@@ -24,7 +24,7 @@ int main(int argc, char **argv)
         values[i] = (uint32_t)seed;
         next[i] = (uint32_t)(seed >> 32) % (uint32_t)count;
     }
-    qsort(values, count, sizeof *values, order);
+    qsort(values, count, sizeof(*values), order);
     uint32_t at = 0;
     for (size_t i = 0; i < 2 * count; i++) {
         at = next[at] ^ (uint32_t)(i & 1);

@@ -55,12 +55,12 @@ int wd_buf_append_zeros(struct wd_buf *buf, size_t count)
 
 int wd_buf_append_u32(struct wd_buf *buf, uint32_t value)
 {
-    return wd_buf_append(buf, &value, sizeof value);
+    return wd_buf_append(buf, &value, sizeof(value));
 }
 
 int wd_buf_append_u64(struct wd_buf *buf, uint64_t value)
 {
-    return wd_buf_append(buf, &value, sizeof value);
+    return wd_buf_append(buf, &value, sizeof(value));
 }
 
 int wd_buf_append_varint(struct wd_buf *buf, uint64_t value)
@@ -99,18 +99,18 @@ const uint8_t *wd_view_bytes(struct wd_view *view, size_t count)
 uint32_t wd_view_u32(struct wd_view *view)
 {
     uint32_t value = 0;
-    const uint8_t *bytes = wd_view_bytes(view, sizeof value);
+    const uint8_t *bytes = wd_view_bytes(view, sizeof(value));
     if (bytes)
-        memcpy(&value, bytes, sizeof value);
+        memcpy(&value, bytes, sizeof(value));
     return value;
 }
 
 uint64_t wd_view_u64(struct wd_view *view)
 {
     uint64_t value = 0;
-    const uint8_t *bytes = wd_view_bytes(view, sizeof value);
+    const uint8_t *bytes = wd_view_bytes(view, sizeof(value));
     if (bytes)
-        memcpy(&value, bytes, sizeof value);
+        memcpy(&value, bytes, sizeof(value));
     return value;
 }
 

@@ -13,8 +13,8 @@
  * nothing here asks. */
 static void prepare(void)
 {
-    int rc = sodium_init();
-    (void)rc;
+    int err = sodium_init();
+    (void)err;
 }
 
 /* 0 or a negative errno; reads exactly `count` bytes. */
@@ -37,20 +37,20 @@ int wd_digest_file(int fd, uint64_t size_bytes, struct wd_digest *digest)
 {
     crypto_generichash_state state;
     uint8_t *piece = malloc(PIECE_BYTES);
-    int rc = piece ? 0 : -ENOMEM;
+    int err = piece ? 0 : -ENOMEM;
     prepare();
     crypto_generichash_init(&state, NULL, 0, WD_DIGEST_BYTES);
-    for (uint64_t off = 0; !rc && off < size_bytes;) {
+    for (uint64_t off = 0; !err && off < size_bytes;) {
         size_t count = size_bytes - off < PIECE_BYTES ? (size_t)(size_bytes - off) : PIECE_BYTES;
-        rc = read_piece(fd, off, piece, count);
-        if (!rc)
+        err = read_piece(fd, off, piece, count);
+        if (!err)
             crypto_generichash_update(&state, piece, count);
         off += count;
     }
-    if (!rc)
+    if (!err)
         crypto_generichash_final(&state, digest->bytes, WD_DIGEST_BYTES);
     free(piece);
-    return rc;
+    return err;
 }
 
 void wd_digest_keyed(const uint8_t key[WD_DIGEST_KEY_BYTES], const void *bytes, size_t count,

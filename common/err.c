@@ -12,11 +12,11 @@ static _Thread_local struct {
 
 static void say(int code, const char *format, va_list args, const char *reason)
 {
-    char message[sizeof last.message];
-    int used = vsnprintf(message, sizeof message, format, args);
-    if (reason && used >= 0 && (size_t)used < sizeof message)
-        snprintf(message + used, sizeof message - (size_t)used, ": %s", reason);
-    memcpy(last.message, message, sizeof message);
+    char message[sizeof(last.message)];
+    int used = vsnprintf(message, sizeof(message), format, args);
+    if (reason && used >= 0 && (size_t)used < sizeof(message))
+        snprintf(message + used, sizeof(message) - (size_t)used, ": %s", reason);
+    memcpy(last.message, message, sizeof(message));
     last.code = code;
 }
 
@@ -29,12 +29,12 @@ void wd_error_say(int code, const char *format, ...)
 }
 
 /* "File too large" is said of memory files, too: few will think of the shell's limit then. */
-static const char *reason_of(int error)
+static const char *reason_of(int err)
 {
     struct rlimit limit;
-    if (error == EFBIG && !getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY)
+    if (err == EFBIG && !getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY)
         return "larger than files may be here (ulimit -f)";
-    return strerror(error);
+    return strerror(err);
 }
 
 void wd_error_say_errno(int code, const char *format, ...)

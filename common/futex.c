@@ -13,7 +13,7 @@ int wd_futex_check(void)
 {
     static const int ways[] = {FUTEX_WAKE, FUTEX_WAKE_PRIVATE};
     uint32_t word = 0;
-    for (unsigned i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+    for (unsigned i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
         if (syscall(SYS_futex, &word, ways[i], 0, NULL, NULL, 0) < 0)
             return wd_fail(-WD_ERR_MACHINE, "this system refuses the futex system call (%s)",
                            errno == EPERM ? "not permitted" : "not available");

@@ -53,7 +53,7 @@ int wd_regular_reopen(int path_fd, int dir_fd, const char *name, const struct st
 {
     char self[64];
     int flags = access | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
-    snprintf(self, sizeof self, "/proc/self/fd/%d", path_fd);
+    snprintf(self, sizeof(self), "/proc/self/fd/%d", path_fd);
     int fd = open(self, flags);
     if (fd >= 0)
         return fd;

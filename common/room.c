@@ -27,7 +27,7 @@ static uint64_t available(void)
 {
     char text[512];
     int fd = open("/proc/meminfo", O_RDONLY | O_CLOEXEC);
-    ssize_t count = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
+    ssize_t count = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
     if (fd >= 0)
         close(fd);
     text[count > 0 ? count : 0] = 0;

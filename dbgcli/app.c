@@ -110,16 +110,16 @@ int cli_app_main(int argc, char **argv, const struct cli_line_hooks *terminal)
     struct cli_out out;
     struct cli_app app = {.out = &out, .terminal = terminal};
     catch_output_signals();
-    int result = cli_out_init(&out, STDOUT_FILENO, stderr);
-    if (result)
-        return wd_error_exit_status(result);
+    int err = cli_out_init(&out, STDOUT_FILENO, stderr);
+    if (err)
+        return wd_error_exit_status(err);
     int status = run(&app, argc, argv);
-    result = cli_out_fini(&out);
-    if (result) {
+    err = cli_out_fini(&out);
+    if (err) {
         fputs("wetdbg: ", stderr);
-        cli_text_put(stderr, wd_error_message(result));
+        cli_text_put(stderr, wd_error_message(err));
         putc('\n', stderr);
-        return status ? status : wd_error_exit_status(result);
+        return status ? status : wd_error_exit_status(err);
     }
     return status;
 }

@@ -58,7 +58,7 @@ static int fail_unknown(const char *name, const struct cli_syntax *syntax, const
 
 static void keep_option(struct cli_args *args, const struct cli_option *option, const char *value)
 {
-    args->given = cli_realloc(args->given, args->given_count + 1, sizeof *args->given);
+    args->given = cli_realloc(args->given, args->given_count + 1, sizeof(*args->given));
     args->given[args->given_count++] = (struct cli_given){option, value};
 }
 
@@ -131,11 +131,11 @@ static bool is_operand(const struct cli_syntax *syntax, const char *word)
 int cli_args_parse(struct cli_args *args, const char *name, const struct cli_syntax *syntax,
                    int argc, char **argv)
 {
-    int result = 0;
+    int err = 0;
     bool options_ended = false;
     *args = (struct cli_args){.name = name};
-    args->operands = cli_realloc(NULL, (size_t)argc + 1, sizeof *args->operands);
-    for (int i = 0; i < argc && !result; i++) {
+    args->operands = cli_realloc(NULL, (size_t)argc + 1, sizeof(*args->operands));
+    for (int i = 0; i < argc && !err; i++) {
         char *word = argv[i];
         bool is_help = strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
         if (options_ended || is_operand(syntax, word) || (syntax->is_raw && !is_help)) {
@@ -147,15 +147,15 @@ int cli_args_parse(struct cli_args *args, const char *name, const struct cli_syn
             args->wants_help = true;
             return 0;
         } else {
-            result = parse_option(args, syntax, argc, argv, &i);
+            err = parse_option(args, syntax, argc, argv, &i);
         }
     }
     args->operands[args->operand_count] = NULL;
-    if (!result)
-        result = check_operands(args, syntax);
-    if (result)
+    if (!err)
+        err = check_operands(args, syntax);
+    if (err)
         cli_args_fini(args);
-    return result;
+    return err;
 }
 
 void cli_args_fini(struct cli_args *args)

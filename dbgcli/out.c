@@ -21,8 +21,8 @@ static void write_clean(struct cli_out *out, const char *bytes, size_t size)
 {
     size_t done = 0;
     if (out->screen) {
-        int error = out->write_errno ? 0 : cli_screen_write(out->screen, bytes, size);
-        out->write_errno = error ? error : out->write_errno;
+        int err = out->write_errno ? 0 : cli_screen_write(out->screen, bytes, size);
+        out->write_errno = err ? err : out->write_errno;
         return;
     }
     while (done < size && !out->write_errno) {
@@ -37,7 +37,7 @@ static void write_clean(struct cli_out *out, const char *bytes, size_t size)
 static ssize_t write_cookie(void *cookie, const char *bytes, size_t size)
 {
     struct cli_out *out = cookie;
-    char clean[4096 + sizeof out->filter.held];
+    char clean[4096 + sizeof(out->filter.held)];
     for (size_t at = 0; at < size;) {
         size_t count = size - at < 4096 ? size - at : 4096;
         write_clean(out, clean,
@@ -212,14 +212,14 @@ json_t *cli_json_count(uint64_t value)
     char digits[24];
     if (value <= INT64_MAX)
         return json_integer((json_int_t)value);
-    snprintf(digits, sizeof digits, "%" PRIu64, value);
+    snprintf(digits, sizeof(digits), "%" PRIu64, value);
     return json_string(digits);
 }
 
 json_t *cli_json_address(uint64_t address)
 {
     char digits[24];
-    snprintf(digits, sizeof digits, "0x%" PRIx64, address);
+    snprintf(digits, sizeof(digits), "0x%" PRIx64, address);
     return json_string(digits);
 }
 

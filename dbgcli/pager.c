@@ -34,9 +34,9 @@ static int spawn(struct cli_pager *pager, const char *command, int input, int te
     posix_spawn_file_actions_t actions;
     struct cli_words words;
     bool is_plain = !command[strcspn(command, "|&;<>()$`\\\"'*?[#~=%")];
-    int result = cli_words_split(&words, is_plain ? command : "");
-    if (result)
-        return result;
+    int err = cli_words_split(&words, is_plain ? command : "");
+    if (err)
+        return err;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
     posix_spawn_file_actions_adddup2(&actions, terminal_fd, STDOUT_FILENO);
@@ -45,11 +45,11 @@ static int spawn(struct cli_pager *pager, const char *command, int input, int te
     errno = posix_spawnp(&pager->pid, argv[0], &actions, NULL, argv, environ);
     if (errno) {
         pager->pid = 0;
-        result = wd_fail_errno("cannot run the pager '%s'", argv[0]);
+        err = wd_fail_errno("cannot run the pager '%s'", argv[0]);
     }
     posix_spawn_file_actions_destroy(&actions);
     cli_words_fini(&words);
-    return result;
+    return err;
 }
 
 int cli_pager_open(struct cli_pager *pager, const char *command, int terminal_fd)
@@ -59,13 +59,13 @@ int cli_pager_open(struct cli_pager *pager, const char *command, int terminal_fd
     if (pipe2(ends, O_CLOEXEC) != 0)
         return wd_fail_errno("cannot run a pager");
     pager->has_modes = tcgetattr(terminal_fd, &pager->modes) == 0;
-    int result = spawn(pager, command, ends[0], terminal_fd);
+    int err = spawn(pager, command, ends[0], terminal_fd);
     close(ends[0]);
-    if (result)
+    if (err)
         close(ends[1]);
     else
         pager->fd = ends[1];
-    return result;
+    return err;
 }
 
 void cli_pager_write(struct cli_pager *pager, const char *bytes, size_t size_bytes)
@@ -98,7 +98,7 @@ int cli_pager_close(struct cli_pager *pager, int terminal_fd)
         ;
     /* One that was killed leaves the terminal as it had it. */
     if (pager->has_modes && tcgetattr(terminal_fd, &modes) == 0 &&
-        memcmp(&modes, &pager->modes, sizeof modes) != 0)
+        memcmp(&modes, &pager->modes, sizeof(modes)) != 0)
         tcsetattr(terminal_fd, TCSADRAIN, &pager->modes);
     *pager = (struct cli_pager){0};
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);

@@ -32,7 +32,7 @@ enum verdict {
 
 static enum verdict judge_style(const unsigned char *bytes, size_t count)
 {
-    for (size_t i = 0; i < sizeof cli_style_sequences / sizeof *cli_style_sequences; i++)
+    for (size_t i = 0; i < sizeof(cli_style_sequences) / sizeof(*cli_style_sequences); i++)
         if (memcmp(bytes, cli_style_sequences[i], count) == 0)
             return count == STYLE_BYTES ? VERDICT_GOOD : VERDICT_GOES_ON;
     return VERDICT_BAD;

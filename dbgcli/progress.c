@@ -42,7 +42,7 @@ void cli_progress_format(char *text, size_t size, uint64_t done, uint64_t total,
     memset(cells, '#', filled);
     cells[BAR_CELLS] = 0;
     if (seconds >= ESTIMATE_AFTER && part > 0 && part < 1)
-        format_time(left, sizeof left, seconds / part - seconds);
+        format_time(left, sizeof(left), seconds / part - seconds);
     snprintf(text, size, "[%s] %3.0f%%  %.1f M instructions, %.1f M/s%s%s", cells, part * 100,
              (double)instructions / 1e6, rate, *left ? ", left " : "", left);
 }
@@ -59,7 +59,7 @@ void cli_progress_update(struct cli_progress *progress, uint64_t done, uint64_t 
         return;
     progress->last = now;
     progress->has_bar = true;
-    cli_progress_format(text, sizeof text, done, total, instructions,
+    cli_progress_format(text, sizeof(text), done, total, instructions,
                         seconds_between(&progress->start, &now));
     fprintf(progress->to, "\r%s\033[K", text);
     fflush(progress->to);

@@ -80,7 +80,7 @@ static void clear_line(struct cli_screen *screen)
 {
     static const char clear[] = "\r\033[K";
     if (screen->has_line)
-        write_all(screen->errors_fd, clear, sizeof clear - 1);
+        write_all(screen->errors_fd, clear, sizeof(clear) - 1);
     screen->has_line = false;
 }
 
@@ -89,11 +89,11 @@ static int show_held(struct cli_screen *screen)
     if (screen->held_size == screen->shown)
         return 0;
     clear_line(screen);
-    int error =
+    int err =
         write_all(screen->fd, screen->held + screen->shown, screen->held_size - screen->shown);
     screen->is_inside_line = screen->held[screen->held_size - 1] != '\n';
     screen->shown = screen->held_size;
-    return error;
+    return err;
 }
 
 static void draw_line(struct cli_screen *screen, const struct timespec *now)
@@ -104,8 +104,9 @@ static void draw_line(struct cli_screen *screen, const struct timespec *now)
     if (screen->is_inside_line)
         return;
     if (screen->total)
-        snprintf(part, sizeof part, " %.0f%%,", 100 * (double)screen->done / (double)screen->total);
-    int length = snprintf(text, sizeof text, "\r%s:%s %lld s (Ctrl-C %s it)\033[K",
+        snprintf(part, sizeof(part), " %.0f%%,",
+                 100 * (double)screen->done / (double)screen->total);
+    int length = snprintf(text, sizeof(text), "\r%s:%s %lld s (Ctrl-C %s it)\033[K",
                           screen->what ? screen->what : "working", part, (long long)seconds,
                           cli_interrupt_is_pending() ? "is ending" : "ends");
     write_all(screen->errors_fd, text, (size_t)length);
@@ -146,23 +147,23 @@ static int start_thread(struct cli_screen *screen)
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     errno = pthread_create(&screen->thread, NULL, watch, screen);
-    int result = errno ? wd_fail_errno("cannot start a thread") : 0;
+    int err = errno ? wd_fail_errno("cannot start a thread") : 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (result) {
+    if (err) {
         pthread_cond_destroy(&screen->changed);
         pthread_mutex_destroy(&screen->lock);
     }
-    return result;
+    return err;
 }
 
 int cli_screen_new(int fd, int errors_fd, bool may_page, struct cli_screen **out)
 {
-    struct cli_screen *screen = cli_malloc(sizeof *screen);
+    struct cli_screen *screen = cli_malloc(sizeof(*screen));
     *screen = (struct cli_screen){.fd = fd, .errors_fd = errors_fd, .may_page = may_page};
-    int result = start_thread(screen);
-    if (result) {
+    int err = start_thread(screen);
+    if (err) {
         free(screen);
-        return result;
+        return err;
     }
     screen->pages = may_page && cli_pager_command();
     *out = screen;
@@ -252,14 +253,14 @@ static int turn_to_pager(struct cli_screen *screen)
     char *held = screen->held;
     size_t size = screen->held_size;
     clear_line(screen);
-    int result = cli_pager_open(&screen->pager, cli_pager_command(), screen->fd);
-    if (result) {
+    int err = cli_pager_open(&screen->pager, cli_pager_command(), screen->fd);
+    if (err) {
         dprintf(screen->errors_fd, "wetdbg: %s; answers are shown without it\n",
-                wd_error_message(result));
+                wd_error_message(err));
         screen->pages = false;
-        result = show_held(screen);
+        err = show_held(screen);
         forget_held(screen);
-        return result;
+        return err;
     }
     screen->is_paging = true;
     screen->held = NULL;
@@ -282,7 +283,7 @@ static int hold(struct cli_screen *screen, const char *bytes, size_t size)
 
 int cli_screen_write(struct cli_screen *screen, const char *bytes, size_t size_bytes)
 {
-    int error = 0;
+    int err = 0;
     if (!size_bytes)
         return 0;
     if (screen->is_paging) {
@@ -291,15 +292,15 @@ int cli_screen_write(struct cli_screen *screen, const char *bytes, size_t size_b
     }
     pthread_mutex_lock(&screen->lock);
     if (screen->is_holding) {
-        error = hold(screen, bytes, size_bytes);
+        err = hold(screen, bytes, size_bytes);
     } else {
         clear_line(screen);
-        error = write_all(screen->fd, bytes, size_bytes);
+        err = write_all(screen->fd, bytes, size_bytes);
         screen->is_inside_line = bytes[size_bytes - 1] != '\n';
         clock_gettime(CLOCK_MONOTONIC, &screen->quiet_since);
     }
     pthread_mutex_unlock(&screen->lock);
-    return error;
+    return err;
 }
 
 void cli_screen_show(struct cli_screen *screen)

@@ -11,9 +11,9 @@ const char *cli_signal_name(int number)
     static char text[32];
     const char *abbreviation = sigabbrev_np(number);
     if (abbreviation)
-        snprintf(text, sizeof text, "SIG%s", abbreviation);
+        snprintf(text, sizeof(text), "SIG%s", abbreviation);
     else
-        snprintf(text, sizeof text, "SIG%d", number);
+        snprintf(text, sizeof(text), "SIG%d", number);
     return text;
 }
 
@@ -37,7 +37,7 @@ const char *cli_signal_reason(int number, int64_t code)
         {SIGILL, ILL_ILLOPC, "illegal instruction"},
         {SIGTRAP, SI_KERNEL, "breakpoint instruction"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
         if (rows[i].number == number && rows[i].code == code)
             return rows[i].reason;
     return NULL;

@@ -13,9 +13,9 @@ const char *cli_syscall_name(int64_t number)
     if (number >= 0 && number <= INT32_MAX)
         name = seccomp_syscall_resolve_num_arch(SCMP_ARCH_X86_64, (int)number);
     if (name)
-        snprintf(text, sizeof text, "%s", name);
+        snprintf(text, sizeof(text), "%s", name);
     else
-        snprintf(text, sizeof text, "call %" PRId64, number);
+        snprintf(text, sizeof(text), "call %" PRId64, number);
     free(name);
     return text;
 }

@@ -9,10 +9,10 @@
 int cli_trace_open(const char *name, struct rrt_trace **out)
 {
     char *dir;
-    int result = rec_trace_dir(name, &dir);
-    if (result)
-        return result;
-    result = rrt_open(dir, out);
+    int err = rec_trace_dir(name, &dir);
+    if (err)
+        return err;
+    err = rrt_open(dir, out);
     free(dir);
-    return result;
+    return err;
 }

@@ -47,15 +47,15 @@ static int fingerprint_make(const char *trace_dir, const struct wetdbg_build_opt
         return -ENOMEM;
     XXH64_reset(hash, 0);
     XXH64_update(hash, &(uint64_t){RULES}, sizeof(uint64_t));
-    for (size_t i = 0; i < sizeof streams / sizeof streams[0]; i++) {
+    for (size_t i = 0; i < sizeof(streams) / sizeof(streams[0]); i++) {
         char path[4096];
         struct stat stat_of = {0};
-        snprintf(path, sizeof path, "%s/%s", trace_dir, streams[i]);
+        snprintf(path, sizeof(path), "%s/%s", trace_dir, streams[i]);
         if (stat(path, &stat_of) && i > 0)
             continue; /* the reader says what is missing */
         uint64_t facts[] = {(uint64_t)stat_of.st_size, (uint64_t)stat_of.st_mtim.tv_sec,
                             (uint64_t)stat_of.st_mtim.tv_nsec};
-        XXH64_update(hash, facts, sizeof facts);
+        XXH64_update(hash, facts, sizeof(facts));
     }
     int used = snprintf(out, size, "%016llx %s", (unsigned long long)XXH64_digest(hash),
                         options->process ? options->process : "");
@@ -80,7 +80,7 @@ static bool is_fresh(const char *path, const char *trace_dir, const char *finger
 {
     char found[512];
     return is_trusted(path, trace_dir) && access(path, R_OK) == 0 &&
-           wet_fingerprint_read(path, found, sizeof found) == 0 && strcmp(found, fingerprint) == 0;
+           wet_fingerprint_read(path, found, sizeof(found)) == 0 && strcmp(found, fingerprint) == 0;
 }
 
 static void name_clean(char *name)
@@ -115,9 +115,9 @@ static int cache_dir(const char *trace_dir, char *out, size_t size)
     char absolute[4096], parent[2048];
     struct stat st;
     if (cache && *cache)
-        snprintf(parent, sizeof parent, "%s", cache);
+        snprintf(parent, sizeof(parent), "%s", cache);
     else if (home && *home)
-        snprintf(parent, sizeof parent, "%s/.cache", home);
+        snprintf(parent, sizeof(parent), "%s/.cache", home);
     else
         return wd_fail(-WD_ERR_MACHINE,
                        "%s cannot be written, and neither XDG_CACHE_HOME nor HOME "
@@ -128,7 +128,7 @@ static int cache_dir(const char *trace_dir, char *out, size_t size)
         return wd_fail(-EPERM, "%s is somebody else's: nothing is kept there; say where with -o",
                        parent);
     size_t used = strlen(parent);
-    snprintf(parent + used, sizeof parent - used, "/wetdbg");
+    snprintf(parent + used, sizeof(parent) - used, "/wetdbg");
     int err = own_dir_make(parent);
     if (err)
         return err;
@@ -144,7 +144,7 @@ static void name_make(const struct wetdbg_build_options *options, char *out, siz
 {
     char window[64] = "";
     if (options->from || options->to)
-        snprintf(window, sizeof window, "@%.24s-%.24s", options->from ? options->from : "",
+        snprintf(window, sizeof(window), "@%.24s-%.24s", options->from ? options->from : "",
                  options->to ? options->to : "");
     snprintf(out, size, "wetdbg%s%.200s%s.wet", options->process ? "-" : "",
              options->process ? options->process : "", window);
@@ -161,13 +161,13 @@ int wetdbg_window_path(const char *trace_dir, const struct wetdbg_build_options 
                        char **path, bool *fresh)
 {
     char fingerprint[512], dir[4096], name[300];
-    int err = fingerprint_make(trace_dir, options, fingerprint, sizeof fingerprint);
+    int err = fingerprint_make(trace_dir, options, fingerprint, sizeof(fingerprint));
     if (err)
         return err;
-    name_make(options, name, sizeof name);
-    snprintf(dir, sizeof dir, "%s", trace_dir);
+    name_make(options, name, sizeof(name));
+    snprintf(dir, sizeof(dir), "%s", trace_dir);
     if (access(trace_dir, W_OK) && access(trace_dir, F_OK) == 0)
-        err = cache_dir(trace_dir, dir, sizeof dir);
+        err = cache_dir(trace_dir, dir, sizeof(dir));
     if (err)
         return err;
     if (asprintf(path, "%s/%s", dir, name) < 0)
@@ -276,7 +276,7 @@ static int build(const char *trace_dir, struct rep_feed *feed,
     char *path = options->output ? strdup(options->output) : NULL;
     bool fresh;
     struct wet_moment from, to;
-    int err = fingerprint_make(trace_dir, options, fingerprint, sizeof fingerprint);
+    int err = fingerprint_make(trace_dir, options, fingerprint, sizeof(fingerprint));
     if (!err)
         err = window_parse(options, &from, &to);
     if (!err && !path)
@@ -317,7 +317,7 @@ static int explain_open(const char *trace_dir, const char *process, int err)
 {
     char said[1024];
     int code = err == -ENOENT || (err == -WD_ERR_NOT_FOUND && !process) ? -WD_ERR_CORRUPT : err;
-    snprintf(said, sizeof said, "%s", wd_error_message(err));
+    snprintf(said, sizeof(said), "%s", wd_error_message(err));
     if (strstr(said, trace_dir))
         return wd_fail(code, "%s", said);
     return wd_fail(code, "%s: %s", trace_dir, said);
@@ -339,9 +339,9 @@ static void tell_unproven(struct rep_feed *feed, const struct wetdbg_build_optio
     if (!first || !options->notice)
         return;
     if (others)
-        snprintf(more, sizeof more, " and of %zu more files", others);
+        snprintf(more, sizeof(more), " and of %zu more files", others);
     snprintf(
-        sentence, sizeof sentence,
+        sentence, sizeof(sentence),
         "the contents of %s%s cannot be checked, only size and time: `wetdbg record` did not make "
         "this recording, or an earlier version did",
         first, more);

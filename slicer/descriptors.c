@@ -105,8 +105,8 @@ static int file_of(struct slc_files *files, struct table *table, uint64_t fd, ui
         *index = table->files[fd];
         return 0;
     }
-    int error = file_add(files, &file, index);
-    return error ? error : table_set(table, fd, *index);
+    int err = file_add(files, &file, index);
+    return err ? err : table_set(table, fd, *index);
 }
 
 static struct table *table_new(void)
@@ -136,12 +136,12 @@ static int table_inherit(struct slc_files *files, uint32_t parent, uint32_t chil
         to = table_new();
         if (!to)
             return -ENOMEM;
-        int error = 0;
-        for (size_t fd = 0; fd < from->count && !error; fd++)
-            error = table_set(to, fd, from->files[fd]);
-        if (error) {
+        int err = 0;
+        for (size_t fd = 0; fd < from->count && !err; fd++)
+            err = table_set(to, fd, from->files[fd]);
+        if (err) {
             table_drop(to);
-            return error;
+            return err;
         }
     }
     table_drop(files->tables[child]);
@@ -172,10 +172,10 @@ static int pass_bytes(struct slc_files *files, struct table *table, const struct
 {
     uint32_t index;
     uint64_t size = (uint64_t)call->result;
-    int error = file_of(files, table, call->args[0], &index);
+    int err = file_of(files, table, call->args[0], &index);
 
-    if (error || index == NO_FILE)
-        return error;
+    if (err || index == NO_FILE)
+        return err;
     struct file *file = &files->files[index];
     bool moves = at == SLC_OFFSET_UNKNOWN;
     if (moves)
@@ -218,13 +218,13 @@ static int pass_open(struct slc_files *files, struct table *table, const struct 
                         .is_appending = flags & O_APPEND,
                         .end = is_new ? 0 : SLC_OFFSET_UNKNOWN};
     uint32_t index;
-    int error = file_add(files, &file, &index);
+    int err = file_add(files, &file, &index);
 
-    if (!error)
-        error = table_set(table, (uint64_t)call->result, index);
-    if (!error && is_new)
-        error = pass_truncate(files, index, call, 0);
-    return error;
+    if (!err)
+        err = table_set(table, (uint64_t)call->result, index);
+    if (!err && is_new)
+        err = pass_truncate(files, index, call, 0);
+    return err;
 }
 
 static int pass_other(struct slc_files *files, struct table *table, const struct call *call,
@@ -235,17 +235,17 @@ static int pass_other(struct slc_files *files, struct table *table, const struct
                         .position = SLC_OFFSET_UNKNOWN,
                         .end = SLC_OFFSET_UNKNOWN};
     uint32_t index;
-    int error = file_add(files, &file, &index);
+    int err = file_add(files, &file, &index);
 
-    return error ? error : table_set(table, fd, index);
+    return err ? err : table_set(table, fd, index);
 }
 
 static int pass_copy(struct slc_files *files, struct table *table, uint64_t from, uint64_t to)
 {
     uint32_t index;
-    int error = file_of(files, table, from, &index);
+    int err = file_of(files, table, from, &index);
 
-    return error || index == NO_FILE ? error : table_set(table, to, index);
+    return err || index == NO_FILE ? err : table_set(table, to, index);
 }
 
 /* The bytes that a call wrote at an address; NULL if it did not write so many there. */
@@ -263,14 +263,14 @@ static int pass_pair(struct slc_files *files, struct table *table, const struct 
 {
     int32_t fds[2];
     const void *bytes = written_at(call, address, sizeof(fds));
-    int error = 0;
+    int err = 0;
 
     if (!bytes)
         return 0;
     memcpy(fds, bytes, sizeof(fds));
-    for (unsigned i = 0; i < 2 && !error; i++)
-        error = pass_other(files, table, call, (uint64_t)fds[i], what);
-    return error;
+    for (unsigned i = 0; i < 2 && !err; i++)
+        err = pass_other(files, table, call, (uint64_t)fds[i], what);
+    return err;
 }
 
 static int pass_fcntl(struct slc_files *files, struct table *table, const struct call *call)
@@ -279,19 +279,19 @@ static int pass_fcntl(struct slc_files *files, struct table *table, const struct
 
     if (call->args[1] == F_DUPFD || call->args[1] == F_DUPFD_CLOEXEC)
         return pass_copy(files, table, call->args[0], (uint64_t)call->result);
-    int error = file_of(files, table, call->args[0], &index);
-    if (!error && index != NO_FILE && call->args[1] == F_SETFL)
+    int err = file_of(files, table, call->args[0], &index);
+    if (!err && index != NO_FILE && call->args[1] == F_SETFL)
         files->files[index].is_appending = call->args[2] & O_APPEND;
-    return error;
+    return err;
 }
 
 static int pass_seek(struct slc_files *files, struct table *table, const struct call *call)
 {
     uint32_t index;
-    int error = file_of(files, table, call->args[0], &index);
+    int err = file_of(files, table, call->args[0], &index);
 
-    if (error || index == NO_FILE)
-        return error;
+    if (err || index == NO_FILE)
+        return err;
     files->files[index].position = (uint64_t)call->result;
     if (call->args[2] == SEEK_END)
         files->files[index].end = (uint64_t)call->result - call->args[1];
@@ -305,10 +305,10 @@ static int pass_stat(struct slc_files *files, struct table *table, const struct 
     struct stat stat;
     const void *bytes = written_at(call, address, sizeof(stat));
     uint32_t index;
-    int error = file_of(files, table, call->args[0], &index);
+    int err = file_of(files, table, call->args[0], &index);
 
-    if (error || index == NO_FILE || !bytes)
-        return error;
+    if (err || index == NO_FILE || !bytes)
+        return err;
     memcpy(&stat, bytes, sizeof(stat));
     if (S_ISREG(stat.st_mode))
         files->files[index].end = (uint64_t)stat.st_size;
@@ -318,18 +318,18 @@ static int pass_stat(struct slc_files *files, struct table *table, const struct 
 static int pass_ftruncate(struct slc_files *files, struct table *table, const struct call *call)
 {
     uint32_t index;
-    int error = file_of(files, table, call->args[0], &index);
+    int err = file_of(files, table, call->args[0], &index);
 
-    return error || index == NO_FILE ? error : pass_truncate(files, index, call, call->args[1]);
+    return err || index == NO_FILE ? err : pass_truncate(files, index, call, call->args[1]);
 }
 
 static int pass_map(struct slc_files *files, struct table *table, const struct call *call)
 {
     uint32_t index;
-    int error = (int32_t)call->args[4] >= 0 ? file_of(files, table, call->args[4], &index) : 1;
+    int err = (int32_t)call->args[4] >= 0 ? file_of(files, table, call->args[4], &index) : 1;
 
-    if (error)
-        return error < 0 ? error : 0;
+    if (err)
+        return err < 0 ? err : 0;
     if (index == NO_FILE)
         return 0;
     return transfer_add(files, (struct slc_transfer){.time = call->time,
@@ -456,13 +456,13 @@ static int note_births(struct slc_files *files, const struct wet_event *event)
     int32_t number = event->entry->number;
     bool shares =
         number == SYS_clone3 || (number == SYS_clone && regs && regs->r[EVQ_RDI] & CLONE_FILES);
-    int error = 0;
+    int err = 0;
 
-    for (const struct evq_op *op = NULL; !error && (op = evq_op_next(event->entry, op));)
+    for (const struct evq_op *op = NULL; !err && (op = evq_op_next(event->entry, op));)
         if (op->op == EVQ_OP_TASK_NEW && op->task_new.task < EVQ_TASKS_MAX &&
             op->task_new.task != event->task)
-            error = table_inherit(files, event->task, (uint32_t)op->task_new.task, shares);
-    return error;
+            err = table_inherit(files, event->task, (uint32_t)op->task_new.task, shares);
+    return err;
 }
 
 static int note_event(void *arg, const struct wet_event *event)
@@ -478,9 +478,9 @@ static int note_event(void *arg, const struct wet_event *event)
     if (entry->kind == EVQ_SYSCALL_ENTER)
         files->call_times[task] = event->time;
     if (entry->kind == EVQ_SYSCALL_ENTER || entry->kind == EVQ_SYSCALL_EXIT) {
-        int error = note_births(files, event);
-        if (error)
-            return error;
+        int err = note_births(files, event);
+        if (err)
+            return err;
     }
     const struct evq_regs *regs = entry->kind == EVQ_SYSCALL_EXIT ? evq_entry_loads(entry) : NULL;
     if (!regs || (int64_t)regs->r[EVQ_RAX] < 0)
@@ -507,13 +507,13 @@ int slc_files_make(struct wet *wet, struct slc_files **out)
     if (!files)
         return -ENOMEM;
     files->wet = wet;
-    int error = wet_each_event(wet, note_event, files);
+    int err = wet_each_event(wet, note_event, files);
     for (unsigned i = 0; i < EVQ_TASKS_MAX; i++)
         table_drop(files->tables[i]);
     memset(files->tables, 0, sizeof(files->tables));
-    if (error) {
+    if (err) {
         slc_files_free(files);
-        return error;
+        return err;
     }
     /* Calls that waited came back in another order. */
     if (files->transfer_count)
@@ -747,13 +747,13 @@ int slc_files_trace(struct slc_files *files, const char *path, uint64_t offset, 
                        (unsigned long long)size, (unsigned long long)TRACE_MAX);
     trace.writers = calloc(size, sizeof(*trace.writers));
     trace.is_chosen = calloc(files->file_count + 1, sizeof(*trace.is_chosen));
-    int error = trace.writers && trace.is_chosen ? choose_files(files, path, &trace) : -ENOMEM;
-    for (uint32_t t = 0; t < files->transfer_count && !error; t++)
+    int err = trace.writers && trace.is_chosen ? choose_files(files, path, &trace) : -ENOMEM;
+    for (uint32_t t = 0; t < files->transfer_count && !err; t++)
         if (trace.is_chosen[files->transfers[t].file])
             replay_transfer(&files->transfers[t], t + 1, &trace);
-    if (!error)
-        error = list_pieces(files, path, &trace, pieces, count);
+    if (!err)
+        err = list_pieces(files, path, &trace, pieces, count);
     free(trace.writers);
     free(trace.is_chosen);
-    return error;
+    return err;
 }

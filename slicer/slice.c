@@ -157,10 +157,10 @@ int slc_slice_collect(struct slc_slice *slice)
         counts[i] = code->pcs[code->counted[i]].tally;
         slice->counts.instances += counts[i].instances;
     }
-    int error = slc_lines_add(slice, counts, code->counted_count);
+    int err = slc_lines_add(slice, counts, code->counted_count);
     slc_code_clear_tallies(code);
     free(counts);
-    return error;
+    return err;
 }
 
 uint64_t *slc_slice_bits(const struct slc_slice *slice, const struct wet_interval *interval)
@@ -337,15 +337,15 @@ const struct wet_thread *slc_instance_thread(const struct slc_slice *slice,
 static int each_recorded(const struct slc_slice *slice, const struct slc_span *span,
                          const struct filter *filter, slc_instance_fn fn, void *arg)
 {
-    int result = 0;
+    int err = 0;
 
-    for (size_t i = 0; i < span->member_count && !result; i++) {
+    for (size_t i = 0; i < span->member_count && !err; i++) {
         if (!accepts(slice, filter, span->members[i].pc_index))
             continue;
         struct slc_instance instance = instance_of(slice, span, &span->members[i]);
-        result = fn(arg, &instance);
+        err = fn(arg, &instance);
     }
-    return result;
+    return err;
 }
 
 /* Without records: the interval says which pc ran when. */
@@ -353,14 +353,14 @@ static int each_in_interval(const struct slc_slice *slice, const struct slc_span
                             const struct wet_interval *interval, const struct filter *filter,
                             slc_instance_fn fn, void *arg)
 {
-    int result = 0;
+    int err = 0;
 
-    for (size_t e = interval->exec_count; e-- > 0 && !result;) {
+    for (size_t e = interval->exec_count; e-- > 0 && !err;) {
         const struct wet_exec *exec = &interval->execs[e];
         const struct wet_node *node = wet_get_node(slice->wet, exec->node);
         const struct slc_node *known =
             exec->node < slice->code->node_limit ? slice->code->nodes[exec->node] : NULL;
-        for (uint32_t s = node ? node->statement_count : 0; s-- > 0 && !result;) {
+        for (uint32_t s = node ? node->statement_count : 0; s-- > 0 && !err;) {
             uint64_t off = (uint64_t)exec->time_off + s;
             if (!known || off >= span->instructions || !(span->bits[off / 64] >> (off % 64) & 1) ||
                 !accepts(slice, filter, known->pc_index[s]))
@@ -370,37 +370,37 @@ static int each_in_interval(const struct slc_slice *slice, const struct slc_span
                                             .distance = SLC_DISTANCE_UNKNOWN,
                                             .edge = SLC_EDGE_NONE,
                                             .location = INS_LOC_COUNT};
-            result = fn(arg, &instance);
+            err = fn(arg, &instance);
         }
     }
-    return result;
+    return err;
 }
 
 static int each_instance(const struct slc_slice *slice, const struct filter *filter,
                          slc_instance_fn fn, void *arg)
 {
-    int result = 0;
+    int err = 0;
 
     if (slice->has_fault && accepts(slice, filter, slice->fault_pc)) {
         struct slc_instance instance = fault_instance(slice);
-        result = fn(arg, &instance);
+        err = fn(arg, &instance);
     }
-    for (uint64_t k = slice->span_count; k-- > 0 && !result;) {
+    for (uint64_t k = slice->span_count; k-- > 0 && !err;) {
         const struct slc_span *span = &slice->spans[k];
         const struct wet_interval *interval;
         if (!span->bits)
             continue;
         if (slice->options.record_parents) {
-            result = each_recorded(slice, span, filter, fn, arg);
+            err = each_recorded(slice, span, filter, fn, arg);
             continue;
         }
-        result = wet_interval_get(slice->wet, k, &interval);
-        if (result)
+        err = wet_interval_get(slice->wet, k, &interval);
+        if (err)
             break;
-        result = each_in_interval(slice, span, interval, filter, fn, arg);
+        err = each_in_interval(slice, span, interval, filter, fn, arg);
         wet_interval_put(slice->wet, interval);
     }
-    return result;
+    return err;
 }
 
 int slc_each_instance(const struct slc_slice *slice, const uint64_t *pcs, size_t pc_count,
@@ -489,9 +489,9 @@ static int path_to(const struct slc_slice *slice, const struct filter *filter,
 
     if (!slice->options.record_parents)
         return wd_fail(-EINVAL, "the slice was made without parents");
-    int error = each_instance(slice, filter, keep_nearest, &best);
-    if (error)
-        return error;
+    int err = each_instance(slice, filter, keep_nearest, &best);
+    if (err)
+        return err;
     if (best.time == 0)
         return wd_fail(-WD_ERR_NOT_FOUND, "no instance of that code is in the slice");
     return build_path(slice, &best, path);

@@ -186,9 +186,9 @@ int slc_lines_add(struct slc_slice *slice, const struct slc_count *counts, size_
 {
     const struct slc_count **met = malloc((count + 1) * sizeof(struct slc_count *));
     size_t met_count = 0;
-    int error = met ? grow_totals(slice) : -ENOMEM;
+    int err = met ? grow_totals(slice) : -ENOMEM;
 
-    for (size_t i = 0; i < count && !error; i++) {
+    for (size_t i = 0; i < count && !err; i++) {
         struct slc_count *total = &slice->totals[counts[i].pc_index];
         if (total->instances == 0) {
             slice->counts.statements++;
@@ -198,10 +198,10 @@ int slc_lines_add(struct slc_slice *slice, const struct slc_count *counts, size_
     }
     if (met)
         qsort(met, met_count, sizeof(struct slc_count *), latest_first);
-    for (size_t i = 0; i < met_count && !error; i++)
-        error = announce(slice, met[i]);
+    for (size_t i = 0; i < met_count && !err; i++)
+        err = announce(slice, met[i]);
     free(met);
-    return error;
+    return err;
 }
 
 void slc_lines_restart(struct slc_slice *slice)

@@ -80,10 +80,10 @@ struct slc_code *slc_session_code(struct slc_session *session, enum slc_session_
     struct slc_code *code = &session->codes[which];
 
     if (!code->wet) {
-        int error =
+        int err =
             slc_code_init(code, session->wet, which != SLC_CODE_USERS, which != SLC_CODE_PLAIN);
         code->session = session;
-        if (error) {
+        if (err) {
             slc_code_fini(code);
             return NULL;
         }

@@ -15,7 +15,7 @@ static inline bool rr_checksums_find(char *path, size_t path_bytes, const char *
                                      int tid)
 {
     static const char *const endings[] = {"_mem_checksums", ""}; /* since rr 5.8, and before */
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+    for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++) {
         snprintf(path, path_bytes, "%s/%" PRIu64 "_%d%s", dir, frame, tid, endings[i]);
         if (access(path, F_OK) == 0)
             return true;
@@ -29,7 +29,7 @@ static inline bool rr_checksums_find(char *path, size_t path_bytes, const char *
 static inline FILE *rr_checksums_open(const char *dir, uint64_t frame, int tid)
 {
     char path[4096];
-    return rr_checksums_find(path, sizeof path, dir, frame, tid) ? fopen(path, "re") : NULL;
+    return rr_checksums_find(path, sizeof(path), dir, frame, tid) ? fopen(path, "re") : NULL;
 }
 
 #endif

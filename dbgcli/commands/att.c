@@ -51,10 +51,10 @@ static unsigned longest_ambiguous(const char *name)
                                           "vcvtpd2ps",  "vcvtqq2ps",  "vcvtuqq2ps", "vcvtneps2bf16",
                                           "vcvtps2phx", "vcvtdq2ph",  "vcvtudq2ph"};
     static const char *const to_quarter[] = {"vcvtpd2ph", "vcvtqq2ph", "vcvtuqq2ph"};
-    for (size_t i = 0; i < sizeof to_half / sizeof *to_half; i++)
+    for (size_t i = 0; i < sizeof(to_half) / sizeof(*to_half); i++)
         if (strcmp(name, to_half[i]) == 0)
             return 256;
-    for (size_t i = 0; i < sizeof to_quarter / sizeof *to_quarter; i++)
+    for (size_t i = 0; i < sizeof(to_quarter) / sizeof(*to_quarter); i++)
         if (strcmp(name, to_quarter[i]) == 0)
             return 512;
     return begins(name, "vfpclassp") ? 512 : 0;

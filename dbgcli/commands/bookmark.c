@@ -34,7 +34,7 @@ struct cli_bookmarks {
 
 struct cli_bookmarks *cli_bookmarks_new(const char *wet_path)
 {
-    struct cli_bookmarks *bookmarks = cli_malloc(sizeof *bookmarks);
+    struct cli_bookmarks *bookmarks = cli_malloc(sizeof(*bookmarks));
     *bookmarks = (struct cli_bookmarks){.wet_path = cli_strdup(wet_path)};
     return bookmarks;
 }
@@ -53,7 +53,7 @@ bool cli_bookmark_is_name(const char *word)
 {
     static const char *const taken[] = {"start", "end", "crash", "now"};
     size_t length = strlen(word);
-    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+    for (size_t i = 0; i < sizeof(taken) / sizeof(*taken); i++)
         if (strcmp(word, taken[i]) == 0)
             return false;
     for (size_t i = 0; i < length; i++)
@@ -78,10 +78,10 @@ static int find_path(struct cli_bookmarks *bookmarks)
     char fingerprint[512], name[64];
     if (bookmarks->path)
         return 0;
-    int result = wet_fingerprint_read(bookmarks->wet_path, fingerprint, sizeof fingerprint);
-    if (result)
-        return result;
-    snprintf(name, sizeof name, "bookmarks/%016" PRIx64, hash_text(fingerprint));
+    int err = wet_fingerprint_read(bookmarks->wet_path, fingerprint, sizeof(fingerprint));
+    if (err)
+        return err;
+    snprintf(name, sizeof(name), "bookmarks/%016" PRIx64, hash_text(fingerprint));
     bookmarks->path = cli_xdg_path(CLI_XDG_STATE, name);
     if (bookmarks->path)
         return 0;
@@ -101,9 +101,9 @@ static void add_line(struct cli_bookmarks *bookmarks, char *line)
     if (!time || !cli_bookmark_is_name(name) || !cli_number_parse(time, &mark.time) ||
         bookmarks->count == BOOKMARKS_MAX)
         return;
-    snprintf(mark.name, sizeof mark.name, "%s", name);
-    snprintf(mark.place, sizeof mark.place, "%s", at ? at : "");
-    bookmarks->list = cli_realloc(bookmarks->list, bookmarks->count + 1, sizeof *bookmarks->list);
+    snprintf(mark.name, sizeof(mark.name), "%s", name);
+    snprintf(mark.place, sizeof(mark.place), "%s", at ? at : "");
+    bookmarks->list = cli_realloc(bookmarks->list, bookmarks->count + 1, sizeof(*bookmarks->list));
     bookmarks->list[bookmarks->count++] = mark;
 }
 
@@ -119,9 +119,9 @@ static int read_all(struct cli_bookmarks *bookmarks)
 {
     char *line = NULL;
     size_t capacity = 0;
-    int result = find_path(bookmarks);
-    if (result)
-        return result;
+    int err = find_path(bookmarks);
+    if (err)
+        return err;
     bookmarks->count = 0;
     if (cli_xdg_is_foreign(CLI_XDG_STATE))
         return 0;
@@ -133,47 +133,47 @@ static int read_all(struct cli_bookmarks *bookmarks)
     free(line);
     fclose(file);
     if (bookmarks->count)
-        qsort(bookmarks->list, bookmarks->count, sizeof *bookmarks->list, by_time);
+        qsort(bookmarks->list, bookmarks->count, sizeof(*bookmarks->list), by_time);
     return 0;
 }
 
 static int write_all(const struct cli_bookmarks *bookmarks)
 {
     char *temporary = cli_asprintf("%s.XXXXXX", bookmarks->path);
-    int result = 0, fd = mkostemp(temporary, O_CLOEXEC);
+    int err = 0, fd = mkostemp(temporary, O_CLOEXEC);
     FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
     if (!file)
-        result = wd_fail_errno("cannot write '%s'", temporary);
+        err = wd_fail_errno("cannot write '%s'", temporary);
     for (size_t i = 0; file && i < bookmarks->count; i++)
         fprintf(file, "%s\t%" PRIu64 "\t%s\n", bookmarks->list[i].name, bookmarks->list[i].time,
                 bookmarks->list[i].place);
     if (file && fclose(file) != 0)
-        result = wd_fail_errno("cannot write '%s'", temporary);
-    if (!result && rename(temporary, bookmarks->path) != 0)
-        result = wd_fail_errno("cannot replace '%s'", bookmarks->path);
-    if (result && fd >= 0)
+        err = wd_fail_errno("cannot write '%s'", temporary);
+    if (!err && rename(temporary, bookmarks->path) != 0)
+        err = wd_fail_errno("cannot replace '%s'", bookmarks->path);
+    if (err && fd >= 0)
         unlink(temporary);
     free(temporary);
-    return result;
+    return err;
 }
 
 /* A file of its own is locked: the other one is replaced. */
 static int lock(struct cli_bookmarks *bookmarks, int *fd)
 {
-    int result = find_path(bookmarks);
-    if (result)
-        return result;
+    int err = find_path(bookmarks);
+    if (err)
+        return err;
     if (!cli_xdg_make_parents(CLI_XDG_STATE, bookmarks->path))
         return wd_fail(-EPERM, "%s is not written: a directory above it is somebody else's",
                        bookmarks->path);
     char *path = cli_asprintf("%s.lock", bookmarks->path);
     *fd = -1;
-    result = wd_own_file_open(path, fd);
+    err = wd_own_file_open(path, fd);
     free(path);
-    while (!result && flock(*fd, LOCK_EX) != 0)
+    while (!err && flock(*fd, LOCK_EX) != 0)
         if (errno != EINTR)
             break; /* file systems without locks: as good as it gets */
-    return result;
+    return err;
 }
 
 static size_t index_of(const struct cli_bookmarks *bookmarks, const char *name)
@@ -206,9 +206,9 @@ static int fail_missing(const struct cli_bookmarks *bookmarks, const char *name)
 int cli_bookmarks_list(struct cli_bookmarks *bookmarks, const struct cli_bookmark **list,
                        size_t *count)
 {
-    int result = read_all(bookmarks);
-    if (result)
-        return result;
+    int err = read_all(bookmarks);
+    if (err)
+        return err;
     *list = bookmarks->list;
     *count = bookmarks->count;
     return 0;
@@ -216,9 +216,9 @@ int cli_bookmarks_list(struct cli_bookmarks *bookmarks, const struct cli_bookmar
 
 int cli_bookmarks_find(struct cli_bookmarks *bookmarks, const char *name, wet_time *time)
 {
-    int result = read_all(bookmarks);
-    if (result)
-        return result;
+    int err = read_all(bookmarks);
+    if (err)
+        return err;
     size_t index = index_of(bookmarks, name);
     if (index == bookmarks->count)
         return fail_missing(bookmarks, name);
@@ -229,41 +229,41 @@ int cli_bookmarks_find(struct cli_bookmarks *bookmarks, const char *name, wet_ti
 int cli_bookmarks_set(struct cli_bookmarks *bookmarks, const struct cli_bookmark *bookmark)
 {
     int fd = -1;
-    int result = lock(bookmarks, &fd);
-    if (!result)
-        result = read_all(bookmarks);
+    int err = lock(bookmarks, &fd);
+    if (!err)
+        err = read_all(bookmarks);
     size_t index = index_of(bookmarks, bookmark->name);
-    if (!result && index == BOOKMARKS_MAX)
-        result = wd_fail(-WD_ERR_UNSUPPORTED, "there are %d bookmarks already", BOOKMARKS_MAX);
-    if (!result) {
+    if (!err && index == BOOKMARKS_MAX)
+        err = wd_fail(-WD_ERR_UNSUPPORTED, "there are %d bookmarks already", BOOKMARKS_MAX);
+    if (!err) {
         bookmarks->list = cli_realloc(bookmarks->list,
                                       index + 1 > bookmarks->count ? index + 1 : bookmarks->count,
-                                      sizeof *bookmarks->list);
+                                      sizeof(*bookmarks->list));
         bookmarks->list[index] = *bookmark;
         bookmarks->count += index == bookmarks->count;
-        result = write_all(bookmarks);
+        err = write_all(bookmarks);
     }
     if (fd >= 0)
         close(fd);
-    return result;
+    return err;
 }
 
 int cli_bookmarks_delete(struct cli_bookmarks *bookmarks, const char *name)
 {
     int fd = -1;
-    int result = lock(bookmarks, &fd);
-    if (!result)
-        result = read_all(bookmarks);
+    int err = lock(bookmarks, &fd);
+    if (!err)
+        err = read_all(bookmarks);
     size_t index = index_of(bookmarks, name);
-    if (!result && index == bookmarks->count)
-        result = fail_missing(bookmarks, name);
-    if (!result) {
+    if (!err && index == bookmarks->count)
+        err = fail_missing(bookmarks, name);
+    if (!err) {
         memmove(&bookmarks->list[index], &bookmarks->list[index + 1],
-                (bookmarks->count - index - 1) * sizeof *bookmarks->list);
+                (bookmarks->count - index - 1) * sizeof(*bookmarks->list));
         bookmarks->count--;
-        result = write_all(bookmarks);
+        err = write_all(bookmarks);
     }
     if (fd >= 0)
         close(fd);
-    return result;
+    return err;
 }

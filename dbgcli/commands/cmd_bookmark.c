@@ -37,9 +37,9 @@ static int list_bookmarks(struct cli_session *session)
     struct cli_out *out = session->out;
     const struct cli_bookmark *list;
     size_t count;
-    int result = cli_bookmarks_list(session->bookmarks, &list, &count);
-    if (result)
-        return result;
+    int err = cli_bookmarks_list(session->bookmarks, &list, &count);
+    if (err)
+        return err;
     if (out->json) {
         json_t *object = cli_json_object("wetdbg.bookmarks/1");
         json_t *array = json_array();
@@ -72,10 +72,10 @@ static void describe(struct cli_session *session, struct cli_bookmark *bookmark)
     const struct cli_frame *frame = &moment->frames[cli_moment_first_frame(moment)];
     const char *function = frame->function ? frame->function : "?";
     if (frame->file)
-        snprintf(bookmark->place, sizeof bookmark->place, "%s at %s:%" PRIu32, function,
+        snprintf(bookmark->place, sizeof(bookmark->place), "%s at %s:%" PRIu32, function,
                  cli_base_name(frame->file), frame->line);
     else
-        snprintf(bookmark->place, sizeof bookmark->place, "%s", function);
+        snprintf(bookmark->place, sizeof(bookmark->place), "%s", function);
     for (char *at = bookmark->place; *at; at++)
         if (*at == '\t' || *at == '\n')
             *at = ' ';
@@ -93,11 +93,11 @@ static int set_bookmark(struct cli_session *session, const char *name, wet_time 
     int outside = cli_session_check_time(session, time);
     if (outside)
         return outside;
-    snprintf(bookmark.name, sizeof bookmark.name, "%s", name);
+    snprintf(bookmark.name, sizeof(bookmark.name), "%s", name);
     describe(session, &bookmark);
-    int result = cli_bookmarks_set(session->bookmarks, &bookmark);
-    if (result)
-        return result;
+    int err = cli_bookmarks_set(session->bookmarks, &bookmark);
+    if (err)
+        return err;
     if (session->out->json) {
         json_t *object = cli_json_object("wetdbg.bookmark/1");
         cli_json_set(object, "bookmark", json_of(&bookmark));
@@ -119,13 +119,13 @@ static int delete_bookmark(struct cli_session *session, const struct cli_args *a
     if (args->operand_count)
         return wd_fail(-WD_ERR_USAGE, "bookmark: --delete NAME takes nothing else ('%s')",
                        args->operands[0]);
-    int result = cli_bookmarks_delete(session->bookmarks, name);
-    if (!result && session->out->json) {
+    int err = cli_bookmarks_delete(session->bookmarks, name);
+    if (!err && session->out->json) {
         json_t *object = cli_json_object("wetdbg.bookmark/1");
         cli_json_set(object, "deleted", cli_json_text(name));
         cli_out_json(session->out, object);
     }
-    return result;
+    return err;
 }
 
 int cli_cmd_bookmark(struct cli_repl *repl, const struct cli_args *args, const char *format)

@@ -103,9 +103,9 @@ static int show(struct listing *listing, const struct cli_instruction *instructi
     struct cli_session *session = listing->session;
     FILE *stream = session->out->stream;
     uint64_t count = 0, pc = listing->moment->frames[session->frame].regs.value[MDL_REG_RIP];
-    int result = wet_count_instances(session->wet, &instruction->address, 1, &count);
-    if (result)
-        return result;
+    int err = wet_count_instances(session->wet, &instruction->address, 1, &count);
+    if (err)
+        return err;
     bool is_current = instruction->address == pc;
     if (listing->array) {
         struct mdl_line line;
@@ -159,11 +159,11 @@ int cli_cmd_disassemble(struct cli_repl *repl, const struct cli_args *args, cons
     if (format[strspn(format, "sr")])
         return wd_fail(-WD_ERR_USAGE, "disassemble: '/%s' is no format; there are /s and /r",
                        format);
-    int result = cli_session_moment(session, &listing.moment);
-    if (!result)
-        result = find_function(&listing, args->operands[0]);
-    if (result)
-        return result;
+    int err = cli_session_moment(session, &listing.moment);
+    if (!err)
+        err = find_function(&listing, args->operands[0]);
+    if (err)
+        return err;
     const char *name = mdl_name_full(session->model, listing.function.linkage_name);
     listing.array = session->out->json ? json_array() : NULL;
     if (!listing.array) {
@@ -171,12 +171,12 @@ int cli_cmd_disassemble(struct cli_repl *repl, const struct cli_args *args, cons
         cli_out_text(session->out, name);
         fputs(":\n", session->out->stream);
     }
-    result = show_all(&listing);
+    err = show_all(&listing);
     if (!listing.array)
-        return result;
-    if (result) {
+        return err;
+    if (err) {
         json_decref(listing.array);
-        return result;
+        return err;
     }
     json_t *object = cli_json_object("wetdbg.disassembly/1");
     cli_json_set(object, "function", cli_json_text(name));

@@ -179,9 +179,9 @@ static void write_frames(struct cli_session *session, uint64_t limit)
 static int print_frames(struct cli_session *session, uint64_t limit)
 {
     struct cli_moment *moment;
-    int result = cli_session_moment(session, &moment);
-    if (result)
-        return result;
+    int err = cli_session_moment(session, &moment);
+    if (err)
+        return err;
     if (session->out->json) {
         cli_out_json(session->out, json_of_frames(session, limit));
         return 0;
@@ -283,9 +283,9 @@ int cli_cmd_frame(struct cli_repl *repl, const struct cli_args *args, const char
     struct cli_moment *moment;
     uint64_t number;
     (void)format;
-    int result = prepare(repl, args, repl->session->frame, &number, &moment);
-    if (result)
-        return result;
+    int err = prepare(repl, args, repl->session->frame, &number, &moment);
+    if (err)
+        return err;
     if (!args->operand_count)
         number = repl->session->frame; /* the moment may have been opened only now */
     if (number >= moment->frame_count)
@@ -299,9 +299,9 @@ int cli_cmd_up(struct cli_repl *repl, const struct cli_args *args, const char *f
     struct cli_moment *moment;
     uint64_t number;
     (void)format;
-    int result = prepare(repl, args, 1, &number, &moment);
-    if (result)
-        return result;
+    int err = prepare(repl, args, 1, &number, &moment);
+    if (err)
+        return err;
     size_t last = moment->frame_count - 1, now = repl->session->frame;
     if (now == last && number)
         return wd_fail(-WD_ERR_NOT_FOUND, "this is the outermost frame");
@@ -313,9 +313,9 @@ int cli_cmd_down(struct cli_repl *repl, const struct cli_args *args, const char 
     struct cli_moment *moment;
     uint64_t number;
     (void)format;
-    int result = prepare(repl, args, 1, &number, &moment);
-    if (result)
-        return result;
+    int err = prepare(repl, args, 1, &number, &moment);
+    if (err)
+        return err;
     size_t now = repl->session->frame;
     if (now == 0 && number)
         return wd_fail(-WD_ERR_NOT_FOUND, "this is the innermost frame");

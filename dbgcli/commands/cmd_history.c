@@ -103,18 +103,18 @@ static int resolve(struct history *history, const char *text)
     struct cli_moment *moment;
     if (is_plain_address(text))
         return parse_address(history, text + 1);
-    int result = cli_session_moment(session, &moment);
-    if (result)
-        return result;
+    int err = cli_session_moment(session, &moment);
+    if (err)
+        return err;
     struct cli_frame_view view = {moment, session->frame};
     struct cli_value target;
-    result = cli_value_evaluate(&view, text, &history->value);
-    if (!result && history->value.type.is_reference) {
-        result = cli_value_target(moment, &history->value, &target);
+    err = cli_value_evaluate(&view, text, &history->value);
+    if (!err && history->value.type.is_reference) {
+        err = cli_value_target(moment, &history->value, &target);
         history->value = target;
     }
-    if (result)
-        return result;
+    if (err)
+        return err;
     const struct cli_value *value = &history->value;
     uint64_t size = value->type.size_bytes;
     if (!value->is_in_memory)
@@ -172,21 +172,21 @@ static int find_beginning(struct history *history, const struct cli_range *slot)
     struct cli_session *session = history->session;
     struct cli_write_list list = {0};
     uint64_t last = wet_interval_at(session->wet, session->time);
-    int result = 0;
-    for (uint64_t k = last + 1; k-- > 0 && !result;) {
+    int err = 0;
+    for (uint64_t k = last + 1; k-- > 0 && !err;) {
         if (cli_meter_update(&history->meter, last - k, last + 1))
-            result = -WD_ERR_INTERRUPTED;
-        if (!result && wet_interval_may_write(session->wet, k, slot->start, 8))
-            result = cli_writes_find(history->finder, k, slot, 1, session->time - 1, false, &list);
+            err = -WD_ERR_INTERRUPTED;
+        if (!err && wet_interval_may_write(session->wet, k, slot->start, 8))
+            err = cli_writes_find(history->finder, k, slot, 1, session->time - 1, false, &list);
         while (list.count && !is_certain(&list.items[list.count - 1]))
             list.count--;
-        if (!result && list.count) {
+        if (!err && list.count) {
             history->from = list.items[list.count - 1].time;
             break;
         }
     }
     cli_write_list_fini(&list);
-    return result;
+    return err;
 }
 
 /* Whether one of the function's returns ran in interval k. */
@@ -219,24 +219,24 @@ static int find_end(struct history *history, const struct cli_range *slot, size_
     uint64_t first = wet_interval_at(session->wet, session->time);
     uint64_t count = session->info->intervals;
     bool has_end = false;
-    int result = 0;
+    int err = 0;
     mdl_function_at(session->model, session->moment->frames[frame].lookup_pc, &function);
-    for (uint64_t k = first; k < count && !result && !has_end; k++) {
+    for (uint64_t k = first; k < count && !err && !has_end; k++) {
         if (cli_meter_update(&history->meter, k - first, count - first))
-            result = -WD_ERR_INTERRUPTED;
-        if (!result && (wet_interval_may_write(session->wet, k, slot->start, 8) ||
-                        wet_interval_may_write(session->wet, k, history->range.start,
-                                               history->range.end - history->range.start) ||
-                        may_return_in(history, &function, k)))
-            result = cli_writes_find(history->finder, k, slot, session->time,
-                                     session->info->last_time, true, &list);
-        for (size_t i = 0; i < list.count && !result && !has_end; i++)
+            err = -WD_ERR_INTERRUPTED;
+        if (!err && (wet_interval_may_write(session->wet, k, slot->start, 8) ||
+                     wet_interval_may_write(session->wet, k, history->range.start,
+                                            history->range.end - history->range.start) ||
+                     may_return_in(history, &function, k)))
+            err = cli_writes_find(history->finder, k, slot, session->time, session->info->last_time,
+                                  true, &list);
+        for (size_t i = 0; i < list.count && !err && !has_end; i++)
             if ((has_end = is_certain(&list.items[i])))
                 history->to = list.items[i].time;
         list.count = 0;
     }
     cli_write_list_fini(&list);
-    return result;
+    return err;
 }
 
 static int find_life(struct history *history, const struct cli_args *args)
@@ -245,7 +245,7 @@ static int find_life(struct history *history, const struct cli_args *args)
     uint64_t return_slot;
     size_t frame;
     bool has_before = cli_args_has(args, "before"), has_after = cli_args_has(args, "after");
-    int result = 0;
+    int err = 0;
     if (has_before && has_after)
         return wd_fail(-WD_ERR_USAGE, "history: --before and --after exclude each other");
     history->from = session->info->first_time;
@@ -253,15 +253,15 @@ static int find_life(struct history *history, const struct cli_args *args)
     if (!is_plain_address(args->operands[0]) && find_frame(history, &return_slot, &frame)) {
         struct cli_range slot = {return_slot, return_slot + 8};
         if (!has_after)
-            result = find_beginning(history, &slot);
-        if (!result && !has_before)
-            result = find_end(history, &slot, frame);
+            err = find_beginning(history, &slot);
+        if (!err && !has_before)
+            err = find_end(history, &slot, frame);
     }
     if (has_before)
         history->to = session->time - 1;
     if (has_after)
         history->from = session->time;
-    return result;
+    return err;
 }
 
 /* ---- one write ---- */
@@ -314,9 +314,9 @@ static int fill_row(struct history *history, const struct cli_write *write, stru
 {
     struct cli_session *session = history->session;
     *row = (struct row){.write = *write};
-    int result = cli_walker_go(&history->walker, write->time);
-    if (result)
-        return result;
+    int err = cli_walker_go(&history->walker, write->time);
+    if (err)
+        return err;
     struct cli_moment *moment =
         cli_moment_of_state(session->wet, write->time, history->walker.state);
     row->before = value_text(history, moment);
@@ -326,9 +326,9 @@ static int fill_row(struct history *history, const struct cli_write *write, stru
     cli_moment_close(moment);
     if (write->syscall >= 0)
         row->syscall = cli_strdup(cli_syscall_name(write->syscall));
-    result = cli_walker_go(&history->walker, write->time + 1);
-    if (result)
-        return result;
+    err = cli_walker_go(&history->walker, write->time + 1);
+    if (err)
+        return err;
     struct cli_moment later = {
         .wet = session->wet,
         .model = session->model,
@@ -464,16 +464,16 @@ static int show_chunk(struct history *history, const struct cli_write *writes, s
 static int show_interval(struct history *history, uint64_t k, struct cli_write_list *list)
 {
     list->count = 0;
-    int result = cli_writes_find(history->finder, k, &history->range, history->from, history->to,
-                                 false, list);
+    int err = cli_writes_find(history->finder, k, &history->range, history->from, history->to,
+                              false, list);
     size_t done = 0;
-    while (!result && done < list->count) {
+    while (!err && done < list->count) {
         size_t count = list->count - done < CHUNK ? list->count - done : CHUNK;
         size_t first = history->is_oldest_first ? done : list->count - done - count;
-        result = show_chunk(history, &list->items[first], count);
+        err = show_chunk(history, &list->items[first], count);
         done += count;
     }
-    return result;
+    return err;
 }
 
 static int show_all(struct history *history)

@@ -121,7 +121,7 @@ static const struct cli_info_subject subjects[] = {
     {"registers", true, true, cli_info_registers},
     {"all-registers", false, false, cli_info_all_registers},
 };
-#define SUBJECT_COUNT (sizeof subjects / sizeof *subjects)
+#define SUBJECT_COUNT (sizeof(subjects) / sizeof(*subjects))
 
 void cli_info_subjects_each(const char *typed, struct cli_completions *completions)
 {
@@ -140,7 +140,7 @@ static int find_subject(const char *name, const struct cli_info_subject **found)
         if (strcmp(subjects[i].name, name) == 0)
             return 0;
         count++;
-        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "",
+        used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", used ? ", " : "",
                                  subjects[i].name);
     }
     if (count == 1)
@@ -172,15 +172,15 @@ int cli_cmd_info(struct cli_repl *repl, const struct cli_args *args, const char 
 {
     const struct cli_info_subject *subject = &subjects[0];
     (void)format;
-    int result = args->operand_count ? find_subject(args->operands[0], &subject) : 0;
-    if (result)
-        return result;
+    int err = args->operand_count ? find_subject(args->operands[0], &subject) : 0;
+    if (err)
+        return err;
     size_t most = subject->takes_many ? SIZE_MAX : subject->takes_operand ? 2 : 1;
     if (args->operand_count > most)
         return wd_fail(-WD_ERR_USAGE, "info %s: unexpected argument '%s'", subject->name,
                        args->operands[most]);
     char *operand = args->operand_count > 1 ? join(args) : NULL;
-    result = subject->run(repl->session, operand);
+    err = subject->run(repl->session, operand);
     free(operand);
-    return result;
+    return err;
 }

@@ -95,14 +95,14 @@ int cli_cmd_instances(struct cli_repl *repl, const struct cli_args *args, const 
     uint64_t *pcs;
     size_t pc_count;
     (void)format;
-    int result = cli_args_number(args, "limit", LIMIT_DEFAULT, &walk.limit);
-    if (!result)
-        result = cli_line_pcs(walk.session->model, args->operands[0], &pcs, &pc_count);
-    if (result)
-        return result;
+    int err = cli_args_number(args, "limit", LIMIT_DEFAULT, &walk.limit);
+    if (!err)
+        err = cli_line_pcs(walk.session->model, args->operands[0], &pcs, &pc_count);
+    if (err)
+        return err;
     walk.array = repl->out->json ? json_array() : NULL;
-    result = show_instances(&walk, args->operands[0], pcs, pc_count);
+    err = show_instances(&walk, args->operands[0], pcs, pc_count);
     json_decref(walk.array);
     free(pcs);
-    return result;
+    return err;
 }

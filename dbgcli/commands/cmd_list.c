@@ -32,13 +32,13 @@ static int center_on_line(struct cli_session *session, const char *text)
     size_t count;
     char *file;
     uint32_t line;
-    int result = cli_line_parse(text, &file, &line);
-    if (result)
-        return result;
-    result = mdl_line_locations(session->model, file, line, &locations, &count);
+    int err = cli_line_parse(text, &file, &line);
+    if (err)
+        return err;
+    err = mdl_line_locations(session->model, file, line, &locations, &count);
     free(file);
-    if (result)
-        return result;
+    if (err)
+        return err;
     center(session, locations[0].file, line);
     free(locations);
     return 0;
@@ -86,20 +86,20 @@ static int fail_ambiguous(struct cli_session *session, const char *name,
         free(text);
         text = longer;
     }
-    int result = wd_fail(-WD_ERR_USAGE, "%s%s", text, count > CANDIDATES_NAMED ? ", ..." : "");
+    int err = wd_fail(-WD_ERR_USAGE, "%s%s", text, count > CANDIDATES_NAMED ? ", ..." : "");
     free(text);
-    return result;
+    return err;
 }
 
 /* Frees `text`. Why there are none is added. */
 static int fail_without_lines(struct cli_session *session, uint64_t pc, char *text)
 {
     char *missing = cli_debug_missing(session->model, pc);
-    int result =
+    int err =
         wd_fail(-WD_ERR_NOT_FOUND, "%s%s%s", text, missing ? ": " : "", missing ? missing : "");
     free(text);
     free(missing);
-    return result;
+    return err;
 }
 
 static int center_on_function(struct cli_session *session, const char *name)
@@ -111,7 +111,7 @@ static int center_on_function(struct cli_session *session, const char *name)
         return wd_fail(result, "no function is called '%s'", name);
     if (result)
         return result;
-    struct candidate *candidates = cli_realloc(NULL, count + 1, sizeof *candidates);
+    struct candidate *candidates = cli_realloc(NULL, count + 1, sizeof(*candidates));
     size_t found = find_candidates(session, functions, count, candidates);
     /* the one that is called so in full, if there is one */
     size_t chosen = 0;
@@ -132,9 +132,9 @@ static int center_on_function(struct cli_session *session, const char *name)
 static int center_on_frame(struct cli_session *session)
 {
     struct cli_moment *moment;
-    int result = cli_session_moment(session, &moment);
-    if (result)
-        return result;
+    int err = cli_session_moment(session, &moment);
+    if (err)
+        return err;
     const struct cli_frame *frame = &moment->frames[session->frame];
     if (!frame->file) {
         const char *where = frame->function ? frame->function : "the code that runs here";
@@ -217,10 +217,10 @@ static bool is_line(const char *text, uint64_t *line)
 
 static int center_on_number(struct cli_session *session, uint64_t line)
 {
-    int result = session->list_file ? 0 : center_on_frame(session);
-    if (!result)
+    int err = session->list_file ? 0 : center_on_frame(session);
+    if (!err)
         center(session, session->list_file, (uint32_t)line);
-    return result;
+    return err;
 }
 
 int cli_cmd_list(struct cli_repl *repl, const struct cli_args *args, const char *format)

@@ -398,13 +398,13 @@ int cli_cmd_origin(struct cli_repl *repl, const struct cli_args *args, const cha
     struct slc_criterion *criterion;
     struct slc_origin *origin;
     (void)format;
-    int result = cli_args_number(args, "limit", LIMIT_DEFAULT, &view.limit);
-    if (!result)
-        result = cli_origin_criterion(session, args->operands[0], &criterion);
-    if (result)
-        return result;
-    result = cli_origin_run(session, criterion, view.shows_saving, &origin);
-    if (!result) {
+    int err = cli_args_number(args, "limit", LIMIT_DEFAULT, &view.limit);
+    if (!err)
+        err = cli_origin_criterion(session, args->operands[0], &criterion);
+    if (err)
+        return err;
+    err = cli_origin_run(session, criterion, view.shows_saving, &origin);
+    if (!err) {
         view.origin = origin;
         if (repl->out->json)
             print_json(&view, slc_criterion_get_info(criterion));
@@ -413,5 +413,5 @@ int cli_cmd_origin(struct cli_repl *repl, const struct cli_args *args, const cha
         slc_origin_free(origin);
     }
     slc_criterion_free(criterion);
-    return result;
+    return err;
 }

@@ -75,12 +75,12 @@ static int show_piece(struct cli_session *session, const struct wet_output *piec
     char *bytes = malloc(shown ? shown : 1);
     if (!bytes)
         return wd_fail(-ENOMEM, "out of memory for %zu bytes of output", shown);
-    int result = wet_state_open(session->wet, piece->time, &state);
-    if (!result) {
-        result = wet_state_read(state, piece->address + cut, bytes, shown);
+    int err = wet_state_open(session->wet, piece->time, &state);
+    if (!err) {
+        err = wet_state_read(state, piece->address + cut, bytes, shown);
         wet_state_close(state);
     }
-    if (!result && array) {
+    if (!err && array) {
         json_t *row = json_object();
         cli_json_set(row, "time", cli_json_count(piece->time));
         cli_json_set(row, "offset", cli_json_count(piece->offset + cut));
@@ -89,7 +89,7 @@ static int show_piece(struct cli_session *session, const struct wet_output *piec
         cli_json_set(row, "cut", json_boolean(shown < size));
         cli_thread_to_json_at(row, session, piece->time);
         cli_json_append(array, row);
-    } else if (!result) {
+    } else if (!err) {
         fprintf(out->stream, "time %-12" PRIu64 " %8" PRIu64 "+%-6" PRIu64 " \"", piece->time,
                 piece->offset + cut, size);
         cli_out_quoted(out, bytes, shown);
@@ -98,7 +98,7 @@ static int show_piece(struct cli_session *session, const struct wet_output *piec
         putc('\n', out->stream);
     }
     free(bytes);
-    return result;
+    return err;
 }
 
 static int show_pieces(struct cli_session *session, const struct range *range, uint64_t limit,
@@ -106,8 +106,8 @@ static int show_pieces(struct cli_session *session, const struct range *range, u
 {
     size_t count;
     const struct wet_output *list = wet_outputs(session->wet, &count);
-    int result = 0;
-    for (size_t i = 0; i < count && !result && !cli_out_is_gone(session->out); i++) {
+    int err = 0;
+    for (size_t i = 0; i < count && !err && !cli_out_is_gone(session->out); i++) {
         const struct wet_output *piece = &list[i];
         uint64_t end = piece->offset + piece->size;
         if (piece->fd != range->fd || end <= range->start || piece->offset >= range->end)
@@ -118,10 +118,10 @@ static int show_pieces(struct cli_session *session, const struct range *range, u
             (*left)++;
             continue;
         }
-        result = show_piece(session, piece, cut, size, array);
+        err = show_piece(session, piece, cut, size, array);
         (*shown)++;
     }
-    return result;
+    return err;
 }
 
 int cli_cmd_output(struct cli_repl *repl, const struct cli_args *args, const char *format)
@@ -130,24 +130,24 @@ int cli_cmd_output(struct cli_repl *repl, const struct cli_args *args, const cha
     struct range range;
     uint64_t limit, shown = 0, left = 0;
     (void)format;
-    int result = parse_operands(args, &range);
-    if (!result)
-        result = cli_args_number(args, "limit", LIMIT_DEFAULT, &limit);
-    if (result)
-        return result;
+    int err = parse_operands(args, &range);
+    if (!err)
+        err = cli_args_number(args, "limit", LIMIT_DEFAULT, &limit);
+    if (err)
+        return err;
     json_t *array = out->json ? json_array() : NULL;
-    result = show_pieces(repl->session, &range, limit, array, &shown, &left);
-    if (!result && !shown)
-        result = wd_fail(-WD_ERR_NOT_FOUND, "nothing was written to descriptor %d there", range.fd);
-    if (!result && array) {
+    err = show_pieces(repl->session, &range, limit, array, &shown, &left);
+    if (!err && !shown)
+        err = wd_fail(-WD_ERR_NOT_FOUND, "nothing was written to descriptor %d there", range.fd);
+    if (!err && array) {
         json_t *object = cli_json_object("wetdbg.output/1");
         cli_json_set(object, "fd", json_integer(range.fd));
         cli_json_set(object, "writes", json_incref(array));
         cli_json_set(object, "more", cli_json_count(left));
         cli_out_json(out, object);
-    } else if (!result && left) {
+    } else if (!err && left) {
         fprintf(out->stream, "(%" PRIu64 " more; --limit 0 shows all)\n", left);
     }
     json_decref(array);
-    return result;
+    return err;
 }

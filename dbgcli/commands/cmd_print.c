@@ -63,11 +63,11 @@ static int print_value(const struct cli_session *session, struct cli_moment *mom
     struct cli_out to = {.stream = open_memstream(&text, &size)};
     if (!to.stream)
         return wd_fail_errno("cannot print");
-    int result = cli_value_print(&to, moment, value, format, false);
+    int err = cli_value_print(&to, moment, value, format, false);
     fclose(to.stream);
-    if (!result && out->json) {
+    if (!err && out->json) {
         print_json(session, moment, expression, value, text);
-    } else if (!result) {
+    } else if (!err) {
         cli_out_text(out, expression);
         fputs(" = ", out->stream);
         cli_out_text(out, text);
@@ -75,7 +75,7 @@ static int print_value(const struct cli_session *session, struct cli_moment *mom
         cli_uncertain_print(session, moment->time);
     }
     free(text);
-    return result;
+    return err;
 }
 
 /* In the selected frame; at another time in the innermost one of the same function, else in
@@ -99,24 +99,24 @@ static int print_at(struct cli_session *session, struct cli_moment *moment, cons
 {
     struct cli_frame_view view = {moment, frame_for(session, moment)};
     struct cli_value value;
-    int result = cli_value_evaluate(&view, expression, &value);
-    if (!result)
-        result = print_value(session, moment, expression, &value, format);
-    return result;
+    int err = cli_value_evaluate(&view, expression, &value);
+    if (!err)
+        err = print_value(session, moment, expression, &value, format);
+    return err;
 }
 
 static int print_then(struct cli_session *session, wet_time time, const char *expression,
                       const char *format)
 {
     struct cli_moment *moment;
-    int result = cli_session_check_time(session, time);
-    if (!result)
-        result = cli_moment_open(session->wet, time, &moment);
-    if (result)
-        return result;
-    result = print_at(session, moment, expression, format);
+    int err = cli_session_check_time(session, time);
+    if (!err)
+        err = cli_moment_open(session->wet, time, &moment);
+    if (err)
+        return err;
+    err = print_at(session, moment, expression, format);
     cli_moment_close(moment);
-    return result;
+    return err;
 }
 
 /* Cuts "--at=TIME" or "--at TIME" off the front; *time is to be freed, NULL if there is none. */
@@ -164,11 +164,11 @@ int cli_cmd_print(struct cli_repl *repl, const struct cli_args *args, const char
     const char *text = args->operands[0], *behind;
     char *at, *expression;
     wet_time time;
-    int result = cli_value_format_check(format);
-    if (!result)
-        result = take_option(&text, &at);
-    if (result)
-        return result;
+    int err = cli_value_format_check(format);
+    if (!err)
+        err = take_option(&text, &at);
+    if (err)
+        return err;
     expression = cli_strdup(text);
     behind = at ? NULL : find_time(session, text);
     if (behind) {
@@ -178,15 +178,15 @@ int cli_cmd_print(struct cli_repl *repl, const struct cli_args *args, const char
             expression[--end] = 0;
     }
     if (at) {
-        result = cli_time_parse(session, at, &time);
-        if (!result)
-            result = print_then(session, time, expression, format);
+        err = cli_time_parse(session, at, &time);
+        if (!err)
+            err = print_then(session, time, expression, format);
     } else {
-        result = cli_session_moment(session, &moment);
-        if (!result)
-            result = print_at(session, moment, expression, format);
+        err = cli_session_moment(session, &moment);
+        if (!err)
+            err = print_at(session, moment, expression, format);
     }
     free(at);
     free(expression);
-    return result;
+    return err;
 }

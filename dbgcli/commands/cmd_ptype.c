@@ -31,12 +31,12 @@ static int find_type(struct cli_session *session, const char *text, struct mdl_t
 {
     struct cli_moment *moment;
     const char *at = text;
-    int result = cli_session_moment(session, &moment);
-    if (result)
-        return result;
+    int err = cli_session_moment(session, &moment);
+    if (err)
+        return err;
     struct cli_frame_view view = {moment, session->frame};
-    result = cli_value_type(&view, text, type);
-    if (!result)
+    err = cli_value_type(&view, text, type);
+    if (!err)
         return 0;
     if (cli_type_parse(&view, &at, type) == 0 && !at[strspn(at, " \t")]) {
         struct mdl_type plain;
@@ -139,16 +139,16 @@ static int describe(struct mdl_model *model, FILE *stream, const struct mdl_type
         fputs(plain.name, stream);
         mdl_type_members_each(model, plain.handle, show_base, &list);
         fputs(" {\n", stream);
-        int result = mdl_type_members_each(model, plain.handle, show_member, &list);
+        int err = mdl_type_members_each(model, plain.handle, show_member, &list);
         putc('}', stream);
-        return result;
+        return err;
     }
     if (plain.kind == MDL_TYPE_ENUM) {
         struct enumerator_list list = {.stream = stream};
         fprintf(stream, "%s {", plain.name);
-        int result = mdl_type_enumerators_each(model, plain.handle, show_enumerator, &list);
+        int err = mdl_type_enumerators_each(model, plain.handle, show_enumerator, &list);
         putc('}', stream);
-        return result;
+        return err;
     }
     bool is_derived = (plain.kind == MDL_TYPE_POINTER || plain.kind == MDL_TYPE_ARRAY) &&
                       derived < DERIVED_MAX && plain.handle &&
@@ -158,13 +158,13 @@ static int describe(struct mdl_model *model, FILE *stream, const struct mdl_type
         fputs(plain.name, stream);
         return 0;
     }
-    int result = describe(model, stream, &target, derived + 1);
+    int err = describe(model, stream, &target, derived + 1);
     const char *suffix = plain.kind == MDL_TYPE_ARRAY ? strchr(plain.name, '[') : NULL;
     if (plain.kind == MDL_TYPE_ARRAY && suffix && target.kind != MDL_TYPE_ARRAY)
         fprintf(stream, " %s", suffix);
     else if (plain.kind == MDL_TYPE_POINTER)
         fputs(target.kind == MDL_TYPE_POINTER ? "*" : plain.is_reference ? " &" : " *", stream);
-    return result;
+    return err;
 }
 
 static json_t *members_of(struct mdl_model *model, const struct mdl_type *type)

@@ -85,7 +85,7 @@ static int add_hit(struct search *search, const struct wet_effect *effect, uint6
     bool is_call = entry && (entry->kind == EVQ_SYSCALL_ENTER || entry->kind == EVQ_SYSCALL_EXIT);
     if (search->hit_count == search->hit_capacity) {
         search->hit_capacity = search->hit_capacity ? 2 * search->hit_capacity : 64;
-        search->hits = cli_realloc(search->hits, search->hit_capacity, sizeof *search->hits);
+        search->hits = cli_realloc(search->hits, search->hit_capacity, sizeof(*search->hits));
     }
     search->hits[search->hit_count++] = (struct hit){
         .time = effect->time,
@@ -187,9 +187,9 @@ static int show_hit(struct search *search, const struct hit *hit)
         search->has_more = true;
         return STOP;
     }
-    int result = cli_walker_go(&search->walker, hit->time);
-    if (result)
-        return result;
+    int err = cli_walker_go(&search->walker, hit->time);
+    if (err)
+        return err;
     struct cli_moment *moment = cli_moment_of_state(session->wet, hit->time, search->walker.state);
     cli_telling_place(session, moment, &place, &inner);
     search->shown++;
@@ -205,14 +205,14 @@ static int show_hit(struct search *search, const struct hit *hit)
  * cheap for those that are shown. */
 static int show_hits(struct search *search)
 {
-    int result = 0;
-    for (size_t i = 0; i < search->hit_count && !result; i++) {
+    int err = 0;
+    for (size_t i = 0; i < search->hit_count && !err; i++) {
         if (cli_meter_update(&search->meter, search->interval, search->interval_count))
             return -WD_ERR_INTERRUPTED;
-        result = show_hit(search,
-                          &search->hits[search->is_latest_first ? search->hit_count - 1 - i : i]);
+        err = show_hit(search,
+                       &search->hits[search->is_latest_first ? search->hit_count - 1 - i : i]);
     }
-    return result;
+    return err;
 }
 
 /* ---- all intervals ---- */
@@ -251,12 +251,12 @@ static int search_all(struct search *search)
 static int parse_times(struct search *search, const struct cli_args *args)
 {
     const char *from = cli_args_value(args, "from"), *to = cli_args_value(args, "to");
-    int result = from ? cli_time_parse(search->session, from, &search->from) : 0;
-    if (!result && to)
-        result = cli_time_parse(search->session, to, &search->to);
-    if (!result && search->needle.byte_count && search->in_registers)
-        result = wd_fail(-WD_ERR_USAGE, "search: registers hold numbers, no text");
-    return result;
+    int err = from ? cli_time_parse(search->session, from, &search->from) : 0;
+    if (!err && to)
+        err = cli_time_parse(search->session, to, &search->to);
+    if (!err && search->needle.byte_count && search->in_registers)
+        err = wd_fail(-WD_ERR_USAGE, "search: registers hold numbers, no text");
+    return err;
 }
 
 static void print_end(struct search *search, bool is_complete)
@@ -309,21 +309,21 @@ int cli_cmd_search(struct cli_repl *repl, const struct cli_args *args, const cha
         .to = session->info->last_time,
     };
     (void)format;
-    int result = cli_args_number(args, "limit", LIMIT_DEFAULT, &search.limit);
-    if (!result)
-        result = cli_needle_parse(args, &search.needle);
-    if (!result)
-        result = parse_times(&search, args);
-    if (!result)
-        result = wet_effects_open(session->wet, &search.effects);
-    if (result)
-        return result;
+    int err = cli_args_number(args, "limit", LIMIT_DEFAULT, &search.limit);
+    if (!err)
+        err = cli_needle_parse(args, &search.needle);
+    if (!err)
+        err = parse_times(&search, args);
+    if (!err)
+        err = wet_effects_open(session->wet, &search.effects);
+    if (err)
+        return err;
     search.array = repl->out->json ? json_array() : NULL;
     cli_meter_begin(&search.meter, repl->out, "searching");
-    result = finish(&search, search_all(&search));
+    err = finish(&search, search_all(&search));
     cli_walker_fini(&search.walker);
     wet_effects_close(search.effects);
     json_decref(search.array);
     free(search.hits);
-    return result;
+    return err;
 }

@@ -40,9 +40,9 @@ int cli_cmd_set(struct cli_repl *repl, const struct cli_args *args, const char *
                        args->operands[0]);
     if (args->operand_count == 1)
         return wd_fail(-WD_ERR_USAGE, "set: on or off? usage: set %s", cli_cmd_set_syntax.usage);
-    int result = args->operand_count ? set_pager(out, args->operands[1]) : 0;
-    if (result)
-        return result;
+    int err = args->operand_count ? set_pager(out, args->operands[1]) : 0;
+    if (err)
+        return err;
     if (out->json) {
         json_t *object = cli_json_object("wetdbg.settings/1");
         cli_json_set(object, "pager", json_boolean(pages(out)));

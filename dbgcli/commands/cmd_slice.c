@@ -230,9 +230,9 @@ static int print_lines(const struct view *view)
         }
         print_line(view, &names, i, width);
         shown++;
-        int result = view->has_instances ? show_instances(view, i, NULL) : 0;
-        if (result)
-            return result;
+        int err = view->has_instances ? show_instances(view, i, NULL) : 0;
+        if (err)
+            return err;
     }
     if (left)
         fprintf(out->stream, "(%" PRIu64 " more; --limit 0 shows all)\n", left);
@@ -253,9 +253,9 @@ static int print_text(const struct view *view, const struct slc_criterion_info *
         fprintf(out->stream,
                 "(approximate: what %" PRIu64 " system call%s read is not known, no signature)\n",
                 counts->unknown_calls, counts->unknown_calls == 1 ? "" : "s");
-    int result = print_lines(view);
-    if (result)
-        return result;
+    int err = print_lines(view);
+    if (err)
+        return err;
     print_groups(view);
     cli_slice_initials_print(view->session, view->slice, view->shows_all);
     cli_uncertain_print(view->session, info->time);
@@ -293,8 +293,8 @@ static int print_json(const struct view *view, const struct slc_criterion_info *
     json_t *lines = json_array();
     json_t *others = json_array();
     uint64_t shown = 0;
-    int result = 0;
-    for (size_t i = 0; i < view->count && !result; i++) {
+    int err = 0;
+    for (size_t i = 0; i < view->count && !err; i++) {
         bool has_source = view->lines[i].file != NULL;
         if (has_source && view->limit && shown == view->limit)
             continue;
@@ -302,7 +302,7 @@ static int print_json(const struct view *view, const struct slc_criterion_info *
         json_t *row = json_of_line(view, i);
         if (view->has_instances) {
             json_t *times = json_array();
-            result = show_instances(view, i, times);
+            err = show_instances(view, i, times);
             cli_json_set(row, "times", times);
         }
         cli_json_append(has_source ? lines : others, row);
@@ -322,11 +322,11 @@ static int print_json(const struct view *view, const struct slc_criterion_info *
     cli_json_set(object, "without_lines", others);
     cli_json_set(object, "initials", cli_slice_initials_json(view->session, view->slice));
     cli_json_set(object, "start", cli_slice_start_json(view->session, view->slice));
-    if (result)
+    if (err)
         json_decref(object);
     else
         cli_out_json(view->session->out, object);
-    return result;
+    return err;
 }
 
 /* ---- the command ---- */
@@ -373,31 +373,31 @@ int cli_cmd_slice(struct cli_repl *repl, const struct cli_args *args, const char
     struct slc_slice *slice;
     const char *text = NULL;
     (void)format;
-    int result = parse_operands(args, &text);
-    if (!result)
-        result = cli_kinds_from(args, &how.kinds);
-    if (!result)
-        result = cli_args_number(args, "limit", 0, &view.limit);
-    if (!result)
-        result = cli_slice_criterion(session, text, &criterion);
-    if (result)
-        return result;
-    result = cli_slice_run(session, criterion, &how, true, &slice);
-    if (result) {
+    int err = parse_operands(args, &text);
+    if (!err)
+        err = cli_kinds_from(args, &how.kinds);
+    if (!err)
+        err = cli_args_number(args, "limit", 0, &view.limit);
+    if (!err)
+        err = cli_slice_criterion(session, text, &criterion);
+    if (err)
+        return err;
+    err = cli_slice_run(session, criterion, &how, true, &slice);
+    if (err) {
         slc_criterion_free(criterion);
-        return result;
+        return err;
     }
     remember(session, criterion, how.kinds, NULL);
     view.slice = slice;
     view.lines = slc_lines(slice, &view.count);
     const struct slc_criterion_info *info = slc_criterion_get_info(criterion);
-    result = cli_slice_threads_make(session, slice, &view.threads);
-    if (!result)
-        result = repl->out->json ? print_json(&view, info) : print_text(&view, info);
+    err = cli_slice_threads_make(session, slice, &view.threads);
+    if (!err)
+        err = repl->out->json ? print_json(&view, info) : print_text(&view, info);
     cli_slice_threads_free(view.threads);
     if (how.record_parents && !how.no_bypass && !how.loader)
         session->slice = slice;
     else
         slc_slice_free(slice);
-    return result;
+    return err;
 }

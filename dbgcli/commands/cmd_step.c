@@ -86,9 +86,9 @@ static wet_time end_time(const struct cli_session *session, const struct wet_thr
 
 static int go(struct cli_session *session, wet_time time, const struct wet_thread *thread)
 {
-    int result = cli_session_go(session, time);
-    if (result)
-        return result;
+    int err = cli_session_go(session, time);
+    if (err)
+        return err;
     if (thread && session->moment->thread != thread &&
         cli_moment_select(session->moment, thread) == 0)
         session->frame = cli_moment_first_frame(session->moment);
@@ -117,9 +117,9 @@ static int arrive(struct cli_session *session, const struct cli_calls *calls, bo
     if (time == session->time && is_at_end && calls->skipped == session->skipped)
         return wd_fail(-WD_ERR_NOT_FOUND, "this is the %s of %s", is_back ? "start" : "end",
                        cli_has_threads(session) ? "the thread" : "the run");
-    int result = go(session, time, thread);
-    if (result)
-        return result;
+    int err = go(session, time, thread);
+    if (err)
+        return err;
     if (calls->skipped < session->moment->frame_count && !calls->walk.is_end) {
         session->skipped = calls->skipped;
         if (calls->skipped)
@@ -173,12 +173,12 @@ static int step_by_line(struct cli_repl *repl, const struct cli_args *args, step
 static int step_by_instruction(struct cli_repl *repl, const struct cli_args *args, step_fn step,
                                bool over, bool is_back)
 {
-    int result = run_steps(repl, args, step, over, is_back);
-    if (!result)
-        result = cli_session_print_position(repl->session);
-    if (!result && !repl->out->json)
+    int err = run_steps(repl, args, step, over, is_back);
+    if (!err)
+        err = cli_session_print_position(repl->session);
+    if (!err && !repl->out->json)
         cli_disassembly_print_current(repl->session);
-    return result;
+    return err;
 }
 
 #define LINE_COMMAND(name, step, over, is_back)                                                    \
@@ -221,22 +221,22 @@ static int print_result(struct cli_session *session, const struct mdl_type *type
     if (type && type->kind != MDL_TYPE_VOID &&
         cli_value_of_result(session->moment, type, &value) == 0)
         text = cli_value_text(session->moment, &value, "", false);
-    int result = 0;
+    int err = 0;
     if (session->out->json) {
         json_t *object = cli_session_position(session);
         cli_json_set(object, "returned", cli_json_text(text));
         cli_json_set(object, "returned_type", cli_json_text(text ? type->name : NULL));
         cli_out_json(session->out, object);
     } else {
-        result = cli_session_print_position(session);
-        if (!result && text) {
+        err = cli_session_print_position(session);
+        if (!err && text) {
             fputs("value returned: ", session->out->stream);
             cli_out_text(session->out, text);
             putc('\n', session->out->stream);
         }
     }
     free(text);
-    return result;
+    return err;
 }
 
 int cli_cmd_finish(struct cli_repl *repl, const struct cli_args *args, const char *format)
@@ -247,24 +247,24 @@ int cli_cmd_finish(struct cli_repl *repl, const struct cli_args *args, const cha
     struct mdl_type type = {.kind = MDL_TYPE_VOID};
     (void)args;
     (void)format;
-    int result = frame_to_leave(session, &slot, &address);
-    if (result)
-        return result;
+    int err = frame_to_leave(session, &slot, &address);
+    if (err)
+        return err;
     const struct cli_frame *frame = &session->moment->frames[session->frame];
     if (!frame->is_inlined &&
         mdl_function_result(session->model, frame->lookup_pc, frame->depth, &type) != 0)
         type.kind = MDL_TYPE_VOID;
-    result = cli_calls_init(&calls, session);
-    if (result)
-        return result;
+    err = cli_calls_init(&calls, session);
+    if (err)
+        return err;
     calls.skipped = 0;
     int end = cli_calls_forward(&calls, slot, address);
-    result = end < 0 ? end : arrive(session, &calls, end == CLI_CALLS_ENDED, false);
+    err = end < 0 ? end : arrive(session, &calls, end == CLI_CALLS_ENDED, false);
     cli_calls_fini(&calls);
-    if (!result && end == CLI_CALLS_LEFT && !session->out->json)
+    if (!err && end == CLI_CALLS_LEFT && !session->out->json)
         fputs("the function was left without its return\n", session->out->stream);
-    if (result)
-        return result;
+    if (err)
+        return err;
     return print_result(session, end == CLI_CALLS_DONE ? &type : NULL);
 }
 
@@ -392,13 +392,13 @@ static int continue_to(struct cli_session *session, const char *where, bool is_b
 static int go_to_end(struct cli_session *session, bool is_back)
 {
     wet_time time;
-    int result = cli_time_parse(session,
-                                is_back                 ? "start"
-                                : session->info->signal ? "crash"
-                                                        : "end",
-                                &time);
-    if (result)
-        return result;
+    int err = cli_time_parse(session,
+                             is_back                 ? "start"
+                             : session->info->signal ? "crash"
+                                                     : "end",
+                             &time);
+    if (err)
+        return err;
     if (time == session->time)
         return wd_fail(-WD_ERR_NOT_FOUND, "this is the %s of the run", is_back ? "start" : "end");
     return cli_session_go(session, time);

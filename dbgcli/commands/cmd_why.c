@@ -66,9 +66,9 @@ static int fail_absent(struct cli_session *session, const char *text, const char
 {
     struct mdl_location *locations;
     size_t count;
-    int result = mdl_line_locations(session->model, file, line, &locations, &count);
-    if (result)
-        return result;
+    int err = mdl_line_locations(session->model, file, line, &locations, &count);
+    if (err)
+        return err;
     free(locations);
     return wd_fail(-WD_ERR_NOT_FOUND, "%s is not in the %s slice of %s", text,
                    cli_kinds_name(session->kinds),
@@ -82,9 +82,9 @@ static int need_slice(struct cli_session *session, enum slc_kinds kinds)
     struct slc_slice *slice;
     if (session->slice && kinds == session->kinds)
         return 0;
-    int result = cli_slice_run(session, session->criterion, &how, false, &slice);
-    if (result)
-        return result;
+    int err = cli_slice_run(session, session->criterion, &how, false, &slice);
+    if (err)
+        return err;
     slc_slice_free(session->slice);
     session->slice = slice;
     session->kinds = kinds;
@@ -241,20 +241,20 @@ static int explain(struct cli_session *session, const char *text, uint64_t limit
     size_t index = 0;
     uint32_t line;
     char *file;
-    int result = cli_line_parse(text, &file, &line);
-    if (result)
-        return result;
-    result = find_line(session->slice, file, line, &index);
-    if (result)
-        result = fail_absent(session, text, file, line);
+    int err = cli_line_parse(text, &file, &line);
+    if (err)
+        return err;
+    err = find_line(session->slice, file, line, &index);
+    if (err)
+        err = fail_absent(session, text, file, line);
     free(file);
-    if (!result)
-        result = slc_path_to_line(session->slice, index, &path);
-    if (result)
-        return result;
-    result = show_path(session, path, limit);
+    if (!err)
+        err = slc_path_to_line(session->slice, index, &path);
+    if (err)
+        return err;
+    err = show_path(session, path, limit);
     slc_path_free(path);
-    return result;
+    return err;
 }
 
 int cli_cmd_why(struct cli_repl *repl, const struct cli_args *args, const char *format)

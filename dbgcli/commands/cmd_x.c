@@ -202,7 +202,7 @@ static int show_string(struct examination *x)
     char text[STRING_MAX];
     size_t length = 0;
     bool is_ended = false;
-    while (length < sizeof text && !is_ended) {
+    while (length < sizeof(text) && !is_ended) {
         if (wet_state_read(x->moment->state, x->address + length, text + length, 1) != 0)
             break;
         is_ended = !text[length];
@@ -219,7 +219,7 @@ static int show_string(struct examination *x)
         print_address(x, "");
         fputs("\t\"", out->stream);
         cli_out_quoted(out, text, length);
-        fputs(length == sizeof text ? "\"...\n" : "\"\n", out->stream);
+        fputs(length == sizeof(text) ? "\"...\n" : "\"\n", out->stream);
     }
     x->address += length + is_ended;
     return 0;
@@ -229,9 +229,9 @@ static int show_instruction(struct examination *x)
 {
     struct cli_instruction instruction;
     struct cli_out *out = x->session->out;
-    int result = cli_instruction_read(x->moment, x->address, false, &instruction);
-    if (result)
-        return result;
+    int err = cli_instruction_read(x->moment, x->address, false, &instruction);
+    if (err)
+        return err;
     bool is_current = x->address == x->moment->frames[x->session->frame].regs.value[MDL_REG_RIP];
     if (x->array) {
         json_t *row = json_object();
@@ -251,15 +251,15 @@ static int show_instruction(struct examination *x)
 
 static int show(struct examination *x)
 {
-    int result = 0;
+    int err = 0;
     if (x->format != 's' && x->format != 'i')
         return show_units(x);
-    for (uint64_t i = 0; i < x->count && !result && !cli_out_is_gone(x->session->out); i++) {
+    for (uint64_t i = 0; i < x->count && !err && !cli_out_is_gone(x->session->out); i++) {
         if (cli_interrupt_is_pending())
             return wd_fail(-WD_ERR_INTERRUPTED, "interrupted");
-        result = x->format == 's' ? show_string(x) : show_instruction(x);
+        err = x->format == 's' ? show_string(x) : show_instruction(x);
     }
-    return result;
+    return err;
 }
 
 int cli_cmd_x(struct cli_repl *repl, const struct cli_args *args, const char *format)
@@ -268,24 +268,24 @@ int cli_cmd_x(struct cli_repl *repl, const struct cli_args *args, const char *fo
     struct examination x = {.session = session, .address = session->examine_next};
     x.format = session->examine_is_set ? session->examine_format : 'x';
     x.size = session->examine_is_set ? session->examine_size : 'w';
-    int result = cli_session_moment(session, &x.moment);
-    if (!result)
-        result = read_format(&x, format);
-    if (!result && args->operand_count)
-        result = read_address(&x, args->operands[0]);
-    else if (!result && !session->examine_is_set)
-        result = wd_fail(-WD_ERR_USAGE, "x: from which address on?");
-    if (result)
-        return result;
+    int err = cli_session_moment(session, &x.moment);
+    if (!err)
+        err = read_format(&x, format);
+    if (!err && args->operand_count)
+        err = read_address(&x, args->operands[0]);
+    else if (!err && !session->examine_is_set)
+        err = wd_fail(-WD_ERR_USAGE, "x: from which address on?");
+    if (err)
+        return err;
     x.array = session->out->json ? json_array() : NULL;
-    result = show(&x);
+    err = show(&x);
     session->examine_is_set = true;
     session->examine_next = x.address;
     session->examine_format = x.format;
     session->examine_size = x.size;
-    if (result) {
+    if (err) {
         json_decref(x.array);
-        return result;
+        return err;
     }
     if (x.array) {
         json_t *object = cli_json_object("wetdbg.memory/1");

@@ -74,7 +74,7 @@ static const struct {
     {"set", WORDS_SETTINGS, WORDS_SWITCH},
     {"help", WORDS_COMMANDS, WORDS_NONE},
 };
-#define RULE_COUNT (sizeof rules / sizeof *rules)
+#define RULE_COUNT (sizeof(rules) / sizeof(*rules))
 
 struct adding {
     struct cli_completions *to;
@@ -197,7 +197,7 @@ static void add_registers(struct adding *adding)
         "$rax", "$rbx", "$rcx", "$rdx", "$rsi", "$rdi", "$rbp", "$rsp", "$r8",
         "$r9",  "$r10", "$r11", "$r12", "$r13", "$r14", "$r15", "$rip",
     };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
         cli_completions_add(adding->to, adding->typed, names[i]);
 }
 

@@ -19,7 +19,7 @@ static void formatter_init(ZydisFormatter *formatter, bool is_intel)
         ZYDIS_FORMATTER_PROP_DISP_PADDING, ZYDIS_FORMATTER_PROP_IMM_PADDING};
     ZydisFormatterInit(formatter,
                        is_intel ? ZYDIS_FORMATTER_STYLE_INTEL : ZYDIS_FORMATTER_STYLE_ATT);
-    for (size_t i = 0; i < sizeof unpadded / sizeof *unpadded; i++)
+    for (size_t i = 0; i < sizeof(unpadded) / sizeof(*unpadded); i++)
         ZydisFormatterSetProperty(formatter, unpadded[i], ZYDIS_PADDING_DISABLED);
     ZydisFormatterSetProperty(formatter, ZYDIS_FORMATTER_PROP_HEX_UPPERCASE, ZYAN_FALSE);
     ZydisFormatterSetProperty(formatter, ZYDIS_FORMATTER_PROP_FORCE_RELATIVE_RIPREL, ZYAN_TRUE);
@@ -55,7 +55,7 @@ static void add_target(struct cli_moment *moment, const ZydisDecodedInstruction 
         cli_address_print(stream, moment->model, target);
         fclose(stream);
         const char *symbol = is_to ? strchr(text, ' ') : text;
-        snprintf(instruction->text + used, sizeof instruction->text - used, "%s%s",
+        snprintf(instruction->text + used, sizeof(instruction->text) - used, "%s%s",
                  is_to ? "" : "        # ", symbol ? symbol : "");
         free(text);
         return;
@@ -79,11 +79,11 @@ void cli_instruction_decode(struct cli_moment *moment, size_t available, bool is
     formatter_init(&formatter, is_intel);
     if (ZYAN_FAILED(ZydisFormatterFormatInstruction(&formatter, &decoded, operands,
                                                     decoded.operand_count_visible, text,
-                                                    sizeof text, instruction->address, NULL)))
+                                                    sizeof(text), instruction->address, NULL)))
         return;
     instruction->length = decoded.length;
     const struct cli_att att = {&decoded, operands};
-    cli_att_lay_out(is_intel ? NULL : &att, text, instruction->text, sizeof instruction->text);
+    cli_att_lay_out(is_intel ? NULL : &att, text, instruction->text, sizeof(instruction->text));
     if (moment)
         add_target(moment, &decoded, operands, instruction);
 }
@@ -93,10 +93,10 @@ int cli_instruction_read(struct cli_moment *moment, uint64_t address, bool is_in
 {
     size_t available = 0;
     *instruction = (struct cli_instruction){.address = address};
-    if (wet_state_read(moment->state, address, instruction->bytes, sizeof instruction->bytes) == 0)
-        available = sizeof instruction->bytes;
+    if (wet_state_read(moment->state, address, instruction->bytes, sizeof(instruction->bytes)) == 0)
+        available = sizeof(instruction->bytes);
     /* the last bytes of a mapping */
-    while (available < sizeof instruction->bytes &&
+    while (available < sizeof(instruction->bytes) &&
            wet_state_read(moment->state, address + available, instruction->bytes + available, 1) ==
                0)
         available++;

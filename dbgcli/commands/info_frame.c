@@ -60,11 +60,11 @@ static int show_variable(void *context, const struct mdl_variable *variable)
 static int fail_without_debug(struct cli_session *session, const struct cli_frame *frame)
 {
     char *missing = cli_debug_missing(session->model, frame->lookup_pc);
-    int result = wd_fail(-WD_ERR_NOT_FOUND, "no debug information about %s%s%s",
-                         frame->function ? frame->function : "the code that runs here",
-                         missing ? ": " : "", missing ? missing : "");
+    int err = wd_fail(-WD_ERR_NOT_FOUND, "no debug information about %s%s%s",
+                      frame->function ? frame->function : "the code that runs here",
+                      missing ? ": " : "", missing ? missing : "");
     free(missing);
-    return result;
+    return err;
 }
 
 static int show_variables(struct cli_session *session, bool are_arguments)
@@ -142,7 +142,7 @@ static void print_register(struct register_list *list, const char *name, struct 
     text = cli_value_text(moment, value, value->type.kind == MDL_TYPE_POINTER ? "a" : "", false);
     if (value->type.kind == MDL_TYPE_FLOAT) {
         uint64_t words[2];
-        memcpy(words, value->bytes, sizeof words);
+        memcpy(words, value->bytes, sizeof(words));
         char *bits =
             cli_asprintf("(raw 0x%04" PRIx64 "%016" PRIx64 ")", words[1] & 0xffff, words[0]);
         print_columns(stream, text, bits);
@@ -159,14 +159,14 @@ static int show_register(struct register_list *list, const char *name)
 {
     struct cli_value value;
     uint64_t bits;
-    int result = cli_register_value(&list->view, name, &value);
-    if (result && result != -WD_ERR_NOT_FOUND)
-        return result;
-    if (!list->object && result) {
+    int err = cli_register_value(&list->view, name, &value);
+    if (err && err != -WD_ERR_NOT_FOUND)
+        return err;
+    if (!list->object && err) {
         fprintf(list->session->out->stream, "%-15s<not saved>\n", name);
     } else if (!list->object) {
         print_register(list, name, &value);
-    } else if (result) {
+    } else if (err) {
         cli_json_set(list->object, name, json_null());
     } else if (value.type.size_bytes <= 8 &&
                cli_value_bits(list->view.moment, &value, &bits) == 0) {
@@ -184,10 +184,10 @@ static int show_register(struct register_list *list, const char *name)
 static int show_group(struct register_list *list, enum cli_register_group group)
 {
     const char *name;
-    int result = 0;
-    for (size_t i = 0; !result && (name = cli_register_name(group, i)); i++)
-        result = show_register(list, name);
-    return result;
+    int err = 0;
+    for (size_t i = 0; !err && (name = cli_register_name(group, i)); i++)
+        err = show_register(list, name);
+    return err;
 }
 
 static bool has_avx512(struct cli_frame_view *view)
@@ -200,39 +200,39 @@ static bool has_avx512(struct cli_frame_view *view)
 /* "rax $xmm0 eflags" */
 static int show_named(struct register_list *list, const char *names)
 {
-    int result = 0;
-    while (!result && *names) {
+    int err = 0;
+    while (!err && *names) {
         size_t length = strcspn(names, " ");
         char *name = cli_strndup(names, length);
-        result = show_register(list, name + (*name == '$'));
+        err = show_register(list, name + (*name == '$'));
         free(name);
         names += length;
         names += strspn(names, " ");
     }
-    return result;
+    return err;
 }
 
 static int show_registers(struct cli_session *session, const char *names, bool are_all)
 {
     struct cli_moment *moment;
-    int result = cli_session_moment(session, &moment);
-    if (result)
-        return result;
+    int err = cli_session_moment(session, &moment);
+    if (err)
+        return err;
     struct register_list list = {.session = session, .view = {moment, session->frame}};
     list.object = session->out->json ? json_object() : NULL;
     if (names)
-        result = show_named(&list, names);
+        err = show_named(&list, names);
     else
-        result = show_group(&list, CLI_REGISTERS_GENERAL);
-    if (!result && are_all && !names)
-        result = show_group(&list, CLI_REGISTERS_FLOAT);
-    if (!result && are_all && !names)
-        result = show_group(&list, CLI_REGISTERS_VECTOR);
-    if (!result && are_all && !names && has_avx512(&list.view))
-        result = show_group(&list, CLI_REGISTERS_AVX512);
-    if (result) {
+        err = show_group(&list, CLI_REGISTERS_GENERAL);
+    if (!err && are_all && !names)
+        err = show_group(&list, CLI_REGISTERS_FLOAT);
+    if (!err && are_all && !names)
+        err = show_group(&list, CLI_REGISTERS_VECTOR);
+    if (!err && are_all && !names && has_avx512(&list.view))
+        err = show_group(&list, CLI_REGISTERS_AVX512);
+    if (err) {
         json_decref(list.object);
-        return result;
+        return err;
     }
     if (list.object) {
         json_t *whole = cli_json_object("wetdbg.registers/1");

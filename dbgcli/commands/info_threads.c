@@ -65,7 +65,7 @@ static int note_event(void *context, const struct wet_event *event)
 
 static int read_activities(struct cli_session *session, size_t count, struct activity **list)
 {
-    struct activity_walk walk = {session, cli_malloc(count * sizeof *walk.list)};
+    struct activity_walk walk = {session, cli_malloc(count * sizeof(*walk.list))};
     for (size_t i = 0; i < count; i++)
         walk.list[i] = (struct activity){.call = NO_CALL};
     int result = wet_each_event(session->wet, note_event, &walk);
@@ -150,7 +150,7 @@ static void print_row(struct cli_out *out, const struct row *row, bool is_select
     char *state = state_text(row);
     char tid[16] = "?";
     if (thread->tid)
-        snprintf(tid, sizeof tid, "%d", thread->tid);
+        snprintf(tid, sizeof(tid), "%d", thread->tid);
     fprintf(out->stream, "%s %-3" PRIu32 " %-8s ", is_selected ? "*" : " ", thread->index + 1, tid);
     cli_out_text(out, thread->name);
     fprintf(out->stream, "%*s %12" PRIu64 " ",
@@ -236,24 +236,24 @@ int cli_info_threads(struct cli_session *session, const char *operand)
     size_t count;
     const struct wet_thread *threads = wet_threads(session->wet, &count);
     (void)operand;
-    int result = cli_session_moment(session, &moment);
-    if (!result)
-        result = read_activities(session, count, &activities);
-    if (result)
-        return result;
+    int err = cli_session_moment(session, &moment);
+    if (!err)
+        err = read_activities(session, count, &activities);
+    if (err)
+        return err;
     const struct wet_thread *selected = moment->thread;
-    struct row *rows = cli_malloc(count * sizeof *rows);
+    struct row *rows = cli_malloc(count * sizeof(*rows));
     for (size_t i = 0; i < count; i++) {
         rows[i] = (struct row){.thread = &threads[i], .call = activities[i].call};
         rows[i].state = state_of(session, &threads[i], &activities[i]);
         look_at(session, &rows[i]);
     }
-    result = cli_moment_select(moment, selected);
-    if (!result)
+    err = cli_moment_select(moment, selected);
+    if (!err)
         print_rows(session, rows, count);
     free(activities);
     free(rows);
-    return result;
+    return err;
 }
 
 /* ---- selecting one ---- */

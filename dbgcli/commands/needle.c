@@ -46,15 +46,15 @@ static int add_float(struct cli_needle *needle, const char *text, unsigned sizes
         return wd_fail(-WD_ERR_USAGE, "search: '%s' is no number", text);
     needle->is_number = true;
     needle->sizes = sizes & (4 | 8);
-    memcpy(&narrow_bits, &narrow, sizeof narrow);
+    memcpy(&narrow_bits, &narrow, sizeof(narrow));
     needle->value[4] = narrow_bits;
-    memcpy(&needle->value[8], &wide, sizeof wide);
+    memcpy(&needle->value[8], &wide, sizeof(wide));
     return needle->sizes ? 0 : wd_fail(-WD_ERR_USAGE, "search: floats have 4 or 8 bytes");
 }
 
 static int add_bytes(struct cli_needle *needle, const void *bytes, size_t count)
 {
-    if (!count || count > sizeof needle->bytes)
+    if (!count || count > sizeof(needle->bytes))
         return wd_fail(-WD_ERR_USAGE, "search: between 1 and %d bytes can be looked for",
                        CLI_NEEDLE_BYTES_MAX);
     memcpy(needle->bytes, bytes, count);
@@ -68,7 +68,7 @@ static int add_hex(struct cli_needle *needle, const char *text)
     uint8_t bytes[CLI_NEEDLE_BYTES_MAX];
     size_t digits = 0;
     unsigned value = 0;
-    for (; *text && digits < 2 * sizeof bytes; text++) {
+    for (; *text && digits < 2 * sizeof(bytes); text++) {
         if (isspace((unsigned char)*text) && digits % 2 == 0)
             continue;
         if (!isxdigit((unsigned char)*text))
@@ -90,9 +90,9 @@ int cli_needle_parse(const struct cli_args *args, struct cli_needle *needle)
     const char *word = args->operand_count ? args->operands[0] : NULL;
     uint64_t size;
     *needle = (struct cli_needle){.is_number = false};
-    int result = cli_args_number(args, "size", 0, &size);
-    if (result)
-        return result;
+    int err = cli_args_number(args, "size", 0, &size);
+    if (err)
+        return err;
     if (size > 8 || (size & (size - 1)))
         return wd_fail(-WD_ERR_USAGE, "search: --size is 1, 2, 4 or 8");
     if (!string + !hex + !number + !word != 3)
@@ -104,9 +104,9 @@ int cli_needle_parse(const struct cli_args *args, struct cli_needle *needle)
     if (number)
         return add_float(needle, number, sizes);
     if (word) {
-        result = add_integer(needle, word, sizes);
-        if (result != -ENOENT)
-            return result;
+        err = add_integer(needle, word, sizes);
+        if (err != -ENOENT)
+            return err;
         string = word;
     }
     return add_bytes(needle, string, strlen(string));
@@ -159,9 +159,9 @@ static int find_bytes(const struct cli_needle *needle, struct wet_effects *effec
         around = effect->address;
     uint64_t start = effect->address - around;
     size_t size = around + effect->size + needle->byte_count - 1;
-    uint8_t small[1024], *now = size <= sizeof small ? small : malloc(size);
-    int result = now ? wet_effects_read(effects, start, now, size) : -ENOMEM;
-    for (const uint8_t *at = now; !result && at;) {
+    uint8_t small[1024], *now = size <= sizeof(small) ? small : malloc(size);
+    int err = now ? wet_effects_read(effects, start, now, size) : -ENOMEM;
+    for (const uint8_t *at = now; !err && at;) {
         at = memmem(at, size - (size_t)(at - now), needle->bytes, needle->byte_count);
         if (!at)
             break;
@@ -172,13 +172,13 @@ static int find_bytes(const struct cli_needle *needle, struct wet_effects *effec
         high = high < around + effect->size ? high : around + effect->size;
         if (memcmp(now + low, effect->before + (low - around), high - low) != 0) {
             *address = start + off;
-            result = 1;
+            err = 1;
         }
         at++;
     }
     if (now != small)
         free(now);
-    return result;
+    return err;
 }
 
 /* Nothing to do for most stores: what they wrote has no byte of the needle's ends. */

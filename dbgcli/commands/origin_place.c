@@ -30,14 +30,14 @@ static int find_call(const struct wish *wish, wet_time *time)
     struct slc_origin *origin;
     struct mdl_place slot = {
         .kind = MDL_PLACE_MEMORY, .address = frame->regs.value[MDL_REG_RSP] - 8, .size_bytes = 8};
-    int result = slc_criterion_of_variable(wish->session->wet, wish->moment->time, "caller", &slot,
-                                           8, &criterion);
-    if (result)
-        return result;
-    result = slc_origin(wish->session->wet, criterion, NULL, &origin);
+    int err = slc_criterion_of_variable(wish->session->wet, wish->moment->time, "caller", &slot, 8,
+                                        &criterion);
+    if (err)
+        return err;
+    err = slc_origin(wish->session->wet, criterion, NULL, &origin);
     slc_criterion_free(criterion);
-    if (result)
-        return result;
+    if (err)
+        return err;
     bool is_call = origin->hop_count == 1 && strncmp(origin->hops[0].text, "call", 4) == 0;
     if (is_call)
         *time = origin->hops[0].time;
@@ -57,12 +57,12 @@ static int locate_variable(const struct wish *wish, struct mdl_place *where, uin
     struct mdl_machine machine = cli_frame_machine(&view);
     struct mdl_model *model = wish->session->model;
     struct mdl_variable variable;
-    int result = mdl_variable_find_at(model, frame->lookup_pc, frame->depth, wish->text, &variable);
-    if (!result)
-        result = mdl_variable_locate(model, &variable, frame->lookup_pc, &machine, where);
-    if (!result)
+    int err = mdl_variable_find_at(model, frame->lookup_pc, frame->depth, wish->text, &variable);
+    if (!err)
+        err = mdl_variable_locate(model, &variable, frame->lookup_pc, &machine, where);
+    if (!err)
         *bytes = variable.type.size_bytes;
-    return result;
+    return err;
 }
 
 /* Members, elements, what pointers lead to: only if they are in memory. */
@@ -70,9 +70,9 @@ static int locate_expression(const struct wish *wish, struct mdl_place *where)
 {
     struct cli_frame_view view = {wish->moment, wish->frame};
     struct cli_value value;
-    int result = cli_value_evaluate(&view, wish->text, &value);
-    if (result)
-        return result;
+    int err = cli_value_evaluate(&view, wish->text, &value);
+    if (err)
+        return err;
     if (!value.is_in_memory)
         return wd_fail(-WD_ERR_UNSUPPORTED, "'%s' has no place in memory", wish->text);
     *where = (struct mdl_place){.kind = MDL_PLACE_MEMORY,
@@ -117,26 +117,26 @@ static int variable_criterion(struct cli_session *session, const char *text,
     char *name = cli_strdup(text), *at = strrchr(name, '@');
     struct wish wish = {.session = session, .text = name};
     wet_time time = session->time;
-    int result = 0;
+    int err = 0;
     if (at) {
         *at = 0;
-        result = cli_time_parse(session, at + 1, &time);
+        err = cli_time_parse(session, at + 1, &time);
     }
-    if (!result && time == session->time) {
-        result = cli_session_moment(session, &wish.moment);
+    if (!err && time == session->time) {
+        err = cli_session_moment(session, &wish.moment);
         wish.frame = session->frame;
-        if (!result)
-            result = criterion_of_wish(&wish, out);
-    } else if (!result) {
-        result = cli_moment_open(session->wet, time, &wish.moment);
-        if (!result) {
+        if (!err)
+            err = criterion_of_wish(&wish, out);
+    } else if (!err) {
+        err = cli_moment_open(session->wet, time, &wish.moment);
+        if (!err) {
             wish.frame = frame_at(session, wish.moment);
-            result = criterion_of_wish(&wish, out);
+            err = criterion_of_wish(&wish, out);
             cli_moment_close(wish.moment);
         }
     }
     free(name);
-    return result;
+    return err;
 }
 
 /* What slc_criterion_parse() takes, but for functions: their names are variables here. */
@@ -190,7 +190,7 @@ char *cli_spot_text(struct cli_session *session, const struct slc_spot *spot)
     if (spot->kind == SLC_SPOT_MEMORY)
         cli_address_print(to, session->model, spot->address);
     else
-        slc_spot_name(spot, name, sizeof name);
+        slc_spot_name(spot, name, sizeof(name));
     fputs(name, to);
     fclose(to);
     if (!text)
@@ -204,7 +204,7 @@ char *cli_spot_text(struct cli_session *session, const struct slc_spot *spot)
 
 static bool read_word(struct wet_state *state, uint64_t address, uint64_t *word)
 {
-    return wet_state_read(state, address, word, sizeof *word) == 0;
+    return wet_state_read(state, address, word, sizeof(*word)) == 0;
 }
 
 /* Bytes of the string at `start` up to its zero, or to `address` if that comes first. */
@@ -222,7 +222,7 @@ static bool holds(struct wet_state *state, uint64_t start, uint64_t address)
 static char *environment_text(struct wet_state *state, uint64_t start)
 {
     char name[64] = "";
-    for (size_t i = 0; i + 1 < sizeof name; i++)
+    for (size_t i = 0; i + 1 < sizeof(name); i++)
         if (wet_state_read(state, start + i, &name[i], 1) != 0 || !name[i] || name[i] == '=') {
             name[i] = 0;
             break;

@@ -21,13 +21,13 @@ static void interrupt_wet(void *context)
 int cli_session_open(struct cli_session *session, struct cli_out *out, const char *wet_path)
 {
     *session = (struct cli_session){.out = out};
-    int result = wet_open(wet_path, &session->wet);
-    if (!result)
-        result = slc_session_new(session->wet, &session->slices);
-    if (result) {
+    int err = wet_open(wet_path, &session->wet);
+    if (!err)
+        err = slc_session_new(session->wet, &session->slices);
+    if (err) {
         wet_close(session->wet);
         session->wet = NULL;
-        return result;
+        return err;
     }
     session->info = wet_get_info(session->wet);
     session->model = wet_get_model(session->wet);
@@ -78,11 +78,11 @@ int cli_session_check_time(const struct cli_session *session, wet_time time)
 int cli_session_go(struct cli_session *session, wet_time time)
 {
     struct cli_moment *moment;
-    int result = cli_session_check_time(session, time);
-    if (!result)
-        result = cli_moment_open(session->wet, time, &moment);
-    if (result)
-        return result;
+    int err = cli_session_check_time(session, time);
+    if (!err)
+        err = cli_moment_open(session->wet, time, &moment);
+    if (err)
+        return err;
     cli_moment_close(session->moment);
     session->moment = moment;
     session->time = time;
@@ -94,10 +94,10 @@ int cli_session_go(struct cli_session *session, wet_time time)
 
 int cli_session_moment(struct cli_session *session, struct cli_moment **moment)
 {
-    int result = session->moment ? 0 : cli_session_go(session, session->time);
-    if (!result)
+    int err = session->moment ? 0 : cli_session_go(session, session->time);
+    if (!err)
         *moment = session->moment;
-    return result;
+    return err;
 }
 
 int cli_session_crash_time(const struct cli_session *session, wet_time *time)
@@ -151,9 +151,9 @@ int cli_session_print_position(struct cli_session *session)
     struct cli_moment *moment;
     struct cli_place place;
     struct cli_out *out = session->out;
-    int result = cli_session_moment(session, &moment);
-    if (result)
-        return result;
+    int err = cli_session_moment(session, &moment);
+    if (err)
+        return err;
     place_of_frame(session, &moment->frames[shown_frame(session)], &place);
     if (out->json) {
         cli_out_json(out, json_of_position(session, &place));
@@ -250,9 +250,9 @@ int cli_session_print_opening(struct cli_session *session)
     print_end(session);
     if (!session->info->signal)
         return 0;
-    int result = cli_session_moment(session, &moment);
-    if (result)
-        return result;
+    int err = cli_session_moment(session, &moment);
+    if (err)
+        return err;
     const struct cli_frame *frame = &moment->frames[session->frame];
     const char *text = cli_source_text(session, frame->file, frame->line, frame->lookup_pc);
     if (text) {
@@ -261,8 +261,8 @@ int cli_session_print_opening(struct cli_session *session)
         cli_out_text(session->out, text);
         putc('\n', session->out->stream);
     }
-    result = cli_backtrace_print(session);
-    if (!result)
+    err = cli_backtrace_print(session);
+    if (!err)
         print_missing_debug(session);
-    return result;
+    return err;
 }

@@ -52,7 +52,7 @@ static size_t merge(struct cli_slice_group *groups, size_t count)
 void cli_slice_groups_make(struct cli_session *session, const struct slc_line *lines, size_t count,
                            struct cli_slice_group **groups, size_t *group_count)
 {
-    struct cli_slice_group *list = cli_realloc(NULL, count + 1, sizeof *list);
+    struct cli_slice_group *list = cli_realloc(NULL, count + 1, sizeof(*list));
     size_t used = 0;
     for (size_t i = 0; i < count; i++) {
         if (cli_slice_line_is_readable(session, &lines[i]))
@@ -65,8 +65,8 @@ void cli_slice_groups_make(struct cli_session *session, const struct slc_line *l
             .last_time = lines[i].last_time,
         };
     }
-    qsort(list, used, sizeof *list, by_name);
+    qsort(list, used, sizeof(*list), by_name);
     *group_count = merge(list, used);
-    qsort(list, *group_count, sizeof *list, by_recency);
+    qsort(list, *group_count, sizeof(*list), by_recency);
     *groups = list;
 }

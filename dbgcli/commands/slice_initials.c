@@ -42,7 +42,7 @@ static struct row *make_rows(struct cli_session *session, const struct slc_slice
 {
     size_t count, used = 0;
     const struct slc_initial *list = slc_initials(slice, &count);
-    struct row *rows = cli_realloc(NULL, count + 1, sizeof *rows);
+    struct row *rows = cli_realloc(NULL, count + 1, sizeof(*rows));
     for (size_t i = 0; i < count; i++) {
         struct row row = {
             .address = list[i].address,
@@ -65,7 +65,7 @@ static struct row *make_rows(struct cli_session *session, const struct slc_slice
             last->user = row.user;
         }
     }
-    qsort(rows, used, sizeof *rows, by_distance);
+    qsort(rows, used, sizeof(*rows), by_distance);
     *row_count = used;
     return rows;
 }
@@ -145,7 +145,7 @@ static void print_start(struct cli_session *session, const struct slc_slice *sli
                 start.stack_bytes);
     for (size_t i = 0; i < start.register_count; i++) {
         char name[32];
-        slc_spot_name(&start.registers[i], name, sizeof name);
+        slc_spot_name(&start.registers[i], name, sizeof(name));
         fprintf(out->stream, "%s%s%s", i ? ", " : "never set by the program: ", name,
                 i + 1 == start.register_count ? "\n" : "");
     }
@@ -190,7 +190,7 @@ json_t *cli_slice_start_json(struct cli_session *session, const struct slc_slice
     find_start(session, slice, &start);
     for (size_t i = 0; i < start.register_count; i++) {
         char name[32];
-        slc_spot_name(&start.registers[i], name, sizeof name);
+        slc_spot_name(&start.registers[i], name, sizeof(name));
         cli_json_append(names, cli_json_text(name));
     }
     cli_json_set(object, "stack_bytes", cli_json_count(start.stack_bytes));

@@ -81,8 +81,8 @@ static void grow(struct walk *walk)
 {
     struct walk old = *walk;
     walk->slot_count = old.slot_count ? old.slot_count * 2 : SLOTS_MIN;
-    walk->slots = cli_malloc(walk->slot_count * sizeof *walk->slots);
-    memset(walk->slots, 0, walk->slot_count * sizeof *walk->slots);
+    walk->slots = cli_malloc(walk->slot_count * sizeof(*walk->slots));
+    memset(walk->slots, 0, walk->slot_count * sizeof(*walk->slots));
     for (size_t i = 0; i < old.slot_count; i++)
         if (old.slots[i].pc)
             *slot_of(walk, old.slots[i].pc) = old.slots[i];
@@ -120,7 +120,7 @@ int cli_slice_threads_make(struct cli_session *session, const struct slc_slice *
     walk.lines = slc_lines(slice, &walk.line_count);
     if (count < 2 || !walk.line_count)
         return 0;
-    walk.threads = cli_malloc(sizeof *walk.threads);
+    walk.threads = cli_malloc(sizeof(*walk.threads));
     *walk.threads = (struct cli_slice_threads){.thread_count = count};
     walk.threads->seen = calloc(walk.line_count, count);
     if (!walk.threads->seen)
@@ -155,12 +155,12 @@ void cli_slice_threads_print(struct cli_out *out, const struct cli_slice_threads
     for (size_t i = 0; i < threads->thread_count; i++) {
         if (!seen[i])
             continue;
-        if (used + 24 > sizeof list) {
-            used += (size_t)snprintf(list + used, sizeof list - used, ",...");
+        if (used + 24 > sizeof(list)) {
+            used += (size_t)snprintf(list + used, sizeof(list) - used, ",...");
             break;
         }
         used +=
-            (size_t)snprintf(list + used, sizeof list - used, "%s%zu", shown++ ? "," : "", i + 1);
+            (size_t)snprintf(list + used, sizeof(list) - used, "%s%zu", shown++ ? "," : "", i + 1);
     }
     if (shown)
         fprintf(out->stream, "  thread%s %s", shown == 1 ? "" : "s", list);

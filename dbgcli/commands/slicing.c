@@ -24,7 +24,7 @@ int cli_kinds_from(const struct cli_args *args, enum slc_kinds *kinds)
     };
     unsigned given = 0;
     *kinds = SLC_KINDS_FULL;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
         if (cli_args_has(args, rows[i].option)) {
             *kinds = rows[i].kinds;
             given++;

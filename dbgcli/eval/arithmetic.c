@@ -19,7 +19,7 @@ struct number {
 void cli_value_set(struct cli_value *value, const struct mdl_type *type, uint64_t bits)
 {
     *value = (struct cli_value){.type = *type};
-    memcpy(value->bytes, &bits, sizeof bits);
+    memcpy(value->bytes, &bits, sizeof(bits));
 }
 
 void cli_value_set_float(struct cli_value *value, const struct mdl_type *type, long double number)
@@ -27,10 +27,10 @@ void cli_value_set_float(struct cli_value *value, const struct mdl_type *type, l
     float single = (float)number;
     double twice = (double)number;
     *value = (struct cli_value){.type = *type};
-    if (type->size_bytes == sizeof single)
-        memcpy(value->bytes, &single, sizeof single);
-    else if (type->size_bytes == sizeof twice)
-        memcpy(value->bytes, &twice, sizeof twice);
+    if (type->size_bytes == sizeof(single))
+        memcpy(value->bytes, &single, sizeof(single));
+    else if (type->size_bytes == sizeof(twice))
+        memcpy(value->bytes, &twice, sizeof(twice));
     else
         memcpy(value->bytes, &number, 10); /* the rest is padding */
 }
@@ -40,13 +40,13 @@ bool cli_float_read(const void *bytes, size_t size, long double *number)
     float single;
     double twice;
     *number = 0;
-    if (size == sizeof single) {
-        memcpy(&single, bytes, sizeof single);
+    if (size == sizeof(single)) {
+        memcpy(&single, bytes, sizeof(single));
         *number = single;
-    } else if (size == sizeof twice) {
-        memcpy(&twice, bytes, sizeof twice);
+    } else if (size == sizeof(twice)) {
+        memcpy(&twice, bytes, sizeof(twice));
         *number = twice;
-    } else if (size == sizeof *number) {
+    } else if (size == sizeof(*number)) {
         memcpy(number, bytes, 10);
     } else {
         return false;
@@ -74,12 +74,12 @@ static int get_float(struct cli_moment *moment, const struct cli_value *value, l
 {
     uint8_t bytes[16];
     size_t size = value->type.size_bytes;
-    if (size > sizeof bytes)
+    if (size > sizeof(bytes))
         return wd_fail(-WD_ERR_UNSUPPORTED, "type '%s' is no number here", value->type.name);
-    int result = cli_value_load(moment, value, bytes, size);
-    if (!result && !cli_float_read(bytes, size, number))
-        result = wd_fail(-WD_ERR_UNSUPPORTED, "type '%s' is no number here", value->type.name);
-    return result;
+    int err = cli_value_load(moment, value, bytes, size);
+    if (!err && !cli_float_read(bytes, size, number))
+        err = wd_fail(-WD_ERR_UNSUPPORTED, "type '%s' is no number here", value->type.name);
+    return err;
 }
 
 static int get_number(struct cli_moment *moment, const struct cli_value *value,
@@ -106,10 +106,10 @@ static int get_number(struct cli_moment *moment, const struct cli_value *value,
     /* what fits into an int becomes one */
     number->is_signed = value->type.kind == MDL_TYPE_SIGNED || value->type.is_signed ||
                         value->type.size_bytes < 4 || (value->bit_size && value->bit_size < 32);
-    int result = cli_value_bits(moment, value, &number->bits);
+    int err = cli_value_bits(moment, value, &number->bits);
     number->value =
         number->is_signed ? (long double)(int64_t)number->bits : (long double)number->bits;
-    return result;
+    return err;
 }
 
 static const struct mdl_type *integer_type(unsigned size, bool is_signed)
@@ -276,11 +276,11 @@ static int target_size(struct cli_moment *moment, const struct cli_value *value,
 {
     struct mdl_type target;
     uint64_t count;
-    int result = value->type.handle
-                     ? mdl_type_target(moment->model, value->type.handle, &target, &count)
-                     : -WD_ERR_NOT_FOUND;
+    int err = value->type.handle
+                  ? mdl_type_target(moment->model, value->type.handle, &target, &count)
+                  : -WD_ERR_NOT_FOUND;
     *size = 1; /* void, functions, what nothing is known of */
-    if (!result && target.kind != MDL_TYPE_VOID && target.kind != MDL_TYPE_FUNCTION)
+    if (!err && target.kind != MDL_TYPE_VOID && target.kind != MDL_TYPE_FUNCTION)
         *size = target.size_bytes;
     if (!*size)
         return wd_fail(-WD_ERR_USAGE, "the size of what '%s' points to is not known",
@@ -309,18 +309,18 @@ static int move_pointer(struct cli_moment *moment, enum cli_operator op,
     struct mdl_type type;
     struct number number;
     uint64_t address, size;
-    int error = get_number(moment, by, &number);
-    if (!error && (number.is_float || (op != CLI_OP_ADD && op != CLI_OP_SUBTRACT)))
-        error = wd_fail(-WD_ERR_USAGE, "a value of type '%s' has no such operation",
-                        pointer->type.name);
-    if (!error)
-        error = get_address(moment, pointer, &address);
-    if (!error)
-        error = target_size(moment, pointer, &size);
-    if (!error)
-        error = pointer_type(moment, pointer, &type);
-    if (error)
-        return error;
+    int err = get_number(moment, by, &number);
+    if (!err && (number.is_float || (op != CLI_OP_ADD && op != CLI_OP_SUBTRACT)))
+        err = wd_fail(-WD_ERR_USAGE, "a value of type '%s' has no such operation",
+                      pointer->type.name);
+    if (!err)
+        err = get_address(moment, pointer, &address);
+    if (!err)
+        err = target_size(moment, pointer, &size);
+    if (!err)
+        err = pointer_type(moment, pointer, &type);
+    if (err)
+        return err;
     uint64_t offset = number.bits * size;
     cli_value_set(result, &type, op == CLI_OP_ADD ? address + offset : address - offset);
     return 0;
@@ -331,22 +331,22 @@ static int operate_addresses(struct cli_moment *moment, enum cli_operator op,
                              struct cli_value *result)
 {
     uint64_t a, b, size;
-    int error = get_address(moment, left, &a);
-    if (!error)
-        error = get_address(moment, right, &b);
-    if (error)
-        return error;
+    int err = get_address(moment, left, &a);
+    if (!err)
+        err = get_address(moment, right, &b);
+    if (err)
+        return err;
     if (is_comparison(op)) {
         cli_value_set(result, cli_type_basic(CLI_BASIC_INT), compare_integers(op, a, b, false));
         return 0;
     }
     if (op != CLI_OP_SUBTRACT)
         return wd_fail(-WD_ERR_USAGE, "two pointers can be subtracted and compared, no more");
-    error = target_size(moment, left, &size);
-    if (!error)
+    err = target_size(moment, left, &size);
+    if (!err)
         cli_value_set(result, cli_type_basic(CLI_BASIC_LONG),
                       (uint64_t)((int64_t)(a - b) / (int64_t)size));
-    return error;
+    return err;
 }
 
 /* ---- all of them ---- */
@@ -368,16 +368,16 @@ static int operate(struct cli_moment *moment, enum cli_operator op, const struct
     if (is_left || is_right) { /* compared with a number */
         uint64_t address;
         struct cli_value *pointer = is_left ? &one : &two;
-        int error = get_address(moment, pointer, &address);
-        if (error)
-            return error;
+        int err = get_address(moment, pointer, &address);
+        if (err)
+            return err;
         cli_value_set(pointer, cli_type_basic(CLI_BASIC_UNSIGNED_LONG), address);
     }
-    int error = get_number(moment, &one, &a);
-    if (!error)
-        error = get_number(moment, &two, &b);
-    if (error)
-        return error;
+    int err = get_number(moment, &one, &a);
+    if (!err)
+        err = get_number(moment, &two, &b);
+    if (err)
+        return err;
     if (!a.is_float && !b.is_float)
         return operate_integers(op, &a, &b, result);
     if (!is_comparison(op))
@@ -391,25 +391,25 @@ int cli_operate(struct cli_moment *moment, enum cli_operator op, const struct cl
 {
     struct cli_value made;
     uint64_t bits;
-    int error = operate(moment, op, left, right, &made);
-    if (!error && is_comparison(op)) {
-        error = cli_value_bits(moment, &made, &bits);
+    int err = operate(moment, op, left, right, &made);
+    if (!err && is_comparison(op)) {
+        err = cli_value_bits(moment, &made, &bits);
         cli_value_set(&made, cli_type_basic(is_c ? CLI_BASIC_INT : CLI_BASIC_BOOL), bits);
     }
-    if (!error)
+    if (!err)
         *result = made;
-    return error;
+    return err;
 }
 
 int cli_negate(struct cli_moment *moment, char sign, const struct cli_value *value,
                struct cli_value *result)
 {
     struct number number;
-    int error = get_number(moment, value, &number);
-    if (!error && number.is_float && sign == '~')
-        error = wd_fail(-WD_ERR_USAGE, "floating-point numbers have no such operation");
-    if (error)
-        return error;
+    int err = get_number(moment, value, &number);
+    if (!err && number.is_float && sign == '~')
+        err = wd_fail(-WD_ERR_USAGE, "floating-point numbers have no such operation");
+    if (err)
+        return err;
     if (number.is_float) {
         cli_value_set_float(result, float_type(number.size),
                             sign == '-' ? -number.value : number.value);
@@ -425,15 +425,15 @@ int cli_truth(struct cli_moment *moment, const struct cli_value *value, bool *is
 {
     struct number number;
     uint64_t address;
-    int error;
+    int err;
     if (is_address(value)) {
-        error = get_address(moment, value, &address);
-        *is_true = !error && address;
-        return error;
+        err = get_address(moment, value, &address);
+        *is_true = !err && address;
+        return err;
     }
-    error = get_number(moment, value, &number);
-    *is_true = !error && (number.is_float ? number.value != 0 : number.bits != 0);
-    return error;
+    err = get_number(moment, value, &number);
+    *is_true = !err && (number.is_float ? number.value != 0 : number.bits != 0);
+    return err;
 }
 
 /* ---- casts ---- */
@@ -448,10 +448,10 @@ static int cast_to_integer(struct cli_moment *moment, const struct cli_value *va
                            const struct mdl_type *type, struct cli_value *result)
 {
     struct number number = {.is_float = false};
-    int error = is_address(value) ? get_address(moment, value, &number.bits)
-                                  : get_number(moment, value, &number);
-    if (error)
-        return error;
+    int err = is_address(value) ? get_address(moment, value, &number.bits)
+                                : get_number(moment, value, &number);
+    if (err)
+        return err;
     if (type->size_bytes > 8)
         return wd_fail(-WD_ERR_UNSUPPORTED, "a cast to '%s' is not supported", type->name);
     uint64_t bits = number.bits;
@@ -482,10 +482,10 @@ int cli_cast(struct cli_moment *moment, const struct cli_value *value, const str
     if (is_integer_kind(kind))
         return cast_to_integer(moment, value, type, result);
     if (kind == MDL_TYPE_FLOAT) {
-        int error = get_number(moment, value, &number);
-        if (!error)
+        int err = get_number(moment, value, &number);
+        if (!err)
             cli_value_set_float(result, type, number.value);
-        return error;
+        return err;
     }
     /* a structure or array seen as another one of its size */
     if (value->type.size_bytes != type->size_bytes || value->bit_size)

@@ -108,9 +108,9 @@ static int find_function(struct reader *reader, const char *name, struct cli_val
     struct mdl_type type = {
         .kind = MDL_TYPE_FUNCTION, .size_bytes = 1, .name = "<text variable, no debug info>"};
     size_t count;
-    int result = mdl_functions_named(model, name, &functions, &count);
-    if (result)
-        return result;
+    int err = mdl_functions_named(model, name, &functions, &count);
+    if (err)
+        return err;
     mdl_function_type(model, functions[0].start, &type);
     *value = (struct cli_value){.type = type, .is_in_memory = true, .address = functions[0].start};
     free(functions);
@@ -120,10 +120,10 @@ static int find_function(struct reader *reader, const char *name, struct cli_val
 static int fail_unknown(const struct reader *reader, const char *name, uint64_t pc)
 {
     char *missing = cli_debug_missing(reader->view->moment->model, pc);
-    int result = wd_fail(-WD_ERR_NOT_FOUND, "no variable '%s' is visible here%s%s", name,
-                         missing ? ": " : "", missing ? missing : "");
+    int err = wd_fail(-WD_ERR_NOT_FOUND, "no variable '%s' is visible here%s%s", name,
+                      missing ? ": " : "", missing ? missing : "");
     free(missing);
-    return result;
+    return err;
 }
 
 static bool is_aggregate(const struct mdl_type *type)
@@ -251,10 +251,10 @@ static int read_character(struct reader *reader, struct cli_value *value)
 
 static int read_parenthesis(struct reader *reader, struct cli_value *value)
 {
-    int result = read_conditional(reader, value);
-    if (!result && !take(reader, ")"))
-        result = fail_syntax(reader);
-    return result;
+    int err = read_conditional(reader, value);
+    if (!err && !take(reader, ")"))
+        err = fail_syntax(reader);
+    return err;
 }
 
 static int read_primary(struct reader *reader, struct cli_value *value)
@@ -273,12 +273,12 @@ static int read_primary(struct reader *reader, struct cli_value *value)
     char *name = take_name(reader);
     if (!name)
         return fail_syntax(reader);
-    int result = 0;
+    int err = 0;
     if (!is_skipping(reader, value))
-        result = is_register ? cli_register_value(reader->view, name, value)
-                             : read_name(reader, name, value);
+        err = is_register ? cli_register_value(reader->view, name, value)
+                          : read_name(reader, name, value);
     free(name);
-    return result;
+    return err;
 }
 
 /* ---- postfixes ---- */
@@ -299,7 +299,7 @@ static int vector_member(struct reader *reader, const char *name, struct cli_val
         {"int16", CLI_BASIC_SHORT}, {"int32", CLI_BASIC_INT},     {"int64", CLI_BASIC_LONG},
     };
     const char *under = strchr(name, '_');
-    for (size_t i = 0; under && i < sizeof shapes / sizeof *shapes; i++) {
+    for (size_t i = 0; under && i < sizeof(shapes) / sizeof(*shapes); i++) {
         const struct mdl_type *type = cli_type_basic(shapes[i].basic);
         uint64_t count = value->type.size_bytes / type->size_bytes;
         if (strcmp(under + 1, shapes[i].name) != 0 || strtoull(name + 1, NULL, 10) != count)
@@ -355,21 +355,21 @@ static int apply_index(struct reader *reader, struct cli_value *value)
 {
     struct cli_value index, element;
     uint64_t number;
-    int result = read_conditional(reader, &index);
-    if (!result && !take(reader, "]"))
-        result = fail_syntax(reader);
-    if (result || is_skipping(reader, value))
-        return result;
-    result = follow_reference(reader, &index);
-    if (!result)
-        result = cli_value_bits(reader->view->moment, &index, &number);
-    if (!result)
-        result = follow_reference(reader, value);
-    if (!result)
-        result = element_at(reader->view->moment, value, (int64_t)number, &element);
-    if (!result)
+    int err = read_conditional(reader, &index);
+    if (!err && !take(reader, "]"))
+        err = fail_syntax(reader);
+    if (err || is_skipping(reader, value))
+        return err;
+    err = follow_reference(reader, &index);
+    if (!err)
+        err = cli_value_bits(reader->view->moment, &index, &number);
+    if (!err)
+        err = follow_reference(reader, value);
+    if (!err)
+        err = element_at(reader->view->moment, value, (int64_t)number, &element);
+    if (!err)
         *value = element;
-    return result;
+    return err;
 }
 
 static int dereference(struct reader *reader, struct cli_value *value)
@@ -377,37 +377,37 @@ static int dereference(struct reader *reader, struct cli_value *value)
     struct cli_value target;
     if (is_skipping(reader, value))
         return 0;
-    int result = follow_reference(reader, value);
-    if (!result)
-        result = cli_value_target(reader->view->moment, value, &target);
-    if (!result && target.type.kind == MDL_TYPE_VOID)
-        result = wd_fail(-WD_ERR_USAGE, "a 'void *' points to nothing that can be shown: cast it");
-    if (!result)
+    int err = follow_reference(reader, value);
+    if (!err)
+        err = cli_value_target(reader->view->moment, value, &target);
+    if (!err && target.type.kind == MDL_TYPE_VOID)
+        err = wd_fail(-WD_ERR_USAGE, "a 'void *' points to nothing that can be shown: cast it");
+    if (!err)
         *value = target;
-    return result;
+    return err;
 }
 
 static int read_postfix(struct reader *reader, struct cli_value *value)
 {
-    int result = read_primary(reader, value);
-    while (!result) {
+    int err = read_primary(reader, value);
+    while (!err) {
         if (take(reader, "->")) {
-            result = dereference(reader, value);
-            if (!result)
-                result = apply_member(reader, value);
+            err = dereference(reader, value);
+            if (!err)
+                err = apply_member(reader, value);
         } else if (take(reader, ".")) {
-            result = apply_member(reader, value);
+            err = apply_member(reader, value);
         } else if (take(reader, "[")) {
-            result = apply_index(reader, value);
+            err = apply_index(reader, value);
         } else if (take(reader, "(")) {
-            result = fail_call();
+            err = fail_call();
         } else if (take(reader, "++") || take(reader, "--")) {
-            result = wd_fail(-WD_ERR_USAGE, "a recorded run cannot be changed");
+            err = wd_fail(-WD_ERR_USAGE, "a recorded run cannot be changed");
         } else {
             break;
         }
     }
-    return result;
+    return err;
 }
 
 /* ---- unary operators ---- */
@@ -417,14 +417,14 @@ static int take_address(struct reader *reader, struct cli_value *value)
     struct mdl_type type;
     if (is_skipping(reader, value))
         return 0;
-    int result = follow_reference(reader, value);
-    if (!result && (!value->is_in_memory || value->bit_size))
-        result = wd_fail(-WD_ERR_USAGE, "the value has no address");
-    if (!result)
-        result = mdl_type_pointer(reader->view->moment->model, &value->type, &type);
-    if (!result)
+    int err = follow_reference(reader, value);
+    if (!err && (!value->is_in_memory || value->bit_size))
+        err = wd_fail(-WD_ERR_USAGE, "the value has no address");
+    if (!err)
+        err = mdl_type_pointer(reader->view->moment->model, &value->type, &type);
+    if (!err)
         cli_value_set(value, &type, value->address);
-    return result;
+    return err;
 }
 
 /* A type's name, as in a cast: not if there is a variable of the name. */
@@ -469,12 +469,12 @@ static int read_sizeof(struct reader *reader, struct cli_value *value)
         reader->at = ahead.at;
     } else {
         reader->types_only++;
-        int result = read_unary(reader, &operand);
+        int err = read_unary(reader, &operand);
         reader->types_only--;
-        if (!result)
-            result = follow_reference(reader, &operand);
-        if (result)
-            return result;
+        if (!err)
+            err = follow_reference(reader, &operand);
+        if (err)
+            return err;
         type = operand.type;
     }
     cli_value_set(value, cli_type_basic(CLI_BASIC_UNSIGNED_LONG), type.size_bytes);
@@ -488,36 +488,36 @@ static int read_typed_memory(struct reader *reader, struct cli_value *value)
     struct cli_value address, number;
     if (!take_type(reader, &type) || !take(reader, "}"))
         return fail_syntax(reader);
-    int result = read_unary(reader, &address);
-    if (result || is_skipping(reader, value))
-        return result;
+    int err = read_unary(reader, &address);
+    if (err || is_skipping(reader, value))
+        return err;
     uint64_t bits;
-    result = follow_reference(reader, &address);
-    if (!result)
-        result = cli_cast(reader->view->moment, &address, cli_type_basic(CLI_BASIC_LONG), &number);
-    if (!result)
-        result = cli_value_bits(reader->view->moment, &number, &bits);
-    if (!result)
+    err = follow_reference(reader, &address);
+    if (!err)
+        err = cli_cast(reader->view->moment, &address, cli_type_basic(CLI_BASIC_LONG), &number);
+    if (!err)
+        err = cli_value_bits(reader->view->moment, &number, &bits);
+    if (!err)
         *value = (struct cli_value){.type = type, .is_in_memory = true, .address = bits};
-    return result;
+    return err;
 }
 
 static int read_sign(struct reader *reader, char sign, struct cli_value *value)
 {
     struct cli_value operand;
     bool is_true;
-    int result = read_unary(reader, &operand);
-    if (result || is_skipping(reader, value))
-        return result;
-    result = follow_reference(reader, &operand);
-    if (!result && sign != '!')
+    int err = read_unary(reader, &operand);
+    if (err || is_skipping(reader, value))
+        return err;
+    err = follow_reference(reader, &operand);
+    if (!err && sign != '!')
         return cli_negate(reader->view->moment, sign, &operand, value);
-    if (!result)
-        result = cli_truth(reader->view->moment, &operand, &is_true);
-    if (!result)
+    if (!err)
+        err = cli_truth(reader->view->moment, &operand, &is_true);
+    if (!err)
         cli_value_set(value, cli_type_basic(reader->is_c ? CLI_BASIC_INT : CLI_BASIC_BOOL),
                       !is_true);
-    return result;
+    return err;
 }
 
 static bool take_sizeof(struct reader *reader)
@@ -562,9 +562,9 @@ static int read_unary(struct reader *reader, struct cli_value *value)
 {
     if (++reader->nesting > NESTING_MAX)
         return wd_fail(-WD_ERR_USAGE, "the expression is nested too deeply");
-    int result = read_operator(reader, value);
+    int err = read_operator(reader, value);
     reader->nesting--;
-    return result;
+    return err;
 }
 
 /* ---- binary operators ---- */
@@ -598,7 +598,7 @@ static const struct {
     {"/", 11, CLI_OP_DIVIDE, "="},
     {"%", 11, CLI_OP_REMAINDER, "="},
 };
-#define OPERATOR_COUNT (sizeof operators / sizeof *operators)
+#define OPERATOR_COUNT (sizeof(operators) / sizeof(*operators))
 
 /* The operator that comes next, of a level of at least `least`; or OPERATOR_COUNT. */
 static size_t take_operator(struct reader *reader, unsigned least)
@@ -623,16 +623,16 @@ static int make_array(struct cli_moment *moment, const struct cli_value *first,
 {
     struct mdl_type type;
     uint64_t number;
-    int error = cli_value_bits(moment, count, &number);
-    if (!error && ((int64_t)number < 1))
-        error = wd_fail(-WD_ERR_USAGE, "behind '@' comes how many values, at least 1");
-    if (!error && (!first->is_in_memory || first->bit_size))
-        error = wd_fail(-WD_ERR_USAGE, "only values in memory can be repeated by '@'");
-    if (!error)
-        error = mdl_type_array(moment->model, &first->type, number, &type);
-    if (!error)
+    int err = cli_value_bits(moment, count, &number);
+    if (!err && ((int64_t)number < 1))
+        err = wd_fail(-WD_ERR_USAGE, "behind '@' comes how many values, at least 1");
+    if (!err && (!first->is_in_memory || first->bit_size))
+        err = wd_fail(-WD_ERR_USAGE, "only values in memory can be repeated by '@'");
+    if (!err)
+        err = mdl_type_array(moment->model, &first->type, number, &type);
+    if (!err)
         *result = (struct cli_value){.type = type, .is_in_memory = true, .address = first->address};
-    return error;
+    return err;
 }
 
 static int combine(struct reader *reader, int op, struct cli_value *left, struct cli_value *right)
@@ -641,16 +641,16 @@ static int combine(struct reader *reader, int op, struct cli_value *left, struct
     struct cli_value made;
     if (is_skipping(reader, left))
         return 0;
-    int result = follow_reference(reader, left);
-    if (!result)
-        result = follow_reference(reader, right);
-    if (!result)
-        result = op == AT
-                     ? make_array(moment, left, right, &made)
-                     : cli_operate(moment, (enum cli_operator)op, left, right, reader->is_c, &made);
-    if (!result)
+    int err = follow_reference(reader, left);
+    if (!err)
+        err = follow_reference(reader, right);
+    if (!err)
+        err = op == AT
+                  ? make_array(moment, left, right, &made)
+                  : cli_operate(moment, (enum cli_operator)op, left, right, reader->is_c, &made);
+    if (!err)
         *left = made;
-    return result;
+    return err;
 }
 
 static int read_binary(struct reader *reader, unsigned least, struct cli_value *value);
@@ -661,58 +661,58 @@ static int read_logical(struct reader *reader, int op, unsigned level, struct cl
     struct cli_moment *moment = reader->view->moment;
     struct cli_value right;
     bool is_true = false;
-    int result = follow_reference(reader, value);
-    if (!result && !reader->skipping)
-        result = cli_truth(moment, value, &is_true);
-    if (result)
-        return result;
+    int err = follow_reference(reader, value);
+    if (!err && !reader->skipping)
+        err = cli_truth(moment, value, &is_true);
+    if (err)
+        return err;
     bool is_decided = is_true == (op == OR_ELSE);
     reader->skipping += is_decided;
-    result = read_binary(reader, level + 1, &right);
-    if (!result)
-        result = follow_reference(reader, &right);
-    if (!result && !reader->skipping)
-        result = cli_truth(moment, &right, &is_true);
+    err = read_binary(reader, level + 1, &right);
+    if (!err)
+        err = follow_reference(reader, &right);
+    if (!err && !reader->skipping)
+        err = cli_truth(moment, &right, &is_true);
     reader->skipping -= is_decided;
-    if (!result)
+    if (!err)
         cli_value_set(value, cli_type_basic(reader->is_c ? CLI_BASIC_INT : CLI_BASIC_BOOL),
                       is_true);
-    return result;
+    return err;
 }
 
 static int read_binary(struct reader *reader, unsigned least, struct cli_value *value)
 {
     struct cli_value right;
-    int result = read_unary(reader, value);
-    while (!result) {
+    int err = read_unary(reader, value);
+    while (!err) {
         size_t i = take_operator(reader, least);
         if (i == OPERATOR_COUNT)
             break;
         if (operators[i].op == AND_THEN || operators[i].op == OR_ELSE) {
-            result = read_logical(reader, operators[i].op, operators[i].level, value);
+            err = read_logical(reader, operators[i].op, operators[i].level, value);
             continue;
         }
-        result = read_binary(reader, operators[i].level + 1, &right);
-        if (!result)
-            result = combine(reader, operators[i].op, value, &right);
+        err = read_binary(reader, operators[i].level + 1, &right);
+        if (!err)
+            err = combine(reader, operators[i].op, value, &right);
     }
-    return result;
+    return err;
 }
 
 static int read_branches(struct reader *reader, bool is_true, struct cli_value *value)
 {
     struct cli_value other;
     reader->skipping += !is_true;
-    int result = read_conditional(reader, is_true ? value : &other);
+    int err = read_conditional(reader, is_true ? value : &other);
     reader->skipping -= !is_true;
-    if (!result && !take(reader, ":"))
-        result = fail_syntax(reader);
-    if (result)
-        return result;
+    if (!err && !take(reader, ":"))
+        err = fail_syntax(reader);
+    if (err)
+        return err;
     reader->skipping += is_true;
-    result = read_conditional(reader, is_true ? &other : value);
+    err = read_conditional(reader, is_true ? &other : value);
     reader->skipping -= is_true;
-    return result;
+    return err;
 }
 
 static int read_conditional(struct reader *reader, struct cli_value *value)
@@ -720,19 +720,19 @@ static int read_conditional(struct reader *reader, struct cli_value *value)
     bool is_true = false;
     if (++reader->nesting > NESTING_MAX)
         return wd_fail(-WD_ERR_USAGE, "the expression is nested too deeply");
-    int result = read_binary(reader, 1, value);
-    if (!result && take(reader, "?")) {
-        result = follow_reference(reader, value);
-        if (!result && !reader->skipping)
-            result = cli_truth(reader->view->moment, value, &is_true);
-        if (!result)
-            result = read_branches(reader, is_true, value);
+    int err = read_binary(reader, 1, value);
+    if (!err && take(reader, "?")) {
+        err = follow_reference(reader, value);
+        if (!err && !reader->skipping)
+            err = cli_truth(reader->view->moment, value, &is_true);
+        if (!err)
+            err = read_branches(reader, is_true, value);
     }
     reader->nesting--;
     skip_blanks(reader);
-    if (!result && *reader->at && strchr("=+-*/%&|^<>", *reader->at) && strchr(reader->at, '='))
-        result = wd_fail(-WD_ERR_USAGE, "a recorded run cannot be changed");
-    return result;
+    if (!err && *reader->at && strchr("=+-*/%&|^<>", *reader->at) && strchr(reader->at, '='))
+        err = wd_fail(-WD_ERR_USAGE, "a recorded run cannot be changed");
+    return err;
 }
 
 static int evaluate(struct cli_frame_view *view, const char *text, bool types_only,
@@ -741,11 +741,11 @@ static int evaluate(struct cli_frame_view *view, const char *text, bool types_on
     const struct cli_frame *frame = &view->moment->frames[view->frame];
     struct reader reader = {.view = view, .text = text, .at = text, .types_only = types_only};
     reader.is_c = mdl_is_of_c(view->moment->model, frame->lookup_pc) != 0;
-    int result = read_conditional(&reader, value);
+    int err = read_conditional(&reader, value);
     skip_blanks(&reader);
-    if (!result && *reader.at)
-        result = fail_syntax(&reader);
-    return result;
+    if (!err && *reader.at)
+        err = fail_syntax(&reader);
+    return err;
 }
 
 int cli_value_evaluate(struct cli_frame_view *view, const char *text, struct cli_value *value)
@@ -756,8 +756,8 @@ int cli_value_evaluate(struct cli_frame_view *view, const char *text, struct cli
 int cli_value_type(struct cli_frame_view *view, const char *text, struct mdl_type *type)
 {
     struct cli_value value;
-    int result = evaluate(view, text, true, &value);
-    if (!result)
+    int err = evaluate(view, text, true, &value);
+    if (!err)
         *type = value.type;
-    return result;
+    return err;
 }

@@ -13,11 +13,11 @@ static int read_vector(struct cli_frame_view *view, unsigned number, struct cli_
     struct cli_value whole;
     char name[8];
     uint64_t size = value->type.size_bytes;
-    snprintf(name, sizeof name, "%cmm%u", size > 32 ? 'z' : size > 16 ? 'y' : 'x', number % 32);
-    int result = cli_register_value(view, name, &whole);
-    if (!result)
-        memcpy(value->bytes, whole.bytes, sizeof value->bytes);
-    return result;
+    snprintf(name, sizeof(name), "%cmm%u", size > 32 ? 'z' : size > 16 ? 'y' : 'x', number % 32);
+    int err = cli_register_value(view, name, &whole);
+    if (!err)
+        memcpy(value->bytes, whole.bytes, sizeof(value->bytes));
+    return err;
 }
 
 int cli_value_of_variable(struct cli_frame_view *view, const struct mdl_variable *variable,
@@ -27,10 +27,10 @@ int cli_value_of_variable(struct cli_frame_view *view, const struct mdl_variable
     struct mdl_machine machine = cli_frame_machine(view);
     struct mdl_place place;
     uint64_t bits;
-    int result =
+    int err =
         mdl_variable_locate(view->moment->model, variable, frame->lookup_pc, &machine, &place);
-    if (result)
-        return result;
+    if (err)
+        return err;
     *value = (struct cli_value){
         .type = variable->type,
         .bit_offset = variable->bit_offset,
@@ -44,14 +44,14 @@ int cli_value_of_variable(struct cli_frame_view *view, const struct mdl_variable
     case MDL_PLACE_REGISTER:
         if (cli_dwarf_vector(place.reg) >= 0 && variable->type.size_bytes > 8)
             return read_vector(view, (unsigned)cli_dwarf_vector(place.reg), value);
-        result = cli_frame_register(view, place.reg, &bits);
-        if (result)
-            return result;
+        err = cli_frame_register(view, place.reg, &bits);
+        if (err)
+            return err;
         bits = place.offset_bytes < 8 ? bits >> (8 * place.offset_bytes) : 0;
-        memcpy(value->bytes, &bits, sizeof bits);
+        memcpy(value->bytes, &bits, sizeof(bits));
         return 0;
     case MDL_PLACE_VALUE:
-        memcpy(value->bytes, &place.value, sizeof place.value);
+        memcpy(value->bytes, &place.value, sizeof(place.value));
         return 0;
     case MDL_PLACE_NONE:
         break;
@@ -93,15 +93,15 @@ static int match_unnamed(void *context, const struct mdl_member *member)
     uint64_t whole = search->address, offset;
     if (member->name || search->depth > 8)
         return 0;
-    int result = mdl_member_offset(search->view->moment->model, member, &machine, whole, &offset);
-    if (result)
-        return result;
+    int err = mdl_member_offset(search->view->moment->model, member, &machine, whole, &offset);
+    if (err)
+        return err;
     search->depth++;
     search->address = whole + offset;
-    result = find_member(search, member->type.handle);
+    err = find_member(search, member->type.handle);
     search->address = whole;
     search->depth--;
-    return result;
+    return err;
 }
 
 static int find_member(struct member_search *search, uint64_t type_handle)
@@ -137,9 +137,9 @@ int cli_value_part(const struct cli_value *value, uint64_t offset, const struct 
     if (value->is_in_memory) {
         made.address = value->address + offset;
     } else {
-        if (offset >= sizeof value->bytes)
+        if (offset >= sizeof(value->bytes))
             return wd_fail(-WD_ERR_UNSUPPORTED, "the value is not in memory as a whole");
-        memcpy(made.bytes, value->bytes + offset, sizeof value->bytes - offset);
+        memcpy(made.bytes, value->bytes + offset, sizeof(value->bytes) - offset);
     }
     *part = made;
     return 0;
@@ -158,15 +158,14 @@ int cli_value_target(struct cli_moment *moment, const struct cli_value *value,
         return cli_value_element(moment, value, 0, target);
     if (value->type.kind != MDL_TYPE_POINTER)
         return wd_fail(-WD_ERR_USAGE, "a value of type '%s' points to nothing", value->type.name);
-    int result =
-        value->type.handle
-            ? mdl_type_target(moment->model, value->type.handle, &type, &count)
-            : wd_fail(-WD_ERR_USAGE, "it is not known what a '%s' points to: cast it first",
-                      value->type.name);
-    if (!result)
-        result = cli_value_bits(moment, value, &address);
-    if (result)
-        return result;
+    int err = value->type.handle
+                  ? mdl_type_target(moment->model, value->type.handle, &type, &count)
+                  : wd_fail(-WD_ERR_USAGE, "it is not known what a '%s' points to: cast it first",
+                            value->type.name);
+    if (!err)
+        err = cli_value_bits(moment, value, &address);
+    if (err)
+        return err;
     *target = (struct cli_value){.type = type, .is_in_memory = true, .address = address};
     return 0;
 }
@@ -176,10 +175,10 @@ int cli_value_dereference(struct cli_moment *moment, struct cli_value *value)
     struct cli_value target;
     if (!value->type.is_reference)
         return 0;
-    int result = cli_value_target(moment, value, &target);
-    if (!result)
+    int err = cli_value_target(moment, value, &target);
+    if (!err)
         *value = target;
-    return result;
+    return err;
 }
 
 int cli_value_element(struct cli_moment *moment, const struct cli_value *value, int64_t index,
@@ -189,14 +188,14 @@ int cli_value_element(struct cli_moment *moment, const struct cli_value *value, 
     struct mdl_type type;
     uint64_t count;
     if (value->type.kind == MDL_TYPE_POINTER) {
-        int result = cli_value_target(moment, value, &start);
-        if (result)
-            return result;
+        int err = cli_value_target(moment, value, &start);
+        if (err)
+            return err;
         type = start.type;
     } else if (value->type.kind == MDL_TYPE_ARRAY) {
-        int result = mdl_type_target(moment->model, value->type.handle, &type, &count);
-        if (result)
-            return result;
+        int err = mdl_type_target(moment->model, value->type.handle, &type, &count);
+        if (err)
+            return err;
     } else {
         return wd_fail(-WD_ERR_USAGE, "a value of type '%s' has no elements", value->type.name);
     }
@@ -262,9 +261,9 @@ static int take_registers(struct cli_frame_view *view, const struct eightbytes *
     for (size_t i = 0; i < 2 && 8 * i < value->type.size_bytes; i++) {
         struct cli_value whole;
         const char *name = pair->is_float[i] ? floats[floats_used++] : integers[integers_used++];
-        int result = cli_register_value(view, name, &whole);
-        if (result)
-            return result;
+        int err = cli_register_value(view, name, &whole);
+        if (err)
+            return err;
         memcpy(value->bytes + 8 * i, whole.bytes, 8);
     }
     return 0;

@@ -48,7 +48,7 @@ static const struct {
     {"fs_base", 0, EVQ_FS_BASE, SHAPE_LONG},
     {"gs_base", 0, EVQ_GS_BASE, SHAPE_LONG},
 };
-#define WHOLE_COUNT (sizeof whole / sizeof *whole)
+#define WHOLE_COUNT (sizeof(whole) / sizeof(*whole))
 
 static const char *const aliases[][2] = {{"pc", "rip"}, {"sp", "rsp"}, {"fp", "rbp"}};
 
@@ -64,7 +64,7 @@ static const struct {
     {"dil", "rdi", 0, 1}, {"bpl", "rbp", 0, 1}, {"spl", "rsp", 0, 1}, {"ah", "rax", 1, 1},
     {"bh", "rbx", 1, 1},  {"ch", "rcx", 1, 1},  {"dh", "rdx", 1, 1},
 };
-#define PART_COUNT (sizeof parts / sizeof *parts)
+#define PART_COUNT (sizeof(parts) / sizeof(*parts))
 
 static struct mdl_type type_of(enum shape shape)
 {
@@ -88,23 +88,23 @@ static int whole_value(struct cli_frame_view *view, size_t index, struct cli_val
 {
     const struct cli_moment *moment = view->moment;
     uint64_t bits = 0;
-    int result = 0;
+    int err = 0;
     if (whole[index].evq < 0)
-        result = cli_frame_register(view, whole[index].dwarf, &bits);
+        err = cli_frame_register(view, whole[index].dwarf, &bits);
     else if (whole[index].shape == SHAPE_FLAGS && !moment->frames[view->frame].is_top)
-        result = wd_fail(-WD_ERR_NOT_FOUND, "eflags of this frame were overwritten by its callees");
+        err = wd_fail(-WD_ERR_NOT_FOUND, "eflags of this frame were overwritten by its callees");
     else
         bits = wet_state_regs(moment->state)->r[whole[index].evq];
-    if (result)
-        return result;
+    if (err)
+        return err;
     *value = (struct cli_value){.type = type_of(whole[index].shape)};
-    memcpy(value->bytes, &bits, sizeof bits);
+    memcpy(value->bytes, &bits, sizeof(bits));
     return 0;
 }
 
 static int find_whole(const char *name)
 {
-    for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
+    for (size_t i = 0; i < sizeof(aliases) / sizeof(*aliases); i++)
         if (strcmp(aliases[i][0], name) == 0)
             name = aliases[i][1];
     for (size_t i = 0; i < WHOLE_COUNT; i++)
@@ -124,12 +124,12 @@ static const struct mdl_type *type_of_size(unsigned size)
 static int part_value(struct cli_frame_view *view, const char *of, unsigned offset, unsigned size,
                       struct cli_value *value)
 {
-    int result = whole_value(view, (size_t)find_whole(of), value);
-    if (result)
-        return result;
+    int err = whole_value(view, (size_t)find_whole(of), value);
+    if (err)
+        return err;
     value->type = *type_of_size(size);
     memmove(value->bytes, value->bytes + offset, size);
-    memset(value->bytes + size, 0, sizeof value->bytes - size);
+    memset(value->bytes + size, 0, sizeof(value->bytes) - size);
     return 0;
 }
 
@@ -143,7 +143,7 @@ static int extended_part(struct cli_frame_view *view, const char *name, struct c
         number > 15 || !strchr("dwlb", letter))
         return wd_fail(-WD_ERR_USAGE, "no register is called '$%s'", name);
     size = letter == 'd' ? 4 : letter == 'w' ? 2 : 1;
-    snprintf(of, sizeof of, "r%u", number % 100);
+    snprintf(of, sizeof(of), "r%u", number % 100);
     return part_value(view, of, 0, size, value);
 }
 
@@ -156,9 +156,9 @@ static bool image_part(const struct cli_moment *moment, size_t offset, size_t si
     uint64_t present;
     const uint8_t *image = wet_state_xstate(moment->state, &image_size);
     memset(bytes, 0, size);
-    if (!image || image_size < XSAVE_HEADER + sizeof present || offset + size > image_size)
+    if (!image || image_size < XSAVE_HEADER + sizeof(present) || offset + size > image_size)
         return false;
-    memcpy(&present, image + XSAVE_HEADER, sizeof present);
+    memcpy(&present, image + XSAVE_HEADER, sizeof(present));
     if (present & component)
         memcpy(bytes, image + offset, size);
     return true;
@@ -178,14 +178,14 @@ static int vector_value(struct cli_frame_view *view, unsigned number, char lette
 {
     unsigned size = letter == 'x' ? 16 : letter == 'y' ? 32 : 64, width;
     uint8_t bytes[64];
-    int result = check_innermost(view);
-    if (!result)
-        result = wet_state_vector(view->moment->state, number, bytes, &width);
-    if (!result && size == 64 && width < 64)
-        result =
+    int err = check_innermost(view);
+    if (!err)
+        err = wet_state_vector(view->moment->state, number, bytes, &width);
+    if (!err && size == 64 && width < 64)
+        err =
             wd_fail(-WD_ERR_UNSUPPORTED, "this processor has no AVX-512, and so no zmm%u", number);
-    if (result)
-        return result;
+    if (err)
+        return err;
     *value = (struct cli_value){.type = {.kind = MDL_TYPE_OTHER, .size_bytes = size}};
     strcpy(value->type.name, size == 16   ? CLI_TYPE_VEC128
                              : size == 32 ? CLI_TYPE_VEC256
@@ -197,13 +197,13 @@ static int vector_value(struct cli_frame_view *view, unsigned number, char lette
 static int mask_value(struct cli_frame_view *view, unsigned number, struct cli_value *value)
 {
     uint64_t mask;
-    int result = check_innermost(view);
-    if (!result)
-        result = wet_state_mask(view->moment->state, number, &mask);
-    if (result)
-        return result;
+    int err = check_innermost(view);
+    if (!err)
+        err = wet_state_mask(view->moment->state, number, &mask);
+    if (err)
+        return err;
     *value = (struct cli_value){.type = *cli_type_basic(CLI_BASIC_UNSIGNED_LONG)};
-    memcpy(value->bytes, &mask, sizeof mask);
+    memcpy(value->bytes, &mask, sizeof(mask));
     return 0;
 }
 
@@ -267,11 +267,11 @@ const char *cli_register_name(enum cli_register_group group, size_t index)
     case CLI_REGISTERS_GENERAL:
         return index < WHOLE_COUNT ? whole[index].name : NULL;
     case CLI_REGISTERS_VECTOR:
-        return index < sizeof vectors / sizeof *vectors ? vectors[index] : NULL;
+        return index < sizeof(vectors) / sizeof(*vectors) ? vectors[index] : NULL;
     case CLI_REGISTERS_AVX512:
-        return index < sizeof of_avx512 / sizeof *of_avx512 ? of_avx512[index] : NULL;
+        return index < sizeof(of_avx512) / sizeof(*of_avx512) ? of_avx512[index] : NULL;
     case CLI_REGISTERS_FLOAT:
-        return index < sizeof floats / sizeof *floats ? floats[index] : NULL;
+        return index < sizeof(floats) / sizeof(*floats) ? floats[index] : NULL;
     case CLI_REGISTERS_PART:
         return index < PART_COUNT ? parts[index].name : NULL;
     }
@@ -286,7 +286,7 @@ void cli_flags_print(FILE *stream, uint64_t flags, bool is_mxcsr)
     static const char *const mxcsr[] = {"IE", "DE", "ZE", "OE", "UE", "PE", "DAZ", "IM",
                                         "DM", "ZM", "OM", "UM", "PM", NULL, NULL,  "FZ"};
     const char *const *names = is_mxcsr ? mxcsr : eflags;
-    size_t count = is_mxcsr ? sizeof mxcsr / sizeof *mxcsr : sizeof eflags / sizeof *eflags;
+    size_t count = is_mxcsr ? sizeof(mxcsr) / sizeof(*mxcsr) : sizeof(eflags) / sizeof(*eflags);
     fputs("[", stream);
     for (size_t i = 0; i < count; i++)
         if (names[i] && flags >> i & 1)

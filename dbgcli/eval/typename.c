@@ -78,7 +78,7 @@ static bool take_basic_word(const char **at, struct words *words)
         {"float", &words->floats},     {"double", &words->doubles},       {"bool", &words->bools},
         {"_Bool", &words->c_bools},    {"void", &words->voids},
     };
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+    for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
         if (take_word(at, table[i].word)) {
             ++*table[i].count;
             return true;
@@ -152,7 +152,7 @@ static int parse_named(struct cli_frame_view *view, const char **at, struct mdl_
     static const char *const keywords[] = {"struct", "union", "enum", "class"};
     const struct cli_frame *frame = &view->moment->frames[view->frame];
     const char *keyword = "", *start = skip_blanks(*at);
-    for (size_t i = 0; i < sizeof keywords / sizeof *keywords; i++)
+    for (size_t i = 0; i < sizeof(keywords) / sizeof(*keywords); i++)
         if (take_word(&start, keywords[i]))
             keyword = keywords[i];
     start = skip_blanks(start);
@@ -160,18 +160,18 @@ static int parse_named(struct cli_frame_view *view, const char **at, struct mdl_
     if (!length)
         return wd_fail_plain(-WD_ERR_NOT_FOUND);
     char *name = cli_asprintf("%s%s%.*s", keyword, *keyword ? " " : "", (int)length, start);
-    int result = mdl_type_named(view->moment->model, frame->lookup_pc, name, type);
+    int err = mdl_type_named(view->moment->model, frame->lookup_pc, name, type);
     free(name);
-    if (!result)
+    if (!err)
         *at = start + length;
-    return result;
+    return err;
 }
 
 static int parse_base(struct cli_frame_view *view, const char **at, struct mdl_type *type)
 {
     struct words words = {0};
     bool is_const = false, is_basic = false;
-    char name[sizeof type->name];
+    char name[sizeof(type->name)];
     skip_qualifiers(at, &is_const);
     while (take_basic_word(at, &words)) {
         is_basic = true;
@@ -180,14 +180,14 @@ static int parse_base(struct cli_frame_view *view, const char **at, struct mdl_t
     if (is_basic) {
         *type = basics[basic_of(&words)];
     } else {
-        int result = parse_named(view, at, type);
-        if (result)
-            return result;
+        int err = parse_named(view, at, type);
+        if (err)
+            return err;
     }
     skip_qualifiers(at, &is_const);
     if (is_const) {
         strcpy(name, type->name);
-        size_t room = sizeof type->name - sizeof "const ";
+        size_t room = sizeof(type->name) - sizeof "const ";
         strcpy(type->name, "const ");
         strncat(type->name, name, room);
     }
@@ -200,7 +200,7 @@ static int parse_bounds(struct cli_frame_view *view, const char **at, struct mdl
     uint64_t counts[8];
     size_t count = 0;
     const char *start = skip_blanks(*at);
-    while (*start == '[' && count < sizeof counts / sizeof *counts) {
+    while (*start == '[' && count < sizeof(counts) / sizeof(*counts)) {
         char *digits, *end = strchr(start, ']');
         if (!end)
             break;
@@ -214,9 +214,9 @@ static int parse_bounds(struct cli_frame_view *view, const char **at, struct mdl
         *at = end + 1;
     }
     while (count > 0) {
-        int result = mdl_type_array(view->moment->model, type, counts[--count], type);
-        if (result)
-            return result;
+        int err = mdl_type_array(view->moment->model, type, counts[--count], type);
+        if (err)
+            return err;
     }
     return 0;
 }
@@ -226,9 +226,9 @@ int cli_type_parse(struct cli_frame_view *view, const char **text, struct mdl_ty
     const char *at = *text;
     struct mdl_type made;
     bool is_const = false;
-    int result = parse_base(view, &at, &made);
-    if (result)
-        return result;
+    int err = parse_base(view, &at, &made);
+    if (err)
+        return err;
     for (;;) {
         const char *star = skip_blanks(at);
         if (*star == '&') {
@@ -238,9 +238,9 @@ int cli_type_parse(struct cli_frame_view *view, const char **text, struct mdl_ty
         if (*star != '*')
             break;
         at = star + 1;
-        result = mdl_type_pointer(view->moment->model, &made, &made);
-        if (result)
-            return result;
+        err = mdl_type_pointer(view->moment->model, &made, &made);
+        if (err)
+            return err;
         skip_qualifiers(&at, &is_const);
     }
     /* "(*)[3]": a pointer to an array */
@@ -248,11 +248,11 @@ int cli_type_parse(struct cli_frame_view *view, const char **text, struct mdl_ty
     bool is_pointer = strncmp(inner, "(*)", 3) == 0;
     if (is_pointer)
         at = inner + 3;
-    result = parse_bounds(view, &at, &made);
-    if (!result && is_pointer)
-        result = mdl_type_pointer(view->moment->model, &made, &made);
-    if (result)
-        return result;
+    err = parse_bounds(view, &at, &made);
+    if (!err && is_pointer)
+        err = mdl_type_pointer(view->moment->model, &made, &made);
+    if (err)
+        return err;
     *text = at;
     *type = made;
     return 0;

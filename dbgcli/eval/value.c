@@ -37,7 +37,7 @@ int cli_value_load(struct cli_moment *moment, const struct cli_value *value, voi
 {
     if (value->is_in_memory)
         return wet_state_read(moment->state, value->address, bytes, size);
-    if (size > sizeof value->bytes)
+    if (size > sizeof(value->bytes))
         return wd_fail(-WD_ERR_UNSUPPORTED, "the value is not in memory as a whole");
     memcpy(bytes, value->bytes, size);
     return 0;
@@ -63,9 +63,9 @@ int cli_value_bits(struct cli_moment *moment, const struct cli_value *value, uin
         size = (value->bit_offset + value->bit_size + 7) / 8;
     if (size == 0 || size > 16 || (size > 8 && !value->bit_size) || value->bit_size > 64)
         return wd_fail(-WD_ERR_UNSUPPORTED, "'%s' is no scalar of at most 8 bytes", type->name);
-    int result = cli_value_load(moment, value, words, size);
-    if (result)
-        return result;
+    int err = cli_value_load(moment, value, words, size);
+    if (err)
+        return err;
     unsigned width = value->bit_size ? value->bit_size : (unsigned)size * 8;
     unsigned shift = value->bit_size ? value->bit_offset % 128 : 0;
     uint64_t low = words[0];
@@ -220,7 +220,7 @@ static void print_string_at(struct printer *p, uint64_t address)
 {
     char text[ELEMENTS_MAX];
     size_t length = 0;
-    while (length < sizeof text &&
+    while (length < sizeof(text) &&
            wet_state_read(p->moment->state, address + length, text + length, 1) == 0) {
         if (!text[length])
             break;
@@ -233,7 +233,7 @@ static void print_string_at(struct printer *p, uint64_t address)
     }
     fputs(" \"", p->out->stream);
     cli_out_quoted(p->out, text, length);
-    fputs(length == sizeof text ? "\"..." : "\"", p->out->stream);
+    fputs(length == sizeof(text) ? "\"..." : "\"", p->out->stream);
 }
 
 static void print_pointer(struct printer *p, const struct cli_value *value, uint64_t bits)
@@ -259,10 +259,10 @@ static int print_float(struct printer *p, const struct cli_value *value)
     size_t size = value->type.size_bytes;
     if (size != 4 && size != 8 && size != 16)
         return wd_fail(-WD_ERR_UNSUPPORTED, "type '%s' cannot be shown", value->type.name);
-    int result = cli_value_load(p->moment, value, bytes, size);
-    if (!result)
+    int err = cli_value_load(p->moment, value, bytes, size);
+    if (!err)
         print_float_bytes(p->out->stream, bytes, size);
-    return result;
+    return err;
 }
 
 static int print_value(struct printer *p, const struct cli_value *value);
@@ -271,9 +271,9 @@ static int print_value(struct printer *p, const struct cli_value *value);
 static int print_reference(struct printer *p, const struct cli_value *value)
 {
     struct cli_value target;
-    int result = cli_value_target(p->moment, value, &target);
-    if (result)
-        return result;
+    int err = cli_value_target(p->moment, value, &target);
+    if (err)
+        return err;
     if (p->depth == 0 && !p->is_plain)
         fprintf(p->out->stream, "(%s) ", value->type.name);
     fprintf(p->out->stream, "@0x%" PRIx64, target.address);
@@ -286,11 +286,11 @@ static int print_reference(struct printer *p, const struct cli_value *value)
 static int print_huge(struct printer *p, const struct cli_value *value)
 {
     unsigned __int128 number = 0;
-    char digits[48], *at = digits + sizeof digits;
-    int result = cli_value_load(p->moment, value, &number, sizeof number);
+    char digits[48], *at = digits + sizeof(digits);
+    int err = cli_value_load(p->moment, value, &number, sizeof(number));
     bool is_negative = value->type.is_signed && number >> 127;
-    if (result)
-        return result;
+    if (err)
+        return err;
     if (is_negative)
         number = -number;
     *--at = 0;
@@ -365,9 +365,9 @@ static int print_scalar(struct printer *p, const struct cli_value *value)
     if (value->type.size_bytes == 16 && !value->bit_size && !*p->format &&
         (value->type.kind == MDL_TYPE_SIGNED || value->type.kind == MDL_TYPE_UNSIGNED))
         return print_huge(p, value);
-    int result = cli_value_bits(p->moment, value, &bits);
-    if (result)
-        return result;
+    int err = cli_value_bits(p->moment, value, &bits);
+    if (err)
+        return err;
     if (*p->format && *p->format != 's') {
         print_formatted(p, value, bits);
         return 0;
@@ -417,14 +417,14 @@ static int print_member(void *context, const struct mdl_member *member)
     struct cli_frame_view view = {walk->printer->moment, 0};
     struct mdl_machine machine = cli_frame_machine(&view);
     uint64_t offset;
-    int result = mdl_member_offset(walk->printer->moment->model, member, &machine,
-                                   walk->whole->address, &offset);
-    if (result)
-        return result;
+    int err = mdl_member_offset(walk->printer->moment->model, member, &machine,
+                                walk->whole->address, &offset);
+    if (err)
+        return err;
     struct cli_value part;
-    result = cli_value_part(walk->whole, offset, &member->type, &part);
-    if (result)
-        return result;
+    err = cli_value_part(walk->whole, offset, &member->type, &part);
+    if (err)
+        return err;
     part.bit_offset = member->bit_offset;
     part.bit_size = member->bit_size;
     fputs(walk->count++ ? ", " : "", stream);
@@ -443,7 +443,7 @@ static bool print_std_string(struct printer *p, const struct cli_value *value)
     uint64_t size;
     if (!cli_std_string(p->moment, value, &first, &size))
         return false;
-    size_t shown = size < sizeof text ? (size_t)size : sizeof text;
+    size_t shown = size < sizeof(text) ? (size_t)size : sizeof(text);
     if (shown && wet_state_read(p->moment->state, first.address, text, shown) != 0)
         return false;
     putc('"', p->out->stream);
@@ -462,9 +462,9 @@ static bool print_std_vector(struct printer *p, const struct cli_value *value)
     if (!cli_std_vector(p->moment, value, &first, &count))
         return false;
     fprintf(p->out->stream, "std::vector of length %" PRIu64 "%s", count, count ? " = " : "");
-    int result = count ? print_elements(p, &first, &first.type, count) : 0;
-    if (result)
-        fprintf(p->out->stream, "<%s>", wd_error_message(result));
+    int err = count ? print_elements(p, &first, &first.type, count) : 0;
+    if (err)
+        fprintf(p->out->stream, "<%s>", wd_error_message(err));
     return true;
 }
 
@@ -484,9 +484,9 @@ static int print_structure(struct printer *p, const struct cli_value *value)
         return 0;
     struct member_walk walk = {.printer = p, .whole = value};
     putc('{', p->out->stream);
-    int result = mdl_type_members_each(p->moment->model, value->type.handle, print_member, &walk);
+    int err = mdl_type_members_each(p->moment->model, value->type.handle, print_member, &walk);
     putc('}', p->out->stream);
-    return result;
+    return err;
 }
 
 static void print_char_array(struct printer *p, const uint8_t *bytes, size_t count, bool is_cut)
@@ -529,7 +529,7 @@ static uint64_t count_repeats(struct printer *p, const struct cli_value *value,
     struct cli_value element;
     size_t size = type->size_bytes;
     uint64_t run = 1;
-    if (!size || size > sizeof one || cli_value_part(value, first * size, type, &element) != 0 ||
+    if (!size || size > sizeof(one) || cli_value_part(value, first * size, type, &element) != 0 ||
         cli_value_load(p->moment, &element, one, size) != 0)
         return 1;
     while (first + run < count && run < REPEATS_COUNTED_MAX &&
@@ -544,15 +544,15 @@ static int print_elements(struct printer *p, const struct cli_value *value,
 {
     FILE *stream = p->out->stream;
     uint64_t shown = 0, i = 0, run;
-    int result = 0;
+    int err = 0;
     putc('{', stream);
-    for (; i < count && shown < ELEMENTS_MAX && !result; i += run) {
+    for (; i < count && shown < ELEMENTS_MAX && !err; i += run) {
         struct cli_value element;
         run = count_repeats(p, value, type, i, count);
         fputs(i ? ", " : "", stream);
-        result = cli_value_part(value, i * type->size_bytes, type, &element);
-        if (!result)
-            result = print_value(p, &element);
+        err = cli_value_part(value, i * type->size_bytes, type, &element);
+        if (!err)
+            err = print_value(p, &element);
         if (run >= REPEATS_MAX)
             fprintf(stream, " <repeats %" PRIu64 " times>", run);
         else
@@ -560,7 +560,7 @@ static int print_elements(struct printer *p, const struct cli_value *value,
         shown += run >= REPEATS_MAX ? REPEATS_MAX : 1;
     }
     fputs(i < count ? "...}" : "}", stream);
-    return result;
+    return err;
 }
 
 static void print_wide_hex(FILE *stream, const uint64_t *words)
@@ -584,17 +584,17 @@ static int print_vector(struct printer *p, const struct cli_value *value)
     FILE *stream = p->out->stream;
     uint64_t words[CLI_VALUE_BYTES_MAX / 8];
     size_t wide_count = value->type.size_bytes / 16;
-    int result = 0;
+    int err = 0;
     putc('{', stream);
-    for (size_t i = 0; i < sizeof shapes / sizeof *shapes && !result; i++) {
+    for (size_t i = 0; i < sizeof(shapes) / sizeof(*shapes) && !err; i++) {
         struct mdl_type type = *cli_type_basic(shapes[i].basic);
         uint64_t count = value->type.size_bytes / type.size_bytes;
         if (type.kind == MDL_TYPE_CHAR || *p->format)
             type.kind = MDL_TYPE_SIGNED; /* in a format: the bits as they are */
         fprintf(stream, "%sv%" PRIu64 "_%s = ", i ? ", " : "", count, shapes[i].name);
-        result = print_elements(p, value, &type, count);
+        err = print_elements(p, value, &type, count);
     }
-    memcpy(words, value->bytes, sizeof words);
+    memcpy(words, value->bytes, sizeof(words));
     if (wide_count == 1)
         fputs(", uint128 = ", stream);
     else
@@ -604,7 +604,7 @@ static int print_vector(struct printer *p, const struct cli_value *value)
         print_wide_hex(stream, words + 2 * i);
     }
     fputs(wide_count == 1 ? "}" : "}}", stream);
-    return result;
+    return err;
 }
 
 /* "{int (int, char **)} 0x401136 <main>" */
@@ -622,18 +622,18 @@ static int print_array(struct printer *p, const struct cli_value *value)
     uint8_t text[ELEMENTS_MAX];
     struct mdl_type type;
     uint64_t count;
-    int result = mdl_type_target(p->moment->model, value->type.handle, &type, &count);
-    if (result)
-        return result;
+    int err = mdl_type_target(p->moment->model, value->type.handle, &type, &count);
+    if (err)
+        return err;
     if (type.kind != MDL_TYPE_CHAR || type.size_bytes > 1 || (*p->format && *p->format != 's'))
         return print_elements(p, value, &type, count);
-    size_t shown = count < sizeof text ? count : sizeof text;
-    result = cli_value_load(p->moment, value, text, shown);
-    if (!result && !shown)
+    size_t shown = count < sizeof(text) ? count : sizeof(text);
+    err = cli_value_load(p->moment, value, text, shown);
+    if (!err && !shown)
         fputs("\"\"", p->out->stream);
-    else if (!result)
+    else if (!err)
         print_char_array(p, text, shown, shown < count);
-    return result;
+    return err;
 }
 
 static int print_value(struct printer *p, const struct cli_value *value)
@@ -658,12 +658,12 @@ static int print_value(struct printer *p, const struct cli_value *value)
         fputs("...", p->out->stream);
         return 0;
     }
-    if (!value->is_in_memory && value->type.size_bytes > sizeof value->bytes)
+    if (!value->is_in_memory && value->type.size_bytes > sizeof(value->bytes))
         return wd_fail(-WD_ERR_UNSUPPORTED, "the value is spread over registers");
     p->depth++;
-    int result = is_structure ? print_structure(p, value) : print_array(p, value);
+    int err = is_structure ? print_structure(p, value) : print_array(p, value);
     p->depth--;
-    return result;
+    return err;
 }
 
 int cli_value_print(struct cli_out *out, struct cli_moment *moment, const struct cli_value *value,
@@ -681,9 +681,9 @@ char *cli_value_plain_text(struct cli_moment *moment, const struct cli_value *va
     struct printer printer = {&out, moment, "", is_brief, true, 0, 0};
     if (!out.stream)
         cli_die();
-    int result = print_value(&printer, value);
-    if (result)
-        fprintf(out.stream, "<%s>", wd_error_message(result));
+    int err = print_value(&printer, value);
+    if (err)
+        fprintf(out.stream, "<%s>", wd_error_message(err));
     fclose(out.stream);
     return text ? text : (cli_die(), NULL);
 }
@@ -696,9 +696,9 @@ char *cli_value_text(struct cli_moment *moment, const struct cli_value *value, c
     struct cli_out out = {.stream = open_memstream(&text, &size)};
     if (!out.stream)
         cli_die();
-    int result = cli_value_print(&out, moment, value, format, is_brief);
-    if (result)
-        fprintf(out.stream, "<%s>", wd_error_message(result));
+    int err = cli_value_print(&out, moment, value, format, is_brief);
+    if (err)
+        fprintf(out.stream, "<%s>", wd_error_message(err));
     fclose(out.stream);
     return text ? text : (cli_die(), NULL);
 }

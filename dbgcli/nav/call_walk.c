@@ -26,7 +26,7 @@ static const char *const leavers[] = {
     "_Unwind_Resume_or_Rethrow",
     "_Unwind_ForcedUnwind",
 };
-#define LEAVER_COUNT (sizeof leavers / sizeof *leavers)
+#define LEAVER_COUNT (sizeof(leavers) / sizeof(*leavers))
 
 /* Once for each interval. */
 static bool is_unwanted(void *context)
@@ -64,7 +64,7 @@ static void take_frames(struct cli_calls *calls, const struct cli_moment *moment
 {
     size_t count = 0;
     uint64_t slot, address;
-    calls->slots = cli_realloc(calls->slots, moment->frame_count + 1, sizeof *calls->slots);
+    calls->slots = cli_realloc(calls->slots, moment->frame_count + 1, sizeof(*calls->slots));
     for (size_t i = 0; cli_calls_frame(moment, i, &slot, &address) == 0;
          i = machine_frame_end(moment, i))
         calls->slots[count++] = slot;
@@ -79,9 +79,9 @@ static void take_frames(struct cli_calls *calls, const struct cli_moment *moment
 int cli_calls_unwind(struct cli_calls *calls)
 {
     struct cli_moment *moment;
-    int result = cli_moment_open(calls->session->wet, cli_walk_time(&calls->walk), &moment);
-    if (result)
-        return result;
+    int err = cli_moment_open(calls->session->wet, cli_walk_time(&calls->walk), &moment);
+    if (err)
+        return err;
     take_frames(calls, moment);
     cli_moment_close(moment);
     return 0;
@@ -96,16 +96,16 @@ int cli_calls_init(struct cli_calls *calls, struct cli_session *session)
 {
     struct cli_moment *moment;
     *calls = (struct cli_calls){.session = session, .skipped = session->skipped};
-    int result = cli_session_moment(session, &moment);
-    if (result)
-        return result;
+    int err = cli_session_moment(session, &moment);
+    if (err)
+        return err;
     if (!moment->thread)
         return wd_fail(-WD_ERR_NOT_FOUND, "no thread runs here");
     take_frames(calls, moment);
-    result = cli_walk_init(&calls->walk, session->wet, moment->thread, session->time);
-    if (result) {
+    err = cli_walk_init(&calls->walk, session->wet, moment->thread, session->time);
+    if (err) {
         free(calls->slots);
-        return result;
+        return err;
     }
     cli_meter_begin(&calls->meter, session->out, "walking");
     calls->walk.is_unwanted = is_unwanted;
@@ -134,7 +134,7 @@ static void learn_leavers(struct cli_calls *calls)
         if (mdl_functions_named(calls->session->model, leavers[i], &functions, &count) != 0)
             continue;
         calls->leavers =
-            cli_realloc(calls->leavers, calls->leaver_count + count, sizeof *calls->leavers);
+            cli_realloc(calls->leavers, calls->leaver_count + count, sizeof(*calls->leavers));
         for (size_t k = 0; k < count; k++)
             calls->leavers[calls->leaver_count++] = functions[k].start;
         free(functions);
@@ -146,7 +146,7 @@ static size_t interesting(struct cli_calls *calls, uint64_t address, uint64_t **
 {
     size_t count = 0;
     learn_leavers(calls);
-    *pcs = cli_realloc(NULL, calls->leaver_count + CALL_BYTES_MAX + 2, sizeof **pcs);
+    *pcs = cli_realloc(NULL, calls->leaver_count + CALL_BYTES_MAX + 2, sizeof(**pcs));
     for (size_t i = 0; i < calls->leaver_count; i++)
         (*pcs)[count++] = calls->leavers[i];
     (*pcs)[count++] = address;
@@ -210,9 +210,9 @@ bool cli_calls_is_wild_jump(const struct cli_walk_node *from, const struct cli_w
 int cli_calls_stack_pointer(struct cli_calls *calls, uint64_t *rsp)
 {
     struct wet_state *state;
-    int result = wet_state_open(calls->session->wet, cli_walk_time(&calls->walk), &state);
-    if (result)
-        return result;
+    int err = wet_state_open(calls->session->wet, cli_walk_time(&calls->walk), &state);
+    if (err)
+        return err;
     *rsp = wet_state_regs(state)->r[EVQ_RSP];
     wet_state_close(state);
     return 0;

@@ -29,7 +29,7 @@ static int read_memory(void *context, uint64_t address, void *bytes, size_t coun
 
 static struct cli_frame *add_frame(struct cli_moment *moment, const struct mdl_frame_regs *regs)
 {
-    moment->frames = cli_realloc(moment->frames, moment->frame_count + 1, sizeof *moment->frames);
+    moment->frames = cli_realloc(moment->frames, moment->frame_count + 1, sizeof(*moment->frames));
     struct cli_frame *frame = &moment->frames[moment->frame_count++];
     *frame = (struct cli_frame){.regs = *regs, .lookup_pc = mdl_frame_lookup_pc(regs)};
     return frame;
@@ -95,7 +95,7 @@ static void unwind(struct cli_moment *moment)
 
 static struct cli_moment *make(struct wet *wet, wet_time time, struct wet_state *state)
 {
-    struct cli_moment *moment = cli_malloc(sizeof *moment);
+    struct cli_moment *moment = cli_malloc(sizeof(*moment));
     *moment = (struct cli_moment){
         .wet = wet,
         .model = wet_get_model(wet),
@@ -113,10 +113,10 @@ static struct cli_moment *make(struct wet *wet, wet_time time, struct wet_state 
 int cli_moment_open(struct wet *wet, wet_time time, struct cli_moment **out)
 {
     struct wet_state *state;
-    int result = wet_state_open(wet, time, &state);
-    if (!result)
+    int err = wet_state_open(wet, time, &state);
+    if (!err)
         *out = make(wet, time, state);
-    return result;
+    return err;
 }
 
 struct cli_moment *cli_moment_of_state(struct wet *wet, wet_time time, struct wet_state *state)
@@ -136,9 +136,9 @@ int cli_moment_select(struct cli_moment *moment, const struct wet_thread *thread
     bool has_task = thread->start <= moment->time &&
                     (!thread->has_ended || thread->end + 1 >= moment->time) &&
                     wet_thread_of(moment->wet, thread->task, moment->time) == thread;
-    int result = has_task ? wet_state_select(moment->state, thread->task) : -WD_ERR_NOT_FOUND;
-    if (result)
-        return result;
+    int err = has_task ? wet_state_select(moment->state, thread->task) : -WD_ERR_NOT_FOUND;
+    if (err)
+        return err;
     free(moment->frames);
     free(moment->broken);
     moment->frames = NULL;
@@ -181,9 +181,9 @@ int cli_dwarf_vector(unsigned dwarf_reg)
 static int read_vector(const struct cli_moment *moment, unsigned number, uint64_t *value)
 {
     uint8_t bytes[64];
-    int result = wet_state_vector(moment->state, number, bytes, NULL);
-    memcpy(value, bytes, sizeof *value);
-    return result;
+    int err = wet_state_vector(moment->state, number, bytes, NULL);
+    memcpy(value, bytes, sizeof(*value));
+    return err;
 }
 
 int cli_frame_register(const struct cli_frame_view *view, unsigned dwarf_reg, uint64_t *value)

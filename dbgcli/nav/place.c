@@ -25,7 +25,7 @@ static void warn_newer(struct cli_session *session, const char *file)
         if (strcmp(session->newer_files[i], file) == 0)
             return;
     session->newer_files =
-        cli_realloc(session->newer_files, session->newer_count + 1, sizeof *session->newer_files);
+        cli_realloc(session->newer_files, session->newer_count + 1, sizeof(*session->newer_files));
     session->newer_files[session->newer_count++] = file;
     struct cli_out to = {.stream = cli_out_aside(out)};
     fputs("wetdbg: warning: ", to.stream);
@@ -122,14 +122,14 @@ int cli_line_pcs(struct mdl_model *model, const char *text, uint64_t **pcs, size
     size_t location_count;
     char *file;
     uint32_t line;
-    int result = cli_line_parse(text, &file, &line);
-    if (result)
-        return result;
-    result = mdl_line_locations(model, file, line, &locations, &location_count);
+    int err = cli_line_parse(text, &file, &line);
+    if (err)
+        return err;
+    err = mdl_line_locations(model, file, line, &locations, &location_count);
     free(file);
-    if (result)
-        return result;
-    *pcs = cli_realloc(NULL, location_count + 1, sizeof **pcs);
+    if (err)
+        return err;
+    *pcs = cli_realloc(NULL, location_count + 1, sizeof(**pcs));
     *count = 0;
     for (size_t i = 0; i < location_count; i++)
         if (locations[i].is_breakpoint)
@@ -151,7 +151,7 @@ static int function_pcs(struct mdl_model *model, const char *name, uint64_t **pc
         return wd_fail(result, "no function is called '%s'", name);
     if (result)
         return result;
-    *pcs = cli_realloc(NULL, found + 1, sizeof **pcs);
+    *pcs = cli_realloc(NULL, found + 1, sizeof(**pcs));
     *count = 0;
     for (size_t i = 0; i < found; i++) {
         uint64_t body = functions[i].start;
@@ -169,7 +169,7 @@ int cli_breakpoint_pcs(struct cli_session *session, const char *text, uint64_t *
 {
     const char *colon = strrchr(text, ':');
     if (*text == '*') {
-        *pcs = cli_realloc(NULL, 1, sizeof **pcs);
+        *pcs = cli_realloc(NULL, 1, sizeof(**pcs));
         *count = 1;
         if (cli_number_parse(text + 1, *pcs))
             return 0;

@@ -61,7 +61,7 @@ static void look(struct cli_calls *calls, uint64_t pc, size_t skipped, struct pl
             place->file = chain[skipped].file;
             place->line = chain[skipped].line;
             count -= skipped;
-            memmove(chain, chain + skipped, count * sizeof *chain);
+            memmove(chain, chain + skipped, count * sizeof(*chain));
         }
         for (size_t i = 0; i < count; i++)
             place->inlined[i] = chain[count - 1 - i].function;
@@ -81,7 +81,7 @@ static bool is_same_line(const struct place *one, const struct place *two)
 static bool is_inlined_into(const struct place *inner, const struct place *outer)
 {
     return inner->inlined_count > outer->inlined_count &&
-           memcmp(inner->inlined, outer->inlined, outer->inlined_count * sizeof *outer->inlined) ==
+           memcmp(inner->inlined, outer->inlined, outer->inlined_count * sizeof(*outer->inlined)) ==
                0;
 }
 
@@ -142,7 +142,7 @@ static int pass_stub(struct cli_calls *calls, uint64_t slot)
 
 static int push_frame(struct cli_calls *calls, uint64_t slot)
 {
-    uint64_t *slots = realloc(calls->slots, (calls->depth + 1) * sizeof *slots);
+    uint64_t *slots = realloc(calls->slots, (calls->depth + 1) * sizeof(*slots));
     if (!slots)
         return -ENOMEM;
     calls->slots = slots;
@@ -322,7 +322,7 @@ static int pass_tail_call(struct cli_calls *calls)
     int result = cli_moment_open(calls->session->wet, cli_walk_time(walk), &moment);
     if (result)
         return result;
-    result = wet_state_read(moment->state, slot, &address, sizeof address);
+    result = wet_state_read(moment->state, slot, &address, sizeof(address));
     cli_moment_close(moment);
     if (result)
         return result;

@@ -121,8 +121,8 @@ static uint64_t written_word(const struct evq_entry *entry, uint64_t address)
     uint64_t word = 0;
     for (const struct evq_op *op = NULL; (op = evq_op_next(entry, op));) {
         if (op->op == EVQ_OP_WRITE && op->range.start == address &&
-            evq_op_payload_bytes(op) >= sizeof word && op->range.size >= sizeof word)
-            memcpy(&word, evq_op_payload(op), sizeof word);
+            evq_op_payload_bytes(op) >= sizeof(word) && op->range.size >= sizeof(word))
+            memcpy(&word, evq_op_payload(op), sizeof(word));
     }
     return word;
 }
@@ -143,7 +143,7 @@ static int note_marks(struct cli_walk *walk)
         if (!change)
             continue;
         struct cli_walk_mark *marks =
-            realloc(walk->marks, (walk->mark_count + 1) * sizeof *walk->marks);
+            realloc(walk->marks, (walk->mark_count + 1) * sizeof(*walk->marks));
         if (!marks)
             return -ENOMEM;
         walk->marks = marks;
@@ -178,9 +178,9 @@ static int load(struct cli_walk *walk, uint64_t k)
         return wd_fail(-WD_ERR_INTERRUPTED, "interrupted");
     if (walk->interval && walk->interval->index == k)
         return 0;
-    int result = wet_interval_get(walk->wet, k, &interval);
-    if (result)
-        return result;
+    int err = wet_interval_get(walk->wet, k, &interval);
+    if (err)
+        return err;
     wet_interval_put(walk->wet, walk->interval);
     walk->interval = interval;
     return note_marks(walk);
@@ -219,9 +219,9 @@ int cli_walk_seek(struct cli_walk *walk, wet_time time)
     if (time < walk->first)
         time = walk->first;
     for (uint64_t k = wet_interval_at(walk->wet, time); k < count && time <= walk->last; k++) {
-        int result = load(walk, k);
-        if (result)
-            return result;
+        int err = load(walk, k);
+        if (err)
+            return err;
         size_t exec = exec_at(walk, time);
         while (exec < walk->interval->exec_count && !is_ours(walk, exec))
             exec++;
@@ -250,13 +250,13 @@ int cli_walk_init(struct cli_walk *walk, struct wet *wet, const struct wet_threa
         .last = thread->has_ended && thread->end < info->last_time ? thread->end : info->last_time,
         .node_limit = wet_node_limit(wet),
     };
-    walk->nodes = calloc((size_t)walk->node_limit + 1, sizeof *walk->nodes);
+    walk->nodes = calloc((size_t)walk->node_limit + 1, sizeof(*walk->nodes));
     if (!walk->nodes)
         return -ENOMEM;
-    int result = cli_walk_seek(walk, time);
-    if (result)
+    int err = cli_walk_seek(walk, time);
+    if (err)
         cli_walk_fini(walk);
-    return result;
+    return err;
 }
 
 void cli_walk_fini(struct cli_walk *walk)
@@ -286,9 +286,9 @@ static int go_on(struct cli_walk *walk, wet_time from, int *change)
             walk->is_end = true;
             return 0;
         }
-        int result = load(walk, k);
-        if (result)
-            return result;
+        int err = load(walk, k);
+        if (err)
+            return err;
         exec = 0;
     }
     walk->exec = exec;
@@ -325,9 +325,9 @@ int cli_walk_next(struct cli_walk *walk, int *change)
 /* Where it began: the way back ends at the thread's first instruction. */
 static int refuse_back(struct cli_walk *walk)
 {
-    int result = cli_walk_seek(walk, walk->first);
+    int err = cli_walk_seek(walk, walk->first);
     walk->is_start = true;
-    return result;
+    return err;
 }
 
 static int go_back(struct cli_walk *walk, wet_time to, int *change)
@@ -344,9 +344,9 @@ static int go_back(struct cli_walk *walk, wet_time to, int *change)
         uint64_t k = walk->interval->index;
         if (k == 0 || walk->interval->first_time <= walk->first)
             return refuse_back(walk);
-        int result = load(walk, k - 1);
-        if (result)
-            return result;
+        int err = load(walk, k - 1);
+        if (err)
+            return err;
         exec = walk->interval->exec_count;
     }
     walk->exec = exec - 1;
@@ -366,9 +366,9 @@ int cli_walk_previous_node(struct cli_walk *walk, int *change)
     if (change)
         *change = 0;
     if (walk->is_end) {
-        int result = load(walk, wet_interval_at(walk->wet, walk->last));
-        if (result)
-            return result;
+        int err = load(walk, wet_interval_at(walk->wet, walk->last));
+        if (err)
+            return err;
         walk->is_end = false;
         walk->exec = walk->interval->exec_count;
         return go_back(walk, UINT64_MAX, change);
@@ -393,9 +393,9 @@ int cli_walk_seek_back(struct cli_walk *walk, wet_time time)
     if (time < walk->first)
         return refuse_back(walk);
     walk->is_end = walk->is_start = false;
-    int result = load(walk, wet_interval_at(walk->wet, time));
-    if (result)
-        return result;
+    int err = load(walk, wet_interval_at(walk->wet, time));
+    if (err)
+        return err;
     size_t exec = exec_at(walk, time);
     if (exec < walk->interval->exec_count && is_ours(walk, exec)) {
         walk->exec = exec;

@@ -5,18 +5,18 @@
 
 int cli_walker_go(struct cli_walker *walker, wet_time time)
 {
-    int result = 0;
+    int err = 0;
     if (walker->state && time >= walker->time) {
         if (time > walker->time)
-            result = wet_state_advance(walker->state, time);
+            err = wet_state_advance(walker->state, time);
     } else {
         cli_walker_fini(walker);
-        result = wet_state_open(walker->session->wet, time, &walker->state);
+        err = wet_state_open(walker->session->wet, time, &walker->state);
     }
-    if (result)
+    if (err)
         cli_walker_fini(walker);
     walker->time = time;
-    return result;
+    return err;
 }
 
 void cli_walker_fini(struct cli_walker *walker)

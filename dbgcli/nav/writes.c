@@ -46,7 +46,7 @@ void cli_write_list_fini(struct cli_write_list *list)
 
 struct cli_write_finder *cli_write_finder_new(struct wet *wet)
 {
-    struct cli_write_finder *finder = cli_malloc(sizeof *finder);
+    struct cli_write_finder *finder = cli_malloc(sizeof(*finder));
     *finder = (struct cli_write_finder){.wet = wet};
     return finder;
 }
@@ -72,7 +72,7 @@ static void learn_store(struct cli_write_finder *finder, const struct wet_statem
     if (finder->store_count == finder->store_capacity) {
         finder->store_capacity = finder->store_capacity ? 2 * finder->store_capacity : 256;
         finder->stores =
-            cli_realloc(finder->stores, finder->store_capacity, sizeof *finder->stores);
+            cli_realloc(finder->stores, finder->store_capacity, sizeof(*finder->stores));
     }
     finder->stores[finder->store_count++] = (struct store){
         .statement = (uint16_t)index,
@@ -89,7 +89,7 @@ static const struct node_stores *stores_of(struct cli_write_finder *finder, uint
     if (id >= finder->node_count) {
         size_t count = wet_node_limit(finder->wet);
         count = count > id ? count : (size_t)id + 1;
-        finder->nodes = cli_realloc(finder->nodes, count, sizeof *finder->nodes);
+        finder->nodes = cli_realloc(finder->nodes, count, sizeof(*finder->nodes));
         for (size_t i = finder->node_count; i < count; i++)
             finder->nodes[i] = (struct node_stores){0};
         finder->node_count = count;
@@ -125,7 +125,7 @@ static void add_write(struct search *search, const struct cli_write *write)
     }
     if (list->count == list->capacity) {
         list->capacity = list->capacity ? 2 * list->capacity : 64;
-        list->items = cli_realloc(list->items, list->capacity, sizeof *list->items);
+        list->items = cli_realloc(list->items, list->capacity, sizeof(*list->items));
     }
     list->items[list->count++] = *write;
 }
@@ -228,9 +228,9 @@ int cli_writes_find(struct cli_write_finder *finder, uint64_t k, const struct cl
                     wet_time from, wet_time to, bool with_returns, struct cli_write_list *list)
 {
     const struct wet_interval *interval;
-    int result = wet_interval_get(finder->wet, k, &interval);
-    if (result)
-        return result;
+    int err = wet_interval_get(finder->wet, k, &interval);
+    if (err)
+        return err;
     struct search search = {finder, interval, range, from, to, with_returns, list};
     size_t event = 0;
     for (size_t i = 0; i < interval->exec_count; i++) {

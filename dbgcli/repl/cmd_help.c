@@ -45,9 +45,9 @@ int cli_cmd_help(struct cli_repl *repl, const struct cli_args *args, const char 
     const struct cli_command *command = NULL;
     (void)format;
     if (args->operand_count) {
-        int result = cli_command_find(repl->commands, args->operands[0], &command);
-        if (result)
-            return result;
+        int err = cli_command_find(repl->commands, args->operands[0], &command);
+        if (err)
+            return err;
     }
     if (repl->out->json) {
         struct cli_command only[2] = {command ? *command : (struct cli_command){0}};

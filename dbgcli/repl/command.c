@@ -36,8 +36,8 @@ static int fail_ambiguous(const struct cli_command *commands, const char *name)
     char list[512] = "";
     size_t used = 0;
     for (const struct cli_command *c = commands; c->name; c++)
-        if (strncmp(c->name, name, strlen(name)) == 0 && used < sizeof list)
-            used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "",
+        if (strncmp(c->name, name, strlen(name)) == 0 && used < sizeof(list))
+            used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", used ? ", " : "",
                                      c->name);
     return wd_fail(-WD_ERR_USAGE, "ambiguous command '%s': %s", name, list);
 }

@@ -14,7 +14,7 @@ void cli_completions_add(struct cli_completions *completions, const char *typed,
     if (strncmp(word, typed, strlen(typed)) != 0 || completions->count == CLI_COMPLETIONS_MAX)
         return;
     completions->list =
-        cli_realloc(completions->list, completions->count + 1, sizeof *completions->list);
+        cli_realloc(completions->list, completions->count + 1, sizeof(*completions->list));
     completions->list[completions->count++] = cli_strdup(word);
 }
 
@@ -36,7 +36,7 @@ static void sort_out(struct cli_completions *completions)
     size_t kept = 0;
     if (!completions->count)
         return;
-    qsort(completions->list, completions->count, sizeof *completions->list, by_text);
+    qsort(completions->list, completions->count, sizeof(*completions->list), by_text);
     for (size_t i = 0; i < completions->count; i++) {
         if (kept && strcmp(completions->list[kept - 1], completions->list[i]) == 0)
             free(completions->list[i]);

@@ -33,15 +33,15 @@ static int run_command(struct cli_repl *repl, const struct cli_command *command,
     struct cli_args args;
     if (*format && !command->takes_format)
         return wd_fail(-WD_ERR_USAGE, "%s: takes no format ('/%s')", command->name, format);
-    int result = cli_args_parse(&args, command->name, command->syntax, argc, argv);
-    if (result)
-        return result;
+    int err = cli_args_parse(&args, command->name, command->syntax, argc, argv);
+    if (err)
+        return err;
     if (args.wants_help)
-        result = print_help(repl, command->name);
+        err = print_help(repl, command->name);
     else
-        result = command->run(repl, &args, format);
+        err = command->run(repl, &args, format);
     cli_args_fini(&args);
-    return result;
+    return err;
 }
 
 /* The rest of a line after the first word, as one operand, without the blanks around it. */
@@ -66,19 +66,19 @@ static int evaluate(struct cli_repl *repl, const char *line)
     struct cli_words words = {0};
     if (slash)
         *slash = 0;
-    int result = cli_command_find(repl->commands, name, &command);
-    if (!result && command->syntax->is_raw) {
+    int err = cli_command_find(repl->commands, name, &command);
+    if (!err && command->syntax->is_raw) {
         char *operand = raw_operand(line);
-        result = run_command(repl, command, *operand != 0, &operand, format);
+        err = run_command(repl, command, *operand != 0, &operand, format);
         free(operand);
-    } else if (!result) {
-        result = cli_words_split(&words, line);
-        if (!result)
-            result = run_command(repl, command, (int)words.count - 1, words.list + 1, format);
+    } else if (!err) {
+        err = cli_words_split(&words, line);
+        if (!err)
+            err = run_command(repl, command, (int)words.count - 1, words.list + 1, format);
         cli_words_fini(&words);
     }
     free(name);
-    return result;
+    return err;
 }
 
 int cli_repl_execute(struct cli_repl *repl, const char *line)

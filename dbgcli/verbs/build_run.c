@@ -51,15 +51,15 @@ int cli_build_options_parse(const struct cli_args *args, struct wetdbg_build_opt
                                          .to = cli_args_value(args, "to"),
                                          .compact = cli_args_has(args, "compact"),
                                          .is_trusted = cli_args_has(args, "trust")};
-    int result = cli_memory_parse(args, &how->memory_bytes);
-    if (!result)
-        result = cli_args_number(args, "jobs", 0, &jobs);
-    if (!result && cli_args_has(args, "jobs") && (!jobs || jobs > 1024))
-        result =
+    int err = cli_memory_parse(args, &how->memory_bytes);
+    if (!err)
+        err = cli_args_number(args, "jobs", 0, &jobs);
+    if (!err && cli_args_has(args, "jobs") && (!jobs || jobs > 1024))
+        err =
             wd_fail(-WD_ERR_USAGE, "%s: option '--jobs' needs a number from 1 to 1024", args->name);
-    if (!result)
+    if (!err)
         how->jobs = (unsigned)jobs;
-    return result;
+    return err;
 }
 
 /* ---- building ---- */
@@ -72,9 +72,9 @@ int cli_build_wet(const char *trace_dir, struct wetdbg_build_options *how, char 
     *seconds = 0;
     if (!how->output && !how->compact) {
         char *kept;
-        int result = wetdbg_window_path(trace_dir, how, &kept, &is_fresh);
-        if (result)
-            return result;
+        int err = wetdbg_window_path(trace_dir, how, &kept, &is_fresh);
+        if (err)
+            return err;
         if (is_fresh) {
             *path = kept;
             return 0;

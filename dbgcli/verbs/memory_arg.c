@@ -13,7 +13,7 @@ static bool size_parse(const char *text, uint64_t *bytes)
     size_t length = strspn(text, "0123456789");
     const char *unit = text[length] ? strchr(units, text[length]) : NULL;
     unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
-    if (!length || length >= sizeof digits || (text[length] && (!unit || text[length + 1])))
+    if (!length || length >= sizeof(digits) || (text[length] && (!unit || text[length + 1])))
         return false;
     memcpy(digits, text, length);
     digits[length] = 0;

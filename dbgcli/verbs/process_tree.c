@@ -53,9 +53,9 @@ void cli_tree_init(struct cli_tree *tree, const struct rrt_process *list, size_t
     *tree = (struct cli_tree){.list = list, .count = count};
     if (!count)
         return;
-    tree->rows = cli_realloc(NULL, count, sizeof *tree->rows);
-    tree->is_last = cli_realloc(NULL, count, sizeof *tree->is_last);
-    struct links *links = cli_realloc(NULL, count, sizeof *links);
+    tree->rows = cli_realloc(NULL, count, sizeof(*tree->rows));
+    tree->is_last = cli_realloc(NULL, count, sizeof(*tree->is_last));
+    struct links *links = cli_realloc(NULL, count, sizeof(*links));
     order_rows(tree, links, make_links(tree, links));
     free(links);
 }

@@ -33,14 +33,14 @@ static bool has_commands(const struct cli_args *args)
 /* In JSON each command has its object and only that: what is shown on opening would be one more. */
 static void show_opening(struct cli_session *session, const struct cli_args *args)
 {
-    int result = 0;
+    int err = 0;
     cli_out_begin(session->out);
     if (!session->out->json)
-        result = cli_session_print_opening(session);
+        err = cli_session_print_opening(session);
     else if (!has_commands(args))
         cli_facts_print(session->out, session->wet, session->build_seconds);
-    if (result)
-        cli_out_error(session->out, "wetdbg", result);
+    if (err)
+        cli_out_error(session->out, "wetdbg", err);
     cli_out_end(session->out);
 }
 
@@ -54,10 +54,10 @@ static int open_screen(struct cli_out *out, const struct cli_args *args)
     bool may_page = isatty(STDIN_FILENO) && !out->json && !cli_args_has(args, "batch");
     if (!is_screen)
         return 0;
-    int result = cli_screen_new(out->fd, errors_fd, may_page, &out->screen);
-    if (!result && cli_args_has(args, "no-pager"))
+    int err = cli_screen_new(out->fd, errors_fd, may_page, &out->screen);
+    if (!err && cli_args_has(args, "no-pager"))
         cli_screen_set_pages(out->screen, false);
-    return result;
+    return err;
 }
 
 static void close_screen(struct cli_out *out)
@@ -134,15 +134,15 @@ int cli_session_run(struct cli_app *app, const struct cli_args *args, const stru
     };
     bool is_batch = cli_args_has(args, "batch");
     uint64_t memory;
-    int result = cli_memory_parse(args, &memory);
-    if (!result)
-        result = cli_session_open(&session, app->out, wet->path);
-    if (result)
-        return result;
-    result = open_screen(app->out, args);
-    if (result) {
+    int err = cli_memory_parse(args, &memory);
+    if (!err)
+        err = cli_session_open(&session, app->out, wet->path);
+    if (err)
+        return err;
+    err = open_screen(app->out, args);
+    if (err) {
         cli_session_close(&session);
-        return result;
+        return err;
     }
     if (memory)
         wet_set_memory(session.wet, memory);
@@ -150,11 +150,11 @@ int cli_session_run(struct cli_app *app, const struct cli_args *args, const stru
         wet_trust(session.wet);
     session.build_seconds = wet->build_seconds;
     show_opening(&session, args);
-    result = cli_session_check(&session);
-    if (result) {
+    err = cli_session_check(&session);
+    if (err) {
         close_screen(app->out);
         cli_session_close(&session);
-        return result;
+        return err;
     }
     int status = run_commands(&repl, args);
     if (!is_batch && !repl.is_quitting) {

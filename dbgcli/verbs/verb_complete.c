@@ -27,9 +27,9 @@ static void offer_options(struct cli_out *out, const struct cli_syntax *syntax, 
     for (const struct cli_option *o = syntax->options; o && (o->name || o->letter); o++) {
         char word[64];
         if (o->name)
-            snprintf(word, sizeof word, "--%s", o->name);
+            snprintf(word, sizeof(word), "--%s", o->name);
         else
-            snprintf(word, sizeof word, "-%c", o->letter);
+            snprintf(word, sizeof(word), "-%c", o->letter);
         offer(out, typed, word);
     }
     offer(out, typed, "--help");
@@ -91,12 +91,12 @@ static void offer_operands(struct cli_out *out, const char *verb, const char *ty
 {
     static const char *const of_recordings[] = {"replay", "info", "ps", "dump", "rm"};
     static const char *const of_files[] = {"open", "info", "verify"};
-    for (size_t i = 0; i < sizeof of_recordings / sizeof *of_recordings; i++)
+    for (size_t i = 0; i < sizeof(of_recordings) / sizeof(*of_recordings); i++)
         if (strcmp(verb, of_recordings[i]) == 0) {
             offer_recordings(out, typed);
             fputs("*\n", out->stream);
         }
-    for (size_t i = 0; i < sizeof of_files / sizeof *of_files; i++)
+    for (size_t i = 0; i < sizeof(of_files) / sizeof(*of_files); i++)
         if (strcmp(verb, of_files[i]) == 0)
             fputs("*.wet\n", out->stream);
     if (strcmp(verb, "record") == 0)

@@ -36,7 +36,7 @@ static unsigned selection(const struct cli_args *args)
         {"registers", RRT_DUMP_EVENTS | RRT_DUMP_REGISTERS},
     };
     unsigned what = 0;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
         if (cli_args_has(args, rows[i].option))
             what |= rows[i].what;
     return what ? what : RRT_DUMP_EVENTS;
@@ -45,10 +45,10 @@ static unsigned selection(const struct cli_args *args)
 int cli_dump_run(struct cli_app *app, const struct cli_args *args)
 {
     struct rrt_trace *trace;
-    int result = cli_trace_open(args->operands[0], &trace);
-    if (result)
-        return result;
-    result = rrt_dump(trace, selection(args), app->out->json, app->out->stream);
+    int err = cli_trace_open(args->operands[0], &trace);
+    if (err)
+        return err;
+    err = rrt_dump(trace, selection(args), app->out->json, app->out->stream);
     rrt_close(trace);
-    return cli_out_is_gone(app->out) ? 0 : result;
+    return cli_out_is_gone(app->out) ? 0 : err;
 }

@@ -36,13 +36,13 @@ static int find_wet(const char *name, const char *process, char **wet_path, doub
         *wet_path = cli_strdup(name);
         return 0;
     }
-    int result = rec_trace_dir(name, &trace_dir);
-    if (result)
-        return result;
+    int err = rec_trace_dir(name, &trace_dir);
+    if (err)
+        return err;
     struct wetdbg_build_options how = {.process = process};
-    result = cli_build_wet(trace_dir, &how, wet_path, seconds);
+    err = cli_build_wet(trace_dir, &how, wet_path, seconds);
     free(trace_dir);
-    return result;
+    return err;
 }
 
 int cli_info_run(struct cli_app *app, const struct cli_args *args)
@@ -50,13 +50,13 @@ int cli_info_run(struct cli_app *app, const struct cli_args *args)
     struct wet *wet;
     char *wet_path;
     double seconds;
-    int result = find_wet(args->operands[0], cli_args_value(args, "process"), &wet_path, &seconds);
-    if (result)
-        return result;
-    result = wet_open(wet_path, &wet);
+    int err = find_wet(args->operands[0], cli_args_value(args, "process"), &wet_path, &seconds);
+    if (err)
+        return err;
+    err = wet_open(wet_path, &wet);
     free(wet_path);
-    if (result)
-        return result;
+    if (err)
+        return err;
     cli_facts_print(app->out, wet, seconds);
     wet_close(wet);
     return 0;

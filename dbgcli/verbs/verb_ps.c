@@ -183,7 +183,7 @@ static void print_program(const struct table *table, struct cli_tree_row row,
     char *end = end_of(table, program), *text = text_of(table, row, program);
     size_t used = 4 + (size_t)table->handle_columns + (size_t)table->end_columns +
                   (shows_numbers(table) ? 17 : 0);
-    rep_program_handle(table->list, table->count, program, handle, sizeof handle);
+    rep_program_handle(table->list, table->count, program, handle, sizeof(handle));
     if (table->terminal_columns)
         cut(text,
             table->terminal_columns > used + TEXT_MIN ? table->terminal_columns - used : TEXT_MIN);
@@ -219,7 +219,7 @@ static void measure(struct table *table)
         do {
             char handle[HANDLE_BYTES];
             char *end = end_of(table, program);
-            rep_program_handle(table->list, table->count, program, handle, sizeof handle);
+            rep_program_handle(table->list, table->count, program, handle, sizeof(handle));
             widen(&table->handle_columns, handle);
             widen(&table->end_columns, end);
             free(end);
@@ -271,7 +271,7 @@ static json_t *json_of_argv(const struct rrt_exec *exec)
 static json_t *json_of_handle(const struct table *table, struct rep_program program)
 {
     char handle[HANDLE_BYTES];
-    rep_program_handle(table->list, table->count, program, handle, sizeof handle);
+    rep_program_handle(table->list, table->count, program, handle, sizeof(handle));
     return cli_json_text(handle);
 }
 
@@ -353,7 +353,7 @@ static void print_json(const struct table *table)
     };
     json_t *object = cli_json_object("wetdbg.ps/1");
     json_t *array = json_array();
-    json_t **objects = cli_malloc(table->count * sizeof *objects + 1);
+    json_t **objects = cli_malloc(table->count * sizeof(*objects) + 1);
     for (size_t i = 0; i < table->count; i++)
         objects[table->tree.rows[i].process] = json_of_process(table, table->tree.rows[i]);
     for (size_t i = 0; i < table->count; i++)
@@ -382,12 +382,12 @@ int cli_ps_run(struct cli_app *app, const struct cli_args *args)
     struct rrt_trace *trace;
     const struct rrt_process *list;
     size_t count;
-    int result = cli_trace_open(args->operands[0], &trace);
-    if (result)
-        return result;
-    result = rrt_processes(trace, &list, &count);
-    if (!result)
+    int err = cli_trace_open(args->operands[0], &trace);
+    if (err)
+        return err;
+    err = rrt_processes(trace, &list, &count);
+    if (!err)
         print_processes(app->out, list, count);
     rrt_close(trace);
-    return result;
+    return err;
 }

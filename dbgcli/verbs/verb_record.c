@@ -41,7 +41,7 @@ static int ticks_from(const struct cli_args *args, enum rec_ticks *ticks)
         {"software", REC_TICKS_SOFTWARE},
     };
     const char *value = cli_args_value(args, "ticks");
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
         if (strcmp(value ? value : "auto", rows[i].name) == 0) {
             *ticks = rows[i].ticks;
             return 0;
@@ -89,9 +89,9 @@ int cli_record_run(struct cli_app *app, const struct cli_args *args)
         .chaos = cli_args_has(args, "chaos"),
     };
     struct rec_outcome outcome;
-    int result = ticks_from(args, &how.ticks);
-    if (result)
-        return result;
+    int err = ticks_from(args, &how.ticks);
+    if (err)
+        return err;
     if (cli_args_has(args, "check"))
         return check_machine(app, args);
     if (cli_args_has(args, "json"))
@@ -99,9 +99,9 @@ int cli_record_run(struct cli_app *app, const struct cli_args *args)
     if (!args->operand_count)
         return wd_fail(-WD_ERR_USAGE, "record: which program? usage: wetdbg record %s",
                        cli_record_syntax.usage);
-    result = rec_record(&how, args->operands, &outcome);
-    if (result)
-        return result;
+    err = rec_record(&how, args->operands, &outcome);
+    if (err)
+        return err;
     if (isatty(STDERR_FILENO))
         fprintf(stderr, "wetdbg: recorded in %s\n", outcome.trace_dir);
     int status = outcome.exit_status, signal = outcome.signal;

@@ -46,7 +46,7 @@ static void print_size(uint64_t bytes, char *text, size_t size)
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     double value = (double)bytes;
     unsigned unit = 0;
-    for (; value >= 1024 && unit + 1 < sizeof units / sizeof *units; unit++)
+    for (; value >= 1024 && unit + 1 < sizeof(units) / sizeof(*units); unit++)
         value /= 1024;
     snprintf(text, size, "%.*f %s", unit && value < 10 ? 1 : 0, value, units[unit]);
 }
@@ -55,8 +55,8 @@ static void print_entries(struct cli_out *out, const struct rec_entry *list, siz
 {
     char when[64], size[32];
     for (size_t i = 0; i < count && !cli_out_is_gone(out); i++) {
-        print_time(&list[i].when, "%Y-%m-%d %H:%M:%S", false, when, sizeof when);
-        print_size(list[i].size_bytes, size, sizeof size);
+        print_time(&list[i].when, "%Y-%m-%d %H:%M:%S", false, when, sizeof(when));
+        print_size(list[i].size_bytes, size, sizeof(size));
         fprintf(out->stream, "%-19s %9s  %-10s %-8s  ", when, size, state_of(&list[i]),
                 list[i].is_software_ticks ? "software" : "hardware");
         cli_out_text(out, list[i].name);
@@ -68,7 +68,7 @@ static json_t *json_of_entry(const struct rec_entry *entry)
 {
     char when[64];
     json_t *object = json_object();
-    print_time(&entry->when, "%Y-%m-%dT%H:%M:%SZ", true, when, sizeof when);
+    print_time(&entry->when, "%Y-%m-%dT%H:%M:%SZ", true, when, sizeof(when));
     cli_json_set(object, "name", cli_json_text(entry->name));
     cli_json_set(object, "path", cli_json_text(entry->path));
     cli_json_set(object, "when", cli_json_text(when));
@@ -83,9 +83,9 @@ static json_t *json_of_entry(const struct rec_entry *entry)
 static int tell_of_none(struct cli_out *out)
 {
     char *place;
-    int result = rec_place(&place);
-    if (result)
-        return result;
+    int err = rec_place(&place);
+    if (err)
+        return err;
     fputs("wetdbg: there is no recording in ", out->errors);
     fputs(place, out->errors);
     fputs(" yet; 'wetdbg record' makes one\n", out->errors);
@@ -98,9 +98,9 @@ int cli_ls_run(struct cli_app *app, const struct cli_args *args)
     struct rec_entry *list;
     size_t count;
     (void)args;
-    int result = rec_list(&list, &count);
-    if (result)
-        return result;
+    int err = rec_list(&list, &count);
+    if (err)
+        return err;
     if (app->out->json) {
         json_t *object = cli_json_object("wetdbg.ls/1");
         json_t *array = json_array();
@@ -110,10 +110,10 @@ int cli_ls_run(struct cli_app *app, const struct cli_args *args)
         cli_out_json(app->out, object);
     } else {
         print_entries(app->out, list, count);
-        result = count ? 0 : tell_of_none(app->out);
+        err = count ? 0 : tell_of_none(app->out);
     }
     rec_entries_free(list, count);
-    return result;
+    return err;
 }
 
 /* Goes on after a failure, as rm(1) does; the status is that of the first one. */
@@ -121,10 +121,10 @@ int cli_rm_run(struct cli_app *app, const struct cli_args *args)
 {
     int status = 0;
     for (size_t i = 0; i < args->operand_count; i++) {
-        int result = rec_remove(args->operands[i]);
-        if (!result)
+        int err = rec_remove(args->operands[i]);
+        if (!err)
             continue;
-        int failed = cli_out_error(app->out, "wetdbg", result);
+        int failed = cli_out_error(app->out, "wetdbg", err);
         status = status ? status : failed;
     }
     return status;

@@ -65,9 +65,9 @@ static int verify(struct cli_app *app, const char *trace_dir, struct wetdbg_buil
 {
     struct cli_out *out = app->out;
     struct wetdbg_replay_result numbers;
-    int result = cli_build_verify(trace_dir, how, &numbers);
-    if (result)
-        return result;
+    int err = cli_build_verify(trace_dir, how, &numbers);
+    if (err)
+        return err;
     if (!out->json) {
         fprintf(out->stream,
                 "replayed as recorded: %" PRIu64 " events checked, %" PRIu64
@@ -94,12 +94,12 @@ static int verify(struct cli_app *app, const char *trace_dir, struct wetdbg_buil
 static int check_options(const struct cli_args *args)
 {
     static const char *const needless[] = {"output", "e", "x"};
-    for (size_t i = 0; i < sizeof needless / sizeof *needless; i++)
+    for (size_t i = 0; i < sizeof(needless) / sizeof(*needless); i++)
         if (cli_args_has(args, "no-trace") && cli_args_has(args, needless[i]))
             return wd_fail(-WD_ERR_USAGE, "replay: --no-trace leaves nothing for -%c",
                            needless[i][0]);
     static const char *const of_building[] = {"compact", "from", "to", "jobs", "memory"};
-    for (size_t i = 0; i < sizeof of_building / sizeof *of_building; i++)
+    for (size_t i = 0; i < sizeof(of_building) / sizeof(*of_building); i++)
         if (cli_args_has(args, "no-trace") && cli_args_has(args, of_building[i]))
             return wd_fail(-WD_ERR_USAGE, "replay: --no-trace keeps nothing that --%s could change",
                            of_building[i]);
@@ -111,28 +111,28 @@ int cli_replay_run(struct cli_app *app, const struct cli_args *args)
     struct wetdbg_build_options how;
     char *trace_dir, *wet_path;
     double seconds;
-    int result = check_options(args);
-    if (!result)
-        result = cli_build_options_parse(args, &how);
-    if (!result)
-        result = rec_trace_dir(args->operands[0], &trace_dir);
-    if (result)
-        return result;
+    int err = check_options(args);
+    if (!err)
+        err = cli_build_options_parse(args, &how);
+    if (!err)
+        err = rec_trace_dir(args->operands[0], &trace_dir);
+    if (err)
+        return err;
     if (cli_args_has(args, "no-trace")) {
-        result = verify(app, trace_dir, &how);
+        err = verify(app, trace_dir, &how);
     } else {
-        result = cli_build_wet(trace_dir, &how, &wet_path, &seconds);
-        if (!result) {
+        err = cli_build_wet(trace_dir, &how, &wet_path, &seconds);
+        if (!err) {
             const struct cli_wet wet = {.path = wet_path,
                                         .build_seconds = seconds,
                                         .is_trusted =
                                             how.is_trusted || wetdbg_is_trusted(trace_dir)};
-            result = cli_session_run(app, args, &wet);
+            err = cli_session_run(app, args, &wet);
             free(wet_path);
         }
     }
     free(trace_dir);
-    return result;
+    return err;
 }
 
 int cli_open_run(struct cli_app *app, const struct cli_args *args)

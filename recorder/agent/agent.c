@@ -963,7 +963,7 @@ static bool is_return_store(const struct agt *agt, const long long *gregs)
     const uint8_t *at = (const uint8_t *)gregs[REG_RIP];
     if ((uint64_t)at - agt->base < AGT_AREA_BYTES || !is_protected_write(gregs))
         return false;
-    for (unsigned i = 0; i < sizeof code; i++) {
+    for (unsigned i = 0; i < sizeof(code); i++) {
         if (at[i] != code[i])
             return false;
     }
@@ -1050,7 +1050,7 @@ static void signals_init(struct agt *agt)
                                       .flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER |
                                                0x04000000 /* SA_RESTORER */,
                                       .restorer = address_of(agt_restorer)};
-    for (unsigned i = 0; i < sizeof signals; i++)
+    for (unsigned i = 0; i < sizeof(signals); i++)
         failed |= sys_call6(SYS_rt_sigaction, signals[i], (long)&action, 0, 8, 0, 0);
     failed |= sys_call6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&none, 0, 8, 0, 0);
     if (failed)

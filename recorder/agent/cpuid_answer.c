@@ -24,14 +24,14 @@ static bool has_subleaves(uint32_t leaf)
     static const uint32_t leaves[] = {0x4,  0x7,  0xb,  0xd,  0xf,        0x10,       0x12,
                                       0x14, 0x17, 0x18, 0x1a, 0x1b,       0x1d,       0x1e,
                                       0x1f, 0x20, 0x23, 0x24, 0x8000001d, 0x80000020, 0x80000026};
-    return is_one_of(leaves, sizeof leaves / sizeof *leaves, leaf);
+    return is_one_of(leaves, sizeof(leaves) / sizeof(*leaves), leaf);
 }
 
 /* The leaves of cpuid whose last register is the number of the core that was asked. */
 static bool tells_core(uint32_t leaf)
 {
     static const uint32_t leaves[] = {0xb, 0x1f, 0x80000026};
-    return is_one_of(leaves, sizeof leaves / sizeof *leaves, leaf);
+    return is_one_of(leaves, sizeof(leaves) / sizeof(*leaves), leaf);
 }
 
 /* The subleaves of these leaves end, and recorders list all up to there: beyond are zeros. */
@@ -39,7 +39,7 @@ static bool ends(const struct agt_cpuid *first)
 {
     static const uint32_t leaves[] = {0x4, 0x7, 0xd, 0x8000001d};
     return first->ecx_in != AGT_CPUID_NO_SUBLEAF &&
-           is_one_of(leaves, sizeof leaves / sizeof *leaves, first->eax_in);
+           is_one_of(leaves, sizeof(leaves) / sizeof(*leaves), first->eax_in);
 }
 
 static const struct agt_cpuid *first_of(const struct agt_cpuid *table, uint32_t count,

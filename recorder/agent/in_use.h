@@ -29,7 +29,7 @@ static const struct agt_xs_part agt_xs_parts[] = {{AGT_XS_X87, 0, 24},
                                                   {AGT_XS_X87, 32, 128},
                                                   {AGT_XS_SSE, 160, 256},
                                                   {AGT_XS_AVX, AGT_XS_AVX_OFF, 256}};
-#define AGT_XS_PARTS (sizeof agt_xs_parts / sizeof agt_xs_parts[0])
+#define AGT_XS_PARTS (sizeof(agt_xs_parts) / sizeof(agt_xs_parts[0]))
 
 static inline bool agt_xs_part_begins(const uint8_t *image, const struct agt_xs_part *part)
 {

@@ -106,7 +106,7 @@ static bool differs_by_xsave(struct agt *agt, const struct line *line)
     const uint64_t *here = (const uint64_t *)line->address;
     if (differs_by_header(agt, line, here))
         return true;
-    if (line->bytes > sizeof variant || line->bytes % 8)
+    if (line->bytes > sizeof(variant) || line->bytes % 8)
         return false;
     for (unsigned n = 0; agt_settled_variant(n, line->address, here, line->bytes, variant); n++)
         if (tck_line_hash(variant, line->bytes) == line->hash ||

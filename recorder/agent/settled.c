@@ -24,7 +24,7 @@ void agt_settled_note(const struct agt_settled *area)
             at = &areas[i];
     if (!at)
         at = &areas[oldest++ % AGT_SETTLED_MAX];
-    bytes_copy(at, area, sizeof *at);
+    bytes_copy(at, area, sizeof(*at));
 }
 
 static uint32_t component_at(uint64_t off)
@@ -41,7 +41,7 @@ static uint64_t mxcsr_word(void)
     static uint8_t image[AGT_XS_HEADER_OFF] __attribute__((aligned(16)));
     uint32_t mask;
     __asm__ volatile("fxsave64 %0" : "=m"(image));
-    bytes_copy(&mask, image + AGT_XS_MXCSR_OFF + 4, sizeof mask);
+    bytes_copy(&mask, image + AGT_XS_MXCSR_OFF + 4, sizeof(mask));
     return MXCSR_USUAL | (uint64_t)mask << 32;
 }
 
@@ -60,7 +60,7 @@ static bool area_apply(const struct agt_settled *area, uint64_t stored, uint64_t
         bool is_kept = off == AGT_XS_MXCSR_OFF && !area->is_compact;
         if (at >= bytes || is_kept || !(component_at(off) & stored))
             continue;
-        bytes_copy(&before, area->before + off, sizeof before);
+        bytes_copy(&before, area->before + off, sizeof(before));
         if (line[at / 8] != before || before == stored_word(off))
             continue;
         line[at / 8] = stored_word(off);

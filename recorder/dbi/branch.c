@@ -188,7 +188,7 @@ static void terminal_emit_event(struct work *w, const struct dbi_insn *insn)
         {DBI_RDTSCP, AGT_EXIT_RDTSCP},   {DBI_CPUID, AGT_EXIT_CPUID},
         {DBI_XGETBV, AGT_EXIT_XGETBV},
     };
-    for (unsigned i = 0; i < sizeof events / sizeof events[0]; i++) {
+    for (unsigned i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
         if (events[i].terminal == insn->is.terminal)
             dbi_leave_emit(w->e, insn->pc + insn->is.length, events[i].kind);
     }

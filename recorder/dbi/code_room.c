@@ -34,7 +34,7 @@ static struct chunk *chunk_new(size_t bytes)
     if (slack)
         madvise(room + before, bytes, MADV_HUGEPAGE);
     struct chunk *chunk = (struct chunk *)(room + before);
-    *chunk = (struct chunk){.used = sizeof *chunk, .bytes = bytes};
+    *chunk = (struct chunk){.used = sizeof(*chunk), .bytes = bytes};
     return chunk;
 }
 

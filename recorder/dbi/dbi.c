@@ -19,23 +19,23 @@
 
 int dbi_new(const struct dbi_config *config, struct dbi **out)
 {
-    struct dbi *dbi = calloc(1, sizeof *dbi);
+    struct dbi *dbi = calloc(1, sizeof(*dbi));
     if (!dbi)
         return -ENOMEM;
     dbi->config = *config;
-    dbi->by_pc = calloc(BY_PC_SLOTS, sizeof *dbi->by_pc);
-    dbi->waiting_by_pc = calloc(BY_PC_SLOTS, sizeof *dbi->waiting_by_pc);
-    dbi->pads_by_next = calloc(BY_PC_SLOTS, sizeof *dbi->pads_by_next);
-    dbi->cut_by_pc = calloc(BY_PC_SLOTS, sizeof *dbi->cut_by_pc);
-    dbi->gone_by_pc = calloc(BY_PC_SLOTS, sizeof *dbi->gone_by_pc);
-    dbi->gone_by_code = calloc(BY_PC_SLOTS, sizeof *dbi->gone_by_code);
-    dbi->by_page = calloc(BY_PC_SLOTS, sizeof *dbi->by_page);
-    dbi->sites_by_key = calloc(BY_PC_SLOTS, sizeof *dbi->sites_by_key);
-    dbi->pairs_by_both = calloc(BY_PC_SLOTS, sizeof *dbi->pairs_by_both);
+    dbi->by_pc = calloc(BY_PC_SLOTS, sizeof(*dbi->by_pc));
+    dbi->waiting_by_pc = calloc(BY_PC_SLOTS, sizeof(*dbi->waiting_by_pc));
+    dbi->pads_by_next = calloc(BY_PC_SLOTS, sizeof(*dbi->pads_by_next));
+    dbi->cut_by_pc = calloc(BY_PC_SLOTS, sizeof(*dbi->cut_by_pc));
+    dbi->gone_by_pc = calloc(BY_PC_SLOTS, sizeof(*dbi->gone_by_pc));
+    dbi->gone_by_code = calloc(BY_PC_SLOTS, sizeof(*dbi->gone_by_code));
+    dbi->by_page = calloc(BY_PC_SLOTS, sizeof(*dbi->by_page));
+    dbi->sites_by_key = calloc(BY_PC_SLOTS, sizeof(*dbi->sites_by_key));
+    dbi->pairs_by_both = calloc(BY_PC_SLOTS, sizeof(*dbi->pairs_by_both));
     dbi->forms = dbi_forms_new();
     dbi_code_init(&dbi->code);
     dbi->page_slots = 1024;
-    dbi->pages = calloc(dbi->page_slots, sizeof *dbi->pages);
+    dbi->pages = calloc(dbi->page_slots, sizeof(*dbi->pages));
     if (!dbi->by_pc || !dbi->waiting_by_pc || !dbi->cut_by_pc || !dbi->gone_by_pc ||
         !dbi->gone_by_code || !dbi->by_page || !dbi->pages || !dbi->pads_by_next ||
         !dbi->sites_by_key || !dbi->pairs_by_both || !dbi->forms) {
@@ -108,13 +108,13 @@ void dbi_flush(struct dbi *dbi)
     }
     dbi->stop_fragment = NULL;
     dbi->lookup_used = 0;
-    memset(dbi->by_pc, 0, BY_PC_SLOTS * sizeof *dbi->by_pc);
-    memset(dbi->waiting_by_pc, 0, BY_PC_SLOTS * sizeof *dbi->waiting_by_pc);
-    memset(dbi->pads_by_next, 0, BY_PC_SLOTS * sizeof *dbi->pads_by_next);
-    memset(dbi->cut_by_pc, 0, BY_PC_SLOTS * sizeof *dbi->cut_by_pc);
-    memset(dbi->gone_by_pc, 0, BY_PC_SLOTS * sizeof *dbi->gone_by_pc);
-    memset(dbi->gone_by_code, 0, BY_PC_SLOTS * sizeof *dbi->gone_by_code);
-    memset(dbi->by_page, 0, BY_PC_SLOTS * sizeof *dbi->by_page);
+    memset(dbi->by_pc, 0, BY_PC_SLOTS * sizeof(*dbi->by_pc));
+    memset(dbi->waiting_by_pc, 0, BY_PC_SLOTS * sizeof(*dbi->waiting_by_pc));
+    memset(dbi->pads_by_next, 0, BY_PC_SLOTS * sizeof(*dbi->pads_by_next));
+    memset(dbi->cut_by_pc, 0, BY_PC_SLOTS * sizeof(*dbi->cut_by_pc));
+    memset(dbi->gone_by_pc, 0, BY_PC_SLOTS * sizeof(*dbi->gone_by_pc));
+    memset(dbi->gone_by_code, 0, BY_PC_SLOTS * sizeof(*dbi->gone_by_code));
+    memset(dbi->by_page, 0, BY_PC_SLOTS * sizeof(*dbi->by_page));
     dbi->waiting_count = dbi->pad_count = dbi->gone_count = 0;
     dbi_lookup_empty(dbi);
     for (unsigned i = 0; i < dbi->region_count; i++)
@@ -139,7 +139,7 @@ static int pages_grow(struct dbi *dbi)
 {
     struct page **old = dbi->pages;
     size_t old_slots = dbi->page_slots;
-    struct page **pages = calloc(old_slots * 2, sizeof *pages);
+    struct page **pages = calloc(old_slots * 2, sizeof(*pages));
     if (!pages)
         return -ENOMEM;
     dbi->pages = pages;
@@ -213,7 +213,7 @@ static int page_get(struct dbi *dbi, uint64_t address, bool seen_only, const str
                 return err;
             slot = page_slot(dbi, address & ~(PAGE - 1));
         }
-        struct page *page = malloc(sizeof *page);
+        struct page *page = malloc(sizeof(*page));
         if (!page)
             return -ENOMEM;
         page->address = address & ~(PAGE - 1);
@@ -270,7 +270,7 @@ int dbi_verify(struct dbi *dbi)
 {
     size_t count = 0;
     int err = 0;
-    uint64_t *addresses = malloc((dbi->page_count + 1) * sizeof *addresses);
+    uint64_t *addresses = malloc((dbi->page_count + 1) * sizeof(*addresses));
     if (!addresses)
         return -ENOMEM;
     for (size_t i = 0; i < dbi->page_slots; i++) {
@@ -429,11 +429,11 @@ int dbi_region_get(struct dbi *dbi, uint64_t pc, struct region **out)
 static int fragments_grow(struct dbi *dbi)
 {
     size_t capacity = dbi->fragment_capacity ? dbi->fragment_capacity * 2 : 1024;
-    struct fragment **fragments = realloc(dbi->fragments, capacity * sizeof *fragments);
+    struct fragment **fragments = realloc(dbi->fragments, capacity * sizeof(*fragments));
     if (!fragments)
         return -ENOMEM;
     dbi->fragments = fragments;
-    struct link *links = realloc(dbi->links, capacity * sizeof *links);
+    struct link *links = realloc(dbi->links, capacity * sizeof(*links));
     if (!links)
         return -ENOMEM;
     dbi->links = links;
@@ -452,7 +452,7 @@ static int fragment_add(struct dbi *dbi, uint64_t pc, unsigned insn_count, unsig
         if (err)
             return err;
     }
-    struct fragment *fragment = dbi_room_get(dbi, sizeof *fragment + code_bytes);
+    struct fragment *fragment = dbi_room_get(dbi, sizeof(*fragment) + code_bytes);
     if (!fragment)
         return -ENOMEM;
     fragment->is = (struct dbi_fragment){.pc = pc,
@@ -467,10 +467,10 @@ static int fragment_add(struct dbi *dbi, uint64_t pc, unsigned insn_count, unsig
 
 static int places_keep(struct dbi *dbi, struct fragment *fragment, const struct dbi_output *output)
 {
-    fragment->places = dbi_room_get(dbi, output->place_count * sizeof *fragment->places);
+    fragment->places = dbi_room_get(dbi, output->place_count * sizeof(*fragment->places));
     if (!fragment->places)
         return -ENOMEM;
-    memcpy(fragment->places, output->places, output->place_count * sizeof *fragment->places);
+    memcpy(fragment->places, output->places, output->place_count * sizeof(*fragment->places));
     fragment->place_count = output->place_count;
     return 0;
 }
@@ -479,7 +479,7 @@ static int region_note(struct region *region, uint32_t id)
 {
     if (region->id_count == region->id_capacity) {
         size_t capacity = region->id_capacity ? region->id_capacity * 2 : 1024;
-        uint32_t *ids = realloc(region->ids, capacity * sizeof *ids);
+        uint32_t *ids = realloc(region->ids, capacity * sizeof(*ids));
         if (!ids)
             return -ENOMEM;
         region->ids = ids;
@@ -578,10 +578,10 @@ static int slots_keep(struct dbi *dbi, struct fragment *fragment, const struct d
     fragment->is.word_count = (uint16_t)word_count;
     if (slots_are_words(slots, slot_count))
         return 0;
-    kept = dbi_room_get(dbi, slot_count * sizeof *kept);
+    kept = dbi_room_get(dbi, slot_count * sizeof(*kept));
     if (!kept)
         return -ENOMEM;
-    memcpy(kept, slots, slot_count * sizeof *kept);
+    memcpy(kept, slots, slot_count * sizeof(*kept));
     fragment->is.slots = kept;
     return 0;
 }
@@ -767,17 +767,17 @@ int dbi_translate(struct dbi *dbi, uint64_t pc, const struct dbi_fragment **out,
     dbi->round++;
     if (pc == dbi->stop && pc)
         return stop_fragment_get(dbi, out, fault);
-    int result = full_get(dbi, pc, false, &fragment, &fresh, fault);
-    if (result)
-        return result;
+    int err = full_get(dbi, pc, false, &fragment, &fresh, fault);
+    if (err)
+        return err;
     if (fresh)
-        result = successors_get(dbi);
-    if (!result)
-        result = dbi_fall_close(dbi);
-    if (!result)
-        result = dbi_fragment_offer(dbi, fragment);
+        err = successors_get(dbi);
+    if (!err)
+        err = dbi_fall_close(dbi);
+    if (!err)
+        err = dbi_fragment_offer(dbi, fragment);
     *out = &fragment->is;
-    return result;
+    return err;
 }
 
 /* A cut fragment is reused if it has code just when wanted (`exact`) and is `count` long; one that

@@ -275,7 +275,7 @@ static void illegal(struct dbi_insn *insn, uint64_t pc, const uint8_t *bytes)
                               .has_whole = true,
                               .whole = insn->whole,
                               .info = {.length = 1, .klass = INS_TRAP}};
-    memset(insn->whole, 0, sizeof *insn->whole);
+    memset(insn->whole, 0, sizeof(*insn->whole));
 }
 
 static const ZydisDecoder *the_decoder(void)
@@ -301,7 +301,7 @@ const struct dbi_whole *dbi_insn_whole(struct dbi_insn *insn)
     if (!insn->has_whole &&
         ZYAN_FAILED(ZydisDecoderDecodeFull(the_decoder(), insn->bytes, insn->is.length,
                                            &whole->zydis, whole->operands)))
-        memset(whole, 0, sizeof *whole);
+        memset(whole, 0, sizeof(*whole));
     insn->has_whole = true;
     return whole;
 }

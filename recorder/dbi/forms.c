@@ -40,8 +40,8 @@ struct dbi_forms {
 
 struct dbi_forms *dbi_forms_new(void)
 {
-    struct dbi_forms *forms = calloc(1, sizeof *forms);
-    struct form *table = calloc(1u << FORM_BITS_MIN, sizeof *table);
+    struct dbi_forms *forms = calloc(1, sizeof(*forms));
+    struct form *table = calloc(1u << FORM_BITS_MIN, sizeof(*table));
     if (!forms || !table) {
         free(forms);
         free(table);
@@ -123,10 +123,10 @@ static unsigned key_bytes(const uint8_t *at)
 static uint64_t key_of(const uint8_t *bytes, size_t available)
 {
     uint64_t key;
-    unsigned count = available < sizeof key ? 0 : key_bytes(bytes);
+    unsigned count = available < sizeof(key) ? 0 : key_bytes(bytes);
     if (!count)
         return 0;
-    memcpy(&key, bytes, sizeof key);
+    memcpy(&key, bytes, sizeof(key));
     return (key & (UINT64_MAX >> (64 - 8 * count))) | (uint64_t)count << 56;
 }
 
@@ -147,9 +147,9 @@ static void forms_grow(struct dbi_forms *forms)
     if (forms->count < size / 4 * 3)
         return;
     forms->count = 0;
-    forms->table = forms->bits < FORM_BITS_MAX ? calloc(size * 2, sizeof *old) : NULL;
+    forms->table = forms->bits < FORM_BITS_MAX ? calloc(size * 2, sizeof(*old)) : NULL;
     if (!forms->table) {
-        forms->table = memset(old, 0, size * sizeof *old);
+        forms->table = memset(old, 0, size * sizeof(*old));
         return;
     }
     forms->bits++;
@@ -171,10 +171,10 @@ static int64_t number_at(const uint8_t *at, unsigned bytes)
     int32_t large;
     if (bytes == 0)
         return 0;
-    memcpy(&small, at, sizeof small);
+    memcpy(&small, at, sizeof(small));
     if (bytes == 1)
         return small;
-    memcpy(&large, at, sizeof large);
+    memcpy(&large, at, sizeof(large));
     return large;
 }
 

@@ -101,7 +101,7 @@ static int wait_for(struct dbi *dbi, struct region *region, const struct dbi_exi
 {
     if (dbi->waiting_count == dbi->waiting_capacity) {
         size_t capacity = dbi->waiting_capacity ? dbi->waiting_capacity * 2 : 1024;
-        struct waiting *waiting = realloc(dbi->waiting, capacity * sizeof *waiting);
+        struct waiting *waiting = realloc(dbi->waiting, capacity * sizeof(*waiting));
         if (!waiting)
             return -ENOMEM;
         dbi->waiting = waiting;
@@ -232,7 +232,7 @@ static int lookup_put(struct dbi *dbi, const struct agt_lookup *what)
 static int lookup_resize(struct dbi *dbi, uint32_t size)
 {
     struct agt_lookup *table = lookup_table(dbi);
-    struct agt_lookup *live = malloc((dbi->lookup_live + 1) * sizeof *live);
+    struct agt_lookup *live = malloc((dbi->lookup_live + 1) * sizeof(*live));
     uint32_t count = 0;
     if (!live)
         return -ENOMEM;
@@ -240,7 +240,7 @@ static int lookup_resize(struct dbi *dbi, uint32_t size)
         if (table[i].pc && table[i].pc != LOOKUP_FREED)
             live[count++] = table[i];
     }
-    memset(table, 0, dbi->lookup_size * sizeof *table);
+    memset(table, 0, dbi->lookup_size * sizeof(*table));
     dbi->lookup_used = dbi->lookup_live = 0;
     dbi->lookup_size = size;
     ((struct agt_ctx *)dbi->config.shm)->lookup_mask = size - 1;
@@ -287,7 +287,7 @@ int dbi_pad_keep(struct dbi *dbi, const struct region *region, const struct dbi_
 {
     if (dbi->pad_count == dbi->pad_capacity) {
         size_t capacity = dbi->pad_capacity ? dbi->pad_capacity * 2 : 1024;
-        struct pad *pads = realloc(dbi->pads, capacity * sizeof *pads);
+        struct pad *pads = realloc(dbi->pads, capacity * sizeof(*pads));
         if (!pads)
             return -ENOMEM;
         dbi->pads = pads;

@@ -51,7 +51,7 @@ int dbi_site_get(struct dbi *dbi, const struct dbi_code *code, uint32_t *out)
     }
     if (dbi->site_count == dbi->site_capacity) {
         size_t capacity = dbi->site_capacity ? dbi->site_capacity * 2 : 1024;
-        struct site *sites = realloc(dbi->sites, capacity * sizeof *sites);
+        struct site *sites = realloc(dbi->sites, capacity * sizeof(*sites));
         if (!sites)
             return -ENOMEM;
         dbi->sites = sites;
@@ -82,7 +82,7 @@ static int pair_add(struct dbi *dbi, uint32_t index, uint64_t target)
                        "the program's indirect jumps have more than %u targets", PAIRS_MAX);
     if (dbi->pair_count == dbi->pair_capacity) {
         size_t capacity = dbi->pair_capacity ? dbi->pair_capacity * 2 : 1024;
-        struct pair *pairs = realloc(dbi->pairs, capacity * sizeof *pairs);
+        struct pair *pairs = realloc(dbi->pairs, capacity * sizeof(*pairs));
         if (!pairs)
             return -ENOMEM;
         dbi->pairs = pairs;
@@ -111,7 +111,7 @@ static int jump_order(const void *a, const void *b)
 
 int dbi_jumps_get(const struct dbi *dbi, struct dbi_jump **out, size_t *count)
 {
-    struct dbi_jump *jumps = malloc((dbi->pair_count + 1) * sizeof *jumps);
+    struct dbi_jump *jumps = malloc((dbi->pair_count + 1) * sizeof(*jumps));
     *count = 0;
     if (!jumps)
         return -ENOMEM;
@@ -121,7 +121,7 @@ int dbi_jumps_get(const struct dbi *dbi, struct dbi_jump **out, size_t *count)
         if (site->is_jump)
             jumps[(*count)++] = (struct dbi_jump){.pc = site->key, .target = pair->target};
     }
-    qsort(jumps, *count, sizeof *jumps, jump_order);
+    qsort(jumps, *count, sizeof(*jumps), jump_order);
     *out = jumps;
     return 0;
 }
@@ -148,7 +148,7 @@ static bool small_choose(const struct dbi *dbi, const struct site *site, struct 
     is->bits = SMALL_BITS;
     if (site->pair_count > TARGETS_SMALL)
         return false;
-    for (unsigned m = 0; m < sizeof multiples; m++) {
+    for (unsigned m = 0; m < sizeof(multiples); m++) {
         for (unsigned turn = 0; turn < turns; turn++) {
             is->multiple = multiples[m];
             is->rotate = (uint8_t)turn;

@@ -114,7 +114,7 @@ static int64_t number_at(const uint8_t *at, unsigned bytes)
     int32_t large;
     if (bytes == 1)
         return (int8_t)*at;
-    memcpy(&large, at, sizeof large);
+    memcpy(&large, at, sizeof(large));
     return large;
 }
 

@@ -488,7 +488,7 @@ int dbi_reencode(struct work *w, unsigned at, struct dbi_renaming names)
     const struct dbi_whole *whole = dbi_insn_whole(insn);
     ZydisEncoderRequest request;
     uint8_t bytes[ZYDIS_MAX_INSTRUCTION_LENGTH];
-    ZyanUSize length = sizeof bytes;
+    ZyanUSize length = sizeof(bytes);
     ZyanStatus status = ZydisEncoderDecodedInstructionToEncoderRequest(
         &whole->zydis, whole->operands, whole->zydis.operand_count_visible, &request);
     for (unsigned i = 0; ZYAN_SUCCESS(status) && i < request.operand_count; i++) {
@@ -513,7 +513,7 @@ int dbi_reencode(struct work *w, unsigned at, struct dbi_renaming names)
 uint64_t dbi_rip_address(const struct dbi_insn *insn)
 {
     int32_t disp;
-    memcpy(&disp, insn->bytes + insn->is.disp_off, sizeof disp);
+    memcpy(&disp, insn->bytes + insn->is.disp_off, sizeof(disp));
     uint64_t address = insn->pc + insn->is.length + (uint64_t)(int64_t)disp;
     return insn->is.is_narrow ? (uint32_t)address : address;
 }

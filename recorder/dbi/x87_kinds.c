@@ -20,7 +20,7 @@ static bool is_prefix(uint8_t byte)
 {
     static const uint8_t prefixes[] = {0x66, 0x67, 0x26, 0x2e, 0x36, 0x3e,
                                        0x64, 0x65, 0xf0, 0xf2, 0xf3};
-    for (unsigned i = 0; i < sizeof prefixes; i++)
+    for (unsigned i = 0; i < sizeof(prefixes); i++)
         if (byte == prefixes[i])
             return true;
     return (byte & 0xf0) == 0x40;

@@ -18,7 +18,7 @@
 static inline const struct evq_regs *evq_entry_regs(const struct evq_entry *entry)
 {
     const struct evq_regs *regs = (const struct evq_regs *)(entry + 1);
-    if (!(entry->flags & EVQ_FLAG_REGS) || entry->bytes < sizeof *entry + sizeof *regs)
+    if (!(entry->flags & EVQ_FLAG_REGS) || entry->bytes < sizeof(*entry) + sizeof(*regs))
         return NULL;
     return regs;
 }
@@ -32,7 +32,7 @@ static inline const struct evq_op *evq_op_next(const struct evq_entry *entry,
     if (!op && entry->flags & EVQ_FLAG_REGS)
         at += sizeof(struct evq_regs);
     const struct evq_op *next = (const struct evq_op *)at;
-    if (at > end || (size_t)(end - at) < sizeof *next || next->bytes < sizeof *next ||
+    if (at > end || (size_t)(end - at) < sizeof(*next) || next->bytes < sizeof(*next) ||
         next->bytes > (size_t)(end - at))
         return NULL;
     return next;
@@ -46,7 +46,7 @@ static inline const uint8_t *evq_op_payload(const struct evq_op *op)
 
 static inline size_t evq_op_payload_bytes(const struct evq_op *op)
 {
-    return op->bytes - sizeof *op;
+    return op->bytes - sizeof(*op);
 }
 
 /* The registers that an op brings (EVQ_OP_REGS, EVQ_OP_TASK_NEW), or NULL if they are not there. */

@@ -58,21 +58,21 @@ static int note_program(struct rep_feed *feed, const struct rrt_frame *frame)
 /* Where rr itself lives in each process, mapped at this moment or not. */
 static int add_recorder_ranges(struct rep_feed *feed)
 {
-    int rc = feed_tables_range(feed, FEED_SCRATCH_START, FEED_SCRATCH_START + FEED_SCRATCH_BYTES);
-    return rc ? rc : feed_tables_range(feed, FEED_RECORDER_VDSO, FEED_RECORDER_END);
+    int err = feed_tables_range(feed, FEED_SCRATCH_START, FEED_SCRATCH_START + FEED_SCRATCH_BYTES);
+    return err ? err : feed_tables_range(feed, FEED_RECORDER_VDSO, FEED_RECORDER_END);
 }
 
 static int scan_frames(struct rep_feed *feed)
 {
     struct rrt_frame frame;
     rrt_set_skip_data(feed->trace, true);
-    int rc = rrt_rewind(feed->trace);
-    while (!rc && (rc = rrt_next(feed->trace, &frame)) == 1) {
-        rc = note_program(feed, &frame);
-        if (!rc)
-            rc = feed_frame_convert(feed, &frame, NULL);
+    int err = rrt_rewind(feed->trace);
+    while (!err && (err = rrt_next(feed->trace, &frame)) == 1) {
+        err = note_program(feed, &frame);
+        if (!err)
+            err = feed_frame_convert(feed, &frame, NULL);
     }
-    return rc ? rc : feed_frame_finish(feed, NULL);
+    return err ? err : feed_frame_finish(feed, NULL);
 }
 
 /* A signal may look fatal and yet be survived (rr record --continue-through-signal). */
@@ -91,14 +91,14 @@ static int scan(struct rep_feed *feed)
     feed->info.pid = feed->plan.pid;
     feed->info.start_frame = feed->plan.start_time;
     feed->info.fork_count = (unsigned)feed->plan.follow_count;
-    int rc = add_recorder_ranges(feed);
-    if (!rc)
-        rc = scan_frames(feed);
-    if (!rc && !feed->info.frame_count)
-        rc = wd_fail(-WD_ERR_CORRUPT, "frame %llu: an exec without its system call",
-                     (unsigned long long)feed->plan.start_time);
-    if (rc)
-        return rc;
+    int err = add_recorder_ranges(feed);
+    if (!err)
+        err = scan_frames(feed);
+    if (!err && !feed->info.frame_count)
+        err = wd_fail(-WD_ERR_CORRUPT, "frame %llu: an exec without its system call",
+                      (unsigned long long)feed->plan.start_time);
+    if (err)
+        return err;
     feed_tables_finish(feed);
     settle_fatal_signal(&feed->info);
     feed->has_ticks = feed->has_ticks && feed->saw_ticks;
@@ -120,21 +120,21 @@ static int prepare(struct rep_feed *feed, const struct rep_selection *which)
     feed->cpu.x87 = feed_cpu_x87(header);
     feed->cpu.cpuid_is_here = feed_cpu_is_here(header);
     feed_cpu_lacking(header, feed->cpu.lacks, sizeof(feed->cpu.lacks));
-    int rc = feed_cpu_check(header);
-    if (!rc)
-        rc = feed_xsave_layout_here(&feed->local_layout);
-    if (rc)
-        return rc;
+    int err = feed_cpu_check(header);
+    if (!err)
+        err = feed_xsave_layout_here(&feed->local_layout);
+    if (err)
+        return err;
     feed_xsave_layout_of_trace(header, &feed->recorded_layout);
     feed->has_ticks = header->ticks_semantics == RRT_TICKS_RETIRED_CONDITIONAL_BRANCHES &&
                       !feed_digests_ticks_are_software(feed->trace);
-    rc = feed_digests_open(rrt_trace_dir_fd(feed->trace), &feed->digests);
-    if (rc)
-        return rc;
-    rc = feed_plan_make(feed->trace, which, &feed->plan);
-    if (!rc)
-        rc = scan(feed);
-    return rc ? rc : rep_feed_rewind(feed);
+    err = feed_digests_open(rrt_trace_dir_fd(feed->trace), &feed->digests);
+    if (err)
+        return err;
+    err = feed_plan_make(feed->trace, which, &feed->plan);
+    if (!err)
+        err = scan(feed);
+    return err ? err : rep_feed_rewind(feed);
 }
 
 int rep_feed_open(struct rrt_trace *trace, const struct rep_selection *which, struct rep_feed **out)
@@ -144,10 +144,10 @@ int rep_feed_open(struct rrt_trace *trace, const struct rep_selection *which, st
         return -ENOMEM;
     feed->trace = trace;
     feed->header = rrt_trace_header(trace);
-    int rc = prepare(feed, which);
-    if (rc) {
+    int err = prepare(feed, which);
+    if (err) {
         rep_feed_close(feed);
-        return rc;
+        return err;
     }
     *out = feed;
     return 0;
@@ -179,10 +179,10 @@ int rep_feed_rewind(struct rep_feed *feed)
 /* The next frame; contents are read only once the replay has begun. */
 static int next_frame(struct rep_feed *feed, struct rrt_frame *frame)
 {
-    int rc = rrt_next(feed->trace, frame);
-    if (rc == 1 && frame->time + 1 >= feed->plan.start_time)
+    int err = rrt_next(feed->trace, frame);
+    if (err == 1 && frame->time + 1 >= feed->plan.start_time)
         rrt_set_skip_data(feed->trace, false);
-    return rc;
+    return err;
 }
 
 int rep_feed_next(struct rep_feed *feed, struct wd_buf *out)
@@ -190,14 +190,14 @@ int rep_feed_next(struct rep_feed *feed, struct wd_buf *out)
     struct rrt_frame frame;
     size_t before = out->size_bytes;
     while (out->size_bytes == before && !feed->has_ended) {
-        int rc = next_frame(feed, &frame);
-        if (rc > 0)
-            rc = feed_frame_convert(feed, &frame, out);
-        else if (!rc)
-            rc = feed_frame_finish(feed, out);
-        if (rc) {
+        int err = next_frame(feed, &frame);
+        if (err > 0)
+            err = feed_frame_convert(feed, &frame, out);
+        else if (!err)
+            err = feed_frame_finish(feed, out);
+        if (err) {
             out->size_bytes = before;
-            return rc;
+            return err;
         }
     }
     return out->size_bytes > before;

@@ -65,18 +65,18 @@ static uint64_t pages_end(uint64_t start, uint64_t length)
 
 static int apply_brk(struct feed_conv *conv)
 {
-    int rc = 0;
+    int err = 0;
     uint64_t top = conv->frame->regs.rax;
     if (conv->is_target && top < FEED_ADDRESS_END - HEAP_ROOM_BYTES)
-        rc = feed_tables_range(conv->feed, top, top + HEAP_ROOM_BYTES);
-    for (size_t i = 0; i < conv->frame->mmap_count && !rc; i++) {
+        err = feed_tables_range(conv->feed, top, top + HEAP_ROOM_BYTES);
+    for (size_t i = 0; i < conv->frame->mmap_count && !err; i++) {
         const struct rrt_mmap *map = &conv->frame->mmaps[i];
         if (map->prot || map->flags)
-            rc = feed_op_map_holes(conv, map, "[heap]");
+            err = feed_op_map_holes(conv, map, "[heap]");
         else
-            rc = feed_op_unmap(conv, map->start, map->end);
+            err = feed_op_unmap(conv, map->start, map->end);
     }
-    return rc;
+    return err;
 }
 
 /* The lowest address of the stack that `address` lies in: it has grown piece by piece. */
@@ -127,10 +127,10 @@ static int apply_mremap(struct feed_conv *conv)
         return feed_refuse(conv->frame, "mremap maps the memory at %#llx a second time",
                            (unsigned long long)from);
     bool keep = regs->r10 & MREMAP_DONTUNMAP;
-    int rc = feed_op_move(conv, from, from_bytes, to, to_bytes, keep);
-    if (!rc && to_bytes > from_bytes && conv->frame->mmap_count > 1)
-        rc = fill_growth(conv, &conv->frame->mmaps[1], is_file);
-    return rc;
+    int err = feed_op_move(conv, from, from_bytes, to, to_bytes, keep);
+    if (!err && to_bytes > from_bytes && conv->frame->mmap_count > 1)
+        err = fill_growth(conv, &conv->frame->mmaps[1], is_file);
+    return err;
 }
 
 /* Losing the pages of a shared object changes nothing that can be seen, and a private mapping of
@@ -152,17 +152,17 @@ static int discard_part(struct feed_conv *conv, const struct feed_vma *vma, uint
 
 static int discard(struct feed_conv *conv, uint64_t start, uint64_t end, bool is_remove)
 {
-    int rc = 0;
-    while (start < end && !rc) {
+    int err = 0;
+    while (start < end && !err) {
         const struct feed_vma *vma = feed_vmas_above(&conv->space->vmas, start);
         if (!vma || vma->start >= end)
             break;
         uint64_t from = vma->start > start ? vma->start : start;
         uint64_t to = vma->end < end ? vma->end : end;
-        rc = discard_part(conv, vma, from, to, is_remove);
+        err = discard_part(conv, vma, from, to, is_remove);
         start = to;
     }
-    return rc;
+    return err;
 }
 
 static bool knows_madvise_ranges(const struct feed_conv *conv)
@@ -174,12 +174,12 @@ static int apply_discard(struct feed_conv *conv, bool is_remove)
 {
     const struct rrt_regs *regs = &conv->frame->regs;
     const struct rrt_syscall *call = &conv->frame->syscall;
-    int rc = 0;
+    int err = 0;
     if (call->extra == RRT_EXTRA_MADVISE_RANGES) {
-        for (size_t i = 0; i < call->madvise_range_count && !rc; i++)
-            rc = discard(conv, call->madvise_ranges[i].start, call->madvise_ranges[i].end,
-                         is_remove);
-        return rc;
+        for (size_t i = 0; i < call->madvise_range_count && !err; i++)
+            err = discard(conv, call->madvise_ranges[i].start, call->madvise_ranges[i].end,
+                          is_remove);
+        return err;
     }
     uint64_t end = pages_end(regs->rdi, regs->rsi);
     if (end == UINT64_MAX || regs->rdi % FEED_PAGE)
@@ -225,15 +225,15 @@ static int apply_shmdt(struct feed_conv *conv)
         return 0;
     struct feed_vma segment = *first;
     const struct feed_vma *vma = first;
-    int rc = 0;
-    while (vma && !rc) {
+    int err = 0;
+    while (vma && !err) {
         uint64_t start = vma->start, end = vma->end;
         if (vma->flags & FEED_VMA_SHARED && vma->inode == segment.inode &&
             vma->device == segment.device && start - vma->offset == base)
-            rc = feed_op_unmap(conv, start, end);
+            err = feed_op_unmap(conv, start, end);
         vma = feed_vmas_above(&conv->space->vmas, end);
     }
-    return rc;
+    return err;
 }
 
 /* Calls that change what no op can express. */
@@ -300,8 +300,8 @@ int feed_call_apply(struct feed_conv *conv, int number)
     case SYS_ptrace:
         return apply_ptrace(conv);
     default: {
-        int rc = refuse_oddity(conv, number);
-        return rc ? rc : feed_op_all_maps(conv);
+        int err = refuse_oddity(conv, number);
+        return err ? err : feed_op_all_maps(conv);
     }
     }
 }

@@ -157,9 +157,9 @@ int evq_entry_check(const void *bytes, size_t size_bytes)
     if (size_bytes < sizeof(entry))
         return wd_fail(-WD_ERR_CORRUPT, "queue entry: only %zu bytes are left", size_bytes);
     memcpy(&entry, bytes, sizeof(entry));
-    int rc = check_head(&entry, size_bytes);
-    if (rc)
-        return rc;
+    int err = check_head(&entry, size_bytes);
+    if (err)
+        return err;
     if (entry.flags & EVQ_FLAG_REGS)
         at += sizeof(struct evq_regs);
     if (at > entry.bytes)

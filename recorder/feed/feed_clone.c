@@ -39,9 +39,9 @@ static int add_child(struct feed_conv *conv, const struct rrt_task_event *event,
             return feed_corrupt(conv->frame, "thread %d begins twice", event->tid);
         feed_task_remove(feed, stale);
     }
-    int rc = feed_task_add(feed, event->tid, tgid, space, child);
-    if (rc)
-        return rc;
+    int err = feed_task_add(feed, event->tid, tgid, space, child);
+    if (err)
+        return err;
     feed_note_scratch(conv->frame, *child);
     (*child)->stop = FEED_STOP_AT_EXIT;
     (*child)->regs = child_regs(&conv->frame->regs, event);
@@ -53,16 +53,16 @@ static int convert_shared_clone(struct feed_conv *conv, const struct rrt_task_ev
 {
     struct feed_task *child;
     struct rrt_regs regs = child_regs(&conv->frame->regs, event);
-    int rc = feed_op_all_maps(conv);
-    if (!rc)
-        rc = add_child(conv, event, conv->space, &child);
-    if (!rc)
-        rc = feed_op_all_writes(conv);
-    if (!rc && conv->is_target)
-        rc = feed_task_take_slot(conv->feed, child);
-    if (!rc)
-        rc = feed_op_task_new(conv, child, &regs);
-    return rc;
+    int err = feed_op_all_maps(conv);
+    if (!err)
+        err = add_child(conv, event, conv->space, &child);
+    if (!err)
+        err = feed_op_all_writes(conv);
+    if (!err && conv->is_target)
+        err = feed_task_take_slot(conv->feed, child);
+    if (!err)
+        err = feed_op_task_new(conv, child, &regs);
+    return err;
 }
 
 static bool is_followed(const struct feed_conv *conv, const struct rrt_task_event *event)
@@ -77,24 +77,24 @@ static bool is_followed(const struct feed_conv *conv, const struct rrt_task_even
 /* The parts of the parent's space that its child does not get. */
 static int unmap_unforked(struct feed_conv *conv, const struct feed_vmas *parent)
 {
-    int rc = 0;
-    for (size_t i = 0; i < parent->count && !rc; i++)
+    int err = 0;
+    for (size_t i = 0; i < parent->count && !err; i++)
         if (parent->list[i].flags & FEED_VMA_DONTFORK)
-            rc = feed_op_unmap(conv, parent->list[i].start, parent->list[i].end);
-    return rc;
+            err = feed_op_unmap(conv, parent->list[i].start, parent->list[i].end);
+    return err;
 }
 
 /* rr takes away in the child what it had mapped for the other tasks of the parent's space. */
 static int unmap_other_scratch(struct feed_conv *conv, const struct feed_space *parent_space)
 {
     const struct rep_feed *feed = conv->feed;
-    int rc = 0;
-    for (size_t i = 0; i < feed->task_count && !rc; i++) {
+    int err = 0;
+    for (size_t i = 0; i < feed->task_count && !err; i++) {
         const struct feed_task *task = &feed->tasks[i];
         if (task->space == parent_space && task->tid != conv->frame->tid)
-            rc = feed_op_unmap(conv, task->scratch_start, task->scratch_end);
+            err = feed_op_unmap(conv, task->scratch_start, task->scratch_end);
     }
-    return rc;
+    return err;
 }
 
 /* The replay goes on as the child: in the parent's slot, with the parent's vector state. */
@@ -112,23 +112,23 @@ static int become_child(struct feed_conv *conv, const struct rrt_task_event *eve
     parent->slot = -1;
     feed->next_follow++;
     feed->shares_changed = true;
-    int rc = unmap_unforked(conv, &parent_space->vmas);
-    if (!rc)
-        rc = unmap_other_scratch(conv, parent_space);
-    if (!rc)
-        rc = feed_op_all_maps(conv);
-    if (!rc)
-        rc = feed_op_writes_of(conv, event->tid);
-    if (!rc)
-        rc = feed_op_regs(conv, &regs);
-    for (size_t i = 0; i < feed->task_count && !rc; i++) {
+    int err = unmap_unforked(conv, &parent_space->vmas);
+    if (!err)
+        err = unmap_other_scratch(conv, parent_space);
+    if (!err)
+        err = feed_op_all_maps(conv);
+    if (!err)
+        err = feed_op_writes_of(conv, event->tid);
+    if (!err)
+        err = feed_op_regs(conv, &regs);
+    for (size_t i = 0; i < feed->task_count && !err; i++) {
         struct feed_task *task = &feed->tasks[i];
         if (task->slot < 0 || task->space == feed->target)
             continue;
-        rc = feed_say(conv, task, EVQ_TASK_EXIT); /* it stays behind */
+        err = feed_say(conv, task, EVQ_TASK_EXIT); /* it stays behind */
         feed_task_drop_slot(feed, task);
     }
-    return rc;
+    return err;
 }
 
 static int convert_fork(struct feed_conv *conv, const struct rrt_task_event *event)
@@ -137,23 +137,23 @@ static int convert_fork(struct feed_conv *conv, const struct rrt_task_event *eve
     struct feed_space *space = feed_space_new();
     if (!space)
         return -ENOMEM;
-    int rc = feed_vmas_fork(&conv->space->vmas, &space->vmas);
-    if (!rc)
-        rc = add_child(conv, event, space, &child);
-    if (rc) {
+    int err = feed_vmas_fork(&conv->space->vmas, &space->vmas);
+    if (!err)
+        err = add_child(conv, event, space, &child);
+    if (err) {
         feed_vmas_fini(&space->vmas);
         if (!space->task_count)
             free(space);
-        return rc;
+        return err;
     }
     conv->feed->shares_changed = true;
     if (is_followed(conv, event))
         return become_child(conv, event);
     struct feed_conv other = {.feed = conv->feed, .frame = conv->frame, .space = space};
-    rc = unmap_other_scratch(&other, conv->space);
-    if (!rc)
-        rc = feed_op_all_maps(&other);
-    return rc ? rc : feed_op_writes_of(conv, conv->frame->tid);
+    err = unmap_other_scratch(&other, conv->space);
+    if (!err)
+        err = feed_op_all_maps(&other);
+    return err ? err : feed_op_writes_of(conv, conv->frame->tid);
 }
 
 /* The frame that makes a task: its entry is open, nothing of it has been applied. */

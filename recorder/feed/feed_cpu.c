@@ -206,7 +206,7 @@ static bool loses_x87_here(void)
     uint64_t ip;
     __asm__ volatile("fxsave64 %0\n\tfninit\n\tfld1\n\tfxsave64 %1\n\tfxrstor64 %0"
                      : "=m"(kept), "=m"(image));
-    memcpy(&ip, image + 8, sizeof ip);
+    memcpy(&ip, image + 8, sizeof(ip));
     return ip == 0;
 }
 

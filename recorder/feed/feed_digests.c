@@ -112,16 +112,16 @@ static int add_cursor(struct feed_digests *digests, uint32_t tid)
 static int sort_keys(struct feed_digests *digests)
 {
     struct digest_key *keys = digests->keys;
-    int rc = 0;
+    int err = 0;
     qsort(keys, digests->count, sizeof(*keys), compare_by_task);
-    for (size_t i = 0; i < digests->count && !rc; i++) {
+    for (size_t i = 0; i < digests->count && !err; i++) {
         bool is_first = !i || keys[i - 1].tid != keys[i].tid;
         keys[i].nth = is_first ? 0 : keys[i - 1].nth + 1;
         if (is_first)
-            rc = add_cursor(digests, keys[i].tid);
+            err = add_cursor(digests, keys[i].tid);
     }
     qsort(keys, digests->count, sizeof(*keys), compare_by_registers);
-    return rc;
+    return err;
 }
 
 static int read_bytes(int fd, const char *name, uint64_t offset, size_t bytes, void *out)
@@ -164,11 +164,11 @@ int feed_digests_lines(const struct feed_digests *digests, uint64_t lines_at, ui
 static int read_keys(struct feed_digests *digests)
 {
     struct tck_stop *part = malloc(READ_RECORDS * sizeof(*part));
-    int rc = part ? 0 : -ENOMEM;
-    for (size_t at = 0; at < digests->count && !rc;) {
+    int err = part ? 0 : -ENOMEM;
+    for (size_t at = 0; at < digests->count && !err;) {
         size_t count = digests->count - at < READ_RECORDS ? digests->count - at : READ_RECORDS;
-        rc = read_at(digests, at, count, part);
-        for (size_t i = 0; i < count && !rc; i++, at++)
+        err = read_at(digests, at, count, part);
+        for (size_t i = 0; i < count && !err; i++, at++)
             digests->keys[at] = (struct digest_key){.tid = part[i].tid,
                                                     .flags = part[i].flags,
                                                     .signo = part[i].signo,
@@ -177,7 +177,7 @@ static int read_keys(struct feed_digests *digests)
                                                     .at = at};
     }
     free(part);
-    return rc;
+    return err;
 }
 
 /* ---------------------------------------------------------------- the file */
@@ -208,24 +208,24 @@ static int check_header(struct feed_digests *digests, struct stat *st)
 static int load(struct feed_digests *digests)
 {
     struct stat st;
-    int rc = check_header(digests, &st);
-    if (rc <= 0)
-        return rc;
+    int err = check_header(digests, &st);
+    if (err <= 0)
+        return err;
     digests->count =
         ((size_t)st.st_size - sizeof(struct tck_file_header)) / sizeof(struct tck_stop);
     digests->keys = calloc(digests->count + 1, sizeof(*digests->keys));
     if (!digests->keys)
         return -ENOMEM;
-    rc = read_keys(digests);
-    return rc ? rc : sort_keys(digests);
+    err = read_keys(digests);
+    return err ? err : sort_keys(digests);
 }
 
 /* A side file; *fd stays -1 if there is none. */
 static int open_side(int dir_fd, const char *name, int *fd)
 {
-    int rc = wd_regular_open(dir_fd, name, WD_LINKS_REFUSE, fd, NULL);
-    if (rc != -ENOENT)
-        return rc;
+    int err = wd_regular_open(dir_fd, name, WD_LINKS_REFUSE, fd, NULL);
+    if (err != -ENOENT)
+        return err;
     return 0;
 }
 
@@ -233,13 +233,13 @@ int feed_digests_open(int dir_fd, struct feed_digests **out)
 {
     *out = NULL;
     int fd = -1, lines_fd = -1;
-    int rc = open_side(dir_fd, TCK_DIGESTS_NAME, &fd);
-    if (!rc && fd >= 0)
-        rc = open_side(dir_fd, TCK_LINES_NAME, &lines_fd);
-    if (rc && fd >= 0)
+    int err = open_side(dir_fd, TCK_DIGESTS_NAME, &fd);
+    if (!err && fd >= 0)
+        err = open_side(dir_fd, TCK_LINES_NAME, &lines_fd);
+    if (err && fd >= 0)
         close(fd);
-    if (rc || fd < 0)
-        return rc;
+    if (err || fd < 0)
+        return err;
     struct feed_digests *digests = calloc(1, sizeof(*digests));
     if (!digests) {
         close(fd);
@@ -249,10 +249,10 @@ int feed_digests_open(int dir_fd, struct feed_digests **out)
     }
     digests->fd = fd;
     digests->lines_fd = lines_fd;
-    rc = load(digests);
-    if (rc || !digests->count) {
+    err = load(digests);
+    if (err || !digests->count) {
         feed_digests_close(digests);
-        return rc;
+        return err;
     }
     *out = digests;
     return 0;
@@ -346,17 +346,17 @@ static int check_range(const struct digest_key *key, uint64_t start, uint64_t by
 static int read_stop(struct feed_digests *digests, const struct digest_key *key,
                      struct tck_stop *stop)
 {
-    int rc = read_at(digests, key->at, 1, stop);
-    if (!rc)
-        rc = check_range(key, stop->stack_start, stop->stack_bytes, TCK_STACK_BYTES_MAX);
-    if (!rc)
-        rc = check_range(key, stop->data_start, stop->data_bytes, TCK_DATA_BYTES_MAX);
-    if (!rc)
-        rc = check_range(key, stop->heap_start, stop->heap_bytes, TCK_HEAP_BYTES_MAX);
-    if (!rc && stop->target_count > TCK_TARGETS_MAX)
-        rc = wd_fail(-WD_ERR_CORRUPT, "%s: record %llu has %u targets", TCK_DIGESTS_NAME,
-                     (unsigned long long)key->at, stop->target_count);
-    return rc;
+    int err = read_at(digests, key->at, 1, stop);
+    if (!err)
+        err = check_range(key, stop->stack_start, stop->stack_bytes, TCK_STACK_BYTES_MAX);
+    if (!err)
+        err = check_range(key, stop->data_start, stop->data_bytes, TCK_DATA_BYTES_MAX);
+    if (!err)
+        err = check_range(key, stop->heap_start, stop->heap_bytes, TCK_HEAP_BYTES_MAX);
+    if (!err && stop->target_count > TCK_TARGETS_MAX)
+        err = wd_fail(-WD_ERR_CORRUPT, "%s: record %llu has %u targets", TCK_DIGESTS_NAME,
+                      (unsigned long long)key->at, stop->target_count);
+    return err;
 }
 
 int feed_digests_take(struct feed_digests *digests, const struct rrt_frame *frame,
@@ -385,9 +385,9 @@ int feed_digests_take(struct feed_digests *digests, const struct rrt_frame *fram
     }
     if (!found)
         return 0;
-    int rc = read_stop(digests, found, stop);
-    if (rc || !has_registers(stop, regs))
-        return rc;
+    int err = read_stop(digests, found, stop);
+    if (err || !has_registers(stop, regs))
+        return err;
     cursor->next = found->nth + 1;
     return 1;
 }

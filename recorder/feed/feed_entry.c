@@ -32,14 +32,14 @@ int feed_entry_begin(struct feed_builder *builder, const struct evq_entry *head,
     entry.bytes = sizeof(entry) + (regs ? sizeof(*regs) : 0);
     if (regs)
         entry.flags |= EVQ_FLAG_REGS;
-    int rc = wd_buf_reserve(builder->out, entry.bytes);
-    if (rc)
-        return rc;
+    int err = wd_buf_reserve(builder->out, entry.bytes);
+    if (err)
+        return err;
     builder->at = builder->out->size_bytes;
-    rc = wd_buf_append(builder->out, &entry, sizeof(entry));
-    if (!rc && regs)
-        rc = wd_buf_append(builder->out, regs, sizeof(*regs));
-    return rc;
+    err = wd_buf_append(builder->out, &entry, sizeof(entry));
+    if (!err && regs)
+        err = wd_buf_append(builder->out, regs, sizeof(*regs));
+    return err;
 }
 
 static bool ends_something(uint16_t kind)
@@ -69,21 +69,21 @@ int feed_entry_op(struct feed_builder *builder, const struct evq_op *op, const v
         return 0;
     size_t padded = (payload_bytes + 7) & ~(size_t)7;
     if (builder->out->size_bytes - builder->at + sizeof(*op) + padded > EVQ_ENTRY_MAX) {
-        int rc = spill(builder);
-        if (rc)
-            return rc;
+        int err = spill(builder);
+        if (err)
+            return err;
     }
     struct evq_op head = *op;
     head.bytes = (uint32_t)(sizeof(head) + padded);
-    int rc = wd_buf_reserve(builder->out, head.bytes);
-    if (rc)
-        return rc;
-    rc = wd_buf_append(builder->out, &head, sizeof(head));
-    if (!rc && payload_bytes)
-        rc = wd_buf_append(builder->out, payload, payload_bytes);
-    if (!rc && padded != payload_bytes)
-        rc = wd_buf_append_zeros(builder->out, padded - payload_bytes);
-    if (!rc)
+    int err = wd_buf_reserve(builder->out, head.bytes);
+    if (err)
+        return err;
+    err = wd_buf_append(builder->out, &head, sizeof(head));
+    if (!err && payload_bytes)
+        err = wd_buf_append(builder->out, payload, payload_bytes);
+    if (!err && padded != payload_bytes)
+        err = wd_buf_append_zeros(builder->out, padded - payload_bytes);
+    if (!err)
         patch_header(builder, builder->head.kind, 1);
-    return rc;
+    return err;
 }

@@ -11,16 +11,16 @@ static int leave_target(struct feed_conv *conv, struct feed_task *task)
 {
     struct rep_feed *feed = conv->feed;
     bool is_last = feed->target->task_count == 1;
-    int rc = 0;
+    int err = 0;
     if (!is_last && task->scratch_start < task->scratch_end) {
-        rc = feed_begin_ops(conv, task);
-        if (!rc)
-            rc = feed_op_unmap(conv, task->scratch_start, task->scratch_end);
+        err = feed_begin_ops(conv, task);
+        if (!err)
+            err = feed_op_unmap(conv, task->scratch_start, task->scratch_end);
     }
-    if (!rc)
-        rc = feed_say(conv, task, EVQ_TASK_EXIT);
+    if (!err)
+        err = feed_say(conv, task, EVQ_TASK_EXIT);
     feed_task_drop_slot(feed, task);
-    return rc || !is_last ? rc : feed_end_replay(conv);
+    return err || !is_last ? err : feed_end_replay(conv);
 }
 
 /* An exec by another thread than the first takes the first one's id, and that one has ended before:
@@ -29,8 +29,8 @@ static int drop_replaced_tasks(struct feed_conv *conv)
 {
     const struct rrt_frame *frame = conv->frame;
     struct rep_feed *feed = conv->feed;
-    int rc = 0;
-    for (size_t i = 0; i < frame->task_count && !rc; i++) {
+    int err = 0;
+    for (size_t i = 0; i < frame->task_count && !err; i++) {
         const struct rrt_task_event *event = &frame->tasks[i];
         struct feed_task *task = feed_task_find(feed, event->tid);
         if (event->kind != RRT_TASK_EXIT || event->tid == frame->tid || !task)
@@ -39,45 +39,45 @@ static int drop_replaced_tasks(struct feed_conv *conv)
             struct feed_conv ours = *conv;
             ours.space = feed->target;
             ours.is_target = true;
-            rc = feed_place_release(&ours);
-            if (!rc)
-                rc = leave_target(&ours, task);
+            err = feed_place_release(&ours);
+            if (!err)
+                err = leave_target(&ours, task);
             conv->build = ours.build;
         }
         feed_task_remove(feed, feed_task_find(feed, event->tid));
     }
-    return rc;
+    return err;
 }
 
 static int fill_new_space(struct feed_conv *conv, struct feed_task *task)
 {
     const struct rrt_frame *frame = conv->frame;
-    int rc = feed_begin_ops(conv, task);
-    if (!rc)
-        rc = feed_op_clear(conv);
-    if (!rc)
-        rc = feed_op_all_maps(conv);
-    for (size_t i = 0; i < frame->write_count && !rc; i++)
-        rc = feed_op_write(conv, &frame->writes[i]);
-    if (!rc)
-        rc = feed_op_xstate(conv);
-    return rc ? rc : feed_op_regs(conv, &frame->regs);
+    int err = feed_begin_ops(conv, task);
+    if (!err)
+        err = feed_op_clear(conv);
+    if (!err)
+        err = feed_op_all_maps(conv);
+    for (size_t i = 0; i < frame->write_count && !err; i++)
+        err = feed_op_write(conv, &frame->writes[i]);
+    if (!err)
+        err = feed_op_xstate(conv);
+    return err ? err : feed_op_regs(conv, &frame->regs);
 }
 
 int feed_convert_exec(struct feed_conv *conv, struct feed_task *task)
 {
     struct rep_feed *feed = conv->feed;
     const struct rrt_frame *frame = conv->frame;
-    int rc = conv->is_target ? leave_target(conv, task) : 0;
-    if (!rc && feed->is_scanning && task->space && task->space->task_count == 1)
-        rc = feed_share_space_gone(feed, task->space, frame);
-    struct feed_space *space = rc ? NULL : feed_space_new();
+    int err = conv->is_target ? leave_target(conv, task) : 0;
+    if (!err && feed->is_scanning && task->space && task->space->task_count == 1)
+        err = feed_share_space_gone(feed, task->space, frame);
+    struct feed_space *space = err ? NULL : feed_space_new();
     if (!space)
-        return rc ? rc : -ENOMEM;
+        return err ? err : -ENOMEM;
     feed_task_enter_space(task, space);
-    rc = drop_replaced_tasks(conv);
-    if (rc)
-        return rc;
+    err = drop_replaced_tasks(conv);
+    if (err)
+        return err;
     task = feed_task_find(feed, frame->tid);
     feed_note_scratch(frame, task);
     task->stop = FEED_STOP_AT_EXIT;
@@ -90,6 +90,6 @@ int feed_convert_exec(struct feed_conv *conv, struct feed_task *task)
     feed->target = space;
     if (task->is_traced)
         return feed_refuse(frame, "the process is traced by another recorded one");
-    rc = feed_task_take_slot(feed, task);
-    return rc ? rc : fill_new_space(conv, task);
+    err = feed_task_take_slot(feed, task);
+    return err ? err : fill_new_space(conv, task);
 }

@@ -74,10 +74,10 @@ void feed_note_scratch(const struct rrt_frame *frame, struct feed_task *task)
 int feed_end_replay(struct feed_conv *conv)
 {
     static const struct feed_task nobody = {.slot = 0};
-    int rc = feed_say(conv, &nobody, EVQ_END);
+    int err = feed_say(conv, &nobody, EVQ_END);
     conv->feed->has_ended = true;
     conv->feed->target = NULL;
-    return rc;
+    return err;
 }
 
 static int convert_trap(struct feed_conv *conv, struct feed_task *task)
@@ -88,20 +88,20 @@ static int convert_trap(struct feed_conv *conv, struct feed_task *task)
     if (!conv->is_target)
         return 0;
     feed_place_ticks(conv, task, &head);
-    int rc = feed_begin(conv, &head, true);
-    if (!rc)
-        rc = feed_op_all_writes(conv);
-    return rc ? rc : feed_op_regs(conv, &conv->frame->regs);
+    int err = feed_begin(conv, &head, true);
+    if (!err)
+        err = feed_op_all_writes(conv);
+    return err ? err : feed_op_regs(conv, &conv->frame->regs);
 }
 
 static int convert_growth(struct feed_conv *conv, struct feed_task *task)
 {
     if (!conv->space)
         return 0;
-    int rc = feed_begin_ops(conv, task);
-    for (size_t i = 0; i < conv->frame->mmap_count && !rc; i++)
-        rc = feed_op_map_holes(conv, &conv->frame->mmaps[i], "[stack]");
-    return rc ? rc : feed_op_all_writes(conv);
+    int err = feed_begin_ops(conv, task);
+    for (size_t i = 0; i < conv->frame->mmap_count && !err; i++)
+        err = feed_op_map_holes(conv, &conv->frame->mmaps[i], "[stack]");
+    return err ? err : feed_op_all_writes(conv);
 }
 
 static void note_exit(struct feed_conv *conv, const struct feed_task *task)
@@ -120,19 +120,19 @@ static int convert_exit(struct feed_conv *conv, struct feed_task *task)
 {
     struct rep_feed *feed = conv->feed;
     bool is_last = conv->space && conv->space->task_count == 1;
-    int rc = 0;
+    int err = 0;
     if (conv->is_target && conv->frame->write_count) {
-        rc = feed_begin_ops(conv, task);
-        if (!rc)
-            rc = feed_op_all_writes(conv);
+        err = feed_begin_ops(conv, task);
+        if (!err)
+            err = feed_op_all_writes(conv);
     }
     note_exit(conv, task);
-    if (!rc && conv->is_target)
-        rc = feed_say(conv, task, EVQ_TASK_EXIT);
-    if (!rc && is_last && feed->is_scanning)
-        rc = feed_share_space_gone(feed, conv->space, conv->frame);
+    if (!err && conv->is_target)
+        err = feed_say(conv, task, EVQ_TASK_EXIT);
+    if (!err && is_last && feed->is_scanning)
+        err = feed_share_space_gone(feed, conv->space, conv->frame);
     feed_task_remove(feed, task);
-    return rc || !is_last || !conv->is_target ? rc : feed_end_replay(conv);
+    return err || !is_last || !conv->is_target ? err : feed_end_replay(conv);
 }
 
 static int refuse_event(const struct feed_conv *conv)
@@ -220,16 +220,16 @@ static int convert_foreign_writes(struct feed_conv *conv)
         const struct feed_task *task = feed_task_find(feed, write->tid);
         if (!task || !write->size_bytes || task->space != feed->target)
             continue;
-        int rc = feed_place_release(conv);
+        int err = feed_place_release(conv);
         struct feed_conv ours = *conv;
         ours.space = feed->target;
         ours.is_target = true;
-        if (!rc)
-            rc = feed_begin_ops(&ours, task);
-        if (!rc)
-            rc = feed_op_write(&ours, write);
-        if (rc)
-            return rc;
+        if (!err)
+            err = feed_begin_ops(&ours, task);
+        if (!err)
+            err = feed_op_write(&ours, write);
+        if (err)
+            return err;
     }
     return 0;
 }
@@ -269,12 +269,12 @@ int feed_frame_convert(struct rep_feed *feed, const struct rrt_frame *frame, str
 {
     struct tck_stop stop;
     struct feed_task *task = feed_task_find(feed, frame->tid);
-    int rc = feed_digests_take(feed->digests, frame, &stop);
-    bool has_stop = rc == 1;
-    if (rc >= 0)
-        rc = task ? 0 : feed_task_add(feed, frame->tid, frame->tid, NULL, &task);
-    if (rc)
-        return rc;
+    int err = feed_digests_take(feed->digests, frame, &stop);
+    bool has_stop = err == 1;
+    if (err >= 0)
+        err = task ? 0 : feed_task_add(feed, frame->tid, frame->tid, NULL, &task);
+    if (err)
+        return err;
     struct feed_conv conv = {
         .feed = feed,
         .frame = frame,
@@ -286,25 +286,25 @@ int feed_frame_convert(struct rep_feed *feed, const struct rrt_frame *frame, str
     bool was_target = conv.is_target;
     if (needs_regs(frame->event) && !frame->has_regs)
         return feed_corrupt(frame, "no registers");
-    rc = refuse_detach(&conv);
-    if (!rc && feed->is_scanning)
-        rc = feed_share_note(feed, frame, conv.space);
-    if (!rc)
-        rc = settle_preemption(&conv);
-    if (!rc)
-        rc = feed_restart_call(&conv, task);
-    if (!rc)
-        rc = convert_event(&conv, task);
+    err = refuse_detach(&conv);
+    if (!err && feed->is_scanning)
+        err = feed_share_note(feed, frame, conv.space);
+    if (!err)
+        err = settle_preemption(&conv);
+    if (!err)
+        err = feed_restart_call(&conv, task);
+    if (!err)
+        err = convert_event(&conv, task);
     task = feed_task_find(feed, frame->tid);
     if (task)
         feed_place_note(task, frame);
     if (was_target || conv.is_target)
         note_frame(feed, frame);
-    else if (!rc && feed->target)
-        rc = convert_foreign_writes(&conv);
-    if (!rc && feed->is_scanning && feed->shares_changed)
-        rc = feed_share_check(feed, frame);
-    return rc;
+    else if (!err && feed->target)
+        err = convert_foreign_writes(&conv);
+    if (!err && feed->is_scanning && feed->shares_changed)
+        err = feed_share_check(feed, frame);
+    return err;
 }
 
 int feed_frame_finish(struct rep_feed *feed, struct wd_buf *out)
@@ -312,11 +312,11 @@ int feed_frame_finish(struct rep_feed *feed, struct wd_buf *out)
     struct rrt_frame none = {.time = feed->last_frame, .event = RRT_EVENT_EXIT};
     struct feed_conv conv = {
         .feed = feed, .frame = &none, .is_target = true, .build = {.out = out}};
-    int rc = 0;
-    for (size_t i = 0; i < feed->task_count && !rc && feed->is_scanning; i++)
+    int err = 0;
+    for (size_t i = 0; i < feed->task_count && !err && feed->is_scanning; i++)
         if (feed->tasks[i].space)
-            rc = feed_share_space_gone(feed, feed->tasks[i].space, &none);
-    if (!rc && !feed->has_ended)
-        rc = feed_place_release(&conv);
-    return rc || feed->has_ended ? rc : feed_end_replay(&conv);
+            err = feed_share_space_gone(feed, feed->tasks[i].space, &none);
+    if (!err && !feed->has_ended)
+        err = feed_place_release(&conv);
+    return err || feed->has_ended ? err : feed_end_replay(&conv);
 }

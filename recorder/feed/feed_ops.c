@@ -33,18 +33,18 @@ int feed_refuse(const struct rrt_frame *frame, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    int rc = fail_frame(-WD_ERR_UNSUPPORTED, frame, format, args);
+    int err = fail_frame(-WD_ERR_UNSUPPORTED, frame, format, args);
     va_end(args);
-    return rc;
+    return err;
 }
 
 int feed_corrupt(const struct rrt_frame *frame, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    int rc = fail_frame(-WD_ERR_CORRUPT, frame, format, args);
+    int err = fail_frame(-WD_ERR_CORRUPT, frame, format, args);
     va_end(args);
-    return rc;
+    return err;
 }
 
 /* 1: a range of pages; 0: nothing to do (empty, or nonsense elsewhere); or an error. */
@@ -100,9 +100,9 @@ static int add_to_model(struct feed_conv *conv, const struct rrt_mmap *map, uint
         .flags = flags_of(map) | vma_flags,
     };
     if (vma.flags & FEED_VMA_SHARED && !(vma.flags & FEED_VMA_RECORDER)) {
-        int rc = feed_tables_name(conv->feed, map->name, &name);
-        if (rc)
-            return rc;
+        int err = feed_tables_name(conv->feed, map->name, &name);
+        if (err)
+            return err;
         conv->feed->shares_changed = true;
     }
     vma.name = name == EVQ_NAME_NONE ? FEED_VMA_NAMELESS : (uint32_t)name;
@@ -155,12 +155,12 @@ static int set_source(struct feed_conv *conv, const struct rrt_mmap *map, struct
     }
     if (source->source != RRT_SOURCE_FILE)
         return 0;
-    int rc = feed_tables_file(conv->feed, source, &op->map.file);
-    if (!rc)
-        rc = valid_bytes(conv, source, conv->feed->tables.files[op->map.file].size_bytes,
-                         &op->map.file_bytes);
+    int err = feed_tables_file(conv->feed, source, &op->map.file);
+    if (!err)
+        err = valid_bytes(conv, source, conv->feed->tables.files[op->map.file].size_bytes,
+                          &op->map.file_bytes);
     op->map.file_off = source->file_offset_bytes;
-    return rc;
+    return err;
 }
 
 /* A file that has grown since shows more on its last page than the program saw. */
@@ -185,23 +185,23 @@ static int append_map(struct feed_conv *conv, const struct rrt_mmap *map)
                 .file = EVQ_FILE_NONE},
     };
     uint64_t room = map->flags & MAP_GROWSDOWN ? STACK_ROOM_BYTES : 0;
-    int rc = feed_tables_range(conv->feed, map->start > room ? map->start - room : 0, map->end);
-    if (!rc)
-        rc = set_source(conv, map, &op);
-    if (!rc)
-        rc = feed_tables_name(conv->feed, map->name, &op.map.name);
-    if (!rc)
-        rc = append(conv, &op, NULL, 0);
-    return rc ? rc : clear_tail(conv, &op);
+    int err = feed_tables_range(conv->feed, map->start > room ? map->start - room : 0, map->end);
+    if (!err)
+        err = set_source(conv, map, &op);
+    if (!err)
+        err = feed_tables_name(conv->feed, map->name, &op.map.name);
+    if (!err)
+        err = append(conv, &op, NULL, 0);
+    return err ? err : clear_tail(conv, &op);
 }
 
 int feed_op_map(struct feed_conv *conv, const struct rrt_mmap *map, uint32_t vma_flags)
 {
-    int rc = check_pages(conv, map->start, map->end);
-    if (rc <= 0)
-        return rc;
-    rc = add_to_model(conv, map, vma_flags);
-    return rc || !conv->is_target ? rc : append_map(conv, map);
+    int err = check_pages(conv, map->start, map->end);
+    if (err <= 0)
+        return err;
+    err = add_to_model(conv, map, vma_flags);
+    return err || !conv->is_target ? err : append_map(conv, map);
 }
 
 /* Growth of a stack or the heap: never disturbs what is there. */
@@ -209,12 +209,12 @@ int feed_op_map_holes(struct feed_conv *conv, const struct rrt_mmap *map, const 
 {
     struct rrt_mmap part = *map;
     uint64_t at = map->start;
-    int rc = check_pages(conv, map->start, map->end);
-    if (rc <= 0)
-        return rc;
+    int err = check_pages(conv, map->start, map->end);
+    if (err <= 0)
+        return err;
     if (!part.name[0])
         part.name = name;
-    for (rc = 0; !rc; at = part.end) {
+    for (err = 0; !err; at = part.end) {
         at = feed_vmas_mapped_until(&conv->space->vmas, at, map->end);
         if (at == map->end)
             break;
@@ -222,58 +222,58 @@ int feed_op_map_holes(struct feed_conv *conv, const struct rrt_mmap *map, const 
         part.start = at;
         part.end = next && next->start < map->end ? next->start : map->end;
         part.file_offset_bytes = map->file_offset_bytes + (at - map->start);
-        rc = feed_op_map(conv, &part, 0);
+        err = feed_op_map(conv, &part, 0);
     }
-    return rc;
+    return err;
 }
 
 int feed_op_unmap(struct feed_conv *conv, uint64_t start, uint64_t end)
 {
-    int rc = check_pages(conv, start, end);
-    if (rc <= 0)
-        return rc;
-    rc = feed_vmas_unmap(&conv->space->vmas, start, end);
+    int err = check_pages(conv, start, end);
+    if (err <= 0)
+        return err;
+    err = feed_vmas_unmap(&conv->space->vmas, start, end);
     conv->feed->shares_changed |= conv->space->conflict.since != 0;
     struct evq_op op = evq_op_range(EVQ_OP_UNMAP, start, end - start);
-    return rc ? rc : append(conv, &op, NULL, 0);
+    return err ? err : append(conv, &op, NULL, 0);
 }
 
 int feed_op_protect(struct feed_conv *conv, uint64_t start, uint64_t end, uint32_t prot)
 {
-    int rc = check_pages(conv, start, end);
-    if (rc <= 0)
-        return rc;
-    rc = feed_vmas_protect(&conv->space->vmas, start, end, prot & PROT_BITS);
+    int err = check_pages(conv, start, end);
+    if (err <= 0)
+        return err;
+    err = feed_vmas_protect(&conv->space->vmas, start, end, prot & PROT_BITS);
     if (prot & PROT_WRITE)
         conv->feed->shares_changed = true;
     struct evq_op op = evq_op_range(EVQ_OP_PROTECT, start, end - start);
     op.protect.prot = prot & PROT_BITS;
-    return rc ? rc : append(conv, &op, NULL, 0);
+    return err ? err : append(conv, &op, NULL, 0);
 }
 
 int feed_op_move(struct feed_conv *conv, uint64_t from, uint64_t from_bytes, uint64_t to,
                  uint64_t to_bytes, bool keep)
 {
-    int rc = check_pages(conv, from, from + from_bytes);
-    if (rc > 0)
-        rc = check_pages(conv, to, to + to_bytes);
-    if (rc <= 0)
-        return rc;
-    rc = feed_vmas_move(&conv->space->vmas, from, from_bytes, to, to_bytes, keep);
-    if (!rc && conv->is_target)
-        rc = feed_tables_range(conv->feed, to, to + to_bytes);
+    int err = check_pages(conv, from, from + from_bytes);
+    if (err > 0)
+        err = check_pages(conv, to, to + to_bytes);
+    if (err <= 0)
+        return err;
+    err = feed_vmas_move(&conv->space->vmas, from, from_bytes, to, to_bytes, keep);
+    if (!err && conv->is_target)
+        err = feed_tables_range(conv->feed, to, to + to_bytes);
     struct evq_op op = evq_op_range(EVQ_OP_REMAP, from, from_bytes);
     op.remap.to = to;
     op.remap.to_size = to_bytes;
     op.remap.stays = keep;
-    return rc ? rc : append(conv, &op, NULL, 0);
+    return err ? err : append(conv, &op, NULL, 0);
 }
 
 int feed_op_discard(struct feed_conv *conv, uint64_t start, uint64_t end)
 {
-    int rc = check_pages(conv, start, end);
-    if (rc <= 0)
-        return rc;
+    int err = check_pages(conv, start, end);
+    if (err <= 0)
+        return err;
     struct evq_op op = evq_op_range(EVQ_OP_DISCARD, start, end - start);
     return append(conv, &op, NULL, 0);
 }
@@ -292,10 +292,10 @@ int feed_op_clear(struct feed_conv *conv)
 
 int feed_op_all_maps(struct feed_conv *conv)
 {
-    int rc = 0;
-    for (size_t i = 0; i < conv->frame->mmap_count && !rc; i++)
-        rc = feed_op_map(conv, &conv->frame->mmaps[i], 0);
-    return rc;
+    int err = 0;
+    for (size_t i = 0; i < conv->frame->mmap_count && !err; i++)
+        err = feed_op_map(conv, &conv->frame->mmaps[i], 0);
+    return err;
 }
 
 /* ---------------------------------------------------------------- contents */
@@ -303,14 +303,14 @@ int feed_op_all_maps(struct feed_conv *conv)
 static int append_bytes(struct feed_conv *conv, uint64_t address, const uint8_t *bytes,
                         uint64_t count)
 {
-    int rc = 0;
-    for (uint64_t done = 0; done < count && !rc;) {
+    int err = 0;
+    for (uint64_t done = 0; done < count && !err;) {
         uint64_t piece = count - done < WRITE_OP_BYTES ? count - done : WRITE_OP_BYTES;
         struct evq_op op = evq_op_range(EVQ_OP_WRITE, address + done, piece);
-        rc = append(conv, &op, bytes + done, piece);
+        err = append(conv, &op, bytes + done, piece);
         done += piece;
     }
-    return rc;
+    return err;
 }
 
 /* Stored bytes and holes in turn, up to `limit` bytes of the range. */
@@ -318,20 +318,20 @@ static int append_pieces(struct feed_conv *conv, const struct rrt_write *write, 
 {
     const uint8_t *bytes = write->bytes;
     uint64_t at = 0;
-    int rc = 0;
-    for (size_t i = 0; i <= write->hole_count && !rc && at < limit; i++) {
+    int err = 0;
+    for (size_t i = 0; i <= write->hole_count && !err && at < limit; i++) {
         bool is_last = i == write->hole_count;
         uint64_t hole = is_last ? write->size_bytes : write->holes[i].offset_bytes;
         uint64_t stop = hole < limit ? hole : limit;
-        rc = append_bytes(conv, write->addr + at, bytes, stop - at);
-        if (rc || is_last || hole >= limit)
+        err = append_bytes(conv, write->addr + at, bytes, stop - at);
+        if (err || is_last || hole >= limit)
             break;
         uint64_t zeros = write->holes[i].size_bytes;
-        rc = feed_op_zero(conv, write->addr + hole, zeros < limit - hole ? zeros : limit - hole);
+        err = feed_op_zero(conv, write->addr + hole, zeros < limit - hole ? zeros : limit - hole);
         bytes += stop - at;
         at = hole + zeros;
     }
-    return rc;
+    return err;
 }
 
 int feed_op_write(struct feed_conv *conv, const struct rrt_write *write)
@@ -358,22 +358,22 @@ int feed_op_write(struct feed_conv *conv, const struct rrt_write *write)
 
 int feed_op_writes_of(struct feed_conv *conv, int tid)
 {
-    int rc = 0;
-    for (size_t i = 0; i < conv->frame->write_count && !rc; i++)
+    int err = 0;
+    for (size_t i = 0; i < conv->frame->write_count && !err; i++)
         if (conv->frame->writes[i].tid == tid)
-            rc = feed_op_write(conv, &conv->frame->writes[i]);
-    return rc;
+            err = feed_op_write(conv, &conv->frame->writes[i]);
+    return err;
 }
 
 int feed_op_all_writes(struct feed_conv *conv)
 {
-    int rc = 0;
-    for (size_t i = 0; i < conv->frame->write_count && !rc; i++) {
+    int err = 0;
+    for (size_t i = 0; i < conv->frame->write_count && !err; i++) {
         const struct feed_task *owner = feed_task_find(conv->feed, conv->frame->writes[i].tid);
         if (owner && owner->space == conv->space)
-            rc = feed_op_write(conv, &conv->frame->writes[i]);
+            err = feed_op_write(conv, &conv->frame->writes[i]);
     }
-    return rc;
+    return err;
 }
 
 int feed_op_capture(struct feed_conv *conv, uint64_t address, uint64_t bytes, unsigned tag)
@@ -404,13 +404,14 @@ int feed_op_place(struct feed_conv *conv, const struct evq_place *place, uint64_
     } payload = {.place = *place};
     struct evq_op op = evq_op_new(EVQ_OP_PLACE);
     uint32_t count = 0;
-    int rc = 0;
+    int err = 0;
     if (place->flags & EVQ_PLACE_LINES && conv->build.out) {
         count = tck_line_count(place->stack_bytes, place->data_bytes, place->heap_bytes) +
                 2 * (uint32_t)place->targets;
-        rc = feed_digests_lines(conv->feed->digests, lines_at, count, payload.lines);
+        err = feed_digests_lines(conv->feed->digests, lines_at, count, payload.lines);
     }
-    return rc ? rc : append(conv, &op, &payload, sizeof(*place) + count * sizeof(payload.lines[0]));
+    return err ? err
+               : append(conv, &op, &payload, sizeof(*place) + count * sizeof(payload.lines[0]));
 }
 
 int feed_op_xstate(struct feed_conv *conv)
@@ -418,11 +419,11 @@ int feed_op_xstate(struct feed_conv *conv)
     struct rep_feed *feed = conv->feed;
     if (!conv->frame->extra_regs_bytes || !conv->is_target)
         return 0;
-    int rc =
+    int err =
         feed_xsave_convert(&feed->recorded_layout, &feed->local_layout, conv->frame->extra_regs,
                            conv->frame->extra_regs_bytes, &feed->xstate);
-    if (rc)
-        return rc;
+    if (err)
+        return err;
     struct evq_op op = evq_op_new(EVQ_OP_XSTATE);
     op.xstate.size = feed->xstate.size_bytes;
     return append(conv, &op, feed->xstate.data, feed->xstate.size_bytes);

@@ -172,17 +172,17 @@ int feed_convert_sched(struct feed_conv *conv, struct feed_task *task)
 {
     if (!conv->is_target)
         return 0;
-    int rc = refuse_rseq(conv, task);
-    if (!rc && conv->frame->write_count) {
-        rc = feed_begin_ops(conv, task);
-        if (!rc)
-            rc = feed_op_all_writes(conv);
+    int err = refuse_rseq(conv, task);
+    if (!err && conv->frame->write_count) {
+        err = feed_begin_ops(conv, task);
+        if (!err)
+            err = feed_op_all_writes(conv);
     }
-    if (!rc && has_moved(conv, task)) {
+    if (!err && has_moved(conv, task)) {
         hold(conv, task);
         task->stop = FEED_STOP_RUNNING;
     }
-    return rc;
+    return err;
 }
 
 int feed_place_release(struct feed_conv *conv)
@@ -205,9 +205,9 @@ int feed_place_release(struct feed_conv *conv)
     ours.space = feed->target;
     ours.is_target = true;
     memcpy(&regs, &held.regs, sizeof(regs));
-    int rc = feed_entry_begin(&ours.build, &head, &regs);
-    if (!rc)
-        rc = feed_op_place(&ours, &held.place, held.lines_at);
+    int err = feed_entry_begin(&ours.build, &head, &regs);
+    if (!err)
+        err = feed_op_place(&ours, &held.place, held.lines_at);
     conv->build = ours.build;
-    return rc;
+    return err;
 }

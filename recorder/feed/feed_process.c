@@ -49,22 +49,22 @@ static struct life *find_life(struct family *family, int tid)
 static int add_life(struct family *family, int tid, uint64_t start, size_t node)
 {
     void *lives = family->lives;
-    int rc =
+    int err =
         feed_array_grow(&lives, family->life_count, &family->life_capacity, sizeof(*family->lives));
     family->lives = lives;
-    if (!rc)
+    if (!err)
         family->lives[family->life_count++] = (struct life){tid, start, node};
-    return rc;
+    return err;
 }
 
 static int add_node(struct family *family, uint64_t time, size_t parent, int tid, size_t *out)
 {
     void *nodes = family->nodes;
-    int rc =
+    int err =
         feed_array_grow(&nodes, family->node_count, &family->node_capacity, sizeof(*family->nodes));
     family->nodes = nodes;
-    if (rc)
-        return rc;
+    if (err)
+        return err;
     *out = family->node_count;
     family->nodes[family->node_count++] = (struct node){time, parent, tid};
     return 0;
@@ -74,43 +74,43 @@ static int note_clone(struct family *family, uint64_t time, const struct rrt_tas
 {
     const struct life *parent = find_life(family, event->parent_tid);
     size_t node = parent ? parent->node : NO_NODE;
-    int rc = 0;
+    int err = 0;
     if (node != NO_NODE && !(event->clone_flags & CLONE_VM))
-        rc = add_node(family, time, node, event->tid, &node);
-    return rc ? rc : add_life(family, event->tid, time, node);
+        err = add_node(family, time, node, event->tid, &node);
+    return err ? err : add_life(family, event->tid, time, node);
 }
 
 static int note_exec(struct family *family, const struct rrt_frame *frame)
 {
     size_t node;
-    int rc = add_node(family, frame->time, NO_NODE, frame->tid, &node);
-    if (!rc)
+    int err = add_node(family, frame->time, NO_NODE, frame->tid, &node);
+    if (!err)
         find_life(family, frame->tid)->node = node;
-    return rc;
+    return err;
 }
 
 static int note_frame(struct family *family, const struct rrt_frame *frame)
 {
-    int rc = 0;
+    int err = 0;
     bool has_exec = false;
-    for (size_t i = 0; i < frame->task_count && !rc; i++) {
+    for (size_t i = 0; i < frame->task_count && !err; i++) {
         if (frame->tasks[i].kind == RRT_TASK_CLONE)
-            rc = note_clone(family, frame->time, &frame->tasks[i]);
+            err = note_clone(family, frame->time, &frame->tasks[i]);
         has_exec |= frame->tasks[i].kind == RRT_TASK_EXEC;
     }
-    if (!rc && !find_life(family, frame->tid))
-        rc = add_life(family, frame->tid, frame->time, NO_NODE);
-    return rc || !has_exec ? rc : note_exec(family, frame);
+    if (!err && !find_life(family, frame->tid))
+        err = add_life(family, frame->tid, frame->time, NO_NODE);
+    return err || !has_exec ? err : note_exec(family, frame);
 }
 
 static int scan_family(struct rrt_trace *trace, struct family *family)
 {
     struct rrt_frame frame;
     rrt_set_skip_data(trace, true);
-    int rc = rrt_rewind(trace);
-    while (!rc && (rc = rrt_next(trace, &frame)) == 1)
-        rc = note_frame(family, &frame);
-    return rc;
+    int err = rrt_rewind(trace);
+    while (!err && (err = rrt_next(trace, &frame)) == 1)
+        err = note_frame(family, &frame);
+    return err;
 }
 
 static const struct life *life_of(const struct family *family, const struct rrt_process *process)
@@ -189,18 +189,18 @@ int feed_plan_make(struct rrt_trace *trace, const struct rep_selection *which,
     struct rep_program program;
     size_t count;
     memset(plan, 0, sizeof(*plan));
-    int rc = rrt_processes(trace, &list, &count);
-    if (!rc)
-        rc = rep_selection_find(list, count, which, &program);
-    if (!rc)
+    int err = rrt_processes(trace, &list, &count);
+    if (!err)
+        err = rep_selection_find(list, count, which, &program);
+    if (!err)
         program = whose_memory(list, program);
-    if (!rc && program.exec == REP_FORKED)
-        rc = scan_family(trace, &family);
-    if (!rc)
-        rc = plan_program(&family, &list[program.process], &program, plan);
+    if (!err && program.exec == REP_FORKED)
+        err = scan_family(trace, &family);
+    if (!err)
+        err = plan_program(&family, &list[program.process], &program, plan);
     free(family.nodes);
     free(family.lives);
-    return rc;
+    return err;
 }
 
 void feed_plan_fini(struct feed_plan *plan)

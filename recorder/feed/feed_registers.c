@@ -45,7 +45,7 @@ static int part_read(const uint8_t *image, size_t size_bytes, unsigned component
     uint64_t in_use;
     if (size_bytes < FEED_XSAVE_MIN_BYTES || offset + count > size_bytes)
         return wd_fail(-WD_ERR_NOT_FOUND, "vector registers are not known here");
-    memcpy(&in_use, image + FEED_XSAVE_LEGACY_BYTES, sizeof in_use);
+    memcpy(&in_use, image + FEED_XSAVE_LEGACY_BYTES, sizeof(in_use));
     if (in_use >> component & 1)
         memcpy(bytes, image + offset, count);
     else
@@ -88,5 +88,5 @@ int feed_mask_read(const struct feed_xsave_layout *layout, const uint8_t *image,
     if (number >= MASKS || feed_vector_bytes(layout) < FEED_VECTOR_BYTES_MAX)
         return wd_fail(-WD_ERR_UNSUPPORTED,
                        "this processor has no AVX-512, and so no mask register %u", number);
-    return element_read(layout, image, size_bytes, COMPONENT_MASKS, number, mask, sizeof *mask);
+    return element_read(layout, image, size_bytes, COMPONENT_MASKS, number, mask, sizeof(*mask));
 }

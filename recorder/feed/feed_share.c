@@ -85,17 +85,17 @@ static void end_conflict(struct rep_feed *feed, struct feed_space *space)
 
 int feed_share_check(struct rep_feed *feed, const struct rrt_frame *frame)
 {
-    int rc = 0;
+    int err = 0;
     feed->shares_changed = false;
     for (size_t t = 0; t < feed->task_count; t++)
         if (feed->tasks[t].space)
             feed->tasks[t].space->is_conflicting = false;
-    for (size_t i = 0; feed->target && i < feed->target->vmas.count && !rc; i++) {
+    for (size_t i = 0; feed->target && i < feed->target->vmas.count && !err; i++) {
         const struct feed_vma *mine = &feed->target->vmas.list[i];
         if (!is_candidate(mine))
             continue;
-        rc = check_alias(feed, frame, mine);
-        for (size_t t = 0; t < feed->task_count && !rc; t++)
+        err = check_alias(feed, frame, mine);
+        for (size_t t = 0; t < feed->task_count && !err; t++)
             if (feed->tasks[t].space && feed->tasks[t].space != feed->target)
                 note_conflict(feed, frame, mine, feed->tasks[t].space, feed->tasks[t].tgid);
     }
@@ -104,7 +104,7 @@ int feed_share_check(struct rep_feed *feed, const struct rrt_frame *frame)
         if (space && space->conflict.since && !space->is_conflicting)
             end_conflict(feed, space);
     }
-    return rc;
+    return err;
 }
 
 /* Did code run before this frame, or the kernel write for it? */

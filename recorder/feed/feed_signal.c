@@ -52,7 +52,7 @@ int feed_convert_signal(struct feed_conv *conv, struct feed_task *task)
 {
     const struct rrt_signal *sig = &conv->frame->signal;
     int32_t code;
-    int rc = 0;
+    int err = 0;
     if (!conv->is_target)
         return 0;
     struct evq_entry head = feed_head(conv, task, EVQ_PLACE);
@@ -67,16 +67,16 @@ int feed_convert_signal(struct feed_conv *conv, struct feed_task *task)
         head.flags |= EVQ_FLAG_SIGINFO;
     }
     if (sig->number == SIGSEGV && head.address < FEED_ADDRESS_END)
-        rc = feed_tables_range(conv->feed, head.address, head.address + 1);
+        err = feed_tables_range(conv->feed, head.address, head.address + 1);
     note_fatal(conv, task);
-    if (!rc)
-        rc = feed_begin(conv, &head, true);
-    if (!rc && head.kind == EVQ_PLACE)
-        rc = feed_op_place(conv, &place, conv->stop ? conv->stop->lines_at : 0);
+    if (!err)
+        err = feed_begin(conv, &head, true);
+    if (!err && head.kind == EVQ_PLACE)
+        err = feed_op_place(conv, &place, conv->stop ? conv->stop->lines_at : 0);
     task->signal_moved_it = conv->frame->write_count > 0;
     task->stop_before = place.flags & EVQ_PLACE_HERE ? task->stop : FEED_STOP_RUNNING;
     task->stop = FEED_STOP_SIGNAL;
-    return rc ? rc : feed_op_all_writes(conv);
+    return err ? err : feed_op_all_writes(conv);
 }
 
 /* What comes of a signal needs no running, so whether it is due here is told by the registers: those with which
@@ -86,7 +86,7 @@ static int begin_result(struct feed_conv *conv, struct feed_task *task, struct e
     struct evq_regs arrived;
     if (!conv->is_target || task->stop != FEED_STOP_SIGNAL)
         return feed_begin(conv, head, false);
-    memcpy(&arrived, &task->regs, sizeof arrived);
+    memcpy(&arrived, &task->regs, sizeof(arrived));
     head->compare_mask = MASK_SIGNAL;
     return feed_entry_begin(&conv->build, head, &arrived);
 }
@@ -102,15 +102,15 @@ int feed_convert_signal_result(struct feed_conv *conv, struct feed_task *task)
         sig->disposition == RRT_DISPOSITION_FATAL)
         head.flags = EVQ_FLAG_FATAL;
     bool is_handler = conv->frame->event == RRT_EVENT_SIGNAL_HANDLER;
-    int rc = is_handler && conv->is_target ? feed_sigframe_check(conv, task) : 0;
-    if (!rc)
-        rc = begin_result(conv, task, &head);
+    int err = is_handler && conv->is_target ? feed_sigframe_check(conv, task) : 0;
+    if (!err)
+        err = begin_result(conv, task, &head);
     task->stop = is_handler ? FEED_STOP_AT_HANDLER : task->stop_before;
-    if (!rc)
-        rc = feed_op_all_maps(conv);
-    if (!rc)
-        rc = feed_op_all_writes(conv);
-    if (!rc)
-        rc = feed_op_xstate(conv);
-    return rc ? rc : feed_op_regs(conv, &conv->frame->regs);
+    if (!err)
+        err = feed_op_all_maps(conv);
+    if (!err)
+        err = feed_op_all_writes(conv);
+    if (!err)
+        err = feed_op_xstate(conv);
+    return err ? err : feed_op_regs(conv, &conv->frame->regs);
 }

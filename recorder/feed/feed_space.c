@@ -63,9 +63,9 @@ static size_t index_of_boundary(struct feed_vmas *vmas, uint64_t address)
 static int isolate(struct feed_vmas *vmas, uint64_t start, uint64_t end, size_t *first,
                    size_t *last)
 {
-    int rc = reserve(vmas, 3);
-    if (rc)
-        return rc;
+    int err = reserve(vmas, 3);
+    if (err)
+        return err;
     *first = index_of_boundary(vmas, start);
     *last = index_of_boundary(vmas, end);
     return 0;
@@ -82,10 +82,10 @@ int feed_vmas_unmap(struct feed_vmas *vmas, uint64_t start, uint64_t end)
     size_t first, last;
     if (start >= end || !vmas->count)
         return 0;
-    int rc = isolate(vmas, start, end, &first, &last);
-    if (!rc)
+    int err = isolate(vmas, start, end, &first, &last);
+    if (!err)
         remove_elements(vmas, first, last);
-    return rc;
+    return err;
 }
 
 int feed_vmas_map(struct feed_vmas *vmas, const struct feed_vma *vma)
@@ -93,9 +93,9 @@ int feed_vmas_map(struct feed_vmas *vmas, const struct feed_vma *vma)
     size_t first, last;
     if (vma->start >= vma->end)
         return 0;
-    int rc = isolate(vmas, vma->start, vma->end, &first, &last);
-    if (rc)
-        return rc;
+    int err = isolate(vmas, vma->start, vma->end, &first, &last);
+    if (err)
+        return err;
     remove_elements(vmas, first, last);
     memmove(&vmas->list[first + 1], &vmas->list[first],
             (vmas->count - first) * sizeof(*vmas->list));
@@ -109,9 +109,9 @@ int feed_vmas_protect(struct feed_vmas *vmas, uint64_t start, uint64_t end, uint
     size_t first, last;
     if (start >= end || !vmas->count)
         return 0;
-    int rc = isolate(vmas, start, end, &first, &last);
-    if (rc)
-        return rc;
+    int err = isolate(vmas, start, end, &first, &last);
+    if (err)
+        return err;
     for (size_t i = first; i < last; i++)
         vmas->list[i].prot = prot;
     return 0;
@@ -123,9 +123,9 @@ int feed_vmas_flag(struct feed_vmas *vmas, uint64_t start, uint64_t end, uint32_
     size_t first, last;
     if (start >= end || !vmas->count)
         return 0;
-    int rc = isolate(vmas, start, end, &first, &last);
-    if (rc)
-        return rc;
+    int err = isolate(vmas, start, end, &first, &last);
+    if (err)
+        return err;
     for (size_t i = first; i < last; i++)
         vmas->list[i].flags = (vmas->list[i].flags & ~clear) | set;
     return 0;
@@ -149,27 +149,27 @@ int feed_vmas_move(struct feed_vmas *vmas, uint64_t from, uint64_t from_bytes, u
     if (!from_bytes || !to_bytes)
         return 0;
     uint64_t moved_bytes = from_bytes < to_bytes ? from_bytes : to_bytes;
-    int rc = isolate(vmas, from, from + moved_bytes, &first, &last);
-    if (rc || first == last)
-        return rc;
+    int err = isolate(vmas, from, from + moved_bytes, &first, &last);
+    if (err || first == last)
+        return err;
     size_t count = last - first;
     struct feed_vma *moved = malloc(count * sizeof(*moved));
     if (!moved)
         return -ENOMEM;
     memcpy(moved, &vmas->list[first], count * sizeof(*moved));
     place_moved(moved, count, from, to, to_bytes);
-    rc = keep ? 0 : feed_vmas_unmap(vmas, from, from + from_bytes);
-    for (size_t i = 0; i < count && !rc; i++)
-        rc = feed_vmas_map(vmas, &moved[i]);
+    err = keep ? 0 : feed_vmas_unmap(vmas, from, from + from_bytes);
+    for (size_t i = 0; i < count && !err; i++)
+        err = feed_vmas_map(vmas, &moved[i]);
     free(moved);
-    return rc;
+    return err;
 }
 
 int feed_vmas_fork(const struct feed_vmas *from, struct feed_vmas *to)
 {
-    int rc = reserve(to, from->count + 1);
-    if (rc)
-        return rc;
+    int err = reserve(to, from->count + 1);
+    if (err)
+        return err;
     for (size_t i = 0; i < from->count; i++) {
         if (from->list[i].flags & FEED_VMA_DONTFORK)
             continue;

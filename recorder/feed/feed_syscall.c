@@ -51,9 +51,9 @@ static int release_scratch(struct feed_conv *conv, struct feed_task *task)
         number == SYS_exit || (number == SYS_exit_group && is_last_of_group(conv->feed, task));
     if (!ends)
         return 0;
-    int rc = feed_op_unmap(conv, task->scratch_start, task->scratch_end);
+    int err = feed_op_unmap(conv, task->scratch_start, task->scratch_end);
     task->scratch_start = task->scratch_end = 0;
-    return rc;
+    return err;
 }
 
 int feed_convert_entering(struct feed_conv *conv, struct feed_task *task)
@@ -66,21 +66,21 @@ int feed_convert_entering(struct feed_conv *conv, struct feed_task *task)
     if (frame->regs.orig_rax != (uint64_t)frame->syscall.number)
         head.compare_mask &= ~EVQ_BIT(EVQ_ORIG_RAX);
     feed_place_ticks(conv, task, &head);
-    int rc = feed_refuse_call(conv);
-    if (!rc)
-        rc = feed_begin(conv, &head, true);
-    if (rc)
-        return rc;
+    int err = feed_refuse_call(conv);
+    if (!err)
+        err = feed_begin(conv, &head, true);
+    if (err)
+        return err;
     task->stop = FEED_STOP_IN_CALL;
     const struct rrt_task_event *event = conv->space ? find_clone(frame) : NULL;
     if (event)
         return feed_convert_clone(conv, event);
     if (!conv->space)
         return 0;
-    rc = feed_op_all_maps(conv);
-    if (!rc)
-        rc = feed_op_all_writes(conv);
-    return rc ? rc : release_scratch(conv, task);
+    err = feed_op_all_maps(conv);
+    if (!err)
+        err = feed_op_all_writes(conv);
+    return err ? err : release_scratch(conv, task);
 }
 
 /* A call that was interrupted, but by no signal that the task got: the kernel has made it again. */
@@ -96,8 +96,8 @@ int feed_restart_call(struct feed_conv *conv, struct feed_task *task)
     regs->rip -= FEED_SYSCALL_BYTES;
     if (!conv->is_target)
         return 0;
-    int rc = feed_begin_ops(conv, task);
-    return rc ? rc : feed_op_regs(conv, regs);
+    int err = feed_begin_ops(conv, task);
+    return err ? err : feed_op_regs(conv, regs);
 }
 
 int feed_convert_exiting(struct feed_conv *conv, struct feed_task *task)
@@ -114,18 +114,18 @@ int feed_convert_exiting(struct feed_conv *conv, struct feed_task *task)
     task->stop = number == SYS_rt_sigreturn ? FEED_STOP_RUNNING : FEED_STOP_AT_EXIT;
     if (!conv->space)
         return 0;
-    int rc = feed_refuse_call(conv);
-    if (!rc)
-        rc = feed_begin(conv, &head, false);
+    int err = feed_refuse_call(conv);
+    if (!err)
+        err = feed_begin(conv, &head, false);
     bool was_made = (int64_t)frame->regs.orig_rax != ORIG_RAX_VETOED &&
                     !frame->syscall.failed_during_preparation;
-    if (!rc && was_made)
-        rc = feed_call_apply(conv, number);
-    if (!rc)
-        rc = feed_op_all_writes(conv);
-    if (!rc && was_made)
-        rc = feed_call_capture(conv, number);
-    if (!rc)
-        rc = feed_op_xstate(conv);
-    return rc ? rc : feed_op_regs(conv, &frame->regs);
+    if (!err && was_made)
+        err = feed_call_apply(conv, number);
+    if (!err)
+        err = feed_op_all_writes(conv);
+    if (!err && was_made)
+        err = feed_call_capture(conv, number);
+    if (!err)
+        err = feed_op_xstate(conv);
+    return err ? err : feed_op_regs(conv, &frame->regs);
 }

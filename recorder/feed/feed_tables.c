@@ -25,9 +25,9 @@ int feed_array_grow(void **array, size_t count, size_t *capacity, size_t element
 static int open_file(struct rep_feed *feed, const struct rrt_mmap *map, struct rep_file *file)
 {
     struct rrt_backing backing;
-    int rc = rrt_backing_open(feed->trace, map, &backing);
-    if (rc)
-        return rc;
+    int err = rrt_backing_open(feed->trace, map, &backing);
+    if (err)
+        return err;
     *file = (struct rep_file){.fd = backing.fd,
                               .name = strdup(map->name),
                               .backing = strdup(map->backing),
@@ -51,14 +51,14 @@ int feed_tables_file(struct rep_feed *feed, const struct rrt_mmap *map, uint64_t
         }
     }
     void *files = tables->files;
-    int rc =
+    int err =
         feed_array_grow(&files, tables->file_count, &tables->file_capacity, sizeof(*tables->files));
     tables->files = files;
-    if (!rc)
-        rc = open_file(feed, map, &tables->files[tables->file_count]);
-    if (!rc)
+    if (!err)
+        err = open_file(feed, map, &tables->files[tables->file_count]);
+    if (!err)
         *number = tables->file_count++;
-    return rc;
+    return err;
 }
 
 int feed_tables_name(struct rep_feed *feed, const char *name, uint64_t *number)
@@ -74,11 +74,11 @@ int feed_tables_name(struct rep_feed *feed, const char *name, uint64_t *number)
         }
     }
     void *names = tables->names;
-    int rc =
+    int err =
         feed_array_grow(&names, tables->name_count, &tables->name_capacity, sizeof(*tables->names));
     tables->names = names;
-    if (rc)
-        return rc;
+    if (err)
+        return err;
     tables->names[tables->name_count] = strdup(name);
     if (!tables->names[tables->name_count])
         return -ENOMEM;
@@ -124,12 +124,12 @@ int feed_tables_range(struct rep_feed *feed, uint64_t start, uint64_t end)
         tables->range_compact_at = tables->range_count * 2 + 1024;
     }
     void *ranges = tables->ranges;
-    int rc = feed_array_grow(&ranges, tables->range_count, &tables->range_capacity,
-                             sizeof(*tables->ranges));
+    int err = feed_array_grow(&ranges, tables->range_count, &tables->range_capacity,
+                              sizeof(*tables->ranges));
     tables->ranges = ranges;
-    if (!rc)
+    if (!err)
         tables->ranges[tables->range_count++] = (struct rep_range){start, end};
-    return rc;
+    return err;
 }
 
 void feed_tables_fini(struct feed_tables *tables)

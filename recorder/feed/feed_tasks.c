@@ -40,10 +40,10 @@ int feed_task_add(struct rep_feed *feed, int tid, int tgid, struct feed_space *s
                   struct feed_task **out)
 {
     void *tasks = feed->tasks;
-    int rc = feed_array_grow(&tasks, feed->task_count, &feed->task_capacity, sizeof(*feed->tasks));
+    int err = feed_array_grow(&tasks, feed->task_count, &feed->task_capacity, sizeof(*feed->tasks));
     feed->tasks = tasks;
-    if (rc)
-        return rc;
+    if (err)
+        return err;
     struct feed_task *task = &feed->tasks[feed->task_count++];
     *task = (struct feed_task){.tid = tid, .tgid = tgid, .slot = -1, .restarts = -1};
     feed_task_enter_space(task, space);

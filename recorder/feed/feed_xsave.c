@@ -168,14 +168,14 @@ int feed_xsave_convert(const struct feed_xsave_layout *from, const struct feed_x
     if (size_bytes >= FEED_XSAVE_MIN_BYTES)
         memcpy(&used, image + XSTATE_BV_OFFSET, sizeof(used));
     out->size_bytes = 0;
-    int rc = wd_buf_append_zeros(out, to->size_bytes);
-    if (rc)
-        return rc;
+    int err = wd_buf_append_zeros(out, to->size_bytes);
+    if (err)
+        return err;
     convert_legacy(to, image, used, out->data);
-    for (unsigned i = FIRST_EXTENDED; i < 64 && !rc; i++)
+    for (unsigned i = FIRST_EXTENDED; i < 64 && !err; i++)
         if (used >> i & 1)
-            rc = convert_component(from, to, i, image, size_bytes, out->data, &used);
-    if (!rc)
+            err = convert_component(from, to, i, image, size_bytes, out->data, &used);
+    if (!err)
         memcpy(out->data + XSTATE_BV_OFFSET, &used, sizeof(used));
-    return rc;
+    return err;
 }

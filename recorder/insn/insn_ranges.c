@@ -38,7 +38,7 @@ static int64_t index_at(const struct ins_mem *mem, const uint64_t *images, unsig
 
     if (mem->flags & INS_MEM_VSIB64)
         return (int64_t)images[lane];
-    memcpy(&narrow, (const uint8_t *)images + 4 * lane, sizeof narrow);
+    memcpy(&narrow, (const uint8_t *)images + 4 * lane, sizeof(narrow));
     return narrow;
 }
 

@@ -478,7 +478,7 @@ static bool joins(const struct shuffle *map, unsigned start, enum part_kind befo
         return before == PART_ZERO || (before == PART_COPY && ends_with(map, start - 1));
     default:
         return before == PART_MIXED && flow->mem_uses == own->mem_uses &&
-               memcmp(&flow->value_uses, &own->value_uses, sizeof own->value_uses) == 0;
+               memcmp(&flow->value_uses, &own->value_uses, sizeof(own->value_uses)) == 0;
     }
 }
 

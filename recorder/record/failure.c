@@ -15,20 +15,20 @@
 #include "recorder/record/trace_place.h"
 
 /* What stood in the way of a write to `path`. */
-static void say_limit(char *text, size_t bytes, int error, const char *path)
+static void say_limit(char *text, size_t bytes, int err, const char *path)
 {
     struct statvfs room = {0};
     struct rlimit limit = {0};
 
-    if (error == EFBIG && getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+    if (err == EFBIG && getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
         snprintf(text, bytes, "files may not be larger than %llu kB here (ulimit -f)",
                  (unsigned long long)limit.rlim_cur / 1024);
-    else if (error == ENOSPC && statvfs(path, &room) == 0)
+    else if (err == ENOSPC && statvfs(path, &room) == 0)
         snprintf(text, bytes, "the disk is full (%llu of %llu kB are free)",
                  (unsigned long long)room.f_bavail * room.f_frsize / 1024,
                  (unsigned long long)room.f_blocks * room.f_frsize / 1024);
     else
-        snprintf(text, bytes, "%s", strerror(error));
+        snprintf(text, bytes, "%s", strerror(err));
 }
 
 /* rr calls the directory of a recording that it gave up on a finished one. */

@@ -45,7 +45,7 @@ static int note_backing(void *arg, const struct rrt_mmap *map)
         return 0;
     if (listing->count == listing->room) {
         size_t room = listing->room ? 2 * listing->room : 32;
-        char **names = reallocarray(listing->names, room, sizeof *names);
+        char **names = reallocarray(listing->names, room, sizeof(*names));
         if (!names)
             return -ENOMEM;
         listing->names = names;
@@ -55,7 +55,7 @@ static int note_backing(void *arg, const struct rrt_mmap *map)
     if (!name)
         return -ENOMEM;
     memmove(listing->names + at + 1, listing->names + at,
-            (listing->count - at) * sizeof *listing->names);
+            (listing->count - at) * sizeof(*listing->names));
     listing->names[at] = name;
     listing->count++;
     return 0;

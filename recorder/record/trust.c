@@ -38,9 +38,9 @@ static int make_dirs(char *path)
 {
     for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = 0;
-        int rc = mkdir(path, 0700);
+        int err = mkdir(path, 0700);
         *slash = '/';
-        if (rc && errno != EEXIST)
+        if (err && errno != EEXIST)
             return -errno;
     }
     return mkdir(path, 0700) && errno != EEXIST ? -errno : 0;
@@ -102,12 +102,12 @@ static int make_key(int state_fd)
     uint8_t key[WD_DIGEST_KEY_BYTES];
     uint64_t random;
     char name[64];
-    if (getrandom(key, sizeof key, 0) != sizeof key ||
-        getrandom(&random, sizeof random, 0) != sizeof random)
+    if (getrandom(key, sizeof(key), 0) != sizeof(key) ||
+        getrandom(&random, sizeof(random), 0) != sizeof(random))
         return wd_fail(-EIO, "there are no random numbers");
-    snprintf(name, sizeof name, KEY_NAME ".%016llx", (unsigned long long)random);
-    int err = rec_side_file_write(state_fd, name, key, sizeof key);
-    explicit_bzero(key, sizeof key);
+    snprintf(name, sizeof(name), KEY_NAME ".%016llx", (unsigned long long)random);
+    int err = rec_side_file_write(state_fd, name, key, sizeof(key));
+    explicit_bzero(key, sizeof(key));
     if (err)
         return err;
     if (linkat(state_fd, name, state_fd, KEY_NAME, 0) && errno != EEXIST)
@@ -157,7 +157,7 @@ static int expect_mark(int dir_fd, bool make_key_too, struct wd_digest *mark)
         err = find_key(make_key_too, key);
     if (!err)
         err = keyed(key, MARK_DOMAIN, list, count, mark);
-    explicit_bzero(key, sizeof key);
+    explicit_bzero(key, sizeof(key));
     free(list);
     return err;
 }
@@ -176,7 +176,7 @@ int rec_mark_write(const char *trace_dir)
     } else {
         wd_digest_format(&mark, text);
         text[WD_DIGEST_TEXT_BYTES - 1] = '\n';
-        err = rec_side_file_write(dir_fd, MARK_NAME, text, sizeof text);
+        err = rec_side_file_write(dir_fd, MARK_NAME, text, sizeof(text));
     }
     close(dir_fd);
     return err;
@@ -233,8 +233,8 @@ void rec_secret_of(const char *text, char secret[REC_SECRET_BYTES])
     int err = find_key(true, key);
     if (!err)
         err = keyed(key, SECRET_DOMAIN, text, strlen(text), &digest);
-    if (err && getrandom(&digest, sizeof digest, 0) != sizeof digest)
+    if (err && getrandom(&digest, sizeof(digest), 0) != sizeof(digest))
         abort(); /* getrandom(2) gives 32 bytes or, before the machine has any, waits */
     wd_digest_format(&digest, secret);
-    explicit_bzero(key, sizeof key);
+    explicit_bzero(key, sizeof(key));
 }

@@ -53,7 +53,7 @@ static bool ask_there(int processor, struct rrt_processor *out)
 {
     size_t bytes = CPU_ALLOC_SIZE(processor + 1);
     cpu_set_t *there = CPU_ALLOC(processor + 1), before;
-    bool is_there = there && !sched_getaffinity(0, sizeof before, &before);
+    bool is_there = there && !sched_getaffinity(0, sizeof(before), &before);
     if (is_there) {
         CPU_ZERO_S(bytes, there);
         CPU_SET_S((size_t)processor, bytes, there);
@@ -61,7 +61,7 @@ static bool ask_there(int processor, struct rrt_processor *out)
     }
     if (is_there) {
         ask(out);
-        sched_setaffinity(0, sizeof before, &before);
+        sched_setaffinity(0, sizeof(before), &before);
     }
     CPU_FREE(there);
     return is_there;

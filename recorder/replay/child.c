@@ -22,7 +22,7 @@
 static int reopened(int fd)
 {
     char path[64];
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
     return open(path, O_RDONLY | O_CLOEXEC);
 }
 
@@ -43,9 +43,9 @@ int rep_given_make(struct rep_given *given, const struct rep_host *host,
 {
     size_t files = setup->file_count, count = files + REP_GIVEN_COUNT;
     given->file_count = files;
-    given->fds = calloc(count, sizeof *given->fds);
-    given->own = calloc(count, sizeof *given->own);
-    given->moved = calloc(count, sizeof *given->moved);
+    given->fds = calloc(count, sizeof(*given->fds));
+    given->own = calloc(count, sizeof(*given->own));
+    given->moved = calloc(count, sizeof(*given->moved));
     int err = given->fds && given->own && given->moved ? 0 : -ENOMEM;
     for (size_t i = 0; !err && i < files; i++)
         err = give_readable(given, i, setup->files[i]);
@@ -156,7 +156,7 @@ void rep_child_run(const struct rep_host *host, const struct rep_given *given,
     child_process(parent);
     bool has_probes = socket >= 0 && rep_listener_send(socket);
     const struct rep_filter *filter = &filters[has_probes];
-    memcpy(host->ctx->bpf, filter->code, sizeof host->ctx->bpf);
+    memcpy(host->ctx->bpf, filter->code, sizeof(host->ctx->bpf));
     host->ctx->bpf_count = filter->count;
     child_files(given);
     child_run(host->base, AGT_FILES_FD_BASE + (int)given->file_count, has_probes);
@@ -182,5 +182,5 @@ const char *rep_child_status_text(int status)
         [AGT_STATUS_PROBE - AGT_STATUS_PARENT] = "a copy could not be set up",
     };
     int n = status - AGT_STATUS_PARENT;
-    return n >= 0 && n < (int)(sizeof texts / sizeof texts[0]) ? texts[n] : "it ended by itself";
+    return n >= 0 && n < (int)(sizeof(texts) / sizeof(texts[0])) ? texts[n] : "it ended by itself";
 }

@@ -34,7 +34,7 @@ static const char *exit_name(uint64_t kind)
                                         [AGT_EXIT_RDTSCP] = "rdtscp",
                                         [AGT_EXIT_CPUID] = "cpuid",
                                         [AGT_EXIT_FAULT] = "a fault"};
-    return kind < sizeof names / sizeof names[0] && names[kind] ? names[kind] : "something else";
+    return kind < sizeof(names) / sizeof(names[0]) && names[kind] ? names[kind] : "something else";
 }
 
 /* What is added to a sentence where branches are counted. */
@@ -54,9 +54,9 @@ int rep_place_not_found(struct rep_engine *engine, unsigned seen, uint64_t rip)
     const struct evq_entry *entry = rep_current_entry(engine);
     char what[64] = "?", counts[128];
     if (entry && entry->number)
-        snprintf(what, sizeof what, "signal %d", entry->number);
+        snprintf(what, sizeof(what), "signal %d", entry->number);
     else if (entry)
-        snprintf(what, sizeof what, "a switch to another thread");
+        snprintf(what, sizeof(what), "a switch to another thread");
     return wd_fail(
         -WD_ERR_DIVERGED,
         "replay diverged at event %llu, instruction %llu: the place of %s (%#llx) was not "
@@ -163,7 +163,7 @@ static const char *text_at(struct rep_engine *engine, uint64_t rip, char text[12
     uint8_t code[15];
     size_t done = 0;
     snprintf(text, 128, "?");
-    if (!rep_engine_read(engine, rip, code, sizeof code, &done))
+    if (!rep_engine_read(engine, rip, code, sizeof(code), &done))
         ins_text(code, done, rip, text, 128);
     *reason = refusal_reason(code, done, rip);
     return text;

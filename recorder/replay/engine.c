@@ -160,13 +160,13 @@ static bool is_programs(void *arg, uint64_t address)
 
 int rep_engine_new(const struct rep_engine_setup *setup, struct rep_engine **out)
 {
-    struct rep_engine *engine = calloc(1, sizeof *engine);
+    struct rep_engine *engine = calloc(1, sizeof(*engine));
     if (!engine)
         return -ENOMEM;
     engine->mode = setup->mode;
     engine->ticks = setup->ticks;
     if (setup->lacks)
-        snprintf(engine->lacks, sizeof engine->lacks, "%s", setup->lacks);
+        snprintf(engine->lacks, sizeof(engine->lacks), "%s", setup->lacks);
     engine->exact_margin = EXACT_MARGIN;
     engine->place_goal = engine->place_cap = REP_NEVER;
     int err = rep_host_start(&engine->host, setup);
@@ -308,7 +308,7 @@ static int log_record(struct rep_engine *engine, const struct agt_log_record *re
     struct evq_entry *entry = (struct evq_entry *)rep_current_entry(engine);
     if (record->kind == 2) {
         const uint64_t *head = (const uint64_t *)(record + 1);
-        if (bytes < sizeof *record + 24 || head[1] > bytes - sizeof *record - 24)
+        if (bytes < sizeof(*record) + 24 || head[1] > bytes - sizeof(*record) - 24)
             return rep_damaged("log");
         return source->captured ? source->captured(source->arg, head[2], head[0], head + 3, head[1])
                                 : 0;
@@ -328,7 +328,7 @@ static const struct agt_log_record *log_at(const struct wd_buf *log, size_t at)
 {
     const struct agt_log_record *record = (const struct agt_log_record *)(log->data + at);
     size_t left = log->size_bytes - at;
-    return left >= sizeof *record && record->bytes >= sizeof *record && record->bytes % 8 == 0 &&
+    return left >= sizeof(*record) && record->bytes >= sizeof(*record) && record->bytes % 8 == 0 &&
                    record->bytes <= left
                ? record
                : NULL;
@@ -440,7 +440,7 @@ static int verify_translations(struct rep_engine *engine)
 static int translate_ahead(struct rep_engine *engine)
 {
     const uint64_t *pcs = (const uint64_t *)engine->expected.data;
-    size_t count = engine->expected.size_bytes / sizeof *pcs;
+    size_t count = engine->expected.size_bytes / sizeof(*pcs);
     int err = 0;
     for (size_t i = 0; !err && i < count; i++) {
         if (!dbi_is_missing(engine->dbi, pcs[i]))
@@ -464,11 +464,11 @@ static int work_ahead(struct rep_engine *engine, rep_page_fn page, void *arg)
     int err = rep_engine_views(engine, &views, &count);
     if (err)
         return err;
-    struct agt_view *copy = malloc((count + 1) * sizeof *copy);
+    struct agt_view *copy = malloc((count + 1) * sizeof(*copy));
     if (!copy)
         return -ENOMEM;
     if (count) /* else there is no array */
-        memcpy(copy, views, count * sizeof *copy);
+        memcpy(copy, views, count * sizeof(*copy));
     engine->pages =
         (struct rep_pages){.page = page, .arg = arg, .views = copy, .view_count = count};
     err = engine->unverified ? verify_translations(engine) : 0;
@@ -484,7 +484,7 @@ int rep_engine_prepare(struct rep_engine *engine, rep_page_fn page, void *arg, c
 {
     engine->expected.size_bytes = 0;
     engine->looks_left = LOOKS_MAX;
-    int err = wd_buf_append(&engine->expected, pcs, pc_count * sizeof *pcs);
+    int err = wd_buf_append(&engine->expected, pcs, pc_count * sizeof(*pcs));
     if (!err)
         err = dbi_expect(engine->dbi, pc_count ? pcs : NULL, pc_count);
     return err ? err : work_ahead(engine, page, arg);
@@ -529,7 +529,7 @@ int rep_on_translate(struct rep_engine *engine, bool *done)
     }
     if (result < 0)
         return result;
-    memset(turn->args, 0, sizeof turn->args);
+    memset(turn->args, 0, sizeof(turn->args));
     if (result > 0) {
         rep_answer_fetch_fault(turn, &fault);
         return 0;
@@ -551,7 +551,7 @@ static int jumps_take(struct rep_engine *engine)
     turn->jump_count = 0;
     for (uint32_t i = 0; i < count && !err; i++) {
         struct agt_jump jump;
-        wd_once_copy(&jump, &log[i], sizeof jump);
+        wd_once_copy(&jump, &log[i], sizeof(jump));
         if (rep_is_canonical(jump.target)) /* else it is the jump that faulted */
             err = dbi_jump_note(engine->dbi, jump.fragment, jump.target);
     }
@@ -699,7 +699,7 @@ static int tasks_copy(struct rep_engine *engine)
     const struct agt_task *from = (const struct agt_task *)(engine->host.shm + AGT_TASKS_OFF);
     size_t used = offsetof(struct agt_task, xsave) + engine->host.xsave_bytes;
     if (!engine->tasks)
-        engine->tasks = aligned_alloc(_Alignof(struct agt_task), EVQ_TASKS_MAX * sizeof *from);
+        engine->tasks = aligned_alloc(_Alignof(struct agt_task), EVQ_TASKS_MAX * sizeof(*from));
     if (!engine->tasks)
         return -ENOMEM;
     for (uint32_t i = 0; i < EVQ_TASKS_MAX; i++) {
@@ -708,7 +708,7 @@ static int tasks_copy(struct rep_engine *engine)
         if (!to->live)
             continue;
         wd_once_copy(to, &from[i], used);
-        memset((uint8_t *)to + used, 0, sizeof *to - used);
+        memset((uint8_t *)to + used, 0, sizeof(*to) - used);
         to->live = 1;
     }
     return 0;
@@ -780,10 +780,10 @@ int rep_engine_views(struct rep_engine *engine, const struct agt_view **views, s
     int err = rep_command(engine, AGT_CMD_VIEWS, 0, 0, 0, &reply);
     if (err)
         return err;
-    if (reply > AGT_XFER_BYTES / sizeof **views)
+    if (reply > AGT_XFER_BYTES / sizeof(**views))
         return rep_damaged("answer");
     engine->views.size_bytes = 0;
-    err = wd_buf_append_zeros(&engine->views, reply * sizeof **views);
+    err = wd_buf_append_zeros(&engine->views, reply * sizeof(**views));
     if (err)
         return err;
     wd_once_copy(engine->views.data, engine->host.shm + AGT_XFER_OFF, engine->views.size_bytes);
@@ -799,10 +799,10 @@ static int lines_take(struct rep_engine *engine, uint64_t bytes, rep_line_fn fn,
         uint64_t address;
         uint8_t bytes[AGT_LINE_BYTES];
     } line;
-    if (bytes > AGT_XFER_BYTES || bytes % sizeof line)
+    if (bytes > AGT_XFER_BYTES || bytes % sizeof(line))
         return rep_damaged("list of memory lines");
-    for (uint64_t at = 0; at < bytes; at += sizeof line) {
-        wd_once_copy(&line, area + at, sizeof line);
+    for (uint64_t at = 0; at < bytes; at += sizeof(line)) {
+        wd_once_copy(&line, area + at, sizeof(line));
         int err = fn(arg, line.address, line.bytes);
         if (err)
             return err;

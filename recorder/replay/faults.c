@@ -28,7 +28,7 @@ static int ring_cut(struct rep_engine *engine, const struct dbi_fragment *head, 
         at - AGT_RING_OFF > AGT_RING_BYTES - 8 - 8 * (uint64_t)head->word_count)
         return rep_damaged("ring");
     int64_t word = (int32_t)agt_ring_word(head->id, head->insn_count, head->word_count);
-    memcpy(engine->host.shm + at, &word, sizeof word);
+    memcpy(engine->host.shm + at, &word, sizeof(word));
     return 0;
 }
 
@@ -113,7 +113,7 @@ static int branch_undo(struct rep_engine *engine)
 int rep_answer_wild_branch(struct rep_engine *engine)
 {
     struct rep_turn *turn = &engine->host.turn;
-    memset(turn->args, 0, sizeof turn->args);
+    memset(turn->args, 0, sizeof(turn->args));
     turn->fault.signo = SIGSEGV;
     turn->fault.code = 0x80; /* SI_KERNEL */
     turn->fault.address = 0;

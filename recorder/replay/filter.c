@@ -73,7 +73,7 @@ static int rules_add(scmp_filter_ctx filter, uint32_t code_fd)
          3,
          {EQUALS(2, PROT_READ | PROT_EXEC), EQUALS(3, MAP_SHARED | MAP_FIXED), EQUALS(4, code_fd)}},
     };
-    return ways_add(filter, ways, sizeof ways / sizeof ways[0]);
+    return ways_add(filter, ways, sizeof(ways) / sizeof(ways[0]));
 }
 
 /* A copy of the replayee; each waits for the supervisor (rep_filter_listen). */
@@ -91,7 +91,7 @@ static int probe_rules_add(scmp_filter_ctx filter, uint32_t shm_fd, uint32_t pro
          {EQUALS(1, AGT_PROBE_BYTES), EQUALS(2, data), EQUALS(3, MAP_SHARED | MAP_FIXED),
           EQUALS(4, probe_fd), EQUALS(5, 0)}},
     };
-    return ways_add(filter, ways, sizeof ways / sizeof ways[0]);
+    return ways_add(filter, ways, sizeof(ways) / sizeof(ways[0]));
 }
 
 int rep_filter_make(struct rep_filter *filter, uint32_t code_fd, bool probes)
@@ -103,8 +103,8 @@ int rep_filter_make(struct rep_filter *filter, uint32_t code_fd, bool probes)
         err = probe_rules_add(rules, code_fd + 1, code_fd + 2);
     if (!err)
         err = seccomp_export_bpf(rules, fd);
-    ssize_t bytes = err ? -1 : pread(fd, filter->code, sizeof filter->code, 0);
-    if (bytes <= 0 || bytes == sizeof filter->code)
+    ssize_t bytes = err ? -1 : pread(fd, filter->code, sizeof(filter->code), 0);
+    if (bytes <= 0 || bytes == sizeof(filter->code))
         err = wd_fail(-WD_ERR_MACHINE, "the replay process' seccomp filter cannot be made");
     else
         filter->count = (uint32_t)bytes / 8;
@@ -132,7 +132,7 @@ int rep_filter_listen(void)
     };
 #undef BRANCH
 #undef LOAD
-    struct sock_fprog program = {.len = sizeof code / sizeof code[0], .filter = code};
+    struct sock_fprog program = {.len = sizeof(code) / sizeof(code[0]), .filter = code};
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
         return -errno;
     long fd =

@@ -38,7 +38,7 @@
 
 static int span_add(struct rep_host *host, uint64_t start, uint64_t end)
 {
-    struct rep_span *spans = realloc(host->spans, (host->span_count + 1) * sizeof *spans);
+    struct rep_span *spans = realloc(host->spans, (host->span_count + 1) * sizeof(*spans));
     if (!spans)
         return -ENOMEM;
     host->spans = spans;
@@ -92,7 +92,7 @@ static int spans_add_own(struct rep_host *host)
     if (!maps)
         return wd_fail_errno("/proc/self/maps");
     int err = 0;
-    while (!err && fgets(line, sizeof line, maps)) {
+    while (!err && fgets(line, sizeof(line), maps)) {
         unsigned long long start, end;
         if (sscanf(line, "%llx-%llx", &start, &end) == 2 && start < ADDRESS_END)
             err = span_add(host, start, end);
@@ -167,10 +167,10 @@ static int programs_keep(struct rep_host *host, const struct rep_engine_setup *s
     host->has_wall = !setup->is_trusted;
     if (!host->has_wall || !setup->span_count)
         return 0;
-    host->programs = calloc(setup->span_count, sizeof *host->programs);
+    host->programs = calloc(setup->span_count, sizeof(*host->programs));
     if (!host->programs)
         return -ENOMEM;
-    memcpy(host->programs, setup->spans, setup->span_count * sizeof *host->programs);
+    memcpy(host->programs, setup->spans, setup->span_count * sizeof(*host->programs));
     host->program_count = setup->span_count;
     return 0;
 }
@@ -237,7 +237,7 @@ static void steps_make(struct rep_host *host)
     for (unsigned n = 1; n <= DBI_INSN_MAX; n++) {
         for (unsigned words = 0; words <= AGT_RING_FEW; words++) {
             uint64_t step = agt_step(n, words);
-            memcpy(host->shm + agt_step_off(n, words), &step, sizeof step);
+            memcpy(host->shm + agt_step_off(n, words), &step, sizeof(step));
         }
     }
 }
@@ -248,7 +248,7 @@ static int context_fill(struct rep_host *host, const struct rep_engine_setup *se
     if (setup->cpuid_count > AGT_CPUID_MAX || setup->file_count > 60000)
         return wd_fail(-WD_ERR_UNSUPPORTED, "too many CPUID records or mapped files");
     if (setup->cpuid_count)
-        memcpy(ctx->cpuid, setup->cpuid, setup->cpuid_count * sizeof *setup->cpuid);
+        memcpy(ctx->cpuid, setup->cpuid, setup->cpuid_count * sizeof(*setup->cpuid));
     ctx->cpuid_count = (uint32_t)setup->cpuid_count;
     ctx->x87_rules = setup->x87;
     ctx->cpuid_is_here = setup->cpuid_is_here;
@@ -329,14 +329,14 @@ static int host_prepare(struct rep_host *host, const struct rep_engine_setup *se
 
 int rep_host_start(struct rep_host *host, const struct rep_engine_setup *setup)
 {
-    struct rep_filter *filters = calloc(2, sizeof *filters);
+    struct rep_filter *filters = calloc(2, sizeof(*filters));
     struct rep_given given = {0};
-    memset(host, 0, sizeof *host);
+    memset(host, 0, sizeof(*host));
     host->shm_fd = host->code_fd = host->probe_fd = host->pidfd = -1;
     host->listener = -EPROTO;
     host->load_fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
     cpu_set_t cpus;
-    host->processors = sched_getaffinity(0, sizeof cpus, &cpus) ? 1 : (unsigned)CPU_COUNT(&cpus);
+    host->processors = sched_getaffinity(0, sizeof(cpus), &cpus) ? 1 : (unsigned)CPU_COUNT(&cpus);
     int blob = blob_make();
     int err = blob < 0 ? blob : filters ? host_prepare(host, setup, filters) : -ENOMEM;
     if (!err)
@@ -385,13 +385,13 @@ void rep_host_stop(struct rep_host *host)
         munmap(host->probe_ctx, AGT_PROBE_BYTES);
     int fds[] = {host->shm_fd,  host->probe_fd, host->code_fd,
                  host->load_fd, host->pidfd,    host->listener};
-    for (size_t i = 0; i < sizeof fds / sizeof fds[0]; i++) {
+    for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
         if (fds[i] >= 0)
             close(fds[i]);
     }
     free(host->spans);
     free(host->programs);
-    memset(host, 0, sizeof *host);
+    memset(host, 0, sizeof(*host));
     host->shm_fd = host->code_fd = host->probe_fd = host->load_fd = host->pidfd = -1;
     host->listener = -EPROTO;
 }
@@ -450,7 +450,7 @@ static void look_at_load(struct rep_host *host, uint64_t now)
         return;
     char text[64] = "";
     unsigned running = UINT_MAX;
-    if (host->load_fd >= 0 && pread(host->load_fd, text, sizeof text - 1, 0) > 0)
+    if (host->load_fd >= 0 && pread(host->load_fd, text, sizeof(text) - 1, 0) > 0)
         sscanf(text, "%*s %*s %*s %u/", &running);
     uint32_t patient = host->processors > 1 && running <= host->processors;
     host->wait.patient = host->turn.patient = patient;

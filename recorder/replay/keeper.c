@@ -88,7 +88,7 @@ int rep_rseq_leave(void)
 __attribute__((noreturn)) static void keep(pid_t parent, pid_t group, int ready)
 {
     uint64_t all = ~0ull;
-    syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, NULL, sizeof all);
+    syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, NULL, sizeof(all));
     if (prctl(PR_SET_PDEATHSIG, SIGTERM) || dup2(ready, 0) ||
         syscall(SYS_close_range, 1u, ~0u, 0) || rep_rseq_leave() || write(0, "", 1) != 1)
         _exit(2);

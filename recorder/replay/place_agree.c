@@ -172,7 +172,7 @@ static int probe_translate(struct rep_engine *engine, struct probe *probe)
         return result < 0 ? result : -ECANCELED;
     probe->watched++;
     probe->has_written = fragment_writes(fragment);
-    memset(turn->args, 0, sizeof turn->args);
+    memset(turn->args, 0, sizeof(turn->args));
     turn->args[0] = fragment->host_body;
     return 0;
 }

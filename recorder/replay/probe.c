@@ -39,21 +39,21 @@
 bool rep_listener_send(int socket)
 {
     int listener = rep_filter_listen();
-    int result = listener < 0 ? listener : 0;
-    struct iovec data = {&result, sizeof result};
+    int err = listener < 0 ? listener : 0;
+    struct iovec data = {&err, sizeof(err)};
     union {
         struct cmsghdr head;
-        char room[CMSG_SPACE(sizeof listener)];
-    } control = {.head = {.cmsg_len = CMSG_LEN(sizeof listener),
+        char room[CMSG_SPACE(sizeof(listener))];
+    } control = {.head = {.cmsg_len = CMSG_LEN(sizeof(listener)),
                           .cmsg_level = SOL_SOCKET,
                           .cmsg_type = SCM_RIGHTS}};
     struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1};
     if (listener >= 0) {
-        memcpy(CMSG_DATA(&control.head), &listener, sizeof listener);
+        memcpy(CMSG_DATA(&control.head), &listener, sizeof(listener));
         message.msg_control = &control;
-        message.msg_controllen = sizeof control;
+        message.msg_controllen = sizeof(control);
     }
-    if (sendmsg(socket, &message, 0) != (ssize_t)sizeof result)
+    if (sendmsg(socket, &message, 0) != (ssize_t)sizeof(err))
         _exit(AGT_STATUS_LISTENER);
     return listener >= 0;
 }
@@ -61,23 +61,23 @@ bool rep_listener_send(int socket)
 int rep_listener_receive(int socket)
 {
     int listener = -1, result = -EPROTO;
-    struct iovec data = {&result, sizeof result};
+    struct iovec data = {&result, sizeof(result)};
     union {
         struct cmsghdr head;
-        char room[CMSG_SPACE(sizeof listener)];
+        char room[CMSG_SPACE(sizeof(listener))];
     } control;
     struct msghdr message = {.msg_iov = &data,
                              .msg_iovlen = 1,
                              .msg_control = &control,
-                             .msg_controllen = sizeof control};
+                             .msg_controllen = sizeof(control)};
     ssize_t count;
     do
         count = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
     while (count < 0 && errno == EINTR);
     const struct cmsghdr *head = count > 0 ? CMSG_FIRSTHDR(&message) : NULL;
-    if (head && head->cmsg_type == SCM_RIGHTS && head->cmsg_len == CMSG_LEN(sizeof listener))
-        memcpy(&listener, CMSG_DATA(head), sizeof listener);
-    if (count != (ssize_t)sizeof result || (!result && listener < 0))
+    if (head && head->cmsg_type == SCM_RIGHTS && head->cmsg_len == CMSG_LEN(sizeof(listener)))
+        memcpy(&listener, CMSG_DATA(head), sizeof(listener));
+    if (count != (ssize_t)sizeof(result) || (!result && listener < 0))
         return -EPROTO;
     return result ? result : listener;
 }
@@ -129,7 +129,7 @@ static int notification_get(const struct rep_host *host, const volatile sig_atom
         if (__atomic_load_n(&host->ctx->mail.turn, __ATOMIC_ACQUIRE) == 1)
             return 1;
     }
-    memset(out, 0, sizeof *out);
+    memset(out, 0, sizeof(*out));
     return ioctl(host->listener, SECCOMP_IOCTL_NOTIF_RECV, out)
                ? wd_fail_errno("what a replay process waits for")
                : 0;

@@ -10,9 +10,9 @@ int rep_start_init(struct rep_start *start, struct rep_feed *feed, enum dbi_mode
     const struct rep_file *files = rep_feed_files(feed, &file_count);
     const struct rep_range *ranges = rep_feed_ranges(feed, &span_count);
     const struct rep_cpu *cpu = rep_feed_cpu(feed);
-    *start = (struct rep_start){.files = calloc(file_count + 1, sizeof *start->files),
-                                .spans = calloc(span_count + 1, sizeof *start->spans),
-                                .cpuid = calloc(cpu->cpuid_count + 1, sizeof *start->cpuid)};
+    *start = (struct rep_start){.files = calloc(file_count + 1, sizeof(*start->files)),
+                                .spans = calloc(span_count + 1, sizeof(*start->spans)),
+                                .cpuid = calloc(cpu->cpuid_count + 1, sizeof(*start->cpuid))};
     if (!start->files || !start->spans || !start->cpuid)
         return -ENOMEM;
     for (size_t i = 0; i < file_count; i++)

@@ -32,8 +32,8 @@
     FIELD(queue_head_bytes)                                                                        \
     FIELD(ring_start)
 
-#define TAKE(name) wd_once_copy(&turn->name, &ctx->name, sizeof turn->name);
-#define GIVE(name) memcpy(&ctx->name, &turn->name, sizeof ctx->name);
+#define TAKE(name) wd_once_copy(&turn->name, &ctx->name, sizeof(turn->name));
+#define GIVE(name) memcpy(&ctx->name, &turn->name, sizeof(ctx->name));
 
 #define SAME_SIZE(name)                                                                            \
     _Static_assert(sizeof((struct rep_turn *)0)->name == sizeof((struct agt_ctx *)0)->name,        \
@@ -45,18 +45,18 @@ void rep_turn_take(struct rep_turn *turn, const struct agt_ctx *ctx)
 {
     const struct agt_mail *mail = &ctx->mail;
     turn->request = wd_once_u32(&mail->request);
-    wd_once_copy(turn->args, mail->args, sizeof turn->args);
-    wd_once_copy(&turn->fault, &mail->fault, sizeof turn->fault);
+    wd_once_copy(turn->args, mail->args, sizeof(turn->args));
+    wd_once_copy(&turn->fault, &mail->fault, sizeof(turn->fault));
     CONTEXT_FIELDS(TAKE)
 }
 
 void rep_turn_give(const struct rep_turn *turn, struct agt_ctx *ctx)
 {
     struct agt_mail *mail = &ctx->mail;
-    memcpy(mail->args, turn->args, sizeof mail->args);
-    memcpy(&mail->fault, &turn->fault, sizeof mail->fault);
+    memcpy(mail->args, turn->args, sizeof(mail->args));
+    memcpy(&mail->fault, &turn->fault, sizeof(mail->fault));
     mail->command = turn->command;
-    memcpy(mail->cargs, turn->cargs, sizeof mail->cargs);
+    memcpy(mail->cargs, turn->cargs, sizeof(mail->cargs));
     mail->wait.patient = turn->patient;
     CONTEXT_FIELDS(GIVE)
     ORDER_FIELDS(GIVE)

@@ -28,7 +28,7 @@ int rrt_stream_fail(const struct rrt_stream *stream, int code, const char *forma
     char what[512];
     va_list args;
     va_start(args, format);
-    vsnprintf(what, sizeof what, format, args);
+    vsnprintf(what, sizeof(what), format, args);
     va_end(args);
     if (stream->fd < 0)
         return wd_fail(code, "%s: byte %lu: %s", stream->path, (unsigned long)stream->at, what);
@@ -59,7 +59,7 @@ static int open_regular(struct rrt_stream *stream, int dir_fd, const char *name)
 
 int rrt_stream_open(struct rrt_stream *stream, int dir_fd, const char *dir, const char *name)
 {
-    memset(stream, 0, sizeof *stream);
+    memset(stream, 0, sizeof(*stream));
     int r = join_path(dir, name, &stream->path);
     if (r == 0)
         r = open_regular(stream, dir_fd, name);
@@ -71,7 +71,7 @@ int rrt_stream_open(struct rrt_stream *stream, int dir_fd, const char *dir, cons
 int rrt_stream_open_memory(struct rrt_stream *stream, const char *path, const void *bytes,
                            size_t count)
 {
-    memset(stream, 0, sizeof *stream);
+    memset(stream, 0, sizeof(*stream));
     if (count > UINT32_MAX)
         return -ENOMEM;
     stream->path = strdup(path);
@@ -91,7 +91,7 @@ void rrt_stream_close(struct rrt_stream *stream)
     free(stream->path);
     free(stream->in);
     free(stream->out);
-    memset(stream, 0, sizeof *stream);
+    memset(stream, 0, sizeof(*stream));
 }
 
 void rrt_stream_rewind(struct rrt_stream *stream)
@@ -134,7 +134,7 @@ static int read_file(struct rrt_stream *stream, uint64_t off, void *to, size_t c
 static uint32_t load_u32(const uint8_t *bytes)
 {
     uint32_t value;
-    memcpy(&value, bytes, sizeof value);
+    memcpy(&value, bytes, sizeof(value));
     return value;
 }
 
@@ -147,7 +147,7 @@ static int enter_next_block(struct rrt_stream *stream)
     if (left < BLOCK_HEADER_BYTES)
         return wd_fail(-WD_ERR_CORRUPT, "%s: offset %lu: the file ends inside a block header",
                        stream->path, (unsigned long)off);
-    int r = read_file(stream, off, header, sizeof header);
+    int r = read_file(stream, off, header, sizeof(header));
     if (r != 0)
         return r;
     uint32_t in_bytes = load_u32(header);

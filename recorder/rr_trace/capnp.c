@@ -23,7 +23,7 @@ int rrt_message_fail(const struct rrt_message *message, int code, const char *fo
     char what[512];
     va_list args;
     va_start(args, format);
-    vsnprintf(what, sizeof what, format, args);
+    vsnprintf(what, sizeof(what), format, args);
     va_end(args);
     const struct rrt_stream *stream = message->stream;
     if (stream->fd < 0)
@@ -65,9 +65,9 @@ static int unpack_words(struct rrt_stream *stream, uint64_t *words, size_t count
         if (run > count - i)
             return rrt_stream_fail(stream, -WD_ERR_CORRUPT, "a packed run overshoots its segment");
         if (tag == 0x00)
-            memset(&words[i], 0, run * sizeof *words);
+            memset(&words[i], 0, run * sizeof(*words));
         else if (tag == 0xff)
-            r = rrt_stream_read(stream, &words[i], run * sizeof *words);
+            r = rrt_stream_read(stream, &words[i], run * sizeof(*words));
         if (r != 0)
             return r;
         i += run;
@@ -109,7 +109,7 @@ static int reserve_words(struct rrt_message *message, size_t count)
     if (message->words && message->capacity_words >= count)
         return 0;
     size_t capacity = count < 512 ? 512 : count;
-    uint64_t *words = malloc(capacity * sizeof *words);
+    uint64_t *words = malloc(capacity * sizeof(*words));
     if (!words)
         return -ENOMEM;
     free(message->words);
@@ -145,7 +145,7 @@ int rrt_message_read(struct rrt_message *message, struct rrt_stream *stream)
 void rrt_message_fini(struct rrt_message *message)
 {
     free(message->words);
-    memset(message, 0, sizeof *message);
+    memset(message, 0, sizeof(*message));
 }
 
 /* ---------------------------------------------------------------- pointers */
@@ -231,7 +231,7 @@ static int resolve(const struct rrt_message *message, uint32_t segment, uint64_t
 static int struct_from(struct rrt_message *message, const struct target *target,
                        struct rrt_object *out)
 {
-    memset(out, 0, sizeof *out);
+    memset(out, 0, sizeof(*out));
     out->message = message;
     if (target->word == 0)
         return 0;
@@ -286,7 +286,7 @@ static uint64_t list_words(enum rrt_element element, uint64_t count)
 static int list_from(struct rrt_message *message, const struct target *target,
                      enum rrt_element element, struct rrt_list *out)
 {
-    memset(out, 0, sizeof *out);
+    memset(out, 0, sizeof(*out));
     out->message = message;
     if (target->word == 0)
         return 0;
@@ -321,7 +321,7 @@ int rrt_message_root(struct rrt_message *message, struct rrt_object *root)
 /* The object's pointer number `index`; an absent one is null. */
 static int resolve_field(const struct rrt_object *object, unsigned index, struct target *target)
 {
-    memset(target, 0, sizeof *target);
+    memset(target, 0, sizeof(*target));
     if (index >= object->pointer_words)
         return 0;
     return resolve(object->message, object->segment,
@@ -347,7 +347,7 @@ static int bytes_from(struct rrt_message *message, const struct target *target,
                       struct rrt_bytes *out)
 {
     struct rrt_list list;
-    memset(out, 0, sizeof *out);
+    memset(out, 0, sizeof(*out));
     int r = list_from(message, target, RRT_ELEMENT_BYTE, &list);
     if (r != 0 || list.count == 0)
         return r;

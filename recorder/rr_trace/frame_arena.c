@@ -24,7 +24,7 @@ static struct rrt_arena_chunk *add_chunk(struct rrt_arena *arena, size_t size_by
         size_bytes = CHUNK_BYTES;
     if (size_bytes > SIZE_MAX - sizeof(struct rrt_arena_chunk))
         return NULL;
-    struct rrt_arena_chunk *chunk = malloc(sizeof *chunk + size_bytes);
+    struct rrt_arena_chunk *chunk = malloc(sizeof(*chunk) + size_bytes);
     if (!chunk)
         return NULL;
     chunk->older = arena->chunks;

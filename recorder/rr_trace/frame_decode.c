@@ -47,9 +47,9 @@ static int decode_regs(const struct rrt_object *root, struct rrt_frame *frame)
         return 0;
     if (frame->arch == RRT_ARCH_X86)
         return raw.size_bytes == X86_REGS_BYTES ? 0 : corrupt(root, "registers of a wrong size");
-    if (raw.size_bytes != sizeof frame->regs)
+    if (raw.size_bytes != sizeof(frame->regs))
         return corrupt(root, "registers of a wrong size");
-    memcpy(&frame->regs, raw.data, sizeof frame->regs);
+    memcpy(&frame->regs, raw.data, sizeof(frame->regs));
     frame->has_regs = true;
     return 0;
 }
@@ -81,7 +81,7 @@ static int decode_holes(const struct rrt_object *object, struct rrt_arena *arena
     int r = rrt_object_list(object, 0, RRT_ELEMENT_STRUCT, &list);
     if (r != 0 || list.count == 0)
         return r;
-    struct rrt_hole *holes = rrt_arena_alloc(arena, list.count, sizeof *holes);
+    struct rrt_hole *holes = rrt_arena_alloc(arena, list.count, sizeof(*holes));
     if (!holes)
         return -ENOMEM;
     for (uint32_t i = 0; i < list.count; i++) {
@@ -118,7 +118,7 @@ static int decode_writes(const struct rrt_object *root, struct rrt_arena *arena,
     int r = rrt_object_list(root, 0, RRT_ELEMENT_STRUCT, &list);
     if (r != 0 || list.count == 0)
         return r;
-    struct rrt_write *writes = rrt_arena_alloc(arena, list.count, sizeof *writes);
+    struct rrt_write *writes = rrt_arena_alloc(arena, list.count, sizeof(*writes));
     if (!writes)
         return -ENOMEM;
     for (uint32_t i = 0; r == 0 && i < list.count; i++) {
@@ -139,7 +139,7 @@ static int decode_fds_to_close(const struct rrt_object *root, struct rrt_arena *
     int r = rrt_object_list(root, 3, RRT_ELEMENT_U32, &list);
     if (r != 0 || list.count == 0)
         return r;
-    int32_t *fds = rrt_arena_alloc(arena, list.count, sizeof *fds);
+    int32_t *fds = rrt_arena_alloc(arena, list.count, sizeof(*fds));
     if (!fds)
         return -ENOMEM;
     for (uint32_t i = 0; i < list.count; i++)
@@ -156,7 +156,7 @@ static int decode_opened_fds(const struct rrt_object *root, struct rrt_arena *ar
     int r = rrt_object_list(root, 3, RRT_ELEMENT_STRUCT, &list);
     if (r != 0 || list.count == 0)
         return r;
-    struct rrt_opened_fd *fds = rrt_arena_alloc(arena, list.count, sizeof *fds);
+    struct rrt_opened_fd *fds = rrt_arena_alloc(arena, list.count, sizeof(*fds));
     if (!fds)
         return -ENOMEM;
     for (uint32_t i = 0; r == 0 && i < list.count; i++) {
@@ -178,7 +178,7 @@ static int decode_madvise_ranges(const struct rrt_object *root, struct rrt_arena
     int r = rrt_object_list(root, 3, RRT_ELEMENT_STRUCT, &list);
     if (r != 0 || list.count == 0)
         return r;
-    struct rrt_range *ranges = rrt_arena_alloc(arena, list.count, sizeof *ranges);
+    struct rrt_range *ranges = rrt_arena_alloc(arena, list.count, sizeof(*ranges));
     if (!ranges)
         return -ENOMEM;
     for (uint32_t i = 0; i < list.count; i++) {
@@ -249,7 +249,7 @@ static int decode_signal(const struct rrt_object *root, struct rrt_signal *signa
         return r;
     if (siginfo.size_bytes != RRT_SIGINFO_BYTES)
         return corrupt(root, "a signal without a whole siginfo");
-    memcpy(&number, siginfo.data, sizeof number); /* si_signo comes first */
+    memcpy(&number, siginfo.data, sizeof(number)); /* si_signo comes first */
     uint16_t disposition = rrt_object_u16(&object, 32);
     if (number < 1 || number > 64)
         return corrupt(root, "a signal number out of range");
@@ -303,7 +303,7 @@ int rrt_decode_frame(struct rrt_message *message, struct rrt_arena *arena, struc
     frame->tid = rrt_object_i32(&root, 0);
     frame->ticks = rrt_object_i64(&root, 64);
     uint64_t seconds = rrt_object_u64(&root, 128);
-    memcpy(&frame->monotonic_seconds, &seconds, sizeof seconds);
+    memcpy(&frame->monotonic_seconds, &seconds, sizeof(seconds));
     frame->in_syscallbuf_hook = rrt_object_u64(&root, 384);
     if (frame->tid <= 0)
         return corrupt(&root, "a frame without a task");

@@ -104,7 +104,7 @@ static int decode_argv(const struct rrt_object *root, struct rrt_arena *arena,
     int r = rrt_object_list(root, 1, RRT_ELEMENT_POINTER, &list);
     if (r != 0)
         return r;
-    const char **argv = rrt_arena_alloc(arena, (size_t)list.count + 1, sizeof *argv);
+    const char **argv = rrt_arena_alloc(arena, (size_t)list.count + 1, sizeof(*argv));
     if (!argv)
         return -ENOMEM;
     for (uint32_t i = 0; i < list.count; i++) {
@@ -179,10 +179,10 @@ static int decode_cpuid(const struct rrt_object *root, struct rrt_arena *arena,
     if (bytes.size_bytes % CPUID_RECORD_BYTES != 0)
         return corrupt(root, "CPUID records of a wrong size");
     size_t count = bytes.size_bytes / CPUID_RECORD_BYTES;
-    struct rrt_cpuid *cpuid = rrt_arena_alloc(arena, count, sizeof *cpuid);
+    struct rrt_cpuid *cpuid = rrt_arena_alloc(arena, count, sizeof(*cpuid));
     if (!cpuid)
         return -ENOMEM;
-    _Static_assert(sizeof *cpuid == CPUID_RECORD_BYTES, "copied as it is stored");
+    _Static_assert(sizeof(*cpuid) == CPUID_RECORD_BYTES, "copied as it is stored");
     if (count > 0)
         memcpy(cpuid, bytes.data, bytes.size_bytes);
     header->cpuid = cpuid;
@@ -277,7 +277,7 @@ int rrt_decode_header(struct rrt_message *message, struct rrt_arena *arena,
         r = rrt_message_fail(message, -WD_ERR_VERSION, "ticks of an unknown kind %u", semantics);
     if (r == 0)
         r = rrt_object_bytes(&root, 0, &uuid);
-    if (r == 0 && uuid.size_bytes != sizeof header->uuid)
+    if (r == 0 && uuid.size_bytes != sizeof(header->uuid))
         r = corrupt(&root, "a uuid of a wrong size");
     if (r == 0)
         r = decode_cpuid(&root, arena, header);
@@ -285,7 +285,7 @@ int rrt_decode_header(struct rrt_message *message, struct rrt_arena *arena,
         r = decode_quirks(&root, header);
     if (r != 0)
         return r;
-    memcpy(header->uuid, uuid.data, sizeof header->uuid);
+    memcpy(header->uuid, uuid.data, sizeof(header->uuid));
     header->ticks_semantics = (enum rrt_ticks_semantics)semantics;
     if (header->xcr0 == 0)
         header->xcr0 = derive_xcr0(header);

@@ -114,7 +114,7 @@ static int open_streams(struct rrt_trace *trace)
 static int open_at(int dir_fd, const char *dir, const struct rrt_memory_streams *memory,
                    struct rrt_trace **out)
 {
-    struct rrt_trace *trace = calloc(1, sizeof *trace);
+    struct rrt_trace *trace = calloc(1, sizeof(*trace));
     if (!trace) {
         if (dir_fd >= 0)
             close(dir_fd);
@@ -327,7 +327,7 @@ static int join_mmaps(struct rrt_trace *trace, struct rrt_frame *frame)
     int r = check_side_time(&trace->mmaps, frame->time);
     while (r == 0 && trace->mmaps.next_time == frame->time) {
         struct rrt_mmap *maps =
-            grow_array(&trace->arena, frame->mmaps, frame->mmap_count, sizeof *maps);
+            grow_array(&trace->arena, frame->mmaps, frame->mmap_count, sizeof(*maps));
         if (!maps)
             return -ENOMEM;
         frame->mmaps = maps;
@@ -343,7 +343,7 @@ static int join_tasks(struct rrt_trace *trace, struct rrt_frame *frame)
     int r = check_side_time(&trace->tasks, frame->time);
     while (r == 0 && trace->tasks.next_time == frame->time) {
         struct rrt_task_event *tasks =
-            grow_array(&trace->arena, frame->tasks, frame->task_count, sizeof *tasks);
+            grow_array(&trace->arena, frame->tasks, frame->task_count, sizeof(*tasks));
         if (!tasks)
             return -ENOMEM;
         frame->tasks = tasks;
@@ -395,7 +395,7 @@ int rrt_next(struct rrt_trace *trace, struct rrt_frame *frame)
 {
     if (trace->failed != 0)
         return trace->failed;
-    memset(frame, 0, sizeof *frame);
+    memset(frame, 0, sizeof(*frame));
     rrt_arena_reset(&trace->arena);
     int r = read_frame(trace, frame);
     if (r < 0)

@@ -38,7 +38,7 @@ static const char *const register_names[] = {
     "r8",     "rax", "rcx", "rdx",     "rsi",     "rdi", "orig_rax", "rip", "cs",
     "eflags", "rsp", "ss",  "fs_base", "gs_base", "ds",  "es",       "fs",  "gs",
 };
-#define REGISTER_COUNT (sizeof register_names / sizeof register_names[0])
+#define REGISTER_COUNT (sizeof(register_names) / sizeof(register_names[0]))
 _Static_assert(REGISTER_COUNT * 8 == sizeof(struct rrt_regs), "one name per register");
 
 const char *rrt_event_name(enum rrt_event event)
@@ -189,7 +189,7 @@ static void put_string(const struct line *line, const char *name, const char *st
 static void put_registers(const struct line *line, const struct rrt_regs *regs)
 {
     uint64_t values[REGISTER_COUNT];
-    memcpy(values, regs, sizeof values);
+    memcpy(values, regs, sizeof(values));
     if (line->json)
         fputs(",\"regs\":{", line->out);
     for (size_t i = 0; i < REGISTER_COUNT; i++) {
@@ -225,7 +225,7 @@ static void put_syscall(const struct line *line, const struct rrt_frame *frame)
 static void put_signal(const struct line *line, const struct rrt_signal *signal)
 {
     int32_t code;
-    memcpy(&code, signal->siginfo + 8, sizeof code); /* si_signo, si_errno, si_code */
+    memcpy(&code, signal->siginfo + 8, sizeof(code)); /* si_signo, si_errno, si_code */
     put_int(line, "signal", signal->number);
     put_int(line, "code", code);
     put_flag(line, "deterministic", signal->deterministic);

@@ -53,12 +53,12 @@ struct process_scan {
 static void *append(void *array_of, size_t *count, size_t size)
 {
     void *array;
-    memcpy(&array, array_of, sizeof array);
+    memcpy(&array, array_of, sizeof(array));
     if ((*count & (*count - 1)) == 0) {
         array = reallocarray(array, *count ? *count * 2 : 1, size);
         if (!array)
             return NULL;
-        memcpy(array_of, &array, sizeof array);
+        memcpy(array_of, &array, sizeof(array));
     }
     void *element = (char *)array + *count * size;
     memset(element, 0, size);
@@ -98,7 +98,7 @@ static int list_tid(struct rrt_process *process, int tid)
     for (size_t i = 0; i < process->tid_count; i++)
         if (process->tids[i] == tid)
             return 0;
-    int *entry = append(&process->tids, &process->tid_count, sizeof *entry);
+    int *entry = append(&process->tids, &process->tid_count, sizeof(*entry));
     if (!entry)
         return -ENOMEM;
     *entry = tid;
@@ -110,7 +110,7 @@ static int add_live(struct process_scan *scan, int tid, size_t process)
     int r = list_tid(&scan->table->list[process], tid);
     if (r != 0)
         return r;
-    struct live_task *task = append(&scan->live, &scan->live_count, sizeof *task);
+    struct live_task *task = append(&scan->live, &scan->live_count, sizeof(*task));
     if (!task)
         return -ENOMEM;
     task->tid = tid;
@@ -122,9 +122,9 @@ static int add_live(struct process_scan *scan, int tid, size_t process)
 static int add_process(struct process_scan *scan, int pid, size_t parent, uint64_t time)
 {
     struct rrt_process_table *table = scan->table;
-    if (!append(&scan->states, &scan->state_count, sizeof *scan->states))
+    if (!append(&scan->states, &scan->state_count, sizeof(*scan->states)))
         return -ENOMEM;
-    struct rrt_process *process = append(&table->list, &table->count, sizeof *process);
+    struct rrt_process *process = append(&table->list, &table->count, sizeof(*process));
     if (!process)
         return -ENOMEM;
     process->pid = pid;
@@ -150,7 +150,7 @@ static int inherit_exec(struct process_scan *scan, size_t parent, struct rrt_pro
         from->exec_count > 0 ? &from->execs[from->exec_count - 1] : from->inherited;
     if (!exec)
         return 0;
-    struct rrt_exec *copy = rrt_arena_alloc(&scan->table->arena, 1, sizeof *copy);
+    struct rrt_exec *copy = rrt_arena_alloc(&scan->table->arena, 1, sizeof(*copy));
     if (!copy)
         return -ENOMEM;
     *copy = *exec;
@@ -181,7 +181,7 @@ static int on_clone(struct process_scan *scan, const struct rrt_task_event *even
 static int copy_exec(struct rrt_arena *arena, const struct rrt_task_event *event,
                      struct rrt_exec *exec)
 {
-    const char **argv = rrt_arena_alloc(arena, event->argc + 1, sizeof *argv);
+    const char **argv = rrt_arena_alloc(arena, event->argc + 1, sizeof(*argv));
     exec->file = rrt_arena_string(arena, event->exec_file, strlen(event->exec_file));
     if (!argv || !exec->file)
         return -ENOMEM;
@@ -205,7 +205,7 @@ static int on_exec(struct process_scan *scan, const struct rrt_task_event *event
     if (!task)
         return corrupt(scan, event, "runs a program but was never started");
     struct rrt_process *process = process_of(scan, task);
-    struct rrt_exec *exec = append(&process->execs, &process->exec_count, sizeof *exec);
+    struct rrt_exec *exec = append(&process->execs, &process->exec_count, sizeof(*exec));
     if (!exec)
         return -ENOMEM;
     process->inherited = NULL;
@@ -317,7 +317,7 @@ int rrt_processes(struct rrt_trace *trace, const struct rrt_process **list, size
     struct rrt_process_table **kept = rrt_trace_process_table(trace);
     if (!*kept) {
         struct process_scan scan = {.dir = rrt_trace_dir(trace),
-                                    .table = calloc(1, sizeof *scan.table)};
+                                    .table = calloc(1, sizeof(*scan.table))};
         int r = scan.table ? scan_frames(trace, &scan) : -ENOMEM;
         free(scan.live);
         free(scan.states);

@@ -25,7 +25,7 @@
 static int put_line(struct wd_buf *text, const char *what, uint64_t value)
 {
     char line[64];
-    int length = snprintf(line, sizeof line, "%s %llu\n", what, (unsigned long long)value);
+    int length = snprintf(line, sizeof(line), "%s %llu\n", what, (unsigned long long)value);
     return value == RRT_PROCESSOR_UNKNOWN ? 0 : wd_buf_append(text, line, (size_t)length);
 }
 
@@ -78,7 +78,7 @@ void rrt_processor_read(int dir_fd, int bound, struct rrt_processor *out)
     if (dir_fd < 0 || bound < 0 ||
         wd_regular_try(dir_fd, RRT_PROCESSOR_NAME, WD_LINKS_REFUSE, &fd, &st))
         return;
-    ssize_t got = read(fd, text, sizeof text - 1);
+    ssize_t got = read(fd, text, sizeof(text) - 1);
     close(fd);
     if (got > 0 && strlen(text) == (size_t)got)
         text_read(text, bound, out);

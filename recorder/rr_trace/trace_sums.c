@@ -28,7 +28,7 @@
 const char *const rrt_sums_streams[] = {"version",      "events",       "tasks",
                                         "mmaps",        "data",         "wetdbg.digests",
                                         "wetdbg.lines", "wetdbg.ticks", RRT_PROCESSOR_NAME};
-const size_t rrt_sums_stream_count = sizeof rrt_sums_streams / sizeof *rrt_sums_streams;
+const size_t rrt_sums_stream_count = sizeof(rrt_sums_streams) / sizeof(*rrt_sums_streams);
 const size_t rrt_sums_streams_always = 5;
 
 /* ---- names ---- */
@@ -40,14 +40,14 @@ static bool is_plain(unsigned char byte)
 
 static int put_name(struct wd_buf *text, const char *name)
 {
-    int rc = 0;
-    for (const char *at = name; !rc && *at; at++) {
+    int err = 0;
+    for (const char *at = name; !err && *at; at++) {
         char escaped[4];
-        snprintf(escaped, sizeof escaped, "%%%02x", (unsigned)(unsigned char)*at);
-        rc = is_plain((unsigned char)*at) ? wd_buf_append(text, at, 1)
-                                          : wd_buf_append(text, escaped, 3);
+        snprintf(escaped, sizeof(escaped), "%%%02x", (unsigned)(unsigned char)*at);
+        err = is_plain((unsigned char)*at) ? wd_buf_append(text, at, 1)
+                                           : wd_buf_append(text, escaped, 3);
     }
-    return rc;
+    return err;
 }
 
 /* Undoes that in place; false if it is not so escaped. */
@@ -112,7 +112,7 @@ static int add_row(struct rrt_sums *sums, char *line)
     }
     if ((sums->count & (sums->count - 1)) == 0) { /* room is left until the next power of two */
         size_t room = sums->count ? 2 * sums->count : 1;
-        struct rrt_sum *rows = reallocarray(sums->rows, room, sizeof *rows);
+        struct rrt_sum *rows = reallocarray(sums->rows, room, sizeof(*rows));
         if (!rows) {
             free(name);
             return -ENOMEM;
@@ -129,23 +129,23 @@ static int parse(struct rrt_sums *sums, char *text, size_t size)
 {
     size_t head = strlen(HEAD);
     char *at = text;
-    int rc = strlen(text) == size ? 0 : fail_damaged(sums);
+    int err = strlen(text) == size ? 0 : fail_damaged(sums);
     sums->version = size >= head && memcmp(text, HEAD, head) == 0 ? 2 : 1;
     if (sums->version == 2)
         at += head;
-    while (!rc && *at) {
+    while (!err && *at) {
         char *end = strchr(at, '\n');
         if (!end)
             return fail_damaged(sums);
         *end = 0;
-        rc = add_row(sums, at);
+        err = add_row(sums, at);
         at = end + 1;
     }
-    for (size_t i = 0; !rc && i < rrt_sums_streams_always; i++) {
+    for (size_t i = 0; !err && i < rrt_sums_streams_always; i++) {
         if (!rrt_sums_find(sums, rrt_sums_streams[i]))
-            rc = fail_damaged(sums);
+            err = fail_damaged(sums);
     }
-    return rc;
+    return err;
 }
 
 static int read_text(int fd, const struct rrt_sums *sums, size_t size, char **text)
@@ -165,13 +165,13 @@ static int read_text(int fd, const struct rrt_sums *sums, size_t size, char **te
 static int read_list(struct rrt_sums *sums, int fd, const struct stat *st)
 {
     char *text = NULL;
-    int rc = st->st_size <= (off_t)LIST_MAX_BYTES ? 0 : fail_damaged(sums);
-    if (!rc)
-        rc = read_text(fd, sums, (size_t)st->st_size, &text);
-    if (!rc)
-        rc = parse(sums, text, (size_t)st->st_size);
+    int err = st->st_size <= (off_t)LIST_MAX_BYTES ? 0 : fail_damaged(sums);
+    if (!err)
+        err = read_text(fd, sums, (size_t)st->st_size, &text);
+    if (!err)
+        err = parse(sums, text, (size_t)st->st_size);
     free(text);
-    return rc;
+    return err;
 }
 
 int rrt_sums_open(int dir_fd, const char *dir, struct rrt_sums **out)
@@ -179,21 +179,21 @@ int rrt_sums_open(int dir_fd, const char *dir, struct rrt_sums **out)
     struct stat st;
     int fd = -1;
     *out = NULL;
-    int rc = wd_regular_open(dir_fd, RRT_SUMS_NAME, WD_LINKS_REFUSE, &fd, &st);
-    if (rc == -ENOENT)
+    int err = wd_regular_open(dir_fd, RRT_SUMS_NAME, WD_LINKS_REFUSE, &fd, &st);
+    if (err == -ENOENT)
         return 0;
-    if (rc)
-        return rc;
-    struct rrt_sums *sums = calloc(1, sizeof *sums);
+    if (err)
+        return err;
+    struct rrt_sums *sums = calloc(1, sizeof(*sums));
     if (sums)
         sums->dir = strdup(dir);
-    rc = sums && sums->dir ? read_list(sums, fd, &st) : -ENOMEM;
+    err = sums && sums->dir ? read_list(sums, fd, &st) : -ENOMEM;
     close(fd);
-    if (rc)
+    if (err)
         rrt_sums_free(sums);
     else
         *out = sums;
-    return rc;
+    return err;
 }
 
 void rrt_sums_free(struct rrt_sums *sums)
@@ -222,23 +222,23 @@ static int xxh64_of(int fd, uint64_t *sum)
 {
     XXH64_state_t *state = XXH64_createState();
     char *piece = malloc(PIECE_BYTES);
-    int rc = state && piece ? 0 : -ENOMEM;
+    int err = state && piece ? 0 : -ENOMEM;
     ssize_t got;
-    if (!rc)
+    if (!err)
         XXH64_reset(state, 0);
-    for (off_t off = 0; !rc; off += got) {
+    for (off_t off = 0; !err; off += got) {
         got = pread(fd, piece, PIECE_BYTES, off);
         if (got < 0)
-            rc = -errno;
+            err = -errno;
         if (got <= 0)
             break;
         XXH64_update(state, piece, (size_t)got);
     }
-    if (!rc)
+    if (!err)
         *sum = XXH64_digest(state);
     free(piece);
     XXH64_freeState(state);
-    return rc;
+    return err;
 }
 
 int rrt_sum_check(const struct rrt_sums *sums, const struct rrt_sum *row, int fd)
@@ -247,17 +247,17 @@ int rrt_sum_check(const struct rrt_sums *sums, const struct rrt_sum *row, int fd
     struct stat st;
     uint64_t sum = 0;
     bool same = false;
-    int rc = fstat(fd, &st) ? -errno : 0;
-    if (!rc && sums->version == 1) {
-        rc = xxh64_of(fd, &sum);
+    int err = fstat(fd, &st) ? -errno : 0;
+    if (!err && sums->version == 1) {
+        err = xxh64_of(fd, &sum);
         same = sum == row->xxh64;
-    } else if (!rc && (uint64_t)st.st_size == row->size_bytes) {
-        rc = wd_digest_file(fd, row->size_bytes, &now);
-        same = !rc && wd_digest_equal(&now, &row->digest);
+    } else if (!err && (uint64_t)st.st_size == row->size_bytes) {
+        err = wd_digest_file(fd, row->size_bytes, &now);
+        same = !err && wd_digest_equal(&now, &row->digest);
     }
     const char *slash = row->name[0] == '/' ? "" : "/", *dir = *slash ? sums->dir : "";
-    if (rc)
-        return wd_fail(rc, "%s%s%s: %s", dir, slash, row->name, strerror(-rc));
+    if (err)
+        return wd_fail(err, "%s%s%s: %s", dir, slash, row->name, strerror(-err));
     return same ? 0
                 : wd_fail(-WD_ERR_CORRUPT, "%s%s%s is not as it was recorded: its checksum differs",
                           dir, slash, row->name);
@@ -272,20 +272,20 @@ static int check_stream(const struct rrt_sums *sums, int dir_fd, const char *nam
     if (!row)
         return wd_fail(-WD_ERR_CORRUPT, "%s/%s was added after the recording was made", sums->dir,
                        name);
-    int rc = wd_regular_open(dir_fd, name, WD_LINKS_REFUSE, &fd, NULL);
-    if (!rc)
-        rc = rrt_sum_check(sums, row, fd);
+    int err = wd_regular_open(dir_fd, name, WD_LINKS_REFUSE, &fd, NULL);
+    if (!err)
+        err = rrt_sum_check(sums, row, fd);
     if (fd >= 0)
         close(fd);
-    return rc;
+    return err;
 }
 
 int rrt_sums_check_streams(const struct rrt_sums *sums, int dir_fd)
 {
-    int rc = 0;
-    for (size_t i = 0; !rc && i < rrt_sums_stream_count; i++)
-        rc = check_stream(sums, dir_fd, rrt_sums_streams[i]);
-    return rc;
+    int err = 0;
+    for (size_t i = 0; !err && i < rrt_sums_stream_count; i++)
+        err = check_stream(sums, dir_fd, rrt_sums_streams[i]);
+    return err;
 }
 
 /* ---- writing ---- */
@@ -300,14 +300,14 @@ int rrt_sums_put(struct wd_buf *text, const char *name, int fd)
     char start[WD_DIGEST_TEXT_BYTES + 32];
     struct wd_digest digest;
     struct stat st;
-    int rc = fstat(fd, &st) ? -errno : wd_digest_file(fd, (uint64_t)st.st_size, &digest);
-    if (rc)
-        return wd_fail(rc, "%s: %s", name, strerror(-rc));
+    int err = fstat(fd, &st) ? -errno : wd_digest_file(fd, (uint64_t)st.st_size, &digest);
+    if (err)
+        return wd_fail(err, "%s: %s", name, strerror(-err));
     wd_digest_format(&digest, start);
-    snprintf(start + 2 * WD_DIGEST_BYTES, sizeof start - 2 * WD_DIGEST_BYTES, " %llu ",
+    snprintf(start + 2 * WD_DIGEST_BYTES, sizeof(start) - 2 * WD_DIGEST_BYTES, " %llu ",
              (unsigned long long)st.st_size);
-    rc = wd_buf_append(text, start, strlen(start));
-    if (!rc)
-        rc = put_name(text, name);
-    return rc ? rc : wd_buf_append(text, "\n", 1);
+    err = wd_buf_append(text, start, strlen(start));
+    if (!err)
+        err = put_name(text, name);
+    return err ? err : wd_buf_append(text, "\n", 1);
 }

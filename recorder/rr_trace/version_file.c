@@ -102,7 +102,7 @@ int rrt_decode_version_file(const char *dir, const struct rrt_bytes *contents,
     int r = check_version(contents, dir, &used);
     if (r != 0)
         return r;
-    snprintf(path, sizeof path, "%s/version (after its first line)", dir);
+    snprintf(path, sizeof(path), "%s/version (after its first line)", dir);
     r = rrt_stream_open_memory(&stream, path, contents->data + used, contents->size_bytes - used);
     if (r != 0)
         return r;

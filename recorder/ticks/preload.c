@@ -303,12 +303,12 @@ EXPORT pid_t waitpid(pid_t pid, int *status, int options)
 EXPORT int waitid(idtype_t type, id_t id, siginfo_t *info, int options)
 {
     bool is_stop;
-    int result, stop;
+    int err, stop;
 
     do {
         stop = 0;
-        result = tck_real()->waitid(type, id, info, options);
-        if (result != 0 || !info || !info->si_pid || !is_active())
+        err = tck_real()->waitid(type, id, info, options);
+        if (err != 0 || !info || !info->si_pid || !is_active())
             break;
         is_stop = info->si_code == CLD_TRAPPED || info->si_code == CLD_STOPPED;
         note_stop(info->si_pid, is_stop ? info->si_status : 0);
@@ -317,7 +317,7 @@ EXPORT int waitid(idtype_t type, id_t id, siginfo_t *info, int options)
         if (stop > 0)
             info->si_status = stop;
     } while (stop == TCK_JOBS_GOES_ON);
-    return result;
+    return err;
 }
 
 static bool is_resuming(int request)
@@ -364,12 +364,12 @@ EXPORT void exit(int status)
 EXPORT int __printf_chk(int flag, const char *format, ...)
 {
     va_list list;
-    int result;
+    int err;
 
     if (is_active() && strncmp(format, CHATTER, strlen(CHATTER)) == 0)
         return 0;
     va_start(list, format);
-    result = tck_real()->vprintf_chk(flag, format, list);
+    err = tck_real()->vprintf_chk(flag, format, list);
     va_end(list);
-    return result;
+    return err;
 }

@@ -39,10 +39,10 @@ int slc_seed_add_place(struct slc_seed *seed, uint64_t address, uint64_t size, e
 int slc_state_at(struct wet *wet, wet_time time, uint64_t *pc, uint32_t *task)
 {
     struct wet_state *state;
-    int error = wet_state_open(wet, time, &state);
+    int err = wet_state_open(wet, time, &state);
 
-    if (error)
-        return error;
+    if (err)
+        return err;
     *pc = wet_state_regs(state)->r[EVQ_RIP];
     *task = wet_state_task(state);
     wet_state_close(state);
@@ -129,15 +129,15 @@ static int seal(struct slc_criterion *criterion)
 }
 
 /* Hands a criterion over, sealed, or frees it if there was an error. */
-static int finish(struct slc_criterion *criterion, int error, struct slc_criterion **out)
+static int finish(struct slc_criterion *criterion, int err, struct slc_criterion **out)
 {
-    if (!error)
-        error = seal(criterion);
-    if (error)
+    if (!err)
+        err = seal(criterion);
+    if (err)
         slc_criterion_free(criterion);
     else
         *out = criterion;
-    return error;
+    return err;
 }
 
 int slc_criterion_of_places(struct wet *wet, wet_time time, const struct ins_regset *regs,
@@ -152,23 +152,23 @@ int slc_criterion_of_places(struct wet *wet, wet_time time, const struct ins_reg
         return wd_fail(-WD_ERR_NOT_FOUND, "no instruction has time %llu: the %s has %llu..%llu",
                        (unsigned long long)time, info->is_window ? "window" : "run",
                        (unsigned long long)info->first_time, (unsigned long long)info->last_time);
-    int error = slc_state_at(wet, time, &pc, &task);
-    if (!error)
-        error = criterion_new(wet, "", SLC_CRITERION_PLACES, &criterion);
-    if (error)
-        return error;
+    int err = slc_state_at(wet, time, &pc, &task);
+    if (!err)
+        err = criterion_new(wet, "", SLC_CRITERION_PLACES, &criterion);
+    if (err)
+        return err;
     struct slc_seed *seed = slc_criterion_add(criterion, time, pc);
     if (!seed)
-        error = -ENOMEM;
+        err = -ENOMEM;
     if (seed && regs)
         seed->regs[SLC_EDGE_VALUE] = *regs;
     if (seed && size_bytes)
-        error = slc_seed_add_place(seed, address, size_bytes, SLC_EDGE_VALUE);
+        err = slc_seed_add_place(seed, address, size_bytes, SLC_EDGE_VALUE);
     if (seed && (!regs || ins_regset_is_empty(regs)) && !size_bytes)
         seed->uses = SLC_USES_ALL;
     snprintf(criterion->description, sizeof(criterion->description), "time %llu",
              (unsigned long long)time);
-    return finish(criterion, error, out);
+    return finish(criterion, err, out);
 }
 
 /* ---- parsing ---- */
@@ -183,9 +183,9 @@ int slc_criterion_stand(struct slc_criterion *criterion, wet_time time, struct s
                        (unsigned long long)time, info->is_window ? "window" : "run",
                        (unsigned long long)info->first_time,
                        (unsigned long long)info->last_time + 1);
-    int error = wet_state_open(criterion->wet, time, state);
-    if (error)
-        return error;
+    int err = wet_state_open(criterion->wet, time, state);
+    if (err)
+        return err;
     *seed = slc_criterion_add(criterion, time, wet_state_regs(*state)->r[EVQ_RIP]);
     if (!*seed) {
         wet_state_close(*state);
@@ -268,36 +268,36 @@ int slc_criterion_parse(struct wet *wet, const char *text, const struct slc_stan
 {
     enum slc_criterion_kind kind = kind_of(text);
     struct slc_criterion *criterion;
-    int error = criterion_new(wet, text, kind, &criterion);
+    int err = criterion_new(wet, text, kind, &criterion);
 
-    if (error)
-        return error;
+    if (err)
+        return err;
     if (from)
         criterion->from = *from;
     switch (kind) {
     case SLC_CRITERION_CRASH:
-        error = slc_parse_crash(criterion);
+        err = slc_parse_crash(criterion);
         break;
     case SLC_CRITERION_EXIT:
-        error = slc_parse_exit(criterion);
+        err = slc_parse_exit(criterion);
         break;
     case SLC_CRITERION_OUTPUT:
-        error = slc_parse_output(criterion, text + strlen("output"));
+        err = slc_parse_output(criterion, text + strlen("output"));
         break;
     case SLC_CRITERION_MEMORY:
-        error = slc_parse_memory(criterion);
+        err = slc_parse_memory(criterion);
         break;
     case SLC_CRITERION_REGISTER:
-        error = slc_parse_register(criterion);
+        err = slc_parse_register(criterion);
         break;
     case SLC_CRITERION_LINE:
-        error = slc_parse_line(criterion);
+        err = slc_parse_line(criterion);
         break;
     default:
-        error = slc_parse_function(criterion);
+        err = slc_parse_function(criterion);
         break;
     }
-    return finish(criterion, error, out);
+    return finish(criterion, err, out);
 }
 
 int slc_criterion_of_variable(struct wet *wet, wet_time time, const char *text,
@@ -313,17 +313,17 @@ int slc_criterion_of_variable(struct wet *wet, wet_time time, const char *text,
             -WD_ERR_NOT_FOUND, "'%s' is nowhere at time %llu: %s", text, (unsigned long long)time,
             where->kind == MDL_PLACE_NONE && *where->reason ? where->reason
                                                             : "the debug information computes it");
-    int error = criterion_new(wet, text, SLC_CRITERION_VARIABLE, &criterion);
-    if (error)
-        return error;
-    error = slc_criterion_stand(criterion, time, &seed, &state);
-    if (!error) {
+    int err = criterion_new(wet, text, SLC_CRITERION_VARIABLE, &criterion);
+    if (err)
+        return err;
+    err = slc_criterion_stand(criterion, time, &seed, &state);
+    if (!err) {
         wet_state_close(state);
-        error = slc_seed_add_variable(seed, where, type_bytes);
-        if (error == -WD_ERR_UNSUPPORTED)
-            error = wd_fail(error, "'%s' is in a register that slices do not follow", text);
+        err = slc_seed_add_variable(seed, where, type_bytes);
+        if (err == -WD_ERR_UNSUPPORTED)
+            err = wd_fail(err, "'%s' is in a register that slices do not follow", text);
     }
     snprintf(criterion->description, sizeof(criterion->description), "%s before time %llu", text,
              (unsigned long long)time);
-    return finish(criterion, error, out);
+    return finish(criterion, err, out);
 }

@@ -85,9 +85,9 @@ static int bad_jump(struct crash *crash)
 
     if (time == 0)
         return wd_fail(-WD_ERR_NOT_FOUND, "the program's first instruction faulted");
-    int error = slc_state_at(crash->criterion->wet, time, &pc, &task);
-    if (error)
-        return error;
+    int err = slc_state_at(crash->criterion->wet, time, &pc, &task);
+    if (err)
+        return err;
     struct slc_seed *seed = slc_criterion_add(crash->criterion, time, pc);
     if (!seed)
         return -ENOMEM;
@@ -225,7 +225,7 @@ static int bad_division(struct crash *crash)
 {
     struct ins_regset all = {0}, dividend = {0};
     struct slc_seed *seed = add_fault(crash);
-    int error = 0;
+    int err = 0;
 
     if (!seed)
         return -ENOMEM;
@@ -238,13 +238,13 @@ static int bad_division(struct crash *crash)
     bool is_whole = crash->ins.mem_count == 0 && ins_regset_is_empty(&divisor);
     bool is_zero = !is_whole && divisor_is_zero(crash, &divisor);
     seed->regs[SLC_EDGE_VALUE] = is_zero ? divisor : all;
-    for (unsigned m = 0; m < crash->ins.mem_count && !error; m++) {
+    for (unsigned m = 0; m < crash->ins.mem_count && !err; m++) {
         seed->regs[SLC_EDGE_ADDRESS] = ins_addr_uses(&crash->ins, m);
-        error = slc_seed_add_place(seed, slc_operand_address(crash->regs, &crash->ins.mems[m]),
-                                   crash->ins.mems[m].size_bytes, SLC_EDGE_VALUE);
+        err = slc_seed_add_place(seed, slc_operand_address(crash->regs, &crash->ins.mems[m]),
+                                 crash->ins.mems[m].size_bytes, SLC_EDGE_VALUE);
     }
     describe(crash, crash->pc, is_zero ? "the divisor, 0" : "the operands");
-    return error;
+    return err;
 }
 
 /* ---- signals that the program sends to itself ---- */
@@ -317,9 +317,9 @@ static int find_call(struct wet *wet, wet_time before, uint64_t target, uint64_t
 {
     for (uint64_t k = wet_interval_at(wet, before) + 1; k-- > 0;) {
         const struct wet_interval *interval;
-        int error = wet_interval_get(wet, k, &interval);
-        if (error)
-            return error;
+        int err = wet_interval_get(wet, k, &interval);
+        if (err)
+            return err;
         for (size_t e = interval->exec_count; e-- > 0;) {
             const struct wet_exec *exec = &interval->execs[e];
             const struct wet_node *node = wet_get_node(wet, exec->node);
@@ -349,15 +349,15 @@ static int own_signal(struct crash *crash)
     uint64_t pc = crash->pc;
     uint32_t task = wet_state_task(crash->state);
     bool has_frame = find_source_frame(crash, &frame) == 0;
-    int error = -WD_ERR_NOT_FOUND;
+    int err = -WD_ERR_NOT_FOUND;
 
     if (has_frame && !frame.is_innermost)
-        error = find_call(crash->criterion->wet, crash->info->signal_time, frame.value[MDL_REG_RIP],
-                          frame.value[MDL_REG_RSP] - 8, &time, &pc);
-    if (error == -WD_ERR_NOT_FOUND)
-        error = slc_state_at(crash->criterion->wet, time, &pc, &task);
-    if (error)
-        return error;
+        err = find_call(crash->criterion->wet, crash->info->signal_time, frame.value[MDL_REG_RIP],
+                        frame.value[MDL_REG_RSP] - 8, &time, &pc);
+    if (err == -WD_ERR_NOT_FOUND)
+        err = slc_state_at(crash->criterion->wet, time, &pc, &task);
+    if (err)
+        return err;
     struct slc_seed *seed = slc_criterion_add(crash->criterion, time, pc);
     if (!seed)
         return -ENOMEM;
@@ -423,9 +423,9 @@ int slc_parse_crash(struct slc_criterion *criterion)
 
     if (crash.info->signal == 0 || crash.info->signal_time == 0)
         return not_a_crash(crash.info);
-    int error = wet_state_open(criterion->wet, crash.info->signal_time, &crash.state);
-    if (error)
-        return error;
+    int err = wet_state_open(criterion->wet, crash.info->signal_time, &crash.state);
+    if (err)
+        return err;
     crash.regs = wet_state_regs(crash.state);
     crash.pc = crash.regs->r[EVQ_RIP];
     /* The state after an int3 is behind it. */
@@ -433,7 +433,7 @@ int slc_parse_crash(struct slc_criterion *criterion)
         wet_state_read(crash.state, crash.pc - 1, &byte, 1) == 0 && byte == 0xcc)
         crash.pc--;
     crash.has_ins = slc_decode_at(crash.state, crash.pc, &crash.ins) == 0;
-    error = dispatch(&crash);
+    err = dispatch(&crash);
     wet_state_close(crash.state);
-    return error;
+    return err;
 }

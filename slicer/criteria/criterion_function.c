@@ -27,10 +27,10 @@ static int parse_name(struct call *call)
 {
     const char *text = call->criterion->text, *hash = strrchr(text, '#'), *rest;
     size_t length = hash ? (size_t)(hash - text) : strlen(text);
-    int error = slc_parse_instance(text, hash ? hash : text + length, &call->instance, &rest);
+    int err = slc_parse_instance(text, hash ? hash : text + length, &call->instance, &rest);
 
-    if (error)
-        return error;
+    if (err)
+        return err;
     if (*rest || length == 0)
         return slc_criterion_refuse(call->criterion);
     call->name = strndup(text, length);
@@ -43,16 +43,16 @@ static int find_bodies(struct call *call)
     struct mdl_model *model = wet_get_model(call->criterion->wet);
     struct mdl_function *functions;
     size_t count;
-    int error = mdl_functions_named(model, call->name, &functions, &count);
+    int err = mdl_functions_named(model, call->name, &functions, &count);
 
-    if (error == -WD_ERR_NOT_FOUND)
+    if (err == -WD_ERR_NOT_FOUND)
         return wd_fail(-WD_ERR_USAGE,
                        "'%s' is no function of the program, and no other criterion: crash, exit, "
                        "output[:FD|:PATH]:OFFSET[+LEN], FILE:LINE[#K][:VARIABLE], "
                        "*ADDRESS[+LEN][@TIME] or $REGISTER[@TIME]",
                        call->name);
-    if (error)
-        return error;
+    if (err)
+        return err;
     call->pcs = malloc((count + 1) * sizeof(*call->pcs));
     for (size_t i = 0; call->pcs && i < count; i++) {
         uint64_t body = functions[i].start;
@@ -73,15 +73,15 @@ static int find_time(struct call *call, wet_time *time)
 {
     struct wet *wet = call->criterion->wet;
     uint64_t count = 0;
-    int error = call->pc_count
-                    ? wet_find_instance(wet, call->pcs, call->pc_count, call->instance, time)
-                    : -WD_ERR_NOT_FOUND;
+    int err = call->pc_count
+                  ? wet_find_instance(wet, call->pcs, call->pc_count, call->instance, time)
+                  : -WD_ERR_NOT_FOUND;
 
-    if (error != -WD_ERR_NOT_FOUND)
-        return error;
-    error = call->pc_count ? wet_count_instances(wet, call->pcs, call->pc_count, &count) : 0;
-    if (error)
-        return error;
+    if (err != -WD_ERR_NOT_FOUND)
+        return err;
+    err = call->pc_count ? wet_count_instances(wet, call->pcs, call->pc_count, &count) : 0;
+    if (err)
+        return err;
     if (count == 0)
         return wd_fail(-WD_ERR_NOT_FOUND, "%s was never called (or only where it is inlined)",
                        call->name);
@@ -108,14 +108,14 @@ static int add_argument(void *context, const struct mdl_variable *variable)
 
     if (variable->scope != MDL_SCOPE_PARAM)
         return 0;
-    int error =
+    int err =
         mdl_variable_locate(arguments->model, variable, arguments->seed->pc, &machine, &where);
-    bool has_place = !error && (where.kind == MDL_PLACE_MEMORY || where.kind == MDL_PLACE_REGISTER);
+    bool has_place = !err && (where.kind == MDL_PLACE_MEMORY || where.kind == MDL_PLACE_REGISTER);
     if (has_place)
-        error = slc_seed_add_variable(arguments->seed, &where, variable->type.size_bytes);
-    if (error == -ENOMEM || error == -WD_ERR_INTERRUPTED)
-        return error;
-    if (has_place && !error)
+        err = slc_seed_add_variable(arguments->seed, &where, variable->type.size_bytes);
+    if (err == -ENOMEM || err == -WD_ERR_INTERRUPTED)
+        return err;
+    if (has_place && !err)
         arguments->known++;
     else
         arguments->unknown++;
@@ -136,17 +136,17 @@ static size_t outermost(struct mdl_model *model, uint64_t pc)
 static int add_arguments(struct arguments *arguments, wet_time time)
 {
     struct slc_criterion *criterion = arguments->call->criterion;
-    int error = slc_criterion_stand(criterion, time, &arguments->seed, &arguments->state);
+    int err = slc_criterion_stand(criterion, time, &arguments->seed, &arguments->state);
 
-    if (error)
-        return error;
+    if (err)
+        return err;
     uint64_t pc = arguments->seed->pc;
-    error = mdl_variables_each_at(arguments->model, pc, outermost(arguments->model, pc),
-                                  add_argument, arguments);
+    err = mdl_variables_each_at(arguments->model, pc, outermost(arguments->model, pc), add_argument,
+                                arguments);
     wet_state_close(arguments->state);
-    if (error == -WD_ERR_NOT_FOUND || error == -WD_ERR_CORRUPT)
-        error = 0; /* no debug information: no arguments */
-    return error;
+    if (err == -WD_ERR_NOT_FOUND || err == -WD_ERR_CORRUPT)
+        err = 0; /* no debug information: no arguments */
+    return err;
 }
 
 static void describe(const struct arguments *arguments, wet_time time)
@@ -170,17 +170,17 @@ int slc_parse_function(struct slc_criterion *criterion)
     struct call call = {.criterion = criterion};
     struct arguments arguments = {.call = &call, .model = wet_get_model(criterion->wet)};
     wet_time time = 0;
-    int error = parse_name(&call);
+    int err = parse_name(&call);
 
-    if (!error)
-        error = find_bodies(&call);
-    if (!error)
-        error = find_time(&call, &time);
-    if (!error)
-        error = add_arguments(&arguments, time);
-    if (!error)
+    if (!err)
+        err = find_bodies(&call);
+    if (!err)
+        err = find_time(&call, &time);
+    if (!err)
+        err = add_arguments(&arguments, time);
+    if (!err)
         describe(&arguments, time);
     free(call.name);
     free(call.pcs);
-    return error;
+    return err;
 }

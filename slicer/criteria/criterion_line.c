@@ -51,9 +51,9 @@ static int parse_place(const struct slc_criterion *criterion, struct place *plac
     if (errno || line == 0 || line > UINT32_MAX)
         return slc_criterion_refuse(criterion);
     place->line = (uint32_t)line;
-    int error = slc_parse_instance(text, end, &place->instance, &rest);
-    if (error)
-        return error;
+    int err = slc_parse_instance(text, end, &place->instance, &rest);
+    if (err)
+        return err;
     if (*rest == ':' && rest[1])
         place->variable = rest + 1;
     else if (*rest)
@@ -68,10 +68,10 @@ static int no_such_instance(struct wet *wet, const struct place *place, const ui
                             size_t pc_count)
 {
     uint64_t count;
-    int error = wet_count_instances(wet, pcs, pc_count, &count);
+    int err = wet_count_instances(wet, pcs, pc_count, &count);
 
-    if (error)
-        return error;
+    if (err)
+        return err;
     if (count == 0)
         return wd_fail(-WD_ERR_NOT_FOUND, "%s:%u never ran", place->file, place->line);
     return wd_fail(-WD_ERR_NOT_FOUND, "%s:%u has no instance #%lld: it ran %llu time%s in all",
@@ -84,11 +84,10 @@ static int find_instance(struct wet *wet, const struct place *place, uint64_t **
 {
     struct mdl_location *locations;
     size_t count;
-    int error =
-        mdl_line_locations(wet_get_model(wet), place->file, place->line, &locations, &count);
+    int err = mdl_line_locations(wet_get_model(wet), place->file, place->line, &locations, &count);
 
-    if (error)
-        return error;
+    if (err)
+        return err;
     *pc_count = 0;
     *pcs = malloc((count + 1) * sizeof(**pcs));
     for (size_t i = 0; *pcs && i < count; i++)
@@ -99,10 +98,10 @@ static int find_instance(struct wet *wet, const struct place *place, uint64_t **
     free(locations);
     if (!*pcs)
         return -ENOMEM;
-    error = wet_find_instance(wet, *pcs, *pc_count, place->instance, time);
-    if (error == -WD_ERR_NOT_FOUND)
-        error = no_such_instance(wet, place, *pcs, *pc_count);
-    return error;
+    err = wet_find_instance(wet, *pcs, *pc_count, place->instance, time);
+    if (err == -WD_ERR_NOT_FOUND)
+        err = no_such_instance(wet, place, *pcs, *pc_count);
+    return err;
 }
 
 /* ---- a variable ---- */
@@ -129,24 +128,24 @@ static int add_variable(struct slc_criterion *criterion, struct wet_state *state
     struct mdl_machine machine = {state, slc_read_register, slc_read_memory};
     struct mdl_variable variable;
     struct mdl_place where;
-    int error = mdl_variable_find_at(model, seed->pc, inline_depth(model, seed->pc, place->line),
-                                     place->variable, &variable);
+    int err = mdl_variable_find_at(model, seed->pc, inline_depth(model, seed->pc, place->line),
+                                   place->variable, &variable);
 
-    if (error == -WD_ERR_NOT_FOUND)
-        return wd_fail(error, "there is no variable '%s' at %s:%u", place->variable, place->file,
+    if (err == -WD_ERR_NOT_FOUND)
+        return wd_fail(err, "there is no variable '%s' at %s:%u", place->variable, place->file,
                        place->line);
-    if (!error)
-        error = mdl_variable_locate(model, &variable, seed->pc, &machine, &where);
-    if (error)
-        return error;
+    if (!err)
+        err = mdl_variable_locate(model, &variable, seed->pc, &machine, &where);
+    if (err)
+        return err;
     switch (where.kind) {
     case MDL_PLACE_MEMORY:
     case MDL_PLACE_REGISTER:
-        error = slc_seed_add_variable(seed, &where, variable.type.size_bytes);
-        if (error == -WD_ERR_UNSUPPORTED)
-            return wd_fail(error, "'%s' is in a register that slices do not follow at %s:%u",
+        err = slc_seed_add_variable(seed, &where, variable.type.size_bytes);
+        if (err == -WD_ERR_UNSUPPORTED)
+            return wd_fail(err, "'%s' is in a register that slices do not follow at %s:%u",
                            place->variable, place->file, place->line);
-        return error;
+        return err;
     case MDL_PLACE_VALUE:
         return wd_fail(-WD_ERR_NOT_FOUND,
                        "'%s' is nowhere at %s:%u: the debug information computes it; try %s:%u",
@@ -161,19 +160,19 @@ static int add_variable(struct slc_criterion *criterion, struct wet_state *state
 static int seed_variable(struct slc_criterion *criterion, const struct place *place, wet_time time)
 {
     struct wet_state *state;
-    int error = wet_state_open(criterion->wet, time, &state);
+    int err = wet_state_open(criterion->wet, time, &state);
 
-    if (error)
-        return error;
+    if (err)
+        return err;
     struct slc_seed *seed = slc_criterion_add(criterion, time, wet_state_regs(state)->r[EVQ_RIP]);
     if (!seed) {
         wet_state_close(state);
         return -ENOMEM;
     }
     seed->task = wet_state_task(state);
-    error = add_variable(criterion, state, place, seed);
+    err = add_variable(criterion, state, place, seed);
     wet_state_close(state);
-    return error;
+    return err;
 }
 
 /* ---- all of a line ---- */
@@ -242,18 +241,18 @@ static int walk_statement(struct walk *walk, const struct wet_statement *stateme
 
 static int walk_interval(struct walk *walk, const struct wet_interval *interval)
 {
-    int error = 0;
+    int err = 0;
 
-    for (size_t e = 0; e < interval->exec_count && !error && !walk->is_over; e++) {
+    for (size_t e = 0; e < interval->exec_count && !err && !walk->is_over; e++) {
         const struct wet_exec *exec = &interval->execs[e];
         const struct wet_node *node = wet_get_node(walk->criterion->wet, exec->node);
         wet_time time = interval->first_time + exec->time_off;
         if (!node || exec->task != walk->task || time + node->statement_count <= walk->start)
             continue;
-        for (uint32_t s = 0; s < node->statement_count && !error && !walk->is_over; s++)
-            error = walk_statement(walk, &node->statements[s], time + s);
+        for (uint32_t s = 0; s < node->statement_count && !err && !walk->is_over; s++)
+            err = walk_statement(walk, &node->statements[s], time + s);
     }
-    return error;
+    return err;
 }
 
 static int seed_line(struct slc_criterion *criterion, const struct place *place,
@@ -263,25 +262,25 @@ static int seed_line(struct slc_criterion *criterion, const struct place *place,
     struct mdl_range *ranges;
     struct walk walk = {.criterion = criterion, .pcs = pcs, .pc_count = pc_count, .start = time};
     uint64_t pc, intervals = wet_get_info(wet)->intervals;
-    int error = slc_state_at(wet, time, &pc, &walk.task);
+    int err = slc_state_at(wet, time, &pc, &walk.task);
 
-    if (!error)
-        error = mdl_line_ranges(wet_get_model(wet), place->file, place->line, &ranges,
-                                &walk.range_count);
-    if (error)
-        return error;
+    if (!err)
+        err = mdl_line_ranges(wet_get_model(wet), place->file, place->line, &ranges,
+                              &walk.range_count);
+    if (err)
+        return err;
     walk.ranges = ranges;
-    for (uint64_t k = wet_interval_at(wet, time); k < intervals && !error && !walk.is_over; k++) {
+    for (uint64_t k = wet_interval_at(wet, time); k < intervals && !err && !walk.is_over; k++) {
         const struct wet_interval *interval;
-        error = wet_interval_get(wet, k, &interval);
-        if (error)
+        err = wet_interval_get(wet, k, &interval);
+        if (err)
             break;
-        error = walk_interval(&walk, interval);
+        err = walk_interval(&walk, interval);
         wet_interval_put(wet, interval);
     }
     free(ranges);
-    if (error || criterion->seed_count)
-        return error;
+    if (err || criterion->seed_count)
+        return err;
     /* Several lines begin at the breakpoint's address, and its instruction is another one's. */
     struct slc_seed *seed = slc_criterion_add(criterion, time, pc);
     if (!seed)
@@ -299,23 +298,23 @@ int slc_parse_line(struct slc_criterion *criterion)
     uint64_t *pcs = NULL;
     size_t pc_count = 0;
     wet_time time;
-    int error = parse_place(criterion, &place);
+    int err = parse_place(criterion, &place);
 
-    if (error)
-        return error;
-    error = find_instance(criterion->wet, &place, &pcs, &pc_count, &time);
-    if (!error)
-        error = place.variable ? seed_variable(criterion, &place, time)
-                               : seed_line(criterion, &place, pcs, pc_count, time);
+    if (err)
+        return err;
+    err = find_instance(criterion->wet, &place, &pcs, &pc_count, &time);
+    if (!err)
+        err = place.variable ? seed_variable(criterion, &place, time)
+                             : seed_line(criterion, &place, pcs, pc_count, time);
     if (place.variable)
         snprintf(criterion->description, sizeof(criterion->description),
                  "%s before %s:%u at time %llu", place.variable, place.file, place.line,
-                 error ? 0 : (unsigned long long)time);
+                 err ? 0 : (unsigned long long)time);
     else
         snprintf(criterion->description, sizeof(criterion->description),
                  "all that %s:%u uses at time %llu", place.file, place.line,
-                 error ? 0 : (unsigned long long)time);
+                 err ? 0 : (unsigned long long)time);
     free(pcs);
     free(place.file);
-    return error;
+    return err;
 }

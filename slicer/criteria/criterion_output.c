@@ -38,16 +38,16 @@ int slc_parse_exit(struct slc_criterion *criterion)
         return wd_fail(-WD_ERR_NOT_FOUND,
                        "the program did not exit, signal %d (%s) ended it; try the criterion crash",
                        info->signal, strsignal(info->signal));
-    int error = wet_each_event(criterion->wet, note_exit, &call);
-    if (error)
-        return error;
+    int err = wet_each_event(criterion->wet, note_exit, &call);
+    if (err)
+        return err;
     if (call.time == 0)
         return wd_fail(-WD_ERR_NOT_FOUND,
                        "the recording holds no exit; try output:OFFSET or FILE:LINE");
-    error = slc_state_at(criterion->wet, call.time, &pc, &call.task);
-    struct slc_seed *seed = error ? NULL : slc_criterion_add(criterion, call.time, pc);
+    err = slc_state_at(criterion->wet, call.time, &pc, &call.task);
+    struct slc_seed *seed = err ? NULL : slc_criterion_add(criterion, call.time, pc);
     if (!seed)
-        return error ? error : -ENOMEM;
+        return err ? err : -ENOMEM;
     seed->task = call.task;
     ins_regset_add_gpr(&seed->regs[SLC_EDGE_VALUE], INS_RDI, 0, 4);
     seed->register_bytes = 4;
@@ -132,10 +132,10 @@ static int no_output(const struct wet *wet, const struct output_range *range)
 static int add_buffer_address(struct slc_criterion *criterion, struct slc_seed *seed)
 {
     struct wet_state *state;
-    int error = wet_state_open(criterion->wet, seed->time, &state);
+    int err = wet_state_open(criterion->wet, seed->time, &state);
 
-    if (error)
-        return error;
+    if (err)
+        return err;
     const struct evq_regs *regs = wet_state_regs(state);
     seed->pc = regs->r[EVQ_RIP];
     seed->task = wet_state_task(state);
@@ -144,7 +144,7 @@ static int add_buffer_address(struct slc_criterion *criterion, struct slc_seed *
     case SYS_pwritev:
     case SYS_pwritev2:
         if (regs->r[EVQ_RDX] <= 1024)
-            error =
+            err =
                 slc_seed_add_place(seed, regs->r[EVQ_RSI], 16 * regs->r[EVQ_RDX], SLC_EDGE_ADDRESS);
         /* fall through */
     case SYS_write:
@@ -157,7 +157,7 @@ static int add_buffer_address(struct slc_criterion *criterion, struct slc_seed *
         break;
     }
     wet_state_close(state);
-    return error;
+    return err;
 }
 
 static int add_piece(struct slc_criterion *criterion, const struct wet_output *output,
@@ -173,8 +173,8 @@ static int add_piece(struct slc_criterion *criterion, const struct wet_output *o
     seed = slc_criterion_add(criterion, output->time, 0);
     if (!seed)
         return -ENOMEM;
-    int error = slc_seed_add_place(seed, address, size, SLC_EDGE_VALUE);
-    return error ? error : add_buffer_address(criterion, seed);
+    int err = slc_seed_add_place(seed, address, size, SLC_EDGE_VALUE);
+    return err ? err : add_buffer_address(criterion, seed);
 }
 
 /* :PATH:OFFSET[+LEN]; *path is to be freed. */
@@ -196,24 +196,24 @@ static int add_written(struct slc_criterion *criterion, const struct slc_file_pi
     size_t count;
     const struct wet_output *outputs = wet_outputs(criterion->wet, &count);
     uint64_t from = piece->skipped, left = piece->size;
-    int error = 0;
+    int err = 0;
 
-    for (size_t i = 0; i < count && left && !error; i++) {
+    for (size_t i = 0; i < count && left && !err; i++) {
         if (outputs[i].time != piece->time)
             continue;
         uint64_t size = outputs[i].size > from ? outputs[i].size - from : 0;
         if (size > left)
             size = left;
         if (size)
-            error = add_piece(criterion, &outputs[i], outputs[i].address + from, size);
+            err = add_piece(criterion, &outputs[i], outputs[i].address + from, size);
         from -= from < outputs[i].size ? from : outputs[i].size;
         left -= size;
     }
-    if (!error && left)
+    if (!err && left)
         return wd_fail(-WD_ERR_NOT_FOUND,
                        "where the call at time %llu found what it wrote is not known",
                        (unsigned long long)piece->time);
-    return error;
+    return err;
 }
 
 static int parse_file_output(struct slc_criterion *criterion, const char *path,
@@ -222,18 +222,18 @@ static int parse_file_output(struct slc_criterion *criterion, const char *path,
     struct slc_file_piece *pieces = NULL;
     struct slc_files *files;
     size_t count = 0;
-    int error = slc_files_make(criterion->wet, &files);
+    int err = slc_files_make(criterion->wet, &files);
 
-    if (error)
-        return error;
-    error = slc_files_trace(files, path, range->offset, range->size, &pieces, &count);
-    for (size_t i = 0; i < count && !error; i++)
-        error = add_written(criterion, &pieces[i]);
+    if (err)
+        return err;
+    err = slc_files_trace(files, path, range->offset, range->size, &pieces, &count);
+    for (size_t i = 0; i < count && !err; i++)
+        err = add_written(criterion, &pieces[i]);
     free(pieces);
     slc_files_free(files);
     snprintf(criterion->description, sizeof(criterion->description), "%s, byte %llu%s", path,
              (unsigned long long)range->offset, range->size > 1 ? " and following" : "");
-    return error;
+    return err;
 }
 
 int slc_parse_output(struct slc_criterion *criterion, const char *rest)
@@ -243,19 +243,19 @@ int slc_parse_output(struct slc_criterion *criterion, const char *rest)
     uint64_t found = 0;
     size_t count;
     const struct wet_output *outputs = wet_outputs(criterion->wet, &count);
-    int error = 0;
+    int err = 0;
 
     if (!parse_range(rest, &range) && parse_file(rest, &path, &range)) {
-        error = path ? parse_file_output(criterion, path, &range) : -ENOMEM;
+        err = path ? parse_file_output(criterion, path, &range) : -ENOMEM;
         free(path);
-        return error;
+        return err;
     }
     if (!parse_range(rest, &range))
         return wd_fail(-WD_ERR_USAGE,
                        "'%s' is no place in the output: use output:OFFSET, output:OFFSET+LENGTH, "
                        "output:DESCRIPTOR:OFFSET or output:PATH:OFFSET",
                        criterion->text);
-    for (size_t i = 0; i < count && !error; i++) {
+    for (size_t i = 0; i < count && !err; i++) {
         const struct wet_output *output = &outputs[i];
         uint64_t from = range.offset > output->offset ? range.offset : output->offset;
         uint64_t end = output->offset + output->size;
@@ -264,10 +264,10 @@ int slc_parse_output(struct slc_criterion *criterion, const char *rest)
         if (output->fd != range.fd || from >= end)
             continue;
         found += end - from;
-        error = add_piece(criterion, output, output->address + (from - output->offset), end - from);
+        err = add_piece(criterion, output, output->address + (from - output->offset), end - from);
     }
-    if (error)
-        return error;
+    if (err)
+        return err;
     if (found < range.size)
         return no_output(criterion->wet, &range);
     snprintf(criterion->description, sizeof(criterion->description),

@@ -29,16 +29,16 @@ static int split_time(const struct slc_criterion *criterion, char **place, wet_t
 {
     const struct slc_standpoint *from = &criterion->from;
     const char *at = strrchr(criterion->text, '@');
-    int error = 0;
+    int err = 0;
 
     *time = from->now;
     if (at)
-        error =
+        err =
             from->read_time ? from->read_time(from->arg, at + 1, time) : read_number(at + 1, time);
     else if (from->now == 0)
-        error = wd_fail(-WD_ERR_USAGE, "'%s': at which time? add @TIME", criterion->text);
-    if (error)
-        return error;
+        err = wd_fail(-WD_ERR_USAGE, "'%s': at which time? add @TIME", criterion->text);
+    if (err)
+        return err;
     size_t length = at ? (size_t)(at - criterion->text) : strlen(criterion->text);
     *place = strndup(criterion->text, length);
     return *place ? 0 : -ENOMEM;
@@ -72,12 +72,12 @@ static int check_mapped(struct wet_state *state, uint64_t address, uint64_t size
     for (uint64_t done = 0; done < size;) {
         uint64_t room = sizeof(bytes) - (address + done) % sizeof(bytes);
         uint64_t count = size - done < room ? size - done : room;
-        int error = wet_state_read(state, address + done, bytes, count);
-        if (error == -EFAULT)
+        int err = wet_state_read(state, address + done, bytes, count);
+        if (err == -EFAULT)
             return wd_fail(-WD_ERR_NOT_FOUND, "nothing is mapped at 0x%llx at time %llu",
                            (unsigned long long)(address + done), (unsigned long long)time);
-        if (error)
-            return error;
+        if (err)
+            return err;
         done += count;
     }
     return 0;
@@ -108,10 +108,10 @@ int slc_parse_memory(struct slc_criterion *criterion)
     struct slc_seed *seed;
     wet_time time;
     char *text;
-    int error = split_time(criterion, &text, &time);
+    int err = split_time(criterion, &text, &time);
 
-    if (error)
-        return error;
+    if (err)
+        return err;
     bool is_good = parse_bytes(text + 1, &address, &size);
     free(text);
     if (!is_good)
@@ -122,16 +122,16 @@ int slc_parse_memory(struct slc_criterion *criterion)
     if (size > BYTES_MAX)
         return wd_fail(-WD_ERR_USAGE, "'%s': %llu bytes are more than %llu", criterion->text,
                        (unsigned long long)size, (unsigned long long)BYTES_MAX);
-    error = slc_criterion_stand(criterion, time, &seed, &state);
-    if (error)
-        return error;
-    error = check_mapped(state, address, size, time);
+    err = slc_criterion_stand(criterion, time, &seed, &state);
+    if (err)
+        return err;
+    err = check_mapped(state, address, size, time);
     wet_state_close(state);
-    if (!error)
-        error = slc_seed_add_place(seed, address, size, SLC_EDGE_VALUE);
-    if (!error)
+    if (!err)
+        err = slc_seed_add_place(seed, address, size, SLC_EDGE_VALUE);
+    if (!err)
         describe_memory(criterion, address, size, time);
-    return error;
+    return err;
 }
 
 /* ---- registers ---- */
@@ -152,20 +152,20 @@ int slc_parse_register(struct slc_criterion *criterion)
     struct slc_seed *seed;
     wet_time time;
     char *text;
-    int error = split_time(criterion, &text, &time);
+    int err = split_time(criterion, &text, &time);
 
-    if (error)
-        return error;
+    if (err)
+        return err;
     if (strcmp(text, "$rip") == 0 || strcmp(text, "$pc") == 0)
-        error = wd_fail(-WD_ERR_USAGE,
-                        "slices do not follow %s; FILE:LINE and FUNCTION with --control say how "
-                        "the program got there",
-                        text);
+        err = wd_fail(-WD_ERR_USAGE,
+                      "slices do not follow %s; FILE:LINE and FUNCTION with --control say how "
+                      "the program got there",
+                      text);
     else if (ins_regset_parse(text + 1, &set))
-        error = wd_fail(-WD_ERR_USAGE, "no register is called '%s'", text);
-    if (!error)
-        error = slc_criterion_stand(criterion, time, &seed, &state);
-    if (!error) {
+        err = wd_fail(-WD_ERR_USAGE, "no register is called '%s'", text);
+    if (!err)
+        err = slc_criterion_stand(criterion, time, &seed, &state);
+    if (!err) {
         wet_state_close(state);
         seed->regs[SLC_EDGE_VALUE] = set;
         seed->register_bytes = narrow_bytes(text + 1);
@@ -173,5 +173,5 @@ int slc_parse_register(struct slc_criterion *criterion)
                  text + 1, (unsigned long long)time);
     }
     free(text);
-    return error;
+    return err;
 }

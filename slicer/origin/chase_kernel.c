@@ -102,26 +102,26 @@ static int pass_written(struct slc_chase *chase, const struct wet_event *event, 
                         const struct written *written)
 {
     struct gather gather = {chase, event, SLC_HOP_SYSCALL, 0, false};
-    int error = 0;
+    int err = 0;
 
     if (task == UNKNOWN_TASK)
         gather.kind = event->time ? SLC_HOP_DELIVERED : SLC_HOP_INITIAL;
-    for (unsigned i = 0; i < chase->origin->size && !error; i++) {
+    for (unsigned i = 0; i < chase->origin->size && !err; i++) {
         struct slc_track *track = &chase->tracks[i];
         uint64_t off = track->spot.address - written->address;
         if (track->state != SLC_TRACK_LIVE || track->spot.kind != SLC_SPOT_MEMORY ||
             off >= written->size)
             continue;
         bool is_first = !gather.has_hop;
-        error = task == UNKNOWN_TASK ? gather_end(&gather, i) : gather_call(&gather, i, task);
-        if (error || !is_first)
+        err = task == UNKNOWN_TASK ? gather_end(&gather, i) : gather_call(&gather, i, task);
+        if (err || !is_first)
             continue;
         struct slc_hop *hop = gather_hop(&gather);
         hop->offset = written->offset + off;
         hop->extent = written->extent;
         hop->is_mapping = written->is_mapping;
     }
-    return error;
+    return err;
 }
 
 static int pass_remap(struct slc_chase *chase, const struct wet_event *event, uint32_t task,
@@ -133,19 +133,18 @@ static int pass_remap(struct slc_chase *chase, const struct wet_event *event, ui
                            .size = op->remap.to_size - kept,
                            .extent = op->remap.to_size,
                            .is_mapping = true};
-    int error = op->remap.to_size > kept ? pass_written(chase, event, task, &rest) : 0;
+    int err = op->remap.to_size > kept ? pass_written(chase, event, task, &rest) : 0;
 
-    for (unsigned i = 0; i < chase->origin->size && !error && op->remap.start != op->remap.to;
-         i++) {
+    for (unsigned i = 0; i < chase->origin->size && !err && op->remap.start != op->remap.to; i++) {
         struct slc_track *track = &chase->tracks[i];
         uint64_t off = track->spot.address - op->remap.to;
         if (track->state != SLC_TRACK_LIVE || track->spot.kind != SLC_SPOT_MEMORY || off >= kept)
             continue;
         struct slc_spot from = track->spot;
         from.address = op->remap.start + off;
-        error = gather_move(&gather, i, from);
+        err = gather_move(&gather, i, from);
     }
-    return error;
+    return err;
 }
 
 /* ---- threads ---- */
@@ -166,14 +165,14 @@ static int pass_birth(struct slc_chase *chase, const struct wet_event *event,
 {
     const struct evq_regs *born = evq_op_regs(op), *parent;
     struct gather gather = {chase, event, SLC_HOP_SYSCALL, 0, false};
-    int error = 0;
+    int err = 0;
 
     if (!born || op->task_new.task == event->task)
         return 0;
     parent = evq_entry_regs(event->entry);
     if (!parent)
         parent = evq_entry_loads(event->entry);
-    for (unsigned i = 0; i < chase->origin->size && !error; i++) {
+    for (unsigned i = 0; i < chase->origin->size && !err; i++) {
         struct slc_track *track = &chase->tracks[i];
         if (track->state == SLC_TRACK_CALL && track->spot.task == op->task_new.task)
             track->state = SLC_TRACK_DONE;
@@ -181,11 +180,11 @@ static int pass_birth(struct slc_chase *chase, const struct wet_event *event,
             track->spot.task != op->task_new.task)
             continue;
         if (is_given(&track->spot, born, parent))
-            error = gather_call(&gather, i, event->task);
+            err = gather_call(&gather, i, event->task);
         else
             track->spot.task = event->task;
     }
-    return error;
+    return err;
 }
 
 /* ---- ops ---- */
@@ -195,9 +194,9 @@ static int pass_ops(struct slc_chase *chase, const struct wet_event *event, uint
 {
     struct written written = {0};
     uint64_t passed = 0;
-    int error = 0;
+    int err = 0;
 
-    for (const struct evq_op *op = NULL; !error && (op = evq_op_next(event->entry, op));) {
+    for (const struct evq_op *op = NULL; !err && (op = evq_op_next(event->entry, op));) {
         written = (struct written){.address = op->range.start,
                                    .size = slc_clip_bytes(clip, op),
                                    .extent = op->range.size,
@@ -208,32 +207,32 @@ static int pass_ops(struct slc_chase *chase, const struct wet_event *event, uint
             if (clip->is_clipped)
                 written.extent = clip->buffer_end - clip->buffer;
             passed += op->range.size;
-            error = pass_written(chase, event, task, &written);
+            err = pass_written(chase, event, task, &written);
             break;
         case EVQ_OP_ZERO:
         case EVQ_OP_MAP:
         case EVQ_OP_DISCARD:
             written.offset =
                 op->op == EVQ_OP_MAP && op->map.file != EVQ_FILE_NONE ? op->map.file_off : 0;
-            error = pass_written(chase, event, task, &written);
+            err = pass_written(chase, event, task, &written);
             break;
         case EVQ_OP_REMAP:
-            error = pass_remap(chase, event, task, op);
+            err = pass_remap(chase, event, task, op);
             break;
         case EVQ_OP_CLEAR_SPACE:
             written.size = UINT64_MAX;
             written.address = 0;
-            error = pass_written(chase, event, UNKNOWN_TASK, &written);
+            err = pass_written(chase, event, UNKNOWN_TASK, &written);
             break;
         case EVQ_OP_TASK_NEW:
             if (task != UNKNOWN_TASK)
-                error = pass_birth(chase, event, op);
+                err = pass_birth(chase, event, op);
             break;
         default:
             break;
         }
     }
-    return error;
+    return err;
 }
 
 /* ---- signal handlers ---- */
@@ -249,9 +248,9 @@ static int handler_ended(struct slc_chase *chase, const struct wet_event *event)
 {
     const struct evq_regs *regs = evq_entry_regs(event->entry);
     struct gather gather = {chase, event, SLC_HOP_SIGNAL, 0, false};
-    int error = 0;
+    int err = 0;
 
-    for (unsigned i = 0; regs && i < chase->origin->size && !error; i++) {
+    for (unsigned i = 0; regs && i < chase->origin->size && !err; i++) {
         struct slc_track *track = &chase->tracks[i];
         if (track->state != SLC_TRACK_LIVE || track->spot.kind == SLC_SPOT_MEMORY ||
             track->spot.task != event->task)
@@ -260,13 +259,13 @@ static int handler_ended(struct slc_chase *chase, const struct wet_event *event)
             unsigned index = 0;
             while (slc_saved_order[index] != track->spot.number)
                 index++;
-            error = gather_move(&gather, i, saved_spot(regs->r[EVQ_RSP], index, track->spot.byte));
+            err = gather_move(&gather, i, saved_spot(regs->r[EVQ_RSP], index, track->spot.byte));
         } else {
             track->state = SLC_TRACK_ASIDE;
             track->ucontext = regs->r[EVQ_RSP];
         }
     }
-    return error;
+    return err;
 }
 
 static bool is_given_to_handler(const struct slc_spot *spot)
@@ -285,9 +284,9 @@ static int handler_began(struct slc_chase *chase, const struct wet_event *event,
     struct gather kept = {chase, event, SLC_HOP_SIGNAL, 0, false};
     struct gather given = {chase, event, SLC_HOP_DELIVERED, 0, false};
     const struct slc_clip frame = slc_signal_frame_clip(event->entry, ucontext - 8);
-    int error = 0;
+    int err = 0;
 
-    for (unsigned i = 0; i < chase->origin->size && !error; i++) {
+    for (unsigned i = 0; i < chase->origin->size && !err; i++) {
         struct slc_track *track = &chase->tracks[i];
         uint64_t off = track->spot.address - ucontext - SLC_SAVED_REGS_OFF;
         if (track->state == SLC_TRACK_ASIDE && track->ucontext == ucontext &&
@@ -297,16 +296,16 @@ static int handler_began(struct slc_chase *chase, const struct wet_event *event,
             continue;
         } else if (track->spot.kind != SLC_SPOT_MEMORY) {
             if (track->spot.task == event->task && is_given_to_handler(&track->spot))
-                error = gather_end(&given, i);
+                err = gather_end(&given, i);
         } else if (off < 8 * SLC_SAVED_REG_COUNT) {
             struct slc_spot from = {.kind = SLC_SPOT_GPR,
                                     .task = event->task,
                                     .number = slc_saved_order[off / 8],
                                     .byte = (uint16_t)(off % 8)};
-            error = gather_move(&kept, i, from);
+            err = gather_move(&kept, i, from);
         }
     }
-    return error ? error : pass_ops(chase, event, UNKNOWN_TASK, &frame);
+    return err ? err : pass_ops(chase, event, UNKNOWN_TASK, &frame);
 }
 
 /* Bytes of a gather's register that were not loaded last: before it faulted, or never. The trace does not tell. */
@@ -315,26 +314,26 @@ static int refuse_halfway(const struct slc_chase *chase, size_t index)
     const struct wet_event *cause = slc_event_cause(chase->interval, index);
     struct slc_halfway halfway;
     bool has_vectors = false;
-    int error = 0;
+    int err = 0;
 
     for (unsigned i = 0; i < chase->origin->size; i++)
         has_vectors |= chase->tracks[i].state == SLC_TRACK_LIVE &&
                        chase->tracks[i].spot.kind == SLC_SPOT_VECTOR;
     if (!has_vectors || !cause || cause->entry->kind != EVQ_FAULT)
         return 0;
-    error = slc_halfway_find(chase->wet, chase->interval, cause, &halfway);
-    for (unsigned i = 0; i < chase->origin->size && !error; i++) {
+    err = slc_halfway_find(chase->wet, chase->interval, cause, &halfway);
+    for (unsigned i = 0; i < chase->origin->size && !err; i++) {
         const struct slc_track *track = &chase->tracks[i];
         if (track->state == SLC_TRACK_LIVE && track->spot.kind == SLC_SPOT_VECTOR &&
             track->spot.task == cause->task && ins_regset_has(&halfway.loaded, track->location))
-            error = wd_fail(-WD_ERR_UNSUPPORTED,
-                            "the gather at %#llx faulted after time %llu, perhaps halfway, and a "
-                            "handler had it go on: what it had loaded by then is not known (a "
-                            "slice has all that it may be)",
-                            (unsigned long long)evq_entry_regs(cause->entry)->r[EVQ_RIP],
-                            (unsigned long long)cause->time);
+            err = wd_fail(-WD_ERR_UNSUPPORTED,
+                          "the gather at %#llx faulted after time %llu, perhaps halfway, and a "
+                          "handler had it go on: what it had loaded by then is not known (a "
+                          "slice has all that it may be)",
+                          (unsigned long long)evq_entry_regs(cause->entry)->r[EVQ_RIP],
+                          (unsigned long long)cause->time);
     }
-    return error;
+    return err;
 }
 
 /* ---- all of it ---- */
@@ -359,18 +358,18 @@ static int pass_segment_base(struct slc_chase *chase, const struct wet_event *ev
                              const struct evq_regs *loads)
 {
     struct gather gather = {chase, event, SLC_HOP_SYSCALL, 0, false};
-    int error = 0;
+    int err = 0;
 
     if (event->entry->kind != EVQ_SYSCALL_EXIT || !loads)
         return 0;
     unsigned base = slc_entry_base_set(event->entry, loads);
-    for (unsigned i = 0; i < chase->origin->size && !error; i++) {
+    for (unsigned i = 0; i < chase->origin->size && !err; i++) {
         const struct slc_track *track = &chase->tracks[i];
         if (track->state == SLC_TRACK_LIVE && track->spot.kind == SLC_SPOT_LOCATION &&
             track->spot.number == base && track->spot.task == event->task)
-            error = gather_call(&gather, i, event->task);
+            err = gather_call(&gather, i, event->task);
     }
-    return error;
+    return err;
 }
 
 int slc_chase_event(struct slc_chase *chase, size_t index)
@@ -380,7 +379,7 @@ int slc_chase_event(struct slc_chase *chase, size_t index)
     const struct slc_clip clip = slc_event_clip(chase->interval, index);
     const struct evq_regs *loads = evq_entry_loads(entry);
     uint32_t task = UNKNOWN_TASK;
-    int error = 0;
+    int err = 0;
 
     if (event->task >= EVQ_TASKS_MAX)
         return wd_fail(-WD_ERR_CORRUPT, "an event names task %u", event->task);
@@ -394,17 +393,17 @@ int slc_chase_event(struct slc_chase *chase, size_t index)
     if (entry->number == SYS_rt_sigreturn && entry->kind == EVQ_SYSCALL_EXIT)
         return 0;
     if (entry->number == SYS_rt_sigreturn && entry->kind == EVQ_SYSCALL_ENTER)
-        error = handler_ended(chase, event);
+        err = handler_ended(chase, event);
     else if (entry->kind == EVQ_OPS && loads && slc_entry_calls_handler(entry, loads))
-        error = handler_began(chase, event, loads->r[EVQ_RSP] + 8);
+        err = handler_began(chase, event, loads->r[EVQ_RSP] + 8);
     else
-        error = pass_ops(chase, event, task, &clip);
-    if (!error && entry->kind == EVQ_OPS && loads && slc_entry_calls_handler(entry, loads))
-        error = refuse_halfway(chase, index);
-    if (!error)
-        error = pass_segment_base(chase, event, loads);
+        err = pass_ops(chase, event, task, &clip);
+    if (!err && entry->kind == EVQ_OPS && loads && slc_entry_calls_handler(entry, loads))
+        err = refuse_halfway(chase, index);
+    if (!err)
+        err = pass_segment_base(chase, event, loads);
     slc_chase_sum(chase);
-    return error;
+    return err;
 }
 
 static bool is_next(const struct slc_spot *last, const struct slc_spot *spot)
@@ -420,15 +419,15 @@ int slc_chase_end(struct slc_chase *chase)
     const struct wet_event start = {0};
     struct gather gather = {chase, &start, SLC_HOP_INITIAL, 0, false};
     struct slc_spot last = {0};
-    int error = 0;
+    int err = 0;
 
-    for (unsigned i = 0; i < chase->origin->size && !error; i++) {
+    for (unsigned i = 0; i < chase->origin->size && !err; i++) {
         const struct slc_track *track = &chase->tracks[i];
         if (track->state != SLC_TRACK_LIVE && track->state != SLC_TRACK_ASIDE)
             continue;
         gather.has_hop &= is_next(&last, &track->spot);
         last = track->spot;
-        error = gather_end(&gather, i);
+        err = gather_end(&gather, i);
     }
-    return error;
+    return err;
 }

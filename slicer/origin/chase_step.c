@@ -104,10 +104,10 @@ static int read_at(const struct step *step, wet_time time, uint8_t *bytes, uint6
 {
     struct slc_chase *chase = step->chase;
     struct wet_state *state;
-    int error = wet_state_open(chase->wet, time, &state);
+    int err = wet_state_open(chase->wet, time, &state);
 
-    if (error)
-        return error;
+    if (err)
+        return err;
     *known = 0;
     if (wet_state_select(state, step->task) == 0)
         for (size_t i = 0; i < chase->origin->size; i++)
@@ -127,13 +127,13 @@ static int find_unchanged(struct step *step)
     if (step->was_compared)
         return 0;
     step->was_compared = true;
-    int error = read_at(step, step->time, before, &known_before);
-    if (!error)
-        error = read_at(step, step->time + 1, after, &known_after);
-    for (unsigned i = 0; i < step->chase->origin->size && !error; i++)
+    int err = read_at(step, step->time, before, &known_before);
+    if (!err)
+        err = read_at(step, step->time + 1, after, &known_after);
+    for (unsigned i = 0; i < step->chase->origin->size && !err; i++)
         if (known_before & known_after & UINT64_C(1) << i && before[i] == after[i])
             step->unchanged |= UINT64_C(1) << i;
-    return error;
+    return err;
 }
 
 /* ---- sources ---- */
@@ -313,9 +313,9 @@ static int pass_flow(struct step *step, const struct ins_flow *flow)
         if (step->changed >> i & 1 || !is_hit(step, flow, track, &hits[i]))
             continue;
         if (is_doubtful(step, flow, track, &hits[i])) {
-            int error = find_unchanged(step);
-            if (error)
-                return error;
+            int err = find_unchanged(step);
+            if (err)
+                return err;
             if (step->unchanged >> i & 1)
                 continue;
         }
@@ -343,10 +343,10 @@ static int pass_flow(struct step *step, const struct ins_flow *flow)
 static int chosen_flow(struct step *step, unsigned *skipped)
 {
     struct wet_state *state;
-    int error = wet_state_open(step->chase->wet, step->time, &state);
+    int err = wet_state_open(step->chase->wet, step->time, &state);
 
-    if (error)
-        return error;
+    if (err)
+        return err;
     const struct evq_regs *regs = wet_state_regs(state);
     bool is_taken =
         ins_condition_holds(step->info->condition, regs->r[EVQ_EFLAGS], regs->r[EVQ_RCX]);
@@ -397,20 +397,20 @@ int slc_chase_step(struct slc_chase *chase, const struct wet_exec *exec,
                         .task = exec->task,
                         .next = chase->next};
     unsigned skipped = 0;
-    int error = 0;
+    int err = 0;
 
     if (chase->has_calls)
         complete_calls(&step);
     if (!hits_any(&step))
         return 0;
     if (step.info->flags & INS_IS_CMOV)
-        error = chosen_flow(&step, &skipped);
-    for (unsigned f = 0; f < step.info->flow_count && !error; f++)
+        err = chosen_flow(&step, &skipped);
+    for (unsigned f = 0; f < step.info->flow_count && !err; f++)
         if (!(step.info->flows[f].kinds & skipped))
-            error = pass_flow(&step, &step.info->flows[f]);
+            err = pass_flow(&step, &step.info->flows[f]);
     for (unsigned i = 0; i < chase->origin->size; i++)
         if (step.changed >> i & 1)
             chase->tracks[i] = step.next[i];
     slc_chase_sum(chase);
-    return error;
+    return err;
 }

@@ -194,10 +194,10 @@ static int read_value(struct slc_chase *chase, const struct slc_criterion *crite
 {
     struct slc_origin *origin = chase->origin;
     struct wet_state *state;
-    int error = wet_state_open(chase->wet, criterion->seeds[0].time, &state);
+    int err = wet_state_open(chase->wet, criterion->seeds[0].time, &state);
 
-    if (error)
-        return error;
+    if (err)
+        return err;
     for (size_t i = 0; i < origin->size; i++)
         if (slc_spot_read(state, &chase->tracks[i].spot, &origin->value[i]))
             origin->known |= UINT64_C(1) << i;
@@ -356,20 +356,20 @@ static bool writes_value(const struct slc_chase *chase, const struct slc_node *n
 
 static int pass_events(struct slc_chase *chase, wet_time time)
 {
-    int error = 0;
+    int err = 0;
 
-    while (!error && chase->event_at && chase->interval->events[chase->event_at - 1].time >= time) {
+    while (!err && chase->event_at && chase->interval->events[chase->event_at - 1].time >= time) {
         chase->event_at--;
-        error = slc_chase_event(chase, chase->event_at);
+        err = slc_chase_event(chase, chase->event_at);
     }
-    return error;
+    return err;
 }
 
 static int pass_exec(struct slc_chase *chase, const struct wet_exec *exec, wet_time last)
 {
     const struct slc_node *node = slc_code_node(&chase->code, exec->node);
     wet_time first = chase->interval->first_time + exec->time_off;
-    int error = 0;
+    int err = 0;
 
     if (!node)
         return -ENOMEM;
@@ -384,12 +384,12 @@ static int pass_exec(struct slc_chase *chase, const struct wet_exec *exec, wet_t
     if (!has_event && !chase->has_calls && !ins_regset_intersects(&chase->regs, &node->defs) &&
         !writes_value(chase, node, chase->interval->slots + exec->slot_off))
         return 0;
-    for (uint32_t s = count; s-- > 0 && !error && !chase->is_over;) {
-        error = pass_events(chase, first + s);
-        if (!error && !chase->is_over)
-            error = slc_chase_step(chase, exec, node->wet, s);
+    for (uint32_t s = count; s-- > 0 && !err && !chase->is_over;) {
+        err = pass_events(chase, first + s);
+        if (!err && !chase->is_over)
+            err = slc_chase_step(chase, exec, node->wet, s);
     }
-    return error;
+    return err;
 }
 
 /* Events that had happened when the criterion's state was: see struct wet_event. */
@@ -432,21 +432,21 @@ static int report(struct slc_chase *chase, wet_time time)
 static int pass_interval(struct slc_chase *chase, const struct wet_interval *interval,
                          const struct slc_seed *seed, wet_time last)
 {
-    int error = 0;
+    int err = 0;
 
     chase->interval = interval;
     chase->event_at = events_before(interval, seed, last);
-    for (size_t i = interval->exec_count; i-- > 0 && !error && !chase->is_over;) {
+    for (size_t i = interval->exec_count; i-- > 0 && !err && !chase->is_over;) {
         wet_time time = interval->first_time + interval->execs[i].time_off;
         if (time <= last)
-            error = pass_exec(chase, &interval->execs[i], last);
-        if (!error && i % REPORT_EXECS == 0)
-            error = report(chase, time);
+            err = pass_exec(chase, &interval->execs[i], last);
+        if (!err && i % REPORT_EXECS == 0)
+            err = report(chase, time);
     }
-    if (!error && !chase->is_over)
-        error = pass_events(chase, 0);
+    if (!err && !chase->is_over)
+        err = pass_events(chase, 0);
     chase->interval = NULL;
-    return error;
+    return err;
 }
 
 static bool can_skip(const struct slc_chase *chase, uint64_t k)
@@ -464,23 +464,23 @@ static int scan(struct slc_chase *chase, const struct slc_seed *seed)
 {
     wet_time last = seed->time - 1;
     bool is_empty = last < wet_get_info(chase->wet)->first_time, is_first = true;
-    int error = 0;
+    int err = 0;
 
     for (uint64_t k = is_empty ? 0 : wet_interval_at(chase->wet, last) + 1;
-         k-- > 0 && !error && !chase->is_over; is_first = false) {
+         k-- > 0 && !err && !chase->is_over; is_first = false) {
         const struct wet_interval *interval;
         if (!is_first && can_skip(chase, k)) {
             chase->origin->intervals_skipped++;
             continue;
         }
-        error = wet_interval_get(chase->wet, k, &interval);
-        if (error)
+        err = wet_interval_get(chase->wet, k, &interval);
+        if (err)
             break;
         chase->origin->intervals_scanned++;
-        error = pass_interval(chase, interval, seed, last);
+        err = pass_interval(chase, interval, seed, last);
         wet_interval_put(chase->wet, interval);
     }
-    return error ? error : slc_chase_end(chase);
+    return err ? err : slc_chase_end(chase);
 }
 
 /* Not before: of the hops on the way few remain. */
@@ -524,16 +524,16 @@ static void name_writer(struct slc_chase *chase, struct slc_hop *hop, uint32_t f
 static int name_files(struct slc_chase *chase)
 {
     struct slc_origin *origin = chase->origin;
-    int error = 0;
+    int err = 0;
 
-    for (size_t i = 0; i < origin->hop_count && !error; i++) {
+    for (size_t i = 0; i < origin->hop_count && !err; i++) {
         struct slc_hop *hop = &origin->hops[i];
         hop->file_offset = SLC_OFFSET_UNKNOWN;
         if (hop->kind != SLC_HOP_SYSCALL || hop->to.kind != SLC_SPOT_MEMORY)
             continue;
         if (!origin->files)
-            error = slc_files_make(chase->wet, &origin->files);
-        const struct slc_transfer *transfer = error ? NULL : slc_files_at(origin->files, hop->time);
+            err = slc_files_make(chase->wet, &origin->files);
+        const struct slc_transfer *transfer = err ? NULL : slc_files_at(origin->files, hop->time);
         if (!transfer || transfer->kind == SLC_TRANSFER_WRITE ||
             transfer->kind == SLC_TRANSFER_TRUNCATE)
             continue;
@@ -545,7 +545,7 @@ static int name_files(struct slc_chase *chase)
         if (hop->file_offset != SLC_OFFSET_UNKNOWN)
             name_writer(chase, hop, transfer->file);
     }
-    return error;
+    return err;
 }
 
 int slc_origin(struct wet *wet, const struct slc_criterion *criterion,
@@ -564,22 +564,22 @@ int slc_origin(struct wet *wet, const struct slc_criterion *criterion,
     }
     for (unsigned i = 0; i < EVQ_TASKS_MAX; i++)
         chase.calls[i].number = -1;
-    int error = take_value(&chase, criterion);
-    if (!error)
-        error = read_value(&chase, criterion);
-    if (!error) {
+    int err = take_value(&chase, criterion);
+    if (!err)
+        err = read_value(&chase, criterion);
+    if (!err) {
         slc_chase_sum(&chase);
-        error = scan(&chase, &criterion->seeds[0]);
+        err = scan(&chase, &criterion->seeds[0]);
     }
-    if (!error) {
+    if (!err) {
         write_texts(chase.origin);
-        error = name_files(&chase);
+        err = name_files(&chase);
     }
     slc_code_fini(&chase.code);
     free(chase.calls);
-    if (error) {
+    if (err) {
         slc_origin_free(chase.origin);
-        return error;
+        return err;
     }
     mark_saving(chase.origin);
     *out = chase.origin;

@@ -45,39 +45,39 @@ static void set_kinds(struct slc_scan *scan, enum slc_kinds kinds)
 
 static int run_pass(struct slc_scan *scan)
 {
-    int error = slc_memory_init(&scan->memory, scan->slice->options.record_parents);
+    int err = slc_memory_init(&scan->memory, scan->slice->options.record_parents);
 
-    if (!error && slc_stretch_is_kept(scan))
+    if (!err && slc_stretch_is_kept(scan))
         slc_memory_log(&scan->memory);
     scan->seed_at = 0;
     scan->is_stale = false;
     scan->slice->counts.passes++;
-    if (!error)
-        error = slc_scan_run(scan);
+    if (!err)
+        err = slc_scan_run(scan);
     slc_memory_fini(&scan->memory);
     free_tasks(scan);
-    return error;
+    return err;
 }
 
 static int run_passes(struct slc_scan *scan)
 {
-    int error = run_pass(scan);
+    int err = run_pass(scan);
 
-    while (!error && (scan->is_stale || slc_bypass_has_failed(&scan->bypass)) &&
+    while (!err && (scan->is_stale || slc_bypass_has_failed(&scan->bypass)) &&
            scan->slice->counts.passes < PASSES_MAX) {
         if (scan->slice->counts.passes >= BYPASS_PASSES_MAX)
             scan->slice->options.no_bypass = scan->bypasses_nothing = true;
         slc_bypass_restart(&scan->bypass);
-        error = slc_session_refuse(scan->slice->session, scan->follows_loader, scan->bypass.refused,
-                                   scan->bypass.refused_count);
-        if (error)
+        err = slc_session_refuse(scan->slice->session, scan->follows_loader, scan->bypass.refused,
+                                 scan->bypass.refused_count);
+        if (err)
             break;
         if (scan->is_stale)
             slc_code_forget(scan->code);
         slc_slice_restart(scan->slice);
-        error = run_pass(scan);
+        err = run_pass(scan);
     }
-    return error;
+    return err;
 }
 
 int slc_backward(struct wet *wet, const struct slc_criterion *criterion,
@@ -97,19 +97,19 @@ int slc_backward(struct wet *wet, const struct slc_criterion *criterion,
     scan.follows_loader =
         options->loader || slc_code_is_loader(scan.code, slc_criterion_get_info(criterion)->pc);
     const struct slc_refusals *known = &scan.slice->session->refusals[scan.follows_loader];
-    int error = slc_bypass_know(&scan.bypass, known->pops, known->count);
-    if (!error && scan.tracks_frames)
-        error = slc_session_tell_jumps(scan.slice->session);
-    if (!error)
-        error = run_passes(&scan);
-    if (!error)
-        error = slc_slice_finish(scan.slice);
+    int err = slc_bypass_know(&scan.bypass, known->pops, known->count);
+    if (!err && scan.tracks_frames)
+        err = slc_session_tell_jumps(scan.slice->session);
+    if (!err)
+        err = run_passes(&scan);
+    if (!err)
+        err = slc_slice_finish(scan.slice);
     slc_bypass_fini(&scan.bypass);
     slc_arrival_free(&arrival);
     free(scan.hits.runs);
-    if (error) {
+    if (err) {
         slc_slice_free(scan.slice);
-        return error;
+        return err;
     }
     scan.slice->counts.seconds = wd_seconds() - began;
     scan.slice->options.no_bypass = options->no_bypass;

@@ -51,12 +51,12 @@ static int refuse(struct slc_bypass *bypass, wet_time time)
 
 int slc_bypass_know(struct slc_bypass *bypass, const wet_time *refused, size_t count)
 {
-    int error = 0;
+    int err = 0;
 
-    for (size_t i = 0; i < count && !error; i++)
-        error = refuse(bypass, refused[i]);
+    for (size_t i = 0; i < count && !err; i++)
+        err = refuse(bypass, refused[i]);
     bypass->refused_sorted = bypass->refused_count;
-    return error;
+    return err;
 }
 
 bool slc_bypass_has_failed(const struct slc_bypass *bypass)
@@ -167,8 +167,8 @@ static int turn_into_load(struct slc_bypass *bypass, struct slc_memory *memory,
     want.user = saved->pop_time;
     want.edge = SLC_EDGE_VALUE;
     want.distance += want.distance != SLC_NOT_WANTED;
-    int error = refuse(bypass, saved->pop_time);
-    return error ? error : slc_memory_add(memory, saved->slot, 8, &want);
+    int err = refuse(bypass, saved->pop_time);
+    return err ? err : slc_memory_add(memory, saved->slot, 8, &want);
 }
 
 int slc_bypass_write(struct slc_bypass *bypass, struct slc_memory *memory, struct slc_regs *regs,
@@ -184,18 +184,18 @@ int slc_bypass_write(struct slc_bypass *bypass, struct slc_memory *memory, struc
             give_back(&saved, regs);
             continue;
         }
-        int error = turn_into_load(bypass, memory, &saved);
-        if (error)
-            return error;
+        int err = turn_into_load(bypass, memory, &saved);
+        if (err)
+            return err;
     }
     return 0;
 }
 
 int slc_bypass_refuse_rest(struct slc_bypass *bypass)
 {
-    int error = 0;
+    int err = 0;
 
-    while (!error && bypass->count)
-        error = refuse(bypass, bypass->saved[--bypass->count].pop_time);
-    return error;
+    while (!err && bypass->count)
+        err = refuse(bypass, bypass->saved[--bypass->count].pop_time);
+    return err;
 }

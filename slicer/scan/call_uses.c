@@ -59,27 +59,27 @@ static int want_sent_vector(const struct user *user)
 {
     size_t count;
     const struct wet_output *outputs = wet_outputs(user->scan->wet, &count);
-    int error = 0;
+    int err = 0;
 
-    for (size_t i = 0; i < count && !error; i++)
+    for (size_t i = 0; i < count && !err; i++)
         if (outputs[i].time == user->time)
-            error = want_bytes(user, outputs[i].address, outputs[i].size);
-    return error;
+            err = want_bytes(user, outputs[i].address, outputs[i].size);
+    return err;
 }
 
 /* The buffers that one message lists, and their list. What cannot be read ends it. */
 static int want_pieces(const struct user *user, struct wet_state *state, uint64_t list,
                        uint64_t count, bool is_sent)
 {
-    int error = count > VECTORS_MAX ? 0 : want_bytes(user, list, count * sizeof(struct iovec));
+    int err = count > VECTORS_MAX ? 0 : want_bytes(user, list, count * sizeof(struct iovec));
     struct iovec piece;
 
-    for (uint64_t i = 0; i < count && i < VECTORS_MAX && is_sent && !error; i++) {
+    for (uint64_t i = 0; i < count && i < VECTORS_MAX && is_sent && !err; i++) {
         if (wet_state_read(state, list + i * sizeof(piece), &piece, sizeof(piece)))
             break;
-        error = want_bytes(user, (uint64_t)(uintptr_t)piece.iov_base, piece.iov_len);
+        err = want_bytes(user, (uint64_t)(uintptr_t)piece.iov_base, piece.iov_len);
     }
-    return error;
+    return err;
 }
 
 /* struct msghdr, or argument `by` times struct mmsghdr; and all that they lead to where the call
@@ -92,23 +92,22 @@ static int want_messages(const struct user *user, const struct slc_arg *arg, uin
     bool is_sent = arg->kind == SLC_ARG_SENT_MESSAGE;
     struct wet_state *state = NULL;
     struct msghdr header;
-    int error = is_whole ? wet_state_open(user->scan->wet, user->time, &state) : 0;
+    int err = is_whole ? wet_state_open(user->scan->wet, user->time, &state) : 0;
 
-    for (uint64_t i = 0; i < count && i < VECTORS_MAX && !error; i++, address += stride) {
-        error = want_bytes(user, address, sizeof(header));
-        if (error || !state || wet_state_read(state, address, &header, sizeof(header)))
+    for (uint64_t i = 0; i < count && i < VECTORS_MAX && !err; i++, address += stride) {
+        err = want_bytes(user, address, sizeof(header));
+        if (err || !state || wet_state_read(state, address, &header, sizeof(header)))
             continue;
-        error = want_pieces(user, state, (uint64_t)(uintptr_t)header.msg_iov, header.msg_iovlen,
-                            is_sent);
-        if (!error && is_sent)
-            error = want_bytes(user, (uint64_t)(uintptr_t)header.msg_name, header.msg_namelen);
-        if (!error && is_sent)
-            error =
-                want_bytes(user, (uint64_t)(uintptr_t)header.msg_control, header.msg_controllen);
+        err = want_pieces(user, state, (uint64_t)(uintptr_t)header.msg_iov, header.msg_iovlen,
+                          is_sent);
+        if (!err && is_sent)
+            err = want_bytes(user, (uint64_t)(uintptr_t)header.msg_name, header.msg_namelen);
+        if (!err && is_sent)
+            err = want_bytes(user, (uint64_t)(uintptr_t)header.msg_control, header.msg_controllen);
     }
     if (state)
         wet_state_close(state);
-    return error;
+    return err;
 }
 
 static enum slc_edge edge_of(enum slc_arg_kind kind)
@@ -120,15 +119,15 @@ static int want_memory(const struct user *user, const struct slc_arg *arg, uint6
                        bool is_whole)
 {
     uint64_t by = arg->by < SLC_SYSCALL_ARGS ? user->call->args[arg->by] : 0, size;
-    int error;
+    int err;
 
     switch ((enum slc_arg_kind)arg->kind) {
     case SLC_ARG_PATH:
         if (!address)
             return 0;
-        error = slc_lengths_get(&user->scan->slice->session->lengths, user->scan->wet,
-                                user->scan->interval, user->time, address, &size);
-        return error ? error : want_bytes(user, address, size);
+        err = slc_lengths_get(&user->scan->slice->session->lengths, user->scan->wet,
+                              user->scan->interval, user->time, address, &size);
+        return err ? err : want_bytes(user, address, size);
     case SLC_ARG_IN:
     case SLC_ARG_IN_OUT:
         return want_bytes(user, address, arg->bytes);
@@ -138,8 +137,8 @@ static int want_memory(const struct user *user, const struct slc_arg *arg, uint6
     case SLC_ARG_SENT:
         return is_whole ? want_bytes(user, address, by) : 0;
     case SLC_ARG_SENT_VECTOR:
-        error = by > VECTORS_MAX ? 0 : want_bytes(user, address, by * arg->bytes);
-        return error || !is_whole ? error : want_sent_vector(user);
+        err = by > VECTORS_MAX ? 0 : want_bytes(user, address, by * arg->bytes);
+        return err || !is_whole ? err : want_sent_vector(user);
     case SLC_ARG_OUT_VECTOR:
         return by > VECTORS_MAX ? 0 : want_bytes(user, address, by * arg->bytes);
     case SLC_ARG_SENT_MESSAGE:
@@ -156,18 +155,18 @@ int slc_call_want(struct slc_scan *scan, struct slc_task *task, wet_time time, b
     const struct slc_call_args *call = &task->call;
     const struct slc_syscall *syscall = call->is_known ? slc_syscall_find(call->number) : NULL;
     struct user user = {scan, task, call, time, want};
-    int error = 0;
+    int err = 0;
 
     want_register(&user, INS_RAX, SLC_EDGE_VALUE);
     scan->slice->counts.unknown_calls += !syscall;
-    for (unsigned a = 0; a < SLC_SYSCALL_ARGS && !error; a++) {
+    for (unsigned a = 0; a < SLC_SYSCALL_ARGS && !err; a++) {
         const struct slc_arg unknown = {.kind = SLC_ARG_VALUE};
         const struct slc_arg *arg = syscall ? &syscall->args[a] : &unknown;
         bool is_passed = arg->kind == SLC_ARG_SENT && !is_whole;
         if (arg->kind == SLC_ARG_NONE || is_passed)
             continue;
         want_register(&user, slc_syscall_gpr[a], edge_of((enum slc_arg_kind)arg->kind));
-        error = want_memory(&user, arg, call->args[a], is_whole);
+        err = want_memory(&user, arg, call->args[a], is_whole);
     }
-    return error;
+    return err;
 }

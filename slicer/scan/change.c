@@ -109,8 +109,8 @@ int slc_change_make(struct slc_change *change, const struct slc_memory *memory,
     change->before.count = change->before.capacity = before->count;
     if (before->count)
         memcpy(change->before.words, before->words, before->count * sizeof(*before->words));
-    int error = list_words(memory, footprint, true, &change->after);
-    return error ? error : keep_additions(change, memory, footprint);
+    int err = list_words(memory, footprint, true, &change->after);
+    return err ? err : keep_additions(change, memory, footprint);
 }
 
 void slc_change_fini(struct slc_change *change)
@@ -193,11 +193,11 @@ static int take_words(struct slc_memory *memory, const struct slc_footprint *foo
 int slc_change_apply(const struct slc_change *change, const struct slc_footprint *footprint,
                      struct slc_memory *memory)
 {
-    int error = take_words(memory, footprint, &change->before, false);
+    int err = take_words(memory, footprint, &change->before, false);
 
-    if (!error)
-        error = take_words(memory, footprint, &change->after, true);
-    for (size_t i = 0; i < change->addition_count && !error; i++) {
+    if (!err)
+        err = take_words(memory, footprint, &change->after, true);
+    for (size_t i = 0; i < change->addition_count && !err; i++) {
         const struct slc_addition *addition = &change->additions[i];
         const uint64_t *added = change->added + addition->first;
         struct slc_page *page = slc_memory_page(memory, addition->number);
@@ -206,5 +206,5 @@ int slc_change_apply(const struct slc_change *change, const struct slc_footprint
         for (uint64_t left = addition->groups; left; left &= left - 1, added++)
             change_word(memory, page, (unsigned)__builtin_ctzll(left), 0, *added);
     }
-    return error;
+    return err;
 }

@@ -406,10 +406,10 @@ uint32_t slc_code_class(struct slc_code *code, uint32_t index)
         return entry->klass;
     if (judge(code, entry->pc))
         return SLC_UNKNOWN;
-    int error = mdl_controllers(code->model, entry->pc, &branches, &count);
-    if (error == -ENOMEM)
+    int err = mdl_controllers(code->model, entry->pc, &branches, &count);
+    if (err == -ENOMEM)
         return SLC_UNKNOWN;
-    entry->klass = intern_class(code, branches, error ? 0 : count);
+    entry->klass = intern_class(code, branches, err ? 0 : count);
     return entry->klass;
 }
 

@@ -44,10 +44,10 @@ static inline int hit_store(struct slc_scan *scan, struct slc_task *task,
     if (slc_page_slots_among(hit->page, group, off, size)) {
         if (scan->draft)
             draft_ending(scan, exec, op, address, s);
-        int error = slc_bypass_write(&scan->bypass, memory, &task->regs, exec->task, op->pushed,
-                                     address, size);
-        if (error)
-            return error;
+        int err = slc_bypass_write(&scan->bypass, memory, &task->regs, exec->task, op->pushed,
+                                   address, size);
+        if (err)
+            return err;
     }
     hit->store = hit->page->bytes[group] >> off & (UINT64_MAX >> (64 - size));
     return 0;
@@ -89,12 +89,12 @@ static inline int want_operand(struct slc_scan *scan, const struct place *place,
 static int want_loads(struct slc_scan *scan, const struct slc_op *op, const struct slc_way *way,
                       const struct place *place)
 {
-    int error = 0;
+    int err = 0;
 
-    for (unsigned m = 0; way->loads >> m && !error; m++)
+    for (unsigned m = 0; way->loads >> m && !err; m++)
         if (way->loads >> m & 1)
-            error = want_operand(scan, place, op->slot + m, UINT64_MAX >> (64 - op->load_bytes[m]));
-    return error;
+            err = want_operand(scan, place, op->slot + m, UINT64_MAX >> (64 - op->load_bytes[m]));
+    return err;
 }
 
 /* `wanted` bytes of the destination (of registers, before they were dropped). */
@@ -136,10 +136,10 @@ static inline int count_member(struct slc_scan *scan, const struct slc_op *op, u
                                wet_time time)
 {
     uint64_t off = time - scan->interval->first_time;
-    int error = 0;
+    int err = 0;
 
-    if (!scan->bits && (error = slc_slice_make_bits(scan->slice, scan->interval, &scan->bits)))
-        return error;
+    if (!scan->bits && (err = slc_slice_make_bits(scan->slice, scan->interval, &scan->bits)))
+        return err;
     scan->bits[off / 64] |= UINT64_C(1) << (off % 64);
     slc_code_tally(scan->code, op->pc_index, 1, time, time, SLC_DISTANCE_UNKNOWN);
     if (scan->draft)
@@ -198,7 +198,7 @@ static int follow(struct slc_scan *scan, struct slc_task *task, const struct wet
     struct slc_regs *regs = &task->regs;
     unsigned words = WORDS(op);
     uint64_t wanted[INS_FLOW_MAX];
-    int error = 0;
+    int err = 0;
 
     hit->ways = hit_ways(op, regs, hit, is_control);
     for (unsigned f = 0; hit->ways >> f; f++)
@@ -209,8 +209,8 @@ static int follow(struct slc_scan *scan, struct slc_task *task, const struct wet
         slc_draft_step(scan->draft, s, op->store_slot, hit->store, SLC_STEP_DROP);
     if (!hit->ways && !is_control)
         return 0;
-    error = count_member(scan, op, s, scan->interval->first_time + exec->time_off + s);
-    for (unsigned f = 0; hit->ways >> f && scan->follows_data && !error; f++) {
+    err = count_member(scan, op, s, scan->interval->first_time + exec->time_off + s);
+    for (unsigned f = 0; hit->ways >> f && scan->follows_data && !err; f++) {
         const struct slc_way *way = &op->ways[f];
         if (!(hit->ways >> f & 1))
             continue;
@@ -222,10 +222,10 @@ static int follow(struct slc_scan *scan, struct slc_task *task, const struct wet
         for (unsigned left = way->halves; left; left &= left - 1)
             slc_regs_add_mask(regs, SLC_UPPER_PIECE((unsigned)__builtin_ctz(left)), SLC_HALF_MASK,
                               &slc_some_want);
-        error = way->is_move ? want_source(scan, regs, op, &way->move, &place, wanted[f])
-                             : want_loads(scan, op, way, &place);
+        err = way->is_move ? want_source(scan, regs, op, &way->move, &place, wanted[f])
+                           : want_loads(scan, op, way, &place);
     }
-    return error || !scan->follows_control ? error : request_control(scan, task, op);
+    return err || !scan->follows_control ? err : request_control(scan, task, op);
 }
 
 static inline bool touches(const struct slc_op *op, const struct slc_regs *regs)
@@ -283,9 +283,9 @@ static int follow_hard(struct slc_scan *scan, struct slc_task *task, const struc
 {
     if (scan->draft)
         scan->draft->is_void = true;
-    int error = slc_follow(scan, task, exec, node, s, NULL);
+    int err = slc_follow(scan, task, exec, node, s, NULL);
     forget_hit(&scan->hits);
-    return error;
+    return err;
 }
 
 /* One instance of a plain instruction; the control hit, if any, is in scan->hits. */
@@ -294,7 +294,7 @@ static inline int pass_plain(struct slc_scan *scan, struct slc_task *task,
                              struct slc_op *op, bool is_control)
 {
     struct hit hit = {0};
-    int error = 0;
+    int err = 0;
 
     if (op->flags & SLC_OP_STORE) {
         uint64_t address = scan->interval->slots[exec->slot_off + op->store_slot];
@@ -302,30 +302,30 @@ static inline int pass_plain(struct slc_scan *scan, struct slc_task *task,
             if (slc_memory_wants_long(&scan->memory, address, op->store_bytes))
                 return follow_hard(scan, task, exec, node, s);
         } else {
-            error = hit_store(scan, task, exec, s, op, address, &hit);
+            err = hit_store(scan, task, exec, s, op, address, &hit);
         }
     }
     if (!is_control && !hit.store && !touches(op, &task->regs))
-        return error;
-    if (op->popped >= 0 && !error)
-        error = pop_saved(scan, task, exec, node, s);
-    return error ? error : follow(scan, task, exec, s, op, &hit, is_control);
+        return err;
+    if (op->popped >= 0 && !err)
+        err = pop_saved(scan, task, exec, node, s);
+    return err ? err : follow(scan, task, exec, s, op, &hit, is_control);
 }
 
 int slc_fast_exec(struct slc_scan *scan, struct slc_task *task, const struct wet_exec *exec,
                   const struct slc_node *node, uint32_t count)
 {
     bool is_control = scan->hits.best.distance != SLC_NOT_WANTED;
-    int error = 0;
+    int err = 0;
 
-    for (uint32_t s = count; s-- > 0 && !error; is_control = false) {
+    for (uint32_t s = count; s-- > 0 && !err; is_control = false) {
         struct slc_op *op = &node->compiled.ops[s];
         if (op->flags & SLC_OP_HARD || (is_control && !scan->follows_control))
-            error = follow_hard(scan, task, exec, node, s);
+            err = follow_hard(scan, task, exec, node, s);
         else
-            error = pass_plain(scan, task, exec, node, s, op, is_control);
+            err = pass_plain(scan, task, exec, node, s, op, is_control);
         if (is_control)
             forget_hit(&scan->hits);
     }
-    return error;
+    return err;
 }

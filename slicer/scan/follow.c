@@ -108,12 +108,12 @@ static int hit_memory(struct slc_scan *scan, struct slc_task *task, const struct
         for (unsigned r = 0; r < count; r++) {
             if (!slc_memory_wants(&scan->memory, ranges[r].address, ranges[r].size_bytes))
                 continue;
-            int error = slc_bypass_write(&scan->bypass, &scan->memory, &task->regs, in->task,
-                                         in->pushed, ranges[r].address, ranges[r].size_bytes);
-            if (!error)
-                error = hit_range(scan, ranges[r], f, m);
-            if (error)
-                return error;
+            int err = slc_bypass_write(&scan->bypass, &scan->memory, &task->regs, in->task,
+                                       in->pushed, ranges[r].address, ranges[r].size_bytes);
+            if (!err)
+                err = hit_range(scan, ranges[r], f, m);
+            if (err)
+                return err;
         }
     }
     return 0;
@@ -180,16 +180,16 @@ static int want_operands(struct slc_scan *scan, const struct instance *in, unsig
                          struct slc_want *want)
 {
     struct ins_range ranges[INS_RANGES_MAX];
-    int error = 0;
+    int err = 0;
 
     want->edge = SLC_EDGE_VALUE;
     for (unsigned m = 0; m < in->info->mem_count; m++) {
         unsigned count =
             mask & 1u << m ? slc_operand_ranges(in->statement, m, in->slots, ranges) : 0;
-        for (unsigned r = 0; r < count && !error; r++)
-            error = slc_memory_add(&scan->memory, ranges[r].address, ranges[r].size_bytes, want);
+        for (unsigned r = 0; r < count && !err; r++)
+            err = slc_memory_add(&scan->memory, ranges[r].address, ranges[r].size_bytes, want);
     }
-    return error;
+    return err;
 }
 
 /* Wants bytes of a move's source, where bit i of `wanted` is the destination's i-th byte. */
@@ -197,7 +197,7 @@ static int want_source(struct slc_scan *scan, struct slc_task *task, const struc
                        const struct slc_move *move, uint64_t wanted, struct slc_want *want)
 {
     uint64_t bytes = slc_move_source(move, wanted);
-    int error = 0;
+    int err = 0;
 
     want->edge = SLC_EDGE_VALUE;
     if (!move->from_memory) {
@@ -205,27 +205,27 @@ static int want_source(struct slc_scan *scan, struct slc_task *task, const struc
         return 0;
     }
     uint64_t at = slc_operand_range(in->statement, move->operand, in->slots).address;
-    while (bytes && !error) {
+    while (bytes && !err) {
         unsigned first = (unsigned)__builtin_ctzll(bytes);
         uint64_t rest = ~(bytes >> first);
         unsigned count = rest ? (unsigned)__builtin_ctzll(rest) : 64;
-        error = slc_memory_add(&scan->memory, at + first, count, want);
+        err = slc_memory_add(&scan->memory, at + first, count, want);
         bytes &= first + count < 64 ? UINT64_MAX << (first + count) : 0;
     }
-    return error;
+    return err;
 }
 
 static int want_moved(struct slc_scan *scan, const struct instance *in, const struct slc_run *run,
                       struct slc_want *want)
 {
-    int error = 0;
+    int err = 0;
 
     want->edge = SLC_EDGE_VALUE;
-    for (uint64_t b = 0; b < run->size_bytes && !error; b++) {
+    for (uint64_t b = 0; b < run->size_bytes && !err; b++) {
         uint64_t at = slc_moved_from(in->statement, run->operand, in->slots, run->address + b);
-        error = slc_memory_add(&scan->memory, at, 1, want);
+        err = slc_memory_add(&scan->memory, at, 1, want);
     }
-    return error;
+    return err;
 }
 
 /* rep stos: each element is the register again. */
@@ -245,9 +245,9 @@ static int follow_copy(struct slc_scan *scan, struct slc_task *task, const struc
                        unsigned f, const struct slc_move *move, struct slc_want *want)
 {
     uint64_t wanted = scan->hits.bytes[f] >> move->to_start;
-    int error = 0;
+    int err = 0;
 
-    for (size_t r = 0; r < scan->hits.run_count && move->to_memory && !error; r++) {
+    for (size_t r = 0; r < scan->hits.run_count && move->to_memory && !err; r++) {
         const struct slc_run *run = &scan->hits.runs[r];
         if (run->flow != f)
             continue;
@@ -255,11 +255,11 @@ static int follow_copy(struct slc_scan *scan, struct slc_task *task, const struc
         if (!(in->info->mems[run->operand].flags & INS_MEM_REP))
             wanted |= UINT64_MAX >> (64 - run->size_bytes) << (run->address - range.address);
         else if (move->from_memory)
-            error = want_moved(scan, in, run, want);
+            err = want_moved(scan, in, run, want);
         else
-            error = want_repeated(scan, task, in, run, move, want);
+            err = want_repeated(scan, task, in, run, move, want);
     }
-    return error ? error : want_source(scan, task, in, move, wanted, want);
+    return err ? err : want_source(scan, task, in, move, wanted, want);
 }
 
 static int follow_flow(struct slc_scan *scan, struct slc_task *task, const struct instance *in,
@@ -268,13 +268,13 @@ static int follow_flow(struct slc_scan *scan, struct slc_task *task, const struc
     const struct ins_flow *flow = &in->info->flows[f];
     unsigned operands = flow->mem_uses | flow->mem_defs | flow->mem_may_defs;
     struct slc_move move;
-    int error;
+    int err;
 
     if (!(scan->hits.whole & 1u << f) && slc_move_make(&move, flow)) {
-        error = follow_copy(scan, task, in, f, &move, want);
+        err = follow_copy(scan, task, in, f, &move, want);
     } else {
         want_values(task, flow, want);
-        error = want_operands(scan, in, flow->mem_uses, want);
+        err = want_operands(scan, in, flow->mem_uses, want);
     }
     want_registers(task, &flow->cond_uses, want, SLC_EDGE_CONDITION);
     for (unsigned m = 0; m < in->info->mem_count && scan->follows_address; m++) {
@@ -283,7 +283,7 @@ static int follow_flow(struct slc_scan *scan, struct slc_task *task, const struc
         struct ins_regset uses = ins_addr_uses(in->info, m);
         want_registers(task, &uses, want, SLC_EDGE_ADDRESS);
     }
-    return error;
+    return err;
 }
 
 /* What a call returns and writes comes from outside; what it used says which call it was. */
@@ -305,16 +305,16 @@ static int follow_uses(struct slc_scan *scan, struct slc_task *task, const struc
     struct slc_want want = {.user = in->time, .distance = hits->best.distance + 1};
     bool is_call = in->info->klass == INS_SYSCALL;
     unsigned flows = hits->whole | hits->flows;
-    int error = 0;
+    int err = 0;
 
     if (is_call) {
         flows = hits->whole & ~RESULT_FLOW;
-        error = follow_call(scan, task, in, has_written, &want);
+        err = follow_call(scan, task, in, has_written, &want);
     }
-    for (unsigned f = 0; f < in->info->flow_count && !error; f++)
+    for (unsigned f = 0; f < in->info->flow_count && !err; f++)
         if (flows & 1u << f)
-            error = follow_flow(scan, task, in, f, &want);
-    return error;
+            err = follow_flow(scan, task, in, f, &want);
+    return err;
 }
 
 static enum slc_force next_force(const struct slc_hits *hits)
@@ -347,25 +347,25 @@ int slc_follow_seed(struct slc_scan *scan, struct slc_task *task, const struct s
                     uint64_t user)
 {
     struct slc_want want = {.user = user, .distance = 1};
-    int error = 0;
+    int err = 0;
 
     for (unsigned edge = 0; edge < 3 && scan->follows_data; edge++)
         want_registers(task, &seed->regs[edge], &want, (enum slc_edge)edge);
-    for (size_t i = 0; i < seed->place_count && scan->follows_data && !error; i++) {
+    for (size_t i = 0; i < seed->place_count && scan->follows_data && !err; i++) {
         want.edge = (uint8_t)seed->places[i].edge;
-        error = slc_memory_add(&scan->memory, seed->places[i].address, seed->places[i].size_bytes,
-                               &want);
+        err = slc_memory_add(&scan->memory, seed->places[i].address, seed->places[i].size_bytes,
+                             &want);
     }
-    if (!error && seed->is_fault) {
+    if (!err && seed->is_fault) {
         struct slc_want none = {.distance = 0, .edge = SLC_EDGE_NONE, .force = seed->force};
         scan->hits.best = none;
         scan->hits.is_guard = false;
         uint32_t pc_index = slc_code_pc(scan->code, seed->pc);
         if (pc_index == SLC_UNKNOWN)
             return -ENOMEM;
-        error = request_control(scan, task, pc_index, user);
+        err = request_control(scan, task, pc_index, user);
     }
-    return error;
+    return err;
 }
 
 static void hit_seed(struct slc_hits *hits, const struct slc_seed *seed,
@@ -388,18 +388,18 @@ static int collect(struct slc_scan *scan, struct slc_task *task, const struct in
     const struct ins_info *info = in->info;
     struct slc_hits *hits = &scan->hits;
     bool is_control = hits->best.distance != SLC_NOT_WANTED;
-    int error = try_bypass(scan, task, in);
+    int err = try_bypass(scan, task, in);
 
-    for (unsigned f = 0; f < info->flow_count && !error; f++) {
+    for (unsigned f = 0; f < info->flow_count && !err; f++) {
         const struct ins_flow *flow = &info->flows[f];
         if (is_control && flow->kinds & INS_FLOW_BRANCH)
             hits->whole |= 1u << f;
         hits->bytes[f] = 0;
         hit_registers(hits, &task->regs, flow, f);
         if (flow->mem_defs | flow->mem_may_defs)
-            error = hit_memory(scan, task, in, f);
+            err = hit_memory(scan, task, in, f);
     }
-    return error;
+    return err;
 }
 
 int slc_follow(struct slc_scan *scan, struct slc_task *task, const struct wet_exec *exec,
@@ -418,22 +418,22 @@ int slc_follow(struct slc_scan *scan, struct slc_task *task, const struct wet_ex
     task->call_wrote = false;
     hits->flows = hits->whole = 0;
     hits->run_count = 0;
-    int error = collect(scan, task, &in);
-    if (error)
-        return error;
+    int err = collect(scan, task, &in);
+    if (err)
+        return err;
     drop_defined(scan, task, &in);
     if (seed)
         hit_seed(hits, seed, in.info);
     if (hits->best.distance == SLC_NOT_WANTED)
         return 0;
     uint32_t pc_index = node->pc_index[statement];
-    error = slc_slice_add(scan->slice, scan->interval, in.time, pc_index, &hits->best,
-                          hits->best_address);
-    if (!error && scan->follows_data)
-        error = follow_uses(scan, task, &in, has_written);
-    if (!error && seed)
-        error = slc_follow_seed(scan, task, seed, in.time);
-    if (!error && scan->tracks_frames)
-        error = request_control(scan, task, pc_index, in.time);
-    return error;
+    err = slc_slice_add(scan->slice, scan->interval, in.time, pc_index, &hits->best,
+                        hits->best_address);
+    if (!err && scan->follows_data)
+        err = follow_uses(scan, task, &in, has_written);
+    if (!err && seed)
+        err = slc_follow_seed(scan, task, seed, in.time);
+    if (!err && scan->tracks_frames)
+        err = request_control(scan, task, pc_index, in.time);
+    return err;
 }

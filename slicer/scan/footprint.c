@@ -120,20 +120,20 @@ static inline int add_word(struct slc_footprint_maker *maker, struct lately *lat
 static int add_range(struct slc_footprint_maker *maker, struct lately *lately, uint64_t address,
                      uint64_t size)
 {
-    int error = 0;
+    int err = 0;
 
     if (size > UINT64_MAX - address)
         size = UINT64_MAX - address;
     if (size > RANGES_MAX)
         return 1;
-    while (size && !error) {
+    while (size && !err) {
         unsigned off = address % 64;
         uint64_t count = 64 - off < size ? 64 - off : size;
-        error = add_word(maker, lately, address, UINT64_MAX >> (64 - count) << off);
+        err = add_word(maker, lately, address, UINT64_MAX >> (64 - count) << off);
         address += count;
         size -= count;
     }
-    return error;
+    return err;
 }
 
 static int add_store(struct slc_footprint_maker *maker, struct lately *lately,
@@ -142,7 +142,7 @@ static int add_store(struct slc_footprint_maker *maker, struct lately *lately,
 {
     struct ins_range ranges[INS_RANGES_MAX];
     uint64_t address = slots[store->slot];
-    int error = 0;
+    int err = 0;
 
     if (!store->is_range && store->size_bytes && address % 64 + store->size_bytes <= 64)
         return add_word(maker, lately, address,
@@ -151,26 +151,26 @@ static int add_store(struct slc_footprint_maker *maker, struct lately *lately,
         return add_range(maker, lately, address, store->size_bytes);
     unsigned count =
         slc_operand_ranges(&node->wet->statements[store->statement], store->operand, slots, ranges);
-    for (unsigned r = 0; r < count && !error; r++)
-        error = add_range(maker, lately, ranges[r].address, ranges[r].size_bytes);
-    return error;
+    for (unsigned r = 0; r < count && !err; r++)
+        err = add_range(maker, lately, ranges[r].address, ranges[r].size_bytes);
+    return err;
 }
 
 static int add_exec(struct slc_footprint_maker *maker, struct lately *lately,
                     const struct slc_node *node, const uint64_t *slots)
 {
-    int error = 0;
+    int err = 0;
     uint64_t slot = 0;
 
-    for (uint32_t i = 0; i < node->store_count && !error; i++)
-        error = add_store(maker, lately, node, &node->stores[i], slots);
-    for (uint32_t s = 0; s < node->statement_count && node->has_pops && !error; s++)
+    for (uint32_t i = 0; i < node->store_count && !err; i++)
+        err = add_store(maker, lately, node, &node->stores[i], slots);
+    for (uint32_t s = 0; s < node->statement_count && node->has_pops && !err; s++)
         if (node->popped[s] >= 0) {
             slc_restored_register(node, s, slots,
                                   &slot); /* here perhaps not; a memo may take it for one */
-            error = add_range(maker, lately, slot, 8);
+            err = add_range(maker, lately, slot, 8);
         }
-    return error;
+    return err;
 }
 
 /* ---- the result ---- */
@@ -222,19 +222,19 @@ int slc_footprint_make(struct slc_footprint_maker *maker, struct slc_code *code,
                        struct slc_footprint **out)
 {
     struct lately lately = {.number = {0}};
-    int error = 0;
+    int err = 0;
 
     maker_clear(maker);
-    for (size_t i = first; i < end && !error && maker->count <= PAGES_MAX; i++) {
+    for (size_t i = first; i < end && !err && maker->count <= PAGES_MAX; i++) {
         const struct slc_node *node = slc_code_node(code, interval->execs[i].node);
         if (!node)
             return -ENOMEM;
         if (node->store_count || node->has_pops)
-            error = add_exec(maker, &lately, node, interval->slots + interval->execs[i].slot_off);
+            err = add_exec(maker, &lately, node, interval->slots + interval->execs[i].slot_off);
     }
-    if (error < 0)
-        return error;
-    if (error || maker->count > PAGES_MAX)
+    if (err < 0)
+        return err;
+    if (err || maker->count > PAGES_MAX)
         return 0;
     *out = finish(maker);
     return *out ? 1 : -ENOMEM;

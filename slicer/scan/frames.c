@@ -248,23 +248,23 @@ int slc_frames_pass_call(struct slc_frames *frames, uint64_t slot, uint64_t func
 
 int slc_frames_pass_far_jump(struct slc_frames *frames, uint64_t function)
 {
-    int error = push(frames, SLC_FRAME_JUMPED, 0);
+    int err = push(frames, SLC_FRAME_JUMPED, 0);
 
-    if (!error)
+    if (!err)
         slc_frames_top(frames)->function = function;
-    return error;
+    return err;
 }
 
 int slc_frames_pass_handler_end(struct slc_frames *frames, uint64_t ucontext,
                                 struct slc_regs *stash)
 {
-    int error = push(frames, SLC_FRAME_SIGNAL, ucontext);
+    int err = push(frames, SLC_FRAME_SIGNAL, ucontext);
 
-    if (error)
+    if (err)
         slc_stash_free(stash);
     else
         slc_frames_top(frames)->stash = stash;
-    return error;
+    return err;
 }
 
 /* The scan began in the handler, or it was left by a longjmp: then the code that the signal struck
@@ -441,9 +441,9 @@ int slc_frames_replace(struct slc_frames *frames, const struct slc_class *classe
         for (uint32_t r = 0; r < kept->class_count; r++, klass++) {
             const struct slc_want want = {
                 .distance = 1, .edge = SLC_EDGE_CONTROL, .location = INS_LOC_COUNT};
-            int error = request_append(frames, *klass, &want);
-            if (error)
-                return error;
+            int err = request_append(frames, *klass, &want);
+            if (err)
+                return err;
             slc_frames_top(frames)->bloom |= classes[*klass].bloom;
         }
     }

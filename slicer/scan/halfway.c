@@ -28,12 +28,12 @@ static const struct wet_exec *exec_find(struct wet *wet, const struct wet_interv
 static int lanes_off(const struct wet_statement *statement, unsigned m, const uint64_t *slots,
                      struct slc_halfway *halfway)
 {
-    uint64_t *copy = malloc((statement->slot_count + 1u) * sizeof *copy);
+    uint64_t *copy = malloc((statement->slot_count + 1u) * sizeof(*copy));
     unsigned first = 0; /* of the operand */
 
     if (!copy)
         return -ENOMEM;
-    memcpy(copy, slots + statement->slot, statement->slot_count * sizeof *copy);
+    memcpy(copy, slots + statement->slot, statement->slot_count * sizeof(*copy));
     for (unsigned i = 0; i < m; i++)
         first += statement->info->mems[i].lanes ? MASK_SLOT + MASK_SLOTS : 1;
     for (unsigned i = 0; i < MASK_SLOTS; i++)
@@ -69,23 +69,23 @@ int slc_halfway_find(struct wet *wet, const struct wet_interval *interval,
     const struct wet_exec *exec = NULL;
     uint64_t pc = regs ? regs->r[EVQ_RIP] : 0;
     uint32_t task = event->task;
-    int error = 0;
+    int err = 0;
 
-    memset(halfway, 0, sizeof *halfway);
+    memset(halfway, 0, sizeof(*halfway));
     if (!regs)
         return 0;
     exec = exec_find(wet, interval, event->exec, task, pc);
     if (!exec && interval->index + 1 < wet_get_info(wet)->intervals) {
-        error = wet_interval_get(wet, interval->index + 1, &later);
-        if (!error)
+        err = wet_interval_get(wet, interval->index + 1, &later);
+        if (!err)
             exec = exec_find(wet, later, 0, task, pc);
     }
-    if (!error && exec) {
+    if (!err && exec) {
         const struct wet_interval *where = later ? later : interval;
         const struct wet_node *node = wet_get_node(wet, exec->node);
-        error = lanes_find(&node->statements[0], where->slots + exec->slot_off, halfway);
+        err = lanes_find(&node->statements[0], where->slots + exec->slot_off, halfway);
     }
     if (later)
         wet_interval_put(wet, later);
-    return error;
+    return err;
 }

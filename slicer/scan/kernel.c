@@ -23,20 +23,19 @@ int slc_memory_from_outside(struct slc_scan *scan, uint64_t address, uint64_t si
 {
     uint64_t end = address + size < address ? UINT64_MAX : address + size;
     struct slc_want *want;
-    int error =
-        slc_bypass_write(&scan->bypass, &scan->memory, NULL, SLC_UNKNOWN, -1, address, size);
+    int err = slc_bypass_write(&scan->bypass, &scan->memory, NULL, SLC_UNKNOWN, -1, address, size);
 
-    for (uint64_t at = address; !error && (want = slc_memory_next(&scan->memory, &at, end)); at++) {
+    for (uint64_t at = address; !err && (want = slc_memory_next(&scan->memory, &at, end)); at++) {
         struct slc_initial initial = {.location = INS_LOC_COUNT,
                                       .address = at,
                                       .size_bytes = 1,
                                       .distance = want->distance,
                                       .user = want->user};
-        error = slc_slice_add_initial(scan->slice, &initial);
+        err = slc_slice_add_initial(scan->slice, &initial);
     }
-    if (!error)
+    if (!err)
         slc_memory_drop(&scan->memory, address, size);
-    return error;
+    return err;
 }
 
 int slc_register_from_outside(struct slc_scan *scan, struct slc_task *task, uint32_t number,
@@ -59,19 +58,18 @@ static int syscall_wrote(struct slc_scan *scan, struct slc_task *task, uint64_t 
 {
     uint64_t end = address + size < address ? UINT64_MAX : address + size;
     struct slc_want *want;
-    int error =
-        slc_bypass_write(&scan->bypass, &scan->memory, NULL, SLC_UNKNOWN, -1, address, size);
+    int err = slc_bypass_write(&scan->bypass, &scan->memory, NULL, SLC_UNKNOWN, -1, address, size);
 
-    for (uint64_t at = address; !error && (want = slc_memory_next(&scan->memory, &at, end)); at++) {
+    for (uint64_t at = address; !err && (want = slc_memory_next(&scan->memory, &at, end)); at++) {
         task->call_wrote = true;
         if (slc_want_merge(&task->pending, want)) {
             task->pending.location = INS_LOC_COUNT;
             task->pending_address = at;
         }
     }
-    if (!error)
+    if (!err)
         slc_memory_drop(&scan->memory, address, size);
-    return error;
+    return err;
 }
 
 /* Moves wants of what mremap moved to where it was. */
@@ -80,21 +78,20 @@ static int syscall_moved(struct slc_scan *scan, struct slc_task *task, const str
     uint64_t size = op->remap.size < op->remap.to_size ? op->remap.size : op->remap.to_size,
              end = op->remap.to + size;
     struct slc_want *want;
-    int error = 0;
+    int err = 0;
 
     if (op->remap.to_size > size && task)
-        error = syscall_wrote(scan, task, op->remap.to + size, op->remap.to_size - size);
-    if (error || op->remap.start == op->remap.to)
-        return error;
-    error =
-        slc_bypass_write(&scan->bypass, &scan->memory, NULL, SLC_UNKNOWN, -1, op->remap.to, size);
+        err = syscall_wrote(scan, task, op->remap.to + size, op->remap.to_size - size);
+    if (err || op->remap.start == op->remap.to)
+        return err;
+    err = slc_bypass_write(&scan->bypass, &scan->memory, NULL, SLC_UNKNOWN, -1, op->remap.to, size);
     for (uint64_t at = op->remap.to;
-         !error && at < end && (want = slc_memory_next(&scan->memory, &at, end)); at++) {
+         !err && at < end && (want = slc_memory_next(&scan->memory, &at, end)); at++) {
         struct slc_want moved = *want;
         slc_memory_drop(&scan->memory, at, 1);
-        error = slc_memory_add(&scan->memory, op->remap.start + (at - op->remap.to), 1, &moved);
+        err = slc_memory_add(&scan->memory, op->remap.start + (at - op->remap.to), 1, &moved);
     }
-    return error;
+    return err;
 }
 
 /* ---- threads ---- */
@@ -146,7 +143,7 @@ static int take_clone_arguments(struct slc_scan *scan, struct slc_task *parent,
 {
     const struct evq_regs *regs =
         evq_entry_regs(entry) ? evq_entry_regs(entry) : evq_entry_loads(entry);
-    int error = 0;
+    int err = 0;
 
     if (!regs)
         return 0;
@@ -154,15 +151,15 @@ static int take_clone_arguments(struct slc_scan *scan, struct slc_task *parent,
     bool has_tls = born->r[EVQ_FS_BASE] != regs->r[EVQ_FS_BASE];
     if (has_stack && entry->number == SYS_clone)
         move_gpr(&parent->regs, INS_RSI, child, INS_RSP);
-    for (unsigned p = 0; has_stack && entry->number == SYS_clone3 && p < INS_GPR_PIECES && !error;
+    for (unsigned p = 0; has_stack && entry->number == SYS_clone3 && p < INS_GPR_PIECES && !err;
          p++)
-        error = move_to_memory(scan, regs->r[EVQ_RDI] + CLONE_ARGS_STACK, 16, child,
-                               INS_LOC_GPR + INS_GPR_PIECES * INS_RSP + p);
+        err = move_to_memory(scan, regs->r[EVQ_RDI] + CLONE_ARGS_STACK, 16, child,
+                             INS_LOC_GPR + INS_GPR_PIECES * INS_RSP + p);
     if (has_tls && entry->number == SYS_clone)
         move_to_gpr(&parent->regs, 8, child, INS_LOC_FS_BASE);
-    if (has_tls && entry->number == SYS_clone3 && !error)
-        error = move_to_memory(scan, regs->r[EVQ_RDI] + CLONE_ARGS_TLS, 8, child, INS_LOC_FS_BASE);
-    return error;
+    if (has_tls && entry->number == SYS_clone3 && !err)
+        err = move_to_memory(scan, regs->r[EVQ_RDI] + CLONE_ARGS_TLS, 8, child, INS_LOC_FS_BASE);
+    return err;
 }
 
 /*
@@ -173,11 +170,11 @@ static int thread_began(struct slc_scan *scan, struct slc_task *parent,
                         const struct evq_entry *entry, const struct evq_op *op)
 {
     const struct ins_regset all = {{UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX}};
-    int error = 0;
-    struct slc_task *child = slc_scan_task(scan, (uint32_t)op->task_new.task, &error);
+    int err = 0;
+    struct slc_task *child = slc_scan_task(scan, (uint32_t)op->task_new.task, &err);
 
     if (!child || child == parent || !evq_op_regs(op))
-        return error;
+        return err;
     slc_loader_flush(child);
     if (slc_want_merge(&parent->pending, &child->pending))
         parent->pending_address = child->pending_address;
@@ -193,46 +190,46 @@ static int thread_began(struct slc_scan *scan, struct slc_task *parent,
         parent->call_wrote = true;
         slc_regs_drop(&child->regs, loc);
     }
-    error = take_clone_arguments(scan, parent, &child->regs, entry, evq_op_regs(op));
+    err = take_clone_arguments(scan, parent, &child->regs, entry, evq_op_regs(op));
     slc_regs_move(&parent->regs, &child->regs, &all);
     slc_frames_pass_thread_start(&child->frames, &parent->pending);
     child->pending = slc_no_want();
     child->pending_address = 0;
     child->next = NULL;
-    return error;
+    return err;
 }
 
 /* The ops of a call, or of data that came without one (task NULL). */
 static int pass_ops(struct slc_scan *scan, struct slc_task *task, const struct evq_entry *entry,
                     const struct slc_clip *clip)
 {
-    int error = 0;
+    int err = 0;
 
-    for (const struct evq_op *op = NULL; !error && (op = evq_op_next(entry, op));) {
+    for (const struct evq_op *op = NULL; !err && (op = evq_op_next(entry, op));) {
         uint64_t size = slc_clip_bytes(clip, op);
         switch (op->op) {
         case EVQ_OP_WRITE:
         case EVQ_OP_ZERO:
         case EVQ_OP_MAP:
         case EVQ_OP_DISCARD:
-            error = task ? syscall_wrote(scan, task, op->range.start, size)
-                         : slc_memory_from_outside(scan, op->range.start, size);
+            err = task ? syscall_wrote(scan, task, op->range.start, size)
+                       : slc_memory_from_outside(scan, op->range.start, size);
             break;
         case EVQ_OP_REMAP:
-            error = syscall_moved(scan, task, op);
+            err = syscall_moved(scan, task, op);
             break;
         case EVQ_OP_CLEAR_SPACE:
-            error = slc_memory_from_outside(scan, 0, UINT64_MAX);
+            err = slc_memory_from_outside(scan, 0, UINT64_MAX);
             break;
         case EVQ_OP_TASK_NEW:
             if (task)
-                error = thread_began(scan, task, entry, op);
+                err = thread_began(scan, task, entry, op);
             break;
         default:
             break;
         }
     }
-    return error;
+    return err;
 }
 
 /* ---- signal handlers ---- */
@@ -248,11 +245,11 @@ static unsigned saved_piece(unsigned i, unsigned piece, uint64_t *off)
 static int want_mask(struct slc_memory *memory, uint64_t address, uint32_t mask,
                      const struct slc_want *want)
 {
-    int error = 0;
+    int err = 0;
 
-    for (; mask && !error; mask &= mask - 1)
-        error = slc_memory_add(memory, address + (unsigned)__builtin_ctz(mask), 1, want);
-    return error;
+    for (; mask && !err; mask &= mask - 1)
+        err = slc_memory_add(memory, address + (unsigned)__builtin_ctz(mask), 1, want);
+    return err;
 }
 
 /* All wants wait for the handler's start; those of general registers also as wants of the signal
@@ -321,9 +318,9 @@ static int leave_signal_frame(struct slc_scan *scan, struct slc_task *task, stru
 {
     const struct ins_regset all = {{UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX}};
     uint64_t from = ucontext + SLC_SAVED_REGS_OFF, bytes = 8 * SLC_SAVED_REG_COUNT, off;
-    int error = slc_bypass_write(&scan->bypass, &scan->memory, NULL, SLC_UNKNOWN, -1, from, bytes);
+    int err = slc_bypass_write(&scan->bypass, &scan->memory, NULL, SLC_UNKNOWN, -1, from, bytes);
 
-    for (unsigned i = 0; i < SLC_SAVED_REG_COUNT * INS_GPR_PIECES && !error; i++) {
+    for (unsigned i = 0; i < SLC_SAVED_REG_COUNT * INS_GPR_PIECES && !err; i++) {
         unsigned loc = saved_piece(i / INS_GPR_PIECES, i % INS_GPR_PIECES, &off);
         leave_saved_piece(scan, task, stash, loc, ucontext + off);
         if (stash)
@@ -332,7 +329,7 @@ static int leave_signal_frame(struct slc_scan *scan, struct slc_task *task, stru
     slc_memory_drop(&scan->memory, from, bytes);
     if (stash)
         slc_regs_move(&task->regs, stash, &all);
-    return error;
+    return err;
 }
 
 /* A handler's arguments and stack, and an empty vector state. */
@@ -340,17 +337,17 @@ static int given_to_handler(struct slc_scan *scan, struct slc_task *task, uint32
 {
     static const uint8_t given[] = {INS_RAX, INS_RDI, INS_RSI, INS_RDX, INS_RSP};
     struct ins_regset set = {0};
-    int error = 0;
+    int err = 0;
 
     for (unsigned i = 0; i < sizeof(given); i++)
         ins_regset_add_gpr(&set, given[i], 0, 8);
     for (unsigned l = INS_LOC_VEC; l < INS_LOC_FS_BASE; l++)
         ins_regset_add(&set, l);
     ins_regset_add(&set, INS_LOC_DF);
-    for (unsigned l = ins_regset_next(&set, 0); l < INS_LOC_COUNT && !error;
+    for (unsigned l = ins_regset_next(&set, 0); l < INS_LOC_COUNT && !err;
          l = ins_regset_next(&set, l + 1))
-        error = slc_register_from_outside(scan, task, number, l);
-    return error;
+        err = slc_register_from_outside(scan, task, number, l);
+    return err;
 }
 
 /* Why the handler ran: because the instruction that faulted did, or the call that sent the signal. */
@@ -393,9 +390,9 @@ static int pass_halfway(struct slc_scan *scan, struct slc_task *task, size_t ind
 
     if (!cause || cause->entry->kind != EVQ_FAULT || !wants_vectors(task))
         return 0;
-    int error = slc_halfway_find(scan->wet, scan->interval, cause, &halfway);
-    if (error || !slc_regs_intersect(&task->regs, &halfway.loaded))
-        return error;
+    int err = slc_halfway_find(scan->wet, scan->interval, cause, &halfway);
+    if (err || !slc_regs_intersect(&task->regs, &halfway.loaded))
+        return err;
     for (unsigned l = ins_regset_next(&halfway.loaded, 0); l < INS_LOC_COUNT;
          l = ins_regset_next(&halfway.loaded, l + 1)) {
         if (slc_regs_has(&task->regs, l)) {
@@ -403,10 +400,10 @@ static int pass_halfway(struct slc_scan *scan, struct slc_task *task, size_t ind
             slc_want_merge(&want, &nearest);
         }
     }
-    for (unsigned i = 0; i < halfway.count && !error; i++)
-        error = slc_memory_add(&scan->memory, halfway.lanes[i].address, halfway.lanes[i].size_bytes,
-                               &want);
-    return error;
+    for (unsigned i = 0; i < halfway.count && !err; i++)
+        err = slc_memory_add(&scan->memory, halfway.lanes[i].address, halfway.lanes[i].size_bytes,
+                             &want);
+    return err;
 }
 
 static int handler_began(struct slc_scan *scan, struct slc_task *task,
@@ -414,19 +411,19 @@ static int handler_began(struct slc_scan *scan, struct slc_task *task,
 {
     uint64_t ucontext = regs->r[EVQ_RSP] + 8;
     const struct slc_clip frame = slc_signal_frame_clip(event->entry, regs->r[EVQ_RSP]);
-    int error = given_to_handler(scan, task, event->task);
+    int err = given_to_handler(scan, task, event->task);
 
     task->next = NULL;
     struct slc_want hit = slc_no_want();
     struct slc_regs *stash = slc_frames_pass_handler_start(&task->frames, ucontext, &hit);
-    if (!error)
-        error = pass_cause(scan, task, index, &hit);
-    if (!error)
-        error = leave_signal_frame(scan, task, stash, ucontext);
+    if (!err)
+        err = pass_cause(scan, task, index, &hit);
+    if (!err)
+        err = leave_signal_frame(scan, task, stash, ucontext);
     slc_stash_free(stash);
-    if (!error)
-        error = pass_halfway(scan, task, index);
-    return error ? error : pass_ops(scan, NULL, event->entry, &frame);
+    if (!err)
+        err = pass_halfway(scan, task, index);
+    return err ? err : pass_ops(scan, NULL, event->entry, &frame);
 }
 
 /* ---- all of it ---- */
@@ -451,12 +448,12 @@ static void pass_segment_base(struct slc_task *task, const struct evq_entry *exi
 int slc_pass_event(struct slc_scan *scan, const struct wet_event *event, size_t index)
 {
     const struct evq_entry *entry = event->entry;
-    int error = 0;
-    struct slc_task *task = slc_scan_task(scan, event->task, &error);
+    int err = 0;
+    struct slc_task *task = slc_scan_task(scan, event->task, &err);
     const struct evq_regs *regs = evq_entry_loads(entry);
 
     if (!task)
-        return error;
+        return err;
     const struct slc_clip clip = slc_event_clip(scan->interval, index);
     switch (entry->kind) {
     case EVQ_SYSCALL_ENTER:

@@ -110,16 +110,16 @@ static int batch_read(const struct batch *batch, struct wet *wet, struct slc_len
 {
     wet_time now = batch->list[batch->count - 1].time;
     struct wet_state *state;
-    int error = wet_state_open(wet, now, &state);
+    int err = wet_state_open(wet, now, &state);
 
-    if (error)
-        return error;
-    for (size_t i = batch->count; i-- > 0 && !error;) {
+    if (err)
+        return err;
+    for (size_t i = batch->count; i-- > 0 && !err;) {
         struct slc_length read = batch->list[i];
         if (read.time != now)
-            error = wet_state_advance(state, read.time);
+            err = wet_state_advance(state, read.time);
         now = read.time;
-        if (error)
+        if (err)
             break;
         read.bytes = read_length(state, read.address);
         struct slc_length *own = length_at(lengths, read.time, read.address);
@@ -127,7 +127,7 @@ static int batch_read(const struct batch *batch, struct wet *wet, struct slc_len
         *own = read;
     }
     wet_state_close(state);
-    return error;
+    return err;
 }
 
 int slc_lengths_get(struct slc_lengths *lengths, struct wet *wet,
@@ -135,14 +135,14 @@ int slc_lengths_get(struct slc_lengths *lengths, struct wet *wet,
                     uint64_t *bytes)
 {
     struct batch batch = {.count = 0};
-    int error = lengths_grow(lengths);
+    int err = lengths_grow(lengths);
 
-    if (!error && !length_at(lengths, time, address)->time) {
+    if (!err && !length_at(lengths, time, address)->time) {
         batch_add(&batch, lengths, time, address);
         batch_fill(&batch, lengths, interval, time);
-        error = batch_read(&batch, wet, lengths);
+        err = batch_read(&batch, wet, lengths);
     }
-    if (!error)
+    if (!err)
         *bytes = length_at(lengths, time, address)->bytes;
-    return error;
+    return err;
 }

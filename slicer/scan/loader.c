@@ -137,22 +137,22 @@ static int lose_stores(struct slc_scan *scan, struct slc_task *task, const struc
     const uint64_t *slots = scan->interval->slots + exec->slot_off;
     struct ins_range ranges[INS_RANGES_MAX];
     unsigned stores = stored_operands(statement->info);
-    int error = 0;
+    int err = 0;
 
-    for (unsigned m = 0; stores >> m && !error; m++) {
+    for (unsigned m = 0; stores >> m && !err; m++) {
         unsigned count = 0;
         if (stores >> m & 1)
             count = slc_operand_ranges(statement, m, slots, ranges);
-        for (unsigned r = 0; r < count && !error; r++) {
+        for (unsigned r = 0; r < count && !err; r++) {
             if (!slc_memory_wants(&scan->memory, ranges[r].address, ranges[r].size_bytes))
                 continue;
-            error = slc_bypass_write(&scan->bypass, &scan->memory, &task->regs, exec->task,
-                                     node->pushed[s], ranges[r].address, ranges[r].size_bytes);
-            if (!error)
-                error = slc_memory_from_outside(scan, ranges[r].address, ranges[r].size_bytes);
+            err = slc_bypass_write(&scan->bypass, &scan->memory, &task->regs, exec->task,
+                                   node->pushed[s], ranges[r].address, ranges[r].size_bytes);
+            if (!err)
+                err = slc_memory_from_outside(scan, ranges[r].address, ranges[r].size_bytes);
         }
     }
-    return error;
+    return err;
 }
 
 /*
@@ -180,49 +180,49 @@ static int pop_saved(struct slc_scan *scan, struct slc_task *task, const struct 
 static int lose_registers(struct slc_scan *scan, struct slc_task *task, uint32_t number,
                           const struct ins_info *info)
 {
-    int error = 0;
+    int err = 0;
 
     for (unsigned f = 0; f < info->flow_count; f++) {
         const struct ins_regset *defs = &info->flows[f].defs;
         if (!slc_regs_intersect(&task->regs, defs))
             continue;
-        for (unsigned l = ins_regset_next(defs, 0); l < INS_LOC_COUNT && !error;
+        for (unsigned l = ins_regset_next(defs, 0); l < INS_LOC_COUNT && !err;
              l = ins_regset_next(defs, l + 1))
-            error = slc_register_from_outside(scan, task, number, l);
+            err = slc_register_from_outside(scan, task, number, l);
     }
-    return error;
+    return err;
 }
 
 /* The frame's maker is looked for farther out. */
 static int pass_control_on(struct slc_scan *scan, struct slc_task *task)
 {
     struct slc_want want = scan->hits.best;
-    int error = 0;
+    int err = 0;
 
     if (want.distance != SLC_NOT_WANTED && want.edge == SLC_EDGE_CONTROL && scan->tracks_frames)
-        error = slc_frames_request(&task->frames, scan->code->classes, 0, &want);
+        err = slc_frames_request(&task->frames, scan->code->classes, 0, &want);
     scan->hits.best = slc_no_want();
     scan->hits.best_address = 0;
     scan->hits.is_guard = false;
-    return error;
+    return err;
 }
 
 int slc_loader_pass(struct slc_scan *scan, struct slc_task *task, const struct wet_exec *exec,
                     const struct slc_node *node, uint32_t count)
 {
-    int error = pass_control_on(scan, task);
+    int err = pass_control_on(scan, task);
 
-    for (uint32_t s = count; s-- > 0 && !error;) {
+    for (uint32_t s = count; s-- > 0 && !err;) {
         const struct ins_info *info = node->wet->statements[s].info;
-        error = slc_pass_events(scan, scan->interval->first_time + exec->time_off + s);
+        err = slc_pass_events(scan, scan->interval->first_time + exec->time_off + s);
         task->pending = slc_no_want();
         task->call_wrote = false;
-        if (!error)
-            error = pop_saved(scan, task, exec, node, s);
-        if (!error)
-            error = lose_stores(scan, task, exec, node, s);
-        if (!error)
-            error = lose_registers(scan, task, exec->task, info);
+        if (!err)
+            err = pop_saved(scan, task, exec, node, s);
+        if (!err)
+            err = lose_stores(scan, task, exec, node, s);
+        if (!err)
+            err = lose_registers(scan, task, exec->task, info);
     }
-    return error;
+    return err;
 }

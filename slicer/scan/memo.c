@@ -271,19 +271,19 @@ __attribute__((always_inline)) static inline int memo_apply(struct slc_scan *sca
                                                             struct slc_memo *memo, unsigned words)
 {
     const uint64_t *slots = scan->interval->slots + exec->slot_off;
-    int error = 0;
+    int err = 0;
 
     if (memo->members) {
-        if (!scan->bits && (error = slc_slice_make_bits(scan->slice, scan->interval, &scan->bits)))
-            return error;
+        if (!scan->bits && (err = slc_slice_make_bits(scan->slice, scan->interval, &scan->bits)))
+            return err;
         mark_members(scan, memo, exec->time_off);
     }
     set_registers(&task->regs, memo->node, memo, words);
-    for (unsigned i = 0; i < memo->step_count && !error; i++)
-        error = do_step(scan, exec, &memo->steps[i], slots[memo->steps[i].slot]);
-    for (unsigned i = 0; i < memo->class_count && !error; i++)
-        error = slc_frames_wait(&task->frames, scan->code->classes, memo->classes[i]);
-    return error;
+    for (unsigned i = 0; i < memo->step_count && !err; i++)
+        err = do_step(scan, exec, &memo->steps[i], slots[memo->steps[i].slot]);
+    for (unsigned i = 0; i < memo->class_count && !err; i++)
+        err = slc_frames_wait(&task->frames, scan->code->classes, memo->classes[i]);
+    return err;
 }
 
 /* ---- an execution ---- */

@@ -201,12 +201,12 @@ int slc_memo_make(struct slc_scan *scan, struct slc_task *task, const struct wet
     slc_regs_remove(&passed, &node->defs);
     slc_regs_keep(regs, &node->defs);
     scan->draft = &draft;
-    int error = slc_fast_exec(scan, task, exec, node, node->statement_count);
+    int err = slc_fast_exec(scan, task, exec, node, node->statement_count);
     scan->draft = NULL;
     outcome_make(&outcome, regs);
-    if (!error && !draft.is_void && outcome.odd_count <= SLC_MEMO_ODD_MAX &&
+    if (!err && !draft.is_void && outcome.odd_count <= SLC_MEMO_ODD_MAX &&
         meetings_find(&meetings, node, slots, key->met, &draft))
-        error = memo_keep(node, key, &draft, &outcome, &meetings);
+        err = memo_keep(node, key, &draft, &outcome, &meetings);
     slc_regs_join(regs, &passed);
-    return error;
+    return err;
 }

@@ -48,13 +48,12 @@ static uint64_t quiet_from(const struct slc_scan *scan)
 
 /* Whether the last instruction was let run by it, or led to a frame that something waits in. */
 static inline bool pass_control(struct slc_scan *scan, struct slc_task *task,
-                                const struct wet_exec *exec, const struct slc_node *node,
-                                int *error)
+                                const struct wet_exec *exec, const struct slc_node *node, int *err)
 {
     bool is_control = false;
 
     if (!slc_stays_inside(task, node)) {
-        *error = slc_pass_exit(scan, task, exec, node);
+        *err = slc_pass_exit(scan, task, exec, node);
         is_control = scan->hits.best.distance != SLC_NOT_WANTED;
     }
     if (node->flags & SLC_NODE_BRANCH && slc_frames_top(&task->frames)->bloom & node->branch_bit)
@@ -85,7 +84,7 @@ static inline bool can_run(const struct slc_scan *scan, const struct wet_exec *e
            scan->interval->first_time + exec->time_off + node->statement_count - 1 <= last;
 }
 
-size_t slc_run_execs(struct slc_scan *scan, size_t first, size_t end, wet_time last, int *error)
+size_t slc_run_execs(struct slc_scan *scan, size_t first, size_t end, wet_time last, int *err)
 {
     const struct wet_interval *interval = scan->interval;
     const struct wet_exec *exec = &interval->execs[end - 1];
@@ -97,7 +96,7 @@ size_t slc_run_execs(struct slc_scan *scan, size_t first, size_t end, wet_time l
     struct slc_task *task = scan->tasks[number];
     if (task->pending.distance != SLC_NOT_WANTED || task->aside)
         return end;
-    for (; end > first && !*error; end--) {
+    for (; end > first && !*err; end--) {
         exec = &interval->execs[end - 1];
         struct slc_node *node =
             exec->node < scan->code->node_limit ? scan->code->nodes[exec->node] : NULL;
@@ -107,12 +106,12 @@ size_t slc_run_execs(struct slc_scan *scan, size_t first, size_t end, wet_time l
         fetch_early(scan, end);
         scanned += node->statement_count;
         bool is_control =
-            scan->tracks_frames && node->flags && pass_control(scan, task, exec, node, error);
+            scan->tracks_frames && node->flags && pass_control(scan, task, exec, node, err);
         task->next = node;
-        if (*error || (!is_control && node->store_count == 0 &&
-                       !slc_regs_intersect(&task->regs, &node->defs)))
+        if (*err || (!is_control && node->store_count == 0 &&
+                     !slc_regs_intersect(&task->regs, &node->defs)))
             continue;
-        *error = slc_memo_exec(scan, task, exec, node, is_control);
+        *err = slc_memo_exec(scan, task, exec, node, is_control);
         if (is_control)
             forget_hit(&scan->hits);
     }

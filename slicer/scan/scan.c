@@ -20,10 +20,10 @@
 #include "slicer/scan/memo.h"
 #include "slicer/scan/stretch.h"
 
-struct slc_task *slc_scan_task(struct slc_scan *scan, uint32_t number, int *error)
+struct slc_task *slc_scan_task(struct slc_scan *scan, uint32_t number, int *err)
 {
     if (number >= EVQ_TASKS_MAX) {
-        *error = wd_fail(-WD_ERR_CORRUPT, "a node execution names task %u", number);
+        *err = wd_fail(-WD_ERR_CORRUPT, "a node execution names task %u", number);
         return NULL;
     }
     if (scan->tasks[number])
@@ -34,7 +34,7 @@ struct slc_task *slc_scan_task(struct slc_scan *scan, uint32_t number, int *erro
         if (task)
             slc_frames_fini(&task->frames);
         free(task);
-        *error = -ENOMEM;
+        *err = -ENOMEM;
         return NULL;
     }
     task->pending = slc_no_want();
@@ -102,13 +102,13 @@ static bool stores_wanted(struct slc_scan *scan, const struct slc_node *node, co
 
 int slc_pass_events(struct slc_scan *scan, wet_time time)
 {
-    int error = 0;
+    int err = 0;
 
-    while (!error && scan->event_at && scan->interval->events[scan->event_at - 1].time >= time) {
+    while (!err && scan->event_at && scan->interval->events[scan->event_at - 1].time >= time) {
         scan->event_at--;
-        error = slc_pass_event(scan, &scan->interval->events[scan->event_at], scan->event_at);
+        err = slc_pass_event(scan, &scan->interval->events[scan->event_at], scan->event_at);
     }
-    return error;
+    return err;
 }
 
 static wet_time seed_time(const struct slc_scan *scan)
@@ -129,19 +129,19 @@ static int pass_statement(struct slc_scan *scan, struct slc_task *task, const st
 {
     wet_time time = scan->interval->first_time + exec->time_off + s;
     const struct slc_seed *seed = NULL;
-    int error = slc_pass_events(scan, time);
+    int err = slc_pass_events(scan, time);
 
-    if (error)
-        return error;
+    if (err)
+        return err;
     if (task->pending.distance != SLC_NOT_WANTED) {
         slc_hit(&scan->hits, &task->pending, task->pending.location, task->pending_address);
         task->pending = slc_no_want();
     }
     if (seed_time(scan) == time)
         seed = &scan->criterion->seeds[scan->seed_at++];
-    error = slc_follow(scan, task, exec, node, s, seed);
+    err = slc_follow(scan, task, exec, node, s, seed);
     forget_hit(&scan->hits);
-    return error;
+    return err;
 }
 
 /* The instructions of an execution up to `last` (a time). */
@@ -149,34 +149,34 @@ static int pass_exec(struct slc_scan *scan, const struct wet_exec *exec, wet_tim
 {
     wet_time first = scan->interval->first_time + exec->time_off;
     struct slc_node *node = slc_code_node(scan->code, exec->node);
-    int error = 0;
+    int err = 0;
     struct slc_task *task = exec->task < EVQ_TASKS_MAX ? scan->tasks[exec->task] : NULL;
 
     if (!task)
-        task = slc_scan_task(scan, exec->task, &error);
+        task = slc_scan_task(scan, exec->task, &err);
     if (!node || !task)
-        return error ? error : -ENOMEM;
+        return err ? err : -ENOMEM;
     uint32_t count = node->statement_count;
     bool is_whole = first + count - 1 <= last;
     if (!is_whole)
         count = (uint32_t)(last - first) + 1;
     if (scan->event_at)
-        error = slc_pass_events(scan, first + count - 1);
+        err = slc_pass_events(scan, first + count - 1);
     scan->slice->counts.scanned += count;
     bool is_passed_by = node->is_loader && !scan->follows_loader;
-    if (is_whole && node->flags && !scan->follows_loader && !error &&
+    if (is_whole && node->flags && !scan->follows_loader && !err &&
         (node->is_loader || task->aside))
-        error = slc_loader_pass_border(scan, task, exec, node);
-    if (scan->tracks_frames && is_whole && node->flags && !error) {
+        err = slc_loader_pass_border(scan, task, exec, node);
+    if (scan->tracks_frames && is_whole && node->flags && !err) {
         if (!slc_stays_inside(task, node))
-            error = slc_pass_exit(scan, task, exec, node);
+            err = slc_pass_exit(scan, task, exec, node);
         if (node->flags & SLC_NODE_BRANCH && !is_passed_by &&
             slc_frames_top(&task->frames)->bloom & node->branch_bit)
             pass_branch(scan, task, node);
     }
     task->next = node;
-    if (error)
-        return error;
+    if (err)
+        return err;
     bool is_quiet = task->pending.distance == SLC_NOT_WANTED && seed_time(scan) < first &&
                     !(scan->event_at && scan->interval->events[scan->event_at - 1].time >= first);
     bool is_fast = is_quiet && node->compiled.ops && !is_passed_by;
@@ -194,15 +194,15 @@ static int pass_exec(struct slc_scan *scan, const struct wet_exec *exec, wet_tim
     if (is_passed_by && seed_time(scan) < first)
         return slc_loader_pass(scan, task, exec, node, count);
     if (is_fast && is_whole) {
-        error = slc_memo_exec(scan, task, exec, node, scan->hits.best.distance != SLC_NOT_WANTED);
+        err = slc_memo_exec(scan, task, exec, node, scan->hits.best.distance != SLC_NOT_WANTED);
         forget_hit(&scan->hits);
-        return error;
+        return err;
     }
     if (is_fast)
         return slc_fast_exec(scan, task, exec, node, count);
-    for (uint32_t s = count; s-- > 0 && !error;)
-        error = pass_statement(scan, task, exec, node, s);
-    return error;
+    for (uint32_t s = count; s-- > 0 && !err;)
+        err = pass_statement(scan, task, exec, node, s);
+    return err;
 }
 
 /* ---- intervals ---- */
@@ -234,19 +234,19 @@ static size_t events_before(const struct slc_scan *scan, const struct wet_interv
 static int note_call(struct slc_scan *scan, wet_time last)
 {
     const struct wet_interval *interval = scan->interval;
-    int error = 0;
+    int err = 0;
 
-    for (size_t i = scan->event_at; i < interval->event_count && !error; i++) {
+    for (size_t i = scan->event_at; i < interval->event_count && !err; i++) {
         const struct wet_event *event = &interval->events[i];
         if (event->time > last)
             break;
         if (event->entry->kind != EVQ_SYSCALL_ENTER)
             continue;
-        struct slc_task *task = slc_scan_task(scan, event->task, &error);
+        struct slc_task *task = slc_scan_task(scan, event->task, &err);
         if (task)
             slc_call_note(&task->call, event->entry);
     }
-    return error;
+    return err;
 }
 
 /* The last execution that began at or before a time; exec_count if none did. */
@@ -285,20 +285,20 @@ static int report(struct slc_scan *scan, uint64_t scanned)
 static int pass_execs(struct slc_scan *scan, size_t first, size_t end, wet_time last)
 {
     const struct wet_interval *interval = scan->interval;
-    int error = 0;
+    int err = 0;
 
-    while (end > first && !error) {
+    while (end > first && !err) {
         size_t stop = end - first > REPORT_EXECS ? end - REPORT_EXECS : first;
-        while (end > stop && !error) {
-            end = slc_run_execs(scan, stop, end, last, &error);
-            if (end > stop && !error)
-                error = pass_exec(scan, &interval->execs[--end], last);
+        while (end > stop && !err) {
+            end = slc_run_execs(scan, stop, end, last, &err);
+            if (end > stop && !err)
+                err = pass_exec(scan, &interval->execs[--end], last);
         }
-        if (!error)
-            error = report(scan, wet_get_info(scan->wet)->last_time - interval->first_time -
-                                     interval->execs[end].time_off);
+        if (!err)
+            err = report(scan, wet_get_info(scan->wet)->last_time - interval->first_time -
+                                   interval->execs[end].time_off);
     }
-    return error;
+    return err;
 }
 
 /* All executions before `end`. */
@@ -322,31 +322,31 @@ static int pass_stretches(struct slc_scan *scan, size_t end)
 static int pass_interval(struct slc_scan *scan, const struct wet_interval *interval, wet_time last,
                          bool is_first)
 {
-    int error = 0;
+    int err = 0;
 
     scan->interval = interval;
     scan->bits = slc_slice_bits(scan->slice, interval);
     scan->event_at = is_first ? events_before(scan, interval, last) : interval->event_count;
     if (is_first)
-        error = note_call(scan, last);
+        err = note_call(scan, last);
     size_t at = find_exec(interval, last);
-    if (!error && slc_stretch_is_kept(scan) && at) {
+    if (!err && slc_stretch_is_kept(scan) && at) {
         struct slc_reach partly = slc_reach_stretch(scan, at);
         bool is_whole = last + 1 >= interval->first_time + interval->instructions;
         if (!is_whole) {
-            error = pass_execs(scan, partly.first, at, last);
+            err = pass_execs(scan, partly.first, at, last);
             at = partly.first;
-            error = error ? error : slc_slice_collect(scan->slice);
+            err = err ? err : slc_slice_collect(scan->slice);
         }
-        if (!error)
-            error = pass_stretches(scan, at);
-    } else if (!error) {
-        error = pass_execs(scan, 0, at, last);
+        if (!err)
+            err = pass_stretches(scan, at);
+    } else if (!err) {
+        err = pass_execs(scan, 0, at, last);
     }
-    if (!error)
-        error = slc_pass_events(scan, 0);
+    if (!err)
+        err = slc_pass_events(scan, 0);
     scan->interval = NULL;
-    return error ? error : slc_slice_collect(scan->slice);
+    return err ? err : slc_slice_collect(scan->slice);
 }
 
 static bool wants_registers(const struct slc_scan *scan)
@@ -419,36 +419,36 @@ static bool can_skip(struct slc_scan *scan, uint64_t k)
 static int begin(struct slc_scan *scan)
 {
     const struct slc_seed *seed = &scan->criterion->seeds[0];
-    int error = 0;
+    int err = 0;
 
     scan->hits.best = slc_no_want();
     scan->hits.is_guard = false;
     scan->hits.flows = scan->hits.whole = 0;
-    while (!error && scan->seed_at < scan->criterion->seed_count && seed->is_fault) {
-        struct slc_task *task = slc_scan_task(scan, seed->task, &error);
+    while (!err && scan->seed_at < scan->criterion->seed_count && seed->is_fault) {
+        struct slc_task *task = slc_scan_task(scan, seed->task, &err);
         if (task)
-            error = slc_slice_add_fault(scan->slice, seed->time, seed->pc, seed->task);
-        if (task && !error)
-            error = slc_follow_seed(scan, task, seed, SLC_USER_FAULT);
+            err = slc_slice_add_fault(scan->slice, seed->time, seed->pc, seed->task);
+        if (task && !err)
+            err = slc_follow_seed(scan, task, seed, SLC_USER_FAULT);
         seed = &scan->criterion->seeds[++scan->seed_at];
     }
     scan->hits.best = slc_no_want();
-    return error;
+    return err;
 }
 
 static int end(struct slc_scan *scan)
 {
-    int error = slc_bypass_refuse_rest(&scan->bypass);
+    int err = slc_bypass_refuse_rest(&scan->bypass);
 
-    if (!error)
-        error = slc_memory_from_outside(scan, 0, UINT64_MAX);
+    if (!err)
+        err = slc_memory_from_outside(scan, 0, UINT64_MAX);
     for (uint32_t i = 0; i < EVQ_TASKS_MAX; i++)
         if (scan->tasks[i])
             slc_loader_flush(scan->tasks[i]);
-    for (uint32_t i = 0; i < EVQ_TASKS_MAX && !error; i++)
-        for (unsigned l = 0; scan->tasks[i] && l < INS_LOC_COUNT && !error; l++)
-            error = slc_register_from_outside(scan, scan->tasks[i], i, l);
-    return error;
+    for (uint32_t i = 0; i < EVQ_TASKS_MAX && !err; i++)
+        for (unsigned l = 0; scan->tasks[i] && l < INS_LOC_COUNT && !err; l++)
+            err = slc_register_from_outside(scan, scan->tasks[i], i, l);
+    return err;
 }
 
 static wet_time last_time(const struct slc_scan *scan)
@@ -461,27 +461,27 @@ int slc_scan_run(struct slc_scan *scan)
 {
     wet_time last = last_time(scan);
     bool is_first = true;
-    int error = begin(scan);
+    int err = begin(scan);
 
     scan->reported = wd_seconds();
-    if (error || last == 0)
-        return error ? error : end(scan);
+    if (err || last == 0)
+        return err ? err : end(scan);
     for (uint64_t k = wet_interval_at(scan->wet, last) + 1;
-         k-- > 0 && !error && !scan->is_stale && !is_done(scan);) {
+         k-- > 0 && !err && !scan->is_stale && !is_done(scan);) {
         const struct wet_interval *interval;
         if (!is_first && can_skip(scan, k))
             continue;
-        error = wet_interval_get(scan->wet, k, &interval);
-        if (error)
+        err = wet_interval_get(scan->wet, k, &interval);
+        if (err)
             break;
         if (k && scan->follows_control) /* no interval is skipped */
             wet_prefetch(scan->wet, k - 1);
-        error = pass_interval(scan, interval, last, is_first);
+        err = pass_interval(scan, interval, last, is_first);
         uint64_t left = interval->first_time;
         wet_interval_put(scan->wet, interval);
         is_first = false;
-        if (!error)
-            error = report(scan, wet_get_info(scan->wet)->last_time - left);
+        if (!err)
+            err = report(scan, wet_get_info(scan->wet)->last_time - left);
     }
-    return error || scan->is_stale ? error : end(scan);
+    return err || scan->is_stale ? err : end(scan);
 }

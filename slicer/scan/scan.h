@@ -68,7 +68,7 @@ struct slc_scan {
 };
 
 /* NULL with -ENOMEM in *error, or -WD_ERR_CORRUPT for a number that cannot be. */
-struct slc_task *slc_scan_task(struct slc_scan *scan, uint32_t task, int *error);
+struct slc_task *slc_scan_task(struct slc_scan *scan, uint32_t task, int *err);
 
 static inline void slc_hit(struct slc_hits *hits, const struct slc_want *want, unsigned location,
                            uint64_t address)
@@ -119,7 +119,7 @@ static inline bool slc_stays_inside(const struct slc_task *task, const struct sl
  * instructions, nor did from the end of execution end - 1 to time `last`. Returns the end of those that
  * are left. slicer/scan/run.c.
  */
-size_t slc_run_execs(struct slc_scan *scan, size_t first, size_t end, wet_time last, int *error);
+size_t slc_run_execs(struct slc_scan *scan, size_t first, size_t end, wet_time last, int *err);
 
 /* A pass from the criterion to the start of the run; slicer/scan/scan.c. */
 int slc_scan_run(struct slc_scan *scan);

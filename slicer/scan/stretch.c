@@ -135,30 +135,30 @@ static int take_members(struct slc_scan *scan, const struct slc_reach *reach,
                         const struct slc_stretch *stretch)
 {
     uint32_t first = scan->interval->execs[reach->first].time_off;
-    int error = 0;
+    int err = 0;
 
     if (stretch->bits && !scan->bits)
-        error = slc_slice_make_bits(scan->slice, scan->interval, &scan->bits);
-    for (size_t i = 0; i < stretch->bit_words && stretch->bits && !error; i++)
+        err = slc_slice_make_bits(scan->slice, scan->interval, &scan->bits);
+    for (size_t i = 0; i < stretch->bit_words && stretch->bits && !err; i++)
         scan->bits[first / 64 + i] |= stretch->bits[i];
     for (size_t i = 0; i < stretch->count_count; i++)
         scan->slice->counts.instances += stretch->counts[i].instances;
-    return error ? error : slc_lines_add(scan->slice, stretch->counts, stretch->count_count);
+    return err ? err : slc_lines_add(scan->slice, stretch->counts, stretch->count_count);
 }
 
 static int take(struct slc_scan *scan, const struct slc_reach *reach, struct slc_task *task,
                 struct slc_stretch *stretch)
 {
-    int error = slc_change_apply(&stretch->memory, stretch->station->footprint, &scan->memory);
+    int err = slc_change_apply(&stretch->memory, stretch->station->footprint, &scan->memory);
 
-    if (!error)
-        error = take_saved(&scan->bypass, stretch);
-    if (!error)
-        error = slc_frames_replace(&task->frames, scan->code->classes,
-                                   stretch->frames_before.count - stretch->lowest,
-                                   &stretch->frames_after);
-    if (!error)
-        error = take_members(scan, reach, stretch);
+    if (!err)
+        err = take_saved(&scan->bypass, stretch);
+    if (!err)
+        err = slc_frames_replace(&task->frames, scan->code->classes,
+                                 stretch->frames_before.count - stretch->lowest,
+                                 &stretch->frames_after);
+    if (!err)
+        err = take_members(scan, reach, stretch);
     slc_regs_remove(&task->regs, &stretch->station->defs);
     slc_regs_join(&task->regs, &stretch->regs_after);
     task->next = stretch->next_after;
@@ -166,21 +166,21 @@ static int take(struct slc_scan *scan, const struct slc_reach *reach, struct slc
         slc_reach_end(scan, reach) - scan->interval->execs[reach->first].time_off;
     scan->slice->session->taken++;
     slc_station_touch(scan->slice->session, stretch);
-    return error ? error : 1;
+    return err ? err : 1;
 }
 
 int slc_stretch_take(struct slc_scan *scan, const struct slc_reach *reach,
                      struct slc_arrival *arrival)
 {
     uint32_t number = scan->interval->execs[reach->end - 1].task;
-    int error = 0;
-    struct slc_task *task = slc_scan_task(scan, number, &error);
+    int err = 0;
+    struct slc_task *task = slc_scan_task(scan, number, &err);
 
     arrival->is_fit = false;
     arrival->station = NULL;
     arrival->passed = (struct slc_regs){.wants = NULL};
     if (!task)
-        return error;
+        return err;
     if (reach->has_events || !is_plain(scan, reach, task))
         return 0;
     struct slc_session *session = scan->slice->session;

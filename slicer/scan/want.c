@@ -323,16 +323,16 @@ int slc_memory_add_mask(struct slc_memory *memory, uint64_t address, uint64_t ma
 
 static int add_bytes(struct slc_memory *memory, uint64_t address, uint64_t size)
 {
-    int error = 0;
+    int err = 0;
 
-    while (size && !error) {
+    while (size && !err) {
         uint64_t count = 64 - address % 64;
         count = count < size ? count : size;
-        error = slc_memory_add_mask(memory, address, UINT64_MAX >> (64 - count));
+        err = slc_memory_add_mask(memory, address, UINT64_MAX >> (64 - count));
         address += count;
         size -= count;
     }
-    return error;
+    return err;
 }
 
 int slc_memory_add(struct slc_memory *memory, uint64_t address, uint64_t size,

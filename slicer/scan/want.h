@@ -307,10 +307,10 @@ static inline int slc_memory_add_bytes(struct slc_memory *memory, uint64_t addre
         return 0;
     if (off == 0 || mask >> (64 - off) == 0)
         return slc_memory_add_word(memory, address, mask);
-    int error = 0;
+    int err = 0;
     if (mask << off)
-        error = slc_memory_add_word(memory, address, mask & (UINT64_MAX >> off));
-    return error ? error : slc_memory_add_mask(memory, address - off + 64, mask >> (64 - off));
+        err = slc_memory_add_word(memory, address, mask & (UINT64_MAX >> off));
+    return err ? err : slc_memory_add_mask(memory, address - off + 64, mask >> (64 - off));
 }
 
 /* Wants bytes; 0 or -ENOMEM. */

@@ -7,7 +7,7 @@
 static size_t fill(struct cli_instruction *instruction, FILE *from, long offset)
 {
     fseek(from, offset, SEEK_SET);
-    return fread(instruction->bytes, 1, sizeof instruction->bytes, from);
+    return fread(instruction->bytes, 1, sizeof(instruction->bytes), from);
 }
 
 int main(int argc, char **argv)

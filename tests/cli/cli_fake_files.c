@@ -24,7 +24,7 @@ static const struct wet_held_file held[] = {
 size_t wet_held_file_count(const struct wet *wet)
 {
     (void)wet;
-    return sizeof held / sizeof *held;
+    return sizeof(held) / sizeof(*held);
 }
 
 void wet_held_file_get(struct wet *wet, size_t n, struct wet_held_file *out)

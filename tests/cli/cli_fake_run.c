@@ -159,7 +159,7 @@ int wet_find_instance(struct wet *wet, const uint64_t *pcs, size_t pc_count, int
 
 int wet_state_open(struct wet *wet, wet_time t, struct wet_state **out)
 {
-    struct wet_state *state = calloc(1, sizeof *state);
+    struct wet_state *state = calloc(1, sizeof(*state));
     (void)wet;
     state->task = run.threads > 1 && t >= HELPER_TIME;
     int32_t x = -5;
@@ -300,8 +300,8 @@ const uint8_t *wet_state_xstate(const struct wet_state *state, size_t *size_byte
 
 int wet_state_read(struct wet_state *state, uint64_t address, void *bytes, size_t size)
 {
-    if (address < MEMORY || address - MEMORY > sizeof state->memory ||
-        size > sizeof state->memory - (address - MEMORY))
+    if (address < MEMORY || address - MEMORY > sizeof(state->memory) ||
+        size > sizeof(state->memory) - (address - MEMORY))
         return wd_fail(-EFAULT, "no memory at 0x%lx", (unsigned long)address);
     memcpy(bytes, state->memory + (address - MEMORY), size);
     return 0;
@@ -420,7 +420,7 @@ int mdl_functions_named(struct mdl_model *model, const char *name, struct mdl_fu
     (void)model;
     for (size_t i = 0; i < 3; i++)
         if (strcmp(functions[i].name, name) == 0) {
-            *list = malloc(sizeof **list);
+            *list = malloc(sizeof(**list));
             **list = functions[i];
             *count = 1;
             return 0;
@@ -470,7 +470,7 @@ int mdl_line_locations(struct mdl_model *model, const char *file, uint32_t line,
         return wd_fail(-WD_ERR_NOT_FOUND, "no module knows a source file '%s'", file);
     if (is_main ? line < 10 || line > 17 : line != 30)
         return wd_fail(-WD_ERR_NOT_FOUND, "no code at %s:%u; nearest: %s:10", file, line, file);
-    *locations = malloc(sizeof **locations);
+    *locations = malloc(sizeof(**locations));
     **locations = (struct mdl_location){
         .pc = is_main ? MAIN_PC + 16 * (line - 10) : HELPER_PC,
         .file = is_main ? main_file : helper_file,
@@ -503,7 +503,7 @@ int mdl_source_line(struct mdl_model *model, const char *file, uint32_t line, ui
     if (file == helper_file && line == 30) {
         *text = "    return *p;\033[31m";
     } else if (file == main_file && line >= 1 && line <= 20) {
-        snprintf(lines[line], sizeof lines[line], "\tmain line %u;", line);
+        snprintf(lines[line], sizeof(lines[line]), "\tmain line %u;", line);
         *text = lines[line];
     } else {
         *flags = file == main_file ? MDL_SOURCE_SHORT : MDL_SOURCE_MISSING;
@@ -563,7 +563,7 @@ int mdl_variable_find(struct mdl_model *model, uint64_t pc, const char *name,
 {
     (void)model;
     (void)pc;
-    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
+    for (size_t i = 0; i < sizeof(variables) / sizeof(*variables); i++)
         if (strcmp(variables[i].name, name) == 0) {
             fill_variable(i, variable);
             return 0;
@@ -674,7 +674,7 @@ int mdl_type_pointer(struct mdl_model *model, const struct mdl_type *target,
     *pointer = types[target->handle == T_CHAR   ? T_CHAR_PTR
                      : target->handle == T_PAIR ? T_PAIR_PTR
                                                 : T_INT_PTR];
-    snprintf(pointer->name, sizeof pointer->name, "%.200s *", target->name);
+    snprintf(pointer->name, sizeof(pointer->name), "%.200s *", target->name);
     return 0;
 }
 
@@ -790,7 +790,7 @@ int slc_criterion_parse(struct wet *wet, const char *text, const struct slc_stan
         return wd_fail(-WD_ERR_NOT_FOUND, "the run did not exit");
     if (strcmp(text, "crash") != 0)
         return wd_fail(-WD_ERR_USAGE, "'%s' is no criterion", text);
-    *out = calloc(1, sizeof **out);
+    *out = calloc(1, sizeof(**out));
     strcpy((*out)->text, text);
     (*out)->info = (struct slc_criterion_info){
         .text = (*out)->text,
@@ -807,7 +807,7 @@ int slc_criterion_of_variable(struct wet *wet, wet_time time, const char *text,
     (void)wet;
     (void)where;
     (void)type_bytes;
-    *out = calloc(1, sizeof **out);
+    *out = calloc(1, sizeof(**out));
     snprintf((*out)->text, sizeof(*out)->text, "%s", text);
     (*out)->info = (struct slc_criterion_info){
         .text = (*out)->text, .description = "a variable", .time = time};
@@ -823,7 +823,7 @@ int slc_origin(struct wet *wet, const struct slc_criterion *criterion,
     (void)wet;
     (void)criterion;
     (void)options;
-    *out = calloc(1, sizeof **out);
+    *out = calloc(1, sizeof(**out));
     **out = (struct slc_origin){.size = 2, .value = {0x34, 0x12}, .known = 3, .place = rax};
     (*out)->hops = calloc(3, sizeof *(*out)->hops);
     (*out)->hops[(*out)->hop_count++] = (struct slc_hop){.kind = SLC_HOP_COPY,
@@ -915,7 +915,7 @@ int slc_backward(struct wet *wet, const struct slc_criterion *criterion,
     for (size_t i = 0; i < 4; i++)
         if (options->on_line && options->on_line(options->arg, &lines[i]))
             return -WD_ERR_INTERRUPTED;
-    *out = calloc(1, sizeof **out);
+    *out = calloc(1, sizeof(**out));
     (*out)->has_parents = options->record_parents;
     return 0;
 }
@@ -957,7 +957,7 @@ int slc_each_instance(const struct slc_slice *slice, const uint64_t *pcs, size_t
     int result = 0;
     (void)pcs;
     (void)pc_count;
-    for (size_t i = 0; i < sizeof lines / sizeof *lines && !result; i++)
+    for (size_t i = 0; i < sizeof(lines) / sizeof(*lines) && !result; i++)
         result = slc_each_line_instance(slice, i, fn, arg);
     return result;
 }
@@ -967,9 +967,9 @@ int slc_path_to_line(const struct slc_slice *slice, size_t line_index, struct sl
     size_t count = line_index + 1;
     if (!slice->has_parents)
         return -EINVAL;
-    *path = malloc(sizeof **path + count * sizeof instances[0]);
+    *path = malloc(sizeof(**path) + count * sizeof(instances[0]));
     (*path)->count = count;
-    memcpy((*path)->hops, instances, count * sizeof instances[0]);
+    memcpy((*path)->hops, instances, count * sizeof(instances[0]));
     return 0;
 }
 

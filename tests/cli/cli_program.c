@@ -15,7 +15,7 @@ int run_shell(const char *command, char **text)
     size_t count;
     FILE *pipe = popen(command, "r");
     assert_non_null(pipe);
-    while ((count = fread(piece, 1, sizeof piece, pipe)) > 0)
+    while ((count = fread(piece, 1, sizeof(piece), pipe)) > 0)
         assert_int_equal(wd_buf_append(&buf, piece, count), 0);
     int status = pclose(pipe);
     assert_int_equal(wd_buf_append_zeros(&buf, 1), 0);
@@ -27,7 +27,7 @@ int run_shell(const char *command, char **text)
 int run_wetdbg(const char *args, char **text)
 {
     char command[1024];
-    snprintf(command, sizeof command, "exec %s %s 2>&1", WETDBG_PROGRAM, args);
+    snprintf(command, sizeof(command), "exec %s %s 2>&1", WETDBG_PROGRAM, args);
     return run_shell(command, text);
 }
 
@@ -37,7 +37,7 @@ unsigned line_of_mark(const char *source, const char *mark)
     unsigned number = 0, found = 0;
     FILE *file = fopen(source, "r");
     assert_non_null(file);
-    while (!found && fgets(line, sizeof line, file)) {
+    while (!found && fgets(line, sizeof(line), file)) {
         const char *comment = strstr(line, "/* ");
         number++;
         if (comment && strncmp(comment + 3, mark, strlen(mark)) == 0)
@@ -51,7 +51,7 @@ unsigned line_of_mark(const char *source, const char *mark)
 int remove_folder(const char *path)
 {
     char command[256], *text;
-    snprintf(command, sizeof command, "rm -rf %s", path);
+    snprintf(command, sizeof(command), "rm -rf %s", path);
     int status = run_shell(command, &text);
     free(text);
     return status;

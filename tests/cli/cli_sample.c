@@ -31,7 +31,7 @@ int main(int argc, char **argv)
     int sum = 0;
     char letter = 'a';
     for (int i = 0; i < last; i++) {
-        struct item *item = malloc(sizeof *item);
+        struct item *item = malloc(sizeof(*item));
         item->value = i * 3;
         item->tag = (char)(letter + i);
         item->next = list;

@@ -22,12 +22,12 @@ int main(void)
     int ends[2];
     for (int i = 1; i <= 5; i++)
         total += i * 1000; /* SUM */
-    for (size_t i = 0; i < sizeof text; i++)
-        assembled[i] = text[i];               /* BYTE */
-    memcpy(copied, assembled, sizeof copied); /* COPY */
+    for (size_t i = 0; i < sizeof(text); i++)
+        assembled[i] = text[i];                /* BYTE */
+    memcpy(copied, assembled, sizeof(copied)); /* COPY */
     if (pipe(ends) != 0 || write(ends[1], "through a pipe", 14) != 14)
         return 1;
-    if (read(ends[0], received, sizeof received) != 14) /* READ */
+    if (read(ends[0], received, sizeof(received)) != 14) /* READ */
         return 1;
     printf("%ld %d %s %s\n", total, descend(3), copied, received);
     return 0;

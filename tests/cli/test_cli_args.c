@@ -51,7 +51,7 @@ static void args_each_spelling_of_an_option_gives_its_value(void **state)
         {"-o", "y", "--output=x", "one"},
         {"--json", "one", "--output", "x"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct cli_args args;
         assert_int_equal(parse(&args, &two_at_most, rows[i]), 0);
         assert_string_equal(cli_args_value(&args, "output"), "x");
@@ -118,7 +118,7 @@ static void args_errors_name_the_word_at_fault(void **state)
         {{NULL}, "something is missing; usage: verb ONE [TWO]"},
         {{"one", "two", "three"}, "unexpected argument 'three'"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct cli_args args;
         assert_int_equal(parse(&args, &two_at_most, rows[i].words), -WD_ERR_USAGE);
         const char *message = wd_error_message(-WD_ERR_USAGE);
@@ -159,7 +159,7 @@ static void number_accepts_only_whole_unsigned_words(void **state)
         {"0x", false, 0},
         {"ff", false, 0},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         uint64_t value = 77;
         if (cli_number_parse(rows[i].text, &value) != rows[i].is_number)
             fail_msg("'%s'", rows[i].text);
@@ -191,7 +191,7 @@ static void suggest_distance_counts_edits_and_swaps(void **state)
     assert_int_equal(cli_edit_distance("", "abc"), 3);
     assert_int_equal(cli_edit_distance("kitten", "sitting"), 3);
     char longest[100];
-    memset(longest, 'a', sizeof longest);
+    memset(longest, 'a', sizeof(longest));
     longest[99] = 0;
     assert_int_equal(cli_edit_distance(longest, "a"), UINT_MAX);
 }
@@ -204,7 +204,7 @@ static void suggest_offers_the_nearest_or_nothing(void **state)
         const char *wanted, *best;
     } rows[] = {
         {"recrod", "record"}, {"rep", "replay"}, {"dmup", "dump"}, {"xyzzy", NULL}, {"q", NULL}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct cli_suggestion suggestion = {.wanted = rows[i].wanted};
         for (size_t j = 0; j < 4; j++)
             cli_suggestion_offer(&suggestion, words[j]);

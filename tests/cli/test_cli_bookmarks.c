@@ -31,13 +31,13 @@ static int remove_place(void **state)
 {
     char command[128];
     (void)state;
-    snprintf(command, sizeof command, "rm -rf %s", place);
+    snprintf(command, sizeof(command), "rm -rf %s", place);
     return system(command);
 }
 
 static int set_up(void **state)
 {
-    struct fixture *f = calloc(1, sizeof *f);
+    struct fixture *f = calloc(1, sizeof(*f));
     f->out.stream = open_memstream(&f->said, &f->said_size);
     f->out.errors = f->out.stream;
     f->repl = (struct cli_repl){.out = &f->out, .commands = cli_commands, .session = &f->session};
@@ -137,7 +137,7 @@ static void bookmarks_file_with_nonsense_gives_the_rest(void **state)
     struct fixture *f = *state;
     char command[256];
     expect(f, "bookmark mine 9", 0, "mine is time 9: main at main.c:10\n");
-    snprintf(command, sizeof command,
+    snprintf(command, sizeof(command),
              "f=$(ls %s/wetdbg/bookmarks/* | grep -v lock); "
              "printf 'x\\n\\n\\t\\t\\nbad time\\tzz\\t\\nwith\\t7' >>$f",
              place);

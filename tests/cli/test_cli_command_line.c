@@ -54,7 +54,7 @@ static void argument_errors_say_what_and_give_status_2(void **state)
         {"dump /nonexistent/trace", 1, "/nonexistent/trace"},
         {"rm /nonexistent/trace", 1, "/nonexistent/trace"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         char *text;
         int status = run_wetdbg(rows[i].args, &text);
         if (status != rows[i].status || !strstr(text, rows[i].says))
@@ -77,9 +77,9 @@ static void errors_in_json_are_one_object_on_standard_output(void **state)
         {"replay --json --no-trace /nonexistent/trace", 1},
         {"info --json " WETDBG_MAN_PAGE, 3},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         char command[512], *text;
-        snprintf(command, sizeof command, "%s %s 2>/dev/null", WETDBG_PROGRAM, rows[i].args);
+        snprintf(command, sizeof(command), "%s %s 2>/dev/null", WETDBG_PROGRAM, rows[i].args);
         assert_int_equal(run_shell(command, &text), rows[i].status);
         json_t *object = json_loads(text, 0, NULL);
         if (!object)
@@ -102,7 +102,7 @@ static void version_and_help_succeed_in_each_spelling(void **state)
         {"help", "usage: wetdbg"},         {"help record", "usage: wetdbg record"},
         {"ls --help", "usage: wetdbg ls"}, {"record -h", "usage: wetdbg record"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         char *text;
         assert_int_equal(run_wetdbg(rows[i].args, &text), 0);
         assert_int_equal(strncmp(text, rows[i].says, strlen(rows[i].says)), 0);
@@ -131,9 +131,9 @@ static void complete_offers_what_the_tables_have(void **state)
         {"record ./a", "*\n"},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         char args[128], *text;
-        snprintf(args, sizeof args, "complete %s", rows[i].words);
+        snprintf(args, sizeof(args), "complete %s", rows[i].words);
         assert_int_equal(run_wetdbg(args, &text), 0);
         assert_string_equal(text, rows[i].offered);
         free(text);
@@ -220,7 +220,7 @@ static bool set_has(const struct word_set *set, const char *word)
 static void set_add(struct word_set *set, const char *verb, const char *option, size_t length)
 {
     char word[WORD_MAX];
-    snprintf(word, sizeof word, "%s %.*s", verb, (int)length, option);
+    snprintf(word, sizeof(word), "%s %.*s", verb, (int)length, option);
     if (set_has(set, word))
         return;
     assert_true(set->count < WORDS_MAX);
@@ -286,7 +286,7 @@ static void read_man_page(struct word_set *set)
     bool is_heading = false;
     FILE *file = fopen(WETDBG_MAN_PAGE, "r");
     assert_non_null(file);
-    while (fgets(line, sizeof line, file)) {
+    while (fgets(line, sizeof(line), file)) {
         bool is_tag = is_heading;
         is_heading = strncmp(line, ".TP", 3) == 0;
         if (strncmp(line, ".SH", 3) == 0)

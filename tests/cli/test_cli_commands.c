@@ -20,7 +20,7 @@ struct fixture {
 
 static int set_up(void **state)
 {
-    struct fixture *f = calloc(1, sizeof *f);
+    struct fixture *f = calloc(1, sizeof(*f));
     f->out.stream = open_memstream(&f->answer, &f->answer_size);
     f->out.errors = open_memstream(&f->errors, &f->errors_size);
     f->repl = (struct cli_repl){
@@ -119,7 +119,7 @@ static void origin_shows_each_hop_and_how_chains_end(void **state)
         {"origin crash@", 2,
          "'' is no time: a number, start, end, crash, now, FILE:LINE#K or a bookmark\n"},
     };
-    check_rows(*state, rows, sizeof rows / sizeof *rows);
+    check_rows(*state, rows, sizeof(rows) / sizeof(*rows));
 }
 
 static void registers_of_avx512_are_there_where_the_processor_has_them(void **state)
@@ -138,13 +138,13 @@ static void registers_of_avx512_are_there_where_the_processor_has_them(void **st
         {"info registers k3", 0, "k3             0x8000000000000005  9223372036854775813\n"},
     };
     struct fixture *f = *state;
-    check_rows(f, without, sizeof without / sizeof *without);
+    check_rows(f, without, sizeof(without) / sizeof(*without));
     assert_int_equal(execute(f, "info all-registers"), 0);
     assert_null(strstr(f->answer, "zmm"));
     assert_int_equal(execute(f, "info registers ymm1"), 0);
     assert_non_null(strstr(f->answer, "v2_int128 = {0x11100f0e0d0c0b0a0908070605040302, "));
     fake_has_avx512 = true;
-    check_rows(f, with, sizeof with / sizeof *with);
+    check_rows(f, with, sizeof(with) / sizeof(*with));
     assert_int_equal(execute(f, "info registers zmm2"), 0);
     assert_non_null(strstr(f->answer, "v64_int8 = {0x4, 0x5, 0x6, "));
     assert_non_null(strstr(f->answer, "v4_int128 = {0x131211100f0e0d0c0b0a090807060504, "));
@@ -179,7 +179,7 @@ static void goto_understands_each_form_of_time(void **state)
          "'soon' is no time: a number, start, end, crash, now, FILE:LINE#K or a bookmark\n"},
         {"goto :5", 2, "':5' is not of the form FILE:LINE\n"},
     };
-    check_rows(*state, rows, sizeof rows / sizeof *rows);
+    check_rows(*state, rows, sizeof(rows) / sizeof(*rows));
 }
 
 static void print_writes_values_as_gdb_does(void **state)
@@ -244,7 +244,7 @@ static void print_writes_values_as_gdb_does(void **state)
         {"p --at=2000 x", 1, "time 2000 is outside the run (1 to 1001)\n"},
         {"p", 2, "print: something is missing; usage: print [--at=TIME] EXPRESSION\n"},
     };
-    check_rows(*state, rows, sizeof rows / sizeof *rows);
+    check_rows(*state, rows, sizeof(rows) / sizeof(*rows));
 }
 
 static void frames_are_listed_and_selected(void **state)
@@ -281,7 +281,7 @@ static void frames_are_listed_and_selected(void **state)
          "type = struct pair {\n    int first;\n    char letter;\n    int low : 3;\n"
          "    int high : 5;\n}\n"},
     };
-    check_rows(*state, rows, sizeof rows / sizeof *rows);
+    check_rows(*state, rows, sizeof(rows) / sizeof(*rows));
 }
 
 static void list_goes_on_where_it_ended(void **state)
@@ -304,7 +304,7 @@ static void list_goes_on_where_it_ended(void **state)
          "information (build-id 0badf00d)\n"},
         {"list nothing", 1, "no function is called 'nothing'\n"},
     };
-    check_rows(*state, rows, sizeof rows / sizeof *rows);
+    check_rows(*state, rows, sizeof(rows) / sizeof(*rows));
     struct fixture *f = *state;
     assert_int_equal(execute(f, "goto main.c:14#1"), 0);
     assert_int_equal(execute(f, "list 19"), 0);
@@ -340,7 +340,7 @@ static void instances_and_output_can_be_limited(void **state)
         {"output 1 1+18446744073709551615", 2,
          "output: '1+18446744073709551615' is not OFFSET or OFFSET+LEN\n"},
     };
-    check_rows(*state, rows, sizeof rows / sizeof *rows);
+    check_rows(*state, rows, sizeof(rows) / sizeof(*rows));
 }
 
 static void info_subjects_are_found_by_prefix(void **state)
@@ -369,7 +369,7 @@ static void info_subjects_are_found_by_prefix(void **state)
         {"info modules x", 2, "info modules: unexpected argument 'x'\n"},
         {"info l", 2, "ambiguous 'info l': lines, locals\n"},
     };
-    check_rows(*state, rows, sizeof rows / sizeof *rows);
+    check_rows(*state, rows, sizeof(rows) / sizeof(*rows));
 }
 
 /* ---- slices ---- */
@@ -406,7 +406,7 @@ static void slice_shows_lines_then_what_has_none(void **state)
          "slice: --data, --control and --thin exclude each other\n"},
         {"slice crash --limit x", 2, "slice: option '--limit' needs a number, not 'x'\n"},
     };
-    check_rows(*state, rows, sizeof rows / sizeof *rows);
+    check_rows(*state, rows, sizeof(rows) / sizeof(*rows));
     struct fixture *f = *state;
     assert_int_equal(execute(f, "slice backward"), WD_EXIT_USAGE);
     assert_non_null(strstr(f->errors, "slice: of what?"));
@@ -454,10 +454,10 @@ static void why_explains_the_last_slice(void **state)
         {"why main.c:99", 1, "no code at main.c:99; nearest: main.c:10\n"},
     };
     struct fixture *f = *state;
-    check_rows(f, rows, sizeof rows / sizeof *rows);
+    check_rows(f, rows, sizeof(rows) / sizeof(*rows));
     assert_int_equal(execute(f, "slice backward crash"), 0);
     assert_int_equal(fake_slice_count, 1);
-    check_rows(f, after, sizeof after / sizeof *after);
+    check_rows(f, after, sizeof(after) / sizeof(*after));
     assert_int_equal(fake_slice_count, 2); /* once more for the parents, then kept */
 }
 
@@ -497,7 +497,7 @@ static void json_of_each_command_is_one_object_with_schema(void **state)
     };
     struct fixture *f = *state;
     f->out.json = true;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         execute(f, rows[i].line);
         size_t length = strlen(f->answer);
         json_t *object = json_loads(f->answer, 0, NULL);
@@ -573,7 +573,7 @@ static void threads_are_listed_with_where_they_stand(void **state)
          "  3   44       short                    600          599  ended\n" UNCERTAIN("2", "s")},
         {"thread 3", 1, "thread 3 has ended, at time 599\n"},
     };
-    check_rows(*state, rows, sizeof rows / sizeof *rows);
+    check_rows(*state, rows, sizeof(rows) / sizeof(*rows));
 }
 
 static void thread_selects_whose_frames_are_shown(void **state)
@@ -596,7 +596,7 @@ static void thread_selects_whose_frames_are_shown(void **state)
         {"print x", 0, "x = -5\n" UNCERTAIN("1", "")},
         {"print --at=100 x", 0, "x = -5\n"},
     };
-    check_rows(*state, rows, sizeof rows / sizeof *rows);
+    check_rows(*state, rows, sizeof(rows) / sizeof(*rows));
 }
 
 static void slice_names_the_threads_of_a_line(void **state)
@@ -629,7 +629,7 @@ static void uncertain_events_are_listed(void **state)
         {"info signals", 0,
          "time 1001         SIGSEGV   thread 2 (worker) address not mapped: 0x10\n"},
     };
-    check_rows(*state, rows, sizeof rows / sizeof *rows);
+    check_rows(*state, rows, sizeof(rows) / sizeof(*rows));
 }
 
 static json_t *answer_in_json(struct fixture *f, const char *line)
@@ -647,7 +647,7 @@ static void json_names_thread_and_uncertain_events(void **state)
 {
     static const char *const lines[] = {"goto crash",  "backtrace",      "frame",      "print x",
                                         "info locals", "info registers", "slice crash"};
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+    for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
         json_t *object = answer_in_json(*state, lines[i]);
         json_t *ambiguous = json_object_get(object, "ambiguous_events");
         if (json_integer_value(ambiguous) != 2 || !json_object_get(object, "thread_name") ||
@@ -673,7 +673,7 @@ static void one_thread_is_not_mentioned(void **state)
     struct fixture *f = *state;
     static const char *const lines[] = {"goto crash", "backtrace",   "frame",
                                         "print x",    "info locals", "slice crash"};
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+    for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
         json_t *object = answer_in_json(f, lines[i]);
         assert_null(json_object_get(object, "thread"));
         assert_null(json_object_get(object, "ambiguous_events"));

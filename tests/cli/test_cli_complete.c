@@ -20,7 +20,7 @@ struct fixture {
 
 static int set_up(void **state)
 {
-    struct fixture *f = calloc(1, sizeof *f);
+    struct fixture *f = calloc(1, sizeof(*f));
     if (!mkdtemp(place) || setenv("XDG_STATE_HOME", place, 1) != 0)
         return -1;
     f->out.stream = open_memstream(&f->said, &f->said_size);
@@ -40,7 +40,7 @@ static int tear_down(void **state)
     fclose(f->out.stream);
     free(f->said);
     free(f);
-    snprintf(command, sizeof command, "rm -rf %s", place);
+    snprintf(command, sizeof(command), "rm -rf %s", place);
     return system(command);
 }
 
@@ -52,7 +52,7 @@ static void expect(struct fixture *f, const char *line, const char *offered)
     cli_complete(&f->repl, line, strlen(line), cli_complete_operand, &completions);
     assert_in_range(completions.start, 0, strlen(line));
     for (size_t i = 0; i < completions.count; i++) {
-        assert_in_range(strlen(all) + strlen(completions.list[i]), 0, sizeof all - 2);
+        assert_in_range(strlen(all) + strlen(completions.list[i]), 0, sizeof(all) - 2);
         strcat(all, i ? " " : "");
         strcat(all, completions.list[i]);
     }

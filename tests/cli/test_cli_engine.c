@@ -43,14 +43,14 @@ static unsigned line_of(const char *mark)
 static int ask(const char *command, char **text)
 {
     char args[512];
-    snprintf(args, sizeof args, "replay --batch -e '%s'", command);
+    snprintf(args, sizeof(args), "replay --batch -e '%s'", command);
     return run_wetdbg(args, text);
 }
 
 static json_t *ask_json(const char *command)
 {
     char args[512], *text;
-    snprintf(args, sizeof args, "replay --json --batch -e '%s'", command);
+    snprintf(args, sizeof(args), "replay --json --batch -e '%s'", command);
     int status = run_wetdbg(args, &text);
     json_t *object = json_loads(text, 0, NULL);
     if (status != 0 || !object)
@@ -92,12 +92,12 @@ static void opening_shows_signal_line_and_calls(void **state)
     (void)state;
     assert_int_equal(run_wetdbg("replay --batch", &text), 0);
     assert_non_null(strstr(text, "SIGSEGV (address not mapped: 0x4)"));
-    snprintf(frame, sizeof frame, "cli_sample.c:%u: return found->tag; /* CRASH */\n",
+    snprintf(frame, sizeof(frame), "cli_sample.c:%u: return found->tag; /* CRASH */\n",
              line_of("CRASH"));
     assert_non_null(strstr(text, frame));
-    snprintf(frame, sizeof frame, "value=12) at cli_sample.c:%u\n", line_of("CRASH"));
+    snprintf(frame, sizeof(frame), "value=12) at cli_sample.c:%u\n", line_of("CRASH"));
     assert_non_null(strstr(text, frame));
-    snprintf(frame, sizeof frame, ") at cli_sample.c:%u\n", line_of("CALL"));
+    snprintf(frame, sizeof(frame), ") at cli_sample.c:%u\n", line_of("CALL"));
     assert_non_null(strstr(text, frame));
     free(text);
 }
@@ -120,7 +120,7 @@ static void why_leads_from_the_crash_to_the_fault(void **state)
 {
     char args[256], *text;
     (void)state;
-    snprintf(args, sizeof args,
+    snprintf(args, sizeof(args),
              "replay --json --batch -e 'slice backward crash' -e 'why cli_sample.c:%u'",
              line_of("FAULT"));
     assert_int_equal(run_wetdbg(args, &text), 0);
@@ -154,7 +154,7 @@ static void values_at_the_crash_are_the_program_s(void **state)
         {"output", "+15     \"argument hello\\n\"\n"},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         char *text;
         int status = ask(rows[i].command, &text);
         if (status != 0 || !strstr(text, rows[i].says))
@@ -167,13 +167,13 @@ static void instances_of_a_line_are_as_many_as_it_ran(void **state)
 {
     char command[64];
     (void)state;
-    snprintf(command, sizeof command, "instances cli_sample.c:%u", line_of("PUSH"));
+    snprintf(command, sizeof(command), "instances cli_sample.c:%u", line_of("PUSH"));
     json_t *object = ask_json(command);
     assert_int_equal(json_integer_value(json_object_get(object, "count")), 4);
     assert_int_equal(json_array_size(json_object_get(object, "instances")), 4);
     json_decref(object);
     /* 0 is found after 3 steps, 3 after 2, 6 after 1, 9 at once, 12 never: 4. */
-    snprintf(command, sizeof command, "instances cli_sample.c:%u", line_of("STEP"));
+    snprintf(command, sizeof(command), "instances cli_sample.c:%u", line_of("STEP"));
     object = ask_json(command);
     assert_int_equal(json_integer_value(json_object_get(object, "count")), 3 + 2 + 1 + 4);
     json_decref(object);
@@ -210,17 +210,17 @@ static void info_of_recording_and_file_are_the_same(void **state)
 {
     char command[256], *text, *again;
     (void)state;
-    snprintf(command, sizeof command, "replay -o %s/kept.wet --batch", place);
+    snprintf(command, sizeof(command), "replay -o %s/kept.wet --batch", place);
     assert_int_equal(run_wetdbg(command, &text), 0);
     free(text);
     assert_int_equal(run_wetdbg("info --json cli_sample-0", &text), 0);
-    snprintf(command, sizeof command, "info --json %s/kept.wet", place);
+    snprintf(command, sizeof(command), "info --json %s/kept.wet", place);
     assert_int_equal(run_wetdbg(command, &again), 0);
     json_t *one = json_loads(text, 0, NULL), *two = json_loads(again, 0, NULL);
     static const char *const same[] = {"program",  "argv",         "exit",           "signal",
                                        "threads",  "nodes",        "loads",          "stores",
                                        "syscalls", "instructions", "node_executions"};
-    for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
+    for (size_t i = 0; i < sizeof(same) / sizeof(*same); i++) {
         assert_non_null(json_object_get(one, same[i]));
         assert_true(json_equal(json_object_get(one, same[i]), json_object_get(two, same[i])));
     }
@@ -242,7 +242,7 @@ static void file_needs_no_recording(void **state)
     free(text);
     assert_int_equal(run_wetdbg("replay --batch", &text), 1);
     free(text);
-    snprintf(command, sizeof command, "open %s/kept.wet --batch -e \"print value\"", place);
+    snprintf(command, sizeof(command), "open %s/kept.wet --batch -e \"print value\"", place);
     assert_int_equal(run_wetdbg(command, &text), 0);
     assert_non_null(strstr(text, "value = 12\n"));
     free(text);

@@ -55,7 +55,7 @@ static void out_stream_passes_no_control_characters(void **state)
         {false, "\xe2\x82 \xf0\x9f\xc3\xa9 \xed\xa0\x80 \xff", "?? ??\xc3\xa9 ??? ?"},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         size_t size = strlen(rows[i].from);
         for (size_t cut = 0; cut <= size; cut++) {
             struct cli_filter filter = {0};
@@ -91,7 +91,7 @@ static void out_json_text_is_always_valid_utf8(void **state)
         {"\xf4\x90\x80\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"}, /* > 10FFFF */
         {"\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         json_t *value = cli_json_text(rows[i].from);
         assert_string_equal(json_string_value(value), rows[i].to);
         json_decref(value);
@@ -180,12 +180,12 @@ static void progress_shows_part_rate_and_what_is_left(void **state)
 {
     (void)state;
     char text[160];
-    cli_progress_format(text, sizeof text, 50, 200, 30000000, 10.0);
+    cli_progress_format(text, sizeof(text), 50, 200, 30000000, 10.0);
     assert_string_equal(text,
                         "[######..................]  25%  30.0 M instructions, 3.0 M/s, left 0:30");
-    cli_progress_format(text, sizeof text, 0, 0, 0, 0.0);
+    cli_progress_format(text, sizeof(text), 0, 0, 0, 0.0);
     assert_string_equal(text, "[........................]   0%  0.0 M instructions, 0.0 M/s");
-    cli_progress_format(text, sizeof text, 300, 200, 0, 7200.0);
+    cli_progress_format(text, sizeof(text), 300, 200, 0, 7200.0);
     assert_non_null(strstr(text, "100%"));
 }
 

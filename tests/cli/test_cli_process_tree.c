@@ -9,7 +9,7 @@
 
 static struct rrt_process *make_list(const size_t *parents, size_t count)
 {
-    struct rrt_process *list = calloc(count, sizeof *list);
+    struct rrt_process *list = calloc(count, sizeof(*list));
     for (size_t i = 0; i < count; i++)
         list[i].parent = parents[i];
     return list;
@@ -33,7 +33,7 @@ static void tree_puts_children_below_who_started_them(void **state)
         {7, 0, "", ""},
         {8, 1, "`- ", "   "},
     };
-    size_t count = sizeof rows / sizeof *rows;
+    size_t count = sizeof(rows) / sizeof(*rows);
     struct rrt_process *list = make_list(parents, count);
     struct cli_tree tree;
     cli_tree_init(&tree, list, count);
@@ -65,7 +65,7 @@ static void tree_of_many_is_as_quick_as_a_list(void **state)
 {
     (void)state;
     enum { COUNT = 200000 };
-    size_t *parents = calloc(COUNT, sizeof *parents);
+    size_t *parents = calloc(COUNT, sizeof(*parents));
     for (int is_chain = 0; is_chain < 2; is_chain++) {
         struct cli_tree tree;
         for (size_t i = 0; i < COUNT; i++)

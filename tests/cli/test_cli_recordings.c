@@ -18,7 +18,7 @@ static int record(void **state)
     (void)state;
     if (!mkdtemp(place) || setenv("_RR_TRACE_DIR", place, 1) != 0)
         return -1;
-    snprintf(command, sizeof command,
+    snprintf(command, sizeof(command),
              WETDBG_PROGRAM " record -o %s/shell sh -c 'echo said; cat /dev/null; exit 7' "
                             "2>/dev/null",
              place);
@@ -34,7 +34,7 @@ static int remove_place(void **state)
 {
     char command[256], *text;
     (void)state;
-    snprintf(command, sizeof command, "rm -rf %s", place);
+    snprintf(command, sizeof(command), "rm -rf %s", place);
     int status = run_shell(command, &text);
     free(text);
     return status;
@@ -55,11 +55,11 @@ static void record_gives_125_where_the_failure_is_ours(void **state)
 {
     char args[256], *text;
     (void)state;
-    snprintf(args, sizeof args, "record -o %s/shell true", place);
+    snprintf(args, sizeof(args), "record -o %s/shell true", place);
     assert_int_equal(run_wetdbg(args, &text), 125);
     assert_non_null(strstr(text, "/shell"));
     free(text);
-    snprintf(args, sizeof args, "record -o %s/none /nonexistent/program", place);
+    snprintf(args, sizeof(args), "record -o %s/none /nonexistent/program", place);
     assert_int_equal(run_wetdbg(args, &text), 125);
     assert_non_null(strstr(text, "/nonexistent/program"));
     free(text);
@@ -69,14 +69,14 @@ static void record_ends_by_the_program_s_signal(void **state)
 {
     char command[512], *text;
     (void)state;
-    snprintf(command, sizeof command,
+    snprintf(command, sizeof(command),
              "bash -c '%s record -o %s/killed -- bash -c \"kill -TERM \\$\\$\" 2>/dev/null' "
              "2>/dev/null; echo $?",
              WETDBG_PROGRAM, place);
     assert_int_equal(run_shell(command, &text), 0);
     assert_string_equal(text, "143\n");
     free(text);
-    snprintf(command, sizeof command, "ps --json %s/killed", place);
+    snprintf(command, sizeof(command), "ps --json %s/killed", place);
     json_t *object = answer_of(command);
     json_t *first = json_array_get(json_object_get(object, "processes"), 0);
     assert_string_equal(json_string_value(json_object_get(first, "signal")), "SIGTERM");
@@ -121,12 +121,13 @@ static void ls_says_that_there_is_none(void **state)
 {
     char command[512], *text;
     (void)state;
-    snprintf(command, sizeof command, "_RR_TRACE_DIR=%s/nothing %s ls 2>/dev/null", place,
+    snprintf(command, sizeof(command), "_RR_TRACE_DIR=%s/nothing %s ls 2>/dev/null", place,
              WETDBG_PROGRAM);
     assert_int_equal(run_shell(command, &text), 0);
     assert_string_equal(text, "");
     free(text);
-    snprintf(command, sizeof command, "_RR_TRACE_DIR=%s/nothing %s ls 2>&1", place, WETDBG_PROGRAM);
+    snprintf(command, sizeof(command), "_RR_TRACE_DIR=%s/nothing %s ls 2>&1", place,
+             WETDBG_PROGRAM);
     assert_int_equal(run_shell(command, &text), 0);
     assert_non_null(strstr(text, "there is no recording in"));
     assert_non_null(strstr(text, "/nothing yet"));
@@ -183,14 +184,14 @@ static void rm_removes_recordings_and_nothing_else(void **state)
 {
     char args[256], *text;
     (void)state;
-    snprintf(args, sizeof args, "record -o %s/second true", place);
+    snprintf(args, sizeof(args), "record -o %s/second true", place);
     assert_int_equal(run_wetdbg(args, &text), 0);
     free(text);
     assert_int_equal(run_wetdbg("rm missing second", &text), 1);
     free(text);
     assert_int_equal(run_wetdbg("ps second", &text), 1);
     free(text);
-    snprintf(args, sizeof args, "rm %s", place);
+    snprintf(args, sizeof(args), "rm %s", place);
     assert_int_not_equal(run_wetdbg(args, &text), 0);
     free(text);
     json_decref(answer_of("ps --json shell"));

@@ -82,7 +82,7 @@ static void prepare(struct cli_session *session)
 
 static int set_up(void **state)
 {
-    struct fixture *f = calloc(1, sizeof *f);
+    struct fixture *f = calloc(1, sizeof(*f));
     f->out.stream = open_memstream(&f->answer, &f->answer_size);
     f->out.errors = open_memstream(&f->errors, &f->errors_size);
     f->repl = (struct cli_repl){
@@ -173,7 +173,7 @@ static void words_are_split_and_quotes_kept_together(void **state)
         {"f\\.o 'a\\b'", "f\\.o|a\\b"},
         {"a.c:12#3", "a.c:12#3"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct cli_words words;
         char joined[64] = "";
         assert_int_equal(cli_words_split(&words, rows[i].line), 0);
@@ -205,7 +205,7 @@ static void command_unique_prefixes_and_aliases_are_found(void **state)
     } rows[] = {{"list", "list"},     {"l", "list"}, {"p", "print"},
                 {"pri", "print"},     {"i", "info"}, {"inf", "info"},
                 {"ins", "instances"}, {"q", "quit"}, {"int", "interrupt"}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         const struct cli_command *command;
         assert_int_equal(cli_command_find(commands, rows[i].typed, &command), 0);
         assert_string_equal(command->name, rows[i].name);

@@ -55,7 +55,7 @@ static void see(struct fixture *f, const char *text)
     while (!strstr(f->seen, text)) {
         if (poll(&end, 1, WAIT_MS) != 1)
             fail_msg("'%s' is not in what is seen:\n%s", text, f->seen);
-        ssize_t count = read(f->far, f->seen + f->size, sizeof f->seen - f->size - 1);
+        ssize_t count = read(f->far, f->seen + f->size, sizeof(f->seen) - f->size - 1);
         assert_true(count > 0);
         f->size += (size_t)count;
         f->seen[f->size] = 0;
@@ -167,7 +167,7 @@ static void screen_pages_only_if_allowed(void **state)
         {"cat", true, true, false},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct fixture f;
         assert_int_equal(open_terminal(&f, rows[i].pager, rows[i].may_page), 0);
         assert_int_equal(cli_screen_set_pages(f.out.screen, rows[i].is_set), rows[i].pages);

@@ -41,7 +41,7 @@ static unsigned line_of(const char *mark)
 static json_t *ask(const char *commands)
 {
     char args[1024], *text;
-    snprintf(args, sizeof args, "replay --json --batch %s", commands);
+    snprintf(args, sizeof(args), "replay --json --batch %s", commands);
     int status = run_wetdbg(args, &text);
     size_t length = strlen(text);
     while (length && text[length - 1] == '\n')
@@ -99,13 +99,13 @@ static void history_before_and_after_the_current_time(void **state)
 {
     char commands[256];
     (void)state;
-    snprintf(commands, sizeof commands, "-e 'goto cli_values.c:%u#3' -e 'history total --before'",
+    snprintf(commands, sizeof(commands), "-e 'goto cli_values.c:%u#3' -e 'history total --before'",
              line_of("SUM"));
     json_t *object = ask(commands);
     assert_int_equal(count_of(object, "writes"), 2);
     assert_row(object, 0, "1000", "3000", "SUM");
     json_decref(object);
-    snprintf(commands, sizeof commands, "-e 'goto cli_values.c:%u#3' -e 'history total --after'",
+    snprintf(commands, sizeof(commands), "-e 'goto cli_values.c:%u#3' -e 'history total --after'",
              line_of("SUM"));
     object = ask(commands);
     assert_int_equal(count_of(object, "writes"), 3);
@@ -120,10 +120,10 @@ static void history_of_a_local_is_that_of_its_frame(void **state)
     for (unsigned k = 1; k <= 4; k++) {
         char commands[256], value[16], later[16];
         unsigned level = 4 - k;
-        snprintf(commands, sizeof commands, "-e 'goto cli_values.c:%u#%u' -e 'history local'",
+        snprintf(commands, sizeof(commands), "-e 'goto cli_values.c:%u#%u' -e 'history local'",
                  line_of("BEGIN"), k);
-        snprintf(value, sizeof value, "%u", level);
-        snprintf(later, sizeof later, "%u", level + 100);
+        snprintf(value, sizeof(value), "%u", level);
+        snprintf(later, sizeof(later), "%u", level + 100);
         json_t *object = ask(commands);
         assert_int_equal(count_of(object, "writes"), 2);
         assert_row(object, 0, value, later, "AGAIN");

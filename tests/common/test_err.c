@@ -71,12 +71,12 @@ static void a_long_sentence_is_cut(void **unused)
     char name[4000];
 
     (void)unused;
-    memset(name, 'x', sizeof name - 1);
-    name[sizeof name - 1] = 0;
+    memset(name, 'x', sizeof(name) - 1);
+    name[sizeof(name) - 1] = 0;
     errno = EIO;
     int err = wd_fail_errno("%s", name);
     size_t length = strlen(wd_error_message(err));
-    assert_in_range(length, 1000, sizeof name - 2);
+    assert_in_range(length, 1000, sizeof(name) - 2);
     assert_int_equal(wd_error_message(err)[length - 1], 'x');
 }
 
@@ -87,7 +87,7 @@ static void every_code_says_something(void **unused)
                                 WD_ERR_DIVERGED, WD_ERR_MACHINE};
 
     (void)unused;
-    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
+    for (size_t i = 0; i < sizeof(codes) / sizeof(*codes); i++) {
         wd_fail_plain(-codes[i]);
         assert_string_not_equal(wd_error_message(-codes[i]), "unknown error");
     }

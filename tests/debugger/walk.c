@@ -160,7 +160,7 @@ int main(int argc, char **argv)
     int landed = setjmp(environment);
     if (landed == 0)
         leave(2);
-    qsort(order, 5, sizeof *order, compare);
+    qsort(order, 5, sizeof(*order), compare);
     result += order[0] + both.whole % 2 + (int)bits.low + (int)flags + operation(1, 2);
     printf("%d %d %d\n", result, hits, argv[argc] == NULL); /* LAST */
     return first.value - 1;

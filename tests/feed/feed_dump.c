@@ -19,9 +19,9 @@ static int take_all(struct simulator *sim, const struct wd_buf *buf, const char 
 {
     for (size_t at = 0; at < buf->size_bytes;) {
         const struct evq_entry *entry = (const void *)(buf->data + at);
-        int rc = evq_entry_check(entry, buf->size_bytes - at);
-        if (rc)
-            return rc;
+        int err = evq_entry_check(entry, buf->size_bytes - at);
+        if (err)
+            return err;
         if (prints)
             rep_entry_print(entry, stdout);
         const char *wrong = simulator_take(sim, entry);
@@ -39,11 +39,11 @@ static int run(struct rep_feed *feed, const char *dir, bool prints)
 {
     struct simulator *sim = simulator_new(feed);
     struct wd_buf buf = {0};
-    int rc;
-    while ((rc = rep_feed_next(feed, &buf)) == 1) {
-        rc = take_all(sim, &buf, dir, prints);
+    int err;
+    while ((err = rep_feed_next(feed, &buf)) == 1) {
+        err = take_all(sim, &buf, dir, prints);
         buf.size_bytes = 0;
-        if (rc)
+        if (err)
             break;
     }
     const struct simulator_counts *counts = simulator_counts(sim);
@@ -56,37 +56,37 @@ static int run(struct rep_feed *feed, const char *dir, bool prints)
            rep_feed_info(feed)->fatal_signal, counts->maps_compared);
     simulator_free(sim);
     wd_buf_fini(&buf);
-    return rc;
+    return err;
 }
 
 static int run_one(struct rrt_trace *trace, const char *process, bool prints)
 {
     struct rep_selection which;
     struct rep_feed *feed;
-    int rc = rep_selection_parse(process, &which);
-    if (!rc)
-        rc = rep_feed_open(trace, &which, &feed);
-    if (!rc) {
-        rc = run(feed, rrt_trace_dir(trace), prints);
+    int err = rep_selection_parse(process, &which);
+    if (!err)
+        err = rep_feed_open(trace, &which, &feed);
+    if (!err) {
+        err = run(feed, rrt_trace_dir(trace), prints);
         rep_feed_close(feed);
     }
-    if (rc)
-        printf("%s: %s\n", process ? process : "default", wd_error_message(rc));
-    return rc;
+    if (err)
+        printf("%s: %s\n", process ? process : "default", wd_error_message(err));
+    return err;
 }
 
 static int run_all(struct rrt_trace *trace)
 {
     const struct rrt_process *list;
     size_t count;
-    int rc = rrt_processes(trace, &list, &count);
-    for (size_t i = 0; i < count && rc != -WD_ERR_CORRUPT; i++) {
+    int err = rrt_processes(trace, &list, &count);
+    for (size_t i = 0; i < count && err != -WD_ERR_CORRUPT; i++) {
         char process[32];
         snprintf(process, sizeof(process), "%d", list[i].pid);
         int one = run_one(trace, process, false);
-        rc = one ? one : rc;
+        err = one ? one : err;
     }
-    return rc;
+    return err;
 }
 
 int main(int argc, char **argv)
@@ -96,12 +96,12 @@ int main(int argc, char **argv)
     char **words = argv + (prints || all);
     if (argc - (prints || all) < 2)
         return 2;
-    int rc = rrt_open(words[1], &trace);
-    if (rc) {
-        printf("%s\n", wd_error_message(rc));
+    int err = rrt_open(words[1], &trace);
+    if (err) {
+        printf("%s\n", wd_error_message(err));
         return 1;
     }
-    rc = all ? run_all(trace) : run_one(trace, words[2], prints);
+    err = all ? run_all(trace) : run_one(trace, words[2], prints);
     rrt_close(trace);
-    return rc ? 1 : 0;
+    return err ? 1 : 0;
 }

@@ -68,13 +68,13 @@ struct rrt_frame stage_call(struct stage *stage, int tid, enum rrt_syscall_state
 int stage_take(struct stage *stage, const struct rrt_frame *frame)
 {
     stage->out.size_bytes = 0;
-    int rc = feed_frame_convert(&stage->feed, frame, &stage->out);
-    for (size_t at = 0; at < stage->out.size_bytes && !rc;) {
+    int err = feed_frame_convert(&stage->feed, frame, &stage->out);
+    for (size_t at = 0; at < stage->out.size_bytes && !err;) {
         const struct evq_entry *entry = (const void *)(stage->out.data + at);
-        rc = evq_entry_check(entry, stage->out.size_bytes - at);
+        err = evq_entry_check(entry, stage->out.size_bytes - at);
         at += entry->bytes;
     }
-    return rc;
+    return err;
 }
 
 static void take_exec(struct stage *stage)

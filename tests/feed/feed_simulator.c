@@ -473,10 +473,10 @@ const char *simulator_compare_maps(struct simulator *sim, const char *trace_dir,
     if (!has_lists(sim, trace_dir))
         return NULL;
     snprintf(pattern, sizeof(pattern), "%s/%llu_*", trace_dir, (unsigned long long)frame);
-    int rc = glob(pattern, 0, NULL, &found);
-    if (rc == GLOB_NOMATCH)
+    int err = glob(pattern, 0, NULL, &found);
+    if (err == GLOB_NOMATCH)
         return NULL;
-    FILE *file = rc ? NULL : fopen(found.gl_pathv[0], "re");
+    FILE *file = err ? NULL : fopen(found.gl_pathv[0], "re");
     globfree(&found);
     if (!file)
         return complain(sim, "%s cannot be read", pattern);

@@ -21,11 +21,11 @@ static inline int stage_tear_down(void **state)
     return 0;
 }
 
-static inline void stage_assert_refused(int rc, const char *reason)
+static inline void stage_assert_refused(int err, const char *reason)
 {
-    assert_int_equal(rc, -WD_ERR_UNSUPPORTED);
-    if (!strstr(wd_error_message(rc), reason) || !strstr(wd_error_message(rc), "frame "))
-        fail_msg("%s", wd_error_message(rc));
+    assert_int_equal(err, -WD_ERR_UNSUPPORTED);
+    if (!strstr(wd_error_message(err), reason) || !strstr(wd_error_message(err), "frame "))
+        fail_msg("%s", wd_error_message(err));
 }
 
 #endif

@@ -101,9 +101,9 @@ static struct feed_digests *open_stops(const struct tck_stop *stops, size_t coun
 static int64_t take(struct feed_digests *digests, struct rrt_frame frame)
 {
     struct tck_stop stop;
-    int rc = feed_digests_take(digests, &frame, &stop);
-    assert_true(rc == 0 || rc == 1);
-    return rc ? (int64_t)stop.stack_digest : -1;
+    int err = feed_digests_take(digests, &frame, &stop);
+    assert_true(err == 0 || err == 1);
+    return err ? (int64_t)stop.stack_digest : -1;
 }
 
 #define OPEN(stops) open_stops(stops, sizeof(stops) / sizeof((stops)[0]))
@@ -266,9 +266,9 @@ static void expect_damage(const struct tck_file_header *header)
 {
     struct feed_digests *digests;
     write_file(header, sizeof(*header), NULL, 0);
-    int rc = feed_digests_open(dir_fd, &digests);
-    assert_int_equal(rc, -WD_ERR_CORRUPT);
-    assert_non_null(strstr(wd_error_message(rc), TCK_DIGESTS_NAME));
+    int err = feed_digests_open(dir_fd, &digests);
+    assert_int_equal(err, -WD_ERR_CORRUPT);
+    assert_non_null(strstr(wd_error_message(err), TCK_DIGESTS_NAME));
     assert_null(digests);
 }
 

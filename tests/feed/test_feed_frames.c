@@ -419,13 +419,13 @@ static void inherited_shared_memory_is_refused_when_the_child_stays(void **state
         if (rows[i].parent_runs_before)
             assert_int_equal(runs(stage, LEADER), 0);
         struct rrt_frame frame = stage_exit(stage, 101);
-        int rc = stage_take(stage, &frame);
-        if (!rc && rows[i].parent_runs_after)
-            rc = runs(stage, LEADER);
+        int err = stage_take(stage, &frame);
+        if (!err && rows[i].parent_runs_after)
+            err = runs(stage, LEADER);
         if (rows[i].is_refused)
-            stage_assert_refused(rc, "/some/file is shared with process 101 (forked");
+            stage_assert_refused(err, "/some/file is shared with process 101 (forked");
         else
-            assert_int_equal(rc, 0);
+            assert_int_equal(err, 0);
         stage_free(stage);
     }
 }
@@ -609,10 +609,10 @@ static void frames_of_nonsense_give_errors_or_entries(void **state)
     for (int run = 0; run < 3000; run++) {
         struct stage *stage = stage_new();
         for (int i = 0; i < 60; i++) {
-            int rc = take_random_frame(stage);
-            taken += !rc;
-            assert_true(rc <= 0);
-            if (rc)
+            int err = take_random_frame(stage);
+            taken += !err;
+            assert_true(err <= 0);
+            if (err)
                 break;
         }
         ended += stage->feed.has_ended;

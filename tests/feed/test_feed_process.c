@@ -7,7 +7,7 @@
 
 static const struct {
     const char *text;
-    int rc;
+    int err;
     int pid;
     const char *name;
     unsigned nth;
@@ -33,7 +33,7 @@ static void selection_texts_are_understood(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct rep_selection got = {0};
-        assert_int_equal(rep_selection_parse(rows[i].text, &got), rows[i].rc);
+        assert_int_equal(rep_selection_parse(rows[i].text, &got), rows[i].err);
         assert_int_equal(got.pid, rows[i].pid);
         assert_string_equal(got.name, rows[i].name);
         assert_int_equal(got.nth, rows[i].nth);

@@ -53,9 +53,9 @@ static struct rrt_trace *record(const char *name, const char *const argv[])
         _exit(127);
     }
     assert_int_equal(waitpid(pid, &status, 0), pid);
-    int rc = rrt_open(dir, &trace);
-    if (rc)
-        fail_msg("%s (status %#x): %s", name, status, wd_error_message(rc));
+    int err = rrt_open(dir, &trace);
+    if (err)
+        fail_msg("%s (status %#x): %s", name, status, wd_error_message(err));
     return trace;
 }
 
@@ -64,9 +64,9 @@ static struct rep_feed *open_feed(struct rrt_trace *trace, const char *which)
     struct rep_selection selection;
     struct rep_feed *feed;
     assert_int_equal(rep_selection_parse(which, &selection), 0);
-    int rc = rep_feed_open(trace, &selection, &feed);
-    if (rc)
-        fail_msg("%s", wd_error_message(rc));
+    int err = rep_feed_open(trace, &selection, &feed);
+    if (err)
+        fail_msg("%s", wd_error_message(err));
     return feed;
 }
 
@@ -77,9 +77,9 @@ static const char *find_wrong(struct simulator *sim, const char *dir, const stru
     const char *wrong = NULL;
     for (size_t at = 0; at < buf->size_bytes && !wrong; at += (*entry)->bytes) {
         *entry = (const struct evq_entry *)(void *)(buf->data + at);
-        int rc = evq_entry_check(*entry, buf->size_bytes - at);
-        if (rc)
-            fail_msg("%s", wd_error_message(rc));
+        int err = evq_entry_check(*entry, buf->size_bytes - at);
+        if (err)
+            fail_msg("%s", wd_error_message(err));
         wrong = simulator_take(sim, *entry);
         bool is_last = at + (*entry)->bytes == buf->size_bytes; /* of this frame */
         /* (what left the space has a list of its own) */
@@ -105,16 +105,16 @@ static uint64_t run(struct rep_feed *feed, const char *dir, struct simulator_cou
     struct simulator *sim = simulator_new(feed);
     struct wd_buf buf = {0};
     uint64_t sum = 0;
-    int rc;
-    while ((rc = rep_feed_next(feed, &buf)) == 1) {
+    int err;
+    while ((err = rep_feed_next(feed, &buf)) == 1) {
         assert_true(buf.size_bytes > 0);
         take_all(sim, dir, &buf);
         for (size_t i = 0; i < buf.size_bytes; i++)
             sum = sum * 31 + buf.data[i];
         buf.size_bytes = 0;
     }
-    if (rc)
-        fail_msg("%s", wd_error_message(rc));
+    if (err)
+        fail_msg("%s", wd_error_message(err));
     *counts = *simulator_counts(sim);
     assert_int_equal(counts->entries[EVQ_END], 1);
     simulator_free(sim);

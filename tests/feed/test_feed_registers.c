@@ -34,8 +34,8 @@ static uint8_t byte_of(unsigned number, unsigned i)
 static struct image image_of(uint64_t in_use)
 {
     struct image image;
-    memset(image.bytes, 0xee, sizeof image.bytes);
-    memcpy(image.bytes + 512, &in_use, sizeof in_use);
+    memset(image.bytes, 0xee, sizeof(image.bytes));
+    memcpy(image.bytes + 512, &in_use, sizeof(in_use));
     for (unsigned n = 0; n < 16; n++)
         for (unsigned i = 0; i < 64; i++) {
             unsigned at = i < 16   ? 160 + 16 * n + i
@@ -53,7 +53,7 @@ static void check_vector(const struct feed_xsave_layout *cpu, const struct image
                          unsigned number, unsigned from, unsigned to)
 {
     uint8_t bytes[64];
-    memset(bytes, 0xaa, sizeof bytes);
+    memset(bytes, 0xaa, sizeof(bytes));
     assert_int_equal(feed_vector_read(cpu, image->bytes, cpu->size_bytes, number, bytes), 0);
     for (unsigned i = 0; i < 64; i++)
         if (bytes[i] != (i >= from && i < to ? byte_of(number, i) : 0))
@@ -87,7 +87,7 @@ static void components_not_in_use_are_zero(void **state)
     check_vector(&avx512_cpu, &image, 16, 0, 0);
     check_vector(&avx512_cpu, &image, 15, 0, 64);
     image = image_of(ALL & ~32u);
-    assert_int_equal(feed_mask_read(&avx512_cpu, image.bytes, sizeof image.bytes, 3, &mask), 0);
+    assert_int_equal(feed_mask_read(&avx512_cpu, image.bytes, sizeof(image.bytes), 3, &mask), 0);
     assert_int_equal(mask, 0);
 }
 
@@ -97,7 +97,8 @@ static void masks_are_8_bytes_each(void **state)
     const struct image image = image_of(ALL);
     for (unsigned n = 0; n < 8; n++) {
         uint64_t mask;
-        assert_int_equal(feed_mask_read(&avx512_cpu, image.bytes, sizeof image.bytes, n, &mask), 0);
+        assert_int_equal(feed_mask_read(&avx512_cpu, image.bytes, sizeof(image.bytes), n, &mask),
+                         0);
         for (unsigned i = 0; i < 8; i++)
             assert_int_equal(mask >> 8 * i & 0xff, byte_of(n, i));
     }
@@ -109,17 +110,17 @@ static void what_a_processor_lacks_is_said(void **state)
     const struct image image = image_of(ALL);
     uint8_t bytes[64];
     uint64_t mask;
-    assert_int_equal(feed_vector_read(&avx_cpu, image.bytes, sizeof image.bytes, 16, bytes),
+    assert_int_equal(feed_vector_read(&avx_cpu, image.bytes, sizeof(image.bytes), 16, bytes),
                      -WD_ERR_UNSUPPORTED);
     assert_string_equal(wd_error_message(-WD_ERR_UNSUPPORTED),
                         "this processor has no AVX-512, and so no vector register 16");
-    assert_int_equal(feed_mask_read(&avx_cpu, image.bytes, sizeof image.bytes, 3, &mask),
+    assert_int_equal(feed_mask_read(&avx_cpu, image.bytes, sizeof(image.bytes), 3, &mask),
                      -WD_ERR_UNSUPPORTED);
     assert_string_equal(wd_error_message(-WD_ERR_UNSUPPORTED),
                         "this processor has no AVX-512, and so no mask register 3");
-    assert_int_equal(feed_vector_read(&avx512_cpu, image.bytes, sizeof image.bytes, 32, bytes),
+    assert_int_equal(feed_vector_read(&avx512_cpu, image.bytes, sizeof(image.bytes), 32, bytes),
                      -WD_ERR_UNSUPPORTED);
-    assert_int_equal(feed_mask_read(&avx512_cpu, image.bytes, sizeof image.bytes, 8, &mask),
+    assert_int_equal(feed_mask_read(&avx512_cpu, image.bytes, sizeof(image.bytes), 8, &mask),
                      -WD_ERR_UNSUPPORTED);
 }
 

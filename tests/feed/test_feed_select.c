@@ -261,7 +261,7 @@ static void selection_finds_each_program(void **state)
     (void)state;
     static const struct {
         const char *text;
-        int rc;
+        int err;
         size_t process, exec;
         const char *says;
     } rows[] = {
@@ -297,11 +297,11 @@ static void selection_finds_each_program(void **state)
         struct rep_selection which;
         struct rep_program got = {0};
         assert_int_equal(rep_selection_parse(rows[i].text, &which), 0);
-        int rc = rep_selection_find(list, COUNT(family), &which, &got);
-        if (rc != rows[i].rc || got.process != rows[i].process || got.exec != rows[i].exec ||
-            (rc && !strstr(wd_error_message(rc), rows[i].says)))
-            fail_msg("%s: %d, process %zu, exec %zu: %s", rows[i].text, rc, got.process, got.exec,
-                     rc ? wd_error_message(rc) : "");
+        int err = rep_selection_find(list, COUNT(family), &which, &got);
+        if (err != rows[i].err || got.process != rows[i].process || got.exec != rows[i].exec ||
+            (err && !strstr(wd_error_message(err), rows[i].says)))
+            fail_msg("%s: %d, process %zu, exec %zu: %s", rows[i].text, err, got.process, got.exec,
+                     err ? wd_error_message(err) : "");
     }
 }
 

@@ -454,10 +454,10 @@ static bool takes_handler(const struct rrt_regs *before, const struct rrt_regs *
     memcpy(stored + 4, words + 6, sizeof(stored) - 32);
     frame.writes = &write;
     frame.write_count = 1;
-    int rc = stage_take(stage, &frame);
-    assert_true(!rc || rc == -WD_ERR_CORRUPT);
+    int err = stage_take(stage, &frame);
+    assert_true(!err || err == -WD_ERR_CORRUPT);
     stage_free(stage);
-    return !rc;
+    return !err;
 }
 
 static struct rrt_regs some_regs(void)

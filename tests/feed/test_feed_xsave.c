@@ -138,15 +138,15 @@ static void missing_features_are_named(void **state)
     };
     struct rrt_header header = {.cpuid = records, .cpuid_count = 2, .xcr0 = 3};
     char names[512];
-    feed_cpu_lacking(&header, names, sizeof names);
+    feed_cpu_lacking(&header, names, sizeof(names));
     assert_true(strstr(names, "AMX-TILE") || strstr(names, "FMA4"));
     assert_null(strstr(names, "registers"));
     assert_int_equal(feed_cpu_check(&header), 0); /* what it lacks may not be used */
     header.cpuid_count = 0;
-    feed_cpu_lacking(&header, names, sizeof names);
+    feed_cpu_lacking(&header, names, sizeof(names));
     assert_string_equal(names, "");
     header.xcr0 = 3u << 17 | 3;
-    feed_cpu_lacking(&header, names, sizeof names);
+    feed_cpu_lacking(&header, names, sizeof(names));
     struct feed_xsave_layout here;
     assert_int_equal(feed_xsave_layout_here(&here), 0);
     assert_string_equal(names, here.xcr0 >> 17 & 3 ? "" : "AMX tiles");

@@ -147,7 +147,7 @@ static void each_form_is_what_decoding_gives(void **state)
     static const char *const prefixes[] = {"",     "\x66",     "\xf2",     "\xf3",     "\x2e",
                                            "\x64", "\x66\xf2", "\xf3\x66", "\x66\x64", "\xf0"};
     struct both *both = *state;
-    for (unsigned p = 0; p < sizeof prefixes / sizeof prefixes[0]; p++) {
+    for (unsigned p = 0; p < sizeof(prefixes) / sizeof(prefixes[0]); p++) {
         check_maps(both, prefixes[p], 0);
         for (int rex = 0x40; rex < 0x50; rex++) {
             if (p == 0 || (p < 4 && rex == 0x48) || (p == 1 && rex == 0x4d))
@@ -163,7 +163,7 @@ static void instructions_cut_short_are_found_out(void **state)
     static const uint8_t code[15] = {0x48, 0x8b, 0x85, 0x10, 0x20, 0x30, 0x40};
     struct both *both = *state;
     assert_int_equal(
-        dbi_forms_decode(both->forms, &both->insn, PC, code, sizeof code, DBI_DETAIL_NONE), 0);
+        dbi_forms_decode(both->forms, &both->insn, PC, code, sizeof(code), DBI_DETAIL_NONE), 0);
     assert_int_equal(both->insn.is.length, 7);
     for (size_t available = 1; available < 7; available++)
         assert_int_equal(
@@ -173,7 +173,7 @@ static void instructions_cut_short_are_found_out(void **state)
 
 static int setup(void **state)
 {
-    struct both *both = calloc(1, sizeof *both);
+    struct both *both = calloc(1, sizeof(*both));
     assert_non_null(both);
     both->forms = dbi_forms_new();
     assert_non_null(both->forms);

@@ -28,12 +28,12 @@
 static int begin(struct orc *orc)
 {
     struct orc_task *first;
-    int rc = orc_tasks_add(&orc->tasks, &orc->child, orc->plan.pid, &first);
+    int err = orc_tasks_add(&orc->tasks, &orc->child, orc->plan.pid, &first);
 
-    if (rc == 0)
-        rc = orc_frame_fetch(orc);
-    if (rc != 0)
-        return rc;
+    if (err == 0)
+        err = orc_frame_fetch(orc);
+    if (err != 0)
+        return err;
     if (!orc->has_next || orc->next.time != orc->plan.start_time)
         return wd_fail(-WD_ERR_CORRUPT, "frame %" PRIu64 " is not of task %d", orc->plan.start_time,
                        orc->plan.pid);
@@ -60,7 +60,7 @@ int orc_open(struct rrt_trace *trace, int pid, struct orc **out)
 {
     const struct rrt_header *header = rrt_trace_header(trace);
     struct orc *orc = calloc(1, sizeof(*orc));
-    int rc;
+    int err;
 
     if (!orc)
         return -ENOMEM;
@@ -68,19 +68,19 @@ int orc_open(struct rrt_trace *trace, int pid, struct orc **out)
     orc->space.child = &orc->child;
     orc->child.mem_fd = -1;
     orc->stops.lines_fd = -1;
-    rc = orc_scan(trace, pid, &orc->plan);
-    if (rc == 0)
-        rc = orc_stops_open(&orc->stops, trace);
-    if (rc == 0)
-        rc = orc_child_start(&orc->child, orc->plan.stub, header->bind_to_cpu,
-                             header->has_cpuid_faulting);
-    if (rc == 0)
+    err = orc_scan(trace, pid, &orc->plan);
+    if (err == 0)
+        err = orc_stops_open(&orc->stops, trace);
+    if (err == 0)
+        err = orc_child_start(&orc->child, orc->plan.stub, header->bind_to_cpu,
+                              header->has_cpuid_faulting);
+    if (err == 0)
         join_cpu(orc);
-    if (rc == 0)
-        rc = begin(orc);
-    if (rc != 0) {
+    if (err == 0)
+        err = begin(orc);
+    if (err != 0) {
         orc_close(orc);
-        return rc;
+        return err;
     }
     snprintf(orc->maps_path, sizeof(orc->maps_path), "/proc/%d/maps", orc->child.pid);
     *out = orc;
@@ -118,7 +118,7 @@ static int take_syscall(struct orc *orc, struct user_regs_struct *regs)
 {
     const int tid = orc->next.tid;
     int number = (int)regs->orig_rax;
-    int rc;
+    int err;
 
     if (!orc->has_next || orc->next.event != RRT_EVENT_SYSCALL)
         return diverged(orc, regs, "system call", number);
@@ -130,13 +130,13 @@ static int take_syscall(struct orc *orc, struct user_regs_struct *regs)
         return wd_fail(-WD_ERR_DIVERGED, "oracle: frame %" PRIu64 " at %#llx: call %d, recorded %d",
                        orc->next.time, (unsigned long long)regs->rip, number,
                        (int)orc->next.regs.orig_rax);
-    rc = orc_frame_compare(orc, regs, ORC_EFLAGS_COMPARED, ORC_TRAP_NONE);
-    if (rc == 0)
-        rc = orc_frame_apply(orc);
-    if (rc == 0 && orc->has_next && orc->next.tid == tid && orc->next.event == RRT_EVENT_SYSCALL &&
+    err = orc_frame_compare(orc, regs, ORC_EFLAGS_COMPARED, ORC_TRAP_NONE);
+    if (err == 0)
+        err = orc_frame_apply(orc);
+    if (err == 0 && orc->has_next && orc->next.tid == tid && orc->next.event == RRT_EVENT_SYSCALL &&
         orc->next.syscall.state == RRT_SYSCALL_EXITING)
-        rc = orc_frame_apply(orc);
-    return rc;
+        err = orc_frame_apply(orc);
+    return err;
 }
 
 static const struct {
@@ -167,19 +167,19 @@ static int take_trap(struct orc *orc, struct user_regs_struct *regs, const sigin
 {
     unsigned length;
     enum orc_trap trap = trap_at(orc, regs->rip, &length);
-    int rc;
+    int err;
 
     if (info->si_signo != SIGSEGV || trap == ORC_TRAP_NONE)
         return diverged(orc, regs, "signal", info->si_signo);
     regs->rip += length;
-    rc = orc_frame_compare(orc, regs, ORC_EFLAGS_COMPARED, trap);
-    return rc == 0 ? orc_frame_apply(orc) : rc;
+    err = orc_frame_compare(orc, regs, ORC_EFLAGS_COMPARED, trap);
+    return err == 0 ? orc_frame_apply(orc) : err;
 }
 
 static int take_fault(struct orc *orc, const struct user_regs_struct *regs, const siginfo_t *info)
 {
     siginfo_t recorded;
-    int rc;
+    int err;
 
     memcpy(&recorded, orc->next.signal.siginfo, sizeof(recorded));
     if (info->si_signo != orc->next.signal.number)
@@ -191,17 +191,17 @@ static int take_fault(struct orc *orc, const struct user_regs_struct *regs, cons
                        "recorded code %d, address %p",
                        orc->next.time, (unsigned long long)regs->rip, info->si_signo, info->si_code,
                        info->si_addr, recorded.si_code, recorded.si_addr);
-    rc = orc_frame_compare(orc, regs, ORC_EFLAGS_COMPARED, ORC_TRAP_NONE);
-    return rc == 0 ? orc_frame_apply(orc) : rc;
+    err = orc_frame_compare(orc, regs, ORC_EFLAGS_COMPARED, ORC_TRAP_NONE);
+    return err == 0 ? orc_frame_apply(orc) : err;
 }
 
 int orc_take_stop(struct orc *orc, const struct orc_stop *stop)
 {
     struct user_regs_struct regs;
-    int rc = orc_child_get_regs(&orc->child, &regs);
+    int err = orc_child_get_regs(&orc->child, &regs);
 
-    if (rc != 0)
-        return rc;
+    if (err != 0)
+        return err;
     if (stop->kind == ORC_STOP_SYSCALL)
         return take_syscall(orc, &regs);
     if (stop->kind != ORC_STOP_SIGNAL || !orc->has_next)
@@ -241,21 +241,21 @@ int orc_is_due(struct orc *orc, const struct user_regs_struct *regs, bool *is_du
 int orc_settle(struct orc *orc)
 {
     while (orc->has_next) {
-        int rc;
+        int err;
         if (!orc_frame_is_immediate(orc)) {
             struct user_regs_struct regs;
             bool is_due = false;
             if (!orc_next_is_asynchronous(orc))
                 return 0;
-            rc = orc_child_get_regs(&orc->child, &regs);
-            if (rc == 0)
-                rc = orc_is_due(orc, &regs, &is_due);
-            if (rc != 0 || !is_due)
-                return rc;
+            err = orc_child_get_regs(&orc->child, &regs);
+            if (err == 0)
+                err = orc_is_due(orc, &regs, &is_due);
+            if (err != 0 || !is_due)
+                return err;
         }
-        rc = orc_frame_apply(orc);
-        if (rc != 0)
-            return rc;
+        err = orc_frame_apply(orc);
+        if (err != 0)
+            return err;
     }
     return 0;
 }
@@ -265,19 +265,19 @@ int orc_settle(struct orc *orc)
 static int arrive(struct orc *orc, bool has_break, struct user_regs_struct *regs)
 {
     struct orc_stop stop;
-    int rc = 0;
+    int err = 0;
 
     if (has_break && regs->rip == orc->next.regs.rip) {
         regs->eflags |= RESUME_FLAG;
-        rc = orc_child_set_regs(&orc->child, regs);
+        err = orc_child_set_regs(&orc->child, regs);
     }
-    if (rc == 0)
-        rc = orc_child_resume(&orc->child, !has_break, &stop);
-    if (rc == 0)
-        rc = orc_child_get_regs(&orc->child, regs);
-    if (rc == 0 && stop.kind != (has_break ? ORC_STOP_BREAK : ORC_STOP_STEP))
-        rc = diverged(orc, regs, "stop", (int)stop.kind);
-    return rc;
+    if (err == 0)
+        err = orc_child_resume(&orc->child, !has_break, &stop);
+    if (err == 0)
+        err = orc_child_get_regs(&orc->child, regs);
+    if (err == 0 && stop.kind != (has_break ? ORC_STOP_BREAK : ORC_STOP_STEP))
+        err = diverged(orc, regs, "stop", (int)stop.kind);
+    return err;
 }
 
 /* Do the registers that a rep instruction leaves alone agree with the asynchronous frame's? */
@@ -312,28 +312,28 @@ int orc_run_into_rep(struct orc *orc, struct user_regs_struct *regs)
     unsigned length = is_same_rep(orc, regs) ? orc_rep_length(orc, regs->rip) : 0;
     uint64_t pc = regs->rip;
     struct orc_stop stop;
-    int rc;
+    int err;
 
     if (length == 0)
         return 0;
     regs->rcx -= orc->next.regs.rcx;
     regs->eflags |= RESUME_FLAG;
-    rc = orc_child_set_break(&orc->child, pc + length);
-    if (rc == 0)
-        rc = orc_child_set_regs(&orc->child, regs);
-    if (rc == 0)
-        rc = orc_child_resume(&orc->child, false, &stop);
-    if (rc == 0)
-        rc = orc_child_get_regs(&orc->child, regs);
-    if (rc == 0 && stop.kind != ORC_STOP_BREAK)
-        rc = diverged(orc, regs, "stop in a rep,", (int)stop.kind);
-    if (rc != 0)
-        return rc;
+    err = orc_child_set_break(&orc->child, pc + length);
+    if (err == 0)
+        err = orc_child_set_regs(&orc->child, regs);
+    if (err == 0)
+        err = orc_child_resume(&orc->child, false, &stop);
+    if (err == 0)
+        err = orc_child_get_regs(&orc->child, regs);
+    if (err == 0 && stop.kind != ORC_STOP_BREAK)
+        err = diverged(orc, regs, "stop in a rep,", (int)stop.kind);
+    if (err != 0)
+        return err;
     if (regs->rcx == 0) /* else it found what it looked for, and is done */
         regs->rip = pc;
     regs->rcx += orc->next.regs.rcx;
-    rc = orc_child_set_regs(&orc->child, regs);
-    return rc == 0 ? orc_child_set_break(&orc->child, orc->next.regs.rip) : rc;
+    err = orc_child_set_regs(&orc->child, regs);
+    return err == 0 ? orc_child_set_break(&orc->child, orc->next.regs.rip) : err;
 }
 
 /* Runs to the first place that is the asynchronous frame's. */
@@ -342,26 +342,26 @@ static int run_to_asynchronous(struct orc *orc)
     struct user_regs_struct regs;
     bool has_break = orc_child_set_break(&orc->child, orc->next.regs.rip) == 0;
     bool is_there = false;
-    int rc = orc_child_get_regs(&orc->child, &regs);
+    int err = orc_child_get_regs(&orc->child, &regs);
 
-    if (rc == 0 && has_break)
-        rc = orc_run_into_rep(orc, &regs);
-    if (rc == 0)
-        rc = orc_is_due(orc, &regs, &is_there);
-    for (uint64_t i = 0; rc == 0 && !is_there; i++) {
-        rc = i < ARRIVALS_MAX
-                 ? arrive(orc, has_break, &regs)
-                 : wd_fail(-WD_ERR_DIVERGED, "oracle: the place of frame %" PRIu64 " was not found",
-                           orc->next.time);
-        if (rc == 0 && has_break)
-            rc = orc_run_into_rep(orc, &regs);
-        if (rc == 0)
-            rc = orc_is_due(orc, &regs, &is_there);
+    if (err == 0 && has_break)
+        err = orc_run_into_rep(orc, &regs);
+    if (err == 0)
+        err = orc_is_due(orc, &regs, &is_there);
+    for (uint64_t i = 0; err == 0 && !is_there; i++) {
+        err = i < ARRIVALS_MAX
+                  ? arrive(orc, has_break, &regs)
+                  : wd_fail(-WD_ERR_DIVERGED,
+                            "oracle: the place of frame %" PRIu64 " was not found", orc->next.time);
+        if (err == 0 && has_break)
+            err = orc_run_into_rep(orc, &regs);
+        if (err == 0)
+            err = orc_is_due(orc, &regs, &is_there);
     }
     if (has_break)
         orc_child_set_break(&orc->child, 0);
-    if (rc != 0)
-        return rc;
+    if (err != 0)
+        return err;
     orc->ambiguous += orc->stop == NULL;
     return orc_frame_apply(orc);
 }
@@ -372,24 +372,24 @@ static int run_to_asynchronous(struct orc *orc)
 static int run_once(struct orc *orc)
 {
     struct orc_stop stop;
-    int rc = orc_settle(orc);
+    int err = orc_settle(orc);
 
-    if (rc != 0 || !orc->has_next)
-        return rc;
+    if (err != 0 || !orc->has_next)
+        return err;
     if (orc_next_is_asynchronous(orc))
         return run_to_asynchronous(orc);
-    rc = orc_child_resume(&orc->child, false, &stop);
-    return rc == 0 ? orc_take_stop(orc, &stop) : rc;
+    err = orc_child_resume(&orc->child, false, &stop);
+    return err == 0 ? orc_take_stop(orc, &stop) : err;
 }
 
 int orc_run_to_event(struct orc *orc, uint64_t time)
 {
     while (orc->event < time && orc->has_next && orc->next.time <= time) {
-        int rc;
+        int err;
         orc->instructions = 0;
-        rc = orc_frame_is_immediate(orc) ? orc_frame_apply(orc) : run_once(orc);
-        if (rc != 0)
-            return rc;
+        err = orc_frame_is_immediate(orc) ? orc_frame_apply(orc) : run_once(orc);
+        if (err != 0)
+            return err;
     }
     if (orc->event < time && !orc->has_next)
         return wd_fail(-WD_ERR_NOT_FOUND, "the process ended at frame %" PRIu64 ", before %" PRIu64,
@@ -400,10 +400,10 @@ int orc_run_to_event(struct orc *orc, uint64_t time)
 int orc_run_to_end(struct orc *orc)
 {
     while (orc->has_next) {
-        int rc = run_once(orc);
+        int err = run_once(orc);
         orc->instructions = 0;
-        if (rc != 0)
-            return rc;
+        if (err != 0)
+            return err;
     }
     return 0;
 }
@@ -434,11 +434,11 @@ void orc_set_event_fn(struct orc *orc, orc_event_fn event, void *context)
 int orc_registers(struct orc *orc, struct rrt_regs *regs)
 {
     struct user_regs_struct got;
-    int rc = orc_child_get_regs(&orc->child, &got);
+    int err = orc_child_get_regs(&orc->child, &got);
 
-    if (rc == 0)
+    if (err == 0)
         memcpy(regs, &got, sizeof(*regs));
-    return rc;
+    return err;
 }
 
 int orc_vector_state(struct orc *orc, uint8_t *image, size_t *size_bytes)

@@ -61,15 +61,15 @@ int orc_checksums_compare(struct orc *orc, const char *dir, const struct rrt_fra
 {
     char line[4096];
     FILE *file = rr_checksums_open(dir, frame->time, frame->tid);
-    int rc = 0;
+    int err = 0;
 
     if (!file)
         return errno == ENOENT ? 0
                                : wd_fail_errno("%s: checksums of frame %" PRIu64, dir, frame->time);
-    while (rc == 0 && fgets(line, sizeof(line), file)) {
+    while (err == 0 && fgets(line, sizeof(line), file)) {
         line[strcspn(line, "\n")] = '\0';
-        rc = compare_line(orc, line, frame->time, compared);
+        err = compare_line(orc, line, frame->time, compared);
     }
     fclose(file);
-    return rc;
+    return err;
 }

@@ -95,14 +95,14 @@ static int empty_space(struct orc_child *child)
     char line[512];
     uint64_t *ranges = NULL;
     size_t count = 0;
-    int rc = 0;
+    int err = 0;
     FILE *maps;
 
     snprintf(path, sizeof(path), "/proc/%d/maps", child->pid);
     maps = fopen(path, "re");
     if (!maps)
         return wd_fail_errno("%s", path);
-    while (rc == 0 && fgets(line, sizeof(line), maps)) {
+    while (err == 0 && fgets(line, sizeof(line), maps)) {
         uint64_t start;
         uint64_t end;
         uint64_t *grown;
@@ -111,7 +111,7 @@ static int empty_space(struct orc_child *child)
             continue;
         grown = realloc(ranges, (count + 1) * 2 * sizeof(*ranges));
         if (!grown) {
-            rc = -ENOMEM;
+            err = -ENOMEM;
             break;
         }
         ranges = grown;
@@ -120,12 +120,12 @@ static int empty_space(struct orc_child *child)
         count++;
     }
     fclose(maps);
-    for (size_t i = 0; rc == 0 && i < count; i++) {
+    for (size_t i = 0; err == 0 && i < count; i++) {
         const uint64_t args[6] = {ranges[2 * i], ranges[2 * i + 1]};
-        rc = orc_child_must(child, "munmap", SYS_munmap, args, 0);
+        err = orc_child_must(child, "munmap", SYS_munmap, args, 0);
     }
     free(ranges);
-    return rc;
+    return err;
 }
 
 static int open_memory(struct orc_child *child)
@@ -155,7 +155,7 @@ int orc_child_start(struct orc_child *child, uint64_t stub, int cpu, bool traps_
     const uint64_t cpuid_args[6] = {ARCH_SET_CPUID, 0};
     struct user_regs_struct regs;
     int status;
-    int rc;
+    int err;
     long pid;
 
     *child = (struct orc_child){.mem_fd = -1, .stub = stub, .cpu = -1};
@@ -165,33 +165,33 @@ int orc_child_start(struct orc_child *child, uint64_t stub, int cpu, bool traps_
     if (pid == 0)
         run_clone(stub);
     child->pid = (pid_t)pid;
-    rc = wait_child(child, &status);
-    if (rc == 0 && WSTOPSIG(status) != SIGSTOP)
-        rc = wd_fail(-WD_ERR_MACHINE, "the oracle's child stopped with signal %d at its start",
-                     WSTOPSIG(status));
-    if (rc == 0 && ptrace(PTRACE_SETOPTIONS, child->pid, 0L,
-                          (long)(PTRACE_O_EXITKILL | PTRACE_O_TRACESYSGOOD)) != 0)
-        rc = wd_fail_errno("cannot set ptrace options");
-    if (rc == 0)
-        rc = orc_child_get_regs(child, &regs);
-    if (rc == 0) {
+    err = wait_child(child, &status);
+    if (err == 0 && WSTOPSIG(status) != SIGSTOP)
+        err = wd_fail(-WD_ERR_MACHINE, "the oracle's child stopped with signal %d at its start",
+                      WSTOPSIG(status));
+    if (err == 0 && ptrace(PTRACE_SETOPTIONS, child->pid, 0L,
+                           (long)(PTRACE_O_EXITKILL | PTRACE_O_TRACESYSGOOD)) != 0)
+        err = wd_fail_errno("cannot set ptrace options");
+    if (err == 0)
+        err = orc_child_get_regs(child, &regs);
+    if (err == 0) {
         /* leave the clone's kill(2) for good, and forget that it was one */
         regs.rip = stub;
-        rc = orc_child_set_regs(child, &regs);
+        err = orc_child_set_regs(child, &regs);
     }
-    if (rc == 0)
-        rc = empty_space(child);
-    if (rc == 0)
-        rc = open_memory(child);
-    if (rc == 0)
-        rc = orc_child_must(child, "prctl(PR_SET_TSC)", SYS_prctl, tsc_args, 0);
-    if (rc == 0 && traps_cpuid)
-        rc = orc_child_must(child, "arch_prctl(ARCH_SET_CPUID)", SYS_arch_prctl, cpuid_args, 0);
-    if (rc == 0 && bind_to(child->pid, cpu))
+    if (err == 0)
+        err = empty_space(child);
+    if (err == 0)
+        err = open_memory(child);
+    if (err == 0)
+        err = orc_child_must(child, "prctl(PR_SET_TSC)", SYS_prctl, tsc_args, 0);
+    if (err == 0 && traps_cpuid)
+        err = orc_child_must(child, "arch_prctl(ARCH_SET_CPUID)", SYS_arch_prctl, cpuid_args, 0);
+    if (err == 0 && bind_to(child->pid, cpu))
         child->cpu = cpu;
-    if (rc != 0)
+    if (err != 0)
         orc_child_end(child);
-    return rc;
+    return err;
 }
 
 void orc_child_end(struct orc_child *child)
@@ -290,14 +290,14 @@ int orc_child_resume(struct orc_child *child, bool step, struct orc_stop *stop)
     const enum __ptrace_request request =
         (enum __ptrace_request)(step ? PTRACE_SYSEMU_SINGLESTEP : PTRACE_SYSEMU);
     int status;
-    int rc;
+    int err;
 
     do {
         if (resume(child, request) != 0)
             return wd_fail_errno("cannot resume the oracle's child");
-        rc = wait_child(child, &status);
-        if (rc != 0)
-            return rc;
+        err = wait_child(child, &status);
+        if (err != 0)
+            return err;
         /* a stop asked for from outside (job control) is none of the program's */
     } while (WSTOPSIG(status) == SIGSTOP || WSTOPSIG(status) == SIGCONT);
     if (WSTOPSIG(status) == (SIGTRAP | SYSGOOD_BIT)) {
@@ -312,10 +312,10 @@ int orc_child_syscall(struct orc_child *child, int number, const uint64_t args[6
     struct user_regs_struct saved;
     struct user_regs_struct call;
     int status;
-    int rc = orc_child_get_regs(child, &saved);
+    int err = orc_child_get_regs(child, &saved);
 
-    if (rc != 0)
-        return rc;
+    if (err != 0)
+        return err;
     call = saved;
     call.rip = child->stub;
     call.rax = (uint64_t)number;
@@ -326,16 +326,16 @@ int orc_child_syscall(struct orc_child *child, int number, const uint64_t args[6
     call.r8 = args[4];
     call.r9 = args[5];
     call.eflags = 0x202;
-    rc = orc_child_set_regs(child, &call);
-    if (rc != 0)
-        return rc;
+    err = orc_child_set_regs(child, &call);
+    if (err != 0)
+        return err;
     if (resume(child, PTRACE_CONT) != 0)
         return wd_fail_errno("cannot resume the oracle's child");
-    rc = wait_child(child, &status);
-    if (rc == 0)
-        rc = orc_child_get_regs(child, &call);
-    if (rc != 0)
-        return rc;
+    err = wait_child(child, &status);
+    if (err == 0)
+        err = orc_child_get_regs(child, &call);
+    if (err != 0)
+        return err;
     if (WSTOPSIG(status) != SIGTRAP || call.rip != child->stub + STUB_AFTER)
         return wd_fail(-WD_ERR_MACHINE, "injected call %d stopped with signal %d at %#llx", number,
                        WSTOPSIG(status), (unsigned long long)call.rip);
@@ -347,10 +347,10 @@ int orc_child_must(struct orc_child *child, const char *what, int number, const 
                    uint64_t want)
 {
     int64_t result;
-    int rc = orc_child_syscall(child, number, args, &result);
+    int err = orc_child_syscall(child, number, args, &result);
 
-    if (rc != 0)
-        return rc;
+    if (err != 0)
+        return err;
     if (result < 0 && result >= -4095)
         return wd_fail((int)result, "%s(%#" PRIx64 ", %#" PRIx64 ") in the oracle's child: %s",
                        what, args[0], args[1], strerror((int)-result));

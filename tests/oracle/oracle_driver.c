@@ -98,7 +98,7 @@ struct comparison {
     struct orc *orc;
     const char *dir;
     uint64_t compared;
-    int rc; /* of the first difference, and what it was */
+    int err; /* of the first difference, and what it was */
     char message[512];
 };
 
@@ -107,57 +107,57 @@ static void compare_event(void *context, const struct rrt_frame *frame, uint64_t
     struct comparison *comparison = context;
 
     (void)instructions;
-    if (comparison->rc != 0)
+    if (comparison->err != 0)
         return;
-    comparison->rc =
+    comparison->err =
         orc_checksums_compare(comparison->orc, comparison->dir, frame, &comparison->compared);
-    if (comparison->rc != 0)
+    if (comparison->err != 0)
         snprintf(comparison->message, sizeof(comparison->message), "%s",
-                 wd_error_message(comparison->rc));
+                 wd_error_message(comparison->err));
 }
 
 static int drive_comparison(struct orc *orc, const struct options *options)
 {
     struct comparison comparison = {.orc = orc, .dir = options->dir};
-    int rc;
+    int err;
 
     orc_set_event_fn(orc, compare_event, &comparison);
-    rc = orc_run_to_end(orc);
-    if (comparison.rc != 0)
-        return wd_fail(comparison.rc, "%s", comparison.message);
-    if (rc == 0 && comparison.compared == 0)
+    err = orc_run_to_end(orc);
+    if (comparison.err != 0)
+        return wd_fail(comparison.err, "%s", comparison.message);
+    if (err == 0 && comparison.compared == 0)
         return wd_fail(-WD_ERR_NOT_FOUND, "%s has no checksums", options->dir);
-    if (rc == 0)
+    if (err == 0)
         printf("%" PRIu64 " mappings equal, %u ambiguous\n", comparison.compared,
                orc_ambiguous_count(orc));
-    return rc;
+    return err;
 }
 
 static int drive(struct orc *orc, const struct options *options)
 {
     uint64_t done;
-    int rc;
+    int err;
 
     if (options->checksums)
         return drive_comparison(orc, options);
     if (options->run) {
-        rc = orc_run_to_end(orc);
-        if (rc == 0)
+        err = orc_run_to_end(orc);
+        if (err == 0)
             printf("end at frame %" PRIu64 ", %u ambiguous\n", orc_event(orc),
                    orc_ambiguous_count(orc));
-        return rc;
+        return err;
     }
     if (options->count) {
         orc_set_event_fn(orc, print_event, NULL);
-        rc = orc_step(orc, UINT64_MAX, NULL, NULL, &done);
-        if (rc == 0)
+        err = orc_step(orc, UINT64_MAX, NULL, NULL, &done);
+        if (err == 0)
             printf("total %" PRIu64 "\n", done);
-        return rc;
+        return err;
     }
-    rc = orc_run_to_event(orc, options->from_event);
-    if (rc == 0)
-        rc = orc_step(orc, options->steps, print_insn, stdout, &done);
-    return rc;
+    err = orc_run_to_event(orc, options->from_event);
+    if (err == 0)
+        err = orc_step(orc, options->steps, print_insn, stdout, &done);
+    return err;
 }
 
 int main(int argc, char **argv)
@@ -165,19 +165,19 @@ int main(int argc, char **argv)
     struct rrt_trace *trace = NULL;
     struct orc *orc = NULL;
     struct options options;
-    int rc = parse(argc, argv, &options);
+    int err = parse(argc, argv, &options);
 
-    if (rc == 0)
-        rc = rrt_open(options.dir, &trace);
-    if (rc == 0)
-        rc = orc_open(trace, options.pid, &orc);
-    if (rc == 0)
-        rc = drive(orc, &options);
-    if (rc != 0) {
+    if (err == 0)
+        err = rrt_open(options.dir, &trace);
+    if (err == 0)
+        err = orc_open(trace, options.pid, &orc);
+    if (err == 0)
+        err = drive(orc, &options);
+    if (err != 0) {
         fflush(stdout);
-        fprintf(stderr, "oracle_driver: %s\n", wd_error_message(rc));
+        fprintf(stderr, "oracle_driver: %s\n", wd_error_message(err));
     }
     orc_close(orc);
     rrt_close(trace);
-    return wd_error_exit_status(rc);
+    return wd_error_exit_status(err);
 }

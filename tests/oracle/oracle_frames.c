@@ -43,12 +43,12 @@ static bool writes_to_us(const struct orc *orc, const struct rrt_frame *frame)
 /* The next frame that concerns the space. */
 static int read_frame(struct orc *orc, struct rrt_frame *frame, bool *has_frame, bool *is_foreign)
 {
-    int rc;
+    int err;
 
     *has_frame = false;
     if (orc->event >= orc->plan.end_time)
         return 0;
-    while ((rc = rrt_next(orc->trace, frame)) == 1) {
+    while ((err = rrt_next(orc->trace, frame)) == 1) {
         if (frame->time > orc->plan.end_time)
             return 0;
         if (frame->time < orc->plan.start_time)
@@ -59,7 +59,7 @@ static int read_frame(struct orc *orc, struct rrt_frame *frame, bool *has_frame,
         *has_frame = true;
         return 0;
     }
-    return rc;
+    return err;
 }
 
 /* A preemption, which is about to outlive the frame that it was read as. */
@@ -81,16 +81,16 @@ static int detach_preemption(struct rrt_frame *frame)
 static int look_ahead(struct orc *orc, bool *matters)
 {
     const struct orc_task *task = orc_tasks_find(&orc->tasks, orc->next.tid);
-    int rc = orc_stops_take(&orc->stops, &orc->next, false, &orc->stop);
+    int err = orc_stops_take(&orc->stops, &orc->next, false, &orc->stop);
 
-    if (rc == 0)
-        rc = detach_preemption(&orc->next);
-    if (rc == 0)
-        rc = read_frame(orc, &orc->after, &orc->has_after, &orc->is_after_foreign);
-    *matters = rc == 0 && orc->has_after && !task->is_in_call &&
+    if (err == 0)
+        err = detach_preemption(&orc->next);
+    if (err == 0)
+        err = read_frame(orc, &orc->after, &orc->has_after, &orc->is_after_foreign);
+    *matters = err == 0 && orc->has_after && !task->is_in_call &&
                (orc->is_after_foreign || orc->after.tid != orc->next.tid ||
                 orc->after.event == RRT_EVENT_EXIT);
-    return rc;
+    return err;
 }
 
 static void take_after(struct orc *orc)
@@ -119,13 +119,13 @@ static bool is_interrupted(uint64_t rax)
 static int restart_call(struct orc *orc)
 {
     struct user_regs_struct regs;
-    int rc = orc_child_get_regs(&orc->child, &regs);
+    int err = orc_child_get_regs(&orc->child, &regs);
 
-    if (rc != 0 || orc->next.event != RRT_EVENT_SYSCALL ||
+    if (err != 0 || orc->next.event != RRT_EVENT_SYSCALL ||
         orc->next.syscall.state != RRT_SYSCALL_ENTERING ||
         orc->tasks.current->event_kind != RRT_EVENT_SYSCALL || !is_interrupted(regs.rax) ||
         regs.rip != orc->next.regs.rip)
-        return rc;
+        return err;
     regs.rip -= SYSCALL_BYTES;
     regs.rax = orc->next.regs.orig_rax;
     return orc_child_set_regs(&orc->child, &regs);
@@ -134,9 +134,10 @@ static int restart_call(struct orc *orc)
 /* Makes the task of orc->next the current one. */
 static int enter_task(struct orc *orc)
 {
-    int rc = orc_tasks_switch(&orc->tasks, &orc->child, orc_tasks_find(&orc->tasks, orc->next.tid));
+    int err =
+        orc_tasks_switch(&orc->tasks, &orc->child, orc_tasks_find(&orc->tasks, orc->next.tid));
 
-    return rc == 0 ? restart_call(orc) : rc;
+    return err == 0 ? restart_call(orc) : err;
 }
 
 static bool is_after_growth(const struct orc *orc)
@@ -147,24 +148,24 @@ static bool is_after_growth(const struct orc *orc)
 int orc_frame_fetch(struct orc *orc)
 {
     bool matters = false;
-    int rc = 0;
+    int err = 0;
 
     orc->stop = NULL;
     if (orc->has_after)
         take_after(orc);
     else
-        rc = read_frame(orc, &orc->next, &orc->has_next, &orc->is_foreign);
-    while (rc == 0 && orc->has_next && !orc->is_foreign && !matters &&
+        err = read_frame(orc, &orc->next, &orc->has_next, &orc->is_foreign);
+    while (err == 0 && orc->has_next && !orc->is_foreign && !matters &&
            orc->next.event == RRT_EVENT_SCHED) {
-        rc = look_ahead(orc, &matters);
+        err = look_ahead(orc, &matters);
         if (!matters)
             take_after(orc);
     }
-    if (rc != 0 || !orc->has_next || orc->is_foreign)
-        return rc;
+    if (err != 0 || !orc->has_next || orc->is_foreign)
+        return err;
     if (orc->next.event != RRT_EVENT_SCHED)
-        rc = orc_stops_take(&orc->stops, &orc->next, is_after_growth(orc), &orc->stop);
-    return rc == 0 ? enter_task(orc) : rc;
+        err = orc_stops_take(&orc->stops, &orc->next, is_after_growth(orc), &orc->stop);
+    return err == 0 ? enter_task(orc) : err;
 }
 
 bool orc_frame_is_immediate(const struct orc *orc)
@@ -302,13 +303,13 @@ static int load_xstate(struct orc *orc)
 {
     uint8_t image[ORC_XSTATE_MAX];
     size_t size = sizeof(image);
-    int rc;
+    int err;
 
     if (orc->next.extra_regs_bytes == 0)
         return 0;
-    rc = orc_child_get_xstate(&orc->child, image, &size);
-    if (rc != 0)
-        return rc;
+    err = orc_child_get_xstate(&orc->child, image, &size);
+    if (err != 0)
+        return err;
     if (size != orc->next.extra_regs_bytes || size < 576)
         return wd_fail(-WD_ERR_UNSUPPORTED,
                        "frame %" PRIu64 ": %zu bytes of vector state, here %zu", orc->next.time,
@@ -324,14 +325,14 @@ static int clear_fip(struct orc *orc)
     static const uint8_t zeros[FIP_BYTES];
     uint8_t image[ORC_XSTATE_MAX];
     size_t size = sizeof(image);
-    int rc;
+    int err;
 
     if (!rrt_trace_header(orc->trace)->clears_fip_fdp || !orc->tasks.current || orc->is_foreign)
         return 0;
-    rc = orc_child_get_xstate(&orc->child, image, &size);
-    if (rc != 0 || size < 576 || !(image[XSTATE_BV_AT] & 1) ||
+    err = orc_child_get_xstate(&orc->child, image, &size);
+    if (err != 0 || size < 576 || !(image[XSTATE_BV_AT] & 1) ||
         memcmp(image + FIP_AT, zeros, FIP_BYTES) == 0)
-        return rc;
+        return err;
     memset(image + FIP_AT, 0, FIP_BYTES);
     return orc_child_set_xstate(&orc->child, image, size);
 }
@@ -340,21 +341,21 @@ static int clear_fip(struct orc *orc)
 
 static int apply_maps(struct orc *orc, size_t from)
 {
-    int rc = 0;
+    int err = 0;
 
-    for (size_t i = from; rc == 0 && i < orc->next.mmap_count; i++)
-        rc = orc_space_map(&orc->space, orc->trace, &orc->next.mmaps[i]);
-    return rc;
+    for (size_t i = from; err == 0 && i < orc->next.mmap_count; i++)
+        err = orc_space_map(&orc->space, orc->trace, &orc->next.mmaps[i]);
+    return err;
 }
 
 static int apply_writes(struct orc *orc)
 {
-    int rc = 0;
+    int err = 0;
 
-    for (size_t i = 0; rc == 0 && i < orc->next.write_count; i++)
+    for (size_t i = 0; err == 0 && i < orc->next.write_count; i++)
         if (is_ours(orc, orc->next.writes[i].tid))
-            rc = orc_space_write(&orc->space, &orc->next.writes[i]);
-    return rc;
+            err = orc_space_write(&orc->space, &orc->next.writes[i]);
+    return err;
 }
 
 /* ---------------------------------------------------------------- system calls */
@@ -393,15 +394,15 @@ static int do_mremap(struct orc *orc)
     uint64_t args[6] = {orc->tasks.current->call_args[0],
                         (orc->tasks.current->call_args[1] + PAGE - 1) & ~(PAGE - 1),
                         (orc->tasks.current->call_args[2] + PAGE - 1) & ~(PAGE - 1), 0, 0};
-    int rc;
+    int err;
 
     if (to != args[0]) {
         args[3] = MREMAP_MAYMOVE | MREMAP_FIXED;
         args[4] = to;
     }
-    rc = orc_child_must(&orc->child, "mremap", SYS_mremap, args, to);
+    err = orc_child_must(&orc->child, "mremap", SYS_mremap, args, to);
     /* the first record describes the whole mapping, the second one what was added */
-    return rc == 0 ? apply_maps(orc, 1) : rc;
+    return err == 0 ? apply_maps(orc, 1) : err;
 }
 
 static int do_madvise(struct orc *orc)
@@ -490,12 +491,12 @@ static int begin_task(struct orc *orc, int flags, struct user_regs_struct *regs)
 static int add_task(struct orc *orc, const struct rrt_task_event *event)
 {
     struct orc_task *task;
-    int rc = apply_maps(orc, 0);
+    int err = apply_maps(orc, 0);
 
-    if (rc == 0)
-        rc = orc_tasks_add(&orc->tasks, &orc->child, event->tid, &task);
-    if (rc != 0)
-        return rc;
+    if (err == 0)
+        err = orc_tasks_add(&orc->tasks, &orc->child, event->tid, &task);
+    if (err != 0)
+        return err;
     task->is_process = !(event->clone_flags & CLONE_THREAD);
     task->event_kind = RRT_EVENT_SYSCALL;
     return begin_task(orc, event->clone_flags, &task->regs);
@@ -503,20 +504,20 @@ static int add_task(struct orc *orc, const struct rrt_task_event *event)
 
 static int add_tasks(struct orc *orc)
 {
-    int rc = 0;
+    int err = 0;
 
-    for (size_t i = 0; rc == 0 && i < orc->next.task_count; i++) {
+    for (size_t i = 0; err == 0 && i < orc->next.task_count; i++) {
         const struct rrt_task_event *event = &orc->next.tasks[i];
         if (event->kind == RRT_TASK_CLONE && (event->clone_flags & CLONE_VM))
-            rc = add_task(orc, event);
+            err = add_task(orc, event);
     }
-    return rc;
+    return err;
 }
 
 static int enter_call(struct orc *orc)
 {
     struct orc_task *task = orc->tasks.current;
-    int rc;
+    int err;
 
     if (orc->next.syscall.number != SYS_restart_syscall)
         task->call = orc->next.syscall.number;
@@ -524,10 +525,10 @@ static int enter_call(struct orc *orc)
     task->call_args[1] = orc->next.regs.rsi;
     task->call_args[2] = orc->next.regs.rdx;
     task->is_in_call = true;
-    rc = load_regs(orc); /* rax, rcx, r11, eflags as rr leaves them */
-    if (rc == 0)
-        rc = add_tasks(orc);
-    return rc == 0 ? apply_writes(orc) : rc;
+    err = load_regs(orc); /* rax, rcx, r11, eflags as rr leaves them */
+    if (err == 0)
+        err = add_tasks(orc);
+    return err == 0 ? apply_writes(orc) : err;
 }
 
 /* A vfork child that runs a program leaves our space. */
@@ -541,41 +542,41 @@ static bool is_leaving(const struct orc *orc)
 
 static int exit_call(struct orc *orc)
 {
-    int rc;
+    int err;
 
     if (is_leaving(orc)) {
         orc_tasks_remove(&orc->tasks, orc->tasks.current);
         return 0;
     }
     orc->tasks.current->is_in_call = false;
-    rc = do_call(orc);
-    if (rc == 0)
-        rc = apply_writes(orc);
-    if (rc == 0)
-        rc = load_regs(orc);
-    return rc == 0 ? load_xstate(orc) : rc;
+    err = do_call(orc);
+    if (err == 0)
+        err = apply_writes(orc);
+    if (err == 0)
+        err = load_regs(orc);
+    return err == 0 ? load_xstate(orc) : err;
 }
 
 /* What the kernel writes for a thread that ends: its id cleared, its robust mutexes marked. */
 static int end_task(struct orc *orc)
 {
-    int rc = apply_writes(orc);
+    int err = apply_writes(orc);
 
     orc_tasks_remove(&orc->tasks, orc->tasks.current);
-    return rc;
+    return err;
 }
 
 /* ---------------------------------------------------------------- all kinds */
 
 static int apply_plain(struct orc *orc)
 {
-    int rc = apply_maps(orc, 0);
+    int err = apply_maps(orc, 0);
 
-    if (rc == 0)
-        rc = apply_writes(orc);
-    if (rc == 0)
-        rc = load_regs(orc);
-    return rc == 0 ? load_xstate(orc) : rc;
+    if (err == 0)
+        err = apply_writes(orc);
+    if (err == 0)
+        err = load_regs(orc);
+    return err == 0 ? load_xstate(orc) : err;
 }
 
 static int apply_by_kind(struct orc *orc)
@@ -610,24 +611,25 @@ static int finish_frame(struct orc *orc)
 
 int orc_frame_apply(struct orc *orc)
 {
-    int rc = apply_by_kind(orc);
+    int err = apply_by_kind(orc);
 
-    if (rc == 0)
-        rc = clear_fip(orc);
-    return rc == 0 ? finish_frame(orc) : rc;
+    if (err == 0)
+        err = clear_fip(orc);
+    return err == 0 ? finish_frame(orc) : err;
 }
 
 int orc_frame_apply_exec(struct orc *orc)
 {
-    int rc = apply_maps(orc, 0);
+    int err = apply_maps(orc, 0);
 
-    if (rc == 0)
-        rc = orc_space_fill_rr_page(&orc->space, orc->trace, orc->next.mmaps, orc->next.mmap_count);
-    if (rc == 0)
-        rc = apply_writes(orc);
-    if (rc == 0)
-        rc = load_regs(orc);
-    if (rc == 0)
-        rc = load_xstate(orc);
-    return rc == 0 ? finish_frame(orc) : rc;
+    if (err == 0)
+        err =
+            orc_space_fill_rr_page(&orc->space, orc->trace, orc->next.mmaps, orc->next.mmap_count);
+    if (err == 0)
+        err = apply_writes(orc);
+    if (err == 0)
+        err = load_regs(orc);
+    if (err == 0)
+        err = load_xstate(orc);
+    return err == 0 ? finish_frame(orc) : err;
 }

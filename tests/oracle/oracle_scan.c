@@ -46,10 +46,10 @@ static int find_process(struct rrt_trace *trace, int pid, struct orc_plan *plan,
     const struct rrt_process *list;
     const struct rrt_process *chosen;
     size_t count;
-    int rc = rrt_processes(trace, &list, &count);
+    int err = rrt_processes(trace, &list, &count);
 
-    if (rc != 0)
-        return rc;
+    if (err != 0)
+        return err;
     chosen = choose_process(list, count, pid);
     if (!chosen)
         return wd_fail(-WD_ERR_NOT_FOUND, "%s: no process %d", rrt_trace_dir(trace), pid);
@@ -139,64 +139,64 @@ static int collect_ranges(struct rrt_trace *trace, const struct orc_plan *plan,
                           const struct rrt_process *process, struct ranges *ranges)
 {
     struct rrt_frame frame;
-    int rc = rrt_rewind(trace);
+    int err = rrt_rewind(trace);
 
     rrt_set_skip_data(trace, true);
-    while (rc == 0 && (rc = rrt_next(trace, &frame)) == 1) {
-        rc = 0;
-        for (size_t i = 0; rc == 0 && i < frame.mmap_count; i++)
-            rc = ranges_add(ranges, frame.mmaps[i].start, frame.mmaps[i].end);
-        if (rc == 0 && frame.time >= plan->start_time && frame.time <= plan->end_time &&
+    while (err == 0 && (err = rrt_next(trace, &frame)) == 1) {
+        err = 0;
+        for (size_t i = 0; err == 0 && i < frame.mmap_count; i++)
+            err = ranges_add(ranges, frame.mmaps[i].start, frame.mmaps[i].end);
+        if (err == 0 && frame.time >= plan->start_time && frame.time <= plan->end_time &&
             is_of(process, frame.tid))
-            rc = check_frame(&frame);
-        if (rc == 0 && frame.event == RRT_EVENT_SIGNAL)
-            rc = add_fault(ranges, &frame.signal);
+            err = check_frame(&frame);
+        if (err == 0 && frame.event == RRT_EVENT_SIGNAL)
+            err = add_fault(ranges, &frame.signal);
     }
     rrt_set_skip_data(trace, false);
-    if (rc == 0)
-        rc = rrt_rewind(trace);
-    return rc;
+    if (err == 0)
+        err = rrt_rewind(trace);
+    return err;
 }
 
 /* The child begins as a copy of this process, so the place must be free here too. */
 static int add_own_ranges(struct ranges *ranges)
 {
     char line[512];
-    int rc = 0;
+    int err = 0;
     FILE *maps = fopen("/proc/self/maps", "re");
 
     if (!maps)
         return wd_fail_errno("/proc/self/maps");
-    while (rc == 0 && fgets(line, sizeof(line), maps)) {
+    while (err == 0 && fgets(line, sizeof(line), maps)) {
         uint64_t start;
         uint64_t end;
         if (sscanf(line, "%" SCNx64 "-%" SCNx64, &start, &end) == 2)
-            rc = ranges_add(ranges, start, end);
+            err = ranges_add(ranges, start, end);
     }
     fclose(maps);
-    return rc;
+    return err;
 }
 
 int orc_scan(struct rrt_trace *trace, int pid, struct orc_plan *plan)
 {
     const struct rrt_process *process = NULL;
     struct ranges ranges = {0};
-    int rc = find_process(trace, pid, plan, &process);
+    int err = find_process(trace, pid, plan, &process);
 
-    if (rc == 0)
-        rc = orc_processor_check(rrt_trace_header(trace));
-    if (rc == 0)
-        rc = collect_ranges(trace, plan, process, &ranges);
-    if (rc == 0)
-        rc = add_own_ranges(&ranges);
-    if (rc == 0) {
+    if (err == 0)
+        err = orc_processor_check(rrt_trace_header(trace));
+    if (err == 0)
+        err = collect_ranges(trace, plan, process, &ranges);
+    if (err == 0)
+        err = add_own_ranges(&ranges);
+    if (err == 0) {
         plan->stub = STUB_FIRST;
         while (plan->stub < STUB_LAST &&
                ranges_touch(&ranges, plan->stub - STUB_ROOM, plan->stub + PAGE + STUB_ROOM))
             plan->stub += STUB_STEP;
         if (plan->stub >= STUB_LAST)
-            rc = wd_fail(-WD_ERR_UNSUPPORTED, "no room for the oracle's page");
+            err = wd_fail(-WD_ERR_UNSUPPORTED, "no room for the oracle's page");
     }
     free(ranges.list);
-    return rc;
+    return err;
 }

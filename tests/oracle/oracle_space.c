@@ -76,19 +76,19 @@ static int map_private(struct orc_space *space, struct rrt_trace *trace, const s
 {
     uint64_t from_file = map->source == RRT_SOURCE_FILE ? file_part_bytes(map) : 0;
     struct rrt_backing backing;
-    int rc;
+    int err;
 
-    rc = map_at(space, map->start, map->end - map->start, map->prot, MAP_PRIVATE | MAP_ANONYMOUS,
-                -1, 0);
-    if (rc != 0 || from_file == 0)
-        return rc;
-    rc = rrt_backing_open(trace, map, &backing);
-    if (rc != 0)
-        return rc;
-    rc = map_at(space, map->start, from_file, map->prot, MAP_PRIVATE, backing.fd,
-                map->file_offset_bytes);
+    err = map_at(space, map->start, map->end - map->start, map->prot, MAP_PRIVATE | MAP_ANONYMOUS,
+                 -1, 0);
+    if (err != 0 || from_file == 0)
+        return err;
+    err = rrt_backing_open(trace, map, &backing);
+    if (err != 0)
+        return err;
+    err = map_at(space, map->start, from_file, map->prot, MAP_PRIVATE, backing.fd,
+                 map->file_offset_bytes);
     close(backing.fd);
-    return rc;
+    return err;
 }
 
 /* ---------------------------------------------------------------- shared objects */
@@ -114,7 +114,7 @@ static int object_new(struct orc_space *space, struct rrt_trace *trace, const st
         realloc(space->objects, (space->object_count + 1) * sizeof(*space->objects));
     struct orc_object made = {.device = map->device, .inode = map->inode};
     struct rrt_backing backing;
-    int rc = 0;
+    int err = 0;
 
     if (!grown)
         return -ENOMEM;
@@ -123,17 +123,17 @@ static int object_new(struct orc_space *space, struct rrt_trace *trace, const st
     if (made.fd < 0)
         return wd_fail_errno("memfd_create");
     if (map->source == RRT_SOURCE_FILE) {
-        rc = rrt_backing_open(trace, map, &backing);
-        if (rc == 0) {
-            rc = copy_file(backing.fd, made.fd);
+        err = rrt_backing_open(trace, map, &backing);
+        if (err == 0) {
+            err = copy_file(backing.fd, made.fd);
             close(backing.fd);
         }
     }
-    if (rc == 0)
+    if (err == 0)
         made.size_bytes = (uint64_t)lseek(made.fd, 0, SEEK_END);
-    if (rc != 0) {
+    if (err != 0) {
         close(made.fd);
-        return rc;
+        return err;
     }
     *index = space->object_count++;
     space->objects[*index] = made;
@@ -158,10 +158,10 @@ static int map_shared(struct orc_space *space, struct rrt_trace *trace, const st
     struct orc_shared *grown;
     struct orc_object *object;
     size_t index = 0;
-    int rc = object_find(space, trace, map, &index);
+    int err = object_find(space, trace, map, &index);
 
-    if (rc != 0)
-        return rc;
+    if (err != 0)
+        return err;
     object = &space->objects[index];
     if (end_bytes > object->size_bytes) {
         if (end_bytes > INT64_MAX || ftruncate(object->fd, (off_t)end_bytes) != 0)
@@ -199,12 +199,12 @@ uint64_t orc_space_segment_end(const struct orc_space *space, uint64_t start)
 static int write_bytes(struct orc_space *space, uint64_t address, const uint8_t *bytes,
                        uint64_t count)
 {
-    int rc;
+    int err;
 
     if (count == 0)
         return 0;
-    rc = orc_child_write(space->child, address, bytes, count);
-    if (rc == 0)
+    err = orc_child_write(space->child, address, bytes, count);
+    if (err == 0)
         return 0;
     for (size_t i = space->shared_count; i-- > 0;) {
         const struct orc_shared *s = &space->shared[i];
@@ -214,40 +214,40 @@ static int write_bytes(struct orc_space *space, uint64_t address, const uint8_t 
                 return 0;
         }
     }
-    return rc;
+    return err;
 }
 
 static int write_zeros(struct orc_space *space, uint64_t address, uint64_t count)
 {
     static const uint8_t zeros[COPY_BYTES];
-    int rc = 0;
+    int err = 0;
 
-    while (rc == 0 && count > 0) {
+    while (err == 0 && count > 0) {
         uint64_t part = count < sizeof(zeros) ? count : sizeof(zeros);
-        rc = write_bytes(space, address, zeros, part);
+        err = write_bytes(space, address, zeros, part);
         address += part;
         count -= part;
     }
-    return rc;
+    return err;
 }
 
 int orc_space_write(struct orc_space *space, const struct rrt_write *write)
 {
     const uint8_t *from = write->bytes;
     uint64_t done = 0;
-    int rc = 0;
+    int err = 0;
 
-    for (size_t i = 0; rc == 0 && i <= write->hole_count; i++) {
+    for (size_t i = 0; err == 0 && i <= write->hole_count; i++) {
         uint64_t next = i < write->hole_count ? write->holes[i].offset_bytes : write->size_bytes;
-        rc = write_bytes(space, write->addr + done, from, next - done);
+        err = write_bytes(space, write->addr + done, from, next - done);
         from += next - done;
         done = next;
-        if (rc == 0 && i < write->hole_count) {
-            rc = write_zeros(space, write->addr + done, write->holes[i].size_bytes);
+        if (err == 0 && i < write->hole_count) {
+            err = write_zeros(space, write->addr + done, write->holes[i].size_bytes);
             done += write->holes[i].size_bytes;
         }
     }
-    return rc;
+    return err;
 }
 
 int orc_space_fill_rr_page(struct orc_space *space, struct rrt_trace *trace,
@@ -255,20 +255,20 @@ int orc_space_fill_rr_page(struct orc_space *space, struct rrt_trace *trace,
 {
     uint8_t page[PAGE];
     struct rrt_backing backing;
-    int rc;
+    int err;
     size_t i = 0;
 
     while (i < count && (maps[i].start != RR_LIBRARY || maps[i].source != RRT_SOURCE_FILE))
         i++;
     if (i == count)
         return 0;
-    rc = rrt_backing_open(trace, &maps[i], &backing);
-    if (rc != 0)
-        return rc;
+    err = rrt_backing_open(trace, &maps[i], &backing);
+    if (err != 0)
+        return err;
     if (pread(backing.fd, page, sizeof(page), RR_PAGE_OFFSET) == (ssize_t)sizeof(page))
-        rc = orc_child_write(space->child, RR_PAGE, page, sizeof(page));
+        err = orc_child_write(space->child, RR_PAGE, page, sizeof(page));
     else
-        rc = wd_fail(-WD_ERR_CORRUPT, "%s has no page at %#x", maps[i].backing, RR_PAGE_OFFSET);
+        err = wd_fail(-WD_ERR_CORRUPT, "%s has no page at %#x", maps[i].backing, RR_PAGE_OFFSET);
     close(backing.fd);
-    return rc;
+    return err;
 }

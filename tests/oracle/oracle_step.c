@@ -83,11 +83,11 @@ static void set_range(struct attempt *a, size_t i, uint64_t turns)
 static int keep_before(struct orc *orc, struct attempt *a)
 {
     bool writes = false;
-    int rc = 0;
+    int err = 0;
 
     for (size_t i = 0; i < a->decoded.place_count; i++)
         writes = writes || a->decoded.places[i].is_write;
-    for (size_t i = 0; rc == 0 && i < a->decoded.place_count; i++) {
+    for (size_t i = 0; err == 0 && i < a->decoded.place_count; i++) {
         const struct orc_place *place = &a->decoded.places[i];
         a->operands[i] = (struct orc_operand){.is_read = place->is_read,
                                               .is_write = place->is_write,
@@ -95,24 +95,24 @@ static int keep_before(struct orc *orc, struct attempt *a)
         a->before[i] = NOWHERE;
         set_range(a, i, count_register(a, a->insn.regs.rcx));
         if (!a->decoded.is_rep || writes)
-            rc = keep_range(orc, &a->bytes, a->operands[i].address, a->operands[i].size_bytes,
-                            &a->before[i]);
+            err = keep_range(orc, &a->bytes, a->operands[i].address, a->operands[i].size_bytes,
+                             &a->before[i]);
     }
-    return rc;
+    return err;
 }
 
 /* After `turns` turns: shrinks the kept range of a rep that ended early. */
 static int keep_after(struct orc *orc, struct attempt *a)
 {
-    int rc = 0;
+    int err = 0;
 
-    for (size_t i = 0; rc == 0 && i < a->decoded.place_count; i++) {
+    for (size_t i = 0; err == 0 && i < a->decoded.place_count; i++) {
         uint64_t whole_address = a->operands[i].address;
         set_range(a, i, a->insn.turns);
         if (a->before[i] != NOWHERE)
             a->before[i] += a->operands[i].address - whole_address;
-        rc = keep_range(orc, &a->bytes, a->operands[i].address, a->operands[i].size_bytes,
-                        &a->after[i]);
+        err = keep_range(orc, &a->bytes, a->operands[i].address, a->operands[i].size_bytes,
+                         &a->after[i]);
         if (a->before[i] == NOWHERE && a->decoded.is_rep && !a->operands[i].is_write)
             a->before[i] = a->after[i];
     }
@@ -122,7 +122,7 @@ static int keep_after(struct orc *orc, struct attempt *a)
     }
     a->insn.operands = a->operands;
     a->insn.operand_count = a->decoded.place_count;
-    return rc;
+    return err;
 }
 
 /* ---------------------------------------------------------------- one step of the processor */
@@ -162,27 +162,27 @@ static int run_rep(struct orc *orc, const struct rrt_regs *before, struct orc_st
                    struct user_regs_struct *now, bool *is_done)
 {
     unsigned length = before->rcx > REP_TURNS_STEPPED ? orc_rep_length(orc, before->rip) : 0;
-    int rc;
+    int err;
 
     *is_done = false;
     if (length == 0 || orc_child_set_break(&orc->child, before->rip + length) != 0)
         return 0;
-    rc = orc_child_get_regs(&orc->child, now);
-    if (rc == 0 && orc_next_is_asynchronous(orc)) {
-        rc = orc_run_into_rep(orc, now);
+    err = orc_child_get_regs(&orc->child, now);
+    if (err == 0 && orc_next_is_asynchronous(orc)) {
+        err = orc_run_into_rep(orc, now);
         *is_done = now->rip != before->rip || now->rcx != before->rcx;
         *stop = (struct orc_stop){.kind = ORC_STOP_STEP};
     }
-    if (rc == 0 && !*is_done) {
+    if (err == 0 && !*is_done) {
         *is_done = true;
-        rc = orc_child_resume(&orc->child, false, stop);
-        if (rc == 0 && stop->kind == ORC_STOP_BREAK)
+        err = orc_child_resume(&orc->child, false, stop);
+        if (err == 0 && stop->kind == ORC_STOP_BREAK)
             stop->kind = ORC_STOP_STEP;
-        if (rc == 0)
-            rc = orc_child_get_regs(&orc->child, now);
+        if (err == 0)
+            err = orc_child_get_regs(&orc->child, now);
     }
     orc_child_set_break(&orc->child, 0);
-    return rc;
+    return err;
 }
 
 /* Executes the instruction at before->rip. `now`: the registers after it, when it completed or a
@@ -191,23 +191,23 @@ static int execute(struct orc *orc, const struct rrt_regs *before, struct orc_st
                    struct user_regs_struct *now, enum orc_outcome *outcome)
 {
     bool is_done;
-    int rc = run_rep(orc, before, stop, now, &is_done);
+    int err = run_rep(orc, before, stop, now, &is_done);
 
     for (;; is_done = false) {
-        if (rc == 0 && !is_done)
-            rc = orc_child_resume(&orc->child, true, stop);
-        if (rc == 0 && !is_done)
-            rc = orc_child_get_regs(&orc->child, now);
-        if (rc != 0 || stop->kind != ORC_STOP_STEP)
-            return rc;
+        if (err == 0 && !is_done)
+            err = orc_child_resume(&orc->child, true, stop);
+        if (err == 0 && !is_done)
+            err = orc_child_get_regs(&orc->child, now);
+        if (err != 0 || stop->kind != ORC_STOP_STEP)
+            return err;
         *outcome = ORC_COMPLETED;
         if (now->rip != before->rip || !is_rep(orc, before->rip))
             break;
         if (orc_next_is_asynchronous(orc)) {
             bool is_due;
-            rc = orc_is_due(orc, now, &is_due);
-            if (rc != 0)
-                return rc;
+            err = orc_is_due(orc, now, &is_due);
+            if (err != 0)
+                return err;
             if (is_due) {
                 *outcome = ORC_INTERRUPTED;
                 return 0;
@@ -221,10 +221,10 @@ static int execute(struct orc *orc, const struct rrt_regs *before, struct orc_st
 static int end_by_event(struct orc *orc, const struct orc_stop *stop, enum orc_outcome *outcome)
 {
     bool is_trap = orc->has_next && orc->next.event == RRT_EVENT_INSTRUCTION_TRAP;
-    int rc = orc_take_stop(orc, stop);
+    int err = orc_take_stop(orc, stop);
 
-    if (rc != 0)
-        return rc;
+    if (err != 0)
+        return err;
     if (stop->kind == ORC_STOP_SIGNAL && !is_trap)
         *outcome = ORC_FAULTED;
     else if (!orc->has_next || orc->next.event == RRT_EVENT_EXIT)
@@ -262,21 +262,21 @@ static int step_watched(struct orc *orc, struct attempt *a, const struct rrt_reg
 {
     struct user_regs_struct now;
     struct orc_stop stop;
-    int rc;
+    int err;
 
     prepare(orc, a, regs);
-    rc = keep_before(orc, a);
-    if (rc == 0)
-        rc = execute(orc, regs, &stop, &now, &a->insn.outcome);
-    if (rc != 0)
-        return rc;
+    err = keep_before(orc, a);
+    if (err == 0)
+        err = execute(orc, regs, &stop, &now, &a->insn.outcome);
+    if (err != 0)
+        return err;
     if (a->decoded.is_rep)
         a->insn.turns = count_register(a, regs->rcx - now.rcx);
     orc->instructions++;
     if (stop.kind != ORC_STOP_STEP) {
         /* operands first: the event may change what they hold */
-        rc = keep_after(orc, a);
-        return rc == 0 ? end_by_event(orc, &stop, &a->insn.outcome) : rc;
+        err = keep_after(orc, a);
+        return err == 0 ? end_by_event(orc, &stop, &a->insn.outcome) : err;
     }
     return keep_after(orc, a);
 }
@@ -286,10 +286,10 @@ static int step_blind(struct orc *orc, const struct rrt_regs *regs)
     struct user_regs_struct now;
     struct orc_stop stop;
     enum orc_outcome outcome;
-    int rc = execute(orc, regs, &stop, &now, &outcome);
+    int err = execute(orc, regs, &stop, &now, &outcome);
 
-    if (rc != 0)
-        return rc;
+    if (err != 0)
+        return err;
     orc->instructions++;
     return stop.kind == ORC_STOP_STEP ? 0 : end_by_event(orc, &stop, &outcome);
 }
@@ -297,27 +297,27 @@ static int step_blind(struct orc *orc, const struct rrt_regs *regs)
 int orc_step(struct orc *orc, uint64_t count, orc_step_fn step, void *context, uint64_t *done)
 {
     struct attempt *attempt = calloc(1, sizeof(*attempt));
-    int rc = attempt ? 0 : -ENOMEM;
+    int err = attempt ? 0 : -ENOMEM;
 
     *done = 0;
-    while (rc == 0 && *done < count) {
+    while (err == 0 && *done < count) {
         struct rrt_regs regs;
-        rc = orc_settle(orc);
-        if (rc != 0 || !orc->has_next)
+        err = orc_settle(orc);
+        if (err != 0 || !orc->has_next)
             break;
-        rc = orc_registers(orc, &regs);
-        if (rc == 0)
-            rc = step ? step_watched(orc, attempt, &regs) : step_blind(orc, &regs);
-        if (rc != 0)
+        err = orc_registers(orc, &regs);
+        if (err == 0)
+            err = step ? step_watched(orc, attempt, &regs) : step_blind(orc, &regs);
+        if (err != 0)
             break;
         ++*done;
         if (step)
-            rc = step(context, &attempt->insn);
+            err = step(context, &attempt->insn);
     }
     if (attempt)
         wd_buf_fini(&attempt->bytes);
     free(attempt);
-    return rc;
+    return err;
 }
 
 /* ---------------------------------------------------------------- text */

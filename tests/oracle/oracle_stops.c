@@ -37,18 +37,18 @@ static int read_all(int fd, struct orc_stops *stops)
 int orc_stops_open(struct orc_stops *stops, const struct rrt_trace *trace)
 {
     int fd = openat(rrt_trace_dir_fd(trace), TCK_DIGESTS_NAME, O_RDONLY | O_CLOEXEC);
-    int rc;
+    int err;
 
     *stops = (struct orc_stops){.lines_fd = -1};
     if (fd < 0)
         return errno == ENOENT ? 0 : wd_fail_errno("%s", TCK_DIGESTS_NAME);
-    rc = read_all(fd, stops);
+    err = read_all(fd, stops);
     close(fd);
-    if (rc != 0)
+    if (err != 0)
         orc_stops_fini(stops);
     else
         stops->lines_fd = openat(rrt_trace_dir_fd(trace), TCK_LINES_NAME, O_RDONLY | O_CLOEXEC);
-    return rc;
+    return err;
 }
 
 void orc_stops_fini(struct orc_stops *stops)
@@ -174,7 +174,7 @@ static int check_range(struct orc_stops *stops, const struct tck_stop *stop,
                        bool *is_equal)
 {
     uint8_t *bytes;
-    int rc = 0;
+    int err = 0;
 
     if (range->bytes == 0)
         return 0;
@@ -187,10 +187,10 @@ static int check_range(struct orc_stops *stops, const struct tck_stop *stop,
         *is_equal = false;
     else if (XXH3_64bits(bytes, range->bytes) != range->digest) {
         *is_equal = false;
-        rc = find_line(stops, stop, range, first, bytes);
+        err = find_line(stops, stop, range, first, bytes);
     }
     free(bytes);
-    return rc;
+    return err;
 }
 
 /* Is the line that differed last still another one? */
@@ -214,12 +214,12 @@ int orc_stops_check(struct orc_stops *stops, const struct tck_stop *stop,
         {stop->heap_start, stop->heap_digest, stop->heap_bytes, TCK_LINE},
     };
     uint32_t first = 0;
-    int rc = 0;
+    int err = 0;
 
     *is_equal = !line_differs(stops, stop, child);
-    for (size_t i = 0; rc == 0 && *is_equal && i < 3; i++) {
-        rc = check_range(stops, stop, &ranges[i], first, child, is_equal);
+    for (size_t i = 0; err == 0 && *is_equal && i < 3; i++) {
+        err = check_range(stops, stop, &ranges[i], first, child, is_equal);
         first += (ranges[i].bytes + ranges[i].line_bytes - 1) / ranges[i].line_bytes;
     }
-    return rc;
+    return err;
 }

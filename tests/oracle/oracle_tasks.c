@@ -25,11 +25,11 @@ struct orc_task *orc_tasks_find(const struct orc_tasks *tasks, int tid)
 /* The resume flag belongs to a breakpoint of now, and would hide the next one. */
 static int save(struct orc_child *child, struct orc_task *task)
 {
-    int rc = orc_child_get_regs(child, &task->regs);
+    int err = orc_child_get_regs(child, &task->regs);
 
     task->regs.eflags &= ~RESUME_FLAG;
     task->xstate_bytes = sizeof(task->xstate);
-    return rc == 0 ? orc_child_get_xstate(child, task->xstate, &task->xstate_bytes) : rc;
+    return err == 0 ? orc_child_get_xstate(child, task->xstate, &task->xstate_bytes) : err;
 }
 
 int orc_tasks_add(struct orc_tasks *tasks, struct orc_child *child, int tid, struct orc_task **out)
@@ -37,7 +37,7 @@ int orc_tasks_add(struct orc_tasks *tasks, struct orc_child *child, int tid, str
     struct orc_task *stale = orc_tasks_find(tasks, tid);
     struct orc_task **grown;
     struct orc_task *task;
-    int rc;
+    int err;
 
     if (stale)
         orc_tasks_remove(tasks, stale);
@@ -49,10 +49,10 @@ int orc_tasks_add(struct orc_tasks *tasks, struct orc_child *child, int tid, str
     if (!task)
         return -ENOMEM;
     task->tid = tid;
-    rc = save(child, task);
-    if (rc != 0) {
+    err = save(child, task);
+    if (err != 0) {
         free(task);
-        return rc;
+        return err;
     }
     tasks->list[tasks->count++] = task;
     *out = task;
@@ -74,17 +74,17 @@ void orc_tasks_remove(struct orc_tasks *tasks, struct orc_task *task)
 
 int orc_tasks_switch(struct orc_tasks *tasks, struct orc_child *child, struct orc_task *task)
 {
-    int rc = 0;
+    int err = 0;
 
     if (tasks->current == task)
         return 0;
     if (tasks->current)
-        rc = save(child, tasks->current);
-    if (rc == 0)
-        rc = orc_child_set_regs(child, &task->regs);
-    if (rc == 0)
-        rc = orc_child_set_xstate(child, task->xstate, task->xstate_bytes);
-    if (rc == 0)
+        err = save(child, tasks->current);
+    if (err == 0)
+        err = orc_child_set_regs(child, &task->regs);
+    if (err == 0)
+        err = orc_child_set_xstate(child, task->xstate, task->xstate_bytes);
+    if (err == 0)
         tasks->current = task;
-    return rc;
+    return err;
 }

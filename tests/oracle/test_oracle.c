@@ -30,10 +30,10 @@
 
 static char work_dir[] = "/tmp/wetdbg-oracle-XXXXXX";
 
-static void check(int rc)
+static void check(int err)
 {
-    if (rc != 0)
-        fail_msg("%s", wd_error_message(rc));
+    if (err != 0)
+        fail_msg("%s", wd_error_message(err));
 }
 
 /* ---------------------------------------------------------------- recordings */

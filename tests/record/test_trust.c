@@ -24,14 +24,14 @@ static char *dir, *state_dir;
 static const char *path_of(const char *name)
 {
     static char path[4096];
-    snprintf(path, sizeof path, "%s/%s", dir, name);
+    snprintf(path, sizeof(path), "%s/%s", dir, name);
     return path;
 }
 
 static const char *key_path(void)
 {
     static char path[4096];
-    snprintf(path, sizeof path, "%s/new/wetdbg/key", state_dir);
+    snprintf(path, sizeof(path), "%s/new/wetdbg/key", state_dir);
     return path;
 }
 
@@ -53,7 +53,7 @@ static bool is_ours(void)
 static void set_state_dir(const char *base)
 {
     char path[4200];
-    snprintf(path, sizeof path, "%s/new", base);
+    snprintf(path, sizeof(path), "%s/new", base);
     setenv("XDG_STATE_HOME", path, 1);
 }
 
@@ -87,9 +87,9 @@ static int tear_down(void **state)
     (void)state;
     build_remove_dir(dir);
     unlink(key_path());
-    snprintf(path, sizeof path, "%s/new/wetdbg", state_dir);
+    snprintf(path, sizeof(path), "%s/new/wetdbg", state_dir);
     rmdir(path);
-    snprintf(path, sizeof path, "%s/new", state_dir);
+    snprintf(path, sizeof(path), "%s/new", state_dir);
     rmdir(path);
     build_remove_dir(state_dir);
     return 0;
@@ -101,7 +101,7 @@ static void mark_makes_a_recording_ours(void **state)
     (void)state;
     assert_true(is_ours());
     assert_int_equal(mode_of(key_path()), 0600);
-    snprintf(path, sizeof path, "%s/new/wetdbg", state_dir);
+    snprintf(path, sizeof(path), "%s/new/wetdbg", state_dir);
     assert_int_equal(mode_of(path), 0700);
     assert_int_equal(mode_of(path_of("wetdbg.mark")), 0600);
     assert_int_equal(mode_of(path_of("wetdbg.sums")), 0600);
@@ -126,7 +126,7 @@ static void mark_is_not_to_be_had_without_the_key(void **state)
     char list[8192], other[4096];
     (void)state;
     int fd = open(path_of("wetdbg.sums"), O_RDWR);
-    ssize_t size = read(fd, list, sizeof list);
+    ssize_t size = read(fd, list, sizeof(list));
     list[20] = list[20] == '0' ? '1' : '0';
     assert_int_equal(pwrite(fd, list, (size_t)size, 0), size);
     assert_false(is_ours());
@@ -136,7 +136,7 @@ static void mark_is_not_to_be_had_without_the_key(void **state)
     assert_false(is_ours());
     assert_int_equal(rec_sums_write(dir), 0);
     assert_true(is_ours()); /* the same list again */
-    snprintf(other, sizeof other, "%s", state_dir);
+    snprintf(other, sizeof(other), "%s", state_dir);
     char *foreign = build_temp_dir();
     set_state_dir(foreign);
     assert_false(is_ours()); /* no key at all, and none is made by asking */
@@ -146,7 +146,7 @@ static void mark_is_not_to_be_had_without_the_key(void **state)
     assert_true(is_ours());
     set_state_dir(other);
     assert_false(is_ours()); /* another user's mark */
-    snprintf(other, sizeof other, "%s/new/wetdbg/key", foreign);
+    snprintf(other, sizeof(other), "%s/new/wetdbg/key", foreign);
     unlink(other);
     *strrchr(other, '/') = 0;
     rmdir(other);
@@ -192,7 +192,7 @@ static void mark_needs_a_key_that_nobody_else_reads(void **state)
     assert_false(is_ours());
     assert_int_equal(chmod(key_path(), 0600), 0);
     assert_true(is_ours());
-    snprintf(path, sizeof path, "%s/new/wetdbg", state_dir);
+    snprintf(path, sizeof(path), "%s/new/wetdbg", state_dir);
     assert_int_equal(chmod(path, 0770), 0);
     assert_false(is_ours());
     assert_int_equal(chmod(path, 0700), 0);
@@ -232,7 +232,7 @@ static void without_a_home_nothing_is_ours(void **state)
     assert_int_equal(rec_mark_write(dir), 0);
     assert_true(is_ours());
     char line[8192];
-    snprintf(line, sizeof line, "rm -r '%s/.local'", state_dir);
+    snprintf(line, sizeof(line), "rm -r '%s/.local'", state_dir);
     assert_int_equal(system(line), 0);
     assert_false(is_ours());
 }

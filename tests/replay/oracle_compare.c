@@ -88,7 +88,7 @@ static void sample_take(struct compare *compare, uint64_t time, const struct orc
         memcpy(sample.operands[sample.operand_count].bytes, operand->before, operand->size_bytes);
         sample.operand_count++;
     }
-    append(&compare->samples, &sample, sizeof sample);
+    append(&compare->samples, &sample, sizeof(sample));
 }
 
 static int oracle_step(void *context, const struct orc_insn *insn)
@@ -99,13 +99,13 @@ static int oracle_step(void *context, const struct orc_insn *insn)
     if (insn->outcome == ORC_FAULTED && !is_int3)
         return 0;
     struct step step = {.pc = insn->regs.rip};
-    memcpy(step.code, insn->code, sizeof step.code);
+    memcpy(step.code, insn->code, sizeof(step.code));
     for (size_t i = 0; i < insn->operand_count; i++) {
         if (insn->operands[i].size_bytes) /* a rep of no turns touches nothing */
             step.operands[step.operand_count++] = insn->operands[i].address;
     }
     qsort(step.operands, step.operand_count, 8, by_value);
-    append(&window->steps, &step, sizeof step);
+    append(&window->steps, &step, sizeof(step));
     if (random_next(compare) % compare->sample_every == 0)
         sample_take(compare, window->time + window->count, insn);
     window->count++;
@@ -141,7 +141,7 @@ static void window_add(struct compare *compare, uint64_t frame, uint64_t time)
 static const struct unit_event *window_event(const struct unit_replay *replay, uint64_t wanted)
 {
     const struct unit_event *events = (const struct unit_event *)replay->events.data;
-    size_t count = replay->events.size_bytes / sizeof *events;
+    size_t count = replay->events.size_bytes / sizeof(*events);
     uint64_t total = rep_engine_time(replay->engine);
     for (size_t i = 0; i + 1 < count; i++) {
         const struct unit_event *event = &events[i];
@@ -159,7 +159,7 @@ static const struct unit_event *window_event(const struct unit_replay *replay, u
 static unsigned places_choose(const struct unit_replay *replay, unsigned wanted, uint64_t *times)
 {
     const struct unit_event *events = (const struct unit_event *)replay->events.data;
-    size_t count = replay->events.size_bytes / sizeof *events, places = 0, nth = 0;
+    size_t count = replay->events.size_bytes / sizeof(*events), places = 0, nth = 0;
     unsigned chosen = 0;
     for (size_t i = 0; i < count; i++)
         places += events[i].kind == EVQ_PLACE;
@@ -185,7 +185,7 @@ static void windows_choose(struct compare *compare, const struct unit_replay *re
         wanted[count++] = total - (total >> k);
     if (windows > 1)
         count += places_choose(replay, windows, wanted + count);
-    qsort(wanted, count, sizeof wanted[0], by_value);
+    qsort(wanted, count, sizeof(wanted[0]), by_value);
     for (unsigned k = 0; k < count; k++) {
         const struct unit_event *event =
             window_event(replay, wanted[k] > free_from ? wanted[k] : free_from);
@@ -203,7 +203,7 @@ static int64_t slot_lane(const uint64_t *slots, unsigned size, unsigned lane)
     int32_t narrow;
     if (size == 8)
         return (int64_t)slots[lane];
-    memcpy(&narrow, (const uint8_t *)slots + 4 * (size_t)lane, sizeof narrow);
+    memcpy(&narrow, (const uint8_t *)slots + 4 * (size_t)lane, sizeof(narrow));
     return narrow;
 }
 
@@ -275,7 +275,7 @@ static void step_compare(struct compare *compare, uint64_t time, const struct st
     compare->report->operands += ours->operand_count;
     if (same)
         return;
-    ins_text(theirs->code, sizeof theirs->code, theirs->pc, text, sizeof text);
+    ins_text(theirs->code, sizeof(theirs->code), theirs->pc, text, sizeof(text));
     for (unsigned i = 0; i < OPERANDS_MAX; i++) {
         if (i < ours->operand_count || i < theirs->operand_count)
             print_message("operand %u: %#llx, oracle %#llx\n", i,
@@ -307,7 +307,7 @@ static void execution_compare(struct compare *compare, const struct dbi_fragment
     uint64_t slots[1 + DBI_INSN_MAX * 17]; /* a gather's are the most */
     if (!window_of(compare, time) && !window_of(compare, time + fragment->insn_count - 1u))
         return;
-    assert_true(fragment->slot_count < sizeof slots / sizeof slots[0]);
+    assert_true(fragment->slot_count < sizeof(slots) / sizeof(slots[0]));
     for (unsigned i = 0; i < fragment->slot_count; i++)
         slots[i] = dbi_slot_value(fragment, i, record);
     for (unsigned i = 0; i < fragment->insn_count; i++) {
@@ -381,7 +381,7 @@ static void registers_compare(struct compare *compare, const struct sample *samp
         {"fs", EVQ_FS_BASE, r->fs_base},
         {"eflags", EVQ_EFLAGS, r->eflags},
     };
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
         uint64_t mask = all[i].reg == EVQ_EFLAGS ? EVQ_EFLAGS_COMPARED : UINT64_MAX;
         if ((ours->r[all[i].reg] ^ all[i].value) & mask)
             fail_msg("%s: before instruction %llu at %#llx, %s is %#llx, by the oracle %#llx",
@@ -410,7 +410,7 @@ static void exact_run(struct compare *compare, const char *dir)
 {
     struct unit_replay replay;
     const struct sample *samples = (const struct sample *)compare->samples.data;
-    size_t count = compare->samples.size_bytes / sizeof *samples;
+    size_t count = compare->samples.size_bytes / sizeof(*samples);
     unit_check(unit_open(&replay, dir, NULL, DBI_PLAIN), compare->what);
     for (size_t i = 0; i < count; i++) {
         const struct agt_task *tasks;

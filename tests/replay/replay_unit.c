@@ -77,7 +77,7 @@ static int feed_taken(void *arg, const struct evq_entry *entry, uint64_t time, u
     (void)ring_bytes;
     if (replay->entry_fn)
         replay->entry_fn(replay->entry_arg, entry);
-    return wd_buf_append(&replay->events, &event, sizeof event);
+    return wd_buf_append(&replay->events, &event, sizeof(event));
 }
 
 static int open_any(struct unit_replay *replay, const char *dir, const char *process,

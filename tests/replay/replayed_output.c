@@ -31,7 +31,7 @@ static int piece_add(struct replayed_output *output, uint64_t frame, const void 
 {
     struct output_piece piece = {frame, output->bytes.size_bytes, count};
     int err = wd_buf_append(&output->bytes, bytes, count);
-    return err ? err : wd_buf_append(&output->pieces, &piece, sizeof piece);
+    return err ? err : wd_buf_append(&output->pieces, &piece, sizeof(piece));
 }
 
 static int by_frame(const void *a, const void *b)
@@ -51,7 +51,7 @@ char *replayed_output_text(const struct replayed_output *output)
     assert_non_null(text);
     if (count)
         memcpy(pieces, output->pieces.data, output->pieces.size_bytes);
-    qsort(pieces, count, sizeof *pieces, by_frame);
+    qsort(pieces, count, sizeof(*pieces), by_frame);
     for (size_t i = 0; i < count; i++) {
         if (i && pieces[i].frame == pieces[i - 1].frame)
             continue;
@@ -67,7 +67,7 @@ int replayed_output_append(struct replayed_output *output, const struct replayed
 {
     const struct output_piece *pieces = (const struct output_piece *)other->pieces.data;
     int err = 0;
-    for (size_t i = 0; !err && i < other->pieces.size_bytes / sizeof *pieces; i++)
+    for (size_t i = 0; !err && i < other->pieces.size_bytes / sizeof(*pieces); i++)
         err = piece_add(output, pieces[i].frame, other->bytes.data + pieces[i].at, pieces[i].count);
     output->instructions += other->instructions;
     output->programs += other->programs;
@@ -100,12 +100,12 @@ static int entry_copy(struct wd_buf *out, const struct evq_entry *entry)
     if (err || !is_output(entry))
         return err;
     struct evq_op op = evq_op_range(EVQ_OP_CAPTURE, regs->r[EVQ_RSI], regs->r[EVQ_RDX]);
-    op.bytes = sizeof op;
+    op.bytes = sizeof(op);
     op.capture.tag = TAG_OUTPUT;
-    err = wd_buf_append(out, &op, sizeof op);
+    err = wd_buf_append(out, &op, sizeof(op));
     if (!err) {
         struct evq_entry *copy = (struct evq_entry *)(out->data + at);
-        copy->bytes += sizeof op;
+        copy->bytes += sizeof(op);
         copy->op_count++;
     }
     return err;

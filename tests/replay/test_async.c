@@ -41,7 +41,7 @@ static void rows_load(void)
     char line[256];
     FILE *table = fopen(ASYNC_TABLE, "re");
     assert_non_null(table);
-    while (fgets(line, sizeof line, table)) {
+    while (fgets(line, sizeof(line), table)) {
         struct row *row = &rows[row_count];
         if (line[0] == '#' || sscanf(line, "%63s %31s", row->name, row->argument) != 2)
             continue;
@@ -100,7 +100,7 @@ static int handles_find(struct recording *recording)
         for (size_t k = 0; k < programs && recording->handle_count < PROGRAMS_MAX; k++) {
             struct rep_program program = {i, list[i].exec_count ? k : REP_FORKED};
             rep_program_handle(list, count, program, recording->handles[recording->handle_count++],
-                               sizeof recording->handles[0]);
+                               sizeof(recording->handles[0]));
         }
     }
     rrt_close(trace);

@@ -46,8 +46,8 @@ static void program_check(const char *name, const char *build)
 {
     char program[512], what[64];
     struct compare_report report;
-    snprintf(what, sizeof what, "%s_%s", name, build);
-    snprintf(program, sizeof program, "%s/%s", PROGRAMS_DIR, what);
+    snprintf(what, sizeof(what), "%s_%s", name, build);
+    snprintf(program, sizeof(program), "%s/%s", PROGRAMS_DIR, what);
     const char *argv[] = {program, NULL};
     char *dir = unit_record(unit_work, what, argv);
     compare_with_oracle(dir, what, all ? 6 : 4, all ? 10000 : 2000, 40, &report);
@@ -59,7 +59,7 @@ static void threads_and_signals_replay_as_the_oracle_steps(void **state)
 {
     const char *only = getenv("REPLAY_PROGRAM");
     (void)state;
-    for (size_t i = 0; i < sizeof programs / sizeof programs[0]; i++) {
+    for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
         if (only && strcmp(only, programs[i].name))
             continue;
         if (all || (only && !programs[i].build)) {

@@ -68,10 +68,10 @@ static uint64_t context_address(pid_t pid)
 {
     char path[64], line[512];
     unsigned long long start, found = 0;
-    snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
+    snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
     FILE *maps = fopen(path, "re");
     assert_non_null(maps);
-    while (fgets(line, sizeof line, maps)) {
+    while (fgets(line, sizeof(line), maps)) {
         if (!found && strstr(line, "memfd:wetdbg (deleted)") && sscanf(line, "%llx", &start) == 1)
             found = start;
     }
@@ -121,7 +121,7 @@ static void store_to_the_exit_is_a_fault_behind_the_wall(void **state)
 {
     static const enum dbi_mode modes[] = {DBI_PLAIN, DBI_COUNT, DBI_COLLECT};
     (void)state;
-    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
+    for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
         assert_int_equal(replay(false, modes[i], AGT_CTX_AGENT_EXIT, 0x400000), -WD_ERR_DIVERGED);
         if (!strstr(wd_error_message(-WD_ERR_DIVERGED), "a fault"))
             fail_msg("%s", wd_error_message(-WD_ERR_DIVERGED));
@@ -133,7 +133,7 @@ static void store_to_the_exit_without_the_wall_is_confined(void **state)
     static const uint64_t targets[] = {0, 1, 0x400000, 0x7fffffffffff, UINT64_MAX, 1ull << 63};
     unsigned blamed = 0;
     (void)state;
-    for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++) {
+    for (size_t i = 0; i < sizeof(targets) / sizeof(targets[0]); i++) {
         int err = replay(true, DBI_PLAIN, AGT_CTX_AGENT_EXIT, targets[i]);
         assert_int_not_equal(err, 0);
         const char *message = wd_error_message(err);
@@ -168,9 +168,9 @@ static int recording_make(void **state)
         pairs[i][0] = STORES_AT + 8ull * i;
         pairs[i][1] = i + 1;
     }
-    snprintf(path, sizeof path, "%s/pairs", unit_work);
+    snprintf(path, sizeof(path), "%s/pairs", unit_work);
     int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-    assert_int_equal(write(fd, pairs, sizeof pairs), sizeof pairs);
+    assert_int_equal(write(fd, pairs, sizeof(pairs)), sizeof(pairs));
     close(fd);
     recording = unit_record(unit_work, "stores", (const char *const[]){GUEST, path, NULL});
     canary = fork();

@@ -52,13 +52,13 @@ static enum outcome outcome_of(enum hostile_kind kind, const struct hostile_call
         .mode = DBI_PLAIN, .probes = probes, .files = &file, .file_count = 1};
     plan->kind = kind;
     plan->call_count = count;
-    memcpy(plan->calls, calls, count * sizeof *calls);
+    memcpy(plan->calls, calls, count * sizeof(*calls));
     unit_check(rep_engine_new(&setup, &engine), "rep_engine_new");
     int err = rep_engine_tasks(engine, &tasks, &running);
     *result = err ? 0 : (int64_t)tasks[running].regs.r[EVQ_R15];
     char said[512] = "";
     if (err)
-        snprintf(said, sizeof said, "%s", wd_error_message(err));
+        snprintf(said, sizeof(said), "%s", wd_error_message(err));
     rep_engine_free(engine);
     close(file);
     if (!err)
@@ -201,7 +201,7 @@ static const struct row rows[] = {
 static void forms_that_matter_are_told_apart(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const struct row *row = &rows[i];
         unsigned count = 1;
         while (count < HOSTILE_CALLS_MAX && row->calls[count].number)
@@ -223,7 +223,7 @@ static bool is_let_through(int number)
 {
     static const int plain[] = {SYS_munmap,     SYS_mincore, SYS_rt_sigreturn,
                                 SYS_exit_group, 335,         336};
-    for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++) {
+    for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++) {
         if (plain[i] == number)
             return true;
     }
@@ -272,7 +272,7 @@ static void calls_of_32_bits_kill(void **state)
 {
     const struct hostile_call calls[] = {{20, {0}}, {90, {0}}, {120, {SIGCHLD}}, {192, {0}}};
     (void)state;
-    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
         int64_t result;
         if (outcome_of(HOSTILE_CALL_32, &calls[i], 1, true, &result) != KILLED)
             fail_msg("int 0x80, %llu: %lld", (unsigned long long)calls[i].number,

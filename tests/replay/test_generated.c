@@ -46,7 +46,7 @@ static void tally_make(struct tally *tally, const struct rep_engine *engine, con
 {
     uint32_t fragments = rep_engine_fragment_count(engine);
     size_t to = 0;
-    *tally = (struct tally){.list = calloc(fragments + 1, sizeof *tally->list)};
+    *tally = (struct tally){.list = calloc(fragments + 1, sizeof(*tally->list))};
     for (uint32_t id = 0; id < fragments; id++) {
         const struct dbi_fragment *fragment = rep_engine_fragment(engine, id);
         if (!counts[id])
@@ -57,7 +57,7 @@ static void tally_make(struct tally *tally, const struct rep_engine *engine, con
                                                    .hash = hash_of(fragment),
                                                    .count = counts[id]};
     }
-    qsort(tally->list, tally->count, sizeof *tally->list, ran_compare);
+    qsort(tally->list, tally->count, sizeof(*tally->list), ran_compare);
     for (size_t i = 0; i < tally->count; i++) {
         if (to && !ran_compare(&tally->list[to - 1], &tally->list[i]))
             tally->list[to - 1].count += tally->list[i].count;
@@ -92,7 +92,7 @@ static uint64_t replay_in(const char *dir, enum dbi_mode mode, struct tally *tal
     unit_check(unit_run_to_end(&replay), dir);
     uint64_t time = rep_engine_time(replay.engine);
     if (tally) {
-        uint64_t *counts = calloc(rep_engine_fragment_count(replay.engine), sizeof *counts);
+        uint64_t *counts = calloc(rep_engine_fragment_count(replay.engine), sizeof(*counts));
         (mode == DBI_COUNT ? counts_of_counters : counts_of_ring)(&replay, counts);
         tally_make(tally, replay.engine, counts);
         assert_int_equal(tally->instructions, time);

@@ -49,8 +49,8 @@ static atomic_bool is_writing;
 static int shared_memory_open(const char *name)
 {
     char path[64], target[64] = "";
-    snprintf(path, sizeof path, "/proc/self/fd/%.16s", name);
-    if (readlink(path, target, sizeof target - 1) <= 0 ||
+    snprintf(path, sizeof(path), "/proc/self/fd/%.16s", name);
+    if (readlink(path, target, sizeof(target) - 1) <= 0 ||
         strcmp(target, "/memfd:wetdbg (deleted)") != 0)
         return -1;
     int fd = open(path, O_RDWR | O_CLOEXEC);
@@ -113,7 +113,7 @@ static void *writer_main(void *arg)
             usleep(200);
             continue;
         }
-        unsigned target = (unsigned)rand_r(&seed) % (sizeof targets / sizeof targets[0]);
+        unsigned target = (unsigned)rand_r(&seed) % (sizeof(targets) / sizeof(targets[0]));
         uint64_t at =
             targets[target].off + (uint64_t)rand_r(&seed) % (targets[target].bytes / 4) * 4;
         uint32_t value = (uint32_t)rand_r(&seed) >> (rand_r(&seed) & 31);
@@ -153,7 +153,7 @@ static int engine_ask(struct rep_engine *engine)
     if (!err)
         err = rep_engine_views(engine, &views, &count);
     if (!err && count)
-        err = rep_engine_read(engine, views[0].start, bytes, sizeof bytes, &done);
+        err = rep_engine_read(engine, views[0].start, bytes, sizeof(bytes), &done);
     if (!err)
         err = rep_engine_lines(engine, line_ignore, &sum);
     if (!err)
@@ -204,7 +204,7 @@ static int run_build(const struct wet_moment *from, unsigned jobs)
     struct rep_selection which = {0};
     struct wet_build_result result;
     char path[512];
-    snprintf(path, sizeof path, "%s/%d.wet", unit_work, (int)getpid());
+    snprintf(path, sizeof(path), "%s/%d.wet", unit_work, (int)getpid());
     struct wet_build_options options = {.fingerprint = "hostile",
                                         .interval_instructions = 20000,
                                         .jobs = jobs,
@@ -336,10 +336,10 @@ static unsigned children(void)
 {
     char path[64], text[4096] = "";
     unsigned count = 0;
-    snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
+    snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     assert_true(fd >= 0);
-    assert_true(read(fd, text, sizeof text - 1) >= 0);
+    assert_true(read(fd, text, sizeof(text) - 1) >= 0);
     close(fd);
     for (char *at = text, *end; (void)(end = at), strtol(at, &end, 10), end != at; at = end)
         count += strtol(at, NULL, 10) != canary;

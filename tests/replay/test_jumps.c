@@ -43,7 +43,7 @@ static void pairs_add(struct pairs *pairs, uint64_t jump, uint64_t target)
     *latest = (struct pair){jump, target};
     if (pairs->count == pairs->capacity) {
         pairs->capacity = pairs->capacity ? pairs->capacity * 2 : 256;
-        pairs->list = realloc(pairs->list, pairs->capacity * sizeof *pairs->list);
+        pairs->list = realloc(pairs->list, pairs->capacity * sizeof(*pairs->list));
         assert_non_null(pairs->list);
     }
     pairs->list[pairs->count++] = (struct pair){jump, target};
@@ -61,7 +61,7 @@ static void pairs_settle(struct pairs *pairs)
 {
     size_t to = 0;
     if (pairs->count)
-        qsort(pairs->list, pairs->count, sizeof *pairs->list, pair_order);
+        qsort(pairs->list, pairs->count, sizeof(*pairs->list), pair_order);
     for (size_t i = 0; i < pairs->count; i++) {
         if (!to || pair_order(&pairs->list[to - 1], &pairs->list[i]))
             pairs->list[to++] = pairs->list[i];
@@ -72,7 +72,7 @@ static void pairs_settle(struct pairs *pairs)
 static bool pairs_have(const struct pairs *pairs, struct pair pair)
 {
     return pairs->count &&
-           bsearch(&pair, pairs->list, pairs->count, sizeof *pairs->list, pair_order) != NULL;
+           bsearch(&pair, pairs->list, pairs->count, sizeof(*pairs->list), pair_order) != NULL;
 }
 
 static int pair_take(void *arg, uint64_t jump, uint64_t target)
@@ -103,7 +103,7 @@ static int watch_taken(void *arg, const struct evq_entry *entry, uint64_t time, 
 {
     (void)entry;
     (void)time;
-    return wd_buf_append(&((struct watch *)arg)->stops, &ring_bytes, sizeof ring_bytes);
+    return wd_buf_append(&((struct watch *)arg)->stops, &ring_bytes, sizeof(ring_bytes));
 }
 
 /* The address of the indirect jump at the end of a fragment; 0: it ends otherwise. */
@@ -123,7 +123,7 @@ static uint64_t jump_get(struct watch *watch, const struct dbi_fragment *fragmen
 {
     static const uint64_t unknown[256] = {0};
     while (watch->jumps.size_bytes / sizeof(uint64_t) <= fragment->id)
-        unit_check(wd_buf_append(&watch->jumps, unknown, sizeof unknown), "jumps");
+        unit_check(wd_buf_append(&watch->jumps, unknown, sizeof(unknown)), "jumps");
     uint64_t *jump = (uint64_t *)watch->jumps.data + fragment->id;
     if (!*jump)
         *jump = 1 + jump_of(fragment);
@@ -133,7 +133,7 @@ static uint64_t jump_get(struct watch *watch, const struct dbi_fragment *fragmen
 static void ring_read(struct watch *watch)
 {
     const uint64_t *stops = (const uint64_t *)watch->stops.data;
-    size_t stop_count = watch->stops.size_bytes / sizeof *stops, stop = 0, bytes;
+    size_t stop_count = watch->stops.size_bytes / sizeof(*stops), stop = 0, bytes;
     const uint64_t *ring = rep_engine_ring(watch->replay.engine, &bytes);
     for (size_t at = 0; at <= bytes / 8;) {
         bool is_stop = false;
@@ -256,7 +256,7 @@ static void jumps_of_generated_code_are_noted(void **state)
 {
     static const char *const cases[] = {"rewritten", "either_or", "mapped", "interrupted"};
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
         assert_true(program_compare(cases[i], GUEST_GENERATED, cases[i], NULL) > 0);
     assert_true(program_compare("libraries", GUEST_GENERATED, "libraries", LIBRARIES) > 0);
 }
@@ -267,9 +267,9 @@ static void jumps_between_events_of_any_time_are_noted(void **state)
                                         "prog_segvjump_O2_pie", "thread_queue_O2_pie",
                                         "signal_ticker_O2_pie", "signal_heap_O0_static"};
     (void)state;
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         char program[512];
-        snprintf(program, sizeof program, "%s/%s", PROGRAMS_DIR, names[i]);
+        snprintf(program, sizeof(program), "%s/%s", PROGRAMS_DIR, names[i]);
         assert_true(program_compare(names[i], program, NULL, NULL) > 0);
     }
 }

@@ -39,7 +39,7 @@ static int cpuid_add(const struct evq_entry *exit, struct wd_buf *out)
         struct evq_regs found;
         struct evq_op op;
         struct evq_regs loaded;
-    } trap = {.entry = {.bytes = sizeof trap,
+    } trap = {.entry = {.bytes = sizeof(trap),
                         .kind = EVQ_TRAP,
                         .flags = EVQ_FLAG_REGS,
                         .task = exit->task,
@@ -47,7 +47,7 @@ static int cpuid_add(const struct evq_entry *exit, struct wd_buf *out)
                         .frame = exit->frame,
                         .compare_mask = (EVQ_MASK_GENERAL | EVQ_BIT(EVQ_EFLAGS)) &
                                         ~(EVQ_BIT(EVQ_RAX) | EVQ_BIT(EVQ_RDX))},
-              .op = {.bytes = sizeof trap.op + sizeof trap.loaded, .op = EVQ_OP_REGS}};
+              .op = {.bytes = sizeof(trap.op) + sizeof(trap.loaded), .op = EVQ_OP_REGS}};
     uint32_t a, b, c, d;
     __cpuid_count(0, 0, a, b, c, d);
     assert_non_null(evq_entry_loads(exit));
@@ -58,7 +58,7 @@ static int cpuid_add(const struct evq_entry *exit, struct wd_buf *out)
     trap.found.r[EVQ_RCX] = c;
     trap.found.r[EVQ_RDX] = d;
     trap.loaded = trap.found;
-    return wd_buf_append(out, &trap, sizeof trap);
+    return wd_buf_append(out, &trap, sizeof(trap));
 }
 
 static int traps_next(void *arg, struct wd_buf *out)
@@ -128,7 +128,7 @@ static const enum dbi_mode modes[] = {DBI_PLAIN, DBI_COUNT, DBI_COLLECT};
 static void recorded_cpuid_is_answered_by_its_event(void **state)
 {
     (void)state;
-    for (unsigned i = 0; i < sizeof modes / sizeof *modes; i++) {
+    for (unsigned i = 0; i < sizeof(modes) / sizeof(*modes); i++) {
         struct traps traps = {.lost = NEVER};
         unit_check(replay_run(&traps, modes[i]), "replay");
         assert_int_equal(traps.cpuids, 3);

@@ -46,7 +46,7 @@ static unsigned file_compare(struct rep_engine *engine, FILE *file, const char *
 {
     char line[8192];
     unsigned compared = 0;
-    while (fgets(line, sizeof line, file)) {
+    while (fgets(line, sizeof(line), file)) {
         uint64_t start, end;
         uint32_t recorded;
         assert_int_equal(
@@ -68,7 +68,7 @@ static void memory_compare(const char *dir)
     unit_check(unit_run_to_end(&first), dir);
     unit_check(unit_open(&replay, dir, NULL, DBI_PLAIN), dir);
     const struct unit_event *events = (const struct unit_event *)first.events.data;
-    size_t count = first.events.size_bytes / sizeof *events;
+    size_t count = first.events.size_bytes / sizeof(*events);
     for (size_t i = 0; i < count && events[i].time < rep_engine_time(first.engine); i++) {
         enum rep_stop why;
         if (i + 1 < count && events[i + 1].time == events[i].time)
@@ -77,7 +77,7 @@ static void memory_compare(const char *dir)
         assert_true(file || errno == ENOENT);
         if (file && events[i].time) {
             char where[PATH_MAX];
-            snprintf(where, sizeof where, "%s, frame %" PRIu64, dir, events[i].frame);
+            snprintf(where, sizeof(where), "%s, frame %" PRIu64, dir, events[i].frame);
             unit_check(rep_engine_run(replay.engine, &replay.source,
                                       events[i].time - rep_engine_time(replay.engine), true, &why),
                        where);

@@ -28,7 +28,7 @@ static struct agt_cpuid table[] = {
     {0x40000000, WHOLE, 0x40000001, 0, 0, 0},
     {0x80000000, WHOLE, 0x80000008, 0, 0, 0},
 };
-#define COUNT (sizeof table / sizeof *table)
+#define COUNT (sizeof(table) / sizeof(*table))
 
 static void table_answers_only_what_follows(void **state)
 {
@@ -53,7 +53,7 @@ static void table_answers_only_what_follows(void **state)
         {1, 0x20, 0, false, 0},
     };
     (void)state;
-    for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct agt_cpuid answer = {0};
         table[0].ebx = rows[i].vendor;
         bool is_found = agt_cpuid_find(table, COUNT, rows[i].leaf, rows[i].subleaf, &answer);

@@ -60,7 +60,7 @@ static void programs_of_the_system_replay(void **state)
     unsigned failures = 0;
     (void)state;
     print_message("%-10s %10s %14s  %s\n", "program", "entries", "instructions", "result");
-    for (size_t i = 0; i < sizeof programs / sizeof programs[0]; i++) {
+    for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
         uint64_t plain = 0, count = 0;
         if (access(programs[i].argv[0], X_OK)) {
             skipped_say("test_replay_programs", "%s is not installed", programs[i].argv[0]);

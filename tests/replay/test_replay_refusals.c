@@ -67,14 +67,14 @@ static void results_in_no_recording_are_refused_with_the_reason(void **state)
 static void side_file_remove(const char *dir, const char *name)
 {
     char path[512];
-    snprintf(path, sizeof path, "%s/%s", dir, name);
+    snprintf(path, sizeof(path), "%s/%s", dir, name);
     assert_int_equal(unlink(path), 0);
 }
 
 static void processor_file_write(const char *dir, uint64_t bound, uint64_t lsl)
 {
     char path[512];
-    snprintf(path, sizeof path, "%s/" RRT_PROCESSOR_NAME, dir);
+    snprintf(path, sizeof(path), "%s/" RRT_PROCESSOR_NAME, dir);
     FILE *file = fopen(path, "w");
     assert_non_null(file);
     fprintf(file, "%s 1\nbound %llu\nlsl %llu\n", RRT_PROCESSOR_NAME, (unsigned long long)bound,
@@ -178,11 +178,11 @@ static void altered_register_is_named(const char *dir, enum evq_reg reg, const c
     assert_int_equal(err, -WD_ERR_DIVERGED);
     assert_int_equal(wd_error_exit_status(err), WD_EXIT_DIVERGED);
     const char *message = wd_error_message(err);
-    snprintf(words, sizeof words, "at event %llu, instruction %llu, 0x",
+    snprintf(words, sizeof(words), "at event %llu, instruction %llu, 0x",
              (unsigned long long)altered.frame, (unsigned long long)rep_engine_time(replay.engine));
     if (!strstr(message, words))
         fail_msg("\"%s\" does not say \"%s\"", message, words);
-    snprintf(words, sizeof words, ": %s is ", name);
+    snprintf(words, sizeof(words), ": %s is ", name);
     if (!strstr(message, words))
         fail_msg("\"%s\" does not say \"%s\"", message, words);
     unit_close(&replay);
@@ -206,7 +206,7 @@ static int dropping_next(void *arg, struct wd_buf *out)
     struct altered *altered = arg;
     int more = rep_feed_next(altered->feed, out);
     const struct evq_entry *entry = (const struct evq_entry *)out->data;
-    if (more > 0 && out->size_bytes >= sizeof *entry)
+    if (more > 0 && out->size_bytes >= sizeof(*entry))
         altered->frame = entry->frame;
     if (altered->countdown == 0 || --altered->countdown)
         return more;
@@ -260,7 +260,7 @@ static void lost_fault_of_a_handled_signal_diverges(void **state)
     static const enum dbi_mode modes[] = {DBI_PLAIN, DBI_COUNT, DBI_COLLECT};
     char *dir = record("lost_fault", GUEST_ILLEGAL);
     (void)state;
-    for (unsigned i = 0; i < sizeof modes / sizeof *modes; i++) {
+    for (unsigned i = 0; i < sizeof(modes) / sizeof(*modes); i++) {
         struct unit_replay replay;
         enum rep_stop why = REP_STOP_TIME;
         int err = 0;
@@ -326,9 +326,9 @@ static void refused_instruction_is_named_unless_it_was_illegal(void **state)
         skip();
     }
     assert_int_equal(wait_status, 0);
-    for (unsigned i = 0; i < sizeof modes / sizeof *modes; i++)
+    for (unsigned i = 0; i < sizeof(modes) / sizeof(*modes); i++)
         unit_check(illegal_run(dir, 0, modes[i], &wait_status), "what was illegal");
-    for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+    for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++) {
         err = illegal_run(dir, i + 1, modes[i % 3], &wait_status);
         const char *message = wd_error_message(err);
         if (err != -WD_ERR_UNSUPPORTED || !strstr(message, names[i]) ||

@@ -17,7 +17,7 @@ static int replay_in_all_modes(const char *name, const char *argument)
     char *dir = unit_record(unit_work, name, argv);
     struct unit_replay replay;
     int wait_status = 0;
-    for (unsigned i = 0; i < sizeof modes / sizeof *modes; i++) {
+    for (unsigned i = 0; i < sizeof(modes) / sizeof(*modes); i++) {
         unit_check(unit_open(&replay, dir, NULL, modes[i]), "open");
         unit_check(unit_run_to_end(&replay), "segments");
         wait_status = rep_feed_info(replay.feed)->wait_status;

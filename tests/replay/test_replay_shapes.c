@@ -55,8 +55,8 @@ static void shape_check(const char *name, const char *variant)
 {
     char program[512], what[64];
     struct compare_report report;
-    snprintf(what, sizeof what, "%s_%s", name, variant);
-    snprintf(program, sizeof program, "%s/%s", PROGRAMS_DIR, what);
+    snprintf(what, sizeof(what), "%s_%s", name, variant);
+    snprintf(program, sizeof(program), "%s/%s", PROGRAMS_DIR, what);
     const char *argv[] = {program,
                           strcmp(name, "prog_mmapfile") ? NULL : PROGRAMS_DATA "/lines.txt", NULL};
     char *dir = unit_record(unit_work, what, argv);
@@ -71,7 +71,7 @@ static void shapes_replay_as_the_oracle_steps(void **state)
 {
     const char *only = getenv("REPLAY_SHAPE");
     (void)state;
-    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+    for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
         if (only && strcmp(only, shapes[i].name))
             continue;
         if (all || (only && !shapes[i].variant)) {

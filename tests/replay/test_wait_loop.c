@@ -40,7 +40,7 @@ static void place_is_found(unsigned round, const char *children, const char *mic
     const char *argv[] = {GUEST, children, microseconds, NULL};
     struct unit_replay replay;
     char name[64];
-    snprintf(name, sizeof name, "%s-%s-%u", children, microseconds, round);
+    snprintf(name, sizeof(name), "%s-%s-%u", children, microseconds, round);
     char *dir = unit_record(unit_work, name, argv);
     unit_check(unit_open(&replay, dir, NULL, DBI_PLAIN), name);
     unit_check(unit_run_to_end(&replay), name);
@@ -66,7 +66,7 @@ static void place_above_a_lazy_resolver_is_found(void **state)
     for (unsigned round = 0; round < 2; round++) {
         struct unit_replay replay;
         char name[16];
-        snprintf(name, sizeof name, "lazy%u", round);
+        snprintf(name, sizeof(name), "lazy%u", round);
         char *dir = unit_record(unit_work, name, argv);
         unit_check(unit_open(&replay, dir, NULL, DBI_PLAIN), name);
         unit_check(unit_run_to_end(&replay), name);
@@ -86,8 +86,8 @@ static void line_has_a_variant_for_each_component(void **state)
                                       .is_compact = true};
     uint64_t line[8], variant[8];
     (void)state;
-    memset(area.before, 0xaa, sizeof area.before);
-    memset(line, 0xaa, sizeof line);
+    memset(area.before, 0xaa, sizeof(area.before));
+    memset(line, 0xaa, sizeof(line));
     agt_settled_note(&area);
     line[3] = 5;                                                          /* written since */
     assert_true(agt_settled_variant(0, 0x1000 + 192, line, 64, variant)); /* in xmm2 to xmm5 */

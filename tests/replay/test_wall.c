@@ -27,7 +27,7 @@ static const struct window windows[] = {
     {"agent", "0x2000d0400000", "0x2000d0500000", "0x10fc8"},
     {"code", "0x0ffffff8", "0x20001000", "0x7ff000"},
 };
-#define WINDOWS (sizeof windows / sizeof windows[0])
+#define WINDOWS (sizeof(windows) / sizeof(windows[0]))
 
 static char *recordings[WINDOWS];
 
@@ -76,10 +76,10 @@ static bool is_ours_there(const struct rep_engine *engine, const struct window *
     uint64_t low = strtoull(window->first, NULL, 0), high = strtoull(window->last, NULL, 0);
     unsigned long long start, end;
     bool is_there = false;
-    snprintf(path, sizeof path, "/proc/%d/maps", (int)rep_engine_pid(engine));
+    snprintf(path, sizeof(path), "/proc/%d/maps", (int)rep_engine_pid(engine));
     FILE *maps = fopen(path, "re");
     assert_non_null(maps);
-    while (fgets(line, sizeof line, maps)) {
+    while (fgets(line, sizeof(line), maps)) {
         if (strstr(line, "memfd:wetdbg") && sscanf(line, "%llx-%llx", &start, &end) == 2)
             is_there |= start < high && end > low;
     }

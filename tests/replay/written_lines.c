@@ -28,7 +28,7 @@ struct stretch {
 static void hole_add(struct stretch *stretch, uint64_t start, uint64_t bytes)
 {
     uint64_t range[2] = {start, start + bytes};
-    assert_int_equal(wd_buf_append(&stretch->holes, range, sizeof range), 0);
+    assert_int_equal(wd_buf_append(&stretch->holes, range, sizeof(range)), 0);
 }
 
 static void note_mappings(void *arg, const struct evq_entry *entry)
@@ -57,7 +57,7 @@ static bool in_hole(const struct stretch *stretch, uint64_t address)
 static int line_note(void *arg, uint64_t address, const uint8_t *bytes)
 {
     (void)bytes;
-    return wd_buf_append(arg, &address, sizeof address);
+    return wd_buf_append(arg, &address, sizeof(address));
 }
 
 static int by_value(const void *a, const void *b)

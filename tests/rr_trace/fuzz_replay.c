@@ -42,7 +42,7 @@ static int run_dir(const char *dir, size_t *count)
         char path[PATH_MAX];
         if (entry->d_name[0] == '.')
             continue;
-        snprintf(path, sizeof path, "%s/%s", dir, entry->d_name);
+        snprintf(path, sizeof(path), "%s/%s", dir, entry->d_name);
         failed |= run_file(path);
         (*count)++;
     }

@@ -81,8 +81,8 @@ static void use_task(const struct rrt_task_event *task)
 
 static void use_syscall(const struct rrt_syscall *call)
 {
-    touch(call->exec_fds_to_close, call->exec_fd_count * sizeof *call->exec_fds_to_close);
-    touch(call->madvise_ranges, call->madvise_range_count * sizeof *call->madvise_ranges);
+    touch(call->exec_fds_to_close, call->exec_fd_count * sizeof(*call->exec_fds_to_close));
+    touch(call->madvise_ranges, call->madvise_range_count * sizeof(*call->madvise_ranges));
     touch(call->socket_local.data, call->socket_local.size_bytes);
     touch(call->socket_remote.data, call->socket_remote.size_bytes);
     for (size_t i = 0; i < call->opened_fd_count; i++)
@@ -111,7 +111,7 @@ static void use_processes(struct rrt_trace *trace)
     if (rrt_processes(trace, &list, &count) != 0)
         return;
     for (size_t i = 0; i < count; i++) {
-        touch(list[i].tids, list[i].tid_count * sizeof *list[i].tids);
+        touch(list[i].tids, list[i].tid_count * sizeof(*list[i].tids));
         for (size_t k = 0; k < list[i].exec_count; k++)
             touch_string(list[i].execs[k].file);
         if (list[i].inherited)
@@ -173,7 +173,7 @@ static void remove_dir(void)
 {
     char path[PATH_MAX + 16];
     for (int i = 0; i < FUZZ_PARTS; i++) {
-        snprintf(path, sizeof path, "%s/%s", dir, fuzz_part_names[i]);
+        snprintf(path, sizeof(path), "%s/%s", dir, fuzz_part_names[i]);
         unlink(path);
     }
     rmdir(dir);
@@ -182,7 +182,7 @@ static void remove_dir(void)
 static void make_dir(void)
 {
     const char *base = getenv("TMPDIR");
-    snprintf(dir, sizeof dir, "%s/fuzz_rr_trace.XXXXXX", base && *base ? base : "/tmp");
+    snprintf(dir, sizeof(dir), "%s/fuzz_rr_trace.XXXXXX", base && *base ? base : "/tmp");
     require(mkdtemp(dir) != NULL);
     atexit(remove_dir);
 }
@@ -190,7 +190,7 @@ static void make_dir(void)
 static void write_part(int part, const struct rrt_bytes *bytes)
 {
     char path[PATH_MAX + 16];
-    snprintf(path, sizeof path, "%s/%s", dir, fuzz_part_names[part]);
+    snprintf(path, sizeof(path), "%s/%s", dir, fuzz_part_names[part]);
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     require(fd >= 0);
     require(write(fd, bytes->data, bytes->size_bytes) == (ssize_t)bytes->size_bytes);

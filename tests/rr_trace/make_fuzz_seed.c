@@ -30,11 +30,11 @@ static struct wd_buf read_file(const char *dir, const char *name)
     uint8_t chunk[4096];
     char path[PATH_MAX];
     size_t got;
-    snprintf(path, sizeof path, "%s/%s", dir, name);
+    snprintf(path, sizeof(path), "%s/%s", dir, name);
     FILE *file = fopen(path, "rb");
     if (!file)
         fail(path);
-    while ((got = fread(chunk, 1, sizeof chunk, file)) > 0)
+    while ((got = fread(chunk, 1, sizeof(chunk), file)) > 0)
         if (wd_buf_append(&bytes, chunk, got) != 0)
             fail("out of memory");
     fclose(file);
@@ -79,7 +79,7 @@ int main(int argc, char **argv)
     putchar(in_memory ? 0 : 1);
     for (int i = 0; i < FUZZ_PARTS; i++) {
         uint32_t size = (uint32_t)parts[i].size_bytes;
-        fwrite(&size, sizeof size, 1, stdout);
+        fwrite(&size, sizeof(size), 1, stdout);
     }
     for (int i = 0; i < FUZZ_PARTS; i++)
         if (parts[i].size_bytes > 0 && !(in_memory && i == FUZZ_DATA))

@@ -42,10 +42,10 @@ static struct wd_buf load(const char *dir, const char *name)
     uint8_t chunk[4096];
     char path[PATH_MAX];
     size_t got;
-    snprintf(path, sizeof path, "%s/%s", dir, name);
+    snprintf(path, sizeof(path), "%s/%s", dir, name);
     FILE *file = fopen(path, "rb");
     assert_non_null(file);
-    while ((got = fread(chunk, 1, sizeof chunk, file)) > 0)
+    while ((got = fread(chunk, 1, sizeof(chunk), file)) > 0)
         assert_int_equal(wd_buf_append(&bytes, chunk, got), 0);
     fclose(file);
     return bytes;
@@ -55,7 +55,7 @@ static struct wd_buf load(const char *dir, const char *name)
 static void store(const char *dir, const char *name, const void *bytes, size_t count)
 {
     char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s/%s", dir, name);
+    snprintf(path, sizeof(path), "%s/%s", dir, name);
     assert_int_equal(unlink(path), 0);
     build_write_file(dir, name, bytes, count);
 }

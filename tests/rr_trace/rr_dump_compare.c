@@ -74,11 +74,11 @@ static int expect_head(struct comparison *c, const struct rrt_frame *frame)
     char before[200];
     char after[200];
     char state[100] = "";
-    snprintf(before, sizeof before, "  real_time:%f global_time:%" PRIu64 ", event:`",
+    snprintf(before, sizeof(before), "  real_time:%f global_time:%" PRIu64 ", event:`",
              frame->monotonic_seconds, frame->time);
     if (frame->event == RRT_EVENT_SYSCALL)
-        snprintf(state, sizeof state, " (state:%s)", state_text(frame->syscall.state));
-    snprintf(after, sizeof after, "'%s tid:%d, ticks:%" PRId64, state, frame->tid, frame->ticks);
+        snprintf(state, sizeof(state), " (state:%s)", state_text(frame->syscall.state));
+    snprintf(after, sizeof(after), "'%s tid:%d, ticks:%" PRId64, state, frame->tid, frame->ticks);
     if (next_line(c) != 0)
         return 1;
     size_t length = strlen(c->line);
@@ -99,7 +99,7 @@ static int expect_ymm(struct comparison *c, const struct rrt_frame *frame, const
 {
     const uint8_t *xsave = frame->extra_regs;
     uint64_t in_use;
-    memcpy(&in_use, xsave + 512, sizeof in_use);
+    memcpy(&in_use, xsave + 512, sizeof(in_use));
     for (unsigned i = 0; i < 16; i++) {
         uint64_t part[4] = {0};
         char name[16];
@@ -109,8 +109,8 @@ static int expect_ymm(struct comparison *c, const struct rrt_frame *frame, const
             memcpy(part + 2, xsave + c->ymm_offset + 16 * i, 16);
         if (!(in_use & 2))
             part[0] = part[1] = 0;
-        snprintf(name, sizeof name, " ymm%u:0x", i);
-        snprintf(hex, sizeof hex, "%016" PRIx64 "%016" PRIx64 "%016" PRIx64 "%016" PRIx64, part[3],
+        snprintf(name, sizeof(name), " ymm%u:0x", i);
+        snprintf(hex, sizeof(hex), "%016" PRIx64 "%016" PRIx64 "%016" PRIx64 "%016" PRIx64, part[3],
                  part[2], part[1], part[0]);
         const char *ours = hex;
         while (*ours == '0' && ours[1])
@@ -131,7 +131,7 @@ static int expect_registers(struct comparison *c, const struct rrt_frame *frame)
 {
     const struct rrt_regs *r = &frame->regs;
     char ours[2048];
-    snprintf(ours, sizeof ours,
+    snprintf(ours, sizeof(ours),
              "rax:0x%lx rbx:0x%lx rcx:0x%lx rdx:0x%lx rsi:0x%lx rdi:0x%lx rbp:0x%lx rsp:0x%lx "
              "r8:0x%lx r9:0x%lx r10:0x%lx r11:0x%lx r12:0x%lx r13:0x%lx r14:0x%lx r15:0x%lx "
              "rip:0x%lx eflags:0x%lx cs:0x%lx ss:0x%lx ds:0x%lx es:0x%lx fs:0x%lx gs:0x%lx "
@@ -181,7 +181,7 @@ static int expect_one_of(struct comparison *c, const struct rrt_frame *frame, ui
 {
     char ours[PATH_MAX + 200] = "";
     for (size_t i = 0; i < frame->task_count; i++) {
-        task_text(ours, sizeof ours, &frame->tasks[i]);
+        task_text(ours, sizeof(ours), &frame->tasks[i]);
         if (*found >> i & 1 || strcmp(c->line, ours) != 0)
             continue;
         *found |= UINT64_C(1) << i;
@@ -220,7 +220,7 @@ static int expect_mmap(struct comparison *c, const struct rrt_mmap *map)
     char start[24];
     char length[24];
     const char *name = map->source == RRT_SOURCE_ZERO ? "<ZERO>" : map->name;
-    snprintf(ours, sizeof ours,
+    snprintf(ours, sizeof(ours),
              "  { map_file:\"%s\", addr:%s, length:%s, prot_flags:\"%c%c%c%c\", "
              "file_offset:0x%lx, device:%ld, inode:%ld, data_file:\"%s%s%s\", data_offset:0x%lx, "
              "file_size:0x%lx }",
@@ -239,7 +239,7 @@ static int expect_write(struct comparison *c, const struct rrt_write *write)
     char ours[200];
     char addr[24];
     char length[24];
-    snprintf(ours, sizeof ours, "  { tid:%d, addr:%s, length:%s }", write->tid,
+    snprintf(ours, sizeof(ours), "  { tid:%d, addr:%s, length:%s }", write->tid,
              pointer_text(addr, write->addr), pointer_text(length, write->size_bytes));
     c->counts->writes++;
     return expect(c, ours);
@@ -291,13 +291,13 @@ int rr_dump_compare(const char *trace_dir, struct rr_dump_counts *counts)
     struct rrt_trace *trace;
     int err = -EINVAL;
     char command[PATH_MAX + 100];
-    memset(counts, 0, sizeof *counts);
+    memset(counts, 0, sizeof(*counts));
     if (!realpath(trace_dir, c.dir) || (err = rrt_open(c.dir, &trace)) != 0) {
         fprintf(stderr, "%s: %s\n", trace_dir, wd_error_message(err));
         return 1;
     }
     c.ymm_offset = find_ymm_offset(rrt_trace_header(trace));
-    snprintf(command, sizeof command, "rr dump -e -m -p '%s'", c.dir);
+    snprintf(command, sizeof(command), "rr dump -e -m -p '%s'", c.dir);
     c.dump = popen(command, "r");
     int r = c.dump ? compare_all(&c, trace) : 1;
     if (c.dump && pclose(c.dump) != 0 && r == 0)

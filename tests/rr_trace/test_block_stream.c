@@ -20,10 +20,10 @@ struct place {
 
 static int set_up(void **state)
 {
-    struct place *place = calloc(1, sizeof *place);
+    struct place *place = calloc(1, sizeof(*place));
     place->dir = build_temp_dir();
     place->dir_fd = open(place->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    for (size_t i = 0; i < sizeof place->content; i++)
+    for (size_t i = 0; i < sizeof(place->content); i++)
         place->content[i] = (uint8_t)(i * 7 + i / 256);
     *state = place;
     return place->dir_fd < 0;
@@ -58,14 +58,14 @@ static void stream_of_blocks_reads_as_one_string(void **state)
     for (size_t step = 1; step < 400; step += 13) {
         size_t at = 0;
         rrt_stream_rewind(&stream);
-        while (at < sizeof got) {
-            size_t count = sizeof got - at < step ? sizeof got - at : step;
+        while (at < sizeof(got)) {
+            size_t count = sizeof(got) - at < step ? sizeof(got) - at : step;
             assert_int_equal(rrt_stream_at_end(&stream), 0);
             assert_int_equal(rrt_stream_tell(&stream), at);
             assert_int_equal(rrt_stream_read(&stream, got + at, count), 0);
             at += count;
         }
-        assert_memory_equal(got, place->content, sizeof got);
+        assert_memory_equal(got, place->content, sizeof(got));
         assert_int_equal(rrt_stream_at_end(&stream), 1);
     }
     assert_int_equal(rrt_stream_read(&stream, got, 1), -WD_ERR_CORRUPT);
@@ -188,7 +188,7 @@ static void stream_sizes_that_lie_are_corrupt(void **state)
         {4, 1},
         {4, RRT_BLOCK_MAX_BYTES + 1},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct wd_buf file = {0};
         write_three_blocks(place, &file);
         memcpy(file.data + rows[i].at, &rows[i].value, 4);

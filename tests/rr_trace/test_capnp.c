@@ -28,8 +28,8 @@ static int read_segments(const uint64_t *const *segments, const uint32_t *sizes,
 {
     uint32_t table[2 * (RRT_MESSAGE_MAX_SEGMENTS + 2)] = {count - 1};
     uint64_t words[RRT_MESSAGE_MAX_SEGMENTS + 2];
-    memcpy(table + 1, sizes, count * sizeof *sizes);
-    memcpy(words, table, sizeof words);
+    memcpy(table + 1, sizes, count * sizeof(*sizes));
+    memcpy(words, table, sizeof(words));
     wd_buf_fini(&packed);
     build_pack_words(&packed, words, 1);
     if (count > 1)
@@ -64,7 +64,7 @@ static void packed_example_of_the_format_unpacks(void **state)
                                     0x00, 1,                                  /* two zero words */
                                     0xff, 1,    2,    3,    4, 5, 6, 7, 8, 1, /* verbatim */
                                     9,    0,    0,    0,    0, 0, 0, 0};
-    assert_int_equal(read_packed(bytes, sizeof bytes), 1);
+    assert_int_equal(read_packed(bytes, sizeof(bytes)), 1);
     assert_int_equal(message.segment_count, 1);
     assert_int_equal(message.segments[0].word_count, 5);
     assert_int_equal(message.words[0], 0x0002000300000008);
@@ -87,7 +87,7 @@ static void packed_random_words_round_trip(void **state)
             words[i] = kind < 4 ? 0 : kind < 8 ? seed | 0x0101010101010101 : seed & seed >> 13;
         }
         assert_int_equal(read_words(words, COUNT(words)), 1);
-        assert_memory_equal(message.words, words, sizeof words);
+        assert_memory_equal(message.words, words, sizeof(words));
     }
 }
 
@@ -97,7 +97,7 @@ static void packed_bytes_that_end_early_are_corrupt(void **state)
     (void)state;
     assert_int_equal(read_words(words, COUNT(words)), 1);
     struct wd_buf whole = packed;
-    memset(&packed, 0, sizeof packed);
+    memset(&packed, 0, sizeof(packed));
     for (size_t cut = 1; cut < whole.size_bytes; cut++)
         assert_int_equal(read_packed(whole.data, cut), -WD_ERR_CORRUPT);
     assert_int_equal(read_packed(whole.data, 0), 0);

@@ -41,7 +41,7 @@ static int record(const char *name, const char *command, char dir[PATH_MAX])
 {
     char line[3 * PATH_MAX];
     snprintf(dir, PATH_MAX, "%s/%s", place, name);
-    snprintf(line, sizeof line, "%s -q -o %s -- %s >%s/output 2>&1", record_driver, dir, command,
+    snprintf(line, sizeof(line), "%s -q -o %s -- %s >%s/output 2>&1", record_driver, dir, command,
              place);
     int status = system(line);
     assert_true(WIFEXITED(status));
@@ -98,7 +98,7 @@ static void recordings_of_common_programs_agree_with_rr(void **state)
         {"perl", "perl -e 'my %h; $h{$_} = 2 * $_ for 1..2000; print scalar keys %h'", 0},
         {"fail", "sh -c 'ls /nowhere; exit 9'", 9},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         char dir[PATH_MAX];
         assert_int_equal(record(rows[i].name, rows[i].command, dir), rows[i].status);
         check_recording(dir);
@@ -113,12 +113,12 @@ static void recordings_that_were_packed_agree_with_rr(void **state)
     char line[2 * PATH_MAX];
     struct rrt_trace *trace;
     assert_int_equal(record("packed", "sh -c 'ls / | wc'", dir), 0);
-    snprintf(line, sizeof line, "rr pack '%s' >%s/output 2>&1", dir, place);
+    snprintf(line, sizeof(line), "rr pack '%s' >%s/output 2>&1", dir, place);
     assert_int_equal(system(line), 0);
     assert_int_equal(rrt_open(dir, &trace), 0);
     assert_int_equal(rrt_check_sums(trace), -WD_ERR_CORRUPT);
     rrt_close(trace);
-    snprintf(line, sizeof line, "%s/wetdbg.sums", dir);
+    snprintf(line, sizeof(line), "%s/wetdbg.sums", dir);
     assert_int_equal(unlink(line), 0);
     check_recording(dir);
 }
@@ -131,7 +131,7 @@ static void recordings_of_threads_and_signals_agree_with_rr(void **state)
     const struct rrt_process *list;
     struct rrt_trace *trace;
     size_t count;
-    snprintf(command, sizeof command, "%s/rr_trace_threads", programs);
+    snprintf(command, sizeof(command), "%s/rr_trace_threads", programs);
     assert_int_equal(record("threads", command, dir), 128 + SIGABRT);
     check_recording(dir);
     assert_int_equal(rrt_open(dir, &trace), 0);
@@ -178,7 +178,7 @@ static void recordings_of_several_processes_agree_with_rr(void **state)
     const struct rrt_process *list;
     struct rrt_trace *trace;
     size_t count;
-    snprintf(command, sizeof command, "%s/rr_trace_tasks", programs);
+    snprintf(command, sizeof(command), "%s/rr_trace_tasks", programs);
     assert_int_equal(record("tasks", command, dir), 0);
     check_recording(dir);
     assert_int_equal(rrt_open(dir, &trace), 0);
@@ -206,8 +206,8 @@ static void recordings_in_the_making_are_refused(void **state)
     struct rrt_trace *trace;
     char dir[PATH_MAX];
     char line[2 * PATH_MAX];
-    snprintf(dir, sizeof dir, "%s/making", place);
-    snprintf(line, sizeof line, "%s -q -o %s -- cat", record_driver, dir);
+    snprintf(dir, sizeof(dir), "%s/making", place);
+    snprintf(line, sizeof(line), "%s -q -o %s -- cat", record_driver, dir);
     FILE *standard_input = popen(line, "w");
     assert_non_null(standard_input);
     wait_for_refusal(dir, "still being recorded");
@@ -222,7 +222,7 @@ static void recordings_that_are_damaged_never_crash(void **state)
     static const char *const names[] = {"events", "data", "mmaps", "tasks", "version"};
     char dir[PATH_MAX];
     assert_int_equal(record("damaged", "true", dir), 0);
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         size_t size = file_size(dir, names[i]);
         size_t step = size / 100 + 1;
         size_t cuts = (size + step - 1) / step;

@@ -16,7 +16,7 @@ static struct build_trace built;
 static int set_up(void **state)
 {
     (void)state;
-    memset(&built, 0, sizeof built);
+    memset(&built, 0, sizeof(built));
     build_sample(&built);
     return 0;
 }

@@ -34,7 +34,7 @@ static int open_built(void)
 static int set_up(void **state)
 {
     (void)state;
-    memset(&built, 0, sizeof built);
+    memset(&built, 0, sizeof(built));
     trace = NULL;
     return 0;
 }
@@ -236,7 +236,7 @@ static void frame_of_a_32_bit_task_keeps_no_registers(void **state)
     struct built root = build_frame(&build, 10, RRT_EVENT_SCHED);
     build.words[root.data] ^= (uint64_t)RRT_ARCH_X86_64 << 32;
     struct built holder = build_struct(&build, root.pointers + 1, 0, 1);
-    build_bytes(&build, holder.pointers, raw, sizeof raw);
+    build_bytes(&build, holder.pointers, raw, sizeof(raw));
     assert_int_equal(read_built(&frame), 1);
     assert_int_equal(frame.arch, RRT_ARCH_X86);
     assert_false(frame.has_regs);

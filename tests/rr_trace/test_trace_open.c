@@ -47,7 +47,7 @@ static void expect_refusal(const char *path, int code, const char *words)
 static void remove_file(const char *name)
 {
     char path[4096];
-    snprintf(path, sizeof path, "%s/%s", dir, name);
+    snprintf(path, sizeof(path), "%s/%s", dir, name);
     assert_int_equal(unlink(path), 0);
 }
 
@@ -83,7 +83,7 @@ static void open_without_directory_is_refused(void **state)
     (void)state;
     char path[4096];
     expect_refusal("/nowhere/at/all", -WD_ERR_CORRUPT, "/nowhere/at/all");
-    snprintf(path, sizeof path, "%s/version", dir);
+    snprintf(path, sizeof(path), "%s/version", dir);
     expect_refusal(path, -WD_ERR_CORRUPT, path);
     remove_file("version");
     expect_refusal(dir, -WD_ERR_CORRUPT, "no recording");
@@ -96,7 +96,7 @@ static void open_unfinished_is_refused(void **state)
     remove_file("version");
     build_write_file(dir, "incomplete", "85\n", 3);
     expect_refusal(dir, -WD_ERR_CORRUPT, "never finished");
-    snprintf(path, sizeof path, "%s/incomplete", dir);
+    snprintf(path, sizeof(path), "%s/incomplete", dir);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     assert_int_equal(flock(fd, LOCK_EX), 0);
     expect_refusal(dir, -WD_ERR_UNSUPPORTED, "still being recorded");
@@ -122,7 +122,7 @@ static void open_other_versions_are_refused(void **state)
         {"85\n", -WD_ERR_CORRUPT, "header is missing"},
         {"85\n\x10\x05", -WD_ERR_CORRUPT, "too early"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         build_write_file(dir, "version", rows[i].text, strlen(rows[i].text));
         expect_refusal(dir, rows[i].code, rows[i].words);
     }
@@ -167,8 +167,8 @@ static void open_version_that_is_no_plain_file_is_refused(void **state)
     (void)state;
     char path[4096];
     static const char zeros[2 << 20];
-    snprintf(path, sizeof path, "%s/version", dir);
-    build_write_file(dir, "version", zeros, sizeof zeros);
+    snprintf(path, sizeof(path), "%s/version", dir);
+    build_write_file(dir, "version", zeros, sizeof(zeros));
     expect_refusal(dir, -WD_ERR_CORRUPT, "too large");
     remove_file("version");
     assert_int_equal(symlink("events", path), 0);

@@ -28,7 +28,7 @@ static void processor_is_read_as_it_was_put(void **state)
     static const struct rrt_processor rows[] = {{4099, 4099}, {0, 0},    {UINT32_MAX, 0},
                                                 {NONE, 3},    {3, NONE}, {NONE, NONE}};
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct wd_buf text = {0};
         assert_int_equal(rrt_processor_put(&text, 3, &rows[i]), 0);
         struct rrt_processor found = read_of((const char *)text.data, text.size_bytes, 3);
@@ -56,13 +56,13 @@ static void processor_of_another_form_is_unknown(void **state)
         "wetdbg.processor 1\nbound 3\nrdpid 3\nlsl 3\nmore\n",
     };
     (void)state;
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         struct rrt_processor found = read_of(texts[i], texts[i] ? strlen(texts[i]) : 0, 3);
         if (found.rdpid != NONE || found.lsl != NONE)
             fail_msg("row %zu is believed", i);
     }
     static const char with_zero[] = "wetdbg.processor 1\nbound 3\nrdpid 3\nlsl 3\n\0";
-    struct rrt_processor found = read_of(with_zero, sizeof with_zero, 3);
+    struct rrt_processor found = read_of(with_zero, sizeof(with_zero), 3);
     assert_true(found.rdpid == NONE && found.lsl == NONE);
 }
 

@@ -31,7 +31,7 @@ static void open_built(void)
 static int set_up(void **state)
 {
     (void)state;
-    memset(&built, 0, sizeof built);
+    memset(&built, 0, sizeof(built));
     trace = NULL;
     dir = build_temp_dir();
     return 0;
@@ -495,7 +495,7 @@ static void backing_original_is_opened_if_unchanged(void **state)
     build_sample(&built);
     open_built();
     make_file("original", "\177ELF...", 1000);
-    snprintf(path, sizeof path, "%s/original", dir);
+    snprintf(path, sizeof(path), "%s/original", dir);
     assert_int_equal(try_open(path, 7, 1000), 0);
     assert_int_equal(try_open(path, 7, 999), -WD_ERR_UNSUPPORTED);
     assert_int_equal(try_open(path, 7, 0), -WD_ERR_UNSUPPORTED);
@@ -511,7 +511,7 @@ static void backing_that_is_private_is_refused_without_a_digest(void **state)
     open_built();
     make_file("secret", "content", 1000);
     assert_int_equal(fchmodat(rrt_trace_dir_fd(trace), "secret", 0600, 0), 0);
-    snprintf(path, sizeof path, "%s/secret", dir);
+    snprintf(path, sizeof(path), "%s/secret", dir);
     assert_int_equal(try_open(path, 7, 1000), -WD_ERR_UNSUPPORTED);
     assert_non_null(strstr(wd_error_message(-WD_ERR_UNSUPPORTED),
                            "nothing tells that it holds what was recorded"));
@@ -528,7 +528,7 @@ static void backing_that_leads_outside_is_refused(void **state)
     assert_int_equal(mkdirat(dir_fd, "sub", 0700), 0);
     assert_int_equal(symlinkat("mmap_hardlink_1_x", dir_fd, "link"), 0);
     assert_int_equal(mkfifoat(dir_fd, "fifo", 0600), 0);
-    snprintf(path, sizeof path, "%s/sub/../mmap_hardlink_1_x", dir);
+    snprintf(path, sizeof(path), "%s/sub/../mmap_hardlink_1_x", dir);
     const char *const names[] = {"..",  "../x", ".",         "sub/../mmap_hardlink_1_x",
                                  "sub", "fifo", "/dev/null", "link",
                                  "/..", path};

@@ -30,7 +30,7 @@ static struct rrt_trace *trace;
 static const char *path_of(const char *name)
 {
     static char path[4096];
-    snprintf(path, sizeof path, "%s/%s", dir, name);
+    snprintf(path, sizeof(path), "%s/%s", dir, name);
     return path;
 }
 
@@ -153,11 +153,11 @@ static void sums_of_the_first_version_speak_of_streams_only(void **state)
     for (size_t i = 0; i < rrt_sums_streams_always; i++) {
         char bytes[65536], line[64];
         int fd = open(path_of(rrt_sums_streams[i]), O_RDONLY);
-        ssize_t size = read(fd, bytes, sizeof bytes);
-        assert_true(size >= 0 && size < (ssize_t)sizeof bytes);
+        ssize_t size = read(fd, bytes, sizeof(bytes));
+        assert_true(size >= 0 && size < (ssize_t)sizeof(bytes));
         close(fd);
         int length =
-            snprintf(line, sizeof line, "%016llx %s\n",
+            snprintf(line, sizeof(line), "%016llx %s\n",
                      (unsigned long long)XXH64(bytes, (size_t)size, 0), rrt_sums_streams[i]);
         assert_int_equal(wd_buf_append(&text, line, (size_t)length), 0);
     }
@@ -182,7 +182,7 @@ static void sums_that_are_damaged_are_refused(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT(rests); i++) {
         char text[256];
-        int length = snprintf(text, sizeof text, RRT_SUMS_NAME " 2\n%s%s", zeros, rests[i]);
+        int length = snprintf(text, sizeof(text), RRT_SUMS_NAME " 2\n%s%s", zeros, rests[i]);
         build_write_file(dir, RRT_SUMS_NAME, text, (size_t)length);
         expect_corrupt(rrt_check_sums(trace), RRT_SUMS_NAME ": damaged");
     }
@@ -222,7 +222,7 @@ static int watch(const char *name)
 static bool was_opened(int fd)
 {
     char events[4096];
-    bool opened = read(fd, events, sizeof events) > 0;
+    bool opened = read(fd, events, sizeof(events)) > 0;
     close(fd);
     return opened;
 }
@@ -234,8 +234,8 @@ static void opening_touches_regular_files_only(void **state)
     (void)state;
     assert_int_equal(mkfifo(path_of("fifo"), 0600), 0);
     assert_int_equal(mkdir(path_of("sub"), 0700), 0);
-    snprintf(address.sun_path, sizeof address.sun_path, "%s/socket", dir);
-    assert_int_equal(bind(sock, (struct sockaddr *)&address, sizeof address), 0);
+    snprintf(address.sun_path, sizeof(address.sun_path), "%s/socket", dir);
+    assert_int_equal(bind(sock, (struct sockaddr *)&address, sizeof(address)), 0);
     assert_int_equal(symlink("fifo", path_of("to_fifo")), 0);
     static const struct {
         const char *name, *watched, *words;

@@ -29,7 +29,7 @@ static size_t take(struct build *build, size_t count)
 {
     size_t at = build->count;
     require(count <= BUILD_MAX_WORDS - at, "the message is too large");
-    memset(build->words + at, 0, count * sizeof build->words[0]);
+    memset(build->words + at, 0, count * sizeof(build->words[0]));
     build->count += count;
     return at;
 }
@@ -81,7 +81,7 @@ void build_u32s(struct build *build, size_t pointer_at, const uint32_t *values, 
 {
     size_t at = take(build, (count + 1) / 2);
     build->words[pointer_at] = list_word(at - pointer_at - 1, 4, count);
-    memcpy(build->words + at, values, count * sizeof *values);
+    memcpy(build->words + at, values, count * sizeof(*values));
 }
 
 size_t build_pointers(struct build *build, size_t pointer_at, size_t count)
@@ -131,7 +131,7 @@ void build_pack_words(struct wd_buf *out, const uint64_t *words, size_t count)
         uint8_t length = (uint8_t)run;
         append(out, &length, 1);
         if (tag == 0xff)
-            append(out, words + i, run * sizeof *words);
+            append(out, words + i, run * sizeof(*words));
         i += run;
     }
 }
@@ -185,7 +185,7 @@ void build_version(struct build_trace *trace)
     build_set(&build, root, 160, 1000 ^ 442); /* rrcall base */
     build_set(&build, root, 384, 3);          /* forward compatibility */
     build_bytes(&build, root.pointers, "0123456789abcdef", 16);
-    build_bytes(&build, root.pointers + 1, cpuid, sizeof cpuid);
+    build_bytes(&build, root.pointers + 1, cpuid, sizeof(cpuid));
     append(&trace->version, "85\n", 3);
     build_pack(&trace->version, &build);
 }
@@ -195,7 +195,7 @@ struct built build_frame(struct build *build, int tid, enum rrt_event event)
     static const double seconds = 12.5;
     uint64_t bits;
     struct built root = build_root(build, 7, 5);
-    memcpy(&bits, &seconds, sizeof bits);
+    memcpy(&bits, &seconds, sizeof(bits));
     build_set(build, root, 0, (uint32_t)tid);
     build_set(build, root, 32, RRT_ARCH_X86_64);
     build_set(build, root, 48, event);
@@ -214,7 +214,7 @@ void build_syscall(struct build *build, struct built frame, enum rrt_syscall_sta
 void build_regs(struct build *build, struct built frame, const struct rrt_regs *regs)
 {
     struct built holder = build_struct(build, frame.pointers + 1, 0, 1);
-    build_bytes(build, holder.pointers, regs, sizeof *regs);
+    build_bytes(build, holder.pointers, regs, sizeof(*regs));
 }
 
 void build_signal(struct build *build, struct built frame, int number, bool deterministic,
@@ -224,7 +224,7 @@ void build_signal(struct build *build, struct built frame, int number, bool dete
     struct built signal = build_struct(build, frame.pointers + 3, 1, 1);
     build_set(build, signal, 16, deterministic);
     build_set(build, signal, 32, disposition);
-    build_bytes(build, signal.pointers, siginfo, sizeof siginfo);
+    build_bytes(build, signal.pointers, siginfo, sizeof(siginfo));
 }
 
 struct built build_mmap(struct build *build, uint64_t time, uint64_t start, uint64_t end,
@@ -351,7 +351,7 @@ void build_sample(struct build_trace *trace)
 void build_write_file(const char *dir, const char *name, const void *bytes, size_t count)
 {
     char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s/%s", dir, name);
+    snprintf(path, sizeof(path), "%s/%s", dir, name);
     FILE *file = fopen(path, "wb");
     require(file != NULL, path);
     if (count > 0)

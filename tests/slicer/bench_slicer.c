@@ -85,9 +85,9 @@ static int run(struct bench *bench, enum slc_kinds kinds)
 
     bench->began = now(CLOCK_MONOTONIC);
     bench->first_line = -1;
-    int error = slc_backward(bench->wet, bench->criterion, &options, &slice);
-    if (error)
-        return error;
+    int err = slc_backward(bench->wet, bench->criterion, &options, &slice);
+    if (err)
+        return err;
     double wall = now(CLOCK_MONOTONIC) - bench->began;
     cpu = now(CLOCK_PROCESS_CPUTIME_ID) - cpu;
     const struct slc_counts *counts = slc_get_counts(slice);
@@ -114,9 +114,9 @@ static int scan(struct bench *bench)
 
     for (uint64_t k = info->intervals; k-- > 0;) {
         const struct wet_interval *interval;
-        int error = wet_interval_get(bench->wet, k, &interval);
-        if (error)
-            return error;
+        int err = wet_interval_get(bench->wet, k, &interval);
+        if (err)
+            return err;
         execs += interval->exec_count;
         wet_interval_put(bench->wet, interval);
     }
@@ -126,24 +126,24 @@ static int scan(struct bench *bench)
     return 0;
 }
 
-static int fail(const char *what, int error)
+static int fail(const char *what, int err)
 {
-    fprintf(stderr, "%s: %s\n", what, wd_error_message(error));
+    fprintf(stderr, "%s: %s\n", what, wd_error_message(err));
     return 1;
 }
 
 static int run_all(struct bench *bench, char **names)
 {
     struct rusage usage;
-    int error;
+    int err;
 
     for (unsigned kinds = 0; kinds < 4; kinds++) {
         bool is_wanted = !*names;
         for (char **name = names; *name; name++)
             is_wanted |= strcmp(*name, kind_names[kinds]) == 0;
         for (unsigned pass = 0; is_wanted && pass < bench->passes; pass++)
-            if ((error = run(bench, (enum slc_kinds)kinds)))
-                return fail(kind_names[kinds], error);
+            if ((err = run(bench, (enum slc_kinds)kinds)))
+                return fail(kind_names[kinds], err);
     }
     getrusage(RUSAGE_SELF, &usage);
     printf("at most %ld MB\n", usage.ru_maxrss / 1024);
@@ -170,14 +170,14 @@ int main(int argc, char **argv)
                 argv[0]);
         return 2;
     }
-    int error = wet_open(argv[at], &bench.wet);
-    if (error)
-        return fail(argv[at], error);
-    if (bench.scan && (error = scan(&bench)))
-        return fail("intervals", error);
-    error = slc_criterion_parse(bench.wet, argv[at + 1], NULL, &bench.criterion);
-    if (error)
-        return fail(argv[at + 1], error);
+    int err = wet_open(argv[at], &bench.wet);
+    if (err)
+        return fail(argv[at], err);
+    if (bench.scan && (err = scan(&bench)))
+        return fail("intervals", err);
+    err = slc_criterion_parse(bench.wet, argv[at + 1], NULL, &bench.criterion);
+    if (err)
+        return fail(argv[at + 1], err);
     printf("%s\n", slc_criterion_get_info(bench.criterion)->description);
     int result = run_all(&bench, argv + at + 2);
     slc_criterion_free(bench.criterion);

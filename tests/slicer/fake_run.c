@@ -817,11 +817,11 @@ int fake_wet_run_with(char *const argv[], const char *input, uint64_t max_steps,
     wet->memory = open(path, O_RDONLY | O_CLOEXEC);
     task_add(wet, wet->pid, NULL);
     ptrace(PTRACE_GETREGS, wet->pid, 0, &wet->tasks[0].regs);
-    int error = WIFSTOPPED(status) && wet->memory >= 0 ? run(wet, max_steps) : -1;
+    int err = WIFSTOPPED(status) && wet->memory >= 0 ? run(wet, max_steps) : -1;
     kill(wet->pid, SIGKILL);
     while (waitpid(-1, &status, __WALL) > 0)
         ;
-    if (error) {
+    if (err) {
         fprintf(stderr, "fake_wet: cannot run %s\n", argv[0]);
         wet_close(wet);
         return -1;

@@ -519,10 +519,10 @@ static int read_byte(const struct wet_state *state, uint64_t address, uint8_t *b
 
 int wet_state_read(struct wet_state *state, uint64_t address, void *bytes, size_t size)
 {
-    int error = 0;
-    for (size_t i = 0; i < size && !error; i++)
-        error = read_byte(state, address + i, (uint8_t *)bytes + i);
-    return error;
+    int err = 0;
+    for (size_t i = 0; i < size && !err; i++)
+        err = read_byte(state, address + i, (uint8_t *)bytes + i);
+    return err;
 }
 
 int wet_state_mappings(struct wet_state *state, const struct wet_mapping **list, size_t *count)

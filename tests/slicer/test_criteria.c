@@ -26,7 +26,7 @@ struct row {
     const char *program, *criterion;
     enum slc_kinds kinds;
     const char *description; /* a part of it, or of the error message */
-    int error;
+    int err;
     unsigned lines[6]; /* that must be in the slice */
     unsigned absent;   /* a line that must not, or 0 */
 };
@@ -141,18 +141,18 @@ static void check_slice(struct wet *wet, const struct row *row,
 static void check_row(struct wet *wet, const struct row *row)
 {
     struct slc_criterion *criterion;
-    int error = slc_criterion_parse(wet, row->criterion, NULL, &criterion);
+    int err = slc_criterion_parse(wet, row->criterion, NULL, &criterion);
 
-    if (error != row->error)
-        fail_msg("%s, %s: %d (%s)", row->program, row->criterion, error, wd_error_message(error));
-    if (!error) {
+    if (err != row->err)
+        fail_msg("%s, %s: %d (%s)", row->program, row->criterion, err, wd_error_message(err));
+    if (!err) {
         check_slice(wet, row, criterion);
         slc_criterion_free(criterion);
-    } else if (!strstr(wd_error_message(error), row->description)) {
+    } else if (!strstr(wd_error_message(err), row->description)) {
         fail_msg("%s, %s: the message is '%s'", row->program, row->criterion,
-                 wd_error_message(error));
+                 wd_error_message(err));
     } else {
-        printf("%-22s %-28s %s\n", row->program, row->criterion, wd_error_message(error));
+        printf("%-22s %-28s %s\n", row->program, row->criterion, wd_error_message(err));
     }
 }
 

@@ -167,14 +167,14 @@ static void check_build(char *build)
     assert_true(find_fault(build, &fault));
     struct wet *wet = run(build, &fault);
     unsigned line = fault_line(&fault);
-    int error = slc_criterion_parse(wet, fault.criterion, NULL, &criterion);
-    if (error && is_optimized(build) && strchr(fault.criterion + 1, '#')) {
-        printf("%-32s %s\n", strrchr(build, '/') + 1, wd_error_message(error));
+    int err = slc_criterion_parse(wet, fault.criterion, NULL, &criterion);
+    if (err && is_optimized(build) && strchr(fault.criterion + 1, '#')) {
+        printf("%-32s %s\n", strrchr(build, '/') + 1, wd_error_message(err));
         wet_close(wet);
         return;
     }
-    if (error)
-        fail_msg("%s: %s: %s", build, fault.criterion, wd_error_message(error));
+    if (err)
+        fail_msg("%s: %s: %s", build, fault.criterion, wd_error_message(err));
     for (unsigned kinds = SLC_KINDS_FULL; kinds <= SLC_KINDS_THIN; kinds++) {
         struct slc_options options = {.kinds = (enum slc_kinds)kinds};
         struct slc_slice *slice;

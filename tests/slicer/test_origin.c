@@ -128,9 +128,9 @@ static struct slc_origin *ask_how(struct wet *wet, wet_time time, const struct i
     struct slc_origin *origin = NULL;
 
     assert_int_equal(slc_criterion_of_places(wet, time, regs, address, size, &criterion), 0);
-    int error = slc_origin(wet, criterion, &options, &origin);
-    if (error != -WD_ERR_USAGE)
-        assert_int_equal(error, 0);
+    int err = slc_origin(wet, criterion, &options, &origin);
+    if (err != -WD_ERR_USAGE)
+        assert_int_equal(err, 0);
     slc_criterion_free(criterion);
     return origin;
 }

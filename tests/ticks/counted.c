@@ -46,7 +46,7 @@ static int stop_note(void *arg, const struct evq_entry *entry, uint64_t time, ui
     default:
         return 0;
     }
-    return wd_buf_append(&replay->events, &stop, sizeof stop);
+    return wd_buf_append(&replay->events, &stop, sizeof(stop));
 }
 
 /* As rep_engine_from_feed() does, but for the ticks. */
@@ -90,7 +90,7 @@ static void run_add(struct counted_runs *runs, const struct rrt_process *list, s
 {
     assert_true(runs->count < COUNTED_PROGRAMS_MAX);
     struct counted_run *run = &runs->list[runs->count++];
-    rep_program_handle(list, count, program, run->program, sizeof run->program);
+    rep_program_handle(list, count, program, run->program, sizeof(run->program));
 }
 
 int counted_runs_make(const char *dir, struct counted_runs *runs)
@@ -141,7 +141,7 @@ static struct task *task_of(struct tasks *tasks, int tid)
             return &tasks->list[i];
     if (tasks->count == tasks->room) {
         tasks->room = tasks->room ? 2 * tasks->room : 64;
-        tasks->list = realloc(tasks->list, tasks->room * sizeof *tasks->list);
+        tasks->list = realloc(tasks->list, tasks->room * sizeof(*tasks->list));
         assert_non_null(tasks->list);
     }
     tasks->list[tasks->count] = (struct task){.tid = tid};
@@ -196,9 +196,9 @@ static int64_t frame_ticks(struct tasks *tasks, const struct rrt_frame *frame, u
 /* By frame, what the engine counted. */
 static uint64_t *counts_make(const struct counted_runs *runs, size_t frames)
 {
-    uint64_t *counts = calloc(frames + 1, sizeof *counts);
+    uint64_t *counts = calloc(frames + 1, sizeof(*counts));
     assert_non_null(counts);
-    memset(counts, 0xff, frames * sizeof *counts);
+    memset(counts, 0xff, frames * sizeof(*counts));
     for (size_t i = 0; i < runs->count; i++) {
         size_t count;
         const struct counted_stop *stops = counted_stops(&runs->list[i], &count);
@@ -218,8 +218,8 @@ static size_t frames_count(struct rrt_trace *trace)
     struct rrt_frame frame;
     size_t count = 0;
     rrt_set_skip_data(trace, true);
-    for (int rc; (rc = rrt_next(trace, &frame)) != 0; count++)
-        unit_check(rc < 0 ? rc : 0, "frames");
+    for (int err; (err = rrt_next(trace, &frame)) != 0; count++)
+        unit_check(err < 0 ? err : 0, "frames");
     unit_check(rrt_rewind(trace), "frames");
     return count;
 }
@@ -232,7 +232,7 @@ int64_t *counted_ticks(const char *dir, const struct counted_runs *runs, size_t 
     unit_check(rrt_open(dir, &trace), dir);
     *frame_count = frames_count(trace);
     uint64_t *counts = counts_make(runs, *frame_count);
-    int64_t *ticks = calloc(*frame_count + 1, sizeof *ticks);
+    int64_t *ticks = calloc(*frame_count + 1, sizeof(*ticks));
     assert_non_null(ticks);
     while (rrt_next(trace, &frame) == 1)
         ticks[frame.time - 1] = frame_ticks(&tasks, &frame, counts[frame.time - 1]);

@@ -27,7 +27,7 @@ void subject_record(struct subject *subject, const char *work, const char *progr
                                 .dir = path_make(work, "trace"),
                                 .copy = path_make(work, "t"),
                                 .wet = path_make(work, "w")};
-    snprintf(subject->name, sizeof subject->name, "%s %s", name + 1, argument ? argument : "");
+    snprintf(subject->name, sizeof(subject->name), "%s %s", name + 1, argument ? argument : "");
     const char *const argv[] = {RECORD_DRIVER, "-q",    "-o",     subject->dir,
                                 "--",          program, argument, NULL};
     struct spawn_result result = spawn(argv, NULL);

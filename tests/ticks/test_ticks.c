@@ -56,7 +56,7 @@ static void extra_drop(const struct counted_run *first, struct counted_run *seco
         if (!is_switch(&after[i]) || (kept < first_count && before[kept].frame == after[i].frame))
             after[kept++] = after[i];
     }
-    second->stops.size_bytes = kept * sizeof *after;
+    second->stops.size_bytes = kept * sizeof(*after);
 }
 
 /* How many places were found by ticks alone. */
@@ -188,7 +188,7 @@ static void wrong_run(struct subject *subject, const struct counted_run *run,
                       const uint64_t frames[2], bool may_be_harmless, const char *what)
 {
     struct counted_run wrong = {0};
-    memcpy(wrong.program, run->program, sizeof wrong.program);
+    memcpy(wrong.program, run->program, sizeof(wrong.program));
     subject_copy_make(subject);
     int err = counted_run_make(subject->copy, &wrong);
     extra_drop(run, &wrong);
@@ -228,7 +228,7 @@ static int *tids_make(const struct subject *subject)
 {
     struct rrt_trace *trace;
     struct rrt_frame frame;
-    int *tids = calloc(subject->frames + 1, sizeof *tids);
+    int *tids = calloc(subject->frames + 1, sizeof(*tids));
     assert_non_null(tids);
     unit_check(rrt_open(subject->dir, &trace), subject->dir);
     rrt_set_skip_data(trace, true);
@@ -406,7 +406,7 @@ static void programs_are_placed_by_ticks_alone(void **state)
     }
     FILE *table = fopen(ASYNC_TABLE, "re");
     assert_non_null(table);
-    while (fgets(line, sizeof line, table)) {
+    while (fgets(line, sizeof(line), table)) {
         if (line[0] == '#' || sscanf(line, "%63s %31s", name, argument) != 2)
             continue;
         const char *arg = strcmp(argument, "-") ? argument : NULL;

@@ -31,8 +31,8 @@ static void link_files(const char *from, const char *to)
         if (file->d_name[0] == '.' || !strcmp(file->d_name, EVENTS) ||
             !strncmp(file->d_name, OURS, strlen(OURS)))
             continue;
-        snprintf(source, sizeof source, "%s/%s", from, file->d_name);
-        snprintf(target, sizeof target, "%s/%s", to, file->d_name);
+        snprintf(source, sizeof(source), "%s/%s", from, file->d_name);
+        snprintf(target, sizeof(target), "%s/%s", to, file->d_name);
         if (link(source, target))
             fail_msg("%s: %m", target);
     }
@@ -83,8 +83,8 @@ void trace_rewrite(const char *from, const char *to, const int64_t *ticks, size_
         fail_msg("%s: %m", to);
     link_files(from, to);
     unit_check(rrt_stream_open(&stream, dir, from, EVENTS), EVENTS);
-    for (int rc; (rc = rrt_message_read(&message, &stream)) != 0; frames++) {
-        unit_check(rc < 0 ? rc : 0, EVENTS);
+    for (int err; (err = rrt_message_read(&message, &stream)) != 0; frames++) {
+        unit_check(err < 0 ? err : 0, EVENTS);
         assert_true(frames < count);
         ticks_set(&message, ticks[frames]);
         message_pack(&bytes, &message);

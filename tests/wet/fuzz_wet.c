@@ -41,7 +41,7 @@ static void raw(const uint8_t *bytes, size_t count)
     int fd = memfd_create("fuzz", MFD_CLOEXEC);
     if (fd < 0 || write(fd, bytes, count) != (ssize_t)count)
         abort();
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
     query(path);
     close(fd);
 }
@@ -51,7 +51,7 @@ static void sections(const uint8_t *bytes, size_t count)
     static char path[64];
     struct wet_store_writer *writer;
     if (!path[0])
-        snprintf(path, sizeof path, "/dev/shm/wetdbg-fuzz-%d.wet", (int)getpid());
+        snprintf(path, sizeof(path), "/dev/shm/wetdbg-fuzz-%d.wet", (int)getpid());
     if (wet_store_create(path, &writer))
         abort();
     while (count >= SECTION_HEAD) {

@@ -18,7 +18,7 @@ static void put(FILE *out, const struct unit_section *section, size_t size)
 {
     const uint8_t head[HEAD_BYTES] = {(uint8_t)section->kind, (uint8_t)section->key, (uint8_t)size,
                                       (uint8_t)(size >> 8), (uint8_t)(size >> 16)};
-    fwrite(head, 1, sizeof head, out);
+    fwrite(head, 1, sizeof(head), out);
     fwrite(section->bytes.data, 1, size, out);
 }
 
@@ -28,7 +28,7 @@ static void modules_forget(struct wd_buf *files)
     for (size_t at = 0; at + sizeof(struct wet_file_record) <= files->size_bytes;) {
         struct wet_file_record *record = (struct wet_file_record *)(files->data + at);
         record->is_module = 0;
-        at += sizeof *record + ((record->path_bytes + 7) & ~7u);
+        at += sizeof(*record) + ((record->path_bytes + 7) & ~7u);
     }
 }
 
@@ -38,7 +38,7 @@ static void large_entries_drop(struct wd_buf *entries)
     size_t to = 0;
     for (size_t at = 0; at < entries->size_bytes;) {
         struct evq_entry entry;
-        memcpy(&entry, entries->data + at + sizeof(struct wet_entry_record), sizeof entry);
+        memcpy(&entry, entries->data + at + sizeof(struct wet_entry_record), sizeof(entry));
         size_t bytes = sizeof(struct wet_entry_record) + entry.bytes;
         if (bytes <= ENTRY_MAX) {
             memmove(entries->data + to, entries->data + at, bytes);

@@ -58,7 +58,7 @@ static unsigned used_operands(const struct ins_info *info)
 static void keep_word(struct found *found, uint64_t word)
 {
     if (!found->err)
-        found->err = wd_buf_append(&found->labels, &word, sizeof word);
+        found->err = wd_buf_append(&found->labels, &word, sizeof(word));
 }
 
 static void keep_label(struct found *found, const struct wet_label_block *block, uint32_t label)
@@ -97,10 +97,10 @@ static const uint32_t *keep_exec(struct found *found, const struct wet_label_blo
                               .inputs_at = found->inputs.size_bytes / sizeof(struct ins_regset),
                               .labels_at = found->labels.size_bytes / sizeof(uint64_t)};
     if (!found->err)
-        found->err = wd_buf_append(&found->execs, &exec, sizeof exec);
+        found->err = wd_buf_append(&found->execs, &exec, sizeof(exec));
     if (!found->err)
         found->err =
-            wd_buf_append(&found->inputs, node->inputs, node->input_count * sizeof *node->inputs);
+            wd_buf_append(&found->inputs, node->inputs, node->input_count * sizeof(*node->inputs));
     for (uint32_t i = 0; i < node->input_count; i++)
         keep_label(found, block, *words++);
     for (uint32_t off = 0; off < node->code_bytes;) {
@@ -163,7 +163,7 @@ static uint32_t *byte_at(struct reference *reference, uint64_t address)
     for (struct page *page = *head; page; page = page->next)
         if (page->number == number)
             return &page->labels[address % PAGE_BYTES];
-    struct page *page = calloc(1, sizeof *page);
+    struct page *page = calloc(1, sizeof(*page));
     assert_non_null(page);
     page->number = number;
     page->next = *head;
@@ -231,7 +231,7 @@ static void op_label(struct reference *reference, const struct evq_entry *entry,
         break;
     case EVQ_OP_TASK_NEW:
         memcpy(reference->last[op->task_new.task], reference->last[entry->task],
-               sizeof reference->last[0]);
+               sizeof(reference->last[0]));
         gpr_label(reference, (uint32_t)op->task_new.task, INS_RAX);
         break;
     case EVQ_OP_CLEAR_SPACE:
@@ -357,7 +357,7 @@ static void inputs_compare(struct reference *reference, const struct found *foun
                          ins_location_name(l), reference->last[task][l],
                          (unsigned long long)labels[i]);
     }
-    assert_memory_equal(&all, uses, sizeof all);
+    assert_memory_equal(&all, uses, sizeof(all));
 }
 
 static void exec_compare(struct reference *reference, const struct found *found, size_t i,
@@ -366,7 +366,7 @@ static void exec_compare(struct reference *reference, const struct found *found,
 {
     const struct found_exec *is = (const struct found_exec *)found->execs.data + i;
     struct ins_regset uses = {0}, defines = {0};
-    assert_true(i < found->execs.size_bytes / sizeof *is);
+    assert_true(i < found->execs.size_bytes / sizeof(*is));
     reference->number++;
     assert_int_equal(is->number, reference->number);
     assert_int_equal(is->pc, node->pc);
@@ -393,7 +393,7 @@ static void reference_free(struct reference *reference)
 
 static void found_compare(struct fixture *fixture, const struct found *found)
 {
-    struct reference *reference = calloc(1, sizeof *reference);
+    struct reference *reference = calloc(1, sizeof(*reference));
     size_t i = 0;
     for (uint64_t k = 0; k < wet_get_info(fixture->whole)->intervals; k++) {
         const struct wet_interval *interval;

@@ -48,11 +48,11 @@ static const struct op OPS[] = {
     {{0x62, 0xf1, 0x7c, 0x48, 0x11, 0x07}, 64, false, true, false}, /* vmovups [rdi], zmm0 */
     {{0xf3, 0xaa}, 1, true, true, true},                            /* rep stosb */
 };
-#define OP_COUNT (sizeof OPS / sizeof OPS[0])
+#define OP_COUNT (sizeof(OPS) / sizeof(OPS[0]))
 
 /* Where operands lie; one place is on the border of two chunks, one far up. */
 static const uint64_t PLACES[] = {0x601000, 0x100000000 - WINDOW / 2, 0x7ffff7ff0f80};
-#define PLACE_COUNT (sizeof PLACES / sizeof PLACES[0])
+#define PLACE_COUNT (sizeof(PLACES) / sizeof(PLACES[0]))
 
 struct access {
     uint64_t address, bytes;
@@ -113,7 +113,7 @@ static struct access access_make(struct made *made, const struct op *op)
 
 static void execution_make(struct made *made)
 {
-    uint32_t id = draw(made, sizeof made->nodes / sizeof made->nodes[0]);
+    uint32_t id = draw(made, sizeof(made->nodes) / sizeof(made->nodes[0]));
     const struct made_node *node = &made->nodes[id];
     made->words[made->word_count++] = id;
     for (unsigned i = 0; i < node->op_count; i++) {
@@ -131,7 +131,7 @@ static void execution_make(struct made *made)
 static uint32_t *expected_at(struct made *made, uint64_t address)
 {
     for (unsigned p = 0; p < PLACE_COUNT; p++)
-        if (address - (PLACES[p] - 64) < sizeof made->expected[p] / sizeof made->expected[p][0])
+        if (address - (PLACES[p] - 64) < sizeof(made->expected[p]) / sizeof(made->expected[p][0]))
             return &made->expected[p][address - (PLACES[p] - 64)];
     fail_msg("%#llx is in no place", (unsigned long long)address);
     return NULL;
@@ -183,10 +183,10 @@ static int block_check(void *arg, const struct wet_label_block *block)
 static void ring_make(struct made *made)
 {
     size_t words = EXECUTIONS * (1 + 4 * OPS_MAX) + DEP_SLACK_BYTES / 8;
-    made->words = calloc(words, sizeof *made->words);
-    made->accesses = calloc(EXECUTIONS * OPS_MAX, sizeof *made->accesses);
+    made->words = calloc(words, sizeof(*made->words));
+    made->accesses = calloc(EXECUTIONS * OPS_MAX, sizeof(*made->accesses));
     assert_true(made->words && made->accesses);
-    for (uint32_t id = 0; id < sizeof made->nodes / sizeof made->nodes[0]; id++)
+    for (uint32_t id = 0; id < sizeof(made->nodes) / sizeof(made->nodes[0]); id++)
         node_make(made, &made->nodes[id], id);
     for (unsigned i = 0; i < EXECUTIONS; i++)
         execution_make(made);
@@ -194,7 +194,7 @@ static void ring_make(struct made *made)
 
 static struct made *made_new(uint64_t seed)
 {
-    struct made *made = calloc(1, sizeof *made);
+    struct made *made = calloc(1, sizeof(*made));
     assert_non_null(made);
     made->seed = seed;
     ring_make(made);
@@ -214,7 +214,7 @@ static int made_pass(struct made *made, size_t word_count, struct wet_depend_res
     struct dep_finder finder = {.options = &options, .result = result};
     struct dep_stretch stretch = {.words = made->words, .word_count = word_count};
     int err = dep_finder_init(&finder);
-    for (uint32_t id = 0; !err && id < sizeof made->nodes / sizeof made->nodes[0]; id++)
+    for (uint32_t id = 0; !err && id < sizeof(made->nodes) / sizeof(made->nodes[0]); id++)
         err = dep_finder_add(&finder, &made->nodes[id].fragment);
     if (!err)
         err = dep_finder_pass(&finder, &stretch);
@@ -284,7 +284,7 @@ static uint32_t byte_label(const struct dep_shadow *shadow, uint64_t address)
 
 static void depend_shadow_moved_labels_are_those_of_the_old_place(void **state)
 {
-    struct dep_shadow *shadow = calloc(1, sizeof *shadow);
+    struct dep_shadow *shadow = calloc(1, sizeof(*shadow));
     uint64_t from = 0x10000, to = 0x7fff00001000;
     (void)state;
     assert_non_null(shadow);
@@ -300,7 +300,7 @@ static void depend_shadow_moved_labels_are_those_of_the_old_place(void **state)
 
 static void depend_shadow_what_is_given_back_has_no_labels(void **state)
 {
-    struct dep_shadow *shadow = calloc(1, sizeof *shadow);
+    struct dep_shadow *shadow = calloc(1, sizeof(*shadow));
     uint64_t start = 0xffff0000;
     (void)state;
     assert_non_null(shadow);

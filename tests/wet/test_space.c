@@ -44,7 +44,7 @@ static int file_read(void *arg, uint64_t file, uint64_t off, uint8_t *to, uint64
 
 static int setup_with(void **state, int (*init)(struct wet_space *space))
 {
-    struct fixture *fixture = calloc(1, sizeof *fixture);
+    struct fixture *fixture = calloc(1, sizeof(*fixture));
     assert_int_equal(init(&fixture->space), 0);
     fixture->space.file_read = file_read;
     for (unsigned i = 0; i < PAGES; i++)
@@ -318,7 +318,7 @@ static void space_wrong_ops_are_refused(void **state)
         .remap = {.start = BASE, .size = PAGE, .to = BASE + 8 * PAGE, .to_size = PAGE}};
     assert_int_equal(wet_space_op(&fixture->space, &nowhere), -WD_ERR_CORRUPT);
     const uint64_t sizes[] = {0, 1, PAGE + 1, 1ull << 43 | 4096, ~0ull << 12};
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         struct wet_object shape = {.start = BASE, .bytes = sizes[i], .file = EVQ_FILE_NONE};
         assert_int_equal(wet_space_add_object(&fixture->space, &shape), -WD_ERR_UNSUPPORTED);
     }
@@ -337,14 +337,14 @@ static void random_changes(struct fixture *fixture, struct wet_changes *changes,
         uint64_t now[WET_LINE_BYTES / 8];
         if (unit_random(seed) % 4)
             continue;
-        memcpy(now, space->bytes + line * WET_LINE_BYTES, sizeof now);
+        memcpy(now, space->bytes + line * WET_LINE_BYTES, sizeof(now));
         for (unsigned word = 0; word < WET_LINE_BYTES / 8; word++) {
             if (unit_random(seed) % 5 == 0)
                 now[word] ^= unit_random(seed);
         }
         assert_int_equal(
             wet_changes_add(changes, space, line * WET_LINE_BYTES, (const uint8_t *)now), 0);
-        assert_memory_equal(space->bytes + line * WET_LINE_BYTES, now, sizeof now);
+        assert_memory_equal(space->bytes + line * WET_LINE_BYTES, now, sizeof(now));
     }
 }
 

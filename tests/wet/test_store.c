@@ -28,7 +28,7 @@ static const struct {
 } shape[] = {{WET_SEC_META, 0, 120},  {WET_SEC_FILES, 0, 0}, {WET_SEC_FILE_DATA, 3, 5000},
              {WET_SEC_NODES, 0, 700}, {WET_SEC_STATE, 0, 1}, {WET_SEC_STATE, UINT64_MAX, 300000}};
 
-#define SHAPES (sizeof shape / sizeof shape[0])
+#define SHAPES (sizeof(shape) / sizeof(shape[0]))
 
 struct fixture {
     char *dir, *path, *other;
@@ -58,7 +58,7 @@ static void add_all(struct wet_store_writer *writer)
 
 static int setup(void **state)
 {
-    struct fixture *fixture = calloc(1, sizeof *fixture);
+    struct fixture *fixture = calloc(1, sizeof(*fixture));
     struct wet_store_writer *writer;
     fixture->dir = scratch_new();
     fixture->path = unit_path(fixture->dir, "good.wet");
@@ -187,7 +187,7 @@ static void store_cut_off_file_is_refused(void **state)
                               table + 1,
                               table + sizeof(struct wet_section),
                               whole - 1};
-    for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+    for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
         unit_write(fixture->other, fixture->whole, lengths[i]);
         assert_refused(fixture->other, WD_ERR_CORRUPT);
     }
@@ -230,10 +230,10 @@ static void *file_change(void *arg)
     const struct fixture *fixture = changer->fixture;
     uint64_t table[2] = {0, 1 << 20}, good[2];
     int fd = open(fixture->other, O_WRONLY | O_CLOEXEC);
-    memcpy(good, fixture->whole + 16, sizeof good);
+    memcpy(good, fixture->whole + 16, sizeof(good));
     while (fd >= 0 && !atomic_load(&changer->is_done)) {
-        if (pwrite(fd, table, sizeof table, 16) != sizeof table ||
-            pwrite(fd, good, sizeof good, 16) != sizeof good)
+        if (pwrite(fd, table, sizeof(table), 16) != sizeof(table) ||
+            pwrite(fd, good, sizeof(good), 16) != sizeof(good))
             break;
     }
     close(fd);
@@ -295,7 +295,7 @@ static void store_table_with_correct_checksums_but_wrong_numbers_is_refused(void
         {offsetof(struct wet_section, kind), 2, 2ull << 32 | WET_SEC_FILE_DATA}, /* form 2 */
         {offsetof(struct wet_section, key), 4, UINT64_MAX}, /* now there twice */
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         uint8_t *copy = malloc(fixture->whole_bytes);
         memcpy(copy, fixture->whole, fixture->whole_bytes);
         memcpy(copy + table_off(fixture) + rows[i].from * sizeof(struct wet_section) +
@@ -316,7 +316,7 @@ static void store_table_of_a_few_bytes_that_fills_memory_is_refused(void **state
     uint8_t *zeros = calloc(1, size_bytes);
     static const uint32_t kinds[] = {WET_SEC_NODES, WET_SEC_STATE, WET_SEC_LINES,
                                      WET_SEC_FILE_DATA};
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         struct wet_store_writer *writer;
         struct wet_store *store = NULL;
         assert_int_equal(wet_store_create(fixture->other, &writer), 0);
@@ -344,7 +344,7 @@ static void store_other_version_is_named(void **state)
     free(copy);
     assert_refused(fixture->other, WD_ERR_VERSION);
     char found[32];
-    snprintf(found, sizeof found, "version %u", version);
+    snprintf(found, sizeof(found), "version %u", version);
     assert_non_null(strstr(wd_error_message(-WD_ERR_VERSION), found));
     assert_int_equal(wd_error_exit_status(-WD_ERR_VERSION), WD_EXIT_TRACE);
 }
@@ -354,8 +354,8 @@ static void store_what_is_no_wet_file_is_refused(void **state)
     const struct fixture *fixture = *state;
     struct wet_store *store;
     char text[200];
-    memset(text, 'x', sizeof text);
-    unit_write(fixture->other, text, sizeof text);
+    memset(text, 'x', sizeof(text));
+    unit_write(fixture->other, text, sizeof(text));
     assert_refused(fixture->other, WD_ERR_CORRUPT);
     assert_refused(fixture->dir, WD_ERR_CORRUPT);
     assert_refused("/dev/null", WD_ERR_CORRUPT);

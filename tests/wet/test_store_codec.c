@@ -36,7 +36,7 @@ static uint64_t word_of(enum words words, size_t i, uint64_t *seed)
     case LONG_NUMBERS:
         return 0x7fff00000000ull + i * 64 + (word & 63);
     case STRINGS:
-        memcpy(&word, text + unit_random(seed) % (sizeof text - 8), 8);
+        memcpy(&word, text + unit_random(seed) % (sizeof(text) - 8), 8);
         return word;
     default:
         return word;
@@ -86,7 +86,7 @@ static void codec_sections_of_any_shape_come_back(void **state)
     (void)state;
     static const size_t counts[] = {0, 1, 2, 3, 17, 64, 700, 1025};
     enum wet_form form;
-    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
         for (enum words words = RANDOM; words <= STRINGS; words++) {
             struct wd_buf bytes = lines_make(counts[i], words);
             for (int level = 1; level < 14; level += 4)
@@ -125,7 +125,7 @@ static void codec_numbers_that_are_alike_take_less(void **state)
         enum words words;
         double most; /* of the raw size */
     } rows[] = {{ALIKE, 0.45}, {LONG_NUMBERS, 0.30}, {STRINGS, 0.35}, {RANDOM, 1.01}};
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct wd_buf bytes = lines_make(3000, rows[i].words);
         enum wet_form form;
         size_t size = round_trip(WET_SEC_LINES, &bytes, 3, &form);
@@ -159,7 +159,7 @@ static void codec_damage_is_noticed_or_harmless(void **state)
         free(copy);
     }
     const size_t other_sizes[] = {0, 1, bytes.size_bytes - 1, bytes.size_bytes - 8};
-    for (size_t i = 0; i < sizeof other_sizes / sizeof other_sizes[0]; i++)
+    for (size_t i = 0; i < sizeof(other_sizes) / sizeof(other_sizes[0]); i++)
         assert_int_equal(wet_decode(form, stored.data, stored.size_bytes, to, other_sizes[i]),
                          -WD_ERR_CORRUPT);
     assert_int_equal(wet_decode(2, stored.data, stored.size_bytes, to, bytes.size_bytes),

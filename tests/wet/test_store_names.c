@@ -25,7 +25,7 @@ struct fixture {
 
 static int setup(void **state)
 {
-    struct fixture *fixture = calloc(1, sizeof *fixture);
+    struct fixture *fixture = calloc(1, sizeof(*fixture));
     fixture->dir = scratch_new();
     fixture->path = unit_path(fixture->dir, "a.wet");
     fixture->part = unit_path(fixture->dir, "a.wet.part");
@@ -244,7 +244,7 @@ static void store_stale_names_of_others_are_left_alone(void **state)
     assert_true(inotify_add_watch(watch, fifo, IN_OPEN) >= 0);
     assert_int_equal(wet_store_create(fixture->path, &writer), 0);
     wet_store_abort(writer);
-    assert_int_equal(read(watch, &event, sizeof event), -1); /* nothing happened */
+    assert_int_equal(read(watch, &event, sizeof(event)), -1); /* nothing happened */
     assert_true(S_ISFIFO(mode_of(fifo)));
     assert_int_equal(access(users, F_OK), 0);
     assert_int_equal(access(stale, F_OK), -1);

@@ -129,7 +129,7 @@ static void interval_is_the_same_forwards_backwards_and_at_random(void **state)
 {
     const struct fixture *fixture = *state;
     uint64_t count = wet_get_info(fixture->cut)->intervals, seed = unit_seed("order of intervals");
-    uint64_t *hashes = calloc(count, sizeof *hashes);
+    uint64_t *hashes = calloc(count, sizeof(*hashes));
     for (uint64_t k = 0; k < count; k++)
         hashes[k] = interval_hash(fixture->cut, k);
     for (uint64_t k = count; k-- > 0;)
@@ -285,7 +285,7 @@ static void assert_instances_agree(struct wet *wet, const uint64_t *pcs, size_t 
     ok(wet_find_instance(wet, pcs, pc_count, -1, &time));
     assert_int_equal(time, walked.last);
     const int64_t absent[] = {0, (int64_t)total + 1, -(int64_t)total - 1, INT64_MAX, INT64_MIN};
-    for (size_t i = 0; i < sizeof absent / sizeof absent[0]; i++)
+    for (size_t i = 0; i < sizeof(absent) / sizeof(absent[0]); i++)
         assert_int_equal(wet_find_instance(wet, pcs, pc_count, absent[i], &time),
                          -WD_ERR_NOT_FOUND);
     struct times part = {0};

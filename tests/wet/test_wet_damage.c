@@ -72,7 +72,7 @@ static void missing_section_is_noticed(void **state)
         const struct unit_section *section = &here.sections.list[i];
         if (section->key > 2 && section->kind >= WET_SEC_STATE)
             continue;
-        snprintf(what, sizeof what, "without section %u.%llu", section->kind,
+        snprintf(what, sizeof(what), "without section %u.%llu", section->kind,
                  (unsigned long long)section->key);
         unit_sections_store(&here.sections, here.changed, i);
         int status = check(what);
@@ -87,7 +87,7 @@ static void missing_section_is_noticed(void **state)
 static void changes_of_kind(uint32_t kind, unsigned count)
 {
     char what[80];
-    snprintf(what, sizeof what, "kind %u", kind);
+    snprintf(what, sizeof(what), "kind %u", kind);
     uint64_t start = unit_seed(what);
     for (unsigned i = 0; i < count * factor; i++) {
         uint64_t seed = start + 2 * i;
@@ -105,7 +105,7 @@ static void changes_of_kind(uint32_t kind, unsigned count)
         unit_sections_store(&here.sections, here.changed, SIZE_MAX);
         wd_buf_fini(&section->bytes);
         section->bytes = good;
-        snprintf(what, sizeof what, "WETDBG_SEED=%llu, section %u.%llu",
+        snprintf(what, sizeof(what), "WETDBG_SEED=%llu, section %u.%llu",
                  (unsigned long long)(start + 2 * i), kind, (unsigned long long)section->key);
         check(what);
     }

@@ -98,7 +98,7 @@ static int check_effect(void *arg, const struct wet_effect *effect)
         note_unknown(check, effect);
         return 0;
     }
-    if (effect->size > sizeof now || unit_random(&check->seed) % check->every)
+    if (effect->size > sizeof(now) || unit_random(&check->seed) % check->every)
         return 0;
     if (effect->pc) {
         go_to(check, effect->time);
@@ -225,8 +225,8 @@ static void line_is_cleared_from_its_start(void **state)
     const struct fixture *fixture = *state;
     struct wet_effects *effects;
     uint64_t told[3];
-    assert_int_equal(fixture->run.out_bytes, sizeof told);
-    memcpy(told, fixture->run.out, sizeof told);
+    assert_int_equal(fixture->run.out_bytes, sizeof(told));
+    memcpy(told, fixture->run.out, sizeof(told));
     if (!told[2]) {
         skipped_say("test_wet_effects", "clzero: this processor lacks it");
         skip();

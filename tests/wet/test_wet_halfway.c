@@ -22,7 +22,7 @@ static unsigned line_of(const char *mark)
     unsigned line = 0, found = 0;
     FILE *file = fopen(SOURCES "/halfway.c", "re");
     assert_non_null(file);
-    while (!found && fgets(text, sizeof text, file)) {
+    while (!found && fgets(text, sizeof(text), file)) {
         line++;
         found = strstr(text, mark) ? line : 0;
     }

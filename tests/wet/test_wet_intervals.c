@@ -42,11 +42,11 @@ static void assert_same(struct wet *wet, const struct wet_interval *a, const str
     assert_int_equal(a->first_time, b->first_time);
     assert_int_equal(a->instructions, b->instructions);
     assert_int_equal(a->exec_count, b->exec_count);
-    assert_memory_equal(a->execs, b->execs, a->exec_count * sizeof *a->execs);
+    assert_memory_equal(a->execs, b->execs, a->exec_count * sizeof(*a->execs));
     if (a->exec_count) {
         const struct wet_exec *last = &a->execs[a->exec_count - 1];
         size_t slots = last->slot_off + wet_get_node(wet, last->node)->slot_count;
-        assert_memory_equal(a->slots, b->slots, slots * sizeof *a->slots);
+        assert_memory_equal(a->slots, b->slots, slots * sizeof(*a->slots));
     }
     assert_same_events(a, b);
 }
@@ -174,8 +174,8 @@ static void state_is_the_same_while_an_interval_is_prefetched(void **state)
         wet_prefetch(wet, unit_random(&seed) % info->intervals);
         assert_memory_equal(wet_state_regs(here), wet_state_regs(there), sizeof(struct evq_regs));
         uint64_t a, b, stack = wet_state_regs(there)->r[EVQ_RSP];
-        ok(wet_state_read(there, stack, &a, sizeof a));
-        ok(wet_state_read(here, stack, &b, sizeof b));
+        ok(wet_state_read(there, stack, &a, sizeof(a)));
+        ok(wet_state_read(here, stack, &b, sizeof(b)));
         assert_int_equal(a, b);
         wet_state_close(here);
         wet_state_close(there);
@@ -258,7 +258,7 @@ static void jumps_are_those_of_the_intervals(void **state)
     uint64_t last[EVQ_TASKS_MAX] = {0}; /* jump that each task executed last, or 0 */
     size_t count;
     const struct wet_jump *jumps = wet_jumps(fixture->cut, &count);
-    bool *seen = calloc(count + 1, sizeof *seen);
+    bool *seen = calloc(count + 1, sizeof(*seen));
     assert_true(count > 0);
     for (uint64_t k = 0; k < wet_get_info(fixture->cut)->intervals; k++) {
         const struct wet_interval *interval;
@@ -311,11 +311,11 @@ static void opening_reads_no_interval_and_no_debug_file(void **state)
     FILE *file = fopen(path, "r+e");
     assert_non_null(file);
     assert_int_equal(fseek(file, 16, SEEK_SET), 0); /* where the header says where the table is */
-    assert_int_equal(fread(&table_off, sizeof table_off, 1, file), 1);
-    assert_int_equal(fread(&table_bytes, sizeof table_bytes, 1, file), 1);
-    for (uint64_t at = 0; at < table_bytes; at += sizeof section) {
+    assert_int_equal(fread(&table_off, sizeof(table_off), 1, file), 1);
+    assert_int_equal(fread(&table_bytes, sizeof(table_bytes), 1, file), 1);
+    for (uint64_t at = 0; at < table_bytes; at += sizeof(section)) {
         assert_int_equal(fseek(file, (long)(table_off + at), SEEK_SET), 0);
-        assert_int_equal(fread(&section, sizeof section, 1, file), 1);
+        assert_int_equal(fread(&section, sizeof(section), 1, file), 1);
         if (!is_read_at_open(section.kind)) {
             section_spoil(file, &section);
             spoiled++;

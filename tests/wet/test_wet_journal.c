@@ -231,7 +231,7 @@ static void changed_records_are_survived(void **state)
         struct wd_buf forged = {0}, none = {0};
         copy_of(&records[n], &forged);
         unit_bytes_change(&forged, &seed);
-        snprintf(what, sizeof what, "WETDBG_SEED=%llu, record %zu",
+        snprintf(what, sizeof(what), "WETDBG_SEED=%llu, record %zu",
                  (unsigned long long)(start + 2 * i), n);
         try(what, n, &forged, &none, unit_random(&seed) % 2, true);
         wd_buf_fini(&forged);
@@ -282,7 +282,7 @@ static void changed_sections_are_survived(void **state)
         section_read((const struct wet_section *)records[n].data + which, &bytes);
         unit_bytes_change(&bytes, &seed);
         section_forge(n, which, &bytes, &more, &forged);
-        snprintf(what, sizeof what, "WETDBG_SEED=%llu, section %u of record %zu",
+        snprintf(what, sizeof(what), "WETDBG_SEED=%llu, section %u of record %zu",
                  (unsigned long long)(start + 2 * i), which, n);
         try(what, n, &forged, &more, unit_random(&seed) % 2, true);
         wd_buf_fini(&bytes);

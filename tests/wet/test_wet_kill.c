@@ -65,7 +65,7 @@ static size_t children_of(pid_t pid, pid_t *children)
 {
     char path[64];
     size_t count = 0;
-    snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)pid);
+    snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
     FILE *file = fopen(path, "re");
     int child;
     while (file && count < CHILDREN_MAX && fscanf(file, "%d", &child) == 1)

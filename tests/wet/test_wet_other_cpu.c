@@ -41,9 +41,9 @@ static void bytes_insert(struct wd_buf *buf, size_t at, size_t count)
 static void image_enlarge(struct wd_buf *buf, size_t at, uint64_t bytes, bool is_used)
 {
     uint64_t used;
-    memcpy(&used, buf->data + at + FEED_XSAVE_LEGACY_BYTES, sizeof used);
+    memcpy(&used, buf->data + at + FEED_XSAVE_LEGACY_BYTES, sizeof(used));
     used |= UINT64_C(1) << lacking;
-    memcpy(buf->data + at + FEED_XSAVE_LEGACY_BYTES, &used, sizeof used);
+    memcpy(buf->data + at + FEED_XSAVE_LEGACY_BYTES, &used, sizeof(used));
     bytes_insert(buf, at + bytes, MORE_BYTES);
     buf->data[at + bytes] = is_used;
 }
@@ -53,14 +53,14 @@ static unsigned state_enlarge(struct wd_buf *state, bool is_used)
     struct wet_state_record head;
     if (!state->size_bytes)
         return 0;
-    memcpy(&head, state->data, sizeof head);
-    size_t at = sizeof head + head.view_count * sizeof(struct agt_view);
+    memcpy(&head, state->data, sizeof(head));
+    size_t at = sizeof(head) + head.view_count * sizeof(struct agt_view);
     for (uint32_t i = 0; i < head.task_count; i++) {
         struct wet_task_record *task = (struct wet_task_record *)(state->data + at);
         uint32_t bytes = task->xsave_bytes;
         task->xsave_bytes += MORE_BYTES;
-        image_enlarge(state, at + sizeof *task, bytes, is_used);
-        at += sizeof *task + bytes + MORE_BYTES;
+        image_enlarge(state, at + sizeof(*task), bytes, is_used);
+        at += sizeof(*task) + bytes + MORE_BYTES;
         at += -at & 7;
     }
     return head.task_count;
@@ -78,7 +78,7 @@ static unsigned entries_enlarge(struct wd_buf *entries, bool is_used)
             if (op->op != EVQ_OP_XSTATE)
                 continue;
             op_at = (size_t)((const uint8_t *)op - entries->data);
-            image_enlarge(entries, op_at + sizeof *op, op->xstate.size, is_used);
+            image_enlarge(entries, op_at + sizeof(*op), op->xstate.size, is_used);
             ((struct evq_entry *)(entries->data + entry_at))->bytes += MORE_BYTES;
             struct evq_op *larger = (struct evq_op *)(entries->data + op_at);
             larger->bytes += MORE_BYTES;
@@ -94,7 +94,7 @@ static unsigned entries_enlarge(struct wd_buf *entries, bool is_used)
 static void layout_tell(struct wd_buf *cpu)
 {
     struct agt_cpuid *records = (struct agt_cpuid *)cpu->data;
-    size_t count = cpu->size_bytes / sizeof *records, own = count;
+    size_t count = cpu->size_bytes / sizeof(*records), own = count;
     bool is_told = false;
     for (size_t i = 0; i < count; i++) {
         if (records[i].eax_in != 0xd)
@@ -108,7 +108,7 @@ static void layout_tell(struct wd_buf *cpu)
     }
     assert_true(is_told);
     if (own == count)
-        assert_int_equal(wd_buf_append_zeros(cpu, sizeof *records), 0);
+        assert_int_equal(wd_buf_append_zeros(cpu, sizeof(*records)), 0);
     records = (struct agt_cpuid *)cpu->data;
     records[own] = (struct agt_cpuid){
         .eax_in = 0xd, .ecx_in = lacking, .eax = MORE_BYTES, .ebx = layout.size_bytes};
@@ -209,16 +209,16 @@ static void what_was_never_used_is_not_missed(void **state)
 {
     (void)state;
     file_make(UNUSED);
-    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+    for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++) {
         struct evq_regs native = regs_at(here.path, times[i]);
         struct evq_regs other = regs_at(here.changed, times[i]);
-        assert_memory_equal(&native, &other, sizeof native);
+        assert_memory_equal(&native, &other, sizeof(native));
     }
 }
 
 static void assert_runs_are_refused(const char *const parts[], size_t part_count)
 {
-    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+    for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++) {
         struct wet *wet;
         struct wet_state *at = NULL;
         ok(wet_open(here.changed, &wet));
@@ -237,7 +237,7 @@ static void what_was_used_is_named(void **state)
                                  "this processor does not have", "replay it where it is"};
     (void)state;
     file_make(USED);
-    assert_runs_are_refused(parts, sizeof parts / sizeof *parts);
+    assert_runs_are_refused(parts, sizeof(parts) / sizeof(*parts));
 }
 
 static void other_sizes_are_named(void **state)
@@ -246,10 +246,10 @@ static void other_sizes_are_named(void **state)
     const char *const parts[] = {here.changed, here_bytes, there_bytes, "cannot be run here",
                                  "wetdbg replay"};
     (void)state;
-    snprintf(here_bytes, sizeof here_bytes, "%u", layout.size_bytes);
-    snprintf(there_bytes, sizeof there_bytes, "%u", layout.size_bytes + MORE_BYTES);
+    snprintf(here_bytes, sizeof(here_bytes), "%u", layout.size_bytes);
+    snprintf(there_bytes, sizeof(there_bytes), "%u", layout.size_bytes + MORE_BYTES);
     file_make(UNTOLD);
-    assert_runs_are_refused(parts, sizeof parts / sizeof *parts);
+    assert_runs_are_refused(parts, sizeof(parts) / sizeof(*parts));
 }
 
 int main(void)

@@ -19,7 +19,7 @@ static void answers_check(struct wet *wet, const struct told *told)
     struct wet_state *end;
     uint64_t here[64];
     ok(wet_state_open(wet, wet_get_info(wet)->last_time, &end));
-    ok(wet_state_read(end, told->address, here, sizeof here));
+    ok(wet_state_read(end, told->address, here, sizeof(here)));
     for (size_t i = 0; i < 64; i++)
         if (here[i] != told->answers[i])
             fail_msg("%zu: %#llx, recorded %#llx", i, (unsigned long long)here[i],
@@ -32,9 +32,9 @@ static void processor_is_told_as_recorded(void **state)
 {
     struct fixture *fixture = *state;
     struct told told;
-    assert_int_equal(fixture->run.out_bytes, sizeof told);
-    memcpy(&told, fixture->run.out, sizeof told);
-    assert_int_equal(told.bytes, sizeof told.answers);
+    assert_int_equal(fixture->run.out_bytes, sizeof(told));
+    memcpy(&told, fixture->run.out, sizeof(told));
+    assert_int_equal(told.bytes, sizeof(told.answers));
     assert_true(told.answers[1] & 0x40);
     answers_check(fixture->whole, &told);
     answers_check(fixture->cut, &told);

@@ -33,11 +33,11 @@ static unsigned processes_each(pid_t parent, const char *name, void (*fn)(pid_t 
     for (const struct dirent *entry; (entry = readdir(list));) {
         char path[300], line[256] = "", comm[64] = "", state;
         int pid = atoi(entry->d_name), ppid = 0;
-        snprintf(path, sizeof path, "/proc/%d/stat", pid);
+        snprintf(path, sizeof(path), "/proc/%d/stat", pid);
         FILE *file = pid > 0 ? fopen(path, "r") : NULL;
         if (!file)
             continue;
-        bool is_read = fgets(line, sizeof line, file) != NULL;
+        bool is_read = fgets(line, sizeof(line), file) != NULL;
         fclose(file);
         if (!is_read || sscanf(line, "%*d (%63[^)]) %c %d", comm, &state, &ppid) != 3)
             continue;
@@ -160,7 +160,7 @@ static void windows_at_once_give_the_file_of_one_pass(void **state)
     struct rebuilt *fixture = *state;
     const uint64_t third = fixture->intervals / 3, sixth = fixture->intervals / 6;
     const struct wet_build_options ways[] = {side(2, third), side(3, third + 1), side(4, sixth)};
-    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
         build_ok(fixture, &ways[i]);
         same_file(fixture->path, fixture->whole);
         same_facts(fixture->path, fixture->whole);

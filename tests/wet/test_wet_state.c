@@ -210,10 +210,10 @@ static void assert_equal_to_a_new_state(struct wet *wet, struct wet_state *state
     assert_memory_equal(wet_state_regs(state), wet_state_regs(fresh), sizeof(struct evq_regs));
     assert_int_equal(wet_state_task(state), wet_state_task(fresh));
     uint64_t stack = wet_state_regs(state)->r[EVQ_RSP];
-    int one = wet_state_read(state, stack, mine, sizeof mine);
-    assert_int_equal(wet_state_read(fresh, stack, other, sizeof other), one);
+    int one = wet_state_read(state, stack, mine, sizeof(mine));
+    assert_int_equal(wet_state_read(fresh, stack, other, sizeof(other)), one);
     if (!one)
-        assert_memory_equal(mine, other, sizeof mine);
+        assert_memory_equal(mine, other, sizeof(mine));
     wet_state_close(fresh);
 }
 
@@ -234,7 +234,7 @@ static void state_that_goes_on_is_a_new_one(void **state)
     while (times.count < 63)
         times.list[times.count++] = 1 + unit_random(&seed) % last;
     times.list[times.count++] = last;
-    qsort(times.list, times.count, sizeof times.list[0], by_time);
+    qsort(times.list, times.count, sizeof(times.list[0]), by_time);
     ok(wet_state_open(fixture->cut, times.list[0], &walker));
     for (size_t i = 0; i < times.count; i++) {
         ok(wet_state_advance(walker, times.list[i]));
@@ -294,7 +294,7 @@ static void states_at_two_times_are_read_in_turn(void **state)
         assert_int_equal(value, first_value);
         ok(wet_state_read(late, wet_state_regs(late)->r[EVQ_RSP], &value, 8));
     }
-    assert_memory_equal(&regs, wet_state_regs(early), sizeof regs);
+    assert_memory_equal(&regs, wet_state_regs(early), sizeof(regs));
     wet_state_close(early);
     wet_state_close(late);
 }
@@ -306,12 +306,12 @@ static void state_outside_the_run_or_memory_is_refused(void **state)
     const wet_time wrong[] = {0, last + 1, UINT64_MAX};
     struct wet_state *here;
     uint8_t bytes[64];
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
         assert_int_equal(wet_state_open(fixture->cut, wrong[i], &here), -WD_ERR_NOT_FOUND);
     ok(wet_state_open(fixture->cut, last / 2, &here));
     const uint64_t absent[] = {0, 0x10, 0x7fffffffffff, 0xffffffffff600000, UINT64_MAX - 8};
-    for (size_t i = 0; i < sizeof absent / sizeof absent[0]; i++) {
-        int err = wet_state_read(here, absent[i], bytes, sizeof bytes);
+    for (size_t i = 0; i < sizeof(absent) / sizeof(absent[0]); i++) {
+        int err = wet_state_read(here, absent[i], bytes, sizeof(bytes));
         assert_int_equal(err, -EFAULT);
         assert_non_null(strstr(wd_error_message(err), "mapped"));
     }

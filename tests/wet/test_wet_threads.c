@@ -61,7 +61,7 @@ struct instruction {
 static struct instruction *instructions_of(struct wet *wet)
 {
     const struct wet_info *info = wet_get_info(wet);
-    struct instruction *all = calloc(info->instructions + 2, sizeof *all);
+    struct instruction *all = calloc(info->instructions + 2, sizeof(*all));
     wet_time time = 1;
     for (uint64_t k = 0; k < info->intervals; k++) {
         const struct wet_interval *interval;
@@ -113,7 +113,7 @@ static void threads_are_those_of_instructions(struct wet *wet, const struct inst
     size_t count;
     uint64_t total = wet_get_info(wet)->instructions;
     const struct wet_thread *threads = wet_threads(wet, &count);
-    uint64_t *executed = calloc(count, sizeof *executed);
+    uint64_t *executed = calloc(count, sizeof(*executed));
     assert_int_equal(count, wet_get_info(wet)->threads);
     for (wet_time t = 1; t <= total; t++) {
         const struct wet_thread *thread = wet_thread_at(wet, t);
@@ -187,7 +187,7 @@ static unsigned line_of(const char *source, const char *mark)
     unsigned line = 0, found = 0;
     FILE *file = fopen(source, "re");
     assert_non_null(file);
-    while (!found && fgets(text, sizeof text, file)) {
+    while (!found && fgets(text, sizeof(text), file)) {
         line++;
         if (strstr(text, mark))
             found = line;
@@ -312,7 +312,7 @@ static void turned_load(struct turned *turned, const struct fixture *fixture)
     unit_sections_load(&turned->sections, fixture->short_path);
     struct wd_buf *bytes = &unit_section_find(&turned->sections, WET_SEC_TURNS, 0)->bytes;
     turned->turns = (struct wet_turn_record *)bytes->data;
-    turned->count = bytes->size_bytes / sizeof *turned->turns;
+    turned->count = bytes->size_bytes / sizeof(*turned->turns);
 }
 
 static uint64_t interval_first(struct turned *turned, uint64_t k)
@@ -326,7 +326,7 @@ static void assert_turns_are_refused(struct turned *turned, const struct fixture
                                      wet_time first)
 {
     char *path = unit_path(fixture->run.dir, "turns.wet"), expected[64];
-    snprintf(expected, sizeof expected, "they disagree, of interval %llu",
+    snprintf(expected, sizeof(expected), "they disagree, of interval %llu",
              (unsigned long long)wet_interval_at(fixture->cut, first));
     unit_sections_store(&turned->sections, path, SIZE_MAX);
     unit_sections_fini(&turned->sections);

@@ -154,7 +154,7 @@ static void rows_check(const struct row *rows, size_t count)
     }
 }
 
-#define ROWS(rows) rows_check(rows, sizeof rows / sizeof rows[0])
+#define ROWS(rows) rows_check(rows, sizeof(rows) / sizeof(rows[0]))
 
 /* ---- tests ---- */
 
@@ -195,9 +195,9 @@ static void verify_missing_and_needless_sections_are_found(void **state)
                     {WET_SEC_DEBUG, 999},
                     {WET_SEC_STATE, 1u << 20},
                     {WET_SEC_LINES, 1u << 20}};
-    for (size_t i = 0; i < sizeof needless / sizeof needless[0]; i++) {
+    for (size_t i = 0; i < sizeof(needless) / sizeof(needless[0]); i++) {
         struct unit_section *list =
-            realloc(here.sections.list, (here.sections.count + 1) * sizeof *list);
+            realloc(here.sections.list, (here.sections.count + 1) * sizeof(*list));
         assert_non_null(list);
         here.sections.list = list;
         list[here.sections.count++] =
@@ -212,7 +212,7 @@ static void verify_sections_of_unknown_kinds_pass(void **state)
 {
     (void)state;
     struct unit_section *list =
-        realloc(here.sections.list, (here.sections.count + 1) * sizeof *list);
+        realloc(here.sections.list, (here.sections.count + 1) * sizeof(*list));
     assert_non_null(list);
     here.sections.list = list;
     list[here.sections.count++] = (struct unit_section){.kind = 60, .key = 7};
@@ -301,8 +301,8 @@ static void node_again(struct wd_buf *bytes, const void *arg)
 {
     struct wet_node_record node;
     (void)arg;
-    memcpy(&node, bytes->data, sizeof node);
-    size_t whole = sizeof node + ((node.code_bytes + 7u) & ~7u);
+    memcpy(&node, bytes->data, sizeof(node));
+    size_t whole = sizeof(node) + ((node.code_bytes + 7u) & ~7u);
     uint8_t *copy = malloc(whole);
     memcpy(copy, bytes->data, whole);
     assert_int_equal(wd_buf_append(bytes, copy, whole), 0);
@@ -377,8 +377,8 @@ static void verify_states(void **state)
 {
     (void)state;
     struct wet_state_record head;
-    memcpy(&head, section_of(WET_SEC_STATE, 1)->bytes.data, sizeof head);
-    const int64_t view = sizeof head,
+    memcpy(&head, section_of(WET_SEC_STATE, 1)->bytes.data, sizeof(head));
+    const int64_t view = sizeof(head),
                   task = view + (int64_t)(head.view_count * sizeof(struct agt_view));
     const struct row rows[] = {
         {"first", WET_SEC_STATE, 0, APPEND, 0, 8, 0, "before it", 0},
@@ -467,13 +467,13 @@ static void verify_deep_finds_registers_that_are_others(void **state)
 {
     (void)state;
     struct wet_state_record head;
-    memcpy(&head, section_of(WET_SEC_STATE, 1)->bytes.data, sizeof head);
+    memcpy(&head, section_of(WET_SEC_STATE, 1)->bytes.data, sizeof(head));
     const struct row row = {
         "rip",
         WET_SEC_STATE,
         1,
         SET,
-        (int64_t)(sizeof head + head.view_count * sizeof(struct agt_view) + 8 + EVQ_RIP * 8),
+        (int64_t)(sizeof(head) + head.view_count * sizeof(struct agt_view) + 8 + EVQ_RIP * 8),
         8,
         4096,
         "run again",

@@ -34,7 +34,7 @@ static void ok_at(int err, int line)
 
 static int fixture_make(void **state, uint64_t interval, const char *const argv[])
 {
-    struct fixture *fixture = calloc(1, sizeof *fixture);
+    struct fixture *fixture = calloc(1, sizeof(*fixture));
     run_record(&fixture->run, argv);
     fixture->interval = interval;
     fixture->whole_path = unit_path(fixture->run.dir, "whole.wet");
@@ -112,9 +112,9 @@ static void assert_same_state(struct wet *a, struct wet *b, wet_time t)
                      (unsigned long long)t, (unsigned long long)wet_get_info(b)->first_time,
                      (unsigned long long)wet_get_info(b)->last_time);
     }
-    ok(wet_state_read(x, p->r[EVQ_RSP], stack[0], sizeof stack[0]));
-    ok(wet_state_read(y, p->r[EVQ_RSP], stack[1], sizeof stack[1]));
-    assert_memory_equal(stack[0], stack[1], sizeof stack[0]);
+    ok(wet_state_read(x, p->r[EVQ_RSP], stack[0], sizeof(stack[0])));
+    ok(wet_state_read(y, p->r[EVQ_RSP], stack[1], sizeof(stack[1])));
+    assert_memory_equal(stack[0], stack[1], sizeof(stack[0]));
     wet_state_close(x);
     wet_state_close(y);
 }
@@ -131,11 +131,11 @@ static uint64_t *pages_of(struct wet *wet, wet_time t, size_t *count)
     ok(wet_state_mappings(state, &list, &mappings));
     for (size_t i = 0; i < mappings; i++) {
         for (uint64_t at = list[i].start; at < list[i].end && at < list[i].start + (1 << 20);
-             at += sizeof page) {
-            memset(page, 0, sizeof page);
-            wet_state_read(state, at, page, sizeof page);
+             at += sizeof(page)) {
+            memset(page, 0, sizeof(page));
+            wet_state_read(state, at, page, sizeof(page));
             ok(wd_buf_append_u64(&hashes, at));
-            ok(wd_buf_append_u64(&hashes, XXH64(page, sizeof page, 0)));
+            ok(wd_buf_append_u64(&hashes, XXH64(page, sizeof(page), 0)));
         }
     }
     wet_state_close(state);
@@ -165,7 +165,7 @@ struct statement {
 /* What ran from time `from` to `to`. */
 static struct statement *statements_of(struct wet *wet, wet_time from, wet_time to)
 {
-    struct statement *all = calloc(to - from + 2, sizeof *all);
+    struct statement *all = calloc(to - from + 2, sizeof(*all));
     for (uint64_t k = 0; k < wet_get_info(wet)->intervals; k++) {
         const struct wet_interval *interval;
         ok(wet_interval_get(wet, k, &interval));
@@ -249,7 +249,7 @@ static void window_has_what_the_run_has_there(void **state)
     uint64_t all = wet_get_info(fixture->whole)->instructions;
     const uint64_t bounds[][2] = {
         {all / 3, 2 * all / 3}, {1, all / 2}, {all / 2, 0}, {all / 7 + 3, all / 7 + 4}};
-    for (size_t i = 0; i < sizeof bounds / sizeof bounds[0]; i++) {
+    for (size_t i = 0; i < sizeof(bounds) / sizeof(bounds[0]); i++) {
         uint64_t from = bounds[i][0], to = bounds[i][1];
         struct wet *window = window_open(fixture, at_time(from), to ? at_time(to) : nowhere);
         const struct wet_info *info = wet_get_info(window);
@@ -358,8 +358,8 @@ static void window_names_itself_where_it_ends(void **state)
     struct wet_state *none;
     char first[24];
     const wet_time outside[] = {0, 1, info->first_time - 1, info->last_time + 2, all, UINT64_MAX};
-    snprintf(first, sizeof first, "%llu", (unsigned long long)info->first_time);
-    for (size_t i = 0; i < sizeof outside / sizeof outside[0]; i++) {
+    snprintf(first, sizeof(first), "%llu", (unsigned long long)info->first_time);
+    for (size_t i = 0; i < sizeof(outside) / sizeof(outside[0]); i++) {
         assert_int_equal(wet_state_open(window, outside[i], &none), -WD_ERR_NOT_FOUND);
         assert_non_null(strstr(wd_error_message(-WD_ERR_NOT_FOUND), "window"));
         assert_non_null(strstr(wd_error_message(-WD_ERR_NOT_FOUND), first));
@@ -373,7 +373,7 @@ static void window_beyond_the_run_is_refused_with_its_length(void **state)
     struct fixture *fixture = *state;
     char length[24];
     uint64_t all = wet_get_info(fixture->whole)->instructions;
-    snprintf(length, sizeof length, "%llu", (unsigned long long)all);
+    snprintf(length, sizeof(length), "%llu", (unsigned long long)all);
     assert_int_equal(window_build(fixture, at_time(all + 5), nowhere), -WD_ERR_USAGE);
     assert_non_null(strstr(wd_error_message(-WD_ERR_USAGE), length));
     const struct wet_moment event = {WET_MOMENT_EVENT, 1ull << 40};

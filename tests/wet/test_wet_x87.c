@@ -104,9 +104,9 @@ static void last_instruction_is_found_in_code(void **state)
                 {7, false, 0},
                 {8, false, 0}};
     (void)state;
-    for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         uint64_t ip = 0;
-        bool is_found = dbi_x87_last(0x1000, code, sizeof code, rows[i].count, &ip);
+        bool is_found = dbi_x87_last(0x1000, code, sizeof(code), rows[i].count, &ip);
         assert_int_equal(is_found, rows[i].is_found);
         if (is_found)
             assert_int_equal(ip, rows[i].ip);
@@ -127,11 +127,11 @@ static void output_is_compared(const struct fixture *fixture, struct wet *wet)
     static uint8_t bytes[64 * SEEN_BYTES];
     const struct wet_output *output = wet_outputs(wet, &count);
     assert_int_equal(count, 1);
-    assert_int_equal(output->size, sizeof bytes);
-    assert_int_equal(fixture->run.out_bytes, sizeof bytes);
+    assert_int_equal(output->size, sizeof(bytes));
+    assert_int_equal(fixture->run.out_bytes, sizeof(bytes));
     ok(wet_state_open(wet, output->time, &state));
-    ok(wet_state_read(state, output->address, bytes, sizeof bytes));
-    for (unsigned i = 0; i < sizeof bytes; i++)
+    ok(wet_state_read(state, output->address, bytes, sizeof(bytes)));
+    for (unsigned i = 0; i < sizeof(bytes); i++)
         if (bytes[i] != (uint8_t)fixture->run.out[i])
             fail_msg("case %u, byte %u: %#x, recorded %#x", i / SEEN_BYTES, i % SEEN_BYTES,
                      bytes[i], (uint8_t)fixture->run.out[i]);

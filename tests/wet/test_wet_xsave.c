@@ -18,7 +18,7 @@ struct image {
 static struct image pattern(void)
 {
     struct image image;
-    memset(image.bytes, 0xaa, sizeof image.bytes);
+    memset(image.bytes, 0xaa, sizeof(image.bytes));
     memset(image.bytes + AGT_XS_HEADER_OFF, 0, 64);
     return image;
 }
@@ -34,10 +34,10 @@ static struct image stored(enum agt_xsave_kind kind, uint64_t in_use)
             continue;
         memset(image.bytes + part->off, 0, part->bytes);
         if (part->off == 0)
-            memcpy(image.bytes, control, sizeof control);
+            memcpy(image.bytes, control, sizeof(control));
     }
     if (kind != AGT_XSAVE_COMPACT || in_use & AGT_XS_SSE)
-        memcpy(image.bytes + AGT_XS_MXCSR_OFF, mxcsr, sizeof mxcsr);
+        memcpy(image.bytes + AGT_XS_MXCSR_OFF, mxcsr, sizeof(mxcsr));
     image.bytes[AGT_XS_HEADER_OFF] = (uint8_t)in_use;
     return image;
 }
@@ -61,7 +61,7 @@ static void xsave_settle_keeps_what_is_in_use(void **state)
     (void)state;
     const struct image before = pattern();
     const size_t places[] = {0, 40, 170, 415, 576, 831}; /* a byte of some register */
-    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
         uint64_t component = places[i] < 160   ? AGT_XS_X87
                              : places[i] < 512 ? AGT_XS_SSE
                                                : AGT_XS_AVX;
@@ -113,7 +113,7 @@ static void areas_check(struct wet *wet, const struct told *told)
     assert_in_range(told->count, 4, 12);
     ok(wet_state_open(wet, wet_get_info(wet)->last_time, &end));
     for (uint64_t i = 0; i < told->count; i += 2) {
-        ok(wet_state_read(end, told->address + i * AREA_BYTES, pair, sizeof pair));
+        ok(wet_state_read(end, told->address + i * AREA_BYTES, pair, sizeof(pair)));
         for (size_t at = 0; at < AREA_BYTES; at++)
             if (pair[0].bytes[at] != pair[1].bytes[at])
                 fail_msg("pair %llu: byte %zu is %#x, and %#x where zeros were loaded",
@@ -134,8 +134,8 @@ static void xsave_stores_what_registers_hold(void **state)
         skipped_say("test_wet_xsave", "what xsave stores: the processor has no AVX");
         skip();
     }
-    assert_int_equal(fixture->run.out_bytes, sizeof told);
-    memcpy(&told, fixture->run.out, sizeof told);
+    assert_int_equal(fixture->run.out_bytes, sizeof(told));
+    memcpy(&told, fixture->run.out, sizeof(told));
     areas_check(fixture->whole, &told);
     areas_check(fixture->cut, &told);
 }

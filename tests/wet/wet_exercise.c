@@ -55,12 +55,12 @@ static void model_ask(struct wet *wet, uint64_t pc)
     mdl_line_at(model, pc, &line);
     mdl_function_body(model, pc, &body);
     mdl_controllers(model, pc, &branches, &count);
-    mdl_read_bytes(model, pc, bytes, sizeof bytes);
+    mdl_read_bytes(model, pc, bytes, sizeof(bytes));
 }
 
 static void info_look(const struct wet_info *info)
 {
-    look(info, sizeof *info);
+    look(info, sizeof(*info));
     look(info->program, strlen(info->program));
     for (size_t i = 0; i < info->argc; i++)
         look(info->argv[i], strlen(info->argv[i]));
@@ -75,14 +75,14 @@ static void threads_look(struct wet *wet)
     for (size_t i = 0; i < count; i++) {
         look(threads[i].name, strlen(threads[i].name));
         seen += threads[i].instructions + (threads[i].parent ? threads[i].parent->index : 0);
-        for (size_t t = 0; t < sizeof times / sizeof times[0]; t++) {
+        for (size_t t = 0; t < sizeof(times) / sizeof(times[0]); t++) {
             const struct wet_thread *at = wet_thread_at(wet, times[t]);
             const struct wet_thread *of = wet_thread_of(wet, threads[i].task, times[t]);
             seen += (at ? at->index : 0) + (of ? of->index : 0);
         }
     }
     const struct wet_ambiguous *events = wet_ambiguous_events(wet, &count);
-    look(events, count * sizeof *events);
+    look(events, count * sizeof(*events));
 }
 
 int exercise_tables(struct wet *wet)
@@ -93,14 +93,14 @@ int exercise_tables(struct wet *wet)
     info_look(info);
     threads_look(wet);
     const struct wet_output *outputs = wet_outputs(wet, &count);
-    look(outputs, count * sizeof *outputs);
+    look(outputs, count * sizeof(*outputs));
     keep_first(&first, wet_each_event(wet, event_look, NULL));
     for (uint32_t id = 0; id < wet_node_limit(wet); id++) {
         const struct wet_node *node = wet_get_node(wet, id);
         if (!node || asked++ >= NODES_MAX)
             continue;
         look(node->code, node->code_bytes);
-        look(node->statements, node->statement_count * sizeof *node->statements);
+        look(node->statements, node->statement_count * sizeof(*node->statements));
         for (uint64_t k = 0; k < info->intervals && k < INTERVALS_MAX; k++)
             seen += wet_node_executions_in(wet, id, k);
         if (asked % 40 == 1) {
@@ -143,16 +143,16 @@ static int state_look(struct wet *wet, wet_time t)
     if (err)
         return err;
     const struct evq_regs *regs = wet_state_regs(state);
-    look(regs, sizeof *regs);
+    look(regs, sizeof(*regs));
     err = wet_state_mappings(state, &mappings, &count);
     for (size_t i = 0; !err && i < count; i++) {
         look(mappings[i].name, strlen(mappings[i].name));
-        err = wet_state_read(state, mappings[i].start, bytes, sizeof bytes);
+        err = wet_state_read(state, mappings[i].start, bytes, sizeof(bytes));
         if (err == -EFAULT) /* a damaged file may list what is not there */
             err = 0;
     }
-    wet_state_read(state, regs->r[EVQ_RSP], bytes, sizeof bytes);
-    wet_state_read(state, UINT64_MAX - 3, bytes, sizeof bytes);
+    wet_state_read(state, regs->r[EVQ_RSP], bytes, sizeof(bytes));
+    wet_state_read(state, UINT64_MAX - 3, bytes, sizeof(bytes));
     wet_state_close(state);
     return err;
 }
@@ -176,7 +176,7 @@ static int instances_look(struct wet *wet, uint64_t pc)
     wet_time time;
     const int64_t ranks[] = {1, -1, 7, INT64_MIN};
     int first = 0;
-    for (size_t i = 0; i < sizeof ranks / sizeof ranks[0]; i++) {
+    for (size_t i = 0; i < sizeof(ranks) / sizeof(ranks[0]); i++) {
         int err = wet_find_instance(wet, &pc, 1, ranks[i], &time);
         keep_first(&first, err == -WD_ERR_NOT_FOUND ? 0 : err);
     }
@@ -216,7 +216,7 @@ int exercise_runs(struct wet *wet)
     for (uint64_t k = 0; k < info->intervals && k < INTERVALS_MAX; k++)
         keep_first(&first, interval_look(wet, k));
     keep_first(&first, interval_look(wet, info->intervals - 1));
-    for (size_t i = 0; i < sizeof times / sizeof times[0]; i++)
+    for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
         keep_first(&first, times[i] ? state_look(wet, times[i]) : 0);
     for (size_t i = 0; i < count && i < 3; i++)
         keep_first(&first, output_look(wet, &outputs[i]));

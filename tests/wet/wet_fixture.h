@@ -24,7 +24,7 @@ static inline void ok(int err)
 
 static inline int fixture_open(void **state, uint64_t interval, const char *const argv[])
 {
-    struct fixture *fixture = calloc(1, sizeof *fixture);
+    struct fixture *fixture = calloc(1, sizeof(*fixture));
     *state = fixture;
     run_record_and_build(&fixture->run, argv, interval, &fixture->whole_path, &fixture->short_path);
     ok(wet_open(fixture->whole_path, &fixture->whole));

@@ -109,10 +109,10 @@ static uint64_t build_whole(struct rebuilt *rebuilt)
 
 int rebuilt_make(void **state, uint64_t interval, const char *name, const char *const argv[])
 {
-    struct rebuilt *rebuilt = calloc(1, sizeof *rebuilt);
+    struct rebuilt *rebuilt = calloc(1, sizeof(*rebuilt));
     char file[64];
     run_record(&rebuilt->run, argv);
-    snprintf(file, sizeof file, "%s.wet", name);
+    snprintf(file, sizeof(file), "%s.wet", name);
     rebuilt->interval = interval;
     rebuilt->whole = unit_path(rebuilt->run.dir, "whole.wet");
     rebuilt->path = unit_path(rebuilt->run.dir, file);

@@ -22,9 +22,9 @@ static struct file file_read(const char *path)
     file.bytes = (uint8_t *)slurp(path, &file.size_bytes);
     if (!file.bytes)
         fail_msg("%s is not there", path);
-    memcpy(head, file.bytes, sizeof head);
+    memcpy(head, file.bytes, sizeof(head));
     file.table = (const struct wet_section *)(file.bytes + head[2]);
-    file.count = head[3] / sizeof *file.table;
+    file.count = head[3] / sizeof(*file.table);
     return file;
 }
 
@@ -49,7 +49,7 @@ void same_file(const char *path, const char *wanted)
     struct file a = file_read(path), b = file_read(wanted);
     assert_int_equal(a.count, b.count);
     for (size_t i = 0; i < a.count; i++) {
-        if (memcmp(&a.table[i], &b.table[i], sizeof *a.table))
+        if (memcmp(&a.table[i], &b.table[i], sizeof(*a.table)))
             fail_section(path, wanted, a.table[i].kind, a.table[i].key);
     }
     assert_int_equal(a.size_bytes, b.size_bytes);

@@ -66,7 +66,7 @@ static const uint64_t numbers[] = {0,          1,          7,
 static void change_once(struct wd_buf *bytes, uint64_t *seed)
 {
     uint64_t what = unit_random(seed) % 8, at = unit_random(seed) % (bytes->size_bytes + 1);
-    uint64_t number = numbers[unit_random(seed) % (sizeof numbers / sizeof numbers[0])];
+    uint64_t number = numbers[unit_random(seed) % (sizeof(numbers) / sizeof(numbers[0]))];
     if (!bytes->size_bytes || what == 7) {
         assert_int_equal(wd_buf_append(bytes, &number, 1 + unit_random(seed) % 8), 0);
     } else if (what == 0) {
@@ -88,7 +88,7 @@ void unit_bytes_change(struct wd_buf *bytes, uint64_t *seed)
         if (head.size_bytes > 256 && unit_random(seed) % 2) {
             head.size_bytes = 256;
             uint64_t at = unit_random(seed) % 32 * 8;
-            uint64_t number = numbers[unit_random(seed) % (sizeof numbers / sizeof numbers[0])];
+            uint64_t number = numbers[unit_random(seed) % (sizeof(numbers) / sizeof(numbers[0]))];
             memcpy(head.data + at, &number, 8);
         } else {
             change_once(bytes, seed);
@@ -112,11 +112,11 @@ void unit_sections_load(struct unit_sections *sections, const char *path)
     read_at(fd, &table_off, 8, HEADER_TABLE_OFF);
     read_at(fd, &table_bytes, 8, HEADER_TABLE_OFF + 8);
     sections->count = table_bytes / sizeof(struct wet_section);
-    sections->list = calloc(sections->count + 1, sizeof *sections->list);
+    sections->list = calloc(sections->count + 1, sizeof(*sections->list));
     assert_int_equal(wet_store_open(path, &store), 0);
     for (size_t i = 0; i < sections->count; i++) {
         struct wet_section section;
-        read_at(fd, &section, sizeof section, table_off + i * sizeof section);
+        read_at(fd, &section, sizeof(section), table_off + i * sizeof(section));
         sections->list[i].kind = section.kind;
         sections->list[i].key = section.key;
         assert_int_equal(wet_store_read(store, section.kind, section.key, &sections->list[i].bytes),

@@ -36,7 +36,7 @@ void wet_builder_notice(const struct wet_builder *builder, const char *format, .
     if (!builder->options->notice)
         return;
     va_start(args, format);
-    vsnprintf(sentence, sizeof sentence, format, args);
+    vsnprintf(sentence, sizeof(sentence), format, args);
     va_end(args);
     builder->options->notice(builder->options->notice_arg, sentence);
 }
@@ -72,7 +72,7 @@ static void ticks_adjust(struct wet_builder *builder, struct wd_buf *entries, si
 void wet_builder_ticks_undo(const struct wet_builder *builder, struct wd_buf *entries)
 {
     uint64_t given[EVQ_TASKS_MAX];
-    memcpy(given, builder->ticks_before, sizeof given);
+    memcpy(given, builder->ticks_before, sizeof(given));
     for (size_t at = 0; at < entries->size_bytes;) {
         struct evq_entry *entry = (struct evq_entry *)(entries->data + at);
         if (entry->flags & EVQ_FLAG_TICKS)
@@ -141,7 +141,7 @@ void wet_builder_signal_note(struct wet_builder *builder, const struct evq_entry
 static int entry_keep(struct wet_builder *builder, const struct evq_entry *entry, uint64_t time)
 {
     struct wet_entry_record record = {.time = time};
-    int err = wd_buf_append(&builder->parts.entries, &record, sizeof record);
+    int err = wd_buf_append(&builder->parts.entries, &record, sizeof(record));
     return err ? err : wet_entry_for_store(&builder->space, entry, time, &builder->parts.entries);
 }
 
@@ -221,7 +221,7 @@ static int line_note(void *arg, uint64_t address, const uint8_t *bytes)
     builder->line_address = address;
     struct line line = {.mirror_off = (uint64_t)(here - builder->space.bytes),
                         .at = builder->line_bytes.size_bytes};
-    int err = wd_buf_append(&builder->lines, &line, sizeof line);
+    int err = wd_buf_append(&builder->lines, &line, sizeof(line));
     return err ? err : wd_buf_append(&builder->line_bytes, bytes, WET_LINE_BYTES);
 }
 
@@ -237,9 +237,9 @@ static int lines_part(struct wet_builder *builder)
     wet_changes_clear(&builder->changes);
     int err = rep_engine_lines(builder->engine, line_note, builder);
     struct line *lines = (struct line *)builder->lines.data;
-    size_t count = builder->lines.size_bytes / sizeof *lines;
+    size_t count = builder->lines.size_bytes / sizeof(*lines);
     if (count)
-        qsort(lines, count, sizeof *lines, line_order);
+        qsort(lines, count, sizeof(*lines), line_order);
     for (size_t i = 0; !err && i < count; i++) {
         if (i && lines[i].mirror_off == lines[i - 1].mirror_off)
             continue;
@@ -255,9 +255,9 @@ static void in_use_settle(uint8_t *image, uint32_t bytes)
     uint64_t settled = AGT_XS_X87 | AGT_XS_SSE, in_use;
     if (bytes >= AGT_XS_SETTLED_BYTES)
         settled |= AGT_XS_AVX;
-    memcpy(&in_use, image + AGT_XS_HEADER_OFF, sizeof in_use);
+    memcpy(&in_use, image + AGT_XS_HEADER_OFF, sizeof(in_use));
     in_use &= ~settled | agt_xs_in_use(image, in_use & settled);
-    memcpy(image + AGT_XS_HEADER_OFF, &in_use, sizeof in_use);
+    memcpy(image + AGT_XS_HEADER_OFF, &in_use, sizeof(in_use));
 }
 
 int wet_builder_state(struct wet_builder *builder, struct wd_buf *out)
@@ -270,16 +270,16 @@ int wet_builder_state(struct wet_builder *builder, struct wd_buf *out)
         return err;
     for (uint32_t i = 0; i < EVQ_TASKS_MAX; i++)
         state.task_count += tasks[i].live != 0;
-    err = wd_buf_append(out, &state, sizeof state);
+    err = wd_buf_append(out, &state, sizeof(state));
     if (!err)
-        err = wd_buf_append(out, views->list, views->count * sizeof *views->list);
+        err = wd_buf_append(out, views->list, views->count * sizeof(*views->list));
     uint32_t xsave_bytes = wet_xsave_bytes();
     for (uint32_t i = 0; !err && i < EVQ_TASKS_MAX; i++) {
         if (!tasks[i].live)
             continue;
         struct wet_task_record task = {.task = i, .xsave_bytes = xsave_bytes};
-        memcpy(task.regs, tasks[i].regs.r, sizeof task.regs);
-        err = wd_buf_append(out, &task, sizeof task);
+        memcpy(task.regs, tasks[i].regs.r, sizeof(task.regs));
+        err = wd_buf_append(out, &task, sizeof(task));
         if (!err)
             err = wd_buf_append(out, tasks[i].xsave, xsave_bytes);
         if (!err)
@@ -303,21 +303,21 @@ int wet_builder_index(struct wet_builder *builder, struct wet_index_record *reco
     builder->first_time = executed + 1;
     builder->first_entry = entries;
     int err = wet_jump_table_take(&builder->jumps, builder->engine);
-    return err ? err : wd_buf_append(&builder->index, record, sizeof *record);
+    return err ? err : wd_buf_append(&builder->index, record, sizeof(*record));
 }
 
 int wet_builder_interval(struct wet_builder *builder)
 {
     struct wet_interval_parts *parts = &builder->parts;
     struct wet_index_record record;
-    parts->index = builder->index.size_bytes / sizeof record;
+    parts->index = builder->index.size_bytes / sizeof(record);
     int err = wet_builder_index(builder, &record);
     if (!err)
         err = wet_node_table_count(&builder->nodes, builder->engine, &parts->counts);
     if (!err)
         err = lines_part(builder);
     if (!err && builder->has_journal)
-        err = wd_buf_append(&parts->note, &record, sizeof record);
+        err = wd_buf_append(&parts->note, &record, sizeof(record));
     if (!err && builder->has_journal)
         err = wet_snapshot_save(builder, &parts->note);
     /* the state at this point belongs to the next interval: the writer gets it with that one */

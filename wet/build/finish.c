@@ -65,7 +65,7 @@ static int nodes_section(const struct wet_finish *finish, struct wet_store_write
                                          .id = id,
                                          .statements = node->statements,
                                          .code_bytes = node->code_bytes};
-        err = wd_buf_append(&out, &record, sizeof record);
+        err = wd_buf_append(&out, &record, sizeof(record));
         if (!err)
             err = wd_buf_append(&out, node->code, node->code_bytes);
         if (!err)
@@ -217,7 +217,7 @@ static int files_sections(const struct wet_finish *finish, struct wet_store_writ
         json_array_append_new(origins, origin);
         if (!fstat(files[i].fd, &stat))
             record.mtime_s = stat.st_mtime;
-        err = wd_buf_append(&out, &record, sizeof record);
+        err = wd_buf_append(&out, &record, sizeof(record));
         if (!err)
             err = wd_buf_append(&out, files[i].name, record.path_bytes);
         if (!err)
@@ -253,12 +253,13 @@ static int tables_sections(const struct wet_finish *finish, struct wet_store_wri
     size_t count;
     const struct rep_range *ranges = rep_feed_ranges(finish->feed, &count);
     const struct rep_cpu *cpu = rep_feed_cpu(finish->feed);
-    int err = add(store, finish, WET_SEC_SPANS, 0, ranges, count * sizeof *ranges);
+    int err = add(store, finish, WET_SEC_SPANS, 0, ranges, count * sizeof(*ranges));
     if (!err)
-        err = add(store, finish, WET_SEC_CPU, 0, cpu->cpuid, cpu->cpuid_count * sizeof *cpu->cpuid);
+        err =
+            add(store, finish, WET_SEC_CPU, 0, cpu->cpuid, cpu->cpuid_count * sizeof(*cpu->cpuid));
     if (!err)
         err = add(store, finish, WET_SEC_OBJECTS, 0, finish->space->objects,
-                  finish->space->object_count * sizeof *finish->space->objects);
+                  finish->space->object_count * sizeof(*finish->space->objects));
     if (!err)
         err = add(store, finish, WET_SEC_INDEX, 0, finish->index->data, finish->index->size_bytes);
     if (!err)
@@ -271,7 +272,7 @@ static int tables_sections(const struct wet_finish *finish, struct wet_store_wri
                   {WET_SEC_TURNS, &finish->threads->turns},
                   {WET_SEC_AMBIGUOUS, &finish->threads->ambiguous},
                   {WET_SEC_JUMPS, finish->jumps}};
-    for (size_t i = 0; !err && i < sizeof tables / sizeof tables[0]; i++)
+    for (size_t i = 0; !err && i < sizeof(tables) / sizeof(tables[0]); i++)
         err = add(store, finish, tables[i].kind, 0, tables[i].bytes->data,
                   tables[i].bytes->size_bytes);
     return err;
@@ -291,7 +292,7 @@ static json_t *text(const char *bytes)
     for (; *bytes && !err; bytes++) {
         uint8_t byte = (uint8_t)*bytes;
         char pair[2] = {digits[byte >> 4], digits[byte & 15]};
-        err = wd_buf_append(&hex, pair, sizeof pair);
+        err = wd_buf_append(&hex, pair, sizeof(pair));
     }
     if (!err)
         string = json_pack("{s:s%}", "hex", (const char *)hex.data, hex.size_bytes);
@@ -313,7 +314,7 @@ static int meta_section(const struct wet_finish *finish, struct wet_store_writer
 {
     const struct rep_info *info = rep_feed_info(finish->feed);
     siginfo_t siginfo;
-    memcpy(&siginfo, info->fatal_siginfo, sizeof siginfo);
+    memcpy(&siginfo, info->fatal_siginfo, sizeof(siginfo));
     json_t *meta = json_object(), *argv = json_array();
     for (size_t i = 0; i < info->argc; i++)
         json_array_append_new(argv, text(info->argv[i]));
@@ -347,7 +348,7 @@ static int meta_section(const struct wet_finish *finish, struct wet_store_writer
         {"x87", rep_feed_cpu(finish->feed)->x87},
         {"cpuid_recorded", rep_feed_cpu(finish->feed)->cpuid_is_recorded},
     };
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
         json_object_set_new(meta, numbers[i].key, json_integer((json_int_t)numbers[i].value));
     processor_put(meta, &rep_feed_cpu(finish->feed)->processor);
     char *bytes = json_dumps(meta, JSON_SORT_KEYS | JSON_ENSURE_ASCII);

@@ -68,10 +68,10 @@ static bool frame_read(struct wet_journal *journal, size_t n, uint64_t at, uint6
 {
     struct head head;
     journal->frame.size_bytes = 0;
-    if (!read_at(journal->fd, &head, sizeof head, at) ||
-        head.stored_bytes > file_bytes - at - sizeof head ||
+    if (!read_at(journal->fd, &head, sizeof(head), at) ||
+        head.stored_bytes > file_bytes - at - sizeof(head) ||
         wd_buf_reserve(&journal->frame, head.stored_bytes) ||
-        !read_at(journal->fd, journal->frame.data, head.stored_bytes, at + sizeof head))
+        !read_at(journal->fd, journal->frame.data, head.stored_bytes, at + sizeof(head)))
         return false;
     journal->frame.size_bytes = head.stored_bytes;
     return XXH64(journal->frame.data, head.stored_bytes, n) == head.hash;
@@ -155,8 +155,8 @@ int wet_journal_append(struct wet_journal *journal, const void *bytes, size_t si
     if (ZSTD_isError(stored_bytes))
         return wd_fail(-WD_ERR_MACHINE, "compressing: %s", ZSTD_getErrorName(stored_bytes));
     struct head head = {.stored_bytes = stored_bytes, .hash = XXH64(stored, stored_bytes, n)};
-    memcpy(frame->data, &head, sizeof head);
-    frame->size_bytes = sizeof head + stored_bytes;
+    memcpy(frame->data, &head, sizeof(head));
+    frame->size_bytes = sizeof(head) + stored_bytes;
     err = write_all(journal, at);
     if (!err)
         err = wd_buf_append_u64(&journal->ends, at + frame->size_bytes);
@@ -172,7 +172,7 @@ void wet_journal_flush(const struct wet_journal *journal)
 
 int wet_journal_open(const char *path, struct wet_journal **out)
 {
-    struct wet_journal *journal = calloc(1, sizeof *journal);
+    struct wet_journal *journal = calloc(1, sizeof(*journal));
     if (!journal)
         return -ENOMEM;
     journal->fd = -1;

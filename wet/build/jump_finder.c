@@ -42,12 +42,12 @@ static int take(void *arg, uint64_t jump, uint64_t target)
     struct taking *taking = arg;
     const struct wd_buf *sorted = &taking->table->sorted;
     const struct wet_jump_record *known = (const void *)sorted->data, row = {jump, target};
-    size_t count = sorted->size_bytes / sizeof row;
+    size_t count = sorted->size_bytes / sizeof(row);
     while (taking->at < count && order(&known[taking->at], &row) < 0)
         taking->at++;
     if (taking->at < count && order(&known[taking->at], &row) == 0)
         return 0;
-    return wd_buf_append(&taking->table->rows, &row, sizeof row);
+    return wd_buf_append(&taking->table->rows, &row, sizeof(row));
 }
 
 int wet_jump_table_take(struct wet_jump_table *table, struct rep_engine *engine)

@@ -65,14 +65,14 @@ static int room_make(struct wet_node_table *table)
         return wd_fail(-WD_ERR_UNSUPPORTED, "the program has more than %u pieces of code",
                        NODES_MAX);
     if (!table->by_hash) {
-        table->by_hash = calloc(HASH_SLOTS, sizeof *table->by_hash);
+        table->by_hash = calloc(HASH_SLOTS, sizeof(*table->by_hash));
         if (!table->by_hash)
             return -ENOMEM;
     }
     if (table->count < table->capacity)
         return 0;
     uint32_t capacity = table->capacity ? table->capacity * 2 : 4096;
-    struct wet_table_node *nodes = realloc(table->nodes, capacity * sizeof *nodes);
+    struct wet_table_node *nodes = realloc(table->nodes, capacity * sizeof(*nodes));
     if (!nodes)
         return -ENOMEM;
     table->nodes = nodes;
@@ -103,16 +103,16 @@ static int fragments_room(struct wet_node_table *table, uint32_t count)
     if (count <= table->fragment_room)
         return 0;
     uint32_t room = count + count / 2;
-    uint32_t *by_fragment = realloc(table->by_fragment, room * sizeof *by_fragment);
+    uint32_t *by_fragment = realloc(table->by_fragment, room * sizeof(*by_fragment));
     if (by_fragment)
         table->by_fragment = by_fragment;
-    uint64_t *seen = by_fragment ? realloc(table->seen, room * sizeof *seen) : NULL;
+    uint64_t *seen = by_fragment ? realloc(table->seen, room * sizeof(*seen)) : NULL;
     if (!seen)
         return -ENOMEM;
     table->seen = seen;
     size_t more = room - table->fragment_room;
-    memset(by_fragment + table->fragment_room, 0, more * sizeof *by_fragment);
-    memset(seen + table->fragment_room, 0, more * sizeof *seen);
+    memset(by_fragment + table->fragment_room, 0, more * sizeof(*by_fragment));
+    memset(seen + table->fragment_room, 0, more * sizeof(*seen));
     table->fragment_room = room;
     return 0;
 }
@@ -132,7 +132,7 @@ static void number_new(struct wet_node_table *table, uint32_t first)
 {
     for (uint32_t i = table->count; i-- > first;) /* latest first: each heads its chain */
         *slot_of(table, table->nodes[i].pc) = table->nodes[i].next;
-    qsort(table->nodes + first, table->count - first, sizeof *table->nodes, order);
+    qsort(table->nodes + first, table->count - first, sizeof(*table->nodes), order);
     for (uint32_t i = first; i < table->count; i++)
         chain(table, i);
 }

@@ -42,7 +42,7 @@ static int piece_add(struct wet_output_finder *finder, uint64_t fd, uint64_t tim
     struct wet_output_record record = {
         .fd = fd, .time = time, .offset = *offset, .address = address, .size = size};
     *offset += size;
-    return wd_buf_append(&finder->outputs, &record, sizeof record);
+    return wd_buf_append(&finder->outputs, &record, sizeof(record));
 }
 
 static int vector_add(struct wet_output_finder *finder, uint64_t fd, uint64_t time, uint64_t total)
@@ -50,7 +50,7 @@ static int vector_add(struct wet_output_finder *finder, uint64_t fd, uint64_t ti
     size_t count = finder->captured.size_bytes / sizeof(struct iovec);
     for (size_t i = 0; i < count && total; i++) {
         struct iovec piece;
-        memcpy(&piece, finder->captured.data + i * sizeof piece, sizeof piece);
+        memcpy(&piece, finder->captured.data + i * sizeof(piece), sizeof(piece));
         uint64_t size = piece.iov_len < total ? piece.iov_len : total;
         int err = piece_add(finder, fd, time, (uint64_t)piece.iov_base, size);
         if (err)

@@ -40,7 +40,7 @@ struct wet_part {
 
 int wet_part_new(int fd, int level, struct wet_part **out)
 {
-    struct wet_part *part = calloc(1, sizeof *part);
+    struct wet_part *part = calloc(1, sizeof(*part));
     struct wet_packer *packer = part ? wet_packer_new() : NULL;
     if (!packer) {
         free(part);
@@ -100,12 +100,12 @@ static int sections_pack(struct wet_part *part, const struct wet_interval_parts 
 int wet_part_put(struct wet_part *part, struct wet_interval_parts *parts)
 {
     struct head head;
-    memset(&head, 0, sizeof head);
+    memset(&head, 0, sizeof(head));
     head.counts_bytes = parts->counts.size_bytes;
     head.note_bytes = parts->note.size_bytes;
     int err = sections_pack(part, parts, &head);
     if (!err)
-        err = bytes_put(part, &head, sizeof head);
+        err = bytes_put(part, &head, sizeof(head));
     if (!err)
         err = bytes_put(part, parts->counts.data, parts->counts.size_bytes);
     if (!err)
@@ -176,10 +176,10 @@ static int map_room(struct reader *reader)
     if (count <= reader->room)
         return 0;
     uint32_t room = count + count / 2;
-    uint32_t *map = realloc(reader->map, room * sizeof *map);
+    uint32_t *map = realloc(reader->map, room * sizeof(*map));
     if (!map)
         return -ENOMEM;
-    memset(map + reader->room, 0, (room - reader->room) * sizeof *map);
+    memset(map + reader->room, 0, (room - reader->room) * sizeof(*map));
     reader->map = map;
     reader->room = room;
     return 0;
@@ -190,8 +190,8 @@ static int nodes_take(struct reader *reader, const struct wet_index_record *expe
 {
     const struct wet_merge *merge = reader->merge;
     struct wd_view view = wd_view_of(reader->note.data, reader->note.size_bytes);
-    const uint8_t *record = wd_view_bytes(&view, sizeof *expected);
-    if (!record || memcmp(record, expected, sizeof *expected))
+    const uint8_t *record = wd_view_bytes(&view, sizeof(*expected));
+    if (!record || memcmp(record, expected, sizeof(*expected)))
         return damaged();
     int err = wet_node_table_load(&reader->nodes, &view);
     if (!err)
@@ -201,7 +201,7 @@ static int nodes_take(struct reader *reader, const struct wet_index_record *expe
         err = wet_node_table_merge(merge->nodes, &reader->nodes, reader->map, &reader->counts,
                                    &reader->numbered);
     if (!err)
-        err = wd_buf_append(&reader->noted, expected, sizeof *expected);
+        err = wd_buf_append(&reader->noted, expected, sizeof(*expected));
     if (!err)
         err = wet_node_table_save(merge->nodes, *merge->noted, &reader->noted);
     *merge->noted = merge->nodes->count;
@@ -216,7 +216,7 @@ static int interval_merge(struct reader *reader, uint64_t k,
 {
     const struct wet_merge *merge = reader->merge;
     struct head head;
-    int err = bytes_take(reader, &head, sizeof head);
+    int err = bytes_take(reader, &head, sizeof(head));
     if (!err)
         err = buf_take(reader, &reader->counts, head.counts_bytes);
     if (!err)

@@ -51,8 +51,8 @@ static int damaged(void)
 static int op_append(struct wd_buf *out, const struct evq_op *op, const void *payload, size_t bytes)
 {
     struct evq_op whole = *op;
-    whole.bytes = (uint32_t)(sizeof whole + ((bytes + 7) & ~(size_t)7));
-    int err = wd_buf_append(out, &whole, sizeof whole);
+    whole.bytes = (uint32_t)(sizeof(whole) + ((bytes + 7) & ~(size_t)7));
+    int err = wd_buf_append(out, &whole, sizeof(whole));
     if (!err && bytes)
         err = wd_buf_append(out, payload, bytes);
     return err ? err : wd_buf_append_zeros(out, -bytes & 7);
@@ -62,7 +62,7 @@ static int entry_open(struct wd_buf *out, uint32_t task, size_t *at)
 {
     struct evq_entry entry = {.kind = EVQ_OPS, .task = task};
     *at = out->size_bytes;
-    return wd_buf_append(out, &entry, sizeof entry);
+    return wd_buf_append(out, &entry, sizeof(entry));
 }
 
 static void entry_close(struct restart *restart, struct wd_buf *out, size_t at, uint32_t op_count)
@@ -134,7 +134,7 @@ static uint64_t page_of(struct restart *restart, uint64_t n, uint64_t last)
     if (n - restart->pages_first < restart->pages_count)
         return restart->pages[n - restart->pages_first];
     uint64_t count = last - n < MAP_PAGES ? last - n : MAP_PAGES;
-    ssize_t want = (ssize_t)(count * sizeof *restart->pages);
+    ssize_t want = (ssize_t)(count * sizeof(*restart->pages));
     if (pread(restart->map, restart->pages, (size_t)want, (off_t)((first + n) * 8)) != want) {
         restart->pages[0] = WET_PAGE_PRESENT; /* a system that does not tell: look at everything */
         count = 1;
@@ -224,7 +224,7 @@ static int task_append(struct restart *restart, const struct wet_task_record *ta
     if (!err)
         err = op_append(out, &xstate, xsave, task->xsave_bytes);
     if (!err)
-        err = op_append(out, &regs, task->regs, sizeof task->regs);
+        err = op_append(out, &regs, task->regs, sizeof(task->regs));
     if (!err)
         entry_close(restart, out, at, 2);
     return err;
@@ -238,7 +238,7 @@ static int task_new_append(struct restart *restart, const struct wet_task_record
     op.task_new.task = task->task;
     int err = entry_open(out, 0, &at);
     if (!err)
-        err = op_append(out, &op, task->regs, sizeof task->regs);
+        err = op_append(out, &op, task->regs, sizeof(task->regs));
     if (!err)
         entry_close(restart, out, at, 1);
     return err;
@@ -252,7 +252,7 @@ static int tasks_give(struct restart *restart, struct wd_buf *out)
     struct wd_view *view = &restart->tasks;
     int err = 0;
     for (uint32_t i = 0; !err && i < restart->task_count; i++) {
-        const struct wet_task_record *task = (const void *)wd_view_bytes(view, sizeof *task);
+        const struct wet_task_record *task = (const void *)wd_view_bytes(view, sizeof(*task));
         const uint8_t *xsave = task ? wd_view_bytes(view, task->xsave_bytes) : NULL;
         wd_view_bytes(view, -view->at & 7);
         if (view->failed || !xsave || task->task >= EVQ_TASKS_MAX ||
@@ -318,12 +318,12 @@ static int line_ignore(void *arg, uint64_t address, const uint8_t *bytes)
 int wet_restart(struct wet_builder *builder, const struct wd_buf *state)
 {
     struct wd_view view = wd_view_of(state->data, state->size_bytes);
-    const struct wet_state_record *head = (const void *)wd_view_bytes(&view, sizeof *head);
+    const struct wet_state_record *head = (const void *)wd_view_bytes(&view, sizeof(*head));
     struct restart restart = {.builder = builder, .map = -1};
     if (head && head->view_count < AGT_VIEWS_MAX) {
         restart.view_count = head->view_count;
         restart.views =
-            (const void *)wd_view_bytes(&view, head->view_count * sizeof *restart.views);
+            (const void *)wd_view_bytes(&view, head->view_count * sizeof(*restart.views));
         restart.task_count = head->task_count;
         restart.running = head->running;
         restart.tasks = view;

@@ -79,7 +79,7 @@ static int identity_make(const struct wet_builder *builder, struct wd_buf *out)
     struct stat self = {0};
     char text[1024];
     stat("/proc/self/exe", &self);
-    int bytes = snprintf(text, sizeof text,
+    int bytes = snprintf(text, sizeof(text),
                          "store %d program %lld.%lld.%ld.%lld cpu %u interval %llu "
                          "level %d from %d.%llu to %d.%llu fingerprint %s maker %s",
                          WET_STORE_VERSION, (long long)self.st_size, (long long)self.st_mtim.tv_sec,
@@ -89,7 +89,8 @@ static int identity_make(const struct wet_builder *builder, struct wd_buf *out)
                          (int)options->to.kind, (unsigned long long)options->to.value,
                          options->fingerprint ? options->fingerprint : "",
                          options->maker ? options->maker : "");
-    return wd_buf_append(out, text, (size_t)bytes < sizeof text ? (size_t)bytes : sizeof text - 1);
+    return wd_buf_append(out, text,
+                         (size_t)bytes < sizeof(text) ? (size_t)bytes : sizeof(text) - 1);
 }
 
 int wet_unfinished_begin(struct wet_builder *builder, struct wet_unfinished *unfinished)
@@ -105,7 +106,7 @@ int wet_unfinished_begin(struct wet_builder *builder, struct wet_unfinished *unf
     if (!err)
         err = wd_buf_append_u64(&record, count);
     if (!err && count)
-        err = wd_buf_append(&record, rows, count * sizeof *rows);
+        err = wd_buf_append(&record, rows, count * sizeof(*rows));
     if (!err)
         err = wet_snapshot_save(builder, &record);
     if (!err)
@@ -120,7 +121,7 @@ static int memory_load(struct resume *resume)
 {
     const struct wet_section *rows = (const struct wet_section *)resume->rows.data;
     int err = 0;
-    for (size_t i = 0; !err && i < resume->rows.size_bytes / sizeof *rows; i++) {
+    for (size_t i = 0; !err && i < resume->rows.size_bytes / sizeof(*rows); i++) {
         err = wet_store_reread(resume->store, &rows[i], &resume->section);
         if (!err)
             err = wet_changes_apply(&resume->builder->space, resume->section.data,
@@ -167,12 +168,12 @@ static bool interval_read(const struct resume *resume, uint64_t k, struct interv
         wet_journal_read(resume->journal, k + 1, &out->record))
         return false;
     out->rest = wd_view_of(out->record.data, out->record.size_bytes);
-    const uint8_t *rows = wd_view_bytes(&out->rest, sizeof out->rows);
-    const uint8_t *index = wd_view_bytes(&out->rest, sizeof out->index);
+    const uint8_t *rows = wd_view_bytes(&out->rest, sizeof(out->rows));
+    const uint8_t *index = wd_view_bytes(&out->rest, sizeof(out->index));
     if (!rows || !index)
         return false;
-    memcpy(out->rows, rows, sizeof out->rows);
-    memcpy(&out->index, index, sizeof out->index);
+    memcpy(out->rows, rows, sizeof(out->rows));
+    memcpy(&out->index, index, sizeof(out->index));
     for (unsigned i = 0; i < WET_WRITER_SECTIONS; i++) {
         if (out->rows[i].kind != kinds[i] || out->rows[i].key != k)
             return false;
@@ -195,9 +196,9 @@ static bool state_read(struct resume *resume, uint64_t k, struct interval *inter
 static int interval_load(struct resume *resume, struct interval *interval)
 {
     struct wet_builder *builder = resume->builder;
-    int err = wd_buf_append(&resume->rows, interval->rows, sizeof interval->rows);
+    int err = wd_buf_append(&resume->rows, interval->rows, sizeof(interval->rows));
     if (!err)
-        err = wd_buf_append(&builder->index, &interval->index, sizeof interval->index);
+        err = wd_buf_append(&builder->index, &interval->index, sizeof(interval->index));
     if (!err)
         err = wet_snapshot_load(builder, &interval->rest);
     if (!err)
@@ -224,10 +225,10 @@ static int views_set(struct resume *resume)
 {
     struct wet_space *space = &resume->builder->space;
     struct wd_view view = wd_view_of(resume->state.data, resume->state.size_bytes);
-    const struct wet_state_record *head = (const void *)wd_view_bytes(&view, sizeof *head);
+    const struct wet_state_record *head = (const void *)wd_view_bytes(&view, sizeof(*head));
     uint64_t count = head && head->view_count < AGT_VIEWS_MAX ? head->view_count : 0;
-    const struct agt_view *views = (const void *)wd_view_bytes(&view, count * sizeof *views);
-    uint64_t(*spans)[2] = malloc((count + 1) * sizeof *spans), at = 0;
+    const struct agt_view *views = (const void *)wd_view_bytes(&view, count * sizeof(*views));
+    uint64_t(*spans)[2] = malloc((count + 1) * sizeof(*spans)), at = 0;
     if (!spans || !views) {
         free(spans);
         return spans ? -WD_ERR_CORRUPT : -ENOMEM;
@@ -240,9 +241,9 @@ static int views_set(struct resume *resume)
         spans[i][0] = space->objects[views[i].file].mirror_off + views[i].file_off;
         spans[i][1] = spans[i][0] + (views[i].end - views[i].start);
     }
-    memcpy(space->views.list, views, count * sizeof *views);
+    memcpy(space->views.list, views, count * sizeof(*views));
     space->views.count = count;
-    qsort(spans, count, sizeof *spans, span_order);
+    qsort(spans, count, sizeof(*spans), span_order);
     for (uint64_t i = 0; i < count; i++) {
         wet_space_punch(space, at, spans[i][0]);
         at = spans[i][1];
@@ -320,7 +321,7 @@ static int stand(struct wet_builder *builder, enum dbi_mode mode, const struct w
         err = wet_restart(builder, state);
     builder->time_before = builder->first_time - 1;
     builder->entries_before = builder->first_entry;
-    memcpy(builder->ticks_given, builder->ticks_before, sizeof builder->ticks_given);
+    memcpy(builder->ticks_given, builder->ticks_before, sizeof(builder->ticks_given));
     if (!err)
         err = wet_builder_state(builder, &now);
     if (!err &&
@@ -346,7 +347,7 @@ int wet_builder_arrive(struct wet_builder *builder, enum dbi_mode mode, struct w
     wd_buf_fini(&builder->ahead);
     builder->ahead = leave->entries;
     leave->entries = (struct wd_buf){0};
-    memcpy(builder->ticks_before, leave->ticks, sizeof builder->ticks_before);
+    memcpy(builder->ticks_before, leave->ticks, sizeof(builder->ticks_before));
     wet_node_table_detach(&builder->nodes);
     int err = stand(builder, mode, &builder->parts.state);
     if (!err)

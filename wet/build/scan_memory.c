@@ -68,7 +68,7 @@ static int view_tell(struct scan *scan, const struct agt_view *view)
     for (uint64_t at = view->start, count; !err && at < view->end; at += count * PAGE) {
         count = (view->end - at) / PAGE;
         count = count < MAP_PAGES ? count : MAP_PAGES;
-        ssize_t want = (ssize_t)(count * sizeof *scan->pages);
+        ssize_t want = (ssize_t)(count * sizeof(*scan->pages));
         if (scan->map < 0 ||
             pread(scan->map, scan->pages, (size_t)want, (off_t)(at / PAGE * 8)) != want) {
             for (uint64_t i = 0; i < count; i++)
@@ -85,9 +85,9 @@ int wet_scan(struct wet_builder *builder, wet_scan_fn fn, void *arg)
 {
     struct scan scan = {.builder = builder, .fn = fn, .arg = arg, .map = -1};
     char path[64];
-    snprintf(path, sizeof path, "/proc/%d/pagemap", (int)rep_engine_pid(builder->engine));
+    snprintf(path, sizeof(path), "/proc/%d/pagemap", (int)rep_engine_pid(builder->engine));
     scan.map = open(path, O_RDONLY | O_CLOEXEC);
-    scan.pages = calloc(MAP_PAGES, sizeof *scan.pages);
+    scan.pages = calloc(MAP_PAGES, sizeof(*scan.pages));
     int err = scan.pages ? 0 : -ENOMEM;
     for (size_t i = 0; !err && i < builder->space.views.count; i++)
         err = view_tell(&scan, &builder->space.views.list[i]);

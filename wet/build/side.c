@@ -126,10 +126,11 @@ __attribute__((noreturn)) static void window_process(struct side *side, struct w
     *report = (struct report){0};
     report->err = window_build(side, window, leave);
     if (report->err)
-        snprintf(report->message, sizeof report->message, "%s", wd_error_message((int)report->err));
+        snprintf(report->message, sizeof(report->message), "%s",
+                 wd_error_message((int)report->err));
     ssize_t done =
-        write(pipe, report, sizeof *report); /* at most PIPE_BUF: at once, or not at all */
-    _exit(done == sizeof *report ? 0 : 1);
+        write(pipe, report, sizeof(*report)); /* at most PIPE_BUF: at once, or not at all */
+    _exit(done == sizeof(*report) ? 0 : 1);
 }
 
 _Static_assert(sizeof(struct report) <= 4096, "a report is written at once");
@@ -194,20 +195,20 @@ static void window_reap(struct side *side, struct window *window)
 {
     struct report *report = &window->report;
     int status = 0;
-    ssize_t bytes = read(window->pipe, report, sizeof *report);
+    ssize_t bytes = read(window->pipe, report, sizeof(*report));
     waitpid(window->pid, &status, 0);
     window->pid = 0;
     side->running--;
-    report->message[sizeof report->message - 1] = 0;
-    if (bytes == sizeof *report)
+    report->message[sizeof(report->message) - 1] = 0;
+    if (bytes == sizeof(*report))
         return;
     *report = (struct report){.err = -WD_ERR_MACHINE};
     if (WIFSIGNALED(status))
-        snprintf(report->message, sizeof report->message,
+        snprintf(report->message, sizeof(report->message),
                  "a process that built a part of the file was killed by signal %d (%s)",
                  WTERMSIG(status), strsignal(WTERMSIG(status)));
     else
-        snprintf(report->message, sizeof report->message,
+        snprintf(report->message, sizeof(report->message),
                  "a process that built a part of the file ended with status %d",
                  WEXITSTATUS(status));
 }
@@ -254,7 +255,7 @@ static int window_merge(struct side *side, struct window *window)
                                     .level = wet_builder_level(builder->options)};
     if (report->err)
         return wd_fail((int)report->err, "%s", report->message);
-    if (memcmp(&report->end, &window->end, sizeof window->end))
+    if (memcmp(&report->end, &window->end, sizeof(window->end)))
         return wd_fail(-WD_ERR_MACHINE,
                        "a part of the run that begins at time %llu ends otherwise than in plain "
                        "replay; this is a defect (--jobs=1 does without)",
@@ -375,7 +376,7 @@ static int windows_all(struct side *side, bool *rest)
 
 int wet_side_build(struct wet_builder *builder, const struct wet_unfinished *unfinished, bool *rest)
 {
-    struct side *side = calloc(1, sizeof *side);
+    struct side *side = calloc(1, sizeof(*side));
     if (!side)
         return -ENOMEM;
     *side =

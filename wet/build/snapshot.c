@@ -56,14 +56,14 @@ static int threads_save(struct wet_builder *builder, struct wd_buf *out)
     struct wd_buf *saved = &builder->mark.threads;
     const struct wet_thread_record *rows = (const void *)now->data,
                                    *old = (const void *)saved->data;
-    size_t count = now->size_bytes / sizeof *rows, had = saved->size_bytes / sizeof *old;
+    size_t count = now->size_bytes / sizeof(*rows), had = saved->size_bytes / sizeof(*old);
     int err = wd_buf_append_u64(out, count);
     for (size_t i = 0; !err && i < count; i++) {
-        if (i < had && !memcmp(&rows[i], &old[i], sizeof *rows))
+        if (i < had && !memcmp(&rows[i], &old[i], sizeof(*rows)))
             continue;
         err = wd_buf_append_u64(out, i);
         if (!err)
-            err = wd_buf_append(out, &rows[i], sizeof *rows);
+            err = wd_buf_append(out, &rows[i], sizeof(*rows));
     }
     if (!err)
         err = wd_buf_append_u64(out, UINT64_MAX);
@@ -104,22 +104,22 @@ static void pieces_of(struct wet_builder *builder, struct piece *pieces)
     struct wet_output_finder *outputs = &builder->outputs;
     struct wet_thread_finder *threads = &builder->threads;
     const struct piece list[PIECES] = {
-        {outputs->pending, sizeof outputs->pending},
-        {&outputs->syscalls, sizeof outputs->syscalls},
-        {&threads->places, sizeof threads->places},
-        {&threads->assigned, sizeof threads->assigned},
-        {threads->by_slot, sizeof threads->by_slot},
-        {threads->in_clone, sizeof threads->in_clone},
-        {threads->comm, sizeof threads->comm},
-        {&threads->has_comm, sizeof threads->has_comm},
-        {&threads->forks_left, sizeof threads->forks_left},
-        {&builder->first_time, sizeof builder->first_time},
-        {&builder->first_entry, sizeof builder->first_entry},
-        {&builder->last_frame, sizeof builder->last_frame},
-        {&builder->signal_time, sizeof builder->signal_time},
-        {builder->ticks_before, sizeof builder->ticks_before},
+        {outputs->pending, sizeof(outputs->pending)},
+        {&outputs->syscalls, sizeof(outputs->syscalls)},
+        {&threads->places, sizeof(threads->places)},
+        {&threads->assigned, sizeof(threads->assigned)},
+        {threads->by_slot, sizeof(threads->by_slot)},
+        {threads->in_clone, sizeof(threads->in_clone)},
+        {threads->comm, sizeof(threads->comm)},
+        {&threads->has_comm, sizeof(threads->has_comm)},
+        {&threads->forks_left, sizeof(threads->forks_left)},
+        {&builder->first_time, sizeof(builder->first_time)},
+        {&builder->first_entry, sizeof(builder->first_entry)},
+        {&builder->last_frame, sizeof(builder->last_frame)},
+        {&builder->signal_time, sizeof(builder->signal_time)},
+        {builder->ticks_before, sizeof(builder->ticks_before)},
     };
-    memcpy(pieces, list, sizeof list);
+    memcpy(pieces, list, sizeof(list));
 }
 
 /* ---- all of it ---- */
@@ -182,7 +182,7 @@ static int objects_load(struct wet_builder *builder, struct wd_view *view)
         struct wet_object object;
         if (!row)
             return corrupt();
-        memcpy(&object, row, sizeof object);
+        memcpy(&object, row, sizeof(object));
         int err = wet_rule_object(&object, file_count)
                       ? wet_space_add_object(&builder->space, &object)
                       : corrupt();

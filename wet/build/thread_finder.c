@@ -39,16 +39,16 @@ static int thread_add(struct wet_thread_finder *finder, uint32_t slot, uint64_t 
                                        .parent = parent ? parent - 1 : WET_THREAD_NONE,
                                        .start = time + 1};
     memcpy(record.name, parent ? thread_at(finder, parent - 1)->name : finder->first_name,
-           sizeof record.name);
-    finder->by_slot[slot] = (uint32_t)(finder->threads.size_bytes / sizeof record) + 1;
+           sizeof(record.name));
+    finder->by_slot[slot] = (uint32_t)(finder->threads.size_bytes / sizeof(record)) + 1;
     finder->in_clone[slot] = false;
-    return wd_buf_append(&finder->threads, &record, sizeof record);
+    return wd_buf_append(&finder->threads, &record, sizeof(record));
 }
 
 static int turn_until(struct wet_thread_finder *finder, uint32_t slot, uint64_t time)
 {
     const struct wet_turn_record *turns = (const void *)finder->turns.data;
-    size_t count = finder->turns.size_bytes / sizeof *turns;
+    size_t count = finder->turns.size_bytes / sizeof(*turns);
     struct wet_turn_record turn = {.first_time = finder->assigned + 1,
                                    .thread = finder->by_slot[slot] - 1};
     if (time <= finder->assigned)
@@ -56,7 +56,7 @@ static int turn_until(struct wet_thread_finder *finder, uint32_t slot, uint64_t 
     finder->assigned = time;
     if (count && turns[count - 1].thread == turn.thread)
         return 0;
-    return wd_buf_append(&finder->turns, &turn, sizeof turn);
+    return wd_buf_append(&finder->turns, &turn, sizeof(turn));
 }
 
 static int place_note(struct wet_thread_finder *finder, const struct evq_entry *entry,
@@ -72,7 +72,7 @@ static int place_note(struct wet_thread_finder *finder, const struct evq_entry *
                                           .frame = entry->frame,
                                           .thread = finder->by_slot[entry->task] - 1,
                                           .signal = entry->number};
-    return wd_buf_append(&finder->ambiguous, &record, sizeof record);
+    return wd_buf_append(&finder->ambiguous, &record, sizeof(record));
 }
 
 static bool is_clone(int32_t number)
@@ -117,7 +117,7 @@ int wet_thread_finder_entry(struct wet_thread_finder *finder, const struct evq_e
         return err;
     fork_note(finder, entry);
     if (finder->has_comm)
-        memcpy(thread_at(finder, thread - 1)->name, finder->comm, sizeof finder->comm);
+        memcpy(thread_at(finder, thread - 1)->name, finder->comm, sizeof(finder->comm));
     finder->has_comm = false;
     if (entry->kind == EVQ_TASK_EXIT) {
         thread_at(finder, thread - 1)->end = time;
@@ -132,10 +132,10 @@ void wet_thread_finder_captured(struct wet_thread_finder *finder, uint64_t tag, 
 {
     if (tag != REP_CAPTURE_COMM)
         return;
-    memset(finder->comm, 0, sizeof finder->comm);
-    memcpy(finder->comm, bytes, count < sizeof finder->comm ? count : sizeof finder->comm - 1);
-    size_t length = strnlen(finder->comm, sizeof finder->comm - 1);
-    memset(finder->comm + length, 0, sizeof finder->comm - length);
+    memset(finder->comm, 0, sizeof(finder->comm));
+    memcpy(finder->comm, bytes, count < sizeof(finder->comm) ? count : sizeof(finder->comm) - 1);
+    size_t length = strnlen(finder->comm, sizeof(finder->comm) - 1);
+    memset(finder->comm + length, 0, sizeof(finder->comm) - length);
     finder->has_comm = true;
 }
 

@@ -91,7 +91,7 @@ static int note_write(struct wet_store_writer *store, struct wet_journal *journa
     struct wd_buf record = {0};
     size_t count;
     const struct wet_section *table = wet_store_table(store, &count);
-    int err = wd_buf_append(&record, table + count - SECTIONS, SECTIONS * sizeof *table);
+    int err = wd_buf_append(&record, table + count - SECTIONS, SECTIONS * sizeof(*table));
     if (!err)
         err = wd_buf_append(&record, note->data, note->size_bytes);
     if (!err)
@@ -120,7 +120,7 @@ static void error_keep(struct wet_writer *writer, int err)
     if (!err || writer->err)
         return;
     writer->err = err;
-    snprintf(writer->message, sizeof writer->message, "%s", wd_error_message(err));
+    snprintf(writer->message, sizeof(writer->message), "%s", wd_error_message(err));
 }
 
 static void write_packed(struct wet_writer *writer)
@@ -182,7 +182,7 @@ static void *work(void *arg)
 int wet_writer_new(struct wet_store_writer *store, const struct wet_writer_options *options,
                    struct wet_writer **out)
 {
-    struct wet_writer *writer = calloc(1, sizeof *writer);
+    struct wet_writer *writer = calloc(1, sizeof(*writer));
     if (!writer)
         return -ENOMEM;
     writer->store = store;

@@ -32,7 +32,7 @@ static void regs_pass(struct dep_task *task, const struct evq_entry *entry, uint
         registers_define(task, INS_LOC_FS_BASE, INS_LOC_PKRU, number);
         return;
     }
-    for (unsigned i = 0; i < sizeof of_call; i++) {
+    for (unsigned i = 0; i < sizeof(of_call); i++) {
         unsigned first = INS_LOC_GPR + INS_GPR_PIECES * of_call[i];
         registers_define(task, first, first + INS_GPR_PIECES, number);
     }

@@ -58,7 +58,7 @@ static void branch(struct emit *e, uint8_t opcode, uint64_t target)
 static void site_set(const struct emit *e, uint8_t *site, uint64_t target)
 {
     uint32_t distance = (uint32_t)(target - ((uint64_t)(uintptr_t)site + e->host + 4));
-    memcpy(site, &distance, sizeof distance);
+    memcpy(site, &distance, sizeof(distance));
 }
 
 /* ---- what all nodes share ---- */
@@ -111,7 +111,7 @@ static void leave_emit(struct dep_code *code)
     BYTES(&e, 0x48, 0x83, 0xc4, 0x08);                         /* add rsp, 8 */
     BYTES(&e, 0x41, 0x5f, 0x41, 0x5e, 0x41, 0x5d, 0x41, 0x5c); /* pop r15, r14, r13, r12 */
     BYTES(&e, 0x5d, 0x5b, 0xc3);                               /* pop rbp, rbx; ret */
-    for (unsigned i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+    for (unsigned i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
         e = emit_from(code, ways[i].at, 16);
         emit_mov_imm(&e, RAX, ways[i].status);
         branch(&e, JMP, fixed_at(code, LEAVE_AT));
@@ -198,7 +198,7 @@ int dep_code_init(struct dep_code *code)
     slow_emit(code);
     enter_emit(code);
     void *enter = code->runnable + ENTER_AT;
-    memcpy(&code->enter, &enter, sizeof enter);
+    memcpy(&code->enter, &enter, sizeof(enter));
     dep_code_forget(code);
     return 0;
 }

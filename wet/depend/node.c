@@ -21,7 +21,7 @@ static void group_add(struct dep_groups *groups, unsigned first, unsigned count)
 
 void dep_groups_init(struct dep_groups *groups)
 {
-    memset(groups, 0, sizeof *groups);
+    memset(groups, 0, sizeof(*groups));
     for (unsigned r = 0; r < INS_GPR_COUNT; r++)
         group_add(groups, INS_LOC_GPR + INS_GPR_PIECES * r, INS_GPR_PIECES);
     group_add(groups, INS_LOC_CF, INS_LOC_DF - INS_LOC_CF);
@@ -148,8 +148,8 @@ static void node_read(struct reading *reading, const struct dbi_fragment *fragme
 /* Keeps as much as there is. */
 static int node_keep(struct dep_node *node, const struct reading *reading)
 {
-    size_t hard_bytes = reading->hard_count * sizeof *node->infos;
-    size_t operand_bytes = node->operand_count * sizeof *node->operands;
+    size_t hard_bytes = reading->hard_count * sizeof(*node->infos);
+    size_t operand_bytes = node->operand_count * sizeof(*node->operands);
 
     node->operands = malloc(operand_bytes + 1);
     node->infos = malloc(hard_bytes + 1);
@@ -165,7 +165,7 @@ static int node_keep(struct dep_node *node, const struct reading *reading)
 
 int dep_node_make(const struct dbi_fragment *fragment, struct dep_node **out)
 {
-    struct dep_node *node = calloc(1, sizeof *node);
+    struct dep_node *node = calloc(1, sizeof(*node));
     struct reading reading; /* large: not cleared */
 
     if (!node)
@@ -198,10 +198,10 @@ int dep_node_group(struct dep_node *node, const struct dep_groups *groups, struc
         lists->inputs[lists->input_count] = (uint8_t)l;
         sets[lists->input_count++] = *group;
     }
-    struct ins_regset *kept = malloc(lists->input_count * sizeof *kept + 1);
+    struct ins_regset *kept = malloc(lists->input_count * sizeof(*kept) + 1);
     if (!kept)
         return -ENOMEM;
-    memcpy(kept, sets, lists->input_count * sizeof *kept);
+    memcpy(kept, sets, lists->input_count * sizeof(*kept));
     free(node->input_sets);
     node->input_sets = kept;
     node->is.inputs = kept;

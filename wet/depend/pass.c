@@ -57,7 +57,7 @@ static uint32_t *words_reserve(struct dep_finder *finder, uint32_t *out, size_t 
 
     if (room <= finder->word_room)
         return out;
-    uint32_t *words = realloc(finder->words, 2 * room * sizeof *words);
+    uint32_t *words = realloc(finder->words, 2 * room * sizeof(*words));
     if (!words)
         return NULL;
     finder->words = words;
@@ -242,9 +242,9 @@ static int room_for(struct dep_finder *finder, size_t count)
         return wd_fail(-WD_ERR_MACHINE, "more than %u fragments", AGT_COUNT_MAX);
     if (count <= finder->node_room)
         return 0;
-    int err = room_make(&finder->fragments, sizeof *finder->fragments, room);
-    err = err ? err : room_make(&finder->nodes, sizeof *finder->nodes, room);
-    err = err ? err : room_make(&finder->label_nodes, sizeof *finder->label_nodes, room);
+    int err = room_make(&finder->fragments, sizeof(*finder->fragments), room);
+    err = err ? err : room_make(&finder->nodes, sizeof(*finder->nodes), room);
+    err = err ? err : room_make(&finder->label_nodes, sizeof(*finder->label_nodes), room);
     if (!err)
         finder->node_room = room;
     return err;
@@ -280,9 +280,9 @@ int dep_finder_init(struct dep_finder *finder)
 {
     dep_groups_init(&finder->groups);
     finder->number_max = finder->options->number_max ? finder->options->number_max : NUMBER_MAX;
-    finder->machine = calloc(1, sizeof *finder->machine);
+    finder->machine = calloc(1, sizeof(*finder->machine));
     finder->word_room = BLOCK_WORDS + ENTER_ROOM;
-    finder->words = malloc(finder->word_room * sizeof *finder->words);
+    finder->words = malloc(finder->word_room * sizeof(*finder->words));
     if (!finder->machine || !finder->words)
         return -ENOMEM;
     finder->machine->finder = finder;
@@ -401,7 +401,7 @@ int dep_finder_pass(struct dep_finder *finder, const struct dep_stretch *stretch
         err = words_pass(finder, stretch, &at, mark->ring_words, runner_find(stretch, m));
         if (!err)
             err = event_pass(finder, entry);
-        m += sizeof *mark + entry->bytes;
+        m += sizeof(*mark) + entry->bytes;
     }
     if (!err)
         err = words_pass(finder, stretch, &at, stretch->word_count, stretch->running);

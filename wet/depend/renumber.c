@@ -68,7 +68,7 @@ static uint64_t *numbers_list(const struct dep_finder *finder, const struct live
 {
     struct wet_label_block block = {
         .base = finder->base, .old = finder->old, .old_count = finder->old_count};
-    uint64_t *old = malloc((live->count + 1) * sizeof *old), *out = old;
+    uint64_t *old = malloc((live->count + 1) * sizeof(*old)), *out = old;
 
     for (size_t w = 0; old && w < words; w++)
         for (uint64_t left = live->bits[w]; left; left &= left - 1)
@@ -99,8 +99,8 @@ static int live_renumber(struct dep_finder *finder, struct live *live, size_t wo
 int dep_renumber(struct dep_finder *finder)
 {
     size_t words = ((size_t)finder->number / 64 / WORDS_PER_RANK + 1) * WORDS_PER_RANK;
-    struct live live = {.bits = calloc(words, sizeof *live.bits),
-                        .ranks = calloc(words / WORDS_PER_RANK, sizeof *live.ranks)};
+    struct live live = {.bits = calloc(words, sizeof(*live.bits)),
+                        .ranks = calloc(words / WORDS_PER_RANK, sizeof(*live.ranks))};
     int err = live.bits && live.ranks ? live_renumber(finder, &live, words) : -ENOMEM;
 
     free(live.bits);

@@ -50,7 +50,7 @@ static inline uint32_t granule_at(const struct dep_shadow *shadow, uint64_t addr
 
     if (!granules)
         return 0;
-    memcpy(&label, granules + (address & CHUNK_MASK & ~3ull), sizeof label);
+    memcpy(&label, granules + (address & CHUNK_MASK & ~3ull), sizeof(label));
     return label;
 }
 
@@ -128,8 +128,8 @@ static void granules_set(struct dep_shadow *shadow, uint64_t address, uint64_t b
     }
     memory_clear((uint8_t *)granules, bytes);
     /* nobody looks at these any more */
-    if (bytes * sizeof *sides >= GIVE_BACK_BYTES)
-        memory_clear((uint8_t *)sides, bytes * sizeof *sides);
+    if (bytes * sizeof(*sides) >= GIVE_BACK_BYTES)
+        memory_clear((uint8_t *)sides, bytes * sizeof(*sides));
 }
 
 /* Of one chunk; not empty. */
@@ -194,11 +194,11 @@ static int page_copy(struct dep_shadow *shadow, uint64_t to, uint64_t from, uint
     int err = shadow->granules[chunk] ? 0 : chunk_reserve(shadow, chunk);
     for (uint64_t i = 0; !err && i < bytes; i += 4) {
         uint32_t label = granule_at(shadow, from + i);
-        memcpy(shadow->granules[chunk] + ((to + i) & CHUNK_MASK), &label, sizeof label);
+        memcpy(shadow->granules[chunk] + ((to + i) & CHUNK_MASK), &label, sizeof(label));
         if (label == DEP_MIXED)
             memcpy(shadow->sides[chunk] + ((to + i) & CHUNK_MASK),
                    shadow->sides[from / DEP_CHUNK_BYTES] + ((from + i) & CHUNK_MASK),
-                   4 * sizeof label);
+                   4 * sizeof(label));
     }
     return err;
 }
@@ -222,8 +222,8 @@ int dep_shadow_copy(struct dep_shadow *shadow, uint64_t to, uint64_t from, uint6
 static void pages_ask(int pagemap, const uint8_t *first, bool is_there[PAGES_ASKED])
 {
     uint64_t entries[PAGES_ASKED];
-    off_t at = (off_t)((uintptr_t)first / PAGE_BYTES * sizeof entries[0]);
-    bool is_known = pread(pagemap, entries, sizeof entries, at) == (ssize_t)sizeof entries;
+    off_t at = (off_t)((uintptr_t)first / PAGE_BYTES * sizeof(entries[0]));
+    bool is_known = pread(pagemap, entries, sizeof(entries), at) == (ssize_t)sizeof(entries);
 
     for (size_t i = 0; i < PAGES_ASKED; i++)
         is_there[i] = !is_known || entries[i] >> 62; /* present, or swapped out */

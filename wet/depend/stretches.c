@@ -47,7 +47,7 @@ static void *finder_main(void *arg)
         pthread_mutex_lock(&run->mutex);
         if (err && !run->err) {
             run->err = err;
-            snprintf(run->message, sizeof run->message, "%s", wd_error_message(err));
+            snprintf(run->message, sizeof(run->message), "%s", wd_error_message(err));
         }
         run->given = NULL;
         pthread_cond_broadcast(&run->changed);
@@ -83,7 +83,7 @@ static int entry_taken(void *arg, const struct evq_entry *entry, uint64_t time, 
     struct run *run = arg;
     struct wd_buf *marks = &run->stretches[run->filling].marks;
     struct dep_mark mark = {.ring_words = ring_bytes / 8};
-    int err = wd_buf_append(marks, &mark, sizeof mark);
+    int err = wd_buf_append(marks, &mark, sizeof(mark));
 
     (void)time;
     return err ? err : wd_buf_append(marks, entry, entry->bytes);
@@ -155,7 +155,7 @@ static int run_threaded(struct run *run)
 int wet_find_dependences(struct rep_feed *feed, const struct wet_depend_options *options,
                          struct wet_depend_result *result)
 {
-    struct run *run = calloc(1, sizeof *run);
+    struct run *run = calloc(1, sizeof(*run));
     double start = wd_seconds();
 
     if (!run)

@@ -208,7 +208,7 @@ static int walk_section(struct walk *walk)
 {
     Dwarf_Off off = 0, next = 0;
     Dwarf_CFI_Entry entry;
-    int status, result;
+    int status, err;
 
     for (;; off = next) {
         status = dwarf_next_cfi(walk->ident, walk->data, walk->is_eh, off, &next, &entry);
@@ -216,9 +216,9 @@ static int walk_section(struct walk *walk)
             return 0;
         if (status < 0 || dwarf_cfi_cie_p(&entry))
             continue;
-        result = report_fde(walk, &entry.fde);
-        if (result != 0)
-            return result;
+        err = report_fde(walk, &entry.fde);
+        if (err != 0)
+            return err;
     }
 }
 

@@ -211,11 +211,11 @@ int mdl_globals_each(struct mdl_model *model, uint64_t pc, mdl_name_fn fn, void 
 {
     const struct mdl_globals *globals;
     struct mdl_mod *mod = mdl_mod_at(model, pc);
-    int result = mod ? mdl_globals_get(mod, &globals) : -WD_ERR_NOT_FOUND;
+    int err = mod ? mdl_globals_get(mod, &globals) : -WD_ERR_NOT_FOUND;
 
-    for (size_t i = 0; !result && i < globals->count; i++)
-        result = fn(context, globals->items[i].name);
-    return result;
+    for (size_t i = 0; !err && i < globals->count; i++)
+        err = fn(context, globals->items[i].name);
+    return err;
 }
 
 const struct mdl_global *mdl_globals_first(const struct mdl_global *items, size_t count,

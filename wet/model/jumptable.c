@@ -494,7 +494,7 @@ int mdl_jumptable_resolve(const struct mdl_mod *mod, const uint64_t *path, size_
     struct machine *m = calloc(1, sizeof(*m));
     struct value target;
     struct step step;
-    int result = -WD_ERR_NOT_FOUND;
+    int err = -WD_ERR_NOT_FOUND;
 
     if (!m)
         return -ENOMEM;
@@ -512,9 +512,9 @@ int mdl_jumptable_resolve(const struct mdl_mod *mod, const uint64_t *path, size_
     }
     if (path_count && step.insn.operand_count_visible == 1) {
         target = operand_value(m, &step, &step.operands[0]);
-        result = read_table(m, &target, targets, count);
+        err = read_table(m, &target, targets, count);
     }
 out:
     free(m);
-    return result;
+    return err;
 }

@@ -408,15 +408,15 @@ static int files_in_unit(void *context, struct mdl_unit *unit)
 
     for (size_t i = 0; i < unit->row_count; i++) {
         const char *file = unit->rows[i].file;
-        int result;
+        int err;
 
         if ((uintptr_t)mdl_addrmap_get(&walk->seen, (uintptr_t)file) == mark)
             continue;
         if (mdl_addrmap_set(&walk->seen, (uintptr_t)file, (void *)mark) < 0)
             return -ENOMEM;
-        result = walk->fn(walk->context, file, unit->mod->info.id);
-        if (result != 0)
-            return result;
+        err = walk->fn(walk->context, file, unit->mod->info.id);
+        if (err != 0)
+            return err;
     }
     return 0;
 }
@@ -424,8 +424,8 @@ static int files_in_unit(void *context, struct mdl_unit *unit)
 int mdl_files_each(struct mdl_model *model, mdl_file_fn fn, void *context)
 {
     struct file_walk walk = {.fn = fn, .context = context};
-    int result = mdl_units_each(model, NULL, files_in_unit, &walk);
+    int err = mdl_units_each(model, NULL, files_in_unit, &walk);
 
     mdl_addrmap_fini(&walk.seen);
-    return result;
+    return err;
 }

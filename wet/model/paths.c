@@ -70,7 +70,7 @@ static int matches(const char *wanted, const char *file)
 {
     char *path = strdup(file);
     size_t length, wanted_length = strlen(wanted);
-    int result = 0;
+    int err = 0;
 
     if (!path)
         return -ENOMEM;
@@ -78,10 +78,10 @@ static int matches(const char *wanted, const char *file)
     length = strlen(path);
     if (wanted_length && wanted_length <= length &&
         strcmp(path + length - wanted_length, wanted) == 0)
-        result = wanted_length == length ||
-                 (wanted[0] != '/' && path[length - wanted_length - 1] == '/');
+        err = wanted_length == length ||
+              (wanted[0] != '/' && path[length - wanted_length - 1] == '/');
     free(path);
-    return result;
+    return err;
 }
 
 int mdl_file_matches(struct mdl_file_match *match, const char *file)

@@ -145,7 +145,7 @@ static int find_components(struct work *work)
 {
     uint32_t count = work->node_count;
     struct scc_search search = {.work = work};
-    int result = -ENOMEM;
+    int err = -ENOMEM;
 
     work->preorder = new_words(count, NONE);
     work->scc = new_words(count, NONE);
@@ -159,13 +159,13 @@ static int find_components(struct work *work)
         for (uint32_t node = 0; node < count; node++)
             if (work->preorder[node] == NONE)
                 scc_run(&search, node);
-        result = 0;
+        err = 0;
     }
     free(search.low);
     free(search.path);
     free(search.edge);
     free(search.stack);
-    return result;
+    return err;
 }
 
 /* ---- Making every node reach the exit ------------------------------------------------------ */
@@ -175,7 +175,7 @@ static int find_endless_loops(struct work *work)
 {
     const struct mdl_digraph *in = work->in;
     uint8_t *has_cycle = calloc(work->scc_count + 1, 1), *has_way_out = NULL;
-    int result = -ENOMEM;
+    int err = -ENOMEM;
 
     work->loop_node = new_words(work->scc_count, NONE);
     has_way_out = calloc(work->scc_count + 1, 1);
@@ -193,11 +193,11 @@ static int find_endless_loops(struct work *work)
         if (has_cycle[scc] && !has_way_out[scc])
             work->loop_node[scc] = work->total_count++;
     work->exit = work->total_count++;
-    result = 0;
+    err = 0;
 out:
     free(has_cycle);
     free(has_way_out);
-    return result;
+    return err;
 }
 
 /* Where an edge of the input goes once P nodes stand on back edges. */
@@ -222,7 +222,7 @@ static int mark_reaching(struct work *work)
     uint32_t *first = new_words(work->scc_count + 1, 0);
     uint32_t *by_scc = new_words(work->node_count, 0);
     uint8_t *reaches = calloc(work->scc_count + 1, 1);
-    int result = -ENOMEM;
+    int err = -ENOMEM;
 
     work->reaches_exit = calloc(work->total_count, 1);
     if (!first || !by_scc || !reaches || !work->reaches_exit)
@@ -250,12 +250,12 @@ static int mark_reaching(struct work *work)
         work->reaches_exit[node] = reaches[work->scc[node]];
     for (uint32_t node = work->node_count; node < work->total_count; node++)
         work->reaches_exit[node] = 1;
-    result = 0;
+    err = 0;
 out:
     free(first);
     free(by_scc);
     free(reaches);
-    return result;
+    return err;
 }
 
 /* Successors as they count for post-dominance. */

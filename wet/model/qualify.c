@@ -104,7 +104,7 @@ static int visit_inside(struct walk *walk, Dwarf_Die *die)
 {
     struct table *table = walk->table;
     uint32_t outer = walk->container;
-    int result;
+    int err;
 
     if (walk->depth >= DEPTH_MAX)
         return 0;
@@ -114,10 +114,10 @@ static int visit_inside(struct walk *walk, Dwarf_Die *die)
     table->containers[table->container_count] = (struct container){dwarf_diename(die), outer};
     walk->container = (uint32_t)table->container_count++;
     walk->depth++;
-    result = mdl_die_children(die, &walk->budget, visit, walk);
+    err = mdl_die_children(die, &walk->budget, visit, walk);
     walk->depth--;
     walk->container = outer;
-    return result;
+    return err;
 }
 
 static int visit(void *context, Dwarf_Die *die)

@@ -42,13 +42,13 @@ int mdl_die_children(Dwarf_Die *parent, uint64_t *budget, mdl_die_fn fn, void *c
         return 0;
     off = dwarf_dieoffset(&child);
     while (*budget > 0) {
-        int result;
+        int err;
 
         --*budget;
         next = child;
-        result = fn(context, &child);
-        if (result != 0)
-            return result;
+        err = fn(context, &child);
+        if (err != 0)
+            return err;
         if (dwarf_siblingof(&next, &child) != 0 || dwarf_dieoffset(&child) <= off)
             return 0;
         off = dwarf_dieoffset(&child);

@@ -99,11 +99,11 @@ static int find_in_scopes(const struct place *place, struct type_search *search)
     uint32_t scope = place->scope;
 
     for (; place->unit && scope != MDL_NO_SCOPE; scope = place->unit->scopes[scope].parent) {
-        int result =
+        int err =
             mdl_die_children(&place->unit->scopes[scope].die, &budget, visit_local_type, search);
 
-        if (result != 0)
-            return result;
+        if (err != 0)
+            return err;
     }
     return 0;
 }

@@ -105,14 +105,14 @@ static int walk_scope(struct mdl_unit *unit, uint32_t scope, struct local_walk *
     Dwarf_Die *die = &unit->scopes[scope].die, origin;
     Dwarf_Attribute attribute;
     uint64_t budget = mdl_unit_die_budget(unit);
-    int result = mdl_die_children(die, &budget, visit_local, walk);
+    int err = mdl_die_children(die, &budget, visit_local, walk);
 
-    if (result != 0 || !walk->name)
-        return result;
+    if (err != 0 || !walk->name)
+        return err;
     if (dwarf_attr(die, DW_AT_abstract_origin, &attribute) &&
         dwarf_formref_die(&attribute, &origin))
-        result = mdl_die_children(&origin, &budget, visit_local, walk);
-    return result;
+        err = mdl_die_children(&origin, &budget, visit_local, walk);
+    return err;
 }
 
 static int is_function(const struct mdl_unit *unit, uint32_t scope)
@@ -259,7 +259,7 @@ struct member_search {
 static int match_member(void *context, const struct mdl_member *member)
 {
     struct member_search *search = context;
-    int result;
+    int err;
 
     if (member->name && strcmp(member->name, search->name) == 0) {
         search->found->name = member->name;
@@ -272,10 +272,10 @@ static int match_member(void *context, const struct mdl_member *member)
     if (member->name || search->depth >= 8 || !member->type.handle)
         return 0;
     search->depth++;
-    result = mdl_type_members_each(search->model, member->type.handle, match_member, search);
+    err = mdl_type_members_each(search->model, member->type.handle, match_member, search);
     search->depth--;
-    if (result != 1)
-        return result;
+    if (err != 1)
+        return err;
     if (member->is_virtual && search->found->base_handle)
         return 0; /* a virtual base class of a virtual base class: to be named in full */
     if (member->is_virtual)

@@ -36,8 +36,8 @@ int wet_machine_open(struct wet *wet)
 {
     int err = wet_store_read(wet->store, WET_SEC_SPANS, 0, &wet->spans_bytes);
     wet->spans = (const struct rep_span *)wet->spans_bytes.data;
-    wet->span_count = wet->spans_bytes.size_bytes / sizeof *wet->spans;
-    if (!err && (wet->spans_bytes.size_bytes % sizeof *wet->spans ||
+    wet->span_count = wet->spans_bytes.size_bytes / sizeof(*wet->spans);
+    if (!err && (wet->spans_bytes.size_bytes % sizeof(*wet->spans) ||
                  !spans_are_sane(wet->spans, wet->span_count)))
         err = damaged(wet, "table of addresses");
     if (!err)
@@ -52,7 +52,7 @@ int wet_machine_open(struct wet *wet)
                                 .has_cpuid_faulting = wet->cpuid_is_recorded,
                                 .xcr0 = wet->xcr0};
     wet->cpuid_is_here = feed_cpu_is_here(&header);
-    feed_cpu_lacking(&header, wet->lacks, sizeof wet->lacks);
+    feed_cpu_lacking(&header, wet->lacks, sizeof(wet->lacks));
     return feed_cpu_check(&header);
 }
 
@@ -94,7 +94,7 @@ int wet_entry_check(const struct wet *wet, const void *bytes, size_t size_bytes,
     int err = evq_entry_check(bytes, size_bytes);
     if (err) {
         char what[256];
-        snprintf(what, sizeof what, "%s", wd_error_message(err));
+        snprintf(what, sizeof(what), "%s", wd_error_message(err));
         return wd_fail(err, "%s: %s", wet_store_path(wet->store), what);
     }
     for (const struct evq_op *op = NULL; !err && (op = evq_op_next(entry, op));)

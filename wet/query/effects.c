@@ -70,7 +70,7 @@ struct wet_effects {
 
 int wet_effects_open(struct wet *wet, struct wet_effects **out)
 {
-    struct wet_effects *effects = calloc(1, sizeof *effects);
+    struct wet_effects *effects = calloc(1, sizeof(*effects));
     if (!effects)
         return -ENOMEM;
     effects->wet = wet;
@@ -169,8 +169,8 @@ static int fragment_learn(const struct dbi_fragment *fragment, struct fragment_i
 {
     unsigned off = 0, slot = 0;
     struct ins_info info;
-    to->items =
-        calloc((size_t)fragment->insn_count * (INS_MEM_MAX + INS_GPR_COUNT) + 1, sizeof *to->items);
+    to->items = calloc((size_t)fragment->insn_count * (INS_MEM_MAX + INS_GPR_COUNT) + 1,
+                       sizeof(*to->items));
     if (!to->items)
         return -ENOMEM;
     for (unsigned i = 0; i < fragment->insn_count; i++) {
@@ -196,7 +196,7 @@ static int fragment_learn(const struct dbi_fragment *fragment, struct fragment_i
         return wd_fail(-WD_ERR_MACHINE,
                        "the code at %#llx has %u ring words and not %u; this is a defect of wetdbg",
                        (unsigned long long)fragment->pc, fragment->word_count, slot);
-    struct item *exact = realloc(to->items, (to->count + 1u) * sizeof *exact);
+    struct item *exact = realloc(to->items, (to->count + 1u) * sizeof(*exact));
     to->items = exact ? exact : to->items;
     return 0;
 }
@@ -208,10 +208,10 @@ static int fragment_get(struct wet_effects *effects, uint32_t id, const struct f
         size_t count = rep_engine_fragment_count(engine);
         if (id >= count)
             return wd_fail(-WD_ERR_DIVERGED, "the event ring names a fragment that does not exist");
-        struct fragment_items *known = realloc(effects->known, count * sizeof *known);
+        struct fragment_items *known = realloc(effects->known, count * sizeof(*known));
         if (!known)
             return -ENOMEM;
-        memset(known + effects->known_count, 0, (count - effects->known_count) * sizeof *known);
+        memset(known + effects->known_count, 0, (count - effects->known_count) * sizeof(*known));
         effects->known = known;
         effects->known_count = count;
     }
@@ -323,7 +323,7 @@ static int pass_item(struct wet_effects *effects, const struct item *item, const
         return pass_rep(effects, item, slots, &effect);
     case KIND_CALL: /* item->value is its length */
         next = item->pc + item->value;
-        memcpy(bytes, &next, sizeof next);
+        memcpy(bytes, &next, sizeof(next));
         break;
     case KIND_STORE:
         for (unsigned off = 0, size = 8; off < item->size; off += size) {
@@ -364,7 +364,7 @@ static int pass_event(struct wet_effects *effects, const struct wet_event *event
 static int pass_events_before(struct wet_effects *effects, wet_time time)
 {
     const struct wet_event *events = (const struct wet_event *)effects->events.data;
-    size_t count = effects->events.size_bytes / sizeof *events;
+    size_t count = effects->events.size_bytes / sizeof(*events);
     int err = 0;
     while (effects->event_at < count && events[effects->event_at].time < time && !err)
         err = pass_event(effects, &events[effects->event_at++]);
@@ -439,7 +439,7 @@ static int event_note(void *arg, const struct evq_entry *entry, uint64_t time, u
     struct wet_effects *effects = arg;
     struct wet_event event = {.time = time, .task = entry->task, .entry = entry};
     (void)ring_bytes;
-    return wd_buf_append(&effects->events, &event, sizeof event);
+    return wd_buf_append(&effects->events, &event, sizeof(event));
 }
 
 /* What was passed on is not passed on again: effects->done and event_at stay. */

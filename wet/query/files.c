@@ -23,10 +23,10 @@ int wet_files_open(struct wet *wet)
         return err;
     struct wd_view view = wd_view_of(wet->files_bytes.data, wet->files_bytes.size_bytes);
     while (view.at < view.size_bytes) {
-        const struct wet_file_record *record = (const void *)wd_view_bytes(&view, sizeof *record);
+        const struct wet_file_record *record = (const void *)wd_view_bytes(&view, sizeof(*record));
         const uint8_t *path = record ? wd_view_bytes(&view, record->path_bytes) : NULL;
         wd_view_bytes(&view, -view.at & 7);
-        struct wet_file *files = realloc(wet->files, (wet->file_count + 1) * sizeof *wet->files);
+        struct wet_file *files = realloc(wet->files, (wet->file_count + 1) * sizeof(*wet->files));
         if (!files)
             return -ENOMEM;
         wet->files = files;
@@ -161,7 +161,7 @@ static void debug_load(void *arg, enum mdl_image_kind kind, struct mdl_image *im
     uint32_t section = kind == MDL_IMAGE_DEBUG ? WET_SEC_DEBUG : WET_SEC_ALT;
     int err = contents_read(file->wet, section, (uint64_t)(file - file->wet->files), &bytes);
     if (err && err != -WD_ERR_NOT_FOUND)
-        snprintf(file->wet->damage, sizeof file->wet->damage, "%s", wd_error_message(err));
+        snprintf(file->wet->damage, sizeof(file->wet->damage), "%s", wd_error_message(err));
     int fd = err ? -1 : memfd_create("wetdbg-debug", MFD_CLOEXEC);
     if (fd >= 0 && write_at(fd, bytes.data, bytes.size_bytes, 0)) {
         close(fd);

@@ -31,12 +31,12 @@ static void wanted_fini(struct wanted *wanted)
 
 static int hit_add(struct wanted *wanted, uint32_t node, const uint32_t *statements, uint32_t count)
 {
-    struct hit *hits = realloc(wanted->hits, (wanted->count + 1) * sizeof *hits);
+    struct hit *hits = realloc(wanted->hits, (wanted->count + 1) * sizeof(*hits));
     if (!hits)
         return -ENOMEM;
     wanted->hits = hits;
     hits[wanted->count] = (struct hit){.node = node, .count = count};
-    memcpy(hits[wanted->count].statements, statements, count * sizeof *statements);
+    memcpy(hits[wanted->count].statements, statements, count * sizeof(*statements));
     wanted->by_node[node] = (uint32_t)++wanted->count;
     return 0;
 }
@@ -55,7 +55,7 @@ static int wanted_init(struct wanted *wanted, struct wet *wet, const uint64_t *p
     uint64_t low = UINT64_MAX, high = 0;
     size_t node_count = __atomic_load_n(&wet->node_count, __ATOMIC_ACQUIRE);
     *wanted = (struct wanted){.pcs = pcs, .pc_count = pc_count, .node_count = node_count};
-    wanted->by_node = calloc(wet->node_limit + 1, sizeof *wanted->by_node);
+    wanted->by_node = calloc(wet->node_limit + 1, sizeof(*wanted->by_node));
     if (!wanted->by_node)
         return -ENOMEM;
     for (size_t i = 0; i < pc_count; i++) {

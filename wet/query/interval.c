@@ -38,7 +38,7 @@ static int event_note(void *arg, const struct evq_entry *entry, uint64_t time, u
 {
     struct gather *gather = arg;
     struct wet_event event = {.time = time, .task = entry->task, .entry = entry};
-    int err = wd_buf_append(&gather->unpacking.cached->events, &event, sizeof event);
+    int err = wd_buf_append(&gather->unpacking.cached->events, &event, sizeof(event));
     return err ? err : wd_buf_append_u64(&gather->ring_at, ring_bytes);
 }
 
@@ -105,7 +105,7 @@ static struct wet_arrays *arrays_get(struct wet *wet, uint64_t k)
     struct wet_arrays *arrays =
         stays ? NULL : __atomic_exchange_n(&wet->spare, NULL, __ATOMIC_ACQ_REL);
     if (!arrays)
-        arrays = calloc(1, sizeof *arrays);
+        arrays = calloc(1, sizeof(*arrays));
     if (arrays && stays && wet_arrays_reserve(arrays, size->execs, size->slots)) {
         wet_arrays_free(arrays);
         arrays = NULL;
@@ -115,7 +115,7 @@ static struct wet_arrays *arrays_get(struct wet *wet, uint64_t k)
 
 int wet_interval_make(struct wet *wet, uint64_t k, struct wet_cached **out)
 {
-    struct wet_cached *cached = calloc(1, sizeof *cached);
+    struct wet_cached *cached = calloc(1, sizeof(*cached));
     if (!cached)
         return -ENOMEM;
     cached->is.index = k;
@@ -134,7 +134,7 @@ int wet_interval_make(struct wet *wet, uint64_t k, struct wet_cached **out)
 
 static uint64_t cached_bytes(const struct wet_cached *cached)
 {
-    return sizeof *cached + cached->is.exec_count * sizeof(struct wet_exec) +
+    return sizeof(*cached) + cached->is.exec_count * sizeof(struct wet_exec) +
            cached->slot_count * sizeof(uint64_t) + cached->events.capacity_bytes +
            cached->entries.capacity_bytes;
 }

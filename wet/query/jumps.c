@@ -14,8 +14,8 @@ int wet_jumps_open(struct wet *wet)
     if (err)
         return err;
     const struct wet_jump_record *jumps = (const void *)bytes->data;
-    size_t count = bytes->size_bytes / sizeof *jumps;
-    bool is_sound = bytes->size_bytes % sizeof *jumps == 0;
+    size_t count = bytes->size_bytes / sizeof(*jumps);
+    bool is_sound = bytes->size_bytes % sizeof(*jumps) == 0;
     for (size_t i = 1; i < count && is_sound; i++)
         is_sound = wet_rule_jump(&jumps[i - 1], &jumps[i]);
     return is_sound

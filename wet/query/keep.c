@@ -5,7 +5,7 @@
 
 void wet_keeper_init(struct wet_keeper *keeper, void *arg)
 {
-    memset(keeper, 0, sizeof *keeper);
+    memset(keeper, 0, sizeof(*keeper));
     keeper->end.older = keeper->end.newer = &keeper->end;
     keeper->arg = arg;
 }

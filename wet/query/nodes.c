@@ -29,20 +29,20 @@ static int nodes_parse(struct wet *wet)
     struct wd_view view = wd_view_of(wet->nodes_bytes.data, wet->nodes_bytes.size_bytes);
     size_t capacity = 0;
     while (view.at < view.size_bytes) {
-        const struct wet_node_record *record = (const void *)wd_view_bytes(&view, sizeof *record);
+        const struct wet_node_record *record = (const void *)wd_view_bytes(&view, sizeof(*record));
         const uint8_t *code = record ? wd_view_bytes(&view, record->code_bytes) : NULL;
         wd_view_bytes(&view, -view.at & 7);
         if (view.failed || !wet_rule_node(record))
             return damaged(wet);
         if (wet->node_count == capacity) {
             capacity = capacity ? capacity * 2 : 1024;
-            struct wet_node_entry *nodes = realloc(wet->nodes, capacity * sizeof *nodes);
+            struct wet_node_entry *nodes = realloc(wet->nodes, capacity * sizeof(*nodes));
             if (!nodes)
                 return -ENOMEM;
             wet->nodes = nodes;
         }
         struct wet_node_entry *node = &wet->nodes[wet->node_count++];
-        memset(node, 0, sizeof *node);
+        memset(node, 0, sizeof(*node));
         node->is = (struct wet_node){.id = record->id,
                                      .statement_count = record->statements,
                                      .pc = record->pc,
@@ -61,7 +61,7 @@ static int nodes_reserve(struct wet *wet)
     uint64_t more = wet->info.places ? MET_MIN + MET_PER_PLACE * wet->info.places : 0;
     more = more < MET_MAX ? more : MET_MAX;
     wet->node_room = wet->node_count + more;
-    struct wet_node_entry *nodes = realloc(wet->nodes, (wet->node_room + 1) * sizeof *nodes);
+    struct wet_node_entry *nodes = realloc(wet->nodes, (wet->node_room + 1) * sizeof(*nodes));
     if (!nodes)
         return -ENOMEM;
     wet->nodes = nodes;
@@ -89,9 +89,9 @@ int wet_nodes_open(struct wet *wet)
     if (err)
         return err;
     wet->statements = wet_statements_new();
-    wet->node_by_id = calloc(wet->node_limit + 1, sizeof *wet->node_by_id);
-    wet->node_by_pc = calloc(BY_PC_SLOTS, sizeof *wet->node_by_pc);
-    wet->counts = calloc(wet->info.intervals + 1, sizeof *wet->counts);
+    wet->node_by_id = calloc(wet->node_limit + 1, sizeof(*wet->node_by_id));
+    wet->node_by_pc = calloc(BY_PC_SLOTS, sizeof(*wet->node_by_pc));
+    wet->counts = calloc(wet->info.intervals + 1, sizeof(*wet->counts));
     if (!wet->statements || !wet->node_by_id || !wet->node_by_pc || !wet->counts)
         return -ENOMEM;
     for (size_t i = 0; i < wet->node_count; i++) {
@@ -177,7 +177,7 @@ static bool is_known_code(const struct wet *wet, uint64_t pc, const uint8_t *cod
 {
     uint8_t known[1024] = {0};
     uint32_t found = 0;
-    for (size_t i = 0; i < wet->node_count && count <= sizeof known; i++) {
+    for (size_t i = 0; i < wet->node_count && count <= sizeof(known); i++) {
         const struct wet_node *node = &wet->nodes[i].is;
         uint64_t from = node->pc > pc ? node->pc : pc;
         uint64_t end = node->pc + node->code_bytes, to = end < pc + count ? end : pc + count;
@@ -244,8 +244,8 @@ int wet_counts_load(struct wet *wet, uint64_t k, const struct wet_counts **out)
     int err = wet_store_read(wet->store, WET_SEC_COUNTS, k, &bytes);
     if (!err) {
         room = bytes.size_bytes / 2 + 1; /* two varints each */
-        counts->nodes = malloc(room * sizeof *counts->nodes);
-        counts->counts = malloc(room * sizeof *counts->counts);
+        counts->nodes = malloc(room * sizeof(*counts->nodes));
+        counts->counts = malloc(room * sizeof(*counts->counts));
         err = counts->nodes && counts->counts ? 0 : -ENOMEM;
     }
     struct wd_view view = wd_view_of(bytes.data, bytes.size_bytes);

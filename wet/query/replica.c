@@ -43,13 +43,13 @@ struct wet_replica {
 
 int wet_replica_new(struct wet *wet, struct wet_replica **out)
 {
-    struct wet_replica *replica = calloc(1, sizeof *replica);
+    struct wet_replica *replica = calloc(1, sizeof(*replica));
     if (!replica)
         return -ENOMEM;
     replica->wet = wet;
     replica->table_size = TABLE_FIRST;
-    replica->table = calloc(replica->table_size, sizeof *replica->table);
-    replica->spare = calloc(replica->table_size, sizeof *replica->spare);
+    replica->table = calloc(replica->table_size, sizeof(*replica->table));
+    replica->spare = calloc(replica->table_size, sizeof(*replica->spare));
     if (!replica->table || !replica->spare) {
         wet_replica_free(replica);
         return -ENOMEM;
@@ -100,7 +100,7 @@ static uint64_t mapped_end(struct wet_replica *replica, uint64_t address)
 {
     const struct rep_span *spans = (const struct rep_span *)replica->spans.data;
     const struct wet_written *written;
-    for (size_t i = replica->spans.size_bytes / sizeof *spans; i-- > 0;) {
+    for (size_t i = replica->spans.size_bytes / sizeof(*spans); i-- > 0;) {
         if (address >= spans[i].start && address < spans[i].end)
             return spans[i].end;
     }
@@ -126,7 +126,7 @@ bool wet_replica_is_mapped(struct wet_replica *replica, uint64_t address, uint64
 static int span_note(struct wet_replica *replica, uint64_t start, uint64_t bytes)
 {
     struct rep_span span = {start, start + bytes};
-    return wd_buf_append(&replica->spans, &span, sizeof span);
+    return wd_buf_append(&replica->spans, &span, sizeof(span));
 }
 
 /* ---- pages ---- */
@@ -143,8 +143,8 @@ static size_t slot_of(const struct wet_replica *replica, uint64_t number)
 static int table_grow(struct wet_replica *replica)
 {
     size_t size = replica->table_size, bigger = 2 * size;
-    struct page **old = replica->table, **table = calloc(bigger, sizeof *table);
-    struct page **spare = realloc(replica->spare, bigger * sizeof *spare);
+    struct page **old = replica->table, **table = calloc(bigger, sizeof(*table));
+    struct page **spare = realloc(replica->spare, bigger * sizeof(*spare));
     if (spare)
         replica->spare = spare;
     if (!table || !spare) {
@@ -192,7 +192,7 @@ static int fill_from_layer(struct wet_replica *replica, const struct layer *laye
 static int fill(struct wet_replica *replica, uint64_t address, uint8_t *to)
 {
     const struct layer *layers = (const struct layer *)replica->layers.data;
-    for (size_t i = replica->layers.size_bytes / sizeof *layers; i-- > 0;)
+    for (size_t i = replica->layers.size_bytes / sizeof(*layers); i-- > 0;)
         if (address >= layers[i].start && address < layers[i].end)
             return fill_from_layer(replica, &layers[i], address, to);
     fill_from_image(replica, address, to);
@@ -205,7 +205,7 @@ static int page_make(struct wet_replica *replica, uint64_t number)
     if (err)
         return err;
     struct page *page =
-        replica->spare_count ? replica->spare[--replica->spare_count] : malloc(sizeof *page);
+        replica->spare_count ? replica->spare[--replica->spare_count] : malloc(sizeof(*page));
     err = page ? fill(replica, number * PAGE_BYTES, page->bytes) : -ENOMEM;
     if (err) {
         free(page);
@@ -292,7 +292,7 @@ static int refill(struct wet_replica *replica, uint64_t start, uint64_t end)
 
 static int layer_add(struct wet_replica *replica, const struct layer *layer)
 {
-    int err = wd_buf_append(&replica->layers, layer, sizeof *layer);
+    int err = wd_buf_append(&replica->layers, layer, sizeof(*layer));
     return err ? err : refill(replica, layer->start, layer->end);
 }
 

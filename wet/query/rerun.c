@@ -135,7 +135,7 @@ static int tail_check(struct wet *wet, uint64_t k, uint64_t from)
         return 0;
     int err = section_read(wet, WET_SEC_STATE, k + 1, &state);
     const struct wet_state_record *head = (const void *)state.data;
-    bool is_known = !err && state.size_bytes >= sizeof *head;
+    bool is_known = !err && state.size_bytes >= sizeof(*head);
     if (err ==
         -WD_ERR_CORRUPT) /* that is told where that interval is wanted: this one has no part in it */
         err = 0;
@@ -175,8 +175,8 @@ int wet_entries_read(struct wet *wet, uint64_t k, bool is_to_run, struct wd_buf 
 static int op_append(struct wd_buf *out, const struct evq_op *op, const void *payload, size_t bytes)
 {
     struct evq_op whole = *op;
-    whole.bytes = (uint32_t)(sizeof whole + ((bytes + 7) & ~(size_t)7));
-    int err = wd_buf_append(out, &whole, sizeof whole);
+    whole.bytes = (uint32_t)(sizeof(whole) + ((bytes + 7) & ~(size_t)7));
+    int err = wd_buf_append(out, &whole, sizeof(whole));
     if (!err && bytes)
         err = wd_buf_append(out, payload, bytes);
     return err ? err : wd_buf_append_zeros(out, -bytes & 7);
@@ -187,7 +187,7 @@ static int entry_open(struct wd_buf *out, uint32_t task, size_t *at)
 {
     struct evq_entry entry = {.kind = EVQ_OPS, .task = task};
     *at = out->size_bytes;
-    return wd_buf_append(out, &entry, sizeof entry);
+    return wd_buf_append(out, &entry, sizeof(entry));
 }
 
 static int entry_close(struct wet_rerun *rerun, size_t at, uint32_t op_count)
@@ -235,7 +235,7 @@ static int task_append(struct wet_rerun *rerun, const struct wet_task_record *ta
     size_t at;
     struct wd_buf image = {0};
     struct evq_regs begins_with;
-    memcpy(&begins_with, task->regs, sizeof begins_with);
+    memcpy(&begins_with, task->regs, sizeof(begins_with));
     if (is_running && rerun->has_flags)
         begins_with.r[EVQ_EFLAGS] = rerun->flags;
     struct evq_op regs = evq_op_new(EVQ_OP_REGS);
@@ -247,7 +247,7 @@ static int task_append(struct wet_rerun *rerun, const struct wet_task_record *ta
     if (!err)
         err = op_append(&rerun->start, &xstate, image.data, image.size_bytes);
     if (!err)
-        err = op_append(&rerun->start, &regs, &begins_with, sizeof begins_with);
+        err = op_append(&rerun->start, &regs, &begins_with, sizeof(begins_with));
     wd_buf_fini(&image);
     return err ? err : entry_close(rerun, at, 2);
 }
@@ -259,7 +259,7 @@ static int task_new_append(struct wet_rerun *rerun, const struct wet_task_record
     op.task_new.task = task->task;
     int err = entry_open(&rerun->start, 0, &at);
     if (!err)
-        err = op_append(&rerun->start, &op, task->regs, sizeof task->regs);
+        err = op_append(&rerun->start, &op, task->regs, sizeof(task->regs));
     return err ? err : entry_close(rerun, at, 1);
 }
 
@@ -274,10 +274,10 @@ static int start_make(struct wet_rerun *rerun)
         return err;
     }
     struct wd_view view = wd_view_of(state.data, state.size_bytes);
-    const struct wet_state_record *head = (const void *)wd_view_bytes(&view, sizeof *head);
+    const struct wet_state_record *head = (const void *)wd_view_bytes(&view, sizeof(*head));
     uint64_t view_count = head ? head->view_count : 0;
     const struct agt_view *views =
-        view_count < AGT_VIEWS_MAX ? (const void *)wd_view_bytes(&view, view_count * sizeof *views)
+        view_count < AGT_VIEWS_MAX ? (const void *)wd_view_bytes(&view, view_count * sizeof(*views))
                                    : NULL;
     if (!head || !views)
         err = damaged(wet, "state", rerun->k);
@@ -286,7 +286,7 @@ static int start_make(struct wet_rerun *rerun)
     const struct wet_task_record *running = NULL;
     const uint8_t *running_xsave = NULL;
     for (uint32_t i = 0; !err && i < head->task_count; i++) {
-        const struct wet_task_record *task = (const void *)wd_view_bytes(&view, sizeof *task);
+        const struct wet_task_record *task = (const void *)wd_view_bytes(&view, sizeof(*task));
         const uint8_t *xsave = task ? wd_view_bytes(&view, task->xsave_bytes) : NULL;
         wd_view_bytes(&view, -view.at & 7);
         if (view.failed || task->task >= EVQ_TASKS_MAX || task->xsave_bytes > AGT_XSAVE_MAX) {
@@ -313,7 +313,7 @@ static int start_make(struct wet_rerun *rerun)
 
 static int engine_make(struct wet *wet)
 {
-    int *fds = calloc(wet->file_count + 1, sizeof *fds);
+    int *fds = calloc(wet->file_count + 1, sizeof(*fds));
     int err = fds ? 0 : -ENOMEM;
     for (size_t i = 0; !err && i < wet->file_count; i++)
         err = wet_file_fd(wet, i, &fds[i]);
@@ -377,7 +377,7 @@ bool wet_rerun_has_handler(const struct wet_rerun *rerun, wet_time time)
         is_after_fault = record->time == time && entry->kind == EVQ_FAULT &&
                          entry->flags & EVQ_FLAG_REGS && !entry->op_count &&
                          entry->number != SIGTRAP;
-        at += sizeof *record + entry->bytes;
+        at += sizeof(*record) + entry->bytes;
     }
     return false;
 }
@@ -390,18 +390,18 @@ static int fault_append(const struct evq_entry *fault, uint64_t time, struct wd_
 {
     struct evq_place place = {.flags = EVQ_PLACE_TIME, .time = time};
     struct evq_op op = evq_op_new(EVQ_OP_PLACE);
-    op.bytes = sizeof op + sizeof place;
+    op.bytes = sizeof(op) + sizeof(place);
     struct evq_entry entry = *fault;
-    entry.bytes = sizeof entry + sizeof(struct evq_regs) + op.bytes;
+    entry.bytes = sizeof(entry) + sizeof(struct evq_regs) + op.bytes;
     entry.kind = EVQ_PLACE;
     entry.flags = EVQ_FLAG_REGS;
     entry.op_count = 1;
-    int err = wd_buf_append(out, &entry, sizeof entry);
+    int err = wd_buf_append(out, &entry, sizeof(entry));
     if (!err)
         err = wd_buf_append(out, fault + 1, sizeof(struct evq_regs));
     if (!err)
-        err = wd_buf_append(out, &op, sizeof op);
-    return err ? err : wd_buf_append(out, &place, sizeof place);
+        err = wd_buf_append(out, &op, sizeof(op));
+    return err ? err : wd_buf_append(out, &place, sizeof(place));
 }
 
 /* Whether the state that the run is to stop at is that of this entry, which must be the last. */
@@ -426,8 +426,8 @@ static int tail_append(const struct wet_rerun *rerun, uint64_t last_entry, struc
     const struct wet_thread *thread = wet_thread_at(rerun->wet, last);
     if (!thread || last_entry >= last || is_last(rerun))
         return 0;
-    struct evq_entry entry = {.bytes = sizeof entry, .kind = EVQ_FAULT, .task = thread->task};
-    return wd_buf_append(out, &entry, sizeof entry);
+    struct evq_entry entry = {.bytes = sizeof(entry), .kind = EVQ_FAULT, .task = thread->task};
+    return wd_buf_append(out, &entry, sizeof(entry));
 }
 
 /* A page of the program at the interval's start: views map the space's memory file. */
@@ -465,7 +465,7 @@ static int entries_append(struct wet_rerun *rerun, struct wd_buf *out)
         }
         if (is_last_signal(rerun, entry, record->time))
             return err ? err : 1;
-        at += sizeof *record + entry->bytes;
+        at += sizeof(*record) + entry->bytes;
         last_time = record->time;
     }
     if (!err)
@@ -527,7 +527,7 @@ static int entry_taken(void *arg, const struct evq_entry *entry, uint64_t time, 
         return 0;
     const struct wet_entry_record *record = (const void *)(rerun->entries.data + rerun->at);
     const struct evq_entry *stored = entry_due(rerun);
-    rerun->at += sizeof *record + stored->bytes;
+    rerun->at += sizeof(*record) + stored->bytes;
     uint64_t now = wet->index[rerun->k].first_time - 1 + time;
     if (record->time != now)
         return wd_fail(-WD_ERR_DIVERGED,

@@ -62,7 +62,7 @@ static int begin_with_flags(struct wet_rerun *rerun)
         return err;
     rerun->flags = exact.r[EVQ_EFLAGS];
     exact.r[EVQ_EFLAGS] = stored.r[EVQ_EFLAGS];
-    rerun->has_flags = !memcmp(&exact, &stored, sizeof exact);
+    rerun->has_flags = !memcmp(&exact, &stored, sizeof(exact));
     return 0;
 }
 
@@ -92,7 +92,7 @@ static void copy_task(struct wet_state *state, const struct agt_task *tasks, uin
 {
     state->task = task;
     state->regs = tasks[task].regs;
-    memcpy(state->xsave, tasks[task].xsave, sizeof state->xsave);
+    memcpy(state->xsave, tasks[task].xsave, sizeof(state->xsave));
 }
 
 static int copy(struct wet_state *state)
@@ -109,7 +109,7 @@ static int copy(struct wet_state *state)
     if (err)
         return err;
     free(state->mappings);
-    state->mappings = calloc(state->mapping_count + 1, sizeof *state->mappings);
+    state->mappings = calloc(state->mapping_count + 1, sizeof(*state->mappings));
     if (!state->mappings)
         return -ENOMEM;
     for (size_t i = 0; i < state->mapping_count; i++) {
@@ -131,7 +131,7 @@ int wet_state_open(struct wet *wet, wet_time t, struct wet_state **out)
                        info->is_window ? "window of the run that is in the file" : "run",
                        (unsigned long long)info->first_time,
                        (unsigned long long)info->last_time + 1);
-    struct wet_state *state = calloc(1, sizeof *state);
+    struct wet_state *state = calloc(1, sizeof(*state));
     if (!state)
         return -ENOMEM;
     state->wet = wet;
@@ -216,7 +216,7 @@ int wet_state_select(struct wet_state *state, uint32_t task)
 
 const uint8_t *wet_state_xstate(const struct wet_state *state, size_t *size_bytes)
 {
-    *size_bytes = sizeof state->xsave;
+    *size_bytes = sizeof(state->xsave);
     return state->xsave;
 }
 
@@ -227,14 +227,14 @@ int wet_state_vector(const struct wet_state *state, unsigned number, uint8_t byt
     int err = feed_xsave_layout_here(&here);
     if (!err && width)
         *width = feed_vector_bytes(&here);
-    return err ? err : feed_vector_read(&here, state->xsave, sizeof state->xsave, number, bytes);
+    return err ? err : feed_vector_read(&here, state->xsave, sizeof(state->xsave), number, bytes);
 }
 
 int wet_state_mask(const struct wet_state *state, unsigned number, uint64_t *mask)
 {
     struct feed_xsave_layout here;
     int err = feed_xsave_layout_here(&here);
-    return err ? err : feed_mask_read(&here, state->xsave, sizeof state->xsave, number, mask);
+    return err ? err : feed_mask_read(&here, state->xsave, sizeof(state->xsave), number, mask);
 }
 
 int wet_state_read(struct wet_state *state, uint64_t address, void *bytes, size_t size)

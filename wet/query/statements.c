@@ -45,11 +45,11 @@ struct wet_statements {
 
 struct wet_statements *wet_statements_new(void)
 {
-    struct wet_statements *all = calloc(1, sizeof *all);
+    struct wet_statements *all = calloc(1, sizeof(*all));
     if (!all)
         return NULL;
     all->size = TABLE_MIN;
-    all->table = calloc(all->size, sizeof *all->table);
+    all->table = calloc(all->size, sizeof(*all->table));
     if (!all->table) {
         free(all);
         return NULL;
@@ -75,7 +75,7 @@ static void *room_get(struct wet_statements *all, size_t bytes)
     struct chunk *chunk = all->chunks;
     bytes = (bytes + 7) & ~(size_t)7;
     if (!chunk || CHUNK_BYTES - chunk->used < bytes) {
-        chunk = malloc(sizeof *chunk);
+        chunk = malloc(sizeof(*chunk));
         if (!chunk)
             return NULL;
         chunk->next = all->chunks;
@@ -94,7 +94,7 @@ static struct key key_of(const uint8_t *code, unsigned length)
     struct key key;
     memcpy(bytes, code, length);
     bytes[LENGTH_MAX] = (uint8_t)length;
-    memcpy(&key, bytes, sizeof key);
+    memcpy(&key, bytes, sizeof(key));
     return key;
 }
 
@@ -136,7 +136,7 @@ static bool table_grow(struct wet_statements *all)
     size_t size = all->size;
     if (all->count < size / 2)
         return true;
-    struct known *table = calloc(size * 2, sizeof *table);
+    struct known *table = calloc(size * 2, sizeof(*table));
     if (!table)
         return false;
     all->table = table;
@@ -201,7 +201,7 @@ static void describe(struct wet_statements *all, const uint8_t *code, size_t ava
 const struct wet_statement *wet_statements_make(struct wet_statements *all,
                                                 const struct wet_node *node, uint32_t *slot_count)
 {
-    struct wet_statement *statements = room_get(all, node->statement_count * sizeof *statements);
+    struct wet_statement *statements = room_get(all, node->statement_count * sizeof(*statements));
     uint32_t off = 0, slot = 0;
     for (uint32_t i = 0; statements && i < node->statement_count; i++) {
         size_t left = off < node->code_bytes ? node->code_bytes - off : 0;

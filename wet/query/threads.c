@@ -33,7 +33,7 @@ static int threads_read(struct wet *wet)
     const struct wet_thread_record *records = (const void *)wet->threads_bytes.data;
     if (!err && (!count || count >= UINT32_MAX))
         err = damaged(wet, "table of threads");
-    wet->threads = err ? NULL : calloc(count, sizeof *wet->threads);
+    wet->threads = err ? NULL : calloc(count, sizeof(*wet->threads));
     if (!err && !wet->threads)
         err = -ENOMEM;
     for (size_t i = 0; !err && i < count; i++) {
@@ -59,7 +59,7 @@ static int turns_read(struct wet *wet)
 {
     size_t count;
     int err =
-        table(wet, WET_SEC_TURNS, sizeof *wet->turns, "table of turns", &wet->turns_bytes, &count);
+        table(wet, WET_SEC_TURNS, sizeof(*wet->turns), "table of turns", &wet->turns_bytes, &count);
     wet->turns = (const struct wet_turn_record *)wet->turns_bytes.data;
     for (size_t i = 0; !err && i < count; i++) {
         uint64_t end = i + 1 < count ? wet->turns[i + 1].first_time : wet->info.last_time + 1;
@@ -82,7 +82,7 @@ static int ambiguous_read(struct wet *wet)
     int err = table(wet, WET_SEC_AMBIGUOUS, sizeof(struct wet_ambiguous_record),
                     "table of uncertain events", &bytes, &count);
     const struct wet_ambiguous_record *records = (const void *)bytes.data;
-    wet->ambiguous = err ? NULL : calloc(count + 1, sizeof *wet->ambiguous);
+    wet->ambiguous = err ? NULL : calloc(count + 1, sizeof(*wet->ambiguous));
     if (!err && !wet->ambiguous)
         err = -ENOMEM;
     for (size_t i = 0; !err && i < count; i++) {
@@ -127,7 +127,7 @@ int wet_threads_open(struct wet *wet)
         return -ENOMEM;
     for (size_t i = 0; i < wet->thread_count; i++)
         wet->threads_by_slot[i] = &wet->threads[i];
-    qsort(wet->threads_by_slot, wet->thread_count, sizeof *wet->threads_by_slot, by_slot);
+    qsort(wet->threads_by_slot, wet->thread_count, sizeof(*wet->threads_by_slot), by_slot);
     return 0;
 }
 

@@ -91,7 +91,7 @@ int wet_arrays_reserve(struct wet_arrays *arrays, size_t execs, size_t slots)
 static int fragments_make(struct wet *wet)
 {
     if (!wet->fragments)
-        wet->fragments = calloc(1, sizeof *wet->fragments);
+        wet->fragments = calloc(1, sizeof(*wet->fragments));
     return wet->fragments ? 0 : -ENOMEM;
 }
 
@@ -109,7 +109,7 @@ static int expansion_make(struct wet_fragments *fragments, const struct dbi_frag
                           uint32_t word, const struct wet_expansion **out)
 {
     unsigned groups = (from->slot_count + 3u) / 4;
-    struct wet_expansion *made = calloc(1, sizeof *made + groups * sizeof made->groups[0]);
+    struct wet_expansion *made = calloc(1, sizeof(*made) + groups * sizeof(made->groups[0]));
     if (!made)
         return -ENOMEM;
     made->slot_count = from->slot_count;
@@ -176,8 +176,8 @@ static void lanes_clear(const struct wet_node *node, uint64_t *slots)
             if (!(info->mems[m].flags & (INS_MEM_VSIB32 | INS_MEM_VSIB64)))
                 continue;
             if (!has_k)
-                memset(at + 1 + 4, 0, 4 * sizeof *at);
-            memset(at + 1 + 8 + (has_k ? 1 : 4), 0, (has_k ? 7 : 4) * sizeof *at);
+                memset(at + 1 + 4, 0, 4 * sizeof(*at));
+            memset(at + 1 + 8 + (has_k ? 1 : 4), 0, (has_k ? 7 : 4) * sizeof(*at));
             at += 16;
         }
     }
@@ -277,9 +277,9 @@ __attribute__((always_inline)) static inline void known_unpack_by(expand_fn expa
             slots = fragment->expansion->slot_count;
             expand(fragment->expansion, from, to);
         } else {
-            memcpy(to, from + 1, QUICK * sizeof *to);
+            memcpy(to, from + 1, QUICK * sizeof(*to));
             if (words > QUICK)
-                memcpy(to + QUICK, from + 1 + QUICK, (AGT_RING_FEW - QUICK) * sizeof *to);
+                memcpy(to + QUICK, from + 1 + QUICK, (AGT_RING_FEW - QUICK) * sizeof(*to));
         }
         time += agt_ring_instructions(word);
         from += record_words(words);
@@ -383,7 +383,7 @@ static int part_unpack(struct wet_unpacking *unpacking, struct part *part, uint3
                        const uint64_t *ring_at)
 {
     struct wet_event *events = (struct wet_event *)unpacking->cached->events.data;
-    size_t count = unpacking->cached->events.size_bytes / sizeof *events;
+    size_t count = unpacking->cached->events.size_bytes / sizeof(*events);
     size_t first = unpacking->events_done;
     uint32_t task = 0;
     for (size_t i = first; i < count; i++) {

@@ -23,10 +23,10 @@ int wet_xsave_check(const struct wet *wet, const uint8_t *image, uint64_t bytes)
         return err;
     bool is_sane = bytes == here.size_bytes;
     if (is_sane) {
-        memcpy(header, image + FEED_XSAVE_LEGACY_BYTES, sizeof header);
-        memcpy(&mxcsr, image + 24, sizeof mxcsr);
+        memcpy(header, image + FEED_XSAVE_LEGACY_BYTES, sizeof(header));
+        memcpy(&mxcsr, image + 24, sizeof(mxcsr));
         is_sane = !(header[0] & ~here.xcr0) && !(mxcsr & ~here.mxcsr_mask);
-        for (size_t i = 1; i < sizeof header / 8; i++)
+        for (size_t i = 1; i < sizeof(header) / 8; i++)
             is_sane &= !header[i];
     }
     return is_sane
@@ -50,7 +50,7 @@ static int convert(const struct wet *wet, const struct feed_xsave_layout *from,
     int err = feed_xsave_convert(from, here, image, bytes, out);
     if (!err || err == -ENOMEM)
         return err;
-    snprintf(why, sizeof why, "%s", wd_error_message(err));
+    snprintf(why, sizeof(why), "%s", wd_error_message(err));
     return wd_fail(err, "%s: %s", wet_store_path(wet->store), why);
 }
 
@@ -97,17 +97,17 @@ static int op_fit(const struct wet *wet, struct wd_buf *entries, size_t entry_at
 {
     struct wd_buf image = {0};
     struct evq_op op;
-    memcpy(&op, entries->data + op_at, sizeof op);
-    size_t payload = op.bytes - sizeof op;
-    int err = wet_xsave_take(wet, entries->data + op_at + sizeof op, op.xstate.size, &image);
+    memcpy(&op, entries->data + op_at, sizeof(op));
+    size_t payload = op.bytes - sizeof(op);
+    int err = wet_xsave_take(wet, entries->data + op_at + sizeof(op), op.xstate.size, &image);
     if (!err && image.size_bytes != op.xstate.size) {
         op.xstate.size = image.size_bytes;
         err = wd_buf_append_zeros(&image, -image.size_bytes & 7);
         if (!err)
-            err = splice(entries, op_at + sizeof op, payload, &image);
+            err = splice(entries, op_at + sizeof(op), payload, &image);
         if (!err) {
-            op.bytes = (uint32_t)(sizeof op + image.size_bytes);
-            memcpy(entries->data + op_at, &op, sizeof op);
+            op.bytes = (uint32_t)(sizeof(op) + image.size_bytes);
+            memcpy(entries->data + op_at, &op, sizeof(op));
             struct evq_entry *entry = (struct evq_entry *)(entries->data + entry_at);
             entry->bytes = (uint32_t)(entry->bytes + image.size_bytes - payload);
         }

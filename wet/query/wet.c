@@ -65,7 +65,7 @@ const char *wet_meta_text(struct wet *wet, const json_t *value)
     if (!hex)
         return json_string_value(value);
     char *bytes = hex_decode(hex);
-    char **list = bytes ? reallocarray(wet->decoded, wet->decoded_count + 1, sizeof *list) : NULL;
+    char **list = bytes ? reallocarray(wet->decoded, wet->decoded_count + 1, sizeof(*list)) : NULL;
     if (!list) {
         free(bytes);
         return NULL;
@@ -92,7 +92,7 @@ static int meta_open(struct wet *wet)
     const json_t *argv = json_object_get(wet->meta, "argv");
     struct wet_info *info = &wet->info;
     info->argc = json_array_size(argv);
-    wet->argv = calloc(info->argc + 1, sizeof *wet->argv);
+    wet->argv = calloc(info->argc + 1, sizeof(*wet->argv));
     if (!wet->argv)
         return -ENOMEM;
     for (size_t i = 0; i < info->argc; i++) {
@@ -141,7 +141,7 @@ static int table(struct wet *wet, uint32_t kind, size_t record_bytes, const char
 static int index_open(struct wet *wet)
 {
     size_t count;
-    int err = table(wet, WET_SEC_INDEX, sizeof *wet->index, "index", &wet->index_bytes, &count);
+    int err = table(wet, WET_SEC_INDEX, sizeof(*wet->index), "index", &wet->index_bytes, &count);
     if (err)
         return err;
     wet->index = (const struct wet_index_record *)wet->index_bytes.data;
@@ -156,9 +156,9 @@ static int index_open(struct wet *wet)
     if (!count || time != wet->info.last_time + 1)
         return damaged(wet, "index");
     wet->info.intervals = count;
-    wet->written = calloc(count, sizeof *wet->written);
+    wet->written = calloc(count, sizeof(*wet->written));
     wet->cached = calloc(count, sizeof(struct wet_cached *));
-    wet->sizes = calloc(count, sizeof *wet->sizes);
+    wet->sizes = calloc(count, sizeof(*wet->sizes));
     if (!wet->written || !wet->cached || !wet->sizes)
         return -ENOMEM;
     return 0;
@@ -187,7 +187,7 @@ static int names_open(struct wet *wet)
         return damaged(wet, "names");
     if (err)
         return err;
-    wet->names = calloc(bytes->size_bytes + 1, sizeof *wet->names);
+    wet->names = calloc(bytes->size_bytes + 1, sizeof(*wet->names));
     if (!wet->names)
         return -ENOMEM;
     for (size_t at = 0; at < bytes->size_bytes; at += strlen((const char *)bytes->data + at) + 1)
@@ -202,7 +202,7 @@ static int outputs_open(struct wet *wet)
                     &wet->outputs_bytes, &count);
     if (err)
         return err;
-    wet->outputs = calloc(count + 1, sizeof *wet->outputs);
+    wet->outputs = calloc(count + 1, sizeof(*wet->outputs));
     if (!wet->outputs)
         return -ENOMEM;
     const struct wet_output_record *records = (const void *)wet->outputs_bytes.data;
@@ -229,7 +229,7 @@ static void image_limit(struct wet *wet)
 
 int wet_open(const char *path, struct wet **out)
 {
-    struct wet *wet = calloc(1, sizeof *wet);
+    struct wet *wet = calloc(1, sizeof(*wet));
     if (!wet)
         return -ENOMEM;
     wet_keeper_init(&wet->keeper, wet);
@@ -380,7 +380,7 @@ int wet_each_event(struct wet *wet, int (*fn)(void *arg, const struct wet_event 
             const struct wet_entry_record *record = (const void *)(entries.data + at);
             const struct evq_entry *entry = (const struct evq_entry *)(record + 1);
             struct wet_event event = {.time = record->time, .task = entry->task, .entry = entry};
-            at += sizeof *record + entry->bytes;
+            at += sizeof(*record) + entry->bytes;
             err = fn(arg, &event);
         }
     }

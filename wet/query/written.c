@@ -15,9 +15,9 @@ static int views_read(struct wet *wet, uint64_t k, struct wd_buf *state, struct 
 {
     int err = wet_store_read(wet->store, WET_SEC_STATE, k, state);
     struct wd_view view = wd_view_of(state->data, state->size_bytes);
-    const struct wet_state_record *head = (const void *)wd_view_bytes(&view, sizeof *head);
+    const struct wet_state_record *head = (const void *)wd_view_bytes(&view, sizeof(*head));
     uint64_t count = !err && head && head->view_count < AGT_VIEWS_MAX ? head->view_count : 0;
-    views->list = (struct agt_view *)(void *)wd_view_bytes(&view, count * sizeof *views->list);
+    views->list = (struct agt_view *)(void *)wd_view_bytes(&view, count * sizeof(*views->list));
     views->count = views->list ? count : 0;
     return err;
 }
@@ -33,7 +33,7 @@ static int lines_read(struct wet *wet, uint64_t k, uint64_t **lines, size_t *cou
     *lines = NULL;
     *count = 0;
     if (!err && line_count <= place_bytes)
-        *lines = malloc((line_count + 1) * sizeof **lines);
+        *lines = malloc((line_count + 1) * sizeof(**lines));
     for (uint64_t i = 0; *lines && i < line_count && !places.failed; i++) {
         line += wd_view_varint(&places);
         (*lines)[(*count)++] = line;

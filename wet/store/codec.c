@@ -146,7 +146,7 @@ static int width_find(ZSTD_CCtx *zstd, struct part *part, int level)
         piece.bytes += (piece.size_bytes - TRIAL_BYTES) / 2 & ~(size_t)7;
         piece.size_bytes = TRIAL_BYTES;
     }
-    for (size_t i = 0; !err && i < sizeof widths; i++) {
+    for (size_t i = 0; !err && i < sizeof(widths); i++) {
         scratch.size_bytes = 0;
         piece.width = widths[i];
         err = part_append(zstd, &piece, TRIAL_LEVEL, &scratch);
@@ -184,7 +184,7 @@ static int encode_lines(ZSTD_CCtx *zstd, struct part parts[3], int level, struct
     int err = width_find(zstd, &parts[2], level);
     const uint8_t head[] = {3, parts[0].width, parts[1].width, parts[2].width};
     if (!err)
-        err = wd_buf_append(out, head, sizeof head);
+        err = wd_buf_append(out, head, sizeof(head));
     for (unsigned i = 0; !err && i < 3; i++)
         err = part_append(zstd, &parts[i], level_of(WET_SEC_LINES, parts[i].width, level), out);
     return err;

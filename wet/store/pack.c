@@ -13,7 +13,7 @@ struct wet_packer {
 
 struct wet_packer *wet_packer_new(void)
 {
-    struct wet_packer *packer = calloc(1, sizeof *packer);
+    struct wet_packer *packer = calloc(1, sizeof(*packer));
     if (packer && !(packer->zstd = ZSTD_createCCtx())) {
         free(packer);
         return NULL;

@@ -140,7 +140,7 @@ static int temporary_open(struct wet_store_writer *writer)
 /* A writer without a file yet. */
 static int writer_new(const char *path, const char *suffix, struct wet_store_writer **out)
 {
-    struct wet_store_writer *writer = calloc(1, sizeof *writer);
+    struct wet_store_writer *writer = calloc(1, sizeof(*writer));
     if (!writer)
         return -ENOMEM;
     writer->fd = -1;
@@ -224,7 +224,7 @@ int wet_store_continue(struct wet_store_writer *writer, const struct wet_section
     writer->table.size_bytes = 0;
     writer->at = HEADER_BYTES;
     writer->static_bytes = 0;
-    int err = wd_buf_append(&writer->table, sections, count * sizeof *sections);
+    int err = wd_buf_append(&writer->table, sections, count * sizeof(*sections));
     for (size_t i = 0; !err && i < count; i++) {
         if (sections[i].off != writer->at)
             return wd_fail_plain(-WD_ERR_CORRUPT);
@@ -306,7 +306,7 @@ int wet_store_put(struct wet_store_writer *writer, const struct wet_packed *pack
                                   .hash = packed->hash};
     int err = write_all(writer, packed->frame.data, packed->frame.size_bytes, writer->at);
     if (!err)
-        err = wd_buf_append(&writer->table, &section, sizeof section);
+        err = wd_buf_append(&writer->table, &section, sizeof(section));
     if (err)
         return err;
     writer->at += section.stored_bytes;
@@ -347,11 +347,11 @@ int wet_store_commit(struct wet_store_writer *writer)
                             .table_bytes = writer->table.size_bytes,
                             .table_hash = XXH64(writer->table.data, writer->table.size_bytes, 0),
                             .file_bytes = writer->at + writer->table.size_bytes};
-    memcpy(header.magic, magic, sizeof magic);
+    memcpy(header.magic, magic, sizeof(magic));
     header.hash = XXH64(&header, offsetof(struct header, hash), 0);
     int err = write_all(writer, writer->table.data, writer->table.size_bytes, writer->at);
     if (!err)
-        err = write_all(writer, &header, sizeof header, 0);
+        err = write_all(writer, &header, sizeof(header), 0);
     if (!err && fsync(writer->fd))
         err = wd_fail_errno("writing %s", writer->path);
     if (!err)
@@ -432,7 +432,7 @@ static int bytes_read(int fd, const char *path, void *to, uint64_t count, uint64
 static int header_check(const struct wet_store *store, const struct header *header)
 {
     const char *path = store->path;
-    if (memcmp(header->magic, magic, sizeof magic))
+    if (memcmp(header->magic, magic, sizeof(magic)))
         return wd_fail(-WD_ERR_CORRUPT, "%s is not a .wet file", path);
     if (header->version != WET_STORE_VERSION)
         return wd_fail(
@@ -458,7 +458,7 @@ static int table_load(struct wet_store *store)
 {
     const char *path = store->path;
     struct header header;
-    int err = bytes_read(store->fd, path, &header, sizeof header, 0);
+    int err = bytes_read(store->fd, path, &header, sizeof(header), 0);
     if (!err)
         err = header_check(store, &header);
     if (err)
@@ -481,7 +481,7 @@ static int table_load(struct wet_store *store)
             return wd_fail(-WD_ERR_CORRUPT, "%s: section %zu lies outside the file or is too large",
                            path, i);
     }
-    qsort(store->sorted, store->section_count, sizeof *store->sorted, section_order);
+    qsort(store->sorted, store->section_count, sizeof(*store->sorted), section_order);
     for (size_t i = 1; i < store->section_count; i++) {
         if (!section_order(&store->sorted[i - 1], &store->sorted[i]))
             return wd_fail(-WD_ERR_CORRUPT, "%s: section %u.%llu is there twice", path,
@@ -498,7 +498,7 @@ int wet_store_open(const char *path, struct wet_store **out)
         return wd_fail(err, "%s is not a .wet file, but %s", path, wd_regular_kind(stat.st_mode));
     if (err)
         return wd_fail(err, "%s: %s", path, strerror(-err));
-    struct wet_store *store = calloc(1, sizeof *store);
+    struct wet_store *store = calloc(1, sizeof(*store));
     if (!store) {
         close(fd);
         return -ENOMEM;
@@ -533,7 +533,7 @@ static const struct wet_section *section_find(const struct wet_store *store, uin
                                               uint64_t key)
 {
     struct wet_section wanted = {.kind = kind, .key = key};
-    return bsearch(&wanted, store->sorted, store->section_count, sizeof wanted, section_order);
+    return bsearch(&wanted, store->sorted, store->section_count, sizeof(wanted), section_order);
 }
 
 bool wet_store_has(const struct wet_store *store, uint32_t kind, uint64_t key)

@@ -51,7 +51,7 @@ bool wet_rule_thread(const struct wet_thread_record *thread, uint64_t i, uint64_
     return thread->tid >= 0 && thread->slot < EVQ_TASKS_MAX &&
            (thread->parent == WET_THREAD_NONE || thread->parent < i) && thread->start >= 1 &&
            thread->end <= last_time && thread->start <= thread->end + 1 &&
-           !thread->name[sizeof thread->name - 1];
+           !thread->name[sizeof(thread->name) - 1];
 }
 
 bool wet_rule_view(const struct agt_view *view, const struct wet_object *objects, size_t count)

@@ -37,7 +37,7 @@ static int bytes_init(struct wet_space *space, int flags)
 
 int wet_space_init(struct wet_space *space)
 {
-    memset(space, 0, sizeof *space);
+    memset(space, 0, sizeof(*space));
     space->fd = memfd_create("wetdbg-space", MFD_CLOEXEC);
     if (space->fd < 0 || ftruncate(space->fd, (off_t)SPACE_BYTES))
         return wd_fail_errno("memory for the program's image");
@@ -47,7 +47,7 @@ int wet_space_init(struct wet_space *space)
 
 int wet_space_init_private(struct wet_space *space)
 {
-    memset(space, 0, sizeof *space);
+    memset(space, 0, sizeof(*space));
     space->fd = -1;
     int err = views_init(space);
     if (!err)
@@ -67,7 +67,7 @@ void wet_space_fini(struct wet_space *space)
     if (space->fd > 0)
         close(space->fd);
     free(space->objects);
-    memset(space, 0, sizeof *space);
+    memset(space, 0, sizeof(*space));
 }
 
 int wet_space_add_object(struct wet_space *space, const struct wet_object *shape)
@@ -79,7 +79,7 @@ int wet_space_add_object(struct wet_space *space, const struct wet_object *shape
                        (unsigned long long)shape->bytes, (unsigned long long)shape->start);
     if (space->object_count == space->object_capacity) {
         size_t capacity = space->object_capacity ? space->object_capacity * 2 : 256;
-        struct wet_object *objects = realloc(space->objects, capacity * sizeof *objects);
+        struct wet_object *objects = realloc(space->objects, capacity * sizeof(*objects));
         if (!objects)
             return -ENOMEM;
         space->objects = objects;
@@ -317,8 +317,8 @@ int wet_changes_add(struct wet_changes *changes, struct wet_space *space, uint64
     uint64_t old[WET_LINE_BYTES / 8], new[WET_LINE_BYTES / 8], differ[WET_LINE_BYTES / 8];
     uint32_t mask = 0;
     size_t count = 0;
-    memcpy(old, space->bytes + mirror_off, sizeof old);
-    memcpy(new, now, sizeof new);
+    memcpy(old, space->bytes + mirror_off, sizeof(old));
+    memcpy(new, now, sizeof(new));
     for (unsigned i = 0; i < WET_LINE_BYTES / 8; i++) {
         if (old[i] != new[i]) {
             differ[count++] = old[i] ^ new[i];
@@ -326,7 +326,7 @@ int wet_changes_add(struct wet_changes *changes, struct wet_space *space, uint64
         }
     }
     if (mask)
-        memcpy(space->bytes + mirror_off, new, sizeof new);
+        memcpy(space->bytes + mirror_off, new, sizeof(new));
     uint64_t line = mirror_off / WET_LINE_BYTES;
     int err = wd_buf_append_varint(&changes->places, line - changes->last_line);
     if (!err)

@@ -18,7 +18,7 @@ static int discard_for_store(const struct wet_space *space, const struct evq_op 
         uint64_t to = view->end < end ? view->end : end;
         uint64_t inside = view->file_off + (from - view->start);
         struct evq_op piece = evq_op_range(EVQ_OP_ZERO, from, to - from);
-        piece.bytes = sizeof piece;
+        piece.bytes = sizeof(piece);
         if (object->file != EVQ_FILE_NONE && inside < object->file_bytes) {
             piece.op = EVQ_OP_MAP;
             piece.map.prot = view->prot;
@@ -28,7 +28,7 @@ static int discard_for_store(const struct wet_space *space, const struct evq_op 
             piece.map.file_bytes = rest < to - from ? rest : to - from;
             piece.map.name = view->name;
         }
-        int err = wd_buf_append(out, &piece, sizeof piece);
+        int err = wd_buf_append(out, &piece, sizeof(piece));
         if (err)
             return err;
         ++*count;
@@ -40,13 +40,13 @@ static int discard_for_store(const struct wet_space *space, const struct evq_op 
 static int place_for_store(const struct evq_op *op, uint64_t time, struct wd_buf *out)
 {
     struct evq_place place;
-    memcpy(&place, op + 1, sizeof place);
+    memcpy(&place, op + 1, sizeof(place));
     struct evq_place stored = {
         .flags = (place.flags & (EVQ_PLACE_HERE | WET_PLACE_FOUND)) | EVQ_PLACE_TIME, .time = time};
     struct evq_op head = *op;
-    head.bytes = sizeof head + sizeof stored; /* without the lines that follow the place */
-    int err = wd_buf_append(out, &head, sizeof head);
-    return err ? err : wd_buf_append(out, &stored, sizeof stored);
+    head.bytes = sizeof(head) + sizeof(stored); /* without the lines that follow the place */
+    int err = wd_buf_append(out, &head, sizeof(head));
+    return err ? err : wd_buf_append(out, &stored, sizeof(stored));
 }
 
 int wet_entry_for_store(const struct wet_space *space, const struct evq_entry *entry, uint64_t time,
@@ -54,7 +54,7 @@ int wet_entry_for_store(const struct wet_space *space, const struct evq_entry *e
 {
     size_t start = out->size_bytes;
     uint32_t count = 0;
-    size_t head = sizeof *entry + (evq_entry_regs(entry) ? sizeof(struct evq_regs) : 0);
+    size_t head = sizeof(*entry) + (evq_entry_regs(entry) ? sizeof(struct evq_regs) : 0);
     int err = wd_buf_append(out, entry, head);
     for (const struct evq_op *op = NULL; !err && (op = evq_op_next(entry, op));) {
         if (op->op == EVQ_OP_DISCARD) {

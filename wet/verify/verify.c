@@ -43,7 +43,7 @@ static const struct {
     {WET_SEC_LINES, "LINES", false},
 };
 
-#define KINDS (sizeof kinds / sizeof kinds[0])
+#define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
 static const char *kind_name(uint32_t kind)
 {
@@ -61,7 +61,7 @@ bool wet_verifier_say(struct wet_verifier *verifier, uint32_t kind, uint64_t key
         .kind = kind, .section = kind_name(kind), .key = key, .off = off};
     va_list args;
     va_start(args, format);
-    vsnprintf(violation.what, sizeof violation.what, format, args);
+    vsnprintf(violation.what, sizeof(violation.what), format, args);
     va_end(args);
     if (wet_verifier_stops(verifier))
         return false;
@@ -126,14 +126,14 @@ static void places_check(struct wet_verifier *verifier)
     uint64_t static_bytes, end = HEADER_BYTES;
     uint64_t size = wet_store_size(verifier->store, &static_bytes);
     const struct wet_section *sections = wet_store_sections(verifier->store, &count);
-    struct wet_section *sorted = malloc((count + 1) * sizeof *sorted);
+    struct wet_section *sorted = malloc((count + 1) * sizeof(*sorted));
     if (!sorted) {
         verifier->err = -ENOMEM;
         return;
     }
     if (count) {
-        memcpy(sorted, sections, count * sizeof *sorted);
-        qsort(sorted, count, sizeof *sorted, by_place);
+        memcpy(sorted, sections, count * sizeof(*sorted));
+        qsort(sorted, count, sizeof(*sorted), by_place);
     }
     for (size_t i = 0; i < count; i++) {
         verifier->total_bytes += sorted[i].raw_bytes;
@@ -144,7 +144,7 @@ static void places_check(struct wet_verifier *verifier)
                              (unsigned long long)end);
         end = sorted[i].off + sorted[i].stored_bytes;
     }
-    if (end != size - count * sizeof *sorted)
+    if (end != size - count * sizeof(*sorted))
         wet_verifier_say(verifier, 0, 0, end, "the table does not follow the last section");
     free(sorted);
 }
@@ -210,7 +210,7 @@ static void verifier_fini(struct wet_verifier *verifier)
     struct wd_buf *const bufs[] = {&verifier->spans,    &verifier->objects, &verifier->index,
                                    &verifier->outputs,  &verifier->threads, &verifier->turns,
                                    &verifier->ambiguous};
-    for (size_t i = 0; i < sizeof bufs / sizeof bufs[0]; i++)
+    for (size_t i = 0; i < sizeof(bufs) / sizeof(bufs[0]); i++)
         wd_buf_fini(bufs[i]);
     json_decref(verifier->meta);
     free(verifier->files);
@@ -228,7 +228,7 @@ int wet_verify(const char *path, const struct wet_verify_options *options,
     int err = wet_store_open(path, &verifier.store);
     if (err)
         return err;
-    verifier.nodes = calloc(AGT_COUNT_MAX, sizeof *verifier.nodes);
+    verifier.nodes = calloc(AGT_COUNT_MAX, sizeof(*verifier.nodes));
     if (!verifier.nodes)
         verifier.err = -ENOMEM;
     places_check(&verifier);

@@ -25,7 +25,7 @@ static bool is_padded(struct wd_view *view)
 static bool file_keep(struct wet_verifier *verifier, const struct wet_file_record *file)
 {
     struct wet_verified_file *files =
-        reallocarray(verifier->files, verifier->file_count + 1, sizeof *files);
+        reallocarray(verifier->files, verifier->file_count + 1, sizeof(*files));
     if (!files) {
         verifier->err = -ENOMEM;
         return false;
@@ -43,7 +43,7 @@ bool wet_verify_file_table(struct wet_verifier *verifier)
     struct wd_view view = wd_view_of(bytes.data, is_sound ? bytes.size_bytes : 0);
     while (is_sound && view.at < view.size_bytes) {
         uint64_t at = view.at;
-        const struct wet_file_record *file = (const void *)wd_view_bytes(&view, sizeof *file);
+        const struct wet_file_record *file = (const void *)wd_view_bytes(&view, sizeof(*file));
         if (!file || !wd_view_bytes(&view, file->path_bytes) || !is_padded(&view))
             is_sound = say(verifier, WET_SEC_FILES, 0, at, "a record is cut off or badly padded");
         else if (file->is_module > 1 || file->size_bytes > INT64_MAX)

@@ -62,7 +62,7 @@ static bool entry_check(struct walk *walk, uint64_t k, const struct wd_buf *byte
     uint64_t end = walk->index[k].first_time - 1 + walk->index[k].instructions;
     const struct evq_entry *entry =
         (const void *)(bytes->data + off + sizeof(struct wet_entry_record));
-    if (left < sizeof(struct wet_entry_record) + sizeof *entry)
+    if (left < sizeof(struct wet_entry_record) + sizeof(*entry))
         return wet_verifier_say(verifier, WET_SEC_ENTRIES, k, off, "an entry is cut off");
     *time = ((const struct wet_entry_record *)(bytes->data + off))->time;
     if (*time < was || *time > end)
@@ -156,7 +156,7 @@ static bool lines_say(struct walk *walk, uint32_t kind, uint64_t key, uint64_t o
 static uint64_t image_lines(const struct wet_verifier *verifier)
 {
     const struct wet_object *objects = (const void *)verifier->objects.data;
-    size_t count = verifier->objects.size_bytes / sizeof *objects;
+    size_t count = verifier->objects.size_bytes / sizeof(*objects);
     if (!wet_verifier_trusts(verifier, WET_SEC_OBJECTS))
         return UINT64_MAX;
     return count ? (objects[count - 1].mirror_off + objects[count - 1].bytes) / WET_LINE_BYTES : 0;
@@ -260,7 +260,7 @@ static void calls_check(struct walk *walk)
 {
     struct wet_verifier *verifier = walk->verifier;
     const struct wet_output_record *outputs = (const void *)verifier->outputs.data;
-    size_t count = verifier->outputs.size_bytes / sizeof *outputs;
+    size_t count = verifier->outputs.size_bytes / sizeof(*outputs);
     uint64_t claimed = wet_verifier_meta(verifier, "syscalls");
     if (walk->syscalls != claimed && wet_verifier_trusts(verifier, WET_SEC_META)) {
         wet_verifier_say(verifier, WET_SEC_META, 0, 0, "%llu syscalls, ENTRIES have %llu",
@@ -270,7 +270,7 @@ static void calls_check(struct walk *walk)
     for (size_t i = 0; i < count && wet_verifier_trusts(verifier, WET_SEC_OUTPUTS); i++) {
         if (!bsearch(&outputs[i].time, walk->call_times.data, walk->call_times.size_bytes / 8, 8,
                      time_order)) {
-            wet_verifier_say(verifier, WET_SEC_OUTPUTS, 0, i * sizeof *outputs + 8,
+            wet_verifier_say(verifier, WET_SEC_OUTPUTS, 0, i * sizeof(*outputs) + 8,
                              "there is no system call at time %llu",
                              (unsigned long long)outputs[i].time);
             return;
@@ -284,15 +284,15 @@ static bool threads_agree(struct walk *walk)
     struct wet_verifier *verifier = walk->verifier;
     const struct wet_thread_record *has = (const void *)verifier->threads.data;
     const struct wet_thread_record *made = (const void *)walk->threads.threads.data;
-    size_t count = verifier->threads.size_bytes / sizeof *has;
-    if (count != walk->threads.threads.size_bytes / sizeof *made)
+    size_t count = verifier->threads.size_bytes / sizeof(*has);
+    if (count != walk->threads.threads.size_bytes / sizeof(*made))
         return wet_verifier_say(verifier, WET_SEC_THREADS, 0, 0, "%zu threads, ENTRIES make %zu",
-                                count, walk->threads.threads.size_bytes / sizeof *made);
+                                count, walk->threads.threads.size_bytes / sizeof(*made));
     for (size_t i = 0; i < count; i++) {
         if (has[i].slot != made[i].slot || has[i].parent != made[i].parent ||
             has[i].flags != made[i].flags || has[i].start != made[i].start ||
             has[i].end != made[i].end)
-            return wet_verifier_say(verifier, WET_SEC_THREADS, 0, i * sizeof *has,
+            return wet_verifier_say(verifier, WET_SEC_THREADS, 0, i * sizeof(*has),
                                     "thread %zu lived otherwise by ENTRIES", i);
     }
     return true;
@@ -316,8 +316,8 @@ static void turns_check(struct walk *walk)
     const uint32_t needed[] = {WET_SEC_META, WET_SEC_THREADS, WET_SEC_TURNS, WET_SEC_AMBIGUOUS};
     const struct wet_turn_record *turns = (const void *)verifier->turns.data;
     const struct wet_thread_record *threads = (const void *)verifier->threads.data;
-    size_t count = verifier->turns.size_bytes / sizeof *turns;
-    for (unsigned i = 0; i < sizeof needed / sizeof needed[0]; i++) {
+    size_t count = verifier->turns.size_bytes / sizeof(*turns);
+    for (unsigned i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
         if (!wet_verifier_trusts(verifier, needed[i]))
             return;
     }
@@ -329,7 +329,7 @@ static void turns_check(struct walk *walk)
         verifier->err = err;
     else if (threads_agree(walk) &&
              bytes_agree(walk, WET_SEC_TURNS, &verifier->turns, &walk->threads.turns,
-                         sizeof *turns) &&
+                         sizeof(*turns)) &&
              bytes_agree(walk, WET_SEC_AMBIGUOUS, &verifier->ambiguous, &walk->threads.ambiguous,
                          sizeof(struct wet_ambiguous_record)) &&
              walk->threads.places != wet_verifier_meta(verifier, "places"))

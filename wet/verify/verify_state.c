@@ -25,7 +25,7 @@ struct wet_verify_views {
 
 struct wet_verify_views *wet_verify_views_new(void)
 {
-    struct wet_verify_views *made = calloc(1, sizeof *made);
+    struct wet_verify_views *made = calloc(1, sizeof(*made));
     void *list = mmap(NULL, AGT_HEAP_BYTES, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (!made || list == MAP_FAILED) {
@@ -141,7 +141,7 @@ static bool view_check(struct wet_verifier *verifier, uint64_t k, uint64_t off,
         !wet_rule_in_spans(spans, span_count, view->start, view->end - view->start))
         return say(verifier, k, off, "a view lies outside SPANS");
     if (wet_verifier_trusts(verifier, WET_SEC_OBJECTS) &&
-        !wet_rule_view(view, objects, verifier->objects.size_bytes / sizeof *objects))
+        !wet_rule_view(view, objects, verifier->objects.size_bytes / sizeof(*objects)))
         return say(verifier, k, off + 24, "a view shows what is in no object");
     if (!wet_verifier_has_name(verifier, view->name))
         return say(verifier, k, off + 48, "a view's name is not in NAMES");
@@ -155,7 +155,7 @@ static bool tasks_check(struct wet_verifier *verifier, uint64_t k, struct wd_vie
     uint32_t xsave_bytes = 0;
     for (uint32_t i = 0; i < head->task_count; i++) {
         uint64_t off = bytes->at;
-        const struct wet_task_record *task = (const void *)wd_view_bytes(bytes, sizeof *task);
+        const struct wet_task_record *task = (const void *)wd_view_bytes(bytes, sizeof(*task));
         if (!task || task->task >= EVQ_TASKS_MAX || seen[task->task])
             return say(verifier, k, off, "a task is cut off, out of bounds or there twice");
         if (task->xsave_bytes < XSAVE_MIN || task->xsave_bytes > AGT_XSAVE_MAX ||
@@ -197,7 +197,7 @@ static bool views_follow(struct wet_verifier *verifier, uint64_t k, const struct
     uint64_t at = UINT64_MAX;
     if (views->is_known)
         at = views_differ(views->views.list, views->views.count, list, count);
-    memcpy(views->views.list, list, count * sizeof *list);
+    memcpy(views->views.list, list, count * sizeof(*list));
     views->views.count = count;
     views->is_known = true;
     return at == UINT64_MAX ||
@@ -215,16 +215,16 @@ bool wet_verify_state(struct wet_verifier *verifier, uint64_t k, const struct wd
         views->is_known = true; /* nothing is mapped */
         return !bytes->size_bytes || say(verifier, k, 0, "the run's start has a state before it");
     }
-    const struct wet_state_record *head = (const void *)wd_view_bytes(&view, sizeof *head);
+    const struct wet_state_record *head = (const void *)wd_view_bytes(&view, sizeof(*head));
     uint64_t off = view.at, end = 0;
     if (!head || head->view_count >= AGT_VIEWS_MAX || head->task_count > EVQ_TASKS_MAX)
         return say(verifier, k, 0, "it is cut off, or a count is out of bounds");
     const struct agt_view *list =
-        (const void *)wd_view_bytes(&view, head->view_count * sizeof *list);
+        (const void *)wd_view_bytes(&view, head->view_count * sizeof(*list));
     if (!list)
         return say(verifier, k, off, "views are cut off");
     for (uint64_t i = 0; i < head->view_count; end = list[i++].end) {
-        if (!view_check(verifier, k, off + i * sizeof *list, &list[i], end))
+        if (!view_check(verifier, k, off + i * sizeof(*list), &list[i], end))
             return false;
     }
     return tasks_check(verifier, k, &view, head) &&

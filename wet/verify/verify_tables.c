@@ -82,7 +82,7 @@ static bool meta_check(struct wet_verifier *verifier)
     if (!json_is_object(verifier->meta))
         return is_read ? say(verifier, kind, (uint64_t)error.position, "no JSON object") : false;
     const json_t *argv = json_object_get(verifier->meta, "argv");
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
         if (!json_is_integer(json_object_get(verifier->meta, numbers[i])))
             return wet_verifier_say(verifier, kind, 0, 0, "there is no number '%s'", numbers[i]);
     }
@@ -128,7 +128,7 @@ static bool spans_check(struct wet_verifier *verifier)
     const struct rep_span *spans = wet_verifier_spans(verifier, &count);
     for (size_t i = 0; i < count; i++) {
         if (!wet_rule_span(&spans[i], i ? spans[i - 1].end : 0))
-            return say(verifier, WET_SEC_SPANS, i * sizeof *spans,
+            return say(verifier, WET_SEC_SPANS, i * sizeof(*spans),
                        "a span that is empty, not of whole pages, out of order or too high");
     }
     return true;
@@ -160,7 +160,7 @@ static bool is_padding(const uint8_t *bytes, size_t count)
 static bool node_check(struct wet_verifier *verifier, struct wd_view *view)
 {
     uint64_t at = view->at;
-    const struct wet_node_record *node = (const void *)wd_view_bytes(view, sizeof *node);
+    const struct wet_node_record *node = (const void *)wd_view_bytes(view, sizeof(*node));
     const uint8_t *code = node ? wd_view_bytes(view, node->code_bytes) : NULL;
     size_t rest = -view->at & 7;
     const uint8_t *padding = wd_view_bytes(view, rest);
@@ -220,7 +220,7 @@ static bool objects_check(struct wet_verifier *verifier)
     uint64_t used = 0;
     for (size_t i = 0; i < count; i++) {
         const struct wet_object *object = &objects[i];
-        uint64_t at = i * sizeof *object;
+        uint64_t at = i * sizeof(*object);
         if (!object->bytes || object->bytes % WET_PAGE || object->bytes > SPACE_BYTES - used)
             return say(verifier, kind, at, "an object is empty, not of whole pages or too large");
         if (object->mirror_off != used)
@@ -254,10 +254,10 @@ static bool index_check(struct wet_verifier *verifier)
     for (size_t k = 0; k < count; k++) {
         if (!wet_rule_interval(&index[k], time))
             return wet_verifier_say(
-                verifier, kind, 0, k * sizeof *index,
+                verifier, kind, 0, k * sizeof(*index),
                 "interval %zu does not begin where the one before it ends, or is too long", k);
         if (k && index[k].first_entry != index[k - 1].first_entry + index[k - 1].entries)
-            return wet_verifier_say(verifier, kind, 0, k * sizeof *index + 16,
+            return wet_verifier_say(verifier, kind, 0, k * sizeof(*index) + 16,
                                     "entries of interval %zu do not follow those before", k);
         time += index[k].instructions;
         entries += index[k].entries;
@@ -265,7 +265,7 @@ static bool index_check(struct wet_verifier *verifier)
     if (!count)
         return say(verifier, kind, 0, "there is no interval");
     if (has_meta && time != verifier->last_time + 1)
-        return say(verifier, kind, (count - 1) * sizeof *index,
+        return say(verifier, kind, (count - 1) * sizeof(*index),
                    "the last interval does not end where the run does, as META has it");
     if (has_meta && !verifier->is_window && index[0].first_entry)
         return say(verifier, kind, 16, "the first interval's first entry is not number 0");
@@ -284,7 +284,7 @@ static bool outputs_walk(struct wet_verifier *verifier, uint64_t *written, size_
     bool has_meta = wet_verifier_trusts(verifier, WET_SEC_META);
     for (size_t i = 0; i < count; i++) {
         const struct wet_output_record *output = &outputs[i];
-        uint64_t at = i * sizeof *output;
+        uint64_t at = i * sizeof(*output);
         if (output->fd >= OUTPUT_FDS || !output->size || output->size > INT64_MAX)
             return say(verifier, WET_SEC_OUTPUTS, at, "a descriptor or size is out of bounds");
         if (has_meta && (output->time < verifier->first_time || output->time > verifier->last_time))
@@ -306,7 +306,7 @@ static bool outputs_check(struct wet_verifier *verifier)
     if (!table(verifier, WET_SEC_OUTPUTS, sizeof(struct wet_output_record), &verifier->outputs,
                &count))
         return false;
-    uint64_t *written = calloc(OUTPUT_FDS, sizeof *written); /* 1 + bytes; 0: none yet */
+    uint64_t *written = calloc(OUTPUT_FDS, sizeof(*written)); /* 1 + bytes; 0: none yet */
     if (!written) {
         verifier->err = -ENOMEM;
         return false;
@@ -328,11 +328,11 @@ static bool threads_check(struct wet_verifier *verifier)
     uint64_t last = wet_verifier_trusts(verifier, WET_SEC_META) ? verifier->last_time : INT64_MAX;
     for (size_t i = 0; i < count; i++) {
         if (!wet_rule_thread(&threads[i], i, last))
-            return wet_verifier_say(verifier, WET_SEC_THREADS, 0, i * sizeof *threads,
+            return wet_verifier_say(verifier, WET_SEC_THREADS, 0, i * sizeof(*threads),
                                     "thread %zu's slot, parent, times or name are out of bounds",
                                     i);
         if (threads[i].flags & ~WET_THREAD_ENDED)
-            return say(verifier, WET_SEC_THREADS, i * sizeof *threads + 12, "unknown flags");
+            return say(verifier, WET_SEC_THREADS, i * sizeof(*threads) + 12, "unknown flags");
     }
     return count ? true : say(verifier, WET_SEC_THREADS, 0, "there is no thread");
 }
@@ -346,7 +346,7 @@ static bool turns_check(struct wet_verifier *verifier)
     const struct wet_turn_record *turns = (const void *)verifier->turns.data;
     bool has_meta = wet_verifier_trusts(verifier, WET_SEC_META);
     for (size_t i = 0; i < count; i++) {
-        uint64_t at = i * sizeof *turns;
+        uint64_t at = i * sizeof(*turns);
         if (i ? turns[i].first_time <= turns[i - 1].first_time
               : has_meta && turns[i].first_time != verifier->first_time)
             return say(verifier, kind, at, "a turn does not begin after the one before it");
@@ -371,7 +371,7 @@ static bool ambiguous_check(struct wet_verifier *verifier)
         return false;
     const struct wet_ambiguous_record *events = (const void *)verifier->ambiguous.data;
     for (size_t i = 0; i < count; i++) {
-        uint64_t at = i * sizeof *events;
+        uint64_t at = i * sizeof(*events);
         if (events[i].time < last ||
             (wet_verifier_trusts(verifier, WET_SEC_META) && events[i].time > verifier->last_time))
             return say(verifier, kind, at, "a time is out of order or of the run");
@@ -392,7 +392,7 @@ static bool jumps_check(struct wet_verifier *verifier)
     const struct wet_jump_record *jumps = (const void *)bytes.data;
     for (size_t i = 1; is_sound && i < count; i++)
         if (!wet_rule_jump(&jumps[i - 1], &jumps[i]))
-            is_sound = say(verifier, WET_SEC_JUMPS, i * sizeof *jumps,
+            is_sound = say(verifier, WET_SEC_JUMPS, i * sizeof(*jumps),
                            "a pair is out of order or there twice");
     wd_buf_fini(&bytes);
     return is_sound;
@@ -410,7 +410,7 @@ void wet_verify_tables(struct wet_verifier *verifier)
                 {WET_SEC_OUTPUTS, outputs_check}, {WET_SEC_THREADS, threads_check},
                 {WET_SEC_TURNS, turns_check},     {WET_SEC_AMBIGUOUS, ambiguous_check},
                 {WET_SEC_JUMPS, jumps_check}};
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         if (!wet_verifier_stops(verifier) && rows[i].check(verifier))
             verifier->is_sound |= WET_SOUND(rows[i].kind);
     }

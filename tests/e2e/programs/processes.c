@@ -27,7 +27,7 @@ static unsigned compute(unsigned seed)
 static void say(const char *who)
 {
     char text[64];
-    int length = snprintf(text, sizeof text, "%s %u\n", who, compute((unsigned)strlen(who)));
+    int length = snprintf(text, sizeof(text), "%s %u\n", who, compute((unsigned)strlen(who)));
     if (write(1, text, (size_t)length) != length)
         _exit(99);
 }
@@ -106,7 +106,7 @@ static int do_spawn(void)
 static int do_system(void)
 {
     char command[512];
-    snprintf(command, sizeof command, "'%s' say asked; exit 6", self);
+    snprintf(command, sizeof(command), "'%s' say asked; exit 6", self);
     int status = system(command);
     say("parent");
     return WEXITSTATUS(status) == 6 ? 0 : 1;
@@ -115,9 +115,9 @@ static int do_system(void)
 static int do_popen(void)
 {
     char command[512], text[64] = "";
-    snprintf(command, sizeof command, "exec '%s' say piped", self);
+    snprintf(command, sizeof(command), "exec '%s' say piped", self);
     FILE *pipe = popen(command, "r");
-    if (!pipe || !fgets(text, sizeof text, pipe) || pclose(pipe) != 0)
+    if (!pipe || !fgets(text, sizeof(text), pipe) || pclose(pipe) != 0)
         return 96;
     say("parent");
     return strncmp(text, "piped ", 6) == 0 ? 0 : 1;
@@ -270,7 +270,7 @@ int main(int argc, char **argv)
     self = argv[0];
     if (argc == 3 && strcmp(argv[1], "say") == 0)
         return do_say(argv[2]);
-    for (size_t i = 0; argc == 2 && i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; argc == 2 && i < sizeof(rows) / sizeof(*rows); i++)
         if (strcmp(argv[1], rows[i].name) == 0)
             return rows[i].run();
     return 2;

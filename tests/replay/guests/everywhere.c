@@ -113,7 +113,7 @@ static void (*const ways[])(uint64_t) = {
     leave,          enter,       jump_by,   call_by,    jump_to,  move,      move_from,
     fill_down,      scan,        translate, vector,     masked,   add,       bit,
     exchange,       save,        restore,   narrow,     fixed,    gather};
-#define WAYS (sizeof ways / sizeof ways[0])
+#define WAYS (sizeof(ways) / sizeof(ways[0]))
 
 static bool has_gathers(void)
 {
@@ -133,7 +133,7 @@ static void use(uint64_t at)
 
 int main(int argc, char **argv)
 {
-    stack_t stack = {.ss_sp = handler_stack, .ss_size = sizeof handler_stack};
+    stack_t stack = {.ss_sp = handler_stack, .ss_size = sizeof(handler_stack)};
     struct sigaction action = {.sa_sigaction = on_fault,
                                .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
     if (argc != 4)

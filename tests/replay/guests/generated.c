@@ -30,7 +30,7 @@ static unsigned char *map(size_t bytes, int prot)
 static long call(const void *code, long argument)
 {
     function_fn function;
-    memcpy(&function, &code, sizeof function);
+    memcpy(&function, &code, sizeof(function));
     return function(argument);
 }
 
@@ -66,7 +66,7 @@ static long loop_changes_itself(const char *argument)
                                          0,    0,    0,    0x05, 7,    0,    0,
                                          0,    0xff, 0xc9, 0x75, 0xf1, 0xc3};
     unsigned char *page = map(PAGE, PROT_READ | PROT_WRITE | PROT_EXEC);
-    memcpy(page + 100, code, sizeof code);
+    memcpy(page + 100, code, sizeof(code));
     return call(page + 100, atoi(argument));
 }
 
@@ -89,14 +89,14 @@ static long stores_of_other_kinds(const char *argument)
     unsigned char *page = map(2 * PAGE, PROT_READ | PROT_WRITE | PROT_EXEC);
     long sum = 0;
     for (long i = 0; i < atoi(argument); i++) {
-        memcpy(page, pushes, sizeof pushes);
+        memcpy(page, pushes, sizeof(pushes));
         /* mov eax, i; nop; nop; nop */
         sum = sum * 3 + call(page, (long)(0x90909000000000b8ul | (unsigned long)i << 8));
-        memcpy(page + 512, strings, sizeof strings);
+        memcpy(page + 512, strings, sizeof(strings));
         sum = sum * 3 + call(page + 512, 0x90);
         /* over the border of two pages */
         unsigned char *at = page + PAGE - 20;
-        memcpy(at, vectors, sizeof vectors);
+        memcpy(at, vectors, sizeof(vectors));
         memset(at + 13, 0x90, 16);
         at[29] = 0xc3;
         sum = sum * 3 + call(at, (long)(0xc3909000000000b8ul | (unsigned long)i << 8));
@@ -284,7 +284,7 @@ static const struct {
 
 int main(int argc, char **argv)
 {
-    for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; argc > 1 && i < sizeof(cases) / sizeof(cases[0]); i++) {
         if (!strcmp(argv[1], cases[i].name)) {
             long sum = cases[i].run(argc > 2 ? argv[2] : cases[i].argument);
             syscall(SYS_getppid, sum); /* replay compares registers there */

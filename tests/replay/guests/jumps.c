@@ -64,10 +64,11 @@ static unsigned long choose(unsigned n, unsigned long x)
     TEN(m, 1)                                                                                      \
     TEN(m, 2)                                                                                      \
     TEN(m, 3)                                                                                      \
-    TEN(m, 4) TEN(m, 5) TEN(m, 6) TEN(m, 7) TEN(m, 8) TEN(m, 9) TEN(m, 10) TEN(m, 11) TEN(m, 12)   \
-        TEN(m, 13) TEN(m, 14) TEN(m, 15) TEN(m, 16)
+    TEN(m, 4)                                                                                      \
+    TEN(m, 5) TEN(m, 6) TEN(m, 7) TEN(m, 8) TEN(m, 9) TEN(m, 10) TEN(m, 11) TEN(m, 12) TEN(m, 13)  \
+        TEN(m, 14) TEN(m, 15) TEN(m, 16)
     static const void *const labels[] = {ALL(LABEL)};
-    goto *labels[n % (sizeof labels / sizeof labels[0])];
+    goto *labels[n % (sizeof(labels) / sizeof(labels[0]))];
     ALL(CODE)
 done:
     return x;
@@ -94,7 +95,7 @@ static void far_stubs(void)
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
         if (stubs[i] == MAP_FAILED)
             return;
-        memcpy(stubs[i], code, sizeof code);
+        memcpy(stubs[i], code, sizeof(code));
         mprotect(stubs[i], 4096, PROT_READ | PROT_EXEC);
     }
     for (unsigned i = 0; i < 1000; i++)

@@ -19,7 +19,7 @@ static void on_time(int number)
 __attribute__((noinline)) static void fill(void)
 {
     volatile uint8_t hole[16000];
-    for (unsigned i = 0; i < sizeof hole; i++)
+    for (unsigned i = 0; i < sizeof(hole); i++)
         hole[i] = 0xaa;
 }
 

@@ -64,8 +64,8 @@ int main(void)
     pkey_mprotect((void *)page, 4096, PROT_READ | PROT_WRITE, key);
     pkey_set(key, PKEY_DISABLE_ACCESS);
     long got = write(STDOUT_FILENO, (const void *)page, 1);
-    int error = errno;
+    int err = errno;
     pkey_set(key, 0);
-    printf("the kernel writes from there: %ld, %s\n", got, got < 0 ? strerror(error) : "");
+    printf("the kernel writes from there: %ld, %s\n", got, got < 0 ? strerror(err) : "");
     return pkey_free(key);
 }

@@ -96,7 +96,7 @@ int main(void)
     volatile int passed = 0;
     sigaction(SIGSEGV, &action, NULL);
     sigaction(SIGILL, &action, NULL);
-    for (volatile size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (volatile size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         int signo = sigsetjmp(back, 1);
         expected = (uintptr_t)rows[i].run;
         if (!signo)

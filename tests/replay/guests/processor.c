@@ -35,7 +35,7 @@ static void leaves(void)
                                        {0xd, 40}, {0x1d, 1},       {0x1e, 0},      {0x1f, 0},
                                        {0x1f, 3}, {0x24, 0},       {0x7f, 0},      {0x7f, 2},
                                        {4, 9},    {0x8000001d, 9}, {0x800000ff, 1}};
-    for (unsigned i = 0; i < sizeof list / sizeof *list; i++)
+    for (unsigned i = 0; i < sizeof(list) / sizeof(*list); i++)
         see_leaf(list[i][0], list[i][1]);
 }
 

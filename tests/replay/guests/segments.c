@@ -61,7 +61,7 @@ static void strings(void)
     gs_base_set((uint64_t)pages - 0x1000);
     si = 0x1000, di = (uint64_t)to, cx = 40;
     __asm__ volatile(COPY_GS : "+S"(si), "+D"(di), "+c"(cx) : : "memory");
-    see(sum(to, sizeof to));
+    see(sum(to, sizeof(to)));
     see(si);
     si = 0x1000 + 40;
     cx = 5;
@@ -98,7 +98,7 @@ static void faults(void)
                      : "+S"(si), "+D"(di), "+c"(cx)
                      :
                      : "memory", "r13");
-    see(sum(to, sizeof to));
+    see(sum(to, sizeof(to)));
     see(cx);
     __asm__ volatile("lea 1f(%%rip), %%r13; .byte 0x65; lodsb; 1:"
                      : "+S"(si)
@@ -183,5 +183,5 @@ int main(int argc, char **argv)
         faults();
         by_fs();
     }
-    return write(STDOUT_FILENO, seen, sizeof seen) != (ssize_t)sizeof seen;
+    return write(STDOUT_FILENO, seen, sizeof(seen)) != (ssize_t)sizeof(seen);
 }

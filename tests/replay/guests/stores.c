@@ -17,7 +17,7 @@ int main(int argc, char *argv[])
     int fd = argc > 1 ? open(argv[1], O_RDONLY) : -1;
     if (own == MAP_FAILED || fd < 0)
         return 1;
-    while (read(fd, pair, sizeof pair) == (ssize_t)sizeof pair)
+    while (read(fd, pair, sizeof(pair)) == (ssize_t)sizeof(pair))
         *(volatile uint64_t *)pair[0] = pair[1];
     printf("%llu\n", *(unsigned long long *)own);
     return 0;

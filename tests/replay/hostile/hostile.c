@@ -62,10 +62,10 @@ static void spoil(struct agt_ctx *ctx)
         break;
     case 1:
     case 2:
-        spoil_word((uint8_t *)mail->args, sizeof mail->args);
+        spoil_word((uint8_t *)mail->args, sizeof(mail->args));
         break;
     case 3:
-        spoil_word((uint8_t *)&mail->fault, sizeof mail->fault);
+        spoil_word((uint8_t *)&mail->fault, sizeof(mail->fault));
         break;
     case 4: /* registers, time, branch */
         spoil_word(shm, AGT_CTX_REP_COUNT + 8);

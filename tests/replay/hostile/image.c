@@ -16,7 +16,7 @@ __asm__(".pushsection .data\n"
 struct hostile_plan *hostile_plan(void)
 {
     size_t bytes = (size_t)(rep_agent_image_end - rep_agent_image);
-    void *at = memmem(rep_agent_image, bytes, HOSTILE_MAGIC, sizeof HOSTILE_MAGIC);
+    void *at = memmem(rep_agent_image, bytes, HOSTILE_MAGIC, sizeof(HOSTILE_MAGIC));
     if (!at)
         abort();
     return at;

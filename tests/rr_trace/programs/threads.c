@@ -32,7 +32,7 @@ static void *work(void *unused)
 static int deep(int depth)
 {
     volatile char frame[4096];
-    memset((char *)frame, depth, sizeof frame);
+    memset((char *)frame, depth, sizeof(frame));
     return depth == 0 ? frame[7] : deep(depth - 1) + frame[5];
 }
 

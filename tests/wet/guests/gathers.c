@@ -70,8 +70,8 @@ static int is_on(unsigned lane, unsigned lanes, unsigned round)
 static int check(const struct kind *kind, unsigned first, unsigned second, unsigned round)
 {
     uint8_t index[32] = {0}, mask[32] = {0}, result[32], expected[32];
-    memset(result, 0x5a, sizeof result);
-    memset(expected, 0x5a, sizeof expected);
+    memset(result, 0x5a, sizeof(result));
+    memset(expected, 0x5a, sizeof(expected));
     for (unsigned i = 0; i < kind->lanes; i++) {
         unsigned page = i == first ? 1 : i == second ? 2 : 0;
         uint64_t at = (page * PAGE + 8 * ((i * 37 + round * 11) % 500)) / kind->bytes;
@@ -102,7 +102,7 @@ int main(void)
         return 1;
     for (unsigned i = 0; i < PAGES * PAGE; i++)
         area[i] = (uint8_t)(i * 7 + i / 251);
-    for (unsigned k = 0; k < sizeof kinds / sizeof *kinds; k++)
+    for (unsigned k = 0; k < sizeof(kinds) / sizeof(*kinds); k++)
         for (unsigned first = 0; first < kinds[k].lanes; first++)
             for (unsigned round = 0; round < 2; round++)
                 wrong += !check(&kinds[k], first, (first + 3) % kinds[k].lanes, round);

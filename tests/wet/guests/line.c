@@ -10,8 +10,8 @@ static uint8_t lines[4][64] __attribute__((aligned(64)));
 int main(void)
 {
     unsigned a, b = 0, c, d;
-    uint64_t told[] = {(uint64_t)(uintptr_t)lines, sizeof lines, 0};
-    memset(lines, 0xa5, sizeof lines);
+    uint64_t told[] = {(uint64_t)(uintptr_t)lines, sizeof(lines), 0};
+    memset(lines, 0xa5, sizeof(lines));
     if (__get_cpuid(0x80000008, &a, &b, &c, &d) && b & 1) {
         for (unsigned i = 0; i < 3; i++) {
             uint64_t flags;
@@ -22,5 +22,5 @@ int main(void)
             told[2] = told[2] << 16 | (flags & 0x8d5);
         }
     }
-    return write(STDOUT_FILENO, told, sizeof told) != (ssize_t)sizeof told;
+    return write(STDOUT_FILENO, told, sizeof(told)) != (ssize_t)sizeof(told);
 }

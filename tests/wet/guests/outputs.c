@@ -26,18 +26,18 @@ static void pipe_partly(char *much, size_t bytes)
 int main(void)
 {
     static char much[70000];
-    memset(much, 'm', sizeof much);
-    much[sizeof much - 1] = '\n';
+    memset(much, 'm', sizeof(much));
+    much[sizeof(much) - 1] = '\n';
     for (int i = 0; i < 3; i++)
         vectored();
     printf("buffered %d\n", 1);
     fflush(stdout);
     fprintf(stderr, "elsewhere\n");
-    pipe_partly(much, sizeof much);
-    if (write(STDOUT_FILENO, much, sizeof much) < 0 || write(-1, much, 1) != -1 ||
+    pipe_partly(much, sizeof(much));
+    if (write(STDOUT_FILENO, much, sizeof(much)) < 0 || write(-1, much, 1) != -1 ||
         write(STDOUT_FILENO, "", 0) != 0)
         return 1;
-    memset(much, 'x', sizeof much); /* what was written is no longer there at the end */
+    memset(much, 'x', sizeof(much)); /* what was written is no longer there at the end */
     printf("%c\n", much[0]);
     return 0;
 }

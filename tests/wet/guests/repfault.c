@@ -63,7 +63,7 @@ static size_t left_after_scan(const uint8_t *at, uint8_t value, size_t count)
 static unsigned round_of(unsigned n)
 {
     static uint8_t from[PAGES * PAGE];
-    for (size_t i = 0; i < sizeof from; i += 5)
+    for (size_t i = 0; i < sizeof(from); i += 5)
         from[i] = (uint8_t)(i * 7 + n);
     close_page(1);
     close_page(2);

@@ -30,7 +30,7 @@ static void ask_lsl(void)
 {
     static const uint16_t selectors[] = {PROCESSOR, 0x78, 0,    3,    0x10, 0x18,  0x23,
                                          0x2b,      0x33, 0x40, 0x63, 0x7f, 0x103, 0xffff};
-    for (unsigned i = 0; i < sizeof selectors / sizeof *selectors; i++)
+    for (unsigned i = 0; i < sizeof(selectors) / sizeof(*selectors); i++)
         TELL("lsl %%eax, %k0", OLD, NAMED(selectors[i]));
     TELL("lsl %%rax, %q0", OLD, NAMED(PROCESSOR | 0xabcd0000u));
     TELL("lsl %%ax, %w0", OLD, NAMED(PROCESSOR));
@@ -52,9 +52,9 @@ static void ask_rdpid(void)
 
 int main(void)
 {
-    const uint64_t head[] = {(uint64_t)(uintptr_t)told, sizeof told};
+    const uint64_t head[] = {(uint64_t)(uintptr_t)told, sizeof(told)};
     ask_lsl();
     ask_rdpid();
-    return write(STDOUT_FILENO, head, sizeof head) != (ssize_t)sizeof head ||
-           write(STDOUT_FILENO, told, sizeof told) != (ssize_t)sizeof told;
+    return write(STDOUT_FILENO, head, sizeof(head)) != (ssize_t)sizeof(head) ||
+           write(STDOUT_FILENO, told, sizeof(told)) != (ssize_t)sizeof(told);
 }

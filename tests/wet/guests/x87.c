@@ -24,7 +24,7 @@ static const uint16_t unmasked = 0x300;
 static void keep(unsigned bytes)
 {
     memcpy(seen[count++], area, bytes);
-    memset(area, 0, sizeof area);
+    memset(area, 0, sizeof(area));
 }
 
 /* `code` has area as %0, number as %1; what it stored is `bytes` long. */
@@ -103,5 +103,5 @@ int main(void)
     see_images();
     see_loaded();
     see_after_a_fault();
-    return write(STDOUT_FILENO, seen, sizeof seen) != (ssize_t)sizeof seen;
+    return write(STDOUT_FILENO, seen, sizeof(seen)) != (ssize_t)sizeof(seen);
 }

@@ -64,5 +64,5 @@ int main(void)
         pairs(save_compact);
     const uint64_t told[] = {(uint64_t)(uintptr_t)areas, count, opt < count ? opt : count,
                              compact < count ? compact : count};
-    return write(STDOUT_FILENO, told, sizeof told) != (ssize_t)sizeof told;
+    return write(STDOUT_FILENO, told, sizeof(told)) != (ssize_t)sizeof(told);
 }
