@@ -90,9 +90,9 @@ struct rep_info {
     uint64_t start_frame; /* of that exec */
     uint64_t end_frame;   /* the last frame that belongs to the replay */
     uint64_t frame_count; /* frames that give entries or belong to the process */
-    int has_ticks;        /* entries carry hardware ticks (EVQ_FLAG_TICKS) */
+    bool has_ticks;       /* entries carry hardware ticks (EVQ_FLAG_TICKS) */
     unsigned fork_count;  /* forks followed from that exec on */
-    int has_wait_status;  /* 0: the recording ends before the process */
+    bool has_wait_status; /* 0: the recording ends before the process */
     int wait_status;      /* as from waitpid(2) */
     int fatal_signal;     /* 0: none */
     uint64_t fatal_frame; /* at which it arrived */

@@ -6,6 +6,7 @@
  * Frames of other processes go the same way with the output switched off (conv->is_target is
  * false), which keeps the models of their spaces right.
  */
+#include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -111,7 +112,7 @@ static void note_exit(struct feed_conv *conv, const struct feed_task *task)
     if (!conv->feed->is_scanning || !conv->is_target || task->tgid != info->pid || !event ||
         conv->feed->leader_has_ended)
         return;
-    info->has_wait_status = 1;
+    info->has_wait_status = true;
     info->wait_status = event->wait_status;
     conv->feed->leader_has_ended = task->tid == info->pid;
 }

@@ -13,6 +13,7 @@
  * jump into the inside of another function, or to a cold part, joins that range to the graph.
  */
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,7 +41,7 @@ struct node {
 /* An indirect jump and the targets known for it. */
 struct jump {
     struct mdl_addresses targets;
-    int is_complete;
+    bool is_complete;
     int leaves; /* one of the targets is outside */
 };
 
@@ -166,7 +167,7 @@ int mdl_cfg_is_part(const struct mdl_function_entry *entry, uint64_t target)
 
 /* 1 if the target is in the graph's code, joining another part if it belongs to this function;
  * 0 if it is elsewhere; -ENOMEM. */
-static int is_inside(struct builder *b, uint64_t target)
+static int find_inside(struct builder *b, uint64_t target)
 {
     const struct mdl_function_entry *entry;
     uint32_t index;
@@ -196,7 +197,7 @@ static struct node *node_at(const struct builder *b, uint64_t pc)
 
 static int push_target(struct builder *b, uint64_t pc, uint32_t prev)
 {
-    int inside = is_inside(b, pc);
+    int inside = find_inside(b, pc);
 
     if (inside <= 0)
         return inside;
@@ -308,7 +309,7 @@ static int take_table(struct builder *b, struct jump *jump, uint32_t node, uint6
 {
     count = sort_unique(targets, count);
     for (size_t i = 0; i < count; i++) {
-        int inside = is_inside(b, targets[i]);
+        int inside = find_inside(b, targets[i]);
 
         if (inside <= 0)
             return inside;
@@ -318,7 +319,7 @@ static int take_table(struct builder *b, struct jump *jump, uint32_t node, uint6
     for (size_t i = 0; i < count; i++)
         if (push_target(b, targets[i], node) < 0)
             return -ENOMEM;
-    jump->is_complete = 1;
+    jump->is_complete = true;
     return 1;
 }
 
@@ -379,9 +380,10 @@ static int follow(struct builder *b, const struct mdl_insn *insn, uint32_t node)
 /* Decodes from one address until the flow ends or meets known code. */
 static int discover_run(struct builder *b, uint64_t pc, uint32_t prev)
 {
-    int is_first = 1, goes_on = 1;
+    bool is_first = true;
+    int result = 1; /* 0: the flow ends here; -ENOMEM */
 
-    while (goes_on > 0) {
+    while (result > 0) {
         struct node *known;
         struct mdl_insn insn;
         size_t available;
@@ -389,13 +391,13 @@ static int discover_run(struct builder *b, uint64_t pc, uint32_t prev)
 
         if (!part_at(b->graph, pc)) {
             /* off the end: into a cold part or code without symbol, or after a lost call */
-            int is_call = prev != NO_INSN && b->nodes[prev].kind == MDL_INSN_CALL;
+            bool is_call = prev != NO_INSN && b->nodes[prev].kind == MDL_INSN_CALL;
 
-            return is_call || is_inside(b, pc) <= 0 ? 0 : push_target(b, pc, prev) < 0;
+            return is_call || find_inside(b, pc) <= 0 ? 0 : push_target(b, pc, prev) < 0;
         }
         known = node_at(b, pc);
         if (known) {
-            known->is_leader = 1;
+            known->is_leader = true;
             return 0;
         }
         bytes = mdl_mod_bytes(b->mod, pc, &available);
@@ -406,10 +408,10 @@ static int discover_run(struct builder *b, uint64_t pc, uint32_t prev)
         prev = b->node_count - 1;
         b->nodes[prev].is_leader = (uint8_t)is_first;
         is_first = insn.kind == MDL_INSN_BRANCH;
-        goes_on = follow(b, &insn, prev);
+        result = follow(b, &insn, prev);
         pc += insn.length;
     }
-    return goes_on;
+    return result;
 }
 
 static int discover(struct builder *b)
@@ -567,7 +569,7 @@ static int add_block_edges(const struct builder *b, struct edges *edges, struct 
 {
     const struct node *last = node_at(b, block->last);
 
-    block->is_complete = 1;
+    block->is_complete = true;
     block->kind = MDL_END_FALL;
     switch (last->kind) {
     case MDL_INSN_RETURN:

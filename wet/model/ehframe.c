@@ -6,6 +6,7 @@
 #include "wet/model/ehframe.h"
 
 #include <dwarf.h>
+#include <stdbool.h>
 #include <string.h>
 
 struct reader {
@@ -44,11 +45,11 @@ static uint64_t read_uleb(struct reader *reader)
 /* What of a CIE concerns us. */
 struct cie {
     Dwarf_Off off;
-    int is_valid;
+    bool is_valid;
     uint8_t encoding; /* DW_EH_PE_* of FDE addresses */
     uint8_t lsda_encoding;
-    int has_sized_augmentation;
-    int is_entry_frame; /* CFA = rsp + 8 at the start */
+    bool has_sized_augmentation;
+    bool is_entry_frame; /* CFA = rsp + 8 at the start */
 };
 
 /* Where a walk is: one section. */
@@ -56,14 +57,14 @@ struct walk {
     const unsigned char *ident;
     Elf_Data *data;
     uint64_t address; /* the section's virtual address */
-    int is_eh;
+    bool is_eh;
     struct cie cie; /* the last one seen */
     mdl_frame_range_fn fn;
     void *context;
 };
 
 /* Does the program up to the first advance keep (or make) CFA = rsp + 8? */
-static int keeps_entry_frame(struct reader reader, int is_entry_frame)
+static bool keeps_entry_frame(struct reader reader, bool is_entry_frame)
 {
     while (reader.at < reader.end) {
         uint8_t op = *reader.at++;
@@ -81,7 +82,7 @@ static int keeps_entry_frame(struct reader reader, int is_entry_frame)
         else if (op == DW_CFA_def_cfa_register)
             is_entry_frame = is_entry_frame && read_uleb(&reader) == 7;
         else if (op == DW_CFA_def_cfa_expression)
-            return 0;
+            return false;
         else
             break; /* advances, and what entries do not start with */
     }
@@ -122,7 +123,7 @@ static int load_cie(struct walk *walk, Dwarf_Off off)
         !dwarf_cfi_cie_p(&entry))
         return -1;
     walk->cie = (struct cie){
-        .off = off, .is_valid = 1, .encoding = DW_EH_PE_absptr, .lsda_encoding = DW_EH_PE_omit};
+        .off = off, .is_valid = true, .encoding = DW_EH_PE_absptr, .lsda_encoding = DW_EH_PE_omit};
     if (entry.cie.augmentation && entry.cie.augmentation_data)
         parse_augmentation(&walk->cie, &entry.cie);
     program = (struct reader){entry.cie.initial_instructions, entry.cie.initial_instructions_end};
@@ -132,7 +133,7 @@ static int load_cie(struct walk *walk, Dwarf_Off off)
 
 /* An encoded address or size; `is_address` adds what the encoding is relative to. */
 static int read_encoded(const struct walk *walk, struct reader *reader, uint8_t encoding,
-                        int is_address, uint64_t *value)
+                        bool is_address, uint64_t *value)
 {
     uint64_t field = walk->address + (uint64_t)(reader->at - (uint8_t *)walk->data->d_buf);
 
@@ -287,7 +288,7 @@ static int walk_image(struct walk *walk, Elf *elf, const char *section)
     if (!elf)
         return 0;
     walk->ident = (const unsigned char *)elf_getident(elf, NULL);
-    walk->cie.is_valid = 0;
+    walk->cie.is_valid = false;
     if (mdl_elf_section(elf, section, &shdr, &scn) == 0) {
         if (shdr.sh_type == SHT_NOBITS)
             return 0;
@@ -307,10 +308,10 @@ static int walk_image(struct walk *walk, Elf *elf, const char *section)
 
 int mdl_ehframe_each(struct mdl_mod *mod, mdl_frame_range_fn fn, void *context)
 {
-    struct walk walk = {.fn = fn, .context = context, .is_eh = 1};
+    struct walk walk = {.fn = fn, .context = context, .is_eh = true};
     int result = walk_image(&walk, mdl_mod_elf(mod, MDL_IMAGE_FILE), ".eh_frame");
 
-    walk.is_eh = 0;
+    walk.is_eh = false;
     if (result == 0)
         result = walk_image(&walk, mdl_mod_elf(mod, MDL_IMAGE_FILE), ".debug_frame");
     if (result == 0)

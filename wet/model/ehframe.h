@@ -3,6 +3,8 @@
 #ifndef WET_MODEL_EHFRAME_H
 #define WET_MODEL_EHFRAME_H
 
+#include <stdbool.h>
+
 #include "wet/model/module.h"
 
 struct mdl_frame_range {
@@ -10,7 +12,7 @@ struct mdl_frame_range {
     uint64_t size_bytes;
     /* The frame at `start` is not that of a function just called (CFA = rsp + 8): this is a part
      * that the compiler split off from some function. */
-    int is_continuation;
+    bool is_continuation;
     uint64_t lsda; /* of its landing pads (lsda.h), as an ELF virtual address; 0 = none */
 };
 

@@ -6,6 +6,7 @@
 #include "wet/model/expr.h"
 
 #include <dwarf.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -22,7 +23,7 @@ struct stack {
     uint64_t items[STACK_MAX];
     unsigned depth;
     struct mdl_place *place;
-    int is_final; /* place is complete (register, implicit value, gone) */
+    bool is_final; /* place is complete (register, implicit value, gone) */
 };
 
 static int corrupt(const char *what)
@@ -110,7 +111,7 @@ static int gone(struct stack *stack, const char *reason)
 {
     stack->place->kind = MDL_PLACE_NONE;
     snprintf(stack->place->reason, sizeof(stack->place->reason), "%s", reason);
-    stack->is_final = 1;
+    stack->is_final = true;
     return 0;
 }
 
@@ -120,14 +121,14 @@ static int in_register(struct stack *stack, uint64_t reg)
         return corrupt("register number");
     stack->place->kind = MDL_PLACE_REGISTER;
     stack->place->reg = (unsigned)reg;
-    stack->is_final = 1;
+    stack->is_final = true;
     return 0;
 }
 
 static int take_value(struct stack *stack)
 {
     stack->place->kind = MDL_PLACE_VALUE;
-    stack->is_final = 1;
+    stack->is_final = true;
     return pop(stack, &stack->place->value);
 }
 
@@ -142,7 +143,7 @@ static int take_implicit(struct stack *stack, const Dwarf_Op *op)
         return gone(stack, "constant wider than 8 bytes");
     memcpy(&stack->place->value, block.data, block.length);
     stack->place->kind = MDL_PLACE_VALUE;
-    stack->is_final = 1;
+    stack->is_final = true;
     return 0;
 }
 

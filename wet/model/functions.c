@@ -9,6 +9,7 @@
 #include "wet/model/functions.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -91,10 +92,10 @@ static struct mdl_function_entry merge_candidates(const struct mdl_raw_function 
 }
 
 /* Does an unnamed range or untyped label lie inside a sized function already? */
-static int is_redundant(const struct mdl_function_entry *entry, const struct mdl_raw_function *best,
-                        uint64_t covered_end)
+static bool is_redundant(const struct mdl_function_entry *entry,
+                         const struct mdl_raw_function *best, uint64_t covered_end)
 {
-    int is_label = best->name && (best->rank >> 30) == 1;
+    bool is_label = best->name && (best->rank >> 30) == 1;
 
     return entry->start < covered_end && (!best->name || is_label);
 }
@@ -343,7 +344,7 @@ static int build_table(struct mdl_mod *mod, struct mdl_functions *functions, str
     return result < 0 ? result : index_names(functions, raw);
 }
 
-static int has_section(struct mdl_mod *mod, const char *name)
+static bool has_section(struct mdl_mod *mod, const char *name)
 {
     Elf *elf = mdl_mod_elf(mod, MDL_IMAGE_FILE);
     GElf_Shdr shdr;

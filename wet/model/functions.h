@@ -3,6 +3,8 @@
 #ifndef WET_MODEL_FUNCTIONS_H
 #define WET_MODEL_FUNCTIONS_H
 
+#include <stdbool.h>
+
 #include "wet/model/module.h"
 
 #define MDL_NO_FUNCTION UINT32_MAX
@@ -14,7 +16,7 @@ struct mdl_function_entry {
     const char *plain_name; /* demangled; NULL until it was asked for */
     unsigned flags;         /* MDL_FUNCTION_* */
     uint64_t lsda;          /* its landing pads (lsda.h); 0 = none */
-    int is_continuation;    /* call frame information: does not start like a called function */
+    bool is_continuation;   /* call frame information: does not start like a called function */
     uint32_t parent; /* nearest function that contains this one entirely, or MDL_NO_FUNCTION */
     uint64_t owner;  /* entry of the function whose graph has this part; 0 = itself or unknown */
 };
@@ -41,7 +43,7 @@ struct mdl_functions {
     size_t object_count;
     struct mdl_slot *slots; /* sorted by address */
     size_t slot_count;
-    int is_go;        /* names are Go's: "package.name" */
+    bool is_go;       /* names are Go's: "package.name" */
     int owners_known; /* all cross-function jumps were looked at */
 };
 

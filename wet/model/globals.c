@@ -8,6 +8,7 @@
 
 #include <dwarf.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,7 +39,7 @@ struct walk {
 };
 
 /* Declarations have no place of their own; their definition refers to them. */
-static int is_definition(Dwarf_Die *die)
+static bool is_definition(Dwarf_Die *die)
 {
     Dwarf_Attribute attribute;
 

@@ -3,13 +3,15 @@
 #ifndef WET_MODEL_GLOBALS_H
 #define WET_MODEL_GLOBALS_H
 
+#include <stdbool.h>
+
 #include "wet/model/units.h"
 
 struct mdl_global {
     const char *name;
     Dwarf_Die die;
     uint32_t unit;
-    int is_external;
+    bool is_external;
 };
 
 struct mdl_globals {

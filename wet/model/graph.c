@@ -6,6 +6,7 @@
 #include "wet/model/graph.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,7 +67,7 @@ static int list_add(struct mdl_addrmap *map, uint64_t key, uint64_t address)
 /* ---- Whose part is it? ------------------------------------------------------------------- */
 
 /* Does the function look like a part split off from another one? */
-static int is_split_off(const struct mdl_function_entry *entry)
+static bool is_split_off(const struct mdl_function_entry *entry)
 {
     return mdl_cfg_is_part(entry, entry->start);
 }
@@ -342,10 +343,10 @@ static int graph_with_entry(struct mdl_mod *mod, uint32_t index, uint64_t pc,
                             struct mdl_graph **graph)
 {
     uint64_t entry = mod->functions->entries[index].start;
-    int is_new = list_add(&mod->graphs->more_entries, entry, pc);
+    int added = list_add(&mod->graphs->more_entries, entry, pc);
 
-    if (is_new <= 0)
-        return is_new;
+    if (added <= 0)
+        return added;
     drop_graph(mod, entry);
     return graph_of(mod, index, graph);
 }
@@ -436,31 +437,31 @@ int mdl_ipdom(struct mdl_model *model, uint64_t pc, uint64_t *ipdom_pc)
 /* ---- What the run shows ------------------------------------------------------------------ */
 
 /* Does the graph have the edge from the jump at `from` to `to` already? */
-static int has_edge(const struct mdl_graph *graph, uint64_t from, uint64_t to, int joins)
+static bool has_edge(const struct mdl_graph *graph, uint64_t from, uint64_t to, int joins)
 {
     const struct mdl_block *block;
     uint32_t index;
 
     if (mdl_graph_find(graph, from, &index) < 0)
-        return 1; /* unreached: nothing depends on it */
+        return true; /* unreached: nothing depends on it */
     block = &graph->blocks[index];
     for (uint32_t i = 0; i < block->successor_count; i++) {
         uint32_t target = block->successors[i];
 
         if (target == MDL_BLOCK_EXIT ? !joins : graph->blocks[target].start == to)
-            return 1;
+            return true;
     }
-    return 0;
+    return false;
 }
 
 /* Is a jump to `to` one within this graph's function? */
-static int joins_graph(const struct mdl_mod *mod, const struct mdl_graph *graph, uint64_t to)
+static bool joins_graph(const struct mdl_mod *mod, const struct mdl_graph *graph, uint64_t to)
 {
     uint32_t index;
 
     for (size_t i = 0; i < graph->part_count; i++)
         if (to - graph->parts[i].start < graph->parts[i].size_bytes)
-            return 1;
+            return true;
     index = mdl_functions_find(mod->functions, to);
     return index != MDL_NO_FUNCTION && mdl_cfg_is_part(&mod->functions->entries[index], to);
 }

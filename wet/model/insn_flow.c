@@ -193,7 +193,7 @@ static bool decode_common(uint64_t pc, const uint8_t *bytes, size_t available,
     size_t length = (size_t)(at - bytes) + immediate;
     *insn = (struct mdl_insn){.pc = pc, .length = (uint8_t)length, .kind = kind_of_shape(shape)};
     if (shape >= SHAPE_BRANCH && shape <= SHAPE_CALL) {
-        insn->is_direct = 1;
+        insn->is_direct = true;
         insn->target = pc + length + relative(at, immediate);
     }
     return true;
@@ -222,7 +222,7 @@ int mdl_decode_any(uint64_t pc, const uint8_t *bytes, size_t available, struct m
     if (insn->kind != MDL_INSN_CALL && insn->kind != MDL_INSN_JUMP && insn->kind != MDL_INSN_BRANCH)
         return 0;
     if (raw.raw.imm[0].is_relative) {
-        insn->is_direct = 1;
+        insn->is_direct = true;
         insn->target = pc + raw.length + (uint64_t)raw.raw.imm[0].value.s;
     } else if (raw.raw.modrm.offset != 0 && raw.raw.modrm.mod == 0 && raw.raw.modrm.rm == 5) {
         insn->slot = pc + raw.length + (uint64_t)raw.raw.disp.value;

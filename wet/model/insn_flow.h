@@ -3,6 +3,7 @@
 #ifndef WET_MODEL_INSN_FLOW_H
 #define WET_MODEL_INSN_FLOW_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,7 +21,7 @@ struct mdl_insn {
     uint64_t pc;
     uint8_t length;
     enum mdl_insn_kind kind;
-    int is_direct;   /* calls, jumps, branches: `target` is it */
+    bool is_direct;  /* calls, jumps, branches: `target` is it */
     uint64_t target; /* of a direct one */
     uint64_t slot;   /* of an indirect one through [rip + x]: that address; else 0 */
 };

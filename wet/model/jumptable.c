@@ -16,6 +16,7 @@
 
 #include <Zydis/Zydis.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,7 +40,7 @@ struct value {
     uint64_t scale;
     uint64_t constant;
     unsigned width; /* of a load, bytes */
-    int is_signed;
+    bool is_signed;
     uint64_t addend;
 };
 
@@ -87,7 +88,7 @@ static struct value constant(uint64_t value)
     return (struct value){.kind = VALUE_CONST, .constant = value};
 }
 
-static int is_plain_unknown(const struct value *value)
+static bool is_plain_unknown(const struct value *value)
 {
     return value->kind == VALUE_LINEAR && value->scale == 1 && value->constant == 0;
 }
@@ -102,7 +103,7 @@ static int reg_number(ZydisRegister reg)
     return (int)(wide - ZYDIS_REGISTER_RAX);
 }
 
-static int is_slot(const ZydisDecodedOperand *operand)
+static bool is_slot(const ZydisDecodedOperand *operand)
 {
     return operand->type == ZYDIS_OPERAND_TYPE_MEMORY && operand->mem.base != ZYDIS_REGISTER_RIP &&
            reg_number(operand->mem.base) >= 0 && operand->mem.index == ZYDIS_REGISTER_NONE &&
@@ -144,16 +145,16 @@ static void forget_slots(struct machine *m, ZydisRegister base)
 }
 
 static struct value register_value(const struct machine *m, const struct step *step,
-                                   ZydisRegister reg, int *is_known)
+                                   ZydisRegister reg, bool *is_known)
 {
     int number = reg_number(reg);
 
-    *is_known = 1;
+    *is_known = true;
     if (reg == ZYDIS_REGISTER_RIP)
         return constant(step->pc + step->insn.length);
     if (number >= 0)
         return m->regs[number];
-    *is_known = 0;
+    *is_known = false;
     return constant(0);
 }
 
@@ -175,7 +176,7 @@ static int operand_address(const struct machine *m, const struct step *step,
                            const ZydisDecodedOperand *operand, struct value *address)
 {
     struct value part;
-    int is_known;
+    bool is_known;
 
     *address = (struct value){.kind = VALUE_LINEAR, .constant = (uint64_t)operand->mem.disp.value};
     if (operand->mem.segment == ZYDIS_REGISTER_FS || operand->mem.segment == ZYDIS_REGISTER_GS)
@@ -200,7 +201,7 @@ static struct value operand_value(struct machine *m, const struct step *step,
                                   const ZydisDecodedOperand *operand)
 {
     struct value value;
-    int is_known;
+    bool is_known;
 
     if (operand->type == ZYDIS_OPERAND_TYPE_IMMEDIATE)
         return constant(operand->imm.value.u);
@@ -268,7 +269,7 @@ static void step_extend_signed(struct machine *m, const struct step *step,
     if (from->size != 32)
         value = unknown(m, UNBOUNDED);
     if (value.kind == VALUE_LOAD && value.width == 4)
-        value.is_signed = 1;
+        value.is_signed = true;
     set_operand(m, to, value);
 }
 
@@ -355,7 +356,7 @@ static void step_subtract(struct machine *m, const struct step *step)
 
 static void step_branch(struct machine *m, const struct step *step)
 {
-    int is_taken = step->next_pc != step->pc + step->insn.length;
+    bool is_taken = step->next_pc != step->pc + step->insn.length;
     uint64_t bound = UNBOUNDED;
 
     if (!m->compared)

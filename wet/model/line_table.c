@@ -4,6 +4,7 @@
 
 #include <dwarf.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -134,7 +135,7 @@ static int fill_call(struct mdl_unit *unit, uint32_t scope, struct mdl_line *lin
 }
 
 /* Does the scope have the code before pc, too? */
-static int has_code_before(const struct mdl_unit *unit, uint32_t scope, uint64_t pc)
+static bool has_code_before(const struct mdl_unit *unit, uint32_t scope, uint64_t pc)
 {
     uint32_t before = mdl_unit_scope_at(unit, pc - 1);
 

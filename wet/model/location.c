@@ -12,6 +12,7 @@
  */
 #include <dwarf.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,20 +22,20 @@
 
 /* ---- Prologues --------------------------------------------------------------------------- */
 
-static int is_location_list(Dwarf_Die *die)
+static bool is_location_list(Dwarf_Die *die)
 {
     Dwarf_Attribute attribute;
 
     if (!dwarf_attr(die, DW_AT_location, &attribute))
-        return 0;
+        return false;
     switch (dwarf_whatform(&attribute)) {
     case DW_FORM_sec_offset:
     case DW_FORM_loclistx:
     case DW_FORM_data4:
     case DW_FORM_data8:
-        return 1;
+        return true;
     default:
-        return 0;
+        return false;
     }
 }
 
@@ -60,7 +61,7 @@ static int find_loclist(void *context, Dwarf_Die *die)
     return found;
 }
 
-static int has_loclists(struct mdl_unit *unit)
+static bool has_loclists(struct mdl_unit *unit)
 {
     struct loclist_search search = {.budget = mdl_unit_die_budget(unit)};
 
@@ -70,7 +71,7 @@ static int has_loclists(struct mdl_unit *unit)
     return unit->loclists > 0;
 }
 
-static int is_clang(struct mdl_unit *unit)
+static bool is_clang(struct mdl_unit *unit)
 {
     Dwarf_Attribute attribute;
     const char *producer = dwarf_formstring(dwarf_attr(&unit->die, DW_AT_producer, &attribute));
@@ -110,12 +111,12 @@ static uint64_t row_end(const struct mdl_unit *unit, const struct mdl_row *row)
     return next->address;
 }
 
-static int is_inlined(struct mdl_unit *unit, uint64_t pc)
+static bool is_inlined(struct mdl_unit *unit, uint64_t pc)
 {
     uint32_t scope;
 
     if (mdl_unit_scopes(unit) < 0)
-        return 0;
+        return false;
     scope = mdl_unit_function_scope(unit, mdl_unit_scope_at(unit, pc));
     return scope != MDL_NO_SCOPE && unit->scopes[scope].tag == DW_TAG_inlined_subroutine;
 }
@@ -239,7 +240,7 @@ static int add_place(struct place_search *search, struct mdl_unit *unit, const s
 }
 
 /* gdb's table does not have the row. */
-static int is_unseen(const struct mdl_row *row)
+static bool is_unseen(const struct mdl_row *row)
 {
     return (row->flags & (MDL_ROW_HIDDEN | MDL_ROW_SAME)) != 0;
 }
@@ -276,14 +277,14 @@ static int places_in_unit(void *context, struct mdl_unit *unit)
 }
 
 /* Is it the first place of its block? Places of a unit are in order of address. */
-static int is_first_in_block(const struct place *places, size_t index)
+static bool is_first_in_block(const struct place *places, size_t index)
 {
     if (places[index].block == MDL_NO_SCOPE)
-        return 1;
+        return true;
     for (size_t i = index; i-- > 0 && places[i].unit == places[index].unit;)
         if (places[i].block == places[index].block)
-            return 0;
-    return 1;
+            return false;
+    return true;
 }
 
 static int make_location(struct mdl_model *model, const struct place *places, size_t index,

@@ -7,6 +7,7 @@
 
 #include <dwarf.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +19,7 @@ struct reader {
     const uint8_t *at;
     const uint8_t *end;
     uint64_t address; /* of `start` */
-    int is_damaged;
+    bool is_damaged;
 };
 
 static uint64_t read_fixed(struct reader *reader, unsigned bytes)
@@ -26,7 +27,7 @@ static uint64_t read_fixed(struct reader *reader, unsigned bytes)
     uint64_t value = 0;
 
     if ((size_t)(reader->end - reader->at) < bytes) {
-        reader->is_damaged = 1;
+        reader->is_damaged = true;
         return 0;
     }
     memcpy(&value, reader->at, bytes);
@@ -34,7 +35,7 @@ static uint64_t read_fixed(struct reader *reader, unsigned bytes)
     return value;
 }
 
-static uint64_t read_leb(struct reader *reader, int is_signed)
+static uint64_t read_leb(struct reader *reader, bool is_signed)
 {
     uint64_t value = 0;
     unsigned shift = 0;
@@ -80,7 +81,7 @@ static uint64_t read_encoded(struct reader *reader, uint8_t encoding)
         value = (uint64_t)(int64_t)(int32_t)read_fixed(reader, 4);
         break;
     default:
-        reader->is_damaged = 1;
+        reader->is_damaged = true;
         return 0;
     }
     return (encoding & 0x70) == DW_EH_PE_pcrel ? value + place : value;

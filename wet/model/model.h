@@ -22,6 +22,7 @@
 #define WET_MODEL_MODEL_H
 
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -76,7 +77,7 @@ struct mdl_module {
     uint64_t start;   /* lowest mapped address */
     uint64_t end;     /* one past the highest */
     uint64_t bias;    /* guest address = ELF virtual address + bias (mod 2^64) */
-    int is_elf;       /* 0: code bytes only */
+    bool is_elf;      /* 0: code bytes only */
 };
 
 /* NULL if memory is short. */
@@ -109,7 +110,7 @@ int mdl_module_image(struct mdl_model *model, mdl_module_id id, enum mdl_image_k
 #define MDL_BUILD_ID_CHARS 129
 
 struct mdl_debug {
-    int has_dwarf;                     /* in the file itself or in its debug file */
+    bool has_dwarf;                    /* in the file itself or in its debug file */
     char build_id[MDL_BUILD_ID_CHARS]; /* in hexadecimal; "" if the file has none */
 };
 
@@ -208,7 +209,7 @@ struct mdl_line {
     const char *linkage_name; /* the linker's name of `function`, or the same; NULL if unknown */
     uint32_t line;            /* 1..; code that DWARF gives to no line counts to the row before */
     uint32_t column;          /* 0 = unknown */
-    int is_stmt;
+    bool is_stmt;
     uint64_t start; /* the line table's row: [start, end) */
     uint64_t end;
     uint64_t run_start; /* with the rows before and behind that gdb takes for the same one */
@@ -244,8 +245,8 @@ struct mdl_location {
     /* 1 for the place that a gdb breakpoint takes: the first one in each lexical block, past the
      * prologue if the line is that of a function's opening. 0: a later start of the same line.
      * (Where a cold part lies before its function gdb breaks at the function's entry instead.) */
-    int is_breakpoint;
-    int is_hidden; /* gdb sees no code at this line, and breaks at a later one */
+    bool is_breakpoint;
+    bool is_hidden; /* gdb sees no code at this line, and breaks at a later one */
 };
 
 /*
@@ -304,7 +305,7 @@ struct mdl_block {
     uint64_t last; /* address of the last instruction */
     uint64_t end;  /* one past its last byte */
     enum mdl_block_end kind;
-    int is_complete;            /* 0: an indirect jump whose targets may not all be known */
+    bool is_complete;           /* 0: an indirect jump whose targets may not all be known */
     const uint32_t *successors; /* block indexes or MDL_BLOCK_EXIT, without repetition */
     uint32_t successor_count;
     uint32_t ipdom; /* immediate post-dominator, block index or MDL_BLOCK_EXIT */
@@ -392,8 +393,8 @@ enum mdl_type_kind {
 
 struct mdl_type {
     enum mdl_type_kind kind;
-    int is_signed;
-    int is_reference;    /* of MDL_TYPE_POINTER: C++'s & or && */
+    bool is_signed;
+    bool is_reference;   /* of MDL_TYPE_POINTER: C++'s & or && */
     uint64_t size_bytes; /* 0 = unknown (flexible or variable arrays) */
     /* As the unit's language writes it, cut if long: "const char *", "int [10]", "struct node",
      * "ns::box<int>". Default template arguments of std are left out. */
@@ -413,7 +414,7 @@ struct mdl_variable {
     uint64_t handle;         /* of the model: the variable's DIE; 0 for an ELF symbol */
     uint64_t symbol_address; /* of an ELF symbol */
     /* A member of what `this` points to, named without it; handle is then that of `this`. */
-    int is_of_this;
+    bool is_of_this;
     uint64_t base_handle;       /* of a virtual base class that has it, or 0 */
     uint64_t base_offset_bytes; /* of what has that base class */
     uint64_t offset_bytes;      /* in the base class, or in *this */
@@ -510,8 +511,8 @@ int mdl_is_of_c(struct mdl_model *model, uint64_t pc);
 struct mdl_member {
     const char *name; /* NULL: unnamed, or a base class */
     struct mdl_type type;
-    int is_base;
-    int is_virtual;  /* a virtual base class: see mdl_member_offset() */
+    bool is_base;
+    bool is_virtual; /* a virtual base class: see mdl_member_offset() */
     uint64_t handle; /* of a virtual base class */
     uint64_t offset_bytes;
     uint32_t bit_offset; /* of bit_size bits from offset_bytes' lowest bit, if bit_size != 0 */
@@ -540,13 +541,13 @@ int mdl_type_enumerators_each(struct mdl_model *model, uint64_t type_handle, mdl
 struct mdl_frame_regs {
     uint64_t value[MDL_FRAME_REG_COUNT]; /* by DWARF number; [16] is the pc */
     uint32_t valid;                      /* bit n: value[n] is known */
-    int is_innermost; /* 1: pc is the next instruction; 0: pc is a return address */
+    bool is_innermost; /* 1: pc is the next instruction; 0: pc is a return address */
 };
 
 typedef int (*mdl_read_memory_fn)(void *context, uint64_t address, void *bytes, size_t count);
 
 /*
- * Steps to the caller. Set is_innermost = 1 for the first frame; it comes back 0, or 1 past a
+ * Steps to the caller. Set is_innermost = true for the first frame; it comes back 0, or 1 past a
  * signal frame, whose pc was interrupted anywhere.
  * Returns 1 if `regs` now holds the caller, 0 at the outermost frame (regs unchanged),
  * -WD_ERR_NOT_FOUND where no call frame information covers pc, -WD_ERR_CORRUPT if it makes no sense

@@ -9,6 +9,7 @@
 #include "wet/model/module.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -88,7 +89,7 @@ int mdl_image_map(struct mdl_image_bytes *image, int fd, const char *path)
         return -ENOMEM;
     }
     *image = (struct mdl_image_bytes){
-        .data = data, .size_bytes = size, .is_mapped = 1, .scratch = scratch};
+        .data = data, .size_bytes = size, .is_mapped = true, .scratch = scratch};
     return 0;
 }
 
@@ -165,7 +166,7 @@ static void find_bias(struct mdl_mod *mod, Elf *elf)
 {
     for (int want_exec = 1; elf && want_exec >= 0; want_exec--)
         for (size_t i = 0; i < mod->segment_count; i++) {
-            int is_exec = (mod->segments[i].prot & PROT_EXEC) != 0;
+            bool is_exec = (mod->segments[i].prot & PROT_EXEC) != 0;
 
             if (is_exec == want_exec && segment_bias(elf, &mod->segments[i], &mod->info.bias) == 0)
                 return;
@@ -452,15 +453,15 @@ static Elf *elf_of(void *data, size_t size)
     return elf;
 }
 
-static int has_compressed(Elf *elf)
+static bool has_compressed(Elf *elf)
 {
     Elf_Scn *scn = NULL;
     GElf_Shdr shdr;
 
     while ((scn = elf_nextscn(elf, scn)))
         if (gelf_getshdr(scn, &shdr) && (shdr.sh_flags & SHF_COMPRESSED))
-            return 1;
-    return 0;
+            return true;
+    return false;
 }
 
 Elf *mdl_mod_elf(struct mdl_mod *mod, enum mdl_image_kind kind)
@@ -511,7 +512,7 @@ int mdl_module_image(struct mdl_model *model, mdl_module_id id, enum mdl_image_k
     return 0;
 }
 
-static int has_dwarf_in(struct mdl_mod *mod, enum mdl_image_kind kind)
+static bool has_dwarf_in(struct mdl_mod *mod, enum mdl_image_kind kind)
 {
     Elf *elf = mdl_mod_elf(mod, kind);
     GElf_Shdr shdr;

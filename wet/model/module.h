@@ -6,6 +6,7 @@
 #include <elfutils/libdw.h>
 #include <gelf.h>
 #include <libelf.h>
+#include <stdbool.h>
 
 #include "wet/model/model.h"
 #include "wet/model/strings.h"
@@ -21,7 +22,7 @@ struct mdl_sources;
 struct mdl_image_bytes {
     const uint8_t *data; /* NULL = absent */
     size_t size_bytes;
-    int is_mapped; /* ours to unmap */
+    bool is_mapped; /* ours to unmap */
     /* Private writable twin for libelf, which clears flags in section headers when it unpacks
      * compressed sections: `data` must stay as it was recorded. NULL: not needed, or not yet. */
     void *scratch;

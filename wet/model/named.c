@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <regex.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,19 +62,19 @@ static int add_exact(struct search *search, struct mdl_mod *mod)
 }
 
 /* C's copies of a function: "f.constprop.0". */
-static int is_copy(const char *name, const char *typed)
+static bool is_copy(const char *name, const char *typed)
 {
     size_t length = strlen(typed);
 
     if (strncmp(name, typed, length) != 0 || name[length] != '.')
-        return 0;
+        return false;
     name += length;
     return strncmp(name, ".constprop", 10) == 0 || strncmp(name, ".isra", 5) == 0 ||
            strncmp(name, ".lto_priv", 9) == 0;
 }
 
 /* Go's names are not mangled: "main.(*account).add" for "add" and "(*account).add". */
-static int is_end_of_go_name(const char *name, const char *typed)
+static bool is_end_of_go_name(const char *name, const char *typed)
 {
     size_t length = strlen(name), typed_length = strlen(typed);
 
@@ -81,10 +82,10 @@ static int is_end_of_go_name(const char *name, const char *typed)
            strcmp(name + length - typed_length, typed) == 0;
 }
 
-static int is_loosely_named(struct search *search, struct mdl_mod *mod, const char *name)
+static bool is_loosely_named(struct search *search, struct mdl_mod *mod, const char *name)
 {
     if (is_copy(name, search->pattern.typed) && !strstr(name, ".cold"))
-        return 1;
+        return true;
     if (mdl_name_is_mangled(name))
         return strchr(name, '@') || strstr(name, ".cold") || strstr(name, ".part.")
                    ? 0

@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <libiberty/demangle.h>
 #include <setjmp.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +26,7 @@
 
 /* ---- Abbreviating ------------------------------------------------------------------------ */
 
-static int is_word(char byte)
+static bool is_word(char byte)
 {
     return isalnum((unsigned char)byte) || byte == '_' || byte == '$' ||
            (unsigned char)byte >= 0x80;
@@ -186,7 +187,7 @@ int mdl_name_is_mangled(const char *name)
 /* 1 if sink has the text now. */
 static int demangle(const char *linkage, int options, struct sink *sink)
 {
-    int is_done;
+    bool is_done;
 
     sink->used = 0;
     if (setjmp(sink->too_long))
@@ -264,7 +265,7 @@ static size_t is_left_out(const char *text)
 
 /* Copies `from`, abbreviated, in short: no spaces but between words, no ABI tags, and only those of template
  * arguments and parameters that the person typed. Clones go by the name of what they copy. */
-static int squeeze(const char *name, int keeps_arguments, int keeps_parameters, char *to)
+static int squeeze(const char *name, bool keeps_arguments, bool keeps_parameters, char *to)
 {
     char *copy = strdup(name), *start = to;
     const char *from = copy;
@@ -330,7 +331,7 @@ static char *last_word(const char *text)
 }
 
 /* A parenthesis that is not "(anonymous namespace)". */
-static int has_parameters(const char *name)
+static bool has_parameters(const char *name)
 {
     while ((name = strchr(name, '(')) && is_left_out(name))
         name++;
@@ -380,15 +381,15 @@ static int ends_with_parts(const char *name, const char *wanted)
 int mdl_name_pattern_matches_text(const struct mdl_name_pattern *pattern, const char *name)
 {
     char *squeezed = malloc(strlen(name) + 1);
-    int is_match;
+    int result;
 
     if (!squeezed)
         return -ENOMEM;
-    is_match = squeeze(name, pattern->has_arguments, pattern->has_parameters, squeezed);
-    if (is_match == 0)
-        is_match = ends_with_parts(squeezed, pattern->text);
+    result = squeeze(name, pattern->has_arguments, pattern->has_parameters, squeezed);
+    if (result == 0)
+        result = ends_with_parts(squeezed, pattern->text);
     free(squeezed);
-    return is_match;
+    return result;
 }
 
 int mdl_name_pattern_matches(struct mdl_model *model, const struct mdl_name_pattern *pattern,

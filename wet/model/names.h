@@ -3,6 +3,7 @@
 #ifndef WET_MODEL_NAMES_H
 #define WET_MODEL_NAMES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct mdl_model;
@@ -29,11 +30,11 @@ int mdl_name_is_mangled(const char *name);
 
 /* A function's name as somebody typed it. */
 struct mdl_name_pattern {
-    char *text;        /* without what a person leaves out */
-    const char *typed; /* borrowed */
-    char *last;        /* part of text that each matching linker's name must contain; may be "" */
-    int has_arguments; /* of templates */
-    int has_parameters;
+    char *text;         /* without what a person leaves out */
+    const char *typed;  /* borrowed */
+    char *last;         /* part of text that each matching linker's name must contain; may be "" */
+    bool has_arguments; /* of templates */
+    bool has_parameters;
 };
 
 /* 0 or -ENOMEM. */

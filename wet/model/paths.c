@@ -2,6 +2,7 @@
 #include "wet/model/paths.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +23,7 @@ static char *previous_part(char *path, char *out)
 void mdl_path_normalize(char *path)
 {
     char *in = path, *out = path;
-    int is_absolute = path[0] == '/';
+    bool is_absolute = path[0] == '/';
 
     if (is_absolute) {
         in++;

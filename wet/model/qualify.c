@@ -7,6 +7,7 @@
 
 #include <dwarf.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -243,7 +244,7 @@ const char *mdl_die_linkage_name(Dwarf_Die *die)
     return dwarf_formstring(&attribute);
 }
 
-static int is_c(int language)
+static bool is_c(int language)
 {
     switch (language) {
     case DW_LANG_C89:
@@ -253,9 +254,9 @@ static int is_c(int language)
     case 0x2c: /* DW_LANG_C17 */
     case DW_LANG_ObjC:
     case DW_LANG_Mips_Assembler:
-        return 1;
+        return true;
     default:
-        return 0;
+        return false;
     }
 }
 

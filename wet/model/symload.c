@@ -7,6 +7,7 @@
 #include "wet/model/symload.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,19 +71,19 @@ static const char *symbol_name(struct mdl_raw *raw, Elf *elf, size_t strings,
 
 /* An assembler label without type counts as a function if it lies inside a code section and is
  * not one of the marks that linkers and assemblers make. */
-static int is_code_label(Elf *elf, const char *name, const GElf_Sym *symbol)
+static bool is_code_label(Elf *elf, const char *name, const GElf_Sym *symbol)
 {
     GElf_Shdr shdr;
     Elf_Scn *scn;
 
     if (symbol->st_shndx >= SHN_LORESERVE || name[0] == '.' || name[0] == '$')
-        return 0;
+        return false;
     scn = elf_getscn(elf, symbol->st_shndx);
     return scn && gelf_getshdr(scn, &shdr) && (shdr.sh_flags & SHF_EXECINSTR) &&
            symbol->st_value - shdr.sh_addr < shdr.sh_size;
 }
 
-static int is_cold_name(const char *name)
+static bool is_cold_name(const char *name)
 {
     const char *cold = strstr(name, ".cold");
 

@@ -3,6 +3,8 @@
 #ifndef WET_MODEL_SYMLOAD_H
 #define WET_MODEL_SYMLOAD_H
 
+#include <stdbool.h>
+
 #include "wet/model/functions.h"
 
 /* A candidate, before candidates for one start are merged. */
@@ -12,7 +14,7 @@ struct mdl_raw_function {
     const char *name; /* NULL = none */
     unsigned flags;
     unsigned rank; /* of the name: lower is better */
-    int is_continuation;
+    bool is_continuation;
     uint64_t lsda; /* 0 = none */
 };
 

@@ -5,6 +5,7 @@
  */
 #include <dwarf.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "common/err.h"
@@ -52,7 +53,7 @@ struct type_search {
     Dwarf_Die found;
 };
 
-static int is_of_kind(Dwarf_Die *die, int wanted)
+static bool is_of_kind(Dwarf_Die *die, int wanted)
 {
     int tag = dwarf_tag(die);
 
@@ -67,17 +68,17 @@ static int is_of_kind(Dwarf_Die *die, int wanted)
     case DW_TAG_base_type:
         return !wanted;
     default:
-        return 0;
+        return false;
     }
 }
 
 /* Tags of C are in a name space of their own: they need their keyword. */
-static int is_wanted(struct mdl_mod *mod, Dwarf_Die *die, int wanted)
+static bool is_wanted(struct mdl_mod *mod, Dwarf_Die *die, int wanted)
 {
     int tag = dwarf_tag(die);
 
     if (!is_of_kind(die, wanted))
-        return 0;
+        return false;
     return wanted || tag == DW_TAG_typedef || tag == DW_TAG_base_type || !mdl_die_is_of_c(mod, die);
 }
 
@@ -114,7 +115,7 @@ static int find_in_module(struct mdl_mod *mod, const struct mdl_unit *unit,
 {
     const struct mdl_globals *globals = NULL;
     const struct mdl_global *type, *end;
-    int result = mdl_globals_get(mod, &globals), is_found = 0;
+    int result = mdl_globals_get(mod, &globals), is_found = false;
 
     if (result < 0)
         return result;
@@ -122,7 +123,7 @@ static int find_in_module(struct mdl_mod *mod, const struct mdl_unit *unit,
     type = mdl_globals_first(globals->types, globals->type_count, search->last);
     for (; type && type < end && strcmp(type->name, search->last) == 0; type++) {
         Dwarf_Die die = type->die;
-        int is_here = unit == &mod->units->units[type->unit];
+        bool is_here = unit == &mod->units->units[type->unit];
 
         if ((is_found && !is_here) || !is_wanted(mod, &die, search->tag))
             continue;
@@ -133,7 +134,7 @@ static int find_in_module(struct mdl_mod *mod, const struct mdl_unit *unit,
         if (result == 0)
             continue;
         search->found = die;
-        is_found = 1;
+        is_found = true;
         if (is_here)
             break;
     }
@@ -225,17 +226,17 @@ static int match_enumerator(void *context, const char *name, int64_t value)
 
 /* What of `name` stands before its last part must be the end of the enumeration's name, or of what
  * that is in. */
-static int is_qualified_by(struct mdl_mod *mod, Dwarf_Die *die, const char *name, const char *last)
+static bool is_qualified_by(struct mdl_mod *mod, Dwarf_Die *die, const char *name, const char *last)
 {
     const char *tag = dwarf_diename(die);
     const char *qualified = mdl_die_qualified(mod, die, tag ? tag : "");
     size_t length = (size_t)(last - name), whole = strlen(qualified);
 
     if (length < 2)
-        return 1;
+        return true;
     length -= 2;
     if (whole >= length && strncmp(qualified + whole - length, name, length) == 0)
-        return 1;
+        return true;
     /* an enumerator is also one of the scope around */
     whole -= tag ? strlen(tag) : 0;
     whole -= whole >= 2 ? 2 : whole;

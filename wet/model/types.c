@@ -7,6 +7,7 @@
 
 #include <dwarf.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,7 +79,7 @@ int mdl_type_die(Dwarf_Die *die, Dwarf_Die *type)
     return 0;
 }
 
-static int is_wrapper(int tag)
+static bool is_wrapper(int tag)
 {
     switch (tag) {
     case DW_TAG_typedef:
@@ -86,9 +87,9 @@ static int is_wrapper(int tag)
     case DW_TAG_volatile_type:
     case DW_TAG_restrict_type:
     case DW_TAG_atomic_type:
-        return 1;
+        return true;
     default:
-        return 0;
+        return false;
     }
 }
 
@@ -416,15 +417,15 @@ static void classify_base(Dwarf_Die *die, struct mdl_type *type)
         break;
     case DW_ATE_float:
         type->kind = MDL_TYPE_FLOAT;
-        type->is_signed = 1;
+        type->is_signed = true;
         break;
     case DW_ATE_signed:
         type->kind = MDL_TYPE_SIGNED;
-        type->is_signed = 1;
+        type->is_signed = true;
         break;
     case DW_ATE_signed_char:
         type->kind = MDL_TYPE_CHAR;
-        type->is_signed = 1;
+        type->is_signed = true;
         break;
     case DW_ATE_unsigned:
         type->kind = MDL_TYPE_UNSIGNED;
@@ -453,7 +454,7 @@ static void classify_enum(Dwarf_Die *die, struct mdl_type *type)
 }
 
 /* Is it a pointer to a member function? */
-static int is_of_function(Dwarf_Die *die)
+static bool is_of_function(Dwarf_Die *die)
 {
     Dwarf_Die target;
 
@@ -471,7 +472,7 @@ static void classify(Dwarf_Die *die, struct mdl_type *type)
         break;
     case DW_TAG_reference_type:
     case DW_TAG_rvalue_reference_type:
-        type->is_reference = 1;
+        type->is_reference = true;
         /* fall through */
     case DW_TAG_pointer_type:
         type->kind = MDL_TYPE_POINTER;
@@ -763,7 +764,7 @@ static int visit_member(void *context, Dwarf_Die *die)
     member.is_base = tag == DW_TAG_inheritance;
     if (get_number(die, DW_AT_data_member_location, &member.offset_bytes) < 0 &&
         dwarf_hasattr(die, DW_AT_data_member_location)) {
-        member.is_virtual = 1;
+        member.is_virtual = true;
         member.handle = mdl_handle_new(walk->mod, die);
         if (!member.handle)
             return -ENOMEM;
@@ -827,14 +828,14 @@ struct enumerator_search {
 };
 
 /* Compilers note values of unsigned types signed, and the other way round. */
-static int has_value(Dwarf_Die *die, int64_t wanted)
+static bool has_value(Dwarf_Die *die, int64_t wanted)
 {
     Dwarf_Attribute attribute;
     Dwarf_Sword value;
     Dwarf_Word word;
 
     if (!dwarf_attr(die, DW_AT_const_value, &attribute))
-        return 0;
+        return false;
     return (dwarf_formsdata(&attribute, &value) == 0 && value == wanted) ||
            (dwarf_formudata(&attribute, &word) == 0 && (int64_t)word == wanted);
 }

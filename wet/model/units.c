@@ -7,6 +7,7 @@
 
 #include <dwarf.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +34,7 @@ void mdl_units_free(struct mdl_units *units)
     free(units);
 }
 
-static int has_debug_info(Elf *elf)
+static bool has_debug_info(Elf *elf)
 {
     GElf_Shdr shdr;
     Elf_Scn *scn;
@@ -297,8 +298,8 @@ static int make_row(struct mdl_unit *unit, Dwarf_Line *line, struct file_cache *
     return row->file ? 1 : -ENOMEM;
 }
 
-static int is_empty_tail(struct mdl_unit *unit, const struct mdl_row *before,
-                         const struct mdl_row *row)
+static bool is_empty_tail(struct mdl_unit *unit, const struct mdl_row *before,
+                          const struct mdl_row *row)
 {
     return (before->flags & MDL_ROW_END) && !(row->flags & MDL_ROW_END) &&
            before->address == row->address &&
@@ -314,7 +315,7 @@ static void hide_rows(struct mdl_unit *unit)
 {
     const char *file = NULL;
     uint64_t address = 0;
-    int has_stmt = 0;
+    bool has_stmt = false;
 
     for (size_t i = 0; i < unit->row_count; i++) {
         struct mdl_row *row = &unit->rows[i];
@@ -324,7 +325,7 @@ static void hide_rows(struct mdl_unit *unit)
             continue;
         }
         if (row->address != address)
-            has_stmt = 0;
+            has_stmt = false;
         address = row->address;
         if (row->file != file && file && !(row->flags & MDL_ROW_STMT) && has_stmt) {
             row->flags |= MDL_ROW_HIDDEN;
@@ -344,12 +345,12 @@ static void hide_rows(struct mdl_unit *unit)
 /* gdb drops a row of the same line as the one before if it has seen a discriminator in that line. */
 static void join_rows(struct mdl_unit *unit)
 {
-    int has_discriminator = 0;
+    bool has_discriminator = false;
 
     for (size_t i = 0; i < unit->row_count; i++) {
         struct mdl_row *row = &unit->rows[i];
-        int is_same = i > 0 && !((row[-1].flags | row->flags) & MDL_ROW_END) &&
-                      row->file == row[-1].file && row->line == row[-1].line;
+        bool is_same = i > 0 && !((row[-1].flags | row->flags) & MDL_ROW_END) &&
+                       row->file == row[-1].file && row->line == row[-1].line;
 
         has_discriminator =
             (is_same && has_discriminator) || (row->flags & MDL_ROW_DISCRIMINATED) != 0;

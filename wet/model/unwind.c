@@ -2,6 +2,7 @@
 /* Steps from a frame to its caller by call frame information. */
 #include <dwarf.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -106,7 +107,7 @@ static int unwind_wild(struct mdl_frame_regs *regs, mdl_read_memory_fn read, voi
         return result;
     regs->value[MDL_REG_RIP] = pc;
     regs->value[MDL_REG_RSP] = sp + 8;
-    regs->is_innermost = 0;
+    regs->is_innermost = false;
     return 1;
 }
 

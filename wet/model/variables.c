@@ -11,6 +11,7 @@
  */
 #include <dwarf.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,7 +65,7 @@ struct local_walk {
     void *context;
 };
 
-static int is_declaration(Dwarf_Die *die)
+static bool is_declaration(Dwarf_Die *die)
 {
     return dwarf_hasattr(die, DW_AT_declaration) && !dwarf_hasattr(die, DW_AT_location) &&
            !dwarf_hasattr(die, DW_AT_const_value);
@@ -115,7 +116,7 @@ static int walk_scope(struct mdl_unit *unit, uint32_t scope, struct local_walk *
     return err;
 }
 
-static int is_function(const struct mdl_unit *unit, uint32_t scope)
+static bool is_function(const struct mdl_unit *unit, uint32_t scope)
 {
     int tag = unit->scopes[scope].tag;
 
@@ -184,8 +185,8 @@ static size_t nearness(const struct global_search *search, const char *qualified
     return within ? within + 1 : 0;
 }
 
-static int is_wished(const struct mdl_mod *mod, const struct global_search *search,
-                     enum global_wish wish, const struct mdl_global *global)
+static bool is_wished(const struct mdl_mod *mod, const struct global_search *search,
+                      enum global_wish wish, const struct mdl_global *global)
 {
     if (wish == WISH_UNIT)
         return &mod->units->units[global->unit] == search->unit;
@@ -305,7 +306,7 @@ static int find_of_this(struct mdl_unit *unit, uint32_t scope, struct mdl_mod *m
     result = mdl_type_members_each(mod->model, object.handle, match_member, &search);
     if (result <= 0)
         return result == -WD_ERR_NOT_FOUND ? 0 : result;
-    variable->is_of_this = 1;
+    variable->is_of_this = true;
     variable->scope = MDL_SCOPE_LOCAL;
     return 1;
 }
@@ -362,7 +363,8 @@ static int find_in(struct mdl_model *model, struct mdl_mod *mod, struct mdl_unit
 {
     const char *name = search->pattern.typed;
     struct local_walk walk = {.mod = mod, .name = name, .found = search->found};
-    int is_plain = search->last == name, result = 0;
+    bool is_plain = search->last == name;
+    int result = 0;
     uint32_t inner = scope;
 
     if (unit) {
@@ -527,7 +529,7 @@ static int get_tls(void *context, uint64_t offset, uint64_t *address)
     const struct locate_context *locate = context;
     const struct mdl_machine *machine = locate->machine;
     Elf *elf = mdl_mod_elf(locate->mod, MDL_IMAGE_FILE);
-    int is_executable = 0;
+    bool is_executable = false;
     uint64_t fs_base, block = 0;
     size_t count = 0;
     GElf_Ehdr header;
@@ -626,7 +628,7 @@ static int locate_die(struct locate_context *context, Dwarf_Die *die, struct mdl
 static int locate_member(struct mdl_model *model, const struct mdl_machine *machine,
                          const struct mdl_variable *variable, struct mdl_place *place)
 {
-    struct mdl_member base = {.is_virtual = 1, .handle = variable->base_handle};
+    struct mdl_member base = {.is_virtual = true, .handle = variable->base_handle};
     uint64_t object = place->value, offset = 0;
     int result = 0;
 

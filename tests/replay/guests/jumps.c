@@ -65,8 +65,9 @@ static unsigned long choose(unsigned n, unsigned long x)
     TEN(m, 2)                                                                                      \
     TEN(m, 3)                                                                                      \
     TEN(m, 4)                                                                                      \
-    TEN(m, 5) TEN(m, 6) TEN(m, 7) TEN(m, 8) TEN(m, 9) TEN(m, 10) TEN(m, 11) TEN(m, 12) TEN(m, 13)  \
-        TEN(m, 14) TEN(m, 15) TEN(m, 16)
+    TEN(m, 5)                                                                                      \
+    TEN(m, 6) TEN(m, 7) TEN(m, 8) TEN(m, 9) TEN(m, 10) TEN(m, 11) TEN(m, 12) TEN(m, 13) TEN(m, 14) \
+        TEN(m, 15) TEN(m, 16)
     static const void *const labels[] = {ALL(LABEL)};
     goto *labels[n % (sizeof(labels) / sizeof(labels[0]))];
     ALL(CODE)
