@@ -52,7 +52,7 @@ struct candidate {
     struct mdl_line line;
 };
 
-/* Those with source, of the first module that has any: the program's come before a library's. Of
+/* Functions with source, of the first module that has any: the program's come before a library's. Of
  * several at one line (constructors, instances of a template) the first. */
 static size_t find_candidates(struct cli_session *session, const struct mdl_function *functions,
                               size_t count, struct candidate *candidates)

@@ -33,7 +33,7 @@ int cli_operate(struct cli_moment *moment, enum cli_operator op, const struct cl
 int cli_negate(struct cli_moment *moment, char sign, const struct cli_value *value,
                struct cli_value *result);
 
-/* Is it not zero? -WD_ERR_USAGE for structures. */
+/* Whether a value is not zero. -WD_ERR_USAGE for structures. */
 int cli_truth(struct cli_moment *moment, const struct cli_value *value, bool *is_true);
 
 int cli_cast(struct cli_moment *moment, const struct cli_value *value, const struct mdl_type *type,

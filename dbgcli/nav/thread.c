@@ -85,7 +85,7 @@ int cli_thread_find(const struct cli_session *session, const char *text,
     return 0;
 }
 
-/* They are in order of time. An event after instruction t is part of the state at t + 1. */
+/* Uncertain events are in order of time. One after instruction t is part of the state at t + 1. */
 size_t cli_uncertain_before(const struct cli_session *session, wet_time time)
 {
     size_t low = 0, high;

@@ -9,7 +9,7 @@
 #define PAGE        4096ull
 #define PAGE_END(x) (((x) + PAGE - 1) & ~(PAGE - 1))
 
-/* So many stores into one guarded page within so many instructions are too many. */
+/* A guarded page with more stores than GUARD_FAULTS within GUARD_SPAN instructions is left unwatched for as long. */
 #define GUARD_FAULTS 64u
 #define GUARD_SPAN   (1u << 24)
 

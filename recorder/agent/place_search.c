@@ -99,7 +99,7 @@ static bool differs_by_header(struct agt *agt, const struct line *line, const vo
     return false;
 }
 
-/* So may one that has what was stored of components that here were not (settled.h). */
+/* Whether a line may differ because xsave stored components there that were not in use here (settled.h). */
 static bool differs_by_xsave(struct agt *agt, const struct line *line)
 {
     uint64_t variant[TCK_STACK_LINE / 8];

@@ -76,7 +76,7 @@ static const opcode_set plain_without = {
     [0x9] = 0x03ff, [0xa] = 0x0300, [0xb] = 0xffff,                 /* xchg, cdqe; test; mov */
     [0xc] = 0x0200,                                                 /* leave */
 };
-/* These are alone, but for REX: processors disagree on the others. */
+/* Branches stand without prefixes, but for REX: processors disagree on what the other prefixes do there. */
 static const opcode_set plain_branches = {
     [0x7] = 0xffff, [0xc] = 0x0008, [0xe] = 0x0b00, /* jcc; ret; call, jmp */
 };

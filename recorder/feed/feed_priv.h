@@ -257,7 +257,7 @@ int feed_sigframe_check(const struct feed_conv *conv, const struct feed_task *ta
 /* Says with the entry how many ticks there are, if that is known. */
 void feed_place_ticks(const struct feed_conv *conv, const struct feed_task *task,
                       struct evq_entry *head);
-/* In all that is compared. */
+/* Whether two register files are the same in all registers that replay compares. */
 bool feed_place_is_equal(const struct rrt_regs *left, const struct rrt_regs *right);
 /* Where the frame's task was when the frame struck. */
 struct evq_place feed_place_find(const struct feed_conv *conv, const struct feed_task *task);

@@ -11,7 +11,7 @@
 
 #include "common/err.h"
 
-/* So many candidates fit into one sentence. */
+/* How many candidates a sentence lists at most. */
 #define LISTED_MAX 12
 
 static const char *basename_of(const char *path)
@@ -179,7 +179,7 @@ static bool is_shell(const struct rrt_process *list, size_t index)
     return runs_one_of(list, index, names);
 }
 
-/* These end with a status of their own when a child failed. */
+/* Whether the program is one that ends with a status of its own when a child failed. */
 static bool has_own_status(const struct rrt_process *list, size_t index)
 {
     static const char *const names[] = {"make",  "gmake", "bmake", "ninja",     "samu",

@@ -409,7 +409,7 @@ static bool is_complex_half(ZydisMnemonic mnemonic)
     }
 }
 
-/* These raise no exceptions, but denormals are zeros to them if MXCSR says so. */
+/* Instructions that raise no exceptions, but take denormals for zeros if MXCSR says so. */
 static bool takes_denormals_as_zeros(ZydisMnemonic mnemonic)
 {
     switch (mnemonic) {

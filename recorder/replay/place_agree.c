@@ -282,7 +282,7 @@ int rep_on_place_rep(struct rep_engine *engine)
     return 0;
 }
 
-/* That part was no place: it and the rest are one execution. */
+/* The agent takes a part of a rep instruction back, which was no place: part and rest are one execution. */
 int rep_on_place_undo(struct rep_engine *engine)
 {
     struct rep_turn *turn = &engine->host.turn;

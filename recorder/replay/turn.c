@@ -23,7 +23,7 @@
     FIELD(jump_count)                                                                              \
     FIELD(task)
 
-/* Those that the supervisor decides. */
+/* The fields of a turn that the supervisor decides. */
 #define ORDER_FIELDS(FIELD)                                                                        \
     FIELD(careful)                                                                                 \
     FIELD(limit)                                                                                   \

@@ -38,7 +38,7 @@ static struct {
 
 /* ---- signals that rr itself is sent ---- */
 
-/* Those of the terminal go to the whole group, and nobody doubts that. */
+/* A signal that the terminal sends goes to the whole group, so it is none that rr alone was sent. */
 static void note_signal(int signo, siginfo_t *info, void *context)
 {
     int saved = errno;

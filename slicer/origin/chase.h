@@ -40,7 +40,7 @@ struct slc_chase {
     struct slc_call *calls;                     /* by task */
     const struct wet_interval *interval;
     size_t event_at; /* events[event_at - 1] is the next one */
-    /* Of all tracks that are not done; slc_chase_sum() makes them. */
+    /* The places of all tracks that are not done; slc_chase_sum() makes regs and ranges. */
     struct ins_regset regs; /* of any task */
     struct ins_range ranges[SLC_VALUE_BYTES_MAX];
     unsigned range_count;

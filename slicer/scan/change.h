@@ -48,10 +48,10 @@ int slc_change_make(struct slc_change *change, const struct slc_memory *memory,
 void slc_change_fini(struct slc_change *change);
 uint64_t slc_change_bytes(const struct slc_change *change);
 
-/* Whether it is what would happen where this is wanted of the footprint. */
+/* Whether the change is what would happen to a scan that wants these words of the footprint. */
 bool slc_change_fits(const struct slc_change *change, const struct slc_word_list *words);
 
-/* Does it to memory that it fits. 0 or -ENOMEM. */
+/* Makes the change to wanted memory, which slc_change_fits() has found to fit. 0 or -ENOMEM. */
 int slc_change_apply(const struct slc_change *change, const struct slc_footprint *footprint,
                      struct slc_memory *memory);
 

@@ -60,7 +60,7 @@ struct slc_memo_word {
     uint64_t value, half, address;
 };
 
-/* Its lists lie behind it. */
+/* What one way through a node does to a scan. The lists lie behind the structure, in one allocation. */
 struct slc_memo {
     struct slc_memo *next; /* of the same node */
     uint64_t members;      /* bit s: statement s is in the slice */

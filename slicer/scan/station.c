@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Those of an interval; NULL if memory is short. */
+/* The stations of an interval; NULL if memory is short. */
 static struct slc_stations *stations_of(struct slc_session *session,
                                         const struct wet_interval *interval)
 {

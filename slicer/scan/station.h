@@ -72,7 +72,7 @@ void slc_station_leave(struct slc_station *station);
 /* Takes a stretch over, which has its interval and bytes set. */
 void slc_station_keep(struct slc_session *session, struct slc_station *station,
                       struct slc_stretch *stretch);
-/* It has been used. */
+/* Notes that a stretch has been used: the least lately used ones go first. */
 void slc_station_touch(struct slc_session *session, struct slc_stretch *stretch);
 
 void slc_stretch_free(struct slc_stretch *stretch);

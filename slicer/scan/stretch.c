@@ -236,7 +236,7 @@ static struct slc_saved *saved_in(const struct slc_footprint *footprint,
     return list;
 }
 
-/* Its members of the interval's bitmap: only whole ones are in its words. */
+/* Keeps the stretch's members of the interval's bitmap; only words that are wholly of the stretch are kept. */
 static void keep_bits(struct slc_stretch *stretch, const struct slc_scan *scan, uint64_t first,
                       uint64_t end, bool *is_short)
 {

@@ -171,7 +171,7 @@ void slc_regs_move(struct slc_regs *to, struct slc_regs *from, const struct ins_
 
 struct slc_log;
 
-/* Also marks 8-byte slots, for slicer/scan/bypass.h. */
+/* The wants of a page of memory; and marks of 8-byte slots, for slicer/scan/bypass.h. */
 struct slc_page {
     uint64_t number;
     /* Bit g: what was wanted of bytes 64 g..64 g + 63 has been hidden. All ones if nobody hides. */

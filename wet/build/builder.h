@@ -129,7 +129,7 @@ bool wet_builder_is_over(const struct wet_builder *builder);
 /* Appends what has come to be since the last call: first the nodes, as wet_node_table_save does. */
 int wet_snapshot_save(struct wet_builder *builder, struct wd_buf *out);
 
-/* Does it all again, in the order in which it was saved. -WD_ERR_CORRUPT without a message. */
+/* Brings the builder to where it was, by all that was saved, in that order. -WD_ERR_CORRUPT without a message. */
 int wet_snapshot_load(struct wet_builder *builder, struct wd_view *view);
 
 /* ---- restart.c ---- */

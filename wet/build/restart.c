@@ -75,7 +75,7 @@ static void entry_close(struct restart *restart, struct wd_buf *out, size_t at, 
 
 /* ---- mappings ---- */
 
-/* As it was mapped, from the same file. */
+/* Appends an op that maps the view as it was, from the same file. */
 static int map_append(const struct restart *restart, const struct agt_view *view,
                       struct wd_buf *out)
 {

@@ -190,7 +190,7 @@ static int window_begin(struct side *side)
     return 0;
 }
 
-/* It has said its last word, or died without. */
+/* Takes the last word of a window's process, which has ended, with or without it. */
 static void window_reap(struct side *side, struct window *window)
 {
     struct report *report = &window->report;

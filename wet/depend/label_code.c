@@ -44,7 +44,7 @@
 #include "common/err.h"
 
 #define MACHINE(field) ((int32_t)offsetof(struct dep_machine, field))
-/* So much one node takes at most: 64 instructions of four operands, each defined too. */
+/* The code of one node takes NODE_BYTES_MAX at most: 64 instructions of four operands, each defined too. */
 #define NODE_BYTES_MAX (128u << 10)
 #define WAYS_MAX       1024
 

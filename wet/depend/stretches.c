@@ -12,7 +12,7 @@
 #include "recorder/replay/start.h"
 #include "wet/depend/depend_priv.h"
 
-/* So few that a stretch of the ring stays in a shared cache. */
+/* Instructions of a stretch: few enough for its part of the ring to stay in a shared cache. */
 #define STRETCH_INSTRUCTIONS (1u << 20)
 
 struct run {

@@ -33,9 +33,9 @@ void wet_keeper_init(struct wet_keeper *keeper, void *arg);
 /* Drops everything, held or not. */
 void wet_keeper_fini(struct wet_keeper *keeper);
 
-/* Keeps it as the latest; others may go. `drop` is set. */
+/* Keeps something as the latest; others may go. `drop` is set. */
 void wet_keep(struct wet_keeper *keeper, struct wet_kept *kept, uint64_t bytes);
-/* It has been used. */
+/* Notes that something that is kept has been used. */
 void wet_keep_touch(struct wet_kept *kept);
 /* Lets go of what is beyond the budget. */
 void wet_keep_trim(struct wet_keeper *keeper);

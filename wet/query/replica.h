@@ -28,7 +28,7 @@ int wet_replica_read(struct wet_replica *replica, uint64_t address, void *bytes,
 int wet_replica_write(struct wet_replica *replica, uint64_t address, const void *bytes,
                       uint64_t size);
 
-/* Does what an op does to memory, but EVQ_OP_WRITE. */
+/* Applies an op to the replica's memory; not EVQ_OP_WRITE. */
 int wet_replica_op(struct wet_replica *replica, const struct evq_op *op);
 
 #endif

@@ -34,7 +34,7 @@ static int section_read(const struct wet *wet, uint32_t kind, uint64_t k, struct
                : err;
 }
 
-/* Its end is the run's: it is left by its last event. */
+/* Whether the interval is the run's last, which ends with an event. */
 static bool is_last(const struct wet_rerun *rerun)
 {
     const struct wet_info *info = &rerun->wet->info;

@@ -52,8 +52,8 @@ int wet_space_init(struct wet_space *space);
 int wet_space_init_private(struct wet_space *space);
 void wet_space_fini(struct wet_space *space);
 
-/* Does to the views what an op of an entry does; new mappings become objects. Ops that change
- * only bytes are no business of this. -ENOMEM, -WD_ERR_CORRUPT, -WD_ERR_UNSUPPORTED (too large). */
+/* Applies an op of an entry to the views; new mappings become objects. Ops that only change bytes
+ * change nothing here. -ENOMEM, -WD_ERR_CORRUPT, -WD_ERR_UNSUPPORTED (too large). */
 int wet_space_op(struct wet_space *space, const struct evq_op *op);
 
 /* Adds an object without a view (reader: all objects are known when a file is opened). */

@@ -60,14 +60,9 @@ static unsigned long choose(unsigned n, unsigned long x)
     l##i : x = (x << (i) % 13) ^ (x >> 5) ^ (i);                                                   \
     goto done;
 #define TEN(m, t) m(t##0) m(t##1) m(t##2) m(t##3) m(t##4) m(t##5) m(t##6) m(t##7) m(t##8) m(t##9)
-#define ALL(m)                                                                                     \
-    TEN(m, 1)                                                                                      \
-    TEN(m, 2)                                                                                      \
-    TEN(m, 3)                                                                                      \
-    TEN(m, 4)                                                                                      \
-    TEN(m, 5)                                                                                      \
-    TEN(m, 6) TEN(m, 7) TEN(m, 8) TEN(m, 9) TEN(m, 10) TEN(m, 11) TEN(m, 12) TEN(m, 13) TEN(m, 14) \
-        TEN(m, 15) TEN(m, 16)
+#define FEW(m)    TEN(m, 1) TEN(m, 2) TEN(m, 3) TEN(m, 4) TEN(m, 5) TEN(m, 6) TEN(m, 7) TEN(m, 8)
+#define MORE(m)   TEN(m, 9) TEN(m, 10) TEN(m, 11) TEN(m, 12) TEN(m, 13) TEN(m, 14) TEN(m, 15)
+#define ALL(m)    FEW(m) MORE(m) TEN(m, 16)
     static const void *const labels[] = {ALL(LABEL)};
     goto *labels[n % (sizeof(labels) / sizeof(labels[0]))];
     ALL(CODE)
