@@ -82,10 +82,11 @@ static bool is_end_of_go_name(const char *name, const char *typed)
            strcmp(name + length - typed_length, typed) == 0;
 }
 
-static bool is_loosely_named(struct search *search, struct mdl_mod *mod, const char *name)
+/* 1 if it does; 0; -ENOMEM. */
+static int matches_loosely(struct search *search, struct mdl_mod *mod, const char *name)
 {
     if (is_copy(name, search->pattern.typed) && !strstr(name, ".cold"))
-        return true;
+        return 1;
     if (mdl_name_is_mangled(name))
         return strchr(name, '@') || strstr(name, ".cold") || strstr(name, ".part.")
                    ? 0
@@ -107,7 +108,7 @@ static int add_loose(struct search *search, struct mdl_mod *mod)
     int result = 0;
 
     for (size_t i = 0; result == 0 && i < table->name_count; i++) {
-        result = is_loosely_named(search, mod, table->names[i].name);
+        result = matches_loosely(search, mod, table->names[i].name);
         if (result > 0)
             result = add_named(search, mod, &table->names[i]);
     }

@@ -115,7 +115,8 @@ static int find_in_module(struct mdl_mod *mod, const struct mdl_unit *unit,
 {
     const struct mdl_globals *globals = NULL;
     const struct mdl_global *type, *end;
-    int result = mdl_globals_get(mod, &globals), is_found = false;
+    int result = mdl_globals_get(mod, &globals);
+    bool is_found = false;
 
     if (result < 0)
         return result;
