@@ -5,7 +5,7 @@
  * Everybody who looks into an entry does it by these functions, the freestanding agent included: they
  * are inline and call nothing. An entry's own size, `bytes`, has to be true; all that lies in the entry
  * is held against it, so that an entry whose ops are damaged ends early and is never read past its end.
- * Whether an entry makes sense is another question, which evq_entry_check() answers (recorder/replay).
+ * Whether an entry makes sense is another question, which evq_entry_check() answers (recorder/feed).
  */
 #ifndef RECORDER_EVENT_OPS_H
 #define RECORDER_EVENT_OPS_H

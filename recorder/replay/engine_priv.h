@@ -95,7 +95,8 @@ int rep_wall_fault(struct rep_engine *engine, const struct dbi_fault *at, uint64
 int rep_place_not_found(struct rep_engine *engine, unsigned seen, uint64_t rip);
 int rep_on_diverged(struct rep_engine *engine);
 
-/* Whose doing it is where the replayee is not what it was made: behind a wall no program's (docs/architecture.md, 5.9). */
+/* Whose doing it is where the replayee is not what it was made: behind a wall no program's
+ * (docs/architecture/engine.md, 5.9). */
 const char *rep_blame(const struct rep_engine *engine);
 int rep_on_unsupported(struct rep_engine *engine);
 

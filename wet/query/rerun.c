@@ -136,9 +136,8 @@ static int tail_check(struct wet *wet, uint64_t k, uint64_t from)
     int err = section_read(wet, WET_SEC_STATE, k + 1, &state);
     const struct wet_state_record *head = (const void *)state.data;
     bool is_known = !err && state.size_bytes >= sizeof(*head);
-    if (err ==
-        -WD_ERR_CORRUPT) /* that is told where that interval is wanted: this one has no part in it */
-        err = 0;
+    if (err == -WD_ERR_CORRUPT)
+        err = 0; /* that is told where that interval is wanted: this one has no part in it */
     if (is_known && !wet_turns_are_of(wet, head->running, from, next - 1))
         err = damaged(wet, "entries, or table of turns: they disagree,", k);
     wd_buf_fini(&state);
