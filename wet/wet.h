@@ -107,7 +107,8 @@ int wet_check_model(const struct wet *wet);
  * How many bytes may be kept of what the queries work out, so that it need not be done again:
  * intervals run again, and tables that were read for them. 2 GiB if nothing is said. What was not
  * used for the longest time goes first. No query fails for it: an interval that is held, and the
- * latest one, stay whatever they take.
+ * latest one, stay whatever they take. As many bytes are granted to the program's own memory, which a file that is
+ * not the user's own may otherwise want 512 MiB for, or 1024 times its size: what goes beyond that fails.
  */
 void wet_set_memory(struct wet *wet, uint64_t bytes);
 

@@ -4,17 +4,19 @@
 #include "common/err.h"
 #include "dbgcli/interrupt.h"
 #include "dbgcli/progress.h"
+#include "dbgcli/verbs/memory_arg.h"
 #include "dbgcli/verbs/verb.h"
 #include "wet/verify/verify.h"
 
 static const struct cli_option options[] = {
     {"deep", 0, NULL, "run every interval again too, and see that it reproduces itself"},
+    CLI_MEMORY_OPTION,
     {"json", 0, NULL, "one JSON object"},
     {0},
 };
 
 const struct cli_syntax cli_verify_syntax = {
-    .usage = "[--deep] [--json] FILE.wet",
+    .usage = "[--deep] [--json] [--memory=SIZE] FILE.wet",
     .options = options,
     .operands_min = 1,
     .operands_max = 1,
@@ -93,14 +95,19 @@ int cli_verify_run(struct cli_app *app, const struct cli_args *args)
     bool deep = cli_args_has(args, "deep");
     struct report report = {.out = app->out, .list = app->out->json ? json_array() : NULL};
     struct wet_verify_result result;
-    const struct wet_verify_options how = {.deep = deep,
-                                           .interrupted = cli_interrupt_flag(),
-                                           .found = on_found,
-                                           .progress = on_progress,
-                                           .arg = &report};
+    struct wet_verify_options how = {.deep = deep,
+                                     .interrupted = cli_interrupt_flag(),
+                                     .found = on_found,
+                                     .progress = on_progress,
+                                     .arg = &report};
+    int failed = cli_memory_parse(args, &how.memory_bytes);
+    if (failed) {
+        json_decref(report.list);
+        return failed;
+    }
     cli_progress_begin(&report.progress, stderr);
     cli_interrupt_catch(NULL, NULL);
-    int failed = wet_verify(path, &how, &result);
+    failed = wet_verify(path, &how, &result);
     cli_interrupt_release();
     cli_progress_end(&report.progress);
     if (failed) {

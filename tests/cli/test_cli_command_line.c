@@ -37,6 +37,9 @@ static void argument_errors_say_what_and_give_status_2(void **state)
         {"replay --bach", 2, "wetdbg: replay: unknown option '--bach'; did you mean '--batch'?\n"},
         {"replay one two", 2, "wetdbg: replay: unexpected argument 'two'"},
         {"replay --no-trace -e info", 2, "wetdbg: replay: --no-trace leaves nothing for -e\n"},
+        {"verify --memory=1M x.wet", 2,
+         "wetdbg: verify: option '--memory' needs a size of 16M or more, such as 500M or 4G, not "
+         "'1M'\n"},
         {"replay -e", 2, "wetdbg: replay: option '-e' needs a value: COMMAND\n"},
         {"replay /nonexistent/trace", 1, "/nonexistent/trace"},
         {"open", 2, "wetdbg: open: something is missing"},

@@ -98,11 +98,26 @@ static void own_files_take_what_they_take(void **state)
     wet_close(wet);
 }
 
+/* As the sentence says that refuses more. */
+static void what_is_granted_may_be_taken(void **state)
+{
+    struct wet *wet;
+    (void)state;
+    assert_int_equal(wet_open(here.path, &wet), 0);
+    uint64_t most = wet->space.most_bytes;
+    wet_set_memory(wet, most - 1);
+    assert_true(wet->space.most_bytes == most);
+    wet_set_memory(wet, most + 1);
+    assert_true(wet->space.most_bytes == most + 1);
+    wet_close(wet);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mapped_files_that_fill_memory_are_not_taken),
         cmocka_unit_test(own_files_take_what_they_take),
+        cmocka_unit_test(what_is_granted_may_be_taken),
     };
     return cmocka_run_group_tests_name("wet_room", tests, setup, teardown);
 }

@@ -344,7 +344,7 @@ void wet_set_memory(struct wet *wet, uint64_t bytes)
     wet->keeper.budget = bytes - wet->passing.budget;
     wet_keep_trim(&wet->passing);
     wet_keep_trim(&wet->keeper);
-    if (bytes > WET_MEMORY_DEFAULT && bytes > wet->space.most_bytes)
+    if (bytes > wet->space.most_bytes)
         wet->space.most_bytes = bytes;
 }
 

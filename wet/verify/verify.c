@@ -187,6 +187,8 @@ static void deep_check(struct wet_verifier *verifier)
         wet_verifier_say(verifier, 0, 0, 0, "it cannot be opened: %s", wd_error_message(err));
     else if (err && (verifier->options->deep || err != -WD_ERR_UNSUPPORTED))
         verifier->err = err;
+    if (!err && verifier->options->memory_bytes)
+        wet_set_memory(wet, verifier->options->memory_bytes);
     uint64_t count = !err && verifier->options->deep ? wet_get_info(wet)->intervals : 0;
     for (uint64_t k = 0; k < count && !wet_verifier_stops(verifier); k++) {
         err = wet_interval_get(wet, k, &interval);

@@ -23,7 +23,8 @@ struct wet_violation {
 };
 
 struct wet_verify_options {
-    bool deep;                                /* run every interval again too */
+    bool deep;             /* run every interval again too */
+    uint64_t memory_bytes; /* for that, as wet_set_memory(); 0: nothing is said */
     const volatile sig_atomic_t *interrupted; /* may be NULL */
     /* Told of each violation, of WET_VERIFY_MOST at most. */
     void (*found)(void *arg, const struct wet_violation *violation);
