@@ -29,18 +29,22 @@ char *cli_xdg_path(enum cli_xdg kind, const char *name)
     return base ? cli_asprintf("%s%s/wetdbg/%s", base, below, name) : NULL;
 }
 
-/* A group may be the user's own, as on systems with umask 002. */
-static bool is_foreign(const char *path)
+/* A group may be the user's own, as on systems with umask 002. What is root's is nobody's whom one could keep out:
+ * in containers a home often is, though not what is in it. */
+static bool is_foreign(const char *path, bool may_be_root)
 {
     struct stat st;
-    return stat(path, &st) == 0 && (st.st_uid != geteuid() || st.st_mode & S_IWOTH);
+    if (stat(path, &st))
+        return false;
+    bool is_ours = st.st_uid == geteuid() || (may_be_root && st.st_uid == 0);
+    return !is_ours || st.st_mode & S_IWOTH;
 }
 
 bool cli_xdg_is_foreign(enum cli_xdg kind)
 {
     const char *below, *base = base_of(kind, &below);
     char *dir = cli_xdg_path(kind, "");
-    bool result = base && (is_foreign(base) || is_foreign(dir));
+    bool result = base && (is_foreign(base, true) || is_foreign(dir, false));
     free(dir);
     return result;
 }

@@ -14,8 +14,8 @@ enum cli_xdg {
 char *cli_xdg_path(enum cli_xdg kind, const char *name);
 
 /*
- * Whether what is below wetdbg's directory there may be of somebody else's making: $XDG_..._HOME or $HOME, or the
- * directory itself, belongs to another user, or anybody may write to it. sudo may leave $HOME as it was: then a
+ * Whether what is below wetdbg's directory there may be of somebody else's making: $XDG_..._HOME or $HOME belongs to
+ * another user than root, or the directory itself to another one, or anybody may write to them. sudo may leave $HOME as it was: then a
  * link in place of the history would lead root to any file. What is not there is nobody's.
  */
 bool cli_xdg_is_foreign(enum cli_xdg kind);

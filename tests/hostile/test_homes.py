@@ -35,6 +35,13 @@ def own_all(home, owner):
             os.chown(path, owner, owner, follow_symlinks=False)
 
 
+def can_run_as_nobody(bench):
+    if subprocess.run(["test", "-x", bench.wetdbg], user=NOBODY, group=NOBODY, extra_groups=[]).returncode == 0:
+        return True
+    print("SKIPPED: hostile_homes, as nobody: nobody but root can run the command where it is built")
+    return False
+
+
 def session(bench, home, wet):
     """What is said before the first prompt, and about a bookmark."""
     variables = {"HOME": home, "XDG_STATE_HOME": "", "XDG_CONFIG_HOME": ""}
@@ -64,6 +71,18 @@ def of_others(bench, wet, home, file):
         bench.check(found.read() == LINES, "a file that the history leads to is as it was")
 
 
+def of_root(bench, wet):
+    """In a container a home may be root's, and what is in it the user's."""
+    home, _ = make_home(bench, "root", False)
+    own_all(home, NOBODY)
+    os.chown(home, 0, 0)
+    os.chmod(bench.work, 0o755)
+    os.chmod(wet, 0o644)
+    run = bench.wet("open", wet, "--batch", "-e", "bookmark here", user=NOBODY, group=NOBODY, extra_groups=[],
+                    env=dict(bench.environment, HOME=home, XDG_STATE_HOME="", XDG_CONFIG_HOME=""))
+    bench.check(run.status == 0 and "here is time" in run.out, "a bookmark is kept in a home of root's", run)
+
+
 # ---- traces that are kept
 
 
@@ -91,8 +110,7 @@ def foreign_cache(bench, trace):
     if os.geteuid() == 0:
         how.update(user=NOBODY, group=NOBODY, extra_groups=[])
         os.chmod(bench.work, 0o755)
-        if subprocess.run(["test", "-x", bench.wetdbg], user=NOBODY, group=NOBODY, extra_groups=[]).returncode:
-            print("SKIPPED: hostile_homes, a shared cache: nobody but root can run the command where it is built")
+        if not can_run_as_nobody(bench):
             return
     os.chmod(trace, 0o555)
     for file in os.listdir(trace):
@@ -121,6 +139,8 @@ def run_test(bench, _):
     if os.geteuid() == 0:
         own_all(home, NOBODY)
         of_others(bench, wet, home, file)
+        if can_run_as_nobody(bench):
+            of_root(bench, wet)
     else:
         print("SKIPPED: hostile_homes, another user's home: only root can make one")
     kept_trace(bench, trace)
