@@ -23,9 +23,11 @@ set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
   OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
 include(CPack)
 
-install(FILES README.md docs/tutorial.md docs/architecture.md docs/format.md docs/glossary.md
-  packaging/copyright DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/wetdbg)
-install(DIRECTORY docs/architecture DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/wetdbg)
+# In folders as in the sources, so that the pages' links lead somewhere.
+install(FILES README.md HACKING.md packaging/copyright DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/wetdbg)
+install(FILES docs/tutorial.md docs/architecture.md docs/format.md docs/glossary.md
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/wetdbg/docs)
+install(DIRECTORY docs/architecture DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/wetdbg/docs)
 configure_file(packaging/changelog packaging/changelog COPYONLY)
 add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/packaging/changelog.gz
   COMMAND gzip -9nkf changelog DEPENDS ${PROJECT_BINARY_DIR}/packaging/changelog

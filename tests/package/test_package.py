@@ -13,23 +13,24 @@ FILES = """
 usr/bin/wetdbg
 usr/lib/*/wetdbg/libwetdbg-ticks.so
 usr/share/bash-completion/completions/wetdbg
+usr/share/doc/wetdbg/HACKING.md
 usr/share/doc/wetdbg/README.md
-usr/share/doc/wetdbg/architecture.md
-usr/share/doc/wetdbg/architecture/building.md
-usr/share/doc/wetdbg/architecture/engine.md
-usr/share/doc/wetdbg/architecture/feed.md
-usr/share/doc/wetdbg/architecture/front-end.md
-usr/share/doc/wetdbg/architecture/intervals.md
-usr/share/doc/wetdbg/architecture/limits.md
-usr/share/doc/wetdbg/architecture/model.md
-usr/share/doc/wetdbg/architecture/proof.md
-usr/share/doc/wetdbg/architecture/recording.md
-usr/share/doc/wetdbg/architecture/slices.md
 usr/share/doc/wetdbg/changelog.gz
 usr/share/doc/wetdbg/copyright
-usr/share/doc/wetdbg/format.md
-usr/share/doc/wetdbg/glossary.md
-usr/share/doc/wetdbg/tutorial.md
+usr/share/doc/wetdbg/docs/architecture.md
+usr/share/doc/wetdbg/docs/architecture/building.md
+usr/share/doc/wetdbg/docs/architecture/engine.md
+usr/share/doc/wetdbg/docs/architecture/feed.md
+usr/share/doc/wetdbg/docs/architecture/front-end.md
+usr/share/doc/wetdbg/docs/architecture/intervals.md
+usr/share/doc/wetdbg/docs/architecture/limits.md
+usr/share/doc/wetdbg/docs/architecture/model.md
+usr/share/doc/wetdbg/docs/architecture/proof.md
+usr/share/doc/wetdbg/docs/architecture/recording.md
+usr/share/doc/wetdbg/docs/architecture/slices.md
+usr/share/doc/wetdbg/docs/format.md
+usr/share/doc/wetdbg/docs/glossary.md
+usr/share/doc/wetdbg/docs/tutorial.md
 usr/share/fish/vendor_completions.d/wetdbg.fish
 usr/share/man/man1/wetdbg.1.gz
 usr/share/zsh/vendor-completions/_wetdbg
@@ -72,6 +73,16 @@ def check_files(root):
             assert mode == (0o755 if is_program else 0o644), (folder, name, oct(mode))
 
 
+def check_links(root):
+    """Of every page that is installed, to files beside it."""
+    for page in (os.path.join(root, name) for name in FILES if name.endswith(".md")):
+        with open(page, encoding="utf-8") as file:
+            links = re.findall(r"\]\(([^)#]+)[^)]*\)", file.read())
+        for link in links:
+            target = os.path.join(os.path.dirname(page), link)
+            assert link.startswith("http") or os.path.exists(target), (page, link)
+
+
 def check_use(root, sample, scratch):
     program, recording = os.path.join(root, "usr/bin/wetdbg"), os.path.join(scratch, "recording")
     assert run(program, "--version").startswith("wetdbg ")
@@ -93,6 +104,7 @@ def main():
         root = os.path.join(scratch, "root")
         run("dpkg-deb", "-x", package, root)
         check_files(root)
+        check_links(root)
         check_use(root, sample, scratch)
 
 
