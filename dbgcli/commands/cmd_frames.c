@@ -171,7 +171,8 @@ static void write_frames(struct cli_session *session, uint64_t limit)
     for (size_t i = 0; i < shown && !cli_out_is_gone(out); i++)
         print_frame(session, i);
     if (shown < moment->frame_count)
-        fprintf(out->stream, "(%zu more frames)\n", moment->frame_count - shown);
+        fprintf(out->stream, "(%s%zu more frames)\n", moment->broken ? "at least " : "",
+                moment->frame_count - shown);
     else if (moment->broken)
         fprintf(out->stream, "(the stack cannot be followed further: %s)\n", moment->broken);
 }
@@ -191,9 +192,9 @@ static int print_frames(struct cli_session *session, uint64_t limit)
     return 0;
 }
 
-int cli_backtrace_print(struct cli_session *session)
+int cli_backtrace_print(struct cli_session *session, uint64_t limit)
 {
-    return print_frames(session, 0);
+    return print_frames(session, limit);
 }
 
 /* Of each thread in turn; then the one that was selected is so again, with its frame. */

@@ -244,6 +244,9 @@ static void print_missing_debug(struct cli_session *session)
     free(missing);
 }
 
+/* A recursion without end has thousands of frames, which nobody asked for yet. */
+enum { OPENING_FRAMES = 20 };
+
 int cli_session_print_opening(struct cli_session *session)
 {
     struct cli_moment *moment;
@@ -261,7 +264,7 @@ int cli_session_print_opening(struct cli_session *session)
         cli_out_text(session->out, text);
         putc('\n', session->out->stream);
     }
-    err = cli_backtrace_print(session);
+    err = cli_backtrace_print(session, OPENING_FRAMES);
     if (!err)
         print_missing_debug(session);
     return err;

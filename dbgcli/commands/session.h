@@ -78,7 +78,7 @@ json_t *cli_session_position(struct cli_session *session);
 /* Prints where the session stands, as after `goto`. */
 int cli_session_print_position(struct cli_session *session);
 
-/* What the user sees on opening: how the run ended, and for a crash where, with the frames. */
+/* What the user sees on opening: how the run ended, and for a crash where, with the inner frames. */
 int cli_session_print_opening(struct cli_session *session);
 
 #define CLI_DECLARE_COMMAND(name)                                                                  \
@@ -120,7 +120,7 @@ CLI_DECLARE_COMMAND(x);
 CLI_DECLARE_COMMAND(set);
 CLI_DECLARE_COMMAND(disassemble);
 
-/* The frames of the current moment, as `backtrace` prints them. */
-int cli_backtrace_print(struct cli_session *session);
+/* The frames of the current moment, as `backtrace --limit` prints them; a limit of 0: all. */
+int cli_backtrace_print(struct cli_session *session, uint64_t limit);
 
 #endif

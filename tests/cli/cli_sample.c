@@ -24,6 +24,12 @@ static int tag_of(struct item *list, int value)
     return found->tag; /* CRASH */
 }
 
+/* With as many calls on the stack as `depth` says, to the same crash. */
+static int descend(unsigned depth)
+{
+    return depth == 0 ? tag_of(NULL, 0) : descend(depth - 1) + 1;
+}
+
 int main(int argc, char **argv)
 {
     struct item *list = NULL;
@@ -40,6 +46,8 @@ int main(int argc, char **argv)
     if (argc > 1)
         printf("argument %s\n", argv[1]);
     fflush(stdout);
+    if (argc > 2)
+        return descend((unsigned)atoi(argv[2]));
     for (int k = 0; k <= 12; k += 3)
         sum += tag_of(list, k); /* CALL */
     printf("sum %d\n", sum);

@@ -102,6 +102,26 @@ static void opening_shows_signal_line_and_calls(void **state)
     free(text);
 }
 
+/* With 12,000 calls, of which 10,000 are looked at: a screen of them and no more. */
+static void opening_after_deep_recursion_is_short(void **state)
+{
+    char command[256], *text;
+    (void)state;
+    snprintf(command, sizeof(command), "bash -c '%s record -o %s/deep %s down 12000' 2>/dev/null",
+             WETDBG_PROGRAM, place, CLI_SAMPLE);
+    assert_int_equal(run_shell(command, &text), 139);
+    free(text);
+    snprintf(command, sizeof(command), "replay %s/deep --batch", place);
+    assert_int_equal(run_wetdbg(command, &text), 0);
+    assert_non_null(strstr(text, "\n #19 "));
+    assert_null(strstr(text, "\n #20 "));
+    assert_non_null(strstr(text, "\n(at least 9980 more frames)\n"));
+    free(text);
+    snprintf(command, sizeof(command), "rm %s/deep", place);
+    assert_int_equal(run_wetdbg(command, &text), 0);
+    free(text);
+}
+
 static void slice_of_the_crash_holds_the_fault(void **state)
 {
     (void)state;
@@ -253,6 +273,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(verification_alone_keeps_nothing),
         cmocka_unit_test(opening_shows_signal_line_and_calls),
+        cmocka_unit_test(opening_after_deep_recursion_is_short),
         cmocka_unit_test(slice_of_the_crash_holds_the_fault),
         cmocka_unit_test(why_leads_from_the_crash_to_the_fault),
         cmocka_unit_test(values_at_the_crash_are_the_program_s),
