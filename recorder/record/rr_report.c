@@ -79,13 +79,12 @@ static void take_lines(struct rec_report *report)
 {
     char *line = report->text, *end;
 
-    while ((end = strchr(line, '\n')) != NULL) {
-        *end = 0;
+    while ((end = memchr(line, 0, report->length)) != NULL) {
         take_line(report, line);
+        report->length -= (size_t)(end + 1 - line);
         line = end + 1;
     }
-    report->length -= (size_t)(line - report->text);
-    memmove(report->text, line, report->length + 1);
+    memmove(report->text, line, report->length);
 }
 
 void rec_report_read(struct rec_report *report)
@@ -93,7 +92,7 @@ void rec_report_read(struct rec_report *report)
     ssize_t got = 0;
 
     while (report->fd >= 0) {
-        size_t room = sizeof(report->text) - 1 - report->length;
+        size_t room = sizeof(report->text) - report->length;
 
         got = room ? read(report->fd, report->text + report->length, room) : 0;
         if (got < 0 && (errno == EAGAIN || errno == EINTR))
@@ -104,7 +103,6 @@ void rec_report_read(struct rec_report *report)
             return;
         }
         report->length += (size_t)got;
-        report->text[report->length] = 0;
         take_lines(report);
     }
 }

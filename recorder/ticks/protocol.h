@@ -18,7 +18,7 @@
 #define TCK_ENV_REPORT "WETDBG_TICKS_REPORT"
 #define TCK_ENV_PREFIX "WETDBG_TICKS_"
 
-/* Lines of the report: a word, and what follows it. */
+/* Lines of the report: a word, what follows it, and a zero byte, since paths may have line ends. */
 #define TCK_REPORT_DIR      "dir "      /* + path: rr created this trace directory */
 #define TCK_REPORT_STARTED  "started "  /* + process: the program's first exec succeeded */
 #define TCK_REPORT_STOPPED  "stopped "  /* + signal: the program was stopped by it */

@@ -46,10 +46,10 @@ static void send_line(const char *line, size_t length)
 void tck_report(const char *word, const char *rest)
 {
     char line[LINE_BYTES];
-    int length = snprintf(line, sizeof(line), "%s%s\n", word, rest);
+    int length = snprintf(line, sizeof(line), "%s%s", word, rest);
 
     if (length >= 0 && (size_t)length < sizeof(line))
-        send_line(line, (size_t)length);
+        send_line(line, (size_t)length + 1);
 }
 
 void tck_report_number(const char *word, int number)
@@ -66,6 +66,6 @@ void tck_report_number(const char *word, int number)
     } while (number);
     while (count)
         line[length++] = digits[--count];
-    line[length++] = '\n';
+    line[length++] = 0;
     send_line(line, length);
 }

@@ -444,6 +444,28 @@ static void record_into_existing_directory_is_refused(void **state)
     spawn_result_fini(&result);
 }
 
+static void record_into_directory_with_any_name_is_complete(void **state)
+{
+    static const char *const names[] = {"two words", "line\nend", "dir \nstarted 1\n", "\"q'$*"};
+    static const char *const program[] = {"true", NULL};
+    const struct fixture *fixture = *state;
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        char *trace, *mark;
+        struct spawn_result result;
+
+        assert_true(asprintf(&trace, "%s/%s", fixture->dir, names[i]) > 0);
+        result = record(trace, program);
+        if (result.status != 0)
+            fail_msg("into '%s': status %d, and %s", names[i], result.status, result.err);
+        mark = read_trace_file(trace, "wetdbg.mark", NULL);
+        assert_non_null(mark);
+        free(mark);
+        free(trace);
+        spawn_result_fini(&result);
+    }
+}
+
 static void record_of_what_cannot_run_fails_and_leaves_nothing(void **state)
 {
     static const struct {
@@ -610,6 +632,7 @@ int main(void)
         FIXTURE_TEST(rr_replays_single_tasks_alike),
         FIXTURE_TEST(record_without_directory_uses_rrs_place),
         FIXTURE_TEST(record_into_existing_directory_is_refused),
+        FIXTURE_TEST(record_into_directory_with_any_name_is_complete),
         FIXTURE_TEST(record_of_what_cannot_run_fails_and_leaves_nothing),
         FIXTURE_TEST(record_of_files_that_are_no_programs_fails),
         FIXTURE_TEST(hardware_ticks_are_used_or_refused_by_name),
