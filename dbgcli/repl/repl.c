@@ -113,8 +113,8 @@ static int run_lines(struct cli_repl *repl, const char *path, FILE *file)
     const char *outer_place = repl->place;
     unsigned long number = 0;
     char *line = NULL;
-    int status = 0;
-    while (!status && !repl->is_quitting && cli_line_plain.read(file, "", &line) == 1) {
+    int status = 0, got = 0;
+    while (!status && !repl->is_quitting && (got = cli_line_plain.read(file, "", &line)) == 1) {
         char *place = cli_asprintf("%s:%lu", path, ++number);
         repl->place = place;
         status = cli_repl_execute(repl, line);
@@ -124,6 +124,9 @@ static int run_lines(struct cli_repl *repl, const char *path, FILE *file)
         free(place);
         free(line);
     }
+    if (got < 0 && got != -EINTR) /* a directory, for one, can be opened */
+        status = cli_out_error(repl->out, outer_place,
+                               wd_fail(got, "cannot read '%s': %s", path, strerror(-got)));
     return status;
 }
 

@@ -379,9 +379,11 @@ static void script_from_the_input_and_one_that_is_missing(void **state)
     assert_int_equal(cli_repl_run_script(&f->repl, "-", input), WD_EXIT_NOT_FOUND);
     fclose(input);
     assert_int_equal(cli_repl_run_script(&f->repl, "/nonexistent/script", stdin), WD_EXIT_MACHINE);
+    assert_int_equal(cli_repl_run_script(&f->repl, "/", stdin), WD_EXIT_MACHINE);
     expect(f, "list|x\n",
            "standard input:2: it is not there\n"
-           "here: cannot read '/nonexistent/script': No such file or directory\n");
+           "here: cannot read '/nonexistent/script': No such file or directory\n"
+           "here: cannot read '/': Is a directory\n");
 }
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
