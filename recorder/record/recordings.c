@@ -197,7 +197,10 @@ static int fail_no_trace_dir(const char *path, const char *real)
     struct stat st;
 
     for (size_t i = 0; i < 3; i++) {
-        has[i] = stat_in(real, names[i], &st) == 0;
+        int err = stat_in(real, names[i], &st);
+        if (err == -EACCES)
+            return wd_fail(err, "%s: %s", path, strerror(EACCES));
+        has[i] = err == 0;
         has_any |= has[i];
     }
     if (!has_any)

@@ -125,7 +125,8 @@ def read_only(bench, trace):
             os.unlink(f"{locked}/{name}")
     before = sorted(os.listdir(locked))
     os.chmod(locked, 0o555)
-    drop = ["setpriv", "--inh-caps=-dac_override", "--bounding-set=-dac_override"]
+    rights = "-dac_override,-dac_read_search"
+    drop = ["setpriv", f"--inh-caps={rights}", f"--bounding-set={rights}"]
     prefix = drop if os.geteuid() == 0 else []
     probe = bench.run(*prefix, "touch", f"{locked}/probe")
     bench.check(probe.status != 0, "the directory can be written all the same", probe)
@@ -143,6 +144,9 @@ def read_only(bench, trace):
                if key not in ("HOME", "XDG_CACHE_HOME")}
     run = bench.run(*prefix, bench.wetdbg, "replay", locked, "--batch", env=nowhere)
     one_line(bench, run, 5, "read-only recording and no home", "-o")
+    os.chmod(locked, 0)
+    run = bench.run(*prefix, bench.wetdbg, "replay", locked, "--batch")
+    one_line(bench, run, 5, "recording that may not be looked into", f"{locked}: Permission denied")
     os.chmod(locked, 0o755)
 
 
