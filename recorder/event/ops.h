@@ -82,7 +82,7 @@ static inline struct evq_op evq_op_new(enum evq_opcode kind)
     return (struct evq_op){.op = kind, .map = {.start = 0}};
 }
 
-/* The same of [start, start + size), with which the operands of most kinds begin. */
+/* An op of that kind about [start, start + size), with which the operands of most kinds begin; all else is 0. */
 static inline struct evq_op evq_op_range(enum evq_opcode kind, uint64_t start, uint64_t size)
 {
     return (struct evq_op){.op = kind, .map = {.start = start, .size = size}};

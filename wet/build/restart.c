@@ -19,6 +19,7 @@
 #include "wet/build/builder.h"
 #include "wet/build/scan_memory.h"
 #include "wet/trace/records.h"
+#include "wet/trace/stored_entry.h"
 
 #define PAGE           4096ull
 #define MAPS_PER_ENTRY 4096
@@ -48,28 +49,9 @@ static int damaged(void)
 
 /* ---- entries ---- */
 
-static int op_append(struct wd_buf *out, const struct evq_op *op, const void *payload, size_t bytes)
-{
-    struct evq_op whole = *op;
-    whole.bytes = (uint32_t)(sizeof(whole) + ((bytes + 7) & ~(size_t)7));
-    int err = wd_buf_append(out, &whole, sizeof(whole));
-    if (!err && bytes)
-        err = wd_buf_append(out, payload, bytes);
-    return err ? err : wd_buf_append_zeros(out, -bytes & 7);
-}
-
-static int entry_open(struct wd_buf *out, uint32_t task, size_t *at)
-{
-    struct evq_entry entry = {.kind = EVQ_OPS, .task = task};
-    *at = out->size_bytes;
-    return wd_buf_append(out, &entry, sizeof(entry));
-}
-
 static void entry_close(struct restart *restart, struct wd_buf *out, size_t at, uint32_t op_count)
 {
-    struct evq_entry *entry = (struct evq_entry *)(out->data + at);
-    entry->bytes = (uint32_t)(out->size_bytes - at);
-    entry->op_count = op_count;
+    wet_entry_close(out, at, op_count);
     restart->entries++;
 }
 
@@ -94,14 +76,14 @@ static int map_append(const struct restart *restart, const struct agt_view *view
                                            : from_file < bytes ? from_file
                                                                : bytes,
                          .map.name = view->name};
-    return op_append(out, &map, NULL, 0);
+    return wet_entry_add_op(out, &map, NULL, 0);
 }
 
 static int maps_give(struct restart *restart, struct wd_buf *out)
 {
     size_t at;
     uint32_t ops = 0;
-    int err = entry_open(out, 0, &at);
+    int err = wet_entry_open(out, 0, &at);
     for (; !err && restart->view < restart->view_count && ops < MAPS_PER_ENTRY; ops++)
         err = map_append(restart, &restart->views[restart->view++], out);
     if (!err)
@@ -203,9 +185,9 @@ static int write_give(struct restart *restart, struct wd_buf *out)
     struct evq_op write = evq_op_range(EVQ_OP_WRITE, view->start + from, count);
     const uint8_t *data =
         restart->builder->space.bytes + object->mirror_off + view->file_off + from;
-    int err = entry_open(out, 0, &at);
+    int err = wet_entry_open(out, 0, &at);
     if (!err)
-        err = op_append(out, &write, data, count);
+        err = wet_entry_add_op(out, &write, data, count);
     if (!err)
         entry_close(restart, out, at, 1);
     return err;
@@ -220,11 +202,11 @@ static int task_append(struct restart *restart, const struct wet_task_record *ta
     struct evq_op regs = evq_op_new(EVQ_OP_REGS);
     struct evq_op xstate = evq_op_new(EVQ_OP_XSTATE);
     xstate.xstate.size = task->xsave_bytes;
-    int err = entry_open(out, task->task, &at);
+    int err = wet_entry_open(out, task->task, &at);
     if (!err)
-        err = op_append(out, &xstate, xsave, task->xsave_bytes);
+        err = wet_entry_add_op(out, &xstate, xsave, task->xsave_bytes);
     if (!err)
-        err = op_append(out, &regs, task->regs, sizeof(task->regs));
+        err = wet_entry_add_op(out, &regs, task->regs, sizeof(task->regs));
     if (!err)
         entry_close(restart, out, at, 2);
     return err;
@@ -236,9 +218,9 @@ static int task_new_append(struct restart *restart, const struct wet_task_record
     size_t at;
     struct evq_op op = evq_op_new(EVQ_OP_TASK_NEW);
     op.task_new.task = task->task;
-    int err = entry_open(out, 0, &at);
+    int err = wet_entry_open(out, 0, &at);
     if (!err)
-        err = op_append(out, &op, task->regs, sizeof(task->regs));
+        err = wet_entry_add_op(out, &op, task->regs, sizeof(task->regs));
     if (!err)
         entry_close(restart, out, at, 1);
     return err;

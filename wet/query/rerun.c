@@ -171,29 +171,9 @@ int wet_entries_read(struct wet *wet, uint64_t k, bool is_to_run, struct wd_buf 
     return err ? err : tail_check(wet, k, assigned + 1);
 }
 
-static int op_append(struct wd_buf *out, const struct evq_op *op, const void *payload, size_t bytes)
-{
-    struct evq_op whole = *op;
-    whole.bytes = (uint32_t)(sizeof(whole) + ((bytes + 7) & ~(size_t)7));
-    int err = wd_buf_append(out, &whole, sizeof(whole));
-    if (!err && bytes)
-        err = wd_buf_append(out, payload, bytes);
-    return err ? err : wd_buf_append_zeros(out, -bytes & 7);
-}
-
-/* Begins an EVQ_OPS entry at the end of `out`; its size and op count are set by entry_close. */
-static int entry_open(struct wd_buf *out, uint32_t task, size_t *at)
-{
-    struct evq_entry entry = {.kind = EVQ_OPS, .task = task};
-    *at = out->size_bytes;
-    return wd_buf_append(out, &entry, sizeof(entry));
-}
-
 static int entry_close(struct wet_rerun *rerun, size_t at, uint32_t op_count)
 {
-    struct evq_entry *entry = (struct evq_entry *)(rerun->start.data + at);
-    entry->bytes = (uint32_t)(rerun->start.size_bytes - at);
-    entry->op_count = op_count;
+    const struct evq_entry *entry = wet_entry_close(&rerun->start, at, op_count);
     rerun->start_entries++;
     return wet_entry_check(rerun->wet, entry, entry->bytes, rerun->wet->file_count + 1, true);
 }
@@ -204,7 +184,7 @@ static int views_append(struct wet_rerun *rerun, const struct agt_view *views, u
     for (uint64_t i = 0; i < count;) {
         size_t at;
         uint32_t ops = 0;
-        int err = entry_open(&rerun->start, 0, &at);
+        int err = wet_entry_open(&rerun->start, 0, &at);
         for (; !err && i < count && ops < 4096; i++, ops++) {
             const struct agt_view *view = &views[i];
             if (!wet_rule_view(view, wet->space.objects, wet->space.object_count))
@@ -218,7 +198,7 @@ static int views_append(struct wet_rerun *rerun, const struct agt_view *views, u
                                  .map.file_off = object->mirror_off + view->file_off,
                                  .map.file_bytes = view->end - view->start,
                                  .map.name = view->name};
-            err = op_append(&rerun->start, &map, NULL, 0);
+            err = wet_entry_add_op(&rerun->start, &map, NULL, 0);
         }
         if (!err)
             err = entry_close(rerun, at, ops);
@@ -242,11 +222,11 @@ static int task_append(struct wet_rerun *rerun, const struct wet_task_record *ta
     struct evq_op xstate = evq_op_new(EVQ_OP_XSTATE);
     xstate.xstate.size = image.size_bytes;
     if (!err)
-        err = entry_open(&rerun->start, task->task, &at);
+        err = wet_entry_open(&rerun->start, task->task, &at);
     if (!err)
-        err = op_append(&rerun->start, &xstate, image.data, image.size_bytes);
+        err = wet_entry_add_op(&rerun->start, &xstate, image.data, image.size_bytes);
     if (!err)
-        err = op_append(&rerun->start, &regs, &begins_with, sizeof(begins_with));
+        err = wet_entry_add_op(&rerun->start, &regs, &begins_with, sizeof(begins_with));
     wd_buf_fini(&image);
     return err ? err : entry_close(rerun, at, 2);
 }
@@ -256,9 +236,9 @@ static int task_new_append(struct wet_rerun *rerun, const struct wet_task_record
     size_t at;
     struct evq_op op = evq_op_new(EVQ_OP_TASK_NEW);
     op.task_new.task = task->task;
-    int err = entry_open(&rerun->start, 0, &at);
+    int err = wet_entry_open(&rerun->start, 0, &at);
     if (!err)
-        err = op_append(&rerun->start, &op, task->regs, sizeof(task->regs));
+        err = wet_entry_add_op(&rerun->start, &op, task->regs, sizeof(task->regs));
     return err ? err : entry_close(rerun, at, 1);
 }
 

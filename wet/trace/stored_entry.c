@@ -83,6 +83,31 @@ bool wet_entry_is_reached(const struct evq_entry *entry)
            entry->kind == EVQ_FAULT || entry->kind == EVQ_PLACE;
 }
 
+int wet_entry_open(struct wd_buf *out, uint32_t task, size_t *at)
+{
+    struct evq_entry entry = {.kind = EVQ_OPS, .task = task};
+    *at = out->size_bytes;
+    return wd_buf_append(out, &entry, sizeof(entry));
+}
+
+int wet_entry_add_op(struct wd_buf *out, const struct evq_op *op, const void *payload, size_t bytes)
+{
+    struct evq_op whole = *op;
+    whole.bytes = (uint32_t)(sizeof(whole) + ((bytes + 7) & ~(size_t)7));
+    int err = wd_buf_append(out, &whole, sizeof(whole));
+    if (!err && bytes)
+        err = wd_buf_append(out, payload, bytes);
+    return err ? err : wd_buf_append_zeros(out, -bytes & 7);
+}
+
+struct evq_entry *wet_entry_close(struct wd_buf *out, size_t at, uint32_t op_count)
+{
+    struct evq_entry *entry = (struct evq_entry *)(out->data + at);
+    entry->bytes = (uint32_t)(out->size_bytes - at);
+    entry->op_count = op_count;
+    return entry;
+}
+
 uint32_t wet_xsave_bytes(void)
 {
     return wd_cpuid_ask(0xd, 0).ebx;

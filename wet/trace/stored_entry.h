@@ -27,6 +27,16 @@ bool wet_entry_is_reached(const struct evq_entry *entry);
 int wet_entry_for_store(const struct wet_space *space, const struct evq_entry *entry, uint64_t time,
                         struct wd_buf *out);
 
+/*
+ * Makes an EVQ_OPS entry of a task at the end of `out`, for a replayee that is to begin in the midst of a run: begins
+ * it, and *at is where; appends an op, of which `bytes` bytes of payload follow, padded; ends it, whose size and
+ * number of ops are known then. 0 or -ENOMEM.
+ */
+int wet_entry_open(struct wd_buf *out, uint32_t task, size_t *at);
+int wet_entry_add_op(struct wd_buf *out, const struct evq_op *op, const void *payload,
+                     size_t bytes);
+struct evq_entry *wet_entry_close(struct wd_buf *out, size_t at, uint32_t op_count);
+
 /* Size of this machine's standard XSAVE image. */
 uint32_t wet_xsave_bytes(void);
 
