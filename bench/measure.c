@@ -18,11 +18,12 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "common/err.h"
+#include "dbgcli/exit_status.h"
 #include "recorder/feed/feed.h"
 #include "slicer/slicer.h"
 #include "wet/depend/depend.h"
-#include "wet/wet.h"
+#include "wet/intervals.h"
+#include <wetdbg/errors.h>
 
 #define OPENINGS    5
 #define WARM_OFFSET 1009 /* instructions between a cold criterion and its warm one */
@@ -33,23 +34,23 @@ static int open_measure(const char *path)
     double best = 1e9, worst = 0;
 
     for (unsigned i = 0; i < OPENINGS; i++) {
-        struct wet *wet;
+        struct wetdbg *wet;
         double start = wd_seconds();
-        int err = wet_open(path, &wet);
+        int err = wetdbg_open(path, &wet);
         if (err)
             return err;
         double seconds = wd_seconds() - start;
         best = seconds < best ? seconds : best;
         worst = seconds > worst ? seconds : worst;
-        wet_close(wet);
+        wetdbg_close(wet);
     }
     printf("{\"open_ms_best\": %.3f, \"open_ms_worst\": %.3f}\n", best * 1e3, worst * 1e3);
     return 0;
 }
 
-static int regenerate(struct wet *wet, double *seconds)
+static int regenerate(struct wetdbg *wet, double *seconds)
 {
-    const struct wet_info *info = wet_get_info(wet);
+    const struct wetdbg_info *info = wetdbg_get_info(wet);
     double start = wd_seconds();
 
     for (uint64_t k = info->intervals; k-- > 0;) {
@@ -65,25 +66,25 @@ static int regenerate(struct wet *wet, double *seconds)
 
 static int regenerate_measure(const char *path)
 {
-    struct wet *wet;
+    struct wetdbg *wet;
     double seconds;
-    int err = wet_open(path, &wet);
+    int err = wetdbg_open(path, &wet);
 
     if (err)
         return err;
     err = regenerate(wet, &seconds);
     if (!err)
         printf("{\"instructions\": %llu, \"intervals\": %llu, \"seconds\": %.4f, \"Mips\": %.1f}\n",
-               (unsigned long long)wet_get_info(wet)->instructions,
-               (unsigned long long)wet_get_info(wet)->intervals, seconds,
-               (double)wet_get_info(wet)->instructions / seconds / 1e6);
-    wet_close(wet);
+               (unsigned long long)wetdbg_get_info(wet)->instructions,
+               (unsigned long long)wetdbg_get_info(wet)->intervals, seconds,
+               (double)wetdbg_get_info(wet)->instructions / seconds / 1e6);
+    wetdbg_close(wet);
     return err;
 }
 
 static int dependences_measure(const char *path)
 {
-    struct rrt_trace *trace = NULL;
+    struct wetdbg_recording *trace = NULL;
     struct rep_feed *feed = NULL;
     struct rep_selection which = {0};
     struct wet_depend_options options = {0};
@@ -91,7 +92,7 @@ static int dependences_measure(const char *path)
     int err = rep_selection_parse(NULL, &which);
 
     if (!err)
-        err = rrt_open(path, &trace);
+        err = wetdbg_recording_open(path, &trace);
     if (!err)
         err = rep_feed_open(trace, &which, &feed);
     if (!err)
@@ -105,37 +106,37 @@ static int dependences_measure(const char *path)
                (unsigned long long)result.split_labels, result.seconds,
                (double)result.instructions / result.seconds / 1e6);
     rep_feed_close(feed);
-    rrt_close(trace);
+    wetdbg_recording_close(trace);
     return err;
 }
 
 /* The slice of all that the instruction at a time used. */
-static int slice_one(struct wet *wet, struct slc_session *session, wet_time time,
+static int slice_one(struct wetdbg *wet, struct wetdbg_slice_session *session, wetdbg_time time,
                      uint64_t *instances)
 {
-    struct slc_criterion *criterion;
-    struct slc_slice *slice;
-    struct slc_options options = {.session = session};
+    struct wetdbg_criterion *criterion;
+    struct wetdbg_slice *slice;
+    struct wetdbg_slice_options options = {.session = session};
     int err = slc_criterion_of_places(wet, time, NULL, 0, 0, &criterion);
 
     if (err)
         return err;
-    err = slc_backward(wet, criterion, &options, &slice);
+    err = wetdbg_slice_backward(wet, criterion, &options, &slice);
     if (!err) {
-        *instances = slc_get_counts(slice)->instances;
-        slc_slice_free(slice);
+        *instances = wetdbg_slice_get_counts(slice)->instances;
+        wetdbg_slice_free(slice);
     }
-    slc_criterion_free(criterion);
+    wetdbg_criterion_free(criterion);
     return err;
 }
 
-static wet_time spread(const struct wet_info *info, unsigned i, unsigned count)
+static wetdbg_time spread(const struct wetdbg_info *info, unsigned i, unsigned count)
 {
     return info->instructions / (count + 1) * (i + 1);
 }
 
 /* In a process of its own; its time goes through a pipe. */
-static int cold_slice(const char *path, wet_time time, double *seconds)
+static int cold_slice(const char *path, wetdbg_time time, double *seconds)
 {
     int ends[2], status;
 
@@ -145,15 +146,15 @@ static int cold_slice(const char *path, wet_time time, double *seconds)
     if (child < 0)
         return -errno;
     if (child == 0) {
-        struct wet *wet;
+        struct wetdbg *wet;
         uint64_t instances;
         double start = wd_seconds();
-        int err = wet_open(path, &wet);
+        int err = wetdbg_open(path, &wet);
         if (!err)
             err = slice_one(wet, NULL, time, &instances);
         double taken = wd_seconds() - start;
         if (err)
-            fprintf(stderr, "measure: %s\n", wd_error_message(err));
+            fprintf(stderr, "measure: %s\n", wetdbg_error(err));
         _exit(err || write(ends[1], &taken, sizeof(taken)) != sizeof(taken));
     }
     close(ends[1]);
@@ -162,14 +163,14 @@ static int cold_slice(const char *path, wet_time time, double *seconds)
     waitpid(child, &status, 0);
     return got == sizeof(*seconds) && status == 0
                ? 0
-               : wd_fail(-WD_ERR_MACHINE, "the slice at time %llu failed",
-                         (unsigned long long)time);
+               : wetdbg_fail(-WETDBG_ERR_MACHINE, "the slice at time %llu failed",
+                             (unsigned long long)time);
 }
 
-static int warm_slices(struct wet *wet, struct slc_session *session, unsigned count,
-                       wet_time offset, double *seconds, double *worst, uint64_t *instances)
+static int warm_slices(struct wetdbg *wet, struct wetdbg_slice_session *session, unsigned count,
+                       wetdbg_time offset, double *seconds, double *worst, uint64_t *instances)
 {
-    const struct wet_info *info = wet_get_info(wet);
+    const struct wetdbg_info *info = wetdbg_get_info(wet);
 
     *seconds = *worst = 0;
     *instances = 0;
@@ -189,17 +190,17 @@ static int warm_slices(struct wet *wet, struct slc_session *session, unsigned co
 
 static int slices_measure(const char *path, unsigned count)
 {
-    struct wet *wet;
+    struct wetdbg *wet;
     double cold = 0, cold_worst = 0, warm = 0, worst = 0;
     uint64_t instances = 0;
-    struct slc_session *session = NULL;
-    int err = wet_open(path, &wet);
+    struct wetdbg_slice_session *session = NULL;
+    int err = wetdbg_open(path, &wet);
 
     if (!err)
-        err = slc_session_new(wet, &session);
+        err = wetdbg_slice_session_new(wet, &session);
     for (unsigned i = 0; !err && i < count; i++) {
         double seconds = 0;
-        err = cold_slice(path, spread(wet_get_info(wet), i, count), &seconds);
+        err = cold_slice(path, spread(wetdbg_get_info(wet), i, count), &seconds);
         cold += seconds;
         cold_worst = seconds > cold_worst ? seconds : cold_worst;
     }
@@ -214,11 +215,11 @@ static int slices_measure(const char *path, unsigned count)
             "{\"instructions\": %llu, \"slices\": %u, \"instances_average\": %llu, "
             "\"cold_seconds_average\": %.4f, \"cold_seconds_worst\": %.4f, "
             "\"warm_seconds_average\": %.4f, \"warm_seconds_worst\": %.4f, \"memory_MB\": %ld}\n",
-            (unsigned long long)wet_get_info(wet)->instructions, count,
+            (unsigned long long)wetdbg_get_info(wet)->instructions, count,
             (unsigned long long)(instances / count), cold / count, cold_worst, warm / count, worst,
             usage.ru_maxrss / 1024);
-    slc_session_free(session);
-    wet_close(wet);
+    wetdbg_slice_session_free(session);
+    wetdbg_close(wet);
     return err;
 }
 
@@ -226,7 +227,7 @@ int main(int argc, char **argv)
 {
     const char *what = argc > 2 ? argv[1] : "";
     unsigned count = argc > 3 ? (unsigned)strtoul(argv[3], NULL, 10) : 0;
-    int err = -WD_ERR_USAGE;
+    int err = -WETDBG_ERR_USAGE;
 
     if (!strcmp(what, "open") && argc == 3)
         err = open_measure(argv[2]);
@@ -237,10 +238,10 @@ int main(int argc, char **argv)
     else if (!strcmp(what, "slices") && argc == 4 && count && count <= SLICES_MAX)
         err = slices_measure(argv[2], count);
     else
-        wd_fail(
+        wetdbg_fail(
             err,
             "usage: measure open|regenerate FILE.wet, dependences TRACE, or slices FILE.wet COUNT");
     if (err)
-        fprintf(stderr, "measure: %s\n", wd_error_message(err));
-    return wd_error_exit_status(err);
+        fprintf(stderr, "measure: %s\n", wetdbg_error(err));
+    return cli_exit_status(err);
 }

@@ -17,7 +17,7 @@ struct wd_digest {
 };
 
 /* Of the first size_bytes bytes of an open regular file, wherever its position is. -EIO if it ends before;
- * an errno of reading; -ENOMEM. Says nothing (wd_fail): the caller knows the name. */
+ * an errno of reading; -ENOMEM. Says nothing (wetdbg_fail): the caller knows the name. */
 int wd_digest_file(int fd, uint64_t size_bytes, struct wd_digest *digest);
 
 /* Of bytes in memory, under a key: nobody without the key can make it, or tell it from noise. */

@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "common/err.h"
+#include <wetdbg/errors.h>
 
 int wd_futex_check(void)
 {
@@ -15,8 +15,9 @@ int wd_futex_check(void)
     uint32_t word = 0;
     for (unsigned i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
         if (syscall(SYS_futex, &word, ways[i], 0, NULL, NULL, 0) < 0)
-            return wd_fail(-WD_ERR_MACHINE, "this system refuses the futex system call (%s)",
-                           errno == EPERM ? "not permitted" : "not available");
+            return wetdbg_fail(-WETDBG_ERR_MACHINE,
+                               "this system refuses the futex system call (%s)",
+                               errno == EPERM ? "not permitted" : "not available");
     }
     return 0;
 }

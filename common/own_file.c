@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/err.h"
 #include "common/regular.h"
+#include <wetdbg/errors.h>
 
 static const char *reason_against(const struct stat *st)
 {
@@ -29,15 +29,15 @@ static int open_found(const char *path, int *fd)
     struct stat st;
     int path_fd = open(path, O_PATH | O_CLOEXEC | O_NOFOLLOW);
     if (path_fd < 0)
-        return errno == ENOENT ? -ENOENT : wd_fail_errno("%s", path);
+        return errno == ENOENT ? -ENOENT : wetdbg_fail_errno("%s", path);
     const char *reason = fstat(path_fd, &st) ? "not to be looked at" : reason_against(&st);
     int opened = reason ? -EPERM : wd_regular_reopen(path_fd, AT_FDCWD, path, &st, O_RDWR);
     close(path_fd);
     if (reason)
-        return wd_fail(-EPERM, "%s is %s, and is not written to", path, reason);
+        return wetdbg_fail(-EPERM, "%s is %s, and is not written to", path, reason);
     if (opened < 0) {
         errno = -opened;
-        return wd_fail_errno("%s", path);
+        return wetdbg_fail_errno("%s", path);
     }
     if (st.st_mode & (S_IRWXG | S_IRWXO))
         fchmod(opened, S_IRUSR | S_IWUSR);
@@ -52,7 +52,7 @@ int wd_own_file_open(const char *path, int *fd)
         if (*fd >= 0)
             return 0;
         if (errno != EEXIST)
-            return wd_fail_errno("%s", path);
+            return wetdbg_fail_errno("%s", path);
         int err = open_found(path, fd);
         if (err != -ENOENT)
             return err;
@@ -76,11 +76,11 @@ int wd_own_file_check_goal(const char *path)
 {
     struct stat st, named;
     if (!lstat(path, &named) && is_held(path, &named))
-        return wd_fail(-WD_ERR_USAGE, "%s is somebody else's, and only he can replace it there",
-                       path);
+        return wetdbg_fail(-WETDBG_ERR_USAGE,
+                           "%s is somebody else's, and only he can replace it there", path);
     if (stat(path, &st) || S_ISREG(st.st_mode))
         return 0;
     bool is_link = lstat(path, &named) == 0 && S_ISLNK(named.st_mode);
-    return wd_fail(-WD_ERR_USAGE, "%s is %s%s: only a regular file is replaced", path,
-                   is_link ? "a link to " : "", wd_regular_kind(st.st_mode));
+    return wetdbg_fail(-WETDBG_ERR_USAGE, "%s is %s%s: only a regular file is replaced", path,
+                       is_link ? "a link to " : "", wd_regular_kind(st.st_mode));
 }

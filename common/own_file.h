@@ -15,7 +15,7 @@ int wd_own_file_open(const char *path, int *fd);
 
 /*
  * Whether a finished file may get this name by rename(2): 0 if there is nothing, a regular file, or a link to
- * one; else -WD_ERR_USAGE and a sentence that says what is there. /dev/full would be replaced as readily as
+ * one; else -WETDBG_ERR_USAGE and a sentence that says what is there. /dev/full would be replaced as readily as
  * a file; and that somebody else's file in /tmp cannot be is better said before hours of work than after.
  */
 int wd_own_file_check_goal(const char *path);

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/err.h"
+#include <wetdbg/errors.h>
 
 const char *wd_regular_kind(mode_t mode)
 {
@@ -68,7 +68,7 @@ int wd_regular_try(int dir_fd, const char *name, enum wd_links links, int *fd, s
         return -errno;
     int opened = fstat(path_fd, st)     ? -errno
                  : S_ISREG(st->st_mode) ? wd_regular_reopen(path_fd, dir_fd, name, st, O_RDONLY)
-                                        : -WD_ERR_CORRUPT;
+                                        : -WETDBG_ERR_CORRUPT;
     close(path_fd);
     if (opened < 0)
         return opened;
@@ -80,10 +80,11 @@ int wd_regular_open(int dir_fd, const char *name, enum wd_links links, int *fd, 
 {
     struct stat found;
     int err = wd_regular_try(dir_fd, name, links, fd, &found);
-    if (err == -WD_ERR_CORRUPT)
-        return wd_fail(err, "%s is %s, not a regular file", name, wd_regular_kind(found.st_mode));
+    if (err == -WETDBG_ERR_CORRUPT)
+        return wetdbg_fail(err, "%s is %s, not a regular file", name,
+                           wd_regular_kind(found.st_mode));
     if (err)
-        return wd_fail(err, "%s: %s", name, strerror(-err));
+        return wetdbg_fail(err, "%s: %s", name, strerror(-err));
     if (st)
         *st = found;
     return 0;

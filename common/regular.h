@@ -18,12 +18,12 @@ enum wd_links {
 
 /*
  * Opens a regular file to be read (O_CLOEXEC); `name` is below dir_fd, or AT_FDCWD, or absolute. Nothing else
- * is ever opened: -WD_ERR_CORRUPT, with a sentence that says what it is instead. An errno, with a sentence, if
+ * is ever opened: -WETDBG_ERR_CORRUPT, with a sentence that says what it is instead. An errno, with a sentence, if
  * it is not there or not to be read. *st, unless NULL, is of the very file that was opened.
  */
 int wd_regular_open(int dir_fd, const char *name, enum wd_links links, int *fd, struct stat *st);
 
-/* The same for files that need not be there: without a sentence. `st` is needed; with -WD_ERR_CORRUPT it is of
+/* The same for files that need not be there: without a sentence. `st` is needed; with -WETDBG_ERR_CORRUPT it is of
  * what is there instead. */
 int wd_regular_try(int dir_fd, const char *name, enum wd_links links, int *fd, struct stat *st);
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/err.h"
+#include <wetdbg/errors.h>
 
 #define STEP_BYTES (16ull << 20)
 
@@ -46,7 +46,7 @@ int wd_room_ask(uint64_t bytes)
     uint64_t most = available();
     if (sum <= most)
         return 0;
-    return wd_fail(-WD_ERR_MACHINE,
-                   "this takes %llu MiB more, and %llu MiB of memory are free here",
-                   (unsigned long long)sum >> 20, (unsigned long long)most >> 20);
+    return wetdbg_fail(-WETDBG_ERR_MACHINE,
+                       "this takes %llu MiB more, and %llu MiB of memory are free here",
+                       (unsigned long long)sum >> 20, (unsigned long long)most >> 20);
 }

@@ -7,12 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
+#include "dbgcli/exit_status.h"
+#include <wetdbg/errors.h>
 
 void cli_die(void)
 {
     fputs("wetdbg: out of memory\n", stderr);
-    exit(WD_EXIT_MACHINE);
+    exit(CLI_EXIT_MACHINE);
 }
 
 void *cli_malloc(size_t size_bytes)

@@ -5,11 +5,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/err.h"
+#include "dbgcli/exit_status.h"
 #include "dbgcli/help.h"
 #include "dbgcli/stack.h"
 #include "dbgcli/suggest.h"
 #include "dbgcli/verbs/verb.h"
+#include <wetdbg/errors.h>
 
 static void ignore_signal(int number)
 {
@@ -45,9 +46,9 @@ static int fail_unknown_verb(const char *name)
     for (const struct cli_verb *verb = cli_verbs; verb->name && !is_option; verb++)
         cli_suggestion_offer(&suggestion, verb->name);
     if (suggestion.best)
-        return wd_fail(-WD_ERR_USAGE, "unknown %s '%s'; did you mean '%s'?", kind, name,
-                       suggestion.best);
-    return wd_fail(-WD_ERR_USAGE, "unknown %s '%s' (see 'wetdbg help')", kind, name);
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "unknown %s '%s'; did you mean '%s'?", kind, name,
+                           suggestion.best);
+    return wetdbg_fail(-WETDBG_ERR_USAGE, "unknown %s '%s' (see 'wetdbg help')", kind, name);
 }
 
 /* Asked before the arguments are parsed, so that complaints about them are objects too. What
@@ -83,7 +84,7 @@ static int run_verb(struct cli_app *app, const struct cli_verb *verb, int argc, 
     if (result >= 0)
         return result;
     int status = cli_out_error(app->out, "wetdbg", result);
-    return verb->failure_status && status != WD_EXIT_USAGE ? verb->failure_status : status;
+    return verb->failure_status && status != CLI_EXIT_USAGE ? verb->failure_status : status;
 }
 
 static int run(struct cli_app *app, int argc, char **argv)
@@ -91,7 +92,7 @@ static int run(struct cli_app *app, int argc, char **argv)
     const char *name = argc > 1 ? argv[1] : NULL;
     if (!name) {
         cli_help_print_synopsis(app->out->errors);
-        return WD_EXIT_USAGE;
+        return CLI_EXIT_USAGE;
     }
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
         name = "help";
@@ -112,14 +113,14 @@ int cli_app_main(int argc, char **argv, const struct cli_line_hooks *terminal)
     catch_output_signals();
     int err = cli_out_init(&out, STDOUT_FILENO, stderr);
     if (err)
-        return wd_error_exit_status(err);
+        return cli_exit_status(err);
     int status = run(&app, argc, argv);
     err = cli_out_fini(&out);
     if (err) {
         fputs("wetdbg: ", stderr);
-        cli_text_put(stderr, wd_error_message(err));
+        cli_text_put(stderr, wetdbg_error(err));
         putc('\n', stderr);
-        return status ? status : wd_error_exit_status(err);
+        return status ? status : cli_exit_status(err);
     }
     return status;
 }

@@ -26,7 +26,7 @@ struct cli_verb {
     cli_verb_fn run;
     const char *summary; /* one line of help */
     const struct cli_syntax *syntax;
-    int failure_status; /* exit status for its errors but usage; 0: that of common/err.h */
+    int failure_status; /* exit status for its errors but usage; 0: dbgcli/exit_status.h */
 };
 
 /* The table; ends with a row without name. */

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "dbgcli/alloc.h"
 #include "dbgcli/suggest.h"
+#include <wetdbg/errors.h>
 
 static bool is_end(const struct cli_option *option)
 {
@@ -48,12 +48,12 @@ static int fail_unknown(const char *name, const struct cli_syntax *syntax, const
         if (o->name)
             cli_suggestion_offer(&suggestion, o->name);
     if (suggestion.best)
-        wd_fail(-WD_ERR_USAGE, "%s: unknown option '%s'; did you mean '--%s'?", name, word,
-                suggestion.best);
+        wetdbg_fail(-WETDBG_ERR_USAGE, "%s: unknown option '%s'; did you mean '--%s'?", name, word,
+                    suggestion.best);
     else
-        wd_fail(-WD_ERR_USAGE, "%s: unknown option '%s' (see 'help %s')", name, word, name);
+        wetdbg_fail(-WETDBG_ERR_USAGE, "%s: unknown option '%s' (see 'help %s')", name, word, name);
     free(bare);
-    return -WD_ERR_USAGE;
+    return -WETDBG_ERR_USAGE;
 }
 
 static void keep_option(struct cli_args *args, const struct cli_option *option, const char *value)
@@ -77,12 +77,12 @@ static int parse_option(struct cli_args *args, const struct cli_syntax *syntax, 
     const char *value = *rest ? rest + is_long : NULL; /* past the '=' */
     if (!option->value) {
         if (value)
-            return wd_fail(-WD_ERR_USAGE, "%s: option '%.*s' takes no value", args->name,
-                           (int)(rest - word), word);
+            return wetdbg_fail(-WETDBG_ERR_USAGE, "%s: option '%.*s' takes no value", args->name,
+                               (int)(rest - word), word);
     } else if (!value) {
         if (*at + 1 >= argc)
-            return wd_fail(-WD_ERR_USAGE, "%s: option '%s' needs a value: %s", args->name, word,
-                           option->value);
+            return wetdbg_fail(-WETDBG_ERR_USAGE, "%s: option '%s' needs a value: %s", args->name,
+                               word, option->value);
         value = argv[++*at];
     }
     keep_option(args, option, value);
@@ -112,13 +112,13 @@ static int check_operands(const struct cli_args *args, const struct cli_syntax *
         return 0;
     char *usage = unbroken(syntax->usage);
     if (is_short)
-        wd_fail(-WD_ERR_USAGE, "%s: something is missing; usage: %s %s", args->name, args->name,
-                usage);
+        wetdbg_fail(-WETDBG_ERR_USAGE, "%s: something is missing; usage: %s %s", args->name,
+                    args->name, usage);
     else
-        wd_fail(-WD_ERR_USAGE, "%s: unexpected argument '%s'; usage: %s %s", args->name,
-                args->operands[syntax->operands_max], args->name, usage);
+        wetdbg_fail(-WETDBG_ERR_USAGE, "%s: unexpected argument '%s'; usage: %s %s", args->name,
+                    args->operands[syntax->operands_max], args->name, usage);
     free(usage);
-    return -WD_ERR_USAGE;
+    return -WETDBG_ERR_USAGE;
 }
 
 /* "-5" is a number, where no option is called so. */
@@ -211,7 +211,7 @@ int cli_args_number(const struct cli_args *args, const char *option, uint64_t ot
     const char *text = cli_args_value(args, option);
     *number = otherwise;
     if (text && !cli_number_parse(text, number))
-        return wd_fail(-WD_ERR_USAGE, "%s: option '--%s' needs a number, not '%s'", args->name,
-                       option, text);
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "%s: option '--%s' needs a number, not '%s'",
+                           args->name, option, text);
     return 0;
 }

@@ -50,7 +50,7 @@ struct cli_args {
 };
 
 /*
- * Parses argv[0..argc-1] (without the name). 0, and cli_args_fini() is due; or -WD_ERR_USAGE with
+ * Parses argv[0..argc-1] (without the name). 0, and cli_args_fini() is due; or -WETDBG_ERR_USAGE with
  * a sentence that begins with `name` and names the word at fault.
  */
 int cli_args_parse(struct cli_args *args, const char *name, const struct cli_syntax *syntax,
@@ -64,7 +64,7 @@ bool cli_args_has(const struct cli_args *args, const char *option);
 const char *cli_args_value(const struct cli_args *args, const char *option);
 
 /* The number given with `option`, or `otherwise`. Decimal or 0x..., all of the word; else
- * -WD_ERR_USAGE. */
+ * -WETDBG_ERR_USAGE. */
 int cli_args_number(const struct cli_args *args, const char *option, uint64_t otherwise,
                     uint64_t *number);
 

@@ -2,17 +2,18 @@
 #include <locale.h>
 #include <stdio.h>
 
-#include "common/err.h"
 #include "common/futex.h"
 #include "dbgcli/app.h"
+#include "dbgcli/exit_status.h"
 #include "dbgcli/repl/line.h"
+#include <wetdbg/errors.h>
 
 int main(int argc, char **argv)
 {
     int err = wd_futex_check();
     if (err) {
-        fprintf(stderr, "wetdbg: %s\n", wd_error_message(err));
-        return wd_error_exit_status(err);
+        fprintf(stderr, "wetdbg: %s\n", wetdbg_error(err));
+        return cli_exit_status(err);
     }
     setlocale(LC_CTYPE, ""); /* readline: widths of what is typed */
     return cli_app_main(argc, argv, &cli_line_readline);

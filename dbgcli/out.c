@@ -8,10 +8,11 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "common/err.h"
 #include "dbgcli/alloc.h"
+#include "dbgcli/exit_status.h"
 #include "dbgcli/plain_text.h"
 #include "dbgcli/screen.h"
+#include <wetdbg/errors.h>
 
 /* ---- the stream ---- */
 
@@ -58,7 +59,7 @@ int cli_out_init(struct cli_out *out, int fd, FILE *errors)
         is_terminal && !(no_color && *no_color) && !(terminal && strcmp(terminal, "dumb") == 0);
     out->stream = fopencookie(out, "w", functions);
     if (!out->stream)
-        return wd_fail_errno("cannot open the output");
+        return wetdbg_fail_errno("cannot open the output");
     setvbuf(out->stream, NULL, is_terminal ? _IOLBF : _IOFBF, 1 << 16);
     return 0;
 }
@@ -72,7 +73,7 @@ int cli_out_fini(struct cli_out *out)
     if (!out->write_errno || out->write_errno == EPIPE)
         return 0;
     errno = out->write_errno;
-    return wd_fail_errno("cannot write the output");
+    return wetdbg_fail_errno("cannot write the output");
 }
 
 bool cli_out_is_gone(const struct cli_out *out)
@@ -85,7 +86,7 @@ int cli_out_color(struct cli_out *out, const char *when)
     if (!when || strcmp(when, "auto") == 0)
         return 0;
     if (strcmp(when, "always") != 0 && strcmp(when, "never") != 0)
-        return wd_fail(-WD_ERR_USAGE, "--color is auto, always or never, not '%s'", when);
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "--color is auto, always or never, not '%s'", when);
     out->is_styled = strcmp(when, "always") == 0;
     return 0;
 }
@@ -266,8 +267,8 @@ void cli_out_json(struct cli_out *out, json_t *value)
 
 int cli_out_error(struct cli_out *out, const char *place, int code)
 {
-    int status = wd_error_exit_status(code);
-    const char *message = wd_error_message(code);
+    int status = cli_exit_status(code);
+    const char *message = wetdbg_error(code);
     cli_out_end(out);
     if (out->json) {
         json_t *object = cli_json_object("wetdbg.error/1");

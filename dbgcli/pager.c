@@ -10,9 +10,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/err.h"
 #include "dbgcli/interrupt.h"
 #include "dbgcli/repl/words.h"
+#include <wetdbg/errors.h>
 
 #define PAGER_DEFAULT "less -FRX"
 #define LESS_DEFAULT  "FRX"
@@ -45,7 +45,7 @@ static int spawn(struct cli_pager *pager, const char *command, int input, int te
     errno = posix_spawnp(&pager->pid, argv[0], &actions, NULL, argv, environ);
     if (errno) {
         pager->pid = 0;
-        err = wd_fail_errno("cannot run the pager '%s'", argv[0]);
+        err = wetdbg_fail_errno("cannot run the pager '%s'", argv[0]);
     }
     posix_spawn_file_actions_destroy(&actions);
     cli_words_fini(&words);
@@ -57,7 +57,7 @@ int cli_pager_open(struct cli_pager *pager, const char *command, int terminal_fd
     int ends[2];
     *pager = (struct cli_pager){.fd = -1};
     if (pipe2(ends, O_CLOEXEC) != 0)
-        return wd_fail_errno("cannot run a pager");
+        return wetdbg_fail_errno("cannot run a pager");
     pager->has_modes = tcgetattr(terminal_fd, &pager->modes) == 0;
     int err = spawn(pager, command, ends[0], terminal_fd);
     close(ends[0]);

@@ -19,10 +19,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/err.h"
 #include "dbgcli/alloc.h"
 #include "dbgcli/interrupt.h"
 #include "dbgcli/pager.h"
+#include <wetdbg/errors.h>
 
 #define PATIENCE_MS 600 /* without a word, before the line is drawn */
 #define DRAW_MS     200
@@ -147,7 +147,7 @@ static int start_thread(struct cli_screen *screen)
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     errno = pthread_create(&screen->thread, NULL, watch, screen);
-    int err = errno ? wd_fail_errno("cannot start a thread") : 0;
+    int err = errno ? wetdbg_fail_errno("cannot start a thread") : 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (err) {
         pthread_cond_destroy(&screen->changed);
@@ -255,8 +255,7 @@ static int turn_to_pager(struct cli_screen *screen)
     clear_line(screen);
     int err = cli_pager_open(&screen->pager, cli_pager_command(), screen->fd);
     if (err) {
-        dprintf(screen->errors_fd, "wetdbg: %s; answers are shown without it\n",
-                wd_error_message(err));
+        dprintf(screen->errors_fd, "wetdbg: %s; answers are shown without it\n", wetdbg_error(err));
         screen->pages = false;
         err = show_held(screen);
         forget_held(screen);

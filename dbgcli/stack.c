@@ -8,7 +8,7 @@
 #include <pthread.h>
 #include <sys/resource.h>
 
-#include "common/err.h"
+#include <wetdbg/errors.h>
 
 #define STACK_NEEDED ((rlim_t)2 << 20)
 #define STACK_USUAL  ((rlim_t)8 << 20)
@@ -24,10 +24,11 @@ static int raise_limit(void)
         limit.rlim_cur = limit.rlim_max = STACK_USUAL;
     if (setrlimit(RLIMIT_STACK, &limit) == 0)
         return 0;
-    return wd_fail(-WD_ERR_MACHINE,
-                   "the stack is limited to %llu KiB and cannot be made larger; %llu are needed "
-                   "(`ulimit -s`)",
-                   (unsigned long long)was >> 10, (unsigned long long)STACK_NEEDED >> 10);
+    return wetdbg_fail(
+        -WETDBG_ERR_MACHINE,
+        "the stack is limited to %llu KiB and cannot be made larger; %llu are needed "
+        "(`ulimit -s`)",
+        (unsigned long long)was >> 10, (unsigned long long)STACK_NEEDED >> 10);
 }
 
 static void give_threads_enough(void)

@@ -5,7 +5,7 @@
 
 /*
  * Makes sure that there is enough: raises the limit as far as that is allowed, and gives threads that are made
- * from now on enough, whatever the limit is. -WD_ERR_MACHINE and a sentence if the limit cannot be raised.
+ * from now on enough, whatever the limit is. -WETDBG_ERR_MACHINE and a sentence if the limit cannot be raised.
  * Programs that are run later inherit the limit.
  */
 int cli_stack_prepare(void);

@@ -3,16 +3,16 @@
 
 #include <stdlib.h>
 
-#include "recorder/record/record.h"
-#include "recorder/rr_trace/rr_trace.h"
+#include <wetdbg/record.h>
+#include <wetdbg/recording.h>
 
-int cli_trace_open(const char *name, struct rrt_trace **out)
+int cli_trace_open(const char *name, struct wetdbg_recording **out)
 {
     char *dir;
-    int err = rec_trace_dir(name, &dir);
+    int err = wetdbg_recording_find(name, &dir);
     if (err)
         return err;
-    err = rrt_open(dir, out);
+    err = wetdbg_recording_open(dir, out);
     free(dir);
     return err;
 }

@@ -3,10 +3,10 @@
 #ifndef DBGCLI_TRACE_ARG_H
 #define DBGCLI_TRACE_ARG_H
 
-struct rrt_trace;
+struct wetdbg_recording;
 
 /* Opens the recording that `name` (a directory, or a name in rr's place) stands for; *out is the
- * caller's to rrt_close(). Errors of rec_trace_dir() and rrt_open(). */
-int cli_trace_open(const char *name, struct rrt_trace **out);
+ * caller's to wetdbg_recording_close(). Errors of wetdbg_recording_find() and wetdbg_recording_open(). */
+int cli_trace_open(const char *name, struct wetdbg_recording **out);
 
 #endif

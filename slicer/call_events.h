@@ -4,7 +4,7 @@
 #define SLICER_CALL_EVENTS_H
 
 #include "recorder/event/ops.h"
-#include "wet/wet.h"
+#include "wet/intervals.h"
 
 /*
  * The exit of the call that events[index] is a part of; NULL if it is part of none. Data too large

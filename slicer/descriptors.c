@@ -12,9 +12,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "common/err.h"
 #include "slicer/call_events.h"
 #include "slicer/syscalls.h"
+#include <wetdbg/errors.h>
 
 #define FD_MAX     65536
 #define PATH_BYTES 4096
@@ -23,7 +23,7 @@
 
 /* What open() makes: a name, and a position that all copies of the descriptor share. */
 struct file {
-    wet_time time;         /* of the call that opened it; 0: inherited */
+    wetdbg_time time;      /* of the call that opened it; 0: inherited */
     uint64_t path_address; /* 0: has none */
     const char *what;      /* instead of a path */
     char *name;            /* once it has been asked for */
@@ -38,7 +38,7 @@ struct table {
 };
 
 struct call {
-    wet_time time;
+    wetdbg_time time;
     int32_t number;
     uint64_t args[SLC_SYSCALL_ARGS];
     int64_t result;
@@ -46,13 +46,13 @@ struct call {
 };
 
 struct slc_files {
-    struct wet *wet;
+    struct wetdbg *wet;
     struct file *files;
     size_t file_count, file_capacity;
     struct slc_transfer *transfers;
     size_t transfer_count, transfer_capacity;
     struct table *tables[EVQ_TASKS_MAX]; /* while the events are passed */
-    wet_time call_times[EVQ_TASKS_MAX];
+    wetdbg_time call_times[EVQ_TASKS_MAX];
 };
 
 /* ---- descriptors ---- */
@@ -472,7 +472,7 @@ static int note_event(void *arg, const struct wet_event *event)
     uint32_t task = event->task;
 
     if (task >= EVQ_TASKS_MAX)
-        return wd_fail(-WD_ERR_CORRUPT, "an event names task %u", task);
+        return wetdbg_fail(-WETDBG_ERR_CORRUPT, "an event names task %u", task);
     if (!files->tables[task] && !(files->tables[task] = table_new()))
         return -ENOMEM;
     if (entry->kind == EVQ_SYSCALL_ENTER)
@@ -500,14 +500,14 @@ static int by_time(const void *a, const void *b)
     return x->time < y->time ? -1 : x->time > y->time;
 }
 
-int slc_files_make(struct wet *wet, struct slc_files **out)
+int slc_files_make(struct wetdbg *wet, struct slc_files **out)
 {
     struct slc_files *files = calloc(1, sizeof(*files));
 
     if (!files)
         return -ENOMEM;
     files->wet = wet;
-    int err = wet_each_event(wet, note_event, files);
+    int err = wet_each_entry(wet, note_event, files);
     for (unsigned i = 0; i < EVQ_TASKS_MAX; i++)
         table_drop(files->tables[i]);
     memset(files->tables, 0, sizeof(files->tables));
@@ -535,7 +535,7 @@ void slc_files_free(struct slc_files *files)
 
 /* ---- queries ---- */
 
-const struct slc_transfer *slc_files_at(const struct slc_files *files, wet_time time)
+const struct slc_transfer *slc_files_at(const struct slc_files *files, wetdbg_time time)
 {
     size_t low = 0, high = files->transfer_count;
 
@@ -551,19 +551,19 @@ const struct slc_transfer *slc_files_at(const struct slc_files *files, wet_time 
                : NULL;
 }
 
-static char *read_path(struct wet *wet, const struct file *file)
+static char *read_path(struct wetdbg *wet, const struct file *file)
 {
     char path[PATH_BYTES];
-    struct wet_state *state;
+    struct wetdbg_state *state;
     size_t length = 0;
 
-    if (!file->path_address || wet_state_open(wet, file->time, &state))
+    if (!file->path_address || wetdbg_state_open(wet, file->time, &state))
         return NULL;
     while (length < sizeof(path) &&
-           wet_state_read(state, file->path_address + length, &path[length], 1) == 0 &&
+           wetdbg_state_read(state, file->path_address + length, &path[length], 1) == 0 &&
            path[length])
         length++;
-    wet_state_close(state);
+    wetdbg_state_close(state);
     return length && length < sizeof(path) ? strndup(path, length) : NULL;
 }
 
@@ -622,8 +622,8 @@ static bool are_many_written(const struct slc_files *files)
     return count > WRITTEN_MAX;
 }
 
-wet_time slc_files_writer(struct slc_files *files, uint32_t file, uint64_t offset, wet_time before,
-                          uint64_t *skipped)
+wetdbg_time slc_files_writer(struct slc_files *files, uint32_t file, uint64_t offset,
+                             wetdbg_time before, uint64_t *skipped)
 {
     const struct slc_transfer *writer = NULL;
 
@@ -665,13 +665,13 @@ static int choose_files(struct slc_files *files, const char *path, struct trace 
         if (!name || !is_same_path(name, path))
             continue;
         if (found && strcmp(plain(found), plain(name)) != 0)
-            return wd_fail(-WD_ERR_USAGE, "'%s' may be '%s' or '%s': say more of the path", path,
-                           found, name);
+            return wetdbg_fail(-WETDBG_ERR_USAGE, "'%s' may be '%s' or '%s': say more of the path",
+                               path, found, name);
         found = name;
         trace->is_chosen[i] = true;
     }
     if (!found)
-        return wd_fail(-WD_ERR_NOT_FOUND, "the program wrote to no file '%s'", path);
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "the program wrote to no file '%s'", path);
     /* Opening it for something else may have emptied it. */
     for (uint32_t i = 0; i < files->file_count; i++) {
         const char *name = files->files[i].end != SLC_OFFSET_UNKNOWN && !files->files[i].what
@@ -717,15 +717,16 @@ static int list_pieces(const struct slc_files *files, const char *path, const st
         if (!transfer) {
             free(pieces);
             if (trace->has_unknown)
-                return wd_fail(-WD_ERR_NOT_FOUND,
-                               "byte %llu of %s: where in it the program wrote is not known (it "
-                               "appended to a file of unknown length)",
-                               (unsigned long long)(trace->offset + i), path);
-            return wd_fail(-WD_ERR_NOT_FOUND,
-                           "the program did not write byte %llu of %s; what it wrote ends before "
-                           "byte %llu",
-                           (unsigned long long)(trace->offset + i), path,
-                           (unsigned long long)trace->written);
+                return wetdbg_fail(
+                    -WETDBG_ERR_NOT_FOUND,
+                    "byte %llu of %s: where in it the program wrote is not known (it "
+                    "appended to a file of unknown length)",
+                    (unsigned long long)(trace->offset + i), path);
+            return wetdbg_fail(
+                -WETDBG_ERR_NOT_FOUND,
+                "the program did not write byte %llu of %s; what it wrote ends before "
+                "byte %llu",
+                (unsigned long long)(trace->offset + i), path, (unsigned long long)trace->written);
         }
         if (i && trace->writers[i] == trace->writers[i - 1])
             pieces[*count - 1].size++;
@@ -743,8 +744,9 @@ int slc_files_trace(struct slc_files *files, const char *path, uint64_t offset, 
     struct trace trace = {.offset = offset, .size = size};
 
     if (size == 0 || size > TRACE_MAX)
-        return wd_fail(-WD_ERR_USAGE, "%llu bytes of a file cannot be traced: 1 to %llu can",
-                       (unsigned long long)size, (unsigned long long)TRACE_MAX);
+        return wetdbg_fail(-WETDBG_ERR_USAGE,
+                           "%llu bytes of a file cannot be traced: 1 to %llu can",
+                           (unsigned long long)size, (unsigned long long)TRACE_MAX);
     trace.writers = calloc(size, sizeof(*trace.writers));
     trace.is_chosen = calloc(files->file_count + 1, sizeof(*trace.is_chosen));
     int err = trace.writers && trace.is_chosen ? choose_files(files, path, &trace) : -ENOMEM;

@@ -11,7 +11,7 @@
 #ifndef SLICER_DESCRIPTORS_H
 #define SLICER_DESCRIPTORS_H
 
-#include "wet/wet.h"
+#include "wet/intervals.h"
 
 #define SLC_OFFSET_UNKNOWN UINT64_MAX
 
@@ -25,7 +25,7 @@ enum slc_transfer_kind {
 };
 
 struct slc_transfer {
-    wet_time time; /* of the call */
+    wetdbg_time time; /* of the call */
     enum slc_transfer_kind kind;
     int fd;
     uint32_t file; /* for slc_files_name() */
@@ -36,11 +36,11 @@ struct slc_transfer {
 
 /* Passes over the run's events once; runs nothing. *out is for slc_files_free(), before the wet is
  * closed. 0, -ENOMEM or errors of the wet. */
-int slc_files_make(struct wet *wet, struct slc_files **out);
+int slc_files_make(struct wetdbg *wet, struct slc_files **out);
 void slc_files_free(struct slc_files *files);
 
 /* What the call at a time did to a file; NULL if nothing. Lives as long as `files`. */
-const struct slc_transfer *slc_files_at(const struct slc_files *files, wet_time time);
+const struct slc_transfer *slc_files_at(const struct slc_files *files, wetdbg_time time);
 
 /*
  * The path as the program gave it, or "standard input", "a pipe", "a socket"...; NULL if it cannot
@@ -53,12 +53,12 @@ const char *slc_files_name(struct slc_files *files, uint32_t file);
  * wrote that was; 0 if the run had not, or that is not known, as of a run that writes very many files. May
  * run an interval for each file that is written, as above.
  */
-wet_time slc_files_writer(struct slc_files *files, uint32_t file, uint64_t offset, wet_time before,
-                          uint64_t *skipped);
+wetdbg_time slc_files_writer(struct slc_files *files, uint32_t file, uint64_t offset,
+                             wetdbg_time before, uint64_t *skipped);
 
 /* A piece of a file as the run left it. */
 struct slc_file_piece {
-    wet_time time;    /* of the call that wrote it */
+    wetdbg_time time; /* of the call that wrote it */
     uint64_t skipped; /* of what the call wrote, before this piece */
     uint64_t size;
 };
@@ -66,7 +66,7 @@ struct slc_file_piece {
 /*
  * Who wrote bytes [offset, offset + size) of the file `path` last: a path as the program gave it, or
  * the end of one. Pieces in the order of the file, for the caller to free.
- * -WD_ERR_NOT_FOUND, explained, if nothing in the run wrote some of them or no such file; -WD_ERR_USAGE
+ * -WETDBG_ERR_NOT_FOUND, explained, if nothing in the run wrote some of them or no such file; -WETDBG_ERR_USAGE
  * if the path means several files.
  */
 int slc_files_trace(struct slc_files *files, const char *path, uint64_t offset, uint64_t size,

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
+#include <wetdbg/errors.h>
 
-const char *slc_edge_name(enum slc_edge edge)
+const char *wetdbg_edge_name(enum wetdbg_edge edge)
 {
     static const char *const names[] = {"value", "address", "condition", "control", "criterion"};
     return (unsigned)edge < sizeof(names) / sizeof(names[0]) ? names[edge] : "?";
@@ -16,33 +16,34 @@ const char *slc_edge_name(enum slc_edge edge)
 
 /* ---- filling ---- */
 
-static enum slc_session_code code_for(const struct slc_options *options)
+static enum slc_session_code code_for(const struct wetdbg_slice_options *options)
 {
     if (options->record_parents)
         return SLC_CODE_USERS;
-    return options->kinds == SLC_KINDS_FULL || options->kinds == SLC_KINDS_DATA ? SLC_CODE_ADDRESSES
-                                                                                : SLC_CODE_PLAIN;
+    return options->kinds == WETDBG_SLICE_FULL || options->kinds == WETDBG_SLICE_DATA
+               ? SLC_CODE_ADDRESSES
+               : SLC_CODE_PLAIN;
 }
 
-struct slc_slice *slc_slice_new(struct wet *wet, const struct slc_options *options)
+struct wetdbg_slice *slc_slice_new(struct wetdbg *wet, const struct wetdbg_slice_options *options)
 {
-    struct slc_slice *slice = calloc(1, sizeof(*slice));
+    struct wetdbg_slice *slice = calloc(1, sizeof(*slice));
 
     if (!slice)
         return NULL;
     slice->wet = wet;
     slice->options = *options;
-    slice->span_count = wet_get_info(wet)->intervals;
+    slice->span_count = wetdbg_get_info(wet)->intervals;
     slice->spans = calloc(slice->span_count + 1, sizeof(*slice->spans));
     slice->session = options->session;
     if (slice->session)
         slc_session_hold(slice->session);
-    else if (slc_session_new(wet, &slice->session))
+    else if (wetdbg_slice_session_new(wet, &slice->session))
         slice->session = NULL;
     if (slice->session)
         slice->code = slc_session_code(slice->session, code_for(options));
     if (!slice->spans || !slice->code) {
-        slc_slice_free(slice);
+        wetdbg_slice_free(slice);
         return NULL;
     }
     return slice;
@@ -54,7 +55,7 @@ static size_t bit_words(uint64_t instructions)
     return (size_t)((instructions + 63) / 64 + 1);
 }
 
-void slc_slice_free(struct slc_slice *slice)
+void wetdbg_slice_free(struct wetdbg_slice *slice)
 {
     if (!slice)
         return;
@@ -64,7 +65,7 @@ void slc_slice_free(struct slc_slice *slice)
                                   bit_words(slice->spans[k].instructions));
         free(slice->spans[k].members);
     }
-    slc_session_free(slice->session);
+    wetdbg_slice_session_free(slice->session);
     free(slice->spans);
     free(slice->totals);
     free(slice->announced);
@@ -74,7 +75,7 @@ void slc_slice_free(struct slc_slice *slice)
     free(slice);
 }
 
-void slc_slice_restart(struct slc_slice *slice)
+void slc_slice_restart(struct wetdbg_slice *slice)
 {
     for (uint64_t k = 0; k < slice->span_count; k++) {
         struct slc_span *span = &slice->spans[k];
@@ -103,7 +104,7 @@ static int keep_member(struct slc_span *span, struct slc_member member)
     return 0;
 }
 
-int slc_slice_make_bits(struct slc_slice *slice, const struct wet_interval *interval,
+int slc_slice_make_bits(struct wetdbg_slice *slice, const struct wet_interval *interval,
                         uint64_t **bits)
 {
     struct slc_span *span = &slice->spans[interval->index];
@@ -117,16 +118,16 @@ int slc_slice_make_bits(struct slc_slice *slice, const struct wet_interval *inte
     return span->bits ? 0 : -ENOMEM;
 }
 
-int slc_slice_add(struct slc_slice *slice, const struct wet_interval *interval, wet_time time,
+int slc_slice_add(struct wetdbg_slice *slice, const struct wet_interval *interval, wetdbg_time time,
                   uint32_t pc_index, const struct slc_want *want, uint64_t address)
 {
     struct slc_span *span = &slice->spans[interval->index];
     uint64_t off = time - interval->first_time, *bits;
-    uint32_t distance = slice->options.record_parents ? want->distance : SLC_DISTANCE_UNKNOWN;
+    uint32_t distance = slice->options.record_parents ? want->distance : WETDBG_DISTANCE_UNKNOWN;
 
     if (off >= interval->instructions)
-        return wd_fail(-WD_ERR_CORRUPT, "interval %llu holds time %llu beyond its end",
-                       (unsigned long long)interval->index, (unsigned long long)time);
+        return wetdbg_fail(-WETDBG_ERR_CORRUPT, "interval %llu holds time %llu beyond its end",
+                           (unsigned long long)interval->index, (unsigned long long)time);
     if (slc_slice_make_bits(slice, interval, &bits))
         return -ENOMEM;
     bits[off / 64] |= UINT64_C(1) << (off % 64);
@@ -145,7 +146,7 @@ int slc_slice_add(struct slc_slice *slice, const struct wet_interval *interval, 
     return 0;
 }
 
-int slc_slice_collect(struct slc_slice *slice)
+int slc_slice_collect(struct wetdbg_slice *slice)
 {
     struct slc_code *code = slice->code;
 
@@ -163,12 +164,12 @@ int slc_slice_collect(struct slc_slice *slice)
     return err;
 }
 
-uint64_t *slc_slice_bits(const struct slc_slice *slice, const struct wet_interval *interval)
+uint64_t *slc_slice_bits(const struct wetdbg_slice *slice, const struct wet_interval *interval)
 {
     return slice->spans[interval->index].bits;
 }
 
-int slc_slice_add_fault(struct slc_slice *slice, wet_time time, uint64_t pc, uint32_t task)
+int slc_slice_add_fault(struct wetdbg_slice *slice, wetdbg_time time, uint64_t pc, uint32_t task)
 {
     slice->has_fault = true;
     slice->fault_time = time;
@@ -176,25 +177,26 @@ int slc_slice_add_fault(struct slc_slice *slice, wet_time time, uint64_t pc, uin
     slice->fault_pc = slc_code_pc(slice->code, pc);
     if (slice->fault_pc == SLC_UNKNOWN)
         return -ENOMEM;
-    struct slc_count count = {
-        slice->fault_pc, slice->options.record_parents ? 0 : SLC_DISTANCE_UNKNOWN, 1, time, time};
+    struct slc_count count = {slice->fault_pc,
+                              slice->options.record_parents ? 0 : WETDBG_DISTANCE_UNKNOWN, 1, time,
+                              time};
     return slc_lines_add(slice, &count, 1);
 }
 
-int slc_slice_add_initial(struct slc_slice *slice, const struct slc_initial *initial)
+int slc_slice_add_initial(struct wetdbg_slice *slice, const struct wetdbg_slice_initial *initial)
 {
     if (slice->initial_count == slice->initial_capacity) {
         size_t capacity = slice->initial_capacity ? slice->initial_capacity * 2 : 256;
-        struct slc_initial *grown = realloc(slice->initials, capacity * sizeof(*grown));
+        struct wetdbg_slice_initial *grown = realloc(slice->initials, capacity * sizeof(*grown));
         if (!grown)
             return -ENOMEM;
         slice->initials = grown;
         slice->initial_capacity = capacity;
     }
-    struct slc_initial *own = &slice->initials[slice->initial_count++];
+    struct wetdbg_slice_initial *own = &slice->initials[slice->initial_count++];
     *own = *initial;
     if (!slice->options.record_parents) {
-        own->distance = SLC_DISTANCE_UNKNOWN;
+        own->distance = WETDBG_DISTANCE_UNKNOWN;
         own->user = 0;
     }
     return 0;
@@ -202,7 +204,7 @@ int slc_slice_add_initial(struct slc_slice *slice, const struct slc_initial *ini
 
 static int compare_initials(const void *a, const void *b)
 {
-    const struct slc_initial *x = a, *y = b;
+    const struct wetdbg_slice_initial *x = a, *y = b;
     bool x_memory = x->location == INS_LOC_COUNT, y_memory = y->location == INS_LOC_COUNT;
 
     if (x_memory != y_memory)
@@ -215,7 +217,7 @@ static int compare_initials(const void *a, const void *b)
 }
 
 /* One range for bytes side by side, whatever their users; equal places once. */
-static void join_initials(struct slc_slice *slice)
+static void join_initials(struct wetdbg_slice *slice)
 {
     size_t kept = 0;
 
@@ -223,8 +225,8 @@ static void join_initials(struct slc_slice *slice)
         return;
     qsort(slice->initials, slice->initial_count, sizeof(*slice->initials), compare_initials);
     for (size_t i = 1; i < slice->initial_count; i++) {
-        struct slc_initial *last = &slice->initials[kept];
-        const struct slc_initial *next = &slice->initials[i];
+        struct wetdbg_slice_initial *last = &slice->initials[kept];
+        const struct wetdbg_slice_initial *next = &slice->initials[i];
         bool is_same = last->location == next->location && last->task == next->task;
         if (is_same && next->address <= last->address + last->size_bytes) {
             if (next->address + next->size_bytes > last->address + last->size_bytes)
@@ -240,7 +242,7 @@ static void join_initials(struct slc_slice *slice)
     slice->initial_count = kept + 1;
 }
 
-int slc_slice_finish(struct slc_slice *slice)
+int slc_slice_finish(struct wetdbg_slice *slice)
 {
     join_initials(slice);
     for (size_t i = 0; i < slice->initial_count; i++)
@@ -251,32 +253,33 @@ int slc_slice_finish(struct slc_slice *slice)
 
 /* ---- reading ---- */
 
-const struct slc_counts *slc_get_counts(const struct slc_slice *slice)
+const struct wetdbg_slice_counts *wetdbg_slice_get_counts(const struct wetdbg_slice *slice)
 {
     return &slice->counts;
 }
 
-const struct slc_line *slc_lines(const struct slc_slice *slice, size_t *count)
+const struct wetdbg_slice_line *wetdbg_slice_lines(const struct wetdbg_slice *slice, size_t *count)
 {
     *count = slice->counts.lines + slice->counts.functions_without_lines;
     return slice->sorted;
 }
 
-const struct slc_initial *slc_initials(const struct slc_slice *slice, size_t *count)
+const struct wetdbg_slice_initial *wetdbg_slice_initials(const struct wetdbg_slice *slice,
+                                                         size_t *count)
 {
     *count = slice->initial_count;
     return slice->initials;
 }
 
-bool slc_contains_time(const struct slc_slice *slice, wet_time time)
+bool wetdbg_slice_contains_time(const struct wetdbg_slice *slice, wetdbg_time time)
 {
-    uint64_t instructions = wet_get_info(slice->wet)->instructions;
+    uint64_t instructions = wetdbg_get_info(slice->wet)->instructions;
 
     if (time > instructions)
         return slice->has_fault && time == slice->fault_time;
     if (time == 0)
         return false;
-    uint64_t k = wet_interval_at(slice->wet, time);
+    uint64_t k = wetdbg_interval_at(slice->wet, time);
     if (k >= slice->span_count || !slice->spans[k].bits)
         return false;
     uint64_t off = time - slice->spans[k].first_time;
@@ -290,7 +293,8 @@ struct filter {
     uint32_t line;   /* raw index, or SLC_UNKNOWN: any */
 };
 
-static bool accepts(const struct slc_slice *slice, const struct filter *filter, uint32_t pc_index)
+static bool accepts(const struct wetdbg_slice *slice, const struct filter *filter,
+                    uint32_t pc_index)
 {
     const struct slc_pc *pc = &slice->code->pcs[pc_index];
 
@@ -302,56 +306,58 @@ static bool accepts(const struct slc_slice *slice, const struct filter *filter, 
     return filter->pc_count == 0;
 }
 
-static struct slc_instance instance_of(const struct slc_slice *slice, const struct slc_span *span,
-                                       const struct slc_member *member)
+static struct wetdbg_slice_instance instance_of(const struct wetdbg_slice *slice,
+                                                const struct slc_span *span,
+                                                const struct slc_member *member)
 {
-    return (struct slc_instance){
+    return (struct wetdbg_slice_instance){
         .time = span->first_time + member->time_off,
         .pc = slice->code->pcs[member->pc_index].pc,
         .distance = member->distance,
-        .edge = (enum slc_edge)member->edge,
+        .edge = (enum wetdbg_edge)member->edge,
         .parent = member->parent == SLC_USER_FAULT ? slice->fault_time : member->parent,
         .location = member->location,
         .address = member->address,
     };
 }
 
-static struct slc_instance fault_instance(const struct slc_slice *slice)
+static struct wetdbg_slice_instance fault_instance(const struct wetdbg_slice *slice)
 {
-    return (struct slc_instance){.time = slice->fault_time,
-                                 .pc = slice->code->pcs[slice->fault_pc].pc,
-                                 .edge = SLC_EDGE_NONE,
-                                 .location = INS_LOC_COUNT};
+    return (struct wetdbg_slice_instance){.time = slice->fault_time,
+                                          .pc = slice->code->pcs[slice->fault_pc].pc,
+                                          .edge = WETDBG_EDGE_NONE,
+                                          .location = INS_LOC_COUNT};
 }
 
-const struct wet_thread *slc_instance_thread(const struct slc_slice *slice,
-                                             const struct slc_instance *instance)
+const struct wetdbg_thread *
+wetdbg_slice_instance_thread(const struct wetdbg_slice *slice,
+                             const struct wetdbg_slice_instance *instance)
 {
     /* nothing has that time, or another instruction of perhaps another thread */
     if (slice->has_fault && instance->time == slice->fault_time &&
         instance->pc == slice->code->pcs[slice->fault_pc].pc)
-        return wet_thread_of(slice->wet, slice->fault_task, slice->fault_time - 1);
-    return wet_thread_at(slice->wet, instance->time);
+        return wetdbg_thread_of(slice->wet, slice->fault_task, slice->fault_time - 1);
+    return wetdbg_thread_at(slice->wet, instance->time);
 }
 
-static int each_recorded(const struct slc_slice *slice, const struct slc_span *span,
-                         const struct filter *filter, slc_instance_fn fn, void *arg)
+static int each_recorded(const struct wetdbg_slice *slice, const struct slc_span *span,
+                         const struct filter *filter, wetdbg_slice_instance_fn fn, void *arg)
 {
     int err = 0;
 
     for (size_t i = 0; i < span->member_count && !err; i++) {
         if (!accepts(slice, filter, span->members[i].pc_index))
             continue;
-        struct slc_instance instance = instance_of(slice, span, &span->members[i]);
+        struct wetdbg_slice_instance instance = instance_of(slice, span, &span->members[i]);
         err = fn(arg, &instance);
     }
     return err;
 }
 
 /* Without records: the interval says which pc ran when. */
-static int each_in_interval(const struct slc_slice *slice, const struct slc_span *span,
+static int each_in_interval(const struct wetdbg_slice *slice, const struct slc_span *span,
                             const struct wet_interval *interval, const struct filter *filter,
-                            slc_instance_fn fn, void *arg)
+                            wetdbg_slice_instance_fn fn, void *arg)
 {
     int err = 0;
 
@@ -365,24 +371,24 @@ static int each_in_interval(const struct slc_slice *slice, const struct slc_span
             if (!known || off >= span->instructions || !(span->bits[off / 64] >> (off % 64) & 1) ||
                 !accepts(slice, filter, known->pc_index[s]))
                 continue;
-            struct slc_instance instance = {.time = span->first_time + off,
-                                            .pc = node->statements[s].pc,
-                                            .distance = SLC_DISTANCE_UNKNOWN,
-                                            .edge = SLC_EDGE_NONE,
-                                            .location = INS_LOC_COUNT};
+            struct wetdbg_slice_instance instance = {.time = span->first_time + off,
+                                                     .pc = node->statements[s].pc,
+                                                     .distance = WETDBG_DISTANCE_UNKNOWN,
+                                                     .edge = WETDBG_EDGE_NONE,
+                                                     .location = INS_LOC_COUNT};
             err = fn(arg, &instance);
         }
     }
     return err;
 }
 
-static int each_instance(const struct slc_slice *slice, const struct filter *filter,
-                         slc_instance_fn fn, void *arg)
+static int each_instance(const struct wetdbg_slice *slice, const struct filter *filter,
+                         wetdbg_slice_instance_fn fn, void *arg)
 {
     int err = 0;
 
     if (slice->has_fault && accepts(slice, filter, slice->fault_pc)) {
-        struct slc_instance instance = fault_instance(slice);
+        struct wetdbg_slice_instance instance = fault_instance(slice);
         err = fn(arg, &instance);
     }
     for (uint64_t k = slice->span_count; k-- > 0 && !err;) {
@@ -403,19 +409,19 @@ static int each_instance(const struct slc_slice *slice, const struct filter *fil
     return err;
 }
 
-int slc_each_instance(const struct slc_slice *slice, const uint64_t *pcs, size_t pc_count,
-                      slc_instance_fn fn, void *arg)
+int wetdbg_slice_each_instance(const struct wetdbg_slice *slice, const uint64_t *pcs,
+                               size_t pc_count, wetdbg_slice_instance_fn fn, void *arg)
 {
     struct filter filter = {pcs, pc_count, SLC_UNKNOWN};
     return each_instance(slice, &filter, fn, arg);
 }
 
-int slc_each_line_instance(const struct slc_slice *slice, size_t line_index, slc_instance_fn fn,
-                           void *arg)
+int wetdbg_slice_each_line_instance(const struct wetdbg_slice *slice, size_t line_index,
+                                    wetdbg_slice_instance_fn fn, void *arg)
 {
     size_t count;
 
-    slc_lines(slice, &count);
+    wetdbg_slice_lines(slice, &count);
     if (line_index >= count)
         return -EINVAL;
     struct filter filter = {NULL, 0, slice->order[line_index]};
@@ -424,9 +430,9 @@ int slc_each_line_instance(const struct slc_slice *slice, size_t line_index, slc
 
 /* ---- paths ---- */
 
-static int keep_nearest(void *arg, const struct slc_instance *instance)
+static int keep_nearest(void *arg, const struct wetdbg_slice_instance *instance)
 {
-    struct slc_instance *best = arg;
+    struct wetdbg_slice_instance *best = arg;
 
     if (best->time == 0 || instance->distance < best->distance)
         *best = *instance;
@@ -434,15 +440,15 @@ static int keep_nearest(void *arg, const struct slc_instance *instance)
 }
 
 /* The record of a member's time; members of a span are sorted, latest first. */
-static const struct slc_member *find_member(const struct slc_slice *slice, wet_time time,
+static const struct slc_member *find_member(const struct wetdbg_slice *slice, wetdbg_time time,
                                             const struct slc_span **found)
 {
-    const struct slc_span *span = &slice->spans[wet_interval_at(slice->wet, time)];
+    const struct slc_span *span = &slice->spans[wetdbg_interval_at(slice->wet, time)];
     size_t low = 0, high = span->member_count;
 
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        wet_time at = span->first_time + span->members[middle].time_off;
+        wetdbg_time at = span->first_time + span->members[middle].time_off;
         if (at == time) {
             *found = span;
             return &span->members[middle];
@@ -455,26 +461,26 @@ static const struct slc_member *find_member(const struct slc_slice *slice, wet_t
     return NULL;
 }
 
-static int build_path(const struct slc_slice *slice, const struct slc_instance *end,
-                      struct slc_path **out)
+static int build_path(const struct wetdbg_slice *slice, const struct wetdbg_slice_instance *end,
+                      struct wetdbg_slice_path **out)
 {
     size_t count = (size_t)end->distance + 1;
-    struct slc_path *path = malloc(sizeof(*path) + count * sizeof(path->hops[0]));
+    struct wetdbg_slice_path *path = malloc(sizeof(*path) + count * sizeof(path->hops[0]));
 
     if (!path)
         return -ENOMEM;
     path->count = count;
     path->hops[count - 1] = *end;
     for (size_t i = count - 1; i-- > 0;) {
-        const struct slc_instance *user = &path->hops[i + 1];
+        const struct wetdbg_slice_instance *user = &path->hops[i + 1];
         const struct slc_span *span;
         bool is_fault = i == 0 && slice->has_fault && user->parent == slice->fault_time;
         const struct slc_member *member = is_fault ? NULL : find_member(slice, user->parent, &span);
         if (!is_fault && (!member || member->distance != i)) {
-            wet_time missing = user->parent;
+            wetdbg_time missing = user->parent;
             free(path);
-            return wd_fail(-WD_ERR_CORRUPT, "the slice has no instance at time %llu",
-                           (unsigned long long)missing);
+            return wetdbg_fail(-WETDBG_ERR_CORRUPT, "the slice has no instance at time %llu",
+                               (unsigned long long)missing);
         }
         path->hops[i] = is_fault ? fault_instance(slice) : instance_of(slice, span, member);
     }
@@ -482,40 +488,41 @@ static int build_path(const struct slc_slice *slice, const struct slc_instance *
     return 0;
 }
 
-static int path_to(const struct slc_slice *slice, const struct filter *filter,
-                   struct slc_path **path)
+static int path_to(const struct wetdbg_slice *slice, const struct filter *filter,
+                   struct wetdbg_slice_path **path)
 {
-    struct slc_instance best = {0};
+    struct wetdbg_slice_instance best = {0};
 
     if (!slice->options.record_parents)
-        return wd_fail(-EINVAL, "the slice was made without parents");
+        return wetdbg_fail(-EINVAL, "the slice was made without parents");
     int err = each_instance(slice, filter, keep_nearest, &best);
     if (err)
         return err;
     if (best.time == 0)
-        return wd_fail(-WD_ERR_NOT_FOUND, "no instance of that code is in the slice");
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "no instance of that code is in the slice");
     return build_path(slice, &best, path);
 }
 
-int slc_path(const struct slc_slice *slice, const uint64_t *pcs, size_t pc_count,
-             struct slc_path **path)
+int wetdbg_slice_path(const struct wetdbg_slice *slice, const uint64_t *pcs, size_t pc_count,
+                      struct wetdbg_slice_path **path)
 {
     struct filter filter = {pcs, pc_count, SLC_UNKNOWN};
     return pc_count ? path_to(slice, &filter, path) : -EINVAL;
 }
 
-int slc_path_to_line(const struct slc_slice *slice, size_t line_index, struct slc_path **path)
+int wetdbg_slice_path_to_line(const struct wetdbg_slice *slice, size_t line_index,
+                              struct wetdbg_slice_path **path)
 {
     size_t count;
 
-    slc_lines(slice, &count);
+    wetdbg_slice_lines(slice, &count);
     if (line_index >= count)
         return -EINVAL;
     struct filter filter = {NULL, 0, slice->order[line_index]};
     return path_to(slice, &filter, path);
 }
 
-void slc_path_free(struct slc_path *path)
+void wetdbg_slice_path_free(struct wetdbg_slice_path *path)
 {
     free(path);
 }

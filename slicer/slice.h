@@ -7,7 +7,7 @@
 #include "slicer/slice_session.h"
 
 struct slc_member {
-    wet_time parent; /* SLC_USER_FAULT, or 0 for a criterion's instance */
+    wetdbg_time parent; /* SLC_USER_FAULT, or 0 for a criterion's instance */
     uint64_t address;
     uint32_t time_off; /* in its interval */
     uint32_t pc_index; /* in code.pcs */
@@ -18,67 +18,67 @@ struct slc_member {
 
 /* The members in one interval. */
 struct slc_span {
-    wet_time first_time;
+    wetdbg_time first_time;
     uint64_t instructions;
     uint64_t *bits;             /* by time - first_time; NULL if there are none */
     struct slc_member *members; /* latest first; only with record_parents */
     size_t member_count, member_capacity;
 };
 
-struct slc_slice {
-    struct wet *wet;
-    struct slc_options options;
-    struct slc_session *session;
+struct wetdbg_slice {
+    struct wetdbg *wet;
+    struct wetdbg_slice_options options;
+    struct wetdbg_slice_session *session;
     struct slc_code *code; /* the session's */
-    struct slc_counts counts;
+    struct wetdbg_slice_counts counts;
     struct slc_span *spans; /* by interval */
     uint64_t span_count;
     struct slc_count *totals; /* by index in code's pcs */
     uint32_t total_capacity;
     bool *announced; /* by index in code's lines */
     uint32_t announced_capacity;
-    struct slc_line *sorted; /* what slc_lines() gives */
-    uint32_t *order;         /* sorted[i] is the code's lines[order[i]] */
-    struct slc_initial *initials;
+    struct wetdbg_slice_line *sorted; /* what wetdbg_slice_lines() gives */
+    uint32_t *order;                  /* sorted[i] is the code's lines[order[i]] */
+    struct wetdbg_slice_initial *initials;
     size_t initial_count, initial_capacity;
     /* A criterion instruction that did not complete. */
     bool has_fault;
-    wet_time fault_time;
+    wetdbg_time fault_time;
     uint32_t fault_pc;   /* in code.pcs */
     uint32_t fault_task; /* slot */
 };
 
-struct slc_slice *slc_slice_new(struct wet *wet, const struct slc_options *options);
+struct wetdbg_slice *slc_slice_new(struct wetdbg *wet, const struct wetdbg_slice_options *options);
 
 /* Forgets all members, for another pass. */
-void slc_slice_restart(struct slc_slice *slice);
+void slc_slice_restart(struct wetdbg_slice *slice);
 
 /* Adds an instance of interval k, and counts it in code; `want` is its nearest user's. 0 or -ENOMEM. */
-int slc_slice_add(struct slc_slice *slice, const struct wet_interval *interval, wet_time time,
+int slc_slice_add(struct wetdbg_slice *slice, const struct wet_interval *interval, wetdbg_time time,
                   uint32_t pc_index, const struct slc_want *want, uint64_t address);
 
 /* The bitmap of an interval's members; NULL before the first one. With a word more at its end. */
-uint64_t *slc_slice_bits(const struct slc_slice *slice, const struct wet_interval *interval);
+uint64_t *slc_slice_bits(const struct wetdbg_slice *slice, const struct wet_interval *interval);
 /* Makes it, if there is none. 0 or -ENOMEM. */
-int slc_slice_make_bits(struct slc_slice *slice, const struct wet_interval *interval,
+int slc_slice_make_bits(struct wetdbg_slice *slice, const struct wet_interval *interval,
                         uint64_t **bits);
 
 /* What the session's code counted becomes the slice's: at the end of an interval. 0, -ENOMEM or
- * -WD_ERR_INTERRUPTED. */
-int slc_slice_collect(struct slc_slice *slice);
+ * -WETDBG_ERR_INTERRUPTED. */
+int slc_slice_collect(struct wetdbg_slice *slice);
 
 /* The criterion's instruction that did not complete. */
-int slc_slice_add_fault(struct slc_slice *slice, wet_time time, uint64_t pc, uint32_t task);
+int slc_slice_add_fault(struct wetdbg_slice *slice, wetdbg_time time, uint64_t pc, uint32_t task);
 
-int slc_slice_add_initial(struct slc_slice *slice, const struct slc_initial *initial);
+int slc_slice_add_initial(struct wetdbg_slice *slice, const struct wetdbg_slice_initial *initial);
 
 /* Sorts and counts; after the last pass. */
-int slc_slice_finish(struct slc_slice *slice);
+int slc_slice_finish(struct wetdbg_slice *slice);
 
 /* Adds what an interval counted, one entry for each address, to the slice's totals, and tells of new
- * lines; slicer/slice_lines.c. 0, -ENOMEM or -WD_ERR_INTERRUPTED. */
-int slc_lines_add(struct slc_slice *slice, const struct slc_count *counts, size_t count);
-int slc_lines_finish(struct slc_slice *slice);
-void slc_lines_restart(struct slc_slice *slice);
+ * lines; slicer/slice_lines.c. 0, -ENOMEM or -WETDBG_ERR_INTERRUPTED. */
+int slc_lines_add(struct wetdbg_slice *slice, const struct slc_count *counts, size_t count);
+int slc_lines_finish(struct wetdbg_slice *slice);
+void slc_lines_restart(struct wetdbg_slice *slice);
 
 #endif

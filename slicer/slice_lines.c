@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "slicer/slice.h"
+#include <wetdbg/errors.h>
 
 static uint32_t hash_text(uint32_t hash, const char *text)
 {
@@ -22,14 +22,14 @@ static bool same_text(const char *a, const char *b)
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-static bool same_line(const struct slc_line *a, const struct slc_line *b)
+static bool same_line(const struct wetdbg_slice_line *a, const struct wetdbg_slice_line *b)
 {
     if (a->line != b->line || !same_text(a->file, b->file))
         return false;
     return a->file || (same_text(a->function, b->function) && same_text(a->module, b->module));
 }
 
-static uint32_t *line_slot(const struct slc_code *code, const struct slc_line *line)
+static uint32_t *line_slot(const struct slc_code *code, const struct wetdbg_slice_line *line)
 {
     uint32_t mask = code->line_hash_capacity - 1;
     uint32_t hash = hash_text(2166136261u ^ line->line * 40503u, line->file);
@@ -45,7 +45,7 @@ static uint32_t *line_slot(const struct slc_code *code, const struct slc_line *l
 static int grow(struct slc_code *code)
 {
     uint32_t capacity = code->line_capacity ? code->line_capacity * 2 : 256;
-    struct slc_line *lines = realloc(code->lines, capacity * sizeof(*lines));
+    struct wetdbg_slice_line *lines = realloc(code->lines, capacity * sizeof(*lines));
 
     if (!lines)
         return -ENOMEM;
@@ -63,21 +63,23 @@ static int grow(struct slc_code *code)
 }
 
 /* The line of an address, with nothing counted. */
-static struct slc_line describe(struct mdl_model *model, uint64_t pc)
+static struct wetdbg_slice_line describe(struct wetdbg_model *model, uint64_t pc)
 {
-    struct slc_line line = {
-        .function = "?", .linkage_name = "?", .module = "?", .min_distance = SLC_DISTANCE_UNKNOWN};
-    struct mdl_function function;
-    struct mdl_module module;
-    struct mdl_line source;
+    struct wetdbg_slice_line line = {.function = "?",
+                                     .linkage_name = "?",
+                                     .module = "?",
+                                     .min_distance = WETDBG_DISTANCE_UNKNOWN};
+    struct wetdbg_function function;
+    struct wetdbg_module module;
+    struct wetdbg_line source;
 
-    if (mdl_module_at(model, pc, &module) == 0)
+    if (wetdbg_module_at(model, pc, &module) == 0)
         line.module = module.name;
-    if (mdl_function_at(model, pc, &function) == 0) {
+    if (wetdbg_function_at(model, pc, &function) == 0) {
         line.function = function.name;
         line.linkage_name = function.linkage_name;
     }
-    if (mdl_line_of_instruction(model, pc, &source) == 0 && source.file && source.line) {
+    if (wetdbg_line_of_instruction(model, pc, &source) == 0 && source.file && source.line) {
         line.file = source.file;
         line.line = source.line;
         if (source.function) {
@@ -94,7 +96,7 @@ uint32_t slc_code_line(struct slc_code *code, uint32_t index)
 
     if (pc->line != SLC_UNKNOWN)
         return pc->line;
-    struct slc_line line = describe(code->model, pc->pc);
+    struct wetdbg_slice_line line = describe(code->model, pc->pc);
     if (code->line_count == code->line_capacity && grow(code))
         return SLC_UNKNOWN;
     uint32_t *slot = line_slot(code, &line);
@@ -108,7 +110,7 @@ uint32_t slc_code_line(struct slc_code *code, uint32_t index)
 
 /* ---- a slice's ---- */
 
-static int grow_totals(struct slc_slice *slice)
+static int grow_totals(struct wetdbg_slice *slice)
 {
     uint32_t capacity = slice->code->pc_capacity;
 
@@ -123,7 +125,7 @@ static int grow_totals(struct slc_slice *slice)
     return 0;
 }
 
-static int grow_announced(struct slc_slice *slice, uint32_t line)
+static int grow_announced(struct wetdbg_slice *slice, uint32_t line)
 {
     uint32_t capacity = slice->code->line_capacity;
 
@@ -139,7 +141,7 @@ static int grow_announced(struct slc_slice *slice, uint32_t line)
 }
 
 /* Tells of a line that is met for the first time, by its most recent instance. */
-static int announce(struct slc_slice *slice, const struct slc_count *count)
+static int announce(struct wetdbg_slice *slice, const struct slc_count *count)
 {
     uint32_t index = slc_code_line(slice->code, count->pc_index);
 
@@ -150,13 +152,13 @@ static int announce(struct slc_slice *slice, const struct slc_count *count)
     slice->announced[index] = true;
     if (!slice->options.on_line)
         return 0;
-    struct slc_line line = slice->code->lines[index];
+    struct wetdbg_slice_line line = slice->code->lines[index];
     line.instances = line.statements = 1;
     line.pc = slice->code->pcs[count->pc_index].pc;
     line.first_time = line.last_time = count->last_time;
     line.min_distance = count->min_distance;
     return slice->options.on_line(slice->options.arg, &line)
-               ? wd_fail(-WD_ERR_INTERRUPTED, "the slice was interrupted")
+               ? wetdbg_fail(-WETDBG_ERR_INTERRUPTED, "the slice was interrupted")
                : 0;
 }
 
@@ -182,7 +184,7 @@ static int latest_first(const void *a, const void *b)
     return x->last_time < y->last_time ? 1 : x->last_time > y->last_time ? -1 : 0;
 }
 
-int slc_lines_add(struct slc_slice *slice, const struct slc_count *counts, size_t count)
+int slc_lines_add(struct wetdbg_slice *slice, const struct slc_count *counts, size_t count)
 {
     const struct slc_count **met = malloc((count + 1) * sizeof(struct slc_count *));
     size_t met_count = 0;
@@ -204,13 +206,13 @@ int slc_lines_add(struct slc_slice *slice, const struct slc_count *counts, size_
     return err;
 }
 
-void slc_lines_restart(struct slc_slice *slice)
+void slc_lines_restart(struct wetdbg_slice *slice)
 {
     if (slice->totals)
         memset(slice->totals, 0, slice->total_capacity * sizeof(*slice->totals));
 }
 
-static void add_to_line(const struct slc_slice *slice, struct slc_line *line,
+static void add_to_line(const struct wetdbg_slice *slice, struct wetdbg_slice_line *line,
                         const struct slc_count *total)
 {
     if (line->instances == 0 || total->first_time < line->first_time)
@@ -226,10 +228,10 @@ static void add_to_line(const struct slc_slice *slice, struct slc_line *line,
 }
 
 /* All lines that the code knows, with this slice's instances (most have none). */
-static struct slc_line *sum_lines(struct slc_slice *slice)
+static struct wetdbg_slice_line *sum_lines(struct wetdbg_slice *slice)
 {
     const struct slc_code *code = slice->code;
-    struct slc_line *lines = malloc(((size_t)code->line_count + 1) * sizeof(*lines));
+    struct wetdbg_slice_line *lines = malloc(((size_t)code->line_count + 1) * sizeof(*lines));
 
     if (!lines)
         return NULL;
@@ -242,7 +244,7 @@ static struct slc_line *sum_lines(struct slc_slice *slice)
 }
 
 struct sort_key {
-    wet_time time;
+    wetdbg_time time;
     uint32_t index;
 };
 
@@ -255,12 +257,12 @@ static int most_recent_first(const void *a, const void *b)
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
-int slc_lines_finish(struct slc_slice *slice)
+int slc_lines_finish(struct wetdbg_slice *slice)
 {
     uint32_t line_count = slice->code->line_count;
     size_t count = 0;
     struct sort_key *keys = malloc(((size_t)line_count + 1) * sizeof(*keys));
-    struct slc_line *lines = sum_lines(slice);
+    struct wetdbg_slice_line *lines = sum_lines(slice);
 
     for (uint32_t i = 0; keys && lines && i < line_count; i++)
         if (lines[i].instances)

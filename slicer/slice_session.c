@@ -7,26 +7,26 @@
 
 #include "slicer/scan/station.h"
 
-int slc_session_new(struct wet *wet, struct slc_session **out)
+int wetdbg_slice_session_new(struct wetdbg *wet, struct wetdbg_slice_session **out)
 {
-    struct slc_session *session = calloc(1, sizeof(*session));
+    struct wetdbg_slice_session *session = calloc(1, sizeof(*session));
 
     if (!session)
         return -ENOMEM;
     session->wet = wet;
-    session->interval_count = wet_get_info(wet)->intervals;
+    session->interval_count = wetdbg_get_info(wet)->intervals;
     session->users = 1;
     session->stretch_bits = SLC_STRETCH_BITS;
     *out = session;
     return 0;
 }
 
-void slc_session_hold(struct slc_session *session)
+void slc_session_hold(struct wetdbg_slice_session *session)
 {
     session->users++;
 }
 
-void slc_session_free(struct slc_session *session)
+void wetdbg_slice_session_free(struct wetdbg_slice_session *session)
 {
     if (!session || --session->users)
         return;
@@ -42,7 +42,7 @@ void slc_session_free(struct slc_session *session)
     free(session);
 }
 
-uint64_t *slc_session_bits(struct slc_session *session, size_t words)
+uint64_t *slc_session_bits(struct wetdbg_slice_session *session, size_t words)
 {
     for (size_t i = session->spare_count; i-- > 0;) {
         struct slc_spare spare = session->spares[i];
@@ -56,7 +56,7 @@ uint64_t *slc_session_bits(struct slc_session *session, size_t words)
     return calloc(words, sizeof(uint64_t));
 }
 
-void slc_session_give_bits(struct slc_session *session, uint64_t *bits, size_t words)
+void slc_session_give_bits(struct wetdbg_slice_session *session, uint64_t *bits, size_t words)
 {
     if (session->spare_count == session->spare_capacity) {
         size_t capacity = session->spare_capacity ? session->spare_capacity * 2 : 32;
@@ -75,7 +75,7 @@ void slc_session_give_bits(struct slc_session *session, uint64_t *bits, size_t w
     session->spare_words += words;
 }
 
-struct slc_code *slc_session_code(struct slc_session *session, enum slc_session_code which)
+struct slc_code *slc_session_code(struct wetdbg_slice_session *session, enum slc_session_code which)
 {
     struct slc_code *code = &session->codes[which];
 
@@ -96,17 +96,17 @@ struct slc_code *slc_session_code(struct slc_session *session, enum slc_session_
 
 /* ---- what is true of the run, whatever a slice wants ---- */
 
-static bool is_loaded(struct mdl_model *model, uint64_t pc, struct mdl_function *function)
+static bool is_loaded(struct wetdbg_model *model, uint64_t pc, struct wetdbg_function *function)
 {
-    return mdl_function_at(model, pc, function) == 0;
+    return wetdbg_function_at(model, pc, function) == 0;
 }
 
-int slc_session_tell_jumps(struct slc_session *session)
+int slc_session_tell_jumps(struct wetdbg_slice_session *session)
 {
-    struct mdl_model *model = wet_get_model(session->wet);
-    struct mdl_function from, to;
+    struct wetdbg_model *model = wetdbg_get_model(session->wet);
+    struct wetdbg_function from, to;
     size_t count;
-    const struct wet_jump *jumps = wet_jumps(session->wet, &count);
+    const struct wetdbg_jump *jumps = wetdbg_jumps(session->wet, &count);
 
     if (session->has_told_jumps)
         return 0;
@@ -119,11 +119,11 @@ int slc_session_tell_jumps(struct slc_session *session)
     return 0;
 }
 
-int slc_session_refuse(struct slc_session *session, bool follows_loader, const wet_time *pops,
-                       size_t count)
+int slc_session_refuse(struct wetdbg_slice_session *session, bool follows_loader,
+                       const wetdbg_time *pops, size_t count)
 {
     struct slc_refusals *known = &session->refusals[follows_loader];
-    wet_time *refused = malloc((count + 1) * sizeof(*refused));
+    wetdbg_time *refused = malloc((count + 1) * sizeof(*refused));
 
     if (!refused)
         return -ENOMEM;
@@ -132,7 +132,7 @@ int slc_session_refuse(struct slc_session *session, bool follows_loader, const w
         while (own < known->count && known->pops[own] < pops[i])
             own++;
         if (own == known->count || known->pops[own] != pops[i])
-            slc_stretches_forget(session, wet_interval_at(session->wet, pops[i]));
+            slc_stretches_forget(session, wetdbg_interval_at(session->wet, pops[i]));
     }
     free(known->pops);
     known->pops = refused;

@@ -35,12 +35,12 @@ struct slc_spare {
  * are loads there are none elsewhere.
  */
 struct slc_refusals {
-    wet_time *pops;
+    wetdbg_time *pops;
     size_t count;
 };
 
-struct slc_session {
-    struct wet *wet;
+struct wetdbg_slice_session {
+    struct wetdbg *wet;
     uint64_t interval_count;
     unsigned stretch_bits;        /* SLC_STRETCH_BITS, but for tests */
     struct slc_stations **places; /* by interval; NULL where no scan was */
@@ -59,25 +59,26 @@ struct slc_session {
 };
 
 /* One user more. */
-void slc_session_hold(struct slc_session *session);
+void slc_session_hold(struct wetdbg_slice_session *session);
 
 /*
  * A bitmap of so many words, all zero; NULL if memory is short. Given back it is used again: pages that
  * are touched for the first time cost more than filling it.
  */
-uint64_t *slc_session_bits(struct slc_session *session, size_t words);
-void slc_session_give_bits(struct slc_session *session, uint64_t *bits, size_t words);
+uint64_t *slc_session_bits(struct wetdbg_slice_session *session, size_t words);
+void slc_session_give_bits(struct wetdbg_slice_session *session, uint64_t *bits, size_t words);
 
 /* The code for a kind of scan, without counts; NULL if memory is short. */
-struct slc_code *slc_session_code(struct slc_session *session, enum slc_session_code which);
+struct slc_code *slc_session_code(struct wetdbg_slice_session *session,
+                                  enum slc_session_code which);
 
 /* Tells the model where the run's indirect jumps went, once: a pass that learns of one on its way is
  * void. 0 or -ENOMEM. */
-int slc_session_tell_jumps(struct slc_session *session);
+int slc_session_tell_jumps(struct wetdbg_slice_session *session);
 
 /* All pops that were found to be loads, sorted, by scans that follow the dynamic linker or by others:
  * those known before are among them. 0 or -ENOMEM. */
-int slc_session_refuse(struct slc_session *session, bool follows_loader, const wet_time *pops,
-                       size_t count);
+int slc_session_refuse(struct wetdbg_slice_session *session, bool follows_loader,
+                       const wetdbg_time *pops, size_t count);
 
 #endif

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "common/err.h"
+#include <wetdbg/errors.h>
 
 uint64_t slc_gpr_value(const struct evq_regs *regs, unsigned gpr)
 {
@@ -45,15 +45,15 @@ uint64_t slc_operand_address(const struct evq_regs *regs, const struct ins_mem *
 }
 
 /* The last instruction of a mapping may be shorter than the longest one. */
-int slc_decode_at(struct wet_state *state, uint64_t pc, struct ins_info *info)
+int slc_decode_at(struct wetdbg_state *state, uint64_t pc, struct ins_info *info)
 {
     uint8_t bytes[15];
     size_t size = sizeof(bytes);
 
-    while (size && wet_state_read(state, pc, bytes, size))
+    while (size && wetdbg_state_read(state, pc, bytes, size))
         size--;
     if (size == 0)
-        return wd_fail(-EFAULT, "there is no code at 0x%llx", (unsigned long long)pc);
+        return wetdbg_fail(-EFAULT, "there is no code at 0x%llx", (unsigned long long)pc);
     return ins_decode(bytes, size, pc, info);
 }
 
@@ -71,43 +71,43 @@ int slc_dwarf_gpr(unsigned dwarf_reg)
 
 int slc_read_register(void *context, unsigned dwarf_reg, uint64_t *value)
 {
-    const struct wet_state *state = context;
-    const struct evq_regs *regs = wet_state_regs(state);
+    const struct wetdbg_state *state = context;
+    const struct evq_regs *regs = wetdbg_state_regs(state);
     int gpr = slc_dwarf_gpr(dwarf_reg);
     size_t size;
 
     if (gpr >= 0) {
         *value = slc_gpr_value(regs, (unsigned)gpr);
-    } else if (dwarf_reg == MDL_REG_RIP) {
+    } else if (dwarf_reg == WETDBG_REG_RIP) {
         *value = regs->r[EVQ_RIP];
-    } else if (dwarf_reg == MDL_REG_FS_BASE) {
+    } else if (dwarf_reg == WETDBG_REG_FS_BASE) {
         *value = regs->r[EVQ_FS_BASE];
-    } else if (dwarf_reg == MDL_REG_GS_BASE) {
+    } else if (dwarf_reg == WETDBG_REG_GS_BASE) {
         *value = regs->r[EVQ_GS_BASE];
-    } else if (dwarf_reg >= MDL_REG_XMM0 && dwarf_reg < MDL_REG_XMM0 + 16) {
-        const uint8_t *image = wet_state_xstate(state, &size);
-        size_t off = XSAVE_XMM_OFF + 16 * (size_t)(dwarf_reg - MDL_REG_XMM0);
+    } else if (dwarf_reg >= WETDBG_REG_XMM0 && dwarf_reg < WETDBG_REG_XMM0 + 16) {
+        const uint8_t *image = wetdbg_state_xstate(state, &size);
+        size_t off = XSAVE_XMM_OFF + 16 * (size_t)(dwarf_reg - WETDBG_REG_XMM0);
         if (!image || off + sizeof(*value) > size)
-            return wd_fail_plain(-WD_ERR_NOT_FOUND);
+            return wetdbg_fail_plain(-WETDBG_ERR_NOT_FOUND);
         memcpy(value, image + off, sizeof(*value));
     } else {
-        return wd_fail_plain(-WD_ERR_NOT_FOUND);
+        return wetdbg_fail_plain(-WETDBG_ERR_NOT_FOUND);
     }
     return 0;
 }
 
 int slc_read_memory(void *state, uint64_t address, void *bytes, size_t count)
 {
-    return wet_state_read(state, address, bytes, count);
+    return wetdbg_state_read(state, address, bytes, count);
 }
 
-struct mdl_frame_regs slc_frame_regs(const struct wet_state *state)
+struct wetdbg_frame_regs slc_frame_regs(const struct wetdbg_state *state)
 {
-    struct mdl_frame_regs frame = {.is_innermost = 1};
+    struct wetdbg_frame_regs frame = {.is_innermost = 1};
 
     for (unsigned i = 0; i < 16; i++)
-        frame.value[i] = slc_gpr_value(wet_state_regs(state), (unsigned)slc_dwarf_gpr(i));
-    frame.value[MDL_REG_RIP] = wet_state_regs(state)->r[EVQ_RIP];
-    frame.valid = (1u << MDL_FRAME_REG_COUNT) - 1;
+        frame.value[i] = slc_gpr_value(wetdbg_state_regs(state), (unsigned)slc_dwarf_gpr(i));
+    frame.value[WETDBG_REG_RIP] = wetdbg_state_regs(state)->r[EVQ_RIP];
+    frame.valid = (1u << WETDBG_FRAME_REG_COUNT) - 1;
     return frame;
 }

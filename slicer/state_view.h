@@ -3,24 +3,24 @@
 #ifndef SLICER_STATE_VIEW_H
 #define SLICER_STATE_VIEW_H
 
+#include "wet/intervals.h"
 #include "wet/model/model.h"
-#include "wet/wet.h"
 
 uint64_t slc_gpr_value(const struct evq_regs *regs, unsigned gpr); /* enum ins_gpr */
 
 /* Effective address of an operand (its first byte); vector indices count as 0. */
 uint64_t slc_operand_address(const struct evq_regs *regs, const struct ins_mem *mem);
 
-/* Decodes the instruction that a state is about to run. -EFAULT or -WD_ERR_CORRUPT. */
-int slc_decode_at(struct wet_state *state, uint64_t pc, struct ins_info *info);
+/* Decodes the instruction that a state is about to run. -EFAULT or -WETDBG_ERR_CORRUPT. */
+int slc_decode_at(struct wetdbg_state *state, uint64_t pc, struct ins_info *info);
 
 /* The general register of a DWARF number (rax 0, rdx 1, rcx 2, ...), or -1. */
 int slc_dwarf_gpr(unsigned dwarf_reg);
 
-/* Callbacks of mdl_machine and mdl_unwind; the context is a struct wet_state. */
+/* Callbacks of wetdbg_machine and wetdbg_unwind; the context is a struct wetdbg_state. */
 int slc_read_register(void *state, unsigned dwarf_reg, uint64_t *value);
 int slc_read_memory(void *state, uint64_t address, void *bytes, size_t count);
 
-struct mdl_frame_regs slc_frame_regs(const struct wet_state *state);
+struct wetdbg_frame_regs slc_frame_regs(const struct wetdbg_state *state);
 
 #endif

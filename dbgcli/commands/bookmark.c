@@ -15,13 +15,13 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "common/err.h"
 #include "common/own_file.h"
 #include "dbgcli/alloc.h"
 #include "dbgcli/args.h"
 #include "dbgcli/suggest.h"
 #include "dbgcli/xdg.h"
-#include "wet/query/fingerprint.h"
+#include <wetdbg/errors.h>
+#include <wetdbg/wet.h>
 
 #define BOOKMARKS_MAX 10000
 
@@ -78,15 +78,15 @@ static int find_path(struct cli_bookmarks *bookmarks)
     char fingerprint[512], name[64];
     if (bookmarks->path)
         return 0;
-    int err = wet_fingerprint_read(bookmarks->wet_path, fingerprint, sizeof(fingerprint));
+    int err = wetdbg_fingerprint_read(bookmarks->wet_path, fingerprint, sizeof(fingerprint));
     if (err)
         return err;
     snprintf(name, sizeof(name), "bookmarks/%016" PRIx64, hash_text(fingerprint));
     bookmarks->path = cli_xdg_path(CLI_XDG_STATE, name);
     if (bookmarks->path)
         return 0;
-    return wd_fail(-WD_ERR_UNSUPPORTED,
-                   "no place for bookmarks: neither $XDG_STATE_HOME nor $HOME is set");
+    return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED,
+                       "no place for bookmarks: neither $XDG_STATE_HOME nor $HOME is set");
 }
 
 /* Lines that make no sense are left out: somebody may have edited the file. */
@@ -127,7 +127,7 @@ static int read_all(struct cli_bookmarks *bookmarks)
         return 0;
     FILE *file = fopen(bookmarks->path, "re");
     if (!file)
-        return errno == ENOENT ? 0 : wd_fail_errno("cannot read '%s'", bookmarks->path);
+        return errno == ENOENT ? 0 : wetdbg_fail_errno("cannot read '%s'", bookmarks->path);
     while (getline(&line, &capacity, file) > 0)
         add_line(bookmarks, line);
     free(line);
@@ -143,14 +143,14 @@ static int write_all(const struct cli_bookmarks *bookmarks)
     int err = 0, fd = mkostemp(temporary, O_CLOEXEC);
     FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
     if (!file)
-        err = wd_fail_errno("cannot write '%s'", temporary);
+        err = wetdbg_fail_errno("cannot write '%s'", temporary);
     for (size_t i = 0; file && i < bookmarks->count; i++)
         fprintf(file, "%s\t%" PRIu64 "\t%s\n", bookmarks->list[i].name, bookmarks->list[i].time,
                 bookmarks->list[i].place);
     if (file && fclose(file) != 0)
-        err = wd_fail_errno("cannot write '%s'", temporary);
+        err = wetdbg_fail_errno("cannot write '%s'", temporary);
     if (!err && rename(temporary, bookmarks->path) != 0)
-        err = wd_fail_errno("cannot replace '%s'", bookmarks->path);
+        err = wetdbg_fail_errno("cannot replace '%s'", bookmarks->path);
     if (err && fd >= 0)
         unlink(temporary);
     free(temporary);
@@ -164,8 +164,8 @@ static int lock(struct cli_bookmarks *bookmarks, int *fd)
     if (err)
         return err;
     if (!cli_xdg_make_parents(CLI_XDG_STATE, bookmarks->path))
-        return wd_fail(-EPERM, "%s is not written: a directory above it is somebody else's",
-                       bookmarks->path);
+        return wetdbg_fail(-EPERM, "%s is not written: a directory above it is somebody else's",
+                           bookmarks->path);
     char *path = cli_asprintf("%s.lock", bookmarks->path);
     *fd = -1;
     err = wd_own_file_open(path, fd);
@@ -196,9 +196,9 @@ static int fail_missing(const struct cli_bookmarks *bookmarks, const char *name)
 {
     const char *nearest = cli_bookmarks_nearest(bookmarks, name);
     if (nearest)
-        return wd_fail(-WD_ERR_NOT_FOUND, "no bookmark is called '%s'; did you mean '%s'?", name,
-                       nearest);
-    return wd_fail(-WD_ERR_NOT_FOUND, "no bookmark is called '%s'", name);
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "no bookmark is called '%s'; did you mean '%s'?",
+                           name, nearest);
+    return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "no bookmark is called '%s'", name);
 }
 
 /* ---- what others ask ---- */
@@ -214,7 +214,7 @@ int cli_bookmarks_list(struct cli_bookmarks *bookmarks, const struct cli_bookmar
     return 0;
 }
 
-int cli_bookmarks_find(struct cli_bookmarks *bookmarks, const char *name, wet_time *time)
+int cli_bookmarks_find(struct cli_bookmarks *bookmarks, const char *name, wetdbg_time *time)
 {
     int err = read_all(bookmarks);
     if (err)
@@ -234,7 +234,7 @@ int cli_bookmarks_set(struct cli_bookmarks *bookmarks, const struct cli_bookmark
         err = read_all(bookmarks);
     size_t index = index_of(bookmarks, bookmark->name);
     if (!err && index == BOOKMARKS_MAX)
-        err = wd_fail(-WD_ERR_UNSUPPORTED, "there are %d bookmarks already", BOOKMARKS_MAX);
+        err = wetdbg_fail(-WETDBG_ERR_UNSUPPORTED, "there are %d bookmarks already", BOOKMARKS_MAX);
     if (!err) {
         bookmarks->list = cli_realloc(bookmarks->list,
                                       index + 1 > bookmarks->count ? index + 1 : bookmarks->count,

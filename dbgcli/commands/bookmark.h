@@ -9,13 +9,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "wet/wet.h"
+#include <wetdbg/wet.h>
 
 #define CLI_BOOKMARK_NAME_MAX 64
 
 struct cli_bookmark {
     char name[CLI_BOOKMARK_NAME_MAX];
-    wet_time time;
+    wetdbg_time time;
     char place[160]; /* where that is, for people: "main at main.c:12" */
 };
 
@@ -30,12 +30,12 @@ void cli_bookmarks_free(struct cli_bookmarks *bookmarks);
 bool cli_bookmark_is_name(const char *word);
 
 /* All of them in order of time, as they are now; borrowed until the next call. Errors: those of
- * reading files, -WD_ERR_UNSUPPORTED if there is no place to keep them. */
+ * reading files, -WETDBG_ERR_UNSUPPORTED if there is no place to keep them. */
 int cli_bookmarks_list(struct cli_bookmarks *bookmarks, const struct cli_bookmark **list,
                        size_t *count);
 
-/* -WD_ERR_NOT_FOUND, with a message, if there is none of that name. */
-int cli_bookmarks_find(struct cli_bookmarks *bookmarks, const char *name, wet_time *time);
+/* -WETDBG_ERR_NOT_FOUND, with a message, if there is none of that name. */
+int cli_bookmarks_find(struct cli_bookmarks *bookmarks, const char *name, wetdbg_time *time);
 
 /* Of those that were read last, the one whose name is misspelt as `name`; NULL if none is near.
  * Borrowed until the next call that reads them. */

@@ -2,9 +2,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "common/err.h"
 #include "dbgcli/commands/bookmark.h"
 #include "dbgcli/nav/place.h"
+#include <wetdbg/errors.h>
 
 static const struct cli_option options[] = {
     {"delete", 'd', "NAME", "forget a bookmark"},
@@ -82,14 +82,15 @@ static void describe(struct cli_session *session, struct cli_bookmark *bookmark)
     cli_moment_close(other);
 }
 
-static int set_bookmark(struct cli_session *session, const char *name, wet_time time)
+static int set_bookmark(struct cli_session *session, const char *name, wetdbg_time time)
 {
     struct cli_bookmark bookmark = {.time = time};
     if (!cli_bookmark_is_name(name))
-        return wd_fail(-WD_ERR_USAGE,
-                       "'%s' cannot be the name of a bookmark: letters, digits, '_', '-' and '.', "
-                       "at most %d, and not start, end, crash or now",
-                       name, CLI_BOOKMARK_NAME_MAX - 1);
+        return wetdbg_fail(
+            -WETDBG_ERR_USAGE,
+            "'%s' cannot be the name of a bookmark: letters, digits, '_', '-' and '.', "
+            "at most %d, and not start, end, crash or now",
+            name, CLI_BOOKMARK_NAME_MAX - 1);
     int outside = cli_session_check_time(session, time);
     if (outside)
         return outside;
@@ -117,8 +118,8 @@ static int delete_bookmark(struct cli_session *session, const struct cli_args *a
                            const char *name)
 {
     if (args->operand_count)
-        return wd_fail(-WD_ERR_USAGE, "bookmark: --delete NAME takes nothing else ('%s')",
-                       args->operands[0]);
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "bookmark: --delete NAME takes nothing else ('%s')",
+                           args->operands[0]);
     int err = cli_bookmarks_delete(session->bookmarks, name);
     if (!err && session->out->json) {
         json_t *object = cli_json_object("wetdbg.bookmark/1");
@@ -132,7 +133,7 @@ int cli_cmd_bookmark(struct cli_repl *repl, const struct cli_args *args, const c
 {
     struct cli_session *session = repl->session;
     const char *unwanted = cli_args_value(args, "delete");
-    wet_time time = session->time;
+    wetdbg_time time = session->time;
     (void)format;
     if (unwanted)
         return delete_bookmark(session, args, unwanted);

@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "dbgcli/commands/disassembly.h"
 #include "dbgcli/eval/arithmetic.h"
 #include "dbgcli/interrupt.h"
 #include "dbgcli/nav/place.h"
+#include <wetdbg/errors.h>
 
 static const struct cli_option options[] = {
     {"intel", 0, NULL, "Intel's syntax, not AT&T's"},
@@ -28,7 +28,7 @@ const struct cli_syntax cli_cmd_disassemble_syntax = {
 struct listing {
     struct cli_session *session;
     struct cli_moment *moment;
-    struct mdl_function function;
+    struct wetdbg_function function;
     bool is_intel, has_source, has_bytes;
     const char *file; /* of the last line shown; the model's */
     uint32_t line;
@@ -38,16 +38,16 @@ struct listing {
 /* A function by name or an address in it. */
 static int find_function(struct listing *listing, const char *text)
 {
-    struct mdl_model *model = listing->session->model;
+    struct wetdbg_model *model = listing->session->model;
     struct cli_frame_view view = {listing->moment, listing->session->frame};
     struct cli_value value, number;
-    struct mdl_function *functions;
+    struct wetdbg_function *functions;
     uint64_t pc = listing->moment->frames[view.frame].lookup_pc;
     size_t count;
     if (text && *text != '*') {
-        int result = mdl_functions_named(model, text, &functions, &count);
-        if (result == -WD_ERR_NOT_FOUND)
-            return wd_fail(result, "no function is called '%s'", text);
+        int result = wetdbg_functions_named(model, text, &functions, &count);
+        if (result == -WETDBG_ERR_NOT_FOUND)
+            return wetdbg_fail(result, "no function is called '%s'", text);
         if (result)
             return result;
         listing->function = functions[0];
@@ -65,16 +65,16 @@ static int find_function(struct listing *listing, const char *text)
         if (result)
             return result;
     }
-    if (mdl_function_at(model, pc, &listing->function) != 0)
-        return wd_fail(-WD_ERR_NOT_FOUND, "no function contains address 0x%" PRIx64, pc);
+    if (wetdbg_function_at(model, pc, &listing->function) != 0)
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "no function contains address 0x%" PRIx64, pc);
     return 0;
 }
 
 static void show_source(struct listing *listing, uint64_t address)
 {
     struct cli_out *out = listing->session->out;
-    struct mdl_line line;
-    if (mdl_line_at(listing->session->model, address, &line) != 0 || !line.line)
+    struct wetdbg_line line;
+    if (wetdbg_line_at(listing->session->model, address, &line) != 0 || !line.line)
         return;
     bool is_new_file = line.file != listing->file;
     if (!is_new_file && line.line == listing->line)
@@ -102,14 +102,15 @@ static int show(struct listing *listing, const struct cli_instruction *instructi
 {
     struct cli_session *session = listing->session;
     FILE *stream = session->out->stream;
-    uint64_t count = 0, pc = listing->moment->frames[session->frame].regs.value[MDL_REG_RIP];
-    int err = wet_count_instances(session->wet, &instruction->address, 1, &count);
+    uint64_t count = 0, pc = listing->moment->frames[session->frame].regs.value[WETDBG_REG_RIP];
+    int err = wetdbg_count_instances(session->wet, &instruction->address, 1, &count);
     if (err)
         return err;
     bool is_current = instruction->address == pc;
     if (listing->array) {
-        struct mdl_line line;
-        bool has_line = mdl_line_at(session->model, instruction->address, &line) == 0 && line.line;
+        struct wetdbg_line line;
+        bool has_line =
+            wetdbg_line_at(session->model, instruction->address, &line) == 0 && line.line;
         json_t *row = json_object();
         cli_json_set(row, "address", cli_json_address(instruction->address));
         cli_json_set(row, "text", cli_json_text(instruction->text));
@@ -138,7 +139,7 @@ static int show_all(struct listing *listing)
     int result = 0;
     while (!result && address < listing->function.end && !cli_out_is_gone(listing->session->out)) {
         if (cli_interrupt_is_pending())
-            return wd_fail(-WD_ERR_INTERRUPTED, "interrupted");
+            return wetdbg_fail(-WETDBG_ERR_INTERRUPTED, "interrupted");
         result = cli_instruction_read(listing->moment, address, listing->is_intel, &instruction);
         if (!result)
             result = show(listing, &instruction);
@@ -157,14 +158,14 @@ int cli_cmd_disassemble(struct cli_repl *repl, const struct cli_args *args, cons
         .has_bytes = strchr(format, 'r') != NULL,
     };
     if (format[strspn(format, "sr")])
-        return wd_fail(-WD_ERR_USAGE, "disassemble: '/%s' is no format; there are /s and /r",
-                       format);
+        return wetdbg_fail(-WETDBG_ERR_USAGE,
+                           "disassemble: '/%s' is no format; there are /s and /r", format);
     int err = cli_session_moment(session, &listing.moment);
     if (!err)
         err = find_function(&listing, args->operands[0]);
     if (err)
         return err;
-    const char *name = mdl_name_full(session->model, listing.function.linkage_name);
+    const char *name = wetdbg_name_full(session->model, listing.function.linkage_name);
     listing.array = session->out->json ? json_array() : NULL;
     if (!listing.array) {
         fputs("function ", session->out->stream);

@@ -3,10 +3,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "common/err.h"
 #include "dbgcli/eval/value.h"
 #include "dbgcli/nav/place.h"
 #include "dbgcli/nav/thread.h"
+#include <wetdbg/errors.h>
 
 static const struct cli_option backtrace_options[] = {
     {"limit", 0, "N", "at most N frames; 0: all (the default)"},
@@ -49,12 +49,12 @@ struct argument_walk {
     size_t count;
 };
 
-static int show_argument(void *context, const struct mdl_variable *variable)
+static int show_argument(void *context, const struct wetdbg_variable *variable)
 {
     struct argument_walk *walk = context;
     struct cli_value value;
     char *text;
-    if (variable->scope != MDL_SCOPE_PARAM || !variable->name)
+    if (variable->scope != WETDBG_SCOPE_PARAM || !variable->name)
         return 0;
     if (cli_value_of_variable(&walk->view, variable, &value) == 0)
         text = cli_value_text(walk->view.moment, &value, "", true);
@@ -81,7 +81,7 @@ static void show_arguments(struct cli_moment *moment, size_t index, struct cli_o
 {
     struct argument_walk walk = {.view = {moment, index}, .out = out, .json = json};
     const struct cli_frame *frame = &moment->frames[index];
-    mdl_variables_each_at(moment->model, frame->lookup_pc, frame->depth, show_argument, &walk);
+    wetdbg_variables_each_at(moment->model, frame->lookup_pc, frame->depth, show_argument, &walk);
 }
 
 /* ---- frames ---- */
@@ -91,7 +91,7 @@ static void print_frame(struct cli_session *session, size_t index)
     struct cli_out *out = session->out;
     struct cli_moment *moment = session->moment;
     const struct cli_frame *frame = &moment->frames[index];
-    uint64_t pc = frame->regs.value[MDL_REG_RIP];
+    uint64_t pc = frame->regs.value[WETDBG_REG_RIP];
     fprintf(out->stream, "%s#%-2zu ", index == session->frame ? "*" : " ", index);
     if (frame->is_signal) {
         fputs("<signal handler called>\n", out->stream);
@@ -118,7 +118,7 @@ static json_t *json_of_frame(struct cli_session *session, size_t index)
 {
     const struct cli_frame *frame = &session->moment->frames[index];
     struct cli_place place = {
-        .pc = frame->regs.value[MDL_REG_RIP],
+        .pc = frame->regs.value[WETDBG_REG_RIP],
         .function = frame->function,
         .linkage_name = frame->linkage_name,
         .module = frame->module,
@@ -206,8 +206,8 @@ static int print_all_threads(struct cli_session *session, uint64_t limit)
     int result = cli_session_moment(session, &moment);
     if (result)
         return result;
-    const struct wet_thread *threads = wet_threads(session->wet, &count);
-    const struct wet_thread *selected = moment->thread;
+    const struct wetdbg_thread *threads = wetdbg_threads(session->wet, &count);
+    const struct wetdbg_thread *selected = moment->thread;
     json_t *array = out->json ? json_array() : NULL;
     for (size_t i = 0; i < count && !cli_out_is_gone(out); i++) {
         if (cli_moment_select(moment, &threads[i]) != 0)
@@ -275,7 +275,8 @@ static int prepare(struct cli_repl *repl, const struct cli_args *args, uint64_t 
 {
     *number = otherwise;
     if (args->operand_count && !cli_number_parse(args->operands[0], number))
-        return wd_fail(-WD_ERR_USAGE, "%s: '%s' is no number", args->name, args->operands[0]);
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "%s: '%s' is no number", args->name,
+                           args->operands[0]);
     return cli_session_moment(repl->session, moment);
 }
 
@@ -290,8 +291,8 @@ int cli_cmd_frame(struct cli_repl *repl, const struct cli_args *args, const char
     if (!args->operand_count)
         number = repl->session->frame; /* the moment may have been opened only now */
     if (number >= moment->frame_count)
-        return wd_fail(-WD_ERR_NOT_FOUND, "no frame %" PRIu64 ": there are %zu", number,
-                       moment->frame_count);
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "no frame %" PRIu64 ": there are %zu", number,
+                           moment->frame_count);
     return select_frame(repl->session, number);
 }
 
@@ -305,7 +306,7 @@ int cli_cmd_up(struct cli_repl *repl, const struct cli_args *args, const char *f
         return err;
     size_t last = moment->frame_count - 1, now = repl->session->frame;
     if (now == last && number)
-        return wd_fail(-WD_ERR_NOT_FOUND, "this is the outermost frame");
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "this is the outermost frame");
     return select_frame(repl->session, number > last - now ? last : now + number);
 }
 
@@ -319,6 +320,6 @@ int cli_cmd_down(struct cli_repl *repl, const struct cli_args *args, const char 
         return err;
     size_t now = repl->session->frame;
     if (now == 0 && number)
-        return wd_fail(-WD_ERR_NOT_FOUND, "this is the innermost frame");
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "this is the innermost frame");
     return select_frame(repl->session, number > now ? 0 : now - number);
 }

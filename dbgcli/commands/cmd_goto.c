@@ -13,7 +13,7 @@ const struct cli_syntax cli_cmd_goto_syntax = {
 
 int cli_cmd_goto(struct cli_repl *repl, const struct cli_args *args, const char *format)
 {
-    wet_time time;
+    wetdbg_time time;
     (void)format;
     int result = cli_time_parse(repl->session, args->operands[0], &time);
     if (!result)

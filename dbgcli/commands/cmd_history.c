@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * `history`: every write to some bytes, with what was there before and after. Which intervals can
- * hold one is in the file (wet_interval_may_write); their arrays have the times; the values are read
+ * hold one is in the file (wetdbg_interval_may_write); their arrays have the times; the values are read
  * where a state passes by.
  *
  * What lies in a stack frame is followed while the frame lives: from the call that pushed its return
@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "dbgcli/alloc.h"
 #include "dbgcli/eval/value.h"
 #include "dbgcli/meter.h"
@@ -20,6 +19,7 @@
 #include "dbgcli/nav/walker.h"
 #include "dbgcli/nav/writes.h"
 #include "dbgcli/syscall_name.h"
+#include <wetdbg/errors.h>
 
 #define LIMIT_DEFAULT   100
 #define CHUNK           32 /* rows between two printings */
@@ -58,7 +58,7 @@ struct history {
     struct cli_write_finder *finder;
     struct cli_value value; /* of what: type and address */
     struct cli_range range; /* its bytes */
-    wet_time from, to;      /* writes in these times are its own */
+    wetdbg_time from, to;   /* writes in these times are its own */
     bool is_oldest_first, has_changes_only;
     uint64_t limit, shown;
     bool has_more;
@@ -81,10 +81,10 @@ static int parse_address(struct history *history, const char *text)
                    address <= UINT64_MAX - size;
     free(digits);
     if (!is_good)
-        return wd_fail(-WD_ERR_USAGE, "'*%s' is no *ADDRESS or *ADDRESS+LEN (at most 4096 bytes)",
-                       text);
+        return wetdbg_fail(-WETDBG_ERR_USAGE,
+                           "'*%s' is no *ADDRESS or *ADDRESS+LEN (at most 4096 bytes)", text);
     history->value = (struct cli_value){
-        .type = {.kind = MDL_TYPE_UNSIGNED, .size_bytes = size, .name = "bytes"},
+        .type = {.kind = WETDBG_TYPE_UNSIGNED, .size_bytes = size, .name = "bytes"},
         .is_in_memory = true,
         .address = address,
     };
@@ -118,12 +118,12 @@ static int resolve(struct history *history, const char *text)
     const struct cli_value *value = &history->value;
     uint64_t size = value->type.size_bytes;
     if (!value->is_in_memory)
-        return wd_fail(-WD_ERR_UNSUPPORTED,
-                       "'%s' is not in memory here but in a register, or was computed; history "
-                       "follows memory only (try 'origin %s', or 'search --registers')",
-                       text, text);
+        return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED,
+                           "'%s' is not in memory here but in a register, or was computed; history "
+                           "follows memory only (try 'origin %s', or 'search --registers')",
+                           text, text);
     if (!size || value->address > UINT64_MAX - size)
-        return wd_fail(-WD_ERR_UNSUPPORTED, "the size of '%s' is not known", text);
+        return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED, "the size of '%s' is not known", text);
     history->range = (struct cli_range){value->address, value->address + size};
     if (value->bit_size) {
         history->range.start += value->bit_offset / 8;
@@ -141,13 +141,13 @@ static bool find_frame(struct history *history, uint64_t *return_slot, size_t *i
     uint64_t low = 0, cfa, address = history->range.start;
     for (size_t i = 0; i < moment->frame_count; i++) {
         struct cli_frame_view view = {moment, i};
-        struct mdl_machine machine = cli_frame_machine(&view);
+        struct wetdbg_machine machine = cli_frame_machine(&view);
         if (moment->frames[i].is_inlined)
             continue;
         if (!low)
-            low = moment->frames[i].regs.value[MDL_REG_RSP] - RED_ZONE_BYTES;
+            low = moment->frames[i].regs.value[WETDBG_REG_RSP] - RED_ZONE_BYTES;
         if (address < low ||
-            mdl_frame_cfa(moment->model, moment->frames[i].lookup_pc, &machine, &cfa) != 0)
+            wetdbg_frame_cfa(moment->model, moment->frames[i].lookup_pc, &machine, &cfa) != 0)
             break;
         if (address < cfa) {
             *return_slot = cfa - 8;
@@ -171,12 +171,12 @@ static int find_beginning(struct history *history, const struct cli_range *slot)
 {
     struct cli_session *session = history->session;
     struct cli_write_list list = {0};
-    uint64_t last = wet_interval_at(session->wet, session->time);
+    uint64_t last = wetdbg_interval_at(session->wet, session->time);
     int err = 0;
     for (uint64_t k = last + 1; k-- > 0 && !err;) {
         if (cli_meter_update(&history->meter, last - k, last + 1))
-            err = -WD_ERR_INTERRUPTED;
-        if (!err && wet_interval_may_write(session->wet, k, slot->start, 8))
+            err = -WETDBG_ERR_INTERRUPTED;
+        if (!err && wetdbg_interval_may_write(session->wet, k, slot->start, 8))
             err = cli_writes_find(history->finder, k, slot, 1, session->time - 1, false, &list);
         while (list.count && !is_certain(&list.items[list.count - 1]))
             list.count--;
@@ -190,9 +190,10 @@ static int find_beginning(struct history *history, const struct cli_range *slot)
 }
 
 /* Whether one of the function's returns ran in interval k. */
-static bool may_return_in(struct history *history, const struct mdl_function *function, uint64_t k)
+static bool may_return_in(struct history *history, const struct wetdbg_function *function,
+                          uint64_t k)
 {
-    struct wet *wet = history->session->wet;
+    struct wetdbg *wet = history->session->wet;
     uint32_t limit = wet_node_limit(wet);
     for (uint32_t id = 0; id < limit; id++) {
         const struct wet_node *node;
@@ -214,19 +215,19 @@ static bool may_return_in(struct history *history, const struct mdl_function *fu
 static int find_end(struct history *history, const struct cli_range *slot, size_t frame)
 {
     struct cli_session *session = history->session;
-    struct mdl_function function = {.start = 0};
+    struct wetdbg_function function = {.start = 0};
     struct cli_write_list list = {0};
-    uint64_t first = wet_interval_at(session->wet, session->time);
+    uint64_t first = wetdbg_interval_at(session->wet, session->time);
     uint64_t count = session->info->intervals;
     bool has_end = false;
     int err = 0;
-    mdl_function_at(session->model, session->moment->frames[frame].lookup_pc, &function);
+    wetdbg_function_at(session->model, session->moment->frames[frame].lookup_pc, &function);
     for (uint64_t k = first; k < count && !err && !has_end; k++) {
         if (cli_meter_update(&history->meter, k - first, count - first))
-            err = -WD_ERR_INTERRUPTED;
-        if (!err && (wet_interval_may_write(session->wet, k, slot->start, 8) ||
-                     wet_interval_may_write(session->wet, k, history->range.start,
-                                            history->range.end - history->range.start) ||
+            err = -WETDBG_ERR_INTERRUPTED;
+        if (!err && (wetdbg_interval_may_write(session->wet, k, slot->start, 8) ||
+                     wetdbg_interval_may_write(session->wet, k, history->range.start,
+                                               history->range.end - history->range.start) ||
                      may_return_in(history, &function, k)))
             err = cli_writes_find(history->finder, k, slot, session->time, session->info->last_time,
                                   true, &list);
@@ -247,7 +248,7 @@ static int find_life(struct history *history, const struct cli_args *args)
     bool has_before = cli_args_has(args, "before"), has_after = cli_args_has(args, "after");
     int err = 0;
     if (has_before && has_after)
-        return wd_fail(-WD_ERR_USAGE, "history: --before and --after exclude each other");
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "history: --before and --after exclude each other");
     history->from = session->info->first_time;
     history->to = session->info->last_time;
     if (!is_plain_address(args->operands[0]) && find_frame(history, &return_slot, &frame)) {
@@ -287,7 +288,7 @@ static char *bytes_text(struct history *history)
     uint8_t bytes[4096];
     size_t size = history->range.end - history->range.start, used = 0;
     uint64_t number = 0;
-    if (wet_state_read(history->walker.state, history->range.start, bytes, size) != 0)
+    if (wetdbg_state_read(history->walker.state, history->range.start, bytes, size) != 0)
         return cli_strdup("<not mapped>");
     if (size == 1 || size == 2 || size == 4 || size == 8) {
         memcpy(&number, bytes, size);
@@ -302,9 +303,9 @@ static char *bytes_text(struct history *history)
 static char *value_text(struct history *history, struct cli_moment *moment)
 {
     uint8_t byte;
-    if (!history->value.type.handle && history->value.type.kind == MDL_TYPE_UNSIGNED)
+    if (!history->value.type.handle && history->value.type.kind == WETDBG_TYPE_UNSIGNED)
         return bytes_text(history);
-    if (wet_state_read(history->walker.state, history->range.start, &byte, 1) != 0)
+    if (wetdbg_state_read(history->walker.state, history->range.start, &byte, 1) != 0)
         return cli_strdup("<not mapped>");
     return cli_value_text(moment, &history->value, "", false);
 }
@@ -439,10 +440,10 @@ static int show_chunk(struct history *history, const struct cli_write *writes, s
     for (size_t i = 0; i < count && result >= 0; i++) {
         rows[filled] = (struct row){0};
         if (cli_meter_update(&history->meter, history->shown + filled, history->limit))
-            result = -WD_ERR_INTERRUPTED;
+            result = -WETDBG_ERR_INTERRUPTED;
         else
             result = fill_row(history, &writes[i], &rows[filled]);
-        if (result == -WD_ERR_INTERRUPTED && i > 0 && history->is_oldest_first)
+        if (result == -WETDBG_ERR_INTERRUPTED && i > 0 && history->is_oldest_first)
             break;
         if (result)
             row_fini(&rows[filled]);
@@ -480,15 +481,15 @@ static int show_all(struct history *history)
 {
     struct cli_session *session = history->session;
     struct cli_write_list list = {0};
-    uint64_t first = wet_interval_at(session->wet, history->from);
-    uint64_t last = wet_interval_at(session->wet, history->to), count = last - first + 1;
+    uint64_t first = wetdbg_interval_at(session->wet, history->from);
+    uint64_t last = wetdbg_interval_at(session->wet, history->to), count = last - first + 1;
     int result = history->from > history->to ? STOP : 0;
     for (uint64_t i = 0; i < count && !result; i++) {
         uint64_t k = history->is_oldest_first ? first + i : last - i;
         if (cli_meter_update(&history->meter, i, count))
-            result = -WD_ERR_INTERRUPTED;
-        else if (wet_interval_may_write(session->wet, k, history->range.start,
-                                        history->range.end - history->range.start))
+            result = -WETDBG_ERR_INTERRUPTED;
+        else if (wetdbg_interval_may_write(session->wet, k, history->range.start,
+                                           history->range.end - history->range.start))
             result = show_interval(history, k, &list);
     }
     cli_write_list_fini(&list);
@@ -556,10 +557,10 @@ int cli_cmd_history(struct cli_repl *repl, const struct cli_args *args, const ch
     if (!result)
         result = show_all(&history);
     cli_meter_end(&history.meter);
-    if (!result || (result == -WD_ERR_INTERRUPTED && history.array))
+    if (!result || (result == -WETDBG_ERR_INTERRUPTED && history.array))
         print_end(&history, what, !result);
-    if (result == -WD_ERR_INTERRUPTED)
-        result = history.array ? 0 : wd_fail(result, "interrupted; there may be more");
+    if (result == -WETDBG_ERR_INTERRUPTED)
+        result = history.array ? 0 : wetdbg_fail(result, "interrupted; there may be more");
     cli_walker_fini(&history.walker);
     cli_write_finder_free(history.finder);
     json_decref(history.array);

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "dbgcli/alloc.h"
 #include "dbgcli/commands/info_subject.h"
 #include "dbgcli/commands/run_facts.h"
@@ -13,6 +12,7 @@
 #include "dbgcli/repl/complete.h"
 #include "dbgcli/signal_name.h"
 #include "dbgcli/suggest.h"
+#include <wetdbg/errors.h>
 
 const struct cli_syntax cli_cmd_info_syntax = {
     .example = "info functions parse_",
@@ -58,14 +58,14 @@ static int show_signal(void *context, const struct wet_event *event)
     if ((entry->kind != EVQ_FAULT && entry->kind != EVQ_PLACE) || !entry->number)
         return 0;
     const char *reason = cli_signal_reason(entry->number, entry->code);
-    wet_time time = event->time + 1; /* the state that the signal interrupted */
+    wetdbg_time time = event->time + 1; /* the state that the signal interrupted */
     walk->count++;
     if (walk->array) {
         json_t *row = json_object();
         cli_json_set(row, "time", cli_json_count(time));
         cli_json_set(row, "task", json_integer(event->task));
         cli_thread_to_json(row, walk->session,
-                           wet_thread_of(walk->session->wet, event->task, event->time));
+                           wetdbg_thread_of(walk->session->wet, event->task, event->time));
         cli_json_set(row, "signal", cli_json_text(cli_signal_name(entry->number)));
         cli_json_set(row, "fault", json_boolean(entry->kind == EVQ_FAULT));
         cli_json_set(row, "address", cli_json_address(entry->address));
@@ -78,7 +78,7 @@ static int show_signal(void *context, const struct wet_event *event)
             cli_signal_name(entry->number));
     if (cli_has_threads(walk->session)) {
         putc(' ', out->stream);
-        cli_thread_print(out, wet_thread_of(walk->session->wet, event->task, event->time));
+        cli_thread_print(out, wetdbg_thread_of(walk->session->wet, event->task, event->time));
     }
     if (entry->kind == EVQ_FAULT)
         fprintf(out->stream, " %s: 0x%" PRIx64, reason ? reason : "fault", entry->address);
@@ -91,7 +91,7 @@ static int info_signals(struct cli_session *session, const char *operand)
     struct signal_walk walk = {.session = session};
     (void)operand;
     walk.array = session->out->json ? json_array() : NULL;
-    int result = wet_each_event(session->wet, show_signal, &walk);
+    int result = wet_each_entry(session->wet, show_signal, &walk);
     if (result < 0) {
         json_decref(walk.array);
         return result;
@@ -146,14 +146,14 @@ static int find_subject(const char *name, const struct cli_info_subject **found)
     if (count == 1)
         return 0;
     if (count)
-        return wd_fail(-WD_ERR_USAGE, "ambiguous 'info %s': %s", name, list);
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "ambiguous 'info %s': %s", name, list);
     struct cli_suggestion suggestion = {.wanted = name};
     for (size_t i = 0; i < SUBJECT_COUNT; i++)
         cli_suggestion_offer(&suggestion, subjects[i].name);
     if (suggestion.best)
-        return wd_fail(-WD_ERR_USAGE, "info: nothing is called '%s'; did you mean '%s'?", name,
-                       suggestion.best);
-    return wd_fail(-WD_ERR_USAGE, "info: nothing is called '%s' (see 'help info')", name);
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "info: nothing is called '%s'; did you mean '%s'?",
+                           name, suggestion.best);
+    return wetdbg_fail(-WETDBG_ERR_USAGE, "info: nothing is called '%s' (see 'help info')", name);
 }
 
 /* All operands behind the subject, to be freed. */
@@ -177,8 +177,8 @@ int cli_cmd_info(struct cli_repl *repl, const struct cli_args *args, const char 
         return err;
     size_t most = subject->takes_many ? SIZE_MAX : subject->takes_operand ? 2 : 1;
     if (args->operand_count > most)
-        return wd_fail(-WD_ERR_USAGE, "info %s: unexpected argument '%s'", subject->name,
-                       args->operands[most]);
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "info %s: unexpected argument '%s'", subject->name,
+                           args->operands[most]);
     char *operand = args->operand_count > 1 ? join(args) : NULL;
     err = subject->run(repl->session, operand);
     free(operand);

@@ -2,10 +2,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "common/err.h"
 #include "dbgcli/interrupt.h"
 #include "dbgcli/nav/place.h"
 #include "dbgcli/nav/thread.h"
+#include <wetdbg/errors.h>
 
 #define LIMIT_DEFAULT 100
 
@@ -31,7 +31,7 @@ struct walk {
 
 #define STOP 1 /* enough has been shown */
 
-static int show_instance(void *context, wet_time time, uint64_t pc)
+static int show_instance(void *context, wetdbg_time time, uint64_t pc)
 {
     struct walk *walk = context;
     struct cli_out *out = walk->session->out;
@@ -39,7 +39,7 @@ static int show_instance(void *context, wet_time time, uint64_t pc)
     if ((walk->limit && walk->shown == walk->limit) || cli_out_is_gone(out))
         return STOP;
     if (cli_interrupt_is_pending())
-        return wd_fail(-WD_ERR_INTERRUPTED, "interrupted");
+        return wetdbg_fail(-WETDBG_ERR_INTERRUPTED, "interrupted");
     walk->shown++;
     cli_place_of_pc(walk->session, pc, &place);
     if (walk->array) {
@@ -66,14 +66,14 @@ static int show_instances(struct walk *walk, const char *where, const uint64_t *
 {
     struct cli_session *session = walk->session;
     uint64_t count;
-    int result = wet_count_instances(session->wet, pcs, pc_count, &count);
+    int result = wetdbg_count_instances(session->wet, pcs, pc_count, &count);
     if (result)
         return result;
     if (!walk->array && count)
         fprintf(session->out->stream, "%s ran %" PRIu64 " time%s%s\n", where, count,
                 count == 1 ? "" : "s", session->info->is_window ? " in the window" : "");
-    result = wet_each_instance(session->wet, pcs, pc_count, session->info->first_time,
-                               session->info->last_time, show_instance, walk);
+    result = wetdbg_each_instance(session->wet, pcs, pc_count, session->info->first_time,
+                                  session->info->last_time, show_instance, walk);
     if (result < 0)
         return result;
     if (walk->array) {
@@ -86,7 +86,7 @@ static int show_instances(struct walk *walk, const char *where, const uint64_t *
         fprintf(session->out->stream, "(%" PRIu64 " more; --limit 0 shows all)\n",
                 count - walk->shown);
     }
-    return count ? 0 : wd_fail(-WD_ERR_NOT_FOUND, "%s did not run", where);
+    return count ? 0 : wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "%s did not run", where);
 }
 
 int cli_cmd_instances(struct cli_repl *repl, const struct cli_args *args, const char *format)

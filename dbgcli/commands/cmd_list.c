@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "dbgcli/alloc.h"
 #include "dbgcli/nav/place.h"
+#include <wetdbg/errors.h>
 
 #define LINES_SHOWN 10
 
@@ -28,14 +28,14 @@ static void center(struct cli_session *session, const char *file, uint32_t line)
 
 static int center_on_line(struct cli_session *session, const char *text)
 {
-    struct mdl_location *locations;
+    struct wetdbg_line_location *locations;
     size_t count;
     char *file;
     uint32_t line;
     int err = cli_line_parse(text, &file, &line);
     if (err)
         return err;
-    err = mdl_line_locations(session->model, file, line, &locations, &count);
+    err = wetdbg_line_locations(session->model, file, line, &locations, &count);
     free(file);
     if (err)
         return err;
@@ -48,20 +48,21 @@ static int center_on_line(struct cli_session *session, const char *text)
 
 /* A function that a name may mean. */
 struct candidate {
-    const struct mdl_function *function;
-    struct mdl_line line;
+    const struct wetdbg_function *function;
+    struct wetdbg_line line;
 };
 
 /* Functions with source, of the first module that has any: the program's come before a library's. Of
  * several at one line (constructors, instances of a template) the first. */
-static size_t find_candidates(struct cli_session *session, const struct mdl_function *functions,
+static size_t find_candidates(struct cli_session *session, const struct wetdbg_function *functions,
                               size_t count, struct candidate *candidates)
 {
     size_t found = 0;
     for (size_t i = 0; i < count; i++) {
         struct candidate *last = &candidates[found];
         *last = (struct candidate){.function = &functions[i]};
-        if (mdl_line_at(session->model, functions[i].start, &last->line) != 0 || !last->line.line)
+        if (wetdbg_line_at(session->model, functions[i].start, &last->line) != 0 ||
+            !last->line.line)
             continue;
         if (found && candidates[0].function->module != functions[i].module)
             continue;
@@ -81,12 +82,12 @@ static int fail_ambiguous(struct cli_session *session, const char *name,
     for (size_t i = 0; i < count && i < CANDIDATES_NAMED; i++) {
         char *longer =
             cli_asprintf("%s%s %s at %s:%" PRIu32, text, i ? "," : "",
-                         mdl_name_full(session->model, candidates[i].function->linkage_name),
+                         wetdbg_name_full(session->model, candidates[i].function->linkage_name),
                          cli_base_name(candidates[i].line.file), candidates[i].line.line);
         free(text);
         text = longer;
     }
-    int err = wd_fail(-WD_ERR_USAGE, "%s%s", text, count > CANDIDATES_NAMED ? ", ..." : "");
+    int err = wetdbg_fail(-WETDBG_ERR_USAGE, "%s%s", text, count > CANDIDATES_NAMED ? ", ..." : "");
     free(text);
     return err;
 }
@@ -95,8 +96,8 @@ static int fail_ambiguous(struct cli_session *session, const char *name,
 static int fail_without_lines(struct cli_session *session, uint64_t pc, char *text)
 {
     char *missing = cli_debug_missing(session->model, pc);
-    int err =
-        wd_fail(-WD_ERR_NOT_FOUND, "%s%s%s", text, missing ? ": " : "", missing ? missing : "");
+    int err = wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "%s%s%s", text, missing ? ": " : "",
+                          missing ? missing : "");
     free(text);
     free(missing);
     return err;
@@ -104,11 +105,11 @@ static int fail_without_lines(struct cli_session *session, uint64_t pc, char *te
 
 static int center_on_function(struct cli_session *session, const char *name)
 {
-    struct mdl_function *functions;
+    struct wetdbg_function *functions;
     size_t count;
-    int result = mdl_functions_named(session->model, name, &functions, &count);
-    if (result == -WD_ERR_NOT_FOUND)
-        return wd_fail(result, "no function is called '%s'", name);
+    int result = wetdbg_functions_named(session->model, name, &functions, &count);
+    if (result == -WETDBG_ERR_NOT_FOUND)
+        return wetdbg_fail(result, "no function is called '%s'", name);
     if (result)
         return result;
     struct candidate *candidates = cli_realloc(NULL, count + 1, sizeof(*candidates));
@@ -149,7 +150,7 @@ static int center_on_frame(struct cli_session *session)
 static const char *text_of(struct cli_session *session, uint32_t line, unsigned *flags)
 {
     const char *text = NULL;
-    int result = mdl_source_line(session->model, session->list_file, line, 0, &text, flags);
+    int result = wetdbg_source_line(session->model, session->list_file, line, 0, &text, flags);
     return result == 0 ? text : NULL;
 }
 
@@ -183,10 +184,12 @@ static int show_lines(struct cli_session *session)
     uint32_t first = session->list_line, current = current_line(session);
     unsigned flags = 0;
     const char *text = text_of(session, first, &flags);
-    if (!text && flags & MDL_SOURCE_MISSING)
-        return wd_fail(-WD_ERR_NOT_FOUND, "the source %s cannot be read", session->list_file);
+    if (!text && flags & WETDBG_SOURCE_MISSING)
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "the source %s cannot be read",
+                           session->list_file);
     if (!text)
-        return wd_fail(-WD_ERR_NOT_FOUND, "%s has no line %" PRIu32, session->list_file, first);
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "%s has no line %" PRIu32, session->list_file,
+                           first);
     json_t *array = session->out->json ? json_array() : NULL;
     for (; text && session->list_line < first + LINES_SHOWN; session->list_line++) {
         show_line(session, session->list_line, current, text, array);

@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "dbgcli/alloc.h"
 #include "dbgcli/commands/origin_place.h"
 #include "dbgcli/commands/slicing.h"
 #include "dbgcli/nav/place.h"
 #include "dbgcli/nav/thread.h"
 #include "dbgcli/syscall_name.h"
+#include <wetdbg/errors.h>
 
 #define LIMIT_DEFAULT 100
 
@@ -37,7 +37,7 @@ const struct cli_syntax cli_cmd_origin_syntax = {
 
 struct view {
     struct cli_session *session;
-    const struct slc_origin *origin;
+    const struct wetdbg_origin *origin;
     uint64_t limit;
     bool shows_saving;
     size_t hidden;
@@ -45,13 +45,13 @@ struct view {
 
 /* ---- values ---- */
 
-static uint64_t all_bytes(const struct slc_origin *origin)
+static uint64_t all_bytes(const struct wetdbg_origin *origin)
 {
     return origin->size >= 64 ? UINT64_MAX : (UINT64_C(1) << origin->size) - 1;
 }
 
 /* The bytes of a mask, lowest first, as a number if they are few: "0x2a (42)", "61 62 63 ...". */
-static char *value_text(const struct slc_origin *origin, uint64_t mask)
+static char *value_text(const struct wetdbg_origin *origin, uint64_t mask)
 {
     char *text = NULL;
     size_t size;
@@ -109,7 +109,7 @@ static char *mask_text(uint64_t mask)
 
 /* ---- how a chain ends ---- */
 
-static char *call_text(const struct slc_hop *hop)
+static char *call_text(const struct wetdbg_hop *hop)
 {
     char *text = NULL;
     size_t size;
@@ -137,7 +137,7 @@ static char *call_text(const struct slc_hop *hop)
 }
 
 /* " from FILE, byte N on"; to be freed. */
-static char *file_text(const struct slc_hop *hop)
+static char *file_text(const struct wetdbg_hop *hop)
 {
     if (!hop->file)
         return cli_strdup("");
@@ -147,7 +147,7 @@ static char *file_text(const struct slc_hop *hop)
 }
 
 /* Frees `text`. */
-static char *with_writer(const struct slc_hop *hop, char *text)
+static char *with_writer(const struct wetdbg_hop *hop, char *text)
 {
     uint64_t bytes = (uint64_t)__builtin_popcountll(hop->bytes), run = hop->bytes;
     run >>= __builtin_ctzll(run);
@@ -162,12 +162,12 @@ static char *with_writer(const struct slc_hop *hop, char *text)
     return longer;
 }
 
-static char *syscall_text(const struct slc_hop *hop)
+static char *syscall_text(const struct wetdbg_hop *hop)
 {
     char *call = call_text(hop), *file = file_text(hop), *text;
-    if (hop->to.kind == SLC_SPOT_LOCATION)
+    if (hop->to.kind == WETDBG_SPOT_LOCATION)
         text = cli_asprintf("set by %s", call);
-    else if (hop->to.kind != SLC_SPOT_MEMORY)
+    else if (hop->to.kind != WETDBG_SPOT_MEMORY)
         text = cli_asprintf("the result of %s", call);
     else if (hop->is_mapping)
         text = cli_asprintf("mapped by %s%s", call, file);
@@ -180,18 +180,18 @@ static char *syscall_text(const struct slc_hop *hop)
 }
 
 /* To be freed; NULL for hops that are no end. */
-static char *end_text(struct cli_session *session, const struct slc_hop *hop)
+static char *end_text(struct cli_session *session, const struct wetdbg_hop *hop)
 {
     switch (hop->kind) {
-    case SLC_HOP_COMPUTED:
+    case WETDBG_HOP_COMPUTED:
         return cli_asprintf("computed by '%s'", hop->text);
-    case SLC_HOP_CONSTANT:
+    case WETDBG_HOP_CONSTANT:
         return cli_asprintf("a constant of the code, in '%s'", hop->text);
-    case SLC_HOP_SYSCALL:
+    case WETDBG_HOP_SYSCALL:
         return hop->number < 0 ? cli_strdup("a system call") : syscall_text(hop);
-    case SLC_HOP_DELIVERED:
+    case WETDBG_HOP_DELIVERED:
         return cli_strdup("given by the kernel with a signal");
-    case SLC_HOP_INITIAL:
+    case WETDBG_HOP_INITIAL:
         return cli_initial_text(session, &hop->to);
     default:
         return NULL;
@@ -200,7 +200,7 @@ static char *end_text(struct cli_session *session, const struct slc_hop *hop)
 
 /* ---- text ---- */
 
-static void print_hop(const struct view *view, size_t number, const struct slc_hop *hop)
+static void print_hop(const struct view *view, size_t number, const struct wetdbg_hop *hop)
 {
     struct cli_session *session = view->session;
     struct cli_out *out = session->out;
@@ -211,7 +211,7 @@ static void print_hop(const struct view *view, size_t number, const struct slc_h
     if (hop->pc)
         cli_place_of_pc(session, hop->pc, &place);
     fprintf(out->stream, "#%-3zu time %-12" PRIu64 " %-13s ", number, hop->time,
-            slc_hop_name(hop->kind));
+            wetdbg_hop_name(hop->kind));
     if (hop->pc) {
         cli_out_text(out, place.function ? place.function : "?");
         fputs("  ", out->stream);
@@ -252,7 +252,7 @@ static bool is_omitted(const struct view *view, size_t shown, size_t index)
     return index >= (view->limit + 1) / 2 && index < shown - view->limit / 2;
 }
 
-static bool is_hidden(const struct view *view, const struct slc_hop *hop)
+static bool is_hidden(const struct view *view, const struct wetdbg_hop *hop)
 {
     return hop->is_saving && !view->shows_saving;
 }
@@ -265,9 +265,9 @@ static size_t count_shown(const struct view *view)
     return shown;
 }
 
-static void print_text(const struct view *view, const struct slc_criterion_info *info)
+static void print_text(const struct view *view, const struct wetdbg_criterion_info *info)
 {
-    const struct slc_origin *origin = view->origin;
+    const struct wetdbg_origin *origin = view->origin;
     struct cli_out *out = view->session->out;
     char *place = cli_spot_text(view->session, &origin->place);
     char *value = value_text(origin, all_bytes(origin));
@@ -296,7 +296,7 @@ static void print_text(const struct view *view, const struct slc_criterion_info 
 
 /* ---- JSON ---- */
 
-static json_t *json_of_spot(struct cli_session *session, const struct slc_spot *spot)
+static json_t *json_of_spot(struct cli_session *session, const struct wetdbg_spot *spot)
 {
     char *text = cli_spot_text(session, spot);
     json_t *value = *text ? cli_json_text(text) : json_null();
@@ -313,7 +313,7 @@ static json_t *json_of_mask(uint64_t mask)
     return array;
 }
 
-static json_t *json_of_call(const struct slc_hop *hop)
+static json_t *json_of_call(const struct wetdbg_hop *hop)
 {
     json_t *call = json_object(), *args = json_array();
     for (unsigned i = 0; i < hop->arg_count; i++)
@@ -321,7 +321,7 @@ static json_t *json_of_call(const struct slc_hop *hop)
     cli_json_set(call, "name", cli_json_text(cli_syscall_name(hop->number)));
     cli_json_set(call, "arguments", args);
     cli_json_set(call, "result", json_integer(hop->result));
-    if (hop->to.kind == SLC_SPOT_MEMORY) {
+    if (hop->to.kind == WETDBG_SPOT_MEMORY) {
         cli_json_set(call, "offset", cli_json_count(hop->offset));
         cli_json_set(call, "size", cli_json_count(hop->extent));
         cli_json_set(call, "is_mapping", json_boolean(hop->is_mapping));
@@ -336,22 +336,22 @@ static json_t *json_of_call(const struct slc_hop *hop)
     return call;
 }
 
-static json_t *json_of_hop(const struct view *view, const struct slc_hop *hop)
+static json_t *json_of_hop(const struct view *view, const struct wetdbg_hop *hop)
 {
     struct cli_session *session = view->session;
     struct cli_place place = {0};
     char *end = end_text(session, hop), *value = value_text(view->origin, hop->bytes);
     json_t *row = json_object();
     cli_json_set(row, "time", hop->time ? cli_json_count(hop->time) : json_null());
-    cli_json_set(row, "kind", cli_json_text(slc_hop_name(hop->kind)));
-    cli_json_set(row, "is_end", json_boolean(slc_hop_is_end(hop->kind)));
+    cli_json_set(row, "kind", cli_json_text(wetdbg_hop_name(hop->kind)));
+    cli_json_set(row, "is_end", json_boolean(wetdbg_hop_is_end(hop->kind)));
     cli_json_set(row, "bytes", json_of_mask(hop->bytes));
     cli_json_set(row, "to", json_of_spot(session, &hop->to));
     cli_json_set(row, "from", json_of_spot(session, &hop->from));
     cli_json_set(row, "value", cli_json_text(value));
     cli_json_set(row, "instruction", *hop->text ? cli_json_text(hop->text) : json_null());
     cli_json_set(row, "meaning", cli_json_text(end));
-    if (hop->kind == SLC_HOP_SYSCALL && hop->number >= 0)
+    if (hop->kind == WETDBG_HOP_SYSCALL && hop->number >= 0)
         cli_json_set(row, "call", json_of_call(hop));
     if (hop->pc) {
         cli_place_of_pc(session, hop->pc, &place);
@@ -363,9 +363,9 @@ static json_t *json_of_hop(const struct view *view, const struct slc_hop *hop)
     return row;
 }
 
-static void print_json(const struct view *view, const struct slc_criterion_info *info)
+static void print_json(const struct view *view, const struct wetdbg_criterion_info *info)
 {
-    const struct slc_origin *origin = view->origin;
+    const struct wetdbg_origin *origin = view->origin;
     json_t *object = cli_json_object("wetdbg.origin/1"), *hops = json_array();
     char *value = value_text(origin, all_bytes(origin));
     size_t shown = count_shown(view), index = 0;
@@ -395,8 +395,8 @@ int cli_cmd_origin(struct cli_repl *repl, const struct cli_args *args, const cha
 {
     struct cli_session *session = repl->session;
     struct view view = {.session = session, .shows_saving = cli_args_has(args, "no-bypass")};
-    struct slc_criterion *criterion;
-    struct slc_origin *origin;
+    struct wetdbg_criterion *criterion;
+    struct wetdbg_origin *origin;
     (void)format;
     int err = cli_args_number(args, "limit", LIMIT_DEFAULT, &view.limit);
     if (!err)
@@ -407,11 +407,11 @@ int cli_cmd_origin(struct cli_repl *repl, const struct cli_args *args, const cha
     if (!err) {
         view.origin = origin;
         if (repl->out->json)
-            print_json(&view, slc_criterion_get_info(criterion));
+            print_json(&view, wetdbg_criterion_get_info(criterion));
         else
-            print_text(&view, slc_criterion_get_info(criterion));
-        slc_origin_free(origin);
+            print_text(&view, wetdbg_criterion_get_info(criterion));
+        wetdbg_origin_free(origin);
     }
-    slc_criterion_free(criterion);
+    wetdbg_criterion_free(criterion);
     return err;
 }

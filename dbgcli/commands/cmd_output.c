@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "dbgcli/alloc.h"
 #include "dbgcli/nav/place.h"
 #include "dbgcli/nav/thread.h"
+#include <wetdbg/errors.h>
 
 #define LIMIT_DEFAULT 200
 /* Of one piece. A program that writes a gigabyte at once need not be shown all of it. */
@@ -48,7 +48,9 @@ static int parse_range(const char *text, struct range *range)
         is_good = cli_number_parse(plus, &length) &&
                   !__builtin_add_overflow(range->start, length, &range->end);
     free(copy);
-    return is_good ? 0 : wd_fail(-WD_ERR_USAGE, "output: '%s' is not OFFSET or OFFSET+LEN", text);
+    return is_good
+               ? 0
+               : wetdbg_fail(-WETDBG_ERR_USAGE, "output: '%s' is not OFFSET or OFFSET+LEN", text);
 }
 
 static int parse_operands(const struct cli_args *args, struct range *range)
@@ -59,26 +61,26 @@ static int parse_operands(const struct cli_args *args, struct range *range)
     if (first && !second && strchr(first, '+'))
         return parse_range(first, range);
     if (first && (!cli_number_parse(first, &fd) || fd > INT32_MAX))
-        return wd_fail(-WD_ERR_USAGE, "output: '%s' is no descriptor", first);
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "output: '%s' is no descriptor", first);
     range->fd = (int)fd;
     return second ? parse_range(second, range) : 0;
 }
 
 /* One piece, cut to what is wanted; `cut` of its first bytes are left out. */
-static int show_piece(struct cli_session *session, const struct wet_output *piece, uint64_t cut,
+static int show_piece(struct cli_session *session, const struct wetdbg_output *piece, uint64_t cut,
                       uint64_t size, json_t *array)
 {
     struct cli_out *out = session->out;
     size_t most = array ? JSON_BYTES_MAX : TEXT_BYTES_MAX;
     size_t shown = size < most ? size : most;
-    struct wet_state *state;
+    struct wetdbg_state *state;
     char *bytes = malloc(shown ? shown : 1);
     if (!bytes)
-        return wd_fail(-ENOMEM, "out of memory for %zu bytes of output", shown);
-    int err = wet_state_open(session->wet, piece->time, &state);
+        return wetdbg_fail(-ENOMEM, "out of memory for %zu bytes of output", shown);
+    int err = wetdbg_state_open(session->wet, piece->time, &state);
     if (!err) {
-        err = wet_state_read(state, piece->address + cut, bytes, shown);
-        wet_state_close(state);
+        err = wetdbg_state_read(state, piece->address + cut, bytes, shown);
+        wetdbg_state_close(state);
     }
     if (!err && array) {
         json_t *row = json_object();
@@ -105,10 +107,10 @@ static int show_pieces(struct cli_session *session, const struct range *range, u
                        json_t *array, uint64_t *shown, uint64_t *left)
 {
     size_t count;
-    const struct wet_output *list = wet_outputs(session->wet, &count);
+    const struct wetdbg_output *list = wetdbg_outputs(session->wet, &count);
     int err = 0;
     for (size_t i = 0; i < count && !err && !cli_out_is_gone(session->out); i++) {
-        const struct wet_output *piece = &list[i];
+        const struct wetdbg_output *piece = &list[i];
         uint64_t end = piece->offset + piece->size;
         if (piece->fd != range->fd || end <= range->start || piece->offset >= range->end)
             continue;
@@ -138,7 +140,8 @@ int cli_cmd_output(struct cli_repl *repl, const struct cli_args *args, const cha
     json_t *array = out->json ? json_array() : NULL;
     err = show_pieces(repl->session, &range, limit, array, &shown, &left);
     if (!err && !shown)
-        err = wd_fail(-WD_ERR_NOT_FOUND, "nothing was written to descriptor %d there", range.fd);
+        err = wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "nothing was written to descriptor %d there",
+                          range.fd);
     if (!err && array) {
         json_t *object = cli_json_object("wetdbg.output/1");
         cli_json_set(object, "fd", json_integer(range.fd));

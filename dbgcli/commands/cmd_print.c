@@ -3,12 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "dbgcli/alloc.h"
 #include "dbgcli/commands/bookmark.h"
 #include "dbgcli/eval/value.h"
 #include "dbgcli/nav/place.h"
 #include "dbgcli/nav/thread.h"
+#include <wetdbg/errors.h>
 
 const struct cli_syntax cli_cmd_print_syntax = {
     .example = "print/x *list->next@overrun",
@@ -34,16 +34,17 @@ static void print_json(const struct cli_session *session, struct cli_moment *mom
 {
     json_t *object = cli_json_object("wetdbg.print/1");
     uint64_t bits;
-    enum mdl_type_kind kind = value->type.kind;
-    bool is_number = kind == MDL_TYPE_SIGNED || kind == MDL_TYPE_UNSIGNED ||
-                     kind == MDL_TYPE_CHAR || kind == MDL_TYPE_BOOL || kind == MDL_TYPE_ENUM;
+    enum wetdbg_type_kind kind = value->type.kind;
+    bool is_number = kind == WETDBG_TYPE_SIGNED || kind == WETDBG_TYPE_UNSIGNED ||
+                     kind == WETDBG_TYPE_CHAR || kind == WETDBG_TYPE_BOOL ||
+                     kind == WETDBG_TYPE_ENUM;
     cli_json_set(object, "expression", cli_json_text(expression));
     cli_json_set(object, "time", cli_json_count(moment->time));
     cli_json_set(object, "type", cli_json_text(value->type.name));
     cli_json_set(object, "value", cli_json_text(text));
     if (is_number && cli_value_bits(moment, value, &bits) == 0)
         cli_json_set(object, "number",
-                     value->type.is_signed || kind == MDL_TYPE_SIGNED
+                     value->type.is_signed || kind == WETDBG_TYPE_SIGNED
                          ? json_integer((json_int_t)bits)
                          : cli_json_count(bits));
     if (value->is_in_memory)
@@ -62,7 +63,7 @@ static int print_value(const struct cli_session *session, struct cli_moment *mom
     size_t size;
     struct cli_out to = {.stream = open_memstream(&text, &size)};
     if (!to.stream)
-        return wd_fail_errno("cannot print");
+        return wetdbg_fail_errno("cannot print");
     int err = cli_value_print(&to, moment, value, format, false);
     fclose(to.stream);
     if (!err && out->json) {
@@ -105,7 +106,7 @@ static int print_at(struct cli_session *session, struct cli_moment *moment, cons
     return err;
 }
 
-static int print_then(struct cli_session *session, wet_time time, const char *expression,
+static int print_then(struct cli_session *session, wetdbg_time time, const char *expression,
                       const char *format)
 {
     struct cli_moment *moment;
@@ -130,8 +131,8 @@ static int take_option(const char **text, char **time)
     at += *at == '=' ? 1 : strspn(at, " \t");
     size_t length = strcspn(at, " \t");
     if (!length || !at[length + strspn(at + length, " \t")])
-        return wd_fail(-WD_ERR_USAGE, "print: something is missing; usage: print %s",
-                       cli_cmd_print_syntax.usage);
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "print: something is missing; usage: print %s",
+                           cli_cmd_print_syntax.usage);
     *time = cli_strndup(at, length);
     at += length;
     *text = at + strspn(at, " \t");
@@ -142,7 +143,7 @@ static int take_option(const char **text, char **time)
 static const char *find_time(struct cli_session *session, const char *text)
 {
     const char *at = strrchr(text, '@');
-    wet_time time;
+    wetdbg_time time;
     if (!at)
         return NULL;
     at += 1 + strspn(at + 1, " \t");
@@ -163,7 +164,7 @@ int cli_cmd_print(struct cli_repl *repl, const struct cli_args *args, const char
     struct cli_moment *moment;
     const char *text = args->operands[0], *behind;
     char *at, *expression;
-    wet_time time;
+    wetdbg_time time;
     int err = cli_value_format_check(format);
     if (!err)
         err = take_option(&text, &at);

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "dbgcli/commands/session.h"
 #include "dbgcli/eval/value.h"
+#include <wetdbg/errors.h>
 
 const struct cli_syntax cli_cmd_whatis_syntax = {
     .example = "whatis list->next",
@@ -27,7 +27,7 @@ const struct cli_syntax cli_cmd_ptype_syntax = {
 };
 
 /* An expression's type, else the one of that name. */
-static int find_type(struct cli_session *session, const char *text, struct mdl_type *type)
+static int find_type(struct cli_session *session, const char *text, struct wetdbg_type *type)
 {
     struct cli_moment *moment;
     const char *at = text;
@@ -39,9 +39,9 @@ static int find_type(struct cli_session *session, const char *text, struct mdl_t
     if (!err)
         return 0;
     if (cli_type_parse(&view, &at, type) == 0 && !at[strspn(at, " \t")]) {
-        struct mdl_type plain;
+        struct wetdbg_type plain;
         /* of a type's name what it stands for */
-        if (type->handle && mdl_type_plain(session->model, type, &plain) == 0)
+        if (type->handle && wetdbg_type_plain(session->model, type, &plain) == 0)
             *type = plain;
         return 0;
     }
@@ -75,7 +75,7 @@ struct member_list {
     size_t bases;
 };
 
-static int show_base(void *context, const struct mdl_member *member)
+static int show_base(void *context, const struct wetdbg_member *member)
 {
     struct member_list *list = context;
     if (member->is_base)
@@ -84,7 +84,7 @@ static int show_base(void *context, const struct mdl_member *member)
     return 0;
 }
 
-static int show_member(void *context, const struct mdl_member *member)
+static int show_member(void *context, const struct wetdbg_member *member)
 {
     struct member_list *list = context;
     if (list->array) {
@@ -127,58 +127,58 @@ static int show_enumerator(void *context, const char *name, int64_t value)
     64 /* pointers and arrays around a type; damaged ones may be made of themselves */
 
 /* With its members, and what `derived` pointers and arrays around it add behind. */
-static int describe(struct mdl_model *model, FILE *stream, const struct mdl_type *type,
+static int describe(struct wetdbg_model *model, FILE *stream, const struct wetdbg_type *type,
                     unsigned derived)
 {
-    struct mdl_type plain = *type, target;
+    struct wetdbg_type plain = *type, target;
     uint64_t count;
-    if (type->handle && type->kind != MDL_TYPE_VOID)
-        mdl_type_plain(model, type, &plain);
-    if (plain.kind == MDL_TYPE_STRUCT || plain.kind == MDL_TYPE_UNION) {
+    if (type->handle && type->kind != WETDBG_TYPE_VOID)
+        wetdbg_type_plain(model, type, &plain);
+    if (plain.kind == WETDBG_TYPE_STRUCT || plain.kind == WETDBG_TYPE_UNION) {
         struct member_list list = {.stream = stream};
         fputs(plain.name, stream);
-        mdl_type_members_each(model, plain.handle, show_base, &list);
+        wetdbg_type_members_each(model, plain.handle, show_base, &list);
         fputs(" {\n", stream);
-        int err = mdl_type_members_each(model, plain.handle, show_member, &list);
+        int err = wetdbg_type_members_each(model, plain.handle, show_member, &list);
         putc('}', stream);
         return err;
     }
-    if (plain.kind == MDL_TYPE_ENUM) {
+    if (plain.kind == WETDBG_TYPE_ENUM) {
         struct enumerator_list list = {.stream = stream};
         fprintf(stream, "%s {", plain.name);
-        int err = mdl_type_enumerators_each(model, plain.handle, show_enumerator, &list);
+        int err = wetdbg_type_enumerators_each(model, plain.handle, show_enumerator, &list);
         putc('}', stream);
         return err;
     }
-    bool is_derived = (plain.kind == MDL_TYPE_POINTER || plain.kind == MDL_TYPE_ARRAY) &&
+    bool is_derived = (plain.kind == WETDBG_TYPE_POINTER || plain.kind == WETDBG_TYPE_ARRAY) &&
                       derived < DERIVED_MAX && plain.handle &&
-                      mdl_type_target(model, plain.handle, &target, &count) == 0 &&
+                      wetdbg_type_target(model, plain.handle, &target, &count) == 0 &&
                       !strstr(plain.name, "(*");
     if (!is_derived) {
         fputs(plain.name, stream);
         return 0;
     }
     int err = describe(model, stream, &target, derived + 1);
-    const char *suffix = plain.kind == MDL_TYPE_ARRAY ? strchr(plain.name, '[') : NULL;
-    if (plain.kind == MDL_TYPE_ARRAY && suffix && target.kind != MDL_TYPE_ARRAY)
+    const char *suffix = plain.kind == WETDBG_TYPE_ARRAY ? strchr(plain.name, '[') : NULL;
+    if (plain.kind == WETDBG_TYPE_ARRAY && suffix && target.kind != WETDBG_TYPE_ARRAY)
         fprintf(stream, " %s", suffix);
-    else if (plain.kind == MDL_TYPE_POINTER)
-        fputs(target.kind == MDL_TYPE_POINTER ? "*" : plain.is_reference ? " &" : " *", stream);
+    else if (plain.kind == WETDBG_TYPE_POINTER)
+        fputs(target.kind == WETDBG_TYPE_POINTER ? "*" : plain.is_reference ? " &" : " *", stream);
     return err;
 }
 
-static json_t *members_of(struct mdl_model *model, const struct mdl_type *type)
+static json_t *members_of(struct wetdbg_model *model, const struct wetdbg_type *type)
 {
     struct member_list list = {.array = json_array()};
     if (type->handle)
-        mdl_type_members_each(model, type->handle, show_member, &list);
+        wetdbg_type_members_each(model, type->handle, show_member, &list);
     return list.array;
 }
 
 static int show_type(struct cli_session *session, const struct cli_args *args, bool has_members)
 {
     struct cli_out *out = session->out;
-    struct mdl_type type;
+    struct wetdbg_type type;
     char *text = NULL;
     size_t size;
     int result = find_type(session, args->operands[0], &type);
@@ -186,7 +186,7 @@ static int show_type(struct cli_session *session, const struct cli_args *args, b
         return result;
     FILE *stream = open_memstream(&text, &size);
     if (!stream)
-        return wd_fail_errno("cannot print");
+        return wetdbg_fail_errno("cannot print");
     if (has_members)
         result = describe(session->model, stream, &type, 0);
     else

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "dbgcli/alloc.h"
 #include "dbgcli/commands/needle.h"
 #include "dbgcli/eval/value.h"
@@ -15,6 +14,7 @@
 #include "dbgcli/nav/thread.h"
 #include "dbgcli/nav/walker.h"
 #include "dbgcli/syscall_name.h"
+#include <wetdbg/errors.h>
 
 #define LIMIT_DEFAULT 20
 #define HITS_MAX      1000000 /* of one interval */
@@ -51,7 +51,7 @@ const struct cli_syntax cli_cmd_search_syntax = {
 };
 
 struct hit {
-    wet_time time;
+    wetdbg_time time;
     uint64_t pc;
     int64_t syscall; /* -1: none */
     int reg;
@@ -63,10 +63,10 @@ struct search {
     struct cli_out *out;
     struct cli_meter meter;
     struct cli_needle needle;
-    struct wet_effects *effects;
+    struct wetdbg_effects *effects;
     struct cli_walker walker;
     bool in_registers, is_latest_first, has_more;
-    wet_time from, to;
+    wetdbg_time from, to;
     uint64_t limit, shown, first_interval, interval_count, interval;
     struct hit *hits; /* of the interval at work */
     size_t hit_count, hit_capacity;
@@ -78,7 +78,7 @@ struct search {
 
 /* ---- finding ---- */
 
-static int add_hit(struct search *search, const struct wet_effect *effect, uint64_t address,
+static int add_hit(struct search *search, const struct wetdbg_effect *effect, uint64_t address,
                    uint64_t size)
 {
     const struct evq_entry *entry = effect->event ? effect->event->entry : NULL;
@@ -101,14 +101,14 @@ static int add_hit(struct search *search, const struct wet_effect *effect, uint6
     return is_enough || search->hit_count == HITS_MAX ? STOP : 0;
 }
 
-static int look_at(void *arg, const struct wet_effect *effect)
+static int look_at(void *arg, const struct wetdbg_effect *effect)
 {
     struct search *search = arg;
     uint64_t address = 0, size = 8;
     int result = 0;
     if ((++search->effects_seen & 0xffff) == 0 &&
         cli_meter_update(&search->meter, search->interval, search->interval_count))
-        return -WD_ERR_INTERRUPTED;
+        return -WETDBG_ERR_INTERRUPTED;
     if (effect->time < search->from || effect->time > search->to)
         return 0;
     if (search->in_registers)
@@ -208,7 +208,7 @@ static int show_hits(struct search *search)
     int err = 0;
     for (size_t i = 0; i < search->hit_count && !err; i++) {
         if (cli_meter_update(&search->meter, search->interval, search->interval_count))
-            return -WD_ERR_INTERRUPTED;
+            return -WETDBG_ERR_INTERRUPTED;
         err = show_hit(search,
                        &search->hits[search->is_latest_first ? search->hit_count - 1 - i : i]);
     }
@@ -220,8 +220,8 @@ static int show_hits(struct search *search)
 static int search_interval(struct search *search, uint64_t k)
 {
     search->hit_count = 0;
-    int result = wet_effects_each(search->effects, k, search->in_registers, look_at, search);
-    bool is_interrupted = result == -WD_ERR_INTERRUPTED;
+    int result = wetdbg_effects_each(search->effects, k, search->in_registers, look_at, search);
+    bool is_interrupted = result == -WETDBG_ERR_INTERRUPTED;
     if (result < 0 && !is_interrupted)
         return result;
     if (is_interrupted && (search->is_latest_first || !search->hit_count))
@@ -232,15 +232,15 @@ static int search_interval(struct search *search, uint64_t k)
 
 static int search_all(struct search *search)
 {
-    struct wet *wet = search->session->wet;
-    uint64_t last = wet_interval_at(wet, search->to);
+    struct wetdbg *wet = search->session->wet;
+    uint64_t last = wetdbg_interval_at(wet, search->to);
     int result = search->from > search->to ? STOP : 0;
-    search->first_interval = wet_interval_at(wet, search->from);
+    search->first_interval = wetdbg_interval_at(wet, search->from);
     search->interval_count = last - search->first_interval + 1;
     for (uint64_t i = 0; i < search->interval_count && !result; i++) {
         search->interval = i;
         if (cli_meter_update(&search->meter, i, search->interval_count))
-            result = -WD_ERR_INTERRUPTED;
+            result = -WETDBG_ERR_INTERRUPTED;
         else
             result = search_interval(search, search->is_latest_first ? last - i
                                                                      : search->first_interval + i);
@@ -255,14 +255,14 @@ static int parse_times(struct search *search, const struct cli_args *args)
     if (!err && to)
         err = cli_time_parse(search->session, to, &search->to);
     if (!err && search->needle.byte_count && search->in_registers)
-        err = wd_fail(-WD_ERR_USAGE, "search: registers hold numbers, no text");
+        err = wetdbg_fail(-WETDBG_ERR_USAGE, "search: registers hold numbers, no text");
     return err;
 }
 
 static void print_end(struct search *search, bool is_complete)
 {
     struct cli_out *out = search->out;
-    uint64_t unknown = wet_effects_unknown(search->effects);
+    uint64_t unknown = wetdbg_effects_unknown(search->effects);
     if (search->array) {
         json_t *object = cli_json_object("wetdbg.search/1");
         cli_json_set(object, "from", cli_json_count(search->from));
@@ -287,12 +287,12 @@ static int finish(struct search *search, int result)
     cli_meter_end(&search->meter);
     if (!result || search->array)
         print_end(search, !result);
-    if (result == -WD_ERR_INTERRUPTED)
-        return search->array ? 0 : wd_fail(result, "interrupted; there may be more");
+    if (result == -WETDBG_ERR_INTERRUPTED)
+        return search->array ? 0 : wetdbg_fail(result, "interrupted; there may be more");
     if (!result && !search->shown && !search->array)
-        return wd_fail(-WD_ERR_NOT_FOUND,
-                       "not found in what was written from time %" PRIu64 " to %" PRIu64,
-                       search->from, search->to);
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND,
+                           "not found in what was written from time %" PRIu64 " to %" PRIu64,
+                           search->from, search->to);
     return result;
 }
 
@@ -315,14 +315,14 @@ int cli_cmd_search(struct cli_repl *repl, const struct cli_args *args, const cha
     if (!err)
         err = parse_times(&search, args);
     if (!err)
-        err = wet_effects_open(session->wet, &search.effects);
+        err = wetdbg_effects_open(session->wet, &search.effects);
     if (err)
         return err;
     search.array = repl->out->json ? json_array() : NULL;
     cli_meter_begin(&search.meter, repl->out, "searching");
     err = finish(&search, search_all(&search));
     cli_walker_fini(&search.walker);
-    wet_effects_close(search.effects);
+    wetdbg_effects_close(search.effects);
     json_decref(search.array);
     free(search.hits);
     return err;

@@ -2,9 +2,9 @@
 /* set: what stays set until the session ends; the init file may hold it. */
 #include <string.h>
 
-#include "common/err.h"
 #include "dbgcli/commands/session.h"
 #include "dbgcli/screen.h"
+#include <wetdbg/errors.h>
 
 const struct cli_syntax cli_cmd_set_syntax = {
     .example = "set pager off",
@@ -25,7 +25,7 @@ static int set_pager(struct cli_out *out, const char *value)
 {
     bool is_on = strcmp(value, "on") == 0;
     if (!is_on && strcmp(value, "off") != 0)
-        return wd_fail(-WD_ERR_USAGE, "set: pager is on or off, not '%s'", value);
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "set: pager is on or off, not '%s'", value);
     if (out->screen)
         cli_screen_set_pages(out->screen, is_on);
     return 0;
@@ -36,10 +36,11 @@ int cli_cmd_set(struct cli_repl *repl, const struct cli_args *args, const char *
     struct cli_out *out = repl->out;
     (void)format;
     if (args->operand_count && strcmp(args->operands[0], "pager") != 0)
-        return wd_fail(-WD_ERR_USAGE, "set: there is no '%s' to set; only pager",
-                       args->operands[0]);
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "set: there is no '%s' to set; only pager",
+                           args->operands[0]);
     if (args->operand_count == 1)
-        return wd_fail(-WD_ERR_USAGE, "set: on or off? usage: set %s", cli_cmd_set_syntax.usage);
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "set: on or off? usage: set %s",
+                           cli_cmd_set_syntax.usage);
     int err = args->operand_count ? set_pager(out, args->operands[1]) : 0;
     if (err)
         return err;

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "dbgcli/alloc.h"
 #include "dbgcli/commands/origin_place.h"
 #include "dbgcli/commands/slice_groups.h"
@@ -12,6 +11,7 @@
 #include "dbgcli/commands/slicing.h"
 #include "dbgcli/nav/place.h"
 #include "dbgcli/nav/thread.h"
+#include <wetdbg/errors.h>
 
 static const struct cli_option options[] = {
     {"data", 0, NULL, "no control dependence"},
@@ -49,7 +49,7 @@ const struct cli_syntax cli_cmd_slice_syntax = {
 /* ---- names of files ---- */
 
 /* Files whose base names are equal need more of their paths to be told apart. */
-static const char *short_name(const struct slc_line *lines, size_t count, const char *file)
+static const char *short_name(const struct wetdbg_slice_line *lines, size_t count, const char *file)
 {
     const char *name = cli_base_name(file);
     for (size_t i = 0; i < count; i++) {
@@ -67,7 +67,7 @@ struct names {
     const char *name;
 };
 
-static const char *name_of(struct names *names, const struct slc_line *lines, size_t count,
+static const char *name_of(struct names *names, const struct wetdbg_slice_line *lines, size_t count,
                            const char *file)
 {
     if (names->file != file) {
@@ -86,10 +86,10 @@ struct instance_walk {
     uint64_t limit, shown;
 };
 
-static int show_instance(void *context, const struct slc_instance *instance)
+static int show_instance(void *context, const struct wetdbg_slice_instance *instance)
 {
     struct instance_walk *walk = context;
-    bool has_distance = instance->distance != SLC_DISTANCE_UNKNOWN;
+    bool has_distance = instance->distance != WETDBG_DISTANCE_UNKNOWN;
     if ((walk->limit && walk->shown == walk->limit) || cli_out_is_gone(walk->out))
         return 1;
     walk->shown++;
@@ -99,7 +99,7 @@ static int show_instance(void *context, const struct slc_instance *instance)
         cli_json_set(row, "pc", cli_json_address(instance->pc));
         cli_json_set(row, "distance",
                      has_distance ? json_integer(instance->distance) : json_null());
-        cli_json_set(row, "edge", cli_json_text(slc_edge_name(instance->edge)));
+        cli_json_set(row, "edge", cli_json_text(wetdbg_edge_name(instance->edge)));
         cli_json_set(row, "user",
                      instance->parent ? cli_json_count(instance->parent) : json_null());
         cli_thread_to_json_at(row, walk->session, instance->time);
@@ -110,9 +110,9 @@ static int show_instance(void *context, const struct slc_instance *instance)
             instance->pc);
     if (has_distance && instance->parent)
         fprintf(walk->out->stream, " %s of time %" PRIu64 ", distance %" PRIu32,
-                slc_edge_name(instance->edge), instance->parent, instance->distance);
+                wetdbg_edge_name(instance->edge), instance->parent, instance->distance);
     else if (has_distance)
-        fprintf(walk->out->stream, " %s", slc_edge_name(instance->edge));
+        fprintf(walk->out->stream, " %s", wetdbg_edge_name(instance->edge));
     cli_thread_print_at(walk->session, instance->time);
     putc('\n', walk->out->stream);
     return 0;
@@ -120,9 +120,9 @@ static int show_instance(void *context, const struct slc_instance *instance)
 
 struct view {
     struct cli_session *session;
-    const struct slc_slice *slice;
+    const struct wetdbg_slice *slice;
     struct cli_slice_threads *threads; /* NULL: there is one only */
-    const struct slc_line *lines;
+    const struct wetdbg_slice_line *lines;
     size_t count;
     uint64_t limit;
     bool has_instances;
@@ -132,7 +132,7 @@ struct view {
 static int show_instances(const struct view *view, size_t index, json_t *array)
 {
     struct instance_walk walk = {view->session, view->session->out, array, view->limit, 0};
-    int result = slc_each_line_instance(view->slice, index, show_instance, &walk);
+    int result = wetdbg_slice_each_line_instance(view->slice, index, show_instance, &walk);
     if (result < 0)
         return result;
     if (!array && walk.limit && walk.shown == walk.limit &&
@@ -147,7 +147,7 @@ static int show_instances(const struct view *view, size_t index, json_t *array)
 static void print_line(const struct view *view, struct names *names, size_t index, int width)
 {
     struct cli_out *out = view->session->out;
-    const struct slc_line *line = &view->lines[index];
+    const struct wetdbg_slice_line *line = &view->lines[index];
     const char *text = cli_source_text(view->session, line->file, line->line, line->pc);
     char *where = cli_asprintf("%s:%" PRIu32, name_of(names, view->lines, view->count, line->file),
                                line->line);
@@ -192,7 +192,7 @@ static void print_groups(const struct view *view)
     free(groups);
 }
 
-static bool is_shown(const struct view *view, const struct slc_line *line)
+static bool is_shown(const struct view *view, const struct wetdbg_slice_line *line)
 {
     if (view->shows_all)
         return line->file != NULL;
@@ -239,10 +239,10 @@ static int print_lines(const struct view *view)
     return 0;
 }
 
-static int print_text(const struct view *view, const struct slc_criterion_info *info)
+static int print_text(const struct view *view, const struct wetdbg_criterion_info *info)
 {
     struct cli_out *out = view->session->out;
-    const struct slc_counts *counts = slc_get_counts(view->slice);
+    const struct wetdbg_slice_counts *counts = wetdbg_slice_get_counts(view->slice);
     cli_out_text(out, info->description);
     fprintf(out->stream,
             "\n%s slice: %" PRIu64 " instances of %" PRIu64 " instructions in %" PRIu64
@@ -266,7 +266,7 @@ static int print_text(const struct view *view, const struct slc_criterion_info *
 
 static json_t *json_of_line(const struct view *view, size_t index)
 {
-    const struct slc_line *line = &view->lines[index];
+    const struct wetdbg_slice_line *line = &view->lines[index];
     json_t *row = json_object();
     cli_json_set(row, "file", cli_json_text(line->file));
     cli_json_set(row, "line", line->file ? json_integer(line->line) : json_null());
@@ -276,8 +276,8 @@ static json_t *json_of_line(const struct view *view, size_t index)
     cli_json_set(row, "instances", cli_json_count(line->instances));
     cli_json_set(row, "statements", json_integer(line->statements));
     cli_json_set(row, "distance",
-                 line->min_distance == SLC_DISTANCE_UNKNOWN ? json_null()
-                                                            : json_integer(line->min_distance));
+                 line->min_distance == WETDBG_DISTANCE_UNKNOWN ? json_null()
+                                                               : json_integer(line->min_distance));
     cli_json_set(row, "first_time", cli_json_count(line->first_time));
     cli_json_set(row, "last_time", cli_json_count(line->last_time));
     cli_slice_threads_to_json(row, view->threads, index);
@@ -286,9 +286,9 @@ static json_t *json_of_line(const struct view *view, size_t index)
     return row;
 }
 
-static int print_json(const struct view *view, const struct slc_criterion_info *info)
+static int print_json(const struct view *view, const struct wetdbg_criterion_info *info)
 {
-    const struct slc_counts *counts = slc_get_counts(view->slice);
+    const struct wetdbg_slice_counts *counts = wetdbg_slice_get_counts(view->slice);
     json_t *object = cli_json_object("wetdbg.slice/1");
     json_t *lines = json_array();
     json_t *others = json_array();
@@ -337,20 +337,21 @@ static int parse_operands(const struct cli_args *args, const char **criterion)
     const char *first = args->operands[0];
     bool is_direction = strncmp(direction, first, strlen(first)) == 0;
     if (args->operand_count == 1 && is_direction)
-        return wd_fail(-WD_ERR_USAGE, "slice: of what? usage: slice %s",
-                       cli_cmd_slice_syntax.usage);
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "slice: of what? usage: slice %s",
+                           cli_cmd_slice_syntax.usage);
     if (args->operand_count == 2 && !is_direction)
-        return wd_fail(-WD_ERR_USAGE, "slice: '%s' is no direction; there is 'backward'", first);
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "slice: '%s' is no direction; there is 'backward'",
+                           first);
     *criterion = args->operands[args->operand_count - 1];
     return 0;
 }
 
 /* From now on `why` speaks of this criterion. Takes it over. */
-static void remember(struct cli_session *session, struct slc_criterion *criterion,
-                     enum slc_kinds kinds, struct slc_slice *slice)
+static void remember(struct cli_session *session, struct wetdbg_criterion *criterion,
+                     enum wetdbg_slice_kinds kinds, struct wetdbg_slice *slice)
 {
-    slc_slice_free(session->slice);
-    slc_criterion_free(session->criterion);
+    wetdbg_slice_free(session->slice);
+    wetdbg_criterion_free(session->criterion);
     session->criterion = criterion;
     session->kinds = kinds;
     session->slice = slice;
@@ -359,7 +360,7 @@ static void remember(struct cli_session *session, struct slc_criterion *criterio
 int cli_cmd_slice(struct cli_repl *repl, const struct cli_args *args, const char *format)
 {
     struct cli_session *session = repl->session;
-    struct slc_options how = {
+    struct wetdbg_slice_options how = {
         .record_parents = cli_args_has(args, "instances"),
         .no_bypass = cli_args_has(args, "no-bypass"),
         .loader = cli_args_has(args, "loader"),
@@ -369,8 +370,8 @@ int cli_cmd_slice(struct cli_repl *repl, const struct cli_args *args, const char
         .has_instances = how.record_parents,
         .shows_all = cli_args_has(args, "all"),
     };
-    struct slc_criterion *criterion;
-    struct slc_slice *slice;
+    struct wetdbg_criterion *criterion;
+    struct wetdbg_slice *slice;
     const char *text = NULL;
     (void)format;
     int err = parse_operands(args, &text);
@@ -384,13 +385,13 @@ int cli_cmd_slice(struct cli_repl *repl, const struct cli_args *args, const char
         return err;
     err = cli_slice_run(session, criterion, &how, true, &slice);
     if (err) {
-        slc_criterion_free(criterion);
+        wetdbg_criterion_free(criterion);
         return err;
     }
     remember(session, criterion, how.kinds, NULL);
     view.slice = slice;
-    view.lines = slc_lines(slice, &view.count);
-    const struct slc_criterion_info *info = slc_criterion_get_info(criterion);
+    view.lines = wetdbg_slice_lines(slice, &view.count);
+    const struct wetdbg_criterion_info *info = wetdbg_criterion_get_info(criterion);
     err = cli_slice_threads_make(session, slice, &view.threads);
     if (!err)
         err = repl->out->json ? print_json(&view, info) : print_text(&view, info);
@@ -398,6 +399,6 @@ int cli_cmd_slice(struct cli_repl *repl, const struct cli_args *args, const char
     if (how.record_parents && !how.no_bypass && !how.loader)
         session->slice = slice;
     else
-        slc_slice_free(slice);
+        wetdbg_slice_free(slice);
     return err;
 }

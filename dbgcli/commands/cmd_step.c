@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "dbgcli/alloc.h"
 #include "dbgcli/commands/disassembly.h"
 #include "dbgcli/eval/value.h"
@@ -13,6 +12,7 @@
 #include "dbgcli/nav/place.h"
 #include "dbgcli/nav/stepping.h"
 #include "dbgcli/nav/thread.h"
+#include <wetdbg/errors.h>
 
 #define STEP_SYNTAX(name, sample, text)                                                            \
     const struct cli_syntax cli_cmd_##name##_syntax = {                                            \
@@ -73,9 +73,9 @@ const struct cli_syntax cli_cmd_reverse_continue_syntax = {
 /* ---- going there ---- */
 
 /* The end of what the walk's thread did. */
-static wet_time end_time(const struct cli_session *session, const struct wet_thread *thread)
+static wetdbg_time end_time(const struct cli_session *session, const struct wetdbg_thread *thread)
 {
-    const struct wet_info *info = session->info;
+    const struct wetdbg_info *info = session->info;
     if (info->signal && info->signal_time && thread == session->struck)
         return info->signal_time;
     if (info->signal && info->signal_time && info->threads < 2)
@@ -84,7 +84,7 @@ static wet_time end_time(const struct cli_session *session, const struct wet_thr
                                                               : info->last_time + 1;
 }
 
-static int go(struct cli_session *session, wet_time time, const struct wet_thread *thread)
+static int go(struct cli_session *session, wetdbg_time time, const struct wetdbg_thread *thread)
 {
     int err = cli_session_go(session, time);
     if (err)
@@ -95,7 +95,8 @@ static int go(struct cli_session *session, wet_time time, const struct wet_threa
     return 0;
 }
 
-static void print_end(struct cli_session *session, const struct wet_thread *thread, bool is_start)
+static void print_end(struct cli_session *session, const struct wetdbg_thread *thread,
+                      bool is_start)
 {
     struct cli_out *out = session->out;
     if (out->json)
@@ -112,11 +113,11 @@ static void print_end(struct cli_session *session, const struct wet_thread *thre
 static int arrive(struct cli_session *session, const struct cli_calls *calls, bool is_at_end,
                   bool is_back)
 {
-    const struct wet_thread *thread = calls->walk.thread;
-    wet_time time = calls->walk.is_end ? end_time(session, thread) : cli_walk_time(&calls->walk);
+    const struct wetdbg_thread *thread = calls->walk.thread;
+    wetdbg_time time = calls->walk.is_end ? end_time(session, thread) : cli_walk_time(&calls->walk);
     if (time == session->time && is_at_end && calls->skipped == session->skipped)
-        return wd_fail(-WD_ERR_NOT_FOUND, "this is the %s of %s", is_back ? "start" : "end",
-                       cli_has_threads(session) ? "the thread" : "the run");
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "this is the %s of %s", is_back ? "start" : "end",
+                           cli_has_threads(session) ? "the thread" : "the run");
     int err = go(session, time, thread);
     if (err)
         return err;
@@ -138,7 +139,8 @@ static int read_count(const struct cli_args *args, uint64_t *count)
 {
     *count = 1;
     if (args->operand_count && (!cli_number_parse(args->operands[0], count) || !*count))
-        return wd_fail(-WD_ERR_USAGE, "%s: '%s' is no count", args->name, args->operands[0]);
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "%s: '%s' is no count", args->name,
+                           args->operands[0]);
     return 0;
 }
 
@@ -155,7 +157,7 @@ static int run_steps(struct cli_repl *repl, const struct cli_args *args, step_fn
         return result;
     result = 1;
     for (uint64_t i = 0; i < count && result > 0; i++)
-        result = cli_interrupt_is_pending() ? wd_fail(-WD_ERR_INTERRUPTED, "interrupted")
+        result = cli_interrupt_is_pending() ? wetdbg_fail(-WETDBG_ERR_INTERRUPTED, "interrupted")
                                             : step(&calls, over);
     if (result >= 0)
         result = arrive(session, &calls, result == 0, is_back);
@@ -214,11 +216,11 @@ static int frame_to_leave(struct cli_session *session, uint64_t *slot, uint64_t 
 }
 
 /* The position; and the value of that type that was returned, if it can be told. */
-static int print_result(struct cli_session *session, const struct mdl_type *type)
+static int print_result(struct cli_session *session, const struct wetdbg_type *type)
 {
     struct cli_value value;
     char *text = NULL;
-    if (type && type->kind != MDL_TYPE_VOID &&
+    if (type && type->kind != WETDBG_TYPE_VOID &&
         cli_value_of_result(session->moment, type, &value) == 0)
         text = cli_value_text(session->moment, &value, "", false);
     int err = 0;
@@ -244,7 +246,7 @@ int cli_cmd_finish(struct cli_repl *repl, const struct cli_args *args, const cha
     struct cli_session *session = repl->session;
     struct cli_calls calls;
     uint64_t slot, address;
-    struct mdl_type type = {.kind = MDL_TYPE_VOID};
+    struct wetdbg_type type = {.kind = WETDBG_TYPE_VOID};
     (void)args;
     (void)format;
     int err = frame_to_leave(session, &slot, &address);
@@ -252,8 +254,8 @@ int cli_cmd_finish(struct cli_repl *repl, const struct cli_args *args, const cha
         return err;
     const struct cli_frame *frame = &session->moment->frames[session->frame];
     if (!frame->is_inlined &&
-        mdl_function_result(session->model, frame->lookup_pc, frame->depth, &type) != 0)
-        type.kind = MDL_TYPE_VOID;
+        wetdbg_function_result(session->model, frame->lookup_pc, frame->depth, &type) != 0)
+        type.kind = WETDBG_TYPE_VOID;
     err = cli_calls_init(&calls, session);
     if (err)
         return err;
@@ -272,8 +274,8 @@ int cli_cmd_finish(struct cli_repl *repl, const struct cli_args *args, const cha
 struct delivery {
     uint64_t slot, address;
     uint32_t task;
-    wet_time until;
-    wet_time time; /* of the latest one, that is of the instruction before it; 0: none */
+    wetdbg_time until;
+    wetdbg_time time; /* of the latest one, that is of the instruction before it; 0: none */
 };
 
 static int note_delivery(void *arg, const struct wet_event *event)
@@ -298,7 +300,7 @@ static int leave_backward(struct cli_session *session, struct cli_calls *calls, 
         .task = calls->walk.thread->task,
         .until = session->time,
     };
-    int result = wet_each_event(session->wet, note_delivery, &delivery);
+    int result = wet_each_entry(session->wet, note_delivery, &delivery);
     if (result < 0)
         return result;
     if (delivery.time) {
@@ -334,12 +336,12 @@ int cli_cmd_reverse_finish(struct cli_repl *repl, const struct cli_args *args, c
 /* ---- continue ---- */
 
 struct hit {
-    wet_time time;
+    wetdbg_time time;
     bool is_found;
     bool is_last_wanted;
 };
 
-static int note_hit(void *arg, wet_time time, uint64_t pc)
+static int note_hit(void *arg, wetdbg_time time, uint64_t pc)
 {
     struct hit *hit = arg;
     (void)pc;
@@ -349,19 +351,20 @@ static int note_hit(void *arg, wet_time time, uint64_t pc)
 }
 
 /* The last time before `end` that one of the addresses was executed. */
-static int find_before(struct cli_session *session, const uint64_t *pcs, size_t count, wet_time end,
-                       struct hit *hit)
+static int find_before(struct cli_session *session, const uint64_t *pcs, size_t count,
+                       wetdbg_time end, struct hit *hit)
 {
     hit->is_last_wanted = true;
-    for (uint64_t k = wet_interval_at(session->wet, end) + 1; k-- > 0 && !hit->is_found;) {
-        wet_time start = cli_walk_interval_start(session->wet, k);
+    for (uint64_t k = wetdbg_interval_at(session->wet, end) + 1; k-- > 0 && !hit->is_found;) {
+        wetdbg_time start = cli_walk_interval_start(session->wet, k);
         if (start < end) {
-            int result = wet_each_instance(session->wet, pcs, count, start, end - 1, note_hit, hit);
+            int result =
+                wetdbg_each_instance(session->wet, pcs, count, start, end - 1, note_hit, hit);
             if (result < 0)
                 return result;
         }
         if (cli_interrupt_is_pending())
-            return wd_fail(-WD_ERR_INTERRUPTED, "interrupted");
+            return wetdbg_fail(-WETDBG_ERR_INTERRUPTED, "interrupted");
         end = start;
     }
     return 0;
@@ -378,20 +381,20 @@ static int continue_to(struct cli_session *session, const char *where, bool is_b
     if (is_back)
         result = find_before(session, pcs, count, session->time, &hit);
     else
-        result = wet_each_instance(session->wet, pcs, count, session->time + 1, UINT64_MAX,
-                                   note_hit, &hit);
+        result = wetdbg_each_instance(session->wet, pcs, count, session->time + 1, UINT64_MAX,
+                                      note_hit, &hit);
     free(pcs);
     if (result < 0)
         return result;
     if (!hit.is_found)
-        return wd_fail(-WD_ERR_NOT_FOUND, "%s is not reached %s time %" PRIu64, where,
-                       is_back ? "before" : "after", session->time);
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "%s is not reached %s time %" PRIu64, where,
+                           is_back ? "before" : "after", session->time);
     return cli_session_go(session, hit.time);
 }
 
 static int go_to_end(struct cli_session *session, bool is_back)
 {
-    wet_time time;
+    wetdbg_time time;
     int err = cli_time_parse(session,
                              is_back                 ? "start"
                              : session->info->signal ? "crash"
@@ -400,7 +403,8 @@ static int go_to_end(struct cli_session *session, bool is_back)
     if (err)
         return err;
     if (time == session->time)
-        return wd_fail(-WD_ERR_NOT_FOUND, "this is the %s of the run", is_back ? "start" : "end");
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "this is the %s of the run",
+                           is_back ? "start" : "end");
     return cli_session_go(session, time);
 }
 

@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "dbgcli/commands/slicing.h"
 #include "dbgcli/eval/value.h"
 #include "dbgcli/interrupt.h"
 #include "dbgcli/nav/place.h"
 #include "dbgcli/nav/thread.h"
+#include <wetdbg/errors.h>
 
 #define LIMIT_DEFAULT 100
 
@@ -45,10 +45,11 @@ static bool file_matches(const char *path, const char *file)
 }
 
 /* The nearest one if the line is there several times (functions inlined here and there). */
-static int find_line(const struct slc_slice *slice, const char *file, uint32_t line, size_t *index)
+static int find_line(const struct wetdbg_slice *slice, const char *file, uint32_t line,
+                     size_t *index)
 {
     size_t count;
-    const struct slc_line *lines = slc_lines(slice, &count);
+    const struct wetdbg_slice_line *lines = wetdbg_slice_lines(slice, &count);
     bool is_found = false;
     for (size_t i = 0; i < count; i++) {
         if (!lines[i].file || lines[i].line != line || !file_matches(lines[i].file, file))
@@ -57,35 +58,35 @@ static int find_line(const struct slc_slice *slice, const char *file, uint32_t l
             *index = i;
         is_found = true;
     }
-    return is_found ? 0 : -WD_ERR_NOT_FOUND;
+    return is_found ? 0 : -WETDBG_ERR_NOT_FOUND;
 }
 
 /* What to say of a line that is not in the slice: there may be no such line at all. */
 static int fail_absent(struct cli_session *session, const char *text, const char *file,
                        uint32_t line)
 {
-    struct mdl_location *locations;
+    struct wetdbg_line_location *locations;
     size_t count;
-    int err = mdl_line_locations(session->model, file, line, &locations, &count);
+    int err = wetdbg_line_locations(session->model, file, line, &locations, &count);
     if (err)
         return err;
     free(locations);
-    return wd_fail(-WD_ERR_NOT_FOUND, "%s is not in the %s slice of %s", text,
-                   cli_kinds_name(session->kinds),
-                   slc_criterion_get_info(session->criterion)->text);
+    return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "%s is not in the %s slice of %s", text,
+                       cli_kinds_name(session->kinds),
+                       wetdbg_criterion_get_info(session->criterion)->text);
 }
 
 /* The slice again, with parents, unless the last `why` left it. */
-static int need_slice(struct cli_session *session, enum slc_kinds kinds)
+static int need_slice(struct cli_session *session, enum wetdbg_slice_kinds kinds)
 {
-    struct slc_options how = {.kinds = kinds, .record_parents = true};
-    struct slc_slice *slice;
+    struct wetdbg_slice_options how = {.kinds = kinds, .record_parents = true};
+    struct wetdbg_slice *slice;
     if (session->slice && kinds == session->kinds)
         return 0;
     int err = cli_slice_run(session, session->criterion, &how, false, &slice);
     if (err)
         return err;
-    slc_slice_free(session->slice);
+    wetdbg_slice_free(session->slice);
     session->slice = slice;
     session->kinds = kinds;
     return 0;
@@ -98,11 +99,11 @@ static const char *const gpr_names[INS_GPR_COUNT] = {
     "r8",  "r9",  "r10", "r11", "r12", "r13", "r14", "r15",
 };
 
-static void describe_location(FILE *to, const struct wet_state *state, unsigned location)
+static void describe_location(FILE *to, const struct wetdbg_state *state, unsigned location)
 {
     static const char *const flags[] = {"CF", "PF", "AF", "ZF", "SF", "OF", "DF"};
     static const unsigned char flag_bits[] = {0, 2, 4, 6, 7, 11, 10};
-    const struct evq_regs *regs = wet_state_regs(state);
+    const struct evq_regs *regs = wetdbg_state_regs(state);
     if (location < INS_LOC_CF) {
         unsigned gpr = (location - INS_LOC_GPR) / INS_GPR_PIECES;
         fprintf(to, "%s = 0x%" PRIx64, gpr_names[gpr], regs->r[evq_reg_of_gpr[gpr]]);
@@ -116,26 +117,26 @@ static void describe_location(FILE *to, const struct wet_state *state, unsigned 
     }
 }
 
-static void describe_byte(FILE *to, struct mdl_model *model, struct wet_state *state,
+static void describe_byte(FILE *to, struct wetdbg_model *model, struct wetdbg_state *state,
                           uint64_t address)
 {
     uint8_t byte;
     fputs("the byte at ", to);
     cli_address_print(to, model, address);
-    if (wet_state_read(state, address, &byte, 1) == 0)
+    if (wetdbg_state_read(state, address, &byte, 1) == 0)
         fprintf(to, " = 0x%02x", byte);
 }
 
 /* What `hop` gave to the hop above, as that one saw it; to be freed; NULL if nothing did. */
-static char *describe_value(struct cli_session *session, const struct slc_instance *hop)
+static char *describe_value(struct cli_session *session, const struct wetdbg_slice_instance *hop)
 {
     bool is_byte = hop->location == INS_LOC_COUNT;
-    struct wet_state *state;
+    struct wetdbg_state *state;
     char *text = NULL;
     size_t size;
-    if (!hop->parent || (is_byte && !hop->address) || hop->edge == SLC_EDGE_CONTROL)
+    if (!hop->parent || (is_byte && !hop->address) || hop->edge == WETDBG_EDGE_CONTROL)
         return NULL;
-    if (wet_state_open(session->wet, hop->parent, &state) != 0)
+    if (wetdbg_state_open(session->wet, hop->parent, &state) != 0)
         return NULL;
     FILE *to = open_memstream(&text, &size);
     if (to && is_byte)
@@ -144,20 +145,21 @@ static char *describe_value(struct cli_session *session, const struct slc_instan
         describe_location(to, state, hop->location);
     if (to)
         fclose(to);
-    wet_state_close(state);
+    wetdbg_state_close(state);
     return text;
 }
 
 /* ---- showing the chain ---- */
 
-static void print_hop(struct cli_session *session, size_t number, const struct slc_instance *hop)
+static void print_hop(struct cli_session *session, size_t number,
+                      const struct wetdbg_slice_instance *hop)
 {
     struct cli_out *out = session->out;
     struct cli_place place;
     char *value = describe_value(session, hop);
     cli_place_of_pc(session, hop->pc, &place);
     fprintf(out->stream, "#%-3zu time %-12" PRIu64 " %-9s ", number, hop->time,
-            slc_edge_name(hop->edge));
+            wetdbg_edge_name(hop->edge));
     cli_out_text(out, place.function ? place.function : "?");
     fputs("  ", out->stream);
     cli_place_print(out, &place);
@@ -175,14 +177,14 @@ static void print_hop(struct cli_session *session, size_t number, const struct s
     free(value);
 }
 
-static json_t *json_of_hop(struct cli_session *session, const struct slc_instance *hop)
+static json_t *json_of_hop(struct cli_session *session, const struct wetdbg_slice_instance *hop)
 {
     struct cli_place place;
     json_t *row = json_object();
     char *value = describe_value(session, hop);
     cli_place_of_pc(session, hop->pc, &place);
     cli_json_set(row, "time", cli_json_count(hop->time));
-    cli_json_set(row, "kind", cli_json_text(slc_edge_name(hop->edge)));
+    cli_json_set(row, "kind", cli_json_text(wetdbg_edge_name(hop->edge)));
     cli_json_set(row, "value", cli_json_text(value));
     cli_place_to_json(row, &place);
     cli_thread_to_json_at(row, session, hop->time);
@@ -191,14 +193,15 @@ static json_t *json_of_hop(struct cli_session *session, const struct slc_instanc
 }
 
 /* True for the hops in the middle of a chain that is longer than the limit. */
-static bool is_omitted(const struct slc_path *path, uint64_t limit, size_t index)
+static bool is_omitted(const struct wetdbg_slice_path *path, uint64_t limit, size_t index)
 {
     if (!limit || path->count <= limit)
         return false;
     return index >= (limit + 1) / 2 && index < path->count - limit / 2;
 }
 
-static int show_path(struct cli_session *session, const struct slc_path *path, uint64_t limit)
+static int show_path(struct cli_session *session, const struct wetdbg_slice_path *path,
+                     uint64_t limit)
 {
     struct cli_out *out = session->out;
     json_t *hops = out->json ? json_array() : NULL;
@@ -207,7 +210,7 @@ static int show_path(struct cli_session *session, const struct slc_path *path, u
         bool omit = is_omitted(path, limit, i);
         if (cli_interrupt_is_pending()) {
             json_decref(hops);
-            return wd_fail(-WD_ERR_INTERRUPTED, "interrupted");
+            return wetdbg_fail(-WETDBG_ERR_INTERRUPTED, "interrupted");
         }
         if (omit && !was_omitted && !hops)
             fprintf(out->stream, "     ... %zu hops; --limit 0 shows all\n",
@@ -223,21 +226,21 @@ static int show_path(struct cli_session *session, const struct slc_path *path, u
     if (hops) {
         json_t *object = cli_json_object("wetdbg.why/1");
         cli_json_set(object, "criterion",
-                     cli_json_text(slc_criterion_get_info(session->criterion)->text));
+                     cli_json_text(wetdbg_criterion_get_info(session->criterion)->text));
         cli_json_set(object, "kinds", cli_json_text(cli_kinds_name(session->kinds)));
-        cli_uncertain_to_json(object, session, slc_criterion_get_info(session->criterion)->time);
+        cli_uncertain_to_json(object, session, wetdbg_criterion_get_info(session->criterion)->time);
         cli_json_set(object, "hop_count", cli_json_count(path->count));
         cli_json_set(object, "hops", hops);
         cli_out_json(out, object);
     } else {
-        cli_uncertain_print(session, slc_criterion_get_info(session->criterion)->time);
+        cli_uncertain_print(session, wetdbg_criterion_get_info(session->criterion)->time);
     }
     return 0;
 }
 
 static int explain(struct cli_session *session, const char *text, uint64_t limit)
 {
-    struct slc_path *path;
+    struct wetdbg_slice_path *path;
     size_t index = 0;
     uint32_t line;
     char *file;
@@ -249,28 +252,28 @@ static int explain(struct cli_session *session, const char *text, uint64_t limit
         err = fail_absent(session, text, file, line);
     free(file);
     if (!err)
-        err = slc_path_to_line(session->slice, index, &path);
+        err = wetdbg_slice_path_to_line(session->slice, index, &path);
     if (err)
         return err;
     err = show_path(session, path, limit);
-    slc_path_free(path);
+    wetdbg_slice_path_free(path);
     return err;
 }
 
 int cli_cmd_why(struct cli_repl *repl, const struct cli_args *args, const char *format)
 {
     struct cli_session *session = repl->session;
-    enum slc_kinds kinds;
+    enum wetdbg_slice_kinds kinds;
     uint64_t limit;
     (void)format;
     int result = cli_kinds_from(args, &kinds);
     if (!result)
         result = cli_args_number(args, "limit", LIMIT_DEFAULT, &limit);
     if (!result && !session->criterion)
-        result = wd_fail(-WD_ERR_USAGE, "why: there is no slice yet; use 'slice' first");
+        result = wetdbg_fail(-WETDBG_ERR_USAGE, "why: there is no slice yet; use 'slice' first");
     if (result)
         return result;
-    if (kinds == SLC_KINDS_FULL)
+    if (kinds == WETDBG_SLICE_FULL)
         kinds = session->kinds; /* none was asked for: as the slice was made */
     result = need_slice(session, kinds);
     return result ? result : explain(session, args->operands[0], limit);

@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "dbgcli/alloc.h"
 #include "dbgcli/commands/disassembly.h"
 #include "dbgcli/eval/arithmetic.h"
 #include "dbgcli/eval/value.h"
 #include "dbgcli/interrupt.h"
 #include "dbgcli/nav/thread.h"
+#include <wetdbg/errors.h>
 
 #define COUNT_MAX  1000000
 #define STRING_MAX 200
@@ -58,14 +58,14 @@ static int read_format(struct examination *x, const char *text)
         } else if (strchr("xzduotcafsi", *at)) {
             x->format = *at;
         } else {
-            return wd_fail(-WD_ERR_USAGE,
-                           "x: '/%s' is no format: a count, one of x z d u o t c a f "
-                           "s i, and one of b h w g",
-                           text);
+            return wetdbg_fail(-WETDBG_ERR_USAGE,
+                               "x: '/%s' is no format: a count, one of x z d u o t c a f "
+                               "s i, and one of b h w g",
+                               text);
         }
     }
     if (!x->count || x->count > COUNT_MAX)
-        return wd_fail(-WD_ERR_USAGE, "x: between 1 and %d can be shown", COUNT_MAX);
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "x: between 1 and %d can be shown", COUNT_MAX);
     if (x->format == 'a')
         x->size = 'g';
     if (!has_size && x->format == 'c')
@@ -85,7 +85,8 @@ static int read_address(struct examination *x, const char *text)
         result = cli_value_dereference(x->moment, &value);
     if (result)
         return result;
-    bool is_aggregate = value.type.kind == MDL_TYPE_STRUCT || value.type.kind == MDL_TYPE_UNION;
+    bool is_aggregate =
+        value.type.kind == WETDBG_TYPE_STRUCT || value.type.kind == WETDBG_TYPE_UNION;
     if (is_aggregate && value.is_in_memory) {
         x->address = value.address;
         return 0;
@@ -124,7 +125,7 @@ static int print_unit(struct cli_out *to, struct examination *x, uint64_t bits)
     struct cli_value value;
     unsigned size = bytes_of(x->size);
     char format[2] = {x->format, 0};
-    struct mdl_type type = {.kind = MDL_TYPE_SIGNED, .is_signed = 1, .size_bytes = size};
+    struct wetdbg_type type = {.kind = WETDBG_TYPE_SIGNED, .is_signed = 1, .size_bytes = size};
     switch (x->format) {
     case 'x':
     case 'z':
@@ -151,7 +152,7 @@ static void print_address(struct examination *x, const char *before)
 
 static int fail_memory(uint64_t address)
 {
-    return wd_fail(-EFAULT, "cannot access memory at address 0x%" PRIx64, address);
+    return wetdbg_fail(-EFAULT, "cannot access memory at address 0x%" PRIx64, address);
 }
 
 static int show_units(struct examination *x)
@@ -163,9 +164,9 @@ static int show_units(struct examination *x)
         if (cli_interrupt_is_pending()) {
             if (i && !x->array)
                 putc('\n', out->stream);
-            return wd_fail(-WD_ERR_INTERRUPTED, "interrupted");
+            return wetdbg_fail(-WETDBG_ERR_INTERRUPTED, "interrupted");
         }
-        if (wet_state_read(x->moment->state, x->address, &bits, size) != 0) {
+        if (wetdbg_state_read(x->moment->state, x->address, &bits, size) != 0) {
             if (i && !x->array)
                 putc('\n', out->stream);
             return fail_memory(x->address);
@@ -175,7 +176,7 @@ static int show_units(struct examination *x)
             size_t length;
             struct cli_out to = {.stream = open_memstream(&text, &length)};
             if (!to.stream)
-                return wd_fail_errno("cannot print");
+                return wetdbg_fail_errno("cannot print");
             print_unit(&to, x, bits);
             fclose(to.stream);
             json_t *row = json_object();
@@ -203,7 +204,7 @@ static int show_string(struct examination *x)
     size_t length = 0;
     bool is_ended = false;
     while (length < sizeof(text) && !is_ended) {
-        if (wet_state_read(x->moment->state, x->address + length, text + length, 1) != 0)
+        if (wetdbg_state_read(x->moment->state, x->address + length, text + length, 1) != 0)
             break;
         is_ended = !text[length];
         length += !is_ended;
@@ -232,7 +233,7 @@ static int show_instruction(struct examination *x)
     int err = cli_instruction_read(x->moment, x->address, false, &instruction);
     if (err)
         return err;
-    bool is_current = x->address == x->moment->frames[x->session->frame].regs.value[MDL_REG_RIP];
+    bool is_current = x->address == x->moment->frames[x->session->frame].regs.value[WETDBG_REG_RIP];
     if (x->array) {
         json_t *row = json_object();
         cli_json_set(row, "address", cli_json_address(x->address));
@@ -256,7 +257,7 @@ static int show(struct examination *x)
         return show_units(x);
     for (uint64_t i = 0; i < x->count && !err && !cli_out_is_gone(x->session->out); i++) {
         if (cli_interrupt_is_pending())
-            return wd_fail(-WD_ERR_INTERRUPTED, "interrupted");
+            return wetdbg_fail(-WETDBG_ERR_INTERRUPTED, "interrupted");
         err = x->format == 's' ? show_string(x) : show_instruction(x);
     }
     return err;
@@ -274,7 +275,7 @@ int cli_cmd_x(struct cli_repl *repl, const struct cli_args *args, const char *fo
     if (!err && args->operand_count)
         err = read_address(&x, args->operands[0]);
     else if (!err && !session->examine_is_set)
-        err = wd_fail(-WD_ERR_USAGE, "x: from which address on?");
+        err = wetdbg_fail(-WETDBG_ERR_USAGE, "x: from which address on?");
     if (err)
         return err;
     x.array = session->out->json ? json_array() : NULL;

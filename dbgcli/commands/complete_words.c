@@ -10,12 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "dbgcli/alloc.h"
 #include "dbgcli/commands/bookmark.h"
 #include "dbgcli/commands/info_subject.h"
 #include "dbgcli/eval/value.h"
 #include "dbgcli/nav/place.h"
+#include <wetdbg/errors.h>
 
 enum words {
     WORDS_NONE = 0,
@@ -84,7 +84,7 @@ struct adding {
 /* ---- words of the model ---- */
 
 /* With the colon that a line number follows. */
-static int add_file(void *context, const char *file, mdl_module_id module)
+static int add_file(void *context, const char *file, wetdbg_module_id module)
 {
     struct adding *adding = context;
     (void)module;
@@ -97,15 +97,15 @@ static int add_file(void *context, const char *file, mdl_module_id module)
 static void add_files(struct cli_session *session, struct adding *adding)
 {
     size_t before = adding->to->count;
-    mdl_files_each(session->model, add_file, adding);
+    wetdbg_files_each(session->model, add_file, adding);
     if (adding->to->count > before)
         adding->to->is_open = true;
 }
 
-static int add_function(void *context, const struct mdl_function *function)
+static int add_function(void *context, const struct wetdbg_function *function)
 {
     struct adding *adding = context;
-    if (!(function->flags & (MDL_FUNCTION_PLT | MDL_FUNCTION_COLD)))
+    if (!(function->flags & (WETDBG_FUNCTION_PLT | WETDBG_FUNCTION_COLD)))
         cli_completions_add(adding->to, adding->typed, function->name);
     return adding->to->count == CLI_COMPLETIONS_MAX;
 }
@@ -120,11 +120,11 @@ static void add_functions(struct cli_session *session, struct adding *adding)
         if (!isalnum((unsigned char)adding->typed[i]) && !strchr("_:", adding->typed[i]))
             return;
     char *pattern = cli_asprintf("^%s", adding->typed);
-    mdl_functions_each(session->model, pattern, add_function, adding);
+    wetdbg_functions_each(session->model, pattern, add_function, adding);
     free(pattern);
 }
 
-static int add_variable(void *context, const struct mdl_variable *variable)
+static int add_variable(void *context, const struct wetdbg_variable *variable)
 {
     struct adding *adding = context;
     if (variable->name)
@@ -145,28 +145,28 @@ static void add_variables(struct cli_session *session, struct adding *adding)
     if (cli_session_moment(session, &moment) != 0)
         return;
     const struct cli_frame *frame = &moment->frames[session->frame];
-    mdl_variables_each_at(session->model, frame->lookup_pc, frame->depth, add_variable, adding);
+    wetdbg_variables_each_at(session->model, frame->lookup_pc, frame->depth, add_variable, adding);
     /* Globals are many: by a letter. */
     if (*adding->typed)
-        mdl_globals_each(session->model, frame->lookup_pc, add_global, adding);
+        wetdbg_globals_each(session->model, frame->lookup_pc, add_global, adding);
 }
 
 /* ---- members ---- */
 
 struct member_walk {
-    struct mdl_model *model;
+    struct wetdbg_model *model;
     struct adding *adding;
     unsigned depth;
 };
 
-static int add_member(void *context, const struct mdl_member *member)
+static int add_member(void *context, const struct wetdbg_member *member)
 {
     struct member_walk *walk = context;
     if (member->name && !member->is_base) {
         cli_completions_add(walk->adding->to, walk->adding->typed, member->name);
     } else if (walk->depth < 8) {
         walk->depth++;
-        mdl_type_members_each(walk->model, member->type.handle, add_member, walk);
+        wetdbg_type_members_each(walk->model, member->type.handle, add_member, walk);
         walk->depth--;
     }
     return 0;
@@ -182,11 +182,11 @@ static void add_members(struct cli_session *session, const char *whole, struct a
     struct cli_frame_view view = {moment, session->frame};
     if (cli_value_evaluate(&view, whole, &value) != 0)
         return;
-    if (value.type.kind == MDL_TYPE_POINTER && cli_value_target(moment, &value, &target) == 0)
+    if (value.type.kind == WETDBG_TYPE_POINTER && cli_value_target(moment, &value, &target) == 0)
         value = target;
     struct member_walk walk = {.model = session->model, .adding = adding};
-    if (value.type.kind == MDL_TYPE_STRUCT || value.type.kind == MDL_TYPE_UNION)
-        mdl_type_members_each(session->model, value.type.handle, add_member, &walk);
+    if (value.type.kind == WETDBG_TYPE_STRUCT || value.type.kind == WETDBG_TYPE_UNION)
+        wetdbg_type_members_each(session->model, value.type.handle, add_member, &walk);
 }
 
 /* ---- expressions ---- */

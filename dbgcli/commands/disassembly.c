@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "dbgcli/commands/att.h"
 #include "dbgcli/eval/value.h"
+#include <wetdbg/errors.h>
 
 static void formatter_init(ZydisFormatter *formatter, bool is_intel)
 {
@@ -93,15 +93,16 @@ int cli_instruction_read(struct cli_moment *moment, uint64_t address, bool is_in
 {
     size_t available = 0;
     *instruction = (struct cli_instruction){.address = address};
-    if (wet_state_read(moment->state, address, instruction->bytes, sizeof(instruction->bytes)) == 0)
+    if (wetdbg_state_read(moment->state, address, instruction->bytes, sizeof(instruction->bytes)) ==
+        0)
         available = sizeof(instruction->bytes);
     /* the last bytes of a mapping */
     while (available < sizeof(instruction->bytes) &&
-           wet_state_read(moment->state, address + available, instruction->bytes + available, 1) ==
-               0)
+           wetdbg_state_read(moment->state, address + available, instruction->bytes + available,
+                             1) == 0)
         available++;
     if (!available)
-        return wd_fail(-EFAULT, "cannot access memory at address 0x%" PRIx64, address);
+        return wetdbg_fail(-EFAULT, "cannot access memory at address 0x%" PRIx64, address);
     cli_instruction_decode(moment, available, is_intel, instruction);
     return 0;
 }
@@ -110,7 +111,7 @@ void cli_disassembly_print_current(struct cli_session *session)
 {
     struct cli_instruction instruction;
     FILE *stream = session->out->stream;
-    uint64_t pc = session->moment->frames[0].regs.value[MDL_REG_RIP];
+    uint64_t pc = session->moment->frames[0].regs.value[WETDBG_REG_RIP];
     if (cli_instruction_read(session->moment, pc, false, &instruction) != 0)
         return;
     fputs("=> ", stream);

@@ -2,10 +2,10 @@
 /* `info functions` and `info lines`: what the program model knows. */
 #include <inttypes.h>
 
-#include "common/err.h"
 #include "dbgcli/commands/info_subject.h"
 #include "dbgcli/interrupt.h"
 #include "dbgcli/nav/place.h"
+#include <wetdbg/errors.h>
 
 struct walk {
     struct cli_session *session;
@@ -18,7 +18,7 @@ struct walk {
 static int stop_wanted(const struct walk *walk)
 {
     if (cli_interrupt_is_pending())
-        return wd_fail(-WD_ERR_INTERRUPTED, "interrupted");
+        return wetdbg_fail(-WETDBG_ERR_INTERRUPTED, "interrupted");
     return cli_out_is_gone(walk->session->out) ? STOP : 0;
 }
 
@@ -36,13 +36,13 @@ static int finish(struct walk *walk, int result, const char *schema, const char 
     return 0;
 }
 
-static int show_function(void *context, const struct mdl_function *function)
+static int show_function(void *context, const struct wetdbg_function *function)
 {
     struct walk *walk = context;
     struct cli_out *out = walk->session->out;
-    struct mdl_module module;
-    const char *name = "?", *full = mdl_name_full(walk->session->model, function->linkage_name);
-    if (mdl_module_get(walk->session->model, function->module, &module) == 0)
+    struct wetdbg_module module;
+    const char *name = "?", *full = wetdbg_name_full(walk->session->model, function->linkage_name);
+    if (wetdbg_module_get(walk->session->model, function->module, &module) == 0)
         name = module.name;
     walk->count++;
     if (walk->array) {
@@ -68,22 +68,24 @@ int cli_info_functions(struct cli_session *session, const char *regex)
 {
     struct walk walk = {.session = session};
     walk.array = session->out->json ? json_array() : NULL;
-    int result = mdl_functions_each(session->model, regex, show_function, &walk);
+    int result = wetdbg_functions_each(session->model, regex, show_function, &walk);
     if (result >= 0 && !walk.count)
-        result = wd_fail(-WD_ERR_NOT_FOUND, "no function's name matches '%s'", regex ? regex : "");
+        result = wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "no function's name matches '%s'",
+                             regex ? regex : "");
     return finish(&walk, result, "wetdbg.functions/1", "functions");
 }
 
-static int show_line(void *context, const struct mdl_line *line)
+static int show_line(void *context, const struct wetdbg_line *line)
 {
     struct walk *walk = context;
     struct cli_out *out = walk->session->out;
-    struct mdl_function function;
+    struct wetdbg_function function;
     if (!line->line || !line->is_stmt)
         return stop_wanted(walk);
     walk->count++;
-    const char *name =
-        mdl_function_at(walk->session->model, line->start, &function) == 0 ? function.name : NULL;
+    const char *name = wetdbg_function_at(walk->session->model, line->start, &function) == 0
+                           ? function.name
+                           : NULL;
     if (walk->array) {
         json_t *row = json_object();
         cli_json_set(row, "file", cli_json_text(line->file));
@@ -106,10 +108,10 @@ int cli_info_lines(struct cli_session *session, const char *file)
 {
     struct walk walk = {.session = session};
     if (!file)
-        return wd_fail(-WD_ERR_USAGE, "info lines: of which file?");
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "info lines: of which file?");
     walk.array = session->out->json ? json_array() : NULL;
-    int result = mdl_lines_each(session->model, file, show_line, &walk);
+    int result = wetdbg_lines_each(session->model, file, show_line, &walk);
     if (result >= 0 && !walk.count)
-        result = wd_fail(-WD_ERR_NOT_FOUND, "no module knows a source file '%s'", file);
+        result = wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "no module knows a source file '%s'", file);
     return finish(&walk, result, "wetdbg.lines/1", "lines");
 }

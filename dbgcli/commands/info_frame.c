@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "dbgcli/alloc.h"
 #include "dbgcli/commands/info_subject.h"
 #include "dbgcli/eval/registers.h"
 #include "dbgcli/eval/value.h"
 #include "dbgcli/nav/place.h"
 #include "dbgcli/nav/thread.h"
+#include <wetdbg/errors.h>
 
 /* ---- variables ---- */
 
@@ -22,21 +22,21 @@ struct locals_walk {
     uint64_t count;
 };
 
-static int show_variable(void *context, const struct mdl_variable *variable)
+static int show_variable(void *context, const struct wetdbg_variable *variable)
 {
     struct locals_walk *walk = context;
     struct cli_out *out = walk->session->out;
     struct cli_value value;
     char *text;
-    bool is_argument = variable->scope == MDL_SCOPE_PARAM;
+    bool is_argument = variable->scope == WETDBG_SCOPE_PARAM;
     /* JSON has both kinds, and says which */
     if (!variable->name || (is_argument != walk->are_arguments && (!walk->array || !is_argument)))
         return 0;
     int result = cli_value_of_variable(&walk->view, variable, &value);
-    if (result == -WD_ERR_NOT_FOUND)
+    if (result == -WETDBG_ERR_NOT_FOUND)
         text = cli_strdup("<optimized out>");
     else if (result)
-        text = cli_asprintf("<%s>", wd_error_message(result));
+        text = cli_asprintf("<%s>", wetdbg_error(result));
     else
         text = cli_value_plain_text(walk->view.moment, &value, false);
     walk->count++;
@@ -60,9 +60,9 @@ static int show_variable(void *context, const struct mdl_variable *variable)
 static int fail_without_debug(struct cli_session *session, const struct cli_frame *frame)
 {
     char *missing = cli_debug_missing(session->model, frame->lookup_pc);
-    int err = wd_fail(-WD_ERR_NOT_FOUND, "no debug information about %s%s%s",
-                      frame->function ? frame->function : "the code that runs here",
-                      missing ? ": " : "", missing ? missing : "");
+    int err = wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "no debug information about %s%s%s",
+                          frame->function ? frame->function : "the code that runs here",
+                          missing ? ": " : "", missing ? missing : "");
     free(missing);
     return err;
 }
@@ -77,9 +77,9 @@ static int show_variables(struct cli_session *session, bool are_arguments)
         .session = session, .view = {moment, session->frame}, .are_arguments = are_arguments};
     walk.array = session->out->json ? json_array() : NULL;
     const struct cli_frame *frame = &moment->frames[session->frame];
-    result =
-        mdl_variables_each_at(session->model, frame->lookup_pc, frame->depth, show_variable, &walk);
-    if (result == -WD_ERR_NOT_FOUND || (result == 0 && !frame->file && !walk.count))
+    result = wetdbg_variables_each_at(session->model, frame->lookup_pc, frame->depth, show_variable,
+                                      &walk);
+    if (result == -WETDBG_ERR_NOT_FOUND || (result == 0 && !frame->file && !walk.count))
         result = fail_without_debug(session, frame);
     if (result < 0) {
         json_decref(walk.array);
@@ -133,14 +133,14 @@ static void print_register(struct register_list *list, const char *name, struct 
     struct cli_moment *moment = list->view.moment;
     char *raw, *text;
     fprintf(stream, "%-15s", name);
-    if (value->type.kind == MDL_TYPE_OTHER) {
+    if (value->type.kind == WETDBG_TYPE_OTHER) {
         text = cli_value_text(moment, value, "x", false);
         fprintf(stream, "%s\n", text);
         free(text);
         return;
     }
-    text = cli_value_text(moment, value, value->type.kind == MDL_TYPE_POINTER ? "a" : "", false);
-    if (value->type.kind == MDL_TYPE_FLOAT) {
+    text = cli_value_text(moment, value, value->type.kind == WETDBG_TYPE_POINTER ? "a" : "", false);
+    if (value->type.kind == WETDBG_TYPE_FLOAT) {
         uint64_t words[2];
         memcpy(words, value->bytes, sizeof(words));
         char *bits =
@@ -160,7 +160,7 @@ static int show_register(struct register_list *list, const char *name)
     struct cli_value value;
     uint64_t bits;
     int err = cli_register_value(&list->view, name, &value);
-    if (err && err != -WD_ERR_NOT_FOUND)
+    if (err && err != -WETDBG_ERR_NOT_FOUND)
         return err;
     if (!list->object && err) {
         fprintf(list->session->out->stream, "%-15s<not saved>\n", name);
@@ -193,7 +193,7 @@ static int show_group(struct register_list *list, enum cli_register_group group)
 static bool has_avx512(struct cli_frame_view *view)
 {
     uint64_t mask;
-    bool has = wet_state_mask(view->moment->state, 0, &mask) == 0;
+    bool has = wetdbg_state_mask(view->moment->state, 0, &mask) == 0;
     return has;
 }
 

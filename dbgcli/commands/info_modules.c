@@ -37,7 +37,7 @@ static void print_debug_file(struct cli_out *out, uint64_t bytes, const char *pa
     putc('\n', out->stream);
 }
 
-static void print_held_file(struct cli_out *out, const struct wet_held_file *file)
+static void print_held_file(struct cli_out *out, const struct wetdbg_held_file *file)
 {
     print_size_and_path(out, file->size_bytes, file->path);
     if (!file->is_whole)
@@ -55,12 +55,12 @@ static void print_held_file(struct cli_out *out, const struct wet_held_file *fil
 
 static void print_held_files(struct cli_session *session)
 {
-    size_t count = wet_held_file_count(session->wet);
+    size_t count = wetdbg_held_file_count(session->wet);
     if (count)
         fputs("files of the recorded machine in this trace:\n", session->out->stream);
     for (size_t i = 0; i < count && !cli_out_is_gone(session->out); i++) {
-        struct wet_held_file file;
-        wet_held_file_get(session->wet, i, &file);
+        struct wetdbg_held_file file;
+        wetdbg_held_file_get(session->wet, i, &file);
         print_held_file(session->out, &file);
     }
 }
@@ -78,10 +78,10 @@ static void set_debug_json(json_t *row, const char *key, uint64_t bytes, const c
 static json_t *held_files_json(struct cli_session *session)
 {
     json_t *array = json_array();
-    for (size_t i = 0; i < wet_held_file_count(session->wet); i++) {
-        struct wet_held_file file;
+    for (size_t i = 0; i < wetdbg_held_file_count(session->wet); i++) {
+        struct wetdbg_held_file file;
         json_t *row = json_object();
-        wet_held_file_get(session->wet, i, &file);
+        wetdbg_held_file_get(session->wet, i, &file);
         cli_json_set(row, "path", cli_json_text(file.path));
         cli_json_set(row, "bytes", cli_json_count(file.size_bytes));
         cli_json_set(row, "whole", json_boolean(file.is_whole));
@@ -99,14 +99,14 @@ static json_t *held_files_json(struct cli_session *session)
 int cli_info_modules(struct cli_session *session, const char *operand)
 {
     struct cli_out *out = session->out;
-    struct mdl_module module;
-    struct mdl_debug debug;
+    struct wetdbg_module module;
+    struct wetdbg_module_debug debug;
     json_t *array = out->json ? json_array() : NULL;
-    size_t count = mdl_module_count(session->model);
+    size_t count = wetdbg_module_count(session->model);
     (void)operand;
     for (size_t i = 0; i < count && !cli_out_is_gone(out); i++) {
-        if (mdl_module_get(session->model, (mdl_module_id)i, &module) != 0 ||
-            mdl_module_debug(session->model, (mdl_module_id)i, &debug) != 0)
+        if (wetdbg_module_get(session->model, (wetdbg_module_id)i, &module) != 0 ||
+            wetdbg_module_debug(session->model, (wetdbg_module_id)i, &debug) != 0)
             continue;
         if (array) {
             json_t *row = json_object();

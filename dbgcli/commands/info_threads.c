@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "dbgcli/alloc.h"
 #include "dbgcli/commands/info_subject.h"
 #include "dbgcli/nav/place.h"
 #include "dbgcli/nav/thread.h"
 #include "dbgcli/signal_name.h"
 #include "dbgcli/syscall_name.h"
+#include <wetdbg/errors.h>
 
 const struct cli_syntax cli_cmd_thread_syntax = {
     .example = "thread 2",
@@ -35,7 +35,7 @@ struct activity_walk {
 };
 
 /* Whether the session stands where a fatal signal struck, just after `time`. */
-static bool is_struck_after(const struct cli_session *session, wet_time time)
+static bool is_struck_after(const struct cli_session *session, wetdbg_time time)
 {
     return session->info->signal && session->time == session->info->signal_time &&
            time + 1 == session->time;
@@ -44,13 +44,14 @@ static bool is_struck_after(const struct cli_session *session, wet_time time)
 static int note_event(void *context, const struct wet_event *event)
 {
     struct activity_walk *walk = context;
-    wet_time now = walk->session->time;
+    wetdbg_time now = walk->session->time;
     if (event->time >= now)
         return 1;
     /* a fatal signal ends all of them, right after the state that it struck */
     if (event->entry->kind == EVQ_TASK_EXIT && is_struck_after(walk->session, event->time))
         return 0;
-    const struct wet_thread *thread = wet_thread_of(walk->session->wet, event->task, event->time);
+    const struct wetdbg_thread *thread =
+        wetdbg_thread_of(walk->session->wet, event->task, event->time);
     if (!thread)
         return 0;
     struct activity *activity = &walk->list[thread->index];
@@ -68,7 +69,7 @@ static int read_activities(struct cli_session *session, size_t count, struct act
     struct activity_walk walk = {session, cli_malloc(count * sizeof(*walk.list))};
     for (size_t i = 0; i < count; i++)
         walk.list[i] = (struct activity){.call = NO_CALL};
-    int result = wet_each_event(session->wet, note_event, &walk);
+    int result = wet_each_entry(session->wet, note_event, &walk);
     *list = walk.list;
     if (result < 0)
         free(walk.list);
@@ -77,7 +78,7 @@ static int read_activities(struct cli_session *session, size_t count, struct act
 
 enum state { STATE_UNBORN, STATE_RUNNING, STATE_IN_CALL, STATE_READY, STATE_ENDED };
 
-static enum state state_of(const struct cli_session *session, const struct wet_thread *thread,
+static enum state state_of(const struct cli_session *session, const struct wetdbg_thread *thread,
                            const struct activity *activity)
 {
     bool is_over =
@@ -94,7 +95,7 @@ static enum state state_of(const struct cli_session *session, const struct wet_t
 /* ---- one row ---- */
 
 struct row {
-    const struct wet_thread *thread;
+    const struct wetdbg_thread *thread;
     enum state state;
     int64_t call;
     bool has_frames;
@@ -146,7 +147,7 @@ static char *state_text(const struct row *row)
 
 static void print_row(struct cli_out *out, const struct row *row, bool is_selected)
 {
-    const struct wet_thread *thread = row->thread;
+    const struct wetdbg_thread *thread = row->thread;
     char *state = state_text(row);
     char tid[16] = "?";
     if (thread->tid)
@@ -179,7 +180,7 @@ static json_t *json_of_row(const struct row *row, bool is_selected)
         [STATE_UNBORN] = "not-begun", [STATE_RUNNING] = "running", [STATE_READY] = "ready",
         [STATE_ENDED] = "ended",      [STATE_IN_CALL] = "in-call",
     };
-    const struct wet_thread *thread = row->thread;
+    const struct wetdbg_thread *thread = row->thread;
     json_t *object = json_object();
     cli_json_set(object, "thread", cli_json_count((uint64_t)thread->index + 1));
     cli_json_set(object, "tid", thread->tid ? json_integer(thread->tid) : json_null());
@@ -196,7 +197,7 @@ static json_t *json_of_row(const struct row *row, bool is_selected)
                                              : json_null());
     cli_json_set(object, "selected", json_boolean(is_selected));
     cli_json_set(object, "pc",
-                 row->has_frames ? cli_json_address(row->top.regs.value[MDL_REG_RIP])
+                 row->has_frames ? cli_json_address(row->top.regs.value[WETDBG_REG_RIP])
                                  : json_null());
     cli_json_set(object, "function", cli_json_text(row->has_frames ? row->top.function : NULL));
     cli_json_set(object, "module", cli_json_text(row->has_frames ? row->top.module : NULL));
@@ -209,7 +210,7 @@ static json_t *json_of_row(const struct row *row, bool is_selected)
 static void print_rows(struct cli_session *session, const struct row *rows, size_t count)
 {
     struct cli_out *out = session->out;
-    const struct wet_thread *selected = session->moment->thread;
+    const struct wetdbg_thread *selected = session->moment->thread;
     if (out->json) {
         json_t *object = cli_json_object("wetdbg.threads/1");
         json_t *array = json_array();
@@ -234,14 +235,14 @@ int cli_info_threads(struct cli_session *session, const char *operand)
     struct cli_moment *moment;
     struct activity *activities;
     size_t count;
-    const struct wet_thread *threads = wet_threads(session->wet, &count);
+    const struct wetdbg_thread *threads = wetdbg_threads(session->wet, &count);
     (void)operand;
     int err = cli_session_moment(session, &moment);
     if (!err)
         err = read_activities(session, count, &activities);
     if (err)
         return err;
-    const struct wet_thread *selected = moment->thread;
+    const struct wetdbg_thread *selected = moment->thread;
     struct row *rows = cli_malloc(count * sizeof(*rows));
     for (size_t i = 0; i < count; i++) {
         rows[i] = (struct row){.thread = &threads[i], .call = activities[i].call};
@@ -261,7 +262,7 @@ int cli_info_threads(struct cli_session *session, const char *operand)
 int cli_cmd_thread(struct cli_repl *repl, const struct cli_args *args, const char *format)
 {
     struct cli_session *session = repl->session;
-    const struct wet_thread *thread;
+    const struct wetdbg_thread *thread;
     struct cli_moment *moment;
     (void)format;
     int result = cli_session_moment(session, &moment);
@@ -271,13 +272,13 @@ int cli_cmd_thread(struct cli_repl *repl, const struct cli_args *args, const cha
     if (result)
         return result;
     if (thread->start > session->time)
-        return wd_fail(-WD_ERR_NOT_FOUND, "thread %" PRIu32 " begins at time %" PRIu64,
-                       thread->index + 1, thread->start);
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "thread %" PRIu32 " begins at time %" PRIu64,
+                           thread->index + 1, thread->start);
     session->skipped = 0;
     result = cli_moment_select(moment, thread);
-    if (result == -WD_ERR_NOT_FOUND)
-        return wd_fail(result, "thread %" PRIu32 " has ended, at time %" PRIu64, thread->index + 1,
-                       thread->end);
+    if (result == -WETDBG_ERR_NOT_FOUND)
+        return wetdbg_fail(result, "thread %" PRIu32 " has ended, at time %" PRIu64,
+                           thread->index + 1, thread->end);
     if (result)
         return result;
     session->frame = cli_moment_first_frame(moment);
@@ -291,7 +292,7 @@ int cli_info_ambiguous(struct cli_session *session, const char *operand)
 {
     struct cli_out *out = session->out;
     size_t count;
-    const struct wet_ambiguous *events = wet_ambiguous_events(session->wet, &count);
+    const struct wetdbg_ambiguous *events = wetdbg_ambiguous_events(session->wet, &count);
     json_t *array = out->json ? json_array() : NULL;
     (void)operand;
     for (size_t i = 0; i < count && !cli_out_is_gone(out); i++) {

@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
+#include <wetdbg/errors.h>
 
 /* ---- what is looked for ---- */
 
 static int fail_size(const char *text)
 {
-    return wd_fail(-WD_ERR_USAGE, "search: '%s' does not fit into that size", text);
+    return wetdbg_fail(-WETDBG_ERR_USAGE, "search: '%s' does not fit into that size", text);
 }
 
 /* The sizes that the number fits into, with or without a sign. */
@@ -43,20 +43,20 @@ static int add_float(struct cli_needle *needle, const char *text, unsigned sizes
     float narrow = (float)wide;
     uint32_t narrow_bits;
     if (end == text || *end)
-        return wd_fail(-WD_ERR_USAGE, "search: '%s' is no number", text);
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "search: '%s' is no number", text);
     needle->is_number = true;
     needle->sizes = sizes & (4 | 8);
     memcpy(&narrow_bits, &narrow, sizeof(narrow));
     needle->value[4] = narrow_bits;
     memcpy(&needle->value[8], &wide, sizeof(wide));
-    return needle->sizes ? 0 : wd_fail(-WD_ERR_USAGE, "search: floats have 4 or 8 bytes");
+    return needle->sizes ? 0 : wetdbg_fail(-WETDBG_ERR_USAGE, "search: floats have 4 or 8 bytes");
 }
 
 static int add_bytes(struct cli_needle *needle, const void *bytes, size_t count)
 {
     if (!count || count > sizeof(needle->bytes))
-        return wd_fail(-WD_ERR_USAGE, "search: between 1 and %d bytes can be looked for",
-                       CLI_NEEDLE_BYTES_MAX);
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "search: between 1 and %d bytes can be looked for",
+                           CLI_NEEDLE_BYTES_MAX);
     memcpy(needle->bytes, bytes, count);
     needle->byte_count = count;
     return 0;
@@ -79,7 +79,8 @@ static int add_hex(struct cli_needle *needle, const char *text)
             bytes[digits / 2 - 1] = (uint8_t)value;
     }
     if (*text || digits % 2)
-        return wd_fail(-WD_ERR_USAGE, "search: bytes are pairs of hexadecimal digits: de ad be ef");
+        return wetdbg_fail(-WETDBG_ERR_USAGE,
+                           "search: bytes are pairs of hexadecimal digits: de ad be ef");
     return add_bytes(needle, bytes, digits / 2);
 }
 
@@ -94,10 +95,10 @@ int cli_needle_parse(const struct cli_args *args, struct cli_needle *needle)
     if (err)
         return err;
     if (size > 8 || (size & (size - 1)))
-        return wd_fail(-WD_ERR_USAGE, "search: --size is 1, 2, 4 or 8");
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "search: --size is 1, 2, 4 or 8");
     if (!string + !hex + !number + !word != 3)
-        return wd_fail(-WD_ERR_USAGE,
-                       "search: what for? One of VALUE, --string, --bytes and --float");
+        return wetdbg_fail(-WETDBG_ERR_USAGE,
+                           "search: what for? One of VALUE, --string, --bytes and --float");
     unsigned sizes = size ? (unsigned)size : 15;
     if (hex)
         return add_hex(needle, hex);
@@ -121,14 +122,14 @@ static uint64_t load(const uint8_t *bytes, unsigned size)
     return value;
 }
 
-static bool is_new_number(const struct cli_needle *needle, const struct wet_effect *effect,
+static bool is_new_number(const struct cli_needle *needle, const struct wetdbg_effect *effect,
                           uint64_t off, unsigned size)
 {
     return load(effect->after + off, size) == needle->value[size] &&
            load(effect->before + off, size) != needle->value[size];
 }
 
-static int find_number(const struct cli_needle *needle, const struct wet_effect *effect,
+static int find_number(const struct cli_needle *needle, const struct wetdbg_effect *effect,
                        uint64_t *address, uint64_t *found_size)
 {
     bool is_scalar = effect->pc && effect->size <= 8 && !(effect->size & (effect->size - 1));
@@ -151,8 +152,8 @@ static int find_number(const struct cli_needle *needle, const struct wet_effect 
 }
 
 /* The bytes around what was written, as they are now and were before; the needle overlaps it. */
-static int find_bytes(const struct cli_needle *needle, struct wet_effects *effects,
-                      const struct wet_effect *effect, uint64_t *address)
+static int find_bytes(const struct cli_needle *needle, struct wetdbg_effects *effects,
+                      const struct wetdbg_effect *effect, uint64_t *address)
 {
     size_t around = needle->byte_count - 1;
     if (effect->address < around)
@@ -160,7 +161,7 @@ static int find_bytes(const struct cli_needle *needle, struct wet_effects *effec
     uint64_t start = effect->address - around;
     size_t size = around + effect->size + needle->byte_count - 1;
     uint8_t small[1024], *now = size <= sizeof(small) ? small : malloc(size);
-    int err = now ? wet_effects_read(effects, start, now, size) : -ENOMEM;
+    int err = now ? wetdbg_effects_read(effects, start, now, size) : -ENOMEM;
     for (const uint8_t *at = now; !err && at;) {
         at = memmem(at, size - (size_t)(at - now), needle->bytes, needle->byte_count);
         if (!at)
@@ -182,7 +183,7 @@ static int find_bytes(const struct cli_needle *needle, struct wet_effects *effec
 }
 
 /* Nothing to do for most stores: what they wrote has no byte of the needle's ends. */
-static bool may_hold(const struct cli_needle *needle, const struct wet_effect *effect)
+static bool may_hold(const struct cli_needle *needle, const struct wetdbg_effect *effect)
 {
     for (uint64_t i = 0; i < effect->size; i++)
         if (memchr(needle->bytes, effect->after[i], needle->byte_count))
@@ -190,8 +191,8 @@ static bool may_hold(const struct cli_needle *needle, const struct wet_effect *e
     return false;
 }
 
-int cli_needle_in_memory(const struct cli_needle *needle, struct wet_effects *effects,
-                         const struct wet_effect *effect, uint64_t *address, uint64_t *size)
+int cli_needle_in_memory(const struct cli_needle *needle, struct wetdbg_effects *effects,
+                         const struct wetdbg_effect *effect, uint64_t *address, uint64_t *size)
 {
     if (!effect->after || effect->reg >= 0)
         return 0;
@@ -202,7 +203,7 @@ int cli_needle_in_memory(const struct cli_needle *needle, struct wet_effects *ef
 }
 
 /* Results of 32 bits have zeros above, those of 8 and 16 bits what was there. */
-bool cli_needle_in_register(const struct cli_needle *needle, const struct wet_effect *effect)
+bool cli_needle_in_register(const struct cli_needle *needle, const struct wetdbg_effect *effect)
 {
     if (!needle->is_number || effect->reg < 0)
         return false; /* what an effect without a register wrote may be unknown: no `after` */

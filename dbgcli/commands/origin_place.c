@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "dbgcli/alloc.h"
 #include "dbgcli/commands/slicing.h"
 #include "dbgcli/eval/value.h"
 #include "dbgcli/nav/place.h"
+#include <wetdbg/errors.h>
 
 /* ---- a variable in a frame ---- */
 
@@ -23,50 +23,51 @@ struct wish {
 
 /* When the function that a frame belongs to made the call that it waits for: until it returns, its own
  * registers are what they were then. The call wrote the return address below what is rsp after it. */
-static int find_call(const struct wish *wish, wet_time *time)
+static int find_call(const struct wish *wish, wetdbg_time *time)
 {
     const struct cli_frame *frame = &wish->moment->frames[wish->frame];
-    struct slc_criterion *criterion;
-    struct slc_origin *origin;
-    struct mdl_place slot = {
-        .kind = MDL_PLACE_MEMORY, .address = frame->regs.value[MDL_REG_RSP] - 8, .size_bytes = 8};
-    int err = slc_criterion_of_variable(wish->session->wet, wish->moment->time, "caller", &slot, 8,
-                                        &criterion);
+    struct wetdbg_criterion *criterion;
+    struct wetdbg_origin *origin;
+    struct wetdbg_place slot = {.kind = WETDBG_PLACE_MEMORY,
+                                .address = frame->regs.value[WETDBG_REG_RSP] - 8,
+                                .size_bytes = 8};
+    int err = wetdbg_criterion_of_variable(wish->session->wet, wish->moment->time, "caller", &slot,
+                                           8, &criterion);
     if (err)
         return err;
-    err = slc_origin(wish->session->wet, criterion, NULL, &origin);
-    slc_criterion_free(criterion);
+    err = wetdbg_origin(wish->session->wet, criterion, NULL, &origin);
+    wetdbg_criterion_free(criterion);
     if (err)
         return err;
     bool is_call = origin->hop_count == 1 && strncmp(origin->hops[0].text, "call", 4) == 0;
     if (is_call)
         *time = origin->hops[0].time;
-    slc_origin_free(origin);
+    wetdbg_origin_free(origin);
     if (!is_call)
-        return wd_fail(-WD_ERR_NOT_FOUND,
-                       "'%s' is in a register, and when its frame made its call is not known",
-                       wish->text);
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND,
+                           "'%s' is in a register, and when its frame made its call is not known",
+                           wish->text);
     return 0;
 }
 
-/* -WD_ERR_NOT_FOUND without a message if it is no variable's name. */
-static int locate_variable(const struct wish *wish, struct mdl_place *where, uint64_t *bytes)
+/* -WETDBG_ERR_NOT_FOUND without a message if it is no variable's name. */
+static int locate_variable(const struct wish *wish, struct wetdbg_place *where, uint64_t *bytes)
 {
     const struct cli_frame *frame = &wish->moment->frames[wish->frame];
     struct cli_frame_view view = {wish->moment, wish->frame};
-    struct mdl_machine machine = cli_frame_machine(&view);
-    struct mdl_model *model = wish->session->model;
-    struct mdl_variable variable;
-    int err = mdl_variable_find_at(model, frame->lookup_pc, frame->depth, wish->text, &variable);
+    struct wetdbg_machine machine = cli_frame_machine(&view);
+    struct wetdbg_model *model = wish->session->model;
+    struct wetdbg_variable variable;
+    int err = wetdbg_variable_find_at(model, frame->lookup_pc, frame->depth, wish->text, &variable);
     if (!err)
-        err = mdl_variable_locate(model, &variable, frame->lookup_pc, &machine, where);
+        err = wetdbg_variable_locate(model, &variable, frame->lookup_pc, &machine, where);
     if (!err)
         *bytes = variable.type.size_bytes;
     return err;
 }
 
 /* Members, elements, what pointers lead to: only if they are in memory. */
-static int locate_expression(const struct wish *wish, struct mdl_place *where)
+static int locate_expression(const struct wish *wish, struct wetdbg_place *where)
 {
     struct cli_frame_view view = {wish->moment, wish->frame};
     struct cli_value value;
@@ -74,27 +75,27 @@ static int locate_expression(const struct wish *wish, struct mdl_place *where)
     if (err)
         return err;
     if (!value.is_in_memory)
-        return wd_fail(-WD_ERR_UNSUPPORTED, "'%s' has no place in memory", wish->text);
-    *where = (struct mdl_place){.kind = MDL_PLACE_MEMORY,
-                                .address = value.address,
-                                .size_bytes = value.type.size_bytes ? value.type.size_bytes : 1};
+        return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED, "'%s' has no place in memory", wish->text);
+    *where = (struct wetdbg_place){.kind = WETDBG_PLACE_MEMORY,
+                                   .address = value.address,
+                                   .size_bytes = value.type.size_bytes ? value.type.size_bytes : 1};
     return 0;
 }
 
-static int criterion_of_wish(const struct wish *wish, struct slc_criterion **out)
+static int criterion_of_wish(const struct wish *wish, struct wetdbg_criterion **out)
 {
     const struct cli_frame *frame = &wish->moment->frames[wish->frame];
-    wet_time time = wish->moment->time;
-    struct mdl_place where;
+    wetdbg_time time = wish->moment->time;
+    struct wetdbg_place where;
     uint64_t bytes = 0;
     int result = locate_variable(wish, &where, &bytes);
-    if (result == -WD_ERR_NOT_FOUND)
+    if (result == -WETDBG_ERR_NOT_FOUND)
         result = locate_expression(wish, &where);
-    if (!result && where.kind == MDL_PLACE_REGISTER && !frame->is_top)
+    if (!result && where.kind == WETDBG_PLACE_REGISTER && !frame->is_top)
         result = find_call(wish, &time);
     if (!result)
         result =
-            slc_criterion_of_variable(wish->session->wet, time, wish->text, &where, bytes, out);
+            wetdbg_criterion_of_variable(wish->session->wet, time, wish->text, &where, bytes, out);
     return result;
 }
 
@@ -112,11 +113,11 @@ static size_t frame_at(const struct cli_session *session, const struct cli_momen
 }
 
 static int variable_criterion(struct cli_session *session, const char *text,
-                              struct slc_criterion **out)
+                              struct wetdbg_criterion **out)
 {
     char *name = cli_strdup(text), *at = strrchr(name, '@');
     struct wish wish = {.session = session, .text = name};
-    wet_time time = session->time;
+    wetdbg_time time = session->time;
     int err = 0;
     if (at) {
         *at = 0;
@@ -139,7 +140,7 @@ static int variable_criterion(struct cli_session *session, const char *text,
     return err;
 }
 
-/* What slc_criterion_parse() takes, but for functions: their names are variables here. */
+/* What wetdbg_criterion_parse() takes, but for functions: their names are variables here. */
 static bool is_criterion(const char *text)
 {
     if (strcmp(text, "crash") == 0 || strcmp(text, "exit") == 0 || strncmp(text, "output:", 7) == 0)
@@ -154,25 +155,27 @@ static bool is_criterion(const char *text)
     return false;
 }
 
-int cli_origin_criterion(struct cli_session *session, const char *text, struct slc_criterion **out)
+int cli_origin_criterion(struct cli_session *session, const char *text,
+                         struct wetdbg_criterion **out)
 {
     if (is_criterion(text))
         return cli_criterion_parse(session, text, out);
     return variable_criterion(session, text, out);
 }
 
-int cli_slice_criterion(struct cli_session *session, const char *text, struct slc_criterion **out)
+int cli_slice_criterion(struct cli_session *session, const char *text,
+                        struct wetdbg_criterion **out)
 {
     bool is_other = is_criterion(text);
-    int result = -WD_ERR_USAGE;
+    int result = -WETDBG_ERR_USAGE;
     if (is_other || !strchr(text, '@'))
         result = cli_criterion_parse(session, text, out);
-    if (result != -WD_ERR_USAGE || is_other)
+    if (result != -WETDBG_ERR_USAGE || is_other)
         return result;
     result = variable_criterion(session, text, out);
-    if (result == -WD_ERR_NOT_FOUND || result == -WD_ERR_USAGE) {
-        char *message = cli_strdup(wd_error_message(result));
-        wd_fail(result, "%s; 'help slice' says what else can be asked for", message);
+    if (result == -WETDBG_ERR_NOT_FOUND || result == -WETDBG_ERR_USAGE) {
+        char *message = cli_strdup(wetdbg_error(result));
+        wetdbg_fail(result, "%s; 'help slice' says what else can be asked for", message);
         free(message);
     }
     return result;
@@ -180,17 +183,17 @@ int cli_slice_criterion(struct cli_session *session, const char *text, struct sl
 
 /* ---- places in words ---- */
 
-char *cli_spot_text(struct cli_session *session, const struct slc_spot *spot)
+char *cli_spot_text(struct cli_session *session, const struct wetdbg_spot *spot)
 {
     char *text = NULL, name[32] = "";
     size_t size;
     FILE *to = open_memstream(&text, &size);
     if (!to)
         cli_die();
-    if (spot->kind == SLC_SPOT_MEMORY)
+    if (spot->kind == WETDBG_SPOT_MEMORY)
         cli_address_print(to, session->model, spot->address);
     else
-        slc_spot_name(spot, name, sizeof(name));
+        wetdbg_spot_name(spot, name, sizeof(name));
     fputs(name, to);
     fclose(to);
     if (!text)
@@ -202,28 +205,28 @@ char *cli_spot_text(struct cli_session *session, const struct slc_spot *spot)
 
 #define STRINGS_MAX 65536
 
-static bool read_word(struct wet_state *state, uint64_t address, uint64_t *word)
+static bool read_word(struct wetdbg_state *state, uint64_t address, uint64_t *word)
 {
-    return wet_state_read(state, address, word, sizeof(*word)) == 0;
+    return wetdbg_state_read(state, address, word, sizeof(*word)) == 0;
 }
 
 /* Bytes of the string at `start` up to its zero, or to `address` if that comes first. */
-static bool holds(struct wet_state *state, uint64_t start, uint64_t address)
+static bool holds(struct wetdbg_state *state, uint64_t start, uint64_t address)
 {
     char byte;
     if (address < start || address - start > STRINGS_MAX)
         return false;
     for (uint64_t at = start; at < address; at++)
-        if (wet_state_read(state, at, &byte, 1) != 0 || byte == 0)
+        if (wetdbg_state_read(state, at, &byte, 1) != 0 || byte == 0)
             return false;
     return true;
 }
 
-static char *environment_text(struct wet_state *state, uint64_t start)
+static char *environment_text(struct wetdbg_state *state, uint64_t start)
 {
     char name[64] = "";
     for (size_t i = 0; i + 1 < sizeof(name); i++)
-        if (wet_state_read(state, start + i, &name[i], 1) != 0 || !name[i] || name[i] == '=') {
+        if (wetdbg_state_read(state, start + i, &name[i], 1) != 0 || !name[i] || name[i] == '=') {
             name[i] = 0;
             break;
         }
@@ -231,9 +234,9 @@ static char *environment_text(struct wet_state *state, uint64_t start)
 }
 
 /* The stack of the start: argc, argv, NULL, environment, NULL. */
-static char *argument_text(struct wet_state *state, uint64_t address)
+static char *argument_text(struct wetdbg_state *state, uint64_t address)
 {
-    uint64_t at = wet_state_regs(state)->r[EVQ_RSP], count, start;
+    uint64_t at = wetdbg_state_regs(state)->r[EVQ_RSP], count, start;
     if (!read_word(state, at, &count) || count > STRINGS_MAX)
         return NULL;
     if (address - at < 8)
@@ -251,18 +254,18 @@ static char *argument_text(struct wet_state *state, uint64_t address)
     return NULL;
 }
 
-static char *mapping_text(struct cli_session *session, struct wet_state *state, uint64_t address)
+static char *mapping_text(struct cli_session *session, struct wetdbg_state *state, uint64_t address)
 {
-    const struct wet_mapping *list;
-    struct mdl_symbol symbol;
+    const struct wetdbg_mapping *list;
+    struct wetdbg_symbol symbol;
     size_t count;
-    if (wet_state_mappings(state, &list, &count) != 0)
+    if (wetdbg_state_mappings(state, &list, &count) != 0)
         return NULL;
     for (size_t i = 0; i < count; i++) {
         const char *name = list[i].name;
         if (address < list[i].start || address >= list[i].end)
             continue;
-        if (mdl_symbol_at(session->model, address, &symbol) == 0)
+        if (wetdbg_symbol_at(session->model, address, &symbol) == 0)
             return cli_asprintf("data of %s that nothing wrote (%s+%" PRIu64 ")",
                                 *name ? cli_base_name(name) : "the program", symbol.name,
                                 address - symbol.start);
@@ -274,23 +277,23 @@ static char *mapping_text(struct cli_session *session, struct wet_state *state, 
     return NULL;
 }
 
-char *cli_initial_text(struct cli_session *session, const struct slc_spot *spot)
+char *cli_initial_text(struct cli_session *session, const struct wetdbg_spot *spot)
 {
-    struct wet_state *state;
+    struct wetdbg_state *state;
     char *text = NULL;
     if (session->info->is_window)
         return cli_strdup("what was there when the window began; where it came from is not in it");
-    if (spot->kind != SLC_SPOT_MEMORY) {
+    if (spot->kind != WETDBG_SPOT_MEMORY) {
         char *name = cli_spot_text(session, spot);
         text = cli_asprintf("what %s held when the run began", name);
         free(name);
         return text;
     }
-    if (wet_state_open(session->wet, 1, &state) == 0) {
+    if (wetdbg_state_open(session->wet, 1, &state) == 0) {
         text = argument_text(state, spot->address);
         if (!text)
             text = mapping_text(session, state, spot->address);
-        wet_state_close(state);
+        wetdbg_state_close(state);
     }
     return text ? text : cli_strdup("memory that nothing in the run wrote");
 }

@@ -4,23 +4,25 @@
 #define DBGCLI_COMMANDS_ORIGIN_PLACE_H
 
 #include "dbgcli/commands/session.h"
-#include "slicer/origin/origin.h"
+#include <wetdbg/origin.h>
 
 /*
- * A criterion of slc_criterion_parse(), or VARIABLE[@TIME] as `print` understands it, in the
+ * A criterion of wetdbg_criterion_parse(), or VARIABLE[@TIME] as `print` understands it, in the
  * selected frame. A register of a frame that is not the innermost is looked for where that frame
- * made its call. *out is for slc_criterion_free().
+ * made its call. *out is for wetdbg_criterion_free().
  */
-int cli_origin_criterion(struct cli_session *session, const char *text, struct slc_criterion **out);
+int cli_origin_criterion(struct cli_session *session, const char *text,
+                         struct wetdbg_criterion **out);
 
 /* The same for `slice`, where a name is first that of a function. */
-int cli_slice_criterion(struct cli_session *session, const char *text, struct slc_criterion **out);
+int cli_slice_criterion(struct cli_session *session, const char *text,
+                        struct wetdbg_criterion **out);
 
 /* "rax", "xmm3.b8", "ZF", "0x404010 <total+4>"; to be freed, never NULL. */
-char *cli_spot_text(struct cli_session *session, const struct slc_spot *spot);
+char *cli_spot_text(struct cli_session *session, const struct wetdbg_spot *spot);
 
 /* "argv[2]", "the environment's PATH", "the initialised data of prog (table+8)", ...: what a byte was
  * that nothing in the run wrote. To be freed, never NULL. */
-char *cli_initial_text(struct cli_session *session, const struct slc_spot *spot);
+char *cli_initial_text(struct cli_session *session, const struct wetdbg_spot *spot);
 
 #endif

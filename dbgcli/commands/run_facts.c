@@ -7,7 +7,7 @@
 
 #include "dbgcli/signal_name.h"
 
-static json_t *json_of_argv(const struct wet_info *info)
+static json_t *json_of_argv(const struct wetdbg_info *info)
 {
     json_t *array = json_array();
     for (size_t i = 0; i < info->argc; i++)
@@ -51,16 +51,16 @@ static int note_exec(void *context, const struct wet_event *event)
     return 0;
 }
 
-static bool ended_in_exec(struct wet *wet)
+static bool ended_in_exec(struct wetdbg *wet)
 {
     struct exec_walk walk = {0};
-    wet_each_event(wet, note_exec, &walk);
+    wet_each_entry(wet, note_exec, &walk);
     return walk.is_done;
 }
 
-enum cli_run_end cli_run_end(struct wet *wet, int *number)
+enum cli_run_end cli_run_end(struct wetdbg *wet, int *number)
 {
-    const struct wet_info *info = wet_get_info(wet);
+    const struct wetdbg_info *info = wetdbg_get_info(wet);
     /* Of a first thread that another one's exec ended there is a status, and it is 0. */
     bool may_be_exec = info->wait_status < 0 || (!info->wait_status && info->threads > 1);
     *number = info->signal;
@@ -78,7 +78,7 @@ enum cli_run_end cli_run_end(struct wet *wet, int *number)
 }
 
 /* Of a signal from outside only its number is known. */
-static json_t *json_of_signal(const struct wet_info *info, int number)
+static json_t *json_of_signal(const struct wetdbg_info *info, int number)
 {
     bool has_arrived = info->signal != 0;
     json_t *object = json_object();
@@ -91,7 +91,7 @@ static json_t *json_of_signal(const struct wet_info *info, int number)
     return object;
 }
 
-static void set_json_of_end(json_t *object, struct wet *wet)
+static void set_json_of_end(json_t *object, struct wetdbg *wet)
 {
     static const char *const names[] = {"unknown", "exit", "signal", "killed", "exec"};
     int number;
@@ -100,10 +100,10 @@ static void set_json_of_end(json_t *object, struct wet *wet)
     cli_json_set(object, "end", cli_json_text(names[end]));
     cli_json_set(object, "exit", end == CLI_RUN_END_EXIT ? json_integer(number) : json_null());
     cli_json_set(object, "signal",
-                 has_signal ? json_of_signal(wet_get_info(wet), number) : json_null());
+                 has_signal ? json_of_signal(wetdbg_get_info(wet), number) : json_null());
 }
 
-static void print_end(struct cli_out *out, struct wet *wet)
+static void print_end(struct cli_out *out, struct wetdbg *wet)
 {
     int number;
     enum cli_run_end end = cli_run_end(wet, &number);
@@ -111,7 +111,7 @@ static void print_end(struct cli_out *out, struct wet *wet)
     switch (end) {
     case CLI_RUN_END_SIGNAL:
         fprintf(out->stream, "%s, time %" PRIu64 "\n", cli_signal_name(number),
-                wet_get_info(wet)->signal_time);
+                wetdbg_get_info(wet)->signal_time);
         return;
     case CLI_RUN_END_KILLED:
         fprintf(out->stream, "%s from outside\n", cli_signal_name(number));
@@ -125,7 +125,7 @@ static void print_end(struct cli_out *out, struct wet *wet)
     case CLI_RUN_END_UNKNOWN:
         break;
     }
-    if (!wet_get_info(wet)->has_end) {
+    if (!wetdbg_get_info(wet)->has_end) {
         fputs("after the window\n", out->stream);
         return;
     }
@@ -143,7 +143,7 @@ struct row {
 
 #define ROW_COUNT 14
 
-static void fill_rows(struct row *rows, const struct wet_info *info)
+static void fill_rows(struct row *rows, const struct wetdbg_info *info)
 {
     const struct row list[ROW_COUNT] = {
         {"threads", "threads", info->threads},
@@ -167,10 +167,10 @@ static void fill_rows(struct row *rows, const struct wet_info *info)
 
 /* ---- threads: only where there are several ---- */
 
-static void print_threads(struct cli_out *out, struct wet *wet)
+static void print_threads(struct cli_out *out, struct wetdbg *wet)
 {
     size_t count;
-    const struct wet_thread *threads = wet_threads(wet, &count);
+    const struct wetdbg_thread *threads = wetdbg_threads(wet, &count);
     for (size_t i = 0; count > 1 && i < count && !cli_out_is_gone(out); i++) {
         fprintf(out->stream, "thread %-17" PRIu32 "%-8d ", threads[i].index + 1, threads[i].tid);
         cli_out_text(out, threads[i].name);
@@ -183,10 +183,10 @@ static void print_threads(struct cli_out *out, struct wet *wet)
     }
 }
 
-static json_t *json_of_threads(struct wet *wet)
+static json_t *json_of_threads(struct wetdbg *wet)
 {
     size_t count;
-    const struct wet_thread *threads = wet_threads(wet, &count);
+    const struct wetdbg_thread *threads = wetdbg_threads(wet, &count);
     json_t *array = json_array();
     for (size_t i = 0; i < count; i++) {
         json_t *row = json_object();
@@ -202,9 +202,9 @@ static json_t *json_of_threads(struct wet *wet)
     return array;
 }
 
-static void print_json(struct cli_out *out, struct wet *wet, double build_seconds)
+static void print_json(struct cli_out *out, struct wetdbg *wet, double build_seconds)
 {
-    const struct wet_info *info = wet_get_info(wet);
+    const struct wetdbg_info *info = wetdbg_get_info(wet);
     json_t *object = cli_json_object("wetdbg.info/1");
     struct row rows[ROW_COUNT];
     fill_rows(rows, info);
@@ -228,9 +228,9 @@ static void print_json(struct cli_out *out, struct wet *wet, double build_second
     cli_out_json(out, object);
 }
 
-void cli_facts_print(struct cli_out *out, struct wet *wet, double build_seconds)
+void cli_facts_print(struct cli_out *out, struct wetdbg *wet, double build_seconds)
 {
-    const struct wet_info *info = wet_get_info(wet);
+    const struct wetdbg_info *info = wetdbg_get_info(wet);
     struct row rows[ROW_COUNT];
     if (out->json) {
         print_json(out, wet, build_seconds);

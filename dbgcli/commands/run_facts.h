@@ -4,7 +4,7 @@
 #define DBGCLI_COMMANDS_RUN_FACTS_H
 
 #include "dbgcli/out.h"
-#include "wet/wet.h"
+#include "wet/intervals.h"
 
 enum cli_run_end {
     CLI_RUN_END_UNKNOWN, /* the recording does not tell */
@@ -15,8 +15,8 @@ enum cli_run_end {
 };
 
 /* How the run ended; `number` is the exit status or the signal, else 0. */
-enum cli_run_end cli_run_end(struct wet *wet, int *number);
+enum cli_run_end cli_run_end(struct wetdbg *wet, int *number);
 
-void cli_facts_print(struct cli_out *out, struct wet *wet, double build_seconds);
+void cli_facts_print(struct cli_out *out, struct wetdbg *wet, double build_seconds);
 
 #endif

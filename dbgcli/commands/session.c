@@ -5,32 +5,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "dbgcli/commands/bookmark.h"
 #include "dbgcli/commands/run_facts.h"
 #include "dbgcli/interrupt.h"
 #include "dbgcli/nav/place.h"
 #include "dbgcli/nav/thread.h"
 #include "dbgcli/signal_name.h"
+#include <wetdbg/errors.h>
 
 static void interrupt_wet(void *context)
 {
-    wet_interrupt(context);
+    wetdbg_interrupt(context);
 }
 
 int cli_session_open(struct cli_session *session, struct cli_out *out, const char *wet_path)
 {
     *session = (struct cli_session){.out = out};
-    int err = wet_open(wet_path, &session->wet);
+    int err = wetdbg_open(wet_path, &session->wet);
     if (!err)
-        err = slc_session_new(session->wet, &session->slices);
+        err = wetdbg_slice_session_new(session->wet, &session->slices);
     if (err) {
-        wet_close(session->wet);
+        wetdbg_close(session->wet);
         session->wet = NULL;
         return err;
     }
-    session->info = wet_get_info(session->wet);
-    session->model = wet_get_model(session->wet);
+    session->info = wetdbg_get_info(session->wet);
+    session->model = wetdbg_get_model(session->wet);
     session->time = session->info->last_time + 1;
     if (session->info->signal && session->info->signal_time)
         session->time = session->info->signal_time;
@@ -45,37 +45,37 @@ void cli_session_close(struct cli_session *session)
     if (!session->wet)
         return;
     cli_interrupt_release();
-    slc_slice_free(session->slice);
-    slc_criterion_free(session->criterion);
-    slc_session_free(session->slices);
+    wetdbg_slice_free(session->slice);
+    wetdbg_criterion_free(session->criterion);
+    wetdbg_slice_session_free(session->slices);
     cli_moment_close(session->moment);
     free(session->newer_files);
     cli_bookmarks_free(session->bookmarks);
-    wet_close(session->wet);
+    wetdbg_close(session->wet);
     *session = (struct cli_session){0};
 }
 
 void cli_session_prepare(struct cli_session *session)
 {
-    wet_interrupt_clear(session->wet);
+    wetdbg_interrupt_clear(session->wet);
 }
 
 int cli_session_check(struct cli_session *session)
 {
-    return wet_check_model(session->wet);
+    return wetdbg_check_model(session->wet);
 }
 
-int cli_session_check_time(const struct cli_session *session, wet_time time)
+int cli_session_check_time(const struct cli_session *session, wetdbg_time time)
 {
-    const struct wet_info *info = session->info;
+    const struct wetdbg_info *info = session->info;
     if (time >= info->first_time && time <= info->last_time + 1)
         return 0;
-    return wd_fail(-WD_ERR_NOT_FOUND,
-                   "time %" PRIu64 " is outside the %s (%" PRIu64 " to %" PRIu64 ")", time,
-                   info->is_window ? "window" : "run", info->first_time, info->last_time + 1);
+    return wetdbg_fail(-WETDBG_ERR_NOT_FOUND,
+                       "time %" PRIu64 " is outside the %s (%" PRIu64 " to %" PRIu64 ")", time,
+                       info->is_window ? "window" : "run", info->first_time, info->last_time + 1);
 }
 
-int cli_session_go(struct cli_session *session, wet_time time)
+int cli_session_go(struct cli_session *session, wetdbg_time time)
 {
     struct cli_moment *moment;
     int err = cli_session_check_time(session, time);
@@ -100,10 +100,11 @@ int cli_session_moment(struct cli_session *session, struct cli_moment **moment)
     return err;
 }
 
-int cli_session_crash_time(const struct cli_session *session, wet_time *time)
+int cli_session_crash_time(const struct cli_session *session, wetdbg_time *time)
 {
     if (!session->info->signal)
-        return wd_fail(-WD_ERR_NOT_FOUND, "the run did not crash: it was not ended by a signal");
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND,
+                           "the run did not crash: it was not ended by a signal");
     *time = session->info->signal_time;
     return 0;
 }
@@ -114,7 +115,7 @@ static json_t *json_of_position(struct cli_session *session, const struct cli_pl
 {
     json_t *object = cli_json_object("wetdbg.position/1");
     cli_json_set(object, "time", cli_json_count(session->time));
-    cli_json_set(object, "task", cli_json_count(wet_state_task(session->moment->state)));
+    cli_json_set(object, "task", cli_json_count(wetdbg_state_task(session->moment->state)));
     cli_thread_to_json(object, session, session->moment->thread);
     cli_place_to_json(object, place);
     cli_uncertain_to_json(object, session, session->time);
@@ -185,7 +186,7 @@ int cli_session_print_position(struct cli_session *session)
 static void print_how_it_ended(struct cli_session *session)
 {
     struct cli_out *out = session->out;
-    const struct wet_info *info = session->info;
+    const struct wetdbg_info *info = session->info;
     const char *reason = cli_signal_reason(info->signal, info->signal_code);
     int number;
     switch (cli_run_end(session->wet, &number)) {
@@ -214,7 +215,7 @@ static void print_how_it_ended(struct cli_session *session)
 static void print_end(struct cli_session *session)
 {
     struct cli_out *out = session->out;
-    const struct wet_info *info = session->info;
+    const struct wetdbg_info *info = session->info;
     cli_out_text(out, info->program);
     print_how_it_ended(session);
     fprintf(out->stream, ", %" PRIu64 " instructions, %" PRIu64 " thread%s", info->instructions,

@@ -13,26 +13,26 @@
 #include "dbgcli/nav/moment.h"
 #include "dbgcli/out.h"
 #include "dbgcli/repl/repl.h"
-#include "slicer/slicer.h"
-#include "wet/model/model.h"
-#include "wet/wet.h"
+#include "wet/intervals.h"
+#include <wetdbg/model.h>
+#include <wetdbg/slice.h>
 
 struct cli_session {
     struct cli_out *out;
-    struct wet *wet;
-    struct slc_session *slices; /* what slices have found out so far */
-    const struct wet_info *info;
-    struct mdl_model *model;
+    struct wetdbg *wet;
+    struct wetdbg_slice_session *slices; /* what slices have found out so far */
+    const struct wetdbg_info *info;
+    struct wetdbg_model *model;
     double build_seconds; /* 0: the file was there before */
-    wet_time time;
-    struct cli_moment *moment;       /* of `time`; NULL until needed: cli_session_moment() */
-    const struct wet_thread *struck; /* that the fatal signal struck; NULL: none did */
-    size_t frame;                    /* the selected one, an index into the moment's frames */
+    wetdbg_time time;
+    struct cli_moment *moment;          /* of `time`; NULL until needed: cli_session_moment() */
+    const struct wetdbg_thread *struck; /* that the fatal signal struck; NULL: none did */
+    size_t frame;                       /* the selected one, an index into the moment's frames */
     size_t skipped; /* inlined functions that begin here and that a step has not entered yet */
     /* The last criterion and how it was sliced: what `why` explains. */
-    struct slc_criterion *criterion;
-    enum slc_kinds kinds;
-    struct slc_slice *slice; /* with parents, once `why` was asked; else NULL */
+    struct wetdbg_criterion *criterion;
+    enum wetdbg_slice_kinds kinds;
+    struct wetdbg_slice *slice; /* with parents, once `why` was asked; else NULL */
     /* Where `list` goes on: a borrowed path of the model and the next line, or NULL. */
     const char *list_file;
     uint32_t list_line;
@@ -49,7 +49,7 @@ struct cli_session {
 extern const struct cli_command cli_commands[];
 
 /* Opens FILE.wet and stands at the crash, else at the end. Ctrl-C ends queries from here on.
- * 0, and cli_session_close() is due; or an error of wet_open(). */
+ * 0, and cli_session_close() is due; or an error of wetdbg_open(). */
 int cli_session_open(struct cli_session *session, struct cli_out *out, const char *wet_path);
 void cli_session_close(struct cli_session *session);
 
@@ -59,18 +59,18 @@ void cli_session_prepare(struct cli_session *session);
 /* For struct cli_repl: an error if debug files that were needed so far are damaged. */
 int cli_session_check(struct cli_session *session);
 
-/* -WD_ERR_NOT_FOUND, in a sentence, if the file has no such time. */
-int cli_session_check_time(const struct cli_session *session, wet_time time);
+/* -WETDBG_ERR_NOT_FOUND, in a sentence, if the file has no such time. */
+int cli_session_check_time(const struct cli_session *session, wetdbg_time time);
 
-/* Stands at another time, in its innermost frame with a source line. -WD_ERR_NOT_FOUND outside
- * 1..instructions + 1; errors of wet_state_open(). On failure nothing has changed. */
-int cli_session_go(struct cli_session *session, wet_time time);
+/* Stands at another time, in its innermost frame with a source line. -WETDBG_ERR_NOT_FOUND outside
+ * 1..instructions + 1; errors of wetdbg_state_open(). On failure nothing has changed. */
+int cli_session_go(struct cli_session *session, wetdbg_time time);
 
 /* The moment of the current time. Borrowed until the time changes. */
 int cli_session_moment(struct cli_session *session, struct cli_moment **moment);
 
-/* Time of the crash; -WD_ERR_NOT_FOUND if the run did not crash. */
-int cli_session_crash_time(const struct cli_session *session, wet_time *time);
+/* Time of the crash; -WETDBG_ERR_NOT_FOUND if the run did not crash. */
+int cli_session_crash_time(const struct cli_session *session, wetdbg_time *time);
 
 /* Where the session stands, as an object of schema wetdbg.position/1. The moment is open. */
 json_t *cli_session_position(struct cli_session *session);

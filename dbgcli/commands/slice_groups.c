@@ -7,7 +7,7 @@
 #include "dbgcli/alloc.h"
 #include "dbgcli/nav/place.h"
 
-bool cli_slice_line_is_readable(struct cli_session *session, const struct slc_line *line)
+bool cli_slice_line_is_readable(struct cli_session *session, const struct wetdbg_slice_line *line)
 {
     if (!line->file)
         return false;
@@ -49,8 +49,8 @@ static size_t merge(struct cli_slice_group *groups, size_t count)
     return kept;
 }
 
-void cli_slice_groups_make(struct cli_session *session, const struct slc_line *lines, size_t count,
-                           struct cli_slice_group **groups, size_t *group_count)
+void cli_slice_groups_make(struct cli_session *session, const struct wetdbg_slice_line *lines,
+                           size_t count, struct cli_slice_group **groups, size_t *group_count)
 {
     struct cli_slice_group *list = cli_realloc(NULL, count + 1, sizeof(*list));
     size_t used = 0;

@@ -11,15 +11,15 @@
 struct cli_slice_group {
     const char *module, *function; /* borrowed from the slice */
     uint64_t instances;
-    uint64_t lines;     /* 0: no line information */
-    wet_time last_time; /* of its most recent instance */
+    uint64_t lines;        /* 0: no line information */
+    wetdbg_time last_time; /* of its most recent instance */
 };
 
 /* Whether a line is to be shown by itself: its text can be, or it is the program's own code. */
-bool cli_slice_line_is_readable(struct cli_session *session, const struct slc_line *line);
+bool cli_slice_line_is_readable(struct cli_session *session, const struct wetdbg_slice_line *line);
 
 /* All that are not readable, the most recent first. *groups is to be freed. */
-void cli_slice_groups_make(struct cli_session *session, const struct slc_line *lines, size_t count,
-                           struct cli_slice_group **groups, size_t *group_count);
+void cli_slice_groups_make(struct cli_session *session, const struct wetdbg_slice_line *lines,
+                           size_t count, struct cli_slice_group **groups, size_t *group_count);
 
 #endif

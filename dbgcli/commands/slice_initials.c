@@ -5,26 +5,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "dbgcli/alloc.h"
 #include "dbgcli/nav/place.h"
 #include "recorder/event/ops.h"
-#include "slicer/origin/origin.h"
+#include <wetdbg/errors.h>
+#include <wetdbg/origin.h>
 
 #define ROWS_SHOWN 10
 
 struct row {
-    struct mdl_symbol symbol;
+    struct wetdbg_symbol symbol;
     uint64_t address; /* of the first byte used */
     uint64_t end;
     uint32_t distance;
-    wet_time user;
+    wetdbg_time user;
 };
 
-static bool is_programs(const struct cli_session *session, mdl_module_id id)
+static bool is_programs(const struct cli_session *session, wetdbg_module_id id)
 {
-    struct mdl_module module;
-    return mdl_module_get(session->model, id, &module) == 0 &&
+    struct wetdbg_module module;
+    return wetdbg_module_get(session->model, id, &module) == 0 &&
            strcmp(module.path, session->info->program) == 0;
 }
 
@@ -37,11 +37,11 @@ static int by_distance(const void *left, const void *right)
 }
 
 /* One row per symbol: the pieces come by address, so those of a symbol are neighbours. */
-static struct row *make_rows(struct cli_session *session, const struct slc_slice *slice,
+static struct row *make_rows(struct cli_session *session, const struct wetdbg_slice *slice,
                              size_t *row_count)
 {
     size_t count, used = 0;
-    const struct slc_initial *list = slc_initials(slice, &count);
+    const struct wetdbg_slice_initial *list = wetdbg_slice_initials(slice, &count);
     struct row *rows = cli_realloc(NULL, count + 1, sizeof(*rows));
     for (size_t i = 0; i < count; i++) {
         struct row row = {
@@ -51,7 +51,7 @@ static struct row *make_rows(struct cli_session *session, const struct slc_slice
             .user = list[i].user,
         };
         if (list[i].location != INS_LOC_COUNT ||
-            mdl_symbol_at(session->model, row.address, &row.symbol) != 0 ||
+            wetdbg_symbol_at(session->model, row.address, &row.symbol) != 0 ||
             !is_programs(session, row.symbol.module))
             continue;
         struct row *last = used ? &rows[used - 1] : NULL;
@@ -74,9 +74,9 @@ static struct row *make_rows(struct cli_session *session, const struct slc_slice
 
 struct start {
     bool has_rsp;
-    uint64_t rsp;                             /* where the first instruction found it */
-    uint64_t stack_bytes;                     /* of arguments and environment that the slice uses */
-    struct slc_spot registers[INS_LOC_COUNT]; /* each once */
+    uint64_t rsp;         /* where the first instruction found it */
+    uint64_t stack_bytes; /* of arguments and environment that the slice uses */
+    struct wetdbg_spot registers[INS_LOC_COUNT]; /* each once */
     size_t register_count;
 };
 
@@ -94,21 +94,21 @@ static int find_rsp(void *context, const struct wet_event *event)
     return 1;
 }
 
-static struct slc_spot spot_of(const struct slc_initial *initial)
+static struct wetdbg_spot spot_of(const struct wetdbg_slice_initial *initial)
 {
-    struct slc_spot spot = {.kind = SLC_SPOT_LOCATION, .task = initial->task};
+    struct wetdbg_spot spot = {.kind = WETDBG_SPOT_LOCATION, .task = initial->task};
     spot.number = initial->location;
     if (initial->location < INS_LOC_CF) {
-        spot.kind = SLC_SPOT_GPR;
+        spot.kind = WETDBG_SPOT_GPR;
         spot.number = initial->location / INS_GPR_PIECES;
     } else if (initial->location >= INS_LOC_VEC && initial->location < INS_LOC_K) {
-        spot.kind = SLC_SPOT_VECTOR;
+        spot.kind = WETDBG_SPOT_VECTOR;
         spot.number = (uint16_t)((initial->location - INS_LOC_VEC) / INS_VEC_PIECES);
     }
     return spot;
 }
 
-static void add_register(struct start *start, struct slc_spot spot)
+static void add_register(struct start *start, struct wetdbg_spot spot)
 {
     for (size_t i = 0; i < start->register_count; i++)
         if (start->registers[i].kind == spot.kind && start->registers[i].number == spot.number)
@@ -116,14 +116,14 @@ static void add_register(struct start *start, struct slc_spot spot)
     start->registers[start->register_count++] = spot;
 }
 
-static void find_start(struct cli_session *session, const struct slc_slice *slice,
+static void find_start(struct cli_session *session, const struct wetdbg_slice *slice,
                        struct start *start)
 {
     size_t count;
-    const struct slc_initial *list = slc_initials(slice, &count);
+    const struct wetdbg_slice_initial *list = wetdbg_slice_initials(slice, &count);
     *start = (struct start){0};
     if (count)
-        wet_each_event(session->wet, find_rsp, start);
+        wet_each_entry(session->wet, find_rsp, start);
     for (size_t i = 0; i < count; i++) {
         uint64_t off = list[i].address - start->rsp;
         if (list[i].location != INS_LOC_COUNT)
@@ -133,7 +133,7 @@ static void find_start(struct cli_session *session, const struct slc_slice *slic
     }
 }
 
-static void print_start(struct cli_session *session, const struct slc_slice *slice)
+static void print_start(struct cli_session *session, const struct wetdbg_slice *slice)
 {
     struct cli_out *out = session->out;
     struct start start;
@@ -145,13 +145,14 @@ static void print_start(struct cli_session *session, const struct slc_slice *sli
                 start.stack_bytes);
     for (size_t i = 0; i < start.register_count; i++) {
         char name[32];
-        slc_spot_name(&start.registers[i], name, sizeof(name));
+        wetdbg_spot_name(&start.registers[i], name, sizeof(name));
         fprintf(out->stream, "%s%s%s", i ? ", " : "never set by the program: ", name,
                 i + 1 == start.register_count ? "\n" : "");
     }
 }
 
-void cli_slice_initials_print(struct cli_session *session, const struct slc_slice *slice, bool all)
+void cli_slice_initials_print(struct cli_session *session, const struct wetdbg_slice *slice,
+                              bool all)
 {
     struct cli_out *out = session->out;
     size_t count;
@@ -159,7 +160,7 @@ void cli_slice_initials_print(struct cli_session *session, const struct slc_slic
     size_t shown = all || count < ROWS_SHOWN ? count : ROWS_SHOWN;
     bool is_later = session->info->first_time > 1;
     size_t pieces;
-    slc_initials(slice, &pieces);
+    wetdbg_slice_initials(slice, &pieces);
     if (is_later && pieces)
         fprintf(out->stream,
                 "what comes from before the window (time %" PRIu64 ") is not followed\n",
@@ -183,14 +184,14 @@ void cli_slice_initials_print(struct cli_session *session, const struct slc_slic
     print_start(session, slice);
 }
 
-json_t *cli_slice_start_json(struct cli_session *session, const struct slc_slice *slice)
+json_t *cli_slice_start_json(struct cli_session *session, const struct wetdbg_slice *slice)
 {
     json_t *object = json_object(), *names = json_array();
     struct start start;
     find_start(session, slice, &start);
     for (size_t i = 0; i < start.register_count; i++) {
         char name[32];
-        slc_spot_name(&start.registers[i], name, sizeof(name));
+        wetdbg_spot_name(&start.registers[i], name, sizeof(name));
         cli_json_append(names, cli_json_text(name));
     }
     cli_json_set(object, "stack_bytes", cli_json_count(start.stack_bytes));
@@ -198,7 +199,7 @@ json_t *cli_slice_start_json(struct cli_session *session, const struct slc_slice
     return object;
 }
 
-json_t *cli_slice_initials_json(struct cli_session *session, const struct slc_slice *slice)
+json_t *cli_slice_initials_json(struct cli_session *session, const struct wetdbg_slice *slice)
 {
     json_t *array = json_array();
     size_t count;
@@ -210,8 +211,8 @@ json_t *cli_slice_initials_json(struct cli_session *session, const struct slc_sl
         cli_json_set(object, "offset", cli_json_count(rows[i].address - rows[i].symbol.start));
         cli_json_set(object, "size", cli_json_count(rows[i].end - rows[i].address));
         cli_json_set(object, "distance",
-                     rows[i].distance == SLC_DISTANCE_UNKNOWN ? json_null()
-                                                              : json_integer(rows[i].distance));
+                     rows[i].distance == WETDBG_DISTANCE_UNKNOWN ? json_null()
+                                                                 : json_integer(rows[i].distance));
         cli_json_set(object, "user", rows[i].user ? cli_json_count(rows[i].user) : json_null());
         cli_json_append(array, object);
     }

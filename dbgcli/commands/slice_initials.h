@@ -10,13 +10,14 @@
 #include "dbgcli/commands/session.h"
 
 /* Lines of text, the nearest to the criterion first; nothing if there is none. */
-void cli_slice_initials_print(struct cli_session *session, const struct slc_slice *slice, bool all);
+void cli_slice_initials_print(struct cli_session *session, const struct wetdbg_slice *slice,
+                              bool all);
 
 /* An array of objects: name, address, size, distance, time of the nearest user. */
-json_t *cli_slice_initials_json(struct cli_session *session, const struct slc_slice *slice);
+json_t *cli_slice_initials_json(struct cli_session *session, const struct wetdbg_slice *slice);
 
 /* What the program was started with and the slice uses: "stack_bytes" of arguments, environment and
  * auxiliary vector; "registers" that nothing set. */
-json_t *cli_slice_start_json(struct cli_session *session, const struct slc_slice *slice);
+json_t *cli_slice_start_json(struct cli_session *session, const struct wetdbg_slice *slice);
 
 #endif

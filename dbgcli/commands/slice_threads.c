@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "dbgcli/alloc.h"
 #include "dbgcli/nav/thread.h"
+#include <wetdbg/errors.h>
 
 #define NO_LINE    SIZE_MAX
 #define SLOTS_MIN  1024
@@ -30,7 +30,7 @@ struct cli_slice_threads {
 struct walk {
     struct cli_session *session;
     struct cli_slice_threads *threads;
-    const struct slc_line *lines;
+    const struct wetdbg_slice_line *lines;
     size_t line_count;
     struct slot *slots;
     size_t slot_count, used;
@@ -59,14 +59,14 @@ static size_t find_function(const struct walk *walk, const char *function, const
 /* As the slicer puts instructions together: by file and line, else by function and module. */
 static size_t line_of(const struct walk *walk, uint64_t pc)
 {
-    struct mdl_model *model = walk->session->model;
-    struct mdl_function function;
-    struct mdl_module module;
-    struct mdl_line source;
-    if (mdl_line_of_instruction(model, pc, &source) == 0 && source.file && source.line)
+    struct wetdbg_model *model = walk->session->model;
+    struct wetdbg_function function;
+    struct wetdbg_module module;
+    struct wetdbg_line source;
+    if (wetdbg_line_of_instruction(model, pc, &source) == 0 && source.file && source.line)
         return find_source_line(walk, source.file, source.line);
-    return find_function(walk, mdl_function_at(model, pc, &function) == 0 ? function.name : "?",
-                         mdl_module_at(model, pc, &module) == 0 ? module.name : "?");
+    return find_function(walk, wetdbg_function_at(model, pc, &function) == 0 ? function.name : "?",
+                         wetdbg_module_at(model, pc, &module) == 0 ? module.name : "?");
 }
 
 static struct slot *slot_of(const struct walk *walk, uint64_t pc)
@@ -101,23 +101,23 @@ static size_t known_line_of(struct walk *walk, uint64_t pc)
     return slot->pc ? slot->line : NO_LINE;
 }
 
-static int note_instance(void *context, const struct slc_instance *instance)
+static int note_instance(void *context, const struct wetdbg_slice_instance *instance)
 {
     struct walk *walk = context;
     size_t line = known_line_of(walk, instance->pc);
-    const struct wet_thread *thread = cli_thread_at(walk->session, instance->time);
+    const struct wetdbg_thread *thread = cli_thread_at(walk->session, instance->time);
     if (line != NO_LINE && thread && thread->index < walk->threads->thread_count)
         walk->threads->seen[line * walk->threads->thread_count + thread->index] = 1;
     return 0;
 }
 
-int cli_slice_threads_make(struct cli_session *session, const struct slc_slice *slice,
+int cli_slice_threads_make(struct cli_session *session, const struct wetdbg_slice *slice,
                            struct cli_slice_threads **out)
 {
     struct walk walk = {.session = session};
     size_t count = session->info->threads;
     *out = NULL;
-    walk.lines = slc_lines(slice, &walk.line_count);
+    walk.lines = wetdbg_slice_lines(slice, &walk.line_count);
     if (count < 2 || !walk.line_count)
         return 0;
     walk.threads = cli_malloc(sizeof(*walk.threads));
@@ -125,7 +125,7 @@ int cli_slice_threads_make(struct cli_session *session, const struct slc_slice *
     walk.threads->seen = calloc(walk.line_count, count);
     if (!walk.threads->seen)
         cli_die();
-    int result = slc_each_instance(slice, NULL, 0, note_instance, &walk);
+    int result = wetdbg_slice_each_instance(slice, NULL, 0, note_instance, &walk);
     free(walk.slots);
     if (result < 0)
         cli_slice_threads_free(walk.threads);

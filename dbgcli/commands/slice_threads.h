@@ -8,10 +8,10 @@
 struct cli_slice_threads;
 
 /*
- * For slc_lines() of the slice. *out is to be freed; NULL if the run has one thread. Goes through
- * all instances once, which may run intervals again: errors of slc_each_instance().
+ * For wetdbg_slice_lines() of the slice. *out is to be freed; NULL if the run has one thread. Goes through
+ * all instances once, which may run intervals again: errors of wetdbg_slice_each_instance().
  */
-int cli_slice_threads_make(struct cli_session *session, const struct slc_slice *slice,
+int cli_slice_threads_make(struct cli_session *session, const struct wetdbg_slice *slice,
                            struct cli_slice_threads **out);
 void cli_slice_threads_free(struct cli_slice_threads *threads); /* NULL is fine */
 

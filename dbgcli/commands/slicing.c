@@ -4,57 +4,58 @@
 #include <inttypes.h>
 
 #include "common/clock.h"
-#include "common/err.h"
 #include "dbgcli/commands/slice_groups.h"
 #include "dbgcli/meter.h"
 #include "dbgcli/nav/place.h"
+#include <wetdbg/errors.h>
 
 #define PATIENCE_SECONDS 0.5 /* before lines of a slice in progress are shown */
 #define EARLY_LINES      10  /* shown before the slice is complete */
 
-int cli_kinds_from(const struct cli_args *args, enum slc_kinds *kinds)
+int cli_kinds_from(const struct cli_args *args, enum wetdbg_slice_kinds *kinds)
 {
     static const struct {
         const char *option;
-        enum slc_kinds kinds;
+        enum wetdbg_slice_kinds kinds;
     } rows[] = {
-        {"data", SLC_KINDS_DATA},
-        {"thin", SLC_KINDS_THIN},
-        {"control", SLC_KINDS_CONTROL},
+        {"data", WETDBG_SLICE_DATA},
+        {"thin", WETDBG_SLICE_THIN},
+        {"control", WETDBG_SLICE_CONTROL},
     };
     unsigned given = 0;
-    *kinds = SLC_KINDS_FULL;
+    *kinds = WETDBG_SLICE_FULL;
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
         if (cli_args_has(args, rows[i].option)) {
             *kinds = rows[i].kinds;
             given++;
         }
     if (given > 1)
-        return wd_fail(-WD_ERR_USAGE, "%s: --data, --control and --thin exclude each other",
-                       args->name);
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "%s: --data, --control and --thin exclude each other",
+                           args->name);
     return 0;
 }
 
-const char *cli_kinds_name(enum slc_kinds kinds)
+const char *cli_kinds_name(enum wetdbg_slice_kinds kinds)
 {
     static const char *const names[] = {
-        [SLC_KINDS_FULL] = "full",
-        [SLC_KINDS_DATA] = "data",
-        [SLC_KINDS_THIN] = "thin",
-        [SLC_KINDS_CONTROL] = "control",
+        [WETDBG_SLICE_FULL] = "full",
+        [WETDBG_SLICE_DATA] = "data",
+        [WETDBG_SLICE_THIN] = "thin",
+        [WETDBG_SLICE_CONTROL] = "control",
     };
     return names[kinds];
 }
 
-static int read_time(void *arg, const char *text, wet_time *time)
+static int read_time(void *arg, const char *text, wetdbg_time *time)
 {
     return cli_time_parse(arg, text, time);
 }
 
-int cli_criterion_parse(struct cli_session *session, const char *text, struct slc_criterion **out)
+int cli_criterion_parse(struct cli_session *session, const char *text,
+                        struct wetdbg_criterion **out)
 {
-    struct slc_standpoint from = {.now = session->time, .read_time = read_time, .arg = session};
-    return slc_criterion_parse(session->wet, text, &from, out);
+    struct wetdbg_standpoint from = {.now = session->time, .read_time = read_time, .arg = session};
+    return wetdbg_criterion_parse(session->wet, text, &from, out);
 }
 
 /* ---- while it runs ---- */
@@ -65,7 +66,7 @@ struct watch {
     double start; /* wd_seconds() */
     bool shows_lines;
     unsigned line_count;
-    struct slc_line lines[EARLY_LINES]; /* strings are the model's */
+    struct wetdbg_slice_line lines[EARLY_LINES]; /* strings are the model's */
     unsigned printed;
 };
 
@@ -75,7 +76,7 @@ static void print_early_lines(struct watch *watch)
     if (!watch->printed && watch->line_count)
         fputs("first lines, while the slice is being completed:\n", out->stream);
     for (; watch->printed < watch->line_count; watch->printed++) {
-        const struct slc_line *line = &watch->lines[watch->printed];
+        const struct wetdbg_slice_line *line = &watch->lines[watch->printed];
         struct cli_place place = {.module = line->module, .file = line->file, .line = line->line};
         place.text = cli_source_text(watch->session, line->file, line->line, line->pc);
         fputs("  ", out->stream);
@@ -88,7 +89,7 @@ static void print_early_lines(struct watch *watch)
     }
 }
 
-/* Polled besides wet_interrupt(): the slicer's own loops see it here. */
+/* Polled besides wetdbg_interrupt(): the slicer's own loops see it here. */
 static int on_progress(void *arg, uint64_t scanned, uint64_t total)
 {
     struct watch *watch = arg;
@@ -97,7 +98,7 @@ static int on_progress(void *arg, uint64_t scanned, uint64_t total)
     return cli_meter_update(&watch->meter, scanned, total);
 }
 
-static int on_line(void *arg, const struct slc_line *line)
+static int on_line(void *arg, const struct wetdbg_slice_line *line)
 {
     struct watch *watch = arg;
     if (watch->shows_lines && watch->line_count < EARLY_LINES &&
@@ -106,37 +107,39 @@ static int on_line(void *arg, const struct slc_line *line)
     return 0;
 }
 
-int cli_slice_run(struct cli_session *session, const struct slc_criterion *criterion,
-                  const struct slc_options *how, bool shows_lines, struct slc_slice **slice)
+int cli_slice_run(struct cli_session *session, const struct wetdbg_criterion *criterion,
+                  const struct wetdbg_slice_options *how, bool shows_lines,
+                  struct wetdbg_slice **slice)
 {
     struct watch watch = {
         .session = session,
         .shows_lines = shows_lines && !session->out->json,
     };
-    struct slc_options options = *how;
+    struct wetdbg_slice_options options = *how;
     options.session = session->slices;
     options.progress = on_progress;
     options.on_line = on_line;
     options.arg = &watch;
     watch.start = wd_seconds();
     cli_meter_begin(&watch.meter, session->out, "looking back");
-    int result = slc_backward(session->wet, criterion, &options, slice);
+    int result = wetdbg_slice_backward(session->wet, criterion, &options, slice);
     cli_meter_end(&watch.meter);
-    if (result == -WD_ERR_INTERRUPTED)
-        wd_fail(result, "interrupted");
+    if (result == -WETDBG_ERR_INTERRUPTED)
+        wetdbg_fail(result, "interrupted");
     return result;
 }
 
-int cli_origin_run(struct cli_session *session, const struct slc_criterion *criterion,
-                   bool no_bypass, struct slc_origin **origin)
+int cli_origin_run(struct cli_session *session, const struct wetdbg_criterion *criterion,
+                   bool no_bypass, struct wetdbg_origin **origin)
 {
     struct watch watch = {.session = session};
-    struct slc_options options = {.no_bypass = no_bypass, .progress = on_progress, .arg = &watch};
+    struct wetdbg_slice_options options = {
+        .no_bypass = no_bypass, .progress = on_progress, .arg = &watch};
     watch.start = wd_seconds();
     cli_meter_begin(&watch.meter, session->out, "looking back");
-    int result = slc_origin(session->wet, criterion, &options, origin);
+    int result = wetdbg_origin(session->wet, criterion, &options, origin);
     cli_meter_end(&watch.meter);
-    if (result == -WD_ERR_INTERRUPTED)
-        wd_fail(result, "interrupted");
+    if (result == -WETDBG_ERR_INTERRUPTED)
+        wetdbg_fail(result, "interrupted");
     return result;
 }

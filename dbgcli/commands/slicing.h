@@ -4,27 +4,29 @@
 #define DBGCLI_COMMANDS_SLICING_H
 
 #include "dbgcli/commands/session.h"
-#include "slicer/origin/origin.h"
+#include <wetdbg/origin.h>
 
-/* SLC_KINDS_FULL unless one of --data, --control, --thin is given; -WD_ERR_USAGE for several. */
-int cli_kinds_from(const struct cli_args *args, enum slc_kinds *kinds);
+/* WETDBG_SLICE_FULL unless one of --data, --control, --thin is given; -WETDBG_ERR_USAGE for several. */
+int cli_kinds_from(const struct cli_args *args, enum wetdbg_slice_kinds *kinds);
 
-/* Reads a criterion; what has no @TIME means the current time. Errors of slc_criterion_parse() and
- * cli_time_parse(). *out is for slc_criterion_free(). */
-int cli_criterion_parse(struct cli_session *session, const char *text, struct slc_criterion **out);
+/* Reads a criterion; what has no @TIME means the current time. Errors of wetdbg_criterion_parse() and
+ * cli_time_parse(). *out is for wetdbg_criterion_free(). */
+int cli_criterion_parse(struct cli_session *session, const char *text,
+                        struct wetdbg_criterion **out);
 
 /* "full", "data", "thin", "control" */
-const char *cli_kinds_name(enum slc_kinds kinds);
+const char *cli_kinds_name(enum wetdbg_slice_kinds kinds);
 
 /*
  * Slices `criterion`. A person who waits longer than a moment sees how far it is, and, if
- * `shows_lines`, the first lines that were found. Errors of slc_backward().
+ * `shows_lines`, the first lines that were found. Errors of wetdbg_slice_backward().
  */
-int cli_slice_run(struct cli_session *session, const struct slc_criterion *criterion,
-                  const struct slc_options *how, bool shows_lines, struct slc_slice **slice);
+int cli_slice_run(struct cli_session *session, const struct wetdbg_criterion *criterion,
+                  const struct wetdbg_slice_options *how, bool shows_lines,
+                  struct wetdbg_slice **slice);
 
-/* The same for slc_origin(). */
-int cli_origin_run(struct cli_session *session, const struct slc_criterion *criterion,
-                   bool no_bypass, struct slc_origin **origin);
+/* The same for wetdbg_origin(). */
+int cli_origin_run(struct cli_session *session, const struct wetdbg_criterion *criterion,
+                   bool no_bypass, struct wetdbg_origin **origin);
 
 #endif

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "common/err.h"
+#include <wetdbg/errors.h>
 
 /* An operand after C's conversions. */
 struct number {
@@ -16,13 +16,14 @@ struct number {
     long double value;
 };
 
-void cli_value_set(struct cli_value *value, const struct mdl_type *type, uint64_t bits)
+void cli_value_set(struct cli_value *value, const struct wetdbg_type *type, uint64_t bits)
 {
     *value = (struct cli_value){.type = *type};
     memcpy(value->bytes, &bits, sizeof(bits));
 }
 
-void cli_value_set_float(struct cli_value *value, const struct mdl_type *type, long double number)
+void cli_value_set_float(struct cli_value *value, const struct wetdbg_type *type,
+                         long double number)
 {
     float single = (float)number;
     double twice = (double)number;
@@ -56,16 +57,16 @@ bool cli_float_read(const void *bytes, size_t size, long double *number)
 
 static bool is_address(const struct cli_value *value)
 {
-    return value->type.kind == MDL_TYPE_POINTER || value->type.kind == MDL_TYPE_ARRAY ||
-           value->type.kind == MDL_TYPE_FUNCTION;
+    return value->type.kind == WETDBG_TYPE_POINTER || value->type.kind == WETDBG_TYPE_ARRAY ||
+           value->type.kind == WETDBG_TYPE_FUNCTION;
 }
 
 static int get_address(struct cli_moment *moment, const struct cli_value *value, uint64_t *address)
 {
-    if (value->type.kind == MDL_TYPE_POINTER)
+    if (value->type.kind == WETDBG_TYPE_POINTER)
         return cli_value_bits(moment, value, address);
     if (!value->is_in_memory)
-        return wd_fail(-WD_ERR_USAGE, "the array is not in memory: it has no address");
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "the array is not in memory: it has no address");
     *address = value->address;
     return 0;
 }
@@ -75,10 +76,11 @@ static int get_float(struct cli_moment *moment, const struct cli_value *value, l
     uint8_t bytes[16];
     size_t size = value->type.size_bytes;
     if (size > sizeof(bytes))
-        return wd_fail(-WD_ERR_UNSUPPORTED, "type '%s' is no number here", value->type.name);
+        return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED, "type '%s' is no number here",
+                           value->type.name);
     int err = cli_value_load(moment, value, bytes, size);
     if (!err && !cli_float_read(bytes, size, number))
-        err = wd_fail(-WD_ERR_UNSUPPORTED, "type '%s' is no number here", value->type.name);
+        err = wetdbg_fail(-WETDBG_ERR_UNSUPPORTED, "type '%s' is no number here", value->type.name);
     return err;
 }
 
@@ -87,24 +89,25 @@ static int get_number(struct cli_moment *moment, const struct cli_value *value,
 {
     *number = (struct number){.is_signed = true};
     switch (value->type.kind) {
-    case MDL_TYPE_FLOAT:
+    case WETDBG_TYPE_FLOAT:
         number->is_float = true;
         number->size = (unsigned)value->type.size_bytes;
         return get_float(moment, value, &number->value);
-    case MDL_TYPE_SIGNED:
-    case MDL_TYPE_UNSIGNED:
-    case MDL_TYPE_BOOL:
-    case MDL_TYPE_CHAR:
-    case MDL_TYPE_ENUM:
-    case MDL_TYPE_POINTER:
-    case MDL_TYPE_UNKNOWN:
+    case WETDBG_TYPE_SIGNED:
+    case WETDBG_TYPE_UNSIGNED:
+    case WETDBG_TYPE_BOOL:
+    case WETDBG_TYPE_CHAR:
+    case WETDBG_TYPE_ENUM:
+    case WETDBG_TYPE_POINTER:
+    case WETDBG_TYPE_UNKNOWN:
         break;
     default:
-        return wd_fail(-WD_ERR_USAGE, "a value of type '%s' is no number", value->type.name);
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "a value of type '%s' is no number",
+                           value->type.name);
     }
     number->size = value->type.size_bytes > 4 ? 8 : 4;
     /* what fits into an int becomes one */
-    number->is_signed = value->type.kind == MDL_TYPE_SIGNED || value->type.is_signed ||
+    number->is_signed = value->type.kind == WETDBG_TYPE_SIGNED || value->type.is_signed ||
                         value->type.size_bytes < 4 || (value->bit_size && value->bit_size < 32);
     int err = cli_value_bits(moment, value, &number->bits);
     number->value =
@@ -112,14 +115,14 @@ static int get_number(struct cli_moment *moment, const struct cli_value *value,
     return err;
 }
 
-static const struct mdl_type *integer_type(unsigned size, bool is_signed)
+static const struct wetdbg_type *integer_type(unsigned size, bool is_signed)
 {
     if (size > 4)
         return cli_type_basic(is_signed ? CLI_BASIC_LONG : CLI_BASIC_UNSIGNED_LONG);
     return cli_type_basic(is_signed ? CLI_BASIC_INT : CLI_BASIC_UNSIGNED_INT);
 }
 
-static const struct mdl_type *float_type(unsigned size)
+static const struct wetdbg_type *float_type(unsigned size)
 {
     return cli_type_basic(size == 4   ? CLI_BASIC_FLOAT
                           : size == 8 ? CLI_BASIC_DOUBLE
@@ -179,7 +182,7 @@ static int operate_floats(enum cli_operator op, const struct number *left,
         value = left->value / right->value;
         break;
     default:
-        return wd_fail(-WD_ERR_USAGE, "floating-point numbers have no such operation");
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "floating-point numbers have no such operation");
     }
     cli_value_set_float(result, float_type(size), value);
     return 0;
@@ -247,7 +250,7 @@ static int operate_integers(enum cli_operator op, const struct number *left,
     case CLI_OP_DIVIDE:
     case CLI_OP_REMAINDER:
         if (!b)
-            return wd_fail(-WD_ERR_USAGE, "division by zero");
+            return wetdbg_fail(-WETDBG_ERR_USAGE, "division by zero");
         bits = divide(a, b, is_signed, op == CLI_OP_REMAINDER);
         break;
     case CLI_OP_SHIFT_LEFT:
@@ -274,45 +277,45 @@ static int operate_integers(enum cli_operator op, const struct number *left,
 
 static int target_size(struct cli_moment *moment, const struct cli_value *value, uint64_t *size)
 {
-    struct mdl_type target;
+    struct wetdbg_type target;
     uint64_t count;
     int err = value->type.handle
-                  ? mdl_type_target(moment->model, value->type.handle, &target, &count)
-                  : -WD_ERR_NOT_FOUND;
+                  ? wetdbg_type_target(moment->model, value->type.handle, &target, &count)
+                  : -WETDBG_ERR_NOT_FOUND;
     *size = 1; /* void, functions, what nothing is known of */
-    if (!err && target.kind != MDL_TYPE_VOID && target.kind != MDL_TYPE_FUNCTION)
+    if (!err && target.kind != WETDBG_TYPE_VOID && target.kind != WETDBG_TYPE_FUNCTION)
         *size = target.size_bytes;
     if (!*size)
-        return wd_fail(-WD_ERR_USAGE, "the size of what '%s' points to is not known",
-                       value->type.name);
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "the size of what '%s' points to is not known",
+                           value->type.name);
     return 0;
 }
 
 static int pointer_type(struct cli_moment *moment, const struct cli_value *value,
-                        struct mdl_type *type)
+                        struct wetdbg_type *type)
 {
-    struct mdl_type target;
+    struct wetdbg_type target;
     uint64_t count;
     *type = value->type;
-    if (value->type.kind == MDL_TYPE_POINTER)
+    if (value->type.kind == WETDBG_TYPE_POINTER)
         return 0;
-    if (value->type.kind == MDL_TYPE_FUNCTION)
-        return mdl_type_pointer(moment->model, &value->type, type);
-    int result = mdl_type_target(moment->model, value->type.handle, &target, &count);
-    return result ? result : mdl_type_pointer(moment->model, &target, type);
+    if (value->type.kind == WETDBG_TYPE_FUNCTION)
+        return wetdbg_type_pointer(moment->model, &value->type, type);
+    int result = wetdbg_type_target(moment->model, value->type.handle, &target, &count);
+    return result ? result : wetdbg_type_pointer(moment->model, &target, type);
 }
 
 static int move_pointer(struct cli_moment *moment, enum cli_operator op,
                         const struct cli_value *pointer, const struct cli_value *by,
                         struct cli_value *result)
 {
-    struct mdl_type type;
+    struct wetdbg_type type;
     struct number number;
     uint64_t address, size;
     int err = get_number(moment, by, &number);
     if (!err && (number.is_float || (op != CLI_OP_ADD && op != CLI_OP_SUBTRACT)))
-        err = wd_fail(-WD_ERR_USAGE, "a value of type '%s' has no such operation",
-                      pointer->type.name);
+        err = wetdbg_fail(-WETDBG_ERR_USAGE, "a value of type '%s' has no such operation",
+                          pointer->type.name);
     if (!err)
         err = get_address(moment, pointer, &address);
     if (!err)
@@ -341,7 +344,8 @@ static int operate_addresses(struct cli_moment *moment, enum cli_operator op,
         return 0;
     }
     if (op != CLI_OP_SUBTRACT)
-        return wd_fail(-WD_ERR_USAGE, "two pointers can be subtracted and compared, no more");
+        return wetdbg_fail(-WETDBG_ERR_USAGE,
+                           "two pointers can be subtracted and compared, no more");
     err = target_size(moment, left, &size);
     if (!err)
         cli_value_set(result, cli_type_basic(CLI_BASIC_LONG),
@@ -407,7 +411,7 @@ int cli_negate(struct cli_moment *moment, char sign, const struct cli_value *val
     struct number number;
     int err = get_number(moment, value, &number);
     if (!err && number.is_float && sign == '~')
-        err = wd_fail(-WD_ERR_USAGE, "floating-point numbers have no such operation");
+        err = wetdbg_fail(-WETDBG_ERR_USAGE, "floating-point numbers have no such operation");
     if (err)
         return err;
     if (number.is_float) {
@@ -438,14 +442,14 @@ int cli_truth(struct cli_moment *moment, const struct cli_value *value, bool *is
 
 /* ---- casts ---- */
 
-static bool is_integer_kind(enum mdl_type_kind kind)
+static bool is_integer_kind(enum wetdbg_type_kind kind)
 {
-    return kind == MDL_TYPE_SIGNED || kind == MDL_TYPE_UNSIGNED || kind == MDL_TYPE_CHAR ||
-           kind == MDL_TYPE_ENUM || kind == MDL_TYPE_POINTER || kind == MDL_TYPE_BOOL;
+    return kind == WETDBG_TYPE_SIGNED || kind == WETDBG_TYPE_UNSIGNED || kind == WETDBG_TYPE_CHAR ||
+           kind == WETDBG_TYPE_ENUM || kind == WETDBG_TYPE_POINTER || kind == WETDBG_TYPE_BOOL;
 }
 
 static int cast_to_integer(struct cli_moment *moment, const struct cli_value *value,
-                           const struct mdl_type *type, struct cli_value *result)
+                           const struct wetdbg_type *type, struct cli_value *result)
 {
     struct number number = {.is_float = false};
     int err = is_address(value) ? get_address(moment, value, &number.bits)
@@ -453,7 +457,7 @@ static int cast_to_integer(struct cli_moment *moment, const struct cli_value *va
     if (err)
         return err;
     if (type->size_bytes > 8)
-        return wd_fail(-WD_ERR_UNSUPPORTED, "a cast to '%s' is not supported", type->name);
+        return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED, "a cast to '%s' is not supported", type->name);
     uint64_t bits = number.bits;
     if (number.is_float) {
         long double value_now = number.value;
@@ -462,7 +466,7 @@ static int cast_to_integer(struct cli_moment *moment, const struct cli_value *va
         else
             bits = value_now < 0 ? (uint64_t)(int64_t)value_now : (uint64_t)value_now;
     }
-    if (type->kind == MDL_TYPE_BOOL)
+    if (type->kind == WETDBG_TYPE_BOOL)
         bits = number.is_float ? number.value != 0 : bits != 0;
     if (type->size_bytes < 8)
         bits &= (UINT64_C(1) << 8 * type->size_bytes) - 1;
@@ -470,18 +474,18 @@ static int cast_to_integer(struct cli_moment *moment, const struct cli_value *va
     return 0;
 }
 
-int cli_cast(struct cli_moment *moment, const struct cli_value *value, const struct mdl_type *type,
-             struct cli_value *result)
+int cli_cast(struct cli_moment *moment, const struct cli_value *value,
+             const struct wetdbg_type *type, struct cli_value *result)
 {
     struct number number;
-    enum mdl_type_kind kind = type->kind;
-    if (kind == MDL_TYPE_VOID) {
+    enum wetdbg_type_kind kind = type->kind;
+    if (kind == WETDBG_TYPE_VOID) {
         cli_value_set(result, type, 0);
         return 0;
     }
     if (is_integer_kind(kind))
         return cast_to_integer(moment, value, type, result);
-    if (kind == MDL_TYPE_FLOAT) {
+    if (kind == WETDBG_TYPE_FLOAT) {
         int err = get_number(moment, value, &number);
         if (!err)
             cli_value_set_float(result, type, number.value);
@@ -489,8 +493,8 @@ int cli_cast(struct cli_moment *moment, const struct cli_value *value, const str
     }
     /* a structure or array seen as another one of its size */
     if (value->type.size_bytes != type->size_bytes || value->bit_size)
-        return wd_fail(-WD_ERR_USAGE, "a value of type '%s' cannot be cast to '%s'",
-                       value->type.name, type->name);
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "a value of type '%s' cannot be cast to '%s'",
+                           value->type.name, type->name);
     *result = *value;
     result->type = *type;
     return 0;

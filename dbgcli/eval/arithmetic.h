@@ -24,7 +24,7 @@ enum cli_operator {
     CLI_OP_GREATER_EQUAL,
 };
 
-/* -WD_ERR_USAGE where C has no such operation, and for a division by zero. `is_c`: the result of a
+/* -WETDBG_ERR_USAGE where C has no such operation, and for a division by zero. `is_c`: the result of a
  * comparison is an int, else a bool. */
 int cli_operate(struct cli_moment *moment, enum cli_operator op, const struct cli_value *left,
                 const struct cli_value *right, bool is_c, struct cli_value *result);
@@ -33,14 +33,15 @@ int cli_operate(struct cli_moment *moment, enum cli_operator op, const struct cl
 int cli_negate(struct cli_moment *moment, char sign, const struct cli_value *value,
                struct cli_value *result);
 
-/* Whether a value is not zero. -WD_ERR_USAGE for structures. */
+/* Whether a value is not zero. -WETDBG_ERR_USAGE for structures. */
 int cli_truth(struct cli_moment *moment, const struct cli_value *value, bool *is_true);
 
-int cli_cast(struct cli_moment *moment, const struct cli_value *value, const struct mdl_type *type,
-             struct cli_value *result);
+int cli_cast(struct cli_moment *moment, const struct cli_value *value,
+             const struct wetdbg_type *type, struct cli_value *result);
 
-void cli_value_set(struct cli_value *value, const struct mdl_type *type, uint64_t bits);
-void cli_value_set_float(struct cli_value *value, const struct mdl_type *type, long double number);
+void cli_value_set(struct cli_value *value, const struct wetdbg_type *type, uint64_t bits);
+void cli_value_set_float(struct cli_value *value, const struct wetdbg_type *type,
+                         long double number);
 
 /* A floating-point value; false if its type is none that this machine has. */
 bool cli_float_read(const void *bytes, size_t size, long double *number);

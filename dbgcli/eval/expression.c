@@ -10,13 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "dbgcli/alloc.h"
 #include "dbgcli/args.h"
 #include "dbgcli/eval/arithmetic.h"
 #include "dbgcli/eval/registers.h"
 #include "dbgcli/eval/std_values.h"
 #include "dbgcli/nav/place.h"
+#include <wetdbg/errors.h>
 
 #define NESTING_MAX 64
 
@@ -50,8 +50,9 @@ static bool take(struct reader *reader, const char *token)
 
 static int fail_syntax(const struct reader *reader)
 {
-    return wd_fail(-WD_ERR_USAGE, "'%s' is no expression that print understands%s%s%s",
-                   reader->text, *reader->at ? ", at '" : "", reader->at, *reader->at ? "'" : "");
+    return wetdbg_fail(-WETDBG_ERR_USAGE, "'%s' is no expression that print understands%s%s%s",
+                       reader->text, *reader->at ? ", at '" : "", reader->at,
+                       *reader->at ? "'" : "");
 }
 
 static bool is_name_byte(char byte)
@@ -103,15 +104,15 @@ static bool is_skipping(const struct reader *reader, struct cli_value *value)
 
 static int find_function(struct reader *reader, const char *name, struct cli_value *value)
 {
-    struct mdl_model *model = reader->view->moment->model;
-    struct mdl_function *functions;
-    struct mdl_type type = {
-        .kind = MDL_TYPE_FUNCTION, .size_bytes = 1, .name = "<text variable, no debug info>"};
+    struct wetdbg_model *model = reader->view->moment->model;
+    struct wetdbg_function *functions;
+    struct wetdbg_type type = {
+        .kind = WETDBG_TYPE_FUNCTION, .size_bytes = 1, .name = "<text variable, no debug info>"};
     size_t count;
-    int err = mdl_functions_named(model, name, &functions, &count);
+    int err = wetdbg_functions_named(model, name, &functions, &count);
     if (err)
         return err;
-    mdl_function_type(model, functions[0].start, &type);
+    wetdbg_function_type(model, functions[0].start, &type);
     *value = (struct cli_value){.type = type, .is_in_memory = true, .address = functions[0].start};
     free(functions);
     return 0;
@@ -120,42 +121,42 @@ static int find_function(struct reader *reader, const char *name, struct cli_val
 static int fail_unknown(const struct reader *reader, const char *name, uint64_t pc)
 {
     char *missing = cli_debug_missing(reader->view->moment->model, pc);
-    int err = wd_fail(-WD_ERR_NOT_FOUND, "no variable '%s' is visible here%s%s", name,
-                      missing ? ": " : "", missing ? missing : "");
+    int err = wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "no variable '%s' is visible here%s%s", name,
+                          missing ? ": " : "", missing ? missing : "");
     free(missing);
     return err;
 }
 
-static bool is_aggregate(const struct mdl_type *type)
+static bool is_aggregate(const struct wetdbg_type *type)
 {
-    return type->kind == MDL_TYPE_STRUCT || type->kind == MDL_TYPE_UNION ||
-           type->kind == MDL_TYPE_ARRAY;
+    return type->kind == WETDBG_TYPE_STRUCT || type->kind == WETDBG_TYPE_UNION ||
+           type->kind == WETDBG_TYPE_ARRAY;
 }
 
 /* A variable, an enumerator or a function. */
 static int read_name(struct reader *reader, const char *name, struct cli_value *value)
 {
-    struct mdl_model *model = reader->view->moment->model;
+    struct wetdbg_model *model = reader->view->moment->model;
     const struct cli_frame *frame = &reader->view->moment->frames[reader->view->frame];
-    struct mdl_variable variable;
-    struct mdl_type type;
+    struct wetdbg_variable variable;
+    struct wetdbg_type type;
     int64_t number;
-    int result = mdl_variable_find_at(model, frame->lookup_pc, frame->depth, name, &variable);
+    int result = wetdbg_variable_find_at(model, frame->lookup_pc, frame->depth, name, &variable);
     /* of a symbol alone nothing but its address is known */
     if (!result) {
         result = cli_value_of_variable(reader->view, &variable, value);
-        if (result == -WD_ERR_NOT_FOUND && reader->types_only) {
+        if (result == -WETDBG_ERR_NOT_FOUND && reader->types_only) {
             cli_value_set(value, &variable.type, 0);
             value->is_in_memory = is_aggregate(&variable.type);
             result = 0;
         }
         return result;
     }
-    if (result != -WD_ERR_NOT_FOUND)
+    if (result != -WETDBG_ERR_NOT_FOUND)
         return result;
     if (!reader->is_c && (strcmp(name, "true") == 0 || strcmp(name, "false") == 0))
         cli_value_set(value, cli_type_basic(CLI_BASIC_BOOL), *name == 't');
-    else if (mdl_enumerator_named(model, frame->lookup_pc, name, &type, &number) == 0)
+    else if (wetdbg_enumerator_named(model, frame->lookup_pc, name, &type, &number) == 0)
         cli_value_set(value, &type, (uint64_t)number);
     else if (find_function(reader, name, value) != 0)
         return fail_unknown(reader, name, frame->lookup_pc);
@@ -191,7 +192,7 @@ static int read_number(struct reader *reader, struct cli_value *value)
     unsigned long long number =
         is_binary ? strtoull(reader->at + 2, &end, 2) : strtoull(reader->at, &end, 0);
     if (errno)
-        return wd_fail(-WD_ERR_USAGE, "'%s': the number is too large", reader->at);
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "'%s': the number is too large", reader->at);
     bool is_unsigned = false, is_long = false;
     for (; strchr("uUlL", *end ? *end : '?'); end++) {
         is_unsigned |= *end == 'u' || *end == 'U';
@@ -265,7 +266,8 @@ static int read_primary(struct reader *reader, struct cli_value *value)
         return read_character(reader, value);
     skip_blanks(reader);
     if (*reader->at == '"')
-        return wd_fail(-WD_ERR_USAGE, "a text has no address in a recorded run: '%s'", reader->at);
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "a text has no address in a recorded run: '%s'",
+                           reader->at);
     if (isdigit((unsigned char)*reader->at) ||
         (*reader->at == '.' && isdigit((unsigned char)reader->at[1])))
         return read_number(reader, value);
@@ -300,18 +302,18 @@ static int vector_member(struct reader *reader, const char *name, struct cli_val
     };
     const char *under = strchr(name, '_');
     for (size_t i = 0; under && i < sizeof(shapes) / sizeof(*shapes); i++) {
-        const struct mdl_type *type = cli_type_basic(shapes[i].basic);
+        const struct wetdbg_type *type = cli_type_basic(shapes[i].basic);
         uint64_t count = value->type.size_bytes / type->size_bytes;
         if (strcmp(under + 1, shapes[i].name) != 0 || strtoull(name + 1, NULL, 10) != count)
             continue;
-        return mdl_type_array(reader->view->moment->model, type, count, &value->type);
+        return wetdbg_type_array(reader->view->moment->model, type, count, &value->type);
     }
-    return wd_fail(-WD_ERR_NOT_FOUND, "a vector register has no '%s'", name);
+    return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "a vector register has no '%s'", name);
 }
 
 static int fail_call(void)
 {
-    return wd_fail(-WD_ERR_USAGE, "a recorded run can call no functions");
+    return wetdbg_fail(-WETDBG_ERR_USAGE, "a recorded run can call no functions");
 }
 
 static int apply_member(struct reader *reader, struct cli_value *value)
@@ -320,24 +322,25 @@ static int apply_member(struct reader *reader, struct cli_value *value)
     int result = follow_reference(reader, value);
     if (result)
         return result;
-    enum mdl_type_kind kind = value->type.kind;
+    enum wetdbg_type_kind kind = value->type.kind;
     char *name = take_name(reader);
     if (!name)
         return fail_syntax(reader);
     if (is_skipping(reader, &member))
         *value = member;
-    else if (kind == MDL_TYPE_OTHER && strncmp(value->type.name, "vec", 3) == 0)
+    else if (kind == WETDBG_TYPE_OTHER && strncmp(value->type.name, "vec", 3) == 0)
         result = vector_member(reader, name, value);
-    else if (kind != MDL_TYPE_STRUCT && kind != MDL_TYPE_UNION)
-        result = wd_fail(-WD_ERR_USAGE, "a value of type '%s' has no members", value->type.name);
+    else if (kind != WETDBG_TYPE_STRUCT && kind != WETDBG_TYPE_UNION)
+        result =
+            wetdbg_fail(-WETDBG_ERR_USAGE, "a value of type '%s' has no members", value->type.name);
     else
         result = cli_value_member(reader->view->moment, value, name, &member);
-    if (result == -WD_ERR_NOT_FOUND && take(reader, "("))
+    if (result == -WETDBG_ERR_NOT_FOUND && take(reader, "("))
         result = fail_call();
-    else if (result == -WD_ERR_NOT_FOUND && kind != MDL_TYPE_OTHER)
-        result = wd_fail(result, "'%s' has no member '%s'", value->type.name, name);
+    else if (result == -WETDBG_ERR_NOT_FOUND && kind != WETDBG_TYPE_OTHER)
+        result = wetdbg_fail(result, "'%s' has no member '%s'", value->type.name, name);
     free(name);
-    if (!result && !reader->skipping && kind != MDL_TYPE_OTHER)
+    if (!result && !reader->skipping && kind != WETDBG_TYPE_OTHER)
         *value = member;
     return result;
 }
@@ -345,7 +348,7 @@ static int apply_member(struct reader *reader, struct cli_value *value)
 static int element_at(struct cli_moment *moment, const struct cli_value *value, int64_t index,
                       struct cli_value *element)
 {
-    if (value->type.kind == MDL_TYPE_STRUCT &&
+    if (value->type.kind == WETDBG_TYPE_STRUCT &&
         (cli_is_std_string(value) || cli_is_std_vector(value)))
         return cli_std_element(moment, value, index, element);
     return cli_value_element(moment, value, index, element);
@@ -380,8 +383,9 @@ static int dereference(struct reader *reader, struct cli_value *value)
     int err = follow_reference(reader, value);
     if (!err)
         err = cli_value_target(reader->view->moment, value, &target);
-    if (!err && target.type.kind == MDL_TYPE_VOID)
-        err = wd_fail(-WD_ERR_USAGE, "a 'void *' points to nothing that can be shown: cast it");
+    if (!err && target.type.kind == WETDBG_TYPE_VOID)
+        err = wetdbg_fail(-WETDBG_ERR_USAGE,
+                          "a 'void *' points to nothing that can be shown: cast it");
     if (!err)
         *value = target;
     return err;
@@ -402,7 +406,7 @@ static int read_postfix(struct reader *reader, struct cli_value *value)
         } else if (take(reader, "(")) {
             err = fail_call();
         } else if (take(reader, "++") || take(reader, "--")) {
-            err = wd_fail(-WD_ERR_USAGE, "a recorded run cannot be changed");
+            err = wetdbg_fail(-WETDBG_ERR_USAGE, "a recorded run cannot be changed");
         } else {
             break;
         }
@@ -414,33 +418,33 @@ static int read_postfix(struct reader *reader, struct cli_value *value)
 
 static int take_address(struct reader *reader, struct cli_value *value)
 {
-    struct mdl_type type;
+    struct wetdbg_type type;
     if (is_skipping(reader, value))
         return 0;
     int err = follow_reference(reader, value);
     if (!err && (!value->is_in_memory || value->bit_size))
-        err = wd_fail(-WD_ERR_USAGE, "the value has no address");
+        err = wetdbg_fail(-WETDBG_ERR_USAGE, "the value has no address");
     if (!err)
-        err = mdl_type_pointer(reader->view->moment->model, &value->type, &type);
+        err = wetdbg_type_pointer(reader->view->moment->model, &value->type, &type);
     if (!err)
         cli_value_set(value, &type, value->address);
     return err;
 }
 
 /* A type's name, as in a cast: not if there is a variable of the name. */
-static bool take_type(struct reader *reader, struct mdl_type *type)
+static bool take_type(struct reader *reader, struct wetdbg_type *type)
 {
     const struct cli_frame *frame = &reader->view->moment->frames[reader->view->frame];
     struct reader ahead = *reader;
-    struct mdl_variable variable;
+    struct wetdbg_variable variable;
     const char *at;
     skip_blanks(&ahead);
     at = ahead.at;
     char *name = take_name(&ahead);
     if (!name)
         return false;
-    bool is_variable = mdl_variable_find_at(reader->view->moment->model, frame->lookup_pc,
-                                            frame->depth, name, &variable) == 0;
+    bool is_variable = wetdbg_variable_find_at(reader->view->moment->model, frame->lookup_pc,
+                                               frame->depth, name, &variable) == 0;
     free(name);
     if (is_variable || cli_type_parse(reader->view, &at, type) != 0)
         return false;
@@ -448,7 +452,7 @@ static bool take_type(struct reader *reader, struct mdl_type *type)
     return true;
 }
 
-static int read_cast(struct reader *reader, const struct mdl_type *type, struct cli_value *value)
+static int read_cast(struct reader *reader, const struct wetdbg_type *type, struct cli_value *value)
 {
     struct cli_value operand;
     if (!take(reader, ")"))
@@ -462,7 +466,7 @@ static int read_cast(struct reader *reader, const struct mdl_type *type, struct 
 
 static int read_sizeof(struct reader *reader, struct cli_value *value)
 {
-    struct mdl_type type;
+    struct wetdbg_type type;
     struct cli_value operand;
     struct reader ahead = *reader;
     if (take(&ahead, "(") && take_type(&ahead, &type) && take(&ahead, ")")) {
@@ -484,7 +488,7 @@ static int read_sizeof(struct reader *reader, struct cli_value *value)
 /* "{TYPE} ADDRESS" */
 static int read_typed_memory(struct reader *reader, struct cli_value *value)
 {
-    struct mdl_type type;
+    struct wetdbg_type type;
     struct cli_value address, number;
     if (!take_type(reader, &type) || !take(reader, "}"))
         return fail_syntax(reader);
@@ -531,7 +535,7 @@ static bool take_sizeof(struct reader *reader)
 
 static int read_operator(struct reader *reader, struct cli_value *value)
 {
-    struct mdl_type type;
+    struct wetdbg_type type;
     int result;
     if (take(reader, "*")) {
         result = read_unary(reader, value);
@@ -542,7 +546,7 @@ static int read_operator(struct reader *reader, struct cli_value *value)
         return result ? result : take_address(reader, value);
     }
     if (take(reader, "++") || take(reader, "--"))
-        return wd_fail(-WD_ERR_USAGE, "a recorded run cannot be changed");
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "a recorded run cannot be changed");
     skip_blanks(reader);
     if (*reader->at && strchr("-~+!", *reader->at))
         return read_sign(reader, *reader->at++, value);
@@ -561,7 +565,7 @@ static int read_operator(struct reader *reader, struct cli_value *value)
 static int read_unary(struct reader *reader, struct cli_value *value)
 {
     if (++reader->nesting > NESTING_MAX)
-        return wd_fail(-WD_ERR_USAGE, "the expression is nested too deeply");
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "the expression is nested too deeply");
     int err = read_operator(reader, value);
     reader->nesting--;
     return err;
@@ -621,15 +625,15 @@ static size_t take_operator(struct reader *reader, unsigned least)
 static int make_array(struct cli_moment *moment, const struct cli_value *first,
                       const struct cli_value *count, struct cli_value *result)
 {
-    struct mdl_type type;
+    struct wetdbg_type type;
     uint64_t number;
     int err = cli_value_bits(moment, count, &number);
     if (!err && ((int64_t)number < 1))
-        err = wd_fail(-WD_ERR_USAGE, "behind '@' comes how many values, at least 1");
+        err = wetdbg_fail(-WETDBG_ERR_USAGE, "behind '@' comes how many values, at least 1");
     if (!err && (!first->is_in_memory || first->bit_size))
-        err = wd_fail(-WD_ERR_USAGE, "only values in memory can be repeated by '@'");
+        err = wetdbg_fail(-WETDBG_ERR_USAGE, "only values in memory can be repeated by '@'");
     if (!err)
-        err = mdl_type_array(moment->model, &first->type, number, &type);
+        err = wetdbg_type_array(moment->model, &first->type, number, &type);
     if (!err)
         *result = (struct cli_value){.type = type, .is_in_memory = true, .address = first->address};
     return err;
@@ -719,7 +723,7 @@ static int read_conditional(struct reader *reader, struct cli_value *value)
 {
     bool is_true = false;
     if (++reader->nesting > NESTING_MAX)
-        return wd_fail(-WD_ERR_USAGE, "the expression is nested too deeply");
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "the expression is nested too deeply");
     int err = read_binary(reader, 1, value);
     if (!err && take(reader, "?")) {
         err = follow_reference(reader, value);
@@ -731,7 +735,7 @@ static int read_conditional(struct reader *reader, struct cli_value *value)
     reader->nesting--;
     skip_blanks(reader);
     if (!err && *reader->at && strchr("=+-*/%&|^<>", *reader->at) && strchr(reader->at, '='))
-        err = wd_fail(-WD_ERR_USAGE, "a recorded run cannot be changed");
+        err = wetdbg_fail(-WETDBG_ERR_USAGE, "a recorded run cannot be changed");
     return err;
 }
 
@@ -740,7 +744,7 @@ static int evaluate(struct cli_frame_view *view, const char *text, bool types_on
 {
     const struct cli_frame *frame = &view->moment->frames[view->frame];
     struct reader reader = {.view = view, .text = text, .at = text, .types_only = types_only};
-    reader.is_c = mdl_is_of_c(view->moment->model, frame->lookup_pc) != 0;
+    reader.is_c = wetdbg_is_of_c(view->moment->model, frame->lookup_pc) != 0;
     int err = read_conditional(&reader, value);
     skip_blanks(&reader);
     if (!err && *reader.at)
@@ -753,7 +757,7 @@ int cli_value_evaluate(struct cli_frame_view *view, const char *text, struct cli
     return evaluate(view, text, false, value);
 }
 
-int cli_value_type(struct cli_frame_view *view, const char *text, struct mdl_type *type)
+int cli_value_type(struct cli_frame_view *view, const char *text, struct wetdbg_type *type)
 {
     struct cli_value value;
     int err = evaluate(view, text, true, &value);

@@ -3,9 +3,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "dbgcli/eval/arithmetic.h"
 #include "dbgcli/eval/registers.h"
+#include <wetdbg/errors.h>
 
 /* A vector variable: all of its register. */
 static int read_vector(struct cli_frame_view *view, unsigned number, struct cli_value *value)
@@ -20,15 +20,15 @@ static int read_vector(struct cli_frame_view *view, unsigned number, struct cli_
     return err;
 }
 
-int cli_value_of_variable(struct cli_frame_view *view, const struct mdl_variable *variable,
+int cli_value_of_variable(struct cli_frame_view *view, const struct wetdbg_variable *variable,
                           struct cli_value *value)
 {
     const struct cli_frame *frame = &view->moment->frames[view->frame];
-    struct mdl_machine machine = cli_frame_machine(view);
-    struct mdl_place place;
+    struct wetdbg_machine machine = cli_frame_machine(view);
+    struct wetdbg_place place;
     uint64_t bits;
     int err =
-        mdl_variable_locate(view->moment->model, variable, frame->lookup_pc, &machine, &place);
+        wetdbg_variable_locate(view->moment->model, variable, frame->lookup_pc, &machine, &place);
     if (err)
         return err;
     *value = (struct cli_value){
@@ -37,11 +37,11 @@ int cli_value_of_variable(struct cli_frame_view *view, const struct mdl_variable
         .bit_size = variable->bit_size,
     };
     switch (place.kind) {
-    case MDL_PLACE_MEMORY:
+    case WETDBG_PLACE_MEMORY:
         value->is_in_memory = true;
         value->address = place.address;
         return 0;
-    case MDL_PLACE_REGISTER:
+    case WETDBG_PLACE_REGISTER:
         if (cli_dwarf_vector(place.reg) >= 0 && variable->type.size_bytes > 8)
             return read_vector(view, (unsigned)cli_dwarf_vector(place.reg), value);
         err = cli_frame_register(view, place.reg, &bits);
@@ -50,15 +50,15 @@ int cli_value_of_variable(struct cli_frame_view *view, const struct mdl_variable
         bits = place.offset_bytes < 8 ? bits >> (8 * place.offset_bytes) : 0;
         memcpy(value->bytes, &bits, sizeof(bits));
         return 0;
-    case MDL_PLACE_VALUE:
+    case WETDBG_PLACE_VALUE:
         memcpy(value->bytes, &place.value, sizeof(place.value));
         return 0;
-    case MDL_PLACE_NONE:
+    case WETDBG_PLACE_NONE:
         break;
     }
     bool has_more = *place.reason && strncmp(place.reason, "optimized out", 13) != 0;
-    return wd_fail(-WD_ERR_NOT_FOUND, "%s is optimized out here%s%s%s", variable->name,
-                   has_more ? " (" : "", has_more ? place.reason : "", has_more ? ")" : "");
+    return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "%s is optimized out here%s%s%s", variable->name,
+                       has_more ? " (" : "", has_more ? place.reason : "", has_more ? ")" : "");
 }
 
 /* ---- members ---- */
@@ -67,13 +67,13 @@ struct member_search {
     struct cli_frame_view *view;
     const char *name;
     uint64_t address; /* of the object whose members are looked at */
-    struct mdl_member found;
+    struct wetdbg_member found;
     uint64_t found_address;
     unsigned depth;
 };
 
 /* 1 ends the enumeration: it is there. */
-static int match_member(void *context, const struct mdl_member *member)
+static int match_member(void *context, const struct wetdbg_member *member)
 {
     struct member_search *search = context;
     if (!member->name || strcmp(member->name, search->name) != 0)
@@ -86,14 +86,14 @@ static int match_member(void *context, const struct mdl_member *member)
 static int find_member(struct member_search *search, uint64_t type_handle);
 
 /* Members of unnamed members and of base classes count as the whole's. */
-static int match_unnamed(void *context, const struct mdl_member *member)
+static int match_unnamed(void *context, const struct wetdbg_member *member)
 {
     struct member_search *search = context;
-    struct mdl_machine machine = cli_frame_machine(search->view);
+    struct wetdbg_machine machine = cli_frame_machine(search->view);
     uint64_t whole = search->address, offset;
     if (member->name || search->depth > 8)
         return 0;
-    int err = mdl_member_offset(search->view->moment->model, member, &machine, whole, &offset);
+    int err = wetdbg_member_offset(search->view->moment->model, member, &machine, whole, &offset);
     if (err)
         return err;
     search->depth++;
@@ -106,9 +106,9 @@ static int match_unnamed(void *context, const struct mdl_member *member)
 
 static int find_member(struct member_search *search, uint64_t type_handle)
 {
-    struct mdl_model *model = search->view->moment->model;
-    int result = mdl_type_members_each(model, type_handle, match_member, search);
-    return result ? result : mdl_type_members_each(model, type_handle, match_unnamed, search);
+    struct wetdbg_model *model = search->view->moment->model;
+    int result = wetdbg_type_members_each(model, type_handle, match_member, search);
+    return result ? result : wetdbg_type_members_each(model, type_handle, match_unnamed, search);
 }
 
 int cli_value_member(struct cli_moment *moment, const struct cli_value *value, const char *name,
@@ -120,7 +120,7 @@ int cli_value_member(struct cli_moment *moment, const struct cli_value *value, c
         .view = &view, .name = name, .address = value->is_in_memory ? value->address : 0};
     int result = value->type.handle ? find_member(&search, value->type.handle) : 0;
     if (result <= 0)
-        return result ? result : -WD_ERR_NOT_FOUND;
+        return result ? result : -WETDBG_ERR_NOT_FOUND;
     uint64_t start = value->is_in_memory ? value->address : 0;
     result = cli_value_part(value, search.found_address - start, &search.found.type, member);
     member->bit_offset = search.found.bit_offset;
@@ -130,7 +130,7 @@ int cli_value_member(struct cli_moment *moment, const struct cli_value *value, c
 
 /* ---- parts ---- */
 
-int cli_value_part(const struct cli_value *value, uint64_t offset, const struct mdl_type *type,
+int cli_value_part(const struct cli_value *value, uint64_t offset, const struct wetdbg_type *type,
                    struct cli_value *part)
 {
     struct cli_value made = {.type = *type, .is_in_memory = value->is_in_memory};
@@ -138,7 +138,7 @@ int cli_value_part(const struct cli_value *value, uint64_t offset, const struct 
         made.address = value->address + offset;
     } else {
         if (offset >= sizeof(value->bytes))
-            return wd_fail(-WD_ERR_UNSUPPORTED, "the value is not in memory as a whole");
+            return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED, "the value is not in memory as a whole");
         memcpy(made.bytes, value->bytes + offset, sizeof(value->bytes) - offset);
     }
     *part = made;
@@ -148,20 +148,22 @@ int cli_value_part(const struct cli_value *value, uint64_t offset, const struct 
 int cli_value_target(struct cli_moment *moment, const struct cli_value *value,
                      struct cli_value *target)
 {
-    struct mdl_type type;
+    struct wetdbg_type type;
     uint64_t address, count;
-    if (value->type.kind == MDL_TYPE_FUNCTION) {
+    if (value->type.kind == WETDBG_TYPE_FUNCTION) {
         *target = *value;
         return 0;
     }
-    if (value->type.kind == MDL_TYPE_ARRAY)
+    if (value->type.kind == WETDBG_TYPE_ARRAY)
         return cli_value_element(moment, value, 0, target);
-    if (value->type.kind != MDL_TYPE_POINTER)
-        return wd_fail(-WD_ERR_USAGE, "a value of type '%s' points to nothing", value->type.name);
-    int err = value->type.handle
-                  ? mdl_type_target(moment->model, value->type.handle, &type, &count)
-                  : wd_fail(-WD_ERR_USAGE, "it is not known what a '%s' points to: cast it first",
-                            value->type.name);
+    if (value->type.kind != WETDBG_TYPE_POINTER)
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "a value of type '%s' points to nothing",
+                           value->type.name);
+    int err =
+        value->type.handle
+            ? wetdbg_type_target(moment->model, value->type.handle, &type, &count)
+            : wetdbg_fail(-WETDBG_ERR_USAGE, "it is not known what a '%s' points to: cast it first",
+                          value->type.name);
     if (!err)
         err = cli_value_bits(moment, value, &address);
     if (err)
@@ -185,22 +187,24 @@ int cli_value_element(struct cli_moment *moment, const struct cli_value *value, 
                       struct cli_value *element)
 {
     struct cli_value start = *value;
-    struct mdl_type type;
+    struct wetdbg_type type;
     uint64_t count;
-    if (value->type.kind == MDL_TYPE_POINTER) {
+    if (value->type.kind == WETDBG_TYPE_POINTER) {
         int err = cli_value_target(moment, value, &start);
         if (err)
             return err;
         type = start.type;
-    } else if (value->type.kind == MDL_TYPE_ARRAY) {
-        int err = mdl_type_target(moment->model, value->type.handle, &type, &count);
+    } else if (value->type.kind == WETDBG_TYPE_ARRAY) {
+        int err = wetdbg_type_target(moment->model, value->type.handle, &type, &count);
         if (err)
             return err;
     } else {
-        return wd_fail(-WD_ERR_USAGE, "a value of type '%s' has no elements", value->type.name);
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "a value of type '%s' has no elements",
+                           value->type.name);
     }
     if (!type.size_bytes && index)
-        return wd_fail(-WD_ERR_USAGE, "the size of an element ('%s') is not known", type.name);
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "the size of an element ('%s') is not known",
+                           type.name);
     return cli_value_part(&start, (uint64_t)index * type.size_bytes, &type, element);
 }
 
@@ -214,22 +218,23 @@ struct eightbytes {
     bool is_odd;     /* beyond these rules */
 };
 
-static int classify_member(void *context, const struct mdl_member *member);
+static int classify_member(void *context, const struct wetdbg_member *member);
 
-static void classify(struct eightbytes *pair, const struct mdl_type *type)
+static void classify(struct eightbytes *pair, const struct wetdbg_type *type)
 {
-    struct mdl_type element;
+    struct wetdbg_type element;
     uint64_t count;
     size_t at = pair->offset / 8;
-    bool is_float = type->kind == MDL_TYPE_FLOAT;
+    bool is_float = type->kind == WETDBG_TYPE_FLOAT;
     if (at > 1 || (is_float && type->size_bytes > 8)) {
         pair->is_odd = true;
-    } else if (type->kind == MDL_TYPE_STRUCT || type->kind == MDL_TYPE_UNION) {
-        if (mdl_type_members_each(pair->moment->model, type->handle, classify_member, pair) < 0)
+    } else if (type->kind == WETDBG_TYPE_STRUCT || type->kind == WETDBG_TYPE_UNION) {
+        if (wetdbg_type_members_each(pair->moment->model, type->handle, classify_member, pair) < 0)
             pair->is_odd = true;
-    } else if (type->kind == MDL_TYPE_ARRAY) {
+    } else if (type->kind == WETDBG_TYPE_ARRAY) {
         uint64_t start = pair->offset;
-        if (mdl_type_target(pair->moment->model, type->handle, &element, &count) != 0 || count > 16)
+        if (wetdbg_type_target(pair->moment->model, type->handle, &element, &count) != 0 ||
+            count > 16)
             count = 0, pair->is_odd = true;
         for (uint64_t i = 0; i < count; i++) {
             pair->offset = start + i * element.size_bytes;
@@ -242,7 +247,7 @@ static void classify(struct eightbytes *pair, const struct mdl_type *type)
     }
 }
 
-static int classify_member(void *context, const struct mdl_member *member)
+static int classify_member(void *context, const struct wetdbg_member *member)
 {
     struct eightbytes *pair = context;
     uint64_t start = pair->offset;
@@ -270,25 +275,26 @@ static int take_registers(struct cli_frame_view *view, const struct eightbytes *
 }
 
 /* System V's rules, without those for objects with constructors, which C++ returns in memory. */
-int cli_value_of_result(struct cli_moment *moment, const struct mdl_type *type,
+int cli_value_of_result(struct cli_moment *moment, const struct wetdbg_type *type,
                         struct cli_value *value)
 {
     struct cli_frame_view view = {moment, 0};
     struct eightbytes pair = {.moment = moment};
-    struct mdl_type plain = *type;
-    bool is_structure = type->kind == MDL_TYPE_STRUCT || type->kind == MDL_TYPE_UNION;
+    struct wetdbg_type plain = *type;
+    bool is_structure = type->kind == WETDBG_TYPE_STRUCT || type->kind == WETDBG_TYPE_UNION;
     *value = (struct cli_value){.type = *type};
-    if (type->kind == MDL_TYPE_FLOAT && type->size_bytes == 16)
+    if (type->kind == WETDBG_TYPE_FLOAT && type->size_bytes == 16)
         return cli_register_value(&view, "st0", value);
     if (type->size_bytes > 16) {
         value->is_in_memory = true;
-        return is_structure ? cli_frame_register(&view, 0, &value->address)
-                            : wd_fail(-WD_ERR_UNSUPPORTED, "a result of type '%s'", type->name);
+        return is_structure
+                   ? cli_frame_register(&view, 0, &value->address)
+                   : wetdbg_fail(-WETDBG_ERR_UNSUPPORTED, "a result of type '%s'", type->name);
     }
-    if (is_structure && !mdl_is_of_c(moment->model, moment->frames[0].lookup_pc))
-        return wd_fail(-WD_ERR_UNSUPPORTED, "a result of type '%s'", type->name);
+    if (is_structure && !wetdbg_is_of_c(moment->model, moment->frames[0].lookup_pc))
+        return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED, "a result of type '%s'", type->name);
     classify(&pair, &plain);
     if (pair.is_odd)
-        return wd_fail(-WD_ERR_UNSUPPORTED, "a result of type '%s'", type->name);
+        return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED, "a result of type '%s'", type->name);
     return take_registers(&view, &pair, value);
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
+#include <wetdbg/errors.h>
 
 #define XSAVE_HEADER  512
 #define XSAVE_MXCSR   24
@@ -66,16 +66,17 @@ static const struct {
 };
 #define PART_COUNT (sizeof(parts) / sizeof(*parts))
 
-static struct mdl_type type_of(enum shape shape)
+static struct wetdbg_type type_of(enum shape shape)
 {
     switch (shape) {
     case SHAPE_POINTER:
-        return (struct mdl_type){.kind = MDL_TYPE_POINTER, .size_bytes = 8, .name = "void *"};
+        return (struct wetdbg_type){.kind = WETDBG_TYPE_POINTER, .size_bytes = 8, .name = "void *"};
     case SHAPE_CODE:
-        return (struct mdl_type){.kind = MDL_TYPE_POINTER, .size_bytes = 8, .name = "void (*)()"};
+        return (struct wetdbg_type){
+            .kind = WETDBG_TYPE_POINTER, .size_bytes = 8, .name = "void (*)()"};
     case SHAPE_FLAGS:
-        return (struct mdl_type){
-            .kind = MDL_TYPE_UNSIGNED, .size_bytes = 4, .name = CLI_TYPE_FLAGS};
+        return (struct wetdbg_type){
+            .kind = WETDBG_TYPE_UNSIGNED, .size_bytes = 4, .name = CLI_TYPE_FLAGS};
     case SHAPE_INT:
         return *cli_type_basic(CLI_BASIC_INT);
     case SHAPE_LONG:
@@ -92,9 +93,10 @@ static int whole_value(struct cli_frame_view *view, size_t index, struct cli_val
     if (whole[index].evq < 0)
         err = cli_frame_register(view, whole[index].dwarf, &bits);
     else if (whole[index].shape == SHAPE_FLAGS && !moment->frames[view->frame].is_top)
-        err = wd_fail(-WD_ERR_NOT_FOUND, "eflags of this frame were overwritten by its callees");
+        err = wetdbg_fail(-WETDBG_ERR_NOT_FOUND,
+                          "eflags of this frame were overwritten by its callees");
     else
-        bits = wet_state_regs(moment->state)->r[whole[index].evq];
+        bits = wetdbg_state_regs(moment->state)->r[whole[index].evq];
     if (err)
         return err;
     *value = (struct cli_value){.type = type_of(whole[index].shape)};
@@ -113,9 +115,9 @@ static int find_whole(const char *name)
     return -1;
 }
 
-static const struct mdl_type *type_of_size(unsigned size)
+static const struct wetdbg_type *type_of_size(unsigned size)
 {
-    static const struct mdl_type byte = {MDL_TYPE_SIGNED, 1, 0, 1, "int8_t", 0};
+    static const struct wetdbg_type byte = {WETDBG_TYPE_SIGNED, 1, 0, 1, "int8_t", 0};
     if (size == 1)
         return &byte;
     return cli_type_basic(size == 2 ? CLI_BASIC_SHORT : CLI_BASIC_INT);
@@ -141,7 +143,7 @@ static int extended_part(struct cli_frame_view *view, const char *name, struct c
     int end = 0;
     if (sscanf(name, "r%2u%c%n", &number, &letter, &end) != 2 || name[end] || number < 8 ||
         number > 15 || !strchr("dwlb", letter))
-        return wd_fail(-WD_ERR_USAGE, "no register is called '$%s'", name);
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "no register is called '$%s'", name);
     size = letter == 'd' ? 4 : letter == 'w' ? 2 : 1;
     snprintf(of, sizeof(of), "r%u", number % 100);
     return part_value(view, of, 0, size, value);
@@ -154,7 +156,7 @@ static bool image_part(const struct cli_moment *moment, size_t offset, size_t si
 {
     size_t image_size;
     uint64_t present;
-    const uint8_t *image = wet_state_xstate(moment->state, &image_size);
+    const uint8_t *image = wetdbg_state_xstate(moment->state, &image_size);
     memset(bytes, 0, size);
     if (!image || image_size < XSAVE_HEADER + sizeof(present) || offset + size > image_size)
         return false;
@@ -168,8 +170,8 @@ static int check_innermost(const struct cli_frame_view *view)
 {
     return view->moment->frames[view->frame].is_top
                ? 0
-               : wd_fail(-WD_ERR_NOT_FOUND,
-                         "vector registers are known in the innermost frame only");
+               : wetdbg_fail(-WETDBG_ERR_NOT_FOUND,
+                             "vector registers are known in the innermost frame only");
 }
 
 /* xmm, ymm, zmm of a number: `letter` is the first one. */
@@ -180,13 +182,13 @@ static int vector_value(struct cli_frame_view *view, unsigned number, char lette
     uint8_t bytes[64];
     int err = check_innermost(view);
     if (!err)
-        err = wet_state_vector(view->moment->state, number, bytes, &width);
+        err = wetdbg_state_vector(view->moment->state, number, bytes, &width);
     if (!err && size == 64 && width < 64)
-        err =
-            wd_fail(-WD_ERR_UNSUPPORTED, "this processor has no AVX-512, and so no zmm%u", number);
+        err = wetdbg_fail(-WETDBG_ERR_UNSUPPORTED, "this processor has no AVX-512, and so no zmm%u",
+                          number);
     if (err)
         return err;
-    *value = (struct cli_value){.type = {.kind = MDL_TYPE_OTHER, .size_bytes = size}};
+    *value = (struct cli_value){.type = {.kind = WETDBG_TYPE_OTHER, .size_bytes = size}};
     strcpy(value->type.name, size == 16   ? CLI_TYPE_VEC128
                              : size == 32 ? CLI_TYPE_VEC256
                                           : CLI_TYPE_VEC512);
@@ -199,7 +201,7 @@ static int mask_value(struct cli_frame_view *view, unsigned number, struct cli_v
     uint64_t mask;
     int err = check_innermost(view);
     if (!err)
-        err = wet_state_mask(view->moment->state, number, &mask);
+        err = wetdbg_state_mask(view->moment->state, number, &mask);
     if (err)
         return err;
     *value = (struct cli_value){.type = *cli_type_basic(CLI_BASIC_UNSIGNED_LONG)};
@@ -212,17 +214,17 @@ static int float_value(struct cli_frame_view *view, const char *name, struct cli
     bool is_mxcsr = strcmp(name, "mxcsr") == 0, is_known;
     unsigned number = is_mxcsr ? 0 : (unsigned)(name[2] - '0');
     if (!view->moment->frames[view->frame].is_top)
-        return wd_fail(-WD_ERR_NOT_FOUND, "%s is known in the innermost frame only", name);
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "%s is known in the innermost frame only", name);
     *value = (struct cli_value){.type = *cli_type_basic(CLI_BASIC_LONG_DOUBLE)};
     if (is_mxcsr)
-        value->type =
-            (struct mdl_type){.kind = MDL_TYPE_UNSIGNED, .size_bytes = 4, .name = CLI_TYPE_MXCSR};
+        value->type = (struct wetdbg_type){
+            .kind = WETDBG_TYPE_UNSIGNED, .size_bytes = 4, .name = CLI_TYPE_MXCSR};
     if (is_mxcsr)
         is_known = image_part(view->moment, XSAVE_MXCSR, 4, ~UINT64_C(0), value->bytes);
     else
         is_known = image_part(view->moment, XSAVE_ST + 16 * (size_t)number, 10, COMPONENT_X87,
                               value->bytes);
-    return is_known ? 0 : wd_fail(-WD_ERR_NOT_FOUND, "%s is not known here", name);
+    return is_known ? 0 : wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "%s is not known here", name);
 }
 
 /* ---- by name ---- */

@@ -14,9 +14,9 @@ enum cli_register_group {
 };
 
 /*
- * A register as a frame sees it, without the '$'. -WD_ERR_USAGE if nothing is called so;
- * -WD_ERR_NOT_FOUND if its value was not preserved by the functions that the frame called;
- * -WD_ERR_UNSUPPORTED for zmm, k and xmm16 on if this processor has no AVX-512.
+ * A register as a frame sees it, without the '$'. -WETDBG_ERR_USAGE if nothing is called so;
+ * -WETDBG_ERR_NOT_FOUND if its value was not preserved by the functions that the frame called;
+ * -WETDBG_ERR_UNSUPPORTED for zmm, k and xmm16 on if this processor has no AVX-512.
  */
 int cli_register_value(struct cli_frame_view *view, const char *name, struct cli_value *value);
 

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "common/err.h"
+#include <wetdbg/errors.h>
 
 static const char *plain_name(const struct cli_value *value)
 {
@@ -38,8 +38,8 @@ static bool get_target(struct cli_moment *moment, const struct cli_value *pointe
 {
     uint64_t one;
     *first = (struct cli_value){.is_in_memory = true};
-    return pointer->type.kind == MDL_TYPE_POINTER &&
-           mdl_type_target(moment->model, pointer->type.handle, &first->type, &one) == 0 &&
+    return pointer->type.kind == WETDBG_TYPE_POINTER &&
+           wetdbg_type_target(moment->model, pointer->type.handle, &first->type, &one) == 0 &&
            first->type.size_bytes && cli_value_bits(moment, pointer, &first->address) == 0;
 }
 
@@ -64,7 +64,7 @@ bool cli_std_vector(struct cli_moment *moment, const struct cli_value *value,
         end < first->address || (end - first->address) % first->type.size_bytes)
         return false;
     *count = (end - first->address) / first->type.size_bytes;
-    return !*count || wet_state_read(moment->state, end - 1, &byte, 1) == 0;
+    return !*count || wetdbg_state_read(moment->state, end - 1, &byte, 1) == 0;
 }
 
 int cli_std_element(struct cli_moment *moment, const struct cli_value *value, int64_t index,
@@ -76,12 +76,12 @@ int cli_std_element(struct cli_moment *moment, const struct cli_value *value, in
     bool is_known = is_string ? cli_std_string(moment, value, &first, &count)
                               : cli_std_vector(moment, value, &first, &count);
     if (!is_known)
-        return wd_fail(-WD_ERR_NOT_FOUND, "the %s is not constructed here, or not libstdc++'s",
-                       value->type.name);
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND,
+                           "the %s is not constructed here, or not libstdc++'s", value->type.name);
     count += is_string; /* and its NUL */
     if (index < 0 || (uint64_t)index >= count)
-        return wd_fail(-WD_ERR_NOT_FOUND, "there is no element %lld: the %s has %llu",
-                       (long long)index, is_string ? "string" : "vector",
-                       (unsigned long long)(count - is_string));
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "there is no element %lld: the %s has %llu",
+                           (long long)index, is_string ? "string" : "vector",
+                           (unsigned long long)(count - is_string));
     return cli_value_part(&first, (uint64_t)index * first.type.size_bytes, &first.type, element);
 }

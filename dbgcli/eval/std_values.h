@@ -16,7 +16,7 @@ bool cli_std_string(struct cli_moment *moment, const struct cli_value *value,
 bool cli_std_vector(struct cli_moment *moment, const struct cli_value *value,
                     struct cli_value *first, uint64_t *count);
 
-/* Element `index` of one of them; -WD_ERR_NOT_FOUND if there is none. */
+/* Element `index` of one of them; -WETDBG_ERR_NOT_FOUND if there is none. */
 int cli_std_element(struct cli_moment *moment, const struct cli_value *value, int64_t index,
                     struct cli_value *element);
 

@@ -4,32 +4,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "dbgcli/alloc.h"
 #include "dbgcli/args.h"
 #include "dbgcli/eval/value.h"
+#include <wetdbg/errors.h>
 
-static const struct mdl_type basics[] = {
-    [CLI_BASIC_CHAR] = {MDL_TYPE_CHAR, 1, 0, 1, "char", 0},
-    [CLI_BASIC_SIGNED_CHAR] = {MDL_TYPE_CHAR, 1, 0, 1, "signed char", 0},
-    [CLI_BASIC_UNSIGNED_CHAR] = {MDL_TYPE_CHAR, 0, 0, 1, "unsigned char", 0},
-    [CLI_BASIC_SHORT] = {MDL_TYPE_SIGNED, 1, 0, 2, "short", 0},
-    [CLI_BASIC_UNSIGNED_SHORT] = {MDL_TYPE_UNSIGNED, 0, 0, 2, "unsigned short", 0},
-    [CLI_BASIC_INT] = {MDL_TYPE_SIGNED, 1, 0, 4, "int", 0},
-    [CLI_BASIC_UNSIGNED_INT] = {MDL_TYPE_UNSIGNED, 0, 0, 4, "unsigned int", 0},
-    [CLI_BASIC_LONG] = {MDL_TYPE_SIGNED, 1, 0, 8, "long", 0},
-    [CLI_BASIC_UNSIGNED_LONG] = {MDL_TYPE_UNSIGNED, 0, 0, 8, "unsigned long", 0},
-    [CLI_BASIC_LONG_LONG] = {MDL_TYPE_SIGNED, 1, 0, 8, "long long", 0},
-    [CLI_BASIC_UNSIGNED_LONG_LONG] = {MDL_TYPE_UNSIGNED, 0, 0, 8, "unsigned long long", 0},
-    [CLI_BASIC_FLOAT] = {MDL_TYPE_FLOAT, 1, 0, 4, "float", 0},
-    [CLI_BASIC_DOUBLE] = {MDL_TYPE_FLOAT, 1, 0, 8, "double", 0},
-    [CLI_BASIC_LONG_DOUBLE] = {MDL_TYPE_FLOAT, 1, 0, 16, "long double", 0},
-    [CLI_BASIC_BOOL] = {MDL_TYPE_BOOL, 0, 0, 1, "bool", 0},
-    [CLI_BASIC_C_BOOL] = {MDL_TYPE_BOOL, 0, 0, 1, "_Bool", 0},
-    [CLI_BASIC_VOID] = {MDL_TYPE_VOID, 0, 0, 1, "void", 0},
+static const struct wetdbg_type basics[] = {
+    [CLI_BASIC_CHAR] = {WETDBG_TYPE_CHAR, 1, 0, 1, "char", 0},
+    [CLI_BASIC_SIGNED_CHAR] = {WETDBG_TYPE_CHAR, 1, 0, 1, "signed char", 0},
+    [CLI_BASIC_UNSIGNED_CHAR] = {WETDBG_TYPE_CHAR, 0, 0, 1, "unsigned char", 0},
+    [CLI_BASIC_SHORT] = {WETDBG_TYPE_SIGNED, 1, 0, 2, "short", 0},
+    [CLI_BASIC_UNSIGNED_SHORT] = {WETDBG_TYPE_UNSIGNED, 0, 0, 2, "unsigned short", 0},
+    [CLI_BASIC_INT] = {WETDBG_TYPE_SIGNED, 1, 0, 4, "int", 0},
+    [CLI_BASIC_UNSIGNED_INT] = {WETDBG_TYPE_UNSIGNED, 0, 0, 4, "unsigned int", 0},
+    [CLI_BASIC_LONG] = {WETDBG_TYPE_SIGNED, 1, 0, 8, "long", 0},
+    [CLI_BASIC_UNSIGNED_LONG] = {WETDBG_TYPE_UNSIGNED, 0, 0, 8, "unsigned long", 0},
+    [CLI_BASIC_LONG_LONG] = {WETDBG_TYPE_SIGNED, 1, 0, 8, "long long", 0},
+    [CLI_BASIC_UNSIGNED_LONG_LONG] = {WETDBG_TYPE_UNSIGNED, 0, 0, 8, "unsigned long long", 0},
+    [CLI_BASIC_FLOAT] = {WETDBG_TYPE_FLOAT, 1, 0, 4, "float", 0},
+    [CLI_BASIC_DOUBLE] = {WETDBG_TYPE_FLOAT, 1, 0, 8, "double", 0},
+    [CLI_BASIC_LONG_DOUBLE] = {WETDBG_TYPE_FLOAT, 1, 0, 16, "long double", 0},
+    [CLI_BASIC_BOOL] = {WETDBG_TYPE_BOOL, 0, 0, 1, "bool", 0},
+    [CLI_BASIC_C_BOOL] = {WETDBG_TYPE_BOOL, 0, 0, 1, "_Bool", 0},
+    [CLI_BASIC_VOID] = {WETDBG_TYPE_VOID, 0, 0, 1, "void", 0},
 };
 
-const struct mdl_type *cli_type_basic(enum cli_basic basic)
+const struct wetdbg_type *cli_type_basic(enum cli_basic basic)
 {
     return &basics[basic];
 }
@@ -147,7 +147,7 @@ static size_t name_length(const char *at)
 }
 
 /* "struct node" or "node" or "ns::box<int>" */
-static int parse_named(struct cli_frame_view *view, const char **at, struct mdl_type *type)
+static int parse_named(struct cli_frame_view *view, const char **at, struct wetdbg_type *type)
 {
     static const char *const keywords[] = {"struct", "union", "enum", "class"};
     const struct cli_frame *frame = &view->moment->frames[view->frame];
@@ -158,16 +158,16 @@ static int parse_named(struct cli_frame_view *view, const char **at, struct mdl_
     start = skip_blanks(start);
     size_t length = name_length(start);
     if (!length)
-        return wd_fail_plain(-WD_ERR_NOT_FOUND);
+        return wetdbg_fail_plain(-WETDBG_ERR_NOT_FOUND);
     char *name = cli_asprintf("%s%s%.*s", keyword, *keyword ? " " : "", (int)length, start);
-    int err = mdl_type_named(view->moment->model, frame->lookup_pc, name, type);
+    int err = wetdbg_type_named(view->moment->model, frame->lookup_pc, name, type);
     free(name);
     if (!err)
         *at = start + length;
     return err;
 }
 
-static int parse_base(struct cli_frame_view *view, const char **at, struct mdl_type *type)
+static int parse_base(struct cli_frame_view *view, const char **at, struct wetdbg_type *type)
 {
     struct words words = {0};
     bool is_const = false, is_basic = false;
@@ -195,7 +195,7 @@ static int parse_base(struct cli_frame_view *view, const char **at, struct mdl_t
 }
 
 /* "[3]" after a base type. */
-static int parse_bounds(struct cli_frame_view *view, const char **at, struct mdl_type *type)
+static int parse_bounds(struct cli_frame_view *view, const char **at, struct wetdbg_type *type)
 {
     uint64_t counts[8];
     size_t count = 0;
@@ -214,17 +214,17 @@ static int parse_bounds(struct cli_frame_view *view, const char **at, struct mdl
         *at = end + 1;
     }
     while (count > 0) {
-        int err = mdl_type_array(view->moment->model, type, counts[--count], type);
+        int err = wetdbg_type_array(view->moment->model, type, counts[--count], type);
         if (err)
             return err;
     }
     return 0;
 }
 
-int cli_type_parse(struct cli_frame_view *view, const char **text, struct mdl_type *type)
+int cli_type_parse(struct cli_frame_view *view, const char **text, struct wetdbg_type *type)
 {
     const char *at = *text;
-    struct mdl_type made;
+    struct wetdbg_type made;
     bool is_const = false;
     int err = parse_base(view, &at, &made);
     if (err)
@@ -238,7 +238,7 @@ int cli_type_parse(struct cli_frame_view *view, const char **text, struct mdl_ty
         if (*star != '*')
             break;
         at = star + 1;
-        err = mdl_type_pointer(view->moment->model, &made, &made);
+        err = wetdbg_type_pointer(view->moment->model, &made, &made);
         if (err)
             return err;
         skip_qualifiers(&at, &is_const);
@@ -250,7 +250,7 @@ int cli_type_parse(struct cli_frame_view *view, const char **text, struct mdl_ty
         at = inner + 3;
     err = parse_bounds(view, &at, &made);
     if (!err && is_pointer)
-        err = mdl_type_pointer(view->moment->model, &made, &made);
+        err = wetdbg_type_pointer(view->moment->model, &made, &made);
     if (err)
         return err;
     *text = at;

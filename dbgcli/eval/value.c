@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "dbgcli/alloc.h"
 #include "dbgcli/eval/arithmetic.h"
 #include "dbgcli/eval/registers.h"
 #include "dbgcli/eval/std_values.h"
+#include <wetdbg/errors.h>
 
 #define ELEMENTS_MAX         200 /* of an array or string, as in gdb */
 #define REPEATS_MAX          10  /* equal elements before they are put together */
@@ -36,9 +36,9 @@ int cli_value_load(struct cli_moment *moment, const struct cli_value *value, voi
                    size_t size)
 {
     if (value->is_in_memory)
-        return wet_state_read(moment->state, value->address, bytes, size);
+        return wetdbg_state_read(moment->state, value->address, bytes, size);
     if (size > sizeof(value->bytes))
-        return wd_fail(-WD_ERR_UNSUPPORTED, "the value is not in memory as a whole");
+        return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED, "the value is not in memory as a whole");
     memcpy(bytes, value->bytes, size);
     return 0;
 }
@@ -57,12 +57,13 @@ static uint64_t extend(uint64_t bits, unsigned width, bool is_signed)
 int cli_value_bits(struct cli_moment *moment, const struct cli_value *value, uint64_t *bits)
 {
     uint64_t words[2] = {0};
-    const struct mdl_type *type = &value->type;
+    const struct wetdbg_type *type = &value->type;
     size_t size = type->size_bytes;
     if (value->bit_size)
         size = (value->bit_offset + value->bit_size + 7) / 8;
     if (size == 0 || size > 16 || (size > 8 && !value->bit_size) || value->bit_size > 64)
-        return wd_fail(-WD_ERR_UNSUPPORTED, "'%s' is no scalar of at most 8 bytes", type->name);
+        return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED, "'%s' is no scalar of at most 8 bytes",
+                           type->name);
     int err = cli_value_load(moment, value, words, size);
     if (err)
         return err;
@@ -73,7 +74,7 @@ int cli_value_bits(struct cli_moment *moment, const struct cli_value *value, uin
         low = words[1] >> (shift - 64);
     else if (shift)
         low = low >> shift | words[1] << (64 - shift);
-    *bits = extend(low, width, type->is_signed || type->kind == MDL_TYPE_SIGNED);
+    *bits = extend(low, width, type->is_signed || type->kind == WETDBG_TYPE_SIGNED);
     return 0;
 }
 
@@ -83,20 +84,21 @@ int cli_value_format_check(const char *format)
 {
     if (!*format || (strchr("xzduotcafs", *format) && !format[1]))
         return 0;
-    return wd_fail(-WD_ERR_USAGE, "unknown format '/%s': /x /z /d /u /o /t /c /a /f /s", format);
+    return wetdbg_fail(-WETDBG_ERR_USAGE, "unknown format '/%s': /x /z /d /u /o /t /c /a /f /s",
+                       format);
 }
 
-void cli_address_print(FILE *stream, struct mdl_model *model, uint64_t address)
+void cli_address_print(FILE *stream, struct wetdbg_model *model, uint64_t address)
 {
-    struct mdl_function function;
-    struct mdl_symbol symbol;
+    struct wetdbg_function function;
+    struct wetdbg_symbol symbol;
     const char *name = NULL;
     uint64_t start = 0;
-    if (mdl_function_at(model, address, &function) == 0) {
-        name = mdl_name_full(model, function.linkage_name);
+    if (wetdbg_function_at(model, address, &function) == 0) {
+        name = wetdbg_name_full(model, function.linkage_name);
         start = function.start;
-    } else if (mdl_symbol_at(model, address, &symbol) == 0) {
-        name = mdl_name_full(model, symbol.name);
+    } else if (wetdbg_symbol_at(model, address, &symbol) == 0) {
+        name = wetdbg_name_full(model, symbol.name);
         start = symbol.start;
     }
     fprintf(stream, "0x%" PRIx64, address);
@@ -221,13 +223,13 @@ static void print_string_at(struct printer *p, uint64_t address)
     char text[ELEMENTS_MAX];
     size_t length = 0;
     while (length < sizeof(text) &&
-           wet_state_read(p->moment->state, address + length, text + length, 1) == 0) {
+           wetdbg_state_read(p->moment->state, address + length, text + length, 1) == 0) {
         if (!text[length])
             break;
         length++;
     }
     uint8_t byte;
-    if (length == 0 && wet_state_read(p->moment->state, address, &byte, 1) != 0) {
+    if (length == 0 && wetdbg_state_read(p->moment->state, address, &byte, 1) != 0) {
         fprintf(p->out->stream, " <error: Cannot access memory at address 0x%" PRIx64 ">", address);
         return;
     }
@@ -238,11 +240,11 @@ static void print_string_at(struct printer *p, uint64_t address)
 
 static void print_pointer(struct printer *p, const struct cli_value *value, uint64_t bits)
 {
-    struct mdl_type target;
+    struct wetdbg_type target;
     uint64_t count;
     bool is_typed = value->type.handle &&
-                    mdl_type_target(p->moment->model, value->type.handle, &target, &count) == 0;
-    bool is_text = is_typed && target.kind == MDL_TYPE_CHAR && target.size_bytes == 1;
+                    wetdbg_type_target(p->moment->model, value->type.handle, &target, &count) == 0;
+    bool is_text = is_typed && target.kind == WETDBG_TYPE_CHAR && target.size_bytes == 1;
     if (!is_text && p->depth == 0 && !p->is_plain)
         fprintf(p->out->stream, "(%s) ", value->type.name);
     if (bits)
@@ -258,7 +260,7 @@ static int print_float(struct printer *p, const struct cli_value *value)
     uint8_t bytes[16];
     size_t size = value->type.size_bytes;
     if (size != 4 && size != 8 && size != 16)
-        return wd_fail(-WD_ERR_UNSUPPORTED, "type '%s' cannot be shown", value->type.name);
+        return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED, "type '%s' cannot be shown", value->type.name);
     int err = cli_value_load(p->moment, value, bytes, size);
     if (!err)
         print_float_bytes(p->out->stream, bytes, size);
@@ -333,20 +335,20 @@ static int print_flag(void *context, const char *name, int64_t flag)
 static void print_enumeration(struct printer *p, const struct cli_value *value, int64_t bits)
 {
     struct flag_walk walk = {.out = p->out, .left = bits, .is_flags = true};
-    struct mdl_model *model = p->moment->model;
+    struct wetdbg_model *model = p->moment->model;
     const char *name;
-    bool is_named = mdl_type_enumerator(model, value->type.handle, bits, &name) == 0;
+    bool is_named = wetdbg_type_enumerator(model, value->type.handle, bits, &name) == 0;
     if (is_named)
         cli_out_text(p->out, name);
     else if (bits)
-        mdl_type_enumerators_each(model, value->type.handle, check_flag, &walk);
+        wetdbg_type_enumerators_each(model, value->type.handle, check_flag, &walk);
     if (is_named)
         return;
     if (!bits || !walk.is_flags || !walk.known) {
         fprintf(p->out->stream, "%" PRId64, bits);
         return;
     }
-    mdl_type_enumerators_each(model, value->type.handle, print_flag, &walk);
+    wetdbg_type_enumerators_each(model, value->type.handle, print_flag, &walk);
     if (walk.left)
         fprintf(p->out->stream, "%sunknown: 0x%" PRIx64, walk.count ? " | " : "(",
                 (uint64_t)walk.left);
@@ -357,13 +359,13 @@ static int print_scalar(struct printer *p, const struct cli_value *value)
 {
     FILE *stream = p->out->stream;
     uint64_t bits;
-    if (value->type.kind == MDL_TYPE_FLOAT &&
+    if (value->type.kind == WETDBG_TYPE_FLOAT &&
         (!*p->format || *p->format == 'f' || value->type.size_bytes > 8))
         return print_float(p, value);
     if (value->type.is_reference)
         return print_reference(p, value);
     if (value->type.size_bytes == 16 && !value->bit_size && !*p->format &&
-        (value->type.kind == MDL_TYPE_SIGNED || value->type.kind == MDL_TYPE_UNSIGNED))
+        (value->type.kind == WETDBG_TYPE_SIGNED || value->type.kind == WETDBG_TYPE_UNSIGNED))
         return print_huge(p, value);
     int err = cli_value_bits(p->moment, value, &bits);
     if (err)
@@ -378,22 +380,22 @@ static int print_scalar(struct printer *p, const struct cli_value *value)
         return 0;
     }
     switch (value->type.kind) {
-    case MDL_TYPE_CHAR:
+    case WETDBG_TYPE_CHAR:
         if (value->type.size_bytes > 1)
             print_wide_character(p->out, (uint32_t)bits, value->type.size_bytes);
         else
             print_character(p->out, (int64_t)bits);
         break;
-    case MDL_TYPE_BOOL:
+    case WETDBG_TYPE_BOOL:
         fputs(bits == 0 ? "false" : "true", stream);
         break;
-    case MDL_TYPE_POINTER:
+    case WETDBG_TYPE_POINTER:
         print_pointer(p, value, bits);
         break;
-    case MDL_TYPE_ENUM:
+    case WETDBG_TYPE_ENUM:
         print_enumeration(p, value, (int64_t)bits);
         break;
-    case MDL_TYPE_SIGNED:
+    case WETDBG_TYPE_SIGNED:
         fprintf(stream, "%" PRId64, (int64_t)bits);
         break;
     default:
@@ -410,15 +412,15 @@ struct member_walk {
     size_t count;
 };
 
-static int print_member(void *context, const struct mdl_member *member)
+static int print_member(void *context, const struct wetdbg_member *member)
 {
     struct member_walk *walk = context;
     FILE *stream = walk->printer->out->stream;
     struct cli_frame_view view = {walk->printer->moment, 0};
-    struct mdl_machine machine = cli_frame_machine(&view);
+    struct wetdbg_machine machine = cli_frame_machine(&view);
     uint64_t offset;
-    int err = mdl_member_offset(walk->printer->moment->model, member, &machine,
-                                walk->whole->address, &offset);
+    int err = wetdbg_member_offset(walk->printer->moment->model, member, &machine,
+                                   walk->whole->address, &offset);
     if (err)
         return err;
     struct cli_value part;
@@ -444,7 +446,7 @@ static bool print_std_string(struct printer *p, const struct cli_value *value)
     if (!cli_std_string(p->moment, value, &first, &size))
         return false;
     size_t shown = size < sizeof(text) ? (size_t)size : sizeof(text);
-    if (shown && wet_state_read(p->moment->state, first.address, text, shown) != 0)
+    if (shown && wetdbg_state_read(p->moment->state, first.address, text, shown) != 0)
         return false;
     putc('"', p->out->stream);
     cli_out_quoted(p->out, text, shown);
@@ -453,7 +455,7 @@ static bool print_std_string(struct printer *p, const struct cli_value *value)
 }
 
 static int print_elements(struct printer *p, const struct cli_value *value,
-                          const struct mdl_type *type, uint64_t count);
+                          const struct wetdbg_type *type, uint64_t count);
 
 static bool print_std_vector(struct printer *p, const struct cli_value *value)
 {
@@ -464,7 +466,7 @@ static bool print_std_vector(struct printer *p, const struct cli_value *value)
     fprintf(p->out->stream, "std::vector of length %" PRIu64 "%s", count, count ? " = " : "");
     int err = count ? print_elements(p, &first, &first.type, count) : 0;
     if (err)
-        fprintf(p->out->stream, "<%s>", wd_error_message(err));
+        fprintf(p->out->stream, "<%s>", wetdbg_error(err));
     return true;
 }
 
@@ -484,7 +486,7 @@ static int print_structure(struct printer *p, const struct cli_value *value)
         return 0;
     struct member_walk walk = {.printer = p, .whole = value};
     putc('{', p->out->stream);
-    int err = mdl_type_members_each(p->moment->model, value->type.handle, print_member, &walk);
+    int err = wetdbg_type_members_each(p->moment->model, value->type.handle, print_member, &walk);
     putc('}', p->out->stream);
     return err;
 }
@@ -523,7 +525,7 @@ static void print_char_array(struct printer *p, const uint8_t *bytes, size_t cou
 
 /* How many elements from `first` on are the same; at most up to `count`. */
 static uint64_t count_repeats(struct printer *p, const struct cli_value *value,
-                              const struct mdl_type *type, uint64_t first, uint64_t count)
+                              const struct wetdbg_type *type, uint64_t first, uint64_t count)
 {
     uint8_t one[ELEMENT_COMPARED_MAX], other[ELEMENT_COMPARED_MAX];
     struct cli_value element;
@@ -540,7 +542,7 @@ static uint64_t count_repeats(struct printer *p, const struct cli_value *value,
 }
 
 static int print_elements(struct printer *p, const struct cli_value *value,
-                          const struct mdl_type *type, uint64_t count)
+                          const struct wetdbg_type *type, uint64_t count)
 {
     FILE *stream = p->out->stream;
     uint64_t shown = 0, i = 0, run;
@@ -587,10 +589,10 @@ static int print_vector(struct printer *p, const struct cli_value *value)
     int err = 0;
     putc('{', stream);
     for (size_t i = 0; i < sizeof(shapes) / sizeof(*shapes) && !err; i++) {
-        struct mdl_type type = *cli_type_basic(shapes[i].basic);
+        struct wetdbg_type type = *cli_type_basic(shapes[i].basic);
         uint64_t count = value->type.size_bytes / type.size_bytes;
-        if (type.kind == MDL_TYPE_CHAR || *p->format)
-            type.kind = MDL_TYPE_SIGNED; /* in a format: the bits as they are */
+        if (type.kind == WETDBG_TYPE_CHAR || *p->format)
+            type.kind = WETDBG_TYPE_SIGNED; /* in a format: the bits as they are */
         fprintf(stream, "%sv%" PRIu64 "_%s = ", i ? ", " : "", count, shapes[i].name);
         err = print_elements(p, value, &type, count);
     }
@@ -620,12 +622,12 @@ static int print_function(struct printer *p, const struct cli_value *value)
 static int print_array(struct printer *p, const struct cli_value *value)
 {
     uint8_t text[ELEMENTS_MAX];
-    struct mdl_type type;
+    struct wetdbg_type type;
     uint64_t count;
-    int err = mdl_type_target(p->moment->model, value->type.handle, &type, &count);
+    int err = wetdbg_type_target(p->moment->model, value->type.handle, &type, &count);
     if (err)
         return err;
-    if (type.kind != MDL_TYPE_CHAR || type.size_bytes > 1 || (*p->format && *p->format != 's'))
+    if (type.kind != WETDBG_TYPE_CHAR || type.size_bytes > 1 || (*p->format && *p->format != 's'))
         return print_elements(p, value, &type, count);
     size_t shown = count < sizeof(text) ? count : sizeof(text);
     err = cli_value_load(p->moment, value, text, shown);
@@ -638,28 +640,29 @@ static int print_array(struct printer *p, const struct cli_value *value)
 
 static int print_value(struct printer *p, const struct cli_value *value)
 {
-    enum mdl_type_kind kind = value->type.kind;
-    bool is_structure = kind == MDL_TYPE_STRUCT || kind == MDL_TYPE_UNION;
+    enum wetdbg_type_kind kind = value->type.kind;
+    bool is_structure = kind == WETDBG_TYPE_STRUCT || kind == WETDBG_TYPE_UNION;
     if (p->parts++ >= PARTS_MAX) {
         fputs("...", p->out->stream);
         return 0;
     }
-    if (kind == MDL_TYPE_FUNCTION)
+    if (kind == WETDBG_TYPE_FUNCTION)
         return print_function(p, value);
-    if (kind == MDL_TYPE_VOID) {
+    if (kind == WETDBG_TYPE_VOID) {
         fputs("void", p->out->stream);
         return 0;
     }
-    if (kind == MDL_TYPE_OTHER && strncmp(value->type.name, "vec", 3) == 0 && !value->type.handle)
+    if (kind == WETDBG_TYPE_OTHER && strncmp(value->type.name, "vec", 3) == 0 &&
+        !value->type.handle)
         return print_vector(p, value);
-    if (!is_structure && kind != MDL_TYPE_ARRAY)
+    if (!is_structure && kind != WETDBG_TYPE_ARRAY)
         return print_scalar(p, value);
     if (p->is_brief || p->depth == DEPTH_MAX) {
         fputs("...", p->out->stream);
         return 0;
     }
     if (!value->is_in_memory && value->type.size_bytes > sizeof(value->bytes))
-        return wd_fail(-WD_ERR_UNSUPPORTED, "the value is spread over registers");
+        return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED, "the value is spread over registers");
     p->depth++;
     int err = is_structure ? print_structure(p, value) : print_array(p, value);
     p->depth--;
@@ -683,7 +686,7 @@ char *cli_value_plain_text(struct cli_moment *moment, const struct cli_value *va
         cli_die();
     int err = print_value(&printer, value);
     if (err)
-        fprintf(out.stream, "<%s>", wd_error_message(err));
+        fprintf(out.stream, "<%s>", wetdbg_error(err));
     fclose(out.stream);
     return text ? text : (cli_die(), NULL);
 }
@@ -698,7 +701,7 @@ char *cli_value_text(struct cli_moment *moment, const struct cli_value *value, c
         cli_die();
     int err = cli_value_print(&out, moment, value, format, is_brief);
     if (err)
-        fprintf(out.stream, "<%s>", wd_error_message(err));
+        fprintf(out.stream, "<%s>", wetdbg_error(err));
     fclose(out.stream);
     return text ? text : (cli_die(), NULL);
 }

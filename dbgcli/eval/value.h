@@ -19,7 +19,7 @@
 #define CLI_TYPE_MXCSR  "i386_mxcsr"
 
 struct cli_value {
-    struct mdl_type type;
+    struct wetdbg_type type;
     bool is_in_memory;
     uint64_t address;                   /* if it is */
     uint8_t bytes[CLI_VALUE_BYTES_MAX]; /* if it is not; little-endian */
@@ -47,35 +47,35 @@ enum cli_basic {
 };
 
 /* Of C; needs no debug information. */
-const struct mdl_type *cli_type_basic(enum cli_basic basic);
+const struct wetdbg_type *cli_type_basic(enum cli_basic basic);
 
 /*
  * Reads a type's name at *text, "const struct node **" or "unsigned char [4]", as the code of a frame
- * knows it, and moves *text behind it. -WD_ERR_NOT_FOUND without a message if no type is called so.
+ * knows it, and moves *text behind it. -WETDBG_ERR_NOT_FOUND without a message if no type is called so.
  */
-int cli_type_parse(struct cli_frame_view *view, const char **text, struct mdl_type *type);
+int cli_type_parse(struct cli_frame_view *view, const char **text, struct wetdbg_type *type);
 
 /*
  * Evaluates an expression as the code of a frame sees its names: C's operators but assignments and
  * calls, casts, sizeof, gdb's a@N (N values from a on) and {TYPE} ADDRESS, enumerators, functions,
- * $rax and the other registers. -WD_ERR_USAGE for other text; -WD_ERR_NOT_FOUND for unknown names and
+ * $rax and the other registers. -WETDBG_ERR_USAGE for other text; -WETDBG_ERR_NOT_FOUND for unknown names and
  * values that are optimized out; -EFAULT for memory that is not there.
  */
 int cli_value_evaluate(struct cli_frame_view *view, const char *text, struct cli_value *value);
 
 /* The type that it has, also where its variables are optimized out. Errors as above. */
-int cli_value_type(struct cli_frame_view *view, const char *text, struct mdl_type *type);
+int cli_value_type(struct cli_frame_view *view, const char *text, struct wetdbg_type *type);
 
 /* A variable that is already known, in a frame. */
-int cli_value_of_variable(struct cli_frame_view *view, const struct mdl_variable *variable,
+int cli_value_of_variable(struct cli_frame_view *view, const struct wetdbg_variable *variable,
                           struct cli_value *value);
 
-/* A member of a structure, its base classes' included. -WD_ERR_NOT_FOUND without a message if it has
+/* A member of a structure, its base classes' included. -WETDBG_ERR_NOT_FOUND without a message if it has
  * none of that name. */
 int cli_value_member(struct cli_moment *moment, const struct cli_value *value, const char *name,
                      struct cli_value *member);
 
-/* What `value` points to (or an array's first element). -WD_ERR_USAGE for other types. */
+/* What `value` points to (or an array's first element). -WETDBG_ERR_USAGE for other types. */
 int cli_value_target(struct cli_moment *moment, const struct cli_value *value,
                      struct cli_value *target);
 
@@ -84,7 +84,7 @@ int cli_value_load(struct cli_moment *moment, const struct cli_value *value, voi
                    size_t size);
 
 /* A part of it, `offset` bytes from its start. */
-int cli_value_part(const struct cli_value *value, uint64_t offset, const struct mdl_type *type,
+int cli_value_part(const struct cli_value *value, uint64_t offset, const struct wetdbg_type *type,
                    struct cli_value *part);
 
 /* What a reference refers to, in place; other values stay. */
@@ -95,8 +95,8 @@ int cli_value_element(struct cli_moment *moment, const struct cli_value *value, 
                       struct cli_value *element);
 
 /* What a function with this result left in registers (or memory) when it had just returned.
- * -WD_ERR_UNSUPPORTED for types of which that is not simple. */
-int cli_value_of_result(struct cli_moment *moment, const struct mdl_type *type,
+ * -WETDBG_ERR_UNSUPPORTED for types of which that is not simple. */
+int cli_value_of_result(struct cli_moment *moment, const struct wetdbg_type *type,
                         struct cli_value *value);
 
 /* A scalar's bits, sign-extended if its type is signed. */
@@ -118,6 +118,6 @@ char *cli_value_text(struct cli_moment *moment, const struct cli_value *value, c
 char *cli_value_plain_text(struct cli_moment *moment, const struct cli_value *value, bool is_brief);
 
 /* "0x401136 <main+4>", symbol only if there is one. */
-void cli_address_print(FILE *stream, struct mdl_model *model, uint64_t address);
+void cli_address_print(FILE *stream, struct wetdbg_model *model, uint64_t address);
 
 #endif

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "dbgcli/alloc.h"
+#include <wetdbg/errors.h>
 
 #define HANDLER_STACK  (8u << 20) /* no handler's frames take more */
 #define PUSHED_MAX     64         /* bytes of arguments that a call has pushed */
@@ -32,8 +32,9 @@ static const char *const leavers[] = {
 static bool is_unwanted(void *context)
 {
     struct cli_calls *calls = context;
-    wet_time now = calls->walk.interval ? calls->walk.interval->first_time : calls->session->time;
-    wet_time from = calls->session->time;
+    wetdbg_time now =
+        calls->walk.interval ? calls->walk.interval->first_time : calls->session->time;
+    wetdbg_time from = calls->session->time;
     /* how far it will go is not known: what it has passed of the rest of the run */
     uint64_t done = now > from ? now - from : from - now;
     uint64_t total = now > from ? calls->session->info->last_time - from : from;
@@ -53,10 +54,10 @@ int cli_calls_frame(const struct cli_moment *moment, size_t index, uint64_t *slo
                     uint64_t *address)
 {
     size_t outer = machine_frame_end(moment, index);
-    if (outer >= moment->frame_count || !(moment->frames[outer].regs.valid >> MDL_REG_RSP & 1))
-        return wd_fail(-WD_ERR_NOT_FOUND, "this is the outermost frame");
-    *slot = moment->frames[outer].regs.value[MDL_REG_RSP] - 8;
-    *address = moment->frames[outer].regs.value[MDL_REG_RIP];
+    if (outer >= moment->frame_count || !(moment->frames[outer].regs.valid >> WETDBG_REG_RSP & 1))
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "this is the outermost frame");
+    *slot = moment->frames[outer].regs.value[WETDBG_REG_RSP] - 8;
+    *address = moment->frames[outer].regs.value[WETDBG_REG_RIP];
     return 0;
 }
 
@@ -100,7 +101,7 @@ int cli_calls_init(struct cli_calls *calls, struct cli_session *session)
     if (err)
         return err;
     if (!moment->thread)
-        return wd_fail(-WD_ERR_NOT_FOUND, "no thread runs here");
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "no thread runs here");
     take_frames(calls, moment);
     err = cli_walk_init(&calls->walk, session->wet, moment->thread, session->time);
     if (err) {
@@ -129,9 +130,9 @@ static void learn_leavers(struct cli_calls *calls)
         return;
     calls->leavers_known = true;
     for (size_t i = 0; i < LEAVER_COUNT; i++) {
-        struct mdl_function *functions;
+        struct wetdbg_function *functions;
         size_t count;
-        if (mdl_functions_named(calls->session->model, leavers[i], &functions, &count) != 0)
+        if (wetdbg_functions_named(calls->session->model, leavers[i], &functions, &count) != 0)
             continue;
         calls->leavers =
             cli_realloc(calls->leavers, calls->leaver_count + count, sizeof(*calls->leavers));
@@ -155,25 +156,26 @@ static size_t interesting(struct cli_calls *calls, uint64_t address, uint64_t **
     return count;
 }
 
-static int note_time(void *arg, wet_time time, uint64_t pc)
+static int note_time(void *arg, wetdbg_time time, uint64_t pc)
 {
     (void)pc;
-    *(wet_time *)arg = time;
+    *(wetdbg_time *)arg = time;
     return 1;
 }
 
 /* To the start of the next interval with one of them, which may be this one. 1; 0: there is none. */
-static int skip_forward(struct cli_calls *calls, wet_time from, const uint64_t *pcs, size_t count)
+static int skip_forward(struct cli_calls *calls, wetdbg_time from, const uint64_t *pcs,
+                        size_t count)
 {
-    wet_time time;
-    int result = wet_each_instance(calls->session->wet, pcs, count, from, calls->walk.last,
-                                   note_time, &time);
+    wetdbg_time time;
+    int result = wetdbg_each_instance(calls->session->wet, pcs, count, from, calls->walk.last,
+                                      note_time, &time);
     if (result != 1) {
         calls->walk.is_end = true;
         return result;
     }
-    wet_time start =
-        cli_walk_interval_start(calls->session->wet, wet_interval_at(calls->session->wet, time));
+    wetdbg_time start =
+        cli_walk_interval_start(calls->session->wet, wetdbg_interval_at(calls->session->wet, time));
     result = cli_walk_seek(&calls->walk, start > from ? start : from);
     return result ? result : !calls->walk.is_end;
 }
@@ -181,13 +183,13 @@ static int skip_forward(struct cli_calls *calls, wet_time from, const uint64_t *
 /* To behind the last instruction of the thread in the last such interval before interval k. */
 static int skip_back(struct cli_calls *calls, uint64_t k, const uint64_t *pcs, size_t count)
 {
-    struct wet *wet = calls->session->wet;
-    wet_time time, end = cli_walk_interval_start(wet, k);
+    struct wetdbg *wet = calls->session->wet;
+    wetdbg_time time, end = cli_walk_interval_start(wet, k);
     while (k-- > 0 && end > calls->walk.first) {
-        wet_time start = cli_walk_interval_start(wet, k);
+        wetdbg_time start = cli_walk_interval_start(wet, k);
         if (is_unwanted(calls))
-            return wd_fail(-WD_ERR_INTERRUPTED, "interrupted");
-        int result = wet_each_instance(wet, pcs, count, start, end - 1, note_time, &time);
+            return wetdbg_fail(-WETDBG_ERR_INTERRUPTED, "interrupted");
+        int result = wetdbg_each_instance(wet, pcs, count, start, end - 1, note_time, &time);
         if (result < 0)
             return result;
         if (result == 1)
@@ -209,12 +211,12 @@ bool cli_calls_is_wild_jump(const struct cli_walk_node *from, const struct cli_w
 /* rsp before the instruction at which the walk stands. */
 int cli_calls_stack_pointer(struct cli_calls *calls, uint64_t *rsp)
 {
-    struct wet_state *state;
-    int err = wet_state_open(calls->session->wet, cli_walk_time(&calls->walk), &state);
+    struct wetdbg_state *state;
+    int err = wetdbg_state_open(calls->session->wet, cli_walk_time(&calls->walk), &state);
     if (err)
         return err;
-    *rsp = wet_state_regs(state)->r[EVQ_RSP];
-    wet_state_close(state);
+    *rsp = wetdbg_state_regs(state)->r[EVQ_RSP];
+    wetdbg_state_close(state);
     return 0;
 }
 

@@ -66,7 +66,7 @@ int cli_calls_stack_pointer(struct cli_calls *calls, uint64_t *rsp);
 int cli_calls_next(struct cli_calls *calls);
 int cli_calls_previous(struct cli_calls *calls);
 
-/* The slot of frame `index` of the session's moment, and where it returns to. -WD_ERR_NOT_FOUND for the
+/* The slot of frame `index` of the session's moment, and where it returns to. -WETDBG_ERR_NOT_FOUND for the
  * outermost one. */
 int cli_calls_frame(const struct cli_moment *moment, size_t index, uint64_t *slot,
                     uint64_t *address);

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "dbgcli/alloc.h"
+#include <wetdbg/errors.h>
 
 /* A runaway recursion has hundreds of thousands of frames; nobody reads them. */
 #define FRAMES_MAX 10000
@@ -16,7 +16,7 @@
 #define DWARF_K0    118
 
 /* Our registers by DWARF number. */
-static const unsigned char register_order[MDL_FRAME_REG_COUNT] = {
+static const unsigned char register_order[WETDBG_FRAME_REG_COUNT] = {
     EVQ_RAX, EVQ_RDX, EVQ_RCX, EVQ_RBX, EVQ_RSI, EVQ_RDI, EVQ_RBP, EVQ_RSP, EVQ_R8,
     EVQ_R9,  EVQ_R10, EVQ_R11, EVQ_R12, EVQ_R13, EVQ_R14, EVQ_R15, EVQ_RIP,
 };
@@ -24,35 +24,35 @@ static const unsigned char register_order[MDL_FRAME_REG_COUNT] = {
 static int read_memory(void *context, uint64_t address, void *bytes, size_t count)
 {
     struct cli_moment *moment = context;
-    return wet_state_read(moment->state, address, bytes, count);
+    return wetdbg_state_read(moment->state, address, bytes, count);
 }
 
-static struct cli_frame *add_frame(struct cli_moment *moment, const struct mdl_frame_regs *regs)
+static struct cli_frame *add_frame(struct cli_moment *moment, const struct wetdbg_frame_regs *regs)
 {
     moment->frames = cli_realloc(moment->frames, moment->frame_count + 1, sizeof(*moment->frames));
     struct cli_frame *frame = &moment->frames[moment->frame_count++];
-    *frame = (struct cli_frame){.regs = *regs, .lookup_pc = mdl_frame_lookup_pc(regs)};
+    *frame = (struct cli_frame){.regs = *regs, .lookup_pc = wetdbg_frame_lookup_pc(regs)};
     return frame;
 }
 
 /* One frame for the machine's frame and one for each function inlined at its pc. */
-static void add_frames(struct cli_moment *moment, const struct mdl_frame_regs *regs, bool is_top)
+static void add_frames(struct cli_moment *moment, const struct wetdbg_frame_regs *regs, bool is_top)
 {
-    struct mdl_line chain[INLINE_MAX];
-    struct mdl_function function;
-    struct mdl_module module;
-    uint64_t pc = mdl_frame_lookup_pc(regs);
-    bool has_function = mdl_function_at(moment->model, pc, &function) == 0;
-    bool has_module = mdl_module_at(moment->model, pc, &module) == 0;
+    struct wetdbg_line chain[INLINE_MAX];
+    struct wetdbg_function function;
+    struct wetdbg_module module;
+    uint64_t pc = wetdbg_frame_lookup_pc(regs);
+    bool has_function = wetdbg_function_at(moment->model, pc, &function) == 0;
+    bool has_module = wetdbg_module_at(moment->model, pc, &module) == 0;
     size_t count = 0;
-    if (mdl_inline_chain(moment->model, pc, chain, INLINE_MAX, &count) != 0)
+    if (wetdbg_inline_chain(moment->model, pc, chain, INLINE_MAX, &count) != 0)
         count = 0;
     if (count > INLINE_MAX)
         count = INLINE_MAX;
     if (count == 0) {
-        chain[0] = (struct mdl_line){0};
-        if (mdl_line_at(moment->model, pc, &chain[0]) != 0)
-            chain[0] = (struct mdl_line){0};
+        chain[0] = (struct wetdbg_line){0};
+        if (wetdbg_line_at(moment->model, pc, &chain[0]) != 0)
+            chain[0] = (struct wetdbg_line){0};
         count = 1;
     }
     for (size_t i = 0; i < count; i++) {
@@ -74,17 +74,17 @@ static void add_frames(struct cli_moment *moment, const struct mdl_frame_regs *r
 
 static void unwind(struct cli_moment *moment)
 {
-    const struct evq_regs *regs = wet_state_regs(moment->state);
-    struct mdl_frame_regs at = {.valid = (1u << MDL_FRAME_REG_COUNT) - 1, .is_innermost = 1};
-    for (unsigned i = 0; i < MDL_FRAME_REG_COUNT; i++)
+    const struct evq_regs *regs = wetdbg_state_regs(moment->state);
+    struct wetdbg_frame_regs at = {.valid = (1u << WETDBG_FRAME_REG_COUNT) - 1, .is_innermost = 1};
+    for (unsigned i = 0; i < WETDBG_FRAME_REG_COUNT; i++)
         at.value[i] = regs->r[register_order[i]];
     add_frames(moment, &at, true);
     while (moment->frame_count < FRAMES_MAX) {
-        int result = mdl_unwind(moment->model, &at, read_memory, moment);
+        int result = wetdbg_unwind(moment->model, &at, read_memory, moment);
         if (result == 0)
             return;
         if (result < 0) {
-            moment->broken = cli_strdup(wd_error_message(result));
+            moment->broken = cli_strdup(wetdbg_error(result));
             return;
         }
         moment->frames[moment->frame_count - 1].is_signal = at.is_innermost;
@@ -93,40 +93,41 @@ static void unwind(struct cli_moment *moment)
     moment->broken = cli_asprintf("only the innermost %d frames are shown", FRAMES_MAX);
 }
 
-static struct cli_moment *make(struct wet *wet, wet_time time, struct wet_state *state)
+static struct cli_moment *make(struct wetdbg *wet, wetdbg_time time, struct wetdbg_state *state)
 {
     struct cli_moment *moment = cli_malloc(sizeof(*moment));
     *moment = (struct cli_moment){
         .wet = wet,
-        .model = wet_get_model(wet),
+        .model = wetdbg_get_model(wet),
         .time = time,
         .state = state,
     };
-    moment->running = wet_thread_at(wet, time);
+    moment->running = wetdbg_thread_at(wet, time);
     if (!moment->running)
-        moment->running = wet_thread_of(wet, wet_state_task(state), time - 1);
+        moment->running = wetdbg_thread_of(wet, wetdbg_state_task(state), time - 1);
     moment->thread = moment->running;
     unwind(moment);
     return moment;
 }
 
-int cli_moment_open(struct wet *wet, wet_time time, struct cli_moment **out)
+int cli_moment_open(struct wetdbg *wet, wetdbg_time time, struct cli_moment **out)
 {
-    struct wet_state *state;
-    int err = wet_state_open(wet, time, &state);
+    struct wetdbg_state *state;
+    int err = wetdbg_state_open(wet, time, &state);
     if (!err)
         *out = make(wet, time, state);
     return err;
 }
 
-struct cli_moment *cli_moment_of_state(struct wet *wet, wet_time time, struct wet_state *state)
+struct cli_moment *cli_moment_of_state(struct wetdbg *wet, wetdbg_time time,
+                                       struct wetdbg_state *state)
 {
     struct cli_moment *moment = make(wet, time, state);
     moment->is_borrowed = true;
     return moment;
 }
 
-int cli_moment_select(struct cli_moment *moment, const struct wet_thread *thread)
+int cli_moment_select(struct cli_moment *moment, const struct wetdbg_thread *thread)
 {
     if (!thread)
         thread = moment->running;
@@ -135,8 +136,8 @@ int cli_moment_select(struct cli_moment *moment, const struct wet_thread *thread
     /* a thread's last state is the one after its last instruction */
     bool has_task = thread->start <= moment->time &&
                     (!thread->has_ended || thread->end + 1 >= moment->time) &&
-                    wet_thread_of(moment->wet, thread->task, moment->time) == thread;
-    int err = has_task ? wet_state_select(moment->state, thread->task) : -WD_ERR_NOT_FOUND;
+                    wetdbg_thread_of(moment->wet, thread->task, moment->time) == thread;
+    int err = has_task ? wetdbg_state_select(moment->state, thread->task) : -WETDBG_ERR_NOT_FOUND;
     if (err)
         return err;
     free(moment->frames);
@@ -154,7 +155,7 @@ void cli_moment_close(struct cli_moment *moment)
     if (!moment)
         return;
     if (!moment->is_borrowed)
-        wet_state_close(moment->state);
+        wetdbg_state_close(moment->state);
     free(moment->frames);
     free(moment->broken);
     free(moment);
@@ -170,8 +171,8 @@ size_t cli_moment_first_frame(const struct cli_moment *moment)
 
 int cli_dwarf_vector(unsigned dwarf_reg)
 {
-    if (dwarf_reg >= MDL_REG_XMM0 && dwarf_reg < MDL_REG_XMM0 + 16)
-        return (int)(dwarf_reg - MDL_REG_XMM0);
+    if (dwarf_reg >= WETDBG_REG_XMM0 && dwarf_reg < WETDBG_REG_XMM0 + 16)
+        return (int)(dwarf_reg - WETDBG_REG_XMM0);
     return dwarf_reg >= DWARF_XMM16 && dwarf_reg < DWARF_XMM16 + 16
                ? (int)(dwarf_reg - DWARF_XMM16) + 16
                : -1;
@@ -181,7 +182,7 @@ int cli_dwarf_vector(unsigned dwarf_reg)
 static int read_vector(const struct cli_moment *moment, unsigned number, uint64_t *value)
 {
     uint8_t bytes[64];
-    int err = wet_state_vector(moment->state, number, bytes, NULL);
+    int err = wetdbg_state_vector(moment->state, number, bytes, NULL);
     memcpy(value, bytes, sizeof(*value));
     return err;
 }
@@ -189,20 +190,21 @@ static int read_vector(const struct cli_moment *moment, unsigned number, uint64_
 int cli_frame_register(const struct cli_frame_view *view, unsigned dwarf_reg, uint64_t *value)
 {
     const struct cli_frame *frame = &view->moment->frames[view->frame];
-    const struct evq_regs *regs = wet_state_regs(view->moment->state);
-    if (dwarf_reg < MDL_FRAME_REG_COUNT && frame->regs.valid >> dwarf_reg & 1) {
+    const struct evq_regs *regs = wetdbg_state_regs(view->moment->state);
+    if (dwarf_reg < WETDBG_FRAME_REG_COUNT && frame->regs.valid >> dwarf_reg & 1) {
         *value = frame->regs.value[dwarf_reg];
         return 0;
     }
-    if (dwarf_reg == MDL_REG_FS_BASE || dwarf_reg == MDL_REG_GS_BASE) {
-        *value = regs->r[dwarf_reg == MDL_REG_FS_BASE ? EVQ_FS_BASE : EVQ_GS_BASE];
+    if (dwarf_reg == WETDBG_REG_FS_BASE || dwarf_reg == WETDBG_REG_GS_BASE) {
+        *value = regs->r[dwarf_reg == WETDBG_REG_FS_BASE ? EVQ_FS_BASE : EVQ_GS_BASE];
         return 0;
     }
     if (frame->is_top && cli_dwarf_vector(dwarf_reg) >= 0)
         return read_vector(view->moment, (unsigned)cli_dwarf_vector(dwarf_reg), value);
     if (frame->is_top && dwarf_reg >= DWARF_K0 && dwarf_reg < DWARF_K0 + 8)
-        return wet_state_mask(view->moment->state, dwarf_reg - DWARF_K0, value);
-    return wd_fail(-WD_ERR_NOT_FOUND, "a register of this frame was overwritten by its callees");
+        return wetdbg_state_mask(view->moment->state, dwarf_reg - DWARF_K0, value);
+    return wetdbg_fail(-WETDBG_ERR_NOT_FOUND,
+                       "a register of this frame was overwritten by its callees");
 }
 
 static int machine_register(void *context, unsigned dwarf_reg, uint64_t *value)
@@ -213,10 +215,10 @@ static int machine_register(void *context, unsigned dwarf_reg, uint64_t *value)
 static int machine_memory(void *context, uint64_t address, void *bytes, size_t count)
 {
     const struct cli_frame_view *view = context;
-    return wet_state_read(view->moment->state, address, bytes, count);
+    return wetdbg_state_read(view->moment->state, address, bytes, count);
 }
 
-struct mdl_machine cli_frame_machine(struct cli_frame_view *view)
+struct wetdbg_machine cli_frame_machine(struct cli_frame_view *view)
 {
-    return (struct mdl_machine){view, machine_register, machine_memory};
+    return (struct wetdbg_machine){view, machine_register, machine_memory};
 }

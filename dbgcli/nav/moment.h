@@ -6,11 +6,11 @@
 
 #include <stdbool.h>
 
-#include "wet/model/model.h"
-#include "wet/wet.h"
+#include "wet/intervals.h"
+#include <wetdbg/model.h>
 
 struct cli_frame {
-    struct mdl_frame_regs regs;
+    struct wetdbg_frame_regs regs;
     uint64_t lookup_pc;   /* to look up lines and variables with */
     unsigned depth;       /* how many functions of the same machine's frame are inlined into it */
     bool is_inlined;      /* its function is inlined into that of the next frame */
@@ -24,28 +24,29 @@ struct cli_frame {
 };
 
 struct cli_moment {
-    struct wet *wet;
-    struct mdl_model *model;
-    wet_time time;
-    struct wet_state *state;
-    bool is_borrowed;                 /* the state is somebody else's */
-    const struct wet_thread *running; /* NULL: nobody does, and who did has left */
-    const struct wet_thread *thread;  /* whose frames and registers these are; NULL: as above */
-    struct cli_frame *frames;         /* innermost first; at least one */
+    struct wetdbg *wet;
+    struct wetdbg_model *model;
+    wetdbg_time time;
+    struct wetdbg_state *state;
+    bool is_borrowed;                    /* the state is somebody else's */
+    const struct wetdbg_thread *running; /* NULL: nobody does, and who did has left */
+    const struct wetdbg_thread *thread;  /* whose frames and registers these are; NULL: as above */
+    struct cli_frame *frames;            /* innermost first; at least one */
     size_t frame_count;
     char *broken; /* why the frames end too early, or NULL */
 };
 
-/* *out is for cli_moment_close(), before the wet is closed. Errors of wet_state_open(). A stack
+/* *out is for cli_moment_close(), before the wet is closed. Errors of wetdbg_state_open(). A stack
  * that cannot be unwound is no error: `broken` tells. */
-int cli_moment_open(struct wet *wet, wet_time time, struct cli_moment **out);
+int cli_moment_open(struct wetdbg *wet, wetdbg_time time, struct cli_moment **out);
 
 /* Looks at a state that stays its owner's, and is to stay where it is until the moment is closed. */
-struct cli_moment *cli_moment_of_state(struct wet *wet, wet_time time, struct wet_state *state);
+struct cli_moment *cli_moment_of_state(struct wetdbg *wet, wetdbg_time time,
+                                       struct wetdbg_state *state);
 
-/* Goes on with another thread's registers and frames. -WD_ERR_NOT_FOUND if it has not begun or has
+/* Goes on with another thread's registers and frames. -WETDBG_ERR_NOT_FOUND if it has not begun or has
  * ended; then nothing has changed. NULL for the one at first. */
-int cli_moment_select(struct cli_moment *moment, const struct wet_thread *thread);
+int cli_moment_select(struct cli_moment *moment, const struct wetdbg_thread *thread);
 void cli_moment_close(struct cli_moment *moment); /* NULL is fine */
 
 /* Reads registers and memory of frame `frame` for the model's queries. The machine is good as
@@ -54,12 +55,12 @@ struct cli_frame_view {
     struct cli_moment *moment;
     size_t frame;
 };
-struct mdl_machine cli_frame_machine(struct cli_frame_view *view);
+struct wetdbg_machine cli_frame_machine(struct cli_frame_view *view);
 
 /* The vector register that a DWARF number stands for, or -1. */
 int cli_dwarf_vector(unsigned dwarf_reg);
 
-/* The register of that DWARF number in a frame; -WD_ERR_NOT_FOUND if it was not preserved. */
+/* The register of that DWARF number in a frame; -WETDBG_ERR_NOT_FOUND if it was not preserved. */
 int cli_frame_register(const struct cli_frame_view *view, unsigned dwarf_reg, uint64_t *value);
 
 /* The frame to begin with: the innermost one with a source line, else 0. */

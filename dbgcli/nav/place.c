@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "dbgcli/alloc.h"
 #include "dbgcli/commands/bookmark.h"
+#include <wetdbg/errors.h>
 
 /* ---- to be shown ---- */
 
@@ -38,27 +38,27 @@ const char *cli_source_text(struct cli_session *session, const char *file, uint3
 {
     const char *text = NULL;
     unsigned flags = 0;
-    if (!file || !line || mdl_source_line(session->model, file, line, pc, &text, &flags) != 0)
+    if (!file || !line || wetdbg_source_line(session->model, file, line, pc, &text, &flags) != 0)
         return NULL;
-    if (text && flags & MDL_SOURCE_NEWER)
+    if (text && flags & WETDBG_SOURCE_NEWER)
         warn_newer(session, file);
     return text ? text + strspn(text, " \t") : NULL;
 }
 
 void cli_place_of_pc(struct cli_session *session, uint64_t pc, struct cli_place *place)
 {
-    struct mdl_model *model = session->model;
-    struct mdl_line line;
-    struct mdl_function function;
-    struct mdl_module module;
+    struct wetdbg_model *model = session->model;
+    struct wetdbg_line line;
+    struct wetdbg_function function;
+    struct wetdbg_module module;
     *place = (struct cli_place){.pc = pc};
-    if (mdl_module_at(model, pc, &module) == 0)
+    if (wetdbg_module_at(model, pc, &module) == 0)
         place->module = module.name;
-    if (mdl_function_at(model, pc, &function) == 0) {
+    if (wetdbg_function_at(model, pc, &function) == 0) {
         place->function = function.name;
         place->linkage_name = function.linkage_name;
     }
-    if (mdl_line_of_instruction(model, pc, &line) == 0 && line.line) {
+    if (wetdbg_line_of_instruction(model, pc, &line) == 0 && line.line) {
         place->file = line.file;
         place->line = line.line;
         if (line.function) {
@@ -92,12 +92,12 @@ void cli_place_to_json(json_t *object, const struct cli_place *place)
 
 /* ---- as typed ---- */
 
-char *cli_debug_missing(struct mdl_model *model, uint64_t pc)
+char *cli_debug_missing(struct wetdbg_model *model, uint64_t pc)
 {
-    struct mdl_module module;
-    struct mdl_debug debug;
-    if (mdl_module_at(model, pc, &module) != 0 || !module.is_elf ||
-        mdl_module_debug(model, module.id, &debug) != 0 || debug.has_dwarf)
+    struct wetdbg_module module;
+    struct wetdbg_module_debug debug;
+    if (wetdbg_module_at(model, pc, &module) != 0 || !module.is_elf ||
+        wetdbg_module_debug(model, module.id, &debug) != 0 || debug.has_dwarf)
         return NULL;
     return debug.build_id[0] ? cli_asprintf("%s has no debug information (build-id %s)",
                                             module.name, debug.build_id)
@@ -110,22 +110,22 @@ int cli_line_parse(const char *text, char **file, uint32_t *line)
     uint64_t number;
     if (!colon || colon == text || !cli_number_parse(colon + 1, &number) || !number ||
         number > UINT32_MAX)
-        return wd_fail(-WD_ERR_USAGE, "'%s' is not of the form FILE:LINE", text);
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "'%s' is not of the form FILE:LINE", text);
     *file = cli_strndup(text, (size_t)(colon - text));
     *line = (uint32_t)number;
     return 0;
 }
 
-int cli_line_pcs(struct mdl_model *model, const char *text, uint64_t **pcs, size_t *count)
+int cli_line_pcs(struct wetdbg_model *model, const char *text, uint64_t **pcs, size_t *count)
 {
-    struct mdl_location *locations;
+    struct wetdbg_line_location *locations;
     size_t location_count;
     char *file;
     uint32_t line;
     int err = cli_line_parse(text, &file, &line);
     if (err)
         return err;
-    err = mdl_line_locations(model, file, line, &locations, &location_count);
+    err = wetdbg_line_locations(model, file, line, &locations, &location_count);
     free(file);
     if (err)
         return err;
@@ -138,26 +138,26 @@ int cli_line_pcs(struct mdl_model *model, const char *text, uint64_t **pcs, size
     if (*count)
         return 0;
     free(*pcs);
-    return wd_fail(-WD_ERR_NOT_FOUND, "no code begins at %s", text);
+    return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "no code begins at %s", text);
 }
 
 /* A function's body, by all functions of the name. */
-static int function_pcs(struct mdl_model *model, const char *name, uint64_t **pcs, size_t *count)
+static int function_pcs(struct wetdbg_model *model, const char *name, uint64_t **pcs, size_t *count)
 {
-    struct mdl_function *functions;
+    struct wetdbg_function *functions;
     size_t found;
-    int result = mdl_functions_named(model, name, &functions, &found);
-    if (result == -WD_ERR_NOT_FOUND)
-        return wd_fail(result, "no function is called '%s'", name);
+    int result = wetdbg_functions_named(model, name, &functions, &found);
+    if (result == -WETDBG_ERR_NOT_FOUND)
+        return wetdbg_fail(result, "no function is called '%s'", name);
     if (result)
         return result;
     *pcs = cli_realloc(NULL, found + 1, sizeof(**pcs));
     *count = 0;
     for (size_t i = 0; i < found; i++) {
         uint64_t body = functions[i].start;
-        if (functions[i].flags & MDL_FUNCTION_PLT)
+        if (functions[i].flags & WETDBG_FUNCTION_PLT)
             continue;
-        if (mdl_function_body(model, functions[i].start, &body) != 0)
+        if (wetdbg_function_body(model, functions[i].start, &body) != 0)
             body = functions[i].start;
         (*pcs)[(*count)++] = body;
     }
@@ -174,7 +174,7 @@ int cli_breakpoint_pcs(struct cli_session *session, const char *text, uint64_t *
         if (cli_number_parse(text + 1, *pcs))
             return 0;
         free(*pcs);
-        return wd_fail(-WD_ERR_USAGE, "'%s': behind '*' comes an address", text);
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "'%s': behind '*' comes an address", text);
     }
     if (colon && colon > text && colon[-1] != ':')
         return cli_line_pcs(session->model, text, pcs, count);
@@ -182,7 +182,7 @@ int cli_breakpoint_pcs(struct cli_session *session, const char *text, uint64_t *
 }
 
 /* FILE:LINE[#K] */
-static int parse_instance(struct cli_session *session, const char *text, wet_time *time)
+static int parse_instance(struct cli_session *session, const char *text, wetdbg_time *time)
 {
     const char *hash = strrchr(text, '#');
     const char *digits = hash ? hash + 1 : "1";
@@ -191,15 +191,16 @@ static int parse_instance(struct cli_session *session, const char *text, wet_tim
     size_t pc_count;
     if (hash &&
         (!cli_number_parse(digits + is_backwards, &number) || !number || number > INT64_MAX))
-        return wd_fail(-WD_ERR_USAGE, "'%s': after '#' comes 1, 2, ... or -1, -2, ...", text);
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "'%s': after '#' comes 1, 2, ... or -1, -2, ...",
+                           text);
     char *line = cli_strndup(text, hash ? (size_t)(hash - text) : strlen(text));
     int result = cli_line_pcs(session->model, line, &pcs, &pc_count);
     if (!result) {
-        result = wet_find_instance(session->wet, pcs, pc_count,
-                                   is_backwards ? -(int64_t)number : (int64_t)number, time);
-        if (result == -WD_ERR_NOT_FOUND &&
-            wet_count_instances(session->wet, pcs, pc_count, &count) == 0)
-            wd_fail(result, "%s ran %" PRIu64 " time%s", line, count, count == 1 ? "" : "s");
+        result = wetdbg_find_instance(session->wet, pcs, pc_count,
+                                      is_backwards ? -(int64_t)number : (int64_t)number, time);
+        if (result == -WETDBG_ERR_NOT_FOUND &&
+            wetdbg_count_instances(session->wet, pcs, pc_count, &count) == 0)
+            wetdbg_fail(result, "%s ran %" PRIu64 " time%s", line, count, count == 1 ? "" : "s");
         free(pcs);
     }
     free(line);
@@ -208,21 +209,21 @@ static int parse_instance(struct cli_session *session, const char *text, wet_tim
 
 static int fail_time(const char *text)
 {
-    return wd_fail(-WD_ERR_USAGE,
-                   "'%s' is no time: a number, start, end, crash, now, FILE:LINE#K or a bookmark",
-                   text);
+    return wetdbg_fail(
+        -WETDBG_ERR_USAGE,
+        "'%s' is no time: a number, start, end, crash, now, FILE:LINE#K or a bookmark", text);
 }
 
 /* A word that is no bookmark is more likely a misspelt time, unless it nearly is one. */
-static int parse_bookmark(struct cli_session *session, const char *text, wet_time *time)
+static int parse_bookmark(struct cli_session *session, const char *text, wetdbg_time *time)
 {
     int result = cli_bookmarks_find(session->bookmarks, text, time);
-    if (result == -WD_ERR_NOT_FOUND && !cli_bookmarks_nearest(session->bookmarks, text))
+    if (result == -WETDBG_ERR_NOT_FOUND && !cli_bookmarks_nearest(session->bookmarks, text))
         return fail_time(text);
     return result;
 }
 
-int cli_time_parse(struct cli_session *session, const char *text, wet_time *time)
+int cli_time_parse(struct cli_session *session, const char *text, wetdbg_time *time)
 {
     if (strcmp(text, "start") == 0)
         *time = session->info->first_time;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
+#include <wetdbg/errors.h>
 
 #define INLINE_MAX 32
 
@@ -30,9 +30,9 @@ static int unless_failed(int result, int outcome)
 /* How many of the functions that are inlined at pc begin there. */
 static size_t count_beginning(struct cli_calls *calls, uint64_t pc)
 {
-    struct mdl_line chain[INLINE_MAX];
+    struct wetdbg_line chain[INLINE_MAX];
     size_t count = 0, skipped = 0;
-    if (mdl_inline_chain(calls->session->model, pc, chain, INLINE_MAX, &count) != 0 ||
+    if (wetdbg_inline_chain(calls->session->model, pc, chain, INLINE_MAX, &count) != 0 ||
         count > INLINE_MAX)
         count = 0;
     while (skipped + 1 < count && chain[skipped].begins_here)
@@ -43,19 +43,19 @@ static size_t count_beginning(struct cli_calls *calls, uint64_t pc)
 /* As if the `skipped` innermost functions were called there and not inlined. */
 static void look(struct cli_calls *calls, uint64_t pc, size_t skipped, struct place *place)
 {
-    struct mdl_model *model = calls->session->model;
-    struct mdl_line chain[INLINE_MAX], line;
-    struct mdl_function function;
+    struct wetdbg_model *model = calls->session->model;
+    struct wetdbg_line chain[INLINE_MAX], line;
+    struct wetdbg_function function;
     size_t count = 0;
     *place = (struct place){.start = pc, .end = pc + 1};
-    if (mdl_line_at(model, pc, &line) == 0 && line.line) {
+    if (wetdbg_line_at(model, pc, &line) == 0 && line.line) {
         place->has_line = true;
         place->start = line.run_start;
         place->end = line.run_end;
         place->file = line.file;
         place->line = line.line;
         place->is_stmt = line.is_stmt != 0;
-        if (mdl_inline_chain(model, pc, chain, INLINE_MAX, &count) != 0 || count > INLINE_MAX)
+        if (wetdbg_inline_chain(model, pc, chain, INLINE_MAX, &count) != 0 || count > INLINE_MAX)
             count = 0;
         if (skipped && skipped < count) {
             place->file = chain[skipped].file;
@@ -66,7 +66,7 @@ static void look(struct cli_calls *calls, uint64_t pc, size_t skipped, struct pl
         for (size_t i = 0; i < count; i++)
             place->inlined[i] = chain[count - 1 - i].function;
         place->inlined_count = count;
-    } else if (mdl_function_at(model, pc, &function) == 0) {
+    } else if (wetdbg_function_at(model, pc, &function) == 0) {
         place->start = function.start;
         place->end = function.end;
     }
@@ -87,8 +87,8 @@ static bool is_inlined_into(const struct place *inner, const struct place *outer
 
 static bool has_lines(struct cli_calls *calls, uint64_t pc)
 {
-    struct mdl_line line;
-    bool has = mdl_line_at(calls->session->model, pc, &line) == 0 && line.line;
+    struct wetdbg_line line;
+    bool has = wetdbg_line_at(calls->session->model, pc, &line) == 0 && line.line;
     return has;
 }
 
@@ -96,16 +96,16 @@ static bool has_lines(struct cli_calls *calls, uint64_t pc)
 
 static bool is_stub(struct cli_calls *calls, uint64_t pc)
 {
-    struct mdl_function function;
-    bool is = mdl_function_at(calls->session->model, pc, &function) == 0 &&
-              function.flags & MDL_FUNCTION_PLT;
+    struct wetdbg_function function;
+    bool is = wetdbg_function_at(calls->session->model, pc, &function) == 0 &&
+              function.flags & WETDBG_FUNCTION_PLT;
     return is;
 }
 
 static bool is_in_linker(struct cli_calls *calls, uint64_t pc)
 {
-    struct mdl_module module;
-    bool is = mdl_module_at(calls->session->model, pc, &module) == 0 &&
+    struct wetdbg_module module;
+    bool is = wetdbg_module_at(calls->session->model, pc, &module) == 0 &&
               (strncmp(module.name, "ld-", 3) == 0 || strncmp(module.name, "ld.so", 5) == 0);
     return is;
 }
@@ -155,10 +155,10 @@ static int pass_prologue(struct cli_calls *calls, uint64_t slot)
 {
     struct cli_walk *walk = &calls->walk;
     uint64_t body, entry = cli_walk_pc(walk);
-    int result = mdl_function_body(calls->session->model, entry, &body) == 0 ? 1 : 0;
+    int result = wetdbg_function_body(calls->session->model, entry, &body) == 0 ? 1 : 0;
     if (!result || body == entry)
         return 1;
-    wet_time start = cli_walk_time(walk);
+    wetdbg_time start = cli_walk_time(walk);
     while (result > 0 && cli_walk_pc(walk) != body) {
         const struct cli_walk_node *here = cli_walk_here(walk);
         bool is_last = cli_walk_is_last(walk);
@@ -223,7 +223,7 @@ static int pass_trampoline(struct cli_calls *calls)
     int change = 0, result;
     if (here->klass != INS_SYSCALL || here->count - walk->statement > 2)
         return 1;
-    wet_time start = cli_walk_time(walk);
+    wetdbg_time start = cli_walk_time(walk);
     walk->statement = here->count - 1;
     result = cli_walk_next(walk, &change);
     if (result > 0 && change >= 0)
@@ -322,7 +322,7 @@ static int pass_tail_call(struct cli_calls *calls)
     int result = cli_moment_open(calls->session->wet, cli_walk_time(walk), &moment);
     if (result)
         return result;
-    result = wet_state_read(moment->state, slot, &address, sizeof(address));
+    result = wetdbg_state_read(moment->state, slot, &address, sizeof(address));
     cli_moment_close(moment);
     if (result)
         return result;
@@ -361,7 +361,7 @@ static int advance(struct cli_calls *calls, bool over)
         (here->klass != INS_JMP && here->klass != INS_JMP_INDIRECT))
         return 1;
     if (to->is_entry) {
-        wet_time time = cli_walk_time(walk);
+        wetdbg_time time = cli_walk_time(walk);
         result = pass_tail_call(calls);
         return result > 0 && cli_walk_time(walk) != time ? 2 : result;
     }
@@ -453,7 +453,7 @@ static int retreat(struct cli_calls *calls, bool over)
     if (to && to->function != here->function &&
         (here->klass == INS_JMP_INDIRECT || here->klass == INS_JMP)) {
         if (cli_calls_is_wild_jump(here, to)) {
-            wet_time time = cli_walk_time(walk);
+            wetdbg_time time = cli_walk_time(walk);
             result = cli_walk_next(walk, NULL);
             if (result >= 0)
                 result = cli_calls_stack_pointer(calls, &rsp);
@@ -476,10 +476,10 @@ static int retreat(struct cli_calls *calls, bool over)
 /* Is this where a step into the function would have stopped? */
 static bool is_body(struct cli_calls *calls, uint64_t pc)
 {
-    struct mdl_function function;
+    struct wetdbg_function function;
     uint64_t body;
-    bool is = mdl_function_at(calls->session->model, pc, &function) == 0 &&
-              mdl_function_body(calls->session->model, function.start, &body) == 0 && body == pc;
+    bool is = wetdbg_function_at(calls->session->model, pc, &function) == 0 &&
+              wetdbg_function_body(calls->session->model, function.start, &body) == 0 && body == pc;
     return is;
 }
 
@@ -507,7 +507,7 @@ static int retreat_same_line(struct cli_calls *calls, const struct place *place)
 /* The line whose start is looked for, and the earliest instruction of it so far. */
 struct goal {
     struct place line;
-    wet_time time;
+    wetdbg_time time;
     uint64_t pc;
     bool is_set;
 };
@@ -521,7 +521,7 @@ static void set_goal(struct cli_calls *calls, struct goal *goal)
 }
 
 /* Would a step forward have stopped there? */
-static bool is_reached(struct cli_calls *calls, const struct goal *goal, wet_time from)
+static bool is_reached(struct cli_calls *calls, const struct goal *goal, wetdbg_time from)
 {
     struct place row;
     if (!goal->is_set || goal->time == from)
@@ -531,7 +531,7 @@ static bool is_reached(struct cli_calls *calls, const struct goal *goal, wet_tim
 }
 
 /* After a move back to an instruction of the same frame. 1: the goal is it. */
-static int judge_back(struct cli_calls *calls, struct goal *goal, wet_time from, bool over)
+static int judge_back(struct cli_calls *calls, struct goal *goal, wetdbg_time from, bool over)
 {
     struct place now;
     look(calls, cli_walk_pc(&calls->walk), 0, &now);
@@ -553,7 +553,7 @@ int cli_step_line_back(struct cli_calls *calls, bool over)
 {
     struct cli_walk *walk = &calls->walk;
     struct goal goal = {.is_set = false};
-    wet_time from = 0;
+    wetdbg_time from = 0;
     int result;
     calls->skipped = 0;
     if (!walk->is_end) {

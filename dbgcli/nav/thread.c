@@ -3,15 +3,15 @@
 
 #include <inttypes.h>
 
-#include "common/err.h"
 #include "dbgcli/nav/place.h"
+#include <wetdbg/errors.h>
 
 bool cli_has_threads(const struct cli_session *session)
 {
     return session->info->threads > 1;
 }
 
-void cli_thread_print(struct cli_out *out, const struct wet_thread *thread)
+void cli_thread_print(struct cli_out *out, const struct wetdbg_thread *thread)
 {
     if (!thread) {
         fputs("no thread", out->stream);
@@ -23,7 +23,7 @@ void cli_thread_print(struct cli_out *out, const struct wet_thread *thread)
 }
 
 void cli_thread_to_json(json_t *object, const struct cli_session *session,
-                        const struct wet_thread *thread)
+                        const struct wetdbg_thread *thread)
 {
     if (!cli_has_threads(session))
         return;
@@ -41,23 +41,23 @@ static int note_signal(void *context, const struct wet_event *event)
     return 0;
 }
 
-const struct wet_thread *cli_thread_struck(struct wet *wet)
+const struct wetdbg_thread *cli_thread_struck(struct wetdbg *wet)
 {
-    const struct wet_info *info = wet_get_info(wet);
+    const struct wetdbg_info *info = wetdbg_get_info(wet);
     struct wet_event last = {0};
-    if (!info->signal || info->threads < 2 || wet_each_event(wet, note_signal, &last) < 0 ||
+    if (!info->signal || info->threads < 2 || wet_each_entry(wet, note_signal, &last) < 0 ||
         last.time + 1 != info->signal_time)
         return NULL;
-    return wet_thread_of(wet, last.task, last.time);
+    return wetdbg_thread_of(wet, last.task, last.time);
 }
 
-const struct wet_thread *cli_thread_at(const struct cli_session *session, wet_time time)
+const struct wetdbg_thread *cli_thread_at(const struct cli_session *session, wetdbg_time time)
 {
-    const struct wet_thread *thread = wet_thread_at(session->wet, time);
+    const struct wetdbg_thread *thread = wetdbg_thread_at(session->wet, time);
     return !thread && time == session->info->signal_time ? session->struck : thread;
 }
 
-void cli_thread_print_at(const struct cli_session *session, wet_time time)
+void cli_thread_print_at(const struct cli_session *session, wetdbg_time time)
 {
     if (!cli_has_threads(session))
         return;
@@ -65,31 +65,31 @@ void cli_thread_print_at(const struct cli_session *session, wet_time time)
     cli_thread_print(session->out, cli_thread_at(session, time));
 }
 
-void cli_thread_to_json_at(json_t *object, const struct cli_session *session, wet_time time)
+void cli_thread_to_json_at(json_t *object, const struct cli_session *session, wetdbg_time time)
 {
     cli_thread_to_json(object, session, cli_thread_at(session, time));
 }
 
 int cli_thread_find(const struct cli_session *session, const char *text,
-                    const struct wet_thread **thread)
+                    const struct wetdbg_thread **thread)
 {
     uint64_t number;
     size_t count;
-    const struct wet_thread *threads = wet_threads(session->wet, &count);
+    const struct wetdbg_thread *threads = wetdbg_threads(session->wet, &count);
     if (!cli_number_parse(text, &number))
-        return wd_fail(-WD_ERR_USAGE, "thread: '%s' is no number", text);
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "thread: '%s' is no number", text);
     if (number < 1 || number > count)
-        return wd_fail(-WD_ERR_NOT_FOUND, "there is no thread %" PRIu64 ": there are 1 to %zu",
-                       number, count);
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND,
+                           "there is no thread %" PRIu64 ": there are 1 to %zu", number, count);
     *thread = &threads[number - 1];
     return 0;
 }
 
 /* Uncertain events are in order of time. One after instruction t is part of the state at t + 1. */
-size_t cli_uncertain_before(const struct cli_session *session, wet_time time)
+size_t cli_uncertain_before(const struct cli_session *session, wetdbg_time time)
 {
     size_t low = 0, high;
-    const struct wet_ambiguous *events = wet_ambiguous_events(session->wet, &high);
+    const struct wetdbg_ambiguous *events = wetdbg_ambiguous_events(session->wet, &high);
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (events[middle].time < time)
@@ -100,7 +100,7 @@ size_t cli_uncertain_before(const struct cli_session *session, wet_time time)
     return low;
 }
 
-void cli_uncertain_print(const struct cli_session *session, wet_time time)
+void cli_uncertain_print(const struct cli_session *session, wetdbg_time time)
 {
     size_t count = cli_uncertain_before(session, time);
     if (count)
@@ -110,7 +110,7 @@ void cli_uncertain_print(const struct cli_session *session, wet_time time)
                 count, count == 1 ? "" : "s");
 }
 
-void cli_uncertain_to_json(json_t *object, const struct cli_session *session, wet_time time)
+void cli_uncertain_to_json(json_t *object, const struct cli_session *session, wetdbg_time time)
 {
     if (session->info->ambiguous)
         cli_json_set(object, "ambiguous_events",

@@ -12,32 +12,32 @@
 bool cli_has_threads(const struct cli_session *session);
 
 /* "thread 2 (worker)"; a NULL thread is "no thread". */
-void cli_thread_print(struct cli_out *out, const struct wet_thread *thread);
+void cli_thread_print(struct cli_out *out, const struct wetdbg_thread *thread);
 
 /* Adds thread, tid and thread_name, if the run has several threads. */
 void cli_thread_to_json(json_t *object, const struct cli_session *session,
-                        const struct wet_thread *thread);
+                        const struct wetdbg_thread *thread);
 
 /* The thread that a fatal signal struck in the run; NULL if none did. */
-const struct wet_thread *cli_thread_struck(struct wet *wet);
+const struct wetdbg_thread *cli_thread_struck(struct wetdbg *wet);
 
 /* The thread that executed instruction `time`, or tried to when the signal struck; or NULL. */
-const struct wet_thread *cli_thread_at(const struct cli_session *session, wet_time time);
+const struct wetdbg_thread *cli_thread_at(const struct cli_session *session, wetdbg_time time);
 
 /* " thread 2 (worker)" for that one, if there are several. */
-void cli_thread_print_at(const struct cli_session *session, wet_time time);
-void cli_thread_to_json_at(json_t *object, const struct cli_session *session, wet_time time);
+void cli_thread_print_at(const struct cli_session *session, wetdbg_time time);
+void cli_thread_to_json_at(json_t *object, const struct cli_session *session, wetdbg_time time);
 
-/* The thread numbered `text`. -WD_ERR_USAGE, -WD_ERR_NOT_FOUND. */
+/* The thread numbered `text`. -WETDBG_ERR_USAGE, -WETDBG_ERR_NOT_FOUND. */
 int cli_thread_find(const struct cli_session *session, const char *text,
-                    const struct wet_thread **thread);
+                    const struct wetdbg_thread **thread);
 
 /* How many events of uncertain place come before the state at `time`. */
-size_t cli_uncertain_before(const struct cli_session *session, wet_time time);
+size_t cli_uncertain_before(const struct cli_session *session, wetdbg_time time);
 
 /* One line that says so, if there are some; and the JSON member "ambiguous_events", if the run has
  * any at all. */
-void cli_uncertain_print(const struct cli_session *session, wet_time time);
-void cli_uncertain_to_json(json_t *object, const struct cli_session *session, wet_time time);
+void cli_uncertain_print(const struct cli_session *session, wetdbg_time time);
+void cli_uncertain_to_json(json_t *object, const struct cli_session *session, wetdbg_time time);
 
 #endif

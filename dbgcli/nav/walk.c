@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "common/err.h"
 #include "recorder/event/ops.h"
+#include <wetdbg/errors.h>
 
 /* ---- nodes ---- */
 
@@ -15,16 +15,16 @@
 static void learn_line(struct cli_walk *walk, struct cli_walk_node *facts)
 {
     const struct wet_node *node = facts->node;
-    struct mdl_line line;
+    struct wetdbg_line line;
     uint64_t end = node->pc + node->code_bytes;
-    if (mdl_line_at(walk->model, node->pc, &line) != 0)
+    if (wetdbg_line_at(walk->model, node->pc, &line) != 0)
         return;
     facts->file = line.file;
     facts->line = line.line;
     facts->inlined = line.function;
     facts->is_of_line = line.line != 0;
     while (facts->is_of_line && line.end < end && line.end > line.start) {
-        if (mdl_line_at(walk->model, line.end, &line) != 0)
+        if (wetdbg_line_at(walk->model, line.end, &line) != 0)
             facts->is_of_line = false;
         else
             facts->is_of_line = line.line == facts->line && line.file == facts->file &&
@@ -35,7 +35,7 @@ static void learn_line(struct cli_walk *walk, struct cli_walk_node *facts)
 static void learn(struct cli_walk *walk, struct cli_walk_node *facts, const struct wet_node *node)
 {
     const struct wet_statement *last = &node->statements[node->statement_count - 1];
-    struct mdl_function function;
+    struct wetdbg_function function;
     *facts = (struct cli_walk_node){
         .is_known = true,
         .klass = last->info->klass,
@@ -46,7 +46,7 @@ static void learn(struct cli_walk *walk, struct cli_walk_node *facts, const stru
         /* explicit operands come before the stack's */
         facts->slot =
             (uint16_t)(last->slot + (last->info->mem_count ? last->info->mem_count - 1 : 0));
-    if (mdl_function_at(walk->model, node->pc, &function) == 0) {
+    if (wetdbg_function_at(walk->model, node->pc, &function) == 0) {
         facts->function = function.start;
         facts->is_entry = function.start == node->pc;
     }
@@ -72,7 +72,7 @@ const struct cli_walk_node *cli_walk_here(struct cli_walk *walk)
 
 /* ---- where it stands ---- */
 
-wet_time cli_walk_time(const struct cli_walk *walk)
+wetdbg_time cli_walk_time(const struct cli_walk *walk)
 {
     return walk->interval->first_time + walk->interval->execs[walk->exec].time_off +
            walk->statement;
@@ -157,7 +157,7 @@ static int note_marks(struct cli_walk *walk)
 }
 
 /* Sum of the changes after instructions from..to-1. */
-static int changes_between(struct cli_walk *walk, wet_time from, wet_time to)
+static int changes_between(struct cli_walk *walk, wetdbg_time from, wetdbg_time to)
 {
     int sum = 0;
     for (size_t i = 0; i < walk->mark_count && walk->marks[i].time < to; i++)
@@ -175,7 +175,7 @@ static int load(struct cli_walk *walk, uint64_t k)
 {
     const struct wet_interval *interval;
     if (walk->is_unwanted && walk->is_unwanted(walk->context))
-        return wd_fail(-WD_ERR_INTERRUPTED, "interrupted");
+        return wetdbg_fail(-WETDBG_ERR_INTERRUPTED, "interrupted");
     if (walk->interval && walk->interval->index == k)
         return 0;
     int err = wet_interval_get(walk->wet, k, &interval);
@@ -190,12 +190,12 @@ static int load(struct cli_walk *walk, uint64_t k)
 static bool is_ours(const struct cli_walk *walk, size_t exec)
 {
     const struct wet_exec *is = &walk->interval->execs[exec];
-    wet_time time = walk->interval->first_time + is->time_off;
+    wetdbg_time time = walk->interval->first_time + is->time_off;
     return is->task == walk->thread->task && time >= walk->first && time <= walk->last;
 }
 
 /* The first execution that ends behind `time`. */
-static size_t exec_at(struct cli_walk *walk, wet_time time)
+static size_t exec_at(struct cli_walk *walk, wetdbg_time time)
 {
     const struct wet_interval *interval = walk->interval;
     size_t low = 0, high = interval->exec_count;
@@ -212,13 +212,13 @@ static size_t exec_at(struct cli_walk *walk, wet_time time)
     return low;
 }
 
-int cli_walk_seek(struct cli_walk *walk, wet_time time)
+int cli_walk_seek(struct cli_walk *walk, wetdbg_time time)
 {
-    uint64_t count = wet_get_info(walk->wet)->intervals;
+    uint64_t count = wetdbg_get_info(walk->wet)->intervals;
     walk->is_end = walk->is_start = false;
     if (time < walk->first)
         time = walk->first;
-    for (uint64_t k = wet_interval_at(walk->wet, time); k < count && time <= walk->last; k++) {
+    for (uint64_t k = wetdbg_interval_at(walk->wet, time); k < count && time <= walk->last; k++) {
         int err = load(walk, k);
         if (err)
             return err;
@@ -229,7 +229,7 @@ int cli_walk_seek(struct cli_walk *walk, wet_time time)
             continue;
         walk->exec = exec;
         walk->statement = 0;
-        wet_time start = cli_walk_time(walk);
+        wetdbg_time start = cli_walk_time(walk);
         if (start < time)
             walk->statement = (uint32_t)(time - start);
         return cli_walk_here(walk) ? 0 : -ENOMEM;
@@ -238,13 +238,13 @@ int cli_walk_seek(struct cli_walk *walk, wet_time time)
     return 0;
 }
 
-int cli_walk_init(struct cli_walk *walk, struct wet *wet, const struct wet_thread *thread,
-                  wet_time time)
+int cli_walk_init(struct cli_walk *walk, struct wetdbg *wet, const struct wetdbg_thread *thread,
+                  wetdbg_time time)
 {
-    const struct wet_info *info = wet_get_info(wet);
+    const struct wetdbg_info *info = wetdbg_get_info(wet);
     *walk = (struct cli_walk){
         .wet = wet,
-        .model = wet_get_model(wet),
+        .model = wetdbg_get_model(wet),
         .thread = thread,
         .first = thread->start > info->first_time ? thread->start : info->first_time,
         .last = thread->has_ended && thread->end < info->last_time ? thread->end : info->last_time,
@@ -269,9 +269,9 @@ void cli_walk_fini(struct cli_walk *walk)
 
 /* ---- steps ---- */
 
-static int go_on(struct cli_walk *walk, wet_time from, int *change)
+static int go_on(struct cli_walk *walk, wetdbg_time from, int *change)
 {
-    uint64_t count = wet_get_info(walk->wet)->intervals;
+    uint64_t count = wetdbg_get_info(walk->wet)->intervals;
     size_t exec = walk->exec + 1;
     int sum = 0;
     for (;;) {
@@ -306,7 +306,7 @@ int cli_walk_next_node(struct cli_walk *walk, int *change)
         *change = 0;
     if (walk->is_end)
         return 0;
-    wet_time last = cli_walk_time(walk) - walk->statement + cli_walk_here(walk)->count - 1;
+    wetdbg_time last = cli_walk_time(walk) - walk->statement + cli_walk_here(walk)->count - 1;
     return go_on(walk, last, change);
 }
 
@@ -330,7 +330,7 @@ static int refuse_back(struct cli_walk *walk)
     return err;
 }
 
-static int go_back(struct cli_walk *walk, wet_time to, int *change)
+static int go_back(struct cli_walk *walk, wetdbg_time to, int *change)
 {
     size_t exec = walk->exec; /* one past the one to be looked at */
     int sum = 0;
@@ -366,7 +366,7 @@ int cli_walk_previous_node(struct cli_walk *walk, int *change)
     if (change)
         *change = 0;
     if (walk->is_end) {
-        int err = load(walk, wet_interval_at(walk->wet, walk->last));
+        int err = load(walk, wetdbg_interval_at(walk->wet, walk->last));
         if (err)
             return err;
         walk->is_end = false;
@@ -386,14 +386,14 @@ int cli_walk_previous(struct cli_walk *walk, int *change)
     return 1;
 }
 
-int cli_walk_seek_back(struct cli_walk *walk, wet_time time)
+int cli_walk_seek_back(struct cli_walk *walk, wetdbg_time time)
 {
     if (time > walk->last)
         time = walk->last;
     if (time < walk->first)
         return refuse_back(walk);
     walk->is_end = walk->is_start = false;
-    int err = load(walk, wet_interval_at(walk->wet, time));
+    int err = load(walk, wetdbg_interval_at(walk->wet, time));
     if (err)
         return err;
     size_t exec = exec_at(walk, time);
@@ -407,15 +407,15 @@ int cli_walk_seek_back(struct cli_walk *walk, wet_time time)
     return go_back(walk, time, NULL);
 }
 
-wet_time cli_walk_interval_start(struct wet *wet, uint64_t k)
+wetdbg_time cli_walk_interval_start(struct wetdbg *wet, uint64_t k)
 {
-    const struct wet_info *info = wet_get_info(wet);
-    wet_time low = info->first_time, high = info->last_time + 1;
+    const struct wetdbg_info *info = wetdbg_get_info(wet);
+    wetdbg_time low = info->first_time, high = info->last_time + 1;
     if (k >= info->intervals)
         return high;
     while (low < high) {
-        wet_time middle = low + (high - low) / 2;
-        if (wet_interval_at(wet, middle) < k)
+        wetdbg_time middle = low + (high - low) / 2;
+        if (wetdbg_interval_at(wet, middle) < k)
             low = middle + 1;
         else
             high = middle;

@@ -12,8 +12,8 @@
 
 #include <stdbool.h>
 
-#include "wet/model/model.h"
-#include "wet/wet.h"
+#include "wet/intervals.h"
+#include <wetdbg/model.h>
 
 /* What a walk needs to know of a node; made when it is first met. */
 struct cli_walk_node {
@@ -32,16 +32,16 @@ struct cli_walk_node {
 
 /* A signal handler's begin (+1) or end (-1), after instruction `time`. */
 struct cli_walk_mark {
-    wet_time time;
+    wetdbg_time time;
     int change;
     uint64_t stack; /* rsp at the handler's begin */
 };
 
 struct cli_walk {
-    struct wet *wet;
-    struct mdl_model *model;
-    const struct wet_thread *thread;
-    wet_time first, last; /* times between which the thread's instructions lie */
+    struct wetdbg *wet;
+    struct wetdbg_model *model;
+    const struct wetdbg_thread *thread;
+    wetdbg_time first, last; /* times between which the thread's instructions lie */
     const struct wet_interval *interval;
     size_t exec;        /* of `interval`; exec_count and is_end: behind the last one */
     uint32_t statement; /* of its node */
@@ -60,21 +60,21 @@ struct cli_walk {
  * Stands before the thread's first instruction at `time` or later; is_end if there is none. 0, and
  * cli_walk_fini() is due; or an error of wet_interval_get().
  */
-int cli_walk_init(struct cli_walk *walk, struct wet *wet, const struct wet_thread *thread,
-                  wet_time time);
+int cli_walk_init(struct cli_walk *walk, struct wetdbg *wet, const struct wetdbg_thread *thread,
+                  wetdbg_time time);
 void cli_walk_fini(struct cli_walk *walk);
 
 /* Goes to the thread's first instruction at `time` or later. */
-int cli_walk_seek(struct cli_walk *walk, wet_time time);
+int cli_walk_seek(struct cli_walk *walk, wetdbg_time time);
 
 /* Goes to its last instruction at `time` or earlier. 1; 0 if there is none: it stands at the first. */
-int cli_walk_seek_back(struct cli_walk *walk, wet_time time);
+int cli_walk_seek_back(struct cli_walk *walk, wetdbg_time time);
 
 /* Whether an event calls a signal handler whose return address, `address`, lies at `slot`. */
 bool cli_walk_calls_handler(const struct wet_event *event, uint64_t slot, uint64_t address);
 
 /* Where it stands; not at the end. */
-wet_time cli_walk_time(const struct cli_walk *walk);
+wetdbg_time cli_walk_time(const struct cli_walk *walk);
 uint64_t cli_walk_pc(struct cli_walk *walk);
 const struct wet_statement *cli_walk_statement(struct cli_walk *walk);
 
@@ -98,7 +98,7 @@ int cli_walk_next_node(struct cli_walk *walk, int *change);
 int cli_walk_previous_node(struct cli_walk *walk, int *change);
 
 /* Times of interval k: of its first instruction, and of the next one's. */
-wet_time cli_walk_interval_start(struct wet *wet, uint64_t k);
+wetdbg_time cli_walk_interval_start(struct wetdbg *wet, uint64_t k);
 
 static inline bool cli_walk_is_call(const struct cli_walk_node *node)
 {

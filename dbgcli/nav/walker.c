@@ -3,15 +3,15 @@
 
 #include <stddef.h>
 
-int cli_walker_go(struct cli_walker *walker, wet_time time)
+int cli_walker_go(struct cli_walker *walker, wetdbg_time time)
 {
     int err = 0;
     if (walker->state && time >= walker->time) {
         if (time > walker->time)
-            err = wet_state_advance(walker->state, time);
+            err = wetdbg_state_advance(walker->state, time);
     } else {
         cli_walker_fini(walker);
-        err = wet_state_open(walker->session->wet, time, &walker->state);
+        err = wetdbg_state_open(walker->session->wet, time, &walker->state);
     }
     if (err)
         cli_walker_fini(walker);
@@ -21,7 +21,7 @@ int cli_walker_go(struct cli_walker *walker, wet_time time)
 
 void cli_walker_fini(struct cli_walker *walker)
 {
-    wet_state_close(walker->state);
+    wetdbg_state_close(walker->state);
     walker->state = NULL;
 }
 

@@ -8,12 +8,12 @@
 /* All zero but `session` to begin with. */
 struct cli_walker {
     struct cli_session *session;
-    struct wet_state *state; /* at `time`; NULL: nowhere yet */
-    wet_time time;
+    struct wetdbg_state *state; /* at `time`; NULL: nowhere yet */
+    wetdbg_time time;
 };
 
-/* Errors of wet_state_open(); then it is nowhere. */
-int cli_walker_go(struct cli_walker *walker, wet_time time);
+/* Errors of wetdbg_state_open(); then it is nowhere. */
+int cli_walker_go(struct cli_walker *walker, wetdbg_time time);
 void cli_walker_fini(struct cli_walker *walker);
 
 /*

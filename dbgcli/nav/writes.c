@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 
-#include "common/err.h"
 #include "dbgcli/alloc.h"
 #include "recorder/event/ops.h"
+#include <wetdbg/errors.h>
 
 /* A memory operand that matters: one that is written, or a return's. */
 struct store {
@@ -22,7 +22,7 @@ struct node_stores {
 };
 
 struct cli_write_finder {
-    struct wet *wet;
+    struct wetdbg *wet;
     struct node_stores *nodes; /* by id */
     size_t node_count;
     struct store *stores;
@@ -33,7 +33,7 @@ struct search {
     struct cli_write_finder *finder;
     const struct wet_interval *interval;
     const struct cli_range *range;
-    wet_time from, to;
+    wetdbg_time from, to;
     bool with_returns;
     struct cli_write_list *list;
 };
@@ -44,7 +44,7 @@ void cli_write_list_fini(struct cli_write_list *list)
     *list = (struct cli_write_list){0};
 }
 
-struct cli_write_finder *cli_write_finder_new(struct wet *wet)
+struct cli_write_finder *cli_write_finder_new(struct wetdbg *wet)
 {
     struct cli_write_finder *finder = cli_malloc(sizeof(*finder));
     *finder = (struct cli_write_finder){.wet = wet};
@@ -225,7 +225,8 @@ static void look_at_event(struct search *search, const struct wet_event *event)
 }
 
 int cli_writes_find(struct cli_write_finder *finder, uint64_t k, const struct cli_range *range,
-                    wet_time from, wet_time to, bool with_returns, struct cli_write_list *list)
+                    wetdbg_time from, wetdbg_time to, bool with_returns,
+                    struct cli_write_list *list)
 {
     const struct wet_interval *interval;
     int err = wet_interval_get(finder->wet, k, &interval);

@@ -6,16 +6,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "wet/wet.h"
+#include "wet/intervals.h"
 
 struct cli_range {
     uint64_t start, end;
 };
 
 struct cli_write {
-    wet_time time;   /* of the instruction; for the kernel, of the one that it came after */
-    uint64_t pc;     /* 0: the kernel */
-    int64_t syscall; /* number of the call that the kernel did it for; -1: none */
+    wetdbg_time time; /* of the instruction; for the kernel, of the one that it came after */
+    uint64_t pc;      /* 0: the kernel */
+    int64_t syscall;  /* number of the call that the kernel did it for; -1: none */
     uint32_t task;
     bool is_return;  /* no write: a return that popped its address from there */
     bool is_maybe;   /* some of these bytes, perhaps none (masked and variable sizes; the kernel) */
@@ -31,7 +31,7 @@ void cli_write_list_fini(struct cli_write_list *list);
 
 /* Knows of each node what it stores. */
 struct cli_write_finder;
-struct cli_write_finder *cli_write_finder_new(struct wet *wet);
+struct cli_write_finder *cli_write_finder_new(struct wetdbg *wet);
 void cli_write_finder_free(struct cli_write_finder *finder);
 
 /*
@@ -40,6 +40,7 @@ void cli_write_finder_free(struct cli_write_finder *finder);
  * wet_interval_get().
  */
 int cli_writes_find(struct cli_write_finder *finder, uint64_t k, const struct cli_range *range,
-                    wet_time from, wet_time to, bool with_returns, struct cli_write_list *list);
+                    wetdbg_time from, wetdbg_time to, bool with_returns,
+                    struct cli_write_list *list);
 
 #endif

@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "dbgcli/repl/repl.h"
 #include "dbgcli/suggest.h"
+#include <wetdbg/errors.h>
 
 static bool has_alias(const struct cli_command *command, const char *name)
 {
@@ -26,9 +26,9 @@ static int fail_unknown(const struct cli_command *commands, const char *name)
     for (const struct cli_command *c = commands; c->name; c++)
         cli_suggestion_offer(&suggestion, c->name);
     if (suggestion.best)
-        return wd_fail(-WD_ERR_USAGE, "unknown command '%s'; did you mean '%s'?", name,
-                       suggestion.best);
-    return wd_fail(-WD_ERR_USAGE, "unknown command '%s' (try 'help')", name);
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "unknown command '%s'; did you mean '%s'?", name,
+                           suggestion.best);
+    return wetdbg_fail(-WETDBG_ERR_USAGE, "unknown command '%s' (try 'help')", name);
 }
 
 static int fail_ambiguous(const struct cli_command *commands, const char *name)
@@ -39,7 +39,7 @@ static int fail_ambiguous(const struct cli_command *commands, const char *name)
         if (strncmp(c->name, name, strlen(name)) == 0 && used < sizeof(list))
             used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", used ? ", " : "",
                                      c->name);
-    return wd_fail(-WD_ERR_USAGE, "ambiguous command '%s': %s", name, list);
+    return wetdbg_fail(-WETDBG_ERR_USAGE, "ambiguous command '%s': %s", name, list);
 }
 
 int cli_command_find(const struct cli_command *commands, const char *name,

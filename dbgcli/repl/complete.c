@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "dbgcli/alloc.h"
+#include <wetdbg/errors.h>
 
 static const char blanks[] = " \t";
 

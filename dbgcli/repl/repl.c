@@ -5,10 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "dbgcli/alloc.h"
+#include "dbgcli/exit_status.h"
 #include "dbgcli/interrupt.h"
 #include "dbgcli/repl/words.h"
+#include <wetdbg/errors.h>
 
 static const char blanks[] = " \t\r\n\f\v";
 
@@ -32,7 +33,7 @@ static int run_command(struct cli_repl *repl, const struct cli_command *command,
 {
     struct cli_args args;
     if (*format && !command->takes_format)
-        return wd_fail(-WD_ERR_USAGE, "%s: takes no format ('/%s')", command->name, format);
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "%s: takes no format ('/%s')", command->name, format);
     int err = cli_args_parse(&args, command->name, command->syntax, argc, argv);
     if (err)
         return err;
@@ -119,14 +120,14 @@ static int run_lines(struct cli_repl *repl, const char *path, FILE *file)
         repl->place = place;
         status = cli_repl_execute(repl, line);
         if (!status && cli_interrupt_is_pending())
-            status = WD_EXIT_INTERRUPTED;
+            status = CLI_EXIT_INTERRUPTED;
         repl->place = outer_place;
         free(place);
         free(line);
     }
     if (got < 0 && got != -EINTR) /* a directory, for one, can be opened */
         status = cli_out_error(repl->out, outer_place,
-                               wd_fail(got, "cannot read '%s': %s", path, strerror(-got)));
+                               wetdbg_fail(got, "cannot read '%s': %s", path, strerror(-got)));
     return status;
 }
 
@@ -136,7 +137,7 @@ int cli_repl_run_script(struct cli_repl *repl, const char *path, FILE *input)
         return run_lines(repl, "standard input", input);
     FILE *file = fopen(path, "re");
     if (!file)
-        return cli_out_error(repl->out, repl->place, wd_fail_errno("cannot read '%s'", path));
+        return cli_out_error(repl->out, repl->place, wetdbg_fail_errno("cannot read '%s'", path));
     int status = run_lines(repl, path, file);
     fclose(file);
     return status;
@@ -188,8 +189,9 @@ int cli_repl_loop(struct cli_repl *repl, const struct cli_line_hooks *lines, FIL
         if (result < 0)
             return cli_out_error(
                 repl->out, repl->place,
-                result == -EINTR ? wd_fail(-WD_ERR_INTERRUPTED, "interrupted")
-                                 : wd_fail(result, "cannot read commands: %s", strerror(-result)));
+                result == -EINTR
+                    ? wetdbg_fail(-WETDBG_ERR_INTERRUPTED, "interrupted")
+                    : wetdbg_fail(result, "cannot read commands: %s", strerror(-result)));
         if (result == 0)
             break;
         const char *text = lines->is_interactive ? line_to_run(repl, lines, line) : line;
@@ -197,7 +199,7 @@ int cli_repl_loop(struct cli_repl *repl, const struct cli_line_hooks *lines, FIL
         status = failed ? failed : status;
         free(line);
         if (!lines->is_interactive && cli_interrupt_is_pending())
-            return WD_EXIT_INTERRUPTED;
+            return CLI_EXIT_INTERRUPTED;
     }
     return lines->is_interactive ? 0 : status;
 }

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "dbgcli/alloc.h"
+#include <wetdbg/errors.h>
 
 static const char blanks[] = " \t\r\n\f\v";
 
@@ -41,7 +41,7 @@ int cli_words_split(struct cli_words *words, const char *line)
     if (!quote)
         return 0;
     cli_words_fini(words);
-    return wd_fail(-WD_ERR_USAGE, "a quote (%c) is not closed", quote);
+    return wetdbg_fail(-WETDBG_ERR_USAGE, "a quote (%c) is not closed", quote);
 }
 
 void cli_words_fini(struct cli_words *words)

@@ -12,7 +12,7 @@ struct cli_words {
     size_t count;
 };
 
-/* 0, and cli_words_fini() is due; or -WD_ERR_USAGE for a quote that is not closed. */
+/* 0, and cli_words_fini() is due; or -WETDBG_ERR_USAGE for a quote that is not closed. */
 int cli_words_split(struct cli_words *words, const char *line);
 void cli_words_fini(struct cli_words *words);
 

@@ -4,11 +4,11 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#include "common/err.h"
 #include "dbgcli/interrupt.h"
 #include "dbgcli/out.h"
 #include "dbgcli/progress.h"
 #include "dbgcli/verbs/memory_arg.h"
+#include <wetdbg/errors.h>
 
 static void on_progress(void *arg, uint64_t done, uint64_t total, uint64_t instructions)
 {
@@ -55,8 +55,8 @@ int cli_build_options_parse(const struct cli_args *args, struct wetdbg_build_opt
     if (!err)
         err = cli_args_number(args, "jobs", 0, &jobs);
     if (!err && cli_args_has(args, "jobs") && (!jobs || jobs > 1024))
-        err =
-            wd_fail(-WD_ERR_USAGE, "%s: option '--jobs' needs a number from 1 to 1024", args->name);
+        err = wetdbg_fail(-WETDBG_ERR_USAGE, "%s: option '--jobs' needs a number from 1 to 1024",
+                          args->name);
     if (!err)
         how->jobs = (unsigned)jobs;
     return err;

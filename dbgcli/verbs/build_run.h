@@ -4,9 +4,9 @@
 #define DBGCLI_VERBS_BUILD_RUN_H
 
 #include "dbgcli/args.h"
-#include "include/wetdbg.h"
+#include <wetdbg/build.h>
 
-/* What the options of `replay` say of building. Borrowed from `args`. -WD_ERR_USAGE. */
+/* What the options of `replay` say of building. Borrowed from `args`. -WETDBG_ERR_USAGE. */
 int cli_build_options_parse(const struct cli_args *args, struct wetdbg_build_options *how);
 
 /*

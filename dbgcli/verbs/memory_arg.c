@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "common/err.h"
+#include <wetdbg/errors.h>
 
 /* Digits, then K, M, G or nothing. */
 static bool size_parse(const char *text, uint64_t *bytes)
@@ -29,9 +29,10 @@ int cli_memory_parse(const struct cli_args *args, uint64_t *bytes)
     const char *text = cli_args_value(args, "memory");
     *bytes = 0;
     if (text && (!size_parse(text, bytes) || *bytes < least))
-        return wd_fail(-WD_ERR_USAGE,
-                       "%s: option '--memory' needs a size of 16M or more, such as 500M or 4G, not "
-                       "'%s'",
-                       args->name, text);
+        return wetdbg_fail(
+            -WETDBG_ERR_USAGE,
+            "%s: option '--memory' needs a size of 16M or more, such as 500M or 4G, not "
+            "'%s'",
+            args->name, text);
     return 0;
 }

@@ -10,7 +10,7 @@
         "memory", 0, "SIZE", "what buffers and kept answers may take: 2G, or e.g. 500M"            \
     }
 
-/* The size given with --memory; 0: none. -WD_ERR_USAGE. */
+/* The size given with --memory; 0: none. -WETDBG_ERR_USAGE. */
 int cli_memory_parse(const struct cli_args *args, uint64_t *bytes);
 
 #endif

@@ -17,13 +17,13 @@ struct links {
  * order. The first root is returned. */
 static size_t make_links(struct cli_tree *tree, struct links *links)
 {
-    size_t first_root = RRT_NO_PROCESS;
+    size_t first_root = WETDBG_NO_PROCESS;
     for (size_t i = 0; i < tree->count; i++)
-        links[i] = (struct links){RRT_NO_PROCESS, RRT_NO_PROCESS};
+        links[i] = (struct links){WETDBG_NO_PROCESS, WETDBG_NO_PROCESS};
     for (size_t i = tree->count; i--;) {
         size_t parent = tree->list[i].parent;
-        size_t *first = parent == RRT_NO_PROCESS ? &first_root : &links[parent].first_child;
-        tree->is_last[i] = *first == RRT_NO_PROCESS;
+        size_t *first = parent == WETDBG_NO_PROCESS ? &first_root : &links[parent].first_child;
+        tree->is_last[i] = *first == WETDBG_NO_PROCESS;
         links[i].next_sibling = *first;
         *first = i;
     }
@@ -35,12 +35,12 @@ static void order_rows(struct cli_tree *tree, const struct links *links, size_t 
     size_t depth = 0;
     for (size_t i = 0; i < tree->count; i++) {
         tree->rows[i] = (struct cli_tree_row){at, depth};
-        if (links[at].first_child != RRT_NO_PROCESS) {
+        if (links[at].first_child != WETDBG_NO_PROCESS) {
             at = links[at].first_child;
             depth++;
             continue;
         }
-        while (tree->is_last[at] && tree->list[at].parent != RRT_NO_PROCESS) {
+        while (tree->is_last[at] && tree->list[at].parent != WETDBG_NO_PROCESS) {
             at = tree->list[at].parent;
             depth--;
         }
@@ -48,7 +48,7 @@ static void order_rows(struct cli_tree *tree, const struct links *links, size_t 
     }
 }
 
-void cli_tree_init(struct cli_tree *tree, const struct rrt_process *list, size_t count)
+void cli_tree_init(struct cli_tree *tree, const struct wetdbg_process *list, size_t count)
 {
     *tree = (struct cli_tree){.list = list, .count = count};
     if (!count)

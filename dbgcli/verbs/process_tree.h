@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "recorder/rr_trace/rr_trace.h"
+#include <wetdbg/recording.h>
 
 #define CLI_TREE_DEPTH_SHOWN 16
 
@@ -20,14 +20,14 @@ struct cli_tree_row {
 };
 
 struct cli_tree {
-    const struct rrt_process *list; /* borrowed */
+    const struct wetdbg_process *list; /* borrowed */
     size_t count;
     struct cli_tree_row *rows; /* in the order in which they are shown */
     bool *is_last;             /* by process: no child of its parent comes after it */
 };
 
-/* A list as rrt_processes() gives it. To be ended with cli_tree_fini(). */
-void cli_tree_init(struct cli_tree *tree, const struct rrt_process *list, size_t count);
+/* A list as wetdbg_recording_processes() gives it. To be ended with cli_tree_fini(). */
+void cli_tree_init(struct cli_tree *tree, const struct wetdbg_process *list, size_t count);
 void cli_tree_fini(struct cli_tree *tree);
 
 /* What stands before a process's text, in ASCII: "|  `- "; for all lines of a process but the first

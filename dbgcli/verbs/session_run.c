@@ -6,14 +6,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/err.h"
 #include "dbgcli/commands/complete_words.h"
 #include "dbgcli/commands/run_facts.h"
 #include "dbgcli/commands/session.h"
+#include "dbgcli/exit_status.h"
 #include "dbgcli/interrupt.h"
 #include "dbgcli/screen.h"
 #include "dbgcli/verbs/memory_arg.h"
 #include "dbgcli/xdg.h"
+#include <wetdbg/errors.h>
 
 #define PROMPT "(wetdbg) "
 
@@ -78,8 +79,8 @@ static int run_commands(struct cli_repl *repl, const struct cli_args *args)
         int failed = given->option->letter == 'e' ? cli_repl_execute(repl, given->value)
                                                   : cli_repl_run_script(repl, given->value, stdin);
         status = failed ? failed : status;
-        if (failed == WD_EXIT_INTERRUPTED || cli_interrupt_is_pending())
-            return WD_EXIT_INTERRUPTED;
+        if (failed == CLI_EXIT_INTERRUPTED || cli_interrupt_is_pending())
+            return CLI_EXIT_INTERRUPTED;
     }
     return status;
 }
@@ -100,7 +101,7 @@ static void run_init_file(struct cli_repl *repl)
     if (is_there && cli_xdg_is_foreign(CLI_XDG_CONFIG))
         cli_out_error(
             repl->out, repl->place,
-            wd_fail(-EPERM, "%s is not run: a directory above it is somebody else's", path));
+            wetdbg_fail(-EPERM, "%s is not run: a directory above it is somebody else's", path));
     else if (is_there)
         cli_repl_run_script(repl, path, stdin);
     free(path);
@@ -145,9 +146,9 @@ int cli_session_run(struct cli_app *app, const struct cli_args *args, const stru
         return err;
     }
     if (memory)
-        wet_set_memory(session.wet, memory);
+        wetdbg_set_memory(session.wet, memory);
     if (wet->is_trusted)
-        wet_trust(session.wet);
+        wetdbg_trust(session.wet);
     session.build_seconds = wet->build_seconds;
     show_opening(&session, args);
     err = cli_session_check(&session);

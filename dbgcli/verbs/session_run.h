@@ -20,7 +20,7 @@
 struct cli_wet {
     const char *path;
     double build_seconds; /* 0: the file was there before */
-    bool is_trusted;      /* as wet_trust() */
+    bool is_trusted;      /* as wetdbg_trust() */
 };
 
 /*

@@ -6,9 +6,9 @@
  */
 #include <string.h>
 
-#include "common/err.h"
 #include "dbgcli/verbs/verb.h"
-#include "recorder/record/record.h"
+#include <wetdbg/errors.h>
+#include <wetdbg/record.h>
 
 static void offer(struct cli_out *out, const char *typed, const char *word)
 {
@@ -78,13 +78,13 @@ static void offer_value(struct cli_out *out, const struct cli_option *option, co
 
 static void offer_recordings(struct cli_out *out, const char *typed)
 {
-    struct rec_entry *list;
+    struct wetdbg_recording_entry *list;
     size_t count;
-    if (rec_list(&list, &count) != 0)
+    if (wetdbg_recordings_list(&list, &count) != 0)
         return;
     for (size_t i = 0; i < count; i++)
         offer(out, typed, list[i].name);
-    rec_entries_free(list, count);
+    wetdbg_recordings_free(list, count);
 }
 
 static void offer_operands(struct cli_out *out, const char *verb, const char *typed)

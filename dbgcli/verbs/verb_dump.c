@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "common/err.h"
 #include "dbgcli/trace_arg.h"
 #include "dbgcli/verbs/verb.h"
-#include "recorder/rr_trace/rr_trace.h"
+#include <wetdbg/errors.h>
+#include <wetdbg/recording.h>
 
 static const struct cli_option options[] = {
     {"events", 0, NULL, "recorded events, one a line (the default)"},
@@ -29,26 +29,26 @@ static unsigned selection(const struct cli_args *args)
         const char *option;
         unsigned what;
     } rows[] = {
-        {"events", RRT_DUMP_EVENTS},
-        {"mmaps", RRT_DUMP_MMAPS},
-        {"tasks", RRT_DUMP_TASKS},
-        {"data", RRT_DUMP_DATA},
-        {"registers", RRT_DUMP_EVENTS | RRT_DUMP_REGISTERS},
+        {"events", WETDBG_DUMP_EVENTS},
+        {"mmaps", WETDBG_DUMP_MMAPS},
+        {"tasks", WETDBG_DUMP_TASKS},
+        {"data", WETDBG_DUMP_DATA},
+        {"registers", WETDBG_DUMP_EVENTS | WETDBG_DUMP_REGISTERS},
     };
     unsigned what = 0;
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
         if (cli_args_has(args, rows[i].option))
             what |= rows[i].what;
-    return what ? what : RRT_DUMP_EVENTS;
+    return what ? what : WETDBG_DUMP_EVENTS;
 }
 
 int cli_dump_run(struct cli_app *app, const struct cli_args *args)
 {
-    struct rrt_trace *trace;
+    struct wetdbg_recording *trace;
     int err = cli_trace_open(args->operands[0], &trace);
     if (err)
         return err;
-    err = rrt_dump(trace, selection(args), app->out->json, app->out->stream);
-    rrt_close(trace);
+    err = wetdbg_recording_dump(trace, selection(args), app->out->json, app->out->stream);
+    wetdbg_recording_close(trace);
     return cli_out_is_gone(app->out) ? 0 : err;
 }

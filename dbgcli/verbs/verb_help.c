@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
-#include "common/err.h"
 #include "dbgcli/commands/session.h"
 #include "dbgcli/help.h"
 #include "dbgcli/suggest.h"
 #include "dbgcli/verbs/verb.h"
-#include "include/wetdbg.h"
+#include <wetdbg/build.h>
+#include <wetdbg/errors.h>
 
 const struct cli_syntax cli_help_syntax = {
     .usage = "[VERB]",
@@ -48,15 +48,16 @@ int cli_help_print(struct cli_out *out, const char *name)
     }
     for (const struct cli_command *command = cli_commands; command->name; command++)
         if (strcmp(command->name, name) == 0)
-            return wd_fail(-WD_ERR_USAGE,
-                           "'%s' is a command of the prompt; 'help %s' there explains it", name,
-                           name);
+            return wetdbg_fail(-WETDBG_ERR_USAGE,
+                               "'%s' is a command of the prompt; 'help %s' there explains it", name,
+                               name);
     struct cli_suggestion suggestion = {.wanted = name};
     for (verb = cli_verbs; verb->name; verb++)
         cli_suggestion_offer(&suggestion, verb->name);
     if (suggestion.best)
-        return wd_fail(-WD_ERR_USAGE, "no verb '%s'; did you mean '%s'?", name, suggestion.best);
-    return wd_fail(-WD_ERR_USAGE, "no verb '%s' (see 'wetdbg help')", name);
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "no verb '%s'; did you mean '%s'?", name,
+                           suggestion.best);
+    return wetdbg_fail(-WETDBG_ERR_USAGE, "no verb '%s' (see 'wetdbg help')", name);
 }
 
 void cli_help_print_synopsis(FILE *to)

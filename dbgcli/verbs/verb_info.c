@@ -2,13 +2,13 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "common/err.h"
 #include "dbgcli/alloc.h"
 #include "dbgcli/commands/run_facts.h"
 #include "dbgcli/verbs/build_run.h"
 #include "dbgcli/verbs/verb.h"
-#include "recorder/record/record.h"
-#include "wet/wet.h"
+#include <wetdbg/errors.h>
+#include <wetdbg/record.h>
+#include <wetdbg/wet.h>
 
 static const struct cli_option options[] = {
     {"json", 0, NULL, "one JSON object"},
@@ -32,11 +32,11 @@ static int find_wet(const char *name, const char *process, char **wet_path, doub
     *seconds = 0;
     if (stat(name, &status) == 0 && S_ISREG(status.st_mode)) {
         if (process)
-            return wd_fail(-WD_ERR_USAGE, "info: --process goes with a recording only");
+            return wetdbg_fail(-WETDBG_ERR_USAGE, "info: --process goes with a recording only");
         *wet_path = cli_strdup(name);
         return 0;
     }
-    int err = rec_trace_dir(name, &trace_dir);
+    int err = wetdbg_recording_find(name, &trace_dir);
     if (err)
         return err;
     struct wetdbg_build_options how = {.process = process};
@@ -47,17 +47,17 @@ static int find_wet(const char *name, const char *process, char **wet_path, doub
 
 int cli_info_run(struct cli_app *app, const struct cli_args *args)
 {
-    struct wet *wet;
+    struct wetdbg *wet;
     char *wet_path;
     double seconds;
     int err = find_wet(args->operands[0], cli_args_value(args, "process"), &wet_path, &seconds);
     if (err)
         return err;
-    err = wet_open(wet_path, &wet);
+    err = wetdbg_open(wet_path, &wet);
     free(wet_path);
     if (err)
         return err;
     cli_facts_print(app->out, wet, seconds);
-    wet_close(wet);
+    wetdbg_close(wet);
     return 0;
 }

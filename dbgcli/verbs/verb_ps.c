@@ -9,14 +9,13 @@
 #include <sys/wait.h>
 
 #include "common/buf.h"
-#include "common/err.h"
 #include "dbgcli/alloc.h"
 #include "dbgcli/signal_name.h"
 #include "dbgcli/trace_arg.h"
 #include "dbgcli/verbs/process_tree.h"
 #include "dbgcli/verbs/verb.h"
-#include "recorder/feed/feed_select.h"
-#include "recorder/rr_trace/rr_trace.h"
+#include <wetdbg/errors.h>
+#include <wetdbg/recording.h>
 
 #define HANDLE_BYTES   300
 #define NARROW_COLUMNS 60 /* below: no numbers of threads and frames */
@@ -42,46 +41,47 @@ const struct cli_syntax cli_ps_syntax = {
 
 struct table {
     struct cli_out *out;
-    const struct rrt_process *list;
+    const struct wetdbg_process *list;
     size_t count;
     struct cli_tree tree;
     size_t chosen; /* index of the default */
-    enum rep_default_reason reason;
+    enum wetdbg_default_reason reason;
     int handle_columns, end_columns;
     unsigned terminal_columns; /* 0: no terminal, nothing is cut */
 };
 
-static bool is_replaced(const struct table *table, struct rep_program program)
+static bool is_replaced(const struct table *table, struct wetdbg_program program)
 {
-    return program.exec != REP_FORKED && program.exec + 1 < table->list[program.process].exec_count;
+    return program.exec != WETDBG_FORKED &&
+           program.exec + 1 < table->list[program.process].exec_count;
 }
 
 /* How the process ended, or that this program of it did not live to see that. To be freed. */
-static char *end_of(const struct table *table, struct rep_program program)
+static char *end_of(const struct table *table, struct wetdbg_program program)
 {
-    const struct rrt_process *process = &table->list[program.process];
+    const struct wetdbg_process *process = &table->list[program.process];
     int signal = process->fatal_signal;
     if (is_replaced(table, program))
         return cli_strdup("exec");
     switch (process->end) {
-    case RRT_END_EXITED:
+    case WETDBG_PROCESS_EXITED:
         return cli_asprintf("exit %d", WEXITSTATUS(process->wait_status));
-    case RRT_END_SIGNALED:
+    case WETDBG_PROCESS_SIGNALED:
         if (!signal)
             signal = WTERMSIG(process->wait_status);
         return cli_asprintf("%s%s", cli_signal_name(signal),
                             WCOREDUMP(process->wait_status) ? " (core)" : "");
-    case RRT_END_DETACHED:
+    case WETDBG_PROCESS_DETACHED:
         return cli_strdup("detached");
-    case RRT_END_ALIVE:
+    case WETDBG_PROCESS_ALIVE:
         break;
     }
     return cli_strdup("running");
 }
 
-static const char *made_by(const struct rrt_process *process)
+static const char *made_by(const struct wetdbg_process *process)
 {
-    if (process->parent == RRT_NO_PROCESS)
+    if (process->parent == WETDBG_NO_PROCESS)
         return NULL;
     if (process->clone_flags & CLONE_VFORK)
         return "vfork";
@@ -117,11 +117,12 @@ static void write_argument(FILE *stream, const char *text)
 }
 
 /* Indentation, marks, program and arguments. To be freed. */
-static char *text_of(const struct table *table, struct cli_tree_row row, struct rep_program program)
+static char *text_of(const struct table *table, struct cli_tree_row row,
+                     struct wetdbg_program program)
 {
     static const char *const marks[] = {"(forked) ", "(vforked) "};
-    const struct rrt_exec *exec = rep_program_exec(table->list, program);
-    bool is_forked = program.exec == REP_FORKED;
+    const struct wetdbg_exec *exec = wetdbg_program_exec(table->list, program);
+    bool is_forked = program.exec == WETDBG_FORKED;
     bool is_vforked = table->list[program.process].clone_flags & CLONE_VFORK;
     char *text = NULL;
     size_t size = 0;
@@ -164,9 +165,9 @@ static bool shows_numbers(const struct table *table)
     return !table->terminal_columns || table->terminal_columns >= NARROW_COLUMNS;
 }
 
-static void print_numbers(const struct table *table, struct rep_program program)
+static void print_numbers(const struct table *table, struct wetdbg_program program)
 {
-    const struct rrt_process *process = &table->list[program.process];
+    const struct wetdbg_process *process = &table->list[program.process];
     FILE *stream = table->out->stream;
     if (is_replaced(table, program))
         fprintf(stream, " %7s %8s", "", "");
@@ -175,7 +176,7 @@ static void print_numbers(const struct table *table, struct rep_program program)
 }
 
 static void print_program(const struct table *table, struct cli_tree_row row,
-                          struct rep_program program)
+                          struct wetdbg_program program)
 {
     char handle[HANDLE_BYTES];
     struct cli_out *out = table->out;
@@ -183,7 +184,7 @@ static void print_program(const struct table *table, struct cli_tree_row row,
     char *end = end_of(table, program), *text = text_of(table, row, program);
     size_t used = 4 + (size_t)table->handle_columns + (size_t)table->end_columns +
                   (shows_numbers(table) ? 17 : 0);
-    rep_program_handle(table->list, table->count, program, handle, sizeof(handle));
+    wetdbg_program_handle(table->list, table->count, program, handle, sizeof(handle));
     if (table->terminal_columns)
         cut(text,
             table->terminal_columns > used + TEXT_MIN ? table->terminal_columns - used : TEXT_MIN);
@@ -206,20 +207,20 @@ static void widen(int *columns, const char *text)
     *columns = length > *columns ? length : *columns;
 }
 
-static struct rep_program first_program(const struct table *table, size_t process)
+static struct wetdbg_program first_program(const struct table *table, size_t process)
 {
-    return (struct rep_program){process, table->list[process].exec_count ? 0 : REP_FORKED};
+    return (struct wetdbg_program){process, table->list[process].exec_count ? 0 : WETDBG_FORKED};
 }
 
 static void measure(struct table *table)
 {
     widen(&table->handle_columns, "PROCESS");
     for (size_t i = 0; i < table->count; i++) {
-        struct rep_program program = first_program(table, i);
+        struct wetdbg_program program = first_program(table, i);
         do {
             char handle[HANDLE_BYTES];
             char *end = end_of(table, program);
-            rep_program_handle(table->list, table->count, program, handle, sizeof(handle));
+            wetdbg_program_handle(table->list, table->count, program, handle, sizeof(handle));
             widen(&table->handle_columns, handle);
             widen(&table->end_columns, end);
             free(end);
@@ -228,13 +229,13 @@ static void measure(struct table *table)
     table->terminal_columns = cli_out_columns(table->out);
 }
 
-static const char *reason_text(enum rep_default_reason reason)
+static const char *reason_text(enum wetdbg_default_reason reason)
 {
     static const char *const texts[] = {
-        [REP_DEFAULT_FIRST] = "the first process",
-        [REP_DEFAULT_CRASH] = "it crashed",
-        [REP_DEFAULT_FAILURE] = "the failure of the whole command began there",
-        [REP_DEFAULT_UNSEEN] = "it failed when the first process had ended",
+        [WETDBG_DEFAULT_FIRST] = "the first process",
+        [WETDBG_DEFAULT_CRASH] = "it crashed",
+        [WETDBG_DEFAULT_FAILURE] = "the failure of the whole command began there",
+        [WETDBG_DEFAULT_UNSEEN] = "it failed when the first process had ended",
     };
     return texts[reason];
 }
@@ -249,7 +250,7 @@ static void print_text(struct table *table)
         fprintf(stream, " %7s %8s", "THREADS", "FRAMES");
     fprintf(stream, " PROGRAM%s\n", cli_out_style(table->out, CLI_STYLE_NONE));
     for (size_t i = 0; i < table->count && !cli_out_is_gone(table->out); i++) {
-        struct rep_program program = first_program(table, table->tree.rows[i].process);
+        struct wetdbg_program program = first_program(table, table->tree.rows[i].process);
         do
             print_program(table, table->tree.rows[i], program);
         while (is_replaced(table, program) && ++program.exec);
@@ -260,7 +261,7 @@ static void print_text(struct table *table)
 
 /* ---- JSON ---- */
 
-static json_t *json_of_argv(const struct rrt_exec *exec)
+static json_t *json_of_argv(const struct wetdbg_exec *exec)
 {
     json_t *argv = json_array();
     for (size_t i = 0; exec && i < exec->argc; i++)
@@ -268,20 +269,20 @@ static json_t *json_of_argv(const struct rrt_exec *exec)
     return argv;
 }
 
-static json_t *json_of_handle(const struct table *table, struct rep_program program)
+static json_t *json_of_handle(const struct table *table, struct wetdbg_program program)
 {
     char handle[HANDLE_BYTES];
-    rep_program_handle(table->list, table->count, program, handle, sizeof(handle));
+    wetdbg_program_handle(table->list, table->count, program, handle, sizeof(handle));
     return cli_json_text(handle);
 }
 
 static json_t *json_of_replaced(const struct table *table, size_t index)
 {
-    const struct rrt_process *process = &table->list[index];
+    const struct wetdbg_process *process = &table->list[index];
     json_t *array = json_array();
     for (size_t i = 0; i + 1 < process->exec_count; i++) {
         json_t *object = json_object();
-        cli_json_set(object, "select", json_of_handle(table, (struct rep_program){index, i}));
+        cli_json_set(object, "select", json_of_handle(table, (struct wetdbg_program){index, i}));
         cli_json_set(object, "program", cli_json_text(process->execs[i].file));
         cli_json_set(object, "argv", json_of_argv(&process->execs[i]));
         cli_json_set(object, "first_frame", cli_json_count(process->execs[i].time));
@@ -291,7 +292,7 @@ static json_t *json_of_replaced(const struct table *table, size_t index)
     return array;
 }
 
-static json_t *json_of_tids(const struct rrt_process *process)
+static json_t *json_of_tids(const struct wetdbg_process *process)
 {
     json_t *tids = json_array();
     for (size_t i = 0; i < process->tid_count; i++)
@@ -299,25 +300,26 @@ static json_t *json_of_tids(const struct rrt_process *process)
     return tids;
 }
 
-static void set_end(json_t *object, const struct rrt_process *process)
+static void set_end(json_t *object, const struct wetdbg_process *process)
 {
-    bool exited = process->end == RRT_END_EXITED, killed = process->end == RRT_END_SIGNALED;
+    bool exited = process->end == WETDBG_PROCESS_EXITED,
+         killed = process->end == WETDBG_PROCESS_SIGNALED;
     int signal = process->fatal_signal ? process->fatal_signal : WTERMSIG(process->wait_status);
     cli_json_set(object, "exit",
                  exited ? json_integer(WEXITSTATUS(process->wait_status)) : json_null());
     cli_json_set(object, "signal", killed ? cli_json_text(cli_signal_name(signal)) : json_null());
     cli_json_set(object, "core", json_boolean(killed && WCOREDUMP(process->wait_status)));
-    cli_json_set(object, "ended", json_boolean(process->end != RRT_END_ALIVE));
-    cli_json_set(object, "detached", json_boolean(process->end == RRT_END_DETACHED));
+    cli_json_set(object, "ended", json_boolean(process->end != WETDBG_PROCESS_ALIVE));
+    cli_json_set(object, "detached", json_boolean(process->end == WETDBG_PROCESS_DETACHED));
 }
 
 static json_t *json_of_process(const struct table *table, struct cli_tree_row row)
 {
-    const struct rrt_process *process = &table->list[row.process];
-    struct rep_program last = first_program(table, row.process);
-    last.exec = process->exec_count ? process->exec_count - 1 : REP_FORKED;
-    const struct rrt_exec *exec = rep_program_exec(table->list, last);
-    bool has_parent = process->parent != RRT_NO_PROCESS;
+    const struct wetdbg_process *process = &table->list[row.process];
+    struct wetdbg_program last = first_program(table, row.process);
+    last.exec = process->exec_count ? process->exec_count - 1 : WETDBG_FORKED;
+    const struct wetdbg_exec *exec = wetdbg_program_exec(table->list, last);
+    bool has_parent = process->parent != WETDBG_NO_PROCESS;
     json_t *object = json_object();
     cli_json_set(object, "index", cli_json_count(row.process));
     cli_json_set(object, "parent_index",
@@ -346,10 +348,10 @@ static json_t *json_of_process(const struct table *table, struct cli_tree_row ro
 static void print_json(const struct table *table)
 {
     static const char *const reasons[] = {
-        [REP_DEFAULT_FIRST] = "first",
-        [REP_DEFAULT_CRASH] = "crash",
-        [REP_DEFAULT_FAILURE] = "failure",
-        [REP_DEFAULT_UNSEEN] = "late-failure",
+        [WETDBG_DEFAULT_FIRST] = "first",
+        [WETDBG_DEFAULT_CRASH] = "crash",
+        [WETDBG_DEFAULT_FAILURE] = "failure",
+        [WETDBG_DEFAULT_UNSEEN] = "late-failure",
     };
     json_t *object = cli_json_object("wetdbg.ps/1");
     json_t *array = json_array();
@@ -364,12 +366,12 @@ static void print_json(const struct table *table)
     cli_out_json(table->out, object);
 }
 
-static void print_processes(struct cli_out *out, const struct rrt_process *list, size_t count)
+static void print_processes(struct cli_out *out, const struct wetdbg_process *list, size_t count)
 {
-    struct table table = {.out = out, .list = list, .count = count, .chosen = RRT_NO_PROCESS};
+    struct table table = {.out = out, .list = list, .count = count, .chosen = WETDBG_NO_PROCESS};
     cli_tree_init(&table.tree, list, count);
     if (count)
-        table.chosen = rep_default_process(list, count, &table.reason);
+        table.chosen = wetdbg_default_process(list, count, &table.reason);
     if (out->json)
         print_json(&table);
     else
@@ -379,15 +381,15 @@ static void print_processes(struct cli_out *out, const struct rrt_process *list,
 
 int cli_ps_run(struct cli_app *app, const struct cli_args *args)
 {
-    struct rrt_trace *trace;
-    const struct rrt_process *list;
+    struct wetdbg_recording *trace;
+    const struct wetdbg_process *list;
     size_t count;
     int err = cli_trace_open(args->operands[0], &trace);
     if (err)
         return err;
-    err = rrt_processes(trace, &list, &count);
+    err = wetdbg_recording_processes(trace, &list, &count);
     if (!err)
         print_processes(app->out, list, count);
-    rrt_close(trace);
+    wetdbg_recording_close(trace);
     return err;
 }

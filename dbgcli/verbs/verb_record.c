@@ -4,9 +4,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/err.h"
+#include "dbgcli/exit_status.h"
 #include "dbgcli/verbs/verb.h"
-#include "recorder/record/record.h"
+#include <wetdbg/errors.h>
+#include <wetdbg/record.h>
 
 static const struct cli_option options[] = {
     {"output", 'o', "DIR", "keep the recording in DIR, which must not exist yet"},
@@ -30,15 +31,15 @@ const struct cli_syntax cli_record_syntax = {
                "ends.",
 };
 
-static int ticks_from(const struct cli_args *args, enum rec_ticks *ticks)
+static int ticks_from(const struct cli_args *args, enum wetdbg_ticks *ticks)
 {
     static const struct {
         const char *name;
-        enum rec_ticks ticks;
+        enum wetdbg_ticks ticks;
     } rows[] = {
-        {"auto", REC_TICKS_AUTO},
-        {"hardware", REC_TICKS_HARDWARE},
-        {"software", REC_TICKS_SOFTWARE},
+        {"auto", WETDBG_TICKS_AUTO},
+        {"hardware", WETDBG_TICKS_HARDWARE},
+        {"software", WETDBG_TICKS_SOFTWARE},
     };
     const char *value = cli_args_value(args, "ticks");
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
@@ -46,7 +47,8 @@ static int ticks_from(const struct cli_args *args, enum rec_ticks *ticks)
             *ticks = rows[i].ticks;
             return 0;
         }
-    return wd_fail(-WD_ERR_USAGE, "record: --ticks is auto, hardware or software, not '%s'", value);
+    return wetdbg_fail(-WETDBG_ERR_USAGE, "record: --ticks is auto, hardware or software, not '%s'",
+                       value);
 }
 
 /* The recorder's object, made one of ours: on one line and with a schema. */
@@ -56,57 +58,58 @@ static int check_machine_json(struct cli_out *out)
     size_t size;
     FILE *memory = open_memstream(&text, &size);
     if (!memory)
-        return wd_fail_errno("cannot check");
-    int result = rec_check(memory, true);
+        return wetdbg_fail_errno("cannot check");
+    int result = wetdbg_record_check(memory, true);
     fclose(memory);
     json_t *found = json_loadb(text, size, 0, NULL);
     free(text);
     if (!json_is_object(found)) {
         json_decref(found);
-        return result ? result : wd_fail(-WD_ERR_MACHINE, "the check gave no answer");
+        return result ? result : wetdbg_fail(-WETDBG_ERR_MACHINE, "the check gave no answer");
     }
     json_t *object = cli_json_object("wetdbg.check/1");
     json_object_update(object, found);
     json_decref(found);
     cli_out_json(out, object);
-    return wd_error_exit_status(result);
+    return cli_exit_status(result);
 }
 
 static int check_machine(struct cli_app *app, const struct cli_args *args)
 {
     if (args->operand_count)
-        return wd_fail(-WD_ERR_USAGE, "record: --check takes no program ('%s')", args->operands[0]);
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "record: --check takes no program ('%s')",
+                           args->operands[0]);
     if (app->out->json)
         return check_machine_json(app->out);
-    return wd_error_exit_status(rec_check(app->out->stream, false));
+    return cli_exit_status(wetdbg_record_check(app->out->stream, false));
 }
 
 int cli_record_run(struct cli_app *app, const struct cli_args *args)
 {
-    struct rec_options how = {
+    struct wetdbg_record_options how = {
         .out_dir = cli_args_value(args, "output"),
         .wait_all = cli_args_has(args, "wait"),
         .chaos = cli_args_has(args, "chaos"),
     };
-    struct rec_outcome outcome;
+    struct wetdbg_record_outcome outcome;
     int err = ticks_from(args, &how.ticks);
     if (err)
         return err;
     if (cli_args_has(args, "check"))
         return check_machine(app, args);
     if (cli_args_has(args, "json"))
-        return wd_fail(-WD_ERR_USAGE, "record: --json goes with --check only");
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "record: --json goes with --check only");
     if (!args->operand_count)
-        return wd_fail(-WD_ERR_USAGE, "record: which program? usage: wetdbg record %s",
-                       cli_record_syntax.usage);
-    err = rec_record(&how, args->operands, &outcome);
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "record: which program? usage: wetdbg record %s",
+                           cli_record_syntax.usage);
+    err = wetdbg_record(&how, args->operands, &outcome);
     if (err)
         return err;
     if (isatty(STDERR_FILENO))
         fprintf(stderr, "wetdbg: recorded in %s\n", outcome.trace_dir);
     int status = outcome.exit_status, signal = outcome.signal;
-    rec_outcome_fini(&outcome);
+    wetdbg_record_outcome_fini(&outcome);
     if (signal)
-        rec_die_of(signal);
+        wetdbg_die_of(signal);
     return status;
 }

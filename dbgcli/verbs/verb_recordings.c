@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "common/err.h"
 #include "dbgcli/verbs/verb.h"
-#include "recorder/record/record.h"
+#include <wetdbg/errors.h>
+#include <wetdbg/record.h>
 
 static const struct cli_option options[] = {
     {"json", 0, NULL, "one JSON object"},
@@ -26,7 +26,7 @@ const struct cli_syntax cli_rm_syntax = {
     .details = "Only directories that are recordings are removed, and none that is being written.",
 };
 
-static const char *state_of(const struct rec_entry *entry)
+static const char *state_of(const struct wetdbg_recording_entry *entry)
 {
     return entry->is_running ? "running" : entry->is_finished ? "finished" : "unfinished";
 }
@@ -51,7 +51,8 @@ static void print_size(uint64_t bytes, char *text, size_t size)
     snprintf(text, size, "%.*f %s", unit && value < 10 ? 1 : 0, value, units[unit]);
 }
 
-static void print_entries(struct cli_out *out, const struct rec_entry *list, size_t count)
+static void print_entries(struct cli_out *out, const struct wetdbg_recording_entry *list,
+                          size_t count)
 {
     char when[64], size[32];
     for (size_t i = 0; i < count && !cli_out_is_gone(out); i++) {
@@ -64,7 +65,7 @@ static void print_entries(struct cli_out *out, const struct rec_entry *list, siz
     }
 }
 
-static json_t *json_of_entry(const struct rec_entry *entry)
+static json_t *json_of_entry(const struct wetdbg_recording_entry *entry)
 {
     char when[64];
     json_t *object = json_object();
@@ -83,7 +84,7 @@ static json_t *json_of_entry(const struct rec_entry *entry)
 static int tell_of_none(struct cli_out *out)
 {
     char *place;
-    int err = rec_place(&place);
+    int err = wetdbg_recordings_place(&place);
     if (err)
         return err;
     fputs("wetdbg: there is no recording in ", out->errors);
@@ -95,10 +96,10 @@ static int tell_of_none(struct cli_out *out)
 
 int cli_ls_run(struct cli_app *app, const struct cli_args *args)
 {
-    struct rec_entry *list;
+    struct wetdbg_recording_entry *list;
     size_t count;
     (void)args;
-    int err = rec_list(&list, &count);
+    int err = wetdbg_recordings_list(&list, &count);
     if (err)
         return err;
     if (app->out->json) {
@@ -112,7 +113,7 @@ int cli_ls_run(struct cli_app *app, const struct cli_args *args)
         print_entries(app->out, list, count);
         err = count ? 0 : tell_of_none(app->out);
     }
-    rec_entries_free(list, count);
+    wetdbg_recordings_free(list, count);
     return err;
 }
 
@@ -121,7 +122,7 @@ int cli_rm_run(struct cli_app *app, const struct cli_args *args)
 {
     int status = 0;
     for (size_t i = 0; i < args->operand_count; i++) {
-        int err = rec_remove(args->operands[i]);
+        int err = wetdbg_recording_remove(args->operands[i]);
         if (!err)
             continue;
         int failed = cli_out_error(app->out, "wetdbg", err);

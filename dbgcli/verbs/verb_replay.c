@@ -3,12 +3,12 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "common/err.h"
 #include "dbgcli/verbs/build_run.h"
 #include "dbgcli/verbs/memory_arg.h"
 #include "dbgcli/verbs/session_run.h"
 #include "dbgcli/verbs/verb.h"
-#include "recorder/record/record.h"
+#include <wetdbg/errors.h>
+#include <wetdbg/record.h>
 
 static const struct cli_option replay_options[] = {
     {"output", 'o', "FILE.wet", "build the trace anew, and keep it in FILE.wet"},
@@ -96,13 +96,14 @@ static int check_options(const struct cli_args *args)
     static const char *const needless[] = {"output", "e", "x"};
     for (size_t i = 0; i < sizeof(needless) / sizeof(*needless); i++)
         if (cli_args_has(args, "no-trace") && cli_args_has(args, needless[i]))
-            return wd_fail(-WD_ERR_USAGE, "replay: --no-trace leaves nothing for -%c",
-                           needless[i][0]);
+            return wetdbg_fail(-WETDBG_ERR_USAGE, "replay: --no-trace leaves nothing for -%c",
+                               needless[i][0]);
     static const char *const of_building[] = {"compact", "from", "to", "jobs", "memory"};
     for (size_t i = 0; i < sizeof(of_building) / sizeof(*of_building); i++)
         if (cli_args_has(args, "no-trace") && cli_args_has(args, of_building[i]))
-            return wd_fail(-WD_ERR_USAGE, "replay: --no-trace keeps nothing that --%s could change",
-                           of_building[i]);
+            return wetdbg_fail(-WETDBG_ERR_USAGE,
+                               "replay: --no-trace keeps nothing that --%s could change",
+                               of_building[i]);
     return 0;
 }
 
@@ -115,7 +116,7 @@ int cli_replay_run(struct cli_app *app, const struct cli_args *args)
     if (!err)
         err = cli_build_options_parse(args, &how);
     if (!err)
-        err = rec_trace_dir(args->operands[0], &trace_dir);
+        err = wetdbg_recording_find(args->operands[0], &trace_dir);
     if (err)
         return err;
     if (cli_args_has(args, "no-trace")) {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <inttypes.h>
 
-#include "common/err.h"
+#include "dbgcli/exit_status.h"
 #include "dbgcli/interrupt.h"
 #include "dbgcli/progress.h"
 #include "dbgcli/verbs/memory_arg.h"
 #include "dbgcli/verbs/verb.h"
-#include "wet/verify/verify.h"
+#include <wetdbg/errors.h>
+#include <wetdbg/verify.h>
 
 static const struct cli_option options[] = {
     {"deep", 0, NULL, "run every interval again too, and see that it reproduces itself"},
@@ -36,7 +37,7 @@ static void on_progress(void *arg, uint64_t done, uint64_t total, uint64_t instr
     cli_progress_update(&((struct report *)arg)->progress, done, total, instructions);
 }
 
-static void on_found(void *arg, const struct wet_violation *violation)
+static void on_found(void *arg, const struct wetdbg_violation *violation)
 {
     struct report *report = arg;
     if (report->list) {
@@ -59,12 +60,12 @@ static void on_found(void *arg, const struct wet_violation *violation)
 }
 
 static void print_text(struct cli_out *out, const char *path, bool deep,
-                       const struct wet_verify_result *result)
+                       const struct wetdbg_verify_result *result)
 {
     cli_out_text(out, path);
     if (result->violations)
         fprintf(out->stream, ": damaged, %" PRIu64 "%s found\n", result->violations,
-                result->violations < WET_VERIFY_MOST ? "" : " and perhaps more");
+                result->violations < WETDBG_VERIFY_MOST ? "" : " and perhaps more");
     else
         fprintf(out->stream,
                 ": sound, %" PRIu64 " sections, %" PRIu64 " intervals%s, %" PRIu64
@@ -74,7 +75,7 @@ static void print_text(struct cli_out *out, const char *path, bool deep,
 }
 
 static void print_json(struct report *report, const char *path, bool deep,
-                       const struct wet_verify_result *result)
+                       const struct wetdbg_verify_result *result)
 {
     json_t *object = cli_json_object("wetdbg.verify/1");
     cli_json_set(object, "file", cli_json_text(path));
@@ -84,7 +85,7 @@ static void print_json(struct report *report, const char *path, bool deep,
     cli_json_set(object, "sections", cli_json_count(result->sections));
     cli_json_set(object, "intervals", cli_json_count(result->intervals));
     cli_json_set(object, "instructions", cli_json_count(result->instructions));
-    cli_json_set(object, "complete", json_boolean(result->violations < WET_VERIFY_MOST));
+    cli_json_set(object, "complete", json_boolean(result->violations < WETDBG_VERIFY_MOST));
     cli_json_set(object, "violations", report->list);
     cli_out_json(report->out, object);
 }
@@ -94,12 +95,12 @@ int cli_verify_run(struct cli_app *app, const struct cli_args *args)
     const char *path = args->operands[0];
     bool deep = cli_args_has(args, "deep");
     struct report report = {.out = app->out, .list = app->out->json ? json_array() : NULL};
-    struct wet_verify_result result;
-    struct wet_verify_options how = {.deep = deep,
-                                     .interrupted = cli_interrupt_flag(),
-                                     .found = on_found,
-                                     .progress = on_progress,
-                                     .arg = &report};
+    struct wetdbg_verify_result result;
+    struct wetdbg_verify_options how = {.deep = deep,
+                                        .interrupted = cli_interrupt_flag(),
+                                        .found = on_found,
+                                        .progress = on_progress,
+                                        .arg = &report};
     int failed = cli_memory_parse(args, &how.memory_bytes);
     if (failed) {
         json_decref(report.list);
@@ -107,7 +108,7 @@ int cli_verify_run(struct cli_app *app, const struct cli_args *args)
     }
     cli_progress_begin(&report.progress, stderr);
     cli_interrupt_catch(NULL, NULL);
-    failed = wet_verify(path, &how, &result);
+    failed = wetdbg_verify(path, &how, &result);
     cli_interrupt_release();
     cli_progress_end(&report.progress);
     if (failed) {
@@ -118,5 +119,5 @@ int cli_verify_run(struct cli_app *app, const struct cli_args *args)
         print_json(&report, path, deep, &result);
     else
         print_text(app->out, path, deep, &result);
-    return result.violations ? WD_EXIT_TRACE : 0;
+    return result.violations ? CLI_EXIT_TRACE : 0;
 }

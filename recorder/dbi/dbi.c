@@ -8,9 +8,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "common/err.h"
 #include "recorder/dbi/dbi_priv.h"
 #include "recorder/insn/insn_ranges.h"
+#include <wetdbg/errors.h>
 
 #define EAGER_MAX  96
 #define NEAR_BYTES 0x78000000ll
@@ -373,8 +373,8 @@ static int code_get(struct dbi *dbi, uint64_t pc, unsigned limit, bool seen_only
 static int region_add(struct dbi *dbi, uint64_t near, struct region **out)
 {
     if (dbi->region_count == DBI_REGIONS_MAX)
-        return wd_fail(-WD_ERR_UNSUPPORTED, "the program's code fills more than %u regions",
-                       DBI_REGIONS_MAX);
+        return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED, "the program's code fills more than %u regions",
+                           DBI_REGIONS_MAX);
     struct region *region = &dbi->regions[dbi->region_count];
     int err = dbi->config.place(dbi->config.arg, dbi->region_count, near, &region->address,
                                 &region->writable);
@@ -445,8 +445,8 @@ static int fragment_add(struct dbi *dbi, uint64_t pc, unsigned insn_count, unsig
                         struct fragment **out)
 {
     if (dbi->fragment_count == AGT_COUNT_MAX)
-        return wd_fail(-WD_ERR_UNSUPPORTED, "the program has more than %u fragments of code",
-                       AGT_COUNT_MAX);
+        return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED,
+                           "the program has more than %u fragments of code", AGT_COUNT_MAX);
     if (dbi->fragment_count == dbi->fragment_capacity) {
         int err = fragments_grow(dbi);
         if (err)
@@ -592,8 +592,8 @@ static int head_slots_keep(struct dbi *dbi, struct fragment *head, const struct 
 {
     unsigned word_count = 0;
     if (slot_count > whole->slot_count)
-        return wd_fail(-WD_ERR_MACHINE, "the code at %#llx has %u slots and not %u",
-                       (unsigned long long)whole->pc, whole->slot_count, slot_count);
+        return wetdbg_fail(-WETDBG_ERR_MACHINE, "the code at %#llx has %u slots and not %u",
+                           (unsigned long long)whole->pc, whole->slot_count, slot_count);
     for (unsigned slot = 0; slot < slot_count; slot++) {
         unsigned word = dbi_slot_get(whole, slot).word;
         word_count = word > word_count ? word : word_count;
@@ -751,7 +751,7 @@ static int successors_get(struct dbi *dbi)
         if ((list[i] == dbi->stop && dbi->stop) || !dbi_is_expected(dbi, list[i]))
             continue;
         int err = full_get(dbi, list[i], true, &fragment, &fresh, &fault);
-        if (err < 0 && err != -WD_ERR_UNSUPPORTED)
+        if (err < 0 && err != -WETDBG_ERR_UNSUPPORTED)
             return err;
         if (!err && fresh && count < EAGER_MAX)
             count += successors(&dbi->code, list + count);

@@ -100,7 +100,7 @@ static inline uint16_t dbi_value_registers(const struct ins_info *info)
 }
 
 /*
- * One slot of an execution (wet/wet.h, struct wet_exec, has what they are): `word` of its ring record, counted
+ * One slot of an execution (wet/intervals.h, struct wet_exec, has what they are): `word` of its ring record, counted
  * from 1 behind the record's first word, plus `more`; just `more` if that is 0.
  */
 struct dbi_slot {
@@ -154,7 +154,7 @@ struct dbi_fetch_fault {
 /*
  * The fragment at `pc`, translated if there is none, with its direct successors in pages already
  * seen. 0; 1 with *fault if the program cannot execute there; negative on error
- * (-WD_ERR_UNSUPPORTED, -ENOMEM, those of the callbacks).
+ * (-WETDBG_ERR_UNSUPPORTED, -ENOMEM, those of the callbacks).
  */
 int dbi_translate(struct dbi *dbi, uint64_t pc, const struct dbi_fragment **out,
                   struct dbi_fetch_fault *fault);
@@ -219,7 +219,7 @@ int dbi_verify(struct dbi *dbi);
 
 /*
  * An indirect jump of fragment `fragment` (any number) went to `target` by way of the agent. Whatever jumps
- * have gone to did so once. 0, -ENOMEM or -WD_ERR_UNSUPPORTED.
+ * have gone to did so once. 0, -ENOMEM or -WETDBG_ERR_UNSUPPORTED.
  */
 int dbi_jump_note(struct dbi *dbi, uint32_t fragment, uint64_t target);
 

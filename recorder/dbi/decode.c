@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "common/err.h"
 #include "recorder/dbi/x87_kinds.h"
 #include "recorder/insn/insn_zydis.h"
+#include <wetdbg/errors.h>
 
 static uint8_t status_flags(ZydisAccessedFlagsMask flags)
 {
@@ -328,7 +328,7 @@ int dbi_insn_decode(struct dbi_insn *insn, uint64_t pc, const uint8_t *bytes, si
     ZyanStatus status = ZydisDecoderDecodeFull(the_decoder(), bytes, available, &insn->whole->zydis,
                                                insn->whole->operands);
     if (status == ZYDIS_STATUS_NO_MORE_DATA)
-        return wd_fail_plain(-WD_ERR_CORRUPT);
+        return wetdbg_fail_plain(-WETDBG_ERR_CORRUPT);
     if (ZYAN_FAILED(status)) {
         illegal(insn, pc, bytes);
         return 0;

@@ -97,7 +97,7 @@ enum dbi_detail {
 
 /*
  * Decodes insns[count] from `bytes` (of which `available` may be read) at `pc`. 0, or
- * -WD_ERR_CORRUPT if more bytes would be needed than are available; bytes that are no instruction
+ * -WETDBG_ERR_CORRUPT if more bytes would be needed than are available; bytes that are no instruction
  * give DBI_ILLEGAL.
  */
 int dbi_insn_decode(struct dbi_insn *insn, uint64_t pc, const uint8_t *bytes, size_t available,

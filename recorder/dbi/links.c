@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "common/err.h"
 #include "recorder/dbi/dbi_priv.h"
+#include <wetdbg/errors.h>
 
 #define FRAGMENT_BYTES_MAX (DBI_INSN_MAX * 15u)
 #define MANY_PAGES         1024u
@@ -224,7 +224,7 @@ static int lookup_put(struct dbi *dbi, const struct agt_lookup *what)
         *entry = *what;
         return 0;
     }
-    return wd_fail(-WD_ERR_MACHINE, "the hash of fragments is damaged");
+    return wetdbg_fail(-WETDBG_ERR_MACHINE, "the hash of fragments is damaged");
 }
 
 /* One of `size` entries takes its place, without those that are free again. The replayee stands in the

@@ -13,8 +13,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "common/err.h"
 #include "recorder/dbi/dbi_priv.h"
+#include <wetdbg/errors.h>
 
 #define PAIRS_MAX      (1u << 24)
 #define SMALL_BITS     8
@@ -78,8 +78,8 @@ static int pair_add(struct dbi *dbi, uint32_t index, uint64_t target)
             return 0;
     }
     if (dbi->pair_count == PAIRS_MAX)
-        return wd_fail(-WD_ERR_UNSUPPORTED,
-                       "the program's indirect jumps have more than %u targets", PAIRS_MAX);
+        return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED,
+                           "the program's indirect jumps have more than %u targets", PAIRS_MAX);
     if (dbi->pair_count == dbi->pair_capacity) {
         size_t capacity = dbi->pair_capacity ? dbi->pair_capacity * 2 : 1024;
         struct pair *pairs = realloc(dbi->pairs, capacity * sizeof(*pairs));

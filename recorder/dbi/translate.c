@@ -14,9 +14,9 @@
 
 #include <errno.h>
 
-#include "common/err.h"
 #include "recorder/dbi/translate_priv.h"
 #include "recorder/insn/insn_ranges.h"
+#include <wetdbg/errors.h>
 
 #define LINES_DISP ((uint32_t)(AGT_LINES_OFF - AGT_SHM_OFF))
 #define WINDOW     256 /* a mark at an address covers this many bytes from it */
@@ -502,9 +502,9 @@ int dbi_reencode(struct work *w, unsigned at, struct dbi_renaming names)
     if (ZYAN_SUCCESS(status))
         status = ZydisEncoderEncodeInstruction(&request, bytes, &length);
     if (ZYAN_FAILED(status))
-        return wd_fail(-WD_ERR_UNSUPPORTED, "the instruction at %#llx (%s) cannot be re-encoded",
-                       (unsigned long long)insn->pc,
-                       ins_mnemonic_name((uint16_t)whole->zydis.mnemonic));
+        return wetdbg_fail(
+            -WETDBG_ERR_UNSUPPORTED, "the instruction at %#llx (%s) cannot be re-encoded",
+            (unsigned long long)insn->pc, ins_mnemonic_name((uint16_t)whole->zydis.mnemonic));
     emit_bytes(w->e, bytes, (unsigned)length);
     return 0;
 }

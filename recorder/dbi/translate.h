@@ -83,7 +83,7 @@ struct dbi_emit_how {
 };
 
 /* Emits body and stubs. 0; -ENOSPC if the region is full (nothing counts then);
- * -WD_ERR_UNSUPPORTED. */
+ * -WETDBG_ERR_UNSUPPORTED. */
 int dbi_emit_fragment(struct emit *e, const struct dbi_emit_how *how, struct dbi_code *code,
                       struct dbi_output *out);
 

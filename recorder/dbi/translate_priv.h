@@ -114,7 +114,7 @@ void dbi_line_start(struct work *w, unsigned reg);
 /* Adds the base of the operand's segment, which is fs or gs. */
 void dbi_segment_add(struct work *w, unsigned at, const struct ins_mem *mem, unsigned to);
 
-/* An instruction with a memory operand through gs. 0, or -WD_ERR_UNSUPPORTED. */
+/* An instruction with a memory operand through gs. 0, or -WETDBG_ERR_UNSUPPORTED. */
 int dbi_gs_insn_emit(struct work *w, unsigned at);
 
 /* An instruction that reads memory through gs, which gets the program's base for so long (loads_gs). */

@@ -10,9 +10,9 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "common/err.h"
 #include "recorder/feed/feed_cpu.h"
 #include "recorder/feed/feed_priv.h"
+#include <wetdbg/errors.h>
 
 static void reset_cursor(struct rep_feed *feed)
 {
@@ -95,8 +95,8 @@ static int scan(struct rep_feed *feed)
     if (!err)
         err = scan_frames(feed);
     if (!err && !feed->info.frame_count)
-        err = wd_fail(-WD_ERR_CORRUPT, "frame %llu: an exec without its system call",
-                      (unsigned long long)feed->plan.start_time);
+        err = wetdbg_fail(-WETDBG_ERR_CORRUPT, "frame %llu: an exec without its system call",
+                          (unsigned long long)feed->plan.start_time);
     if (err)
         return err;
     feed_tables_finish(feed);
@@ -137,7 +137,8 @@ static int prepare(struct rep_feed *feed, const struct rep_selection *which)
     return err ? err : rep_feed_rewind(feed);
 }
 
-int rep_feed_open(struct rrt_trace *trace, const struct rep_selection *which, struct rep_feed **out)
+int rep_feed_open(struct wetdbg_recording *trace, const struct rep_selection *which,
+                  struct rep_feed **out)
 {
     struct rep_feed *feed = calloc(1, sizeof(*feed));
     if (!feed)

@@ -31,12 +31,12 @@ struct rep_feed;
  * or, if the process forked without one, at the last one of its nearest ancestor. A child by vfork
  * without exec is replayed as a task of its parent, whose pid and end rep_info has.
  *
- * 0; -WD_ERR_NOT_FOUND if there is no such process, or nothing in it that could be replayed;
- * -WD_ERR_UNSUPPORTED with a sentence that names the frame and the reason (threads, syscall
+ * 0; -WETDBG_ERR_NOT_FOUND if there is no such process, or nothing in it that could be replayed;
+ * -WETDBG_ERR_UNSUPPORTED with a sentence that names the frame and the reason (threads, syscall
  * buffering, 32-bit code, shared memory, CPU features that are missing here, ...); or an error of
  * the reader.
  */
-int rep_feed_open(struct rrt_trace *trace, const struct rep_selection *which,
+int rep_feed_open(struct wetdbg_recording *trace, const struct rep_selection *which,
                   struct rep_feed **out);
 void rep_feed_close(struct rep_feed *feed); /* NULL is fine */
 
@@ -102,7 +102,7 @@ const struct rep_info *rep_feed_info(const struct rep_feed *feed);
 
 /* The recorded processor: how CPUID and XGETBV have to be answered. */
 struct rep_cpu {
-    const struct rrt_cpuid *cpuid; /* of the trace: borrowed until rrt_close() */
+    const struct rrt_cpuid *cpuid; /* of the trace: borrowed until wetdbg_recording_close() */
     size_t cpuid_count;
     uint64_t xcr0;
     struct rrt_processor processor;
@@ -126,7 +126,7 @@ enum rep_capture {
 
 /*
  * 0 if `bytes` begins with one well-formed entry within `size_bytes`: sizes, counts, kinds,
- * task slots, address ranges and page alignment are in bounds. -WD_ERR_CORRUPT otherwise, with a
+ * task slots, address ranges and page alignment are in bounds. -WETDBG_ERR_CORRUPT otherwise, with a
  * sentence. What an agent does with a checked entry can still fail (memory that is not mapped);
  * it cannot read past the entry. File and name numbers are the caller's to bound.
  */

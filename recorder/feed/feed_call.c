@@ -14,8 +14,8 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 
-#include "common/err.h"
 #include "recorder/feed/feed_priv.h"
+#include <wetdbg/errors.h>
 
 #ifndef MADV_DONTNEED_LOCKED
 #define MADV_DONTNEED_LOCKED 24

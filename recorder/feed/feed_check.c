@@ -5,11 +5,11 @@
  */
 #include <string.h>
 
-#include "common/err.h"
 #include "recorder/feed/feed.h"
 #include "recorder/feed/feed_space.h"
 #include "recorder/feed/feed_xsave.h"
 #include "recorder/ticks/digest_format.h"
+#include <wetdbg/errors.h>
 
 enum {
     PROT_ALL = 7,
@@ -22,8 +22,8 @@ enum {
 
 static int fail(const struct evq_entry *entry, const char *what)
 {
-    return wd_fail(-WD_ERR_CORRUPT, "queue entry for frame %llu: %s",
-                   (unsigned long long)entry->frame, what);
+    return wetdbg_fail(-WETDBG_ERR_CORRUPT, "queue entry for frame %llu: %s",
+                       (unsigned long long)entry->frame, what);
 }
 
 static bool is_bytes(uint64_t start, uint64_t count)
@@ -155,7 +155,7 @@ int evq_entry_check(const void *bytes, size_t size_bytes)
     struct evq_entry entry;
     size_t at = sizeof(entry);
     if (size_bytes < sizeof(entry))
-        return wd_fail(-WD_ERR_CORRUPT, "queue entry: only %zu bytes are left", size_bytes);
+        return wetdbg_fail(-WETDBG_ERR_CORRUPT, "queue entry: only %zu bytes are left", size_bytes);
     memcpy(&entry, bytes, sizeof(entry));
     int err = check_head(&entry, size_bytes);
     if (err)

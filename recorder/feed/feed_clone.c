@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <sys/syscall.h>
 
-#include "common/err.h"
 #include "recorder/feed/feed_priv.h"
+#include <wetdbg/errors.h>
 
 /* What a clone leaves in the new task's registers. */
 static struct rrt_regs child_regs(const struct rrt_regs *parent, const struct rrt_task_event *event)

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "common/cpuid.h"
-#include "common/err.h"
 #include "recorder/agent/x87.h"
+#include <wetdbg/errors.h>
 
 enum cpuid_register { EAX, EBX, ECX, EDX };
 
@@ -159,10 +159,11 @@ int feed_cpu_check(const struct rrt_header *header)
             add_name(missing, sizeof(missing), features[i].name);
     if (!missing[0])
         return 0;
-    return wd_fail(-WD_ERR_UNSUPPORTED,
-                   "the recording was made on a processor with %s, which this one lacks: replay it "
-                   "where they are, or record it again here",
-                   missing);
+    return wetdbg_fail(
+        -WETDBG_ERR_UNSUPPORTED,
+        "the recording was made on a processor with %s, which this one lacks: replay it "
+        "where they are, or record it again here",
+        missing);
 }
 
 /* What of an answer is the same for all cores of a processor, and at all times. */

@@ -11,7 +11,7 @@
 
 /*
  * Recorded code was chosen by what CPUID said when recording, so it may use any feature that was there. Whether it
- * does only the run tells: most instructions that a processor lacks are illegal there. 0, or -WD_ERR_UNSUPPORTED with
+ * does only the run tells: most instructions that a processor lacks are illegal there. 0, or -WETDBG_ERR_UNSUPPORTED with
  * a sentence that names them if there are instructions that would silently do something else here.
  */
 int feed_cpu_check(const struct rrt_header *header);

@@ -15,9 +15,9 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "common/err.h"
 #include "common/regular.h"
 #include "recorder/feed/feed_space.h"
+#include <wetdbg/errors.h>
 
 enum {
     READ_RECORDS = 512,
@@ -57,7 +57,7 @@ struct feed_digests {
 
 _Static_assert(sizeof(struct rrt_regs) == TCK_REGS_COUNT * 8, "same registers, same order");
 
-bool feed_digests_ticks_are_software(const struct rrt_trace *trace)
+bool feed_digests_ticks_are_software(const struct wetdbg_recording *trace)
 {
     return !faccessat(rrt_trace_dir_fd(trace), TCK_MARK_NAME, F_OK, 0);
 }
@@ -131,9 +131,9 @@ static int read_bytes(int fd, const char *name, uint64_t offset, size_t bytes, v
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
-            return wd_fail_errno("%s", name);
+            return wetdbg_fail_errno("%s", name);
         if (!got)
-            return wd_fail(-WD_ERR_CORRUPT, "%s is too short", name);
+            return wetdbg_fail(-WETDBG_ERR_CORRUPT, "%s is too short", name);
         done += (size_t)got;
     }
     return 0;
@@ -156,8 +156,8 @@ int feed_digests_lines(const struct feed_digests *digests, uint64_t lines_at, ui
                        uint64_t *out)
 {
     if (lines_at > TCK_STOPS_BYTES_MAX || count > TCK_WORDS_MAX)
-        return wd_fail(-WD_ERR_CORRUPT, "%s: lines at offset %llu", TCK_DIGESTS_NAME,
-                       (unsigned long long)lines_at);
+        return wetdbg_fail(-WETDBG_ERR_CORRUPT, "%s: lines at offset %llu", TCK_DIGESTS_NAME,
+                           (unsigned long long)lines_at);
     return read_bytes(digests->lines_fd, TCK_LINES_NAME, lines_at, count * sizeof(*out), out);
 }
 
@@ -187,21 +187,22 @@ static int check_header(struct feed_digests *digests, struct stat *st)
 {
     struct tck_file_header header;
     if (fstat(digests->fd, st))
-        return wd_fail_errno(TCK_DIGESTS_NAME);
+        return wetdbg_fail_errno(TCK_DIGESTS_NAME);
     if (!S_ISREG(st->st_mode) || st->st_size > TCK_STOPS_BYTES_MAX)
-        return wd_fail(-WD_ERR_CORRUPT, "%s is no file of digests", TCK_DIGESTS_NAME);
+        return wetdbg_fail(-WETDBG_ERR_CORRUPT, "%s is no file of digests", TCK_DIGESTS_NAME);
     ssize_t got = pread(digests->fd, &header, sizeof(header), 0);
     if (got < 0)
-        return wd_fail_errno(TCK_DIGESTS_NAME);
+        return wetdbg_fail_errno(TCK_DIGESTS_NAME);
     if (got < (ssize_t)sizeof(header))
         return 0;
     if (memcmp(header.magic, TCK_MAGIC, sizeof(header.magic)) != 0)
-        return wd_fail(-WD_ERR_CORRUPT, "%s is no file of digests", TCK_DIGESTS_NAME);
+        return wetdbg_fail(-WETDBG_ERR_CORRUPT, "%s is no file of digests", TCK_DIGESTS_NAME);
     if (header.version && header.version < TCK_FORMAT_VERSION)
         return 0; /* made by an earlier wetdbg: the registers have to do */
     if (header.version != TCK_FORMAT_VERSION || header.record_bytes != sizeof(struct tck_stop))
-        return wd_fail(-WD_ERR_CORRUPT, "%s has version %u, records of %u bytes: not known here",
-                       TCK_DIGESTS_NAME, header.version, header.record_bytes);
+        return wetdbg_fail(-WETDBG_ERR_CORRUPT,
+                           "%s has version %u, records of %u bytes: not known here",
+                           TCK_DIGESTS_NAME, header.version, header.record_bytes);
     return 1;
 }
 
@@ -338,9 +339,9 @@ static int check_range(const struct digest_key *key, uint64_t start, uint64_t by
     bool is_inside = start <= FEED_ADDRESS_END && bytes <= FEED_ADDRESS_END - start;
     if (!bytes || (bytes <= most && is_inside)) /* 0: rsp points nowhere */
         return 0;
-    return wd_fail(-WD_ERR_CORRUPT, "%s: record %llu has a digest of %llu bytes at %#llx",
-                   TCK_DIGESTS_NAME, (unsigned long long)key->at, (unsigned long long)bytes,
-                   (unsigned long long)start);
+    return wetdbg_fail(-WETDBG_ERR_CORRUPT, "%s: record %llu has a digest of %llu bytes at %#llx",
+                       TCK_DIGESTS_NAME, (unsigned long long)key->at, (unsigned long long)bytes,
+                       (unsigned long long)start);
 }
 
 static int read_stop(struct feed_digests *digests, const struct digest_key *key,
@@ -354,8 +355,8 @@ static int read_stop(struct feed_digests *digests, const struct digest_key *key,
     if (!err)
         err = check_range(key, stop->heap_start, stop->heap_bytes, TCK_HEAP_BYTES_MAX);
     if (!err && stop->target_count > TCK_TARGETS_MAX)
-        err = wd_fail(-WD_ERR_CORRUPT, "%s: record %llu has %u targets", TCK_DIGESTS_NAME,
-                      (unsigned long long)key->at, stop->target_count);
+        err = wetdbg_fail(-WETDBG_ERR_CORRUPT, "%s: record %llu has %u targets", TCK_DIGESTS_NAME,
+                          (unsigned long long)key->at, stop->target_count);
     return err;
 }
 

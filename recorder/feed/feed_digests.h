@@ -18,11 +18,11 @@
 struct feed_digests;
 
 /* Does the recording say of itself that its ticks mean nothing? */
-bool feed_digests_ticks_are_software(const struct rrt_trace *trace);
+bool feed_digests_ticks_are_software(const struct wetdbg_recording *trace);
 
 /*
  * Opens the digests in the directory `dir_fd`. *out is NULL if there are none, or nothing but a
- * header that was cut short, or of an earlier version. 0; -WD_ERR_CORRUPT for a file of another kind or version; -EIO;
+ * header that was cut short, or of an earlier version. 0; -WETDBG_ERR_CORRUPT for a file of another kind or version; -EIO;
  * -ENOMEM. A record at the end that is not whole is passed over.
  */
 int feed_digests_open(int dir_fd, struct feed_digests **out);
@@ -31,7 +31,7 @@ void feed_digests_close(struct feed_digests *digests); /* NULL is fine */
 /* Whether the hashes of lines are there too. NULL: no. */
 bool feed_digests_have_lines(const struct feed_digests *digests);
 
-/* Reads `count` of them, from tck_stop.lines_at on. -WD_ERR_CORRUPT if the file is shorter; -EIO. */
+/* Reads `count` of them, from tck_stop.lines_at on. -WETDBG_ERR_CORRUPT if the file is shorter; -EIO. */
 int feed_digests_lines(const struct feed_digests *digests, uint64_t lines_at, uint32_t count,
                        uint64_t *out);
 
@@ -42,7 +42,7 @@ size_t feed_digests_count(const struct feed_digests *digests); /* NULL: 0 */
 
 /*
  * The record of a SCHED or SIGNAL frame: 1 and *stop; 0 if there is none (always so for other
- * frames, and when `digests` is NULL); -WD_ERR_CORRUPT for a record with impossible ranges; -EIO.
+ * frames, and when `digests` is NULL); -WETDBG_ERR_CORRUPT for a record with impossible ranges; -EIO.
  * All frames have to be given, in their order: the records of a task are used up by them.
  */
 int feed_digests_take(struct feed_digests *digests, const struct rrt_frame *frame,

@@ -2,8 +2,8 @@
 /* A new program: the task leaves its old space, and a new one is built from nothing. */
 #include <errno.h>
 
-#include "common/err.h"
 #include "recorder/feed/feed_priv.h"
+#include <wetdbg/errors.h>
 
 /* A task of another process (by vfork) leaves the replayed space: its scratch area there goes, and
  * then it does. */

@@ -11,8 +11,8 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#include "common/err.h"
 #include "recorder/feed/feed_priv.h"
+#include <wetdbg/errors.h>
 
 #define MASK_TRAP                                                                                  \
     ((EVQ_MASK_GENERAL | EVQ_BIT(EVQ_EFLAGS)) & ~(EVQ_BIT(EVQ_RAX) | EVQ_BIT(EVQ_RDX)))

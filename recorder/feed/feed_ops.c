@@ -9,9 +9,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "common/err.h"
 #include "recorder/event/ops.h"
 #include "recorder/feed/feed_priv.h"
+#include <wetdbg/errors.h>
 
 enum {
     PROT_BITS = PROT_READ | PROT_WRITE | PROT_EXEC,
@@ -25,15 +25,15 @@ static int fail_frame(int code, const struct rrt_frame *frame, const char *forma
 {
     char reason[512];
     vsnprintf(reason, sizeof(reason), format, args);
-    return wd_fail(code, "frame %llu (%s of thread %d): %s", (unsigned long long)frame->time,
-                   rrt_event_name(frame->event), frame->tid, reason);
+    return wetdbg_fail(code, "frame %llu (%s of thread %d): %s", (unsigned long long)frame->time,
+                       rrt_event_name(frame->event), frame->tid, reason);
 }
 
 int feed_refuse(const struct rrt_frame *frame, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    int err = fail_frame(-WD_ERR_UNSUPPORTED, frame, format, args);
+    int err = fail_frame(-WETDBG_ERR_UNSUPPORTED, frame, format, args);
     va_end(args);
     return err;
 }
@@ -42,7 +42,7 @@ int feed_corrupt(const struct rrt_frame *frame, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    int err = fail_frame(-WD_ERR_CORRUPT, frame, format, args);
+    int err = fail_frame(-WETDBG_ERR_CORRUPT, frame, format, args);
     va_end(args);
     return err;
 }

@@ -12,8 +12,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "common/err.h"
 #include "recorder/feed/feed_priv.h"
+#include <wetdbg/errors.h>
 
 #define MASK_PLACE (EVQ_MASK_GENERAL | EVQ_BIT(EVQ_EFLAGS))
 

@@ -120,7 +120,7 @@ struct feed_tables {
 };
 
 struct rep_feed {
-    struct rrt_trace *trace;
+    struct wetdbg_recording *trace;
     const struct rrt_header *header;
     struct rep_cpu cpu;
     struct feed_plan plan;
@@ -161,7 +161,7 @@ struct feed_conv {
 };
 
 /* feed_process: sets plan.pid, start_time and follows. */
-int feed_plan_make(struct rrt_trace *trace, const struct rep_selection *which,
+int feed_plan_make(struct wetdbg_recording *trace, const struct rep_selection *which,
                    struct feed_plan *plan);
 void feed_plan_fini(struct feed_plan *plan);
 
@@ -178,7 +178,8 @@ int feed_task_add(struct rep_feed *feed, int tid, int tgid, struct feed_space *s
                   struct feed_task **out);
 void feed_task_remove(struct rep_feed *feed, struct feed_task *task);
 void feed_task_enter_space(struct feed_task *task, struct feed_space *space);
-int feed_task_take_slot(struct rep_feed *feed, struct feed_task *task); /* -WD_ERR_UNSUPPORTED */
+int feed_task_take_slot(struct rep_feed *feed,
+                        struct feed_task *task); /* -WETDBG_ERR_UNSUPPORTED */
 void feed_task_drop_slot(struct rep_feed *feed, struct feed_task *task);
 void feed_tasks_fini(struct rep_feed *feed);
 struct feed_space *feed_space_new(void);
@@ -250,7 +251,7 @@ int feed_refuse_call(const struct feed_conv *conv);
 int feed_convert_signal(struct feed_conv *conv, struct feed_task *task);
 int feed_convert_signal_result(struct feed_conv *conv, struct feed_task *task);
 
-/* feed_sigframe: at a SIGNAL_HANDLER frame, before it is converted. -WD_ERR_CORRUPT. */
+/* feed_sigframe: at a SIGNAL_HANDLER frame, before it is converted. -WETDBG_ERR_CORRUPT. */
 int feed_sigframe_check(const struct feed_conv *conv, const struct feed_task *task);
 
 /* feed_place. All but note are for the replayed space only. */
@@ -267,7 +268,7 @@ int feed_place_release(struct feed_conv *conv);
 /* After each frame of any task: what the next place is measured from. */
 void feed_place_note(struct feed_task *task, const struct rrt_frame *frame);
 
-/* -WD_ERR_UNSUPPORTED with "frame N (EVENT of thread T): " before the reason. */
+/* -WETDBG_ERR_UNSUPPORTED with "frame N (EVENT of thread T): " before the reason. */
 int feed_refuse(const struct rrt_frame *frame, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 int feed_corrupt(const struct rrt_frame *frame, const char *format, ...)

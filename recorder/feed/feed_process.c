@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "recorder/feed/feed_priv.h"
+#include <wetdbg/errors.h>
 
 #define NO_NODE SIZE_MAX
 
@@ -103,7 +103,7 @@ static int note_frame(struct family *family, const struct rrt_frame *frame)
     return err || !has_exec ? err : note_exec(family, frame);
 }
 
-static int scan_family(struct rrt_trace *trace, struct family *family)
+static int scan_family(struct wetdbg_recording *trace, struct family *family)
 {
     struct rrt_frame frame;
     rrt_set_skip_data(trace, true);
@@ -113,7 +113,7 @@ static int scan_family(struct rrt_trace *trace, struct family *family)
     return err;
 }
 
-static const struct life *life_of(const struct family *family, const struct rrt_process *process)
+static const struct life *life_of(const struct family *family, const struct wetdbg_process *process)
 {
     for (size_t i = family->life_count; i--;)
         if (family->lives[i].tid == process->pid && family->lives[i].start <= process->end_time)
@@ -139,26 +139,26 @@ static int trace_back(const struct family *family, size_t node, struct feed_plan
 }
 
 /* A program that was run starts at its exec; one that forked, where the exec before the fork is. */
-static int plan_program(const struct family *family, const struct rrt_process *process,
-                        const struct rep_program *program, struct feed_plan *plan)
+static int plan_program(const struct family *family, const struct wetdbg_process *process,
+                        const struct wetdbg_program *program, struct feed_plan *plan)
 {
     plan->pid = process->pid;
-    if (program->exec != REP_FORKED) {
+    if (program->exec != WETDBG_FORKED) {
         plan->start_time = process->execs[program->exec].time;
         return 0;
     }
     const struct life *life = life_of(family, process);
     if (!life || life->node == NO_NODE)
-        return wd_fail(-WD_ERR_NOT_FOUND, "process %d never ran a program", process->pid);
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "process %d never ran a program", process->pid);
     return trace_back(family, life->node, plan);
 }
 
 /* The program that a process ran at a time; false if that was before its first exec. */
-static bool program_at(const struct rrt_process *list, size_t index, uint64_t time,
-                       struct rep_program *program)
+static bool program_at(const struct wetdbg_process *list, size_t index, uint64_t time,
+                       struct wetdbg_program *program)
 {
     size_t execs = list[index].exec_count;
-    *program = (struct rep_program){index, REP_FORKED};
+    *program = (struct wetdbg_program){index, WETDBG_FORKED};
     if (!execs)
         return true;
     while (execs && list[index].execs[execs - 1].time >= time)
@@ -168,12 +168,13 @@ static bool program_at(const struct rrt_process *list, size_t index, uint64_t ti
 }
 
 /* A child by vfork that ran no program lived in its parent's memory, and is replayed there. */
-static struct rep_program whose_memory(const struct rrt_process *list, struct rep_program program)
+static struct wetdbg_program whose_memory(const struct wetdbg_process *list,
+                                          struct wetdbg_program program)
 {
-    struct rep_program parent;
-    const struct rrt_process *child = &list[program.process];
-    while (program.exec == REP_FORKED && child->clone_flags & CLONE_VM &&
-           child->parent != RRT_NO_PROCESS &&
+    struct wetdbg_program parent;
+    const struct wetdbg_process *child = &list[program.process];
+    while (program.exec == WETDBG_FORKED && child->clone_flags & CLONE_VM &&
+           child->parent != WETDBG_NO_PROCESS &&
            program_at(list, child->parent, child->start_time, &parent)) {
         program = parent;
         child = &list[program.process];
@@ -181,20 +182,20 @@ static struct rep_program whose_memory(const struct rrt_process *list, struct re
     return program;
 }
 
-int feed_plan_make(struct rrt_trace *trace, const struct rep_selection *which,
+int feed_plan_make(struct wetdbg_recording *trace, const struct rep_selection *which,
                    struct feed_plan *plan)
 {
     struct family family = {0};
-    const struct rrt_process *list;
-    struct rep_program program;
+    const struct wetdbg_process *list;
+    struct wetdbg_program program;
     size_t count;
     memset(plan, 0, sizeof(*plan));
-    int err = rrt_processes(trace, &list, &count);
+    int err = wetdbg_recording_processes(trace, &list, &count);
     if (!err)
         err = rep_selection_find(list, count, which, &program);
     if (!err)
         program = whose_memory(list, program);
-    if (!err && program.exec == REP_FORKED)
+    if (!err && program.exec == WETDBG_FORKED)
         err = scan_family(trace, &family);
     if (!err)
         err = plan_program(&family, &list[program.process], &program, plan);

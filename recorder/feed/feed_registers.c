@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "common/err.h"
+#include <wetdbg/errors.h>
 
 enum {
     XMM_OFFSET = 160,
@@ -44,7 +44,7 @@ static int part_read(const uint8_t *image, size_t size_bytes, unsigned component
 {
     uint64_t in_use;
     if (size_bytes < FEED_XSAVE_MIN_BYTES || offset + count > size_bytes)
-        return wd_fail(-WD_ERR_NOT_FOUND, "vector registers are not known here");
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "vector registers are not known here");
     memcpy(&in_use, image + FEED_XSAVE_LEGACY_BYTES, sizeof(in_use));
     if (in_use >> component & 1)
         memcpy(bytes, image + offset, count);
@@ -68,8 +68,8 @@ int feed_vector_read(const struct feed_xsave_layout *layout, const uint8_t *imag
     unsigned width = feed_vector_bytes(layout);
     memset(bytes, 0, FEED_VECTOR_BYTES_MAX);
     if (number >= VECTORS || (number >= LEGACY_VECTORS && width < FEED_VECTOR_BYTES_MAX))
-        return wd_fail(-WD_ERR_UNSUPPORTED,
-                       "this processor has no AVX-512, and so no vector register %u", number);
+        return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED,
+                           "this processor has no AVX-512, and so no vector register %u", number);
     if (number >= LEGACY_VECTORS)
         return element_read(layout, image, size_bytes, COMPONENT_ZMM_16_TO_31,
                             number - LEGACY_VECTORS, bytes, FEED_VECTOR_BYTES_MAX);
@@ -86,7 +86,7 @@ int feed_mask_read(const struct feed_xsave_layout *layout, const uint8_t *image,
                    unsigned number, uint64_t *mask)
 {
     if (number >= MASKS || feed_vector_bytes(layout) < FEED_VECTOR_BYTES_MAX)
-        return wd_fail(-WD_ERR_UNSUPPORTED,
-                       "this processor has no AVX-512, and so no mask register %u", number);
+        return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED,
+                           "this processor has no AVX-512, and so no mask register %u", number);
     return element_read(layout, image, size_bytes, COMPONENT_MASKS, number, mask, sizeof(*mask));
 }

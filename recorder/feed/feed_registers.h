@@ -15,8 +15,8 @@
 unsigned feed_vector_bytes(const struct feed_xsave_layout *layout);
 
 /*
- * Vector register `number` (0 to 31), and zeros up to 64 bytes. -WD_ERR_UNSUPPORTED if the layout has no
- * such register; -WD_ERR_NOT_FOUND if the image is too short to hold it.
+ * Vector register `number` (0 to 31), and zeros up to 64 bytes. -WETDBG_ERR_UNSUPPORTED if the layout has no
+ * such register; -WETDBG_ERR_NOT_FOUND if the image is too short to hold it.
  */
 int feed_vector_read(const struct feed_xsave_layout *layout, const uint8_t *image,
                      size_t size_bytes, unsigned number, uint8_t bytes[FEED_VECTOR_BYTES_MAX]);

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "common/err.h"
+#include <wetdbg/errors.h>
 
 /* How many candidates a sentence lists at most. */
 #define LISTED_MAX 12
@@ -38,7 +38,8 @@ int rep_selection_parse(const char *text, struct rep_selection *out)
     char *end;
     if (text && text[0] &&
         (!length || length >= sizeof(found.name) || (hash && !parse_nth(hash + 1, &found.nth))))
-        return wd_fail(-WD_ERR_USAGE, "\"%s\" is no process: write PID, NAME or NAME#N", text);
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "\"%s\" is no process: write PID, NAME or NAME#N",
+                           text);
     if (length)
         memcpy(found.name, text, length);
     long pid = strtol(found.name, &end, 10);
@@ -52,27 +53,29 @@ int rep_selection_parse(const char *text, struct rep_selection *out)
 
 /* ---------------------------------------------------------------- programs, one by one */
 
-const struct rrt_exec *rep_program_exec(const struct rrt_process *list, struct rep_program program)
+const struct wetdbg_exec *wetdbg_program_exec(const struct wetdbg_process *list,
+                                              struct wetdbg_program program)
 {
-    const struct rrt_process *process = &list[program.process];
-    return program.exec == REP_FORKED ? process->inherited : &process->execs[program.exec];
+    const struct wetdbg_process *process = &list[program.process];
+    return program.exec == WETDBG_FORKED ? process->inherited : &process->execs[program.exec];
 }
 
-static struct rep_program last_program(const struct rrt_process *list, size_t index)
+static struct wetdbg_program last_program(const struct wetdbg_process *list, size_t index)
 {
     size_t execs = list[index].exec_count;
-    return (struct rep_program){index, execs ? execs - 1 : REP_FORKED};
+    return (struct wetdbg_program){index, execs ? execs - 1 : WETDBG_FORKED};
 }
 
-static bool is_last(const struct rrt_process *list, struct rep_program program)
+static bool is_last(const struct wetdbg_process *list, struct wetdbg_program program)
 {
     return program.exec == last_program(list, program.process).exec;
 }
 
-/* From the one before on; false after the last. Starts at {RRT_NO_PROCESS}. */
-static bool next_program(const struct rrt_process *list, size_t count, struct rep_program *program)
+/* From the one before on; false after the last. Starts at {WETDBG_NO_PROCESS}. */
+static bool next_program(const struct wetdbg_process *list, size_t count,
+                         struct wetdbg_program *program)
 {
-    bool is_first = program->process == RRT_NO_PROCESS;
+    bool is_first = program->process == WETDBG_NO_PROCESS;
     if (!is_first && !is_last(list, *program)) {
         program->exec++;
         return true;
@@ -80,27 +83,29 @@ static bool next_program(const struct rrt_process *list, size_t count, struct re
     program->process = is_first ? 0 : program->process + 1;
     if (program->process >= count)
         return false;
-    program->exec = list[program->process].exec_count ? 0 : REP_FORKED;
+    program->exec = list[program->process].exec_count ? 0 : WETDBG_FORKED;
     return true;
 }
 
 #define EACH_PROGRAM(program, list, count)                                                         \
-    for (struct rep_program program = {RRT_NO_PROCESS, 0}; next_program(list, count, &(program));)
+    for (struct wetdbg_program program = {WETDBG_NO_PROCESS, 0};                                   \
+         next_program(list, count, &(program));)
 
-static bool is_named(const struct rrt_process *list, struct rep_program program, const char *name)
+static bool is_named(const struct wetdbg_process *list, struct wetdbg_program program,
+                     const char *name)
 {
-    const struct rrt_exec *exec = rep_program_exec(list, program);
+    const struct wetdbg_exec *exec = wetdbg_program_exec(list, program);
     return exec && (!strcmp(basename_of(exec->file), name) ||
                     (exec->argc && !strcmp(basename_of(exec->argv[0]), name)));
 }
 
-static const char *name_of(const struct rrt_process *list, struct rep_program program)
+static const char *name_of(const struct wetdbg_process *list, struct wetdbg_program program)
 {
-    const struct rrt_exec *exec = rep_program_exec(list, program);
+    const struct wetdbg_exec *exec = wetdbg_program_exec(list, program);
     return exec ? basename_of(exec->file) : "?";
 }
 
-static unsigned count_pid(const struct rrt_process *list, size_t count, int pid)
+static unsigned count_pid(const struct wetdbg_process *list, size_t count, int pid)
 {
     unsigned found = 0;
     for (size_t i = 0; i < count; i++)
@@ -108,10 +113,10 @@ static unsigned count_pid(const struct rrt_process *list, size_t count, int pid)
     return found;
 }
 
-void rep_program_handle(const struct rrt_process *list, size_t count, struct rep_program program,
-                        char *text, size_t size_bytes)
+void wetdbg_program_handle(const struct wetdbg_process *list, size_t count,
+                           struct wetdbg_program program, char *text, size_t size_bytes)
 {
-    const struct rrt_process *process = &list[program.process];
+    const struct wetdbg_process *process = &list[program.process];
     unsigned nth = 0;
     if (is_last(list, program)) {
         if (count_pid(list, count, process->pid) == 1)
@@ -133,20 +138,20 @@ void rep_program_handle(const struct rrt_process *list, size_t count, struct rep
 
 /* ---------------------------------------------------------------- the default */
 
-static bool has_failed(const struct rrt_process *process)
+static bool has_failed(const struct wetdbg_process *process)
 {
-    return (process->end == RRT_END_EXITED || process->end == RRT_END_SIGNALED) &&
+    return (process->end == WETDBG_PROCESS_EXITED || process->end == WETDBG_PROCESS_SIGNALED) &&
            process->wait_status;
 }
 
-static int signal_of(const struct rrt_process *process)
+static int signal_of(const struct wetdbg_process *process)
 {
-    if (process->end != RRT_END_SIGNALED)
+    if (process->end != WETDBG_PROCESS_SIGNALED)
         return 0;
     return process->fatal_signal ? process->fatal_signal : WTERMSIG(process->wait_status);
 }
 
-static bool is_crash(const struct rrt_process *process)
+static bool is_crash(const struct wetdbg_process *process)
 {
     switch (signal_of(process)) {
     case SIGSEGV:
@@ -162,9 +167,9 @@ static bool is_crash(const struct rrt_process *process)
     }
 }
 
-static bool runs_one_of(const struct rrt_process *list, size_t index, const char *const *names)
+static bool runs_one_of(const struct wetdbg_process *list, size_t index, const char *const *names)
 {
-    struct rep_program program = last_program(list, index);
+    struct wetdbg_program program = last_program(list, index);
     for (size_t i = 0; names[i]; i++)
         if (is_named(list, program, names[i]))
             return true;
@@ -172,7 +177,7 @@ static bool runs_one_of(const struct rrt_process *list, size_t index, const char
 }
 
 /* Any of a shell's children may have given it its status, the last one or not. */
-static bool is_shell(const struct rrt_process *list, size_t index)
+static bool is_shell(const struct wetdbg_process *list, size_t index)
 {
     static const char *const names[] = {"sh",  "dash", "bash", "zsh",  "ksh",     "mksh",
                                         "ash", "fish", "tcsh", "yash", "busybox", NULL};
@@ -180,7 +185,7 @@ static bool is_shell(const struct rrt_process *list, size_t index)
 }
 
 /* Whether the program is one that ends with a status of its own when a child failed. */
-static bool has_own_status(const struct rrt_process *list, size_t index)
+static bool has_own_status(const struct wetdbg_process *list, size_t index)
 {
     static const char *const names[] = {"make",  "gmake", "bmake", "ninja",     "samu",
                                         "xargs", "ctest", "prove", "run-parts", "parallel",
@@ -188,19 +193,19 @@ static bool has_own_status(const struct rrt_process *list, size_t index)
     return runs_one_of(list, index, names);
 }
 
-static uint64_t program_start(const struct rrt_process *process)
+static uint64_t program_start(const struct wetdbg_process *process)
 {
     return process->exec_count ? process->execs[process->exec_count - 1].time : process->start_time;
 }
 
 /* Whether `parent`'s last program started `child` and saw its end. */
-static bool has_seen(const struct rrt_process *list, size_t parent, size_t child)
+static bool has_seen(const struct wetdbg_process *list, size_t parent, size_t child)
 {
     return list[child].parent == parent && list[child].start_time >= program_start(&list[parent]) &&
            list[child].end_time < list[parent].end_time;
 }
 
-static bool has_started_more(const struct rrt_process *list, size_t count, size_t parent,
+static bool has_started_more(const struct wetdbg_process *list, size_t count, size_t parent,
                              size_t child)
 {
     for (size_t i = child + 1; i < count; i++)
@@ -209,12 +214,13 @@ static bool has_started_more(const struct rrt_process *list, size_t count, size_
     return false;
 }
 
-static bool is_passed_on(const struct rrt_process *list, size_t count, size_t parent, size_t child)
+static bool is_passed_on(const struct wetdbg_process *list, size_t count, size_t parent,
+                         size_t child)
 {
     if (!has_seen(list, parent, child) || !has_failed(&list[child]))
         return false;
     int signal = signal_of(&list[child]);
-    if (list[parent].end == RRT_END_SIGNALED)
+    if (list[parent].end == WETDBG_PROCESS_SIGNALED)
         return signal && signal == signal_of(&list[parent]);
     if (has_own_status(list, parent))
         return true;
@@ -225,7 +231,7 @@ static bool is_passed_on(const struct rrt_process *list, size_t count, size_t pa
 
 /* From a process that failed to the child whose failure it passed on, and so forth. The last to
  * start: in a pipeline that is the one whose status counts. */
-static size_t find_origin(const struct rrt_process *list, size_t count, size_t failed)
+static size_t find_origin(const struct wetdbg_process *list, size_t count, size_t failed)
 {
     for (size_t child = count; --child > failed;)
         if (is_passed_on(list, count, failed, child)) {
@@ -235,55 +241,55 @@ static size_t find_origin(const struct rrt_process *list, size_t count, size_t f
     return failed;
 }
 
-static uint64_t crash_time(const struct rrt_process *process)
+static uint64_t crash_time(const struct wetdbg_process *process)
 {
     return process->fatal_signal_time ? process->fatal_signal_time : process->end_time;
 }
 
-static size_t find_first_crash(const struct rrt_process *list, size_t count)
+static size_t find_first_crash(const struct wetdbg_process *list, size_t count)
 {
-    size_t first = RRT_NO_PROCESS;
+    size_t first = WETDBG_NO_PROCESS;
     for (size_t i = 0; i < count; i++)
         if (is_crash(&list[i]) &&
-            (first == RRT_NO_PROCESS || crash_time(&list[i]) < crash_time(&list[first])))
+            (first == WETDBG_NO_PROCESS || crash_time(&list[i]) < crash_time(&list[first])))
             first = i;
     return first;
 }
 
 /* A daemon that failed after who started it had ended. */
-static size_t find_unseen_failure(const struct rrt_process *list, size_t count)
+static size_t find_unseen_failure(const struct wetdbg_process *list, size_t count)
 {
-    size_t last = RRT_NO_PROCESS;
-    for (size_t i = 1; i < count && list[0].end != RRT_END_ALIVE; i++)
-        if (list[i].end == RRT_END_EXITED && list[i].wait_status &&
+    size_t last = WETDBG_NO_PROCESS;
+    for (size_t i = 1; i < count && list[0].end != WETDBG_PROCESS_ALIVE; i++)
+        if (list[i].end == WETDBG_PROCESS_EXITED && list[i].wait_status &&
             list[i].end_time > list[0].end_time &&
-            (last == RRT_NO_PROCESS || list[i].end_time > list[last].end_time))
+            (last == WETDBG_NO_PROCESS || list[i].end_time > list[last].end_time))
             last = i;
     return last;
 }
 
-static size_t choose_default(const struct rrt_process *list, size_t count,
-                             enum rep_default_reason *reason)
+static size_t choose_default(const struct wetdbg_process *list, size_t count,
+                             enum wetdbg_default_reason *reason)
 {
-    size_t origin = has_failed(&list[0]) ? find_origin(list, count, 0) : RRT_NO_PROCESS;
+    size_t origin = has_failed(&list[0]) ? find_origin(list, count, 0) : WETDBG_NO_PROCESS;
     size_t crash = find_first_crash(list, count);
-    *reason = REP_DEFAULT_CRASH;
-    if (origin != RRT_NO_PROCESS && is_crash(&list[origin]))
+    *reason = WETDBG_DEFAULT_CRASH;
+    if (origin != WETDBG_NO_PROCESS && is_crash(&list[origin]))
         return origin;
-    if (crash != RRT_NO_PROCESS)
+    if (crash != WETDBG_NO_PROCESS)
         return crash;
-    *reason = REP_DEFAULT_FAILURE;
-    if (origin != RRT_NO_PROCESS)
+    *reason = WETDBG_DEFAULT_FAILURE;
+    if (origin != WETDBG_NO_PROCESS)
         return origin;
     size_t unseen = find_unseen_failure(list, count);
-    *reason = unseen != RRT_NO_PROCESS ? REP_DEFAULT_UNSEEN : REP_DEFAULT_FIRST;
-    return unseen != RRT_NO_PROCESS ? unseen : 0;
+    *reason = unseen != WETDBG_NO_PROCESS ? WETDBG_DEFAULT_UNSEEN : WETDBG_DEFAULT_FIRST;
+    return unseen != WETDBG_NO_PROCESS ? unseen : 0;
 }
 
-size_t rep_default_process(const struct rrt_process *list, size_t count,
-                           enum rep_default_reason *reason)
+size_t wetdbg_default_process(const struct wetdbg_process *list, size_t count,
+                              enum wetdbg_default_reason *reason)
 {
-    enum rep_default_reason why;
+    enum wetdbg_default_reason why;
     size_t chosen = choose_default(list, count, &why);
     if (reason)
         *reason = why;
@@ -312,8 +318,8 @@ static void say(struct sentence *sentence, const char *format, ...)
         sentence->used += (size_t)length < room ? (size_t)length : room - 1;
 }
 
-static void say_candidate(struct sentence *sentence, const struct rrt_process *list, size_t count,
-                          struct rep_program program, const char *handle)
+static void say_candidate(struct sentence *sentence, const struct wetdbg_process *list,
+                          size_t count, struct wetdbg_program program, const char *handle)
 {
     char own[300];
     if (sentence->listed == LISTED_MAX) {
@@ -321,9 +327,9 @@ static void say_candidate(struct sentence *sentence, const struct rrt_process *l
         return;
     }
     if (!handle)
-        rep_program_handle(list, count, program, own, sizeof(own));
+        wetdbg_program_handle(list, count, program, own, sizeof(own));
     say(sentence, "%s%.60s (%.60s%s)", sentence->listed++ ? ", " : "", handle ? handle : own,
-        name_of(list, program), program.exec == REP_FORKED ? ", forked" : "");
+        name_of(list, program), program.exec == WETDBG_FORKED ? ", forked" : "");
 }
 
 static int fail_with(const struct sentence *sentence, int code)
@@ -331,15 +337,15 @@ static int fail_with(const struct sentence *sentence, int code)
     char more[64] = "";
     if (sentence->left_out)
         snprintf(more, sizeof(more), " and %u more: see 'wetdbg ps'", sentence->left_out);
-    return wd_fail(code, "%s%s", sentence->text, more);
+    return wetdbg_fail(code, "%s%s", sentence->text, more);
 }
 
-static int fail_not_found(const struct rrt_process *list, size_t count,
+static int fail_not_found(const struct wetdbg_process *list, size_t count,
                           const struct rep_selection *which)
 {
     struct sentence sentence = {0};
     if (!count)
-        return wd_fail(-WD_ERR_NOT_FOUND, "no program ran in the recording");
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "no program ran in the recording");
     if (which->pid)
         say(&sentence, "the recording has no process %d", which->pid);
     else
@@ -349,10 +355,10 @@ static int fail_not_found(const struct rrt_process *list, size_t count,
     say(&sentence, "; it has ");
     for (size_t i = 0; i < count; i++)
         say_candidate(&sentence, list, count, last_program(list, i), NULL);
-    return fail_with(&sentence, -WD_ERR_NOT_FOUND);
+    return fail_with(&sentence, -WETDBG_ERR_NOT_FOUND);
 }
 
-static int fail_several_pids(const struct rrt_process *list, size_t count, int pid)
+static int fail_several_pids(const struct wetdbg_process *list, size_t count, int pid)
 {
     struct sentence sentence = {0};
     say(&sentence, "%u processes had the number %d one after the other, say which: ",
@@ -360,10 +366,10 @@ static int fail_several_pids(const struct rrt_process *list, size_t count, int p
     for (size_t i = 0; i < count; i++)
         if (list[i].pid == pid)
             say_candidate(&sentence, list, count, last_program(list, i), NULL);
-    return fail_with(&sentence, -WD_ERR_USAGE);
+    return fail_with(&sentence, -WETDBG_ERR_USAGE);
 }
 
-static int fail_several_names(const struct rrt_process *list, size_t count, const char *name,
+static int fail_several_names(const struct wetdbg_process *list, size_t count, const char *name,
                               unsigned total)
 {
     struct sentence sentence = {0};
@@ -380,16 +386,16 @@ static int fail_several_names(const struct rrt_process *list, size_t count, cons
             continue;
         }
         say(&sentence, "%s%s (%d%s%s)", sentence.listed++ ? ", " : "", handle,
-            list[program.process].pid, program.exec == REP_FORKED ? ", forked" : "",
+            list[program.process].pid, program.exec == WETDBG_FORKED ? ", forked" : "",
             is_last(list, program) ? "" : ", replaced by exec");
     }
-    return fail_with(&sentence, -WD_ERR_USAGE);
+    return fail_with(&sentence, -WETDBG_ERR_USAGE);
 }
 
 /* ---------------------------------------------------------------- the choice */
 
-static int find_by_pid(const struct rrt_process *list, size_t count,
-                       const struct rep_selection *which, struct rep_program *out)
+static int find_by_pid(const struct wetdbg_process *list, size_t count,
+                       const struct rep_selection *which, struct wetdbg_program *out)
 {
     unsigned wanted = which->nth ? which->nth : 1;
     if (!which->nth && count_pid(list, count, which->pid) > 1)
@@ -402,10 +408,10 @@ static int find_by_pid(const struct rrt_process *list, size_t count,
     return fail_not_found(list, count, which);
 }
 
-static int find_by_name(const struct rrt_process *list, size_t count,
-                        const struct rep_selection *which, struct rep_program *out)
+static int find_by_name(const struct wetdbg_process *list, size_t count,
+                        const struct rep_selection *which, struct wetdbg_program *out)
 {
-    struct rep_program any = {0}, whole = {0};
+    struct wetdbg_program any = {0}, whole = {0};
     unsigned total = 0, wholes = 0;
     EACH_PROGRAM(program, list, count)
     {
@@ -413,7 +419,7 @@ static int find_by_name(const struct rrt_process *list, size_t count,
             continue;
         if (++total <= 1 || total == which->nth)
             any = program;
-        if (program.exec != REP_FORKED && is_last(list, program) && !wholes++)
+        if (program.exec != WETDBG_FORKED && is_last(list, program) && !wholes++)
             whole = program;
     }
     if (!total || total < which->nth)
@@ -424,8 +430,8 @@ static int find_by_name(const struct rrt_process *list, size_t count,
     return 0;
 }
 
-int rep_selection_find(const struct rrt_process *list, size_t count,
-                       const struct rep_selection *which, struct rep_program *out)
+int rep_selection_find(const struct wetdbg_process *list, size_t count,
+                       const struct rep_selection *which, struct wetdbg_program *out)
 {
     if (!count)
         return fail_not_found(list, count, which);
@@ -433,6 +439,6 @@ int rep_selection_find(const struct rrt_process *list, size_t count,
         return find_by_pid(list, count, which, out);
     if (which->name[0])
         return find_by_name(list, count, which, out);
-    *out = last_program(list, rep_default_process(list, count, NULL));
+    *out = last_program(list, wetdbg_default_process(list, count, NULL));
     return 0;
 }

@@ -14,8 +14,8 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "common/err.h"
 #include "recorder/feed/feed_priv.h"
+#include <wetdbg/errors.h>
 
 enum {
     SIGFRAME_REGISTERS = 48,

@@ -5,8 +5,8 @@
 #include <signal.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "recorder/feed/feed_priv.h"
+#include <wetdbg/errors.h>
 
 enum {
     SIGINFO_CODE = 8, /* offsets in siginfo_t */

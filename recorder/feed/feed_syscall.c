@@ -3,8 +3,8 @@
 #include <stdbool.h>
 #include <sys/syscall.h>
 
-#include "common/err.h"
 #include "recorder/feed/feed_priv.h"
+#include <wetdbg/errors.h>
 
 enum {
     RRCALL_COUNT = 13,

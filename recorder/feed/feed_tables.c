@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/err.h"
 #include "recorder/feed/feed_priv.h"
+#include <wetdbg/errors.h>
 
 int feed_array_grow(void **array, size_t count, size_t *capacity, size_t element_bytes)
 {

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "recorder/feed/feed_priv.h"
+#include <wetdbg/errors.h>
 
 struct feed_space *feed_space_new(void)
 {
@@ -67,8 +67,8 @@ int feed_task_take_slot(struct rep_feed *feed, struct feed_task *task)
         task->slot = slot;
         return 0;
     }
-    return wd_fail(-WD_ERR_UNSUPPORTED, "more than %d tasks share the process's memory at once",
-                   EVQ_TASKS_MAX);
+    return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED,
+                       "more than %d tasks share the process's memory at once", EVQ_TASKS_MAX);
 }
 
 void feed_task_drop_slot(struct rep_feed *feed, struct feed_task *task)

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "common/cpuid.h"
-#include "common/err.h"
+#include <wetdbg/errors.h>
 
 enum {
     X87_CONTROL_BYTES = 24,
@@ -52,7 +52,8 @@ int feed_xsave_layout_here(struct feed_xsave_layout *layout)
 {
     memset(layout, 0, sizeof(*layout));
     if (!(wd_cpuid_ask(1, 0).ecx & bit_OSXSAVE))
-        return wd_fail(-WD_ERR_UNSUPPORTED, "this processor or its system does not use XSAVE");
+        return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED,
+                           "this processor or its system does not use XSAVE");
     layout->xcr0 = local_xcr0();
     layout->mxcsr_mask = local_mxcsr_mask();
     layout->size_bytes = wd_cpuid_ask(0xd, 0).ebx;
@@ -142,16 +143,16 @@ static int convert_component(const struct feed_xsave_layout *from,
 {
     uint64_t offset = from->component[i].offset, bytes = from->component[i].size_bytes;
     if (!bytes || offset < FEED_XSAVE_MIN_BYTES || offset + bytes > size_bytes)
-        return wd_fail(-WD_ERR_CORRUPT,
-                       "vector state: component %u is in use but not in the %zu recorded bytes", i,
-                       size_bytes);
+        return wetdbg_fail(-WETDBG_ERR_CORRUPT,
+                           "vector state: component %u is in use but not in the %zu recorded bytes",
+                           i, size_bytes);
     if (to->component[i].size_bytes == bytes) {
         memcpy(dest + to->component[i].offset, image + offset, bytes);
         return 0;
     }
     if (!is_initial(i, image + offset, bytes))
-        return wd_fail(
-            -WD_ERR_UNSUPPORTED,
+        return wetdbg_fail(
+            -WETDBG_ERR_UNSUPPORTED,
             "vector state: the recording uses XSAVE component %u (%s, %u bytes), which "
             "this processor does not have: replay it where it is, or record it again here",
             i, feed_xsave_component(i), (unsigned)bytes);
@@ -164,7 +165,8 @@ int feed_xsave_convert(const struct feed_xsave_layout *from, const struct feed_x
 {
     uint64_t used = X87_BIT | SSE_BIT;
     if (size_bytes < FEED_XSAVE_LEGACY_BYTES)
-        return wd_fail(-WD_ERR_CORRUPT, "vector state of %zu bytes is too short", size_bytes);
+        return wetdbg_fail(-WETDBG_ERR_CORRUPT, "vector state of %zu bytes is too short",
+                           size_bytes);
     if (size_bytes >= FEED_XSAVE_MIN_BYTES)
         memcpy(&used, image + XSTATE_BV_OFFSET, sizeof(used));
     out->size_bytes = 0;

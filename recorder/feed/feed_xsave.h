@@ -28,7 +28,7 @@ struct feed_xsave_layout {
     } component[64];
 };
 
-/* -WD_ERR_UNSUPPORTED if this processor has no XSAVE (or its system does not use it). */
+/* -WETDBG_ERR_UNSUPPORTED if this processor has no XSAVE (or its system does not use it). */
 int feed_xsave_layout_here(struct feed_xsave_layout *layout);
 
 /* What the component is called; "unknown" for those that have no name. */
@@ -39,8 +39,8 @@ void feed_xsave_layout_of_trace(const struct rrt_header *header, struct feed_xsa
 
 /*
  * Replaces `out` with an image of to->size_bytes. `image` is 512 bytes (FXSAVE) or a whole XSAVE
- * area; it is untrusted. A component in its initial state stays marked so. -WD_ERR_UNSUPPORTED if
- * a component in use does not exist here; -WD_ERR_CORRUPT if `image` is too short for what it
+ * area; it is untrusted. A component in its initial state stays marked so. -WETDBG_ERR_UNSUPPORTED if
+ * a component in use does not exist here; -WETDBG_ERR_CORRUPT if `image` is too short for what it
  * claims to hold; -ENOMEM.
  */
 int feed_xsave_convert(const struct feed_xsave_layout *from, const struct feed_xsave_layout *to,

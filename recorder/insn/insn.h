@@ -345,13 +345,13 @@ static inline size_t ins_info_bytes(const struct ins_info *info)
 
 /*
  * Decodes the instruction at `code`, of which `len` bytes may be read, as if at address `pc`.
- * `code` is untrusted. Returns 0, or -WD_ERR_CORRUPT when the bytes are no instruction or are cut
+ * `code` is untrusted. Returns 0, or -WETDBG_ERR_CORRUPT when the bytes are no instruction or are cut
  * short by `len`; *out is written only on success. Thread-safe; needs no set-up.
  */
 int ins_decode(const uint8_t *code, size_t len, uint64_t pc, struct ins_info *out);
 
 /* Intel syntax, absolute branch targets, into buf[size] (always terminated, cut if too long).
- * 0, or -WD_ERR_CORRUPT as above, with "(bad)" in buf. */
+ * 0, or -WETDBG_ERR_CORRUPT as above, with "(bad)" in buf. */
 int ins_text(const uint8_t *code, size_t len, uint64_t pc, char *buf, size_t size);
 
 /*

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "recorder/insn/insn_priv.h"
+#include <wetdbg/errors.h>
 
 static void decoder_init(ZydisDecoder *decoder)
 {
@@ -105,7 +105,7 @@ int ins_decode(const uint8_t *code, size_t len, uint64_t pc, struct ins_info *ou
     ZydisDecodedOperand ops[ZYDIS_MAX_OPERAND_COUNT];
     decoder_init(&decoder);
     if (ZYAN_FAILED(ZydisDecoderDecodeFull(&decoder, code, len, &zi, ops)))
-        return wd_fail(-WD_ERR_CORRUPT, "no instruction at 0x%" PRIx64, pc);
+        return wetdbg_fail(-WETDBG_ERR_CORRUPT, "no instruction at 0x%" PRIx64, pc);
     ins_describe(&zi, ops, pc, out);
     return 0;
 }
@@ -129,7 +129,7 @@ int ins_text(const uint8_t *code, size_t len, uint64_t pc, char *buf, size_t siz
     decoder_init(&decoder);
     if (ZYAN_FAILED(ZydisDecoderDecodeFull(&decoder, code, len, &zi, ops))) {
         snprintf(buf, size, "(bad)");
-        return wd_fail(-WD_ERR_CORRUPT, "no instruction at 0x%" PRIx64, pc);
+        return wetdbg_fail(-WETDBG_ERR_CORRUPT, "no instruction at 0x%" PRIx64, pc);
     }
     char text[160];
     ZydisFormatterInit(&formatter, ZYDIS_FORMATTER_STYLE_INTEL);

@@ -11,8 +11,8 @@
 #include <sys/statvfs.h>
 #include <sys/wait.h>
 
-#include "common/err.h"
 #include "recorder/record/trace_place.h"
+#include <wetdbg/errors.h>
 
 /* What stood in the way of a write to `path`. */
 static void say_limit(char *text, size_t bytes, int err, const char *path)
@@ -51,12 +51,13 @@ int rec_failure_no_start(const struct rec_report *report, const char *program,
     if (trace_dir)
         rec_place_discard(trace_dir);
     if (report->write_error)
-        return wd_fail(-WD_ERR_MACHINE, "%s was not started: in %s %s", program,
-                       trace_dir ? trace_dir : "rr's place", limit);
+        return wetdbg_fail(-WETDBG_ERR_MACHINE, "%s was not started: in %s %s", program,
+                           trace_dir ? trace_dir : "rr's place", limit);
     if (report->no_ticks)
-        return wd_fail(-WD_ERR_MACHINE, "no counter can be had here, nor one be imitated: %s",
-                       report->no_ticks);
-    return wd_fail(-WD_ERR_MACHINE, "rr could not start %s; what it said is above", program);
+        return wetdbg_fail(-WETDBG_ERR_MACHINE,
+                           "no counter can be had here, nor one be imitated: %s", report->no_ticks);
+    return wetdbg_fail(-WETDBG_ERR_MACHINE, "rr could not start %s; what it said is above",
+                       program);
 }
 
 int rec_failure_no_end(const struct rec_report *report, int status, const char *trace_dir)
@@ -66,18 +67,18 @@ int rec_failure_no_end(const struct rec_report *report, int status, const char *
     mark_unfinished(trace_dir);
     if (report->write_error) {
         say_limit(limit, sizeof(limit), report->write_error, trace_dir);
-        return wd_fail(-WD_ERR_MACHINE,
-                       "the recording was given up, and the program with it: in %s %s; "
-                       "the %llu kB that were written cannot be replayed and may be removed",
-                       trace_dir, limit, (unsigned long long)rec_place_bytes(trace_dir) / 1024);
+        return wetdbg_fail(-WETDBG_ERR_MACHINE,
+                           "the recording was given up, and the program with it: in %s %s; "
+                           "the %llu kB that were written cannot be replayed and may be removed",
+                           trace_dir, limit, (unsigned long long)rec_place_bytes(trace_dir) / 1024);
     }
     if (WIFSIGNALED(status) && !report->is_aborted)
-        return wd_fail(-WD_ERR_MACHINE,
-                       "rr was ended by signal %d (%s) before the recording was complete; "
+        return wetdbg_fail(-WETDBG_ERR_MACHINE,
+                           "rr was ended by signal %d (%s) before the recording was complete; "
+                           "what there is of it is in %s",
+                           WTERMSIG(status), strsignal(WTERMSIG(status)), trace_dir);
+    return wetdbg_fail(-WETDBG_ERR_MACHINE,
+                       "rr gave up before the recording was complete (what it said is above); "
                        "what there is of it is in %s",
-                       WTERMSIG(status), strsignal(WTERMSIG(status)), trace_dir);
-    return wd_fail(-WD_ERR_MACHINE,
-                   "rr gave up before the recording was complete (what it said is above); "
-                   "what there is of it is in %s",
-                   trace_dir);
+                       trace_dir);
 }

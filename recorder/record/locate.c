@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/err.h"
+#include <wetdbg/errors.h>
 
 #define PRELOAD_NAME "libwetdbg-ticks.so"
 #define PATH_DEFAULT "/usr/local/bin:/usr/bin:/bin"
@@ -22,7 +22,7 @@ static int copy_path(const char *text, char **path)
     char *copy = strdup(text);
 
     if (!copy)
-        return wd_fail(-ENOMEM, "out of memory");
+        return wetdbg_fail(-ENOMEM, "out of memory");
     *path = copy;
     return 0;
 }
@@ -60,12 +60,12 @@ static int explain_program(const char *path)
     struct stat st;
 
     if (stat(path, &st) != 0 && errno == ENOENT)
-        return wd_fail(-WD_ERR_NOT_FOUND, "%s: no such program", path);
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "%s: no such program", path);
     if (stat(path, &st) != 0)
-        return wd_fail_errno("%s", path);
+        return wetdbg_fail_errno("%s", path);
     if (S_ISDIR(st.st_mode))
-        return wd_fail(-EISDIR, "%s is a directory, not a program", path);
-    return wd_fail(-EACCES, "%s is not executable", path);
+        return wetdbg_fail(-EISDIR, "%s is a directory, not a program", path);
+    return wetdbg_fail(-EACCES, "%s is not executable", path);
 }
 
 /* rr does not run what only a shell would: a script without an interpreter line. And what it runs
@@ -77,18 +77,20 @@ static int check_format(const char *path)
     ssize_t got;
 
     if (fd < 0)
-        return errno == EACCES ? 0 : wd_fail_errno("%s", path); /* executable but not readable */
+        return errno == EACCES ? 0
+                               : wetdbg_fail_errno("%s", path); /* executable but not readable */
     got = read(fd, start, sizeof(start));
     close(fd);
     if (got == sizeof(start) && memcmp(start, "\177ELF", 4) == 0) {
         if (start[EI_CLASS] == ELFCLASS64)
             return 0;
-        return wd_fail(-WD_ERR_UNSUPPORTED, "%s is a 32-bit program; only x86-64 ones are replayed",
-                       path);
+        return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED,
+                           "%s is a 32-bit program; only x86-64 ones are replayed", path);
     }
     if (got >= 2 && memcmp(start, "#!", 2) == 0)
         return 0;
-    return wd_fail(-ENOEXEC, "%s is neither an ELF program nor a script that starts with #!", path);
+    return wetdbg_fail(-ENOEXEC, "%s is neither an ELF program nor a script that starts with #!",
+                       path);
 }
 
 int rec_locate_program(const char *name, char **path)
@@ -97,13 +99,13 @@ int rec_locate_program(const char *name, char **path)
     int err;
 
     if (!*name)
-        return wd_fail(-WD_ERR_NOT_FOUND, "the program's name is empty");
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "the program's name is empty");
     if (strchr(name, '/')) {
         if (!is_runnable(name))
             return explain_program(name);
         snprintf(found, sizeof(found), "%s", name);
     } else if (!search_path(name, found)) {
-        return wd_fail(-WD_ERR_NOT_FOUND, "%s: no such program in PATH", name);
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "%s: no such program in PATH", name);
     }
     err = check_format(found);
     return err ? err : copy_path(found, path);
@@ -117,12 +119,12 @@ int rec_locate_rr(char **path)
     if (named && *named && strchr(named, '/')) {
         if (is_runnable(named))
             return copy_path(named, path);
-        return wd_fail(-WD_ERR_MACHINE, "WETDBG_RR=%s is not a program", named);
+        return wetdbg_fail(-WETDBG_ERR_MACHINE, "WETDBG_RR=%s is not a program", named);
     }
     if (search_path(named && *named ? named : "rr", found))
         return copy_path(found, path);
-    return wd_fail(
-        -WD_ERR_MACHINE,
+    return wetdbg_fail(
+        -WETDBG_ERR_MACHINE,
         "rr is not installed, and recording needs it: `apt install rr` (Debian, Ubuntu), "
         "`dnf install rr` (Fedora), or https://rr-project.org; "
         "WETDBG_RR=/path/to/rr names one outside PATH");
@@ -166,12 +168,12 @@ int rec_locate_preload(char **path)
     char found[PATH_MAX], real[PATH_MAX];
 
     if (!find_preload(found) || !realpath(found, real))
-        return wd_fail(-WD_ERR_MACHINE,
-                       PRELOAD_NAME " is missing: neither below %s nor beside this program",
-                       WETDBG_TICKS_INSTALL_DIR);
+        return wetdbg_fail(-WETDBG_ERR_MACHINE,
+                           PRELOAD_NAME " is missing: neither below %s nor beside this program",
+                           WETDBG_TICKS_INSTALL_DIR);
     /* ld.so splits LD_PRELOAD at these and has no way to quote them. */
     if (strpbrk(real, " :"))
-        return wd_fail(-WD_ERR_MACHINE,
-                       "%s cannot be preloaded: its path has a space or a colon in it", real);
+        return wetdbg_fail(-WETDBG_ERR_MACHINE,
+                           "%s cannot be preloaded: its path has a space or a colon in it", real);
     return copy_path(real, path);
 }

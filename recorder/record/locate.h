@@ -3,14 +3,14 @@
 #ifndef RECORDER_RECORD_LOCATE_H
 #define RECORDER_RECORD_LOCATE_H
 
-/* The file that execvp would run. -WD_ERR_NOT_FOUND, or -EACCES, -EISDIR, -ENOEXEC. */
+/* The file that execvp would run. -WETDBG_ERR_NOT_FOUND, or -EACCES, -EISDIR, -ENOEXEC. */
 int rec_locate_program(const char *name, char **path);
 
-/* $WETDBG_RR or rr in PATH; -WD_ERR_MACHINE with advice on how to install it. */
+/* $WETDBG_RR or rr in PATH; -WETDBG_ERR_MACHINE with advice on how to install it. */
 int rec_locate_rr(char **path);
 
 /* libwetdbg-ticks.so of the build tree or of the installation that this program is from;
- * -WD_ERR_MACHINE if it is nowhere. */
+ * -WETDBG_ERR_MACHINE if it is nowhere. */
 int rec_locate_preload(char **path);
 
 #endif

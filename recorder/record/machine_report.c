@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "recorder/record/locate.h"
 #include "recorder/record/machine.h"
-#include "recorder/record/record.h"
+#include <wetdbg/errors.h>
+#include <wetdbg/record.h>
 
 #define ROWS_MAX        12
 #define TEXT_BYTES      512
@@ -51,7 +51,7 @@ static int add_rr(struct report *report)
     int err = rec_locate_rr(&path), version;
 
     if (err) {
-        add_row(report, "rr", false, "%s", wd_error_message(err));
+        add_row(report, "rr", false, "%s", wetdbg_error(err));
         return 0;
     }
     version = rec_rr_version(path);
@@ -70,7 +70,7 @@ static bool add_preload(struct report *report)
     char *path;
     int err = rec_locate_preload(&path);
 
-    add_row(report, "preload", !err, "%s", err ? wd_error_message(err) : path);
+    add_row(report, "preload", !err, "%s", err ? wetdbg_error(err) : path);
     if (!err)
         free(path);
     return !err;
@@ -195,14 +195,14 @@ static int print_json(FILE *out, const struct report *report, const char *verdic
     json_object_set_new(root, "possible", json_boolean(possible));
     json_object_set_new(root, "verdict", json_string(verdict));
     if (json_dumpf(root, out, JSON_INDENT(2)) != 0)
-        err = wd_fail(-EIO, "cannot write the report");
+        err = wetdbg_fail(-EIO, "cannot write the report");
     else
         fputc('\n', out);
     json_decref(root);
     return err;
 }
 
-int rec_check(FILE *out, bool as_json)
+int wetdbg_record_check(FILE *out, bool as_json)
 {
     struct report report = {0};
     bool is_possible;
@@ -214,6 +214,6 @@ int rec_check(FILE *out, bool as_json)
     else
         print_text(out, &report, verdict);
     if (!err && !is_possible)
-        err = wd_fail(-WD_ERR_MACHINE, "%s", verdict);
+        err = wetdbg_fail(-WETDBG_ERR_MACHINE, "%s", verdict);
     return err;
 }

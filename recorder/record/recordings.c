@@ -14,11 +14,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/err.h"
 #include "common/regular.h"
-#include "recorder/record/record.h"
 #include "recorder/record/trace_place.h"
 #include "recorder/ticks/digest_format.h"
+#include <wetdbg/errors.h>
+#include <wetdbg/record.h>
 
 #define LATEST_LINK  "latest-trace"
 #define RR_FILES_DIR "files.rr" /* what rr itself may keep below a trace directory */
@@ -68,7 +68,7 @@ static bool is_being_recorded(const char *trace_dir)
     return locked;
 }
 
-bool rec_is_software_ticks(const char *trace_dir)
+bool wetdbg_recording_is_software_ticks(const char *trace_dir)
 {
     struct stat st;
 
@@ -77,26 +77,26 @@ bool rec_is_software_ticks(const char *trace_dir)
 
 /* ---- one entry ---- */
 
-static void entry_fini(struct rec_entry *entry)
+static void entry_fini(struct wetdbg_recording_entry *entry)
 {
     free(entry->name);
     free(entry->path);
 }
 
-static int entry_init(struct rec_entry *entry, const char *place, const char *name)
+static int entry_init(struct wetdbg_recording_entry *entry, const char *place, const char *name)
 {
     struct stat st;
 
-    *entry = (struct rec_entry){.name = strdup(name), .path = join(place, name)};
+    *entry = (struct wetdbg_recording_entry){.name = strdup(name), .path = join(place, name)};
     if (!entry->name || !entry->path) {
         entry_fini(entry);
-        return wd_fail(-ENOMEM, "out of memory");
+        return wetdbg_fail(-ENOMEM, "out of memory");
     }
     entry->is_finished = stat_in(entry->path, "version", &st) == 0;
     if (entry->is_finished || stat_in(entry->path, "events", &st) == 0)
         entry->when = st.st_mtim;
     entry->is_running = !entry->is_finished && is_being_recorded(entry->path);
-    entry->is_software_ticks = rec_is_software_ticks(entry->path);
+    entry->is_software_ticks = wetdbg_recording_is_software_ticks(entry->path);
     entry->size_bytes = rec_place_bytes(entry->path);
     return 0;
 }
@@ -105,7 +105,7 @@ static int entry_init(struct rec_entry *entry, const char *place, const char *na
 
 static int compare_age(const void *a, const void *b)
 {
-    const struct rec_entry *x = a, *y = b;
+    const struct wetdbg_recording_entry *x = a, *y = b;
 
     if (x->when.tv_sec != y->when.tv_sec)
         return x->when.tv_sec < y->when.tv_sec ? -1 : 1;
@@ -114,13 +114,14 @@ static int compare_age(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-static int add_entry(struct rec_entry **entries, size_t *count, const char *place, const char *name)
+static int add_entry(struct wetdbg_recording_entry **entries, size_t *count, const char *place,
+                     const char *name)
 {
-    struct rec_entry *larger = realloc(*entries, (*count + 1) * sizeof(**entries));
+    struct wetdbg_recording_entry *larger = realloc(*entries, (*count + 1) * sizeof(**entries));
     int err;
 
     if (!larger)
-        return wd_fail(-ENOMEM, "out of memory");
+        return wetdbg_fail(-ENOMEM, "out of memory");
     *entries = larger;
     err = entry_init(&larger[*count], place, name);
     if (!err)
@@ -143,14 +144,14 @@ static bool is_listed_name(const char *place, const char *name)
     return listed;
 }
 
-static int list_place(const char *place, struct rec_entry **entries, size_t *count)
+static int list_place(const char *place, struct wetdbg_recording_entry **entries, size_t *count)
 {
     struct dirent *item;
     DIR *dir = opendir(place);
     int err = 0;
 
     if (!dir)
-        return errno == ENOENT ? 0 : wd_fail_errno("cannot list %s", place);
+        return errno == ENOENT ? 0 : wetdbg_fail_errno("cannot list %s", place);
     while (!err && (item = readdir(dir))) {
         if (is_listed_name(place, item->d_name))
             err = add_entry(entries, count, place, item->d_name);
@@ -159,19 +160,19 @@ static int list_place(const char *place, struct rec_entry **entries, size_t *cou
     return err;
 }
 
-int rec_list(struct rec_entry **entries, size_t *count)
+int wetdbg_recordings_list(struct wetdbg_recording_entry **entries, size_t *count)
 {
-    struct rec_entry *found = NULL;
+    struct wetdbg_recording_entry *found = NULL;
     size_t found_count = 0;
     char *place;
-    int err = rec_place(&place);
+    int err = wetdbg_recordings_place(&place);
 
     if (err)
         return err;
     err = list_place(place, &found, &found_count);
     free(place);
     if (err) {
-        rec_entries_free(found, found_count);
+        wetdbg_recordings_free(found, found_count);
         return err;
     }
     if (found_count)
@@ -181,7 +182,7 @@ int rec_list(struct rec_entry **entries, size_t *count)
     return 0;
 }
 
-void rec_entries_free(struct rec_entry *entries, size_t count)
+void wetdbg_recordings_free(struct wetdbg_recording_entry *entries, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         entry_fini(&entries[i]);
@@ -199,14 +200,14 @@ static int fail_no_trace_dir(const char *path, const char *real)
     for (size_t i = 0; i < 3; i++) {
         int err = stat_in(real, names[i], &st);
         if (err == -EACCES)
-            return wd_fail(err, "%s: %s", path, strerror(EACCES));
+            return wetdbg_fail(err, "%s: %s", path, strerror(EACCES));
         has[i] = err == 0;
         has_any |= has[i];
     }
     if (!has_any)
-        return wd_fail(-WD_ERR_USAGE, "%s is not a trace directory", path);
-    return wd_fail(-WD_ERR_CORRUPT, "%s: `%s` is missing from the recording", path,
-                   has[0] ? "version" : "events");
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "%s is not a trace directory", path);
+    return wetdbg_fail(-WETDBG_ERR_CORRUPT, "%s: `%s` is missing from the recording", path,
+                       has[0] ? "version" : "events");
 }
 
 static int resolve(const char *path, char **resolved)
@@ -214,8 +215,8 @@ static int resolve(const char *path, char **resolved)
     char *real = realpath(path, NULL);
 
     if (!real)
-        return errno == ENOENT ? wd_fail(-WD_ERR_NOT_FOUND, "%s: no such recording", path)
-                               : wd_fail_errno("%s", path);
+        return errno == ENOENT ? wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "%s: no such recording", path)
+                               : wetdbg_fail_errno("%s", path);
     if (!is_trace_dir(real)) {
         int err = fail_no_trace_dir(path, real);
         free(real);
@@ -227,24 +228,25 @@ static int resolve(const char *path, char **resolved)
 
 static int youngest(char **path)
 {
-    struct rec_entry *entries;
+    struct wetdbg_recording_entry *entries;
     size_t count;
-    int err = rec_list(&entries, &count);
+    int err = wetdbg_recordings_list(&entries, &count);
 
     if (err)
         return err;
     if (count == 0)
-        err = wd_fail(-WD_ERR_NOT_FOUND, "there is no recording yet; `wetdbg record` makes one");
+        err = wetdbg_fail(-WETDBG_ERR_NOT_FOUND,
+                          "there is no recording yet; `wetdbg record` makes one");
     else
         err = resolve(entries[count - 1].path, path);
-    rec_entries_free(entries, count);
+    wetdbg_recordings_free(entries, count);
     return err;
 }
 
-int rec_newest(char **path)
+int wetdbg_recording_newest(char **path)
 {
     char *place, *link = NULL, *real = NULL;
-    int err = rec_place(&place);
+    int err = wetdbg_recordings_place(&place);
 
     if (err)
         return err;
@@ -261,22 +263,22 @@ int rec_newest(char **path)
     return youngest(path);
 }
 
-int rec_trace_dir(const char *name, char **path)
+int wetdbg_recording_find(const char *name, char **path)
 {
     char *place, *below = NULL;
     int err;
 
     if (!name || !*name)
-        return rec_newest(path);
+        return wetdbg_recording_newest(path);
     if (strchr(name, '/') || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
         return resolve(name, path);
-    err = rec_place(&place);
+    err = wetdbg_recordings_place(&place);
     if (err)
         return err;
     below = join(place, name);
     free(place);
     if (!below)
-        return wd_fail(-ENOMEM, "out of memory");
+        return wetdbg_fail(-ENOMEM, "out of memory");
     err = is_trace_dir(below) ? resolve(below, path) : resolve(name, path);
     free(below);
     return err;
@@ -293,7 +295,7 @@ static int find_foreign(int dir_fd, const char *path)
     struct stat st;
 
     if (!dir) {
-        err = wd_fail_errno("cannot list %s", path);
+        err = wetdbg_fail_errno("cannot list %s", path);
         if (fd >= 0)
             close(fd);
         return err;
@@ -304,10 +306,10 @@ static int find_foreign(int dir_fd, const char *path)
             continue;
         if (fstatat(dir_fd, item->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode) &&
             strcmp(item->d_name, RR_FILES_DIR) != 0)
-            err = wd_fail(-ENOTEMPTY,
-                          "%s holds a directory, %s, which no recording has; "
-                          "nothing was removed",
-                          path, item->d_name);
+            err = wetdbg_fail(-ENOTEMPTY,
+                              "%s holds a directory, %s, which no recording has; "
+                              "nothing was removed",
+                              path, item->d_name);
     }
     closedir(dir);
     return err;
@@ -320,7 +322,7 @@ static int remove_files(int dir_fd, const char *path)
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 
     if (!dir) {
-        err = wd_fail_errno("cannot list %s", path);
+        err = wetdbg_fail_errno("cannot list %s", path);
         if (fd >= 0)
             close(fd);
         return err;
@@ -331,7 +333,7 @@ static int remove_files(int dir_fd, const char *path)
             strcmp(item->d_name, RR_FILES_DIR) == 0)
             continue;
         if (unlinkat(dir_fd, item->d_name, 0) != 0 && errno != ENOENT)
-            err = wd_fail_errno("cannot remove %s/%s", path, item->d_name);
+            err = wetdbg_fail_errno("cannot remove %s/%s", path, item->d_name);
     }
     closedir(dir);
     return err;
@@ -342,7 +344,7 @@ static int remove_tree(const char *path)
     int dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), sub_fd, err;
 
     if (dir_fd < 0)
-        return wd_fail_errno("cannot remove %s", path);
+        return wetdbg_fail_errno("cannot remove %s", path);
     err = find_foreign(dir_fd, path);
     sub_fd = openat(dir_fd, RR_FILES_DIR, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (!err && sub_fd >= 0) {
@@ -350,7 +352,7 @@ static int remove_tree(const char *path)
         if (!err)
             err = remove_files(sub_fd, path);
         if (!err && unlinkat(dir_fd, RR_FILES_DIR, AT_REMOVEDIR) != 0)
-            err = wd_fail_errno("cannot remove %s/%s", path, RR_FILES_DIR);
+            err = wetdbg_fail_errno("cannot remove %s/%s", path, RR_FILES_DIR);
     }
     if (sub_fd >= 0)
         close(sub_fd);
@@ -358,7 +360,7 @@ static int remove_tree(const char *path)
         err = remove_files(dir_fd, path);
     close(dir_fd);
     if (!err && rmdir(path) != 0)
-        err = wd_fail_errno("cannot remove %s", path);
+        err = wetdbg_fail_errno("cannot remove %s", path);
     return err;
 }
 
@@ -367,7 +369,7 @@ static void drop_dead_link(void)
 {
     char *place, *link;
 
-    if (rec_place(&place) != 0)
+    if (wetdbg_recordings_place(&place) != 0)
         return;
     link = join(place, LATEST_LINK);
     if (link && access(link, F_OK) != 0 && errno == ENOENT)
@@ -376,18 +378,18 @@ static void drop_dead_link(void)
     free(place);
 }
 
-int rec_remove(const char *name)
+int wetdbg_recording_remove(const char *name)
 {
     char *path;
     int err;
 
     if (!name || !*name)
-        return wd_fail(-WD_ERR_USAGE, "no recording to remove was named");
-    err = rec_trace_dir(name, &path);
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "no recording to remove was named");
+    err = wetdbg_recording_find(name, &path);
     if (err)
         return err;
     if (is_being_recorded(path))
-        err = wd_fail(-EBUSY, "%s is still being recorded; nothing was removed", path);
+        err = wetdbg_fail(-EBUSY, "%s is still being recorded; nothing was removed", path);
     if (!err)
         err = remove_tree(path);
     if (!err)

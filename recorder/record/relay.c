@@ -10,8 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/err.h"
 #include "recorder/ticks/protocol.h"
+#include <wetdbg/errors.h>
 
 /* How far apart the copies of one signal to a group may arrive here and in rr, on a busy machine. */
 #define COPIES_APART_MS 250
@@ -39,7 +39,7 @@ int rec_relay_open(struct rec_relay *relay, bool has_preload)
         sigaddset(&blocked, passed[i]);
     relay->signal_fd = signalfd(-1, &blocked, SFD_CLOEXEC | SFD_NONBLOCK);
     if (relay->signal_fd < 0)
-        return wd_fail_errno("signalfd");
+        return wetdbg_fail_errno("signalfd");
     sigprocmask(SIG_BLOCK, &blocked, &relay->mask_before);
     sigaction(SIGCHLD, &wait, &relay->child_before);
     return 0;
@@ -136,7 +136,7 @@ static int reap(struct rec_relay *relay, int *status)
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
-            return wd_fail_errno("waitpid");
+            return wetdbg_fail_errno("waitpid");
         if (!WIFSTOPPED(*status))
             return 1;
         stop_like(WSTOPSIG(*status));
@@ -193,7 +193,7 @@ int rec_relay_wait(struct rec_relay *relay, pid_t rr, struct rec_report *report,
                                  {.fd = report->fd, .events = POLLIN}};
 
         if (poll(ready, 2, pass_due(relay, report)) < 0 && errno != EINTR)
-            return wd_fail_errno("poll");
+            return wetdbg_fail_errno("poll");
         take_report(relay, report);
         ended = take_signals(relay, status);
     }

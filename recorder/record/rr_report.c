@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/err.h"
 #include "recorder/ticks/protocol.h"
+#include <wetdbg/errors.h>
 
 /* Away from standard descriptors that are closed: the program must find them so. */
 static int move_up(int *fd)
@@ -16,7 +16,7 @@ static int move_up(int *fd)
     int moved = fcntl(*fd, F_DUPFD_CLOEXEC, 3);
 
     if (moved < 0)
-        return wd_fail_errno("pipe");
+        return wetdbg_fail_errno("pipe");
     close(*fd);
     *fd = moved;
     return 0;
@@ -28,7 +28,7 @@ int rec_report_open(struct rec_report *report, int *write_fd)
 
     *report = (struct rec_report){.fd = -1};
     if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
-        return wd_fail_errno("pipe");
+        return wetdbg_fail_errno("pipe");
     err = move_up(&ends[0]);
     if (!err)
         err = move_up(&ends[1]);

@@ -18,11 +18,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/err.h"
 #include "recorder/record/failure.h"
 #include "recorder/record/locate.h"
 #include "recorder/record/machine.h"
-#include "recorder/record/record.h"
 #include "recorder/record/relay.h"
 #include "recorder/record/rr_report.h"
 #include "recorder/record/sums.h"
@@ -30,6 +28,8 @@
 #include "recorder/record/trust.h"
 #include "recorder/record/which_processor.h"
 #include "recorder/ticks/protocol.h"
+#include <wetdbg/errors.h>
+#include <wetdbg/record.h>
 
 #define EXEC_FAILED  127
 #define RR_FILES_MIN 1010
@@ -50,20 +50,20 @@ struct run {
 
 /* ---- before ---- */
 
-static int choose_ticks(struct run *run, const struct rec_options *options)
+static int choose_ticks(struct run *run, const struct wetdbg_record_options *options)
 {
-    int pmu = options->ticks == REC_TICKS_SOFTWARE ? -ENODEV : rec_probe_pmu();
+    int pmu = options->ticks == WETDBG_TICKS_SOFTWARE ? -ENODEV : rec_probe_pmu();
     struct rec_cpu cpu;
 
-    if (pmu != 0 && options->ticks == REC_TICKS_HARDWARE)
-        return wd_fail(-WD_ERR_MACHINE,
-                       "hardware ticks are impossible: the PMU %s "
-                       "(`wetdbg record --check` says more; --ticks=software does without)",
-                       rec_pmu_reason(pmu));
+    if (pmu != 0 && options->ticks == WETDBG_TICKS_HARDWARE)
+        return wetdbg_fail(-WETDBG_ERR_MACHINE,
+                           "hardware ticks are impossible: the PMU %s "
+                           "(`wetdbg record --check` says more; --ticks=software does without)",
+                           rec_pmu_reason(pmu));
     run->is_software = pmu != 0;
     if (run->is_software) {
         run->microarch = SOFTWARE_MICROARCH;
-        if (options->ticks == REC_TICKS_AUTO && !options->quiet)
+        if (options->ticks == WETDBG_TICKS_AUTO && !options->quiet)
             fprintf(stderr, "wetdbg: recording with software ticks: the PMU %s\n",
                     rec_pmu_reason(pmu));
         return 0;
@@ -88,10 +88,10 @@ static int check_ptrace(void)
 
     if (!err)
         return 0;
-    return wd_fail(-WD_ERR_MACHINE,
-                   "programs cannot be traced here: ptrace is refused (%s); "
-                   "`wetdbg record --check` says more",
-                   strerror(-err));
+    return wetdbg_fail(-WETDBG_ERR_MACHINE,
+                       "programs cannot be traced here: ptrace is refused (%s); "
+                       "`wetdbg record --check` says more",
+                       strerror(-err));
 }
 
 /* rr reads more of a program's first stack than there is below this limit, and aborts. */
@@ -103,9 +103,9 @@ static int check_stack(void)
 
     if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= STACK_MIN_KIB << 10)
         return 0;
-    return wd_fail(-WD_ERR_MACHINE,
-                   "rr cannot record with a stack of %llu KiB; %d are needed (`ulimit -s`)",
-                   (unsigned long long)limit.rlim_cur >> 10, STACK_MIN_KIB);
+    return wetdbg_fail(-WETDBG_ERR_MACHINE,
+                       "rr cannot record with a stack of %llu KiB; %d are needed (`ulimit -s`)",
+                       (unsigned long long)limit.rlim_cur >> 10, STACK_MIN_KIB);
 }
 
 /* rr keeps descriptors of its own in the program, the highest of them 1001 and its copy. It raises
@@ -116,12 +116,13 @@ static int check_open_files(void)
 
     if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_max >= RR_FILES_MIN)
         return 0;
-    return wd_fail(-WD_ERR_MACHINE,
-                   "rr needs %d open files, and no more than %llu are allowed here (ulimit -Hn)",
-                   RR_FILES_MIN, (unsigned long long)files.rlim_max);
+    return wetdbg_fail(
+        -WETDBG_ERR_MACHINE,
+        "rr needs %d open files, and no more than %llu are allowed here (ulimit -Hn)", RR_FILES_MIN,
+        (unsigned long long)files.rlim_max);
 }
 
-static int prepare(struct run *run, const struct rec_options *options, const char *name)
+static int prepare(struct run *run, const struct wetdbg_record_options *options, const char *name)
 {
     int err = rec_locate_program(name, &run->program);
 
@@ -221,7 +222,7 @@ static int spawn_and_wait(struct run *run, char *const argv[], int *status)
     int err;
 
     if (!args)
-        return wd_fail(-ENOMEM, "out of memory");
+        return wetdbg_fail(-ENOMEM, "out of memory");
     err = rec_relay_open(&relay, run->preload != NULL);
     if (err) {
         free(args);
@@ -234,7 +235,7 @@ static int spawn_and_wait(struct run *run, char *const argv[], int *status)
         run_rr(run, args);
     }
     if (child < 0)
-        err = wd_fail_errno("fork");
+        err = wetdbg_fail_errno("fork");
     close(run->report_write_fd);
     run->report_write_fd = -1;
     if (child > 0)
@@ -246,7 +247,7 @@ static int spawn_and_wait(struct run *run, char *const argv[], int *status)
 
 /* ---- after ---- */
 
-static int fill_trace_dir(const struct run *run, struct rec_outcome *outcome)
+static int fill_trace_dir(const struct run *run, struct wetdbg_record_outcome *outcome)
 {
     char real[PATH_MAX];
 
@@ -256,9 +257,9 @@ static int fill_trace_dir(const struct run *run, struct rec_outcome *outcome)
     } else if (run->out_dir) {
         outcome->trace_dir = strdup(run->out_dir);
     } else {
-        rec_newest(&outcome->trace_dir);
+        wetdbg_recording_newest(&outcome->trace_dir);
     }
-    return outcome->trace_dir ? 0 : -WD_ERR_MACHINE;
+    return outcome->trace_dir ? 0 : -WETDBG_ERR_MACHINE;
 }
 
 static bool has_file(const char *dir, const char *name)
@@ -269,13 +270,13 @@ static bool has_file(const char *dir, const char *name)
     return snprintf(path, sizeof(path), "%s/%s", dir, name) < PATH_MAX && stat(path, &st) == 0;
 }
 
-static int judge(const struct run *run, int status, struct rec_outcome *outcome)
+static int judge(const struct run *run, int status, struct wetdbg_record_outcome *outcome)
 {
     bool must_have_started = run->report.program || !run->preload;
     int err = fill_trace_dir(run, outcome);
 
     if (WIFEXITED(status) && WEXITSTATUS(status) == EXEC_FAILED && err)
-        return wd_fail(-WD_ERR_MACHINE, "%s cannot be executed", run->rr);
+        return wetdbg_fail(-WETDBG_ERR_MACHINE, "%s cannot be executed", run->rr);
     if (err || !must_have_started)
         return rec_failure_no_start(&run->report, run->program, outcome->trace_dir);
     if (run->report.is_aborted || run->report.write_error ||
@@ -297,14 +298,15 @@ static void run_fini(struct run *run)
         close(run->report_write_fd);
 }
 
-int rec_record(const struct rec_options *options, char *const argv[], struct rec_outcome *outcome)
+int wetdbg_record(const struct wetdbg_record_options *options, char *const argv[],
+                  struct wetdbg_record_outcome *outcome)
 {
-    struct rec_outcome found = {0};
+    struct wetdbg_record_outcome found = {0};
     struct run run = {.report_write_fd = -1, .report = {.fd = -1}};
     int status = 0, err;
 
     if (!argv[0])
-        return wd_fail(-WD_ERR_USAGE, "no program to record was named");
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "no program to record was named");
     err = prepare(&run, options, argv[0]);
     if (!err)
         err = spawn_and_wait(&run, argv, &status);
@@ -320,21 +322,21 @@ int rec_record(const struct rec_options *options, char *const argv[], struct rec
         rec_mark_write(found.trace_dir);
     run_fini(&run);
     if (err)
-        rec_outcome_fini(&found);
+        wetdbg_record_outcome_fini(&found);
     else
         *outcome = found;
     return err;
 }
 
-void rec_outcome_fini(struct rec_outcome *outcome)
+void wetdbg_record_outcome_fini(struct wetdbg_record_outcome *outcome)
 {
     if (!outcome)
         return;
     free(outcome->trace_dir);
-    *outcome = (struct rec_outcome){0};
+    *outcome = (struct wetdbg_record_outcome){0};
 }
 
-void rec_die_of(int signal_number)
+void wetdbg_die_of(int signal_number)
 {
     sigset_t one;
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "common/err.h"
 #include "common/regular.h"
+#include <wetdbg/errors.h>
 
 static int write_all(int fd, const void *bytes, size_t count)
 {
@@ -28,7 +28,7 @@ int rec_side_file_write(int dir_fd, const char *name, const void *bytes, size_t 
 {
     int fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
-        return wd_fail_errno("cannot make %s", name);
+        return wetdbg_fail_errno("cannot make %s", name);
     int err = write_all(fd, bytes, count);
     if (close(fd) && !err)
         err = -errno;
@@ -36,7 +36,7 @@ int rec_side_file_write(int dir_fd, const char *name, const void *bytes, size_t 
         return 0;
     unlinkat(dir_fd, name, 0);
     errno = -err;
-    return wd_fail_errno("cannot write %s", name);
+    return wetdbg_fail_errno("cannot write %s", name);
 }
 
 int rec_is_owned(const struct stat *st)
@@ -65,7 +65,7 @@ int rec_side_file_read(int dir_fd, const char *name, int secret, size_t max_byte
     int fd;
     int err = wd_regular_open(dir_fd, name, WD_LINKS_REFUSE, &fd, &st);
     if (err)
-        return err == -WD_ERR_CORRUPT ? -EPERM : err;
+        return err == -WETDBG_ERR_CORRUPT ? -EPERM : err;
     if (!rec_is_owned(&st) || (secret && (st.st_mode & (S_IRWXG | S_IRWXO))) ||
         st.st_size > (off_t)max_bytes)
         err = -EPERM;

@@ -14,7 +14,7 @@ int rec_side_file_write(int dir_fd, const char *name, const void *bytes, size_t 
  * Reads a file that only this user can have written: regular, owned by our effective user, and nobody else may
  * write to it; with `secret` nobody else may read it either. *bytes, to be freed, has *count bytes and a NUL
  * after them. -EPERM if it is anything else, or longer than max_bytes; an errno if it cannot be read. Says
- * nothing (wd_fail): that a file is not ours is no failure.
+ * nothing (wetdbg_fail): that a file is not ours is no failure.
  */
 int rec_side_file_read(int dir_fd, const char *name, int secret, size_t max_bytes, char **bytes,
                        size_t *count);

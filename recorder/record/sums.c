@@ -7,11 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/err.h"
 #include "common/regular.h"
 #include "recorder/record/side_file.h"
 #include "recorder/rr_trace/rr_trace.h"
 #include "recorder/rr_trace/trace_sums.h"
+#include <wetdbg/errors.h>
 
 struct listing {
     int dir_fd;
@@ -63,12 +63,12 @@ static int note_backing(void *arg, const struct rrt_mmap *map)
 
 static int find_backing_files(struct listing *listing, const char *trace_dir)
 {
-    struct rrt_trace *trace;
-    int err = rrt_open(trace_dir, &trace);
+    struct wetdbg_recording *trace;
+    int err = wetdbg_recording_open(trace_dir, &trace);
     if (err)
         return err;
     err = rrt_each_mmap(trace, note_backing, listing);
-    rrt_close(trace);
+    wetdbg_recording_close(trace);
     return err;
 }
 
@@ -101,7 +101,7 @@ static int put_backing_files(struct listing *listing)
     int err = 0;
     for (size_t i = 0; !err && i < listing->count; i++) {
         err = put_file(listing, listing->names[i]);
-        if (err == -ENOENT || err == -EACCES || err == -WD_ERR_CORRUPT)
+        if (err == -ENOENT || err == -EACCES || err == -WETDBG_ERR_CORRUPT)
             err = 0;
     }
     return err;
@@ -122,7 +122,8 @@ static int make_list(struct listing *listing, const char *trace_dir)
 int rec_sums_write(const char *trace_dir)
 {
     struct listing listing = {.dir_fd = open(trace_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-    int err = listing.dir_fd < 0 ? wd_fail_errno("%s", trace_dir) : make_list(&listing, trace_dir);
+    int err =
+        listing.dir_fd < 0 ? wetdbg_fail_errno("%s", trace_dir) : make_list(&listing, trace_dir);
     if (!err)
         err = rec_side_file_write(listing.dir_fd, RRT_SUMS_NAME, listing.text.data,
                                   listing.text.size_bytes);

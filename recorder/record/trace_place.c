@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/err.h"
-#include "recorder/record/record.h"
+#include <wetdbg/errors.h>
+#include <wetdbg/record.h>
 
 #define PLACE_LAST_RESORT "/tmp/rr"
 #define BLOCK_BYTES       512 /* of st_blocks */
@@ -21,7 +21,7 @@
 static int format_path(char **path, const char *format, const char *base)
 {
     *path = NULL;
-    return asprintf(path, format, base) < 0 ? wd_fail(-ENOMEM, "out of memory") : 0;
+    return asprintf(path, format, base) < 0 ? wetdbg_fail(-ENOMEM, "out of memory") : 0;
 }
 
 static bool is_directory(const char *path)
@@ -33,7 +33,7 @@ static bool is_directory(const char *path)
 
 /* rr's rules, so that its recordings and ours are the same ones. An empty variable counts as set
  * for $_RR_TRACE_DIR and $XDG_DATA_HOME with rr; nobody can mean the root directory by that. */
-int rec_place(char **path)
+int wetdbg_recordings_place(char **path)
 {
     const char *named = getenv("_RR_TRACE_DIR"), *home = getenv("HOME"),
                *xdg = getenv("XDG_DATA_HOME");
@@ -67,26 +67,26 @@ static int make_parents(char *path)
     for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = 0;
         if (mkdir(path, 0777) != 0 && errno != EEXIST)
-            return wd_fail_errno("cannot make %s", path);
+            return wetdbg_fail_errno("cannot make %s", path);
         *slash = '/';
     }
     if (mkdir(path, 0700) != 0 && errno != EEXIST)
-        return wd_fail_errno("cannot make %s", path);
+        return wetdbg_fail_errno("cannot make %s", path);
     return 0;
 }
 
 int rec_place_make(void)
 {
     char *path;
-    int err = rec_place(&path);
+    int err = wetdbg_recordings_place(&path);
 
     if (err)
         return err;
     err = make_parents(path);
     if (!err && !is_directory(path))
-        err = wd_fail(-ENOTDIR, "%s, where recordings go, is not a directory", path);
+        err = wetdbg_fail(-ENOTDIR, "%s, where recordings go, is not a directory", path);
     else if (!err && access(path, W_OK | X_OK) != 0)
-        err = wd_fail_errno("cannot write into %s, where recordings go", path);
+        err = wetdbg_fail_errno("cannot write into %s, where recordings go", path);
     free(path);
     return err;
 }
@@ -98,16 +98,16 @@ static int resolve_parent(const char *path, char *parent)
     char *slash;
 
     if (snprintf(text, sizeof(text), "%s", path) >= (int)sizeof(text))
-        return wd_fail(-ENAMETOOLONG, "%s: name too long", path);
+        return wetdbg_fail(-ENAMETOOLONG, "%s: name too long", path);
     slash = strrchr(text, '/');
     if (slash)
         slash[slash == text] = 0;
     else
         strcpy(text, ".");
     if (!realpath(text, parent))
-        return wd_fail_errno("cannot make %s", path);
+        return wetdbg_fail_errno("cannot make %s", path);
     if (access(parent, W_OK | X_OK) != 0)
-        return wd_fail_errno("cannot make %s", path);
+        return wetdbg_fail_errno("cannot make %s", path);
     return 0;
 }
 
@@ -122,21 +122,21 @@ int rec_place_check_new(const char *dir, char **absolute)
     while (length > 1 && dir[length - 1] == '/')
         length--;
     if (length == 0)
-        return wd_fail(-WD_ERR_USAGE, "the trace directory's name is empty");
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "the trace directory's name is empty");
     if (length >= sizeof(text))
-        return wd_fail(-ENAMETOOLONG, "%s: name too long", dir);
+        return wetdbg_fail(-ENAMETOOLONG, "%s: name too long", dir);
     memcpy(text, dir, length);
     text[length] = 0;
     if (lstat(text, &st) == 0)
-        return wd_fail(-EEXIST, "%s exists already; a recording makes its own directory", text);
+        return wetdbg_fail(-EEXIST, "%s exists already; a recording makes its own directory", text);
     if (errno != ENOENT)
-        return wd_fail_errno("%s", text);
+        return wetdbg_fail_errno("%s", text);
     err = resolve_parent(text, parent);
     if (err)
         return err;
     name = strrchr(text, '/');
     if (asprintf(absolute, "%s/%s", strcmp(parent, "/") ? parent : "", name ? name + 1 : text) < 0)
-        return wd_fail(-ENOMEM, "out of memory");
+        return wetdbg_fail(-ENOMEM, "out of memory");
     return 0;
 }
 

@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #include "common/digest.h"
-#include "common/err.h"
 #include "recorder/record/side_file.h"
 #include "recorder/rr_trace/trace_sums.h"
+#include <wetdbg/errors.h>
 
 #define MARK_NAME      "wetdbg.mark"
 #define MARK_DOMAIN    "wetdbg recording mark 1\n" /* tells apart what the key is used for */
@@ -104,14 +104,14 @@ static int make_key(int state_fd)
     char name[64];
     if (getrandom(key, sizeof(key), 0) != sizeof(key) ||
         getrandom(&random, sizeof(random), 0) != sizeof(random))
-        return wd_fail(-EIO, "there are no random numbers");
+        return wetdbg_fail(-EIO, "there are no random numbers");
     snprintf(name, sizeof(name), KEY_NAME ".%016llx", (unsigned long long)random);
     int err = rec_side_file_write(state_fd, name, key, sizeof(key));
     explicit_bzero(key, sizeof(key));
     if (err)
         return err;
     if (linkat(state_fd, name, state_fd, KEY_NAME, 0) && errno != EEXIST)
-        err = wd_fail_errno("cannot make the key of marks");
+        err = wetdbg_fail_errno("cannot make the key of marks");
     unlinkat(state_fd, name, 0);
     return err;
 }
@@ -168,11 +168,11 @@ int rec_mark_write(const char *trace_dir)
     struct wd_digest mark;
     int dir_fd = open(trace_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (dir_fd < 0)
-        return wd_fail_errno("%s", trace_dir);
+        return wetdbg_fail_errno("%s", trace_dir);
     close_to_others(dir_fd);
     int err = expect_mark(dir_fd, true, &mark);
     if (err) {
-        wd_fail(err, "%s cannot be marked as this user's: %s", trace_dir, strerror(-err));
+        wetdbg_fail(err, "%s cannot be marked as this user's: %s", trace_dir, strerror(-err));
     } else {
         wd_digest_format(&mark, text);
         text[WD_DIGEST_TEXT_BYTES - 1] = '\n';

@@ -18,7 +18,7 @@ int rec_mark_write(const char *trace_dir);
 
 /*
  * Whether the recording in this directory was marked by this user, and nobody else can change it. In any doubt,
- * and after any error, false; says nothing (wd_fail). Takes the very descriptor that the recording is read by
+ * and after any error, false; says nothing (wetdbg_fail). Takes the very descriptor that the recording is read by
  * (rrt_trace_dir_fd): a path could lead to another directory by now.
  *
  * Cheap: looks at the list and the owners of the files, not at their bytes. That the files are what the list

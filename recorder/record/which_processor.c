@@ -8,21 +8,21 @@
 #include <unistd.h>
 
 #include "common/cpuid.h"
-#include "common/err.h"
 #include "recorder/record/side_file.h"
 #include "recorder/rr_trace/rr_trace.h"
 #include "recorder/rr_trace/trace_processor.h"
+#include <wetdbg/errors.h>
 
 #define SELECTOR_USER 0x7b /* of Linux's segment whose limit is node and number */
 
 static int bound_processor(const char *trace_dir, int *bound)
 {
-    struct rrt_trace *trace;
-    int err = rrt_open(trace_dir, &trace);
+    struct wetdbg_recording *trace;
+    int err = wetdbg_recording_open(trace_dir, &trace);
     if (err)
         return err;
     *bound = rrt_trace_header(trace)->bind_to_cpu;
-    rrt_close(trace);
+    wetdbg_recording_close(trace);
     return 0;
 }
 
@@ -73,7 +73,7 @@ static int write_file(const char *trace_dir, const struct wd_buf *text)
 {
     int dir_fd = open(trace_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (dir_fd < 0)
-        return wd_fail_errno("%s", trace_dir);
+        return wetdbg_fail_errno("%s", trace_dir);
     int err = rec_side_file_write(dir_fd, RRT_PROCESSOR_NAME, text->data, text->size_bytes);
     close(dir_fd);
     return err;

@@ -14,8 +14,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "common/err.h"
 #include "recorder/replay/keeper.h"
+#include <wetdbg/errors.h>
 
 /* ---- descriptors ---- */
 
@@ -35,7 +35,7 @@ static int give_readable(struct rep_given *given, size_t i, int fd)
     if (flags >= 0 && given->fds[i] >= 0)
         return 0;
     given->own[i] = false;
-    return wd_fail_errno("a descriptor for the replay process");
+    return wetdbg_fail_errno("a descriptor for the replay process");
 }
 
 int rep_given_make(struct rep_given *given, const struct rep_host *host,
@@ -77,15 +77,15 @@ int rep_limit_files(size_t count)
     struct rlimit limit;
     rlim_t need = AGT_FILES_FD_BASE + 4 * (count + REP_GIVEN_COUNT) + 64;
     if (getrlimit(RLIMIT_NOFILE, &limit))
-        return wd_fail_errno("getrlimit");
+        return wetdbg_fail_errno("getrlimit");
     if (limit.rlim_cur >= need)
         return 0;
     limit.rlim_cur = need;
     if (limit.rlim_max < need)
         limit.rlim_max = need;
     if (setrlimit(RLIMIT_NOFILE, &limit))
-        return wd_fail(-WD_ERR_MACHINE, "the recording maps %zu files, more than may be open",
-                       count);
+        return wetdbg_fail(-WETDBG_ERR_MACHINE,
+                           "the recording maps %zu files, more than may be open", count);
     return 0;
 }
 

@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "recorder/event/ops.h"
 #include "recorder/feed/feed.h"
 #include "recorder/replay/engine_priv.h"
+#include <wetdbg/errors.h>
 
 static const char *const reg_names[EVQ_REG_COUNT] = {
     "r15",    "r14", "r13", "r12",     "rbp",     "rbx", "r11",      "r10", "r9",
@@ -57,8 +57,8 @@ int rep_place_not_found(struct rep_engine *engine, unsigned seen, uint64_t rip)
         snprintf(what, sizeof(what), "signal %d", entry->number);
     else if (entry)
         snprintf(what, sizeof(what), "a switch to another thread");
-    return wd_fail(
-        -WD_ERR_DIVERGED,
+    return wetdbg_fail(
+        -WETDBG_ERR_DIVERGED,
         "replay diverged at event %llu, instruction %llu: the place of %s (%#llx) was not "
         "found before %s at %#llx; its registers were met %llu times, with other %s%s",
         frame_of(engine), (unsigned long long)rep_engine_time(engine), what,
@@ -88,52 +88,56 @@ static int diverged(struct rep_engine *engine)
     char counts[128];
     switch (args[0]) {
     case AGT_DIV_REGISTER:
-        return wd_fail(-WD_ERR_DIVERGED,
-                       "replay diverged at event %llu, instruction %llu, %#llx: %s is %#llx, "
-                       "recorded %#llx%s",
-                       frame, time, rip, a < EVQ_REG_COUNT ? reg_names[a] : "?", c, b,
-                       counts_text(engine, counts));
+        return wetdbg_fail(-WETDBG_ERR_DIVERGED,
+                           "replay diverged at event %llu, instruction %llu, %#llx: %s is %#llx, "
+                           "recorded %#llx%s",
+                           frame, time, rip, a < EVQ_REG_COUNT ? reg_names[a] : "?", c, b,
+                           counts_text(engine, counts));
     case AGT_DIV_EVENT:
-        return wd_fail(-WD_ERR_DIVERGED,
-                       "replay diverged at event %llu, instruction %llu: recorded %s, replayed "
-                       "%s at %#llx%s",
-                       frame, time, entry ? rep_entry_kind_name(entry->kind) : "nothing more",
-                       exit_name(b), c, counts_text(engine, counts));
+        return wetdbg_fail(-WETDBG_ERR_DIVERGED,
+                           "replay diverged at event %llu, instruction %llu: recorded %s, replayed "
+                           "%s at %#llx%s",
+                           frame, time, entry ? rep_entry_kind_name(entry->kind) : "nothing more",
+                           exit_name(b), c, counts_text(engine, counts));
     case AGT_DIV_SIGNAL:
-        return wd_fail(-WD_ERR_DIVERGED,
-                       "replay diverged at event %llu, instruction %llu: signal %llu (code %lld, "
-                       "address %#llx) at %#llx, recorded signal %d (code %lld, address %#llx)%s",
-                       frame, time, a, (long long)b, c, rip, entry ? entry->number : 0,
-                       entry ? (long long)entry->code : 0,
-                       entry ? (unsigned long long)entry->address : 0, counts_text(engine, counts));
+        return wetdbg_fail(
+            -WETDBG_ERR_DIVERGED,
+            "replay diverged at event %llu, instruction %llu: signal %llu (code %lld, "
+            "address %#llx) at %#llx, recorded signal %d (code %lld, address %#llx)%s",
+            frame, time, a, (long long)b, c, rip, entry ? entry->number : 0,
+            entry ? (long long)entry->code : 0, entry ? (unsigned long long)entry->address : 0,
+            counts_text(engine, counts));
     case AGT_DIV_MEMORY:
-        return wd_fail(-WD_ERR_DIVERGED,
-                       "replay diverged at event %llu: %s of %llu bytes at %#llx, where nothing is "
-                       "mapped",
-                       ops_frame, rep_opcode_name((unsigned)a), c, b);
+        return wetdbg_fail(
+            -WETDBG_ERR_DIVERGED,
+            "replay diverged at event %llu: %s of %llu bytes at %#llx, where nothing is "
+            "mapped",
+            ops_frame, rep_opcode_name((unsigned)a), c, b);
     case AGT_DIV_TICKS:
-        return wd_fail(-WD_ERR_DIVERGED,
-                       "replay diverged at event %llu, instruction %llu, %#llx: %llu conditional "
-                       "branches were executed, recorded %llu",
-                       frame, time, rip, b, a);
+        return wetdbg_fail(
+            -WETDBG_ERR_DIVERGED,
+            "replay diverged at event %llu, instruction %llu, %#llx: %llu conditional "
+            "branches were executed, recorded %llu",
+            frame, time, rip, b, a);
     case AGT_DIV_PLACE:
         return rep_place_not_found(engine, (unsigned)a, b);
     case AGT_DIV_TABLE:
-        return wd_fail(-WD_ERR_DIVERGED,
-                       "event %llu: the program has overwritten memory of the replay process' own",
-                       frame);
+        return wetdbg_fail(
+            -WETDBG_ERR_DIVERGED,
+            "event %llu: the program has overwritten memory of the replay process' own", frame);
     case AGT_DIV_HOST:
-        return wd_fail(-WD_ERR_MACHINE, "event %llu: %s at %#llx: %s", ops_frame,
-                       rep_opcode_name((unsigned)a), c, strerror((int)b));
+        return wetdbg_fail(-WETDBG_ERR_MACHINE, "event %llu: %s at %#llx: %s", ops_frame,
+                           rep_opcode_name((unsigned)a), c, strerror((int)b));
     default:
         if (c == SIGBUS)
-            return wd_fail(-WD_ERR_CORRUPT,
-                           "event %llu: memory at %#llx is mapped from a file that ends before it",
-                           frame, b);
-        return wd_fail(-WD_ERR_MACHINE,
-                       "the replay agent faulted at +%#llx (address %#llx, signal %llu) at event "
-                       "%llu; %s",
-                       a, b, c, frame, rep_blame(engine));
+            return wetdbg_fail(
+                -WETDBG_ERR_CORRUPT,
+                "event %llu: memory at %#llx is mapped from a file that ends before it", frame, b);
+        return wetdbg_fail(
+            -WETDBG_ERR_MACHINE,
+            "the replay agent faulted at +%#llx (address %#llx, signal %llu) at event "
+            "%llu; %s",
+            a, b, c, frame, rep_blame(engine));
     }
 }
 
@@ -177,19 +181,20 @@ int rep_on_unsupported(struct rep_engine *engine)
     char text[128];
     switch (kind) {
     case AGT_UNS_CPUID:
-        return wd_fail(-WD_ERR_UNSUPPORTED,
-                       "cpuid before %#llx asks for leaf %#llx, subleaf %#llx, of which the "
-                       "recording has no answer, and this is not the recorded processor",
-                       rip, a, b);
+        return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED,
+                           "cpuid before %#llx asks for leaf %#llx, subleaf %#llx, of which the "
+                           "recording has no answer, and this is not the recorded processor",
+                           rip, a, b);
     case AGT_UNS_XGETBV:
-        return wd_fail(-WD_ERR_UNSUPPORTED,
-                       "xgetbv before %#llx asks for register %llu, of which no recording has the "
-                       "answer",
-                       rip, a);
+        return wetdbg_fail(
+            -WETDBG_ERR_UNSUPPORTED,
+            "xgetbv before %#llx asks for register %llu, of which no recording has the "
+            "answer",
+            rip, a);
     default:
         text_at(engine, rip, text, &reason);
-        return wd_fail(-WD_ERR_UNSUPPORTED, "the instruction at %#llx (%s) cannot be replayed%s",
-                       rip, text, reason);
+        return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED,
+                           "the instruction at %#llx (%s) cannot be replayed%s", rip, text, reason);
     }
 }
 
@@ -210,8 +215,9 @@ int rep_on_diverged(struct rep_engine *engine)
     uint64_t rip = engine->host.turn.rip;
     if (!lacks_instruction(engine))
         return diverged(engine);
-    return wd_fail(-WD_ERR_UNSUPPORTED,
-                   "the instruction at %#llx (%s) is none on this processor, which lacks %s of the "
-                   "recorded one: replay it where these are, or record it again here",
-                   (unsigned long long)rip, text_at(engine, rip, text, &reason), engine->lacks);
+    return wetdbg_fail(
+        -WETDBG_ERR_UNSUPPORTED,
+        "the instruction at %#llx (%s) is none on this processor, which lacks %s of the "
+        "recorded one: replay it where these are, or record it again here",
+        (unsigned long long)rip, text_at(engine, rip, text, &reason), engine->lacks);
 }

@@ -11,10 +11,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "common/err.h"
 #include "common/once.h"
 #include "recorder/feed/feed.h"
 #include "recorder/replay/engine_priv.h"
+#include <wetdbg/errors.h>
 
 #define BATCH_BYTES      (1u << 20)
 #define EXACT_MARGIN     1024
@@ -46,7 +46,7 @@ int rep_command(struct rep_engine *engine, uint32_t command, uint64_t a, uint64_
 
 int rep_damaged(const char *what)
 {
-    return wd_fail(-WD_ERR_MACHINE, "the replay process sent a damaged %s", what);
+    return wetdbg_fail(-WETDBG_ERR_MACHINE, "the replay process sent a damaged %s", what);
 }
 
 static struct agt_view *view_find(const struct rep_pages *pages, uint64_t address)
@@ -138,15 +138,15 @@ static int place_region(void *arg, unsigned index, uint64_t near, uint64_t *addr
     off_t off = (off_t)(index * DBI_REGION_BYTES);
     *address = rep_host_place_region(host, near);
     if (!*address)
-        return wd_fail(-WD_ERR_MACHINE, "no room for translated code in the address space");
+        return wetdbg_fail(-WETDBG_ERR_MACHINE, "no room for translated code in the address space");
     *writable = region_map(host, off);
     if (!*writable)
-        return wd_fail_errno("memory for translated code");
+        return wetdbg_fail_errno("memory for translated code");
     host->regions[index] = *writable;
     int err =
         rep_command(engine, AGT_CMD_MAP_CODE, *address, DBI_REGION_BYTES, (uint64_t)off, &reply);
     if (!err && reply != *address)
-        err = wd_fail(-WD_ERR_MACHINE, "the replay process may not map translated code");
+        err = wetdbg_fail(-WETDBG_ERR_MACHINE, "the replay process may not map translated code");
     return err;
 }
 
@@ -248,7 +248,7 @@ void rep_limit_set(struct rep_engine *engine, uint64_t limit)
 static int begin_again(struct rep_engine *engine)
 {
     if (engine->exact_margin > EXACT_MARGIN_MAX)
-        return wd_fail(-WD_ERR_MACHINE, "the replay process runs past every stop");
+        return wetdbg_fail(-WETDBG_ERR_MACHINE, "the replay process runs past every stop");
     engine->exact_margin *= 64;
     return -EAGAIN;
 }
@@ -451,7 +451,7 @@ static int translate_ahead(struct rep_engine *engine)
         if (!view || !(view->prot & PROT_EXEC) || view->prot & PROT_WRITE)
             continue;
         err = dbi_translate(engine->dbi, pcs[i], &fragment, &fault);
-        err = err > 0 || err == -WD_ERR_UNSUPPORTED ? 0 : err;
+        err = err > 0 || err == -WETDBG_ERR_UNSUPPORTED ? 0 : err;
     }
     return err;
 }
@@ -620,7 +620,7 @@ static int on_request(struct rep_engine *engine, enum rep_stop *why, bool *done)
         err = rep_log_drain(engine);
         return err ? err : rep_on_unsupported(engine);
     default:
-        return wd_fail(-WD_ERR_MACHINE, "the replay process sent an unknown request");
+        return wetdbg_fail(-WETDBG_ERR_MACHINE, "the replay process sent an unknown request");
     }
 }
 

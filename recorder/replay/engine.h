@@ -68,7 +68,7 @@ struct rep_source {
     void *arg;
 };
 
-/* Starts a replayee. Errors: -ENOMEM, -WD_ERR_MACHINE (no room, no fork, seccomp refused). The
+/* Starts a replayee. Errors: -ENOMEM, -WETDBG_ERR_MACHINE (no room, no fork, seccomp refused). The
  * setup's arrays are copied except `files`. */
 int rep_engine_new(const struct rep_engine_setup *setup, struct rep_engine **out);
 void rep_engine_free(struct rep_engine *engine);
@@ -82,7 +82,7 @@ enum rep_stop {
  * Runs on until `limit` more instructions would be exceeded, at the first fragment where stopping
  * is possible (some instructions later at most), or the end. With `exact` it stops at the very
  * instruction; -EAGAIN if it ran past it, then rep_engine_reset and the same run again succeed (or
- * say -EAGAIN again, a few times at most). Errors: -WD_ERR_DIVERGED, -WD_ERR_UNSUPPORTED, -WD_ERR_MACHINE, -WD_ERR_INTERRUPTED
+ * say -EAGAIN again, a few times at most). Errors: -WETDBG_ERR_DIVERGED, -WETDBG_ERR_UNSUPPORTED, -WETDBG_ERR_MACHINE, -WETDBG_ERR_INTERRUPTED
  * and those of the source; after one only rep_engine_free is allowed.
  */
 int rep_engine_run(struct rep_engine *engine, const struct rep_source *source, uint64_t limit,
@@ -109,7 +109,7 @@ typedef const uint8_t *(*rep_page_fn)(void *arg, const struct agt_view *view, ui
 int rep_engine_prepare(struct rep_engine *engine, rep_page_fn page, void *arg, const uint64_t *pcs,
                        size_t pc_count);
 
-/* Makes `flag` (async-signal-safe to set) end a run with -WD_ERR_INTERRUPTED. NULL: none. */
+/* Makes `flag` (async-signal-safe to set) end a run with -WETDBG_ERR_INTERRUPTED. NULL: none. */
 void rep_engine_watch(struct rep_engine *engine, const volatile sig_atomic_t *flag);
 
 /* ---- while it stands still ----
@@ -154,7 +154,7 @@ const uint64_t *rep_engine_ring(const struct rep_engine *engine, size_t *bytes);
 /*
  * Calls back for each indirect jump (not calls, not returns) and target that it has gone to in any run of
  * this engine, once, ordered by jump and target. A target may be an address where no code is. Stops at
- * a non-zero result of `fn` and returns it. Errors: -ENOMEM, -WD_ERR_MACHINE.
+ * a non-zero result of `fn` and returns it. Errors: -ENOMEM, -WETDBG_ERR_MACHINE.
  */
 typedef int (*rep_jump_fn)(void *arg, uint64_t jump, uint64_t target);
 int rep_engine_jumps(struct rep_engine *engine, rep_jump_fn fn, void *arg);

@@ -87,7 +87,7 @@ uint64_t rep_wall_granule(const struct rep_host *host, const struct agt_fault *f
 
 /*
  * Makes the fault in the mailbox what the program has to see. Bits of an address above 47 are not looked at: one that is
- * not canonical may be taken for one of ours, and has a fault of its own. 0 or -WD_ERR_MACHINE.
+ * not canonical may be taken for one of ours, and has a fault of its own. 0 or -WETDBG_ERR_MACHINE.
  */
 int rep_wall_fault(struct rep_engine *engine, const struct dbi_fault *at, uint64_t granule);
 

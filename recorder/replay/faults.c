@@ -2,10 +2,10 @@
 /* Faults: where the program is when its translation faults, and what it has executed by then. */
 #include <string.h>
 
-#include "common/err.h"
 #include "recorder/dbi/x87_kinds.h"
 #include "recorder/event/ops.h"
 #include "recorder/replay/engine_priv.h"
+#include <wetdbg/errors.h>
 
 void rep_answer_fetch_fault(struct rep_turn *turn, const struct dbi_fetch_fault *fault)
 {
@@ -176,7 +176,8 @@ static int rep_alone(struct rep_engine *engine, const struct dbi_fragment **frag
         return result;
     if (result > 0 || ins_decode((*fragment)->code, (*fragment)->code_bytes, rip, info) ||
         !rep_operand(info))
-        return wd_fail(-WD_ERR_MACHINE, "the replay process stands at no string instruction");
+        return wetdbg_fail(-WETDBG_ERR_MACHINE,
+                           "the replay process stands at no string instruction");
     return 0;
 }
 
@@ -251,8 +252,8 @@ static int scatter_refuse(const struct rep_engine *engine, const struct dbi_faul
         ins_decode(fragment->code + off, fragment->code_bytes - off, fault->pc, &info) ||
         !info.mem_count || !(info.mems[0].flags & INS_MEM_WRITE) || !info.mems[0].lanes)
         return 0;
-    return wd_fail(
-        -WD_ERR_UNSUPPORTED,
+    return wetdbg_fail(
+        -WETDBG_ERR_UNSUPPORTED,
         "the scatter at %#llx faulted, perhaps halfway: that can be replayed, but not traced",
         (unsigned long long)fault->pc);
 }
@@ -264,11 +265,12 @@ int rep_on_fault(struct rep_engine *engine)
     uint64_t ring_more, granule = rep_wall_granule(&engine->host, &turn->fault);
     bool after = turn->fault.trapno == 3 || turn->fault.trapno == 1; /* int3, int1 */
     if (dbi_fault_find(engine->dbi, turn->fault.rip, after, &fault))
-        return wd_fail(-WD_ERR_MACHINE,
-                       "translated code faulted at %#llx (signal %llu, address %#llx) where no "
-                       "instruction of the program is; %s",
-                       (unsigned long long)turn->fault.rip, (unsigned long long)turn->fault.signo,
-                       (unsigned long long)turn->fault.address, rep_blame(engine));
+        return wetdbg_fail(-WETDBG_ERR_MACHINE,
+                           "translated code faulted at %#llx (signal %llu, address %#llx) where no "
+                           "instruction of the program is; %s",
+                           (unsigned long long)turn->fault.rip,
+                           (unsigned long long)turn->fault.signo,
+                           (unsigned long long)turn->fault.address, rep_blame(engine));
     bool is_wall = granule != REP_WALL_NONE;
     int err = is_wall ? rep_wall_fault(engine, &fault, granule) : scatter_refuse(engine, &fault);
     if (!err)

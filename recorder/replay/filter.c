@@ -16,7 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "common/err.h"
+#include <wetdbg/errors.h>
 
 #define ARGS_MAX 6
 
@@ -105,7 +105,7 @@ int rep_filter_make(struct rep_filter *filter, uint32_t code_fd, bool probes)
         err = seccomp_export_bpf(rules, fd);
     ssize_t bytes = err ? -1 : pread(fd, filter->code, sizeof(filter->code), 0);
     if (bytes <= 0 || bytes == sizeof(filter->code))
-        err = wd_fail(-WD_ERR_MACHINE, "the replay process' seccomp filter cannot be made");
+        err = wetdbg_fail(-WETDBG_ERR_MACHINE, "the replay process' seccomp filter cannot be made");
     else
         filter->count = (uint32_t)bytes / 8;
     if (fd >= 0)

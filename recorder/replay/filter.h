@@ -19,7 +19,7 @@ struct rep_filter {
 /*
  * `code_fd` is the first of three descriptors, behind those of the recording's files: the code cache's, and
  * with `probes` the shared memory's and the probes' context. Without, there is no way to another process.
- * -WD_ERR_MACHINE if it cannot be made.
+ * -WETDBG_ERR_MACHINE if it cannot be made.
  */
 int rep_filter_make(struct rep_filter *filter, uint32_t code_fd, bool probes);
 

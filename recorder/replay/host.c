@@ -23,9 +23,9 @@
 #include <unistd.h>
 
 #include "common/cpuid.h"
-#include "common/err.h"
 #include "recorder/replay/agent_image.h"
 #include "recorder/replay/child.h"
+#include <wetdbg/errors.h>
 
 #define PAGE        4096ull
 #define ADDRESS_END 0x7ffffffff000ull
@@ -90,7 +90,7 @@ static int spans_add_own(struct rep_host *host)
     char line[512];
     FILE *maps = fopen("/proc/self/maps", "re");
     if (!maps)
-        return wd_fail_errno("/proc/self/maps");
+        return wetdbg_fail_errno("/proc/self/maps");
     int err = 0;
     while (!err && fgets(line, sizeof(line), maps)) {
         unsigned long long start, end;
@@ -131,8 +131,9 @@ static int area_choose(struct rep_host *host, const struct rep_engine_setup *set
     struct rep_room room = area_room(host);
     uint64_t at = rep_host_place(host, &room, 0x200000000000ull);
     if (!at)
-        return wd_fail(-WD_ERR_MACHINE, "no room for the replay agent: the recorded program uses "
-                                        "nearly all of the address space");
+        return wetdbg_fail(-WETDBG_ERR_MACHINE,
+                           "no room for the replay agent: the recorded program uses "
+                           "nearly all of the address space");
     host->base = host->has_wall ? at + AGT_WALL_SLACK + AGT_WALL_BYTES : at;
     err = spans_reset(host, setup);
     return err ? err : span_add(host, at, at + room.bytes);
@@ -196,17 +197,17 @@ static int shm_make(struct rep_host *host)
     host->probe_fd = memory_file("wetdbg-probe", AGT_PROBE_BYTES);
     host->code_fd = memory_file("wetdbg-code", DBI_REGIONS_MAX * DBI_REGION_BYTES);
     if (host->shm_fd < 0 || host->code_fd < 0 || host->probe_fd < 0)
-        return wd_fail_errno("memory for the replay agent");
+        return wetdbg_fail_errno("memory for the replay agent");
     void *shm = mmap(NULL, AGT_SHM_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
                      host->shm_fd, 0);
     if (shm == MAP_FAILED)
-        return wd_fail_errno("memory for the replay agent");
+        return wetdbg_fail_errno("memory for the replay agent");
     host->shm = shm;
     host->ctx = (struct agt_ctx *)(host->shm + AGT_CTX_OFF);
     void *probe =
         mmap(NULL, AGT_PROBE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, host->probe_fd, 0);
     if (probe == MAP_FAILED)
-        return wd_fail_errno("memory for the replay agent");
+        return wetdbg_fail_errno("memory for the replay agent");
     host->probe_ctx = probe;
     return 0;
 }
@@ -217,7 +218,7 @@ static int blob_make(void)
     size_t bytes = (size_t)(rep_agent_image_end - rep_agent_image);
     if (fd < 0 || ftruncate(fd, AGT_BLOB_BYTES) ||
         pwrite(fd, rep_agent_image, bytes, 0) != (ssize_t)bytes) {
-        int err = wd_fail_errno("memory for the replay agent");
+        int err = wetdbg_fail_errno("memory for the replay agent");
         if (fd >= 0)
             close(fd);
         return err;
@@ -246,7 +247,7 @@ static int context_fill(struct rep_host *host, const struct rep_engine_setup *se
 {
     struct agt_ctx *ctx = host->ctx;
     if (setup->cpuid_count > AGT_CPUID_MAX || setup->file_count > 60000)
-        return wd_fail(-WD_ERR_UNSUPPORTED, "too many CPUID records or mapped files");
+        return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED, "too many CPUID records or mapped files");
     if (setup->cpuid_count)
         memcpy(ctx->cpuid, setup->cpuid, setup->cpuid_count * sizeof(*setup->cpuid));
     ctx->cpuid_count = (uint32_t)setup->cpuid_count;
@@ -257,8 +258,8 @@ static int context_fill(struct rep_host *host, const struct rep_engine_setup *se
     ctx->processor = setup->processor;
     ctx->xsave_bytes = xsave_bytes();
     if (ctx->xsave_bytes > AGT_XSAVE_MAX)
-        return wd_fail(-WD_ERR_UNSUPPORTED, "this CPU's vector state is larger than %d bytes",
-                       AGT_XSAVE_MAX);
+        return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED,
+                           "this CPU's vector state is larger than %d bytes", AGT_XSAVE_MAX);
     ctx->base = host->base;
     ctx->file_count = (uint32_t)setup->file_count;
     ctx->code_fd = AGT_FILES_FD_BASE + (uint32_t)setup->file_count + REP_GIVEN_CODE;
@@ -278,16 +279,16 @@ static int child_adopt(struct rep_host *host)
 {
     host->pidfd = (int)syscall(SYS_pidfd_open, host->pid, 0);
     if (host->pidfd < 0)
-        return wd_fail_errno("a descriptor of the replay process (pidfd, since Linux 5.3)");
+        return wetdbg_fail_errno("a descriptor of the replay process (pidfd, since Linux 5.3)");
     if (syscall(SYS_pidfd_send_signal, host->pidfd, 0, NULL, 0) && errno != ESRCH) {
-        int err = wd_fail_errno("signals to the replay process (pidfd_send_signal)");
+        int err = wetdbg_fail_errno("signals to the replay process (pidfd_send_signal)");
         close(host->pidfd);
         host->pidfd = -1;
         return err;
     }
     /* the child does so too, whoever comes first */
     if (setpgid(host->pid, host->pid) && errno != ESRCH)
-        return wd_fail_errno("the replay process' group");
+        return wetdbg_fail_errno("the replay process' group");
     return 0;
 }
 
@@ -296,12 +297,12 @@ static int child_start(struct rep_host *host, const struct rep_given *given,
 {
     int sockets[2] = {-1, -1};
     if (probes && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets))
-        return wd_fail_errno("socketpair");
+        return wetdbg_fail_errno("socketpair");
     pid_t parent = getpid();
     host->pid = fork();
     if (host->pid == 0)
         rep_child_run(host, given, filters, parent, sockets[1]);
-    int err = host->pid < 0 ? wd_fail_errno("fork") : child_adopt(host);
+    int err = host->pid < 0 ? wetdbg_fail_errno("fork") : child_adopt(host);
     if (probes) {
         close(sockets[1]);
         host->listener = err ? -EPROTO : rep_listener_receive(sockets[0]);
@@ -403,14 +404,14 @@ int rep_host_check(const struct rep_host *host)
 {
     siginfo_t info = {0};
     if (waitid((idtype_t)P_PIDFD, (id_t)host->pidfd, &info, WEXITED | WNOHANG | WNOWAIT))
-        return wd_fail_errno("the replay process");
+        return wetdbg_fail_errno("the replay process");
     if (!info.si_pid)
         return rep_listener_check(host);
     if (info.si_code == CLD_EXITED)
-        return wd_fail(-WD_ERR_MACHINE, "the replay process ended: %s (status %d)",
-                       rep_child_status_text(info.si_status), info.si_status);
-    return wd_fail(-WD_ERR_MACHINE, "the replay process was killed by signal %d (%s)",
-                   info.si_status, strsignal(info.si_status));
+        return wetdbg_fail(-WETDBG_ERR_MACHINE, "the replay process ended: %s (status %d)",
+                           rep_child_status_text(info.si_status), info.si_status);
+    return wetdbg_fail(-WETDBG_ERR_MACHINE, "the replay process was killed by signal %d (%s)",
+                       info.si_status, strsignal(info.si_status));
 }
 
 static bool is_set(const volatile sig_atomic_t *flag)
@@ -420,7 +421,7 @@ static bool is_set(const volatile sig_atomic_t *flag)
 
 static int interrupted(void)
 {
-    return wd_fail(-WD_ERR_INTERRUPTED, "interrupted");
+    return wetdbg_fail(-WETDBG_ERR_INTERRUPTED, "interrupted");
 }
 
 static int wait_asleep(struct rep_host *host, const volatile sig_atomic_t *flag, bool at_once)
@@ -434,7 +435,7 @@ static int wait_asleep(struct rep_host *host, const volatile sig_atomic_t *flag,
         if (is_slow && is_set(flag))
             return interrupted();
         if (woken < 0 && errno != ETIMEDOUT && errno != EAGAIN && errno != EINTR)
-            return wd_fail_errno("waiting for the replay process");
+            return wetdbg_fail_errno("waiting for the replay process");
         int err = rep_host_check(host);
         if (err)
             return err;

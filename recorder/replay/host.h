@@ -45,7 +45,7 @@ void rep_host_stop(struct rep_host *host);
 /*
  * A probe is a copy of the replayee as it stands, that may run on while the replayee itself waits.
  * `probe` shares everything with `host` but the process and the context; what the probe counts and
- * logs is its own. It must be stopped before `host` is used again. -WD_ERR_MACHINE also if this machine has
+ * logs is its own. It must be stopped before `host` is used again. -WETDBG_ERR_MACHINE also if this machine has
  * no way to watch over copies.
  */
 int rep_host_probe_start(struct rep_host *host, struct rep_host *probe,
@@ -57,17 +57,17 @@ bool rep_listener_send(int socket);
 /* What the child has sent; -errno also if that was nothing. */
 int rep_listener_receive(int socket);
 
-/* 0, or -WD_ERR_MACHINE, told: somebody in the host tried to copy itself when nobody had asked for it. */
+/* 0, or -WETDBG_ERR_MACHINE, told: somebody in the host tried to copy itself when nobody had asked for it. */
 int rep_listener_check(const struct rep_host *host);
 
 /* ---- host.c ---- */
 
-/* 0; -WD_ERR_MACHINE, told, if the process is dead. */
+/* 0; -WETDBG_ERR_MACHINE, told, if the process is dead. */
 int rep_host_check(const struct rep_host *host);
 
 /*
  * Gives the turn to the agent, with what host->turn says; waits for its next request, which host->turn
- * then has; or does both. -WD_ERR_MACHINE if the replayee dies, -WD_ERR_INTERRUPTED if *flag is set: always if
+ * then has; or does both. -WETDBG_ERR_MACHINE if the replayee dies, -WETDBG_ERR_INTERRUPTED if *flag is set: always if
  * `at_once`, else only if the replayee takes long. (Who has a question to it that does not run the program wants the
  * answer, even though the run before was interrupted.)
  */

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/err.h"
+#include <wetdbg/errors.h>
 
 /*
  * rep_keeper_code(page, parent, group) is alone in its page, unmaps all others, and uses registers only. It waits
@@ -112,16 +112,17 @@ pid_t rep_keeper_start(pid_t group)
     pid_t parent = getpid();
     int ready[2];
     if (pipe2(ready, O_CLOEXEC))
-        return wd_fail_errno("pipe");
+        return wetdbg_fail_errno("pipe");
     pid_t keeper = fork();
     if (keeper == 0)
         keep(parent, group, ready[1]);
-    int err = keeper < 0 ? wd_fail_errno("fork") : 0;
+    int err = keeper < 0 ? wetdbg_fail_errno("fork") : 0;
     close(ready[1]);
     if (!err && setpgid(keeper, group))
-        err = wd_fail_errno("a replay process' group");
+        err = wetdbg_fail_errno("a replay process' group");
     if (!err && !is_ready(ready[0]))
-        err = wd_fail(-WD_ERR_MACHINE, "who ends copies of a replay process could not start");
+        err =
+            wetdbg_fail(-WETDBG_ERR_MACHINE, "who ends copies of a replay process could not start");
     close(ready[0]);
     if (err && keeper > 0) {
         kill(keeper, SIGKILL); /* not reaped: nobody else has that number */

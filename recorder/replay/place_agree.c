@@ -9,18 +9,18 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "common/err.h"
 #include "recorder/event/ops.h"
 #include "recorder/replay/engine_priv.h"
+#include <wetdbg/errors.h>
 
 /* The entry whose place is asked for, which is the next one to be taken: 0, or what draining the log gives, or
- * -WD_ERR_MACHINE. */
+ * -WETDBG_ERR_MACHINE. */
 static int asked_entry(struct rep_engine *engine, const struct evq_entry **entry)
 {
     int err = rep_log_drain(engine);
     *entry = rep_current_entry(engine);
     if (!err && (!*entry || (*entry)->kind != EVQ_PLACE))
-        err = wd_fail(-WD_ERR_MACHINE, "the replay process asked for no place");
+        err = wetdbg_fail(-WETDBG_ERR_MACHINE, "the replay process asked for no place");
     return err;
 }
 
@@ -29,7 +29,7 @@ static int searched_entry(struct rep_engine *engine, const struct evq_entry **en
 {
     int err = asked_entry(engine, entry);
     if (!err && evq_entry_place(*entry)->flags & (EVQ_PLACE_TIME | EVQ_PLACE_HERE))
-        err = wd_fail(-WD_ERR_MACHINE, "the replay process searches a place that is known");
+        err = wetdbg_fail(-WETDBG_ERR_MACHINE, "the replay process searches a place that is known");
     return err;
 }
 
@@ -83,7 +83,7 @@ int rep_on_stop_filter(struct rep_engine *engine)
     const struct evq_entry *entry;
     int result = searched_entry(engine, &entry);
     if (!result && !turn->stop_pc)
-        result = wd_fail(-WD_ERR_MACHINE, "the replay process searches no place");
+        result = wetdbg_fail(-WETDBG_ERR_MACHINE, "the replay process searches no place");
     if (!result)
         result = dbi_translate(engine->dbi, turn->stop_pc, &fragment, &fault);
     if (result || !is_filter(fragment, filter.what))
@@ -287,7 +287,7 @@ int rep_on_place_undo(struct rep_engine *engine)
 {
     struct rep_turn *turn = &engine->host.turn;
     if (!engine->part || engine->mode == DBI_COLLECT)
-        return wd_fail(-WD_ERR_MACHINE, "the replay process took back what it did not do");
+        return wetdbg_fail(-WETDBG_ERR_MACHINE, "the replay process took back what it did not do");
     if (engine->mode == DBI_COUNT)
         ((uint64_t *)(engine->host.shm + AGT_COUNT_OFF))[engine->part - 1]--;
     turn->r15--;
@@ -304,7 +304,8 @@ int rep_on_place_time(struct rep_engine *engine)
         return err;
     const struct evq_place *place = evq_entry_place(entry);
     if (!(place->flags & EVQ_PLACE_TIME))
-        return wd_fail(-WD_ERR_MACHINE, "the replay process knows a place that is to be searched");
+        return wetdbg_fail(-WETDBG_ERR_MACHINE,
+                           "the replay process knows a place that is to be searched");
     engine->place_goal = place->time - (place->flags & EVQ_PLACE_MID_REP ? 1 : 0);
     return rep_limit_plan(engine);
 }

@@ -29,10 +29,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/err.h"
 #include "recorder/replay/filter.h"
 #include "recorder/replay/host.h"
 #include "recorder/replay/keeper.h"
+#include <wetdbg/errors.h>
 
 /* ---- the listener's way here ---- */
 
@@ -104,7 +104,7 @@ static bool has_notification(const struct rep_host *host, int timeout_ms)
 int rep_listener_check(const struct rep_host *host)
 {
     return has_notification(host, 0)
-               ? wd_fail(-WD_ERR_MACHINE, "the replay process tries to copy itself unasked")
+               ? wetdbg_fail(-WETDBG_ERR_MACHINE, "the replay process tries to copy itself unasked")
                : 0;
 }
 
@@ -125,13 +125,13 @@ static int notification_get(const struct rep_host *host, const volatile sig_atom
         if (err)
             return err;
         if (flag && __atomic_load_n(flag, __ATOMIC_RELAXED))
-            return wd_fail(-WD_ERR_INTERRUPTED, "interrupted");
+            return wetdbg_fail(-WETDBG_ERR_INTERRUPTED, "interrupted");
         if (__atomic_load_n(&host->ctx->mail.turn, __ATOMIC_ACQUIRE) == 1)
             return 1;
     }
     memset(out, 0, sizeof(*out));
     return ioctl(host->listener, SECCOMP_IOCTL_NOTIF_RECV, out)
-               ? wd_fail_errno("what a replay process waits for")
+               ? wetdbg_fail_errno("what a replay process waits for")
                : 0;
 }
 
@@ -140,13 +140,13 @@ static int notification_pass(const struct rep_host *host, const union notificati
     union reply reply = {
         .is = {.id = notification->is.id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE}};
     return ioctl(host->listener, SECCOMP_IOCTL_NOTIF_SEND, &reply)
-               ? wd_fail_errno("letting a replay process go on")
+               ? wetdbg_fail_errno("letting a replay process go on")
                : 0;
 }
 
 static int unexpected(void)
 {
-    return wd_fail(-WD_ERR_MACHINE, "the replay process tries to copy itself unasked");
+    return wetdbg_fail(-WETDBG_ERR_MACHINE, "the replay process tries to copy itself unasked");
 }
 
 /* ---- start and end ---- */
@@ -156,7 +156,7 @@ static int clone_pass(struct rep_host *host, const volatile sig_atomic_t *flag)
     union notification wanted;
     int err = notification_get(host, flag, &wanted);
     if (err > 0)
-        return wd_fail(-WD_ERR_MACHINE, "the replay process does not copy itself");
+        return wetdbg_fail(-WETDBG_ERR_MACHINE, "the replay process does not copy itself");
     if (err)
         return err;
     if (wanted.is.data.nr != SYS_clone || (pid_t)wanted.is.pid != host->pid)
@@ -182,10 +182,10 @@ static int copy_meet(struct rep_host *host, const volatile sig_atomic_t *flag,
         rep_turn_take(&host->turn, host->ctx);
         int64_t result = (int64_t)host->turn.args[0];
         if (result < 0 && result > -4096)
-            return wd_fail(-WD_ERR_MACHINE, "the replay process cannot be copied: %s",
-                           strerror((int)-result));
+            return wetdbg_fail(-WETDBG_ERR_MACHINE, "the replay process cannot be copied: %s",
+                               strerror((int)-result));
         if (has_copy_ended(host))
-            return wd_fail(-WD_ERR_MACHINE, "a copy of the replay process ended at once");
+            return wetdbg_fail(-WETDBG_ERR_MACHINE, "a copy of the replay process ended at once");
     }
     if (err)
         return err;
@@ -212,10 +212,11 @@ static int copy_meet(struct rep_host *host, const volatile sig_atomic_t *flag,
 static int can_probe(struct rep_host *host)
 {
     if (host->listener == -EPROTO) /* no probes were asked for (rep_engine_setup) */
-        return wd_fail(-WD_ERR_MACHINE, "the replay process asks for a copy where none is needed");
+        return wetdbg_fail(-WETDBG_ERR_MACHINE,
+                           "the replay process asks for a copy where none is needed");
     if (host->listener < 0 || !sizes_fit())
-        return wd_fail(
-            -WD_ERR_MACHINE,
+        return wetdbg_fail(
+            -WETDBG_ERR_MACHINE,
             "whether a signal or a switch could have struck elsewhere too cannot be tried here: "
             "the "
             "system refuses the seccomp listener by which copies of the replay process are watched "
@@ -249,7 +250,7 @@ int rep_host_probe_start(struct rep_host *host, struct rep_host *probe,
     if (!err)
         err = rep_host_wait(host, flag, false);
     if (!err && host->turn.request != AGT_REQ_REPLY)
-        err = wd_fail(-WD_ERR_MACHINE, "the replay process sent a damaged answer");
+        err = wetdbg_fail(-WETDBG_ERR_MACHINE, "the replay process sent a damaged answer");
     if (!err)
         err = rep_host_wait(probe, flag, true);
     if (err)

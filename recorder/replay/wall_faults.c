@@ -5,10 +5,10 @@
  */
 #include <string.h>
 
-#include "common/err.h"
 #include "common/once.h"
 #include "recorder/event/ops.h"
 #include "recorder/replay/engine_priv.h"
+#include <wetdbg/errors.h>
 
 uint64_t rep_wall_granule(const struct rep_host *host, const struct agt_fault *fault)
 {
@@ -122,8 +122,9 @@ int rep_wall_fault(struct rep_engine *engine, const struct dbi_fault *at, uint64
     if (off >= fragment->code_bytes ||
         ins_decode(fragment->code + off, fragment->code_bytes - off, at->pc, &info) ||
         !walled_find(engine, &info, gpr, granule, &operand, &address))
-        return wd_fail(-WD_ERR_MACHINE, "the replay process met the wall at %#llx with no address",
-                       (unsigned long long)at->pc);
+        return wetdbg_fail(-WETDBG_ERR_MACHINE,
+                           "the replay process met the wall at %#llx with no address",
+                           (unsigned long long)at->pc);
     int err = rep_log_drain(engine);
     if (err)
         return err;

@@ -18,8 +18,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/err.h"
 #include "common/regular.h"
+#include <wetdbg/errors.h>
 
 #define BLOCK_HEADER_BYTES 8
 
@@ -31,9 +31,9 @@ int rrt_stream_fail(const struct rrt_stream *stream, int code, const char *forma
     vsnprintf(what, sizeof(what), format, args);
     va_end(args);
     if (stream->fd < 0)
-        return wd_fail(code, "%s: byte %lu: %s", stream->path, (unsigned long)stream->at, what);
-    return wd_fail(code, "%s: block at offset %lu, byte %lu: %s", stream->path,
-                   (unsigned long)stream->block_off, (unsigned long)stream->at, what);
+        return wetdbg_fail(code, "%s: byte %lu: %s", stream->path, (unsigned long)stream->at, what);
+    return wetdbg_fail(code, "%s: block at offset %lu, byte %lu: %s", stream->path,
+                       (unsigned long)stream->block_off, (unsigned long)stream->at, what);
 }
 
 static int join_path(const char *dir, const char *name, char **path)
@@ -46,12 +46,13 @@ static int open_regular(struct rrt_stream *stream, int dir_fd, const char *name)
     struct stat st;
     int r = wd_regular_try(dir_fd, name, WD_LINKS_REFUSE, &stream->fd, &st);
     if (r == -ENOENT)
-        return wd_fail(-WD_ERR_CORRUPT, "%s: this stream of the recording is missing",
-                       stream->path);
-    if (r == -WD_ERR_CORRUPT)
-        return wd_fail(r, "%s: %s instead of a stream", stream->path, wd_regular_kind(st.st_mode));
+        return wetdbg_fail(-WETDBG_ERR_CORRUPT, "%s: this stream of the recording is missing",
+                           stream->path);
+    if (r == -WETDBG_ERR_CORRUPT)
+        return wetdbg_fail(r, "%s: %s instead of a stream", stream->path,
+                           wd_regular_kind(st.st_mode));
     if (r != 0)
-        return wd_fail(r, "%s: %s", stream->path, strerror(-r));
+        return wetdbg_fail(r, "%s: %s", stream->path, strerror(-r));
     stream->is_open = true;
     stream->file_bytes = (uint64_t)st.st_size;
     return 0;
@@ -120,10 +121,11 @@ static int read_file(struct rrt_stream *stream, uint64_t off, void *to, size_t c
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
-            return wd_fail_errno("%s: offset %lu", stream->path, (unsigned long)off);
+            return wetdbg_fail_errno("%s: offset %lu", stream->path, (unsigned long)off);
         if (got == 0)
-            return wd_fail(-WD_ERR_CORRUPT, "%s: offset %lu: the file was cut while being read",
-                           stream->path, (unsigned long)off);
+            return wetdbg_fail(-WETDBG_ERR_CORRUPT,
+                               "%s: offset %lu: the file was cut while being read", stream->path,
+                               (unsigned long)off);
         bytes += got;
         off += (uint64_t)got;
         count -= (size_t)got;
@@ -145,23 +147,26 @@ static int enter_next_block(struct rrt_stream *stream)
     uint64_t off = stream->next_block_off;
     uint64_t left = stream->file_bytes - off;
     if (left < BLOCK_HEADER_BYTES)
-        return wd_fail(-WD_ERR_CORRUPT, "%s: offset %lu: the file ends inside a block header",
-                       stream->path, (unsigned long)off);
+        return wetdbg_fail(-WETDBG_ERR_CORRUPT,
+                           "%s: offset %lu: the file ends inside a block header", stream->path,
+                           (unsigned long)off);
     int r = read_file(stream, off, header, sizeof(header));
     if (r != 0)
         return r;
     uint32_t in_bytes = load_u32(header);
     uint32_t out_bytes = load_u32(header + 4);
     if (in_bytes > left - BLOCK_HEADER_BYTES)
-        return wd_fail(
-            -WD_ERR_CORRUPT, "%s: block at offset %lu needs %u bytes, the file has only %lu more",
-            stream->path, (unsigned long)off, in_bytes, (unsigned long)(left - BLOCK_HEADER_BYTES));
+        return wetdbg_fail(-WETDBG_ERR_CORRUPT,
+                           "%s: block at offset %lu needs %u bytes, the file has only %lu more",
+                           stream->path, (unsigned long)off, in_bytes,
+                           (unsigned long)(left - BLOCK_HEADER_BYTES));
     if (in_bytes > RRT_BLOCK_MAX_BYTES || out_bytes > RRT_BLOCK_MAX_BYTES)
-        return wd_fail(-WD_ERR_CORRUPT, "%s: block at offset %lu claims %u bytes in %u: too large",
-                       stream->path, (unsigned long)off, out_bytes, in_bytes);
+        return wetdbg_fail(-WETDBG_ERR_CORRUPT,
+                           "%s: block at offset %lu claims %u bytes in %u: too large", stream->path,
+                           (unsigned long)off, out_bytes, in_bytes);
     if (in_bytes == 0 || out_bytes == 0)
-        return wd_fail(-WD_ERR_CORRUPT, "%s: block at offset %lu is empty", stream->path,
-                       (unsigned long)off);
+        return wetdbg_fail(-WETDBG_ERR_CORRUPT, "%s: block at offset %lu is empty", stream->path,
+                           (unsigned long)off);
     stream->stream_off += stream->block_out_bytes;
     stream->block_off = off;
     stream->block_in_bytes = in_bytes;
@@ -200,9 +205,9 @@ static int decode_block(struct rrt_stream *stream)
     size_t decoded = stream->block_out_bytes;
     if (BrotliDecoderDecompress(stream->block_in_bytes, stream->in, &decoded, stream->out) !=
         BROTLI_DECODER_RESULT_SUCCESS)
-        return rrt_stream_fail(stream, -WD_ERR_CORRUPT, "its compressed bytes are damaged");
+        return rrt_stream_fail(stream, -WETDBG_ERR_CORRUPT, "its compressed bytes are damaged");
     if (decoded != stream->block_out_bytes)
-        return rrt_stream_fail(stream, -WD_ERR_CORRUPT,
+        return rrt_stream_fail(stream, -WETDBG_ERR_CORRUPT,
                                "decompresses to %zu bytes instead of the stated %u", decoded,
                                stream->block_out_bytes);
     stream->block = stream->out;
@@ -227,7 +232,7 @@ static int need_more(struct rrt_stream *stream)
 {
     int r = rrt_stream_at_end(stream);
     if (r > 0)
-        return rrt_stream_fail(stream, -WD_ERR_CORRUPT, "the stream ends too early");
+        return rrt_stream_fail(stream, -WETDBG_ERR_CORRUPT, "the stream ends too early");
     return r;
 }
 

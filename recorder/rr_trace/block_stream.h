@@ -35,7 +35,7 @@ struct rrt_stream {
 };
 
 /* Opens the stream `name` below `dir_fd`; `dir` serves messages. An errno if it cannot be
- * opened, -WD_ERR_CORRUPT if it is missing or not a regular file. */
+ * opened, -WETDBG_ERR_CORRUPT if it is missing or not a regular file. */
 int rrt_stream_open(struct rrt_stream *stream, int dir_fd, const char *dir, const char *name);
 
 /* A stream of uncompressed bytes that stay the caller's and must outlive it. 0 or -ENOMEM. */
@@ -47,7 +47,7 @@ void rrt_stream_rewind(struct rrt_stream *stream);
 /* 1 when no byte is left, 0 when at least one is, or an error. */
 int rrt_stream_at_end(struct rrt_stream *stream);
 
-/* Reads exactly `count` bytes; -WD_ERR_CORRUPT if the stream ends before. */
+/* Reads exactly `count` bytes; -WETDBG_ERR_CORRUPT if the stream ends before. */
 int rrt_stream_read(struct rrt_stream *stream, void *to, size_t count);
 int rrt_stream_skip(struct rrt_stream *stream, uint64_t count);
 

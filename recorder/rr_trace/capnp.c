@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
+#include <wetdbg/errors.h>
 
 #define BUDGET_SLACK_WORDS 64
 
@@ -27,9 +27,10 @@ int rrt_message_fail(const struct rrt_message *message, int code, const char *fo
     va_end(args);
     const struct rrt_stream *stream = message->stream;
     if (stream->fd < 0)
-        return wd_fail(code, "%s: record at byte %u: %s", stream->path, message->block_at, what);
-    return wd_fail(code, "%s: record at byte %u of the block at offset %lu: %s", stream->path,
-                   message->block_at, (unsigned long)message->block_off, what);
+        return wetdbg_fail(code, "%s: record at byte %u: %s", stream->path, message->block_at,
+                           what);
+    return wetdbg_fail(code, "%s: record at byte %u of the block at offset %lu: %s", stream->path,
+                       message->block_at, (unsigned long)message->block_off, what);
 }
 
 /* ---------------------------------------------------------------- unpacking */
@@ -63,7 +64,8 @@ static int unpack_words(struct rrt_stream *stream, uint64_t *words, size_t count
         if (r != 0)
             return r;
         if (run > count - i)
-            return rrt_stream_fail(stream, -WD_ERR_CORRUPT, "a packed run overshoots its segment");
+            return rrt_stream_fail(stream, -WETDBG_ERR_CORRUPT,
+                                   "a packed run overshoots its segment");
         if (tag == 0x00)
             memset(&words[i], 0, run * sizeof(*words));
         else if (tag == 0xff)
@@ -84,7 +86,7 @@ static int read_segment_table(struct rrt_message *message, struct rrt_stream *st
         return r;
     uint64_t count = (table[0] & UINT32_MAX) + 1;
     if (count > RRT_MESSAGE_MAX_SEGMENTS)
-        return rrt_message_fail(message, -WD_ERR_CORRUPT, "%lu segments are too many",
+        return rrt_message_fail(message, -WETDBG_ERR_CORRUPT, "%lu segments are too many",
                                 (unsigned long)count);
     r = unpack_words(stream, table + 1, count / 2);
     if (r != 0)
@@ -93,7 +95,7 @@ static int read_segment_table(struct rrt_message *message, struct rrt_stream *st
     for (uint32_t i = 0; i < count; i++) {
         uint64_t words = table[(i + 1) / 2] >> ((i + 1) % 2 * 32) & UINT32_MAX;
         if (words > RRT_MESSAGE_MAX_WORDS - total)
-            return rrt_message_fail(message, -WD_ERR_CORRUPT, "larger than %lu words",
+            return rrt_message_fail(message, -WETDBG_ERR_CORRUPT, "larger than %lu words",
                                     (unsigned long)RRT_MESSAGE_MAX_WORDS);
         message->segments[i].first_word = (uint32_t)total;
         message->segments[i].word_count = (uint32_t)words;
@@ -177,7 +179,7 @@ static const uint64_t *locate(const struct rrt_message *message, uint32_t segmen
 static int spend(struct rrt_message *message, uint64_t words)
 {
     if (words > message->budget_words)
-        return rrt_message_fail(message, -WD_ERR_CORRUPT, "its pointers overlap");
+        return rrt_message_fail(message, -WETDBG_ERR_CORRUPT, "its pointers overlap");
     message->budget_words -= words;
     return 0;
 }
@@ -195,20 +197,21 @@ static int follow_far(const struct rrt_message *message, uint64_t word, struct t
     int64_t pad_at = (uint32_t)word >> 3;
     const uint64_t *pad = locate(message, segment, pad_at, is_double ? 2 : 1);
     if (!pad)
-        return rrt_message_fail(message, -WD_ERR_CORRUPT, "a far pointer leads outside");
+        return rrt_message_fail(message, -WETDBG_ERR_CORRUPT, "a far pointer leads outside");
     if (!is_double) {
         target->word = pad[0];
         target->segment = segment;
         target->base = pad_at + 1;
     } else {
         if ((pad[0] & 7) != KIND_FAR)
-            return rrt_message_fail(message, -WD_ERR_CORRUPT, "a double far pointer is malformed");
+            return rrt_message_fail(message, -WETDBG_ERR_CORRUPT,
+                                    "a double far pointer is malformed");
         target->word = pad[1] & ~(uint64_t)0xfffffffc; /* the tag's offset means nothing */
         target->segment = (uint32_t)(pad[0] >> 32);
         target->base = (uint32_t)pad[0] >> 3;
     }
     if ((target->word & 3) == KIND_FAR)
-        return rrt_message_fail(message, -WD_ERR_CORRUPT, "a far pointer leads to another one");
+        return rrt_message_fail(message, -WETDBG_ERR_CORRUPT, "a far pointer leads to another one");
     return 0;
 }
 
@@ -219,7 +222,7 @@ static int resolve(const struct rrt_message *message, uint32_t segment, uint64_t
     const uint64_t *word = locate(message, segment, (int64_t)at, 1);
     *target = (struct target){0};
     if (!word)
-        return rrt_message_fail(message, -WD_ERR_CORRUPT, "a pointer lies outside");
+        return rrt_message_fail(message, -WETDBG_ERR_CORRUPT, "a pointer lies outside");
     if ((*word & 3) == KIND_FAR)
         return follow_far(message, *word, target);
     target->word = *word;
@@ -236,12 +239,12 @@ static int struct_from(struct rrt_message *message, const struct target *target,
     if (target->word == 0)
         return 0;
     if ((target->word & 3) != KIND_STRUCT)
-        return rrt_message_fail(message, -WD_ERR_CORRUPT, "a pointer to a struct is none");
+        return rrt_message_fail(message, -WETDBG_ERR_CORRUPT, "a pointer to a struct is none");
     int64_t at = target->base + pointer_offset(target->word);
     uint32_t data_words = target->word >> 32 & 0xffff;
     uint32_t pointer_words = target->word >> 48 & 0xffff;
     if (!locate(message, target->segment, at, data_words + pointer_words))
-        return rrt_message_fail(message, -WD_ERR_CORRUPT, "a struct lies outside");
+        return rrt_message_fail(message, -WETDBG_ERR_CORRUPT, "a struct lies outside");
     out->segment = target->segment;
     out->data_at = (uint32_t)at;
     out->data_words = data_words;
@@ -258,9 +261,9 @@ static int composite_from(struct rrt_message *message, const uint64_t *tag, uint
     uint32_t pointer_words = *tag >> 48 & 0xffff;
     uint64_t element_words = data_words + pointer_words;
     if ((*tag & 3) != KIND_STRUCT)
-        return rrt_message_fail(message, -WD_ERR_CORRUPT, "a list's tag is malformed");
+        return rrt_message_fail(message, -WETDBG_ERR_CORRUPT, "a list's tag is malformed");
     if (count * element_words > words || (count > 0 && element_words == 0))
-        return rrt_message_fail(message, -WD_ERR_CORRUPT, "a list has too many elements");
+        return rrt_message_fail(message, -WETDBG_ERR_CORRUPT, "a list has too many elements");
     out->at += 1;
     out->count = (uint32_t)count;
     out->data_words = data_words;
@@ -291,13 +294,13 @@ static int list_from(struct rrt_message *message, const struct target *target,
     if (target->word == 0)
         return 0;
     if ((target->word & 3) != KIND_LIST || (target->word >> 32 & 7) != element)
-        return rrt_message_fail(message, -WD_ERR_CORRUPT, "a pointer to a list is none");
+        return rrt_message_fail(message, -WETDBG_ERR_CORRUPT, "a pointer to a list is none");
     uint64_t count = target->word >> 35;
     uint64_t words = list_words(element, count);
     int64_t at = target->base + pointer_offset(target->word);
     const uint64_t *first = locate(message, target->segment, at, words);
     if (!first)
-        return rrt_message_fail(message, -WD_ERR_CORRUPT, "a list lies outside");
+        return rrt_message_fail(message, -WETDBG_ERR_CORRUPT, "a list lies outside");
     out->segment = target->segment;
     out->at = (uint32_t)at;
     out->count = (uint32_t)count;

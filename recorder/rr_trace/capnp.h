@@ -63,7 +63,7 @@ struct rrt_list {
 };
 
 /* Unpacks the next message of `stream` into `message`. 1: done; 0: the stream ends here;
- * -WD_ERR_CORRUPT, -ENOMEM or a stream's error. */
+ * -WETDBG_ERR_CORRUPT, -ENOMEM or a stream's error. */
 int rrt_message_read(struct rrt_message *message, struct rrt_stream *stream);
 void rrt_message_fini(struct rrt_message *message);
 
@@ -71,7 +71,7 @@ void rrt_message_fini(struct rrt_message *message);
 int rrt_message_fail(const struct rrt_message *message, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* All of these give 0 or -WD_ERR_CORRUPT. Null or absent pointers give empty results. What they
+/* All of these give 0 or -WETDBG_ERR_CORRUPT. Null or absent pointers give empty results. What they
  * return points into the message and lasts as long as its contents. */
 int rrt_message_root(struct rrt_message *message, struct rrt_object *root);
 int rrt_object_struct(const struct rrt_object *object, unsigned index, struct rrt_object *out);

@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "recorder/rr_trace/trace_decode.h"
+#include <wetdbg/errors.h>
 
 #define X86_REGS_BYTES  68 /* 17 x i32 */
 #define XSAVE_MIN_BYTES 512
@@ -14,7 +14,7 @@ _Static_assert(sizeof(struct rrt_regs) == 27 * 8, "as in struct user_regs_struct
 
 static int corrupt(const struct rrt_object *object, const char *what)
 {
-    return rrt_message_fail(object->message, -WD_ERR_CORRUPT, "%s", what);
+    return rrt_message_fail(object->message, -WETDBG_ERR_CORRUPT, "%s", what);
 }
 
 /* Which events come with registers in every version. */
@@ -213,7 +213,7 @@ static int decode_syscall_extra(const struct rrt_object *root, struct rrt_arena 
     case RRT_EXTRA_MADVISE_RANGES:
         return decode_madvise_ranges(root, arena, call);
     }
-    return rrt_message_fail(root->message, -WD_ERR_VERSION,
+    return rrt_message_fail(root->message, -WETDBG_ERR_VERSION,
                             "system call detail %d is unknown; written by a newer rr?",
                             (int)call->extra);
 }
@@ -269,10 +269,10 @@ static int decode_kind(const struct rrt_object *root, struct rrt_frame *frame)
     uint16_t arch = rrt_object_u16(root, 32);
     uint16_t event = rrt_object_u16(root, 48);
     if (arch > RRT_ARCH_X86_64)
-        return rrt_message_fail(root->message, -WD_ERR_UNSUPPORTED,
+        return rrt_message_fail(root->message, -WETDBG_ERR_UNSUPPORTED,
                                 "a task of an architecture other than x86");
     if (event >= RRT_EVENT_COUNT)
-        return rrt_message_fail(root->message, -WD_ERR_VERSION,
+        return rrt_message_fail(root->message, -WETDBG_ERR_VERSION,
                                 "event kind %u is unknown; written by a newer rr?", event);
     frame->arch = (enum rrt_arch)arch;
     frame->event = (enum rrt_event)event;

@@ -4,15 +4,15 @@
 #include <errno.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "recorder/rr_trace/trace_decode.h"
+#include <wetdbg/errors.h>
 
 #define PAGE_BYTES         4096
 #define CPUID_RECORD_BYTES 24
 
 static int corrupt(const struct rrt_object *object, const char *what)
 {
-    return rrt_message_fail(object->message, -WD_ERR_CORRUPT, "%s", what);
+    return rrt_message_fail(object->message, -WETDBG_ERR_CORRUPT, "%s", what);
 }
 
 int rrt_decode_time(struct rrt_message *message, uint64_t *time)
@@ -142,7 +142,7 @@ int rrt_decode_task_event(struct rrt_message *message, struct rrt_arena *arena,
         return r;
     uint16_t kind = rrt_object_u16(&root, 192);
     if (kind > RRT_TASK_DETACH)
-        return rrt_message_fail(message, -WD_ERR_VERSION,
+        return rrt_message_fail(message, -WETDBG_ERR_VERSION,
                                 "task event %u is unknown; written by a newer rr?", kind);
     event->time = rrt_object_u64(&root, 0);
     event->tid = rrt_object_i32(&root, 64);
@@ -246,18 +246,18 @@ static int check_header(const struct rrt_object *root, const struct rrt_header *
     uint16_t native_arch = rrt_object_u16(root, 144) ^ RRT_ARCH_X86_64;
     uint32_t page_bytes = rrt_object_u32(root, 416) ^ PAGE_BYTES;
     if (header->forward_compatibility > FORWARD_COMPATIBILITY_MAX)
-        return rrt_message_fail(root->message, -WD_ERR_VERSION,
+        return rrt_message_fail(root->message, -WETDBG_ERR_VERSION,
                                 "needs forward compatibility %d, at most %d is known; "
                                 "written by a newer rr",
                                 header->forward_compatibility, FORWARD_COMPATIBILITY_MAX);
     if (rrt_object_u16(root, 48) != 0)
-        return rrt_message_fail(root->message, -WD_ERR_VERSION,
+        return rrt_message_fail(root->message, -WETDBG_ERR_VERSION,
                                 "syscall buffer protocol %u is unknown", rrt_object_u16(root, 48));
     if (native_arch != RRT_ARCH_X86_64)
-        return rrt_message_fail(root->message, -WD_ERR_UNSUPPORTED,
+        return rrt_message_fail(root->message, -WETDBG_ERR_UNSUPPORTED,
                                 "recorded on another architecture than x86-64");
     if (page_bytes != PAGE_BYTES)
-        return rrt_message_fail(root->message, -WD_ERR_UNSUPPORTED, "pages of %u bytes",
+        return rrt_message_fail(root->message, -WETDBG_ERR_UNSUPPORTED, "pages of %u bytes",
                                 page_bytes);
     return 0;
 }
@@ -274,7 +274,8 @@ int rrt_decode_header(struct rrt_message *message, struct rrt_arena *arena,
     uint16_t semantics = rrt_object_u16(&root, 128);
     r = check_header(&root, header);
     if (r == 0 && semantics > RRT_TICKS_TAKEN_BRANCHES)
-        r = rrt_message_fail(message, -WD_ERR_VERSION, "ticks of an unknown kind %u", semantics);
+        r = rrt_message_fail(message, -WETDBG_ERR_VERSION, "ticks of an unknown kind %u",
+                             semantics);
     if (r == 0)
         r = rrt_object_bytes(&root, 0, &uuid);
     if (r == 0 && uuid.size_bytes != sizeof(header->uuid))

@@ -13,10 +13,10 @@
 #include <unistd.h>
 
 #include "common/buf.h"
-#include "common/err.h"
 #include "recorder/rr_trace/trace_decode.h"
 #include "recorder/rr_trace/trace_internal.h"
 #include "recorder/rr_trace/trace_sums.h"
+#include <wetdbg/errors.h>
 
 /* A frame with more than this is no ordinary system call or mapping. */
 #define FRAME_DATA_MAX_BYTES ((uint64_t)4 << 30)
@@ -28,7 +28,7 @@ struct side_stream {
     uint64_t next_time; /* UINT64_MAX: there is no next */
 };
 
-struct rrt_trace {
+struct wetdbg_recording {
     char *dir;
     int dir_fd;                              /* -1: the streams are in memory */
     const struct rrt_memory_streams *memory; /* NULL: they are files */
@@ -63,7 +63,7 @@ static int advance_side(struct side_stream *side)
     if (r < 0)
         return r;
     if (time < side->next_time && side->next_time != UINT64_MAX)
-        return rrt_message_fail(&side->next, -WD_ERR_CORRUPT, "frame times run backwards");
+        return rrt_message_fail(&side->next, -WETDBG_ERR_CORRUPT, "frame times run backwards");
     side->next_time = time;
     return 0;
 }
@@ -75,7 +75,7 @@ static int start_side(struct side_stream *side)
     return advance_side(side);
 }
 
-int rrt_rewind(struct rrt_trace *trace)
+int rrt_rewind(struct wetdbg_recording *trace)
 {
     rrt_stream_rewind(&trace->events);
     rrt_stream_rewind(&trace->data);
@@ -89,15 +89,15 @@ int rrt_rewind(struct rrt_trace *trace)
     return r;
 }
 
-static int open_stream(const struct rrt_trace *trace, struct rrt_stream *stream, const char *name,
-                       const struct rrt_bytes *in_memory)
+static int open_stream(const struct wetdbg_recording *trace, struct rrt_stream *stream,
+                       const char *name, const struct rrt_bytes *in_memory)
 {
     if (in_memory)
         return rrt_stream_open_memory(stream, name, in_memory->data, in_memory->size_bytes);
     return rrt_stream_open(stream, trace->dir_fd, trace->dir, name);
 }
 
-static int open_streams(struct rrt_trace *trace)
+static int open_streams(struct wetdbg_recording *trace)
 {
     const struct rrt_memory_streams *memory = trace->memory;
     int r = open_stream(trace, &trace->events, "events", memory ? &memory->events : NULL);
@@ -112,9 +112,9 @@ static int open_streams(struct rrt_trace *trace)
 
 /* Takes over dir_fd, whatever the result. */
 static int open_at(int dir_fd, const char *dir, const struct rrt_memory_streams *memory,
-                   struct rrt_trace **out)
+                   struct wetdbg_recording **out)
 {
-    struct rrt_trace *trace = calloc(1, sizeof(*trace));
+    struct wetdbg_recording *trace = calloc(1, sizeof(*trace));
     if (!trace) {
         if (dir_fd >= 0)
             close(dir_fd);
@@ -133,40 +133,40 @@ static int open_at(int dir_fd, const char *dir, const struct rrt_memory_streams 
     if (r == 0)
         r = rrt_rewind(trace);
     if (r != 0) {
-        rrt_close(trace);
+        wetdbg_recording_close(trace);
         return r;
     }
     *out = trace;
     return 0;
 }
 
-int rrt_open(const char *dir, struct rrt_trace **out)
+int wetdbg_recording_open(const char *dir, struct wetdbg_recording **out)
 {
     int dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (dir_fd < 0 && (errno == ENOENT || errno == ENOTDIR))
-        return wd_fail(-WD_ERR_CORRUPT, "%s: no directory of a recording: %s", dir,
-                       strerror(errno));
+        return wetdbg_fail(-WETDBG_ERR_CORRUPT, "%s: no directory of a recording: %s", dir,
+                           strerror(errno));
     if (dir_fd < 0)
-        return wd_fail_errno("%s", dir);
+        return wetdbg_fail_errno("%s", dir);
     return open_at(dir_fd, dir, NULL, out);
 }
 
-int rrt_open_memory(const struct rrt_memory_streams *streams, struct rrt_trace **out)
+int rrt_open_memory(const struct rrt_memory_streams *streams, struct wetdbg_recording **out)
 {
     return open_at(-1, "memory", streams, out);
 }
 
-int rrt_reopen(const struct rrt_trace *trace, struct rrt_trace **out)
+int rrt_reopen(const struct wetdbg_recording *trace, struct wetdbg_recording **out)
 {
     if (trace->memory)
         return open_at(-1, trace->dir, trace->memory, out);
     int dir_fd = fcntl(trace->dir_fd, F_DUPFD_CLOEXEC, 0);
     if (dir_fd < 0)
-        return wd_fail_errno("%s", trace->dir);
+        return wetdbg_fail_errno("%s", trace->dir);
     return open_at(dir_fd, trace->dir, NULL, out);
 }
 
-void rrt_close(struct rrt_trace *trace)
+void wetdbg_recording_close(struct wetdbg_recording *trace)
 {
     if (!trace)
         return;
@@ -188,29 +188,29 @@ void rrt_close(struct rrt_trace *trace)
     free(trace);
 }
 
-const struct rrt_header *rrt_trace_header(const struct rrt_trace *trace)
+const struct rrt_header *rrt_trace_header(const struct wetdbg_recording *trace)
 {
     return &trace->header;
 }
 
-const char *rrt_trace_dir(const struct rrt_trace *trace)
+const char *rrt_trace_dir(const struct wetdbg_recording *trace)
 {
     return trace->dir;
 }
 
-int rrt_trace_dir_fd(const struct rrt_trace *trace)
+int rrt_trace_dir_fd(const struct wetdbg_recording *trace)
 {
     return trace->dir_fd;
 }
 
-struct rrt_process_table **rrt_trace_process_table(struct rrt_trace *trace)
+struct rrt_process_table **rrt_trace_process_table(struct wetdbg_recording *trace)
 {
     return &trace->processes;
 }
 
 /* ---------------------------------------------------------------- checksums */
 
-int rrt_trace_sums(struct rrt_trace *trace, const struct rrt_sums **sums)
+int rrt_trace_sums(struct wetdbg_recording *trace, const struct rrt_sums **sums)
 {
     int r = 0;
     if (!trace->has_asked_sums && trace->dir_fd >= 0)
@@ -220,14 +220,14 @@ int rrt_trace_sums(struct rrt_trace *trace, const struct rrt_sums **sums)
     return r;
 }
 
-int rrt_check_sums(struct rrt_trace *trace)
+int rrt_check_sums(struct wetdbg_recording *trace)
 {
     const struct rrt_sums *sums;
     int r = rrt_trace_sums(trace, &sums);
     return r == 0 && sums ? rrt_sums_check_streams(sums, trace->dir_fd) : r;
 }
 
-void rrt_set_skip_data(struct rrt_trace *trace, bool skip)
+void rrt_set_skip_data(struct wetdbg_recording *trace, bool skip)
 {
     trace->is_skipping_data = skip;
 }
@@ -236,7 +236,7 @@ void rrt_set_skip_data(struct rrt_trace *trace, bool skip)
 
 /* Copies `count` bytes out of `data`. Grows by what has really been read, so that a claimed
  * size alone costs no memory. */
-static int collect_bytes(struct rrt_trace *trace, uint64_t count)
+static int collect_bytes(struct wetdbg_recording *trace, uint64_t count)
 {
     size_t chunk = 1u << 20;
     trace->bytes.size_bytes = 0;
@@ -275,18 +275,18 @@ static void hand_out_bytes(struct rrt_frame *frame, const uint8_t *bytes, uint64
     }
 }
 
-static int join_data(struct rrt_trace *trace, struct rrt_frame *frame)
+static int join_data(struct wetdbg_recording *trace, struct rrt_frame *frame)
 {
     uint64_t total;
     uint64_t data_off = rrt_stream_tell(&trace->data);
     const uint8_t *bytes = NULL;
     int r = total_stored(frame, &total);
     if (r != 0)
-        return rrt_message_fail(&trace->message, -WD_ERR_CORRUPT, "impossibly large memory");
+        return rrt_message_fail(&trace->message, -WETDBG_ERR_CORRUPT, "impossibly large memory");
     if (trace->is_skipping_data) {
         r = rrt_stream_skip(&trace->data, total);
     } else if (total > FRAME_DATA_MAX_BYTES) {
-        r = rrt_message_fail(&trace->message, -WD_ERR_UNSUPPORTED,
+        r = rrt_message_fail(&trace->message, -WETDBG_ERR_UNSUPPORTED,
                              "more than 4 GiB of memory in one frame");
     } else {
         r = rrt_stream_borrow(&trace->data, (size_t)total, &bytes);
@@ -316,13 +316,13 @@ static void *grow_array(struct rrt_arena *arena, const void *array, size_t count
 static int check_side_time(const struct side_stream *side, uint64_t time)
 {
     if (side->next_time < time)
-        return rrt_message_fail(&side->next, -WD_ERR_CORRUPT,
+        return rrt_message_fail(&side->next, -WETDBG_ERR_CORRUPT,
                                 "belongs to frame %lu, which has gone by",
                                 (unsigned long)side->next_time);
     return 0;
 }
 
-static int join_mmaps(struct rrt_trace *trace, struct rrt_frame *frame)
+static int join_mmaps(struct wetdbg_recording *trace, struct rrt_frame *frame)
 {
     int r = check_side_time(&trace->mmaps, frame->time);
     while (r == 0 && trace->mmaps.next_time == frame->time) {
@@ -338,7 +338,7 @@ static int join_mmaps(struct rrt_trace *trace, struct rrt_frame *frame)
     return r;
 }
 
-static int join_tasks(struct rrt_trace *trace, struct rrt_frame *frame)
+static int join_tasks(struct wetdbg_recording *trace, struct rrt_frame *frame)
 {
     int r = check_side_time(&trace->tasks, frame->time);
     while (r == 0 && trace->tasks.next_time == frame->time) {
@@ -357,23 +357,23 @@ static int join_tasks(struct rrt_trace *trace, struct rrt_frame *frame)
 /* ---------------------------------------------------------------- frames */
 
 /* After the last frame nothing may be left over: else `events` was cut between two blocks. */
-static int check_end(struct rrt_trace *trace)
+static int check_end(struct wetdbg_recording *trace)
 {
     const struct side_stream *side =
         trace->mmaps.next_time != UINT64_MAX ? &trace->mmaps : &trace->tasks;
     if (side->next_time != UINT64_MAX)
-        return rrt_message_fail(&side->next, -WD_ERR_CORRUPT,
+        return rrt_message_fail(&side->next, -WETDBG_ERR_CORRUPT,
                                 "belongs to frame %lu, but `events` ends after frame %lu",
                                 (unsigned long)side->next_time, (unsigned long)trace->time);
     int r = rrt_stream_at_end(&trace->data);
     if (r == 0)
-        return rrt_stream_fail(&trace->data, -WD_ERR_CORRUPT,
+        return rrt_stream_fail(&trace->data, -WETDBG_ERR_CORRUPT,
                                "more bytes than the %lu frames of `events` take",
                                (unsigned long)trace->time);
     return r < 0 ? r : 0;
 }
 
-static int read_frame(struct rrt_trace *trace, struct rrt_frame *frame)
+static int read_frame(struct wetdbg_recording *trace, struct rrt_frame *frame)
 {
     int r = rrt_message_read(&trace->message, &trace->events);
     if (r == 0)
@@ -391,7 +391,7 @@ static int read_frame(struct rrt_trace *trace, struct rrt_frame *frame)
     return r == 0 ? 1 : r;
 }
 
-int rrt_next(struct rrt_trace *trace, struct rrt_frame *frame)
+int rrt_next(struct wetdbg_recording *trace, struct rrt_frame *frame)
 {
     if (trace->failed != 0)
         return trace->failed;
@@ -403,7 +403,7 @@ int rrt_next(struct rrt_trace *trace, struct rrt_frame *frame)
     return r;
 }
 
-int rrt_each_mmap(struct rrt_trace *trace, rrt_mmap_fn visit, void *arg)
+int rrt_each_mmap(struct wetdbg_recording *trace, rrt_mmap_fn visit, void *arg)
 {
     int r = rrt_rewind(trace);
     while (r == 0 && trace->mmaps.next_time != UINT64_MAX) {

@@ -2,7 +2,7 @@
 /*
  * Reads the recordings that rr leaves: a directory with five streams. Everything in it is
  * untrusted; every length, count, offset and pointer is checked before it is used, and damage
- * ends in one sentence (common/err.h) that names the file and the offset.
+ * ends in one sentence (<wetdbg/errors.h>) that names the file and the offset.
  *
  * A trace is read forwards: rrt_next() gives the frames one by one, each joined with its memory
  * mappings, task events and memory contents. Terms: a *task* is one thread; a *process* is a
@@ -18,7 +18,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-struct rrt_trace;
+#include <wetdbg/recording.h>
 
 /* A byte string of the trace: no NUL is promised, and it may hold any byte. Never NULL when
  * size_bytes is above 0. */
@@ -260,45 +260,36 @@ struct rrt_frame {
 
 /* ---------------------------------------------------------------- open, read */
 
-/*
- * Opens the recording in directory `dir`. On success *out is the caller's, to rrt_close().
- * -WD_ERR_CORRUPT if there is none, or it is damaged or was never finished (no `version`);
- * -WD_ERR_VERSION if it needs another reader; -WD_ERR_UNSUPPORTED if it is not x86-64 or is
- * still being recorded; an errno if a file cannot be opened or read; -ENOMEM.
- */
-int rrt_open(const char *dir, struct rrt_trace **out);
-void rrt_close(struct rrt_trace *trace); /* NULL is fine */
-
-/* Borrowed until rrt_close(). */
-const struct rrt_header *rrt_trace_header(const struct rrt_trace *trace);
-const char *rrt_trace_dir(const struct rrt_trace *trace);
-int rrt_trace_dir_fd(const struct rrt_trace *trace); /* stays the trace's: do not close */
+/* Borrowed until wetdbg_recording_close(). */
+const struct rrt_header *rrt_trace_header(const struct wetdbg_recording *trace);
+const char *rrt_trace_dir(const struct wetdbg_recording *trace);
+int rrt_trace_dir_fd(const struct wetdbg_recording *trace); /* stays the trace's: do not close */
 
 /*
  * Reads the next frame into *frame. 1: a frame; 0: the end of the recording, where all streams
- * end together; or an error: -WD_ERR_CORRUPT, -WD_ERR_VERSION, -WD_ERR_UNSUPPORTED (a frame with
- * more memory than we load), -ENOMEM, -EIO. After an error only rrt_rewind() and rrt_close() are
+ * end together; or an error: -WETDBG_ERR_CORRUPT, -WETDBG_ERR_VERSION, -WETDBG_ERR_UNSUPPORTED (a frame with
+ * more memory than we load), -ENOMEM, -EIO. After an error only rrt_rewind() and wetdbg_recording_close() are
  * of use. What the frame points to is borrowed until the next rrt_next(), rrt_rewind() or
- * rrt_close().
+ * wetdbg_recording_close().
  */
-int rrt_next(struct rrt_trace *trace, struct rrt_frame *frame);
+int rrt_next(struct wetdbg_recording *trace, struct rrt_frame *frame);
 
 /* Starts again at the first frame. Keeps the skip-data setting. */
-int rrt_rewind(struct rrt_trace *trace);
+int rrt_rewind(struct wetdbg_recording *trace);
 
 /* With `skip` memory contents are not read (rrt_write.bytes is NULL): a quick scan of all else.
  * May be changed between any two frames. */
-void rrt_set_skip_data(struct rrt_trace *trace, bool skip);
+void rrt_set_skip_data(struct wetdbg_recording *trace, bool skip);
 
 /* ---------------------------------------------------------------- whole-trace questions
  * These read the recording through a second cursor: the caller's place stays where it is. */
 
 /*
- * 0 if our replay can use the recording at all; else -WD_ERR_UNSUPPORTED and a sentence with
+ * 0 if our replay can use the recording at all; else -WETDBG_ERR_UNSUPPORTED and a sentence with
  * the reason and the way out (buffered system calls, 32-bit tasks, detached tasks, an
  * unexpected end), or any error of rrt_next().
  */
-int rrt_check_supported(struct rrt_trace *trace);
+int rrt_check_supported(struct wetdbg_recording *trace);
 
 /* What tells that a backing file has the contents that were mapped. */
 enum rrt_proof {
@@ -315,76 +306,23 @@ struct rrt_backing {
 
 /*
  * Opens the file that holds the contents of a RRT_SOURCE_FILE mapping, and reads all of it if there is a digest
- * to hold it against. Nothing but a regular file is ever opened. -WD_ERR_CORRUPT for a name that leaves the
+ * to hold it against. Nothing but a regular file is ever opened. -WETDBG_ERR_CORRUPT for a name that leaves the
  * trace directory, for what is no regular file, for contents that differ, and for a file that the list of
- * digests should name and does not; -WD_ERR_UNSUPPORTED if the file is not what was recorded any more, or if
+ * digests should name and does not; -WETDBG_ERR_UNSUPPORTED if the file is not what was recorded any more, or if
  * nothing tells that a private file which is named by its path is what was recorded; -EINVAL for a mapping
  * without a file; -ENOENT and the like if it is gone.
  */
-int rrt_backing_open(struct rrt_trace *trace, const struct rrt_mmap *map,
+int rrt_backing_open(struct wetdbg_recording *trace, const struct rrt_mmap *map,
                      struct rrt_backing *backing);
 
 /* Visits all mappings of the recording, in order; what `map` points to lasts for the call. Ends with the first
  * answer that is not 0, and returns it. Rewinds the trace before and after. */
 typedef int (*rrt_mmap_fn)(void *arg, const struct rrt_mmap *map);
-int rrt_each_mmap(struct rrt_trace *trace, rrt_mmap_fn visit, void *arg);
+int rrt_each_mmap(struct wetdbg_recording *trace, rrt_mmap_fn visit, void *arg);
 
 /* 0 if all streams and side files are as they were recorded, or if nothing tells (the recording was made by rr
- * alone); -WD_ERR_CORRUPT naming the file that differs. Reads all of them. */
-int rrt_check_sums(struct rrt_trace *trace);
-
-/* One program that a process became. */
-struct rrt_exec {
-    uint64_t time;
-    const char *file;
-    const char *const *argv; /* argc strings, then NULL */
-    size_t argc;
-};
-
-enum rrt_process_end {
-    RRT_END_ALIVE = 0, /* the recording stops before it ended */
-    RRT_END_EXITED = 1,
-    RRT_END_SIGNALED = 2, /* by a fatal signal of its own or from outside */
-    RRT_END_DETACHED = 3,
-};
-
-#define RRT_NO_PROCESS SIZE_MAX
-
-struct rrt_process {
-    int pid;         /* tid of its first task; a number may be used again after its process's end */
-    int parent_pid;  /* 0: started by the recorder */
-    size_t parent;   /* index in the list, below its own; or RRT_NO_PROCESS. Who started it: stays
-                      * so when that one ends first */
-    int clone_flags; /* of the call that made it, see rrt_task_event; 0: started by the recorder */
-    uint64_t start_time, end_time; /* frames; end_time is that of its last frame */
-    enum rrt_process_end end;
-    int wait_status;            /* EXITED, SIGNALED: as from waitpid(2) */
-    int fatal_signal;           /* number, or 0 */
-    uint64_t fatal_signal_time; /* frame of the signal's arrival, or 0 */
-    uint64_t frame_count;
-    const int *tids; /* in order of creation; the first is pid */
-    size_t tid_count;
-    const struct rrt_exec *execs;
-    size_t exec_count;                /* 0: forked without exec */
-    const struct rrt_exec *inherited; /* exec_count 0: what its ancestor ran; or NULL */
-};
-
-/* *list is ordered by start, and borrowed until rrt_close(). */
-int rrt_processes(struct rrt_trace *trace, const struct rrt_process **list, size_t *count);
-
-enum rrt_dump_what {
-    RRT_DUMP_EVENTS = 1,
-    RRT_DUMP_MMAPS = 2,
-    RRT_DUMP_TASKS = 4,
-    RRT_DUMP_DATA = 8,       /* address and size of each memory record */
-    RRT_DUMP_REGISTERS = 16, /* with EVENTS: the registers too */
-};
-
-/*
- * Writes one line per item to `out`, in recorded order: text for people, or with `json` one
- * object per line. Output errors are left to the caller's ferror(). `what` 0 means EVENTS.
- */
-int rrt_dump(struct rrt_trace *trace, unsigned what, bool json, FILE *out);
+ * alone); -WETDBG_ERR_CORRUPT naming the file that differs. Reads all of them. */
+int rrt_check_sums(struct wetdbg_recording *trace);
 
 /* Names as in the dump: "SYSCALL", "SIGNAL", ...; "?" for a number without name. */
 const char *rrt_event_name(enum rrt_event event);

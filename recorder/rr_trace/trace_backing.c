@@ -17,11 +17,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/err.h"
 #include "common/regular.h"
 #include "recorder/rr_trace/rr_trace.h"
 #include "recorder/rr_trace/trace_internal.h"
 #include "recorder/rr_trace/trace_sums.h"
+#include <wetdbg/errors.h>
 
 #define HARD_LINK_PREFIX "mmap_hardlink_"
 
@@ -44,14 +44,15 @@ static int check_same(const char *shown, const struct stat *st, const struct rrt
                       bool is_original)
 {
     if (st->st_size != map->stat_size_bytes)
-        return wd_fail(-WD_ERR_UNSUPPORTED,
-                       "backing file %s has changed since it was recorded (%ld bytes, were %ld)",
-                       shown, (long)st->st_size, (long)map->stat_size_bytes);
+        return wetdbg_fail(
+            -WETDBG_ERR_UNSUPPORTED,
+            "backing file %s has changed since it was recorded (%ld bytes, were %ld)", shown,
+            (long)st->st_size, (long)map->stat_size_bytes);
     if (is_original && st->st_mtim.tv_sec != map->stat_mtime_seconds)
-        return wd_fail(-WD_ERR_UNSUPPORTED,
-                       "backing file %s has changed since it was recorded (modified at %ld, "
-                       "was %ld)",
-                       shown, (long)st->st_mtim.tv_sec, (long)map->stat_mtime_seconds);
+        return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED,
+                           "backing file %s has changed since it was recorded (modified at %ld, "
+                           "was %ld)",
+                           shown, (long)st->st_mtim.tv_sec, (long)map->stat_mtime_seconds);
     return 0;
 }
 
@@ -66,14 +67,15 @@ static int check_public(const char *name, const struct stat *st, int fd)
     bool is_systems = st->st_uid == 0 && (st->st_mode & S_IROTH);
     if (is_systems || is_elf(fd))
         return 0;
-    return wd_fail(-WD_ERR_UNSUPPORTED,
-                   "backing file %s is not the system's and no program, and nothing tells that it "
-                   "holds what was recorded; `wetdbg record` notes that, rr alone does not",
-                   name);
+    return wetdbg_fail(
+        -WETDBG_ERR_UNSUPPORTED,
+        "backing file %s is not the system's and no program, and nothing tells that it "
+        "holds what was recorded; `wetdbg record` notes that, rr alone does not",
+        name);
 }
 
 /* Holds the contents against the recording's list of digests, as far as it has one. */
-static int check_contents(struct rrt_trace *trace, const char *name, const struct stat *st,
+static int check_contents(struct wetdbg_recording *trace, const char *name, const struct stat *st,
                           bool is_original, struct rrt_backing *backing)
 {
     const struct rrt_sums *sums;
@@ -87,31 +89,33 @@ static int check_contents(struct rrt_trace *trace, const char *name, const struc
         return rrt_sum_check(sums, row, backing->fd);
     }
     if (sums && sums->version > 1)
-        return wd_fail(-WD_ERR_CORRUPT,
-                       "%s/" RRT_SUMS_NAME " does not name the backing file %s: the recording was "
-                       "changed after it was made (`rr pack` does so; without " RRT_SUMS_NAME
-                       " it counts as rr's own)",
-                       rrt_trace_dir(trace), name);
+        return wetdbg_fail(-WETDBG_ERR_CORRUPT,
+                           "%s/" RRT_SUMS_NAME
+                           " does not name the backing file %s: the recording was "
+                           "changed after it was made (`rr pack` does so; without " RRT_SUMS_NAME
+                           " it counts as rr's own)",
+                           rrt_trace_dir(trace), name);
     backing->proof = is_original ? RRT_PROOF_SIZE_TIME : RRT_PROOF_SIZE;
     return name[0] == '/' ? check_public(name, st, backing->fd) : 0;
 }
 
-static int open_named(const struct rrt_trace *trace, const struct rrt_mmap *map, int *fd,
+static int open_named(const struct wetdbg_recording *trace, const struct rrt_mmap *map, int *fd,
                       struct stat *st)
 {
     const char *name = map->backing;
     if (name[0] == '/' ? has_parent_step(name) : !is_plain_name(name))
-        return wd_fail(-WD_ERR_CORRUPT, "%s/mmaps: frame %lu: backing file name leads outside: %s",
-                       rrt_trace_dir(trace), (unsigned long)map->time, name);
+        return wetdbg_fail(-WETDBG_ERR_CORRUPT,
+                           "%s/mmaps: frame %lu: backing file name leads outside: %s",
+                           rrt_trace_dir(trace), (unsigned long)map->time, name);
     int r = wd_regular_open(rrt_trace_dir_fd(trace), name, WD_LINKS_REFUSE, fd, st);
-    if (r == -WD_ERR_CORRUPT)
-        return wd_fail(r, "backing file %s is no regular file", name);
+    if (r == -WETDBG_ERR_CORRUPT)
+        return wetdbg_fail(r, "backing file %s is no regular file", name);
     if (r != 0)
-        return wd_fail(r, "%s: backing file %s: %s", rrt_trace_dir(trace), name, strerror(-r));
+        return wetdbg_fail(r, "%s: backing file %s: %s", rrt_trace_dir(trace), name, strerror(-r));
     return 0;
 }
 
-int rrt_backing_open(struct rrt_trace *trace, const struct rrt_mmap *map,
+int rrt_backing_open(struct wetdbg_recording *trace, const struct rrt_mmap *map,
                      struct rrt_backing *backing)
 {
     const char *name = map->backing;

@@ -8,7 +8,7 @@
 #include "recorder/rr_trace/frame_arena.h"
 #include "recorder/rr_trace/rr_trace.h"
 
-/* All give 0, -WD_ERR_CORRUPT, -WD_ERR_VERSION, -WD_ERR_UNSUPPORTED or -ENOMEM. */
+/* All give 0, -WETDBG_ERR_CORRUPT, -WETDBG_ERR_VERSION, -WETDBG_ERR_UNSUPPORTED or -ENOMEM. */
 
 /* Fills all but the time, the mappings and the task events; `writes` without their bytes. */
 int rrt_decode_frame(struct rrt_message *message, struct rrt_arena *arena, struct rrt_frame *frame);

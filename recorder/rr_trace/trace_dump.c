@@ -316,31 +316,31 @@ static void dump_write(FILE *out, bool json, uint64_t time, const struct rrt_wri
 
 static void dump_frame(FILE *out, bool json, unsigned what, const struct rrt_frame *frame)
 {
-    if (what & RRT_DUMP_EVENTS)
-        dump_event(out, json, what & RRT_DUMP_REGISTERS, frame);
-    if (what & RRT_DUMP_TASKS)
+    if (what & WETDBG_DUMP_EVENTS)
+        dump_event(out, json, what & WETDBG_DUMP_REGISTERS, frame);
+    if (what & WETDBG_DUMP_TASKS)
         for (size_t i = 0; i < frame->task_count; i++)
             dump_task(out, json, &frame->tasks[i]);
-    if (what & RRT_DUMP_MMAPS)
+    if (what & WETDBG_DUMP_MMAPS)
         for (size_t i = 0; i < frame->mmap_count; i++)
             dump_mmap(out, json, &frame->mmaps[i]);
-    if (what & RRT_DUMP_DATA)
+    if (what & WETDBG_DUMP_DATA)
         for (size_t i = 0; i < frame->write_count; i++)
             dump_write(out, json, frame->time, &frame->writes[i]);
 }
 
-int rrt_dump(struct rrt_trace *trace, unsigned what, bool json, FILE *out)
+int wetdbg_recording_dump(struct wetdbg_recording *trace, unsigned what, bool json, FILE *out)
 {
-    struct rrt_trace *cursor;
+    struct wetdbg_recording *cursor;
     struct rrt_frame frame;
     int r = rrt_reopen(trace, &cursor);
     if (r != 0)
         return r;
     rrt_set_skip_data(cursor, true);
     if (what == 0)
-        what = RRT_DUMP_EVENTS;
+        what = WETDBG_DUMP_EVENTS;
     while ((r = rrt_next(cursor, &frame)) > 0)
         dump_frame(out, json, what, &frame);
-    rrt_close(cursor);
+    wetdbg_recording_close(cursor);
     return r;
 }

@@ -7,7 +7,7 @@
 #include "recorder/rr_trace/rr_trace.h"
 
 /* Reads the `version` file of the recording in dir_fd; header->cpuid goes to the arena. Errors
- * as of rrt_open(). */
+ * as of wetdbg_recording_open(). */
 int rrt_read_header(int dir_fd, const char *dir, struct rrt_arena *arena,
                     struct rrt_header *header);
 
@@ -21,21 +21,21 @@ struct rrt_memory_streams {
     struct rrt_bytes version, events, data, mmaps, tasks;
 };
 
-/* Like rrt_open(); `streams` and its bytes stay the caller's and must outlive the trace. Such a
+/* Like wetdbg_recording_open(); `streams` and its bytes stay the caller's and must outlive the trace. Such a
  * trace has no directory: rrt_trace_dir_fd() is -1, no backing file can be opened. */
-int rrt_open_memory(const struct rrt_memory_streams *streams, struct rrt_trace **out);
+int rrt_open_memory(const struct rrt_memory_streams *streams, struct wetdbg_recording **out);
 
 /* A second cursor over the same recording, at its first frame; the caller's to close. */
-int rrt_reopen(const struct rrt_trace *trace, struct rrt_trace **out);
+int rrt_reopen(const struct wetdbg_recording *trace, struct wetdbg_recording **out);
 
 struct rrt_process_table;
 void rrt_process_table_free(struct rrt_process_table *table); /* NULL is fine */
 
 /* Where the trace keeps its table, which it frees; *it is NULL at first. */
-struct rrt_process_table **rrt_trace_process_table(struct rrt_trace *trace);
+struct rrt_process_table **rrt_trace_process_table(struct wetdbg_recording *trace);
 
 /* The trace's list of checksums, read when first asked for; NULL if it has none. Borrowed. */
 struct rrt_sums;
-int rrt_trace_sums(struct rrt_trace *trace, const struct rrt_sums **sums);
+int rrt_trace_sums(struct wetdbg_recording *trace, const struct rrt_sums **sums);
 
 #endif

@@ -16,10 +16,10 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "common/err.h"
 #include "recorder/rr_trace/frame_arena.h"
 #include "recorder/rr_trace/rr_trace.h"
 #include "recorder/rr_trace/trace_internal.h"
+#include <wetdbg/errors.h>
 
 /* What the public struct does not show. */
 struct process_state {
@@ -28,8 +28,8 @@ struct process_state {
 };
 
 struct rrt_process_table {
-    struct rrt_arena arena;   /* strings */
-    struct rrt_process *list; /* tids and execs are arrays of their own, see append() */
+    struct rrt_arena arena;      /* strings */
+    struct wetdbg_process *list; /* tids and execs are arrays of their own, see append() */
     size_t count;
 };
 
@@ -87,13 +87,13 @@ static struct live_task *find_live(struct process_scan *scan, int tid)
     return NULL;
 }
 
-static struct rrt_process *process_of(struct process_scan *scan, const struct live_task *task)
+static struct wetdbg_process *process_of(struct process_scan *scan, const struct live_task *task)
 {
     return &scan->table->list[task->process];
 }
 
 /* Lists the task with its process, once: a number can come back, see above. */
-static int list_tid(struct rrt_process *process, int tid)
+static int list_tid(struct wetdbg_process *process, int tid)
 {
     for (size_t i = 0; i < process->tid_count; i++)
         if (process->tids[i] == tid)
@@ -124,12 +124,12 @@ static int add_process(struct process_scan *scan, int pid, size_t parent, uint64
     struct rrt_process_table *table = scan->table;
     if (!append(&scan->states, &scan->state_count, sizeof(*scan->states)))
         return -ENOMEM;
-    struct rrt_process *process = append(&table->list, &table->count, sizeof(*process));
+    struct wetdbg_process *process = append(&table->list, &table->count, sizeof(*process));
     if (!process)
         return -ENOMEM;
     process->pid = pid;
     process->parent = parent;
-    process->parent_pid = parent == RRT_NO_PROCESS ? 0 : table->list[parent].pid;
+    process->parent_pid = parent == WETDBG_NO_PROCESS ? 0 : table->list[parent].pid;
     process->start_time = time;
     process->end_time = time;
     return add_live(scan, pid, table->count - 1);
@@ -138,19 +138,19 @@ static int add_process(struct process_scan *scan, int pid, size_t parent, uint64
 static int corrupt(const struct process_scan *scan, const struct rrt_task_event *event,
                    const char *what)
 {
-    return wd_fail(-WD_ERR_CORRUPT, "%s/tasks: frame %lu: task %d %s", scan->dir,
-                   (unsigned long)event->time, event->tid, what);
+    return wetdbg_fail(-WETDBG_ERR_CORRUPT, "%s/tasks: frame %lu: task %d %s", scan->dir,
+                       (unsigned long)event->time, event->tid, what);
 }
 
 /* A child that only forked shows what its ancestor ran. */
-static int inherit_exec(struct process_scan *scan, size_t parent, struct rrt_process *child)
+static int inherit_exec(struct process_scan *scan, size_t parent, struct wetdbg_process *child)
 {
-    const struct rrt_process *from = &scan->table->list[parent];
-    const struct rrt_exec *exec =
+    const struct wetdbg_process *from = &scan->table->list[parent];
+    const struct wetdbg_exec *exec =
         from->exec_count > 0 ? &from->execs[from->exec_count - 1] : from->inherited;
     if (!exec)
         return 0;
-    struct rrt_exec *copy = rrt_arena_alloc(&scan->table->arena, 1, sizeof(*copy));
+    struct wetdbg_exec *copy = rrt_arena_alloc(&scan->table->arena, 1, sizeof(*copy));
     if (!copy)
         return -ENOMEM;
     *copy = *exec;
@@ -173,13 +173,13 @@ static int on_clone(struct process_scan *scan, const struct rrt_task_event *even
     int r = add_process(scan, event->tid, owner, event->time);
     if (r != 0)
         return r;
-    struct rrt_process *child = &scan->table->list[scan->table->count - 1];
+    struct wetdbg_process *child = &scan->table->list[scan->table->count - 1];
     child->clone_flags = event->clone_flags;
     return inherit_exec(scan, index, child);
 }
 
 static int copy_exec(struct rrt_arena *arena, const struct rrt_task_event *event,
-                     struct rrt_exec *exec)
+                     struct wetdbg_exec *exec)
 {
     const char **argv = rrt_arena_alloc(arena, event->argc + 1, sizeof(*argv));
     exec->file = rrt_arena_string(arena, event->exec_file, strlen(event->exec_file));
@@ -204,8 +204,8 @@ static int on_exec(struct process_scan *scan, const struct rrt_task_event *event
         task = find_live(scan, frame_tid);
     if (!task)
         return corrupt(scan, event, "runs a program but was never started");
-    struct rrt_process *process = process_of(scan, task);
-    struct rrt_exec *exec = append(&process->execs, &process->exec_count, sizeof(*exec));
+    struct wetdbg_process *process = process_of(scan, task);
+    struct wetdbg_exec *exec = append(&process->execs, &process->exec_count, sizeof(*exec));
     if (!exec)
         return -ENOMEM;
     process->inherited = NULL;
@@ -219,7 +219,7 @@ static int on_end(struct process_scan *scan, const struct rrt_task_event *event)
     if (!task)
         return corrupt(scan, event, "ends but was never started");
     struct process_state *state = &scan->states[task->process];
-    struct rrt_process *process = process_of(scan, task);
+    struct wetdbg_process *process = process_of(scan, task);
     *task = scan->live[--scan->live_count];
     state->live_count--;
     process->end_time = event->time;
@@ -229,9 +229,9 @@ static int on_end(struct process_scan *scan, const struct rrt_task_event *event)
         state->leader_spoke = event->tid == process->pid;
     }
     if (state->live_count == 0)
-        process->end = is_detach                           ? RRT_END_DETACHED
-                       : WIFSIGNALED(process->wait_status) ? RRT_END_SIGNALED
-                                                           : RRT_END_EXITED;
+        process->end = is_detach                           ? WETDBG_PROCESS_DETACHED
+                       : WIFSIGNALED(process->wait_status) ? WETDBG_PROCESS_SIGNALED
+                                                           : WETDBG_PROCESS_EXITED;
     return 0;
 }
 
@@ -258,7 +258,7 @@ static void on_signal(struct process_scan *scan, struct live_task *task,
         task->signal_time = frame->time;
     } else if (frame->event == RRT_EVENT_SIGNAL_DELIVERY &&
                frame->signal.disposition == RRT_DISPOSITION_FATAL) {
-        struct rrt_process *process = process_of(scan, task);
+        struct wetdbg_process *process = process_of(scan, task);
         process->fatal_signal = frame->signal.number;
         process->fatal_signal_time =
             task->signal == frame->signal.number ? task->signal_time : frame->time;
@@ -268,7 +268,7 @@ static void on_signal(struct process_scan *scan, struct live_task *task,
 static void count_frame(struct process_scan *scan, struct live_task *task,
                         const struct rrt_frame *frame)
 {
-    struct rrt_process *process = process_of(scan, task);
+    struct wetdbg_process *process = process_of(scan, task);
     process->frame_count++;
     process->end_time = frame->time;
     on_signal(scan, task, frame);
@@ -279,7 +279,7 @@ static int on_frame(struct process_scan *scan, const struct rrt_frame *frame)
     int r = 0;
     /* The recorder's first child is never announced. */
     if (scan->table->count == 0)
-        r = add_process(scan, frame->tid, RRT_NO_PROCESS, frame->time);
+        r = add_process(scan, frame->tid, WETDBG_NO_PROCESS, frame->time);
     struct live_task *task = find_live(scan, frame->tid);
     if (r == 0 && task)
         count_frame(scan, task, frame);
@@ -289,15 +289,15 @@ static int on_frame(struct process_scan *scan, const struct rrt_frame *frame)
         return r;
     task = find_live(scan, frame->tid); /* a number that this very frame brought in */
     if (!task)
-        return wd_fail(-WD_ERR_CORRUPT, "%s/tasks: frame %lu: task %d was never started", scan->dir,
-                       (unsigned long)frame->time, frame->tid);
+        return wetdbg_fail(-WETDBG_ERR_CORRUPT, "%s/tasks: frame %lu: task %d was never started",
+                           scan->dir, (unsigned long)frame->time, frame->tid);
     count_frame(scan, task, frame);
     return 0;
 }
 
-static int scan_frames(struct rrt_trace *trace, struct process_scan *scan)
+static int scan_frames(struct wetdbg_recording *trace, struct process_scan *scan)
 {
-    struct rrt_trace *cursor;
+    struct wetdbg_recording *cursor;
     struct rrt_frame frame;
     int r = rrt_reopen(trace, &cursor);
     if (r != 0)
@@ -308,11 +308,12 @@ static int scan_frames(struct rrt_trace *trace, struct process_scan *scan)
         if (r != 0)
             break;
     }
-    rrt_close(cursor);
+    wetdbg_recording_close(cursor);
     return r;
 }
 
-int rrt_processes(struct rrt_trace *trace, const struct rrt_process **list, size_t *count)
+int wetdbg_recording_processes(struct wetdbg_recording *trace, const struct wetdbg_process **list,
+                               size_t *count)
 {
     struct rrt_process_table **kept = rrt_trace_process_table(trace);
     if (!*kept) {

@@ -17,9 +17,9 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "common/err.h"
 #include "common/regular.h"
 #include "recorder/rr_trace/trace_processor.h"
+#include <wetdbg/errors.h>
 
 #define HEAD           RRT_SUMS_NAME " 2\n"
 #define LIST_MAX_BYTES ((size_t)16 << 20)
@@ -76,7 +76,7 @@ static bool unescape(char *name)
 
 static int fail_damaged(const struct rrt_sums *sums)
 {
-    return wd_fail(-WD_ERR_CORRUPT, "%s/" RRT_SUMS_NAME ": damaged", sums->dir);
+    return wetdbg_fail(-WETDBG_ERR_CORRUPT, "%s/" RRT_SUMS_NAME ": damaged", sums->dir);
 }
 
 static bool parse_row(struct rrt_sum *row, int version, const char *line, char *name)
@@ -155,7 +155,7 @@ static int read_text(int fd, const struct rrt_sums *sums, size_t size, char **te
         return -ENOMEM;
     ssize_t got = pread(fd, *text, size, 0);
     if (got < 0)
-        return wd_fail_errno("%s/" RRT_SUMS_NAME, sums->dir);
+        return wetdbg_fail_errno("%s/" RRT_SUMS_NAME, sums->dir);
     if ((size_t)got != size)
         return fail_damaged(sums);
     (*text)[size] = 0;
@@ -257,10 +257,11 @@ int rrt_sum_check(const struct rrt_sums *sums, const struct rrt_sum *row, int fd
     }
     const char *slash = row->name[0] == '/' ? "" : "/", *dir = *slash ? sums->dir : "";
     if (err)
-        return wd_fail(err, "%s%s%s: %s", dir, slash, row->name, strerror(-err));
+        return wetdbg_fail(err, "%s%s%s: %s", dir, slash, row->name, strerror(-err));
     return same ? 0
-                : wd_fail(-WD_ERR_CORRUPT, "%s%s%s is not as it was recorded: its checksum differs",
-                          dir, slash, row->name);
+                : wetdbg_fail(-WETDBG_ERR_CORRUPT,
+                              "%s%s%s is not as it was recorded: its checksum differs", dir, slash,
+                              row->name);
 }
 
 static int check_stream(const struct rrt_sums *sums, int dir_fd, const char *name)
@@ -270,8 +271,8 @@ static int check_stream(const struct rrt_sums *sums, int dir_fd, const char *nam
     if (!row && (sums->version == 1 || faccessat(dir_fd, name, F_OK, AT_SYMLINK_NOFOLLOW)))
         return 0;
     if (!row)
-        return wd_fail(-WD_ERR_CORRUPT, "%s/%s was added after the recording was made", sums->dir,
-                       name);
+        return wetdbg_fail(-WETDBG_ERR_CORRUPT, "%s/%s was added after the recording was made",
+                           sums->dir, name);
     int err = wd_regular_open(dir_fd, name, WD_LINKS_REFUSE, &fd, NULL);
     if (!err)
         err = rrt_sum_check(sums, row, fd);
@@ -302,7 +303,7 @@ int rrt_sums_put(struct wd_buf *text, const char *name, int fd)
     struct stat st;
     int err = fstat(fd, &st) ? -errno : wd_digest_file(fd, (uint64_t)st.st_size, &digest);
     if (err)
-        return wd_fail(err, "%s: %s", name, strerror(-err));
+        return wetdbg_fail(err, "%s: %s", name, strerror(-err));
     wd_digest_format(&digest, start);
     snprintf(start + 2 * WD_DIGEST_BYTES, sizeof(start) - 2 * WD_DIGEST_BYTES, " %llu ",
              (unsigned long long)st.st_size);

@@ -37,7 +37,7 @@ struct rrt_sums {
     size_t count;
 };
 
-/* Reads the list; *out, the caller's to rrt_sums_free(), is NULL if there is none. -WD_ERR_CORRUPT if it is
+/* Reads the list; *out, the caller's to rrt_sums_free(), is NULL if there is none. -WETDBG_ERR_CORRUPT if it is
  * no such list, or lacks a stream. */
 int rrt_sums_open(int dir_fd, const char *dir, struct rrt_sums **out);
 void rrt_sums_free(struct rrt_sums *sums); /* NULL is fine */
@@ -45,7 +45,7 @@ void rrt_sums_free(struct rrt_sums *sums); /* NULL is fine */
 /* NULL: not listed. Borrowed. */
 const struct rrt_sum *rrt_sums_find(const struct rrt_sums *sums, const char *name);
 
-/* Whether the open file is what the row says: reads all of it. -WD_ERR_CORRUPT if not. */
+/* Whether the open file is what the row says: reads all of it. -WETDBG_ERR_CORRUPT if not. */
 int rrt_sum_check(const struct rrt_sums *sums, const struct rrt_sum *row, int fd);
 
 /* The same for all streams and side files of the list. */

@@ -3,9 +3,9 @@
 
 #include <sys/syscall.h>
 
-#include "common/err.h"
 #include "recorder/rr_trace/rr_trace.h"
 #include "recorder/rr_trace/trace_internal.h"
+#include <wetdbg/errors.h>
 
 /* rr's private system calls, counted from rrcall_base, that set up syscall buffering. */
 #define RRCALL_INIT_PRELOAD 0
@@ -14,20 +14,21 @@
 /* Results above, taken as unsigned, are errors. */
 #define ERROR_RESULT_MIN ((uint64_t)-4096)
 
-static int refuse(const struct rrt_trace *trace, const struct rrt_frame *frame, const char *what)
+static int refuse(const struct wetdbg_recording *trace, const struct rrt_frame *frame,
+                  const char *what)
 {
-    return wd_fail(-WD_ERR_UNSUPPORTED, "%s: frame %lu: %s", rrt_trace_dir(trace),
-                   (unsigned long)frame->time, what);
+    return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED, "%s: frame %lu: %s", rrt_trace_dir(trace),
+                       (unsigned long)frame->time, what);
 }
 
-static int refuse_buffering(const struct rrt_trace *trace, const struct rrt_frame *frame)
+static int refuse_buffering(const struct wetdbg_recording *trace, const struct rrt_frame *frame)
 {
     return refuse(trace, frame,
                   "recorded with system call buffering, which replay cannot use; "
                   "record again with: wetdbg record (or: rr record -n)");
 }
 
-static int check_syscall(const struct rrt_trace *trace, const struct rrt_frame *frame)
+static int check_syscall(const struct wetdbg_recording *trace, const struct rrt_frame *frame)
 {
     const struct rrt_syscall *call = &frame->syscall;
     int64_t own = (int64_t)call->number - rrt_trace_header(trace)->rrcall_base;
@@ -57,7 +58,7 @@ static bool has_task_event(const struct rrt_frame *frame, enum rrt_task_kind kin
 
 /* What a frame says happened has to be in the other streams too: a stream that was cut between
  * two of its blocks shows only here. */
-static int check_streams_agree(const struct rrt_trace *trace, const struct rrt_frame *frame)
+static int check_streams_agree(const struct wetdbg_recording *trace, const struct rrt_frame *frame)
 {
     const struct rrt_syscall *call = &frame->syscall;
     const char *missing = NULL;
@@ -73,11 +74,11 @@ static int check_streams_agree(const struct rrt_trace *trace, const struct rrt_f
     }
     if (!missing)
         return 0;
-    return wd_fail(-WD_ERR_CORRUPT, "%s/%s at frame %lu", rrt_trace_dir(trace), missing,
-                   (unsigned long)frame->time);
+    return wetdbg_fail(-WETDBG_ERR_CORRUPT, "%s/%s at frame %lu", rrt_trace_dir(trace), missing,
+                       (unsigned long)frame->time);
 }
 
-static int check_frame(const struct rrt_trace *trace, const struct rrt_frame *frame)
+static int check_frame(const struct wetdbg_recording *trace, const struct rrt_frame *frame)
 {
     if (frame->arch != RRT_ARCH_X86_64)
         return refuse(trace, frame, "a 32-bit program, which is not supported");
@@ -101,13 +102,14 @@ static int check_frame(const struct rrt_trace *trace, const struct rrt_frame *fr
     }
 }
 
-int rrt_check_supported(struct rrt_trace *trace)
+int rrt_check_supported(struct wetdbg_recording *trace)
 {
-    struct rrt_trace *scan;
+    struct wetdbg_recording *scan;
     struct rrt_frame frame;
     if (!rrt_trace_header(trace)->ended_normally)
-        return wd_fail(-WD_ERR_UNSUPPORTED, "%s: the recording did not end normally; record again",
-                       rrt_trace_dir(trace));
+        return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED,
+                           "%s: the recording did not end normally; record again",
+                           rrt_trace_dir(trace));
     int r = rrt_reopen(trace, &scan);
     if (r != 0)
         return r;
@@ -122,7 +124,8 @@ int rrt_check_supported(struct rrt_trace *trace)
             break;
     }
     if (r == 0 && is_empty)
-        r = wd_fail(-WD_ERR_UNSUPPORTED, "%s: the recording holds no event", rrt_trace_dir(trace));
-    rrt_close(scan);
+        r = wetdbg_fail(-WETDBG_ERR_UNSUPPORTED, "%s: the recording holds no event",
+                        rrt_trace_dir(trace));
+    wetdbg_recording_close(scan);
     return r;
 }

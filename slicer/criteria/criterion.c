@@ -7,10 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "slicer/state_view.h"
+#include <wetdbg/errors.h>
 
-struct slc_seed *slc_criterion_add(struct slc_criterion *criterion, wet_time time, uint64_t pc)
+struct slc_seed *slc_criterion_add(struct wetdbg_criterion *criterion, wetdbg_time time,
+                                   uint64_t pc)
 {
     if (criterion->seed_count == criterion->seed_capacity) {
         size_t capacity = criterion->seed_capacity ? criterion->seed_capacity * 2 : 4;
@@ -25,7 +26,8 @@ struct slc_seed *slc_criterion_add(struct slc_criterion *criterion, wet_time tim
     return seed;
 }
 
-int slc_seed_add_place(struct slc_seed *seed, uint64_t address, uint64_t size, enum slc_edge edge)
+int slc_seed_add_place(struct slc_seed *seed, uint64_t address, uint64_t size,
+                       enum wetdbg_edge edge)
 {
     struct slc_place *grown = realloc(seed->places, (seed->place_count + 1) * sizeof(*grown));
 
@@ -36,34 +38,34 @@ int slc_seed_add_place(struct slc_seed *seed, uint64_t address, uint64_t size, e
     return 0;
 }
 
-int slc_state_at(struct wet *wet, wet_time time, uint64_t *pc, uint32_t *task)
+int slc_state_at(struct wetdbg *wet, wetdbg_time time, uint64_t *pc, uint32_t *task)
 {
-    struct wet_state *state;
-    int err = wet_state_open(wet, time, &state);
+    struct wetdbg_state *state;
+    int err = wetdbg_state_open(wet, time, &state);
 
     if (err)
         return err;
-    *pc = wet_state_regs(state)->r[EVQ_RIP];
-    *task = wet_state_task(state);
-    wet_state_close(state);
+    *pc = wetdbg_state_regs(state)->r[EVQ_RIP];
+    *task = wetdbg_state_task(state);
+    wetdbg_state_close(state);
     return 0;
 }
 
-void slc_describe_pc(struct wet *wet, uint64_t pc, char *text, size_t size)
+void slc_describe_pc(struct wetdbg *wet, uint64_t pc, char *text, size_t size)
 {
-    struct mdl_model *model = wet_get_model(wet);
-    struct mdl_function function;
-    struct mdl_module module;
-    struct mdl_line line;
+    struct wetdbg_model *model = wetdbg_get_model(wet);
+    struct wetdbg_function function;
+    struct wetdbg_module module;
+    struct wetdbg_line line;
 
-    if (mdl_line_at(model, pc, &line) == 0 && line.file && line.line) {
+    if (wetdbg_line_at(model, pc, &line) == 0 && line.file && line.line) {
         const char *base = strrchr(line.file, '/');
         snprintf(text, size, "%s:%u%s%s", base ? base + 1 : line.file, line.line,
                  line.function ? " in " : "", line.function ? line.function : "");
-    } else if (mdl_function_at(model, pc, &function) == 0) {
+    } else if (wetdbg_function_at(model, pc, &function) == 0) {
         snprintf(text, size, "%s%s%s", function.name,
-                 mdl_module_at(model, pc, &module) ? "" : " in ",
-                 mdl_module_at(model, pc, &module) ? "" : module.name);
+                 wetdbg_module_at(model, pc, &module) ? "" : " in ",
+                 wetdbg_module_at(model, pc, &module) ? "" : module.name);
     } else {
         snprintf(text, size, "0x%llx", (unsigned long long)pc);
     }
@@ -71,10 +73,10 @@ void slc_describe_pc(struct wet *wet, uint64_t pc, char *text, size_t size)
 
 /* ---- making ---- */
 
-static int criterion_new(struct wet *wet, const char *text, enum slc_criterion_kind kind,
-                         struct slc_criterion **out)
+static int criterion_new(struct wetdbg *wet, const char *text, enum wetdbg_criterion_kind kind,
+                         struct wetdbg_criterion **out)
 {
-    struct slc_criterion *criterion = calloc(1, sizeof(*criterion));
+    struct wetdbg_criterion *criterion = calloc(1, sizeof(*criterion));
 
     if (!criterion)
         return -ENOMEM;
@@ -91,7 +93,7 @@ static int criterion_new(struct wet *wet, const char *text, enum slc_criterion_k
     return 0;
 }
 
-void slc_criterion_free(struct slc_criterion *criterion)
+void wetdbg_criterion_free(struct wetdbg_criterion *criterion)
 {
     if (!criterion)
         return;
@@ -102,7 +104,8 @@ void slc_criterion_free(struct slc_criterion *criterion)
     free(criterion);
 }
 
-const struct slc_criterion_info *slc_criterion_get_info(const struct slc_criterion *criterion)
+const struct wetdbg_criterion_info *
+wetdbg_criterion_get_info(const struct wetdbg_criterion *criterion)
 {
     return &criterion->info;
 }
@@ -117,10 +120,10 @@ static int latest_first(const void *a, const void *b)
 }
 
 /* Order of the seeds, and what the info says of the last instance. */
-static int seal(struct slc_criterion *criterion)
+static int seal(struct wetdbg_criterion *criterion)
 {
     if (criterion->seed_count == 0)
-        return wd_fail(-WD_ERR_NOT_FOUND, "'%s' names nothing that ran", criterion->text);
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "'%s' names nothing that ran", criterion->text);
     qsort(criterion->seeds, criterion->seed_count, sizeof(*criterion->seeds), latest_first);
     criterion->info.time = criterion->seeds[0].time;
     criterion->info.pc = criterion->seeds[0].pc;
@@ -129,41 +132,42 @@ static int seal(struct slc_criterion *criterion)
 }
 
 /* Hands a criterion over, sealed, or frees it if there was an error. */
-static int finish(struct slc_criterion *criterion, int err, struct slc_criterion **out)
+static int finish(struct wetdbg_criterion *criterion, int err, struct wetdbg_criterion **out)
 {
     if (!err)
         err = seal(criterion);
     if (err)
-        slc_criterion_free(criterion);
+        wetdbg_criterion_free(criterion);
     else
         *out = criterion;
     return err;
 }
 
-int slc_criterion_of_places(struct wet *wet, wet_time time, const struct ins_regset *regs,
-                            uint64_t address, uint64_t size_bytes, struct slc_criterion **out)
+int slc_criterion_of_places(struct wetdbg *wet, wetdbg_time time, const struct ins_regset *regs,
+                            uint64_t address, uint64_t size_bytes, struct wetdbg_criterion **out)
 {
-    const struct wet_info *info = wet_get_info(wet);
-    struct slc_criterion *criterion;
+    const struct wetdbg_info *info = wetdbg_get_info(wet);
+    struct wetdbg_criterion *criterion;
     uint32_t task;
     uint64_t pc;
 
     if (time < info->first_time || time > info->last_time)
-        return wd_fail(-WD_ERR_NOT_FOUND, "no instruction has time %llu: the %s has %llu..%llu",
-                       (unsigned long long)time, info->is_window ? "window" : "run",
-                       (unsigned long long)info->first_time, (unsigned long long)info->last_time);
+        return wetdbg_fail(
+            -WETDBG_ERR_NOT_FOUND, "no instruction has time %llu: the %s has %llu..%llu",
+            (unsigned long long)time, info->is_window ? "window" : "run",
+            (unsigned long long)info->first_time, (unsigned long long)info->last_time);
     int err = slc_state_at(wet, time, &pc, &task);
     if (!err)
-        err = criterion_new(wet, "", SLC_CRITERION_PLACES, &criterion);
+        err = criterion_new(wet, "", WETDBG_CRITERION_PLACES, &criterion);
     if (err)
         return err;
     struct slc_seed *seed = slc_criterion_add(criterion, time, pc);
     if (!seed)
         err = -ENOMEM;
     if (seed && regs)
-        seed->regs[SLC_EDGE_VALUE] = *regs;
+        seed->regs[WETDBG_EDGE_VALUE] = *regs;
     if (seed && size_bytes)
-        err = slc_seed_add_place(seed, address, size_bytes, SLC_EDGE_VALUE);
+        err = slc_seed_add_place(seed, address, size_bytes, WETDBG_EDGE_VALUE);
     if (seed && (!regs || ins_regset_is_empty(regs)) && !size_bytes)
         seed->uses = SLC_USES_ALL;
     snprintf(criterion->description, sizeof(criterion->description), "time %llu",
@@ -173,36 +177,36 @@ int slc_criterion_of_places(struct wet *wet, wet_time time, const struct ins_reg
 
 /* ---- parsing ---- */
 
-int slc_criterion_stand(struct slc_criterion *criterion, wet_time time, struct slc_seed **seed,
-                        struct wet_state **state)
+int slc_criterion_stand(struct wetdbg_criterion *criterion, wetdbg_time time,
+                        struct slc_seed **seed, struct wetdbg_state **state)
 {
-    const struct wet_info *info = wet_get_info(criterion->wet);
+    const struct wetdbg_info *info = wetdbg_get_info(criterion->wet);
 
     if (time < info->first_time || time > info->last_time + 1)
-        return wd_fail(-WD_ERR_NOT_FOUND, "time %llu is outside the %s (%llu to %llu)",
-                       (unsigned long long)time, info->is_window ? "window" : "run",
-                       (unsigned long long)info->first_time,
-                       (unsigned long long)info->last_time + 1);
-    int err = wet_state_open(criterion->wet, time, state);
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "time %llu is outside the %s (%llu to %llu)",
+                           (unsigned long long)time, info->is_window ? "window" : "run",
+                           (unsigned long long)info->first_time,
+                           (unsigned long long)info->last_time + 1);
+    int err = wetdbg_state_open(criterion->wet, time, state);
     if (err)
         return err;
-    *seed = slc_criterion_add(criterion, time, wet_state_regs(*state)->r[EVQ_RIP]);
+    *seed = slc_criterion_add(criterion, time, wetdbg_state_regs(*state)->r[EVQ_RIP]);
     if (!*seed) {
-        wet_state_close(*state);
+        wetdbg_state_close(*state);
         return -ENOMEM;
     }
-    (*seed)->task = wet_state_task(*state);
+    (*seed)->task = wetdbg_state_task(*state);
     (*seed)->is_fault = time > info->last_time;
     return 0;
 }
 
-int slc_criterion_refuse(const struct slc_criterion *criterion)
+int slc_criterion_refuse(const struct wetdbg_criterion *criterion)
 {
-    return wd_fail(-WD_ERR_USAGE,
-                   "'%s' is no criterion: use crash, exit, output[:FD|:PATH]:OFFSET[+LEN], "
-                   "FILE:LINE[#K][:VARIABLE], FUNCTION[#K], *ADDRESS[+LEN][@TIME] or "
-                   "$REGISTER[@TIME]",
-                   criterion->text);
+    return wetdbg_fail(-WETDBG_ERR_USAGE,
+                       "'%s' is no criterion: use crash, exit, output[:FD|:PATH]:OFFSET[+LEN], "
+                       "FILE:LINE[#K][:VARIABLE], FUNCTION[#K], *ADDRESS[+LEN][@TIME] or "
+                       "$REGISTER[@TIME]",
+                       criterion->text);
 }
 
 int slc_parse_instance(const char *text, const char *hash, int64_t *instance, const char **end)
@@ -214,31 +218,32 @@ int slc_parse_instance(const char *text, const char *hash, int64_t *instance, co
         errno = 0;
         *instance = strtoll(hash + 1, &stop, 10);
         if (errno || stop == hash + 1 || *instance == 0)
-            return wd_fail(-WD_ERR_USAGE,
-                           "'%s': instances count from #1, or backwards from #-1, the last one",
-                           text);
+            return wetdbg_fail(-WETDBG_ERR_USAGE,
+                               "'%s': instances count from #1, or backwards from #-1, the last one",
+                               text);
     }
     *end = stop;
     return 0;
 }
 
-int slc_seed_add_variable(struct slc_seed *seed, const struct mdl_place *where, uint64_t type_bytes)
+int slc_seed_add_variable(struct slc_seed *seed, const struct wetdbg_place *where,
+                          uint64_t type_bytes)
 {
     uint64_t bytes = where->size_bytes ? where->size_bytes : type_bytes ? type_bytes : 8;
     unsigned size = bytes > 64 ? 64 : (unsigned)bytes, off = where->offset_bytes;
     int gpr = slc_dwarf_gpr(where->reg);
-    struct ins_regset *set = &seed->regs[SLC_EDGE_VALUE];
+    struct ins_regset *set = &seed->regs[WETDBG_EDGE_VALUE];
 
-    if (where->kind == MDL_PLACE_MEMORY)
-        return slc_seed_add_place(seed, where->address, bytes, SLC_EDGE_VALUE);
+    if (where->kind == WETDBG_PLACE_MEMORY)
+        return slc_seed_add_place(seed, where->address, bytes, WETDBG_EDGE_VALUE);
     seed->register_bytes = (uint8_t)size;
     if (gpr >= 0 && off < 8)
         ins_regset_add_gpr(set, (unsigned)gpr, off, size > 8 - off ? 8 - off : size);
-    else if (where->reg >= MDL_REG_XMM0 && where->reg < MDL_REG_XMM0 + 16 && off < 64)
-        ins_regset_add_vector(set, where->reg - MDL_REG_XMM0, off,
+    else if (where->reg >= WETDBG_REG_XMM0 && where->reg < WETDBG_REG_XMM0 + 16 && off < 64)
+        ins_regset_add_vector(set, where->reg - WETDBG_REG_XMM0, off,
                               size > 64 - off ? 64 - off : size);
     else
-        return wd_fail_plain(-WD_ERR_UNSUPPORTED);
+        return wetdbg_fail_plain(-WETDBG_ERR_UNSUPPORTED);
     return 0;
 }
 
@@ -248,26 +253,26 @@ static bool starts_with_word(const char *text, const char *word)
     return strncmp(text, word, length) == 0 && (text[length] == 0 || text[length] == ':');
 }
 
-static enum slc_criterion_kind kind_of(const char *text)
+static enum wetdbg_criterion_kind kind_of(const char *text)
 {
     if (strcmp(text, "crash") == 0)
-        return SLC_CRITERION_CRASH;
+        return WETDBG_CRITERION_CRASH;
     if (strcmp(text, "exit") == 0)
-        return SLC_CRITERION_EXIT;
+        return WETDBG_CRITERION_EXIT;
     if (starts_with_word(text, "output"))
-        return SLC_CRITERION_OUTPUT;
+        return WETDBG_CRITERION_OUTPUT;
     if (*text == '*')
-        return SLC_CRITERION_MEMORY;
+        return WETDBG_CRITERION_MEMORY;
     if (*text == '$')
-        return SLC_CRITERION_REGISTER;
-    return slc_is_line(text) ? SLC_CRITERION_LINE : SLC_CRITERION_FUNCTION;
+        return WETDBG_CRITERION_REGISTER;
+    return slc_is_line(text) ? WETDBG_CRITERION_LINE : WETDBG_CRITERION_FUNCTION;
 }
 
-int slc_criterion_parse(struct wet *wet, const char *text, const struct slc_standpoint *from,
-                        struct slc_criterion **out)
+int wetdbg_criterion_parse(struct wetdbg *wet, const char *text,
+                           const struct wetdbg_standpoint *from, struct wetdbg_criterion **out)
 {
-    enum slc_criterion_kind kind = kind_of(text);
-    struct slc_criterion *criterion;
+    enum wetdbg_criterion_kind kind = kind_of(text);
+    struct wetdbg_criterion *criterion;
     int err = criterion_new(wet, text, kind, &criterion);
 
     if (err)
@@ -275,22 +280,22 @@ int slc_criterion_parse(struct wet *wet, const char *text, const struct slc_stan
     if (from)
         criterion->from = *from;
     switch (kind) {
-    case SLC_CRITERION_CRASH:
+    case WETDBG_CRITERION_CRASH:
         err = slc_parse_crash(criterion);
         break;
-    case SLC_CRITERION_EXIT:
+    case WETDBG_CRITERION_EXIT:
         err = slc_parse_exit(criterion);
         break;
-    case SLC_CRITERION_OUTPUT:
+    case WETDBG_CRITERION_OUTPUT:
         err = slc_parse_output(criterion, text + strlen("output"));
         break;
-    case SLC_CRITERION_MEMORY:
+    case WETDBG_CRITERION_MEMORY:
         err = slc_parse_memory(criterion);
         break;
-    case SLC_CRITERION_REGISTER:
+    case WETDBG_CRITERION_REGISTER:
         err = slc_parse_register(criterion);
         break;
-    case SLC_CRITERION_LINE:
+    case WETDBG_CRITERION_LINE:
         err = slc_parse_line(criterion);
         break;
     default:
@@ -300,28 +305,29 @@ int slc_criterion_parse(struct wet *wet, const char *text, const struct slc_stan
     return finish(criterion, err, out);
 }
 
-int slc_criterion_of_variable(struct wet *wet, wet_time time, const char *text,
-                              const struct mdl_place *where, uint64_t type_bytes,
-                              struct slc_criterion **out)
+int wetdbg_criterion_of_variable(struct wetdbg *wet, wetdbg_time time, const char *text,
+                                 const struct wetdbg_place *where, uint64_t type_bytes,
+                                 struct wetdbg_criterion **out)
 {
-    struct slc_criterion *criterion;
-    struct wet_state *state;
+    struct wetdbg_criterion *criterion;
+    struct wetdbg_state *state;
     struct slc_seed *seed;
 
-    if (where->kind != MDL_PLACE_MEMORY && where->kind != MDL_PLACE_REGISTER)
-        return wd_fail(
-            -WD_ERR_NOT_FOUND, "'%s' is nowhere at time %llu: %s", text, (unsigned long long)time,
-            where->kind == MDL_PLACE_NONE && *where->reason ? where->reason
-                                                            : "the debug information computes it");
-    int err = criterion_new(wet, text, SLC_CRITERION_VARIABLE, &criterion);
+    if (where->kind != WETDBG_PLACE_MEMORY && where->kind != WETDBG_PLACE_REGISTER)
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "'%s' is nowhere at time %llu: %s", text,
+                           (unsigned long long)time,
+                           where->kind == WETDBG_PLACE_NONE && *where->reason
+                               ? where->reason
+                               : "the debug information computes it");
+    int err = criterion_new(wet, text, WETDBG_CRITERION_VARIABLE, &criterion);
     if (err)
         return err;
     err = slc_criterion_stand(criterion, time, &seed, &state);
     if (!err) {
-        wet_state_close(state);
+        wetdbg_state_close(state);
         err = slc_seed_add_variable(seed, where, type_bytes);
-        if (err == -WD_ERR_UNSUPPORTED)
-            err = wd_fail(err, "'%s' is in a register that slices do not follow", text);
+        if (err == -WETDBG_ERR_UNSUPPORTED)
+            err = wetdbg_fail(err, "'%s' is in a register that slices do not follow", text);
     }
     snprintf(criterion->description, sizeof(criterion->description), "%s before time %llu", text,
              (unsigned long long)time);

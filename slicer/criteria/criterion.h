@@ -16,28 +16,28 @@ enum slc_seed_uses {
 struct slc_place {
     uint64_t address;
     uint64_t size_bytes;
-    enum slc_edge edge;
+    enum wetdbg_edge edge;
 };
 
 /* One instance of a criterion. */
 struct slc_seed {
-    wet_time time; /* state just before it counts */
+    wetdbg_time time; /* state just before it counts */
     uint64_t pc;
     uint32_t task;
     bool is_fault; /* the instruction at pc faulted with the state at `time` */
     enum slc_seed_uses uses;
     enum slc_force force;
-    struct ins_regset regs[3]; /* by SLC_EDGE_VALUE, _ADDRESS, _CONDITION */
+    struct ins_regset regs[3]; /* by WETDBG_EDGE_VALUE, _ADDRESS, _CONDITION */
     /* So many bytes of the one register in regs are meant: pieces cannot tell eax from rax. 0: all. */
     uint8_t register_bytes;
     struct slc_place *places;
     size_t place_count;
 };
 
-struct slc_criterion {
-    struct wet *wet;
-    struct slc_standpoint from;
-    struct slc_criterion_info info;
+struct wetdbg_criterion {
+    struct wetdbg *wet;
+    struct wetdbg_standpoint from;
+    struct wetdbg_criterion_info info;
     char *text;
     char description[512];
     struct slc_seed *seeds; /* the latest first */
@@ -45,42 +45,44 @@ struct slc_criterion {
 };
 
 /* An all-zero seed with this time and pc; NULL if memory is short. Borrowed until the next one. */
-struct slc_seed *slc_criterion_add(struct slc_criterion *criterion, wet_time time, uint64_t pc);
-int slc_seed_add_place(struct slc_seed *seed, uint64_t address, uint64_t size, enum slc_edge edge);
+struct slc_seed *slc_criterion_add(struct wetdbg_criterion *criterion, wetdbg_time time,
+                                   uint64_t pc);
+int slc_seed_add_place(struct slc_seed *seed, uint64_t address, uint64_t size,
+                       enum wetdbg_edge edge);
 
 /* Address and registers of the state at a time. */
-int slc_state_at(struct wet *wet, wet_time time, uint64_t *pc, uint32_t *task);
+int slc_state_at(struct wetdbg *wet, wetdbg_time time, uint64_t *pc, uint32_t *task);
 
 /*
  * Adds a seed for the state just before the instruction at `time`, 1 to instructions + 1 (the run's
- * end), and opens that state, which is for wet_state_close(). -WD_ERR_NOT_FOUND outside the run.
+ * end), and opens that state, which is for wetdbg_state_close(). -WETDBG_ERR_NOT_FOUND outside the run.
  */
-int slc_criterion_stand(struct slc_criterion *criterion, wet_time time, struct slc_seed **seed,
-                        struct wet_state **state);
+int slc_criterion_stand(struct wetdbg_criterion *criterion, wetdbg_time time,
+                        struct slc_seed **seed, struct wetdbg_state **state);
 
-/* Fails with -WD_ERR_USAGE and the list of what there is. */
-int slc_criterion_refuse(const struct slc_criterion *criterion);
+/* Fails with -WETDBG_ERR_USAGE and the list of what there is. */
+int slc_criterion_refuse(const struct wetdbg_criterion *criterion);
 
-/* "#K" at the end of a text, or nothing (-1): K-th instance. -WD_ERR_USAGE, explained. `text` is all of
+/* "#K" at the end of a text, or nothing (-1): K-th instance. -WETDBG_ERR_USAGE, explained. `text` is all of
  * it, for the message. */
 int slc_parse_instance(const char *text, const char *hash, int64_t *instance, const char **end);
 
-/* The part of a place in memory or in a register that a variable takes; MDL_PLACE_MEMORY or
- * MDL_PLACE_REGISTER. -WD_ERR_UNSUPPORTED for registers that slices do not follow. */
-int slc_seed_add_variable(struct slc_seed *seed, const struct mdl_place *where,
+/* The part of a place in memory or in a register that a variable takes; WETDBG_PLACE_MEMORY or
+ * WETDBG_PLACE_REGISTER. -WETDBG_ERR_UNSUPPORTED for registers that slices do not follow. */
+int slc_seed_add_variable(struct slc_seed *seed, const struct wetdbg_place *where,
                           uint64_t type_bytes);
 
 /* "a.c:12 in f", or "f in libc.so.6", or "0x1234". */
-void slc_describe_pc(struct wet *wet, uint64_t pc, char *text, size_t size);
+void slc_describe_pc(struct wetdbg *wet, uint64_t pc, char *text, size_t size);
 
 /* Each fills the seeds, info and description of a criterion whose text is known to be of its kind. */
-int slc_parse_crash(struct slc_criterion *criterion);
-int slc_parse_exit(struct slc_criterion *criterion);
-int slc_parse_output(struct slc_criterion *criterion, const char *rest);
-int slc_parse_line(struct slc_criterion *criterion);
-int slc_parse_function(struct slc_criterion *criterion);
-int slc_parse_memory(struct slc_criterion *criterion);   /* "*..." */
-int slc_parse_register(struct slc_criterion *criterion); /* "$..." */
+int slc_parse_crash(struct wetdbg_criterion *criterion);
+int slc_parse_exit(struct wetdbg_criterion *criterion);
+int slc_parse_output(struct wetdbg_criterion *criterion, const char *rest);
+int slc_parse_line(struct wetdbg_criterion *criterion);
+int slc_parse_function(struct wetdbg_criterion *criterion);
+int slc_parse_memory(struct wetdbg_criterion *criterion);   /* "*..." */
+int slc_parse_register(struct wetdbg_criterion *criterion); /* "$..." */
 
 /* Whether a text has the form FILE:LINE... */
 bool slc_is_line(const char *text);

@@ -13,14 +13,14 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#include "common/err.h"
 #include "slicer/criteria/criterion.h"
 #include "slicer/state_view.h"
+#include <wetdbg/errors.h>
 
 struct crash {
-    struct slc_criterion *criterion;
-    const struct wet_info *info;
-    struct wet_state *state; /* at info->signal_time */
+    struct wetdbg_criterion *criterion;
+    const struct wetdbg_info *info;
+    struct wetdbg_state *state; /* at info->signal_time */
     const struct evq_regs *regs;
     uint64_t pc;
     struct ins_info ins; /* at pc, if has_ins */
@@ -45,7 +45,7 @@ static struct slc_seed *add_fault(struct crash *crash)
 
     if (seed) {
         seed->is_fault = true;
-        seed->task = wet_state_task(crash->state);
+        seed->task = wetdbg_state_task(crash->state);
     }
     return seed;
 }
@@ -65,10 +65,10 @@ static int guard_of_fault(struct crash *crash, const char *what)
 
 static bool is_executable(struct crash *crash)
 {
-    const struct wet_mapping *mappings;
+    const struct wetdbg_mapping *mappings;
     size_t count;
 
-    if (wet_state_mappings(crash->state, &mappings, &count))
+    if (wetdbg_state_mappings(crash->state, &mappings, &count))
         return crash->has_ins;
     for (size_t i = 0; i < count; i++)
         if (crash->pc >= mappings[i].start && crash->pc < mappings[i].end)
@@ -78,13 +78,13 @@ static bool is_executable(struct crash *crash)
 
 static int bad_jump(struct crash *crash)
 {
-    wet_time time = crash->info->signal_time - 1;
+    wetdbg_time time = crash->info->signal_time - 1;
     char what[100];
     uint64_t pc;
     uint32_t task;
 
     if (time == 0)
-        return wd_fail(-WD_ERR_NOT_FOUND, "the program's first instruction faulted");
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "the program's first instruction faulted");
     int err = slc_state_at(crash->criterion->wet, time, &pc, &task);
     if (err)
         return err;
@@ -125,12 +125,12 @@ static bool is_stack_overflow(const struct crash *crash, const struct ins_mem *m
     uint64_t rsp = crash->regs->r[EVQ_RSP], at = crash->info->signal_address;
     uint8_t byte;
 
-    if (crash->info->signal_code == SI_KERNEL || wet_state_read(crash->state, at, &byte, 1) == 0)
+    if (crash->info->signal_code == SI_KERNEL || wetdbg_state_read(crash->state, at, &byte, 1) == 0)
         return false;
     if (mem->flags & INS_MEM_STACK)
         return true;
     return mem->base == INS_RBP && at - rsp + STACK_REACH_BYTES < 2 * STACK_REACH_BYTES &&
-           wet_state_read(crash->state, rsp, &byte, 1) != 0;
+           wetdbg_state_read(crash->state, rsp, &byte, 1) != 0;
 }
 
 static void name_registers(const struct crash *crash, const struct ins_regset *set, char *text,
@@ -181,14 +181,14 @@ static int bad_access(struct crash *crash)
         struct ins_regset address = ins_addr_uses(&crash->ins, m);
         ins_regset_join(&uses, &address);
         if (crash->ins.mems[m].flags & INS_MEM_REP)
-            ins_regset_add_gpr(&seed->regs[SLC_EDGE_VALUE], INS_RCX, 0, 8);
+            ins_regset_add_gpr(&seed->regs[WETDBG_EDGE_VALUE], INS_RCX, 0, 8);
         if (is_stack_overflow(crash, &crash->ins.mems[m])) {
             seed->force = SLC_FORCE_CHAIN;
             describe(crash, crash->pc, "the stack is full: the chain of calls");
             return 0;
         }
     }
-    seed->regs[SLC_EDGE_ADDRESS] = uses;
+    seed->regs[WETDBG_EDGE_ADDRESS] = uses;
     if (ins_regset_is_empty(&uses))
         seed->force = SLC_FORCE_GUARD;
     describe_access(crash, &uses);
@@ -204,7 +204,7 @@ static bool divisor_is_zero(struct crash *crash, const struct ins_regset *diviso
     if (crash->ins.mem_count) {
         const struct ins_mem *mem = &crash->ins.mems[0];
         size_t size = mem->size_bytes < sizeof(bytes) ? mem->size_bytes : sizeof(bytes);
-        if (wet_state_read(crash->state, slc_operand_address(crash->regs, mem), bytes, size))
+        if (wetdbg_state_read(crash->state, slc_operand_address(crash->regs, mem), bytes, size))
             return true;
         for (size_t i = 0; i < size; i++)
             any |= bytes[i];
@@ -237,11 +237,11 @@ static int bad_division(struct crash *crash)
     ins_regset_remove(&divisor, &dividend);
     bool is_whole = crash->ins.mem_count == 0 && ins_regset_is_empty(&divisor);
     bool is_zero = !is_whole && divisor_is_zero(crash, &divisor);
-    seed->regs[SLC_EDGE_VALUE] = is_zero ? divisor : all;
+    seed->regs[WETDBG_EDGE_VALUE] = is_zero ? divisor : all;
     for (unsigned m = 0; m < crash->ins.mem_count && !err; m++) {
-        seed->regs[SLC_EDGE_ADDRESS] = ins_addr_uses(&crash->ins, m);
+        seed->regs[WETDBG_EDGE_ADDRESS] = ins_addr_uses(&crash->ins, m);
         err = slc_seed_add_place(seed, slc_operand_address(crash->regs, &crash->ins.mems[m]),
-                                 crash->ins.mems[m].size_bytes, SLC_EDGE_VALUE);
+                                 crash->ins.mems[m].size_bytes, WETDBG_EDGE_VALUE);
     }
     describe(crash, crash->pc, is_zero ? "the divisor, 0" : "the operands");
     return err;
@@ -260,7 +260,7 @@ static int is_kill(void *arg, const struct wet_event *event)
 }
 
 /* Code that stands between the program's decision to abort and the signal. */
-static bool is_library_code(struct mdl_model *model, uint64_t pc, const char *function)
+static bool is_library_code(struct wetdbg_model *model, uint64_t pc, const char *function)
 {
     static const char *const modules[] = {"libc.so", "libc-", "libpthread", "ld-linux",
                                           "libstdc++"};
@@ -281,9 +281,9 @@ static bool is_library_code(struct mdl_model *model, uint64_t pc, const char *fu
         "__pthread_kill_implementation",
         "__pthread_kill_internal",
     };
-    struct mdl_module module;
+    struct wetdbg_module module;
 
-    if (mdl_module_at(model, pc, &module) == 0)
+    if (wetdbg_module_at(model, pc, &module) == 0)
         for (size_t i = 0; i < sizeof(modules) / sizeof(modules[0]); i++)
             if (strncmp(module.name, modules[i], strlen(modules[i])) == 0)
                 return true;
@@ -294,28 +294,28 @@ static bool is_library_code(struct mdl_model *model, uint64_t pc, const char *fu
 }
 
 /* Unwinds to the innermost frame with source that is the program's own. 0 if there is one. */
-static int find_source_frame(struct crash *crash, struct mdl_frame_regs *frame)
+static int find_source_frame(struct crash *crash, struct wetdbg_frame_regs *frame)
 {
-    struct mdl_model *model = wet_get_model(crash->criterion->wet);
-    struct mdl_line line;
+    struct wetdbg_model *model = wetdbg_get_model(crash->criterion->wet);
+    struct wetdbg_line line;
 
     *frame = slc_frame_regs(crash->state);
     for (unsigned depth = 0; depth < 1000; depth++) {
-        uint64_t pc = mdl_frame_lookup_pc(frame);
-        if (mdl_line_at(model, pc, &line) == 0 && line.file && line.line &&
+        uint64_t pc = wetdbg_frame_lookup_pc(frame);
+        if (wetdbg_line_at(model, pc, &line) == 0 && line.file && line.line &&
             !is_library_code(model, pc, line.function))
             return 0;
-        if (mdl_unwind(model, frame, slc_read_memory, crash->state) != 1)
-            return wd_fail_plain(-WD_ERR_NOT_FOUND);
+        if (wetdbg_unwind(model, frame, slc_read_memory, crash->state) != 1)
+            return wetdbg_fail_plain(-WETDBG_ERR_NOT_FOUND);
     }
-    return wd_fail_plain(-WD_ERR_NOT_FOUND);
+    return wetdbg_fail_plain(-WETDBG_ERR_NOT_FOUND);
 }
 
 /* The most recent call before `before` whose return address is `target`, kept at `slot`. */
-static int find_call(struct wet *wet, wet_time before, uint64_t target, uint64_t slot,
-                     wet_time *time, uint64_t *pc)
+static int find_call(struct wetdbg *wet, wetdbg_time before, uint64_t target, uint64_t slot,
+                     wetdbg_time *time, uint64_t *pc)
 {
-    for (uint64_t k = wet_interval_at(wet, before) + 1; k-- > 0;) {
+    for (uint64_t k = wetdbg_interval_at(wet, before) + 1; k-- > 0;) {
         const struct wet_interval *interval;
         int err = wet_interval_get(wet, k, &interval);
         if (err)
@@ -339,22 +339,22 @@ static int find_call(struct wet *wet, wet_time before, uint64_t target, uint64_t
         }
         wet_interval_put(wet, interval);
     }
-    return wd_fail_plain(-WD_ERR_NOT_FOUND);
+    return wetdbg_fail_plain(-WETDBG_ERR_NOT_FOUND);
 }
 
 static int own_signal(struct crash *crash)
 {
-    struct mdl_frame_regs frame;
-    wet_time time = crash->info->signal_time - 1;
+    struct wetdbg_frame_regs frame;
+    wetdbg_time time = crash->info->signal_time - 1;
     uint64_t pc = crash->pc;
-    uint32_t task = wet_state_task(crash->state);
+    uint32_t task = wetdbg_state_task(crash->state);
     bool has_frame = find_source_frame(crash, &frame) == 0;
-    int err = -WD_ERR_NOT_FOUND;
+    int err = -WETDBG_ERR_NOT_FOUND;
 
     if (has_frame && !frame.is_innermost)
-        err = find_call(crash->criterion->wet, crash->info->signal_time, frame.value[MDL_REG_RIP],
-                        frame.value[MDL_REG_RSP] - 8, &time, &pc);
-    if (err == -WD_ERR_NOT_FOUND)
+        err = find_call(crash->criterion->wet, crash->info->signal_time,
+                        frame.value[WETDBG_REG_RIP], frame.value[WETDBG_REG_RSP] - 8, &time, &pc);
+    if (err == -WETDBG_ERR_NOT_FOUND)
         err = slc_state_at(crash->criterion->wet, time, &pc, &task);
     if (err)
         return err;
@@ -369,15 +369,15 @@ static int own_signal(struct crash *crash)
 
 /* ---- all of it ---- */
 
-static int not_a_crash(const struct wet_info *info)
+static int not_a_crash(const struct wetdbg_info *info)
 {
     if (info->signal == 0 && info->wait_status >= 0)
-        return wd_fail(-WD_ERR_NOT_FOUND,
-                       "the program did not crash, it exited with status %d; try exit or "
-                       "output:OFFSET",
-                       info->wait_status >> 8 & 0xff);
-    return wd_fail(-WD_ERR_NOT_FOUND,
-                   "the recording does not end with a crash; try output:OFFSET or FILE:LINE");
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND,
+                           "the program did not crash, it exited with status %d; try exit or "
+                           "output:OFFSET",
+                           info->wait_status >> 8 & 0xff);
+    return wetdbg_fail(-WETDBG_ERR_NOT_FOUND,
+                       "the recording does not end with a crash; try output:OFFSET or FILE:LINE");
 }
 
 static int dispatch(struct crash *crash)
@@ -405,35 +405,36 @@ static int dispatch(struct crash *crash)
     default:
         break;
     }
-    int found = wet_each_event(crash->criterion->wet, is_kill, crash);
+    int found = wet_each_entry(crash->criterion->wet, is_kill, crash);
     if (found < 0)
         return found;
     if (found)
         return own_signal(crash);
-    return wd_fail(-WD_ERR_NOT_FOUND,
-                   "signal %d (%s) came from outside the program, which did nothing to get it; try "
-                   "output:OFFSET or FILE:LINE",
-                   crash->info->signal, strsignal(crash->info->signal));
+    return wetdbg_fail(
+        -WETDBG_ERR_NOT_FOUND,
+        "signal %d (%s) came from outside the program, which did nothing to get it; try "
+        "output:OFFSET or FILE:LINE",
+        crash->info->signal, strsignal(crash->info->signal));
 }
 
-int slc_parse_crash(struct slc_criterion *criterion)
+int slc_parse_crash(struct wetdbg_criterion *criterion)
 {
-    struct crash crash = {.criterion = criterion, .info = wet_get_info(criterion->wet)};
+    struct crash crash = {.criterion = criterion, .info = wetdbg_get_info(criterion->wet)};
     uint8_t byte;
 
     if (crash.info->signal == 0 || crash.info->signal_time == 0)
         return not_a_crash(crash.info);
-    int err = wet_state_open(criterion->wet, crash.info->signal_time, &crash.state);
+    int err = wetdbg_state_open(criterion->wet, crash.info->signal_time, &crash.state);
     if (err)
         return err;
-    crash.regs = wet_state_regs(crash.state);
+    crash.regs = wetdbg_state_regs(crash.state);
     crash.pc = crash.regs->r[EVQ_RIP];
     /* The state after an int3 is behind it. */
     if (crash.info->signal == SIGTRAP && crash.pc &&
-        wet_state_read(crash.state, crash.pc - 1, &byte, 1) == 0 && byte == 0xcc)
+        wetdbg_state_read(crash.state, crash.pc - 1, &byte, 1) == 0 && byte == 0xcc)
         crash.pc--;
     crash.has_ins = slc_decode_at(crash.state, crash.pc, &crash.ins) == 0;
     err = dispatch(&crash);
-    wet_state_close(crash.state);
+    wetdbg_state_close(crash.state);
     return err;
 }

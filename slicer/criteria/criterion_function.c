@@ -9,14 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "slicer/criteria/criterion.h"
 #include "slicer/state_view.h"
+#include <wetdbg/errors.h>
 
 #define INLINE_MAX 32
 
 struct call {
-    struct slc_criterion *criterion;
+    struct wetdbg_criterion *criterion;
     char *name;
     int64_t instance;
     uint64_t *pcs;
@@ -40,25 +40,26 @@ static int parse_name(struct call *call)
 /* Where breakpoints on all functions of that name would be. Stubs that only jump on are none. */
 static int find_bodies(struct call *call)
 {
-    struct mdl_model *model = wet_get_model(call->criterion->wet);
-    struct mdl_function *functions;
+    struct wetdbg_model *model = wetdbg_get_model(call->criterion->wet);
+    struct wetdbg_function *functions;
     size_t count;
-    int err = mdl_functions_named(model, call->name, &functions, &count);
+    int err = wetdbg_functions_named(model, call->name, &functions, &count);
 
-    if (err == -WD_ERR_NOT_FOUND)
-        return wd_fail(-WD_ERR_USAGE,
-                       "'%s' is no function of the program, and no other criterion: crash, exit, "
-                       "output[:FD|:PATH]:OFFSET[+LEN], FILE:LINE[#K][:VARIABLE], "
-                       "*ADDRESS[+LEN][@TIME] or $REGISTER[@TIME]",
-                       call->name);
+    if (err == -WETDBG_ERR_NOT_FOUND)
+        return wetdbg_fail(
+            -WETDBG_ERR_USAGE,
+            "'%s' is no function of the program, and no other criterion: crash, exit, "
+            "output[:FD|:PATH]:OFFSET[+LEN], FILE:LINE[#K][:VARIABLE], "
+            "*ADDRESS[+LEN][@TIME] or $REGISTER[@TIME]",
+            call->name);
     if (err)
         return err;
     call->pcs = malloc((count + 1) * sizeof(*call->pcs));
     for (size_t i = 0; call->pcs && i < count; i++) {
         uint64_t body = functions[i].start;
-        if (functions[i].flags & (MDL_FUNCTION_PLT | MDL_FUNCTION_COLD))
+        if (functions[i].flags & (WETDBG_FUNCTION_PLT | WETDBG_FUNCTION_COLD))
             continue;
-        mdl_function_body(model, functions[i].start, &body);
+        wetdbg_function_body(model, functions[i].start, &body);
         for (size_t k = 0; k < call->pc_count && body; k++)
             if (call->pcs[k] == body)
                 body = 0; /* an alias */
@@ -69,51 +70,52 @@ static int find_bodies(struct call *call)
     return call->pcs ? 0 : -ENOMEM;
 }
 
-static int find_time(struct call *call, wet_time *time)
+static int find_time(struct call *call, wetdbg_time *time)
 {
-    struct wet *wet = call->criterion->wet;
+    struct wetdbg *wet = call->criterion->wet;
     uint64_t count = 0;
     int err = call->pc_count
-                  ? wet_find_instance(wet, call->pcs, call->pc_count, call->instance, time)
-                  : -WD_ERR_NOT_FOUND;
+                  ? wetdbg_find_instance(wet, call->pcs, call->pc_count, call->instance, time)
+                  : -WETDBG_ERR_NOT_FOUND;
 
-    if (err != -WD_ERR_NOT_FOUND)
+    if (err != -WETDBG_ERR_NOT_FOUND)
         return err;
-    err = call->pc_count ? wet_count_instances(wet, call->pcs, call->pc_count, &count) : 0;
+    err = call->pc_count ? wetdbg_count_instances(wet, call->pcs, call->pc_count, &count) : 0;
     if (err)
         return err;
     if (count == 0)
-        return wd_fail(-WD_ERR_NOT_FOUND, "%s was never called (or only where it is inlined)",
-                       call->name);
-    return wd_fail(-WD_ERR_NOT_FOUND, "%s has no call #%lld: it was called %llu time%s in all",
-                   call->name, (long long)call->instance, (unsigned long long)count,
-                   count == 1 ? "" : "s");
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND,
+                           "%s was never called (or only where it is inlined)", call->name);
+    return wetdbg_fail(-WETDBG_ERR_NOT_FOUND,
+                       "%s has no call #%lld: it was called %llu time%s in all", call->name,
+                       (long long)call->instance, (unsigned long long)count, count == 1 ? "" : "s");
 }
 
 /* ---- arguments ---- */
 
 struct arguments {
     struct call *call;
-    struct mdl_model *model;
-    struct wet_state *state;
+    struct wetdbg_model *model;
+    struct wetdbg_state *state;
     struct slc_seed *seed;
     unsigned known, unknown;
 };
 
-static int add_argument(void *context, const struct mdl_variable *variable)
+static int add_argument(void *context, const struct wetdbg_variable *variable)
 {
     struct arguments *arguments = context;
-    struct mdl_machine machine = {arguments->state, slc_read_register, slc_read_memory};
-    struct mdl_place where;
+    struct wetdbg_machine machine = {arguments->state, slc_read_register, slc_read_memory};
+    struct wetdbg_place where;
 
-    if (variable->scope != MDL_SCOPE_PARAM)
+    if (variable->scope != WETDBG_SCOPE_PARAM)
         return 0;
     int err =
-        mdl_variable_locate(arguments->model, variable, arguments->seed->pc, &machine, &where);
-    bool has_place = !err && (where.kind == MDL_PLACE_MEMORY || where.kind == MDL_PLACE_REGISTER);
+        wetdbg_variable_locate(arguments->model, variable, arguments->seed->pc, &machine, &where);
+    bool has_place =
+        !err && (where.kind == WETDBG_PLACE_MEMORY || where.kind == WETDBG_PLACE_REGISTER);
     if (has_place)
         err = slc_seed_add_variable(arguments->seed, &where, variable->type.size_bytes);
-    if (err == -ENOMEM || err == -WD_ERR_INTERRUPTED)
+    if (err == -ENOMEM || err == -WETDBG_ERR_INTERRUPTED)
         return err;
     if (has_place && !err)
         arguments->known++;
@@ -123,35 +125,35 @@ static int add_argument(void *context, const struct mdl_variable *variable)
 }
 
 /* The function itself, not what is inlined into its first instruction. */
-static size_t outermost(struct mdl_model *model, uint64_t pc)
+static size_t outermost(struct wetdbg_model *model, uint64_t pc)
 {
-    struct mdl_line chain[INLINE_MAX];
+    struct wetdbg_line chain[INLINE_MAX];
     size_t count;
 
-    if (mdl_inline_chain(model, pc, chain, INLINE_MAX, &count) || count == 0)
+    if (wetdbg_inline_chain(model, pc, chain, INLINE_MAX, &count) || count == 0)
         return 0;
     return count - 1;
 }
 
-static int add_arguments(struct arguments *arguments, wet_time time)
+static int add_arguments(struct arguments *arguments, wetdbg_time time)
 {
-    struct slc_criterion *criterion = arguments->call->criterion;
+    struct wetdbg_criterion *criterion = arguments->call->criterion;
     int err = slc_criterion_stand(criterion, time, &arguments->seed, &arguments->state);
 
     if (err)
         return err;
     uint64_t pc = arguments->seed->pc;
-    err = mdl_variables_each_at(arguments->model, pc, outermost(arguments->model, pc), add_argument,
-                                arguments);
-    wet_state_close(arguments->state);
-    if (err == -WD_ERR_NOT_FOUND || err == -WD_ERR_CORRUPT)
+    err = wetdbg_variables_each_at(arguments->model, pc, outermost(arguments->model, pc),
+                                   add_argument, arguments);
+    wetdbg_state_close(arguments->state);
+    if (err == -WETDBG_ERR_NOT_FOUND || err == -WETDBG_ERR_CORRUPT)
         err = 0; /* no debug information: no arguments */
     return err;
 }
 
-static void describe(const struct arguments *arguments, wet_time time)
+static void describe(const struct arguments *arguments, wetdbg_time time)
 {
-    struct slc_criterion *criterion = arguments->call->criterion;
+    struct wetdbg_criterion *criterion = arguments->call->criterion;
     char with[80] = "no argument is known";
 
     if (arguments->known)
@@ -165,11 +167,11 @@ static void describe(const struct arguments *arguments, wet_time time)
              with);
 }
 
-int slc_parse_function(struct slc_criterion *criterion)
+int slc_parse_function(struct wetdbg_criterion *criterion)
 {
     struct call call = {.criterion = criterion};
-    struct arguments arguments = {.call = &call, .model = wet_get_model(criterion->wet)};
-    wet_time time = 0;
+    struct arguments arguments = {.call = &call, .model = wetdbg_get_model(criterion->wet)};
+    wetdbg_time time = 0;
     int err = parse_name(&call);
 
     if (!err)

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "slicer/criteria/criterion.h"
 #include "slicer/state_view.h"
+#include <wetdbg/errors.h>
 
 #define INLINE_MAX 32
 
@@ -40,7 +40,7 @@ bool slc_is_line(const char *text)
     return find_line_number(text) != NULL;
 }
 
-static int parse_place(const struct slc_criterion *criterion, struct place *place)
+static int parse_place(const struct wetdbg_criterion *criterion, struct place *place)
 {
     const char *text = criterion->text, *colon = find_line_number(text), *rest;
     char *end;
@@ -64,27 +64,29 @@ static int parse_place(const struct slc_criterion *criterion, struct place *plac
 
 /* ---- the instance ---- */
 
-static int no_such_instance(struct wet *wet, const struct place *place, const uint64_t *pcs,
+static int no_such_instance(struct wetdbg *wet, const struct place *place, const uint64_t *pcs,
                             size_t pc_count)
 {
     uint64_t count;
-    int err = wet_count_instances(wet, pcs, pc_count, &count);
+    int err = wetdbg_count_instances(wet, pcs, pc_count, &count);
 
     if (err)
         return err;
     if (count == 0)
-        return wd_fail(-WD_ERR_NOT_FOUND, "%s:%u never ran", place->file, place->line);
-    return wd_fail(-WD_ERR_NOT_FOUND, "%s:%u has no instance #%lld: it ran %llu time%s in all",
-                   place->file, place->line, (long long)place->instance, (unsigned long long)count,
-                   count == 1 ? "" : "s");
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "%s:%u never ran", place->file, place->line);
+    return wetdbg_fail(-WETDBG_ERR_NOT_FOUND,
+                       "%s:%u has no instance #%lld: it ran %llu time%s in all", place->file,
+                       place->line, (long long)place->instance, (unsigned long long)count,
+                       count == 1 ? "" : "s");
 }
 
-static int find_instance(struct wet *wet, const struct place *place, uint64_t **pcs,
-                         size_t *pc_count, wet_time *time)
+static int find_instance(struct wetdbg *wet, const struct place *place, uint64_t **pcs,
+                         size_t *pc_count, wetdbg_time *time)
 {
-    struct mdl_location *locations;
+    struct wetdbg_line_location *locations;
     size_t count;
-    int err = mdl_line_locations(wet_get_model(wet), place->file, place->line, &locations, &count);
+    int err =
+        wetdbg_line_locations(wetdbg_get_model(wet), place->file, place->line, &locations, &count);
 
     if (err)
         return err;
@@ -98,8 +100,8 @@ static int find_instance(struct wet *wet, const struct place *place, uint64_t **
     free(locations);
     if (!*pcs)
         return -ENOMEM;
-    err = wet_find_instance(wet, *pcs, *pc_count, place->instance, time);
-    if (err == -WD_ERR_NOT_FOUND)
+    err = wetdbg_find_instance(wet, *pcs, *pc_count, place->instance, time);
+    if (err == -WETDBG_ERR_NOT_FOUND)
         err = no_such_instance(wet, place, *pcs, *pc_count);
     return err;
 }
@@ -108,12 +110,12 @@ static int find_instance(struct wet *wet, const struct place *place, uint64_t **
 
 /* The line's code may begin with that of a function which is inlined there: the variable is meant as
  * the line's own function sees it. */
-static size_t inline_depth(struct mdl_model *model, uint64_t pc, uint32_t line)
+static size_t inline_depth(struct wetdbg_model *model, uint64_t pc, uint32_t line)
 {
-    struct mdl_line chain[INLINE_MAX];
+    struct wetdbg_line chain[INLINE_MAX];
     size_t count;
 
-    if (mdl_inline_chain(model, pc, chain, INLINE_MAX, &count))
+    if (wetdbg_inline_chain(model, pc, chain, INLINE_MAX, &count))
         return 0;
     for (size_t i = 0; i < count && i < INLINE_MAX; i++)
         if (chain[i].line == line)
@@ -121,69 +123,71 @@ static size_t inline_depth(struct mdl_model *model, uint64_t pc, uint32_t line)
     return 0;
 }
 
-static int add_variable(struct slc_criterion *criterion, struct wet_state *state,
+static int add_variable(struct wetdbg_criterion *criterion, struct wetdbg_state *state,
                         const struct place *place, struct slc_seed *seed)
 {
-    struct mdl_model *model = wet_get_model(criterion->wet);
-    struct mdl_machine machine = {state, slc_read_register, slc_read_memory};
-    struct mdl_variable variable;
-    struct mdl_place where;
-    int err = mdl_variable_find_at(model, seed->pc, inline_depth(model, seed->pc, place->line),
-                                   place->variable, &variable);
+    struct wetdbg_model *model = wetdbg_get_model(criterion->wet);
+    struct wetdbg_machine machine = {state, slc_read_register, slc_read_memory};
+    struct wetdbg_variable variable;
+    struct wetdbg_place where;
+    int err = wetdbg_variable_find_at(model, seed->pc, inline_depth(model, seed->pc, place->line),
+                                      place->variable, &variable);
 
-    if (err == -WD_ERR_NOT_FOUND)
-        return wd_fail(err, "there is no variable '%s' at %s:%u", place->variable, place->file,
-                       place->line);
+    if (err == -WETDBG_ERR_NOT_FOUND)
+        return wetdbg_fail(err, "there is no variable '%s' at %s:%u", place->variable, place->file,
+                           place->line);
     if (!err)
-        err = mdl_variable_locate(model, &variable, seed->pc, &machine, &where);
+        err = wetdbg_variable_locate(model, &variable, seed->pc, &machine, &where);
     if (err)
         return err;
     switch (where.kind) {
-    case MDL_PLACE_MEMORY:
-    case MDL_PLACE_REGISTER:
+    case WETDBG_PLACE_MEMORY:
+    case WETDBG_PLACE_REGISTER:
         err = slc_seed_add_variable(seed, &where, variable.type.size_bytes);
-        if (err == -WD_ERR_UNSUPPORTED)
-            return wd_fail(err, "'%s' is in a register that slices do not follow at %s:%u",
-                           place->variable, place->file, place->line);
+        if (err == -WETDBG_ERR_UNSUPPORTED)
+            return wetdbg_fail(err, "'%s' is in a register that slices do not follow at %s:%u",
+                               place->variable, place->file, place->line);
         return err;
-    case MDL_PLACE_VALUE:
-        return wd_fail(-WD_ERR_NOT_FOUND,
-                       "'%s' is nowhere at %s:%u: the debug information computes it; try %s:%u",
-                       place->variable, place->file, place->line, place->file, place->line);
+    case WETDBG_PLACE_VALUE:
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND,
+                           "'%s' is nowhere at %s:%u: the debug information computes it; try %s:%u",
+                           place->variable, place->file, place->line, place->file, place->line);
     default:
-        return wd_fail(-WD_ERR_NOT_FOUND, "'%s' is optimized out at %s:%u (%s); try %s:%u",
-                       place->variable, place->file, place->line, where.reason, place->file,
-                       place->line);
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "'%s' is optimized out at %s:%u (%s); try %s:%u",
+                           place->variable, place->file, place->line, where.reason, place->file,
+                           place->line);
     }
 }
 
-static int seed_variable(struct slc_criterion *criterion, const struct place *place, wet_time time)
+static int seed_variable(struct wetdbg_criterion *criterion, const struct place *place,
+                         wetdbg_time time)
 {
-    struct wet_state *state;
-    int err = wet_state_open(criterion->wet, time, &state);
+    struct wetdbg_state *state;
+    int err = wetdbg_state_open(criterion->wet, time, &state);
 
     if (err)
         return err;
-    struct slc_seed *seed = slc_criterion_add(criterion, time, wet_state_regs(state)->r[EVQ_RIP]);
+    struct slc_seed *seed =
+        slc_criterion_add(criterion, time, wetdbg_state_regs(state)->r[EVQ_RIP]);
     if (!seed) {
-        wet_state_close(state);
+        wetdbg_state_close(state);
         return -ENOMEM;
     }
-    seed->task = wet_state_task(state);
+    seed->task = wetdbg_state_task(state);
     err = add_variable(criterion, state, place, seed);
-    wet_state_close(state);
+    wetdbg_state_close(state);
     return err;
 }
 
 /* ---- all of a line ---- */
 
 struct walk {
-    struct slc_criterion *criterion;
-    const struct mdl_range *ranges;
+    struct wetdbg_criterion *criterion;
+    const struct wetdbg_range *ranges;
     size_t range_count;
     const uint64_t *pcs; /* of breakpoints */
     size_t pc_count;
-    wet_time start;
+    wetdbg_time start;
     uint32_t task;
     int64_t depth; /* of calls */
     bool is_over;
@@ -207,13 +211,14 @@ static bool is_breakpoint(const struct walk *walk, uint64_t pc)
 
 static bool begins_other_line(const struct walk *walk, uint64_t pc)
 {
-    struct mdl_line line;
+    struct wetdbg_line line;
 
-    return mdl_line_at(wet_get_model(walk->criterion->wet), pc, &line) == 0 && line.is_stmt &&
+    return wetdbg_line_at(wetdbg_get_model(walk->criterion->wet), pc, &line) == 0 && line.is_stmt &&
            line.line && line.start == pc;
 }
 
-static int walk_statement(struct walk *walk, const struct wet_statement *statement, wet_time time)
+static int walk_statement(struct walk *walk, const struct wet_statement *statement,
+                          wetdbg_time time)
 {
     if (walk->depth == 0 && time >= walk->start) {
         bool is_own = is_in_line(walk, statement->pc);
@@ -246,7 +251,7 @@ static int walk_interval(struct walk *walk, const struct wet_interval *interval)
     for (size_t e = 0; e < interval->exec_count && !err && !walk->is_over; e++) {
         const struct wet_exec *exec = &interval->execs[e];
         const struct wet_node *node = wet_get_node(walk->criterion->wet, exec->node);
-        wet_time time = interval->first_time + exec->time_off;
+        wetdbg_time time = interval->first_time + exec->time_off;
         if (!node || exec->task != walk->task || time + node->statement_count <= walk->start)
             continue;
         for (uint32_t s = 0; s < node->statement_count && !err && !walk->is_over; s++)
@@ -255,22 +260,22 @@ static int walk_interval(struct walk *walk, const struct wet_interval *interval)
     return err;
 }
 
-static int seed_line(struct slc_criterion *criterion, const struct place *place,
-                     const uint64_t *pcs, size_t pc_count, wet_time time)
+static int seed_line(struct wetdbg_criterion *criterion, const struct place *place,
+                     const uint64_t *pcs, size_t pc_count, wetdbg_time time)
 {
-    struct wet *wet = criterion->wet;
-    struct mdl_range *ranges;
+    struct wetdbg *wet = criterion->wet;
+    struct wetdbg_range *ranges;
     struct walk walk = {.criterion = criterion, .pcs = pcs, .pc_count = pc_count, .start = time};
-    uint64_t pc, intervals = wet_get_info(wet)->intervals;
+    uint64_t pc, intervals = wetdbg_get_info(wet)->intervals;
     int err = slc_state_at(wet, time, &pc, &walk.task);
 
     if (!err)
-        err = mdl_line_ranges(wet_get_model(wet), place->file, place->line, &ranges,
-                              &walk.range_count);
+        err = wetdbg_line_ranges(wetdbg_get_model(wet), place->file, place->line, &ranges,
+                                 &walk.range_count);
     if (err)
         return err;
     walk.ranges = ranges;
-    for (uint64_t k = wet_interval_at(wet, time); k < intervals && !err && !walk.is_over; k++) {
+    for (uint64_t k = wetdbg_interval_at(wet, time); k < intervals && !err && !walk.is_over; k++) {
         const struct wet_interval *interval;
         err = wet_interval_get(wet, k, &interval);
         if (err)
@@ -292,12 +297,12 @@ static int seed_line(struct slc_criterion *criterion, const struct place *place,
 
 /* ---- all of it ---- */
 
-int slc_parse_line(struct slc_criterion *criterion)
+int slc_parse_line(struct wetdbg_criterion *criterion)
 {
     struct place place = {0};
     uint64_t *pcs = NULL;
     size_t pc_count = 0;
-    wet_time time;
+    wetdbg_time time;
     int err = parse_place(criterion, &place);
 
     if (err)

@@ -7,14 +7,14 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "common/err.h"
 #include "slicer/criteria/criterion.h"
 #include "slicer/descriptors.h"
+#include <wetdbg/errors.h>
 
 /* ---- exit ---- */
 
 struct exit_call {
-    wet_time time;
+    wetdbg_time time;
     uint32_t task;
 };
 
@@ -28,28 +28,29 @@ static int note_exit(void *arg, const struct wet_event *event)
     return 0;
 }
 
-int slc_parse_exit(struct slc_criterion *criterion)
+int slc_parse_exit(struct wetdbg_criterion *criterion)
 {
-    const struct wet_info *info = wet_get_info(criterion->wet);
+    const struct wetdbg_info *info = wetdbg_get_info(criterion->wet);
     struct exit_call call = {0};
     uint64_t pc;
 
     if (info->signal)
-        return wd_fail(-WD_ERR_NOT_FOUND,
-                       "the program did not exit, signal %d (%s) ended it; try the criterion crash",
-                       info->signal, strsignal(info->signal));
-    int err = wet_each_event(criterion->wet, note_exit, &call);
+        return wetdbg_fail(
+            -WETDBG_ERR_NOT_FOUND,
+            "the program did not exit, signal %d (%s) ended it; try the criterion crash",
+            info->signal, strsignal(info->signal));
+    int err = wet_each_entry(criterion->wet, note_exit, &call);
     if (err)
         return err;
     if (call.time == 0)
-        return wd_fail(-WD_ERR_NOT_FOUND,
-                       "the recording holds no exit; try output:OFFSET or FILE:LINE");
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND,
+                           "the recording holds no exit; try output:OFFSET or FILE:LINE");
     err = slc_state_at(criterion->wet, call.time, &pc, &call.task);
     struct slc_seed *seed = err ? NULL : slc_criterion_add(criterion, call.time, pc);
     if (!seed)
         return err ? err : -ENOMEM;
     seed->task = call.task;
-    ins_regset_add_gpr(&seed->regs[SLC_EDGE_VALUE], INS_RDI, 0, 4);
+    ins_regset_add_gpr(&seed->regs[WETDBG_EDGE_VALUE], INS_RDI, 0, 4);
     seed->register_bytes = 4;
     if (info->wait_status >= 0)
         snprintf(criterion->description, sizeof(criterion->description), "exit status %d",
@@ -105,62 +106,64 @@ static bool parse_range(const char *text, struct output_range *range)
     return *text == 0 && range->offset + range->size > range->offset;
 }
 
-static int no_output(const struct wet *wet, const struct output_range *range)
+static int no_output(const struct wetdbg *wet, const struct output_range *range)
 {
     uint64_t written = 0;
     size_t count;
-    const struct wet_output *outputs = wet_outputs(wet, &count);
+    const struct wetdbg_output *outputs = wetdbg_outputs(wet, &count);
 
     for (size_t i = 0; i < count; i++)
         if (outputs[i].fd == range->fd && outputs[i].offset + outputs[i].size > written)
             written = outputs[i].offset + outputs[i].size;
     if (written)
-        return wd_fail(-WD_ERR_NOT_FOUND,
-                       "output byte %llu does not exist: %llu bytes were written to descriptor %d "
-                       "(offsets 0..%llu)",
-                       (unsigned long long)(range->offset + range->size - 1),
-                       (unsigned long long)written, range->fd, (unsigned long long)(written - 1));
+        return wetdbg_fail(
+            -WETDBG_ERR_NOT_FOUND,
+            "output byte %llu does not exist: %llu bytes were written to descriptor %d "
+            "(offsets 0..%llu)",
+            (unsigned long long)(range->offset + range->size - 1), (unsigned long long)written,
+            range->fd, (unsigned long long)(written - 1));
     for (size_t i = 0; i < count; i++)
         if (outputs[i].size)
-            return wd_fail(-WD_ERR_NOT_FOUND,
-                           "nothing was written to descriptor %d; there is output to descriptor %d",
-                           range->fd, outputs[i].fd);
-    return wd_fail(-WD_ERR_NOT_FOUND, "the program wrote no output");
+            return wetdbg_fail(
+                -WETDBG_ERR_NOT_FOUND,
+                "nothing was written to descriptor %d; there is output to descriptor %d", range->fd,
+                outputs[i].fd);
+    return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "the program wrote no output");
 }
 
 /* Where the call found its bytes is an address: of the buffer, or in the vector that lists buffers. */
-static int add_buffer_address(struct slc_criterion *criterion, struct slc_seed *seed)
+static int add_buffer_address(struct wetdbg_criterion *criterion, struct slc_seed *seed)
 {
-    struct wet_state *state;
-    int err = wet_state_open(criterion->wet, seed->time, &state);
+    struct wetdbg_state *state;
+    int err = wetdbg_state_open(criterion->wet, seed->time, &state);
 
     if (err)
         return err;
-    const struct evq_regs *regs = wet_state_regs(state);
+    const struct evq_regs *regs = wetdbg_state_regs(state);
     seed->pc = regs->r[EVQ_RIP];
-    seed->task = wet_state_task(state);
+    seed->task = wetdbg_state_task(state);
     switch (regs->r[EVQ_RAX]) {
     case SYS_writev:
     case SYS_pwritev:
     case SYS_pwritev2:
         if (regs->r[EVQ_RDX] <= 1024)
-            err =
-                slc_seed_add_place(seed, regs->r[EVQ_RSI], 16 * regs->r[EVQ_RDX], SLC_EDGE_ADDRESS);
+            err = slc_seed_add_place(seed, regs->r[EVQ_RSI], 16 * regs->r[EVQ_RDX],
+                                     WETDBG_EDGE_ADDRESS);
         /* fall through */
     case SYS_write:
     case SYS_pwrite64:
     case SYS_sendto:
     case SYS_sendmsg:
-        ins_regset_add_gpr(&seed->regs[SLC_EDGE_ADDRESS], INS_RSI, 0, 8);
+        ins_regset_add_gpr(&seed->regs[WETDBG_EDGE_ADDRESS], INS_RSI, 0, 8);
         break;
     default:
         break;
     }
-    wet_state_close(state);
+    wetdbg_state_close(state);
     return err;
 }
 
-static int add_piece(struct slc_criterion *criterion, const struct wet_output *output,
+static int add_piece(struct wetdbg_criterion *criterion, const struct wetdbg_output *output,
                      uint64_t address, uint64_t size)
 {
     struct slc_seed *seed = NULL;
@@ -169,11 +172,11 @@ static int add_piece(struct slc_criterion *criterion, const struct wet_output *o
         if (criterion->seeds[i].time == output->time)
             seed = &criterion->seeds[i];
     if (seed)
-        return slc_seed_add_place(seed, address, size, SLC_EDGE_VALUE);
+        return slc_seed_add_place(seed, address, size, WETDBG_EDGE_VALUE);
     seed = slc_criterion_add(criterion, output->time, 0);
     if (!seed)
         return -ENOMEM;
-    int err = slc_seed_add_place(seed, address, size, SLC_EDGE_VALUE);
+    int err = slc_seed_add_place(seed, address, size, WETDBG_EDGE_VALUE);
     return err ? err : add_buffer_address(criterion, seed);
 }
 
@@ -191,10 +194,10 @@ static bool parse_file(const char *text, char **path, struct output_range *range
 
 /* The `size` bytes from `skipped` on of what the call at `time` wrote: from one piece of memory or
  * several. */
-static int add_written(struct slc_criterion *criterion, const struct slc_file_piece *piece)
+static int add_written(struct wetdbg_criterion *criterion, const struct slc_file_piece *piece)
 {
     size_t count;
-    const struct wet_output *outputs = wet_outputs(criterion->wet, &count);
+    const struct wetdbg_output *outputs = wetdbg_outputs(criterion->wet, &count);
     uint64_t from = piece->skipped, left = piece->size;
     int err = 0;
 
@@ -210,13 +213,13 @@ static int add_written(struct slc_criterion *criterion, const struct slc_file_pi
         left -= size;
     }
     if (!err && left)
-        return wd_fail(-WD_ERR_NOT_FOUND,
-                       "where the call at time %llu found what it wrote is not known",
-                       (unsigned long long)piece->time);
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND,
+                           "where the call at time %llu found what it wrote is not known",
+                           (unsigned long long)piece->time);
     return err;
 }
 
-static int parse_file_output(struct slc_criterion *criterion, const char *path,
+static int parse_file_output(struct wetdbg_criterion *criterion, const char *path,
                              const struct output_range *range)
 {
     struct slc_file_piece *pieces = NULL;
@@ -236,13 +239,13 @@ static int parse_file_output(struct slc_criterion *criterion, const char *path,
     return err;
 }
 
-int slc_parse_output(struct slc_criterion *criterion, const char *rest)
+int slc_parse_output(struct wetdbg_criterion *criterion, const char *rest)
 {
     struct output_range range;
     char *path;
     uint64_t found = 0;
     size_t count;
-    const struct wet_output *outputs = wet_outputs(criterion->wet, &count);
+    const struct wetdbg_output *outputs = wetdbg_outputs(criterion->wet, &count);
     int err = 0;
 
     if (!parse_range(rest, &range) && parse_file(rest, &path, &range)) {
@@ -251,12 +254,13 @@ int slc_parse_output(struct slc_criterion *criterion, const char *rest)
         return err;
     }
     if (!parse_range(rest, &range))
-        return wd_fail(-WD_ERR_USAGE,
-                       "'%s' is no place in the output: use output:OFFSET, output:OFFSET+LENGTH, "
-                       "output:DESCRIPTOR:OFFSET or output:PATH:OFFSET",
-                       criterion->text);
+        return wetdbg_fail(
+            -WETDBG_ERR_USAGE,
+            "'%s' is no place in the output: use output:OFFSET, output:OFFSET+LENGTH, "
+            "output:DESCRIPTOR:OFFSET or output:PATH:OFFSET",
+            criterion->text);
     for (size_t i = 0; i < count && !err; i++) {
-        const struct wet_output *output = &outputs[i];
+        const struct wetdbg_output *output = &outputs[i];
         uint64_t from = range.offset > output->offset ? range.offset : output->offset;
         uint64_t end = output->offset + output->size;
         if (range.offset + range.size < end)

@@ -6,28 +6,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "slicer/criteria/criterion.h"
+#include <wetdbg/errors.h>
 
 #define BYTES_MAX (UINT64_C(16) << 20)
 
 /* ---- times ---- */
 
-static int read_number(const char *text, wet_time *time)
+static int read_number(const char *text, wetdbg_time *time)
 {
     char *end;
 
     errno = 0;
     *time = strtoull(text, &end, 0);
     if (!isdigit((unsigned char)*text) || errno || *end)
-        return wd_fail(-WD_ERR_USAGE, "'%s' is no time: a number is needed here", text);
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "'%s' is no time: a number is needed here", text);
     return 0;
 }
 
 /* Splits a copy of the text at its last '@'; *place is to be freed. */
-static int split_time(const struct slc_criterion *criterion, char **place, wet_time *time)
+static int split_time(const struct wetdbg_criterion *criterion, char **place, wetdbg_time *time)
 {
-    const struct slc_standpoint *from = &criterion->from;
+    const struct wetdbg_standpoint *from = &criterion->from;
     const char *at = strrchr(criterion->text, '@');
     int err = 0;
 
@@ -36,7 +36,7 @@ static int split_time(const struct slc_criterion *criterion, char **place, wet_t
         err =
             from->read_time ? from->read_time(from->arg, at + 1, time) : read_number(at + 1, time);
     else if (from->now == 0)
-        err = wd_fail(-WD_ERR_USAGE, "'%s': at which time? add @TIME", criterion->text);
+        err = wetdbg_fail(-WETDBG_ERR_USAGE, "'%s': at which time? add @TIME", criterion->text);
     if (err)
         return err;
     size_t length = at ? (size_t)(at - criterion->text) : strlen(criterion->text);
@@ -64,18 +64,19 @@ static bool parse_bytes(const char *text, uint64_t *address, uint64_t *size)
     return *end == 0 && *address + *size > *address;
 }
 
-/* -WD_ERR_NOT_FOUND where something was not mapped. */
-static int check_mapped(struct wet_state *state, uint64_t address, uint64_t size, wet_time time)
+/* -WETDBG_ERR_NOT_FOUND where something was not mapped. */
+static int check_mapped(struct wetdbg_state *state, uint64_t address, uint64_t size,
+                        wetdbg_time time)
 {
     uint8_t bytes[4096];
 
     for (uint64_t done = 0; done < size;) {
         uint64_t room = sizeof(bytes) - (address + done) % sizeof(bytes);
         uint64_t count = size - done < room ? size - done : room;
-        int err = wet_state_read(state, address + done, bytes, count);
+        int err = wetdbg_state_read(state, address + done, bytes, count);
         if (err == -EFAULT)
-            return wd_fail(-WD_ERR_NOT_FOUND, "nothing is mapped at 0x%llx at time %llu",
-                           (unsigned long long)(address + done), (unsigned long long)time);
+            return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "nothing is mapped at 0x%llx at time %llu",
+                               (unsigned long long)(address + done), (unsigned long long)time);
         if (err)
             return err;
         done += count;
@@ -83,13 +84,13 @@ static int check_mapped(struct wet_state *state, uint64_t address, uint64_t size
     return 0;
 }
 
-static void describe_memory(struct slc_criterion *criterion, uint64_t address, uint64_t size,
-                            wet_time time)
+static void describe_memory(struct wetdbg_criterion *criterion, uint64_t address, uint64_t size,
+                            wetdbg_time time)
 {
-    struct mdl_symbol symbol;
+    struct wetdbg_symbol symbol;
     char where[200] = "";
 
-    if (mdl_symbol_at(wet_get_model(criterion->wet), address, &symbol) == 0) {
+    if (wetdbg_symbol_at(wetdbg_get_model(criterion->wet), address, &symbol) == 0) {
         uint64_t off = address - symbol.start;
         if (off)
             snprintf(where, sizeof(where), " (%s+%llu)", symbol.name, (unsigned long long)off);
@@ -101,12 +102,12 @@ static void describe_memory(struct slc_criterion *criterion, uint64_t address, u
              size == 1 ? "" : "s", (unsigned long long)address, where, (unsigned long long)time);
 }
 
-int slc_parse_memory(struct slc_criterion *criterion)
+int slc_parse_memory(struct wetdbg_criterion *criterion)
 {
     uint64_t address = 0, size = 0;
-    struct wet_state *state;
+    struct wetdbg_state *state;
     struct slc_seed *seed;
-    wet_time time;
+    wetdbg_time time;
     char *text;
     int err = split_time(criterion, &text, &time);
 
@@ -115,20 +116,21 @@ int slc_parse_memory(struct slc_criterion *criterion)
     bool is_good = parse_bytes(text + 1, &address, &size);
     free(text);
     if (!is_good)
-        return wd_fail(-WD_ERR_USAGE,
-                       "'%s' is no place in memory: use *ADDRESS, *ADDRESS+LENGTH, with @TIME "
-                       "behind it if need be",
-                       criterion->text);
+        return wetdbg_fail(-WETDBG_ERR_USAGE,
+                           "'%s' is no place in memory: use *ADDRESS, *ADDRESS+LENGTH, with @TIME "
+                           "behind it if need be",
+                           criterion->text);
     if (size > BYTES_MAX)
-        return wd_fail(-WD_ERR_USAGE, "'%s': %llu bytes are more than %llu", criterion->text,
-                       (unsigned long long)size, (unsigned long long)BYTES_MAX);
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "'%s': %llu bytes are more than %llu",
+                           criterion->text, (unsigned long long)size,
+                           (unsigned long long)BYTES_MAX);
     err = slc_criterion_stand(criterion, time, &seed, &state);
     if (err)
         return err;
     err = check_mapped(state, address, size, time);
-    wet_state_close(state);
+    wetdbg_state_close(state);
     if (!err)
-        err = slc_seed_add_place(seed, address, size, SLC_EDGE_VALUE);
+        err = slc_seed_add_place(seed, address, size, WETDBG_EDGE_VALUE);
     if (!err)
         describe_memory(criterion, address, size, time);
     return err;
@@ -145,29 +147,29 @@ static uint8_t narrow_bytes(const char *name)
     return is_old || (is_new && tolower((unsigned char)name[strlen(name) - 1]) == 'd') ? 4 : 0;
 }
 
-int slc_parse_register(struct slc_criterion *criterion)
+int slc_parse_register(struct wetdbg_criterion *criterion)
 {
     struct ins_regset set = {0};
-    struct wet_state *state;
+    struct wetdbg_state *state;
     struct slc_seed *seed;
-    wet_time time;
+    wetdbg_time time;
     char *text;
     int err = split_time(criterion, &text, &time);
 
     if (err)
         return err;
     if (strcmp(text, "$rip") == 0 || strcmp(text, "$pc") == 0)
-        err = wd_fail(-WD_ERR_USAGE,
-                      "slices do not follow %s; FILE:LINE and FUNCTION with --control say how "
-                      "the program got there",
-                      text);
+        err = wetdbg_fail(-WETDBG_ERR_USAGE,
+                          "slices do not follow %s; FILE:LINE and FUNCTION with --control say how "
+                          "the program got there",
+                          text);
     else if (ins_regset_parse(text + 1, &set))
-        err = wd_fail(-WD_ERR_USAGE, "no register is called '%s'", text);
+        err = wetdbg_fail(-WETDBG_ERR_USAGE, "no register is called '%s'", text);
     if (!err)
         err = slc_criterion_stand(criterion, time, &seed, &state);
     if (!err) {
-        wet_state_close(state);
-        seed->regs[SLC_EDGE_VALUE] = set;
+        wetdbg_state_close(state);
+        seed->regs[WETDBG_EDGE_VALUE] = set;
         seed->register_bytes = narrow_bytes(text + 1);
         snprintf(criterion->description, sizeof(criterion->description), "%s before time %llu",
                  text + 1, (unsigned long long)time);

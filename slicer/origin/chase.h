@@ -4,8 +4,8 @@
 #define SLICER_ORIGIN_CHASE_H
 
 #include "slicer/call_events.h"
-#include "slicer/origin/origin.h"
 #include "slicer/scan/code_summary.h"
+#include <wetdbg/origin.h>
 
 enum slc_track_state {
     SLC_TRACK_LIVE,
@@ -16,7 +16,7 @@ enum slc_track_state {
 
 /* One byte of the value. */
 struct slc_track {
-    struct slc_spot spot;
+    struct wetdbg_spot spot;
     enum slc_track_state state;
     unsigned location; /* of a register */
     size_t hop;        /* CALL */
@@ -31,45 +31,46 @@ struct slc_call {
 };
 
 struct slc_chase {
-    struct wet *wet;
+    struct wetdbg *wet;
     struct slc_code code;
-    struct slc_origin *origin;
+    struct wetdbg_origin *origin;
     size_t hop_capacity;
-    struct slc_track tracks[SLC_VALUE_BYTES_MAX];
-    struct slc_track next[SLC_VALUE_BYTES_MAX]; /* while an instruction is passed: after it */
-    struct slc_call *calls;                     /* by task */
+    struct slc_track tracks[WETDBG_VALUE_BYTES_MAX];
+    struct slc_track next[WETDBG_VALUE_BYTES_MAX]; /* while an instruction is passed: after it */
+    struct slc_call *calls;                        /* by task */
     const struct wet_interval *interval;
     size_t event_at; /* events[event_at - 1] is the next one */
     /* The places of all tracks that are not done; slc_chase_sum() makes regs and ranges. */
     struct ins_regset regs; /* of any task */
-    struct ins_range ranges[SLC_VALUE_BYTES_MAX];
+    struct ins_range ranges[WETDBG_VALUE_BYTES_MAX];
     unsigned range_count;
     bool has_registers, has_calls, has_asides, is_over;
-    const struct slc_options *options; /* or NULL */
-    double reported;                   /* when progress was told of last; wd_seconds() */
+    const struct wetdbg_slice_options *options; /* or NULL */
+    double reported;                            /* when progress was told of last; wd_seconds() */
 };
 
 /* The byte at a place of the state's thread; false if it is not known. */
-bool slc_spot_read(struct wet_state *state, const struct slc_spot *spot, uint8_t *byte);
+bool slc_spot_read(struct wetdbg_state *state, const struct wetdbg_spot *spot, uint8_t *byte);
 
 /* Arguments and result of a task's last call. */
-void slc_hop_set_call(struct slc_hop *hop, const struct slc_call *call);
+void slc_hop_set_call(struct wetdbg_hop *hop, const struct slc_call *call);
 
 /* Forgets all but where the bytes are now. */
 void slc_chase_sum(struct slc_chase *chase);
 
 /* A spot and, for registers, its location. */
-void slc_track_move(struct slc_track *track, struct slc_spot spot);
+void slc_track_move(struct slc_track *track, struct wetdbg_spot spot);
 
 /* A new hop, all zero but its kind, time and pc; NULL if memory is short. Borrowed until the next. */
-struct slc_hop *slc_chase_hop(struct slc_chase *chase, enum slc_hop_kind kind, wet_time time,
-                              uint64_t pc);
+struct wetdbg_hop *slc_chase_hop(struct slc_chase *chase, enum wetdbg_hop_kind kind,
+                                 wetdbg_time time, uint64_t pc);
 
 /* Takes the last two hops away if they restored and saved a register. */
 void slc_chase_bypass(struct slc_chase *chase);
 
 /* Adds byte i of the value to a hop that leads from `from`. */
-void slc_hop_add(struct slc_hop *hop, unsigned i, struct slc_spot to, struct slc_spot from);
+void slc_hop_add(struct wetdbg_hop *hop, unsigned i, struct wetdbg_spot to,
+                 struct wetdbg_spot from);
 
 /* One instruction that may define a byte of the value. 0 or an error. */
 int slc_chase_step(struct slc_chase *chase, const struct wet_exec *exec,

@@ -4,12 +4,12 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "common/err.h"
 #include "recorder/event/ops.h"
 #include "slicer/call_events.h"
 #include "slicer/origin/chase.h"
 #include "slicer/scan/halfway.h"
 #include "slicer/syscalls.h"
+#include <wetdbg/errors.h>
 
 #define UNKNOWN_TASK UINT32_MAX
 
@@ -19,12 +19,12 @@
 struct gather {
     struct slc_chase *chase;
     const struct wet_event *event;
-    enum slc_hop_kind kind;
+    enum wetdbg_hop_kind kind;
     size_t hop;
     bool has_hop;
 };
 
-static struct slc_hop *gather_hop(struct gather *gather)
+static struct wetdbg_hop *gather_hop(struct gather *gather)
 {
     if (!gather->has_hop) {
         if (!slc_chase_hop(gather->chase, gather->kind, gather->event->time, 0))
@@ -35,9 +35,9 @@ static struct slc_hop *gather_hop(struct gather *gather)
     return &gather->chase->origin->hops[gather->hop];
 }
 
-static int gather_move(struct gather *gather, unsigned i, struct slc_spot from)
+static int gather_move(struct gather *gather, unsigned i, struct wetdbg_spot from)
 {
-    struct slc_hop *hop = gather_hop(gather);
+    struct wetdbg_hop *hop = gather_hop(gather);
     struct slc_track *track = &gather->chase->tracks[i];
 
     if (!hop)
@@ -49,17 +49,17 @@ static int gather_move(struct gather *gather, unsigned i, struct slc_spot from)
 
 static int gather_end(struct gather *gather, unsigned i)
 {
-    struct slc_hop *hop = gather_hop(gather);
+    struct wetdbg_hop *hop = gather_hop(gather);
     struct slc_track *track = &gather->chase->tracks[i];
 
     if (!hop)
         return -ENOMEM;
-    slc_hop_add(hop, i, track->spot, (struct slc_spot){0});
+    slc_hop_add(hop, i, track->spot, (struct wetdbg_spot){0});
     track->state = SLC_TRACK_DONE;
     return 0;
 }
 
-void slc_hop_set_call(struct slc_hop *hop, const struct slc_call *call)
+void slc_hop_set_call(struct wetdbg_hop *hop, const struct slc_call *call)
 {
     const struct slc_syscall *syscall = slc_syscall_find(call->number);
 
@@ -74,13 +74,13 @@ void slc_hop_set_call(struct slc_hop *hop, const struct slc_call *call)
 /* The call of a task; its instruction will complete the hop. */
 static int gather_call(struct gather *gather, unsigned i, uint32_t task)
 {
-    struct slc_hop *hop = gather_hop(gather);
+    struct wetdbg_hop *hop = gather_hop(gather);
     struct slc_track *track = &gather->chase->tracks[i];
     const struct slc_call *call = &gather->chase->calls[task];
 
     if (!hop)
         return -ENOMEM;
-    slc_hop_add(hop, i, track->spot, (struct slc_spot){0});
+    slc_hop_add(hop, i, track->spot, (struct wetdbg_spot){0});
     slc_hop_set_call(hop, call);
     track->state = SLC_TRACK_CALL;
     track->spot.task = task;
@@ -101,22 +101,22 @@ struct written {
 static int pass_written(struct slc_chase *chase, const struct wet_event *event, uint32_t task,
                         const struct written *written)
 {
-    struct gather gather = {chase, event, SLC_HOP_SYSCALL, 0, false};
+    struct gather gather = {chase, event, WETDBG_HOP_SYSCALL, 0, false};
     int err = 0;
 
     if (task == UNKNOWN_TASK)
-        gather.kind = event->time ? SLC_HOP_DELIVERED : SLC_HOP_INITIAL;
+        gather.kind = event->time ? WETDBG_HOP_DELIVERED : WETDBG_HOP_INITIAL;
     for (unsigned i = 0; i < chase->origin->size && !err; i++) {
         struct slc_track *track = &chase->tracks[i];
         uint64_t off = track->spot.address - written->address;
-        if (track->state != SLC_TRACK_LIVE || track->spot.kind != SLC_SPOT_MEMORY ||
+        if (track->state != SLC_TRACK_LIVE || track->spot.kind != WETDBG_SPOT_MEMORY ||
             off >= written->size)
             continue;
         bool is_first = !gather.has_hop;
         err = task == UNKNOWN_TASK ? gather_end(&gather, i) : gather_call(&gather, i, task);
         if (err || !is_first)
             continue;
-        struct slc_hop *hop = gather_hop(&gather);
+        struct wetdbg_hop *hop = gather_hop(&gather);
         hop->offset = written->offset + off;
         hop->extent = written->extent;
         hop->is_mapping = written->is_mapping;
@@ -127,7 +127,7 @@ static int pass_written(struct slc_chase *chase, const struct wet_event *event, 
 static int pass_remap(struct slc_chase *chase, const struct wet_event *event, uint32_t task,
                       const struct evq_op *op)
 {
-    struct gather gather = {chase, event, SLC_HOP_REMAP, 0, false};
+    struct gather gather = {chase, event, WETDBG_HOP_REMAP, 0, false};
     uint64_t kept = op->remap.size < op->remap.to_size ? op->remap.size : op->remap.to_size;
     struct written rest = {.address = op->remap.to + kept,
                            .size = op->remap.to_size - kept,
@@ -138,9 +138,9 @@ static int pass_remap(struct slc_chase *chase, const struct wet_event *event, ui
     for (unsigned i = 0; i < chase->origin->size && !err && op->remap.start != op->remap.to; i++) {
         struct slc_track *track = &chase->tracks[i];
         uint64_t off = track->spot.address - op->remap.to;
-        if (track->state != SLC_TRACK_LIVE || track->spot.kind != SLC_SPOT_MEMORY || off >= kept)
+        if (track->state != SLC_TRACK_LIVE || track->spot.kind != WETDBG_SPOT_MEMORY || off >= kept)
             continue;
-        struct slc_spot from = track->spot;
+        struct wetdbg_spot from = track->spot;
         from.address = op->remap.start + off;
         err = gather_move(&gather, i, from);
     }
@@ -149,14 +149,14 @@ static int pass_remap(struct slc_chase *chase, const struct wet_event *event, ui
 
 /* ---- threads ---- */
 
-static bool is_given(const struct slc_spot *spot, const struct evq_regs *born,
+static bool is_given(const struct wetdbg_spot *spot, const struct evq_regs *born,
                      const struct evq_regs *parent)
 {
-    if (spot->kind == SLC_SPOT_GPR && spot->number == INS_RAX)
+    if (spot->kind == WETDBG_SPOT_GPR && spot->number == INS_RAX)
         return true;
-    if (spot->kind == SLC_SPOT_GPR && spot->number == INS_RSP)
+    if (spot->kind == WETDBG_SPOT_GPR && spot->number == INS_RSP)
         return !parent || born->r[EVQ_RSP] != parent->r[EVQ_RSP];
-    return spot->kind == SLC_SPOT_LOCATION && spot->number == INS_LOC_FS_BASE &&
+    return spot->kind == WETDBG_SPOT_LOCATION && spot->number == INS_LOC_FS_BASE &&
            (!parent || born->r[EVQ_FS_BASE] != parent->r[EVQ_FS_BASE]);
 }
 
@@ -164,7 +164,7 @@ static int pass_birth(struct slc_chase *chase, const struct wet_event *event,
                       const struct evq_op *op)
 {
     const struct evq_regs *born = evq_op_regs(op), *parent;
-    struct gather gather = {chase, event, SLC_HOP_SYSCALL, 0, false};
+    struct gather gather = {chase, event, WETDBG_HOP_SYSCALL, 0, false};
     int err = 0;
 
     if (!born || op->task_new.task == event->task)
@@ -176,7 +176,7 @@ static int pass_birth(struct slc_chase *chase, const struct wet_event *event,
         struct slc_track *track = &chase->tracks[i];
         if (track->state == SLC_TRACK_CALL && track->spot.task == op->task_new.task)
             track->state = SLC_TRACK_DONE;
-        if (track->state != SLC_TRACK_LIVE || track->spot.kind == SLC_SPOT_MEMORY ||
+        if (track->state != SLC_TRACK_LIVE || track->spot.kind == WETDBG_SPOT_MEMORY ||
             track->spot.task != op->task_new.task)
             continue;
         if (is_given(&track->spot, born, parent))
@@ -237,25 +237,25 @@ static int pass_ops(struct slc_chase *chase, const struct wet_event *event, uint
 
 /* ---- signal handlers ---- */
 
-static struct slc_spot saved_spot(uint64_t ucontext, unsigned index, unsigned byte)
+static struct wetdbg_spot saved_spot(uint64_t ucontext, unsigned index, unsigned byte)
 {
-    return (struct slc_spot){.kind = SLC_SPOT_MEMORY,
-                             .address = ucontext + SLC_SAVED_REGS_OFF + 8 * index + byte};
+    return (struct wetdbg_spot){.kind = WETDBG_SPOT_MEMORY,
+                                .address = ucontext + SLC_SAVED_REGS_OFF + 8 * index + byte};
 }
 
 /* General registers come out of the frame; the rest is as it was before the handler. */
 static int handler_ended(struct slc_chase *chase, const struct wet_event *event)
 {
     const struct evq_regs *regs = evq_entry_regs(event->entry);
-    struct gather gather = {chase, event, SLC_HOP_SIGNAL, 0, false};
+    struct gather gather = {chase, event, WETDBG_HOP_SIGNAL, 0, false};
     int err = 0;
 
     for (unsigned i = 0; regs && i < chase->origin->size && !err; i++) {
         struct slc_track *track = &chase->tracks[i];
-        if (track->state != SLC_TRACK_LIVE || track->spot.kind == SLC_SPOT_MEMORY ||
+        if (track->state != SLC_TRACK_LIVE || track->spot.kind == WETDBG_SPOT_MEMORY ||
             track->spot.task != event->task)
             continue;
-        if (track->spot.kind == SLC_SPOT_GPR) {
+        if (track->spot.kind == WETDBG_SPOT_GPR) {
             unsigned index = 0;
             while (slc_saved_order[index] != track->spot.number)
                 index++;
@@ -268,11 +268,11 @@ static int handler_ended(struct slc_chase *chase, const struct wet_event *event)
     return err;
 }
 
-static bool is_given_to_handler(const struct slc_spot *spot)
+static bool is_given_to_handler(const struct wetdbg_spot *spot)
 {
-    if (spot->kind == SLC_SPOT_VECTOR)
+    if (spot->kind == WETDBG_SPOT_VECTOR)
         return true;
-    if (spot->kind == SLC_SPOT_LOCATION)
+    if (spot->kind == WETDBG_SPOT_LOCATION)
         return spot->number == INS_LOC_DF ||
                (spot->number >= INS_LOC_K && spot->number < INS_LOC_FS_BASE);
     return spot->number == INS_RAX || spot->number == INS_RDI || spot->number == INS_RSI ||
@@ -281,8 +281,8 @@ static bool is_given_to_handler(const struct slc_spot *spot)
 
 static int handler_began(struct slc_chase *chase, const struct wet_event *event, uint64_t ucontext)
 {
-    struct gather kept = {chase, event, SLC_HOP_SIGNAL, 0, false};
-    struct gather given = {chase, event, SLC_HOP_DELIVERED, 0, false};
+    struct gather kept = {chase, event, WETDBG_HOP_SIGNAL, 0, false};
+    struct gather given = {chase, event, WETDBG_HOP_DELIVERED, 0, false};
     const struct slc_clip frame = slc_signal_frame_clip(event->entry, ucontext - 8);
     int err = 0;
 
@@ -294,14 +294,14 @@ static int handler_began(struct slc_chase *chase, const struct wet_event *event,
             track->state = SLC_TRACK_LIVE;
         } else if (track->state != SLC_TRACK_LIVE) {
             continue;
-        } else if (track->spot.kind != SLC_SPOT_MEMORY) {
+        } else if (track->spot.kind != WETDBG_SPOT_MEMORY) {
             if (track->spot.task == event->task && is_given_to_handler(&track->spot))
                 err = gather_end(&given, i);
         } else if (off < 8 * SLC_SAVED_REG_COUNT) {
-            struct slc_spot from = {.kind = SLC_SPOT_GPR,
-                                    .task = event->task,
-                                    .number = slc_saved_order[off / 8],
-                                    .byte = (uint16_t)(off % 8)};
+            struct wetdbg_spot from = {.kind = WETDBG_SPOT_GPR,
+                                       .task = event->task,
+                                       .number = slc_saved_order[off / 8],
+                                       .byte = (uint16_t)(off % 8)};
             err = gather_move(&kept, i, from);
         }
     }
@@ -318,20 +318,20 @@ static int refuse_halfway(const struct slc_chase *chase, size_t index)
 
     for (unsigned i = 0; i < chase->origin->size; i++)
         has_vectors |= chase->tracks[i].state == SLC_TRACK_LIVE &&
-                       chase->tracks[i].spot.kind == SLC_SPOT_VECTOR;
+                       chase->tracks[i].spot.kind == WETDBG_SPOT_VECTOR;
     if (!has_vectors || !cause || cause->entry->kind != EVQ_FAULT)
         return 0;
     err = slc_halfway_find(chase->wet, chase->interval, cause, &halfway);
     for (unsigned i = 0; i < chase->origin->size && !err; i++) {
         const struct slc_track *track = &chase->tracks[i];
-        if (track->state == SLC_TRACK_LIVE && track->spot.kind == SLC_SPOT_VECTOR &&
+        if (track->state == SLC_TRACK_LIVE && track->spot.kind == WETDBG_SPOT_VECTOR &&
             track->spot.task == cause->task && ins_regset_has(&halfway.loaded, track->location))
-            err = wd_fail(-WD_ERR_UNSUPPORTED,
-                          "the gather at %#llx faulted after time %llu, perhaps halfway, and a "
-                          "handler had it go on: what it had loaded by then is not known (a "
-                          "slice has all that it may be)",
-                          (unsigned long long)evq_entry_regs(cause->entry)->r[EVQ_RIP],
-                          (unsigned long long)cause->time);
+            err = wetdbg_fail(-WETDBG_ERR_UNSUPPORTED,
+                              "the gather at %#llx faulted after time %llu, perhaps halfway, and a "
+                              "handler had it go on: what it had loaded by then is not known (a "
+                              "slice has all that it may be)",
+                              (unsigned long long)evq_entry_regs(cause->entry)->r[EVQ_RIP],
+                              (unsigned long long)cause->time);
     }
     return err;
 }
@@ -357,7 +357,7 @@ static void note_call(struct slc_chase *chase, const struct wet_event *event)
 static int pass_segment_base(struct slc_chase *chase, const struct wet_event *event,
                              const struct evq_regs *loads)
 {
-    struct gather gather = {chase, event, SLC_HOP_SYSCALL, 0, false};
+    struct gather gather = {chase, event, WETDBG_HOP_SYSCALL, 0, false};
     int err = 0;
 
     if (event->entry->kind != EVQ_SYSCALL_EXIT || !loads)
@@ -365,7 +365,7 @@ static int pass_segment_base(struct slc_chase *chase, const struct wet_event *ev
     unsigned base = slc_entry_base_set(event->entry, loads);
     for (unsigned i = 0; i < chase->origin->size && !err; i++) {
         const struct slc_track *track = &chase->tracks[i];
-        if (track->state == SLC_TRACK_LIVE && track->spot.kind == SLC_SPOT_LOCATION &&
+        if (track->state == SLC_TRACK_LIVE && track->spot.kind == WETDBG_SPOT_LOCATION &&
             track->spot.number == base && track->spot.task == event->task)
             err = gather_call(&gather, i, event->task);
     }
@@ -382,7 +382,7 @@ int slc_chase_event(struct slc_chase *chase, size_t index)
     int err = 0;
 
     if (event->task >= EVQ_TASKS_MAX)
-        return wd_fail(-WD_ERR_CORRUPT, "an event names task %u", event->task);
+        return wetdbg_fail(-WETDBG_ERR_CORRUPT, "an event names task %u", event->task);
     if (entry->kind == EVQ_SYSCALL_ENTER || entry->kind == EVQ_SYSCALL_EXIT) {
         note_call(chase, event);
         task = event->task;
@@ -406,19 +406,19 @@ int slc_chase_event(struct slc_chase *chase, size_t index)
     return err;
 }
 
-static bool is_next(const struct slc_spot *last, const struct slc_spot *spot)
+static bool is_next(const struct wetdbg_spot *last, const struct wetdbg_spot *spot)
 {
     return last->kind == spot->kind && last->number == spot->number &&
-           (spot->kind == SLC_SPOT_MEMORY ? spot->address == last->address + 1
-                                          : spot->byte == last->byte + 1);
+           (spot->kind == WETDBG_SPOT_MEMORY ? spot->address == last->address + 1
+                                             : spot->byte == last->byte + 1);
 }
 
 /* One hop for bytes side by side. */
 int slc_chase_end(struct slc_chase *chase)
 {
     const struct wet_event start = {0};
-    struct gather gather = {chase, &start, SLC_HOP_INITIAL, 0, false};
-    struct slc_spot last = {0};
+    struct gather gather = {chase, &start, WETDBG_HOP_INITIAL, 0, false};
+    struct wetdbg_spot last = {0};
     int err = 0;
 
     for (unsigned i = 0; i < chase->origin->size && !err; i++) {

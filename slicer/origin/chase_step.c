@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "slicer/origin/chase.h"
 #include "slicer/state_view.h"
+#include <wetdbg/errors.h>
 
 struct step {
     struct slc_chase *chase;
@@ -19,7 +19,7 @@ struct step {
     const struct ins_info *info;
     const uint8_t *code;
     const uint64_t *slots;
-    wet_time time;
+    wetdbg_time time;
     uint32_t task;
     unsigned moved_bytes; /* see ins_moved_bytes(); valid if was_decoded */
     bool is_sign_extended, was_decoded;
@@ -55,7 +55,7 @@ static bool hits_register(const struct step *step, const struct ins_flow *flow,
     if (track->spot.task != step->task || !ins_regset_has(&all, track->location))
         return false;
     hit->off = 0;
-    if (track->spot.kind != SLC_SPOT_LOCATION && slc_set_start(&all, &unit, &start))
+    if (track->spot.kind != WETDBG_SPOT_LOCATION && slc_set_start(&all, &unit, &start))
         hit->off = track->spot.byte - start;
     return true;
 }
@@ -84,7 +84,7 @@ static bool is_hit(const struct step *step, const struct ins_flow *flow,
 {
     if (track->state != SLC_TRACK_LIVE)
         return false;
-    if (track->spot.kind == SLC_SPOT_MEMORY)
+    if (track->spot.kind == WETDBG_SPOT_MEMORY)
         return hits_memory(step, flow, track, hit);
     return hits_register(step, flow, track, hit);
 }
@@ -95,33 +95,33 @@ static bool is_doubtful(const struct step *step, const struct ins_flow *flow,
 {
     if (step->info->flags & INS_IS_REP)
         return false;
-    if (track->spot.kind == SLC_SPOT_MEMORY)
+    if (track->spot.kind == WETDBG_SPOT_MEMORY)
         return !(flow->mem_defs >> hit->operand & 1);
     return !ins_regset_has(&flow->defs, track->location);
 }
 
-static int read_at(const struct step *step, wet_time time, uint8_t *bytes, uint64_t *known)
+static int read_at(const struct step *step, wetdbg_time time, uint8_t *bytes, uint64_t *known)
 {
     struct slc_chase *chase = step->chase;
-    struct wet_state *state;
-    int err = wet_state_open(chase->wet, time, &state);
+    struct wetdbg_state *state;
+    int err = wetdbg_state_open(chase->wet, time, &state);
 
     if (err)
         return err;
     *known = 0;
-    if (wet_state_select(state, step->task) == 0)
+    if (wetdbg_state_select(state, step->task) == 0)
         for (size_t i = 0; i < chase->origin->size; i++)
             if (chase->tracks[i].state == SLC_TRACK_LIVE &&
                 slc_spot_read(state, &chase->tracks[i].spot, &bytes[i]))
                 *known |= UINT64_C(1) << i;
-    wet_state_close(state);
+    wetdbg_state_close(state);
     return 0;
 }
 
 /* The bytes whose places hold the same before and after the instruction. */
 static int find_unchanged(struct step *step)
 {
-    uint8_t before[SLC_VALUE_BYTES_MAX], after[SLC_VALUE_BYTES_MAX];
+    uint8_t before[WETDBG_VALUE_BYTES_MAX], after[WETDBG_VALUE_BYTES_MAX];
     uint64_t known_before, known_after;
 
     if (step->was_compared)
@@ -139,20 +139,20 @@ static int find_unchanged(struct step *step)
 /* ---- sources ---- */
 
 /* Byte `off` of the flow's one source. */
-static struct slc_spot source_byte(const struct step *step, const struct ins_flow *flow,
-                                   uint64_t off)
+static struct wetdbg_spot source_byte(const struct step *step, const struct ins_flow *flow,
+                                      uint64_t off)
 {
-    struct slc_spot spot = {.task = step->task};
+    struct wetdbg_spot spot = {.task = step->task};
     unsigned unit, start;
 
     if (flow->mem_uses) {
         unsigned m = (unsigned)__builtin_ctz(flow->mem_uses);
-        spot.kind = SLC_SPOT_MEMORY;
+        spot.kind = WETDBG_SPOT_MEMORY;
         spot.address = slc_operand_range(step->statement, m, step->slots).address + off;
         return spot;
     }
     slc_set_start(&flow->value_uses, &unit, &start);
-    spot.kind = unit < INS_GPR_COUNT ? SLC_SPOT_GPR : SLC_SPOT_VECTOR;
+    spot.kind = unit < INS_GPR_COUNT ? WETDBG_SPOT_GPR : WETDBG_SPOT_VECTOR;
     spot.number = (uint16_t)(unit < INS_GPR_COUNT ? unit : unit - INS_GPR_COUNT);
     spot.byte = (uint16_t)(start + off);
     return spot;
@@ -187,12 +187,12 @@ static bool extends_sign(struct step *step, const struct ins_flow *flow)
 }
 
 /* Of rep movs and stos, the source byte by byte. */
-static struct slc_spot string_source(const struct step *step, const struct ins_flow *flow,
-                                     const struct slc_spot *to, const struct hit *hit)
+static struct wetdbg_spot string_source(const struct step *step, const struct ins_flow *flow,
+                                        const struct wetdbg_spot *to, const struct hit *hit)
 {
     if (!flow->mem_uses)
         return source_byte(step, flow, hit->off % step->info->mems[hit->operand].size_bytes);
-    struct slc_spot spot = {.kind = SLC_SPOT_MEMORY, .task = step->task};
+    struct wetdbg_spot spot = {.kind = WETDBG_SPOT_MEMORY, .task = step->task};
     spot.address = slc_moved_from(step->statement, hit->operand, step->slots, to->address);
     return spot;
 }
@@ -213,16 +213,16 @@ static bool uses_nothing(const struct ins_info *info, const struct ins_flow *flo
            flow->mem_uses == 0 && info->klass == INS_PLAIN;
 }
 
-static struct slc_hop *new_hop(struct step *step, enum slc_hop_kind kind)
+static struct wetdbg_hop *new_hop(struct step *step, enum wetdbg_hop_kind kind)
 {
-    struct slc_hop *hop = slc_chase_hop(step->chase, kind, step->time, step->statement->pc);
+    struct wetdbg_hop *hop = slc_chase_hop(step->chase, kind, step->time, step->statement->pc);
 
     if (!hop)
         return NULL;
     hop->code = step->code;
     hop->code_bytes = step->info->length;
     if (step->info->klass == INS_SYSCALL) {
-        hop->kind = SLC_HOP_SYSCALL;
+        hop->kind = WETDBG_HOP_SYSCALL;
         slc_hop_set_call(hop, &step->chase->calls[step->task]);
     }
     return hop;
@@ -232,14 +232,14 @@ static struct slc_hop *new_hop(struct step *step, enum slc_hop_kind kind)
 static int end_at(struct step *step, const struct ins_flow *flow, uint64_t bytes)
 {
     bool is_constant = uses_nothing(step->info, flow);
-    struct slc_hop *hop = new_hop(step, is_constant ? SLC_HOP_CONSTANT : SLC_HOP_COMPUTED);
+    struct wetdbg_hop *hop = new_hop(step, is_constant ? WETDBG_HOP_CONSTANT : WETDBG_HOP_COMPUTED);
 
     if (!hop)
         return -ENOMEM;
     for (unsigned i = 0; i < step->chase->origin->size; i++)
         if (bytes >> i & 1) {
-            struct slc_spot to = step->chase->tracks[i].spot;
-            slc_hop_add(hop, i, to, (struct slc_spot){0});
+            struct wetdbg_spot to = step->chase->tracks[i].spot;
+            slc_hop_add(hop, i, to, (struct wetdbg_spot){0});
             step->next[i] = step->chase->tracks[i];
             step->next[i].state = SLC_TRACK_DONE;
         }
@@ -247,7 +247,7 @@ static int end_at(struct step *step, const struct ins_flow *flow, uint64_t bytes
     return 0;
 }
 
-static bool is_same(const struct slc_spot *a, const struct slc_spot *b)
+static bool is_same(const struct wetdbg_spot *a, const struct wetdbg_spot *b)
 {
     return a->kind == b->kind && a->number == b->number && a->byte == b->byte &&
            a->address == b->address;
@@ -262,17 +262,17 @@ static bool is_saved_register(const struct step *step)
 static int move(struct step *step, const struct ins_flow *flow, const struct hit *hits,
                 uint64_t low, uint64_t high, uint64_t width, bool is_sign)
 {
-    enum slc_hop_kind kind = !high     ? SLC_HOP_COPY
-                             : is_sign ? SLC_HOP_SIGN_EXTEND
-                                       : SLC_HOP_ZERO_EXTEND;
+    enum wetdbg_hop_kind kind = !high     ? WETDBG_HOP_COPY
+                                : is_sign ? WETDBG_HOP_SIGN_EXTEND
+                                          : WETDBG_HOP_ZERO_EXTEND;
     struct slc_track *tracks = step->chase->tracks;
-    struct slc_spot first_to = {0}, first_from = {0};
+    struct wetdbg_spot first_to = {0}, first_from = {0};
     uint64_t moved = 0;
 
     if (!low && !is_sign)
         return end_at(step, &(struct ins_flow){0}, high);
     for (unsigned i = 0; i < step->chase->origin->size; i++) {
-        struct slc_spot from;
+        struct wetdbg_spot from;
         if (!((low | high) >> i & 1))
             continue;
         step->next[i] = tracks[i];
@@ -284,7 +284,7 @@ static int move(struct step *step, const struct ins_flow *flow, const struct hit
         else
             from = source_byte(step, flow, hits[i].off < width ? hits[i].off : width - 1);
         slc_track_move(&step->next[i], from);
-        if (first_to.kind == SLC_SPOT_NONE) {
+        if (first_to.kind == WETDBG_SPOT_NONE) {
             first_to = tracks[i].spot;
             first_from = from;
         }
@@ -293,7 +293,7 @@ static int move(struct step *step, const struct ins_flow *flow, const struct hit
     step->changed |= low | high;
     if (!moved && !high)
         return 0; /* a cmov that moved nothing */
-    struct slc_hop *hop = new_hop(step, kind);
+    struct wetdbg_hop *hop = new_hop(step, kind);
     if (!hop)
         return -ENOMEM;
     slc_hop_add(hop, (unsigned)__builtin_ctzll(low | high), first_to, first_from);
@@ -305,7 +305,7 @@ static int move(struct step *step, const struct ins_flow *flow, const struct hit
 
 static int pass_flow(struct step *step, const struct ins_flow *flow)
 {
-    struct hit hits[SLC_VALUE_BYTES_MAX]; /* of the bytes in `bytes` */
+    struct hit hits[WETDBG_VALUE_BYTES_MAX]; /* of the bytes in `bytes` */
     uint64_t bytes = 0, low = 0, width = UINT64_MAX;
 
     for (unsigned i = 0; i < step->chase->origin->size; i++) {
@@ -324,7 +324,7 @@ static int pass_flow(struct step *step, const struct ins_flow *flow)
     if (!bytes)
         return 0;
     bool is_copy = slc_is_byte_copy(flow) &&
-                   step->chase->tracks[__builtin_ctzll(bytes)].spot.kind != SLC_SPOT_LOCATION;
+                   step->chase->tracks[__builtin_ctzll(bytes)].spot.kind != WETDBG_SPOT_LOCATION;
     bool is_sign = !is_copy && step->info->klass == INS_PLAIN && extends_sign(step, flow);
     if (!is_copy && !is_sign)
         return end_at(step, flow, bytes);
@@ -342,16 +342,16 @@ static int pass_flow(struct step *step, const struct ins_flow *flow)
 /* Of its two flows the one that applied. */
 static int chosen_flow(struct step *step, unsigned *skipped)
 {
-    struct wet_state *state;
-    int err = wet_state_open(step->chase->wet, step->time, &state);
+    struct wetdbg_state *state;
+    int err = wetdbg_state_open(step->chase->wet, step->time, &state);
 
     if (err)
         return err;
-    const struct evq_regs *regs = wet_state_regs(state);
+    const struct evq_regs *regs = wetdbg_state_regs(state);
     bool is_taken =
         ins_condition_holds(step->info->condition, regs->r[EVQ_EFLAGS], regs->r[EVQ_RCX]);
     *skipped = is_taken ? INS_FLOW_NOT_TAKEN : INS_FLOW_TAKEN;
-    wet_state_close(state);
+    wetdbg_state_close(state);
     return 0;
 }
 
@@ -371,13 +371,13 @@ static bool hits_any(const struct step *step)
 /* Bytes that a system call wrote wait for its instruction. */
 static void complete_calls(struct step *step)
 {
-    struct slc_origin *origin = step->chase->origin;
+    struct wetdbg_origin *origin = step->chase->origin;
 
     for (unsigned i = 0; i < origin->size; i++) {
         struct slc_track *track = &step->chase->tracks[i];
         if (track->state != SLC_TRACK_CALL || track->spot.task != step->task)
             continue;
-        struct slc_hop *hop = &origin->hops[track->hop];
+        struct wetdbg_hop *hop = &origin->hops[track->hop];
         hop->time = step->time;
         hop->pc = step->statement->pc;
         track->state = SLC_TRACK_DONE;

@@ -1,36 +1,35 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "slicer/origin/origin.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/clock.h"
-#include "common/err.h"
 #include "slicer/criteria/criterion.h"
 #include "slicer/descriptors.h"
 #include "slicer/origin/chase.h"
 #include "slicer/state_view.h"
+#include <wetdbg/errors.h>
+#include <wetdbg/origin.h>
 
-const char *slc_hop_name(enum slc_hop_kind kind)
+const char *wetdbg_hop_name(enum wetdbg_hop_kind kind)
 {
     static const char *const names[] = {
-        [SLC_HOP_COPY] = "copied",
-        [SLC_HOP_ZERO_EXTEND] = "zero-extended",
-        [SLC_HOP_SIGN_EXTEND] = "sign-extended",
-        [SLC_HOP_REMAP] = "moved by mremap",
-        [SLC_HOP_SIGNAL] = "kept by a signal",
-        [SLC_HOP_COMPUTED] = "computed",
-        [SLC_HOP_CONSTANT] = "constant",
-        [SLC_HOP_SYSCALL] = "system call",
-        [SLC_HOP_DELIVERED] = "delivered",
-        [SLC_HOP_INITIAL] = "initial",
+        [WETDBG_HOP_COPY] = "copied",
+        [WETDBG_HOP_ZERO_EXTEND] = "zero-extended",
+        [WETDBG_HOP_SIGN_EXTEND] = "sign-extended",
+        [WETDBG_HOP_REMAP] = "moved by mremap",
+        [WETDBG_HOP_SIGNAL] = "kept by a signal",
+        [WETDBG_HOP_COMPUTED] = "computed",
+        [WETDBG_HOP_CONSTANT] = "constant",
+        [WETDBG_HOP_SYSCALL] = "system call",
+        [WETDBG_HOP_DELIVERED] = "delivered",
+        [WETDBG_HOP_INITIAL] = "initial",
     };
     return (unsigned)kind < sizeof(names) / sizeof(names[0]) ? names[kind] : "?";
 }
 
-void slc_spot_name(const struct slc_spot *spot, char *text, size_t size)
+void wetdbg_spot_name(const struct wetdbg_spot *spot, char *text, size_t size)
 {
     static const char *const names[INS_GPR_COUNT] = {"rax", "rcx", "rdx", "rbx", "rsp", "rbp",
                                                      "rsi", "rdi", "r8",  "r9",  "r10", "r11",
@@ -38,15 +37,15 @@ void slc_spot_name(const struct slc_spot *spot, char *text, size_t size)
     const char *location = ins_location_name(spot->number);
     char name[16] = "";
 
-    if (spot->kind == SLC_SPOT_GPR)
+    if (spot->kind == WETDBG_SPOT_GPR)
         snprintf(name, sizeof(name), "%s", names[spot->number % INS_GPR_COUNT]);
-    else if (spot->kind == SLC_SPOT_VECTOR)
+    else if (spot->kind == WETDBG_SPOT_VECTOR)
         snprintf(name, sizeof(name), "%cmm%u",
                  spot->byte < 16   ? 'x'
                  : spot->byte < 32 ? 'y'
                                    : 'z',
                  spot->number);
-    else if (spot->kind == SLC_SPOT_LOCATION)
+    else if (spot->kind == WETDBG_SPOT_LOCATION)
         snprintf(name, sizeof(name), "%s", location ? location : "?");
     if (spot->byte)
         snprintf(text, size, "%s.b%u", name, spot->byte);
@@ -56,12 +55,12 @@ void slc_spot_name(const struct slc_spot *spot, char *text, size_t size)
 
 /* ---- the value ---- */
 
-static int no_value(const struct slc_criterion *criterion)
+static int no_value(const struct wetdbg_criterion *criterion)
 {
-    return wd_fail(-WD_ERR_USAGE,
-                   "'%s' is not one value: an origin is that of a variable, of up to %d bytes "
-                   "of memory or output, or of a register",
-                   criterion->text, SLC_VALUE_BYTES_MAX);
+    return wetdbg_fail(-WETDBG_ERR_USAGE,
+                       "'%s' is not one value: an origin is that of a variable, of up to %d bytes "
+                       "of memory or output, or of a register",
+                       criterion->text, WETDBG_VALUE_BYTES_MAX);
 }
 
 static bool is_mask(unsigned location)
@@ -74,12 +73,12 @@ static bool take_registers(struct slc_chase *chase, const struct slc_seed *seed,
                            const struct ins_regset *set)
 {
     unsigned first = ins_regset_next(set, 0), unit, start, end, own, from, to;
-    struct slc_spot spot = {.task = seed->task};
+    struct wetdbg_spot spot = {.task = seed->task};
 
     if (!slc_piece_bytes(first, &unit, &start, &end)) {
         if (ins_regset_next(set, first + 1) != INS_LOC_COUNT)
             return false;
-        spot.kind = SLC_SPOT_LOCATION;
+        spot.kind = WETDBG_SPOT_LOCATION;
         spot.number = (uint16_t)first;
         chase->origin->size = is_mask(first) ? 8 : 1;
         for (; spot.byte < chase->origin->size; spot.byte++)
@@ -93,7 +92,7 @@ static bool take_registers(struct slc_chase *chase, const struct slc_seed *seed,
     }
     if (seed->register_bytes && seed->register_bytes < end - start)
         end = start + seed->register_bytes;
-    spot.kind = unit < INS_GPR_COUNT ? SLC_SPOT_GPR : SLC_SPOT_VECTOR;
+    spot.kind = unit < INS_GPR_COUNT ? WETDBG_SPOT_GPR : WETDBG_SPOT_VECTOR;
     spot.number = (uint16_t)(unit < INS_GPR_COUNT ? unit : unit - INS_GPR_COUNT);
     chase->origin->size = end - start;
     for (unsigned i = 0; i < end - start; i++) {
@@ -105,17 +104,17 @@ static bool take_registers(struct slc_chase *chase, const struct slc_seed *seed,
 
 static bool take_memory(struct slc_chase *chase, const struct slc_place *place)
 {
-    if (place->size_bytes > SLC_VALUE_BYTES_MAX)
+    if (place->size_bytes > WETDBG_VALUE_BYTES_MAX)
         return false;
     for (uint64_t i = 0; i < place->size_bytes; i++)
-        slc_track_move(&chase->tracks[i],
-                       (struct slc_spot){.kind = SLC_SPOT_MEMORY, .address = place->address + i});
+        slc_track_move(&chase->tracks[i], (struct wetdbg_spot){.kind = WETDBG_SPOT_MEMORY,
+                                                               .address = place->address + i});
     chase->origin->size = place->size_bytes;
     return true;
 }
 
 /* Values before addresses: an output has both, a crash only the latter. */
-static int take_value(struct slc_chase *chase, const struct slc_criterion *criterion)
+static int take_value(struct slc_chase *chase, const struct wetdbg_criterion *criterion)
 {
     const struct slc_seed *seed = &criterion->seeds[0];
     const struct slc_place *place = NULL;
@@ -124,7 +123,7 @@ static int take_value(struct slc_chase *chase, const struct slc_criterion *crite
 
     if (criterion->seed_count != 1 || seed->uses != SLC_USES_NONE)
         return no_value(criterion);
-    for (unsigned edge = SLC_EDGE_VALUE; edge <= SLC_EDGE_ADDRESS && !is_taken; edge++) {
+    for (unsigned edge = WETDBG_EDGE_VALUE; edge <= WETDBG_EDGE_ADDRESS && !is_taken; edge++) {
         for (size_t i = 0; i < seed->place_count; i++)
             if (seed->places[i].edge == edge) {
                 place = &seed->places[i];
@@ -143,85 +142,88 @@ static int take_value(struct slc_chase *chase, const struct slc_criterion *crite
     return is_taken ? 0 : no_value(criterion);
 }
 
-static bool read_vector(const struct wet_state *state, const struct slc_spot *spot, uint8_t *byte)
+static bool read_vector(const struct wetdbg_state *state, const struct wetdbg_spot *spot,
+                        uint8_t *byte)
 {
-    uint8_t bytes[SLC_VALUE_BYTES_MAX];
+    uint8_t bytes[WETDBG_VALUE_BYTES_MAX];
     unsigned width;
 
-    if (wet_state_vector(state, spot->number, bytes, &width) != 0 || spot->byte >= width)
+    if (wetdbg_state_vector(state, spot->number, bytes, &width) != 0 || spot->byte >= width)
         return false;
     *byte = bytes[spot->byte];
     return true;
 }
 
 /* A flag, or a byte of a mask register. */
-static bool read_location(const struct wet_state *state, const struct slc_spot *spot, uint8_t *byte)
+static bool read_location(const struct wetdbg_state *state, const struct wetdbg_spot *spot,
+                          uint8_t *byte)
 {
     static const uint8_t bits[] = {0, 2, 4, 6, 7, 11, 10}; /* from INS_LOC_CF on */
     unsigned location = spot->number;
     uint64_t mask;
 
     if (is_mask(location)) {
-        if (wet_state_mask(state, location - INS_LOC_K, &mask) != 0)
+        if (wetdbg_state_mask(state, location - INS_LOC_K, &mask) != 0)
             return false;
         *byte = (uint8_t)(mask >> (8 * spot->byte));
         return true;
     }
     if (location < INS_LOC_CF || location > INS_LOC_DF)
         return false;
-    *byte = wet_state_regs(state)->r[EVQ_EFLAGS] >> bits[location - INS_LOC_CF] & 1;
+    *byte = wetdbg_state_regs(state)->r[EVQ_EFLAGS] >> bits[location - INS_LOC_CF] & 1;
     return true;
 }
 
-bool slc_spot_read(struct wet_state *state, const struct slc_spot *spot, uint8_t *byte)
+bool slc_spot_read(struct wetdbg_state *state, const struct wetdbg_spot *spot, uint8_t *byte)
 {
     switch (spot->kind) {
-    case SLC_SPOT_MEMORY:
-        return wet_state_read(state, spot->address, byte, 1) == 0;
-    case SLC_SPOT_GPR:
-        *byte = (uint8_t)(slc_gpr_value(wet_state_regs(state), spot->number) >> (8 * spot->byte));
+    case WETDBG_SPOT_MEMORY:
+        return wetdbg_state_read(state, spot->address, byte, 1) == 0;
+    case WETDBG_SPOT_GPR:
+        *byte =
+            (uint8_t)(slc_gpr_value(wetdbg_state_regs(state), spot->number) >> (8 * spot->byte));
         return true;
-    case SLC_SPOT_VECTOR:
+    case WETDBG_SPOT_VECTOR:
         return read_vector(state, spot, byte);
-    case SLC_SPOT_LOCATION:
+    case WETDBG_SPOT_LOCATION:
         return read_location(state, spot, byte);
     default:
         return false;
     }
 }
 
-static int read_value(struct slc_chase *chase, const struct slc_criterion *criterion)
+static int read_value(struct slc_chase *chase, const struct wetdbg_criterion *criterion)
 {
-    struct slc_origin *origin = chase->origin;
-    struct wet_state *state;
-    int err = wet_state_open(chase->wet, criterion->seeds[0].time, &state);
+    struct wetdbg_origin *origin = chase->origin;
+    struct wetdbg_state *state;
+    int err = wetdbg_state_open(chase->wet, criterion->seeds[0].time, &state);
 
     if (err)
         return err;
     for (size_t i = 0; i < origin->size; i++)
         if (slc_spot_read(state, &chase->tracks[i].spot, &origin->value[i]))
             origin->known |= UINT64_C(1) << i;
-    wet_state_close(state);
+    wetdbg_state_close(state);
     origin->place = chase->tracks[0].spot;
     return 0;
 }
 
 /* ---- tracks and hops ---- */
 
-void slc_track_move(struct slc_track *track, struct slc_spot spot)
+void slc_track_move(struct slc_track *track, struct wetdbg_spot spot)
 {
     struct ins_regset set = {0};
 
     track->spot = spot;
     track->state = SLC_TRACK_LIVE;
     track->location = INS_LOC_COUNT;
-    if (spot.kind == SLC_SPOT_GPR)
+    if (spot.kind == WETDBG_SPOT_GPR)
         ins_regset_add_gpr(&set, spot.number, spot.byte, 1);
-    else if (spot.kind == SLC_SPOT_VECTOR)
+    else if (spot.kind == WETDBG_SPOT_VECTOR)
         ins_regset_add_vector(&set, spot.number, spot.byte, 1);
-    else if (spot.kind == SLC_SPOT_LOCATION)
+    else if (spot.kind == WETDBG_SPOT_LOCATION)
         ins_regset_add(&set, spot.number);
-    if (spot.kind != SLC_SPOT_MEMORY)
+    if (spot.kind != WETDBG_SPOT_MEMORY)
         track->location = ins_regset_next(&set, 0);
 }
 
@@ -255,7 +257,7 @@ void slc_chase_sum(struct slc_chase *chase)
         chase->has_asides |= track->state == SLC_TRACK_ASIDE;
         if (track->state != SLC_TRACK_LIVE)
             continue;
-        if (track->spot.kind == SLC_SPOT_MEMORY) {
+        if (track->spot.kind == WETDBG_SPOT_MEMORY) {
             add_range(chase, track->spot.address);
         } else {
             ins_regset_add(&chase->regs, track->location);
@@ -264,25 +266,25 @@ void slc_chase_sum(struct slc_chase *chase)
     }
 }
 
-struct slc_hop *slc_chase_hop(struct slc_chase *chase, enum slc_hop_kind kind, wet_time time,
-                              uint64_t pc)
+struct wetdbg_hop *slc_chase_hop(struct slc_chase *chase, enum wetdbg_hop_kind kind,
+                                 wetdbg_time time, uint64_t pc)
 {
-    struct slc_origin *origin = chase->origin;
+    struct wetdbg_origin *origin = chase->origin;
 
     if (origin->hop_count == chase->hop_capacity) {
         size_t capacity = chase->hop_capacity ? chase->hop_capacity * 2 : 16;
-        struct slc_hop *grown = realloc(origin->hops, capacity * sizeof(*grown));
+        struct wetdbg_hop *grown = realloc(origin->hops, capacity * sizeof(*grown));
         if (!grown)
             return NULL;
         origin->hops = grown;
         chase->hop_capacity = capacity;
     }
-    struct slc_hop *hop = &origin->hops[origin->hop_count++];
-    *hop = (struct slc_hop){.kind = kind, .time = time, .pc = pc, .number = -1};
+    struct wetdbg_hop *hop = &origin->hops[origin->hop_count++];
+    *hop = (struct wetdbg_hop){.kind = kind, .time = time, .pc = pc, .number = -1};
     return hop;
 }
 
-void slc_hop_add(struct slc_hop *hop, unsigned i, struct slc_spot to, struct slc_spot from)
+void slc_hop_add(struct wetdbg_hop *hop, unsigned i, struct wetdbg_spot to, struct wetdbg_spot from)
 {
     if (hop->bytes == 0) {
         hop->to = to;
@@ -292,16 +294,16 @@ void slc_hop_add(struct slc_hop *hop, unsigned i, struct slc_spot to, struct slc
 }
 
 /* A push that completes a pop: the register has been saved meanwhile, and the value was in it all the time. */
-static bool is_pair(const struct slc_hop *pop, const struct slc_hop *push)
+static bool is_pair(const struct wetdbg_hop *pop, const struct wetdbg_hop *push)
 {
-    return pop->is_saving && pop->to.kind == SLC_SPOT_GPR && push->is_saving &&
-           push->from.kind == SLC_SPOT_GPR && push->bytes == pop->bytes &&
+    return pop->is_saving && pop->to.kind == WETDBG_SPOT_GPR && push->is_saving &&
+           push->from.kind == WETDBG_SPOT_GPR && push->bytes == pop->bytes &&
            push->to.address == pop->from.address && push->from.number == pop->to.number;
 }
 
 void slc_chase_bypass(struct slc_chase *chase)
 {
-    struct slc_origin *origin = chase->origin;
+    struct wetdbg_origin *origin = chase->origin;
     size_t count = origin->hop_count;
 
     if (count >= 2 && !(chase->options && chase->options->no_bypass) &&
@@ -310,20 +312,20 @@ void slc_chase_bypass(struct slc_chase *chase)
 }
 
 /* Of the others, between which other bytes moved: a pop is one if the next hop of its bytes is the push. */
-static void mark_saving(struct slc_origin *origin)
+static void mark_saving(struct wetdbg_origin *origin)
 {
-    size_t
-        next[SLC_VALUE_BYTES_MAX]; /* by lowest byte: the next hop with it, the last ones first */
+    size_t next
+        [WETDBG_VALUE_BYTES_MAX]; /* by lowest byte: the next hop with it, the last ones first */
 
-    for (size_t i = 0; i < SLC_VALUE_BYTES_MAX; i++)
+    for (size_t i = 0; i < WETDBG_VALUE_BYTES_MAX; i++)
         next[i] = origin->hop_count;
     for (size_t i = origin->hop_count; i-- > 0;) {
-        struct slc_hop *hop = &origin->hops[i];
+        struct wetdbg_hop *hop = &origin->hops[i];
         size_t after = next[__builtin_ctzll(hop->bytes)];
-        bool is_pop = hop->to.kind == SLC_SPOT_GPR;
+        bool is_pop = hop->to.kind == WETDBG_SPOT_GPR;
         if (is_pop && after < origin->hop_count && is_pair(hop, &origin->hops[after]))
             origin->hops[after].is_paired = hop->is_paired = true;
-        for (unsigned b = 0; b < SLC_VALUE_BYTES_MAX; b++)
+        for (unsigned b = 0; b < WETDBG_VALUE_BYTES_MAX; b++)
             if (hop->bytes >> b & 1)
                 next[b] = i;
     }
@@ -354,7 +356,7 @@ static bool writes_value(const struct slc_chase *chase, const struct slc_node *n
     return false;
 }
 
-static int pass_events(struct slc_chase *chase, wet_time time)
+static int pass_events(struct slc_chase *chase, wetdbg_time time)
 {
     int err = 0;
 
@@ -365,10 +367,10 @@ static int pass_events(struct slc_chase *chase, wet_time time)
     return err;
 }
 
-static int pass_exec(struct slc_chase *chase, const struct wet_exec *exec, wet_time last)
+static int pass_exec(struct slc_chase *chase, const struct wet_exec *exec, wetdbg_time last)
 {
     const struct slc_node *node = slc_code_node(&chase->code, exec->node);
-    wet_time first = chase->interval->first_time + exec->time_off;
+    wetdbg_time first = chase->interval->first_time + exec->time_off;
     int err = 0;
 
     if (!node)
@@ -377,9 +379,9 @@ static int pass_exec(struct slc_chase *chase, const struct wet_exec *exec, wet_t
     if (first + count - 1 > last)
         count = (uint32_t)(last - first) + 1;
     if (first - chase->interval->first_time + count > chase->interval->instructions)
-        return wd_fail(-WD_ERR_CORRUPT, "interval %llu holds time %llu beyond its end",
-                       (unsigned long long)chase->interval->index,
-                       (unsigned long long)(first + count - 1));
+        return wetdbg_fail(-WETDBG_ERR_CORRUPT, "interval %llu holds time %llu beyond its end",
+                           (unsigned long long)chase->interval->index,
+                           (unsigned long long)(first + count - 1));
     bool has_event = chase->event_at && chase->interval->events[chase->event_at - 1].time >= first;
     if (!has_event && !chase->has_calls && !ins_regset_intersects(&chase->regs, &node->defs) &&
         !writes_value(chase, node, chase->interval->slots + exec->slot_off))
@@ -394,7 +396,7 @@ static int pass_exec(struct slc_chase *chase, const struct wet_exec *exec, wet_t
 
 /* Events that had happened when the criterion's state was: see struct wet_event. */
 static size_t events_before(const struct wet_interval *interval, const struct slc_seed *seed,
-                            wet_time last)
+                            wetdbg_time last)
 {
     size_t count = interval->event_count;
 
@@ -414,10 +416,10 @@ static size_t events_before(const struct wet_interval *interval, const struct sl
 #define REPORT_EXECS   (1u << 14)
 
 /* Tells how far the chase is, now and then. */
-static int report(struct slc_chase *chase, wet_time time)
+static int report(struct slc_chase *chase, wetdbg_time time)
 {
-    const struct wet_info *info = wet_get_info(chase->wet);
-    const struct slc_options *options = chase->options;
+    const struct wetdbg_info *info = wetdbg_get_info(chase->wet);
+    const struct wetdbg_slice_options *options = chase->options;
     double now = wd_seconds();
 
     if (now - chase->reported < REPORT_SECONDS)
@@ -425,19 +427,19 @@ static int report(struct slc_chase *chase, wet_time time)
     chase->reported = now;
     if (options && options->progress &&
         options->progress(options->arg, info->last_time - time, info->instructions))
-        return wd_fail(-WD_ERR_INTERRUPTED, "interrupted");
+        return wetdbg_fail(-WETDBG_ERR_INTERRUPTED, "interrupted");
     return 0;
 }
 
 static int pass_interval(struct slc_chase *chase, const struct wet_interval *interval,
-                         const struct slc_seed *seed, wet_time last)
+                         const struct slc_seed *seed, wetdbg_time last)
 {
     int err = 0;
 
     chase->interval = interval;
     chase->event_at = events_before(interval, seed, last);
     for (size_t i = interval->exec_count; i-- > 0 && !err && !chase->is_over;) {
-        wet_time time = interval->first_time + interval->execs[i].time_off;
+        wetdbg_time time = interval->first_time + interval->execs[i].time_off;
         if (time <= last)
             err = pass_exec(chase, &interval->execs[i], last);
         if (!err && i % REPORT_EXECS == 0)
@@ -454,19 +456,19 @@ static bool can_skip(const struct slc_chase *chase, uint64_t k)
     if (chase->has_registers || chase->has_calls)
         return false;
     for (unsigned r = 0; r < chase->range_count; r++)
-        if (wet_interval_may_write(chase->wet, k, chase->ranges[r].address,
-                                   chase->ranges[r].size_bytes))
+        if (wetdbg_interval_may_write(chase->wet, k, chase->ranges[r].address,
+                                      chase->ranges[r].size_bytes))
             return false;
     return !chase->has_asides || chase->range_count;
 }
 
 static int scan(struct slc_chase *chase, const struct slc_seed *seed)
 {
-    wet_time last = seed->time - 1;
-    bool is_empty = last < wet_get_info(chase->wet)->first_time, is_first = true;
+    wetdbg_time last = seed->time - 1;
+    bool is_empty = last < wetdbg_get_info(chase->wet)->first_time, is_first = true;
     int err = 0;
 
-    for (uint64_t k = is_empty ? 0 : wet_interval_at(chase->wet, last) + 1;
+    for (uint64_t k = is_empty ? 0 : wetdbg_interval_at(chase->wet, last) + 1;
          k-- > 0 && !err && !chase->is_over; is_first = false) {
         const struct wet_interval *interval;
         if (!is_first && can_skip(chase, k)) {
@@ -484,20 +486,20 @@ static int scan(struct slc_chase *chase, const struct slc_seed *seed)
 }
 
 /* Not before: of the hops on the way few remain. */
-static void write_texts(struct slc_origin *origin)
+static void write_texts(struct wetdbg_origin *origin)
 {
     for (size_t i = 0; i < origin->hop_count; i++) {
-        struct slc_hop *hop = &origin->hops[i];
+        struct wetdbg_hop *hop = &origin->hops[i];
         if (hop->code)
             ins_text(hop->code, hop->code_bytes, hop->pc, hop->text, sizeof(hop->text));
     }
 }
 
 /* Where the call at a time found byte `skipped` of what it wrote. */
-static bool find_written(struct wet *wet, wet_time time, uint64_t skipped, uint64_t *address)
+static bool find_written(struct wetdbg *wet, wetdbg_time time, uint64_t skipped, uint64_t *address)
 {
     size_t count;
-    const struct wet_output *outputs = wet_outputs(wet, &count);
+    const struct wetdbg_output *outputs = wetdbg_outputs(wet, &count);
 
     for (size_t i = 0; i < count; i++) {
         if (outputs[i].time != time)
@@ -510,10 +512,10 @@ static bool find_written(struct wet *wet, wet_time time, uint64_t skipped, uint6
     return false;
 }
 
-static void name_writer(struct slc_chase *chase, struct slc_hop *hop, uint32_t file)
+static void name_writer(struct slc_chase *chase, struct wetdbg_hop *hop, uint32_t file)
 {
     uint64_t skipped = 0;
-    wet_time time =
+    wetdbg_time time =
         slc_files_writer(chase->origin->files, file, hop->file_offset, hop->time, &skipped);
 
     if (time && find_written(chase->wet, time, skipped, &hop->writer_address))
@@ -523,13 +525,13 @@ static void name_writer(struct slc_chase *chase, struct slc_hop *hop, uint32_t f
 /* Names what system calls read. */
 static int name_files(struct slc_chase *chase)
 {
-    struct slc_origin *origin = chase->origin;
+    struct wetdbg_origin *origin = chase->origin;
     int err = 0;
 
     for (size_t i = 0; i < origin->hop_count && !err; i++) {
-        struct slc_hop *hop = &origin->hops[i];
+        struct wetdbg_hop *hop = &origin->hops[i];
         hop->file_offset = SLC_OFFSET_UNKNOWN;
-        if (hop->kind != SLC_HOP_SYSCALL || hop->to.kind != SLC_SPOT_MEMORY)
+        if (hop->kind != WETDBG_HOP_SYSCALL || hop->to.kind != WETDBG_SPOT_MEMORY)
             continue;
         if (!origin->files)
             err = slc_files_make(chase->wet, &origin->files);
@@ -548,8 +550,8 @@ static int name_files(struct slc_chase *chase)
     return err;
 }
 
-int slc_origin(struct wet *wet, const struct slc_criterion *criterion,
-               const struct slc_options *options, struct slc_origin **out)
+int wetdbg_origin(struct wetdbg *wet, const struct wetdbg_criterion *criterion,
+                  const struct wetdbg_slice_options *options, struct wetdbg_origin **out)
 {
     struct slc_chase chase = {.wet = wet,
                               .origin = calloc(1, sizeof(*chase.origin)),
@@ -559,7 +561,7 @@ int slc_origin(struct wet *wet, const struct slc_criterion *criterion,
     chase.calls = calloc(EVQ_TASKS_MAX, sizeof(*chase.calls));
     if (!chase.origin || !chase.calls || slc_code_init(&chase.code, wet, false, false)) {
         free(chase.calls);
-        slc_origin_free(chase.origin);
+        wetdbg_origin_free(chase.origin);
         return -ENOMEM;
     }
     for (unsigned i = 0; i < EVQ_TASKS_MAX; i++)
@@ -578,7 +580,7 @@ int slc_origin(struct wet *wet, const struct slc_criterion *criterion,
     slc_code_fini(&chase.code);
     free(chase.calls);
     if (err) {
-        slc_origin_free(chase.origin);
+        wetdbg_origin_free(chase.origin);
         return err;
     }
     mark_saving(chase.origin);
@@ -586,7 +588,7 @@ int slc_origin(struct wet *wet, const struct slc_criterion *criterion,
     return 0;
 }
 
-void slc_origin_free(struct slc_origin *origin)
+void wetdbg_origin_free(struct wetdbg_origin *origin)
 {
     if (!origin)
         return;

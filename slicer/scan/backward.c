@@ -11,10 +11,10 @@
 #include <stdlib.h>
 
 #include "common/clock.h"
-#include "common/err.h"
 #include "slicer/scan/loader.h"
 #include "slicer/scan/stretch.h"
 #include "slicer/slice_session.h"
+#include <wetdbg/errors.h>
 
 #define BYPASS_PASSES_MAX 6
 #define PASSES_MAX        32
@@ -32,11 +32,11 @@ static void free_tasks(struct slc_scan *scan)
     }
 }
 
-static void set_kinds(struct slc_scan *scan, enum slc_kinds kinds)
+static void set_kinds(struct slc_scan *scan, enum wetdbg_slice_kinds kinds)
 {
-    scan->follows_data = kinds != SLC_KINDS_CONTROL;
-    scan->follows_address = kinds == SLC_KINDS_FULL || kinds == SLC_KINDS_DATA;
-    scan->follows_control = kinds == SLC_KINDS_FULL || kinds == SLC_KINDS_CONTROL;
+    scan->follows_data = kinds != WETDBG_SLICE_CONTROL;
+    scan->follows_address = kinds == WETDBG_SLICE_FULL || kinds == WETDBG_SLICE_DATA;
+    scan->follows_control = kinds == WETDBG_SLICE_FULL || kinds == WETDBG_SLICE_CONTROL;
     scan->tracks_frames = scan->follows_control;
     for (size_t i = 0; i < scan->criterion->seed_count; i++)
         if (scan->criterion->seeds[i].force != SLC_FORCE_NOT)
@@ -80,22 +80,22 @@ static int run_passes(struct slc_scan *scan)
     return err;
 }
 
-int slc_backward(struct wet *wet, const struct slc_criterion *criterion,
-                 const struct slc_options *options, struct slc_slice **out)
+int wetdbg_slice_backward(struct wetdbg *wet, const struct wetdbg_criterion *criterion,
+                          const struct wetdbg_slice_options *options, struct wetdbg_slice **out)
 {
     struct slc_arrival arrival = {.is_fit = false};
     struct slc_scan scan = {.wet = wet, .criterion = criterion, .arrival = &arrival};
     double began = wd_seconds();
 
     if (criterion->seed_count == 0)
-        return wd_fail(-EINVAL, "the criterion names nothing");
+        return wetdbg_fail(-EINVAL, "the criterion names nothing");
     scan.slice = slc_slice_new(wet, options);
     if (!scan.slice)
         return -ENOMEM;
     scan.code = scan.slice->code;
     set_kinds(&scan, options->kinds);
     scan.follows_loader =
-        options->loader || slc_code_is_loader(scan.code, slc_criterion_get_info(criterion)->pc);
+        options->loader || slc_code_is_loader(scan.code, wetdbg_criterion_get_info(criterion)->pc);
     const struct slc_refusals *known = &scan.slice->session->refusals[scan.follows_loader];
     int err = slc_bypass_know(&scan.bypass, known->pops, known->count);
     if (!err && scan.tracks_frames)
@@ -108,7 +108,7 @@ int slc_backward(struct wet *wet, const struct slc_criterion *criterion,
     slc_arrival_free(&arrival);
     free(scan.hits.runs);
     if (err) {
-        slc_slice_free(scan.slice);
+        wetdbg_slice_free(scan.slice);
         return err;
     }
     scan.slice->counts.seconds = wd_seconds() - began;

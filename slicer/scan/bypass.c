@@ -17,7 +17,7 @@ void slc_bypass_fini(struct slc_bypass *bypass)
 
 static int compare_times(const void *a, const void *b)
 {
-    wet_time x = *(const wet_time *)a, y = *(const wet_time *)b;
+    wetdbg_time x = *(const wetdbg_time *)a, y = *(const wetdbg_time *)b;
     return x < y ? -1 : x > y;
 }
 
@@ -25,21 +25,21 @@ void slc_bypass_restart(struct slc_bypass *bypass)
 {
     bypass->count = 0;
     if (bypass->refused_count)
-        qsort(bypass->refused, bypass->refused_count, sizeof(wet_time), compare_times);
+        qsort(bypass->refused, bypass->refused_count, sizeof(wetdbg_time), compare_times);
     bypass->refused_sorted = bypass->refused_count;
 }
 
-bool slc_bypass_is_refused(const struct slc_bypass *bypass, wet_time pop_time)
+bool slc_bypass_is_refused(const struct slc_bypass *bypass, wetdbg_time pop_time)
 {
     return bypass->refused_sorted && bsearch(&pop_time, bypass->refused, bypass->refused_sorted,
                                              sizeof(pop_time), compare_times);
 }
 
-static int refuse(struct slc_bypass *bypass, wet_time time)
+static int refuse(struct slc_bypass *bypass, wetdbg_time time)
 {
     if (bypass->refused_count == bypass->refused_capacity) {
         size_t capacity = bypass->refused_capacity ? bypass->refused_capacity * 2 : 16;
-        wet_time *grown = realloc(bypass->refused, capacity * sizeof(*grown));
+        wetdbg_time *grown = realloc(bypass->refused, capacity * sizeof(*grown));
         if (!grown)
             return -ENOMEM;
         bypass->refused = grown;
@@ -49,7 +49,7 @@ static int refuse(struct slc_bypass *bypass, wet_time time)
     return 0;
 }
 
-int slc_bypass_know(struct slc_bypass *bypass, const wet_time *refused, size_t count)
+int slc_bypass_know(struct slc_bypass *bypass, const wetdbg_time *refused, size_t count)
 {
     int err = 0;
 
@@ -84,7 +84,7 @@ struct slc_saved *slc_bypass_saved_new(struct slc_bypass *bypass)
 }
 
 int slc_bypass_pop(struct slc_bypass *bypass, struct slc_memory *memory, struct slc_regs *regs,
-                   uint32_t task, unsigned reg, uint64_t slot, wet_time time)
+                   uint32_t task, unsigned reg, uint64_t slot, wetdbg_time time)
 {
     if (slot % 8 || slc_bypass_is_refused(bypass, time) || is_marked(memory, slot))
         return 0;
@@ -108,7 +108,7 @@ int slc_bypass_pop(struct slc_bypass *bypass, struct slc_memory *memory, struct 
 }
 
 int slc_bypass_wait(struct slc_bypass *bypass, struct slc_memory *memory, uint32_t task,
-                    uint32_t word, uint64_t slot, wet_time time)
+                    uint32_t word, uint64_t slot, wetdbg_time time)
 {
     struct slc_saved *saved = slc_bypass_saved_new(bypass);
 
@@ -165,7 +165,7 @@ static int turn_into_load(struct slc_bypass *bypass, struct slc_memory *memory,
             slc_want_merge(&want, &saved->address[p]);
     }
     want.user = saved->pop_time;
-    want.edge = SLC_EDGE_VALUE;
+    want.edge = WETDBG_EDGE_VALUE;
     want.distance += want.distance != SLC_NOT_WANTED;
     int err = refuse(bypass, saved->pop_time);
     return err ? err : slc_memory_add(memory, saved->slot, 8, &want);

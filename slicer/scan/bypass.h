@@ -14,7 +14,7 @@
 
 struct slc_saved {
     uint64_t slot;
-    wet_time pop_time;
+    wetdbg_time pop_time;
     uint32_t task;
     uint8_t reg;
     uint8_t values;    /* bit i: byte i is wanted */
@@ -27,7 +27,7 @@ struct slc_saved {
 struct slc_bypass {
     struct slc_saved *saved; /* pairs are nested: the last one is the likely one */
     size_t count, capacity;
-    wet_time *refused; /* pops that are loads; descending in each pass, sorted between passes */
+    wetdbg_time *refused; /* pops that are loads; descending in each pass, sorted between passes */
     size_t refused_count, refused_capacity;
     size_t refused_sorted; /* as many as earlier passes found */
 };
@@ -35,7 +35,7 @@ struct slc_bypass {
 void slc_bypass_fini(struct slc_bypass *bypass);
 
 /* Pops that are known to be loads, sorted; before the first pass. 0 or -ENOMEM. */
-int slc_bypass_know(struct slc_bypass *bypass, const wet_time *refused, size_t count);
+int slc_bypass_know(struct slc_bypass *bypass, const wetdbg_time *refused, size_t count);
 
 /* The one whose slot that is; NULL if there is none. Pairs are nested, so it is mostly the last. */
 static inline struct slc_saved *slc_bypass_find(const struct slc_bypass *bypass, uint64_t slot)
@@ -52,12 +52,12 @@ static inline uint32_t slc_saved_word(const struct slc_saved *saved)
     return saved->values | (uint32_t)saved->addresses << 8 | (uint32_t)saved->reg << 16;
 }
 
-bool slc_bypass_is_refused(const struct slc_bypass *bypass, wet_time pop_time);
+bool slc_bypass_is_refused(const struct slc_bypass *bypass, wetdbg_time pop_time);
 
 /* What slc_bypass_pop() does where it returns 1 (or -ENOMEM), of wants that slc_saved_word() tells and
  * nobody keeps; but for the register. */
 int slc_bypass_wait(struct slc_bypass *bypass, struct slc_memory *memory, uint32_t task,
-                    uint32_t word, uint64_t slot, wet_time time);
+                    uint32_t word, uint64_t slot, wetdbg_time time);
 /* A push of its register ends it. */
 void slc_bypass_end(struct slc_bypass *bypass, struct slc_memory *memory, struct slc_saved *saved);
 
@@ -72,7 +72,7 @@ void slc_bypass_restart(struct slc_bypass *bypass);
  * treated as a load, or -ENOMEM.
  */
 int slc_bypass_pop(struct slc_bypass *bypass, struct slc_memory *memory, struct slc_regs *regs,
-                   uint32_t task, unsigned reg, uint64_t slot, wet_time time);
+                   uint32_t task, unsigned reg, uint64_t slot, wetdbg_time time);
 
 /*
  * At a write of [address, address + size). `reg` is the register that it pushes, or -1. Pairs that

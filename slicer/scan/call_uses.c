@@ -7,11 +7,11 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-#include "common/err.h"
 #include "slicer/call_events.h"
 #include "slicer/scan/scan.h"
 #include "slicer/slice_session.h"
 #include "slicer/syscalls.h"
+#include <wetdbg/errors.h>
 
 #define BYTES_MAX   (64u << 20) /* of a buffer that is passed on */
 #define VECTORS_MAX 1024
@@ -32,23 +32,23 @@ struct user {
     struct slc_scan *scan;
     struct slc_task *task;
     const struct slc_call_args *call;
-    wet_time time;
+    wetdbg_time time;
     struct slc_want *want;
 };
 
-static void want_register(const struct user *user, unsigned gpr, enum slc_edge edge)
+static void want_register(const struct user *user, unsigned gpr, enum wetdbg_edge edge)
 {
-    if (edge == SLC_EDGE_ADDRESS && !user->scan->follows_address)
+    if (edge == WETDBG_EDGE_ADDRESS && !user->scan->follows_address)
         return;
     user->want->edge = (uint8_t)edge;
     for (unsigned p = 0; p < INS_GPR_PIECES; p++)
         slc_regs_add(&user->task->regs, INS_LOC_GPR + INS_GPR_PIECES * gpr + p, user->want,
-                     edge == SLC_EDGE_ADDRESS);
+                     edge == WETDBG_EDGE_ADDRESS);
 }
 
 static int want_bytes(const struct user *user, uint64_t address, uint64_t bytes)
 {
-    user->want->edge = SLC_EDGE_VALUE;
+    user->want->edge = WETDBG_EDGE_VALUE;
     if (!address || !bytes || bytes > BYTES_MAX || address + bytes < address)
         return 0;
     return slc_memory_add(&user->scan->memory, address, bytes, user->want);
@@ -58,7 +58,7 @@ static int want_bytes(const struct user *user, uint64_t address, uint64_t bytes)
 static int want_sent_vector(const struct user *user)
 {
     size_t count;
-    const struct wet_output *outputs = wet_outputs(user->scan->wet, &count);
+    const struct wetdbg_output *outputs = wetdbg_outputs(user->scan->wet, &count);
     int err = 0;
 
     for (size_t i = 0; i < count && !err; i++)
@@ -68,14 +68,14 @@ static int want_sent_vector(const struct user *user)
 }
 
 /* The buffers that one message lists, and their list. What cannot be read ends it. */
-static int want_pieces(const struct user *user, struct wet_state *state, uint64_t list,
+static int want_pieces(const struct user *user, struct wetdbg_state *state, uint64_t list,
                        uint64_t count, bool is_sent)
 {
     int err = count > VECTORS_MAX ? 0 : want_bytes(user, list, count * sizeof(struct iovec));
     struct iovec piece;
 
     for (uint64_t i = 0; i < count && i < VECTORS_MAX && is_sent && !err; i++) {
-        if (wet_state_read(state, list + i * sizeof(piece), &piece, sizeof(piece)))
+        if (wetdbg_state_read(state, list + i * sizeof(piece), &piece, sizeof(piece)))
             break;
         err = want_bytes(user, (uint64_t)(uintptr_t)piece.iov_base, piece.iov_len);
     }
@@ -90,13 +90,13 @@ static int want_messages(const struct user *user, const struct slc_arg *arg, uin
     uint64_t count = arg->by ? user->call->args[arg->by] : 1;
     uint64_t stride = arg->by ? sizeof(struct mmsghdr) : sizeof(struct msghdr);
     bool is_sent = arg->kind == SLC_ARG_SENT_MESSAGE;
-    struct wet_state *state = NULL;
+    struct wetdbg_state *state = NULL;
     struct msghdr header;
-    int err = is_whole ? wet_state_open(user->scan->wet, user->time, &state) : 0;
+    int err = is_whole ? wetdbg_state_open(user->scan->wet, user->time, &state) : 0;
 
     for (uint64_t i = 0; i < count && i < VECTORS_MAX && !err; i++, address += stride) {
         err = want_bytes(user, address, sizeof(header));
-        if (err || !state || wet_state_read(state, address, &header, sizeof(header)))
+        if (err || !state || wetdbg_state_read(state, address, &header, sizeof(header)))
             continue;
         err = want_pieces(user, state, (uint64_t)(uintptr_t)header.msg_iov, header.msg_iovlen,
                           is_sent);
@@ -106,13 +106,13 @@ static int want_messages(const struct user *user, const struct slc_arg *arg, uin
             err = want_bytes(user, (uint64_t)(uintptr_t)header.msg_control, header.msg_controllen);
     }
     if (state)
-        wet_state_close(state);
+        wetdbg_state_close(state);
     return err;
 }
 
-static enum slc_edge edge_of(enum slc_arg_kind kind)
+static enum wetdbg_edge edge_of(enum slc_arg_kind kind)
 {
-    return kind == SLC_ARG_VALUE ? SLC_EDGE_VALUE : SLC_EDGE_ADDRESS;
+    return kind == SLC_ARG_VALUE ? WETDBG_EDGE_VALUE : WETDBG_EDGE_ADDRESS;
 }
 
 static int want_memory(const struct user *user, const struct slc_arg *arg, uint64_t address,
@@ -149,7 +149,7 @@ static int want_memory(const struct user *user, const struct slc_arg *arg, uint6
     }
 }
 
-int slc_call_want(struct slc_scan *scan, struct slc_task *task, wet_time time, bool is_whole,
+int slc_call_want(struct slc_scan *scan, struct slc_task *task, wetdbg_time time, bool is_whole,
                   struct slc_want *want)
 {
     const struct slc_call_args *call = &task->call;
@@ -157,7 +157,7 @@ int slc_call_want(struct slc_scan *scan, struct slc_task *task, wet_time time, b
     struct user user = {scan, task, call, time, want};
     int err = 0;
 
-    want_register(&user, INS_RAX, SLC_EDGE_VALUE);
+    want_register(&user, INS_RAX, WETDBG_EDGE_VALUE);
     scan->slice->counts.unknown_calls += !syscall;
     for (unsigned a = 0; a < SLC_SYSCALL_ARGS && !err; a++) {
         const struct slc_arg unknown = {.kind = SLC_ARG_VALUE};

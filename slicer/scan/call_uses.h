@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "recorder/event/queue.h"
-#include "wet/wet.h"
+#include "wet/intervals.h"
 
 /* A task's call that is about to be passed. */
 struct slc_call_args {
@@ -28,7 +28,7 @@ struct slc_want;
  * it only passed on. A call without a signature is taken to use all six arguments. The length of a
  * string may have to be read: slicer/scan/lengths.h. 0 or an error.
  */
-int slc_call_want(struct slc_scan *scan, struct slc_task *task, wet_time time, bool is_whole,
+int slc_call_want(struct slc_scan *scan, struct slc_task *task, wetdbg_time time, bool is_whole,
                   struct slc_want *want);
 
 #endif

@@ -13,14 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "slicer/scan/station.h"
 #include "slicer/slice_session.h"
+#include <wetdbg/errors.h>
 
-int slc_code_init(struct slc_code *code, struct wet *wet, bool compiles, bool follows_address)
+int slc_code_init(struct slc_code *code, struct wetdbg *wet, bool compiles, bool follows_address)
 {
     *code = (struct slc_code){.wet = wet,
-                              .model = wet_get_model(wet),
+                              .model = wetdbg_get_model(wet),
                               .compiles = compiles,
                               .follows_address = follows_address};
     code->node_limit = wet_node_limit(code->wet);
@@ -96,7 +96,7 @@ void slc_code_collect(struct slc_code *code)
         for (uint64_t left = memo->members; left; left &= left - 1) {
             unsigned s = (unsigned)__builtin_ctzll(left);
             slc_code_tally(code, memo->node->pc_index[s], memo->hits, memo->first_time + s,
-                           memo->last_time + s, SLC_DISTANCE_UNKNOWN);
+                           memo->last_time + s, WETDBG_DISTANCE_UNKNOWN);
         }
         memo->hits = 0;
     }
@@ -174,30 +174,30 @@ static uint32_t find_exit_slot(const struct wet_statement *last)
 
 bool slc_code_is_loader(const struct slc_code *code, uint64_t pc)
 {
-    struct mdl_module module;
+    struct wetdbg_module module;
 
-    return mdl_module_at(code->model, pc, &module) == 0 &&
+    return wetdbg_module_at(code->model, pc, &module) == 0 &&
            (strncmp(module.name, "ld-linux", 8) == 0 || strncmp(module.name, "ld-2.", 5) == 0);
 }
 
 /* Without symbols any function there might be the resolver. */
-static bool is_resolver(const struct mdl_function *function)
+static bool is_resolver(const struct wetdbg_function *function)
 {
-    return !(function->flags & MDL_FUNCTION_SYMBOL) ||
+    return !(function->flags & WETDBG_FUNCTION_SYMBOL) ||
            strncmp(function->name, "_dl_runtime_resolve", 19) == 0;
 }
 
 static void find_function(struct slc_code *code, struct slc_node *node)
 {
-    struct mdl_function function;
+    struct wetdbg_function function;
 
     node->is_loader = slc_code_is_loader(code, node->wet->pc);
-    if (mdl_function_at(code->model, node->wet->pc, &function))
+    if (wetdbg_function_at(code->model, node->wet->pc, &function))
         return;
     node->is_resolver = node->is_loader && is_resolver(&function);
     node->function = function.start;
     node->is_entry = function.start == node->wet->pc;
-    node->is_cold = function.flags & MDL_FUNCTION_COLD;
+    node->is_cold = function.flags & WETDBG_FUNCTION_COLD;
     node->is_unwinder = strncmp(function.name, "_Unwind_", 8) == 0;
 }
 
@@ -242,7 +242,7 @@ struct slc_node *slc_code_make_node(struct slc_code *code, uint32_t id)
     if (grow_nodes(code, id))
         return NULL;
     if (!wet || id >= code->node_limit || wet->statement_count == 0) {
-        wd_fail(-WD_ERR_CORRUPT, "an execution names node %u, which does not exist", id);
+        wetdbg_fail(-WETDBG_ERR_CORRUPT, "an execution names node %u, which does not exist", id);
         return NULL;
     }
     struct slc_node *node = aligned_alloc(64, (sizeof(*node) + 63) & ~(size_t)63);
@@ -380,9 +380,9 @@ static bool is_judged(const struct slc_code *code, uint64_t function)
 
 static int judge(struct slc_code *code, uint64_t pc)
 {
-    struct mdl_function function;
+    struct wetdbg_function function;
 
-    if (mdl_function_at(code->model, pc, &function) || is_judged(code, function.start))
+    if (wetdbg_function_at(code->model, pc, &function) || is_judged(code, function.start))
         return 0;
     if (code->judged_count == code->judged_capacity) {
         uint32_t capacity = code->judged_capacity ? code->judged_capacity * 2 : 64;
@@ -406,7 +406,7 @@ uint32_t slc_code_class(struct slc_code *code, uint32_t index)
         return entry->klass;
     if (judge(code, entry->pc))
         return SLC_UNKNOWN;
-    int err = mdl_controllers(code->model, entry->pc, &branches, &count);
+    int err = wetdbg_controllers(code->model, entry->pc, &branches, &count);
     if (err == -ENOMEM)
         return SLC_UNKNOWN;
     entry->klass = intern_class(code, branches, err ? 0 : count);
@@ -415,16 +415,16 @@ uint32_t slc_code_class(struct slc_code *code, uint32_t index)
 
 /* ---- jumps ---- */
 
-bool slc_code_is_inner_jump(const struct mdl_function *from, const struct mdl_function *to,
+bool slc_code_is_inner_jump(const struct wetdbg_function *from, const struct wetdbg_function *to,
                             uint64_t target)
 {
-    bool is_entry = to->start == target, is_cold = to->flags & MDL_FUNCTION_COLD;
+    bool is_entry = to->start == target, is_cold = to->flags & WETDBG_FUNCTION_COLD;
 
     if (from->start == to->start)
         return true;
     if (strncmp(from->name, "_Unwind_", 8) == 0 && !(is_entry && !is_cold))
         return false;
-    return is_cold || from->flags & MDL_FUNCTION_COLD;
+    return is_cold || from->flags & WETDBG_FUNCTION_COLD;
 }
 
 int slc_code_saw_jump(struct slc_code *code, const struct slc_node *from, const struct slc_node *to)

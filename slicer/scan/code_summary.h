@@ -4,7 +4,7 @@
  * few instructions whether an execution can matter, and for each instruction address its source
  * line and its control class.
  *
- * A *control class* is a set of branches on which an instruction depends, as mdl_controllers()
+ * A *control class* is a set of branches on which an instruction depends, as wetdbg_controllers()
  * gives it; instructions of one block share it. Class 0 is the empty one.
  */
 #ifndef SLICER_SCAN_CODE_SUMMARY_H
@@ -64,7 +64,7 @@ struct slc_count {
     uint32_t pc_index; /* in code's pcs */
     uint32_t min_distance;
     uint64_t instances;
-    wet_time first_time, last_time;
+    wetdbg_time first_time, last_time;
 };
 
 struct slc_pc {
@@ -92,9 +92,9 @@ static inline uint64_t slc_pc_bit(uint64_t pc)
 
 /* Embedded by its holder: slices share that of their session. */
 struct slc_code {
-    struct wet *wet;
-    struct mdl_model *model;
-    struct slc_session *session; /* NULL: of nobody but its holder */
+    struct wetdbg *wet;
+    struct wetdbg_model *model;
+    struct wetdbg_slice_session *session; /* NULL: of nobody but its holder */
     bool compiles, follows_address;
     bool is_outdated; /* classes are wrong since another code of the session learnt something */
     struct slc_node **nodes; /* by id */
@@ -103,7 +103,8 @@ struct slc_code {
     uint32_t *counted; /* pcs with a tally; room for all */
     uint32_t counted_count;
     struct slc_memo *used_memos; /* that were applied since the last slc_code_clear_tallies() */
-    struct slc_line *lines;      /* what is known of them without any slice; slicer/slice_lines.c */
+    struct wetdbg_slice_line
+        *lines; /* what is known of them without any slice; slicer/slice_lines.c */
     uint32_t line_count, line_capacity;
     uint32_t *line_hash; /* indexes + 1 */
     uint32_t line_hash_capacity;
@@ -122,7 +123,7 @@ struct slc_code {
 /* Whether an address is in the dynamic linker. */
 bool slc_code_is_loader(const struct slc_code *code, uint64_t pc);
 
-int slc_code_init(struct slc_code *code, struct wet *wet, bool compiles, bool follows_address);
+int slc_code_init(struct slc_code *code, struct wetdbg *wet, bool compiles, bool follows_address);
 void slc_code_fini(struct slc_code *code);
 
 /* The summary of a node that ran; NULL if memory is short or the id is not one. */
@@ -139,7 +140,7 @@ static inline struct slc_node *slc_code_node(struct slc_code *code, uint32_t id)
 uint32_t slc_code_pc(struct slc_code *code, uint64_t pc);
 /* Counts instances of pcs[index], of which `first` and `last` are the times. */
 static inline void slc_code_tally(struct slc_code *code, uint32_t index, uint64_t instances,
-                                  wet_time first, wet_time last, uint32_t distance)
+                                  wetdbg_time first, wetdbg_time last, uint32_t distance)
 {
     struct slc_count *tally = &code->pcs[index].tally;
 
@@ -177,7 +178,7 @@ static inline bool slc_class_has(const struct slc_class *klass, uint64_t pc)
 
 /* Whether an indirect jump from one function to an address in another one, which may be the same, is
  * an edge in the graph of a function: not a tail call, longjmp or landing of an exception. */
-bool slc_code_is_inner_jump(const struct mdl_function *from, const struct mdl_function *to,
+bool slc_code_is_inner_jump(const struct wetdbg_function *from, const struct wetdbg_function *to,
                             uint64_t target);
 
 /* Tells the model that an indirect jump went there. 1 if classes that were already given out are

@@ -133,7 +133,7 @@ static inline uint64_t wanted_bytes(const struct slc_way *way, const struct slc_
 /* ---- members ---- */
 
 static inline int count_member(struct slc_scan *scan, const struct slc_op *op, uint32_t s,
-                               wet_time time)
+                               wetdbg_time time)
 {
     uint64_t off = time - scan->interval->first_time;
     int err = 0;
@@ -141,7 +141,7 @@ static inline int count_member(struct slc_scan *scan, const struct slc_op *op, u
     if (!scan->bits && (err = slc_slice_make_bits(scan->slice, scan->interval, &scan->bits)))
         return err;
     scan->bits[off / 64] |= UINT64_C(1) << (off % 64);
-    slc_code_tally(scan->code, op->pc_index, 1, time, time, SLC_DISTANCE_UNKNOWN);
+    slc_code_tally(scan->code, op->pc_index, 1, time, time, WETDBG_DISTANCE_UNKNOWN);
     if (scan->draft)
         scan->draft->members |= UINT64_C(1) << s;
     return 0;
@@ -160,7 +160,7 @@ static void draft_class(struct slc_draft *draft, uint32_t klass)
 
 static int request_control(struct slc_scan *scan, struct slc_task *task, struct slc_op *op)
 {
-    struct slc_want want = {.distance = 1, .edge = SLC_EDGE_CONTROL, .location = INS_LOC_COUNT};
+    struct slc_want want = {.distance = 1, .edge = WETDBG_EDGE_CONTROL, .location = INS_LOC_COUNT};
 
     if (op->klass == SLC_UNKNOWN) {
         op->klass = slc_code_class(scan->code, op->pc_index);

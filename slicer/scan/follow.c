@@ -88,7 +88,7 @@ struct instance {
     const struct wet_statement *statement;
     const struct ins_info *info;
     const uint64_t *slots;
-    wet_time time;
+    wetdbg_time time;
     uint32_t task;
     int8_t pushed, popped; /* callee-saved register, or -1 */
     uint64_t pop_slot;
@@ -156,11 +156,11 @@ static void drop_defined(struct slc_scan *scan, struct slc_task *task, const str
 #define RESULT_FLOW 1u /* of a syscall instruction: rax */
 
 static void want_registers(struct slc_task *task, const struct ins_regset *set,
-                           struct slc_want *want, enum slc_edge edge)
+                           struct slc_want *want, enum wetdbg_edge edge)
 {
     want->edge = (uint8_t)edge;
     for (unsigned l = ins_regset_next(set, 0); l < INS_LOC_COUNT; l = ins_regset_next(set, l + 1))
-        slc_regs_add(&task->regs, l, want, edge == SLC_EDGE_ADDRESS);
+        slc_regs_add(&task->regs, l, want, edge == WETDBG_EDGE_ADDRESS);
 }
 
 /* Of the general registers that a flow uses half, the lower half. */
@@ -170,7 +170,7 @@ static void want_values(struct slc_task *task, const struct ins_flow *flow, stru
 
     for (unsigned left = flow->halves; left; left &= left - 1)
         whole.bits[0] &= ~(UINT64_C(1) << SLC_UPPER_PIECE((unsigned)__builtin_ctz(left)));
-    want_registers(task, &whole, want, SLC_EDGE_VALUE);
+    want_registers(task, &whole, want, WETDBG_EDGE_VALUE);
     for (unsigned left = flow->halves; left; left &= left - 1)
         slc_regs_add_mask(&task->regs, SLC_UPPER_PIECE((unsigned)__builtin_ctz(left)),
                           SLC_HALF_MASK, want);
@@ -182,7 +182,7 @@ static int want_operands(struct slc_scan *scan, const struct instance *in, unsig
     struct ins_range ranges[INS_RANGES_MAX];
     int err = 0;
 
-    want->edge = SLC_EDGE_VALUE;
+    want->edge = WETDBG_EDGE_VALUE;
     for (unsigned m = 0; m < in->info->mem_count; m++) {
         unsigned count =
             mask & 1u << m ? slc_operand_ranges(in->statement, m, in->slots, ranges) : 0;
@@ -199,7 +199,7 @@ static int want_source(struct slc_scan *scan, struct slc_task *task, const struc
     uint64_t bytes = slc_move_source(move, wanted);
     int err = 0;
 
-    want->edge = SLC_EDGE_VALUE;
+    want->edge = WETDBG_EDGE_VALUE;
     if (!move->from_memory) {
         slc_regs_add_bytes(&task->regs, move->from, bytes << move->from_start, want);
         return 0;
@@ -220,7 +220,7 @@ static int want_moved(struct slc_scan *scan, const struct instance *in, const st
 {
     int err = 0;
 
-    want->edge = SLC_EDGE_VALUE;
+    want->edge = WETDBG_EDGE_VALUE;
     for (uint64_t b = 0; b < run->size_bytes && !err; b++) {
         uint64_t at = slc_moved_from(in->statement, run->operand, in->slots, run->address + b);
         err = slc_memory_add(&scan->memory, at, 1, want);
@@ -276,12 +276,12 @@ static int follow_flow(struct slc_scan *scan, struct slc_task *task, const struc
         want_values(task, flow, want);
         err = want_operands(scan, in, flow->mem_uses, want);
     }
-    want_registers(task, &flow->cond_uses, want, SLC_EDGE_CONDITION);
+    want_registers(task, &flow->cond_uses, want, WETDBG_EDGE_CONDITION);
     for (unsigned m = 0; m < in->info->mem_count && scan->follows_address; m++) {
         if (!(operands & 1u << m))
             continue;
         struct ins_regset uses = ins_addr_uses(in->info, m);
-        want_registers(task, &uses, want, SLC_EDGE_ADDRESS);
+        want_registers(task, &uses, want, WETDBG_EDGE_ADDRESS);
     }
     return err;
 }
@@ -329,7 +329,7 @@ static int request_control(struct slc_scan *scan, struct slc_task *task, uint32_
 {
     struct slc_want want = {.user = user,
                             .distance = scan->hits.best.distance + 1,
-                            .edge = SLC_EDGE_CONTROL,
+                            .edge = WETDBG_EDGE_CONTROL,
                             .location = INS_LOC_COUNT,
                             .force = (uint8_t)next_force(&scan->hits)};
 
@@ -350,14 +350,14 @@ int slc_follow_seed(struct slc_scan *scan, struct slc_task *task, const struct s
     int err = 0;
 
     for (unsigned edge = 0; edge < 3 && scan->follows_data; edge++)
-        want_registers(task, &seed->regs[edge], &want, (enum slc_edge)edge);
+        want_registers(task, &seed->regs[edge], &want, (enum wetdbg_edge)edge);
     for (size_t i = 0; i < seed->place_count && scan->follows_data && !err; i++) {
         want.edge = (uint8_t)seed->places[i].edge;
         err = slc_memory_add(&scan->memory, seed->places[i].address, seed->places[i].size_bytes,
                              &want);
     }
     if (!err && seed->is_fault) {
-        struct slc_want none = {.distance = 0, .edge = SLC_EDGE_NONE, .force = seed->force};
+        struct slc_want none = {.distance = 0, .edge = WETDBG_EDGE_NONE, .force = seed->force};
         scan->hits.best = none;
         scan->hits.is_guard = false;
         uint32_t pc_index = slc_code_pc(scan->code, seed->pc);
@@ -371,7 +371,7 @@ int slc_follow_seed(struct slc_scan *scan, struct slc_task *task, const struct s
 static void hit_seed(struct slc_hits *hits, const struct slc_seed *seed,
                      const struct ins_info *info)
 {
-    struct slc_want want = {.distance = 0, .edge = SLC_EDGE_NONE, .force = seed->force};
+    struct slc_want want = {.distance = 0, .edge = WETDBG_EDGE_NONE, .force = seed->force};
 
     slc_hit(hits, &want, INS_LOC_COUNT, 0);
     hits->is_guard = false;

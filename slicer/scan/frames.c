@@ -440,7 +440,7 @@ int slc_frames_replace(struct slc_frames *frames, const struct slc_class *classe
         top->function = kept->function;
         for (uint32_t r = 0; r < kept->class_count; r++, klass++) {
             const struct slc_want want = {
-                .distance = 1, .edge = SLC_EDGE_CONTROL, .location = INS_LOC_COUNT};
+                .distance = 1, .edge = WETDBG_EDGE_CONTROL, .location = INS_LOC_COUNT};
             int err = request_append(frames, *klass, &want);
             if (err)
                 return err;

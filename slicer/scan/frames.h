@@ -92,7 +92,7 @@ static inline int slc_frames_wait(struct slc_frames *frames, struct slc_class *c
                                   uint32_t klass)
 {
     static const struct slc_want want = {
-        .distance = 1, .edge = SLC_EDGE_CONTROL, .location = INS_LOC_COUNT};
+        .distance = 1, .edge = WETDBG_EDGE_CONTROL, .location = INS_LOC_COUNT};
     struct slc_frame *top = slc_frames_top(frames);
     const struct slc_class *own = &classes[klass];
 

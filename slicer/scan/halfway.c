@@ -12,7 +12,7 @@
 #define MASK_SLOTS 8
 
 /* The next one from `from` on that begins with the instruction at pc, which a handler's return leads to; or NULL. */
-static const struct wet_exec *exec_find(struct wet *wet, const struct wet_interval *interval,
+static const struct wet_exec *exec_find(struct wetdbg *wet, const struct wet_interval *interval,
                                         size_t from, uint32_t task, uint64_t pc)
 {
     for (size_t i = from; i < interval->exec_count; i++) {
@@ -61,7 +61,7 @@ static int lanes_find(const struct wet_statement *statement, const uint64_t *slo
     return 0;
 }
 
-int slc_halfway_find(struct wet *wet, const struct wet_interval *interval,
+int slc_halfway_find(struct wetdbg *wet, const struct wet_interval *interval,
                      const struct wet_event *event, struct slc_halfway *halfway)
 {
     const struct evq_regs *regs = evq_entry_regs(event->entry);
@@ -75,7 +75,7 @@ int slc_halfway_find(struct wet *wet, const struct wet_interval *interval,
     if (!regs)
         return 0;
     exec = exec_find(wet, interval, event->exec, task, pc);
-    if (!exec && interval->index + 1 < wet_get_info(wet)->intervals) {
+    if (!exec && interval->index + 1 < wetdbg_get_info(wet)->intervals) {
         err = wet_interval_get(wet, interval->index + 1, &later);
         if (!err)
             exec = exec_find(wet, later, 0, task, pc);

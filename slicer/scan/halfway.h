@@ -7,7 +7,7 @@
 #define SLICER_SCAN_HALFWAY_H
 
 #include "recorder/insn/insn_ranges.h"
-#include "wet/wet.h"
+#include "wet/intervals.h"
 
 struct slc_halfway {
     struct ins_regset loaded; /* the register that lanes are loaded to */
@@ -20,7 +20,7 @@ struct slc_halfway {
  * What the fault `event` of that interval left halfway, by the next execution of the instruction in the thread, which
  * is looked for in this interval and the next one; count 0: nothing. 0, -ENOMEM or what wet_interval_get() returns.
  */
-int slc_halfway_find(struct wet *wet, const struct wet_interval *interval,
+int slc_halfway_find(struct wetdbg *wet, const struct wet_interval *interval,
                      const struct wet_event *event, struct slc_halfway *halfway);
 
 #endif

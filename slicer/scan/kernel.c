@@ -12,10 +12,10 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "common/err.h"
 #include "slicer/call_events.h"
 #include "slicer/scan/halfway.h"
 #include "slicer/scan/loader.h"
+#include <wetdbg/errors.h>
 
 /* ---- outside ---- */
 
@@ -26,11 +26,11 @@ int slc_memory_from_outside(struct slc_scan *scan, uint64_t address, uint64_t si
     int err = slc_bypass_write(&scan->bypass, &scan->memory, NULL, SLC_UNKNOWN, -1, address, size);
 
     for (uint64_t at = address; !err && (want = slc_memory_next(&scan->memory, &at, end)); at++) {
-        struct slc_initial initial = {.location = INS_LOC_COUNT,
-                                      .address = at,
-                                      .size_bytes = 1,
-                                      .distance = want->distance,
-                                      .user = want->user};
+        struct wetdbg_slice_initial initial = {.location = INS_LOC_COUNT,
+                                               .address = at,
+                                               .size_bytes = 1,
+                                               .distance = want->distance,
+                                               .user = want->user};
         err = slc_slice_add_initial(scan->slice, &initial);
     }
     if (!err)
@@ -45,7 +45,7 @@ int slc_register_from_outside(struct slc_scan *scan, struct slc_task *task, uint
         return 0;
     struct slc_want want = slc_regs_nearest(&task->regs, loc);
     slc_regs_drop(&task->regs, loc);
-    struct slc_initial initial = {
+    struct wetdbg_slice_initial initial = {
         .location = (uint16_t)loc, .task = number, .distance = want.distance, .user = want.user};
     return slc_slice_add_initial(scan->slice, &initial);
 }
@@ -302,7 +302,7 @@ static void leave_saved_piece(struct slc_scan *scan, struct slc_task *task, stru
         bool is_waiting = is_address || values & byte;
         if (is_waiting && (!task->regs.wants || is_same_want(found, &waited)))
             continue;
-        if (found->edge == SLC_EDGE_ADDRESS)
+        if (found->edge == WETDBG_EDGE_ADDRESS)
             slc_regs_add(&task->regs, loc, found, true);
         else
             slc_regs_add_mask(&task->regs, loc, byte, found);

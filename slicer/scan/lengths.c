@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "slicer/call_events.h"
 #include "slicer/syscalls.h"
+#include <wetdbg/errors.h>
 
 #define STRING_MAX 4096 /* bytes of a path, its zero included */
 #define PAGE_BYTES 4096 /* of which all or nothing can be read */
@@ -23,7 +23,7 @@ void slc_lengths_fini(struct slc_lengths *lengths)
 }
 
 /* The one of a string, or where it goes; there is always a free one. */
-static struct slc_length *length_at(const struct slc_lengths *lengths, wet_time time,
+static struct slc_length *length_at(const struct slc_lengths *lengths, wetdbg_time time,
                                     uint64_t address)
 {
     size_t i = (size_t)((time * UINT64_C(0x9e3779b97f4a7c15) ^ address) >> 20);
@@ -62,7 +62,7 @@ struct batch {
     size_t count;
 };
 
-static void batch_add(struct batch *batch, const struct slc_lengths *lengths, wet_time time,
+static void batch_add(struct batch *batch, const struct slc_lengths *lengths, wetdbg_time time,
                       uint64_t address)
 {
     if (batch->count < BATCH_MAX && address && !length_at(lengths, time, address)->time)
@@ -71,7 +71,7 @@ static void batch_add(struct batch *batch, const struct slc_lengths *lengths, we
 
 /* Strings of the calls before `time`. */
 static void batch_fill(struct batch *batch, const struct slc_lengths *lengths,
-                       const struct wet_interval *interval, wet_time time)
+                       const struct wet_interval *interval, wetdbg_time time)
 {
     for (size_t i = interval->event_count; i-- > 0 && batch->count < BATCH_MAX;) {
         const struct wet_event *event = &interval->events[i];
@@ -88,7 +88,7 @@ static void batch_fill(struct batch *batch, const struct slc_lengths *lengths,
 }
 
 /* Up to its zero; what cannot be read ends it. */
-static uint64_t read_length(struct wet_state *state, uint64_t address)
+static uint64_t read_length(struct wetdbg_state *state, uint64_t address)
 {
     uint64_t bytes = 0;
 
@@ -96,7 +96,7 @@ static uint64_t read_length(struct wet_state *state, uint64_t address)
         uint8_t piece[PIECE_MAX];
         size_t room = PAGE_BYTES - (address + bytes) % PAGE_BYTES;
         size_t count = room < sizeof(piece) ? room : sizeof(piece);
-        if (wet_state_read(state, address + bytes, piece, count))
+        if (wetdbg_state_read(state, address + bytes, piece, count))
             break;
         const uint8_t *zero = memchr(piece, 0, count);
         if (zero)
@@ -106,18 +106,18 @@ static uint64_t read_length(struct wet_state *state, uint64_t address)
     return bytes < STRING_MAX ? bytes : STRING_MAX;
 }
 
-static int batch_read(const struct batch *batch, struct wet *wet, struct slc_lengths *lengths)
+static int batch_read(const struct batch *batch, struct wetdbg *wet, struct slc_lengths *lengths)
 {
-    wet_time now = batch->list[batch->count - 1].time;
-    struct wet_state *state;
-    int err = wet_state_open(wet, now, &state);
+    wetdbg_time now = batch->list[batch->count - 1].time;
+    struct wetdbg_state *state;
+    int err = wetdbg_state_open(wet, now, &state);
 
     if (err)
         return err;
     for (size_t i = batch->count; i-- > 0 && !err;) {
         struct slc_length read = batch->list[i];
         if (read.time != now)
-            err = wet_state_advance(state, read.time);
+            err = wetdbg_state_advance(state, read.time);
         now = read.time;
         if (err)
             break;
@@ -126,12 +126,12 @@ static int batch_read(const struct batch *batch, struct wet *wet, struct slc_len
         lengths->count += own->time == 0;
         *own = read;
     }
-    wet_state_close(state);
+    wetdbg_state_close(state);
     return err;
 }
 
-int slc_lengths_get(struct slc_lengths *lengths, struct wet *wet,
-                    const struct wet_interval *interval, wet_time time, uint64_t address,
+int slc_lengths_get(struct slc_lengths *lengths, struct wetdbg *wet,
+                    const struct wet_interval *interval, wetdbg_time time, uint64_t address,
                     uint64_t *bytes)
 {
     struct batch batch = {.count = 0};

@@ -7,10 +7,10 @@
 #ifndef SLICER_SCAN_LENGTHS_H
 #define SLICER_SCAN_LENGTHS_H
 
-#include "wet/wet.h"
+#include "wet/intervals.h"
 
 struct slc_length {
-    wet_time time; /* of the call; 0: free */
+    wetdbg_time time; /* of the call; 0: free */
     uint64_t address, bytes;
 };
 
@@ -23,10 +23,10 @@ void slc_lengths_fini(struct slc_lengths *lengths);
 
 /*
  * The bytes of the string at an address before the instruction at `time`, which is in `interval`: its
- * zero included, or as many as can be read. 0, or an error of wet_state_open().
+ * zero included, or as many as can be read. 0, or an error of wetdbg_state_open().
  */
-int slc_lengths_get(struct slc_lengths *lengths, struct wet *wet,
-                    const struct wet_interval *interval, wet_time time, uint64_t address,
+int slc_lengths_get(struct slc_lengths *lengths, struct wetdbg *wet,
+                    const struct wet_interval *interval, wetdbg_time time, uint64_t address,
                     uint64_t *bytes);
 
 #endif

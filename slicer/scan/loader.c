@@ -199,7 +199,7 @@ static int pass_control_on(struct slc_scan *scan, struct slc_task *task)
     struct slc_want want = scan->hits.best;
     int err = 0;
 
-    if (want.distance != SLC_NOT_WANTED && want.edge == SLC_EDGE_CONTROL && scan->tracks_frames)
+    if (want.distance != SLC_NOT_WANTED && want.edge == WETDBG_EDGE_CONTROL && scan->tracks_frames)
         err = slc_frames_request(&task->frames, scan->code->classes, 0, &want);
     scan->hits.best = slc_no_want();
     scan->hits.best_address = 0;

@@ -138,7 +138,7 @@ static inline bool meetings_hold(const struct slc_memo *memo, const uint64_t *sl
 
 /* Whether its pops are passed by this time too. Their slots go down, or one might be another's. */
 static bool pops_hold(struct slc_scan *scan, const struct slc_memo *memo, const uint64_t *slots,
-                      wet_time time)
+                      wetdbg_time time)
 {
     uint64_t above = UINT64_MAX;
 
@@ -191,7 +191,7 @@ static inline void mark_members(struct slc_scan *scan, struct slc_memo *memo, ui
 {
     unsigned shift = off % 64;
     uint64_t *word = scan->bits + off / 64;
-    wet_time time = scan->interval->first_time + off;
+    wetdbg_time time = scan->interval->first_time + off;
 
     word[0] |= memo->members << shift;
     word[1] |= memo->members >> 1 >> (63 - shift);
@@ -291,8 +291,8 @@ __attribute__((always_inline)) static inline int memo_apply(struct slc_scan *sca
 static void hold_hit(struct slc_scan *scan, bool is_control)
 {
     if (is_control && scan->hits.best.distance == SLC_NOT_WANTED)
-        scan->hits.best =
-            (struct slc_want){.distance = 1, .edge = SLC_EDGE_CONTROL, .location = INS_LOC_COUNT};
+        scan->hits.best = (struct slc_want){
+            .distance = 1, .edge = WETDBG_EDGE_CONTROL, .location = INS_LOC_COUNT};
 }
 
 static int exec_fast(struct slc_scan *scan, struct slc_task *task, const struct wet_exec *exec,

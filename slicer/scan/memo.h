@@ -65,7 +65,7 @@ struct slc_memo {
     struct slc_memo *next; /* of the same node */
     uint64_t members;      /* bit s: statement s is in the slice */
     uint64_t hits;         /* since its counts were collected */
-    wet_time first_time, last_time;
+    wetdbg_time first_time, last_time;
     struct slc_memo *next_used;
     const struct slc_node *node;
     uint8_t step_count, meeting_count, class_count, odd_count, pop_count;

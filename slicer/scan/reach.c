@@ -41,7 +41,7 @@ static bool event_before(const struct slc_scan *scan, size_t first, size_t end, 
     if (!*events ||
         interval->events[*events - 1].time < interval->first_time + interval->execs[first].time_off)
         return false;
-    wet_time time = interval->events[*events - 1].time;
+    wetdbg_time time = interval->events[*events - 1].time;
     while (high - low > 1) {
         size_t middle = low + (high - low) / 2;
         if (interval->first_time + interval->execs[middle].time_off <= time)

@@ -36,7 +36,7 @@ static inline void fetch_early(const struct slc_scan *scan, size_t i)
 static uint64_t quiet_from(const struct slc_scan *scan)
 {
     const struct wet_interval *interval = scan->interval;
-    wet_time last = 0;
+    wetdbg_time last = 0;
 
     if (scan->event_at)
         last = interval->events[scan->event_at - 1].time;
@@ -74,7 +74,8 @@ static inline void forget_hit(struct slc_hits *hits)
     hits->is_guard = false;
 }
 
-static inline bool can_run(const struct slc_scan *scan, const struct wet_exec *exec, wet_time last)
+static inline bool can_run(const struct slc_scan *scan, const struct wet_exec *exec,
+                           wetdbg_time last)
 {
     const struct slc_node *node =
         exec->node < scan->code->node_limit ? scan->code->nodes[exec->node] : NULL;
@@ -84,7 +85,7 @@ static inline bool can_run(const struct slc_scan *scan, const struct wet_exec *e
            scan->interval->first_time + exec->time_off + node->statement_count - 1 <= last;
 }
 
-size_t slc_run_execs(struct slc_scan *scan, size_t first, size_t end, wet_time last, int *err)
+size_t slc_run_execs(struct slc_scan *scan, size_t first, size_t end, wetdbg_time last, int *err)
 {
     const struct wet_interval *interval = scan->interval;
     const struct wet_exec *exec = &interval->execs[end - 1];

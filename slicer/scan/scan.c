@@ -13,17 +13,17 @@
 #include <stdlib.h>
 
 #include "common/clock.h"
-#include "common/err.h"
 #include "slicer/scan/call_uses.h"
 #include "slicer/scan/fast.h"
 #include "slicer/scan/loader.h"
 #include "slicer/scan/memo.h"
 #include "slicer/scan/stretch.h"
+#include <wetdbg/errors.h>
 
 struct slc_task *slc_scan_task(struct slc_scan *scan, uint32_t number, int *err)
 {
     if (number >= EVQ_TASKS_MAX) {
-        *err = wd_fail(-WD_ERR_CORRUPT, "a node execution names task %u", number);
+        *err = wetdbg_fail(-WETDBG_ERR_CORRUPT, "a node execution names task %u", number);
         return NULL;
     }
     if (scan->tasks[number])
@@ -100,7 +100,7 @@ static bool stores_wanted(struct slc_scan *scan, const struct slc_node *node, co
     return false;
 }
 
-int slc_pass_events(struct slc_scan *scan, wet_time time)
+int slc_pass_events(struct slc_scan *scan, wetdbg_time time)
 {
     int err = 0;
 
@@ -111,7 +111,7 @@ int slc_pass_events(struct slc_scan *scan, wet_time time)
     return err;
 }
 
-static wet_time seed_time(const struct slc_scan *scan)
+static wetdbg_time seed_time(const struct slc_scan *scan)
 {
     return scan->seed_at < scan->criterion->seed_count ? scan->criterion->seeds[scan->seed_at].time
                                                        : 0;
@@ -127,7 +127,7 @@ static inline void forget_hit(struct slc_hits *hits)
 static int pass_statement(struct slc_scan *scan, struct slc_task *task, const struct wet_exec *exec,
                           const struct slc_node *node, uint32_t s)
 {
-    wet_time time = scan->interval->first_time + exec->time_off + s;
+    wetdbg_time time = scan->interval->first_time + exec->time_off + s;
     const struct slc_seed *seed = NULL;
     int err = slc_pass_events(scan, time);
 
@@ -145,9 +145,9 @@ static int pass_statement(struct slc_scan *scan, struct slc_task *task, const st
 }
 
 /* The instructions of an execution up to `last` (a time). */
-static int pass_exec(struct slc_scan *scan, const struct wet_exec *exec, wet_time last)
+static int pass_exec(struct slc_scan *scan, const struct wet_exec *exec, wetdbg_time last)
 {
-    wet_time first = scan->interval->first_time + exec->time_off;
+    wetdbg_time first = scan->interval->first_time + exec->time_off;
     struct slc_node *node = slc_code_node(scan->code, exec->node);
     int err = 0;
     struct slc_task *task = exec->task < EVQ_TASKS_MAX ? scan->tasks[exec->task] : NULL;
@@ -188,9 +188,9 @@ static int pass_exec(struct slc_scan *scan, const struct wet_exec *exec, wet_tim
         !stores_wanted(scan, node, scan->interval->slots + exec->slot_off))
         return 0;
     if (first - scan->interval->first_time + count > scan->interval->instructions)
-        return wd_fail(-WD_ERR_CORRUPT, "interval %llu holds time %llu beyond its end",
-                       (unsigned long long)scan->interval->index,
-                       (unsigned long long)(first + count - 1));
+        return wetdbg_fail(-WETDBG_ERR_CORRUPT, "interval %llu holds time %llu beyond its end",
+                           (unsigned long long)scan->interval->index,
+                           (unsigned long long)(first + count - 1));
     if (is_passed_by && seed_time(scan) < first)
         return slc_loader_pass(scan, task, exec, node, count);
     if (is_fast && is_whole) {
@@ -210,7 +210,7 @@ static int pass_exec(struct slc_scan *scan, const struct wet_exec *exec, wet_tim
 /* Events at the end that belong to `last` or come after it, where the criterion's state is that
  * before the next instruction: only what completed before it counts. */
 static size_t events_before(const struct slc_scan *scan, const struct wet_interval *interval,
-                            wet_time last)
+                            wetdbg_time last)
 {
     const struct slc_seed *seed = &scan->criterion->seeds[0];
     size_t count = interval->event_count;
@@ -231,7 +231,7 @@ static size_t events_before(const struct slc_scan *scan, const struct wet_interv
 }
 
 /* A criterion that is a system call itself: what it defined comes later, but not what it was. */
-static int note_call(struct slc_scan *scan, wet_time last)
+static int note_call(struct slc_scan *scan, wetdbg_time last)
 {
     const struct wet_interval *interval = scan->interval;
     int err = 0;
@@ -250,7 +250,7 @@ static int note_call(struct slc_scan *scan, wet_time last)
 }
 
 /* The last execution that began at or before a time; exec_count if none did. */
-static size_t find_exec(const struct wet_interval *interval, wet_time time)
+static size_t find_exec(const struct wet_interval *interval, wetdbg_time time)
 {
     size_t low = 0, high = interval->exec_count;
 
@@ -270,19 +270,19 @@ static size_t find_exec(const struct wet_interval *interval, wet_time time)
 /* Tells how far the scan is, now and then. */
 static int report(struct slc_scan *scan, uint64_t scanned)
 {
-    const struct slc_options *options = &scan->slice->options;
+    const struct wetdbg_slice_options *options = &scan->slice->options;
     double now = wd_seconds();
 
     if (now - scan->reported < REPORT_SECONDS)
         return 0;
     scan->reported = now;
     if (options->progress &&
-        options->progress(options->arg, scanned, wet_get_info(scan->wet)->instructions))
-        return wd_fail(-WD_ERR_INTERRUPTED, "the slice was interrupted");
+        options->progress(options->arg, scanned, wetdbg_get_info(scan->wet)->instructions))
+        return wetdbg_fail(-WETDBG_ERR_INTERRUPTED, "the slice was interrupted");
     return 0;
 }
 
-static int pass_execs(struct slc_scan *scan, size_t first, size_t end, wet_time last)
+static int pass_execs(struct slc_scan *scan, size_t first, size_t end, wetdbg_time last)
 {
     const struct wet_interval *interval = scan->interval;
     int err = 0;
@@ -295,7 +295,7 @@ static int pass_execs(struct slc_scan *scan, size_t first, size_t end, wet_time 
                 err = pass_exec(scan, &interval->execs[--end], last);
         }
         if (!err)
-            err = report(scan, wet_get_info(scan->wet)->last_time - interval->first_time -
+            err = report(scan, wetdbg_get_info(scan->wet)->last_time - interval->first_time -
                                    interval->execs[end].time_off);
     }
     return err;
@@ -319,8 +319,8 @@ static int pass_stretches(struct slc_scan *scan, size_t end)
     return result < 0 ? result : 0;
 }
 
-static int pass_interval(struct slc_scan *scan, const struct wet_interval *interval, wet_time last,
-                         bool is_first)
+static int pass_interval(struct slc_scan *scan, const struct wet_interval *interval,
+                         wetdbg_time last, bool is_first)
 {
     int err = 0;
 
@@ -388,16 +388,16 @@ static bool is_done(const struct slc_scan *scan)
 /* Whether interval k can have no part in the slice, without running it. */
 static bool can_skip(struct slc_scan *scan, uint64_t k)
 {
-    wet_time seed = seed_time(scan);
+    wetdbg_time seed = seed_time(scan);
 
     if (scan->follows_control || wants_registers(scan) || waits_for_control(scan) ||
         holds_handlers(scan) || scan->memory.page_count > SKIP_PAGES_MAX ||
-        (seed && wet_interval_at(scan->wet, seed) == k))
+        (seed && wetdbg_interval_at(scan->wet, seed) == k))
         return false;
     uint64_t at = 0;
     while (slc_memory_next(&scan->memory, &at, UINT64_MAX)) {
         at &= ~(uint64_t)(SKIP_BLOCK_BYTES - 1);
-        if (wet_interval_may_write(scan->wet, k, at, SKIP_BLOCK_BYTES))
+        if (wetdbg_interval_may_write(scan->wet, k, at, SKIP_BLOCK_BYTES))
             return false;
         at += SKIP_BLOCK_BYTES;
         if (at == 0)
@@ -405,7 +405,7 @@ static bool can_skip(struct slc_scan *scan, uint64_t k)
     }
     at = 0;
     while (slc_memory_next_slot(&scan->memory, &at, UINT64_MAX)) {
-        if (wet_interval_may_write(scan->wet, k, at, 8))
+        if (wetdbg_interval_may_write(scan->wet, k, at, 8))
             return false;
         at += 8;
         if (at == 0)
@@ -451,7 +451,7 @@ static int end(struct slc_scan *scan)
     return err;
 }
 
-static wet_time last_time(const struct slc_scan *scan)
+static wetdbg_time last_time(const struct slc_scan *scan)
 {
     const struct slc_seed *seed = &scan->criterion->seeds[0];
     return seed->is_fault ? seed->time - 1 : seed->time;
@@ -459,14 +459,14 @@ static wet_time last_time(const struct slc_scan *scan)
 
 int slc_scan_run(struct slc_scan *scan)
 {
-    wet_time last = last_time(scan);
+    wetdbg_time last = last_time(scan);
     bool is_first = true;
     int err = begin(scan);
 
     scan->reported = wd_seconds();
     if (err || last == 0)
         return err ? err : end(scan);
-    for (uint64_t k = wet_interval_at(scan->wet, last) + 1;
+    for (uint64_t k = wetdbg_interval_at(scan->wet, last) + 1;
          k-- > 0 && !err && !scan->is_stale && !is_done(scan);) {
         const struct wet_interval *interval;
         if (!is_first && can_skip(scan, k))
@@ -481,7 +481,7 @@ int slc_scan_run(struct slc_scan *scan)
         wet_interval_put(scan->wet, interval);
         is_first = false;
         if (!err)
-            err = report(scan, wet_get_info(scan->wet)->last_time - left);
+            err = report(scan, wetdbg_get_info(scan->wet)->last_time - left);
     }
     return err || scan->is_stale ? err : end(scan);
 }

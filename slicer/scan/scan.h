@@ -45,9 +45,9 @@ struct slc_hits {
 };
 
 struct slc_scan {
-    struct wet *wet;
-    const struct slc_criterion *criterion;
-    struct slc_slice *slice;
+    struct wetdbg *wet;
+    const struct wetdbg_criterion *criterion;
+    struct wetdbg_slice *slice;
     struct slc_code *code; /* the slice's */
     struct slc_memory memory;
     struct slc_bypass bypass;
@@ -67,7 +67,7 @@ struct slc_scan {
     double reported;             /* when progress was told of last; wd_seconds() */
 };
 
-/* NULL with -ENOMEM in *error, or -WD_ERR_CORRUPT for a number that cannot be. */
+/* NULL with -ENOMEM in *error, or -WETDBG_ERR_CORRUPT for a number that cannot be. */
 struct slc_task *slc_scan_task(struct slc_scan *scan, uint32_t task, int *err);
 
 static inline void slc_hit(struct slc_hits *hits, const struct slc_want *want, unsigned location,
@@ -100,7 +100,7 @@ int slc_register_from_outside(struct slc_scan *scan, struct slc_task *task, uint
                               unsigned location);
 
 /* Events at or after a time that were not passed yet. */
-int slc_pass_events(struct slc_scan *scan, wet_time time);
+int slc_pass_events(struct slc_scan *scan, wetdbg_time time);
 
 /* What the last instruction of a whole execution did to the stack frames, if it is no jump inside its
  * function. Control hits go to scan->hits. slicer/scan/scan.c. */
@@ -119,7 +119,7 @@ static inline bool slc_stays_inside(const struct slc_task *task, const struct sl
  * instructions, nor did from the end of execution end - 1 to time `last`. Returns the end of those that
  * are left. slicer/scan/run.c.
  */
-size_t slc_run_execs(struct slc_scan *scan, size_t first, size_t end, wet_time last, int *err);
+size_t slc_run_execs(struct slc_scan *scan, size_t first, size_t end, wetdbg_time last, int *err);
 
 /* A pass from the criterion to the start of the run; slicer/scan/scan.c. */
 int slc_scan_run(struct slc_scan *scan);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 /* The stations of an interval; NULL if memory is short. */
-static struct slc_stations *stations_of(struct slc_session *session,
+static struct slc_stations *stations_of(struct wetdbg_slice_session *session,
                                         const struct wet_interval *interval)
 {
     size_t count = (interval->instructions >> session->stretch_bits) + 1;
@@ -23,7 +23,8 @@ static struct slc_stations *stations_of(struct slc_session *session,
     return *row;
 }
 
-struct slc_station *slc_station_of(struct slc_session *session, const struct wet_interval *interval,
+struct slc_station *slc_station_of(struct wetdbg_slice_session *session,
+                                   const struct wet_interval *interval,
                                    const struct slc_reach *reach)
 {
     struct slc_stations *row = stations_of(session, interval);
@@ -63,7 +64,7 @@ int slc_station_describe(struct slc_station *station, struct slc_code *code,
     return 0;
 }
 
-int slc_station_prepare(struct slc_session *session, struct slc_station *station,
+int slc_station_prepare(struct wetdbg_slice_session *session, struct slc_station *station,
                         struct slc_code *code, const struct wet_interval *interval)
 {
     if (station->is_large)
@@ -86,13 +87,13 @@ void slc_station_leave(struct slc_station *station)
 
 /* ---- by last use ---- */
 
-static void unlink_stretch(struct slc_session *session, struct slc_stretch *stretch)
+static void unlink_stretch(struct wetdbg_slice_session *session, struct slc_stretch *stretch)
 {
     *(stretch->newer ? &stretch->newer->older : &session->newest) = stretch->older;
     *(stretch->older ? &stretch->older->newer : &session->oldest) = stretch->newer;
 }
 
-static void link_stretch(struct slc_session *session, struct slc_stretch *stretch)
+static void link_stretch(struct wetdbg_slice_session *session, struct slc_stretch *stretch)
 {
     stretch->newer = NULL;
     stretch->older = session->newest;
@@ -100,7 +101,7 @@ static void link_stretch(struct slc_session *session, struct slc_stretch *stretc
     session->newest = stretch;
 }
 
-void slc_station_touch(struct slc_session *session, struct slc_stretch *stretch)
+void slc_station_touch(struct wetdbg_slice_session *session, struct slc_stretch *stretch)
 {
     unlink_stretch(session, stretch);
     link_stretch(session, stretch);
@@ -118,7 +119,7 @@ void slc_stretch_free(struct slc_stretch *stretch)
     free(stretch);
 }
 
-static void drop(struct slc_session *session, struct slc_stretch *stretch)
+static void drop(struct wetdbg_slice_session *session, struct slc_stretch *stretch)
 {
     struct slc_station *station = stretch->station;
 
@@ -133,7 +134,7 @@ static void drop(struct slc_session *session, struct slc_stretch *stretch)
     slc_station_leave(station);
 }
 
-void slc_stretches_forget(struct slc_session *session, uint64_t interval)
+void slc_stretches_forget(struct wetdbg_slice_session *session, uint64_t interval)
 {
     for (struct slc_stretch *stretch = session->newest, *older; stretch; stretch = older) {
         older = stretch->older;
@@ -142,7 +143,7 @@ void slc_stretches_forget(struct slc_session *session, uint64_t interval)
     }
 }
 
-void slc_station_keep(struct slc_session *session, struct slc_station *station,
+void slc_station_keep(struct wetdbg_slice_session *session, struct slc_station *station,
                       struct slc_stretch *stretch)
 {
     unsigned count = 0;
@@ -178,7 +179,7 @@ static void row_free(struct slc_stations *row)
     free(row);
 }
 
-void slc_stations_free(struct slc_session *session)
+void slc_stations_free(struct wetdbg_slice_session *session)
 {
     slc_stretches_forget(session, UINT64_MAX);
     for (uint64_t k = 0; session->places && k < session->interval_count; k++)

@@ -55,7 +55,8 @@ struct slc_stations {
 };
 
 /* The station of some executions of an interval; NULL if memory is short. */
-struct slc_station *slc_station_of(struct slc_session *session, const struct wet_interval *interval,
+struct slc_station *slc_station_of(struct wetdbg_slice_session *session,
+                                   const struct wet_interval *interval,
                                    const struct slc_reach *reach);
 
 /* Finds out what its executions are. 0 or -ENOMEM. */
@@ -63,24 +64,24 @@ int slc_station_describe(struct slc_station *station, struct slc_code *code,
                          const struct wet_interval *interval);
 
 /* ... and their footprint: 1; 0 if it is too large, or -ENOMEM. */
-int slc_station_prepare(struct slc_session *session, struct slc_station *station,
+int slc_station_prepare(struct wetdbg_slice_session *session, struct slc_station *station,
                         struct slc_code *code, const struct wet_interval *interval);
 
 /* Frees the footprint if nothing is kept there. */
 void slc_station_leave(struct slc_station *station);
 
 /* Takes a stretch over, which has its interval and bytes set. */
-void slc_station_keep(struct slc_session *session, struct slc_station *station,
+void slc_station_keep(struct wetdbg_slice_session *session, struct slc_station *station,
                       struct slc_stretch *stretch);
 /* Notes that a stretch has been used: the least lately used ones go first. */
-void slc_station_touch(struct slc_session *session, struct slc_stretch *stretch);
+void slc_station_touch(struct wetdbg_slice_session *session, struct slc_stretch *stretch);
 
 void slc_stretch_free(struct slc_stretch *stretch);
 
 /* Forgets what scans did in one interval, or (UINT64_MAX) in all. */
-void slc_stretches_forget(struct slc_session *session, uint64_t interval);
+void slc_stretches_forget(struct wetdbg_slice_session *session, uint64_t interval);
 
 /* Frees all stations. */
-void slc_stations_free(struct slc_session *session);
+void slc_stations_free(struct wetdbg_slice_session *session);
 
 #endif

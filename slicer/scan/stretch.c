@@ -36,7 +36,7 @@ static bool is_plain(const struct slc_scan *scan, const struct slc_reach *reach,
                      const struct slc_task *task)
 {
     const struct wet_interval *interval = scan->interval;
-    wet_time first = interval->first_time + interval->execs[reach->first].time_off;
+    wetdbg_time first = interval->first_time + interval->execs[reach->first].time_off;
 
     if (scan->event_at && interval->events[scan->event_at - 1].time >= first)
         return false;
@@ -183,7 +183,7 @@ int slc_stretch_take(struct slc_scan *scan, const struct slc_reach *reach,
         return err;
     if (reach->has_events || !is_plain(scan, reach, task))
         return 0;
-    struct slc_session *session = scan->slice->session;
+    struct wetdbg_slice_session *session = scan->slice->session;
     const struct wet_interval *interval = scan->interval;
     struct slc_station *station = slc_station_of(session, interval, reach);
     if (!station || slc_station_describe(station, scan->code, interval))

@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-struct slc_want slc_some_want = {.distance = 1, .edge = SLC_EDGE_VALUE};
+struct slc_want slc_some_want = {.distance = 1, .edge = WETDBG_EDGE_VALUE};
 
 int slc_regs_init(struct slc_regs *regs, bool has_wants)
 {

@@ -27,14 +27,14 @@ enum slc_force {
 struct slc_want {
     uint64_t user;     /* time */
     uint32_t distance; /* of the definition; SLC_NOT_WANTED */
-    uint8_t edge;      /* enum slc_edge */
+    uint8_t edge;      /* enum wetdbg_edge */
     uint8_t force;     /* enum slc_force, of control edges */
-    uint16_t location; /* set by whoever takes a want out, see struct slc_instance */
+    uint16_t location; /* set by whoever takes a want out, see struct wetdbg_slice_instance */
 };
 
 static inline struct slc_want slc_no_want(void)
 {
-    return (struct slc_want){.distance = SLC_NOT_WANTED, .edge = SLC_EDGE_NONE};
+    return (struct slc_want){.distance = SLC_NOT_WANTED, .edge = WETDBG_EDGE_NONE};
 }
 
 /* Keeps the nearer of two; a force lasts. Returns whether `want` replaced *best. */

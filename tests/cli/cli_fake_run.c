@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
-#include "slicer/origin/origin.h"
 #include "slicer/slicer.h"
+#include "wet/intervals.h"
 #include "wet/model/model.h"
-#include "wet/wet.h"
+#include <wetdbg/errors.h>
+#include <wetdbg/origin.h>
 
 #define INSTRUCTIONS 1000
 #define HELPER_TIME  993
@@ -23,18 +23,18 @@
 bool fake_slice_is_interrupted;
 unsigned fake_slice_count;
 
-struct wet {
+struct wetdbg {
     int unused;
 };
-struct wet_state {
+struct wetdbg_state {
     uint32_t task;
     struct evq_regs regs;
     uint8_t memory[0x100];
 };
 
-static struct wet the_wet;
+static struct wetdbg the_wet;
 static const char *const arguments[] = {"prog", "a b", NULL};
-static struct wet_info run = {
+static struct wetdbg_info run = {
     .program = "/bin/prog",
     .argv = arguments,
     .argc = 2,
@@ -60,52 +60,52 @@ void fake_set_threads(unsigned threads, unsigned ambiguous)
 
 /* ---- wet.h ---- */
 
-int wet_open(const char *path, struct wet **out)
+int wetdbg_open(const char *path, struct wetdbg **out)
 {
     if (strcmp(path, "fake.wet") != 0)
-        return wd_fail(-ENOENT, "cannot open '%s': No such file or directory", path);
+        return wetdbg_fail(-ENOENT, "cannot open '%s': No such file or directory", path);
     *out = &the_wet;
     return 0;
 }
 
-void wet_close(struct wet *wet)
+void wetdbg_close(struct wetdbg *wet)
 {
     (void)wet;
 }
 
-const struct wet_info *wet_get_info(const struct wet *wet)
+const struct wetdbg_info *wetdbg_get_info(const struct wetdbg *wet)
 {
     (void)wet;
     return &run;
 }
 
-struct mdl_model *wet_get_model(struct wet *wet)
+struct wetdbg_model *wetdbg_get_model(struct wetdbg *wet)
 {
-    return (struct mdl_model *)wet;
+    return (struct wetdbg_model *)wet;
 }
 
-void wet_trust(struct wet *wet)
+void wetdbg_trust(struct wetdbg *wet)
 {
     (void)wet;
 }
 
-void wet_set_memory(struct wet *wet, uint64_t bytes)
+void wetdbg_set_memory(struct wetdbg *wet, uint64_t bytes)
 {
     (void)wet;
     (void)bytes;
 }
 
-void wet_interrupt(struct wet *wet)
+void wetdbg_interrupt(struct wetdbg *wet)
 {
     (void)wet;
 }
 
-void wet_interrupt_clear(struct wet *wet)
+void wetdbg_interrupt_clear(struct wetdbg *wet)
 {
     (void)wet;
 }
 
-static uint64_t pc_at(wet_time time)
+static uint64_t pc_at(wetdbg_time time)
 {
     return time >= HELPER_TIME ? HELPER_PC : MAIN_PC + 16 * ((time - 1) % 8);
 }
@@ -118,18 +118,18 @@ static bool is_one_of(uint64_t pc, const uint64_t *pcs, size_t count)
     return false;
 }
 
-int wet_each_instance(struct wet *wet, const uint64_t *pcs, size_t pc_count, wet_time from,
-                      wet_time to, wet_instance_fn fn, void *arg)
+int wetdbg_each_instance(struct wetdbg *wet, const uint64_t *pcs, size_t pc_count, wetdbg_time from,
+                         wetdbg_time to, wetdbg_instance_fn fn, void *arg)
 {
     int result = 0;
     (void)wet;
-    for (wet_time t = from; t <= to && !result; t++)
+    for (wetdbg_time t = from; t <= to && !result; t++)
         if (is_one_of(pc_at(t), pcs, pc_count))
             result = fn(arg, t, pc_at(t));
     return result;
 }
 
-static int count_one(void *arg, wet_time time, uint64_t pc)
+static int count_one(void *arg, wetdbg_time time, uint64_t pc)
 {
     (void)time;
     (void)pc;
@@ -137,29 +137,30 @@ static int count_one(void *arg, wet_time time, uint64_t pc)
     return 0;
 }
 
-int wet_count_instances(struct wet *wet, const uint64_t *pcs, size_t pc_count, uint64_t *count)
+int wetdbg_count_instances(struct wetdbg *wet, const uint64_t *pcs, size_t pc_count,
+                           uint64_t *count)
 {
     *count = 0;
-    return wet_each_instance(wet, pcs, pc_count, 1, INSTRUCTIONS, count_one, count);
+    return wetdbg_each_instance(wet, pcs, pc_count, 1, INSTRUCTIONS, count_one, count);
 }
 
-int wet_find_instance(struct wet *wet, const uint64_t *pcs, size_t pc_count, int64_t k,
-                      wet_time *time)
+int wetdbg_find_instance(struct wetdbg *wet, const uint64_t *pcs, size_t pc_count, int64_t k,
+                         wetdbg_time *time)
 {
     uint64_t count, seen = 0;
-    wet_count_instances(wet, pcs, pc_count, &count);
+    wetdbg_count_instances(wet, pcs, pc_count, &count);
     int64_t wanted = k > 0 ? k : (int64_t)count + 1 + k;
-    for (wet_time t = 1; t <= INSTRUCTIONS; t++)
+    for (wetdbg_time t = 1; t <= INSTRUCTIONS; t++)
         if (is_one_of(pc_at(t), pcs, pc_count) && (int64_t)++seen == wanted) {
             *time = t;
             return 0;
         }
-    return wd_fail(-WD_ERR_NOT_FOUND, "there are fewer");
+    return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "there are fewer");
 }
 
-int wet_state_open(struct wet *wet, wet_time t, struct wet_state **out)
+int wetdbg_state_open(struct wetdbg *wet, wetdbg_time t, struct wetdbg_state **out)
 {
-    struct wet_state *state = calloc(1, sizeof(*state));
+    struct wetdbg_state *state = calloc(1, sizeof(*state));
     (void)wet;
     state->task = run.threads > 1 && t >= HELPER_TIME;
     int32_t x = -5;
@@ -181,29 +182,30 @@ int wet_state_open(struct wet *wet, wet_time t, struct wet_state **out)
     return 0;
 }
 
-void wet_state_close(struct wet_state *state)
+void wetdbg_state_close(struct wetdbg_state *state)
 {
     free(state);
 }
 
-const struct evq_regs *wet_state_regs(const struct wet_state *state)
+const struct evq_regs *wetdbg_state_regs(const struct wetdbg_state *state)
 {
     return &state->regs;
 }
 
-uint32_t wet_state_task(const struct wet_state *state)
+uint32_t wetdbg_state_task(const struct wetdbg_state *state)
 {
     return state->task;
 }
 
-int wet_state_select(struct wet_state *state, uint32_t task)
+int wetdbg_state_select(struct wetdbg_state *state, uint32_t task)
 {
     state->task = task;
     state->regs.r[EVQ_RIP] = task == 0 ? MAIN_PC + 16 * 2 : HELPER_PC;
     return 0;
 }
 
-int wet_state_mappings(struct wet_state *state, const struct wet_mapping **list, size_t *count)
+int wetdbg_state_mappings(struct wetdbg_state *state, const struct wetdbg_mapping **list,
+                          size_t *count)
 {
     (void)state;
     *list = NULL;
@@ -213,7 +215,7 @@ int wet_state_mappings(struct wet_state *state, const struct wet_mapping **list,
 
 /* ---- wet.h: threads ---- */
 
-static const struct wet_thread threads[] = {
+static const struct wetdbg_thread threads[] = {
     {.index = 0, .tid = 42, .name = "prog", .start = 1, .end = 1000, .instructions = 992},
     {.index = 1,
      .tid = 43,
@@ -233,14 +235,14 @@ static const struct wet_thread threads[] = {
      .parent = &threads[0]},
 };
 
-const struct wet_thread *wet_threads(const struct wet *wet, size_t *count)
+const struct wetdbg_thread *wetdbg_threads(const struct wetdbg *wet, size_t *count)
 {
     (void)wet;
     *count = run.threads;
     return threads;
 }
 
-const struct wet_thread *wet_thread_at(const struct wet *wet, wet_time t)
+const struct wetdbg_thread *wetdbg_thread_at(const struct wetdbg *wet, wetdbg_time t)
 {
     (void)wet;
     if (t < 1 || t > INSTRUCTIONS)
@@ -248,7 +250,7 @@ const struct wet_thread *wet_thread_at(const struct wet *wet, wet_time t)
     return run.threads > 1 && t >= HELPER_TIME ? &threads[1] : &threads[0];
 }
 
-const struct wet_thread *wet_thread_of(const struct wet *wet, uint32_t task, wet_time t)
+const struct wetdbg_thread *wetdbg_thread_of(const struct wetdbg *wet, uint32_t task, wetdbg_time t)
 {
     (void)wet;
     return task < run.threads && threads[task].start <= t && t <= threads[task].end + 1
@@ -256,9 +258,9 @@ const struct wet_thread *wet_thread_of(const struct wet *wet, uint32_t task, wet
                : NULL;
 }
 
-const struct wet_ambiguous *wet_ambiguous_events(const struct wet *wet, size_t *count)
+const struct wetdbg_ambiguous *wetdbg_ambiguous_events(const struct wetdbg *wet, size_t *count)
 {
-    static const struct wet_ambiguous list[] = {
+    static const struct wetdbg_ambiguous list[] = {
         {.time = 499, .frame = 50, .signal = 14, .thread = &threads[0]},
         {.time = 992, .frame = 90, .thread = &threads[0]},
     };
@@ -270,12 +272,12 @@ const struct wet_ambiguous *wet_ambiguous_events(const struct wet *wet, size_t *
 bool fake_has_avx512;
 
 /* Byte i of register n is 2 n + i; k3 is 0x8000000000000005, the other masks are their numbers. */
-int wet_state_vector(const struct wet_state *state, unsigned number, uint8_t bytes[64],
-                     unsigned *width)
+int wetdbg_state_vector(const struct wetdbg_state *state, unsigned number, uint8_t bytes[64],
+                        unsigned *width)
 {
     (void)state;
     if (number > 15 && !fake_has_avx512)
-        return wd_fail(-WD_ERR_UNSUPPORTED, "no vector register %u", number);
+        return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED, "no vector register %u", number);
     unsigned size = fake_has_avx512 ? 64 : 32;
     for (unsigned i = 0; i < 64; i++)
         bytes[i] = i < size ? (uint8_t)(2 * number + i) : 0;
@@ -284,32 +286,33 @@ int wet_state_vector(const struct wet_state *state, unsigned number, uint8_t byt
     return 0;
 }
 
-int wet_state_mask(const struct wet_state *state, unsigned number, uint64_t *mask)
+int wetdbg_state_mask(const struct wetdbg_state *state, unsigned number, uint64_t *mask)
 {
     (void)state;
     *mask = number == 3 ? UINT64_C(0x8000000000000005) : number;
-    return fake_has_avx512 ? 0 : wd_fail(-WD_ERR_UNSUPPORTED, "no mask register %u", number);
+    return fake_has_avx512 ? 0
+                           : wetdbg_fail(-WETDBG_ERR_UNSUPPORTED, "no mask register %u", number);
 }
 
-const uint8_t *wet_state_xstate(const struct wet_state *state, size_t *size_bytes)
+const uint8_t *wetdbg_state_xstate(const struct wetdbg_state *state, size_t *size_bytes)
 {
     (void)state;
     *size_bytes = 0;
     return NULL;
 }
 
-int wet_state_read(struct wet_state *state, uint64_t address, void *bytes, size_t size)
+int wetdbg_state_read(struct wetdbg_state *state, uint64_t address, void *bytes, size_t size)
 {
     if (address < MEMORY || address - MEMORY > sizeof(state->memory) ||
         size > sizeof(state->memory) - (address - MEMORY))
-        return wd_fail(-EFAULT, "no memory at 0x%lx", (unsigned long)address);
+        return wetdbg_fail(-EFAULT, "no memory at 0x%lx", (unsigned long)address);
     memcpy(bytes, state->memory + (address - MEMORY), size);
     return 0;
 }
 
-const struct wet_output *wet_outputs(const struct wet *wet, size_t *count)
+const struct wetdbg_output *wetdbg_outputs(const struct wetdbg *wet, size_t *count)
 {
-    static const struct wet_output list[] = {
+    static const struct wetdbg_output list[] = {
         {1, 100, 0, MEMORY + 16, 6},
         {2, 150, 0, MEMORY + 16, 3},
         {1, 200, 6, MEMORY + 16, 6},
@@ -320,7 +323,8 @@ const struct wet_output *wet_outputs(const struct wet *wet, size_t *count)
 }
 
 /* The first thread waits in futex (202) from time 992 on; then the run faults. */
-int wet_each_event(struct wet *wet, int (*fn)(void *arg, const struct wet_event *event), void *arg)
+int wet_each_entry(struct wetdbg *wet, int (*fn)(void *arg, const struct wet_event *event),
+                   void *arg)
 {
     static const struct evq_entry fault = {
         .kind = EVQ_FAULT, .number = 11, .code = 1, .address = 0x10};
@@ -338,7 +342,7 @@ int wet_each_event(struct wet *wet, int (*fn)(void *arg, const struct wet_event 
 
 /* ---- model.h: code ---- */
 
-static const struct mdl_function functions[] = {
+static const struct wetdbg_function functions[] = {
     {.name = "main", .linkage_name = "main", .start = MAIN_PC, .end = MAIN_PC + 0x80},
     {.name = "helper", .linkage_name = "helper", .start = HELPER_PC, .end = HELPER_PC + 0x10},
     {.name = "foreign",
@@ -348,7 +352,7 @@ static const struct mdl_function functions[] = {
      .module = 1},
 };
 
-int mdl_function_at(struct mdl_model *model, uint64_t pc, struct mdl_function *function)
+int wetdbg_function_at(struct wetdbg_model *model, uint64_t pc, struct wetdbg_function *function)
 {
     (void)model;
     for (size_t i = 0; i < 3; i++)
@@ -356,18 +360,19 @@ int mdl_function_at(struct mdl_model *model, uint64_t pc, struct mdl_function *f
             *function = functions[i];
             return 0;
         }
-    return -WD_ERR_NOT_FOUND;
+    return -WETDBG_ERR_NOT_FOUND;
 }
 
-size_t mdl_module_count(const struct mdl_model *model)
+size_t wetdbg_module_count(const struct wetdbg_model *model)
 {
     (void)model;
     return 2;
 }
 
-int mdl_module_get(const struct mdl_model *model, mdl_module_id id, struct mdl_module *module)
+int wetdbg_module_get(const struct wetdbg_model *model, wetdbg_module_id id,
+                      struct wetdbg_module *module)
 {
-    static const struct mdl_module modules[] = {
+    static const struct wetdbg_module modules[] = {
         {.path = "/bin/prog", .name = "prog", .start = 0x1000, .end = 0x3000, .is_elf = 1},
         {.id = 1,
          .path = "/lib/libforeign.so",
@@ -381,26 +386,27 @@ int mdl_module_get(const struct mdl_model *model, mdl_module_id id, struct mdl_m
     return 0;
 }
 
-int mdl_module_debug(struct mdl_model *model, mdl_module_id id, struct mdl_debug *debug)
+int wetdbg_module_debug(struct wetdbg_model *model, wetdbg_module_id id,
+                        struct wetdbg_module_debug *debug)
 {
     (void)model;
-    *debug = (struct mdl_debug){.has_dwarf = id == 0, .build_id = "0badf00d"};
+    *debug = (struct wetdbg_module_debug){.has_dwarf = id == 0, .build_id = "0badf00d"};
     return 0;
 }
 
-int mdl_module_at(const struct mdl_model *model, uint64_t pc, struct mdl_module *module)
+int wetdbg_module_at(const struct wetdbg_model *model, uint64_t pc, struct wetdbg_module *module)
 {
-    return mdl_module_get(model, pc >= 0x5000, module);
+    return wetdbg_module_get(model, pc >= 0x5000, module);
 }
 
-int mdl_functions_each(struct mdl_model *model, const char *regex, mdl_function_fn fn,
-                       void *context)
+int wetdbg_functions_each(struct wetdbg_model *model, const char *regex, wetdbg_function_fn fn,
+                          void *context)
 {
     regex_t pattern;
     int result = 0;
     (void)model;
     if (regcomp(&pattern, regex ? regex : "", REG_EXTENDED) != 0)
-        return wd_fail(-WD_ERR_USAGE, "bad expression '%s'", regex);
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "bad expression '%s'", regex);
     for (size_t i = 0; i < 3 && !result; i++)
         if (regexec(&pattern, functions[i].name, 0, NULL, 0) == 0)
             result = fn(context, &functions[i]);
@@ -408,14 +414,14 @@ int mdl_functions_each(struct mdl_model *model, const char *regex, mdl_function_
     return result;
 }
 
-const char *mdl_name_full(struct mdl_model *model, const char *linkage_name)
+const char *wetdbg_name_full(struct wetdbg_model *model, const char *linkage_name)
 {
     (void)model;
     return linkage_name;
 }
 
-int mdl_functions_named(struct mdl_model *model, const char *name, struct mdl_function **list,
-                        size_t *count)
+int wetdbg_functions_named(struct wetdbg_model *model, const char *name,
+                           struct wetdbg_function **list, size_t *count)
 {
     (void)model;
     for (size_t i = 0; i < 3; i++)
@@ -425,18 +431,18 @@ int mdl_functions_named(struct mdl_model *model, const char *name, struct mdl_fu
             *count = 1;
             return 0;
         }
-    return -WD_ERR_NOT_FOUND;
+    return -WETDBG_ERR_NOT_FOUND;
 }
 
 static const char main_file[] = "/src/main.c", helper_file[] = "/src/lib/util.c";
 
-int mdl_line_at(struct mdl_model *model, uint64_t pc, struct mdl_line *line)
+int wetdbg_line_at(struct wetdbg_model *model, uint64_t pc, struct wetdbg_line *line)
 {
     bool is_main = pc < HELPER_PC;
     (void)model;
     if (pc >= FOREIGN_PC)
-        return -WD_ERR_NOT_FOUND;
-    *line = (struct mdl_line){
+        return -WETDBG_ERR_NOT_FOUND;
+    *line = (struct wetdbg_line){
         .file = is_main ? main_file : helper_file,
         .line = is_main ? 10 + (uint32_t)(pc - MAIN_PC) / 16 : 30,
         .is_stmt = 1,
@@ -448,30 +454,31 @@ int mdl_line_at(struct mdl_model *model, uint64_t pc, struct mdl_line *line)
     return 0;
 }
 
-int mdl_line_of_instruction(struct mdl_model *model, uint64_t pc, struct mdl_line *line)
+int wetdbg_line_of_instruction(struct wetdbg_model *model, uint64_t pc, struct wetdbg_line *line)
 {
-    return mdl_line_at(model, pc, line);
+    return wetdbg_line_at(model, pc, line);
 }
 
-int mdl_inline_chain(struct mdl_model *model, uint64_t pc, struct mdl_line *chain, size_t max,
-                     size_t *count)
+int wetdbg_inline_chain(struct wetdbg_model *model, uint64_t pc, struct wetdbg_line *chain,
+                        size_t max, size_t *count)
 {
     (void)max;
     *count = 1;
-    return mdl_line_at(model, pc, chain);
+    return wetdbg_line_at(model, pc, chain);
 }
 
-int mdl_line_locations(struct mdl_model *model, const char *file, uint32_t line,
-                       struct mdl_location **locations, size_t *count)
+int wetdbg_line_locations(struct wetdbg_model *model, const char *file, uint32_t line,
+                          struct wetdbg_line_location **locations, size_t *count)
 {
     bool is_main = strcmp(file, "main.c") == 0, is_helper = strcmp(file, "util.c") == 0;
     (void)model;
     if (!is_main && !is_helper)
-        return wd_fail(-WD_ERR_NOT_FOUND, "no module knows a source file '%s'", file);
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "no module knows a source file '%s'", file);
     if (is_main ? line < 10 || line > 17 : line != 30)
-        return wd_fail(-WD_ERR_NOT_FOUND, "no code at %s:%u; nearest: %s:10", file, line, file);
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "no code at %s:%u; nearest: %s:10", file, line,
+                           file);
     *locations = malloc(sizeof(**locations));
-    **locations = (struct mdl_location){
+    **locations = (struct wetdbg_line_location){
         .pc = is_main ? MAIN_PC + 16 * (line - 10) : HELPER_PC,
         .file = is_main ? main_file : helper_file,
         .line = line,
@@ -481,19 +488,20 @@ int mdl_line_locations(struct mdl_model *model, const char *file, uint32_t line,
     return 0;
 }
 
-int mdl_lines_each(struct mdl_model *model, const char *file, mdl_line_fn fn, void *context)
+int wetdbg_lines_each(struct wetdbg_model *model, const char *file, wetdbg_line_fn fn,
+                      void *context)
 {
-    struct mdl_line line;
+    struct wetdbg_line line;
     int result = 0;
     for (unsigned i = 0; i < 8 && !result && strcmp(file, "main.c") == 0; i++) {
-        mdl_line_at(model, MAIN_PC + 16 * i, &line);
+        wetdbg_line_at(model, MAIN_PC + 16 * i, &line);
         result = fn(context, &line);
     }
     return result;
 }
 
-int mdl_source_line(struct mdl_model *model, const char *file, uint32_t line, uint64_t pc,
-                    const char **text, unsigned *flags)
+int wetdbg_source_line(struct wetdbg_model *model, const char *file, uint32_t line, uint64_t pc,
+                       const char **text, unsigned *flags)
 {
     static char lines[64][64];
     (void)model;
@@ -506,7 +514,7 @@ int mdl_source_line(struct mdl_model *model, const char *file, uint32_t line, ui
         snprintf(lines[line], sizeof(lines[line]), "\tmain line %u;", line);
         *text = lines[line];
     } else {
-        *flags = file == main_file ? MDL_SOURCE_SHORT : MDL_SOURCE_MISSING;
+        *flags = file == main_file ? WETDBG_SOURCE_SHORT : WETDBG_SOURCE_MISSING;
     }
     return 0;
 }
@@ -526,17 +534,17 @@ enum {
     T_PAIR_PTR
 };
 
-static const struct mdl_type types[] = {
-    [T_INT] = {MDL_TYPE_SIGNED, 1, 0, 4, "int", T_INT},
-    [T_CHAR] = {MDL_TYPE_CHAR, 1, 0, 1, "char", T_CHAR},
-    [T_INT_PTR] = {MDL_TYPE_POINTER, 0, 0, 8, "int *", T_INT_PTR},
-    [T_PAIR] = {MDL_TYPE_STRUCT, 0, 0, 8, "struct pair", T_PAIR},
-    [T_NAME] = {MDL_TYPE_ARRAY, 0, 0, 8, "char [8]", T_NAME},
-    [T_CHAR_PTR] = {MDL_TYPE_POINTER, 0, 0, 8, "char *", T_CHAR_PTR},
-    [T_DOUBLE] = {MDL_TYPE_FLOAT, 1, 0, 8, "double", T_DOUBLE},
-    [T_ENUM] = {MDL_TYPE_ENUM, 0, 0, 4, "enum colour", T_ENUM},
-    [T_UCHAR] = {MDL_TYPE_CHAR, 0, 0, 1, "unsigned char", T_UCHAR},
-    [T_PAIR_PTR] = {MDL_TYPE_POINTER, 0, 0, 8, "struct pair *", T_PAIR_PTR},
+static const struct wetdbg_type types[] = {
+    [T_INT] = {WETDBG_TYPE_SIGNED, 1, 0, 4, "int", T_INT},
+    [T_CHAR] = {WETDBG_TYPE_CHAR, 1, 0, 1, "char", T_CHAR},
+    [T_INT_PTR] = {WETDBG_TYPE_POINTER, 0, 0, 8, "int *", T_INT_PTR},
+    [T_PAIR] = {WETDBG_TYPE_STRUCT, 0, 0, 8, "struct pair", T_PAIR},
+    [T_NAME] = {WETDBG_TYPE_ARRAY, 0, 0, 8, "char [8]", T_NAME},
+    [T_CHAR_PTR] = {WETDBG_TYPE_POINTER, 0, 0, 8, "char *", T_CHAR_PTR},
+    [T_DOUBLE] = {WETDBG_TYPE_FLOAT, 1, 0, 8, "double", T_DOUBLE},
+    [T_ENUM] = {WETDBG_TYPE_ENUM, 0, 0, 4, "enum colour", T_ENUM},
+    [T_UCHAR] = {WETDBG_TYPE_CHAR, 0, 0, 1, "unsigned char", T_UCHAR},
+    [T_PAIR_PTR] = {WETDBG_TYPE_POINTER, 0, 0, 8, "struct pair *", T_PAIR_PTR},
 };
 
 static const struct {
@@ -548,18 +556,18 @@ static const struct {
     {"d", T_DOUBLE, 32}, {"e", T_ENUM, 40},    {"now", T_UCHAR, 48},
 };
 
-static void fill_variable(size_t i, struct mdl_variable *variable)
+static void fill_variable(size_t i, struct wetdbg_variable *variable)
 {
-    *variable = (struct mdl_variable){
+    *variable = (struct wetdbg_variable){
         .name = variables[i].name,
         .type = types[variables[i].type],
-        .scope = i == 0 ? MDL_SCOPE_PARAM : MDL_SCOPE_LOCAL,
+        .scope = i == 0 ? WETDBG_SCOPE_PARAM : WETDBG_SCOPE_LOCAL,
         .handle = i + 1,
     };
 }
 
-int mdl_variable_find(struct mdl_model *model, uint64_t pc, const char *name,
-                      struct mdl_variable *variable)
+int wetdbg_variable_find(struct wetdbg_model *model, uint64_t pc, const char *name,
+                         struct wetdbg_variable *variable)
 {
     (void)model;
     (void)pc;
@@ -568,18 +576,19 @@ int mdl_variable_find(struct mdl_model *model, uint64_t pc, const char *name,
             fill_variable(i, variable);
             return 0;
         }
-    return wd_fail(-WD_ERR_NOT_FOUND, "unknown");
+    return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "unknown");
 }
 
-int mdl_variable_find_at(struct mdl_model *model, uint64_t pc, size_t depth, const char *name,
-                         struct mdl_variable *variable)
+int wetdbg_variable_find_at(struct wetdbg_model *model, uint64_t pc, size_t depth, const char *name,
+                            struct wetdbg_variable *variable)
 {
     (void)depth;
-    return mdl_variable_find(model, pc, name, variable);
+    return wetdbg_variable_find(model, pc, name, variable);
 }
 
-int mdl_member_offset(struct mdl_model *model, const struct mdl_member *member,
-                      const struct mdl_machine *machine, uint64_t address, uint64_t *offset_bytes)
+int wetdbg_member_offset(struct wetdbg_model *model, const struct wetdbg_member *member,
+                         const struct wetdbg_machine *machine, uint64_t address,
+                         uint64_t *offset_bytes)
 {
     (void)model;
     (void)machine;
@@ -588,10 +597,10 @@ int mdl_member_offset(struct mdl_model *model, const struct mdl_member *member,
     return 0;
 }
 
-int mdl_variables_each_at(struct mdl_model *model, uint64_t pc, size_t depth, mdl_variable_fn fn,
-                          void *context)
+int wetdbg_variables_each_at(struct wetdbg_model *model, uint64_t pc, size_t depth,
+                             wetdbg_variable_fn fn, void *context)
 {
-    struct mdl_variable variable;
+    struct wetdbg_variable variable;
     int result = 0;
     (void)model;
     (void)depth;
@@ -604,33 +613,35 @@ int mdl_variables_each_at(struct mdl_model *model, uint64_t pc, size_t depth, md
     return result;
 }
 
-int mdl_variable_locate(struct mdl_model *model, const struct mdl_variable *variable, uint64_t pc,
-                        const struct mdl_machine *machine, struct mdl_place *place)
+int wetdbg_variable_locate(struct wetdbg_model *model, const struct wetdbg_variable *variable,
+                           uint64_t pc, const struct wetdbg_machine *machine,
+                           struct wetdbg_place *place)
 {
     (void)model;
     (void)pc;
     (void)machine;
-    *place = (struct mdl_place){
-        .kind = MDL_PLACE_MEMORY,
+    *place = (struct wetdbg_place){
+        .kind = WETDBG_PLACE_MEMORY,
         .address = MEMORY + variables[variable->handle - 1].offset,
     };
     return 0;
 }
 
-int mdl_type_target(struct mdl_model *model, uint64_t handle, struct mdl_type *target,
-                    uint64_t *element_count)
+int wetdbg_type_target(struct wetdbg_model *model, uint64_t handle, struct wetdbg_type *target,
+                       uint64_t *element_count)
 {
     (void)model;
     *element_count = handle == T_NAME ? 8 : 0;
     *target = types[handle == T_INT_PTR ? T_INT : handle == T_PAIR_PTR ? T_PAIR : T_CHAR];
     return handle == T_INT_PTR || handle == T_NAME || handle == T_CHAR_PTR || handle == T_PAIR_PTR
                ? 0
-               : -WD_ERR_NOT_FOUND;
+               : -WETDBG_ERR_NOT_FOUND;
 }
 
-int mdl_type_members_each(struct mdl_model *model, uint64_t handle, mdl_member_fn fn, void *context)
+int wetdbg_type_members_each(struct wetdbg_model *model, uint64_t handle, wetdbg_member_fn fn,
+                             void *context)
 {
-    const struct mdl_member members[] = {
+    const struct wetdbg_member members[] = {
         {.name = "first", .type = types[T_INT]},
         {.name = "letter", .type = types[T_CHAR], .offset_bytes = 4},
         {.name = "low", .type = types[T_INT], .offset_bytes = 5, .bit_offset = 0, .bit_size = 3},
@@ -643,23 +654,25 @@ int mdl_type_members_each(struct mdl_model *model, uint64_t handle, mdl_member_f
     return result;
 }
 
-int mdl_type_enumerator(struct mdl_model *model, uint64_t handle, int64_t value, const char **name)
+int wetdbg_type_enumerator(struct wetdbg_model *model, uint64_t handle, int64_t value,
+                           const char **name)
 {
     (void)model;
     (void)handle;
     *name = "GREEN";
-    return value == 1 ? 0 : -WD_ERR_NOT_FOUND;
+    return value == 1 ? 0 : -WETDBG_ERR_NOT_FOUND;
 }
 
-int mdl_type_enumerators_each(struct mdl_model *model, uint64_t handle, mdl_enumerator_fn fn,
-                              void *context)
+int wetdbg_type_enumerators_each(struct wetdbg_model *model, uint64_t handle,
+                                 wetdbg_enumerator_fn fn, void *context)
 {
     (void)model;
     (void)handle;
     return fn(context, "GREEN", 1);
 }
 
-int mdl_type_plain(struct mdl_model *model, const struct mdl_type *type, struct mdl_type *plain)
+int wetdbg_type_plain(struct wetdbg_model *model, const struct wetdbg_type *type,
+                      struct wetdbg_type *plain)
 {
     (void)model;
     *plain = *type;
@@ -667,8 +680,8 @@ int mdl_type_plain(struct mdl_model *model, const struct mdl_type *type, struct 
 }
 
 /* No more types than there are: pointers to int, char and the structure, an array of char. */
-int mdl_type_pointer(struct mdl_model *model, const struct mdl_type *target,
-                     struct mdl_type *pointer)
+int wetdbg_type_pointer(struct wetdbg_model *model, const struct wetdbg_type *target,
+                        struct wetdbg_type *pointer)
 {
     (void)model;
     *pointer = types[target->handle == T_CHAR   ? T_CHAR_PTR
@@ -678,42 +691,45 @@ int mdl_type_pointer(struct mdl_model *model, const struct mdl_type *target,
     return 0;
 }
 
-int mdl_type_array(struct mdl_model *model, const struct mdl_type *element, uint64_t count,
-                   struct mdl_type *array)
+int wetdbg_type_array(struct wetdbg_model *model, const struct wetdbg_type *element, uint64_t count,
+                      struct wetdbg_type *array)
 {
     (void)model;
     (void)count;
     *array = types[T_NAME];
-    return element->handle == T_CHAR ? 0 : wd_fail(-WD_ERR_USAGE, "no such array");
+    return element->handle == T_CHAR ? 0 : wetdbg_fail(-WETDBG_ERR_USAGE, "no such array");
 }
 
-int mdl_type_named(struct mdl_model *model, uint64_t pc, const char *name, struct mdl_type *type)
+int wetdbg_type_named(struct wetdbg_model *model, uint64_t pc, const char *name,
+                      struct wetdbg_type *type)
 {
     (void)model;
     (void)pc;
     *type = types[T_PAIR];
-    return strcmp(name, "struct pair") == 0 ? 0 : wd_fail(-WD_ERR_NOT_FOUND, "no type");
+    return strcmp(name, "struct pair") == 0 ? 0 : wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "no type");
 }
 
-int mdl_enumerator_named(struct mdl_model *model, uint64_t pc, const char *name,
-                         struct mdl_type *type, int64_t *value)
+int wetdbg_enumerator_named(struct wetdbg_model *model, uint64_t pc, const char *name,
+                            struct wetdbg_type *type, int64_t *value)
 {
     (void)model;
     (void)pc;
     *type = types[T_ENUM];
     *value = 1;
-    return strcmp(name, "GREEN") == 0 ? 0 : wd_fail(-WD_ERR_NOT_FOUND, "no enumerator");
+    return strcmp(name, "GREEN") == 0 ? 0 : wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "no enumerator");
 }
 
-int mdl_function_type(struct mdl_model *model, uint64_t pc, struct mdl_type *type)
+int wetdbg_function_type(struct wetdbg_model *model, uint64_t pc, struct wetdbg_type *type)
 {
     (void)model;
     (void)pc;
-    *type = (struct mdl_type){.kind = MDL_TYPE_FUNCTION, .size_bytes = 1, .name = "int (void)"};
+    *type =
+        (struct wetdbg_type){.kind = WETDBG_TYPE_FUNCTION, .size_bytes = 1, .name = "int (void)"};
     return 0;
 }
 
-int mdl_function_result(struct mdl_model *model, uint64_t pc, size_t depth, struct mdl_type *type)
+int wetdbg_function_result(struct wetdbg_model *model, uint64_t pc, size_t depth,
+                           struct wetdbg_type *type)
 {
     (void)model;
     (void)pc;
@@ -722,77 +738,77 @@ int mdl_function_result(struct mdl_model *model, uint64_t pc, size_t depth, stru
     return 0;
 }
 
-int mdl_function_body(struct mdl_model *model, uint64_t entry_pc, uint64_t *body_pc)
+int wetdbg_function_body(struct wetdbg_model *model, uint64_t entry_pc, uint64_t *body_pc)
 {
     (void)model;
     *body_pc = entry_pc;
     return 0;
 }
 
-int mdl_is_of_c(struct mdl_model *model, uint64_t pc)
+int wetdbg_is_of_c(struct wetdbg_model *model, uint64_t pc)
 {
     (void)model;
     (void)pc;
     return 1;
 }
 
-int mdl_symbol_at(struct mdl_model *model, uint64_t address, struct mdl_symbol *symbol)
+int wetdbg_symbol_at(struct wetdbg_model *model, uint64_t address, struct wetdbg_symbol *symbol)
 {
     (void)model;
-    *symbol = (struct mdl_symbol){.name = "storage", .start = MEMORY, .size_bytes = 0x100};
-    return address >= MEMORY && address < MEMORY + 0x100 ? 0 : -WD_ERR_NOT_FOUND;
+    *symbol = (struct wetdbg_symbol){.name = "storage", .start = MEMORY, .size_bytes = 0x100};
+    return address >= MEMORY && address < MEMORY + 0x100 ? 0 : -WETDBG_ERR_NOT_FOUND;
 }
 
-int mdl_unwind(struct mdl_model *model, struct mdl_frame_regs *regs, mdl_read_memory_fn read_memory,
-               void *context)
+int wetdbg_unwind(struct wetdbg_model *model, struct wetdbg_frame_regs *regs,
+                  wetdbg_read_memory_fn read_memory, void *context)
 {
     (void)model;
     (void)read_memory;
     (void)context;
-    if (regs->value[MDL_REG_RIP] < HELPER_PC)
+    if (regs->value[WETDBG_REG_RIP] < HELPER_PC)
         return 0;
-    *regs = (struct mdl_frame_regs){.valid = 1u << MDL_REG_RIP};
-    regs->value[MDL_REG_RIP] = MAIN_PC + 16 * 4 + 5; /* the call was on line 14 */
+    *regs = (struct wetdbg_frame_regs){.valid = 1u << WETDBG_REG_RIP};
+    regs->value[WETDBG_REG_RIP] = MAIN_PC + 16 * 4 + 5; /* the call was on line 14 */
     return 1;
 }
 
 /* ---- slicer.h ---- */
 
-struct slc_criterion {
-    struct slc_criterion_info info;
+struct wetdbg_criterion {
+    struct wetdbg_criterion_info info;
     char text[64];
 };
 
-struct slc_slice {
+struct wetdbg_slice {
     bool has_parents;
 };
 
-static const struct slc_line lines[] = {
+static const struct wetdbg_slice_line lines[] = {
     {helper_file, 30, "helper", "helper", "prog", HELPER_PC, 2, 1, 0, 993, 1001},
     {main_file, 14, "main", "main", "prog", MAIN_PC + 64, 3, 2, 1, 13, 989},
     {NULL, 0, "foreign", "foreign", "libforeign.so", FOREIGN_PC, 7, 7, 2, 500, 507},
     {main_file, 10, "main", "main", "prog", MAIN_PC, 1, 1, 3, 1, 1},
 };
 
-static const struct slc_instance instances[] = {
-    {1001, HELPER_PC, 0, SLC_EDGE_NONE, 0, INS_LOC_COUNT, 0},
-    {989, MAIN_PC + 64, 1, SLC_EDGE_VALUE, 1001, INS_LOC_GPR, 0},
-    {507, FOREIGN_PC, 2, SLC_EDGE_CONTROL, 989, INS_LOC_COUNT, 0},
-    {1, MAIN_PC, 3, SLC_EDGE_ADDRESS, 507, INS_LOC_COUNT, MEMORY + 4},
+static const struct wetdbg_slice_instance instances[] = {
+    {1001, HELPER_PC, 0, WETDBG_EDGE_NONE, 0, INS_LOC_COUNT, 0},
+    {989, MAIN_PC + 64, 1, WETDBG_EDGE_VALUE, 1001, INS_LOC_GPR, 0},
+    {507, FOREIGN_PC, 2, WETDBG_EDGE_CONTROL, 989, INS_LOC_COUNT, 0},
+    {1, MAIN_PC, 3, WETDBG_EDGE_ADDRESS, 507, INS_LOC_COUNT, MEMORY + 4},
 };
 
-int slc_criterion_parse(struct wet *wet, const char *text, const struct slc_standpoint *from,
-                        struct slc_criterion **out)
+int wetdbg_criterion_parse(struct wetdbg *wet, const char *text,
+                           const struct wetdbg_standpoint *from, struct wetdbg_criterion **out)
 {
     (void)wet;
     (void)from;
     if (strcmp(text, "exit") == 0)
-        return wd_fail(-WD_ERR_NOT_FOUND, "the run did not exit");
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "the run did not exit");
     if (strcmp(text, "crash") != 0)
-        return wd_fail(-WD_ERR_USAGE, "'%s' is no criterion", text);
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "'%s' is no criterion", text);
     *out = calloc(1, sizeof(**out));
     strcpy((*out)->text, text);
-    (*out)->info = (struct slc_criterion_info){
+    (*out)->info = (struct wetdbg_criterion_info){
         .text = (*out)->text,
         .description = "SIGSEGV at util.c:30 in helper",
         .time = INSTRUCTIONS + 1,
@@ -800,169 +816,173 @@ int slc_criterion_parse(struct wet *wet, const char *text, const struct slc_stan
     return 0;
 }
 
-int slc_criterion_of_variable(struct wet *wet, wet_time time, const char *text,
-                              const struct mdl_place *where, uint64_t type_bytes,
-                              struct slc_criterion **out)
+int wetdbg_criterion_of_variable(struct wetdbg *wet, wetdbg_time time, const char *text,
+                                 const struct wetdbg_place *where, uint64_t type_bytes,
+                                 struct wetdbg_criterion **out)
 {
     (void)wet;
     (void)where;
     (void)type_bytes;
     *out = calloc(1, sizeof(**out));
     snprintf((*out)->text, sizeof(*out)->text, "%s", text);
-    (*out)->info = (struct slc_criterion_info){
+    (*out)->info = (struct wetdbg_criterion_info){
         .text = (*out)->text, .description = "a variable", .time = time};
     return 0;
 }
 
 /* Copied at 989 from memory, where a read had put it at 500. */
-int slc_origin(struct wet *wet, const struct slc_criterion *criterion,
-               const struct slc_options *options, struct slc_origin **out)
+int wetdbg_origin(struct wetdbg *wet, const struct wetdbg_criterion *criterion,
+                  const struct wetdbg_slice_options *options, struct wetdbg_origin **out)
 {
-    const struct slc_spot rax = {.kind = SLC_SPOT_GPR};
-    const struct slc_spot memory = {.kind = SLC_SPOT_MEMORY, .address = MEMORY};
+    const struct wetdbg_spot rax = {.kind = WETDBG_SPOT_GPR};
+    const struct wetdbg_spot memory = {.kind = WETDBG_SPOT_MEMORY, .address = MEMORY};
     (void)wet;
     (void)criterion;
     (void)options;
     *out = calloc(1, sizeof(**out));
-    **out = (struct slc_origin){.size = 2, .value = {0x34, 0x12}, .known = 3, .place = rax};
+    **out = (struct wetdbg_origin){.size = 2, .value = {0x34, 0x12}, .known = 3, .place = rax};
     (*out)->hops = calloc(3, sizeof *(*out)->hops);
-    (*out)->hops[(*out)->hop_count++] = (struct slc_hop){.kind = SLC_HOP_COPY,
-                                                         .time = 989,
-                                                         .pc = MAIN_PC + 64,
-                                                         .bytes = 3,
-                                                         .to = rax,
-                                                         .from = memory,
-                                                         .text = "mov eax, dword ptr [rbx]"};
-    (*out)->hops[(*out)->hop_count++] = (struct slc_hop){.kind = SLC_HOP_SYSCALL,
-                                                         .time = 507,
-                                                         .pc = FOREIGN_PC,
-                                                         .bytes = 1,
-                                                         .to = memory,
-                                                         .arg_count = 3,
-                                                         .args = {3, MEMORY, 100},
-                                                         .result = 12,
-                                                         .offset = 4,
-                                                         .extent = 12,
-                                                         .file = "in.txt",
-                                                         .file_offset = 104};
-    (*out)->hops[(*out)->hop_count++] = (struct slc_hop){.kind = SLC_HOP_COMPUTED,
-                                                         .time = 1,
-                                                         .pc = MAIN_PC,
-                                                         .bytes = 2,
-                                                         .to = memory,
-                                                         .text = "inc"};
+    (*out)->hops[(*out)->hop_count++] = (struct wetdbg_hop){.kind = WETDBG_HOP_COPY,
+                                                            .time = 989,
+                                                            .pc = MAIN_PC + 64,
+                                                            .bytes = 3,
+                                                            .to = rax,
+                                                            .from = memory,
+                                                            .text = "mov eax, dword ptr [rbx]"};
+    (*out)->hops[(*out)->hop_count++] = (struct wetdbg_hop){.kind = WETDBG_HOP_SYSCALL,
+                                                            .time = 507,
+                                                            .pc = FOREIGN_PC,
+                                                            .bytes = 1,
+                                                            .to = memory,
+                                                            .arg_count = 3,
+                                                            .args = {3, MEMORY, 100},
+                                                            .result = 12,
+                                                            .offset = 4,
+                                                            .extent = 12,
+                                                            .file = "in.txt",
+                                                            .file_offset = 104};
+    (*out)->hops[(*out)->hop_count++] = (struct wetdbg_hop){.kind = WETDBG_HOP_COMPUTED,
+                                                            .time = 1,
+                                                            .pc = MAIN_PC,
+                                                            .bytes = 2,
+                                                            .to = memory,
+                                                            .text = "inc"};
     return 0;
 }
 
-void slc_origin_free(struct slc_origin *origin)
+void wetdbg_origin_free(struct wetdbg_origin *origin)
 {
     free(origin->hops);
     free(origin);
 }
 
-const char *slc_hop_name(enum slc_hop_kind kind)
+const char *wetdbg_hop_name(enum wetdbg_hop_kind kind)
 {
-    return kind == SLC_HOP_COPY ? "copied" : kind == SLC_HOP_SYSCALL ? "system call" : "computed";
+    return kind == WETDBG_HOP_COPY      ? "copied"
+           : kind == WETDBG_HOP_SYSCALL ? "system call"
+                                        : "computed";
 }
 
-void slc_spot_name(const struct slc_spot *spot, char *text, size_t size)
+void wetdbg_spot_name(const struct wetdbg_spot *spot, char *text, size_t size)
 {
-    snprintf(text, size, "%s", spot->kind == SLC_SPOT_GPR ? "rax" : "");
+    snprintf(text, size, "%s", spot->kind == WETDBG_SPOT_GPR ? "rax" : "");
 }
 
-void slc_criterion_free(struct slc_criterion *criterion)
+void wetdbg_criterion_free(struct wetdbg_criterion *criterion)
 {
     free(criterion);
 }
 
-const struct slc_criterion_info *slc_criterion_get_info(const struct slc_criterion *criterion)
+const struct wetdbg_criterion_info *
+wetdbg_criterion_get_info(const struct wetdbg_criterion *criterion)
 {
     return &criterion->info;
 }
 
-const char *slc_edge_name(enum slc_edge edge)
+const char *wetdbg_edge_name(enum wetdbg_edge edge)
 {
     static const char *const names[] = {"value", "address", "condition", "control", "criterion"};
     return names[edge];
 }
 
-int wet_check_model(const struct wet *wet)
+int wetdbg_check_model(const struct wetdbg *wet)
 {
     (void)wet;
     return 0;
 }
 
-int slc_session_new(struct wet *wet, struct slc_session **out)
+int wetdbg_slice_session_new(struct wetdbg *wet, struct wetdbg_slice_session **out)
 {
     (void)wet;
     *out = NULL;
     return 0;
 }
 
-void slc_session_free(struct slc_session *session)
+void wetdbg_slice_session_free(struct wetdbg_slice_session *session)
 {
     (void)session;
 }
 
-int slc_backward(struct wet *wet, const struct slc_criterion *criterion,
-                 const struct slc_options *options, struct slc_slice **out)
+int wetdbg_slice_backward(struct wetdbg *wet, const struct wetdbg_criterion *criterion,
+                          const struct wetdbg_slice_options *options, struct wetdbg_slice **out)
 {
     (void)wet;
     (void)criterion;
     fake_slice_count++;
     if (fake_slice_is_interrupted)
-        return -WD_ERR_INTERRUPTED;
+        return -WETDBG_ERR_INTERRUPTED;
     for (size_t i = 0; i < 4; i++)
         if (options->on_line && options->on_line(options->arg, &lines[i]))
-            return -WD_ERR_INTERRUPTED;
+            return -WETDBG_ERR_INTERRUPTED;
     *out = calloc(1, sizeof(**out));
     (*out)->has_parents = options->record_parents;
     return 0;
 }
 
-void slc_slice_free(struct slc_slice *slice)
+void wetdbg_slice_free(struct wetdbg_slice *slice)
 {
     free(slice);
 }
 
-const struct slc_counts *slc_get_counts(const struct slc_slice *slice)
+const struct wetdbg_slice_counts *wetdbg_slice_get_counts(const struct wetdbg_slice *slice)
 {
-    static const struct slc_counts counts = {
+    static const struct wetdbg_slice_counts counts = {
         .instances = 13, .statements = 11, .lines = 3, .functions_without_lines = 1};
     (void)slice;
     return &counts;
 }
 
-const struct slc_line *slc_lines(const struct slc_slice *slice, size_t *count)
+const struct wetdbg_slice_line *wetdbg_slice_lines(const struct wetdbg_slice *slice, size_t *count)
 {
     (void)slice;
     *count = 4;
     return lines;
 }
 
-int slc_each_line_instance(const struct slc_slice *slice, size_t line_index, slc_instance_fn fn,
-                           void *arg)
+int wetdbg_slice_each_line_instance(const struct wetdbg_slice *slice, size_t line_index,
+                                    wetdbg_slice_instance_fn fn, void *arg)
 {
-    struct slc_instance instance = instances[line_index];
+    struct wetdbg_slice_instance instance = instances[line_index];
     if (!slice->has_parents) {
-        instance.distance = SLC_DISTANCE_UNKNOWN;
+        instance.distance = WETDBG_DISTANCE_UNKNOWN;
         instance.parent = 0;
     }
     return fn(arg, &instance);
 }
 
-int slc_each_instance(const struct slc_slice *slice, const uint64_t *pcs, size_t pc_count,
-                      slc_instance_fn fn, void *arg)
+int wetdbg_slice_each_instance(const struct wetdbg_slice *slice, const uint64_t *pcs,
+                               size_t pc_count, wetdbg_slice_instance_fn fn, void *arg)
 {
     int result = 0;
     (void)pcs;
     (void)pc_count;
     for (size_t i = 0; i < sizeof(lines) / sizeof(*lines) && !result; i++)
-        result = slc_each_line_instance(slice, i, fn, arg);
+        result = wetdbg_slice_each_line_instance(slice, i, fn, arg);
     return result;
 }
 
-int slc_path_to_line(const struct slc_slice *slice, size_t line_index, struct slc_path **path)
+int wetdbg_slice_path_to_line(const struct wetdbg_slice *slice, size_t line_index,
+                              struct wetdbg_slice_path **path)
 {
     size_t count = line_index + 1;
     if (!slice->has_parents)
@@ -973,14 +993,15 @@ int slc_path_to_line(const struct slc_slice *slice, size_t line_index, struct sl
     return 0;
 }
 
-void slc_path_free(struct slc_path *path)
+void wetdbg_slice_path_free(struct wetdbg_slice_path *path)
 {
     free(path);
 }
 
-const struct slc_initial *slc_initials(const struct slc_slice *slice, size_t *count)
+const struct wetdbg_slice_initial *wetdbg_slice_initials(const struct wetdbg_slice *slice,
+                                                         size_t *count)
 {
-    static const struct slc_initial list[] = {
+    static const struct wetdbg_slice_initial list[] = {
         {.location = INS_LOC_COUNT,
          .address = MEMORY + 4,
          .size_bytes = 4,

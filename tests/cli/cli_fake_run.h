@@ -12,7 +12,7 @@
 
 #include <stdbool.h>
 
-/* What the next slc_backward() does. */
+/* What the next wetdbg_slice_backward() does. */
 extern bool fake_slice_is_interrupted;
 
 /* From the next run on: 1 to 3 threads, of which the second one executes times 993 to 1000 and the

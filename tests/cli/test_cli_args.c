@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "dbgcli/args.h"
 #include "dbgcli/suggest.h"
 #include "tests/cli/cli_unit.h"
+#include <wetdbg/errors.h>
 
 static const struct cli_option options[] = {
     {"output", 'o', "FILE", "where to"},
@@ -120,8 +120,8 @@ static void args_errors_name_the_word_at_fault(void **state)
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct cli_args args;
-        assert_int_equal(parse(&args, &two_at_most, rows[i].words), -WD_ERR_USAGE);
-        const char *message = wd_error_message(-WD_ERR_USAGE);
+        assert_int_equal(parse(&args, &two_at_most, rows[i].words), -WETDBG_ERR_USAGE);
+        const char *message = wetdbg_error(-WETDBG_ERR_USAGE);
         if (strncmp(message, "verb: ", 6) != 0 || !strstr(message, rows[i].says))
             fail_msg("row %zu says: %s", i, message);
     }
@@ -174,7 +174,7 @@ static void option_number_of_another_kind_is_refused(void **state)
     struct cli_args args;
     uint64_t number;
     assert_int_equal(parse(&args, &two_at_most, words), 0);
-    assert_int_equal(cli_args_number(&args, "limit", 5, &number), -WD_ERR_USAGE);
+    assert_int_equal(cli_args_number(&args, "limit", 5, &number), -WETDBG_ERR_USAGE);
     cli_args_fini(&args);
     assert_int_equal(parse(&args, &two_at_most, none), 0);
     assert_int_equal(cli_args_number(&args, "limit", 5, &number), 0);

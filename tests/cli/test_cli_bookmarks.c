@@ -6,10 +6,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/err.h"
 #include "dbgcli/commands/bookmark.h"
 #include "dbgcli/commands/session.h"
 #include "tests/cli/cli_unit.h"
+#include <wetdbg/errors.h>
 
 static char place[] = "/tmp/wetdbg-bookmarks-XXXXXX";
 
@@ -126,9 +126,9 @@ static void bookmarks_of_another_file_are_not_seen(void **state)
 {
     struct fixture *f = *state;
     struct cli_bookmarks *other = cli_bookmarks_new("other.wet");
-    wet_time time;
+    wetdbg_time time;
     expect(f, "bookmark mine 9", 0, "mine is time 9: main at main.c:10\n");
-    assert_int_equal(cli_bookmarks_find(other, "mine", &time), -WD_ERR_NOT_FOUND);
+    assert_int_equal(cli_bookmarks_find(other, "mine", &time), -WETDBG_ERR_NOT_FOUND);
     cli_bookmarks_free(other);
 }
 

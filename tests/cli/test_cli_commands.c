@@ -4,11 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "dbgcli/commands/session.h"
+#include "dbgcli/exit_status.h"
 #include "dbgcli/repl/words.h"
 #include "tests/cli/cli_fake_run.h"
 #include "tests/cli/cli_unit.h"
+#include <wetdbg/errors.h>
 
 struct fixture {
     struct cli_out out;
@@ -408,7 +409,7 @@ static void slice_shows_lines_then_what_has_none(void **state)
     };
     check_rows(*state, rows, sizeof(rows) / sizeof(*rows));
     struct fixture *f = *state;
-    assert_int_equal(execute(f, "slice backward"), WD_EXIT_USAGE);
+    assert_int_equal(execute(f, "slice backward"), CLI_EXIT_USAGE);
     assert_non_null(strstr(f->errors, "slice: of what?"));
 }
 
@@ -426,7 +427,7 @@ static void slice_interrupted_gives_status_130(void **state)
 {
     struct fixture *f = *state;
     fake_slice_is_interrupted = true;
-    assert_int_equal(execute(f, "slice backward crash"), WD_EXIT_INTERRUPTED);
+    assert_int_equal(execute(f, "slice backward crash"), CLI_EXIT_INTERRUPTED);
     assert_string_equal(f->errors, "interrupted\n");
 }
 
@@ -705,7 +706,7 @@ static void each_command_has_an_example_that_it_takes(void **state)
         if (c->syntax->is_raw && count > 1)
             count = 1; /* the rest of the line */
         if (cli_args_parse(&args, c->name, c->syntax, count, words.list + 1) != 0)
-            fail_msg("'%s': %s", c->syntax->example, wd_error_message(-WD_ERR_USAGE));
+            fail_msg("'%s': %s", c->syntax->example, wetdbg_error(-WETDBG_ERR_USAGE));
         cli_args_fini(&args);
         cli_words_fini(&words);
     }

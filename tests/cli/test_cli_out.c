@@ -6,10 +6,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/err.h"
+#include "dbgcli/exit_status.h"
 #include "dbgcli/out.h"
 #include "dbgcli/progress.h"
 #include "tests/cli/cli_unit.h"
+#include <wetdbg/errors.h>
 
 /* What `write` makes of a string that is all there is in `out`. */
 static char *collect(void (*write)(struct cli_out *out, const char *text), const char *text)
@@ -133,10 +134,10 @@ static void out_error_is_a_line_or_an_object(void **state)
         .stream = open_memstream(&answer, &answer_size),
         .errors = open_memstream(&errors, &errors_size),
     };
-    wd_fail(-WD_ERR_NOT_FOUND, "no %s\n here", "such");
-    assert_int_equal(cli_out_error(&out, "wetdbg", -WD_ERR_NOT_FOUND), WD_EXIT_NOT_FOUND);
+    wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "no %s\n here", "such");
+    assert_int_equal(cli_out_error(&out, "wetdbg", -WETDBG_ERR_NOT_FOUND), CLI_EXIT_NOT_FOUND);
     out.json = true;
-    assert_int_equal(cli_out_error(&out, "wetdbg", -WD_ERR_NOT_FOUND), WD_EXIT_NOT_FOUND);
+    assert_int_equal(cli_out_error(&out, "wetdbg", -WETDBG_ERR_NOT_FOUND), CLI_EXIT_NOT_FOUND);
     fclose(out.stream);
     fclose(out.errors);
     assert_string_equal(errors, "wetdbg: no such? here\n");
@@ -171,8 +172,7 @@ static void out_full_disk_is_an_error(void **state)
     assert_int_equal(cli_out_init(&out, fd, stderr), 0);
     fputs("no room for this\n", out.stream);
     assert_int_equal(cli_out_fini(&out), -ENOSPC);
-    assert_string_equal(wd_error_message(-ENOSPC),
-                        "cannot write the output: No space left on device");
+    assert_string_equal(wetdbg_error(-ENOSPC), "cannot write the output: No space left on device");
     close(fd);
 }
 

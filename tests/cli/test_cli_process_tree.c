@@ -5,11 +5,11 @@
 #include "dbgcli/verbs/process_tree.h"
 #include "tests/cli/cli_unit.h"
 
-#define NONE RRT_NO_PROCESS
+#define NONE WETDBG_NO_PROCESS
 
-static struct rrt_process *make_list(const size_t *parents, size_t count)
+static struct wetdbg_process *make_list(const size_t *parents, size_t count)
 {
-    struct rrt_process *list = calloc(count, sizeof(*list));
+    struct wetdbg_process *list = calloc(count, sizeof(*list));
     for (size_t i = 0; i < count; i++)
         list[i].parent = parents[i];
     return list;
@@ -34,7 +34,7 @@ static void tree_puts_children_below_who_started_them(void **state)
         {8, 1, "`- ", "   "},
     };
     size_t count = sizeof(rows) / sizeof(*rows);
-    struct rrt_process *list = make_list(parents, count);
+    struct wetdbg_process *list = make_list(parents, count);
     struct cli_tree tree;
     cli_tree_init(&tree, list, count);
     for (size_t i = 0; i < count; i++) {
@@ -70,7 +70,7 @@ static void tree_of_many_is_as_quick_as_a_list(void **state)
         struct cli_tree tree;
         for (size_t i = 0; i < COUNT; i++)
             parents[i] = i == 0 ? NONE : is_chain ? i - 1 : 0;
-        struct rrt_process *list = make_list(parents, COUNT);
+        struct wetdbg_process *list = make_list(parents, COUNT);
         cli_tree_init(&tree, list, COUNT);
         for (size_t i = 0; i < COUNT; i++) {
             char *indent = cli_tree_indent(&tree, tree.rows[i], true);

@@ -7,11 +7,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/err.h"
+#include "dbgcli/exit_status.h"
 #include "dbgcli/interrupt.h"
 #include "dbgcli/repl/repl.h"
 #include "dbgcli/repl/words.h"
 #include "tests/cli/cli_unit.h"
+#include <wetdbg/errors.h>
 
 struct cli_session {
     unsigned prepared;
@@ -36,7 +37,7 @@ static int break_down(struct cli_repl *repl, const struct cli_args *args, const 
     (void)repl;
     (void)args;
     (void)format;
-    return wd_fail(-WD_ERR_NOT_FOUND, "it is not there");
+    return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "it is not there");
 }
 
 static int interrupt_itself(struct cli_repl *repl, const struct cli_args *args, const char *format)
@@ -45,7 +46,7 @@ static int interrupt_itself(struct cli_repl *repl, const struct cli_args *args, 
     (void)args;
     (void)format;
     raise(SIGINT);
-    return wd_fail(-WD_ERR_INTERRUPTED, "interrupted");
+    return wetdbg_fail(-WETDBG_ERR_INTERRUPTED, "interrupted");
 }
 
 static const struct cli_option loud[] = {{"loud", 0, NULL, "louder"}, {0}};
@@ -191,8 +192,8 @@ static void words_quote_not_closed_is_refused(void **state)
 {
     (void)state;
     struct cli_words words;
-    assert_int_equal(cli_words_split(&words, "a 'b"), -WD_ERR_USAGE);
-    assert_int_equal(cli_words_split(&words, "\"b\\\""), -WD_ERR_USAGE);
+    assert_int_equal(cli_words_split(&words, "a 'b"), -WETDBG_ERR_USAGE);
+    assert_int_equal(cli_words_split(&words, "\"b\\\""), -WETDBG_ERR_USAGE);
 }
 
 /* ---- names ---- */
@@ -216,8 +217,8 @@ static void command_ambiguous_prefix_lists_candidates(void **state)
 {
     (void)state;
     const struct cli_command *command;
-    assert_int_equal(cli_command_find(commands, "in", &command), -WD_ERR_USAGE);
-    assert_string_equal(wd_error_message(-WD_ERR_USAGE),
+    assert_int_equal(cli_command_find(commands, "in", &command), -WETDBG_ERR_USAGE);
+    assert_string_equal(wetdbg_error(-WETDBG_ERR_USAGE),
                         "ambiguous command 'in': info, instances, interrupt");
 }
 
@@ -225,11 +226,11 @@ static void command_unknown_suggests_the_nearest(void **state)
 {
     (void)state;
     const struct cli_command *command;
-    assert_int_equal(cli_command_find(commands, "lsit", &command), -WD_ERR_USAGE);
-    assert_string_equal(wd_error_message(-WD_ERR_USAGE),
+    assert_int_equal(cli_command_find(commands, "lsit", &command), -WETDBG_ERR_USAGE);
+    assert_string_equal(wetdbg_error(-WETDBG_ERR_USAGE),
                         "unknown command 'lsit'; did you mean 'list'?");
-    assert_int_equal(cli_command_find(commands, "xyzzy", &command), -WD_ERR_USAGE);
-    assert_int_equal(cli_command_find(commands, "", &command), -WD_ERR_USAGE);
+    assert_int_equal(cli_command_find(commands, "xyzzy", &command), -WETDBG_ERR_USAGE);
+    assert_int_equal(cli_command_find(commands, "", &command), -WETDBG_ERR_USAGE);
 }
 
 /* ---- lines ---- */
@@ -256,11 +257,11 @@ static void execute_comments_and_empty_lines_do_nothing(void **state)
 static void execute_errors_give_their_status(void **state)
 {
     struct fixture *f = *state;
-    assert_int_equal(cli_repl_execute(&f->repl, "break"), WD_EXIT_NOT_FOUND);
-    assert_int_equal(cli_repl_execute(&f->repl, "nonsense"), WD_EXIT_USAGE);
-    assert_int_equal(cli_repl_execute(&f->repl, "list --lout"), WD_EXIT_USAGE);
-    assert_int_equal(cli_repl_execute(&f->repl, "list/x"), WD_EXIT_USAGE);
-    assert_int_equal(cli_repl_execute(&f->repl, "list 'a"), WD_EXIT_USAGE);
+    assert_int_equal(cli_repl_execute(&f->repl, "break"), CLI_EXIT_NOT_FOUND);
+    assert_int_equal(cli_repl_execute(&f->repl, "nonsense"), CLI_EXIT_USAGE);
+    assert_int_equal(cli_repl_execute(&f->repl, "list --lout"), CLI_EXIT_USAGE);
+    assert_int_equal(cli_repl_execute(&f->repl, "list/x"), CLI_EXIT_USAGE);
+    assert_int_equal(cli_repl_execute(&f->repl, "list 'a"), CLI_EXIT_USAGE);
     expect(f, "",
            "here: it is not there\n"
            "here: unknown command 'nonsense' (try 'help')\n"
@@ -273,7 +274,7 @@ static void execute_errors_in_json_are_objects(void **state)
 {
     struct fixture *f = *state;
     f->out.json = true;
-    assert_int_equal(cli_repl_execute(&f->repl, "break"), WD_EXIT_NOT_FOUND);
+    assert_int_equal(cli_repl_execute(&f->repl, "break"), CLI_EXIT_NOT_FOUND);
     fflush(f->out.stream);
     json_t *object = json_loads(f->answer, 0, NULL);
     assert_non_null(object);
@@ -297,7 +298,7 @@ static void help_lists_all_commands_and_explains_one(void **state)
     const char *usage = strstr(f->answer, "usage: list [WORD]...");
     assert_non_null(usage);
     assert_non_null(strstr(usage + 1, "usage: list [WORD]..."));
-    assert_int_equal(cli_repl_execute(&f->repl, "help in"), WD_EXIT_USAGE);
+    assert_int_equal(cli_repl_execute(&f->repl, "help in"), CLI_EXIT_USAGE);
 }
 
 /* ---- the loop ---- */
@@ -327,7 +328,7 @@ static void loop_empty_line_from_a_pipe_does_nothing(void **state)
 static void loop_from_a_pipe_gives_the_last_failure(void **state)
 {
     struct fixture *f = *state;
-    assert_int_equal(loop(f, &cli_line_plain, "nonsense\nbreak\nlist\n"), WD_EXIT_NOT_FOUND);
+    assert_int_equal(loop(f, &cli_line_plain, "nonsense\nbreak\nlist\n"), CLI_EXIT_NOT_FOUND);
     assert_int_equal(loop(f, &person, "break\n"), 0);
 }
 
@@ -344,7 +345,7 @@ static void loop_interrupt_ends_the_command_of_a_person_only(void **state)
     struct fixture *f = *state;
     assert_int_equal(loop(f, &person, "interrupt\nlist\n"), 0);
     expect(f, "list\n", "here: interrupted\n");
-    assert_int_equal(loop(f, &cli_line_plain, "interrupt\nlist\n"), WD_EXIT_INTERRUPTED);
+    assert_int_equal(loop(f, &cli_line_plain, "interrupt\nlist\n"), CLI_EXIT_INTERRUPTED);
     expect(f, "list\n", "here: interrupted\nhere: interrupted\n");
 }
 
@@ -365,7 +366,7 @@ static int run_script(struct fixture *f, const char *text)
 static void script_ends_at_the_first_error_and_says_where(void **state)
 {
     struct fixture *f = *state;
-    assert_int_equal(run_script(f, "# first\nlist a\n\nbreak\nlist b\n"), WD_EXIT_NOT_FOUND);
+    assert_int_equal(run_script(f, "# first\nlist a\n\nbreak\nlist b\n"), CLI_EXIT_NOT_FOUND);
     fflush(f->out.errors);
     assert_non_null(strstr(f->errors, ":4: it is not there\n"));
     expect(f, "list|a\n", f->errors);
@@ -376,10 +377,10 @@ static void script_from_the_input_and_one_that_is_missing(void **state)
 {
     struct fixture *f = *state;
     FILE *input = lines_of("list x\nbreak\n");
-    assert_int_equal(cli_repl_run_script(&f->repl, "-", input), WD_EXIT_NOT_FOUND);
+    assert_int_equal(cli_repl_run_script(&f->repl, "-", input), CLI_EXIT_NOT_FOUND);
     fclose(input);
-    assert_int_equal(cli_repl_run_script(&f->repl, "/nonexistent/script", stdin), WD_EXIT_MACHINE);
-    assert_int_equal(cli_repl_run_script(&f->repl, "/", stdin), WD_EXIT_MACHINE);
+    assert_int_equal(cli_repl_run_script(&f->repl, "/nonexistent/script", stdin), CLI_EXIT_MACHINE);
+    assert_int_equal(cli_repl_run_script(&f->repl, "/", stdin), CLI_EXIT_MACHINE);
     expect(f, "list|x\n",
            "standard input:2: it is not there\n"
            "here: cannot read '/nonexistent/script': No such file or directory\n"

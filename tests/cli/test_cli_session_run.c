@@ -6,10 +6,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/err.h"
+#include "dbgcli/exit_status.h"
 #include "dbgcli/verbs/session_run.h"
 #include "tests/cli/cli_fake_run.h"
 #include "tests/cli/cli_unit.h"
+#include <wetdbg/errors.h>
 
 static const struct cli_option options[] = {CLI_SESSION_OPTIONS, {0}};
 static const struct cli_syntax syntax = {.usage = "", .options = options};
@@ -75,7 +76,7 @@ static void batch_status_is_that_of_the_last_failure(void **state)
     char *words[] = {"--batch", "-e", "goto 5000", "-e", "nonsense", "-e", "print x", NULL};
     struct outcome outcome;
     run_on("fake.wet", words, &outcome);
-    assert_int_equal(outcome.status, WD_EXIT_USAGE);
+    assert_int_equal(outcome.status, CLI_EXIT_USAGE);
     assert_non_null(strstr(outcome.answer, "x = -5\n"));
     assert_string_equal(outcome.errors, "wetdbg: time 5000 is outside the run (1 to 1001)\n"
                                         "wetdbg: unknown command 'nonsense' (try 'help')\n");
@@ -90,7 +91,7 @@ static void batch_ends_when_interrupted(void **state)
     fake_slice_is_interrupted = true;
     run_on("fake.wet", words, &outcome);
     fake_slice_is_interrupted = false;
-    assert_int_equal(outcome.status, WD_EXIT_INTERRUPTED);
+    assert_int_equal(outcome.status, CLI_EXIT_INTERRUPTED);
     assert_null(strstr(outcome.answer, "x = -5"));
     outcome_fini(&outcome);
 }
@@ -108,7 +109,7 @@ static void scripts_and_commands_keep_their_order(void **state)
     close(fd);
     run_on("fake.wet", words, &outcome);
     unlink(path);
-    assert_int_equal(outcome.status, WD_EXIT_USAGE);
+    assert_int_equal(outcome.status, CLI_EXIT_USAGE);
     assert_non_null(strstr(outcome.answer, "now = 20 "));
     assert_non_null(strstr(outcome.errors, ":3: unknown command 'bad'"));
     outcome_fini(&outcome);
@@ -132,7 +133,7 @@ static void json_has_one_line_per_command(void **state)
     char *none[] = {"--json", "--batch", NULL};
     struct outcome outcome;
     run_on("fake.wet", words, &outcome);
-    assert_int_equal(outcome.status, WD_EXIT_NOT_FOUND);
+    assert_int_equal(outcome.status, CLI_EXIT_NOT_FOUND);
     char *second = strchr(outcome.answer, '\n') + 1;
     assert_int_equal(strncmp(outcome.answer, "{\"schema\":\"wetdbg.print/1\"", 26), 0);
     assert_int_equal(strncmp(second, "{\"schema\":\"wetdbg.error/1\"", 26), 0);
@@ -159,7 +160,7 @@ static void without_batch_the_input_is_read(void **state)
     dup2(saved, STDIN_FILENO);
     close(saved);
     fclose(input);
-    assert_int_equal(outcome.status, WD_EXIT_USAGE);
+    assert_int_equal(outcome.status, CLI_EXIT_USAGE);
     assert_non_null(strstr(outcome.answer, "now = 7 '\\a'\n"));
     assert_null(strstr(outcome.answer, "(wetdbg)"));
     outcome_fini(&outcome);

@@ -10,32 +10,32 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "common/err.h"
+#include <wetdbg/errors.h>
 
 static void a_sentence_is_its_codes_only(void **unused)
 {
     (void)unused;
-    assert_int_equal(wd_fail(-WD_ERR_NOT_FOUND, "no function is called '%s'", "f"),
-                     -WD_ERR_NOT_FOUND);
-    assert_string_equal(wd_error_message(-WD_ERR_NOT_FOUND), "no function is called 'f'");
-    assert_string_equal(wd_error_message(-ENOMEM), strerror(ENOMEM));
-    assert_string_equal(wd_error_message(-WD_ERR_NOT_FOUND), "no function is called 'f'");
+    assert_int_equal(wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "no function is called '%s'", "f"),
+                     -WETDBG_ERR_NOT_FOUND);
+    assert_string_equal(wetdbg_error(-WETDBG_ERR_NOT_FOUND), "no function is called 'f'");
+    assert_string_equal(wetdbg_error(-ENOMEM), strerror(ENOMEM));
+    assert_string_equal(wetdbg_error(-WETDBG_ERR_NOT_FOUND), "no function is called 'f'");
 }
 
 static void a_plain_failure_has_no_older_sentence(void **unused)
 {
     (void)unused;
-    wd_fail(-WD_ERR_NOT_FOUND, "no function is called 'f'");
-    assert_int_equal(wd_fail_plain(-WD_ERR_NOT_FOUND), -WD_ERR_NOT_FOUND);
-    assert_string_equal(wd_error_message(-WD_ERR_NOT_FOUND), "not found");
+    wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "no function is called 'f'");
+    assert_int_equal(wetdbg_fail_plain(-WETDBG_ERR_NOT_FOUND), -WETDBG_ERR_NOT_FOUND);
+    assert_string_equal(wetdbg_error(-WETDBG_ERR_NOT_FOUND), "not found");
 }
 
 static void errno_is_said_and_is_the_code(void **unused)
 {
     (void)unused;
     errno = ENOENT;
-    assert_int_equal(wd_fail_errno("/a/%s", "b"), -ENOENT);
-    assert_string_equal(wd_error_message(-ENOENT), "/a/b: No such file or directory");
+    assert_int_equal(wetdbg_fail_errno("/a/%s", "b"), -ENOENT);
+    assert_string_equal(wetdbg_error(-ENOENT), "/a/b: No such file or directory");
 }
 
 static void a_limit_of_the_shell_is_named(void **unused)
@@ -45,25 +45,24 @@ static void a_limit_of_the_shell_is_named(void **unused)
     getrlimit(RLIMIT_FSIZE, &before);
     small = (struct rlimit){.rlim_cur = 1 << 20, .rlim_max = before.rlim_max};
     errno = EFBIG;
-    assert_int_equal(wd_fail_errno("x"), -EFBIG);
-    assert_string_equal(wd_error_message(-EFBIG),
-                        before.rlim_cur == RLIM_INFINITY
-                            ? "x: File too large"
-                            : "x: larger than files may be here (ulimit -f)");
+    assert_int_equal(wetdbg_fail_errno("x"), -EFBIG);
+    assert_string_equal(wetdbg_error(-EFBIG), before.rlim_cur == RLIM_INFINITY
+                                                  ? "x: File too large"
+                                                  : "x: larger than files may be here (ulimit -f)");
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
     errno = EFBIG;
-    wd_fail_errno("x");
+    wetdbg_fail_errno("x");
     setrlimit(RLIMIT_FSIZE, &before);
-    assert_string_equal(wd_error_message(-EFBIG), "x: larger than files may be here (ulimit -f)");
+    assert_string_equal(wetdbg_error(-EFBIG), "x: larger than files may be here (ulimit -f)");
 }
 
 static void a_sentence_can_go_on_with_the_kept_one(void **unused)
 {
     (void)unused;
-    int err = wd_fail(-EINVAL, "segments overlap");
-    err = wd_fail(-WD_ERR_CORRUPT, "libc.so: %s", wd_error_message(err));
-    assert_string_equal(wd_error_message(err), "libc.so: segments overlap");
-    assert_string_equal(wd_error_message(-EINVAL), strerror(EINVAL));
+    int err = wetdbg_fail(-EINVAL, "segments overlap");
+    err = wetdbg_fail(-WETDBG_ERR_CORRUPT, "libc.so: %s", wetdbg_error(err));
+    assert_string_equal(wetdbg_error(err), "libc.so: segments overlap");
+    assert_string_equal(wetdbg_error(-EINVAL), strerror(EINVAL));
 }
 
 static void a_long_sentence_is_cut(void **unused)
@@ -74,24 +73,24 @@ static void a_long_sentence_is_cut(void **unused)
     memset(name, 'x', sizeof(name) - 1);
     name[sizeof(name) - 1] = 0;
     errno = EIO;
-    int err = wd_fail_errno("%s", name);
-    size_t length = strlen(wd_error_message(err));
+    int err = wetdbg_fail_errno("%s", name);
+    size_t length = strlen(wetdbg_error(err));
     assert_in_range(length, 1000, sizeof(name) - 2);
-    assert_int_equal(wd_error_message(err)[length - 1], 'x');
+    assert_int_equal(wetdbg_error(err)[length - 1], 'x');
 }
 
 static void every_code_says_something(void **unused)
 {
-    static const int codes[] = {WD_ERR_USAGE,    WD_ERR_NOT_FOUND,   WD_ERR_INTERRUPTED,
-                                WD_ERR_CORRUPT,  WD_ERR_UNSUPPORTED, WD_ERR_VERSION,
-                                WD_ERR_DIVERGED, WD_ERR_MACHINE};
+    static const int codes[] = {WETDBG_ERR_USAGE,    WETDBG_ERR_NOT_FOUND,   WETDBG_ERR_INTERRUPTED,
+                                WETDBG_ERR_CORRUPT,  WETDBG_ERR_UNSUPPORTED, WETDBG_ERR_VERSION,
+                                WETDBG_ERR_DIVERGED, WETDBG_ERR_MACHINE};
 
     (void)unused;
     for (size_t i = 0; i < sizeof(codes) / sizeof(*codes); i++) {
-        wd_fail_plain(-codes[i]);
-        assert_string_not_equal(wd_error_message(-codes[i]), "unknown error");
+        wetdbg_fail_plain(-codes[i]);
+        assert_string_not_equal(wetdbg_error(-codes[i]), "unknown error");
     }
-    assert_string_equal(wd_error_message(-9999), "unknown error");
+    assert_string_equal(wetdbg_error(-9999), "unknown error");
 }
 
 int main(void)

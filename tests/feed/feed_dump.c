@@ -12,8 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/err.h"
 #include "tests/feed/feed_simulator.h"
+#include <wetdbg/errors.h>
 
 static int take_all(struct simulator *sim, const struct wd_buf *buf, const char *dir, bool prints)
 {
@@ -29,8 +29,8 @@ static int take_all(struct simulator *sim, const struct wd_buf *buf, const char 
         if (!wrong && at == buf->size_bytes && entry->kind != EVQ_TASK_EXIT)
             wrong = simulator_compare_maps(sim, dir, entry->frame);
         if (wrong)
-            return wd_fail(-WD_ERR_CORRUPT, "the entry for frame %llu: %s",
-                           (unsigned long long)entry->frame, wrong);
+            return wetdbg_fail(-WETDBG_ERR_CORRUPT, "the entry for frame %llu: %s",
+                               (unsigned long long)entry->frame, wrong);
     }
     return 0;
 }
@@ -59,7 +59,7 @@ static int run(struct rep_feed *feed, const char *dir, bool prints)
     return err;
 }
 
-static int run_one(struct rrt_trace *trace, const char *process, bool prints)
+static int run_one(struct wetdbg_recording *trace, const char *process, bool prints)
 {
     struct rep_selection which;
     struct rep_feed *feed;
@@ -71,16 +71,16 @@ static int run_one(struct rrt_trace *trace, const char *process, bool prints)
         rep_feed_close(feed);
     }
     if (err)
-        printf("%s: %s\n", process ? process : "default", wd_error_message(err));
+        printf("%s: %s\n", process ? process : "default", wetdbg_error(err));
     return err;
 }
 
-static int run_all(struct rrt_trace *trace)
+static int run_all(struct wetdbg_recording *trace)
 {
-    const struct rrt_process *list;
+    const struct wetdbg_process *list;
     size_t count;
-    int err = rrt_processes(trace, &list, &count);
-    for (size_t i = 0; i < count && err != -WD_ERR_CORRUPT; i++) {
+    int err = wetdbg_recording_processes(trace, &list, &count);
+    for (size_t i = 0; i < count && err != -WETDBG_ERR_CORRUPT; i++) {
         char process[32];
         snprintf(process, sizeof(process), "%d", list[i].pid);
         int one = run_one(trace, process, false);
@@ -91,17 +91,17 @@ static int run_all(struct rrt_trace *trace)
 
 int main(int argc, char **argv)
 {
-    struct rrt_trace *trace;
+    struct wetdbg_recording *trace;
     bool prints = argc > 1 && !strcmp(argv[1], "-p"), all = argc > 1 && !strcmp(argv[1], "-a");
     char **words = argv + (prints || all);
     if (argc - (prints || all) < 2)
         return 2;
-    int err = rrt_open(words[1], &trace);
+    int err = wetdbg_recording_open(words[1], &trace);
     if (err) {
-        printf("%s\n", wd_error_message(err));
+        printf("%s\n", wetdbg_error(err));
         return 1;
     }
     err = all ? run_all(trace) : run_one(trace, words[2], prints);
-    rrt_close(trace);
+    wetdbg_recording_close(trace);
     return err ? 1 : 0;
 }

@@ -8,8 +8,8 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#include "common/err.h"
 #include "recorder/event/ops.h"
+#include <wetdbg/errors.h>
 
 #define PAGES(count) ((uint64_t)(count)*FEED_PAGE)
 

@@ -5,9 +5,9 @@
 
 #include <string.h>
 
-#include "common/err.h"
 #include "tests/feed/feed_frames.h"
 #include "tests/feed/feed_unit.h"
+#include <wetdbg/errors.h>
 
 static inline int stage_set_up(void **state)
 {
@@ -23,9 +23,9 @@ static inline int stage_tear_down(void **state)
 
 static inline void stage_assert_refused(int err, const char *reason)
 {
-    assert_int_equal(err, -WD_ERR_UNSUPPORTED);
-    if (!strstr(wd_error_message(err), reason) || !strstr(wd_error_message(err), "frame "))
-        fail_msg("%s", wd_error_message(err));
+    assert_int_equal(err, -WETDBG_ERR_UNSUPPORTED);
+    if (!strstr(wetdbg_error(err), reason) || !strstr(wetdbg_error(err), "frame "))
+        fail_msg("%s", wetdbg_error(err));
 }
 
 #endif

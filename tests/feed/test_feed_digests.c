@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/err.h"
 #include "recorder/feed/feed_digests.h"
 #include "tests/feed/feed_unit.h"
+#include <wetdbg/errors.h>
 
 enum { SLICE = TCK_STOP_SLICE, EXPIRED = TCK_STOP_SLICE | TCK_STOP_EXPIRED };
 
@@ -267,8 +267,8 @@ static void expect_damage(const struct tck_file_header *header)
     struct feed_digests *digests;
     write_file(header, sizeof(*header), NULL, 0);
     int err = feed_digests_open(dir_fd, &digests);
-    assert_int_equal(err, -WD_ERR_CORRUPT);
-    assert_non_null(strstr(wd_error_message(err), TCK_DIGESTS_NAME));
+    assert_int_equal(err, -WETDBG_ERR_CORRUPT);
+    assert_non_null(strstr(wetdbg_error(err), TCK_DIGESTS_NAME));
     assert_null(digests);
 }
 
@@ -289,7 +289,7 @@ static void file_of_another_kind_is_damage(void **state)
     unlinkat(dir_fd, TCK_DIGESTS_NAME, 0);
     assert_int_equal(mkdirat(dir_fd, TCK_DIGESTS_NAME, 0700), 0);
     struct feed_digests *digests;
-    assert_int_equal(feed_digests_open(dir_fd, &digests), -WD_ERR_CORRUPT);
+    assert_int_equal(feed_digests_open(dir_fd, &digests), -WETDBG_ERR_CORRUPT);
     assert_int_equal(unlinkat(dir_fd, TCK_DIGESTS_NAME, AT_REMOVEDIR), 0);
 }
 
@@ -317,7 +317,7 @@ static void ranges_out_of_bounds_are_damage(void **state)
             stop.stack_bytes = rows[i / 2].bytes;
         }
         struct feed_digests *digests = open_stops(&stop, 1);
-        assert_int_equal(feed_digests_take(digests, &frame, &out), -WD_ERR_CORRUPT);
+        assert_int_equal(feed_digests_take(digests, &frame, &out), -WETDBG_ERR_CORRUPT);
         feed_digests_close(digests);
     }
 }

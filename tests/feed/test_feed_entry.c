@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "recorder/event/ops.h"
 #include "recorder/feed/feed.h"
 #include "recorder/feed/feed_entry.h"
 #include "tests/feed/feed_unit.h"
+#include <wetdbg/errors.h>
 
 static const struct evq_regs some_regs = {.r = {[EVQ_RIP] = 0x401000, [EVQ_RSP] = 0x7ffe0000}};
 
@@ -167,7 +167,7 @@ static void each_spoiled_field_is_rejected(void **state)
         struct wd_buf buf = {0};
         build_sample(&buf);
         spoil(&buf, &spoiled[i]);
-        if (evq_entry_check(buf.data, buf.size_bytes) != -WD_ERR_CORRUPT)
+        if (evq_entry_check(buf.data, buf.size_bytes) != -WETDBG_ERR_CORRUPT)
             fail_msg("row %zu was accepted", i);
         wd_buf_fini(&buf);
     }
@@ -182,7 +182,7 @@ static void every_cut_is_rejected(void **state)
         uint8_t *exact = malloc(size + 1); /* so that a sanitizer sees reads beyond */
         assert_non_null(exact);
         memcpy(exact, buf.data, size);
-        assert_int_equal(evq_entry_check(exact, size), -WD_ERR_CORRUPT);
+        assert_int_equal(evq_entry_check(exact, size), -WETDBG_ERR_CORRUPT);
         free(exact);
     }
     wd_buf_fini(&buf);

@@ -11,11 +11,11 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 
-#include "common/err.h"
 #include "recorder/event/ops.h"
 #include "tests/feed/feed_frames.h"
 #include "tests/feed/feed_stage.h"
 #include "tests/feed/feed_unit.h"
+#include <wetdbg/errors.h>
 
 #define PAGE           ((uint64_t)FEED_PAGE)
 #define VFORK          (CLONE_VM | CLONE_VFORK | SIGCHLD)
@@ -57,9 +57,9 @@ static void munmap_of_nonsense_is_damage(void **state)
 {
     struct stage *stage = *state;
     assert_int_equal(stage_do_call(stage, LEADER, SYS_munmap, 0, HEAP + 1, PAGE, 0),
-                     -WD_ERR_CORRUPT);
+                     -WETDBG_ERR_CORRUPT);
     assert_int_equal(stage_do_call(stage, LEADER, SYS_munmap, 0, HEAP, UINT64_MAX, 0),
-                     -WD_ERR_CORRUPT);
+                     -WETDBG_ERR_CORRUPT);
 }
 
 static void vetoed_call_only_loads_registers(void **state)
@@ -245,7 +245,7 @@ static void conservative_record_stops_where_memory_does(void **state)
     assert_op(stage_op(stage_entry(stage, 0), 0), HEAP + 15 * PAGE, PAGE);
     write.size_is_conservative = false;
     frame.time = ++stage->time;
-    assert_int_equal(stage_take(stage, &frame), -WD_ERR_CORRUPT);
+    assert_int_equal(stage_take(stage, &frame), -WETDBG_ERR_CORRUPT);
 }
 
 static void name_of_a_thread_is_captured(void **state)
@@ -504,14 +504,14 @@ static void frames_without_their_registers_are_damage(void **state)
     struct stage *stage = *state;
     struct rrt_frame frame = stage_call(stage, LEADER, RRT_SYSCALL_ENTERING, SYS_read);
     frame.has_regs = false;
-    assert_int_equal(stage_take(stage, &frame), -WD_ERR_CORRUPT);
+    assert_int_equal(stage_take(stage, &frame), -WETDBG_ERR_CORRUPT);
 }
 
 static void tasks_that_begin_twice_are_damage(void **state)
 {
     struct stage *stage = *state;
     assert_int_equal(stage_clone(stage, LEADER, 101, VFORK), 0);
-    assert_int_equal(stage_clone(stage, LEADER, 101, VFORK), -WD_ERR_CORRUPT);
+    assert_int_equal(stage_clone(stage, LEADER, 101, VFORK), -WETDBG_ERR_CORRUPT);
     assert_int_equal(stage_clone(stage, STRANGER, LEADER, SIGCHLD), 0); /* no space of its own */
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
-#include "common/err.h"
 #include "recorder/feed/feed.h"
 #include "tests/feed/feed_unit.h"
+#include <wetdbg/errors.h>
 
 static const struct {
     const char *text;
@@ -20,12 +20,12 @@ static const struct {
     {"ls#2", 0, 0, "ls", 2},
     {"c#sharp#3", 0, 0, "c#sharp", 3},
     {"7zip", 0, 0, "7zip", 0},
-    {"ls#0", -WD_ERR_USAGE, 0, "", 0},
-    {"ls#", -WD_ERR_USAGE, 0, "", 0},
-    {"ls#-1", -WD_ERR_USAGE, 0, "", 0},
-    {"ls#2x", -WD_ERR_USAGE, 0, "", 0},
-    {"#2", -WD_ERR_USAGE, 0, "", 0},
-    {"ls#99999999999999999999", -WD_ERR_USAGE, 0, "", 0},
+    {"ls#0", -WETDBG_ERR_USAGE, 0, "", 0},
+    {"ls#", -WETDBG_ERR_USAGE, 0, "", 0},
+    {"ls#-1", -WETDBG_ERR_USAGE, 0, "", 0},
+    {"ls#2x", -WETDBG_ERR_USAGE, 0, "", 0},
+    {"#2", -WETDBG_ERR_USAGE, 0, "", 0},
+    {"ls#99999999999999999999", -WETDBG_ERR_USAGE, 0, "", 0},
 };
 
 static void selection_texts_are_understood(void **state)
@@ -47,7 +47,7 @@ static void selection_name_without_room_is_rejected(void **state)
     struct rep_selection got;
     memset(text, 'a', sizeof(text) - 1);
     text[sizeof(text) - 1] = 0;
-    assert_int_equal(rep_selection_parse(text, &got), -WD_ERR_USAGE);
+    assert_int_equal(rep_selection_parse(text, &got), -WETDBG_ERR_USAGE);
 }
 
 int main(void)

@@ -8,10 +8,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/err.h"
 #include "tests/feed/feed_simulator.h"
 #include "tests/feed/feed_unit.h"
 #include "tests/rr_checksums.h"
+#include <wetdbg/errors.h>
 
 static char place[] = "/tmp/feed_recordings_XXXXXX";
 
@@ -34,11 +34,11 @@ static int remove_place(void **state)
 }
 
 /* Records argv, its output dropped; the recording stays open. */
-static struct rrt_trace *record(const char *name, const char *const argv[])
+static struct wetdbg_recording *record(const char *name, const char *const argv[])
 {
     char dir[256];
     const char *command[16] = {RECORD_DRIVER, "-q", "-o", dir, "--"};
-    struct rrt_trace *trace;
+    struct wetdbg_recording *trace;
     size_t count = 5;
     int status;
     snprintf(dir, sizeof(dir), "%s/%s", place, name);
@@ -53,20 +53,20 @@ static struct rrt_trace *record(const char *name, const char *const argv[])
         _exit(127);
     }
     assert_int_equal(waitpid(pid, &status, 0), pid);
-    int err = rrt_open(dir, &trace);
+    int err = wetdbg_recording_open(dir, &trace);
     if (err)
-        fail_msg("%s (status %#x): %s", name, status, wd_error_message(err));
+        fail_msg("%s (status %#x): %s", name, status, wetdbg_error(err));
     return trace;
 }
 
-static struct rep_feed *open_feed(struct rrt_trace *trace, const char *which)
+static struct rep_feed *open_feed(struct wetdbg_recording *trace, const char *which)
 {
     struct rep_selection selection;
     struct rep_feed *feed;
     assert_int_equal(rep_selection_parse(which, &selection), 0);
     int err = rep_feed_open(trace, &selection, &feed);
     if (err)
-        fail_msg("%s", wd_error_message(err));
+        fail_msg("%s", wetdbg_error(err));
     return feed;
 }
 
@@ -79,7 +79,7 @@ static const char *find_wrong(struct simulator *sim, const char *dir, const stru
         *entry = (const struct evq_entry *)(void *)(buf->data + at);
         int err = evq_entry_check(*entry, buf->size_bytes - at);
         if (err)
-            fail_msg("%s", wd_error_message(err));
+            fail_msg("%s", wetdbg_error(err));
         wrong = simulator_take(sim, *entry);
         bool is_last = at + (*entry)->bytes == buf->size_bytes; /* of this frame */
         /* (what left the space has a list of its own) */
@@ -114,7 +114,7 @@ static uint64_t run(struct rep_feed *feed, const char *dir, struct simulator_cou
         buf.size_bytes = 0;
     }
     if (err)
-        fail_msg("%s", wd_error_message(err));
+        fail_msg("%s", wetdbg_error(err));
     *counts = *simulator_counts(sim);
     assert_int_equal(counts->entries[EVQ_END], 1);
     simulator_free(sim);
@@ -126,7 +126,7 @@ static uint64_t run(struct rep_feed *feed, const char *dir, struct simulator_cou
 static void check_program(const char *name, const char *const argv[], const char *which,
                           struct simulator_counts *counts, struct rep_info *info)
 {
-    struct rrt_trace *trace = record(name, argv);
+    struct wetdbg_recording *trace = record(name, argv);
     struct rep_feed *feed = open_feed(trace, which);
     uint64_t first = run(feed, rrt_trace_dir(trace), counts);
     assert_int_equal(rep_feed_rewind(feed), 0);
@@ -137,7 +137,7 @@ static void check_program(const char *name, const char *const argv[], const char
     assert_true(counts->entries[EVQ_SYSCALL_ENTER] > 5);
     assert_true(counts->instructions_checked >= counts->entries[EVQ_SYSCALL_ENTER]);
     rep_feed_close(feed);
-    rrt_close(trace);
+    wetdbg_recording_close(trace);
 }
 
 #define ARGV(...) ((const char *const[]){__VA_ARGS__, NULL})
@@ -248,27 +248,27 @@ static void grandchild_is_followed_through_two_forks(void **state)
 static void inner_failure_behind_a_shell_is_chosen(void **state)
 {
     (void)state;
-    struct rrt_trace *trace = record("inner", ARGV("sh", "-c", "true; false; exit $?"));
+    struct wetdbg_recording *trace = record("inner", ARGV("sh", "-c", "true; false; exit $?"));
     struct rep_feed *feed = open_feed(trace, NULL);
     assert_int_equal(WEXITSTATUS(rep_feed_info(feed)->wait_status), 1);
     rep_feed_close(feed);
-    rrt_close(trace);
+    wetdbg_recording_close(trace);
     trace = record("inner2", ARGV("sh", "-c", PROGRAMS "/feed_workout crash; exit $?"));
     feed = open_feed(trace, NULL);
     assert_string_equal(rep_feed_info(feed)->argv[1], "crash");
     assert_int_equal(rep_feed_info(feed)->fatal_signal, SIGSEGV);
     rep_feed_close(feed);
-    rrt_close(trace);
+    wetdbg_recording_close(trace);
 }
 
 static void processes_are_selected_by_pid_and_name(void **state)
 {
     (void)state;
-    struct rrt_trace *trace =
+    struct wetdbg_recording *trace =
         record("select", ARGV("sh", "-c", "cat /dev/null; cat /dev/null; ls /"));
-    const struct rrt_process *list;
+    const struct wetdbg_process *list;
     size_t count, cats = 0;
-    assert_int_equal(rrt_processes(trace, &list, &count), 0);
+    assert_int_equal(wetdbg_recording_processes(trace, &list, &count), 0);
     for (size_t i = 0; i < count; i++) {
         char which[32];
         bool is_cat = list[i].exec_count && strstr(list[i].execs[0].file, "/cat");
@@ -284,21 +284,21 @@ static void processes_are_selected_by_pid_and_name(void **state)
     assert_int_equal(cats, 2);
     struct rep_feed *feed;
     struct rep_selection third = {.name = "cat", .nth = 3};
-    assert_int_equal(rep_feed_open(trace, &third, &feed), -WD_ERR_NOT_FOUND);
-    rrt_close(trace);
+    assert_int_equal(rep_feed_open(trace, &third, &feed), -WETDBG_ERR_NOT_FOUND);
+    wetdbg_recording_close(trace);
 }
 
 static void expect_refusal(const char *name, const char *const argv[], const char *which,
                            const char *reason)
 {
-    struct rrt_trace *trace = record(name, argv);
+    struct wetdbg_recording *trace = record(name, argv);
     struct rep_selection selection;
     struct rep_feed *feed;
     assert_int_equal(rep_selection_parse(which, &selection), 0);
-    assert_int_equal(rep_feed_open(trace, &selection, &feed), -WD_ERR_UNSUPPORTED);
-    if (!strstr(wd_error_message(-WD_ERR_UNSUPPORTED), reason))
-        fail_msg("%s: %s", name, wd_error_message(-WD_ERR_UNSUPPORTED));
-    rrt_close(trace);
+    assert_int_equal(rep_feed_open(trace, &selection, &feed), -WETDBG_ERR_UNSUPPORTED);
+    if (!strstr(wetdbg_error(-WETDBG_ERR_UNSUPPORTED), reason))
+        fail_msg("%s: %s", name, wetdbg_error(-WETDBG_ERR_UNSUPPORTED));
+    wetdbg_recording_close(trace);
 }
 
 static void what_cannot_be_replayed_is_refused(void **state)
@@ -375,7 +375,8 @@ struct last_list {
     struct rep_range left;
 };
 
-static void find_last_list(struct rrt_trace *trace, struct rep_feed *feed, struct last_list *last)
+static void find_last_list(struct wetdbg_recording *trace, struct rep_feed *feed,
+                           struct last_list *last)
 {
     struct simulator *sim = simulator_new(feed);
     struct wd_buf buf = {0};
@@ -422,7 +423,7 @@ static void change_list(const struct last_list *last, struct rep_range range)
 }
 
 /* Whether the feed agrees with all lists. */
-static bool agrees(struct rrt_trace *trace, struct rep_feed *feed)
+static bool agrees(struct wetdbg_recording *trace, struct rep_feed *feed)
 {
     struct simulator *sim = simulator_new(feed);
     const struct evq_entry *entry;
@@ -445,7 +446,7 @@ static void scratch_of_a_child_that_execs_may_stay(void **state)
     struct last_list last;
     (void)state;
     assert_int_equal(setenv("WETDBG_RR", RR_WITH_CHECKSUMS, 1), 0);
-    struct rrt_trace *trace = record("left", ARGV(PROGRAMS "/feed_workout", "exit"));
+    struct wetdbg_recording *trace = record("left", ARGV(PROGRAMS "/feed_workout", "exit"));
     struct rep_feed *feed = open_feed(trace, "feed_workout");
     find_last_list(trace, feed, &last);
     assert_true(agrees(trace, feed));
@@ -457,7 +458,7 @@ static void scratch_of_a_child_that_execs_may_stay(void **state)
     change_list(&last, nowhere);
     assert_false(agrees(trace, feed));
     rep_feed_close(feed);
-    rrt_close(trace);
+    wetdbg_recording_close(trace);
 }
 
 static int use_any_rr(void **state)

@@ -2,9 +2,9 @@
 /* Vector and mask registers of made-up XSAVE images, in the layouts of three processors. */
 #include <string.h>
 
-#include "common/err.h"
 #include "recorder/feed/feed_registers.h"
 #include "tests/feed/feed_unit.h"
+#include <wetdbg/errors.h>
 
 enum { YMM_HIGH = 2, MASKS = 5, ZMM_HIGH = 6, ZMM_16_TO_31 = 7, ALL = 0xe7 };
 
@@ -111,17 +111,17 @@ static void what_a_processor_lacks_is_said(void **state)
     uint8_t bytes[64];
     uint64_t mask;
     assert_int_equal(feed_vector_read(&avx_cpu, image.bytes, sizeof(image.bytes), 16, bytes),
-                     -WD_ERR_UNSUPPORTED);
-    assert_string_equal(wd_error_message(-WD_ERR_UNSUPPORTED),
+                     -WETDBG_ERR_UNSUPPORTED);
+    assert_string_equal(wetdbg_error(-WETDBG_ERR_UNSUPPORTED),
                         "this processor has no AVX-512, and so no vector register 16");
     assert_int_equal(feed_mask_read(&avx_cpu, image.bytes, sizeof(image.bytes), 3, &mask),
-                     -WD_ERR_UNSUPPORTED);
-    assert_string_equal(wd_error_message(-WD_ERR_UNSUPPORTED),
+                     -WETDBG_ERR_UNSUPPORTED);
+    assert_string_equal(wetdbg_error(-WETDBG_ERR_UNSUPPORTED),
                         "this processor has no AVX-512, and so no mask register 3");
     assert_int_equal(feed_vector_read(&avx512_cpu, image.bytes, sizeof(image.bytes), 32, bytes),
-                     -WD_ERR_UNSUPPORTED);
+                     -WETDBG_ERR_UNSUPPORTED);
     assert_int_equal(feed_mask_read(&avx512_cpu, image.bytes, sizeof(image.bytes), 8, &mask),
-                     -WD_ERR_UNSUPPORTED);
+                     -WETDBG_ERR_UNSUPPORTED);
 }
 
 static void short_images_hold_nothing(void **state)
@@ -130,12 +130,15 @@ static void short_images_hold_nothing(void **state)
     const struct image image = image_of(ALL);
     uint8_t bytes[64];
     uint64_t mask;
-    assert_int_equal(feed_vector_read(&avx512_cpu, image.bytes, 575, 0, bytes), -WD_ERR_NOT_FOUND);
-    assert_int_equal(feed_vector_read(&avx512_cpu, image.bytes, 1183, 0, bytes), -WD_ERR_NOT_FOUND);
+    assert_int_equal(feed_vector_read(&avx512_cpu, image.bytes, 575, 0, bytes),
+                     -WETDBG_ERR_NOT_FOUND);
+    assert_int_equal(feed_vector_read(&avx512_cpu, image.bytes, 1183, 0, bytes),
+                     -WETDBG_ERR_NOT_FOUND);
     assert_int_equal(feed_vector_read(&avx512_cpu, image.bytes, 1184, 0, bytes), 0);
     assert_int_equal(feed_vector_read(&avx512_cpu, image.bytes, 2687, 31, bytes),
-                     -WD_ERR_NOT_FOUND);
-    assert_int_equal(feed_mask_read(&avx512_cpu, image.bytes, 1095, 0, &mask), -WD_ERR_NOT_FOUND);
+                     -WETDBG_ERR_NOT_FOUND);
+    assert_int_equal(feed_mask_read(&avx512_cpu, image.bytes, 1095, 0, &mask),
+                     -WETDBG_ERR_NOT_FOUND);
 }
 
 int main(void)

@@ -10,11 +10,11 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 
-#include "common/err.h"
 #include "recorder/event/ops.h"
 #include "tests/feed/feed_frames.h"
 #include "tests/feed/feed_stage.h"
 #include "tests/feed/feed_unit.h"
+#include <wetdbg/errors.h>
 
 #define PAGE           ((uint64_t)FEED_PAGE)
 #define VFORK          (CLONE_VM | CLONE_VFORK | SIGCHLD)
@@ -455,7 +455,7 @@ static bool takes_handler(const struct rrt_regs *before, const struct rrt_regs *
     frame.writes = &write;
     frame.write_count = 1;
     int err = stage_take(stage, &frame);
-    assert_true(!err || err == -WD_ERR_CORRUPT);
+    assert_true(!err || err == -WETDBG_ERR_CORRUPT);
     stage_free(stage);
     return !err;
 }

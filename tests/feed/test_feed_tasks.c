@@ -10,11 +10,11 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 
-#include "common/err.h"
 #include "recorder/event/ops.h"
 #include "tests/feed/feed_frames.h"
 #include "tests/feed/feed_stage.h"
 #include "tests/feed/feed_unit.h"
+#include <wetdbg/errors.h>
 
 #define PAGE           ((uint64_t)FEED_PAGE)
 #define VFORK          (CLONE_VM | CLONE_VFORK | SIGCHLD)

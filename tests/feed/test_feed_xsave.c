@@ -2,10 +2,10 @@
 /* Vector state between two made-up processors, and what this one may lack. */
 #include <string.h>
 
-#include "common/err.h"
 #include "recorder/feed/feed_cpu.h"
 #include "recorder/feed/feed_xsave.h"
 #include "tests/feed/feed_unit.h"
+#include <wetdbg/errors.h>
 
 enum { AVX = 2, OPMASK = 5, PKRU = 9, MXCSR = 24, XMM0 = 160, XSTATE_BV = 512 };
 
@@ -86,8 +86,8 @@ static void missing_component_counts_only_if_used(void **state)
     assert_int_equal(u64_at(&out, XSTATE_BV), 7);
     image.bytes[840] = 1;
     assert_int_equal(feed_xsave_convert(&recorder_cpu, &this_cpu, image.bytes, 2432, &out),
-                     -WD_ERR_UNSUPPORTED);
-    assert_non_null(strstr(wd_error_message(-WD_ERR_UNSUPPORTED), "AVX-512 masks"));
+                     -WETDBG_ERR_UNSUPPORTED);
+    assert_non_null(strstr(wetdbg_error(-WETDBG_ERR_UNSUPPORTED), "AVX-512 masks"));
     wd_buf_fini(&out);
 }
 
@@ -108,12 +108,12 @@ static void images_too_short_are_damage(void **state)
     struct wd_buf out = {0};
     struct image image = image_of(7);
     assert_int_equal(feed_xsave_convert(&recorder_cpu, &this_cpu, image.bytes, 511, &out),
-                     -WD_ERR_CORRUPT);
+                     -WETDBG_ERR_CORRUPT);
     assert_int_equal(feed_xsave_convert(&recorder_cpu, &this_cpu, image.bytes, 831, &out),
-                     -WD_ERR_CORRUPT);
+                     -WETDBG_ERR_CORRUPT);
     image = image_of(1ull << 40); /* a component that the recorder did not know itself */
     assert_int_equal(feed_xsave_convert(&recorder_cpu, &this_cpu, image.bytes, 2432, &out),
-                     -WD_ERR_CORRUPT);
+                     -WETDBG_ERR_CORRUPT);
     wd_buf_fini(&out);
 }
 

@@ -17,12 +17,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/err.h"
 #include "recorder/agent/agent.h"
 #include "recorder/record/sums.h"
 #include "recorder/rr_trace/block_stream.h"
 #include "tests/rr_trace/trace_build.h"
 #include "tests/wet/wet_unit.h"
+#include <wetdbg/errors.h>
 
 #define BLOCK_BYTES   ((size_t)1 << 20)
 #define CHANGES_MAX   32
@@ -162,7 +162,7 @@ static void recording_alter(const char *path)
     unlinkat(dirfd(list), "wetdbg.sums", 0);
     closedir(list);
     if (rec_sums_write(path))
-        give_up(wd_error_message(-WD_ERR_CORRUPT));
+        give_up(wetdbg_error(-WETDBG_ERR_CORRUPT));
 }
 
 /* ---- .wet files ---- */

@@ -15,9 +15,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/err.h"
 #include "evex_forms.h"
 #include "oracle_check.h"
+#include <wetdbg/errors.h>
 
 enum { TRIALS = 2, SECONDS_PER_FORM = 120, SAMPLE_EVERY = 37, PENDING = 200, CRASHED = 201 };
 

@@ -12,10 +12,10 @@
 /* cmocka.h needs the standard headers above it. */
 #include <cmocka.h>
 
-#include "common/err.h"
 #include "insn_format.h"
 #include "recorder/insn/insn.h"
 #include "recorder/insn/insn_ranges.h"
+#include <wetdbg/errors.h>
 
 #define PC 0x1000
 
@@ -896,12 +896,12 @@ static void insn_undecodable_bytes_are_corrupt(void **state)
     (void)state;
     memset(&info, 0x5a, sizeof(info));
     before = info;
-    assert_int_equal(ins_decode(bad, sizeof(bad), PC, &info), -WD_ERR_CORRUPT);
-    assert_int_equal(ins_decode(cut, sizeof(cut), PC, &info), -WD_ERR_CORRUPT);
-    assert_int_equal(ins_decode(cut, 0, PC, &info), -WD_ERR_CORRUPT);
-    assert_int_equal(ins_decode(prefixes, sizeof(prefixes), PC, &info), -WD_ERR_CORRUPT);
+    assert_int_equal(ins_decode(bad, sizeof(bad), PC, &info), -WETDBG_ERR_CORRUPT);
+    assert_int_equal(ins_decode(cut, sizeof(cut), PC, &info), -WETDBG_ERR_CORRUPT);
+    assert_int_equal(ins_decode(cut, 0, PC, &info), -WETDBG_ERR_CORRUPT);
+    assert_int_equal(ins_decode(prefixes, sizeof(prefixes), PC, &info), -WETDBG_ERR_CORRUPT);
     assert_memory_equal(&info, &before, sizeof(info));
-    assert_int_equal(ins_text(bad, sizeof(bad), PC, text, sizeof(text)), -WD_ERR_CORRUPT);
+    assert_int_equal(ins_text(bad, sizeof(bad), PC, text, sizeof(text)), -WETDBG_ERR_CORRUPT);
     assert_string_equal(text, "(bad)");
 }
 

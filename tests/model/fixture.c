@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "common/err.h"
+#include <wetdbg/errors.h>
 
 void *fixture_read(const char *path, size_t *size)
 {
@@ -63,7 +63,7 @@ size_t fixture_segments(const void *data, size_t size, uint64_t base, struct mdl
     return count;
 }
 
-void fixture_add(struct mdl_model *model, const char *path, uint64_t base, int search_debug)
+void fixture_add(struct wetdbg_model *model, const char *path, uint64_t base, int search_debug)
 {
     struct mdl_module_input input = {
         .path = path, .debug = MDL_IMAGE_NONE, .alt = MDL_IMAGE_NONE, .search_debug = search_debug};
@@ -77,15 +77,15 @@ void fixture_add(struct mdl_model *model, const char *path, uint64_t base, int s
     input.segments = segments;
     result = mdl_add_module(model, &input, NULL);
     if (result < 0)
-        fail_msg("%s: %s", path, wd_error_message(result));
+        fail_msg("%s: %s", path, wetdbg_error(result));
     close(input.file.fd);
     free(segments);
     free(data);
 }
 
-struct mdl_model *fixture_load(const char *path, uint64_t base)
+struct wetdbg_model *fixture_load(const char *path, uint64_t base)
 {
-    struct mdl_model *model = mdl_new();
+    struct wetdbg_model *model = mdl_new();
 
     assert_non_null(model);
     fixture_add(model, path, base, 1);
@@ -124,29 +124,29 @@ char *fixture_run(const char *format, ...)
     return output;
 }
 
-uint64_t fixture_function(struct mdl_model *model, const char *name)
+uint64_t fixture_function(struct wetdbg_model *model, const char *name)
 {
-    struct mdl_function *functions;
+    struct wetdbg_function *functions;
     size_t count;
     uint64_t start;
-    int result = mdl_functions_named(model, name, &functions, &count);
+    int result = wetdbg_functions_named(model, name, &functions, &count);
 
     if (result < 0)
-        fail_msg("%s", wd_error_message(result));
+        fail_msg("%s", wetdbg_error(result));
     start = functions[0].start;
     free(functions);
     return start;
 }
 
-uint64_t fixture_line(struct mdl_model *model, const char *file, uint32_t line)
+uint64_t fixture_line(struct wetdbg_model *model, const char *file, uint32_t line)
 {
-    struct mdl_location *locations;
+    struct wetdbg_line_location *locations;
     uint64_t pc = 0;
     size_t count;
-    int result = mdl_line_locations(model, file, line, &locations, &count);
+    int result = wetdbg_line_locations(model, file, line, &locations, &count);
 
     if (result < 0)
-        fail_msg("%s", wd_error_message(result));
+        fail_msg("%s", wetdbg_error(result));
     for (size_t i = 0; i < count; i++)
         if (locations[i].is_breakpoint && pc == 0)
             pc = locations[i].pc;

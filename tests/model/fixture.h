@@ -13,10 +13,10 @@
 
 /* Adds a file with segments as its program headers say. `base` is added to virtual addresses (pass
  * 0 for a file that is not position independent). Fails the test if that does not work. */
-void fixture_add(struct mdl_model *model, const char *path, uint64_t base, int search_debug);
+void fixture_add(struct wetdbg_model *model, const char *path, uint64_t base, int search_debug);
 
 /* A model with just one file. */
-struct mdl_model *fixture_load(const char *path, uint64_t base);
+struct wetdbg_model *fixture_load(const char *path, uint64_t base);
 
 /* Segments of an ELF image; the caller frees. 0 if there are none (a damaged image). */
 size_t fixture_segments(const void *data, size_t size, uint64_t base,
@@ -30,10 +30,10 @@ void *fixture_read(const char *path, size_t *size);
 char *fixture_run(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* The entry of a function that must exist. */
-uint64_t fixture_function(struct mdl_model *model, const char *name);
+uint64_t fixture_function(struct wetdbg_model *model, const char *name);
 
 /* Address where a line starts: the only breakpoint location. */
-uint64_t fixture_line(struct mdl_model *model, const char *file, uint32_t line);
+uint64_t fixture_line(struct wetdbg_model *model, const char *file, uint32_t line);
 
 /* The line number on which a source file has a marker text (once). */
 uint32_t fixture_marker(const char *file, const char *marker);

@@ -15,15 +15,15 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "common/err.h"
 #include "fixture.h"
+#include <wetdbg/errors.h>
 
 int process_read(void *context, uint64_t address, void *bytes, size_t count)
 {
     const struct process *process = context;
 
     if (pread(process->memory, bytes, count, (off_t)address) != (ssize_t)count)
-        return wd_fail(-EFAULT, "cannot read memory at 0x%llx", (unsigned long long)address);
+        return wetdbg_fail(-EFAULT, "cannot read memory at 0x%llx", (unsigned long long)address);
     return 0;
 }
 
@@ -31,12 +31,12 @@ static int read_register(void *context, unsigned reg, uint64_t *value)
 {
     const struct process *process = context;
 
-    if (reg == MDL_REG_FS_BASE)
+    if (reg == WETDBG_REG_FS_BASE)
         *value = process->fs_base;
-    else if (reg < MDL_FRAME_REG_COUNT)
+    else if (reg < WETDBG_FRAME_REG_COUNT)
         *value = process->regs.value[reg];
     else
-        return wd_fail(-WD_ERR_NOT_FOUND, "register %u is not known", reg);
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "register %u is not known", reg);
     return 0;
 }
 
@@ -46,11 +46,11 @@ static void get_registers(struct process *process)
 
     assert_int_equal(ptrace(PTRACE_GETREGS, process->pid, NULL, &user), 0);
     process->fs_base = user.fs_base;
-    process->regs = (struct mdl_frame_regs){
+    process->regs = (struct wetdbg_frame_regs){
         .value = {user.rax, user.rdx, user.rcx, user.rbx, user.rsi, user.rdi, user.rbp, user.rsp,
                   user.r8, user.r9, user.r10, user.r11, user.r12, user.r13, user.r14, user.r15,
                   user.rip},
-        .valid = (1u << MDL_FRAME_REG_COUNT) - 1,
+        .valid = (1u << WETDBG_FRAME_REG_COUNT) - 1,
         .is_innermost = 1,
     };
 }
@@ -95,10 +95,10 @@ static void add_mapping(struct process *process, struct mapping *mapping)
         .segments = mapping->segments,
         .segment_count = mapping->count,
     };
-    struct mdl_module known;
+    struct wetdbg_module known;
 
     if (mapping->count == 0 ||
-        mdl_module_at(process->model, mapping->segments[0].start, &known) == 0)
+        wetdbg_module_at(process->model, mapping->segments[0].start, &known) == 0)
         return;
     if (strcmp(mapping->path, "[vdso]") == 0) {
         add_vdso(process, mapping);
@@ -177,7 +177,7 @@ void process_start(struct process *process, const char *program)
     process->memory = open(path, O_RDWR | O_CLOEXEC);
     assert_true(process->memory >= 0);
     process->model = mdl_new();
-    process->machine = (struct mdl_machine){process, read_register, process_read};
+    process->machine = (struct wetdbg_machine){process, read_register, process_read};
     add_modules(process);
     get_registers(process);
 }

@@ -10,9 +10,9 @@
 struct process {
     pid_t pid;
     int memory; /* /proc/PID/mem */
-    struct mdl_model *model;
-    struct mdl_machine machine; /* of the innermost frame */
-    struct mdl_frame_regs regs;
+    struct wetdbg_model *model;
+    struct wetdbg_machine machine; /* of the innermost frame */
+    struct wetdbg_frame_regs regs;
     uint64_t fs_base;
 };
 

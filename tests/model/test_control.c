@@ -9,8 +9,8 @@
 #include <time.h>
 
 #include "check.h"
-#include "common/err.h"
 #include "fixture.h"
+#include <wetdbg/errors.h>
 
 #define FLOW SOURCES "flow.c"
 
@@ -99,25 +99,25 @@ static int lines_have(const struct lines *lines, uint32_t line)
     return 0;
 }
 
-static uint32_t line_of(struct mdl_model *model, uint64_t pc)
+static uint32_t line_of(struct wetdbg_model *model, uint64_t pc)
 {
-    struct mdl_line line;
-    int result = mdl_line_at(model, pc, &line);
+    struct wetdbg_line line;
+    int result = wetdbg_line_at(model, pc, &line);
 
     if (result < 0)
-        fail_msg("%s", wd_error_message(result));
+        fail_msg("%s", wetdbg_error(result));
     return line.line;
 }
 
 /* The lines of the branches that a block depends on. */
-static void add_controllers(struct mdl_model *model, uint64_t pc, struct lines *lines)
+static void add_controllers(struct wetdbg_model *model, uint64_t pc, struct lines *lines)
 {
     const uint64_t *branches;
     size_t count;
-    int result = mdl_controllers(model, pc, &branches, &count);
+    int result = wetdbg_controllers(model, pc, &branches, &count);
 
     if (result < 0)
-        fail_msg("%s", wd_error_message(result));
+        fail_msg("%s", wetdbg_error(result));
     for (size_t i = 0; i < count; i++) {
         assert_true(i == 0 || branches[i - 1] < branches[i]);
         lines_add(lines, line_of(model, branches[i]));
@@ -125,20 +125,20 @@ static void add_controllers(struct mdl_model *model, uint64_t pc, struct lines *
 }
 
 /* What all blocks that have code of a line depend on. */
-static void controllers_of_line(struct mdl_model *model, uint32_t line, struct lines *lines)
+static void controllers_of_line(struct wetdbg_model *model, uint32_t line, struct lines *lines)
 {
-    const struct mdl_graph *graph;
-    struct mdl_range *ranges;
+    const struct wetdbg_graph *graph;
+    struct wetdbg_range *ranges;
     size_t count;
-    int result = mdl_line_ranges(model, FLOW, line, &ranges, &count);
+    int result = wetdbg_line_ranges(model, FLOW, line, &ranges, &count);
 
     if (result < 0)
-        fail_msg("%s", wd_error_message(result));
+        fail_msg("%s", wetdbg_error(result));
     for (size_t i = 0; i < count; i++) {
         add_controllers(model, ranges[i].start, lines);
-        assert_int_equal(mdl_graph_at(model, ranges[i].start, &graph), 0);
-        for (uint32_t b = 0; b < mdl_graph_block_count(graph); b++) {
-            uint64_t start = mdl_graph_block(graph, b)->start;
+        assert_int_equal(wetdbg_graph_at(model, ranges[i].start, &graph), 0);
+        for (uint32_t b = 0; b < wetdbg_graph_block_count(graph); b++) {
+            uint64_t start = wetdbg_graph_block(graph, b)->start;
 
             if (start >= ranges[i].start && start < ranges[i].end)
                 add_controllers(model, start, lines);
@@ -149,7 +149,7 @@ static void controllers_of_line(struct mdl_model *model, uint32_t line, struct l
 
 static void check_dependences(const char *sample, uint64_t base)
 {
-    struct mdl_model *model = fixture_load(sample, base);
+    struct wetdbg_model *model = fixture_load(sample, base);
 
     for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
         struct lines want = {.count = 0}, have = {.count = 0};
@@ -195,34 +195,35 @@ static void control_ipdom_is_where_paths_meet(void **state)
 #endif
         {"@check_test", "@check_after"}, {"@endless_test", "@endless_rest"},
     };
-    struct mdl_model *model = fixture_load(SAMPLES "flow_O0", FIXTURE_BASE);
+    struct wetdbg_model *model = fixture_load(SAMPLES "flow_O0", FIXTURE_BASE);
     uint64_t meet;
 
     (void)state;
     for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
         uint64_t test = fixture_line(model, FLOW, fixture_marker(FLOW, pairs[i][0]));
 
-        assert_int_equal(mdl_ipdom(model, test, &meet), 0);
+        assert_int_equal(wetdbg_ipdom(model, test, &meet), 0);
         assert_int_not_equal(meet, 0);
         assert_int_equal(line_of(model, meet), fixture_marker(FLOW, pairs[i][1]));
     }
-    assert_int_equal(
-        mdl_ipdom(model, fixture_line(model, FLOW, fixture_marker(FLOW, "@switch_after")), &meet),
-        0);
+    assert_int_equal(wetdbg_ipdom(model,
+                                  fixture_line(model, FLOW, fixture_marker(FLOW, "@switch_after")),
+                                  &meet),
+                     0);
     assert_int_equal(meet, 0);
     mdl_free(model);
 }
 
 /* The only indirect jump of a function; fails if there is none. */
-static const struct mdl_block *indirect_block(struct mdl_model *model, const char *function)
+static const struct wetdbg_block *indirect_block(struct wetdbg_model *model, const char *function)
 {
-    const struct mdl_block *found = NULL;
-    const struct mdl_graph *graph;
+    const struct wetdbg_block *found = NULL;
+    const struct wetdbg_graph *graph;
 
-    assert_int_equal(mdl_graph_at(model, fixture_function(model, function), &graph), 0);
-    for (uint32_t i = 0; i < mdl_graph_block_count(graph); i++)
-        if (mdl_graph_block(graph, i)->kind == MDL_END_INDIRECT)
-            found = mdl_graph_block(graph, i);
+    assert_int_equal(wetdbg_graph_at(model, fixture_function(model, function), &graph), 0);
+    for (uint32_t i = 0; i < wetdbg_graph_block_count(graph); i++)
+        if (wetdbg_graph_block(graph, i)->kind == WETDBG_BLOCK_END_INDIRECT)
+            found = wetdbg_graph_block(graph, i);
     assert_non_null(found);
     return found;
 }
@@ -242,8 +243,8 @@ static void control_switch_tables_are_decoded(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct mdl_model *model = fixture_load(rows[i].sample, rows[i].base);
-        const struct mdl_block *block = indirect_block(model, rows[i].function);
+        struct wetdbg_model *model = fixture_load(rows[i].sample, rows[i].base);
+        const struct wetdbg_block *block = indirect_block(model, rows[i].function);
 
         assert_true(block->is_complete);
         assert_in_range(block->successor_count, rows[i].targets, 9);
@@ -252,22 +253,22 @@ static void control_switch_tables_are_decoded(void **state)
 }
 
 /* The library's own switches, in code that nobody wrote for this test. */
-static int count_indirect(void *context, const struct mdl_function *function)
+static int count_indirect(void *context, const struct wetdbg_function *function)
 {
     struct {
-        struct mdl_model *model;
+        struct wetdbg_model *model;
         unsigned complete;
     } *count = context;
-    const struct mdl_graph *graph;
-    int result = mdl_graph_at(count->model, function->start, &graph);
+    const struct wetdbg_graph *graph;
+    int result = wetdbg_graph_at(count->model, function->start, &graph);
 
-    if (result < 0 && result != -WD_ERR_NOT_FOUND)
+    if (result < 0 && result != -WETDBG_ERR_NOT_FOUND)
         return result;
-    for (uint32_t i = 0; result == 0 && i < mdl_graph_block_count(graph); i++) {
-        const struct mdl_block *block = mdl_graph_block(graph, i);
+    for (uint32_t i = 0; result == 0 && i < wetdbg_graph_block_count(graph); i++) {
+        const struct wetdbg_block *block = wetdbg_graph_block(graph, i);
 
         assert_true(block->start <= block->last && block->last < block->end);
-        count->complete += block->kind == MDL_END_INDIRECT && block->is_complete;
+        count->complete += block->kind == WETDBG_BLOCK_END_INDIRECT && block->is_complete;
     }
     return 0;
 }
@@ -275,14 +276,14 @@ static int count_indirect(void *context, const struct mdl_function *function)
 static void control_every_function_of_the_c_library_has_a_graph(void **state)
 {
     struct {
-        struct mdl_model *model;
+        struct wetdbg_model *model;
         unsigned complete;
     } count = {NULL, 0};
     char *path = fixture_run("ldd %s | awk '/libc.so/ {printf \"%%s\", $3}'", SAMPLES "flow_O0");
 
     (void)state;
     count.model = fixture_load(path, UINT64_C(0x7ffff7d00000));
-    assert_int_equal(mdl_functions_each(count.model, NULL, count_indirect, &count), 0);
+    assert_int_equal(wetdbg_functions_each(count.model, NULL, count_indirect, &count), 0);
     assert_in_range(count.complete, 20, 10000);
     mdl_free(count.model);
     free(path);
@@ -291,24 +292,24 @@ static void control_every_function_of_the_c_library_has_a_graph(void **state)
 /* What is split off belongs to the graph of the function that jumps there. */
 static void control_cold_part_belongs_to_its_function(void **state)
 {
-    struct mdl_model *model = fixture_load(SAMPLES "inline_O2", FIXTURE_BASE);
-    const struct mdl_graph *graph;
-    struct mdl_function *cold;
+    struct wetdbg_model *model = fixture_load(SAMPLES "inline_O2", FIXTURE_BASE);
+    const struct wetdbg_graph *graph;
+    struct wetdbg_function *cold;
     const uint64_t *branches;
     size_t count;
 
     (void)state;
-    if (mdl_functions_named(model, "dispatch.cold", &cold, &count) < 0) {
+    if (wetdbg_functions_named(model, "dispatch.cold", &cold, &count) < 0) {
         /* this compiler keeps it in place: then abort's block must be in the function itself */
         uint64_t pc = indirect_block(model, "dispatch")->last;
 
-        assert_int_equal(mdl_controllers(model, pc, &branches, &count), 0);
+        assert_int_equal(wetdbg_controllers(model, pc, &branches, &count), 0);
         mdl_free(model);
         return;
     }
-    assert_int_equal(mdl_graph_at(model, cold[0].start, &graph), 0);
-    assert_int_equal(mdl_graph_entry(graph), fixture_function(model, "dispatch"));
-    assert_int_equal(mdl_controllers(model, cold[0].start, &branches, &count), 0);
+    assert_int_equal(wetdbg_graph_at(model, cold[0].start, &graph), 0);
+    assert_int_equal(wetdbg_graph_entry(graph), fixture_function(model, "dispatch"));
+    assert_int_equal(wetdbg_controllers(model, cold[0].start, &branches, &count), 0);
     assert_in_range(count, 1, 2);
     free(cold);
     mdl_free(model);
@@ -317,11 +318,11 @@ static void control_cold_part_belongs_to_its_function(void **state)
 /* Computed gotos have no bounded table; the run shows where they went. */
 static void control_observed_targets_complete_the_graph(void **state)
 {
-    struct mdl_model *model = fixture_load(SAMPLES "flow_O0", FIXTURE_BASE);
+    struct wetdbg_model *model = fixture_load(SAMPLES "flow_O0", FIXTURE_BASE);
     uint64_t add = fixture_line(model, FLOW, fixture_marker(FLOW, "@op_add"));
     uint64_t sub = fixture_line(model, FLOW, fixture_marker(FLOW, "@op_sub"));
     /* without optimization compilers let all computed gotos share one jump */
-    const struct mdl_block *block = indirect_block(model, "interpret");
+    const struct wetdbg_block *block = indirect_block(model, "interpret");
     const uint64_t *branches;
     uint64_t jump = block->last;
     size_t count;
@@ -329,11 +330,11 @@ static void control_observed_targets_complete_the_graph(void **state)
     (void)state;
     assert_false(block->is_complete);
     assert_int_equal(mdl_add_indirect_target(model, jump, add), 1);
-    assert_int_equal(mdl_controllers(model, add, &branches, &count), 0);
+    assert_int_equal(wetdbg_controllers(model, add, &branches, &count), 0);
     assert_int_equal(count, 0); /* the only target so far */
     assert_int_equal(mdl_add_indirect_target(model, jump, sub), 1);
     assert_int_equal(mdl_add_indirect_target(model, jump, sub), 0);
-    assert_int_equal(mdl_controllers(model, add, &branches, &count), 0);
+    assert_int_equal(wetdbg_controllers(model, add, &branches, &count), 0);
     assert_int_equal(count, 1);
     assert_int_equal(branches[0], jump);
     mdl_free(model);
@@ -353,8 +354,8 @@ static void control_generated_code_gets_entries(void **state)
         .segments = &segment,
         .segment_count = 1,
     };
-    struct mdl_model *model = mdl_new();
-    struct mdl_function function;
+    struct wetdbg_model *model = mdl_new();
+    struct wetdbg_function function;
     const uint64_t *branches;
     size_t count;
 
@@ -362,16 +363,16 @@ static void control_generated_code_gets_entries(void **state)
     assert_int_equal(mdl_add_module(model, &input, NULL), 0);
     assert_int_equal(mdl_add_entry(model, 0x10010), 1);
     assert_int_equal(mdl_add_entry(model, 0x10010), 0);
-    assert_int_equal(mdl_function_at(model, 0x10004, &function), 0);
+    assert_int_equal(wetdbg_function_at(model, 0x10004, &function), 0);
     assert_int_equal(function.start, 0x10000);
     assert_int_equal(function.end, 0x10010);
     assert_string_equal(function.name, "[generated]+0x0");
-    assert_int_equal(mdl_controllers(model, 0x10004, &branches, &count), 0);
+    assert_int_equal(wetdbg_controllers(model, 0x10004, &branches, &count), 0);
     assert_int_equal(count, 1);
     assert_int_equal(branches[0], 0x10002);
-    assert_int_equal(mdl_controllers(model, 0x10006, &branches, &count), 0);
+    assert_int_equal(wetdbg_controllers(model, 0x10006, &branches, &count), 0);
     assert_int_equal(count, 0);
-    assert_int_equal(mdl_controllers(model, 0x20000, &branches, &count), -WD_ERR_NOT_FOUND);
+    assert_int_equal(wetdbg_controllers(model, 0x20000, &branches, &count), -WETDBG_ERR_NOT_FOUND);
     mdl_free(model);
 }
 
@@ -396,7 +397,7 @@ static void control_what_a_graph_lacks_is_remembered(void **state)
         .segments = &segment,
         .segment_count = 1,
     };
-    struct mdl_model *model = mdl_new();
+    struct wetdbg_model *model = mdl_new();
     const uint64_t *branches;
     size_t count;
     double once, often;
@@ -408,17 +409,17 @@ static void control_what_a_graph_lacks_is_remembered(void **state)
     code[sizeof(code) - 1] = 0x06;
     assert_int_equal(mdl_add_module(model, &input, NULL), 0);
     once = seconds();
-    assert_int_equal(mdl_controllers(model, 0x10000 + sizeof(code) - 1, &branches, &count),
-                     -WD_ERR_NOT_FOUND);
+    assert_int_equal(wetdbg_controllers(model, 0x10000 + sizeof(code) - 1, &branches, &count),
+                     -WETDBG_ERR_NOT_FOUND);
     once = seconds() - once;
     often = seconds();
     for (unsigned i = 0; i < TIMES; i++)
-        assert_int_equal(mdl_controllers(model, 0x10000 + sizeof(code) - 1, &branches, &count),
-                         -WD_ERR_NOT_FOUND);
+        assert_int_equal(wetdbg_controllers(model, 0x10000 + sizeof(code) - 1, &branches, &count),
+                         -WETDBG_ERR_NOT_FOUND);
     often = seconds() - often;
     print_message("the first time %.6f s, %d times more %.6f s\n", once, TIMES, often);
     assert_true(often < once * TIMES / 10);
-    assert_int_equal(mdl_controllers(model, 0x10000, &branches, &count), 0);
+    assert_int_equal(wetdbg_controllers(model, 0x10000, &branches, &count), 0);
     mdl_free(model);
 }
 

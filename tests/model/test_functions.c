@@ -11,17 +11,17 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "common/err.h"
 #include "fixture.h"
+#include <wetdbg/errors.h>
 
 /* Is one of the names that nm gives for an address the model's? */
-static int is_alias(struct mdl_model *model, const char *name, uint64_t start)
+static int is_alias(struct wetdbg_model *model, const char *name, uint64_t start)
 {
-    struct mdl_function *functions;
+    struct wetdbg_function *functions;
     size_t count;
     int found = 0;
 
-    if (mdl_functions_named(model, name, &functions, &count) < 0)
+    if (wetdbg_functions_named(model, name, &functions, &count) < 0)
         return 0;
     for (size_t i = 0; i < count; i++)
         found |= functions[i].start == start;
@@ -33,7 +33,7 @@ static int is_alias(struct mdl_model *model, const char *name, uint64_t start)
  * address. Returns how many there were. */
 static unsigned check_against_readelf(const char *path, uint64_t base)
 {
-    struct mdl_model *model = fixture_load(path, base);
+    struct wetdbg_model *model = fixture_load(path, base);
     char *output = fixture_run("readelf -W -s %s", path), *at = output, *line;
     unsigned checked = 0;
 
@@ -41,7 +41,7 @@ static unsigned check_against_readelf(const char *path, uint64_t base)
         unsigned long long value;
         unsigned size;
         char type[16], bind[16], vis[16], index[16], name[256];
-        struct mdl_function function;
+        struct wetdbg_function function;
 
         if (sscanf(line, " %*d: %llx %u %15s %15s %15s %15s %255s", &value, &size, type, bind, vis,
                    index, name) != 7 ||
@@ -50,10 +50,10 @@ static unsigned check_against_readelf(const char *path, uint64_t base)
         name[strcspn(name, "@")] = '\0';
         if (!is_alias(model, name, base + value))
             fail_msg("%s: no function %s at 0x%llx", path, name, value);
-        assert_int_equal(mdl_function_at(model, base + value, &function), 0);
+        assert_int_equal(wetdbg_function_at(model, base + value, &function), 0);
         assert_int_equal(function.start, base + value);
-        assert_true(function.flags & MDL_FUNCTION_SYMBOL);
-        assert_int_equal(mdl_function_at(model, base + value + size - 1, &function), 0);
+        assert_true(function.flags & WETDBG_FUNCTION_SYMBOL);
+        assert_int_equal(wetdbg_function_at(model, base + value + size - 1, &function), 0);
         assert_true(function.end >= base + value + size);
         checked++;
     }
@@ -93,20 +93,20 @@ static void functions_stubs_equal_objdump(void **state)
     (void)state;
     for (size_t i = 0; i < 3; i++) {
         uint64_t base = i == 1 ? 0 : FIXTURE_BASE;
-        struct mdl_model *model = fixture_load(names[i], base);
+        struct wetdbg_model *model = fixture_load(names[i], base);
         char *output = fixture_run("objdump -d %s | grep '@plt>:'", names[i]), *at = output, *line;
 
         while ((line = strsep(&at, "\n"))) {
-            struct mdl_function function;
+            struct wetdbg_function function;
             unsigned long long value;
             char name[256];
 
             if (sscanf(line, "%llx <%255[^>]>:", &value, name) != 2)
                 continue;
-            assert_int_equal(mdl_function_at(model, base + value, &function), 0);
+            assert_int_equal(wetdbg_function_at(model, base + value, &function), 0);
             assert_string_equal(function.name, name);
             assert_int_equal(function.start, base + value);
-            assert_true(function.flags & MDL_FUNCTION_PLT);
+            assert_true(function.flags & WETDBG_FUNCTION_PLT);
             checked++;
         }
         free(output);
@@ -119,21 +119,21 @@ static void functions_stubs_equal_objdump(void **state)
 static void functions_stripped_have_the_same_bounds(void **state)
 {
     char *stripped = fixture_run("f=$(mktemp); strip -o $f %s; printf %%s $f", SAMPLES "flow_O2");
-    struct mdl_model *full = fixture_load(SAMPLES "flow_O2", FIXTURE_BASE);
-    struct mdl_model *bare = fixture_load(stripped, FIXTURE_BASE);
+    struct wetdbg_model *full = fixture_load(SAMPLES "flow_O2", FIXTURE_BASE);
+    struct wetdbg_model *bare = fixture_load(stripped, FIXTURE_BASE);
     static const char *const names[] = {"if_else", "big_switch", "nested", "main", "and_or"};
 
     (void)state;
     unlink(stripped);
     for (size_t i = 0; i < 5; i++) {
-        struct mdl_function a, b;
+        struct wetdbg_function a, b;
         char name[300];
 
-        assert_int_equal(mdl_function_at(full, fixture_function(full, names[i]), &a), 0);
-        assert_int_equal(mdl_function_at(bare, a.start + 1, &b), 0);
+        assert_int_equal(wetdbg_function_at(full, fixture_function(full, names[i]), &a), 0);
+        assert_int_equal(wetdbg_function_at(bare, a.start + 1, &b), 0);
         assert_int_equal(a.start, b.start);
         assert_int_equal(a.end, b.end);
-        assert_true(b.flags & MDL_FUNCTION_FRAME);
+        assert_true(b.flags & WETDBG_FUNCTION_FRAME);
         snprintf(name, sizeof(name), "%s+0x%llx", strrchr(stripped, '/') + 1,
                  (unsigned long long)(a.start - FIXTURE_BASE));
         assert_string_equal(b.name, name);
@@ -143,7 +143,7 @@ static void functions_stripped_have_the_same_bounds(void **state)
     free(stripped);
 }
 
-static int count_function(void *context, const struct mdl_function *function)
+static int count_function(void *context, const struct wetdbg_function *function)
 {
     unsigned *count = context;
 
@@ -152,7 +152,7 @@ static int count_function(void *context, const struct mdl_function *function)
     return 0;
 }
 
-static int stop_at_once(void *context, const struct mdl_function *function)
+static int stop_at_once(void *context, const struct wetdbg_function *function)
 {
     (void)context;
     (void)function;
@@ -161,43 +161,44 @@ static int stop_at_once(void *context, const struct mdl_function *function)
 
 static void functions_are_listed_by_expression(void **state)
 {
-    struct mdl_model *model = fixture_load(SAMPLES "flow_O0", FIXTURE_BASE);
+    struct wetdbg_model *model = fixture_load(SAMPLES "flow_O0", FIXTURE_BASE);
     unsigned count = 0;
 
     (void)state;
-    assert_int_equal(mdl_functions_each(model, "^(while|do)_loop$", count_function, &count), 0);
+    assert_int_equal(wetdbg_functions_each(model, "^(while|do)_loop$", count_function, &count), 0);
     assert_int_equal(count, 2);
     count = 0;
-    assert_int_equal(mdl_functions_each(model, NULL, count_function, &count), 0);
+    assert_int_equal(wetdbg_functions_each(model, NULL, count_function, &count), 0);
     assert_in_range(count, 15, 100);
-    assert_int_equal(mdl_functions_each(model, NULL, stop_at_once, NULL), 7);
-    assert_int_equal(mdl_functions_each(model, "(", count_function, &count), -WD_ERR_USAGE);
-    assert_non_null(strstr(wd_error_message(-WD_ERR_USAGE), "bad expression \"(\""));
+    assert_int_equal(wetdbg_functions_each(model, NULL, stop_at_once, NULL), 7);
+    assert_int_equal(wetdbg_functions_each(model, "(", count_function, &count), -WETDBG_ERR_USAGE);
+    assert_non_null(strstr(wetdbg_error(-WETDBG_ERR_USAGE), "bad expression \"(\""));
     mdl_free(model);
 }
 
 static void functions_unknown_names_say_so(void **state)
 {
-    struct mdl_model *model = fixture_load(SAMPLES "flow_O0", FIXTURE_BASE);
-    struct mdl_function function, *functions;
+    struct wetdbg_model *model = fixture_load(SAMPLES "flow_O0", FIXTURE_BASE);
+    struct wetdbg_function function, *functions;
     size_t count;
 
     (void)state;
-    assert_int_equal(mdl_functions_named(model, "no_such", &functions, &count), -WD_ERR_NOT_FOUND);
-    assert_string_equal(wd_error_message(-WD_ERR_NOT_FOUND), "no function named \"no_such\"");
-    assert_int_equal(mdl_function_at(model, 0x1000, &function), -WD_ERR_NOT_FOUND);
-    assert_string_equal(wd_error_message(-WD_ERR_NOT_FOUND), "no module at 0x1000");
+    assert_int_equal(wetdbg_functions_named(model, "no_such", &functions, &count),
+                     -WETDBG_ERR_NOT_FOUND);
+    assert_string_equal(wetdbg_error(-WETDBG_ERR_NOT_FOUND), "no function named \"no_such\"");
+    assert_int_equal(wetdbg_function_at(model, 0x1000, &function), -WETDBG_ERR_NOT_FOUND);
+    assert_string_equal(wetdbg_error(-WETDBG_ERR_NOT_FOUND), "no module at 0x1000");
     mdl_free(model);
 }
 
 static void functions_data_symbols_are_found(void **state)
 {
-    struct mdl_model *model = fixture_load(SAMPLES "state_O0", FIXTURE_BASE);
-    struct mdl_symbol symbol, again;
+    struct wetdbg_model *model = fixture_load(SAMPLES "state_O0", FIXTURE_BASE);
+    struct wetdbg_symbol symbol, again;
 
     (void)state;
-    assert_int_equal(mdl_symbol_named(model, "global_point", &symbol), 0);
-    assert_int_equal(mdl_symbol_at(model, symbol.start + 5, &again), 0);
+    assert_int_equal(wetdbg_symbol_named(model, "global_point", &symbol), 0);
+    assert_int_equal(wetdbg_symbol_at(model, symbol.start + 5, &again), 0);
     assert_string_equal(again.name, "global_point");
     assert_int_equal(again.start, symbol.start);
     assert_int_equal(again.size_bytes, 24);
@@ -208,32 +209,33 @@ static void functions_data_symbols_are_found(void **state)
 
 static void module_addresses_and_bytes(void **state)
 {
-    struct mdl_model *model = fixture_load(SAMPLES "flow_O0", FIXTURE_BASE);
+    struct wetdbg_model *model = fixture_load(SAMPLES "flow_O0", FIXTURE_BASE);
     uint64_t main_pc = fixture_function(model, "main");
-    struct mdl_module module;
+    struct wetdbg_module module;
     const void *data;
     uint8_t bytes[16];
     size_t size;
 
     (void)state;
-    assert_int_equal(mdl_module_count(model), 1);
-    assert_int_equal(mdl_module_at(model, main_pc, &module), 0);
+    assert_int_equal(wetdbg_module_count(model), 1);
+    assert_int_equal(wetdbg_module_at(model, main_pc, &module), 0);
     assert_string_equal(module.name, "flow_O0");
     assert_int_equal(module.bias, FIXTURE_BASE);
     assert_true(module.is_elf);
-    assert_int_equal(mdl_read_bytes(model, module.start, bytes, sizeof(bytes)), 0);
+    assert_int_equal(wetdbg_read_bytes(model, module.start, bytes, sizeof(bytes)), 0);
     assert_memory_equal(bytes, "\177ELF", 4);
-    assert_int_equal(mdl_read_bytes(model, module.end, bytes, 1), -WD_ERR_NOT_FOUND);
+    assert_int_equal(wetdbg_read_bytes(model, module.end, bytes, 1), -WETDBG_ERR_NOT_FOUND);
     assert_int_equal(mdl_module_image(model, 0, MDL_IMAGE_FILE, &data, &size), 0);
     assert_memory_equal(data, "\177ELF", 4);
-    assert_int_equal(mdl_module_image(model, 0, MDL_IMAGE_DEBUG, &data, &size), -WD_ERR_NOT_FOUND);
-    assert_int_equal(mdl_module_get(model, 1, &module), -WD_ERR_NOT_FOUND);
+    assert_int_equal(mdl_module_image(model, 0, MDL_IMAGE_DEBUG, &data, &size),
+                     -WETDBG_ERR_NOT_FOUND);
+    assert_int_equal(wetdbg_module_get(model, 1, &module), -WETDBG_ERR_NOT_FOUND);
     mdl_free(model);
 }
 
 static void module_overlap_is_refused(void **state)
 {
-    struct mdl_model *model = fixture_load(SAMPLES "flow_O0", FIXTURE_BASE);
+    struct wetdbg_model *model = fixture_load(SAMPLES "flow_O0", FIXTURE_BASE);
     struct mdl_segment segment = {FIXTURE_BASE + 0x1000, 0x1000, 0, PROT_EXEC};
     struct mdl_module_input input = {.path = "/x",
                                      .file = {-1, "abc", 3},
@@ -248,7 +250,7 @@ static void module_overlap_is_refused(void **state)
     assert_int_equal(mdl_add_module(model, &input, NULL), -EINVAL);
     input.segment_count = 0;
     assert_int_equal(mdl_add_module(model, &input, NULL), -EINVAL);
-    assert_int_equal(mdl_module_count(model), 1);
+    assert_int_equal(wetdbg_module_count(model), 1);
     mdl_free(model);
 }
 
@@ -265,7 +267,7 @@ static void module_separate_debug_file_is_found(void **state)
                             "objcopy --add-gnu-debuglink=.debug/prog.debug prog; printf %%s $d",
                             SAMPLES "flow_O0");
     char path[300], *found = NULL, *removed;
-    struct mdl_model *model;
+    struct wetdbg_model *model;
     const void *data;
     void *program, *debug;
     size_t size, program_size, debug_size;
@@ -297,10 +299,10 @@ static void module_find_debug_file_without_any_says_so(void **state)
     char *found;
 
     (void)state;
-    assert_int_equal(mdl_find_debug_file("no elf", 6, "/x/y", &found), -WD_ERR_NOT_FOUND);
-    assert_string_equal(wd_error_message(-WD_ERR_NOT_FOUND),
+    assert_int_equal(mdl_find_debug_file("no elf", 6, "/x/y", &found), -WETDBG_ERR_NOT_FOUND);
+    assert_string_equal(wetdbg_error(-WETDBG_ERR_NOT_FOUND),
                         "no separate debug file found for /x/y");
-    assert_int_equal(mdl_find_alt_file("no elf", 6, "/x/y", &found), -WD_ERR_NOT_FOUND);
+    assert_int_equal(mdl_find_alt_file("no elf", 6, "/x/y", &found), -WETDBG_ERR_NOT_FOUND);
 }
 
 int main(void)

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "common/err.h"
 #include "fixture.h"
+#include <wetdbg/errors.h>
 
 #define FLOW  SOURCES "flow.c"
 #define STATE SOURCES "state.c"
@@ -48,18 +48,18 @@ static const char *last_part(const char *path)
 /* ---- Address to line --------------------------------------------------------------------- */
 
 struct address_walk {
-    struct mdl_model *model;
+    struct wetdbg_model *model;
     uint64_t base;
     FILE *out;
     unsigned count;
 };
 
-static int put_addresses(void *context, const struct mdl_function *function)
+static int put_addresses(void *context, const struct wetdbg_function *function)
 {
     struct address_walk *walk = context;
-    struct mdl_line line;
+    struct wetdbg_line line;
 
-    if (mdl_line_at(walk->model, function->start, &line) < 0)
+    if (wetdbg_line_at(walk->model, function->start, &line) < 0)
         return 0;
     for (uint64_t pc = function->start; pc < function->end; pc += 3, walk->count++)
         fprintf(walk->out, "0x%llx\n", (unsigned long long)(pc - walk->base));
@@ -76,13 +76,13 @@ static char *gdb_info_lines(const char *path, const char *list)
 }
 
 /* addr2line and we may choose differently where an inlined function has no code of its own. */
-static int is_in_chain(struct mdl_model *model, uint64_t pc, const char *function)
+static int is_in_chain(struct wetdbg_model *model, uint64_t pc, const char *function)
 {
-    struct mdl_line chain[8];
+    struct wetdbg_line chain[8];
     size_t count;
     int found = 0;
 
-    assert_int_equal(mdl_inline_chain(model, pc, chain, 8, &count), 0);
+    assert_int_equal(wetdbg_inline_chain(model, pc, chain, 8, &count), 0);
     for (size_t i = 0; i < count && i < 8; i++)
         found |= strcmp(chain[i].linkage_name, function) == 0 ||
                  strcmp(chain[i].function, function) == 0;
@@ -99,7 +99,7 @@ static unsigned check_addresses(const char *path, uint64_t base)
 
     assert_true(fd >= 0);
     walk.out = fdopen(fd, "w");
-    assert_int_equal(mdl_functions_each(walk.model, NULL, put_addresses, &walk), 0);
+    assert_int_equal(wetdbg_functions_each(walk.model, NULL, put_addresses, &walk), 0);
     fclose(walk.out);
     at = output = fixture_run("addr2line -a -f -e %s < %s", path, list);
     gdb_at = gdb = gdb_info_lines(path, list);
@@ -108,9 +108,9 @@ static unsigned check_addresses(const char *path, uint64_t base)
         uint64_t pc = base + strtoull(strsep(&at, "\n"), NULL, 16);
         char *function = strsep(&at, "\n"), *other = strsep(&at, "\n");
         char *answer = strsep(&gdb_at, "\n"), place[256];
-        struct mdl_line line;
+        struct wetdbg_line line;
         unsigned number;
-        int result = mdl_line_at(walk.model, pc, &line);
+        int result = wetdbg_line_at(walk.model, pc, &line);
 
         assert_non_null(answer);
         if (sscanf(answer, "Line %u ", &number) != 1) {
@@ -118,7 +118,7 @@ static unsigned check_addresses(const char *path, uint64_t base)
             continue;
         }
         if (result < 0)
-            fail_msg("%s: %s, gdb says %s", path, wd_error_message(result), answer);
+            fail_msg("%s: %s, gdb says %s", path, wetdbg_error(result), answer);
         /* gdb leaves out rows that differ from the one before by their discriminator only, and
          * takes a statement before that one: then addr2line, which knows no statements, is right */
         if (line.line != number && line.line == strtoul(strrchr(other, ':') + 1, NULL, 10) &&
@@ -156,14 +156,14 @@ static void lines_addresses_equal_gdb_and_addr2line(void **state)
 /* The breakpoint addresses of one line as text: "0x1 0x2". Empty if there is no code, or none
  * that gdb sees, and if some is in a cold part: when that lies before its function, gdb "skips the
  * prologue" from it to the entry. */
-static void our_breakpoints(struct mdl_model *model, uint64_t base, const char *source,
+static void our_breakpoints(struct wetdbg_model *model, uint64_t base, const char *source,
                             uint32_t line, char *text, size_t size)
 {
-    struct mdl_location *locations;
+    struct wetdbg_line_location *locations;
     size_t count, used = 0;
 
     text[0] = '\0';
-    if (mdl_line_locations(model, source, line, &locations, &count) < 0)
+    if (wetdbg_line_locations(model, source, line, &locations, &count) < 0)
         return;
     for (size_t i = 0; i < count; i++) {
         if ((locations[i].function && strstr(locations[i].function, ".cold")) ||
@@ -220,7 +220,7 @@ static void lines_breakpoints_equal_gdb(void **state)
     (void)state;
     for (size_t i = 0; i < SAMPLE_COUNT; i++) {
         char(*gdb)[1024] = calloc(samples[i].line_count + 1, 1024);
-        struct mdl_model *model = fixture_load(samples[i].path, samples[i].base);
+        struct wetdbg_model *model = fixture_load(samples[i].path, samples[i].base);
 
         assert_non_null(gdb);
         gdb_breakpoints(samples[i].path, samples[i].source, samples[i].line_count, gdb);
@@ -246,7 +246,7 @@ static void lines_breakpoints_equal_gdb(void **state)
 static void lines_rows_that_gdb_drops_are_no_places(void **state)
 {
     char gdb[7][1024] = {{0}}, ours[1024];
-    struct mdl_model *model = fixture_load(SAMPLES "rows_O0", 0);
+    struct wetdbg_model *model = fixture_load(SAMPLES "rows_O0", 0);
 
     (void)state;
     gdb_breakpoints(SAMPLES "rows_O0", SOURCES "rows.c", 6, gdb);
@@ -262,7 +262,7 @@ static void lines_function_bodies_equal_gdb(void **state)
 
     (void)state;
     for (size_t i = 0; i < 6; i++) {
-        struct mdl_model *model = fixture_load(samples[i].path, samples[i].base);
+        struct wetdbg_model *model = fixture_load(samples[i].path, samples[i].base);
         size_t count = strstr(samples[i].path, "O0") || strstr(samples[i].path, "static") ? 5 : 1;
 
         for (size_t n = 0; n < count; n++) { /* the others have inlined copies, so several places */
@@ -270,7 +270,8 @@ static void lines_function_bodies_equal_gdb(void **state)
                                        names[n], samples[i].path);
             uint64_t body;
 
-            assert_int_equal(mdl_function_body(model, fixture_function(model, names[n]), &body), 0);
+            assert_int_equal(wetdbg_function_body(model, fixture_function(model, names[n]), &body),
+                             0);
             assert_non_null(strstr(output, "0x"));
             assert_int_equal(body - samples[i].base, strtoull(strstr(output, "0x"), NULL, 16));
             free(output);
@@ -283,21 +284,21 @@ static void lines_function_bodies_equal_gdb(void **state)
 
 static void lines_ranges_are_those_of_the_line(void **state)
 {
-    struct mdl_model *model = fixture_load(SAMPLES "flow_O2", FIXTURE_BASE);
+    struct wetdbg_model *model = fixture_load(SAMPLES "flow_O2", FIXTURE_BASE);
     unsigned checked = 0;
 
     (void)state;
     for (uint32_t line = 1; line < 180; line++) {
-        struct mdl_range *ranges;
-        struct mdl_line at;
+        struct wetdbg_range *ranges;
+        struct wetdbg_line at;
         size_t count;
 
-        if (mdl_line_ranges(model, "flow.c", line, &ranges, &count) < 0)
+        if (wetdbg_line_ranges(model, "flow.c", line, &ranges, &count) < 0)
             continue;
         for (size_t i = 0; i < count; i++) {
             assert_true(ranges[i].start < ranges[i].end);
             assert_true(i == 0 || ranges[i - 1].end < ranges[i].start);
-            assert_int_equal(mdl_line_at(model, ranges[i].end - 1, &at), 0);
+            assert_int_equal(wetdbg_line_at(model, ranges[i].end - 1, &at), 0);
             checked += at.line == line;
         }
         free(ranges);
@@ -308,25 +309,26 @@ static void lines_ranges_are_those_of_the_line(void **state)
 
 static void lines_without_code_name_the_nearest(void **state)
 {
-    struct mdl_model *model = fixture_load(SAMPLES "flow_O0", FIXTURE_BASE);
+    struct wetdbg_model *model = fixture_load(SAMPLES "flow_O0", FIXTURE_BASE);
     uint32_t test = fixture_marker(FLOW, "@if_test");
-    struct mdl_location *locations;
-    struct mdl_range *ranges;
+    struct wetdbg_line_location *locations;
+    struct wetdbg_range *ranges;
     char message[200];
     size_t count;
 
     (void)state;
-    assert_int_equal(mdl_line_locations(model, "flow.c", test + 2, &locations, &count),
-                     -WD_ERR_NOT_FOUND);
+    assert_int_equal(wetdbg_line_locations(model, "flow.c", test + 2, &locations, &count),
+                     -WETDBG_ERR_NOT_FOUND);
     snprintf(message, sizeof(message), "no code at flow.c:%u; nearest lines are %u and %u",
              test + 2, test + 1, test + 3);
-    assert_string_equal(wd_error_message(-WD_ERR_NOT_FOUND), message);
-    assert_int_equal(mdl_line_ranges(model, "low.c", test, &ranges, &count), -WD_ERR_NOT_FOUND);
-    assert_string_equal(wd_error_message(-WD_ERR_NOT_FOUND),
+    assert_string_equal(wetdbg_error(-WETDBG_ERR_NOT_FOUND), message);
+    assert_int_equal(wetdbg_line_ranges(model, "low.c", test, &ranges, &count),
+                     -WETDBG_ERR_NOT_FOUND);
+    assert_string_equal(wetdbg_error(-WETDBG_ERR_NOT_FOUND),
                         "no source file \"low.c\" in any module's debug information");
-    assert_int_equal(mdl_line_locations(model, "flow.c", 99999, &locations, &count),
-                     -WD_ERR_NOT_FOUND);
-    assert_non_null(strstr(wd_error_message(-WD_ERR_NOT_FOUND), "the last line with code is"));
+    assert_int_equal(wetdbg_line_locations(model, "flow.c", 99999, &locations, &count),
+                     -WETDBG_ERR_NOT_FOUND);
+    assert_non_null(strstr(wetdbg_error(-WETDBG_ERR_NOT_FOUND), "the last line with code is"));
     mdl_free(model);
 }
 
@@ -346,14 +348,14 @@ static void lines_files_match_by_whole_parts(void **state)
         {"flow", 0},
         {"", 0},
     };
-    struct mdl_model *model = fixture_load(SAMPLES "flow_O0", FIXTURE_BASE);
+    struct wetdbg_model *model = fixture_load(SAMPLES "flow_O0", FIXTURE_BASE);
     uint32_t line = fixture_marker(FLOW, "@if_test");
 
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct mdl_range *ranges;
+        struct wetdbg_range *ranges;
         size_t count;
-        int result = mdl_line_ranges(model, rows[i].name, line, &ranges, &count);
+        int result = wetdbg_line_ranges(model, rows[i].name, line, &ranges, &count);
 
         if ((result == 0) != rows[i].is_match)
             fail_msg("\"%s\" should %smatch", rows[i].name, rows[i].is_match ? "" : "not ");
@@ -363,7 +365,7 @@ static void lines_files_match_by_whole_parts(void **state)
     mdl_free(model);
 }
 
-static int see_file(void *context, const char *file, mdl_module_id module)
+static int see_file(void *context, const char *file, wetdbg_module_id module)
 {
     unsigned *count = context;
 
@@ -371,7 +373,7 @@ static int see_file(void *context, const char *file, mdl_module_id module)
     return 0;
 }
 
-static int see_line(void *context, const struct mdl_line *line)
+static int see_line(void *context, const struct wetdbg_line *line)
 {
     unsigned *count = context;
 
@@ -382,30 +384,30 @@ static int see_line(void *context, const struct mdl_line *line)
 
 static void lines_files_and_rows_are_listed(void **state)
 {
-    struct mdl_model *model = fixture_load(SAMPLES "flow_O0", FIXTURE_BASE);
+    struct wetdbg_model *model = fixture_load(SAMPLES "flow_O0", FIXTURE_BASE);
     unsigned files = 0, rows = 0;
 
     (void)state;
-    assert_int_equal(mdl_files_each(model, see_file, &files), 0);
+    assert_int_equal(wetdbg_files_each(model, see_file, &files), 0);
     assert_int_equal(files, 1);
-    assert_int_equal(mdl_lines_each(model, "flow.c", see_line, &rows), 0);
+    assert_int_equal(wetdbg_lines_each(model, "flow.c", see_line, &rows), 0);
     assert_in_range(rows, 100, 1000);
     mdl_free(model);
 }
 
 static void lines_inlined_calls_make_a_chain(void **state)
 {
-    struct mdl_model *model = fixture_load(SAMPLES "inline_O2", FIXTURE_BASE);
+    struct wetdbg_model *model = fixture_load(SAMPLES "inline_O2", FIXTURE_BASE);
     uint32_t store = fixture_marker(SOURCES "inline.c", "@square_store");
-    struct mdl_line chain[8];
-    struct mdl_range *ranges;
+    struct wetdbg_line chain[8];
+    struct wetdbg_range *ranges;
     size_t range_count, count;
 
     (void)state;
-    assert_int_equal(mdl_line_ranges(model, "inline.c", store, &ranges, &range_count), 0);
+    assert_int_equal(wetdbg_line_ranges(model, "inline.c", store, &ranges, &range_count), 0);
     assert_in_range(range_count, 2, 100);
     for (size_t i = 0; i < range_count; i++) {
-        assert_int_equal(mdl_inline_chain(model, ranges[i].start, chain, 8, &count), 0);
+        assert_int_equal(wetdbg_inline_chain(model, ranges[i].start, chain, 8, &count), 0);
         assert_int_equal(count, 3);
         assert_int_equal(chain[0].line, store);
         assert_string_equal(chain[0].function, "square");
@@ -431,7 +433,7 @@ static void source_text_and_its_warnings(void **state)
                                      .segments = &segment,
                                      .segment_count = 1,
                                      .mtime_s = 1000};
-    struct mdl_model *model = mdl_new();
+    struct wetdbg_model *model = mdl_new();
     const char *text;
     unsigned flags;
 
@@ -439,23 +441,23 @@ static void source_text_and_its_warnings(void **state)
     assert_int_equal(write(fd, "one\r\n\nthree", 11), 11);
     close(fd);
     assert_int_equal(mdl_add_module(model, &input, NULL), 0);
-    assert_int_equal(mdl_source_line(model, path, 1, 0, &text, &flags), 0);
+    assert_int_equal(wetdbg_source_line(model, path, 1, 0, &text, &flags), 0);
     assert_string_equal(text, "one");
     assert_int_equal(flags, 0);
-    assert_int_equal(mdl_source_line(model, path, 2, 0x10000, &text, &flags), 0);
+    assert_int_equal(wetdbg_source_line(model, path, 2, 0x10000, &text, &flags), 0);
     assert_string_equal(text, "");
-    assert_int_equal(flags, MDL_SOURCE_NEWER);
-    assert_int_equal(mdl_source_line(model, path, 3, 0, &text, &flags), 0);
+    assert_int_equal(flags, WETDBG_SOURCE_NEWER);
+    assert_int_equal(wetdbg_source_line(model, path, 3, 0, &text, &flags), 0);
     assert_string_equal(text, "three");
-    assert_int_equal(mdl_source_line(model, path, 4, 0, &text, &flags), 0);
+    assert_int_equal(wetdbg_source_line(model, path, 4, 0, &text, &flags), 0);
     assert_null(text);
-    assert_int_equal(flags, MDL_SOURCE_SHORT);
-    assert_int_equal(mdl_source_line(model, "/gone/far/x.c", 1, 0, &text, &flags), 0);
+    assert_int_equal(flags, WETDBG_SOURCE_SHORT);
+    assert_int_equal(wetdbg_source_line(model, "/gone/far/x.c", 1, 0, &text, &flags), 0);
     assert_null(text);
-    assert_int_equal(flags, MDL_SOURCE_MISSING);
+    assert_int_equal(flags, WETDBG_SOURCE_MISSING);
     snprintf(moved, sizeof(moved), "/gone/away/%s", last_part(path));
-    assert_int_equal(mdl_source_map(model, "/gone/away", "/tmp"), 0);
-    assert_int_equal(mdl_source_line(model, moved, 3, 0, &text, &flags), 0);
+    assert_int_equal(wetdbg_source_map(model, "/gone/away", "/tmp"), 0);
+    assert_int_equal(wetdbg_source_line(model, moved, 3, 0, &text, &flags), 0);
     assert_string_equal(text, "three");
     unlink(path);
     mdl_free(model);

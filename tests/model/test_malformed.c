@@ -6,32 +6,33 @@
 #include <sys/mman.h>
 
 #include "check.h"
-#include "common/err.h"
 #include "fixture.h"
+#include <wetdbg/errors.h>
 
 #ifndef ROUNDS
 #define ROUNDS 1500 /* per sample */
 #endif
 
-static int ask_function(void *context, const struct mdl_function *function)
+static int ask_function(void *context, const struct wetdbg_function *function)
 {
-    struct mdl_model *model = context;
+    struct wetdbg_model *model = context;
     const uint64_t *branches;
-    const struct mdl_graph *graph;
-    struct mdl_line line;
+    const struct wetdbg_graph *graph;
+    struct wetdbg_line line;
     uint64_t body;
     size_t count;
 
-    mdl_function_body(model, function->start, &body);
-    mdl_line_at(model, function->start + 4, &line);
-    if (mdl_graph_at(model, function->start, &graph) == 0)
-        for (uint32_t i = 0; i < mdl_graph_block_count(graph); i++)
-            if (mdl_controllers(model, mdl_graph_block(graph, i)->start, &branches, &count) < 0)
+    wetdbg_function_body(model, function->start, &body);
+    wetdbg_line_at(model, function->start + 4, &line);
+    if (wetdbg_graph_at(model, function->start, &graph) == 0)
+        for (uint32_t i = 0; i < wetdbg_graph_block_count(graph); i++)
+            if (wetdbg_controllers(model, wetdbg_graph_block(graph, i)->start, &branches, &count) <
+                0)
                 break;
     return 0;
 }
 
-static int ask_line(void *context, const struct mdl_line *line)
+static int ask_line(void *context, const struct wetdbg_line *line)
 {
     unsigned *count = context;
 
@@ -54,67 +55,67 @@ static int register_zero(void *context, unsigned reg, uint64_t *value)
     return 0;
 }
 
-static int ask_member(void *context, const struct mdl_member *member)
+static int ask_member(void *context, const struct wetdbg_member *member)
 {
-    const struct mdl_machine machine = {NULL, register_zero, read_zero};
-    struct mdl_model *model = context;
+    const struct wetdbg_machine machine = {NULL, register_zero, read_zero};
+    struct wetdbg_model *model = context;
     const char *name;
     uint64_t offset;
 
-    mdl_member_offset(model, member, &machine, 0x1000, &offset);
-    mdl_type_enumerator(model, member->type.handle, 7, &name);
+    wetdbg_member_offset(model, member, &machine, 0x1000, &offset);
+    wetdbg_type_enumerator(model, member->type.handle, 7, &name);
     return 0;
 }
 
-static int ask_variable(void *context, const struct mdl_variable *variable)
+static int ask_variable(void *context, const struct wetdbg_variable *variable)
 {
-    const struct mdl_machine machine = {NULL, register_zero, read_zero};
-    struct mdl_model *model = context;
-    struct mdl_place place;
-    struct mdl_type target;
+    const struct wetdbg_machine machine = {NULL, register_zero, read_zero};
+    struct wetdbg_model *model = context;
+    struct wetdbg_place place;
+    struct wetdbg_type target;
     uint64_t count;
 
-    mdl_variable_locate(model, variable, FIXTURE_BASE + 0x1180, &machine, &place);
-    mdl_type_members_each(model, variable->type.handle, ask_member, model);
-    if (mdl_type_target(model, variable->type.handle, &target, &count) == 0)
-        mdl_type_members_each(model, target.handle, ask_member, model);
+    wetdbg_variable_locate(model, variable, FIXTURE_BASE + 0x1180, &machine, &place);
+    wetdbg_type_members_each(model, variable->type.handle, ask_member, model);
+    if (wetdbg_type_target(model, variable->type.handle, &target, &count) == 0)
+        wetdbg_type_members_each(model, target.handle, ask_member, model);
     return 0;
 }
 
-static void ask_everything(struct mdl_model *model)
+static void ask_everything(struct wetdbg_model *model)
 {
-    struct mdl_location *locations;
+    struct wetdbg_line_location *locations;
     static const char *const names[] = {"our_source", "id", "counter", "Base::made", "this"};
-    struct mdl_function *functions;
-    struct mdl_variable variable;
-    struct mdl_range *ranges;
-    struct mdl_line chain[4];
+    struct wetdbg_function *functions;
+    struct wetdbg_variable variable;
+    struct wetdbg_range *ranges;
+    struct wetdbg_line chain[4];
     unsigned lines = 0;
     size_t count;
 
-    if (mdl_functions_named(model, "Box::get", &functions, &count) == 0)
+    if (wetdbg_functions_named(model, "Box::get", &functions, &count) == 0)
         free(functions);
-    mdl_functions_each(model, NULL, ask_function, model);
-    mdl_lines_each(model, NULL, ask_line, &lines);
-    if (mdl_line_locations(model, "inline.c", 20, &locations, &count) == 0)
+    wetdbg_functions_each(model, NULL, ask_function, model);
+    wetdbg_lines_each(model, NULL, ask_line, &lines);
+    if (wetdbg_line_locations(model, "inline.c", 20, &locations, &count) == 0)
         free(locations);
-    if (mdl_line_ranges(model, "state.c", 40, &ranges, &count) == 0)
+    if (wetdbg_line_ranges(model, "state.c", 40, &ranges, &count) == 0)
         free(ranges);
     for (uint64_t pc = FIXTURE_BASE + 0x1100; pc < FIXTURE_BASE + 0x1500; pc += 0x35) {
-        struct mdl_frame_regs regs = {.valid = 0x1ffff, .is_innermost = 1};
+        struct wetdbg_frame_regs regs = {.valid = 0x1ffff, .is_innermost = 1};
 
-        regs.value[MDL_REG_RIP] = pc;
-        regs.value[MDL_REG_RSP] = 0x7fff0000;
+        regs.value[WETDBG_REG_RIP] = pc;
+        regs.value[WETDBG_REG_RSP] = 0x7fff0000;
         for (int i = 0; i < 5; i++)
-            if (mdl_unwind(model, &regs, read_zero, NULL) != 1)
+            if (wetdbg_unwind(model, &regs, read_zero, NULL) != 1)
                 break;
-        mdl_inline_chain(model, pc, chain, 4, &count);
-        mdl_variables_each(model, pc, ask_variable, model);
+        wetdbg_inline_chain(model, pc, chain, 4, &count);
+        wetdbg_variables_each(model, pc, ask_variable, model);
         for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-            if (mdl_variable_find_at(model, pc, i % 2, names[i], &variable) == 0)
+            if (wetdbg_variable_find_at(model, pc, i % 2, names[i], &variable) == 0)
                 ask_variable(model, &variable);
     }
-    if (mdl_variable_find(model, 0, "global_point", &variable) == 0)
+    if (wetdbg_variable_find(model, 0, "global_point", &variable) == 0)
         ask_variable(model, &variable);
 }
 
@@ -130,7 +131,7 @@ static void try_image(const void *data, size_t size, const struct mdl_segment *s
         .segments = segments,
         .segment_count = count,
     };
-    struct mdl_model *model = mdl_new();
+    struct wetdbg_model *model = mdl_new();
 
     assert_non_null(model);
     if (mdl_add_module(model, &input, NULL) == 0)

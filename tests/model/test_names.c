@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "common/err.h"
 #include "fixture.h"
 #include "wet/model/names.h"
+#include <wetdbg/errors.h>
 
 #define NAMES_O0 SAMPLES "names_O0"
 #define NAMES_O2 SAMPLES "names_O2"
@@ -46,13 +46,13 @@ static void names_without_parameters(void **state)
          "core::ptr::drop_in_place<alloc::string::String>"},
         {"_RNvC6_123foo3bar", "123foo::bar", "123foo::bar"},
     };
-    struct mdl_model *model = mdl_new();
+    struct wetdbg_model *model = mdl_new();
 
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         assert_string_equal(mdl_name_demangle(model, rows[i].linkage, MDL_NAME_PLAIN),
                             rows[i].plain);
-        assert_string_equal(mdl_name_full(model, rows[i].linkage), rows[i].full);
+        assert_string_equal(wetdbg_name_full(model, rows[i].linkage), rows[i].full);
     }
     mdl_free(model);
 }
@@ -64,13 +64,13 @@ static void names_of_the_library_are_as_cxxfilt_has_them(void **state)
                                "$(g++ -print-file-name=libstdc++.so.6) | cut -d' ' -f3 | "
                                "sed 's/@.*//' | grep '^_Z' | sort -u >$list && "
                                "c++filt -i <$list | paste -d'\\n' $list - && rm $list");
-    struct mdl_model *model = mdl_new();
+    struct wetdbg_model *model = mdl_new();
     char *at = output, *linkage, *wanted;
     unsigned checked = 0;
 
     (void)state;
     while ((linkage = strsep(&at, "\n")) && (wanted = strsep(&at, "\n"))) {
-        const char *full = mdl_name_full(model, linkage);
+        const char *full = wetdbg_name_full(model, linkage);
         size_t length = strlen(full), wanted_length = strlen(wanted);
 
         if (length > wanted_length || strcmp(wanted + wanted_length - length, full) != 0)
@@ -85,7 +85,7 @@ static void names_of_the_library_are_as_cxxfilt_has_them(void **state)
 /* Substitutions that each double the one before stand for 2^60 bytes; the name stays as it is. */
 static void names_that_explode_stay_mangled(void **state)
 {
-    struct mdl_model *model = mdl_new();
+    struct wetdbg_model *model = mdl_new();
     char bomb[2048] = "_Z1f1AI1BS0_E";
     char deep[8192] = "_Z1f";
 
@@ -96,27 +96,27 @@ static void names_that_explode_stay_mangled(void **state)
         snprintf(bomb + strlen(bomb), sizeof(bomb) - strlen(bomb), "S_IS%c_S%c_E", digits[i],
                  digits[i]);
     }
-    assert_string_equal(mdl_name_full(model, bomb), bomb);
+    assert_string_equal(wetdbg_name_full(model, bomb), bomb);
     memset(deep + 4, 'P', 3900);
     strcpy(deep + 3904, "i");
-    assert_true(strlen(mdl_name_full(model, deep)) > 3900);
+    assert_true(strlen(wetdbg_name_full(model, deep)) > 3900);
     memset(deep + 4, 'P', 8000);
     strcpy(deep + 8004, "i");
-    assert_string_equal(mdl_name_full(model, deep), deep);
+    assert_string_equal(wetdbg_name_full(model, deep), deep);
     mdl_free(model);
 }
 
 /* ---- Finding ----------------------------------------------------------------------------- */
 
 /* How many functions of the sample a name finds; *first is the first one's full name. */
-static size_t found(struct mdl_model *model, const char *name, const char **first)
+static size_t found(struct wetdbg_model *model, const char *name, const char **first)
 {
-    struct mdl_function *functions;
+    struct wetdbg_function *functions;
     size_t count;
 
-    if (mdl_functions_named(model, name, &functions, &count) < 0)
+    if (wetdbg_functions_named(model, name, &functions, &count) < 0)
         return 0;
-    *first = mdl_name_full(model, functions[0].linkage_name);
+    *first = wetdbg_name_full(model, functions[0].linkage_name);
     free(functions);
     return count;
 }
@@ -153,7 +153,7 @@ static void functions_are_found_by_parts_of_their_names(void **state)
         {"::", 0, NULL},
         {"<<(([[", 0, NULL},
     };
-    struct mdl_model *model = fixture_load(NAMES_O0, FIXTURE_BASE);
+    struct wetdbg_model *model = fixture_load(NAMES_O0, FIXTURE_BASE);
 
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -168,7 +168,7 @@ static void functions_are_found_by_parts_of_their_names(void **state)
     mdl_free(model);
 }
 
-static int count_function(void *context, const struct mdl_function *function)
+static int count_function(void *context, const struct wetdbg_function *function)
 {
     unsigned *count = context;
 
@@ -180,30 +180,31 @@ static int count_function(void *context, const struct mdl_function *function)
 
 static void functions_are_matched_mangled_and_demangled(void **state)
 {
-    struct mdl_model *model = fixture_load(NAMES_O0, FIXTURE_BASE);
+    struct wetdbg_model *model = fixture_load(NAMES_O0, FIXTURE_BASE);
     unsigned count = 0;
 
     (void)state;
-    assert_int_equal(mdl_functions_each(model, "^ns::overloaded\\(", count_function, &count), 0);
+    assert_int_equal(wetdbg_functions_each(model, "^ns::overloaded\\(", count_function, &count), 0);
     assert_int_equal(count, 2);
-    assert_int_equal(mdl_functions_each(model, "^_ZN2ns10overloaded", count_function, &count), 0);
+    assert_int_equal(wetdbg_functions_each(model, "^_ZN2ns10overloaded", count_function, &count),
+                     0);
     assert_int_equal(count, 4);
     mdl_free(model);
 }
 
 static void lines_tell_qualified_functions(void **state)
 {
-    struct mdl_model *model = fixture_load(NAMES_O0, FIXTURE_BASE);
+    struct wetdbg_model *model = fixture_load(NAMES_O0, FIXTURE_BASE);
     uint32_t number = fixture_marker(SOURCES "names.cpp", "/* AREA */");
-    struct mdl_location *locations;
-    struct mdl_line line;
+    struct wetdbg_line_location *locations;
+    struct wetdbg_line line;
     size_t count;
 
     (void)state;
-    assert_int_equal(mdl_line_locations(model, "names.cpp", number, &locations, &count), 0);
+    assert_int_equal(wetdbg_line_locations(model, "names.cpp", number, &locations, &count), 0);
     assert_int_equal(count, 2); /* Box<long>, Box<char> */
     for (size_t i = 0; i < count; i++) {
-        assert_int_equal(mdl_line_at(model, locations[i].pc, &line), 0);
+        assert_int_equal(wetdbg_line_at(model, locations[i].pc, &line), 0);
         assert_string_equal(line.function, locations[i].function);
         assert_memory_equal(line.function, "ns::Box<", 8);
         assert_memory_equal(line.linkage_name, "_ZNK2ns3BoxI", 12);
@@ -215,21 +216,21 @@ static void lines_tell_qualified_functions(void **state)
 /* Of code that was split off, both halves bear the function's name. */
 static void cold_parts_belong_to_their_function(void **state)
 {
-    struct mdl_model *model = fixture_load(NAMES_O2, FIXTURE_BASE);
+    struct wetdbg_model *model = fixture_load(NAMES_O2, FIXTURE_BASE);
     uint32_t number = fixture_marker(SOURCES "names.cpp", "/* COLD */");
     uint64_t pc = fixture_line(model, "names.cpp", number);
-    const struct mdl_graph *graph;
-    struct mdl_function function;
-    struct mdl_line line;
+    const struct wetdbg_graph *graph;
+    struct wetdbg_function function;
+    struct wetdbg_line line;
 
     (void)state;
-    assert_int_equal(mdl_function_at(model, pc, &function), 0);
+    assert_int_equal(wetdbg_function_at(model, pc, &function), 0);
     assert_string_equal(function.name, "check.cold");
-    assert_true(function.flags & MDL_FUNCTION_COLD);
-    assert_int_equal(mdl_line_at(model, pc, &line), 0);
+    assert_true(function.flags & WETDBG_FUNCTION_COLD);
+    assert_int_equal(wetdbg_line_at(model, pc, &line), 0);
     assert_string_equal(line.function, "check");
-    assert_int_equal(mdl_graph_at(model, pc, &graph), 0);
-    assert_int_equal(mdl_function_at(model, mdl_graph_entry(graph), &function), 0);
+    assert_int_equal(wetdbg_graph_at(model, pc, &graph), 0);
+    assert_int_equal(wetdbg_function_at(model, wetdbg_graph_entry(graph), &function), 0);
     assert_string_equal(function.name, "check");
     mdl_free(model);
 }
@@ -237,17 +238,17 @@ static void cold_parts_belong_to_their_function(void **state)
 /* ---- Inlined functions ------------------------------------------------------------------- */
 
 struct address_walk {
-    struct mdl_model *model;
+    struct wetdbg_model *model;
     FILE *out;
     unsigned count;
 };
 
-static int put_addresses(void *context, const struct mdl_function *function)
+static int put_addresses(void *context, const struct wetdbg_function *function)
 {
     struct address_walk *walk = context;
-    struct mdl_line line;
+    struct wetdbg_line line;
 
-    if (mdl_line_at(walk->model, function->start, &line) < 0)
+    if (wetdbg_line_at(walk->model, function->start, &line) < 0)
         return 0;
     for (uint64_t pc = function->start; pc < function->end; pc += 3, walk->count++)
         fprintf(walk->out, "0x%llx\n", (unsigned long long)(pc - FIXTURE_BASE));
@@ -255,12 +256,12 @@ static int put_addresses(void *context, const struct mdl_function *function)
 }
 
 /* addr2line's output after an address: pairs of function and place, up to the next address. */
-static void check_chain(struct mdl_model *model, uint64_t pc, char **at)
+static void check_chain(struct wetdbg_model *model, uint64_t pc, char **at)
 {
-    struct mdl_line chain[16];
+    struct wetdbg_line chain[16];
     size_t count, i;
 
-    assert_int_equal(mdl_inline_chain(model, pc, chain, 16, &count), 0);
+    assert_int_equal(wetdbg_inline_chain(model, pc, chain, 16, &count), 0);
     for (i = 0; i < count && *at && strncmp(*at, "0x0", 3) != 0; i++) {
         char *function = strsep(at, "\n"), *place = strsep(at, "\n");
         /* addr2line confuses inlined functions that have no linker's name */
@@ -289,7 +290,7 @@ static void chains_equal_addr2line(const char *path)
 
     walk.out = fdopen(mkstemp(list), "w");
     assert_non_null(walk.out);
-    assert_int_equal(mdl_functions_each(walk.model, NULL, put_addresses, &walk), 0);
+    assert_int_equal(wetdbg_functions_each(walk.model, NULL, put_addresses, &walk), 0);
     fclose(walk.out);
     at = output = fixture_run("addr2line -a -f -i -e %s < %s", path, list);
     unlink(list);
@@ -316,35 +317,37 @@ static void variables_are_found_and_typed(const char *path)
 {
     static const struct {
         const char *name, *type;
-        enum mdl_type_kind kind;
+        enum wetdbg_type_kind kind;
         uint64_t size;
     } rows[] = {
-        {"box", "ns::Box<long>", MDL_TYPE_STRUCT, 32},
-        {"base", "const ns::Base &", MDL_TYPE_POINTER, 8},
-        {"letter", "ns::Box<char> *", MDL_TYPE_POINTER, 8},
-        {"words", "std::vector<std::string>", MDL_TYPE_STRUCT, 24},
-        {"moved", "int &&", MDL_TYPE_POINTER, 8},
-        {"is_small", "bool", MDL_TYPE_BOOL, 1},
-        {"wide", "char16_t", MDL_TYPE_CHAR, 2},
-        {"counter", "int", MDL_TYPE_SIGNED, 4},
-        {"ns::counter", "int", MDL_TYPE_SIGNED, 4},
-        {"Base::made", "int", MDL_TYPE_SIGNED, 4},
-        {"ns::Base::made", "int", MDL_TYPE_SIGNED, 4},
+        {"box", "ns::Box<long>", WETDBG_TYPE_STRUCT, 32},
+        {"base", "const ns::Base &", WETDBG_TYPE_POINTER, 8},
+        {"letter", "ns::Box<char> *", WETDBG_TYPE_POINTER, 8},
+        {"words", "std::vector<std::string>", WETDBG_TYPE_STRUCT, 24},
+        {"moved", "int &&", WETDBG_TYPE_POINTER, 8},
+        {"is_small", "bool", WETDBG_TYPE_BOOL, 1},
+        {"wide", "char16_t", WETDBG_TYPE_CHAR, 2},
+        {"counter", "int", WETDBG_TYPE_SIGNED, 4},
+        {"ns::counter", "int", WETDBG_TYPE_SIGNED, 4},
+        {"Base::made", "int", WETDBG_TYPE_SIGNED, 4},
+        {"ns::Base::made", "int", WETDBG_TYPE_SIGNED, 4},
     };
-    struct mdl_model *model = fixture_load(path, FIXTURE_BASE);
+    struct wetdbg_model *model = fixture_load(path, FIXTURE_BASE);
     uint64_t pc =
         fixture_line(model, "names.cpp", fixture_marker(SOURCES "names.cpp", "/* HERE */"));
-    struct mdl_variable variable;
+    struct wetdbg_variable variable;
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        if (mdl_variable_find(model, pc, rows[i].name, &variable) < 0)
+        if (wetdbg_variable_find(model, pc, rows[i].name, &variable) < 0)
             fail_msg("%s: no variable %s", path, rows[i].name);
         assert_string_equal(variable.type.name, rows[i].type);
         assert_int_equal(variable.type.kind, rows[i].kind);
         assert_int_equal(variable.type.size_bytes, rows[i].size);
     }
-    assert_int_equal(mdl_variable_find(model, pc, "::counter", &variable), -WD_ERR_NOT_FOUND);
-    assert_int_equal(mdl_variable_find(model, pc, "Box::made", &variable), -WD_ERR_NOT_FOUND);
+    assert_int_equal(wetdbg_variable_find(model, pc, "::counter", &variable),
+                     -WETDBG_ERR_NOT_FOUND);
+    assert_int_equal(wetdbg_variable_find(model, pc, "Box::made", &variable),
+                     -WETDBG_ERR_NOT_FOUND);
     mdl_free(model);
 }
 
@@ -352,7 +355,7 @@ struct member_walk {
     char text[256];
 };
 
-static int put_member(void *context, const struct mdl_member *member)
+static int put_member(void *context, const struct wetdbg_member *member)
 {
     struct member_walk *walk = context;
     size_t used = strlen(walk->text);
@@ -365,21 +368,21 @@ static int put_member(void *context, const struct mdl_member *member)
 /* Also of a type that the unit only declares, where a type unit defines it. */
 static void members_are_listed(const char *path)
 {
-    struct mdl_model *model = fixture_load(path, FIXTURE_BASE);
+    struct wetdbg_model *model = fixture_load(path, FIXTURE_BASE);
     uint64_t pc =
         fixture_line(model, "names.cpp", fixture_marker(SOURCES "names.cpp", "/* HERE */"));
     struct member_walk walk = {.text = ""};
-    struct mdl_variable variable;
-    struct mdl_type type;
+    struct wetdbg_variable variable;
+    struct wetdbg_type type;
     uint64_t count;
 
-    assert_int_equal(mdl_variable_find(model, pc, "box", &variable), 0);
-    assert_int_equal(mdl_type_members_each(model, variable.type.handle, put_member, &walk), 0);
+    assert_int_equal(wetdbg_variable_find(model, pc, "box", &variable), 0);
+    assert_int_equal(wetdbg_type_members_each(model, variable.type.handle, put_member, &walk), 0);
     assert_string_equal(walk.text, ":ns::Base@0 content@16 colour@24 ");
-    assert_int_equal(mdl_variable_find(model, pc, "base", &variable), 0);
-    assert_int_equal(mdl_type_target(model, variable.type.handle, &type, &count), 0);
+    assert_int_equal(wetdbg_variable_find(model, pc, "base", &variable), 0);
+    assert_int_equal(wetdbg_type_target(model, variable.type.handle, &type, &count), 0);
     walk.text[0] = '\0';
-    assert_int_equal(mdl_type_members_each(model, type.handle, put_member, &walk), 0);
+    assert_int_equal(wetdbg_type_members_each(model, type.handle, put_member, &walk), 0);
     assert_string_equal(walk.text, "_vptr.Base@0 id@8 "); /* `made` is static */
     mdl_free(model);
 }
@@ -400,26 +403,26 @@ static void variables_of_classes_and_templates(void **state)
 /* A handler depends on the jump of an exception to its landing pad, what follows it does not. */
 static void handlers_depend_on_landing_pads(const char *path)
 {
-    struct mdl_model *model = fixture_load(path, FIXTURE_BASE);
+    struct wetdbg_model *model = fixture_load(path, FIXTURE_BASE);
     uint64_t handler =
         fixture_line(model, "names.cpp", fixture_marker(SOURCES "names.cpp", "/* HANDLES */"));
     uint64_t after =
         fixture_line(model, "names.cpp", fixture_marker(SOURCES "names.cpp", "/* AFTER */"));
     const uint64_t *pcs;
-    struct mdl_function function;
-    const struct mdl_graph *graph;
+    struct wetdbg_function function;
+    const struct wetdbg_graph *graph;
     uint32_t block;
     size_t count, pads = 0;
 
-    assert_int_equal(mdl_function_at(model, handler, &function), 0);
-    assert_int_equal(mdl_graph_at(model, handler, &graph), 0);
-    assert_int_equal(mdl_controllers(model, handler, &pcs, &count), 0);
+    assert_int_equal(wetdbg_function_at(model, handler, &function), 0);
+    assert_int_equal(wetdbg_graph_at(model, handler, &graph), 0);
+    assert_int_equal(wetdbg_controllers(model, handler, &pcs, &count), 0);
     for (size_t i = 0; i < count; i++) {
-        assert_int_equal(mdl_graph_find(graph, pcs[i], &block), 0);
-        pads += mdl_graph_block(graph, block)->start == pcs[i];
+        assert_int_equal(wetdbg_graph_find(graph, pcs[i], &block), 0);
+        pads += wetdbg_graph_block(graph, block)->start == pcs[i];
     }
     assert_true(count >= 1 && pads >= 1);
-    assert_int_equal(mdl_controllers(model, after, &pcs, &count), 0);
+    assert_int_equal(wetdbg_controllers(model, after, &pcs, &count), 0);
     assert_int_equal(count, 0);
     mdl_free(model);
 }
@@ -434,22 +437,23 @@ static void handlers_depend_on_exceptions(void **state)
 /* Nothing of an interrupted reading is kept: the next one finds all. */
 static void reading_a_whole_module_can_be_interrupted(void **state)
 {
-    struct mdl_model *model = fixture_load(NAMES_O0, FIXTURE_BASE);
+    struct wetdbg_model *model = fixture_load(NAMES_O0, FIXTURE_BASE);
     volatile sig_atomic_t flag = 1;
-    struct mdl_variable variable;
-    struct mdl_function *functions;
+    struct wetdbg_variable variable;
+    struct wetdbg_function *functions;
     size_t count;
 
     (void)state;
-    assert_int_equal(mdl_functions_named(model, "main", &functions, &count), 0);
+    assert_int_equal(wetdbg_functions_named(model, "main", &functions, &count), 0);
     uint64_t pc = functions[0].start;
     free(functions);
     mdl_set_interrupt(model, &flag);
-    assert_int_equal(mdl_variable_find(model, pc, "ns::counter", &variable), -WD_ERR_INTERRUPTED);
+    assert_int_equal(wetdbg_variable_find(model, pc, "ns::counter", &variable),
+                     -WETDBG_ERR_INTERRUPTED);
     flag = 0;
-    assert_int_equal(mdl_variable_find(model, pc, "ns::counter", &variable), 0);
+    assert_int_equal(wetdbg_variable_find(model, pc, "ns::counter", &variable), 0);
     flag = 1;
-    assert_int_equal(mdl_variable_find(model, pc, "ns::counter", &variable), 0);
+    assert_int_equal(wetdbg_variable_find(model, pc, "ns::counter", &variable), 0);
     mdl_free(model);
 }
 

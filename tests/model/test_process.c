@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "check.h"
-#include "common/err.h"
 #include "fixture.h"
 #include "process.h"
+#include <wetdbg/errors.h>
 
 #define STATE SOURCES "state.c"
 
@@ -25,17 +25,17 @@ static void stop_at(struct process *process, const char *sample, const char *sou
 
 static size_t unwind_all(struct process *process, uint64_t *pcs)
 {
-    struct mdl_frame_regs regs = process->regs;
+    struct wetdbg_frame_regs regs = process->regs;
     size_t count = 0;
     int result;
 
     do {
         assert_in_range(count, 0, FRAMES_MAX - 1);
-        pcs[count++] = regs.value[MDL_REG_RIP];
-        result = mdl_unwind(process->model, &regs, process_read, process);
+        pcs[count++] = regs.value[WETDBG_REG_RIP];
+        result = wetdbg_unwind(process->model, &regs, process_read, process);
     } while (result == 1);
     if (result < 0)
-        fail_msg("frame %zu: %s", count, wd_error_message(result));
+        fail_msg("frame %zu: %s", count, wetdbg_error(result));
     return count;
 }
 
@@ -103,20 +103,20 @@ static void frames_of_optimized_code_equal_gdb(void **state)
 static void frames_wild_call_returns_to_its_caller(void **state)
 {
     struct process process;
-    struct mdl_frame_regs regs;
+    struct wetdbg_frame_regs regs;
     uint64_t caller;
 
     (void)state;
     process_start(&process, SAMPLES "state_O0");
     process_run_to(&process, fixture_function(process.model, "leaf"));
     regs = process.regs;
-    assert_int_equal(process_read(&process, regs.value[MDL_REG_RSP], &caller, 8), 0);
-    regs.value[MDL_REG_RIP] = 0; /* as if it had been called through a null pointer */
-    assert_int_equal(mdl_unwind(process.model, &regs, process_read, &process), 1);
-    assert_int_equal(regs.value[MDL_REG_RIP], caller);
-    assert_int_equal(mdl_unwind(process.model, &regs, process_read, &process), 1);
-    regs.value[MDL_REG_RSP] = regs.value[MDL_REG_RBP] = 8; /* a stack that cannot be read */
-    assert_true(mdl_unwind(process.model, &regs, process_read, &process) < 0);
+    assert_int_equal(process_read(&process, regs.value[WETDBG_REG_RSP], &caller, 8), 0);
+    regs.value[WETDBG_REG_RIP] = 0; /* as if it had been called through a null pointer */
+    assert_int_equal(wetdbg_unwind(process.model, &regs, process_read, &process), 1);
+    assert_int_equal(regs.value[WETDBG_REG_RIP], caller);
+    assert_int_equal(wetdbg_unwind(process.model, &regs, process_read, &process), 1);
+    regs.value[WETDBG_REG_RSP] = regs.value[WETDBG_REG_RBP] = 8; /* a stack that cannot be read */
+    assert_true(wetdbg_unwind(process.model, &regs, process_read, &process) < 0);
     process_end(&process);
 }
 
@@ -124,29 +124,29 @@ static void frames_wild_call_returns_to_its_caller(void **state)
 
 /* The bytes of a variable where it is, zero-extended; its type on the side. */
 static uint64_t value_of(struct process *process, uint64_t pc, const char *name,
-                         struct mdl_variable *variable)
+                         struct wetdbg_variable *variable)
 {
-    struct mdl_place place;
+    struct wetdbg_place place;
     uint64_t value = 0;
-    int result = mdl_variable_find(process->model, pc, name, variable);
+    int result = wetdbg_variable_find(process->model, pc, name, variable);
 
     if (result == 0)
-        result = mdl_variable_locate(process->model, variable, pc, &process->machine, &place);
+        result = wetdbg_variable_locate(process->model, variable, pc, &process->machine, &place);
     if (result < 0)
-        fail_msg("%s: %s", name, wd_error_message(result));
+        fail_msg("%s: %s", name, wetdbg_error(result));
     assert_string_equal(variable->name, name);
     assert_int_equal(place.size_bytes, variable->type.size_bytes);
     switch (place.kind) {
-    case MDL_PLACE_MEMORY:
+    case WETDBG_PLACE_MEMORY:
         result = process_read(process, place.address, &value,
                               place.size_bytes < 8 ? place.size_bytes : 8);
         assert_int_equal(result, 0);
         return value;
-    case MDL_PLACE_REGISTER:
+    case WETDBG_PLACE_REGISTER:
         result = process->machine.read_register(process, place.reg, &value);
         assert_int_equal(result, 0);
         return place.size_bytes < 8 ? value & ((UINT64_C(1) << place.size_bytes * 8) - 1) : value;
-    case MDL_PLACE_VALUE:
+    case WETDBG_PLACE_VALUE:
         return place.size_bytes < 8 ? place.value & ((UINT64_C(1) << place.size_bytes * 8) - 1)
                                     : place.value;
     default:
@@ -160,31 +160,31 @@ static void check_variables(const char *sample)
     static const struct {
         const char *name;
         uint64_t value;
-        enum mdl_type_kind kind;
-        enum mdl_scope scope;
+        enum wetdbg_type_kind kind;
+        enum wetdbg_scope scope;
         uint64_t size;
         const char *type;
     } rows[] = {
-        {"local", 77, MDL_TYPE_SIGNED, MDL_SCOPE_LOCAL, 4, "int"}, /* the inner one */
-        {"depth", 5, MDL_TYPE_SIGNED, MDL_SCOPE_PARAM, 4, "int"},
-        {"byte", 200, MDL_TYPE_CHAR, MDL_SCOPE_LOCAL, 1, "unsigned char"},
-        {"counted", 254, MDL_TYPE_SIGNED, MDL_SCOPE_LOCAL, 4, "int"},
-        {"numbers", 0x200000001, MDL_TYPE_ARRAY, MDL_SCOPE_LOCAL, 16, "int [4]"},
-        {"here", 77, MDL_TYPE_STRUCT, MDL_SCOPE_LOCAL, 24, "struct point"},
-        {"global_long", 0x1122334455667788, MDL_TYPE_SIGNED, MDL_SCOPE_GLOBAL, 8, "int64_t"},
-        {"file_static", 4660, MDL_TYPE_UNSIGNED, MDL_SCOPE_FILE, 2, "unsigned short"},
-        {"thread_value", 4711, MDL_TYPE_SIGNED, MDL_SCOPE_GLOBAL, 4, "int"},
-        {"thread_more", 'q', MDL_TYPE_CHAR, MDL_SCOPE_GLOBAL, 1, "char"},
-        {"global_color", (uint32_t)-2, MDL_TYPE_ENUM, MDL_SCOPE_GLOBAL, 4, "enum color"},
-        {"global_double", 0x4004000000000000, MDL_TYPE_FLOAT, MDL_SCOPE_GLOBAL, 8, "double"},
+        {"local", 77, WETDBG_TYPE_SIGNED, WETDBG_SCOPE_LOCAL, 4, "int"}, /* the inner one */
+        {"depth", 5, WETDBG_TYPE_SIGNED, WETDBG_SCOPE_PARAM, 4, "int"},
+        {"byte", 200, WETDBG_TYPE_CHAR, WETDBG_SCOPE_LOCAL, 1, "unsigned char"},
+        {"counted", 254, WETDBG_TYPE_SIGNED, WETDBG_SCOPE_LOCAL, 4, "int"},
+        {"numbers", 0x200000001, WETDBG_TYPE_ARRAY, WETDBG_SCOPE_LOCAL, 16, "int [4]"},
+        {"here", 77, WETDBG_TYPE_STRUCT, WETDBG_SCOPE_LOCAL, 24, "struct point"},
+        {"global_long", 0x1122334455667788, WETDBG_TYPE_SIGNED, WETDBG_SCOPE_GLOBAL, 8, "int64_t"},
+        {"file_static", 4660, WETDBG_TYPE_UNSIGNED, WETDBG_SCOPE_FILE, 2, "unsigned short"},
+        {"thread_value", 4711, WETDBG_TYPE_SIGNED, WETDBG_SCOPE_GLOBAL, 4, "int"},
+        {"thread_more", 'q', WETDBG_TYPE_CHAR, WETDBG_SCOPE_GLOBAL, 1, "char"},
+        {"global_color", (uint32_t)-2, WETDBG_TYPE_ENUM, WETDBG_SCOPE_GLOBAL, 4, "enum color"},
+        {"global_double", 0x4004000000000000, WETDBG_TYPE_FLOAT, WETDBG_SCOPE_GLOBAL, 8, "double"},
     };
     struct process process;
-    struct mdl_variable variable;
+    struct wetdbg_variable variable;
     uint64_t pc, text;
     char bytes[6];
 
     stop_at(&process, sample, STATE, "@inner");
-    pc = process.regs.value[MDL_REG_RIP];
+    pc = process.regs.value[WETDBG_REG_RIP];
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         uint64_t value = value_of(&process, pc, rows[i].name, &variable);
 
@@ -199,7 +199,7 @@ static void check_variables(const char *sample)
     }
     text = value_of(&process, pc, "text", &variable);
     assert_string_equal(variable.type.name, "const char *");
-    assert_int_equal(variable.type.kind, MDL_TYPE_POINTER);
+    assert_int_equal(variable.type.kind, WETDBG_TYPE_POINTER);
     assert_int_equal(process_read(&process, text, bytes, 6), 0);
     assert_string_equal(bytes, "hello");
     assert_int_equal(value_of(&process, pc, "global_text", &variable), text);
@@ -217,18 +217,18 @@ static void variables_have_their_values(void **state)
 static void variables_of_outer_frames(void **state)
 {
     struct process process;
-    struct mdl_variable variable;
-    struct mdl_frame_regs frame;
+    struct wetdbg_variable variable;
+    struct wetdbg_frame_regs frame;
 
     (void)state;
     stop_at(&process, SAMPLES "state_O0", STATE, "@leaf");
-    assert_int_equal(value_of(&process, process.regs.value[MDL_REG_RIP], "local", &variable),
+    assert_int_equal(value_of(&process, process.regs.value[WETDBG_REG_RIP], "local", &variable),
                      5 * 3 + 200);
     frame = process.regs;
     for (uint64_t depth = 0; depth < 4; depth++) {
-        assert_int_equal(mdl_unwind(process.model, &frame, process_read, &process), 1);
+        assert_int_equal(wetdbg_unwind(process.model, &frame, process_read, &process), 1);
         process.regs = frame; /* the machine now shows that frame */
-        assert_int_equal(value_of(&process, mdl_frame_lookup_pc(&frame), "depth", &variable),
+        assert_int_equal(value_of(&process, wetdbg_frame_lookup_pc(&frame), "depth", &variable),
                          depth);
     }
     process_end(&process);
@@ -238,24 +238,24 @@ static void variables_of_outer_frames(void **state)
  * have a value. gdb can also find values of the function's entry at the caller: we do not. */
 static int check_optimized(struct process *process, const char *name, const char *answer)
 {
-    uint64_t pc = process->regs.value[MDL_REG_RIP];
-    struct mdl_variable variable;
-    struct mdl_place place;
+    uint64_t pc = process->regs.value[WETDBG_REG_RIP];
+    struct wetdbg_variable variable;
+    struct wetdbg_place place;
     int result;
 
     if (strcmp(answer, "none") == 0)
         return 0; /* gdb does not look into an inlined function's callers */
-    result = mdl_variable_find(process->model, pc, name, &variable);
+    result = wetdbg_variable_find(process->model, pc, name, &variable);
     if (result == 0)
-        result = mdl_variable_locate(process->model, &variable, pc, &process->machine, &place);
+        result = wetdbg_variable_locate(process->model, &variable, pc, &process->machine, &place);
     if (result < 0)
-        fail_msg("%s at 0x%llx: %s", name, (unsigned long long)pc, wd_error_message(result));
+        fail_msg("%s at 0x%llx: %s", name, (unsigned long long)pc, wetdbg_error(result));
     if (strcmp(answer, "<optimized out>") == 0) {
-        assert_int_equal(place.kind, MDL_PLACE_NONE);
+        assert_int_equal(place.kind, WETDBG_PLACE_NONE);
         assert_non_null(strstr(place.reason, "optimized out"));
         return 0;
     }
-    if (place.kind == MDL_PLACE_NONE)
+    if (place.kind == WETDBG_PLACE_NONE)
         return 0;
     assert_int_equal((int32_t)value_of(process, pc, name, &variable), atoi(answer));
     return 1;
@@ -281,7 +281,7 @@ static void variables_optimized_values_equal_gdb(void **state)
             "(int)$n\"; done | xargs -d '\\n' gdb -nx -batch -ex 'break main' -ex run -ex 'tbreak "
             "*0x%llx' -ex continue %s 2>&1 | sed -n 's/^\\$[0-9]* = //p;s/^No symbol.*/none/p;"
             "s/^value has been optimized out/<optimized out>/p'",
-            (unsigned long long)process.regs.value[MDL_REG_RIP], SAMPLES "inline_O2");
+            (unsigned long long)process.regs.value[WETDBG_REG_RIP], SAMPLES "inline_O2");
         for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
             char *answer = strsep(&at, "\n");
 
@@ -298,7 +298,7 @@ struct names {
     char text[512];
 };
 
-static int add_name(void *context, const struct mdl_variable *variable)
+static int add_name(void *context, const struct wetdbg_variable *variable)
 {
     struct names *names = context;
 
@@ -308,16 +308,16 @@ static int add_name(void *context, const struct mdl_variable *variable)
 
 static void variables_of_a_scope_are_listed_innermost_first(void **state)
 {
-    struct mdl_model *model = fixture_load(SAMPLES "state_O0", FIXTURE_BASE);
+    struct wetdbg_model *model = fixture_load(SAMPLES "state_O0", FIXTURE_BASE);
     static const char *const outer[] = {"depth ",   "text ", "local ",
                                         "counted ", "byte ", "numbers "};
     struct names names = {""};
 
     (void)state;
-    assert_int_equal(mdl_variables_each(model,
-                                        fixture_line(model, STATE, fixture_marker(STATE, "@inner")),
-                                        add_name, &names),
-                     0);
+    assert_int_equal(
+        wetdbg_variables_each(model, fixture_line(model, STATE, fixture_marker(STATE, "@inner")),
+                              add_name, &names),
+        0);
     assert_int_equal(strlen(names.text),
                      strlen("local here depth text local counted byte numbers "));
     assert_memory_equal(names.text, "local here ", 11); /* statics' places differ by compiler */
@@ -327,7 +327,7 @@ static void variables_of_a_scope_are_listed_innermost_first(void **state)
 }
 
 /* Members as text: "name@offset:bits ". */
-static int add_member(void *context, const struct mdl_member *member)
+static int add_member(void *context, const struct wetdbg_member *member)
 {
     struct names *names = context;
     size_t used = strlen(names->text);
@@ -339,42 +339,44 @@ static int add_member(void *context, const struct mdl_member *member)
 
 static void types_targets_members_and_enumerators(void **state)
 {
-    struct mdl_model *model = fixture_load(SAMPLES "state_O0", FIXTURE_BASE);
+    struct wetdbg_model *model = fixture_load(SAMPLES "state_O0", FIXTURE_BASE);
     uint64_t pc = fixture_line(model, STATE, fixture_marker(STATE, "@inner"));
-    struct mdl_variable variable;
-    struct mdl_type target;
+    struct wetdbg_variable variable;
+    struct wetdbg_type target;
     struct names names = {""};
     uint64_t count;
     const char *name;
 
     (void)state;
-    assert_int_equal(mdl_variable_find(model, pc, "numbers", &variable), 0);
-    assert_int_equal(mdl_type_target(model, variable.type.handle, &target, &count), 0);
+    assert_int_equal(wetdbg_variable_find(model, pc, "numbers", &variable), 0);
+    assert_int_equal(wetdbg_type_target(model, variable.type.handle, &target, &count), 0);
     assert_int_equal(count, 4);
-    assert_int_equal(target.kind, MDL_TYPE_SIGNED);
-    assert_int_equal(mdl_type_target(model, target.handle, &target, &count), -WD_ERR_NOT_FOUND);
-    assert_int_equal(mdl_variable_find(model, pc, "global_point", &variable), 0);
-    assert_int_equal(mdl_type_members_each(model, variable.type.handle, add_member, &names), 0);
+    assert_int_equal(target.kind, WETDBG_TYPE_SIGNED);
+    assert_int_equal(wetdbg_type_target(model, target.handle, &target, &count),
+                     -WETDBG_ERR_NOT_FOUND);
+    assert_int_equal(wetdbg_variable_find(model, pc, "global_point", &variable), 0);
+    assert_int_equal(wetdbg_type_members_each(model, variable.type.handle, add_member, &names), 0);
     assert_string_equal(names.text, "x@0:0.0 low@4:0.3 high@4:3.5 next@8:0.0 name@16:0.0 ");
-    assert_int_equal(mdl_variable_find(model, 0, "global_color", &variable), 0);
-    assert_int_equal(mdl_type_enumerator(model, variable.type.handle, -2, &name), 0);
+    assert_int_equal(wetdbg_variable_find(model, 0, "global_color", &variable), 0);
+    assert_int_equal(wetdbg_type_enumerator(model, variable.type.handle, -2, &name), 0);
     assert_string_equal(name, "BLUE");
-    assert_int_equal(mdl_type_enumerator(model, variable.type.handle, 4, &name), -WD_ERR_NOT_FOUND);
+    assert_int_equal(wetdbg_type_enumerator(model, variable.type.handle, 4, &name),
+                     -WETDBG_ERR_NOT_FOUND);
     mdl_free(model);
 }
 
 static void variables_unknown_names_say_so(void **state)
 {
-    struct mdl_model *model = fixture_load(SAMPLES "state_O0", FIXTURE_BASE);
+    struct wetdbg_model *model = fixture_load(SAMPLES "state_O0", FIXTURE_BASE);
     uint64_t pc = fixture_function(model, "leaf");
-    struct mdl_variable variable;
+    struct wetdbg_variable variable;
 
     (void)state;
-    assert_int_equal(mdl_variable_find(model, pc, "nowhere", &variable), -WD_ERR_NOT_FOUND);
+    assert_int_equal(wetdbg_variable_find(model, pc, "nowhere", &variable), -WETDBG_ERR_NOT_FOUND);
     assert_non_null(
-        strstr(wd_error_message(-WD_ERR_NOT_FOUND), "no variable \"nowhere\" in scope at 0x"));
-    assert_int_equal(mdl_variable_find(model, 0, "depth", &variable), -WD_ERR_NOT_FOUND);
-    assert_int_equal(mdl_variable_find(model, 1, "depth", &variable), -WD_ERR_NOT_FOUND);
+        strstr(wetdbg_error(-WETDBG_ERR_NOT_FOUND), "no variable \"nowhere\" in scope at 0x"));
+    assert_int_equal(wetdbg_variable_find(model, 0, "depth", &variable), -WETDBG_ERR_NOT_FOUND);
+    assert_int_equal(wetdbg_variable_find(model, 1, "depth", &variable), -WETDBG_ERR_NOT_FOUND);
     mdl_free(model);
 }
 

@@ -13,9 +13,9 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "common/err.h"
 #include "tests/oracle/oracle_operands.h"
 #include "tests/oracle/oracle_priv.h"
+#include <wetdbg/errors.h>
 
 #define CANONICAL_FLAGS UINT64_C(0x246)
 #define RESUME_FLAG     UINT64_C(0x10000)
@@ -35,12 +35,12 @@ static int begin(struct orc *orc)
     if (err != 0)
         return err;
     if (!orc->has_next || orc->next.time != orc->plan.start_time)
-        return wd_fail(-WD_ERR_CORRUPT, "frame %" PRIu64 " is not of task %d", orc->plan.start_time,
-                       orc->plan.pid);
+        return wetdbg_fail(-WETDBG_ERR_CORRUPT, "frame %" PRIu64 " is not of task %d",
+                           orc->plan.start_time, orc->plan.pid);
     if (orc->next.event != RRT_EVENT_SYSCALL || orc->next.syscall.state != RRT_SYSCALL_EXITING ||
         !orc->next.has_regs)
-        return wd_fail(-WD_ERR_CORRUPT, "frame %" PRIu64 " is not the exit of an execve",
-                       orc->plan.start_time);
+        return wetdbg_fail(-WETDBG_ERR_CORRUPT, "frame %" PRIu64 " is not the exit of an execve",
+                           orc->plan.start_time);
     return orc_frame_apply_exec(orc);
 }
 
@@ -56,7 +56,7 @@ static void join_cpu(struct orc *orc)
     orc->is_bound = sched_setaffinity(0, sizeof(set), &set) == 0;
 }
 
-int orc_open(struct rrt_trace *trace, int pid, struct orc **out)
+int orc_open(struct wetdbg_recording *trace, int pid, struct orc **out)
 {
     const struct rrt_header *header = rrt_trace_header(trace);
     struct orc *orc = calloc(1, sizeof(*orc));
@@ -106,12 +106,12 @@ static int diverged(struct orc *orc, const struct user_regs_struct *regs, const 
                     int number)
 {
     if (!orc->has_next)
-        return wd_fail(-WD_ERR_DIVERGED, "oracle: %s %d at %#llx after the last frame", what,
-                       number, (unsigned long long)regs->rip);
-    return wd_fail(-WD_ERR_DIVERGED,
-                   "oracle: %s %d at %#llx, but frame %" PRIu64 " is %s at %#" PRIx64, what, number,
-                   (unsigned long long)regs->rip, orc->next.time, rrt_event_name(orc->next.event),
-                   orc->next.regs.rip);
+        return wetdbg_fail(-WETDBG_ERR_DIVERGED, "oracle: %s %d at %#llx after the last frame",
+                           what, number, (unsigned long long)regs->rip);
+    return wetdbg_fail(-WETDBG_ERR_DIVERGED,
+                       "oracle: %s %d at %#llx, but frame %" PRIu64 " is %s at %#" PRIx64, what,
+                       number, (unsigned long long)regs->rip, orc->next.time,
+                       rrt_event_name(orc->next.event), orc->next.regs.rip);
 }
 
 static int take_syscall(struct orc *orc, struct user_regs_struct *regs)
@@ -127,9 +127,9 @@ static int take_syscall(struct orc *orc, struct user_regs_struct *regs)
     regs->r11 = CANONICAL_FLAGS;
     regs->eflags = CANONICAL_FLAGS;
     if (number != (int)orc->next.regs.orig_rax)
-        return wd_fail(-WD_ERR_DIVERGED, "oracle: frame %" PRIu64 " at %#llx: call %d, recorded %d",
-                       orc->next.time, (unsigned long long)regs->rip, number,
-                       (int)orc->next.regs.orig_rax);
+        return wetdbg_fail(
+            -WETDBG_ERR_DIVERGED, "oracle: frame %" PRIu64 " at %#llx: call %d, recorded %d",
+            orc->next.time, (unsigned long long)regs->rip, number, (int)orc->next.regs.orig_rax);
     err = orc_frame_compare(orc, regs, ORC_EFLAGS_COMPARED, ORC_TRAP_NONE);
     if (err == 0)
         err = orc_frame_apply(orc);
@@ -186,11 +186,11 @@ static int take_fault(struct orc *orc, const struct user_regs_struct *regs, cons
         return diverged(orc, regs, "signal", info->si_signo);
     if (info->si_code != recorded.si_code ||
         (info->si_signo == SIGSEGV && info->si_addr != recorded.si_addr))
-        return wd_fail(-WD_ERR_DIVERGED,
-                       "oracle: frame %" PRIu64 " at %#llx: signal %d, code %d, address %p; "
-                       "recorded code %d, address %p",
-                       orc->next.time, (unsigned long long)regs->rip, info->si_signo, info->si_code,
-                       info->si_addr, recorded.si_code, recorded.si_addr);
+        return wetdbg_fail(-WETDBG_ERR_DIVERGED,
+                           "oracle: frame %" PRIu64 " at %#llx: signal %d, code %d, address %p; "
+                           "recorded code %d, address %p",
+                           orc->next.time, (unsigned long long)regs->rip, info->si_signo,
+                           info->si_code, info->si_addr, recorded.si_code, recorded.si_addr);
     err = orc_frame_compare(orc, regs, ORC_EFLAGS_COMPARED, ORC_TRAP_NONE);
     return err == 0 ? orc_frame_apply(orc) : err;
 }
@@ -349,10 +349,10 @@ static int run_to_asynchronous(struct orc *orc)
     if (err == 0)
         err = orc_is_due(orc, &regs, &is_there);
     for (uint64_t i = 0; err == 0 && !is_there; i++) {
-        err = i < ARRIVALS_MAX
-                  ? arrive(orc, has_break, &regs)
-                  : wd_fail(-WD_ERR_DIVERGED,
-                            "oracle: the place of frame %" PRIu64 " was not found", orc->next.time);
+        err = i < ARRIVALS_MAX ? arrive(orc, has_break, &regs)
+                               : wetdbg_fail(-WETDBG_ERR_DIVERGED,
+                                             "oracle: the place of frame %" PRIu64 " was not found",
+                                             orc->next.time);
         if (err == 0 && has_break)
             err = orc_run_into_rep(orc, &regs);
         if (err == 0)
@@ -392,8 +392,9 @@ int orc_run_to_event(struct orc *orc, uint64_t time)
             return err;
     }
     if (orc->event < time && !orc->has_next)
-        return wd_fail(-WD_ERR_NOT_FOUND, "the process ended at frame %" PRIu64 ", before %" PRIu64,
-                       orc->event, time);
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND,
+                           "the process ended at frame %" PRIu64 ", before %" PRIu64, orc->event,
+                           time);
     return 0;
 }
 

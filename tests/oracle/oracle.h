@@ -17,7 +17,7 @@
  *
  * All functions on a struct orc belong to the thread that opened it (ptrace), which is bound to
  * the recorded processor number until orc_close(). They return 0 or a
- * negative code of common/err.h; -WD_ERR_DIVERGED says where and in which register.
+ * negative code of <wetdbg/errors.h>; -WETDBG_ERR_DIVERGED says where and in which register.
  */
 #ifndef TESTS_ORACLE_ORACLE_H
 #define TESTS_ORACLE_ORACLE_H
@@ -82,13 +82,13 @@ typedef int (*orc_step_fn)(void *context, const struct orc_insn *insn);
  * last) and stands right after its last successful execve. `trace` stays the caller's, but
  * belongs to the oracle, its cursor included, until orc_close().
  */
-int orc_open(struct rrt_trace *trace, int pid, struct orc **out);
+int orc_open(struct wetdbg_recording *trace, int pid, struct orc **out);
 void orc_close(struct orc *orc); /* NULL is fine */
 
 /*
  * Runs natively until frame `time` of the recording has been applied (for one of another process
  * or of none: all of ours before it), and starts counting from 0 there when it moved.
- * Standing after it already is no error. 0; -WD_ERR_NOT_FOUND if the process ended before.
+ * Standing after it already is no error. 0; -WETDBG_ERR_NOT_FOUND if the process ended before.
  */
 int orc_run_to_event(struct orc *orc, uint64_t time);
 

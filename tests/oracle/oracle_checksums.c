@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "tests/rr_checksums.h"
+#include <wetdbg/errors.h>
 
 #define BLOCK_BYTES     65536
 #define RR_SKIPPED      0x98765432u /* rr did not look at this mapping */
@@ -42,16 +42,18 @@ static int compare_line(struct orc *orc, const char *line, uint64_t time, uint64
     uint64_t end;
 
     if (sscanf(line, "(%" SCNx32 ") %" SCNx64 "-%" SCNx64, &recorded, &start, &end) != 3)
-        return wd_fail(-WD_ERR_CORRUPT, "frame %" PRIu64 ": not a checksum: %.60s", time, line);
+        return wetdbg_fail(-WETDBG_ERR_CORRUPT, "frame %" PRIu64 ": not a checksum: %.60s", time,
+                           line);
     /* the thread page and the scratch area are rr's own; what it writes there is in no frame */
     if (recorded == RR_SKIPPED || recorded == RR_BUS_ERROR || start == RR_THREAD_PAGE ||
         start == RR_SCRATCH)
         return 0;
     if (checksum_range(orc, start, end, &found) != 0)
-        return wd_fail(-WD_ERR_DIVERGED, "frame %" PRIu64 ": not mapped: %.100s", time, line);
+        return wetdbg_fail(-WETDBG_ERR_DIVERGED, "frame %" PRIu64 ": not mapped: %.100s", time,
+                           line);
     if (found != recorded)
-        return wd_fail(-WD_ERR_DIVERGED, "frame %" PRIu64 ": checksum %" PRIx32 " of %.100s", time,
-                       found, line);
+        return wetdbg_fail(-WETDBG_ERR_DIVERGED,
+                           "frame %" PRIu64 ": checksum %" PRIx32 " of %.100s", time, found, line);
     ++*compared;
     return 0;
 }
@@ -64,8 +66,9 @@ int orc_checksums_compare(struct orc *orc, const char *dir, const struct rrt_fra
     int err = 0;
 
     if (!file)
-        return errno == ENOENT ? 0
-                               : wd_fail_errno("%s: checksums of frame %" PRIu64, dir, frame->time);
+        return errno == ENOENT
+                   ? 0
+                   : wetdbg_fail_errno("%s: checksums of frame %" PRIu64, dir, frame->time);
     while (err == 0 && fgets(line, sizeof(line), file)) {
         line[strcspn(line, "\n")] = '\0';
         err = compare_line(orc, line, frame->time, compared);

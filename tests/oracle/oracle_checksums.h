@@ -15,7 +15,7 @@
 #include "tests/oracle/oracle.h"
 
 /* `frame` has just been applied. 0 also when it has no checksums; *compared grows by the number of
- * mappings that were compared. -WD_ERR_DIVERGED names the mapping that differs. */
+ * mappings that were compared. -WETDBG_ERR_DIVERGED names the mapping that differs. */
 int orc_checksums_compare(struct orc *orc, const char *dir, const struct rrt_frame *frame,
                           uint64_t *compared);
 

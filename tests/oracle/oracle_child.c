@@ -27,7 +27,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/err.h"
+#include <wetdbg/errors.h>
 
 #ifndef PTRACE_SYSEMU
 #define PTRACE_SYSEMU 31
@@ -76,14 +76,14 @@ static int wait_child(struct orc_child *child, int *status)
         got = waitpid(child->pid, status, __WALL);
     while (got < 0 && errno == EINTR);
     if (got < 0)
-        return wd_fail_errno("cannot wait for the oracle's child");
+        return wetdbg_fail_errno("cannot wait for the oracle's child");
     if (!WIFSTOPPED(*status)) {
         child->pid = 0;
         if (WIFSIGNALED(*status))
-            return wd_fail(-WD_ERR_MACHINE, "the oracle's child was killed by signal %d",
-                           WTERMSIG(*status));
-        return wd_fail(-WD_ERR_MACHINE, "the oracle's child ended with status %d",
-                       WEXITSTATUS(*status));
+            return wetdbg_fail(-WETDBG_ERR_MACHINE, "the oracle's child was killed by signal %d",
+                               WTERMSIG(*status));
+        return wetdbg_fail(-WETDBG_ERR_MACHINE, "the oracle's child ended with status %d",
+                           WEXITSTATUS(*status));
     }
     return 0;
 }
@@ -101,7 +101,7 @@ static int empty_space(struct orc_child *child)
     snprintf(path, sizeof(path), "/proc/%d/maps", child->pid);
     maps = fopen(path, "re");
     if (!maps)
-        return wd_fail_errno("%s", path);
+        return wetdbg_fail_errno("%s", path);
     while (err == 0 && fgets(line, sizeof(line), maps)) {
         uint64_t start;
         uint64_t end;
@@ -134,7 +134,7 @@ static int open_memory(struct orc_child *child)
 
     snprintf(path, sizeof(path), "/proc/%d/mem", child->pid);
     child->mem_fd = open(path, O_RDWR | O_CLOEXEC);
-    return child->mem_fd < 0 ? wd_fail_errno("%s", path) : 0;
+    return child->mem_fd < 0 ? wetdbg_fail_errno("%s", path) : 0;
 }
 
 /* Only the APIC id that cpuid tells depends on it, so failure is no error. */
@@ -161,17 +161,18 @@ int orc_child_start(struct orc_child *child, uint64_t stub, int cpu, bool traps_
     *child = (struct orc_child){.mem_fd = -1, .stub = stub, .cpu = -1};
     pid = syscall(SYS_clone, CLONE_FILES | SIGCHLD, 0, 0, 0, 0);
     if (pid < 0)
-        return wd_fail_errno("cannot start the oracle's child");
+        return wetdbg_fail_errno("cannot start the oracle's child");
     if (pid == 0)
         run_clone(stub);
     child->pid = (pid_t)pid;
     err = wait_child(child, &status);
     if (err == 0 && WSTOPSIG(status) != SIGSTOP)
-        err = wd_fail(-WD_ERR_MACHINE, "the oracle's child stopped with signal %d at its start",
-                      WSTOPSIG(status));
+        err =
+            wetdbg_fail(-WETDBG_ERR_MACHINE,
+                        "the oracle's child stopped with signal %d at its start", WSTOPSIG(status));
     if (err == 0 && ptrace(PTRACE_SETOPTIONS, child->pid, 0L,
                            (long)(PTRACE_O_EXITKILL | PTRACE_O_TRACESYSGOOD)) != 0)
-        err = wd_fail_errno("cannot set ptrace options");
+        err = wetdbg_fail_errno("cannot set ptrace options");
     if (err == 0)
         err = orc_child_get_regs(child, &regs);
     if (err == 0) {
@@ -211,7 +212,7 @@ void orc_child_end(struct orc_child *child)
 int orc_child_get_regs(struct orc_child *child, struct user_regs_struct *regs)
 {
     if (!child->regs_known && ptrace(PTRACE_GETREGS, child->pid, 0L, &child->regs) != 0)
-        return wd_fail_errno("cannot read the oracle's registers");
+        return wetdbg_fail_errno("cannot read the oracle's registers");
     child->regs_known = true;
     *regs = child->regs;
     return 0;
@@ -224,8 +225,8 @@ int orc_child_set_regs(struct orc_child *child, const struct user_regs_struct *r
     loaded.orig_rax = UINT64_MAX;
     child->regs_known = false; /* the kernel may take them differently */
     if (ptrace(PTRACE_SETREGS, child->pid, 0L, &loaded) != 0)
-        return wd_fail_errno("cannot load the oracle's registers (rip %#llx)",
-                             (unsigned long long)regs->rip);
+        return wetdbg_fail_errno("cannot load the oracle's registers (rip %#llx)",
+                                 (unsigned long long)regs->rip);
     return 0;
 }
 
@@ -234,7 +235,7 @@ int orc_child_get_xstate(struct orc_child *child, uint8_t *image, size_t *size_b
     struct iovec vec = {.iov_base = image, .iov_len = *size_bytes};
 
     if (ptrace(PTRACE_GETREGSET, child->pid, (long)NT_X86_XSTATE, &vec) != 0)
-        return wd_fail_errno("cannot read the oracle's vector state");
+        return wetdbg_fail_errno("cannot read the oracle's vector state");
     *size_bytes = vec.iov_len;
     return 0;
 }
@@ -244,7 +245,7 @@ int orc_child_set_xstate(struct orc_child *child, const uint8_t *image, size_t s
     struct iovec vec = {.iov_base = (void *)(uintptr_t)image, .iov_len = size_bytes};
 
     if (ptrace(PTRACE_SETREGSET, child->pid, (long)NT_X86_XSTATE, &vec) != 0)
-        return wd_fail_errno("cannot load the oracle's vector state (%zu bytes)", size_bytes);
+        return wetdbg_fail_errno("cannot load the oracle's vector state (%zu bytes)", size_bytes);
     return 0;
 }
 
@@ -269,7 +270,7 @@ static int stop_signal(struct orc_child *child, int status, struct orc_stop *sto
 {
     stop->kind = ORC_STOP_SIGNAL;
     if (ptrace(PTRACE_GETSIGINFO, child->pid, 0L, &stop->info) != 0)
-        return wd_fail_errno("cannot read the signal of the oracle's child");
+        return wetdbg_fail_errno("cannot read the signal of the oracle's child");
     if (WSTOPSIG(status) != SIGTRAP)
         return 0;
     if (stop->info.si_code == TRAP_TRACE)
@@ -294,7 +295,7 @@ int orc_child_resume(struct orc_child *child, bool step, struct orc_stop *stop)
 
     do {
         if (resume(child, request) != 0)
-            return wd_fail_errno("cannot resume the oracle's child");
+            return wetdbg_fail_errno("cannot resume the oracle's child");
         err = wait_child(child, &status);
         if (err != 0)
             return err;
@@ -330,15 +331,15 @@ int orc_child_syscall(struct orc_child *child, int number, const uint64_t args[6
     if (err != 0)
         return err;
     if (resume(child, PTRACE_CONT) != 0)
-        return wd_fail_errno("cannot resume the oracle's child");
+        return wetdbg_fail_errno("cannot resume the oracle's child");
     err = wait_child(child, &status);
     if (err == 0)
         err = orc_child_get_regs(child, &call);
     if (err != 0)
         return err;
     if (WSTOPSIG(status) != SIGTRAP || call.rip != child->stub + STUB_AFTER)
-        return wd_fail(-WD_ERR_MACHINE, "injected call %d stopped with signal %d at %#llx", number,
-                       WSTOPSIG(status), (unsigned long long)call.rip);
+        return wetdbg_fail(-WETDBG_ERR_MACHINE, "injected call %d stopped with signal %d at %#llx",
+                           number, WSTOPSIG(status), (unsigned long long)call.rip);
     *result = (int64_t)call.rax;
     return orc_child_set_regs(child, &saved);
 }
@@ -352,11 +353,11 @@ int orc_child_must(struct orc_child *child, const char *what, int number, const 
     if (err != 0)
         return err;
     if (result < 0 && result >= -4095)
-        return wd_fail((int)result, "%s(%#" PRIx64 ", %#" PRIx64 ") in the oracle's child: %s",
-                       what, args[0], args[1], strerror((int)-result));
+        return wetdbg_fail((int)result, "%s(%#" PRIx64 ", %#" PRIx64 ") in the oracle's child: %s",
+                           what, args[0], args[1], strerror((int)-result));
     if (want != UINT64_MAX && (uint64_t)result != want)
-        return wd_fail(-WD_ERR_MACHINE, "%s(%#" PRIx64 ") gave %#" PRIx64 ", not %#" PRIx64, what,
-                       args[0], (uint64_t)result, want);
+        return wetdbg_fail(-WETDBG_ERR_MACHINE, "%s(%#" PRIx64 ") gave %#" PRIx64 ", not %#" PRIx64,
+                           what, args[0], (uint64_t)result, want);
     return 0;
 }
 
@@ -385,8 +386,9 @@ int orc_child_write(struct orc_child *child, uint64_t address, const void *bytes
         ssize_t put = pwrite(child->mem_fd, (const char *)bytes + done, count - done,
                              (off_t)(address + done));
         if (put <= 0)
-            return wd_fail(-EFAULT, "cannot write %zu bytes at %#" PRIx64 " of the oracle's child",
-                           count - done, address + done);
+            return wetdbg_fail(-EFAULT,
+                               "cannot write %zu bytes at %#" PRIx64 " of the oracle's child",
+                               count - done, address + done);
         done += (size_t)put;
     }
     return 0;

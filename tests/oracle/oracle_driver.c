@@ -5,7 +5,7 @@
  * Prints one line per instruction of a window (--from-event, --steps), or with --count one line
  * per frame with the number of instructions executed since the exec, with --run just runs the
  * whole recording natively, or with --checksums does so and compares memory with the checksums
- * that are in the recording. Exit statuses are those of the command line (common/err.h).
+ * that are in the recording. Exit statuses are those of the command line (dbgcli/exit_status.h).
  */
 #include <getopt.h>
 #include <inttypes.h>
@@ -13,9 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
+#include "dbgcli/exit_status.h"
 #include "tests/oracle/oracle.h"
 #include "tests/oracle/oracle_checksums.h"
+#include <wetdbg/errors.h>
 
 struct options {
     const char *dir;
@@ -29,8 +30,9 @@ struct options {
 
 static int usage(void)
 {
-    return wd_fail(-WD_ERR_USAGE, "usage: oracle_driver TRACEDIR [--pid N] [--from-event E] "
-                                  "[--steps N] [--count] [--run] [--checksums]");
+    return wetdbg_fail(-WETDBG_ERR_USAGE,
+                       "usage: oracle_driver TRACEDIR [--pid N] [--from-event E] "
+                       "[--steps N] [--count] [--run] [--checksums]");
 }
 
 static int parse(int argc, char **argv, struct options *options)
@@ -113,7 +115,7 @@ static void compare_event(void *context, const struct rrt_frame *frame, uint64_t
         orc_checksums_compare(comparison->orc, comparison->dir, frame, &comparison->compared);
     if (comparison->err != 0)
         snprintf(comparison->message, sizeof(comparison->message), "%s",
-                 wd_error_message(comparison->err));
+                 wetdbg_error(comparison->err));
 }
 
 static int drive_comparison(struct orc *orc, const struct options *options)
@@ -124,9 +126,9 @@ static int drive_comparison(struct orc *orc, const struct options *options)
     orc_set_event_fn(orc, compare_event, &comparison);
     err = orc_run_to_end(orc);
     if (comparison.err != 0)
-        return wd_fail(comparison.err, "%s", comparison.message);
+        return wetdbg_fail(comparison.err, "%s", comparison.message);
     if (err == 0 && comparison.compared == 0)
-        return wd_fail(-WD_ERR_NOT_FOUND, "%s has no checksums", options->dir);
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "%s has no checksums", options->dir);
     if (err == 0)
         printf("%" PRIu64 " mappings equal, %u ambiguous\n", comparison.compared,
                orc_ambiguous_count(orc));
@@ -162,22 +164,22 @@ static int drive(struct orc *orc, const struct options *options)
 
 int main(int argc, char **argv)
 {
-    struct rrt_trace *trace = NULL;
+    struct wetdbg_recording *trace = NULL;
     struct orc *orc = NULL;
     struct options options;
     int err = parse(argc, argv, &options);
 
     if (err == 0)
-        err = rrt_open(options.dir, &trace);
+        err = wetdbg_recording_open(options.dir, &trace);
     if (err == 0)
         err = orc_open(trace, options.pid, &orc);
     if (err == 0)
         err = drive(orc, &options);
     if (err != 0) {
         fflush(stdout);
-        fprintf(stderr, "oracle_driver: %s\n", wd_error_message(err));
+        fprintf(stderr, "oracle_driver: %s\n", wetdbg_error(err));
     }
     orc_close(orc);
-    rrt_close(trace);
-    return wd_error_exit_status(err);
+    wetdbg_recording_close(trace);
+    return cli_exit_status(err);
 }

@@ -11,8 +11,8 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#include "common/err.h"
 #include "tests/oracle/oracle_priv.h"
+#include <wetdbg/errors.h>
 
 #define PAGE               UINT64_C(4096)
 #define MADV_DONTNEED_LOCK 24
@@ -67,8 +67,9 @@ static int detach_preemption(struct rrt_frame *frame)
 {
     for (size_t i = 0; i < frame->write_count; i++)
         if (frame->writes[i].size_bytes > 0)
-            return wd_fail(-WD_ERR_UNSUPPORTED,
-                           "frame %" PRIu64 ": an interrupted restartable sequence", frame->time);
+            return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED,
+                               "frame %" PRIu64 ": an interrupted restartable sequence",
+                               frame->time);
     frame->write_count = 0;
     frame->mmap_count = 0;
     frame->task_count = 0;
@@ -256,16 +257,17 @@ int orc_frame_compare(struct orc *orc, const struct user_regs_struct *regs, uint
     const struct reg_name *differs = find_difference(orc, regs, trap);
 
     if (differs)
-        return wd_fail(-WD_ERR_DIVERGED,
-                       "oracle: frame %" PRIu64 " (%s) at %#llx: %s is %#" PRIx64
-                       ", recorded %#" PRIx64,
-                       frame->time, rrt_event_name(frame->event), (unsigned long long)regs->rip,
-                       differs->name, field(regs, differs->at), field(&frame->regs, differs->at));
+        return wetdbg_fail(
+            -WETDBG_ERR_DIVERGED,
+            "oracle: frame %" PRIu64 " (%s) at %#llx: %s is %#" PRIx64 ", recorded %#" PRIx64,
+            frame->time, rrt_event_name(frame->event), (unsigned long long)regs->rip, differs->name,
+            field(regs, differs->at), field(&frame->regs, differs->at));
     if ((regs->eflags ^ frame->regs.eflags) & eflags_mask)
-        return wd_fail(-WD_ERR_DIVERGED,
-                       "oracle: frame %" PRIu64 " (%s) at %#llx: eflags %#llx, recorded %#" PRIx64,
-                       frame->time, rrt_event_name(frame->event), (unsigned long long)regs->rip,
-                       (unsigned long long)regs->eflags, frame->regs.eflags);
+        return wetdbg_fail(-WETDBG_ERR_DIVERGED,
+                           "oracle: frame %" PRIu64
+                           " (%s) at %#llx: eflags %#llx, recorded %#" PRIx64,
+                           frame->time, rrt_event_name(frame->event), (unsigned long long)regs->rip,
+                           (unsigned long long)regs->eflags, frame->regs.eflags);
     return 0;
 }
 
@@ -311,9 +313,9 @@ static int load_xstate(struct orc *orc)
     if (err != 0)
         return err;
     if (size != orc->next.extra_regs_bytes || size < 576)
-        return wd_fail(-WD_ERR_UNSUPPORTED,
-                       "frame %" PRIu64 ": %zu bytes of vector state, here %zu", orc->next.time,
-                       orc->next.extra_regs_bytes, size);
+        return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED,
+                           "frame %" PRIu64 ": %zu bytes of vector state, here %zu", orc->next.time,
+                           orc->next.extra_regs_bytes, size);
     memcpy(image, orc->next.extra_regs, size);
     claim_sse(image);
     return orc_child_set_xstate(&orc->child, image, size);
@@ -381,8 +383,8 @@ static int do_mprotect(struct orc *orc, bool must)
     int64_t result;
 
     if (args[2] & PROT_GROWS)
-        return wd_fail(-WD_ERR_UNSUPPORTED, "frame %" PRIu64 ": mprotect that grows",
-                       orc->next.time);
+        return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED, "frame %" PRIu64 ": mprotect that grows",
+                           orc->next.time);
     if (must)
         return orc_child_must(&orc->child, "mprotect", SYS_mprotect, args, 0);
     return orc_child_syscall(&orc->child, SYS_mprotect, args, &result);
@@ -453,8 +455,8 @@ static int do_call(struct orc *orc)
                 orc->tasks.current->call_args[0]);
     case SYS_execve:
     case SYS_execveat:
-        return wd_fail(-WD_ERR_UNSUPPORTED, "frame %" PRIu64 ": exec after the start",
-                       orc->next.time);
+        return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED, "frame %" PRIu64 ": exec after the start",
+                           orc->next.time);
     case SYS_clone:
     case SYS_clone3:
     case SYS_fork:
@@ -476,7 +478,8 @@ static int begin_task(struct orc *orc, int flags, struct user_regs_struct *regs)
         regs->rsp = regs->rsi;
     if (orc->next.syscall.number == SYS_clone3) {
         if (orc_child_read(&orc->child, regs->rdi, args, sizeof(args)) != sizeof(args))
-            return wd_fail(-EFAULT, "frame %" PRIu64 ": clone3 without arguments", orc->next.time);
+            return wetdbg_fail(-EFAULT, "frame %" PRIu64 ": clone3 without arguments",
+                               orc->next.time);
         tls = args[7];
         if (args[5] != 0)
             regs->rsp = args[5] + args[6];
@@ -589,7 +592,8 @@ static int apply_by_kind(struct orc *orc)
             return enter_call(orc);
         if (orc->next.syscall.state == RRT_SYSCALL_EXITING)
             return exit_call(orc);
-        return wd_fail(-WD_ERR_UNSUPPORTED, "frame %" PRIu64 ": a traced task", orc->next.time);
+        return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED, "frame %" PRIu64 ": a traced task",
+                           orc->next.time);
     case RRT_EVENT_SCHED:
         return 0;
     case RRT_EVENT_EXIT:

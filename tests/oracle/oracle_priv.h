@@ -13,7 +13,7 @@
 #include "tests/oracle/oracle_tasks.h"
 
 struct orc {
-    struct rrt_trace *trace;
+    struct wetdbg_recording *trace;
     struct orc_plan plan;
     struct orc_child child;
     struct orc_space space;

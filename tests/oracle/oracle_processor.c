@@ -2,7 +2,7 @@
 #include "tests/oracle/oracle_processor.h"
 
 #include "common/cpuid.h"
-#include "common/err.h"
+#include <wetdbg/errors.h>
 
 #define LEAF_BASIC     1u
 #define LEAF_FEATURES  7u
@@ -83,8 +83,8 @@ int orc_processor_check(const struct rrt_header *header)
         const struct rrt_cpuid here = ask_here(recorded);
 
         if (header->has_cpuid_faulting ? !has_features(recorded, &here) : !is_same(recorded, &here))
-            return wd_fail(
-                -WD_ERR_UNSUPPORTED,
+            return wetdbg_fail(
+                -WETDBG_ERR_UNSUPPORTED,
                 "the oracle needs the processor of the recording; cpuid leaf %#x differs",
                 recorded->eax_in);
     }

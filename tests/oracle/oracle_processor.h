@@ -9,7 +9,7 @@
  * 0 if this processor can run what the recorded one ran. Where cpuid is answered by the recording
  * (CPUID faulting) it needs the features that the recorded answers promise and the recorded layout
  * of XSAVE images; elsewhere cpuid runs, and its answers must be the recorded ones. Otherwise
- * -WD_ERR_UNSUPPORTED names the leaf that differs.
+ * -WETDBG_ERR_UNSUPPORTED names the leaf that differs.
  */
 int orc_processor_check(const struct rrt_header *header);
 

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "tests/oracle/oracle_processor.h"
+#include <wetdbg/errors.h>
 
 #define PAGE       UINT64_C(4096)
 #define STUB_FIRST UINT64_C(0x10000000)
@@ -18,13 +18,13 @@
 
 /* ---------------------------------------------------------------- the process */
 
-static const struct rrt_process *choose_process(const struct rrt_process *list, size_t count,
-                                                int pid)
+static const struct wetdbg_process *choose_process(const struct wetdbg_process *list, size_t count,
+                                                   int pid)
 {
-    const struct rrt_process *chosen = NULL;
+    const struct wetdbg_process *chosen = NULL;
 
     for (size_t i = 0; i < count; i++) {
-        const struct rrt_process *p = &list[i];
+        const struct wetdbg_process *p = &list[i];
         if (pid != 0) {
             if (p->pid == pid)
                 return p;
@@ -40,24 +40,24 @@ static const struct rrt_process *choose_process(const struct rrt_process *list, 
     return chosen;
 }
 
-static int find_process(struct rrt_trace *trace, int pid, struct orc_plan *plan,
-                        const struct rrt_process **out)
+static int find_process(struct wetdbg_recording *trace, int pid, struct orc_plan *plan,
+                        const struct wetdbg_process **out)
 {
-    const struct rrt_process *list;
-    const struct rrt_process *chosen;
+    const struct wetdbg_process *list;
+    const struct wetdbg_process *chosen;
     size_t count;
-    int err = rrt_processes(trace, &list, &count);
+    int err = wetdbg_recording_processes(trace, &list, &count);
 
     if (err != 0)
         return err;
     chosen = choose_process(list, count, pid);
     if (!chosen)
-        return wd_fail(-WD_ERR_NOT_FOUND, "%s: no process %d", rrt_trace_dir(trace), pid);
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "%s: no process %d", rrt_trace_dir(trace), pid);
     if (chosen->exec_count == 0)
-        return wd_fail(-WD_ERR_UNSUPPORTED,
-                       "the oracle cannot re-enact process %d: forked without "
-                       "exec",
-                       chosen->pid);
+        return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED,
+                           "the oracle cannot re-enact process %d: forked without "
+                           "exec",
+                           chosen->pid);
     plan->pid = chosen->pid;
     plan->start_time = chosen->execs[chosen->exec_count - 1].time;
     plan->end_time = chosen->end_time;
@@ -98,7 +98,8 @@ static bool ranges_touch(const struct ranges *ranges, uint64_t start, uint64_t e
 static int check_frame(const struct rrt_frame *frame)
 {
     if (frame->arch != RRT_ARCH_X86_64)
-        return wd_fail(-WD_ERR_UNSUPPORTED, "frame %" PRIu64 " is of a 32-bit task", frame->time);
+        return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED, "frame %" PRIu64 " is of a 32-bit task",
+                           frame->time);
     switch (frame->event) {
     case RRT_EVENT_PATCH_SYSCALL:
     case RRT_EVENT_SYSCALLBUF_ABORT_COMMIT:
@@ -107,9 +108,9 @@ static int check_frame(const struct rrt_frame *frame)
     case RRT_EVENT_PATCH_AFTER_SYSCALL:
     case RRT_EVENT_PATCH_VSYSCALL:
     case RRT_EVENT_PATCH_TRAPPING_INSTRUCTION:
-        return wd_fail(-WD_ERR_UNSUPPORTED,
-                       "frame %" PRIu64 ": the oracle does not do %s; record with rr record -n",
-                       frame->time, rrt_event_name(frame->event));
+        return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED,
+                           "frame %" PRIu64 ": the oracle does not do %s; record with rr record -n",
+                           frame->time, rrt_event_name(frame->event));
     default:
         return 0;
     }
@@ -127,7 +128,7 @@ static int add_fault(struct ranges *ranges, const struct rrt_signal *signal)
     return ranges_add(ranges, page, page + PAGE < page ? UINT64_MAX : page + PAGE);
 }
 
-static bool is_of(const struct rrt_process *process, int tid)
+static bool is_of(const struct wetdbg_process *process, int tid)
 {
     for (size_t i = 0; i < process->tid_count; i++)
         if (process->tids[i] == tid)
@@ -135,8 +136,8 @@ static bool is_of(const struct rrt_process *process, int tid)
     return false;
 }
 
-static int collect_ranges(struct rrt_trace *trace, const struct orc_plan *plan,
-                          const struct rrt_process *process, struct ranges *ranges)
+static int collect_ranges(struct wetdbg_recording *trace, const struct orc_plan *plan,
+                          const struct wetdbg_process *process, struct ranges *ranges)
 {
     struct rrt_frame frame;
     int err = rrt_rewind(trace);
@@ -166,7 +167,7 @@ static int add_own_ranges(struct ranges *ranges)
     FILE *maps = fopen("/proc/self/maps", "re");
 
     if (!maps)
-        return wd_fail_errno("/proc/self/maps");
+        return wetdbg_fail_errno("/proc/self/maps");
     while (err == 0 && fgets(line, sizeof(line), maps)) {
         uint64_t start;
         uint64_t end;
@@ -177,9 +178,9 @@ static int add_own_ranges(struct ranges *ranges)
     return err;
 }
 
-int orc_scan(struct rrt_trace *trace, int pid, struct orc_plan *plan)
+int orc_scan(struct wetdbg_recording *trace, int pid, struct orc_plan *plan)
 {
-    const struct rrt_process *process = NULL;
+    const struct wetdbg_process *process = NULL;
     struct ranges ranges = {0};
     int err = find_process(trace, pid, plan, &process);
 
@@ -195,7 +196,7 @@ int orc_scan(struct rrt_trace *trace, int pid, struct orc_plan *plan)
                ranges_touch(&ranges, plan->stub - STUB_ROOM, plan->stub + PAGE + STUB_ROOM))
             plan->stub += STUB_STEP;
         if (plan->stub >= STUB_LAST)
-            err = wd_fail(-WD_ERR_UNSUPPORTED, "no room for the oracle's page");
+            err = wetdbg_fail(-WETDBG_ERR_UNSUPPORTED, "no room for the oracle's page");
     }
     free(ranges.list);
     return err;

@@ -16,8 +16,8 @@ struct orc_plan {
 };
 
 /* `pid` 0: the process that died of a signal, else the one that ran exec last. Rewinds `trace`.
- * -WD_ERR_UNSUPPORTED names what the oracle does not do: fork without exec, 32 bits,
+ * -WETDBG_ERR_UNSUPPORTED names what the oracle does not do: fork without exec, 32 bits,
  * buffered system calls, a recording from another processor. */
-int orc_scan(struct rrt_trace *trace, int pid, struct orc_plan *plan);
+int orc_scan(struct wetdbg_recording *trace, int pid, struct orc_plan *plan);
 
 #endif

@@ -17,7 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "common/err.h"
+#include <wetdbg/errors.h>
 
 #define PAGE           UINT64_C(4096)
 #define COPY_BYTES     65536
@@ -72,7 +72,8 @@ static uint64_t file_part_bytes(const struct rrt_mmap *map)
     return file < size ? file : size;
 }
 
-static int map_private(struct orc_space *space, struct rrt_trace *trace, const struct rrt_mmap *map)
+static int map_private(struct orc_space *space, struct wetdbg_recording *trace,
+                       const struct rrt_mmap *map)
 {
     uint64_t from_file = map->source == RRT_SOURCE_FILE ? file_part_bytes(map) : 0;
     struct rrt_backing backing;
@@ -101,14 +102,14 @@ static int copy_file(int from, int to)
 
     while ((got = pread(from, block, sizeof(block), at)) > 0) {
         if (pwrite(to, block, (size_t)got, at) != got)
-            return wd_fail_errno("cannot fill a shared object");
+            return wetdbg_fail_errno("cannot fill a shared object");
         at += got;
     }
-    return got < 0 ? wd_fail_errno("cannot read a mapped file") : 0;
+    return got < 0 ? wetdbg_fail_errno("cannot read a mapped file") : 0;
 }
 
-static int object_new(struct orc_space *space, struct rrt_trace *trace, const struct rrt_mmap *map,
-                      size_t *index)
+static int object_new(struct orc_space *space, struct wetdbg_recording *trace,
+                      const struct rrt_mmap *map, size_t *index)
 {
     struct orc_object *grown =
         realloc(space->objects, (space->object_count + 1) * sizeof(*space->objects));
@@ -121,7 +122,7 @@ static int object_new(struct orc_space *space, struct rrt_trace *trace, const st
     space->objects = grown;
     made.fd = memfd_create("oracle", MFD_CLOEXEC);
     if (made.fd < 0)
-        return wd_fail_errno("memfd_create");
+        return wetdbg_fail_errno("memfd_create");
     if (map->source == RRT_SOURCE_FILE) {
         err = rrt_backing_open(trace, map, &backing);
         if (err == 0) {
@@ -140,8 +141,8 @@ static int object_new(struct orc_space *space, struct rrt_trace *trace, const st
     return 0;
 }
 
-static int object_find(struct orc_space *space, struct rrt_trace *trace, const struct rrt_mmap *map,
-                       size_t *index)
+static int object_find(struct orc_space *space, struct wetdbg_recording *trace,
+                       const struct rrt_mmap *map, size_t *index)
 {
     for (size_t i = 0; i < space->object_count; i++) {
         if (space->objects[i].device == map->device && space->objects[i].inode == map->inode) {
@@ -152,7 +153,8 @@ static int object_find(struct orc_space *space, struct rrt_trace *trace, const s
     return object_new(space, trace, map, index);
 }
 
-static int map_shared(struct orc_space *space, struct rrt_trace *trace, const struct rrt_mmap *map)
+static int map_shared(struct orc_space *space, struct wetdbg_recording *trace,
+                      const struct rrt_mmap *map)
 {
     uint64_t end_bytes = map->file_offset_bytes + (map->end - map->start);
     struct orc_shared *grown;
@@ -165,7 +167,8 @@ static int map_shared(struct orc_space *space, struct rrt_trace *trace, const st
     object = &space->objects[index];
     if (end_bytes > object->size_bytes) {
         if (end_bytes > INT64_MAX || ftruncate(object->fd, (off_t)end_bytes) != 0)
-            return wd_fail_errno("cannot extend a shared object to %" PRIu64 " bytes", end_bytes);
+            return wetdbg_fail_errno("cannot extend a shared object to %" PRIu64 " bytes",
+                                     end_bytes);
         object->size_bytes = end_bytes;
     }
     grown = realloc(space->shared, (space->shared_count + 1) * sizeof(*grown));
@@ -178,7 +181,8 @@ static int map_shared(struct orc_space *space, struct rrt_trace *trace, const st
                   map->file_offset_bytes);
 }
 
-int orc_space_map(struct orc_space *space, struct rrt_trace *trace, const struct rrt_mmap *map)
+int orc_space_map(struct orc_space *space, struct wetdbg_recording *trace,
+                  const struct rrt_mmap *map)
 {
     /* inode 0: rr's thread-locals page, which is shared only with rr */
     if ((map->flags & MAP_TYPE) == MAP_SHARED && map->inode != 0)
@@ -250,7 +254,7 @@ int orc_space_write(struct orc_space *space, const struct rrt_write *write)
     return err;
 }
 
-int orc_space_fill_rr_page(struct orc_space *space, struct rrt_trace *trace,
+int orc_space_fill_rr_page(struct orc_space *space, struct wetdbg_recording *trace,
                            const struct rrt_mmap *maps, size_t count)
 {
     uint8_t page[PAGE];
@@ -268,7 +272,8 @@ int orc_space_fill_rr_page(struct orc_space *space, struct rrt_trace *trace,
     if (pread(backing.fd, page, sizeof(page), RR_PAGE_OFFSET) == (ssize_t)sizeof(page))
         err = orc_child_write(space->child, RR_PAGE, page, sizeof(page));
     else
-        err = wd_fail(-WD_ERR_CORRUPT, "%s has no page at %#x", maps[i].backing, RR_PAGE_OFFSET);
+        err = wetdbg_fail(-WETDBG_ERR_CORRUPT, "%s has no page at %#x", maps[i].backing,
+                          RR_PAGE_OFFSET);
     close(backing.fd);
     return err;
 }

@@ -33,13 +33,14 @@ struct orc_space {
 
 void orc_space_fini(struct orc_space *space);
 
-int orc_space_map(struct orc_space *space, struct rrt_trace *trace, const struct rrt_mmap *map);
+int orc_space_map(struct orc_space *space, struct wetdbg_recording *trace,
+                  const struct rrt_mmap *map);
 int orc_space_unmap(struct orc_space *space, uint64_t start, uint64_t size_bytes);
 int orc_space_write(struct orc_space *space, const struct rrt_write *write);
 
 /* rr's stub page at 0x70000000, whose content the trace leaves to `librrpage`, the file of the
  * mapping before it. Does nothing when `maps` holds no such mapping. */
-int orc_space_fill_rr_page(struct orc_space *space, struct rrt_trace *trace,
+int orc_space_fill_rr_page(struct orc_space *space, struct wetdbg_recording *trace,
                            const struct rrt_mmap *maps, size_t count);
 
 /* The end of the shared segment that was mapped at `start`; 0 if none was. */

@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "common/buf.h"
-#include "common/err.h"
 #include "tests/oracle/oracle_operands.h"
 #include "tests/oracle/oracle_priv.h"
+#include <wetdbg/errors.h>
 
 #define TRAP_FLAG      UINT64_C(0x100)
 #define DIRECTION_FLAG UINT64_C(0x400)
@@ -135,7 +135,7 @@ static int hide_trap_flag(struct orc *orc, const struct rrt_regs *before, uint64
     if (before->eflags & TRAP_FLAG)
         return 0;
     if (orc_child_read(&orc->child, rsp, &low, sizeof(low)) != sizeof(low))
-        return wd_fail(-EFAULT, "cannot read the pushed flags at %#" PRIx64, rsp);
+        return wetdbg_fail(-EFAULT, "cannot read the pushed flags at %#" PRIx64, rsp);
     low &= (uint16_t)~TRAP_FLAG;
     return orc_child_write(&orc->child, rsp, &low, sizeof(low));
 }

@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "common/err.h"
+#include <wetdbg/errors.h>
 
 static int read_all(int fd, struct orc_stops *stops)
 {
@@ -19,29 +19,29 @@ static int read_all(int fd, struct orc_stops *stops)
     size_t bytes;
 
     if (fstat(fd, &st) != 0 || st.st_size > TCK_STOPS_BYTES_MAX)
-        return wd_fail(-WD_ERR_CORRUPT, "%s cannot be used", TCK_DIGESTS_NAME);
+        return wetdbg_fail(-WETDBG_ERR_CORRUPT, "%s cannot be used", TCK_DIGESTS_NAME);
     if (pread(fd, &header, sizeof(header), 0) != (ssize_t)sizeof(header) ||
         memcmp(header.magic, TCK_MAGIC, sizeof(header.magic)) != 0 ||
         header.version != TCK_FORMAT_VERSION || header.record_bytes != sizeof(struct tck_stop))
-        return wd_fail(-WD_ERR_CORRUPT, "%s has an unknown header", TCK_DIGESTS_NAME);
+        return wetdbg_fail(-WETDBG_ERR_CORRUPT, "%s has an unknown header", TCK_DIGESTS_NAME);
     stops->count = ((size_t)st.st_size - sizeof(header)) / sizeof(struct tck_stop);
     bytes = stops->count * sizeof(struct tck_stop);
     stops->list = malloc(bytes + 1);
     if (!stops->list)
         return -ENOMEM;
     if (pread(fd, stops->list, bytes, sizeof(header)) != (ssize_t)bytes)
-        return wd_fail(-EIO, "%s ends early", TCK_DIGESTS_NAME);
+        return wetdbg_fail(-EIO, "%s ends early", TCK_DIGESTS_NAME);
     return 0;
 }
 
-int orc_stops_open(struct orc_stops *stops, const struct rrt_trace *trace)
+int orc_stops_open(struct orc_stops *stops, const struct wetdbg_recording *trace)
 {
     int fd = openat(rrt_trace_dir_fd(trace), TCK_DIGESTS_NAME, O_RDONLY | O_CLOEXEC);
     int err;
 
     *stops = (struct orc_stops){.lines_fd = -1};
     if (fd < 0)
-        return errno == ENOENT ? 0 : wd_fail_errno("%s", TCK_DIGESTS_NAME);
+        return errno == ENOENT ? 0 : wetdbg_fail_errno("%s", TCK_DIGESTS_NAME);
     err = read_all(fd, stops);
     close(fd);
     if (err != 0)
@@ -179,7 +179,8 @@ static int check_range(struct orc_stops *stops, const struct tck_stop *stop,
     if (range->bytes == 0)
         return 0;
     if (range->bytes > TCK_HEAP_BYTES_MAX)
-        return wd_fail(-WD_ERR_CORRUPT, "%s: a digest of %u bytes", TCK_DIGESTS_NAME, range->bytes);
+        return wetdbg_fail(-WETDBG_ERR_CORRUPT, "%s: a digest of %u bytes", TCK_DIGESTS_NAME,
+                           range->bytes);
     bytes = malloc(range->bytes);
     if (!bytes)
         return -ENOMEM;

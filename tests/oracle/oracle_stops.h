@@ -34,7 +34,7 @@ struct orc_stops {
     struct orc_stops_line line;
 };
 
-int orc_stops_open(struct orc_stops *stops, const struct rrt_trace *trace);
+int orc_stops_open(struct orc_stops *stops, const struct wetdbg_recording *trace);
 void orc_stops_fini(struct orc_stops *stops);
 
 /* *stop becomes the record of a SIGNAL or SCHED frame; NULL for other frames and when there is

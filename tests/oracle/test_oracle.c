@@ -22,8 +22,8 @@
 #include <cmocka.h>
 /* clang-format on */
 
-#include "common/err.h"
 #include "tests/oracle/oracle.h"
+#include <wetdbg/errors.h>
 
 #define COUNT_PROGRAM_INSTRUCTIONS 64
 #define TRAP_FLAG                  0x100
@@ -33,7 +33,7 @@ static char work_dir[] = "/tmp/wetdbg-oracle-XXXXXX";
 static void check(int err)
 {
     if (err != 0)
-        fail_msg("%s", wd_error_message(err));
+        fail_msg("%s", wetdbg_error(err));
 }
 
 /* ---------------------------------------------------------------- recordings */
@@ -64,7 +64,7 @@ static void record(const char *name, const char *program, const char *argument, 
 }
 
 struct session {
-    struct rrt_trace *trace;
+    struct wetdbg_recording *trace;
     struct orc *orc;
 };
 
@@ -72,7 +72,7 @@ static struct session open_session(const char *dir)
 {
     struct session s = {0};
 
-    check(rrt_open(dir, &s.trace));
+    check(wetdbg_recording_open(dir, &s.trace));
     check(orc_open(s.trace, 0, &s.orc));
     return s;
 }
@@ -80,7 +80,7 @@ static struct session open_session(const char *dir)
 static void close_session(struct session *s)
 {
     orc_close(s->orc);
-    rrt_close(s->trace);
+    wetdbg_recording_close(s->trace);
 }
 
 static struct session open_count_program(void)
@@ -411,7 +411,7 @@ static void run_to_event_past_the_end_is_not_found(void **state)
     struct session s = open_count_program();
 
     (void)state;
-    assert_int_equal(orc_run_to_event(s.orc, 100000), -WD_ERR_NOT_FOUND);
+    assert_int_equal(orc_run_to_event(s.orc, 100000), -WETDBG_ERR_NOT_FOUND);
     assert_true(orc_is_at_end(s.orc));
     close_session(&s);
 }
@@ -419,15 +419,15 @@ static void run_to_event_past_the_end_is_not_found(void **state)
 static void open_of_an_unknown_process_is_not_found(void **state)
 {
     char dir[256];
-    struct rrt_trace *trace;
+    struct wetdbg_recording *trace;
     struct orc *orc = NULL;
 
     (void)state;
     record("count", ORC_COUNT_PROGRAM, NULL, dir);
-    check(rrt_open(dir, &trace));
-    assert_int_equal(orc_open(trace, 1, &orc), -WD_ERR_NOT_FOUND);
+    check(wetdbg_recording_open(dir, &trace));
+    assert_int_equal(orc_open(trace, 1, &orc), -WETDBG_ERR_NOT_FOUND);
     assert_null(orc);
-    rrt_close(trace);
+    wetdbg_recording_close(trace);
 }
 
 /* ---------------------------------------------------------------- faults */

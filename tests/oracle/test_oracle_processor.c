@@ -10,8 +10,8 @@
 /* clang-format on */
 
 #include "common/cpuid.h"
-#include "common/err.h"
 #include "tests/oracle/oracle_processor.h"
+#include <wetdbg/errors.h>
 
 /* What a recording made here would hold. */
 struct here {
@@ -81,7 +81,7 @@ static void hidden_feature_matters_only_where_cpuid_runs(void **state)
     here.basic.ecx &= here.basic.ecx - 1;
     here.layout_more.eax = 0;
     here.name.eax ^= 1;
-    assert_int_equal(check(&here, false), -WD_ERR_UNSUPPORTED);
+    assert_int_equal(check(&here, false), -WETDBG_ERR_UNSUPPORTED);
     assert_int_equal(check(&here, true), 0);
 }
 
@@ -97,8 +97,8 @@ static void feature_that_is_missing_here_is_refused(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(registers) / sizeof(registers[0]); i++) {
         *registers[i] |= *registers[i] + 1;
-        assert_int_equal(check(&recorded, false), -WD_ERR_UNSUPPORTED);
-        assert_int_equal(check(&recorded, true), -WD_ERR_UNSUPPORTED);
+        assert_int_equal(check(&recorded, false), -WETDBG_ERR_UNSUPPORTED);
+        assert_int_equal(check(&recorded, true), -WETDBG_ERR_UNSUPPORTED);
         recorded = here;
     }
 }
@@ -109,8 +109,8 @@ static void another_layout_is_refused(void **state)
 
     (void)state;
     here.layout.ebx += 64;
-    assert_int_equal(check(&here, false), -WD_ERR_UNSUPPORTED);
-    assert_int_equal(check(&here, true), -WD_ERR_UNSUPPORTED);
+    assert_int_equal(check(&here, false), -WETDBG_ERR_UNSUPPORTED);
+    assert_int_equal(check(&here, true), -WETDBG_ERR_UNSUPPORTED);
 }
 
 int main(void)

@@ -42,12 +42,12 @@ static char *record(const char *trace, const char *option)
 
 static enum rrt_quirk chaos_of(const char *trace_dir)
 {
-    struct rrt_trace *trace;
+    struct wetdbg_recording *trace;
     enum rrt_quirk chaos;
 
-    assert_int_equal(rrt_open(trace_dir, &trace), 0);
+    assert_int_equal(wetdbg_recording_open(trace_dir, &trace), 0);
     chaos = rrt_trace_header(trace)->chaos_mode;
-    rrt_close(trace);
+    wetdbg_recording_close(trace);
     return chaos;
 }
 

@@ -19,12 +19,12 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "recorder/record/record.h"
 #include "recorder/ticks/digest_format.h"
 #include "recorder/ticks/protocol.h"
 #include "tests/record/record_fixture.h"
 #include "tests/record/spawn.h"
 #include "tests/record/unit.h"
+#include <wetdbg/record.h>
 
 #define ARGS_MAX    24
 #define GUEST(name) GUEST_DIR "/" name
@@ -227,7 +227,7 @@ static void record_leaves_mark_and_side_file(void **state)
     mark = read_trace_file(fixture->trace, TCK_MARK_NAME, NULL);
     snprintf(expected, sizeof(expected), TCK_MARK_SOFTWARE "%d\n", TCK_FORMAT_VERSION);
     assert_string_equal(mark, expected);
-    assert_true(rec_is_software_ticks(fixture->trace));
+    assert_true(wetdbg_recording_is_software_ticks(fixture->trace));
     stops = read_stops(fixture->trace, &count);
     assert_int_equal(count, 0); /* one task, no signal */
     free(stops);
@@ -361,7 +361,7 @@ static void refused_events_are_imitated(void **state)
         result = record_as(trace, deny, programs[i], NULL);
         assert_int_equal(result.status, 0);
         assert_string_equal(result.out, native.out);
-        assert_true(rec_is_software_ticks(trace));
+        assert_true(wetdbg_recording_is_software_ticks(trace));
         spawn_result_fini(&native);
         spawn_result_fini(&result);
         free(trace);
@@ -399,22 +399,22 @@ static void record_without_directory_uses_rrs_place(void **state)
     struct fixture *fixture = *state;
     const struct spawn_env env[] = {{"_RR_TRACE_DIR", fixture->trace}, {NULL, NULL}};
     struct spawn_result result = record_as(NULL, NULL, program, env);
-    struct rec_entry *entries;
+    struct wetdbg_recording_entry *entries;
     char *newest;
     size_t count;
 
     assert_int_equal(result.status, 0);
     setenv("_RR_TRACE_DIR", fixture->trace, 1);
-    assert_int_equal(rec_list(&entries, &count), 0);
+    assert_int_equal(wetdbg_recordings_list(&entries, &count), 0);
     assert_int_equal(count, 1);
     assert_string_equal(entries[0].name, "true-0");
     assert_true(entries[0].is_finished);
     assert_false(entries[0].is_running);
     assert_true(entries[0].is_software_ticks);
-    assert_int_equal(rec_newest(&newest), 0);
+    assert_int_equal(wetdbg_recording_newest(&newest), 0);
     assert_string_equal(newest, entries[0].path);
     unsetenv("_RR_TRACE_DIR");
-    rec_entries_free(entries, count);
+    wetdbg_recordings_free(entries, count);
     free(newest);
     spawn_result_fini(&result);
 }
@@ -424,7 +424,7 @@ static void record_without_directory_uses_rrs_place(void **state)
 static void assert_fails(const struct spawn_result *result, const char *saying)
 {
     assert_true(WIFEXITED(result->status));
-    assert_int_equal(WEXITSTATUS(result->status), REC_EXIT_FAILED);
+    assert_int_equal(WEXITSTATUS(result->status), WETDBG_EXIT_FAILED);
     if (!strstr(result->err, saying))
         print_message("not \"%s\" but: %s\n", saying, result->err);
     assert_non_null(strstr(result->err, saying));
@@ -546,7 +546,7 @@ static void hardware_ticks_are_used_or_refused_by_name(void **state)
         NULL);
 
     if (result.status == 0) {
-        assert_false(rec_is_software_ticks(fixture->trace));
+        assert_false(wetdbg_recording_is_software_ticks(fixture->trace));
     } else {
         assert_fails(&result, "hardware ticks are impossible: the PMU ");
         assert_int_not_equal(access(fixture->trace, F_OK), 0);

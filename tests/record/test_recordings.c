@@ -9,11 +9,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/err.h"
-#include "recorder/record/record.h"
 #include "recorder/ticks/digest_format.h"
 #include "tests/record/spawn.h"
 #include "tests/record/unit.h"
+#include <wetdbg/errors.h>
+#include <wetdbg/record.h>
 
 static int set_up(void **state)
 {
@@ -69,42 +69,42 @@ static void place_follows_rrs_rules(void **state)
     unsetenv("_RR_TRACE_DIR");
     unsetenv("XDG_DATA_HOME");
     setenv("HOME", home, 1);
-    assert_int_equal(rec_place(&place), 0);
+    assert_int_equal(wetdbg_recordings_place(&place), 0);
     snprintf(expected, sizeof(expected), "%s/.local/share/rr", home);
     assert_string_equal(place, expected);
     free(place);
 
     snprintf(old, sizeof(old), "%s/.rr", home);
     assert_int_equal(mkdir(old, 0700), 0);
-    assert_int_equal(rec_place(&place), 0);
+    assert_int_equal(wetdbg_recordings_place(&place), 0);
     assert_string_equal(place, old); /* it is there, the modern one is not */
     free(place);
 
     setenv("XDG_DATA_HOME", "/usr", 1);
     assert_int_equal(rmdir(old), 0);
-    assert_int_equal(rec_place(&place), 0);
+    assert_int_equal(wetdbg_recordings_place(&place), 0);
     assert_string_equal(place, "/usr/rr");
     free(place);
     unsetenv("XDG_DATA_HOME");
 
     setenv("_RR_TRACE_DIR", "here", 1);
-    assert_int_equal(rec_place(&place), 0);
+    assert_int_equal(wetdbg_recordings_place(&place), 0);
     assert_string_equal(place, "here");
     free(place);
 }
 
 static void list_of_missing_place_is_empty(void **state)
 {
-    struct rec_entry *entries;
+    struct wetdbg_recording_entry *entries;
     size_t count = 7;
     char *newest;
 
     (void)state;
     setenv("_RR_TRACE_DIR", "/nowhere/at/all", 1);
-    assert_int_equal(rec_list(&entries, &count), 0);
+    assert_int_equal(wetdbg_recordings_list(&entries, &count), 0);
     assert_int_equal(count, 0);
-    rec_entries_free(entries, count);
-    assert_int_equal(rec_newest(&newest), -WD_ERR_NOT_FOUND);
+    wetdbg_recordings_free(entries, count);
+    assert_int_equal(wetdbg_recording_newest(&newest), -WETDBG_ERR_NOT_FOUND);
 }
 
 static void list_is_sorted_by_age_and_knows_states(void **state)
@@ -113,14 +113,14 @@ static void list_is_sorted_by_age_and_knows_states(void **state)
     char *young = put_trace(place, "a-1", "version", 2000),
          *old = put_trace(place, "b-0", "version", 1000),
          *left = put_trace(place, "c-0", "incomplete", 3000), *other;
-    struct rec_entry *entries;
+    struct wetdbg_recording_entry *entries;
     size_t count;
 
     put_file(old, TCK_MARK_NAME, "software\n1\n");
     put_file(place, "cpu_lock", "");
     assert_true(asprintf(&other, "%s/no-trace", place) > 0);
     assert_int_equal(mkdir(other, 0700), 0);
-    assert_int_equal(rec_list(&entries, &count), 0);
+    assert_int_equal(wetdbg_recordings_list(&entries, &count), 0);
     assert_int_equal(count, 3);
     assert_string_equal(entries[0].name, "b-0");
     assert_string_equal(entries[0].path, old);
@@ -132,7 +132,7 @@ static void list_is_sorted_by_age_and_knows_states(void **state)
     assert_string_equal(entries[2].name, "c-0");
     assert_false(entries[2].is_finished);
     assert_false(entries[2].is_running);
-    rec_entries_free(entries, count);
+    wetdbg_recordings_free(entries, count);
     free(young);
     free(old);
     free(left);
@@ -154,7 +154,7 @@ static void size_is_what_the_files_take(void **state)
 {
     const char *place = *state;
     char *dir = put_trace(place, "a-0", "version", 1000), text[20000], *below;
-    struct rec_entry *entries;
+    struct wetdbg_recording_entry *entries;
     size_t count;
 
     memset(text, 'x', sizeof(text));
@@ -162,11 +162,11 @@ static void size_is_what_the_files_take(void **state)
     put_file(dir, "data", text);
     assert_true(asprintf(&below, "%s/files.rr", dir) > 0);
     assert_int_equal(mkdir(below, 0700), 0);
-    assert_int_equal(rec_list(&entries, &count), 0);
+    assert_int_equal(wetdbg_recordings_list(&entries, &count), 0);
     assert_int_equal(count, 1);
     assert_int_equal(entries[0].size_bytes,
                      blocks_of(dir, "events") + blocks_of(dir, "version") + blocks_of(dir, "data"));
-    rec_entries_free(entries, count);
+    wetdbg_recordings_free(entries, count);
     free(below);
     free(dir);
 }
@@ -177,17 +177,17 @@ static void newest_prefers_the_link_to_the_youngest(void **state)
     char *old = put_trace(place, "old-0", "version", 1000),
          *young = put_trace(place, "young-0", "version", 2000), *link, *newest;
 
-    assert_int_equal(rec_newest(&newest), 0);
+    assert_int_equal(wetdbg_recording_newest(&newest), 0);
     assert_string_equal(newest, young);
     free(newest);
     assert_true(asprintf(&link, "%s/latest-trace", place) > 0);
     assert_int_equal(symlink("old-0", link), 0);
-    assert_int_equal(rec_newest(&newest), 0);
+    assert_int_equal(wetdbg_recording_newest(&newest), 0);
     assert_string_equal(newest, old);
     free(newest);
-    assert_int_equal(rec_remove("old-0"), 0);
+    assert_int_equal(wetdbg_recording_remove("old-0"), 0);
     assert_int_not_equal(access(link, F_OK), 0);
-    assert_int_equal(rec_trace_dir(NULL, &newest), 0);
+    assert_int_equal(wetdbg_recording_find(NULL, &newest), 0);
     assert_string_equal(newest, young);
     free(newest);
     free(link);
@@ -200,15 +200,15 @@ static void name_is_looked_for_in_the_place_then_as_path(void **state)
     const char *place = *state;
     char *dir = put_trace(place, "prog-0", "version", 1000), *found;
 
-    assert_int_equal(rec_trace_dir("prog-0", &found), 0);
+    assert_int_equal(wetdbg_recording_find("prog-0", &found), 0);
     assert_string_equal(found, dir);
     free(found);
-    assert_int_equal(rec_trace_dir(dir, &found), 0);
+    assert_int_equal(wetdbg_recording_find(dir, &found), 0);
     assert_string_equal(found, dir);
     free(found);
-    assert_int_equal(rec_trace_dir("prog-1", &found), -WD_ERR_NOT_FOUND);
-    assert_non_null(strstr(wd_error_message(-WD_ERR_NOT_FOUND), "prog-1"));
-    assert_int_equal(rec_trace_dir("/usr", &found), -WD_ERR_USAGE);
+    assert_int_equal(wetdbg_recording_find("prog-1", &found), -WETDBG_ERR_NOT_FOUND);
+    assert_non_null(strstr(wetdbg_error(-WETDBG_ERR_NOT_FOUND), "prog-1"));
+    assert_int_equal(wetdbg_recording_find("/usr", &found), -WETDBG_ERR_USAGE);
     free(dir);
 }
 
@@ -221,7 +221,7 @@ static void remove_takes_the_recording_and_rrs_own_files(void **state)
     assert_int_equal(mkdir(sub, 0700), 0);
     put_file(sub, "rr_git_revision", "");
     put_file(dir, "mmap_copy_3_prog", "x");
-    assert_int_equal(rec_remove("prog-0"), 0);
+    assert_int_equal(wetdbg_recording_remove("prog-0"), 0);
     assert_int_not_equal(access(dir, F_OK), 0);
     free(sub);
     free(dir);
@@ -232,13 +232,13 @@ static void remove_refuses_what_is_no_recording(void **state)
     const char *place = *state;
     char *dir = put_trace(place, "prog-0", "version", 1000), *sub, *plain;
 
-    assert_int_equal(rec_remove(place), -WD_ERR_USAGE);
-    assert_int_equal(rec_remove("/usr"), -WD_ERR_USAGE);
-    assert_int_equal(rec_remove(""), -WD_ERR_USAGE);
-    assert_int_equal(rec_remove("nothing"), -WD_ERR_NOT_FOUND);
+    assert_int_equal(wetdbg_recording_remove(place), -WETDBG_ERR_USAGE);
+    assert_int_equal(wetdbg_recording_remove("/usr"), -WETDBG_ERR_USAGE);
+    assert_int_equal(wetdbg_recording_remove(""), -WETDBG_ERR_USAGE);
+    assert_int_equal(wetdbg_recording_remove("nothing"), -WETDBG_ERR_NOT_FOUND);
     assert_true(asprintf(&sub, "%s/mine", dir) > 0);
     assert_int_equal(mkdir(sub, 0700), 0);
-    assert_int_equal(rec_remove("prog-0"), -ENOTEMPTY);
+    assert_int_equal(wetdbg_recording_remove("prog-0"), -ENOTEMPTY);
     assert_true(asprintf(&plain, "%s/version", dir) > 0);
     assert_int_equal(access(plain, F_OK), 0); /* nothing is gone */
     free(plain);
@@ -250,20 +250,20 @@ static void remove_refuses_a_running_recording(void **state)
 {
     const char *place = *state;
     char *dir = put_trace(place, "prog-0", "incomplete", 1000), *lock;
-    struct rec_entry *entries;
+    struct wetdbg_recording_entry *entries;
     size_t count;
     int fd;
 
     assert_true(asprintf(&lock, "%s/incomplete", dir) > 0);
     fd = open(lock, O_RDWR | O_CLOEXEC);
     assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
-    assert_int_equal(rec_list(&entries, &count), 0);
+    assert_int_equal(wetdbg_recordings_list(&entries, &count), 0);
     assert_true(entries[0].is_running);
-    rec_entries_free(entries, count);
-    assert_int_equal(rec_remove("prog-0"), -EBUSY);
+    wetdbg_recordings_free(entries, count);
+    assert_int_equal(wetdbg_recording_remove("prog-0"), -EBUSY);
     assert_int_equal(access(lock, F_OK), 0);
     close(fd);
-    assert_int_equal(rec_remove("prog-0"), 0);
+    assert_int_equal(wetdbg_recording_remove("prog-0"), 0);
     free(lock);
     free(dir);
 }

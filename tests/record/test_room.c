@@ -15,11 +15,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "recorder/record/record.h"
 #include "tests/record/record_fixture.h"
 #include "tests/record/spawn.h"
 #include "tests/record/unit.h"
 #include "tests/skipped.h"
+#include <wetdbg/record.h>
 
 #define CALLS   GUEST_DIR "/guest_calls"
 #define COPYOUT GUEST_DIR "/guest_copyout"
@@ -53,7 +53,7 @@ static void assert_one_sentence(struct spawn_result *result, const char *const *
 {
     char *end = strchr(result->err, '\n');
 
-    if (!WIFEXITED(result->status) || WEXITSTATUS(result->status) != REC_EXIT_FAILED || !end ||
+    if (!WIFEXITED(result->status) || WEXITSTATUS(result->status) != WETDBG_EXIT_FAILED || !end ||
         end[1])
         fail_msg("status %x, and on stderr:\n%s", result->status, result->err);
     for (; *parts; parts++) {
@@ -145,7 +145,7 @@ static void failing_rr_is_no_aborted_program(void **state)
     struct spawn_result result = record_after(fixture, ":", COPYOUT);
 
     assert_true(WIFEXITED(result.status));
-    if (WEXITSTATUS(result.status) != REC_EXIT_FAILED) {
+    if (WEXITSTATUS(result.status) != WETDBG_EXIT_FAILED) {
         assert_int_equal(WEXITSTATUS(result.status), 7);
         printf("SKIPPED: failing_rr_is_no_aborted_program: this rr records what rr 5.6 gives up "
                "at\n");

@@ -8,13 +8,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/err.h"
 #include "recorder/record/sums.h"
 #include "recorder/record/trust.h"
 #include "recorder/rr_trace/rr_trace.h"
 #include "recorder/rr_trace/trace_sums.h"
 #include "tests/record/unit.h"
 #include "tests/rr_trace/trace_build.h"
+#include <wetdbg/errors.h>
 
 #define BACKING      "mmap_hardlink_1_sample" /* the file that the sample's mapping names */
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))

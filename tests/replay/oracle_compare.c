@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "tests/oracle/oracle.h"
+#include <wetdbg/errors.h>
 
 #define OPERANDS_MAX 20
 #define WINDOWS_MAX  16
@@ -114,10 +114,10 @@ static int oracle_step(void *context, const struct orc_insn *insn)
 
 static void oracle_run(struct compare *compare, const char *dir, int pid, uint64_t length)
 {
-    struct rrt_trace *trace = NULL;
+    struct wetdbg_recording *trace = NULL;
     struct orc *orc = NULL;
     uint64_t done;
-    unit_check(rrt_open(dir, &trace), compare->what);
+    unit_check(wetdbg_recording_open(dir, &trace), compare->what);
     unit_check(orc_open(trace, pid, &orc), compare->what);
     for (unsigned i = 0; i < compare->window_count; i++) {
         compare->at = &compare->windows[i];
@@ -126,7 +126,7 @@ static void oracle_run(struct compare *compare, const char *dir, int pid, uint64
         unit_check(orc_step(orc, length, oracle_step, compare, &done), compare->what);
     }
     orc_close(orc);
-    rrt_close(trace);
+    wetdbg_recording_close(trace);
 }
 
 /* ---- windows ---- */

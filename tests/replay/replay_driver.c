@@ -4,10 +4,11 @@
 #include <string.h>
 
 #include "common/clock.h"
-#include "common/err.h"
+#include "dbgcli/exit_status.h"
 #include "recorder/feed/feed.h"
 #include "recorder/replay/engine.h"
 #include "recorder/replay/start.h"
+#include <wetdbg/errors.h>
 
 static int feed_next(void *arg, struct wd_buf *out)
 {
@@ -24,7 +25,7 @@ static int line_count(void *arg, uint64_t address, const uint8_t *bytes)
 
 int main(int argc, char **argv)
 {
-    struct rrt_trace *trace = NULL;
+    struct wetdbg_recording *trace = NULL;
     struct rep_feed *feed = NULL;
     struct rep_engine *engine = NULL;
     struct rep_selection which = {0};
@@ -36,7 +37,7 @@ int main(int argc, char **argv)
         return 2;
     int err = rep_selection_parse(argc > 3 ? argv[3] : NULL, &which);
     if (!err)
-        err = rrt_open(argv[1], &trace);
+        err = wetdbg_recording_open(argv[1], &trace);
     if (!err)
         err = rep_feed_open(trace, &which, &feed);
     if (!err)
@@ -64,9 +65,9 @@ int main(int argc, char **argv)
                (unsigned long long)lines, (unsigned long long)ring,
                rep_engine_fragment_count(engine), seconds);
     if (err)
-        fprintf(stderr, "error: %s\n", wd_error_message(err));
+        fprintf(stderr, "error: %s\n", wetdbg_error(err));
     rep_engine_free(engine);
     rep_feed_close(feed);
-    rrt_close(trace);
-    return wd_error_exit_status(err);
+    wetdbg_recording_close(trace);
+    return cli_exit_status(err);
 }

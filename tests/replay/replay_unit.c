@@ -8,9 +8,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/err.h"
 #include "recorder/replay/start.h"
 #include "tests/record/spawn.h"
+#include <wetdbg/errors.h>
 
 #define STEP_INSTRUCTIONS (4u << 20)
 
@@ -33,7 +33,7 @@ int unit_work_remove(void **state)
 void unit_check(int err, const char *what)
 {
     if (err)
-        fail_msg("%s: %s", what, wd_error_message(err));
+        fail_msg("%s: %s", what, wetdbg_error(err));
 }
 
 static void exec_recorder(const char *dir, const char *const argv[])
@@ -88,7 +88,7 @@ static int open_any(struct unit_replay *replay, const char *dir, const char *pro
         (struct unit_replay){.source = {.next = feed_next, .taken = feed_taken, .arg = replay}};
     int err = rep_selection_parse(process, &which);
     if (!err)
-        err = rrt_open(dir, &replay->trace);
+        err = wetdbg_recording_open(dir, &replay->trace);
     if (!err && alter)
         alter((struct rrt_header *)rrt_trace_header(replay->trace));
     if (!err)
@@ -111,7 +111,7 @@ void unit_close(struct unit_replay *replay)
 {
     rep_engine_free(replay->engine);
     rep_feed_close(replay->feed);
-    rrt_close(replay->trace);
+    wetdbg_recording_close(replay->trace);
     wd_buf_fini(&replay->events);
 }
 

@@ -34,7 +34,7 @@ struct unit_event {
 
 /* A recording under replay. */
 struct unit_replay {
-    struct rrt_trace *trace;
+    struct wetdbg_recording *trace;
     struct rep_feed *feed;
     struct rep_engine *engine;
     struct rep_source source; /* gives the feed's entries and notes them in `events` */

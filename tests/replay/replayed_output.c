@@ -10,11 +10,11 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "common/err.h"
 #include "recorder/event/ops.h"
 #include "tests/replay/replay_unit.h"
 #include "wet/build/build.h"
-#include "wet/wet.h"
+#include "wet/intervals.h"
+#include <wetdbg/errors.h>
 
 #define TAG_OUTPUT 99
 #define OUTPUT_MAX 65536 /* of one write */
@@ -170,35 +170,35 @@ int replayed_output_plain(const char *dir, const char *program, struct replayed_
 
 static int build(const char *dir, const char *program, const char *wet_path, uint64_t interval)
 {
-    struct rrt_trace *trace = NULL;
+    struct wetdbg_recording *trace = NULL;
     struct rep_feed *feed = NULL;
     struct rep_selection which = {0};
     struct wet_build_result result;
     struct wet_build_options options = {.fingerprint = "test", .interval_instructions = interval};
     int err = rep_selection_parse(program, &which);
     if (!err)
-        err = rrt_open(dir, &trace);
+        err = wetdbg_recording_open(dir, &trace);
     if (!err)
         err = rep_feed_open(trace, &which, &feed);
     if (!err)
         err = wet_build(feed, wet_path, &options, &result);
     rep_feed_close(feed);
-    rrt_close(trace);
+    wetdbg_recording_close(trace);
     return err;
 }
 
-static int piece_read(struct wet *wet, const struct wet_output *piece,
+static int piece_read(struct wetdbg *wet, const struct wetdbg_output *piece,
                       struct replayed_output *output)
 {
-    struct wet_state *state = NULL;
+    struct wetdbg_state *state = NULL;
     uint8_t *bytes = malloc(piece->size + 1);
-    int err = bytes ? wet_state_open(wet, piece->time, &state) : -ENOMEM;
+    int err = bytes ? wetdbg_state_open(wet, piece->time, &state) : -ENOMEM;
     if (!err)
-        err = wet_state_read(state, piece->address, bytes, piece->size);
+        err = wetdbg_state_read(state, piece->address, bytes, piece->size);
     if (!err)
         err = piece_add(output, piece->time, bytes, piece->size);
     if (state)
-        wet_state_close(state);
+        wetdbg_state_close(state);
     free(bytes);
     return err;
 }
@@ -206,25 +206,25 @@ static int piece_read(struct wet *wet, const struct wet_output *piece,
 int replayed_output_wet(const char *dir, const char *program, const char *wet_path,
                         uint64_t interval, struct replayed_output *output, struct wet_facts *facts)
 {
-    struct wet *wet = NULL;
+    struct wetdbg *wet = NULL;
     size_t count;
     int err = build(dir, program, wet_path, interval);
     if (!err)
-        err = wet_open(wet_path, &wet);
+        err = wetdbg_open(wet_path, &wet);
     if (err)
         return err;
-    const struct wet_output *pieces = wet_outputs(wet, &count);
+    const struct wetdbg_output *pieces = wetdbg_outputs(wet, &count);
     for (size_t i = 0; i < count && !err; i++) {
         if (pieces[i].fd == STDOUT)
             err = piece_read(wet, &pieces[i], output);
     }
-    const struct wet_info *info = wet_get_info(wet);
+    const struct wetdbg_info *info = wetdbg_get_info(wet);
     output->instructions += info->instructions;
     output->programs++;
     if (info->threads > facts->threads)
         facts->threads = info->threads;
     facts->places += info->places;
     facts->ambiguous += info->ambiguous;
-    wet_close(wet);
+    wetdbg_close(wet);
     return err;
 }

@@ -13,10 +13,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/err.h"
 #include "tests/record/spawn.h"
 #include "tests/replay/replay_unit.h"
 #include "tests/replay/replayed_output.h"
+#include <wetdbg/errors.h>
 
 #define PROGRAMS_MAX 128
 #define INTERVALS    5 /* of a WET of a short run, about */
@@ -89,21 +89,22 @@ static void record(struct recording *recording, const struct row *row, const cha
 /* Every program of the recording that can be chosen. */
 static int handles_find(struct recording *recording)
 {
-    const struct rrt_process *list;
-    struct rrt_trace *trace = NULL;
+    const struct wetdbg_process *list;
+    struct wetdbg_recording *trace = NULL;
     size_t count;
-    int err = rrt_open(recording->dir, &trace);
+    int err = wetdbg_recording_open(recording->dir, &trace);
     if (!err)
-        err = rrt_processes(trace, &list, &count);
+        err = wetdbg_recording_processes(trace, &list, &count);
     for (size_t i = 0; !err && i < count; i++) {
         size_t programs = list[i].exec_count ? list[i].exec_count : 1;
         for (size_t k = 0; k < programs && recording->handle_count < PROGRAMS_MAX; k++) {
-            struct rep_program program = {i, list[i].exec_count ? k : REP_FORKED};
-            rep_program_handle(list, count, program, recording->handles[recording->handle_count++],
-                               sizeof(recording->handles[0]));
+            struct wetdbg_program program = {i, list[i].exec_count ? k : WETDBG_FORKED};
+            wetdbg_program_handle(list, count, program,
+                                  recording->handles[recording->handle_count++],
+                                  sizeof(recording->handles[0]));
         }
     }
-    rrt_close(trace);
+    wetdbg_recording_close(trace);
     return err;
 }
 
@@ -144,7 +145,7 @@ static const char *wet_check(const struct recording *recording, const char *hand
                                   interval < INTERVAL_MAX ? interval : INTERVAL_MAX, &wet, facts);
     char *a = replayed_output_text(plain), *b = replayed_output_text(&wet);
     if (err)
-        why = wd_error_message(err);
+        why = wetdbg_error(err);
     else if (plain->instructions != wet.instructions)
         why = "not as many instructions as replayed";
     else if (strcmp(a, b))
@@ -168,7 +169,7 @@ static const char *program_check(const struct recording *recording, const char *
     if (!err)
         err = replayed_output_append(output, &plain);
     if (err)
-        snprintf(text, TEXT_BYTES, "replay of %s: %s", handle, wd_error_message(err));
+        snprintf(text, TEXT_BYTES, "replay of %s: %s", handle, wetdbg_error(err));
     else
         why = wet_check(recording, handle, &plain, facts, text);
     replayed_output_fini(&plain);
@@ -181,7 +182,7 @@ static const char *recording_check(struct recording *recording, struct replayed_
     const char *why = NULL;
     int err = handles_find(recording);
     if (err) {
-        snprintf(text, TEXT_BYTES, "%s", wd_error_message(err));
+        snprintf(text, TEXT_BYTES, "%s", wetdbg_error(err));
         return text;
     }
     for (size_t i = 0; !why && i < recording->handle_count; i++)

@@ -12,10 +12,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/err.h"
 #include "recorder/event/ops.h"
 #include "recorder/replay/start.h"
 #include "tests/replay/replay_unit.h"
+#include <wetdbg/errors.h>
 
 #define PAIRS 4
 
@@ -122,9 +122,10 @@ static void store_to_the_exit_is_a_fault_behind_the_wall(void **state)
     static const enum dbi_mode modes[] = {DBI_PLAIN, DBI_COUNT, DBI_COLLECT};
     (void)state;
     for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
-        assert_int_equal(replay(false, modes[i], AGT_CTX_AGENT_EXIT, 0x400000), -WD_ERR_DIVERGED);
-        if (!strstr(wd_error_message(-WD_ERR_DIVERGED), "a fault"))
-            fail_msg("%s", wd_error_message(-WD_ERR_DIVERGED));
+        assert_int_equal(replay(false, modes[i], AGT_CTX_AGENT_EXIT, 0x400000),
+                         -WETDBG_ERR_DIVERGED);
+        if (!strstr(wetdbg_error(-WETDBG_ERR_DIVERGED), "a fault"))
+            fail_msg("%s", wetdbg_error(-WETDBG_ERR_DIVERGED));
     }
 }
 
@@ -136,7 +137,7 @@ static void store_to_the_exit_without_the_wall_is_confined(void **state)
     for (size_t i = 0; i < sizeof(targets) / sizeof(targets[0]); i++) {
         int err = replay(true, DBI_PLAIN, AGT_CTX_AGENT_EXIT, targets[i]);
         assert_int_not_equal(err, 0);
-        const char *message = wd_error_message(err);
+        const char *message = wetdbg_error(err);
         assert_true(*message);
         /* what it comes to next is nothing of ours: the program led there */
         if (strstr(message, "a defect of wetdbg") &&

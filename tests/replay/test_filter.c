@@ -14,9 +14,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/err.h"
 #include "tests/replay/hostile/image.h"
 #include "tests/replay/replay_unit.h"
+#include <wetdbg/errors.h>
 
 #define AT       0x10000000ull /* nothing is there */
 #define PAGE     4096ull
@@ -58,7 +58,7 @@ static enum outcome outcome_of(enum hostile_kind kind, const struct hostile_call
     *result = err ? 0 : (int64_t)tasks[running].regs.r[EVQ_R15];
     char said[512] = "";
     if (err)
-        snprintf(said, sizeof(said), "%s", wd_error_message(err));
+        snprintf(said, sizeof(said), "%s", wetdbg_error(err));
     rep_engine_free(engine);
     close(file);
     if (!err)

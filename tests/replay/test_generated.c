@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "tests/record/spawn.h"
 #include "tests/replay/replay_unit.h"
+#include <wetdbg/errors.h>
 
 /* How often code of certain bytes ran at an address. */
 struct ran {

@@ -22,11 +22,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/err.h"
 #include "tests/replay/hostile/image.h"
 #include "tests/replay/replay_unit.h"
 #include "tests/wet/wet_exercise.h"
 #include "wet/build/build.h"
+#include <wetdbg/errors.h>
 
 #define PATIENCE    2         /* seconds before a run is interrupted */
 #define HANG        60        /* seconds before it is called hung */
@@ -36,7 +36,7 @@ static unsigned seeds = 12, patience = PATIENCE;
 static char *plain_trace, *async_trace, *wet_path, *fills_path;
 static pid_t canary;
 static volatile sig_atomic_t interrupted;
-static struct wet *open_wet;       /* to be interrupted too */
+static struct wetdbg *open_wet;    /* to be interrupted too */
 static int expected;               /* what a run has to end with; 0: anything */
 static const char *expected_words; /* and what the sentence has in it; NULL: anything */
 
@@ -199,7 +199,7 @@ static int run_async(void)
 
 static int run_build(const struct wet_moment *from, unsigned jobs)
 {
-    struct rrt_trace *trace = NULL;
+    struct wetdbg_recording *trace = NULL;
     struct rep_feed *feed = NULL;
     struct rep_selection which = {0};
     struct wet_build_result result;
@@ -212,13 +212,13 @@ static int run_build(const struct wet_moment *from, unsigned jobs)
                                         .window_intervals = 2,
                                         .from = *from,
                                         .interrupted = &interrupted};
-    int err = rrt_open(plain_trace, &trace);
+    int err = wetdbg_recording_open(plain_trace, &trace);
     if (!err)
         err = rep_feed_open(trace, &which, &feed);
     if (!err)
         err = wet_build(feed, path, &options, &result);
     rep_feed_close(feed);
-    rrt_close(trace);
+    wetdbg_recording_close(trace);
     return err;
 }
 
@@ -239,12 +239,12 @@ static int run_side(void)
 
 static int run_open(void)
 {
-    int err = wet_open(wet_path, &open_wet);
+    int err = wetdbg_open(wet_path, &open_wet);
     if (!err)
         err = exercise_runs(open_wet);
-    struct wet *wet = open_wet;
+    struct wetdbg *wet = open_wet;
     open_wet = NULL;
-    wet_close(wet);
+    wetdbg_close(wet);
     return err;
 }
 
@@ -252,17 +252,17 @@ static int run_open(void)
 static int run_intervals(void)
 {
     const struct wet_interval *interval;
-    int err = wet_open(wet_path, &open_wet);
-    uint64_t count = err ? 0 : wet_get_info(open_wet)->intervals;
+    int err = wetdbg_open(wet_path, &open_wet);
+    uint64_t count = err ? 0 : wetdbg_get_info(open_wet)->intervals;
     for (uint64_t k = 0; !err && k < count; k++)
         err = wet_interval_get(open_wet, k, &interval);
-    struct wet *wet = open_wet;
+    struct wetdbg *wet = open_wet;
     open_wet = NULL;
-    wet_close(wet);
+    wetdbg_close(wet);
     return err;
 }
 
-static int effect_ignore(void *arg, const struct wet_effect *effect)
+static int effect_ignore(void *arg, const struct wetdbg_effect *effect)
 {
     *(uint64_t *)arg += effect->size;
     return 0;
@@ -271,18 +271,18 @@ static int effect_ignore(void *arg, const struct wet_effect *effect)
 /* All that was written, with values. */
 static int run_effects(void)
 {
-    struct wet_effects *effects = NULL;
+    struct wetdbg_effects *effects = NULL;
     uint64_t sum = 0;
-    int err = wet_open(fills_path, &open_wet);
-    uint64_t count = err ? 0 : wet_get_info(open_wet)->intervals;
+    int err = wetdbg_open(fills_path, &open_wet);
+    uint64_t count = err ? 0 : wetdbg_get_info(open_wet)->intervals;
     if (!err)
-        err = wet_effects_open(open_wet, &effects);
+        err = wetdbg_effects_open(open_wet, &effects);
     for (uint64_t k = 0; !err && k < count; k++)
-        err = wet_effects_each(effects, k, true, effect_ignore, &sum);
-    wet_effects_close(effects);
-    struct wet *wet = open_wet;
+        err = wetdbg_effects_each(effects, k, true, effect_ignore, &sum);
+    wetdbg_effects_close(effects);
+    struct wetdbg *wet = open_wet;
     open_wet = NULL;
-    wet_close(wet);
+    wetdbg_close(wet);
     return err;
 }
 
@@ -293,7 +293,7 @@ static void on_alarm(int signo)
     (void)signo;
     interrupted = 1;
     if (open_wet)
-        wet_interrupt(open_wet);
+        wetdbg_interrupt(open_wet);
 }
 
 /* Ends the process: 0, or what is wrong. */
@@ -312,17 +312,17 @@ static void run_here(int (*run)(void), unsigned writer_seed)
         atomic_store(&is_writing, false);
         pthread_join(writer, NULL);
     }
-    if (err && !*wd_error_message(err)) {
+    if (err && !*wetdbg_error(err)) {
         fprintf(stderr, "error %d without a sentence\n", err);
         _exit(2);
     }
     if ((expected && err != expected) ||
-        (expected_words && !strstr(wd_error_message(err), expected_words))) {
-        fprintf(stderr, "ends with %d: %s\n", err, err ? wd_error_message(err) : "-");
+        (expected_words && !strstr(wetdbg_error(err), expected_words))) {
+        fprintf(stderr, "ends with %d: %s\n", err, err ? wetdbg_error(err) : "-");
         _exit(5);
     }
     if (getenv("HOSTILE_SAY"))
-        fprintf(stderr, "%s\n", err ? wd_error_message(err) : "-");
+        fprintf(stderr, "%s\n", err ? wetdbg_error(err) : "-");
     getrusage(RUSAGE_SELF, &usage);
     if (usage.ru_maxrss > MEMORY_MOST) {
         fprintf(stderr, "%ld KiB of memory\n", usage.ru_maxrss);
@@ -461,7 +461,7 @@ static void run_expecting(const char *name, int (*run)(void), int err, const cha
 {
     expected = err;
     expected_words = words;
-    patience = err == -WD_ERR_INTERRUPTED ? PATIENCE : HANG / 2;
+    patience = err == -WETDBG_ERR_INTERRUPTED ? PATIENCE : HANG / 2;
     run_apart(name, run, 0);
     patience = PATIENCE;
     expected = 0;
@@ -476,11 +476,11 @@ static void effects_are_where_memory_is(void **state)
     plan->kind = HOSTILE_RING;
     plan->ring_word = FILLS_AT;
     plan->ring_other = 0x123456789000;
-    run_expecting("store", run_effects, -WD_ERR_DIVERGED, "where nothing is mapped");
+    run_expecting("store", run_effects, -WETDBG_ERR_DIVERGED, "where nothing is mapped");
     for (unsigned i = 0; i < 2; i++) {
         plan->ring_word = FILLS_BYTES + i;
         plan->ring_other = 3ull << 30;
-        run_expecting(i ? "copy" : "fill", run_effects, -WD_ERR_DIVERGED,
+        run_expecting(i ? "copy" : "fill", run_effects, -WETDBG_ERR_DIVERGED,
                       "is said to have written");
     }
     plan->kind = HOSTILE_NOT;
@@ -493,11 +493,11 @@ static void lines_are_as_many_as_are_mapped(void **state)
     plan->kind = HOSTILE_LINES;
     plan->first = 2;
     plan->step = 1;
-    run_expecting("between lines", run_whole, -WD_ERR_MACHINE, "list of memory lines");
+    run_expecting("between lines", run_whole, -WETDBG_ERR_MACHINE, "list of memory lines");
     plan->step = AGT_LINE_BYTES;
-    run_expecting("by turns", run_whole, -WD_ERR_MACHINE, "list of memory lines");
+    run_expecting("by turns", run_whole, -WETDBG_ERR_MACHINE, "list of memory lines");
     plan->step = 0;
-    run_expecting("for ever", run_whole, -WD_ERR_INTERRUPTED, NULL);
+    run_expecting("for ever", run_whole, -WETDBG_ERR_INTERRUPTED, NULL);
     plan->kind = HOSTILE_NOT;
 }
 
@@ -508,7 +508,7 @@ static void replayee_that_goes_on_for_ever_is_interrupted(void **state)
     static const enum hostile_kind kinds[] = {HOSTILE_DEAF, HOSTILE_NAGGING};
     struct hostile_plan *plan = hostile_plan();
     (void)state;
-    expected = -WD_ERR_INTERRUPTED;
+    expected = -WETDBG_ERR_INTERRUPTED;
     for (unsigned i = 0; i < 2; i++) {
         plan->kind = kinds[i];
         for (plan->first = 5; plan->first < 200; plan->first *= 5) {
@@ -529,10 +529,10 @@ static void replayee_that_ends_is_noticed(void **state)
     (void)state;
     plan->kind = HOSTILE_EXIT;
     for (plan->first = 1; plan->first < 50; plan->first += 1 + plan->first / 2) {
-        run_expecting("plain", run_plain, -WD_ERR_MACHINE, "ended");
-        run_expecting("async", run_async, -WD_ERR_MACHINE, "ended");
-        run_expecting("build", run_whole, -WD_ERR_MACHINE, "ended");
-        run_expecting("intervals", run_intervals, -WD_ERR_MACHINE, "ended");
+        run_expecting("plain", run_plain, -WETDBG_ERR_MACHINE, "ended");
+        run_expecting("async", run_async, -WETDBG_ERR_MACHINE, "ended");
+        run_expecting("build", run_whole, -WETDBG_ERR_MACHINE, "ended");
+        run_expecting("intervals", run_intervals, -WETDBG_ERR_MACHINE, "ended");
     }
     plan->kind = HOSTILE_NOT;
 }
@@ -543,7 +543,7 @@ static void copy_that_ends_is_noticed(void **state)
 {
     (void)state;
     hostile_plan()->kind = HOSTILE_EXIT_COPY;
-    run_expecting("copy", run_async, -WD_ERR_MACHINE, "copy of the replay process ended");
+    run_expecting("copy", run_async, -WETDBG_ERR_MACHINE, "copy of the replay process ended");
     hostile_plan()->kind = HOSTILE_NOT;
 }
 
@@ -552,7 +552,7 @@ static void mute_copy_ends_with_the_engine(void **state)
 {
     (void)state;
     hostile_plan()->kind = HOSTILE_MUTE_COPY;
-    expected = -WD_ERR_INTERRUPTED;
+    expected = -WETDBG_ERR_INTERRUPTED;
     run_apart("mute copy", run_async, 0);
     hostile_plan()->kind = HOSTILE_NOT;
     expected = 0;
@@ -590,13 +590,13 @@ static void children_go_with_a_killed_supervisor(void **state)
 
 static char *wet_make(const char *name, const char *trace_path)
 {
-    struct rrt_trace *trace = NULL;
+    struct wetdbg_recording *trace = NULL;
     struct rep_feed *feed = NULL;
     struct rep_selection which = {0};
     struct wet_build_result result;
     char *path;
     assert_true(asprintf(&path, "%s/%s.wet", unit_work, name) > 0);
-    unit_check(rrt_open(trace_path, &trace), "rrt_open");
+    unit_check(wetdbg_recording_open(trace_path, &trace), "wetdbg_recording_open");
     unit_check(rep_feed_open(trace, &which, &feed), "rep_feed_open");
     unit_check(wet_build(feed, path,
                          &(struct wet_build_options){.fingerprint = "hostile",
@@ -604,7 +604,7 @@ static char *wet_make(const char *name, const char *trace_path)
                          &result),
                "wet_build");
     rep_feed_close(feed);
-    rrt_close(trace);
+    wetdbg_recording_close(trace);
     return path;
 }
 

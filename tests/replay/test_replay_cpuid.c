@@ -8,9 +8,9 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "common/err.h"
 #include "recorder/event/ops.h"
 #include "tests/replay/replay_unit.h"
+#include <wetdbg/errors.h>
 
 #define NEVER 100
 
@@ -119,8 +119,8 @@ static int replay_run(struct traps *traps, enum dbi_mode mode)
 static void diverges_with(struct traps *traps, enum dbi_mode mode, const char *words)
 {
     int err = replay_run(traps, mode);
-    if (err != -WD_ERR_DIVERGED || !strstr(wd_error_message(err), words))
-        fail_msg("result %d, \"%s\" does not say \"%s\"", err, wd_error_message(err), words);
+    if (err != -WETDBG_ERR_DIVERGED || !strstr(wetdbg_error(err), words))
+        fail_msg("result %d, \"%s\" does not say \"%s\"", err, wetdbg_error(err), words);
 }
 
 static const enum dbi_mode modes[] = {DBI_PLAIN, DBI_COUNT, DBI_COLLECT};

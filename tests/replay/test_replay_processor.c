@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "recorder/agent/cpuid_answer.h"
 #include "recorder/feed/feed_cpu.h"
 #include "tests/replay/replay_unit.h"
+#include <wetdbg/errors.h>
 
 /* ---- answers from a table made up ---- */
 
@@ -133,8 +133,8 @@ static int run(const char *dir, void (*alter)(struct rrt_header *header), bool a
 
 static void refused_with(int err, const char *const words[])
 {
-    const char *message = wd_error_message(err);
-    if (err != -WD_ERR_UNSUPPORTED)
+    const char *message = wetdbg_error(err);
+    if (err != -WETDBG_ERR_UNSUPPORTED)
         fail_msg("result %d: %s", err, message);
     for (; *words; words++)
         if (!strstr(message, *words))
@@ -185,7 +185,7 @@ static void features_count_only_if_they_are_used(void **state)
     unit_check(run(other_dir, more_state, false), "state that is not in use");
     free(other_dir);
     int err = run(dir, unaltered, true);
-    assert_int_equal(err, -WD_ERR_DIVERGED);
+    assert_int_equal(err, -WETDBG_ERR_DIVERGED);
     refused_with(run(dir, more_features, true),
                  (const char *const[]){"xstore", "which lacks ", "TBM", "replay it where",
                                        "record it again", NULL});

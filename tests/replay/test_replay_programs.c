@@ -7,10 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/err.h"
 #include "tests/record/spawn.h"
 #include "tests/replay/replay_unit.h"
 #include "tests/skipped.h"
+#include <wetdbg/errors.h>
 
 static const struct {
     const char *name;
@@ -49,7 +49,7 @@ static bool replay_in(size_t i, const char *dir, enum dbi_mode mode, uint64_t *t
     unit_check(unit_open(&replay, dir, programs[i].process, mode), programs[i].name);
     int err = unit_run_to_end(&replay);
     row_print(mode == DBI_PLAIN ? programs[i].name : "  counting", &replay,
-              err ? wd_error_message(err) : "ok");
+              err ? wetdbg_error(err) : "ok");
     *time = rep_engine_time(replay.engine);
     unit_close(&replay);
     return !err;

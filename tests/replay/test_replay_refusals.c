@@ -7,9 +7,10 @@
 #include <unistd.h>
 
 #include "common/cpuid.h"
-#include "common/err.h"
+#include "dbgcli/exit_status.h"
 #include "tests/record/spawn.h"
 #include "tests/replay/replay_unit.h"
+#include <wetdbg/errors.h>
 
 static char *record(const char *name, const char *program)
 {
@@ -22,7 +23,7 @@ static void driver_refuses(const char *dir, const char *words)
 {
     const char *argv[] = {REPLAY_DRIVER, dir, NULL};
     struct spawn_result result = spawn(argv, NULL);
-    assert_int_equal(result.status, WD_EXIT_TRACE << 8);
+    assert_int_equal(result.status, CLI_EXIT_TRACE << 8);
     const char *line_end = strchr(result.err, '\n');
     assert_non_null(line_end);
     assert_int_equal(line_end[1], 0);
@@ -99,21 +100,21 @@ static void processor_is_told_only_if_it_was_noted(void **state)
 {
     const char *argv[] = {GUEST_OUTSIDE, "lsl", NULL};
     struct rrt_processor noted, other;
-    struct rrt_trace *trace;
+    struct wetdbg_recording *trace;
     char *dir = unit_record(unit_work, "lsl", argv);
     (void)state;
-    unit_check(rrt_open(dir, &trace), "open");
+    unit_check(wetdbg_recording_open(dir, &trace), "open");
     uint64_t bound = (uint64_t)rrt_trace_header(trace)->bind_to_cpu;
-    rrt_close(trace);
+    wetdbg_recording_close(trace);
     unit_check(processor_run(dir, &noted), "the number that was noted");
     assert_int_equal(noted.lsl & 0xfff, bound);
     side_file_remove(dir, RRT_PROCESSOR_NAME);
     side_file_remove(dir, "wetdbg.sums");
     driver_refuses(dir, "not known of this recording");
     processor_file_write(dir, bound + 1, noted.lsl);
-    assert_int_equal(processor_run(dir, &other), -WD_ERR_UNSUPPORTED);
+    assert_int_equal(processor_run(dir, &other), -WETDBG_ERR_UNSUPPORTED);
     processor_file_write(dir, bound, noted.lsl + 1);
-    assert_int_equal(processor_run(dir, &other), -WD_ERR_DIVERGED);
+    assert_int_equal(processor_run(dir, &other), -WETDBG_ERR_DIVERGED);
     assert_int_equal(other.lsl, noted.lsl + 1);
     processor_file_write(dir, bound, noted.lsl);
     unit_check(processor_run(dir, &other), "the number that was so");
@@ -175,9 +176,9 @@ static void altered_register_is_named(const char *dir, enum evq_reg reg, const c
     struct rep_source source = {.next = altered_next, .arg = &altered};
     while (!err && why == REP_STOP_TIME)
         err = rep_engine_run(replay.engine, &source, 1 << 20, false, &why);
-    assert_int_equal(err, -WD_ERR_DIVERGED);
-    assert_int_equal(wd_error_exit_status(err), WD_EXIT_DIVERGED);
-    const char *message = wd_error_message(err);
+    assert_int_equal(err, -WETDBG_ERR_DIVERGED);
+    assert_int_equal(cli_exit_status(err), CLI_EXIT_DIVERGED);
+    const char *message = wetdbg_error(err);
     snprintf(words, sizeof(words), "at event %llu, instruction %llu, 0x",
              (unsigned long long)altered.frame, (unsigned long long)rep_engine_time(replay.engine));
     if (!strstr(message, words))
@@ -228,9 +229,9 @@ static void lost_event_diverges(void **state)
     struct rep_source source = {.next = dropping_next, .arg = &altered};
     while (!err && why == REP_STOP_TIME)
         err = rep_engine_run(replay.engine, &source, 1 << 20, false, &why);
-    if (err != -WD_ERR_DIVERGED)
-        fail_msg("result %d: %s", err, wd_error_message(err));
-    assert_non_null(strstr(wd_error_message(err), "event"));
+    if (err != -WETDBG_ERR_DIVERGED)
+        fail_msg("result %d: %s", err, wetdbg_error(err));
+    assert_non_null(strstr(wetdbg_error(err), "event"));
     unit_close(&replay);
     free(dir);
 }
@@ -269,7 +270,7 @@ static void lost_fault_of_a_handled_signal_diverges(void **state)
         struct rep_source source = {.next = lost_fault_next, .arg = &lost};
         while (!err && why == REP_STOP_TIME)
             err = rep_engine_run(replay.engine, &source, 1 << 20, false, &why);
-        if (lost.seen > i && err != -WD_ERR_DIVERGED)
+        if (lost.seen > i && err != -WETDBG_ERR_DIVERGED)
             fail_msg("fault %u is lost, and the result %d", i + 1, err);
         assert_true(i > 0 || lost.seen > 0 || rep_feed_info(replay.feed)->wait_status);
         unit_close(&replay);
@@ -330,8 +331,8 @@ static void refused_instruction_is_named_unless_it_was_illegal(void **state)
         unit_check(illegal_run(dir, 0, modes[i], &wait_status), "what was illegal");
     for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++) {
         err = illegal_run(dir, i + 1, modes[i % 3], &wait_status);
-        const char *message = wd_error_message(err);
-        if (err != -WD_ERR_UNSUPPORTED || !strstr(message, names[i]) ||
+        const char *message = wetdbg_error(err);
+        if (err != -WETDBG_ERR_UNSUPPORTED || !strstr(message, names[i]) ||
             !strstr(message, "cannot be replayed"))
             fail_msg("result %d, \"%s\" does not name %s", err, message, names[i]);
     }

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "tests/record/spawn.h"
 #include "tests/replay/replay_unit.h"
 #include "tests/skipped.h"
+#include <wetdbg/errors.h>
 
 static const enum dbi_mode modes[] = {DBI_PLAIN, DBI_COUNT, DBI_COLLECT};
 
@@ -68,9 +68,9 @@ static void segment_register_that_changes_is_refused(void **state)
     int err = unit_run_to_end(&replay);
     unit_close(&replay);
     free(dir);
-    assert_int_equal(err, -WD_ERR_UNSUPPORTED);
-    if (!strstr(wd_error_message(err), "it changes a segment register"))
-        fail_msg("\"%s\" does not say why", wd_error_message(err));
+    assert_int_equal(err, -WETDBG_ERR_UNSUPPORTED);
+    if (!strstr(wetdbg_error(err), "it changes a segment register"))
+        fail_msg("\"%s\" does not say why", wetdbg_error(err));
 }
 
 int main(void)

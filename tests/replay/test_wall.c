@@ -10,9 +10,9 @@
 #include <string.h>
 #include <sys/personality.h>
 
-#include "common/err.h"
 #include "recorder/replay/start.h"
 #include "tests/replay/replay_unit.h"
+#include <wetdbg/errors.h>
 
 #define FAULT_BYTES 0x8000 /* of pages that adjacent tries fall into, at most */
 

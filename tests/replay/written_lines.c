@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "recorder/event/ops.h"
+#include <wetdbg/errors.h>
 
 #define COPY_MAX (64ull << 20) /* larger mappings are reservations */
 

@@ -17,10 +17,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/err.h"
 #include "recorder/rr_trace/rr_trace.h"
 #include "recorder/rr_trace/trace_internal.h"
 #include "tests/rr_trace/fuzz_input.h"
+#include <wetdbg/errors.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
 
@@ -59,7 +59,7 @@ static void use_write(const struct rrt_write *write)
         touch(write->bytes, write->stored_bytes);
 }
 
-static void use_mmap(struct rrt_trace *trace, const struct rrt_mmap *map)
+static void use_mmap(struct wetdbg_recording *trace, const struct rrt_mmap *map)
 {
     struct rrt_backing backing;
     require(map->start <= map->end && (map->start | map->end) % 4096 == 0);
@@ -89,7 +89,7 @@ static void use_syscall(const struct rrt_syscall *call)
         touch(call->opened_fds[i].path.data, call->opened_fds[i].path.size_bytes);
 }
 
-static void use_frame(struct rrt_trace *trace, const struct rrt_frame *frame)
+static void use_frame(struct wetdbg_recording *trace, const struct rrt_frame *frame)
 {
     touch_string(rrt_event_name(frame->event));
     touch(frame->extra_regs, frame->extra_regs_bytes);
@@ -104,11 +104,11 @@ static void use_frame(struct rrt_trace *trace, const struct rrt_frame *frame)
         use_write(&frame->writes[i]);
 }
 
-static void use_processes(struct rrt_trace *trace)
+static void use_processes(struct wetdbg_recording *trace)
 {
-    const struct rrt_process *list;
+    const struct wetdbg_process *list;
     size_t count;
-    if (rrt_processes(trace, &list, &count) != 0)
+    if (wetdbg_recording_processes(trace, &list, &count) != 0)
         return;
     for (size_t i = 0; i < count; i++) {
         touch(list[i].tids, list[i].tid_count * sizeof(*list[i].tids));
@@ -119,7 +119,7 @@ static void use_processes(struct rrt_trace *trace)
     }
 }
 
-static void use_trace(struct rrt_trace *trace)
+static void use_trace(struct wetdbg_recording *trace)
 {
     struct rrt_frame frame;
     uint64_t times[2] = {0, 0};
@@ -131,16 +131,16 @@ static void use_trace(struct rrt_trace *trace)
             require(frame.time == ++times[pass]);
             use_frame(trace, &frame);
         }
-        require(r == 0 || wd_error_message(r)[0] != 0);
+        require(r == 0 || wetdbg_error(r)[0] != 0);
         if (pass == 0 && rrt_rewind(trace) != 0)
             break;
     }
     use_processes(trace);
     rrt_check_supported(trace);
     if (nowhere) {
-        unsigned all =
-            RRT_DUMP_EVENTS | RRT_DUMP_MMAPS | RRT_DUMP_TASKS | RRT_DUMP_DATA | RRT_DUMP_REGISTERS;
-        rrt_dump(trace, all, times[0] % 2 == 0, nowhere);
+        unsigned all = WETDBG_DUMP_EVENTS | WETDBG_DUMP_MMAPS | WETDBG_DUMP_TASKS |
+                       WETDBG_DUMP_DATA | WETDBG_DUMP_REGISTERS;
+        wetdbg_recording_dump(trace, all, times[0] % 2 == 0, nowhere);
         fclose(nowhere);
     }
 }
@@ -156,7 +156,7 @@ static void run_in_memory(const struct fuzz_input *input)
         .mmaps = input->parts[FUZZ_MMAPS],
         .tasks = input->parts[FUZZ_TASKS],
     };
-    struct rrt_trace *trace;
+    struct wetdbg_recording *trace;
     if (!zeros)
         zeros = calloc(1, FUZZ_ZEROS_MAX);
     require(zeros != NULL);
@@ -164,7 +164,7 @@ static void run_in_memory(const struct fuzz_input *input)
     if (rrt_open_memory(&streams, &trace) != 0)
         return;
     use_trace(trace);
-    rrt_close(trace);
+    wetdbg_recording_close(trace);
 }
 
 static char dir[PATH_MAX];
@@ -199,15 +199,15 @@ static void write_part(int part, const struct rrt_bytes *bytes)
 
 static void run_in_directory(const struct fuzz_input *input)
 {
-    struct rrt_trace *trace;
+    struct wetdbg_recording *trace;
     if (!dir[0])
         make_dir();
     for (int i = 0; i < FUZZ_PARTS; i++)
         write_part(i, &input->parts[i]);
-    if (rrt_open(dir, &trace) != 0)
+    if (wetdbg_recording_open(dir, &trace) != 0)
         return;
     use_trace(trace);
-    rrt_close(trace);
+    wetdbg_recording_close(trace);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)

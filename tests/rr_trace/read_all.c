@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "common/err.h"
 #include "tests/rr_trace/rr_trace_unit.h"
 #include "tests/rr_trace/trace_build.h"
+#include <wetdbg/errors.h>
 
-int read_all_of(struct rrt_trace *trace, bool skip_data)
+int read_all_of(struct wetdbg_recording *trace, bool skip_data)
 {
     struct rrt_frame frame;
     int r;
@@ -22,18 +22,19 @@ int read_all_of(struct rrt_trace *trace, bool skip_data)
 
 int read_all_in(const char *dir, bool skip_data)
 {
-    struct rrt_trace *trace;
-    int r = rrt_open(dir, &trace);
+    struct wetdbg_recording *trace;
+    int r = wetdbg_recording_open(dir, &trace);
     if (r != 0)
         return r;
     r = read_all_of(trace, skip_data);
-    rrt_close(trace);
+    wetdbg_recording_close(trace);
     return r;
 }
 
 bool is_reading_error(int code)
 {
-    return code == -WD_ERR_CORRUPT || code == -WD_ERR_VERSION || code == -WD_ERR_UNSUPPORTED;
+    return code == -WETDBG_ERR_CORRUPT || code == -WETDBG_ERR_VERSION ||
+           code == -WETDBG_ERR_UNSUPPORTED;
 }
 
 static struct wd_buf load(const char *dir, const char *name)

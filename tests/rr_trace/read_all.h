@@ -8,7 +8,7 @@
 #include "recorder/rr_trace/rr_trace.h"
 
 /* 0 or the first error. */
-int read_all_of(struct rrt_trace *trace, bool skip_data);
+int read_all_of(struct wetdbg_recording *trace, bool skip_data);
 int read_all_in(const char *dir, bool skip_data);
 
 /* Whether the reader may answer bad bytes with this. */

@@ -15,8 +15,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "common/err.h"
 #include "recorder/rr_trace/rr_trace.h"
+#include <wetdbg/errors.h>
 
 #define TASK_EVENT "  TraceTaskEvent::"
 
@@ -269,7 +269,7 @@ static uint64_t find_ymm_offset(const struct rrt_header *header)
     return UINT64_MAX / 2;
 }
 
-static int compare_all(struct comparison *c, struct rrt_trace *trace)
+static int compare_all(struct comparison *c, struct wetdbg_recording *trace)
 {
     struct rrt_frame frame;
     int r;
@@ -277,7 +277,7 @@ static int compare_all(struct comparison *c, struct rrt_trace *trace)
         if (compare_frame(c, &frame) != 0)
             return 1;
     if (r < 0) {
-        fprintf(stderr, "%s: %s\n", c->dir, wd_error_message(r));
+        fprintf(stderr, "%s: %s\n", c->dir, wetdbg_error(r));
         return 1;
     }
     if (getline(&c->line, &c->line_capacity, c->dump) >= 0)
@@ -288,12 +288,12 @@ static int compare_all(struct comparison *c, struct rrt_trace *trace)
 int rr_dump_compare(const char *trace_dir, struct rr_dump_counts *counts)
 {
     struct comparison c = {.counts = counts};
-    struct rrt_trace *trace;
+    struct wetdbg_recording *trace;
     int err = -EINVAL;
     char command[PATH_MAX + 100];
     memset(counts, 0, sizeof(*counts));
-    if (!realpath(trace_dir, c.dir) || (err = rrt_open(c.dir, &trace)) != 0) {
-        fprintf(stderr, "%s: %s\n", trace_dir, wd_error_message(err));
+    if (!realpath(trace_dir, c.dir) || (err = wetdbg_recording_open(c.dir, &trace)) != 0) {
+        fprintf(stderr, "%s: %s\n", trace_dir, wetdbg_error(err));
         return 1;
     }
     c.ymm_offset = find_ymm_offset(rrt_trace_header(trace));
@@ -303,6 +303,6 @@ int rr_dump_compare(const char *trace_dir, struct rr_dump_counts *counts)
     if (c.dump && pclose(c.dump) != 0 && r == 0)
         r = 1;
     free(c.line);
-    rrt_close(trace);
+    wetdbg_recording_close(trace);
     return r;
 }

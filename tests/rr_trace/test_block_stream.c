@@ -7,10 +7,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/err.h"
 #include "recorder/rr_trace/block_stream.h"
 #include "tests/rr_trace/rr_trace_unit.h"
 #include "tests/rr_trace/trace_build.h"
+#include <wetdbg/errors.h>
 
 struct place {
     char *dir;
@@ -68,7 +68,7 @@ static void stream_of_blocks_reads_as_one_string(void **state)
         assert_memory_equal(got, place->content, sizeof(got));
         assert_int_equal(rrt_stream_at_end(&stream), 1);
     }
-    assert_int_equal(rrt_stream_read(&stream, got, 1), -WD_ERR_CORRUPT);
+    assert_int_equal(rrt_stream_read(&stream, got, 1), -WETDBG_ERR_CORRUPT);
     rrt_stream_close(&stream);
     wd_buf_fini(&file);
 }
@@ -89,9 +89,9 @@ static void stream_skip_keeps_positions(void **state)
         assert_int_equal(byte, place->content[skip]);
     }
     rrt_stream_rewind(&stream);
-    assert_int_equal(rrt_stream_skip(&stream, 1001), -WD_ERR_CORRUPT);
+    assert_int_equal(rrt_stream_skip(&stream, 1001), -WETDBG_ERR_CORRUPT);
     rrt_stream_rewind(&stream);
-    assert_int_equal(rrt_stream_skip(&stream, UINT64_MAX), -WD_ERR_CORRUPT);
+    assert_int_equal(rrt_stream_skip(&stream, UINT64_MAX), -WETDBG_ERR_CORRUPT);
     rrt_stream_close(&stream);
     wd_buf_fini(&file);
 }
@@ -161,9 +161,9 @@ static void stream_cut_anywhere_is_corrupt(void **state)
     build_block(&first, place->content + 300, 1);
     for (size_t cut = 1; cut < file.size_bytes; cut++) {
         build_write_file(place->dir, "s", file.data, cut);
-        assert_int_equal(skip_all(place), -WD_ERR_CORRUPT);
+        assert_int_equal(skip_all(place), -WETDBG_ERR_CORRUPT);
         bool is_boundary = cut == second_end || cut == first.size_bytes;
-        assert_int_equal(read_all(place), is_boundary ? 0 : -WD_ERR_CORRUPT);
+        assert_int_equal(read_all(place), is_boundary ? 0 : -WETDBG_ERR_CORRUPT);
     }
     wd_buf_fini(&file);
     wd_buf_fini(&first);
@@ -194,8 +194,8 @@ static void stream_sizes_that_lie_are_corrupt(void **state)
         memcpy(file.data + rows[i].at, &rows[i].value, 4);
         build_write_file(place->dir, "s", file.data, file.size_bytes);
         int r = read_all(place);
-        assert_int_equal(r, -WD_ERR_CORRUPT);
-        assert_non_null(strstr(wd_error_message(r), "d/s: "));
+        assert_int_equal(r, -WETDBG_ERR_CORRUPT);
+        assert_non_null(strstr(wetdbg_error(r), "d/s: "));
         wd_buf_fini(&file);
     }
 }
@@ -210,7 +210,7 @@ static void stream_flipped_bits_never_crash(void **state)
         file.data[bit / 8] ^= (uint8_t)(1u << bit % 8);
         build_write_file(place->dir, "s", file.data, file.size_bytes);
         int r = read_all(place);
-        assert_true(r == 0 || r == -WD_ERR_CORRUPT);
+        assert_true(r == 0 || r == -WETDBG_ERR_CORRUPT);
         refused += r != 0;
         file.data[bit / 8] ^= (uint8_t)(1u << bit % 8);
     }
@@ -222,13 +222,13 @@ static void stream_that_is_no_regular_file_is_refused(void **state)
 {
     struct place *place = *state;
     struct rrt_stream stream;
-    assert_int_equal(rrt_stream_open(&stream, place->dir_fd, "d", "none"), -WD_ERR_CORRUPT);
+    assert_int_equal(rrt_stream_open(&stream, place->dir_fd, "d", "none"), -WETDBG_ERR_CORRUPT);
     assert_int_equal(mkfifoat(place->dir_fd, "fifo", 0600), 0);
-    assert_int_equal(rrt_stream_open(&stream, place->dir_fd, "d", "fifo"), -WD_ERR_CORRUPT);
+    assert_int_equal(rrt_stream_open(&stream, place->dir_fd, "d", "fifo"), -WETDBG_ERR_CORRUPT);
     assert_int_equal(mkdirat(place->dir_fd, "dir", 0700), 0);
-    assert_int_equal(rrt_stream_open(&stream, place->dir_fd, "d", "dir"), -WD_ERR_CORRUPT);
+    assert_int_equal(rrt_stream_open(&stream, place->dir_fd, "d", "dir"), -WETDBG_ERR_CORRUPT);
     assert_int_equal(symlinkat("/etc/passwd", place->dir_fd, "link"), 0);
-    assert_int_equal(rrt_stream_open(&stream, place->dir_fd, "d", "link"), -WD_ERR_CORRUPT);
+    assert_int_equal(rrt_stream_open(&stream, place->dir_fd, "d", "link"), -WETDBG_ERR_CORRUPT);
 }
 
 #define CASE(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)

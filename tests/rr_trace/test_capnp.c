@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "recorder/rr_trace/capnp.h"
 #include "tests/rr_trace/rr_trace_unit.h"
 #include "tests/rr_trace/trace_build.h"
+#include <wetdbg/errors.h>
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -99,7 +99,7 @@ static void packed_bytes_that_end_early_are_corrupt(void **state)
     struct wd_buf whole = packed;
     memset(&packed, 0, sizeof(packed));
     for (size_t cut = 1; cut < whole.size_bytes; cut++)
-        assert_int_equal(read_packed(whole.data, cut), -WD_ERR_CORRUPT);
+        assert_int_equal(read_packed(whole.data, cut), -WETDBG_ERR_CORRUPT);
     assert_int_equal(read_packed(whole.data, 0), 0);
     wd_buf_fini(&whole);
 }
@@ -121,7 +121,7 @@ static void packed_malformed_bytes_are_corrupt(void **state)
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         int r = read_packed(rows[i].bytes, rows[i].count);
-        if (r != -WD_ERR_CORRUPT)
+        if (r != -WETDBG_ERR_CORRUPT)
             fail_msg("%s: %d", rows[i].name, r);
     }
 }
@@ -334,7 +334,7 @@ static void pointer_malformed_is_corrupt(void **state)
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         int r = follow(rows[i].words, COUNT(rows[i].words), (enum rrt_element)rows[i].element);
-        if (r != -WD_ERR_CORRUPT)
+        if (r != -WETDBG_ERR_CORRUPT)
             fail_msg("%s: %d", rows[i].name, r);
     }
 }
@@ -349,7 +349,7 @@ static void pointer_targets_that_are_shared_are_corrupt(void **state)
     words[1] = LIST(0, 6, 200);
     for (uint32_t i = 0; i < 200; i++)
         words[2 + i] = LIST(199 - i, 2, 800);
-    assert_int_equal(follow(words, COUNT(words), RRT_ELEMENT_POINTER), -WD_ERR_CORRUPT);
+    assert_int_equal(follow(words, COUNT(words), RRT_ELEMENT_POINTER), -WETDBG_ERR_CORRUPT);
 }
 
 #define CASE(function) cmocka_unit_test_teardown(function, tear_down)

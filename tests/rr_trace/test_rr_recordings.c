@@ -11,12 +11,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/err.h"
 #include "recorder/rr_trace/rr_trace.h"
 #include "tests/rr_trace/read_all.h"
 #include "tests/rr_trace/rr_dump_compare.h"
 #include "tests/rr_trace/rr_trace_unit.h"
 #include "tests/rr_trace/trace_build.h"
+#include <wetdbg/errors.h>
 
 static const char *record_driver;
 static const char *programs;
@@ -48,7 +48,7 @@ static int record(const char *name, const char *command, char dir[PATH_MAX])
     return WEXITSTATUS(status);
 }
 
-static void open_all_backing_files(struct rrt_trace *trace)
+static void open_all_backing_files(struct wetdbg_recording *trace)
 {
     struct rrt_frame frame;
     size_t opened = 0;
@@ -60,7 +60,7 @@ static void open_all_backing_files(struct rrt_trace *trace)
                 continue;
             r = rrt_backing_open(trace, &frame.mmaps[i], &backing);
             if (r != 0)
-                fail_msg("%s", wd_error_message(r));
+                fail_msg("%s", wetdbg_error(r));
             close(backing.fd);
             opened++;
         }
@@ -73,16 +73,16 @@ static void open_all_backing_files(struct rrt_trace *trace)
 static void check_recording(const char *dir)
 {
     struct rr_dump_counts counts;
-    struct rrt_trace *trace;
+    struct wetdbg_recording *trace;
     assert_int_equal(rr_dump_compare(dir, &counts), 0);
     assert_true(counts.frames > 30 && counts.registers > 30 && counts.vectors > 0 &&
                 counts.mmaps > 5 && counts.tasks > 1 && counts.writes > 10);
-    assert_int_equal(rrt_open(dir, &trace), 0);
+    assert_int_equal(wetdbg_recording_open(dir, &trace), 0);
     int r = rrt_check_supported(trace);
     if (r != 0)
-        fail_msg("%s", wd_error_message(r));
+        fail_msg("%s", wetdbg_error(r));
     open_all_backing_files(trace);
-    rrt_close(trace);
+    wetdbg_recording_close(trace);
 }
 
 static void recordings_of_common_programs_agree_with_rr(void **state)
@@ -111,13 +111,13 @@ static void recordings_that_were_packed_agree_with_rr(void **state)
     (void)state;
     char dir[PATH_MAX];
     char line[2 * PATH_MAX];
-    struct rrt_trace *trace;
+    struct wetdbg_recording *trace;
     assert_int_equal(record("packed", "sh -c 'ls / | wc'", dir), 0);
     snprintf(line, sizeof(line), "rr pack '%s' >%s/output 2>&1", dir, place);
     assert_int_equal(system(line), 0);
-    assert_int_equal(rrt_open(dir, &trace), 0);
-    assert_int_equal(rrt_check_sums(trace), -WD_ERR_CORRUPT);
-    rrt_close(trace);
+    assert_int_equal(wetdbg_recording_open(dir, &trace), 0);
+    assert_int_equal(rrt_check_sums(trace), -WETDBG_ERR_CORRUPT);
+    wetdbg_recording_close(trace);
     snprintf(line, sizeof(line), "%s/wetdbg.sums", dir);
     assert_int_equal(unlink(line), 0);
     check_recording(dir);
@@ -128,37 +128,37 @@ static void recordings_of_threads_and_signals_agree_with_rr(void **state)
     (void)state;
     char command[PATH_MAX];
     char dir[PATH_MAX];
-    const struct rrt_process *list;
-    struct rrt_trace *trace;
+    const struct wetdbg_process *list;
+    struct wetdbg_recording *trace;
     size_t count;
     snprintf(command, sizeof(command), "%s/rr_trace_threads", programs);
     assert_int_equal(record("threads", command, dir), 128 + SIGABRT);
     check_recording(dir);
-    assert_int_equal(rrt_open(dir, &trace), 0);
-    assert_int_equal(rrt_processes(trace, &list, &count), 0);
+    assert_int_equal(wetdbg_recording_open(dir, &trace), 0);
+    assert_int_equal(wetdbg_recording_processes(trace, &list, &count), 0);
     assert_int_equal(count, 1);
     assert_int_equal(list[0].tid_count, 5);
-    assert_int_equal(list[0].end, RRT_END_SIGNALED);
+    assert_int_equal(list[0].end, WETDBG_PROCESS_SIGNALED);
     assert_int_equal(WTERMSIG(list[0].wait_status), SIGABRT);
     assert_int_equal(list[0].fatal_signal, SIGABRT);
     assert_true(list[0].fatal_signal_time > 0 && list[0].fatal_signal_time <= list[0].end_time);
-    rrt_close(trace);
+    wetdbg_recording_close(trace);
 }
 
-static void check_tasks_processes(const struct rrt_process *list, size_t count)
+static void check_tasks_processes(const struct wetdbg_process *list, size_t count)
 {
     assert_int_equal(count, 6);
     assert_int_equal(list[0].parent_pid, 0);
-    assert_int_equal(list[0].end, RRT_END_EXITED);
+    assert_int_equal(list[0].end, WETDBG_PROCESS_EXITED);
     assert_int_equal(list[0].wait_status, 0);
     for (size_t i = 1; i < 6; i++)
         assert_int_equal(list[i].parent_pid, list[0].pid);
     assert_int_equal(list[1].wait_status, 3 << 8); /* forked, exited */
     assert_int_equal(list[1].exec_count, 0);
     assert_ptr_not_equal(list[1].inherited, NULL);
-    assert_int_equal(list[2].end, RRT_END_SIGNALED); /* died of its own fault */
+    assert_int_equal(list[2].end, WETDBG_PROCESS_SIGNALED); /* died of its own fault */
     assert_int_equal(list[2].fatal_signal, SIGSEGV);
-    assert_int_equal(list[3].end, RRT_END_SIGNALED); /* was killed: no signal frame */
+    assert_int_equal(list[3].end, WETDBG_PROCESS_SIGNALED); /* was killed: no signal frame */
     assert_int_equal(list[3].wait_status, SIGKILL);
     assert_int_equal(list[3].fatal_signal, 0);
     assert_int_equal(list[4].exec_count, 1); /* vfork and exec */
@@ -175,26 +175,26 @@ static void recordings_of_several_processes_agree_with_rr(void **state)
     (void)state;
     char command[PATH_MAX];
     char dir[PATH_MAX];
-    const struct rrt_process *list;
-    struct rrt_trace *trace;
+    const struct wetdbg_process *list;
+    struct wetdbg_recording *trace;
     size_t count;
     snprintf(command, sizeof(command), "%s/rr_trace_tasks", programs);
     assert_int_equal(record("tasks", command, dir), 0);
     check_recording(dir);
-    assert_int_equal(rrt_open(dir, &trace), 0);
-    assert_int_equal(rrt_processes(trace, &list, &count), 0);
+    assert_int_equal(wetdbg_recording_open(dir, &trace), 0);
+    assert_int_equal(wetdbg_recording_processes(trace, &list, &count), 0);
     check_tasks_processes(list, count);
-    rrt_close(trace);
+    wetdbg_recording_close(trace);
 }
 
 /* Opens the recording again and again until it says `words`; the test's own timeout ends that. */
 static void wait_for_refusal(const char *dir, const char *words)
 {
     for (;;) {
-        struct rrt_trace *trace;
-        int r = rrt_open(dir, &trace);
+        struct wetdbg_recording *trace;
+        int r = wetdbg_recording_open(dir, &trace);
         assert_true(r < 0);
-        if (strstr(wd_error_message(r), words))
+        if (strstr(wetdbg_error(r), words))
             return;
         usleep(20000);
     }
@@ -203,7 +203,7 @@ static void wait_for_refusal(const char *dir, const char *words)
 static void recordings_in_the_making_are_refused(void **state)
 {
     (void)state;
-    struct rrt_trace *trace;
+    struct wetdbg_recording *trace;
     char dir[PATH_MAX];
     char line[2 * PATH_MAX];
     snprintf(dir, sizeof(dir), "%s/making", place);
@@ -212,8 +212,8 @@ static void recordings_in_the_making_are_refused(void **state)
     assert_non_null(standard_input);
     wait_for_refusal(dir, "still being recorded");
     assert_int_equal(pclose(standard_input), 0); /* the end of input ends cat */
-    assert_int_equal(rrt_open(dir, &trace), 0);
-    rrt_close(trace);
+    assert_int_equal(wetdbg_recording_open(dir, &trace), 0);
+    wetdbg_recording_close(trace);
 }
 
 static void recordings_that_are_damaged_never_crash(void **state)

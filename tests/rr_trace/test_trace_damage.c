@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "recorder/rr_trace/rr_trace.h"
 #include "recorder/rr_trace/trace_internal.h"
 #include "tests/rr_trace/read_all.h"
 #include "tests/rr_trace/rr_trace_unit.h"
 #include "tests/rr_trace/trace_build.h"
+#include <wetdbg/errors.h>
 
 static struct build_trace built;
 
@@ -39,7 +39,7 @@ static struct wd_buf *const parts[] = {&built.version, &built.events, &built.mma
 static int read_memory(bool skip_data)
 {
     struct rrt_bytes bytes[PART_COUNT];
-    struct rrt_trace *trace;
+    struct wetdbg_recording *trace;
     for (int i = 0; i < PART_COUNT; i++)
         bytes[i] = (struct rrt_bytes){parts[i]->data, parts[i]->size_bytes};
     struct rrt_memory_streams streams = {.version = bytes[0],
@@ -51,7 +51,7 @@ static int read_memory(bool skip_data)
     if (r != 0)
         return r;
     r = read_all_of(trace, skip_data);
-    rrt_close(trace);
+    wetdbg_recording_close(trace);
     return r;
 }
 

@@ -3,17 +3,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "recorder/rr_trace/rr_trace.h"
 #include "recorder/rr_trace/trace_internal.h"
 #include "tests/rr_trace/rr_trace_unit.h"
 #include "tests/rr_trace/trace_build.h"
+#include <wetdbg/errors.h>
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static struct build_trace built;
 static struct rrt_memory_streams streams;
-static struct rrt_trace *trace;
+static struct wetdbg_recording *trace;
 static struct build build;
 
 static struct rrt_bytes bytes_of(const struct wd_buf *buf)
@@ -42,7 +42,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    rrt_close(trace);
+    wetdbg_recording_close(trace);
     trace = NULL;
     build_trace_fini(&built);
     return 0;
@@ -143,14 +143,14 @@ static void frame_contents_do_not_depend_on_blocks(void **state)
         struct rrt_frame frame;
         char *dir = build_temp_dir();
         build_write(&built, dir, block_bytes);
-        assert_int_equal(rrt_open(dir, &trace), 0);
+        assert_int_equal(wetdbg_recording_open(dir, &trace), 0);
         frame = frame_at(2);
         assert_int_equal(frame.mmap_count, 2);
         assert_memory_equal(frame.writes[0].bytes, "hello", 5);
         assert_memory_equal(frame.writes[1].bytes, "ABCDEFGH", 8);
         frame = frame_at(BUILD_SAMPLE_FRAMES);
         assert_int_equal(rrt_next(trace, &frame), 0);
-        rrt_close(trace);
+        wetdbg_recording_close(trace);
         trace = NULL;
         build_remove_dir(dir);
     }
@@ -240,8 +240,8 @@ static void frame_of_a_32_bit_task_keeps_no_registers(void **state)
     assert_int_equal(read_built(&frame), 1);
     assert_int_equal(frame.arch, RRT_ARCH_X86);
     assert_false(frame.has_regs);
-    assert_int_equal(rrt_check_supported(trace), -WD_ERR_UNSUPPORTED);
-    assert_non_null(strstr(wd_error_message(-WD_ERR_UNSUPPORTED), "32-bit"));
+    assert_int_equal(rrt_check_supported(trace), -WETDBG_ERR_UNSUPPORTED);
+    assert_non_null(strstr(wetdbg_error(-WETDBG_ERR_UNSUPPORTED), "32-bit"));
 }
 
 /* ---------------------------------------------------------------- what cannot be */
@@ -255,14 +255,14 @@ static void frame_with_impossible_fields_is_refused(void **state)
         uint64_t flip;
         int code;
     } rows[] = {
-        {"no task", 0, 10, -WD_ERR_CORRUPT},
-        {"negative task", 0, 0x80000000, -WD_ERR_CORRUPT},
-        {"other architecture", 32, 3, -WD_ERR_UNSUPPORTED},
-        {"unknown event", 48, 16, -WD_ERR_VERSION},
-        {"no such state", 208, 1, -WD_ERR_CORRUPT}, /* 2 becomes 3 */
-        {"no such architecture of a call", 192, 2, -WD_ERR_CORRUPT},
-        {"unknown detail", 272, 6, -WD_ERR_VERSION},
-        {"32-bit task, 64-bit registers", 32, 1, -WD_ERR_CORRUPT},
+        {"no task", 0, 10, -WETDBG_ERR_CORRUPT},
+        {"negative task", 0, 0x80000000, -WETDBG_ERR_CORRUPT},
+        {"other architecture", 32, 3, -WETDBG_ERR_UNSUPPORTED},
+        {"unknown event", 48, 16, -WETDBG_ERR_VERSION},
+        {"no such state", 208, 1, -WETDBG_ERR_CORRUPT}, /* 2 becomes 3 */
+        {"no such architecture of a call", 192, 2, -WETDBG_ERR_CORRUPT},
+        {"unknown detail", 272, 6, -WETDBG_ERR_VERSION},
+        {"32-bit task, 64-bit registers", 32, 1, -WETDBG_ERR_CORRUPT},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct rrt_frame frame;
@@ -271,7 +271,7 @@ static void frame_with_impossible_fields_is_refused(void **state)
         int r = read_built(&frame);
         if (r != rows[i].code)
             fail_msg("%s: %d", rows[i].name, r);
-        assert_non_null(strstr(wd_error_message(r), "events"));
+        assert_non_null(strstr(wetdbg_error(r), "events"));
         assert_int_equal(rrt_next(trace, &frame), rows[i].code); /* and it stays so */
         tear_down(NULL);
     }
@@ -305,7 +305,7 @@ static void frame_with_pieces_of_wrong_size_is_refused(void **state)
         struct built holder = build_struct(&build, root.pointers + rows[i].pointer, 1, 1);
         build_bytes(&build, holder.pointers, zeros, rows[i].count);
         int r = read_built(&frame);
-        if (r != -WD_ERR_CORRUPT)
+        if (r != -WETDBG_ERR_CORRUPT)
             fail_msg("%s: %d", rows[i].name, r);
         tear_down(NULL);
     }
@@ -321,19 +321,19 @@ static void signal_and_range_fields_out_of_order_are_refused(void **state)
     root = build_frame(&build, 10, RRT_EVENT_SIGNAL);
     build_regs(&build, root, &regs);
     build_signal(&build, root, 11, true, (enum rrt_disposition)3);
-    assert_int_equal(read_built(&frame), -WD_ERR_CORRUPT);
+    assert_int_equal(read_built(&frame), -WETDBG_ERR_CORRUPT);
     tear_down(NULL);
     build_version(&built);
     root = build_frame(&build, 10, RRT_EVENT_SIGNAL);
     build_regs(&build, root, &regs);
     build_signal(&build, root, 65, true, RRT_DISPOSITION_FATAL);
-    assert_int_equal(read_built(&frame), -WD_ERR_CORRUPT);
+    assert_int_equal(read_built(&frame), -WETDBG_ERR_CORRUPT);
     tear_down(NULL);
     root = start_syscall(RRT_EXTRA_MADVISE_RANGES);
     struct built range = build_structs(&build, root.pointers + 3, 1, 2, 0);
     build_set(&build, range, 0, 0x3000);
     build_set(&build, range, 64, 0x1000);
-    assert_int_equal(read_built(&frame), -WD_ERR_CORRUPT);
+    assert_int_equal(read_built(&frame), -WETDBG_ERR_CORRUPT);
 }
 
 /* More records than the frame's memory keeps at hand, with bytes across several blocks. */
@@ -356,7 +356,7 @@ static void frame_with_many_writes_is_read(void **state)
         build_pack(&built.events, &build);
     }
     build_write(&built, dir, 1001);
-    assert_int_equal(rrt_open(dir, &trace), 0);
+    assert_int_equal(wetdbg_recording_open(dir, &trace), 0);
     for (uint32_t round = 0; round < 2; round++) {
         assert_int_equal(rrt_next(trace, &frame), 1);
         assert_int_equal(frame.write_count, WRITES);
@@ -379,8 +379,8 @@ static void writes_whose_sizes_overflow_are_refused(void **state)
     struct built write = build_structs(&build, root.pointers, 2, 3, 1);
     for (int i = 0; i < 2; i++, write.data += 4)
         build_set(&build, write, 128, UINT64_MAX - 5);
-    assert_int_equal(read_built(&frame), -WD_ERR_CORRUPT);
-    assert_non_null(strstr(wd_error_message(-WD_ERR_CORRUPT), "impossibly large"));
+    assert_int_equal(read_built(&frame), -WETDBG_ERR_CORRUPT);
+    assert_non_null(strstr(wetdbg_error(-WETDBG_ERR_CORRUPT), "impossibly large"));
 }
 
 /* A frame with one memory record, given by its fields and one hole. */
@@ -410,13 +410,14 @@ static void write_with_impossible_ranges_is_refused(void **state)
     assert_int_equal(read_write_record(0x1000, 20, 20, 0, 20), 1);
     assert_int_equal(read_write_record(0x1000, 20, 0, 20, 0), 1);
     assert_int_equal(read_write_record(UINT64_MAX - 4, 4, 0, 0, 4), 1);
-    assert_int_equal(read_write_record(0x1000, 20, 5, 16, 10), -WD_ERR_CORRUPT);
-    assert_int_equal(read_write_record(0x1000, 20, 21, 0, 20), -WD_ERR_CORRUPT);
-    assert_int_equal(read_write_record(0x1000, 20, 5, UINT64_MAX, 10), -WD_ERR_CORRUPT);
-    assert_int_equal(read_write_record(UINT64_MAX - 4, 5, 0, 0, 5), -WD_ERR_CORRUPT);
-    assert_int_equal(read_write_record(0x1000, 20, 5, 10, 9), -WD_ERR_CORRUPT);
-    assert_int_equal(read_write_record(0x1000, UINT64_MAX - 0x1000, 0, 0, 10), -WD_ERR_UNSUPPORTED);
-    assert_int_equal(read_write_record(0x1000, (uint64_t)3 << 30, 0, 0, 10), -WD_ERR_CORRUPT);
+    assert_int_equal(read_write_record(0x1000, 20, 5, 16, 10), -WETDBG_ERR_CORRUPT);
+    assert_int_equal(read_write_record(0x1000, 20, 21, 0, 20), -WETDBG_ERR_CORRUPT);
+    assert_int_equal(read_write_record(0x1000, 20, 5, UINT64_MAX, 10), -WETDBG_ERR_CORRUPT);
+    assert_int_equal(read_write_record(UINT64_MAX - 4, 5, 0, 0, 5), -WETDBG_ERR_CORRUPT);
+    assert_int_equal(read_write_record(0x1000, 20, 5, 10, 9), -WETDBG_ERR_CORRUPT);
+    assert_int_equal(read_write_record(0x1000, UINT64_MAX - 0x1000, 0, 0, 10),
+                     -WETDBG_ERR_UNSUPPORTED);
+    assert_int_equal(read_write_record(0x1000, (uint64_t)3 << 30, 0, 0, 10), -WETDBG_ERR_CORRUPT);
 }
 
 static void write_with_holes_out_of_order_is_refused(void **state)
@@ -425,8 +426,10 @@ static void write_with_holes_out_of_order_is_refused(void **state)
     static const struct {
         uint64_t first, second;
         int expected;
-    } rows[] = {
-        {0, 4, 1}, {4, 0, -WD_ERR_CORRUPT}, {0, 3, -WD_ERR_CORRUPT}, {2, 2, -WD_ERR_CORRUPT}};
+    } rows[] = {{0, 4, 1},
+                {4, 0, -WETDBG_ERR_CORRUPT},
+                {0, 3, -WETDBG_ERR_CORRUPT},
+                {2, 2, -WETDBG_ERR_CORRUPT}};
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct rrt_frame frame;
         build_version(&built);
@@ -473,9 +476,9 @@ static void mmap_with_impossible_fields_is_refused(void **state)
         build_pack(&built.mmaps, &build);
         build_frame(&build, 10, RRT_EVENT_EXIT);
         int r = read_built(&frame);
-        if (r != -WD_ERR_CORRUPT)
+        if (r != -WETDBG_ERR_CORRUPT)
             fail_msg("%s: %d", rows[i].name, r);
-        assert_non_null(strstr(wd_error_message(r), "mmaps"));
+        assert_non_null(strstr(wetdbg_error(r), "mmaps"));
         tear_down(NULL);
     }
 }
@@ -511,11 +514,11 @@ static void record_times_that_match_no_frame_are_refused(void **state)
     } rows[] = {
         {{1, 1, 2}, 3, 0},
         {{2}, 1, 0},
-        {{0}, 1, -WD_ERR_CORRUPT},
-        {{2, 1}, 2, -WD_ERR_CORRUPT},
-        {{1, 3}, 2, -WD_ERR_CORRUPT},
-        {{UINT64_MAX}, 1, -WD_ERR_CORRUPT},
-        {{INT64_MAX}, 1, -WD_ERR_CORRUPT},
+        {{0}, 1, -WETDBG_ERR_CORRUPT},
+        {{2, 1}, 2, -WETDBG_ERR_CORRUPT},
+        {{1, 3}, 2, -WETDBG_ERR_CORRUPT},
+        {{UINT64_MAX}, 1, -WETDBG_ERR_CORRUPT},
+        {{INT64_MAX}, 1, -WETDBG_ERR_CORRUPT},
     };
     for (size_t i = 0; i < COUNT(rows); i++)
         assert_int_equal(read_with_times(rows[i].times, rows[i].count), rows[i].code);
@@ -529,7 +532,7 @@ static void data_left_over_is_refused(void **state)
     assert_int_equal(wd_buf_append(&built.data, "x", 1), 0);
     assert_int_equal(open_built(), 0);
     frame_at(BUILD_SAMPLE_FRAMES);
-    assert_int_equal(rrt_next(trace, &frame), -WD_ERR_CORRUPT);
+    assert_int_equal(rrt_next(trace, &frame), -WETDBG_ERR_CORRUPT);
 }
 
 #define CASE(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)

@@ -8,10 +8,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/err.h"
 #include "recorder/rr_trace/rr_trace.h"
 #include "tests/rr_trace/rr_trace_unit.h"
 #include "tests/rr_trace/trace_build.h"
+#include <wetdbg/errors.h>
 
 static char *dir;
 
@@ -36,12 +36,12 @@ static int tear_down(void **state)
 /* Opening has to fail with `code` and a sentence that holds `words`. */
 static void expect_refusal(const char *path, int code, const char *words)
 {
-    struct rrt_trace *trace = NULL;
-    int r = rrt_open(path, &trace);
+    struct wetdbg_recording *trace = NULL;
+    int r = wetdbg_recording_open(path, &trace);
     assert_int_equal(r, code);
     assert_null(trace);
-    if (!strstr(wd_error_message(r), words))
-        fail_msg("\"%s\" lacks \"%s\"", wd_error_message(r), words);
+    if (!strstr(wetdbg_error(r), words))
+        fail_msg("\"%s\" lacks \"%s\"", wetdbg_error(r), words);
 }
 
 static void remove_file(const char *name)
@@ -54,8 +54,8 @@ static void remove_file(const char *name)
 static void open_gives_the_header(void **state)
 {
     (void)state;
-    struct rrt_trace *trace;
-    assert_int_equal(rrt_open(dir, &trace), 0);
+    struct wetdbg_recording *trace;
+    assert_int_equal(wetdbg_recording_open(dir, &trace), 0);
     const struct rrt_header *header = rrt_trace_header(trace);
     assert_memory_equal(header->uuid, "0123456789abcdef", 16);
     assert_int_equal(header->bind_to_cpu, 3);
@@ -75,18 +75,18 @@ static void open_gives_the_header(void **state)
     assert_int_equal(header->cpuid[2].ebx, 576);
     assert_string_equal(rrt_trace_dir(trace), dir);
     assert_true(rrt_trace_dir_fd(trace) >= 0);
-    rrt_close(trace);
+    wetdbg_recording_close(trace);
 }
 
 static void open_without_directory_is_refused(void **state)
 {
     (void)state;
     char path[4096];
-    expect_refusal("/nowhere/at/all", -WD_ERR_CORRUPT, "/nowhere/at/all");
+    expect_refusal("/nowhere/at/all", -WETDBG_ERR_CORRUPT, "/nowhere/at/all");
     snprintf(path, sizeof(path), "%s/version", dir);
-    expect_refusal(path, -WD_ERR_CORRUPT, path);
+    expect_refusal(path, -WETDBG_ERR_CORRUPT, path);
     remove_file("version");
-    expect_refusal(dir, -WD_ERR_CORRUPT, "no recording");
+    expect_refusal(dir, -WETDBG_ERR_CORRUPT, "no recording");
 }
 
 static void open_unfinished_is_refused(void **state)
@@ -95,11 +95,11 @@ static void open_unfinished_is_refused(void **state)
     char path[4096];
     remove_file("version");
     build_write_file(dir, "incomplete", "85\n", 3);
-    expect_refusal(dir, -WD_ERR_CORRUPT, "never finished");
+    expect_refusal(dir, -WETDBG_ERR_CORRUPT, "never finished");
     snprintf(path, sizeof(path), "%s/incomplete", dir);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     assert_int_equal(flock(fd, LOCK_EX), 0);
-    expect_refusal(dir, -WD_ERR_UNSUPPORTED, "still being recorded");
+    expect_refusal(dir, -WETDBG_ERR_UNSUPPORTED, "still being recorded");
     close(fd);
 }
 
@@ -111,16 +111,16 @@ static void open_other_versions_are_refused(void **state)
         int code;
         const char *words;
     } rows[] = {
-        {"84\n", -WD_ERR_VERSION, "format 84"},
-        {"86\nrest", -WD_ERR_VERSION, "format 86"},
-        {"", -WD_ERR_CORRUPT, "version"},
-        {"85", -WD_ERR_CORRUPT, "version"},
-        {"\n", -WD_ERR_CORRUPT, "version"},
-        {"x85\n", -WD_ERR_CORRUPT, "version"},
-        {"85 \n", -WD_ERR_CORRUPT, "version"},
-        {"99999999999999999999\n", -WD_ERR_CORRUPT, "version"},
-        {"85\n", -WD_ERR_CORRUPT, "header is missing"},
-        {"85\n\x10\x05", -WD_ERR_CORRUPT, "too early"},
+        {"84\n", -WETDBG_ERR_VERSION, "format 84"},
+        {"86\nrest", -WETDBG_ERR_VERSION, "format 86"},
+        {"", -WETDBG_ERR_CORRUPT, "version"},
+        {"85", -WETDBG_ERR_CORRUPT, "version"},
+        {"\n", -WETDBG_ERR_CORRUPT, "version"},
+        {"x85\n", -WETDBG_ERR_CORRUPT, "version"},
+        {"85 \n", -WETDBG_ERR_CORRUPT, "version"},
+        {"99999999999999999999\n", -WETDBG_ERR_CORRUPT, "version"},
+        {"85\n", -WETDBG_ERR_CORRUPT, "header is missing"},
+        {"85\n\x10\x05", -WETDBG_ERR_CORRUPT, "too early"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         build_write_file(dir, "version", rows[i].text, strlen(rows[i].text));
@@ -147,19 +147,19 @@ static void expect_header_refusal(unsigned bit, uint64_t value, int code, const 
 static void open_foreign_headers_are_refused(void **state)
 {
     (void)state;
-    struct rrt_trace *trace;
-    expect_header_refusal(384, 4, -WD_ERR_VERSION, "newer rr");
-    expect_header_refusal(48, 1, -WD_ERR_VERSION, "protocol 1");
-    expect_header_refusal(144, 1, -WD_ERR_UNSUPPORTED, "x86-64"); /* 1 ^ 1: x86 */
-    expect_header_refusal(144, 3, -WD_ERR_UNSUPPORTED, "x86-64"); /* 3 ^ 1: aarch64 */
-    expect_header_refusal(416, 4096 ^ 16384, -WD_ERR_UNSUPPORTED, "16384");
-    expect_header_refusal(128, 2, -WD_ERR_VERSION, "ticks");
-    expect_header_refusal(192, 3, -WD_ERR_CORRUPT, "neither");
+    struct wetdbg_recording *trace;
+    expect_header_refusal(384, 4, -WETDBG_ERR_VERSION, "newer rr");
+    expect_header_refusal(48, 1, -WETDBG_ERR_VERSION, "protocol 1");
+    expect_header_refusal(144, 1, -WETDBG_ERR_UNSUPPORTED, "x86-64"); /* 1 ^ 1: x86 */
+    expect_header_refusal(144, 3, -WETDBG_ERR_UNSUPPORTED, "x86-64"); /* 3 ^ 1: aarch64 */
+    expect_header_refusal(416, 4096 ^ 16384, -WETDBG_ERR_UNSUPPORTED, "16384");
+    expect_header_refusal(128, 2, -WETDBG_ERR_VERSION, "ticks");
+    expect_header_refusal(192, 3, -WETDBG_ERR_CORRUPT, "neither");
     expect_header_refusal(33, 1, 0, NULL); /* did not end normally: may be looked at */
-    assert_int_equal(rrt_open(dir, &trace), 0);
+    assert_int_equal(wetdbg_recording_open(dir, &trace), 0);
     assert_false(rrt_trace_header(trace)->ended_normally);
-    assert_int_equal(rrt_check_supported(trace), -WD_ERR_UNSUPPORTED);
-    rrt_close(trace);
+    assert_int_equal(rrt_check_supported(trace), -WETDBG_ERR_UNSUPPORTED);
+    wetdbg_recording_close(trace);
 }
 
 static void open_version_that_is_no_plain_file_is_refused(void **state)
@@ -169,13 +169,13 @@ static void open_version_that_is_no_plain_file_is_refused(void **state)
     static const char zeros[2 << 20];
     snprintf(path, sizeof(path), "%s/version", dir);
     build_write_file(dir, "version", zeros, sizeof(zeros));
-    expect_refusal(dir, -WD_ERR_CORRUPT, "too large");
+    expect_refusal(dir, -WETDBG_ERR_CORRUPT, "too large");
     remove_file("version");
     assert_int_equal(symlink("events", path), 0);
-    expect_refusal(dir, -WD_ERR_CORRUPT, "symbolic link");
+    expect_refusal(dir, -WETDBG_ERR_CORRUPT, "symbolic link");
     remove_file("version");
     assert_int_equal(mkfifo(path, 0600), 0);
-    expect_refusal(dir, -WD_ERR_CORRUPT, "not a regular file");
+    expect_refusal(dir, -WETDBG_ERR_CORRUPT, "not a regular file");
 }
 
 static void open_without_a_stream_is_refused(void **state)
@@ -184,7 +184,7 @@ static void open_without_a_stream_is_refused(void **state)
     static const char *const names[] = {"events", "data", "mmaps", "tasks"};
     for (size_t i = 0; i < 4; i++) {
         remove_file(names[i]);
-        expect_refusal(dir, -WD_ERR_CORRUPT, names[i]);
+        expect_refusal(dir, -WETDBG_ERR_CORRUPT, names[i]);
         build_write_file(dir, names[i], "", 0);
     }
 }

@@ -10,22 +10,22 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/err.h"
 #include "recorder/rr_trace/rr_trace.h"
 #include "tests/rr_trace/rr_trace_unit.h"
 #include "tests/rr_trace/trace_build.h"
+#include <wetdbg/errors.h>
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static char *dir;
 static struct build_trace built;
-static struct rrt_trace *trace;
+static struct wetdbg_recording *trace;
 static struct build build;
 
 static void open_built(void)
 {
     build_write(&built, dir, 4096);
-    assert_int_equal(rrt_open(dir, &trace), 0);
+    assert_int_equal(wetdbg_recording_open(dir, &trace), 0);
 }
 
 static int set_up(void **state)
@@ -40,7 +40,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    rrt_close(trace);
+    wetdbg_recording_close(trace);
     build_trace_fini(&built);
     build_remove_dir(dir);
     return 0;
@@ -71,9 +71,9 @@ static void expect_unsupported(int code, const char *words)
     open_built();
     int r = rrt_check_supported(trace);
     assert_int_equal(r, code);
-    if (!strstr(wd_error_message(r), words))
-        fail_msg("\"%s\" lacks \"%s\"", wd_error_message(r), words);
-    rrt_close(trace);
+    if (!strstr(wetdbg_error(r), words))
+        fail_msg("\"%s\" lacks \"%s\"", wetdbg_error(r), words);
+    wetdbg_recording_close(trace);
     trace = NULL;
     build_trace_fini(&built);
 }
@@ -101,11 +101,11 @@ static void support_refuses_buffered_calls(void **state)
     for (size_t i = 0; i < COUNT(events); i++) {
         build_version(&built);
         add_frame(events[i]);
-        expect_unsupported(-WD_ERR_UNSUPPORTED, "wetdbg record");
+        expect_unsupported(-WETDBG_ERR_UNSUPPORTED, "wetdbg record");
     }
     build_version(&built);
     add_call(RRT_SYSCALL_EXITING, 1001, 0, RRT_ARCH_X86_64);
-    expect_unsupported(-WD_ERR_UNSUPPORTED, "rr record -n");
+    expect_unsupported(-WETDBG_ERR_UNSUPPORTED, "rr record -n");
 }
 
 static void support_refuses_what_we_cannot_replay(void **state)
@@ -113,20 +113,20 @@ static void support_refuses_what_we_cannot_replay(void **state)
     (void)state;
     build_version(&built);
     add_call(RRT_SYSCALL_ENTERING, 1, 0, RRT_ARCH_X86);
-    expect_unsupported(-WD_ERR_UNSUPPORTED, "int 0x80");
+    expect_unsupported(-WETDBG_ERR_UNSUPPORTED, "int 0x80");
     build_version(&built);
     add_call(RRT_SYSCALL_ENTERING_PTRACE, 1, 0, RRT_ARCH_X86_64);
-    expect_unsupported(-WD_ERR_UNSUPPORTED, "ptrace");
+    expect_unsupported(-WETDBG_ERR_UNSUPPORTED, "ptrace");
     build_version(&built);
     add_call(RRT_SYSCALL_EXITING, 101, 0, RRT_ARCH_X86_64);
-    expect_unsupported(-WD_ERR_UNSUPPORTED, "ptrace");
+    expect_unsupported(-WETDBG_ERR_UNSUPPORTED, "ptrace");
     build_version(&built);
     add_frame(RRT_EVENT_SCHED);
     build_task(&build, 1, 10, RRT_TASK_DETACH);
     build_pack(&built.tasks, &build);
-    expect_unsupported(-WD_ERR_UNSUPPORTED, "detached");
+    expect_unsupported(-WETDBG_ERR_UNSUPPORTED, "detached");
     build_version(&built);
-    expect_unsupported(-WD_ERR_UNSUPPORTED, "no event");
+    expect_unsupported(-WETDBG_ERR_UNSUPPORTED, "no event");
 }
 
 static void support_notices_streams_that_were_cut(void **state)
@@ -134,13 +134,13 @@ static void support_notices_streams_that_were_cut(void **state)
     (void)state;
     build_version(&built);
     add_frame(RRT_EVENT_EXIT);
-    expect_unsupported(-WD_ERR_CORRUPT, "tasks");
+    expect_unsupported(-WETDBG_ERR_CORRUPT, "tasks");
     build_version(&built);
     add_call(RRT_SYSCALL_EXITING, 9, 0x7000, RRT_ARCH_X86_64);
-    expect_unsupported(-WD_ERR_CORRUPT, "mmaps");
+    expect_unsupported(-WETDBG_ERR_CORRUPT, "mmaps");
     build_version(&built);
     add_call(RRT_SYSCALL_EXITING, 59, 0, RRT_ARCH_X86_64);
-    expect_unsupported(-WD_ERR_CORRUPT, "tasks");
+    expect_unsupported(-WETDBG_ERR_CORRUPT, "tasks");
     build_version(&built);
     add_call(RRT_SYSCALL_EXITING, 59, (uint64_t)-2, RRT_ARCH_X86_64);
     open_built();
@@ -152,17 +152,17 @@ static void support_notices_streams_that_were_cut(void **state)
 static void processes_of_the_sample_are_found(void **state)
 {
     (void)state;
-    const struct rrt_process *list;
+    const struct wetdbg_process *list;
     size_t count;
     build_sample(&built);
     open_built();
-    assert_int_equal(rrt_processes(trace, &list, &count), 0);
+    assert_int_equal(wetdbg_recording_processes(trace, &list, &count), 0);
     assert_int_equal(count, 2);
     assert_int_equal(list[0].pid, 10);
     assert_int_equal(list[0].parent_pid, 0);
     assert_int_equal(list[0].start_time, 1);
     assert_int_equal(list[0].end_time, BUILD_SAMPLE_FRAMES);
-    assert_int_equal(list[0].end, RRT_END_EXITED);
+    assert_int_equal(list[0].end, WETDBG_PROCESS_EXITED);
     assert_int_equal(WEXITSTATUS(list[0].wait_status), 3);
     assert_int_equal(list[0].frame_count, 5);
     assert_int_equal(list[0].exec_count, 1);
@@ -172,13 +172,13 @@ static void processes_of_the_sample_are_found(void **state)
     assert_int_equal(list[1].parent_pid, 10);
     assert_int_equal(list[1].start_time, 3);
     assert_int_equal(list[1].end_time, 6);
-    assert_int_equal(list[1].end, RRT_END_SIGNALED);
+    assert_int_equal(list[1].end, WETDBG_PROCESS_SIGNALED);
     assert_int_equal(list[1].fatal_signal, 11);
     assert_int_equal(list[1].fatal_signal_time, 4);
     assert_int_equal(list[1].exec_count, 0);
     assert_string_equal(list[1].inherited->file, "/bin/sample");
-    const struct rrt_process *again;
-    assert_int_equal(rrt_processes(trace, &again, &count), 0);
+    const struct wetdbg_process *again;
+    assert_int_equal(wetdbg_recording_processes(trace, &again, &count), 0);
     assert_ptr_equal(again, list);
 }
 
@@ -194,7 +194,7 @@ static struct built task_event(uint64_t time, int tid, enum rrt_task_kind kind, 
 static void processes_follow_a_program_run_by_a_second_thread(void **state)
 {
     (void)state;
-    const struct rrt_process *list;
+    const struct wetdbg_process *list;
     size_t count;
     struct built task;
     build_version(&built);
@@ -216,11 +216,11 @@ static void processes_follow_a_program_run_by_a_second_thread(void **state)
     task_event(4, 10, RRT_TASK_EXIT, 96, 5 << 8);
     build_pack(&built.tasks, &build);
     open_built();
-    assert_int_equal(rrt_processes(trace, &list, &count), 0);
+    assert_int_equal(wetdbg_recording_processes(trace, &list, &count), 0);
     assert_int_equal(count, 1);
     assert_int_equal(list[0].tid_count, 2);
     assert_int_equal(list[0].exec_count, 1);
-    assert_int_equal(list[0].end, RRT_END_EXITED);
+    assert_int_equal(list[0].end, WETDBG_PROCESS_EXITED);
     assert_int_equal(list[0].wait_status, 5 << 8);
     assert_int_equal(list[0].frame_count, 4);
 }
@@ -228,7 +228,7 @@ static void processes_follow_a_program_run_by_a_second_thread(void **state)
 static void processes_still_alive_at_the_end_say_so(void **state)
 {
     (void)state;
-    const struct rrt_process *list;
+    const struct wetdbg_process *list;
     size_t count;
     build_version(&built);
     add_frame(RRT_EVENT_SCHED);
@@ -239,9 +239,9 @@ static void processes_still_alive_at_the_end_say_so(void **state)
     task_event(2, 10, RRT_TASK_EXIT, 96, 0); /* the first thread only */
     build_pack(&built.tasks, &build);
     open_built();
-    assert_int_equal(rrt_processes(trace, &list, &count), 0);
+    assert_int_equal(wetdbg_recording_processes(trace, &list, &count), 0);
     assert_int_equal(count, 1);
-    assert_int_equal(list[0].end, RRT_END_ALIVE);
+    assert_int_equal(list[0].end, WETDBG_PROCESS_ALIVE);
 }
 
 static void processes_of_impossible_events_are_refused(void **state)
@@ -258,15 +258,15 @@ static void processes_of_impossible_events_are_refused(void **state)
         {RRT_TASK_DETACH, 11, 0},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
-        const struct rrt_process *list;
+        const struct wetdbg_process *list;
         size_t count;
         build_version(&built);
         add_frame(RRT_EVENT_SCHED);
         task_event(1, rows[i].tid, rows[i].kind, 96, (uint64_t)rows[i].parent);
         build_pack(&built.tasks, &build);
         open_built();
-        assert_int_equal(rrt_processes(trace, &list, &count), -WD_ERR_CORRUPT);
-        rrt_close(trace);
+        assert_int_equal(wetdbg_recording_processes(trace, &list, &count), -WETDBG_ERR_CORRUPT);
+        wetdbg_recording_close(trace);
         trace = NULL;
         build_trace_fini(&built);
     }
@@ -275,7 +275,7 @@ static void processes_of_impossible_events_are_refused(void **state)
 static void processes_without_their_start_are_refused(void **state)
 {
     (void)state;
-    const struct rrt_process *list;
+    const struct wetdbg_process *list;
     size_t count;
     for (int with_exec = 0; with_exec < 2; with_exec++) {
         build_version(&built);
@@ -288,9 +288,9 @@ static void processes_without_their_start_are_refused(void **state)
             build_pack(&built.tasks, &build);
         }
         open_built();
-        assert_int_equal(rrt_processes(trace, &list, &count), -WD_ERR_CORRUPT);
-        assert_non_null(strstr(wd_error_message(-WD_ERR_CORRUPT), "/tasks: frame 2: task 10"));
-        rrt_close(trace);
+        assert_int_equal(wetdbg_recording_processes(trace, &list, &count), -WETDBG_ERR_CORRUPT);
+        assert_non_null(strstr(wetdbg_error(-WETDBG_ERR_CORRUPT), "/tasks: frame 2: task 10"));
+        wetdbg_recording_close(trace);
         trace = NULL;
         build_trace_fini(&built);
     }
@@ -304,7 +304,7 @@ static void expect_dump(unsigned what, bool json, const char *expected)
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     assert_non_null(out);
-    assert_int_equal(rrt_dump(trace, what, json, out), 0);
+    assert_int_equal(wetdbg_recording_dump(trace, what, json, out), 0);
     fclose(out);
     assert_string_equal(text, expected);
     free(text);
@@ -328,10 +328,10 @@ static void dump_text_is_one_line_per_item(void **state)
         "7 event tid=10 event=SYSCALL state=entering number=231 name=exit_group ticks=0 "
         "ip=0x401000\n"
         "8 event tid=10 event=EXIT ticks=0\n");
-    expect_dump(RRT_DUMP_DATA, false,
+    expect_dump(WETDBG_DUMP_DATA, false,
                 "2 data tid=10 addr=0x500000 size=5 stored=5\n"
                 "2 data tid=10 addr=0x501000 size=12 stored=8\n");
-    expect_dump(RRT_DUMP_TASKS, false,
+    expect_dump(WETDBG_DUMP_TASKS, false,
                 "2 task tid=10 what=exec file=\"/bin/sample\" argv=[\"sample\",\"-x "
                 "\\\"q\\\"\\x0a\\xff\"] exe_base=0x0 interp_base=0x0 interp=\"\"\n"
                 "3 task tid=11 what=clone parent=10 flags=0x11 own_ns_tid=11\n"
@@ -345,7 +345,7 @@ static void dump_json_is_one_object_per_line(void **state)
     build_sample(&built);
     open_built();
     expect_dump(
-        RRT_DUMP_TASKS | RRT_DUMP_MMAPS, true,
+        WETDBG_DUMP_TASKS | WETDBG_DUMP_MMAPS, true,
         "{\"type\":\"task\",\"time\":2,\"tid\":10,\"what\":\"exec\",\"file\":"
         "\"/bin/sample\",\"argv\":[\"sample\",\"-x \\\"q\\\"\\u000a\\ufffd\"],"
         "\"exe_base\":\"0x0\",\"interp_base\":\"0x0\",\"interp\":\"\"}\n"
@@ -388,13 +388,13 @@ static void dump_escapes_what_is_not_plain_text(void **state)
         build_mmap(&build, 1, 0, 0x1000, RRT_SOURCE_ZERO, rows[i].name, NULL);
         build_pack(&built.mmaps, &build);
         open_built();
-        assert_int_equal(rrt_dump(trace, RRT_DUMP_MMAPS, false, out), 0);
-        assert_int_equal(rrt_dump(trace, RRT_DUMP_MMAPS, true, out), 0);
+        assert_int_equal(wetdbg_recording_dump(trace, WETDBG_DUMP_MMAPS, false, out), 0);
+        assert_int_equal(wetdbg_recording_dump(trace, WETDBG_DUMP_MMAPS, true, out), 0);
         fclose(out);
         assert_non_null(strstr(text, rows[i].text));
         assert_non_null(strstr(strchr(text, '\n'), rows[i].json));
         free(text);
-        rrt_close(trace);
+        wetdbg_recording_close(trace);
         trace = NULL;
         build_trace_fini(&built);
     }
@@ -408,7 +408,8 @@ static void dump_registers_are_those_of_the_frame(void **state)
     FILE *out = open_memstream(&text, &size);
     build_sample(&built);
     open_built();
-    assert_int_equal(rrt_dump(trace, RRT_DUMP_EVENTS | RRT_DUMP_REGISTERS, false, out), 0);
+    assert_int_equal(
+        wetdbg_recording_dump(trace, WETDBG_DUMP_EVENTS | WETDBG_DUMP_REGISTERS, false, out), 0);
     fclose(out);
     assert_non_null(strstr(text, " r15=0x0 "));
     assert_non_null(strstr(text, " rax=0x7 "));
@@ -419,7 +420,7 @@ static void dump_registers_are_those_of_the_frame(void **state)
 static void questions_leave_the_reader_where_it_is(void **state)
 {
     (void)state;
-    const struct rrt_process *list;
+    const struct wetdbg_process *list;
     struct rrt_frame frame;
     size_t count;
     FILE *nowhere = fopen("/dev/null", "w");
@@ -427,9 +428,9 @@ static void questions_leave_the_reader_where_it_is(void **state)
     open_built();
     assert_int_equal(rrt_next(trace, &frame), 1);
     assert_int_equal(rrt_next(trace, &frame), 1);
-    assert_int_equal(rrt_processes(trace, &list, &count), 0);
+    assert_int_equal(wetdbg_recording_processes(trace, &list, &count), 0);
     assert_int_equal(rrt_check_supported(trace), 0);
-    assert_int_equal(rrt_dump(trace, 0, false, nowhere), 0);
+    assert_int_equal(wetdbg_recording_dump(trace, 0, false, nowhere), 0);
     fclose(nowhere);
     assert_memory_equal(frame.writes[0].bytes, "hello", 5);
     assert_int_equal(rrt_next(trace, &frame), 1);
@@ -479,12 +480,12 @@ static void backing_inside_is_opened_if_unchanged(void **state)
     make_file("mmap_hardlink_1_x", "content", 1000);
     make_file("mmap_copy_2_x", "content", 2000);
     assert_int_equal(try_open("mmap_hardlink_1_x", 7, 1000), 0);
-    assert_int_equal(try_open("mmap_hardlink_1_x", 7, 0), -WD_ERR_UNSUPPORTED);
-    assert_int_equal(try_open("mmap_hardlink_1_x", 7, 1001), -WD_ERR_UNSUPPORTED);
-    assert_non_null(strstr(wd_error_message(-WD_ERR_UNSUPPORTED), "mmap_hardlink_1_x has changed"));
-    assert_int_equal(try_open("mmap_hardlink_1_x", 8, 1000), -WD_ERR_UNSUPPORTED);
+    assert_int_equal(try_open("mmap_hardlink_1_x", 7, 0), -WETDBG_ERR_UNSUPPORTED);
+    assert_int_equal(try_open("mmap_hardlink_1_x", 7, 1001), -WETDBG_ERR_UNSUPPORTED);
+    assert_non_null(strstr(wetdbg_error(-WETDBG_ERR_UNSUPPORTED), "mmap_hardlink_1_x has changed"));
+    assert_int_equal(try_open("mmap_hardlink_1_x", 8, 1000), -WETDBG_ERR_UNSUPPORTED);
     assert_int_equal(try_open("mmap_copy_2_x", 7, 1000), 0); /* a copy is younger */
-    assert_int_equal(try_open("mmap_copy_2_x", 6, 1000), -WD_ERR_UNSUPPORTED);
+    assert_int_equal(try_open("mmap_copy_2_x", 6, 1000), -WETDBG_ERR_UNSUPPORTED);
     assert_int_equal(try_open("mmap_copy_3_x", 6, 1000), -ENOENT);
 }
 
@@ -497,9 +498,9 @@ static void backing_original_is_opened_if_unchanged(void **state)
     make_file("original", "\177ELF...", 1000);
     snprintf(path, sizeof(path), "%s/original", dir);
     assert_int_equal(try_open(path, 7, 1000), 0);
-    assert_int_equal(try_open(path, 7, 999), -WD_ERR_UNSUPPORTED);
-    assert_int_equal(try_open(path, 7, 0), -WD_ERR_UNSUPPORTED);
-    assert_int_equal(try_open(path, 9, 1000), -WD_ERR_UNSUPPORTED);
+    assert_int_equal(try_open(path, 7, 999), -WETDBG_ERR_UNSUPPORTED);
+    assert_int_equal(try_open(path, 7, 0), -WETDBG_ERR_UNSUPPORTED);
+    assert_int_equal(try_open(path, 9, 1000), -WETDBG_ERR_UNSUPPORTED);
 }
 
 /* Whoever made the recording cannot read it, but sees its size and time. */
@@ -512,8 +513,8 @@ static void backing_that_is_private_is_refused_without_a_digest(void **state)
     make_file("secret", "content", 1000);
     assert_int_equal(fchmodat(rrt_trace_dir_fd(trace), "secret", 0600, 0), 0);
     snprintf(path, sizeof(path), "%s/secret", dir);
-    assert_int_equal(try_open(path, 7, 1000), -WD_ERR_UNSUPPORTED);
-    assert_non_null(strstr(wd_error_message(-WD_ERR_UNSUPPORTED),
+    assert_int_equal(try_open(path, 7, 1000), -WETDBG_ERR_UNSUPPORTED);
+    assert_non_null(strstr(wetdbg_error(-WETDBG_ERR_UNSUPPORTED),
                            "nothing tells that it holds what was recorded"));
 }
 
@@ -534,7 +535,7 @@ static void backing_that_leads_outside_is_refused(void **state)
                                  "/..", path};
     for (size_t i = 0; i < COUNT(names); i++) {
         int r = try_open(names[i], 7, 1000);
-        if (r != -WD_ERR_CORRUPT)
+        if (r != -WETDBG_ERR_CORRUPT)
             fail_msg("%s: %d", names[i], r);
     }
     assert_int_equal(try_open("", 7, 1000), -EINVAL);

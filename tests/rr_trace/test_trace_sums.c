@@ -14,18 +14,18 @@
 #include <xxhash.h>
 
 #include "common/digest.h"
-#include "common/err.h"
 #include "common/regular.h"
 #include "recorder/rr_trace/rr_trace.h"
 #include "recorder/rr_trace/trace_sums.h"
 #include "tests/rr_trace/rr_trace_unit.h"
 #include "tests/rr_trace/trace_build.h"
+#include <wetdbg/errors.h>
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define COPY_NAME    "mmap_copy_2_with space, % and \n"
 
 static char *dir;
-static struct rrt_trace *trace;
+static struct wetdbg_recording *trace;
 
 static const char *path_of(const char *name)
 {
@@ -63,14 +63,14 @@ static int set_up(void **state)
     put(&text, COPY_NAME);
     write_list(&text);
     wd_buf_fini(&text);
-    assert_int_equal(rrt_open(dir, &trace), 0);
+    assert_int_equal(wetdbg_recording_open(dir, &trace), 0);
     return 0;
 }
 
 static int tear_down(void **state)
 {
     (void)state;
-    rrt_close(trace);
+    wetdbg_recording_close(trace);
     build_remove_dir(dir);
     return 0;
 }
@@ -87,9 +87,9 @@ static void flip_bit(const char *name, off_t off)
 
 static void expect_corrupt(int r, const char *words)
 {
-    assert_int_equal(r, -WD_ERR_CORRUPT);
-    if (!strstr(wd_error_message(r), words))
-        fail_msg("\"%s\" lacks \"%s\"", wd_error_message(r), words);
+    assert_int_equal(r, -WETDBG_ERR_CORRUPT);
+    if (!strstr(wetdbg_error(r), words))
+        fail_msg("\"%s\" lacks \"%s\"", wetdbg_error(r), words);
 }
 
 static int open_copy(const char *name, struct rrt_backing *backing)

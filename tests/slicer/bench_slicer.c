@@ -14,14 +14,14 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "common/err.h"
 #include "slicer/slicer.h"
+#include <wetdbg/errors.h>
 
 static const char *const kind_names[] = {"full", "data", "thin", "control"};
 
 struct bench {
-    struct wet *wet;
-    struct slc_criterion *criterion;
+    struct wetdbg *wet;
+    struct wetdbg_criterion *criterion;
     unsigned passes;
     bool parents, digest, scan, loader;
     double began, first_line;
@@ -34,7 +34,7 @@ static double now(clockid_t clock)
     return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
-static int on_line(void *arg, const struct slc_line *line)
+static int on_line(void *arg, const struct wetdbg_slice_line *line)
 {
     struct bench *bench = arg;
     (void)line;
@@ -50,14 +50,14 @@ static uint64_t mix(uint64_t hash, uint64_t value)
 }
 
 /* Of what does not depend on how lines are found or sorted. */
-static uint64_t digest_of(const struct bench *bench, const struct slc_slice *slice)
+static uint64_t digest_of(const struct bench *bench, const struct wetdbg_slice *slice)
 {
-    uint64_t hash = 1, end = wet_get_info(bench->wet)->instructions + 1;
+    uint64_t hash = 1, end = wetdbg_get_info(bench->wet)->instructions + 1;
     size_t count;
-    const struct slc_line *lines = slc_lines(slice, &count);
+    const struct wetdbg_slice_line *lines = wetdbg_slice_lines(slice, &count);
 
-    for (wet_time t = 1; t <= end; t++)
-        if (slc_contains_time(slice, t))
+    for (wetdbg_time t = 1; t <= end; t++)
+        if (wetdbg_slice_contains_time(slice, t))
             hash = mix(hash, t);
     for (size_t i = 0; i < count; i++) {
         hash = mix(hash, lines[i].instances);
@@ -66,31 +66,31 @@ static uint64_t digest_of(const struct bench *bench, const struct slc_slice *sli
         hash = mix(hash, lines[i].last_time);
         hash = mix(hash, lines[i].pc);
     }
-    const struct slc_initial *initials = slc_initials(slice, &count);
+    const struct wetdbg_slice_initial *initials = wetdbg_slice_initials(slice, &count);
     for (size_t i = 0; i < count; i++)
         hash =
             mix(mix(mix(hash, initials[i].address), initials[i].size_bytes), initials[i].location);
     return hash;
 }
 
-static int run(struct bench *bench, enum slc_kinds kinds)
+static int run(struct bench *bench, enum wetdbg_slice_kinds kinds)
 {
-    struct slc_options options = {.kinds = kinds,
-                                  .record_parents = bench->parents,
-                                  .loader = bench->loader,
-                                  .on_line = on_line,
-                                  .arg = bench};
-    struct slc_slice *slice;
+    struct wetdbg_slice_options options = {.kinds = kinds,
+                                           .record_parents = bench->parents,
+                                           .loader = bench->loader,
+                                           .on_line = on_line,
+                                           .arg = bench};
+    struct wetdbg_slice *slice;
     double cpu = now(CLOCK_PROCESS_CPUTIME_ID);
 
     bench->began = now(CLOCK_MONOTONIC);
     bench->first_line = -1;
-    int err = slc_backward(bench->wet, bench->criterion, &options, &slice);
+    int err = wetdbg_slice_backward(bench->wet, bench->criterion, &options, &slice);
     if (err)
         return err;
     double wall = now(CLOCK_MONOTONIC) - bench->began;
     cpu = now(CLOCK_PROCESS_CPUTIME_ID) - cpu;
-    const struct slc_counts *counts = slc_get_counts(slice);
+    const struct wetdbg_slice_counts *counts = wetdbg_slice_get_counts(slice);
     printf(
         "%-8s %7.2f s wall %7.2f s cpu  %2u passes  scanned %10llu (%6.1f M/s)  instances %10llu "
         " statements %7llu  lines %6llu  first line %.2f s",
@@ -102,13 +102,13 @@ static int run(struct bench *bench, enum slc_kinds kinds)
         printf("  digest %016llx", (unsigned long long)digest_of(bench, slice));
     putchar('\n');
     fflush(stdout);
-    slc_slice_free(slice);
+    wetdbg_slice_free(slice);
     return 0;
 }
 
 static int scan(struct bench *bench)
 {
-    const struct wet_info *info = wet_get_info(bench->wet);
+    const struct wetdbg_info *info = wetdbg_get_info(bench->wet);
     double began = now(CLOCK_MONOTONIC), cpu = now(CLOCK_PROCESS_CPUTIME_ID);
     uint64_t execs = 0;
 
@@ -128,7 +128,7 @@ static int scan(struct bench *bench)
 
 static int fail(const char *what, int err)
 {
-    fprintf(stderr, "%s: %s\n", what, wd_error_message(err));
+    fprintf(stderr, "%s: %s\n", what, wetdbg_error(err));
     return 1;
 }
 
@@ -142,7 +142,7 @@ static int run_all(struct bench *bench, char **names)
         for (char **name = names; *name; name++)
             is_wanted |= strcmp(*name, kind_names[kinds]) == 0;
         for (unsigned pass = 0; is_wanted && pass < bench->passes; pass++)
-            if ((err = run(bench, (enum slc_kinds)kinds)))
+            if ((err = run(bench, (enum wetdbg_slice_kinds)kinds)))
                 return fail(kind_names[kinds], err);
     }
     getrusage(RUSAGE_SELF, &usage);
@@ -170,17 +170,17 @@ int main(int argc, char **argv)
                 argv[0]);
         return 2;
     }
-    int err = wet_open(argv[at], &bench.wet);
+    int err = wetdbg_open(argv[at], &bench.wet);
     if (err)
         return fail(argv[at], err);
     if (bench.scan && (err = scan(&bench)))
         return fail("intervals", err);
-    err = slc_criterion_parse(bench.wet, argv[at + 1], NULL, &bench.criterion);
+    err = wetdbg_criterion_parse(bench.wet, argv[at + 1], NULL, &bench.criterion);
     if (err)
         return fail(argv[at + 1], err);
-    printf("%s\n", slc_criterion_get_info(bench.criterion)->description);
+    printf("%s\n", wetdbg_criterion_get_info(bench.criterion)->description);
     int result = run_all(&bench, argv + at + 2);
-    slc_criterion_free(bench.criterion);
-    wet_close(bench.wet);
+    wetdbg_criterion_free(bench.criterion);
+    wetdbg_close(bench.wet);
     return result;
 }

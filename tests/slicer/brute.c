@@ -109,7 +109,7 @@ struct picture {
 };
 
 struct brute {
-    struct wet *wet;
+    struct wetdbg *wet;
     uint32_t steps;
     VEC(struct def) defs; /* from 1 */
     VEC(struct use) uses;
@@ -182,7 +182,7 @@ struct span {
     bool down;
 };
 
-static struct span operand_span(const struct wet *wet, wet_time t, unsigned m)
+static struct span operand_span(const struct wetdbg *wet, wetdbg_time t, unsigned m)
 {
     const struct fake_step *step = fake_step(wet, t);
     const uint64_t *slots = fake_slots(wet) + step->slot_off;
@@ -224,7 +224,7 @@ static void define(struct brute *b, uint32_t t, unsigned flow, bool is_memory, u
         b->now->regs[place] = (uint32_t)b->defs.count - 1;
 }
 
-static void use_regs(struct brute *b, const struct ins_regset *set, enum slc_edge edge)
+static void use_regs(struct brute *b, const struct ins_regset *set, enum wetdbg_edge edge)
 {
     for (unsigned l = 0; l < INS_LOC_COUNT; l++) {
         if (!ins_regset_has(set, l))
@@ -243,7 +243,7 @@ static void use_values(struct brute *b, const struct ins_flow *flow)
 {
     size_t first = b->uses.count, kept = first;
 
-    use_regs(b, &flow->value_uses, SLC_EDGE_VALUE);
+    use_regs(b, &flow->value_uses, WETDBG_EDGE_VALUE);
     for (size_t i = first; i < b->uses.count; i++) {
         uint64_t place = b->uses.at[i].place;
         bool is_half = place < gpr_place(16) && flow->halves >> place / REG_BYTES & 1;
@@ -253,29 +253,29 @@ static void use_values(struct brute *b, const struct ins_flow *flow)
     b->uses.count = kept;
 }
 
-static void use_flow(struct brute *b, wet_time t, const struct ins_info *info, unsigned f)
+static void use_flow(struct brute *b, wetdbg_time t, const struct ins_info *info, unsigned f)
 {
     const struct ins_flow *flow = &info->flows[f];
 
     use_values(b, flow);
-    use_regs(b, &flow->cond_uses, SLC_EDGE_CONDITION);
+    use_regs(b, &flow->cond_uses, WETDBG_EDGE_CONDITION);
     for (unsigned m = 0; m < info->mem_count; m++) {
         if (flow->mem_uses >> m & 1) {
             struct span span = operand_span(b->wet, t, m);
             for (uint64_t i = 0; i < span.size; i++) {
                 struct use use = {span.address + i, map_get(&b->memory, span.address + i),
-                                  SLC_EDGE_VALUE, true};
+                                  WETDBG_EDGE_VALUE, true};
                 PUSH(b->uses, use);
             }
         }
         if ((flow->mem_uses | flow->mem_defs | flow->mem_may_defs) >> m & 1) {
             struct ins_regset address = ins_addr_uses(info, m);
-            use_regs(b, &address, SLC_EDGE_ADDRESS);
+            use_regs(b, &address, WETDBG_EDGE_ADDRESS);
         }
     }
 }
 
-static void define_flow(struct brute *b, wet_time t, const struct ins_info *info, unsigned f)
+static void define_flow(struct brute *b, wetdbg_time t, const struct ins_info *info, unsigned f)
 {
     const struct ins_flow *flow = &info->flows[f];
 
@@ -314,7 +314,7 @@ static int saved_gpr(const struct ins_regset *set)
 }
 
 /* The register of a push (is_push) or pop, and its slot. */
-static int stack_copy(const struct wet *wet, wet_time t, bool is_push, unsigned *flow,
+static int stack_copy(const struct wetdbg *wet, wetdbg_time t, bool is_push, unsigned *flow,
                       uint64_t *slot)
 {
     const struct ins_info *info = fake_step(wet, t)->info;
@@ -334,7 +334,7 @@ static int stack_copy(const struct wet *wet, wet_time t, bool is_push, unsigned 
     return -1;
 }
 
-static void note_push(struct brute *b, wet_time t)
+static void note_push(struct brute *b, wetdbg_time t)
 {
     unsigned f;
     uint64_t slot;
@@ -348,7 +348,7 @@ static void note_push(struct brute *b, wet_time t)
 }
 
 /* The definitions of before the push if the pop restores them, or NULL. */
-static const uint32_t *restored(struct brute *b, wet_time t, int *reg)
+static const uint32_t *restored(struct brute *b, wetdbg_time t, int *reg)
 {
     unsigned f, push_flow;
     uint64_t slot, push_slot;
@@ -362,7 +362,7 @@ static const uint32_t *restored(struct brute *b, wet_time t, int *reg)
         if (!def || b->defs.at[def].time != b->defs.at[first].time)
             return NULL;
     }
-    wet_time push = b->defs.at[first].time;
+    wetdbg_time push = b->defs.at[first].time;
     if (push && fake_step(b->wet, push)->task != fake_step(b->wet, t)->task)
         return NULL;
     if (!map_get(&b->saved, push) ||
@@ -378,7 +378,7 @@ static struct frame *top(struct brute *b)
     return &b->now->frames.at[b->now->frames.count - 1];
 }
 
-static void push_frame(struct brute *b, uint64_t slot, wet_time creator)
+static void push_frame(struct brute *b, uint64_t slot, wetdbg_time creator)
 {
     struct frame frame = {.slot = slot, .creator = (uint32_t)creator};
     PUSH(b->now->frames, frame);
@@ -404,7 +404,7 @@ static uint32_t control_parent(struct brute *b, uint64_t pc)
     size_t count;
     uint32_t parent = 0;
 
-    if (mdl_controllers(wet_get_model(b->wet), pc, &branches, &count))
+    if (wetdbg_controllers(wetdbg_get_model(b->wet), pc, &branches, &count))
         count = 0;
     for (size_t i = 0; i < count; i++) {
         uint32_t at = map_get(&top(b)->branches, branches[i]);
@@ -415,16 +415,16 @@ static uint32_t control_parent(struct brute *b, uint64_t pc)
 
 static bool enters_function(struct brute *b, uint64_t from, uint64_t to)
 {
-    struct mdl_function source = {0}, target;
-    struct mdl_model *model = wet_get_model(b->wet);
+    struct wetdbg_function source = {0}, target;
+    struct wetdbg_model *model = wetdbg_get_model(b->wet);
 
-    if (mdl_function_at(model, to, &target) || target.start != to ||
-        target.flags & MDL_FUNCTION_COLD)
+    if (wetdbg_function_at(model, to, &target) || target.start != to ||
+        target.flags & WETDBG_FUNCTION_COLD)
         return false;
-    return mdl_function_at(model, from, &source) || source.start != target.start;
+    return wetdbg_function_at(model, from, &source) || source.start != target.start;
 }
 
-static void step_frames(struct brute *b, wet_time t)
+static void step_frames(struct brute *b, wetdbg_time t)
 {
     const struct fake_step *step = fake_step(b->wet, t);
     const struct ins_info *info = step->info;
@@ -509,7 +509,7 @@ static void handler_begins(struct brute *b, const struct fake_happening *h)
     uint64_t ucontext = h->address + 8;
 
     b->now = thread;
-    wet_time cause = h->is_own ? h->time : h->fault_pc ? control_parent(b, h->fault_pc) : 0;
+    wetdbg_time cause = h->is_own ? h->time : h->fault_pc ? control_parent(b, h->fault_pc) : 0;
     for (uint64_t i = 0; i < h->size; i++)
         *map_at(&b->memory, h->address + i) = 0;
     for (unsigned i = 0; i < 16 * 8; i++)
@@ -572,7 +572,7 @@ static void find_next(struct brute *b)
     const struct fake_happening *happenings = fake_happenings(b->wet, &count);
 
     b->next = calloc((size_t)b->steps + 2, sizeof(*b->next));
-    for (wet_time t = 1; t <= b->steps; t++) {
+    for (wetdbg_time t = 1; t <= b->steps; t++) {
         for (; h < count && happenings[h].time < t; h++)
             if (happenings[h].kind == FAKE_HANDLER || happenings[h].kind == FAKE_HANDLER_END)
                 last[happenings[h].task] = 0;
@@ -595,13 +595,13 @@ static void take_picture(struct brute *b, struct brute_criterion *criterion)
         unsigned from, to;
         loc_places(l, &from, &to);
         for (unsigned p = from; p < to && ins_regset_has(&criterion->regs, l); p++) {
-            struct use use = {p, b->now->regs[p], SLC_EDGE_VALUE, false};
+            struct use use = {p, b->now->regs[p], WETDBG_EDGE_VALUE, false};
             PUSH(picture.uses, use);
         }
     }
     for (uint64_t i = 0; i < criterion->size; i++) {
         uint64_t at = criterion->address + i;
-        struct use use = {at, map_get(&b->memory, at), SLC_EDGE_VALUE, true};
+        struct use use = {at, map_get(&b->memory, at), WETDBG_EDGE_VALUE, true};
         PUSH(picture.uses, use);
     }
     criterion->picture = b->pictures.count;
@@ -693,12 +693,12 @@ static const char *signature(uint64_t number)
 static void use_memory(struct brute *b, uint64_t address, uint64_t size)
 {
     for (uint64_t i = 0; address && i < size; i++) {
-        struct use use = {address + i, map_get(&b->memory, address + i), SLC_EDGE_VALUE, true};
+        struct use use = {address + i, map_get(&b->memory, address + i), WETDBG_EDGE_VALUE, true};
         PUSH(b->uses, use);
     }
 }
 
-static void use_gpr(struct brute *b, unsigned gpr, enum slc_edge edge)
+static void use_gpr(struct brute *b, unsigned gpr, enum wetdbg_edge edge)
 {
     struct ins_regset set = {0};
     for (unsigned p = 0; p < 3; p++)
@@ -706,26 +706,26 @@ static void use_gpr(struct brute *b, unsigned gpr, enum slc_edge edge)
     use_regs(b, &set, edge);
 }
 
-static uint64_t string_size(struct wet_state *state, uint64_t address)
+static uint64_t string_size(struct wetdbg_state *state, uint64_t address)
 {
     uint64_t size = 0;
     char byte = 1;
-    while (address && byte && wet_state_read(state, address + size, &byte, 1) == 0)
+    while (address && byte && wetdbg_state_read(state, address + size, &byte, 1) == 0)
         size++;
     return size;
 }
 
-static void use_call(struct brute *b, wet_time t, bool sent)
+static void use_call(struct brute *b, wetdbg_time t, bool sent)
 {
     static const unsigned gprs[] = {INS_RDI, INS_RSI, INS_RDX, 10, 8, 9};
-    struct wet_state *state;
+    struct wetdbg_state *state;
 
-    if (wet_state_open(b->wet, t, &state))
+    if (wetdbg_state_open(b->wet, t, &state))
         abort();
-    const struct evq_regs *regs = wet_state_regs(state);
+    const struct evq_regs *regs = wetdbg_state_regs(state);
     const char *at = signature(regs->r[EVQ_RAX]);
     if (!sent)
-        use_gpr(b, INS_RAX, SLC_EDGE_VALUE);
+        use_gpr(b, INS_RAX, WETDBG_EDGE_VALUE);
     else if (!strchr(at, '>'))
         at = "";
     for (unsigned a = 0; *at; a++, at++) {
@@ -733,7 +733,7 @@ static void use_call(struct brute *b, wet_time t, bool sent)
         uint64_t next = a < 5 ? regs->r[evq_reg_of_gpr[gprs[a + 1]]] : 0;
         if (sent != (*at == '>'))
             continue;
-        use_gpr(b, gprs[a], *at == 'v' ? SLC_EDGE_VALUE : SLC_EDGE_ADDRESS);
+        use_gpr(b, gprs[a], *at == 'v' ? WETDBG_EDGE_VALUE : WETDBG_EDGE_ADDRESS);
         if (*at == 's')
             use_memory(b, value, string_size(state, value));
         if (*at == '>' || *at == '<')
@@ -743,27 +743,27 @@ static void use_call(struct brute *b, wet_time t, bool sent)
             at = strchr(at, ']');
         }
     }
-    wet_state_close(state);
+    wetdbg_state_close(state);
 }
 
 /* The location that an arch_prctl sets; INS_LOC_COUNT: it is none. */
-static unsigned segment_base_set(const struct brute *b, wet_time t)
+static unsigned segment_base_set(const struct brute *b, wetdbg_time t)
 {
-    struct wet_state *state;
+    struct wetdbg_state *state;
     unsigned base = INS_LOC_COUNT;
 
-    if (wet_state_open(b->wet, t, &state))
+    if (wetdbg_state_open(b->wet, t, &state))
         abort();
-    const struct evq_regs *regs = wet_state_regs(state);
+    const struct evq_regs *regs = wetdbg_state_regs(state);
     if (regs->r[EVQ_RAX] == 158 && regs->r[EVQ_RDI] == 0x1002) /* arch_prctl, SET_FS */
         base = INS_LOC_FS_BASE;
     if (regs->r[EVQ_RAX] == 158 && regs->r[EVQ_RDI] == 0x1001) /* SET_GS */
         base = INS_LOC_GS_BASE;
-    wet_state_close(state);
+    wetdbg_state_close(state);
     return base;
 }
 
-static void step_data(struct brute *b, wet_time t, bool bypass)
+static void step_data(struct brute *b, wetdbg_time t, bool bypass)
 {
     const struct ins_info *info = fake_step(b->wet, t)->info;
     int reg = -1;
@@ -794,21 +794,21 @@ static void step_data(struct brute *b, wet_time t, bool bypass)
 /* The model must know where indirect jumps went before it is asked for controllers. */
 static void teach_model(const struct brute *b)
 {
-    struct wet *wet = b->wet;
-    struct mdl_function from, to;
+    struct wetdbg *wet = b->wet;
+    struct wetdbg_function from, to;
 
-    for (wet_time t = 1; t <= b->steps; t++) {
+    for (wetdbg_time t = 1; t <= b->steps; t++) {
         if (!b->next[t])
             continue;
         uint64_t pc = fake_step(wet, t)->pc, next = fake_step(wet, b->next[t])->pc;
         if (fake_step(wet, t)->info->klass == INS_JMP_INDIRECT &&
-            !mdl_function_at(wet_get_model(wet), pc, &from) &&
-            !mdl_function_at(wet_get_model(wet), next, &to) && from.start == to.start)
-            mdl_add_indirect_target(wet_get_model(wet), pc, next);
+            !wetdbg_function_at(wetdbg_get_model(wet), pc, &from) &&
+            !wetdbg_function_at(wetdbg_get_model(wet), next, &to) && from.start == to.start)
+            mdl_add_indirect_target(wetdbg_get_model(wet), pc, next);
     }
 }
 
-struct brute *brute_new(struct wet *wet, struct brute_criterion *criteria, size_t count,
+struct brute *brute_new(struct wetdbg *wet, struct brute_criterion *criteria, size_t count,
                         bool bypass)
 {
     struct brute *b = calloc(1, sizeof(*b));
@@ -816,7 +816,7 @@ struct brute *brute_new(struct wet *wet, struct brute_criterion *criteria, size_
     const struct fake_happening *happenings = fake_happenings(wet, &happening_count);
 
     b->wet = wet;
-    b->steps = (uint32_t)wet_get_info(wet)->instructions;
+    b->steps = (uint32_t)wetdbg_get_info(wet)->instructions;
     b->instances = calloc((size_t)b->steps + 2, sizeof(*b->instances));
     find_next(b);
     teach_model(b);
@@ -824,7 +824,7 @@ struct brute *brute_new(struct wet *wet, struct brute_criterion *criteria, size_
     PUSH(b->joins, 0);
     b->now = &b->threads[0];
     push_frame(b, UINT64_MAX, 0);
-    for (wet_time t = 1; t <= b->steps; t++) {
+    for (wetdbg_time t = 1; t <= b->steps; t++) {
         b->now = &b->threads[fake_step(wet, t)->task];
         for (size_t i = 0; i < count; i++)
             if (criteria[i].time == t)
@@ -869,23 +869,24 @@ void brute_free(struct brute *b)
 
 struct search {
     struct brute *b;
-    enum slc_kinds kinds;
+    enum wetdbg_slice_kinds kinds;
     uint8_t *defs;      /* bit 0: reached */
     uint8_t *instances; /* bit 0: in the slice, bit 1: branch flows done */
     VEC(uint32_t) todo; /* definitions */
     VEC(uint32_t) members;
 };
 
-static bool follows(const struct search *s, enum slc_edge edge)
+static bool follows(const struct search *s, enum wetdbg_edge edge)
 {
-    if (s->kinds == SLC_KINDS_CONTROL)
-        return edge == SLC_EDGE_CONTROL;
-    if (edge == SLC_EDGE_ADDRESS)
-        return s->kinds != SLC_KINDS_THIN;
-    return edge != SLC_EDGE_CONTROL || s->kinds == SLC_KINDS_FULL;
+    if (s->kinds == WETDBG_SLICE_CONTROL)
+        return edge == WETDBG_EDGE_CONTROL;
+    if (edge == WETDBG_EDGE_ADDRESS)
+        return s->kinds != WETDBG_SLICE_THIN;
+    return edge != WETDBG_EDGE_CONTROL || s->kinds == WETDBG_SLICE_FULL;
 }
 
-static void add_edge(struct search *s, wet_time user, wet_time definition, enum slc_edge kind)
+static void add_edge(struct search *s, wetdbg_time user, wetdbg_time definition,
+                     enum wetdbg_edge kind)
 {
     struct edge edge = {(uint32_t)user, (uint32_t)definition, (uint8_t)kind};
     PUSH(s->b->edges, edge);
@@ -893,9 +894,9 @@ static void add_edge(struct search *s, wet_time user, wet_time definition, enum 
 
 static void reach_instance(struct search *s, uint32_t t);
 
-static void reach_use(struct search *s, wet_time user, const struct use *use)
+static void reach_use(struct search *s, wetdbg_time user, const struct use *use)
 {
-    if (!follows(s, (enum slc_edge)use->edge))
+    if (!follows(s, (enum wetdbg_edge)use->edge))
         return;
     for (uint32_t d = use->def; d; d = s->b->defs.at[d].before) {
         if (s->b->defs.at[d].flow == JOIN_FLOW) {
@@ -909,10 +910,10 @@ static void reach_use(struct search *s, wet_time user, const struct use *use)
         unsigned kinds = 0;
         if (def->flow != KERNEL_FLOW)
             kinds = fake_step(s->b->wet, def->time)->info->flows[def->flow].kinds;
-        if (!def->is_memory && (kinds & INS_FLOW_STACK ||
-                                (kinds & INS_FLOW_STACK_ADDRESS && use->edge == SLC_EDGE_ADDRESS)))
+        if (!def->is_memory && (kinds & INS_FLOW_STACK || (kinds & INS_FLOW_STACK_ADDRESS &&
+                                                           use->edge == WETDBG_EDGE_ADDRESS)))
             continue;
-        add_edge(s, user, def->time, (enum slc_edge)use->edge);
+        add_edge(s, user, def->time, (enum wetdbg_edge)use->edge);
         if (!s->defs[d]) {
             s->defs[d] = 1;
             PUSH(s->todo, d);
@@ -936,7 +937,7 @@ static void reach_branch(struct search *s, uint32_t t)
         return;
     s->instances[t] |= 2;
     reach_instance(s, t);
-    for (unsigned f = 0; f < info->flow_count && s->kinds != SLC_KINDS_CONTROL; f++)
+    for (unsigned f = 0; f < info->flow_count && s->kinds != WETDBG_SLICE_CONTROL; f++)
         if (info->flows[f].kinds & INS_FLOW_BRANCH)
             reach_flow(s, t, f);
 }
@@ -983,24 +984,24 @@ static unsigned first_place(const struct ins_regset *a, const struct ins_regset 
 }
 
 /* How many bytes of a register an instruction moves, and whether it extends their sign. */
-static unsigned moved_bytes(const struct search *s, wet_time t, bool *is_sign)
+static unsigned moved_bytes(const struct search *s, wetdbg_time t, bool *is_sign)
 {
     const struct fake_step *step = fake_step(s->b->wet, t);
     uint32_t *known = map_at(&s->b->moved, step->pc);
     uint8_t code[16];
-    struct wet_state *state;
+    struct wetdbg_state *state;
     unsigned count = 0;
 
     if (*known) {
         *is_sign = *known >> 8;
         return (*known & 255) - 1;
     }
-    if (wet_state_open(s->b->wet, t, &state))
+    if (wetdbg_state_open(s->b->wet, t, &state))
         abort();
     while (count < step->info->length &&
-           wet_state_read(state, step->pc + count, &code[count], 1) == 0)
+           wetdbg_state_read(state, step->pc + count, &code[count], 1) == 0)
         count++;
-    wet_state_close(state);
+    wetdbg_state_close(state);
     unsigned moved = ins_moved_bytes(code, count, is_sign);
     *known = (moved + 1) | (uint32_t)*is_sign << 8;
     return moved;
@@ -1089,7 +1090,7 @@ static void reach_def(struct search *s, uint32_t d)
     uint64_t source = moves ? moved_from(s, &def) : 0;
     for (size_t u = in->uses[def.flow]; u < in->uses[def.flow + 1]; u++) {
         const struct use use = s->b->uses.at[u];
-        if (use.edge == SLC_EDGE_VALUE && copies &&
+        if (use.edge == WETDBG_EDGE_VALUE && copies &&
             (moves ? use.place != source : !is_source_byte(s, &def, &use)))
             continue;
         reach_use(s, def.time, &use);
@@ -1109,8 +1110,8 @@ static void reach_all(struct search *s)
             return;
         uint32_t t = s->members.at[member++];
         uint32_t parent = s->b->instances[t].parent;
-        if (follows(s, SLC_EDGE_CONTROL) && parent) {
-            add_edge(s, t, parent, SLC_EDGE_CONTROL);
+        if (follows(s, WETDBG_EDGE_CONTROL) && parent) {
+            add_edge(s, t, parent, WETDBG_EDGE_CONTROL);
             reach_branch(s, parent);
         }
     }
@@ -1139,7 +1140,7 @@ static size_t first_edge(const struct brute *b, uint32_t user)
     return low;
 }
 
-static uint32_t *distances(struct brute *b, wet_time from)
+static uint32_t *distances(struct brute *b, wetdbg_time from)
 {
     uint32_t *distance = malloc(((size_t)b->steps + 2) * sizeof(*distance));
     VEC(uint32_t) queue = {0};
@@ -1174,7 +1175,7 @@ static void reach_all_flows(struct search *s, uint32_t t)
 }
 
 uint32_t *brute_slice(struct brute *b, const struct brute_criterion *criterion,
-                      enum slc_kinds kinds)
+                      enum wetdbg_slice_kinds kinds)
 {
     struct search s = {.b = b, .kinds = kinds};
     uint32_t t = (uint32_t)criterion->time;
@@ -1196,7 +1197,8 @@ uint32_t *brute_slice(struct brute *b, const struct brute_criterion *criterion,
     return distances(b, t);
 }
 
-bool brute_has_edge(const struct brute *b, wet_time user, wet_time definition, enum slc_edge kind)
+bool brute_has_edge(const struct brute *b, wetdbg_time user, wetdbg_time definition,
+                    enum wetdbg_edge kind)
 {
     for (size_t e = first_edge(b, (uint32_t)user);
          e < b->edges.count && b->edges.at[e].user == user; e++)

@@ -12,7 +12,7 @@
 
 /* Places just before an instance; nothing: all that it uses. */
 struct brute_criterion {
-    wet_time time;
+    wetdbg_time time;
     struct ins_regset regs;
     uint64_t address, size;
     size_t picture; /* brute's */
@@ -21,17 +21,17 @@ struct brute_criterion {
 struct brute;
 
 /* Follows the run once; criteria must be known before. */
-struct brute *brute_new(struct wet *wet, struct brute_criterion *criteria, size_t count,
+struct brute *brute_new(struct wetdbg *wet, struct brute_criterion *criteria, size_t count,
                         bool bypass);
 void brute_free(struct brute *brute);
 
 /* Distance of each time (index 1..instructions), UINT32_MAX if it is not in the slice. For the
  * caller to free. */
 uint32_t *brute_slice(struct brute *brute, const struct brute_criterion *criterion,
-                      enum slc_kinds kinds);
+                      enum wetdbg_slice_kinds kinds);
 
 /* Whether that slice (the last one made) has an edge from a user to a definition. */
-bool brute_has_edge(const struct brute *brute, wet_time user, wet_time definition,
-                    enum slc_edge edge);
+bool brute_has_edge(const struct brute *brute, wetdbg_time user, wetdbg_time definition,
+                    enum wetdbg_edge edge);
 
 #endif

@@ -16,7 +16,7 @@ struct code {
 };
 
 struct undo { /* memory before an instruction */
-    wet_time time;
+    wetdbg_time time;
     uint64_t address;
     uint32_t size;
     size_t off; /* into undo_bytes */
@@ -30,7 +30,7 @@ struct region {
 };
 
 struct fake_event {
-    wet_time time;
+    wetdbg_time time;
     uint32_t task;
     size_t off; /* of its entry, in u64 of event_words */
 };
@@ -41,16 +41,16 @@ struct fake_task {
     bool is_live, is_blocked; /* in a system call */
     struct user_regs_struct
         regs;             /* before its next instruction; of a blocked one, before the call */
-    wet_time call;        /* of a blocked one */
+    wetdbg_time call;     /* of a blocked one */
     uint64_t cleared_tid; /* zeroed when it ends; 0 if nothing is */
     size_t thread;        /* in threads */
 };
 
-struct wet {
+struct wetdbg {
     pid_t pid;
     int memory;
-    struct wet_info info;
-    struct mdl_model *model;
+    struct wetdbg_info info;
+    struct wetdbg_model *model;
     VEC(struct code *) code; /* hash by pc */
     VEC(struct fake_step) steps;
     VEC(struct user_regs_struct) regs;
@@ -58,34 +58,34 @@ struct wet {
     VEC(struct undo) undo;
     VEC(uint8_t) undo_bytes;
     VEC(struct fake_happening) happenings;
-    VEC(struct wet_thread) threads;
+    VEC(struct wetdbg_thread) threads;
     VEC(uint32_t) executors;                /* thread of each step */
     struct fake_task tasks[FAKE_TASKS_MAX]; /* by slot */
     struct fake_options options;
     uint64_t random;
     uint64_t handled;   /* bit n: signal n has a handler */
     uint32_t last_task; /* that was to go on at the end */
-    VEC(struct wet_output) outputs;
+    VEC(struct wetdbg_output) outputs;
     VEC(struct fake_event) fake_events;
     VEC(uint64_t) event_words;
     VEC(struct region) regions;
-    VEC(struct wet_mapping) mappings;
+    VEC(struct wetdbg_mapping) mappings;
     VEC(struct wet_node) nodes;
     VEC(struct wet_exec) execs;
     VEC(uint64_t) exec_slots;
     VEC(struct wet_event) events;
     VEC(struct wet_interval) intervals;
     uint32_t node_heads[1 << 16]; /* index + 1, by pc and count */
-    VEC(struct wet_jump) jumps;
+    VEC(struct wetdbg_jump) jumps;
     VEC(size_t) first_execs, first_events, first_slots;
 };
 
 struct evq_regs fake_queue_regs(const struct user_regs_struct *regs);
 
 /* The memory and the modules at the end of the run; to be called while it still stands. */
-void fake_keep_end(struct wet *wet);
+void fake_keep_end(struct wetdbg *wet);
 
 /* Nodes, executions and events, once the run has ended. */
-void fake_build_intervals(struct wet *wet);
+void fake_build_intervals(struct wetdbg *wet);
 
 #endif

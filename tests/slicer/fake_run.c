@@ -22,9 +22,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/err.h"
 #include "recorder/event/ops.h"
 #include "tests/slicer/fake_priv.h"
+#include <wetdbg/errors.h>
 
 /* ---- running ---- */
 
@@ -43,7 +43,7 @@ static uint64_t gpr(const struct user_regs_struct *r, int number)
     return all[number & 15];
 }
 
-static struct code *code_at(struct wet *wet, uint64_t pc)
+static struct code *code_at(struct wetdbg *wet, uint64_t pc)
 {
     if (!wet->code.at) {
         wet->code.capacity = wet->code.count = 1 << 18;
@@ -88,7 +88,7 @@ static uint64_t operand_address(const struct ins_mem *mem, const struct user_reg
     return mem->flags & INS_MEM_LINE ? at & ~UINT64_C(63) : at;
 }
 
-static void keep_undo(struct wet *wet, uint64_t address, uint64_t size)
+static void keep_undo(struct wetdbg *wet, uint64_t address, uint64_t size)
 {
     if (size == 0)
         return;
@@ -103,7 +103,7 @@ static void keep_undo(struct wet *wet, uint64_t address, uint64_t size)
 }
 
 /* Slots of an instruction that is about to run; those of a rep instruction are finished after. */
-static void begin_step(struct wet *wet, uint32_t slot, const struct code *code,
+static void begin_step(struct wetdbg *wet, uint32_t slot, const struct code *code,
                        const struct user_regs_struct *r)
 {
     struct fake_step step = {.info = &code->info,
@@ -131,7 +131,7 @@ static void begin_step(struct wet *wet, uint32_t slot, const struct code *code,
     }
 }
 
-static void end_step(struct wet *wet, const struct user_regs_struct *before,
+static void end_step(struct wetdbg *wet, const struct user_regs_struct *before,
                      const struct user_regs_struct *after)
 {
     const struct ins_info *info = wet->steps.at[wet->steps.count - 1].info;
@@ -201,7 +201,7 @@ static unsigned syscall_effects(const struct user_regs_struct *in, uint64_t resu
     return failed ? 0 : n;
 }
 
-static void push_words(struct wet *wet, const void *bytes, size_t size)
+static void push_words(struct wetdbg *wet, const void *bytes, size_t size)
 {
     for (size_t off = 0; off < size; off += 8) {
         uint64_t word = 0;
@@ -210,7 +210,7 @@ static void push_words(struct wet *wet, const void *bytes, size_t size)
     }
 }
 
-static void push_op(struct wet *wet, uint32_t op, uint64_t a, uint64_t b, const void *payload,
+static void push_op(struct wetdbg *wet, uint32_t op, uint64_t a, uint64_t b, const void *payload,
                     size_t size)
 {
     struct evq_op header = evq_op_range(op, a, b);
@@ -219,7 +219,7 @@ static void push_op(struct wet *wet, uint32_t op, uint64_t a, uint64_t b, const 
     push_words(wet, payload, size);
 }
 
-static size_t push_entry(struct wet *wet, uint32_t slot, uint16_t kind, int32_t number,
+static size_t push_entry(struct wetdbg *wet, uint32_t slot, uint16_t kind, int32_t number,
                          const struct user_regs_struct *regs)
 {
     struct fake_event event = {wet->steps.count, slot, wet->event_words.count};
@@ -236,13 +236,13 @@ static size_t push_entry(struct wet *wet, uint32_t slot, uint16_t kind, int32_t 
     return event.off;
 }
 
-static void close_entry(struct wet *wet, size_t off)
+static void close_entry(struct wetdbg *wet, size_t off)
 {
     ((struct evq_entry *)(wet->event_words.at + off))->bytes =
         (uint32_t)((wet->event_words.count - off) * 8);
 }
 
-static void happen_write(struct wet *wet, uint32_t slot, wet_time call, uint64_t address,
+static void happen_write(struct wetdbg *wet, uint32_t slot, wetdbg_time call, uint64_t address,
                          uint64_t size)
 {
     struct fake_happening write = {.kind = FAKE_WRITE,
@@ -255,7 +255,7 @@ static void happen_write(struct wet *wet, uint32_t slot, wet_time call, uint64_t
 }
 
 /* Memory as it is now becomes an op. */
-static void push_memory(struct wet *wet, uint64_t address, uint64_t size)
+static void push_memory(struct wetdbg *wet, uint64_t address, uint64_t size)
 {
     uint8_t *bytes = calloc(1, size);
 
@@ -267,19 +267,19 @@ static void push_memory(struct wet *wet, uint64_t address, uint64_t size)
 
 /* ---- threads ---- */
 
-static uint32_t task_add(struct wet *wet, pid_t tid, const struct wet_thread *parent)
+static uint32_t task_add(struct wetdbg *wet, pid_t tid, const struct wetdbg_thread *parent)
 {
     uint32_t slot = 0;
 
     while (wet->tasks[slot].is_live)
         if (++slot == FAKE_TASKS_MAX)
             abort();
-    struct wet_thread thread = {.index = (uint32_t)wet->threads.count,
-                                .tid = tid,
-                                .name = "fake",
-                                .task = slot,
-                                .parent = parent,
-                                .start = wet->steps.count + 1};
+    struct wetdbg_thread thread = {.index = (uint32_t)wet->threads.count,
+                                   .tid = tid,
+                                   .name = "fake",
+                                   .task = slot,
+                                   .parent = parent,
+                                   .start = wet->steps.count + 1};
     wet->tasks[slot] =
         (struct fake_task){.tid = tid, .is_live = true, .thread = wet->threads.count};
     if (wet->threads.count == 0) { /* never moves: threads point to each other */
@@ -292,7 +292,7 @@ static uint32_t task_add(struct wet *wet, pid_t tid, const struct wet_thread *pa
     return slot;
 }
 
-static uint64_t peek(const struct wet *wet, uint64_t address)
+static uint64_t peek(const struct wetdbg *wet, uint64_t address)
 {
     uint64_t value = 0;
     if (pread(wet->memory, &value, sizeof(value), (off_t)address) < 0)
@@ -304,7 +304,7 @@ struct clone {
     uint64_t flags, parent_tid, child_tid;
 };
 
-static struct clone clone_of(const struct wet *wet, const struct user_regs_struct *call)
+static struct clone clone_of(const struct wetdbg *wet, const struct user_regs_struct *call)
 {
     if (call->rax == SYS_clone)
         return (struct clone){call->rdi, call->rdx, call->r10};
@@ -313,7 +313,7 @@ static struct clone clone_of(const struct wet *wet, const struct user_regs_struc
 }
 
 /* The parent stands inside its call; what the call's entry says is added to it. */
-static void keep_clone(struct wet *wet, uint32_t slot, const struct user_regs_struct *call)
+static void keep_clone(struct wetdbg *wet, uint32_t slot, const struct user_regs_struct *call)
 {
     unsigned long tid;
     int status;
@@ -348,7 +348,7 @@ static void keep_clone(struct wet *wet, uint32_t slot, const struct user_regs_st
     PUSH(wet->happenings, thread);
 }
 
-static void keep_thread_end(struct wet *wet, uint32_t slot)
+static void keep_thread_end(struct wetdbg *wet, uint32_t slot)
 {
     struct fake_task *task = &wet->tasks[slot];
     struct user_regs_struct none = {0};
@@ -366,7 +366,7 @@ static void keep_thread_end(struct wet *wet, uint32_t slot)
 
 /* ---- system calls ---- */
 
-static void keep_enter(struct wet *wet, uint32_t slot, const struct user_regs_struct *before)
+static void keep_enter(struct wetdbg *wet, uint32_t slot, const struct user_regs_struct *before)
 {
     struct user_regs_struct in = *before;
 
@@ -375,12 +375,12 @@ static void keep_enter(struct wet *wet, uint32_t slot, const struct user_regs_st
 }
 
 /* The last entry is the enter. */
-static void close_enter(struct wet *wet)
+static void close_enter(struct wetdbg *wet)
 {
     close_entry(wet, wet->fake_events.at[wet->fake_events.count - 1].off);
 }
 
-static void keep_handler(struct wet *wet, const struct user_regs_struct *call)
+static void keep_handler(struct wetdbg *wet, const struct user_regs_struct *call)
 {
     if (call->rax != SYS_rt_sigaction || !call->rsi || call->rdi > 64)
         return;
@@ -390,7 +390,7 @@ static void keep_handler(struct wet *wet, const struct user_regs_struct *call)
         wet->handled |= UINT64_C(1) << call->rdi;
 }
 
-static void keep_exit(struct wet *wet, uint32_t slot, wet_time call,
+static void keep_exit(struct wetdbg *wet, uint32_t slot, wetdbg_time call,
                       const struct user_regs_struct *before, const struct user_regs_struct *after)
 {
     struct user_regs_struct in = *before;
@@ -423,7 +423,7 @@ static void keep_exit(struct wet *wet, uint32_t slot, wet_time call,
     }
 }
 
-static void keep_output(struct wet *wet, const struct user_regs_struct *r)
+static void keep_output(struct wetdbg *wet, const struct user_regs_struct *r)
 {
     uint64_t offset = 0;
 
@@ -432,7 +432,7 @@ static void keep_output(struct wet *wet, const struct user_regs_struct *r)
     for (size_t i = 0; i < wet->outputs.count; i++)
         if (wet->outputs.at[i].fd == (int)r->rdi)
             offset = wet->outputs.at[i].offset + wet->outputs.at[i].size;
-    struct wet_output output = {(int)r->rdi, wet->steps.count, offset, r->rsi, r->rdx};
+    struct wetdbg_output output = {(int)r->rdi, wet->steps.count, offset, r->rsi, r->rdx};
     PUSH(wet->outputs, output);
 }
 
@@ -444,7 +444,7 @@ static void keep_output(struct wet *wet, const struct user_regs_struct *r)
 #define PLACE_PAYLOAD    sizeof(struct evq_place)
 
 /* Whether the thread has just come back from sending it to itself. */
-static bool is_own_signal(const struct wet *wet, uint32_t slot, int signal)
+static bool is_own_signal(const struct wetdbg *wet, uint32_t slot, int signal)
 {
     const struct fake_step *last = &wet->steps.at[wet->steps.count - 1];
     const struct user_regs_struct *call = &wet->regs.at[wet->steps.count - 1];
@@ -456,7 +456,7 @@ static bool is_own_signal(const struct wet *wet, uint32_t slot, int signal)
 }
 
 /* A signal with a handler: the thread stands at the handler's first instruction. `fault` or not. */
-static void keep_call_of_handler(struct wet *wet, uint32_t slot, int signal, bool is_fault,
+static void keep_call_of_handler(struct wetdbg *wet, uint32_t slot, int signal, bool is_fault,
                                  const struct user_regs_struct *before,
                                  const struct user_regs_struct *at)
 {
@@ -482,7 +482,7 @@ static void keep_call_of_handler(struct wet *wet, uint32_t slot, int signal, boo
     PUSH(wet->happenings, handler);
 }
 
-static void keep_fatal(struct wet *wet, uint32_t slot, int signal)
+static void keep_fatal(struct wetdbg *wet, uint32_t slot, int signal)
 {
     siginfo_t info = {0};
 
@@ -518,7 +518,7 @@ static int wait_soon(const struct fake_task *task, int *status)
     return 0;
 }
 
-static void forget_step(struct wet *wet)
+static void forget_step(struct wetdbg *wet)
 {
     wet->slots.count = wet->steps.at[wet->steps.count - 1].slot_off;
     wet->steps.count--;
@@ -526,7 +526,7 @@ static void forget_step(struct wet *wet)
     wet->executors.count--;
 }
 
-static int end_run(struct wet *wet, uint32_t slot, const struct user_regs_struct *regs)
+static int end_run(struct wetdbg *wet, uint32_t slot, const struct user_regs_struct *regs)
 {
     fake_keep_end(wet);
     PUSH(wet->regs, *regs);
@@ -535,7 +535,7 @@ static int end_run(struct wet *wet, uint32_t slot, const struct user_regs_struct
 }
 
 /* The thread has stopped for a signal; its last instruction, if there was one, is kept already. */
-static int take_signal(struct wet *wet, uint32_t slot, int signal, bool is_fault)
+static int take_signal(struct wetdbg *wet, uint32_t slot, int signal, bool is_fault)
 {
     struct fake_task *task = &wet->tasks[slot];
     struct user_regs_struct at;
@@ -561,7 +561,7 @@ static int take_signal(struct wet *wet, uint32_t slot, int signal, bool is_fault
 }
 
 /* A system call has come back, or stopped for a signal on its way. */
-static int finish_call(struct wet *wet, uint32_t slot, int status)
+static int finish_call(struct wetdbg *wet, uint32_t slot, int status)
 {
     struct fake_task *task = &wet->tasks[slot];
     struct user_regs_struct after;
@@ -580,7 +580,7 @@ static int finish_call(struct wet *wet, uint32_t slot, int status)
 }
 
 /* What the kernel may be about to write. */
-static void keep_buffers(struct wet *wet, const struct user_regs_struct *call)
+static void keep_buffers(struct wetdbg *wet, const struct user_regs_struct *call)
 {
     struct user_regs_struct in = *call;
     struct effect effects[3];
@@ -591,7 +591,7 @@ static void keep_buffers(struct wet *wet, const struct user_regs_struct *call)
         keep_undo(wet, effects[i].address, effects[i].size);
 }
 
-static int step_call(struct wet *wet, uint32_t slot)
+static int step_call(struct wetdbg *wet, uint32_t slot)
 {
     struct fake_task *task = &wet->tasks[slot];
     int status;
@@ -617,7 +617,7 @@ static int step_call(struct wet *wet, uint32_t slot)
 }
 
 /* All turns of a rep instruction. */
-static int step_plain(struct wet *wet, uint32_t slot, const struct code *code)
+static int step_plain(struct wetdbg *wet, uint32_t slot, const struct code *code)
 {
     struct fake_task *task = &wet->tasks[slot];
     struct user_regs_struct after;
@@ -639,7 +639,7 @@ static int step_plain(struct wet *wet, uint32_t slot, const struct code *code)
     return GOES_ON;
 }
 
-static unsigned live_count(const struct wet *wet)
+static unsigned live_count(const struct wetdbg *wet)
 {
     unsigned count = 0;
     for (unsigned i = 0; i < FAKE_TASKS_MAX; i++)
@@ -647,14 +647,14 @@ static unsigned live_count(const struct wet *wet)
     return count;
 }
 
-static bool is_last_exit(const struct wet *wet, const struct code *code,
+static bool is_last_exit(const struct wetdbg *wet, const struct code *code,
                          const struct user_regs_struct *r)
 {
     return code->info.klass == INS_SYSCALL &&
            (r->rax == SYS_exit_group || (r->rax == SYS_exit && live_count(wet) == 1));
 }
 
-static int step(struct wet *wet, uint32_t slot)
+static int step(struct wetdbg *wet, uint32_t slot)
 {
     struct fake_task *task = &wet->tasks[slot];
     struct code *code = code_at(wet, task->regs.rip);
@@ -678,7 +678,7 @@ static int step(struct wet *wet, uint32_t slot)
 
 /* ---- the run ---- */
 
-static uint64_t next_random(struct wet *wet)
+static uint64_t next_random(struct wetdbg *wet)
 {
     wet->random ^= wet->random << 13;
     wet->random ^= wet->random >> 7;
@@ -686,7 +686,7 @@ static uint64_t next_random(struct wet *wet)
 }
 
 /* Calls that have come back meanwhile; with `wait` until one has. */
-static int collect(struct wet *wet, bool wait)
+static int collect(struct wetdbg *wet, bool wait)
 {
     do {
         for (uint32_t slot = 0; slot < FAKE_TASKS_MAX; slot++) {
@@ -707,7 +707,7 @@ static int collect(struct wet *wet, bool wait)
 }
 
 /* Another one that can run, if there is one; FAKE_TASKS_MAX if none can. */
-static uint32_t choose(struct wet *wet, uint32_t slot)
+static uint32_t choose(struct wetdbg *wet, uint32_t slot)
 {
     uint32_t skip = (uint32_t)(wet->options.turn_steps ? next_random(wet) % FAKE_TASKS_MAX : 0);
 
@@ -719,12 +719,12 @@ static uint32_t choose(struct wet *wet, uint32_t slot)
     return FAKE_TASKS_MAX;
 }
 
-static unsigned up_to(struct wet *wet, unsigned most)
+static unsigned up_to(struct wetdbg *wet, unsigned most)
 {
     return most ? 1 + (unsigned)(next_random(wet) % most) : 0;
 }
 
-static int run(struct wet *wet, uint64_t max_steps)
+static int run(struct wetdbg *wet, uint64_t max_steps)
 {
     unsigned turn = up_to(wet, wet->options.turn_steps);
     unsigned quiet = up_to(wet, wet->options.signal_steps);
@@ -789,7 +789,7 @@ static void child(char *const argv[], const char *input, bool no_clone3)
 }
 
 /* Whose turn it was, and who lived to the end. */
-static void finish_threads(struct wet *wet)
+static void finish_threads(struct wetdbg *wet)
 {
     for (size_t i = 0; i < wet->threads.count; i++)
         if (!wet->threads.at[i].has_ended)
@@ -800,9 +800,9 @@ static void finish_threads(struct wet *wet)
 }
 
 int fake_wet_run_with(char *const argv[], const char *input, uint64_t max_steps,
-                      const struct fake_options *options, struct wet **out)
+                      const struct fake_options *options, struct wetdbg **out)
 {
-    struct wet *wet = calloc(1, sizeof(*wet));
+    struct wetdbg *wet = calloc(1, sizeof(*wet));
     char path[64];
     int status;
 
@@ -823,7 +823,7 @@ int fake_wet_run_with(char *const argv[], const char *input, uint64_t max_steps,
         ;
     if (err) {
         fprintf(stderr, "fake_wet: cannot run %s\n", argv[0]);
-        wet_close(wet);
+        wetdbg_close(wet);
         return -1;
     }
     wet->info.program = argv[0];
@@ -836,7 +836,7 @@ int fake_wet_run_with(char *const argv[], const char *input, uint64_t max_steps,
     return 0;
 }
 
-int fake_wet_run(char *const argv[], const char *input, uint64_t max_steps, struct wet **out)
+int fake_wet_run(char *const argv[], const char *input, uint64_t max_steps, struct wetdbg **out)
 {
     const struct fake_options none = {0};
     return fake_wet_run_with(argv, input, max_steps, &none, out);

@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The queries of wet/wet.h, from what fake_run.c has seen. */
+/* The queries of wet/intervals.h, from what fake_run.c has seen. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "common/err.h"
 #include "tests/slicer/fake_priv.h"
 #include "wet/model/model.h"
+#include <wetdbg/errors.h>
 
-struct wet_state {
-    struct wet *wet;
-    wet_time time;
+struct wetdbg_state {
+    struct wetdbg *wet;
+    wetdbg_time time;
     struct evq_regs regs;
 };
 
-const struct fake_step *fake_step(const struct wet *wet, wet_time time)
+const struct fake_step *fake_step(const struct wetdbg *wet, wetdbg_time time)
 {
     return &wet->steps.at[time - 1];
 }
 
-const uint64_t *fake_slots(const struct wet *wet)
+const uint64_t *fake_slots(const struct wetdbg *wet)
 {
     return wet->slots.at;
 }
 
-const struct fake_happening *fake_happenings(const struct wet *wet, size_t *count)
+const struct fake_happening *fake_happenings(const struct wetdbg *wet, size_t *count)
 {
     *count = wet->happenings.count;
     return wet->happenings.at;
@@ -34,7 +34,7 @@ const struct fake_happening *fake_happenings(const struct wet *wet, size_t *coun
 
 /* ---- the end of the run ---- */
 
-static void take_picture(struct wet *wet)
+static void take_picture(struct wetdbg *wet)
 {
     char path[64], line[512];
 
@@ -61,12 +61,12 @@ static void take_picture(struct wet *wet)
         fclose(maps);
     for (size_t i = 0; i < wet->regions.count; i++) {
         struct region *region = &wet->regions.at[i];
-        struct wet_mapping mapping = {region->start, region->end, region->prot, region->name};
+        struct wetdbg_mapping mapping = {region->start, region->end, region->prot, region->name};
         PUSH(wet->mappings, mapping);
     }
 }
 
-static void add_module(struct wet *wet, const char *name)
+static void add_module(struct wetdbg *wet, const char *name)
 {
     struct mdl_segment segments[16];
     struct mdl_module_input input = {.path = name,
@@ -97,7 +97,7 @@ static void add_module(struct wet *wet, const char *name)
         close(input.file.fd);
 }
 
-void fake_keep_end(struct wet *wet)
+void fake_keep_end(struct wetdbg *wet)
 {
     if (wet->model)
         return;
@@ -130,7 +130,7 @@ static uint32_t slot_words(const struct ins_info *info)
 
 #define INSTRUCTION_MAX 15 /* bytes */
 
-static uint32_t find_node(struct wet *wet, size_t first, uint32_t count)
+static uint32_t find_node(struct wetdbg *wet, size_t first, uint32_t count)
 {
     uint32_t *heads = wet->node_heads;
 
@@ -166,7 +166,7 @@ static uint32_t find_node(struct wet *wet, size_t first, uint32_t count)
     return node.id;
 }
 
-static void close_interval(struct wet *wet, struct wet_interval *interval, size_t end)
+static void close_interval(struct wetdbg *wet, struct wet_interval *interval, size_t end)
 {
     interval->instructions = end + 1 - interval->first_time;
     interval->exec_count = wet->execs.count - wet->first_execs.at[interval->index];
@@ -174,7 +174,7 @@ static void close_interval(struct wet *wet, struct wet_interval *interval, size_
     PUSH(wet->intervals, *interval);
 }
 
-static void open_interval(struct wet *wet, struct wet_interval *interval, size_t at)
+static void open_interval(struct wetdbg *wet, struct wet_interval *interval, size_t at)
 {
     *interval = (struct wet_interval){.index = wet->intervals.count, .first_time = at + 1};
     PUSH(wet->first_execs, wet->execs.count);
@@ -183,7 +183,8 @@ static void open_interval(struct wet *wet, struct wet_interval *interval, size_t
 }
 
 /* What is no instruction's doing comes between a jump and what its task executes next. */
-static void forget_jumps(const struct wet *wet, wet_time time, size_t *happening, wet_time *jumps)
+static void forget_jumps(const struct wetdbg *wet, wetdbg_time time, size_t *happening,
+                         wetdbg_time *jumps)
 {
     for (; *happening < wet->happenings.count && wet->happenings.at[*happening].time < time;
          (*happening)++) {
@@ -197,34 +198,35 @@ static void forget_jumps(const struct wet *wet, wet_time time, size_t *happening
 
 static int jump_order(const void *a, const void *b)
 {
-    const struct wet_jump *x = a, *y = b;
+    const struct wetdbg_jump *x = a, *y = b;
     if (x->jump != y->jump)
         return x->jump < y->jump ? -1 : 1;
     return x->target < y->target ? -1 : x->target > y->target;
 }
 
 /* Where indirect jumps went, each pair once. */
-static void list_jumps(struct wet *wet)
+static void list_jumps(struct wetdbg *wet)
 {
-    wet_time jumps[FAKE_TASKS_MAX] = {0};
+    wetdbg_time jumps[FAKE_TASKS_MAX] = {0};
     size_t happening = 0, kept = 0;
 
-    for (wet_time t = 1; t <= wet->steps.count; t++) {
+    for (wetdbg_time t = 1; t <= wet->steps.count; t++) {
         const struct fake_step *step = &wet->steps.at[t - 1];
         forget_jumps(wet, t, &happening, jumps);
         if (jumps[step->task])
-            PUSH(wet->jumps, (struct wet_jump){wet->steps.at[jumps[step->task] - 1].pc, step->pc});
+            PUSH(wet->jumps,
+                 (struct wetdbg_jump){wet->steps.at[jumps[step->task] - 1].pc, step->pc});
         jumps[step->task] = step->info->klass == INS_JMP_INDIRECT ? t : 0;
     }
     if (wet->jumps.count)
-        qsort(wet->jumps.at, wet->jumps.count, sizeof(struct wet_jump), jump_order);
+        qsort(wet->jumps.at, wet->jumps.count, sizeof(struct wetdbg_jump), jump_order);
     for (size_t i = 0; i < wet->jumps.count; i++)
         if (i == 0 || jump_order(&wet->jumps.at[i], &wet->jumps.at[kept - 1]))
             wet->jumps.at[kept++] = wet->jumps.at[i];
     wet->jumps.count = kept;
 }
 
-void fake_build_intervals(struct wet *wet)
+void fake_build_intervals(struct wetdbg *wet)
 {
     struct wet_interval interval;
     size_t event = 0;
@@ -275,7 +277,7 @@ void fake_build_intervals(struct wet *wet)
     }
 }
 
-void wet_close(struct wet *wet)
+void wetdbg_close(struct wetdbg *wet)
 {
     if (!wet)
         return;
@@ -304,45 +306,45 @@ void wet_close(struct wet *wet)
 
 /* ---- queries ---- */
 
-const struct wet_info *wet_get_info(const struct wet *wet)
+const struct wetdbg_info *wetdbg_get_info(const struct wetdbg *wet)
 {
     return &wet->info;
 }
 
-struct mdl_model *wet_get_model(struct wet *wet)
+struct wetdbg_model *wetdbg_get_model(struct wetdbg *wet)
 {
     return wet->model;
 }
 
-const struct wet_node *wet_get_node(struct wet *wet, uint32_t id)
+const struct wet_node *wet_get_node(struct wetdbg *wet, uint32_t id)
 {
     return id < wet->nodes.count ? &wet->nodes.at[id] : NULL;
 }
 
-uint32_t wet_node_limit(const struct wet *wet)
+uint32_t wet_node_limit(const struct wetdbg *wet)
 {
     return (uint32_t)wet->nodes.count;
 }
 
-int wet_interval_get(struct wet *wet, uint64_t k, const struct wet_interval **out)
+int wet_interval_get(struct wetdbg *wet, uint64_t k, const struct wet_interval **out)
 {
     *out = &wet->intervals.at[k];
     return 0;
 }
 
-void wet_interval_put(struct wet *wet, const struct wet_interval *interval)
+void wet_interval_put(struct wetdbg *wet, const struct wet_interval *interval)
 {
     (void)wet;
     (void)interval;
 }
 
-void wet_prefetch(struct wet *wet, uint64_t k)
+void wet_prefetch(struct wetdbg *wet, uint64_t k)
 {
     (void)wet;
     (void)k;
 }
 
-uint64_t wet_interval_at(const struct wet *wet, wet_time t)
+uint64_t wetdbg_interval_at(const struct wetdbg *wet, wetdbg_time t)
 {
     uint64_t k = 0;
     while (k + 1 < wet->intervals.count && wet->intervals.at[k + 1].first_time <= t)
@@ -355,10 +357,11 @@ static bool meets(uint64_t a, uint64_t a_size, uint64_t b, uint64_t b_size)
     return a < b + b_size && a + a_size > b;
 }
 
-bool wet_interval_may_write(const struct wet *wet, uint64_t k, uint64_t address, uint64_t size)
+bool wetdbg_interval_may_write(const struct wetdbg *wet, uint64_t k, uint64_t address,
+                               uint64_t size)
 {
     const struct wet_interval *interval = &wet->intervals.at[k];
-    wet_time first = interval->first_time, end = first + interval->instructions;
+    wetdbg_time first = interval->first_time, end = first + interval->instructions;
 
     address &= ~UINT64_C(255);
     size = (size + 511) & ~UINT64_C(255);
@@ -373,12 +376,12 @@ bool wet_interval_may_write(const struct wet *wet, uint64_t k, uint64_t address,
     return false;
 }
 
-int wet_each_instance(struct wet *wet, const uint64_t *pcs, size_t pc_count, wet_time from,
-                      wet_time to, wet_instance_fn fn, void *arg)
+int wetdbg_each_instance(struct wetdbg *wet, const uint64_t *pcs, size_t pc_count, wetdbg_time from,
+                         wetdbg_time to, wetdbg_instance_fn fn, void *arg)
 {
     int result = 0;
 
-    for (wet_time t = from ? from : 1; t <= to && t <= wet->steps.count && !result; t++)
+    for (wetdbg_time t = from ? from : 1; t <= to && t <= wet->steps.count && !result; t++)
         for (size_t i = 0; i < pc_count; i++)
             if (pcs[i] == wet->steps.at[t - 1].pc) {
                 result = fn(arg, t, pcs[i]);
@@ -387,7 +390,7 @@ int wet_each_instance(struct wet *wet, const uint64_t *pcs, size_t pc_count, wet
     return result;
 }
 
-static int count_one(void *arg, wet_time time, uint64_t pc)
+static int count_one(void *arg, wetdbg_time time, uint64_t pc)
 {
     (void)time;
     (void)pc;
@@ -395,18 +398,19 @@ static int count_one(void *arg, wet_time time, uint64_t pc)
     return 0;
 }
 
-int wet_count_instances(struct wet *wet, const uint64_t *pcs, size_t pc_count, uint64_t *count)
+int wetdbg_count_instances(struct wetdbg *wet, const uint64_t *pcs, size_t pc_count,
+                           uint64_t *count)
 {
     *count = 0;
-    return wet_each_instance(wet, pcs, pc_count, 1, wet->steps.count, count_one, count);
+    return wetdbg_each_instance(wet, pcs, pc_count, 1, wet->steps.count, count_one, count);
 }
 
 struct nth {
     uint64_t left;
-    wet_time time;
+    wetdbg_time time;
 };
 
-static int find_nth(void *arg, wet_time time, uint64_t pc)
+static int find_nth(void *arg, wetdbg_time time, uint64_t pc)
 {
     struct nth *nth = arg;
     (void)pc;
@@ -414,85 +418,85 @@ static int find_nth(void *arg, wet_time time, uint64_t pc)
     return --nth->left == 0;
 }
 
-int wet_find_instance(struct wet *wet, const uint64_t *pcs, size_t pc_count, int64_t k,
-                      wet_time *time)
+int wetdbg_find_instance(struct wetdbg *wet, const uint64_t *pcs, size_t pc_count, int64_t k,
+                         wetdbg_time *time)
 {
     uint64_t count;
 
-    wet_count_instances(wet, pcs, pc_count, &count);
+    wetdbg_count_instances(wet, pcs, pc_count, &count);
     int64_t rank = k < 0 ? (int64_t)count + k + 1 : k;
     if (rank < 1 || rank > (int64_t)count)
-        return -WD_ERR_NOT_FOUND;
+        return -WETDBG_ERR_NOT_FOUND;
     struct nth nth = {(uint64_t)rank, 0};
-    wet_each_instance(wet, pcs, pc_count, 1, wet->steps.count, find_nth, &nth);
+    wetdbg_each_instance(wet, pcs, pc_count, 1, wet->steps.count, find_nth, &nth);
     *time = nth.time;
     return 0;
 }
 
-int wet_state_open(struct wet *wet, wet_time t, struct wet_state **out)
+int wetdbg_state_open(struct wetdbg *wet, wetdbg_time t, struct wetdbg_state **out)
 {
-    struct wet_state *state = malloc(sizeof(*state));
+    struct wetdbg_state *state = malloc(sizeof(*state));
 
-    *state = (struct wet_state){wet, t, fake_queue_regs(&wet->regs.at[t - 1])};
+    *state = (struct wetdbg_state){wet, t, fake_queue_regs(&wet->regs.at[t - 1])};
     *out = state;
     return 0;
 }
 
-int wet_state_advance(struct wet_state *state, wet_time t)
+int wetdbg_state_advance(struct wetdbg_state *state, wetdbg_time t)
 {
-    *state = (struct wet_state){state->wet, t, fake_queue_regs(&state->wet->regs.at[t - 1])};
+    *state = (struct wetdbg_state){state->wet, t, fake_queue_regs(&state->wet->regs.at[t - 1])};
     return 0;
 }
 
-void wet_state_close(struct wet_state *state)
+void wetdbg_state_close(struct wetdbg_state *state)
 {
     free(state);
 }
 
-const struct evq_regs *wet_state_regs(const struct wet_state *state)
+const struct evq_regs *wetdbg_state_regs(const struct wetdbg_state *state)
 {
     return &state->regs;
 }
 
-uint32_t wet_state_task(const struct wet_state *state)
+uint32_t wetdbg_state_task(const struct wetdbg_state *state)
 {
-    const struct wet *wet = state->wet;
+    const struct wetdbg *wet = state->wet;
     return state->time > wet->steps.count ? wet->last_task : wet->steps.at[state->time - 1].task;
 }
 
 /* A task's registers are those before its next instruction, whenever that comes. */
-int wet_state_select(struct wet_state *state, uint32_t task)
+int wetdbg_state_select(struct wetdbg_state *state, uint32_t task)
 {
-    const struct wet *wet = state->wet;
+    const struct wetdbg *wet = state->wet;
 
-    if (task == wet_state_task(state))
+    if (task == wetdbg_state_task(state))
         return 0;
-    for (wet_time t = state->time; t <= wet->steps.count; t++)
+    for (wetdbg_time t = state->time; t <= wet->steps.count; t++)
         if (wet->steps.at[t - 1].task == task) {
             state->regs = fake_queue_regs(&wet->regs.at[t - 1]);
             return 0;
         }
-    return -WD_ERR_NOT_FOUND;
+    return -WETDBG_ERR_NOT_FOUND;
 }
 
-const struct wet_thread *wet_threads(const struct wet *wet, size_t *count)
+const struct wetdbg_thread *wetdbg_threads(const struct wetdbg *wet, size_t *count)
 {
     *count = wet->threads.count;
     return wet->threads.at;
 }
 
-const struct wet_jump *wet_jumps(const struct wet *wet, size_t *count)
+const struct wetdbg_jump *wetdbg_jumps(const struct wetdbg *wet, size_t *count)
 {
     *count = wet->jumps.count;
     return wet->jumps.at;
 }
 
-const struct wet_thread *wet_thread_at(const struct wet *wet, wet_time t)
+const struct wetdbg_thread *wetdbg_thread_at(const struct wetdbg *wet, wetdbg_time t)
 {
     return t >= 1 && t <= wet->steps.count ? &wet->threads.at[wet->executors.at[t - 1]] : NULL;
 }
 
-const struct wet_thread *wet_thread_of(const struct wet *wet, uint32_t task, wet_time t)
+const struct wetdbg_thread *wetdbg_thread_of(const struct wetdbg *wet, uint32_t task, wetdbg_time t)
 {
     for (size_t i = wet->threads.count; i-- > 0;)
         if (wet->threads.at[i].task == task && wet->threads.at[i].start <= t + 1)
@@ -500,9 +504,9 @@ const struct wet_thread *wet_thread_of(const struct wet *wet, uint32_t task, wet
     return NULL;
 }
 
-static int read_byte(const struct wet_state *state, uint64_t address, uint8_t *byte)
+static int read_byte(const struct wetdbg_state *state, uint64_t address, uint8_t *byte)
 {
-    const struct wet *wet = state->wet;
+    const struct wetdbg *wet = state->wet;
 
     for (size_t i = 0; i < wet->regions.count; i++)
         if (address >= wet->regions.at[i].start && address < wet->regions.at[i].end &&
@@ -514,10 +518,10 @@ static int read_byte(const struct wet_state *state, uint64_t address, uint8_t *b
                         wet->undo_bytes.at[wet->undo.at[u].off + address - wet->undo.at[u].address];
             return 0;
         }
-    return wd_fail(-EFAULT, "nothing is mapped at 0x%llx", (unsigned long long)address);
+    return wetdbg_fail(-EFAULT, "nothing is mapped at 0x%llx", (unsigned long long)address);
 }
 
-int wet_state_read(struct wet_state *state, uint64_t address, void *bytes, size_t size)
+int wetdbg_state_read(struct wetdbg_state *state, uint64_t address, void *bytes, size_t size)
 {
     int err = 0;
     for (size_t i = 0; i < size && !err; i++)
@@ -525,20 +529,22 @@ int wet_state_read(struct wet_state *state, uint64_t address, void *bytes, size_
     return err;
 }
 
-int wet_state_mappings(struct wet_state *state, const struct wet_mapping **list, size_t *count)
+int wetdbg_state_mappings(struct wetdbg_state *state, const struct wetdbg_mapping **list,
+                          size_t *count)
 {
     *list = state->wet->mappings.at;
     *count = state->wet->mappings.count;
     return 0;
 }
 
-const struct wet_output *wet_outputs(const struct wet *wet, size_t *count)
+const struct wetdbg_output *wetdbg_outputs(const struct wetdbg *wet, size_t *count)
 {
     *count = wet->outputs.count;
     return wet->outputs.at;
 }
 
-int wet_each_event(struct wet *wet, int (*fn)(void *arg, const struct wet_event *event), void *arg)
+int wet_each_entry(struct wetdbg *wet, int (*fn)(void *arg, const struct wet_event *event),
+                   void *arg)
 {
     int result = 0;
     for (size_t i = 0; i < wet->events.count && !result; i++)
@@ -546,24 +552,24 @@ int wet_each_event(struct wet *wet, int (*fn)(void *arg, const struct wet_event 
     return result;
 }
 
-int wet_state_vector(const struct wet_state *state, unsigned number, uint8_t bytes[64],
-                     unsigned *width)
+int wetdbg_state_vector(const struct wetdbg_state *state, unsigned number, uint8_t bytes[64],
+                        unsigned *width)
 {
     (void)state;
     (void)number;
     memset(bytes, 0, 64);
     *width = 16;
-    return -WD_ERR_NOT_FOUND;
+    return -WETDBG_ERR_NOT_FOUND;
 }
 
-int wet_state_mask(const struct wet_state *state, unsigned number, uint64_t *mask)
+int wetdbg_state_mask(const struct wetdbg_state *state, unsigned number, uint64_t *mask)
 {
     (void)state;
     *mask = UINT64_C(0x8877665544332211) + number; /* whoever executes the guest may have none */
     return 0;
 }
 
-const uint8_t *wet_state_xstate(const struct wet_state *state, size_t *size_bytes)
+const uint8_t *wetdbg_state_xstate(const struct wetdbg_state *state, size_t *size_bytes)
 {
     (void)state;
     *size_bytes = 0;

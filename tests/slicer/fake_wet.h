@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * A stand-in for a wet: runs a program natively under single-stepping and answers the queries of
- * wet/wet.h from what it saw. No recording, no replay, no translator; everything is in memory.
+ * wet/intervals.h from what it saw. No recording, no replay, no translator; everything is in memory.
  * Threads take turns as a random number says, and signals can be sent at random moments.
  */
 #ifndef TESTS_SLICER_FAKE_WET_H
 #define TESTS_SLICER_FAKE_WET_H
 
-#include "wet/wet.h"
+#include "wet/intervals.h"
 
 #define FAKE_INTERVAL  5000
 #define FAKE_TASKS_MAX 16
@@ -24,7 +24,7 @@ struct fake_step {
 
 /* Runs argv[0] with the file as stdin (NULL: /dev/null). Its standard output is discarded (but
  * known). 0 or -1 with a message on stderr. */
-int fake_wet_run(char *const argv[], const char *input, uint64_t max_steps, struct wet **out);
+int fake_wet_run(char *const argv[], const char *input, uint64_t max_steps, struct wetdbg **out);
 
 /* What else to do. All zero: threads go on while they can, and no signals. */
 struct fake_options {
@@ -35,10 +35,10 @@ struct fake_options {
     unsigned signal_steps; /* after up to so many instructions */
 };
 int fake_wet_run_with(char *const argv[], const char *input, uint64_t max_steps,
-                      const struct fake_options *options, struct wet **out);
+                      const struct fake_options *options, struct wetdbg **out);
 
-const struct fake_step *fake_step(const struct wet *wet, wet_time time);
-const uint64_t *fake_slots(const struct wet *wet);
+const struct fake_step *fake_step(const struct wetdbg *wet, wetdbg_time time);
+const uint64_t *fake_slots(const struct wetdbg *wet);
 
 /* What happened outside the instructions, in order. */
 enum fake_kind {
@@ -51,8 +51,8 @@ enum fake_kind {
 
 struct fake_happening {
     enum fake_kind kind;
-    wet_time time; /* of the instruction before it, of any thread */
-    wet_time call;
+    wetdbg_time time; /* of the instruction before it, of any thread */
+    wetdbg_time call;
     uint32_t task; /* slot */
     uint32_t other;
     uint64_t address, size;
@@ -61,6 +61,6 @@ struct fake_happening {
     uint64_t fault_pc;                 /* HANDLER: of the instruction that faulted; 0: none did */
     bool is_own; /* HANDLER: the instruction `time`, a call, sent the signal to its thread */
 };
-const struct fake_happening *fake_happenings(const struct wet *wet, size_t *count);
+const struct fake_happening *fake_happenings(const struct wetdbg *wet, size_t *count);
 
 #endif

@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "slicer/slice_session.h"
 #include "tests/slicer/brute.h"
+#include <wetdbg/errors.h>
 
 /* After what it needs. */
 #include <cmocka.h>
@@ -37,9 +37,9 @@ static uint64_t next_random(uint64_t *state)
 }
 
 /* In turn: all that an instance uses, a register, the bytes that it is about to read. */
-static void choose(const struct wet *wet, struct brute_criterion *criteria)
+static void choose(const struct wetdbg *wet, struct brute_criterion *criteria)
 {
-    uint64_t seed = 88172645463325252u, steps = wet_get_info(wet)->instructions;
+    uint64_t seed = 88172645463325252u, steps = wetdbg_get_info(wet)->instructions;
 
     for (unsigned i = 0; i < CRITERIA_COUNT; i++) {
         struct brute_criterion *c = &criteria[i];
@@ -55,27 +55,27 @@ static void choose(const struct wet *wet, struct brute_criterion *criteria)
     }
 }
 
-static int print_instance(void *arg, const struct slc_instance *instance)
+static int print_instance(void *arg, const struct wetdbg_slice_instance *instance)
 {
-    if (instance->time == *(const wet_time *)arg)
+    if (instance->time == *(const wetdbg_time *)arg)
         printf("  wanted by time %llu through %s (%s, 0x%llx), distance %u\n",
-               (unsigned long long)instance->parent, slc_edge_name(instance->edge),
+               (unsigned long long)instance->parent, wetdbg_edge_name(instance->edge),
                instance->location < INS_LOC_COUNT ? ins_location_name(instance->location)
                                                   : "memory",
                (unsigned long long)instance->address, instance->distance);
     return 0;
 }
 
-static uint64_t compare(const struct wet *wet, const struct slc_slice *slice,
+static uint64_t compare(const struct wetdbg *wet, const struct wetdbg_slice *slice,
                         const uint32_t *expected, const char *what)
 {
-    uint64_t steps = wet_get_info(wet)->instructions, members = 0;
+    uint64_t steps = wetdbg_get_info(wet)->instructions, members = 0;
 
-    for (wet_time t = steps; t > 0; t--) {
-        bool has = slc_contains_time(slice, t), wanted = expected[t] != UINT32_MAX;
+    for (wetdbg_time t = steps; t > 0; t--) {
+        bool has = wetdbg_slice_contains_time(slice, t), wanted = expected[t] != UINT32_MAX;
         members += has;
         if (has && !wanted)
-            slc_each_instance(slice, NULL, 0, print_instance, &t);
+            wetdbg_slice_each_instance(slice, NULL, 0, print_instance, &t);
         if (has != wanted)
             fail_msg("%s: time %llu (pc 0x%llx) is %s the slice, and brute force says otherwise "
                      "(distance %u)",
@@ -88,13 +88,13 @@ static uint64_t compare(const struct wet *wet, const struct slc_slice *slice,
 struct check {
     const uint32_t *expected;
     const struct brute *brute;
-    const struct slc_slice *slice;
+    const struct wetdbg_slice *slice;
     const char *what;
     uint64_t count;
-    wet_time last;
+    wetdbg_time last;
 };
 
-static int check_instance(void *arg, const struct slc_instance *instance)
+static int check_instance(void *arg, const struct wetdbg_slice_instance *instance)
 {
     struct check *check = arg;
 
@@ -114,34 +114,35 @@ static int check_instance(void *arg, const struct slc_instance *instance)
     return 0;
 }
 
-static void check_path(const struct slc_slice *slice, const struct slc_line *lines, size_t i,
-                       const struct brute *brute)
+static void check_path(const struct wetdbg_slice *slice, const struct wetdbg_slice_line *lines,
+                       size_t i, const struct brute *brute)
 {
-    struct slc_path *path;
+    struct wetdbg_slice_path *path;
 
-    assert_int_equal(slc_path_to_line(slice, i, &path), 0);
+    assert_int_equal(wetdbg_slice_path_to_line(slice, i, &path), 0);
     assert_int_equal(path->count, lines[i].min_distance + 1);
     for (size_t h = 1; h < path->count; h++)
         assert_true(
             brute_has_edge(brute, path->hops[h - 1].time, path->hops[h].time, path->hops[h].edge));
-    slc_path_free(path);
+    wetdbg_slice_path_free(path);
 }
 
 /* Without users a slice is made by other code (slicer/scan/fast.c): the same members and counts. */
-static void check_plain(struct wet *wet, const struct slc_criterion *criterion,
-                        const struct slc_slice *known, struct slc_options options,
+static void check_plain(struct wetdbg *wet, const struct wetdbg_criterion *criterion,
+                        const struct wetdbg_slice *known, struct wetdbg_slice_options options,
                         const uint32_t *expected, const char *what)
 {
-    struct slc_slice *slice;
+    struct wetdbg_slice *slice;
     size_t count, known_count;
 
     options.record_parents = false;
-    assert_int_equal(slc_backward(wet, criterion, &options, &slice), 0);
+    assert_int_equal(wetdbg_slice_backward(wet, criterion, &options, &slice), 0);
     uint64_t members = compare(wet, slice, expected, what);
-    assert_int_equal(slc_get_counts(slice)->instances, members);
-    assert_int_equal(slc_get_counts(slice)->statements, slc_get_counts(known)->statements);
-    const struct slc_line *lines = slc_lines(slice, &count);
-    const struct slc_line *known_lines = slc_lines(known, &known_count);
+    assert_int_equal(wetdbg_slice_get_counts(slice)->instances, members);
+    assert_int_equal(wetdbg_slice_get_counts(slice)->statements,
+                     wetdbg_slice_get_counts(known)->statements);
+    const struct wetdbg_slice_line *lines = wetdbg_slice_lines(slice, &count);
+    const struct wetdbg_slice_line *known_lines = wetdbg_slice_lines(known, &known_count);
     assert_int_equal(count, known_count);
     for (size_t i = 0; i < count; i++) {
         assert_int_equal(lines[i].pc, known_lines[i].pc);
@@ -149,41 +150,42 @@ static void check_plain(struct wet *wet, const struct slc_criterion *criterion,
         assert_int_equal(lines[i].statements, known_lines[i].statements);
         assert_int_equal(lines[i].first_time, known_lines[i].first_time);
         assert_int_equal(lines[i].last_time, known_lines[i].last_time);
-        assert_int_equal(lines[i].min_distance, SLC_DISTANCE_UNKNOWN);
+        assert_int_equal(lines[i].min_distance, WETDBG_DISTANCE_UNKNOWN);
     }
-    const struct slc_initial *initials = slc_initials(slice, &count);
-    const struct slc_initial *known_initials = slc_initials(known, &known_count);
+    const struct wetdbg_slice_initial *initials = wetdbg_slice_initials(slice, &count);
+    const struct wetdbg_slice_initial *known_initials = wetdbg_slice_initials(known, &known_count);
     assert_int_equal(count, known_count);
     for (size_t i = 0; i < count; i++) {
         assert_int_equal(initials[i].location, known_initials[i].location);
         assert_int_equal(initials[i].address, known_initials[i].address);
         assert_int_equal(initials[i].size_bytes, known_initials[i].size_bytes);
     }
-    slc_slice_free(slice);
+    wetdbg_slice_free(slice);
 }
 
-static uint64_t check_slice(struct wet *wet, struct slc_session *session, struct brute *brute,
-                            const struct brute_criterion *c, enum slc_kinds kinds, bool bypass,
-                            const char *what)
+static uint64_t check_slice(struct wetdbg *wet, struct wetdbg_slice_session *session,
+                            struct brute *brute, const struct brute_criterion *c,
+                            enum wetdbg_slice_kinds kinds, bool bypass, const char *what)
 {
     uint32_t *expected = brute_slice(brute, c, kinds);
-    struct slc_options options = {.kinds = kinds, .record_parents = true, .no_bypass = !bypass};
-    struct slc_criterion *criterion;
-    struct slc_slice *slice;
+    struct wetdbg_slice_options options = {
+        .kinds = kinds, .record_parents = true, .no_bypass = !bypass};
+    struct wetdbg_criterion *criterion;
+    struct wetdbg_slice *slice;
     size_t line_count;
 
     assert_int_equal(
         slc_criterion_of_places(wet, c->time, &c->regs, c->address, c->size, &criterion), 0);
-    assert_int_equal(slc_backward(wet, criterion, &options, &slice), 0);
+    assert_int_equal(wetdbg_slice_backward(wet, criterion, &options, &slice), 0);
     uint64_t members = compare(wet, slice, expected, what);
     struct check check = {expected, brute, slice, what, 0, 0};
-    assert_int_equal(slc_each_instance(slice, NULL, 0, check_instance, &check), 0);
+    assert_int_equal(wetdbg_slice_each_instance(slice, NULL, 0, check_instance, &check), 0);
     assert_int_equal(check.count, members);
-    assert_int_equal(slc_get_counts(slice)->instances, members);
-    const struct slc_line *lines = slc_lines(slice, &line_count);
+    assert_int_equal(wetdbg_slice_get_counts(slice)->instances, members);
+    const struct wetdbg_slice_line *lines = wetdbg_slice_lines(slice, &line_count);
     for (size_t i = 0; i < line_count; i += 1 + line_count / 8)
         check_path(slice, lines, i, brute);
-    if (kinds == SLC_KINDS_FULL) {
+    if (kinds == WETDBG_SLICE_FULL) {
         check_plain(wet, criterion, slice, options, expected, what);
         /* this one finds what earlier criteria left, the one below all */
         options.session = session;
@@ -191,18 +193,18 @@ static uint64_t check_slice(struct wet *wet, struct slc_session *session, struct
     }
     options.session = session;
     check_plain(wet, criterion, slice, options, expected, what);
-    slc_slice_free(slice);
-    slc_criterion_free(criterion);
+    wetdbg_slice_free(slice);
+    wetdbg_criterion_free(criterion);
     free(expected);
     return members;
 }
 
 /* The first seed of a run without turns and signals is the only one. */
-static struct wet *run_program(char *program, uint64_t seed)
+static struct wetdbg *run_program(char *program, uint64_t seed)
 {
     struct fake_options options = {.seed = seed};
     char *argv[] = {program, NULL};
-    struct wet *wet;
+    struct wetdbg *wet;
 
     if (has_turns) {
         options.turn_steps = seed % 2 ? 40 : 700;
@@ -219,11 +221,11 @@ static struct wet *run_program(char *program, uint64_t seed)
 static void check_run(char *program, bool bypass, uint64_t run_seed)
 {
     struct brute_criterion criteria[CRITERIA_COUNT];
-    struct wet *wet = run_program(program, run_seed);
-    struct slc_session *session;
+    struct wetdbg *wet = run_program(program, run_seed);
+    struct wetdbg_slice_session *session;
     uint64_t sums[4] = {0};
 
-    assert_int_equal(slc_session_new(wet, &session), 0);
+    assert_int_equal(wetdbg_slice_session_new(wet, &session), 0);
     session->stretch_bits = run_seed % 2 ? 7 : 10; /* the runs are short */
     choose(wet, criteria);
     struct brute *brute = brute_new(wet, criteria, CRITERIA_COUNT, bypass);
@@ -233,20 +235,20 @@ static void check_run(char *program, bool bypass, uint64_t run_seed)
             snprintf(what, sizeof(what), "%s, seed %llu, criterion %u at time %llu, %s", program,
                      (unsigned long long)run_seed, i, (unsigned long long)criteria[i].time,
                      kind_names[kinds]);
-            sums[kinds] +=
-                check_slice(wet, session, brute, &criteria[i], (enum slc_kinds)kinds, bypass, what);
+            sums[kinds] += check_slice(wet, session, brute, &criteria[i],
+                                       (enum wetdbg_slice_kinds)kinds, bypass, what);
         }
     const char *base = strrchr(program, '/');
     printf(
         "%-34s %8llu %6s %9llu %9llu %9llu %9llu\n", base ? base + 1 : program,
-        (unsigned long long)wet_get_info(wet)->instructions, bypass ? "yes" : "no",
+        (unsigned long long)wetdbg_get_info(wet)->instructions, bypass ? "yes" : "no",
         (unsigned long long)sums[0] / CRITERIA_COUNT, (unsigned long long)sums[1] / CRITERIA_COUNT,
         (unsigned long long)sums[2] / CRITERIA_COUNT, (unsigned long long)sums[3] / CRITERIA_COUNT);
     assert_true(sums[0] >= sums[1] && sums[1] >= sums[2] && sums[0] >= sums[3]);
     assert_true(session->taken > 0);
-    slc_session_free(session);
+    wetdbg_slice_session_free(session);
     brute_free(brute);
-    wet_close(wet);
+    wetdbg_close(wet);
 }
 
 static void check_program(char *program, bool bypass)

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "slicer/slicer.h"
 #include "tests/slicer/fake_wet.h"
+#include <wetdbg/errors.h>
 
 /* After what it needs. */
 #include <cmocka.h>
@@ -70,10 +70,10 @@ static void read_source(void)
     assert_true(guest.case_count >= 10);
 }
 
-static bool has_line(const struct slc_slice *slice, unsigned line)
+static bool has_line(const struct wetdbg_slice *slice, unsigned line)
 {
     size_t count;
-    const struct slc_line *lines = slc_lines(slice, &count);
+    const struct wetdbg_slice_line *lines = wetdbg_slice_lines(slice, &count);
 
     for (size_t i = 0; i < count; i++)
         if (lines[i].file && strstr(lines[i].file, "bytes.c") && lines[i].line == line)
@@ -81,24 +81,25 @@ static bool has_line(const struct slc_slice *slice, unsigned line)
     return false;
 }
 
-static void check_byte(struct wet *wet, const char *build, unsigned offset, bool record_parents)
+static void check_byte(struct wetdbg *wet, const char *build, unsigned offset, bool record_parents)
 {
-    struct slc_options options = {.kinds = SLC_KINDS_THIN, .record_parents = record_parents};
+    struct wetdbg_slice_options options = {.kinds = WETDBG_SLICE_THIN,
+                                           .record_parents = record_parents};
     unsigned sources = guest.sources[offset / CASE_BYTES][offset % CASE_BYTES];
-    struct slc_criterion *criterion;
-    struct slc_slice *slice;
+    struct wetdbg_criterion *criterion;
+    struct wetdbg_slice *slice;
     char text[32];
 
     snprintf(text, sizeof(text), "output:%u", offset);
-    assert_int_equal(slc_criterion_parse(wet, text, NULL, &criterion), 0);
-    assert_int_equal(slc_backward(wet, criterion, &options, &slice), 0);
+    assert_int_equal(wetdbg_criterion_parse(wet, text, NULL, &criterion), 0);
+    assert_int_equal(wetdbg_slice_backward(wet, criterion, &options, &slice), 0);
     for (unsigned i = 0; i < CASE_BYTES; i++)
         if (has_line(slice, guest.line[i]) != (sources >> i & 1))
             fail_msg("%s: byte %u of case %u: byte %c is wrongly %s its slice", build,
                      offset % CASE_BYTES, offset / CASE_BYTES, digits[i],
                      has_line(slice, guest.line[i]) ? "in" : "not in");
-    slc_slice_free(slice);
-    slc_criterion_free(criterion);
+    wetdbg_slice_free(slice);
+    wetdbg_criterion_free(criterion);
 }
 
 static void a_byte_depends_on_the_byte_that_was_moved(void **state)
@@ -107,14 +108,14 @@ static void a_byte_depends_on_the_byte_that_was_moved(void **state)
     read_source();
     for (char **build = builds; *build; build++) {
         char *argv[] = {*build, NULL};
-        struct wet *wet;
+        struct wetdbg *wet;
         assert_int_equal(fake_wet_run(argv, NULL, STEPS_MAX, &wet), 0);
-        assert_int_equal(wet_get_info(wet)->wait_status, 0);
+        assert_int_equal(wetdbg_get_info(wet)->wait_status, 0);
         for (unsigned i = 0; i < guest.case_count * CASE_BYTES; i++)
             check_byte(wet, *build, i, i % 2);
         for (unsigned i = 0; i < guest.case_count * CASE_BYTES; i += 7)
             check_byte(wet, *build, i, i % 2 == 0);
-        wet_close(wet);
+        wetdbg_close(wet);
     }
 }
 

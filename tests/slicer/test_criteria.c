@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "slicer/slicer.h"
 #include "tests/slicer/fake_wet.h"
+#include <wetdbg/errors.h>
 
 /* After what it needs. */
 #include <cmocka.h>
@@ -24,7 +24,7 @@ static char **builds;
 
 struct row {
     const char *program, *criterion;
-    enum slc_kinds kinds;
+    enum wetdbg_slice_kinds kinds;
     const char *description; /* a part of it, or of the error message */
     int err;
     unsigned lines[6]; /* that must be in the slice */
@@ -33,66 +33,102 @@ struct row {
 
 /* Line numbers are those of tests/programs/shapes. */
 static const struct row rows[] = {
-    {"prog_crash_assert", "crash", SLC_KINDS_THIN, "SIGABRT", 0, {8, 9, 16}, 19},
-    {"prog_crash_assert", "crash", SLC_KINDS_FULL, "half", 0, {8, 9, 14, 16}, 0},
-    {"prog_crash_assert", "exit", SLC_KINDS_FULL, "signal 6", -WD_ERR_NOT_FOUND, {0}, 0},
-    {"prog_crash_fpe", "crash", SLC_KINDS_DATA, "divisor", 0, {11, 18}, 9},
-    {"prog_crash_rodata", "crash", SLC_KINDS_DATA, "the address 0x", 0, {9, 15, 20}, 18},
-    {"prog_crash_ud2", "crash", SLC_KINDS_DATA, "guards", 0, {7, 13, 19}, 9},
-    {"prog_crash_stack", "crash", SLC_KINDS_THIN, "the chain of calls", 0, {11, 13, 14, 24}, 22},
-    {"prog_crash_wildcall", "crash", SLC_KINDS_DATA, "0x123450", 0, {23}, 7},
-    {"prog_exit3", "exit", SLC_KINDS_THIN, "exit status 3", 0, {0}, 0},
-    {"prog_exit3", "crash", SLC_KINDS_THIN, "exited with status 3", -WD_ERR_NOT_FOUND, {0}, 0},
+    {"prog_crash_assert", "crash", WETDBG_SLICE_THIN, "SIGABRT", 0, {8, 9, 16}, 19},
+    {"prog_crash_assert", "crash", WETDBG_SLICE_FULL, "half", 0, {8, 9, 14, 16}, 0},
+    {"prog_crash_assert", "exit", WETDBG_SLICE_FULL, "signal 6", -WETDBG_ERR_NOT_FOUND, {0}, 0},
+    {"prog_crash_fpe", "crash", WETDBG_SLICE_DATA, "divisor", 0, {11, 18}, 9},
+    {"prog_crash_rodata", "crash", WETDBG_SLICE_DATA, "the address 0x", 0, {9, 15, 20}, 18},
+    {"prog_crash_ud2", "crash", WETDBG_SLICE_DATA, "guards", 0, {7, 13, 19}, 9},
+    {"prog_crash_stack", "crash", WETDBG_SLICE_THIN, "the chain of calls", 0, {11, 13, 14, 24}, 22},
+    {"prog_crash_wildcall", "crash", WETDBG_SLICE_DATA, "0x123450", 0, {23}, 7},
+    {"prog_exit3", "exit", WETDBG_SLICE_THIN, "exit status 3", 0, {0}, 0},
+    {"prog_exit3",
+     "crash",
+     WETDBG_SLICE_THIN,
+     "exited with status 3",
+     -WETDBG_ERR_NOT_FOUND,
+     {0},
+     0},
     {"prog_exit3",
      "output:1000000",
-     SLC_KINDS_THIN,
+     WETDBG_SLICE_THIN,
      "bytes were written",
-     -WD_ERR_NOT_FOUND,
+     -WETDBG_ERR_NOT_FOUND,
      {0},
      0},
     {"prog_exit3",
      "output:9:0",
-     SLC_KINDS_THIN,
+     WETDBG_SLICE_THIN,
      "there is output to descriptor 1",
-     -WD_ERR_NOT_FOUND,
+     -WETDBG_ERR_NOT_FOUND,
      {0},
      0},
-    {"prog_exit3", "output:x", SLC_KINDS_THIN, "output:OFFSET+LENGTH", -WD_ERR_USAGE, {0}, 0},
-    {"prog_exit3", "output:0+0", SLC_KINDS_THIN, "output:OFFSET+LENGTH", -WD_ERR_USAGE, {0}, 0},
-    {"prog_exit3", "nonsense", SLC_KINDS_THIN, "FILE:LINE", -WD_ERR_USAGE, {0}, 0},
-    {"prog_exit3", "nonsense#", SLC_KINDS_THIN, "#-1", -WD_ERR_USAGE, {0}, 0},
-    {"prog_exit3", "*0x10@1", SLC_KINDS_THIN, "nothing is mapped", -WD_ERR_NOT_FOUND, {0}, 0},
-    {"prog_exit3", "*0x10", SLC_KINDS_THIN, "@TIME", -WD_ERR_USAGE, {0}, 0},
-    {"prog_exit3", "*0x10@0", SLC_KINDS_THIN, "outside the run", -WD_ERR_NOT_FOUND, {0}, 0},
-    {"prog_exit3", "*0x10@soon", SLC_KINDS_THIN, "no time", -WD_ERR_USAGE, {0}, 0},
-    {"prog_exit3", "*0x10+0@1", SLC_KINDS_THIN, "no place in memory", -WD_ERR_USAGE, {0}, 0},
-    {"prog_exit3", "*-1@1", SLC_KINDS_THIN, "no place in memory", -WD_ERR_USAGE, {0}, 0},
-    {"prog_exit3", "$rip@1", SLC_KINDS_THIN, "do not follow", -WD_ERR_USAGE, {0}, 0},
-    {"prog_exit3", "$rox@1", SLC_KINDS_THIN, "no register", -WD_ERR_USAGE, {0}, 0},
-    {"prog_exit3", "prog_exit3.c:0", SLC_KINDS_THIN, "FILE:LINE", -WD_ERR_USAGE, {0}, 0},
-    {"prog_exit3", "prog_exit3.c:20#0", SLC_KINDS_THIN, "#-1", -WD_ERR_USAGE, {0}, 0},
+    {"prog_exit3",
+     "output:x",
+     WETDBG_SLICE_THIN,
+     "output:OFFSET+LENGTH",
+     -WETDBG_ERR_USAGE,
+     {0},
+     0},
+    {"prog_exit3",
+     "output:0+0",
+     WETDBG_SLICE_THIN,
+     "output:OFFSET+LENGTH",
+     -WETDBG_ERR_USAGE,
+     {0},
+     0},
+    {"prog_exit3", "nonsense", WETDBG_SLICE_THIN, "FILE:LINE", -WETDBG_ERR_USAGE, {0}, 0},
+    {"prog_exit3", "nonsense#", WETDBG_SLICE_THIN, "#-1", -WETDBG_ERR_USAGE, {0}, 0},
+    {"prog_exit3",
+     "*0x10@1",
+     WETDBG_SLICE_THIN,
+     "nothing is mapped",
+     -WETDBG_ERR_NOT_FOUND,
+     {0},
+     0},
+    {"prog_exit3", "*0x10", WETDBG_SLICE_THIN, "@TIME", -WETDBG_ERR_USAGE, {0}, 0},
+    {"prog_exit3", "*0x10@0", WETDBG_SLICE_THIN, "outside the run", -WETDBG_ERR_NOT_FOUND, {0}, 0},
+    {"prog_exit3", "*0x10@soon", WETDBG_SLICE_THIN, "no time", -WETDBG_ERR_USAGE, {0}, 0},
+    {"prog_exit3", "*0x10+0@1", WETDBG_SLICE_THIN, "no place in memory", -WETDBG_ERR_USAGE, {0}, 0},
+    {"prog_exit3", "*-1@1", WETDBG_SLICE_THIN, "no place in memory", -WETDBG_ERR_USAGE, {0}, 0},
+    {"prog_exit3", "$rip@1", WETDBG_SLICE_THIN, "do not follow", -WETDBG_ERR_USAGE, {0}, 0},
+    {"prog_exit3", "$rox@1", WETDBG_SLICE_THIN, "no register", -WETDBG_ERR_USAGE, {0}, 0},
+    {"prog_exit3", "prog_exit3.c:0", WETDBG_SLICE_THIN, "FILE:LINE", -WETDBG_ERR_USAGE, {0}, 0},
+    {"prog_exit3", "prog_exit3.c:20#0", WETDBG_SLICE_THIN, "#-1", -WETDBG_ERR_USAGE, {0}, 0},
     {"prog_exit3",
      "prog_exit3.c:20:nothing",
-     SLC_KINDS_THIN,
+     WETDBG_SLICE_THIN,
      "no variable 'nothing'",
-     -WD_ERR_NOT_FOUND,
+     -WETDBG_ERR_NOT_FOUND,
      {0},
      0},
-    {"prog_exit3", "elsewhere.c:1", SLC_KINDS_THIN, "elsewhere.c", -WD_ERR_NOT_FOUND, {0}, 0},
-    {"prog_crash_fpe", "prog_crash_fpe.c:19#2:count", SLC_KINDS_DATA, "count before", 0, {18}, 20},
-    {"prog_crash_fpe", "prog_crash_fpe.c:10#3:sum", SLC_KINDS_THIN, "sum before", 0, {7, 10}, 0},
-    {"prog_crash_fpe", "prog_crash_fpe.c:10", SLC_KINDS_FULL, "all that", 0, {10, 9, 19}, 0},
+    {"prog_exit3",
+     "elsewhere.c:1",
+     WETDBG_SLICE_THIN,
+     "elsewhere.c",
+     -WETDBG_ERR_NOT_FOUND,
+     {0},
+     0},
+    {"prog_crash_fpe",
+     "prog_crash_fpe.c:19#2:count",
+     WETDBG_SLICE_DATA,
+     "count before",
+     0,
+     {18},
+     20},
+    {"prog_crash_fpe", "prog_crash_fpe.c:10#3:sum", WETDBG_SLICE_THIN, "sum before", 0, {7, 10}, 0},
+    {"prog_crash_fpe", "prog_crash_fpe.c:10", WETDBG_SLICE_FULL, "all that", 0, {10, 9, 19}, 0},
     {"prog_crash_fpe",
      "prog_crash_fpe.c:10#999",
-     SLC_KINDS_FULL,
+     WETDBG_SLICE_FULL,
      "ran 6 times",
-     -WD_ERR_NOT_FOUND,
+     -WETDBG_ERR_NOT_FOUND,
      {0},
      0},
-    {"prog_crash_fpe", "average#2", SLC_KINDS_FULL, "2 arguments", 0, {18, 19}, 11},
-    {"prog_crash_fpe", "average", SLC_KINDS_CONTROL, "the call of average", 0, {18, 19}, 9},
-    {"prog_crash_fpe", "average#9", SLC_KINDS_FULL, "4 times", -WD_ERR_NOT_FOUND, {0}, 0},
-    {"prog_crash_fpe", "average#0", SLC_KINDS_FULL, "#-1", -WD_ERR_USAGE, {0}, 0},
+    {"prog_crash_fpe", "average#2", WETDBG_SLICE_FULL, "2 arguments", 0, {18, 19}, 11},
+    {"prog_crash_fpe", "average", WETDBG_SLICE_CONTROL, "the call of average", 0, {18, 19}, 9},
+    {"prog_crash_fpe", "average#9", WETDBG_SLICE_FULL, "4 times", -WETDBG_ERR_NOT_FOUND, {0}, 0},
+    {"prog_crash_fpe", "average#0", WETDBG_SLICE_FULL, "#-1", -WETDBG_ERR_USAGE, {0}, 0},
 };
 
 static char *find_build(const char *program)
@@ -103,10 +139,10 @@ static char *find_build(const char *program)
     return NULL;
 }
 
-static bool has_line(const struct slc_slice *slice, const char *program, unsigned line)
+static bool has_line(const struct wetdbg_slice *slice, const char *program, unsigned line)
 {
     size_t count;
-    const struct slc_line *lines = slc_lines(slice, &count);
+    const struct wetdbg_slice_line *lines = wetdbg_slice_lines(slice, &count);
 
     for (size_t i = 0; i < count; i++)
         if (lines[i].file && strstr(lines[i].file, program) && lines[i].line == line)
@@ -114,18 +150,18 @@ static bool has_line(const struct slc_slice *slice, const char *program, unsigne
     return false;
 }
 
-static void check_slice(struct wet *wet, const struct row *row,
-                        const struct slc_criterion *criterion)
+static void check_slice(struct wetdbg *wet, const struct row *row,
+                        const struct wetdbg_criterion *criterion)
 {
-    struct slc_options options = {.kinds = row->kinds, .record_parents = true};
-    const struct slc_criterion_info *info = slc_criterion_get_info(criterion);
-    struct slc_slice *slice;
+    struct wetdbg_slice_options options = {.kinds = row->kinds, .record_parents = true};
+    const struct wetdbg_criterion_info *info = wetdbg_criterion_get_info(criterion);
+    struct wetdbg_slice *slice;
 
     if (!strstr(info->description, row->description))
         fail_msg("%s, %s: the description is '%s'", row->program, row->criterion,
                  info->description);
-    assert_int_equal(slc_backward(wet, criterion, &options, &slice), 0);
-    assert_true(slc_contains_time(slice, info->time));
+    assert_int_equal(wetdbg_slice_backward(wet, criterion, &options, &slice), 0);
+    assert_true(wetdbg_slice_contains_time(slice, info->time));
     for (unsigned i = 0; i < 6 && row->lines[i]; i++)
         if (!has_line(slice, row->program, row->lines[i]))
             fail_msg("%s, %s: line %u is not in the slice", row->program, row->criterion,
@@ -133,54 +169,53 @@ static void check_slice(struct wet *wet, const struct row *row,
     if (row->absent && has_line(slice, row->program, row->absent))
         fail_msg("%s, %s: line %u is in the slice", row->program, row->criterion, row->absent);
     printf("%-22s %-28s %6llu instances, %3llu lines: %s\n", row->program, row->criterion,
-           (unsigned long long)slc_get_counts(slice)->instances,
-           (unsigned long long)slc_get_counts(slice)->lines, info->description);
-    slc_slice_free(slice);
+           (unsigned long long)wetdbg_slice_get_counts(slice)->instances,
+           (unsigned long long)wetdbg_slice_get_counts(slice)->lines, info->description);
+    wetdbg_slice_free(slice);
 }
 
-static void check_row(struct wet *wet, const struct row *row)
+static void check_row(struct wetdbg *wet, const struct row *row)
 {
-    struct slc_criterion *criterion;
-    int err = slc_criterion_parse(wet, row->criterion, NULL, &criterion);
+    struct wetdbg_criterion *criterion;
+    int err = wetdbg_criterion_parse(wet, row->criterion, NULL, &criterion);
 
     if (err != row->err)
-        fail_msg("%s, %s: %d (%s)", row->program, row->criterion, err, wd_error_message(err));
+        fail_msg("%s, %s: %d (%s)", row->program, row->criterion, err, wetdbg_error(err));
     if (!err) {
         check_slice(wet, row, criterion);
-        slc_criterion_free(criterion);
-    } else if (!strstr(wd_error_message(err), row->description)) {
-        fail_msg("%s, %s: the message is '%s'", row->program, row->criterion,
-                 wd_error_message(err));
+        wetdbg_criterion_free(criterion);
+    } else if (!strstr(wetdbg_error(err), row->description)) {
+        fail_msg("%s, %s: the message is '%s'", row->program, row->criterion, wetdbg_error(err));
     } else {
-        printf("%-22s %-28s %s\n", row->program, row->criterion, wd_error_message(err));
+        printf("%-22s %-28s %s\n", row->program, row->criterion, wetdbg_error(err));
     }
 }
 
 static void criteria_mean_what_the_table_says(void **state)
 {
     const char *last = "";
-    struct wet *wet = NULL;
+    struct wetdbg *wet = NULL;
 
     (void)state;
     for (size_t pass = 0; pass < sizeof(rows) / sizeof(rows[0]); pass++) {
         const struct row *row = &rows[pass];
         if (strcmp(last, row->program) != 0) {
             char *argv[] = {find_build(row->program), NULL};
-            wet_close(wet);
+            wetdbg_close(wet);
             assert_non_null(argv[0]);
             assert_int_equal(fake_wet_run(argv, NULL, STEPS_MAX, &wet), 0);
             last = row->program;
         }
         check_row(wet, row);
     }
-    wet_close(wet);
+    wetdbg_close(wet);
 }
 
-static int read_here(void *arg, const char *text, wet_time *time)
+static int read_here(void *arg, const char *text, wetdbg_time *time)
 {
     if (strcmp(text, "here") != 0)
-        return -WD_ERR_USAGE;
-    *time = *(const wet_time *)arg;
+        return -WETDBG_ERR_USAGE;
+    *time = *(const wetdbg_time *)arg;
     return 0;
 }
 
@@ -189,55 +224,55 @@ struct place_row {
     unsigned lines[3], absent;
 };
 
-static void check_place(struct wet *wet, const struct slc_standpoint *from, const char *text,
+static void check_place(struct wetdbg *wet, const struct wetdbg_standpoint *from, const char *text,
                         const struct place_row *row)
 {
-    struct slc_options options = {.kinds = SLC_KINDS_THIN};
-    struct slc_criterion *criterion;
-    struct slc_slice *slice;
+    struct wetdbg_slice_options options = {.kinds = WETDBG_SLICE_THIN};
+    struct wetdbg_criterion *criterion;
+    struct wetdbg_slice *slice;
 
-    assert_int_equal(slc_criterion_parse(wet, text, from, &criterion), 0);
-    assert_int_equal(slc_criterion_get_info(criterion)->time, from->now);
-    assert_int_equal(slc_backward(wet, criterion, &options, &slice), 0);
-    printf("%s: %s, %llu instances\n", text, slc_criterion_get_info(criterion)->description,
-           (unsigned long long)slc_get_counts(slice)->instances);
+    assert_int_equal(wetdbg_criterion_parse(wet, text, from, &criterion), 0);
+    assert_int_equal(wetdbg_criterion_get_info(criterion)->time, from->now);
+    assert_int_equal(wetdbg_slice_backward(wet, criterion, &options, &slice), 0);
+    printf("%s: %s, %llu instances\n", text, wetdbg_criterion_get_info(criterion)->description,
+           (unsigned long long)wetdbg_slice_get_counts(slice)->instances);
     for (unsigned i = 0; i < 3 && row->lines[i]; i++)
         assert_true(has_line(slice, "prog_crash_fpe.c", row->lines[i]));
     if (row->absent)
         assert_false(has_line(slice, "prog_crash_fpe.c", row->absent));
-    slc_slice_free(slice);
-    slc_criterion_free(criterion);
+    wetdbg_slice_free(slice);
+    wetdbg_criterion_free(criterion);
 }
 
 /* In the third call of average(values, &count), whose arguments are still in registers. */
 static void places_are_those_of_the_time(void **state)
 {
     char *argv[] = {find_build("prog_crash_fpe"), NULL}, text[64];
-    struct slc_criterion *call;
-    struct wet_state *machine;
-    struct wet *wet;
+    struct wetdbg_criterion *call;
+    struct wetdbg_state *machine;
+    struct wetdbg *wet;
 
     (void)state;
     assert_int_equal(fake_wet_run(argv, NULL, STEPS_MAX, &wet), 0);
-    assert_int_equal(slc_criterion_parse(wet, "average#3", NULL, &call), 0);
-    wet_time now = slc_criterion_get_info(call)->time;
-    slc_criterion_free(call);
-    struct slc_standpoint from = {.now = now, .read_time = read_here, .arg = &now};
+    assert_int_equal(wetdbg_criterion_parse(wet, "average#3", NULL, &call), 0);
+    wetdbg_time now = wetdbg_criterion_get_info(call)->time;
+    wetdbg_criterion_free(call);
+    struct wetdbg_standpoint from = {.now = now, .read_time = read_here, .arg = &now};
     check_place(wet, &from, "$rsi", &(struct place_row){.lines = {19}, .absent = 18});
     check_place(wet, &from, "$RSI@here", &(struct place_row){.lines = {19}, .absent = 18});
-    assert_int_equal(slc_criterion_parse(wet, "$rsi@there", &from, &call), -WD_ERR_USAGE);
-    assert_int_equal(wet_state_open(wet, now, &machine), 0);
-    uint64_t values = wet_state_regs(machine)->r[EVQ_RDI];
-    uint64_t count = wet_state_regs(machine)->r[EVQ_RSI];
-    wet_state_close(machine);
+    assert_int_equal(wetdbg_criterion_parse(wet, "$rsi@there", &from, &call), -WETDBG_ERR_USAGE);
+    assert_int_equal(wetdbg_state_open(wet, now, &machine), 0);
+    uint64_t values = wetdbg_state_regs(machine)->r[EVQ_RDI];
+    uint64_t count = wetdbg_state_regs(machine)->r[EVQ_RSI];
+    wetdbg_state_close(machine);
     snprintf(text, sizeof(text), "*0x%llx+4@here", (unsigned long long)count);
     check_place(wet, &from, text, &(struct place_row){.lines = {18}, .absent = 10});
     snprintf(text, sizeof(text), "*%llu+12", (unsigned long long)values);
     check_place(wet, &from, text, &(struct place_row){.absent = 18});
-    from.now = wet_get_info(wet)->instructions + 1;
+    from.now = wetdbg_get_info(wet)->instructions + 1;
     snprintf(text, sizeof(text), "*0x%llx+4", (unsigned long long)count);
     check_place(wet, &from, text, &(struct place_row){.lines = {18}, .absent = 10});
-    wet_close(wet);
+    wetdbg_close(wet);
 }
 
 int main(int argc, char **argv)

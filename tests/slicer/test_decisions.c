@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "slicer/slicer.h"
 #include "tests/slicer/fake_wet.h"
+#include <wetdbg/errors.h>
 
 /* After what it needs. */
 #include <cmocka.h>
@@ -43,10 +43,10 @@ static unsigned line_of(const char *mark, const char *name)
     return 0;
 }
 
-static bool has_line(const struct slc_slice *slice, unsigned line)
+static bool has_line(const struct wetdbg_slice *slice, unsigned line)
 {
     size_t count;
-    const struct slc_line *lines = slc_lines(slice, &count);
+    const struct wetdbg_slice_line *lines = wetdbg_slice_lines(slice, &count);
 
     for (size_t i = 0; i < count; i++)
         if (lines[i].file && strstr(lines[i].file, "control.c") && lines[i].line == line)
@@ -54,29 +54,29 @@ static bool has_line(const struct slc_slice *slice, unsigned line)
     return false;
 }
 
-static void check_case(struct wet *wet, const char *build, const char *name)
+static void check_case(struct wetdbg *wet, const char *build, const char *name)
 {
     unsigned effect = line_of("EFFECT", name), control = line_of("CONTROL", name);
-    struct slc_options options = {.kinds = SLC_KINDS_FULL, .record_parents = true};
-    struct slc_criterion *criterion;
-    struct slc_slice *slice;
+    struct wetdbg_slice_options options = {.kinds = WETDBG_SLICE_FULL, .record_parents = true};
+    struct wetdbg_criterion *criterion;
+    struct wetdbg_slice *slice;
     char text[64];
 
     snprintf(text, sizeof(text), "control.c:%u", effect);
-    if (slc_criterion_parse(wet, text, NULL, &criterion))
-        fail_msg("%s, %s: %s", build, text, wd_error_message(-WD_ERR_NOT_FOUND));
-    assert_int_equal(slc_backward(wet, criterion, &options, &slice), 0);
+    if (wetdbg_criterion_parse(wet, text, NULL, &criterion))
+        fail_msg("%s, %s: %s", build, text, wetdbg_error(-WETDBG_ERR_NOT_FOUND));
+    assert_int_equal(wetdbg_slice_backward(wet, criterion, &options, &slice), 0);
     if (!has_line(slice, control))
         fail_msg("%s: line %u ran because of line %u (%s), which is not in its slice", build,
                  effect, control, name);
-    slc_slice_free(slice);
-    options.kinds = SLC_KINDS_DATA;
-    assert_int_equal(slc_backward(wet, criterion, &options, &slice), 0);
+    wetdbg_slice_free(slice);
+    options.kinds = WETDBG_SLICE_DATA;
+    assert_int_equal(wetdbg_slice_backward(wet, criterion, &options, &slice), 0);
     if (has_line(slice, control))
         fail_msg("%s: line %u uses values of line %u (%s): the case shows nothing", build, effect,
                  control, name);
-    slc_slice_free(slice);
-    slc_criterion_free(criterion);
+    wetdbg_slice_free(slice);
+    wetdbg_criterion_free(criterion);
 }
 
 static void what_decided_is_in_the_slice(void **state)
@@ -84,12 +84,12 @@ static void what_decided_is_in_the_slice(void **state)
     (void)state;
     for (char **build = builds; *build; build++) {
         char *argv[] = {*build, NULL};
-        struct wet *wet;
+        struct wetdbg *wet;
         assert_int_equal(fake_wet_run(argv, NULL, STEPS_MAX, &wet), 0);
-        assert_int_equal(wet_get_info(wet)->wait_status, 0);
+        assert_int_equal(wetdbg_get_info(wet)->wait_status, 0);
         for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
             check_case(wet, *build, cases[i]);
-        wet_close(wet);
+        wetdbg_close(wet);
     }
 }
 

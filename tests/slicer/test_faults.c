@@ -15,10 +15,10 @@
 #include <string.h>
 #include <wordexp.h>
 
-#include "common/err.h"
 #include "slicer/slicer.h"
 #include "tests/slicer/fake_wet.h"
 #include "wet/model/model.h"
+#include <wetdbg/errors.h>
 
 /* After what it needs. */
 #include <cmocka.h>
@@ -70,11 +70,11 @@ static unsigned fault_line(const struct fault *fault)
     return found;
 }
 
-static struct wet *run(char *build, const struct fault *fault)
+static struct wetdbg *run(char *build, const struct fault *fault)
 {
     char input[512];
     wordexp_t words = {.we_offs = 1};
-    struct wet *wet;
+    struct wetdbg *wet;
 
     assert_int_equal(wordexp(strcmp(fault->arguments, "-") ? fault->arguments : "", &words,
                              WRDE_DOOFFS | WRDE_NOCMD),
@@ -88,11 +88,11 @@ static struct wet *run(char *build, const struct fault *fault)
     return wet;
 }
 
-static bool has_line(const struct slc_slice *slice, const char *file, unsigned line,
+static bool has_line(const struct wetdbg_slice *slice, const char *file, unsigned line,
                      uint32_t *distance)
 {
     size_t count;
-    const struct slc_line *lines = slc_lines(slice, &count);
+    const struct wetdbg_slice_line *lines = wetdbg_slice_lines(slice, &count);
 
     for (size_t i = 0; i < count; i++) {
         const char *base = lines[i].file ? strrchr(lines[i].file, '/') : NULL;
@@ -104,10 +104,10 @@ static bool has_line(const struct slc_slice *slice, const char *file, unsigned l
     return false;
 }
 
-static size_t own_lines(const struct slc_slice *slice, const char *file)
+static size_t own_lines(const struct wetdbg_slice *slice, const char *file)
 {
     size_t count, own = 0;
-    const struct slc_line *lines = slc_lines(slice, &count);
+    const struct wetdbg_slice_line *lines = wetdbg_slice_lines(slice, &count);
 
     for (size_t i = 0; i < count; i++) {
         const char *base = lines[i].file ? strrchr(lines[i].file, '/') : NULL;
@@ -129,12 +129,12 @@ static bool is_optimized(const char *build)
 }
 
 /* Whether the line has code that ran: a table has none, and optimized code may have lost it. */
-static bool ran(struct wet *wet, const char *file, unsigned line)
+static bool ran(struct wetdbg *wet, const char *file, unsigned line)
 {
-    struct mdl_line at;
+    struct wetdbg_line at;
 
-    for (wet_time t = 1; t <= wet_get_info(wet)->instructions; t++)
-        if (mdl_line_at(wet_get_model(wet), fake_step(wet, t)->pc, &at) == 0 && at.file &&
+    for (wetdbg_time t = 1; t <= wetdbg_get_info(wet)->instructions; t++)
+        if (wetdbg_line_at(wetdbg_get_model(wet), fake_step(wet, t)->pc, &at) == 0 && at.file &&
             at.line == line && strrchr(at.file, '/') &&
             strcmp(strrchr(at.file, '/') + 1, file) == 0)
             return true;
@@ -142,13 +142,13 @@ static bool ran(struct wet *wet, const char *file, unsigned line)
 }
 
 /* Whether the slice uses initial bytes of a variable. */
-static bool uses_initial(struct wet *wet, const struct slc_slice *slice, const char *variable)
+static bool uses_initial(struct wetdbg *wet, const struct wetdbg_slice *slice, const char *variable)
 {
-    struct mdl_symbol symbol;
+    struct wetdbg_symbol symbol;
     size_t count;
-    const struct slc_initial *initials = slc_initials(slice, &count);
+    const struct wetdbg_slice_initial *initials = wetdbg_slice_initials(slice, &count);
 
-    assert_int_equal(mdl_symbol_named(wet_get_model(wet), variable, &symbol), 0);
+    assert_int_equal(wetdbg_symbol_named(wetdbg_get_model(wet), variable, &symbol), 0);
     for (size_t i = 0; i < count; i++)
         if (initials[i].location == INS_LOC_COUNT &&
             initials[i].address < symbol.start + symbol.size_bytes &&
@@ -160,40 +160,40 @@ static bool uses_initial(struct wet *wet, const struct slc_slice *slice, const c
 static void check_build(char *build)
 {
     struct fault fault;
-    struct slc_criterion *criterion;
+    struct wetdbg_criterion *criterion;
     bool in_full = false;
     char cells[3][32];
 
     assert_true(find_fault(build, &fault));
-    struct wet *wet = run(build, &fault);
+    struct wetdbg *wet = run(build, &fault);
     unsigned line = fault_line(&fault);
-    int err = slc_criterion_parse(wet, fault.criterion, NULL, &criterion);
+    int err = wetdbg_criterion_parse(wet, fault.criterion, NULL, &criterion);
     if (err && is_optimized(build) && strchr(fault.criterion + 1, '#')) {
-        printf("%-32s %s\n", strrchr(build, '/') + 1, wd_error_message(err));
-        wet_close(wet);
+        printf("%-32s %s\n", strrchr(build, '/') + 1, wetdbg_error(err));
+        wetdbg_close(wet);
         return;
     }
     if (err)
-        fail_msg("%s: %s: %s", build, fault.criterion, wd_error_message(err));
-    for (unsigned kinds = SLC_KINDS_FULL; kinds <= SLC_KINDS_THIN; kinds++) {
-        struct slc_options options = {.kinds = (enum slc_kinds)kinds};
-        struct slc_slice *slice;
+        fail_msg("%s: %s: %s", build, fault.criterion, wetdbg_error(err));
+    for (unsigned kinds = WETDBG_SLICE_FULL; kinds <= WETDBG_SLICE_THIN; kinds++) {
+        struct wetdbg_slice_options options = {.kinds = (enum wetdbg_slice_kinds)kinds};
+        struct wetdbg_slice *slice;
         uint32_t distance = 0;
-        assert_int_equal(slc_backward(wet, criterion, &options, &slice), 0);
+        assert_int_equal(wetdbg_slice_backward(wet, criterion, &options, &slice), 0);
         bool has = has_line(slice, fault.file, line, &distance);
-        if (strcmp(fault.kind, "wrong table entry") == 0 && kinds == SLC_KINDS_DATA)
+        if (strcmp(fault.kind, "wrong table entry") == 0 && kinds == WETDBG_SLICE_DATA)
             assert_true(uses_initial(wet, slice, "days_before"));
-        in_full |= kinds == SLC_KINDS_FULL && has;
+        in_full |= kinds == WETDBG_SLICE_FULL && has;
         snprintf(cells[kinds], sizeof(cells[kinds]), "%s %zu (%u)", has ? "yes" : "no ",
                  own_lines(slice, fault.file), distance);
-        slc_slice_free(slice);
+        wetdbg_slice_free(slice);
     }
     printf("%-32s %-24s %7llu  %-14s %-14s %-14s\n", strrchr(build, '/') + 1, fault.kind,
-           (unsigned long long)wet_get_info(wet)->instructions, cells[0], cells[1], cells[2]);
+           (unsigned long long)wetdbg_get_info(wet)->instructions, cells[0], cells[1], cells[2]);
     fflush(stdout);
     bool must_be_found = ran(wet, fault.file, line) && !is_omission(&fault);
-    slc_criterion_free(criterion);
-    wet_close(wet);
+    wetdbg_criterion_free(criterion);
+    wetdbg_close(wet);
     if (!in_full && must_be_found)
         fail_msg("%s: line %u is not in the full slice of %s", build, line, fault.criterion);
 }

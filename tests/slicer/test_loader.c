@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "slicer/slicer.h"
 #include "tests/slicer/fake_wet.h"
 #include "wet/model/model.h"
+#include <wetdbg/errors.h>
 
 /* After what it needs. */
 #include <cmocka.h>
@@ -22,41 +22,41 @@
 #define STEPS_MAX 1000000
 
 static char *program;
-static struct wet *wet;
+static struct wetdbg *wet;
 
-static struct mdl_function function_named(const char *name)
+static struct wetdbg_function function_named(const char *name)
 {
-    struct mdl_function *functions, found;
+    struct wetdbg_function *functions, found;
     size_t count;
 
-    assert_int_equal(mdl_functions_named(wet_get_model(wet), name, &functions, &count), 0);
+    assert_int_equal(wetdbg_functions_named(wetdbg_get_model(wet), name, &functions, &count), 0);
     assert_true(count > 0);
     found = functions[0];
     free(functions);
     return found;
 }
 
-static bool is_in(const struct mdl_function *function, uint64_t pc)
+static bool is_in(const struct wetdbg_function *function, uint64_t pc)
 {
     return pc >= function->start && pc < function->end;
 }
 
 static bool is_loader(uint64_t pc)
 {
-    struct mdl_module module;
-    return mdl_module_at(wet_get_model(wet), pc, &module) == 0 &&
+    struct wetdbg_module module;
+    return wetdbg_module_at(wetdbg_get_model(wet), pc, &module) == 0 &&
            strncmp(module.name, "ld-linux", 8) == 0;
 }
 
 /* eax where main returns. */
-static struct slc_criterion *result_of_main(void)
+static struct wetdbg_criterion *result_of_main(void)
 {
-    const struct mdl_function main_function = function_named("main");
-    struct slc_criterion *criterion;
+    const struct wetdbg_function main_function = function_named("main");
+    struct wetdbg_criterion *criterion;
     struct ins_regset regs = {0};
-    wet_time at = 0;
+    wetdbg_time at = 0;
 
-    for (wet_time t = 1; t <= wet_get_info(wet)->instructions; t++)
+    for (wetdbg_time t = 1; t <= wetdbg_get_info(wet)->instructions; t++)
         if (fake_step(wet, t)->info->klass == INS_RET &&
             is_in(&main_function, fake_step(wet, t)->pc))
             at = t;
@@ -70,18 +70,18 @@ struct tally {
     uint64_t all, loader, integer, number, calls, resolver;
 };
 
-static struct tally count_members(const struct slc_slice *slice)
+static struct tally count_members(const struct wetdbg_slice *slice)
 {
-    const struct mdl_function in_main = function_named("main");
-    const struct mdl_function in_integer = function_named("make_integer");
-    const struct mdl_function in_double = function_named("make_double");
+    const struct wetdbg_function in_main = function_named("main");
+    const struct wetdbg_function in_integer = function_named("make_integer");
+    const struct wetdbg_function in_double = function_named("make_double");
     struct tally tally = {0};
 
-    for (wet_time t = 1; t <= wet_get_info(wet)->instructions; t++) {
+    for (wetdbg_time t = 1; t <= wetdbg_get_info(wet)->instructions; t++) {
         const struct fake_step *step = fake_step(wet, t);
         tally.resolver += is_loader(step->pc) && step->info->klass == INS_JMP_INDIRECT &&
                           !is_loader(fake_step(wet, t + 1)->pc);
-        if (!slc_contains_time(slice, t))
+        if (!wetdbg_slice_contains_time(slice, t))
             continue;
         tally.all++;
         tally.loader += is_loader(step->pc);
@@ -92,36 +92,38 @@ static struct tally count_members(const struct slc_slice *slice)
     return tally;
 }
 
-static struct tally slice_with(enum slc_kinds kinds, bool parents, bool loader, bool no_bypass)
+static struct tally slice_with(enum wetdbg_slice_kinds kinds, bool parents, bool loader,
+                               bool no_bypass)
 {
-    struct slc_options options = {
+    struct wetdbg_slice_options options = {
         .kinds = kinds, .record_parents = parents, .loader = loader, .no_bypass = no_bypass};
-    struct slc_criterion *criterion = result_of_main();
-    struct slc_slice *slice;
+    struct wetdbg_criterion *criterion = result_of_main();
+    struct wetdbg_slice *slice;
 
-    assert_int_equal(slc_backward(wet, criterion, &options, &slice), 0);
+    assert_int_equal(wetdbg_slice_backward(wet, criterion, &options, &slice), 0);
     struct tally tally = count_members(slice);
-    assert_int_equal(slc_get_counts(slice)->instances, tally.all);
+    assert_int_equal(wetdbg_slice_get_counts(slice)->instances, tally.all);
     printf("%d %s%s%s: %llu instances, %llu in the linker\n", (int)kinds, parents ? "parents" : "",
            loader ? " loader" : "", no_bypass ? " no bypass" : "", (unsigned long long)tally.all,
            (unsigned long long)tally.loader);
-    slc_slice_free(slice);
-    slc_criterion_free(criterion);
+    wetdbg_slice_free(slice);
+    wetdbg_criterion_free(criterion);
     return tally;
 }
 
 static void arguments_are_followed_across_lazy_binding(void **state)
 {
     (void)state;
-    for (unsigned kinds = SLC_KINDS_FULL; kinds <= SLC_KINDS_THIN; kinds++)
+    for (unsigned kinds = WETDBG_SLICE_FULL; kinds <= WETDBG_SLICE_THIN; kinds++)
         for (unsigned variant = 0; variant < 4; variant++) {
-            struct tally tally = slice_with((enum slc_kinds)kinds, variant & 1, false, variant & 2);
+            struct tally tally =
+                slice_with((enum wetdbg_slice_kinds)kinds, variant & 1, false, variant & 2);
             assert_true(tally.resolver >= 2);
             assert_int_equal(tally.loader, 0);
             assert_true(tally.integer > 0);
             assert_true(tally.number > 0);
             /* Of both makers and of both functions elsewhere. */
-            assert_true(kinds != SLC_KINDS_FULL || tally.calls == 4);
+            assert_true(kinds != WETDBG_SLICE_FULL || tally.calls == 4);
         }
 }
 
@@ -129,8 +131,8 @@ static void parents_or_not_is_the_same(void **state)
 {
     (void)state;
     for (unsigned kinds = 0; kinds < 4; kinds++) {
-        struct tally plain = slice_with((enum slc_kinds)kinds, false, false, false);
-        struct tally parents = slice_with((enum slc_kinds)kinds, true, false, false);
+        struct tally plain = slice_with((enum wetdbg_slice_kinds)kinds, false, false, false);
+        struct tally parents = slice_with((enum wetdbg_slice_kinds)kinds, true, false, false);
         assert_int_equal(plain.all, parents.all);
     }
 }
@@ -138,12 +140,12 @@ static void parents_or_not_is_the_same(void **state)
 static void the_linker_is_there_if_asked_for(void **state)
 {
     (void)state;
-    struct tally full = slice_with(SLC_KINDS_FULL, false, true, false);
-    struct tally without = slice_with(SLC_KINDS_FULL, false, false, false);
+    struct tally full = slice_with(WETDBG_SLICE_FULL, false, true, false);
+    struct tally without = slice_with(WETDBG_SLICE_FULL, false, false, false);
     assert_true(full.loader > 0);
     assert_true(full.all - full.loader >= without.all);
-    assert_int_equal(slice_with(SLC_KINDS_DATA, false, true, false).all,
-                     slice_with(SLC_KINDS_DATA, true, true, false).all);
+    assert_int_equal(slice_with(WETDBG_SLICE_DATA, false, true, false).all,
+                     slice_with(WETDBG_SLICE_DATA, true, true, false).all);
 }
 
 static int set_up(void **state)
@@ -156,7 +158,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    wet_close(wet);
+    wetdbg_close(wet);
     return 0;
 }
 

@@ -11,9 +11,9 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "common/err.h"
 #include "slicer/slicer.h"
 #include "tests/slicer/fake_wet.h"
+#include <wetdbg/errors.h>
 
 /* After what it needs. */
 #include <cmocka.h>
@@ -24,15 +24,15 @@ static const char *source;
 static char **builds;
 
 /* The time of the call with that number; there is one. */
-static wet_time time_of(struct wet *wet, uint64_t number)
+static wetdbg_time time_of(struct wetdbg *wet, uint64_t number)
 {
-    for (wet_time t = wet_get_info(wet)->instructions; t > 0; t--) {
-        struct wet_state *state;
+    for (wetdbg_time t = wetdbg_get_info(wet)->instructions; t > 0; t--) {
+        struct wetdbg_state *state;
         if (fake_step(wet, t)->info->klass != INS_SYSCALL)
             continue;
-        assert_int_equal(wet_state_open(wet, t, &state), 0);
-        uint64_t own = wet_state_regs(state)->r[EVQ_RAX];
-        wet_state_close(state);
+        assert_int_equal(wetdbg_state_open(wet, t, &state), 0);
+        uint64_t own = wetdbg_state_regs(state)->r[EVQ_RAX];
+        wetdbg_state_close(state);
         if (own == number)
             return t;
     }
@@ -40,10 +40,10 @@ static wet_time time_of(struct wet *wet, uint64_t number)
     return 0;
 }
 
-static bool has_line(const struct slc_slice *slice, unsigned line)
+static bool has_line(const struct wetdbg_slice *slice, unsigned line)
 {
     size_t count;
-    const struct slc_line *lines = slc_lines(slice, &count);
+    const struct wetdbg_slice_line *lines = wetdbg_slice_lines(slice, &count);
 
     for (size_t i = 0; i < count; i++)
         if (lines[i].file && strstr(lines[i].file, "messages.c") && lines[i].line == line)
@@ -52,7 +52,7 @@ static bool has_line(const struct slc_slice *slice, unsigned line)
 }
 
 /* Lines marked "USED <call>" and no others that are marked. */
-static unsigned check_lines(const struct slc_slice *slice, const char *build, unsigned call)
+static unsigned check_lines(const struct wetdbg_slice *slice, const char *build, unsigned call)
 {
     FILE *file = fopen(source, "r");
     char text[256], mark[32];
@@ -73,19 +73,19 @@ static unsigned check_lines(const struct slc_slice *slice, const char *build, un
     return used;
 }
 
-static void check_call(struct wet *wet, const char *build, unsigned call, uint64_t number)
+static void check_call(struct wetdbg *wet, const char *build, unsigned call, uint64_t number)
 {
-    const struct slc_options options = {.kinds = SLC_KINDS_THIN};
+    const struct wetdbg_slice_options options = {.kinds = WETDBG_SLICE_THIN};
     const struct ins_regset none = {{0}};
-    struct slc_criterion *criterion;
-    struct slc_slice *slice;
+    struct wetdbg_criterion *criterion;
+    struct wetdbg_slice *slice;
 
     assert_int_equal(slc_criterion_of_places(wet, time_of(wet, number), &none, 0, 0, &criterion),
                      0);
-    assert_int_equal(slc_backward(wet, criterion, &options, &slice), 0);
+    assert_int_equal(wetdbg_slice_backward(wet, criterion, &options, &slice), 0);
     assert_int_equal(check_lines(slice, build, call), 3);
-    slc_slice_free(slice);
-    slc_criterion_free(criterion);
+    wetdbg_slice_free(slice);
+    wetdbg_criterion_free(criterion);
 }
 
 static void what_a_message_leads_to_is_sent(void **state)
@@ -93,12 +93,12 @@ static void what_a_message_leads_to_is_sent(void **state)
     (void)state;
     for (char **build = builds; *build; build++) {
         char *argv[] = {*build, NULL};
-        struct wet *wet;
+        struct wetdbg *wet;
         assert_int_equal(fake_wet_run(argv, NULL, STEPS_MAX, &wet), 0);
-        assert_int_equal(wet_get_info(wet)->wait_status, 0);
+        assert_int_equal(wetdbg_get_info(wet)->wait_status, 0);
         check_call(wet, *build, 1, SYS_sendmsg);
         check_call(wet, *build, 2, SYS_sendmmsg);
-        wet_close(wet);
+        wetdbg_close(wet);
     }
 }
 

@@ -15,10 +15,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "common/err.h"
 #include "slicer/origin/chase.h"
-#include "slicer/origin/origin.h"
 #include "tests/slicer/fake_wet.h"
+#include <wetdbg/errors.h>
+#include <wetdbg/origin.h>
 
 /* After what it needs. */
 #include <cmocka.h>
@@ -30,21 +30,21 @@ static char **copies, **others;
 
 /* ---- what must hold of every origin ---- */
 
-static bool is_same(const struct slc_spot *a, const struct slc_spot *b)
+static bool is_same(const struct wetdbg_spot *a, const struct wetdbg_spot *b)
 {
     return a->kind == b->kind && a->number == b->number && a->byte == b->byte &&
-           a->address == b->address && (a->kind == SLC_SPOT_MEMORY || a->task == b->task);
+           a->address == b->address && (a->kind == WETDBG_SPOT_MEMORY || a->task == b->task);
 }
 
-static void print_origin(const struct slc_origin *origin)
+static void print_origin(const struct wetdbg_origin *origin)
 {
     for (size_t h = 0; h < origin->hop_count; h++) {
-        const struct slc_hop *hop = &origin->hops[h];
+        const struct wetdbg_hop *hop = &origin->hops[h];
         char to[32], from[32];
-        slc_spot_name(&hop->to, to, sizeof(to));
-        slc_spot_name(&hop->from, from, sizeof(from));
+        wetdbg_spot_name(&hop->to, to, sizeof(to));
+        wetdbg_spot_name(&hop->from, from, sizeof(from));
         printf("time %llu %s '%s' bytes 0x%llx: %s 0x%llx to %s 0x%llx\n",
-               (unsigned long long)hop->time, slc_hop_name(hop->kind), hop->text,
+               (unsigned long long)hop->time, wetdbg_hop_name(hop->kind), hop->text,
                (unsigned long long)hop->bytes, from, (unsigned long long)hop->from.address, to,
                (unsigned long long)hop->to.address);
     }
@@ -52,19 +52,19 @@ static void print_origin(const struct slc_origin *origin)
 
 /* The place before a hop held the lowest byte, or one with that sign if the byte is of `signs`: the copies of
  * a sign that are followed without the byte itself. */
-static void check_held(struct wet *wet, const struct slc_origin *origin, const struct slc_hop *hop,
-                       uint64_t *signs)
+static void check_held(struct wetdbg *wet, const struct wetdbg_origin *origin,
+                       const struct wetdbg_hop *hop, uint64_t *signs)
 {
     unsigned i = (unsigned)__builtin_ctzll(hop->bytes);
-    struct wet_state *state;
+    struct wetdbg_state *state;
     uint8_t byte;
 
-    if (!(origin->known >> i & 1) || hop->from.kind == SLC_SPOT_VECTOR || !hop->pc ||
-        slc_hop_is_end(hop->kind))
+    if (!(origin->known >> i & 1) || hop->from.kind == WETDBG_SPOT_VECTOR || !hop->pc ||
+        wetdbg_hop_is_end(hop->kind))
         return;
-    assert_int_equal(wet_state_open(wet, hop->time, &state), 0);
+    assert_int_equal(wetdbg_state_open(wet, hop->time, &state), 0);
     if (slc_spot_read(state, &hop->from, &byte) && byte != origin->value[i]) {
-        bool is_sign = hop->kind == SLC_HOP_SIGN_EXTEND || *signs >> i & 1;
+        bool is_sign = hop->kind == WETDBG_HOP_SIGN_EXTEND || *signs >> i & 1;
         if (!is_sign || (byte & 0x80 ? 0xff : 0) != origin->value[i]) {
             print_origin(origin);
             fail_msg("'%s' at time %llu took 0x%02x and not 0x%02x", hop->text,
@@ -72,32 +72,33 @@ static void check_held(struct wet *wet, const struct slc_origin *origin, const s
         }
         *signs |= hop->bytes;
     }
-    wet_state_close(state);
+    wetdbg_state_close(state);
 }
 
-static void check_origin(struct wet *wet, const struct slc_origin *origin)
+static void check_origin(struct wetdbg *wet, const struct wetdbg_origin *origin)
 {
-    struct slc_spot at[SLC_VALUE_BYTES_MAX] = {{0}};
+    struct wetdbg_spot at[WETDBG_VALUE_BYTES_MAX] = {{0}};
     uint64_t ended = 0, signs = 0;
-    wet_time last = UINT64_MAX;
+    wetdbg_time last = UINT64_MAX;
 
     at[0] = origin->place;
     for (size_t h = 0; h < origin->hop_count; h++) {
-        const struct slc_hop *hop = &origin->hops[h];
+        const struct wetdbg_hop *hop = &origin->hops[h];
         unsigned i = (unsigned)__builtin_ctzll(hop->bytes);
         assert_int_not_equal(hop->bytes, 0);
         assert_int_equal(hop->bytes & ended, 0);
-        if (hop->kind != SLC_HOP_SYSCALL) /* its time is that of the call, which may have waited */
+        if (hop->kind !=
+            WETDBG_HOP_SYSCALL) /* its time is that of the call, which may have waited */
             assert_true(hop->time <= last);
         last = hop->time;
-        if (at[i].kind != SLC_SPOT_NONE && !is_same(&at[i], &hop->to))
+        if (at[i].kind != WETDBG_SPOT_NONE && !is_same(&at[i], &hop->to))
             fail_msg("the chain breaks at '%s', time %llu", hop->text,
                      (unsigned long long)hop->time);
         memset(at, 0, sizeof(at));
         at[i] = hop->from;
-        if (slc_hop_is_end(hop->kind))
+        if (wetdbg_hop_is_end(hop->kind))
             ended |= hop->bytes;
-        if (hop->kind == SLC_HOP_ZERO_EXTEND || hop->kind == SLC_HOP_SIGN_EXTEND)
+        if (hop->kind == WETDBG_HOP_ZERO_EXTEND || hop->kind == WETDBG_HOP_SIGN_EXTEND)
             memset(at, 0, sizeof(at));
         check_held(wet, origin, hop, &signs);
     }
@@ -120,54 +121,55 @@ static char *make_input(void)
     return path;
 }
 
-static struct slc_origin *ask_how(struct wet *wet, wet_time time, const struct ins_regset *regs,
-                                  uint64_t address, uint64_t size, bool no_bypass)
+static struct wetdbg_origin *ask_how(struct wetdbg *wet, wetdbg_time time,
+                                     const struct ins_regset *regs, uint64_t address, uint64_t size,
+                                     bool no_bypass)
 {
-    const struct slc_options options = {.no_bypass = no_bypass};
-    struct slc_criterion *criterion;
-    struct slc_origin *origin = NULL;
+    const struct wetdbg_slice_options options = {.no_bypass = no_bypass};
+    struct wetdbg_criterion *criterion;
+    struct wetdbg_origin *origin = NULL;
 
     assert_int_equal(slc_criterion_of_places(wet, time, regs, address, size, &criterion), 0);
-    int err = slc_origin(wet, criterion, &options, &origin);
-    if (err != -WD_ERR_USAGE)
+    int err = wetdbg_origin(wet, criterion, &options, &origin);
+    if (err != -WETDBG_ERR_USAGE)
         assert_int_equal(err, 0);
-    slc_criterion_free(criterion);
+    wetdbg_criterion_free(criterion);
     return origin;
 }
 
-static struct slc_origin *ask(struct wet *wet, wet_time time, const struct ins_regset *regs,
-                              uint64_t address, uint64_t size)
+static struct wetdbg_origin *ask(struct wetdbg *wet, wetdbg_time time,
+                                 const struct ins_regset *regs, uint64_t address, uint64_t size)
 {
     return ask_how(wet, time, regs, address, size, false);
 }
 
 /* The two reads filled 24 and 40 bytes. */
-static void check_byte(struct wet *wet, uint64_t address)
+static void check_byte(struct wetdbg *wet, uint64_t address)
 {
-    struct slc_origin *origin = ask(wet, wet_get_info(wet)->instructions, NULL, address, 1);
+    struct wetdbg_origin *origin = ask(wet, wetdbg_get_info(wet)->instructions, NULL, address, 1);
 
     check_origin(wet, origin);
-    const struct slc_hop *end = &origin->hops[origin->hop_count - 1];
-    if (end->kind != SLC_HOP_SYSCALL || end->number != SYS_read)
-        fail_msg("a byte ends as '%s' in '%s'", slc_hop_name(end->kind), end->text);
+    const struct wetdbg_hop *end = &origin->hops[origin->hop_count - 1];
+    if (end->kind != WETDBG_HOP_SYSCALL || end->number != SYS_read)
+        fail_msg("a byte ends as '%s' in '%s'", wetdbg_hop_name(end->kind), end->text);
     assert_int_equal(end->extent, end->args[2]);
     uint64_t offset = end->offset + (end->args[2] == 40 ? 24 : 0);
     assert_int_equal(offset, origin->value[0]);
-    slc_origin_free(origin);
+    wetdbg_origin_free(origin);
 }
 
 /* All at once: each byte ends in one of the reads. */
-static void check_together(struct wet *wet, uint64_t address)
+static void check_together(struct wetdbg *wet, uint64_t address)
 {
-    struct slc_origin *origin = ask(wet, wet_get_info(wet)->instructions, NULL, address, 64);
+    struct wetdbg_origin *origin = ask(wet, wetdbg_get_info(wet)->instructions, NULL, address, 64);
     uint64_t read = 0;
 
     check_origin(wet, origin);
     for (size_t h = 0; h < origin->hop_count; h++)
-        if (origin->hops[h].kind == SLC_HOP_SYSCALL)
+        if (origin->hops[h].kind == WETDBG_HOP_SYSCALL)
             read |= origin->hops[h].bytes;
     assert_true(read == UINT64_MAX);
-    slc_origin_free(origin);
+    wetdbg_origin_free(origin);
 }
 
 static void copied_bytes_come_from_the_byte_that_they_are(void **state)
@@ -177,15 +179,15 @@ static void copied_bytes_come_from_the_byte_that_they_are(void **state)
     (void)state;
     for (char **build = copies; *build; build++) {
         char *argv[] = {*build, NULL};
-        struct mdl_symbol symbol;
-        struct wet *wet;
+        struct wetdbg_symbol symbol;
+        struct wetdbg *wet;
         assert_int_equal(fake_wet_run(argv, input, STEPS_MAX, &wet), 0);
-        assert_int_equal(wet_get_info(wet)->wait_status, 0);
-        assert_int_equal(mdl_symbol_named(wet_get_model(wet), "final", &symbol), 0);
+        assert_int_equal(wetdbg_get_info(wet)->wait_status, 0);
+        assert_int_equal(wetdbg_symbol_named(wetdbg_get_model(wet), "final", &symbol), 0);
         for (unsigned i = 0; i < 64; i++)
             check_byte(wet, symbol.start + i);
         check_together(wet, symbol.start);
-        wet_close(wet);
+        wetdbg_close(wet);
     }
     unlink(input);
 }
@@ -200,7 +202,7 @@ static uint64_t next_random(uint64_t *state)
 }
 
 /* What lies above a signal's frame was not delivered, though the recording has it with the frame. */
-static void check_above_frames(struct wet *wet)
+static void check_above_frames(struct wetdbg *wet)
 {
     size_t count;
     const struct fake_happening *happenings = fake_happenings(wet, &count);
@@ -209,16 +211,16 @@ static void check_above_frames(struct wet *wet)
         uint64_t end = happenings[h].address + happenings[h].size;
         if (happenings[h].kind != FAKE_HANDLER)
             continue;
-        struct slc_origin *origin = ask(wet, happenings[h].time + 1, NULL, end, 64);
+        struct wetdbg_origin *origin = ask(wet, happenings[h].time + 1, NULL, end, 64);
         check_origin(wet, origin);
         for (size_t i = 0; i < origin->hop_count; i++)
-            if (origin->hops[i].kind == SLC_HOP_DELIVERED)
+            if (origin->hops[i].kind == WETDBG_HOP_DELIVERED)
                 assert_true(origin->hops[i].time < happenings[h].time);
-        slc_origin_free(origin);
+        wetdbg_origin_free(origin);
     }
 }
 
-static size_t next_hop(const struct slc_origin *origin, size_t from)
+static size_t next_hop(const struct wetdbg_origin *origin, size_t from)
 {
     while (from < origin->hop_count && origin->hops[from].is_saving)
         from++;
@@ -227,13 +229,13 @@ static size_t next_hop(const struct slc_origin *origin, size_t from)
 
 /* Without the saving and restoring of registers the chain is the same but for that. Returns how many
  * hops that were. */
-static size_t check_bypass(struct wet *wet, wet_time time, unsigned number)
+static size_t check_bypass(struct wetdbg *wet, wetdbg_time time, unsigned number)
 {
     struct ins_regset regs = {0};
 
     ins_regset_add_gpr(&regs, number, 0, 8);
-    struct slc_origin *all = ask_how(wet, time, &regs, 0, 0, true);
-    struct slc_origin *few = ask(wet, time, &regs, 0, 0);
+    struct wetdbg_origin *all = ask_how(wet, time, &regs, 0, 0, true);
+    struct wetdbg_origin *few = ask(wet, time, &regs, 0, 0);
     size_t a = next_hop(all, 0), f = next_hop(few, 0), saved = all->hop_count - few->hop_count;
     while (a < all->hop_count && f < few->hop_count) {
         assert_int_equal(all->hops[a].time, few->hops[f].time);
@@ -244,29 +246,29 @@ static size_t check_bypass(struct wet *wet, wet_time time, unsigned number)
     }
     assert_int_equal(a, all->hop_count);
     assert_int_equal(f, few->hop_count);
-    slc_origin_free(all);
-    slc_origin_free(few);
+    wetdbg_origin_free(all);
+    wetdbg_origin_free(few);
     return saved;
 }
 
 /* Mask registers are 8 bytes. The stand-in makes their values up, whatever the processor has: byte i is
  * 0x11 (i + 1), and k3's lowest one 3 more. */
-static void check_mask(struct wet *wet)
+static void check_mask(struct wetdbg *wet)
 {
     struct ins_regset regs = {0};
     char name[32];
 
     ins_regset_add(&regs, INS_LOC_K + 3);
-    struct slc_origin *origin = ask(wet, wet_get_info(wet)->instructions, &regs, 0, 0);
+    struct wetdbg_origin *origin = ask(wet, wetdbg_get_info(wet)->instructions, &regs, 0, 0);
     assert_non_null(origin);
     assert_int_equal(origin->size, 8);
     assert_int_equal(origin->known, 0xff);
     for (unsigned i = 0; i < 8; i++)
         assert_int_equal(origin->value[i], 0x11 * (i + 1) + (i ? 0 : 3));
-    slc_spot_name(&origin->place, name, sizeof(name));
+    wetdbg_spot_name(&origin->place, name, sizeof(name));
     assert_string_equal(name, "k3");
     check_origin(wet, origin);
-    slc_origin_free(origin);
+    wetdbg_origin_free(origin);
 }
 
 static void check_run(char *program, int signal)
@@ -275,14 +277,14 @@ static void check_run(char *program, int signal)
     char *argv[] = {program, NULL};
     uint64_t seed = 88172645463325252u;
     size_t hops = 0;
-    struct wet *wet;
+    struct wetdbg *wet;
 
     assert_int_equal(fake_wet_run_with(argv, NULL, STEPS_MAX, &options, &wet), 0);
     for (unsigned i = 0; i < QUESTIONS; i++) {
-        wet_time time = 1 + next_random(&seed) % wet_get_info(wet)->instructions;
+        wetdbg_time time = 1 + next_random(&seed) % wetdbg_get_info(wet)->instructions;
         const struct fake_step *step = fake_step(wet, time);
         struct ins_regset regs = {0};
-        struct slc_origin *origin;
+        struct wetdbg_origin *origin;
         if (i % 2)
             ins_regset_add_gpr(&regs, (unsigned)(next_random(&seed) % 16), 0, 8);
         if (!(i % 2) && step->info->mem_count == 0)
@@ -294,18 +296,18 @@ static void check_run(char *program, int signal)
             continue; /* more than 64 bytes */
         check_origin(wet, origin);
         hops += origin->hop_count;
-        slc_origin_free(origin);
+        wetdbg_origin_free(origin);
     }
     check_above_frames(wet);
     check_mask(wet);
     size_t saved = 0;
     for (unsigned number = 0; number < 16; number++)
-        saved += check_bypass(wet, wet_get_info(wet)->instructions, number);
+        saved += check_bypass(wet, wetdbg_get_info(wet)->instructions, number);
     assert_true(saved > 0);
     const char *base = strrchr(program, '/');
     printf("%-34s %llu instructions, %zu hops\n", base ? base + 1 : program,
-           (unsigned long long)wet_get_info(wet)->instructions, hops);
-    wet_close(wet);
+           (unsigned long long)wetdbg_get_info(wet)->instructions, hops);
+    wetdbg_close(wet);
 }
 
 static void chains_hang_together_and_hold_the_value(void **state)

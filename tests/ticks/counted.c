@@ -6,10 +6,10 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "common/err.h"
 #include "recorder/event/ops.h"
 #include "recorder/replay/start.h"
 #include "tests/replay/replay_unit.h"
+#include <wetdbg/errors.h>
 
 #define UNCOUNTED UINT64_MAX
 
@@ -68,7 +68,7 @@ int counted_run_make(const char *dir, struct counted_run *run)
     replay.source = (struct rep_source){.next = feed_next, .taken = stop_note, .arg = &replay};
     int err = rep_selection_parse(run->program, &which);
     if (!err)
-        err = rrt_open(dir, &replay.trace);
+        err = wetdbg_recording_open(dir, &replay.trace);
     if (!err)
         err = rep_feed_open(replay.trace, &which, &replay.feed);
     if (!err)
@@ -85,29 +85,29 @@ int counted_run_make(const char *dir, struct counted_run *run)
     return err;
 }
 
-static void run_add(struct counted_runs *runs, const struct rrt_process *list, size_t count,
-                    struct rep_program program)
+static void run_add(struct counted_runs *runs, const struct wetdbg_process *list, size_t count,
+                    struct wetdbg_program program)
 {
     assert_true(runs->count < COUNTED_PROGRAMS_MAX);
     struct counted_run *run = &runs->list[runs->count++];
-    rep_program_handle(list, count, program, run->program, sizeof(run->program));
+    wetdbg_program_handle(list, count, program, run->program, sizeof(run->program));
 }
 
 int counted_runs_make(const char *dir, struct counted_runs *runs)
 {
-    const struct rrt_process *list;
-    struct rrt_trace *trace = NULL;
+    const struct wetdbg_process *list;
+    struct wetdbg_recording *trace = NULL;
     size_t count;
-    int err = rrt_open(dir, &trace);
+    int err = wetdbg_recording_open(dir, &trace);
     if (!err)
-        err = rrt_processes(trace, &list, &count);
+        err = wetdbg_recording_processes(trace, &list, &count);
     for (size_t i = 0; !err && i < count; i++) {
         if (!list[i].exec_count)
-            run_add(runs, list, count, (struct rep_program){i, REP_FORKED});
+            run_add(runs, list, count, (struct wetdbg_program){i, WETDBG_FORKED});
         for (size_t k = 0; k < list[i].exec_count; k++)
-            run_add(runs, list, count, (struct rep_program){i, k});
+            run_add(runs, list, count, (struct wetdbg_program){i, k});
     }
-    rrt_close(trace);
+    wetdbg_recording_close(trace);
     for (size_t i = 0; !err && i < runs->count; i++)
         err = counted_run_make(dir, &runs->list[i]);
     return err;
@@ -213,7 +213,7 @@ static uint64_t *counts_make(const struct counted_runs *runs, size_t frames)
     return counts;
 }
 
-static size_t frames_count(struct rrt_trace *trace)
+static size_t frames_count(struct wetdbg_recording *trace)
 {
     struct rrt_frame frame;
     size_t count = 0;
@@ -227,9 +227,9 @@ static size_t frames_count(struct rrt_trace *trace)
 int64_t *counted_ticks(const char *dir, const struct counted_runs *runs, size_t *frame_count)
 {
     struct tasks tasks = {0};
-    struct rrt_trace *trace;
+    struct wetdbg_recording *trace;
     struct rrt_frame frame;
-    unit_check(rrt_open(dir, &trace), dir);
+    unit_check(wetdbg_recording_open(dir, &trace), dir);
     *frame_count = frames_count(trace);
     uint64_t *counts = counts_make(runs, *frame_count);
     int64_t *ticks = calloc(*frame_count + 1, sizeof(*ticks));
@@ -238,6 +238,6 @@ int64_t *counted_ticks(const char *dir, const struct counted_runs *runs, size_t 
         ticks[frame.time - 1] = frame_ticks(&tasks, &frame, counts[frame.time - 1]);
     free(counts);
     free(tasks.list);
-    rrt_close(trace);
+    wetdbg_recording_close(trace);
     return ticks;
 }

@@ -29,7 +29,7 @@ struct counted_run {
     uint64_t instructions;
 };
 
-/* The runs of a recording's programs, in the order of rrt_processes(). All zero is none. */
+/* The runs of a recording's programs, in the order of wetdbg_recording_processes(). All zero is none. */
 struct counted_runs {
     struct counted_run list[COUNTED_PROGRAMS_MAX];
     size_t count;

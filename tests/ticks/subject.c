@@ -6,10 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/err.h"
 #include "tests/record/spawn.h"
 #include "tests/replay/replay_unit.h"
 #include "tests/ticks/trace_rewrite.h"
+#include <wetdbg/errors.h>
 
 static char *path_make(const char *work, const char *name)
 {
@@ -38,7 +38,7 @@ void subject_record(struct subject *subject, const char *work, const char *progr
     spawn_result_fini(&result);
     int err = counted_runs_make(subject->dir, &subject->runs);
     if (err)
-        fail_msg("%s: %s", subject->name, wd_error_message(err));
+        fail_msg("%s: %s", subject->name, wetdbg_error(err));
     subject->ticks = counted_ticks(subject->dir, &subject->runs, &subject->frames);
 }
 

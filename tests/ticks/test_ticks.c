@@ -15,11 +15,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/err.h"
+#include "dbgcli/exit_status.h"
 #include "tests/record/spawn.h"
 #include "tests/replay/replay_unit.h"
 #include "tests/replay/replayed_output.h"
 #include "tests/ticks/subject.h"
+#include <wetdbg/errors.h>
 
 #define INTERVALS     5
 #define INTERVAL_MAX  (4u << 20)
@@ -106,7 +107,7 @@ static void wet_check(const struct subject *subject, const struct counted_run *r
     int err =
         replayed_output_wet(subject->copy, run->program, subject->wet, interval, &wet, &facts);
     if (err)
-        fail_msg("%s: WET of %s: %s", subject->name, run->program, wd_error_message(err));
+        fail_msg("%s: WET of %s: %s", subject->name, run->program, wetdbg_error(err));
     assert_int_equal(wet.instructions, run->instructions);
     assert_int_equal(facts.ambiguous, 0);
     char *a = replayed_output_text(&plain), *b = replayed_output_text(&wet);
@@ -125,7 +126,7 @@ static unsigned right_counts_check(struct subject *subject)
     subject_copy_make(subject);
     int err = counted_runs_make(subject->copy, &again);
     if (err)
-        fail_msg("%s: by ticks: %s", subject->name, wd_error_message(err));
+        fail_msg("%s: by ticks: %s", subject->name, wetdbg_error(err));
     assert_int_equal(again.count, subject->runs.count);
     for (size_t i = 0; i < again.count; i++) {
         const struct counted_run *run = &subject->runs.list[i];
@@ -147,13 +148,13 @@ static void divergence_check(const struct subject *subject, uint64_t frame, cons
                              int err)
 {
     unsigned long long event, counted, recorded;
-    const char *text = wd_error_message(err);
+    const char *text = wetdbg_error(err);
     const char *branches = strstr(text, " conditional branches");
     const char *const start = "replay diverged at event ";
-    if (err != -WD_ERR_DIVERGED)
+    if (err != -WETDBG_ERR_DIVERGED)
         fail_msg("%s: %s of event %llu: %s", subject->name, what, (unsigned long long)frame,
                  err ? text : "no divergence");
-    assert_int_equal(wd_error_exit_status(err), WD_EXIT_DIVERGED);
+    assert_int_equal(cli_exit_status(err), CLI_EXIT_DIVERGED);
     if (strncmp(text, start, strlen(start)) || sscanf(text + strlen(start), "%llu", &event) != 1 ||
         event < frame)
         fail_msg("%s: %s of event %llu: %s", subject->name, what, (unsigned long long)frame, text);
@@ -226,15 +227,15 @@ static void swap_check(struct subject *subject, const struct counted_run *run,
 /* By frame, whose it is. */
 static int *tids_make(const struct subject *subject)
 {
-    struct rrt_trace *trace;
+    struct wetdbg_recording *trace;
     struct rrt_frame frame;
     int *tids = calloc(subject->frames + 1, sizeof(*tids));
     assert_non_null(tids);
-    unit_check(rrt_open(subject->dir, &trace), subject->dir);
+    unit_check(wetdbg_recording_open(subject->dir, &trace), subject->dir);
     rrt_set_skip_data(trace, true);
     while (rrt_next(trace, &frame) == 1)
         tids[frame.time - 1] = frame.tid;
-    rrt_close(trace);
+    wetdbg_recording_close(trace);
     return tids;
 }
 
@@ -355,7 +356,7 @@ static void beyond_ticks_check(struct subject *subject)
     else
         assert_true(ambiguous_count(&again.list[0]) > 0);
     print_message("%-34s is beyond ticks: %s\n", subject->name,
-                  err ? wd_error_message(err) : "called ambiguous");
+                  err ? wetdbg_error(err) : "called ambiguous");
     counted_runs_fini(&again);
     subject_copy_remove(subject);
 }

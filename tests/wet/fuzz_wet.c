@@ -13,9 +13,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "common/err.h"
+#include "dbgcli/exit_status.h"
 #include "tests/wet/wet_exercise.h"
 #include "wet/store/store.h"
+#include <wetdbg/errors.h>
 
 #define SECTION_HEAD 5
 
@@ -23,16 +24,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
 
 static void query(const char *path)
 {
-    struct wet *wet = NULL;
-    int err = wet_open(path, &wet);
+    struct wetdbg *wet = NULL;
+    int err = wetdbg_open(path, &wet);
     if (!err)
         err = exercise_tables(wet);
-    int status = wd_error_exit_status(err);
-    if (status != WD_EXIT_OK && status != WD_EXIT_TRACE && err != -12 /* ENOMEM */) {
-        fprintf(stderr, "status %d: %s\n", status, wd_error_message(err));
+    int status = cli_exit_status(err);
+    if (status != CLI_EXIT_OK && status != CLI_EXIT_TRACE && err != -12 /* ENOMEM */) {
+        fprintf(stderr, "status %d: %s\n", status, wetdbg_error(err));
         abort();
     }
-    wet_close(wet);
+    wetdbg_close(wet);
 }
 
 static void raw(const uint8_t *bytes, size_t count)

@@ -122,23 +122,24 @@ static int keep_block(void *arg, const struct wet_label_block *block)
     for (uint64_t i = 0; i < block->executions && !found->err; i++)
         words = keep_exec(found, block, block->first + i, words);
     if (!found->err && words != block->words + block->word_count)
-        found->err = wd_fail(-WD_ERR_CORRUPT, "a block's words do not end with its executions");
+        found->err =
+            wetdbg_fail(-WETDBG_ERR_CORRUPT, "a block's words do not end with its executions");
     return found->err;
 }
 
 static int find(const char *trace_dir, struct found *found)
 {
-    struct rrt_trace *trace;
+    struct wetdbg_recording *trace;
     struct rep_feed *feed;
     struct rep_selection which = {0};
     struct wet_depend_options options = {
         .labels = keep_block, .arg = found, .number_max = found->number_max};
     ok(rep_selection_parse(NULL, &which));
-    ok(rrt_open(trace_dir, &trace));
+    ok(wetdbg_recording_open(trace_dir, &trace));
     ok(rep_feed_open(trace, &which, &feed));
     int err = wet_find_dependences(feed, &options, &found->result);
     rep_feed_close(feed);
-    rrt_close(trace);
+    wetdbg_recording_close(trace);
     return err;
 }
 
@@ -395,7 +396,7 @@ static void found_compare(struct fixture *fixture, const struct found *found)
 {
     struct reference *reference = calloc(1, sizeof(*reference));
     size_t i = 0;
-    for (uint64_t k = 0; k < wet_get_info(fixture->whole)->intervals; k++) {
+    for (uint64_t k = 0; k < wetdbg_get_info(fixture->whole)->intervals; k++) {
         const struct wet_interval *interval;
         ok(wet_interval_get(fixture->whole, k, &interval));
         size_t event = 0;
@@ -413,7 +414,7 @@ static void found_compare(struct fixture *fixture, const struct found *found)
         wet_interval_put(fixture->whole, interval);
     }
     assert_int_equal(i, found->result.executions);
-    assert_int_equal(wet_get_info(fixture->whole)->instructions, found->result.instructions);
+    assert_int_equal(wetdbg_get_info(fixture->whole)->instructions, found->result.instructions);
     reference_free(reference);
 }
 
@@ -446,7 +447,7 @@ static void labels_are_the_same_when_numbers_are_used_up_again_and_again(void **
     struct found found = {.number_max = 2000}, few = {.number_max = 1000};
     int err;
     /* how many definitions are live at once is the libc's affair */
-    while ((err = find(fixture->run.trace, &found)) == -WD_ERR_UNSUPPORTED) {
+    while ((err = find(fixture->run.trace, &found)) == -WETDBG_ERR_UNSUPPORTED) {
         found_free(&found);
         found = (struct found){.number_max = 2 * found.number_max};
     }
@@ -456,8 +457,8 @@ static void labels_are_the_same_when_numbers_are_used_up_again_and_again(void **
     assert_true(found.olds > 0);
     found_free(&found);
     /* more definitions are live than half of these */
-    assert_int_equal(find(fixture->run.trace, &few), -WD_ERR_UNSUPPORTED);
-    assert_non_null(strstr(wd_error_message(-WD_ERR_UNSUPPORTED), "still there"));
+    assert_int_equal(find(fixture->run.trace, &few), -WETDBG_ERR_UNSUPPORTED);
+    assert_non_null(strstr(wetdbg_error(-WETDBG_ERR_UNSUPPORTED), "still there"));
     found_free(&few);
 }
 

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "recorder/insn/insn_ranges.h"
 #include "wet/depend/depend_priv.h"
+#include <wetdbg/errors.h>
 
 /* After what it needs. */
 #include <cmocka.h>
@@ -244,7 +244,7 @@ static void depend_code_an_id_that_is_none_is_an_error(void **state)
     struct made *made = made_new(5);
     (void)state;
     made->words[0] = 1000000;
-    assert_int_equal(made_pass(made, made->word_count, &result), -WD_ERR_MACHINE);
+    assert_int_equal(made_pass(made, made->word_count, &result), -WETDBG_ERR_MACHINE);
     made_free(made);
 }
 
@@ -253,7 +253,7 @@ static void depend_code_a_ring_that_ends_in_a_record_is_an_error(void **state)
     struct wet_depend_result result = {0};
     struct made *made = made_new(6);
     (void)state;
-    assert_int_equal(made_pass(made, made->word_count - 1, &result), -WD_ERR_MACHINE);
+    assert_int_equal(made_pass(made, made->word_count - 1, &result), -WETDBG_ERR_MACHINE);
     made_free(made);
 }
 

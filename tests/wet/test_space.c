@@ -7,10 +7,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/err.h"
 #include "recorder/event/ops.h"
 #include "tests/wet/wet_unit.h"
 #include "wet/trace/space.h"
+#include <wetdbg/errors.h>
 
 #define PAGE  4096ull
 #define BASE  0x10000000ull
@@ -316,11 +316,11 @@ static void space_wrong_ops_are_refused(void **state)
     struct evq_op nowhere = {
         .op = EVQ_OP_REMAP,
         .remap = {.start = BASE, .size = PAGE, .to = BASE + 8 * PAGE, .to_size = PAGE}};
-    assert_int_equal(wet_space_op(&fixture->space, &nowhere), -WD_ERR_CORRUPT);
+    assert_int_equal(wet_space_op(&fixture->space, &nowhere), -WETDBG_ERR_CORRUPT);
     const uint64_t sizes[] = {0, 1, PAGE + 1, 1ull << 43 | 4096, ~0ull << 12};
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         struct wet_object shape = {.start = BASE, .bytes = sizes[i], .file = EVQ_FILE_NONE};
-        assert_int_equal(wet_space_add_object(&fixture->space, &shape), -WD_ERR_UNSUPPORTED);
+        assert_int_equal(wet_space_add_object(&fixture->space, &shape), -WETDBG_ERR_UNSUPPORTED);
     }
     assert_int_equal(fixture->space.object_count, 0);
 }
@@ -401,7 +401,7 @@ static void changes_damaged_list_is_refused_whole(void **state)
         memcpy(before, space->bytes, space->used_bytes);
         int err = wet_changes_apply(space, copy, size);
         if (err) {
-            assert_int_equal(err, -WD_ERR_CORRUPT);
+            assert_int_equal(err, -WETDBG_ERR_CORRUPT);
             assert_memory_equal(space->bytes, before, space->used_bytes);
             refused++;
         } else {
@@ -438,8 +438,8 @@ static void changes_that_take_too_much_memory_are_not_made(void **state)
     wet_space_punch(space, 0, space->used_bytes);
     space->most_bytes = 64ull << 20;
     int err = wet_changes_apply(space, bytes.data, bytes.size_bytes);
-    assert_int_equal(err, -WD_ERR_MACHINE);
-    assert_non_null(strstr(wd_error_message(err), "more than 64 MiB; --memory=SIZE allows more"));
+    assert_int_equal(err, -WETDBG_ERR_MACHINE);
+    assert_non_null(strstr(wetdbg_error(err), "more than 64 MiB; --memory=SIZE allows more"));
     for (uint64_t i = 0; i < pages; i++)
         assert_int_equal(space->bytes[i * PAGE], 0);
     space->most_bytes = 128ull << 20;
@@ -468,7 +468,7 @@ static void space_files_that_take_too_much_memory_are_refused(void **state)
     space->file_read = file_of_ones;
     space->most_bytes = 64ull << 20;
     assert_int_equal(wet_space_add_object(space, &object), 0);
-    assert_int_equal(wet_space_fill_object(space, space->object_count - 1), -WD_ERR_MACHINE);
+    assert_int_equal(wet_space_fill_object(space, space->object_count - 1), -WETDBG_ERR_MACHINE);
 }
 
 static uint64_t file_of_a_page(void *arg, uint64_t file)

@@ -15,9 +15,10 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "common/err.h"
+#include "dbgcli/exit_status.h"
 #include "tests/record/spawn.h"
 #include "tests/wet/wet_unit.h"
+#include <wetdbg/errors.h>
 
 #define HEADER_BYTES 56
 
@@ -107,7 +108,7 @@ static void assert_refused(const char *path, int code)
 {
     int err = read_all(path);
     assert_int_equal(err, -code);
-    assert_non_null(strstr(wd_error_message(err), path));
+    assert_non_null(strstr(wetdbg_error(err), path));
 }
 
 /* `other` becomes the good file with these bytes in place of its own. */
@@ -135,7 +136,7 @@ static void store_written_sections_come_back(void **state)
     uint64_t static_bytes;
     assert_int_equal(read_all(fixture->path), 0);
     assert_int_equal(wet_store_open(fixture->path, &store), 0);
-    assert_int_equal(wet_store_read(store, WET_SEC_STATE, 1, &bytes), -WD_ERR_NOT_FOUND);
+    assert_int_equal(wet_store_read(store, WET_SEC_STATE, 1, &bytes), -WETDBG_ERR_NOT_FOUND);
     assert_false(wet_store_has(store, WET_SEC_STATE, 1));
     assert_true(wet_store_has(store, WET_SEC_STATE, UINT64_MAX));
     assert_int_equal(wet_store_size(store, &static_bytes), fixture->whole_bytes);
@@ -152,7 +153,8 @@ static void store_every_flipped_bit_of_header_and_table_is_noticed(void **state)
         for (unsigned bit = 0; bit < 8; bit++) {
             uint8_t byte = fixture->whole[at] ^ (uint8_t)(1u << bit);
             put(fixture, at, &byte, 1);
-            assert_refused(fixture->other, at >= 8 && at < 12 ? WD_ERR_VERSION : WD_ERR_CORRUPT);
+            assert_refused(fixture->other,
+                           at >= 8 && at < 12 ? WETDBG_ERR_VERSION : WETDBG_ERR_CORRUPT);
         }
     }
 }
@@ -165,7 +167,7 @@ static void store_flipped_bits_of_sections_are_noticed(void **state)
         size_t at = HEADER_BYTES + unit_random(&seed) % (table_off(fixture) - HEADER_BYTES);
         uint8_t byte = fixture->whole[at] ^ (uint8_t)(1u << unit_random(&seed) % 8);
         put(fixture, at, &byte, 1);
-        assert_refused(fixture->other, WD_ERR_CORRUPT);
+        assert_refused(fixture->other, WETDBG_ERR_CORRUPT);
     }
 }
 
@@ -189,12 +191,12 @@ static void store_cut_off_file_is_refused(void **state)
                               whole - 1};
     for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
         unit_write(fixture->other, fixture->whole, lengths[i]);
-        assert_refused(fixture->other, WD_ERR_CORRUPT);
+        assert_refused(fixture->other, WETDBG_ERR_CORRUPT);
     }
     uint8_t *longer = calloc(1, whole + 64);
     memcpy(longer, fixture->whole, whole);
     unit_write(fixture->other, longer, whole + 64);
-    assert_refused(fixture->other, WD_ERR_CORRUPT);
+    assert_refused(fixture->other, WETDBG_ERR_CORRUPT);
     free(longer);
 }
 
@@ -211,9 +213,9 @@ static void store_file_cut_off_after_opening_is_an_error(void **state)
     for (size_t i = 0; i < SHAPES; i++) {
         int err = wet_store_read(store, shape[i].kind, shape[i].key, &bytes);
         if (shape[i].size_bytes)
-            assert_int_equal(err, -WD_ERR_CORRUPT);
+            assert_int_equal(err, -WETDBG_ERR_CORRUPT);
     }
-    assert_non_null(strstr(wd_error_message(-WD_ERR_CORRUPT), fixture->other));
+    assert_non_null(strstr(wetdbg_error(-WETDBG_ERR_CORRUPT), fixture->other));
     wet_store_close(store);
     wd_buf_fini(&bytes);
 }
@@ -252,7 +254,7 @@ static void store_header_that_changes_is_read_once(void **state)
     for (unsigned i = 0; i < 20000; i++) {
         int err = wet_store_open(path, &store);
         opened += !err;
-        refused += err == -WD_ERR_CORRUPT;
+        refused += err == -WETDBG_ERR_CORRUPT;
         if (!err)
             wet_store_close(store);
     }
@@ -304,7 +306,7 @@ static void store_table_with_correct_checksums_but_wrong_numbers_is_refused(void
         rehash(copy);
         unit_write(fixture->other, copy, fixture->whole_bytes);
         free(copy);
-        assert_refused(fixture->other, WD_ERR_CORRUPT);
+        assert_refused(fixture->other, WETDBG_ERR_CORRUPT);
     }
 }
 
@@ -323,7 +325,7 @@ static void store_table_of_a_few_bytes_that_fills_memory_is_refused(void **state
         assert_int_equal(wet_store_add(writer, kinds[i], 0, zeros, size_bytes, 1), 0);
         assert_int_equal(wet_store_commit(writer), 0);
         if (i < 2) {
-            assert_refused(fixture->other, WD_ERR_CORRUPT);
+            assert_refused(fixture->other, WETDBG_ERR_CORRUPT);
         } else {
             assert_int_equal(wet_store_open(fixture->other, &store), 0);
             wet_store_close(store);
@@ -342,11 +344,11 @@ static void store_other_version_is_named(void **state)
     rehash(copy);
     unit_write(fixture->other, copy, fixture->whole_bytes);
     free(copy);
-    assert_refused(fixture->other, WD_ERR_VERSION);
+    assert_refused(fixture->other, WETDBG_ERR_VERSION);
     char found[32];
     snprintf(found, sizeof(found), "version %u", version);
-    assert_non_null(strstr(wd_error_message(-WD_ERR_VERSION), found));
-    assert_int_equal(wd_error_exit_status(-WD_ERR_VERSION), WD_EXIT_TRACE);
+    assert_non_null(strstr(wetdbg_error(-WETDBG_ERR_VERSION), found));
+    assert_int_equal(cli_exit_status(-WETDBG_ERR_VERSION), CLI_EXIT_TRACE);
 }
 
 static void store_what_is_no_wet_file_is_refused(void **state)
@@ -356,14 +358,14 @@ static void store_what_is_no_wet_file_is_refused(void **state)
     char text[200];
     memset(text, 'x', sizeof(text));
     unit_write(fixture->other, text, sizeof(text));
-    assert_refused(fixture->other, WD_ERR_CORRUPT);
-    assert_refused(fixture->dir, WD_ERR_CORRUPT);
-    assert_refused("/dev/null", WD_ERR_CORRUPT);
+    assert_refused(fixture->other, WETDBG_ERR_CORRUPT);
+    assert_refused(fixture->dir, WETDBG_ERR_CORRUPT);
+    assert_refused("/dev/null", WETDBG_ERR_CORRUPT);
     unlink(fixture->other);
     assert_refused(fixture->other, ENOENT);
     assert_int_equal(mkfifo(fixture->other, 0600), 0);
     alarm(20); /* an open that waits for a writer would wait for ever */
-    assert_refused(fixture->other, WD_ERR_CORRUPT);
+    assert_refused(fixture->other, WETDBG_ERR_CORRUPT);
     alarm(0);
     unlink(fixture->other);
     assert_int_equal(symlink("other.wet", fixture->other), 0);
@@ -443,10 +445,10 @@ static void store_where_nothing_can_be_written_the_path_is_named(void **state)
     char *nowhere = unit_path(fixture->dir, "none/a.wet"), *below = unit_path(fixture->path, "a");
     int err = wet_store_create(nowhere, &writer);
     assert_int_equal(err, -ENOENT);
-    assert_non_null(strstr(wd_error_message(err), nowhere));
+    assert_non_null(strstr(wetdbg_error(err), nowhere));
     err = wet_store_create(below, &writer);
     assert_int_equal(err, -ENOTDIR);
-    assert_non_null(strstr(wd_error_message(err), below));
+    assert_non_null(strstr(wetdbg_error(err), below));
     free(nowhere);
     free(below);
 }
@@ -467,8 +469,8 @@ static void store_file_size_limit_is_an_error_and_the_old_file_stays(void **stat
     int err = wet_store_add(writer, WET_SEC_FILE_DATA, 0, much, 400000, 3);
     setrlimit(RLIMIT_FSIZE, &before);
     assert_int_equal(err, -EFBIG);
-    assert_non_null(strstr(wd_error_message(err), fixture->path));
-    assert_int_equal(wd_error_exit_status(err), WD_EXIT_MACHINE);
+    assert_non_null(strstr(wetdbg_error(err), fixture->path));
+    assert_int_equal(cli_exit_status(err), CLI_EXIT_MACHINE);
     wet_store_abort(writer);
     char *now = slurp(fixture->path, &bytes);
     assert_int_equal(bytes, fixture->whole_bytes);

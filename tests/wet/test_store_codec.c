@@ -5,8 +5,8 @@
 #include <string.h>
 #include <zstd.h>
 
-#include "common/err.h"
 #include "tests/wet/wet_unit.h"
+#include <wetdbg/errors.h>
 
 static ZSTD_CCtx *zstd;
 
@@ -147,7 +147,8 @@ static void codec_damage_is_noticed_or_harmless(void **state)
         wet_encode(zstd, WET_SEC_LINES, bytes.data, bytes.size_bytes, 3, &stored, &form), 0);
     uint8_t *to = malloc(bytes.size_bytes + 1);
     for (size_t cut = 0; cut < stored.size_bytes; cut++)
-        assert_int_equal(wet_decode(form, stored.data, cut, to, bytes.size_bytes), -WD_ERR_CORRUPT);
+        assert_int_equal(wet_decode(form, stored.data, cut, to, bytes.size_bytes),
+                         -WETDBG_ERR_CORRUPT);
     for (unsigned i = 0; i < 4000; i++) {
         uint8_t *copy = malloc(stored.size_bytes);
         memcpy(copy, stored.data, stored.size_bytes);
@@ -155,18 +156,18 @@ static void codec_damage_is_noticed_or_harmless(void **state)
             copy[unit_random(&seed) % (i % 2 ? 24 : stored.size_bytes)] ^=
                 (uint8_t)(1u << unit_random(&seed) % 8);
         int err = wet_decode(form, copy, stored.size_bytes, to, bytes.size_bytes);
-        assert_true(err == 0 || err == -WD_ERR_CORRUPT);
+        assert_true(err == 0 || err == -WETDBG_ERR_CORRUPT);
         free(copy);
     }
     const size_t other_sizes[] = {0, 1, bytes.size_bytes - 1, bytes.size_bytes - 8};
     for (size_t i = 0; i < sizeof(other_sizes) / sizeof(other_sizes[0]); i++)
         assert_int_equal(wet_decode(form, stored.data, stored.size_bytes, to, other_sizes[i]),
-                         -WD_ERR_CORRUPT);
+                         -WETDBG_ERR_CORRUPT);
     assert_int_equal(wet_decode(2, stored.data, stored.size_bytes, to, bytes.size_bytes),
-                     -WD_ERR_CORRUPT);
+                     -WETDBG_ERR_CORRUPT);
     assert_int_equal(wd_buf_append(&stored, "", 1), 0);
     assert_int_equal(wet_decode(form, stored.data, stored.size_bytes, to, bytes.size_bytes),
-                     -WD_ERR_CORRUPT);
+                     -WETDBG_ERR_CORRUPT);
     free(to);
     wd_buf_fini(&bytes);
     wd_buf_fini(&stored);

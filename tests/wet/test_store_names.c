@@ -12,12 +12,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/err.h"
 #include "common/own_file.h"
 #include "tests/record/spawn.h"
 #include "tests/wet/wet_unit.h"
 #include "wet/build/journal.h"
 #include "wet/store/store.h"
+#include <wetdbg/errors.h>
 
 struct fixture {
     char *dir, *path, *part, *other;
@@ -55,8 +55,8 @@ static mode_t mode_of(const char *path)
 static void expect_said(int err, int code, const char *words)
 {
     assert_int_equal(err, code);
-    if (!strstr(wd_error_message(err), words))
-        fail_msg("\"%s\" lacks \"%s\"", wd_error_message(err), words);
+    if (!strstr(wetdbg_error(err), words))
+        fail_msg("\"%s\" lacks \"%s\"", wetdbg_error(err), words);
 }
 
 static void store_files_are_for_their_owner_alone(void **state)
@@ -157,8 +157,8 @@ static void expect_no_goal(const struct fixture *fixture, const char *words)
 {
     struct wet_store_writer *writer;
     mode_t mode = mode_of(fixture->path);
-    expect_said(wet_store_create(fixture->path, &writer), -WD_ERR_USAGE, words);
-    expect_said(wet_store_create_part(fixture->path, &writer), -WD_ERR_USAGE, words);
+    expect_said(wet_store_create(fixture->path, &writer), -WETDBG_ERR_USAGE, words);
+    expect_said(wet_store_create_part(fixture->path, &writer), -WETDBG_ERR_USAGE, words);
     assert_int_equal(mode_of(fixture->path), mode);
 }
 
@@ -175,10 +175,10 @@ static void store_replaces_nothing_but_regular_files(void **state)
     assert_int_equal(symlink("/dev/null", fixture->path), 0);
     expect_no_goal(fixture, "is a link to a character device");
     unlink(fixture->path);
-    expect_said(wet_store_create("/dev/full", &writer), -WD_ERR_USAGE, "is a character device");
+    expect_said(wet_store_create("/dev/full", &writer), -WETDBG_ERR_USAGE, "is a character device");
     assert_int_equal(wet_store_create(fixture->path, &writer), 0);
     assert_int_equal(mkfifo(fixture->path, 0600), 0);
-    expect_said(wet_store_commit(writer), -WD_ERR_USAGE, "is a FIFO");
+    expect_said(wet_store_commit(writer), -WETDBG_ERR_USAGE, "is a FIFO");
     assert_true(S_ISFIFO(mode_of(fixture->path)));
     assert_int_equal(unit_count_names(fixture->dir, "a.wet"), 1);
 }
@@ -218,7 +218,7 @@ static void store_of_another_user_in_a_shared_directory_is_refused_at_once(void 
         if (setuid(12345))
             _exit(2);
         int err = wet_store_create_part(fixture->path, &writer);
-        _exit(err != -WD_ERR_USAGE || !strstr(wd_error_message(err), "somebody else's"));
+        _exit(err != -WETDBG_ERR_USAGE || !strstr(wetdbg_error(err), "somebody else's"));
     }
     int status;
     assert_int_equal(waitpid(pid, &status, 0), pid);

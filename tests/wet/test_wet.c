@@ -9,10 +9,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/err.h"
 #include "tests/wet/wet_fixture.h"
 #include "tests/wet/wet_unit.h"
-#include "wet/wet.h"
+#include "wet/intervals.h"
+#include <wetdbg/errors.h>
 
 #define SHORT 20000
 
@@ -43,7 +43,7 @@ RUN(run_moved, GENERATED, "moved", "30")
 /* Everything about a run, one execution or event after the other, whatever the intervals. Names
  * are left out that a build chooses (ids of nodes). */
 struct walker {
-    struct wet *wet;
+    struct wetdbg *wet;
     uint64_t k;
     const struct wet_interval *interval;
     size_t exec, event;
@@ -55,7 +55,7 @@ static const struct wet_exec *walker_next(struct walker *walker)
         uint64_t next = walker->interval ? walker->k + 1 : 0;
         wet_interval_put(walker->wet, walker->interval);
         walker->interval = NULL;
-        if (next == wet_get_info(walker->wet)->intervals)
+        if (next == wetdbg_get_info(walker->wet)->intervals)
             return NULL;
         ok(wet_interval_get(walker->wet, next, &walker->interval));
         walker->k = next;
@@ -85,7 +85,7 @@ static void interval_shorter_ones_hold_the_same_execs_and_slots(void **state)
     struct walker a = {.wet = fixture->whole}, b = {.wet = fixture->cut};
     const struct wet_exec *x, *y;
     uint64_t time = 1;
-    const struct wet_info *cut = wet_get_info(fixture->cut);
+    const struct wetdbg_info *cut = wetdbg_get_info(fixture->cut);
     assert_in_range(cut->intervals, cut->instructions / (SHORT + 100), cut->instructions / 10000);
     do {
         x = walker_next(&a);
@@ -97,7 +97,7 @@ static void interval_shorter_ones_hold_the_same_execs_and_slots(void **state)
         assert_int_equal(a.interval->first_time + x->time_off, time);
         time += wet_get_node(fixture->whole, x->node)->statement_count;
     } while (x);
-    assert_int_equal(time, wet_get_info(fixture->whole)->instructions + 1);
+    assert_int_equal(time, wetdbg_get_info(fixture->whole)->instructions + 1);
 }
 
 static uint64_t mix(uint64_t hash, uint64_t value)
@@ -106,7 +106,7 @@ static uint64_t mix(uint64_t hash, uint64_t value)
 }
 
 /* Over everything in an interval. */
-static uint64_t interval_hash(struct wet *wet, uint64_t k)
+static uint64_t interval_hash(struct wetdbg *wet, uint64_t k)
 {
     const struct wet_interval *interval;
     ok(wet_interval_get(wet, k, &interval));
@@ -128,7 +128,8 @@ static uint64_t interval_hash(struct wet *wet, uint64_t k)
 static void interval_is_the_same_forwards_backwards_and_at_random(void **state)
 {
     const struct fixture *fixture = *state;
-    uint64_t count = wet_get_info(fixture->cut)->intervals, seed = unit_seed("order of intervals");
+    uint64_t count = wetdbg_get_info(fixture->cut)->intervals,
+             seed = unit_seed("order of intervals");
     uint64_t *hashes = calloc(count, sizeof(*hashes));
     for (uint64_t k = 0; k < count; k++)
         hashes[k] = interval_hash(fixture->cut, k);
@@ -143,7 +144,7 @@ static void interval_is_the_same_forwards_backwards_and_at_random(void **state)
 
 /* Events in intervals are those that can be had without running anything. */
 struct event_list {
-    struct wet *wet;
+    struct wetdbg *wet;
     uint64_t k;
     const struct wet_interval *interval;
     size_t at, total;
@@ -173,9 +174,9 @@ static void events_of_intervals_are_those_of_the_run(void **state)
 {
     const struct fixture *fixture = *state;
     struct event_list list = {.wet = fixture->cut};
-    ok(wet_each_event(fixture->cut, event_compare, &list));
+    ok(wet_each_entry(fixture->cut, event_compare, &list));
     wet_interval_put(fixture->cut, list.interval);
-    assert_int_equal(list.total, wet_get_info(fixture->cut)->events);
+    assert_int_equal(list.total, wetdbg_get_info(fixture->cut)->events);
 }
 
 /* ---- counts and instances ---- */
@@ -183,8 +184,8 @@ static void events_of_intervals_are_those_of_the_run(void **state)
 static void counts_of_nodes_make_up_the_run(void **state)
 {
     const struct fixture *fixture = *state;
-    struct wet *wet = fixture->cut;
-    const struct wet_info *info = wet_get_info(wet);
+    struct wetdbg *wet = fixture->cut;
+    const struct wetdbg_info *info = wetdbg_get_info(wet);
     uint64_t instructions = 0, executions = 0, nodes = 0;
     for (uint32_t id = 0; id < wet_node_limit(wet); id++) {
         const struct wet_node *node = wet_get_node(wet, id);
@@ -201,7 +202,7 @@ static void counts_of_nodes_make_up_the_run(void **state)
     assert_int_equal(nodes, info->nodes);
     assert_int_equal(executions, info->node_executions);
     assert_int_equal(instructions, info->instructions);
-    assert_int_equal(instructions, wet_get_info(fixture->whole)->instructions);
+    assert_int_equal(instructions, wetdbg_get_info(fixture->whole)->instructions);
     assert_null(wet_get_node(wet, wet_node_limit(wet)));
 }
 
@@ -233,11 +234,11 @@ static void statements_are_what_their_bytes_decode_to(void **state)
 
 struct times {
     uint64_t count;
-    wet_time last, picked;
+    wetdbg_time last, picked;
     uint64_t pick; /* the rank whose time is wanted */
 };
 
-static int time_note(void *arg, wet_time time, uint64_t pc)
+static int time_note(void *arg, wetdbg_time time, uint64_t pc)
 {
     struct times *times = arg;
     (void)pc;
@@ -249,7 +250,7 @@ static int time_note(void *arg, wet_time time, uint64_t pc)
 }
 
 /* Instances of some statements by walking all intervals. */
-static struct times instances_walk(struct wet *wet, const uint64_t *pcs, size_t pc_count,
+static struct times instances_walk(struct wetdbg *wet, const uint64_t *pcs, size_t pc_count,
                                    uint64_t pick)
 {
     struct times times = {.pick = pick};
@@ -266,35 +267,35 @@ static struct times instances_walk(struct wet *wet, const uint64_t *pcs, size_t 
     return times;
 }
 
-static void assert_instances_agree(struct wet *wet, const uint64_t *pcs, size_t pc_count,
+static void assert_instances_agree(struct wetdbg *wet, const uint64_t *pcs, size_t pc_count,
                                    uint64_t pick_seed)
 {
     uint64_t count, total;
-    wet_time time;
-    ok(wet_count_instances(wet, pcs, pc_count, &total));
+    wetdbg_time time;
+    ok(wetdbg_count_instances(wet, pcs, pc_count, &total));
     uint64_t pick = 1 + pick_seed % total;
     struct times walked = instances_walk(wet, pcs, pc_count, pick), each = {.pick = pick};
     assert_int_equal(total, walked.count);
-    ok(wet_each_instance(wet, pcs, pc_count, 1, UINT64_MAX, time_note, &each));
+    ok(wetdbg_each_instance(wet, pcs, pc_count, 1, UINT64_MAX, time_note, &each));
     assert_int_equal(each.count, walked.count);
     assert_int_equal(each.picked, walked.picked);
-    ok(wet_find_instance(wet, pcs, pc_count, (int64_t)pick, &time));
+    ok(wetdbg_find_instance(wet, pcs, pc_count, (int64_t)pick, &time));
     assert_int_equal(time, walked.picked);
-    ok(wet_find_instance(wet, pcs, pc_count, (int64_t)pick - (int64_t)total - 1, &time));
+    ok(wetdbg_find_instance(wet, pcs, pc_count, (int64_t)pick - (int64_t)total - 1, &time));
     assert_int_equal(time, walked.picked);
-    ok(wet_find_instance(wet, pcs, pc_count, -1, &time));
+    ok(wetdbg_find_instance(wet, pcs, pc_count, -1, &time));
     assert_int_equal(time, walked.last);
     const int64_t absent[] = {0, (int64_t)total + 1, -(int64_t)total - 1, INT64_MAX, INT64_MIN};
     for (size_t i = 0; i < sizeof(absent) / sizeof(absent[0]); i++)
-        assert_int_equal(wet_find_instance(wet, pcs, pc_count, absent[i], &time),
-                         -WD_ERR_NOT_FOUND);
+        assert_int_equal(wetdbg_find_instance(wet, pcs, pc_count, absent[i], &time),
+                         -WETDBG_ERR_NOT_FOUND);
     struct times part = {0};
-    ok(wet_each_instance(wet, pcs, pc_count, walked.picked, walked.picked, time_note, &part));
+    ok(wetdbg_each_instance(wet, pcs, pc_count, walked.picked, walked.picked, time_note, &part));
     count = part.count;
     assert_int_equal(count, 1);
 }
 
-static const struct wet_node *random_node(struct wet *wet, uint64_t *seed)
+static const struct wet_node *random_node(struct wetdbg *wet, uint64_t *seed)
 {
     const struct wet_node *node;
     do
@@ -318,13 +319,13 @@ static void instances_counted_walked_and_found_agree(void **state)
         }
         assert_instances_agree(fixture->cut, pcs, i % 2 ? 3 : 1, unit_random(&seed) >> 1);
     }
-    ok(wet_count_instances(fixture->cut, &none, 1, &count));
+    ok(wetdbg_count_instances(fixture->cut, &none, 1, &count));
     assert_int_equal(count, 0);
-    ok(wet_count_instances(fixture->cut, NULL, 0, &count));
+    ok(wetdbg_count_instances(fixture->cut, NULL, 0, &count));
     assert_int_equal(count, 0);
 }
 
-static int give_up(void *arg, wet_time time, uint64_t pc)
+static int give_up(void *arg, wetdbg_time time, uint64_t pc)
 {
     (void)arg;
     (void)time;
@@ -336,18 +337,19 @@ static void instances_callback_ends_the_search(void **state)
 {
     const struct fixture *fixture = *state;
     uint64_t seed = 5, pc = random_node(fixture->cut, &seed)->pc;
-    assert_int_equal(wet_each_instance(fixture->cut, &pc, 1, 0, UINT64_MAX, give_up, NULL), 17);
-    assert_int_equal(wet_each_instance(fixture->cut, &pc, 1, 0, 0, give_up, NULL), 0);
+    assert_int_equal(wetdbg_each_instance(fixture->cut, &pc, 1, 0, UINT64_MAX, give_up, NULL), 17);
+    assert_int_equal(wetdbg_each_instance(fixture->cut, &pc, 1, 0, 0, give_up, NULL), 0);
 }
 
 static void interval_beyond_the_last_is_not_found(void **state)
 {
     const struct fixture *fixture = *state;
     const struct wet_interval *interval;
-    const struct wet_info *info = wet_get_info(fixture->cut);
-    assert_int_equal(wet_interval_get(fixture->cut, info->intervals, &interval), -WD_ERR_NOT_FOUND);
-    assert_int_equal(wet_interval_at(fixture->cut, 1), 0);
-    assert_int_equal(wet_interval_at(fixture->cut, info->instructions + 1), info->intervals - 1);
+    const struct wetdbg_info *info = wetdbg_get_info(fixture->cut);
+    assert_int_equal(wet_interval_get(fixture->cut, info->intervals, &interval),
+                     -WETDBG_ERR_NOT_FOUND);
+    assert_int_equal(wetdbg_interval_at(fixture->cut, 1), 0);
+    assert_int_equal(wetdbg_interval_at(fixture->cut, info->instructions + 1), info->intervals - 1);
 }
 
 /* ---- everything about one run ---- */
@@ -364,7 +366,7 @@ static void whole_run_is_consistent(void **state)
 static void info_tells_how_the_run_ended(void **state)
 {
     const struct fixture *fixture = *state;
-    const struct wet_info *info = wet_get_info(fixture->whole);
+    const struct wetdbg_info *info = wetdbg_get_info(fixture->whole);
     assert_true(WIFSIGNALED(info->wait_status));
     assert_int_equal(info->signal, WTERMSIG(info->wait_status));
     assert_int_equal(info->signal, WTERMSIG(fixture->run.status));
@@ -374,19 +376,19 @@ static void info_tells_how_the_run_ended(void **state)
 static void query_that_is_interrupted_gives_up_and_goes_on_later(void **state)
 {
     const struct fixture *fixture = *state;
-    struct wet *wet;
+    struct wetdbg *wet;
     const struct wet_interval *interval;
-    ok(wet_open(fixture->whole_path, &wet));
-    wet_interrupt(wet);
+    ok(wetdbg_open(fixture->whole_path, &wet));
+    wetdbg_interrupt(wet);
     int err = wet_interval_get(wet, 0, &interval);
     if (!err)
         wet_interval_put(wet, interval); /* so short that nobody looked at the flag */
     else
-        assert_int_equal(err, -WD_ERR_INTERRUPTED);
-    wet_interrupt_clear(wet);
+        assert_int_equal(err, -WETDBG_ERR_INTERRUPTED);
+    wetdbg_interrupt_clear(wet);
     ok(wet_interval_get(wet, 0, &interval));
     wet_interval_put(wet, interval);
-    wet_close(wet);
+    wetdbg_close(wet);
 }
 
 int main(void)

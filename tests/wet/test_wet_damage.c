@@ -14,10 +14,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/err.h"
+#include "dbgcli/exit_status.h"
 #include "tests/record/spawn.h"
 #include "tests/wet/wet_run.h"
 #include "tests/wet/wet_unit.h"
+#include <wetdbg/errors.h>
 
 #define SHORT 10000
 
@@ -45,7 +46,7 @@ static int check(const char *what)
     const char *const argv[] = {WET_DRIVER, "check", here.changed, NULL};
     struct spawn_result result = spawn(argv, NULL);
     int status = WIFEXITED(result.status) ? WEXITSTATUS(result.status) : -1;
-    bool good = status == 0 || status == WD_EXIT_TRACE || status == WD_EXIT_DIVERGED;
+    bool good = status == 0 || status == CLI_EXIT_TRACE || status == CLI_EXIT_DIVERGED;
     const char *keep = getenv("WETDBG_KEEP");
     if (!good && keep)
         assert_int_equal(rename(here.changed, keep), 0);
@@ -78,7 +79,7 @@ static void missing_section_is_noticed(void **state)
         int status = check(what);
         bool optional = section->kind == WET_SEC_DEBUG || section->kind == WET_SEC_ALT;
         if (!optional)
-            assert_int_equal(status, WD_EXIT_TRACE);
+            assert_int_equal(status, CLI_EXIT_TRACE);
     }
 }
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What an interval wrote, by wet_effects_each(), against states and against the slots. */
+/* What an interval wrote, by wetdbg_effects_each(), against states and against the slots. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "tests/skipped.h"
 #include "tests/wet/wet_fixture.h"
 #include "tests/wet/wet_unit.h"
-#include "wet/wet.h"
+#include "wet/intervals.h"
+#include <wetdbg/errors.h>
 
 #define SHORT 20000
 
@@ -30,10 +30,10 @@ RUN(run_line, LINE)
 RUN(run_gzip, "gzip", "-c", LICENSE)
 
 struct check {
-    struct wet *wet; /* cut otherwise, so that nothing is shared */
-    struct wet_effects *effects;
-    struct wet_state *state;
-    wet_time state_time, last_time;
+    struct wetdbg *wet; /* cut otherwise, so that nothing is shared */
+    struct wetdbg_effects *effects;
+    struct wetdbg_state *state;
+    wetdbg_time state_time, last_time;
     uint64_t seed, seen, checked, registers, kernel;
     uint64_t every; /* one of so many is held against a state */
     bool is_event;  /* of has_event_at() */
@@ -43,7 +43,7 @@ struct check {
     size_t unknown_count;
 };
 
-static bool is_unknown(const struct check *check, const struct wet_effect *effect)
+static bool is_unknown(const struct check *check, const struct wetdbg_effect *effect)
 {
     for (size_t i = 0; i < check->unknown_count; i++)
         if (effect->address < check->unknown[i].end &&
@@ -52,7 +52,7 @@ static bool is_unknown(const struct check *check, const struct wet_effect *effec
     return false;
 }
 
-static void note_unknown(struct check *check, const struct wet_effect *effect)
+static void note_unknown(struct check *check, const struct wetdbg_effect *effect)
 {
     assert_in_range(check->unknown_count, 0, 999);
     check->unknown[check->unknown_count].start = effect->address;
@@ -70,23 +70,23 @@ static int match_event(void *arg, const struct wet_event *event)
 static bool has_event_at(struct check *check)
 {
     check->is_event = false;
-    assert_true(wet_each_event(check->wet, match_event, check) >= 0);
+    assert_true(wet_each_entry(check->wet, match_event, check) >= 0);
     return check->is_event;
 }
 
-static void go_to(struct check *check, wet_time time)
+static void go_to(struct check *check, wetdbg_time time)
 {
     if (check->state && check->state_time <= time) {
-        ok(wet_state_advance(check->state, time));
+        ok(wetdbg_state_advance(check->state, time));
     } else {
-        wet_state_close(check->state);
-        ok(wet_state_open(check->wet, time, &check->state));
+        wetdbg_state_close(check->state);
+        ok(wetdbg_state_open(check->wet, time, &check->state));
     }
     check->state_time = time;
 }
 
 /* A later write at the same time may have covered it: only the last of a time is compared. */
-static int check_effect(void *arg, const struct wet_effect *effect)
+static int check_effect(void *arg, const struct wetdbg_effect *effect)
 {
     struct check *check = arg;
     uint8_t now[512], before[512];
@@ -102,9 +102,9 @@ static int check_effect(void *arg, const struct wet_effect *effect)
         return 0;
     if (effect->pc) {
         go_to(check, effect->time);
-        assert_int_equal(wet_state_regs(check->state)->r[EVQ_RIP], effect->pc);
+        assert_int_equal(wetdbg_state_regs(check->state)->r[EVQ_RIP], effect->pc);
         if (effect->reg < 0 && !is_unknown(check, effect)) {
-            ok(wet_state_read(check->state, effect->address, before, effect->size));
+            ok(wetdbg_state_read(check->state, effect->address, before, effect->size));
             assert_memory_equal(before, effect->before, effect->size);
         }
     }
@@ -114,13 +114,13 @@ static int check_effect(void *arg, const struct wet_effect *effect)
     check->checked++;
     if (effect->reg >= 0) {
         check->registers++;
-        assert_memory_equal(&wet_state_regs(check->state)->r[evq_reg_of_gpr[effect->reg]],
+        assert_memory_equal(&wetdbg_state_regs(check->state)->r[evq_reg_of_gpr[effect->reg]],
                             effect->after, 8);
         return 0;
     }
-    ok(wet_state_read(check->state, effect->address, now, effect->size));
+    ok(wetdbg_state_read(check->state, effect->address, now, effect->size));
     assert_memory_equal(now, effect->after, effect->size);
-    ok(wet_effects_read(check->effects, effect->address, before, effect->size));
+    ok(wetdbg_effects_read(check->effects, effect->address, before, effect->size));
     assert_memory_equal(now, before, effect->size);
     return 0;
 }
@@ -130,16 +130,16 @@ static void effects_are_what_states_show(void **state)
     const struct fixture *fixture = *state;
     struct check check = {
         .wet = fixture->whole, .seed = unit_seed("effects"), .every = 997, .last_time = 0};
-    uint64_t intervals = wet_get_info(fixture->cut)->intervals;
-    ok(wet_effects_open(fixture->cut, &check.effects));
+    uint64_t intervals = wetdbg_get_info(fixture->cut)->intervals;
+    ok(wetdbg_effects_open(fixture->cut, &check.effects));
     for (uint64_t k = 0; k < intervals; k += 1 + intervals / 6) {
         check.unknown_count = 0;
-        ok(wet_effects_each(check.effects, k, true, check_effect, &check));
+        ok(wetdbg_effects_each(check.effects, k, true, check_effect, &check));
     }
     assert_true(check.checked > 10);
     assert_true(check.registers > 2);
-    wet_state_close(check.state);
-    wet_effects_close(check.effects);
+    wetdbg_state_close(check.state);
+    wetdbg_effects_close(check.effects);
 }
 
 /* ---- memory at an interval's end ---- */
@@ -147,14 +147,14 @@ static void effects_are_what_states_show(void **state)
 #define ADDRESSES_MAX 2000
 
 struct written {
-    struct wet_effects *effects;
+    struct wetdbg_effects *effects;
     uint64_t addresses[ADDRESSES_MAX];
     size_t count;
     uint64_t seed;
 };
 
 /* A sample of all, since each is read from the replayee. */
-static int note_address(void *arg, const struct wet_effect *effect)
+static int note_address(void *arg, const struct wetdbg_effect *effect)
 {
     struct written *written = arg;
     for (uint64_t at = 0; effect->after && at < effect->size; at += 8)
@@ -170,33 +170,33 @@ static int note_address(void *arg, const struct wet_effect *effect)
 static void memory_at_the_end_is_the_program_s(void **state)
 {
     const struct fixture *fixture = *state;
-    struct wet *wet = fixture->cut;
-    uint64_t intervals = wet_get_info(wet)->intervals, compared = 0;
+    struct wetdbg *wet = fixture->cut;
+    uint64_t intervals = wetdbg_get_info(wet)->intervals, compared = 0;
     struct written written = {.seed = unit_seed("sample")};
-    ok(wet_effects_open(wet, &written.effects));
+    ok(wetdbg_effects_open(wet, &written.effects));
     for (uint64_t k = 0; k + 1 < intervals; k += 1 + intervals / 4) {
         const struct wet_interval *interval;
-        struct wet_state *end;
+        struct wetdbg_state *end;
         written.count = 0;
-        ok(wet_effects_each(written.effects, k, false, note_address, &written));
+        ok(wetdbg_effects_each(written.effects, k, false, note_address, &written));
         ok(wet_interval_get(wet, k, &interval));
-        ok(wet_state_open(wet, interval->first_time + interval->instructions, &end));
+        ok(wetdbg_state_open(wet, interval->first_time + interval->instructions, &end));
         wet_interval_put(wet, interval);
         for (size_t i = 0; i < written.count; i++) {
             uint64_t real, ours;
-            if (wet_state_read(end, written.addresses[i], &real, 8) != 0)
+            if (wetdbg_state_read(end, written.addresses[i], &real, 8) != 0)
                 continue; /* unmapped since */
-            ok(wet_effects_read(written.effects, written.addresses[i], &ours, 8));
-            if (real != ours && !wet_effects_unknown(written.effects))
+            ok(wetdbg_effects_read(written.effects, written.addresses[i], &ours, 8));
+            if (real != ours && !wetdbg_effects_unknown(written.effects))
                 fail_msg("interval %lu: %#lx is %#lx, not %#lx", (unsigned long)k,
                          (unsigned long)written.addresses[i], (unsigned long)real,
                          (unsigned long)ours);
             compared += real == ours;
         }
-        wet_state_close(end);
+        wetdbg_state_close(end);
     }
     assert_true(compared > 1000);
-    wet_effects_close(written.effects);
+    wetdbg_effects_close(written.effects);
 }
 
 /* ---- whole lines ---- */
@@ -206,7 +206,7 @@ struct lines {
     unsigned cleared; /* bit n: line n was, as a whole */
 };
 
-static int note_line(void *arg, const struct wet_effect *effect)
+static int note_line(void *arg, const struct wetdbg_effect *effect)
 {
     static const uint8_t zeros[64];
     struct lines *lines = arg;
@@ -223,7 +223,7 @@ static int note_line(void *arg, const struct wet_effect *effect)
 static void line_is_cleared_from_its_start(void **state)
 {
     const struct fixture *fixture = *state;
-    struct wet_effects *effects;
+    struct wetdbg_effects *effects;
     uint64_t told[3];
     assert_int_equal(fixture->run.out_bytes, sizeof(told));
     memcpy(told, fixture->run.out, sizeof(told));
@@ -232,16 +232,16 @@ static void line_is_cleared_from_its_start(void **state)
         skip();
     }
     struct lines lines = {.start = told[0]};
-    ok(wet_effects_open(fixture->cut, &effects));
-    for (uint64_t k = 0; k < wet_get_info(fixture->cut)->intervals; k++)
-        ok(wet_effects_each(effects, k, false, note_line, &lines));
-    wet_effects_close(effects);
+    ok(wetdbg_effects_open(fixture->cut, &effects));
+    for (uint64_t k = 0; k < wetdbg_get_info(fixture->cut)->intervals; k++)
+        ok(wetdbg_effects_each(effects, k, false, note_line, &lines));
+    wetdbg_effects_close(effects);
     assert_int_equal(lines.cleared, 7);
 }
 
 /* ---- errors ---- */
 
-static int stop_soon(void *arg, const struct wet_effect *effect)
+static int stop_soon(void *arg, const struct wetdbg_effect *effect)
 {
     (void)effect;
     return ++*(unsigned *)arg == 5 ? 77 : 0;
@@ -250,22 +250,22 @@ static int stop_soon(void *arg, const struct wet_effect *effect)
 static void callback_s_result_ends_it_and_all_goes_on(void **state)
 {
     const struct fixture *fixture = *state;
-    struct wet *wet = fixture->cut;
+    struct wetdbg *wet = fixture->cut;
     const struct wet_interval *interval;
-    struct wet_effects *effects;
+    struct wetdbg_effects *effects;
     unsigned count = 0;
-    ok(wet_effects_open(wet, &effects));
-    assert_int_equal(wet_effects_each(effects, 1, false, stop_soon, &count), 77);
+    ok(wetdbg_effects_open(wet, &effects));
+    assert_int_equal(wetdbg_effects_each(effects, 1, false, stop_soon, &count), 77);
     assert_int_equal(count, 5);
     ok(wet_interval_get(wet, 1, &interval));
     wet_interval_put(wet, interval);
     count = 100;
-    ok(wet_effects_each(effects, 1, true, stop_soon, &count));
+    ok(wetdbg_effects_each(effects, 1, true, stop_soon, &count));
     assert_true(count > 1000);
     assert_int_equal(
-        wet_effects_each(effects, wet_get_info(wet)->intervals, true, stop_soon, &count),
-        -WD_ERR_NOT_FOUND);
-    wet_effects_close(effects);
+        wetdbg_effects_each(effects, wetdbg_get_info(wet)->intervals, true, stop_soon, &count),
+        -WETDBG_ERR_NOT_FOUND);
+    wetdbg_effects_close(effects);
 }
 
 /* The program looks at what it gathered itself. */
@@ -277,7 +277,7 @@ static void gathers_that_fault_have_all_their_lanes(void **state)
         skip();
     }
     assert_int_equal(fixture->run.status, 0);
-    assert_true(wet_get_info(fixture->cut)->intervals > 2);
+    assert_true(wetdbg_get_info(fixture->cut)->intervals > 2);
     effects_are_what_states_show(state);
     memory_at_the_end_is_the_program_s(state);
 }
@@ -306,5 +306,5 @@ int main(void)
         CASE(line_is_cleared_from_its_start, run_line),
         CASE(callback_s_result_ends_it_and_all_goes_on, run_printf),
     };
-    return cmocka_run_group_tests_name("wet_effects", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("wetdbg_effects", tests, NULL, NULL);
 }

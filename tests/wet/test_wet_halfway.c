@@ -4,12 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/err.h"
-#include "slicer/origin/origin.h"
 #include "slicer/slicer.h"
 #include "tests/skipped.h"
 #include "tests/wet/wet_fixture.h"
 #include "tests/wet/wet_unit.h"
+#include <wetdbg/errors.h>
+#include <wetdbg/origin.h>
 
 static int run_halfway(void **state)
 {
@@ -31,10 +31,10 @@ static unsigned line_of(const char *mark)
     return found;
 }
 
-static bool has_line(const struct slc_slice *slice, unsigned line)
+static bool has_line(const struct wetdbg_slice *slice, unsigned line)
 {
     size_t count;
-    const struct slc_line *lines = slc_lines(slice, &count);
+    const struct wetdbg_slice_line *lines = wetdbg_slice_lines(slice, &count);
     for (size_t i = 0; i < count; i++) {
         const char *base = lines[i].file ? strrchr(lines[i].file, '/') : NULL;
         if (base && !strcmp(base + 1, "halfway.c") && lines[i].line == line)
@@ -55,26 +55,26 @@ static void assert_avx2(const struct fixture *fixture)
 static void slice_has_the_lanes_loaded_before_a_fault(void **state)
 {
     const struct fixture *fixture = *state;
-    struct wet *wets[] = {fixture->whole, fixture->cut};
+    struct wetdbg *wets[] = {fixture->whole, fixture->cut};
     unsigned line = line_of("/* FIRST */");
     assert_avx2(fixture);
     for (unsigned i = 0; i < 4; i++) {
-        struct slc_options options = {.record_parents = i < 2};
-        struct slc_criterion *criterion;
-        struct slc_slice *slice;
-        ok(slc_criterion_parse(wets[i % 2], "exit", NULL, &criterion));
-        ok(slc_backward(wets[i % 2], criterion, &options, &slice));
+        struct wetdbg_slice_options options = {.record_parents = i < 2};
+        struct wetdbg_criterion *criterion;
+        struct wetdbg_slice *slice;
+        ok(wetdbg_criterion_parse(wets[i % 2], "exit", NULL, &criterion));
+        ok(wetdbg_slice_backward(wets[i % 2], criterion, &options, &slice));
         assert_true(has_line(slice, line));
         if (i < 2) {
             size_t count, at = 0;
-            struct slc_path *path;
-            while (slc_lines(slice, &count)[at].line != line)
+            struct wetdbg_slice_path *path;
+            while (wetdbg_slice_lines(slice, &count)[at].line != line)
                 at++;
-            ok(slc_path_to_line(slice, at, &path));
-            slc_path_free(path);
+            ok(wetdbg_slice_path_to_line(slice, at, &path));
+            wetdbg_slice_path_free(path);
         }
-        slc_slice_free(slice);
-        slc_criterion_free(criterion);
+        wetdbg_slice_free(slice);
+        wetdbg_criterion_free(criterion);
     }
 }
 
@@ -82,15 +82,15 @@ static void slice_has_the_lanes_loaded_before_a_fault(void **state)
 static void origin_of_such_a_lane_is_refused(void **state)
 {
     const struct fixture *fixture = *state;
-    struct slc_criterion *criterion;
-    struct slc_origin *origin;
+    struct wetdbg_criterion *criterion;
+    struct wetdbg_origin *origin;
     assert_avx2(fixture);
-    ok(slc_criterion_parse(fixture->whole, "exit", NULL, &criterion));
-    int err = slc_origin(fixture->whole, criterion, NULL, &origin);
-    assert_int_equal(err, -WD_ERR_UNSUPPORTED);
-    if (!strstr(wd_error_message(err), "perhaps halfway"))
-        fail_msg("%s", wd_error_message(err));
-    slc_criterion_free(criterion);
+    ok(wetdbg_criterion_parse(fixture->whole, "exit", NULL, &criterion));
+    int err = wetdbg_origin(fixture->whole, criterion, NULL, &origin);
+    assert_int_equal(err, -WETDBG_ERR_UNSUPPORTED);
+    if (!strstr(wetdbg_error(err), "perhaps halfway"))
+        fail_msg("%s", wetdbg_error(err));
+    wetdbg_criterion_free(criterion);
 }
 
 int main(void)

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "tests/wet/wet_fixture.h"
 #include "tests/wet/wet_unit.h"
-#include "wet/wet.h"
+#include "wet/intervals.h"
+#include <wetdbg/errors.h>
 
 #define SHORT 20000
 
@@ -36,7 +36,8 @@ static void assert_same_events(const struct wet_interval *a, const struct wet_in
     }
 }
 
-static void assert_same(struct wet *wet, const struct wet_interval *a, const struct wet_interval *b)
+static void assert_same(struct wetdbg *wet, const struct wet_interval *a,
+                        const struct wet_interval *b)
 {
     assert_int_equal(a->index, b->index);
     assert_int_equal(a->first_time, b->first_time);
@@ -52,7 +53,7 @@ static void assert_same(struct wet *wet, const struct wet_interval *a, const str
 }
 
 /* Interval k of another wet on the same file, against that of the fixture. */
-static void assert_as_in(struct wet *known, struct wet *wet, uint64_t k)
+static void assert_as_in(struct wetdbg *known, struct wetdbg *wet, uint64_t k)
 {
     const struct wet_interval *a, *b;
     ok(wet_interval_get(known, k, &a));
@@ -62,39 +63,39 @@ static void assert_as_in(struct wet *known, struct wet *wet, uint64_t k)
     wet_interval_put(wet, b);
 }
 
-static struct wet *open_again(const struct fixture *fixture)
+static struct wetdbg *open_again(const struct fixture *fixture)
 {
-    struct wet *wet;
-    ok(wet_open(fixture->short_path, &wet));
+    struct wetdbg *wet;
+    ok(wetdbg_open(fixture->short_path, &wet));
     return wet;
 }
 
 static void interval_is_the_same_under_a_tiny_budget(void **state)
 {
     const struct fixture *fixture = *state;
-    struct wet *wet = open_again(fixture);
-    uint64_t count = wet_get_info(wet)->intervals, seed = unit_seed("order of intervals");
-    wet_set_memory(wet, 1);
+    struct wetdbg *wet = open_again(fixture);
+    uint64_t count = wetdbg_get_info(wet)->intervals, seed = unit_seed("order of intervals");
+    wetdbg_set_memory(wet, 1);
     /* more often than it takes to stay */
     for (unsigned round = 0; round < 4; round++) {
         for (uint64_t k = 0; k < count && k < 12; k++)
             assert_as_in(fixture->cut, wet, k);
     }
     for (unsigned i = 0; i < 40; i++) {
-        wet_set_memory(wet, unit_random(&seed) % (4 << 20));
+        wetdbg_set_memory(wet, unit_random(&seed) % (4 << 20));
         assert_as_in(fixture->cut, wet, unit_random(&seed) % count);
     }
-    wet_close(wet);
+    wetdbg_close(wet);
 }
 
 static void interval_that_is_held_stays_whatever_the_budget(void **state)
 {
     const struct fixture *fixture = *state;
-    struct wet *wet = open_again(fixture);
+    struct wetdbg *wet = open_again(fixture);
     const struct wet_interval *held[6], *again;
-    uint64_t count = wet_get_info(wet)->intervals;
+    uint64_t count = wetdbg_get_info(wet)->intervals;
     assert_true(count > 10);
-    wet_set_memory(wet, 0);
+    wetdbg_set_memory(wet, 0);
     for (uint64_t k = 0; k < 6; k++)
         ok(wet_interval_get(wet, k, &held[k]));
     for (uint64_t k = 6; k < count; k++)
@@ -108,15 +109,15 @@ static void interval_that_is_held_stays_whatever_the_budget(void **state)
         wet_interval_put(fixture->cut, again);
         wet_interval_put(wet, held[k]);
     }
-    wet_close(wet);
+    wetdbg_close(wet);
 }
 
 static void tables_are_the_same_under_a_tiny_budget(void **state)
 {
     const struct fixture *fixture = *state;
-    struct wet *wet = open_again(fixture);
-    uint64_t count = wet_get_info(wet)->intervals, seed = unit_seed("places");
-    wet_set_memory(wet, 1);
+    struct wetdbg *wet = open_again(fixture);
+    uint64_t count = wetdbg_get_info(wet)->intervals, seed = unit_seed("places");
+    wetdbg_set_memory(wet, 1);
     for (unsigned i = 0; i < 2000; i++) {
         uint64_t k = unit_random(&seed) % count;
         uint32_t node = (uint32_t)(unit_random(&seed) % wet_node_limit(wet));
@@ -129,18 +130,18 @@ static void tables_are_the_same_under_a_tiny_budget(void **state)
     for (unsigned i = 0; slots && i < 500; i++) {
         uint64_t address = interval->slots[unit_random(&seed) % slots];
         uint64_t k = unit_random(&seed) % count;
-        assert_int_equal(wet_interval_may_write(wet, k, address, 8),
-                         wet_interval_may_write(fixture->cut, k, address, 8));
+        assert_int_equal(wetdbg_interval_may_write(wet, k, address, 8),
+                         wetdbg_interval_may_write(fixture->cut, k, address, 8));
     }
     wet_interval_put(fixture->cut, interval);
-    wet_close(wet);
+    wetdbg_close(wet);
 }
 
 static void interval_that_was_prefetched_is_the_same(void **state)
 {
     const struct fixture *fixture = *state;
-    struct wet *wet = open_again(fixture);
-    uint64_t count = wet_get_info(wet)->intervals, seed = unit_seed("prefetches");
+    struct wetdbg *wet = open_again(fixture);
+    uint64_t count = wetdbg_get_info(wet)->intervals, seed = unit_seed("prefetches");
     for (uint64_t k = count; k-- > 0;) { /* a walk, asked for and recognised */
         if (k && k % 3)
             wet_prefetch(wet, k - 1);
@@ -148,7 +149,7 @@ static void interval_that_was_prefetched_is_the_same(void **state)
     }
     for (unsigned i = 0; i < 60; i++) {
         uint64_t asked = unit_random(&seed) % count;
-        wet_set_memory(wet, unit_random(&seed) % (8 << 20));
+        wetdbg_set_memory(wet, unit_random(&seed) % (8 << 20));
         wet_prefetch(wet, asked);
         assert_as_in(fixture->cut, wet, i % 2 ? asked : unit_random(&seed) % count);
     }
@@ -156,31 +157,32 @@ static void interval_that_was_prefetched_is_the_same(void **state)
     wet_prefetch(wet, UINT64_MAX);
     assert_as_in(fixture->cut, wet, count - 1);
     wet_prefetch(wet, 0);
-    wet_close(wet); /* whatever it is doing */
+    wetdbg_close(wet); /* whatever it is doing */
 }
 
 static void state_is_the_same_while_an_interval_is_prefetched(void **state)
 {
     const struct fixture *fixture = *state;
-    struct wet *wet = open_again(fixture);
-    const struct wet_info *info = wet_get_info(wet);
+    struct wetdbg *wet = open_again(fixture);
+    const struct wetdbg_info *info = wetdbg_get_info(wet);
     uint64_t seed = unit_seed("times");
-    struct wet_state *here, *there;
+    struct wetdbg_state *here, *there;
     for (unsigned i = 0; i < 12; i++) {
-        wet_time t = 1 + unit_random(&seed) % info->instructions;
-        ok(wet_state_open(fixture->cut, t, &there));
+        wetdbg_time t = 1 + unit_random(&seed) % info->instructions;
+        ok(wetdbg_state_open(fixture->cut, t, &there));
         wet_prefetch(wet, unit_random(&seed) % info->intervals);
-        ok(wet_state_open(wet, t, &here));
+        ok(wetdbg_state_open(wet, t, &here));
         wet_prefetch(wet, unit_random(&seed) % info->intervals);
-        assert_memory_equal(wet_state_regs(here), wet_state_regs(there), sizeof(struct evq_regs));
-        uint64_t a, b, stack = wet_state_regs(there)->r[EVQ_RSP];
-        ok(wet_state_read(there, stack, &a, sizeof(a)));
-        ok(wet_state_read(here, stack, &b, sizeof(b)));
+        assert_memory_equal(wetdbg_state_regs(here), wetdbg_state_regs(there),
+                            sizeof(struct evq_regs));
+        uint64_t a, b, stack = wetdbg_state_regs(there)->r[EVQ_RSP];
+        ok(wetdbg_state_read(there, stack, &a, sizeof(a)));
+        ok(wetdbg_state_read(here, stack, &b, sizeof(b)));
         assert_int_equal(a, b);
-        wet_state_close(here);
-        wet_state_close(there);
+        wetdbg_state_close(here);
+        wetdbg_state_close(there);
     }
-    wet_close(wet);
+    wetdbg_close(wet);
 }
 
 static void interrupt_of_a_prefetch_leaves_the_wet_usable(void **state)
@@ -188,19 +190,19 @@ static void interrupt_of_a_prefetch_leaves_the_wet_usable(void **state)
     const struct fixture *fixture = *state;
     const struct wet_interval *interval;
     for (unsigned i = 0; i < 6; i++) {
-        struct wet *wet = open_again(fixture);
+        struct wetdbg *wet = open_again(fixture);
         wet_prefetch(wet, i);
-        wet_interrupt(wet);
+        wetdbg_interrupt(wet);
         int err = wet_interval_get(wet, i, &interval);
         if (!err)
             wet_interval_put(wet, interval); /* it was made before */
         else
-            assert_int_equal(err, -WD_ERR_INTERRUPTED);
+            assert_int_equal(err, -WETDBG_ERR_INTERRUPTED);
         /* no interval is begun any more */
-        assert_int_equal(wet_interval_get(wet, i + 2, &interval), -WD_ERR_INTERRUPTED);
-        wet_interrupt_clear(wet);
+        assert_int_equal(wet_interval_get(wet, i + 2, &interval), -WETDBG_ERR_INTERRUPTED);
+        wetdbg_interrupt_clear(wet);
         assert_as_in(fixture->cut, wet, i);
-        wet_close(wet);
+        wetdbg_close(wet);
     }
 }
 
@@ -222,26 +224,26 @@ static void error_of_a_prefetched_interval_is_told_when_it_is_wanted(void **stat
 {
     const struct fixture *fixture = *state;
     const struct wet_interval *interval;
-    struct wet *wet;
+    struct wetdbg *wet;
     char *path = file_without_state(fixture, 4);
-    ok(wet_open(path, &wet));
+    ok(wetdbg_open(path, &wet));
     for (unsigned i = 0; i < 3; i++) {
         wet_prefetch(wet, 4);
         assert_as_in(fixture->cut, wet, 5 + i); /* no matter of this one's */
         wet_prefetch(wet, 4);
         int err = wet_interval_get(wet, 4, &interval);
-        assert_int_equal(err, -WD_ERR_CORRUPT);
-        assert_non_null(strstr(wd_error_message(err), "interval 4 is missing"));
+        assert_int_equal(err, -WETDBG_ERR_CORRUPT);
+        assert_non_null(strstr(wetdbg_error(err), "interval 4 is missing"));
         assert_as_in(fixture->cut, wet, 3 - i);
     }
-    wet_close(wet);
+    wetdbg_close(wet);
     remove(path);
     free(path);
 }
 
 /* ---- where indirect jumps went ---- */
 
-static void mark_jump(const struct wet_jump *jumps, bool *seen, size_t count, uint64_t jump,
+static void mark_jump(const struct wetdbg_jump *jumps, bool *seen, size_t count, uint64_t jump,
                       uint64_t target)
 {
     size_t i = 0;
@@ -257,10 +259,10 @@ static void jumps_are_those_of_the_intervals(void **state)
     const struct fixture *fixture = *state;
     uint64_t last[EVQ_TASKS_MAX] = {0}; /* jump that each task executed last, or 0 */
     size_t count;
-    const struct wet_jump *jumps = wet_jumps(fixture->cut, &count);
+    const struct wetdbg_jump *jumps = wetdbg_jumps(fixture->cut, &count);
     bool *seen = calloc(count + 1, sizeof(*seen));
     assert_true(count > 0);
-    for (uint64_t k = 0; k < wet_get_info(fixture->cut)->intervals; k++) {
+    for (uint64_t k = 0; k < wetdbg_get_info(fixture->cut)->intervals; k++) {
         const struct wet_interval *interval;
         ok(wet_interval_get(fixture->cut, k, &interval));
         for (size_t i = 0; i < interval->exec_count; i++) {
@@ -301,7 +303,7 @@ static void opening_reads_no_interval_and_no_debug_file(void **state)
     const struct fixture *fixture = *state;
     struct unit_sections sections = {0};
     struct wet_section section;
-    struct wet *wet;
+    struct wetdbg *wet;
     uint64_t table_off, table_bytes;
     size_t spoiled = 0;
     char *path;
@@ -322,11 +324,11 @@ static void opening_reads_no_interval_and_no_debug_file(void **state)
         }
     }
     assert_int_equal(fclose(file), 0);
-    assert_true(spoiled >= 4 * wet_get_info(fixture->cut)->intervals);
-    ok(wet_open(path, &wet));
+    assert_true(spoiled >= 4 * wetdbg_get_info(fixture->cut)->intervals);
+    ok(wetdbg_open(path, &wet));
     const struct wet_interval *interval;
-    assert_int_equal(wet_interval_get(wet, 1, &interval), -WD_ERR_CORRUPT);
-    wet_close(wet);
+    assert_int_equal(wet_interval_get(wet, 1, &interval), -WETDBG_ERR_CORRUPT);
+    wetdbg_close(wet);
     unit_sections_fini(&sections);
     remove(path);
     free(path);

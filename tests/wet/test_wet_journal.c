@@ -19,13 +19,13 @@
 #include <xxhash.h>
 #include <zstd.h>
 
-#include "common/err.h"
 #include "recorder/agent/views.h"
 #include "tests/record/spawn.h"
 #include "tests/wet/wet_run.h"
 #include "tests/wet/wet_unit.h"
 #include "wet/store/pack.h"
 #include "wet/trace/records.h"
+#include <wetdbg/errors.h>
 
 #define INTERVALS    8 /* of the unfinished file */
 #define SECTIONS     4 /* of an interval */
@@ -110,7 +110,7 @@ static int setup(void **state)
     (void)state;
     rebuilt_make(&made, 3000, "journal", (const char *const[]){PROGRAMS "/prog_heap_O2_pie", NULL});
     here = made;
-    assert_int_equal(build(INTERVALS, false), -WD_ERR_INTERRUPTED);
+    assert_int_equal(build(INTERVALS, false), -WETDBG_ERR_INTERRUPTED);
     read_file(".part", &part);
     records_read();
     assert_true(record_count > INTERVALS / 2);
@@ -168,7 +168,8 @@ static void on_alarm(int number)
 /* Forged registers and counts are followed like any: the program then does what it did not. */
 static bool is_astray(int err)
 {
-    return err == -WD_ERR_DIVERGED || err == -WD_ERR_UNSUPPORTED || err == -WD_ERR_INTERRUPTED;
+    return err == -WETDBG_ERR_DIVERGED || err == -WETDBG_ERR_UNSUPPORTED ||
+           err == -WETDBG_ERR_INTERRUPTED;
 }
 
 /* Goes on with the forged files in another process. Nothing is wrong with the recording, so a file comes of it,
@@ -184,7 +185,7 @@ static void go_on(const char *what, bool is_private, bool may_stray)
         alarm(PATIENCE);
         int err = build(0, is_private);
         if (err)
-            snprintf(said, SAID_BYTES, "%s", wd_error_message(err));
+            snprintf(said, SAID_BYTES, "%s", wetdbg_error(err));
         _exit(err && !(may_stray && is_astray(err)));
     }
     int status;

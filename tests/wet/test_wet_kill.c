@@ -15,11 +15,12 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "common/err.h"
+#include "dbgcli/exit_status.h"
 #include "tests/record/spawn.h"
 #include "tests/skipped.h"
 #include "tests/wet/wet_run.h"
 #include "tests/wet/wet_unit.h"
+#include <wetdbg/errors.h>
 
 #define KILLS        20
 #define NO_MOUNT     99 /* exit status of a script that may not mount */
@@ -214,7 +215,7 @@ static void build_on_a_full_disk_names_the_file_and_keeps_the_old_one(void **sta
                                         "exit $status\n",
                                         places);
     skip_without_mounts(&result);
-    if (WEXITSTATUS(result.status) != WD_EXIT_MACHINE)
+    if (WEXITSTATUS(result.status) != CLI_EXIT_MACHINE)
         fail_msg("status %d: %s", WEXITSTATUS(result.status), result.err);
     assert_non_null(strstr(result.err, path));
     assert_non_null(strstr(result.err, "No space left"));
@@ -253,7 +254,7 @@ static void cache_that_cannot_be_written_is_named(void **state)
                "XDG_CACHE_HOME=/proc/absent \"$2\" default \"$3\"\n",
                "");
     skip_without_mounts(&result);
-    assert_int_equal(WEXITSTATUS(result.status), WD_EXIT_MACHINE);
+    assert_int_equal(WEXITSTATUS(result.status), CLI_EXIT_MACHINE);
     assert_non_null(strstr(result.err, "/proc/absent"));
     spawn_result_fini(&result);
 }

@@ -12,12 +12,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/err.h"
 #include "tests/record/spawn.h"
 #include "tests/wet/wet_run.h"
 #include "tests/wet/wet_same.h"
 #include "tests/wet/wet_unit.h"
-#include "wet/wet.h"
+#include "wet/intervals.h"
+#include <wetdbg/errors.h>
 
 #define ATTEMPTS 400
 #define KILLS    4
@@ -78,8 +78,8 @@ static unsigned build_in_pieces(struct rebuilt *fixture, const struct wet_build_
         assert_int_equal(attempt.anew, 0);
         if (!err)
             return resumed;
-        if (err != -WD_ERR_INTERRUPTED)
-            fail_msg("attempt %u: %s", i, wd_error_message(err));
+        if (err != -WETDBG_ERR_INTERRUPTED)
+            fail_msg("attempt %u: %s", i, wetdbg_error(err));
     }
     fail_msg("%u attempts", ATTEMPTS);
     return 0;
@@ -183,11 +183,11 @@ static void unfinished_file_with_damage_still_gives_the_same_file(void **state)
     for (unsigned i = 0; i < 8; i++) {
         struct attempt attempt = {.left = fixture->intervals / 2}, again = {0};
         int err = build_try(fixture, &attempt, &(struct wet_build_options){0});
-        assert_int_equal(err, -WD_ERR_INTERRUPTED);
+        assert_int_equal(err, -WETDBG_ERR_INTERRUPTED);
         spoil(fixture, suffixes[i % 2], i / 2 % 2);
         err = build_try(fixture, &again, &(struct wet_build_options){0});
         if (err)
-            fail_msg("%s", wd_error_message(err));
+            fail_msg("%s", wetdbg_error(err));
         same_file(fixture->path, fixture->whole);
         unlink(fixture->path);
     }
@@ -200,7 +200,7 @@ static void unfinished_file_that_is_all_damage_is_said_to_be(void **state)
     for (unsigned i = 0; i < 2; i++) {
         struct attempt attempt = {.left = fixture->intervals / 2}, again = {0};
         int err = build_try(fixture, &attempt, &(struct wet_build_options){0});
-        assert_int_equal(err, -WD_ERR_INTERRUPTED);
+        assert_int_equal(err, -WETDBG_ERR_INTERRUPTED);
         char *name = part_name(fixture, suffixes[i]);
         unit_write(name, "no such thing at all, and long enough for a record", 50);
         free(name);
@@ -216,7 +216,7 @@ static void unfinished_file_of_something_else_is_not_gone_on_with(void **state)
     struct rebuilt *fixture = *state;
     struct attempt attempt = {.left = fixture->intervals / 2}, again = {0};
     const struct wet_build_options other = {.fingerprint = "another recording"};
-    assert_int_equal(build_try(fixture, &attempt, &other), -WD_ERR_INTERRUPTED);
+    assert_int_equal(build_try(fixture, &attempt, &other), -WETDBG_ERR_INTERRUPTED);
     assert_int_equal(unit_count_names(fixture->run.dir, ".part"), 2);
     assert_int_equal(build_try(fixture, &again, &(struct wet_build_options){0}), 0);
     assert_int_equal(again.anew, 1);
@@ -231,11 +231,11 @@ static void unfinished_file_of_somebody_else_is_not_gone_on_with(void **state)
     struct rebuilt *fixture = *state;
     struct attempt attempt = {.left = fixture->intervals / 2}, again = {0}, third = attempt;
     const struct wet_build_options other = {.maker = "somebody"}, ours = {.maker = "us"};
-    assert_int_equal(build_try(fixture, &attempt, &other), -WD_ERR_INTERRUPTED);
+    assert_int_equal(build_try(fixture, &attempt, &other), -WETDBG_ERR_INTERRUPTED);
     assert_int_equal(build_try(fixture, &again, &ours), 0);
     assert_int_equal(again.anew, 1);
     assert_int_equal(again.resumed, 0);
-    assert_int_equal(build_try(fixture, &third, &ours), -WD_ERR_INTERRUPTED);
+    assert_int_equal(build_try(fixture, &third, &ours), -WETDBG_ERR_INTERRUPTED);
     again = (struct attempt){0};
     assert_int_equal(build_try(fixture, &again, &ours), 0);
     assert_int_equal(again.resumed, 1);

@@ -7,14 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "recorder/feed/feed_xsave.h"
 #include "tests/record/spawn.h"
 #include "tests/wet/wet_run.h"
 #include "tests/wet/wet_unit.h"
+#include "wet/intervals.h"
 #include "wet/trace/records.h"
 #include "wet/trace/stored_entry.h"
-#include "wet/wet.h"
+#include <wetdbg/errors.h>
 
 enum { INTERVAL = 10000, MORE_BYTES = 64 };
 
@@ -25,7 +25,7 @@ static unsigned lacking;                /* a component that it does not have */
 static void ok(int err)
 {
     if (err)
-        fail_msg("%s", wd_error_message(err));
+        fail_msg("%s", wetdbg_error(err));
 }
 
 /* ---- the file ---- */
@@ -164,10 +164,10 @@ static int event_count(void *arg, const struct wet_event *event)
 static uint64_t events_of(const char *path)
 {
     uint64_t count = 0;
-    struct wet *wet;
-    assert_int_equal(wet_open(path, &wet), 0);
-    assert_int_equal(wet_each_event(wet, event_count, &count), 0);
-    wet_close(wet);
+    struct wetdbg *wet;
+    assert_int_equal(wetdbg_open(path, &wet), 0);
+    assert_int_equal(wet_each_entry(wet, event_count, &count), 0);
+    wetdbg_close(wet);
     return count;
 }
 
@@ -177,31 +177,31 @@ static void questions_without_a_run_are_answered(void **state)
     (void)state;
     assert_true(events > 0);
     for (enum kind kind = UNTOLD; kind <= USED; kind++) {
-        struct wet *wet;
+        struct wetdbg *wet;
         size_t outputs, threads;
         file_make(kind);
         assert_int_equal(events_of(here.changed), events);
-        assert_int_equal(wet_open(here.changed, &wet), 0);
-        assert_true(wet_get_info(wet)->instructions > 0);
-        assert_non_null(wet_get_model(wet));
-        assert_non_null(wet_outputs(wet, &outputs));
-        assert_non_null(wet_threads(wet, &threads));
+        assert_int_equal(wetdbg_open(here.changed, &wet), 0);
+        assert_true(wetdbg_get_info(wet)->instructions > 0);
+        assert_non_null(wetdbg_get_model(wet));
+        assert_non_null(wetdbg_outputs(wet, &outputs));
+        assert_non_null(wetdbg_threads(wet, &threads));
         assert_true(outputs > 0 && threads > 0);
-        wet_close(wet);
+        wetdbg_close(wet);
     }
 }
 
-static const wet_time times[] = {100, 3 * INTERVAL};
+static const wetdbg_time times[] = {100, 3 * INTERVAL};
 
-static struct evq_regs regs_at(const char *path, wet_time time)
+static struct evq_regs regs_at(const char *path, wetdbg_time time)
 {
-    struct wet *wet;
-    struct wet_state *at;
-    ok(wet_open(path, &wet));
-    ok(wet_state_open(wet, time, &at));
-    struct evq_regs regs = *wet_state_regs(at);
-    wet_state_close(at);
-    wet_close(wet);
+    struct wetdbg *wet;
+    struct wetdbg_state *at;
+    ok(wetdbg_open(path, &wet));
+    ok(wetdbg_state_open(wet, time, &at));
+    struct evq_regs regs = *wetdbg_state_regs(at);
+    wetdbg_state_close(at);
+    wetdbg_close(wet);
     return regs;
 }
 
@@ -219,15 +219,15 @@ static void what_was_never_used_is_not_missed(void **state)
 static void assert_runs_are_refused(const char *const parts[], size_t part_count)
 {
     for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++) {
-        struct wet *wet;
-        struct wet_state *at = NULL;
-        ok(wet_open(here.changed, &wet));
-        int err = wet_state_open(wet, times[i], &at);
-        assert_int_equal(err, -WD_ERR_UNSUPPORTED);
+        struct wetdbg *wet;
+        struct wetdbg_state *at = NULL;
+        ok(wetdbg_open(here.changed, &wet));
+        int err = wetdbg_state_open(wet, times[i], &at);
+        assert_int_equal(err, -WETDBG_ERR_UNSUPPORTED);
         for (size_t p = 0; p < part_count; p++)
-            if (!strstr(wd_error_message(err), parts[p]))
-                fail_msg("no \"%s\" in: %s", parts[p], wd_error_message(err));
-        wet_close(wet);
+            if (!strstr(wetdbg_error(err), parts[p]))
+                fail_msg("no \"%s\" in: %s", parts[p], wetdbg_error(err));
+        wetdbg_close(wet);
     }
 }
 

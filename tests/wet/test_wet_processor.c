@@ -14,17 +14,17 @@ struct told {
     uint64_t answers[64];
 };
 
-static void answers_check(struct wet *wet, const struct told *told)
+static void answers_check(struct wetdbg *wet, const struct told *told)
 {
-    struct wet_state *end;
+    struct wetdbg_state *end;
     uint64_t here[64];
-    ok(wet_state_open(wet, wet_get_info(wet)->last_time, &end));
-    ok(wet_state_read(end, told->address, here, sizeof(here)));
+    ok(wetdbg_state_open(wet, wetdbg_get_info(wet)->last_time, &end));
+    ok(wetdbg_state_read(end, told->address, here, sizeof(here)));
     for (size_t i = 0; i < 64; i++)
         if (here[i] != told->answers[i])
             fail_msg("%zu: %#llx, recorded %#llx", i, (unsigned long long)here[i],
                      (unsigned long long)told->answers[i]);
-    wet_state_close(end);
+    wetdbg_state_close(end);
 }
 
 /* The first question is about the segment that every x86-64 Linux has. */

@@ -6,13 +6,13 @@
 #include <sys/stat.h>
 #include <xxhash.h>
 
-#include "common/err.h"
 #include "tests/wet/wet_run.h"
 #include "tests/wet/wet_unit.h"
+#include "wet/intervals.h"
 #include "wet/query/wet_priv.h"
 #include "wet/store/pack.h"
 #include "wet/trace/records.h"
-#include "wet/wet.h"
+#include <wetdbg/errors.h>
 
 #define BLOCK_BYTES (128u << 10)
 #define HUGE_BYTES  (2ull << 30)
@@ -71,17 +71,17 @@ static void file_write(uint64_t raw_bytes)
 
 static void mapped_files_that_fill_memory_are_not_taken(void **state)
 {
-    struct wet *wet = NULL;
+    struct wetdbg *wet = NULL;
     struct rusage usage;
     const struct wet_interval *interval;
     (void)state;
     file_write(HUGE_BYTES);
-    int err = wet_open(here.changed, &wet);
+    int err = wetdbg_open(here.changed, &wet);
     if (!err)
         err = wet_interval_get(wet, 0, &interval);
-    assert_int_equal(err, -WD_ERR_MACHINE);
-    assert_non_null(strstr(wd_error_message(err), "the files that the program mapped take more"));
-    wet_close(wet);
+    assert_int_equal(err, -WETDBG_ERR_MACHINE);
+    assert_non_null(strstr(wetdbg_error(err), "the files that the program mapped take more"));
+    wetdbg_close(wet);
     getrusage(RUSAGE_SELF, &usage);
     assert_in_range(usage.ru_maxrss, 1, MEMORY_KIB);
 }
@@ -89,27 +89,27 @@ static void mapped_files_that_fill_memory_are_not_taken(void **state)
 /* What is asked of a file that is the user's own has no bound but the machine's. */
 static void own_files_take_what_they_take(void **state)
 {
-    struct wet *wet;
+    struct wetdbg *wet;
     (void)state;
-    assert_int_equal(wet_open(here.path, &wet), 0);
+    assert_int_equal(wetdbg_open(here.path, &wet), 0);
     assert_in_range(wet->space.most_bytes, 1, HUGE_BYTES);
-    wet_trust(wet);
+    wetdbg_trust(wet);
     assert_true(wet->space.most_bytes == UINT64_MAX);
-    wet_close(wet);
+    wetdbg_close(wet);
 }
 
 /* As the sentence says that refuses more. */
 static void what_is_granted_may_be_taken(void **state)
 {
-    struct wet *wet;
+    struct wetdbg *wet;
     (void)state;
-    assert_int_equal(wet_open(here.path, &wet), 0);
+    assert_int_equal(wetdbg_open(here.path, &wet), 0);
     uint64_t most = wet->space.most_bytes;
-    wet_set_memory(wet, most - 1);
+    wetdbg_set_memory(wet, most - 1);
     assert_true(wet->space.most_bytes == most);
-    wet_set_memory(wet, most + 1);
+    wetdbg_set_memory(wet, most + 1);
     assert_true(wet->space.most_bytes == most + 1);
-    wet_close(wet);
+    wetdbg_close(wet);
 }
 
 int main(void)

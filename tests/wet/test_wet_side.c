@@ -13,12 +13,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/err.h"
 #include "tests/record/spawn.h"
 #include "tests/wet/wet_run.h"
 #include "tests/wet/wet_same.h"
 #include "tests/wet/wet_unit.h"
-#include "wet/wet.h"
+#include "wet/intervals.h"
+#include <wetdbg/errors.h>
 
 #define ATTEMPTS 200
 
@@ -124,7 +124,7 @@ static void build_ok(const struct rebuilt *fixture, const struct wet_build_optio
     int err = build_try(fixture, &attempt, options);
     if (err)
         fail_msg("%u jobs, windows of %llu: %s", options->jobs,
-                 (unsigned long long)options->window_intervals, wd_error_message(err));
+                 (unsigned long long)options->window_intervals, wetdbg_error(err));
 }
 
 /* ---- fixtures ---- */
@@ -233,8 +233,8 @@ static void window_that_is_killed_ends_the_build(void **state)
     struct rebuilt *fixture = *state;
     struct attempt attempt = {.left = fixture->intervals / 2, .what = KILL_WINDOWS}, again = {0};
     const struct wet_build_options options = side(3, fixture->intervals / 6);
-    assert_int_equal(build_try(fixture, &attempt, &options), -WD_ERR_MACHINE);
-    assert_non_null(strstr(wd_error_message(-WD_ERR_MACHINE), "killed by signal 9"));
+    assert_int_equal(build_try(fixture, &attempt, &options), -WETDBG_ERR_MACHINE);
+    assert_non_null(strstr(wetdbg_error(-WETDBG_ERR_MACHINE), "killed by signal 9"));
     assert_true(attempt.killed > 0);
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
     assert_int_equal(unit_count_names(fixture->run.dir, ".tmp"), 0);
@@ -259,8 +259,8 @@ static void build_in_pieces_gives_the_file_of_one_pass(void **state)
         assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
         if (!err)
             break;
-        if (err != -WD_ERR_INTERRUPTED)
-            fail_msg("attempt %u: %s", i, wd_error_message(err));
+        if (err != -WETDBG_ERR_INTERRUPTED)
+            fail_msg("attempt %u: %s", i, wetdbg_error(err));
     }
     assert_true(resumed > 0);
     same_file(fixture->path, fixture->whole);

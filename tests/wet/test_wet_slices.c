@@ -32,10 +32,11 @@ static int run_lazy(void **state)
     return fixture_open(state, SHORT, (const char *const[]){LAZY, NULL});
 }
 
-static void assert_same_lines(const struct slc_slice *a, const struct slc_slice *b)
+static void assert_same_lines(const struct wetdbg_slice *a, const struct wetdbg_slice *b)
 {
     size_t count, other_count;
-    const struct slc_line *lines = slc_lines(a, &count), *others = slc_lines(b, &other_count);
+    const struct wetdbg_slice_line *lines = wetdbg_slice_lines(a, &count),
+                                   *others = wetdbg_slice_lines(b, &other_count);
 
     assert_int_equal(count, other_count);
     for (size_t i = 0; i < count; i++) {
@@ -47,11 +48,11 @@ static void assert_same_lines(const struct slc_slice *a, const struct slc_slice 
     }
 }
 
-static void assert_same_initials(const struct slc_slice *a, const struct slc_slice *b)
+static void assert_same_initials(const struct wetdbg_slice *a, const struct wetdbg_slice *b)
 {
     size_t count, other_count;
-    const struct slc_initial *initials = slc_initials(a, &count);
-    const struct slc_initial *others = slc_initials(b, &other_count);
+    const struct wetdbg_slice_initial *initials = wetdbg_slice_initials(a, &count);
+    const struct wetdbg_slice_initial *others = wetdbg_slice_initials(b, &other_count);
 
     assert_int_equal(count, other_count);
     for (size_t i = 0; i < count; i++) {
@@ -67,7 +68,7 @@ static uint64_t members_of(const struct slc_span *span, size_t word)
     return span->bits ? span->bits[word] : 0;
 }
 
-static void assert_same_members(const struct slc_slice *a, const struct slc_slice *b)
+static void assert_same_members(const struct wetdbg_slice *a, const struct wetdbg_slice *b)
 {
     for (uint64_t k = 0; k < a->span_count; k++) {
         const struct slc_span *span = &a->spans[k], *other = &b->spans[k];
@@ -80,50 +81,51 @@ static void assert_same_members(const struct slc_slice *a, const struct slc_slic
     }
 }
 
-static void assert_same(const struct slc_slice *a, const struct slc_slice *b)
+static void assert_same(const struct wetdbg_slice *a, const struct wetdbg_slice *b)
 {
-    assert_int_equal(slc_get_counts(a)->instances, slc_get_counts(b)->instances);
+    assert_int_equal(wetdbg_slice_get_counts(a)->instances, wetdbg_slice_get_counts(b)->instances);
     assert_same_members(a, b);
     assert_same_lines(a, b);
     assert_same_initials(a, b);
 }
 
-static void check(struct wet *wet, struct slc_session *session, wet_time time,
-                  struct slc_options options)
+static void check(struct wetdbg *wet, struct wetdbg_slice_session *session, wetdbg_time time,
+                  struct wetdbg_slice_options options)
 {
-    struct slc_criterion *criterion;
-    struct slc_slice *warm, *cold;
+    struct wetdbg_criterion *criterion;
+    struct wetdbg_slice *warm, *cold;
 
     ok(slc_criterion_of_places(wet, time, NULL, 0, 0, &criterion));
-    ok(slc_backward(wet, criterion, &options, &cold));
+    ok(wetdbg_slice_backward(wet, criterion, &options, &cold));
     options.session = session;
-    ok(slc_backward(wet, criterion, &options, &warm));
+    ok(wetdbg_slice_backward(wet, criterion, &options, &warm));
     assert_same(cold, warm);
-    slc_slice_free(warm);
-    slc_slice_free(cold);
-    slc_criterion_free(criterion);
+    wetdbg_slice_free(warm);
+    wetdbg_slice_free(cold);
+    wetdbg_criterion_free(criterion);
 }
 
 /* Pairs of criteria near each other, spread over the run; other kinds of slices in between. */
-static void check_run(struct wet *wet, unsigned stretch_bits, unsigned criteria, uint64_t seed)
+static void check_run(struct wetdbg *wet, unsigned stretch_bits, unsigned criteria, uint64_t seed)
 {
-    static const struct slc_options others[] = {{.kinds = SLC_KINDS_THIN},
-                                                {.kinds = SLC_KINDS_DATA},
-                                                {.no_bypass = true},
-                                                {.loader = true}};
-    uint64_t end = wet_get_info(wet)->instructions;
-    struct slc_session *session;
+    static const struct wetdbg_slice_options others[] = {{.kinds = WETDBG_SLICE_THIN},
+                                                         {.kinds = WETDBG_SLICE_DATA},
+                                                         {.no_bypass = true},
+                                                         {.loader = true}};
+    uint64_t end = wetdbg_get_info(wet)->instructions;
+    struct wetdbg_slice_session *session;
 
-    ok(slc_session_new(wet, &session));
+    ok(wetdbg_slice_session_new(wet, &session));
     session->stretch_bits = stretch_bits;
     for (unsigned i = 0; i < criteria; i++) {
-        wet_time time = 1 + unit_random(&seed) % end, next = time + unit_random(&seed) % 2000;
-        check(wet, session, time, (struct slc_options){.kinds = SLC_KINDS_FULL});
+        wetdbg_time time = 1 + unit_random(&seed) % end, next = time + unit_random(&seed) % 2000;
+        check(wet, session, time, (struct wetdbg_slice_options){.kinds = WETDBG_SLICE_FULL});
         check(wet, session, next < end ? next : end, others[i % 4]);
-        check(wet, session, next < end ? next : end, (struct slc_options){.kinds = SLC_KINDS_FULL});
+        check(wet, session, next < end ? next : end,
+              (struct wetdbg_slice_options){.kinds = WETDBG_SLICE_FULL});
     }
     assert_true(session->taken > 0);
-    slc_session_free(session);
+    wetdbg_slice_session_free(session);
 }
 
 static void slices_are_the_same_with_a_session(void **state)
@@ -135,17 +137,18 @@ static void slices_are_the_same_with_a_session(void **state)
         check_run(fixture->cut, bits, CRITERIA, seed);
 }
 
-static uint64_t scanned_by(struct wet *wet, wet_time time, struct slc_session *session)
+static uint64_t scanned_by(struct wetdbg *wet, wetdbg_time time,
+                           struct wetdbg_slice_session *session)
 {
-    struct slc_options options = {.kinds = SLC_KINDS_FULL, .session = session};
-    struct slc_criterion *criterion;
-    struct slc_slice *slice;
+    struct wetdbg_slice_options options = {.kinds = WETDBG_SLICE_FULL, .session = session};
+    struct wetdbg_criterion *criterion;
+    struct wetdbg_slice *slice;
 
     ok(slc_criterion_of_places(wet, time, NULL, 0, 0, &criterion));
-    ok(slc_backward(wet, criterion, &options, &slice));
-    uint64_t scanned = slc_get_counts(slice)->scanned;
-    slc_slice_free(slice);
-    slc_criterion_free(criterion);
+    ok(wetdbg_slice_backward(wet, criterion, &options, &slice));
+    uint64_t scanned = wetdbg_slice_get_counts(slice)->scanned;
+    wetdbg_slice_free(slice);
+    wetdbg_criterion_free(criterion);
     return scanned;
 }
 
@@ -153,21 +156,22 @@ static uint64_t scanned_by(struct wet *wet, wet_time time, struct slc_session *s
 static void no_scan_begins_after_its_criterion(void **state)
 {
     const struct fixture *fixture = *state;
-    struct wet *wet = fixture->cut;
+    struct wetdbg *wet = fixture->cut;
     unsigned tried = 0;
 
-    for (uint64_t k = 0; k < wet_get_info(wet)->intervals && tried < CRITERIA; k++) {
+    for (uint64_t k = 0; k < wetdbg_get_info(wet)->intervals && tried < CRITERIA; k++) {
         const struct wet_interval *interval;
-        struct slc_session *session;
+        struct wetdbg_slice_session *session;
         ok(wet_interval_get(wet, k, &interval));
-        wet_time end = interval->first_time + interval->instructions;
-        wet_time begin = interval->first_time + interval->execs[interval->exec_count - 1].time_off;
+        wetdbg_time end = interval->first_time + interval->instructions;
+        wetdbg_time begin =
+            interval->first_time + interval->execs[interval->exec_count - 1].time_off;
         wet_interval_put(wet, interval);
         if (end - begin < 2)
             continue;
-        ok(slc_session_new(wet, &session));
+        ok(wetdbg_slice_session_new(wet, &session));
         assert_int_equal(scanned_by(wet, begin, session), scanned_by(wet, begin, NULL));
-        slc_session_free(session);
+        wetdbg_slice_session_free(session);
         tried++;
     }
     assert_true(tried > 0);
@@ -178,24 +182,24 @@ static void no_scan_begins_after_its_criterion(void **state)
 static void following_the_linker_changes_no_other_slice(void **state)
 {
     const struct fixture *fixture = *state;
-    struct slc_options options = {.kinds = SLC_KINDS_FULL};
-    struct slc_criterion *criterion;
-    struct slc_slice *cold, *followed, *warm;
+    struct wetdbg_slice_options options = {.kinds = WETDBG_SLICE_FULL};
+    struct wetdbg_criterion *criterion;
+    struct wetdbg_slice *cold, *followed, *warm;
 
-    ok(slc_criterion_parse(fixture->cut, "exit", NULL, &criterion));
-    ok(slc_backward(fixture->cut, criterion, &options, &cold));
-    ok(slc_session_new(fixture->cut, &options.session));
+    ok(wetdbg_criterion_parse(fixture->cut, "exit", NULL, &criterion));
+    ok(wetdbg_slice_backward(fixture->cut, criterion, &options, &cold));
+    ok(wetdbg_slice_session_new(fixture->cut, &options.session));
     options.loader = true;
-    ok(slc_backward(fixture->cut, criterion, &options, &followed));
-    bool has_refused = slc_get_counts(followed)->passes > 1;
+    ok(wetdbg_slice_backward(fixture->cut, criterion, &options, &followed));
+    bool has_refused = wetdbg_slice_get_counts(followed)->passes > 1;
     options.loader = false;
-    ok(slc_backward(fixture->cut, criterion, &options, &warm));
+    ok(wetdbg_slice_backward(fixture->cut, criterion, &options, &warm));
     assert_same(cold, warm);
-    slc_slice_free(warm);
-    slc_slice_free(followed);
-    slc_slice_free(cold);
-    slc_session_free(options.session);
-    slc_criterion_free(criterion);
+    wetdbg_slice_free(warm);
+    wetdbg_slice_free(followed);
+    wetdbg_slice_free(cold);
+    wetdbg_slice_session_free(options.session);
+    wetdbg_criterion_free(criterion);
     if (has_refused)
         return;
     printf("SKIPPED: test_wet_slices: the dynamic linker bound nothing late, or without xsave\n");
@@ -204,11 +208,11 @@ static void following_the_linker_changes_no_other_slice(void **state)
 
 static int check_file(const char *path, unsigned count)
 {
-    struct wet *wet;
+    struct wetdbg *wet;
 
-    ok(wet_open(path, &wet));
+    ok(wetdbg_open(path, &wet));
     check_run(wet, SLC_STRETCH_BITS, count, unit_seed("criteria"));
-    wet_close(wet);
+    wetdbg_close(wet);
     printf("%s: %u criteria\n", path, count);
     return 0;
 }

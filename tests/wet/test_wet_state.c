@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "tests/wet/wet_fixture.h"
 #include "tests/wet/wet_unit.h"
-#include "wet/wet.h"
+#include "wet/intervals.h"
+#include <wetdbg/errors.h>
 
 #define SHORT 20000
 
@@ -45,8 +45,8 @@ static bool operand_address(const struct ins_mem *mem, const struct evq_regs *re
 }
 
 /* The execution that holds time t in its interval, and the statement. */
-static const struct wet_exec *exec_at(struct wet *wet, const struct wet_interval *interval,
-                                      wet_time t, uint32_t *statement)
+static const struct wet_exec *exec_at(struct wetdbg *wet, const struct wet_interval *interval,
+                                      wetdbg_time t, uint32_t *statement)
 {
     for (size_t i = interval->exec_count; i-- > 0;) {
         const struct wet_exec *exec = &interval->execs[i];
@@ -61,60 +61,60 @@ static const struct wet_exec *exec_at(struct wet *wet, const struct wet_interval
 }
 
 /* A push's value is found on the stack one instruction later; a return goes where the stack said. */
-static void assert_stack_agrees(struct wet *wet, struct wet_state *before,
+static void assert_stack_agrees(struct wetdbg *wet, struct wetdbg_state *before,
                                 const struct wet_statement *statement, const uint8_t *code,
-                                wet_time t, uint64_t address)
+                                wetdbg_time t, uint64_t address)
 {
-    const struct evq_regs *regs = wet_state_regs(before);
+    const struct evq_regs *regs = wetdbg_state_regs(before);
     bool push = *code >= 0x50 && *code < 0x58, ret = *code == 0xc3;
-    struct wet_state *after;
+    struct wetdbg_state *after;
     uint64_t value;
-    if (!(push || ret) || t == wet_get_info(wet)->instructions || statement->slot_count != 1)
+    if (!(push || ret) || t == wetdbg_get_info(wet)->instructions || statement->slot_count != 1)
         return;
     struct evq_regs was = *regs;
     if (ret)
-        ok(wet_state_read(before, address, &value, 8));
-    ok(wet_state_open(wet, t + 1, &after));
+        ok(wetdbg_state_read(before, address, &value, 8));
+    ok(wetdbg_state_open(wet, t + 1, &after));
     if (push) {
-        ok(wet_state_read(after, address, &value, 8));
+        ok(wetdbg_state_read(after, address, &value, 8));
         assert_int_equal(value, was.r[evq_reg_of_gpr[*code - 0x50]]);
-        assert_int_equal(wet_state_regs(after)->r[EVQ_RSP], address);
+        assert_int_equal(wetdbg_state_regs(after)->r[EVQ_RSP], address);
     } else {
-        assert_int_equal(value, wet_state_regs(after)->r[EVQ_RIP]);
-        assert_int_equal(wet_state_regs(after)->r[EVQ_RSP], address + 8);
+        assert_int_equal(value, wetdbg_state_regs(after)->r[EVQ_RIP]);
+        assert_int_equal(wetdbg_state_regs(after)->r[EVQ_RSP], address + 8);
     }
-    wet_state_close(after);
+    wetdbg_state_close(after);
 }
 
-static unsigned state_check(struct wet *wet, wet_time t)
+static unsigned state_check(struct wetdbg *wet, wetdbg_time t)
 {
     const struct wet_interval *interval;
-    struct wet_state *state;
+    struct wetdbg_state *state;
     uint32_t at;
     unsigned checked = 0;
-    ok(wet_interval_get(wet, wet_interval_at(wet, t), &interval));
-    ok(wet_state_open(wet, t, &state));
+    ok(wet_interval_get(wet, wetdbg_interval_at(wet, t), &interval));
+    ok(wetdbg_state_open(wet, t, &state));
     const struct wet_exec *exec = exec_at(wet, interval, t, &at);
     const struct wet_node *node = wet_get_node(wet, exec->node);
     const struct wet_statement *statement = &node->statements[at];
     const uint64_t *slots = interval->slots + exec->slot_off + statement->slot;
     uint8_t code[15] = {0};
-    assert_int_equal(wet_state_regs(state)->r[EVQ_RIP], statement->pc);
-    assert_int_equal(wet_state_task(state), exec->task);
-    ok(wet_state_read(state, statement->pc, code, statement->info->length));
+    assert_int_equal(wetdbg_state_regs(state)->r[EVQ_RIP], statement->pc);
+    assert_int_equal(wetdbg_state_task(state), exec->task);
+    ok(wetdbg_state_read(state, statement->pc, code, statement->info->length));
     assert_memory_equal(code, node->code + statement->byte_off, statement->info->length);
     for (unsigned m = 0; m < statement->info->mem_count; m++) {
         uint64_t address;
         if (m && statement->info->mems[m - 1].flags & (INS_MEM_VSIB32 | INS_MEM_VSIB64))
             break;
-        if (!operand_address(&statement->info->mems[m], wet_state_regs(state), &address))
+        if (!operand_address(&statement->info->mems[m], wetdbg_state_regs(state), &address))
             break;
         assert_int_equal(slots[m], address);
         checked++;
     }
     if (checked == 1)
         assert_stack_agrees(wet, state, statement, code, t, slots[0]);
-    wet_state_close(state);
+    wetdbg_state_close(state);
     wet_interval_put(wet, interval);
     return checked;
 }
@@ -122,8 +122,8 @@ static unsigned state_check(struct wet *wet, wet_time t)
 static void state_agrees_with_the_slots_of_its_interval(void **state)
 {
     const struct fixture *fixture = *state;
-    struct wet *wet = fixture->cut;
-    const struct wet_info *info = wet_get_info(wet);
+    struct wetdbg *wet = fixture->cut;
+    const struct wetdbg_info *info = wetdbg_get_info(wet);
     uint64_t seed = unit_seed("times");
     unsigned checked = 0;
     for (unsigned i = 0; i < 120; i++)
@@ -131,7 +131,7 @@ static void state_agrees_with_the_slots_of_its_interval(void **state)
     for (uint64_t k = 1; k < info->intervals && k < 20; k++) {
         const struct wet_interval *interval;
         ok(wet_interval_get(wet, k, &interval));
-        wet_time border = interval->first_time;
+        wetdbg_time border = interval->first_time;
         wet_interval_put(wet, interval);
         checked += state_check(wet, border - 1) + state_check(wet, border);
     }
@@ -139,21 +139,21 @@ static void state_agrees_with_the_slots_of_its_interval(void **state)
 }
 
 /* Both cuts of the run give the same state: registers, vector state, mappings, memory. */
-static void assert_same_state(struct wet *a_wet, struct wet *b_wet, wet_time t)
+static void assert_same_state(struct wetdbg *a_wet, struct wetdbg *b_wet, wetdbg_time t)
 {
-    struct wet_state *a, *b;
-    const struct wet_mapping *x, *y;
+    struct wetdbg_state *a, *b;
+    const struct wetdbg_mapping *x, *y;
     size_t x_count, y_count, a_bytes, b_bytes;
-    ok(wet_state_open(a_wet, t, &a));
-    ok(wet_state_open(b_wet, t, &b));
-    assert_memory_equal(wet_state_regs(a), wet_state_regs(b), sizeof(struct evq_regs));
-    assert_int_equal(wet_state_task(a), wet_state_task(b));
-    const uint8_t *a_vectors = wet_state_xstate(a, &a_bytes);
-    const uint8_t *b_vectors = wet_state_xstate(b, &b_bytes);
+    ok(wetdbg_state_open(a_wet, t, &a));
+    ok(wetdbg_state_open(b_wet, t, &b));
+    assert_memory_equal(wetdbg_state_regs(a), wetdbg_state_regs(b), sizeof(struct evq_regs));
+    assert_int_equal(wetdbg_state_task(a), wetdbg_state_task(b));
+    const uint8_t *a_vectors = wetdbg_state_xstate(a, &a_bytes);
+    const uint8_t *b_vectors = wetdbg_state_xstate(b, &b_bytes);
     assert_int_equal(a_bytes, b_bytes);
     assert_memory_equal(a_vectors + 160, b_vectors + 160, 256); /* xmm0..15 */
-    ok(wet_state_mappings(a, &x, &x_count));
-    ok(wet_state_mappings(b, &y, &y_count));
+    ok(wetdbg_state_mappings(a, &x, &x_count));
+    ok(wetdbg_state_mappings(b, &y, &y_count));
     assert_int_equal(x_count, y_count);
     for (size_t i = 0; i < x_count; i++) {
         assert_int_equal(x[i].start, y[i].start);
@@ -164,22 +164,22 @@ static void assert_same_state(struct wet *a_wet, struct wet *b_wet, wet_time t)
         if (!(x[i].prot & 2) || bytes > 1 << 20)
             continue;
         uint8_t *p = malloc(bytes), *q = malloc(bytes);
-        ok(wet_state_read(a, x[i].start, p, bytes));
-        ok(wet_state_read(b, x[i].start, q, bytes));
+        ok(wetdbg_state_read(a, x[i].start, p, bytes));
+        ok(wetdbg_state_read(b, x[i].start, q, bytes));
         if (memcmp(p, q, bytes))
             fail_msg("memory of %#llx %s differs at time %llu", (unsigned long long)x[i].start,
                      x[i].name, (unsigned long long)t);
         free(p);
         free(q);
     }
-    wet_state_close(a);
-    wet_state_close(b);
+    wetdbg_state_close(a);
+    wetdbg_state_close(b);
 }
 
 static void state_does_not_depend_on_the_intervals(void **state)
 {
     const struct fixture *fixture = *state;
-    uint64_t seed = unit_seed("times"), last = wet_get_info(fixture->whole)->instructions + 1;
+    uint64_t seed = unit_seed("times"), last = wetdbg_get_info(fixture->whole)->instructions + 1;
     for (unsigned i = 0; i < 12; i++)
         assert_same_state(fixture->whole, fixture->cut, 1 + unit_random(&seed) % last);
     assert_same_state(fixture->whole, fixture->cut, 1);
@@ -187,7 +187,7 @@ static void state_does_not_depend_on_the_intervals(void **state)
 }
 
 struct times {
-    wet_time list[64];
+    wetdbg_time list[64];
     size_t count;
 };
 
@@ -202,24 +202,26 @@ static int note_event_time(void *arg, const struct wet_event *event)
     return 0;
 }
 
-static void assert_equal_to_a_new_state(struct wet *wet, struct wet_state *state, wet_time t)
+static void assert_equal_to_a_new_state(struct wetdbg *wet, struct wetdbg_state *state,
+                                        wetdbg_time t)
 {
-    struct wet_state *fresh;
+    struct wetdbg_state *fresh;
     uint8_t mine[512], other[512];
-    ok(wet_state_open(wet, t, &fresh));
-    assert_memory_equal(wet_state_regs(state), wet_state_regs(fresh), sizeof(struct evq_regs));
-    assert_int_equal(wet_state_task(state), wet_state_task(fresh));
-    uint64_t stack = wet_state_regs(state)->r[EVQ_RSP];
-    int one = wet_state_read(state, stack, mine, sizeof(mine));
-    assert_int_equal(wet_state_read(fresh, stack, other, sizeof(other)), one);
+    ok(wetdbg_state_open(wet, t, &fresh));
+    assert_memory_equal(wetdbg_state_regs(state), wetdbg_state_regs(fresh),
+                        sizeof(struct evq_regs));
+    assert_int_equal(wetdbg_state_task(state), wetdbg_state_task(fresh));
+    uint64_t stack = wetdbg_state_regs(state)->r[EVQ_RSP];
+    int one = wetdbg_state_read(state, stack, mine, sizeof(mine));
+    assert_int_equal(wetdbg_state_read(fresh, stack, other, sizeof(other)), one);
     if (!one)
         assert_memory_equal(mine, other, sizeof(mine));
-    wet_state_close(fresh);
+    wetdbg_state_close(fresh);
 }
 
 static int by_time(const void *a, const void *b)
 {
-    const wet_time *one = a, *two = b;
+    const wetdbg_time *one = a, *two = b;
     return *one < *two ? -1 : *one > *two;
 }
 
@@ -227,54 +229,54 @@ static int by_time(const void *a, const void *b)
 static void state_that_goes_on_is_a_new_one(void **state)
 {
     const struct fixture *fixture = *state;
-    uint64_t seed = unit_seed("steps"), last = wet_get_info(fixture->whole)->instructions + 1;
+    uint64_t seed = unit_seed("steps"), last = wetdbg_get_info(fixture->whole)->instructions + 1;
     struct times times = {.count = 0};
-    struct wet_state *walker;
-    ok(wet_each_event(fixture->whole, note_event_time, &times));
+    struct wetdbg_state *walker;
+    ok(wet_each_entry(fixture->whole, note_event_time, &times));
     while (times.count < 63)
         times.list[times.count++] = 1 + unit_random(&seed) % last;
     times.list[times.count++] = last;
     qsort(times.list, times.count, sizeof(times.list[0]), by_time);
-    ok(wet_state_open(fixture->cut, times.list[0], &walker));
+    ok(wetdbg_state_open(fixture->cut, times.list[0], &walker));
     for (size_t i = 0; i < times.count; i++) {
-        ok(wet_state_advance(walker, times.list[i]));
+        ok(wetdbg_state_advance(walker, times.list[i]));
         assert_equal_to_a_new_state(fixture->whole, walker, times.list[i]);
     }
-    assert_int_equal(wet_state_advance(walker, 1), -WD_ERR_NOT_FOUND);
-    wet_state_close(walker);
+    assert_int_equal(wetdbg_state_advance(walker, 1), -WETDBG_ERR_NOT_FOUND);
+    wetdbg_state_close(walker);
 }
 
 /* ... and if something does, it goes on all the same. */
 static void state_goes_on_after_another_question(void **state)
 {
     const struct fixture *fixture = *state;
-    struct wet *wet = fixture->cut;
-    uint64_t last = wet_get_info(wet)->instructions + 1;
-    struct wet_state *walker, *other;
-    ok(wet_state_open(wet, last / 2, &walker));
-    ok(wet_state_open(wet, last / 5, &other));
-    ok(wet_state_advance(walker, last / 2 + 10));
+    struct wetdbg *wet = fixture->cut;
+    uint64_t last = wetdbg_get_info(wet)->instructions + 1;
+    struct wetdbg_state *walker, *other;
+    ok(wetdbg_state_open(wet, last / 2, &walker));
+    ok(wetdbg_state_open(wet, last / 5, &other));
+    ok(wetdbg_state_advance(walker, last / 2 + 10));
     assert_equal_to_a_new_state(fixture->whole, walker, last / 2 + 10);
     assert_equal_to_a_new_state(fixture->whole, other, last / 5);
-    wet_state_close(other);
-    wet_state_close(walker);
+    wetdbg_state_close(other);
+    wetdbg_state_close(walker);
 }
 
 /* Where the builder stopped, the code is often about to set the flags, and they are its own until then. */
 static void state_begins_with_the_program_s_flags(void **state)
 {
     const struct fixture *fixture = *state;
-    struct wet *wet = fixture->cut;
-    for (uint64_t k = 1; k < wet_get_info(wet)->intervals && k < 20; k++) {
+    struct wetdbg *wet = fixture->cut;
+    for (uint64_t k = 1; k < wetdbg_get_info(wet)->intervals && k < 20; k++) {
         const struct wet_interval *interval;
         ok(wet_interval_get(wet, k, &interval));
-        wet_time border = interval->first_time;
+        wetdbg_time border = interval->first_time;
         wet_interval_put(wet, interval);
-        for (wet_time t = border; t < border + 3; t++) {
-            struct wet_state *here;
-            ok(wet_state_open(wet, t, &here));
+        for (wetdbg_time t = border; t < border + 3; t++) {
+            struct wetdbg_state *here;
+            ok(wetdbg_state_open(wet, t, &here));
             assert_equal_to_a_new_state(fixture->whole, here, t);
-            wet_state_close(here);
+            wetdbg_state_close(here);
         }
     }
 }
@@ -283,39 +285,39 @@ static void state_begins_with_the_program_s_flags(void **state)
 static void states_at_two_times_are_read_in_turn(void **state)
 {
     const struct fixture *fixture = *state;
-    uint64_t last = wet_get_info(fixture->cut)->instructions + 1, first_value = 0, value;
-    struct wet_state *early, *late;
-    ok(wet_state_open(fixture->cut, last / 3, &early));
-    ok(wet_state_open(fixture->cut, last, &late));
-    struct evq_regs regs = *wet_state_regs(early);
+    uint64_t last = wetdbg_get_info(fixture->cut)->instructions + 1, first_value = 0, value;
+    struct wetdbg_state *early, *late;
+    ok(wetdbg_state_open(fixture->cut, last / 3, &early));
+    ok(wetdbg_state_open(fixture->cut, last, &late));
+    struct evq_regs regs = *wetdbg_state_regs(early);
     for (unsigned i = 0; i < 3; i++) {
-        ok(wet_state_read(early, regs.r[EVQ_RSP], &value, 8));
+        ok(wetdbg_state_read(early, regs.r[EVQ_RSP], &value, 8));
         first_value = i ? first_value : value;
         assert_int_equal(value, first_value);
-        ok(wet_state_read(late, wet_state_regs(late)->r[EVQ_RSP], &value, 8));
+        ok(wetdbg_state_read(late, wetdbg_state_regs(late)->r[EVQ_RSP], &value, 8));
     }
-    assert_memory_equal(&regs, wet_state_regs(early), sizeof(regs));
-    wet_state_close(early);
-    wet_state_close(late);
+    assert_memory_equal(&regs, wetdbg_state_regs(early), sizeof(regs));
+    wetdbg_state_close(early);
+    wetdbg_state_close(late);
 }
 
 static void state_outside_the_run_or_memory_is_refused(void **state)
 {
     const struct fixture *fixture = *state;
-    uint64_t last = wet_get_info(fixture->cut)->instructions + 1;
-    const wet_time wrong[] = {0, last + 1, UINT64_MAX};
-    struct wet_state *here;
+    uint64_t last = wetdbg_get_info(fixture->cut)->instructions + 1;
+    const wetdbg_time wrong[] = {0, last + 1, UINT64_MAX};
+    struct wetdbg_state *here;
     uint8_t bytes[64];
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
-        assert_int_equal(wet_state_open(fixture->cut, wrong[i], &here), -WD_ERR_NOT_FOUND);
-    ok(wet_state_open(fixture->cut, last / 2, &here));
+        assert_int_equal(wetdbg_state_open(fixture->cut, wrong[i], &here), -WETDBG_ERR_NOT_FOUND);
+    ok(wetdbg_state_open(fixture->cut, last / 2, &here));
     const uint64_t absent[] = {0, 0x10, 0x7fffffffffff, 0xffffffffff600000, UINT64_MAX - 8};
     for (size_t i = 0; i < sizeof(absent) / sizeof(absent[0]); i++) {
-        int err = wet_state_read(here, absent[i], bytes, sizeof(bytes));
+        int err = wetdbg_state_read(here, absent[i], bytes, sizeof(bytes));
         assert_int_equal(err, -EFAULT);
-        assert_non_null(strstr(wd_error_message(err), "mapped"));
+        assert_non_null(strstr(wetdbg_error(err), "mapped"));
     }
-    wet_state_close(here);
+    wetdbg_state_close(here);
 }
 
 /* ---- outputs ---- */
@@ -324,20 +326,20 @@ static void outputs_read_from_memory_are_what_was_written(void **state)
 {
     const struct fixture *fixture = *state;
     size_t count, done = 0;
-    const struct wet_output *outputs = wet_outputs(fixture->cut, &count);
+    const struct wetdbg_output *outputs = wetdbg_outputs(fixture->cut, &count);
     char *text = malloc(fixture->run.out_bytes + 1);
-    wet_time last = 0;
+    wetdbg_time last = 0;
     for (size_t i = 0; i < count; i++) {
-        struct wet_state *here;
+        struct wetdbg_state *here;
         assert_true(outputs[i].time >= last);
         last = outputs[i].time;
         if (outputs[i].fd != 1)
             continue;
         assert_int_equal(outputs[i].offset, done);
         assert_true(outputs[i].size <= fixture->run.out_bytes - done);
-        ok(wet_state_open(fixture->cut, outputs[i].time, &here));
-        ok(wet_state_read(here, outputs[i].address, text + done, outputs[i].size));
-        wet_state_close(here);
+        ok(wetdbg_state_open(fixture->cut, outputs[i].time, &here));
+        ok(wetdbg_state_read(here, outputs[i].address, text + done, outputs[i].size));
+        wetdbg_state_close(here);
         done += outputs[i].size;
     }
     assert_int_equal(done, fixture->run.out_bytes);
@@ -369,5 +371,5 @@ int main(void)
         CASE(outputs_read_from_memory_are_what_was_written, run_printf),
         CASE(outputs_read_from_memory_are_what_was_written, run_gzip),
     };
-    return cmocka_run_group_tests_name("wet_state", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("wetdbg_state", tests, NULL, NULL);
 }

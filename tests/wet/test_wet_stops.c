@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Stops in code that offers none for thousands of instructions: see guests/carried.c. */
-#include "common/err.h"
 #include "tests/wet/wet_fixture.h"
 #include "tests/wet/wet_unit.h"
+#include "wet/intervals.h"
 #include "wet/query/wet_priv.h"
-#include "wet/wet.h"
+#include <wetdbg/errors.h>
 
 #define CHAIN 8000u /* instructions */
 
@@ -18,7 +18,7 @@ static int run_placed(void **state)
     for (unsigned tries = 0; tries < 20; tries++) {
         if (fixture_open(state, 10000000, (const char *const[]){CARRIED, "signals", NULL}))
             return -1;
-        if (wet_get_info(((const struct fixture *)*state)->whole)->places)
+        if (wetdbg_get_info(((const struct fixture *)*state)->whole)->places)
             return 0;
         fixture_close(state);
     }
@@ -31,21 +31,21 @@ static void states_are_had_where_nothing_stops(void **state)
 {
     const struct fixture *fixture = *state;
     const struct evq_regs *regs;
-    struct wet_state *at;
-    uint64_t last = wet_get_info(fixture->whole)->instructions, end_pc = 0;
+    struct wetdbg_state *at;
+    uint64_t last = wetdbg_get_info(fixture->whole)->instructions, end_pc = 0;
     for (uint64_t back = 0; back < CHAIN; back += back % 2 ? 613 : 612) {
-        ok(wet_state_open(fixture->whole, last - back, &at));
-        regs = wet_state_regs(at);
+        ok(wetdbg_state_open(fixture->whole, last - back, &at));
+        regs = wetdbg_state_regs(at);
         /* adc of 4 bytes, jmp of 2 */
         if (!back)
             end_pc = regs->r[EVQ_RIP];
         assert_int_equal(end_pc - regs->r[EVQ_RIP], back / 2 * 6 + (back % 2 ? 4 : 0));
-        wet_state_close(at);
+        wetdbg_state_close(at);
     }
 }
 
 struct pieces {
-    struct wet *wet;
+    struct wetdbg *wet;
     uint64_t last;
 };
 
@@ -66,8 +66,8 @@ static void forget_pieces(void *arg)
 static void places_are_met_where_nothing_stops(void **state)
 {
     const struct fixture *fixture = *state;
-    struct wet *wet = fixture->whole;
-    for (uint64_t k = 0; k < wet_get_info(wet)->intervals; k++) {
+    struct wetdbg *wet = fixture->whole;
+    for (uint64_t k = 0; k < wetdbg_get_info(wet)->intervals; k++) {
         struct pieces pieces = {.wet = wet};
         struct wet_rerun rerun = {.wet = wet, .k = k, .restart_fn = forget_pieces, .arg = &pieces};
         ok(wet_rerun_pieces(&rerun, 2000, goes_on));

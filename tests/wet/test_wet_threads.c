@@ -10,14 +10,14 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "common/err.h"
 #include "recorder/event/ops.h"
 #include "slicer/slicer.h"
 #include "tests/wet/wet_fixture.h"
 #include "tests/wet/wet_unit.h"
+#include "wet/intervals.h"
 #include "wet/store/store.h"
 #include "wet/trace/records.h"
-#include "wet/wet.h"
+#include <wetdbg/errors.h>
 
 #define SHORT  9000
 #define LONGER 700000 /* for runs of millions */
@@ -42,7 +42,7 @@ static int run_placed(void **state)
     for (unsigned tries = 0; tries < 20; tries++) {
         if (run_alarmed(state))
             return -1;
-        if (wet_get_info(((const struct fixture *)*state)->cut)->places)
+        if (wetdbg_get_info(((const struct fixture *)*state)->cut)->places)
             return 0;
         fixture_close(state);
     }
@@ -58,11 +58,11 @@ struct instruction {
 };
 
 /* By time. Nodes may be cut otherwise in another run of the same interval, instructions not. */
-static struct instruction *instructions_of(struct wet *wet)
+static struct instruction *instructions_of(struct wetdbg *wet)
 {
-    const struct wet_info *info = wet_get_info(wet);
+    const struct wetdbg_info *info = wetdbg_get_info(wet);
     struct instruction *all = calloc(info->instructions + 2, sizeof(*all));
-    wet_time time = 1;
+    wetdbg_time time = 1;
     for (uint64_t k = 0; k < info->intervals; k++) {
         const struct wet_interval *interval;
         ok(wet_interval_get(wet, k, &interval));
@@ -95,31 +95,31 @@ static void assert_same(const struct instruction *a, const struct instruction *b
     }
 }
 
-static void states_are_those_of_instructions(struct wet *wet, const struct instruction *all)
+static void states_are_those_of_instructions(struct wetdbg *wet, const struct instruction *all)
 {
-    uint64_t count = wet_get_info(wet)->instructions, seed = unit_seed("times");
+    uint64_t count = wetdbg_get_info(wet)->instructions, seed = unit_seed("times");
     for (unsigned i = 0; i < TIMES; i++) {
-        wet_time time = 1 + unit_random(&seed) % count;
-        struct wet_state *state;
-        ok(wet_state_open(wet, time, &state));
-        assert_int_equal(wet_state_regs(state)->r[EVQ_RIP], all[time].pc);
-        assert_int_equal(wet_state_task(state), all[time].task);
-        wet_state_close(state);
+        wetdbg_time time = 1 + unit_random(&seed) % count;
+        struct wetdbg_state *state;
+        ok(wetdbg_state_open(wet, time, &state));
+        assert_int_equal(wetdbg_state_regs(state)->r[EVQ_RIP], all[time].pc);
+        assert_int_equal(wetdbg_state_task(state), all[time].task);
+        wetdbg_state_close(state);
     }
 }
 
-static void threads_are_those_of_instructions(struct wet *wet, const struct instruction *all)
+static void threads_are_those_of_instructions(struct wetdbg *wet, const struct instruction *all)
 {
     size_t count;
-    uint64_t total = wet_get_info(wet)->instructions;
-    const struct wet_thread *threads = wet_threads(wet, &count);
+    uint64_t total = wetdbg_get_info(wet)->instructions;
+    const struct wetdbg_thread *threads = wetdbg_threads(wet, &count);
     uint64_t *executed = calloc(count, sizeof(*executed));
-    assert_int_equal(count, wet_get_info(wet)->threads);
-    for (wet_time t = 1; t <= total; t++) {
-        const struct wet_thread *thread = wet_thread_at(wet, t);
+    assert_int_equal(count, wetdbg_get_info(wet)->threads);
+    for (wetdbg_time t = 1; t <= total; t++) {
+        const struct wetdbg_thread *thread = wetdbg_thread_at(wet, t);
         assert_non_null(thread);
         assert_int_equal(thread->task, all[t].task);
-        assert_ptr_equal(wet_thread_of(wet, all[t].task, t), thread);
+        assert_ptr_equal(wetdbg_thread_of(wet, all[t].task, t), thread);
         assert_in_range(t, thread->start, thread->end);
         executed[thread->index]++;
     }
@@ -128,8 +128,8 @@ static void threads_are_those_of_instructions(struct wet *wet, const struct inst
         assert_true(threads[i].tid > 0);
         assert_true(!threads[i].parent == (i == 0));
     }
-    assert_null(wet_thread_at(wet, 0));
-    assert_null(wet_thread_at(wet, total + 1));
+    assert_null(wetdbg_thread_at(wet, 0));
+    assert_null(wetdbg_thread_at(wet, total + 1));
     free(executed);
 }
 
@@ -138,9 +138,9 @@ static void short_intervals_hold_the_same_instructions(void **state)
     const struct fixture *fixture = *state;
     struct instruction *whole = instructions_of(fixture->whole);
     struct instruction *cut = instructions_of(fixture->cut);
-    uint64_t count = wet_get_info(fixture->whole)->instructions;
-    assert_int_equal(count, wet_get_info(fixture->cut)->instructions);
-    assert_true(wet_get_info(fixture->cut)->intervals > 3);
+    uint64_t count = wetdbg_get_info(fixture->whole)->instructions;
+    assert_int_equal(count, wetdbg_get_info(fixture->cut)->instructions);
+    assert_true(wetdbg_get_info(fixture->cut)->intervals > 3);
     assert_same(whole, cut, count);
     free(cut);
     cut = instructions_of(fixture->cut); /* walked back to the first one, and again */
@@ -171,12 +171,12 @@ static void places_are_kept_with_their_times(void **state)
     const struct fixture *fixture = *state;
     uint64_t places = 0;
     size_t count;
-    ok(wet_each_event(fixture->cut, count_place, &places));
-    assert_int_equal(places, wet_get_info(fixture->cut)->places);
+    ok(wet_each_entry(fixture->cut, count_place, &places));
+    assert_int_equal(places, wetdbg_get_info(fixture->cut)->places);
     assert_true(places > 0);
-    wet_ambiguous_events(fixture->cut, &count);
+    wetdbg_ambiguous_events(fixture->cut, &count);
     assert_true(count <= places);
-    assert_int_equal(count, wet_get_info(fixture->cut)->ambiguous);
+    assert_int_equal(count, wetdbg_get_info(fixture->cut)->ambiguous);
 }
 
 /* ---- slices ---- */
@@ -197,20 +197,20 @@ static unsigned line_of(const char *source, const char *mark)
     return found;
 }
 
-static struct slc_slice *slice_of(struct wet *wet, const char *text, bool parents,
-                                  struct slc_criterion **criterion)
+static struct wetdbg_slice *slice_of(struct wetdbg *wet, const char *text, bool parents,
+                                     struct wetdbg_criterion **criterion)
 {
-    struct slc_options options = {.record_parents = parents};
-    struct slc_slice *slice;
-    ok(slc_criterion_parse(wet, text, NULL, criterion));
-    ok(slc_backward(wet, *criterion, &options, &slice));
+    struct wetdbg_slice_options options = {.record_parents = parents};
+    struct wetdbg_slice *slice;
+    ok(wetdbg_criterion_parse(wet, text, NULL, criterion));
+    ok(wetdbg_slice_backward(wet, *criterion, &options, &slice));
     return slice;
 }
 
-static size_t index_of_line(const struct slc_slice *slice, const char *file, unsigned line)
+static size_t index_of_line(const struct wetdbg_slice *slice, const char *file, unsigned line)
 {
     size_t count, i;
-    const struct slc_line *lines = slc_lines(slice, &count);
+    const struct wetdbg_slice_line *lines = wetdbg_slice_lines(slice, &count);
     for (i = 0; i < count; i++) {
         const char *base = lines[i].file ? strrchr(lines[i].file, '/') : NULL;
         if (base && !strcmp(base + 1, file) && lines[i].line == line)
@@ -221,27 +221,27 @@ static size_t index_of_line(const struct slc_slice *slice, const char *file, uns
 }
 
 struct named {
-    const struct slc_slice *slice;
+    const struct wetdbg_slice *slice;
     const char *name;
     unsigned count;
 };
 
-static int check_name(void *arg, const struct slc_instance *instance)
+static int check_name(void *arg, const struct wetdbg_slice_instance *instance)
 {
     struct named *named = arg;
-    const struct wet_thread *thread = slc_instance_thread(named->slice, instance);
+    const struct wetdbg_thread *thread = wetdbg_slice_instance_thread(named->slice, instance);
     assert_non_null(thread);
     assert_string_equal(thread->name, named->name);
     named->count++;
     return 0;
 }
 
-static void assert_line_is_thread(const struct slc_slice *slice, const char *file, unsigned line,
+static void assert_line_is_thread(const struct wetdbg_slice *slice, const char *file, unsigned line,
                                   const char *name)
 {
     struct named named = {slice, name, 0};
     size_t at = index_of_line(slice, file, line);
-    ok(slc_each_line_instance(slice, at, check_name, &named));
+    ok(wetdbg_slice_each_line_instance(slice, at, check_name, &named));
     assert_true(named.count > 0);
 }
 
@@ -250,38 +250,38 @@ static void slice_of_a_crash_holds_what_the_other_thread_computed(void **state)
     const struct fixture *fixture = *state;
     unsigned wrong = line_of(SOURCES "/culprit.c", "/* WRONG */");
     unsigned crash = line_of(SOURCES "/culprit.c", "/* CRASH */");
-    struct wet *wets[] = {fixture->whole, fixture->cut};
+    struct wetdbg *wets[] = {fixture->whole, fixture->cut};
     for (unsigned i = 0; i < 4; i++) {
-        struct slc_criterion *criterion;
-        struct slc_slice *slice = slice_of(wets[i % 2], "crash", i < 2, &criterion);
+        struct wetdbg_criterion *criterion;
+        struct wetdbg_slice *slice = slice_of(wets[i % 2], "crash", i < 2, &criterion);
         assert_line_is_thread(slice, "culprit.c", wrong, "wrong");
         assert_line_is_thread(slice, "culprit.c", crash, "victim");
         if (i < 2) {
-            struct slc_path *path;
-            ok(slc_path_to_line(slice, index_of_line(slice, "culprit.c", wrong), &path));
+            struct wetdbg_slice_path *path;
+            ok(wetdbg_slice_path_to_line(slice, index_of_line(slice, "culprit.c", wrong), &path));
             assert_true(path->count > 2);
-            slc_path_free(path);
+            wetdbg_slice_path_free(path);
         }
-        slc_slice_free(slice);
-        slc_criterion_free(criterion);
+        wetdbg_slice_free(slice);
+        wetdbg_criterion_free(criterion);
     }
-    assert_int_equal(wet_get_info(fixture->whole)->signal, SIGSEGV);
-    assert_int_equal(wet_get_info(fixture->whole)->threads, 3);
+    assert_int_equal(wetdbg_get_info(fixture->whole)->signal, SIGSEGV);
+    assert_int_equal(wetdbg_get_info(fixture->whole)->threads, 3);
 }
 
 static void slice_of_an_exit_holds_what_the_handler_did(void **state)
 {
     const struct fixture *fixture = *state;
     unsigned handler = line_of(SOURCES "/alarmed.c", "/* HANDLER */");
-    struct wet *wets[] = {fixture->whole, fixture->cut};
+    struct wetdbg *wets[] = {fixture->whole, fixture->cut};
     assert_true(WIFEXITED(fixture->run.status));
     for (unsigned i = 0; i < 4; i++) {
-        struct slc_criterion *criterion;
-        struct slc_slice *slice = slice_of(wets[i % 2], "exit", i < 2, &criterion);
+        struct wetdbg_criterion *criterion;
+        struct wetdbg_slice *slice = slice_of(wets[i % 2], "exit", i < 2, &criterion);
         index_of_line(slice, "alarmed.c", handler);
         index_of_line(slice, "alarmed.c", line_of(SOURCES "/alarmed.c", "x * 1664525"));
-        slc_slice_free(slice);
-        slc_criterion_free(criterion);
+        wetdbg_slice_free(slice);
+        wetdbg_criterion_free(criterion);
     }
 }
 
@@ -290,13 +290,13 @@ static void slice_of_an_exit_holds_what_the_handler_did(void **state)
 /* The first refusal of any interval, or 0. */
 static int intervals_read(const char *path)
 {
-    struct wet *wet;
+    struct wetdbg *wet;
     const struct wet_interval *interval;
     int err = 0;
-    ok(wet_open(path, &wet));
-    for (uint64_t k = 0; !err && k < wet_get_info(wet)->intervals; k++)
+    ok(wetdbg_open(path, &wet));
+    for (uint64_t k = 0; !err && k < wetdbg_get_info(wet)->intervals; k++)
         err = wet_interval_get(wet, k, &interval);
-    wet_close(wet);
+    wetdbg_close(wet);
     return err;
 }
 
@@ -323,17 +323,17 @@ static uint64_t interval_first(struct turned *turned, uint64_t k)
 
 /* By the interval that holds the first changed instruction: no earlier one is wrong, and that one is not shown. */
 static void assert_turns_are_refused(struct turned *turned, const struct fixture *fixture,
-                                     wet_time first)
+                                     wetdbg_time first)
 {
     char *path = unit_path(fixture->run.dir, "turns.wet"), expected[64];
     snprintf(expected, sizeof(expected), "they disagree, of interval %llu",
-             (unsigned long long)wet_interval_at(fixture->cut, first));
+             (unsigned long long)wetdbg_interval_at(fixture->cut, first));
     unit_sections_store(&turned->sections, path, SIZE_MAX);
     unit_sections_fini(&turned->sections);
     int err = intervals_read(path);
-    const char *message = err ? wd_error_message(err) : "it was taken";
+    const char *message = err ? wetdbg_error(err) : "it was taken";
     const char *found = strstr(message, expected);
-    if (err != -WD_ERR_CORRUPT || !found || found[strlen(expected)])
+    if (err != -WETDBG_ERR_CORRUPT || !found || found[strlen(expected)])
         fail_msg("%s, not \"%s\"", message, expected);
     free(path);
 }
@@ -342,7 +342,7 @@ static void assert_turns_are_refused(struct turned *turned, const struct fixture
 static uint32_t other_thread(const struct fixture *fixture, uint32_t thread)
 {
     size_t count;
-    const struct wet_thread *threads = wet_threads(fixture->cut, &count);
+    const struct wetdbg_thread *threads = wetdbg_threads(fixture->cut, &count);
     uint32_t other = thread;
     do
         other = (other + 1) % (uint32_t)count;
@@ -384,7 +384,7 @@ static void turns_after_the_last_entry_are_refused(void **state)
         turned_load(&turned, fixture);
         count = turned.count;
         struct wet_turn_record *turn = &turned.turns[i];
-        uint64_t k = wet_interval_at(fixture->cut, turn->first_time);
+        uint64_t k = wetdbg_interval_at(fixture->cut, turn->first_time);
         uint64_t last = interval_first(&turned, k) - 1;
         if (k && last > turn[-1].first_time && last + 1 < turn->first_time) {
             turn->first_time = last;
@@ -414,5 +414,5 @@ int main(void)
         CASE(slice_of_a_crash_holds_what_the_other_thread_computed, run_culprit),
         CASE(slice_of_an_exit_holds_what_the_handler_did, run_alarmed),
     };
-    return cmocka_run_group_tests_name("wet_threads", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("wetdbg_threads", tests, NULL, NULL);
 }

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "common/err.h"
+#include "dbgcli/exit_status.h"
 #include "recorder/agent/views.h"
 #include "tests/record/spawn.h"
 #include "tests/wet/wet_run.h"
@@ -17,7 +17,8 @@
 #include "wet/trace/records.h"
 #include "wet/trace/space.h"
 #include "wet/trace/stored_entry.h"
-#include "wet/verify/verify.h"
+#include <wetdbg/errors.h>
+#include <wetdbg/verify.h>
 
 #define SHORT 10000
 #define FLIPS 400
@@ -41,11 +42,11 @@ static int teardown(void **state)
 /* ---- what is found ---- */
 
 struct found {
-    struct wet_violation first;
+    struct wetdbg_violation first;
     unsigned count;
 };
 
-static void found_note(void *arg, const struct wet_violation *violation)
+static void found_note(void *arg, const struct wetdbg_violation *violation)
 {
     struct found *found = arg;
     if (!found->count++)
@@ -54,10 +55,10 @@ static void found_note(void *arg, const struct wet_violation *violation)
 
 static int look(const char *path, bool deep, struct found *found)
 {
-    struct wet_verify_result result;
+    struct wetdbg_verify_result result;
     *found = (struct found){.count = 0};
-    const struct wet_verify_options how = {.deep = deep, .found = found_note, .arg = found};
-    int err = wet_verify(path, &how, &result);
+    const struct wetdbg_verify_options how = {.deep = deep, .found = found_note, .arg = found};
+    int err = wetdbg_verify(path, &how, &result);
     if (!err)
         assert_int_equal(result.violations, found->count);
     return err;
@@ -68,7 +69,7 @@ static void assert_sound(const char *path, bool deep)
     struct found found;
     int err = look(path, deep, &found);
     if (err || found.count)
-        fail_msg("%s %s", err ? wd_error_message(err) : found.first.section,
+        fail_msg("%s %s", err ? wetdbg_error(err) : found.first.section,
                  err ? "" : found.first.what);
 }
 
@@ -77,7 +78,7 @@ static void assert_found(const char *row, uint32_t kind, uint64_t key, const cha
     struct found found;
     int err = look(here.changed, false, &found);
     if (err || !found.count)
-        fail_msg("%s: %s", row, err ? wd_error_message(err) : "nothing was found");
+        fail_msg("%s: %s", row, err ? wetdbg_error(err) : "nothing was found");
     if (found.first.kind != kind || found.first.key != key || !strstr(found.first.what, what))
         fail_msg("%s: found in %s %llu at %llu: %s", row, found.first.section,
                  (unsigned long long)found.first.key, (unsigned long long)found.first.off,
@@ -171,9 +172,9 @@ static void verify_what_is_no_wet_is_an_error(void **state)
     (void)state;
     struct found found;
     unit_write(here.changed, "just a text that is long enough to be a header of some file", 60);
-    assert_int_equal(look(here.changed, false, &found), -WD_ERR_CORRUPT);
-    assert_non_null(strstr(wd_error_message(-WD_ERR_CORRUPT), "is not a .wet file"));
-    assert_int_equal(look(here.run.dir, false, &found), -WD_ERR_CORRUPT);
+    assert_int_equal(look(here.changed, false, &found), -WETDBG_ERR_CORRUPT);
+    assert_non_null(strstr(wetdbg_error(-WETDBG_ERR_CORRUPT), "is not a .wet file"));
+    assert_int_equal(look(here.run.dir, false, &found), -WETDBG_ERR_CORRUPT);
     assert_int_equal(look("/nonexistent/file", false, &found), -2 /* ENOENT */);
 }
 
@@ -549,8 +550,8 @@ static void verify_flipped_bits_of_sections_are_survived(void **state)
     for (unsigned i = 0; i < FLIPS; i++) {
         spoil_with(&here.sections.list[unit_random(&seed) % here.sections.count], flip, &at);
         int err = look(here.changed, false, &found);
-        if (err && wd_error_exit_status(err) != WD_EXIT_TRACE)
-            fail_msg("%s", wd_error_message(err));
+        if (err && cli_exit_status(err) != CLI_EXIT_TRACE)
+            fail_msg("%s", wetdbg_error(err));
         noticed += err || found.count;
     }
     assert_true(noticed > FLIPS / 4);
@@ -578,5 +579,5 @@ int main(void)
         cmocka_unit_test(verify_flipped_bits_of_a_file_are_noticed),
         cmocka_unit_test(verify_flipped_bits_of_sections_are_survived),
     };
-    return cmocka_run_group_tests_name("wet_verify", tests, setup, teardown);
+    return cmocka_run_group_tests_name("wetdbg_verify", tests, setup, teardown);
 }

@@ -10,10 +10,10 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "common/err.h"
 #include "tests/wet/wet_run.h"
 #include "tests/wet/wet_unit.h"
-#include "wet/wet.h"
+#include "wet/intervals.h"
+#include <wetdbg/errors.h>
 
 #define TIMES 4
 
@@ -21,13 +21,13 @@ struct fixture {
     struct run run;
     uint64_t interval;
     char *whole_path, *path;
-    struct wet *whole;
+    struct wetdbg *whole;
 };
 
 static void ok_at(int err, int line)
 {
     if (err)
-        fail_msg("line %d: %s", line, wd_error_message(err));
+        fail_msg("line %d: %s", line, wetdbg_error(err));
 }
 
 #define ok(err) ok_at(err, __LINE__)
@@ -40,7 +40,7 @@ static int fixture_make(void **state, uint64_t interval, const char *const argv[
     fixture->whole_path = unit_path(fixture->run.dir, "whole.wet");
     fixture->path = unit_path(fixture->run.dir, "window.wet");
     ok(run_build(&fixture->run, fixture->whole_path, interval));
-    ok(wet_open(fixture->whole_path, &fixture->whole));
+    ok(wetdbg_open(fixture->whole_path, &fixture->whole));
     *state = fixture;
     return 0;
 }
@@ -48,7 +48,7 @@ static int fixture_make(void **state, uint64_t interval, const char *const argv[
 static int fixture_drop(void **state)
 {
     struct fixture *fixture = *state;
-    wet_close(fixture->whole);
+    wetdbg_close(fixture->whole);
     run_fini(&fixture->run);
     free(fixture->whole_path);
     free(fixture->path);
@@ -77,12 +77,12 @@ static int window_build(const struct fixture *fixture, struct wet_moment from, s
     return run_build_with(&fixture->run, fixture->path, &options);
 }
 
-static struct wet *window_open(const struct fixture *fixture, struct wet_moment from,
-                               struct wet_moment to)
+static struct wetdbg *window_open(const struct fixture *fixture, struct wet_moment from,
+                                  struct wet_moment to)
 {
-    struct wet *wet;
+    struct wetdbg *wet;
     ok(window_build(fixture, from, to));
-    ok(wet_open(fixture->path, &wet));
+    ok(wetdbg_open(fixture->path, &wet));
     unlink(fixture->path);
     return wet;
 }
@@ -96,54 +96,54 @@ static const struct wet_moment nowhere;
 
 /* ---- comparisons ---- */
 
-static void assert_same_state(struct wet *a, struct wet *b, wet_time t)
+static void assert_same_state(struct wetdbg *a, struct wetdbg *b, wetdbg_time t)
 {
-    struct wet_state *x, *y;
+    struct wetdbg_state *x, *y;
     uint8_t stack[2][512];
-    ok(wet_state_open(a, t, &x));
-    ok(wet_state_open(b, t, &y));
-    const struct evq_regs *p = wet_state_regs(x), *q = wet_state_regs(y);
-    assert_int_equal(wet_state_task(x), wet_state_task(y));
+    ok(wetdbg_state_open(a, t, &x));
+    ok(wetdbg_state_open(b, t, &y));
+    const struct evq_regs *p = wetdbg_state_regs(x), *q = wetdbg_state_regs(y);
+    assert_int_equal(wetdbg_state_task(x), wetdbg_state_task(y));
     for (unsigned i = 0; i < EVQ_REG_COUNT; i++) {
         /* flags that nothing reads any more may be others */
         if (p->r[i] != q->r[i] && i != EVQ_EFLAGS)
             fail_msg("register %u is %#llx and %#llx at time %llu of %llu to %llu", i,
                      (unsigned long long)p->r[i], (unsigned long long)q->r[i],
-                     (unsigned long long)t, (unsigned long long)wet_get_info(b)->first_time,
-                     (unsigned long long)wet_get_info(b)->last_time);
+                     (unsigned long long)t, (unsigned long long)wetdbg_get_info(b)->first_time,
+                     (unsigned long long)wetdbg_get_info(b)->last_time);
     }
-    ok(wet_state_read(x, p->r[EVQ_RSP], stack[0], sizeof(stack[0])));
-    ok(wet_state_read(y, p->r[EVQ_RSP], stack[1], sizeof(stack[1])));
+    ok(wetdbg_state_read(x, p->r[EVQ_RSP], stack[0], sizeof(stack[0])));
+    ok(wetdbg_state_read(y, p->r[EVQ_RSP], stack[1], sizeof(stack[1])));
     assert_memory_equal(stack[0], stack[1], sizeof(stack[0]));
-    wet_state_close(x);
-    wet_state_close(y);
+    wetdbg_state_close(x);
+    wetdbg_state_close(y);
 }
 
 /* Hashes of all pages that can be read, of the first MiB of each mapping. */
-static uint64_t *pages_of(struct wet *wet, wet_time t, size_t *count)
+static uint64_t *pages_of(struct wetdbg *wet, wetdbg_time t, size_t *count)
 {
-    struct wet_state *state;
-    const struct wet_mapping *list;
+    struct wetdbg_state *state;
+    const struct wetdbg_mapping *list;
     size_t mappings;
     uint8_t page[4096];
     struct wd_buf hashes = {0};
-    ok(wet_state_open(wet, t, &state));
-    ok(wet_state_mappings(state, &list, &mappings));
+    ok(wetdbg_state_open(wet, t, &state));
+    ok(wetdbg_state_mappings(state, &list, &mappings));
     for (size_t i = 0; i < mappings; i++) {
         for (uint64_t at = list[i].start; at < list[i].end && at < list[i].start + (1 << 20);
              at += sizeof(page)) {
             memset(page, 0, sizeof(page));
-            wet_state_read(state, at, page, sizeof(page));
+            wetdbg_state_read(state, at, page, sizeof(page));
             ok(wd_buf_append_u64(&hashes, at));
             ok(wd_buf_append_u64(&hashes, XXH64(page, sizeof(page), 0)));
         }
     }
-    wet_state_close(state);
+    wetdbg_state_close(state);
     *count = hashes.size_bytes / 16;
     return (uint64_t *)hashes.data;
 }
 
-static void assert_same_memory(struct wet *a, struct wet *b, wet_time t)
+static void assert_same_memory(struct wetdbg *a, struct wetdbg *b, wetdbg_time t)
 {
     size_t count, wanted;
     uint64_t *x = pages_of(a, t, &wanted), *y = pages_of(b, t, &count);
@@ -163,17 +163,17 @@ struct statement {
 };
 
 /* What ran from time `from` to `to`. */
-static struct statement *statements_of(struct wet *wet, wet_time from, wet_time to)
+static struct statement *statements_of(struct wetdbg *wet, wetdbg_time from, wetdbg_time to)
 {
     struct statement *all = calloc(to - from + 2, sizeof(*all));
-    for (uint64_t k = 0; k < wet_get_info(wet)->intervals; k++) {
+    for (uint64_t k = 0; k < wetdbg_get_info(wet)->intervals; k++) {
         const struct wet_interval *interval;
         ok(wet_interval_get(wet, k, &interval));
         for (size_t i = 0; i < interval->exec_count; i++) {
             const struct wet_exec *exec = &interval->execs[i];
             const struct wet_node *node = wet_get_node(wet, exec->node);
             for (uint32_t s = 0; s < node->statement_count; s++) {
-                wet_time time = interval->first_time + exec->time_off + s;
+                wetdbg_time time = interval->first_time + exec->time_off + s;
                 if (time >= from && time <= to)
                     all[time - from] = (struct statement){node->statements[s].pc, exec->task};
             }
@@ -183,9 +183,9 @@ static struct statement *statements_of(struct wet *wet, wet_time from, wet_time 
     return all;
 }
 
-static void assert_same_statements(struct wet *whole, struct wet *window)
+static void assert_same_statements(struct wetdbg *whole, struct wetdbg *window)
 {
-    const struct wet_info *info = wet_get_info(window);
+    const struct wetdbg_info *info = wetdbg_get_info(window);
     struct statement *a = statements_of(whole, info->first_time, info->last_time);
     struct statement *b = statements_of(window, info->first_time, info->last_time);
     for (uint64_t i = 0; i < info->instructions; i++) {
@@ -198,11 +198,12 @@ static void assert_same_statements(struct wet *whole, struct wet *window)
     free(b);
 }
 
-static void assert_same_outputs(struct wet *whole, struct wet *window)
+static void assert_same_outputs(struct wetdbg *whole, struct wetdbg *window)
 {
-    const struct wet_info *info = wet_get_info(window);
+    const struct wetdbg_info *info = wetdbg_get_info(window);
     size_t count, wanted, here = 0;
-    const struct wet_output *all = wet_outputs(whole, &count), *some = wet_outputs(window, &wanted);
+    const struct wetdbg_output *all = wetdbg_outputs(whole, &count),
+                               *some = wetdbg_outputs(window, &wanted);
     for (size_t i = 0; i < count; i++) {
         if (all[i].time < info->first_time || all[i].time > info->last_time)
             continue;
@@ -216,12 +217,13 @@ static void assert_same_outputs(struct wet *whole, struct wet *window)
     assert_int_equal(here, wanted);
 }
 
-static void assert_same_threads(struct wet *whole, struct wet *window)
+static void assert_same_threads(struct wetdbg *whole, struct wetdbg *window)
 {
-    const struct wet_info *info = wet_get_info(window);
+    const struct wetdbg_info *info = wetdbg_get_info(window);
     for (uint64_t i = 0; i <= TIMES; i++) {
-        wet_time t = info->first_time + (info->instructions - 1) * i / TIMES;
-        const struct wet_thread *a = wet_thread_at(whole, t), *b = wet_thread_at(window, t);
+        wetdbg_time t = info->first_time + (info->instructions - 1) * i / TIMES;
+        const struct wetdbg_thread *a = wetdbg_thread_at(whole, t),
+                                   *b = wetdbg_thread_at(window, t);
         assert_true(a && b);
         assert_int_equal(a->index, b->index);
         assert_int_equal(a->tid, b->tid);
@@ -229,9 +231,9 @@ static void assert_same_threads(struct wet *whole, struct wet *window)
     }
 }
 
-static void assert_is_window(struct wet *whole, struct wet *window)
+static void assert_is_window(struct wetdbg *whole, struct wetdbg *window)
 {
-    const struct wet_info *info = wet_get_info(window);
+    const struct wetdbg_info *info = wetdbg_get_info(window);
     assert_true(info->is_window);
     assert_int_equal(info->last_time, info->first_time - 1 + info->instructions);
     assert_same_statements(whole, window);
@@ -246,35 +248,35 @@ static void assert_is_window(struct wet *whole, struct wet *window)
 static void window_has_what_the_run_has_there(void **state)
 {
     struct fixture *fixture = *state;
-    uint64_t all = wet_get_info(fixture->whole)->instructions;
+    uint64_t all = wetdbg_get_info(fixture->whole)->instructions;
     const uint64_t bounds[][2] = {
         {all / 3, 2 * all / 3}, {1, all / 2}, {all / 2, 0}, {all / 7 + 3, all / 7 + 4}};
     for (size_t i = 0; i < sizeof(bounds) / sizeof(bounds[0]); i++) {
         uint64_t from = bounds[i][0], to = bounds[i][1];
-        struct wet *window = window_open(fixture, at_time(from), to ? at_time(to) : nowhere);
-        const struct wet_info *info = wet_get_info(window);
+        struct wetdbg *window = window_open(fixture, at_time(from), to ? at_time(to) : nowhere);
+        const struct wetdbg_info *info = wetdbg_get_info(window);
         assert_int_equal(info->first_time, from);
         assert_in_range(info->last_time, to ? to - 1 : all, to ? to - 1 + 128 : all);
         assert_int_equal(info->has_end, !to);
         assert_is_window(fixture->whole, window);
-        wet_close(window);
+        wetdbg_close(window);
     }
 }
 
 static void window_has_the_memory_of_the_run(void **state)
 {
     struct fixture *fixture = *state;
-    uint64_t all = wet_get_info(fixture->whole)->instructions;
-    struct wet *window = window_open(fixture, at_time(all / 2), at_time(2 * all / 3));
-    const struct wet_info *info = wet_get_info(window);
+    uint64_t all = wetdbg_get_info(fixture->whole)->instructions;
+    struct wetdbg *window = window_open(fixture, at_time(all / 2), at_time(2 * all / 3));
+    const struct wetdbg_info *info = wetdbg_get_info(window);
     assert_same_memory(fixture->whole, window, info->first_time);
     assert_same_memory(fixture->whole, window, info->last_time + 1);
-    wet_close(window);
+    wetdbg_close(window);
 }
 
 struct events {
     uint64_t frames[3]; /* of system calls: the first, one in the middle, the last */
-    wet_time times[3];
+    wetdbg_time times[3];
     uint64_t count;
 };
 
@@ -294,16 +296,16 @@ static void window_by_events_begins_and_ends_before_them(void **state)
 {
     struct fixture *fixture = *state;
     struct events events = {.count = 0};
-    ok(wet_each_event(fixture->whole, note_call, &events));
+    ok(wet_each_entry(fixture->whole, note_call, &events));
     assert_true(events.count > 22);
-    struct wet *window =
+    struct wetdbg *window =
         window_open(fixture, (struct wet_moment){WET_MOMENT_EVENT, events.frames[1]},
                     (struct wet_moment){WET_MOMENT_EVENT, events.frames[2]});
-    const struct wet_info *info = wet_get_info(window);
+    const struct wetdbg_info *info = wetdbg_get_info(window);
     assert_true(info->first_time <= events.times[1]);
     assert_true(info->last_time >= events.times[1] && info->last_time < events.times[2]);
     assert_is_window(fixture->whole, window);
-    wet_close(window);
+    wetdbg_close(window);
 }
 
 /* However many intervals that takes. */
@@ -312,76 +314,77 @@ static void window_ends_at_the_event_it_is_to_end_at(void **state)
     struct fixture *fixture = *state, coarse = *fixture;
     const struct wet_moment to = {WET_MOMENT_PERCENT, 90};
     coarse.interval = 1 << 22;
-    struct wet *whole = window_open(&coarse, nowhere, to);
-    struct wet *window = window_open(fixture, nowhere, to);
-    assert_int_equal(wet_get_info(whole)->intervals, 1);
-    assert_true(wet_get_info(window)->intervals > 3);
-    assert_int_equal(wet_get_info(window)->last_time, wet_get_info(whole)->last_time);
-    assert_int_equal(wet_get_info(window)->events, wet_get_info(whole)->events);
-    wet_close(whole);
-    wet_close(window);
+    struct wetdbg *whole = window_open(&coarse, nowhere, to);
+    struct wetdbg *window = window_open(fixture, nowhere, to);
+    assert_int_equal(wetdbg_get_info(whole)->intervals, 1);
+    assert_true(wetdbg_get_info(window)->intervals > 3);
+    assert_int_equal(wetdbg_get_info(window)->last_time, wetdbg_get_info(whole)->last_time);
+    assert_int_equal(wetdbg_get_info(window)->events, wetdbg_get_info(whole)->events);
+    wetdbg_close(whole);
+    wetdbg_close(window);
 }
 
 static void window_by_percent_is_part_of_the_run(void **state)
 {
     struct fixture *fixture = *state;
-    struct wet *window = window_open(fixture, (struct wet_moment){WET_MOMENT_PERCENT, 30},
-                                     (struct wet_moment){WET_MOMENT_PERCENT, 100});
-    assert_true(wet_get_info(window)->first_time > 1);
-    assert_true(wet_get_info(window)->has_end);
+    struct wetdbg *window = window_open(fixture, (struct wet_moment){WET_MOMENT_PERCENT, 30},
+                                        (struct wet_moment){WET_MOMENT_PERCENT, 100});
+    assert_true(wetdbg_get_info(window)->first_time > 1);
+    assert_true(wetdbg_get_info(window)->has_end);
     assert_is_window(fixture->whole, window);
-    wet_close(window);
+    wetdbg_close(window);
 }
 
 static void window_counts_its_own_instances(void **state)
 {
     struct fixture *fixture = *state;
-    uint64_t all = wet_get_info(fixture->whole)->instructions, counted = 0, total = 0;
-    struct wet *window = window_open(fixture, at_time(all / 3), at_time(2 * all / 3));
-    const struct wet_info *info = wet_get_info(window);
+    uint64_t all = wetdbg_get_info(fixture->whole)->instructions, counted = 0, total = 0;
+    struct wetdbg *window = window_open(fixture, at_time(all / 3), at_time(2 * all / 3));
+    const struct wetdbg_info *info = wetdbg_get_info(window);
     struct statement *some = statements_of(window, info->first_time, info->last_time);
     uint64_t pc = some[info->instructions / 2].pc;
     for (uint64_t i = 0; i < info->instructions; i++)
         counted += some[i].pc == pc;
-    ok(wet_count_instances(window, &pc, 1, &total));
+    ok(wetdbg_count_instances(window, &pc, 1, &total));
     assert_int_equal(total, counted);
     free(some);
-    wet_close(window);
+    wetdbg_close(window);
 }
 
 static void window_names_itself_where_it_ends(void **state)
 {
     struct fixture *fixture = *state;
-    uint64_t all = wet_get_info(fixture->whole)->instructions;
-    struct wet *window = window_open(fixture, at_time(all / 3), at_time(all / 2));
-    const struct wet_info *info = wet_get_info(window);
-    struct wet_state *none;
+    uint64_t all = wetdbg_get_info(fixture->whole)->instructions;
+    struct wetdbg *window = window_open(fixture, at_time(all / 3), at_time(all / 2));
+    const struct wetdbg_info *info = wetdbg_get_info(window);
+    struct wetdbg_state *none;
     char first[24];
-    const wet_time outside[] = {0, 1, info->first_time - 1, info->last_time + 2, all, UINT64_MAX};
+    const wetdbg_time outside[] = {0,   1,         info->first_time - 1, info->last_time + 2,
+                                   all, UINT64_MAX};
     snprintf(first, sizeof(first), "%llu", (unsigned long long)info->first_time);
     for (size_t i = 0; i < sizeof(outside) / sizeof(outside[0]); i++) {
-        assert_int_equal(wet_state_open(window, outside[i], &none), -WD_ERR_NOT_FOUND);
-        assert_non_null(strstr(wd_error_message(-WD_ERR_NOT_FOUND), "window"));
-        assert_non_null(strstr(wd_error_message(-WD_ERR_NOT_FOUND), first));
-        assert_null(wet_thread_at(window, outside[i]));
+        assert_int_equal(wetdbg_state_open(window, outside[i], &none), -WETDBG_ERR_NOT_FOUND);
+        assert_non_null(strstr(wetdbg_error(-WETDBG_ERR_NOT_FOUND), "window"));
+        assert_non_null(strstr(wetdbg_error(-WETDBG_ERR_NOT_FOUND), first));
+        assert_null(wetdbg_thread_at(window, outside[i]));
     }
-    wet_close(window);
+    wetdbg_close(window);
 }
 
 static void window_beyond_the_run_is_refused_with_its_length(void **state)
 {
     struct fixture *fixture = *state;
     char length[24];
-    uint64_t all = wet_get_info(fixture->whole)->instructions;
+    uint64_t all = wetdbg_get_info(fixture->whole)->instructions;
     snprintf(length, sizeof(length), "%llu", (unsigned long long)all);
-    assert_int_equal(window_build(fixture, at_time(all + 5), nowhere), -WD_ERR_USAGE);
-    assert_non_null(strstr(wd_error_message(-WD_ERR_USAGE), length));
+    assert_int_equal(window_build(fixture, at_time(all + 5), nowhere), -WETDBG_ERR_USAGE);
+    assert_non_null(strstr(wetdbg_error(-WETDBG_ERR_USAGE), length));
     const struct wet_moment event = {WET_MOMENT_EVENT, 1ull << 40};
-    assert_int_equal(window_build(fixture, event, nowhere), -WD_ERR_USAGE);
-    assert_non_null(strstr(wd_error_message(-WD_ERR_USAGE), length));
+    assert_int_equal(window_build(fixture, event, nowhere), -WETDBG_ERR_USAGE);
+    assert_non_null(strstr(wetdbg_error(-WETDBG_ERR_USAGE), length));
     /* kinds that only the run can compare */
     const struct wet_moment start = {WET_MOMENT_PERCENT, 1};
-    assert_int_equal(window_build(fixture, at_time(all / 2), start), -WD_ERR_USAGE);
+    assert_int_equal(window_build(fixture, at_time(all / 2), start), -WETDBG_ERR_USAGE);
     assert_int_equal(unit_count_names(fixture->run.dir, "window.wet"), 0);
 }
 

@@ -120,22 +120,22 @@ static int run_x87(void **state)
     return fixture_open(state, 400, (const char *const[]){GUEST, NULL});
 }
 
-static void output_is_compared(const struct fixture *fixture, struct wet *wet)
+static void output_is_compared(const struct fixture *fixture, struct wetdbg *wet)
 {
-    struct wet_state *state;
+    struct wetdbg_state *state;
     size_t count;
     static uint8_t bytes[64 * SEEN_BYTES];
-    const struct wet_output *output = wet_outputs(wet, &count);
+    const struct wetdbg_output *output = wetdbg_outputs(wet, &count);
     assert_int_equal(count, 1);
     assert_int_equal(output->size, sizeof(bytes));
     assert_int_equal(fixture->run.out_bytes, sizeof(bytes));
-    ok(wet_state_open(wet, output->time, &state));
-    ok(wet_state_read(state, output->address, bytes, sizeof(bytes)));
+    ok(wetdbg_state_open(wet, output->time, &state));
+    ok(wetdbg_state_read(state, output->address, bytes, sizeof(bytes)));
     for (unsigned i = 0; i < sizeof(bytes); i++)
         if (bytes[i] != (uint8_t)fixture->run.out[i])
             fail_msg("case %u, byte %u: %#x, recorded %#x", i / SEEN_BYTES, i % SEEN_BYTES,
                      bytes[i], (uint8_t)fixture->run.out[i]);
-    wet_state_close(state);
+    wetdbg_state_close(state);
 }
 
 static void pointers_are_the_recorded_ones(void **state)

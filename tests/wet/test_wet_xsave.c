@@ -106,14 +106,14 @@ struct told {
     uint64_t address, count, opt, compact;
 };
 
-static void areas_check(struct wet *wet, const struct told *told)
+static void areas_check(struct wetdbg *wet, const struct told *told)
 {
-    struct wet_state *end;
+    struct wetdbg_state *end;
     struct image pair[2];
     assert_in_range(told->count, 4, 12);
-    ok(wet_state_open(wet, wet_get_info(wet)->last_time, &end));
+    ok(wetdbg_state_open(wet, wetdbg_get_info(wet)->last_time, &end));
     for (uint64_t i = 0; i < told->count; i += 2) {
-        ok(wet_state_read(end, told->address + i * AREA_BYTES, pair, sizeof(pair)));
+        ok(wetdbg_state_read(end, told->address + i * AREA_BYTES, pair, sizeof(pair)));
         for (size_t at = 0; at < AREA_BYTES; at++)
             if (pair[0].bytes[at] != pair[1].bytes[at])
                 fail_msg("pair %llu: byte %zu is %#x, and %#x where zeros were loaded",
@@ -123,7 +123,7 @@ static void areas_check(struct wet *wet, const struct told *told)
         if (i >= told->opt || i >= told->compact) /* not stored at all */
             assert_int_equal(pair[0].bytes[AGT_XS_AVX_OFF], 0xaa);
     }
-    wet_state_close(end);
+    wetdbg_state_close(end);
 }
 
 static void xsave_stores_what_registers_hold(void **state)

@@ -14,10 +14,11 @@
 #include <string.h>
 
 #include "common/clock.h"
-#include "common/err.h"
-#include "include/wetdbg.h"
+#include "dbgcli/exit_status.h"
 #include "tests/wet/wet_exercise.h"
-#include "wet/wet.h"
+#include "wet/intervals.h"
+#include <wetdbg/build.h>
+#include <wetdbg/errors.h>
 
 static void say(void *arg, const char *sentence)
 {
@@ -39,12 +40,12 @@ static int build(const char *trace, const char *file, const char *from, const ch
 
 static int walk(const char *file)
 {
-    struct wet *wet = NULL;
+    struct wetdbg *wet = NULL;
     double start = wd_seconds();
-    int err = wet_open(file, &wet);
+    int err = wetdbg_open(file, &wet);
     if (err)
         return err;
-    const struct wet_info *info = wet_get_info(wet);
+    const struct wetdbg_info *info = wetdbg_get_info(wet);
     printf("open %.3f s; %s: %llu instructions, %llu intervals, %.4f bits/instr, %llu bytes (%llu "
            "static)\n",
            wd_seconds() - start, info->program, (unsigned long long)info->instructions,
@@ -67,19 +68,19 @@ static int walk(const char *file)
                (unsigned long long)execs, (unsigned long long)slots,
                (double)info->instructions * (double)(pass + 1) / (wd_seconds() - start) / 1e6);
     }
-    wet_close(wet);
+    wetdbg_close(wet);
     return err;
 }
 
 static int check(const char *file)
 {
-    struct wet *wet = NULL;
-    int err = wet_open(file, &wet);
+    struct wetdbg *wet = NULL;
+    int err = wetdbg_open(file, &wet);
     if (!err) {
         int tables = exercise_tables(wet), runs = exercise_runs(wet);
         err = tables ? tables : runs;
     }
-    wet_close(wet);
+    wetdbg_close(wet);
     return err;
 }
 
@@ -103,7 +104,7 @@ static int build_default(const char *trace)
 
 int main(int argc, char **argv)
 {
-    int err = -WD_ERR_USAGE;
+    int err = -WETDBG_ERR_USAGE;
     if (argc >= 4 && argc <= 6 && !strcmp(argv[1], "build"))
         err = build(argv[2], argv[3], argc > 4 && *argv[4] ? argv[4] : NULL,
                     argc > 5 ? argv[5] : NULL);
@@ -114,6 +115,6 @@ int main(int argc, char **argv)
     else if (argc == 3 && !strcmp(argv[1], "default"))
         err = build_default(argv[2]);
     if (err)
-        fprintf(stderr, "error: %s\n", wd_error_message(err));
-    return wd_error_exit_status(err);
+        fprintf(stderr, "error: %s\n", wetdbg_error(err));
+    return cli_exit_status(err);
 }

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "wet/model/model.h"
+#include <wetdbg/errors.h>
 
 #define NODES_MAX     400
 #define INTERVALS_MAX 4
@@ -40,25 +40,25 @@ static int event_look(void *arg, const struct wet_event *event)
 }
 
 /* The model's answers about an address; that it knows nothing is no error. */
-static void model_ask(struct wet *wet, uint64_t pc)
+static void model_ask(struct wetdbg *wet, uint64_t pc)
 {
-    struct mdl_model *model = wet_get_model(wet);
-    struct mdl_function function;
-    struct mdl_symbol symbol;
-    struct mdl_line line;
+    struct wetdbg_model *model = wetdbg_get_model(wet);
+    struct wetdbg_function function;
+    struct wetdbg_symbol symbol;
+    struct wetdbg_line line;
     const uint64_t *branches;
     size_t count;
     uint64_t body;
     uint8_t bytes[16];
-    mdl_function_at(model, pc, &function);
-    mdl_symbol_at(model, pc, &symbol);
-    mdl_line_at(model, pc, &line);
-    mdl_function_body(model, pc, &body);
-    mdl_controllers(model, pc, &branches, &count);
-    mdl_read_bytes(model, pc, bytes, sizeof(bytes));
+    wetdbg_function_at(model, pc, &function);
+    wetdbg_symbol_at(model, pc, &symbol);
+    wetdbg_line_at(model, pc, &line);
+    wetdbg_function_body(model, pc, &body);
+    wetdbg_controllers(model, pc, &branches, &count);
+    wetdbg_read_bytes(model, pc, bytes, sizeof(bytes));
 }
 
-static void info_look(const struct wet_info *info)
+static void info_look(const struct wetdbg_info *info)
 {
     look(info, sizeof(*info));
     look(info->program, strlen(info->program));
@@ -66,35 +66,35 @@ static void info_look(const struct wet_info *info)
         look(info->argv[i], strlen(info->argv[i]));
 }
 
-static void threads_look(struct wet *wet)
+static void threads_look(struct wetdbg *wet)
 {
     size_t count;
-    uint64_t last = wet_get_info(wet)->instructions;
-    const wet_time times[] = {0, 1, last / 2, last, last + 1, UINT64_MAX};
-    const struct wet_thread *threads = wet_threads(wet, &count);
+    uint64_t last = wetdbg_get_info(wet)->instructions;
+    const wetdbg_time times[] = {0, 1, last / 2, last, last + 1, UINT64_MAX};
+    const struct wetdbg_thread *threads = wetdbg_threads(wet, &count);
     for (size_t i = 0; i < count; i++) {
         look(threads[i].name, strlen(threads[i].name));
         seen += threads[i].instructions + (threads[i].parent ? threads[i].parent->index : 0);
         for (size_t t = 0; t < sizeof(times) / sizeof(times[0]); t++) {
-            const struct wet_thread *at = wet_thread_at(wet, times[t]);
-            const struct wet_thread *of = wet_thread_of(wet, threads[i].task, times[t]);
+            const struct wetdbg_thread *at = wetdbg_thread_at(wet, times[t]);
+            const struct wetdbg_thread *of = wetdbg_thread_of(wet, threads[i].task, times[t]);
             seen += (at ? at->index : 0) + (of ? of->index : 0);
         }
     }
-    const struct wet_ambiguous *events = wet_ambiguous_events(wet, &count);
+    const struct wetdbg_ambiguous *events = wetdbg_ambiguous_events(wet, &count);
     look(events, count * sizeof(*events));
 }
 
-int exercise_tables(struct wet *wet)
+int exercise_tables(struct wetdbg *wet)
 {
-    const struct wet_info *info = wet_get_info(wet);
+    const struct wetdbg_info *info = wetdbg_get_info(wet);
     int first = 0;
     size_t count, asked = 0;
     info_look(info);
     threads_look(wet);
-    const struct wet_output *outputs = wet_outputs(wet, &count);
+    const struct wetdbg_output *outputs = wetdbg_outputs(wet, &count);
     look(outputs, count * sizeof(*outputs));
-    keep_first(&first, wet_each_event(wet, event_look, NULL));
+    keep_first(&first, wet_each_entry(wet, event_look, NULL));
     for (uint32_t id = 0; id < wet_node_limit(wet); id++) {
         const struct wet_node *node = wet_get_node(wet, id);
         if (!node || asked++ >= NODES_MAX)
@@ -105,18 +105,19 @@ int exercise_tables(struct wet *wet)
             seen += wet_node_executions_in(wet, id, k);
         if (asked % 40 == 1) {
             uint64_t total;
-            keep_first(&first, wet_count_instances(wet, &node->pc, 1, &total));
+            keep_first(&first, wetdbg_count_instances(wet, &node->pc, 1, &total));
             model_ask(wet, node->pc);
         }
     }
     for (uint64_t k = 0; k < info->intervals && k < INTERVALS_MAX; k++)
-        seen += wet_interval_may_write(wet, k, k << 20, 4096) + wet_interval_at(wet, k * 1000);
+        seen +=
+            wetdbg_interval_may_write(wet, k, k << 20, 4096) + wetdbg_interval_at(wet, k * 1000);
     return first;
 }
 
 /* ---- runs ---- */
 
-static int interval_look(struct wet *wet, uint64_t k)
+static int interval_look(struct wetdbg *wet, uint64_t k)
 {
     const struct wet_interval *interval;
     int err = wet_interval_get(wet, k, &interval);
@@ -133,57 +134,57 @@ static int interval_look(struct wet *wet, uint64_t k)
     return 0;
 }
 
-static int state_look(struct wet *wet, wet_time t)
+static int state_look(struct wetdbg *wet, wetdbg_time t)
 {
-    struct wet_state *state;
-    const struct wet_mapping *mappings;
+    struct wetdbg_state *state;
+    const struct wetdbg_mapping *mappings;
     uint8_t bytes[256];
     size_t count;
-    int err = wet_state_open(wet, t, &state);
+    int err = wetdbg_state_open(wet, t, &state);
     if (err)
         return err;
-    const struct evq_regs *regs = wet_state_regs(state);
+    const struct evq_regs *regs = wetdbg_state_regs(state);
     look(regs, sizeof(*regs));
-    err = wet_state_mappings(state, &mappings, &count);
+    err = wetdbg_state_mappings(state, &mappings, &count);
     for (size_t i = 0; !err && i < count; i++) {
         look(mappings[i].name, strlen(mappings[i].name));
-        err = wet_state_read(state, mappings[i].start, bytes, sizeof(bytes));
+        err = wetdbg_state_read(state, mappings[i].start, bytes, sizeof(bytes));
         if (err == -EFAULT) /* a damaged file may list what is not there */
             err = 0;
     }
-    wet_state_read(state, regs->r[EVQ_RSP], bytes, sizeof(bytes));
-    wet_state_read(state, UINT64_MAX - 3, bytes, sizeof(bytes));
-    wet_state_close(state);
+    wetdbg_state_read(state, regs->r[EVQ_RSP], bytes, sizeof(bytes));
+    wetdbg_state_read(state, UINT64_MAX - 3, bytes, sizeof(bytes));
+    wetdbg_state_close(state);
     return err;
 }
 
-static int output_look(struct wet *wet, const struct wet_output *output)
+static int output_look(struct wetdbg *wet, const struct wetdbg_output *output)
 {
-    struct wet_state *state;
+    struct wetdbg_state *state;
     size_t size = output->size < READ_MAX ? output->size : READ_MAX;
     uint8_t *bytes = malloc(size + 1);
-    int err = wet_state_open(wet, output->time, &state);
+    int err = wetdbg_state_open(wet, output->time, &state);
     if (!err) {
-        wet_state_read(state, output->address, bytes, size);
-        wet_state_close(state);
+        wetdbg_state_read(state, output->address, bytes, size);
+        wetdbg_state_close(state);
     }
     free(bytes);
-    return err == -WD_ERR_NOT_FOUND ? 0 : err;
+    return err == -WETDBG_ERR_NOT_FOUND ? 0 : err;
 }
 
-static int instances_look(struct wet *wet, uint64_t pc)
+static int instances_look(struct wetdbg *wet, uint64_t pc)
 {
-    wet_time time;
+    wetdbg_time time;
     const int64_t ranks[] = {1, -1, 7, INT64_MIN};
     int first = 0;
     for (size_t i = 0; i < sizeof(ranks) / sizeof(ranks[0]); i++) {
-        int err = wet_find_instance(wet, &pc, 1, ranks[i], &time);
-        keep_first(&first, err == -WD_ERR_NOT_FOUND ? 0 : err);
+        int err = wetdbg_find_instance(wet, &pc, 1, ranks[i], &time);
+        keep_first(&first, err == -WETDBG_ERR_NOT_FOUND ? 0 : err);
     }
     return first;
 }
 
-static int effect_look(void *arg, const struct wet_effect *effect)
+static int effect_look(void *arg, const struct wetdbg_effect *effect)
 {
     (void)arg;
     if (effect->before)
@@ -193,26 +194,26 @@ static int effect_look(void *arg, const struct wet_effect *effect)
     return 0;
 }
 
-static int effects_look(struct wet *wet)
+static int effects_look(struct wetdbg *wet)
 {
-    struct wet_effects *effects;
-    int err = wet_effects_open(wet, &effects);
+    struct wetdbg_effects *effects;
+    int err = wetdbg_effects_open(wet, &effects);
     if (err)
         return err;
-    for (uint64_t k = 0; !err && k < wet_get_info(wet)->intervals && k < 2; k++)
-        err = wet_effects_each(effects, k, true, effect_look, NULL);
-    wet_effects_close(effects);
+    for (uint64_t k = 0; !err && k < wetdbg_get_info(wet)->intervals && k < 2; k++)
+        err = wetdbg_effects_each(effects, k, true, effect_look, NULL);
+    wetdbg_effects_close(effects);
     return err;
 }
 
-int exercise_runs(struct wet *wet)
+int exercise_runs(struct wetdbg *wet)
 {
-    const struct wet_info *info = wet_get_info(wet);
+    const struct wetdbg_info *info = wetdbg_get_info(wet);
     uint64_t last = info->instructions + 1;
-    const wet_time times[] = {1, last / 3, last - 1, last, last / 2};
+    const wetdbg_time times[] = {1, last / 3, last - 1, last, last / 2};
     int first = 0;
     size_t count;
-    const struct wet_output *outputs = wet_outputs(wet, &count);
+    const struct wetdbg_output *outputs = wetdbg_outputs(wet, &count);
     for (uint64_t k = 0; k < info->intervals && k < INTERVALS_MAX; k++)
         keep_first(&first, interval_look(wet, k));
     keep_first(&first, interval_look(wet, info->intervals - 1));

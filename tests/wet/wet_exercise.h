@@ -3,13 +3,13 @@
 #ifndef TESTS_WET_WET_EXERCISE_H
 #define TESTS_WET_WET_EXERCISE_H
 
-#include "wet/wet.h"
+#include "wet/intervals.h"
 
 /* Queries that run nothing: nodes, counts, events, outputs, names of functions and lines. The
  * first error; all queries are made in any case. */
-int exercise_tables(struct wet *wet);
+int exercise_tables(struct wetdbg *wet);
 
 /* Queries that run intervals again: intervals, instances, states, effects. As above. */
-int exercise_runs(struct wet *wet);
+int exercise_runs(struct wetdbg *wet);
 
 #endif

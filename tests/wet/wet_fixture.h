@@ -5,21 +5,21 @@
 
 #include <stdlib.h>
 
-#include "common/err.h"
 #include "tests/wet/wet_run.h"
 #include "tests/wet/wet_unit.h"
-#include "wet/wet.h"
+#include "wet/intervals.h"
+#include <wetdbg/errors.h>
 
 struct fixture {
     struct run run;
     char *whole_path, *short_path;
-    struct wet *whole, *cut;
+    struct wetdbg *whole, *cut;
 };
 
 static inline void ok(int err)
 {
     if (err)
-        fail_msg("%s", wd_error_message(err));
+        fail_msg("%s", wetdbg_error(err));
 }
 
 static inline int fixture_open(void **state, uint64_t interval, const char *const argv[])
@@ -27,16 +27,16 @@ static inline int fixture_open(void **state, uint64_t interval, const char *cons
     struct fixture *fixture = calloc(1, sizeof(*fixture));
     *state = fixture;
     run_record_and_build(&fixture->run, argv, interval, &fixture->whole_path, &fixture->short_path);
-    ok(wet_open(fixture->whole_path, &fixture->whole));
-    ok(wet_open(fixture->short_path, &fixture->cut));
+    ok(wetdbg_open(fixture->whole_path, &fixture->whole));
+    ok(wetdbg_open(fixture->short_path, &fixture->cut));
     return 0;
 }
 
 static inline int fixture_close(void **state)
 {
     struct fixture *fixture = *state;
-    wet_close(fixture->whole);
-    wet_close(fixture->cut);
+    wetdbg_close(fixture->whole);
+    wetdbg_close(fixture->cut);
     free(fixture->whole_path);
     free(fixture->short_path);
     run_fini(&fixture->run);

@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "common/err.h"
 #include "tests/record/spawn.h"
 #include "tests/wet/wet_unit.h"
-#include "wet/wet.h"
+#include "wet/intervals.h"
+#include <wetdbg/errors.h>
 
 void run_record(struct run *run, const char *const argv[])
 {
@@ -38,17 +38,17 @@ void run_fini(struct run *run)
 
 int run_build_with(const struct run *run, const char *path, const struct wet_build_options *options)
 {
-    struct rrt_trace *trace = NULL;
+    struct wetdbg_recording *trace = NULL;
     struct rep_feed *feed = NULL;
     struct rep_selection which = {0};
     struct wet_build_result result;
-    int err = rrt_open(run->trace, &trace);
+    int err = wetdbg_recording_open(run->trace, &trace);
     if (!err)
         err = rep_feed_open(trace, &which, &feed);
     if (!err)
         err = wet_build(feed, path, options, &result);
     rep_feed_close(feed);
-    rrt_close(trace);
+    wetdbg_recording_close(trace);
     return err;
 }
 
@@ -69,7 +69,7 @@ void run_record_and_build(struct run *run, const char *const argv[], uint64_t in
     if (!err)
         err = run_build(run, *short_path, interval);
     if (err)
-        fail_msg("%s: %s", argv[0], wd_error_message(err));
+        fail_msg("%s: %s", argv[0], wetdbg_error(err));
 }
 
 void good_wet_make(struct good_wet *good, const char *program, uint64_t interval,
@@ -80,7 +80,7 @@ void good_wet_make(struct good_wet *good, const char *program, uint64_t interval
     good->changed = unit_path(good->run.dir, changed_name);
     int err = run_build(&good->run, good->path, interval);
     if (err)
-        fail_msg("%s", wd_error_message(err));
+        fail_msg("%s", wetdbg_error(err));
     unit_sections_load(&good->sections, good->path);
 }
 
@@ -95,15 +95,15 @@ void good_wet_fini(struct good_wet *good)
 /* Builds `whole` in intervals of rebuilt->interval; how many instructions it has. */
 static uint64_t build_whole(struct rebuilt *rebuilt)
 {
-    struct wet *wet = NULL;
+    struct wetdbg *wet = NULL;
     int err = run_build(&rebuilt->run, rebuilt->whole, rebuilt->interval);
     if (!err)
-        err = wet_open(rebuilt->whole, &wet);
+        err = wetdbg_open(rebuilt->whole, &wet);
     if (err)
-        fail_msg("%s: %s", rebuilt->whole, wd_error_message(err));
-    uint64_t instructions = wet_get_info(wet)->instructions;
-    rebuilt->intervals = (unsigned)wet_get_info(wet)->intervals;
-    wet_close(wet);
+        fail_msg("%s: %s", rebuilt->whole, wetdbg_error(err));
+    uint64_t instructions = wetdbg_get_info(wet)->instructions;
+    rebuilt->intervals = (unsigned)wetdbg_get_info(wet)->intervals;
+    wetdbg_close(wet);
     return instructions;
 }
 

@@ -6,7 +6,7 @@
 
 #include "tests/record/spawn.h"
 #include "tests/wet/wet_unit.h"
-#include "wet/wet.h"
+#include "wet/intervals.h"
 
 struct file {
     uint8_t *bytes;
@@ -60,10 +60,10 @@ void same_file(const char *path, const char *wanted)
 
 void same_facts(const char *path, const char *wanted)
 {
-    struct wet *a, *b;
-    assert_int_equal(wet_open(path, &a), 0);
-    assert_int_equal(wet_open(wanted, &b), 0);
-    const struct wet_info *x = wet_get_info(a), *y = wet_get_info(b);
+    struct wetdbg *a, *b;
+    assert_int_equal(wetdbg_open(path, &a), 0);
+    assert_int_equal(wetdbg_open(wanted, &b), 0);
+    const struct wetdbg_info *x = wetdbg_get_info(a), *y = wetdbg_get_info(b);
     assert_int_equal(x->instructions, y->instructions);
     assert_int_equal(x->first_time, y->first_time);
     assert_int_equal(x->node_executions, y->node_executions);
@@ -75,6 +75,6 @@ void same_facts(const char *path, const char *wanted)
     assert_int_equal(x->ambiguous, y->ambiguous);
     assert_int_equal(x->signal_time, y->signal_time);
     assert_int_equal(x->has_end, y->has_end);
-    wet_close(a);
-    wet_close(b);
+    wetdbg_close(a);
+    wetdbg_close(b);
 }

@@ -18,12 +18,12 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "common/err.h"
 #include "recorder/replay/start.h"
 #include "wet/build/builder.h"
 #include "wet/build/finish.h"
 #include "wet/build/side.h"
 #include "wet/trace/records.h"
+#include <wetdbg/errors.h>
 
 #define DEFAULT_LEVEL  3
 #define DEFAULT_MEMORY (2ull << 30)
@@ -70,7 +70,7 @@ int wet_builder_replay(struct wet_builder *builder, uint64_t most, wet_interval_
         if (!err)
             err = interval(builder);
         if (!err && options->interrupted && *options->interrupted)
-            err = wd_fail(-WD_ERR_INTERRUPTED, "interrupted");
+            err = wetdbg_fail(-WETDBG_ERR_INTERRUPTED, "interrupted");
         if (err)
             return err;
         if (options->progress)
@@ -103,9 +103,9 @@ static int replay_all(struct wet_builder *builder, const struct wet_unfinished *
     if (err)
         return err;
     if (!builder->index.size_bytes)
-        return wd_fail(-WD_ERR_USAGE, "the window is empty: it begins at time %llu, event %llu",
-                       (unsigned long long)builder->first_time,
-                       (unsigned long long)builder->last_frame);
+        return wetdbg_fail(
+            -WETDBG_ERR_USAGE, "the window is empty: it begins at time %llu, event %llu",
+            (unsigned long long)builder->first_time, (unsigned long long)builder->last_frame);
     if (builder->has_end)
         wet_window_end_tell(builder);
     return threads_end(builder);
@@ -165,7 +165,7 @@ static int begin_or_go_on(struct wet_builder *builder, struct wet_unfinished *un
 {
     bool resumed = false;
     int err = unfinished->journal ? wet_resume(builder, unfinished, &resumed) : 0;
-    if (resumed || (err && err != -WD_ERR_CORRUPT))
+    if (resumed || (err && err != -WETDBG_ERR_CORRUPT))
         return err;
     if (unfinished->journal) {
         struct rep_feed *feed = builder->feed;
@@ -256,7 +256,8 @@ static int run_and_write(struct wet_builder *builder, struct wet_unfinished *unf
 /* Whether the same again may go better, later or with more room. */
 static bool is_worth_keeping(const struct wet_unfinished *unfinished, int err)
 {
-    bool is_passing = err == -WD_ERR_INTERRUPTED || err == -WD_ERR_MACHINE || err > -WD_ERR_USAGE;
+    bool is_passing =
+        err == -WETDBG_ERR_INTERRUPTED || err == -WETDBG_ERR_MACHINE || err > -WETDBG_ERR_USAGE;
     return is_passing && unfinished->journal && wet_journal_count(unfinished->journal) > 2;
 }
 

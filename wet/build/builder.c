@@ -8,11 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/err.h"
 #include "recorder/agent/in_use.h"
 #include "wet/build/part.h"
 #include "wet/trace/records.h"
 #include "wet/trace/stored_entry.h"
+#include <wetdbg/errors.h>
 
 struct line {
     uint64_t mirror_off;
@@ -186,12 +186,12 @@ int wet_builder_file_read(void *arg, uint64_t file, uint64_t off, uint8_t *to, u
     size_t count;
     const struct rep_file *files = rep_feed_files(builder->feed, &count);
     if (file >= count)
-        return wd_fail(-WD_ERR_CORRUPT, "a mapping names file %llu of %zu",
-                       (unsigned long long)file, count);
+        return wetdbg_fail(-WETDBG_ERR_CORRUPT, "a mapping names file %llu of %zu",
+                           (unsigned long long)file, count);
     while (bytes) {
         ssize_t done = pread(files[file].fd, to, bytes, (off_t)off);
         if (done < 0)
-            return wd_fail_errno("%s", files[file].backing);
+            return wetdbg_fail_errno("%s", files[file].backing);
         if (done == 0)
             break;
         to += done;
@@ -211,13 +211,15 @@ static int line_note(void *arg, uint64_t address, const uint8_t *bytes)
     uint64_t left;
     const uint8_t *here = wet_space_at(&builder->space, address, &left);
     if (!here || left < WET_LINE_BYTES)
-        return wd_fail(-WD_ERR_MACHINE, "a written line at %#llx is not mapped; this is a defect",
-                       (unsigned long long)address);
+        return wetdbg_fail(-WETDBG_ERR_MACHINE,
+                           "a written line at %#llx is not mapped; this is a defect",
+                           (unsigned long long)address);
     bool is_first = !builder->lines.size_bytes;
     if (!is_first && address == builder->line_address)
         return 0;
     if (address % WET_LINE_BYTES || (!is_first && address < builder->line_address))
-        return wd_fail(-WD_ERR_MACHINE, "the replay process sent a damaged list of memory lines");
+        return wetdbg_fail(-WETDBG_ERR_MACHINE,
+                           "the replay process sent a damaged list of memory lines");
     builder->line_address = address;
     struct line line = {.mirror_off = (uint64_t)(here - builder->space.bytes),
                         .at = builder->line_bytes.size_bytes};
@@ -298,8 +300,9 @@ int wet_builder_index(struct wet_builder *builder, struct wet_index_record *reco
                                         .first_entry = builder->first_entry,
                                         .entries = entries - builder->first_entry};
     if (record->instructions > WET_INTERVAL_MAX)
-        return wd_fail(-WD_ERR_UNSUPPORTED, "a loop of %llu instructions offers no place to stop",
-                       (unsigned long long)record->instructions);
+        return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED,
+                           "a loop of %llu instructions offers no place to stop",
+                           (unsigned long long)record->instructions);
     builder->first_time = executed + 1;
     builder->first_entry = entries;
     int err = wet_jump_table_take(&builder->jumps, builder->engine);

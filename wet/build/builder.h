@@ -129,7 +129,7 @@ bool wet_builder_is_over(const struct wet_builder *builder);
 /* Appends what has come to be since the last call: first the nodes, as wet_node_table_save does. */
 int wet_snapshot_save(struct wet_builder *builder, struct wd_buf *out);
 
-/* Brings the builder to where it was, by all that was saved, in that order. -WD_ERR_CORRUPT without a message. */
+/* Brings the builder to where it was, by all that was saved, in that order. -WETDBG_ERR_CORRUPT without a message. */
 int wet_snapshot_load(struct wet_builder *builder, struct wd_view *view);
 
 /* ---- restart.c ---- */
@@ -149,7 +149,7 @@ void wet_window_end_set(struct wet_builder *builder);
 /* The run's end has been reached: says so if the window was to go on. */
 void wet_window_end_tell(const struct wet_builder *builder);
 
-/* Brings a new builder to the window's start, and writes WET_SEC_MEMORY. -WD_ERR_USAGE if the run
+/* Brings a new builder to the window's start, and writes WET_SEC_MEMORY. -WETDBG_ERR_USAGE if the run
  * ends before. */
 int wet_window_begin(struct wet_builder *builder, struct wet_store_writer *store);
 
@@ -174,7 +174,7 @@ int wet_unfinished_begin(struct wet_builder *builder, struct wet_unfinished *unf
 /*
  * Brings a new builder to the start of the last interval that the file holds, and file and journal
  * to that point. *resumed: false if there is nothing to go on with; then, and after
- * -WD_ERR_CORRUPT, another new builder may begin after wet_unfinished_clear.
+ * -WETDBG_ERR_CORRUPT, another new builder may begin after wet_unfinished_clear.
  */
 int wet_resume(struct wet_builder *builder, struct wet_unfinished *unfinished, bool *resumed);
 

@@ -10,11 +10,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/err.h"
 #include "common/regular.h"
 #include "recorder/insn/insn.h"
 #include "wet/model/model.h"
 #include "wet/trace/records.h"
+#include <wetdbg/errors.h>
 
 struct totals {
     uint64_t nodes, node_executions, loads, stores;
@@ -129,7 +129,7 @@ static int module_section(const struct wet_finish *finish, struct wet_store_writ
     char *debug = NULL, *alt = NULL;
     void *map = mmap(NULL, file->size_bytes, PROT_READ, MAP_PRIVATE, file->fd, 0);
     if (map == MAP_FAILED)
-        return wd_fail_errno("%s", file->backing);
+        return wetdbg_fail_errno("%s", file->backing);
     int err = add(store, finish, WET_SEC_FILE_DATA, n, map, file->size_bytes);
     if (!err && mdl_find_debug_file(map, file->size_bytes, file->name, &debug) == 0)
         err = debug_section(finish, store, WET_SEC_DEBUG, n, debug, origin);
@@ -153,7 +153,7 @@ static int piece_append(struct wd_buf *out, const struct rep_file *file, uint64_
         ssize_t now =
             pread(file->fd, out->data + out->size_bytes, bytes - done, (off_t)(off + done));
         if (now <= 0)
-            return wd_fail_errno("%s", file->backing);
+            return wetdbg_fail_errno("%s", file->backing);
         out->size_bytes += (size_t)now;
         done += (uint64_t)now;
     }

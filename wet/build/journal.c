@@ -11,8 +11,8 @@
 #include <xxhash.h>
 #include <zstd.h>
 
-#include "common/err.h"
 #include "common/own_file.h"
+#include <wetdbg/errors.h>
 
 #define SUFFIX     ".part-log"
 #define LEVEL      1
@@ -81,7 +81,7 @@ static int records_find(struct wet_journal *journal)
 {
     struct stat stat;
     if (fstat(journal->fd, &stat))
-        return wd_fail_errno("%s", journal->path);
+        return wetdbg_fail_errno("%s", journal->path);
     uint64_t at = 0, file_bytes = (uint64_t)stat.st_size;
     int err = 0;
     for (size_t n = 0; !err && file_bytes - at >= sizeof(struct head); n++) {
@@ -103,13 +103,13 @@ int wet_journal_read(const struct wet_journal *journal, size_t n, struct wd_buf 
         is_read ? ZSTD_getFrameContentSize(mine->frame.data, mine->frame.size_bytes) : RECORD_MAX;
     out->size_bytes = 0;
     if (raw >= RECORD_MAX) /* among these the codes for errors */
-        return wd_fail(-WD_ERR_CORRUPT, "%s: record %zu is damaged", journal->path, n);
+        return wetdbg_fail(-WETDBG_ERR_CORRUPT, "%s: record %zu is damaged", journal->path, n);
     int err = wd_buf_reserve(out, raw + 1);
     if (err)
         return err;
     size_t done = ZSTD_decompress(out->data, raw, mine->frame.data, mine->frame.size_bytes);
     if (ZSTD_isError(done) || done != raw)
-        return wd_fail(-WD_ERR_CORRUPT, "%s: record %zu is damaged", journal->path, n);
+        return wetdbg_fail(-WETDBG_ERR_CORRUPT, "%s: record %zu is damaged", journal->path, n);
     out->size_bytes = done;
     return 0;
 }
@@ -122,7 +122,7 @@ int wet_journal_cut(struct wet_journal *journal, size_t count)
         return 0;
     journal->ends.size_bytes = count * 8;
     return ftruncate(journal->fd, (off_t)end_of(journal, count))
-               ? wd_fail_errno("%s", journal->path)
+               ? wetdbg_fail_errno("%s", journal->path)
                : 0;
 }
 
@@ -135,7 +135,7 @@ static int write_all(const struct wet_journal *journal, uint64_t at)
         if (now < 0 && errno == EINTR)
             continue;
         if (now <= 0)
-            return wd_fail_errno("writing %s", journal->path);
+            return wetdbg_fail_errno("writing %s", journal->path);
         done += (size_t)now;
     }
     return 0;
@@ -153,7 +153,7 @@ int wet_journal_append(struct wet_journal *journal, const void *bytes, size_t si
     uint8_t *stored = frame->data + sizeof(struct head);
     size_t stored_bytes = ZSTD_compress(stored, bound, bytes, size_bytes, LEVEL);
     if (ZSTD_isError(stored_bytes))
-        return wd_fail(-WD_ERR_MACHINE, "compressing: %s", ZSTD_getErrorName(stored_bytes));
+        return wetdbg_fail(-WETDBG_ERR_MACHINE, "compressing: %s", ZSTD_getErrorName(stored_bytes));
     struct head head = {.stored_bytes = stored_bytes, .hash = XXH64(stored, stored_bytes, n)};
     memcpy(frame->data, &head, sizeof(head));
     frame->size_bytes = sizeof(head) + stored_bytes;

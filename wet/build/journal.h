@@ -26,7 +26,7 @@ size_t wet_journal_count(const struct wet_journal *journal);
 /* Whether nothing of what was in the file is a record. */
 bool wet_journal_is_damaged(const struct wet_journal *journal);
 
-/* Decompresses a record. -WD_ERR_CORRUPT. */
+/* Decompresses a record. -WETDBG_ERR_CORRUPT. */
 int wet_journal_read(const struct wet_journal *journal, size_t n, struct wd_buf *out);
 
 /* Forgets all records from number `count` on. */

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "recorder/agent/agent.h"
+#include <wetdbg/errors.h>
 
 #define HASH_SLOTS (1u << 18)
 #define NODES_MAX  AGT_COUNT_MAX
@@ -62,8 +62,8 @@ static void chain(struct wet_node_table *table, uint32_t number)
 static int room_make(struct wet_node_table *table)
 {
     if (table->count == NODES_MAX)
-        return wd_fail(-WD_ERR_UNSUPPORTED, "the program has more than %u pieces of code",
-                       NODES_MAX);
+        return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED, "the program has more than %u pieces of code",
+                           NODES_MAX);
     if (!table->by_hash) {
         table->by_hash = calloc(HASH_SLOTS, sizeof(*table->by_hash));
         if (!table->by_hash)
@@ -173,7 +173,8 @@ static int executions_take(struct wet_node_table *table, const struct rep_engine
                 find(table, fragment->pc, fragment->code, fragment->code_bytes);
         }
         if (!table->by_fragment[id])
-            return wd_fail(-WD_ERR_MACHINE, "the replay process changed a counter while it stood");
+            return wetdbg_fail(-WETDBG_ERR_MACHINE,
+                               "the replay process changed a counter while it stood");
         table->nodes[table->by_fragment[id] - 1].now += now - table->seen[id];
         table->seen[id] = now;
     }
@@ -229,7 +230,7 @@ int wet_node_table_merge(struct wet_node_table *table, const struct wet_node_tab
         n += wd_view_varint(&view);
         wd_view_varint(&view);
         if (view.failed || n >= from->count)
-            return wd_fail_plain(-WD_ERR_CORRUPT);
+            return wetdbg_fail_plain(-WETDBG_ERR_CORRUPT);
         err = map[n] ? 0 : node_merge(table, &from->nodes[n]);
     }
     if (err)
@@ -273,12 +274,12 @@ int wet_node_table_load(struct wet_node_table *table, struct wd_view *view)
         uint64_t code_bytes = wd_view_varint(view);
         const uint8_t *code = code_bytes <= CODE_MAX ? wd_view_bytes(view, code_bytes) : NULL;
         if (view->failed || !code || statements > DBI_INSN_MAX)
-            return wd_fail_plain(-WD_ERR_CORRUPT);
+            return wetdbg_fail_plain(-WETDBG_ERR_CORRUPT);
         int err = add(table, pc, code, (unsigned)code_bytes, (unsigned)statements);
         if (err)
             return err;
     }
-    return view->failed ? -WD_ERR_CORRUPT : 0;
+    return view->failed ? -WETDBG_ERR_CORRUPT : 0;
 }
 
 int wet_node_table_add_counts(struct wet_node_table *table, const struct wd_buf *counts)
@@ -288,7 +289,7 @@ int wet_node_table_add_counts(struct wet_node_table *table, const struct wd_buf 
         n += wd_view_varint(&view);
         uint64_t executions = wd_view_varint(&view);
         if (view.failed || n >= table->count)
-            return wd_fail_plain(-WD_ERR_CORRUPT);
+            return wetdbg_fail_plain(-WETDBG_ERR_CORRUPT);
         table->nodes[n].executions += executions;
     }
     return 0;

@@ -36,7 +36,7 @@ struct wet_node_table {
 void wet_node_table_fini(struct wet_node_table *table);
 
 /* An interval has ended: numbers what ran first in it, appends its WET_SEC_COUNTS to `counts`.
- * -ENOMEM, -WD_ERR_UNSUPPORTED (too many nodes). */
+ * -ENOMEM, -WETDBG_ERR_UNSUPPORTED (too many nodes). */
 int wet_node_table_count(struct wet_node_table *table, const struct rep_engine *engine,
                          struct wd_buf *counts);
 
@@ -52,11 +52,11 @@ int wet_node_table_merge(struct wet_node_table *table, const struct wet_node_tab
 void wet_node_table_detach(struct wet_node_table *table);
 
 /* Nodes from number `first` on as bytes, and back at the end of a table; what is no such list is
- * -WD_ERR_CORRUPT. */
+ * -WETDBG_ERR_CORRUPT. */
 int wet_node_table_save(const struct wet_node_table *table, uint32_t first, struct wd_buf *out);
 int wet_node_table_load(struct wet_node_table *table, struct wd_view *view);
 
-/* Adds up an interval's WET_SEC_COUNTS. -WD_ERR_CORRUPT. */
+/* Adds up an interval's WET_SEC_COUNTS. -WETDBG_ERR_CORRUPT. */
 int wet_node_table_add_counts(struct wet_node_table *table, const struct wd_buf *counts);
 
 #endif

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/err.h"
+#include <wetdbg/errors.h>
 
 #define SECTIONS WET_WRITER_SECTIONS
 #define COUNTS   2 /* which of them is packed when it is merged */
@@ -71,7 +71,7 @@ static int bytes_put(const struct wet_part *part, const void *bytes, size_t coun
         if (done == 0)
             errno = ENOSPC; /* regular files take something or say why not */
         if (done <= 0)
-            return wd_fail_errno("writing a part of the file");
+            return wetdbg_fail_errno("writing a part of the file");
         from += done;
         count -= (size_t)done;
     }
@@ -134,8 +134,9 @@ struct reader {
 
 static int damaged(void)
 {
-    return wd_fail(-WD_ERR_MACHINE, "a part of the file that a process built is not what was "
-                                    "expected of it; this is a defect (--jobs=1 does without)");
+    return wetdbg_fail(-WETDBG_ERR_MACHINE,
+                       "a part of the file that a process built is not what was "
+                       "expected of it; this is a defect (--jobs=1 does without)");
 }
 
 static int bytes_take(struct reader *reader, void *to, uint64_t count)
@@ -148,7 +149,7 @@ static int bytes_take(struct reader *reader, void *to, uint64_t count)
         if (done < 0 && errno == EINTR)
             continue;
         if (done < 0)
-            return wd_fail_errno("reading a part of the file");
+            return wetdbg_fail_errno("reading a part of the file");
         if (done == 0)
             return damaged();
         bytes += done;
@@ -208,7 +209,7 @@ static int nodes_take(struct reader *reader, const struct wet_index_record *expe
     if (!err)
         err = wd_buf_append(&reader->noted, reader->note.data + view.at,
                             reader->note.size_bytes - view.at);
-    return err == -WD_ERR_CORRUPT ? damaged() : err;
+    return err == -WETDBG_ERR_CORRUPT ? damaged() : err;
 }
 
 static int interval_merge(struct reader *reader, uint64_t k,
@@ -247,7 +248,7 @@ int wet_part_merge(const struct wet_merge *merge, int fd, const struct wet_index
     struct reader reader = {.merge = merge, .fd = fd, .packer = wet_packer_new()};
     struct stat stat;
     int err = !reader.packer     ? -ENOMEM
-              : fstat(fd, &stat) ? wd_fail_errno("reading a part of the file")
+              : fstat(fd, &stat) ? wetdbg_fail_errno("reading a part of the file")
                                  : 0;
     reader.bytes = err ? 0 : (uint64_t)stat.st_size;
     for (uint64_t i = 0; !err && i < count; i++)

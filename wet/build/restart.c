@@ -14,12 +14,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "common/err.h"
 #include "recorder/event/ops.h"
 #include "wet/build/builder.h"
 #include "wet/build/scan_memory.h"
 #include "wet/trace/records.h"
 #include "wet/trace/stored_entry.h"
+#include <wetdbg/errors.h>
 
 #define PAGE           4096ull
 #define MAPS_PER_ENTRY 4096
@@ -44,7 +44,7 @@ struct restart {
 
 static int damaged(void)
 {
-    return wd_fail(-WD_ERR_CORRUPT, "the state to begin with is damaged");
+    return wetdbg_fail(-WETDBG_ERR_CORRUPT, "the state to begin with is damaged");
 }
 
 /* ---- entries ---- */

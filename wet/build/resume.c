@@ -15,12 +15,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "common/err.h"
 #include "recorder/replay/start.h"
 #include "wet/build/builder.h"
 #include "wet/trace/records.h"
 #include "wet/trace/rules.h"
 #include "wet/trace/stored_entry.h"
+#include <wetdbg/errors.h>
 
 #define FORGET_EVERY 64 /* intervals: memory that was unmapped meanwhile */
 
@@ -44,7 +44,7 @@ struct resume {
 static void foreign_tell(const struct wet_builder *builder)
 {
     wet_builder_notice(builder, "%s: should this build be interrupted, the next one begins anew",
-                       wd_error_message(-EPERM));
+                       wetdbg_error(-EPERM));
 }
 
 int wet_unfinished_open(const struct wet_builder *builder, const char *path,
@@ -147,7 +147,7 @@ static int begin_load(struct resume *resume, bool *same)
                                   ? wd_view_bytes(&view, count * sizeof(struct wet_section))
                                   : NULL;
         err = rows ? wd_buf_append(&resume->rows, rows, count * sizeof(struct wet_section))
-                   : -WD_ERR_CORRUPT;
+                   : -WETDBG_ERR_CORRUPT;
     }
     if (!err && *same)
         err = wet_snapshot_load(resume->builder, &view);
@@ -231,12 +231,12 @@ static int views_set(struct resume *resume)
     uint64_t(*spans)[2] = malloc((count + 1) * sizeof(*spans)), at = 0;
     if (!spans || !views) {
         free(spans);
-        return spans ? -WD_ERR_CORRUPT : -ENOMEM;
+        return spans ? -WETDBG_ERR_CORRUPT : -ENOMEM;
     }
     for (uint64_t i = 0; i < count; i++) {
         if (!wet_rule_view(&views[i], space->objects, space->object_count)) {
             free(spans);
-            return wd_fail_plain(-WD_ERR_CORRUPT);
+            return wetdbg_fail_plain(-WETDBG_ERR_CORRUPT);
         }
         spans[i][0] = space->objects[views[i].file].mirror_off + views[i].file_off;
         spans[i][1] = spans[i][0] + (views[i].end - views[i].start);
@@ -277,7 +277,7 @@ static int intervals_load(struct resume *resume)
         if (!err && ++resume->next % FORGET_EVERY == 0)
             err = views_set(resume);
         if (!err && is_interrupted(resume->builder))
-            err = wd_fail(-WD_ERR_INTERRUPTED, "interrupted");
+            err = wetdbg_fail(-WETDBG_ERR_INTERRUPTED, "interrupted");
         struct interval spare = interval;
         interval = following;
         following = spare;
@@ -301,13 +301,13 @@ static int feed_skip(struct wet_builder *builder, uint64_t count)
         if (more < 0)
             return more;
         if (!more)
-            return wd_fail_plain(-WD_ERR_CORRUPT);
+            return wetdbg_fail_plain(-WETDBG_ERR_CORRUPT);
         for (; count && at < ahead->size_bytes; count--)
             at += ((const struct evq_entry *)(ahead->data + at))->bytes;
         memmove(ahead->data, ahead->data + at, ahead->size_bytes - at);
         ahead->size_bytes -= at;
         if (is_interrupted(builder))
-            return wd_fail(-WD_ERR_INTERRUPTED, "interrupted");
+            return wetdbg_fail(-WETDBG_ERR_INTERRUPTED, "interrupted");
     }
     return 0;
 }
@@ -326,7 +326,7 @@ static int stand(struct wet_builder *builder, enum dbi_mode mode, const struct w
         err = wet_builder_state(builder, &now);
     if (!err &&
         (now.size_bytes != state->size_bytes || memcmp(now.data, state->data, now.size_bytes)))
-        err = wd_fail(-WD_ERR_CORRUPT, "the program's state cannot be made again");
+        err = wetdbg_fail(-WETDBG_ERR_CORRUPT, "the program's state cannot be made again");
     wd_buf_fini(&now);
     return err;
 }
@@ -407,7 +407,7 @@ static void tell(const struct resume *resume, size_t records, int err, bool same
     else if (resumed)
         wet_builder_notice(builder, "going on with an unfinished file, from time %llu",
                            (unsigned long long)builder->first_time);
-    else if (err == -WD_ERR_CORRUPT || !records || (!err && same && records > 2))
+    else if (err == -WETDBG_ERR_CORRUPT || !records || (!err && same && records > 2))
         wet_builder_notice(builder, "the unfinished file is damaged: building it anew");
     else if (!err && !same)
         wet_builder_notice(builder,

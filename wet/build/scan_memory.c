@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "common/err.h"
 #include "wet/build/builder.h"
+#include <wetdbg/errors.h>
 
 #define PAGE      4096ull
 #define MAP_PAGES 32768u /* entries of a page map that are read at once */
@@ -34,8 +34,8 @@ static int run_tell(struct scan *scan, const struct agt_view *view, uint64_t sta
     if (!err)
         err = rep_engine_read(scan->builder->engine, start, scan->bytes.data, bytes, &done);
     if (!err && done < bytes)
-        err = wd_fail(-WD_ERR_MACHINE, "memory at %#llx cannot be read",
-                      (unsigned long long)(start + done));
+        err = wetdbg_fail(-WETDBG_ERR_MACHINE, "memory at %#llx cannot be read",
+                          (unsigned long long)(start + done));
     return err ? err : scan->fn(scan->arg, mirror_off, scan->bytes.data, bytes);
 }
 
@@ -76,7 +76,7 @@ static int view_tell(struct scan *scan, const struct agt_view *view)
         }
         err = pages_tell(scan, view, at, count);
         if (!err && interrupted && *interrupted)
-            err = wd_fail(-WD_ERR_INTERRUPTED, "interrupted");
+            err = wetdbg_fail(-WETDBG_ERR_INTERRUPTED, "interrupted");
     }
     return err;
 }

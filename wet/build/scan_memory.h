@@ -19,7 +19,7 @@ typedef int (*wet_scan_fn)(void *arg, uint64_t mirror_off, const uint8_t *now, u
 /*
  * Tells of all pages in the builder's views that were ever written to, and perhaps of others; of
  * all, where the replayee's page map cannot be read. Those that are left out are as their files, or
- * zero. -WD_ERR_MACHINE, -WD_ERR_INTERRUPTED, -ENOMEM.
+ * zero. -WETDBG_ERR_MACHINE, -WETDBG_ERR_INTERRUPTED, -ENOMEM.
  */
 int wet_scan(struct wet_builder *builder, wet_scan_fn fn, void *arg);
 

@@ -13,9 +13,9 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "common/err.h"
 #include "wet/build/part.h"
 #include "wet/build/scan_memory.h"
+#include <wetdbg/errors.h>
 
 #define PAGE           4096ull
 #define JOBS_MIN       4            /* with fewer one pass is as quick */
@@ -126,8 +126,7 @@ __attribute__((noreturn)) static void window_process(struct side *side, struct w
     *report = (struct report){0};
     report->err = window_build(side, window, leave);
     if (report->err)
-        snprintf(report->message, sizeof(report->message), "%s",
-                 wd_error_message((int)report->err));
+        snprintf(report->message, sizeof(report->message), "%s", wetdbg_error((int)report->err));
     ssize_t done =
         write(pipe, report, sizeof(*report)); /* at most PIPE_BUF: at once, or not at all */
     _exit(done == sizeof(*report) ? 0 : 1);
@@ -141,7 +140,7 @@ static int window_fork(struct side *side, struct window *window, struct wet_leav
 {
     int pipe[2];
     if (pipe2(pipe, O_CLOEXEC))
-        return wd_fail_errno("a pipe");
+        return wetdbg_fail_errno("a pipe");
     pid_t leader = getpid();
     window->pid = fork();
     if (window->pid == 0) {
@@ -150,7 +149,7 @@ static int window_fork(struct side *side, struct window *window, struct wet_leav
             _exit(1);
         window_process(side, window, leave, pipe[1]);
     }
-    int err = window->pid < 0 ? wd_fail_errno("fork") : 0;
+    int err = window->pid < 0 ? wetdbg_fail_errno("fork") : 0;
     close(pipe[1]);
     window->pipe = pipe[0];
     return err;
@@ -202,7 +201,7 @@ static void window_reap(struct side *side, struct window *window)
     report->message[sizeof(report->message) - 1] = 0;
     if (bytes == sizeof(*report))
         return;
-    *report = (struct report){.err = -WD_ERR_MACHINE};
+    *report = (struct report){.err = -WETDBG_ERR_MACHINE};
     if (WIFSIGNALED(status))
         snprintf(report->message, sizeof(report->message),
                  "a process that built a part of the file was killed by signal %d (%s)",
@@ -231,9 +230,9 @@ static int windows_look(struct side *side, bool wait)
     do {
         ready = poll(polls, count, wait ? 100 : 0);
         if (interrupted && *interrupted)
-            return wd_fail(-WD_ERR_INTERRUPTED, "interrupted");
+            return wetdbg_fail(-WETDBG_ERR_INTERRUPTED, "interrupted");
         if (ready < 0 && errno != EINTR)
-            return wd_fail_errno("poll");
+            return wetdbg_fail_errno("poll");
     } while (ready <= 0 && wait);
     for (nfds_t i = 0; ready > 0 && i < count; i++) {
         if (polls[i].revents)
@@ -254,12 +253,13 @@ static int window_merge(struct side *side, struct window *window)
                                     .noted = &side->noted,
                                     .level = wet_builder_level(builder->options)};
     if (report->err)
-        return wd_fail((int)report->err, "%s", report->message);
+        return wetdbg_fail((int)report->err, "%s", report->message);
     if (memcmp(&report->end, &window->end, sizeof(window->end)))
-        return wd_fail(-WD_ERR_MACHINE,
-                       "a part of the run that begins at time %llu ends otherwise than in plain "
-                       "replay; this is a defect (--jobs=1 does without)",
-                       (unsigned long long)index_of(builder, window->first)->first_time);
+        return wetdbg_fail(
+            -WETDBG_ERR_MACHINE,
+            "a part of the run that begins at time %llu ends otherwise than in plain "
+            "replay; this is a defect (--jobs=1 does without)",
+            (unsigned long long)index_of(builder, window->first)->first_time);
     return wet_part_merge(&merge, window->part, index_of(builder, window->first), window->first,
                           window->end.intervals);
 }

@@ -9,14 +9,14 @@
 #include <errno.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "wet/build/builder.h"
 #include "wet/trace/records.h"
 #include "wet/trace/rules.h"
+#include <wetdbg/errors.h>
 
 static int corrupt(void)
 {
-    return wd_fail_plain(-WD_ERR_CORRUPT);
+    return wetdbg_fail_plain(-WETDBG_ERR_CORRUPT);
 }
 
 /* ---- tables that grow ---- */
@@ -186,7 +186,7 @@ static int objects_load(struct wet_builder *builder, struct wd_view *view)
         int err = wet_rule_object(&object, file_count)
                       ? wet_space_add_object(&builder->space, &object)
                       : corrupt();
-        if (err == -WD_ERR_UNSUPPORTED) /* as large as no program's */
+        if (err == -WETDBG_ERR_UNSUPPORTED) /* as large as no program's */
             err = corrupt();
         if (!err)
             err = wet_space_fill_object(&builder->space, builder->space.object_count - 1);

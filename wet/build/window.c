@@ -12,13 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "recorder/replay/start.h"
 #include "wet/build/builder.h"
 #include "wet/build/scan_memory.h"
 #include "wet/trace/records.h"
 #include "wet/trace/rules.h"
 #include "wet/trace/stored_entry.h"
+#include <wetdbg/errors.h>
 
 #define STEP        (64ull << 20) /* instructions between two looks at the user's wishes */
 #define PIECE_BYTES (32ull << 20) /* of a section */
@@ -83,11 +83,12 @@ static int plain_taken(void *arg, const struct evq_entry *entry, uint64_t time, 
 
 static int too_late(const struct wet_builder *builder)
 {
-    return wd_fail(-WD_ERR_USAGE,
-                   "the run ends before the window begins: it has times 1 to %llu, and events up "
-                   "to %llu",
-                   (unsigned long long)rep_engine_time(builder->engine),
-                   (unsigned long long)rep_feed_info(builder->feed)->end_frame);
+    return wetdbg_fail(
+        -WETDBG_ERR_USAGE,
+        "the run ends before the window begins: it has times 1 to %llu, and events up "
+        "to %llu",
+        (unsigned long long)rep_engine_time(builder->engine),
+        (unsigned long long)rep_feed_info(builder->feed)->end_frame);
 }
 
 /* One attempt; -EAGAIN asks for another one. */
@@ -111,7 +112,7 @@ static int plain_run(struct wet_builder *builder)
         if (!err && why == REP_STOP_END)
             err = too_late(builder);
         if (!err && options->interrupted && *options->interrupted)
-            err = wd_fail(-WD_ERR_INTERRUPTED, "interrupted");
+            err = wetdbg_fail(-WETDBG_ERR_INTERRUPTED, "interrupted");
         if (err || last)
             return err;
         if (options->progress)
@@ -207,7 +208,7 @@ static int objects_make(struct wet_builder *builder)
     size_t count;
     int err = rep_engine_views(builder->engine, &views, &count);
     if (!err && count >= AGT_VIEWS_MAX)
-        return wd_fail(-WD_ERR_UNSUPPORTED, "the program has too many mappings");
+        return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED, "the program has too many mappings");
     for (size_t i = 0; !err && i < count; i++) {
         const struct agt_view *view = &views[i];
         struct wet_object object = {.start = view->start,
@@ -222,7 +223,8 @@ static int objects_make(struct wet_builder *builder)
         if (object.file == EVQ_FILE_NONE)
             object.file_off = object.file_bytes = 0;
         if (!is_sound(builder, view, &object, i ? views[i - 1].end : 0))
-            return wd_fail(-WD_ERR_MACHINE, "the replay process sent a damaged list of mappings");
+            return wetdbg_fail(-WETDBG_ERR_MACHINE,
+                               "the replay process sent a damaged list of mappings");
         err = wet_space_add_object(space, &object);
         if (!err)
             err = wet_space_fill_object(space, space->object_count - 1);

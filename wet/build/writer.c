@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "common/err.h"
+#include <wetdbg/errors.h>
 
 #define JOBS_MAX    (4 * WET_WRITER_THREADS_MAX)
 #define SECTIONS    WET_WRITER_SECTIONS
@@ -120,7 +120,7 @@ static void error_keep(struct wet_writer *writer, int err)
     if (!err || writer->err)
         return;
     writer->err = err;
-    snprintf(writer->message, sizeof(writer->message), "%s", wd_error_message(err));
+    snprintf(writer->message, sizeof(writer->message), "%s", wetdbg_error(err));
 }
 
 static void write_packed(struct wet_writer *writer)
@@ -204,7 +204,7 @@ int wet_writer_new(struct wet_store_writer *store, const struct wet_writer_optio
 
 static int error_of(struct wet_writer *writer)
 {
-    return writer->err ? wd_fail(writer->err, "%s", writer->message) : 0;
+    return writer->err ? wetdbg_fail(writer->err, "%s", writer->message) : 0;
 }
 
 int wet_writer_put(struct wet_writer *writer, struct wet_interval_parts *parts)

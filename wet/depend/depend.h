@@ -2,7 +2,7 @@
 /*
  * The dependences of a whole run, found in one pass forward while it is replayed.
  *
- * Each execution of a node (wet/wet.h) gets a number, from 1 in order of time; so does each recorded
+ * Each execution of a node (wet/intervals.h) gets a number, from 1 in order of time; so does each recorded
  * event (a system call defines its result and what the kernel wrote). A *label* is the number of the execution
  * that defined what another one used; 0: nothing in the run did. Together with the node's static
  * code it names the instruction: within a node the last definition counts. (Zhang & Gupta, MICRO
@@ -88,7 +88,7 @@ struct wet_depend_result {
 /*
  * Replays `feed` (at its beginning) to its end and finds all labels. Memory: as much as the
  * program touched, four times that in addition where it stores single bytes. Errors: those of rep_engine_run(); -ENOMEM;
- * -WD_ERR_MACHINE where no memory can be made executable; -WD_ERR_UNSUPPORTED if more than 2^31 executions have
+ * -WETDBG_ERR_MACHINE where no memory can be made executable; -WETDBG_ERR_UNSUPPORTED if more than 2^31 executions have
  * defined something that is still there.
  */
 int wet_find_dependences(struct rep_feed *feed, const struct wet_depend_options *options,

@@ -255,7 +255,7 @@ int dep_entry_pass(struct dep_finder *finder, const struct evq_entry *entry, uin
 /* ---- renumber.c: more executions than numbers ---- */
 
 /* Makes numbers small again: labels that are still there become 1, 2, ... in order of time. The block
- * must be empty. 0, -ENOMEM or -WD_ERR_UNSUPPORTED. */
+ * must be empty. 0, -ENOMEM or -WETDBG_ERR_UNSUPPORTED. */
 int dep_renumber(struct dep_finder *finder);
 
 #endif

@@ -41,7 +41,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "common/err.h"
+#include <wetdbg/errors.h>
 
 #define MACHINE(field) ((int32_t)offsetof(struct dep_machine, field))
 /* The code of one node takes NODE_BYTES_MAX at most: 64 instructions of four operands, each defined too. */
@@ -192,8 +192,8 @@ int dep_code_init(struct dep_code *code)
     if (fd >= 0)
         close(fd);
     if (err)
-        return wd_fail(-WD_ERR_MACHINE, "no memory for code that finds dependences: %s",
-                       strerror(-err));
+        return wetdbg_fail(-WETDBG_ERR_MACHINE, "no memory for code that finds dependences: %s",
+                           strerror(-err));
     leave_emit(code);
     slow_emit(code);
     enter_emit(code);
@@ -469,8 +469,8 @@ int dep_code_make(struct dep_code *code, const struct dep_node *node, const stru
     made.e = emit_from(code, DEP_CODE_BYTES / 2 + code->cold_bytes, NODE_BYTES_MAX);
     ways_emit(&made);
     if (hot.overflow || made.e.overflow)
-        return wd_fail(-WD_ERR_UNSUPPORTED, "too many operands in the code at %#llx",
-                       (unsigned long long)node->is.pc);
+        return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED, "too many operands in the code at %#llx",
+                           (unsigned long long)node->is.pc);
     *place = (uint32_t)at;
     code->hot_bytes = (size_t)(hot.at - code->writable + 15) & ~(size_t)15;
     code->cold_bytes = (size_t)(made.e.at - code->writable) - DEP_CODE_BYTES / 2;

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "recorder/insn/insn_ranges.h"
 #include "wet/depend/depend_priv.h"
+#include <wetdbg/errors.h>
 
 /* ---- groups of registers ---- */
 
@@ -172,7 +172,8 @@ int dep_node_make(const struct dbi_fragment *fragment, struct dep_node **out)
         return -ENOMEM;
     *out = node;
     if (fragment->insn_count > DEP_STATEMENTS_MAX)
-        return wd_fail(-WD_ERR_MACHINE, "a fragment of %u instructions", fragment->insn_count);
+        return wetdbg_fail(-WETDBG_ERR_MACHINE, "a fragment of %u instructions",
+                           fragment->insn_count);
     reading.node = node;
     reading.fragment = fragment;
     reading.hard_count = 0;

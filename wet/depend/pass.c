@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "recorder/insn/insn_ranges.h"
 #include "wet/depend/depend_priv.h"
 #include "wet/trace/stored_entry.h"
+#include <wetdbg/errors.h>
 
 /* A block stays in the second-level cache. */
 #define BLOCK_WORDS 32768
@@ -206,7 +206,7 @@ static int node_meet(struct dep_finder *finder, size_t id)
 static int node_learn(struct dep_finder *finder, size_t id)
 {
     if (id >= finder->node_count || !finder->fragments[id])
-        return wd_fail(-WD_ERR_MACHINE, "the replay process sent a damaged ring");
+        return wetdbg_fail(-WETDBG_ERR_MACHINE, "the replay process sent a damaged ring");
     int err = finder->nodes[id] ? 0 : node_meet(finder, id);
     struct dep_node *node = finder->nodes[id];
     struct dep_lists lists;
@@ -239,7 +239,7 @@ static int room_for(struct dep_finder *finder, size_t count)
     size_t room = count * 2;
 
     if (count > AGT_COUNT_MAX)
-        return wd_fail(-WD_ERR_MACHINE, "more than %u fragments", AGT_COUNT_MAX);
+        return wetdbg_fail(-WETDBG_ERR_MACHINE, "more than %u fragments", AGT_COUNT_MAX);
     if (count <= finder->node_room)
         return 0;
     int err = room_make(&finder->fragments, sizeof(*finder->fragments), room);
@@ -358,7 +358,7 @@ static int words_pass(struct dep_finder *finder, const struct dep_stretch *stret
             err = block_give(finder);
     }
     if (!err && *at > end)
-        err = wd_fail(-WD_ERR_MACHINE, "the replay process sent a damaged ring");
+        err = wetdbg_fail(-WETDBG_ERR_MACHINE, "the replay process sent a damaged ring");
     return err;
 }
 
@@ -397,7 +397,7 @@ int dep_finder_pass(struct dep_finder *finder, const struct dep_stretch *stretch
         const struct dep_mark *mark = (const void *)(stretch->marks.data + m);
         const struct evq_entry *entry = (const struct evq_entry *)(mark + 1);
         if (mark->ring_words > stretch->word_count)
-            return wd_fail(-WD_ERR_MACHINE, "the replay process sent a damaged ring");
+            return wetdbg_fail(-WETDBG_ERR_MACHINE, "the replay process sent a damaged ring");
         err = words_pass(finder, stretch, &at, mark->ring_words, runner_find(stretch, m));
         if (!err)
             err = event_pass(finder, entry);

@@ -7,8 +7,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "common/err.h"
 #include "wet/depend/depend_priv.h"
+#include <wetdbg/errors.h>
 
 #define WORDS_PER_RANK 8
 
@@ -81,9 +81,9 @@ static int live_renumber(struct dep_finder *finder, struct live *live, size_t wo
     each_label(finder, bits_mark, live);
     ranks_count(live, words);
     if (live->count > finder->number_max / 2)
-        return wd_fail(-WD_ERR_UNSUPPORTED,
-                       "what %llu executions defined is still there: more than can be numbered",
-                       (unsigned long long)live->count);
+        return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED,
+                           "what %llu executions defined is still there: more than can be numbered",
+                           (unsigned long long)live->count);
     uint64_t *old = numbers_list(finder, live, words);
     if (!old)
         return -ENOMEM;

@@ -12,8 +12,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "common/err.h"
 #include "wet/depend/depend_priv.h"
+#include <wetdbg/errors.h>
 
 #define ADDRESS_MASK ((UINT64_C(1) << 48) - 1)
 #define CHUNK_MASK   (DEP_CHUNK_BYTES - 1)
@@ -28,7 +28,7 @@ static int chunk_reserve(struct dep_shadow *shadow, size_t chunk)
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
     if (at == MAP_FAILED)
-        return wd_fail(-ENOMEM, "no room for the labels of the program's memory");
+        return wetdbg_fail(-ENOMEM, "no room for the labels of the program's memory");
     shadow->granules[chunk] = at;
     shadow->sides[chunk] = (uint32_t *)(at + DEP_CHUNK_BYTES);
     return 0;

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 
 #include "common/clock.h"
-#include "common/err.h"
 #include "recorder/replay/start.h"
 #include "wet/depend/depend_priv.h"
+#include <wetdbg/errors.h>
 
 /* Instructions of a stretch: few enough for its part of the ring to stay in a shared cache. */
 #define STRETCH_INSTRUCTIONS (1u << 20)
@@ -47,7 +47,7 @@ static void *finder_main(void *arg)
         pthread_mutex_lock(&run->mutex);
         if (err && !run->err) {
             run->err = err;
-            snprintf(run->message, sizeof(run->message), "%s", wd_error_message(err));
+            snprintf(run->message, sizeof(run->message), "%s", wetdbg_error(err));
         }
         run->given = NULL;
         pthread_cond_broadcast(&run->changed);
@@ -62,7 +62,7 @@ static int finder_wait(struct run *run)
     while (run->given)
         pthread_cond_wait(&run->changed, &run->mutex);
     pthread_mutex_unlock(&run->mutex);
-    return run->err ? wd_fail(run->err, "%s", run->message) : 0;
+    return run->err ? wetdbg_fail(run->err, "%s", run->message) : 0;
 }
 
 static void finder_give(struct run *run, const struct dep_stretch *stretch)
@@ -106,7 +106,7 @@ static int stretch_run(struct run *run, enum rep_stop *why)
     stretch->words = rep_engine_ring(run->engine, &bytes);
     stretch->word_count = bytes / 8;
     if (bytes > AGT_RING_BYTES / 2 - DEP_SLACK_BYTES)
-        return wd_fail(-WD_ERR_MACHINE, "the replay process sent a damaged ring");
+        return wetdbg_fail(-WETDBG_ERR_MACHINE, "the replay process sent a damaged ring");
     return 0;
 }
 
@@ -138,7 +138,7 @@ static int run_threaded(struct run *run)
     pthread_cond_init(&run->changed, NULL);
     int err = pthread_create(&run->thread, NULL, finder_main, run);
     if (err) {
-        err = wd_fail(-err, "no thread to find dependences");
+        err = wetdbg_fail(-err, "no thread to find dependences");
     } else {
         err = run_all(run);
         pthread_mutex_lock(&run->mutex);

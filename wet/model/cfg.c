@@ -54,7 +54,7 @@ struct builder {
     struct mdl_mod *mod;
     const struct mdl_functions *functions;
     struct mdl_graphs *graphs;
-    struct mdl_graph *graph; /* parts[].block_of holds 1 + node index until the end */
+    struct wetdbg_graph *graph; /* parts[].block_of holds 1 + node index until the end */
     struct node *nodes;
     uint32_t node_count;
     uint32_t node_capacity;
@@ -83,7 +83,7 @@ int mdl_addresses_add(struct mdl_addresses *list, uint64_t address)
     return 1;
 }
 
-void mdl_graph_free(struct mdl_graph *graph)
+void mdl_graph_free(struct wetdbg_graph *graph)
 {
     if (!graph)
         return;
@@ -102,7 +102,7 @@ void mdl_graph_free(struct mdl_graph *graph)
 
 /* ---- Parts ------------------------------------------------------------------------------- */
 
-static struct mdl_graph_part *part_at(const struct mdl_graph *graph, uint64_t pc)
+static struct mdl_graph_part *part_at(const struct wetdbg_graph *graph, uint64_t pc)
 {
     for (size_t i = 0; i < graph->part_count; i++)
         if (pc - graph->parts[i].start < graph->parts[i].size_bytes)
@@ -112,7 +112,7 @@ static struct mdl_graph_part *part_at(const struct mdl_graph *graph, uint64_t pc
 
 static int add_landings(struct builder *b, const struct mdl_function_entry *entry)
 {
-    struct mdl_graph *graph = b->graph;
+    struct wetdbg_graph *graph = b->graph;
     struct mdl_landing *landings = NULL, *grown;
     size_t count = 0;
     int result =
@@ -132,7 +132,7 @@ static int add_landings(struct builder *b, const struct mdl_function_entry *entr
 
 static int add_part(struct builder *b, const struct mdl_function_entry *entry)
 {
-    struct mdl_graph *graph = b->graph;
+    struct wetdbg_graph *graph = b->graph;
     struct mdl_graph_part *grown =
         reallocarray(graph->parts, graph->part_count + 1, sizeof(*grown));
     size_t available = 0;
@@ -156,13 +156,13 @@ static int add_part(struct builder *b, const struct mdl_function_entry *entry)
 
 int mdl_cfg_is_part(const struct mdl_function_entry *entry, uint64_t target)
 {
-    if (entry->flags & MDL_FUNCTION_PLT)
+    if (entry->flags & WETDBG_FUNCTION_PLT)
         return 0;
     if (target != entry->start)
         return 1;
-    if (entry->flags & MDL_FUNCTION_COLD)
+    if (entry->flags & WETDBG_FUNCTION_COLD)
         return 1;
-    return entry->is_continuation && !(entry->flags & MDL_FUNCTION_SYMBOL);
+    return entry->is_continuation && !(entry->flags & WETDBG_FUNCTION_SYMBOL);
 }
 
 /* 1 if the target is in the graph's code, joining another part if it belongs to this function;
@@ -441,7 +441,7 @@ static int discover(struct builder *b)
 
 static int compare_leaders(const void *left, const void *right)
 {
-    const struct mdl_block *a = left, *b = right;
+    const struct wetdbg_block *a = left, *b = right;
 
     return a->start < b->start ? -1 : a->start > b->start;
 }
@@ -460,7 +460,7 @@ static struct node *next_in_block(const struct builder *b, const struct node *no
 
 static int make_blocks(struct builder *b)
 {
-    struct mdl_graph *graph = b->graph;
+    struct wetdbg_graph *graph = b->graph;
     uint32_t count = 0;
 
     for (uint32_t i = 0; i < b->node_count; i++)
@@ -473,7 +473,7 @@ static int make_blocks(struct builder *b)
             graph->blocks[graph->block_count++].start = b->nodes[i].pc;
     qsort(graph->blocks, count, sizeof(*graph->blocks), compare_leaders);
     for (uint32_t i = 0; i < count; i++) {
-        struct mdl_block *block = &graph->blocks[i];
+        struct wetdbg_block *block = &graph->blocks[i];
         struct node *node = node_at(b, block->start), *last = node;
 
         for (; node; node = next_in_block(b, node)) {
@@ -500,7 +500,7 @@ struct edges {
 
 static int add_edge(struct edges *edges, uint32_t target)
 {
-    uint32_t *mark = &edges->mark[target == MDL_BLOCK_EXIT ? edges->block_count : target];
+    uint32_t *mark = &edges->mark[target == WETDBG_BLOCK_EXIT ? edges->block_count : target];
 
     if (*mark == edges->block + 1)
         return 0;
@@ -524,12 +524,12 @@ static int add_edge_to(const struct builder *b, struct edges *edges, uint64_t pc
 {
     struct node *node = node_at(b, pc);
 
-    return add_edge(edges, node ? node->block : MDL_BLOCK_EXIT);
+    return add_edge(edges, node ? node->block : WETDBG_BLOCK_EXIT);
 }
 
 /* Falling on: to nothing if no instruction could be decoded there, or past the end after a call
  * (which then did not return). */
-static int add_fall_edge(const struct builder *b, struct edges *edges, struct mdl_block *block,
+static int add_fall_edge(const struct builder *b, struct edges *edges, struct wetdbg_block *block,
                          const struct node *last)
 {
     uint64_t next = block->end;
@@ -538,59 +538,59 @@ static int add_fall_edge(const struct builder *b, struct edges *edges, struct md
         return add_edge_to(b, edges, next);
     if (part_at(b->graph, next) || last->kind == MDL_INSN_CALL) {
         if (last->kind != MDL_INSN_BRANCH)
-            block->kind = MDL_END_STOP;
+            block->kind = WETDBG_BLOCK_END_STOP;
         return 0;
     }
     if (last->kind != MDL_INSN_BRANCH)
-        block->kind = MDL_END_TAIL;
-    return add_edge(edges, MDL_BLOCK_EXIT);
+        block->kind = WETDBG_BLOCK_END_TAIL;
+    return add_edge(edges, WETDBG_BLOCK_EXIT);
 }
 
-static int add_indirect_edges(const struct builder *b, struct edges *edges, struct mdl_block *block,
-                              const struct node *last)
+static int add_indirect_edges(const struct builder *b, struct edges *edges,
+                              struct wetdbg_block *block, const struct node *last)
 {
     const struct jump *jump = last->jump == NO_INSN ? NULL : &b->jumps[last->jump];
 
     if (!jump) { /* through the slot of another module's function */
-        block->kind = MDL_END_TAIL;
-        return add_edge(edges, MDL_BLOCK_EXIT);
+        block->kind = WETDBG_BLOCK_END_TAIL;
+        return add_edge(edges, WETDBG_BLOCK_EXIT);
     }
-    block->kind = MDL_END_INDIRECT;
+    block->kind = WETDBG_BLOCK_END_INDIRECT;
     block->is_complete = jump->is_complete;
     for (size_t i = 0; i < jump->targets.count; i++)
         if (add_edge_to(b, edges, jump->targets.items[i]) < 0)
             return -ENOMEM;
     if (jump->leaves || jump->targets.count == 0)
-        return add_edge(edges, MDL_BLOCK_EXIT);
+        return add_edge(edges, WETDBG_BLOCK_EXIT);
     return 0;
 }
 
-static int add_block_edges(const struct builder *b, struct edges *edges, struct mdl_block *block)
+static int add_block_edges(const struct builder *b, struct edges *edges, struct wetdbg_block *block)
 {
     const struct node *last = node_at(b, block->last);
 
     block->is_complete = true;
-    block->kind = MDL_END_FALL;
+    block->kind = WETDBG_BLOCK_END_FALL;
     switch (last->kind) {
     case MDL_INSN_RETURN:
-        block->kind = MDL_END_RETURN;
-        return add_edge(edges, MDL_BLOCK_EXIT);
+        block->kind = WETDBG_BLOCK_END_RETURN;
+        return add_edge(edges, WETDBG_BLOCK_EXIT);
     case MDL_INSN_STOP:
-        block->kind = MDL_END_STOP;
+        block->kind = WETDBG_BLOCK_END_STOP;
         return 0;
     case MDL_INSN_BRANCH:
-        block->kind = MDL_END_BRANCH;
+        block->kind = WETDBG_BLOCK_END_BRANCH;
         if (add_fall_edge(b, edges, block, last) < 0)
             return -ENOMEM;
         return add_edge_to(b, edges, last->target);
     case MDL_INSN_JUMP:
         if (!last->is_direct)
             return add_indirect_edges(b, edges, block, last);
-        block->kind = node_at(b, last->target) ? MDL_END_JUMP : MDL_END_TAIL;
+        block->kind = node_at(b, last->target) ? WETDBG_BLOCK_END_JUMP : WETDBG_BLOCK_END_TAIL;
         return add_edge_to(b, edges, last->target);
     default:
         if (last->never_returns) {
-            block->kind = MDL_END_STOP;
+            block->kind = WETDBG_BLOCK_END_STOP;
             return 0;
         }
         return add_fall_edge(b, edges, block, last);
@@ -599,7 +599,7 @@ static int add_block_edges(const struct builder *b, struct edges *edges, struct 
 
 static int make_successors(struct builder *b)
 {
-    struct mdl_graph *graph = b->graph;
+    struct wetdbg_graph *graph = b->graph;
     struct edges edges = {.block_count = graph->block_count};
     int result = 0;
 
@@ -643,7 +643,7 @@ static void builder_fini(struct builder *b)
 }
 
 int mdl_cfg_build(struct mdl_mod *mod, struct mdl_graphs *graphs, uint32_t function,
-                  struct mdl_graph **graph)
+                  struct wetdbg_graph **graph)
 {
     struct builder b = {.mod = mod, .graphs = graphs, .functions = mod->functions};
     const struct mdl_function_entry *entry = &mod->functions->entries[function];

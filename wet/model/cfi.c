@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "common/err.h"
 #include "wet/model/ehframe.h"
+#include <wetdbg/errors.h>
 
 void mdl_cfi_free(struct mdl_cfi *cfi)
 {
@@ -65,6 +65,6 @@ int mdl_cfi_frame(struct mdl_mod *mod, uint64_t pc, Dwarf_Frame **frame)
         return 0;
     if (cfi->debug && dwarf_cfi_addrframe(cfi->debug, address, frame) == 0)
         return 0;
-    return wd_fail(-WD_ERR_NOT_FOUND, "no call frame information for 0x%llx (%s+0x%llx)",
-                   (unsigned long long)pc, mod->info.name, (unsigned long long)address);
+    return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "no call frame information for 0x%llx (%s+0x%llx)",
+                       (unsigned long long)pc, mod->info.name, (unsigned long long)address);
 }

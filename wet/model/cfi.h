@@ -12,7 +12,7 @@ struct mdl_cfi {
 };
 
 /*
- * The frame state at pc, for the caller to free(). -WD_ERR_NOT_FOUND if nothing covers pc.
+ * The frame state at pc, for the caller to free(). -WETDBG_ERR_NOT_FOUND if nothing covers pc.
  */
 int mdl_cfi_frame(struct mdl_mod *mod, uint64_t pc, Dwarf_Frame **frame);
 

@@ -15,9 +15,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/err.h"
 #include "common/regular.h"
 #include "wet/model/ehframe.h"
+#include <wetdbg/errors.h>
 
 #define DEBUG_ROOT   "/usr/lib/debug"
 #define BUILD_ID_MAX 64
@@ -244,7 +244,7 @@ static int find_file(const void *data, size_t size_bytes, const char *path, char
         result = find(elf, path, found);
     elf_end(elf);
     if (result < 0)
-        return wd_fail(-WD_ERR_NOT_FOUND, "no %s found for %s", what, path);
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "no %s found for %s", what, path);
     return 0;
 }
 

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/err.h"
+#include <wetdbg/errors.h>
 
 #define STACK_MAX 64
 #define STEPS_MAX 10000
@@ -22,13 +22,13 @@ struct stack {
     size_t at; /* of the operation being evaluated */
     uint64_t items[STACK_MAX];
     unsigned depth;
-    struct mdl_place *place;
+    struct wetdbg_place *place;
     bool is_final; /* place is complete (register, implicit value, gone) */
 };
 
 static int corrupt(const char *what)
 {
-    return wd_fail(-WD_ERR_CORRUPT, "damaged location expression: %s", what);
+    return wetdbg_fail(-WETDBG_ERR_CORRUPT, "damaged location expression: %s", what);
 }
 
 static int push(struct stack *stack, uint64_t value)
@@ -49,7 +49,7 @@ static int pop(struct stack *stack, uint64_t *value)
 
 static int push_register(struct stack *stack, uint64_t reg, uint64_t offset)
 {
-    const struct mdl_machine *machine = stack->env->machine;
+    const struct wetdbg_machine *machine = stack->env->machine;
     uint64_t value = 0;
     int result;
 
@@ -61,7 +61,7 @@ static int push_register(struct stack *stack, uint64_t reg, uint64_t offset)
 
 static int push_memory(struct stack *stack, uint64_t size)
 {
-    const struct mdl_machine *machine = stack->env->machine;
+    const struct wetdbg_machine *machine = stack->env->machine;
     uint64_t address, value = 0;
     int result = pop(stack, &address);
 
@@ -109,7 +109,7 @@ static int push_tls(struct stack *stack)
 
 static int gone(struct stack *stack, const char *reason)
 {
-    stack->place->kind = MDL_PLACE_NONE;
+    stack->place->kind = WETDBG_PLACE_NONE;
     snprintf(stack->place->reason, sizeof(stack->place->reason), "%s", reason);
     stack->is_final = true;
     return 0;
@@ -119,7 +119,7 @@ static int in_register(struct stack *stack, uint64_t reg)
 {
     if (reg > INT16_MAX)
         return corrupt("register number");
-    stack->place->kind = MDL_PLACE_REGISTER;
+    stack->place->kind = WETDBG_PLACE_REGISTER;
     stack->place->reg = (unsigned)reg;
     stack->is_final = true;
     return 0;
@@ -127,7 +127,7 @@ static int in_register(struct stack *stack, uint64_t reg)
 
 static int take_value(struct stack *stack)
 {
-    stack->place->kind = MDL_PLACE_VALUE;
+    stack->place->kind = WETDBG_PLACE_VALUE;
     stack->is_final = true;
     return pop(stack, &stack->place->value);
 }
@@ -142,7 +142,7 @@ static int take_implicit(struct stack *stack, const Dwarf_Op *op)
     if (block.length > sizeof(stack->place->value))
         return gone(stack, "constant wider than 8 bytes");
     memcpy(&stack->place->value, block.data, block.length);
-    stack->place->kind = MDL_PLACE_VALUE;
+    stack->place->kind = WETDBG_PLACE_VALUE;
     stack->is_final = true;
     return 0;
 }
@@ -221,7 +221,8 @@ static int binary(uint8_t atom, uint64_t a, uint64_t b, uint64_t *result)
         *result = sa >= sb;
         return 0;
     default:
-        return wd_fail(-WD_ERR_UNSUPPORTED, "location expression with operation 0x%x", atom);
+        return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED, "location expression with operation 0x%x",
+                           atom);
     }
 }
 
@@ -400,7 +401,7 @@ static int step(struct stack *stack, const Dwarf_Op *op)
 }
 
 int mdl_expr_eval(const struct mdl_expr_env *env, const Dwarf_Op *ops, size_t count,
-                  struct mdl_place *place)
+                  struct wetdbg_place *place)
 {
     struct stack stack = {.env = env, .ops = ops, .count = count, .place = place};
     int result;
@@ -416,11 +417,11 @@ int mdl_expr_eval(const struct mdl_expr_env *env, const Dwarf_Op *ops, size_t co
         result = step(&stack, &ops[stack.at]);
         if (result < 0)
             return result;
-        if (place->kind == MDL_PLACE_NONE && stack.is_final)
+        if (place->kind == WETDBG_PLACE_NONE && stack.is_final)
             return 0;
     }
     if (stack.is_final)
         return 0;
-    place->kind = MDL_PLACE_MEMORY;
+    place->kind = WETDBG_PLACE_MEMORY;
     return pop(&stack, &place->address);
 }

@@ -7,7 +7,7 @@
 
 /* Where an expression is evaluated. Functions that are NULL make operations that need them fail. */
 struct mdl_expr_env {
-    const struct mdl_machine *machine;
+    const struct wetdbg_machine *machine;
     uint64_t bias;          /* added to addresses in the expression */
     Dwarf_Attribute *attr;  /* the expression's attribute, or NULL */
     void *context;          /* of the functions below */
@@ -18,11 +18,11 @@ struct mdl_expr_env {
 };
 
 /*
- * Evaluates. Operations that only say that the value is gone give MDL_PLACE_NONE with a reason.
- * -WD_ERR_CORRUPT for nonsense, -WD_ERR_UNSUPPORTED for what cannot be evaluated, or a callback's
+ * Evaluates. Operations that only say that the value is gone give WETDBG_PLACE_NONE with a reason.
+ * -WETDBG_ERR_CORRUPT for nonsense, -WETDBG_ERR_UNSUPPORTED for what cannot be evaluated, or a callback's
  * error. place->size_bytes is 0 unless a piece states it.
  */
 int mdl_expr_eval(const struct mdl_expr_env *env, const Dwarf_Op *ops, size_t count,
-                  struct mdl_place *place);
+                  struct wetdbg_place *place);
 
 #endif

@@ -14,11 +14,11 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "common/err.h"
 #include "wet/model/ehframe.h"
 #include "wet/model/insn_flow.h"
 #include "wet/model/names.h"
 #include "wet/model/symload.h"
+#include <wetdbg/errors.h>
 
 void mdl_functions_free(struct mdl_functions *functions)
 {
@@ -56,7 +56,7 @@ static int compare_names(const void *left, const void *right)
 
 static int compare_objects(const void *left, const void *right)
 {
-    const struct mdl_symbol *a = left, *b = right;
+    const struct wetdbg_symbol *a = left, *b = right;
 
     if (a->start != b->start)
         return a->start < b->start ? -1 : 1;
@@ -72,10 +72,10 @@ static struct mdl_function_entry merge_candidates(const struct mdl_raw_function 
     struct mdl_function_entry entry = {.start = first->start, .name = first->name};
     uint64_t frame_end = 0;
 
-    entry.flags = first->flags & MDL_FUNCTION_IFUNC;
+    entry.flags = first->flags & WETDBG_FUNCTION_IFUNC;
     for (; first < end; first++) {
-        entry.flags |= first->flags & ~(unsigned)MDL_FUNCTION_IFUNC;
-        if (!(first->flags & MDL_FUNCTION_FRAME)) {
+        entry.flags |= first->flags & ~(unsigned)WETDBG_FUNCTION_IFUNC;
+        if (!(first->flags & WETDBG_FUNCTION_FRAME)) {
             if (first->end > entry.end)
                 entry.end = first->end;
         } else {
@@ -182,24 +182,24 @@ static uint64_t skip_padding(const struct mdl_mod *mod, uint64_t start, uint64_t
 
 /* Growing list of ranges that hold code. */
 struct ranges {
-    struct mdl_range *items;
+    struct wetdbg_range *items;
     size_t count;
 };
 
 static int add_range(struct ranges *ranges, uint64_t start, uint64_t end)
 {
-    struct mdl_range *grown = reallocarray(ranges->items, ranges->count + 1, sizeof(*grown));
+    struct wetdbg_range *grown = reallocarray(ranges->items, ranges->count + 1, sizeof(*grown));
 
     if (!grown)
         return -ENOMEM;
     ranges->items = grown;
-    ranges->items[ranges->count++] = (struct mdl_range){start, end};
+    ranges->items[ranges->count++] = (struct wetdbg_range){start, end};
     return 0;
 }
 
 static int compare_ranges(const void *left, const void *right)
 {
-    const struct mdl_range *a = left, *b = right;
+    const struct wetdbg_range *a = left, *b = right;
 
     return a->start < b->start ? -1 : a->start > b->start;
 }
@@ -270,7 +270,7 @@ static int fill_gaps(struct mdl_mod *mod, struct mdl_functions *functions,
                 at = skip_padding(mod, at, gap_end);
             if (at < gap_end && functions->count < capacity)
                 entries[functions->count++] = (struct mdl_function_entry){
-                    .start = at, .end = gap_end, .flags = MDL_FUNCTION_GUESSED};
+                    .start = at, .end = gap_end, .flags = WETDBG_FUNCTION_GUESSED};
             if (at < gap_end)
                 at = gap_end;
         }
@@ -405,7 +405,8 @@ uint32_t mdl_functions_find(const struct mdl_functions *functions, uint64_t addr
     return at;
 }
 
-int mdl_function_need(struct mdl_model *model, uint64_t pc, struct mdl_mod **mod, uint32_t *index)
+int mdl_function_need(struct wetdbg_model *model, uint64_t pc, struct mdl_mod **mod,
+                      uint32_t *index)
 {
     struct mdl_functions *functions;
     int result = mdl_mod_need(model, pc, mod);
@@ -416,9 +417,9 @@ int mdl_function_need(struct mdl_model *model, uint64_t pc, struct mdl_mod **mod
         return result;
     *index = mdl_functions_find(functions, pc);
     if (*index == MDL_NO_FUNCTION)
-        return wd_fail(-WD_ERR_NOT_FOUND, "no function at 0x%llx (%s+0x%llx)",
-                       (unsigned long long)pc, (*mod)->info.name,
-                       (unsigned long long)(pc - (*mod)->info.bias));
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "no function at 0x%llx (%s+0x%llx)",
+                           (unsigned long long)pc, (*mod)->info.name,
+                           (unsigned long long)(pc - (*mod)->info.bias));
     return 0;
 }
 
@@ -459,11 +460,11 @@ void mdl_functions_by_name(const struct mdl_functions *functions, const char *na
 }
 
 void mdl_function_fill(struct mdl_mod *mod, struct mdl_function_entry *entry,
-                       struct mdl_function *function)
+                       struct wetdbg_function *function)
 {
     if (!entry->plain_name)
         entry->plain_name = mdl_name_demangle(mod->model, entry->name, MDL_NAME_PLAIN);
-    *function = (struct mdl_function){
+    *function = (struct wetdbg_function){
         .name = entry->plain_name ? entry->plain_name : entry->name,
         .linkage_name = entry->name,
         .start = entry->start,
@@ -473,7 +474,7 @@ void mdl_function_fill(struct mdl_mod *mod, struct mdl_function_entry *entry,
     };
 }
 
-int mdl_function_at(struct mdl_model *model, uint64_t pc, struct mdl_function *function)
+int wetdbg_function_at(struct wetdbg_model *model, uint64_t pc, struct wetdbg_function *function)
 {
     struct mdl_mod *mod;
     uint32_t index;
@@ -487,13 +488,13 @@ int mdl_function_at(struct mdl_model *model, uint64_t pc, struct mdl_function *f
 /* ---- Data symbols ------------------------------------------------------------------------ */
 
 /* Puts what people call it in the place of the linker's name. */
-static int name_symbol(struct mdl_model *model, struct mdl_symbol *symbol)
+static int name_symbol(struct wetdbg_model *model, struct wetdbg_symbol *symbol)
 {
     symbol->name = mdl_name_demangle(model, symbol->name, MDL_NAME_PLAIN);
     return symbol->name ? 0 : -ENOMEM;
 }
 
-int mdl_symbol_at(struct mdl_model *model, uint64_t address, struct mdl_symbol *symbol)
+int wetdbg_symbol_at(struct wetdbg_model *model, uint64_t address, struct wetdbg_symbol *symbol)
 {
     struct mdl_functions *table;
     size_t low = 0, high;
@@ -519,12 +520,13 @@ int mdl_symbol_at(struct mdl_model *model, uint64_t address, struct mdl_symbol *
             return name_symbol(model, symbol);
         }
     }
-    return wd_fail(-WD_ERR_NOT_FOUND, "no symbol at 0x%llx", (unsigned long long)address);
+    return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "no symbol at 0x%llx", (unsigned long long)address);
 }
 
 /* The first data symbol whose name is exactly this one (pattern NULL), or matches. 1: found. */
-static int find_symbol(struct mdl_model *model, const struct mdl_functions *table, const char *name,
-                       const struct mdl_name_pattern *pattern, struct mdl_symbol *symbol)
+static int find_symbol(struct wetdbg_model *model, const struct mdl_functions *table,
+                       const char *name, const struct mdl_name_pattern *pattern,
+                       struct wetdbg_symbol *symbol)
 {
     for (size_t at = 0; at < table->object_count; at++) {
         const char *known = table->objects[at].name;
@@ -539,7 +541,7 @@ static int find_symbol(struct mdl_model *model, const struct mdl_functions *tabl
     return 0;
 }
 
-int mdl_symbol_named(struct mdl_model *model, const char *name, struct mdl_symbol *symbol)
+int wetdbg_symbol_named(struct wetdbg_model *model, const char *name, struct wetdbg_symbol *symbol)
 {
     struct mdl_name_pattern pattern;
     int result = mdl_name_pattern_init(&pattern, name);
@@ -557,7 +559,7 @@ int mdl_symbol_named(struct mdl_model *model, const char *name, struct mdl_symbo
     if (result < 0)
         return result;
     return result ? name_symbol(model, symbol)
-                  : wd_fail(-WD_ERR_NOT_FOUND, "no data symbol named \"%s\"", name);
+                  : wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "no data symbol named \"%s\"", name);
 }
 
 /* ---- Functions that never return --------------------------------------------------------- */

@@ -39,7 +39,7 @@ struct mdl_functions {
     size_t count;
     struct mdl_function_name *names; /* sorted by name, then start */
     size_t name_count;
-    struct mdl_symbol *objects; /* sorted by start */
+    struct wetdbg_symbol *objects; /* sorted by start */
     size_t object_count;
     struct mdl_slot *slots; /* sorted by address */
     size_t slot_count;
@@ -53,8 +53,9 @@ int mdl_functions_get(struct mdl_mod *mod, struct mdl_functions **functions);
 /* Index of the innermost function that contains an address, or MDL_NO_FUNCTION. */
 uint32_t mdl_functions_find(const struct mdl_functions *functions, uint64_t address);
 
-/* Same for an address anywhere; *mod is its module. -WD_ERR_NOT_FOUND with a message. */
-int mdl_function_need(struct mdl_model *model, uint64_t pc, struct mdl_mod **mod, uint32_t *index);
+/* Same for an address anywhere; *mod is its module. -WETDBG_ERR_NOT_FOUND with a message. */
+int mdl_function_need(struct wetdbg_model *model, uint64_t pc, struct mdl_mod **mod,
+                      uint32_t *index);
 
 /* The slot at exactly this address, or NULL. */
 const struct mdl_slot *mdl_functions_slot(const struct mdl_functions *functions, uint64_t address);
@@ -64,7 +65,7 @@ void mdl_functions_by_name(const struct mdl_functions *functions, const char *na
                            size_t *end);
 
 void mdl_function_fill(struct mdl_mod *mod, struct mdl_function_entry *entry,
-                       struct mdl_function *function);
+                       struct wetdbg_function *function);
 
 /* Is a name (possibly "NAME@plt") that of a function which never returns? */
 int mdl_name_never_returns(const char *name);

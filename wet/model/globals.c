@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "wet/model/qualify.h"
+#include <wetdbg/errors.h>
 
 #define DEPTH_MAX 32
 
@@ -208,11 +208,11 @@ int mdl_globals_get(struct mdl_mod *mod, const struct mdl_globals **globals)
     return 0;
 }
 
-int mdl_globals_each(struct mdl_model *model, uint64_t pc, mdl_name_fn fn, void *context)
+int wetdbg_globals_each(struct wetdbg_model *model, uint64_t pc, wetdbg_name_fn fn, void *context)
 {
     const struct mdl_globals *globals;
     struct mdl_mod *mod = mdl_mod_at(model, pc);
-    int err = mod ? mdl_globals_get(mod, &globals) : -WD_ERR_NOT_FOUND;
+    int err = mod ? mdl_globals_get(mod, &globals) : -WETDBG_ERR_NOT_FOUND;
 
     for (size_t i = 0; !err && i < globals->count; i++)
         err = fn(context, globals->items[i].name);

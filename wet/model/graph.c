@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "wet/model/insn_flow.h"
+#include <wetdbg/errors.h>
 
 #define OWNER_HOPS_MAX 8
 
@@ -193,12 +193,12 @@ static int pad_add(struct pad_list *list, uint32_t block, uint64_t pc)
  * the call to the pad; that edge itself is left out of the graph, or all code would depend on all
  * calls before it). A call that never returns decides nothing: the branch before it does.
  */
-static int add_dependents(const struct mdl_graph *graph, uint32_t call, uint64_t pad_pc,
+static int add_dependents(const struct wetdbg_graph *graph, uint32_t call, uint64_t pad_pc,
                           uint32_t pad, uint32_t *mark, uint32_t stamp, struct pad_list *list)
 {
     const struct mdl_postdom *postdom = &graph->postdom;
 
-    if (graph->blocks[call].kind == MDL_END_STOP)
+    if (graph->blocks[call].kind == WETDBG_BLOCK_END_STOP)
         call = postdom->cd_first[call] < postdom->cd_first[call + 1]
                    ? postdom->controllers[postdom->cd_first[call]]
                    : 0;
@@ -218,7 +218,7 @@ static int compare_landings(const void *left, const void *right)
 }
 
 /* Lists what depends on landing pads. */
-static int find_pads(const struct mdl_graph *graph, struct pad_list *list)
+static int find_pads(const struct wetdbg_graph *graph, struct pad_list *list)
 {
     uint32_t *mark = calloc((size_t)graph->block_count + 1, sizeof(*mark)), stamp = 0;
     int result = mark ? 0 : -ENOMEM;
@@ -227,7 +227,7 @@ static int find_pads(const struct mdl_graph *graph, struct pad_list *list)
         const struct mdl_landing *landing = &graph->landings[i];
         uint32_t pad;
 
-        if (mdl_graph_find(graph, landing->pad, &pad) < 0)
+        if (wetdbg_graph_find(graph, landing->pad, &pad) < 0)
             continue;
         for (uint32_t call = 0; result == 0 && call < graph->block_count; call++)
             if (graph->blocks[call].start < landing->end &&
@@ -239,7 +239,7 @@ static int find_pads(const struct mdl_graph *graph, struct pad_list *list)
 }
 
 /* Puts branches and landing pads together. */
-static int make_controllers(struct mdl_graph *graph, const struct pad_list *pads)
+static int make_controllers(struct wetdbg_graph *graph, const struct pad_list *pads)
 {
     const struct mdl_postdom *postdom = &graph->postdom;
     uint32_t count = graph->block_count, *fill;
@@ -268,7 +268,7 @@ static int make_controllers(struct mdl_graph *graph, const struct pad_list *pads
 }
 
 /* Post-dominators and controllers of a graph that has blocks and successors. */
-static int analyse(struct mdl_graph *graph)
+static int analyse(struct wetdbg_graph *graph)
 {
     struct pad_list pads = {0};
     struct mdl_digraph digraph = {
@@ -291,11 +291,11 @@ static int analyse(struct mdl_graph *graph)
 }
 
 /* The graph of a function, from the cache or built. */
-static int graph_of(struct mdl_mod *mod, uint32_t index, struct mdl_graph **graph)
+static int graph_of(struct mdl_mod *mod, uint32_t index, struct wetdbg_graph **graph)
 {
     uint64_t entry = mod->functions->entries[index].start;
     struct mdl_graphs *graphs;
-    struct mdl_graph *made;
+    struct wetdbg_graph *made;
     int result = graphs_get(mod, &graphs);
 
     if (result < 0)
@@ -325,7 +325,7 @@ static void drop_graph(struct mdl_mod *mod, uint64_t entry)
     mdl_addrmap_set(&mod->graphs->by_entry, entry, NULL);
 }
 
-int mdl_graph_find(const struct mdl_graph *graph, uint64_t pc, uint32_t *index)
+int wetdbg_graph_find(const struct wetdbg_graph *graph, uint64_t pc, uint32_t *index)
 {
     for (size_t i = 0; i < graph->part_count; i++) {
         const struct mdl_graph_part *part = &graph->parts[i];
@@ -335,12 +335,12 @@ int mdl_graph_find(const struct mdl_graph *graph, uint64_t pc, uint32_t *index)
             return 0;
         }
     }
-    return wd_fail_plain(-WD_ERR_NOT_FOUND);
+    return wetdbg_fail_plain(-WETDBG_ERR_NOT_FOUND);
 }
 
 /* The function's graph, which lacks pc, once more with pc as a further entry: unless it is one already. */
 static int graph_with_entry(struct mdl_mod *mod, uint32_t index, uint64_t pc,
-                            struct mdl_graph **graph)
+                            struct wetdbg_graph **graph)
 {
     uint64_t entry = mod->functions->entries[index].start;
     int added = list_add(&mod->graphs->more_entries, entry, pc);
@@ -352,7 +352,8 @@ static int graph_with_entry(struct mdl_mod *mod, uint32_t index, uint64_t pc,
 }
 
 /* Graph and block of an instruction. */
-static int locate(struct mdl_model *model, uint64_t pc, struct mdl_graph **graph, uint32_t *block)
+static int locate(struct wetdbg_model *model, uint64_t pc, struct wetdbg_graph **graph,
+                  uint32_t *block)
 {
     struct mdl_mod *mod;
     uint32_t index, owner;
@@ -362,28 +363,28 @@ static int locate(struct mdl_model *model, uint64_t pc, struct mdl_graph **graph
         return result;
     owner = owner_of(mod, index);
     result = graph_of(mod, owner, graph);
-    if (result < 0 || mdl_graph_find(*graph, pc, block) == 0)
+    if (result < 0 || wetdbg_graph_find(*graph, pc, block) == 0)
         return result;
     if (owner != index) { /* not joined after all: a graph of its own */
         result = graph_of(mod, index, graph);
-        if (result < 0 || mdl_graph_find(*graph, pc, block) == 0)
+        if (result < 0 || wetdbg_graph_find(*graph, pc, block) == 0)
             return result;
     }
     result = graph_with_entry(mod, index, pc, graph);
     if (result < 0)
         return result;
-    if (mdl_graph_find(*graph, pc, block) < 0)
-        return wd_fail(-WD_ERR_NOT_FOUND, "no instruction at 0x%llx (%s+0x%llx)",
-                       (unsigned long long)pc, mod->info.name,
-                       (unsigned long long)(pc - mod->info.bias));
+    if (wetdbg_graph_find(*graph, pc, block) < 0)
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "no instruction at 0x%llx (%s+0x%llx)",
+                           (unsigned long long)pc, mod->info.name,
+                           (unsigned long long)(pc - mod->info.bias));
     return 0;
 }
 
 /* ---- What is asked ----------------------------------------------------------------------- */
 
-int mdl_graph_at(struct mdl_model *model, uint64_t pc, const struct mdl_graph **graph)
+int wetdbg_graph_at(struct wetdbg_model *model, uint64_t pc, const struct wetdbg_graph **graph)
 {
-    struct mdl_graph *found;
+    struct wetdbg_graph *found;
     uint32_t block;
     int result = locate(model, pc, &found, &block);
 
@@ -392,25 +393,25 @@ int mdl_graph_at(struct mdl_model *model, uint64_t pc, const struct mdl_graph **
     return result;
 }
 
-uint64_t mdl_graph_entry(const struct mdl_graph *graph)
+uint64_t wetdbg_graph_entry(const struct wetdbg_graph *graph)
 {
     return graph->entry;
 }
 
-uint32_t mdl_graph_block_count(const struct mdl_graph *graph)
+uint32_t wetdbg_graph_block_count(const struct wetdbg_graph *graph)
 {
     return graph->block_count;
 }
 
-const struct mdl_block *mdl_graph_block(const struct mdl_graph *graph, uint32_t index)
+const struct wetdbg_block *wetdbg_graph_block(const struct wetdbg_graph *graph, uint32_t index)
 {
     return index < graph->block_count ? &graph->blocks[index] : NULL;
 }
 
-int mdl_controllers(struct mdl_model *model, uint64_t pc, const uint64_t **branch_pcs,
-                    size_t *count)
+int wetdbg_controllers(struct wetdbg_model *model, uint64_t pc, const uint64_t **branch_pcs,
+                       size_t *count)
 {
-    struct mdl_graph *graph;
+    struct wetdbg_graph *graph;
     uint32_t block;
     int result = locate(model, pc, &graph, &block);
 
@@ -421,41 +422,41 @@ int mdl_controllers(struct mdl_model *model, uint64_t pc, const uint64_t **branc
     return 0;
 }
 
-int mdl_ipdom(struct mdl_model *model, uint64_t pc, uint64_t *ipdom_pc)
+int wetdbg_ipdom(struct wetdbg_model *model, uint64_t pc, uint64_t *ipdom_pc)
 {
-    struct mdl_graph *graph;
+    struct wetdbg_graph *graph;
     uint32_t block;
     int result = locate(model, pc, &graph, &block);
 
     if (result < 0)
         return result;
     block = graph->blocks[block].ipdom;
-    *ipdom_pc = block == MDL_BLOCK_EXIT ? 0 : graph->blocks[block].start;
+    *ipdom_pc = block == WETDBG_BLOCK_EXIT ? 0 : graph->blocks[block].start;
     return 0;
 }
 
 /* ---- What the run shows ------------------------------------------------------------------ */
 
 /* Does the graph have the edge from the jump at `from` to `to` already? */
-static bool has_edge(const struct mdl_graph *graph, uint64_t from, uint64_t to, int joins)
+static bool has_edge(const struct wetdbg_graph *graph, uint64_t from, uint64_t to, int joins)
 {
-    const struct mdl_block *block;
+    const struct wetdbg_block *block;
     uint32_t index;
 
-    if (mdl_graph_find(graph, from, &index) < 0)
+    if (wetdbg_graph_find(graph, from, &index) < 0)
         return true; /* unreached: nothing depends on it */
     block = &graph->blocks[index];
     for (uint32_t i = 0; i < block->successor_count; i++) {
         uint32_t target = block->successors[i];
 
-        if (target == MDL_BLOCK_EXIT ? !joins : graph->blocks[target].start == to)
+        if (target == WETDBG_BLOCK_EXIT ? !joins : graph->blocks[target].start == to)
             return true;
     }
     return false;
 }
 
 /* Is a jump to `to` one within this graph's function? */
-static bool joins_graph(const struct mdl_mod *mod, const struct mdl_graph *graph, uint64_t to)
+static bool joins_graph(const struct mdl_mod *mod, const struct wetdbg_graph *graph, uint64_t to)
 {
     uint32_t index;
 
@@ -466,7 +467,7 @@ static bool joins_graph(const struct mdl_mod *mod, const struct mdl_graph *graph
     return index != MDL_NO_FUNCTION && mdl_cfg_is_part(&mod->functions->entries[index], to);
 }
 
-int mdl_add_indirect_target(struct mdl_model *model, uint64_t from, uint64_t to)
+int mdl_add_indirect_target(struct wetdbg_model *model, uint64_t from, uint64_t to)
 {
     struct mdl_graphs *graphs = NULL;
     struct mdl_mod *mod;
@@ -478,13 +479,13 @@ int mdl_add_indirect_target(struct mdl_model *model, uint64_t from, uint64_t to)
         result = graphs_get(mod, &graphs);
     if (result < 0)
         return result;
-    if (mod->functions->entries[index].flags & MDL_FUNCTION_PLT)
+    if (mod->functions->entries[index].flags & WETDBG_FUNCTION_PLT)
         return 0;
     result = list_add(&graphs->targets, from, to);
     if (result <= 0)
         return result;
     for (size_t i = 0; i < graphs->by_entry.slot_count; i++) {
-        struct mdl_graph *graph = graphs->by_entry.slots[i].value;
+        struct wetdbg_graph *graph = graphs->by_entry.slots[i].value;
 
         if (!graph || has_edge(graph, from, to, joins_graph(mod, graph, to)))
             continue;
@@ -523,7 +524,7 @@ static int split_entry(struct mdl_mod *mod, uint32_t index, uint64_t pc)
     return 0;
 }
 
-int mdl_add_entry(struct mdl_model *model, uint64_t pc)
+int mdl_add_entry(struct wetdbg_model *model, uint64_t pc)
 {
     const struct mdl_function_entry *entry;
     struct mdl_mod *mod;
@@ -533,7 +534,7 @@ int mdl_add_entry(struct mdl_model *model, uint64_t pc)
     if (result < 0)
         return result;
     entry = &mod->functions->entries[index];
-    if (entry->start == pc || !(entry->flags & MDL_FUNCTION_GUESSED))
+    if (entry->start == pc || !(entry->flags & WETDBG_FUNCTION_GUESSED))
         return 0;
     drop_graph(mod, entry->start);
     result = split_entry(mod, index, pc);

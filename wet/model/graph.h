@@ -25,11 +25,11 @@ struct mdl_graph_part {
     uint32_t *block_of; /* per byte: 1 + index of the block whose instruction starts here, or 0 */
 };
 
-struct mdl_graph {
+struct wetdbg_graph {
     uint64_t entry;
     struct mdl_graph_part *parts; /* [0] is the function itself */
     size_t part_count;
-    struct mdl_block *blocks;
+    struct wetdbg_block *blocks;
     uint32_t block_count;
     uint32_t *successors;
     uint32_t *successor_first; /* block_count + 1 */
@@ -41,10 +41,10 @@ struct mdl_graph {
     size_t landing_count;
 };
 
-void mdl_graph_free(struct mdl_graph *graph);
+void mdl_graph_free(struct wetdbg_graph *graph);
 
 struct mdl_graphs {
-    struct mdl_addrmap by_entry;     /* struct mdl_graph */
+    struct mdl_addrmap by_entry;     /* struct wetdbg_graph */
     struct mdl_addrmap targets;      /* by indirect jump: struct mdl_addresses */
     struct mdl_addrmap more_entries; /* by function entry: struct mdl_addresses */
 };
@@ -54,7 +54,7 @@ struct mdl_graphs {
  * `graphs` gives observed targets and further entries. 0 or -ENOMEM.
  */
 int mdl_cfg_build(struct mdl_mod *mod, struct mdl_graphs *graphs, uint32_t function,
-                  struct mdl_graph **graph);
+                  struct wetdbg_graph **graph);
 
 /* Is a jump to `target` from elsewhere one to a part that belongs to the jumping function? */
 int mdl_cfg_is_part(const struct mdl_function_entry *entry, uint64_t target);

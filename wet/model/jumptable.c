@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
+#include <wetdbg/errors.h>
 
 #define REG_COUNT  16
 #define SLOT_COUNT 16
@@ -462,17 +462,17 @@ static int read_table(const struct machine *m, const struct value *load, uint64_
     uint64_t bound;
 
     if ((load->kind != VALUE_LOAD && load->kind != VALUE_SUM) || load->scale == 0)
-        return wd_fail_plain(-WD_ERR_NOT_FOUND);
+        return wetdbg_fail_plain(-WETDBG_ERR_NOT_FOUND);
     bound = m->bounds[load->id];
     if (bound >= MDL_JUMPTABLE_MAX)
-        return wd_fail_plain(-WD_ERR_NOT_FOUND);
+        return wetdbg_fail_plain(-WETDBG_ERR_NOT_FOUND);
     *targets = calloc(bound + 1, sizeof(**targets));
     if (!*targets)
         return -ENOMEM;
     for (uint64_t i = 0; i <= bound; i++)
         if (read_entry(m->mod, load, i, &(*targets)[i]) < 0) {
             free(*targets);
-            return wd_fail_plain(-WD_ERR_NOT_FOUND);
+            return wetdbg_fail_plain(-WETDBG_ERR_NOT_FOUND);
         }
     *count = bound + 1;
     return 0;
@@ -495,7 +495,7 @@ int mdl_jumptable_resolve(const struct mdl_mod *mod, const uint64_t *path, size_
     struct machine *m = calloc(1, sizeof(*m));
     struct value target;
     struct step step;
-    int err = -WD_ERR_NOT_FOUND;
+    int err = -WETDBG_ERR_NOT_FOUND;
 
     if (!m)
         return -ENOMEM;

@@ -12,7 +12,7 @@
  * `path`: addresses of instructions along one way to the jump, oldest first, the jump last.
  * On success *targets (for the caller to free) has the table's entries in order, repetitions
  * included; they are addresses in code of the module, nothing more is known of them.
- * -WD_ERR_NOT_FOUND (no message) if no table with a bounded index is recognised; -ENOMEM.
+ * -WETDBG_ERR_NOT_FOUND (no message) if no table with a bounded index is recognised; -ENOMEM.
  */
 int mdl_jumptable_resolve(const struct mdl_mod *mod, const uint64_t *path, size_t path_count,
                           uint64_t **targets, size_t *count);

@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "wet/model/ehframe.h"
+#include <wetdbg/errors.h>
 
 /* The innermost function at pc, inlined or not. */
-static void fill_function(struct mdl_unit *unit, uint64_t pc, struct mdl_line *line)
+static void fill_function(struct mdl_unit *unit, uint64_t pc, struct wetdbg_line *line)
 {
     if (mdl_unit_scopes(unit) == 0)
         line->function = mdl_unit_scope_name(
@@ -22,7 +22,7 @@ static void fill_function(struct mdl_unit *unit, uint64_t pc, struct mdl_line *l
 /* ---- By address -------------------------------------------------------------------------- */
 
 /* Fills all but the function. `row` is not the unit's last (that is an end row). */
-static void fill_line(const struct mdl_row *row, struct mdl_line *line)
+static void fill_line(const struct mdl_row *row, struct wetdbg_line *line)
 {
     const struct mdl_row *first = row, *last = row + 1;
 
@@ -30,7 +30,7 @@ static void fill_line(const struct mdl_row *row, struct mdl_line *line)
         first--;
     while (last->flags & MDL_ROW_SAME)
         last++;
-    *line = (struct mdl_line){
+    *line = (struct wetdbg_line){
         .file = row->file,
         .line = row->line,
         .column = row->column,
@@ -42,8 +42,8 @@ static void fill_line(const struct mdl_row *row, struct mdl_line *line)
     };
 }
 
-/* Unit and row at pc. -WD_ERR_NOT_FOUND with a message. */
-static int row_need(struct mdl_model *model, uint64_t pc, struct mdl_unit **unit,
+/* Unit and row at pc. -WETDBG_ERR_NOT_FOUND with a message. */
+static int row_need(struct wetdbg_model *model, uint64_t pc, struct mdl_unit **unit,
                     const struct mdl_row **row)
 {
     struct mdl_units *units;
@@ -61,10 +61,10 @@ static int row_need(struct mdl_model *model, uint64_t pc, struct mdl_unit **unit
         return result;
     *row = *unit ? mdl_unit_row_at(*unit, pc) : NULL;
     if (!*row)
-        return wd_fail(-WD_ERR_NOT_FOUND, "no line information for 0x%llx (%s+0x%llx)%s",
-                       (unsigned long long)pc, mod->info.name,
-                       (unsigned long long)(pc - mod->info.bias),
-                       units->dwarf ? "" : ": the module has no debug information");
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "no line information for 0x%llx (%s+0x%llx)%s",
+                           (unsigned long long)pc, mod->info.name,
+                           (unsigned long long)(pc - mod->info.bias),
+                           units->dwarf ? "" : ": the module has no debug information");
     return 0;
 }
 
@@ -80,7 +80,7 @@ static const struct mdl_row *prefer_stmt(const struct mdl_unit *unit, const stru
     return other->flags & MDL_ROW_STMT ? other : row;
 }
 
-int mdl_line_of_instruction(struct mdl_model *model, uint64_t pc, struct mdl_line *line)
+int wetdbg_line_of_instruction(struct wetdbg_model *model, uint64_t pc, struct wetdbg_line *line)
 {
     const struct mdl_row *row;
     struct mdl_unit *unit;
@@ -93,7 +93,7 @@ int mdl_line_of_instruction(struct mdl_model *model, uint64_t pc, struct mdl_lin
     return 0;
 }
 
-int mdl_line_at(struct mdl_model *model, uint64_t pc, struct mdl_line *line)
+int wetdbg_line_at(struct wetdbg_model *model, uint64_t pc, struct wetdbg_line *line)
 {
     const struct mdl_row *row, *stmt;
     struct mdl_unit *unit;
@@ -112,7 +112,7 @@ int mdl_line_at(struct mdl_model *model, uint64_t pc, struct mdl_line *line)
 }
 
 /* The call that an inlined scope stands for. */
-static int fill_call(struct mdl_unit *unit, uint32_t scope, struct mdl_line *line)
+static int fill_call(struct mdl_unit *unit, uint32_t scope, struct wetdbg_line *line)
 {
     Dwarf_Die *die = &unit->scopes[scope].die;
     Dwarf_Attribute attribute;
@@ -144,12 +144,12 @@ static bool has_code_before(const struct mdl_unit *unit, uint32_t scope, uint64_
     return before == scope;
 }
 
-int mdl_inline_chain(struct mdl_model *model, uint64_t pc, struct mdl_line *chain, size_t max,
-                     size_t *count)
+int wetdbg_inline_chain(struct wetdbg_model *model, uint64_t pc, struct wetdbg_line *chain,
+                        size_t max, size_t *count)
 {
     const struct mdl_row *row;
     struct mdl_unit *unit;
-    struct mdl_line line;
+    struct wetdbg_line line;
     uint32_t scope;
     size_t made = 0;
     int result = row_need(model, pc, &unit, &row);
@@ -226,7 +226,7 @@ static int may_have_file(struct mdl_mod *mod, const struct mdl_file_match *match
     return 0;
 }
 
-int mdl_units_each(struct mdl_model *model, const struct mdl_file_match *match, mdl_unit_fn fn,
+int mdl_units_each(struct wetdbg_model *model, const struct mdl_file_match *match, mdl_unit_fn fn,
                    void *context)
 {
     for (size_t i = 0; i < model->mod_count; i++) {
@@ -263,32 +263,33 @@ void mdl_near_see(struct mdl_near *near, const struct mdl_row *row, uint32_t wan
 int mdl_near_fail(const struct mdl_near *near, const char *file, uint32_t line)
 {
     if (!near->file)
-        return wd_fail(-WD_ERR_NOT_FOUND, "no source file \"%s\" in any module's debug information",
-                       file);
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND,
+                           "no source file \"%s\" in any module's debug information", file);
     if (near->below && near->above)
-        return wd_fail(-WD_ERR_NOT_FOUND, "no code at %s:%u; nearest lines are %u and %u", file,
-                       line, near->below, near->above);
-    return wd_fail(-WD_ERR_NOT_FOUND, "no code at %s:%u; the %s line with code is %u", file, line,
-                   near->below ? "last" : "first", near->below ? near->below : near->above);
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "no code at %s:%u; nearest lines are %u and %u",
+                           file, line, near->below, near->above);
+    return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "no code at %s:%u; the %s line with code is %u", file,
+                       line, near->below ? "last" : "first",
+                       near->below ? near->below : near->above);
 }
 
 /* A search for the ranges of one line. */
 struct range_search {
     struct mdl_file_match match;
     uint32_t line;
-    struct mdl_range *ranges;
+    struct wetdbg_range *ranges;
     size_t count;
     struct mdl_near near;
 };
 
 static int add_range(struct range_search *search, uint64_t start, uint64_t end)
 {
-    struct mdl_range *grown = reallocarray(search->ranges, search->count + 1, sizeof(*grown));
+    struct wetdbg_range *grown = reallocarray(search->ranges, search->count + 1, sizeof(*grown));
 
     if (!grown)
         return -ENOMEM;
     search->ranges = grown;
-    grown[search->count++] = (struct mdl_range){start, end};
+    grown[search->count++] = (struct wetdbg_range){start, end};
     return 0;
 }
 
@@ -314,13 +315,13 @@ static int ranges_in_unit(void *context, struct mdl_unit *unit)
 
 static int compare_ranges(const void *left, const void *right)
 {
-    const struct mdl_range *a = left, *b = right;
+    const struct wetdbg_range *a = left, *b = right;
 
     return a->start < b->start ? -1 : a->start > b->start;
 }
 
 /* Sorts and joins ranges that touch. */
-static size_t join_ranges(struct mdl_range *ranges, size_t count)
+static size_t join_ranges(struct wetdbg_range *ranges, size_t count)
 {
     size_t kept = 0;
 
@@ -336,8 +337,8 @@ static size_t join_ranges(struct mdl_range *ranges, size_t count)
     return kept;
 }
 
-int mdl_line_ranges(struct mdl_model *model, const char *file, uint32_t line,
-                    struct mdl_range **ranges, size_t *count)
+int wetdbg_line_ranges(struct wetdbg_model *model, const char *file, uint32_t line,
+                       struct wetdbg_range **ranges, size_t *count)
 {
     struct range_search search = {.line = line};
     int result = mdl_file_match_init(&search.match, file);
@@ -360,7 +361,7 @@ int mdl_line_ranges(struct mdl_model *model, const char *file, uint32_t line,
 
 struct line_walk {
     struct mdl_file_match match;
-    mdl_line_fn fn;
+    wetdbg_line_fn fn;
     void *context;
 };
 
@@ -369,7 +370,7 @@ static int lines_in_unit(void *context, struct mdl_unit *unit)
     struct line_walk *walk = context;
 
     for (size_t i = 0; i + 1 < unit->row_count; i++) {
-        struct mdl_line line;
+        struct wetdbg_line line;
         int result = mdl_file_matches(&walk->match, unit->rows[i].file);
 
         if (result < 0)
@@ -385,7 +386,8 @@ static int lines_in_unit(void *context, struct mdl_unit *unit)
     return 0;
 }
 
-int mdl_lines_each(struct mdl_model *model, const char *file, mdl_line_fn fn, void *context)
+int wetdbg_lines_each(struct wetdbg_model *model, const char *file, wetdbg_line_fn fn,
+                      void *context)
 {
     struct line_walk walk = {.fn = fn, .context = context};
     int result = mdl_file_match_init(&walk.match, file);
@@ -398,7 +400,7 @@ int mdl_lines_each(struct mdl_model *model, const char *file, mdl_line_fn fn, vo
 
 struct file_walk {
     struct mdl_addrmap seen; /* by file: 1 + module */
-    mdl_file_fn fn;
+    wetdbg_file_fn fn;
     void *context;
 };
 
@@ -422,7 +424,7 @@ static int files_in_unit(void *context, struct mdl_unit *unit)
     return 0;
 }
 
-int mdl_files_each(struct mdl_model *model, mdl_file_fn fn, void *context)
+int wetdbg_files_each(struct wetdbg_model *model, wetdbg_file_fn fn, void *context)
 {
     struct file_walk walk = {.fn = fn, .context = context};
     int err = mdl_units_each(model, NULL, files_in_unit, &walk);

@@ -16,9 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "wet/model/functions.h"
 #include "wet/model/line_table.h"
+#include <wetdbg/errors.h>
 
 /* ---- Prologues --------------------------------------------------------------------------- */
 
@@ -159,7 +159,7 @@ static uint64_t body_of(struct mdl_mod *mod, const struct mdl_function_entry *fu
     return pc;
 }
 
-int mdl_function_body(struct mdl_model *model, uint64_t entry_pc, uint64_t *body_pc)
+int wetdbg_function_body(struct wetdbg_model *model, uint64_t entry_pc, uint64_t *body_pc)
 {
     struct mdl_mod *mod;
     uint32_t index;
@@ -287,17 +287,17 @@ static bool is_first_in_block(const struct place *places, size_t index)
     return true;
 }
 
-static int make_location(struct mdl_model *model, const struct place *places, size_t index,
-                         struct mdl_location *location)
+static int make_location(struct wetdbg_model *model, const struct place *places, size_t index,
+                         struct wetdbg_line_location *location)
 {
     const struct mdl_row *row = places[index].row;
     struct mdl_function_entry *entry;
-    struct mdl_function described;
+    struct wetdbg_function described;
     struct mdl_mod *mod;
     uint32_t function;
     int result;
 
-    *location = (struct mdl_location){
+    *location = (struct wetdbg_line_location){
         .pc = row->address,
         .file = row->file,
         .line = row->line,
@@ -306,7 +306,7 @@ static int make_location(struct mdl_model *model, const struct place *places, si
     };
     result = mdl_function_need(model, row->address, &mod, &function);
     if (result < 0)
-        return result == -WD_ERR_NOT_FOUND ? 0 : result;
+        return result == -WETDBG_ERR_NOT_FOUND ? 0 : result;
     entry = &mod->functions->entries[function];
     mdl_function_fill(mod, entry, &described);
     location->function = described.name;
@@ -321,18 +321,18 @@ static int make_location(struct mdl_model *model, const struct place *places, si
 
 static int compare_locations(const void *left, const void *right)
 {
-    const struct mdl_location *a = left, *b = right;
+    const struct wetdbg_line_location *a = left, *b = right;
 
     if (a->pc != b->pc)
         return a->pc < b->pc ? -1 : 1;
     return b->is_breakpoint - a->is_breakpoint;
 }
 
-int mdl_line_locations(struct mdl_model *model, const char *file, uint32_t line,
-                       struct mdl_location **locations, size_t *count)
+int wetdbg_line_locations(struct wetdbg_model *model, const char *file, uint32_t line,
+                          struct wetdbg_line_location **locations, size_t *count)
 {
     struct place_search search = {.line = line};
-    struct mdl_location *made = NULL;
+    struct wetdbg_line_location *made = NULL;
     size_t kept = 0;
     int result = mdl_file_match_init(&search.match, file);
 

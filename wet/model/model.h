@@ -1,34 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The static program model: what a recorded process's code is, apart from any run of it.
- * Modules, functions, source lines, control-flow graphs, control dependence, variables, frames.
+ * Making a program model: its modules, and what a run showed of them. What is asked of a model, and how,
+ * is in <wetdbg/model.h>, whose rules hold here too.
  *
- * Everything is asked by guest address, as the recorded process saw it. The model works on ELF
- * images handed to it (mapped or in memory) and never opens a recorded path by itself, except for
- * source text and, if asked to, separate debug files. Adding a module is cheap: symbols, call frame
- * information and DWARF are parsed when a query first needs them, line tables and variables per
- * compilation unit.
- *
- * Images are untrusted: damaged ones give errors or missing answers, never a crash.
- *
- * Results: 0, or a negative errno / -WD_ERR_*. Unless a function says otherwise, -WD_ERR_NOT_FOUND
- * means that the model knows nothing there, -WD_ERR_CORRUPT that an image is damaged, -ENOMEM what
- * it says. Out parameters are written only on success. A string or array that comes back is
- * borrowed and lives until mdl_free(), unless the function says otherwise.
- *
- * A model is used by one thread at a time: queries fill caches.
+ * The model works on ELF images handed to it (mapped or in memory) and never opens a recorded path by
+ * itself, except for source text and, if asked to, separate debug files. Adding a module is cheap.
  */
 #ifndef WET_MODEL_MODEL_H
 #define WET_MODEL_MODEL_H
 
 #include <signal.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
-struct mdl_model;
-
-/* ---- Modules ---------------------------------------------------------------------------- */
+#include <wetdbg/model.h>
 
 /* Bytes of a file, given one way or the other. `data` wins if it is not NULL. With data NULL and
  * fd < 0 the image is absent. (All zero would name descriptor 0: use MDL_IMAGE_NONE.) */
@@ -68,62 +51,32 @@ struct mdl_module_input {
     size_t segment_count;
 };
 
-typedef uint32_t mdl_module_id; /* 0, 1, ... in order of adding */
-
-struct mdl_module {
-    mdl_module_id id;
-    const char *path;
-    const char *name; /* last part of path */
-    uint64_t start;   /* lowest mapped address */
-    uint64_t end;     /* one past the highest */
-    uint64_t bias;    /* guest address = ELF virtual address + bias (mod 2^64) */
-    bool is_elf;      /* 0: code bytes only */
-};
-
 /* NULL if memory is short. */
-struct mdl_model *mdl_new(void);
-void mdl_free(struct mdl_model *model);
+struct wetdbg_model *mdl_new(void);
+void mdl_free(struct wetdbg_model *model);
 
 /*
  * While *flag is not 0, what reads the debug information of a whole module, for a name or a line, gives up
- * with -WD_ERR_INTERRUPTED and keeps nothing: asked again, it begins anew. NULL: never.
+ * with -WETDBG_ERR_INTERRUPTED and keeps nothing: asked again, it begins anew. NULL: never.
  */
-void mdl_set_interrupt(struct mdl_model *model, const volatile sig_atomic_t *flag);
+void mdl_set_interrupt(struct wetdbg_model *model, const volatile sig_atomic_t *flag);
 
 /*
  * Adds a module. -EINVAL without segments or file; -EEXIST if a segment overlaps an earlier
  * module's; -errno if the descriptor cannot be mapped. A file that is not ELF is no error here.
  * Graphs and strings handed out earlier stay valid. `id` may be NULL.
  */
-int mdl_add_module(struct mdl_model *model, const struct mdl_module_input *input,
-                   mdl_module_id *id);
-
-size_t mdl_module_count(const struct mdl_model *model);
-int mdl_module_get(const struct mdl_model *model, mdl_module_id id, struct mdl_module *module);
-int mdl_module_at(const struct mdl_model *model, uint64_t pc, struct mdl_module *module);
+int mdl_add_module(struct wetdbg_model *model, const struct mdl_module_input *input,
+                   wetdbg_module_id *id);
 
 /* The bytes of one of a module's images, e.g. to store them; searches as search_debug says.
- * -WD_ERR_NOT_FOUND if it has none. */
-int mdl_module_image(struct mdl_model *model, mdl_module_id id, enum mdl_image_kind kind,
+ * -WETDBG_ERR_NOT_FOUND if it has none. */
+int mdl_module_image(struct wetdbg_model *model, wetdbg_module_id id, enum mdl_image_kind kind,
                      const void **data, size_t *size_bytes);
 
-#define MDL_BUILD_ID_CHARS 129
-
-struct mdl_debug {
-    bool has_dwarf;                    /* in the file itself or in its debug file */
-    char build_id[MDL_BUILD_ID_CHARS]; /* in hexadecimal; "" if the file has none */
-};
-
-/* What there is of a module's debug information; looks for the debug file as search_debug says. */
-int mdl_module_debug(struct mdl_model *model, mdl_module_id id, struct mdl_debug *debug);
-
 /* The segments of a module, sorted by start. */
-int mdl_module_segments(const struct mdl_model *model, mdl_module_id id,
+int mdl_module_segments(const struct wetdbg_model *model, wetdbg_module_id id,
                         const struct mdl_segment **segments, size_t *count);
-
-/* Copies file bytes that are mapped at a guest address; -WD_ERR_NOT_FOUND unless all are. Writable
- * data has its initial value here, not that of any time in the run. */
-int mdl_read_bytes(const struct mdl_model *model, uint64_t address, void *bytes, size_t count);
 
 /*
  * Finds the separate debug file of an ELF image: by build-id under /usr/lib/debug/.build-id, by
@@ -135,435 +88,15 @@ int mdl_find_debug_file(const void *data, size_t size_bytes, const char *path, c
 /* The same for the shared file that dwz made (.gnu_debugaltlink) of an ELF or debug image. */
 int mdl_find_alt_file(const void *data, size_t size_bytes, const char *path, char **found);
 
-/* ---- Functions -------------------------------------------------------------------------- */
-
-enum mdl_function_flag {
-    MDL_FUNCTION_SYMBOL = 1,  /* named by .symtab or .dynsym */
-    MDL_FUNCTION_FRAME = 2,   /* bounds from call frame information */
-    MDL_FUNCTION_PLT = 4,     /* a stub, "printf@plt" */
-    MDL_FUNCTION_IFUNC = 8,   /* resolver of an indirect function */
-    MDL_FUNCTION_COLD = 16,   /* a split-off part of another function ("f.cold") */
-    MDL_FUNCTION_GUESSED = 32 /* mdl_add_entry(), or code between known functions */
-};
-
-struct mdl_function {
-    /* "main", "ns::box<int>::get"; "libc.so.6+0x1234" (offset from the bias) where there is none */
-    const char *name;
-    const char *linkage_name; /* as the linker has it: "_ZN2ns3boxIiE3getEv"; often equal to name */
-    uint64_t start;
-    uint64_t end; /* one past the last byte */
-    unsigned flags;
-    mdl_module_id module;
-};
-
-/* The function that contains pc. Of aliases: exported before local, then the plainest name. */
-int mdl_function_at(struct mdl_model *model, uint64_t pc, struct mdl_function *function);
-
 /* Tells of a function's entry that the symbols do not (a call target seen in the run). Returns 1 if
  * that split a guessed function, 0 if pc is in a function that symbols or call frame information
- * bound, or an entry already; -WD_ERR_NOT_FOUND outside code. */
-int mdl_add_entry(struct mdl_model *model, uint64_t pc);
-
-/* Returns nonzero to stop the enumeration, which then returns that value. */
-typedef int (*mdl_function_fn)(void *context, const struct mdl_function *function);
-
-/* A linker's name as people read it, with the parameters that tell overloads apart:
- * "ns::box<int>::get() const". What is not mangled comes back as it is. */
-const char *mdl_name_full(struct mdl_model *model, const char *linkage_name);
-
-/* All functions in all modules whose name (any alias; mangled, or demangled with parameters) matches
- * a POSIX extended regular expression; NULL matches all. In order of module, then address. -WD_ERR_USAGE for a bad expression. */
-int mdl_functions_each(struct mdl_model *model, const char *regex, mdl_function_fn fn,
-                       void *context);
-
-/*
- * All functions of this name: a linker's name (any alias) exactly; a demangled one also without
- * parameters, template arguments and enclosing namespaces and classes ("get" and "box::get" for
- * ns::box<int>::get() const); a method of Go without its package. Exact ones first, then by module
- * and address; copies that the compiler specialised count, split-off cold parts do not.
- * -WD_ERR_NOT_FOUND if none. `functions` is for the caller to free.
- */
-int mdl_functions_named(struct mdl_model *model, const char *name, struct mdl_function **functions,
-                        size_t *count);
-
-/* Where a breakpoint on a function goes, by gdb's rules: past its prologue, which in optimized code
- * is the entry itself. Any address in the function may be given. */
-int mdl_function_body(struct mdl_model *model, uint64_t entry_pc, uint64_t *body_pc);
-
-/* A symbol for data: the object that contains the address. name is borrowed. */
-struct mdl_symbol {
-    const char *name;
-    uint64_t start;
-    uint64_t size_bytes;
-    mdl_module_id module;
-};
-int mdl_symbol_at(struct mdl_model *model, uint64_t address, struct mdl_symbol *symbol);
-int mdl_symbol_named(struct mdl_model *model, const char *name, struct mdl_symbol *symbol);
-
-/* ---- Source lines ----------------------------------------------------------------------- */
-
-struct mdl_line {
-    const char *file; /* absolute where DWARF allows it */
-    /* Of DWARF: the innermost inlined one, qualified ("ns::box<int>::get"); NULL if unknown. */
-    const char *function;
-    const char *linkage_name; /* the linker's name of `function`, or the same; NULL if unknown */
-    uint32_t line;            /* 1..; code that DWARF gives to no line counts to the row before */
-    uint32_t column;          /* 0 = unknown */
-    bool is_stmt;
-    uint64_t start; /* the line table's row: [start, end) */
-    uint64_t end;
-    uint64_t run_start; /* with the rows before and behind that gdb takes for the same one */
-    uint64_t run_end;
-    int begins_here; /* of mdl_inline_chain(): the code of this inlined function begins at pc */
-};
-
-/*
- * The line that gdb shows at pc. Optimized code has addresses at which several lines begin: then it is the
- * last one that begins a statement there, which need not be the one that the instruction was made for.
- */
-int mdl_line_at(struct mdl_model *model, uint64_t pc, struct mdl_line *line);
-
-/* The line that pc's instruction was made for: of several at its address the last. */
-int mdl_line_of_instruction(struct mdl_model *model, uint64_t pc, struct mdl_line *line);
-
-/* The inlined functions around pc, innermost first, ending with the out-of-line function.
- * line/file of [0] are pc's, those of [i+1] the call of [i]. At most `max` are written, *count is
- * how many there are. */
-int mdl_inline_chain(struct mdl_model *model, uint64_t pc, struct mdl_line *chain, size_t max,
-                     size_t *count);
-
-struct mdl_range {
-    uint64_t start;
-    uint64_t end;
-};
-
-struct mdl_location {
-    uint64_t pc;
-    const char *file;     /* as in struct mdl_line */
-    const char *function; /* as of struct mdl_function, or NULL */
-    uint32_t line;
-    /* 1 for the place that a gdb breakpoint takes: the first one in each lexical block, past the
-     * prologue if the line is that of a function's opening. 0: a later start of the same line.
-     * (Where a cold part lies before its function gdb breaks at the function's entry instead.) */
-    bool is_breakpoint;
-    bool is_hidden; /* gdb sees no code at this line, and breaks at a later one */
-};
-
-/*
- * Places where FILE:LINE starts. `file` may be a base name or any suffix of whole path parts.
- * Sorted by pc; for the caller to free. If nothing starts there: -WD_ERR_NOT_FOUND, and the message
- * names the nearest lines with code, or says that no module knows the file.
- */
-int mdl_line_locations(struct mdl_model *model, const char *file, uint32_t line,
-                       struct mdl_location **locations, size_t *count);
-
-/* All code that belongs to FILE:LINE, sorted, disjoint; for the caller to free. Errors as above. */
-int mdl_line_ranges(struct mdl_model *model, const char *file, uint32_t line,
-                    struct mdl_range **ranges, size_t *count);
-
-/* Each row of the line tables of FILE (as above; NULL: all files) in address order per unit. */
-typedef int (*mdl_line_fn)(void *context, const struct mdl_line *line);
-int mdl_lines_each(struct mdl_model *model, const char *file, mdl_line_fn fn, void *context);
-
-/* Each source file that contributes lines, once per module. */
-typedef int (*mdl_file_fn)(void *context, const char *file, mdl_module_id module);
-int mdl_files_each(struct mdl_model *model, mdl_file_fn fn, void *context);
-
-enum mdl_source_flag {
-    MDL_SOURCE_MISSING = 1, /* the file cannot be read */
-    MDL_SOURCE_NEWER = 2, /* changed since the module was built: text may not belong to the code */
-    MDL_SOURCE_SHORT = 4  /* the file has no such line */
-};
-
-/* Where sources of `from` (a path prefix of whole parts) are now. Later calls win. */
-int mdl_source_map(struct mdl_model *model, const char *from, const char *to);
-
-/*
- * The text of a line without its newline. *text is NULL where *flags says MISSING or SHORT.
- * `file` is a path as the functions above give it. `pc` names the module whose age is compared
- * (0: none). Returns 0 in all these cases; files are cached.
- */
-int mdl_source_line(struct mdl_model *model, const char *file, uint32_t line, uint64_t pc,
-                    const char **text, unsigned *flags);
-
-/* ---- Control flow ----------------------------------------------------------------------- */
-
-enum mdl_block_end {
-    MDL_END_FALL,     /* into the next block, without branching */
-    MDL_END_JUMP,     /* unconditional, direct */
-    MDL_END_BRANCH,   /* conditional */
-    MDL_END_INDIRECT, /* jmp through a register or memory */
-    MDL_END_RETURN,
-    MDL_END_TAIL, /* a jump to another function */
-    MDL_END_STOP  /* nothing follows: a call that never returns, hlt, ud2, bytes that are no code */
-};
-
-#define MDL_BLOCK_EXIT UINT32_MAX /* as a successor or post-dominator: the virtual exit */
-
-struct mdl_block {
-    uint64_t start;
-    uint64_t last; /* address of the last instruction */
-    uint64_t end;  /* one past its last byte */
-    enum mdl_block_end kind;
-    bool is_complete;           /* 0: an indirect jump whose targets may not all be known */
-    const uint32_t *successors; /* block indexes or MDL_BLOCK_EXIT, without repetition */
-    uint32_t successor_count;
-    uint32_t ipdom; /* immediate post-dominator, block index or MDL_BLOCK_EXIT */
-};
-
-/* The graph of one function together with its cold parts. Blocks are sorted by start. */
-struct mdl_graph;
-
-/*
- * The graph of the function that contains pc, built on first use and cached. Borrowed until the
- * next mdl_add_indirect_target() or mdl_add_entry() that returns 1, or a query at a pc that the graph
- * did not contain (such a pc becomes a further entry: exception landing pads are found so).
- */
-int mdl_graph_at(struct mdl_model *model, uint64_t pc, const struct mdl_graph **graph);
-
-uint64_t mdl_graph_entry(const struct mdl_graph *graph);
-uint32_t mdl_graph_block_count(const struct mdl_graph *graph);
-const struct mdl_block *mdl_graph_block(const struct mdl_graph *graph, uint32_t index);
-
-/* Index of the block that contains an instruction address; -WD_ERR_NOT_FOUND if none does. */
-int mdl_graph_find(const struct mdl_graph *graph, uint64_t pc, uint32_t *index);
+ * bound, or an entry already; -WETDBG_ERR_NOT_FOUND outside code. */
+int mdl_add_entry(struct wetdbg_model *model, uint64_t pc);
 
 /*
  * Adds what a run showed: the indirect jump at `from` went to `to`. Returns 1 if that changed a
  * graph (its controllers and post-dominators are then computed anew), 0 if it was known.
  */
-int mdl_add_indirect_target(struct mdl_model *model, uint64_t from, uint64_t to);
-
-/*
- * The branch instructions (conditional, or indirect with several targets) that the instruction at pc
- * is directly control dependent on (Ferrante, Ottenstein, Warren), sorted by address. The jump of an
- * exception to a landing pad is such a branch, too: it is named by the pad's address. None: it
- * depends on the call of its function only. Post-dominators take calls to return, except those
- * known not to: what follows `if (!p) abort();` does not depend on it. An endless loop is taken to
- * leave for the exit from its header's back edges. Constant time after a function's first query.
- * Borrowed as mdl_graph_at() says.
- */
-int mdl_controllers(struct mdl_model *model, uint64_t pc, const uint64_t **branch_pcs,
-                    size_t *count);
-
-/* Start of the block that immediately post-dominates the one that contains pc; 0 for the virtual
- * exit of the function. */
-int mdl_ipdom(struct mdl_model *model, uint64_t pc, uint64_t *ipdom_pc);
-
-/* ---- Machine state ---------------------------------------------------------------------- */
-
-/* Registers by DWARF number: rax 0, rdx 1, rcx 2, rbx 3, rsi 4, rdi 5, rbp 6, rsp 7, r8..r15 8..15,
- * rip 16, xmm0..15 17..32, fs.base 58, gs.base 59. */
-enum {
-    MDL_REG_RBP = 6,
-    MDL_REG_RSP = 7,
-    MDL_REG_RIP = 16,
-    MDL_REG_XMM0 = 17,
-    MDL_REG_FS_BASE = 58,
-    MDL_REG_GS_BASE = 59,
-    MDL_FRAME_REG_COUNT = 17
-};
-
-/* How queries look at the run. Callbacks return 0 or a negative error, which is passed on. */
-struct mdl_machine {
-    void *context;
-    /* Low 64 bits of a register in the frame that is looked at. */
-    int (*read_register)(void *context, unsigned dwarf_reg, uint64_t *value);
-    int (*read_memory)(void *context, uint64_t address, void *bytes, size_t count);
-};
-
-/* ---- Variables -------------------------------------------------------------------------- */
-
-enum mdl_type_kind {
-    MDL_TYPE_UNKNOWN, /* no DWARF: an ELF symbol's size only */
-    MDL_TYPE_VOID,
-    MDL_TYPE_SIGNED,
-    MDL_TYPE_UNSIGNED,
-    MDL_TYPE_BOOL,
-    MDL_TYPE_CHAR, /* is_signed says which; more than 1 byte: char16_t, char32_t */
-    MDL_TYPE_FLOAT,
-    MDL_TYPE_ENUM,
-    MDL_TYPE_POINTER, /* and references */
-    MDL_TYPE_STRUCT,  /* and classes */
-    MDL_TYPE_UNION,
-    MDL_TYPE_ARRAY,
-    MDL_TYPE_FUNCTION,
-    MDL_TYPE_OTHER
-};
-
-struct mdl_type {
-    enum mdl_type_kind kind;
-    bool is_signed;
-    bool is_reference;   /* of MDL_TYPE_POINTER: C++'s & or && */
-    uint64_t size_bytes; /* 0 = unknown (flexible or variable arrays) */
-    /* As the unit's language writes it, cut if long: "const char *", "int [10]", "struct node",
-     * "ns::box<int>". Default template arguments of std are left out. */
-    char name[256];
-    uint64_t handle; /* of the model; 0 = no DWARF */
-};
-
-enum mdl_scope { MDL_SCOPE_LOCAL, MDL_SCOPE_PARAM, MDL_SCOPE_FILE, MDL_SCOPE_GLOBAL };
-
-struct mdl_variable {
-    const char *name;
-    struct mdl_type type;
-    enum mdl_scope scope;
-    const char *decl_file; /* NULL = unknown */
-    uint32_t decl_line;
-    mdl_module_id module;
-    uint64_t handle;         /* of the model: the variable's DIE; 0 for an ELF symbol */
-    uint64_t symbol_address; /* of an ELF symbol */
-    /* A member of what `this` points to, named without it; handle is then that of `this`. */
-    bool is_of_this;
-    uint64_t base_handle;       /* of a virtual base class that has it, or 0 */
-    uint64_t base_offset_bytes; /* of what has that base class */
-    uint64_t offset_bytes;      /* in the base class, or in *this */
-    uint32_t bit_offset;        /* as in struct mdl_member */
-    uint32_t bit_size;
-};
-
-/*
- * Finds a variable by name as the code at pc sees it: innermost block outwards (inlined functions
- * included), members of *this, then statics and globals of the unit, then locals of an inlined function's
- * callers, then globals and statics of the module, then of any other module, then data symbols without
- * type. pc 0: globals and statics of all modules only.
- *
- * A name with "::" is that of a variable of a namespace or class, or the end of it ("box::count" for
- * ns::box<int>::count; "::x" is only x itself). Without, one in a namespace or class is found too; of several
- * that in the innermost scope around pc.
- */
-int mdl_variable_find(struct mdl_model *model, uint64_t pc, const char *name,
-                      struct mdl_variable *variable);
-
-/* The same as the function sees it into which the `depth` innermost functions of mdl_inline_chain() are
- * inlined. */
-int mdl_variable_find_at(struct mdl_model *model, uint64_t pc, size_t depth, const char *name,
-                         struct mdl_variable *variable);
-
-/* Each variable of the blocks and the function around pc, innermost first; not globals. */
-typedef int (*mdl_variable_fn)(void *context, const struct mdl_variable *variable);
-int mdl_variables_each(struct mdl_model *model, uint64_t pc, mdl_variable_fn fn, void *context);
-
-/* The names of globals and statics of the module that contains pc, sorted; a name may come several times.
- * -WD_ERR_NOT_FOUND without a module there. */
-typedef int (*mdl_name_fn)(void *context, const char *name);
-int mdl_globals_each(struct mdl_model *model, uint64_t pc, mdl_name_fn fn, void *context);
-
-/* Of one function of the inline chain only: depth as in mdl_variable_find_at(). */
-int mdl_variables_each_at(struct mdl_model *model, uint64_t pc, size_t depth, mdl_variable_fn fn,
-                          void *context);
-
-enum mdl_place_kind {
-    MDL_PLACE_MEMORY,   /* address */
-    MDL_PLACE_REGISTER, /* reg, offset_bytes */
-    MDL_PLACE_VALUE,    /* computed: value; no storage of its own */
-    MDL_PLACE_NONE      /* optimized out at this pc */
-};
-
-struct mdl_place {
-    enum mdl_place_kind kind;
-    uint64_t address;
-    unsigned reg; /* DWARF number */
-    unsigned offset_bytes;
-    uint64_t size_bytes;
-    uint64_t value;
-    char reason[96]; /* of MDL_PLACE_NONE, for people */
-};
-
-/*
- * Where a variable is at pc. `machine` gives the registers of that frame. A frame that is not the
- * innermost is asked with its call instruction's address (return address - 1). -WD_ERR_UNSUPPORTED
- * for thread-local variables that are not in the static block of the main executable.
- */
-int mdl_variable_locate(struct mdl_model *model, const struct mdl_variable *variable, uint64_t pc,
-                        const struct mdl_machine *machine, struct mdl_place *place);
-
-/* Types of what a pointer points to, an array's elements (of several dimensions: arrays, too). */
-int mdl_type_target(struct mdl_model *model, uint64_t type_handle, struct mdl_type *target,
-                    uint64_t *element_count);
-
-/* Without typedefs and qualifiers: what is behind the name. */
-int mdl_type_plain(struct mdl_model *model, const struct mdl_type *type, struct mdl_type *plain);
-
-/* Types that the program need not have: a pointer to `target`, an array. -WD_ERR_USAGE for an array that
- * is empty or too large. */
-int mdl_type_pointer(struct mdl_model *model, const struct mdl_type *target,
-                     struct mdl_type *pointer);
-int mdl_type_array(struct mdl_model *model, const struct mdl_type *element, uint64_t count,
-                   struct mdl_type *array);
-
-/* A type by name as the code at pc sees it (0: anywhere): "struct tag", "enum tag", "tag" in C++, a typedef,
- * "unsigned long", "ns::box<int>" or the end of it. -WD_ERR_NOT_FOUND. */
-int mdl_type_named(struct mdl_model *model, uint64_t pc, const char *name, struct mdl_type *type);
-
-/* The enumerator of a name, and the enumeration that it is of. -WD_ERR_NOT_FOUND. */
-int mdl_enumerator_named(struct mdl_model *model, uint64_t pc, const char *name,
-                         struct mdl_type *type, int64_t *value);
-
-/* The type of the function around pc, "int (int, char **)"; what it returns (of the `depth`-th function of
- * mdl_inline_chain()). -WD_ERR_NOT_FOUND without DWARF. */
-int mdl_function_type(struct mdl_model *model, uint64_t pc, struct mdl_type *type);
-int mdl_function_result(struct mdl_model *model, uint64_t pc, size_t depth, struct mdl_type *type);
-
-/* Is the code at pc of C (or assembler, or unknown)? */
-int mdl_is_of_c(struct mdl_model *model, uint64_t pc);
-
-struct mdl_member {
-    const char *name; /* NULL: unnamed, or a base class */
-    struct mdl_type type;
-    bool is_base;
-    bool is_virtual; /* a virtual base class: see mdl_member_offset() */
-    uint64_t handle; /* of a virtual base class */
-    uint64_t offset_bytes;
-    uint32_t bit_offset; /* of bit_size bits from offset_bytes' lowest bit, if bit_size != 0 */
-    uint32_t bit_size;
-};
-/* Static members are none: they are variables. */
-typedef int (*mdl_member_fn)(void *context, const struct mdl_member *member);
-int mdl_type_members_each(struct mdl_model *model, uint64_t type_handle, mdl_member_fn fn,
-                          void *context);
-
-/* Where in the object at `address` a virtual base class lies: its virtual table says. */
-int mdl_member_offset(struct mdl_model *model, const struct mdl_member *member,
-                      const struct mdl_machine *machine, uint64_t address, uint64_t *offset_bytes);
-
-/* The name of an enumerator; -WD_ERR_NOT_FOUND if no enumerator has the value. */
-int mdl_type_enumerator(struct mdl_model *model, uint64_t type_handle, int64_t value,
-                        const char **name);
-
-/* Each enumerator, in order of declaration; names are not qualified. */
-typedef int (*mdl_enumerator_fn)(void *context, const char *name, int64_t value);
-int mdl_type_enumerators_each(struct mdl_model *model, uint64_t type_handle, mdl_enumerator_fn fn,
-                              void *context);
-
-/* ---- Frames ----------------------------------------------------------------------------- */
-
-struct mdl_frame_regs {
-    uint64_t value[MDL_FRAME_REG_COUNT]; /* by DWARF number; [16] is the pc */
-    uint32_t valid;                      /* bit n: value[n] is known */
-    bool is_innermost; /* 1: pc is the next instruction; 0: pc is a return address */
-};
-
-typedef int (*mdl_read_memory_fn)(void *context, uint64_t address, void *bytes, size_t count);
-
-/*
- * Steps to the caller. Set is_innermost = true for the first frame; it comes back 0, or 1 past a
- * signal frame, whose pc was interrupted anywhere.
- * Returns 1 if `regs` now holds the caller, 0 at the outermost frame (regs unchanged),
- * -WD_ERR_NOT_FOUND where no call frame information covers pc, -WD_ERR_CORRUPT if it makes no sense
- * (no progress, unaligned stack), or read_memory's error.
- */
-int mdl_unwind(struct mdl_model *model, struct mdl_frame_regs *regs, mdl_read_memory_fn read_memory,
-               void *context);
-
-/* The canonical frame address (rsp before the call was made, plus 8 for the return address). */
-int mdl_frame_cfa(struct mdl_model *model, uint64_t pc, const struct mdl_machine *machine,
-                  uint64_t *cfa);
-
-/* pc to look up lines, blocks and scopes with: a return address is past its call. */
-static inline uint64_t mdl_frame_lookup_pc(const struct mdl_frame_regs *regs)
-{
-    return regs->is_innermost ? regs->value[MDL_REG_RIP] : regs->value[MDL_REG_RIP] - 1;
-}
+int mdl_add_indirect_target(struct wetdbg_model *model, uint64_t from, uint64_t to);
 
 #endif

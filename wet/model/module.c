@@ -16,15 +16,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/err.h"
 #include "wet/model/debugfile.h"
 #include "wet/model/ehframe.h"
 #include "wet/model/types.h"
+#include <wetdbg/errors.h>
 
-struct mdl_model *mdl_new(void)
+struct wetdbg_model *mdl_new(void)
 {
     elf_version(EV_CURRENT);
-    return calloc(1, sizeof(struct mdl_model));
+    return calloc(1, sizeof(struct wetdbg_model));
 }
 
 void mdl_image_fini(struct mdl_image_bytes *image)
@@ -52,7 +52,7 @@ static void mod_free(struct mdl_mod *mod)
     free(mod);
 }
 
-void mdl_free(struct mdl_model *model)
+void mdl_free(struct wetdbg_model *model)
 {
     if (!model)
         return;
@@ -75,16 +75,16 @@ int mdl_image_map(struct mdl_image_bytes *image, int fd, const char *path)
     size_t size;
 
     if (fstat(fd, &status) < 0)
-        return wd_fail_errno("cannot look at the image of %s", path);
+        return wetdbg_fail_errno("cannot look at the image of %s", path);
     if (!S_ISREG(status.st_mode) || status.st_size <= 0)
-        return wd_fail(-EINVAL, "the image of %s is empty or no file", path);
+        return wetdbg_fail(-EINVAL, "the image of %s is empty or no file", path);
     size = (size_t)status.st_size;
     data = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (data == MAP_FAILED)
-        return wd_fail_errno("cannot map the image of %s", path);
+        return wetdbg_fail_errno("cannot map the image of %s", path);
     scratch = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, fd, 0);
     if (scratch == MAP_FAILED) {
-        wd_fail_errno("cannot map the image of %s", path);
+        wetdbg_fail_errno("cannot map the image of %s", path);
         munmap(data, size);
         return -ENOMEM;
     }
@@ -129,8 +129,8 @@ static int segments_copy(struct mdl_mod *mod, const struct mdl_module_input *inp
 
         if (segment->size_bytes == 0 || segment->start + segment->size_bytes < segment->start ||
             segment->file_off + segment->size_bytes < segment->file_off)
-            return wd_fail(-EINVAL, "%s: segment at 0x%llx has an impossible size", input->path,
-                           (unsigned long long)segment->start);
+            return wetdbg_fail(-EINVAL, "%s: segment at 0x%llx has an impossible size", input->path,
+                               (unsigned long long)segment->start);
     }
     mod->info.start = mod->segments[0].start;
     mod->info.end = mod->segments[mod->segment_count - 1].start +
@@ -174,7 +174,7 @@ static void find_bias(struct mdl_mod *mod, Elf *elf)
     mod->info.bias = mod->segments[0].start - mod->segments[0].file_off;
 }
 
-static int spans_add(struct mdl_model *model, struct mdl_mod *mod)
+static int spans_add(struct wetdbg_model *model, struct mdl_mod *mod)
 {
     size_t count = model->span_count + mod->segment_count;
     struct mdl_model_span *spans = calloc(count, sizeof(*spans));
@@ -192,8 +192,8 @@ static int spans_add(struct mdl_model *model, struct mdl_mod *mod)
     qsort(spans, count, sizeof(*spans), compare_spans);
     for (size_t i = 1; i < count; i++)
         if (spans[i].start < spans[i - 1].end) {
-            wd_fail(-EEXIST, "%s at 0x%llx overlaps %s", spans[i].mod->info.path,
-                    (unsigned long long)spans[i].start, spans[i - 1].mod->info.path);
+            wetdbg_fail(-EEXIST, "%s at 0x%llx overlaps %s", spans[i].mod->info.path,
+                        (unsigned long long)spans[i].start, spans[i - 1].mod->info.path);
             free(spans);
             return -EEXIST;
         }
@@ -228,14 +228,15 @@ static int mod_init(struct mdl_mod *mod, const struct mdl_module_input *input)
     return 0;
 }
 
-int mdl_add_module(struct mdl_model *model, const struct mdl_module_input *input, mdl_module_id *id)
+int mdl_add_module(struct wetdbg_model *model, const struct mdl_module_input *input,
+                   wetdbg_module_id *id)
 {
     struct mdl_mod **mods;
     struct mdl_mod *mod;
     int result;
 
     if (!input->path || input->segment_count == 0 || (!input->file.data && input->file.fd < 0))
-        return wd_fail(-EINVAL, "a module needs a path, an image and segments");
+        return wetdbg_fail(-EINVAL, "a module needs a path, an image and segments");
     mods = realloc(model->mods, (model->mod_count + 1) * sizeof(struct mdl_mod *));
     mod = calloc(1, sizeof(*mod));
     if (mods)
@@ -245,7 +246,7 @@ int mdl_add_module(struct mdl_model *model, const struct mdl_module_input *input
         return -ENOMEM;
     }
     mod->model = model;
-    mod->info.id = (mdl_module_id)model->mod_count;
+    mod->info.id = (wetdbg_module_id)model->mod_count;
     result = mod_init(mod, input);
     if (result == 0)
         result = spans_add(model, mod);
@@ -261,7 +262,7 @@ int mdl_add_module(struct mdl_model *model, const struct mdl_module_input *input
 
 /* ---- Finding ----------------------------------------------------------------------------- */
 
-static const struct mdl_model_span *span_at(const struct mdl_model *model, uint64_t address)
+static const struct mdl_model_span *span_at(const struct wetdbg_model *model, uint64_t address)
 {
     size_t low = 0, high = model->span_count;
 
@@ -278,18 +279,18 @@ static const struct mdl_model_span *span_at(const struct mdl_model *model, uint6
     return &model->spans[low];
 }
 
-struct mdl_mod *mdl_mod_at(const struct mdl_model *model, uint64_t pc)
+struct mdl_mod *mdl_mod_at(const struct wetdbg_model *model, uint64_t pc)
 {
     const struct mdl_model_span *span = span_at(model, pc);
 
     return span ? span->mod : NULL;
 }
 
-int mdl_mod_need(const struct mdl_model *model, uint64_t pc, struct mdl_mod **mod)
+int mdl_mod_need(const struct wetdbg_model *model, uint64_t pc, struct mdl_mod **mod)
 {
     *mod = mdl_mod_at(model, pc);
     if (!*mod) {
-        return wd_fail(-WD_ERR_NOT_FOUND, "no module at 0x%llx", (unsigned long long)pc);
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "no module at 0x%llx", (unsigned long long)pc);
     }
     return 0;
 }
@@ -325,7 +326,7 @@ const uint8_t *mdl_mod_bytes(const struct mdl_mod *mod, uint64_t address, size_t
     return image->data + off;
 }
 
-int mdl_read_bytes(const struct mdl_model *model, uint64_t address, void *bytes, size_t count)
+int wetdbg_read_bytes(const struct wetdbg_model *model, uint64_t address, void *bytes, size_t count)
 {
     uint8_t *out = bytes;
 
@@ -335,8 +336,8 @@ int mdl_read_bytes(const struct mdl_model *model, uint64_t address, void *bytes,
         const uint8_t *from = mod ? mdl_mod_bytes(mod, address, &available) : NULL;
 
         if (!from)
-            return wd_fail(-WD_ERR_NOT_FOUND, "no file bytes at 0x%llx",
-                           (unsigned long long)address);
+            return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "no file bytes at 0x%llx",
+                               (unsigned long long)address);
         if (available > count)
             available = count;
         memcpy(out, from, available);
@@ -347,33 +348,34 @@ int mdl_read_bytes(const struct mdl_model *model, uint64_t address, void *bytes,
     return 0;
 }
 
-size_t mdl_module_count(const struct mdl_model *model)
+size_t wetdbg_module_count(const struct wetdbg_model *model)
 {
     return model->mod_count;
 }
 
-void mdl_set_interrupt(struct mdl_model *model, const volatile sig_atomic_t *flag)
+void mdl_set_interrupt(struct wetdbg_model *model, const volatile sig_atomic_t *flag)
 {
     model->interrupt = flag;
 }
 
-int mdl_check_interrupt(const struct mdl_model *model)
+int mdl_check_interrupt(const struct wetdbg_model *model)
 {
     if (!model->interrupt || !*model->interrupt)
         return 0;
-    return wd_fail(-WD_ERR_INTERRUPTED, "interrupted");
+    return wetdbg_fail(-WETDBG_ERR_INTERRUPTED, "interrupted");
 }
 
-static int mod_by_id(const struct mdl_model *model, mdl_module_id id, struct mdl_mod **mod)
+static int mod_by_id(const struct wetdbg_model *model, wetdbg_module_id id, struct mdl_mod **mod)
 {
     if (id >= model->mod_count) {
-        return wd_fail(-WD_ERR_NOT_FOUND, "no module number %u", id);
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "no module number %u", id);
     }
     *mod = model->mods[id];
     return 0;
 }
 
-int mdl_module_get(const struct mdl_model *model, mdl_module_id id, struct mdl_module *module)
+int wetdbg_module_get(const struct wetdbg_model *model, wetdbg_module_id id,
+                      struct wetdbg_module *module)
 {
     struct mdl_mod *mod;
     int result = mod_by_id(model, id, &mod);
@@ -383,7 +385,7 @@ int mdl_module_get(const struct mdl_model *model, mdl_module_id id, struct mdl_m
     return result;
 }
 
-int mdl_module_at(const struct mdl_model *model, uint64_t pc, struct mdl_module *module)
+int wetdbg_module_at(const struct wetdbg_model *model, uint64_t pc, struct wetdbg_module *module)
 {
     struct mdl_mod *mod;
     int result = mdl_mod_need(model, pc, &mod);
@@ -393,7 +395,7 @@ int mdl_module_at(const struct mdl_model *model, uint64_t pc, struct mdl_module 
     return result;
 }
 
-int mdl_module_segments(const struct mdl_model *model, mdl_module_id id,
+int mdl_module_segments(const struct wetdbg_model *model, wetdbg_module_id id,
                         const struct mdl_segment **segments, size_t *count)
 {
     struct mdl_mod *mod;
@@ -493,7 +495,7 @@ Elf *mdl_mod_elf(struct mdl_mod *mod, enum mdl_image_kind kind)
     return elf;
 }
 
-int mdl_module_image(struct mdl_model *model, mdl_module_id id, enum mdl_image_kind kind,
+int mdl_module_image(struct wetdbg_model *model, wetdbg_module_id id, enum mdl_image_kind kind,
                      const void **data, size_t *size_bytes)
 {
     static const char *const names[] = {"image", "debug file", "shared debug file"};
@@ -506,7 +508,7 @@ int mdl_module_image(struct mdl_model *model, mdl_module_id id, enum mdl_image_k
         mdl_mod_elf(mod, MDL_IMAGE_DEBUG); /* the alt file's link is in the debug file */
     mdl_mod_elf(mod, kind);
     if (!mod->images[kind].data)
-        return wd_fail(-WD_ERR_NOT_FOUND, "%s has no %s", mod->info.path, names[kind]);
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "%s has no %s", mod->info.path, names[kind]);
     *data = mod->images[kind].data;
     *size_bytes = mod->images[kind].size_bytes;
     return 0;
@@ -522,14 +524,15 @@ static bool has_dwarf_in(struct mdl_mod *mod, enum mdl_image_kind kind)
            shdr.sh_type != SHT_NOBITS;
 }
 
-int mdl_module_debug(struct mdl_model *model, mdl_module_id id, struct mdl_debug *debug)
+int wetdbg_module_debug(struct wetdbg_model *model, wetdbg_module_id id,
+                        struct wetdbg_module_debug *debug)
 {
     struct mdl_mod *mod;
     int result = mod_by_id(model, id, &mod);
 
     if (result < 0)
         return result;
-    *debug = (struct mdl_debug){
+    *debug = (struct wetdbg_module_debug){
         .has_dwarf = has_dwarf_in(mod, MDL_IMAGE_FILE) || has_dwarf_in(mod, MDL_IMAGE_DEBUG),
     };
     mdl_debugfile_build_id(mdl_mod_elf(mod, MDL_IMAGE_FILE), debug->build_id,

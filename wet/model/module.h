@@ -30,8 +30,8 @@ struct mdl_image_bytes {
 
 /* A module and what has been parsed of it. A part that is NULL was not needed yet. */
 struct mdl_mod {
-    struct mdl_module info;
-    struct mdl_model *model;
+    struct wetdbg_module info;
+    struct wetdbg_model *model;
     struct mdl_segment *segments; /* sorted */
     size_t segment_count;
     struct mdl_image_bytes images[MDL_IMAGE_KINDS];
@@ -60,7 +60,7 @@ struct mdl_handles {
     size_t capacity;
 };
 
-struct mdl_model {
+struct wetdbg_model {
     struct mdl_mod **mods;
     size_t mod_count;
     struct mdl_model_span *spans; /* all segments, sorted */
@@ -71,18 +71,18 @@ struct mdl_model {
     const volatile sig_atomic_t *interrupt; /* or NULL */
 };
 
-/* -WD_ERR_INTERRUPTED, explained, or 0. To be asked for each unit. */
-int mdl_check_interrupt(const struct mdl_model *model);
+/* -WETDBG_ERR_INTERRUPTED, explained, or 0. To be asked for each unit. */
+int mdl_check_interrupt(const struct wetdbg_model *model);
 
 /* NULL if no module has pc; no message. */
-struct mdl_mod *mdl_mod_at(const struct mdl_model *model, uint64_t pc);
+struct mdl_mod *mdl_mod_at(const struct wetdbg_model *model, uint64_t pc);
 
 /* Maps a regular file, with a twin; `path` is for messages. 0 or -errno. */
 int mdl_image_map(struct mdl_image_bytes *image, int fd, const char *path);
 void mdl_image_fini(struct mdl_image_bytes *image);
 
-/* -WD_ERR_NOT_FOUND with a message that names pc. */
-int mdl_mod_need(const struct mdl_model *model, uint64_t pc, struct mdl_mod **mod);
+/* -WETDBG_ERR_NOT_FOUND with a message that names pc. */
+int mdl_mod_need(const struct wetdbg_model *model, uint64_t pc, struct mdl_mod **mod);
 
 /* The image's bytes that are mapped at an address, and how many follow; NULL if none. */
 const uint8_t *mdl_mod_bytes(const struct mdl_mod *mod, uint64_t address, size_t *available);

@@ -9,15 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "wet/model/functions.h"
 #include "wet/model/names.h"
+#include <wetdbg/errors.h>
 
 /* ---- By name ----------------------------------------------------------------------------- */
 
 struct search {
     struct mdl_name_pattern pattern;
-    struct mdl_function *functions;
+    struct wetdbg_function *functions;
     size_t count;
 };
 
@@ -26,7 +26,7 @@ static int add_named(struct search *search, struct mdl_mod *mod,
                      const struct mdl_function_name *name)
 {
     uint32_t index = mdl_functions_find(mod->functions, name->start);
-    struct mdl_function function, *grown;
+    struct wetdbg_function function, *grown;
 
     if (index == MDL_NO_FUNCTION)
         return 0;
@@ -96,7 +96,7 @@ static int matches_loosely(struct search *search, struct mdl_mod *mod, const cha
 
 static int compare_starts_of_functions(const void *left, const void *right)
 {
-    const struct mdl_function *a = left, *b = right;
+    const struct wetdbg_function *a = left, *b = right;
 
     return a->start < b->start ? -1 : a->start > b->start;
 }
@@ -118,8 +118,8 @@ static int add_loose(struct search *search, struct mdl_mod *mod)
     return result;
 }
 
-int mdl_functions_named(struct mdl_model *model, const char *name, struct mdl_function **functions,
-                        size_t *count)
+int wetdbg_functions_named(struct wetdbg_model *model, const char *name,
+                           struct wetdbg_function **functions, size_t *count)
 {
     struct search search = {0};
     int result = mdl_name_pattern_init(&search.pattern, name);
@@ -130,7 +130,7 @@ int mdl_functions_named(struct mdl_model *model, const char *name, struct mdl_fu
         result = add_loose(&search, model->mods[i]);
     mdl_name_pattern_fini(&search.pattern);
     if (result == 0 && search.count == 0)
-        result = wd_fail(-WD_ERR_NOT_FOUND, "no function named \"%s\"", name);
+        result = wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "no function named \"%s\"", name);
     if (result < 0) {
         free(search.functions);
         return result;
@@ -150,7 +150,7 @@ static int compare_starts(const void *left, const void *right)
 }
 
 /* Does the name match, mangled or demangled? 1, 0 or -ENOMEM. */
-static int matches(struct mdl_model *model, const regex_t *regex, const char *name)
+static int matches(struct wetdbg_model *model, const regex_t *regex, const char *name)
 {
     const char *full;
 
@@ -164,7 +164,7 @@ static int matches(struct mdl_model *model, const regex_t *regex, const char *na
 
 /* Starts of all functions with a matching name, sorted; aliases count. The caller frees them, also
  * on failure. */
-static int matching_starts(struct mdl_model *model, const struct mdl_functions *table,
+static int matching_starts(struct wetdbg_model *model, const struct mdl_functions *table,
                            const regex_t *regex, uint64_t **starts, size_t *count)
 {
     int found = 0;
@@ -177,7 +177,7 @@ static int matching_starts(struct mdl_model *model, const struct mdl_functions *
         if ((found = matches(model, regex, table->names[i].name)) > 0)
             (*starts)[(*count)++] = table->names[i].start;
     for (size_t i = 0; found >= 0 && i < table->count; i++)
-        if (table->entries[i].flags & MDL_FUNCTION_SYMBOL)
+        if (table->entries[i].flags & WETDBG_FUNCTION_SYMBOL)
             continue;
         else if ((found = matches(model, regex, table->entries[i].name)) > 0)
             (*starts)[(*count)++] = table->entries[i].start;
@@ -187,7 +187,7 @@ static int matching_starts(struct mdl_model *model, const struct mdl_functions *
     return 0;
 }
 
-static int each_in(struct mdl_mod *mod, const regex_t *regex, mdl_function_fn fn, void *context)
+static int each_in(struct mdl_mod *mod, const regex_t *regex, wetdbg_function_fn fn, void *context)
 {
     struct mdl_functions *table;
     uint64_t *starts = NULL;
@@ -198,7 +198,7 @@ static int each_in(struct mdl_mod *mod, const regex_t *regex, mdl_function_fn fn
         result = matching_starts(mod->model, table, regex, &starts, &count);
     for (size_t i = 0; result == 0 && i < count; i++) {
         uint32_t index = mdl_functions_find(table, starts[i]);
-        struct mdl_function function;
+        struct wetdbg_function function;
 
         if ((i > 0 && starts[i] == starts[i - 1]) || index == MDL_NO_FUNCTION ||
             table->entries[index].start != starts[i])
@@ -210,8 +210,8 @@ static int each_in(struct mdl_mod *mod, const regex_t *regex, mdl_function_fn fn
     return result;
 }
 
-int mdl_functions_each(struct mdl_model *model, const char *regex, mdl_function_fn fn,
-                       void *context)
+int wetdbg_functions_each(struct wetdbg_model *model, const char *regex, wetdbg_function_fn fn,
+                          void *context)
 {
     regex_t compiled;
     int result = 0;
@@ -220,7 +220,7 @@ int mdl_functions_each(struct mdl_model *model, const char *regex, mdl_function_
         char why[128];
 
         regerror(result, &compiled, why, sizeof(why));
-        return wd_fail(-WD_ERR_USAGE, "bad expression \"%s\": %s", regex, why);
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "bad expression \"%s\": %s", regex, why);
     }
     for (size_t i = 0; result == 0 && i < model->mod_count; i++)
         result = each_in(model->mods[i], regex ? &compiled : NULL, fn, context);

@@ -219,7 +219,7 @@ static const char *clone_suffix(const char *linkage, const struct sink *sink)
     return strncmp(dot, ".llvm.", 6) == 0 ? "" : dot;
 }
 
-const char *mdl_name_demangle(struct mdl_model *model, const char *linkage,
+const char *mdl_name_demangle(struct wetdbg_model *model, const char *linkage,
                               enum mdl_name_style style)
 {
     const char *mark = stub_mark(linkage), *result = linkage, *suffix = "";
@@ -392,7 +392,7 @@ int mdl_name_pattern_matches_text(const struct mdl_name_pattern *pattern, const 
     return result;
 }
 
-int mdl_name_pattern_matches(struct mdl_model *model, const struct mdl_name_pattern *pattern,
+int mdl_name_pattern_matches(struct wetdbg_model *model, const struct mdl_name_pattern *pattern,
                              const char *linkage)
 {
     const char *name;
@@ -404,7 +404,7 @@ int mdl_name_pattern_matches(struct mdl_model *model, const struct mdl_name_patt
     return name ? mdl_name_pattern_matches_text(pattern, name) : -ENOMEM;
 }
 
-const char *mdl_name_full(struct mdl_model *model, const char *linkage_name)
+const char *wetdbg_name_full(struct wetdbg_model *model, const char *linkage_name)
 {
     const char *name = mdl_name_demangle(model, linkage_name, MDL_NAME_FULL);
 

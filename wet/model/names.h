@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct mdl_model;
+struct wetdbg_model;
 
 enum mdl_name_style {
     /* "ns::box<int>::get": no parameters, no result, no default template arguments of std, and
@@ -19,7 +19,7 @@ enum mdl_name_style {
  * Demangles a linker's name of C++ or Rust, also one of a stub ("_Z1fv@plt"). The name itself if
  * it is not mangled, or is longer than anybody reads; NULL if memory is short. Interned.
  */
-const char *mdl_name_demangle(struct mdl_model *model, const char *linkage,
+const char *mdl_name_demangle(struct wetdbg_model *model, const char *linkage,
                               enum mdl_name_style style);
 
 /* Leaves out std's default template arguments, in place; "std::vector<std::string>". */
@@ -50,7 +50,7 @@ int mdl_name_pattern_matches_text(const struct mdl_name_pattern *pattern, const 
  * "ns::box<int>::get(long) const" all match the one above. Inline and unnamed namespaces need not be
  * typed. 1, 0 or -ENOMEM.
  */
-int mdl_name_pattern_matches(struct mdl_model *model, const struct mdl_name_pattern *pattern,
+int mdl_name_pattern_matches(struct wetdbg_model *model, const struct mdl_name_pattern *pattern,
                              const char *linkage);
 
 #endif

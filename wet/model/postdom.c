@@ -20,12 +20,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
+#include <wetdbg/errors.h>
 
 #define NONE            UINT32_MAX
 #define CONTROLLERS_MAX (UINT32_C(1) << 28)
 #define RESULT_TOO_LARGE()                                                                         \
-    wd_fail(-WD_ERR_UNSUPPORTED, "too many control dependences in one function")
+    wetdbg_fail(-WETDBG_ERR_UNSUPPORTED, "too many control dependences in one function")
 
 /* A graph as arrays of edges; `exit` is an ordinary node here. */
 struct csr {

@@ -31,7 +31,7 @@ struct mdl_postdom {
  *    exit: `if (!p) abort();` does not control what follows. Among nodes that can only stop,
  *    stopping is the exit.
  *
- * O((nodes + edges) log nodes), plus the size of the result. 0; -ENOMEM; -WD_ERR_UNSUPPORTED if the
+ * O((nodes + edges) log nodes), plus the size of the result. 0; -ENOMEM; -WETDBG_ERR_UNSUPPORTED if the
  * control dependences are more than 2^28. All zero on failure.
  */
 int mdl_postdom_compute(const struct mdl_digraph *graph, struct mdl_postdom *result);

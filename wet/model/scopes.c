@@ -264,7 +264,7 @@ static const char *symbol_of(struct mdl_unit *unit, Dwarf_Die *die)
     entry += unit->mod->info.bias;
     index = mdl_functions_find(functions, entry);
     if (index == MDL_NO_FUNCTION || functions->entries[index].start != entry ||
-        !(functions->entries[index].flags & MDL_FUNCTION_SYMBOL))
+        !(functions->entries[index].flags & WETDBG_FUNCTION_SYMBOL))
         return NULL;
     return functions->entries[index].name;
 }

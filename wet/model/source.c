@@ -11,11 +11,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/err.h"
 #include "common/regular.h"
 #include "wet/model/addrmap.h"
 #include "wet/model/module.h"
 #include "wet/model/paths.h"
+#include <wetdbg/errors.h>
 
 #define SOURCE_BYTES_MAX (64 << 20)
 
@@ -66,14 +66,14 @@ void mdl_sources_free(struct mdl_sources *sources)
     free(sources);
 }
 
-static struct mdl_sources *sources_get(struct mdl_model *model)
+static struct mdl_sources *sources_get(struct wetdbg_model *model)
 {
     if (!model->sources)
         model->sources = calloc(1, sizeof(*model->sources));
     return model->sources;
 }
 
-int mdl_source_map(struct mdl_model *model, const char *from, const char *to)
+int wetdbg_source_map(struct wetdbg_model *model, const char *from, const char *to)
 {
     struct mdl_sources *sources = sources_get(model);
     struct source_map *grown, map;
@@ -190,7 +190,7 @@ static int source_load(const struct mdl_sources *sources, const char *file, stru
     return 0;
 }
 
-static int source_get(struct mdl_model *model, const char *file, struct source **source)
+static int source_get(struct wetdbg_model *model, const char *file, struct source **source)
 {
     const char *key = mdl_strings_intern(&model->strings, file, SIZE_MAX);
     struct mdl_sources *sources = sources_get(model);
@@ -211,8 +211,8 @@ static int source_get(struct mdl_model *model, const char *file, struct source *
     return 0;
 }
 
-int mdl_source_line(struct mdl_model *model, const char *file, uint32_t line, uint64_t pc,
-                    const char **text, unsigned *flags)
+int wetdbg_source_line(struct wetdbg_model *model, const char *file, uint32_t line, uint64_t pc,
+                       const char **text, unsigned *flags)
 {
     const struct mdl_mod *mod = pc ? mdl_mod_at(model, pc) : NULL;
     struct source *source;
@@ -223,12 +223,12 @@ int mdl_source_line(struct mdl_model *model, const char *file, uint32_t line, ui
     *text = NULL;
     *flags = 0;
     if (!source->text)
-        *flags |= MDL_SOURCE_MISSING;
+        *flags |= WETDBG_SOURCE_MISSING;
     else if (line == 0 || line > source->line_count)
-        *flags |= MDL_SOURCE_SHORT;
+        *flags |= WETDBG_SOURCE_SHORT;
     else
         *text = source->text + source->line_off[line - 1];
     if (source->text && mod && mod->mtime_s && source->mtime_s > mod->mtime_s)
-        *flags |= MDL_SOURCE_NEWER;
+        *flags |= WETDBG_SOURCE_NEWER;
     return 0;
 }

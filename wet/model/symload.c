@@ -95,7 +95,7 @@ static int add_object(struct mdl_raw *raw, const char *name, const GElf_Sym *sym
     if (make_room((void **)&raw->objects, raw->object_count, &raw->object_capacity,
                   sizeof(*raw->objects)) < 0)
         return -ENOMEM;
-    raw->objects[raw->object_count++] = (struct mdl_symbol){
+    raw->objects[raw->object_count++] = (struct wetdbg_symbol){
         .name = name,
         .start = symbol->st_value + raw->mod->info.bias,
         .size_bytes = symbol->st_size,
@@ -107,7 +107,7 @@ static int add_object(struct mdl_raw *raw, const char *name, const GElf_Sym *sym
 static int add_symbol(struct mdl_raw *raw, Elf *elf, size_t strings, const GElf_Sym *symbol)
 {
     unsigned type = GELF_ST_TYPE(symbol->st_info);
-    struct mdl_raw_function function = {.flags = MDL_FUNCTION_SYMBOL};
+    struct mdl_raw_function function = {.flags = WETDBG_FUNCTION_SYMBOL};
     const char *name;
 
     if (symbol->st_shndx == SHN_UNDEF || symbol->st_value == 0 ||
@@ -127,9 +127,9 @@ static int add_symbol(struct mdl_raw *raw, Elf *elf, size_t strings, const GElf_
     function.name = name;
     function.rank = name_rank(name, symbol);
     if (type == STT_GNU_IFUNC)
-        function.flags |= MDL_FUNCTION_IFUNC;
+        function.flags |= WETDBG_FUNCTION_IFUNC;
     if (is_cold_name(name))
-        function.flags |= MDL_FUNCTION_COLD;
+        function.flags |= WETDBG_FUNCTION_COLD;
     return add_function(raw, &function);
 }
 
@@ -164,7 +164,7 @@ static int add_frame(void *context, const struct mdl_frame_range *range)
     struct mdl_raw *raw = context;
     struct mdl_raw_function function = {
         .start = range->start + raw->mod->info.bias,
-        .flags = MDL_FUNCTION_FRAME,
+        .flags = WETDBG_FUNCTION_FRAME,
         .rank = UINT32_MAX,
         .is_continuation = range->is_continuation,
         .lsda = range->lsda ? range->lsda + raw->mod->info.bias : 0,
@@ -301,7 +301,7 @@ static int add_stub(struct mdl_raw *raw, Elf *elf, uint64_t stub, size_t size)
     uint64_t lazy_slot = 0;
     const struct mdl_slot *slot = stub_slot(raw, elf, stub, size, &lazy_slot);
     struct mdl_raw_function function = {
-        .start = stub, .end = stub + size, .flags = MDL_FUNCTION_PLT, .rank = UINT32_MAX - 1};
+        .start = stub, .end = stub + size, .flags = WETDBG_FUNCTION_PLT, .rank = UINT32_MAX - 1};
     const char *name = slot ? slot->name : NULL;
 
     if (slot && !name)

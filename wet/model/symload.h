@@ -23,7 +23,7 @@ struct mdl_raw {
     struct mdl_raw_function *functions;
     size_t count;
     size_t capacity;
-    struct mdl_symbol *objects;
+    struct wetdbg_symbol *objects;
     size_t object_count;
     size_t object_capacity;
     struct mdl_slot *slots; /* sorted by address once mdl_symload() is done */

@@ -8,11 +8,11 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "wet/model/globals.h"
 #include "wet/model/names.h"
 #include "wet/model/qualify.h"
 #include "wet/model/types.h"
+#include <wetdbg/errors.h>
 
 /* Who asks. */
 struct place {
@@ -21,7 +21,7 @@ struct place {
     uint32_t scope;
 };
 
-static int place_of(struct mdl_model *model, uint64_t pc, struct place *place)
+static int place_of(struct wetdbg_model *model, uint64_t pc, struct place *place)
 {
     struct mdl_units *units;
     int result = 0;
@@ -180,7 +180,8 @@ static const char *last_part(const char *name)
     return last;
 }
 
-int mdl_type_named(struct mdl_model *model, uint64_t pc, const char *name, struct mdl_type *type)
+int wetdbg_type_named(struct wetdbg_model *model, uint64_t pc, const char *name,
+                      struct wetdbg_type *type)
 {
     struct type_search search = {.tag = 0};
     struct mdl_mod *mod;
@@ -204,7 +205,7 @@ int mdl_type_named(struct mdl_model *model, uint64_t pc, const char *name, struc
     }
     mdl_name_pattern_fini(&search.pattern);
     if (result == 0)
-        return wd_fail(-WD_ERR_NOT_FOUND, "no type is called '%s'", name);
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "no type is called '%s'", name);
     return result < 0 ? result : mdl_type_of_die(mod, &search.found, type);
 }
 
@@ -245,7 +246,7 @@ static bool is_qualified_by(struct mdl_mod *mod, Dwarf_Die *die, const char *nam
 }
 
 static int enumerator_in(struct mdl_mod *mod, const struct mdl_unit *unit, const char *name,
-                         struct mdl_type *type, int64_t *value)
+                         struct wetdbg_type *type, int64_t *value)
 {
     const struct mdl_globals *globals = NULL;
     const struct mdl_global *at, *end, *best = NULL;
@@ -269,13 +270,13 @@ static int enumerator_in(struct mdl_mod *mod, const struct mdl_unit *unit, const
     die = best->die;
     result = mdl_type_of_die(mod, &die, type);
     if (result == 0)
-        result = mdl_type_enumerators_each(mod->model, type->handle, match_enumerator, &search);
+        result = wetdbg_type_enumerators_each(mod->model, type->handle, match_enumerator, &search);
     *value = search.value;
     return result;
 }
 
-int mdl_enumerator_named(struct mdl_model *model, uint64_t pc, const char *name,
-                         struct mdl_type *type, int64_t *value)
+int wetdbg_enumerator_named(struct wetdbg_model *model, uint64_t pc, const char *name,
+                            struct wetdbg_type *type, int64_t *value)
 {
     struct place place;
     int result = place_of(model, pc, &place);
@@ -286,15 +287,15 @@ int mdl_enumerator_named(struct mdl_model *model, uint64_t pc, const char *name,
         if (model->mods[i] != place.mod)
             result = enumerator_in(model->mods[i], NULL, name, type, value);
     if (result == 0)
-        return wd_fail(-WD_ERR_NOT_FOUND, "no enumerator is called '%s'", name);
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "no enumerator is called '%s'", name);
     return result < 0 ? result : 0;
 }
 
 /* ---- Functions --------------------------------------------------------------------------- */
 
-/* The DIE of a function around pc: `depth` as in mdl_inline_chain(), or the one that nothing is inlined
+/* The DIE of a function around pc: `depth` as in wetdbg_inline_chain(), or the one that nothing is inlined
  * into. */
-static int function_die(struct mdl_model *model, uint64_t pc, size_t depth, struct mdl_mod **mod,
+static int function_die(struct wetdbg_model *model, uint64_t pc, size_t depth, struct mdl_mod **mod,
                         Dwarf_Die *die)
 {
     struct place place;
@@ -308,14 +309,15 @@ static int function_die(struct mdl_model *model, uint64_t pc, size_t depth, stru
            place.unit->scopes[scope].tag == DW_TAG_inlined_subroutine)
         scope = mdl_unit_function_scope(place.unit, place.unit->scopes[scope].parent);
     if (scope == MDL_NO_SCOPE)
-        return wd_fail(-WD_ERR_NOT_FOUND, "no debug information about the function at 0x%llx",
-                       (unsigned long long)pc);
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND,
+                           "no debug information about the function at 0x%llx",
+                           (unsigned long long)pc);
     *mod = place.mod;
     *die = place.unit->scopes[scope].die;
     return 0;
 }
 
-int mdl_function_type(struct mdl_model *model, uint64_t pc, struct mdl_type *type)
+int wetdbg_function_type(struct wetdbg_model *model, uint64_t pc, struct wetdbg_type *type)
 {
     struct mdl_mod *mod;
     Dwarf_Die die;
@@ -324,7 +326,8 @@ int mdl_function_type(struct mdl_model *model, uint64_t pc, struct mdl_type *typ
     return result < 0 ? result : mdl_type_of_die(mod, &die, type);
 }
 
-int mdl_function_result(struct mdl_model *model, uint64_t pc, size_t depth, struct mdl_type *type)
+int wetdbg_function_result(struct wetdbg_model *model, uint64_t pc, size_t depth,
+                           struct wetdbg_type *type)
 {
     struct mdl_mod *mod;
     Dwarf_Die die;
@@ -333,7 +336,7 @@ int mdl_function_result(struct mdl_model *model, uint64_t pc, size_t depth, stru
     return result < 0 ? result : mdl_type_of(mod, &die, type);
 }
 
-int mdl_is_of_c(struct mdl_model *model, uint64_t pc)
+int wetdbg_is_of_c(struct wetdbg_model *model, uint64_t pc)
 {
     struct place place;
 

@@ -12,11 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "wet/model/expr.h"
 #include "wet/model/globals.h"
 #include "wet/model/names.h"
 #include "wet/model/qualify.h"
+#include <wetdbg/errors.h>
 
 #define CHAIN_MAX      32
 #define NAME_BYTES_MAX 4096
@@ -31,7 +31,7 @@ void mdl_handles_free(struct mdl_handles *handles)
 }
 
 /* 0 if memory is short. */
-static uint64_t handle_add(struct mdl_model *model, const struct mdl_handle *handle)
+static uint64_t handle_add(struct wetdbg_model *model, const struct mdl_handle *handle)
 {
     struct mdl_handles *handles = &model->handles;
 
@@ -53,10 +53,10 @@ uint64_t mdl_handle_new(struct mdl_mod *mod, const Dwarf_Die *die)
     return handle_add(mod->model, &(struct mdl_handle){.die = *die, .mod = mod});
 }
 
-const struct mdl_handle *mdl_handle_get(const struct mdl_model *model, uint64_t handle)
+const struct mdl_handle *mdl_handle_get(const struct wetdbg_model *model, uint64_t handle)
 {
     if (handle == 0 || handle > model->handles.count) {
-        wd_fail(-WD_ERR_NOT_FOUND, "no debug information for this type or variable");
+        wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "no debug information for this type or variable");
         return NULL;
     }
     return &model->handles.items[handle - 1];
@@ -406,47 +406,47 @@ static void put_name(struct text *text, Dwarf_Die *die, int depth)
 
 /* ---- Kind -------------------------------------------------------------------------------- */
 
-static void classify_base(Dwarf_Die *die, struct mdl_type *type)
+static void classify_base(Dwarf_Die *die, struct wetdbg_type *type)
 {
     uint64_t encoding = 0;
 
     get_number(die, DW_AT_encoding, &encoding);
     switch (encoding) {
     case DW_ATE_boolean:
-        type->kind = MDL_TYPE_BOOL;
+        type->kind = WETDBG_TYPE_BOOL;
         break;
     case DW_ATE_float:
-        type->kind = MDL_TYPE_FLOAT;
+        type->kind = WETDBG_TYPE_FLOAT;
         type->is_signed = true;
         break;
     case DW_ATE_signed:
-        type->kind = MDL_TYPE_SIGNED;
+        type->kind = WETDBG_TYPE_SIGNED;
         type->is_signed = true;
         break;
     case DW_ATE_signed_char:
-        type->kind = MDL_TYPE_CHAR;
+        type->kind = WETDBG_TYPE_CHAR;
         type->is_signed = true;
         break;
     case DW_ATE_unsigned:
-        type->kind = MDL_TYPE_UNSIGNED;
+        type->kind = WETDBG_TYPE_UNSIGNED;
         break;
     case DW_ATE_unsigned_char:
     case DW_ATE_UTF:
-        type->kind = MDL_TYPE_CHAR;
+        type->kind = WETDBG_TYPE_CHAR;
         break;
     default:
-        type->kind = MDL_TYPE_OTHER;
+        type->kind = WETDBG_TYPE_OTHER;
         break;
     }
 }
 
 /* An enumeration is as signed as its underlying type. */
-static void classify_enum(Dwarf_Die *die, struct mdl_type *type)
+static void classify_enum(Dwarf_Die *die, struct wetdbg_type *type)
 {
-    struct mdl_type base = {0};
+    struct wetdbg_type base = {0};
     Dwarf_Die underlying, peeled;
 
-    type->kind = MDL_TYPE_ENUM;
+    type->kind = WETDBG_TYPE_ENUM;
     if (mdl_type_die(die, &underlying) < 0 || mdl_type_peel(&underlying, &peeled) < 0)
         return;
     classify_base(&peeled, &base);
@@ -461,7 +461,7 @@ static bool is_of_function(Dwarf_Die *die)
     return mdl_type_die(die, &target) == 0 && dwarf_tag(&target) == DW_TAG_subroutine_type;
 }
 
-static void classify(Dwarf_Die *die, struct mdl_type *type)
+static void classify(Dwarf_Die *die, struct wetdbg_type *type)
 {
     switch (dwarf_tag(die)) {
     case DW_TAG_base_type:
@@ -475,37 +475,37 @@ static void classify(Dwarf_Die *die, struct mdl_type *type)
         type->is_reference = true;
         /* fall through */
     case DW_TAG_pointer_type:
-        type->kind = MDL_TYPE_POINTER;
+        type->kind = WETDBG_TYPE_POINTER;
         break;
     case DW_TAG_structure_type:
     case DW_TAG_class_type:
-        type->kind = MDL_TYPE_STRUCT;
+        type->kind = WETDBG_TYPE_STRUCT;
         break;
     case DW_TAG_union_type:
-        type->kind = MDL_TYPE_UNION;
+        type->kind = WETDBG_TYPE_UNION;
         break;
     case DW_TAG_unspecified_type: /* of nullptr */
-        type->kind = MDL_TYPE_POINTER;
+        type->kind = WETDBG_TYPE_POINTER;
         break;
     case DW_TAG_ptr_to_member_type: /* an offset, or the address of a function and more */
-        type->kind = is_of_function(die) ? MDL_TYPE_POINTER : MDL_TYPE_SIGNED;
+        type->kind = is_of_function(die) ? WETDBG_TYPE_POINTER : WETDBG_TYPE_SIGNED;
         type->is_signed = !is_of_function(die);
         break;
     case DW_TAG_array_type:
-        type->kind = MDL_TYPE_ARRAY;
+        type->kind = WETDBG_TYPE_ARRAY;
         break;
     case DW_TAG_subroutine_type:
     case DW_TAG_subprogram:
-        type->kind = MDL_TYPE_FUNCTION;
+        type->kind = WETDBG_TYPE_FUNCTION;
         break;
     default:
-        type->kind = MDL_TYPE_OTHER;
+        type->kind = WETDBG_TYPE_OTHER;
         break;
     }
 }
 
 /* `skipped`: without an array's first dimensions. */
-static int describe(struct mdl_mod *mod, Dwarf_Die *die, unsigned skipped, struct mdl_type *type)
+static int describe(struct mdl_mod *mod, Dwarf_Die *die, unsigned skipped, struct wetdbg_type *type)
 {
     char name[NAME_BYTES_MAX];
     struct text text = {mod, name, name, sizeof(name)};
@@ -520,31 +520,31 @@ static int describe(struct mdl_mod *mod, Dwarf_Die *die, unsigned skipped, struc
     mdl_name_abbreviate(name);
     memcpy(type->name, name, strnlen(name, sizeof(type->name) - 1)); /* the rest is zero */
     if (mdl_type_peel(die, &peeled) < 0) {
-        type->kind = MDL_TYPE_VOID;
+        type->kind = WETDBG_TYPE_VOID;
         return 0;
     }
     if (mdl_type_complete(mod, &peeled) < 0)
         return -ENOMEM;
     classify(&peeled, type);
-    type->size_bytes = type->kind == MDL_TYPE_FUNCTION ? 1 : type_size(&peeled, skipped, 0);
+    type->size_bytes = type->kind == WETDBG_TYPE_FUNCTION ? 1 : type_size(&peeled, skipped, 0);
     type->handle =
         handle_add(mod->model, &(struct mdl_handle){.die = *die, .mod = mod, .skipped = skipped});
     return type->handle ? 0 : -ENOMEM;
 }
 
-int mdl_type_of_die(struct mdl_mod *mod, Dwarf_Die *die, struct mdl_type *type)
+int mdl_type_of_die(struct mdl_mod *mod, Dwarf_Die *die, struct wetdbg_type *type)
 {
     return describe(mod, die, 0, type);
 }
 
-int mdl_type_of(struct mdl_mod *mod, Dwarf_Die *die, struct mdl_type *type)
+int mdl_type_of(struct mdl_mod *mod, Dwarf_Die *die, struct wetdbg_type *type)
 {
     Dwarf_Die target;
 
     if (mdl_type_die(die, &target) == 0)
         return describe(mod, &target, 0, type);
     memset(type, 0, sizeof(*type));
-    type->kind = MDL_TYPE_VOID;
+    type->kind = WETDBG_TYPE_VOID;
     snprintf(type->name, sizeof(type->name), "void");
     return 0;
 }
@@ -553,7 +553,7 @@ int mdl_type_of(struct mdl_mod *mod, Dwarf_Die *die, struct mdl_type *type)
 
 static void put_start(struct text *text, const char *part, size_t length)
 {
-    char start[sizeof(((struct mdl_type *)0)->name)];
+    char start[sizeof(((struct wetdbg_type *)0)->name)];
 
     length = length < sizeof(start) ? length : sizeof(start) - 1;
     memcpy(start, part, length);
@@ -562,7 +562,7 @@ static void put_start(struct text *text, const char *part, size_t length)
 }
 
 /* "int (*)[3]" and "int (*)(void)", not "int [3] *". */
-static void name_pointer(const char *name, struct mdl_type *type)
+static void name_pointer(const char *name, struct wetdbg_type *type)
 {
     struct text text = {NULL, type->name, type->name, sizeof(type->name)};
     size_t length = strlen(name), start = length;
@@ -581,7 +581,7 @@ static void name_pointer(const char *name, struct mdl_type *type)
 }
 
 /* "int [2][3]" of "int [3]" */
-static void name_array(const char *name, uint64_t count, struct mdl_type *type)
+static void name_array(const char *name, uint64_t count, struct wetdbg_type *type)
 {
     struct text text = {NULL, type->name, type->name, sizeof(type->name)};
     const char *bracket = strchr(name, '[');
@@ -596,11 +596,11 @@ static void name_array(const char *name, uint64_t count, struct mdl_type *type)
     put(&text, name + start);
 }
 
-static int derive(struct mdl_model *model, const struct mdl_type *target, uint64_t count,
-                  struct mdl_type *type)
+static int derive(struct wetdbg_model *model, const struct wetdbg_type *target, uint64_t count,
+                  struct wetdbg_type *type)
 {
     struct mdl_handle handle = {.count = count};
-    struct mdl_type *kept = malloc(sizeof(*kept));
+    struct wetdbg_type *kept = malloc(sizeof(*kept));
 
     if (!kept)
         return -ENOMEM;
@@ -612,10 +612,10 @@ static int derive(struct mdl_model *model, const struct mdl_type *target, uint64
     return type->handle ? 0 : -ENOMEM;
 }
 
-int mdl_type_pointer(struct mdl_model *model, const struct mdl_type *target,
-                     struct mdl_type *pointer)
+int wetdbg_type_pointer(struct wetdbg_model *model, const struct wetdbg_type *target,
+                        struct wetdbg_type *pointer)
 {
-    struct mdl_type made = {.kind = MDL_TYPE_POINTER, .size_bytes = 8};
+    struct wetdbg_type made = {.kind = WETDBG_TYPE_POINTER, .size_bytes = 8};
 
     name_pointer(target->name, &made);
     if (derive(model, target, 0, &made) < 0)
@@ -624,14 +624,14 @@ int mdl_type_pointer(struct mdl_model *model, const struct mdl_type *target,
     return 0;
 }
 
-int mdl_type_array(struct mdl_model *model, const struct mdl_type *element, uint64_t count,
-                   struct mdl_type *array)
+int wetdbg_type_array(struct wetdbg_model *model, const struct wetdbg_type *element, uint64_t count,
+                      struct wetdbg_type *array)
 {
-    struct mdl_type made = {.kind = MDL_TYPE_ARRAY};
+    struct wetdbg_type made = {.kind = WETDBG_TYPE_ARRAY};
 
     if (!count || __builtin_mul_overflow(element->size_bytes, count, &made.size_bytes))
-        return wd_fail(-WD_ERR_USAGE, "an array of %llu elements of type '%s' is too large",
-                       (unsigned long long)count, element->name);
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "an array of %llu elements of type '%s' is too large",
+                           (unsigned long long)count, element->name);
     name_array(element->name, count, &made);
     if (derive(model, element, count, &made) < 0)
         return -ENOMEM;
@@ -642,26 +642,26 @@ int mdl_type_array(struct mdl_model *model, const struct mdl_type *element, uint
 /* ---- Asked from outside ------------------------------------------------------------------ */
 
 /* A handle's DIE without typedefs. */
-static int handle_peeled(struct mdl_model *model, uint64_t handle, struct mdl_mod **mod,
+static int handle_peeled(struct wetdbg_model *model, uint64_t handle, struct mdl_mod **mod,
                          Dwarf_Die *peeled)
 {
     const struct mdl_handle *known = mdl_handle_get(model, handle);
     Dwarf_Die die;
 
     if (!known)
-        return wd_fail_plain(-WD_ERR_NOT_FOUND);
+        return wetdbg_fail_plain(-WETDBG_ERR_NOT_FOUND);
     if (known->target)
-        return wd_fail(-WD_ERR_NOT_FOUND, "neither a structure nor an enumeration");
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "neither a structure nor an enumeration");
     die = known->die;
     *mod = known->mod;
     if (mdl_type_peel(&die, peeled) < 0)
-        return wd_fail(-WD_ERR_NOT_FOUND, "the type is void");
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "the type is void");
     return mdl_type_complete(*mod, peeled) < 0 ? -ENOMEM : 0;
 }
 
 /* An array's elements: of several dimensions those of the first one, arrays themselves. */
 static int element_of(struct mdl_mod *mod, Dwarf_Die *array, unsigned skipped,
-                      struct mdl_type *target, uint64_t *count)
+                      struct wetdbg_type *target, uint64_t *count)
 {
     struct dimensions dims;
     int result;
@@ -674,8 +674,8 @@ static int element_of(struct mdl_mod *mod, Dwarf_Die *array, unsigned skipped,
     return result;
 }
 
-int mdl_type_target(struct mdl_model *model, uint64_t type_handle, struct mdl_type *target,
-                    uint64_t *element_count)
+int wetdbg_type_target(struct wetdbg_model *model, uint64_t type_handle, struct wetdbg_type *target,
+                       uint64_t *element_count)
 {
     const struct mdl_handle *known = mdl_handle_get(model, type_handle);
     struct mdl_mod *mod = NULL;
@@ -684,7 +684,7 @@ int mdl_type_target(struct mdl_model *model, uint64_t type_handle, struct mdl_ty
     int result;
 
     if (!known)
-        return wd_fail_plain(-WD_ERR_NOT_FOUND);
+        return wetdbg_fail_plain(-WETDBG_ERR_NOT_FOUND);
     if (known->target) {
         *target = *known->target;
         *element_count = known->count ? known->count : 1;
@@ -702,7 +702,7 @@ int mdl_type_target(struct mdl_model *model, uint64_t type_handle, struct mdl_ty
     case DW_TAG_rvalue_reference_type:
         break;
     default:
-        return wd_fail(-WD_ERR_NOT_FOUND, "neither a pointer nor an array");
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "neither a pointer nor an array");
     }
     result = mdl_type_of(mod, &die, target);
     if (result == 0)
@@ -710,7 +710,8 @@ int mdl_type_target(struct mdl_model *model, uint64_t type_handle, struct mdl_ty
     return result;
 }
 
-int mdl_type_plain(struct mdl_model *model, const struct mdl_type *type, struct mdl_type *plain)
+int wetdbg_type_plain(struct wetdbg_model *model, const struct wetdbg_type *type,
+                      struct wetdbg_type *plain)
 {
     const struct mdl_handle *known = mdl_handle_get(model, type->handle);
     struct mdl_mod *mod;
@@ -718,7 +719,7 @@ int mdl_type_plain(struct mdl_model *model, const struct mdl_type *type, struct 
     int result;
 
     if (!known)
-        return wd_fail_plain(-WD_ERR_NOT_FOUND);
+        return wetdbg_fail_plain(-WETDBG_ERR_NOT_FOUND);
     if (known->target || known->skipped) {
         *plain = *type;
         return 0;
@@ -729,11 +730,11 @@ int mdl_type_plain(struct mdl_model *model, const struct mdl_type *type, struct 
 
 struct member_walk {
     struct mdl_mod *mod;
-    mdl_member_fn fn;
+    wetdbg_member_fn fn;
     void *context;
 };
 
-static void get_bits(Dwarf_Die *die, struct mdl_member *member)
+static void get_bits(Dwarf_Die *die, struct wetdbg_member *member)
 {
     uint64_t bits, offset;
 
@@ -753,7 +754,7 @@ static void get_bits(Dwarf_Die *die, struct mdl_member *member)
 static int visit_member(void *context, Dwarf_Die *die)
 {
     struct member_walk *walk = context;
-    struct mdl_member member = {0};
+    struct wetdbg_member member = {0};
     int tag = dwarf_tag(die), result;
 
     /* before DWARF 5 a static member is a member, too, which is declared only */
@@ -776,8 +777,8 @@ static int visit_member(void *context, Dwarf_Die *die)
     return walk->fn(walk->context, &member);
 }
 
-int mdl_type_members_each(struct mdl_model *model, uint64_t type_handle, mdl_member_fn fn,
-                          void *context)
+int wetdbg_type_members_each(struct wetdbg_model *model, uint64_t type_handle, wetdbg_member_fn fn,
+                             void *context)
 {
     struct member_walk walk = {.fn = fn, .context = context};
     uint64_t budget = 1 << 20;
@@ -787,12 +788,13 @@ int mdl_type_members_each(struct mdl_model *model, uint64_t type_handle, mdl_mem
     return result < 0 ? result : mdl_die_children(&die, &budget, visit_member, &walk);
 }
 
-int mdl_member_offset(struct mdl_model *model, const struct mdl_member *member,
-                      const struct mdl_machine *machine, uint64_t address, uint64_t *offset_bytes)
+int wetdbg_member_offset(struct wetdbg_model *model, const struct wetdbg_member *member,
+                         const struct wetdbg_machine *machine, uint64_t address,
+                         uint64_t *offset_bytes)
 {
     struct mdl_expr_env env = {.machine = machine, .object = &address};
     const struct mdl_handle *known;
-    struct mdl_place place;
+    struct wetdbg_place place;
     Dwarf_Attribute attribute;
     Dwarf_Die die;
     Dwarf_Op *ops;
@@ -805,18 +807,18 @@ int mdl_member_offset(struct mdl_model *model, const struct mdl_member *member,
     }
     known = mdl_handle_get(model, member->handle);
     if (!known)
-        return wd_fail_plain(-WD_ERR_NOT_FOUND);
+        return wetdbg_fail_plain(-WETDBG_ERR_NOT_FOUND);
     die = known->die;
     env.bias = known->mod->info.bias;
     if (!dwarf_attr(&die, DW_AT_data_member_location, &attribute) ||
         dwarf_getlocation(&attribute, &ops, &count) != 0)
-        return wd_fail(-WD_ERR_CORRUPT, "damaged place of a base class");
+        return wetdbg_fail(-WETDBG_ERR_CORRUPT, "damaged place of a base class");
     env.attr = &attribute;
     result = mdl_expr_eval(&env, ops, count, &place);
     if (result < 0)
         return result;
-    if (place.kind != MDL_PLACE_MEMORY)
-        return wd_fail(-WD_ERR_CORRUPT, "a base class that is not in memory");
+    if (place.kind != WETDBG_PLACE_MEMORY)
+        return wetdbg_fail(-WETDBG_ERR_CORRUPT, "a base class that is not in memory");
     *offset_bytes = place.address - address;
     return 0;
 }
@@ -870,7 +872,7 @@ static const char *qualify_enumerator(struct mdl_mod *mod, Dwarf_Die *type, cons
 }
 
 struct enumerator_walk {
-    mdl_enumerator_fn fn;
+    wetdbg_enumerator_fn fn;
     void *context;
 };
 
@@ -887,8 +889,8 @@ static int visit_each_enumerator(void *context, Dwarf_Die *die)
     return walk->fn(walk->context, name, value);
 }
 
-int mdl_type_enumerators_each(struct mdl_model *model, uint64_t type_handle, mdl_enumerator_fn fn,
-                              void *context)
+int wetdbg_type_enumerators_each(struct wetdbg_model *model, uint64_t type_handle,
+                                 wetdbg_enumerator_fn fn, void *context)
 {
     struct enumerator_walk walk = {fn, context};
     struct mdl_mod *mod;
@@ -899,8 +901,8 @@ int mdl_type_enumerators_each(struct mdl_model *model, uint64_t type_handle, mdl
     return result < 0 ? result : mdl_die_children(&die, &budget, visit_each_enumerator, &walk);
 }
 
-int mdl_type_enumerator(struct mdl_model *model, uint64_t type_handle, int64_t value,
-                        const char **name)
+int wetdbg_type_enumerator(struct wetdbg_model *model, uint64_t type_handle, int64_t value,
+                           const char **name)
 {
     struct enumerator_search search = {.value = value};
     struct mdl_mod *mod;
@@ -912,7 +914,8 @@ int mdl_type_enumerator(struct mdl_model *model, uint64_t type_handle, int64_t v
         return result;
     mdl_die_children(&die, &budget, visit_enumerator, &search);
     if (!search.name)
-        return wd_fail(-WD_ERR_NOT_FOUND, "no enumerator has the value %lld", (long long)value);
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "no enumerator has the value %lld",
+                           (long long)value);
     *name = qualify_enumerator(mod, &die, search.name);
     return *name ? 0 : -ENOMEM;
 }

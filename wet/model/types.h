@@ -10,7 +10,7 @@
 struct mdl_handle {
     Dwarf_Die die;
     struct mdl_mod *mod;
-    const struct mdl_type *target; /* owned; NULL: it is the DIE */
+    const struct wetdbg_type *target; /* owned; NULL: it is the DIE */
     uint64_t count;
     unsigned skipped; /* of an array's dimensions, as if it had only the others */
 };
@@ -21,13 +21,13 @@ void mdl_handles_free(struct mdl_handles *handles);
 uint64_t mdl_handle_new(struct mdl_mod *mod, const Dwarf_Die *die);
 
 /* NULL (with a message) if it is none. Valid until the next mdl_handle_new(). */
-const struct mdl_handle *mdl_handle_get(const struct mdl_model *model, uint64_t handle);
+const struct mdl_handle *mdl_handle_get(const struct wetdbg_model *model, uint64_t handle);
 
 /* Describes the type that a DIE's DW_AT_type names; void if it has none. */
-int mdl_type_of(struct mdl_mod *mod, Dwarf_Die *die, struct mdl_type *type);
+int mdl_type_of(struct mdl_mod *mod, Dwarf_Die *die, struct wetdbg_type *type);
 
 /* Describes the type that a DIE is. */
-int mdl_type_of_die(struct mdl_mod *mod, Dwarf_Die *die, struct mdl_type *type);
+int mdl_type_of_die(struct mdl_mod *mod, Dwarf_Die *die, struct wetdbg_type *type);
 
 /* The type that DW_AT_type names, as a DIE; through typedefs and qualifiers. 0, or -1: void. */
 int mdl_type_die(Dwarf_Die *die, Dwarf_Die *type);

@@ -230,7 +230,7 @@ struct mdl_unit *mdl_unit_at(struct mdl_mod *mod, uint64_t pc)
 
 /* ---- Line rows --------------------------------------------------------------------------- */
 
-const char *mdl_unit_file(struct mdl_model *model, Dwarf_Die *unit, const char *path)
+const char *mdl_unit_file(struct wetdbg_model *model, Dwarf_Die *unit, const char *path)
 {
     Dwarf_Attribute attribute;
     const char *directory = dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &attribute));

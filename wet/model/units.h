@@ -85,7 +85,7 @@ struct mdl_unit *mdl_unit_at(struct mdl_mod *mod, uint64_t pc);
 
 /* Interned, with the unit's directory before a file name that is relative to it; NULL: out of memory.
  * libdw leaves the names of DWARF 5 relative. */
-const char *mdl_unit_file(struct mdl_model *model, Dwarf_Die *unit, const char *path);
+const char *mdl_unit_file(struct wetdbg_model *model, Dwarf_Die *unit, const char *path);
 
 /* Loads rows, scopes; damaged tables give none. 0 or -ENOMEM. */
 int mdl_unit_lines(struct mdl_unit *unit);

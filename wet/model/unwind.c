@@ -6,14 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "wet/model/cfi.h"
 #include "wet/model/expr.h"
+#include <wetdbg/errors.h>
 
 /* The frame being left, as the evaluator sees it. */
 struct frame {
-    const struct mdl_frame_regs *regs;
-    mdl_read_memory_fn read_memory;
+    const struct wetdbg_frame_regs *regs;
+    wetdbg_read_memory_fn read_memory;
     void *context;
     uint64_t cfa;
 };
@@ -22,8 +22,8 @@ static int read_register(void *context, unsigned reg, uint64_t *value)
 {
     const struct frame *frame = context;
 
-    if (reg >= MDL_FRAME_REG_COUNT || !(frame->regs->valid & (1u << reg)))
-        return wd_fail(-WD_ERR_NOT_FOUND, "register %u is not known in this frame", reg);
+    if (reg >= WETDBG_FRAME_REG_COUNT || !(frame->regs->valid & (1u << reg)))
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "register %u is not known in this frame", reg);
     *value = frame->regs->value[reg];
     return 0;
 }
@@ -46,21 +46,21 @@ static int frame_cfa(void *context, uint64_t *value)
 /* A CFA expression is the value that it leaves, written as a place in memory. */
 static int eval_cfa(const struct mdl_expr_env *env, Dwarf_Frame *state, uint64_t *cfa)
 {
-    struct mdl_place place;
+    struct wetdbg_place place;
     Dwarf_Op *ops;
     size_t count;
     int result;
 
     if (dwarf_frame_cfa(state, &ops, &count) != 0 || count == 0)
-        return wd_fail(-WD_ERR_CORRUPT, "call frame information without a frame address");
+        return wetdbg_fail(-WETDBG_ERR_CORRUPT, "call frame information without a frame address");
     result = mdl_expr_eval(env, ops, count, &place);
     if (result < 0)
         return result;
-    if (place.kind == MDL_PLACE_REGISTER)
+    if (place.kind == WETDBG_PLACE_REGISTER)
         return env->machine->read_register(env->machine->context, place.reg, cfa);
-    if (place.kind == MDL_PLACE_NONE)
-        return wd_fail(-WD_ERR_CORRUPT, "call frame information without a frame address");
-    *cfa = place.kind == MDL_PLACE_VALUE ? place.value : place.address;
+    if (place.kind == WETDBG_PLACE_NONE)
+        return wetdbg_fail(-WETDBG_ERR_CORRUPT, "call frame information without a frame address");
+    *cfa = place.kind == WETDBG_PLACE_VALUE ? place.value : place.address;
     return 0;
 }
 
@@ -68,8 +68,8 @@ static int eval_cfa(const struct mdl_expr_env *env, Dwarf_Frame *state, uint64_t
 static int caller_register(const struct mdl_expr_env *env, Dwarf_Frame *state, unsigned reg,
                            uint64_t *value)
 {
-    const struct mdl_machine *machine = env->machine;
-    struct mdl_place place;
+    const struct wetdbg_machine *machine = env->machine;
+    struct wetdbg_place place;
     Dwarf_Op memory[3], *ops;
     size_t count;
     int result;
@@ -84,12 +84,12 @@ static int caller_register(const struct mdl_expr_env *env, Dwarf_Frame *state, u
     if (result < 0)
         return result;
     switch (place.kind) {
-    case MDL_PLACE_MEMORY:
+    case WETDBG_PLACE_MEMORY:
         result = machine->read_memory(machine->context, place.address, value, sizeof(*value));
         return result < 0 ? result : 1;
-    case MDL_PLACE_REGISTER:
+    case WETDBG_PLACE_REGISTER:
         return machine->read_register(machine->context, place.reg, value) == 0;
-    case MDL_PLACE_VALUE:
+    case WETDBG_PLACE_VALUE:
         *value = place.value;
         return 1;
     default:
@@ -98,49 +98,50 @@ static int caller_register(const struct mdl_expr_env *env, Dwarf_Frame *state, u
 }
 
 /* Code in no module: a call through a wild pointer. The return address was just pushed. */
-static int unwind_wild(struct mdl_frame_regs *regs, mdl_read_memory_fn read, void *context)
+static int unwind_wild(struct wetdbg_frame_regs *regs, wetdbg_read_memory_fn read, void *context)
 {
-    uint64_t sp = regs->value[MDL_REG_RSP], pc;
+    uint64_t sp = regs->value[WETDBG_REG_RSP], pc;
     int result = read(context, sp, &pc, sizeof(pc));
 
     if (result < 0)
         return result;
-    regs->value[MDL_REG_RIP] = pc;
-    regs->value[MDL_REG_RSP] = sp + 8;
+    regs->value[WETDBG_REG_RIP] = pc;
+    regs->value[WETDBG_REG_RSP] = sp + 8;
     regs->is_innermost = false;
     return 1;
 }
 
-static int check_progress(const struct mdl_frame_regs *from, const struct mdl_frame_regs *to)
+static int check_progress(const struct wetdbg_frame_regs *from, const struct wetdbg_frame_regs *to)
 {
-    uint64_t sp = to->value[MDL_REG_RSP];
+    uint64_t sp = to->value[WETDBG_REG_RSP];
 
-    if (!(to->valid & (1u << MDL_REG_RSP)) || (sp & 7) != 0 ||
-        (!to->is_innermost && sp <= from->value[MDL_REG_RSP]))
-        return wd_fail(-WD_ERR_CORRUPT, "frame at 0x%llx has no sensible caller (rsp 0x%llx)",
-                       (unsigned long long)from->value[MDL_REG_RIP], (unsigned long long)sp);
+    if (!(to->valid & (1u << WETDBG_REG_RSP)) || (sp & 7) != 0 ||
+        (!to->is_innermost && sp <= from->value[WETDBG_REG_RSP]))
+        return wetdbg_fail(-WETDBG_ERR_CORRUPT,
+                           "frame at 0x%llx has no sensible caller (rsp 0x%llx)",
+                           (unsigned long long)from->value[WETDBG_REG_RIP], (unsigned long long)sp);
     return 1;
 }
 
 static int step_out(const struct mdl_expr_env *env, struct frame *frame, Dwarf_Frame *state,
-                    struct mdl_frame_regs *regs)
+                    struct wetdbg_frame_regs *regs)
 {
-    struct mdl_frame_regs caller = {0};
+    struct wetdbg_frame_regs caller = {0};
     bool is_signal = false;
     int return_column, result = eval_cfa(env, state, &frame->cfa);
 
     if (result < 0)
         return result;
     return_column = dwarf_frame_info(state, NULL, NULL, &is_signal);
-    if (return_column != MDL_REG_RIP)
-        return wd_fail(-WD_ERR_CORRUPT, "frame returns through register %d", return_column);
-    for (unsigned reg = 0; reg < MDL_FRAME_REG_COUNT; reg++) {
+    if (return_column != WETDBG_REG_RIP)
+        return wetdbg_fail(-WETDBG_ERR_CORRUPT, "frame returns through register %d", return_column);
+    for (unsigned reg = 0; reg < WETDBG_FRAME_REG_COUNT; reg++) {
         result = caller_register(env, state, reg, &caller.value[reg]);
         if (result < 0)
             return result;
         caller.valid |= (uint32_t)result << reg;
     }
-    if (!(caller.valid & (1u << MDL_REG_RIP)) || caller.value[MDL_REG_RIP] == 0)
+    if (!(caller.valid & (1u << WETDBG_REG_RIP)) || caller.value[WETDBG_REG_RIP] == 0)
         return 0;
     caller.is_innermost = is_signal;
     result = check_progress(regs, &caller);
@@ -149,19 +150,19 @@ static int step_out(const struct mdl_expr_env *env, struct frame *frame, Dwarf_F
     return result;
 }
 
-int mdl_unwind(struct mdl_model *model, struct mdl_frame_regs *regs, mdl_read_memory_fn read,
-               void *context)
+int wetdbg_unwind(struct wetdbg_model *model, struct wetdbg_frame_regs *regs,
+                  wetdbg_read_memory_fn read, void *context)
 {
     struct frame frame = {.regs = regs, .read_memory = read, .context = context};
-    struct mdl_machine machine = {&frame, read_register, read_memory};
+    struct wetdbg_machine machine = {&frame, read_register, read_memory};
     struct mdl_expr_env env = {.machine = &machine, .context = &frame, .cfa = frame_cfa};
-    uint64_t pc = mdl_frame_lookup_pc(regs);
+    uint64_t pc = wetdbg_frame_lookup_pc(regs);
     struct mdl_mod *mod = mdl_mod_at(model, pc);
     Dwarf_Frame *state;
     int result;
 
-    if ((regs->valid & (1u << MDL_REG_RIP)) == 0 || (regs->valid & (1u << MDL_REG_RSP)) == 0)
-        return wd_fail(-EINVAL, "unwinding needs rip and rsp");
+    if ((regs->valid & (1u << WETDBG_REG_RIP)) == 0 || (regs->valid & (1u << WETDBG_REG_RSP)) == 0)
+        return wetdbg_fail(-EINVAL, "unwinding needs rip and rsp");
     if (!mod && regs->is_innermost)
         return unwind_wild(regs, read, context);
     if (!mod)
@@ -175,8 +176,8 @@ int mdl_unwind(struct mdl_model *model, struct mdl_frame_regs *regs, mdl_read_me
     return result;
 }
 
-int mdl_frame_cfa(struct mdl_model *model, uint64_t pc, const struct mdl_machine *machine,
-                  uint64_t *cfa)
+int wetdbg_frame_cfa(struct wetdbg_model *model, uint64_t pc, const struct wetdbg_machine *machine,
+                     uint64_t *cfa)
 {
     struct mdl_expr_env env = {.machine = machine};
     struct mdl_mod *mod;

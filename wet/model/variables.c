@@ -16,13 +16,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "wet/model/expr.h"
 #include "wet/model/functions.h"
 #include "wet/model/globals.h"
 #include "wet/model/names.h"
 #include "wet/model/qualify.h"
 #include "wet/model/types.h"
+#include <wetdbg/errors.h>
 
 /* ---- Describing -------------------------------------------------------------------------- */
 
@@ -35,8 +35,8 @@ static const char *decl_file(struct mdl_mod *mod, Dwarf_Die *die)
                                                        : NULL;
 }
 
-static int describe(struct mdl_mod *mod, Dwarf_Die *die, enum mdl_scope scope,
-                    struct mdl_variable *variable)
+static int describe(struct mdl_mod *mod, Dwarf_Die *die, enum wetdbg_scope scope,
+                    struct wetdbg_variable *variable)
 {
     int line = 0, result;
 
@@ -60,8 +60,8 @@ static int describe(struct mdl_mod *mod, Dwarf_Die *die, enum mdl_scope scope,
 struct local_walk {
     struct mdl_mod *mod;
     const char *name; /* looked for, or NULL: all */
-    struct mdl_variable *found;
-    mdl_variable_fn fn;
+    struct wetdbg_variable *found;
+    wetdbg_variable_fn fn;
     void *context;
 };
 
@@ -74,14 +74,14 @@ static bool is_declaration(Dwarf_Die *die)
 static int visit_local(void *context, Dwarf_Die *die)
 {
     struct local_walk *walk = context;
-    enum mdl_scope scope = MDL_SCOPE_LOCAL;
-    struct mdl_variable variable;
+    enum wetdbg_scope scope = WETDBG_SCOPE_LOCAL;
+    struct wetdbg_variable variable;
     const char *name;
     int result;
 
     switch (dwarf_tag(die)) {
     case DW_TAG_formal_parameter:
-        scope = MDL_SCOPE_PARAM;
+        scope = WETDBG_SCOPE_PARAM;
         break;
     case DW_TAG_variable:
         break;
@@ -146,7 +146,7 @@ struct global_search {
     const char *last;     /* the last part of what was typed */
     const char *function; /* the code that asks, "ns::box<int>::get"; or NULL */
     const struct mdl_unit *unit;
-    struct mdl_variable *found;
+    struct wetdbg_variable *found;
 };
 
 /* The part behind the last "::". */
@@ -227,13 +227,13 @@ static int find_global(struct mdl_mod *mod, const struct global_search *search,
     if (!best)
         return 0;
     die = best->die;
-    result =
-        describe(mod, &die, best->is_external ? MDL_SCOPE_GLOBAL : MDL_SCOPE_FILE, search->found);
+    result = describe(mod, &die, best->is_external ? WETDBG_SCOPE_GLOBAL : WETDBG_SCOPE_FILE,
+                      search->found);
     return result < 0 ? result : 1;
 }
 
 /* In one module first, then in all: external ones, then statics of any unit. */
-static int find_global_anywhere(struct mdl_model *model, struct mdl_mod *first,
+static int find_global_anywhere(struct wetdbg_model *model, struct mdl_mod *first,
                                 const struct global_search *search, size_t least)
 {
     int result = 0;
@@ -250,14 +250,14 @@ static int find_global_anywhere(struct mdl_model *model, struct mdl_mod *first,
 /* ---- Members of *this -------------------------------------------------------------------- */
 
 struct member_search {
-    struct mdl_model *model;
+    struct wetdbg_model *model;
     const char *name;
-    struct mdl_variable *found;
+    struct wetdbg_variable *found;
     unsigned depth;
 };
 
 /* Members of base classes and of unnamed members count as the whole's. */
-static int match_member(void *context, const struct mdl_member *member)
+static int match_member(void *context, const struct wetdbg_member *member)
 {
     struct member_search *search = context;
     int err;
@@ -273,7 +273,7 @@ static int match_member(void *context, const struct mdl_member *member)
     if (member->name || search->depth >= 8 || !member->type.handle)
         return 0;
     search->depth++;
-    err = mdl_type_members_each(search->model, member->type.handle, match_member, search);
+    err = wetdbg_type_members_each(search->model, member->type.handle, match_member, search);
     search->depth--;
     if (err != 1)
         return err;
@@ -290,37 +290,38 @@ static int match_member(void *context, const struct mdl_member *member)
 
 /* 1 if the function that `scope` is in has a `this` that points to something with such a member. */
 static int find_of_this(struct mdl_unit *unit, uint32_t scope, struct mdl_mod *mod,
-                        const char *name, struct mdl_variable *variable)
+                        const char *name, struct wetdbg_variable *variable)
 {
     struct member_search search = {.model = mod->model, .name = name, .found = variable};
     struct local_walk walk = {.mod = mod, .name = "this", .found = variable};
-    struct mdl_type object;
+    struct wetdbg_type object;
     uint64_t count;
     int result = walk_function(unit, &scope, &walk);
 
     if (result <= 0)
         return result;
-    if (mdl_type_target(mod->model, variable->type.handle, &object, &count) < 0 ||
-        object.kind != MDL_TYPE_STRUCT)
+    if (wetdbg_type_target(mod->model, variable->type.handle, &object, &count) < 0 ||
+        object.kind != WETDBG_TYPE_STRUCT)
         return 0;
-    result = mdl_type_members_each(mod->model, object.handle, match_member, &search);
+    result = wetdbg_type_members_each(mod->model, object.handle, match_member, &search);
     if (result <= 0)
-        return result == -WD_ERR_NOT_FOUND ? 0 : result;
+        return result == -WETDBG_ERR_NOT_FOUND ? 0 : result;
     variable->is_of_this = true;
-    variable->scope = MDL_SCOPE_LOCAL;
+    variable->scope = WETDBG_SCOPE_LOCAL;
     return 1;
 }
 
-static int find_symbol(struct mdl_model *model, const char *name, struct mdl_variable *variable)
+static int find_symbol(struct wetdbg_model *model, const char *name,
+                       struct wetdbg_variable *variable)
 {
-    struct mdl_symbol symbol;
-    int result = mdl_symbol_named(model, name, &symbol);
+    struct wetdbg_symbol symbol;
+    int result = wetdbg_symbol_named(model, name, &symbol);
 
     if (result < 0)
         return result;
     memset(variable, 0, sizeof(*variable));
     variable->name = symbol.name;
-    variable->scope = MDL_SCOPE_GLOBAL;
+    variable->scope = WETDBG_SCOPE_GLOBAL;
     variable->module = symbol.module;
     variable->symbol_address = symbol.start;
     variable->type.size_bytes = symbol.size_bytes;
@@ -358,7 +359,7 @@ static uint32_t leave_functions(const struct mdl_unit *unit, uint32_t scope, siz
 }
 
 /* 1: found; 0: nothing has the name; or an error. */
-static int find_in(struct mdl_model *model, struct mdl_mod *mod, struct mdl_unit *unit,
+static int find_in(struct wetdbg_model *model, struct mdl_mod *mod, struct mdl_unit *unit,
                    uint32_t scope, struct global_search *search)
 {
     const char *name = search->pattern.typed;
@@ -387,8 +388,8 @@ static int find_in(struct mdl_model *model, struct mdl_mod *mod, struct mdl_unit
     return result;
 }
 
-static int find(struct mdl_model *model, uint64_t pc, size_t depth, const char *name,
-                struct mdl_variable *variable)
+static int find(struct wetdbg_model *model, uint64_t pc, size_t depth, const char *name,
+                struct wetdbg_variable *variable)
 {
     struct global_search search = {.found = variable, .last = last_part(name)};
     struct mdl_mod *mod = NULL;
@@ -413,31 +414,32 @@ static int find(struct mdl_model *model, uint64_t pc, size_t depth, const char *
     return result;
 }
 
-int mdl_variable_find(struct mdl_model *model, uint64_t pc, const char *name,
-                      struct mdl_variable *variable)
+int wetdbg_variable_find(struct wetdbg_model *model, uint64_t pc, const char *name,
+                         struct wetdbg_variable *variable)
 {
-    return mdl_variable_find_at(model, pc, 0, name, variable);
+    return wetdbg_variable_find_at(model, pc, 0, name, variable);
 }
 
-int mdl_variable_find_at(struct mdl_model *model, uint64_t pc, size_t depth, const char *name,
-                         struct mdl_variable *variable)
+int wetdbg_variable_find_at(struct wetdbg_model *model, uint64_t pc, size_t depth, const char *name,
+                            struct wetdbg_variable *variable)
 {
-    struct mdl_variable found;
+    struct wetdbg_variable found;
     int result = find(model, pc, depth, name, &found);
 
     if (result == 0)
         result = find_symbol(model, name, &found);
-    if (result == -WD_ERR_NOT_FOUND && (pc == 0 || mdl_mod_at(model, pc)))
-        wd_fail(-WD_ERR_NOT_FOUND,
-                pc ? "no variable \"%s\" in scope at 0x%llx" : "no global variable \"%s\"", name,
-                (unsigned long long)pc);
+    if (result == -WETDBG_ERR_NOT_FOUND && (pc == 0 || mdl_mod_at(model, pc)))
+        wetdbg_fail(-WETDBG_ERR_NOT_FOUND,
+                    pc ? "no variable \"%s\" in scope at 0x%llx" : "no global variable \"%s\"",
+                    name, (unsigned long long)pc);
     if (result < 0)
         return result;
     *variable = found;
     return 0;
 }
 
-int mdl_variables_each(struct mdl_model *model, uint64_t pc, mdl_variable_fn fn, void *context)
+int wetdbg_variables_each(struct wetdbg_model *model, uint64_t pc, wetdbg_variable_fn fn,
+                          void *context)
 {
     struct local_walk walk = {.fn = fn, .context = context};
     struct mdl_unit *unit;
@@ -451,8 +453,8 @@ int mdl_variables_each(struct mdl_model *model, uint64_t pc, mdl_variable_fn fn,
     return result;
 }
 
-int mdl_variables_each_at(struct mdl_model *model, uint64_t pc, size_t depth, mdl_variable_fn fn,
-                          void *context)
+int wetdbg_variables_each_at(struct wetdbg_model *model, uint64_t pc, size_t depth,
+                             wetdbg_variable_fn fn, void *context)
 {
     struct local_walk walk = {.fn = fn, .context = context};
     struct mdl_unit *unit;
@@ -471,17 +473,17 @@ int mdl_variables_each_at(struct mdl_model *model, uint64_t pc, size_t depth, md
 
 /* What the evaluator asks for besides registers and memory. */
 struct locate_context {
-    struct mdl_model *model;
+    struct wetdbg_model *model;
     struct mdl_mod *mod; /* of the variable */
     uint64_t pc;
-    const struct mdl_machine *machine;
+    const struct wetdbg_machine *machine;
 };
 
 static int get_cfa(void *context, uint64_t *value)
 {
     const struct locate_context *locate = context;
 
-    return mdl_frame_cfa(locate->model, locate->pc, locate->machine, value);
+    return wetdbg_frame_cfa(locate->model, locate->pc, locate->machine, value);
 }
 
 /* The function's frame base at pc. */
@@ -491,7 +493,7 @@ static int get_frame_base(void *context, uint64_t *value)
     struct mdl_expr_env env = {.machine = locate->machine, .context = context, .cfa = get_cfa};
     struct mdl_mod *mod;
     struct mdl_unit *unit = NULL;
-    struct mdl_place place;
+    struct wetdbg_place place;
     Dwarf_Attribute attribute;
     Dwarf_Op *ops;
     size_t count;
@@ -507,18 +509,19 @@ static int get_frame_base(void *context, uint64_t *value)
     if (scope == MDL_NO_SCOPE ||
         !dwarf_attr_integrate(&unit->scopes[scope].die, DW_AT_frame_base, &attribute) ||
         dwarf_getlocation_addr(&attribute, locate->pc - mod->info.bias, &ops, &count, 1) != 1)
-        return wd_fail(-WD_ERR_CORRUPT, "no frame base at 0x%llx", (unsigned long long)locate->pc);
+        return wetdbg_fail(-WETDBG_ERR_CORRUPT, "no frame base at 0x%llx",
+                           (unsigned long long)locate->pc);
     env.bias = mod->info.bias;
     env.attr = &attribute;
     result = mdl_expr_eval(&env, ops, count, &place);
     if (result < 0)
         return result;
-    if (place.kind == MDL_PLACE_REGISTER)
+    if (place.kind == WETDBG_PLACE_REGISTER)
         return locate->machine->read_register(locate->machine->context, place.reg, value);
-    if (place.kind == MDL_PLACE_NONE)
-        return wd_fail(-WD_ERR_CORRUPT, "frame base at 0x%llx: %s", (unsigned long long)locate->pc,
-                       place.reason);
-    *value = place.kind == MDL_PLACE_VALUE ? place.value : place.address;
+    if (place.kind == WETDBG_PLACE_NONE)
+        return wetdbg_fail(-WETDBG_ERR_CORRUPT, "frame base at 0x%llx: %s",
+                           (unsigned long long)locate->pc, place.reason);
+    *value = place.kind == WETDBG_PLACE_VALUE ? place.value : place.address;
     return 0;
 }
 
@@ -527,7 +530,7 @@ static int get_frame_base(void *context, uint64_t *value)
 static int get_tls(void *context, uint64_t offset, uint64_t *address)
 {
     const struct locate_context *locate = context;
-    const struct mdl_machine *machine = locate->machine;
+    const struct wetdbg_machine *machine = locate->machine;
     Elf *elf = mdl_mod_elf(locate->mod, MDL_IMAGE_FILE);
     bool is_executable = false;
     uint64_t fs_base, block = 0;
@@ -550,17 +553,18 @@ static int get_tls(void *context, uint64_t offset, uint64_t *address)
     }
     /* a static PIE has no PT_INTERP: take the first module for the executable */
     if ((!is_executable && locate->mod->info.id != 0) || block == 0)
-        return wd_fail(-WD_ERR_UNSUPPORTED,
-                       "thread-local variables of %s cannot be located (only the executable's can)",
-                       locate->mod->info.name);
-    result = machine->read_register(machine->context, MDL_REG_FS_BASE, &fs_base);
+        return wetdbg_fail(
+            -WETDBG_ERR_UNSUPPORTED,
+            "thread-local variables of %s cannot be located (only the executable's can)",
+            locate->mod->info.name);
+    result = machine->read_register(machine->context, WETDBG_REG_FS_BASE, &fs_base);
     if (result == 0)
         *address = fs_base - block + offset;
     return result;
 }
 
 /* DW_AT_const_value: a variable that is a constant. */
-static int locate_constant(Dwarf_Attribute *attribute, struct mdl_place *place)
+static int locate_constant(Dwarf_Attribute *attribute, struct wetdbg_place *place)
 {
     Dwarf_Word value;
     Dwarf_Sword signed_value;
@@ -568,7 +572,7 @@ static int locate_constant(Dwarf_Attribute *attribute, struct mdl_place *place)
     const char *reason = "a constant wider than 8 bytes";
 
     memset(place, 0, sizeof(*place));
-    place->kind = MDL_PLACE_VALUE;
+    place->kind = WETDBG_PLACE_VALUE;
     if (dwarf_whatform(attribute) == DW_FORM_sdata &&
         dwarf_formsdata(attribute, &signed_value) == 0) {
         place->value = (uint64_t)signed_value;
@@ -578,20 +582,20 @@ static int locate_constant(Dwarf_Attribute *attribute, struct mdl_place *place)
                block.length <= sizeof(place->value)) {
         memcpy(&place->value, block.data, block.length);
     } else {
-        place->kind = MDL_PLACE_NONE;
+        place->kind = WETDBG_PLACE_NONE;
         snprintf(place->reason, sizeof(place->reason), "%s", reason);
     }
     return 0;
 }
 
-static void locate_nowhere(struct mdl_place *place, const char *reason)
+static void locate_nowhere(struct wetdbg_place *place, const char *reason)
 {
     memset(place, 0, sizeof(*place));
-    place->kind = MDL_PLACE_NONE;
+    place->kind = WETDBG_PLACE_NONE;
     snprintf(place->reason, sizeof(place->reason), "%s", reason);
 }
 
-static int locate_die(struct locate_context *context, Dwarf_Die *die, struct mdl_place *place)
+static int locate_die(struct locate_context *context, Dwarf_Die *die, struct wetdbg_place *place)
 {
     struct mdl_expr_env env = {
         .machine = context->machine,
@@ -615,7 +619,8 @@ static int locate_die(struct locate_context *context, Dwarf_Die *die, struct mdl
     found =
         dwarf_getlocation_addr(&attribute, context->pc - context->mod->info.bias, &ops, &count, 1);
     if (found < 0)
-        return wd_fail(-WD_ERR_CORRUPT, "damaged location of a variable: %s", dwarf_errmsg(-1));
+        return wetdbg_fail(-WETDBG_ERR_CORRUPT, "damaged location of a variable: %s",
+                           dwarf_errmsg(-1));
     if (found == 0) {
         locate_nowhere(place, "optimized out at this address");
         return 0;
@@ -625,49 +630,50 @@ static int locate_die(struct locate_context *context, Dwarf_Die *die, struct mdl
 }
 
 /* From where `this` is to where the member is. */
-static int locate_member(struct mdl_model *model, const struct mdl_machine *machine,
-                         const struct mdl_variable *variable, struct mdl_place *place)
+static int locate_member(struct wetdbg_model *model, const struct wetdbg_machine *machine,
+                         const struct wetdbg_variable *variable, struct wetdbg_place *place)
 {
-    struct mdl_member base = {.is_virtual = true, .handle = variable->base_handle};
+    struct wetdbg_member base = {.is_virtual = true, .handle = variable->base_handle};
     uint64_t object = place->value, offset = 0;
     int result = 0;
 
-    if (place->kind == MDL_PLACE_MEMORY)
+    if (place->kind == WETDBG_PLACE_MEMORY)
         result = machine->read_memory(machine->context, place->address, &object, sizeof(object));
-    else if (place->kind == MDL_PLACE_REGISTER)
+    else if (place->kind == WETDBG_PLACE_REGISTER)
         result = machine->read_register(machine->context, place->reg, &object);
-    else if (place->kind == MDL_PLACE_NONE)
+    else if (place->kind == WETDBG_PLACE_NONE)
         return 0;
     if (result == 0 && variable->base_handle) {
         object += variable->base_offset_bytes;
-        result = mdl_member_offset(model, &base, machine, object, &offset);
+        result = wetdbg_member_offset(model, &base, machine, object, &offset);
     }
     if (result < 0)
         return result;
-    *place = (struct mdl_place){
-        .kind = MDL_PLACE_MEMORY,
+    *place = (struct wetdbg_place){
+        .kind = WETDBG_PLACE_MEMORY,
         .address = object + offset + variable->offset_bytes,
         .size_bytes = variable->type.size_bytes,
     };
     return 0;
 }
 
-int mdl_variable_locate(struct mdl_model *model, const struct mdl_variable *variable, uint64_t pc,
-                        const struct mdl_machine *machine, struct mdl_place *place)
+int wetdbg_variable_locate(struct wetdbg_model *model, const struct wetdbg_variable *variable,
+                           uint64_t pc, const struct wetdbg_machine *machine,
+                           struct wetdbg_place *place)
 {
     struct locate_context context = {.model = model, .pc = pc, .machine = machine};
     const struct mdl_handle *handle;
-    struct mdl_place made = {0};
+    struct wetdbg_place made = {0};
     Dwarf_Die die;
     int result;
 
     if (variable->handle == 0) {
-        made.kind = MDL_PLACE_MEMORY;
+        made.kind = WETDBG_PLACE_MEMORY;
         made.address = variable->symbol_address;
     } else {
         handle = mdl_handle_get(model, variable->handle);
         if (!handle)
-            return wd_fail_plain(-WD_ERR_NOT_FOUND);
+            return wetdbg_fail_plain(-WETDBG_ERR_NOT_FOUND);
         context.mod = handle->mod;
         die = handle->die;
         result = locate_die(&context, &die, &made);

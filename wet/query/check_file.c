@@ -7,18 +7,18 @@
  */
 #include <string.h>
 
-#include "common/err.h"
 #include "recorder/feed/feed.h"
 #include "recorder/feed/feed_cpu.h"
 #include "wet/query/wet_priv.h"
 #include "wet/trace/rules.h"
 #include "wet/trace/stored_entry.h"
+#include <wetdbg/errors.h>
 
 _Static_assert(sizeof(struct rrt_cpuid) == sizeof(struct agt_cpuid), "WET_SEC_CPU is both");
 
-static int damaged(const struct wet *wet, const char *what)
+static int damaged(const struct wetdbg *wet, const char *what)
 {
-    return wd_fail(-WD_ERR_CORRUPT, "%s: damaged %s", wet_store_path(wet->store), what);
+    return wetdbg_fail(-WETDBG_ERR_CORRUPT, "%s: damaged %s", wet_store_path(wet->store), what);
 }
 
 /* ---- spans and processor ---- */
@@ -32,7 +32,7 @@ static bool spans_are_sane(const struct rep_span *spans, size_t count)
     return true;
 }
 
-int wet_machine_open(struct wet *wet)
+int wet_machine_open(struct wetdbg *wet)
 {
     int err = wet_store_read(wet->store, WET_SEC_SPANS, 0, &wet->spans_bytes);
     wet->spans = (const struct rep_span *)wet->spans_bytes.data;
@@ -56,7 +56,7 @@ int wet_machine_open(struct wet *wet)
     return feed_cpu_check(&header);
 }
 
-int wet_objects_check(const struct wet *wet)
+int wet_objects_check(const struct wetdbg *wet)
 {
     for (size_t i = 0; i < wet->space.object_count; i++) {
         if (!wet_rule_object(&wet->space.objects[i], wet->file_count))
@@ -67,7 +67,7 @@ int wet_objects_check(const struct wet *wet)
 
 /* ---- entries ---- */
 
-static int op_check(const struct wet *wet, const struct evq_op *op, uint64_t file_count,
+static int op_check(const struct wetdbg *wet, const struct evq_op *op, uint64_t file_count,
                     bool is_to_run)
 {
     switch (op->op) {
@@ -87,15 +87,15 @@ static int op_check(const struct wet *wet, const struct evq_op *op, uint64_t fil
     }
 }
 
-int wet_entry_check(const struct wet *wet, const void *bytes, size_t size_bytes,
+int wet_entry_check(const struct wetdbg *wet, const void *bytes, size_t size_bytes,
                     uint64_t file_count, bool is_to_run)
 {
     const struct evq_entry *entry = bytes;
     int err = evq_entry_check(bytes, size_bytes);
     if (err) {
         char what[256];
-        snprintf(what, sizeof(what), "%s", wd_error_message(err));
-        return wd_fail(err, "%s: %s", wet_store_path(wet->store), what);
+        snprintf(what, sizeof(what), "%s", wetdbg_error(err));
+        return wetdbg_fail(err, "%s: %s", wet_store_path(wet->store), what);
     }
     for (const struct evq_op *op = NULL; !err && (op = evq_op_next(entry, op));)
         err = op_check(wet, op, file_count, is_to_run);

@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "common/once.h"
 #include "wet/query/replica.h"
 #include "wet/query/wet_priv.h"
 #include "wet/trace/stored_entry.h"
+#include <wetdbg/errors.h>
 
 /* With results an instruction can fill some hundred words of the ring: so many are sure to fit. */
 #define PIECE_INSTRUCTIONS (256u << 10)
@@ -47,8 +47,8 @@ struct fragment_items {
     bool is_known;
 };
 
-struct wet_effects {
-    struct wet *wet;
+struct wetdbg_effects {
+    struct wetdbg *wet;
     struct rep_engine *engine; /* while it is not at work */
     struct wet_fragments *fragments;
     struct fragment_items *known; /* by the engine's fragment id */
@@ -61,16 +61,17 @@ struct wet_effects {
     uint64_t unknown;
     /* the interval at work */
     struct wet_rerun *rerun;
-    wet_time first, piece_start; /* times of the first instruction of the interval, of the piece */
-    wet_time done;               /* all up to here has been passed on */
+    wetdbg_time first,
+        piece_start;  /* times of the first instruction of the interval, of the piece */
+    wetdbg_time done; /* all up to here has been passed on */
     bool registers;
-    wet_effect_fn fn;
+    wetdbg_effect_fn fn;
     void *arg;
 };
 
-int wet_effects_open(struct wet *wet, struct wet_effects **out)
+int wetdbg_effects_open(struct wetdbg *wet, struct wetdbg_effects **out)
 {
-    struct wet_effects *effects = calloc(1, sizeof(*effects));
+    struct wetdbg_effects *effects = calloc(1, sizeof(*effects));
     if (!effects)
         return -ENOMEM;
     effects->wet = wet;
@@ -82,7 +83,7 @@ int wet_effects_open(struct wet *wet, struct wet_effects **out)
     return err;
 }
 
-void wet_effects_close(struct wet_effects *effects)
+void wetdbg_effects_close(struct wetdbg_effects *effects)
 {
     if (!effects)
         return;
@@ -99,12 +100,12 @@ void wet_effects_close(struct wet_effects *effects)
     free(effects);
 }
 
-uint64_t wet_effects_unknown(const struct wet_effects *effects)
+uint64_t wetdbg_effects_unknown(const struct wetdbg_effects *effects)
 {
     return effects->unknown;
 }
 
-int wet_effects_read(struct wet_effects *effects, uint64_t address, void *bytes, size_t size)
+int wetdbg_effects_read(struct wetdbg_effects *effects, uint64_t address, void *bytes, size_t size)
 {
     return wet_replica_read(effects->replica, address, bytes, size);
 }
@@ -193,21 +194,24 @@ static int fragment_learn(const struct dbi_fragment *fragment, struct fragment_i
     to->statements = fragment->insn_count;
     to->is_known = true;
     if (slot != fragment->word_count)
-        return wd_fail(-WD_ERR_MACHINE,
-                       "the code at %#llx has %u ring words and not %u; this is a defect of wetdbg",
-                       (unsigned long long)fragment->pc, fragment->word_count, slot);
+        return wetdbg_fail(
+            -WETDBG_ERR_MACHINE,
+            "the code at %#llx has %u ring words and not %u; this is a defect of wetdbg",
+            (unsigned long long)fragment->pc, fragment->word_count, slot);
     struct item *exact = realloc(to->items, (to->count + 1u) * sizeof(*exact));
     to->items = exact ? exact : to->items;
     return 0;
 }
 
-static int fragment_get(struct wet_effects *effects, uint32_t id, const struct fragment_items **out)
+static int fragment_get(struct wetdbg_effects *effects, uint32_t id,
+                        const struct fragment_items **out)
 {
     struct rep_engine *engine = effects->wet->engine;
     if (id >= effects->known_count) {
         size_t count = rep_engine_fragment_count(engine);
         if (id >= count)
-            return wd_fail(-WD_ERR_DIVERGED, "the event ring names a fragment that does not exist");
+            return wetdbg_fail(-WETDBG_ERR_DIVERGED,
+                               "the event ring names a fragment that does not exist");
         struct fragment_items *known = realloc(effects->known, count * sizeof(*known));
         if (!known)
             return -ENOMEM;
@@ -230,7 +234,7 @@ static int room(struct wd_buf *buf, uint64_t size)
 }
 
 /* `after` is not in effects->before. */
-static int pass_write(struct wet_effects *effects, struct wet_effect *effect)
+static int pass_write(struct wetdbg_effects *effects, struct wetdbg_effect *effect)
 {
     int err = room(&effects->before, effect->size);
     if (!err)
@@ -258,16 +262,16 @@ static uint64_t rep_bytes(const struct item *item, const uint64_t *slots, uint64
 
 /* The size of a rep instruction's effect is the replayee's word: memory for it is only taken if the program
  * had so much there. */
-static bool rep_is_mapped(const struct wet_effects *effects, const struct item *item,
-                          const struct wet_effect *effect, uint64_t source)
+static bool rep_is_mapped(const struct wetdbg_effects *effects, const struct item *item,
+                          const struct wetdbg_effect *effect, uint64_t source)
 {
     return wet_replica_is_mapped(effects->replica, effect->address, effect->size) &&
            (item->kind != KIND_COPY ||
             wet_replica_is_mapped(effects->replica, source, effect->size));
 }
 
-static int pass_rep(struct wet_effects *effects, const struct item *item, const uint64_t *slots,
-                    struct wet_effect *effect)
+static int pass_rep(struct wetdbg_effects *effects, const struct item *item, const uint64_t *slots,
+                    struct wetdbg_effect *effect)
 {
     uint64_t source = slots[item->slot + 1u];
     effect->address = slots[item->slot];
@@ -277,10 +281,11 @@ static int pass_rep(struct wet_effects *effects, const struct item *item, const 
     if (item->kind == KIND_COPY)
         rep_bytes(item, slots, slots[item->slot], &source);
     if (effect->size > REP_MAX || !rep_is_mapped(effects, item, effect, source))
-        return wd_fail(-WD_ERR_DIVERGED,
-                       "the rep instruction at %#llx is said to have written %llu bytes at %#llx",
-                       (unsigned long long)item->pc, (unsigned long long)effect->size,
-                       (unsigned long long)effect->address);
+        return wetdbg_fail(
+            -WETDBG_ERR_DIVERGED,
+            "the rep instruction at %#llx is said to have written %llu bytes at %#llx",
+            (unsigned long long)item->pc, (unsigned long long)effect->size,
+            (unsigned long long)effect->address);
     int err = room(&effects->after, effect->size);
     if (!err && item->kind == KIND_COPY) {
         err = wet_replica_read(effects->replica, source, effects->after.data, effect->size);
@@ -302,11 +307,11 @@ static int pass_rep(struct wet_effects *effects, const struct item *item, const 
     return err ? err : pass_write(effects, effect);
 }
 
-static int pass_item(struct wet_effects *effects, const struct item *item, const uint64_t *slots,
-                     wet_time time)
+static int pass_item(struct wetdbg_effects *effects, const struct item *item, const uint64_t *slots,
+                     wetdbg_time time)
 {
     uint8_t bytes[DBI_VALUE_BYTES_MAX];
-    struct wet_effect effect = {
+    struct wetdbg_effect effect = {
         .time = time, .pc = item->pc, .reg = -1, .size = item->size, .after = bytes};
     const uint64_t *value = slots + item->value;
     uint64_t next;
@@ -342,16 +347,16 @@ static int pass_item(struct wet_effects *effects, const struct item *item, const
     return pass_write(effects, &effect);
 }
 
-static int pass_event(struct wet_effects *effects, const struct wet_event *event)
+static int pass_event(struct wetdbg_effects *effects, const struct wet_event *event)
 {
     int err = 0;
     for (const struct evq_op *op = NULL; !err && (op = evq_op_next(event->entry, op));) {
-        struct wet_effect effect = {.time = event->time,
-                                    .event = event,
-                                    .reg = -1,
-                                    .address = op->range.start,
-                                    .size = op->range.size,
-                                    .after = evq_op_payload(op)};
+        struct wetdbg_effect effect = {.time = event->time,
+                                       .event = event,
+                                       .reg = -1,
+                                       .address = op->range.start,
+                                       .size = op->range.size,
+                                       .after = evq_op_payload(op)};
         if (op->op == EVQ_OP_WRITE)
             err = pass_write(effects, &effect);
         else
@@ -361,7 +366,7 @@ static int pass_event(struct wet_effects *effects, const struct wet_event *event
 }
 
 /* Events that came after instructions before `time`. */
-static int pass_events_before(struct wet_effects *effects, wet_time time)
+static int pass_events_before(struct wetdbg_effects *effects, wetdbg_time time)
 {
     const struct wet_event *events = (const struct wet_event *)effects->events.data;
     size_t count = effects->events.size_bytes / sizeof(*events);
@@ -373,13 +378,13 @@ static int pass_events_before(struct wet_effects *effects, wet_time time)
 
 /* ---- a piece of an interval ---- */
 
-static int pass_record(struct wet_effects *effects, const struct fragment_items *fragment,
-                       const uint64_t *slots, wet_time time, wet_time last)
+static int pass_record(struct wetdbg_effects *effects, const struct fragment_items *fragment,
+                       const uint64_t *slots, wetdbg_time time, wetdbg_time last)
 {
     int err = 0;
     for (unsigned i = 0; i < fragment->count && !err; i++) {
         const struct item *item = &fragment->items[i];
-        wet_time now = time + item->insn;
+        wetdbg_time now = time + item->insn;
         if (now <= effects->done || now > last)
             continue;
         err = pass_events_before(effects, now);
@@ -390,7 +395,7 @@ static int pass_record(struct wet_effects *effects, const struct fragment_items 
 }
 
 /* The words of a record behind the first one, as they are now. */
-static int slots_copy(struct wet_effects *effects, const uint64_t *from, unsigned count,
+static int slots_copy(struct wetdbg_effects *effects, const uint64_t *from, unsigned count,
                       const uint64_t **slots)
 {
     effects->slots.size_bytes = 0;
@@ -403,10 +408,10 @@ static int slots_copy(struct wet_effects *effects, const uint64_t *from, unsigne
 
 static int pass_piece(void *arg)
 {
-    struct wet_effects *effects = arg;
-    struct wet *wet = effects->wet;
+    struct wetdbg_effects *effects = arg;
+    struct wetdbg *wet = effects->wet;
     const struct wet_index_record *index = &wet->index[effects->rerun->k];
-    wet_time last = index->first_time + index->instructions - 1, time = effects->piece_start;
+    wetdbg_time last = index->first_time + index->instructions - 1, time = effects->piece_start;
     size_t bytes;
     const uint64_t *ring = rep_engine_ring(wet->engine, &bytes);
     size_t words = bytes / 8;
@@ -416,7 +421,7 @@ static int pass_piece(void *arg)
         const uint64_t *slots = NULL;
         err = fragment_get(effects, agt_ring_fragment(wd_once_u64(&ring[at])), &fragment);
         if (!err && fragment->slots > words - at - 1)
-            err = wd_fail(-WD_ERR_MACHINE, "the replay process sent a damaged ring");
+            err = wetdbg_fail(-WETDBG_ERR_MACHINE, "the replay process sent a damaged ring");
         if (!err)
             err = slots_copy(effects, ring + at + 1, fragment->slots, &slots);
         if (!err)
@@ -426,7 +431,7 @@ static int pass_piece(void *arg)
             at += 1 + (size_t)fragment->slots;
         }
         if (wet->interrupted && !err)
-            err = wd_fail(-WD_ERR_INTERRUPTED, "interrupted");
+            err = wetdbg_fail(-WETDBG_ERR_INTERRUPTED, "interrupted");
     }
     effects->piece_start = time;
     if (time - 1 > effects->done)
@@ -436,7 +441,7 @@ static int pass_piece(void *arg)
 
 static int event_note(void *arg, const struct evq_entry *entry, uint64_t time, uint64_t ring_bytes)
 {
-    struct wet_effects *effects = arg;
+    struct wetdbg_effects *effects = arg;
     struct wet_event event = {.time = time, .task = entry->task, .entry = entry};
     (void)ring_bytes;
     return wd_buf_append(&effects->events, &event, sizeof(event));
@@ -445,15 +450,15 @@ static int event_note(void *arg, const struct evq_entry *entry, uint64_t time, u
 /* What was passed on is not passed on again: effects->done and event_at stay. */
 static void restart(void *arg)
 {
-    struct wet_effects *effects = arg;
+    struct wetdbg_effects *effects = arg;
     effects->events.size_bytes = 0;
     effects->piece_start = effects->first;
 }
 
-static void swap_engines(struct wet_effects *effects)
+static void swap_engines(struct wetdbg_effects *effects)
 {
-    struct wet *wet = effects->wet;
-    struct wet_effects other = *effects;
+    struct wetdbg *wet = effects->wet;
+    struct wetdbg_effects other = *effects;
     effects->engine = wet->engine;
     effects->fragments = wet->fragments;
     wet->engine = other.engine;
@@ -463,7 +468,7 @@ static void swap_engines(struct wet_effects *effects)
 }
 
 /* The engine was given up after an error: its fragments' numbers mean nothing any more. */
-static void forget_fragments(struct wet_effects *effects)
+static void forget_fragments(struct wetdbg_effects *effects)
 {
     for (size_t i = 0; i < effects->known_count; i++)
         free(effects->known[i].items);
@@ -472,12 +477,13 @@ static void forget_fragments(struct wet_effects *effects)
     effects->known_count = 0;
 }
 
-int wet_effects_each(struct wet_effects *effects, uint64_t k, bool registers, wet_effect_fn fn,
-                     void *arg)
+int wetdbg_effects_each(struct wetdbg_effects *effects, uint64_t k, bool registers,
+                        wetdbg_effect_fn fn, void *arg)
 {
-    struct wet *wet = effects->wet;
+    struct wetdbg *wet = effects->wet;
     if (k >= wet->info.intervals)
-        return wd_fail(-WD_ERR_NOT_FOUND, "there is no interval %llu", (unsigned long long)k);
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "there is no interval %llu",
+                           (unsigned long long)k);
     struct wet_rerun rerun = {
         .wet = wet, .k = k, .restart_fn = restart, .taken_fn = event_note, .arg = effects};
     effects->rerun = &rerun;

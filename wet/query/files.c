@@ -7,16 +7,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/err.h"
 #include "wet/model/model.h"
 #include "wet/query/wet_priv.h"
+#include <wetdbg/errors.h>
 
-static int damaged(const struct wet *wet, const char *what)
+static int damaged(const struct wetdbg *wet, const char *what)
 {
-    return wd_fail(-WD_ERR_CORRUPT, "%s: damaged %s", wet_store_path(wet->store), what);
+    return wetdbg_fail(-WETDBG_ERR_CORRUPT, "%s: damaged %s", wet_store_path(wet->store), what);
 }
 
-int wet_files_open(struct wet *wet)
+int wet_files_open(struct wetdbg *wet)
 {
     int err = wet_store_read(wet->store, WET_SEC_FILES, 0, &wet->files_bytes);
     if (err)
@@ -42,7 +42,7 @@ int wet_files_open(struct wet *wet)
     return 0;
 }
 
-void wet_files_close(struct wet *wet)
+void wet_files_close(struct wetdbg *wet)
 {
     for (size_t i = 0; i < wet->file_count; i++) {
         free(wet->files[i].path);
@@ -57,7 +57,7 @@ static int write_at(int fd, const uint8_t *bytes, uint64_t count, uint64_t off)
     while (count) {
         ssize_t done = pwrite(fd, bytes, count, (off_t)off);
         if (done <= 0)
-            return wd_fail_errno("memory for a mapped file");
+            return wetdbg_fail_errno("memory for a mapped file");
         bytes += done;
         count -= (uint64_t)done;
         off += (uint64_t)done;
@@ -65,7 +65,7 @@ static int write_at(int fd, const uint8_t *bytes, uint64_t count, uint64_t off)
     return 0;
 }
 
-static int pieces_write(struct wet *wet, int fd, const struct wd_buf *pieces)
+static int pieces_write(struct wetdbg *wet, int fd, const struct wd_buf *pieces)
 {
     struct wd_view view = wd_view_of(pieces->data, pieces->size_bytes);
     while (view.at < view.size_bytes) {
@@ -82,12 +82,12 @@ static int pieces_write(struct wet *wet, int fd, const struct wd_buf *pieces)
 }
 
 /* A file's contents, which stay in memory as long as the wet is open. */
-static int contents_read(struct wet *wet, uint32_t kind, uint64_t n, struct wd_buf *out)
+static int contents_read(struct wetdbg *wet, uint32_t kind, uint64_t n, struct wd_buf *out)
 {
     uint64_t bytes = wet_store_raw_bytes(wet->store, kind, n), most = wet->space.most_bytes;
     if (bytes > most || wet->files_taken > most - bytes)
-        return wd_fail(
-            -WD_ERR_MACHINE,
+        return wetdbg_fail(
+            -WETDBG_ERR_MACHINE,
             "the files that the program mapped take more than %llu MiB; --memory=SIZE allows more",
             (unsigned long long)most >> 20);
     int err = wet_store_read(wet->store, kind, n, out);
@@ -95,7 +95,7 @@ static int contents_read(struct wet *wet, uint32_t kind, uint64_t n, struct wd_b
     return err;
 }
 
-int wet_file_fd(struct wet *wet, uint64_t n, int *fd)
+int wet_file_fd(struct wetdbg *wet, uint64_t n, int *fd)
 {
     if (n >= wet->file_count)
         return damaged(wet, "file number");
@@ -105,7 +105,7 @@ int wet_file_fd(struct wet *wet, uint64_t n, int *fd)
         int err = contents_read(wet, WET_SEC_FILE_DATA, n, &bytes);
         int made = memfd_create("wetdbg-file", MFD_CLOEXEC);
         if (!err && made < 0)
-            err = wd_fail_errno("memory for a mapped file");
+            err = wetdbg_fail_errno("memory for a mapped file");
         /* the model maps that many bytes of it */
         if (!err && file->record->is_module && bytes.size_bytes != file->record->size_bytes)
             err = damaged(wet, "file contents");
@@ -116,7 +116,7 @@ int wet_file_fd(struct wet *wet, uint64_t n, int *fd)
         if (err) {
             if (made >= 0)
                 close(made);
-            return err == -WD_ERR_NOT_FOUND ? damaged(wet, "file number") : err;
+            return err == -WETDBG_ERR_NOT_FOUND ? damaged(wet, "file number") : err;
         }
         file->fd = made;
     }
@@ -138,7 +138,7 @@ int wet_file_read(void *arg, uint64_t n, uint64_t off, uint8_t *to, uint64_t byt
     while (!err && bytes) {
         ssize_t done = pread(fd, to, bytes, (off_t)off);
         if (done < 0)
-            return wd_fail_errno("a mapped file's contents");
+            return wetdbg_fail_errno("a mapped file's contents");
         if (done == 0)
             break;
         to += done;
@@ -152,7 +152,7 @@ int wet_file_read(void *arg, uint64_t n, uint64_t off, uint8_t *to, uint64_t byt
 
 /*
  * Debug files are most of what large programs' files hold: they are decompressed when the model
- * first needs one. One that is damaged is as good as none then, which wet_check_model() tells.
+ * first needs one. One that is damaged is as good as none then, which wetdbg_check_model() tells.
  */
 static void debug_load(void *arg, enum mdl_image_kind kind, struct mdl_image *image)
 {
@@ -160,8 +160,8 @@ static void debug_load(void *arg, enum mdl_image_kind kind, struct mdl_image *im
     struct wd_buf bytes = {0};
     uint32_t section = kind == MDL_IMAGE_DEBUG ? WET_SEC_DEBUG : WET_SEC_ALT;
     int err = contents_read(file->wet, section, (uint64_t)(file - file->wet->files), &bytes);
-    if (err && err != -WD_ERR_NOT_FOUND)
-        snprintf(file->wet->damage, sizeof(file->wet->damage), "%s", wd_error_message(err));
+    if (err && err != -WETDBG_ERR_NOT_FOUND)
+        snprintf(file->wet->damage, sizeof(file->wet->damage), "%s", wetdbg_error(err));
     int fd = err ? -1 : memfd_create("wetdbg-debug", MFD_CLOEXEC);
     if (fd >= 0 && write_at(fd, bytes.data, bytes.size_bytes, 0)) {
         close(fd);
@@ -172,14 +172,15 @@ static void debug_load(void *arg, enum mdl_image_kind kind, struct mdl_image *im
     wd_buf_fini(&bytes);
 }
 
-int wet_check_model(const struct wet *wet)
+int wetdbg_check_model(const struct wetdbg *wet)
 {
-    return wet->damage[0] ? wd_fail(-WD_ERR_CORRUPT, "%s", wet->damage) : 0;
+    return wet->damage[0] ? wetdbg_fail(-WETDBG_ERR_CORRUPT, "%s", wet->damage) : 0;
 }
 
 /* The first mapping of each part of the file: later mappings at other places (dlopen again) are
  * not told apart yet. */
-static size_t segments_find(const struct wet *wet, uint64_t n, struct mdl_segment *list, size_t max)
+static size_t segments_find(const struct wetdbg *wet, uint64_t n, struct mdl_segment *list,
+                            size_t max)
 {
     size_t count = 0;
     for (size_t i = 0; i < wet->space.object_count && count < max; i++) {
@@ -208,7 +209,7 @@ static size_t segments_find(const struct wet *wet, uint64_t n, struct mdl_segmen
     return count;
 }
 
-static int module_add(struct wet *wet, uint64_t n)
+static int module_add(struct wetdbg *wet, uint64_t n)
 {
     struct wet_file *file = &wet->files[n];
     struct mdl_segment segments[64];
@@ -228,11 +229,11 @@ static int module_add(struct wet *wet, uint64_t n)
     input.file = (struct mdl_image){.fd = fd, .size_bytes = file->record->size_bytes};
     err = mdl_add_module(wet->model, &input, NULL);
     if (err == -EINVAL) /* segments that no module has; the model has said which */
-        err = wd_fail(-WD_ERR_CORRUPT, "%s", wd_error_message(err));
+        err = wetdbg_fail(-WETDBG_ERR_CORRUPT, "%s", wetdbg_error(err));
     return err == -EEXIST ? 0 : err;
 }
 
-int wet_model_make(struct wet *wet)
+int wet_model_make(struct wetdbg *wet)
 {
     wet->model = mdl_new();
     if (!wet->model)

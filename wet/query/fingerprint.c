@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "wet/query/fingerprint.h"
-
 #include <jansson.h>
 #include <stdio.h>
 
-#include "common/err.h"
 #include "wet/store/store.h"
+#include <wetdbg/errors.h>
+#include <wetdbg/wet.h>
 
-int wet_fingerprint_read(const char *path, char *out, size_t size)
+int wetdbg_fingerprint_read(const char *path, char *out, size_t size)
 {
     struct wet_store *store = NULL;
     struct wd_buf bytes = {0};
@@ -21,7 +20,7 @@ int wet_fingerprint_read(const char *path, char *out, size_t size)
         if (text)
             snprintf(out, size, "%s", text);
         else
-            err = wd_fail(-WD_ERR_CORRUPT, "%s: damaged description of the run", path);
+            err = wetdbg_fail(-WETDBG_ERR_CORRUPT, "%s: damaged description of the run", path);
     }
     json_decref(meta);
     wd_buf_fini(&bytes);

@@ -2,12 +2,12 @@
 /* Which files of the machine that it was made on a .wet holds, and how it came to them. */
 #include "wet/query/wet_priv.h"
 
-size_t wet_held_file_count(const struct wet *wet)
+size_t wetdbg_held_file_count(const struct wetdbg *wet)
 {
     return wet->file_count;
 }
 
-static uint64_t section_bytes(const struct wet *wet, uint32_t kind, uint64_t key)
+static uint64_t section_bytes(const struct wetdbg *wet, uint32_t kind, uint64_t key)
 {
     size_t count;
     const struct wet_section *sections = wet_store_sections(wet->store, &count);
@@ -18,11 +18,11 @@ static uint64_t section_bytes(const struct wet *wet, uint32_t kind, uint64_t key
     return 0;
 }
 
-void wet_held_file_get(struct wet *wet, size_t n, struct wet_held_file *out)
+void wetdbg_held_file_get(struct wetdbg *wet, size_t n, struct wetdbg_held_file *out)
 {
     const struct wet_file *file = &wet->files[n];
     const json_t *origin = json_array_get(json_object_get(wet->meta, "files"), n);
-    *out = (struct wet_held_file){
+    *out = (struct wetdbg_held_file){
         .path = file->path,
         .size_bytes = file->record->size_bytes,
         .is_whole = file->record->is_module,

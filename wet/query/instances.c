@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "wet/query/wet_priv.h"
+#include <wetdbg/errors.h>
 
 /* Which statements of which nodes are asked for: per node id, 1 + index in `hits`, or 0. */
 struct hit {
@@ -50,7 +50,8 @@ static bool is_wanted(const uint64_t *pcs, size_t pc_count, uint64_t pc)
     return false;
 }
 
-static int wanted_init(struct wanted *wanted, struct wet *wet, const uint64_t *pcs, size_t pc_count)
+static int wanted_init(struct wanted *wanted, struct wetdbg *wet, const uint64_t *pcs,
+                       size_t pc_count)
 {
     uint64_t low = UINT64_MAX, high = 0;
     size_t node_count = __atomic_load_n(&wet->node_count, __ATOMIC_ACQUIRE);
@@ -82,7 +83,7 @@ static int wanted_init(struct wanted *wanted, struct wet *wet, const uint64_t *p
 }
 
 /* Instances in interval k, from the rank index. */
-static int count_in(struct wet *wet, const struct wanted *wanted, uint64_t k, uint64_t *count)
+static int count_in(struct wetdbg *wet, const struct wanted *wanted, uint64_t k, uint64_t *count)
 {
     const struct wet_counts *counts;
     int err = wet_counts_load(wet, k, &counts);
@@ -93,7 +94,8 @@ static int count_in(struct wet *wet, const struct wanted *wanted, uint64_t k, ui
     return err;
 }
 
-int wet_count_instances(struct wet *wet, const uint64_t *pcs, size_t pc_count, uint64_t *count)
+int wetdbg_count_instances(struct wetdbg *wet, const uint64_t *pcs, size_t pc_count,
+                           uint64_t *count)
 {
     struct wanted wanted;
     int err = wanted_init(&wanted, wet, pcs, pc_count);
@@ -119,8 +121,8 @@ static void hit_late(const struct wet_node *node, const uint64_t *pcs, size_t pc
 }
 
 /* Calls back for the interval's instances in order. */
-static int each_in(struct wet *wet, const struct wanted *wanted, uint64_t k, wet_time from,
-                   wet_time to, wet_instance_fn fn, void *arg)
+static int each_in(struct wetdbg *wet, const struct wanted *wanted, uint64_t k, wetdbg_time from,
+                   wetdbg_time to, wetdbg_instance_fn fn, void *arg)
 {
     const struct wet_interval *interval;
     int err = wet_interval_get(wet, k, &interval);
@@ -137,7 +139,7 @@ static int each_in(struct wet *wet, const struct wanted *wanted, uint64_t k, wet
         if (!at)
             hit_late(node, wanted->pcs, wanted->pc_count, &late);
         for (uint32_t s = 0; !err && s < hit->count; s++) {
-            wet_time time = interval->first_time + exec->time_off + hit->statements[s];
+            wetdbg_time time = interval->first_time + exec->time_off + hit->statements[s];
             if (time >= from && time <= to)
                 err = fn(arg, time, node->statements[hit->statements[s]].pc);
         }
@@ -146,14 +148,14 @@ static int each_in(struct wet *wet, const struct wanted *wanted, uint64_t k, wet
     return err;
 }
 
-int wet_each_instance(struct wet *wet, const uint64_t *pcs, size_t pc_count, wet_time from,
-                      wet_time to, wet_instance_fn fn, void *arg)
+int wetdbg_each_instance(struct wetdbg *wet, const uint64_t *pcs, size_t pc_count, wetdbg_time from,
+                         wetdbg_time to, wetdbg_instance_fn fn, void *arg)
 {
     struct wanted wanted;
     int err = wanted_init(&wanted, wet, pcs, pc_count);
     if (from < 1)
         from = 1;
-    for (uint64_t k = wet_interval_at(wet, from); !err && k < wet->info.intervals; k++) {
+    for (uint64_t k = wetdbg_interval_at(wet, from); !err && k < wet->info.intervals; k++) {
         uint64_t count;
         if (wet->index[k].first_time > to)
             break;
@@ -167,10 +169,10 @@ int wet_each_instance(struct wet *wet, const uint64_t *pcs, size_t pc_count, wet
 
 struct nth {
     uint64_t left;
-    wet_time time;
+    wetdbg_time time;
 };
 
-static int nth_instance(void *arg, wet_time time, uint64_t pc)
+static int nth_instance(void *arg, wetdbg_time time, uint64_t pc)
 {
     struct nth *nth = arg;
     (void)pc;
@@ -178,8 +180,8 @@ static int nth_instance(void *arg, wet_time time, uint64_t pc)
     return --nth->left == 0 ? 1 : 0;
 }
 
-int wet_find_instance(struct wet *wet, const uint64_t *pcs, size_t pc_count, int64_t k,
-                      wet_time *time)
+int wetdbg_find_instance(struct wetdbg *wet, const uint64_t *pcs, size_t pc_count, int64_t k,
+                         wetdbg_time *time)
 {
     struct wanted wanted;
     uint64_t total = 0, before = 0, count = 0, i;
@@ -191,8 +193,8 @@ int wet_find_instance(struct wet *wet, const uint64_t *pcs, size_t pc_count, int
     uint64_t back = 0 - (uint64_t)k;
     uint64_t rank = k > 0 ? (uint64_t)k : total + 1 - back;
     if (!err && (k == 0 || (k < 0 && back > total) || rank > total))
-        err = wd_fail(-WD_ERR_NOT_FOUND, "there is no instance #%lld: it ran %llu times",
-                      (long long)k, (unsigned long long)total);
+        err = wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "there is no instance #%lld: it ran %llu times",
+                          (long long)k, (unsigned long long)total);
     for (i = 0; !err && i < wet->info.intervals; i++, before += count) {
         err = count_in(wet, &wanted, i, &count);
         if (err || before + count < rank)
@@ -203,8 +205,9 @@ int wet_find_instance(struct wet *wet, const uint64_t *pcs, size_t pc_count, int
             *time = nth.time;
             err = 0;
         } else if (!err) {
-            err = wd_fail(-WD_ERR_DIVERGED, "interval %llu has fewer instances than were counted",
-                          (unsigned long long)i);
+            err = wetdbg_fail(-WETDBG_ERR_DIVERGED,
+                              "interval %llu has fewer instances than were counted",
+                              (unsigned long long)i);
         }
         break;
     }

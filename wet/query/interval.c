@@ -12,8 +12,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "common/err.h"
 #include "wet/query/wet_priv.h"
+#include <wetdbg/errors.h>
 
 #define STAYS 2
 
@@ -48,7 +48,7 @@ static int part_note(void *arg, const struct wet_part *part)
     return wet_unpack(&gather->unpacking, part, (const uint64_t *)gather->ring_at.data);
 }
 
-void wet_cached_free(struct wet *wet, struct wet_cached *cached)
+void wet_cached_free(struct wetdbg *wet, struct wet_cached *cached)
 {
     if (!cached)
         return;
@@ -58,17 +58,18 @@ void wet_cached_free(struct wet *wet, struct wet_cached *cached)
     free(cached);
 }
 
-static int whole_check(const struct wet *wet, const struct wet_unpacking *unpacking)
+static int whole_check(const struct wetdbg *wet, const struct wet_unpacking *unpacking)
 {
     const struct wet_interval *is = &unpacking->cached->is;
     if (unpacking->time == is->instructions)
         return 0;
-    return wd_fail(-WD_ERR_DIVERGED, "%s: interval %llu: the ring holds %llu instructions of %llu",
-                   wet_store_path(wet->store), (unsigned long long)is->index,
-                   (unsigned long long)unpacking->time, (unsigned long long)is->instructions);
+    return wetdbg_fail(-WETDBG_ERR_DIVERGED,
+                       "%s: interval %llu: the ring holds %llu instructions of %llu",
+                       wet_store_path(wet->store), (unsigned long long)is->index,
+                       (unsigned long long)unpacking->time, (unsigned long long)is->instructions);
 }
 
-static int interval_fill(struct wet *wet, struct wet_cached *cached)
+static int interval_fill(struct wetdbg *wet, struct wet_cached *cached)
 {
     struct gather gather = {.unpacking = {.wet = wet, .cached = cached}};
     struct wet_rerun rerun = {.wet = wet,
@@ -98,7 +99,7 @@ static int interval_fill(struct wet *wet, struct wet_cached *cached)
  * One that is to stay gets memory of just the size that it had before; the others use by turns what
  * is there, which needs no new pages.
  */
-static struct wet_arrays *arrays_get(struct wet *wet, uint64_t k)
+static struct wet_arrays *arrays_get(struct wetdbg *wet, uint64_t k)
 {
     const struct wet_size *size = &wet->sizes[k];
     bool stays = size->times >= STAYS;
@@ -113,7 +114,7 @@ static struct wet_arrays *arrays_get(struct wet *wet, uint64_t k)
     return arrays;
 }
 
-int wet_interval_make(struct wet *wet, uint64_t k, struct wet_cached **out)
+int wet_interval_make(struct wetdbg *wet, uint64_t k, struct wet_cached **out)
 {
     struct wet_cached *cached = calloc(1, sizeof(*cached));
     if (!cached)
@@ -141,13 +142,13 @@ static uint64_t cached_bytes(const struct wet_cached *cached)
 
 static void cached_drop(void *arg, struct wet_kept *kept)
 {
-    struct wet *wet = arg;
+    struct wetdbg *wet = arg;
     struct wet_cached *cached = (struct wet_cached *)kept;
     wet->cached[cached->is.index] = NULL;
     wet_cached_free(wet, cached);
 }
 
-static void cached_keep(struct wet *wet, struct wet_cached *cached)
+static void cached_keep(struct wetdbg *wet, struct wet_cached *cached)
 {
     if (!cached)
         return;
@@ -161,7 +162,7 @@ static void cached_keep(struct wet *wet, struct wet_cached *cached)
     wet_keep(stays ? &wet->keeper : &wet->passing, &cached->kept, cached_bytes(cached));
 }
 
-void wet_engine_claim(struct wet *wet)
+void wet_engine_claim(struct wetdbg *wet)
 {
     cached_keep(wet, wet_worker_settle(wet));
 }
@@ -169,14 +170,14 @@ void wet_engine_claim(struct wet *wet)
 /* ---- what callers ask ---- */
 
 /* An interval that is not kept: perhaps it is just being run. */
-static int interval_run(struct wet *wet, uint64_t k)
+static int interval_run(struct wetdbg *wet, uint64_t k)
 {
     struct wet_cached *made = NULL;
     wet_engine_claim(wet);
     if (wet->cached[k])
         return 0;
     if (__atomic_load_n(&wet->interrupted, __ATOMIC_RELAXED))
-        return wd_fail(-WD_ERR_INTERRUPTED, "interrupted");
+        return wetdbg_fail(-WETDBG_ERR_INTERRUPTED, "interrupted");
     int err = wet_interval_make(wet, k, &made);
     if (!err)
         cached_keep(wet, made);
@@ -184,7 +185,7 @@ static int interval_run(struct wet *wet, uint64_t k)
 }
 
 /* The second step of the same direction shows where somebody is going. */
-static void walk_on(struct wet *wet, uint64_t k)
+static void walk_on(struct wetdbg *wet, uint64_t k)
 {
     int64_t step = (int64_t)(k - wet->last_got);
     if (step && step == wet->last_step && (step == 1 || step == -1))
@@ -194,10 +195,11 @@ static void walk_on(struct wet *wet, uint64_t k)
     wet->last_got = k;
 }
 
-int wet_interval_get(struct wet *wet, uint64_t k, const struct wet_interval **out)
+int wet_interval_get(struct wetdbg *wet, uint64_t k, const struct wet_interval **out)
 {
     if (k >= wet->info.intervals)
-        return wd_fail(-WD_ERR_NOT_FOUND, "there is no interval %llu", (unsigned long long)k);
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "there is no interval %llu",
+                           (unsigned long long)k);
     int err = wet->cached[k] ? 0 : interval_run(wet, k);
     if (err)
         return err;
@@ -209,7 +211,7 @@ int wet_interval_get(struct wet *wet, uint64_t k, const struct wet_interval **ou
     return 0;
 }
 
-void wet_interval_put(struct wet *wet, const struct wet_interval *interval)
+void wet_interval_put(struct wetdbg *wet, const struct wet_interval *interval)
 {
     if (!interval)
         return;
@@ -218,14 +220,14 @@ void wet_interval_put(struct wet *wet, const struct wet_interval *interval)
     wet_keep_trim(kept->keeper);
 }
 
-void wet_prefetch(struct wet *wet, uint64_t k)
+void wet_prefetch(struct wetdbg *wet, uint64_t k)
 {
     cached_keep(wet, wet_worker_poll(wet));
     if (k < wet->info.intervals && !wet->cached[k])
         wet_worker_ask(wet, k);
 }
 
-uint64_t wet_interval_at(const struct wet *wet, wet_time t)
+uint64_t wetdbg_interval_at(const struct wetdbg *wet, wetdbg_time t)
 {
     uint64_t low = 0, high = wet->info.intervals;
     while (high - low > 1) {

@@ -13,8 +13,8 @@
 
 #include "common/buf.h"
 #include "recorder/agent/agent.h"
+#include "wet/intervals.h"
 #include "wet/query/keep.h"
-#include "wet/wet.h"
 
 /* Memory that grows, and is used again. All zero: none. */
 struct wet_area {
@@ -68,8 +68,8 @@ struct wet_fragments {
 void wet_fragments_free(struct wet_fragments *fragments);
 
 /* Runs interval k again. By the engine's owner. Errors are those of wet_interval_get(). */
-int wet_interval_make(struct wet *wet, uint64_t k, struct wet_cached **out);
-void wet_cached_free(struct wet *wet, struct wet_cached *cached);
+int wet_interval_make(struct wetdbg *wet, uint64_t k, struct wet_cached **out);
+void wet_cached_free(struct wetdbg *wet, struct wet_cached *cached);
 
 void wet_arrays_free(struct wet_arrays *arrays);
 
@@ -77,7 +77,7 @@ void wet_arrays_free(struct wet_arrays *arrays);
 
 /* An interval whose arrays are being made. */
 struct wet_unpacking {
-    struct wet *wet;
+    struct wetdbg *wet;
     struct wet_cached *cached;
     size_t events_done;
     size_t exec_count, slot_count;
@@ -88,7 +88,7 @@ struct wet_part;
 
 /*
  * Appends the executions of a part of the run. The events in it are in `cached`; `ring_at` has for
- * each of the interval's how far its part of the ring was filled. -WD_ERR_DIVERGED, -ENOMEM...
+ * each of the interval's how far its part of the ring was filled. -WETDBG_ERR_DIVERGED, -ENOMEM...
  */
 int wet_unpack(struct wet_unpacking *unpacking, const struct wet_part *part,
                const uint64_t *ring_at);
@@ -117,14 +117,14 @@ struct wet_worker {
 
 int wet_worker_init(struct wet_worker *worker);
 /* Ends the thread; what it made is freed. */
-void wet_worker_fini(struct wet *wet);
+void wet_worker_fini(struct wetdbg *wet);
 
 /* Has it run interval k, if it is idle. */
-void wet_worker_ask(struct wet *wet, uint64_t k);
+void wet_worker_ask(struct wetdbg *wet, uint64_t k);
 /* Waits until the engine belongs to the caller, who gets what was made, to keep or to free: NULL
  * if there is nothing. */
-struct wet_cached *wet_worker_settle(struct wet *wet);
+struct wet_cached *wet_worker_settle(struct wetdbg *wet);
 /* As that, but does not wait. */
-struct wet_cached *wet_worker_poll(struct wet *wet);
+struct wet_cached *wet_worker_poll(struct wetdbg *wet);
 
 #endif

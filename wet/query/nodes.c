@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "wet/query/wet_priv.h"
 #include "wet/trace/rules.h"
+#include <wetdbg/errors.h>
 
 #define BY_PC_SLOTS (1u << 16)
 /* Nodes that may be met later, in a file with places that were looked for. */
@@ -19,12 +19,13 @@ static uint32_t slot_of(uint64_t pc)
     return (uint32_t)((pc * 0x9e3779b97f4a7c15ull) >> 48);
 }
 
-static int damaged(const struct wet *wet)
+static int damaged(const struct wetdbg *wet)
 {
-    return wd_fail(-WD_ERR_CORRUPT, "%s: damaged table of nodes", wet_store_path(wet->store));
+    return wetdbg_fail(-WETDBG_ERR_CORRUPT, "%s: damaged table of nodes",
+                       wet_store_path(wet->store));
 }
 
-static int nodes_parse(struct wet *wet)
+static int nodes_parse(struct wetdbg *wet)
 {
     struct wd_view view = wd_view_of(wet->nodes_bytes.data, wet->nodes_bytes.size_bytes);
     size_t capacity = 0;
@@ -56,7 +57,7 @@ static int nodes_parse(struct wet *wet)
 }
 
 /* Nodes stay where they are, and tables by id are made once: so there is room from the start. */
-static int nodes_reserve(struct wet *wet)
+static int nodes_reserve(struct wetdbg *wet)
 {
     uint64_t more = wet->info.places ? MET_MIN + MET_PER_PLACE * wet->info.places : 0;
     more = more < MET_MAX ? more : MET_MAX;
@@ -70,7 +71,7 @@ static int nodes_reserve(struct wet *wet)
     return 0;
 }
 
-static void node_enter(struct wet *wet, size_t i)
+static void node_enter(struct wetdbg *wet, size_t i)
 {
     struct wet_node_entry *node = &wet->nodes[i];
     uint32_t *head = &wet->node_by_pc[slot_of(node->is.pc)];
@@ -79,7 +80,7 @@ static void node_enter(struct wet *wet, size_t i)
     __atomic_store_n(&wet->node_by_id[node->is.id], (uint32_t)i + 1, __ATOMIC_RELEASE);
 }
 
-int wet_nodes_open(struct wet *wet)
+int wet_nodes_open(struct wetdbg *wet)
 {
     int err = wet_store_read(wet->store, WET_SEC_NODES, 0, &wet->nodes_bytes);
     if (!err)
@@ -102,7 +103,7 @@ int wet_nodes_open(struct wet *wet)
     return 0;
 }
 
-void wet_nodes_close(struct wet *wet)
+void wet_nodes_close(struct wetdbg *wet)
 {
     for (size_t i = 0; i < wet->node_count; i++) {
         if (wet->nodes[i].is_met)
@@ -116,7 +117,7 @@ void wet_nodes_close(struct wet *wet)
 }
 
 /* By one thread at a time. What is here goes with the statements, so these are set last. */
-static bool statements_make(struct wet *wet, struct wet_node_entry *node)
+static bool statements_make(struct wetdbg *wet, struct wet_node_entry *node)
 {
     uint32_t slots;
     const struct wet_statement *made = wet_statements_make(wet->statements, &node->is, &slots);
@@ -132,7 +133,7 @@ static bool has_statements(const struct wet_node_entry *node)
     return __atomic_load_n(&node->is.statements, __ATOMIC_ACQUIRE);
 }
 
-static bool statements_need(struct wet *wet, struct wet_node_entry *node)
+static bool statements_need(struct wetdbg *wet, struct wet_node_entry *node)
 {
     pthread_mutex_lock(&wet->node_lock);
     bool is_there = has_statements(node) || statements_make(wet, node);
@@ -141,12 +142,12 @@ static bool statements_need(struct wet *wet, struct wet_node_entry *node)
 }
 
 /* 1 + index in nodes; 0 if there is none. The thread that runs intervals may add some. */
-static uint32_t index_of(const struct wet *wet, uint32_t id)
+static uint32_t index_of(const struct wetdbg *wet, uint32_t id)
 {
     return id < wet->node_limit ? __atomic_load_n(&wet->node_by_id[id], __ATOMIC_ACQUIRE) : 0;
 }
 
-const struct wet_node *wet_get_node(struct wet *wet, uint32_t id)
+const struct wet_node *wet_get_node(struct wetdbg *wet, uint32_t id)
 {
     uint32_t at = index_of(wet, id);
     if (!at)
@@ -155,12 +156,12 @@ const struct wet_node *wet_get_node(struct wet *wet, uint32_t id)
     return has_statements(node) || statements_need(wet, node) ? &node->is : NULL;
 }
 
-uint32_t wet_node_limit(const struct wet *wet)
+uint32_t wet_node_limit(const struct wetdbg *wet)
 {
     return wet->node_limit;
 }
 
-struct wet_node_entry *wet_node_find(struct wet *wet, uint64_t pc, const uint8_t *code,
+struct wet_node_entry *wet_node_find(struct wetdbg *wet, uint64_t pc, const uint8_t *code,
                                      uint32_t code_bytes)
 {
     for (uint32_t at = wet->node_by_pc[slot_of(pc)]; at; at = wet->nodes[at - 1].next_by_pc) {
@@ -173,7 +174,8 @@ struct wet_node_entry *wet_node_find(struct wet *wet, uint64_t pc, const uint8_t
 }
 
 /* Marks the bytes of [pc, pc + count) that nodes of the file have too. */
-static bool is_known_code(const struct wet *wet, uint64_t pc, const uint8_t *code, uint32_t count)
+static bool is_known_code(const struct wetdbg *wet, uint64_t pc, const uint8_t *code,
+                          uint32_t count)
 {
     uint8_t known[1024] = {0};
     uint32_t found = 0;
@@ -191,7 +193,7 @@ static bool is_known_code(const struct wet *wet, uint64_t pc, const uint8_t *cod
     return found == count;
 }
 
-struct wet_node_entry *wet_node_meet(struct wet *wet, uint64_t pc, const uint8_t *code,
+struct wet_node_entry *wet_node_meet(struct wetdbg *wet, uint64_t pc, const uint8_t *code,
                                      uint32_t code_bytes, uint32_t statements, int *err)
 {
     if (!wet->info.places || !is_known_code(wet, pc, code, code_bytes))
@@ -225,13 +227,13 @@ static void counts_drop(void *arg, struct wet_kept *kept)
     *counts = (struct wet_counts){0};
 }
 
-static bool is_file_node(const struct wet *wet, uint32_t id)
+static bool is_file_node(const struct wetdbg *wet, uint32_t id)
 {
     uint32_t at = index_of(wet, id);
     return at && !wet->nodes[at - 1].is_met;
 }
 
-int wet_counts_load(struct wet *wet, uint64_t k, const struct wet_counts **out)
+int wet_counts_load(struct wetdbg *wet, uint64_t k, const struct wet_counts **out)
 {
     struct wet_counts *counts = &wet->counts[k];
     *out = counts;
@@ -259,8 +261,8 @@ int wet_counts_load(struct wet *wet, uint64_t k, const struct wet_counts **out)
             view.failed = 1;
         if (view.failed || id >= wet->node_limit || !is_file_node(wet, (uint32_t)id) ||
             count > UINT32_MAX) {
-            err = wd_fail(-WD_ERR_CORRUPT, "%s: damaged counts of interval %llu",
-                          wet_store_path(wet->store), (unsigned long long)k);
+            err = wetdbg_fail(-WETDBG_ERR_CORRUPT, "%s: damaged counts of interval %llu",
+                              wet_store_path(wet->store), (unsigned long long)k);
             break;
         }
         counts->nodes[counts->count] = (uint32_t)id;
@@ -274,12 +276,13 @@ int wet_counts_load(struct wet *wet, uint64_t k, const struct wet_counts **out)
         counts->kept.drop = counts_drop;
         wet_keep(&wet->keeper, &counts->kept, room * 8);
     }
-    return err == -WD_ERR_NOT_FOUND ? wd_fail(-WD_ERR_CORRUPT, "%s: interval %llu has no counts",
-                                              wet_store_path(wet->store), (unsigned long long)k)
-                                    : err;
+    return err == -WETDBG_ERR_NOT_FOUND
+               ? wetdbg_fail(-WETDBG_ERR_CORRUPT, "%s: interval %llu has no counts",
+                             wet_store_path(wet->store), (unsigned long long)k)
+               : err;
 }
 
-int wet_node_addresses(struct wet *wet, uint64_t k, struct wd_buf *pcs)
+int wet_node_addresses(struct wetdbg *wet, uint64_t k, struct wd_buf *pcs)
 {
     struct wd_buf bytes = {0};
     int err = wet_store_read(wet->store, WET_SEC_COUNTS, k, &bytes);
@@ -298,10 +301,10 @@ int wet_node_addresses(struct wet *wet, uint64_t k, struct wd_buf *pcs)
     return err == -ENOMEM ? err : 0;
 }
 
-uint32_t wet_node_executions_in(const struct wet *wet, uint32_t node, uint64_t k)
+uint32_t wet_node_executions_in(const struct wetdbg *wet, uint32_t node, uint64_t k)
 {
     const struct wet_counts *counts;
-    if (k >= wet->info.intervals || wet_counts_load((struct wet *)wet, k, &counts))
+    if (k >= wet->info.intervals || wet_counts_load((struct wetdbg *)wet, k, &counts))
         return 0;
     size_t low = 0, high = counts->count;
     while (low < high) {

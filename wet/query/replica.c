@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "recorder/agent/views.h"
+#include <wetdbg/errors.h>
 
 #define PAGE_BYTES  4096u
 #define TABLE_FIRST 4096u
@@ -30,7 +30,7 @@ struct layer {
 };
 
 struct wet_replica {
-    struct wet *wet;
+    struct wetdbg *wet;
     uint64_t k;
     struct page **table;
     size_t table_size, page_count;
@@ -41,7 +41,7 @@ struct wet_replica {
     struct wd_buf spans; /* struct rep_span: mapped since the interval's start */
 };
 
-int wet_replica_new(struct wet *wet, struct wet_replica **out)
+int wet_replica_new(struct wetdbg *wet, struct wet_replica **out)
 {
     struct wet_replica *replica = calloc(1, sizeof(*replica));
     if (!replica)
@@ -163,7 +163,7 @@ static int table_grow(struct wet_replica *replica)
 /* As the interval's start has it. */
 static void fill_from_image(struct wet_replica *replica, uint64_t address, uint8_t *to)
 {
-    struct wet *wet = replica->wet;
+    struct wetdbg *wet = replica->wet;
     const struct wet_written *written;
     memset(to, 0, PAGE_BYTES);
     if (wet_written_load(wet, replica->k, &written))
@@ -264,9 +264,9 @@ int wet_replica_write(struct wet_replica *replica, uint64_t address, const void 
         uint64_t here = PAGE_BYTES - off < size ? PAGE_BYTES - off : size;
         err = page_get(replica, address, &page);
         if (!err && !page)
-            err = wd_fail(-WD_ERR_DIVERGED,
-                          "the replay process wrote to %#llx, where nothing is mapped",
-                          (unsigned long long)address);
+            err = wetdbg_fail(-WETDBG_ERR_DIVERGED,
+                              "the replay process wrote to %#llx, where nothing is mapped",
+                              (unsigned long long)address);
         if (!err)
             memcpy(page->bytes + off, from, here);
         from += here;
@@ -322,8 +322,8 @@ static int move(struct wet_replica *replica, const struct evq_op *op)
 {
     uint64_t size = op->remap.size < op->remap.to_size ? op->remap.size : op->remap.to_size;
     if (!wet_replica_is_mapped(replica, op->remap.start, size))
-        return wd_fail(-WD_ERR_DIVERGED, "mremap of %#llx, where nothing is mapped",
-                       (unsigned long long)op->remap.start);
+        return wetdbg_fail(-WETDBG_ERR_DIVERGED, "mremap of %#llx, where nothing is mapped",
+                           (unsigned long long)op->remap.start);
     uint8_t *bytes = malloc(size && size <= MOVE_MAX ? size : 1);
     int err = bytes ? span_note(replica, op->remap.to, op->remap.to_size) : -ENOMEM;
     if (!err && size <= MOVE_MAX)

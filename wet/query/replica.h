@@ -11,7 +11,7 @@
 struct wet_replica;
 
 /* -ENOMEM */
-int wet_replica_new(struct wet *wet, struct wet_replica **out);
+int wet_replica_new(struct wetdbg *wet, struct wet_replica **out);
 void wet_replica_free(struct wet_replica *replica);
 
 /* Forgets all; from now on it is the memory at the start of interval k, where the space must stand
@@ -22,7 +22,7 @@ int wet_replica_start(struct wet_replica *replica, uint64_t k);
  * since counts, too. */
 bool wet_replica_is_mapped(struct wet_replica *replica, uint64_t address, uint64_t size);
 
-/* What is not mapped reads as zeros, and cannot be written (-WD_ERR_DIVERGED). -ENOMEM, errors of reading mapped
+/* What is not mapped reads as zeros, and cannot be written (-WETDBG_ERR_DIVERGED). -ENOMEM, errors of reading mapped
  * files. */
 int wet_replica_read(struct wet_replica *replica, uint64_t address, void *bytes, uint64_t size);
 int wet_replica_write(struct wet_replica *replica, uint64_t address, const void *bytes,

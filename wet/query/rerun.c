@@ -10,40 +10,40 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "recorder/feed/feed.h"
 #include "wet/query/wet_priv.h"
 #include "wet/trace/rules.h"
 #include "wet/trace/stored_entry.h"
+#include <wetdbg/errors.h>
 
 #define LAST_MARGIN (1u << 20)
 
-static int damaged(const struct wet *wet, const char *what, uint64_t k)
+static int damaged(const struct wetdbg *wet, const char *what, uint64_t k)
 {
-    return wd_fail(-WD_ERR_CORRUPT, "%s: damaged %s of interval %llu", wet_store_path(wet->store),
-                   what, (unsigned long long)k);
+    return wetdbg_fail(-WETDBG_ERR_CORRUPT, "%s: damaged %s of interval %llu",
+                       wet_store_path(wet->store), what, (unsigned long long)k);
 }
 
 /* Every interval has each of its sections. */
-static int section_read(const struct wet *wet, uint32_t kind, uint64_t k, struct wd_buf *out)
+static int section_read(const struct wetdbg *wet, uint32_t kind, uint64_t k, struct wd_buf *out)
 {
     int err = wet_store_read(wet->store, kind, k, out);
-    return err == -WD_ERR_NOT_FOUND
-               ? wd_fail(-WD_ERR_CORRUPT, "%s: section %u of interval %llu is missing",
-                         wet_store_path(wet->store), kind, (unsigned long long)k)
+    return err == -WETDBG_ERR_NOT_FOUND
+               ? wetdbg_fail(-WETDBG_ERR_CORRUPT, "%s: section %u of interval %llu is missing",
+                             wet_store_path(wet->store), kind, (unsigned long long)k)
                : err;
 }
 
 /* Whether the interval is the run's last, which ends with an event. */
 static bool is_last(const struct wet_rerun *rerun)
 {
-    const struct wet_info *info = &rerun->wet->info;
+    const struct wetdbg_info *info = &rerun->wet->info;
     return info->has_end && rerun->k + 1 == info->intervals;
 }
 
 /* ---- the space ---- */
 
-static int step(struct wet *wet, uint64_t k)
+static int step(struct wetdbg *wet, uint64_t k)
 {
     struct wd_buf lines = {0};
     int err = section_read(wet, WET_SEC_LINES, k, &lines);
@@ -54,7 +54,7 @@ static int step(struct wet *wet, uint64_t k)
 }
 
 /* Memory where a window begins. */
-static int memory_apply(struct wet *wet)
+static int memory_apply(struct wetdbg *wet)
 {
     struct wd_buf lines = {0};
     int err = 0;
@@ -67,7 +67,7 @@ static int memory_apply(struct wet *wet)
     return err;
 }
 
-static int space_fill(struct wet *wet)
+static int space_fill(struct wetdbg *wet)
 {
     int err = 0;
     for (size_t i = 0; !err && i < wet->space.object_count; i++)
@@ -79,7 +79,7 @@ static int space_fill(struct wet *wet)
     return err;
 }
 
-static int space_goto(struct wet *wet, uint64_t k)
+static int space_goto(struct wetdbg *wet, uint64_t k)
 {
     int err = 0;
     if (!wet->space_ready) {
@@ -101,7 +101,7 @@ static int space_goto(struct wet *wet, uint64_t k)
 /* ---- entries ---- */
 
 /* Instructions belong to the task of the next entry that is run to; *assigned of the run's are dealt with. */
-static bool fits_turns(const struct wet *wet, const struct evq_entry *entry, uint64_t time,
+static bool fits_turns(const struct wetdbg *wet, const struct evq_entry *entry, uint64_t time,
                        uint64_t *assigned)
 {
     uint64_t from = *assigned + 1;
@@ -112,7 +112,7 @@ static bool fits_turns(const struct wet *wet, const struct evq_entry *entry, uin
 }
 
 /* The entry at `at`, and in vector state that this processor takes if it is to be run. */
-static int entry_take(struct wet *wet, struct wd_buf *entries, size_t at, bool is_to_run)
+static int entry_take(struct wetdbg *wet, struct wd_buf *entries, size_t at, bool is_to_run)
 {
     int err =
         wet_entry_check(wet, entries->data + at, entries->size_bytes - at, wet->file_count, false);
@@ -127,7 +127,7 @@ static int entry_take(struct wet *wet, struct wd_buf *entries, size_t at, bool i
 /* Instructions from time `from` on, after the interval's last entry that is run to, belong to the task of such an
  * entry of a later interval: to the one that runs where the next interval begins. Only that task's registers tell a
  * run of another one from the one that was, if at all. */
-static int tail_check(struct wet *wet, uint64_t k, uint64_t from)
+static int tail_check(struct wetdbg *wet, uint64_t k, uint64_t from)
 {
     uint64_t next = wet->index[k].first_time + wet->index[k].instructions;
     struct wd_buf state = {0};
@@ -136,7 +136,7 @@ static int tail_check(struct wet *wet, uint64_t k, uint64_t from)
     int err = section_read(wet, WET_SEC_STATE, k + 1, &state);
     const struct wet_state_record *head = (const void *)state.data;
     bool is_known = !err && state.size_bytes >= sizeof(*head);
-    if (err == -WD_ERR_CORRUPT)
+    if (err == -WETDBG_ERR_CORRUPT)
         err = 0; /* that is told where that interval is wanted: this one has no part in it */
     if (is_known && !wet_turns_are_of(wet, head->running, from, next - 1))
         err = damaged(wet, "entries, or table of turns: they disagree,", k);
@@ -144,7 +144,7 @@ static int tail_check(struct wet *wet, uint64_t k, uint64_t from)
     return err;
 }
 
-int wet_entries_read(struct wet *wet, uint64_t k, bool is_to_run, struct wd_buf *out)
+int wet_entries_read(struct wetdbg *wet, uint64_t k, bool is_to_run, struct wd_buf *out)
 {
     int err = section_read(wet, WET_SEC_ENTRIES, k, out);
     uint64_t earliest = wet->index[k].first_time - 1;
@@ -180,7 +180,7 @@ static int entry_close(struct wet_rerun *rerun, size_t at, uint32_t op_count)
 
 static int views_append(struct wet_rerun *rerun, const struct agt_view *views, uint64_t count)
 {
-    struct wet *wet = rerun->wet;
+    struct wetdbg *wet = rerun->wet;
     for (uint64_t i = 0; i < count;) {
         size_t at;
         uint32_t ops = 0;
@@ -246,7 +246,7 @@ static int task_new_append(struct wet_rerun *rerun, const struct wet_task_record
 static int start_make(struct wet_rerun *rerun)
 {
     struct wd_buf state = {0};
-    struct wet *wet = rerun->wet;
+    struct wetdbg *wet = rerun->wet;
     int err = section_read(wet, WET_SEC_STATE, rerun->k, &state);
     if (err || !state.size_bytes) { /* the first interval starts with nothing */
         wd_buf_fini(&state);
@@ -290,7 +290,7 @@ static int start_make(struct wet_rerun *rerun)
 
 /* ---- the replayee ---- */
 
-static int engine_make(struct wet *wet)
+static int engine_make(struct wetdbg *wet)
 {
     int *fds = calloc(wet->file_count + 1, sizeof(*fds));
     int err = fds ? 0 : -ENOMEM;
@@ -322,7 +322,7 @@ static int engine_make(struct wet *wet)
     return err;
 }
 
-static void engine_drop(struct wet *wet)
+static void engine_drop(struct wetdbg *wet)
 {
     rep_engine_free(wet->engine);
     wet->engine = NULL;
@@ -343,7 +343,7 @@ static void place_shift(struct evq_entry *entry, uint64_t earlier)
 
 /* A fault, and the call of its handler, have the time of the instruction before the one that faulted. Not so
  * int3, which has been executed: what comes of it is there when the run stops. */
-bool wet_rerun_has_handler(const struct wet_rerun *rerun, wet_time time)
+bool wet_rerun_has_handler(const struct wet_rerun *rerun, wetdbg_time time)
 {
     bool is_after_fault = false;
     for (size_t at = 0; at < rerun->entries.size_bytes;) {
@@ -387,7 +387,7 @@ static int fault_append(const struct evq_entry *fault, uint64_t time, struct wd_
 static bool is_last_signal(const struct wet_rerun *rerun, const struct evq_entry *entry,
                            uint64_t time)
 {
-    const struct wet_info *info = &rerun->wet->info;
+    const struct wetdbg_info *info = &rerun->wet->info;
     return rerun->until_signal && time + 1 == info->signal_time && entry->number == info->signal &&
            (entry->kind == EVQ_FAULT || entry->kind == EVQ_PLACE);
 }
@@ -402,7 +402,7 @@ static int tail_append(const struct wet_rerun *rerun, uint64_t last_entry, struc
 {
     const struct wet_index_record *index = &rerun->wet->index[rerun->k];
     uint64_t last = index->first_time + index->instructions - 1;
-    const struct wet_thread *thread = wet_thread_at(rerun->wet, last);
+    const struct wetdbg_thread *thread = wetdbg_thread_at(rerun->wet, last);
     if (!thread || last_entry >= last || is_last(rerun))
         return 0;
     struct evq_entry entry = {.bytes = sizeof(entry), .kind = EVQ_FAULT, .task = thread->task};
@@ -412,7 +412,7 @@ static int tail_append(const struct wet_rerun *rerun, uint64_t last_entry, struc
 /* A page of the program at the interval's start: views map the space's memory file. */
 static const uint8_t *start_page(void *arg, const struct agt_view *view, uint64_t address)
 {
-    const struct wet *wet = arg;
+    const struct wetdbg *wet = arg;
     uint64_t off = view->file_off + (address - view->start);
     bool is_ours = view->file == wet->file_count && off >= view->file_off &&
                    off <= wet->space.used_bytes && wet->space.used_bytes - off >= 4096;
@@ -453,7 +453,7 @@ static int entries_append(struct wet_rerun *rerun, struct wd_buf *out)
 }
 
 /* What will run is known, so nothing of it has to be asked for by the replayee, one by one. */
-static int engine_prepare(struct rep_engine *engine, struct wet *wet, uint64_t k)
+static int engine_prepare(struct rep_engine *engine, struct wetdbg *wet, uint64_t k)
 {
     struct wd_buf pcs = {0};
     int err = wet_node_addresses(wet, k, &pcs);
@@ -468,7 +468,7 @@ static int engine_prepare(struct rep_engine *engine, struct wet *wet, uint64_t k
 static int next_entries(void *arg, struct wd_buf *out)
 {
     struct wet_rerun *rerun = arg;
-    struct wet *wet = rerun->wet;
+    struct wetdbg *wet = rerun->wet;
     int err;
     switch (rerun->given++) {
     case GIVEN_NOTHING:
@@ -500,7 +500,7 @@ static const struct evq_entry *entry_due(const struct wet_rerun *rerun)
 static int entry_taken(void *arg, const struct evq_entry *entry, uint64_t time, uint64_t ring_bytes)
 {
     struct wet_rerun *rerun = arg;
-    struct wet *wet = rerun->wet;
+    struct wetdbg *wet = rerun->wet;
     (void)entry;
     if (rerun->taken++ < rerun->start_entries || rerun->at == rerun->entries.size_bytes)
         return 0;
@@ -509,12 +509,12 @@ static int entry_taken(void *arg, const struct evq_entry *entry, uint64_t time, 
     rerun->at += sizeof(*record) + stored->bytes;
     uint64_t now = wet->index[rerun->k].first_time - 1 + time;
     if (record->time != now)
-        return wd_fail(-WD_ERR_DIVERGED,
-                       "%s: interval %llu does not reproduce itself: event %llu at instruction "
-                       "%llu, was %llu",
-                       wet_store_path(wet->store), (unsigned long long)rerun->k,
-                       (unsigned long long)stored->frame, (unsigned long long)now,
-                       (unsigned long long)record->time);
+        return wetdbg_fail(-WETDBG_ERR_DIVERGED,
+                           "%s: interval %llu does not reproduce itself: event %llu at instruction "
+                           "%llu, was %llu",
+                           wet_store_path(wet->store), (unsigned long long)rerun->k,
+                           (unsigned long long)stored->frame, (unsigned long long)now,
+                           (unsigned long long)record->time);
     return rerun->taken_fn ? rerun->taken_fn(rerun->arg, stored, now, ring_bytes) : 0;
 }
 
@@ -567,7 +567,7 @@ static int parts_run(struct wet_rerun *rerun, uint64_t limit, bool exact)
 /* One attempt at `instructions`, or at the whole interval. Not exactly: perhaps STOPPED_ELSEWHERE. */
 static int run(struct wet_rerun *rerun, uint64_t instructions, bool exact)
 {
-    struct wet *wet = rerun->wet;
+    struct wetdbg *wet = rerun->wet;
     bool last = is_last(rerun);
     uint64_t limit = last && !exact ? instructions + LAST_MARGIN : instructions;
     rerun->given = GIVEN_NOTHING;
@@ -582,11 +582,11 @@ static int run(struct wet_rerun *rerun, uint64_t instructions, bool exact)
         return err;
     if (!exact && !last)
         return STOPPED_ELSEWHERE;
-    return wd_fail(-WD_ERR_DIVERGED,
-                   "%s: interval %llu does not reproduce itself: %llu instructions, were %llu",
-                   wet_store_path(wet->store), (unsigned long long)rerun->k,
-                   (unsigned long long)rep_engine_time(wet->engine),
-                   (unsigned long long)instructions);
+    return wetdbg_fail(-WETDBG_ERR_DIVERGED,
+                       "%s: interval %llu does not reproduce itself: %llu instructions, were %llu",
+                       wet_store_path(wet->store), (unsigned long long)rerun->k,
+                       (unsigned long long)rep_engine_time(wet->engine),
+                       (unsigned long long)instructions);
 }
 
 static int run_until_stop(struct wet_rerun *rerun, uint64_t instructions, bool exact)
@@ -602,10 +602,10 @@ static int check_end(const struct wet_rerun *rerun)
 {
     if (rerun->at == rerun->entries.size_bytes)
         return 0;
-    return wd_fail(-WD_ERR_DIVERGED,
-                   "%s: interval %llu does not reproduce itself: it ended before event %llu",
-                   wet_store_path(rerun->wet->store), (unsigned long long)rerun->k,
-                   (unsigned long long)entry_due(rerun)->frame);
+    return wetdbg_fail(-WETDBG_ERR_DIVERGED,
+                       "%s: interval %llu does not reproduce itself: it ended before event %llu",
+                       wet_store_path(rerun->wet->store), (unsigned long long)rerun->k,
+                       (unsigned long long)entry_due(rerun)->frame);
 }
 
 /*
@@ -615,7 +615,7 @@ static int check_end(const struct wet_rerun *rerun)
  */
 static int run_whole(struct wet_rerun *rerun)
 {
-    struct wet *wet = rerun->wet;
+    struct wetdbg *wet = rerun->wet;
     uint64_t instructions = wet->index[rerun->k].instructions;
     bool last = is_last(rerun);
     int err = run_until_stop(rerun, instructions, wet->info.places && !last);
@@ -626,7 +626,7 @@ static int run_whole(struct wet_rerun *rerun)
 
 static int prepare(struct wet_rerun *rerun)
 {
-    struct wet *wet = rerun->wet;
+    struct wetdbg *wet = rerun->wet;
     wet->state_serial = 0;
     int err = wet_entries_read(wet, rerun->k, true, &rerun->entries);
     if (!err)
@@ -642,13 +642,13 @@ static int prepare(struct wet_rerun *rerun)
  * run comes to that time only by the fault itself, and is at the handler then. */
 static int run_exactly(struct wet_rerun *rerun, uint64_t instructions)
 {
-    struct wet *wet = rerun->wet;
+    struct wetdbg *wet = rerun->wet;
     uint64_t has = wet->index[rerun->k].instructions;
-    wet_time time = wet->index[rerun->k].first_time - 1 + instructions;
+    wetdbg_time time = wet->index[rerun->k].first_time - 1 + instructions;
     if (!rerun->until_signal && instructions < has && wet_rerun_has_handler(rerun, time)) {
         rerun->handler = time + 1;
         int err = run_until_stop(rerun, instructions, true);
-        if (err != -WD_ERR_DIVERGED)
+        if (err != -WETDBG_ERR_DIVERGED)
             return err;
         engine_drop(wet);
         wet_rerun_fini(rerun);
@@ -663,7 +663,7 @@ static int run_exactly(struct wet_rerun *rerun, uint64_t instructions)
 
 int wet_rerun(struct wet_rerun *rerun, uint64_t instructions)
 {
-    struct wet *wet = rerun->wet;
+    struct wetdbg *wet = rerun->wet;
     int err = prepare(rerun);
     if (err)
         return err;
@@ -678,7 +678,7 @@ int wet_rerun(struct wet_rerun *rerun, uint64_t instructions)
 
 static int go_on(struct wet_rerun *rerun, uint64_t more, bool exact)
 {
-    struct wet *wet = rerun->wet;
+    struct wetdbg *wet = rerun->wet;
     struct rep_source source = {.next = next_entries, .taken = entry_taken, .arg = rerun};
     enum rep_stop why;
     wet->state_serial = 0;
@@ -690,7 +690,7 @@ static int go_on(struct wet_rerun *rerun, uint64_t more, bool exact)
 
 int wet_rerun_on(struct wet_rerun *rerun, uint64_t more)
 {
-    struct wet *wet = rerun->wet;
+    struct wetdbg *wet = rerun->wet;
     uint64_t goal = rep_engine_time(wet->engine) + more;
     int err = go_on(rerun, more, true);
     /* the events at the end of a run: a new run tells what is wrong */
@@ -700,7 +700,7 @@ int wet_rerun_on(struct wet_rerun *rerun, uint64_t more)
 /* The last piece is as run() does it. */
 static int run_piece(struct wet_rerun *rerun, uint64_t piece)
 {
-    struct wet *wet = rerun->wet;
+    struct wetdbg *wet = rerun->wet;
     bool last = is_last(rerun);
     uint64_t left = wet->index[rerun->k].instructions - rep_engine_time(wet->engine);
     if (left > piece)
@@ -720,7 +720,7 @@ static int begin_again(struct wet_rerun *rerun)
 
 int wet_rerun_pieces(struct wet_rerun *rerun, uint64_t piece, int (*fn)(void *arg))
 {
-    struct wet *wet = rerun->wet;
+    struct wetdbg *wet = rerun->wet;
     uint64_t all = wet->index[rerun->k].instructions, before;
     int err = prepare(rerun);
     if (err)
@@ -732,9 +732,9 @@ int wet_rerun_pieces(struct wet_rerun *rerun, uint64_t piece, int (*fn)(void *ar
         if (err == -EAGAIN)
             err = begin_again(rerun);
         else if (!err && rep_engine_time(wet->engine) == before)
-            err = wd_fail(-WD_ERR_DIVERGED,
-                          "%s: interval %llu does not reproduce itself: it ended too early",
-                          wet_store_path(wet->store), (unsigned long long)rerun->k);
+            err = wetdbg_fail(-WETDBG_ERR_DIVERGED,
+                              "%s: interval %llu does not reproduce itself: it ended too early",
+                              wet_store_path(wet->store), (unsigned long long)rerun->k);
         else if (!err)
             err = fn(rerun->arg);
     }

@@ -7,24 +7,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "recorder/feed/feed_registers.h"
 #include "wet/query/wet_priv.h"
+#include <wetdbg/errors.h>
 
-struct wet_state {
-    struct wet *wet;
-    wet_time time;
+struct wetdbg_state {
+    struct wetdbg *wet;
+    wetdbg_time time;
     uint64_t serial;
     uint32_t task;
     struct evq_regs regs;
     uint8_t xsave[AGT_XSAVE_MAX];
-    struct wet_mapping *mappings;
+    struct wetdbg_mapping *mappings;
     size_t mapping_count;
     struct wet_rerun rerun; /* how the replayee came to stand there, to go on from */
     bool has_rerun;
 };
 
-static void rerun_forget(struct wet_state *state)
+static void rerun_forget(struct wetdbg_state *state)
 {
     if (state->has_rerun)
         wet_rerun_fini(&state->rerun);
@@ -32,7 +32,7 @@ static void rerun_forget(struct wet_state *state)
 }
 
 /* What the running task has in its registers after `instructions` of interval k. */
-static int regs_after(struct wet *wet, uint64_t k, uint64_t instructions, struct evq_regs *regs)
+static int regs_after(struct wetdbg *wet, uint64_t k, uint64_t instructions, struct evq_regs *regs)
 {
     struct wet_rerun rerun = {.wet = wet, .k = k};
     const struct agt_task *tasks;
@@ -53,7 +53,7 @@ static int regs_after(struct wet *wet, uint64_t k, uint64_t instructions, struct
  */
 static int begin_with_flags(struct wet_rerun *rerun)
 {
-    struct wet *wet = rerun->wet;
+    struct wetdbg *wet = rerun->wet;
     struct evq_regs stored, exact;
     int err = regs_after(wet, rerun->k - 1, wet->index[rerun->k - 1].instructions, &exact);
     if (!err)
@@ -67,13 +67,13 @@ static int begin_with_flags(struct wet_rerun *rerun)
 }
 
 /* Stops the replayee there, unless it stands there already. */
-static int stand(struct wet_state *state)
+static int stand(struct wetdbg_state *state)
 {
-    struct wet *wet = state->wet;
+    struct wetdbg *wet = state->wet;
     wet_engine_claim(wet);
     if (state->serial && wet->state_serial == state->serial)
         return 0;
-    uint64_t k = wet_interval_at(wet, state->time);
+    uint64_t k = wetdbg_interval_at(wet, state->time);
     /* other threads end after the one that the signal struck */
     bool is_signal = wet->info.signal && state->time == wet->info.signal_time;
     rerun_forget(state);
@@ -88,18 +88,18 @@ static int stand(struct wet_state *state)
     return err;
 }
 
-static void copy_task(struct wet_state *state, const struct agt_task *tasks, uint32_t task)
+static void copy_task(struct wetdbg_state *state, const struct agt_task *tasks, uint32_t task)
 {
     state->task = task;
     state->regs = tasks[task].regs;
     memcpy(state->xsave, tasks[task].xsave, sizeof(state->xsave));
 }
 
-static int copy(struct wet_state *state)
+static int copy(struct wetdbg_state *state)
 {
     const struct agt_task *tasks;
     const struct agt_view *views;
-    struct wet *wet = state->wet;
+    struct wetdbg *wet = state->wet;
     uint32_t task;
     int err = rep_engine_tasks(wet->engine, &tasks, &task);
     if (err)
@@ -116,22 +116,22 @@ static int copy(struct wet_state *state)
         /* memory that is shared with the replayee: looked at once */
         struct agt_view view = *(const volatile struct agt_view *)&views[i];
         const char *name = view.name < wet->name_count ? wet->names[view.name] : "";
-        state->mappings[i] = (struct wet_mapping){
+        state->mappings[i] = (struct wetdbg_mapping){
             .start = view.start, .end = view.end, .prot = (int)view.prot, .name = name};
     }
     return 0;
 }
 
-int wet_state_open(struct wet *wet, wet_time t, struct wet_state **out)
+int wetdbg_state_open(struct wetdbg *wet, wetdbg_time t, struct wetdbg_state **out)
 {
-    const struct wet_info *info = &wet->info;
+    const struct wetdbg_info *info = &wet->info;
     if (t < info->first_time || t > info->last_time + 1)
-        return wd_fail(-WD_ERR_NOT_FOUND, "there is no time %llu: the %s has %llu to %llu",
-                       (unsigned long long)t,
-                       info->is_window ? "window of the run that is in the file" : "run",
-                       (unsigned long long)info->first_time,
-                       (unsigned long long)info->last_time + 1);
-    struct wet_state *state = calloc(1, sizeof(*state));
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "there is no time %llu: the %s has %llu to %llu",
+                           (unsigned long long)t,
+                           info->is_window ? "window of the run that is in the file" : "run",
+                           (unsigned long long)info->first_time,
+                           (unsigned long long)info->last_time + 1);
+    struct wetdbg_state *state = calloc(1, sizeof(*state));
     if (!state)
         return -ENOMEM;
     state->wet = wet;
@@ -140,14 +140,14 @@ int wet_state_open(struct wet *wet, wet_time t, struct wet_state **out)
     if (!err)
         err = copy(state);
     if (err) {
-        wet_state_close(state);
+        wetdbg_state_close(state);
         return err;
     }
     *out = state;
     return 0;
 }
 
-void wet_state_close(struct wet_state *state)
+void wetdbg_state_close(struct wetdbg_state *state)
 {
     if (!state)
         return;
@@ -158,9 +158,9 @@ void wet_state_close(struct wet_state *state)
 
 /* Events at the very end of an interval, faults with a handler, and the run's signal are left to
  * wet_rerun(). */
-static bool can_go_on(const struct wet_state *state, wet_time t)
+static bool can_go_on(const struct wetdbg_state *state, wetdbg_time t)
 {
-    const struct wet *wet = state->wet;
+    const struct wetdbg *wet = state->wet;
     const struct wet_index_record *index = &wet->index[state->rerun.k];
     return state->has_rerun && state->serial && wet->state_serial == state->serial &&
            t > state->time && t - index->first_time < index->instructions &&
@@ -168,12 +168,12 @@ static bool can_go_on(const struct wet_state *state, wet_time t)
            !(wet->info.signal && t == wet->info.signal_time);
 }
 
-int wet_state_advance(struct wet_state *state, wet_time t)
+int wetdbg_state_advance(struct wetdbg_state *state, wetdbg_time t)
 {
-    struct wet *wet = state->wet;
+    struct wetdbg *wet = state->wet;
     if (t < state->time || t > wet->info.instructions + 1)
-        return wd_fail(-WD_ERR_NOT_FOUND, "a state at time %llu cannot go on to time %llu",
-                       (unsigned long long)state->time, (unsigned long long)t);
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "a state at time %llu cannot go on to time %llu",
+                           (unsigned long long)state->time, (unsigned long long)t);
     int err = -EAGAIN;
     wet_engine_claim(wet);
     if (can_go_on(state, t)) {
@@ -189,17 +189,17 @@ int wet_state_advance(struct wet_state *state, wet_time t)
     return err ? err : copy(state);
 }
 
-const struct evq_regs *wet_state_regs(const struct wet_state *state)
+const struct evq_regs *wetdbg_state_regs(const struct wetdbg_state *state)
 {
     return &state->regs;
 }
 
-uint32_t wet_state_task(const struct wet_state *state)
+uint32_t wetdbg_state_task(const struct wetdbg_state *state)
 {
     return state->task;
 }
 
-int wet_state_select(struct wet_state *state, uint32_t task)
+int wetdbg_state_select(struct wetdbg_state *state, uint32_t task)
 {
     const struct agt_task *tasks;
     uint32_t running;
@@ -207,21 +207,21 @@ int wet_state_select(struct wet_state *state, uint32_t task)
     if (!err)
         err = rep_engine_tasks(state->wet->engine, &tasks, &running);
     if (!err && (task >= EVQ_TASKS_MAX || !tasks[task].live))
-        err = wd_fail(-WD_ERR_NOT_FOUND, "there is no task %u at time %llu", (unsigned)task,
-                      (unsigned long long)state->time);
+        err = wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "there is no task %u at time %llu", (unsigned)task,
+                          (unsigned long long)state->time);
     if (!err)
         copy_task(state, tasks, task);
     return err;
 }
 
-const uint8_t *wet_state_xstate(const struct wet_state *state, size_t *size_bytes)
+const uint8_t *wetdbg_state_xstate(const struct wetdbg_state *state, size_t *size_bytes)
 {
     *size_bytes = sizeof(state->xsave);
     return state->xsave;
 }
 
-int wet_state_vector(const struct wet_state *state, unsigned number, uint8_t bytes[64],
-                     unsigned *width)
+int wetdbg_state_vector(const struct wetdbg_state *state, unsigned number, uint8_t bytes[64],
+                        unsigned *width)
 {
     struct feed_xsave_layout here;
     int err = feed_xsave_layout_here(&here);
@@ -230,26 +230,27 @@ int wet_state_vector(const struct wet_state *state, unsigned number, uint8_t byt
     return err ? err : feed_vector_read(&here, state->xsave, sizeof(state->xsave), number, bytes);
 }
 
-int wet_state_mask(const struct wet_state *state, unsigned number, uint64_t *mask)
+int wetdbg_state_mask(const struct wetdbg_state *state, unsigned number, uint64_t *mask)
 {
     struct feed_xsave_layout here;
     int err = feed_xsave_layout_here(&here);
     return err ? err : feed_mask_read(&here, state->xsave, sizeof(state->xsave), number, mask);
 }
 
-int wet_state_read(struct wet_state *state, uint64_t address, void *bytes, size_t size)
+int wetdbg_state_read(struct wetdbg_state *state, uint64_t address, void *bytes, size_t size)
 {
     size_t done = 0;
     int err = stand(state);
     if (!err)
         err = rep_engine_read(state->wet->engine, address, bytes, size, &done);
     if (!err && done < size)
-        err = wd_fail(-EFAULT, "nothing is mapped at %#llx at time %llu",
-                      (unsigned long long)(address + done), (unsigned long long)state->time);
+        err = wetdbg_fail(-EFAULT, "nothing is mapped at %#llx at time %llu",
+                          (unsigned long long)(address + done), (unsigned long long)state->time);
     return err;
 }
 
-int wet_state_mappings(struct wet_state *state, const struct wet_mapping **list, size_t *count)
+int wetdbg_state_mappings(struct wetdbg_state *state, const struct wetdbg_mapping **list,
+                          size_t *count)
 {
     *list = state->mappings;
     *count = state->mapping_count;

@@ -3,7 +3,7 @@
 #ifndef WET_QUERY_STATEMENTS_H
 #define WET_QUERY_STATEMENTS_H
 
-#include "wet/wet.h"
+#include "wet/intervals.h"
 
 struct wet_statements;
 

@@ -4,28 +4,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "wet/query/wet_priv.h"
 #include "wet/trace/rules.h"
+#include <wetdbg/errors.h>
 
-static int damaged(const struct wet *wet, const char *what)
+static int damaged(const struct wetdbg *wet, const char *what)
 {
-    return wd_fail(-WD_ERR_CORRUPT, "%s: damaged %s", wet_store_path(wet->store), what);
+    return wetdbg_fail(-WETDBG_ERR_CORRUPT, "%s: damaged %s", wet_store_path(wet->store), what);
 }
 
-static int table(struct wet *wet, uint32_t kind, size_t record_bytes, const char *what,
+static int table(struct wetdbg *wet, uint32_t kind, size_t record_bytes, const char *what,
                  struct wd_buf *bytes, size_t *count)
 {
     int err = wet_store_read(wet->store, kind, 0, bytes);
     *count = bytes->size_bytes / record_bytes;
-    return err == -WD_ERR_NOT_FOUND || (!err && bytes->size_bytes % record_bytes)
+    return err == -WETDBG_ERR_NOT_FOUND || (!err && bytes->size_bytes % record_bytes)
                ? damaged(wet, what)
                : err;
 }
 
 /* ---- opening ---- */
 
-static int threads_read(struct wet *wet)
+static int threads_read(struct wetdbg *wet)
 {
     size_t count;
     int err = table(wet, WET_SEC_THREADS, sizeof(struct wet_thread_record), "table of threads",
@@ -39,23 +39,23 @@ static int threads_read(struct wet *wet)
     for (size_t i = 0; !err && i < count; i++) {
         if (!wet_rule_thread(&records[i], i, wet->info.last_time))
             return damaged(wet, "table of threads");
-        const struct wet_thread *parent =
+        const struct wetdbg_thread *parent =
             records[i].parent == WET_THREAD_NONE ? NULL : &wet->threads[records[i].parent];
-        wet->threads[i] = (struct wet_thread){.index = (uint32_t)i,
-                                              .tid = records[i].tid,
-                                              .task = records[i].slot,
-                                              .parent = parent,
-                                              .start = records[i].start,
-                                              .end = records[i].end,
-                                              .has_ended = records[i].flags & WET_THREAD_ENDED,
-                                              .name = records[i].name};
+        wet->threads[i] = (struct wetdbg_thread){.index = (uint32_t)i,
+                                                 .tid = records[i].tid,
+                                                 .task = records[i].slot,
+                                                 .parent = parent,
+                                                 .start = records[i].start,
+                                                 .end = records[i].end,
+                                                 .has_ended = records[i].flags & WET_THREAD_ENDED,
+                                                 .name = records[i].name};
     }
     wet->thread_count = err ? 0 : count;
     return err;
 }
 
 /* Whose turn it is and how long, so that each thread's instructions can be added up. */
-static int turns_read(struct wet *wet)
+static int turns_read(struct wetdbg *wet)
 {
     size_t count;
     int err =
@@ -74,7 +74,7 @@ static int turns_read(struct wet *wet)
     return err;
 }
 
-static int ambiguous_read(struct wet *wet)
+static int ambiguous_read(struct wetdbg *wet)
 {
     struct wd_buf bytes = {0};
     size_t count;
@@ -91,10 +91,11 @@ static int ambiguous_read(struct wet *wet)
             err = damaged(wet, "table of uncertain events");
         earliest = records[i].time;
         if (!err)
-            wet->ambiguous[i] = (struct wet_ambiguous){.time = records[i].time,
-                                                       .frame = records[i].frame,
-                                                       .signal = records[i].signal,
-                                                       .thread = &wet->threads[records[i].thread]};
+            wet->ambiguous[i] =
+                (struct wetdbg_ambiguous){.time = records[i].time,
+                                          .frame = records[i].frame,
+                                          .signal = records[i].signal,
+                                          .thread = &wet->threads[records[i].thread]};
     }
     wd_buf_fini(&bytes);
     wet->info.ambiguous = err ? 0 : count;
@@ -103,8 +104,8 @@ static int ambiguous_read(struct wet *wet)
 
 static int by_slot(const void *a, const void *b)
 {
-    const struct wet_thread *x = *(struct wet_thread *const *)a,
-                            *y = *(struct wet_thread *const *)b;
+    const struct wetdbg_thread *x = *(struct wetdbg_thread *const *)a,
+                               *y = *(struct wetdbg_thread *const *)b;
     if (x->task != y->task)
         return x->task < y->task ? -1 : 1;
     if (x->start != y->start)
@@ -112,7 +113,7 @@ static int by_slot(const void *a, const void *b)
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
-int wet_threads_open(struct wet *wet)
+int wet_threads_open(struct wetdbg *wet)
 {
     int err = threads_read(wet);
     if (!err)
@@ -122,7 +123,7 @@ int wet_threads_open(struct wet *wet)
     if (err)
         return err;
     wet->info.threads = wet->thread_count;
-    wet->threads_by_slot = calloc(wet->thread_count, sizeof(const struct wet_thread *));
+    wet->threads_by_slot = calloc(wet->thread_count, sizeof(const struct wetdbg_thread *));
     if (!wet->threads_by_slot)
         return -ENOMEM;
     for (size_t i = 0; i < wet->thread_count; i++)
@@ -131,7 +132,7 @@ int wet_threads_open(struct wet *wet)
     return 0;
 }
 
-void wet_threads_close(struct wet *wet)
+void wet_threads_close(struct wetdbg *wet)
 {
     free(wet->threads);
     free(wet->threads_by_slot);
@@ -142,14 +143,14 @@ void wet_threads_close(struct wet *wet)
 
 /* ---- questions ---- */
 
-const struct wet_thread *wet_threads(const struct wet *wet, size_t *count)
+const struct wetdbg_thread *wetdbg_threads(const struct wetdbg *wet, size_t *count)
 {
     *count = wet->thread_count;
     return wet->threads;
 }
 
 /* The last turn that begins by t. */
-static size_t turn_at(const struct wet *wet, wet_time t)
+static size_t turn_at(const struct wetdbg *wet, wetdbg_time t)
 {
     size_t low = 0, high = wet->turn_count;
     while (high - low > 1) {
@@ -162,14 +163,14 @@ static size_t turn_at(const struct wet *wet, wet_time t)
     return low;
 }
 
-const struct wet_thread *wet_thread_at(const struct wet *wet, wet_time t)
+const struct wetdbg_thread *wetdbg_thread_at(const struct wetdbg *wet, wetdbg_time t)
 {
     if (t < wet->info.first_time || t > wet->info.last_time)
         return NULL;
     return &wet->threads[wet->turns[turn_at(wet, t)].thread];
 }
 
-bool wet_turns_are_of(const struct wet *wet, uint32_t task, wet_time from, wet_time to)
+bool wet_turns_are_of(const struct wetdbg *wet, uint32_t task, wetdbg_time from, wetdbg_time to)
 {
     for (size_t i = turn_at(wet, from); i < wet->turn_count && wet->turns[i].first_time <= to;
          i++) {
@@ -179,28 +180,28 @@ bool wet_turns_are_of(const struct wet *wet, uint32_t task, wet_time from, wet_t
     return true;
 }
 
-const struct wet_thread *wet_thread_of(const struct wet *wet, uint32_t task, wet_time t)
+const struct wetdbg_thread *wetdbg_thread_of(const struct wetdbg *wet, uint32_t task, wetdbg_time t)
 {
     size_t low = 0, high = wet->thread_count;
     /* the last one that began by t, or right after it */
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        const struct wet_thread *thread = wet->threads_by_slot[middle];
+        const struct wetdbg_thread *thread = wet->threads_by_slot[middle];
         if (thread->task < task || (thread->task == task && thread->start - 1 <= t))
             low = middle + 1;
         else
             high = middle;
     }
-    const struct wet_thread *last = low ? wet->threads_by_slot[low - 1] : NULL;
+    const struct wetdbg_thread *last = low ? wet->threads_by_slot[low - 1] : NULL;
     if (!last || last->task != task)
         return NULL;
-    const struct wet_thread *earlier = low > 1 ? wet->threads_by_slot[low - 2] : NULL;
+    const struct wetdbg_thread *earlier = low > 1 ? wet->threads_by_slot[low - 2] : NULL;
     if (last->start > t && earlier && earlier->task == task && earlier->end >= t)
         return earlier;
     return last;
 }
 
-const struct wet_ambiguous *wet_ambiguous_events(const struct wet *wet, size_t *count)
+const struct wetdbg_ambiguous *wetdbg_ambiguous_events(const struct wetdbg *wet, size_t *count)
 {
     *count = wet->info.ambiguous;
     return wet->ambiguous;

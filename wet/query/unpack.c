@@ -13,10 +13,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "common/err.h"
 #include "common/once.h"
 #include "wet/query/wet_priv.h"
 #include "wet/trace/stored_entry.h"
+#include <wetdbg/errors.h>
 
 #define QUICK 4    /* so many slots are copied at once, needed or not ... */
 #define SLACK 2048 /* ... and so many are room for any execution's */
@@ -88,7 +88,7 @@ int wet_arrays_reserve(struct wet_arrays *arrays, size_t execs, size_t slots)
 /* ---- fragments ---- */
 
 /* What is not used of it costs nothing. */
-static int fragments_make(struct wet *wet)
+static int fragments_make(struct wetdbg *wet)
 {
     if (!wet->fragments)
         wet->fragments = calloc(1, sizeof(*wet->fragments));
@@ -130,13 +130,14 @@ static int expansion_make(struct wet_fragments *fragments, const struct dbi_frag
 }
 
 /* Finds out about a fragment that is met for the first time. */
-static int fragment_learn(struct wet *wet, uint32_t id)
+static int fragment_learn(struct wetdbg *wet, uint32_t id)
 {
     const struct dbi_fragment *fragment = rep_engine_fragment(wet->engine, id);
     const struct wet_node_entry *node;
     int err = 0;
     if (!fragment)
-        return wd_fail(-WD_ERR_DIVERGED, "the event ring names a fragment that does not exist");
+        return wetdbg_fail(-WETDBG_ERR_DIVERGED,
+                           "the event ring names a fragment that does not exist");
     node = wet_node_find(wet, fragment->pc, fragment->code, fragment->code_bytes);
     if (!node)
         node = wet_node_meet(wet, fragment->pc, fragment->code, fragment->code_bytes,
@@ -144,15 +145,16 @@ static int fragment_learn(struct wet *wet, uint32_t id)
     if (err)
         return err;
     if (!node)
-        return wd_fail(-WD_ERR_DIVERGED,
-                       "%s does not reproduce itself: code at %#llx ran that is no node of it",
-                       wet_store_path(wet->store), (unsigned long long)fragment->pc);
+        return wetdbg_fail(-WETDBG_ERR_DIVERGED,
+                           "%s does not reproduce itself: code at %#llx ran that is no node of it",
+                           wet_store_path(wet->store), (unsigned long long)fragment->pc);
     const struct wet_node *is = wet_get_node(wet, node->is.id);
     if (!is)
         return -ENOMEM;
     /* who walks an interval goes by the node, which is as the file says */
     if (is->statement_count != fragment->insn_count || is->slot_count != fragment->slot_count)
-        return wd_fail(-WD_ERR_CORRUPT, "%s: damaged node %u", wet_store_path(wet->store), is->id);
+        return wetdbg_fail(-WETDBG_ERR_CORRUPT, "%s: damaged node %u", wet_store_path(wet->store),
+                           is->id);
     struct wet_fragment *known = &wet->fragments->by_id[id];
     uint32_t word = agt_ring_word(id, fragment->insn_count, fragment->word_count);
     if (fragment->slots && expansion_make(wet->fragments, fragment, word, &known->expansion))
@@ -253,7 +255,7 @@ typedef void expand_fn(const struct wet_expansion *expansion, const uint64_t *re
  * the part has; some words more can be read and kept.
  */
 __attribute__((always_inline)) static inline void known_unpack_by(expand_fn expand,
-                                                                  const struct wet *wet,
+                                                                  const struct wetdbg *wet,
                                                                   struct part *part, size_t end,
                                                                   uint32_t task)
 {
@@ -292,12 +294,12 @@ __attribute__((always_inline)) static inline void known_unpack_by(expand_fn expa
 }
 
 __attribute__((target("avx2"))) static void
-known_unpack_avx2(const struct wet *wet, struct part *part, size_t end, uint32_t task)
+known_unpack_avx2(const struct wetdbg *wet, struct part *part, size_t end, uint32_t task)
 {
     known_unpack_by(slots_expand_avx2, wet, part, end, task);
 }
 
-static void known_unpack(const struct wet *wet, struct part *part, size_t end, uint32_t task)
+static void known_unpack(const struct wetdbg *wet, struct part *part, size_t end, uint32_t task)
 {
     if (__builtin_cpu_supports("avx2"))
         known_unpack_avx2(wet, part, end, task);
@@ -306,7 +308,7 @@ static void known_unpack(const struct wet *wet, struct part *part, size_t end, u
 }
 
 /* An execution with more words than its first one, `word`, can tell. */
-static int large_unpack(struct wet *wet, struct part *part, uint32_t task, uint32_t word)
+static int large_unpack(struct wetdbg *wet, struct part *part, uint32_t task, uint32_t word)
 {
     const uint64_t *record = part->ring + part->at;
     uint32_t id = agt_ring_fragment(word);
@@ -314,7 +316,7 @@ static int large_unpack(struct wet *wet, struct part *part, uint32_t task, uint3
     const struct wet_node *node = wet_get_node(wet, wet->fragments->by_id[id].node);
     uint64_t *to = part->slots + part->slot_count;
     if (fragment->word_count > part->words - part->at - 1)
-        return wd_fail(-WD_ERR_MACHINE, "the replay process sent a damaged ring");
+        return wetdbg_fail(-WETDBG_ERR_MACHINE, "the replay process sent a damaged ring");
     part->execs[part->exec_count++] = (struct wet_exec){.node = node->id,
                                                         .time_off = (uint32_t)part->time,
                                                         .slot_off = (uint32_t)part->slot_count,
@@ -339,7 +341,7 @@ static int slots_grow(struct wet_arrays *arrays, struct part *part, size_t more)
 }
 
 /* The next record is of a fragment that is not known, or takes more than known_unpack() has. */
-static int rare_unpack(struct wet *wet, struct part *part, uint32_t task)
+static int rare_unpack(struct wetdbg *wet, struct part *part, uint32_t task)
 {
     uint32_t word = wd_once_u32(&part->ring[part->at]), id = agt_ring_fragment(word);
     const struct wet_fragment *fragment = &wet->fragments->by_id[id];
@@ -347,7 +349,7 @@ static int rare_unpack(struct wet *wet, struct part *part, uint32_t task)
     if (err)
         return err;
     if (!word || fragment->word != word)
-        return wd_fail(-WD_ERR_MACHINE, "the replay process sent a damaged ring");
+        return wetdbg_fail(-WETDBG_ERR_MACHINE, "the replay process sent a damaged ring");
     return agt_ring_words(word) == AGT_RING_MANY ? large_unpack(wet, part, task, word) : 0;
 }
 
@@ -361,7 +363,7 @@ static int task_unpack(struct wet_unpacking *unpacking, struct part *part, size_
         if (part->at >= end)
             return part->at <= part->words
                        ? 0
-                       : wd_fail(-WD_ERR_MACHINE, "the replay process sent a damaged ring");
+                       : wetdbg_fail(-WETDBG_ERR_MACHINE, "the replay process sent a damaged ring");
         if (part->slot_count > part->slot_room)
             err = slots_grow(unpacking->cached->arrays, part, part->words - part->at);
         else

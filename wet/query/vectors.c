@@ -7,13 +7,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "recorder/feed/feed.h"
 #include "recorder/feed/feed_xsave.h"
 #include "wet/query/wet_priv.h"
 #include "wet/trace/stored_entry.h"
+#include <wetdbg/errors.h>
 
-int wet_xsave_check(const struct wet *wet, const uint8_t *image, uint64_t bytes)
+int wet_xsave_check(const struct wetdbg *wet, const uint8_t *image, uint64_t bytes)
 {
     struct feed_xsave_layout here;
     uint64_t header[FEED_XSAVE_HEADER_BYTES / 8];
@@ -29,12 +29,12 @@ int wet_xsave_check(const struct wet *wet, const uint8_t *image, uint64_t bytes)
         for (size_t i = 1; i < sizeof(header) / 8; i++)
             is_sane &= !header[i];
     }
-    return is_sane
-               ? 0
-               : wd_fail(-WD_ERR_CORRUPT, "%s: damaged vector state", wet_store_path(wet->store));
+    return is_sane ? 0
+                   : wetdbg_fail(-WETDBG_ERR_CORRUPT, "%s: damaged vector state",
+                                 wet_store_path(wet->store));
 }
 
-static void layout_of_file(const struct wet *wet, struct feed_xsave_layout *layout)
+static void layout_of_file(const struct wetdbg *wet, struct feed_xsave_layout *layout)
 {
     struct rrt_header header = {.cpuid = (const struct rrt_cpuid *)wet->cpu_bytes.data,
                                 .cpuid_count = wet->cpu_bytes.size_bytes / sizeof(struct rrt_cpuid),
@@ -42,7 +42,7 @@ static void layout_of_file(const struct wet *wet, struct feed_xsave_layout *layo
     feed_xsave_layout_of_trace(&header, layout);
 }
 
-static int convert(const struct wet *wet, const struct feed_xsave_layout *from,
+static int convert(const struct wetdbg *wet, const struct feed_xsave_layout *from,
                    const struct feed_xsave_layout *here, const uint8_t *image, uint64_t bytes,
                    struct wd_buf *out)
 {
@@ -50,11 +50,12 @@ static int convert(const struct wet *wet, const struct feed_xsave_layout *from,
     int err = feed_xsave_convert(from, here, image, bytes, out);
     if (!err || err == -ENOMEM)
         return err;
-    snprintf(why, sizeof(why), "%s", wd_error_message(err));
-    return wd_fail(err, "%s: %s", wet_store_path(wet->store), why);
+    snprintf(why, sizeof(why), "%s", wetdbg_error(err));
+    return wetdbg_fail(err, "%s: %s", wet_store_path(wet->store), why);
 }
 
-int wet_xsave_take(const struct wet *wet, const uint8_t *image, uint64_t bytes, struct wd_buf *out)
+int wet_xsave_take(const struct wetdbg *wet, const uint8_t *image, uint64_t bytes,
+                   struct wd_buf *out)
 {
     struct feed_xsave_layout here, from;
     int err = feed_xsave_layout_here(&here);
@@ -67,11 +68,11 @@ int wet_xsave_take(const struct wet *wet, const uint8_t *image, uint64_t bytes, 
     else if (bytes == from.size_bytes)
         err = convert(wet, &from, &here, image, bytes, out);
     else
-        return wd_fail(-WD_ERR_UNSUPPORTED,
-                       "%s cannot be run here: it was made on a processor with %llu bytes of "
-                       "vector state, and this one has %u: open it on one like that, or replay "
-                       "the recording here (wetdbg replay) and open what that makes",
-                       wet_store_path(wet->store), (unsigned long long)bytes, here.size_bytes);
+        return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED,
+                           "%s cannot be run here: it was made on a processor with %llu bytes of "
+                           "vector state, and this one has %u: open it on one like that, or replay "
+                           "the recording here (wetdbg replay) and open what that makes",
+                           wet_store_path(wet->store), (unsigned long long)bytes, here.size_bytes);
     return err ? err : wet_xsave_check(wet, out->data, out->size_bytes);
 }
 
@@ -93,7 +94,7 @@ static int splice(struct wd_buf *buf, size_t at, size_t count, const struct wd_b
 }
 
 /* The op at `op_at` of the entry at `entry_at`. */
-static int op_fit(const struct wet *wet, struct wd_buf *entries, size_t entry_at, size_t op_at)
+static int op_fit(const struct wetdbg *wet, struct wd_buf *entries, size_t entry_at, size_t op_at)
 {
     struct wd_buf image = {0};
     struct evq_op op;
@@ -116,7 +117,7 @@ static int op_fit(const struct wet *wet, struct wd_buf *entries, size_t entry_at
     return err;
 }
 
-int wet_entry_fit(const struct wet *wet, struct wd_buf *entries, size_t at)
+int wet_entry_fit(const struct wetdbg *wet, struct wd_buf *entries, size_t at)
 {
     size_t op_at = 0;
     int err = 0;

@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Opening a .wet: the tables are read at once, everything else when it is asked for. */
-#include "wet/wet.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
+#include "wet/intervals.h"
 #include "wet/model/model.h"
 #include "wet/query/wet_priv.h"
 #include "wet/trace/rules.h"
 #include "wet/trace/stored_entry.h"
+#include <wetdbg/errors.h>
 
 #define PASSING_BYTES (24ull << 20) /* what is there at a time has to be touched a first time */
 /* The program's memory takes no more than either of these allows, unless more is granted. */
 #define IMAGE_BYTES (512ull << 20)
 #define IMAGE_RATIO 1024 /* to the file's size */
 
-static int damaged(const struct wet *wet, const char *what)
+static int damaged(const struct wetdbg *wet, const char *what)
 {
-    return wd_fail(-WD_ERR_CORRUPT, "%s: damaged %s", wet_store_path(wet->store), what);
+    return wetdbg_fail(-WETDBG_ERR_CORRUPT, "%s: damaged %s", wet_store_path(wet->store), what);
 }
 
 /* ---- meta ---- */
@@ -59,7 +58,7 @@ static char *hex_decode(const char *hex)
     return bytes;
 }
 
-const char *wet_meta_text(struct wet *wet, const json_t *value)
+const char *wet_meta_text(struct wetdbg *wet, const json_t *value)
 {
     const char *hex = json_string_value(json_object_get(value, "hex"));
     if (!hex)
@@ -75,7 +74,7 @@ const char *wet_meta_text(struct wet *wet, const json_t *value)
     return bytes;
 }
 
-static int meta_open(struct wet *wet)
+static int meta_open(struct wetdbg *wet)
 {
     struct wd_buf bytes = {0};
     json_error_t error;
@@ -88,9 +87,9 @@ static int meta_open(struct wet *wet)
     }
     wd_buf_fini(&bytes);
     if (err)
-        return err == -WD_ERR_NOT_FOUND ? damaged(wet, "description of the run") : err;
+        return err == -WETDBG_ERR_NOT_FOUND ? damaged(wet, "description of the run") : err;
     const json_t *argv = json_object_get(wet->meta, "argv");
-    struct wet_info *info = &wet->info;
+    struct wetdbg_info *info = &wet->info;
     info->argc = json_array_size(argv);
     wet->argv = calloc(info->argc + 1, sizeof(*wet->argv));
     if (!wet->argv)
@@ -128,17 +127,17 @@ static int meta_open(struct wet *wet)
 
 /* ---- tables ---- */
 
-static int table(struct wet *wet, uint32_t kind, size_t record_bytes, const char *what,
+static int table(struct wetdbg *wet, uint32_t kind, size_t record_bytes, const char *what,
                  struct wd_buf *bytes, size_t *count)
 {
     int err = wet_store_read(wet->store, kind, 0, bytes);
-    if (err == -WD_ERR_NOT_FOUND || (!err && bytes->size_bytes % record_bytes))
+    if (err == -WETDBG_ERR_NOT_FOUND || (!err && bytes->size_bytes % record_bytes))
         return damaged(wet, what);
     *count = bytes->size_bytes / record_bytes;
     return err;
 }
 
-static int index_open(struct wet *wet)
+static int index_open(struct wetdbg *wet)
 {
     size_t count;
     int err = table(wet, WET_SEC_INDEX, sizeof(*wet->index), "index", &wet->index_bytes, &count);
@@ -164,7 +163,7 @@ static int index_open(struct wet *wet)
     return 0;
 }
 
-static int objects_open(struct wet *wet)
+static int objects_open(struct wetdbg *wet)
 {
     size_t count = 0;
     int err = table(wet, WET_SEC_OBJECTS, sizeof(struct wet_object), "table of mappings",
@@ -178,11 +177,11 @@ static int objects_open(struct wet *wet)
     return err;
 }
 
-static int names_open(struct wet *wet)
+static int names_open(struct wetdbg *wet)
 {
     int err = wet_store_read(wet->store, WET_SEC_NAMES, 0, &wet->names_bytes);
     const struct wd_buf *bytes = &wet->names_bytes;
-    if (err == -WD_ERR_NOT_FOUND ||
+    if (err == -WETDBG_ERR_NOT_FOUND ||
         (!err && bytes->size_bytes && bytes->data[bytes->size_bytes - 1]))
         return damaged(wet, "names");
     if (err)
@@ -195,7 +194,7 @@ static int names_open(struct wet *wet)
     return 0;
 }
 
-static int outputs_open(struct wet *wet)
+static int outputs_open(struct wetdbg *wet)
 {
     size_t count = 0;
     int err = table(wet, WET_SEC_OUTPUTS, sizeof(struct wet_output_record), "table of outputs",
@@ -207,11 +206,11 @@ static int outputs_open(struct wet *wet)
         return -ENOMEM;
     const struct wet_output_record *records = (const void *)wet->outputs_bytes.data;
     for (size_t i = 0; i < count; i++)
-        wet->outputs[i] = (struct wet_output){.fd = (int)records[i].fd,
-                                              .time = records[i].time,
-                                              .offset = records[i].offset,
-                                              .address = records[i].address,
-                                              .size = records[i].size};
+        wet->outputs[i] = (struct wetdbg_output){.fd = (int)records[i].fd,
+                                                 .time = records[i].time,
+                                                 .offset = records[i].offset,
+                                                 .address = records[i].address,
+                                                 .size = records[i].size};
     wet->output_count = count;
     return 0;
 }
@@ -220,21 +219,21 @@ static int outputs_open(struct wet *wet)
 
 /* What the program's memory may take. It is true of some runs that they wrote the same to many GiB, which is little to
  * be stored; but few such files are seen, and one is quickly made by hand. */
-static void image_limit(struct wet *wet)
+static void image_limit(struct wetdbg *wet)
 {
     uint64_t static_bytes, bytes = wet_store_size(wet->store, &static_bytes);
     bytes = bytes < UINT64_MAX / IMAGE_RATIO ? bytes * IMAGE_RATIO : UINT64_MAX;
     wet->space.most_bytes = bytes > IMAGE_BYTES ? bytes : IMAGE_BYTES;
 }
 
-int wet_open(const char *path, struct wet **out)
+int wetdbg_open(const char *path, struct wetdbg **out)
 {
-    struct wet *wet = calloc(1, sizeof(*wet));
+    struct wetdbg *wet = calloc(1, sizeof(*wet));
     if (!wet)
         return -ENOMEM;
     wet_keeper_init(&wet->keeper, wet);
     wet_keeper_init(&wet->passing, wet);
-    wet_set_memory(wet, WET_MEMORY_DEFAULT);
+    wetdbg_set_memory(wet, WET_MEMORY_DEFAULT);
     int err = wet_worker_init(&wet->worker);
     if (!err && (err = -pthread_mutex_init(&wet->node_lock, NULL)))
         wet_worker_fini(wet);
@@ -275,11 +274,12 @@ int wet_open(const char *path, struct wet **out)
     if (!err)
         err = wet_model_make(wet);
     if (err) {
-        wet_close(wet);
-        return err == -WD_ERR_NOT_FOUND ? wd_fail(-WD_ERR_CORRUPT, "%s: a section is missing", path)
-                                        : err;
+        wetdbg_close(wet);
+        return err == -WETDBG_ERR_NOT_FOUND
+                   ? wetdbg_fail(-WETDBG_ERR_CORRUPT, "%s: a section is missing", path)
+                   : err;
     }
-    struct wet_info *info = &wet->info;
+    struct wetdbg_info *info = &wet->info;
     info->wet_bytes = wet_store_size(wet->store, &info->static_bytes);
     info->bits_per_instruction =
         info->instructions
@@ -289,7 +289,7 @@ int wet_open(const char *path, struct wet **out)
     return 0;
 }
 
-void wet_close(struct wet *wet)
+void wetdbg_close(struct wetdbg *wet)
 {
     if (!wet)
         return;
@@ -328,17 +328,17 @@ void wet_close(struct wet *wet)
     free(wet);
 }
 
-const struct wet_info *wet_get_info(const struct wet *wet)
+const struct wetdbg_info *wetdbg_get_info(const struct wetdbg *wet)
 {
     return &wet->info;
 }
 
-struct mdl_model *wet_get_model(struct wet *wet)
+struct wetdbg_model *wetdbg_get_model(struct wetdbg *wet)
 {
     return wet->model;
 }
 
-void wet_set_memory(struct wet *wet, uint64_t bytes)
+void wetdbg_set_memory(struct wetdbg *wet, uint64_t bytes)
 {
     wet->passing.budget = bytes / 4 < PASSING_BYTES ? bytes / 4 : PASSING_BYTES;
     wet->keeper.budget = bytes - wet->passing.budget;
@@ -348,29 +348,30 @@ void wet_set_memory(struct wet *wet, uint64_t bytes)
         wet->space.most_bytes = bytes;
 }
 
-void wet_trust(struct wet *wet)
+void wetdbg_trust(struct wetdbg *wet)
 {
     wet->is_trusted = true;
     wet->space.most_bytes = UINT64_MAX; /* the user's own runs take what they take */
 }
 
-void wet_interrupt(struct wet *wet)
+void wetdbg_interrupt(struct wetdbg *wet)
 {
     __atomic_store_n(&wet->interrupted, 1, __ATOMIC_RELAXED);
 }
 
-void wet_interrupt_clear(struct wet *wet)
+void wetdbg_interrupt_clear(struct wetdbg *wet)
 {
     __atomic_store_n(&wet->interrupted, 0, __ATOMIC_RELAXED);
 }
 
-const struct wet_output *wet_outputs(const struct wet *wet, size_t *count)
+const struct wetdbg_output *wetdbg_outputs(const struct wetdbg *wet, size_t *count)
 {
     *count = wet->output_count;
     return wet->outputs;
 }
 
-int wet_each_event(struct wet *wet, int (*fn)(void *arg, const struct wet_event *event), void *arg)
+int wet_each_entry(struct wetdbg *wet, int (*fn)(void *arg, const struct wet_event *event),
+                   void *arg)
 {
     struct wd_buf entries = {0};
     int err = 0;

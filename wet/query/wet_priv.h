@@ -7,15 +7,15 @@
 #include <signal.h>
 
 #include "recorder/replay/engine.h"
+#include "wet/intervals.h"
 #include "wet/query/interval.h"
 #include "wet/query/statements.h"
 #include "wet/store/store.h"
 #include "wet/trace/records.h"
 #include "wet/trace/space.h"
-#include "wet/wet.h"
 
 struct wet_file {
-    struct wet *wet;
+    struct wetdbg *wet;
     const struct wet_file_record *record;
     char *path;
     int fd; /* memory file with the contents, -1 until needed */
@@ -47,9 +47,9 @@ struct wet_written {
     bool loaded;
 };
 
-struct wet {
+struct wetdbg {
     struct wet_store *store;
-    struct wet_info info;
+    struct wetdbg_info info;
     json_t *meta;
     const char **argv;
     char **decoded; /* of META, whose bytes are no UTF-8; ours */
@@ -64,17 +64,17 @@ struct wet {
     const struct rep_span *spans;
     size_t span_count;
     const struct wet_index_record *index;
-    struct wet_output *outputs;
+    struct wetdbg_output *outputs;
     size_t output_count;
     const char **names;
     size_t name_count;
     struct wd_buf threads_bytes, turns_bytes, jumps_bytes;
-    struct wet_thread *threads;
-    const struct wet_thread **threads_by_slot; /* by slot, then start */
+    struct wetdbg_thread *threads;
+    const struct wetdbg_thread **threads_by_slot; /* by slot, then start */
     size_t thread_count;
     const struct wet_turn_record *turns;
     size_t turn_count;
-    struct wet_ambiguous *ambiguous;
+    struct wetdbg_ambiguous *ambiguous;
     struct wet_file *files;
     size_t file_count;
     struct wet_node_entry *nodes;
@@ -88,7 +88,7 @@ struct wet {
     uint32_t *node_by_pc;  /* 1 + index in nodes */
     struct wet_counts *counts;
     struct wet_written *written;
-    struct mdl_model *model;
+    struct wetdbg_model *model;
     struct wet_space space;
     uint64_t
         files_taken; /* bytes of mapped and debug files in memory, which are bounded like the space */
@@ -114,63 +114,64 @@ struct wet {
 
 /* check_file.c */
 /* Reads and checks where the program's memory may be and which CPU it needs. */
-int wet_machine_open(struct wet *wet);
+int wet_machine_open(struct wetdbg *wet);
 /* Objects lie in user space and come from files that there are (after wet_files_open). */
-int wet_objects_check(const struct wet *wet);
+int wet_objects_check(const struct wetdbg *wet);
 /* evq_entry_check and what it leaves to the caller: addresses, file numbers below `file_count`, and, for one that a
  * replayee gets, whether the processor takes its vector state. */
-int wet_entry_check(const struct wet *wet, const void *bytes, size_t size_bytes,
+int wet_entry_check(const struct wetdbg *wet, const void *bytes, size_t size_bytes,
                     uint64_t file_count, bool is_to_run);
 
 /* vectors.c */
-/* 0 if the XSAVE image is one of this processor; -WD_ERR_CORRUPT. */
-int wet_xsave_check(const struct wet *wet, const uint8_t *image, uint64_t bytes);
+/* 0 if the XSAVE image is one of this processor; -WETDBG_ERR_CORRUPT. */
+int wet_xsave_check(const struct wetdbg *wet, const uint8_t *image, uint64_t bytes);
 /* Replaces `out` with the file's image as this processor has it: one that passes wet_xsave_check().
- * -WD_ERR_UNSUPPORTED if it has none, -WD_ERR_CORRUPT, -ENOMEM. */
-int wet_xsave_take(const struct wet *wet, const uint8_t *image, uint64_t bytes, struct wd_buf *out);
+ * -WETDBG_ERR_UNSUPPORTED if it has none, -WETDBG_ERR_CORRUPT, -ENOMEM. */
+int wet_xsave_take(const struct wetdbg *wet, const uint8_t *image, uint64_t bytes,
+                   struct wd_buf *out);
 /* The same with all images of the entry at `at`, which has passed evq_entry_check(). */
-int wet_entry_fit(const struct wet *wet, struct wd_buf *entries, size_t at);
+int wet_entry_fit(const struct wetdbg *wet, struct wd_buf *entries, size_t at);
 
 /* files.c */
-int wet_files_open(struct wet *wet);
-int wet_file_fd(struct wet *wet, uint64_t file, int *fd);
+int wet_files_open(struct wetdbg *wet);
+int wet_file_fd(struct wetdbg *wet, uint64_t file, int *fd);
 int wet_file_read(void *wet, uint64_t file, uint64_t off, uint8_t *to, uint64_t bytes);
 uint64_t wet_file_size(void *wet, uint64_t file);
-int wet_model_make(struct wet *wet);
-void wet_files_close(struct wet *wet);
+int wet_model_make(struct wetdbg *wet);
+void wet_files_close(struct wetdbg *wet);
 
 /* nodes.c */
-int wet_nodes_open(struct wet *wet);
-void wet_nodes_close(struct wet *wet);
+int wet_nodes_open(struct wetdbg *wet);
+void wet_nodes_close(struct wetdbg *wet);
 /* The node with this address and code; NULL if there is none. */
-struct wet_node_entry *wet_node_find(struct wet *wet, uint64_t pc, const uint8_t *code,
+struct wet_node_entry *wet_node_find(struct wetdbg *wet, uint64_t pc, const uint8_t *code,
                                      uint32_t code_bytes);
 /*
  * Makes code that ran a node, if all of it is in nodes of the file: the builder, which stops at each
  * arrival at the place of an asynchronous event while it looks for it, has cut that code otherwise.
  * It counts no executions. NULL if it is other code, or there are too many (-ENOMEM in *err).
  */
-struct wet_node_entry *wet_node_meet(struct wet *wet, uint64_t pc, const uint8_t *code,
+struct wet_node_entry *wet_node_meet(struct wetdbg *wet, uint64_t pc, const uint8_t *code,
                                      uint32_t code_bytes, uint32_t statements, int *err);
 /* Addresses (u64) of the nodes that run in interval k, as far as its counts can be read. Keeps
  * nothing, so it is for whoever has the engine. */
-int wet_node_addresses(struct wet *wet, uint64_t k, struct wd_buf *pcs);
-int wet_counts_load(struct wet *wet, uint64_t k, const struct wet_counts **out);
+int wet_node_addresses(struct wetdbg *wet, uint64_t k, struct wd_buf *pcs);
+int wet_counts_load(struct wetdbg *wet, uint64_t k, const struct wet_counts **out);
 
 /* threads.c */
-int wet_threads_open(struct wet *wet);
-void wet_threads_close(struct wet *wet);
+int wet_threads_open(struct wetdbg *wet);
+void wet_threads_close(struct wetdbg *wet);
 
 /* jumps.c */
-int wet_jumps_open(struct wet *wet);
+int wet_jumps_open(struct wetdbg *wet);
 
 /* interval.c */
 /* Waits until the engine is the caller's: to be called before anything of it, of the space, or
  * `state_serial` is used. */
-void wet_engine_claim(struct wet *wet);
+void wet_engine_claim(struct wetdbg *wet);
 
 /* written.c */
-int wet_written_load(struct wet *wet, uint64_t k, const struct wet_written **out);
+int wet_written_load(struct wetdbg *wet, uint64_t k, const struct wet_written **out);
 
 /* What the replayee has run in one go: its ring, and the task that it stopped in. */
 struct wet_part {
@@ -181,7 +182,7 @@ struct wet_part {
 
 /* rerun.c: the replayee that intervals are run again in */
 struct wet_rerun {
-    struct wet *wet;
+    struct wetdbg *wet;
     uint64_t k;
     struct wd_buf entries; /* of the interval, as stored */
     struct wd_buf start;   /* entries that make the interval's start */
@@ -190,7 +191,7 @@ struct wet_rerun {
     uint64_t taken;
     unsigned given;    /* enum rerun_given */
     bool until_signal; /* what comes after the signal that ended the process is not given */
-    wet_time
+    wetdbg_time
         handler;    /* a fault at this time calls its handler before the run stops; 0: none does */
     bool has_flags; /* the running task begins with these, not with those stored */
     uint64_t flags;
@@ -207,7 +208,7 @@ struct wet_rerun {
  * comes then: the next instruction is the handler's. After an error the engine is gone. */
 int wet_rerun(struct wet_rerun *rerun, uint64_t instructions);
 /* Whether a fault calls a handler after the instruction at `time`. The entries have been read. */
-bool wet_rerun_has_handler(const struct wet_rerun *rerun, wet_time time);
+bool wet_rerun_has_handler(const struct wet_rerun *rerun, wetdbg_time time);
 /* Goes on where wet_rerun() or this stopped, if nothing was asked of the engine since, and stops
  * exactly `more` instructions later, still in the interval. -EAGAIN: it cannot stop there on the way;
  * the engine is then to be run from the start again. After another error it is gone. */
@@ -218,12 +219,12 @@ int wet_rerun_on(struct wet_rerun *rerun, uint64_t more);
 int wet_rerun_pieces(struct wet_rerun *rerun, uint64_t piece, int (*fn)(void *arg));
 void wet_rerun_fini(struct wet_rerun *rerun);
 /* Checked entries of an interval: calls back with each. */
-int wet_entries_read(struct wet *wet, uint64_t k, bool is_to_run, struct wd_buf *out);
+int wet_entries_read(struct wetdbg *wet, uint64_t k, bool is_to_run, struct wd_buf *out);
 
 /* Whether all instructions of these times are, by TURNS, of threads in this slot. */
-bool wet_turns_are_of(const struct wet *wet, uint32_t task, wet_time from, wet_time to);
+bool wet_turns_are_of(const struct wetdbg *wet, uint32_t task, wetdbg_time from, wetdbg_time to);
 
 /* A string of META: itself, or {"hex": digits} where it is no UTF-8. NULL if it is neither. Borrowed. */
-const char *wet_meta_text(struct wet *wet, const json_t *value);
+const char *wet_meta_text(struct wetdbg *wet, const json_t *value);
 
 #endif

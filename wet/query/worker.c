@@ -25,7 +25,7 @@ int wet_worker_init(struct wet_worker *worker)
 
 static void *worker_run(void *arg)
 {
-    struct wet *wet = arg;
+    struct wetdbg *wet = arg;
     struct wet_worker *worker = &wet->worker;
     pthread_mutex_lock(&worker->lock);
     while (!worker->quit) {
@@ -47,7 +47,7 @@ static void *worker_run(void *arg)
 }
 
 /* Signals are for the threads of whoever uses us. */
-static bool worker_start(struct wet *wet)
+static bool worker_start(struct wetdbg *wet)
 {
     sigset_t all, before;
     sigfillset(&all);
@@ -57,7 +57,7 @@ static bool worker_start(struct wet *wet)
     return wet->worker.is_running;
 }
 
-void wet_worker_fini(struct wet *wet)
+void wet_worker_fini(struct wetdbg *wet)
 {
     struct wet_worker *worker = &wet->worker;
     if (worker->is_running) {
@@ -72,7 +72,7 @@ void wet_worker_fini(struct wet *wet)
     pthread_mutex_destroy(&worker->lock);
 }
 
-void wet_worker_ask(struct wet *wet, uint64_t k)
+void wet_worker_ask(struct wetdbg *wet, uint64_t k)
 {
     struct wet_worker *worker = &wet->worker;
     if (!worker->is_running && !worker_start(wet))
@@ -103,12 +103,12 @@ static struct wet_cached *result_take(struct wet_worker *worker, bool wait)
     return result;
 }
 
-struct wet_cached *wet_worker_settle(struct wet *wet)
+struct wet_cached *wet_worker_settle(struct wetdbg *wet)
 {
     return result_take(&wet->worker, true);
 }
 
-struct wet_cached *wet_worker_poll(struct wet *wet)
+struct wet_cached *wet_worker_poll(struct wetdbg *wet)
 {
     return result_take(&wet->worker, false);
 }

@@ -11,7 +11,7 @@
 #include "wet/query/wet_priv.h"
 
 /* The views at the start of interval k; they stay in `state`. */
-static int views_read(struct wet *wet, uint64_t k, struct wd_buf *state, struct agt_views *views)
+static int views_read(struct wetdbg *wet, uint64_t k, struct wd_buf *state, struct agt_views *views)
 {
     int err = wet_store_read(wet->store, WET_SEC_STATE, k, state);
     struct wd_view view = wd_view_of(state->data, state->size_bytes);
@@ -22,7 +22,7 @@ static int views_read(struct wet *wet, uint64_t k, struct wd_buf *state, struct 
     return err;
 }
 
-static int lines_read(struct wet *wet, uint64_t k, uint64_t **lines, size_t *count)
+static int lines_read(struct wetdbg *wet, uint64_t k, uint64_t **lines, size_t *count)
 {
     struct wd_buf bytes = {0};
     int err = wet_store_read(wet->store, WET_SEC_LINES, k, &bytes);
@@ -52,7 +52,7 @@ static void written_drop(void *arg, struct wet_kept *kept)
     *written = (struct wet_written){0};
 }
 
-int wet_written_load(struct wet *wet, uint64_t k, const struct wet_written **out)
+int wet_written_load(struct wetdbg *wet, uint64_t k, const struct wet_written **out)
 {
     struct wet_written *written = &wet->written[k];
     *out = written;
@@ -90,10 +90,11 @@ static bool has_line(const struct wet_written *written, uint64_t first, uint64_t
     return low < written->line_count && written->lines[low] <= last;
 }
 
-bool wet_interval_may_write(const struct wet *wet, uint64_t k, uint64_t address, uint64_t size)
+bool wetdbg_interval_may_write(const struct wetdbg *wet, uint64_t k, uint64_t address,
+                               uint64_t size)
 {
     const struct wet_written *written;
-    if (k >= wet->info.intervals || wet_written_load((struct wet *)wet, k, &written))
+    if (k >= wet->info.intervals || wet_written_load((struct wetdbg *)wet, k, &written))
         return true;
     while (size) {
         const struct agt_view *start = agt_views_at(&written->start, address);

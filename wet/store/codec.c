@@ -16,8 +16,8 @@
 #include <string.h>
 #include <zstd.h>
 
-#include "common/err.h"
 #include "wet/store/store.h"
+#include <wetdbg/errors.h>
 
 #define TRIAL_BYTES (128u << 10) /* of a longer part so much from its middle is tried */
 #define TRIAL_LEVEL 1
@@ -113,7 +113,7 @@ static int frame_append(ZSTD_CCtx *zstd, const void *bytes, size_t size_bytes, i
         ZSTD_compressCCtx(zstd, out->data + out->size_bytes, out->capacity_bytes - out->size_bytes,
                           bytes, size_bytes, level);
     if (ZSTD_isError(stored))
-        return wd_fail(-WD_ERR_MACHINE, "compressing: %s", ZSTD_getErrorName(stored));
+        return wetdbg_fail(-WETDBG_ERR_MACHINE, "compressing: %s", ZSTD_getErrorName(stored));
     out->size_bytes += stored;
     return 0;
 }
@@ -240,7 +240,7 @@ static int frame_decode(ZSTD_DCtx *zstd, struct wd_view *stored, uint8_t *to, si
     const uint8_t *frame = frame_next(stored, &frame_bytes, &raw_bytes);
     if (!frame || raw_bytes > room ||
         ZSTD_decompressDCtx(zstd, to, raw_bytes, frame, frame_bytes) != raw_bytes)
-        return wd_fail_plain(-WD_ERR_CORRUPT);
+        return wetdbg_fail_plain(-WETDBG_ERR_CORRUPT);
     *size_bytes = raw_bytes;
     return 0;
 }
@@ -252,13 +252,13 @@ static int planes_decode(ZSTD_DCtx *zstd, struct wd_view *stored, unsigned width
     size_t frame_bytes;
     uint64_t count, plane_bytes;
     if (!frame_next(&ahead, &frame_bytes, &count) || count > room / width)
-        return wd_fail_plain(-WD_ERR_CORRUPT);
+        return wetdbg_fail_plain(-WETDBG_ERR_CORRUPT);
     uint8_t *planes = malloc(count * width + 1);
     int err = planes ? 0 : -ENOMEM;
     for (unsigned plane = 0; !err && plane < width; plane++) {
         err = frame_decode(zstd, stored, planes + plane * count, count, &plane_bytes);
         if (!err && plane_bytes != count)
-            err = -WD_ERR_CORRUPT;
+            err = -WETDBG_ERR_CORRUPT;
     }
     if (!err)
         planes_join(planes, count, width, to);
@@ -273,9 +273,9 @@ static int parts_decode(ZSTD_DCtx *zstd, struct wd_view *stored, uint8_t *to, si
     const uint8_t *widths = count && *count <= WET_PARTS_MAX ? wd_view_bytes(stored, *count) : NULL;
     size_t done = 0, now = 0;
     if (!widths)
-        return wd_fail_plain(-WD_ERR_CORRUPT);
+        return wetdbg_fail_plain(-WETDBG_ERR_CORRUPT);
     for (unsigned i = 0; i < *count; i++, done += now) {
-        int err = -WD_ERR_CORRUPT;
+        int err = -WETDBG_ERR_CORRUPT;
         if (widths[i] == 1)
             err = frame_decode(zstd, stored, to + done, raw_bytes - done, &now);
         else if (widths[i] == 4 || widths[i] == 8)
@@ -283,7 +283,7 @@ static int parts_decode(ZSTD_DCtx *zstd, struct wd_view *stored, uint8_t *to, si
         if (err)
             return err;
     }
-    return done == raw_bytes ? 0 : -WD_ERR_CORRUPT;
+    return done == raw_bytes ? 0 : -WETDBG_ERR_CORRUPT;
 }
 
 int wet_decode(uint32_t form, const uint8_t *stored, size_t stored_bytes, uint8_t *to,
@@ -292,16 +292,16 @@ int wet_decode(uint32_t form, const uint8_t *stored, size_t stored_bytes, uint8_
     struct wd_view view = wd_view_of(stored, stored_bytes);
     ZSTD_DCtx *zstd = ZSTD_createDCtx();
     size_t done = 0;
-    int err = -WD_ERR_CORRUPT;
+    int err = -WETDBG_ERR_CORRUPT;
     if (!zstd)
         return -ENOMEM;
     if (form == WET_FORM_WHOLE) {
         err = frame_decode(zstd, &view, to, raw_bytes, &done);
         if (!err && done != raw_bytes)
-            err = -WD_ERR_CORRUPT;
+            err = -WETDBG_ERR_CORRUPT;
     } else if (form == WET_FORM_PARTS) {
         err = parts_decode(zstd, &view, to, raw_bytes);
     }
     ZSTD_freeDCtx(zstd);
-    return !err && view.at != view.size_bytes ? -WD_ERR_CORRUPT : err;
+    return !err && view.at != view.size_bytes ? -WETDBG_ERR_CORRUPT : err;
 }

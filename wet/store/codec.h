@@ -24,12 +24,12 @@ enum wet_form {
 
 /*
  * Replaces what is in `out`. `level` is an effort on zstd's scale: kinds that gain more by a higher
- * one get it. Depends on nothing but the arguments. -ENOMEM, -WD_ERR_MACHINE.
+ * one get it. Depends on nothing but the arguments. -ENOMEM, -WETDBG_ERR_MACHINE.
  */
 int wet_encode(struct ZSTD_CCtx_s *zstd, uint32_t kind, const void *bytes, size_t size_bytes,
                int level, struct wd_buf *out, enum wet_form *form);
 
-/* Writes exactly `raw_bytes` to `to`. -WD_ERR_CORRUPT without a message, -ENOMEM. */
+/* Writes exactly `raw_bytes` to `to`. -WETDBG_ERR_CORRUPT without a message, -ENOMEM. */
 int wet_decode(uint32_t form, const uint8_t *stored, size_t stored_bytes, uint8_t *to,
                size_t raw_bytes);
 

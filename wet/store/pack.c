@@ -5,7 +5,7 @@
 #include <xxhash.h>
 #include <zstd.h>
 
-#include "common/err.h"
+#include <wetdbg/errors.h>
 
 struct wet_packer {
     ZSTD_CCtx *zstd;

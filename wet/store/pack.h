@@ -27,7 +27,7 @@ struct wet_packer *wet_packer_new(void);
 void wet_packer_free(struct wet_packer *packer); /* NULL is fine */
 
 /* Packs a section with an effort of `level` into `out`, whose buffer is used again. -ENOMEM,
- * -WD_ERR_MACHINE. */
+ * -WETDBG_ERR_MACHINE. */
 int wet_packer_pack(struct wet_packer *packer, uint32_t kind, uint64_t key, const void *bytes,
                     size_t size_bytes, int level, struct wet_packed *out);
 void wet_packed_fini(struct wet_packed *packed);

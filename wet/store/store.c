@@ -11,10 +11,10 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "common/err.h"
 #include "common/own_file.h"
 #include "common/regular.h"
 #include "common/room.h"
+#include <wetdbg/errors.h>
 
 #define HEADER_BYTES 56
 #define RAW_MAX      (1ull << 36)
@@ -125,7 +125,7 @@ static int temporary_open(struct wet_store_writer *writer)
         strcpy(writer->temporary + suffix_at, SUFFIX);
         int fd = mkostemp(writer->temporary, O_CLOEXEC);
         if (fd < 0)
-            return wd_fail_errno("%s", writer->path);
+            return wetdbg_fail_errno("%s", writer->path);
         /* where locks do not work nobody can take the file for a stale one either */
         while (flock(fd, LOCK_EX) && errno == EINTR)
             ;
@@ -227,13 +227,13 @@ int wet_store_continue(struct wet_store_writer *writer, const struct wet_section
     int err = wd_buf_append(&writer->table, sections, count * sizeof(*sections));
     for (size_t i = 0; !err && i < count; i++) {
         if (sections[i].off != writer->at)
-            return wd_fail_plain(-WD_ERR_CORRUPT);
+            return wetdbg_fail_plain(-WETDBG_ERR_CORRUPT);
         writer->at += sections[i].stored_bytes;
         if (is_static(sections[i].kind))
             writer->static_bytes += sections[i].stored_bytes;
     }
     if (!err && ftruncate(writer->fd, count ? (off_t)writer->at : 0))
-        err = wd_fail_errno("%s", writer->temporary);
+        err = wetdbg_fail_errno("%s", writer->temporary);
     return err;
 }
 
@@ -265,7 +265,7 @@ int wet_store_scratch(const struct wet_store_writer *writer, int *fd)
     if (asprintf(&named, "%s%s", writer->path, SUFFIX) < 0)
         return -ENOMEM;
     *fd = mkostemp(named, O_CLOEXEC);
-    int err = *fd < 0 ? wd_fail_errno("%s", writer->path) : 0;
+    int err = *fd < 0 ? wetdbg_fail_errno("%s", writer->path) : 0;
     if (!err)
         unlink(named);
     free(named);
@@ -287,7 +287,7 @@ static int write_all(struct wet_store_writer *writer, const void *bytes, size_t 
         if (done == 0)
             errno = ENOSPC; /* regular files take something or say why not */
         if (done <= 0)
-            return wd_fail_errno("writing %s", writer->path);
+            return wetdbg_fail_errno("writing %s", writer->path);
         from += done;
         at += (size_t)done;
         count -= (size_t)done;
@@ -335,7 +335,7 @@ static int directory_sync(const char *path)
     int fd = directory_open(path, &name);
     if (fd < 0)
         return 0; /* may be written but not read: nothing to be done */
-    int err = fsync(fd) && errno == EIO ? wd_fail_errno("%s", path) : 0;
+    int err = fsync(fd) && errno == EIO ? wetdbg_fail_errno("%s", path) : 0;
     close(fd);
     return err;
 }
@@ -353,11 +353,11 @@ int wet_store_commit(struct wet_store_writer *writer)
     if (!err)
         err = write_all(writer, &header, sizeof(header), 0);
     if (!err && fsync(writer->fd))
-        err = wd_fail_errno("writing %s", writer->path);
+        err = wetdbg_fail_errno("writing %s", writer->path);
     if (!err)
         err = wd_own_file_check_goal(writer->path); /* it may have come meanwhile */
     if (!err && rename(writer->temporary, writer->path))
-        err = wd_fail_errno("%s", writer->path);
+        err = wetdbg_fail_errno("%s", writer->path);
     if (!err) {
         close(writer->fd);
         writer->fd = -1;
@@ -420,10 +420,10 @@ static int bytes_read(int fd, const char *path, void *to, uint64_t count, uint64
         if (now < 0 && errno == EINTR)
             continue;
         if (now < 0)
-            return wd_fail_errno("%s", path);
+            return wetdbg_fail_errno("%s", path);
         if (!now)
-            return wd_fail(-WD_ERR_CORRUPT, "%s: cut off at byte %llu", path,
-                           (unsigned long long)(off + done));
+            return wetdbg_fail(-WETDBG_ERR_CORRUPT, "%s: cut off at byte %llu", path,
+                               (unsigned long long)(off + done));
         done += (uint64_t)now;
     }
     return 0;
@@ -433,25 +433,25 @@ static int header_check(const struct wet_store *store, const struct header *head
 {
     const char *path = store->path;
     if (memcmp(header->magic, magic, sizeof(magic)))
-        return wd_fail(-WD_ERR_CORRUPT, "%s is not a .wet file", path);
+        return wetdbg_fail(-WETDBG_ERR_CORRUPT, "%s is not a .wet file", path);
     if (header->version != WET_STORE_VERSION)
-        return wd_fail(
-            -WD_ERR_VERSION,
+        return wetdbg_fail(
+            -WETDBG_ERR_VERSION,
             "%s is of version %u; this wetdbg reads version %d: replay the recording again", path,
             header->version, WET_STORE_VERSION);
     if (header->hash != XXH64(header, offsetof(struct header, hash), 0))
-        return wd_fail(-WD_ERR_CORRUPT, "%s: damaged header", path);
+        return wetdbg_fail(-WETDBG_ERR_CORRUPT, "%s: damaged header", path);
     if (header->file_bytes != store->size_bytes)
-        return wd_fail(-WD_ERR_CORRUPT, "%s: %llu bytes long, should be %llu (cut off?)", path,
-                       (unsigned long long)store->size_bytes,
-                       (unsigned long long)header->file_bytes);
+        return wetdbg_fail(-WETDBG_ERR_CORRUPT, "%s: %llu bytes long, should be %llu (cut off?)",
+                           path, (unsigned long long)store->size_bytes,
+                           (unsigned long long)header->file_bytes);
     return 0;
 }
 
 static int table_damaged(const struct wet_store *store, const struct header *header)
 {
-    return wd_fail(-WD_ERR_CORRUPT, "%s: damaged table of sections at byte %llu", store->path,
-                   (unsigned long long)header->table_off);
+    return wetdbg_fail(-WETDBG_ERR_CORRUPT, "%s: damaged table of sections at byte %llu",
+                       store->path, (unsigned long long)header->table_off);
 }
 
 static int table_load(struct wet_store *store)
@@ -478,14 +478,14 @@ static int table_load(struct wet_store *store)
         return table_damaged(store, &header);
     for (size_t i = 0; i < store->section_count; i++) {
         if (!is_plausible(&store->sorted[i], header.table_off))
-            return wd_fail(-WD_ERR_CORRUPT, "%s: section %zu lies outside the file or is too large",
-                           path, i);
+            return wetdbg_fail(-WETDBG_ERR_CORRUPT,
+                               "%s: section %zu lies outside the file or is too large", path, i);
     }
     qsort(store->sorted, store->section_count, sizeof(*store->sorted), section_order);
     for (size_t i = 1; i < store->section_count; i++) {
         if (!section_order(&store->sorted[i - 1], &store->sorted[i]))
-            return wd_fail(-WD_ERR_CORRUPT, "%s: section %u.%llu is there twice", path,
-                           store->sorted[i].kind, (unsigned long long)store->sorted[i].key);
+            return wetdbg_fail(-WETDBG_ERR_CORRUPT, "%s: section %u.%llu is there twice", path,
+                               store->sorted[i].kind, (unsigned long long)store->sorted[i].key);
     }
     return 0;
 }
@@ -494,10 +494,11 @@ int wet_store_open(const char *path, struct wet_store **out)
 {
     struct stat stat;
     int fd, err = wd_regular_try(AT_FDCWD, path, WD_LINKS_FOLLOW, &fd, &stat);
-    if (err == -WD_ERR_CORRUPT)
-        return wd_fail(err, "%s is not a .wet file, but %s", path, wd_regular_kind(stat.st_mode));
+    if (err == -WETDBG_ERR_CORRUPT)
+        return wetdbg_fail(err, "%s is not a .wet file, but %s", path,
+                           wd_regular_kind(stat.st_mode));
     if (err)
-        return wd_fail(err, "%s: %s", path, strerror(-err));
+        return wetdbg_fail(err, "%s: %s", path, strerror(-err));
     struct wet_store *store = calloc(1, sizeof(*store));
     if (!store) {
         close(fd);
@@ -508,7 +509,7 @@ int wet_store_open(const char *path, struct wet_store **out)
     store->path = strdup(path);
     err = store->path ? 0 : -ENOMEM;
     if (!err && stat.st_size < HEADER_BYTES)
-        err = wd_fail(-WD_ERR_CORRUPT, "%s is not a .wet file", path);
+        err = wetdbg_fail(-WETDBG_ERR_CORRUPT, "%s is not a .wet file", path);
     if (!err)
         err = table_load(store);
     if (err) {
@@ -553,19 +554,19 @@ static int unpack(const char *path, const struct wet_section *section, const uin
 {
     out->size_bytes = 0;
     if (XXH64(stored, section->stored_bytes, 0) != section->hash)
-        return wd_fail(-WD_ERR_CORRUPT, "%s: section %u.%llu at byte %llu is damaged", path,
-                       section->kind, (unsigned long long)section->key,
-                       (unsigned long long)section->off);
+        return wetdbg_fail(-WETDBG_ERR_CORRUPT, "%s: section %u.%llu at byte %llu is damaged", path,
+                           section->kind, (unsigned long long)section->key,
+                           (unsigned long long)section->off);
     int err = wd_room_ask(section->raw_bytes);
     if (!err)
         err = wd_buf_reserve(out, section->raw_bytes + 8);
     if (err)
         return err;
     err = wet_decode(section->form, stored, section->stored_bytes, out->data, section->raw_bytes);
-    if (err == -WD_ERR_CORRUPT)
-        return wd_fail(-WD_ERR_CORRUPT, "%s: section %u.%llu at byte %llu cannot be decompressed",
-                       path, section->kind, (unsigned long long)section->key,
-                       (unsigned long long)section->off);
+    if (err == -WETDBG_ERR_CORRUPT)
+        return wetdbg_fail(
+            -WETDBG_ERR_CORRUPT, "%s: section %u.%llu at byte %llu cannot be decompressed", path,
+            section->kind, (unsigned long long)section->key, (unsigned long long)section->off);
     if (!err)
         out->size_bytes = section->raw_bytes;
     return err;
@@ -587,7 +588,7 @@ static int section_read(int fd, const char *path, const struct wet_section *sect
 int wet_store_read(const struct wet_store *store, uint32_t kind, uint64_t key, struct wd_buf *out)
 {
     const struct wet_section *section = section_find(store, kind, key);
-    return section ? section_read(store->fd, store->path, section, out) : -WD_ERR_NOT_FOUND;
+    return section ? section_read(store->fd, store->path, section, out) : -WETDBG_ERR_NOT_FOUND;
 }
 
 int wet_store_reread(const struct wet_store_writer *writer, const struct wet_section *section,
@@ -595,9 +596,9 @@ int wet_store_reread(const struct wet_store_writer *writer, const struct wet_sec
 {
     struct stat stat;
     if (fstat(writer->fd, &stat))
-        return wd_fail_errno("%s", writer->temporary);
+        return wetdbg_fail_errno("%s", writer->temporary);
     if (!is_plausible(section, (uint64_t)stat.st_size))
-        return wd_fail(-WD_ERR_CORRUPT, "%s: damaged", writer->temporary);
+        return wetdbg_fail(-WETDBG_ERR_CORRUPT, "%s: damaged", writer->temporary);
     return section_read(writer->fd, writer->temporary, section, out);
 }
 

@@ -60,7 +60,7 @@ struct wet_section {
 
 struct wet_store_writer;
 
-/* Begins a file that is to become `path`, for its owner alone (0600). -WD_ERR_USAGE if something is there that
+/* Begins a file that is to become `path`, for its owner alone (0600). -WETDBG_ERR_USAGE if something is there that
  * is no regular file; other errors are those of the file system, named. */
 int wet_store_create(const char *path, struct wet_store_writer **out);
 
@@ -90,11 +90,11 @@ void wet_store_abort(struct wet_store_writer *writer);
 int wet_store_create_part(const char *path, struct wet_store_writer **out);
 
 /* Goes on behind these sections, the first ones that were written, and cuts off what follows.
- * -WD_ERR_CORRUPT if they do not lie back to back. */
+ * -WETDBG_ERR_CORRUPT if they do not lie back to back. */
 int wet_store_continue(struct wet_store_writer *writer, const struct wet_section *sections,
                        size_t count);
 
-/* Reads a section that is there. -WD_ERR_CORRUPT, named. */
+/* Reads a section that is there. -WETDBG_ERR_CORRUPT, named. */
 int wet_store_reread(const struct wet_store_writer *writer, const struct wet_section *section,
                      struct wd_buf *out);
 
@@ -111,12 +111,12 @@ void wet_store_keep(struct wet_store_writer *writer);
 
 struct wet_store;
 
-/* Opens a file and checks header and table. -WD_ERR_VERSION, -WD_ERR_CORRUPT, -errno. */
+/* Opens a file and checks header and table. -WETDBG_ERR_VERSION, -WETDBG_ERR_CORRUPT, -errno. */
 int wet_store_open(const char *path, struct wet_store **out);
 void wet_store_close(struct wet_store *store);
 
-/* Decompresses a section into `out` (replacing what is there). -WD_ERR_NOT_FOUND without a message
- * if there is none; -WD_ERR_CORRUPT if it fails its checks. */
+/* Decompresses a section into `out` (replacing what is there). -WETDBG_ERR_NOT_FOUND without a message
+ * if there is none; -WETDBG_ERR_CORRUPT if it fails its checks. */
 int wet_store_read(const struct wet_store *store, uint32_t kind, uint64_t key, struct wd_buf *out);
 
 bool wet_store_has(const struct wet_store *store, uint32_t kind, uint64_t key);

@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/err.h"
 #include "common/room.h"
+#include <wetdbg/errors.h>
 
 #define SPACE_BYTES (1ull << 43)
 #define PAGE        4096ull
@@ -22,7 +22,7 @@ static int views_init(struct wet_space *space)
     void *views = mmap(NULL, AGT_HEAP_BYTES, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     space->views.list = views == MAP_FAILED ? NULL : views;
-    return space->views.list ? 0 : wd_fail_errno("memory for the program's image");
+    return space->views.list ? 0 : wetdbg_fail_errno("memory for the program's image");
 }
 
 static int bytes_init(struct wet_space *space, int flags)
@@ -30,7 +30,7 @@ static int bytes_init(struct wet_space *space, int flags)
     void *bytes =
         mmap(NULL, SPACE_BYTES, PROT_READ | PROT_WRITE, flags | MAP_NORESERVE, space->fd, 0);
     if (bytes == MAP_FAILED)
-        return wd_fail_errno("memory for the program's image");
+        return wetdbg_fail_errno("memory for the program's image");
     space->bytes = bytes;
     return 0;
 }
@@ -40,7 +40,7 @@ int wet_space_init(struct wet_space *space)
     memset(space, 0, sizeof(*space));
     space->fd = memfd_create("wetdbg-space", MFD_CLOEXEC);
     if (space->fd < 0 || ftruncate(space->fd, (off_t)SPACE_BYTES))
-        return wd_fail_errno("memory for the program's image");
+        return wetdbg_fail_errno("memory for the program's image");
     int err = views_init(space);
     return err ? err : bytes_init(space, MAP_SHARED);
 }
@@ -73,10 +73,10 @@ void wet_space_fini(struct wet_space *space)
 int wet_space_add_object(struct wet_space *space, const struct wet_object *shape)
 {
     if (!shape->bytes || shape->bytes % PAGE || shape->bytes > SPACE_BYTES - space->used_bytes)
-        return wd_fail(-WD_ERR_UNSUPPORTED,
-                       "the program maps more memory than can be kept (%llu "
-                       "bytes at %#llx)",
-                       (unsigned long long)shape->bytes, (unsigned long long)shape->start);
+        return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED,
+                           "the program maps more memory than can be kept (%llu "
+                           "bytes at %#llx)",
+                           (unsigned long long)shape->bytes, (unsigned long long)shape->start);
     if (space->object_count == space->object_capacity) {
         size_t capacity = space->object_capacity ? space->object_capacity * 2 : 256;
         struct wet_object *objects = realloc(space->objects, capacity * sizeof(*objects));
@@ -103,9 +103,10 @@ static int room_take(struct wet_space *space, uint64_t bytes)
     space->unasked = 0;
     if (space->most_bytes && space->fd >= 0 && !fstat(space->fd, &stat) &&
         (uint64_t)stat.st_blocks * BLOCK_BYTES + more > space->most_bytes)
-        return wd_fail(-WD_ERR_MACHINE,
-                       "the program's memory takes more than %llu MiB; --memory=SIZE allows more",
-                       (unsigned long long)space->most_bytes >> 20);
+        return wetdbg_fail(
+            -WETDBG_ERR_MACHINE,
+            "the program's memory takes more than %llu MiB; --memory=SIZE allows more",
+            (unsigned long long)space->most_bytes >> 20);
     return wd_room_ask(more);
 }
 
@@ -142,7 +143,7 @@ void wet_space_punch(const struct wet_space *space, uint64_t from, uint64_t to)
 
 static int views_full(void)
 {
-    return wd_fail(-WD_ERR_UNSUPPORTED, "the program has too many mappings");
+    return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED, "the program has too many mappings");
 }
 
 static int map(struct wet_space *space, uint64_t start, uint64_t bytes, uint64_t prot,
@@ -204,8 +205,8 @@ static int move(struct wet_space *space, uint64_t old, uint64_t to, uint64_t byt
     for (uint64_t at = old; at < old + bytes;) {
         struct agt_view *found = agt_views_at(views, at);
         if (!found)
-            return wd_fail(-WD_ERR_CORRUPT, "mremap of %#llx, where nothing is mapped",
-                           (unsigned long long)at);
+            return wetdbg_fail(-WETDBG_ERR_CORRUPT, "mremap of %#llx, where nothing is mapped",
+                               (unsigned long long)at);
         struct agt_view view = *found;
         at = view.end;
         if (!agt_views_remove(views, view.start, view.end))
@@ -224,8 +225,8 @@ static int remap(struct wet_space *space, const struct evq_op *op)
     const struct agt_view *last =
         op->remap.size ? agt_views_at(&space->views, op->remap.start + op->remap.size - 1) : NULL;
     if (!last)
-        return wd_fail(-WD_ERR_CORRUPT, "mremap of %#llx, where nothing is mapped",
-                       (unsigned long long)op->remap.start);
+        return wetdbg_fail(-WETDBG_ERR_CORRUPT, "mremap of %#llx, where nothing is mapped",
+                           (unsigned long long)op->remap.start);
     uint64_t prot = last->prot, name = last->name;
     int err =
         op->remap.start != op->remap.to ? move(space, op->remap.start, op->remap.to, kept) : 0;
@@ -354,7 +355,7 @@ int wet_changes_encode(const struct wet_changes *changes, struct wd_buf *out)
 
 static int changes_damaged(void)
 {
-    return wd_fail(-WD_ERR_CORRUPT, "damaged list of memory changes");
+    return wetdbg_fail(-WETDBG_ERR_CORRUPT, "damaged list of memory changes");
 }
 
 /* A list of changes that is gone through. */

@@ -45,7 +45,7 @@ struct wet_space {
     void *arg;
 };
 
-/* -ENOMEM, -WD_ERR_MACHINE. The callback fields are for the caller to set. */
+/* -ENOMEM, -WETDBG_ERR_MACHINE. The callback fields are for the caller to set. */
 int wet_space_init(struct wet_space *space);
 
 /* The same in private memory, of which a process that is forked has a copy of its own. */
@@ -53,13 +53,13 @@ int wet_space_init_private(struct wet_space *space);
 void wet_space_fini(struct wet_space *space);
 
 /* Applies an op of an entry to the views; new mappings become objects. Ops that only change bytes
- * change nothing here. -ENOMEM, -WD_ERR_CORRUPT, -WD_ERR_UNSUPPORTED (too large). */
+ * change nothing here. -ENOMEM, -WETDBG_ERR_CORRUPT, -WETDBG_ERR_UNSUPPORTED (too large). */
 int wet_space_op(struct wet_space *space, const struct evq_op *op);
 
 /* Adds an object without a view (reader: all objects are known when a file is opened). */
 int wet_space_add_object(struct wet_space *space, const struct wet_object *shape);
 
-/* Reads the first contents of object n from its file. -WD_ERR_MACHINE if memory, or most_bytes, do not suffice. */
+/* Reads the first contents of object n from its file. -WETDBG_ERR_MACHINE if memory, or most_bytes, do not suffice. */
 int wet_space_fill_object(struct wet_space *space, size_t n);
 
 /* Forgets the bytes of [from, to) of the memory file: they read as zeros. */
@@ -91,7 +91,7 @@ int wet_changes_add(struct wet_changes *changes, struct wet_space *space, uint64
                     const uint8_t *now);
 
 /* As bytes for the file, and back into the space: applying twice is applying never. What fails its
- * checks (-WD_ERR_CORRUPT), or for which there is no memory (-WD_ERR_MACHINE), is not applied at all. */
+ * checks (-WETDBG_ERR_CORRUPT), or for which there is no memory (-WETDBG_ERR_MACHINE), is not applied at all. */
 int wet_changes_encode(const struct wet_changes *changes, struct wd_buf *out);
 int wet_changes_apply(struct wet_space *space, const void *bytes, size_t size_bytes);
 

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The container, which sections there are, and the order of everything else. */
-#include "wet/verify/verify.h"
-
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "recorder/agent/agent.h"
+#include "wet/intervals.h"
 #include "wet/verify/verify_priv.h"
-#include "wet/wet.h"
+#include <wetdbg/errors.h>
+#include <wetdbg/verify.h>
 
 #define HEADER_BYTES 56
 
@@ -57,7 +56,7 @@ static const char *kind_name(uint32_t kind)
 bool wet_verifier_say(struct wet_verifier *verifier, uint32_t kind, uint64_t key, uint64_t off,
                       const char *format, ...)
 {
-    struct wet_violation violation = {
+    struct wetdbg_violation violation = {
         .kind = kind, .section = kind_name(kind), .key = key, .off = off};
     va_list args;
     va_start(args, format);
@@ -73,19 +72,19 @@ bool wet_verifier_say(struct wet_verifier *verifier, uint32_t kind, uint64_t key
 
 bool wet_verifier_stops(const struct wet_verifier *verifier)
 {
-    return verifier->err || verifier->result->violations >= WET_VERIFY_MOST;
+    return verifier->err || verifier->result->violations >= WETDBG_VERIFY_MOST;
 }
 
 /* Between two sections: how far it is, and whether somebody wants it to end. */
 static void step(struct wet_verifier *verifier, uint64_t bytes)
 {
-    const struct wet_verify_options *options = verifier->options;
+    const struct wetdbg_verify_options *options = verifier->options;
     verifier->done_bytes += bytes;
     if (options->progress)
         options->progress(options->arg, verifier->done_bytes, verifier->total_bytes,
                           verifier->done_instructions);
     if (!verifier->err && options->interrupted && *options->interrupted)
-        verifier->err = wd_fail(-WD_ERR_INTERRUPTED, "interrupted");
+        verifier->err = wetdbg_fail(-WETDBG_ERR_INTERRUPTED, "interrupted");
 }
 
 bool wet_verifier_read(struct wet_verifier *verifier, uint32_t kind, uint64_t key,
@@ -95,10 +94,10 @@ bool wet_verifier_read(struct wet_verifier *verifier, uint32_t kind, uint64_t ke
         return false;
     int err = wet_store_read(verifier->store, kind, key, out);
     step(verifier, err ? 0 : out->size_bytes);
-    if (err == -WD_ERR_NOT_FOUND)
+    if (err == -WETDBG_ERR_NOT_FOUND)
         return wet_verifier_say(verifier, kind, key, 0, "the section is missing");
-    if (err == -WD_ERR_CORRUPT)
-        return wet_verifier_say(verifier, kind, key, 0, "%s", wd_error_message(err));
+    if (err == -WETDBG_ERR_CORRUPT)
+        return wet_verifier_say(verifier, kind, key, 0, "%s", wetdbg_error(err));
     if (err)
         verifier->err = err;
     return !err;
@@ -180,29 +179,29 @@ static void keys_check(struct wet_verifier *verifier)
 
 static void deep_check(struct wet_verifier *verifier)
 {
-    struct wet *wet = NULL;
+    struct wetdbg *wet = NULL;
     const struct wet_interval *interval;
-    int err = wet_open(wet_store_path(verifier->store), &wet);
-    if (err == -WD_ERR_CORRUPT || err == -WD_ERR_NOT_FOUND)
-        wet_verifier_say(verifier, 0, 0, 0, "it cannot be opened: %s", wd_error_message(err));
-    else if (err && (verifier->options->deep || err != -WD_ERR_UNSUPPORTED))
+    int err = wetdbg_open(wet_store_path(verifier->store), &wet);
+    if (err == -WETDBG_ERR_CORRUPT || err == -WETDBG_ERR_NOT_FOUND)
+        wet_verifier_say(verifier, 0, 0, 0, "it cannot be opened: %s", wetdbg_error(err));
+    else if (err && (verifier->options->deep || err != -WETDBG_ERR_UNSUPPORTED))
         verifier->err = err;
     if (!err && verifier->options->memory_bytes)
-        wet_set_memory(wet, verifier->options->memory_bytes);
-    uint64_t count = !err && verifier->options->deep ? wet_get_info(wet)->intervals : 0;
+        wetdbg_set_memory(wet, verifier->options->memory_bytes);
+    uint64_t count = !err && verifier->options->deep ? wetdbg_get_info(wet)->intervals : 0;
     for (uint64_t k = 0; k < count && !wet_verifier_stops(verifier); k++) {
         err = wet_interval_get(wet, k, &interval);
         if (!err) {
             verifier->done_instructions += interval->instructions;
             wet_interval_put(wet, interval);
-        } else if (err == -WD_ERR_CORRUPT || err == -WD_ERR_DIVERGED) {
-            wet_verifier_say(verifier, WET_SEC_STATE, k, 0, "run again: %s", wd_error_message(err));
+        } else if (err == -WETDBG_ERR_CORRUPT || err == -WETDBG_ERR_DIVERGED) {
+            wet_verifier_say(verifier, WET_SEC_STATE, k, 0, "run again: %s", wetdbg_error(err));
         } else {
             verifier->err = err;
         }
         step(verifier, verifier->total_bytes / (count + 1) / 4);
     }
-    wet_close(wet);
+    wetdbg_close(wet);
 }
 
 /* ---- all of it ---- */
@@ -220,13 +219,13 @@ static void verifier_fini(struct wet_verifier *verifier)
     wet_store_close(verifier->store);
 }
 
-int wet_verify(const char *path, const struct wet_verify_options *options,
-               struct wet_verify_result *result)
+int wetdbg_verify(const char *path, const struct wetdbg_verify_options *options,
+                  struct wetdbg_verify_result *result)
 {
     struct wet_verifier verifier = {.options = options, .result = result};
     uint64_t static_bytes;
     size_t count;
-    *result = (struct wet_verify_result){0};
+    *result = (struct wetdbg_verify_result){0};
     int err = wet_store_open(path, &verifier.store);
     if (err)
         return err;

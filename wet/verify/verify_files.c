@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "common/err.h"
 #include "wet/verify/verify_priv.h"
+#include <wetdbg/errors.h>
 
 static bool say(struct wet_verifier *verifier, uint32_t kind, uint64_t key, uint64_t off,
                 const char *what)

@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "recorder/agent/agent.h"
 #include "recorder/feed/feed.h"
 #include "wet/build/thread_finder.h"
 #include "wet/trace/rules.h"
 #include "wet/trace/stored_entry.h"
 #include "wet/verify/verify_priv.h"
+#include <wetdbg/errors.h>
 
 struct walk {
     struct wet_verifier *verifier;
@@ -71,7 +71,7 @@ static bool entry_check(struct walk *walk, uint64_t k, const struct wd_buf *byte
     off += sizeof(struct wet_entry_record);
     int err = evq_entry_check(entry, bytes->size_bytes - off);
     if (err)
-        return wet_verifier_say(verifier, WET_SEC_ENTRIES, k, off, "%s", wd_error_message(err));
+        return wet_verifier_say(verifier, WET_SEC_ENTRIES, k, off, "%s", wetdbg_error(err));
     if (entry->kind == EVQ_PAD || !wet_rule_entry(entry, *time))
         return wet_verifier_say(verifier, WET_SEC_ENTRIES, k, off,
                                 "an entry of a kind, or with flags, that no file has");

@@ -9,7 +9,7 @@
 #include "wet/store/store.h"
 #include "wet/trace/records.h"
 #include "wet/trace/space.h"
-#include "wet/verify/verify.h"
+#include <wetdbg/verify.h>
 
 struct wet_verified_node {
     uint16_t statements; /* 0: there is no such node */
@@ -27,8 +27,8 @@ struct wet_verified_file {
  * checked if `is_sound` has the bit of their kind: then others may be held against them.
  */
 struct wet_verifier {
-    const struct wet_verify_options *options;
-    struct wet_verify_result *result;
+    const struct wetdbg_verify_options *options;
+    struct wetdbg_verify_result *result;
     struct wet_store *store;
     uint64_t is_sound; /* bit n: kind n */
     uint64_t done_bytes, total_bytes, done_instructions;

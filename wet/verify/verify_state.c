@@ -10,11 +10,11 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "common/err.h"
 #include "recorder/agent/agent.h"
 #include "recorder/agent/views.h"
 #include "wet/trace/rules.h"
 #include "wet/verify/verify_priv.h"
+#include <wetdbg/errors.h>
 
 #define XSAVE_MIN 576u
 

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "recorder/agent/agent.h"
 #include "wet/trace/rules.h"
 #include "wet/verify/verify_priv.h"
+#include <wetdbg/errors.h>
 
 #define OUTPUT_FDS  65536u
 #define CPUID_MAX   512u

@@ -3,11 +3,11 @@
  * Driving the installed rr: recording a program, asking what the machine can do, and looking
  * after the recordings that are there. Reading what a recording contains is rr_trace's business.
  *
- * All functions return 0 or a negative code of common/err.h and say what went wrong through
- * wd_fail. None writes to standard output or standard error except where its comment says so.
+ * All functions return 0 or a negative code of <wetdbg/errors.h> and say what went wrong through
+ * wetdbg_fail. None writes to standard output or standard error except where its comment says so.
  */
-#ifndef RECORDER_RECORD_RECORD_H
-#define RECORDER_RECORD_RECORD_H
+#ifndef WETDBG_RECORD_H
+#define WETDBG_RECORD_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,26 +15,26 @@
 #include <time.h>
 
 /* What `wetdbg record` exits with when it is we that failed, and not the program. */
-#define REC_EXIT_FAILED 125
+#define WETDBG_EXIT_FAILED 125
 
-enum rec_ticks {
-    REC_TICKS_AUTO,     /* hardware if the machine has it, else software with a line on stderr */
-    REC_TICKS_HARDWARE, /* count retired conditional branches with the PMU */
-    REC_TICKS_SOFTWARE, /* the preload in rr stands in for the PMU */
+enum wetdbg_ticks {
+    WETDBG_TICKS_AUTO,     /* hardware if the machine has it, else software with a line on stderr */
+    WETDBG_TICKS_HARDWARE, /* count retired conditional branches with the PMU */
+    WETDBG_TICKS_SOFTWARE, /* the preload in rr stands in for the PMU */
 };
 
 /* All zero is a good default. Strings are borrowed for the call. */
-struct rec_options {
+struct wetdbg_record_options {
     const char *out_dir; /* the trace directory to make; NULL = a new one in rr's place */
-    enum rec_ticks ticks;
+    enum wetdbg_ticks ticks;
     bool quiet;    /* no line on stderr about software ticks */
     bool wait_all; /* until no process is left; else rr kills those that outlive the program */
     bool chaos;    /* rr draws lots about which thread runs and for how long */
 };
 
-struct rec_outcome {
+struct wetdbg_record_outcome {
     int exit_status; /* of the program; 128 + N if signal N ended it */
-    int signal;      /* that ended the program, else 0: pass it to rec_die_of */
+    int signal;      /* that ended the program, else 0: pass it to wetdbg_die_of */
     bool is_software_ticks;
     char *trace_dir; /* absolute; to be freed; never NULL after success */
 };
@@ -52,33 +52,34 @@ struct rec_outcome {
  * "Saving execution to trace directory", which it prints on the program's own output when that
  * is a terminal, is dropped (outcome->trace_dir says the same).
  *
- * A negative result means that there is no complete recording: -WD_ERR_NOT_FOUND (no such
- * program), -ENOEXEC, -EISDIR, -WD_ERR_UNSUPPORTED (nothing
+ * A negative result means that there is no complete recording: -WETDBG_ERR_NOT_FOUND (no such
+ * program), -ENOEXEC, -EISDIR, -WETDBG_ERR_UNSUPPORTED (nothing
  * that could be run and replayed), -EEXIST (out_dir is there already; it is not touched), -EACCES and other errno of the
- * place, -WD_ERR_MACHINE (no rr, no way to count, rr gave up). A directory that rr had already
+ * place, -WETDBG_ERR_MACHINE (no rr, no way to count, rr gave up). A directory that rr had already
  * made is removed if the program never started and kept, unfinished, if it did.
  */
-int rec_record(const struct rec_options *options, char *const argv[], struct rec_outcome *outcome);
+int wetdbg_record(const struct wetdbg_record_options *options, char *const argv[],
+                  struct wetdbg_record_outcome *outcome);
 
-void rec_outcome_fini(struct rec_outcome *outcome);
+void wetdbg_record_outcome_fini(struct wetdbg_record_outcome *outcome);
 
 /*
  * Ends this process by `signal` without a core dump, as rr does, so that a shell sees what it
  * would have seen of the program. Returns only if that signal does not end a process.
  */
-void rec_die_of(int signal);
+void wetdbg_die_of(int signal);
 
 /* ---- the machine ---- */
 
 /*
  * Explains on `out` what this machine can do for recording, ending in a verdict line; as one JSON
- * object if `as_json`. Returns 0 if recording is possible in some way, -WD_ERR_MACHINE if not.
+ * object if `as_json`. Returns 0 if recording is possible in some way, -WETDBG_ERR_MACHINE if not.
  */
-int rec_check(FILE *out, bool as_json);
+int wetdbg_record_check(FILE *out, bool as_json);
 
 /* ---- recordings ---- */
 
-struct rec_entry {
+struct wetdbg_recording_entry {
     char *name; /* below the place, or a path */
     char *path;
     struct timespec when; /* when recording ended, or was last seen alive */
@@ -92,33 +93,33 @@ struct rec_entry {
  * rr's place for recordings: $_RR_TRACE_DIR; else $XDG_DATA_HOME/rr or ~/.local/share/rr, or
  * ~/.rr if only that exists. To be freed. It need not exist. 0 or -ENOMEM.
  */
-int rec_place(char **path);
+int wetdbg_recordings_place(char **path);
 
-/* The recordings in rr's place, oldest first; *entries is to be freed with rec_entries_free.
+/* The recordings in rr's place, oldest first; *entries is to be freed with wetdbg_recordings_free.
  * A place that does not exist holds none. */
-int rec_list(struct rec_entry **entries, size_t *count);
-void rec_entries_free(struct rec_entry *entries, size_t count);
+int wetdbg_recordings_list(struct wetdbg_recording_entry **entries, size_t *count);
+void wetdbg_recordings_free(struct wetdbg_recording_entry *entries, size_t count);
 
 /*
  * Deletes a recording: the files of the directory, and the directory. `name` as for
- * rec_trace_dir, except that no recording is implied. Refuses what is not a trace directory
- * (-WD_ERR_USAGE), holds directories of somebody's (-ENOTEMPTY), or is being recorded (-EBUSY).
+ * wetdbg_recording_find, except that no recording is implied. Refuses what is not a trace directory
+ * (-WETDBG_ERR_USAGE), holds directories of somebody's (-ENOTEMPTY), or is being recorded (-EBUSY).
  */
-int rec_remove(const char *name);
+int wetdbg_recording_remove(const char *name);
 
 /* The newest finished or unfinished recording: latest-trace if that leads somewhere, else the
- * youngest in rr's place. To be freed. -WD_ERR_NOT_FOUND if there is none. */
-int rec_newest(char **path);
+ * youngest in rr's place. To be freed. -WETDBG_ERR_NOT_FOUND if there is none. */
+int wetdbg_recording_newest(char **path);
 
 /*
  * Turns what a user typed into a trace directory's path, to be freed: NULL or "" is the newest;
  * a name without '/' is looked for in rr's place and then here; anything else is a path.
- * -WD_ERR_NOT_FOUND if it is not there, -WD_ERR_USAGE if it is no trace directory,
- * -WD_ERR_CORRUPT if it is the rest of one.
+ * -WETDBG_ERR_NOT_FOUND if it is not there, -WETDBG_ERR_USAGE if it is no trace directory,
+ * -WETDBG_ERR_CORRUPT if it is the rest of one.
  */
-int rec_trace_dir(const char *name, char **path);
+int wetdbg_recording_find(const char *name, char **path);
 
 /* Does the recording carry the mark of software ticks? An unreadable mark counts as one. */
-bool rec_is_software_ticks(const char *trace_dir);
+bool wetdbg_recording_is_software_ticks(const char *trace_dir);
 
 #endif

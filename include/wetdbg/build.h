@@ -3,10 +3,10 @@
  * libwetdbg: from a recording to a Whole Execution Trace. The command line is its first user.
  *
  * Functions return 0 or a negative code; wetdbg_error() has the sentence that goes with the last
- * one of this thread. Queries on a WET are in wet/wet.h, slices in slicer/slicer.h.
+ * one of this thread. Queries on a WET are in <wetdbg/wet.h>, slices in <wetdbg/slice.h>.
  */
-#ifndef WETDBG_H
-#define WETDBG_H
+#ifndef WETDBG_BUILD_H
+#define WETDBG_BUILD_H
 
 #include <signal.h>
 #include <stdbool.h>
@@ -76,6 +76,5 @@ int wetdbg_window_path(const char *trace_dir, const struct wetdbg_build_options 
                        char **path, bool *fresh);
 
 const char *wetdbg_version(void);
-const char *wetdbg_error(int code);
 
 #endif

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The facade: joins recorder and WET, which do not know each other's makers. */
-#include "include/wetdbg.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -11,24 +9,20 @@
 #include <xxhash.h>
 
 #include "common/clock.h"
-#include "common/err.h"
 #include "recorder/record/trust.h"
 #include "recorder/replay/start.h"
 #include "wet/build/build.h"
-#include "wet/query/fingerprint.h"
 #include "wet/trace/records.h"
 #include "wet/trace/stored_entry.h"
+#include <wetdbg/build.h>
+#include <wetdbg/errors.h>
+#include <wetdbg/wet.h>
 
 #define STEP_INSTRUCTIONS (64ull << 20)
 
 const char *wetdbg_version(void)
 {
     return WETDBG_VERSION;
-}
-
-const char *wetdbg_error(int code)
-{
-    return wd_error_message(code);
 }
 
 /* ---- where a WET is kept ---- */
@@ -80,7 +74,8 @@ static bool is_fresh(const char *path, const char *trace_dir, const char *finger
 {
     char found[512];
     return is_trusted(path, trace_dir) && access(path, R_OK) == 0 &&
-           wet_fingerprint_read(path, found, sizeof(found)) == 0 && strcmp(found, fingerprint) == 0;
+           wetdbg_fingerprint_read(path, found, sizeof(found)) == 0 &&
+           strcmp(found, fingerprint) == 0;
 }
 
 static void name_clean(char *name)
@@ -103,10 +98,11 @@ static int own_dir_make(const char *path)
 {
     struct stat st;
     if ((mkdir(path, 0700) && errno != EEXIST) || stat(path, &st))
-        return wd_fail_errno("%s", path);
+        return wetdbg_fail_errno("%s", path);
     if (st.st_uid == geteuid() && !(st.st_mode & S_IWOTH))
         return 0;
-    return wd_fail(-EPERM, "%s is somebody else's: nothing is kept there; say where with -o", path);
+    return wetdbg_fail(-EPERM, "%s is somebody else's: nothing is kept there; say where with -o",
+                       path);
 }
 
 static int cache_dir(const char *trace_dir, char *out, size_t size)
@@ -119,21 +115,21 @@ static int cache_dir(const char *trace_dir, char *out, size_t size)
     else if (home && *home)
         snprintf(parent, sizeof(parent), "%s/.cache", home);
     else
-        return wd_fail(-WD_ERR_MACHINE,
-                       "%s cannot be written, and neither XDG_CACHE_HOME nor HOME "
-                       "is set; say where with -o",
-                       trace_dir);
+        return wetdbg_fail(-WETDBG_ERR_MACHINE,
+                           "%s cannot be written, and neither XDG_CACHE_HOME nor HOME "
+                           "is set; say where with -o",
+                           trace_dir);
     mkdir(parent, 0700);
     if (stat(parent, &st) == 0 && !is_safe_above(&st))
-        return wd_fail(-EPERM, "%s is somebody else's: nothing is kept there; say where with -o",
-                       parent);
+        return wetdbg_fail(
+            -EPERM, "%s is somebody else's: nothing is kept there; say where with -o", parent);
     size_t used = strlen(parent);
     snprintf(parent + used, sizeof(parent) - used, "/wetdbg");
     int err = own_dir_make(parent);
     if (err)
         return err;
     if (!realpath(trace_dir, absolute))
-        return wd_fail_errno("%s", trace_dir);
+        return wetdbg_fail_errno("%s", trace_dir);
     snprintf(out, size, "%s/%016llx", parent,
              (unsigned long long)XXH64(absolute, strlen(absolute), 0));
     return own_dir_make(out);
@@ -191,10 +187,11 @@ static int moment_parse(const char *option, const char *text, struct wet_moment 
     uint64_t value = *digits >= '0' && *digits <= '9' ? strtoull(digits, &end, 10) : 0;
     bool is_percent = end && *end == '%' && !is_event;
     if (!end || errno || end[is_percent] || (is_percent && value > 100) || value > INT64_MAX)
-        return wd_fail(-WD_ERR_USAGE,
-                       "--%s=%s: no moment of a run; it is a time (12345), an event (e12345), or a "
-                       "percentage of the events (50%%)",
-                       option, text);
+        return wetdbg_fail(
+            -WETDBG_ERR_USAGE,
+            "--%s=%s: no moment of a run; it is a time (12345), an event (e12345), or a "
+            "percentage of the events (50%%)",
+            option, text);
     out->kind = is_event ? WET_MOMENT_EVENT : is_percent ? WET_MOMENT_PERCENT : WET_MOMENT_TIME;
     out->value = value;
     return 0;
@@ -207,8 +204,8 @@ static int window_parse(const struct wetdbg_build_options *options, struct wet_m
     if (!err)
         err = moment_parse("to", options->to, to);
     if (!err && from->kind == to->kind && from->kind != WET_MOMENT_NONE && from->value >= to->value)
-        err = wd_fail(-WD_ERR_USAGE, "--from=%s --to=%s: the window is empty", options->from,
-                      options->to);
+        err = wetdbg_fail(-WETDBG_ERR_USAGE, "--from=%s --to=%s: the window is empty",
+                          options->from, options->to);
     return err;
 }
 
@@ -256,7 +253,7 @@ static int replay_plain(struct rep_feed *feed, const struct wetdbg_build_options
             options->progress(options->progress_arg, run.last_frame, rep_feed_info(feed)->end_frame,
                               rep_engine_time(engine));
         if (!err && options->interrupted && *options->interrupted)
-            err = wd_fail(-WD_ERR_INTERRUPTED, "interrupted");
+            err = wetdbg_fail(-WETDBG_ERR_INTERRUPTED, "interrupted");
     }
     if (!err)
         *result = (struct wetdbg_replay_result){.events_checked = rep_engine_entries(engine),
@@ -316,11 +313,12 @@ static int build(const char *trace_dir, struct rep_feed *feed,
 static int explain_open(const char *trace_dir, const char *process, int err)
 {
     char said[1024];
-    int code = err == -ENOENT || (err == -WD_ERR_NOT_FOUND && !process) ? -WD_ERR_CORRUPT : err;
-    snprintf(said, sizeof(said), "%s", wd_error_message(err));
+    int code =
+        err == -ENOENT || (err == -WETDBG_ERR_NOT_FOUND && !process) ? -WETDBG_ERR_CORRUPT : err;
+    snprintf(said, sizeof(said), "%s", wetdbg_error(err));
     if (strstr(said, trace_dir))
-        return wd_fail(code, "%s", said);
-    return wd_fail(code, "%s: %s", trace_dir, said);
+        return wetdbg_fail(code, "%s", said);
+    return wetdbg_fail(code, "%s: %s", trace_dir, said);
 }
 
 /* What is taken on trust: without a list of digests an altered file of the same size and time passes. */
@@ -349,7 +347,7 @@ static void tell_unproven(struct rep_feed *feed, const struct wetdbg_build_optio
 }
 
 /* What the user's own recorder made needs no wall; the sums have been looked at. */
-static void trust_settle(struct rrt_trace *trace, struct rep_feed *feed,
+static void trust_settle(struct wetdbg_recording *trace, struct rep_feed *feed,
                          const struct wetdbg_build_options *options)
 {
     if (options->is_trusted || rec_is_ours(rrt_trace_dir_fd(trace)))
@@ -373,14 +371,14 @@ bool wetdbg_is_trusted(const char *trace_dir)
 int wetdbg_replay(const char *trace_dir, const struct wetdbg_build_options *options,
                   struct wetdbg_replay_result *result, char **wet_path)
 {
-    struct rrt_trace *trace = NULL;
+    struct wetdbg_recording *trace = NULL;
     struct rep_feed *feed = NULL;
     struct rep_selection which;
     if (wet_path)
         *wet_path = NULL;
     int err = rep_selection_parse(options->process, &which);
     if (!err)
-        err = rrt_open(trace_dir, &trace);
+        err = wetdbg_recording_open(trace_dir, &trace);
     if (!err)
         err = rep_feed_open(trace, &which, &feed);
     if (err && trace)
@@ -395,6 +393,6 @@ int wetdbg_replay(const char *trace_dir, const struct wetdbg_build_options *opti
         err = options->no_trace ? replay_plain(feed, options, result)
                                 : build(trace_dir, feed, options, result, wet_path);
     rep_feed_close(feed);
-    rrt_close(trace);
+    wetdbg_recording_close(trace);
     return err;
 }

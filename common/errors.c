@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "common/err.h"
-
 #include <errno.h>
 #include <string.h>
 #include <sys/resource.h>
+
+#include <wetdbg/errors.h>
 
 static _Thread_local struct {
     int code; /* 0 = nothing was said */
@@ -20,7 +20,7 @@ static void say(int code, const char *format, va_list args, const char *reason)
     last.code = code;
 }
 
-void wd_error_say(int code, const char *format, ...)
+void wetdbg_error_say(int code, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -37,7 +37,7 @@ static const char *reason_of(int err)
     return strerror(err);
 }
 
-void wd_error_say_errno(int code, const char *format, ...)
+void wetdbg_error_say_errno(int code, const char *format, ...)
 {
     const char *reason = reason_of(errno);
     va_list args;
@@ -46,7 +46,7 @@ void wd_error_say_errno(int code, const char *format, ...)
     va_end(args);
 }
 
-void wd_error_say_nothing(void)
+void wetdbg_error_say_nothing(void)
 {
     last.code = 0;
 }
@@ -54,50 +54,28 @@ void wd_error_say_nothing(void)
 static const char *general_message(int code)
 {
     switch (-code) {
-    case WD_ERR_USAGE:
+    case WETDBG_ERR_USAGE:
         return "that cannot be asked in this way";
-    case WD_ERR_NOT_FOUND:
+    case WETDBG_ERR_NOT_FOUND:
         return "not found";
-    case WD_ERR_INTERRUPTED:
+    case WETDBG_ERR_INTERRUPTED:
         return "interrupted";
-    case WD_ERR_CORRUPT:
+    case WETDBG_ERR_CORRUPT:
         return "the bytes are damaged, or those of something else";
-    case WD_ERR_UNSUPPORTED:
+    case WETDBG_ERR_UNSUPPORTED:
         return "that is not supported";
-    case WD_ERR_VERSION:
+    case WETDBG_ERR_VERSION:
         return "written by another version";
-    case WD_ERR_DIVERGED:
+    case WETDBG_ERR_DIVERGED:
         return "the replay did not do what was recorded";
-    case WD_ERR_MACHINE:
+    case WETDBG_ERR_MACHINE:
         return "the machine does not do what is needed";
     default:
-        return -code > 0 && -code < WD_ERR_USAGE ? strerror(-code) : "unknown error";
+        return -code > 0 && -code < WETDBG_ERR_USAGE ? strerror(-code) : "unknown error";
     }
 }
 
-const char *wd_error_message(int code)
+const char *wetdbg_error(int code)
 {
     return last.code && last.code == code ? last.message : general_message(code);
-}
-
-int wd_error_exit_status(int code)
-{
-    switch (-code) {
-    case 0:
-        return WD_EXIT_OK;
-    case WD_ERR_USAGE:
-        return WD_EXIT_USAGE;
-    case WD_ERR_NOT_FOUND:
-        return WD_EXIT_NOT_FOUND;
-    case WD_ERR_INTERRUPTED:
-        return WD_EXIT_INTERRUPTED;
-    case WD_ERR_CORRUPT:
-    case WD_ERR_UNSUPPORTED:
-    case WD_ERR_VERSION:
-        return WD_EXIT_TRACE;
-    case WD_ERR_DIVERGED:
-        return WD_EXIT_DIVERGED;
-    default:
-        return WD_EXIT_MACHINE;
-    }
 }

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Dynamic slices: which executed instructions made a value what it is.
+ *
+ * A *criterion* names something wrong that happened: the crash, a byte of the output, the exit
+ * status, a variable at an instance of a source line. A *slice* is the set of instances (a time
+ * and the instruction that ran then) on which the criterion depends, through these edges:
+ *   value      the instance computed what was read: a register piece, a flag, a byte of memory
+ *   address    it computed a base or index register of a memory operand that was read or written
+ *   condition  it computed flags or a mask that chose (cmov, setcc, adc, jcc, masked moves)
+ *   control    it is the branch (or the call that made the stack frame) that let the user run
+ * The *distance* of an instance is the number of edges of a shortest path from the criterion.
+ *
+ * The edges, exactly:
+ *  - Everything is by instance and flow (recorder/insn/insn.h): only flows that define something
+ *    wanted are followed. Copies (bswap among them) are followed byte by byte, also through registers of which only
+ *    some bytes are wanted; rep movs through its own overlap. What computes uses its operands' pieces,
+ *    and of a 32-bit register (or an address that lea cuts to 32 bits) the lower four bytes.
+ *  - The address edge goes from an instance to the base and index registers of each memory operand
+ *    that the followed flow reads or writes.
+ *  - Stack bookkeeping (INS_FLOW_STACK: push, call, mov rbp,rsp...) is never part of a slice by
+ *    what it does to rsp and rbp. `mov r,rsp` and `lea r,[rsp+c]` are, where their result is used
+ *    as a value, but not where it only serves as an address.
+ *  - `push r` ... `pop r` (or leave) of a callee-saved register through a slot that nothing wrote
+ *    in between is bypassed: r after the pop is r before the push. (options.no_bypass shows them.)
+ *  - Of a gather that a fault interrupted, and that went on after a handler, lanes which were not left to be
+ *    loaded then are taken to have been loaded before, chosen by its mask or not.
+ *  - A cmov takes its flags and both operands: flags are not in the trace.
+ *  - The control parent of an instance is the most recent earlier instance, in the same stack
+ *    frame, of a branch on which its instruction is statically control dependent; if there is none
+ *    since the frame began, it is the call (or tail jump) that made the frame. What made the first
+ *    frame of the run is outside; a thread's first frame was made by the system call that created
+ *    the thread. A signal handler's frame, and that of the code it returns to, was made by the call
+ *    with which the thread sent itself the signal, or depends on what the instruction depends on that
+ *    faulted; what made it is outside for other signals: they may strike anywhere, so that the code
+ *    they struck did not let the handler run.
+ *  - A system call defines its result, what the kernel wrote (for read and kin only as many bytes
+ *    as it returned) and, if it is arch_prctl(ARCH_SET_FS), the thread pointer. These depend on what
+ *    the call used by its signature (slicer/syscalls.h): its number, arguments and what it read, such
+ *    as paths and structures, by value; descriptors and pointers by address. What it only passed on
+ *    (the bytes of a write, what a sendmsg's message leads to) is used where the call itself is the
+ *    criterion. Results do not depend on what was written to the same file or pipe earlier. What a call
+ *    wrote while another thread ran, or when a thread ended (the word that a join waits for), is the
+ *    call's (the last instruction's) too.
+ *  - Memory is one for all threads: who reads a byte depends on whoever wrote it last. Registers are
+ *    each thread's own; a new one's are copies of its parent's at the call that made it, where rax is
+ *    that call's and the stack and thread pointers are its arguments.
+ *  - A signal handler's arguments, stack pointer and empty vector state are given, all else is as
+ *    the signal found it. Its frame in memory holds copies of the general registers, whether the
+ *    handler reads them or its return restores them: unless the handler changed them there, both lead
+ *    to the register before the signal. Flags and vector state after the handler are what they were
+ *    before it; their bytes in the frame, and a signal's information, are given.
+ *
+ * Errors are 0, negative errno or -WETDBG_ERR_* with a sentence (<wetdbg/errors.h>): -WETDBG_ERR_USAGE for a text
+ * that is no criterion, -WETDBG_ERR_NOT_FOUND if the run has no such thing (the sentence says what there
+ * is instead), -WETDBG_ERR_INTERRUPTED, -ENOMEM, or what the wet's queries return.
+ */
+#ifndef WETDBG_SLICE_H
+#define WETDBG_SLICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <wetdbg/wet.h>
+
+/* ---- criteria ---- */
+
+enum wetdbg_criterion_kind {
+    WETDBG_CRITERION_CRASH,
+    WETDBG_CRITERION_EXIT,
+    WETDBG_CRITERION_OUTPUT,
+    WETDBG_CRITERION_LINE,
+    WETDBG_CRITERION_MEMORY,
+    WETDBG_CRITERION_REGISTER,
+    WETDBG_CRITERION_FUNCTION,
+    WETDBG_CRITERION_PLACES,   /* slc_criterion_of_places() */
+    WETDBG_CRITERION_VARIABLE, /* wetdbg_criterion_of_variable() */
+};
+
+struct wetdbg_criterion;
+
+/* What a criterion turned out to be. Strings live as long as the criterion. */
+struct wetdbg_criterion_info {
+    enum wetdbg_criterion_kind kind;
+    const char *text;        /* as given */
+    const char *description; /* "SIGSEGV at a.c:12 in f: the address in rax (0x0)" */
+    wetdbg_time time;        /* of its (last) instance; instructions + 1 if the fault is the last */
+    uint64_t pc;             /* of that instance */
+    bool executed;           /* false: the instruction at pc faulted, and nothing has that time
+                              * or another instruction has (a handler's, another thread's) */
+};
+
+/* Where whoever asks stands in the run. All zero: nowhere, and times are numbers. */
+struct wetdbg_standpoint {
+    wetdbg_time now; /* what a criterion without its @TIME means; 0: it must be given */
+    /* Reads what stands behind '@'; 0 or an error, explained. NULL: only numbers are understood. */
+    int (*read_time)(void *arg, const char *text, wetdbg_time *time);
+    void *arg;
+};
+
+/*
+ * Reads one of
+ *   crash                         the signal that ended the run
+ *   exit                          the exit status
+ *   output[:FD]:OFFSET[+LEN]      bytes of all that was written to a descriptor (default 1)
+ *   output:PATH:OFFSET[+LEN]      bytes of a file as the run left it (slicer/descriptors.h), where lseek,
+ *                                 pwrite, O_APPEND and truncation had them written
+ *   FILE:LINE[#K][:VARIABLE]      the K-th time (from 1; from -1 backwards; default #-1) that a
+ *                                 breakpoint on the line is hit: the variable just before the line
+ *                                 ran, or all that the line's instructions use that time
+ *   FUNCTION[#K]                  its K-th call, as breakpoints on it count: why it was called (the
+ *                                 control edge of its body's first instruction), and its
+ *                                 arguments, where debug information says which they are
+ *   *ADDRESS[+LEN][@TIME]         bytes of memory (default 1) just before the instruction at TIME,
+ *                                 1 to instructions + 1
+ *   $REGISTER[@TIME]              a register, a part of one ("$ah", "$xmm3") or a flag ("$zf") of the
+ *                                 thread that runs then
+ * `wet` must outlive the criterion. *out is for wetdbg_criterion_free(). `from` may be NULL.
+ */
+int wetdbg_criterion_parse(struct wetdbg *wet, const char *text,
+                           const struct wetdbg_standpoint *from, struct wetdbg_criterion **out);
+
+/*
+ * A variable or another thing of the program just before `time` (1..instructions + 1), wherever the
+ * model says that it is: memory or a register of the thread that runs then. `text` is what it is
+ * called. -WETDBG_ERR_NOT_FOUND if it is nowhere, -WETDBG_ERR_UNSUPPORTED in a register that slices do not follow.
+ */
+struct wetdbg_place;
+int wetdbg_criterion_of_variable(struct wetdbg *wet, wetdbg_time time, const char *text,
+                                 const struct wetdbg_place *where, uint64_t type_bytes,
+                                 struct wetdbg_criterion **out);
+
+void wetdbg_criterion_free(struct wetdbg_criterion *criterion);
+const struct wetdbg_criterion_info *
+wetdbg_criterion_get_info(const struct wetdbg_criterion *criterion);
+
+/* ---- slices ---- */
+
+enum wetdbg_slice_kinds {
+    WETDBG_SLICE_FULL,    /* value, address, condition, control */
+    WETDBG_SLICE_DATA,    /* value, address, condition */
+    WETDBG_SLICE_THIN,    /* value, condition */
+    WETDBG_SLICE_CONTROL, /* control only, from the criterion's instance upward */
+};
+
+#define WETDBG_DISTANCE_UNKNOWN UINT32_MAX
+
+enum wetdbg_edge {
+    WETDBG_EDGE_VALUE,
+    WETDBG_EDGE_ADDRESS,
+    WETDBG_EDGE_CONDITION,
+    WETDBG_EDGE_CONTROL,
+    WETDBG_EDGE_NONE, /* the criterion itself */
+};
+
+/* "value", "address", "condition", "control", "criterion" */
+const char *wetdbg_edge_name(enum wetdbg_edge edge);
+
+/*
+ * What a slice has of one source line. Code without line information is put together by
+ * function: then file is NULL and line 0.
+ */
+struct wetdbg_slice_line {
+    const char *file; /* as wetdbg_line_at gives it, or NULL */
+    uint32_t line;
+    const char *function;     /* "?" if unknown */
+    const char *linkage_name; /* the linker's name of `function`, or the same; "?" if unknown */
+    const char *module;       /* name of the module, "?" if unknown */
+    uint64_t pc;              /* an instruction of it that is in the slice: that of last_time */
+    uint64_t instances;       /* instruction instances in the slice */
+    uint32_t statements;      /* distinct instructions of it in the slice */
+    /* Of its instances; 0 for the criterion's own line. WETDBG_DISTANCE_UNKNOWN without record_parents. */
+    uint32_t min_distance;
+    wetdbg_time first_time, last_time;
+};
+
+/*
+ * What slices of a run have found out, for further ones: those are several times faster then. Slices
+ * that were given a session keep it alive; it must not outlive the wet. If a wet has one, all of
+ * its slices should be given it, since one learns where others would go wrong. For one thread.
+ */
+struct wetdbg_slice_session;
+int wetdbg_slice_session_new(struct wetdbg *wet,
+                             struct wetdbg_slice_session **out); /* 0 or -ENOMEM */
+void wetdbg_slice_session_free(struct wetdbg_slice_session *session);
+
+struct wetdbg_slice_options {
+    enum wetdbg_slice_kinds kinds;
+    struct wetdbg_slice_session *session; /* of the same wet; NULL: nothing is kept */
+    /* Keeps distance and best parent of each instance (32 bytes each): for wetdbg_slice_path() and for
+     * distances and users everywhere. Some three times slower. */
+    bool record_parents;
+    bool no_bypass; /* of the dynamic linker, where it is passed by, nothing is shown anyway */
+    /* Follows the dynamic linker. Without it, and unless the criterion is in there, none of its
+     * instances are in the slice: what it wrote ends there (and is an initial), registers that it
+     * preserves keep their definitions across it (also of a function that it bound when that
+     * was first called), and what made a frame from inside it is what entered it. */
+    bool loader;
+    /* Called some ten times a second at most, with the number of instructions scanned and that
+     * there are in all; non-zero stops with -WETDBG_ERR_INTERRUPTED. May be NULL. */
+    int (*progress)(void *arg, uint64_t scanned, uint64_t total);
+    /* Called when a line's first instance is met (its most recent one); counts and first_time in it
+     * are of that moment. Each line once. Non-zero stops with -WETDBG_ERR_INTERRUPTED. May be NULL. */
+    int (*on_line)(void *arg, const struct wetdbg_slice_line *line);
+    void *arg;
+};
+
+struct wetdbg_slice;
+
+/*
+ * The backward slice of a criterion. One pass over the run from the criterion back to its start, or
+ * to where nothing is wanted any more; a second pass in the rare case that the first one met an
+ * indirect jump's unknown target or a saved register that was overwritten in its slot.
+ * Memory: 1 bit per instruction of intervals with instances, and about 1 KiB for each page of which
+ * something was ever wanted; with record_parents 16 bytes per byte wanted at a time besides.
+ * *out is for wetdbg_slice_free(); neither criterion nor wet may go before it.
+ */
+int wetdbg_slice_backward(struct wetdbg *wet, const struct wetdbg_criterion *criterion,
+                          const struct wetdbg_slice_options *options, struct wetdbg_slice **out);
+void wetdbg_slice_free(struct wetdbg_slice *slice);
+
+struct wetdbg_slice_counts {
+    uint64_t instances;  /* without a criterion instruction that did not complete */
+    uint64_t statements; /* distinct instruction addresses */
+    uint64_t lines;      /* source lines; groups without line information are not counted */
+    uint64_t functions_without_lines;
+    uint64_t
+        unknown_calls; /* instances of system calls whose uses are not known (slicer/syscalls.c) */
+    uint64_t scanned;  /* instructions passed over, of all passes */
+    uint32_t passes;
+    double seconds;
+};
+const struct wetdbg_slice_counts *wetdbg_slice_get_counts(const struct wetdbg_slice *slice);
+
+/* All lines, the one with the most recent last_time first. Lives as long as the slice. */
+const struct wetdbg_slice_line *wetdbg_slice_lines(const struct wetdbg_slice *slice, size_t *count);
+
+/* Whether the instance at that time is in the slice. */
+bool wetdbg_slice_contains_time(const struct wetdbg_slice *slice, wetdbg_time time);
+
+struct wetdbg_slice_instance {
+    wetdbg_time time;
+    uint64_t pc;
+    uint32_t distance; /* WETDBG_DISTANCE_UNKNOWN without record_parents */
+    enum wetdbg_edge
+        edge; /* to `parent`; WETDBG_EDGE_NONE for the criterion, or without record_parents */
+    wetdbg_time parent; /* the later instance that uses this one on a shortest path; 0 if none */
+    /* What passed over that edge: a location (enum ins_loc) or, if it is INS_LOC_COUNT, the byte
+     * at `address`. Nothing for control edges (INS_LOC_COUNT and address 0). */
+    uint16_t location;
+    uint64_t address;
+};
+
+/* The thread that executed an instance of the slice (or tried to, for a criterion's instruction that did
+ * not complete); NULL if the wet does not know. Lives as long as the wet. */
+const struct wetdbg_thread *
+wetdbg_slice_instance_thread(const struct wetdbg_slice *slice,
+                             const struct wetdbg_slice_instance *instance);
+
+/* Calls back for each instance whose pc is one of `pcs` (pc_count 0: each instance), most recent
+ * first; a non-zero return ends it and is returned. A criterion instruction that did not complete
+ * comes first. Without record_parents this runs the intervals with instances again. */
+typedef int (*wetdbg_slice_instance_fn)(void *arg, const struct wetdbg_slice_instance *instance);
+int wetdbg_slice_each_instance(const struct wetdbg_slice *slice, const uint64_t *pcs,
+                               size_t pc_count, wetdbg_slice_instance_fn fn, void *arg);
+
+/* The same for the instances of wetdbg_slice_lines()[line_index]. */
+int wetdbg_slice_each_line_instance(const struct wetdbg_slice *slice, size_t line_index,
+                                    wetdbg_slice_instance_fn fn, void *arg);
+
+/*
+ * A shortest dependence path: hops[0] is the criterion's instance, the last one is the nearest
+ * instance of one of `pcs`; the edge of hop i leads to hop i - 1. Needs record_parents
+ * (-EINVAL without). -WETDBG_ERR_NOT_FOUND if no instance of them is in the slice.
+ * *path is for wetdbg_slice_path_free().
+ */
+struct wetdbg_slice_path {
+    size_t count;
+    struct wetdbg_slice_instance hops[];
+};
+int wetdbg_slice_path(const struct wetdbg_slice *slice, const uint64_t *pcs, size_t pc_count,
+                      struct wetdbg_slice_path **path);
+int wetdbg_slice_path_to_line(const struct wetdbg_slice *slice, size_t line_index,
+                              struct wetdbg_slice_path **path);
+void wetdbg_slice_path_free(struct wetdbg_slice_path *path);
+
+/* Something the slice uses that nothing in the run defined: initial memory (.data, arguments,
+ * environment) or registers, or what the kernel put there unasked (a signal's information). */
+struct wetdbg_slice_initial {
+    uint16_t location; /* enum ins_loc; INS_LOC_COUNT: memory */
+    uint32_t task;     /* of a location */
+    uint64_t address;  /* of memory */
+    uint64_t size_bytes;
+    /* Of a nearest user, plus 1, and that user; WETDBG_DISTANCE_UNKNOWN and 0 without record_parents. */
+    uint32_t distance;
+    wetdbg_time user;
+};
+/* Memory by address, then registers. Lives as long as the slice. */
+const struct wetdbg_slice_initial *wetdbg_slice_initials(const struct wetdbg_slice *slice,
+                                                         size_t *count);
+
+#endif
