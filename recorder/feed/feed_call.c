@@ -57,7 +57,7 @@ bool feed_call_was_interrupted(const struct rrt_regs *regs)
 /* Rounds a length up to pages; a length that cannot be one gives a range that no check passes. */
 static uint64_t pages_end(uint64_t start, uint64_t length)
 {
-    uint64_t rounded = (length + FEED_PAGE - 1) & ~(uint64_t)(FEED_PAGE - 1);
+    uint64_t rounded = wd_page_up(length);
     if (rounded < length || start + rounded < start)
         return UINT64_MAX;
     return start + rounded;
@@ -99,7 +99,7 @@ static int apply_protect(struct feed_conv *conv)
     const struct rrt_regs *regs = &conv->frame->regs;
     uint64_t start = regs->rdi, end = pages_end(start, regs->rsi);
     if (feed_call_failed(regs)) {
-        if (regs->rax != (uint64_t)-ENOMEM || end == UINT64_MAX || start % FEED_PAGE)
+        if (regs->rax != (uint64_t)-ENOMEM || end == UINT64_MAX || !wd_page_is_start(start))
             return 0;
         end = feed_vmas_mapped_until(&conv->space->vmas, start, end);
     }
@@ -182,7 +182,7 @@ static int apply_discard(struct feed_conv *conv, bool is_remove)
         return err;
     }
     uint64_t end = pages_end(regs->rdi, regs->rsi);
-    if (end == UINT64_MAX || regs->rdi % FEED_PAGE)
+    if (end == UINT64_MAX || !wd_page_is_start(regs->rdi))
         return 0;
     /* Until 5.7 a call that failed half-way says nothing about how far it came; rr assumes: to
      * the end. */

@@ -33,7 +33,7 @@ static bool is_bytes(uint64_t start, uint64_t count)
 
 static bool is_pages(uint64_t start, uint64_t count)
 {
-    return is_bytes(start, count) && !((start | count) % FEED_PAGE);
+    return is_bytes(start, count) && wd_page_is_start(start | count);
 }
 
 static bool is_valid_map(const struct evq_op *op)
@@ -42,7 +42,7 @@ static bool is_valid_map(const struct evq_op *op)
         return false;
     if (op->map.file == EVQ_FILE_NONE)
         return true;
-    return !(op->map.file_off % FEED_PAGE) && op->map.file_bytes <= op->map.size &&
+    return wd_page_is_start(op->map.file_off) && op->map.file_bytes <= op->map.size &&
            op->map.file_off <= INT64_MAX - op->map.size;
 }
 

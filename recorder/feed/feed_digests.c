@@ -15,6 +15,8 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "common/array.h"
+#include "common/bisect.h"
 #include "common/regular.h"
 #include "recorder/feed/feed_space.h"
 #include <wetdbg/errors.h>
@@ -98,13 +100,9 @@ static int compare_by_registers(const void *a, const void *b)
 
 static int add_cursor(struct feed_digests *digests, uint32_t tid)
 {
-    size_t count = digests->cursor_count;
-    if (!(count & (count + 1))) { /* room doubles at 0, 1, 3, 7, ... */
-        void *grown = reallocarray(digests->cursors, 2 * count + 1, sizeof(*digests->cursors));
-        if (!grown)
-            return -ENOMEM;
-        digests->cursors = grown;
-    }
+    int err = wd_grow_one(digests->cursors, digests->cursor_count);
+    if (err)
+        return err;
     digests->cursors[digests->cursor_count++] = (struct digest_cursor){.tid = tid};
     return 0;
 }
@@ -295,15 +293,7 @@ static int compare_cursor(const void *key, const void *element)
 /* The first key that is not before `wanted`, which need not exist. */
 static size_t find_key(const struct feed_digests *digests, const struct digest_key *wanted)
 {
-    size_t low = 0, high = digests->count;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (compare_by_registers(&digests->keys[mid], wanted) < 0)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
+    return wd_bisect(0, digests->count, i, compare_by_registers(&digests->keys[i], wanted) < 0);
 }
 
 /* A signal that had come when rr stopped for the growth of a stack is delivered without another

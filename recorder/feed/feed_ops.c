@@ -52,7 +52,7 @@ static int check_pages(struct feed_conv *conv, uint64_t start, uint64_t end)
 {
     if (start == end)
         return 0;
-    if (start < end && end <= FEED_ADDRESS_END && !((start | end) % FEED_PAGE))
+    if (start < end && end <= FEED_ADDRESS_END && wd_page_is_start(start | end))
         return 1;
     if (!conv->is_target)
         return 0;
@@ -127,7 +127,7 @@ static int valid_bytes(struct feed_conv *conv, const struct rrt_mmap *map, uint6
 {
     uint64_t size = map->stat_size_bytes > 0 ? (uint64_t)map->stat_size_bytes : 0;
     uint64_t offset = map->file_offset_bytes, length = map->end - map->start;
-    if (offset % FEED_PAGE || offset > INT64_MAX - length)
+    if (!wd_page_is_start(offset) || offset > INT64_MAX - length)
         return feed_corrupt(conv->frame, "%s is mapped from offset %#llx", map->name,
                             (unsigned long long)offset);
     *valid = offset >= size ? 0 : size - offset < length ? size - offset : length;
@@ -166,13 +166,13 @@ static int set_source(struct feed_conv *conv, const struct rrt_mmap *map, struct
 /* A file that has grown since shows more on its last page than the program saw. */
 static int clear_tail(struct feed_conv *conv, const struct evq_op *map)
 {
-    uint64_t tail = map->map.file_bytes % FEED_PAGE;
+    uint64_t tail = map->map.file_bytes % WD_PAGE;
     if (map->map.file == EVQ_FILE_NONE || !tail)
         return 0;
     if (conv->feed->tables.files[map->map.file].size_bytes ==
         map->map.file_off + map->map.file_bytes)
         return 0;
-    return feed_op_zero(conv, map->map.start + map->map.file_bytes, FEED_PAGE - tail);
+    return feed_op_zero(conv, map->map.start + map->map.file_bytes, WD_PAGE - tail);
 }
 
 static int append_map(struct feed_conv *conv, const struct rrt_mmap *map)

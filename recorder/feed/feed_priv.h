@@ -274,7 +274,4 @@ int feed_refuse(const struct rrt_frame *frame, const char *format, ...)
 int feed_corrupt(const struct rrt_frame *frame, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Makes room for one more element in a growing array; -ENOMEM. */
-int feed_array_grow(void **array, size_t count, size_t *capacity, size_t element_bytes);
-
 #endif

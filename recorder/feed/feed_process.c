@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "recorder/feed/feed_priv.h"
 #include <wetdbg/errors.h>
 
@@ -48,10 +49,7 @@ static struct life *find_life(struct family *family, int tid)
 
 static int add_life(struct family *family, int tid, uint64_t start, size_t node)
 {
-    void *lives = family->lives;
-    int err =
-        feed_array_grow(&lives, family->life_count, &family->life_capacity, sizeof(*family->lives));
-    family->lives = lives;
+    int err = wd_grow(family->lives, family->life_capacity, family->life_count + 1);
     if (!err)
         family->lives[family->life_count++] = (struct life){tid, start, node};
     return err;
@@ -59,10 +57,7 @@ static int add_life(struct family *family, int tid, uint64_t start, size_t node)
 
 static int add_node(struct family *family, uint64_t time, size_t parent, int tid, size_t *out)
 {
-    void *nodes = family->nodes;
-    int err =
-        feed_array_grow(&nodes, family->node_count, &family->node_capacity, sizeof(*family->nodes));
-    family->nodes = nodes;
+    int err = wd_grow(family->nodes, family->node_capacity, family->node_count + 1);
     if (err)
         return err;
     *out = family->node_count;

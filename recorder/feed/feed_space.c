@@ -10,36 +10,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
+#include "common/bisect.h"
+
 void feed_vmas_fini(struct feed_vmas *vmas)
 {
     free(vmas->list);
     memset(vmas, 0, sizeof(*vmas));
 }
 
-static int reserve(struct feed_vmas *vmas, size_t more)
-{
-    if (vmas->capacity - vmas->count >= more)
-        return 0;
-    size_t capacity = vmas->capacity * 2 + more + 32;
-    struct feed_vma *list = reallocarray(vmas->list, capacity, sizeof(*list));
-    if (!list)
-        return -ENOMEM;
-    vmas->list = list;
-    vmas->capacity = capacity;
-    return 0;
-}
-
 static size_t index_above(const struct feed_vmas *vmas, uint64_t address)
 {
-    size_t low = 0, high = vmas->count;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (vmas->list[mid].end > address)
-            high = mid;
-        else
-            low = mid + 1;
-    }
-    return low;
+    return wd_bisect(0, vmas->count, i, vmas->list[i].end <= address);
 }
 
 /* Splits the range that holds `address` inside, if any; the index of the first range at or above
@@ -63,12 +45,20 @@ static size_t index_of_boundary(struct feed_vmas *vmas, uint64_t address)
 static int isolate(struct feed_vmas *vmas, uint64_t start, uint64_t end, size_t *first,
                    size_t *last)
 {
-    int err = reserve(vmas, 3);
+    int err = wd_grow(vmas->list, vmas->capacity, vmas->count + 3);
     if (err)
         return err;
     *first = index_of_boundary(vmas, start);
     *last = index_of_boundary(vmas, end);
     return 0;
+}
+
+/* The same for what changes only what is mapped: of an empty range, or space, there are no elements. */
+static int isolate_mapped(struct feed_vmas *vmas, uint64_t start, uint64_t end, size_t *first,
+                          size_t *last)
+{
+    *first = *last = 0;
+    return start >= end || !vmas->count ? 0 : isolate(vmas, start, end, first, last);
 }
 
 static void remove_elements(struct feed_vmas *vmas, size_t first, size_t last)
@@ -80,9 +70,7 @@ static void remove_elements(struct feed_vmas *vmas, size_t first, size_t last)
 int feed_vmas_unmap(struct feed_vmas *vmas, uint64_t start, uint64_t end)
 {
     size_t first, last;
-    if (start >= end || !vmas->count)
-        return 0;
-    int err = isolate(vmas, start, end, &first, &last);
+    int err = isolate_mapped(vmas, start, end, &first, &last);
     if (!err)
         remove_elements(vmas, first, last);
     return err;
@@ -107,28 +95,20 @@ int feed_vmas_map(struct feed_vmas *vmas, const struct feed_vma *vma)
 int feed_vmas_protect(struct feed_vmas *vmas, uint64_t start, uint64_t end, uint32_t prot)
 {
     size_t first, last;
-    if (start >= end || !vmas->count)
-        return 0;
-    int err = isolate(vmas, start, end, &first, &last);
-    if (err)
-        return err;
-    for (size_t i = first; i < last; i++)
+    int err = isolate_mapped(vmas, start, end, &first, &last);
+    for (size_t i = first; !err && i < last; i++)
         vmas->list[i].prot = prot;
-    return 0;
+    return err;
 }
 
 int feed_vmas_flag(struct feed_vmas *vmas, uint64_t start, uint64_t end, uint32_t set,
                    uint32_t clear)
 {
     size_t first, last;
-    if (start >= end || !vmas->count)
-        return 0;
-    int err = isolate(vmas, start, end, &first, &last);
-    if (err)
-        return err;
-    for (size_t i = first; i < last; i++)
+    int err = isolate_mapped(vmas, start, end, &first, &last);
+    for (size_t i = first; !err && i < last; i++)
         vmas->list[i].flags = (vmas->list[i].flags & ~clear) | set;
-    return 0;
+    return err;
 }
 
 /* The last of the moved ranges takes the growth, so that a moved stack stays one range. */
@@ -167,7 +147,7 @@ int feed_vmas_move(struct feed_vmas *vmas, uint64_t from, uint64_t from_bytes, u
 
 int feed_vmas_fork(const struct feed_vmas *from, struct feed_vmas *to)
 {
-    int err = reserve(to, from->count + 1);
+    int err = wd_grow(to->list, to->capacity, from->count + 1);
     if (err)
         return err;
     for (size_t i = 0; i < from->count; i++) {

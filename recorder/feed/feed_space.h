@@ -12,7 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define FEED_PAGE        4096u
+#include "common/page.h"
+
 #define FEED_ADDRESS_END 0x7ffffffff000u /* above the last page of user memory */
 
 enum feed_vma_flag {

@@ -6,21 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/array.h"
 #include "recorder/feed/feed_priv.h"
 #include <wetdbg/errors.h>
-
-int feed_array_grow(void **array, size_t count, size_t *capacity, size_t element_bytes)
-{
-    if (count < *capacity)
-        return 0;
-    size_t more = *capacity ? *capacity * 2 : 16;
-    void *grown = reallocarray(*array, more, element_bytes);
-    if (!grown)
-        return -ENOMEM;
-    *array = grown;
-    *capacity = more;
-    return 0;
-}
 
 static int open_file(struct rep_feed *feed, const struct rrt_mmap *map, struct rep_file *file)
 {
@@ -50,10 +38,7 @@ int feed_tables_file(struct rep_feed *feed, const struct rrt_mmap *map, uint64_t
             return 0;
         }
     }
-    void *files = tables->files;
-    int err =
-        feed_array_grow(&files, tables->file_count, &tables->file_capacity, sizeof(*tables->files));
-    tables->files = files;
+    int err = wd_grow(tables->files, tables->file_capacity, tables->file_count + 1);
     if (!err)
         err = open_file(feed, map, &tables->files[tables->file_count]);
     if (!err)
@@ -73,10 +58,7 @@ int feed_tables_name(struct rep_feed *feed, const char *name, uint64_t *number)
             return 0;
         }
     }
-    void *names = tables->names;
-    int err =
-        feed_array_grow(&names, tables->name_count, &tables->name_capacity, sizeof(*tables->names));
-    tables->names = names;
+    int err = wd_grow(tables->names, tables->name_capacity, tables->name_count + 1);
     if (err)
         return err;
     tables->names[tables->name_count] = strdup(name);
@@ -114,19 +96,15 @@ int feed_tables_range(struct rep_feed *feed, uint64_t start, uint64_t end)
     struct feed_tables *tables = &feed->tables;
     if (!feed->is_scanning)
         return 0;
-    start &= ~(uint64_t)(FEED_PAGE - 1);
-    end = end > FEED_ADDRESS_END ? FEED_ADDRESS_END
-                                 : (end + FEED_PAGE - 1) & ~(uint64_t)(FEED_PAGE - 1);
+    start = wd_page_down(start);
+    end = end > FEED_ADDRESS_END ? FEED_ADDRESS_END : wd_page_up(end);
     if (start >= end)
         return 0;
     if (tables->range_count >= tables->range_compact_at) {
         feed_tables_finish(feed);
         tables->range_compact_at = tables->range_count * 2 + 1024;
     }
-    void *ranges = tables->ranges;
-    int err = feed_array_grow(&ranges, tables->range_count, &tables->range_capacity,
-                              sizeof(*tables->ranges));
-    tables->ranges = ranges;
+    int err = wd_grow(tables->ranges, tables->range_capacity, tables->range_count + 1);
     if (!err)
         tables->ranges[tables->range_count++] = (struct rep_range){start, end};
     return err;

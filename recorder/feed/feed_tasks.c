@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "recorder/feed/feed_priv.h"
 #include <wetdbg/errors.h>
 
@@ -39,9 +40,7 @@ void feed_task_enter_space(struct feed_task *task, struct feed_space *space)
 int feed_task_add(struct rep_feed *feed, int tid, int tgid, struct feed_space *space,
                   struct feed_task **out)
 {
-    void *tasks = feed->tasks;
-    int err = feed_array_grow(&tasks, feed->task_count, &feed->task_capacity, sizeof(*feed->tasks));
-    feed->tasks = tasks;
+    int err = wd_grow(feed->tasks, feed->task_capacity, feed->task_count + 1);
     if (err)
         return err;
     struct feed_task *task = &feed->tasks[feed->task_count++];

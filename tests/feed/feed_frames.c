@@ -11,7 +11,7 @@
 #include "recorder/event/ops.h"
 #include <wetdbg/errors.h>
 
-#define PAGES(count) ((uint64_t)(count)*FEED_PAGE)
+#define PAGES(count) ((uint64_t)(count)*WD_PAGE)
 
 static const struct rrt_mmap program_maps[] = {
     {.start = CODE,

@@ -17,7 +17,7 @@
 #include "tests/feed/feed_unit.h"
 #include <wetdbg/errors.h>
 
-#define PAGE           ((uint64_t)FEED_PAGE)
+#define PAGE           ((uint64_t)WD_PAGE)
 #define VFORK          (CLONE_VM | CLONE_VFORK | SIGCHLD)
 #define FAILED(number) ((uint64_t) - (number))
 
@@ -237,7 +237,7 @@ static void large_read_goes_before_its_exit(void **state)
 static void conservative_record_stops_where_memory_does(void **state)
 {
     struct stage *stage = *state;
-    static const uint8_t bytes[3 * FEED_PAGE];
+    static const uint8_t bytes[3 * WD_PAGE];
     struct rrt_write write = {
         .addr = HEAP + 15 * PAGE, .size_bytes = sizeof(bytes), .size_is_conservative = true};
     struct rrt_frame frame = with_write(stage, &write, bytes);
@@ -545,7 +545,7 @@ static int take_random_frame(struct stage *stage)
     static const int calls[] = {SYS_mmap,    SYS_munmap,     SYS_mprotect, SYS_mremap, SYS_brk,
                                 SYS_madvise, SYS_shmdt,      SYS_clone,    SYS_vfork,  SYS_execve,
                                 SYS_exit,    SYS_exit_group, SYS_ptrace,   SYS_writev, SYS_read};
-    static const uint8_t bytes[4 * FEED_PAGE];
+    static const uint8_t bytes[4 * WD_PAGE];
     struct rrt_frame frame = stage_frame(stage, some_tid(), (enum rrt_event)(random() % 12));
     struct rrt_mmap maps[3];
     struct rrt_task_event events[2];

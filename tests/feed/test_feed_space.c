@@ -16,7 +16,7 @@ struct cell {
 
 static uint64_t address(unsigned page)
 {
-    return BASE + (uint64_t)page * FEED_PAGE;
+    return BASE + (uint64_t)page * WD_PAGE;
 }
 
 static void check_equal(const struct feed_vmas *vmas, const struct cell *cells)
@@ -26,7 +26,7 @@ static void check_equal(const struct feed_vmas *vmas, const struct cell *cells)
         const struct feed_vma *vma = &vmas->list[i];
         assert_true(vma->start < vma->end);
         assert_true(i == 0 || vmas->list[i - 1].end <= vma->start);
-        covered += (vma->end - vma->start) / FEED_PAGE;
+        covered += (vma->end - vma->start) / WD_PAGE;
     }
     for (unsigned page = 0; page < PAGES; page++) {
         const struct feed_vma *vma = feed_vmas_above(vmas, address(page));
@@ -56,11 +56,11 @@ static void map_both(struct feed_vmas *vmas, struct cell *cells, unsigned from, 
                            .prot = 1 + below(7),
                            .flags = below(64) & ~FEED_VMA_DONTFORK,
                            .inode = below(5),
-                           .offset = below(9) * (uint64_t)FEED_PAGE};
+                           .offset = below(9) * (uint64_t)WD_PAGE};
     assert_int_equal(feed_vmas_map(vmas, &vma), 0);
     for (unsigned page = from; page < to; page++)
         cells[page] = (struct cell){vma.prot, vma.flags, vma.inode,
-                                    vma.offset + (uint64_t)(page - from) * FEED_PAGE};
+                                    vma.offset + (uint64_t)(page - from) * WD_PAGE};
 }
 
 static void unmap_both(struct feed_vmas *vmas, struct cell *cells, unsigned from, unsigned to)
@@ -125,11 +125,11 @@ static void move_takes_the_parts_along_and_grows_the_last(void **state)
     map_both(&vmas, cells, 4, 6);
     map_both(&vmas, cells, 20, 30);
     assert_int_equal(
-        feed_vmas_move(&vmas, address(2), 4 * FEED_PAGE, address(18), 6 * FEED_PAGE, false), 0);
+        feed_vmas_move(&vmas, address(2), 4 * WD_PAGE, address(18), 6 * WD_PAGE, false), 0);
     memcpy(&cells[18], &cells[2], 4 * sizeof(*cells));
     for (unsigned page = 22; page < 24; page++) {
         cells[page] = cells[page - 1];
-        cells[page].offset += FEED_PAGE;
+        cells[page].offset += WD_PAGE;
     }
     memset(&cells[2], 0, 4 * sizeof(*cells));
     check_equal(&vmas, cells);
@@ -142,8 +142,7 @@ static void move_to_less_frees_the_rest(void **state)
     struct feed_vmas vmas = {0};
     struct cell cells[PAGES] = {0};
     map_both(&vmas, cells, 2, 8);
-    assert_int_equal(feed_vmas_move(&vmas, address(2), 6 * FEED_PAGE, address(2), FEED_PAGE, false),
-                     0);
+    assert_int_equal(feed_vmas_move(&vmas, address(2), 6 * WD_PAGE, address(2), WD_PAGE, false), 0);
     memset(&cells[3], 0, 5 * sizeof(*cells));
     check_equal(&vmas, cells);
     feed_vmas_fini(&vmas);

@@ -16,7 +16,7 @@
 #include "tests/feed/feed_unit.h"
 #include <wetdbg/errors.h>
 
-#define PAGE           ((uint64_t)FEED_PAGE)
+#define PAGE           ((uint64_t)WD_PAGE)
 #define VFORK          (CLONE_VM | CLONE_VFORK | SIGCHLD)
 #define FAILED(number) ((uint64_t) - (number))
 
