@@ -14,13 +14,12 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include "common/page.h"
 #include "recorder/agent/agent_priv.h"
 #include "recorder/agent/settled.h"
 #include "recorder/agent/sys.h"
 #include "recorder/agent/xsave.h"
 #include "recorder/event/ops.h"
-
-#define PAGE 4096ull
 
 #define CODE_ARCH_SET_FS  0x1002
 #define CODE_ARCH_SET_GS  0x1001
@@ -83,8 +82,8 @@ static bool wall_raise(const struct agt *agt, uint64_t start, uint64_t bytes)
 {
     uint64_t table = (uint64_t)agt->ctx - AGT_WALL_BYTES;
     uint64_t first = start / AGT_WALL_GRANULE, last = (start + bytes - 1) / AGT_WALL_GRANULE;
-    return sys_call3(SYS_mprotect, (long)(table + first * PAGE), (long)((last - first + 1) * PAGE),
-                     PROT_NONE) == 0;
+    return sys_call3(SYS_mprotect, (long)(table + first * WD_PAGE),
+                     (long)((last - first + 1) * WD_PAGE), PROT_NONE) == 0;
 }
 
 static bool wall_init(const struct agt *agt)

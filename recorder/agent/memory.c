@@ -4,10 +4,8 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include "common/page.h"
 #include "recorder/agent/sys.h"
-
-#define PAGE        4096ull
-#define PAGE_END(x) (((x) + PAGE - 1) & ~(PAGE - 1))
 
 /* A guarded page with more stores than GUARD_FAULTS within GUARD_SPAN instructions is left unwatched for as long. */
 #define GUARD_FAULTS 64u
@@ -51,13 +49,13 @@ static long host_protect(uint64_t start, uint64_t end, long prot)
 static void guards_protect(struct agt *agt, uint64_t start, uint64_t end, long prot)
 {
     const struct agt_guards *guards = &agt->guards;
-    for (size_t i = agt_guards_find(guards, start & ~(PAGE - 1));
+    for (size_t i = agt_guards_find(guards, wd_page_down(start));
          i < guards->count && guards->list[i].page < end;) {
         uint64_t from = guards->list[i].page, to = from;
         bool set = guards->list[i].state == AGT_GUARD_SET;
         while (i < guards->count && guards->list[i].page == to && to < end &&
                (guards->list[i].state == AGT_GUARD_SET) == set) {
-            to += PAGE;
+            to += WD_PAGE;
             i++;
         }
         if (set)
@@ -68,7 +66,7 @@ static void guards_protect(struct agt *agt, uint64_t start, uint64_t end, long p
 static bool is_guarded(const struct agt *agt, uint64_t start, uint64_t end)
 {
     const struct agt_guards *guards = &agt->guards;
-    for (size_t i = agt_guards_find(guards, start & ~(PAGE - 1));
+    for (size_t i = agt_guards_find(guards, wd_page_down(start));
          i < guards->count && guards->list[i].page < end; i++) {
         if (guards->list[i].state == AGT_GUARD_SET)
             return true;
@@ -128,20 +126,20 @@ static bool guard_set(struct agt *agt, uint64_t page)
     if (!guard ||
         (guard->state == AGT_GUARD_UNWATCHED && agt_time(agt) - guard->since < GUARD_SPAN))
         return false;
-    bool is_set = host_protect(page, page + PAGE, PROT_READ) == 0;
+    bool is_set = host_protect(page, page + WD_PAGE, PROT_READ) == 0;
     guard->state = is_set ? AGT_GUARD_SET : AGT_GUARD_UNWATCHED;
     return is_set;
 }
 
 bool agt_memory_unguard(struct agt *agt, uint64_t address)
 {
-    uint64_t page = address & ~(PAGE - 1);
+    uint64_t page = wd_page_down(address);
     struct agt_guard *guard = agt_guards_at(&agt->guards, page);
     const struct agt_view *view = agt_views_at(&agt->views, address);
     if (!guard || guard->state != AGT_GUARD_SET || !view || !(view->prot & PROT_WRITE))
         return false;
-    agt_ask(agt, AGT_REQ_CODE_CHANGED, page, page + PAGE, 0, 0);
-    host_protect(page, page + PAGE, host_prot(view->prot));
+    agt_ask(agt, AGT_REQ_CODE_CHANGED, page, page + WD_PAGE, 0, 0);
+    host_protect(page, page + WD_PAGE, host_prot(view->prot));
     guard->state = AGT_GUARD_OPEN;
     uint64_t now = agt_time(agt);
     if (now - guard->since >= GUARD_SPAN) {
@@ -226,7 +224,7 @@ static void map_piece(struct agt *agt, const struct evq_op *op, uint64_t start, 
 static void map_view(struct agt *agt, const struct evq_op *op, const struct agt_view *view)
 {
     uint64_t bytes = view->end - view->start;
-    uint64_t from_file = view->file == EVQ_FILE_NONE ? 0 : PAGE_END(view->file_bytes);
+    uint64_t from_file = view->file == EVQ_FILE_NONE ? 0 : wd_page_up(view->file_bytes);
     if (from_file > bytes)
         from_file = bytes;
     map_piece(agt, op, view->start, from_file, view->prot, view->file, view->file_off);
@@ -350,7 +348,7 @@ static void range_lift(struct agt *agt, const struct agt_view *view, uint64_t st
     long prot = host_prot(view->prot);
     if ((prot & need) == need && !(need & PROT_WRITE && is_guarded(agt, start, end)))
         return;
-    host_protect(start & ~(PAGE - 1), PAGE_END(end), lift ? PROT_READ | PROT_WRITE : prot);
+    host_protect(wd_page_down(start), wd_page_up(end), lift ? PROT_READ | PROT_WRITE : prot);
     if (!lift)
         guards_protect(agt, start, end, PROT_READ);
 }
@@ -412,9 +410,9 @@ uint64_t agt_memory_fetch(struct agt *agt, uint64_t address)
         return 1;
     if (!(view->prot & PROT_EXEC))
         return 2;
-    uint64_t page = address & ~(PAGE - 1);
+    uint64_t page = wd_page_down(address);
     view->fetched = 1;
-    sys_copy(transfer_area(agt), (void *)page, PAGE);
+    sys_copy(transfer_area(agt), (void *)page, WD_PAGE);
     if (!(view->prot & PROT_WRITE))
         return 0;
     return guard_set(agt, page) ? 3 : 4;
@@ -438,9 +436,9 @@ static void each_resident(struct agt *agt, const struct agt_view *view,
     while (first < last) {
         uint64_t table_page = first & 0xffffffff & ~(TABLE_PAGE_LINES - 1);
         uint64_t pages = RESIDENCY_BATCH;
-        if (pages > (AGT_LINES_BYTES - table_page) / PAGE)
-            pages = (AGT_LINES_BYTES - table_page) / PAGE;
-        sys_call3(SYS_mincore, (long)(agt->lines + table_page), (long)(pages * PAGE),
+        if (pages > (AGT_LINES_BYTES - table_page) / WD_PAGE)
+            pages = (AGT_LINES_BYTES - table_page) / WD_PAGE;
+        sys_call3(SYS_mincore, (long)(agt->lines + table_page), (long)(pages * WD_PAGE),
                   (long)resident);
         for (uint64_t i = 0; i < pages && first < last; i++) {
             uint64_t next = (first & ~(TABLE_PAGE_LINES - 1)) + TABLE_PAGE_LINES;

@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 
 #include "common/once.h"
+#include "common/page.h"
 #include "recorder/feed/feed.h"
 #include "recorder/replay/engine_priv.h"
 #include <wetdbg/errors.h>
@@ -81,7 +82,7 @@ static int page_known(struct rep_pages *pages, uint64_t address, uint8_t *page, 
     if (!bytes)
         return -1;
     *flags = 0;
-    memcpy(page, bytes, 4096);
+    memcpy(page, bytes, WD_PAGE);
     return 0;
 }
 
@@ -102,7 +103,7 @@ static int fetch_page(void *arg, uint64_t address, uint8_t *page, unsigned *flag
     *flags = reply == 3   ? DBI_PAGE_WRITABLE
              : reply == 4 ? DBI_PAGE_WRITABLE | DBI_PAGE_UNWATCHED
                           : 0;
-    wd_once_copy(page, engine->host.shm + AGT_XFER_OFF, 4096);
+    wd_once_copy(page, engine->host.shm + AGT_XFER_OFF, WD_PAGE);
     return 0;
 }
 

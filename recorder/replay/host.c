@@ -23,11 +23,11 @@
 #include <unistd.h>
 
 #include "common/cpuid.h"
+#include "common/page.h"
 #include "recorder/replay/agent_image.h"
 #include "recorder/replay/child.h"
 #include <wetdbg/errors.h>
 
-#define PAGE        4096ull
 #define ADDRESS_END 0x7ffffffff000ull
 #define ADDRESS_MIN 0x100000ull
 #define REACH       0x60000000ull /* so that a region reaches all of its module */
@@ -116,7 +116,7 @@ static int spans_reset(struct rep_host *host, const struct rep_engine_setup *set
 static struct rep_room area_room(const struct rep_host *host)
 {
     if (!host->has_wall)
-        return (struct rep_room){AGT_AREA_BYTES, PAGE, PAGE};
+        return (struct rep_room){AGT_AREA_BYTES, WD_PAGE, WD_PAGE};
     uint64_t bytes = 2ull * AGT_WALL_SLACK + AGT_WALL_BYTES + AGT_AREA_BYTES;
     return (struct rep_room){align_up(bytes, AGT_WALL_GRANULE), AGT_WALL_GRANULE, AGT_WALL_SLACK};
 }
@@ -141,7 +141,7 @@ static int area_choose(struct rep_host *host, const struct rep_engine_setup *set
 
 uint64_t rep_host_place_region(struct rep_host *host, uint64_t near)
 {
-    struct rep_room room = {DBI_REGION_BYTES, DBI_REGION_ALIGN, PAGE};
+    struct rep_room room = {DBI_REGION_BYTES, DBI_REGION_ALIGN, WD_PAGE};
     if (!host->has_wall)
         return rep_host_place(host, &room, near);
     room = (struct rep_room){AGT_WALL_GRANULE, AGT_WALL_GRANULE, AGT_WALL_SLACK};

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/once.h"
+#include "common/page.h"
 #include "recorder/event/ops.h"
 #include "recorder/replay/engine_priv.h"
 #include <wetdbg/errors.h>
@@ -14,7 +15,7 @@ uint64_t rep_wall_granule(const struct rep_host *host, const struct agt_fault *f
 {
     uint64_t table = host->base - AGT_WALL_BYTES;
     bool is_wall = host->has_wall && fault->address - table < AGT_WALL_BYTES;
-    return is_wall ? (fault->address - table) / 4096 : REP_WALL_NONE;
+    return is_wall ? (fault->address - table) / WD_PAGE : REP_WALL_NONE;
 }
 
 /* The program's registers at a fault. */
@@ -65,7 +66,7 @@ static bool lane_find(const struct rep_engine *engine, const struct ins_mem *mem
         if (step == 8)
             memcpy(&index, indices + off, 8);
         *address = rest + (uint64_t)index * mem->scale;
-        if (*address / AGT_WALL_GRANULE % (AGT_WALL_BYTES / 4096) == granule)
+        if (*address / AGT_WALL_GRANULE % (AGT_WALL_BYTES / WD_PAGE) == granule)
             return true;
     }
     return false;
@@ -85,7 +86,7 @@ static bool walled_find(const struct rep_engine *engine, const struct ins_info *
             continue;
         }
         uint64_t seen = dbi_wall_is_plain(mem) ? gpr[mem->base] : *address;
-        if (seen / AGT_WALL_GRANULE % (AGT_WALL_BYTES / 4096) == granule)
+        if (seen / AGT_WALL_GRANULE % (AGT_WALL_BYTES / WD_PAGE) == granule)
             return true;
     }
     return false;

@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <string.h>
 
+#include "common/page.h"
 #include "recorder/rr_trace/trace_decode.h"
 #include <wetdbg/errors.h>
 
-#define PAGE_BYTES         4096
 #define CPUID_RECORD_BYTES 24
 
 static int corrupt(const struct rrt_object *object, const char *what)
@@ -60,11 +60,11 @@ static int decode_source(const struct rrt_object *root, struct rrt_arena *arena,
 
 static int check_mmap(const struct rrt_object *root, const struct rrt_mmap *map)
 {
-    if (map->start > map->end || map->start % PAGE_BYTES != 0 || map->end % PAGE_BYTES != 0)
+    if (map->start > map->end || !wd_page_is_start(map->start) || !wd_page_is_start(map->end))
         return corrupt(root, "a mapping with an impossible range");
     if (map->stat_size_bytes < 0)
         return corrupt(root, "a mapping of a file of negative size");
-    if (map->file_offset_bytes > INT64_MAX || map->file_offset_bytes % PAGE_BYTES != 0)
+    if (map->file_offset_bytes > INT64_MAX || !wd_page_is_start(map->file_offset_bytes))
         return corrupt(root, "a mapping with an impossible file offset");
     return 0;
 }
@@ -244,7 +244,7 @@ static void decode_plain_fields(const struct rrt_object *root, struct rrt_header
 static int check_header(const struct rrt_object *root, const struct rrt_header *header)
 {
     uint16_t native_arch = rrt_object_u16(root, 144) ^ RRT_ARCH_X86_64;
-    uint32_t page_bytes = rrt_object_u32(root, 416) ^ PAGE_BYTES;
+    uint32_t page_bytes = rrt_object_u32(root, 416) ^ (uint32_t)WD_PAGE;
     if (header->forward_compatibility > FORWARD_COMPATIBILITY_MAX)
         return rrt_message_fail(root->message, -WETDBG_ERR_VERSION,
                                 "needs forward compatibility %d, at most %d is known; "
@@ -256,7 +256,7 @@ static int check_header(const struct rrt_object *root, const struct rrt_header *
     if (native_arch != RRT_ARCH_X86_64)
         return rrt_message_fail(root->message, -WETDBG_ERR_UNSUPPORTED,
                                 "recorded on another architecture than x86-64");
-    if (page_bytes != PAGE_BYTES)
+    if (page_bytes != WD_PAGE)
         return rrt_message_fail(root->message, -WETDBG_ERR_UNSUPPORTED, "pages of %u bytes",
                                 page_bytes);
     return 0;

@@ -26,10 +26,10 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "common/page.h"
 #include "recorder/ticks/digest_format.h"
 #include "recorder/ticks/real.h"
 
-#define PAGE_BYTES     4096
 #define PHDR_COUNT_MAX 64
 #define SPACES_KEPT    64
 
@@ -113,7 +113,7 @@ static size_t read_task(pid_t tid, uint64_t start, void *to, size_t bytes)
 
     while (planned < bytes && count < sizeof(remote) / sizeof(remote[0])) {
         uint64_t at = start + planned;
-        size_t piece = PAGE_BYTES - at % PAGE_BYTES;
+        size_t piece = wd_page_left(at);
 
         if (piece > bytes - planned)
             piece = bytes - planned;
@@ -164,7 +164,7 @@ static uint64_t load_bias(const Elf64_Phdr *headers, size_t count, uint64_t addr
         const Elf64_Phdr *h = &headers[i];
 
         if (h->p_type == PT_LOAD && h->p_offset == 0)
-            return (address - h->p_vaddr) & -(uint64_t)PAGE_BYTES;
+            return wd_page_down(address - h->p_vaddr);
     }
     return 0;
 }
@@ -176,7 +176,7 @@ static struct range writable_part(const Elf64_Phdr *load, const Elf64_Phdr *head
 
     for (size_t i = 0; i < count; i++) {
         const Elf64_Phdr *h = &headers[i];
-        uint64_t relro_end = (h->p_vaddr + h->p_memsz) & -(uint64_t)PAGE_BYTES;
+        uint64_t relro_end = wd_page_down(h->p_vaddr + h->p_memsz);
 
         if (h->p_type == PT_GNU_RELRO && h->p_vaddr <= start && relro_end > start)
             start = relro_end;
@@ -249,7 +249,7 @@ static size_t space_of(pid_t tid)
 static size_t read_stack(pid_t tid, uint64_t rsp, uint64_t *start, void *to)
 {
     uint64_t end = rsp + TCK_STACK_BYTES_MAX - TCK_RED_ZONE_BYTES;
-    uint64_t own_page = rsp & -(uint64_t)PAGE_BYTES;
+    uint64_t own_page = wd_page_down(rsp);
     size_t got;
 
     *start = rsp - TCK_RED_ZONE_BYTES;

@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/page.h"
 #include "slicer/call_events.h"
 #include "slicer/syscalls.h"
 #include <wetdbg/errors.h>
 
 #define STRING_MAX 4096 /* bytes of a path, its zero included */
-#define PAGE_BYTES 4096 /* of which all or nothing can be read */
 #define PIECE_MAX  128
 #define BATCH_MAX  64 /* strings that one run reads: a stop takes some 0.1 ms */
 
@@ -94,7 +94,7 @@ static uint64_t read_length(struct wetdbg_state *state, uint64_t address)
 
     while (bytes < STRING_MAX) {
         uint8_t piece[PIECE_MAX];
-        size_t room = PAGE_BYTES - (address + bytes) % PAGE_BYTES;
+        size_t room = wd_page_left(address + bytes); /* of a page all or nothing can be read */
         size_t count = room < sizeof(piece) ? room : sizeof(piece);
         if (wetdbg_state_read(state, address + bytes, piece, count))
             break;

@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "common/page.h"
 #include "recorder/event/ops.h"
 #include "wet/build/builder.h"
 #include "wet/build/scan_memory.h"
@@ -21,7 +22,6 @@
 #include "wet/trace/stored_entry.h"
 #include <wetdbg/errors.h>
 
-#define PAGE           4096ull
 #define MAPS_PER_ENTRY 4096
 #define WRITE_MAX      (1u << 20)
 #define MAP_PAGES      512u
@@ -102,17 +102,18 @@ static int page_differs(const struct restart *restart, const struct wet_object *
                         uint64_t off)
 {
     struct wet_builder *builder = restart->builder;
-    uint8_t source[PAGE] = {0};
+    uint8_t source[WD_PAGE] = {0};
     int err = 0;
     if (object->file != EVQ_FILE_NONE && off < object->file_bytes)
-        err = wet_builder_file_read(builder, object->file, object->file_off + off, source, PAGE);
-    return err ? err : memcmp(source, builder->space.bytes + object->mirror_off + off, PAGE) != 0;
+        err = wet_builder_file_read(builder, object->file, object->file_off + off, source, WD_PAGE);
+    return err ? err
+               : memcmp(source, builder->space.bytes + object->mirror_off + off, WD_PAGE) != 0;
 }
 
 /* What the map says of page n of the space's memory; 0 beyond `last`. */
 static uint64_t page_of(struct restart *restart, uint64_t n, uint64_t last)
 {
-    uint64_t first = (uint64_t)restart->builder->space.bytes / PAGE;
+    uint64_t first = (uint64_t)restart->builder->space.bytes / WD_PAGE;
     if (n - restart->pages_first < restart->pages_count)
         return restart->pages[n - restart->pages_first];
     uint64_t count = last - n < MAP_PAGES ? last - n : MAP_PAGES;
@@ -129,8 +130,8 @@ static uint64_t page_of(struct restart *restart, uint64_t n, uint64_t last)
 /* The first byte from `from` on that the space's private memory may hold, before `to`; else `to`. */
 static uint64_t private_data(struct restart *restart, uint64_t from, uint64_t to)
 {
-    for (; from < to; from += PAGE) {
-        if (page_of(restart, from / PAGE, to / PAGE) & (WET_PAGE_PRESENT | WET_PAGE_SWAPPED))
+    for (; from < to; from += WD_PAGE) {
+        if (page_of(restart, from / WD_PAGE, to / WD_PAGE) & (WET_PAGE_PRESENT | WET_PAGE_SWAPPED))
             break;
     }
     return from;
@@ -147,7 +148,7 @@ static void holes_skip(struct restart *restart, const struct wet_object *object,
         return;
     }
     off_t data = lseek(restart->builder->space.fd, (off_t)(base + restart->at), SEEK_DATA);
-    uint64_t to = data < 0 ? bytes : ((uint64_t)data & ~(PAGE - 1)) - base;
+    uint64_t to = data < 0 ? bytes : wd_page_down((uint64_t)data) - base;
     if (data < 0 && errno != ENXIO)
         return; /* a system that cannot tell: look at everything */
     restart->at = to < bytes ? to : bytes;
@@ -172,8 +173,8 @@ static int write_give(struct restart *restart, struct wd_buf *out)
             break;
         if (differs && !count)
             from = restart->at;
-        count += differs ? PAGE : 0;
-        restart->at += PAGE;
+        count += differs ? WD_PAGE : 0;
+        restart->at += WD_PAGE;
     }
     if (restart->at == bytes) {
         restart->view++;

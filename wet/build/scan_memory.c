@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "common/page.h"
 #include "wet/build/builder.h"
 #include <wetdbg/errors.h>
 
-#define PAGE      4096ull
 #define MAP_PAGES 32768u /* entries of a page map that are read at once */
 #define RUN_PAGES 1024u  /* pages that are read at once */
 
@@ -56,7 +56,7 @@ static int pages_tell(struct scan *scan, const struct agt_view *view, uint64_t s
                 break;
         }
         if (differs)
-            err = run_tell(scan, view, start + i * PAGE, n * PAGE);
+            err = run_tell(scan, view, start + i * WD_PAGE, n * WD_PAGE);
     }
     return err;
 }
@@ -65,12 +65,12 @@ static int view_tell(struct scan *scan, const struct agt_view *view)
 {
     const volatile sig_atomic_t *interrupted = scan->builder->options->interrupted;
     int err = 0;
-    for (uint64_t at = view->start, count; !err && at < view->end; at += count * PAGE) {
-        count = (view->end - at) / PAGE;
+    for (uint64_t at = view->start, count; !err && at < view->end; at += count * WD_PAGE) {
+        count = (view->end - at) / WD_PAGE;
         count = count < MAP_PAGES ? count : MAP_PAGES;
         ssize_t want = (ssize_t)(count * sizeof(*scan->pages));
         if (scan->map < 0 ||
-            pread(scan->map, scan->pages, (size_t)want, (off_t)(at / PAGE * 8)) != want) {
+            pread(scan->map, scan->pages, (size_t)want, (off_t)(at / WD_PAGE * 8)) != want) {
             for (uint64_t i = 0; i < count; i++)
                 scan->pages[i] = WET_PAGE_PRESENT;
         }

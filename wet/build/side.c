@@ -13,11 +13,11 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "common/page.h"
 #include "wet/build/part.h"
 #include "wet/build/scan_memory.h"
 #include <wetdbg/errors.h>
 
-#define PAGE           4096ull
 #define JOBS_MIN       4            /* with fewer one pass is as quick */
 #define WINDOW         (1ull << 30) /* instructions, by number of jobs */
 #define WINDOW_PER_MB  (32ull << 20)
@@ -305,9 +305,9 @@ static int pages_take(void *arg, uint64_t mirror_off, const uint8_t *now, uint64
 {
     struct side *side = arg;
     uint8_t *here = side->builder->space.bytes + mirror_off;
-    for (uint64_t at = 0; at < bytes; at += PAGE) {
-        if (memcmp(here + at, now + at, PAGE))
-            memcpy(here + at, now + at, PAGE);
+    for (uint64_t at = 0; at < bytes; at += WD_PAGE) {
+        if (memcmp(here + at, now + at, WD_PAGE))
+            memcpy(here + at, now + at, WD_PAGE);
     }
     side->memory_bytes += bytes;
     return 0;

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/page.h"
 #include "recorder/replay/start.h"
 #include "wet/build/builder.h"
 #include "wet/build/scan_memory.h"
@@ -196,7 +197,7 @@ static bool is_sound(const struct wet_builder *builder, const struct agt_view *v
     size_t file_count;
     rep_feed_files(builder->feed, &file_count);
     return view->start >= previous_end && view->start < view->end &&
-           object->bytes % WET_PAGE == 0 && wet_rule_object(object, file_count) &&
+           wd_page_is_start(object->bytes) && wet_rule_object(object, file_count) &&
            wet_builder_has_room(builder, view);
 }
 

@@ -12,13 +12,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "common/page.h"
 #include "wet/depend/depend_priv.h"
 #include <wetdbg/errors.h>
 
 #define ADDRESS_MASK ((UINT64_C(1) << 48) - 1)
 #define CHUNK_MASK   (DEP_CHUNK_BYTES - 1)
 #define SIDE_BYTES   (DEP_CHUNK_BYTES * sizeof(uint32_t))
-#define PAGE_BYTES   4096ull
 /* Less than this is overwritten rather than given back. */
 #define GIVE_BACK_BYTES (64ull << 10)
 
@@ -102,8 +102,8 @@ static void granule_set_part(struct dep_shadow *shadow, uint64_t granule, unsign
 
 static void memory_clear(uint8_t *from, uint64_t bytes)
 {
-    uint64_t ahead = -(uintptr_t)from & (PAGE_BYTES - 1);
-    uint64_t pages = bytes > ahead ? (bytes - ahead) & ~(PAGE_BYTES - 1) : 0;
+    uint64_t ahead = -(uintptr_t)from % WD_PAGE;
+    uint64_t pages = bytes > ahead ? wd_page_down(bytes - ahead) : 0;
 
     if (bytes < GIVE_BACK_BYTES || madvise(from + ahead, pages, MADV_DONTNEED)) {
         memset(from, 0, bytes);
@@ -177,7 +177,7 @@ int dep_shadow_fill(struct dep_shadow *shadow, uint64_t address, uint64_t bytes,
 
 static bool is_zero(const uint8_t *bytes, size_t count)
 {
-    static const uint8_t zeros[PAGE_BYTES];
+    static const uint8_t zeros[WD_PAGE];
 
     return memcmp(bytes, zeros, count) == 0;
 }
@@ -207,11 +207,11 @@ int dep_shadow_copy(struct dep_shadow *shadow, uint64_t to, uint64_t from, uint6
 {
     int err = 0;
 
-    to &= ADDRESS_MASK & ~(PAGE_BYTES - 1);
-    from &= ADDRESS_MASK & ~(PAGE_BYTES - 1);
-    for (uint64_t at = 0; !err && at < bytes; at += PAGE_BYTES)
+    to &= wd_page_down(ADDRESS_MASK);
+    from &= wd_page_down(ADDRESS_MASK);
+    for (uint64_t at = 0; !err && at < bytes; at += WD_PAGE)
         err = page_copy(shadow, (to + at) & ADDRESS_MASK, (from + at) & ADDRESS_MASK,
-                        bytes - at < PAGE_BYTES ? (bytes - at + 3) & ~3ull : PAGE_BYTES);
+                        bytes - at < WD_PAGE ? (bytes - at + 3) & ~3ull : WD_PAGE);
     return err;
 }
 
@@ -222,7 +222,7 @@ int dep_shadow_copy(struct dep_shadow *shadow, uint64_t to, uint64_t from, uint6
 static void pages_ask(int pagemap, const uint8_t *first, bool is_there[PAGES_ASKED])
 {
     uint64_t entries[PAGES_ASKED];
-    off_t at = (off_t)((uintptr_t)first / PAGE_BYTES * sizeof(entries[0]));
+    off_t at = (off_t)((uintptr_t)first / WD_PAGE * sizeof(entries[0]));
     bool is_known = pread(pagemap, entries, sizeof(entries), at) == (ssize_t)sizeof(entries);
 
     for (size_t i = 0; i < PAGES_ASKED; i++)
@@ -238,12 +238,11 @@ void dep_shadow_each(struct dep_shadow *shadow,
     for (size_t chunk = 0; chunk < DEP_CHUNKS; chunk++) {
         uint8_t *start = shadow->granules[chunk];
         uint64_t bytes = start ? DEP_CHUNK_BYTES + SIDE_BYTES : 0;
-        for (uint64_t off = 0; off < bytes; off += PAGES_ASKED * PAGE_BYTES) {
+        for (uint64_t off = 0; off < bytes; off += PAGES_ASKED * WD_PAGE) {
             pages_ask(pagemap, start + off, is_there);
             for (size_t i = 0; i < PAGES_ASKED; i++)
                 if (is_there[i])
-                    fn(arg, (uint32_t *)(start + off + i * PAGE_BYTES),
-                       PAGE_BYTES / sizeof(uint32_t));
+                    fn(arg, (uint32_t *)(start + off + i * WD_PAGE), WD_PAGE / sizeof(uint32_t));
         }
     }
     if (pagemap >= 0)

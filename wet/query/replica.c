@@ -12,16 +12,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/page.h"
 #include "recorder/agent/views.h"
 #include <wetdbg/errors.h>
 
-#define PAGE_BYTES  4096u
 #define TABLE_FIRST 4096u
 #define MOVE_MAX    (1ull << 30)
 
 struct page {
     uint64_t number;
-    uint8_t bytes[PAGE_BYTES];
+    uint8_t bytes[WD_PAGE];
 };
 
 struct layer {
@@ -165,7 +165,7 @@ static void fill_from_image(struct wet_replica *replica, uint64_t address, uint8
 {
     struct wetdbg *wet = replica->wet;
     const struct wet_written *written;
-    memset(to, 0, PAGE_BYTES);
+    memset(to, 0, WD_PAGE);
     if (wet_written_load(wet, replica->k, &written))
         return;
     const struct agt_view *view = agt_views_at(&written->start, address);
@@ -173,20 +173,20 @@ static void fill_from_image(struct wet_replica *replica, uint64_t address, uint8
         return;
     const struct wet_object *object = &wet->space.objects[view->file];
     uint64_t off = view->file_off + (address - view->start);
-    if (off < object->bytes && object->bytes - off >= PAGE_BYTES)
-        memcpy(to, wet->space.bytes + object->mirror_off + off, PAGE_BYTES);
+    if (off < object->bytes && object->bytes - off >= WD_PAGE)
+        memcpy(to, wet->space.bytes + object->mirror_off + off, WD_PAGE);
 }
 
 static int fill_from_layer(struct wet_replica *replica, const struct layer *layer, uint64_t address,
                            uint8_t *to)
 {
     uint64_t off = address - layer->start;
-    memset(to, 0, PAGE_BYTES);
+    memset(to, 0, WD_PAGE);
     if (layer->file == EVQ_FILE_NONE || off >= layer->file_bytes)
         return 0;
     uint64_t left = layer->file_bytes - off;
     return wet_file_read(replica->wet, layer->file, layer->file_off + off, to,
-                         left < PAGE_BYTES ? left : PAGE_BYTES);
+                         left < WD_PAGE ? left : WD_PAGE);
 }
 
 static int fill(struct wet_replica *replica, uint64_t address, uint8_t *to)
@@ -206,7 +206,7 @@ static int page_make(struct wet_replica *replica, uint64_t number)
         return err;
     struct page *page =
         replica->spare_count ? replica->spare[--replica->spare_count] : malloc(sizeof(*page));
-    err = page ? fill(replica, number * PAGE_BYTES, page->bytes) : -ENOMEM;
+    err = page ? fill(replica, number * WD_PAGE, page->bytes) : -ENOMEM;
     if (err) {
         free(page);
         return err;
@@ -220,7 +220,7 @@ static int page_make(struct wet_replica *replica, uint64_t number)
 /* *out is NULL where nothing is mapped. */
 static int page_get(struct wet_replica *replica, uint64_t address, struct page **out)
 {
-    uint64_t number = address / PAGE_BYTES;
+    uint64_t number = address / WD_PAGE;
     *out = replica->last;
     if (replica->last && replica->last->number == number)
         return 0;
@@ -239,8 +239,8 @@ int wet_replica_read(struct wet_replica *replica, uint64_t address, void *bytes,
     struct page *page;
     int err = 0;
     while (size && !err) {
-        uint64_t off = address % PAGE_BYTES;
-        uint64_t here = PAGE_BYTES - off < size ? PAGE_BYTES - off : size;
+        uint64_t off = address % WD_PAGE;
+        uint64_t here = wd_page_left(address) < size ? wd_page_left(address) : size;
         err = page_get(replica, address, &page);
         if (!err && page)
             memcpy(to, page->bytes + off, here);
@@ -260,8 +260,8 @@ int wet_replica_write(struct wet_replica *replica, uint64_t address, const void 
     struct page *page;
     int err = 0;
     while (size && !err) {
-        uint64_t off = address % PAGE_BYTES;
-        uint64_t here = PAGE_BYTES - off < size ? PAGE_BYTES - off : size;
+        uint64_t off = address % WD_PAGE;
+        uint64_t here = wd_page_left(address) < size ? wd_page_left(address) : size;
         err = page_get(replica, address, &page);
         if (!err && !page)
             err = wetdbg_fail(-WETDBG_ERR_DIVERGED,
@@ -284,8 +284,8 @@ static int refill(struct wet_replica *replica, uint64_t start, uint64_t end)
     int err = 0;
     for (size_t i = 0; i < replica->table_size && !err; i++) {
         struct page *page = replica->table[i];
-        if (page && page->number * PAGE_BYTES >= start && page->number * PAGE_BYTES < end)
-            err = fill(replica, page->number * PAGE_BYTES, page->bytes);
+        if (page && page->number * WD_PAGE >= start && page->number * WD_PAGE < end)
+            err = fill(replica, page->number * WD_PAGE, page->bytes);
     }
     return err;
 }
@@ -299,14 +299,14 @@ static int layer_add(struct wet_replica *replica, const struct layer *layer)
 /* Whole pages at once, what sticks out of them byte by byte. */
 static int zero(struct wet_replica *replica, uint64_t start, uint64_t size)
 {
-    static const uint8_t zeros[PAGE_BYTES];
+    static const uint8_t zeros[WD_PAGE];
     uint64_t end = start + size;
-    uint64_t inner = (start + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
-    uint64_t inner_end = end / PAGE_BYTES * PAGE_BYTES;
+    uint64_t inner = wd_page_up(start);
+    uint64_t inner_end = wd_page_down(end);
     int err = 0;
     if (inner >= inner_end) {
         for (uint64_t here; size && !err; start += here, size -= here) {
-            here = size < PAGE_BYTES ? size : PAGE_BYTES;
+            here = size < WD_PAGE ? size : WD_PAGE;
             err = wet_replica_write(replica, start, zeros, here);
         }
         return err;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/page.h"
 #include "recorder/feed/feed.h"
 #include "wet/query/wet_priv.h"
 #include "wet/trace/rules.h"
@@ -415,7 +416,7 @@ static const uint8_t *start_page(void *arg, const struct agt_view *view, uint64_
     const struct wetdbg *wet = arg;
     uint64_t off = view->file_off + (address - view->start);
     bool is_ours = view->file == wet->file_count && off >= view->file_off &&
-                   off <= wet->space.used_bytes && wet->space.used_bytes - off >= 4096;
+                   off <= wet->space.used_bytes && wet->space.used_bytes - off >= WD_PAGE;
     return is_ours ? wet->space.bytes + off : NULL;
 }
 

@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 
 #include "common/once.h"
+#include "common/page.h"
 #include "wet/query/wet_priv.h"
 #include "wet/trace/stored_entry.h"
 #include <wetdbg/errors.h>
@@ -58,7 +59,7 @@ static int area_reserve(struct wet_area *area, size_t bytes)
 {
     if (bytes <= area->bytes)
         return 0;
-    size_t page = bytes >= HUGE_BYTES ? HUGE_PAGE : 4096;
+    size_t page = bytes >= HUGE_BYTES ? HUGE_PAGE : WD_PAGE;
     if (bytes >= MAPPED_BYTES)
         return area_map(area, (bytes + page - 1) & ~(page - 1));
     uint8_t *data = realloc(area->data, bytes);

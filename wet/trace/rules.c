@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "wet/trace/rules.h"
 
+#include "common/page.h"
 #include "recorder/agent/agent.h"
 #include "recorder/dbi/dbi.h"
 #include "wet/trace/stored_entry.h"
@@ -8,7 +9,7 @@
 bool wet_rule_span(const struct rep_span *span, uint64_t previous_end)
 {
     return span->start >= previous_end && span->start < span->end && span->end <= WET_ADDRESS_END &&
-           (span->start | span->end) % WET_PAGE == 0;
+           wd_page_is_start(span->start | span->end);
 }
 
 bool wet_rule_in_spans(const struct rep_span *spans, size_t count, uint64_t start, uint64_t bytes)
@@ -33,10 +34,10 @@ bool wet_rule_node(const struct wet_node_record *node)
 
 bool wet_rule_object(const struct wet_object *object, uint64_t file_count)
 {
-    bool is_mapping = object->start % WET_PAGE == 0 && object->start < WET_ADDRESS_END &&
+    bool is_mapping = wd_page_is_start(object->start) && object->start < WET_ADDRESS_END &&
                       object->bytes <= WET_ADDRESS_END - object->start && object->prot <= 7;
     bool is_source = object->file == EVQ_FILE_NONE ||
-                     (object->file < file_count && object->file_off % WET_PAGE == 0 &&
+                     (object->file < file_count && wd_page_is_start(object->file_off) &&
                       object->file_off <= INT64_MAX - object->bytes);
     return is_mapping && is_source;
 }

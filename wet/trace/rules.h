@@ -13,7 +13,6 @@
 #include "wet/trace/records.h"
 #include "wet/trace/space.h"
 
-#define WET_PAGE        4096ull
 #define WET_ADDRESS_END 0x7ffffffff000ull
 
 /* `previous_end`: of the span before, 0 for the first. */

@@ -9,11 +9,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/page.h"
 #include "common/room.h"
 #include <wetdbg/errors.h>
 
 #define SPACE_BYTES (1ull << 43)
-#define PAGE        4096ull
 #define STEP_BYTES  (16ull << 20) /* after so many it is asked whether there is room */
 #define BLOCK_BYTES 512           /* of st_blocks */
 
@@ -72,7 +72,8 @@ void wet_space_fini(struct wet_space *space)
 
 int wet_space_add_object(struct wet_space *space, const struct wet_object *shape)
 {
-    if (!shape->bytes || shape->bytes % PAGE || shape->bytes > SPACE_BYTES - space->used_bytes)
+    if (!shape->bytes || !wd_page_is_start(shape->bytes) ||
+        shape->bytes > SPACE_BYTES - space->used_bytes)
         return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED,
                            "the program maps more memory than can be kept (%llu "
                            "bytes at %#llx)",
@@ -427,9 +428,9 @@ static int changes_make(struct wet_space *space, const void *bytes, size_t size_
     int err = walk_begin(&walk, bytes, size_bytes);
     for (uint64_t most = again ? *made : walk.count; !err && i < most; i += !err) {
         err = walk_on(&walk, i, &mask, &words);
-        uint64_t page = walk.line / (PAGE / WET_LINE_BYTES);
+        uint64_t page = walk.line / (WD_PAGE / WET_LINE_BYTES);
         if (!err && mask && page != walk.page && !again)
-            err = room_take(space, PAGE);
+            err = room_take(space, WD_PAGE);
         if (!err)
             line_apply(space->bytes + walk.line * WET_LINE_BYTES, mask, words);
         walk.page = page;

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "common/page.h"
 #include "recorder/agent/agent.h"
 #include "recorder/agent/views.h"
 #include "wet/trace/rules.h"
@@ -133,7 +134,7 @@ static bool view_check(struct wet_verifier *verifier, uint64_t k, uint64_t off,
     size_t span_count;
     const struct rep_span *spans = wet_verifier_spans(verifier, &span_count);
     const struct wet_object *objects = (const void *)verifier->objects.data;
-    if (view->start >= view->end || (view->start | view->end) % WET_PAGE || view->prot > 7)
+    if (view->start >= view->end || !wd_page_is_start(view->start | view->end) || view->prot > 7)
         return say(verifier, k, off, "a view is empty, not of whole pages or badly protected");
     if (view->start < previous_end)
         return say(verifier, k, off, "views are out of order or overlap");

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/page.h"
 #include "recorder/agent/agent.h"
 #include "wet/trace/rules.h"
 #include "wet/verify/verify_priv.h"
@@ -221,7 +222,8 @@ static bool objects_check(struct wet_verifier *verifier)
     for (size_t i = 0; i < count; i++) {
         const struct wet_object *object = &objects[i];
         uint64_t at = i * sizeof(*object);
-        if (!object->bytes || object->bytes % WET_PAGE || object->bytes > SPACE_BYTES - used)
+        if (!object->bytes || !wd_page_is_start(object->bytes) ||
+            object->bytes > SPACE_BYTES - used)
             return say(verifier, kind, at, "an object is empty, not of whole pages or too large");
         if (object->mirror_off != used)
             return say(verifier, kind, at, "an object does not follow the one before in the image");
