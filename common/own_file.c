@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "common/own_file.h"
+#include <wetdbg/own_file.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -45,7 +45,7 @@ static int open_found(const char *path, int *fd)
     return 0;
 }
 
-int wd_own_file_open(const char *path, int *fd)
+int wetdbg_own_file_open(const char *path, int *fd)
 {
     for (;;) {
         *fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -72,7 +72,7 @@ static bool is_held(const char *path, const struct stat *named)
     return is_sticky;
 }
 
-int wd_own_file_check_goal(const char *path)
+int wetdbg_own_file_check_goal(const char *path)
 {
     struct stat st, named;
     if (!lstat(path, &named) && is_held(path, &named))

@@ -2,7 +2,7 @@
 #include <locale.h>
 #include <stdio.h>
 
-#include "common/futex.h"
+#include "dbgcli/futex.h"
 #include "dbgcli/app.h"
 #include "dbgcli/exit_status.h"
 #include "dbgcli/repl/line.h"
@@ -10,7 +10,7 @@
 
 int main(int argc, char **argv)
 {
-    int err = wd_futex_check();
+    int err = cli_futex_check();
     if (err) {
         fprintf(stderr, "wetdbg: %s\n", wetdbg_error(err));
         return cli_exit_status(err);

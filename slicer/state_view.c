@@ -72,7 +72,7 @@ int slc_dwarf_gpr(unsigned dwarf_reg)
 int slc_read_register(void *context, unsigned dwarf_reg, uint64_t *value)
 {
     const struct wetdbg_state *state = context;
-    const struct evq_regs *regs = wetdbg_state_regs(state);
+    const struct evq_regs *regs = wet_state_regs(state);
     int gpr = slc_dwarf_gpr(dwarf_reg);
     size_t size;
 
@@ -106,8 +106,8 @@ struct wetdbg_frame_regs slc_frame_regs(const struct wetdbg_state *state)
     struct wetdbg_frame_regs frame = {.is_innermost = 1};
 
     for (unsigned i = 0; i < 16; i++)
-        frame.value[i] = slc_gpr_value(wetdbg_state_regs(state), (unsigned)slc_dwarf_gpr(i));
-    frame.value[WETDBG_REG_RIP] = wetdbg_state_regs(state)->r[EVQ_RIP];
+        frame.value[i] = slc_gpr_value(wet_state_regs(state), (unsigned)slc_dwarf_gpr(i));
+    frame.value[WETDBG_REG_RIP] = wet_state_regs(state)->r[EVQ_RIP];
     frame.valid = (1u << WETDBG_FRAME_REG_COUNT) - 1;
     return frame;
 }

@@ -104,7 +104,7 @@ uint32_t wet_node_executions_in(const struct wetdbg *wet, uint32_t node, uint64_
 /* ---- registers and events ---- */
 
 /* The registers of a state, as events have them. */
-const struct evq_regs *wetdbg_state_regs(const struct wetdbg_state *state);
+const struct evq_regs *wet_state_regs(const struct wetdbg_state *state);
 
 /* All events of the run in order (time, entry), without running anything. `exec` is not set. */
 int wet_each_entry(struct wetdbg *wet, int (*fn)(void *arg, const struct wet_event *event),

@@ -15,7 +15,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "common/own_file.h"
+#include <wetdbg/own_file.h>
 #include "dbgcli/alloc.h"
 #include "dbgcli/args.h"
 #include "dbgcli/suggest.h"
@@ -168,7 +168,7 @@ static int lock(struct cli_bookmarks *bookmarks, int *fd)
                            bookmarks->path);
     char *path = cli_asprintf("%s.lock", bookmarks->path);
     *fd = -1;
-    err = wd_own_file_open(path, fd);
+    err = wetdbg_own_file_open(path, fd);
     free(path);
     while (!err && flock(*fd, LOCK_EX) != 0)
         if (errno != EINTR)

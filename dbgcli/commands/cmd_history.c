@@ -17,9 +17,9 @@
 #include "dbgcli/nav/place.h"
 #include "dbgcli/nav/thread.h"
 #include "dbgcli/nav/walker.h"
-#include "dbgcli/nav/writes.h"
 #include "dbgcli/syscall_name.h"
 #include <wetdbg/errors.h>
+#include <wetdbg/writes.h>
 
 #define LIMIT_DEFAULT   100
 #define CHUNK           32 /* rows between two printings */
@@ -55,10 +55,10 @@ struct history {
     struct cli_session *session;
     struct cli_out *out;
     struct cli_meter meter;
-    struct cli_write_finder *finder;
-    struct cli_value value; /* of what: type and address */
-    struct cli_range range; /* its bytes */
-    wetdbg_time from, to;   /* writes in these times are its own */
+    struct wetdbg_write_finder *finder;
+    struct cli_value value;    /* of what: type and address */
+    struct wetdbg_range range; /* its bytes */
+    wetdbg_time from, to;      /* writes in these times are its own */
     bool is_oldest_first, has_changes_only;
     uint64_t limit, shown;
     bool has_more;
@@ -88,7 +88,7 @@ static int parse_address(struct history *history, const char *text)
         .is_in_memory = true,
         .address = address,
     };
-    history->range = (struct cli_range){address, address + size};
+    history->range = (struct wetdbg_range){address, address + size};
     return 0;
 }
 
@@ -124,7 +124,7 @@ static int resolve(struct history *history, const char *text)
                            text, text);
     if (!size || value->address > UINT64_MAX - size)
         return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED, "the size of '%s' is not known", text);
-    history->range = (struct cli_range){value->address, value->address + size};
+    history->range = (struct wetdbg_range){value->address, value->address + size};
     if (value->bit_size) {
         history->range.start += value->bit_offset / 8;
         history->range.end = value->address + (value->bit_offset + value->bit_size + 7) / 8;
@@ -161,23 +161,47 @@ static bool find_frame(struct history *history, uint64_t *return_slot, size_t *i
 
 /* Whether a write to a return address's slot makes a frame there, or takes it away: not so xsave of the
  * dynamic linker, which may reach that far and does not, and what a recording has around a signal's. */
-static bool is_certain(const struct cli_write *write)
+/* Grows as needed; all zero to begin with; `items` is to be freed. */
+struct write_list {
+    struct wetdbg_write *items;
+    size_t count, capacity;
+};
+
+static int add_write(void *arg, const struct wetdbg_write *write)
+{
+    struct write_list *list = arg;
+    if (list->count == list->capacity) {
+        list->capacity = list->capacity ? 2 * list->capacity : 64;
+        list->items = cli_realloc(list->items, list->capacity, sizeof(*list->items));
+    }
+    list->items[list->count++] = *write;
+    return 0;
+}
+
+/* Adds the writes of interval k that touch `range`, by time; see wetdbg_writes_each(). */
+static int find_writes(struct history *history, uint64_t k, const struct wetdbg_range *range,
+                       wetdbg_time from, wetdbg_time to, bool with_returns, struct write_list *list)
+{
+    return wetdbg_writes_each(history->finder, k, range, from, to, with_returns, add_write, list);
+}
+
+static bool is_certain(const struct wetdbg_write *write)
 {
     return write->is_return || write->is_handler || (write->pc && !write->is_maybe);
 }
 
 /* The last certain write to `slot` before the current time: the call. */
-static int find_beginning(struct history *history, const struct cli_range *slot)
+static int find_beginning(struct history *history, const struct wetdbg_range *slot)
 {
     struct cli_session *session = history->session;
-    struct cli_write_list list = {0};
+    struct write_list list = {0};
     uint64_t last = wetdbg_interval_at(session->wet, session->time);
     int err = 0;
     for (uint64_t k = last + 1; k-- > 0 && !err;) {
         if (cli_meter_update(&history->meter, last - k, last + 1))
             err = -WETDBG_ERR_INTERRUPTED;
         if (!err && wetdbg_interval_may_write(session->wet, k, slot->start, 8))
-            err = cli_writes_find(history->finder, k, slot, 1, session->time - 1, false, &list);
+            err = find_writes(history, k, slot, 1, session->time - 1, false, &list);
         while (list.count && !is_certain(&list.items[list.count - 1]))
             list.count--;
         if (!err && list.count) {
@@ -185,26 +209,8 @@ static int find_beginning(struct history *history, const struct cli_range *slot)
             break;
         }
     }
-    cli_write_list_fini(&list);
+    free(list.items);
     return err;
-}
-
-/* Whether one of the function's returns ran in interval k. */
-static bool may_return_in(struct history *history, const struct wetdbg_function *function,
-                          uint64_t k)
-{
-    struct wetdbg *wet = history->session->wet;
-    uint32_t limit = wet_node_limit(wet);
-    for (uint32_t id = 0; id < limit; id++) {
-        const struct wet_node *node;
-        if (!wet_node_executions_in(wet, id, k) || !(node = wet_get_node(wet, id)) ||
-            node->pc < function->start || node->pc >= function->end)
-            continue;
-        if (node->statement_count &&
-            node->statements[node->statement_count - 1].info->klass == INS_RET)
-            return true;
-    }
-    return false;
 }
 
 /*
@@ -212,11 +218,11 @@ static bool may_return_in(struct history *history, const struct wetdbg_function 
  * which neither the frame's lines were written nor its function returned is passed over; that a tail call
  * left the frame there shows later, at the next call's write.
  */
-static int find_end(struct history *history, const struct cli_range *slot, size_t frame)
+static int find_end(struct history *history, const struct wetdbg_range *slot, size_t frame)
 {
     struct cli_session *session = history->session;
     struct wetdbg_function function = {.start = 0};
-    struct cli_write_list list = {0};
+    struct write_list list = {0};
     uint64_t first = wetdbg_interval_at(session->wet, session->time);
     uint64_t count = session->info->intervals;
     bool has_end = false;
@@ -228,15 +234,15 @@ static int find_end(struct history *history, const struct cli_range *slot, size_
         if (!err && (wetdbg_interval_may_write(session->wet, k, slot->start, 8) ||
                      wetdbg_interval_may_write(session->wet, k, history->range.start,
                                                history->range.end - history->range.start) ||
-                     may_return_in(history, &function, k)))
-            err = cli_writes_find(history->finder, k, slot, session->time, session->info->last_time,
-                                  true, &list);
+                     wetdbg_may_return_in(session->wet, function.start, function.end, k)))
+            err =
+                find_writes(history, k, slot, session->time, session->info->last_time, true, &list);
         for (size_t i = 0; i < list.count && !err && !has_end; i++)
             if ((has_end = is_certain(&list.items[i])))
                 history->to = list.items[i].time;
         list.count = 0;
     }
-    cli_write_list_fini(&list);
+    free(list.items);
     return err;
 }
 
@@ -252,7 +258,7 @@ static int find_life(struct history *history, const struct cli_args *args)
     history->from = session->info->first_time;
     history->to = session->info->last_time;
     if (!is_plain_address(args->operands[0]) && find_frame(history, &return_slot, &frame)) {
-        struct cli_range slot = {return_slot, return_slot + 8};
+        struct wetdbg_range slot = {return_slot, return_slot + 8};
         if (!has_after)
             err = find_beginning(history, &slot);
         if (!err && !has_before)
@@ -268,7 +274,7 @@ static int find_life(struct history *history, const struct cli_args *args)
 /* ---- one write ---- */
 
 struct row {
-    struct cli_write write;
+    struct wetdbg_write write;
     char *before, *after; /* texts of the values */
     struct cli_place place;
     const char *inner; /* the function that wrote, if the place is that of its caller; or NULL */
@@ -311,7 +317,7 @@ static char *value_text(struct history *history, struct cli_moment *moment)
 }
 
 /* 1 if the row is to be left out. */
-static int fill_row(struct history *history, const struct cli_write *write, struct row *row)
+static int fill_row(struct history *history, const struct wetdbg_write *write, struct row *row)
 {
     struct cli_session *session = history->session;
     *row = (struct row){.write = *write};
@@ -432,7 +438,7 @@ static void print_row(struct history *history, const struct row *row)
 /* ---- all of them ---- */
 
 /* Up to CHUNK writes, which are shown in the order asked for once their values are known. */
-static int show_chunk(struct history *history, const struct cli_write *writes, size_t count)
+static int show_chunk(struct history *history, const struct wetdbg_write *writes, size_t count)
 {
     struct row rows[CHUNK];
     size_t filled = 0;
@@ -462,11 +468,10 @@ static int show_chunk(struct history *history, const struct cli_write *writes, s
     return result < 0 ? result : history->has_more ? STOP : 0;
 }
 
-static int show_interval(struct history *history, uint64_t k, struct cli_write_list *list)
+static int show_interval(struct history *history, uint64_t k, struct write_list *list)
 {
     list->count = 0;
-    int err = cli_writes_find(history->finder, k, &history->range, history->from, history->to,
-                              false, list);
+    int err = find_writes(history, k, &history->range, history->from, history->to, false, list);
     size_t done = 0;
     while (!err && done < list->count) {
         size_t count = list->count - done < CHUNK ? list->count - done : CHUNK;
@@ -480,7 +485,7 @@ static int show_interval(struct history *history, uint64_t k, struct cli_write_l
 static int show_all(struct history *history)
 {
     struct cli_session *session = history->session;
-    struct cli_write_list list = {0};
+    struct write_list list = {0};
     uint64_t first = wetdbg_interval_at(session->wet, history->from);
     uint64_t last = wetdbg_interval_at(session->wet, history->to), count = last - first + 1;
     int result = history->from > history->to ? STOP : 0;
@@ -492,7 +497,7 @@ static int show_all(struct history *history)
                                            history->range.end - history->range.start))
             result = show_interval(history, k, &list);
     }
-    cli_write_list_fini(&list);
+    free(list.items);
     return result < 0 ? result : 0;
 }
 
@@ -548,10 +553,11 @@ int cli_cmd_history(struct cli_repl *repl, const struct cli_args *args, const ch
     if (result)
         return result;
     char *what = joined(args);
-    history.finder = cli_write_finder_new(session->wet);
     history.array = repl->out->json ? json_array() : NULL;
     cli_meter_begin(&history.meter, repl->out, "looking for writes");
-    result = resolve(&history, what);
+    result = wetdbg_write_finder_open(session->wet, &history.finder);
+    if (!result)
+        result = resolve(&history, what);
     if (!result)
         result = find_life(&history, args);
     if (!result)
@@ -562,7 +568,7 @@ int cli_cmd_history(struct cli_repl *repl, const struct cli_args *args, const ch
     if (result == -WETDBG_ERR_INTERRUPTED)
         result = history.array ? 0 : wetdbg_fail(result, "interrupted; there may be more");
     cli_walker_fini(&history.walker);
-    cli_write_finder_free(history.finder);
+    wetdbg_write_finder_close(history.finder);
     json_decref(history.array);
     free(what);
     return result;

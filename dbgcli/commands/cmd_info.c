@@ -50,14 +50,13 @@ struct signal_walk {
     uint64_t count;
 };
 
-static int show_signal(void *context, const struct wet_event *event)
+static int show_signal(void *context, const struct wetdbg_event *event)
 {
     struct signal_walk *walk = context;
     struct cli_out *out = walk->session->out;
-    const struct evq_entry *entry = event->entry;
-    if ((entry->kind != EVQ_FAULT && entry->kind != EVQ_PLACE) || !entry->number)
+    if (event->kind != WETDBG_EVENT_FAULT && event->kind != WETDBG_EVENT_SIGNAL)
         return 0;
-    const char *reason = cli_signal_reason(entry->number, entry->code);
+    const char *reason = cli_signal_reason(event->number, event->code);
     wetdbg_time time = event->time + 1; /* the state that the signal interrupted */
     walk->count++;
     if (walk->array) {
@@ -66,22 +65,22 @@ static int show_signal(void *context, const struct wet_event *event)
         cli_json_set(row, "task", json_integer(event->task));
         cli_thread_to_json(row, walk->session,
                            wetdbg_thread_of(walk->session->wet, event->task, event->time));
-        cli_json_set(row, "signal", cli_json_text(cli_signal_name(entry->number)));
-        cli_json_set(row, "fault", json_boolean(entry->kind == EVQ_FAULT));
-        cli_json_set(row, "address", cli_json_address(entry->address));
+        cli_json_set(row, "signal", cli_json_text(cli_signal_name(event->number)));
+        cli_json_set(row, "fault", json_boolean(event->kind == WETDBG_EVENT_FAULT));
+        cli_json_set(row, "address", cli_json_address(event->address));
         cli_json_set(row, "reason", cli_json_text(reason));
         cli_json_append(walk->array, row);
         return 0;
     }
-    bool is_alone = entry->kind != EVQ_FAULT && !cli_has_threads(walk->session);
+    bool is_alone = event->kind != WETDBG_EVENT_FAULT && !cli_has_threads(walk->session);
     fprintf(out->stream, "time %-12" PRIu64 " %-*s", time, is_alone ? 0 : 9,
-            cli_signal_name(entry->number));
+            cli_signal_name(event->number));
     if (cli_has_threads(walk->session)) {
         putc(' ', out->stream);
         cli_thread_print(out, wetdbg_thread_of(walk->session->wet, event->task, event->time));
     }
-    if (entry->kind == EVQ_FAULT)
-        fprintf(out->stream, " %s: 0x%" PRIx64, reason ? reason : "fault", entry->address);
+    if (event->kind == WETDBG_EVENT_FAULT)
+        fprintf(out->stream, " %s: 0x%" PRIx64, reason ? reason : "fault", event->address);
     putc('\n', out->stream);
     return cli_out_is_gone(out);
 }
@@ -91,7 +90,7 @@ static int info_signals(struct cli_session *session, const char *operand)
     struct signal_walk walk = {.session = session};
     (void)operand;
     walk.array = session->out->json ? json_array() : NULL;
-    int result = wet_each_entry(session->wet, show_signal, &walk);
+    int result = wetdbg_each_event(session->wet, show_signal, &walk);
     if (result < 0) {
         json_decref(walk.array);
         return result;

@@ -11,6 +11,7 @@
 #include "dbgcli/commands/needle.h"
 #include "dbgcli/eval/value.h"
 #include "dbgcli/meter.h"
+#include "dbgcli/nav/general.h"
 #include "dbgcli/nav/thread.h"
 #include "dbgcli/nav/walker.h"
 #include "dbgcli/syscall_name.h"
@@ -81,8 +82,9 @@ struct search {
 static int add_hit(struct search *search, const struct wetdbg_effect *effect, uint64_t address,
                    uint64_t size)
 {
-    const struct evq_entry *entry = effect->event ? effect->event->entry : NULL;
-    bool is_call = entry && (entry->kind == EVQ_SYSCALL_ENTER || entry->kind == EVQ_SYSCALL_EXIT);
+    const struct wetdbg_event *event = effect->event;
+    bool is_call =
+        event && (event->kind == WETDBG_EVENT_CALL || event->kind == WETDBG_EVENT_CALL_END);
     if (search->hit_count == search->hit_capacity) {
         search->hit_capacity = search->hit_capacity ? 2 * search->hit_capacity : 64;
         search->hits = cli_realloc(search->hits, search->hit_capacity, sizeof(*search->hits));
@@ -90,7 +92,7 @@ static int add_hit(struct search *search, const struct wetdbg_effect *effect, ui
     search->hits[search->hit_count++] = (struct hit){
         .time = effect->time,
         .pc = effect->pc,
-        .syscall = is_call ? entry->number : -1,
+        .syscall = is_call ? event->number : -1,
         .reg = effect->reg,
         .address = address,
         .size = size,
@@ -120,16 +122,11 @@ static int look_at(void *arg, const struct wetdbg_effect *effect)
 
 /* ---- showing ---- */
 
-static const char *const register_names[INS_GPR_COUNT] = {
-    "rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi",
-    "r8",  "r9",  "r10", "r11", "r12", "r13", "r14", "r15",
-};
-
 static void print_place_found(struct search *search, const struct hit *hit)
 {
     FILE *stream = search->out->stream;
     if (hit->reg >= 0) {
-        fprintf(stream, "  $%s", register_names[hit->reg]);
+        fprintf(stream, "  $%s", cli_general_name((unsigned)hit->reg));
         return;
     }
     fputs("  *", stream);
@@ -169,7 +166,8 @@ static json_t *json_of_hit(struct search *search, const struct hit *hit,
     cli_json_set(row, "by", cli_json_text(hit->pc ? "program" : "kernel"));
     cli_json_set(row, "syscall",
                  cli_json_text(hit->syscall >= 0 ? cli_syscall_name(hit->syscall) : NULL));
-    cli_json_set(row, "register", cli_json_text(hit->reg >= 0 ? register_names[hit->reg] : NULL));
+    cli_json_set(row, "register",
+                 cli_json_text(hit->reg >= 0 ? cli_general_name((unsigned)hit->reg) : NULL));
     cli_json_set(row, "address", hit->reg < 0 ? cli_json_address(hit->address) : json_null());
     cli_json_set(row, "bytes", cli_json_count(hit->size));
     cli_place_to_json(row, place);

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/user.h>
 
 #include "dbgcli/alloc.h"
 #include "dbgcli/commands/disassembly.h"
@@ -113,15 +114,16 @@ static void print_end(struct cli_session *session, const struct wetdbg_thread *t
 static int arrive(struct cli_session *session, const struct cli_calls *calls, bool is_at_end,
                   bool is_back)
 {
-    const struct wetdbg_thread *thread = calls->walk.thread;
-    wetdbg_time time = calls->walk.is_end ? end_time(session, thread) : cli_walk_time(&calls->walk);
+    const struct wetdbg_thread *thread = wetdbg_walk_thread(calls->walk);
+    wetdbg_time time =
+        wetdbg_walk_is_end(calls->walk) ? end_time(session, thread) : wetdbg_walk_time(calls->walk);
     if (time == session->time && is_at_end && calls->skipped == session->skipped)
         return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "this is the %s of %s", is_back ? "start" : "end",
                            cli_has_threads(session) ? "the thread" : "the run");
     int err = go(session, time, thread);
     if (err)
         return err;
-    if (calls->skipped < session->moment->frame_count && !calls->walk.is_end) {
+    if (calls->skipped < session->moment->frame_count && !wetdbg_walk_is_end(calls->walk)) {
         session->skipped = calls->skipped;
         if (calls->skipped)
             session->frame = calls->skipped;
@@ -278,13 +280,13 @@ struct delivery {
     wetdbg_time time; /* of the latest one, that is of the instruction before it; 0: none */
 };
 
-static int note_delivery(void *arg, const struct wet_event *event)
+static int note_delivery(void *arg, const struct wetdbg_event *event)
 {
     struct delivery *delivery = arg;
     if (event->time >= delivery->until)
         return 1;
-    if (event->task == delivery->task &&
-        cli_walk_calls_handler(event, delivery->slot, delivery->address))
+    if (event->task == delivery->task && event->calls_handler &&
+        event->registers->rsp == delivery->slot && event->handler_return == delivery->address)
         delivery->time = event->time;
     return 0;
 }
@@ -297,14 +299,14 @@ static int leave_backward(struct cli_session *session, struct cli_calls *calls, 
     struct delivery delivery = {
         .slot = slot,
         .address = address,
-        .task = calls->walk.thread->task,
+        .task = wetdbg_walk_thread(calls->walk)->task,
         .until = session->time,
     };
-    int result = wet_each_entry(session->wet, note_delivery, &delivery);
+    int result = wetdbg_each_event(session->wet, note_delivery, &delivery);
     if (result < 0)
         return result;
     if (delivery.time) {
-        result = cli_walk_seek_back(&calls->walk, delivery.time);
+        result = wetdbg_walk_seek_back(calls->walk, delivery.time);
         return result > 0 ? CLI_CALLS_DONE : result < 0 ? result : CLI_CALLS_ENDED;
     }
     result = cli_calls_previous(calls);
@@ -356,7 +358,7 @@ static int find_before(struct cli_session *session, const uint64_t *pcs, size_t 
 {
     hit->is_last_wanted = true;
     for (uint64_t k = wetdbg_interval_at(session->wet, end) + 1; k-- > 0 && !hit->is_found;) {
-        wetdbg_time start = cli_walk_interval_start(session->wet, k);
+        wetdbg_time start = wetdbg_interval_time(session->wet, k);
         if (start < end) {
             int result =
                 wetdbg_each_instance(session->wet, pcs, count, start, end - 1, note_hit, hit);

@@ -8,6 +8,7 @@
 #include "dbgcli/commands/slicing.h"
 #include "dbgcli/eval/value.h"
 #include "dbgcli/interrupt.h"
+#include "dbgcli/nav/general.h"
 #include "dbgcli/nav/place.h"
 #include "dbgcli/nav/thread.h"
 #include <wetdbg/errors.h>
@@ -94,26 +95,28 @@ static int need_slice(struct cli_session *session, enum wetdbg_slice_kinds kinds
 
 /* ---- what passed over an edge ---- */
 
-static const char *const gpr_names[INS_GPR_COUNT] = {
-    "rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi",
-    "r8",  "r9",  "r10", "r11", "r12", "r13", "r14", "r15",
-};
-
 static void describe_location(FILE *to, const struct wetdbg_state *state, unsigned location)
 {
-    static const char *const flags[] = {"CF", "PF", "AF", "ZF", "SF", "OF", "DF"};
-    static const unsigned char flag_bits[] = {0, 2, 4, 6, 7, 11, 10};
-    const struct evq_regs *regs = wetdbg_state_regs(state);
-    if (location < INS_LOC_CF) {
-        unsigned gpr = (location - INS_LOC_GPR) / INS_GPR_PIECES;
-        fprintf(to, "%s = 0x%" PRIx64, gpr_names[gpr], regs->r[evq_reg_of_gpr[gpr]]);
-    } else if (location < INS_LOC_VEC) {
-        unsigned flag = location - INS_LOC_CF;
-        fprintf(to, "%s = %u", flags[flag], (unsigned)(regs->r[EVQ_EFLAGS] >> flag_bits[flag] & 1));
-    } else if (location < INS_LOC_K) {
-        fprintf(to, "xmm%u", (location - INS_LOC_VEC) / INS_VEC_PIECES);
-    } else {
-        fputs(location < INS_LOC_X87 ? "a mask register" : "floating-point state", to);
+    const struct user_regs_struct *registers = wetdbg_state_registers(state);
+    unsigned number;
+    switch (wetdbg_location_kind(location, &number)) {
+    case WETDBG_LOCATION_GENERAL:
+        fprintf(to, "%s = 0x%" PRIx64, cli_general_name(number),
+                cli_general_value(registers, number));
+        break;
+    case WETDBG_LOCATION_FLAG:
+        fprintf(to, "%s = %u", wetdbg_location_name(location),
+                (unsigned)(registers->eflags >> number & 1));
+        break;
+    case WETDBG_LOCATION_VECTOR:
+        fprintf(to, "xmm%u", number);
+        break;
+    case WETDBG_LOCATION_MASK:
+        fputs("a mask register", to);
+        break;
+    case WETDBG_LOCATION_OTHER:
+        fputs("floating-point state", to);
+        break;
     }
 }
 
@@ -130,7 +133,7 @@ static void describe_byte(FILE *to, struct wetdbg_model *model, struct wetdbg_st
 /* What `hop` gave to the hop above, as that one saw it; to be freed; NULL if nothing did. */
 static char *describe_value(struct cli_session *session, const struct wetdbg_slice_instance *hop)
 {
-    bool is_byte = hop->location == INS_LOC_COUNT;
+    bool is_byte = hop->location == WETDBG_LOCATION_NONE;
     struct wetdbg_state *state;
     char *text = NULL;
     size_t size;

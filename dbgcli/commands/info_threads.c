@@ -41,25 +41,25 @@ static bool is_struck_after(const struct cli_session *session, wetdbg_time time)
            time + 1 == session->time;
 }
 
-static int note_event(void *context, const struct wet_event *event)
+static int note_event(void *context, const struct wetdbg_event *event)
 {
     struct activity_walk *walk = context;
     wetdbg_time now = walk->session->time;
     if (event->time >= now)
         return 1;
     /* a fatal signal ends all of them, right after the state that it struck */
-    if (event->entry->kind == EVQ_TASK_EXIT && is_struck_after(walk->session, event->time))
+    if (event->kind == WETDBG_EVENT_THREAD_END && is_struck_after(walk->session, event->time))
         return 0;
     const struct wetdbg_thread *thread =
         wetdbg_thread_of(walk->session->wet, event->task, event->time);
     if (!thread)
         return 0;
     struct activity *activity = &walk->list[thread->index];
-    if (event->entry->kind == EVQ_SYSCALL_ENTER)
-        activity->call = event->entry->number;
-    else if (event->entry->kind == EVQ_SYSCALL_EXIT)
+    if (event->kind == WETDBG_EVENT_CALL)
+        activity->call = event->number;
+    else if (event->kind == WETDBG_EVENT_CALL_END)
         activity->call = NO_CALL;
-    else if (event->entry->kind == EVQ_TASK_EXIT)
+    else if (event->kind == WETDBG_EVENT_THREAD_END)
         activity->has_left = true;
     return 0;
 }
@@ -69,7 +69,7 @@ static int read_activities(struct cli_session *session, size_t count, struct act
     struct activity_walk walk = {session, cli_malloc(count * sizeof(*walk.list))};
     for (size_t i = 0; i < count; i++)
         walk.list[i] = (struct activity){.call = NO_CALL};
-    int result = wet_each_entry(session->wet, note_event, &walk);
+    int result = wetdbg_each_event(session->wet, note_event, &walk);
     *list = walk.list;
     if (result < 0)
         free(walk.list);

@@ -4,7 +4,7 @@
 #define DBGCLI_COMMANDS_NEEDLE_H
 
 #include "dbgcli/args.h"
-#include "wet/intervals.h"
+#include <wetdbg/wet.h>
 
 #define CLI_NEEDLE_BYTES_MAX 256
 

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/user.h>
 
 #include "dbgcli/alloc.h"
 #include "dbgcli/commands/slicing.h"
@@ -236,7 +237,7 @@ static char *environment_text(struct wetdbg_state *state, uint64_t start)
 /* The stack of the start: argc, argv, NULL, environment, NULL. */
 static char *argument_text(struct wetdbg_state *state, uint64_t address)
 {
-    uint64_t at = wetdbg_state_regs(state)->r[EVQ_RSP], count, start;
+    uint64_t at = wetdbg_state_registers(state)->rsp, count, start;
     if (!read_word(state, at, &count) || count > STRINGS_MAX)
         return NULL;
     if (address - at < 8)

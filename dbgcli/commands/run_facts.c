@@ -25,24 +25,23 @@ struct exec_walk {
 
 /* A successful exec never returns here: its task ends. (That of a child by vfork does too, but its
  * parent goes on.) */
-static int note_exec(void *context, const struct wet_event *event)
+static int note_exec(void *context, const struct wetdbg_event *event)
 {
     struct exec_walk *walk = context;
-    const struct evq_entry *entry = event->entry;
-    bool is_exec = entry->number == SYS_execve || entry->number == SYS_execveat;
-    switch (entry->kind) {
-    case EVQ_SYSCALL_ENTER:
+    bool is_exec = event->number == SYS_execve || event->number == SYS_execveat;
+    switch (event->kind) {
+    case WETDBG_EVENT_CALL:
         if (is_exec)
             *walk = (struct exec_walk){.is_begun = true, .task = event->task};
         else
             walk->is_done = false;
         break;
-    case EVQ_SYSCALL_EXIT:
+    case WETDBG_EVENT_CALL_END:
         if (walk->is_begun && event->task == walk->task)
             walk->is_begun = false;
         walk->is_done = false;
         break;
-    case EVQ_TASK_EXIT:
+    case WETDBG_EVENT_THREAD_END:
         walk->is_done |= walk->is_begun && event->task == walk->task;
         break;
     default:
@@ -54,7 +53,7 @@ static int note_exec(void *context, const struct wet_event *event)
 static bool ended_in_exec(struct wetdbg *wet)
 {
     struct exec_walk walk = {0};
-    wet_each_entry(wet, note_exec, &walk);
+    wetdbg_each_event(wet, note_exec, &walk);
     return walk.is_done;
 }
 

@@ -4,7 +4,7 @@
 #define DBGCLI_COMMANDS_RUN_FACTS_H
 
 #include "dbgcli/out.h"
-#include "wet/intervals.h"
+#include <wetdbg/wet.h>
 
 enum cli_run_end {
     CLI_RUN_END_UNKNOWN, /* the recording does not tell */

@@ -13,9 +13,9 @@
 #include "dbgcli/nav/moment.h"
 #include "dbgcli/out.h"
 #include "dbgcli/repl/repl.h"
-#include "wet/intervals.h"
 #include <wetdbg/model.h>
 #include <wetdbg/slice.h>
+#include <wetdbg/wet.h>
 
 struct cli_session {
     struct cli_out *out;

@@ -4,10 +4,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/user.h>
 
 #include "dbgcli/alloc.h"
 #include "dbgcli/nav/place.h"
-#include "recorder/event/ops.h"
 #include <wetdbg/errors.h>
 #include <wetdbg/origin.h>
 
@@ -50,7 +50,7 @@ static struct row *make_rows(struct cli_session *session, const struct wetdbg_sl
             .distance = list[i].distance,
             .user = list[i].user,
         };
-        if (list[i].location != INS_LOC_COUNT ||
+        if (list[i].location != WETDBG_LOCATION_NONE ||
             wetdbg_symbol_at(session->model, row.address, &row.symbol) != 0 ||
             !is_programs(session, row.symbol.module))
             continue;
@@ -76,20 +76,19 @@ struct start {
     bool has_rsp;
     uint64_t rsp;         /* where the first instruction found it */
     uint64_t stack_bytes; /* of arguments and environment that the slice uses */
-    struct wetdbg_spot registers[INS_LOC_COUNT]; /* each once */
+    struct wetdbg_spot registers[WETDBG_LOCATION_NONE]; /* each once */
     size_t register_count;
 };
 
 #define STACK_START_MAX (UINT64_C(16) << 20) /* arguments and environment have less */
 
 /* The first registers that are loaded are those of the first instruction. 1 ends the enumeration. */
-static int find_rsp(void *context, const struct wet_event *event)
+static int find_rsp(void *context, const struct wetdbg_event *event)
 {
     struct start *start = context;
-    const struct evq_regs *regs = evq_entry_loads(event->entry);
-    if (!regs)
+    if (!event->registers)
         return event->time != 0;
-    start->rsp = regs->r[EVQ_RSP];
+    start->rsp = event->registers->rsp;
     start->has_rsp = true;
     return 1;
 }
@@ -97,13 +96,12 @@ static int find_rsp(void *context, const struct wet_event *event)
 static struct wetdbg_spot spot_of(const struct wetdbg_slice_initial *initial)
 {
     struct wetdbg_spot spot = {.kind = WETDBG_SPOT_LOCATION, .task = initial->task};
+    unsigned number;
+    enum wetdbg_location_kind kind = wetdbg_location_kind(initial->location, &number);
     spot.number = initial->location;
-    if (initial->location < INS_LOC_CF) {
-        spot.kind = WETDBG_SPOT_GPR;
-        spot.number = initial->location / INS_GPR_PIECES;
-    } else if (initial->location >= INS_LOC_VEC && initial->location < INS_LOC_K) {
-        spot.kind = WETDBG_SPOT_VECTOR;
-        spot.number = (uint16_t)((initial->location - INS_LOC_VEC) / INS_VEC_PIECES);
+    if (kind == WETDBG_LOCATION_GENERAL || kind == WETDBG_LOCATION_VECTOR) {
+        spot.kind = kind == WETDBG_LOCATION_GENERAL ? WETDBG_SPOT_GPR : WETDBG_SPOT_VECTOR;
+        spot.number = (uint16_t)number;
     }
     return spot;
 }
@@ -123,10 +121,10 @@ static void find_start(struct cli_session *session, const struct wetdbg_slice *s
     const struct wetdbg_slice_initial *list = wetdbg_slice_initials(slice, &count);
     *start = (struct start){0};
     if (count)
-        wet_each_entry(session->wet, find_rsp, start);
+        wetdbg_each_event(session->wet, find_rsp, start);
     for (size_t i = 0; i < count; i++) {
         uint64_t off = list[i].address - start->rsp;
-        if (list[i].location != INS_LOC_COUNT)
+        if (list[i].location != WETDBG_LOCATION_NONE)
             add_register(start, spot_of(&list[i]));
         else if (start->has_rsp && off < STACK_START_MAX)
             start->stack_bytes += list[i].size_bytes;

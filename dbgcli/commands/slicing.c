@@ -2,8 +2,8 @@
 #include "dbgcli/commands/slicing.h"
 
 #include <inttypes.h>
+#include <time.h>
 
-#include "common/clock.h"
 #include "dbgcli/commands/slice_groups.h"
 #include "dbgcli/meter.h"
 #include "dbgcli/nav/place.h"
@@ -11,6 +11,13 @@
 
 #define PATIENCE_SECONDS 0.5 /* before lines of a slice in progress are shown */
 #define EARLY_LINES      10  /* shown before the slice is complete */
+
+static double seconds_now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
 
 int cli_kinds_from(const struct cli_args *args, enum wetdbg_slice_kinds *kinds)
 {
@@ -63,7 +70,7 @@ int cli_criterion_parse(struct cli_session *session, const char *text,
 struct watch {
     struct cli_session *session;
     struct cli_meter meter;
-    double start; /* wd_seconds() */
+    double start; /* seconds_now() */
     bool shows_lines;
     unsigned line_count;
     struct wetdbg_slice_line lines[EARLY_LINES]; /* strings are the model's */
@@ -93,7 +100,7 @@ static void print_early_lines(struct watch *watch)
 static int on_progress(void *arg, uint64_t scanned, uint64_t total)
 {
     struct watch *watch = arg;
-    if (watch->session->out->screen && wd_seconds() - watch->start >= PATIENCE_SECONDS)
+    if (watch->session->out->screen && seconds_now() - watch->start >= PATIENCE_SECONDS)
         print_early_lines(watch);
     return cli_meter_update(&watch->meter, scanned, total);
 }
@@ -120,7 +127,7 @@ int cli_slice_run(struct cli_session *session, const struct wetdbg_criterion *cr
     options.progress = on_progress;
     options.on_line = on_line;
     options.arg = &watch;
-    watch.start = wd_seconds();
+    watch.start = seconds_now();
     cli_meter_begin(&watch.meter, session->out, "looking back");
     int result = wetdbg_slice_backward(session->wet, criterion, &options, slice);
     cli_meter_end(&watch.meter);
@@ -135,7 +142,7 @@ int cli_origin_run(struct cli_session *session, const struct wetdbg_criterion *c
     struct watch watch = {.session = session};
     struct wetdbg_slice_options options = {
         .no_bypass = no_bypass, .progress = on_progress, .arg = &watch};
-    watch.start = wd_seconds();
+    watch.start = seconds_now();
     cli_meter_begin(&watch.meter, session->out, "looking back");
     int result = wetdbg_origin(session->wet, criterion, &options, origin);
     cli_meter_end(&watch.meter);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dbgcli/nav/general.h"
 #include <wetdbg/errors.h>
 
 #define XSAVE_HEADER  512
@@ -14,11 +15,13 @@
 
 enum shape { SHAPE_LONG, SHAPE_POINTER, SHAPE_CODE, SHAPE_FLAGS, SHAPE_INT };
 
-/* By DWARF number, or (not of the unwinder) by place in struct evq_regs. */
+#define AT(name) (int)offsetof(struct user_regs_struct, name)
+
+/* By DWARF number, or (not of the unwinder) by place in struct user_regs_struct. */
 static const struct {
     const char *name;
     unsigned dwarf;
-    int evq; /* -1: dwarf */
+    int offset; /* -1: dwarf */
     enum shape shape;
 } whole[] = {
     {"rax", 0, -1, SHAPE_LONG},
@@ -38,15 +41,15 @@ static const struct {
     {"r14", 14, -1, SHAPE_LONG},
     {"r15", 15, -1, SHAPE_LONG},
     {"rip", 16, -1, SHAPE_CODE},
-    {"eflags", 0, EVQ_EFLAGS, SHAPE_FLAGS},
-    {"cs", 0, EVQ_CS, SHAPE_INT},
-    {"ss", 0, EVQ_SS, SHAPE_INT},
-    {"ds", 0, EVQ_DS, SHAPE_INT},
-    {"es", 0, EVQ_ES, SHAPE_INT},
-    {"fs", 0, EVQ_FS, SHAPE_INT},
-    {"gs", 0, EVQ_GS, SHAPE_INT},
-    {"fs_base", 0, EVQ_FS_BASE, SHAPE_LONG},
-    {"gs_base", 0, EVQ_GS_BASE, SHAPE_LONG},
+    {"eflags", 0, AT(eflags), SHAPE_FLAGS},
+    {"cs", 0, AT(cs), SHAPE_INT},
+    {"ss", 0, AT(ss), SHAPE_INT},
+    {"ds", 0, AT(ds), SHAPE_INT},
+    {"es", 0, AT(es), SHAPE_INT},
+    {"fs", 0, AT(fs), SHAPE_INT},
+    {"gs", 0, AT(gs), SHAPE_INT},
+    {"fs_base", 0, AT(fs_base), SHAPE_LONG},
+    {"gs_base", 0, AT(gs_base), SHAPE_LONG},
 };
 #define WHOLE_COUNT (sizeof(whole) / sizeof(*whole))
 
@@ -90,13 +93,13 @@ static int whole_value(struct cli_frame_view *view, size_t index, struct cli_val
     const struct cli_moment *moment = view->moment;
     uint64_t bits = 0;
     int err = 0;
-    if (whole[index].evq < 0)
+    if (whole[index].offset < 0)
         err = cli_frame_register(view, whole[index].dwarf, &bits);
     else if (whole[index].shape == SHAPE_FLAGS && !moment->frames[view->frame].is_top)
         err = wetdbg_fail(-WETDBG_ERR_NOT_FOUND,
                           "eflags of this frame were overwritten by its callees");
     else
-        bits = wetdbg_state_regs(moment->state)->r[whole[index].evq];
+        bits = cli_register_at(wetdbg_state_registers(moment->state), (size_t)whole[index].offset);
     if (err)
         return err;
     *value = (struct cli_value){.type = type_of(whole[index].shape)};

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/user.h>
 
 #include "dbgcli/alloc.h"
 #include <wetdbg/errors.h>
@@ -32,8 +33,7 @@ static const char *const leavers[] = {
 static bool is_unwanted(void *context)
 {
     struct cli_calls *calls = context;
-    wetdbg_time now =
-        calls->walk.interval ? calls->walk.interval->first_time : calls->session->time;
+    wetdbg_time now = wetdbg_walk_interval_time(calls->walk);
     wetdbg_time from = calls->session->time;
     /* how far it will go is not known: what it has passed of the rest of the run */
     uint64_t done = now > from ? now - from : from - now;
@@ -80,7 +80,7 @@ static void take_frames(struct cli_calls *calls, const struct cli_moment *moment
 int cli_calls_unwind(struct cli_calls *calls)
 {
     struct cli_moment *moment;
-    int err = cli_moment_open(calls->session->wet, cli_walk_time(&calls->walk), &moment);
+    int err = cli_moment_open(calls->session->wet, wetdbg_walk_time(calls->walk), &moment);
     if (err)
         return err;
     take_frames(calls, moment);
@@ -103,21 +103,20 @@ int cli_calls_init(struct cli_calls *calls, struct cli_session *session)
     if (!moment->thread)
         return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "no thread runs here");
     take_frames(calls, moment);
-    err = cli_walk_init(&calls->walk, session->wet, moment->thread, session->time);
+    err = wetdbg_walk_open(session->wet, moment->thread, session->time, &calls->walk);
     if (err) {
         free(calls->slots);
         return err;
     }
     cli_meter_begin(&calls->meter, session->out, "walking");
-    calls->walk.is_unwanted = is_unwanted;
-    calls->walk.context = calls;
+    wetdbg_walk_watch(calls->walk, is_unwanted, calls);
     return 0;
 }
 
 void cli_calls_fini(struct cli_calls *calls)
 {
     cli_meter_end(&calls->meter);
-    cli_walk_fini(&calls->walk);
+    wetdbg_walk_close(calls->walk);
     free(calls->slots);
     free(calls->leavers);
 }
@@ -168,32 +167,32 @@ static int skip_forward(struct cli_calls *calls, wetdbg_time from, const uint64_
                         size_t count)
 {
     wetdbg_time time;
-    int result = wetdbg_each_instance(calls->session->wet, pcs, count, from, calls->walk.last,
-                                      note_time, &time);
+    int result = wetdbg_each_instance(calls->session->wet, pcs, count, from,
+                                      wetdbg_walk_last_time(calls->walk), note_time, &time);
     if (result != 1) {
-        calls->walk.is_end = true;
+        wetdbg_walk_to_end(calls->walk);
         return result;
     }
     wetdbg_time start =
-        cli_walk_interval_start(calls->session->wet, wetdbg_interval_at(calls->session->wet, time));
-    result = cli_walk_seek(&calls->walk, start > from ? start : from);
-    return result ? result : !calls->walk.is_end;
+        wetdbg_interval_time(calls->session->wet, wetdbg_interval_at(calls->session->wet, time));
+    result = wetdbg_walk_seek(calls->walk, start > from ? start : from);
+    return result ? result : !wetdbg_walk_is_end(calls->walk);
 }
 
 /* To behind the last instruction of the thread in the last such interval before interval k. */
 static int skip_back(struct cli_calls *calls, uint64_t k, const uint64_t *pcs, size_t count)
 {
     struct wetdbg *wet = calls->session->wet;
-    wetdbg_time time, end = cli_walk_interval_start(wet, k);
-    while (k-- > 0 && end > calls->walk.first) {
-        wetdbg_time start = cli_walk_interval_start(wet, k);
+    wetdbg_time time, end = wetdbg_interval_time(wet, k);
+    while (k-- > 0 && end > wetdbg_walk_first_time(calls->walk)) {
+        wetdbg_time start = wetdbg_interval_time(wet, k);
         if (is_unwanted(calls))
             return wetdbg_fail(-WETDBG_ERR_INTERRUPTED, "interrupted");
         int result = wetdbg_each_instance(wet, pcs, count, start, end - 1, note_time, &time);
         if (result < 0)
             return result;
         if (result == 1)
-            return cli_walk_seek_back(&calls->walk, end - 1);
+            return wetdbg_walk_seek_back(calls->walk, end - 1);
         end = start;
     }
     return 0;
@@ -203,19 +202,20 @@ static int skip_back(struct cli_calls *calls, uint64_t k, const uint64_t *pcs, s
 
 /* A jump into the middle of another function: longjmp, or an exception's end. Not so where a function
  * has parts elsewhere. */
-bool cli_calls_is_wild_jump(const struct cli_walk_node *from, const struct cli_walk_node *to)
+bool cli_calls_is_wild_jump(const struct wetdbg_walk_node *from, const struct wetdbg_walk_node *to)
 {
-    return from->klass == INS_JMP_INDIRECT && !to->is_entry && to->function != from->function;
+    return from->transfer == WETDBG_TRANSFER_INDIRECT_JUMP && !to->is_entry &&
+           to->function != from->function;
 }
 
 /* rsp before the instruction at which the walk stands. */
 int cli_calls_stack_pointer(struct cli_calls *calls, uint64_t *rsp)
 {
     struct wetdbg_state *state;
-    int err = wetdbg_state_open(calls->session->wet, cli_walk_time(&calls->walk), &state);
+    int err = wetdbg_state_open(calls->session->wet, wetdbg_walk_time(calls->walk), &state);
     if (err)
         return err;
-    *rsp = wetdbg_state_regs(state)->r[EVQ_RSP];
+    *rsp = wetdbg_state_registers(state)->rsp;
     wetdbg_state_close(state);
     return 0;
 }
@@ -228,17 +228,17 @@ static bool is_outer_slot(const struct cli_calls *calls, uint64_t slot, uint64_t
 /* One node on: 1 as long as the frame is there, else 0 and *end. */
 static int pass_node(struct cli_calls *calls, uint64_t slot, int *end)
 {
-    struct cli_walk *walk = &calls->walk;
-    const struct cli_walk_node *from = cli_walk_here(walk), *to;
-    uint64_t rsp, left = from->klass == INS_RET ? cli_walk_slot(walk) : 0;
-    int result = cli_walk_next_node(walk, NULL);
+    struct wetdbg_walk *walk = calls->walk;
+    const struct wetdbg_walk_node *from = wetdbg_walk_here(walk), *to;
+    uint64_t rsp, left = from->transfer == WETDBG_TRANSFER_RETURN ? wetdbg_walk_slot(walk) : 0;
+    int result = wetdbg_walk_next_node(walk, NULL);
     *end = CLI_CALLS_ENDED;
     if (result <= 0)
         return result;
     *end = left == slot ? CLI_CALLS_DONE : CLI_CALLS_LEFT;
     if (left == slot || is_outer_slot(calls, left, slot))
         return 0;
-    to = cli_walk_here(walk);
+    to = wetdbg_walk_here(walk);
     if (!cli_calls_is_wild_jump(from, to))
         return 1;
     result = cli_calls_stack_pointer(calls, &rsp);
@@ -247,18 +247,17 @@ static int pass_node(struct cli_calls *calls, uint64_t slot, int *end)
 
 int cli_calls_forward(struct cli_calls *calls, uint64_t slot, uint64_t address)
 {
-    struct cli_walk *walk = &calls->walk;
+    struct wetdbg_walk *walk = calls->walk;
     uint64_t *pcs;
     int end = CLI_CALLS_ENDED;
     size_t count = interesting(calls, address, &pcs);
-    int result = walk->is_end ? 0 : 1;
+    int result = wetdbg_walk_is_end(walk) ? 0 : 1;
     while (result > 0) {
-        const struct wet_interval *interval = walk->interval;
-        uint64_t k = interval->index;
+        uint64_t k = wetdbg_walk_interval(walk);
         result = pass_node(calls, slot, &end);
-        if (result > 0 && walk->interval->index != k)
-            result = skip_forward(calls, cli_walk_time(walk), pcs, count);
-        if (result == 0 && walk->is_end)
+        if (result > 0 && wetdbg_walk_interval(walk) != k)
+            result = skip_forward(calls, wetdbg_walk_time(walk), pcs, count);
+        if (result == 0 && wetdbg_walk_is_end(walk))
             end = CLI_CALLS_ENDED;
     }
     free(pcs);
@@ -267,18 +266,18 @@ int cli_calls_forward(struct cli_calls *calls, uint64_t slot, uint64_t address)
 
 int cli_calls_back(struct cli_calls *calls, uint64_t slot, uint64_t address)
 {
-    struct cli_walk *walk = &calls->walk;
+    struct wetdbg_walk *walk = calls->walk;
     uint64_t *pcs;
     size_t count = interesting(calls, address, &pcs);
     int result = 1;
     while (result > 0) {
-        uint64_t k = walk->interval->index;
-        const struct cli_walk_node *here = cli_walk_here(walk);
-        if (cli_walk_is_last(walk) && cli_walk_is_call(here) && cli_walk_slot(walk) == slot)
+        uint64_t k = wetdbg_walk_interval(walk);
+        const struct wetdbg_walk_node *here = wetdbg_walk_here(walk);
+        if (!wetdbg_walk_left(walk) && cli_calls_is_call(here) && wetdbg_walk_slot(walk) == slot)
             break;
-        result = cli_walk_previous_node(walk, NULL);
-        if (result > 0 && walk->interval->index != k)
-            result = skip_back(calls, walk->interval->index + 1, pcs, count);
+        result = wetdbg_walk_previous_node(walk, NULL);
+        if (result > 0 && wetdbg_walk_interval(walk) != k)
+            result = skip_back(calls, wetdbg_walk_interval(walk) + 1, pcs, count);
     }
     free(pcs);
     return result < 0 ? result : result ? CLI_CALLS_DONE : CLI_CALLS_ENDED;
@@ -286,34 +285,34 @@ int cli_calls_back(struct cli_calls *calls, uint64_t slot, uint64_t address)
 
 int cli_calls_back_to_call(struct cli_calls *calls, uint64_t slot)
 {
-    struct cli_walk *walk = &calls->walk;
+    struct wetdbg_walk *walk = calls->walk;
     for (;;) {
-        if (cli_walk_is_last(walk) && cli_walk_is_call(cli_walk_here(walk)) &&
-            cli_walk_slot(walk) == slot)
+        if (!wetdbg_walk_left(walk) && cli_calls_is_call(wetdbg_walk_here(walk)) &&
+            wetdbg_walk_slot(walk) == slot)
             return 1;
-        int result = cli_walk_previous_node(walk, NULL);
+        int result = wetdbg_walk_previous_node(walk, NULL);
         if (result <= 0)
             return result;
     }
 }
 
-int cli_calls_back_from_landing(struct cli_calls *calls, const struct cli_walk_node *landing,
+int cli_calls_back_from_landing(struct cli_calls *calls, const struct wetdbg_walk_node *landing,
                                 uint64_t rsp)
 {
-    struct cli_walk *walk = &calls->walk;
+    struct wetdbg_walk *walk = calls->walk;
     size_t pending = 0; /* returns whose calls have not come yet */
     for (;;) {
-        const struct cli_walk_node *here = cli_walk_here(walk);
-        bool is_call = cli_walk_is_call(here);
-        uint64_t slot = is_call ? cli_walk_slot(walk) : 0;
+        const struct wetdbg_walk_node *here = wetdbg_walk_here(walk);
+        bool is_call = cli_calls_is_call(here);
+        uint64_t slot = is_call ? wetdbg_walk_slot(walk) : 0;
         if (is_call && !pending && here->function == landing->function && slot + 8 <= rsp &&
             slot + 8 + PUSHED_MAX >= rsp)
             return 1;
-        if (here->klass == INS_RET)
+        if (here->transfer == WETDBG_TRANSFER_RETURN)
             pending++;
         else if (is_call && pending)
             pending--;
-        int result = cli_walk_previous_node(walk, NULL);
+        int result = wetdbg_walk_previous_node(walk, NULL);
         if (result <= 0)
             return result;
     }
@@ -324,16 +323,16 @@ int cli_calls_back_from_landing(struct cli_calls *calls, const struct cli_walk_n
 /* Out of the handlers that began before the instruction at which the walk stands. */
 static int leave_handlers(struct cli_calls *calls, int nested)
 {
-    struct cli_walk *walk = &calls->walk;
-    uint64_t rsp, stack = walk->handler_stack;
+    struct wetdbg_walk *walk = calls->walk;
+    uint64_t rsp, stack = wetdbg_walk_handler_stack(walk);
     while (nested > 0) {
         int change;
-        const struct cli_walk_node *from = cli_walk_here(walk);
-        int result = cli_walk_next_node(walk, &change);
+        const struct wetdbg_walk_node *from = wetdbg_walk_here(walk);
+        int result = wetdbg_walk_next_node(walk, &change);
         if (result <= 0)
             return result;
         nested += change;
-        if (!cli_calls_is_wild_jump(from, cli_walk_here(walk)))
+        if (!cli_calls_is_wild_jump(from, wetdbg_walk_here(walk)))
             continue;
         result = cli_calls_stack_pointer(calls, &rsp);
         if (result)
@@ -346,16 +345,16 @@ static int leave_handlers(struct cli_calls *calls, int nested)
 
 int cli_calls_next(struct cli_calls *calls)
 {
-    int change, result = cli_walk_next(&calls->walk, &change);
+    int change, result = wetdbg_walk_next(calls->walk, &change);
     return result > 0 && change > 0 ? leave_handlers(calls, change) : result;
 }
 
 /* Back to before the handlers that ended before the instruction at which the walk stood. */
 int cli_calls_previous(struct cli_calls *calls)
 {
-    int change, result = cli_walk_previous(&calls->walk, &change), nested = -change;
+    int change, result = wetdbg_walk_previous(calls->walk, &change), nested = -change;
     while (result > 0 && nested > 0) {
-        result = cli_walk_previous_node(&calls->walk, &change);
+        result = wetdbg_walk_previous_node(calls->walk, &change);
         nested -= change;
     }
     return result;

@@ -10,12 +10,12 @@
 
 #include "dbgcli/commands/session.h"
 #include "dbgcli/meter.h"
-#include "dbgcli/nav/walk.h"
+#include <wetdbg/walk.h>
 
 /* Embedded by its holder. */
 struct cli_calls {
     struct cli_session *session;
-    struct cli_walk walk;
+    struct wetdbg_walk *walk;
     uint64_t
         *slots;     /* of the frames, outermost first; known as far as the stack could be unwound */
     size_t depth;   /* how many there are: slots[depth - 1] is the innermost one's */
@@ -53,16 +53,16 @@ int cli_calls_back(struct cli_calls *calls, uint64_t slot, uint64_t address);
  * the stack pointer `rsp`: longjmp. Goes back to the call, in the function where it landed, of what was
  * left that way. 1; 0 at the thread's start.
  */
-int cli_calls_back_from_landing(struct cli_calls *calls, const struct cli_walk_node *landing,
+int cli_calls_back_from_landing(struct cli_calls *calls, const struct wetdbg_walk_node *landing,
                                 uint64_t rsp);
 
 /* Back to the call with that slot, however the function was reached from it: 1, 0 or an error. */
 int cli_calls_back_to_call(struct cli_calls *calls, uint64_t slot);
 
-bool cli_calls_is_wild_jump(const struct cli_walk_node *from, const struct cli_walk_node *to);
+bool cli_calls_is_wild_jump(const struct wetdbg_walk_node *from, const struct wetdbg_walk_node *to);
 int cli_calls_stack_pointer(struct cli_calls *calls, uint64_t *rsp);
 
-/* As cli_walk_next() and cli_walk_previous(), but past signal handlers. 1, 0, or an error. */
+/* As wetdbg_walk_next() and wetdbg_walk_previous(), but past signal handlers. 1, 0, or an error. */
 int cli_calls_next(struct cli_calls *calls);
 int cli_calls_previous(struct cli_calls *calls);
 
@@ -70,5 +70,10 @@ int cli_calls_previous(struct cli_calls *calls);
  * outermost one. */
 int cli_calls_frame(const struct cli_moment *moment, size_t index, uint64_t *slot,
                     uint64_t *address);
+
+static inline bool cli_calls_is_call(const struct wetdbg_walk_node *node)
+{
+    return node->transfer == WETDBG_TRANSFER_CALL;
+}
 
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "dbgcli/alloc.h"
+#include "dbgcli/nav/general.h"
 #include <wetdbg/errors.h>
 
 /* A runaway recursion has hundreds of thousands of frames; nobody reads them. */
@@ -14,12 +15,6 @@
 /* By the System V ABI's numbering. */
 #define DWARF_XMM16 67
 #define DWARF_K0    118
-
-/* Our registers by DWARF number. */
-static const unsigned char register_order[WETDBG_FRAME_REG_COUNT] = {
-    EVQ_RAX, EVQ_RDX, EVQ_RCX, EVQ_RBX, EVQ_RSI, EVQ_RDI, EVQ_RBP, EVQ_RSP, EVQ_R8,
-    EVQ_R9,  EVQ_R10, EVQ_R11, EVQ_R12, EVQ_R13, EVQ_R14, EVQ_R15, EVQ_RIP,
-};
 
 static int read_memory(void *context, uint64_t address, void *bytes, size_t count)
 {
@@ -74,10 +69,10 @@ static void add_frames(struct cli_moment *moment, const struct wetdbg_frame_regs
 
 static void unwind(struct cli_moment *moment)
 {
-    const struct evq_regs *regs = wetdbg_state_regs(moment->state);
+    const struct user_regs_struct *regs = wetdbg_state_registers(moment->state);
     struct wetdbg_frame_regs at = {.valid = (1u << WETDBG_FRAME_REG_COUNT) - 1, .is_innermost = 1};
     for (unsigned i = 0; i < WETDBG_FRAME_REG_COUNT; i++)
-        at.value[i] = regs->r[register_order[i]];
+        at.value[i] = cli_register_at(regs, cli_dwarf_offset(i));
     add_frames(moment, &at, true);
     while (moment->frame_count < FRAMES_MAX) {
         int result = wetdbg_unwind(moment->model, &at, read_memory, moment);
@@ -190,13 +185,13 @@ static int read_vector(const struct cli_moment *moment, unsigned number, uint64_
 int cli_frame_register(const struct cli_frame_view *view, unsigned dwarf_reg, uint64_t *value)
 {
     const struct cli_frame *frame = &view->moment->frames[view->frame];
-    const struct evq_regs *regs = wetdbg_state_regs(view->moment->state);
+    const struct user_regs_struct *regs = wetdbg_state_registers(view->moment->state);
     if (dwarf_reg < WETDBG_FRAME_REG_COUNT && frame->regs.valid >> dwarf_reg & 1) {
         *value = frame->regs.value[dwarf_reg];
         return 0;
     }
     if (dwarf_reg == WETDBG_REG_FS_BASE || dwarf_reg == WETDBG_REG_GS_BASE) {
-        *value = regs->r[dwarf_reg == WETDBG_REG_FS_BASE ? EVQ_FS_BASE : EVQ_GS_BASE];
+        *value = dwarf_reg == WETDBG_REG_FS_BASE ? regs->fs_base : regs->gs_base;
         return 0;
     }
     if (frame->is_top && cli_dwarf_vector(dwarf_reg) >= 0)

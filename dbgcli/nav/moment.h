@@ -6,8 +6,8 @@
 
 #include <stdbool.h>
 
-#include "wet/intervals.h"
 #include <wetdbg/model.h>
+#include <wetdbg/wet.h>
 
 struct cli_frame {
     struct wetdbg_frame_regs regs;

@@ -117,23 +117,24 @@ static bool is_in_linker(struct cli_calls *calls, uint64_t pc)
  */
 static int pass_stub(struct cli_calls *calls, uint64_t slot)
 {
-    struct cli_walk *walk = &calls->walk;
+    struct wetdbg_walk *walk = calls->walk;
     int depth = 0, result = 1;
     while (result > 0) {
-        const struct cli_walk_node *here = cli_walk_here(walk);
-        if (here->klass == INS_RET && cli_walk_slot(walk) == slot) {
+        const struct wetdbg_walk_node *here = wetdbg_walk_here(walk);
+        if (here->transfer == WETDBG_TRANSFER_RETURN && wetdbg_walk_slot(walk) == slot) {
             result = cli_calls_next(calls);
             return result < 0 ? result : 0;
         }
-        depth += cli_walk_is_call(here);
-        depth -= here->klass == INS_RET;
-        bool is_jump = here->klass == INS_JMP || here->klass == INS_JMP_INDIRECT;
-        walk->statement = here->count - 1;
+        depth += cli_calls_is_call(here);
+        depth -= here->transfer == WETDBG_TRANSFER_RETURN;
+        bool is_jump = here->transfer == WETDBG_TRANSFER_JUMP ||
+                       here->transfer == WETDBG_TRANSFER_INDIRECT_JUMP;
+        wetdbg_walk_to_last(walk);
         result = cli_calls_next(calls);
         if (result <= 0)
             break;
-        uint64_t pc = cli_walk_pc(walk);
-        if (is_jump && depth <= 0 && cli_walk_here(walk)->is_entry && !is_stub(calls, pc) &&
+        uint64_t pc = wetdbg_walk_pc(walk);
+        if (is_jump && depth <= 0 && wetdbg_walk_here(walk)->is_entry && !is_stub(calls, pc) &&
             !is_in_linker(calls, pc))
             return 1;
     }
@@ -153,24 +154,23 @@ static int push_frame(struct cli_calls *calls, uint64_t slot)
 /* Past the prologue of the function in whose frame the walk stands at the entry. */
 static int pass_prologue(struct cli_calls *calls, uint64_t slot)
 {
-    struct cli_walk *walk = &calls->walk;
-    uint64_t body, entry = cli_walk_pc(walk);
+    struct wetdbg_walk *walk = calls->walk;
+    uint64_t body, entry = wetdbg_walk_pc(walk);
     int result = wetdbg_function_body(calls->session->model, entry, &body) == 0 ? 1 : 0;
     if (!result || body == entry)
         return 1;
-    wetdbg_time start = cli_walk_time(walk);
-    while (result > 0 && cli_walk_pc(walk) != body) {
-        const struct cli_walk_node *here = cli_walk_here(walk);
-        bool is_last = cli_walk_is_last(walk);
+    wetdbg_time start = wetdbg_walk_time(walk);
+    while (result > 0 && wetdbg_walk_pc(walk) != body) {
+        const struct wetdbg_walk_node *here = wetdbg_walk_here(walk);
+        bool is_last = !wetdbg_walk_left(walk);
         /* the prologue is not run through: stay at the entry */
-        if (is_last && here->klass == INS_RET && cli_walk_slot(walk) == slot)
-            return unless_failed(cli_walk_seek(walk, start), 1);
-        if (is_last && cli_walk_is_call(here)) {
-            uint64_t inner = cli_walk_slot(walk);
-            const struct wet_statement *call = cli_walk_statement(walk);
+        if (is_last && here->transfer == WETDBG_TRANSFER_RETURN && wetdbg_walk_slot(walk) == slot)
+            return unless_failed(wetdbg_walk_seek(walk, start), 1);
+        if (is_last && cli_calls_is_call(here)) {
+            uint64_t inner = wetdbg_walk_slot(walk);
             result = cli_calls_next(calls);
             if (result > 0)
-                result = cli_calls_forward(calls, inner, call->pc + call->info->length);
+                result = cli_calls_forward(calls, inner, here->end);
             result = result < 0 ? result : result == CLI_CALLS_DONE;
         } else {
             result = cli_calls_next(calls);
@@ -184,18 +184,17 @@ enum { PASSED, ENTERED, LEFT, ENDED };
 /* The walk stands at a call: enters the function if that has lines, else passes it. */
 static int pass_call(struct cli_calls *calls, bool over)
 {
-    struct cli_walk *walk = &calls->walk;
-    const struct wet_statement *call = cli_walk_statement(walk);
-    uint64_t slot = cli_walk_slot(walk), address = call->pc + call->info->length;
+    struct wetdbg_walk *walk = calls->walk;
+    uint64_t slot = wetdbg_walk_slot(walk), address = wetdbg_walk_here(walk)->end;
     int result = cli_calls_next(calls);
     if (result <= 0)
         return result ? result : ENDED;
-    if (!over && is_stub(calls, cli_walk_pc(walk))) {
+    if (!over && is_stub(calls, wetdbg_walk_pc(walk))) {
         result = pass_stub(calls, slot);
         if (result <= 0)
-            return result ? result : walk->is_end ? ENDED : PASSED;
+            return result ? result : wetdbg_walk_is_end(walk) ? ENDED : PASSED;
     }
-    if (!over && has_lines(calls, cli_walk_pc(walk))) {
+    if (!over && has_lines(calls, wetdbg_walk_pc(walk))) {
         result = push_frame(calls, slot);
         if (!result)
             result = pass_prologue(calls, slot);
@@ -211,34 +210,35 @@ static int pass_call(struct cli_calls *calls, bool over)
 
 static bool is_return_of(struct cli_calls *calls, uint64_t slot)
 {
-    return cli_walk_is_last(&calls->walk) && cli_walk_here(&calls->walk)->klass == INS_RET &&
-           slot && cli_walk_slot(&calls->walk) >= slot;
+    return !wetdbg_walk_left(calls->walk) &&
+           wetdbg_walk_here(calls->walk)->transfer == WETDBG_TRANSFER_RETURN && slot &&
+           wetdbg_walk_slot(calls->walk) >= slot;
 }
 
 /* Behind the return from a signal handler the kernel is asked for what it interrupted. */
 static int pass_trampoline(struct cli_calls *calls)
 {
-    struct cli_walk *walk = &calls->walk;
-    const struct cli_walk_node *here = cli_walk_here(walk);
+    struct wetdbg_walk *walk = calls->walk;
+    const struct wetdbg_walk_node *here = wetdbg_walk_here(walk);
     int change = 0, result;
-    if (here->klass != INS_SYSCALL || here->count - walk->statement > 2)
+    if (here->transfer != WETDBG_TRANSFER_SYSCALL || wetdbg_walk_left(walk) > 1)
         return 1;
-    wetdbg_time start = cli_walk_time(walk);
-    walk->statement = here->count - 1;
-    result = cli_walk_next(walk, &change);
+    wetdbg_time start = wetdbg_walk_time(walk);
+    wetdbg_walk_to_last(walk);
+    result = wetdbg_walk_next(walk, &change);
     if (result > 0 && change >= 0)
-        return unless_failed(cli_walk_seek(walk, start), 1);
+        return unless_failed(wetdbg_walk_seek(walk, start), 1);
     return result > 0 ? unless_failed(cli_calls_unwind(calls), 1) : result;
 }
 
 /* The walk stands at a return of the innermost frame, or one further out. */
 static int leave_frame(struct cli_calls *calls)
 {
-    uint64_t slot = cli_walk_slot(&calls->walk);
+    uint64_t slot = wetdbg_walk_slot(calls->walk);
     int result = cli_calls_next(calls);
     while (calls->depth && calls->slots[calls->depth - 1] <= slot)
         calls->depth--;
-    if (result > 0 && !has_lines(calls, cli_walk_pc(&calls->walk)))
+    if (result > 0 && !has_lines(calls, wetdbg_walk_pc(calls->walk)))
         result = pass_trampoline(calls);
     if (result > 0 && !calls->depth)
         result = unless_failed(cli_calls_unwind(calls), 1);
@@ -248,29 +248,27 @@ static int leave_frame(struct cli_calls *calls)
 /* Whole nodes of the same line, as a loop has by the million. */
 static int pass_same_line(struct cli_calls *calls, const struct place *place)
 {
-    struct cli_walk *walk = &calls->walk;
+    struct wetdbg_walk *walk = calls->walk;
     int result = 1, change = 0;
     while (result > 0 && !change) {
-        const struct cli_walk_node *here = cli_walk_here(walk);
+        const struct wetdbg_walk_node *here = wetdbg_walk_here(walk);
         if (!here->is_of_line || here->line != place->line || here->file != place->file ||
-            (here->klass != INS_JCC && here->klass != INS_JMP && here->klass != INS_PLAIN) ||
+            (here->transfer != WETDBG_TRANSFER_BRANCH && here->transfer != WETDBG_TRANSFER_JUMP &&
+             here->transfer != WETDBG_TRANSFER_NONE) ||
             here->inlined !=
                 (place->inlined_count ? place->inlined[place->inlined_count - 1] : NULL))
             return 1;
-        size_t exec = walk->exec;
-        const struct wet_interval *interval = walk->interval;
-        uint32_t statement = walk->statement;
-        result = cli_walk_next_node(walk, &change);
+        uint64_t interval = wetdbg_walk_interval(walk);
+        wetdbg_time time = wetdbg_walk_time(walk);
+        result = wetdbg_walk_next_node(walk, &change);
         if (result <= 0)
             return result;
-        const struct cli_walk_node *next = cli_walk_here(walk);
+        const struct wetdbg_walk_node *next = wetdbg_walk_here(walk);
         if (change || next->line != place->line || next->file != place->file) {
             /* the last instructions of the line one by one: signals, other lines */
-            if (walk->interval != interval)
-                return cli_walk_seek_back(walk, cli_walk_time(walk) - 1);
-            walk->exec = exec;
-            walk->statement = statement;
-            return 1;
+            if (wetdbg_walk_interval(walk) != interval)
+                return wetdbg_walk_seek_back(walk, wetdbg_walk_time(walk) - 1);
+            return unless_failed(wetdbg_walk_seek(walk, time), 1);
         }
     }
     return result;
@@ -281,7 +279,7 @@ static int pass_same_line(struct cli_calls *calls, const struct place *place)
 static int judge(struct cli_calls *calls, struct place *from, bool is_other_frame, bool over)
 {
     struct place now, caller;
-    uint64_t pc = cli_walk_pc(&calls->walk);
+    uint64_t pc = wetdbg_walk_pc(calls->walk);
     calls->skipped = 0;
     if (!is_other_frame && pc >= from->start && pc < from->end)
         return 0;
@@ -314,12 +312,12 @@ static int judge(struct cli_calls *calls, struct place *from, bool is_other_fram
 static int pass_tail_call(struct cli_calls *calls)
 {
     uint64_t slot = cli_calls_slot(calls);
-    struct cli_walk *walk = &calls->walk;
-    if (!slot || has_lines(calls, cli_walk_pc(walk)))
+    struct wetdbg_walk *walk = calls->walk;
+    if (!slot || has_lines(calls, wetdbg_walk_pc(walk)))
         return 1;
     uint64_t address;
     struct cli_moment *moment;
-    int result = cli_moment_open(calls->session->wet, cli_walk_time(walk), &moment);
+    int result = cli_moment_open(calls->session->wet, wetdbg_walk_time(walk), &moment);
     if (result)
         return result;
     result = wetdbg_state_read(moment->state, slot, &address, sizeof(address));
@@ -338,12 +336,12 @@ static int pass_tail_call(struct cli_calls *calls)
 /* By one instruction or call. 1; 2 in another frame; 3 in a function that was entered; 0 at the end. */
 static int advance(struct cli_calls *calls, bool over)
 {
-    struct cli_walk *walk = &calls->walk;
-    const struct cli_walk_node *here = cli_walk_here(walk), *to;
+    struct wetdbg_walk *walk = calls->walk;
+    const struct wetdbg_walk_node *here = wetdbg_walk_here(walk), *to;
     int result;
-    if (!cli_walk_is_last(walk))
+    if (wetdbg_walk_left(walk))
         return cli_calls_next(calls);
-    if (cli_walk_is_call(here)) {
+    if (cli_calls_is_call(here)) {
         result = pass_call(calls, over);
         if (result == LEFT)
             return unless_failed(cli_calls_unwind(calls), 2);
@@ -356,16 +354,16 @@ static int advance(struct cli_calls *calls, bool over)
     result = cli_calls_next(calls);
     if (result <= 0)
         return result;
-    to = cli_walk_here(walk);
+    to = wetdbg_walk_here(walk);
     if (to->function == here->function ||
-        (here->klass != INS_JMP && here->klass != INS_JMP_INDIRECT))
+        (here->transfer != WETDBG_TRANSFER_JUMP && here->transfer != WETDBG_TRANSFER_INDIRECT_JUMP))
         return 1;
     if (to->is_entry) {
-        wetdbg_time time = cli_walk_time(walk);
+        wetdbg_time time = wetdbg_walk_time(walk);
         result = pass_tail_call(calls);
-        return result > 0 && cli_walk_time(walk) != time ? 2 : result;
+        return result > 0 && wetdbg_walk_time(walk) != time ? 2 : result;
     }
-    if (here->klass == INS_JMP_INDIRECT)
+    if (here->transfer == WETDBG_TRANSFER_INDIRECT_JUMP)
         return unless_failed(cli_calls_unwind(calls), 2);
     return 1;
 }
@@ -374,13 +372,13 @@ int cli_step_line(struct cli_calls *calls, bool over)
 {
     struct place from;
     int result = 1;
-    if (calls->walk.is_end)
+    if (wetdbg_walk_is_end(calls->walk))
         return 0;
     if (!over && calls->skipped) {
         calls->skipped--; /* into the function, without executing anything */
         return 1;
     }
-    look(calls, cli_walk_pc(&calls->walk), calls->skipped, &from);
+    look(calls, wetdbg_walk_pc(calls->walk), calls->skipped, &from);
     calls->skipped = 0;
     /* as gdb: in a function without lines until it returns */
     bool is_over = over || !from.has_line;
@@ -390,7 +388,7 @@ int cli_step_line(struct cli_calls *calls, bool over)
         if (result > 0)
             result = advance(calls, is_over);
         if (result == 3) {
-            calls->skipped = count_beginning(calls, cli_walk_pc(&calls->walk));
+            calls->skipped = count_beginning(calls, wetdbg_walk_pc(calls->walk));
             return 1;
         }
         if (result > 0 && judge(calls, &from, result != 1, over))
@@ -406,7 +404,7 @@ int cli_step_line(struct cli_calls *calls, bool over)
 /* The walk stands at a return that led here: goes back to its call. */
 static int back_over_call(struct cli_calls *calls, uint64_t address)
 {
-    int result = cli_calls_back(calls, cli_walk_slot(&calls->walk), address);
+    int result = cli_calls_back(calls, wetdbg_walk_slot(calls->walk), address);
     return result < 0 ? result : result == CLI_CALLS_DONE;
 }
 
@@ -419,20 +417,21 @@ static int leave_to_caller(struct cli_calls *calls, uint64_t slot)
     int result = 1;
     if (calls->depth)
         calls->depth--;
-    if (!slot || cli_walk_slot(&calls->walk) != slot || !calls->depth)
+    if (!slot || wetdbg_walk_slot(calls->walk) != slot || !calls->depth)
         result = unless_failed(cli_calls_unwind(calls), 1);
     return result < 0 ? result : 2;
 }
 
 /* A jump led here from another function: by longjmp, through a stub, or a tail call. */
-static int retreat_from_jump(struct cli_calls *calls, const struct cli_walk_node *to, uint64_t rsp)
+static int retreat_from_jump(struct cli_calls *calls, const struct wetdbg_walk_node *to,
+                             uint64_t rsp)
 {
-    struct cli_walk *walk = &calls->walk;
+    struct wetdbg_walk *walk = calls->walk;
     uint64_t slot = cli_calls_slot(calls);
-    const struct cli_walk_node *here = cli_walk_here(walk);
+    const struct wetdbg_walk_node *here = wetdbg_walk_here(walk);
     if (cli_calls_is_wild_jump(here, to))
         return cli_calls_back_from_landing(calls, to, rsp);
-    uint64_t pc = cli_walk_pc(walk);
+    uint64_t pc = wetdbg_walk_pc(walk);
     if (!to->is_entry || !slot || (!is_stub(calls, pc) && !is_in_linker(calls, pc)))
         return 1;
     int result = cli_calls_back_to_call(calls, slot);
@@ -441,33 +440,34 @@ static int retreat_from_jump(struct cli_calls *calls, const struct cli_walk_node
 
 static int retreat(struct cli_calls *calls, bool over)
 {
-    struct cli_walk *walk = &calls->walk;
-    uint64_t address = walk->is_end ? 0 : cli_walk_pc(walk), rsp = 0;
-    const struct cli_walk_node *to = walk->is_end ? NULL : cli_walk_here(walk);
+    struct wetdbg_walk *walk = calls->walk;
+    uint64_t address = wetdbg_walk_is_end(walk) ? 0 : wetdbg_walk_pc(walk), rsp = 0;
+    const struct wetdbg_walk_node *to = wetdbg_walk_is_end(walk) ? NULL : wetdbg_walk_here(walk);
     int result = cli_calls_previous(calls);
-    if (result <= 0 || !cli_walk_is_last(walk))
+    if (result <= 0 || wetdbg_walk_left(walk))
         return result;
-    const struct cli_walk_node *here = cli_walk_here(walk);
-    if (cli_walk_is_call(here))
+    const struct wetdbg_walk_node *here = wetdbg_walk_here(walk);
+    if (cli_calls_is_call(here))
         return leave_to_caller(calls, cli_calls_slot(calls));
     if (to && to->function != here->function &&
-        (here->klass == INS_JMP_INDIRECT || here->klass == INS_JMP)) {
+        (here->transfer == WETDBG_TRANSFER_INDIRECT_JUMP ||
+         here->transfer == WETDBG_TRANSFER_JUMP)) {
         if (cli_calls_is_wild_jump(here, to)) {
-            wetdbg_time time = cli_walk_time(walk);
-            result = cli_walk_next(walk, NULL);
+            wetdbg_time time = wetdbg_walk_time(walk);
+            result = wetdbg_walk_next(walk, NULL);
             if (result >= 0)
                 result = cli_calls_stack_pointer(calls, &rsp);
             if (result >= 0)
-                result = cli_walk_seek_back(walk, time);
+                result = wetdbg_walk_seek_back(walk, time);
             if (result < 0)
                 return result;
         }
         return retreat_from_jump(calls, to, rsp);
     }
-    if (here->klass != INS_RET)
+    if (here->transfer != WETDBG_TRANSFER_RETURN)
         return 1;
-    if (!over && has_lines(calls, cli_walk_pc(walk))) {
-        result = push_frame(calls, cli_walk_slot(walk));
+    if (!over && has_lines(calls, wetdbg_walk_pc(walk))) {
+        result = push_frame(calls, wetdbg_walk_slot(walk));
         return result < 0 ? result : 3;
     }
     return back_over_call(calls, address);
@@ -486,22 +486,21 @@ static bool is_body(struct cli_calls *calls, uint64_t pc)
 /* Nodes of the same line backward, but for the first of them. */
 static int retreat_same_line(struct cli_calls *calls, const struct place *place)
 {
-    struct cli_walk *walk = &calls->walk;
+    struct wetdbg_walk *walk = calls->walk;
     const char *inlined = place->inlined_count ? place->inlined[place->inlined_count - 1] : NULL;
-    while (!walk->is_end && walk->statement == 0 && walk->exec > 0) {
-        const struct wet_exec *exec = &walk->interval->execs[walk->exec - 1];
-        const struct cli_walk_node *node;
-        if (exec->task != walk->thread->task || walk->mark_count)
-            return 1;
-        node = cli_walk_node(walk, exec->node);
-        if (!node)
-            return -ENOMEM;
+    const struct wetdbg_walk_node *node;
+    int result = 1;
+    while (result > 0 && !wetdbg_walk_is_end(walk) &&
+           wetdbg_walk_left(walk) + 1 == wetdbg_walk_here(walk)->count &&
+           (node = wetdbg_walk_before(walk)) != NULL) {
         if (!node->is_of_line || node->line != place->line || node->file != place->file ||
-            node->inlined != inlined || (node->klass != INS_JCC && node->klass != INS_JMP))
+            node->inlined != inlined ||
+            (node->transfer != WETDBG_TRANSFER_BRANCH && node->transfer != WETDBG_TRANSFER_JUMP))
             return 1;
-        walk->exec--;
+        result = wetdbg_walk_previous_node(walk, NULL);
+        wetdbg_walk_to_first(walk);
     }
-    return 1;
+    return result;
 }
 
 /* The line whose start is looked for, and the earliest instruction of it so far. */
@@ -514,8 +513,8 @@ struct goal {
 
 static void set_goal(struct cli_calls *calls, struct goal *goal)
 {
-    goal->time = cli_walk_time(&calls->walk);
-    goal->pc = cli_walk_pc(&calls->walk);
+    goal->time = wetdbg_walk_time(calls->walk);
+    goal->pc = wetdbg_walk_pc(calls->walk);
     look(calls, goal->pc, 0, &goal->line);
     goal->is_set = goal->line.has_line;
 }
@@ -534,10 +533,10 @@ static bool is_reached(struct cli_calls *calls, const struct goal *goal, wetdbg_
 static int judge_back(struct cli_calls *calls, struct goal *goal, wetdbg_time from, bool over)
 {
     struct place now;
-    look(calls, cli_walk_pc(&calls->walk), 0, &now);
+    look(calls, wetdbg_walk_pc(calls->walk), 0, &now);
     if (goal->is_set && is_same_line(&now, &goal->line)) {
-        goal->time = cli_walk_time(&calls->walk);
-        goal->pc = cli_walk_pc(&calls->walk);
+        goal->time = wetdbg_walk_time(calls->walk);
+        goal->pc = wetdbg_walk_pc(calls->walk);
         return 0;
     }
     if (goal->is_set && over && is_inlined_into(&now, &goal->line))
@@ -551,12 +550,12 @@ static int judge_back(struct cli_calls *calls, struct goal *goal, wetdbg_time fr
 
 int cli_step_line_back(struct cli_calls *calls, bool over)
 {
-    struct cli_walk *walk = &calls->walk;
+    struct wetdbg_walk *walk = calls->walk;
     struct goal goal = {.is_set = false};
     wetdbg_time from = 0;
     int result;
     calls->skipped = 0;
-    if (!walk->is_end) {
+    if (!wetdbg_walk_is_end(walk)) {
         set_goal(calls, &goal);
         from = goal.time;
         /* from the start of a line to that of the one before */
@@ -569,8 +568,8 @@ int cli_step_line_back(struct cli_calls *calls, bool over)
             result = retreat_same_line(calls, &goal.line);
             if (result < 0)
                 return result;
-            goal.time = cli_walk_time(walk);
-            goal.pc = cli_walk_pc(walk);
+            goal.time = wetdbg_walk_time(walk);
+            goal.pc = wetdbg_walk_pc(walk);
         }
         result = retreat(calls, over);
         if (result < 0)
@@ -588,7 +587,7 @@ int cli_step_line_back(struct cli_calls *calls, bool over)
         if (result == 2 && !goal.is_set)
             return 1; /* a caller without lines */
     }
-    result = cli_walk_seek(walk, goal.time);
+    result = wetdbg_walk_seek(walk, goal.time);
     return result ? result : 1;
 }
 
@@ -596,13 +595,13 @@ int cli_step_line_back(struct cli_calls *calls, bool over)
 
 int cli_step_instruction(struct cli_calls *calls, bool over)
 {
-    struct cli_walk *walk = &calls->walk;
+    struct wetdbg_walk *walk = calls->walk;
     calls->skipped = 0;
-    if (walk->is_end)
+    if (wetdbg_walk_is_end(walk))
         return 0;
     if (!over)
-        return cli_walk_next(walk, NULL);
-    if (cli_walk_is_last(walk) && cli_walk_is_call(cli_walk_here(walk))) {
+        return wetdbg_walk_next(walk, NULL);
+    if (!wetdbg_walk_left(walk) && cli_calls_is_call(wetdbg_walk_here(walk))) {
         int result = pass_call(calls, true);
         return result < 0 ? result : result != ENDED;
     }
@@ -611,13 +610,14 @@ int cli_step_instruction(struct cli_calls *calls, bool over)
 
 int cli_step_instruction_back(struct cli_calls *calls, bool over)
 {
-    struct cli_walk *walk = &calls->walk;
+    struct wetdbg_walk *walk = calls->walk;
     calls->skipped = 0;
-    uint64_t address = walk->is_end ? 0 : cli_walk_pc(walk);
+    uint64_t address = wetdbg_walk_is_end(walk) ? 0 : wetdbg_walk_pc(walk);
     if (!over)
-        return cli_walk_previous(walk, NULL);
+        return wetdbg_walk_previous(walk, NULL);
     int result = cli_calls_previous(calls);
-    if (result > 0 && cli_walk_is_last(walk) && cli_walk_here(walk)->klass == INS_RET)
+    if (result > 0 && !wetdbg_walk_left(walk) &&
+        wetdbg_walk_here(walk)->transfer == WETDBG_TRANSFER_RETURN)
         result = back_over_call(calls, address);
     return result;
 }

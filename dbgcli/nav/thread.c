@@ -33,10 +33,11 @@ void cli_thread_to_json(json_t *object, const struct cli_session *session,
     cli_json_set(object, "thread_name", cli_json_text(thread ? thread->name : NULL));
 }
 
-static int note_signal(void *context, const struct wet_event *event)
+static int note_signal(void *context, const struct wetdbg_event *event)
 {
-    struct wet_event *last = context;
-    if (event->entry->kind == EVQ_FAULT || event->entry->kind == EVQ_PLACE)
+    struct wetdbg_event *last = context;
+    if (event->kind == WETDBG_EVENT_FAULT || event->kind == WETDBG_EVENT_SIGNAL ||
+        event->kind == WETDBG_EVENT_SWITCH)
         *last = *event;
     return 0;
 }
@@ -44,8 +45,8 @@ static int note_signal(void *context, const struct wet_event *event)
 const struct wetdbg_thread *cli_thread_struck(struct wetdbg *wet)
 {
     const struct wetdbg_info *info = wetdbg_get_info(wet);
-    struct wet_event last = {0};
-    if (!info->signal || info->threads < 2 || wet_each_entry(wet, note_signal, &last) < 0 ||
+    struct wetdbg_event last = {0};
+    if (!info->signal || info->threads < 2 || wetdbg_each_event(wet, note_signal, &last) < 0 ||
         last.time + 1 != info->signal_time)
         return NULL;
     return wetdbg_thread_of(wet, last.task, last.time);

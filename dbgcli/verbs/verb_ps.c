@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "common/buf.h"
 #include "dbgcli/alloc.h"
 #include "dbgcli/signal_name.h"
 #include "dbgcli/trace_arg.h"

@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#pragma GCC visibility push(default)
+
 struct wetdbg_build_options {
     const char *process; /* "PID[#N]" or "NAME[#N]"; NULL: as feed_select.h says */
     const char *output;  /* FILE.wet; NULL: the default place, see wetdbg_wet_path */
@@ -76,5 +78,7 @@ int wetdbg_window_path(const char *trace_dir, const struct wetdbg_build_options 
                        char **path, bool *fresh);
 
 const char *wetdbg_version(void);
+
+#pragma GCC visibility pop
 
 #endif

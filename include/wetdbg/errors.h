@@ -16,6 +16,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#pragma GCC visibility push(default)
+
 /* Starts above errno values, grouped with gaps; numbers never change. */
 enum wetdbg_err {
     /* what was asked */
@@ -76,5 +78,7 @@ static inline int wetdbg_error_of_errno(void)
 /* The sentence of the thread's last wetdbg_fail, if that was for `code`; else what `code` says in general.
  * Borrowed until the thread's next wetdbg_fail. */
 const char *wetdbg_error(int code);
+
+#pragma GCC visibility pop
 
 #endif

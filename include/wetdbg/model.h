@@ -26,6 +26,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#pragma GCC visibility push(default)
+
 struct wetdbg_model;
 
 /* ---- Modules ---------------------------------------------------------------------------- */
@@ -495,5 +497,7 @@ static inline uint64_t wetdbg_frame_lookup_pc(const struct wetdbg_frame_regs *re
 {
     return regs->is_innermost ? regs->value[WETDBG_REG_RIP] : regs->value[WETDBG_REG_RIP] - 1;
 }
+
+#pragma GCC visibility pop
 
 #endif

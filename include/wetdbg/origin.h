@@ -15,6 +15,8 @@
 
 #include <wetdbg/slice.h>
 
+#pragma GCC visibility push(default)
+
 #define WETDBG_VALUE_BYTES_MAX 64
 
 enum wetdbg_spot_kind {
@@ -109,5 +111,7 @@ static inline bool wetdbg_hop_is_end(enum wetdbg_hop_kind kind)
 {
     return kind >= WETDBG_HOP_COMPUTED;
 }
+
+#pragma GCC visibility pop
 
 #endif

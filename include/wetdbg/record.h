@@ -14,6 +14,8 @@
 #include <stdio.h>
 #include <time.h>
 
+#pragma GCC visibility push(default)
+
 /* What `wetdbg record` exits with when it is we that failed, and not the program. */
 #define WETDBG_EXIT_FAILED 125
 
@@ -121,5 +123,7 @@ int wetdbg_recording_find(const char *name, char **path);
 
 /* Does the recording carry the mark of software ticks? An unreadable mark counts as one. */
 bool wetdbg_recording_is_software_ticks(const char *trace_dir);
+
+#pragma GCC visibility pop
 
 #endif

@@ -33,6 +33,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#pragma GCC visibility push(default)
+
 struct wetdbg_recording;
 
 /*
@@ -134,5 +136,7 @@ enum wetdbg_dump_what {
  * object per line. Output errors are left to the caller's ferror(). `what` 0 means EVENTS.
  */
 int wetdbg_recording_dump(struct wetdbg_recording *trace, unsigned what, bool json, FILE *out);
+
+#pragma GCC visibility pop
 
 #endif

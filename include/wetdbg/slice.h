@@ -64,6 +64,8 @@
 
 #include <wetdbg/wet.h>
 
+#pragma GCC visibility push(default)
+
 /* ---- criteria ---- */
 
 enum wetdbg_criterion_kind {
@@ -239,6 +241,28 @@ const struct wetdbg_slice_line *wetdbg_slice_lines(const struct wetdbg_slice *sl
 /* Whether the instance at that time is in the slice. */
 bool wetdbg_slice_contains_time(const struct wetdbg_slice *slice, wetdbg_time time);
 
+/* ---- registers of instances ---- */
+
+/*
+ * A *location* is a register, a part of one, or a flag, by number. WETDBG_LOCATION_NONE is none, where an
+ * address says more.
+ */
+#define WETDBG_LOCATION_NONE 231
+
+enum wetdbg_location_kind {
+    WETDBG_LOCATION_GENERAL, /* of a general register, which `number` tells: rax 0, rcx 1, rdx 2 ... */
+    WETDBG_LOCATION_FLAG,    /* its bit in rflags */
+    WETDBG_LOCATION_VECTOR, /* of zmm0 to zmm31 */
+    WETDBG_LOCATION_MASK,   /* k0 to k7 */
+    WETDBG_LOCATION_OTHER,  /* x87, MXCSR, segment bases, PKRU */
+};
+enum wetdbg_location_kind wetdbg_location_kind(unsigned location, unsigned *number);
+
+/* "rax.b0", "rax.b2-7", "CF", "zmm3.b16-31", "k1", "mxcsr.status"...; static; NULL for none. */
+const char *wetdbg_location_name(unsigned location);
+
+/* ---- instances ---- */
+
 struct wetdbg_slice_instance {
     wetdbg_time time;
     uint64_t pc;
@@ -246,8 +270,8 @@ struct wetdbg_slice_instance {
     enum wetdbg_edge
         edge; /* to `parent`; WETDBG_EDGE_NONE for the criterion, or without record_parents */
     wetdbg_time parent; /* the later instance that uses this one on a shortest path; 0 if none */
-    /* What passed over that edge: a location (enum ins_loc) or, if it is INS_LOC_COUNT, the byte
-     * at `address`. Nothing for control edges (INS_LOC_COUNT and address 0). */
+    /* What passed over that edge: a location or, if it is WETDBG_LOCATION_NONE, the byte at `address`.
+     * Nothing for control edges (WETDBG_LOCATION_NONE and address 0). */
     uint16_t location;
     uint64_t address;
 };
@@ -288,7 +312,7 @@ void wetdbg_slice_path_free(struct wetdbg_slice_path *path);
 /* Something the slice uses that nothing in the run defined: initial memory (.data, arguments,
  * environment) or registers, or what the kernel put there unasked (a signal's information). */
 struct wetdbg_slice_initial {
-    uint16_t location; /* enum ins_loc; INS_LOC_COUNT: memory */
+    uint16_t location; /* WETDBG_LOCATION_NONE: memory */
     uint32_t task;     /* of a location */
     uint64_t address;  /* of memory */
     uint64_t size_bytes;
@@ -299,5 +323,7 @@ struct wetdbg_slice_initial {
 /* Memory by address, then registers. Lives as long as the slice. */
 const struct wetdbg_slice_initial *wetdbg_slice_initials(const struct wetdbg_slice *slice,
                                                          size_t *count);
+
+#pragma GCC visibility pop
 
 #endif

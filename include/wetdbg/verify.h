@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#pragma GCC visibility push(default)
+
 #define WETDBG_VERIFY_MOST 20
 
 /* What is wrong in one section, or, with kind 0, in the file. */
@@ -46,5 +48,7 @@ struct wetdbg_verify_result {
  */
 int wetdbg_verify(const char *path, const struct wetdbg_verify_options *options,
                   struct wetdbg_verify_result *result);
+
+#pragma GCC visibility pop
 
 #endif

@@ -24,8 +24,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#pragma GCC visibility push(default)
+
 struct wetdbg;
-struct wetdbg_model; /* <wetdbg/model.h> */
+struct wetdbg_model;     /* <wetdbg/model.h> */
+struct user_regs_struct; /* <sys/user.h>: all registers but vectors and masks */
 
 typedef uint64_t wetdbg_time;
 
@@ -162,6 +165,9 @@ const struct wetdbg_ambiguous *wetdbg_ambiguous_events(const struct wetdbg *wet,
 /* The interval that holds time t (1..instructions; instructions + 1 gives the last one). */
 uint64_t wetdbg_interval_at(const struct wetdbg *wet, wetdbg_time t);
 
+/* The time of interval k's first instruction; behind the last interval that of the end. */
+wetdbg_time wetdbg_interval_time(const struct wetdbg *wet, uint64_t k);
+
 /* True if a byte of [address, address + size) may have been written in interval k (by program or
  * kernel); false is certain. Without running it; granularity 256 bytes. */
 bool wetdbg_interval_may_write(const struct wetdbg *wet, uint64_t k, uint64_t address,
@@ -205,6 +211,8 @@ void wetdbg_state_close(struct wetdbg_state *state);
  * and nothing else was asked of the wet since. Registers are then those of the task that runs at t.
  * Errors as of wetdbg_state_open(); after one, wetdbg_state_close() is all that is allowed. */
 int wetdbg_state_advance(struct wetdbg_state *state, wetdbg_time t);
+/* Borrowed until the state is closed, moved on, or another thread is selected. */
+const struct user_regs_struct *wetdbg_state_registers(const struct wetdbg_state *state);
 uint32_t wetdbg_state_task(const struct wetdbg_state *state);
 /* From now on registers, vectors and task are those of the task in another slot, which may be
  * waiting. -WETDBG_ERR_NOT_FOUND if there is none at that time; then nothing has changed. */
@@ -230,6 +238,42 @@ struct wetdbg_mapping {
 int wetdbg_state_mappings(struct wetdbg_state *state, const struct wetdbg_mapping **list,
                           size_t *count);
 
+/* ---- events ---- */
+
+enum wetdbg_event_kind {
+    WETDBG_EVENT_CALL,     /* a system call begins; `number` is the call */
+    WETDBG_EVENT_CALL_END, /* ... ends; `number` is the original one of restart_syscall */
+    WETDBG_EVENT_TRAP,     /* an instruction whose result comes from outside: rdtsc, cpuid */
+    WETDBG_EVENT_FAULT, /* an instruction raised signal `number`; `code`, `address`: si_code, si_addr */
+    WETDBG_EVENT_SIGNAL,     /* signal `number` came from outside */
+    WETDBG_EVENT_SWITCH,     /* another thread goes on */
+    WETDBG_EVENT_THREAD_END, /* the thread is gone */
+    WETDBG_EVENT_OTHER,      /* the kernel did something else: called a handler, grew a stack */
+};
+
+/*
+ * Something that happened outside the instructions. `time` is that of the instruction after which it
+ * happened (a `syscall` instruction's own time for its effects); for a fault or signal the time at which
+ * the interrupted state is seen, minus 1.
+ */
+struct wetdbg_event {
+    wetdbg_time time;
+    uint32_t task;
+    enum wetdbg_event_kind kind;
+    int number;
+    int64_t code;
+    uint64_t address;
+    uint64_t frame;                           /* the recording's event number */
+    const struct user_regs_struct *registers; /* that it loads; NULL if it loads none */
+    bool calls_handler;      /* it calls a signal handler, with these registers ... */
+    uint64_t handler_return; /* ... which will return to this address */
+};
+
+/* All events of the run in order, without running anything. What an event points to lasts for the call. A
+ * result that is not 0 ends it and is returned. */
+typedef int (*wetdbg_event_fn)(void *arg, const struct wetdbg_event *event);
+int wetdbg_each_event(struct wetdbg *wet, wetdbg_event_fn fn, void *arg);
+
 /* ---- what was written ---- */
 
 /*
@@ -239,10 +283,10 @@ int wetdbg_state_mappings(struct wetdbg_state *state, const struct wetdbg_mappin
  * there is shown as it was before.
  */
 struct wetdbg_effect {
-    wetdbg_time time;              /* of the instruction; of the kernel's as in struct wet_event */
-    uint64_t pc;                   /* 0: the kernel */
-    const struct wet_event *event; /* that the kernel wrote it for, or NULL; `exec` is not set */
-    int reg;                       /* enum ins_gpr, or -1: memory */
+    wetdbg_time time; /* of the instruction; of the kernel's as in struct wetdbg_event */
+    uint64_t pc;      /* 0: the kernel */
+    const struct wetdbg_event *event; /* that the kernel wrote it for, or NULL */
+    int reg; /* -1: memory; else a general register: rax 0, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8... */
     uint64_t address;
     uint64_t size;         /* bytes; of a register always 8 */
     const uint8_t *before; /* NULL for registers, and if `after` is */
@@ -270,7 +314,7 @@ int wetdbg_effects_read(struct wetdbg_effects *effects, uint64_t address, void *
 /* How many writes of unknown values were met so far. */
 uint64_t wetdbg_effects_unknown(const struct wetdbg_effects *effects);
 
-/* ---- output and events ---- */
+/* ---- output ---- */
 
 /* A piece of what write(2) and kin put out: `size` bytes that were at `address` when instruction
  * `time` (the syscall) ran, position `offset` in all bytes written to that descriptor. Pieces of a
@@ -289,5 +333,7 @@ const struct wetdbg_output *wetdbg_outputs(const struct wetdbg *wet, size_t *cou
 /* The words that a file's builder left of what it was built from (<wetdbg/build.h>), without opening it for
  * queries: another build of the same recording has the same. Errors are those of wetdbg_open(). */
 int wetdbg_fingerprint_read(const char *path, char *out, size_t size);
+
+#pragma GCC visibility pop
 
 #endif

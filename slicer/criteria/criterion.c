@@ -45,7 +45,7 @@ int slc_state_at(struct wetdbg *wet, wetdbg_time time, uint64_t *pc, uint32_t *t
 
     if (err)
         return err;
-    *pc = wetdbg_state_regs(state)->r[EVQ_RIP];
+    *pc = wet_state_regs(state)->r[EVQ_RIP];
     *task = wetdbg_state_task(state);
     wetdbg_state_close(state);
     return 0;
@@ -190,7 +190,7 @@ int slc_criterion_stand(struct wetdbg_criterion *criterion, wetdbg_time time,
     int err = wetdbg_state_open(criterion->wet, time, state);
     if (err)
         return err;
-    *seed = slc_criterion_add(criterion, time, wetdbg_state_regs(*state)->r[EVQ_RIP]);
+    *seed = slc_criterion_add(criterion, time, wet_state_regs(*state)->r[EVQ_RIP]);
     if (!*seed) {
         wetdbg_state_close(*state);
         return -ENOMEM;

@@ -427,7 +427,7 @@ int slc_parse_crash(struct wetdbg_criterion *criterion)
     int err = wetdbg_state_open(criterion->wet, crash.info->signal_time, &crash.state);
     if (err)
         return err;
-    crash.regs = wetdbg_state_regs(crash.state);
+    crash.regs = wet_state_regs(crash.state);
     crash.pc = crash.regs->r[EVQ_RIP];
     /* The state after an int3 is behind it. */
     if (crash.info->signal == SIGTRAP && crash.pc &&

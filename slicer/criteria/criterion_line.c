@@ -167,8 +167,7 @@ static int seed_variable(struct wetdbg_criterion *criterion, const struct place 
 
     if (err)
         return err;
-    struct slc_seed *seed =
-        slc_criterion_add(criterion, time, wetdbg_state_regs(state)->r[EVQ_RIP]);
+    struct slc_seed *seed = slc_criterion_add(criterion, time, wet_state_regs(state)->r[EVQ_RIP]);
     if (!seed) {
         wetdbg_state_close(state);
         return -ENOMEM;

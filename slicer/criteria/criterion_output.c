@@ -139,7 +139,7 @@ static int add_buffer_address(struct wetdbg_criterion *criterion, struct slc_see
 
     if (err)
         return err;
-    const struct evq_regs *regs = wetdbg_state_regs(state);
+    const struct evq_regs *regs = wet_state_regs(state);
     seed->pc = regs->r[EVQ_RIP];
     seed->task = wetdbg_state_task(state);
     switch (regs->r[EVQ_RAX]) {

@@ -347,7 +347,7 @@ static int chosen_flow(struct step *step, unsigned *skipped)
 
     if (err)
         return err;
-    const struct evq_regs *regs = wetdbg_state_regs(state);
+    const struct evq_regs *regs = wet_state_regs(state);
     bool is_taken =
         ins_condition_holds(step->info->condition, regs->r[EVQ_EFLAGS], regs->r[EVQ_RCX]);
     *skipped = is_taken ? INS_FLOW_NOT_TAKEN : INS_FLOW_TAKEN;

@@ -170,7 +170,7 @@ static bool read_location(const struct wetdbg_state *state, const struct wetdbg_
     }
     if (location < INS_LOC_CF || location > INS_LOC_DF)
         return false;
-    *byte = wetdbg_state_regs(state)->r[EVQ_EFLAGS] >> bits[location - INS_LOC_CF] & 1;
+    *byte = wet_state_regs(state)->r[EVQ_EFLAGS] >> bits[location - INS_LOC_CF] & 1;
     return true;
 }
 
@@ -180,8 +180,7 @@ bool slc_spot_read(struct wetdbg_state *state, const struct wetdbg_spot *spot, u
     case WETDBG_SPOT_MEMORY:
         return wetdbg_state_read(state, spot->address, byte, 1) == 0;
     case WETDBG_SPOT_GPR:
-        *byte =
-            (uint8_t)(slc_gpr_value(wetdbg_state_regs(state), spot->number) >> (8 * spot->byte));
+        *byte = (uint8_t)(slc_gpr_value(wet_state_regs(state), spot->number) >> (8 * spot->byte));
         return true;
     case WETDBG_SPOT_VECTOR:
         return read_vector(state, spot, byte);

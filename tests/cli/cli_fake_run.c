@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/user.h>
 
 #include "slicer/slicer.h"
 #include "wet/intervals.h"
@@ -28,7 +29,7 @@ struct wetdbg {
 };
 struct wetdbg_state {
     uint32_t task;
-    struct evq_regs regs;
+    struct user_regs_struct regs;
     uint8_t memory[0x100];
 };
 
@@ -165,8 +166,8 @@ int wetdbg_state_open(struct wetdbg *wet, wetdbg_time t, struct wetdbg_state **o
     state->task = run.threads > 1 && t >= HELPER_TIME;
     int32_t x = -5;
     uint64_t pointer = MEMORY;
-    state->regs.r[EVQ_RIP] = pc_at(t);
-    state->regs.r[EVQ_RAX] = t;
+    state->regs.rip = pc_at(t);
+    state->regs.rax = t;
     memcpy(state->memory, &x, 4);                  /* int x */
     state->memory[4] = 'a';                        /* char c */
     state->memory[5] = 0x2b;                       /* bits: a:3 = 3, b:5 = 5 */
@@ -187,7 +188,7 @@ void wetdbg_state_close(struct wetdbg_state *state)
     free(state);
 }
 
-const struct evq_regs *wetdbg_state_regs(const struct wetdbg_state *state)
+const struct user_regs_struct *wetdbg_state_registers(const struct wetdbg_state *state)
 {
     return &state->regs;
 }
@@ -200,7 +201,7 @@ uint32_t wetdbg_state_task(const struct wetdbg_state *state)
 int wetdbg_state_select(struct wetdbg_state *state, uint32_t task)
 {
     state->task = task;
-    state->regs.r[EVQ_RIP] = task == 0 ? MAIN_PC + 16 * 2 : HELPER_PC;
+    state->regs.rip = task == 0 ? MAIN_PC + 16 * 2 : HELPER_PC;
     return 0;
 }
 
@@ -323,15 +324,16 @@ const struct wetdbg_output *wetdbg_outputs(const struct wetdbg *wet, size_t *cou
 }
 
 /* The first thread waits in futex (202) from time 992 on; then the run faults. */
-int wet_each_entry(struct wetdbg *wet, int (*fn)(void *arg, const struct wet_event *event),
-                   void *arg)
+int wetdbg_each_event(struct wetdbg *wet, wetdbg_event_fn fn, void *arg)
 {
-    static const struct evq_entry fault = {
-        .kind = EVQ_FAULT, .number = 11, .code = 1, .address = 0x10};
-    static const struct evq_entry call = {.kind = EVQ_SYSCALL_ENTER, .number = 202};
-    const struct wet_event events[] = {
-        {.time = 992, .entry = &call},
-        {.time = INSTRUCTIONS, .task = run.threads > 1, .entry = &fault},
+    const struct wetdbg_event events[] = {
+        {.time = 992, .kind = WETDBG_EVENT_CALL, .number = 202},
+        {.time = INSTRUCTIONS,
+         .task = run.threads > 1,
+         .kind = WETDBG_EVENT_FAULT,
+         .number = 11,
+         .code = 1,
+         .address = 0x10},
     };
     int result = 0;
     (void)wet;
@@ -791,10 +793,10 @@ static const struct wetdbg_slice_line lines[] = {
 };
 
 static const struct wetdbg_slice_instance instances[] = {
-    {1001, HELPER_PC, 0, WETDBG_EDGE_NONE, 0, INS_LOC_COUNT, 0},
-    {989, MAIN_PC + 64, 1, WETDBG_EDGE_VALUE, 1001, INS_LOC_GPR, 0},
-    {507, FOREIGN_PC, 2, WETDBG_EDGE_CONTROL, 989, INS_LOC_COUNT, 0},
-    {1, MAIN_PC, 3, WETDBG_EDGE_ADDRESS, 507, INS_LOC_COUNT, MEMORY + 4},
+    {1001, HELPER_PC, 0, WETDBG_EDGE_NONE, 0, WETDBG_LOCATION_NONE, 0},
+    {989, MAIN_PC + 64, 1, WETDBG_EDGE_VALUE, 1001, 0 /* of rax */, 0},
+    {507, FOREIGN_PC, 2, WETDBG_EDGE_CONTROL, 989, WETDBG_LOCATION_NONE, 0},
+    {1, MAIN_PC, 3, WETDBG_EDGE_ADDRESS, 507, WETDBG_LOCATION_NONE, MEMORY + 4},
 };
 
 int wetdbg_criterion_parse(struct wetdbg *wet, const char *text,
@@ -1002,18 +1004,22 @@ const struct wetdbg_slice_initial *wetdbg_slice_initials(const struct wetdbg_sli
                                                          size_t *count)
 {
     static const struct wetdbg_slice_initial list[] = {
-        {.location = INS_LOC_COUNT,
+        {.location = WETDBG_LOCATION_NONE,
          .address = MEMORY + 4,
          .size_bytes = 4,
          .distance = 9,
          .user = 5},
-        {.location = INS_LOC_COUNT,
+        {.location = WETDBG_LOCATION_NONE,
          .address = MEMORY + 12,
          .size_bytes = 4,
          .distance = 3,
          .user = 7},
-        {.location = INS_LOC_COUNT, .address = 0x9000, .size_bytes = 8, .distance = 1, .user = 9},
-        {.location = INS_LOC_GPR, .distance = 2, .user = 1},
+        {.location = WETDBG_LOCATION_NONE,
+         .address = 0x9000,
+         .size_bytes = 8,
+         .distance = 1,
+         .user = 9},
+        {.location = 0 /* of rax */, .distance = 2, .user = 1},
     };
     (void)slice;
     *count = 4;

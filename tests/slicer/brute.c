@@ -722,7 +722,7 @@ static void use_call(struct brute *b, wetdbg_time t, bool sent)
 
     if (wetdbg_state_open(b->wet, t, &state))
         abort();
-    const struct evq_regs *regs = wetdbg_state_regs(state);
+    const struct evq_regs *regs = wet_state_regs(state);
     const char *at = signature(regs->r[EVQ_RAX]);
     if (!sent)
         use_gpr(b, INS_RAX, WETDBG_EDGE_VALUE);
@@ -754,7 +754,7 @@ static unsigned segment_base_set(const struct brute *b, wetdbg_time t)
 
     if (wetdbg_state_open(b->wet, t, &state))
         abort();
-    const struct evq_regs *regs = wetdbg_state_regs(state);
+    const struct evq_regs *regs = wet_state_regs(state);
     if (regs->r[EVQ_RAX] == 158 && regs->r[EVQ_RDI] == 0x1002) /* arch_prctl, SET_FS */
         base = INS_LOC_FS_BASE;
     if (regs->r[EVQ_RAX] == 158 && regs->r[EVQ_RDI] == 0x1001) /* SET_GS */

@@ -453,7 +453,7 @@ void wetdbg_state_close(struct wetdbg_state *state)
     free(state);
 }
 
-const struct evq_regs *wetdbg_state_regs(const struct wetdbg_state *state)
+const struct evq_regs *wet_state_regs(const struct wetdbg_state *state)
 {
     return &state->regs;
 }

@@ -262,8 +262,8 @@ static void places_are_those_of_the_time(void **state)
     check_place(wet, &from, "$RSI@here", &(struct place_row){.lines = {19}, .absent = 18});
     assert_int_equal(wetdbg_criterion_parse(wet, "$rsi@there", &from, &call), -WETDBG_ERR_USAGE);
     assert_int_equal(wetdbg_state_open(wet, now, &machine), 0);
-    uint64_t values = wetdbg_state_regs(machine)->r[EVQ_RDI];
-    uint64_t count = wetdbg_state_regs(machine)->r[EVQ_RSI];
+    uint64_t values = wet_state_regs(machine)->r[EVQ_RDI];
+    uint64_t count = wet_state_regs(machine)->r[EVQ_RSI];
     wetdbg_state_close(machine);
     snprintf(text, sizeof(text), "*0x%llx+4@here", (unsigned long long)count);
     check_place(wet, &from, text, &(struct place_row){.lines = {18}, .absent = 10});

@@ -31,7 +31,7 @@ static wetdbg_time time_of(struct wetdbg *wet, uint64_t number)
         if (fake_step(wet, t)->info->klass != INS_SYSCALL)
             continue;
         assert_int_equal(wetdbg_state_open(wet, t, &state), 0);
-        uint64_t own = wetdbg_state_regs(state)->r[EVQ_RAX];
+        uint64_t own = wet_state_regs(state)->r[EVQ_RAX];
         wetdbg_state_close(state);
         if (own == number)
             return t;

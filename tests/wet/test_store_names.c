@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/own_file.h"
+#include <wetdbg/own_file.h>
 #include "tests/record/spawn.h"
 #include "tests/wet/wet_unit.h"
 #include "wet/build/journal.h"

@@ -102,7 +102,7 @@ static int check_effect(void *arg, const struct wetdbg_effect *effect)
         return 0;
     if (effect->pc) {
         go_to(check, effect->time);
-        assert_int_equal(wetdbg_state_regs(check->state)->r[EVQ_RIP], effect->pc);
+        assert_int_equal(wet_state_regs(check->state)->r[EVQ_RIP], effect->pc);
         if (effect->reg < 0 && !is_unknown(check, effect)) {
             ok(wetdbg_state_read(check->state, effect->address, before, effect->size));
             assert_memory_equal(before, effect->before, effect->size);
@@ -114,7 +114,7 @@ static int check_effect(void *arg, const struct wetdbg_effect *effect)
     check->checked++;
     if (effect->reg >= 0) {
         check->registers++;
-        assert_memory_equal(&wetdbg_state_regs(check->state)->r[evq_reg_of_gpr[effect->reg]],
+        assert_memory_equal(&wet_state_regs(check->state)->r[evq_reg_of_gpr[effect->reg]],
                             effect->after, 8);
         return 0;
     }

@@ -173,9 +173,8 @@ static void state_is_the_same_while_an_interval_is_prefetched(void **state)
         wet_prefetch(wet, unit_random(&seed) % info->intervals);
         ok(wetdbg_state_open(wet, t, &here));
         wet_prefetch(wet, unit_random(&seed) % info->intervals);
-        assert_memory_equal(wetdbg_state_regs(here), wetdbg_state_regs(there),
-                            sizeof(struct evq_regs));
-        uint64_t a, b, stack = wetdbg_state_regs(there)->r[EVQ_RSP];
+        assert_memory_equal(wet_state_regs(here), wet_state_regs(there), sizeof(struct evq_regs));
+        uint64_t a, b, stack = wet_state_regs(there)->r[EVQ_RSP];
         ok(wetdbg_state_read(there, stack, &a, sizeof(a)));
         ok(wetdbg_state_read(here, stack, &b, sizeof(b)));
         assert_int_equal(a, b);

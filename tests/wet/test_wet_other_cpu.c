@@ -199,7 +199,7 @@ static struct evq_regs regs_at(const char *path, wetdbg_time time)
     struct wetdbg_state *at;
     ok(wetdbg_open(path, &wet));
     ok(wetdbg_state_open(wet, time, &at));
-    struct evq_regs regs = *wetdbg_state_regs(at);
+    struct evq_regs regs = *wet_state_regs(at);
     wetdbg_state_close(at);
     wetdbg_close(wet);
     return regs;

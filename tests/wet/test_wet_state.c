@@ -65,7 +65,7 @@ static void assert_stack_agrees(struct wetdbg *wet, struct wetdbg_state *before,
                                 const struct wet_statement *statement, const uint8_t *code,
                                 wetdbg_time t, uint64_t address)
 {
-    const struct evq_regs *regs = wetdbg_state_regs(before);
+    const struct evq_regs *regs = wet_state_regs(before);
     bool push = *code >= 0x50 && *code < 0x58, ret = *code == 0xc3;
     struct wetdbg_state *after;
     uint64_t value;
@@ -78,10 +78,10 @@ static void assert_stack_agrees(struct wetdbg *wet, struct wetdbg_state *before,
     if (push) {
         ok(wetdbg_state_read(after, address, &value, 8));
         assert_int_equal(value, was.r[evq_reg_of_gpr[*code - 0x50]]);
-        assert_int_equal(wetdbg_state_regs(after)->r[EVQ_RSP], address);
+        assert_int_equal(wet_state_regs(after)->r[EVQ_RSP], address);
     } else {
-        assert_int_equal(value, wetdbg_state_regs(after)->r[EVQ_RIP]);
-        assert_int_equal(wetdbg_state_regs(after)->r[EVQ_RSP], address + 8);
+        assert_int_equal(value, wet_state_regs(after)->r[EVQ_RIP]);
+        assert_int_equal(wet_state_regs(after)->r[EVQ_RSP], address + 8);
     }
     wetdbg_state_close(after);
 }
@@ -99,7 +99,7 @@ static unsigned state_check(struct wetdbg *wet, wetdbg_time t)
     const struct wet_statement *statement = &node->statements[at];
     const uint64_t *slots = interval->slots + exec->slot_off + statement->slot;
     uint8_t code[15] = {0};
-    assert_int_equal(wetdbg_state_regs(state)->r[EVQ_RIP], statement->pc);
+    assert_int_equal(wet_state_regs(state)->r[EVQ_RIP], statement->pc);
     assert_int_equal(wetdbg_state_task(state), exec->task);
     ok(wetdbg_state_read(state, statement->pc, code, statement->info->length));
     assert_memory_equal(code, node->code + statement->byte_off, statement->info->length);
@@ -107,7 +107,7 @@ static unsigned state_check(struct wetdbg *wet, wetdbg_time t)
         uint64_t address;
         if (m && statement->info->mems[m - 1].flags & (INS_MEM_VSIB32 | INS_MEM_VSIB64))
             break;
-        if (!operand_address(&statement->info->mems[m], wetdbg_state_regs(state), &address))
+        if (!operand_address(&statement->info->mems[m], wet_state_regs(state), &address))
             break;
         assert_int_equal(slots[m], address);
         checked++;
@@ -146,7 +146,7 @@ static void assert_same_state(struct wetdbg *a_wet, struct wetdbg *b_wet, wetdbg
     size_t x_count, y_count, a_bytes, b_bytes;
     ok(wetdbg_state_open(a_wet, t, &a));
     ok(wetdbg_state_open(b_wet, t, &b));
-    assert_memory_equal(wetdbg_state_regs(a), wetdbg_state_regs(b), sizeof(struct evq_regs));
+    assert_memory_equal(wet_state_regs(a), wet_state_regs(b), sizeof(struct evq_regs));
     assert_int_equal(wetdbg_state_task(a), wetdbg_state_task(b));
     const uint8_t *a_vectors = wetdbg_state_xstate(a, &a_bytes);
     const uint8_t *b_vectors = wetdbg_state_xstate(b, &b_bytes);
@@ -208,10 +208,9 @@ static void assert_equal_to_a_new_state(struct wetdbg *wet, struct wetdbg_state 
     struct wetdbg_state *fresh;
     uint8_t mine[512], other[512];
     ok(wetdbg_state_open(wet, t, &fresh));
-    assert_memory_equal(wetdbg_state_regs(state), wetdbg_state_regs(fresh),
-                        sizeof(struct evq_regs));
+    assert_memory_equal(wet_state_regs(state), wet_state_regs(fresh), sizeof(struct evq_regs));
     assert_int_equal(wetdbg_state_task(state), wetdbg_state_task(fresh));
-    uint64_t stack = wetdbg_state_regs(state)->r[EVQ_RSP];
+    uint64_t stack = wet_state_regs(state)->r[EVQ_RSP];
     int one = wetdbg_state_read(state, stack, mine, sizeof(mine));
     assert_int_equal(wetdbg_state_read(fresh, stack, other, sizeof(other)), one);
     if (!one)
@@ -289,14 +288,14 @@ static void states_at_two_times_are_read_in_turn(void **state)
     struct wetdbg_state *early, *late;
     ok(wetdbg_state_open(fixture->cut, last / 3, &early));
     ok(wetdbg_state_open(fixture->cut, last, &late));
-    struct evq_regs regs = *wetdbg_state_regs(early);
+    struct evq_regs regs = *wet_state_regs(early);
     for (unsigned i = 0; i < 3; i++) {
         ok(wetdbg_state_read(early, regs.r[EVQ_RSP], &value, 8));
         first_value = i ? first_value : value;
         assert_int_equal(value, first_value);
-        ok(wetdbg_state_read(late, wetdbg_state_regs(late)->r[EVQ_RSP], &value, 8));
+        ok(wetdbg_state_read(late, wet_state_regs(late)->r[EVQ_RSP], &value, 8));
     }
-    assert_memory_equal(&regs, wetdbg_state_regs(early), sizeof(regs));
+    assert_memory_equal(&regs, wet_state_regs(early), sizeof(regs));
     wetdbg_state_close(early);
     wetdbg_state_close(late);
 }

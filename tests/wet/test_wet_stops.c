@@ -35,7 +35,7 @@ static void states_are_had_where_nothing_stops(void **state)
     uint64_t last = wetdbg_get_info(fixture->whole)->instructions, end_pc = 0;
     for (uint64_t back = 0; back < CHAIN; back += back % 2 ? 613 : 612) {
         ok(wetdbg_state_open(fixture->whole, last - back, &at));
-        regs = wetdbg_state_regs(at);
+        regs = wet_state_regs(at);
         /* adc of 4 bytes, jmp of 2 */
         if (!back)
             end_pc = regs->r[EVQ_RIP];

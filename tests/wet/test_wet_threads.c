@@ -102,7 +102,7 @@ static void states_are_those_of_instructions(struct wetdbg *wet, const struct in
         wetdbg_time time = 1 + unit_random(&seed) % count;
         struct wetdbg_state *state;
         ok(wetdbg_state_open(wet, time, &state));
-        assert_int_equal(wetdbg_state_regs(state)->r[EVQ_RIP], all[time].pc);
+        assert_int_equal(wet_state_regs(state)->r[EVQ_RIP], all[time].pc);
         assert_int_equal(wetdbg_state_task(state), all[time].task);
         wetdbg_state_close(state);
     }

@@ -102,7 +102,7 @@ static void assert_same_state(struct wetdbg *a, struct wetdbg *b, wetdbg_time t)
     uint8_t stack[2][512];
     ok(wetdbg_state_open(a, t, &x));
     ok(wetdbg_state_open(b, t, &y));
-    const struct evq_regs *p = wetdbg_state_regs(x), *q = wetdbg_state_regs(y);
+    const struct evq_regs *p = wet_state_regs(x), *q = wet_state_regs(y);
     assert_int_equal(wetdbg_state_task(x), wetdbg_state_task(y));
     for (unsigned i = 0; i < EVQ_REG_COUNT; i++) {
         /* flags that nothing reads any more may be others */

@@ -143,7 +143,7 @@ static int state_look(struct wetdbg *wet, wetdbg_time t)
     int err = wetdbg_state_open(wet, t, &state);
     if (err)
         return err;
-    const struct evq_regs *regs = wetdbg_state_regs(state);
+    const struct evq_regs *regs = wet_state_regs(state);
     look(regs, sizeof(*regs));
     err = wetdbg_state_mappings(state, &mappings, &count);
     for (size_t i = 0; !err && i < count; i++) {

@@ -11,7 +11,7 @@
 #include <xxhash.h>
 #include <zstd.h>
 
-#include "common/own_file.h"
+#include <wetdbg/own_file.h>
 #include <wetdbg/errors.h>
 
 #define SUFFIX     ".part-log"
@@ -180,7 +180,7 @@ int wet_journal_open(const char *path, struct wet_journal **out)
     if (err)
         journal->path = NULL;
     if (!err) {
-        err = wd_own_file_open(journal->path, &journal->fd);
+        err = wetdbg_own_file_open(journal->path, &journal->fd);
         if (!err)
             err = records_find(journal);
     }

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "common/once.h"
+#include "wet/query/events.h"
 #include "wet/query/replica.h"
 #include "wet/query/wet_priv.h"
 #include "wet/trace/stored_entry.h"
@@ -350,9 +351,10 @@ static int pass_item(struct wetdbg_effects *effects, const struct item *item, co
 static int pass_event(struct wetdbg_effects *effects, const struct wet_event *event)
 {
     int err = 0;
+    const struct wetdbg_event is = wet_event_of(event);
     for (const struct evq_op *op = NULL; !err && (op = evq_op_next(event->entry, op));) {
         struct wetdbg_effect effect = {.time = event->time,
-                                       .event = event,
+                                       .event = &is,
                                        .reg = -1,
                                        .address = op->range.start,
                                        .size = op->range.size,

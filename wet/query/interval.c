@@ -239,3 +239,8 @@ uint64_t wetdbg_interval_at(const struct wetdbg *wet, wetdbg_time t)
     }
     return low;
 }
+
+wetdbg_time wetdbg_interval_time(const struct wetdbg *wet, uint64_t k)
+{
+    return k < wet->info.intervals ? wet->index[k].first_time : wet->info.last_time + 1;
+}

@@ -189,7 +189,7 @@ int wetdbg_state_advance(struct wetdbg_state *state, wetdbg_time t)
     return err ? err : copy(state);
 }
 
-const struct evq_regs *wetdbg_state_regs(const struct wetdbg_state *state)
+const struct evq_regs *wet_state_regs(const struct wetdbg_state *state)
 {
     return &state->regs;
 }

@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "common/own_file.h"
+#include <wetdbg/own_file.h>
 #include "common/regular.h"
 #include "common/room.h"
 #include <wetdbg/errors.h>
@@ -160,7 +160,7 @@ static int writer_new(const char *path, const char *suffix, struct wet_store_wri
 int wet_store_create(const char *path, struct wet_store_writer **out)
 {
     struct wet_store_writer *writer;
-    int err = wd_own_file_check_goal(path);
+    int err = wetdbg_own_file_check_goal(path);
     if (!err)
         err = writer_new(path, SUFFIX, &writer);
     if (err)
@@ -183,7 +183,7 @@ static int part_open(struct wet_store_writer *writer)
 {
     for (;;) {
         struct stat here, named;
-        int fd, err = wd_own_file_open(writer->temporary, &fd);
+        int fd, err = wetdbg_own_file_open(writer->temporary, &fd);
         if (err)
             return err == -EPERM ? err : -EWOULDBLOCK;
         if (fstat(fd, &here) || flock(fd, LOCK_EX | LOCK_NB)) {
@@ -203,7 +203,7 @@ static int part_open(struct wet_store_writer *writer)
 int wet_store_create_part(const char *path, struct wet_store_writer **out)
 {
     struct wet_store_writer *writer;
-    int err = wd_own_file_check_goal(path);
+    int err = wetdbg_own_file_check_goal(path);
     if (!err)
         err = writer_new(path, PART_SUFFIX, &writer);
     if (err)
@@ -355,7 +355,7 @@ int wet_store_commit(struct wet_store_writer *writer)
     if (!err && fsync(writer->fd))
         err = wetdbg_fail_errno("writing %s", writer->path);
     if (!err)
-        err = wd_own_file_check_goal(writer->path); /* it may have come meanwhile */
+        err = wetdbg_own_file_check_goal(writer->path); /* it may have come meanwhile */
     if (!err && rename(writer->temporary, writer->path))
         err = wetdbg_fail_errno("%s", writer->path);
     if (!err) {

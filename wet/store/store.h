@@ -86,7 +86,7 @@ void wet_store_abort(struct wet_store_writer *writer);
 
 /* Opens it, or makes it. -EWOULDBLOCK without a message if that is not possible, since another
  * writer is at work, or for any other reason that wet_store_create may not have; -EPERM, named, if what is
- * there is not this user's own (common/own_file.h). */
+ * there is not this user's own (wetdbg/own_file.h). */
 int wet_store_create_part(const char *path, struct wet_store_writer **out);
 
 /* Goes on behind these sections, the first ones that were written, and cuts off what follows.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "common/futex.h"
+#include "dbgcli/futex.h"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -9,7 +9,7 @@
 
 #include <wetdbg/errors.h>
 
-int wd_futex_check(void)
+int cli_futex_check(void)
 {
     static const int ways[] = {FUTEX_WAKE, FUTEX_WAKE_PRIVATE};
     uint32_t word = 0;
