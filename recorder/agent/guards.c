@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "recorder/agent/guards.h"
 
+#include "common/bisect.h"
+
 size_t agt_guards_find(const struct agt_guards *guards, uint64_t page)
 {
-    size_t low = 0, high = guards->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (guards->list[middle].page >= page)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
+    return wd_bisect(0, guards->count, i, guards->list[i].page < page);
 }
 
 struct agt_guard *agt_guards_at(const struct agt_guards *guards, uint64_t page)

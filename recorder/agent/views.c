@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "recorder/agent/views.h"
 
+#include "common/bisect.h"
+
 static void shift(struct agt_views *views, size_t at, long by)
 {
     if (by > 0) {
@@ -15,15 +17,7 @@ static void shift(struct agt_views *views, size_t at, long by)
 
 size_t agt_views_find(const struct agt_views *views, uint64_t address)
 {
-    size_t low = 0, high = views->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (views->list[middle].end > address)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
+    return wd_bisect(0, views->count, i, views->list[i].end <= address);
 }
 
 struct agt_view *agt_views_at(const struct agt_views *views, uint64_t address)

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/array.h"
 #include "common/regular.h"
 #include "recorder/record/trace_place.h"
 #include "recorder/ticks/digest_format.h"
@@ -117,13 +118,11 @@ static int compare_age(const void *a, const void *b)
 static int add_entry(struct wetdbg_recording_entry **entries, size_t *count, const char *place,
                      const char *name)
 {
-    struct wetdbg_recording_entry *larger = realloc(*entries, (*count + 1) * sizeof(**entries));
-    int err;
+    int err = wd_grow_one(*entries, *count);
 
-    if (!larger)
-        return wetdbg_fail(-ENOMEM, "out of memory");
-    *entries = larger;
-    err = entry_init(&larger[*count], place, name);
+    if (err)
+        return wetdbg_fail(err, "out of memory");
+    err = entry_init(&(*entries)[*count], place, name);
     if (!err)
         ++*count;
     return err;

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/array.h"
+#include "common/bisect.h"
 #include "common/regular.h"
 #include "recorder/record/side_file.h"
 #include "recorder/rr_trace/rr_trace.h"
@@ -24,15 +26,7 @@ struct listing {
 
 static size_t place_of(const struct listing *listing, const char *name)
 {
-    size_t low = 0, high = listing->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (strcmp(listing->names[middle], name) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return wd_bisect(0, listing->count, i, strcmp(listing->names[i], name) < 0);
 }
 
 static int note_backing(void *arg, const struct rrt_mmap *map)
@@ -43,15 +37,8 @@ static int note_backing(void *arg, const struct rrt_mmap *map)
     size_t at = place_of(listing, map->backing);
     if (at < listing->count && strcmp(listing->names[at], map->backing) == 0)
         return 0;
-    if (listing->count == listing->room) {
-        size_t room = listing->room ? 2 * listing->room : 32;
-        char **names = reallocarray(listing->names, room, sizeof(*names));
-        if (!names)
-            return -ENOMEM;
-        listing->names = names;
-        listing->room = room;
-    }
-    char *name = strdup(map->backing);
+    int err = wd_grow(listing->names, listing->room, listing->count + 1);
+    char *name = err ? NULL : strdup(map->backing);
     if (!name)
         return -ENOMEM;
     memmove(listing->names + at + 1, listing->names + at,

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "common/bisect.h"
 #include "common/once.h"
 #include "common/page.h"
 #include "recorder/feed/feed.h"
@@ -52,16 +53,8 @@ int rep_damaged(const char *what)
 
 static struct agt_view *view_find(const struct rep_pages *pages, uint64_t address)
 {
-    size_t low = 0, high = pages->view_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (pages->views[middle].end <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < pages->view_count && pages->views[low].start <= address ? &pages->views[low]
-                                                                         : NULL;
+    size_t at = wd_bisect(0, pages->view_count, i, pages->views[i].end <= address);
+    return at < pages->view_count && pages->views[at].start <= address ? &pages->views[at] : NULL;
 }
 
 /*

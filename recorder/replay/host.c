@@ -22,6 +22,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/array.h"
+#include "common/bisect.h"
 #include "common/cpuid.h"
 #include "common/page.h"
 #include "recorder/replay/agent_image.h"
@@ -38,10 +40,9 @@
 
 static int span_add(struct rep_host *host, uint64_t start, uint64_t end)
 {
-    struct rep_span *spans = realloc(host->spans, (host->span_count + 1) * sizeof(*spans));
-    if (!spans)
+    if (wd_grow_one(host->spans, host->span_count))
         return -ENOMEM;
-    host->spans = spans;
+    struct rep_span *spans = host->spans;
     size_t at = host->span_count++;
     while (at > 0 && spans[at - 1].start > start) {
         spans[at] = spans[at - 1];
@@ -152,15 +153,8 @@ uint64_t rep_host_place_region(struct rep_host *host, uint64_t near)
 bool rep_host_is_programs(const struct rep_host *host, uint64_t address)
 {
     uint64_t granule = address & ~(uint64_t)(AGT_WALL_GRANULE - 1);
-    size_t low = 0, high = host->program_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (host->programs[middle].end <= granule)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < host->program_count && host->programs[low].start < granule + AGT_WALL_GRANULE;
+    size_t at = wd_bisect(0, host->program_count, i, host->programs[i].end <= granule);
+    return at < host->program_count && host->programs[at].start < granule + AGT_WALL_GRANULE;
 }
 
 static int programs_keep(struct rep_host *host, const struct rep_engine_setup *setup)

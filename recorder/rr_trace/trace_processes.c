@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "common/array.h"
 #include "recorder/rr_trace/frame_arena.h"
 #include "recorder/rr_trace/rr_trace.h"
 #include "recorder/rr_trace/trace_internal.h"
@@ -29,7 +30,7 @@ struct process_state {
 
 struct rrt_process_table {
     struct rrt_arena arena;      /* strings */
-    struct wetdbg_process *list; /* tids and execs are arrays of their own, see append() */
+    struct wetdbg_process *list; /* tids and execs are arrays of their own */
     size_t count;
 };
 
@@ -48,23 +49,6 @@ struct process_scan {
     struct process_state *states; /* one per process */
     size_t state_count;
 };
-
-/* Appends one zeroed element to an array that has room up to the next power of two. */
-static void *append(void *array_of, size_t *count, size_t size)
-{
-    void *array;
-    memcpy(&array, array_of, sizeof(array));
-    if ((*count & (*count - 1)) == 0) {
-        array = reallocarray(array, *count ? *count * 2 : 1, size);
-        if (!array)
-            return NULL;
-        memcpy(array_of, &array, sizeof(array));
-    }
-    void *element = (char *)array + *count * size;
-    memset(element, 0, size);
-    *count += 1;
-    return element;
-}
 
 void rrt_process_table_free(struct rrt_process_table *table)
 {
@@ -98,10 +82,11 @@ static int list_tid(struct wetdbg_process *process, int tid)
     for (size_t i = 0; i < process->tid_count; i++)
         if (process->tids[i] == tid)
             return 0;
-    int *entry = append(&process->tids, &process->tid_count, sizeof(*entry));
-    if (!entry)
+    int *tids = (int *)process->tids;
+    if (wd_grow_one(tids, process->tid_count))
         return -ENOMEM;
-    *entry = tid;
+    tids[process->tid_count++] = tid;
+    process->tids = tids;
     return 0;
 }
 
@@ -110,11 +95,9 @@ static int add_live(struct process_scan *scan, int tid, size_t process)
     int r = list_tid(&scan->table->list[process], tid);
     if (r != 0)
         return r;
-    struct live_task *task = append(&scan->live, &scan->live_count, sizeof(*task));
-    if (!task)
+    if (wd_grow_one(scan->live, scan->live_count))
         return -ENOMEM;
-    task->tid = tid;
-    task->process = process;
+    scan->live[scan->live_count++] = (struct live_task){.tid = tid, .process = process};
     scan->states[process].live_count++;
     return 0;
 }
@@ -122,16 +105,16 @@ static int add_live(struct process_scan *scan, int tid, size_t process)
 static int add_process(struct process_scan *scan, int pid, size_t parent, uint64_t time)
 {
     struct rrt_process_table *table = scan->table;
-    if (!append(&scan->states, &scan->state_count, sizeof(*scan->states)))
+    if (wd_grow_one(scan->states, scan->state_count) || wd_grow_one(table->list, table->count))
         return -ENOMEM;
-    struct wetdbg_process *process = append(&table->list, &table->count, sizeof(*process));
-    if (!process)
-        return -ENOMEM;
-    process->pid = pid;
-    process->parent = parent;
-    process->parent_pid = parent == WETDBG_NO_PROCESS ? 0 : table->list[parent].pid;
-    process->start_time = time;
-    process->end_time = time;
+    scan->states[scan->state_count++] = (struct process_state){0};
+    table->list[table->count++] = (struct wetdbg_process){
+        .pid = pid,
+        .parent = parent,
+        .parent_pid = parent == WETDBG_NO_PROCESS ? 0 : table->list[parent].pid,
+        .start_time = time,
+        .end_time = time,
+    };
     return add_live(scan, pid, table->count - 1);
 }
 
@@ -205,9 +188,12 @@ static int on_exec(struct process_scan *scan, const struct rrt_task_event *event
     if (!task)
         return corrupt(scan, event, "runs a program but was never started");
     struct wetdbg_process *process = process_of(scan, task);
-    struct wetdbg_exec *exec = append(&process->execs, &process->exec_count, sizeof(*exec));
-    if (!exec)
+    struct wetdbg_exec *execs = (struct wetdbg_exec *)process->execs;
+    if (wd_grow_one(execs, process->exec_count))
         return -ENOMEM;
+    struct wetdbg_exec *exec = &execs[process->exec_count++];
+    *exec = (struct wetdbg_exec){0};
+    process->execs = execs;
     process->inherited = NULL;
     scan->states[task->process].leader_spoke = false;
     return copy_exec(&scan->table->arena, event, exec);

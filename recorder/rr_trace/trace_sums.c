@@ -17,6 +17,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "common/array.h"
 #include "common/regular.h"
 #include "recorder/rr_trace/trace_processor.h"
 #include <wetdbg/errors.h>
@@ -110,14 +111,9 @@ static int add_row(struct rrt_sums *sums, char *line)
         free(name);
         return fail_damaged(sums);
     }
-    if ((sums->count & (sums->count - 1)) == 0) { /* room is left until the next power of two */
-        size_t room = sums->count ? 2 * sums->count : 1;
-        struct rrt_sum *rows = reallocarray(sums->rows, room, sizeof(*rows));
-        if (!rows) {
-            free(name);
-            return -ENOMEM;
-        }
-        sums->rows = rows;
+    if (wd_grow_one(sums->rows, sums->count)) {
+        free(name);
+        return -ENOMEM;
     }
     row.name = name;
     sums->rows[sums->count++] = row;
