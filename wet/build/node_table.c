@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
+#include "common/hash.h"
 #include "recorder/agent/agent.h"
 #include <wetdbg/errors.h>
 
@@ -36,7 +38,7 @@ void wet_node_table_detach(struct wet_node_table *table)
 
 static uint32_t *slot_of(const struct wet_node_table *table, uint64_t pc)
 {
-    return &table->by_hash[(pc * 0x9e3779b97f4a7c15ull) >> 46];
+    return &table->by_hash[wd_hash_u64(pc) >> 46];
 }
 
 static uint32_t find(const struct wet_node_table *table, uint64_t pc, const uint8_t *code,
@@ -69,15 +71,7 @@ static int room_make(struct wet_node_table *table)
         if (!table->by_hash)
             return -ENOMEM;
     }
-    if (table->count < table->capacity)
-        return 0;
-    uint32_t capacity = table->capacity ? table->capacity * 2 : 4096;
-    struct wet_table_node *nodes = realloc(table->nodes, capacity * sizeof(*nodes));
-    if (!nodes)
-        return -ENOMEM;
-    table->nodes = nodes;
-    table->capacity = capacity;
-    return 0;
+    return wd_grow(table->nodes, table->capacity, table->count + 1);
 }
 
 static int add(struct wet_node_table *table, uint64_t pc, const uint8_t *code, unsigned code_bytes,
@@ -100,19 +94,10 @@ static int add(struct wet_node_table *table, uint64_t pc, const uint8_t *code, u
 
 static int fragments_room(struct wet_node_table *table, uint32_t count)
 {
-    if (count <= table->fragment_room)
-        return 0;
-    uint32_t room = count + count / 2;
-    uint32_t *by_fragment = realloc(table->by_fragment, room * sizeof(*by_fragment));
-    if (by_fragment)
-        table->by_fragment = by_fragment;
-    uint64_t *seen = by_fragment ? realloc(table->seen, room * sizeof(*seen)) : NULL;
-    if (!seen)
+    uint32_t room = table->fragment_room, as_much = table->fragment_room;
+    if (wd_grow_zeroed(table->by_fragment, room, count) ||
+        wd_grow_zeroed(table->seen, as_much, count))
         return -ENOMEM;
-    table->seen = seen;
-    size_t more = room - table->fragment_room;
-    memset(by_fragment + table->fragment_room, 0, more * sizeof(*by_fragment));
-    memset(seen + table->fragment_room, 0, more * sizeof(*seen));
     table->fragment_room = room;
     return 0;
 }

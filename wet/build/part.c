@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/array.h"
 #include <wetdbg/errors.h>
 
 #define SECTIONS WET_WRITER_SECTIONS
@@ -171,21 +172,6 @@ static int buf_take(struct reader *reader, struct wd_buf *buf, uint64_t count)
     return err;
 }
 
-static int map_room(struct reader *reader)
-{
-    uint32_t count = reader->nodes.count;
-    if (count <= reader->room)
-        return 0;
-    uint32_t room = count + count / 2;
-    uint32_t *map = realloc(reader->map, room * sizeof(*map));
-    if (!map)
-        return -ENOMEM;
-    memset(map + reader->room, 0, (room - reader->room) * sizeof(*map));
-    reader->map = map;
-    reader->room = room;
-    return 0;
-}
-
 /* The note names the process' nodes; reader->noted becomes one that names those of the file. */
 static int nodes_take(struct reader *reader, const struct wet_index_record *expected)
 {
@@ -196,7 +182,7 @@ static int nodes_take(struct reader *reader, const struct wet_index_record *expe
         return damaged();
     int err = wet_node_table_load(&reader->nodes, &view);
     if (!err)
-        err = map_room(reader);
+        err = wd_grow_zeroed(reader->map, reader->room, reader->nodes.count);
     reader->numbered.size_bytes = reader->noted.size_bytes = 0;
     if (!err)
         err = wet_node_table_merge(merge->nodes, &reader->nodes, reader->map, &reader->counts,

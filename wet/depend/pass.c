@@ -2,8 +2,8 @@
 /* The pass over one stretch of the ring: nodes learned when first met, their code run, blocks given. */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "common/array.h"
 #include "recorder/insn/insn_ranges.h"
 #include "wet/depend/depend_priv.h"
 #include "wet/trace/stored_entry.h"
@@ -55,14 +55,7 @@ static uint32_t *words_reserve(struct dep_finder *finder, uint32_t *out, size_t 
 {
     size_t used = (size_t)(out - finder->words), room = used + more + ENTER_ROOM;
 
-    if (room <= finder->word_room)
-        return out;
-    uint32_t *words = realloc(finder->words, 2 * room * sizeof(*words));
-    if (!words)
-        return NULL;
-    finder->words = words;
-    finder->word_room = 2 * room;
-    return words + used;
+    return wd_grow(finder->words, finder->word_room, room) ? NULL : finder->words + used;
 }
 
 static int number_next(struct dep_finder *finder)
@@ -224,30 +217,17 @@ static int node_learn(struct dep_finder *finder, size_t id)
     return err;
 }
 
-static int room_make(void *array, size_t size, size_t room)
-{
-    void **at = array, *made = realloc(*at, room * size);
-
-    if (!made)
-        return -ENOMEM;
-    *at = made;
-    return 0;
-}
-
 static int room_for(struct dep_finder *finder, size_t count)
 {
-    size_t room = count * 2;
+    size_t fragments = finder->node_room, nodes = fragments, label_nodes = fragments;
 
     if (count > AGT_COUNT_MAX)
         return wetdbg_fail(-WETDBG_ERR_MACHINE, "more than %u fragments", AGT_COUNT_MAX);
-    if (count <= finder->node_room)
-        return 0;
-    int err = room_make(&finder->fragments, sizeof(*finder->fragments), room);
-    err = err ? err : room_make(&finder->nodes, sizeof(*finder->nodes), room);
-    err = err ? err : room_make(&finder->label_nodes, sizeof(*finder->label_nodes), room);
-    if (!err)
-        finder->node_room = room;
-    return err;
+    if (wd_grow(finder->fragments, fragments, count) || wd_grow(finder->nodes, nodes, count) ||
+        wd_grow(finder->label_nodes, label_nodes, count))
+        return -ENOMEM;
+    finder->node_room = fragments;
+    return 0;
 }
 
 int dep_finder_add(struct dep_finder *finder, const struct dbi_fragment *fragment)

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "common/once.h"
 #include "wet/query/events.h"
 #include "wet/query/replica.h"
@@ -208,22 +209,19 @@ static int fragment_get(struct wetdbg_effects *effects, uint32_t id,
                         const struct fragment_items **out)
 {
     struct rep_engine *engine = effects->wet->engine;
-    if (id >= effects->known_count) {
+    if (id >= effects->known_count || !effects->known[id].is_known) {
         size_t count = rep_engine_fragment_count(engine);
         if (id >= count)
             return wetdbg_fail(-WETDBG_ERR_DIVERGED,
                                "the event ring names a fragment that does not exist");
-        struct fragment_items *known = realloc(effects->known, count * sizeof(*known));
-        if (!known)
-            return -ENOMEM;
-        memset(known + effects->known_count, 0, (count - effects->known_count) * sizeof(*known));
-        effects->known = known;
-        effects->known_count = count;
+        int err = wd_grow_zeroed(effects->known, effects->known_count, count);
+        if (!err)
+            err = fragment_learn(rep_engine_fragment(engine, id), &effects->known[id]);
+        if (err)
+            return err;
     }
     *out = &effects->known[id];
-    return effects->known[id].is_known
-               ? 0
-               : fragment_learn(rep_engine_fragment(engine, id), &effects->known[id]);
+    return 0;
 }
 
 /* ---- passing on ---- */

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/array.h"
 #include "wet/model/model.h"
 #include "wet/query/wet_priv.h"
 #include <wetdbg/errors.h>
@@ -26,17 +27,17 @@ int wet_files_open(struct wetdbg *wet)
         const struct wet_file_record *record = (const void *)wd_view_bytes(&view, sizeof(*record));
         const uint8_t *path = record ? wd_view_bytes(&view, record->path_bytes) : NULL;
         wd_view_bytes(&view, -view.at & 7);
-        struct wet_file *files = realloc(wet->files, (wet->file_count + 1) * sizeof(*wet->files));
-        if (!files)
+        if (wd_grow_one(wet->files, wet->file_count))
             return -ENOMEM;
-        wet->files = files;
         if (view.failed)
             return damaged(wet, "table of files");
-        files[wet->file_count].wet = wet;
-        files[wet->file_count].record = record;
-        files[wet->file_count].fd = -1;
-        files[wet->file_count].path = strndup((const char *)path, record->path_bytes);
-        if (!files[wet->file_count++].path)
+        struct wet_file *file = &wet->files[wet->file_count];
+        file->wet = wet;
+        file->record = record;
+        file->fd = -1;
+        file->path = strndup((const char *)path, record->path_bytes);
+        wet->file_count++;
+        if (!file->path)
             return -ENOMEM;
     }
     return 0;

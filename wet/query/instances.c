@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "wet/query/wet_priv.h"
 #include <wetdbg/errors.h>
 
@@ -31,12 +32,11 @@ static void wanted_fini(struct wanted *wanted)
 
 static int hit_add(struct wanted *wanted, uint32_t node, const uint32_t *statements, uint32_t count)
 {
-    struct hit *hits = realloc(wanted->hits, (wanted->count + 1) * sizeof(*hits));
-    if (!hits)
+    if (wd_grow_one(wanted->hits, wanted->count))
         return -ENOMEM;
-    wanted->hits = hits;
-    hits[wanted->count] = (struct hit){.node = node, .count = count};
-    memcpy(hits[wanted->count].statements, statements, count * sizeof(*statements));
+    struct hit *hit = &wanted->hits[wanted->count];
+    *hit = (struct hit){.node = node, .count = count};
+    memcpy(hit->statements, statements, count * sizeof(*statements));
     wanted->by_node[node] = (uint32_t)++wanted->count;
     return 0;
 }

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "common/bisect.h"
 #include "wet/query/wet_priv.h"
 #include <wetdbg/errors.h>
 
@@ -229,15 +230,7 @@ void wet_prefetch(struct wetdbg *wet, uint64_t k)
 
 uint64_t wetdbg_interval_at(const struct wetdbg *wet, wetdbg_time t)
 {
-    uint64_t low = 0, high = wet->info.intervals;
-    while (high - low > 1) {
-        uint64_t middle = low + (high - low) / 2;
-        if (wet->index[middle].first_time <= t)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    return wd_bisect(1, wet->info.intervals, i, wet->index[i].first_time <= t) - 1;
 }
 
 wetdbg_time wetdbg_interval_time(const struct wetdbg *wet, uint64_t k)

@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
+#include "common/bisect.h"
+#include "common/hash.h"
 #include "wet/query/wet_priv.h"
 #include "wet/trace/rules.h"
 #include <wetdbg/errors.h>
@@ -16,7 +19,7 @@
 
 static uint32_t slot_of(uint64_t pc)
 {
-    return (uint32_t)((pc * 0x9e3779b97f4a7c15ull) >> 48);
+    return (uint32_t)(wd_hash_u64(pc) >> 48);
 }
 
 static int damaged(const struct wetdbg *wet)
@@ -35,13 +38,8 @@ static int nodes_parse(struct wetdbg *wet)
         wd_view_bytes(&view, -view.at & 7);
         if (view.failed || !wet_rule_node(record))
             return damaged(wet);
-        if (wet->node_count == capacity) {
-            capacity = capacity ? capacity * 2 : 1024;
-            struct wet_node_entry *nodes = realloc(wet->nodes, capacity * sizeof(*nodes));
-            if (!nodes)
-                return -ENOMEM;
-            wet->nodes = nodes;
-        }
+        if (wd_grow(wet->nodes, capacity, wet->node_count + 1))
+            return -ENOMEM;
         struct wet_node_entry *node = &wet->nodes[wet->node_count++];
         memset(node, 0, sizeof(*node));
         node->is = (struct wet_node){.id = record->id,
@@ -306,13 +304,6 @@ uint32_t wet_node_executions_in(const struct wetdbg *wet, uint32_t node, uint64_
     const struct wet_counts *counts;
     if (k >= wet->info.intervals || wet_counts_load((struct wetdbg *)wet, k, &counts))
         return 0;
-    size_t low = 0, high = counts->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (counts->nodes[middle] < node)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < counts->count && counts->nodes[low] == node ? counts->counts[low] : 0;
+    size_t at = wd_bisect(0, counts->count, i, counts->nodes[i] < node);
+    return at < counts->count && counts->nodes[at] == node ? counts->counts[at] : 0;
 }

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/hash.h"
 #include "common/page.h"
 #include "recorder/agent/views.h"
 #include <wetdbg/errors.h>
@@ -133,11 +134,8 @@ static int span_note(struct wet_replica *replica, uint64_t start, uint64_t bytes
 
 static size_t slot_of(const struct wet_replica *replica, uint64_t number)
 {
-    size_t slot =
-        (size_t)((number * UINT64_C(0x9e3779b97f4a7c15)) >> 20) & (replica->table_size - 1);
-    while (replica->table[slot] && replica->table[slot]->number != number)
-        slot = (slot + 1) & (replica->table_size - 1);
-    return slot;
+    return wd_hash_find(wd_hash_u64(number) >> 20, replica->table_size, i,
+                        !replica->table[i] || replica->table[i]->number == number);
 }
 
 static int table_grow(struct wet_replica *replica)

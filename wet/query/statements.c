@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/hash.h"
 #include "recorder/insn/insn_ranges.h"
 
 #define CHUNK_BYTES  (256u << 10)
@@ -101,12 +102,12 @@ static struct key key_of(const uint8_t *code, unsigned length)
 /* Where the key is, or would be. */
 static struct known *known_at(const struct wet_statements *all, const struct key *key)
 {
-    uint64_t mixed = (key->low ^ key->high * 0xc2b2ae3d27d4eb4full) * 0x9e3779b97f4a7c15ull;
-    size_t i = (mixed ^ mixed >> 32) & (all->size - 1);
-    while (all->table[i].info &&
-           (all->table[i].key.low != key->low || all->table[i].key.high != key->high))
-        i = (i + 1) & (all->size - 1);
-    return &all->table[i];
+    uint64_t mixed = wd_hash_u64(key->low ^ key->high * 0xc2b2ae3d27d4eb4full);
+    const struct known *table = all->table;
+    size_t at = wd_hash_find(mixed ^ mixed >> 32, all->size, i,
+                             !table[i].info ||
+                                 (table[i].key.low == key->low && table[i].key.high == key->high));
+    return &all->table[at];
 }
 
 static uint16_t *lengths_of(struct wet_statements *all, const uint8_t *code, size_t available)

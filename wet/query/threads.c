@@ -2,8 +2,8 @@
 /* Threads, whose instructions are whose, and events whose place is uncertain: tables of the file. */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "common/bisect.h"
 #include "wet/query/wet_priv.h"
 #include "wet/trace/rules.h"
 #include <wetdbg/errors.h>
@@ -152,15 +152,7 @@ const struct wetdbg_thread *wetdbg_threads(const struct wetdbg *wet, size_t *cou
 /* The last turn that begins by t. */
 static size_t turn_at(const struct wetdbg *wet, wetdbg_time t)
 {
-    size_t low = 0, high = wet->turn_count;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (wet->turns[middle].first_time <= t)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    return wd_bisect(1, wet->turn_count, i, wet->turns[i].first_time <= t) - 1;
 }
 
 const struct wetdbg_thread *wetdbg_thread_at(const struct wetdbg *wet, wetdbg_time t)
@@ -182,20 +174,15 @@ bool wet_turns_are_of(const struct wetdbg *wet, uint32_t task, wetdbg_time from,
 
 const struct wetdbg_thread *wetdbg_thread_of(const struct wetdbg *wet, uint32_t task, wetdbg_time t)
 {
-    size_t low = 0, high = wet->thread_count;
-    /* the last one that began by t, or right after it */
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct wetdbg_thread *thread = wet->threads_by_slot[middle];
-        if (thread->task < task || (thread->task == task && thread->start - 1 <= t))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    const struct wetdbg_thread *last = low ? wet->threads_by_slot[low - 1] : NULL;
+    const struct wetdbg_thread *const *threads = wet->threads_by_slot;
+    /* behind the last one that began by t, or right after it */
+    size_t at = wd_bisect(0, wet->thread_count, i,
+                          threads[i]->task < task ||
+                              (threads[i]->task == task && threads[i]->start - 1 <= t));
+    const struct wetdbg_thread *last = at ? threads[at - 1] : NULL;
     if (!last || last->task != task)
         return NULL;
-    const struct wetdbg_thread *earlier = low > 1 ? wet->threads_by_slot[low - 2] : NULL;
+    const struct wetdbg_thread *earlier = at > 1 ? threads[at - 2] : NULL;
     if (last->start > t && earlier && earlier->task == task && earlier->end >= t)
         return earlier;
     return last;

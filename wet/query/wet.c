@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "wet/intervals.h"
 #include "wet/model/model.h"
 #include "wet/query/wet_priv.h"
@@ -64,12 +65,10 @@ const char *wet_meta_text(struct wetdbg *wet, const json_t *value)
     if (!hex)
         return json_string_value(value);
     char *bytes = hex_decode(hex);
-    char **list = bytes ? reallocarray(wet->decoded, wet->decoded_count + 1, sizeof(*list)) : NULL;
-    if (!list) {
+    if (!bytes || wd_grow_one(wet->decoded, wet->decoded_count)) {
         free(bytes);
         return NULL;
     }
-    wet->decoded = list;
     wet->decoded[wet->decoded_count++] = bytes;
     return bytes;
 }

@@ -8,6 +8,7 @@
  */
 #include <stdlib.h>
 
+#include "common/bisect.h"
 #include "wet/query/wet_priv.h"
 
 /* The views at the start of interval k; they stay in `state`. */
@@ -79,15 +80,8 @@ int wet_written_load(struct wetdbg *wet, uint64_t k, const struct wet_written **
 
 static bool has_line(const struct wet_written *written, uint64_t first, uint64_t last)
 {
-    size_t low = 0, high = written->line_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (written->lines[middle] < first)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < written->line_count && written->lines[low] <= last;
+    size_t at = wd_bisect(0, written->line_count, i, written->lines[i] < first);
+    return at < written->line_count && written->lines[at] <= last;
 }
 
 bool wetdbg_interval_may_write(const struct wetdbg *wet, uint64_t k, uint64_t address,

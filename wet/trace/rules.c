@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "wet/trace/rules.h"
 
+#include "common/bisect.h"
 #include "common/page.h"
 #include "recorder/agent/agent.h"
 #include "recorder/dbi/dbi.h"
@@ -14,16 +15,9 @@ bool wet_rule_span(const struct rep_span *span, uint64_t previous_end)
 
 bool wet_rule_in_spans(const struct rep_span *spans, size_t count, uint64_t start, uint64_t bytes)
 {
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (spans[middle].end <= start)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < count && spans[low].start <= start && start < spans[low].end &&
-           bytes <= spans[low].end - start;
+    size_t at = wd_bisect(0, count, i, spans[i].end <= start);
+    return at < count && spans[at].start <= start && start < spans[at].end &&
+           bytes <= spans[at].end - start;
 }
 
 bool wet_rule_node(const struct wet_node_record *node)

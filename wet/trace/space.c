@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/array.h"
 #include "common/page.h"
 #include "common/room.h"
 #include <wetdbg/errors.h>
@@ -78,14 +79,8 @@ int wet_space_add_object(struct wet_space *space, const struct wet_object *shape
                            "the program maps more memory than can be kept (%llu "
                            "bytes at %#llx)",
                            (unsigned long long)shape->bytes, (unsigned long long)shape->start);
-    if (space->object_count == space->object_capacity) {
-        size_t capacity = space->object_capacity ? space->object_capacity * 2 : 256;
-        struct wet_object *objects = realloc(space->objects, capacity * sizeof(*objects));
-        if (!objects)
-            return -ENOMEM;
-        space->objects = objects;
-        space->object_capacity = capacity;
-    }
+    if (wd_grow(space->objects, space->object_capacity, space->object_count + 1))
+        return -ENOMEM;
     struct wet_object *object = &space->objects[space->object_count++];
     *object = *shape;
     object->mirror_off = space->used_bytes;

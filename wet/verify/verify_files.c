@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Mapped files: their table, and what is kept of each. */
 #include <errno.h>
-#include <stdlib.h>
 
+#include "common/array.h"
 #include "wet/verify/verify_priv.h"
 #include <wetdbg/errors.h>
 
@@ -24,14 +24,10 @@ static bool is_padded(struct wd_view *view)
 
 static bool file_keep(struct wet_verifier *verifier, const struct wet_file_record *file)
 {
-    struct wet_verified_file *files =
-        reallocarray(verifier->files, verifier->file_count + 1, sizeof(*files));
-    if (!files) {
-        verifier->err = -ENOMEM;
+    verifier->err = wd_grow_one(verifier->files, verifier->file_count);
+    if (verifier->err)
         return false;
-    }
-    verifier->files = files;
-    files[verifier->file_count++] =
+    verifier->files[verifier->file_count++] =
         (struct wet_verified_file){.size_bytes = file->size_bytes, .is_module = file->is_module};
     return true;
 }
