@@ -12,6 +12,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "common/array.h"
+#include "common/bisect.h"
 #include "slicer/call_events.h"
 #include "slicer/syscalls.h"
 #include <wetdbg/errors.h>
@@ -77,14 +79,8 @@ static int table_set(struct table *table, uint64_t fd, uint32_t file)
 
 static int file_add(struct slc_files *files, const struct file *file, uint32_t *index)
 {
-    if (files->file_count == files->file_capacity) {
-        size_t capacity = files->file_capacity ? files->file_capacity * 2 : 32;
-        struct file *grown = realloc(files->files, capacity * sizeof(*grown));
-        if (!grown)
-            return -ENOMEM;
-        files->files = grown;
-        files->file_capacity = capacity;
-    }
+    if (wd_grow(files->files, files->file_capacity, files->file_count + 1))
+        return -ENOMEM;
     *index = (uint32_t)files->file_count;
     files->files[files->file_count++] = *file;
     return 0;
@@ -153,14 +149,8 @@ static int table_inherit(struct slc_files *files, uint32_t parent, uint32_t chil
 
 static int transfer_add(struct slc_files *files, struct slc_transfer transfer)
 {
-    if (files->transfer_count == files->transfer_capacity) {
-        size_t capacity = files->transfer_capacity ? files->transfer_capacity * 2 : 64;
-        struct slc_transfer *grown = realloc(files->transfers, capacity * sizeof(*grown));
-        if (!grown)
-            return -ENOMEM;
-        files->transfers = grown;
-        files->transfer_capacity = capacity;
-    }
+    if (wd_grow(files->transfers, files->transfer_capacity, files->transfer_count + 1))
+        return -ENOMEM;
     files->transfers[files->transfer_count++] = transfer;
     files->files[transfer.file].is_written |= transfer.kind == SLC_TRANSFER_WRITE;
     return 0;
@@ -537,18 +527,10 @@ void slc_files_free(struct slc_files *files)
 
 const struct slc_transfer *slc_files_at(const struct slc_files *files, wetdbg_time time)
 {
-    size_t low = 0, high = files->transfer_count;
+    size_t at = wd_bisect(0, files->transfer_count, i, files->transfers[i].time < time);
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (files->transfers[middle].time < time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < files->transfer_count && files->transfers[low].time == time
-               ? &files->transfers[low]
-               : NULL;
+    return at < files->transfer_count && files->transfers[at].time == time ? &files->transfers[at]
+                                                                           : NULL;
 }
 
 static char *read_path(struct wetdbg *wet, const struct file *file)

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
+#include "common/bisect.h"
 #include <wetdbg/errors.h>
 
 const char *wetdbg_edge_name(enum wetdbg_edge edge)
@@ -92,14 +94,8 @@ void slc_slice_restart(struct wetdbg_slice *slice)
 
 static int keep_member(struct slc_span *span, struct slc_member member)
 {
-    if (span->member_count == span->member_capacity) {
-        size_t capacity = span->member_capacity ? span->member_capacity * 2 : 64;
-        struct slc_member *grown = realloc(span->members, capacity * sizeof(*grown));
-        if (!grown)
-            return -ENOMEM;
-        span->members = grown;
-        span->member_capacity = capacity;
-    }
+    if (wd_grow(span->members, span->member_capacity, span->member_count + 1))
+        return -ENOMEM;
     span->members[span->member_count++] = member;
     return 0;
 }
@@ -185,14 +181,8 @@ int slc_slice_add_fault(struct wetdbg_slice *slice, wetdbg_time time, uint64_t p
 
 int slc_slice_add_initial(struct wetdbg_slice *slice, const struct wetdbg_slice_initial *initial)
 {
-    if (slice->initial_count == slice->initial_capacity) {
-        size_t capacity = slice->initial_capacity ? slice->initial_capacity * 2 : 256;
-        struct wetdbg_slice_initial *grown = realloc(slice->initials, capacity * sizeof(*grown));
-        if (!grown)
-            return -ENOMEM;
-        slice->initials = grown;
-        slice->initial_capacity = capacity;
-    }
+    if (wd_grow(slice->initials, slice->initial_capacity, slice->initial_count + 1))
+        return -ENOMEM;
     struct wetdbg_slice_initial *own = &slice->initials[slice->initial_count++];
     *own = *initial;
     if (!slice->options.record_parents) {
@@ -444,21 +434,13 @@ static const struct slc_member *find_member(const struct wetdbg_slice *slice, we
                                             const struct slc_span **found)
 {
     const struct slc_span *span = &slice->spans[wetdbg_interval_at(slice->wet, time)];
-    size_t low = 0, high = span->member_count;
+    size_t at =
+        wd_bisect(0, span->member_count, i, span->first_time + span->members[i].time_off > time);
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        wetdbg_time at = span->first_time + span->members[middle].time_off;
-        if (at == time) {
-            *found = span;
-            return &span->members[middle];
-        }
-        if (at > time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return NULL;
+    if (at == span->member_count || span->first_time + span->members[at].time_off != time)
+        return NULL;
+    *found = span;
+    return &span->members[at];
 }
 
 static int build_path(const struct wetdbg_slice *slice, const struct wetdbg_slice_instance *end,

@@ -7,8 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
+#include "common/hash.h"
 #include "slicer/slice.h"
 #include <wetdbg/errors.h>
+
+#define LINES_FIRST 512 /* places of their index, twice as many as there are lines at least */
 
 static uint32_t hash_text(uint32_t hash, const char *text)
 {
@@ -31,32 +35,23 @@ static bool same_line(const struct wetdbg_slice_line *a, const struct wetdbg_sli
 
 static uint32_t *line_slot(const struct slc_code *code, const struct wetdbg_slice_line *line)
 {
-    uint32_t mask = code->line_hash_capacity - 1;
     uint32_t hash = hash_text(2166136261u ^ line->line * 40503u, line->file);
 
     if (!line->file)
         hash = hash_text(hash_text(hash, line->function), line->module);
-    uint32_t at = (hash ^ hash >> 15) & mask;
-    while (code->line_hash[at] && !same_line(&code->lines[code->line_hash[at] - 1], line))
-        at = (at + 1) & mask;
-    return &code->line_hash[at];
+    return wd_index_find(&code->by_line, hash ^ hash >> 15, n, same_line(&code->lines[n], line));
 }
 
+/* Room for one more. */
 static int grow(struct slc_code *code)
 {
-    uint32_t capacity = code->line_capacity ? code->line_capacity * 2 : 256;
-    struct wetdbg_slice_line *lines = realloc(code->lines, capacity * sizeof(*lines));
-
-    if (!lines)
+    if (wd_grow(code->lines, code->line_capacity, code->line_count + 1))
         return -ENOMEM;
-    code->lines = lines;
-    uint32_t *hash = calloc((size_t)capacity * 2, sizeof(*hash));
-    if (!hash)
+    if (code->line_count * 2 < code->by_line.capacity)
+        return 0;
+    size_t places = code->by_line.capacity ? code->by_line.capacity * 2 : LINES_FIRST;
+    if (wd_index_renew(&code->by_line, places))
         return -ENOMEM;
-    code->line_capacity = capacity;
-    free(code->line_hash);
-    code->line_hash = hash;
-    code->line_hash_capacity = capacity * 2;
     for (uint32_t i = 0; i < code->line_count; i++)
         *line_slot(code, &code->lines[i]) = i + 1;
     return 0;
@@ -97,7 +92,7 @@ uint32_t slc_code_line(struct slc_code *code, uint32_t index)
     if (pc->line != SLC_UNKNOWN)
         return pc->line;
     struct wetdbg_slice_line line = describe(code->model, pc->pc);
-    if (code->line_count == code->line_capacity && grow(code))
+    if (grow(code))
         return SLC_UNKNOWN;
     uint32_t *slot = line_slot(code, &line);
     if (!*slot) {
@@ -110,42 +105,13 @@ uint32_t slc_code_line(struct slc_code *code, uint32_t index)
 
 /* ---- a slice's ---- */
 
-static int grow_totals(struct wetdbg_slice *slice)
-{
-    uint32_t capacity = slice->code->pc_capacity;
-
-    if (slice->total_capacity >= slice->code->pc_count)
-        return 0;
-    struct slc_count *totals = realloc(slice->totals, capacity * sizeof(*totals));
-    if (!totals)
-        return -ENOMEM;
-    memset(totals + slice->total_capacity, 0, (capacity - slice->total_capacity) * sizeof(*totals));
-    slice->totals = totals;
-    slice->total_capacity = capacity;
-    return 0;
-}
-
-static int grow_announced(struct wetdbg_slice *slice, uint32_t line)
-{
-    uint32_t capacity = slice->code->line_capacity;
-
-    if (line < slice->announced_capacity)
-        return 0;
-    bool *announced = realloc(slice->announced, capacity);
-    if (!announced)
-        return -ENOMEM;
-    memset(announced + slice->announced_capacity, 0, capacity - slice->announced_capacity);
-    slice->announced = announced;
-    slice->announced_capacity = capacity;
-    return 0;
-}
-
 /* Tells of a line that is met for the first time, by its most recent instance. */
 static int announce(struct wetdbg_slice *slice, const struct slc_count *count)
 {
     uint32_t index = slc_code_line(slice->code, count->pc_index);
 
-    if (index == SLC_UNKNOWN || grow_announced(slice, index))
+    if (index == SLC_UNKNOWN ||
+        wd_grow_zeroed(slice->announced, slice->announced_capacity, 1 + index))
         return -ENOMEM;
     if (slice->announced[index])
         return 0;
@@ -188,7 +154,8 @@ int slc_lines_add(struct wetdbg_slice *slice, const struct slc_count *counts, si
 {
     const struct slc_count **met = malloc((count + 1) * sizeof(struct slc_count *));
     size_t met_count = 0;
-    int err = met ? grow_totals(slice) : -ENOMEM;
+    int err =
+        met ? wd_grow_zeroed(slice->totals, slice->total_capacity, slice->code->pc_count) : -ENOMEM;
 
     for (size_t i = 0; i < count && !err; i++) {
         struct slc_count *total = &slice->totals[counts[i].pc_index];

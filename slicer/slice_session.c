@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "slicer/scan/station.h"
 
 int wetdbg_slice_session_new(struct wetdbg *wet, struct wetdbg_slice_session **out)
@@ -58,16 +59,8 @@ uint64_t *slc_session_bits(struct wetdbg_slice_session *session, size_t words)
 
 void slc_session_give_bits(struct wetdbg_slice_session *session, uint64_t *bits, size_t words)
 {
-    if (session->spare_count == session->spare_capacity) {
-        size_t capacity = session->spare_capacity ? session->spare_capacity * 2 : 32;
-        struct slc_spare *grown = realloc(session->spares, capacity * sizeof(*grown));
-        if (grown) {
-            session->spares = grown;
-            session->spare_capacity = capacity;
-        }
-    }
-    if (session->spare_count == session->spare_capacity ||
-        session->spare_words + words > SLC_SPARE_WORDS) {
+    if (session->spare_words + words > SLC_SPARE_WORDS ||
+        wd_grow(session->spares, session->spare_capacity, session->spare_count + 1)) {
         free(bits);
         return;
     }

@@ -7,20 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "slicer/state_view.h"
 #include <wetdbg/errors.h>
 
 struct slc_seed *slc_criterion_add(struct wetdbg_criterion *criterion, wetdbg_time time,
                                    uint64_t pc)
 {
-    if (criterion->seed_count == criterion->seed_capacity) {
-        size_t capacity = criterion->seed_capacity ? criterion->seed_capacity * 2 : 4;
-        struct slc_seed *grown = realloc(criterion->seeds, capacity * sizeof(*grown));
-        if (!grown)
-            return NULL;
-        criterion->seeds = grown;
-        criterion->seed_capacity = capacity;
-    }
+    if (wd_grow(criterion->seeds, criterion->seed_capacity, criterion->seed_count + 1))
+        return NULL;
     struct slc_seed *seed = &criterion->seeds[criterion->seed_count++];
     *seed = (struct slc_seed){.time = time, .pc = pc};
     return seed;
@@ -29,11 +24,8 @@ struct slc_seed *slc_criterion_add(struct wetdbg_criterion *criterion, wetdbg_ti
 int slc_seed_add_place(struct slc_seed *seed, uint64_t address, uint64_t size,
                        enum wetdbg_edge edge)
 {
-    struct slc_place *grown = realloc(seed->places, (seed->place_count + 1) * sizeof(*grown));
-
-    if (!grown)
+    if (wd_grow_one(seed->places, seed->place_count))
         return -ENOMEM;
-    seed->places = grown;
     seed->places[seed->place_count++] = (struct slc_place){address, size, edge};
     return 0;
 }

@@ -2,8 +2,8 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "common/array.h"
 #include "common/clock.h"
 #include "slicer/criteria/criterion.h"
 #include "slicer/descriptors.h"
@@ -270,14 +270,8 @@ struct wetdbg_hop *slc_chase_hop(struct slc_chase *chase, enum wetdbg_hop_kind k
 {
     struct wetdbg_origin *origin = chase->origin;
 
-    if (origin->hop_count == chase->hop_capacity) {
-        size_t capacity = chase->hop_capacity ? chase->hop_capacity * 2 : 16;
-        struct wetdbg_hop *grown = realloc(origin->hops, capacity * sizeof(*grown));
-        if (!grown)
-            return NULL;
-        origin->hops = grown;
-        chase->hop_capacity = capacity;
-    }
+    if (wd_grow(origin->hops, chase->hop_capacity, origin->hop_count + 1))
+        return NULL;
     struct wetdbg_hop *hop = &origin->hops[origin->hop_count++];
     *hop = (struct wetdbg_hop){.kind = kind, .time = time, .pc = pc, .number = -1};
     return hop;

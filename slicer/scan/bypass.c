@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "common/array.h"
+
 void slc_bypass_fini(struct slc_bypass *bypass)
 {
     free(bypass->saved);
@@ -37,14 +39,8 @@ bool slc_bypass_is_refused(const struct slc_bypass *bypass, wetdbg_time pop_time
 
 static int refuse(struct slc_bypass *bypass, wetdbg_time time)
 {
-    if (bypass->refused_count == bypass->refused_capacity) {
-        size_t capacity = bypass->refused_capacity ? bypass->refused_capacity * 2 : 16;
-        wetdbg_time *grown = realloc(bypass->refused, capacity * sizeof(*grown));
-        if (!grown)
-            return -ENOMEM;
-        bypass->refused = grown;
-        bypass->refused_capacity = capacity;
-    }
+    if (wd_grow(bypass->refused, bypass->refused_capacity, bypass->refused_count + 1))
+        return -ENOMEM;
     bypass->refused[bypass->refused_count++] = time;
     return 0;
 }
@@ -72,14 +68,8 @@ static bool is_marked(struct slc_memory *memory, uint64_t slot)
 
 struct slc_saved *slc_bypass_saved_new(struct slc_bypass *bypass)
 {
-    if (bypass->count == bypass->capacity) {
-        size_t capacity = bypass->capacity ? bypass->capacity * 2 : 64;
-        struct slc_saved *grown = realloc(bypass->saved, capacity * sizeof(*grown));
-        if (!grown)
-            return NULL;
-        bypass->saved = grown;
-        bypass->capacity = capacity;
-    }
+    if (wd_grow(bypass->saved, bypass->capacity, bypass->count + 1))
+        return NULL;
     return &bypass->saved[bypass->count++];
 }
 

@@ -5,16 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
+
 static struct slc_word *word_new(struct slc_word_list *list)
 {
-    if (list->count == list->capacity) {
-        size_t capacity = list->capacity ? list->capacity * 2 : 256;
-        struct slc_word *grown = realloc(list->words, capacity * sizeof(*grown));
-        if (!grown)
-            return NULL;
-        list->words = grown;
-        list->capacity = capacity;
-    }
+    if (wd_grow(list->words, list->capacity, list->count + 1))
+        return NULL;
     return &list->words[list->count++];
 }
 

@@ -13,9 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
+#include "common/hash.h"
 #include "slicer/scan/station.h"
 #include "slicer/slice_session.h"
 #include <wetdbg/errors.h>
+
+#define PLACES_FIRST 4096 /* of the index of addresses, twice as many as there are at least */
 
 int slc_code_init(struct slc_code *code, struct wetdbg *wet, bool compiles, bool follows_address)
 {
@@ -25,12 +29,10 @@ int slc_code_init(struct slc_code *code, struct wetdbg *wet, bool compiles, bool
                               .follows_address = follows_address};
     code->node_limit = wet_node_limit(code->wet);
     code->nodes = calloc((size_t)code->node_limit + 1, sizeof(*code->nodes));
-    code->pc_hash_capacity = 4096;
-    code->pc_hash = calloc(code->pc_hash_capacity, sizeof(*code->pc_hash));
-    code->class_capacity = 64;
-    code->classes = calloc(code->class_capacity, sizeof(*code->classes));
+    int err = wd_index_renew(&code->by_pc, PLACES_FIRST);
+    err = err ? err : wd_grow_zeroed(code->classes, code->class_capacity, 1);
     code->class_count = 1; /* the empty class */
-    return code->nodes && code->pc_hash && code->classes ? 0 : -ENOMEM;
+    return code->nodes ? err : -ENOMEM;
 }
 
 static void forget_classes(struct slc_code *code)
@@ -62,8 +64,8 @@ void slc_code_fini(struct slc_code *code)
     free(code->pcs);
     free(code->counted);
     free(code->lines);
-    free(code->line_hash);
-    free(code->pc_hash);
+    wd_index_fini(&code->by_line);
+    wd_index_fini(&code->by_pc);
     free(code->classes);
     free(code->judged);
     *code = (struct slc_code){0};
@@ -277,35 +279,22 @@ struct slc_node *slc_code_make_node(struct slc_code *code, uint32_t id)
 
 static uint32_t *pc_slot(const struct slc_code *code, uint64_t pc)
 {
-    uint32_t mask = code->pc_hash_capacity - 1;
-    uint32_t at = (uint32_t)((pc * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & mask;
-
-    while (code->pc_hash[at] && code->pcs[code->pc_hash[at] - 1].pc != pc)
-        at = (at + 1) & mask;
-    return &code->pc_hash[at];
+    return wd_index_find(&code->by_pc, wd_hash_u64(pc) >> 32, n, code->pcs[n].pc == pc);
 }
 
+/* Room for one more. */
 static int grow_pcs(struct slc_code *code)
 {
-    uint32_t capacity = code->pc_capacity ? code->pc_capacity * 2 : 1024;
-    struct slc_pc *pcs = realloc(code->pcs, capacity * sizeof(*pcs));
+    uint32_t capacity = code->pc_capacity, as_many = code->pc_capacity;
 
-    if (!pcs)
+    if (wd_grow(code->pcs, capacity, code->pc_count + 1) ||
+        wd_grow(code->counted, as_many, code->pc_count + 1))
         return -ENOMEM;
-    code->pcs = pcs;
-    uint32_t *counted = realloc(code->counted, capacity * sizeof(*counted));
-    if (!counted)
-        return -ENOMEM;
-    code->counted = counted;
     code->pc_capacity = capacity;
-    if (capacity * 2 <= code->pc_hash_capacity)
+    if (code->pc_count * 2 < code->by_pc.capacity)
         return 0;
-    uint32_t *hash = calloc(capacity * 2, sizeof(*hash));
-    if (!hash)
+    if (wd_index_renew(&code->by_pc, code->by_pc.capacity * 2))
         return -ENOMEM;
-    free(code->pc_hash);
-    code->pc_hash = hash;
-    code->pc_hash_capacity = capacity * 2;
     for (uint32_t i = 0; i < code->pc_count; i++)
         *pc_slot(code, code->pcs[i].pc) = i + 1;
     return 0;
@@ -317,11 +306,9 @@ uint32_t slc_code_pc(struct slc_code *code, uint64_t pc)
 
     if (*slot)
         return *slot - 1;
-    if (code->pc_count == code->pc_capacity) {
-        if (grow_pcs(code))
-            return SLC_UNKNOWN;
-        slot = pc_slot(code, pc);
-    }
+    if (grow_pcs(code))
+        return SLC_UNKNOWN;
+    slot = pc_slot(code, pc);
     code->pcs[code->pc_count] =
         (struct slc_pc){.pc = pc, .line = SLC_UNKNOWN, .klass = SLC_UNKNOWN};
     *slot = ++code->pc_count;
@@ -329,18 +316,6 @@ uint32_t slc_code_pc(struct slc_code *code, uint64_t pc)
 }
 
 /* ---- control classes ---- */
-
-static int grow_classes(struct slc_code *code)
-{
-    uint32_t capacity = code->class_capacity * 2;
-    struct slc_class *classes = realloc(code->classes, capacity * sizeof(*classes));
-
-    if (!classes)
-        return -ENOMEM;
-    code->classes = classes;
-    code->class_capacity = capacity;
-    return 0;
-}
 
 static uint32_t intern_class(struct slc_code *code, const uint64_t *branches, size_t count)
 {
@@ -350,7 +325,7 @@ static uint32_t intern_class(struct slc_code *code, const uint64_t *branches, si
     if (count == 0)
         return 0;
     for (size_t i = 0; i < count; i++) {
-        hash = (hash ^ branches[i]) * UINT64_C(0x9e3779b97f4a7c15);
+        hash = wd_hash_u64(hash ^ branches[i]);
         klass.bloom |= slc_pc_bit(branches[i]);
     }
     uint32_t *head = &code->class_heads[hash >> 54];
@@ -358,7 +333,7 @@ static uint32_t intern_class(struct slc_code *code, const uint64_t *branches, si
         if (code->classes[i].count == count &&
             memcmp(code->classes[i].branches, branches, count * 8) == 0)
             return i;
-    if (code->class_count == code->class_capacity && grow_classes(code))
+    if (wd_grow(code->classes, code->class_capacity, code->class_count + 1))
         return SLC_UNKNOWN;
     klass.branches = malloc(count * 8);
     if (!klass.branches)
@@ -384,14 +359,8 @@ static int judge(struct slc_code *code, uint64_t pc)
 
     if (wetdbg_function_at(code->model, pc, &function) || is_judged(code, function.start))
         return 0;
-    if (code->judged_count == code->judged_capacity) {
-        uint32_t capacity = code->judged_capacity ? code->judged_capacity * 2 : 64;
-        uint64_t *judged = realloc(code->judged, capacity * sizeof(*judged));
-        if (!judged)
-            return -ENOMEM;
-        code->judged = judged;
-        code->judged_capacity = capacity;
-    }
+    if (wd_grow(code->judged, code->judged_capacity, code->judged_count + 1))
+        return -ENOMEM;
     code->judged[code->judged_count++] = function.start;
     return 0;
 }
@@ -429,7 +398,7 @@ bool slc_code_is_inner_jump(const struct wetdbg_function *from, const struct wet
 
 int slc_code_saw_jump(struct slc_code *code, const struct slc_node *from, const struct slc_node *to)
 {
-    uint64_t key = from->last_pc ^ to->wet->pc * UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t key = from->last_pc ^ wd_hash_u64(to->wet->pc);
     uint64_t *cached = &code->jump_cache[key % 1024];
 
     if (*cached == key || !from->function || !to->function || slc_is_landing(from, to) ||

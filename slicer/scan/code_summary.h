@@ -10,6 +10,7 @@
 #ifndef SLICER_SCAN_CODE_SUMMARY_H
 #define SLICER_SCAN_CODE_SUMMARY_H
 
+#include "common/hash.h"
 #include "recorder/insn/insn_ranges.h"
 #include "slicer/scan/memo.h"
 #include "slicer/scan/scan_ops.h"
@@ -87,7 +88,7 @@ struct slc_class {
 
 static inline uint64_t slc_pc_bit(uint64_t pc)
 {
-    return UINT64_C(1) << ((pc * UINT64_C(0x9e3779b97f4a7c15)) >> 58);
+    return UINT64_C(1) << (wd_hash_u64(pc) >> 58);
 }
 
 /* Embedded by its holder: slices share that of their session. */
@@ -106,11 +107,9 @@ struct slc_code {
     struct wetdbg_slice_line
         *lines; /* what is known of them without any slice; slicer/slice_lines.c */
     uint32_t line_count, line_capacity;
-    uint32_t *line_hash; /* indexes + 1 */
-    uint32_t line_hash_capacity;
+    struct wd_index by_line;
     uint32_t pc_count, pc_capacity;
-    uint32_t *pc_hash; /* indexes + 1; capacity pc_hash_capacity, a power of two */
-    uint32_t pc_hash_capacity;
+    struct wd_index by_pc;
     struct slc_class *classes;
     uint32_t class_count, class_capacity;
     uint32_t class_heads[1024]; /* by the hash of the branches; 0 if none */

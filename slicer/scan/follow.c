@@ -7,8 +7,8 @@
  * what it defines), and because the distance of an instance is the least over all that want it.
  */
 #include <errno.h>
-#include <stdlib.h>
 
+#include "common/array.h"
 #include "slicer/scan/scan.h"
 
 /* ---- step 1: hits ---- */
@@ -23,14 +23,8 @@ static int add_run(struct slc_hits *hits, struct slc_run run)
             return 0;
         }
     }
-    if (hits->run_count == hits->run_capacity) {
-        size_t capacity = hits->run_capacity ? hits->run_capacity * 2 : 64;
-        struct slc_run *grown = realloc(hits->runs, capacity * sizeof(*grown));
-        if (!grown)
-            return -ENOMEM;
-        hits->runs = grown;
-        hits->run_capacity = capacity;
-    }
+    if (wd_grow(hits->runs, hits->run_capacity, hits->run_count + 1))
+        return -ENOMEM;
     hits->runs[hits->run_count++] = run;
     return 0;
 }

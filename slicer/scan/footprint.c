@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
+#include "common/hash.h"
+
 #define PAGES_MAX  32768
 #define RANGES_MAX (UINT64_C(1) << 20) /* bytes of one operand */
 
@@ -12,7 +15,7 @@ void slc_footprint_maker_fini(struct slc_footprint_maker *maker)
 {
     free(maker->pages);
     free(maker->masks);
-    free(maker->hash);
+    wd_index_fini(&maker->by_number);
     *maker = (struct slc_footprint_maker){0};
 }
 
@@ -33,56 +36,41 @@ uint64_t slc_footprint_bytes(const struct slc_footprint *footprint)
 
 /* ---- pages by number ---- */
 
-static uint32_t *hash_slot(const struct slc_footprint_maker *maker, uint64_t number)
+static uint32_t *page_slot(const struct slc_footprint_maker *maker, uint64_t number)
 {
-    size_t mask = maker->hash_capacity - 1;
-    size_t at = (size_t)((number * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & mask;
-
-    while (maker->hash[at] && maker->pages[maker->hash[at] - 1].number != number)
-        at = (at + 1) & mask;
-    return &maker->hash[at];
+    return wd_index_find(&maker->by_number, wd_hash_u64(number) >> 32, n,
+                         maker->pages[n].number == number);
 }
 
 static int maker_grow(struct slc_footprint_maker *maker)
 {
-    size_t capacity = maker->capacity ? maker->capacity * 2 : 64;
-    struct slc_footprint_page *pages = realloc(maker->pages, capacity * sizeof(*pages));
+    size_t capacity = maker->capacity, as_many = maker->capacity;
 
-    if (!pages)
+    if (wd_grow(maker->pages, capacity, maker->count + 1) ||
+        wd_grow(maker->masks, as_many, maker->count + 1) ||
+        wd_index_renew(&maker->by_number, capacity * 4))
         return -ENOMEM;
-    maker->pages = pages;
-    void *masks = realloc(maker->masks, capacity * sizeof(*maker->masks));
-    if (!masks)
-        return -ENOMEM;
-    maker->masks = masks;
-    uint32_t *hash = calloc(capacity * 4, sizeof(*hash));
-    if (!hash)
-        return -ENOMEM;
-    free(maker->hash);
-    maker->hash = hash;
-    maker->hash_capacity = capacity * 4;
     maker->capacity = capacity;
     for (size_t i = 0; i < maker->count; i++)
-        *hash_slot(maker, maker->pages[i].number) = (uint32_t)i + 1;
+        *page_slot(maker, maker->pages[i].number) = (uint32_t)i + 1;
     return 0;
 }
 
 static void maker_clear(struct slc_footprint_maker *maker)
 {
     maker->count = 0;
-    if (maker->hash)
-        memset(maker->hash, 0, maker->hash_capacity * sizeof(*maker->hash));
+    wd_index_clear(&maker->by_number);
 }
 
 /* Index of a page; 0 or -ENOMEM. */
 static int page_at(struct slc_footprint_maker *maker, uint64_t number, size_t *index)
 {
-    uint32_t *slot = maker->hash ? hash_slot(maker, number) : NULL;
+    uint32_t *slot = maker->capacity ? page_slot(maker, number) : NULL;
 
     if (!slot || !*slot) {
         if (maker->count == maker->capacity && maker_grow(maker))
             return -ENOMEM;
-        slot = hash_slot(maker, number);
+        slot = page_slot(maker, number);
         maker->pages[maker->count] = (struct slc_footprint_page){.number = number};
         memset(maker->masks[maker->count], 0, sizeof(*maker->masks));
         *slot = (uint32_t)++maker->count;

@@ -7,6 +7,7 @@
 #ifndef SLICER_SCAN_FOOTPRINT_H
 #define SLICER_SCAN_FOOTPRINT_H
 
+#include "common/hash.h"
 #include "slicer/scan/code_summary.h"
 #include "slicer/scan/want.h"
 
@@ -27,8 +28,7 @@ struct slc_footprint_maker {
     struct slc_footprint_page *pages;
     uint64_t (*masks)[SLC_PAGE_BYTES / 64]; /* of each page */
     size_t count, capacity;
-    uint32_t *hash; /* indexes + 1 */
-    size_t hash_capacity;
+    struct wd_index by_number; /* of pages */
 };
 void slc_footprint_maker_fini(struct slc_footprint_maker *maker);
 

@@ -9,6 +9,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "common/array.h"
+
 /* Slots farther apart than this are on different stacks, and their order means nothing. */
 #define STACK_SPAN_BYTES (UINT64_C(64) << 20)
 
@@ -19,14 +21,8 @@ static bool is_above(uint64_t slot, uint64_t other)
 
 static int push(struct slc_frames *frames, uint8_t kind, uint64_t slot)
 {
-    if (frames->count == frames->capacity) {
-        size_t capacity = frames->capacity ? frames->capacity * 2 : 64;
-        struct slc_frame *grown = realloc(frames->frames, capacity * sizeof(*grown));
-        if (!grown)
-            return -ENOMEM;
-        frames->frames = grown;
-        frames->capacity = capacity;
-    }
+    if (wd_grow(frames->frames, frames->capacity, frames->count + 1))
+        return -ENOMEM;
     frames->frames[frames->count++] = (struct slc_frame){.kind = kind,
                                                          .slot = slot,
                                                          .first = frames->request_count,
@@ -80,14 +76,8 @@ static void pop(struct slc_frames *frames)
 
 static int request_append(struct slc_frames *frames, uint32_t klass, const struct slc_want *want)
 {
-    if (frames->request_count == frames->request_capacity) {
-        size_t capacity = frames->request_capacity ? frames->request_capacity * 2 : 64;
-        struct slc_request *grown = realloc(frames->requests, capacity * sizeof(*grown));
-        if (!grown)
-            return -ENOMEM;
-        frames->requests = grown;
-        frames->request_capacity = capacity;
-    }
+    if (wd_grow(frames->requests, frames->request_capacity, frames->request_count + 1))
+        return -ENOMEM;
     frames->requests[frames->request_count++] = (struct slc_request){klass, *want};
     return 0;
 }
@@ -330,21 +320,8 @@ void slc_frames_copy_free(struct slc_frames_copy *copy)
 
 static int copy_reserve(struct slc_frames_copy *copy, size_t frame_count, size_t class_count)
 {
-    if (frame_count > copy->capacity) {
-        struct slc_frame_copy *grown = realloc(copy->frames, frame_count * sizeof(*grown));
-        if (!grown)
-            return -ENOMEM;
-        copy->frames = grown;
-        copy->capacity = frame_count;
-    }
-    if (class_count > copy->class_capacity) {
-        uint32_t *grown = realloc(copy->classes, class_count * sizeof(*grown));
-        if (!grown)
-            return -ENOMEM;
-        copy->classes = grown;
-        copy->class_capacity = class_count;
-    }
-    return 0;
+    int err = wd_grow_exactly(copy->frames, copy->capacity, frame_count);
+    return err ? err : wd_grow_exactly(copy->classes, copy->class_capacity, class_count);
 }
 
 static int compare_classes(const void *a, const void *b)

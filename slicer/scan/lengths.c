@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/hash.h"
 #include "common/page.h"
 #include "slicer/call_events.h"
 #include "slicer/syscalls.h"
@@ -26,13 +27,11 @@ void slc_lengths_fini(struct slc_lengths *lengths)
 static struct slc_length *length_at(const struct slc_lengths *lengths, wetdbg_time time,
                                     uint64_t address)
 {
-    size_t i = (size_t)((time * UINT64_C(0x9e3779b97f4a7c15) ^ address) >> 20);
+    struct slc_length *list = lengths->list;
 
-    for (;; i++) {
-        struct slc_length *length = &lengths->list[i & (lengths->capacity - 1)];
-        if (length->time == 0 || (length->time == time && length->address == address))
-            return length;
-    }
+    return &list[wd_hash_find((wd_hash_u64(time) ^ address) >> 20, lengths->capacity, i,
+                              list[i].time == 0 ||
+                                  (list[i].time == time && list[i].address == address))];
 }
 
 /* Room for a batch. */

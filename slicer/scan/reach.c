@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "slicer/scan/reach.h"
 
+#include "common/bisect.h"
 #include "slicer/scan/scan.h"
 
 static uint32_t number_of(const struct slc_scan *scan, size_t exec)
@@ -11,16 +12,8 @@ static uint32_t number_of(const struct slc_scan *scan, size_t exec)
 struct slc_reach slc_reach_stretch(const struct slc_scan *scan, size_t end)
 {
     struct slc_reach reach = {.end = end, .number = number_of(scan, end - 1)};
-    size_t low = 0, high = end - 1;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (number_of(scan, middle) >= reach.number)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    reach.first = low;
+    reach.first = wd_bisect(0, end - 1, i, number_of(scan, i) < reach.number);
     return reach;
 }
 
@@ -36,23 +29,18 @@ static bool event_before(const struct slc_scan *scan, size_t first, size_t end, 
                          size_t *index)
 {
     const struct wet_interval *interval = scan->interval;
-    size_t low = first, high = end;
 
     if (!*events ||
         interval->events[*events - 1].time < interval->first_time + interval->execs[first].time_off)
         return false;
     wetdbg_time time = interval->events[*events - 1].time;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (interval->first_time + interval->execs[middle].time_off <= time)
-            low = middle;
-        else
-            high = middle;
-    }
-    time = interval->first_time + interval->execs[low].time_off;
+    size_t last =
+        wd_bisect(first + 1, end, i, interval->first_time + interval->execs[i].time_off <= time) -
+        1;
+    time = interval->first_time + interval->execs[last].time_off;
     while (*events && interval->events[*events - 1].time >= time)
         --*events;
-    *index = low;
+    *index = last;
     return true;
 }
 

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "common/bisect.h"
 #include "common/clock.h"
 #include "slicer/scan/call_uses.h"
 #include "slicer/scan/fast.h"
@@ -249,19 +250,11 @@ static int note_call(struct slc_scan *scan, wetdbg_time last)
     return err;
 }
 
-/* The last execution that began at or before a time; exec_count if none did. */
+/* How many executions began at or before a time. */
 static size_t find_exec(const struct wet_interval *interval, wetdbg_time time)
 {
-    size_t low = 0, high = interval->exec_count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (interval->first_time + interval->execs[middle].time_off <= time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return wd_bisect(0, interval->exec_count, i,
+                     interval->first_time + interval->execs[i].time_off <= time);
 }
 
 #define REPORT_SECONDS 0.1

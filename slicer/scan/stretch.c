@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
+
 #define FRAMES_MAX 4096 /* deeper stacks are not copied for each stretch */
 #define SAVED_MAX  4096
 
@@ -55,14 +57,8 @@ static int arrive(struct slc_scan *scan, struct slc_task *task, const struct slc
 {
     const struct slc_bypass *bypass = &scan->bypass;
 
-    if (bypass->count > arrival->saved_capacity) {
-        size_t capacity = bypass->count * 2;
-        struct slc_saved *grown = realloc(arrival->saved, capacity * sizeof(*grown));
-        if (!grown)
-            return -ENOMEM;
-        arrival->saved = grown;
-        arrival->saved_capacity = capacity;
-    }
+    if (wd_grow(arrival->saved, arrival->saved_capacity, bypass->count))
+        return -ENOMEM;
     if (bypass->count)
         memcpy(arrival->saved, bypass->saved, bypass->count * sizeof(*bypass->saved));
     arrival->saved_count = bypass->count;

