@@ -20,27 +20,26 @@ void dbi_leave_emit(struct emit *e, uint64_t rip, enum agt_exit kind)
 void dbi_leave_time_emit(struct work *w, uint64_t rip)
 {
     dbi_rip_store(w->cold, rip);
-    emit_branch(w->cold, 0xe9, w->shared->time);
+    emit_branch(w->cold, EMIT_JMP, w->shared->time);
 }
 
 void dbi_emit_leave(struct emit *e, const struct dbi_shared *shared, uint64_t pc)
 {
     dbi_rip_store(e, pc);
-    emit_branch(e, 0xe9, shared->leave);
+    emit_branch(e, EMIT_JMP, shared->leave);
 }
 
 void dbi_emit_far(struct emit *e, uint64_t host)
 {
-    emit_bytes(e, "\xff\x25\x00\x00\x00\x00", 6); /* jmp [rip + 0] */
-    emit_u64(e, host);
+    emit_jmp_far(e, host);
 }
 
-void dbi_exit_add(struct work *w, uint8_t opcode, uint64_t target)
+void dbi_exit_add(struct work *w, unsigned opcode, uint64_t target)
 {
     struct dbi_exit_site *site = &w->out->exits[w->out->exit_count++];
     site->target = target;
     site->rel32 = emit_branch(w->e, opcode, 0);
-    w->out->falls = opcode == 0xe9;
+    w->out->falls = opcode == EMIT_JMP;
 }
 
 /* rcx = what the filter looks at - its value; then as the header says. Ticks only grow: of their
@@ -52,7 +51,7 @@ void dbi_filter_emit(struct work *w, const struct dbi_filter *filter)
     emit_store_gs(e, HOME(INS_RAX), INS_RAX);
     if (filter->what == DBI_FILTER_MEMORY) {
         emit_mov_imm(e, INS_RAX, filter->address);
-        emit_bytes(e, "\x48\x8b\x08", 3); /* mov rcx, [rax] */
+        emit_op_at(e, true, EMIT_MOV_FROM, INS_RCX, INS_RAX);
     } else if (filter->what == DBI_FILTER_TICKS) {
         emit_load_gs(e, INS_RCX, AGT_CTX_TICKS);
     } else if (filter->what == R15) {
@@ -63,15 +62,15 @@ void dbi_filter_emit(struct work *w, const struct dbi_filter *filter)
     emit_mov_imm(e, INS_RAX, -filter->value);
     emit_lea(e, INS_RCX, INS_RCX, INS_RAX, 1, 0, false);
     if (filter->what == DBI_FILTER_TICKS)
-        emit_bytes(e, "\x48\x0f\xc9\x0f\xb6\xc9", 6); /* bswap rcx; movzx ecx, cl */
+        emit_rcx_top_byte(e);
     emit_load_gs(e, INS_RAX, HOME(INS_RAX));
-    emit_bytes(e, "\xe3\x00", 2); /* jrcxz */
+    emit_short(e, EMIT_SHORT_JRCXZ, 0);
     uint8_t *equal = e->at;
     emit_load_gs(e, INS_RCX, HOME(INS_RCX));
-    uint8_t *over = emit_branch(e, 0xe9, 0);
+    uint8_t *over = emit_branch(e, EMIT_JMP, 0);
     if (e->overflow)
         return;
-    equal[-1] = (uint8_t)(e->at - equal);
+    emit_short_land(e, equal);
     emit_load_gs(e, INS_RCX, HOME(INS_RCX));
     dbi_leave_emit(e, w->code->insns[0].pc, AGT_EXIT_DIRECT);
     emit_patch(over, e->at);
@@ -85,17 +84,18 @@ static void target_load_rip(struct work *w, const struct dbi_insn *insn, bool fs
     uint64_t address = dbi_rip_address(insn);
     int64_t disp = (int64_t)(address - (emit_host(w->e) + 7));
     if (!fs && disp == (int32_t)disp) {
-        emit_bytes(w->e, "\x4c\x8b\x1d", 3);
-        emit_u32(w->e, (uint32_t)disp);
+        int32_t disp32 = (int32_t)disp;
+        uint8_t *site = emit_op_rip(w->e, true, EMIT_MOV_FROM, R11);
+        if (!w->e->overflow)
+            memcpy(site, &disp32, 4);
         return;
     }
-    emit_bytes(w->e, "\x49\xbb", 2); /* mov r11, address */
-    emit_u64(w->e, address);
+    emit_mov_imm64(w->e, R11, address);
     w->out->places[w->out->place_count - 1].host_off = (uint32_t)(w->e->at - w->start);
     w->out->places[w->out->place_count - 1].spilled |= 1u << R11;
     if (fs)
-        emit_u8(w->e, 0x64);
-    emit_bytes(w->e, "\x4d\x8b\x1b", 3); /* mov r11, [r11] */
+        emit_prefix(w->e, EMIT_FS);
+    emit_op_at(w->e, true, EMIT_MOV_FROM, R11, R11);
 }
 
 static void target_load_gs(struct work *w, unsigned at)
@@ -105,7 +105,7 @@ static void target_load_gs(struct work *w, unsigned at)
     w->busy = 0;
     dbi_place_add(w, at);
     w->out->places[w->out->place_count - 1].spilled |= 1u << R11;
-    emit_bytes(w->e, "\x4d\x8b\x1b", 3); /* mov r11, [r11] */
+    emit_op_at(w->e, true, EMIT_MOV_FROM, R11, R11);
 }
 
 /* mov r11, <operand of an indirect jump or call>; r11 and rcx are in their homes already. */
@@ -127,9 +127,7 @@ static void target_load(struct work *w, unsigned at)
     if (op->type == ZYDIS_OPERAND_TYPE_REGISTER) {
         unsigned reg = (unsigned)ZydisRegisterGetId(op->reg.value);
         reg = reg == R15 ? (unsigned)r15 : reg;
-        emit_u8(w->e, emit_rex(1, reg, -1, R11));
-        emit_u8(w->e, 0x89);
-        emit_u8(w->e, (uint8_t)(0xc0 | (reg & 7) << 3 | (R11 & 7)));
+        emit_op(w->e, true, EMIT_MOV_TO, reg, R11);
         return;
     }
     bool fs = op->mem.segment == ZYDIS_REGISTER_FS;
@@ -140,14 +138,13 @@ static void target_load(struct work *w, unsigned at)
     int base = op->mem.base ? (int)ZydisRegisterGetId(op->mem.base) : -1;
     int index = op->mem.index ? (int)ZydisRegisterGetId(op->mem.index) : -1;
     if (fs)
-        emit_u8(w->e, 0x64);
+        emit_prefix(w->e, EMIT_FS);
     if (insn->is.is_narrow)
-        emit_u8(w->e, 0x67);
+        emit_prefix(w->e, EMIT_NARROW);
     base = base == R15 ? r15 : base;
     index = index == R15 ? r15 : index;
-    emit_u8(w->e, emit_rex(1, R11, index, base));
-    emit_u8(w->e, 0x8b);
-    emit_memory(w->e, R11, base, index, op->mem.scale, (int32_t)op->mem.disp.value);
+    emit_op_memory(w->e, true, EMIT_MOV_FROM, R11, base, index, op->mem.scale,
+                   (int32_t)op->mem.disp.value);
 }
 
 #define LOOKUP_REGS (1u << R11 | 1u << INS_RCX)
@@ -201,7 +198,7 @@ static void unsupported_emit(struct work *w, unsigned last)
     dbi_rip_store(w->e, w->code->insns[last].pc);
     dbi_agent_call(w, AGT_EXIT_UNSUPPORTED, 0);
     dbi_place_add(w, last);
-    emit_bytes(w->e, "\x0f\x0b", 2); /* ud2 */
+    emit_ud2(w->e);
 }
 
 void dbi_terminal_emit(struct work *w)
@@ -221,10 +218,10 @@ void dbi_terminal_emit(struct work *w)
         dbi_regs_restore(w, UINT16_MAX);
         dbi_place_add(w, last);
         if (insn->is.terminal == DBI_ILLEGAL)
-            emit_bytes(w->e, "\x0f\x0b", 2);
+            emit_ud2(w->e);
         else
             emit_bytes(w->e, insn->bytes, insn->is.length);
-        dbi_exit_add(w, 0xe9, next);
+        dbi_exit_add(w, EMIT_JMP, next);
         return;
     case DBI_RDPID:
     case DBI_LSL:
@@ -243,26 +240,25 @@ void dbi_terminal_emit(struct work *w)
     dbi_place_add(w, last);
     switch (insn->is.terminal) {
     case DBI_NEXT:
-        dbi_exit_add(w, 0xe9, next);
+        dbi_exit_add(w, EMIT_JMP, next);
         return;
     case DBI_JMP:
-        dbi_exit_add(w, 0xe9, target);
+        dbi_exit_add(w, EMIT_JMP, target);
         return;
     case DBI_JCC:
         if (w->ticks) {
             dbi_gs_add(w, last, AGT_CTX_TICKS, 1);
             dbi_regs_restore(w, UINT16_MAX);
         }
-        dbi_exit_add(w, (uint8_t)(0x80 | (insn->is.opcode & 15)), target);
-        dbi_exit_add(w, 0xe9, next);
+        dbi_exit_add(w, EMIT_IF | (insn->is.opcode & 15), target);
+        dbi_exit_add(w, EMIT_JMP, next);
         return;
     case DBI_LOOP:
         if (insn->is.is_narrow)
-            emit_u8(w->e, 0x67);
-        emit_u8(w->e, insn->is.opcode);
-        emit_u8(w->e, 5);
-        dbi_exit_add(w, 0xe9, next);
-        dbi_exit_add(w, 0xe9, target);
+            emit_prefix(w->e, EMIT_NARROW);
+        emit_short(w->e, insn->is.opcode, EMIT_JMP_BYTES);
+        dbi_exit_add(w, EMIT_JMP, next);
+        dbi_exit_add(w, EMIT_JMP, target);
         return;
     default:
         terminal_emit_event(w, insn);

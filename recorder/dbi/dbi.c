@@ -494,7 +494,7 @@ static int hot_start(struct dbi *dbi, const struct region *region, uint64_t pc, 
 {
     const struct fall *fall = &dbi->fall;
     if (fall->region == region && fall->site.target == pc) {
-        *start = fall->site.rel32 - 1;
+        *start = emit_jmp_start(fall->site.rel32);
         return 0;
     }
     *start = region->writable + region->hot_bytes;
@@ -505,7 +505,7 @@ static int hot_start(struct dbi *dbi, const struct region *region, uint64_t pc, 
 static void fall_taken(struct dbi *dbi)
 {
     if (dbi->fall.region)
-        dbi->fall.from->is.host_end -= 5;
+        dbi->fall.from->is.host_end -= EMIT_JMP_BYTES;
     dbi->fall.region = NULL;
 }
 
@@ -549,7 +549,7 @@ static int code_emit(struct dbi *dbi, bool exact, struct region *region, struct 
     err = dbi_emit_fragment(&e, &how, &dbi->code, output);
     if (err) {
         if (dbi->fall.region)
-            dbi->fall.site.rel32[-1] = 0xe9; /* it may have been overwritten */
+            *emit_jmp_start(dbi->fall.site.rel32) = EMIT_JMP; /* it may have been overwritten */
         return err;
     }
     fall_taken(dbi);

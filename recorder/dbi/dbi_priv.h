@@ -45,7 +45,7 @@ struct page {
     uint8_t bytes[PAGE];
 };
 
-#define GONE_PATCH_BYTES 5 /* jmp rel32 */
+#define GONE_PATCH_BYTES EMIT_JMP_BYTES
 
 struct fragment {
     struct dbi_fragment is;

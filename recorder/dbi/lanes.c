@@ -6,6 +6,7 @@
  * ring for whoever reads it (insn_ranges.h), or in the context for the agent, which marks what a scatter
  * writes. Slow, but these are rare, and what faults halfway is the instruction itself.
  */
+#include "recorder/dbi/emit_vector.h"
 #include "recorder/dbi/translate_priv.h"
 
 /* Where a processor lacks them, the instruction itself is to fault and not what belongs to it. */

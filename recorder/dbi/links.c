@@ -386,8 +386,7 @@ static bool body_divert(struct fragment *fragment, uint64_t host)
     int32_t rel = (int32_t)distance;
     if (distance != rel)
         return false;
-    fragment->body[0] = 0xe9;
-    memcpy(fragment->body + 1, &rel, 4);
+    emit_jmp_over(fragment->body, rel);
     return true;
 }
 

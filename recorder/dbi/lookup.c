@@ -45,10 +45,10 @@ unsigned dbi_lookup_shift(void)
 static void index_emit(struct emit *e)
 {
     if (dbi_lookup_shift()) {
-        emit_bytes(e, "\xc4\xc3\x7b\xf0\xcb\x03", 6); /* rorx ecx, r11d, 3 */
-        emit_bytes(e, "\x0f\xb7\xc9", 3);             /* movzx ecx, cx */
+        emit_rorx(e, false, INS_RCX, R11, 3);
+        emit_op(e, false, EMIT_MOVZX16, INS_RCX, INS_RCX);
     } else {
-        emit_bytes(e, "\x41\x0f\xb7\xcb", 4); /* movzx ecx, r11w */
+        emit_op(e, false, EMIT_MOVZX16, INS_RCX, R11);
     }
 }
 
@@ -56,20 +56,17 @@ static void index_emit(struct emit *e)
 static void site_index_emit(struct emit *e, const struct agt_site *site)
 {
     if (dbi_lookup_shift()) {
-        emit_bytes(e, "\xc4\xc3\x7b\xf0\xcb", 5); /* rorx ecx, r11d, n */
-        emit_u8(e, site->rotate);
+        emit_rorx(e, false, INS_RCX, R11, site->rotate);
     } else {
-        emit_bytes(e, "\x44\x89\xd9\x0f\x1f\x00", 6); /* mov ecx, r11d; nop */
+        emit_op(e, false, EMIT_MOV_TO, R11, INS_RCX);
+        emit_nop(e, 3);
     }
-    if (site->multiple) {
-        emit_bytes(e, "\x42\x8d\x0c", 3); /* lea ecx, [rcx + r11 * n] */
-        emit_u8(e, (uint8_t)(__builtin_ctz(site->multiple) << 6 | 0x19));
-    } else {
-        emit_bytes(e, "\x0f\x1f\x40\x00", 4); /* nop */
-    }
-    emit_bytes(e, site->bits == 8 ? "\x0f\xb6\xc9" : "\x0f\xb7\xc9", 3); /* movzx ecx, cl or cx */
-    emit_bytes(e, "\x65\xff\x24\xcd", 4); /* jmp gs:[rcx * 8 + disp32] */
-    emit_u32(e, site->table_off);
+    if (site->multiple)
+        emit_op_sum(e, false, EMIT_LEA, INS_RCX, INS_RCX, R11, site->multiple);
+    else
+        emit_nop(e, 4);
+    emit_op(e, false, site->bits == 8 ? EMIT_MOVZX8 : EMIT_MOVZX16, INS_RCX, INS_RCX);
+    emit_jmp_gs_table(e, INS_RCX, site->table_off);
 }
 
 static void site_emit(struct emit *e, const struct agt_site *site)
@@ -80,7 +77,7 @@ static void site_emit(struct emit *e, const struct agt_site *site)
     }
     emit_jmp_gs(e, site->table_off);
     for (unsigned i = 8; i < DBI_LOOKUP_BYTES; i++)
-        emit_u8(e, 0xcc);
+        emit_int3(e);
 }
 
 void dbi_site_patch(uint8_t *lookup, const struct agt_site *site)
@@ -92,7 +89,7 @@ void dbi_site_patch(uint8_t *lookup, const struct agt_site *site)
 void dbi_lookup_emit(struct work *w)
 {
     if (!w->site || !w->site->table_off) { /* exact: what a table leads to would not stop in time */
-        emit_branch(w->e, 0xe9, w->shared->missed);
+        emit_branch(w->e, EMIT_JMP, w->shared->missed);
         return;
     }
     w->out->lookup = w->e->at;
@@ -102,11 +99,10 @@ void dbi_lookup_emit(struct work *w)
 /* Goes on behind only if r11 is `pc`; rcx and r11 have their values then. */
 static void compare_emit(struct emit *e, uint64_t pc, uint64_t missed)
 {
-    emit_bytes(e, "\x48\xb9", 2); /* mov rcx, -pc */
-    emit_u64(e, -pc);
-    emit_bytes(e, "\x4a\x8d\x0c\x19", 4); /* lea rcx, [rcx + r11] */
-    emit_bytes(e, "\xe3\x05", 2);         /* jrcxz over the jump */
-    emit_branch(e, 0xe9, missed);
+    emit_mov_imm64(e, INS_RCX, -pc);
+    emit_op_sum(e, true, EMIT_LEA, INS_RCX, INS_RCX, R11, 1);
+    emit_short(e, EMIT_SHORT_JRCXZ, EMIT_JMP_BYTES); /* over the jump */
+    emit_branch(e, EMIT_JMP, missed);
     emit_load_gs(e, INS_RCX, HOME(INS_RCX));
     emit_load_gs(e, R11, HOME(R11));
 }
@@ -114,7 +110,7 @@ static void compare_emit(struct emit *e, uint64_t pc, uint64_t missed)
 void dbi_emit_prefix(struct emit *e, const struct dbi_shared *shared, uint64_t pc, uint64_t body)
 {
     compare_emit(e, pc, shared->missed);
-    emit_branch(e, 0xe9, body);
+    emit_branch(e, EMIT_JMP, body);
 }
 
 /* ---- calls and returns ---- */
@@ -122,13 +118,10 @@ void dbi_emit_prefix(struct emit *e, const struct dbi_shared *shared, uint64_t p
 static void push_emit(struct work *w, uint64_t value)
 {
     if ((int64_t)value == (int32_t)value) {
-        emit_u8(w->e, 0x68);
-        emit_u32(w->e, (uint32_t)value);
+        emit_push_imm(w->e, (uint32_t)value);
         return;
     }
-    emit_bytes(w->e, "\xff\x35", 2); /* push [rip + value] */
-    uint8_t *site = w->e->at;
-    emit_u32(w->e, 0);
+    uint8_t *site = emit_push_rip(w->e);
     if (!w->e->overflow)
         emit_patch(site, w->cold->at);
     emit_u64(w->cold, value);
@@ -137,7 +130,7 @@ static void push_emit(struct work *w, uint64_t value)
 static void target_go(struct work *w, uint64_t target)
 {
     if (target)
-        dbi_exit_add(w, 0xe9, target);
+        dbi_exit_add(w, EMIT_JMP, target);
     else
         dbi_lookup_emit(w);
 }
@@ -145,24 +138,20 @@ static void target_go(struct work *w, uint64_t target)
 /* mov [rsp - 8], reg */
 static void slot_store(struct emit *e, unsigned reg)
 {
-    emit_u8(e, reg & 8 ? 0x4c : 0x48);
-    emit_u8(e, 0x89);
-    emit_u8(e, (uint8_t)(0x44 | (reg & 7) << 3));
-    emit_bytes(e, "\x24\xf8", 2);
+    emit_store(e, INS_RSP, -8, reg);
 }
 
 static void pad_emit(struct work *w, uint64_t next, uint64_t target)
 {
     w->out->pad = (struct dbi_pad){.next = next, .target = target, .call = emit_host(w->e)};
     w->out->has_pad = true;
-    uint8_t *over = emit_branch(w->e, 0xe8, 0);
+    uint8_t *over = emit_branch(w->e, EMIT_CALL, 0);
     w->out->pad.landing = emit_host(w->e);
     slot_store(w->e, R11);
     compare_emit(w->e, next, w->shared->missed_return);
-    dbi_exit_add(w, 0xe9, next);
+    dbi_exit_add(w, EMIT_JMP, next);
     w->out->falls = false; /* more follows */
-    if (!w->e->overflow)
-        emit_patch(over, w->e->at);
+    emit_land(w->e, over);
     emit_lea(w->e, INS_RSP, INS_RSP, -1, 1, 8, false);
     push_emit(w, next);
     target_go(w, target);
@@ -178,7 +167,7 @@ void dbi_call_emit(struct work *w, unsigned at, uint64_t next, uint64_t target)
     }
     if (w->pad) {
         slot_store(w->e, INS_RSP);
-        emit_branch(w->e, 0xe9, w->pad->call);
+        emit_branch(w->e, EMIT_JMP, w->pad->call);
     } else {
         pad_emit(w, next, target);
     }
@@ -188,7 +177,7 @@ void dbi_return_emit(struct work *w, unsigned at, uint16_t extra_bytes)
 {
     struct emit *e = w->e;
     dbi_place_add(w, at);
-    emit_bytes(e, "\x4c\x8b\x1c\x24", 4); /* mov r11, [rsp] */
+    emit_op_at(e, true, EMIT_MOV_FROM, R11, INS_RSP);
     emit_store_imm_gs(e, AGT_CTX_BRANCH, w->id);
     if (w->exact || extra_bytes) {
         emit_lea(e, INS_RSP, INS_RSP, -1, 1, 8 + extra_bytes, false);
@@ -196,29 +185,19 @@ void dbi_return_emit(struct work *w, unsigned at, uint16_t extra_bytes)
         return;
     }
     index_emit(e);
-    emit_bytes(e, "\x65\x48\x8b\x0c\xcd", 5); /* mov rcx, gs:[rcx * 8 + disp32] */
-    emit_u32(e, AGT_RETURN_OFF);
-    emit_bytes(e, "\x48\x89\x0c\x24\xc3", 5); /* mov [rsp], rcx; ret: the agent knows it */
+    emit_op_gs_memory(e, true, EMIT_MOV_FROM, INS_RCX, -1, INS_RCX, 8, AGT_RETURN_OFF);
+    emit_op_at(e, true, EMIT_MOV_TO, INS_RCX, INS_RSP);
+    emit_ret(e); /* the agent knows these two */
 }
 
 /* ---- the hash of fragments ---- */
 
 #define ENTRY(member) ((uint32_t)(AGT_LOOKUP_OFF + __builtin_offsetof(struct agt_lookup, member)))
 
-#define JE 0x84
-
-/* A forward branch comes here. */
-static void branch_end(const struct emit *e, uint8_t *site)
+/* op reg, gs:[rdx + disp] */
+static void op_entry(struct emit *e, enum emit_op op, unsigned reg, uint32_t disp)
 {
-    if (!e->overflow)
-        emit_patch(site, e->at);
-}
-
-/* Some instruction on gs:[rdx + disp] */
-static void op_entry(struct emit *e, const char *opcode, uint32_t disp)
-{
-    emit_bytes(e, opcode, 4);
-    emit_u32(e, disp);
+    emit_op_gs_memory(e, true, op, reg, INS_RDX, -1, 1, disp);
 }
 
 /* rdx = where the entry for r11 would be first; flags, rax and rdx are kept before */
@@ -226,16 +205,15 @@ static void hash_start(struct emit *e)
 {
     emit_store_gs(e, HOME(INS_RAX), INS_RAX);
     emit_store_gs(e, HOME(INS_RDX), INS_RDX);
-    emit_bytes(e, "\x9f\x0f\x90\xc0", 4); /* lahf; seto al */
-    emit_bytes(e, "\x48\xb9", 2);         /* mov rcx, AGT_HASH */
-    emit_u64(e, AGT_HASH);
-    emit_bytes(e, "\x49\x0f\xaf\xcb", 4); /* imul rcx, r11 */
-    emit_bytes(e, "\x48\xc1\xe9\x20", 4); /* shr rcx, 32 */
+    emit_flags_to_ax(e);
+    emit_mov_imm64(e, INS_RCX, AGT_HASH);
+    emit_op(e, true, EMIT_IMUL, INS_RCX, R11);
+    emit_shift(e, true, EMIT_SHR, INS_RCX, 32);
 }
 
 static void flags_end(struct emit *e)
 {
-    emit_bytes(e, "\x04\x7f\x9e", 3); /* add al, 0x7f; sahf */
+    emit_flags_from_ax(e);
     emit_load_gs(e, INS_RAX, HOME(INS_RAX));
     emit_load_gs(e, INS_RDX, HOME(INS_RDX));
 }
@@ -246,12 +224,10 @@ static void flags_end(struct emit *e)
  */
 static void found_emit(struct emit *e)
 {
-    emit_bytes(e, "\x44\x89\xda", 3); /* mov edx, r11d */
-    emit_bytes(e, "\xc1\xea", 2);     /* shr edx, shift */
-    emit_u8(e, (uint8_t)dbi_lookup_shift());
-    emit_bytes(e, "\x0f\xb7\xd2", 3);         /* movzx edx, dx */
-    emit_bytes(e, "\x65\x48\x89\x0c\xd5", 5); /* mov gs:[rdx * 8 + disp32], rcx */
-    emit_u32(e, AGT_RETURN_OFF);
+    emit_op(e, false, EMIT_MOV_TO, R11, INS_RDX);
+    emit_shift(e, false, EMIT_SHR, INS_RDX, (uint8_t)dbi_lookup_shift());
+    emit_op(e, false, EMIT_MOVZX16, INS_RDX, INS_RDX);
+    emit_op_gs_memory(e, true, EMIT_MOV_TO, INS_RCX, -1, INS_RDX, 8, AGT_RETURN_OFF);
 }
 
 static void body_go(struct emit *e)
@@ -266,29 +242,28 @@ static void missed_emit(struct emit *e)
 {
     hash_start(e);
     uint64_t again = emit_host(e);
-    emit_bytes(e, "\x65\x23", 2); /* and ecx, gs:[mask] */
-    emit_absolute(e, INS_RCX, AGT_CTX_LOOKUP_MASK);
-    emit_bytes(e, "\x89\xca\xc1\xe2\x05", 5);   /* mov edx, ecx; shl edx, 5 */
-    op_entry(e, "\x65\x48\x83\xba", ENTRY(pc)); /* cmp pc, 0 */
-    emit_u8(e, 0);
-    uint8_t *absent = emit_branch(e, JE, 0);
-    op_entry(e, "\x65\x4c\x3b\x9a", ENTRY(pc)); /* cmp r11, pc */
-    uint8_t *found = emit_branch(e, JE, 0);
-    emit_bytes(e, "\xff\xc1", 2); /* inc ecx */
-    emit_branch(e, 0xe9, again);
-    branch_end(e, found);
-    op_entry(e, "\x65\x48\x8b\x8a", ENTRY(body)); /* mov rcx, body */
-    emit_bytes(e, "\x48\x85\xc9", 3);             /* test rcx, rcx */
-    uint8_t *freed = emit_branch(e, JE, 0);
+    emit_op_gs(e, false, EMIT_AND_FROM, INS_RCX, AGT_CTX_LOOKUP_MASK);
+    emit_op(e, false, EMIT_MOV_TO, INS_RCX, INS_RDX);
+    emit_shift(e, false, EMIT_SHL, INS_RDX, 5);
+    emit_cmp_gs_imm8(e, INS_RDX, ENTRY(pc), 0);
+    uint8_t *absent = emit_branch(e, EMIT_IF_ZERO, 0);
+    op_entry(e, EMIT_CMP_FROM, R11, ENTRY(pc));
+    uint8_t *found = emit_branch(e, EMIT_IF_ZERO, 0);
+    emit_inc32(e, INS_RCX);
+    emit_branch(e, EMIT_JMP, again);
+    emit_land(e, found);
+    op_entry(e, EMIT_MOV_FROM, INS_RCX, ENTRY(body));
+    emit_op(e, true, EMIT_TEST, INS_RCX, INS_RCX);
+    uint8_t *freed = emit_branch(e, EMIT_IF_ZERO, 0);
     emit_store_gs(e, AGT_CTX_TMP, INS_RCX);
-    op_entry(e, "\x65\x48\x8b\x8a", ENTRY(landing));
-    emit_bytes(e, "\x48\x85\xc9", 3);
-    uint8_t *bare = emit_branch(e, JE, 0);
+    op_entry(e, EMIT_MOV_FROM, INS_RCX, ENTRY(landing));
+    emit_op(e, true, EMIT_TEST, INS_RCX, INS_RCX);
+    uint8_t *bare = emit_branch(e, EMIT_IF_ZERO, 0);
     found_emit(e);
-    branch_end(e, bare); /* what seldom happens need not be in the table */
+    emit_land(e, bare); /* what seldom happens need not be in the table */
     body_go(e);
-    branch_end(e, absent);
-    branch_end(e, freed);
+    emit_land(e, absent);
+    emit_land(e, freed);
     flags_end(e);
 }
 

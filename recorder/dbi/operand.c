@@ -13,28 +13,16 @@
 
 /* ---- bit numbers ---- */
 
-/* mov, movsxd or movsx to, from: the lowest `size` bytes, extended by their sign */
-static void extend_emit(struct emit *e, unsigned to, unsigned from, unsigned size)
-{
-    unsigned reg = size == 8 ? from : to, rm = size == 8 ? to : from;
-    emit_u8(e, emit_rex(1, reg, -1, (int)rm));
-    if (size == 2)
-        emit_u8(e, 0x0f);
-    emit_u8(e, size == 8 ? 0x89 : size == 4 ? 0x63 : 0xbf);
-    emit_u8(e, (uint8_t)(0xc0 | (reg & 7) << 3 | (rm & 7)));
-}
-
-/* opcode /op reg, constant. The flags wait in ax meanwhile, and rax in the context; reg is not rax. */
-static void flagless_emit(struct emit *e, uint8_t opcode, unsigned op, unsigned reg,
-                          uint8_t constant)
+/* What changes flags stands between these two. The flags wait in ax meanwhile, and rax in the context. */
+static void flagless_begin(struct emit *e)
 {
     emit_store_gs(e, AGT_CTX_TMP, INS_RAX);
-    emit_bytes(e, "\x9f\x0f\x90\xc0", 4); /* lahf; seto al */
-    emit_u8(e, emit_rex(1, 0, -1, (int)reg));
-    emit_u8(e, opcode);
-    emit_u8(e, (uint8_t)(0xc0 | op << 3 | (reg & 7)));
-    emit_u8(e, constant);
-    emit_bytes(e, "\x04\x7f\x9e", 3); /* add al, 0x7f (overflows if al was 1); sahf */
+    emit_flags_to_ax(e);
+}
+
+static void flagless_end(struct emit *e)
+{
+    emit_flags_from_ax(e);
     emit_load_gs(e, INS_RAX, AGT_CTX_TMP);
 }
 
@@ -42,16 +30,20 @@ void dbi_bit_offset_add(struct work *w, unsigned at, const struct ins_mem *mem, 
 {
     unsigned bits = mem->bit_reg == R15 ? dbi_r15_get(w, at) : (unsigned)mem->bit_reg;
     unsigned units = dbi_reg_borrow(w, at, 1u << INS_RAX);
-    extend_emit(w->e, units, bits, mem->size_bytes);
+    emit_extend_sign(w->e, units, bits, mem->size_bytes);
     uint8_t shift = mem->size_bytes == 8 ? 6 : mem->size_bytes == 4 ? 5 : 4;
-    flagless_emit(w->e, 0xc1, 7, units, shift); /* sar */
+    flagless_begin(w->e);
+    emit_shift(w->e, true, EMIT_SAR, units, shift);
+    flagless_end(w->e);
     emit_lea(w->e, to, (int)to, (int)units, mem->size_bytes, 0, mem->flags & INS_MEM_ADDR32);
     dbi_reg_return(w, units);
 }
 
 void dbi_line_start(struct work *w, unsigned reg)
 {
-    flagless_emit(w->e, 0x83, 4, reg, 0xc0); /* and reg, -64 */
+    flagless_begin(w->e);
+    emit_arith_imm8(w->e, true, EMIT_AND, reg, (uint8_t)-64);
+    flagless_end(w->e);
 }
 
 /* ---- gs ---- */
@@ -83,23 +75,10 @@ int dbi_gs_insn_emit(struct work *w, unsigned at)
     return err;
 }
 
-/* rdfsbase (0), rdgsbase (1), wrfsbase (2) or wrgsbase (3) */
-static void segment_base_emit(struct emit *e, unsigned op, bool is_wide, unsigned reg)
-{
-    emit_u8(e, 0xf3);
-    emit_u8(e, emit_rex(is_wide, 0, -1, (int)reg));
-    emit_bytes(e, "\x0f\xae", 2);
-    emit_u8(e, (uint8_t)(0xc0 | op << 3 | (reg & 7)));
-}
-
 bool dbi_has_fsgsbase(void)
 {
     return getauxval(AT_HWCAP2) & 2; /* HWCAP2_FSGSBASE */
 }
-
-#define RDFSBASE 0
-#define WRFSBASE 2
-#define WRGSBASE 3
 
 void dbi_gs_load_emit(struct work *w, unsigned at)
 {
@@ -107,10 +86,10 @@ void dbi_gs_load_emit(struct work *w, unsigned at)
     unsigned base = dbi_reg_borrow(w, at, 0), ours = dbi_reg_borrow(w, at, 0);
     emit_load_gs(w->e, ours, (uint32_t)offsetof(struct agt_ctx, base));
     emit_load_gs(w->e, base, AGT_CTX_GS_BASE);
-    segment_base_emit(w->e, WRGSBASE, true, base);
+    emit_segment_base(w->e, EMIT_WRGSBASE, true, base);
     dbi_place_add(w, at);
     emit_bytes(w->e, insn->bytes, insn->is.length);
-    segment_base_emit(w->e, WRGSBASE, true, ours);
+    emit_segment_base(w->e, EMIT_WRGSBASE, true, ours);
     dbi_reg_return(w, base);
     dbi_reg_return(w, ours);
 }
@@ -125,11 +104,11 @@ void dbi_gs_base_emit(struct work *w, unsigned at)
     bool is_wide = whole->operands[0].size == 64;
     bool writes = whole->zydis.mnemonic == ZYDIS_MNEMONIC_WRGSBASE;
     dbi_place_add(w, at);
-    segment_base_emit(w->e, writes ? WRFSBASE : RDFSBASE, is_wide, reg);
+    emit_segment_base(w->e, writes ? EMIT_WRFSBASE : EMIT_RDFSBASE, is_wide, reg);
     if (writes) {
         unsigned fs = dbi_reg_borrow(w, at, 0);
         emit_load_gs(w->e, fs, AGT_CTX_FS_BASE);
-        segment_base_emit(w->e, WRFSBASE, true, fs);
+        emit_segment_base(w->e, EMIT_WRFSBASE, true, fs);
         dbi_reg_return(w, fs);
         if (is_wide) {
             emit_store_gs(w->e, AGT_CTX_GS_BASE, reg);

@@ -24,9 +24,7 @@ static void selector_keep(struct work *w, unsigned at)
     reg = dbi_reg_borrow(w, at, 0);
     dbi_address_get(w, at, &insn->info.mems[0], reg, 0);
     dbi_place_add(w, at);
-    emit_u8(w->e, emit_rex(0, reg, -1, (int)reg));
-    emit_bytes(w->e, "\x0f\xb7", 2); /* movzx reg, word [reg] */
-    emit_memory(w->e, reg, (int)reg, -1, 1, 0);
+    emit_load_sized(w->e, reg, reg, 0, 2);
     emit_store_gs(w->e, AGT_CTX_TMP, reg);
     dbi_reg_return(w, reg);
 }
@@ -58,5 +56,5 @@ void dbi_processor_emit(struct work *w, unsigned at)
     dbi_rip_store(w->e, insn->pc);
     dbi_agent_call(w, kind, result_of(insn) | AGT_RESULT_LENGTH(insn->is.length));
     dbi_place_add(w, at);
-    emit_bytes(w->e, "\x0f\x0b", 2); /* ud2 */
+    emit_ud2(w->e);
 }

@@ -119,10 +119,7 @@ void dbi_address_get(struct work *w, unsigned at, const struct ins_mem *mem, uns
     int base = dbi_mem_register(w, at, mem->base);
     int index = vsib ? -1 : dbi_mem_register(w, at, mem->index);
     if (mem->flags & INS_MEM_INDEX_BYTE) { /* xlat: movzx to, al */
-        emit_u8(w->e, emit_rex(1, to, -1, -1));
-        emit_u8(w->e, 0x0f);
-        emit_u8(w->e, 0xb6);
-        emit_u8(w->e, (uint8_t)(0xc0 | (to & 7) << 3));
+        emit_op(w->e, true, EMIT_MOVZX8, to, INS_RAX);
         index = (int)to;
     }
     if (base < 0 && index < 0)
@@ -223,7 +220,7 @@ static int64_t window_start(struct work *w, unsigned at, unsigned m)
 static void mark_emit(struct work *w, unsigned reg)
 {
     if (__builtin_cpu_supports("bmi2")) {
-        emit_rorx(w->e, reg, reg, AGT_LINE_SHIFT);
+        emit_rorx(w->e, true, reg, reg, AGT_LINE_SHIFT);
         emit_cut32(w->e, reg);
     } else {
         emit_store_gs(w->e, AGT_CTX_TMP, reg);
@@ -336,9 +333,7 @@ static bool slot_next(struct work *w)
 
 void dbi_ring_store(struct work *w, unsigned word, unsigned reg)
 {
-    emit_u8(w->e, 0x65);
-    emit_u8(w->e, 0x67);
-    emit_store(w->e, R15, dbi_word_off(w, word), reg);
+    emit_store_gs_narrow(w->e, R15, dbi_word_off(w, word), reg);
 }
 
 static void collect_address(struct work *w, unsigned at, const struct ins_mem *mem, bool has_disp)
@@ -385,16 +380,6 @@ static void collect_after(struct work *w, unsigned at)
     w->slot += 3;
 }
 
-/* mov (movzx for 1 and 2 bytes) reg, [base + disp] */
-static void load_sized(struct work *w, unsigned reg, unsigned base, int32_t disp, unsigned size)
-{
-    emit_u8(w->e, emit_rex(size == 8, reg, -1, (int)base));
-    if (size < 4)
-        emit_u8(w->e, 0x0f);
-    emit_u8(w->e, size >= 4 ? 0x8b : size == 2 ? 0xb7 : 0xb6);
-    emit_memory(w->e, reg, (int)base, -1, 1, disp);
-}
-
 /* What is now where operand `m` was stored, whose address is in word `address`. */
 static void value_collect(struct work *w, unsigned at, unsigned m, unsigned address)
 {
@@ -407,13 +392,11 @@ static void value_collect(struct work *w, unsigned at, unsigned m, unsigned addr
     if (!words)
         return;
     unsigned place = reg_borrow(w, at), word = reg_borrow(w, at);
-    emit_u8(w->e, 0x65);
-    emit_u8(w->e, 0x67);
-    load_sized(w, place, R15, dbi_word_off(w, address), 8);
+    emit_load_gs_narrow(w->e, place, R15, dbi_word_off(w, address));
     for (unsigned off = 0, size = 8; off < mem->size_bytes; off += size) {
         while (size > mem->size_bytes - off)
             size /= 2;
-        load_sized(w, word, place, (int32_t)off, size);
+        emit_load_sized(w->e, word, place, (int32_t)off, size);
         dbi_ring_store(w, w->word++, word);
     }
     dbi_reg_return(w, place);
@@ -661,26 +644,16 @@ void dbi_gs_add(struct work *w, unsigned at, uint32_t disp, int32_t n)
 
 /* ---- start of a fragment ---- */
 
-/* add/sub/inc qword gs:[disp]: opcode 83 /op ib */
-static void arith_gs(struct emit *e, unsigned op, uint32_t disp, uint8_t n)
-{
-    emit_u8(e, 0x65);
-    emit_u8(e, 0x48);
-    emit_u8(e, 0x83);
-    emit_absolute(e, op, disp);
-    emit_u8(e, n);
-}
-
 /* Flags to ax and back, without the guest's stack; rax waits in its home. */
 static void flags_keep(struct work *w)
 {
     emit_store_gs(w->e, HOME(INS_RAX), INS_RAX);
-    emit_bytes(w->e, "\x9f\x0f\x90\xc0", 4); /* lahf; seto al */
+    emit_flags_to_ax(w->e);
 }
 
 static void flags_restore(struct emit *e)
 {
-    emit_bytes(e, "\x04\x7f\x9e", 3); /* add al, 0x7f (overflows if al was 1); sahf */
+    emit_flags_from_ax(e);
     emit_load_gs(e, INS_RAX, HOME(INS_RAX));
 }
 
@@ -689,10 +662,8 @@ static void flags_restore(struct emit *e)
 /* cmp dword (or byte) [rcx + off], imm; jne */
 static void check_one(struct work *w, unsigned off, const uint8_t *code, unsigned bytes)
 {
-    emit_u8(w->e, bytes == 4 ? 0x81 : 0x80);
-    emit_memory(w->e, 7, INS_RCX, -1, 1, (int32_t)off);
-    emit_bytes(w->e, code + off, bytes);
-    w->out->differs[w->differ_count++] = emit_branch(w->e, 0x85, 0);
+    emit_cmp_bytes(w->e, INS_RCX, (int32_t)off, code + off, bytes);
+    w->out->differs[w->differ_count++] = emit_branch(w->e, EMIT_IF_NOT_ZERO, 0);
 }
 
 /* Compares the program's code with what this was made from. What is there instead may read any
@@ -731,34 +702,24 @@ static void check_stub_emit(struct work *w)
 
 /* ---- counting ---- */
 
-/* opcode reg, [the fragment's step]: beside the code if it is not among those that all share */
-static void step_op(struct work *w, uint8_t opcode, unsigned reg)
+/* op reg, [the fragment's step]: beside the code if it is not among those that all share */
+static void step_op(struct work *w, enum emit_op op, unsigned reg)
 {
     unsigned count = w->code->count, words = w->out->word_count;
-    bool is_shared = words <= AGT_RING_FEW;
-    if (is_shared)
-        emit_u8(w->e, 0x65);
-    emit_u8(w->e, emit_rex(1, reg, -1, -1));
-    emit_u8(w->e, opcode);
-    if (is_shared) {
-        emit_absolute(w->e, reg, agt_step_off(count, words));
+    if (words <= AGT_RING_FEW) {
+        emit_op_gs(w->e, true, op, reg, agt_step_off(count, words));
         return;
     }
-    emit_u8(w->e, (uint8_t)(0x05 | (reg & 7) << 3)); /* [rip + ...] */
-    uint8_t *site = w->e->at;
-    emit_u32(w->e, 0);
+    uint8_t *site = emit_op_rip(w->e, true, op, reg);
     if (!w->e->overflow)
         emit_patch(site, w->cold->at);
     emit_u64(w->cold, agt_step(count, words));
 }
 
-#define ADD  0x03
-#define LOAD 0x8b
-
 /* r15 += the step, by way of another register */
 static void step_take(struct work *w, unsigned reg)
 {
-    step_op(w, LOAD, reg);
+    step_op(w, EMIT_MOV_FROM, reg);
     emit_lea(w->e, R15, R15, (int)reg, 1, 0, false);
 }
 
@@ -791,12 +752,14 @@ static uint8_t *time_emit_flagless(struct work *w, uint8_t n)
     if (collect)
         step_take(w, INS_RCX);
     emit_lea(e, INS_RCX, R15, -1, 1, collect ? 0 : -1, false);
-    emit_bytes(e, "\x48\x0f\xc9\x0f\xb6\xc9", 6); /* bswap rcx; movzx ecx, cl */
-    if (collect)
-        emit_bytes(e, "\xe3\x05", 2); /* jrcxz over the jump */
-    else
-        emit_bytes(e, "\xe3\x02\xeb\x05", 4); /* jrcxz to it; jmp over it */
-    return emit_branch(e, 0xe9, 0);
+    emit_rcx_top_byte(e);
+    if (collect) {
+        emit_short(e, EMIT_SHORT_JRCXZ, EMIT_JMP_BYTES); /* over the jump */
+    } else {
+        emit_short(e, EMIT_SHORT_JRCXZ, EMIT_SHORT_BYTES); /* to it */
+        emit_short(e, EMIT_SHORT_JMP, EMIT_JMP_BYTES);     /* over it */
+    }
+    return emit_branch(e, EMIT_JMP, 0);
 }
 
 /*
@@ -818,16 +781,15 @@ static uint8_t *time_emit(struct work *w, enum time_check check)
         /* A store may wait for its page to be opened while this fragment is forgotten: what
          * forgetting overwrites (GONE_PATCH_BYTES) must not reach into the first instruction. */
         if (w->mode == DBI_PLAIN)
-            emit_u8(w->e, 0x90);
+            emit_nop(w->e, 1);
         return NULL;
     }
     if (collect) {
-        step_op(w, ADD, R15);
-        return emit_branch(w->e, 0x88, 0); /* js */
+        step_op(w, EMIT_ADD_FROM, R15);
+        return emit_branch(w->e, EMIT_IF_SIGN, 0);
     }
-    emit_bytes(w->e, "\x49\x83\xc7", 3); /* add r15, n */
-    emit_u8(w->e, n);
-    return emit_branch(w->e, 0x8f, 0); /* jg */
+    emit_arith_imm8(w->e, true, EMIT_ADD, R15, n);
+    return emit_branch(w->e, EMIT_IF_GREATER, 0);
 }
 
 static void time_stub_emit(struct work *w, uint8_t *site, enum time_check check)
@@ -853,12 +815,10 @@ static void start_emit(struct work *w)
     uint32_t counter = (uint32_t)(AGT_COUNT_OFF + 8 * w->id);
     if (w->mode == DBI_COLLECT) {
         uint32_t word = agt_ring_word(w->id, w->code->count, w->out->word_count);
-        emit_u8(w->e, 0x65);
-        emit_u8(w->e, 0x67);
-        emit_store_imm_wide(w->e, R15, dbi_word_off(w, 0) - 8, word);
+        emit_store_imm_gs_narrow(w->e, R15, dbi_word_off(w, 0) - 8, word);
     } else if (w->mode == DBI_COUNT) {
         if (w->flags_free)
-            arith_gs(w->e, 0, counter, 1);
+            emit_arith_gs_imm8(w->e, EMIT_ADD, counter, 1);
         else
             dbi_gs_add(w, 0, counter, 1);
     }

@@ -13,6 +13,7 @@
 #define RECORDER_DBI_TRANSLATE_PRIV_H
 
 #include "recorder/agent/agent.h"
+#include "recorder/dbi/emit.h"
 #include "recorder/dbi/translate.h"
 
 #define HOME(reg) ((uint32_t)(AGT_CTX_GPR + 8 * (reg)))
@@ -154,8 +155,8 @@ void dbi_leave_time_emit(struct work *w, uint64_t rip);
 /* Leaves only if the filter holds. */
 void dbi_filter_emit(struct work *w, const struct dbi_filter *filter);
 
-/* A branch to another fragment; who emits this one leads it there. */
-void dbi_exit_add(struct work *w, uint8_t opcode, uint64_t target);
+/* A branch (enum emit_branch) to another fragment; who emits this one leads it there. */
+void dbi_exit_add(struct work *w, unsigned opcode, uint64_t target);
 
 /* ---- wall.c ---- */
 
@@ -175,12 +176,5 @@ void dbi_return_emit(struct work *w, unsigned at, uint16_t extra_bytes);
 
 /* Goes on at the jump's target in r11; r11 and rcx are in their homes. */
 void dbi_lookup_emit(struct work *w);
-
-/* Points the rel32 at `site` to `to`, both written by us within one region. */
-static inline void emit_patch(uint8_t *site, const uint8_t *to)
-{
-    int32_t rel = (int32_t)(to - (site + 4));
-    memcpy(site, &rel, 4);
-}
 
 #endif

@@ -35,14 +35,14 @@ static bool is_near(int64_t distance)
 static void look(struct work *w, unsigned at, unsigned reg, unsigned from)
 {
     if (__builtin_cpu_supports("bmi2")) {
-        emit_rorx(w->e, reg, from, AGT_WALL_SHIFT);
+        emit_rorx(w->e, true, reg, from, AGT_WALL_SHIFT);
         emit_cut32(w->e, reg);
     } else {
         emit_store_gs(w->e, AGT_CTX_TMP, from);
         emit_load32_gs(w->e, reg, AGT_CTX_TMP + AGT_WALL_SHIFT / 8);
     }
     dbi_place_add(w, at);
-    emit_load_byte_gs(w->e, reg, reg, WALL_DISP);
+    emit_op_gs_memory(w->e, false, EMIT_MOVZX8, reg, (int)reg, -1, 1, WALL_DISP);
 }
 
 bool dbi_wall_is_plain(const struct ins_mem *mem)
@@ -66,15 +66,6 @@ static void look_at_base(struct work *w, unsigned at, const struct ins_mem *mem)
     w->distance[base] = 0;
 }
 
-/* movsxd reg, dword gs:[disp] */
-static void index_load_narrow(struct work *w, unsigned reg, uint32_t disp)
-{
-    emit_u8(w->e, 0x65);
-    emit_u8(w->e, emit_rex(1, reg, -1, -1));
-    emit_u8(w->e, 0x63);
-    emit_absolute(w->e, reg, disp);
-}
-
 /* All lanes, chosen by the mask or not: what is in the others is hardly ever an address of ours. An instruction
  * that the processor lacks is none that looks. */
 static void look_at_lanes(struct work *w, unsigned at, const struct ins_mem *mem)
@@ -89,7 +80,7 @@ static void look_at_lanes(struct work *w, unsigned at, const struct ins_mem *mem
     dbi_address_get(w, at, &rest, base, 0);
     for (unsigned off = 0; off < mem->lanes * step; off += step) {
         if (step == 4)
-            index_load_narrow(w, reg, AGT_LANES_OFF + off);
+            emit_op_gs(w->e, true, EMIT_MOVSXD, reg, AGT_LANES_OFF + off);
         else
             emit_load_gs(w->e, reg, AGT_LANES_OFF + off);
         emit_lea(w->e, reg, (int)base, (int)reg, mem->scale, 0, false);
