@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 #include "common/buf.h"
-#include "recorder/dbi/emit.h"
+#include "recorder/dbi/emit_vector.h"
 #include "recorder/event/queue.h"
 #include "recorder/replay/engine.h"
 #include "wet/depend/depend.h"

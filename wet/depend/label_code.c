@@ -48,31 +48,18 @@
 #define NODE_BYTES_MAX (128u << 10)
 #define WAYS_MAX       1024
 
-/* ---- instructions ---- */
-
-static void branch(struct emit *e, uint8_t opcode, uint64_t target)
-{
-    emit_branch(e, opcode, target);
-}
-
-static void site_set(const struct emit *e, uint8_t *site, uint64_t target)
-{
-    uint32_t distance = (uint32_t)(target - ((uint64_t)(uintptr_t)site + e->host + 4));
-    memcpy(site, &distance, sizeof(distance));
-}
-
 /* ---- what all nodes share ---- */
 
 /* To the code of the next word's node. */
 static void next_emit(struct emit *e, uint64_t at_end)
 {
-    BYTES(e, 0x4c, 0x39, 0xdb); /* cmp rbx, r11 */
-    branch(e, IF_NOT_BELOW, at_end);
+    emit_op(e, true, EMIT_CMP_TO, R11, RBX);
+    emit_branch(e, EMIT_IF_NOT_BELOW, at_end);
     load32(e, RAX, RBX, 0);
-    emit_u8(e, 0x25); /* and eax, ...: agt_ring_fragment() */
-    emit_u32(e, AGT_COUNT_MAX - 1);
-    op_memory(e, false, 0x8b, RAX, R14, RAX, 4, MACHINE(codes));
-    BYTES(e, 0x4c, 0x01, 0xd0, 0xff, 0xe0); /* add rax, r10; jmp rax */
+    emit_arith_eax(e, EMIT_AND, AGT_COUNT_MAX - 1); /* agt_ring_fragment() */
+    emit_op_memory(e, false, EMIT_MOV_FROM, RAX, R14, RAX, 4, MACHINE(codes));
+    emit_op(e, true, EMIT_ADD_TO, R10, RAX);
+    emit_jmp_reg(e, RAX);
 }
 
 /* Offsets of the shared pieces from the start. */
@@ -96,6 +83,10 @@ static uint64_t fixed_at(const struct dep_code *code, size_t off)
     return (uintptr_t)code->runnable + off;
 }
 
+/* Registers that belong to whoever enters, in the order in which they are pushed. */
+static const uint8_t kept[] = {RBX, RBP, R12, R13, R14, R15};
+#define KEPT_COUNT (sizeof(kept) / sizeof(kept[0]))
+
 static void leave_emit(struct dep_code *code)
 {
     static const struct {
@@ -108,18 +99,19 @@ static void leave_emit(struct dep_code *code)
     store64(&e, RBP, R14, MACHINE(out));
     store64(&e, R12, R14, MACHINE(number_twice));
     store64(&e, R9, R14, MACHINE(counted));
-    BYTES(&e, 0x48, 0x83, 0xc4, 0x08);                         /* add rsp, 8 */
-    BYTES(&e, 0x41, 0x5f, 0x41, 0x5e, 0x41, 0x5d, 0x41, 0x5c); /* pop r15, r14, r13, r12 */
-    BYTES(&e, 0x5d, 0x5b, 0xc3);                               /* pop rbp, rbx; ret */
+    emit_arith_imm8(&e, true, EMIT_ADD, RSP, 8);
+    for (unsigned i = KEPT_COUNT; i-- > 0;)
+        emit_pop(&e, kept[i]);
+    emit_ret(&e);
     for (unsigned i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
         e = emit_from(code, ways[i].at, 16);
         emit_mov_imm(&e, RAX, ways[i].status);
-        branch(&e, JMP, fixed_at(code, LEAVE_AT));
+        emit_branch(&e, EMIT_JMP, fixed_at(code, LEAVE_AT));
     }
     e = emit_from(code, FAILED_AT, LEAVE_AT - FAILED_AT);
-    BYTES(&e, 0x48, 0x83, 0xc4, 0x08); /* add rsp, 8: the return address to a node */
+    emit_arith_imm8(&e, true, EMIT_ADD, RSP, 8); /* the return address to a node */
     emit_mov_imm(&e, RAX, DEP_NO_MEMORY);
-    branch(&e, JMP, fixed_at(code, LEAVE_AT));
+    emit_branch(&e, EMIT_JMP, fixed_at(code, LEAVE_AT));
 }
 
 /* Registers that a call does not keep and that follow from others. */
@@ -127,10 +119,10 @@ static void derived_emit(const struct dep_code *code, struct emit *e)
 {
     emit_mov_imm(e, R10, (uintptr_t)code->runnable);
     load64(e, R11, R14, MACHINE(end));
-    BYTES(e, 0x66, 0x49, 0x0f, 0x6e, 0xf5); /* movq xmm6, r13 */
-    BYTES(e, 0x66, 0x0f, 0x6c, 0xf6);       /* punpcklqdq xmm6, xmm6 */
-    BYTES(e, 0x66, 0x49, 0x0f, 0x6e, 0xfc); /* movq xmm7, r12 */
-    BYTES(e, 0x66, 0x0f, 0x6c, 0xff);       /* punpcklqdq xmm7, xmm7 */
+    emit_xmm_from_reg(e, 6, R13);
+    emit_xmm_op(e, EMIT_PUNPCKLQDQ, 6, 6);
+    emit_xmm_from_reg(e, 7, R12);
+    emit_xmm_op(e, EMIT_PUNPCKLQDQ, 7, 7);
 }
 
 /* rsi: the operand, rcx: where labels go. Gives where they go on, in rax. */
@@ -138,32 +130,32 @@ static void slow_emit(struct dep_code *code)
 {
     struct emit e = emit_from(code, SLOW_AT, ENTER_AT - SLOW_AT);
 
-    BYTES(&e, 0x4c, 0x89, 0xf7); /* mov rdi, r14 */
-    BYTES(&e, 0x48, 0x89, 0xda); /* mov rdx, rbx */
-    BYTES(&e, 0x45, 0x89, 0xe0); /* mov r8d, r12d */
-    BYTES(&e, 0x41, 0x51);       /* push r9: the stack is aligned too */
-    op_memory(&e, false, 0xff, 2, R14, -1, 1, MACHINE(slow));
-    BYTES(&e, 0x41, 0x59); /* pop r9 */
+    emit_op(&e, true, EMIT_MOV_TO, R14, RDI);
+    emit_op(&e, true, EMIT_MOV_TO, RBX, RDX);
+    emit_op(&e, false, EMIT_MOV_TO, R12, R8);
+    emit_push(&e, R9); /* the stack is aligned too */
+    emit_call_memory(&e, R14, MACHINE(slow));
+    emit_pop(&e, R9);
     derived_emit(code, &e);
-    BYTES(&e, 0x48, 0x85, 0xc0); /* test rax, rax */
-    branch(&e, IF_ZERO, fixed_at(code, FAILED_AT));
-    emit_u8(&e, 0xc3);
+    emit_op(&e, true, EMIT_TEST, RAX, RAX);
+    emit_branch(&e, EMIT_IF_ZERO, fixed_at(code, FAILED_AT));
+    emit_ret(&e);
 }
 
 static void enter_emit(struct dep_code *code)
 {
     struct emit e = emit_from(code, ENTER_AT, FIXED_BYTES - ENTER_AT);
 
-    BYTES(&e, 0x53, 0x55);                                     /* push rbx, rbp */
-    BYTES(&e, 0x41, 0x54, 0x41, 0x55, 0x41, 0x56, 0x41, 0x57); /* push r12, r13, r14, r15 */
-    BYTES(&e, 0x48, 0x83, 0xec, 0x08);                         /* sub rsp, 8 */
-    BYTES(&e, 0x49, 0x89, 0xfe);                               /* mov r14, rdi */
+    for (unsigned i = 0; i < KEPT_COUNT; i++)
+        emit_push(&e, kept[i]);
+    emit_arith_imm8(&e, true, EMIT_SUB, RSP, 8);
+    emit_op(&e, true, EMIT_MOV_TO, RDI, R14);
     load64(&e, RBX, R14, MACHINE(words));
     load64(&e, RBP, R14, MACHINE(out));
     load64(&e, R12, R14, MACHINE(number_twice));
     load64(&e, R15, R14, MACHINE(last));
     emit_mov_imm(&e, R13, UINT64_C(0x100000001));
-    BYTES(&e, 0x45, 0x31, 0xc9); /* xor r9d, r9d */
+    emit_op(&e, false, EMIT_XOR_TO, R9, R9);
     derived_emit(code, &e);
     next_emit(&e, fixed_at(code, AT_END_AT));
 }
@@ -238,7 +230,7 @@ struct node_code {
     uint32_t word; /* the next label's */
 };
 
-static void slow_if(struct node_code *node, struct way *way, uint8_t condition)
+static void slow_if(struct node_code *node, struct way *way, enum emit_branch condition)
 {
     way->slow[way->slow_count++] = emit_branch(&node->e, condition, 0);
 }
@@ -248,11 +240,9 @@ static void sum_emit(struct emit *e, int32_t disp, uint64_t more)
 {
     load32(e, RAX, RBX, disp);
     load32(e, RCX, RBX, disp + 4);
-    emit_u8(e, 0x05); /* add eax, */
-    emit_u32(e, (uint32_t)more);
-    BYTES(e, 0x81, 0xd1); /* adc ecx, */
-    emit_u32(e, (uint32_t)(more >> 32));
-    BYTES(e, 0x0f, 0xb7, 0xc9); /* movzx ecx, cx */
+    emit_arith_eax(e, EMIT_ADD, (uint32_t)more);
+    emit_arith_imm32(e, false, EMIT_ADC, RCX, (uint32_t)(more >> 32));
+    emit_op(e, false, EMIT_MOVZX16, RCX, RCX);
 }
 
 /* eax: low half of the address, rcx: chunk, rsi: the chunk's granules */
@@ -269,11 +259,11 @@ static void address_emit(struct node_code *node, struct way *way)
         sum_emit(e, disp, more);
     } else {
         load32(e, RAX, RBX, disp);
-        op_memory(e, false, 0x0fb7, RCX, RBX, -1, 1, disp + 4);
+        emit_op_memory(e, false, EMIT_MOVZX16, RCX, RBX, -1, 1, disp + 4);
     }
-    op_memory(e, true, 0x8b, RSI, R14, RCX, 8, MACHINE(shadow.granules));
-    BYTES(e, 0x48, 0x85, 0xf6); /* test rsi, rsi */
-    slow_if(node, way, IF_ZERO);
+    emit_op_memory(e, true, EMIT_MOV_FROM, RSI, R14, RCX, 8, MACHINE(shadow.granules));
+    emit_op(e, true, EMIT_TEST, RSI, RSI);
+    slow_if(node, way, EMIT_IF_ZERO);
 }
 
 /* Out of the way unless the operand lies in whole granules, or within one; in edx the granule's offset then. */
@@ -283,33 +273,35 @@ static void alignment_emit(struct node_code *node, struct way *way)
     unsigned bytes = way->operand->size_bytes;
 
     if (bytes >= 4) {
-        BYTES(e, 0xa8, (uint8_t)(bytes - 1)); /* test al, */
-        slow_if(node, way, IF_NOT_ZERO);
+        emit_test_al(e, (uint8_t)(bytes - 1));
+        slow_if(node, way, EMIT_IF_NOT_ZERO);
         return;
     }
     if (bytes == 2) {
-        BYTES(e, 0x8d, 0x50, 0x01, 0xf6, 0xc2, 0x03); /* lea edx, [rax + 1]; test dl, 3 */
-        slow_if(node, way, IF_ZERO);
+        emit_op_memory(e, false, EMIT_LEA, RDX, RAX, -1, 1, 1);
+        emit_test_imm8(e, RDX, 3);
+        slow_if(node, way, EMIT_IF_ZERO);
     }
-    BYTES(e, 0x89, 0xc2, 0x83, 0xe2, 0xfc); /* mov edx, eax; and edx, -4 */
+    emit_op(e, false, EMIT_MOV_TO, RAX, RDX);
+    emit_arith_imm8(e, false, EMIT_AND, RDX, (uint8_t)-4);
 }
 
 static void vectors_equal_emit(struct node_code *node, struct way *way)
 {
     struct emit *e = &node->e;
 
-    BYTES(e, 0xf3, 0x0f, 0x6f, 0x04, 0x06); /* movdqu xmm0, [rsi + rax] */
-    BYTES(e, 0x66, 0x0f, 0x70, 0xc8, 0x00); /* pshufd xmm1, xmm0, 0 */
-    BYTES(e, 0x66, 0x0f, 0x7e, 0xc2);       /* movd edx, xmm0 */
-    BYTES(e, 0x66, 0x0f, 0x76, 0xc1);       /* pcmpeqd xmm0, xmm1 */
+    emit_load_xmm_sum(e, 0, RSI, RAX);
+    emit_xmm_spread32(e, 1, 0);
+    emit_reg32_from_xmm(e, RDX, 0);
+    emit_xmm_op(e, EMIT_PCMPEQD, 0, 1);
     for (unsigned off = 16; off < way->operand->size_bytes; off += 16) {
-        BYTES(e, 0xf3, 0x0f, 0x6f, 0x54, 0x06, (uint8_t)off); /* movdqu xmm2, [rsi + rax + off] */
-        BYTES(e, 0x66, 0x0f, 0x76, 0xd1);                     /* pcmpeqd xmm2, xmm1 */
-        BYTES(e, 0x66, 0x0f, 0xdb, 0xc2);                     /* pand xmm0, xmm2 */
+        emit_load_xmm_index(e, 2, RSI, RAX, (int32_t)off);
+        emit_xmm_op(e, EMIT_PCMPEQD, 2, 1);
+        emit_xmm_op(e, EMIT_PAND, 0, 2);
     }
-    BYTES(e, 0x66, 0x0f, 0xd7, 0xf8);             /* pmovmskb edi, xmm0 */
-    BYTES(e, 0x81, 0xff, 0xff, 0xff, 0x00, 0x00); /* cmp edi, 0xffff */
-    slow_if(node, way, IF_NOT_ZERO);
+    emit_xmm_mask(e, RDI, 0);
+    emit_arith_imm32(e, false, EMIT_CMP, RDI, 0xffff);
+    slow_if(node, way, EMIT_IF_NOT_ZERO);
 }
 
 static void load_emit(struct node_code *node, struct way *way)
@@ -320,26 +312,26 @@ static void load_emit(struct node_code *node, struct way *way)
     address_emit(node, way);
     alignment_emit(node, way);
     if (bytes < 4) {
-        BYTES(e, 0x8b, 0x14, 0x16); /* mov edx, [rsi + rdx] */
+        emit_op_sum(e, false, EMIT_MOV_FROM, RDX, RSI, RDX, 1);
     } else if (bytes == 4) {
-        BYTES(e, 0x8b, 0x14, 0x06); /* mov edx, [rsi + rax] */
+        emit_op_sum(e, false, EMIT_MOV_FROM, RDX, RSI, RAX, 1);
     } else if (bytes == 8) {
-        BYTES(e, 0x8b, 0x14, 0x06);       /* mov edx, [rsi + rax] */
-        BYTES(e, 0x3b, 0x54, 0x06, 0x04); /* cmp edx, [rsi + rax + 4] */
-        slow_if(node, way, IF_NOT_ZERO);
+        emit_op_sum(e, false, EMIT_MOV_FROM, RDX, RSI, RAX, 1);
+        emit_op_memory(e, false, EMIT_CMP_FROM, RDX, RSI, RAX, 1, 4);
+        slow_if(node, way, EMIT_IF_NOT_ZERO);
     } else {
         vectors_equal_emit(node, way);
     }
-    BYTES(e, 0x83, 0xfa, 0xff); /* cmp edx, DEP_MIXED */
+    emit_arith_imm8(e, false, EMIT_CMP, RDX, (uint8_t)DEP_MIXED);
     if (bytes >= 4) {
-        slow_if(node, way, IF_ZERO);
+        slow_if(node, way, EMIT_IF_ZERO);
     } else if (bytes == 2) {
-        way->mixed = emit_branch(e, IF_ZERO, 0);
+        way->mixed = emit_branch(e, EMIT_IF_ZERO, 0);
     } else {
-        uint8_t *whole = emit_branch(e, IF_NOT_ZERO, 0);
-        op_memory(e, true, 0x8b, RSI, R14, RCX, 8, MACHINE(shadow.sides));
-        BYTES(e, 0x8b, 0x14, 0x86); /* mov edx, [rsi + rax*4] */
-        site_set(e, whole, emit_host(e));
+        uint8_t *whole = emit_branch(e, EMIT_IF_NOT_ZERO, 0);
+        emit_op_memory(e, true, EMIT_MOV_FROM, RSI, R14, RCX, 8, MACHINE(shadow.sides));
+        emit_op_sum(e, false, EMIT_MOV_FROM, RDX, RSI, RAX, 4);
+        emit_land(e, whole);
     }
     store32(e, RDX, RBP, (int32_t)(4 * way->word));
 }
@@ -352,16 +344,15 @@ static void store_emit(struct node_code *node, struct way *way)
     address_emit(node, way);
     alignment_emit(node, way);
     if (bytes < 4) {
-        BYTES(e, 0x83, 0x3c, 0x16, 0xff); /* cmp dword [rsi + rdx], DEP_MIXED */
-        slow_if(node, way, IF_NOT_ZERO);
-        op_memory(e, true, 0x8b, RSI, R14, RCX, 8, MACHINE(shadow.sides));
-        op_memory(e, bytes == 2, 0x89, R12, RSI, RAX, 4, 0);
+        emit_cmp_sum_imm8(e, RSI, RDX, (uint8_t)DEP_MIXED);
+        slow_if(node, way, EMIT_IF_NOT_ZERO);
+        emit_op_memory(e, true, EMIT_MOV_FROM, RSI, R14, RCX, 8, MACHINE(shadow.sides));
+        emit_op_memory(e, bytes == 2, EMIT_MOV_TO, R12, RSI, RAX, 4, 0);
     } else if (bytes <= 8) {
-        op_memory(e, bytes == 8, 0x89, R12, RSI, RAX, 1, 0);
+        emit_op_memory(e, bytes == 8, EMIT_MOV_TO, R12, RSI, RAX, 1, 0);
     } else {
         for (unsigned off = 0; off < bytes; off += 16)
-            BYTES(e, 0xf3, 0x0f, 0x7f, 0x7c, 0x06,
-                  (uint8_t)off); /* movdqu [rsi + rax + off], xmm7 */
+            emit_store_xmm_index(e, RSI, RAX, (int32_t)off, 7);
     }
 }
 
@@ -372,7 +363,7 @@ static void call_emit(struct node_code *node, const struct dep_operand *operand,
 
     emit_mov_imm(e, RSI, (uintptr_t)operand);
     emit_lea(e, RCX, RBP, -1, 1, (int32_t)(4 * word), false);
-    branch(e, CALL, fixed_at(node->code, SLOW_AT));
+    emit_branch(e, EMIT_CALL, fixed_at(node->code, SLOW_AT));
     if (operand->access & DEP_LOAD)
         emit_lea(e, RBP, RAX, -1, 1, -(int32_t)(4 * (word + 1)), false);
 }
@@ -405,13 +396,15 @@ static void mixed_emit(struct node_code *node, struct way *way)
 {
     struct emit *e = &node->e;
 
-    site_set(e, way->mixed, emit_host(e));
-    op_memory(e, true, 0x8b, RSI, R14, RCX, 8, MACHINE(shadow.sides));
-    BYTES(e, 0x48, 0x8b, 0x14, 0x86);                             /* mov rdx, [rsi + rax*4] */
-    BYTES(e, 0x48, 0x89, 0xd7, 0x48, 0xc1, 0xef, 32, 0x39, 0xd7); /* both the same? */
-    slow_if(node, way, IF_NOT_ZERO);
+    emit_land(e, way->mixed);
+    emit_op_memory(e, true, EMIT_MOV_FROM, RSI, R14, RCX, 8, MACHINE(shadow.sides));
+    emit_op_sum(e, true, EMIT_MOV_FROM, RDX, RSI, RAX, 4);
+    emit_op(e, true, EMIT_MOV_TO, RDX, RDI); /* both the same? */
+    emit_shift(e, true, EMIT_SHR, RDI, 32);
+    emit_op(e, false, EMIT_CMP_TO, RDX, RDI);
+    slow_if(node, way, EMIT_IF_NOT_ZERO);
     store32(e, RDX, RBP, (int32_t)(4 * way->word));
-    branch(e, JMP, way->back);
+    emit_branch(e, EMIT_JMP, way->back);
 }
 
 static void way_emit(struct node_code *node, struct way *way)
@@ -419,9 +412,9 @@ static void way_emit(struct node_code *node, struct way *way)
     if (way->mixed)
         mixed_emit(node, way);
     for (unsigned i = 0; i < way->slow_count; i++)
-        site_set(&node->e, way->slow[i], emit_host(&node->e));
+        emit_land(&node->e, way->slow[i]);
     call_emit(node, way->operand, way->word);
-    branch(&node->e, JMP, way->back);
+    emit_branch(&node->e, EMIT_JMP, way->back);
 }
 
 /* ---- one node ---- */
@@ -431,10 +424,10 @@ static void node_emit(struct node_code *code, const struct dep_node *node,
 {
     struct emit *e = &code->e;
 
-    BYTES(e, 0x4d, 0x01, 0xec);       /* add r12, r13 */
-    BYTES(e, 0x66, 0x0f, 0xfe, 0xfe); /* paddd xmm7, xmm6 */
-    BYTES(e, 0x49, 0x81, 0xc1);       /* add r9, ... */
-    emit_u32(e, node->is.statement_count << DEP_COUNTED_LOAD_BITS | node->load_count);
+    emit_op(e, true, EMIT_ADD_TO, R13, R12);
+    emit_xmm_op(e, EMIT_PADDD, 7, 6);
+    emit_arith_imm32(e, true, EMIT_ADD, R9,
+                     node->is.statement_count << DEP_COUNTED_LOAD_BITS | node->load_count);
     emit_store_imm(e, RBP, 0, id);
     code->word = 1 + dep_inputs_emit(e, lists);
     for (unsigned i = 0; i < node->operand_count; i++)

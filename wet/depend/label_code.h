@@ -6,44 +6,26 @@
 #include "wet/depend/depend_priv.h"
 
 enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, R15 };
-enum { IF_ZERO = 0x84, IF_NOT_ZERO = 0x85, IF_NOT_BELOW = 0x83, JMP = 0xe9, CALL = 0xe8 };
-
-/* opcode reg, [base + index * scale + disp] and the other way round; wide: 64 bits */
-static inline void op_memory(struct emit *e, bool wide, unsigned opcode, unsigned reg, int base,
-                             int index, unsigned scale, int32_t disp)
-{
-    uint8_t rex = emit_rex(wide, reg, index, base);
-
-    if (rex != 0x40)
-        emit_u8(e, rex);
-    if (opcode > 0xff)
-        emit_u8(e, (uint8_t)(opcode >> 8));
-    emit_u8(e, (uint8_t)opcode);
-    emit_memory(e, reg, base, index, scale, disp);
-}
 
 static inline void load32(struct emit *e, unsigned reg, unsigned base, int32_t disp)
 {
-    op_memory(e, false, 0x8b, reg, (int)base, -1, 1, disp);
+    emit_op_memory(e, false, EMIT_MOV_FROM, reg, (int)base, -1, 1, disp);
 }
 
 static inline void load64(struct emit *e, unsigned reg, unsigned base, int32_t disp)
 {
-    op_memory(e, true, 0x8b, reg, (int)base, -1, 1, disp);
+    emit_op_memory(e, true, EMIT_MOV_FROM, reg, (int)base, -1, 1, disp);
 }
 
 static inline void store32(struct emit *e, unsigned reg, unsigned base, int32_t disp)
 {
-    op_memory(e, false, 0x89, reg, (int)base, -1, 1, disp);
+    emit_op_memory(e, false, EMIT_MOV_TO, reg, (int)base, -1, 1, disp);
 }
 
 static inline void store64(struct emit *e, unsigned reg, unsigned base, int32_t disp)
 {
-    op_memory(e, true, 0x89, reg, (int)base, -1, 1, disp);
+    emit_op_memory(e, true, EMIT_MOV_TO, reg, (int)base, -1, 1, disp);
 }
-
-#define BYTES(e, ...)                                                                              \
-    emit_bytes(e, (const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__}))
 
 /* ---- rows.c: labels of registers. Registers of the code as label_code.c says. ---- */
 

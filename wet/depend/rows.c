@@ -28,14 +28,12 @@ static unsigned row_copy(struct emit *e, unsigned row, unsigned places, uint32_t
             continue;
         if (at == 0 && (next & 7) == 7) {
             count = next == 15 ? 4 : 3;
-            BYTES(e, 0xf3, 0x41, 0x0f, 0x6f); /* movdqu xmm0, [r15 + ...] */
-            emit_memory(e, 0, R15, -1, 1, from);
-            BYTES(e, 0xf3, 0x0f, 0x7f); /* movdqu [rbp + ...], xmm0 */
-            emit_memory(e, 0, RBP, -1, 1, to);
+            emit_load_xmm(e, 0, R15, from);
+            emit_store_xmm(e, RBP, to, 0);
         } else {
             count = (next & 3) == 3 ? 2 : 1;
-            op_memory(e, count == 2, 0x8b, RAX, R15, -1, 1, from);
-            op_memory(e, count == 2, 0x89, RAX, RBP, -1, 1, to);
+            emit_op_memory(e, count == 2, EMIT_MOV_FROM, RAX, R15, -1, 1, from);
+            emit_op_memory(e, count == 2, EMIT_MOV_TO, RAX, RBP, -1, 1, to);
         }
         word += count;
     }
@@ -54,11 +52,10 @@ static void row_define(struct emit *e, unsigned row, unsigned places)
         count = 1;
         if (next == 15) {
             count = DEP_ROW;
-            BYTES(e, 0xf3, 0x41, 0x0f, 0x7f); /* movdqu [r15 + ...], xmm7 */
-            emit_memory(e, 7, R15, -1, 1, to);
+            emit_store_xmm(e, R15, to, 7);
         } else if (next & 1) {
             count = (next & 3) == 3 ? 2 : 1;
-            op_memory(e, count == 2, 0x89, R12, R15, -1, 1, to);
+            emit_op_memory(e, count == 2, EMIT_MOV_TO, R12, R15, -1, 1, to);
         }
     }
 }
