@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* How a fragment ends, and how translated code is left for the agent. */
-#include "recorder/dbi/translate_priv.h"
+#include "recorder/dbi/branch.h"
+
+#include <string.h>
+
+#include "recorder/dbi/lookup.h"
+#include "recorder/dbi/operand.h"
+#include "recorder/dbi/processor_emit.h"
+#include "recorder/dbi/relocate.h"
+#include "recorder/dbi/scratch.h"
 
 /* ---- leaving ---- */
 
@@ -15,6 +23,24 @@ void dbi_leave_emit(struct emit *e, uint64_t rip, enum agt_exit kind)
     dbi_rip_store(e, rip);
     emit_store_imm_gs(e, AGT_CTX_EXIT_KIND, kind);
     emit_jmp_gs(e, AGT_CTX_AGENT_EXIT);
+}
+
+void dbi_agent_call(struct work *w, enum agt_exit kind, uint32_t arg)
+{
+    dbi_regs_restore(w, UINT16_MAX);
+    emit_store_imm_gs(w->e, AGT_CTX_EXIT_KIND, kind);
+    emit_store_imm_gs(w->e, AGT_CTX_EXIT_ARG, arg);
+    emit_store_imm_gs(w->e, AGT_CTX_RESUME, 0);
+    uint8_t *low = w->e->at - 4;
+    emit_store_imm_gs(w->e, AGT_CTX_RESUME + 4, 0);
+    uint8_t *high = w->e->at - 4;
+    emit_jmp_gs(w->e, AGT_CTX_AGENT_EXIT);
+    if (w->e->overflow)
+        return;
+    uint64_t resume = emit_host(w->e);
+    uint32_t parts[2] = {(uint32_t)resume, (uint32_t)(resume >> 32)};
+    memcpy(low, &parts[0], 4);
+    memcpy(high, &parts[1], 4);
 }
 
 void dbi_leave_time_emit(struct work *w, uint64_t rip)

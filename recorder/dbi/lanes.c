@@ -6,8 +6,13 @@
  * ring for whoever reads it (insn_ranges.h), or in the context for the agent, which marks what a scatter
  * writes. Slow, but these are rare, and what faults halfway is the instruction itself.
  */
+#include "recorder/dbi/lanes.h"
+
+#include "recorder/dbi/branch.h"
 #include "recorder/dbi/emit_vector.h"
-#include "recorder/dbi/translate_priv.h"
+#include "recorder/dbi/operand.h"
+#include "recorder/dbi/ring.h"
+#include "recorder/dbi/scratch.h"
 
 /* Where a processor lacks them, the instruction itself is to fault and not what belongs to it. */
 static bool has_mask_registers(void)

@@ -34,7 +34,10 @@
  * No comparison may change a flag: whoever came to the wrong prefix still needs its own at the right
  * one. (`cmp` where the fragment itself does not mind was tried, and a carry was lost.)
  */
-#include "recorder/dbi/translate_priv.h"
+#include "recorder/dbi/lookup.h"
+
+#include "recorder/dbi/branch.h"
+#include "recorder/dbi/scratch.h"
 
 unsigned dbi_lookup_shift(void)
 {

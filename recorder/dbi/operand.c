@@ -6,12 +6,15 @@
  * instruction that reaches memory through gs gets the sum in a borrowed register, and is encoded
  * anew with that as its base and no segment.
  */
+#include "recorder/dbi/operand.h"
+
 #include <stddef.h>
 #include <sys/auxv.h>
 
-#include "recorder/dbi/translate_priv.h"
+#include "recorder/dbi/relocate.h"
+#include "recorder/dbi/scratch.h"
 
-/* ---- bit numbers ---- */
+/* ---- bit numbers, lines, segments ---- */
 
 /* What changes flags stands between these two. The flags wait in ax meanwhile, and rax in the context. */
 static void flagless_begin(struct emit *e)
@@ -26,7 +29,8 @@ static void flagless_end(struct emit *e)
     emit_load_gs(e, INS_RAX, AGT_CTX_TMP);
 }
 
-void dbi_bit_offset_add(struct work *w, unsigned at, const struct ins_mem *mem, unsigned to)
+/* Adds what an operand's bit register says. */
+static void bit_offset_add(struct work *w, unsigned at, const struct ins_mem *mem, unsigned to)
 {
     unsigned bits = mem->bit_reg == R15 ? dbi_r15_get(w, at) : (unsigned)mem->bit_reg;
     unsigned units = dbi_reg_borrow(w, at, 1u << INS_RAX);
@@ -39,22 +43,63 @@ void dbi_bit_offset_add(struct work *w, unsigned at, const struct ins_mem *mem, 
     dbi_reg_return(w, units);
 }
 
-void dbi_line_start(struct work *w, unsigned reg)
+/* reg, which is not rax, goes down to the start of its line of 64 bytes. */
+static void line_start(struct work *w, unsigned reg)
 {
     flagless_begin(w->e);
     emit_arith_imm8(w->e, true, EMIT_AND, reg, (uint8_t)-64);
     flagless_end(w->e);
 }
 
-/* ---- gs ---- */
-
-void dbi_segment_add(struct work *w, unsigned at, const struct ins_mem *mem, unsigned to)
+/* Adds the base of the operand's segment, which is fs or gs. */
+static void segment_add(struct work *w, unsigned at, const struct ins_mem *mem, unsigned to)
 {
     unsigned base = dbi_reg_borrow(w, at, 0);
     emit_load_gs(w->e, base, mem->flags & INS_MEM_FS ? AGT_CTX_FS_BASE : AGT_CTX_GS_BASE);
     emit_lea(w->e, to, (int)to, (int)base, 1, 0, false);
     dbi_reg_return(w, base);
 }
+
+/* ---- addresses ---- */
+
+int dbi_mem_register(struct work *w, unsigned at, int reg)
+{
+    return reg == R15 ? (int)dbi_r15_get(w, at) : reg;
+}
+
+void dbi_address_get(struct work *w, unsigned at, const struct ins_mem *mem, unsigned to,
+                     int64_t more)
+{
+    int64_t disp = mem->disp + more;
+    bool narrow = mem->flags & INS_MEM_ADDR32;
+    bool vsib = mem->flags & (INS_MEM_VSIB32 | INS_MEM_VSIB64);
+    int base = dbi_mem_register(w, at, mem->base);
+    int index = vsib ? -1 : dbi_mem_register(w, at, mem->index);
+    if (mem->flags & INS_MEM_INDEX_BYTE) { /* xlat: movzx to, al */
+        emit_op(w->e, true, EMIT_MOVZX8, to, INS_RAX);
+        index = (int)to;
+    }
+    if (base < 0 && index < 0)
+        emit_mov_imm(w->e, to, narrow ? (uint32_t)disp : (uint64_t)disp);
+    else
+        emit_lea(w->e, to, base, index, mem->scale ? mem->scale : 1, (int32_t)disp, narrow);
+    if (mem->flags & INS_MEM_BIT_OFFSET)
+        bit_offset_add(w, at, mem, to);
+    if (mem->flags & (INS_MEM_FS | INS_MEM_GS))
+        segment_add(w, at, mem, to);
+    if (mem->flags & INS_MEM_LINE)
+        line_start(w, to);
+}
+
+void dbi_address_keep(struct work *w, unsigned at, uint32_t disp)
+{
+    unsigned reg = dbi_reg_borrow(w, at, 0);
+    dbi_address_get(w, at, &w->code->insns[at].info.mems[0], reg, 0);
+    emit_store_gs(w->e, disp, reg);
+    dbi_reg_return(w, reg);
+}
+
+/* ---- gs ---- */
 
 int dbi_gs_insn_emit(struct work *w, unsigned at)
 {

@@ -3,7 +3,11 @@
  * rdpid and lsl, which the agent executes: it knows what the recorded processor answered. And writes of segment
  * registers, of which it knows what they hold.
  */
-#include "recorder/dbi/translate_priv.h"
+#include "recorder/dbi/processor_emit.h"
+
+#include "recorder/dbi/branch.h"
+#include "recorder/dbi/operand.h"
+#include "recorder/dbi/scratch.h"
 
 static unsigned named(struct dbi_insn *insn, unsigned operand)
 {

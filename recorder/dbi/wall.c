@@ -19,7 +19,11 @@
  * (translated code itself writes to the agent's area between the program's instructions), and hiding the area at a random
  * place (a recording may have as many faults as it takes to find it).
  */
-#include "recorder/dbi/translate_priv.h"
+#include "recorder/dbi/wall.h"
+
+#include "recorder/dbi/lanes.h"
+#include "recorder/dbi/operand.h"
+#include "recorder/dbi/scratch.h"
 
 #define WALL_DISP ((uint32_t) - (int64_t)AGT_WALL_BYTES)
 #define NEAR      (16 << 20)

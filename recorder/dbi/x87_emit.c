@@ -5,7 +5,10 @@
  * knows which instructions were executed.) Where the processor loses the pointers the last memory
  * operand's address is kept, too; the others' own is right.
  */
-#include "recorder/dbi/translate_priv.h"
+#include "recorder/dbi/x87_emit.h"
+
+#include "recorder/dbi/branch.h"
+#include "recorder/dbi/operand.h"
 #include "recorder/dbi/x87_kinds.h"
 
 /* Whether what instruction `at` leaves is replaced in the fragment, with nobody to see it; `memory`: by one with a

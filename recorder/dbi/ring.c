@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "recorder/dbi/ring.h"
+
+#include "recorder/dbi/lanes.h"
+#include "recorder/dbi/operand.h"
+#include "recorder/dbi/scratch.h"
+#include "recorder/dbi/slots.h"
+#include "recorder/insn/insn_ranges.h"
+
+static unsigned value_words(const struct ins_info *info)
+{
+    unsigned words = (unsigned)__builtin_popcount(dbi_value_registers(info));
+    for (unsigned m = 0; m < info->mem_count; m++)
+        words += dbi_value_words(&info->mems[m]);
+    return words;
+}
+
+unsigned dbi_insn_words(const struct dbi_insn *insn)
+{
+    return ins_slot_count(&insn->info) +
+           (insn->info.klass == INS_PLAIN ? value_words(&insn->info) : 0);
+}
+
+void dbi_ring_plan(struct work *w)
+{
+    struct dbi_output *out = w->out;
+    out->slot_count = out->word_count = 0;
+    if (w->mode != DBI_COLLECT)
+        return;
+    if (!w->values) {
+        out->slot_count = dbi_slots_derive(w->code, out->slots, &out->word_count);
+        return;
+    }
+    for (unsigned i = 0; i < w->code->count; i++)
+        out->word_count += dbi_insn_words(&w->code->insns[i]);
+}
+
+/* Whether the next slot has a word: then it is w->word + 1. */
+static bool slot_next(struct work *w)
+{
+    return w->values || w->out->slots[w->slot++].word > w->word;
+}
+
+void dbi_ring_store(struct work *w, unsigned word, unsigned reg)
+{
+    emit_store_gs_narrow(w->e, R15, dbi_word_off(w, word), reg);
+}
+
+static void collect_address(struct work *w, unsigned at, const struct ins_mem *mem, bool has_disp)
+{
+    bool bare = mem->base >= 0 && mem->index < 0 && (!mem->disp || !has_disp) &&
+                !(mem->flags & (INS_MEM_FS | INS_MEM_GS | INS_MEM_ADDR32 | INS_MEM_BIT_OFFSET |
+                                INS_MEM_INDEX_BYTE | INS_MEM_LINE));
+    if (bare) {
+        dbi_ring_store(w, w->word, (unsigned)dbi_mem_register(w, at, mem->base));
+    } else {
+        unsigned reg = dbi_reg_borrow(w, at, 0);
+        dbi_address_get(w, at, mem, reg, has_disp ? 0 : -mem->disp);
+        dbi_ring_store(w, w->word, reg);
+        dbi_reg_return(w, reg);
+    }
+    w->word++;
+}
+
+void dbi_ring_before(struct work *w, unsigned at)
+{
+    const struct ins_info *info = &w->code->insns[at].info;
+    bool rep = false, has_disp = w->values || !dbi_slots_plain(info);
+    for (unsigned m = 0; m < info->mem_count; m++) {
+        const struct ins_mem *mem = &info->mems[m];
+        if (!slot_next(w))
+            continue;
+        collect_address(w, at, mem, has_disp);
+        if (mem->flags & (INS_MEM_VSIB32 | INS_MEM_VSIB64))
+            dbi_lanes_collect(w, at, mem);
+        rep |= mem->flags & INS_MEM_REP;
+    }
+    if (rep)
+        dbi_ring_store(w, w->word, INS_RCX);
+}
+
+void dbi_ring_after(struct work *w, unsigned at)
+{
+    const struct ins_info *info = &w->code->insns[at].info;
+    if (!info->mem_count || !(info->mems[0].flags & INS_MEM_REP))
+        return;
+    dbi_ring_store(w, w->word + 1, INS_RCX);
+    w->word += 2;
+    collect_address(w, at, &info->mems[0], true);
+    w->slot += 3;
+}
+
+/* What is now where operand `m` was stored, whose address is in word `address`. */
+static void value_collect(struct work *w, unsigned at, unsigned m, unsigned address)
+{
+    const struct ins_mem *mem = &w->code->insns[at].info.mems[m];
+    unsigned words = dbi_value_words(mem);
+    if (words && mem->flags & INS_MEM_REP) {
+        dbi_ring_store(w, w->word++, INS_RAX);
+        return;
+    }
+    if (!words)
+        return;
+    unsigned place = dbi_reg_borrow(w, at, 0), word = dbi_reg_borrow(w, at, 0);
+    emit_load_gs_narrow(w->e, place, R15, dbi_word_off(w, address));
+    for (unsigned off = 0, size = 8; off < mem->size_bytes; off += size) {
+        while (size > mem->size_bytes - off)
+            size /= 2;
+        emit_load_sized(w->e, word, place, (int32_t)off, size);
+        dbi_ring_store(w, w->word++, word);
+    }
+    dbi_reg_return(w, place);
+    dbi_reg_return(w, word);
+}
+
+void dbi_ring_values(struct work *w, unsigned at, unsigned first)
+{
+    const struct ins_info *info = &w->code->insns[at].info;
+    uint16_t registers = dbi_value_registers(info);
+    if (info->klass != INS_PLAIN)
+        return;
+    for (unsigned m = 0, address = first; m < info->mem_count; m++) {
+        value_collect(w, at, m, address);
+        address += info->mems[m].flags & (INS_MEM_VSIB32 | INS_MEM_VSIB64) ? 17 : 1;
+    }
+    for (unsigned reg = 0; reg < R15; reg++) {
+        if (registers >> reg & 1)
+            dbi_ring_store(w, w->word++, reg);
+    }
+    if (registers >> R15 & 1) {
+        unsigned word = dbi_reg_borrow(w, at, 0);
+        emit_load_gs(w->e, word, HOME(R15));
+        dbi_ring_store(w, w->word++, word);
+        dbi_reg_return(w, word);
+    }
+}
