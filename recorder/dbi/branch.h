@@ -1,29 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How a fragment ends, and how translated code is left for the agent. */
+/* How a fragment ends, and what stands before one where a stop is. */
 #ifndef RECORDER_DBI_BRANCH_H
 #define RECORDER_DBI_BRANCH_H
 
 #include "recorder/dbi/work.h"
 
-/* Leaves for the agent, which comes back to what follows. */
-void dbi_agent_call(struct work *w, enum agt_exit kind, uint32_t arg);
-
 /* The last instruction. */
 void dbi_terminal_emit(struct work *w);
 
-/* ctx.rip = rip */
-void dbi_rip_store(struct emit *e, uint64_t rip);
-
-/* Leaves for the agent at `rip`. */
-void dbi_leave_emit(struct emit *e, uint64_t rip, enum agt_exit kind);
-
-/* The same for time, shorter. */
-void dbi_leave_time_emit(struct work *w, uint64_t rip);
-
 /* Leaves only if the filter holds. */
 void dbi_filter_emit(struct work *w, const struct dbi_filter *filter);
-
-/* A branch (enum emit_branch) to another fragment; who emits this one leads it there. */
-void dbi_exit_add(struct work *w, unsigned opcode, uint64_t target);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "recorder/dbi/code_check.h"
 
-#include "recorder/dbi/branch.h"
+#include "recorder/dbi/leave.h"
 
 /* Flags to ax and back, without the guest's stack; rax waits in its home. */
 static void flags_keep(struct work *w)

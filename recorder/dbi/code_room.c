@@ -5,6 +5,8 @@
  * What is kept as long as the code cache is taken from chunks that grow up to a huge page. An
  * allocation each cost a twentieth of translating, and touching page by page more.
  */
+#include "recorder/dbi/code_room.h"
+
 #include <sys/mman.h>
 
 #include "recorder/dbi/dbi_priv.h"

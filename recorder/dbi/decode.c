@@ -2,10 +2,16 @@
 #include "recorder/dbi/decode.h"
 
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "recorder/dbi/x87_kinds.h"
 #include "recorder/insn/insn_zydis.h"
 #include <wetdbg/errors.h>
+
+bool dbi_has_fsgsbase(void)
+{
+    return getauxval(AT_HWCAP2) & 2; /* HWCAP2_FSGSBASE */
+}
 
 static uint8_t status_flags(ZydisAccessedFlagsMask flags)
 {

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which code is going to run, where that is known: a set of hashes, one bit each. */
+#include "recorder/dbi/expect.h"
+
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "recorder/dbi/dbi_priv.h"
+#include "recorder/dbi/fragment_table.h"
 
 #define BITS 20
 

@@ -8,10 +8,9 @@
  */
 #include "recorder/dbi/lanes.h"
 
-#include "recorder/dbi/branch.h"
 #include "recorder/dbi/emit_vector.h"
+#include "recorder/dbi/leave.h"
 #include "recorder/dbi/operand.h"
-#include "recorder/dbi/ring.h"
 #include "recorder/dbi/scratch.h"
 
 /* Where a processor lacks them, the instruction itself is to fault and not what belongs to it. */

@@ -36,7 +36,7 @@
  */
 #include "recorder/dbi/lookup.h"
 
-#include "recorder/dbi/branch.h"
+#include "recorder/dbi/leave.h"
 #include "recorder/dbi/scratch.h"
 
 unsigned dbi_lookup_shift(void)

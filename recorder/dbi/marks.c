@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "recorder/dbi/marks.h"
 
-#include "recorder/dbi/branch.h"
 #include "recorder/dbi/lanes.h"
+#include "recorder/dbi/leave.h"
 #include "recorder/dbi/operand.h"
 #include "recorder/dbi/scratch.h"
 

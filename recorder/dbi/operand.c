@@ -9,7 +9,6 @@
 #include "recorder/dbi/operand.h"
 
 #include <stddef.h>
-#include <sys/auxv.h>
 
 #include "recorder/dbi/relocate.h"
 #include "recorder/dbi/scratch.h"
@@ -118,11 +117,6 @@ int dbi_gs_insn_emit(struct work *w, unsigned at)
     if (r15 >= 0 && insn->is.writes_r15)
         emit_store_gs(w->e, HOME(R15), (unsigned)r15);
     return err;
-}
-
-bool dbi_has_fsgsbase(void)
-{
-    return getauxval(AT_HWCAP2) & 2; /* HWCAP2_FSGSBASE */
 }
 
 void dbi_gs_load_emit(struct work *w, unsigned at)

@@ -5,7 +5,7 @@
  */
 #include "recorder/dbi/processor_emit.h"
 
-#include "recorder/dbi/branch.h"
+#include "recorder/dbi/leave.h"
 #include "recorder/dbi/operand.h"
 #include "recorder/dbi/scratch.h"
 

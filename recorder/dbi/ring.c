@@ -41,11 +41,6 @@ static bool slot_next(struct work *w)
     return w->values || w->out->slots[w->slot++].word > w->word;
 }
 
-void dbi_ring_store(struct work *w, unsigned word, unsigned reg)
-{
-    emit_store_gs_narrow(w->e, R15, dbi_word_off(w, word), reg);
-}
-
 static void collect_address(struct work *w, unsigned at, const struct ins_mem *mem, bool has_disp)
 {
     bool bare = mem->base >= 0 && mem->index < 0 && (!mem->disp || !has_disp) &&

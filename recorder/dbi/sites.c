@@ -10,10 +10,15 @@
  * entries, and the index the first of some functions of the target that tells all known ones
  * apart; if none does, 64 K. Then those that still share an entry take turns in it.
  */
+#include "recorder/dbi/sites.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
+#include "common/array.h"
 #include "recorder/dbi/dbi_priv.h"
+#include "recorder/dbi/fragment_table.h"
+#include "recorder/dbi/translate.h"
 #include <wetdbg/errors.h>
 
 #define PAIRS_MAX      (1u << 24)
@@ -21,6 +26,21 @@
 #define LARGE_BITS     16
 #define TARGETS_SMALL  128 /* more than that are never told apart by 8 bits */
 #define LARGE_ROTATION 3
+
+int dbi_sites_init(struct dbi *dbi)
+{
+    dbi->sites.by_key = dbi_heads_new();
+    dbi->sites.pairs_by_both = dbi_heads_new();
+    return dbi->sites.by_key && dbi->sites.pairs_by_both ? 0 : -ENOMEM;
+}
+
+void dbi_sites_fini(struct dbi *dbi)
+{
+    free(dbi->sites.sites);
+    free(dbi->sites.by_key);
+    free(dbi->sites.pairs);
+    free(dbi->sites.pairs_by_both);
+}
 
 /* ---- sites ---- */
 
@@ -44,21 +64,16 @@ int dbi_site_get(struct dbi *dbi, const struct dbi_code *code, uint32_t *out)
         return 0;
     uint64_t key = site_key(last);
     bool is_jump = last->is.terminal == DBI_JMP_INDIRECT;
-    uint32_t *head = &dbi->sites_by_key[slot_of(key)];
-    for (*out = *head; *out; *out = dbi->sites[*out - 1].next) {
-        if (dbi->sites[*out - 1].key == key && dbi->sites[*out - 1].is_jump == is_jump)
+    uint32_t *head = &dbi->sites.by_key[slot_of(key)];
+    for (*out = *head; *out; *out = dbi->sites.sites[*out - 1].next) {
+        if (dbi->sites.sites[*out - 1].key == key && dbi->sites.sites[*out - 1].is_jump == is_jump)
             return 0;
     }
-    if (dbi->site_count == dbi->site_capacity) {
-        size_t capacity = dbi->site_capacity ? dbi->site_capacity * 2 : 1024;
-        struct site *sites = realloc(dbi->sites, capacity * sizeof(*sites));
-        if (!sites)
-            return -ENOMEM;
-        dbi->sites = sites;
-        dbi->site_capacity = capacity;
-    }
-    dbi->sites[dbi->site_count] = (struct site){.key = key, .is_jump = is_jump, .next = *head};
-    *head = *out = ++dbi->site_count;
+    if (wd_grow(dbi->sites.sites, dbi->sites.site_capacity, dbi->sites.site_count + 1))
+        return -ENOMEM;
+    dbi->sites.sites[dbi->sites.site_count] =
+        (struct site){.key = key, .is_jump = is_jump, .next = *head};
+    *head = *out = ++dbi->sites.site_count;
     return 0;
 }
 
@@ -66,31 +81,25 @@ int dbi_site_get(struct dbi *dbi, const struct dbi_code *code, uint32_t *out)
 
 static uint32_t *pair_slot(struct dbi *dbi, uint32_t site, uint64_t target)
 {
-    return &dbi->pairs_by_both[slot_of(target + site)];
+    return &dbi->sites.pairs_by_both[slot_of(target + site)];
 }
 
 static int pair_add(struct dbi *dbi, uint32_t index, uint64_t target)
 {
-    struct site *site = &dbi->sites[index - 1];
+    struct site *site = &dbi->sites.sites[index - 1];
     uint32_t *head = pair_slot(dbi, index, target);
-    for (uint32_t i = *head; i; i = dbi->pairs[i - 1].next) {
-        if (dbi->pairs[i - 1].site == index && dbi->pairs[i - 1].target == target)
+    for (uint32_t i = *head; i; i = dbi->sites.pairs[i - 1].next) {
+        if (dbi->sites.pairs[i - 1].site == index && dbi->sites.pairs[i - 1].target == target)
             return 0;
     }
-    if (dbi->pair_count == PAIRS_MAX)
+    if (dbi->sites.pair_count == PAIRS_MAX)
         return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED,
                            "the program's indirect jumps have more than %u targets", PAIRS_MAX);
-    if (dbi->pair_count == dbi->pair_capacity) {
-        size_t capacity = dbi->pair_capacity ? dbi->pair_capacity * 2 : 1024;
-        struct pair *pairs = realloc(dbi->pairs, capacity * sizeof(*pairs));
-        if (!pairs)
-            return -ENOMEM;
-        dbi->pairs = pairs;
-        dbi->pair_capacity = capacity;
-    }
-    dbi->pairs[dbi->pair_count] =
+    if (wd_grow(dbi->sites.pairs, dbi->sites.pair_capacity, dbi->sites.pair_count + 1))
+        return -ENOMEM;
+    dbi->sites.pairs[dbi->sites.pair_count] =
         (struct pair){.target = target, .site = index, .next = *head, .next_of_site = site->pairs};
-    *head = site->pairs = ++dbi->pair_count;
+    *head = site->pairs = ++dbi->sites.pair_count;
     site->pair_count++;
     return 0;
 }
@@ -111,13 +120,13 @@ static int jump_order(const void *a, const void *b)
 
 int dbi_jumps_get(const struct dbi *dbi, struct dbi_jump **out, size_t *count)
 {
-    struct dbi_jump *jumps = malloc((dbi->pair_count + 1) * sizeof(*jumps));
+    struct dbi_jump *jumps = malloc((dbi->sites.pair_count + 1) * sizeof(*jumps));
     *count = 0;
     if (!jumps)
         return -ENOMEM;
-    for (uint32_t i = 0; i < dbi->pair_count; i++) {
-        const struct pair *pair = &dbi->pairs[i];
-        const struct site *site = &dbi->sites[pair->site - 1];
+    for (uint32_t i = 0; i < dbi->sites.pair_count; i++) {
+        const struct pair *pair = &dbi->sites.pairs[i];
+        const struct site *site = &dbi->sites.sites[pair->site - 1];
         if (site->is_jump)
             jumps[(*count)++] = (struct dbi_jump){.pc = site->key, .target = pair->target};
     }
@@ -131,8 +140,8 @@ int dbi_jumps_get(const struct dbi *dbi, struct dbi_jump **out, size_t *count)
 static bool is_separating(const struct dbi *dbi, const struct site *site, const struct agt_site *is)
 {
     uint64_t taken[(1 << SMALL_BITS) / 64] = {0};
-    for (uint32_t i = site->pairs; i; i = dbi->pairs[i - 1].next_of_site) {
-        uint32_t at = agt_site_index(is, dbi->pairs[i - 1].target);
+    for (uint32_t i = site->pairs; i; i = dbi->sites.pairs[i - 1].next_of_site) {
+        uint32_t at = agt_site_index(is, dbi->sites.pairs[i - 1].target);
         if (taken[at / 64] >> (at % 64) & 1)
             return false;
         taken[at / 64] |= 1ull << (at % 64);
@@ -166,10 +175,10 @@ static uint32_t table_place(struct dbi *dbi, unsigned bits)
 {
     size_t bytes = sizeof(uint64_t) << bits;
     size_t room = bits == LARGE_BITS ? AGT_TABLES_BYTES / 2 : AGT_TABLES_BYTES;
-    if (dbi->tables_bytes + bytes > room)
+    if (dbi->sites.tables_bytes + bytes > room)
         return 0;
-    uint32_t off = (uint32_t)(AGT_TABLES_OFF + dbi->tables_bytes);
-    dbi->tables_bytes += bytes;
+    uint32_t off = (uint32_t)(AGT_TABLES_OFF + dbi->sites.tables_bytes);
+    dbi->sites.tables_bytes += bytes;
     return off;
 }
 
@@ -214,7 +223,7 @@ static void record_set(struct dbi *dbi, uint32_t fragment, const struct agt_site
 
 const struct agt_site *dbi_site_table(struct dbi *dbi, uint32_t index)
 {
-    struct site *site = index ? &dbi->sites[index - 1] : NULL;
+    struct site *site = index ? &dbi->sites.sites[index - 1] : NULL;
     if (!site)
         return NULL;
     if (!site->is.table_off) {
@@ -227,7 +236,7 @@ const struct agt_site *dbi_site_table(struct dbi *dbi, uint32_t index)
 
 void dbi_site_use(struct dbi *dbi, struct fragment *fragment)
 {
-    struct site *site = &dbi->sites[fragment->site - 1];
+    struct site *site = &dbi->sites.sites[fragment->site - 1];
     fragment->next_user = site->users;
     site->users = fragment->is.id + 1;
     record_set(dbi, fragment->is.id, &site->is);
@@ -236,7 +245,7 @@ void dbi_site_use(struct dbi *dbi, struct fragment *fragment)
 void dbi_site_grow(struct dbi *dbi, uint32_t fragment)
 {
     uint32_t index = fragment < dbi->fragment_count ? dbi->fragments[fragment]->site : 0;
-    struct site *site = index ? &dbi->sites[index - 1] : NULL;
+    struct site *site = index ? &dbi->sites.sites[index - 1] : NULL;
     if (!site || !site->is.table_off || site->is.is_full)
         return;
     if (site->pair_count <= 1 || (site->is.bits && is_separating(dbi, site, &site->is)))
@@ -254,12 +263,12 @@ void dbi_site_grow(struct dbi *dbi, uint32_t fragment)
 void dbi_sites_flush(struct dbi *dbi)
 {
     static const struct agt_site none = {0};
-    for (uint32_t i = 0; i < dbi->site_count; i++) {
-        struct site *site = &dbi->sites[i];
+    for (uint32_t i = 0; i < dbi->sites.site_count; i++) {
+        struct site *site = &dbi->sites.sites[i];
         for (uint32_t id = site->users; id; id = dbi->fragments[id - 1]->next_user)
             record_set(dbi, id - 1, &none);
         site->users = 0;
         site->is = none;
     }
-    dbi->tables_bytes = 0;
+    dbi->sites.tables_bytes = 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "recorder/dbi/time_check.h"
 
-#include "recorder/dbi/branch.h"
+#include "recorder/dbi/leave.h"
 #include "recorder/dbi/scratch.h"
 
 /* op reg, [the fragment's step]: beside the code if it is not among those that all share */

@@ -16,6 +16,7 @@
 
 #include "recorder/dbi/branch.h"
 #include "recorder/dbi/code_check.h"
+#include "recorder/dbi/leave.h"
 #include "recorder/dbi/marks.h"
 #include "recorder/dbi/operand.h"
 #include "recorder/dbi/relocate.h"

@@ -36,4 +36,16 @@ struct work {
     int64_t distance[16];          /* so far from it */
 };
 
+/* Where a word of the record (from 0, behind the first one) is from r15d, which is behind the record. */
+static inline int32_t dbi_word_off(const struct work *w, unsigned word)
+{
+    return 8 * ((int32_t)word - (int32_t)w->out->word_count);
+}
+
+/* mov gs:[r15d + ...], reg: a word of the record */
+static inline void dbi_ring_store(struct work *w, unsigned word, unsigned reg)
+{
+    emit_store_gs_narrow(w->e, R15, dbi_word_off(w, word), reg);
+}
+
 #endif

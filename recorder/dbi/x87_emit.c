@@ -7,7 +7,7 @@
  */
 #include "recorder/dbi/x87_emit.h"
 
-#include "recorder/dbi/branch.h"
+#include "recorder/dbi/leave.h"
 #include "recorder/dbi/operand.h"
 #include "recorder/dbi/x87_kinds.h"
 
