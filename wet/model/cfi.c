@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "wet/model/ehframe.h"
+#include "wet/model/image.h"
 #include <wetdbg/errors.h>
 
 void mdl_cfi_free(struct mdl_cfi *cfi)

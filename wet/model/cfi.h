@@ -3,6 +3,8 @@
 #ifndef WET_MODEL_CFI_H
 #define WET_MODEL_CFI_H
 
+#include <elfutils/libdw.h>
+
 #include "wet/model/module.h"
 
 struct mdl_cfi {
@@ -15,5 +17,8 @@ struct mdl_cfi {
  * The frame state at pc, for the caller to free(). -WETDBG_ERR_NOT_FOUND if nothing covers pc.
  */
 int mdl_cfi_frame(struct mdl_mod *mod, uint64_t pc, Dwarf_Frame **frame);
+
+/* NULL is fine. */
+void mdl_cfi_free(struct mdl_cfi *cfi);
 
 #endif

@@ -3,7 +3,7 @@
 #ifndef WET_MODEL_DEBUGFILE_H
 #define WET_MODEL_DEBUGFILE_H
 
-#include "wet/model/module.h"
+#include "wet/model/image.h"
 
 /* Maps a file; the image stays absent if that fails. */
 void mdl_debugfile_map(const char *path, struct mdl_image_bytes *image);

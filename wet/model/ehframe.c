@@ -6,6 +6,7 @@
 #include "wet/model/ehframe.h"
 
 #include <dwarf.h>
+#include <elfutils/libdw.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -221,25 +222,6 @@ static int walk_section(struct walk *walk)
         if (err != 0)
             return err;
     }
-}
-
-int mdl_elf_section(Elf *elf, const char *name, GElf_Shdr *shdr, Elf_Scn **scn)
-{
-    size_t strings;
-
-    if (!elf || elf_getshdrstrndx(elf, &strings) < 0)
-        return -1;
-    *scn = NULL;
-    while ((*scn = elf_nextscn(elf, *scn))) {
-        const char *section;
-
-        if (!gelf_getshdr(*scn, shdr))
-            continue;
-        section = elf_strptr(elf, strings, shdr->sh_name);
-        if (section && strcmp(section, name) == 0)
-            return 0;
-    }
-    return -1;
 }
 
 /* .eh_frame of an image without section headers, through PT_GNU_EH_FRAME; ends where the PT_LOAD

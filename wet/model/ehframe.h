@@ -22,7 +22,4 @@ typedef int (*mdl_frame_range_fn)(void *context, const struct mdl_frame_range *r
  * of their section silently. Returns 0 or the callback's nonzero. */
 int mdl_ehframe_each(struct mdl_mod *mod, mdl_frame_range_fn fn, void *context);
 
-/* A section's header by name; 0 if there is one. */
-int mdl_elf_section(Elf *elf, const char *name, GElf_Shdr *shdr, Elf_Scn **scn);
-
 #endif

@@ -3,6 +3,8 @@
 #ifndef WET_MODEL_EXPR_H
 #define WET_MODEL_EXPR_H
 
+#include <elfutils/libdw.h>
+
 #include "wet/model/module.h"
 
 /* Where an expression is evaluated. Functions that are NULL make operations that need them fail. */

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "wet/model/ehframe.h"
+#include "wet/model/image.h"
 #include "wet/model/insn_flow.h"
 #include "wet/model/names.h"
 #include "wet/model/symload.h"

@@ -70,4 +70,7 @@ void mdl_function_fill(struct mdl_mod *mod, struct mdl_function_entry *entry,
 /* Is a name (possibly "NAME@plt") that of a function which never returns? */
 int mdl_name_never_returns(const char *name);
 
+/* NULL is fine. */
+void mdl_functions_free(struct mdl_functions *functions);
+
 #endif

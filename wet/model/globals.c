@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "wet/model/dies.h"
 #include "wet/model/qualify.h"
 #include <wetdbg/errors.h>
 
@@ -185,7 +186,7 @@ int mdl_globals_get(struct mdl_mod *mod, const struct mdl_globals **globals)
     for (; result == 0 && walk.unit < units->count; walk.unit++) {
         struct mdl_unit *unit = &units->units[walk.unit];
 
-        walk.budget = mdl_unit_die_budget(unit);
+        walk.budget = mdl_die_budget(&unit->die);
         result = mdl_check_interrupt(mod->model);
         if (result == 0)
             result = mdl_die_children(&unit->die, &walk.budget, visit, &walk);

@@ -38,4 +38,7 @@ const struct mdl_global *mdl_globals_first(const struct mdl_global *items, size_
 /* The first of a name (others follow it in `items`), or NULL. */
 const struct mdl_global *mdl_globals_find(const struct mdl_globals *globals, const char *name);
 
+/* NULL is fine. */
+void mdl_globals_free(struct mdl_globals *globals);
+
 #endif

@@ -59,4 +59,7 @@ int mdl_cfg_build(struct mdl_mod *mod, struct mdl_graphs *graphs, uint32_t funct
 /* Is a jump to `target` from elsewhere one to a part that belongs to the jumping function? */
 int mdl_cfg_is_part(const struct mdl_function_entry *entry, uint64_t target);
 
+/* NULL is fine. */
+void mdl_graphs_free(struct mdl_graphs *graphs);
+
 #endif

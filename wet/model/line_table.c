@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "wet/model/ehframe.h"
+#include "wet/model/image.h"
 #include <wetdbg/errors.h>
 
 /* The innermost function at pc, inlined or not. */

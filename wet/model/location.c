@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "wet/model/dies.h"
 #include "wet/model/functions.h"
 #include "wet/model/line_table.h"
 #include <wetdbg/errors.h>
@@ -63,7 +64,7 @@ static int find_loclist(void *context, Dwarf_Die *die)
 
 static bool has_loclists(struct mdl_unit *unit)
 {
-    struct loclist_search search = {.budget = mdl_unit_die_budget(unit)};
+    struct loclist_search search = {.budget = mdl_die_budget(&unit->die)};
 
     if (unit->loclists == 0)
         unit->loclists =
@@ -212,7 +213,7 @@ static int declares(void *context, Dwarf_Die *die)
 static uint32_t block_of(struct mdl_unit *unit, uint32_t scope)
 {
     while (scope != MDL_NO_SCOPE) {
-        uint64_t budget = mdl_unit_die_budget(unit);
+        uint64_t budget = mdl_die_budget(&unit->die);
         int tag = unit->scopes[scope].tag;
 
         if (tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine ||

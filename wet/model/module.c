@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/*
- * Modules: images, segments, load bias. Nothing is parsed here but program headers.
- *
- * Images are mapped privately and read-only. Whoever truncates a mapped file while we use it gets
- * SIGBUS, as with any other reader of mapped files; reading whole files instead would make opening
- * a model cost as much as its largest library.
- */
+/* Nothing is parsed here but program headers. */
 #include "wet/model/module.h"
 
 #include <errno.h>
@@ -13,37 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "wet/model/debugfile.h"
-#include "wet/model/ehframe.h"
-#include "wet/model/types.h"
 #include <wetdbg/errors.h>
 
-struct wetdbg_model *mdl_new(void)
-{
-    elf_version(EV_CURRENT);
-    return calloc(1, sizeof(struct wetdbg_model));
-}
-
-void mdl_image_fini(struct mdl_image_bytes *image)
-{
-    if (image->scratch)
-        munmap(image->scratch, image->size_bytes);
-    if (image->is_mapped)
-        munmap((void *)image->data, image->size_bytes);
-    memset(image, 0, sizeof(*image));
-}
-
-static void mod_free(struct mdl_mod *mod)
+void mdl_mod_free(struct mdl_mod *mod)
 {
     if (!mod)
         return;
-    mdl_graphs_free(mod->graphs);
-    mdl_functions_free(mod->functions);
-    mdl_units_free(mod->units);
-    mdl_cfi_free(mod->cfi);
     for (int kind = 0; kind < MDL_IMAGE_KINDS; kind++) {
         elf_end(mod->elfs[kind]);
         mdl_image_fini(&mod->images[kind]);
@@ -52,46 +24,7 @@ static void mod_free(struct mdl_mod *mod)
     free(mod);
 }
 
-void mdl_free(struct wetdbg_model *model)
-{
-    if (!model)
-        return;
-    for (size_t i = 0; i < model->mod_count; i++)
-        mod_free(model->mods[i]);
-    free(model->mods);
-    free(model->spans);
-    mdl_handles_free(&model->handles);
-    mdl_sources_free(model->sources);
-    mdl_strings_fini(&model->strings);
-    free(model);
-}
-
 /* ---- Adding ------------------------------------------------------------------------------ */
-
-int mdl_image_map(struct mdl_image_bytes *image, int fd, const char *path)
-{
-    struct stat status;
-    void *data, *scratch;
-    size_t size;
-
-    if (fstat(fd, &status) < 0)
-        return wetdbg_fail_errno("cannot look at the image of %s", path);
-    if (!S_ISREG(status.st_mode) || status.st_size <= 0)
-        return wetdbg_fail(-EINVAL, "the image of %s is empty or no file", path);
-    size = (size_t)status.st_size;
-    data = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (data == MAP_FAILED)
-        return wetdbg_fail_errno("cannot map the image of %s", path);
-    scratch = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, fd, 0);
-    if (scratch == MAP_FAILED) {
-        wetdbg_fail_errno("cannot map the image of %s", path);
-        munmap(data, size);
-        return -ENOMEM;
-    }
-    *image = (struct mdl_image_bytes){
-        .data = data, .size_bytes = size, .is_mapped = true, .scratch = scratch};
-    return 0;
-}
 
 static int image_take(const struct mdl_image *from, const char *path, struct mdl_image_bytes *image)
 {
@@ -251,7 +184,7 @@ int mdl_add_module(struct wetdbg_model *model, const struct mdl_module_input *in
     if (result == 0)
         result = spans_add(model, mod);
     if (result < 0) {
-        mod_free(mod);
+        mdl_mod_free(mod);
         return result;
     }
     model->mods[model->mod_count++] = mod;

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the units of the model share: the model, its modules and their lazily made parts. */
+/* The modules: images, segments, load bias. Their parts are made when first needed, by other files. */
 #ifndef WET_MODEL_MODULE_H
 #define WET_MODEL_MODULE_H
 
-#include <elfutils/libdw.h>
-#include <gelf.h>
-#include <libelf.h>
 #include <stdbool.h>
 
+#include "wet/model/image.h"
 #include "wet/model/model.h"
 #include "wet/model/strings.h"
 
@@ -18,15 +16,6 @@ struct mdl_cfi;
 struct mdl_sources;
 
 #define MDL_IMAGE_KINDS 3
-
-struct mdl_image_bytes {
-    const uint8_t *data; /* NULL = absent */
-    size_t size_bytes;
-    bool is_mapped; /* ours to unmap */
-    /* Private writable twin for libelf, which clears flags in section headers when it unpacks
-     * compressed sections: `data` must stay as it was recorded. NULL: not needed, or not yet. */
-    void *scratch;
-};
 
 /* A module and what has been parsed of it. A part that is NULL was not needed yet. */
 struct mdl_mod {
@@ -77,10 +66,6 @@ int mdl_check_interrupt(const struct wetdbg_model *model);
 /* NULL if no module has pc; no message. */
 struct mdl_mod *mdl_mod_at(const struct wetdbg_model *model, uint64_t pc);
 
-/* Maps a regular file, with a twin; `path` is for messages. 0 or -errno. */
-int mdl_image_map(struct mdl_image_bytes *image, int fd, const char *path);
-void mdl_image_fini(struct mdl_image_bytes *image);
-
 /* -WETDBG_ERR_NOT_FOUND with a message that names pc. */
 int mdl_mod_need(const struct wetdbg_model *model, uint64_t pc, struct mdl_mod **mod);
 
@@ -92,11 +77,7 @@ int mdl_mod_is_code(const struct mdl_mod *mod, uint64_t address);
 /* The module's own, debug or alt image as ELF, searched for if need be; NULL = there is none. */
 Elf *mdl_mod_elf(struct mdl_mod *mod, enum mdl_image_kind kind);
 
-/* Modules are made with zeroed parts; each part frees itself (NULL is fine). */
-void mdl_functions_free(struct mdl_functions *functions);
-void mdl_graphs_free(struct mdl_graphs *graphs);
-void mdl_units_free(struct mdl_units *units);
-void mdl_cfi_free(struct mdl_cfi *cfi);
-void mdl_sources_free(struct mdl_sources *sources);
+/* A module without parts, or whose parts are freed; NULL is fine. */
+void mdl_mod_free(struct mdl_mod *mod);
 
 #endif

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "wet/model/addrmap.h"
+#include "wet/model/dies.h"
 
 #define DEPTH_MAX  100
 #define BUDGET     (UINT64_C(1) << 22)

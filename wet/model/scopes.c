@@ -8,53 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "wet/model/dies.h"
 #include "wet/model/functions.h"
 #include "wet/model/names.h"
 #include "wet/model/qualify.h"
 #include "wet/model/units.h"
 
 #define DEPTH_MAX 200
-
-uint64_t mdl_unit_die_budget(const struct mdl_unit *unit)
-{
-    Dwarf_Die die = unit->die;
-    Dwarf_Off start = dwarf_dieoffset(&die);
-    Dwarf_Off within = dwarf_cuoffset(&die);
-    Dwarf_Off next;
-    size_t header;
-    Dwarf_Half version;
-    uint8_t address_size, offset_size;
-    Dwarf_Off abbrev;
-
-    if (start == (Dwarf_Off)-1 || within == (Dwarf_Off)-1 ||
-        dwarf_next_unit(dwarf_cu_getdwarf(die.cu), start - within, &next, &header, &version,
-                        &abbrev, &address_size, &offset_size, NULL, NULL) != 0)
-        return 1 << 20;
-    return next - start;
-}
-
-int mdl_die_children(Dwarf_Die *parent, uint64_t *budget, mdl_die_fn fn, void *context)
-{
-    Dwarf_Die child, next;
-    Dwarf_Off off;
-
-    if (dwarf_child(parent, &child) != 0)
-        return 0;
-    off = dwarf_dieoffset(&child);
-    while (*budget > 0) {
-        int err;
-
-        --*budget;
-        next = child;
-        err = fn(context, &child);
-        if (err != 0)
-            return err;
-        if (dwarf_siblingof(&next, &child) != 0 || dwarf_dieoffset(&child) <= off)
-            return 0;
-        off = dwarf_dieoffset(&child);
-    }
-    return 0;
-}
 
 /* A walk over one unit. */
 struct walk {
@@ -205,7 +165,7 @@ int mdl_unit_scopes(struct mdl_unit *unit)
 
     if (unit->scopes_known)
         return 0;
-    walk.budget = mdl_unit_die_budget(unit);
+    walk.budget = mdl_die_budget(&unit->die);
     result = mdl_die_children(&unit->die, &walk.budget, visit, &walk);
     if (result == 0)
         result = nest_ranges(unit);

@@ -3,6 +3,8 @@
  * Source text. Files are read once, whole, with an index of line starts. What cannot be read is
  * remembered as missing, so a report over thousands of lines does not try again for each.
  */
+#include "wet/model/source.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "wet/model/dies.h"
 #include "wet/model/globals.h"
 #include "wet/model/names.h"
 #include "wet/model/qualify.h"

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "wet/model/dies.h"
 #include "wet/model/expr.h"
 #include "wet/model/globals.h"
 #include "wet/model/names.h"

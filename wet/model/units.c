@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "wet/model/ehframe.h"
+#include "wet/model/dies.h"
+#include "wet/model/image.h"
 #include "wet/model/paths.h"
 #include "wet/model/qualify.h"
 
@@ -27,8 +28,6 @@ void mdl_units_free(struct mdl_units *units)
     }
     free(units->units);
     free(units->ranges);
-    mdl_globals_free(units->globals);
-    mdl_qualifiers_free(units->qualifiers);
     dwarf_end(units->dwarf);
     dwarf_end(units->alt);
     free(units);
@@ -159,7 +158,7 @@ static int index_units(struct mdl_mod *mod, struct mdl_units *units)
         ptrdiff_t at = 0;
         size_t before = units->range_count;
         /* damaged lists could go on for long; no unit has as many ranges as it has bytes */
-        uint64_t budget = mdl_unit_die_budget(&units->units[i]) + 16;
+        uint64_t budget = mdl_die_budget(&units->units[i].die) + 16;
 
         while (budget-- && (at = dwarf_ranges(&units->units[i].die, at, &base, &start, &end)) > 0) {
             uint64_t first = start + mod->info.bias;

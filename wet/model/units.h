@@ -3,6 +3,8 @@
 #ifndef WET_MODEL_UNITS_H
 #define WET_MODEL_UNITS_H
 
+#include <elfutils/libdw.h>
+
 #include "wet/model/module.h"
 
 enum mdl_row_flag {
@@ -104,17 +106,7 @@ uint32_t mdl_unit_function_scope(const struct mdl_unit *unit, uint32_t scope);
  * has none. *linkage_name (may be NULL) is the linker's, or the same. Borrowed until mdl_free(). */
 const char *mdl_unit_scope_name(struct mdl_unit *unit, uint32_t scope, const char **linkage_name);
 
-/*
- * Calls fn for each child of a DIE; nonzero stops and is returned. Robust against sibling
- * references that go backwards. `budget` counts DIEs down over nested walks; 0 stops.
- */
-typedef int (*mdl_die_fn)(void *context, Dwarf_Die *die);
-int mdl_die_children(Dwarf_Die *parent, uint64_t *budget, mdl_die_fn fn, void *context);
-
-/* How many DIEs a unit can have at most. */
-uint64_t mdl_unit_die_budget(const struct mdl_unit *unit);
-
-struct mdl_globals;
-void mdl_globals_free(struct mdl_globals *globals);
+/* But for what globals.h and qualify.h keep in it. NULL is fine. */
+void mdl_units_free(struct mdl_units *units);
 
 #endif

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "wet/model/dies.h"
 #include "wet/model/expr.h"
 #include "wet/model/functions.h"
 #include "wet/model/globals.h"
@@ -105,7 +106,7 @@ static int walk_scope(struct mdl_unit *unit, uint32_t scope, struct local_walk *
 {
     Dwarf_Die *die = &unit->scopes[scope].die, origin;
     Dwarf_Attribute attribute;
-    uint64_t budget = mdl_unit_die_budget(unit);
+    uint64_t budget = mdl_die_budget(&unit->die);
     int err = mdl_die_children(die, &budget, visit_local, walk);
 
     if (err != 0 || !walk->name)
