@@ -14,7 +14,7 @@ void cli_help_print_syntax(struct cli_out *out, const char *program, const char 
 void cli_help_print_options(struct cli_out *out, const struct cli_option *options);
 
 /* Help for one verb; or, with NULL, all verbs with their options. 0 or -WETDBG_ERR_USAGE. */
-int cli_help_print(struct cli_out *out, const char *verb);
+int cli_help_print(struct cli_out *out, const char *name);
 
 /* The few lines for somebody who typed nothing. */
 void cli_help_print_synopsis(FILE *to);

@@ -17,8 +17,6 @@
 #define PAGER_DEFAULT "less -FRX"
 #define LESS_DEFAULT  "FRX"
 
-extern char **environ;
-
 const char *cli_pager_command(void)
 {
     const char *command = getenv("PAGER");

@@ -20,7 +20,7 @@ struct cli_screen;
 
 /* Answers go to `fd`, the line to `errors_fd`; both are terminals and stay the caller's. `may_page`
  * false: never to a pager. 0, and cli_screen_free() is due; or a negative errno, explained. */
-int cli_screen_new(int fd, int errors_fd, bool may_page, struct cli_screen **screen);
+int cli_screen_new(int fd, int errors_fd, bool may_page, struct cli_screen **out);
 void cli_screen_free(struct cli_screen *screen);
 
 /* Whether long answers go to a pager: at first, if $PAGER does not say otherwise. Returns what holds

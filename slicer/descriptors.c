@@ -410,7 +410,6 @@ static int pass_call(struct slc_files *files, struct table *table, const struct 
         return pass_bytes(files, table, call, SLC_TRANSFER_READ, SLC_OFFSET_UNKNOWN);
     case SYS_pread64:
     case SYS_preadv:
-        return pass_bytes(files, table, call, SLC_TRANSFER_READ, a[3]);
     case SYS_preadv2:
         return pass_bytes(files, table, call, SLC_TRANSFER_READ, a[3]);
     case SYS_write:

@@ -46,7 +46,7 @@ const struct slc_transfer *slc_files_at(const struct slc_files *files, wetdbg_ti
  * The path as the program gave it, or "standard input", "a pipe", "a socket"...; NULL if it cannot
  * be read. Runs an interval the first time. Lives as long as `files`.
  */
-const char *slc_files_name(struct slc_files *files, uint32_t file);
+const char *slc_files_name(struct slc_files *files, uint32_t index);
 
 /*
  * The call that had written a byte of a file last when the run came to `before`, and which byte of what it

@@ -18,7 +18,7 @@ int slc_decode_at(struct wetdbg_state *state, uint64_t pc, struct ins_info *info
 int slc_dwarf_gpr(unsigned dwarf_reg);
 
 /* Callbacks of wetdbg_machine and wetdbg_unwind; the context is a struct wetdbg_state. */
-int slc_read_register(void *state, unsigned dwarf_reg, uint64_t *value);
+int slc_read_register(void *context, unsigned dwarf_reg, uint64_t *value);
 int slc_read_memory(void *state, uint64_t address, void *bytes, size_t count);
 
 struct wetdbg_frame_regs slc_frame_regs(const struct wetdbg_state *state);

@@ -17,10 +17,10 @@
 
 #define STEP_SYNTAX(name, sample, text)                                                            \
     const struct cli_syntax cli_cmd_##name##_syntax = {                                            \
-        .example = sample,                                                                         \
+        .example = (sample),                                                                       \
         .usage = "[COUNT]",                                                                        \
         .operands_max = 1,                                                                         \
-        .details = text,                                                                           \
+        .details = (text),                                                                         \
     }
 
 STEP_SYNTAX(step, "step 5",

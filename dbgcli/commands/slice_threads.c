@@ -156,7 +156,7 @@ void cli_slice_threads_print(struct cli_out *out, const struct cli_slice_threads
         if (!seen[i])
             continue;
         if (used + 24 > sizeof(list)) {
-            used += (size_t)snprintf(list + used, sizeof(list) - used, ",...");
+            snprintf(list + used, sizeof(list) - used, ",...");
             break;
         }
         used +=

@@ -623,10 +623,12 @@ static void on_x87(struct agt *agt)
         agt_x87_take(at, form, &ctx->x87);
     else if (!(ctx->exit_arg & AGT_X87_XRSTOR))
         agt_x87_give(at, form, &ctx->x87, x87_is_lost(ctx));
-    else if (ctx->gpr[RAX] & AGT_XS_X87 && at[AGT_XS_HEADER_OFF] & AGT_XS_X87)
-        agt_x87_take(at, form, &ctx->x87);
-    else if (ctx->gpr[RAX] & AGT_XS_X87)
-        ctx->x87 = (struct agt_x87){0};
+    else if (ctx->gpr[RAX] & AGT_XS_X87) {
+        if (at[AGT_XS_HEADER_OFF] & AGT_XS_X87)
+            agt_x87_take(at, form, &ctx->x87);
+        else
+            ctx->x87 = (struct agt_x87){0};
+    }
     if (ctx->exit_arg & AGT_X87_CLEARS)
         ctx->x87 = (struct agt_x87){0};
 }

@@ -438,8 +438,10 @@ static void each_resident(struct agt *agt, const struct agt_view *view,
         uint64_t pages = RESIDENCY_BATCH;
         if (pages > (AGT_LINES_BYTES - table_page) / WD_PAGE)
             pages = (AGT_LINES_BYTES - table_page) / WD_PAGE;
-        sys_call3(SYS_mincore, (long)(agt->lines + table_page), (long)(pages * WD_PAGE),
-                  (long)resident);
+        if (sys_call3(SYS_mincore, (long)(agt->lines + table_page), (long)(pages * WD_PAGE),
+                      (long)resident) != 0)
+            for (uint64_t i = 0; i < pages; i++) /* nobody says: read all of it */
+                resident[i] = 1;
         for (uint64_t i = 0; i < pages && first < last; i++) {
             uint64_t next = (first & ~(TABLE_PAGE_LINES - 1)) + TABLE_PAGE_LINES;
             if (next > last)

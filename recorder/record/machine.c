@@ -217,8 +217,6 @@ bool rec_has_vvar_vclock(void)
 
 /* ---- rr ---- */
 
-extern char **environ;
-
 /* Runs `path --version` with its output in `text`. */
 static bool read_version(const char *path, char *text, size_t bytes)
 {

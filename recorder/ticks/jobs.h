@@ -17,7 +17,7 @@
 #include <sys/types.h>
 
 /* The program's first exec: from now on rr takes no notice of stops and passes signals up. */
-void tck_jobs_start(pid_t program);
+void tck_jobs_start(pid_t first);
 
 /* rr lets `tid` run on with this ptrace request. */
 void tck_jobs_note_resume(int request, pid_t tid);

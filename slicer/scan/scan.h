@@ -68,7 +68,7 @@ struct slc_scan {
 };
 
 /* NULL with -ENOMEM in *error, or -WETDBG_ERR_CORRUPT for a number that cannot be. */
-struct slc_task *slc_scan_task(struct slc_scan *scan, uint32_t task, int *err);
+struct slc_task *slc_scan_task(struct slc_scan *scan, uint32_t number, int *err);
 
 static inline void slc_hit(struct slc_hits *hits, const struct slc_want *want, unsigned location,
                            uint64_t address)

@@ -108,8 +108,8 @@ int wet_builder_level(const struct wet_build_options *options);
 unsigned wet_builder_jobs(const struct wet_build_options *options);
 uint64_t wet_builder_length(const struct wet_build_options *options);
 
-/* A file's bytes, for wet_space.file_read. */
-int wet_builder_file_read(void *builder, uint64_t file, uint64_t off, uint8_t *to, uint64_t bytes);
+/* A file's bytes, for wet_space.file_read, whose argument is the builder. */
+int wet_builder_file_read(void *arg, uint64_t file, uint64_t off, uint8_t *to, uint64_t bytes);
 
 void wet_builder_notice(const struct wet_builder *builder, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

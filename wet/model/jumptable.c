@@ -399,8 +399,6 @@ static void step_run(struct machine *m, const struct step *step)
         step_move(m, step);
         break;
     case ZYDIS_MNEMONIC_MOVSXD:
-        step_extend_signed(m, step, &step->operands[0], &step->operands[1]);
-        break;
     case ZYDIS_MNEMONIC_CDQE:
         step_extend_signed(m, step, &step->operands[0], &step->operands[1]);
         break;

@@ -90,7 +90,7 @@ struct wet_part;
  * Appends the executions of a part of the run. The events in it are in `cached`; `ring_at` has for
  * each of the interval's how far its part of the ring was filled. -WETDBG_ERR_DIVERGED, -ENOMEM...
  */
-int wet_unpack(struct wet_unpacking *unpacking, const struct wet_part *part,
+int wet_unpack(struct wet_unpacking *unpacking, const struct wet_part *from,
                const uint64_t *ring_at);
 
 /* Makes room for at least that many. */

@@ -132,11 +132,11 @@ int wet_xsave_take(const struct wetdbg *wet, const uint8_t *image, uint64_t byte
 /* The same with all images of the entry at `at`, which has passed evq_entry_check(). */
 int wet_entry_fit(const struct wetdbg *wet, struct wd_buf *entries, size_t at);
 
-/* files.c */
+/* files.c; `n` is a file's number. The two callbacks' argument is a struct wetdbg. */
 int wet_files_open(struct wetdbg *wet);
-int wet_file_fd(struct wetdbg *wet, uint64_t file, int *fd);
-int wet_file_read(void *wet, uint64_t file, uint64_t off, uint8_t *to, uint64_t bytes);
-uint64_t wet_file_size(void *wet, uint64_t file);
+int wet_file_fd(struct wetdbg *wet, uint64_t n, int *fd);
+int wet_file_read(void *arg, uint64_t n, uint64_t off, uint8_t *to, uint64_t bytes);
+uint64_t wet_file_size(void *arg, uint64_t n);
 int wet_model_make(struct wetdbg *wet);
 void wet_files_close(struct wetdbg *wet);
 
