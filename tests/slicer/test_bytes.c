@@ -12,18 +12,14 @@
 #include <string.h>
 
 #include "slicer/slicer.h"
-#include "tests/slicer/fake_wet.h"
+#include "tests/slicer/builds.h"
 #include <wetdbg/errors.h>
 
 /* After what it needs. */
 #include <cmocka.h>
 
-#define STEPS_MAX  400000
 #define CASES_MAX  32
 #define CASE_BYTES 16
-
-static const char *source;
-static char **builds;
 
 /* What the source says. */
 static struct {
@@ -53,7 +49,7 @@ static void read_case(const char *text, bool is_set)
 static void read_source(void)
 {
     char text[256], digit;
-    FILE *file = fopen(source, "r");
+    FILE *file = fopen(builds_source, "r");
 
     assert_non_null(file);
     for (unsigned line = 1; fgets(text, sizeof(text), file); line++) {
@@ -70,17 +66,6 @@ static void read_source(void)
     assert_true(guest.case_count >= 10);
 }
 
-static bool has_line(const struct wetdbg_slice *slice, unsigned line)
-{
-    size_t count;
-    const struct wetdbg_slice_line *lines = wetdbg_slice_lines(slice, &count);
-
-    for (size_t i = 0; i < count; i++)
-        if (lines[i].file && strstr(lines[i].file, "bytes.c") && lines[i].line == line)
-            return true;
-    return false;
-}
-
 static void check_byte(struct wetdbg *wet, const char *build, unsigned offset, bool record_parents)
 {
     struct wetdbg_slice_options options = {.kinds = WETDBG_SLICE_THIN,
@@ -94,40 +79,32 @@ static void check_byte(struct wetdbg *wet, const char *build, unsigned offset, b
     assert_int_equal(wetdbg_criterion_parse(wet, text, NULL, &criterion), 0);
     assert_int_equal(wetdbg_slice_backward(wet, criterion, &options, &slice), 0);
     for (unsigned i = 0; i < CASE_BYTES; i++)
-        if (has_line(slice, guest.line[i]) != (sources >> i & 1))
+        if (builds_slice_has(slice, guest.line[i]) != (sources >> i & 1))
             fail_msg("%s: byte %u of case %u: byte %c is wrongly %s its slice", build,
                      offset % CASE_BYTES, offset / CASE_BYTES, digits[i],
-                     has_line(slice, guest.line[i]) ? "in" : "not in");
+                     builds_slice_has(slice, guest.line[i]) ? "in" : "not in");
     wetdbg_slice_free(slice);
     wetdbg_criterion_free(criterion);
+}
+
+static void check_build(struct wetdbg *wet, const char *build)
+{
+    for (unsigned i = 0; i < guest.case_count * CASE_BYTES; i++)
+        check_byte(wet, build, i, i % 2);
+    for (unsigned i = 0; i < guest.case_count * CASE_BYTES; i += 7)
+        check_byte(wet, build, i, i % 2 == 0);
 }
 
 static void a_byte_depends_on_the_byte_that_was_moved(void **state)
 {
     (void)state;
     read_source();
-    for (char **build = builds; *build; build++) {
-        char *argv[] = {*build, NULL};
-        struct wetdbg *wet;
-        assert_int_equal(fake_wet_run(argv, NULL, STEPS_MAX, &wet), 0);
-        assert_int_equal(wetdbg_get_info(wet)->wait_status, 0);
-        for (unsigned i = 0; i < guest.case_count * CASE_BYTES; i++)
-            check_byte(wet, *build, i, i % 2);
-        for (unsigned i = 0; i < guest.case_count * CASE_BYTES; i += 7)
-            check_byte(wet, *build, i, i % 2 == 0);
-        wetdbg_close(wet);
-    }
+    builds_each(check_build);
 }
 
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_byte_depends_on_the_byte_that_was_moved)};
 
-    if (argc < 3) {
-        fprintf(stderr, "usage: %s SOURCE BUILD...\n", argv[0]);
-        return 2;
-    }
-    source = argv[1];
-    builds = argv + 2;
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return builds_take(argc, argv) ? cmocka_run_group_tests(tests, NULL, NULL) : 2;
 }

@@ -12,16 +12,11 @@
 #include <sys/syscall.h>
 
 #include "slicer/slicer.h"
-#include "tests/slicer/fake_wet.h"
+#include "tests/slicer/builds.h"
 #include <wetdbg/errors.h>
 
 /* After what it needs. */
 #include <cmocka.h>
-
-#define STEPS_MAX 400000
-
-static const char *source;
-static char **builds;
 
 /* The time of the call with that number; there is one. */
 static wetdbg_time time_of(struct wetdbg *wet, uint64_t number)
@@ -40,21 +35,10 @@ static wetdbg_time time_of(struct wetdbg *wet, uint64_t number)
     return 0;
 }
 
-static bool has_line(const struct wetdbg_slice *slice, unsigned line)
-{
-    size_t count;
-    const struct wetdbg_slice_line *lines = wetdbg_slice_lines(slice, &count);
-
-    for (size_t i = 0; i < count; i++)
-        if (lines[i].file && strstr(lines[i].file, "messages.c") && lines[i].line == line)
-            return true;
-    return false;
-}
-
 /* Lines marked "USED <call>" and no others that are marked. */
 static unsigned check_lines(const struct wetdbg_slice *slice, const char *build, unsigned call)
 {
-    FILE *file = fopen(source, "r");
+    FILE *file = fopen(builds_source, "r");
     char text[256], mark[32];
     unsigned used = 0;
 
@@ -65,7 +49,7 @@ static unsigned check_lines(const struct wetdbg_slice *slice, const char *build,
         if (!strstr(text, "/* USED ") && !strstr(text, "/* UNUSED "))
             continue;
         used += is_used;
-        if (has_line(slice, line) != is_used)
+        if (builds_slice_has(slice, line) != is_used)
             fail_msg("%s: call %u: line %u is wrongly %s the slice", build, call, line,
                      is_used ? "not in" : "in");
     }
@@ -88,29 +72,21 @@ static void check_call(struct wetdbg *wet, const char *build, unsigned call, uin
     wetdbg_criterion_free(criterion);
 }
 
+static void check_build(struct wetdbg *wet, const char *build)
+{
+    check_call(wet, build, 1, SYS_sendmsg);
+    check_call(wet, build, 2, SYS_sendmmsg);
+}
+
 static void what_a_message_leads_to_is_sent(void **state)
 {
     (void)state;
-    for (char **build = builds; *build; build++) {
-        char *argv[] = {*build, NULL};
-        struct wetdbg *wet;
-        assert_int_equal(fake_wet_run(argv, NULL, STEPS_MAX, &wet), 0);
-        assert_int_equal(wetdbg_get_info(wet)->wait_status, 0);
-        check_call(wet, *build, 1, SYS_sendmsg);
-        check_call(wet, *build, 2, SYS_sendmmsg);
-        wetdbg_close(wet);
-    }
+    builds_each(check_build);
 }
 
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(what_a_message_leads_to_is_sent)};
 
-    if (argc < 3) {
-        fprintf(stderr, "usage: %s SOURCE BUILD...\n", argv[0]);
-        return 2;
-    }
-    source = argv[1];
-    builds = argv + 2;
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return builds_take(argc, argv) ? cmocka_run_group_tests(tests, NULL, NULL) : 2;
 }

@@ -13,14 +13,7 @@
 #include "wet/depend/depend.h"
 #include "wet/trace/stored_entry.h"
 
-#define SHORT      20000
 #define PAGE_BYTES 4096u
-
-#define RUN(name, ...)                                                                             \
-    static int name(void **state)                                                                  \
-    {                                                                                              \
-        return fixture_open(state, SHORT, (const char *const[]){__VA_ARGS__, NULL});               \
-    }
 
 RUN(run_printf, PROGRAMS "/prog_printf_O0_pie")
 RUN(run_repstr, PROGRAMS "/prog_repstr_O2_static")

@@ -14,14 +14,6 @@
 #include "wet/intervals.h"
 #include <wetdbg/errors.h>
 
-#define SHORT 20000
-
-#define RUN(name, ...)                                                                             \
-    static int name(void **state)                                                                  \
-    {                                                                                              \
-        return fixture_open(state, SHORT, (const char *const[]){__VA_ARGS__, NULL});               \
-    }
-
 RUN(run_printf, PROGRAMS "/prog_printf_O0_pie")
 RUN(run_repstr, PROGRAMS "/prog_repstr_O2_static")
 RUN(run_signals, PROGRAMS "/prog_signals_O0_pie")
@@ -86,7 +78,8 @@ static void interval_shorter_ones_hold_the_same_execs_and_slots(void **state)
     const struct wet_exec *x, *y;
     uint64_t time = 1;
     const struct wetdbg_info *cut = wetdbg_get_info(fixture->cut);
-    assert_in_range(cut->intervals, cut->instructions / (SHORT + 100), cut->instructions / 10000);
+    assert_in_range(cut->intervals, cut->instructions / (FIXTURE_SHORT + 100),
+                    cut->instructions / 10000);
     do {
         x = walker_next(&a);
         y = walker_next(&b);

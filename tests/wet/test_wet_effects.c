@@ -11,14 +11,6 @@
 #include "wet/intervals.h"
 #include <wetdbg/errors.h>
 
-#define SHORT 20000
-
-#define RUN(name, ...)                                                                             \
-    static int name(void **state)                                                                  \
-    {                                                                                              \
-        return fixture_open(state, SHORT, (const char *const[]){__VA_ARGS__, NULL});               \
-    }
-
 RUN(run_printf, PROGRAMS "/prog_printf_O0_pie")
 RUN(run_signals, PROGRAMS "/prog_signals_O0_pie")
 RUN(run_heap, PROGRAMS "/prog_heap_O2_pie")

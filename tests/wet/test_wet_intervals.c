@@ -11,18 +11,8 @@
 #include "wet/intervals.h"
 #include <wetdbg/errors.h>
 
-#define SHORT 20000
-
-static int run_heap(void **state)
-{
-    return fixture_open(state, SHORT, (const char *const[]){PROGRAMS "/prog_heap_O2_pie", NULL});
-}
-
-static int run_threads(void **state)
-{
-    return fixture_open(state, SHORT, (const char *const[]){PROGRAMS "/thread_queue_O2_pie", NULL});
-}
-
+RUN(run_heap, PROGRAMS "/prog_heap_O2_pie")
+RUN(run_threads, PROGRAMS "/thread_queue_O2_pie")
 static void assert_same_events(const struct wet_interval *a, const struct wet_interval *b)
 {
     assert_int_equal(a->event_count, b->event_count);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "tests/record/spawn.h"
+#include "tests/wet/attempt.h"
 #include "tests/wet/wet_run.h"
 #include "tests/wet/wet_same.h"
 #include "tests/wet/wet_unit.h"
@@ -22,49 +23,6 @@
 #define ATTEMPTS 400
 #define KILLS    4
 
-/* ---- one attempt ---- */
-
-struct attempt {
-    unsigned left; /* intervals until the user has enough; 0: never */
-    volatile sig_atomic_t interrupted;
-    unsigned resumed, anew;
-    bool dies; /* as by SIGKILL */
-};
-
-static void on_progress(void *arg, uint64_t done, uint64_t total, uint64_t instructions)
-{
-    struct attempt *attempt = arg;
-    (void)done;
-    (void)total;
-    (void)instructions;
-    if (attempt->left && --attempt->left == 0) {
-        if (attempt->dies)
-            raise(SIGKILL);
-        attempt->interrupted = 1;
-    }
-}
-
-static void on_notice(void *arg, const char *sentence)
-{
-    struct attempt *attempt = arg;
-    attempt->resumed += strstr(sentence, "going on") != NULL;
-    attempt->anew += strstr(sentence, "anew") != NULL;
-}
-
-static int build_try(const struct rebuilt *fixture, struct attempt *attempt,
-                     const struct wet_build_options *base)
-{
-    struct wet_build_options options = *base;
-    options.interval_instructions = fixture->interval;
-    options.fingerprint = options.fingerprint ? options.fingerprint : "test";
-    options.interrupted = &attempt->interrupted;
-    options.progress = on_progress;
-    options.progress_arg = attempt;
-    options.notice = on_notice;
-    options.notice_arg = attempt;
-    return run_build_with(&fixture->run, fixture->path, &options);
-}
-
 /* Attempts until one comes to the end; how many of them went on with what was there. */
 static unsigned build_in_pieces(struct rebuilt *fixture, const struct wet_build_options *options)
 {
@@ -73,7 +31,7 @@ static unsigned build_in_pieces(struct rebuilt *fixture, const struct wet_build_
         unsigned most = fixture->intervals / 4 + 4;
         struct attempt attempt = {.left =
                                       i ? 3 + (unsigned)(unit_random(&fixture->seed) % most) : 3};
-        int err = build_try(fixture, &attempt, options);
+        int err = attempt_build(fixture, &attempt, options);
         resumed += attempt.resumed;
         assert_int_equal(attempt.anew, 0);
         if (!err)
@@ -85,24 +43,11 @@ static unsigned build_in_pieces(struct rebuilt *fixture, const struct wet_build_
     return 0;
 }
 
-/* ---- fixtures ---- */
-
-#define RUN(name, interval, ...)                                                                   \
-    static int name(void **state)                                                                  \
-    {                                                                                              \
-        return rebuilt_make(state, interval, "pieces", (const char *const[]){__VA_ARGS__, NULL});  \
-    }
-
-RUN(run_printf, 2000, PROGRAMS "/prog_printf_O0_pie")
-RUN(run_heap, 3000, PROGRAMS "/prog_heap_O2_pie")
-RUN(run_signals, 3000, PROGRAMS "/prog_signals_O0_pie")
-RUN(run_simd, 2000, PROGRAMS "/prog_simd_O2_pie")
-RUN(run_ud2, 2000, PROGRAMS "/prog_crash_ud2_O2_pie")
-RUN(run_tls, 5000, PROGRAMS "/thread_tls_O0_static")
-RUN(run_queue, 20000, PROGRAMS "/thread_queue_O2_pie")
-RUN(run_nested, 20000, PROGRAMS "/signal_nested_O0_static")
-RUN(run_moved, 2000, GENERATED, "moved", "30")
-RUN(run_rewritten, 2000, GENERATED, "rewritten", "400")
+static int make(void **state)
+{
+    const struct sample *sample = sample_named(*state);
+    return rebuilt_make(state, sample->interval, "pieces", sample->argv);
+}
 
 /* ---- cases ---- */
 
@@ -139,8 +84,8 @@ static void build_killed_goes_on(void **state)
         pid_t pid = fork();
         assert_true(pid >= 0);
         if (pid == 0) {
-            struct attempt attempt = {.left = fixture->intervals / 3, .dies = true};
-            build_try(fixture, &attempt, &(struct wet_build_options){0});
+            struct attempt attempt = {.left = fixture->intervals / 3, .strike = attempt_die};
+            attempt_build(fixture, &attempt, &(struct wet_build_options){0});
             _exit(0);
         }
         int status;
@@ -149,7 +94,7 @@ static void build_killed_goes_on(void **state)
             break; /* the kills before left it less than a third */
     }
     if (access(fixture->path, F_OK))
-        assert_int_equal(build_try(fixture, &last, &(struct wet_build_options){0}), 0);
+        assert_int_equal(attempt_build(fixture, &last, &(struct wet_build_options){0}), 0);
     same_file(fixture->path, fixture->whole);
     assert_int_equal(unit_count_names(fixture->run.dir, ".part"), 0);
     unlink(fixture->path);
@@ -182,10 +127,10 @@ static void unfinished_file_with_damage_still_gives_the_same_file(void **state)
     static const char *const suffixes[] = {".part", ".part-log"};
     for (unsigned i = 0; i < 8; i++) {
         struct attempt attempt = {.left = fixture->intervals / 2}, again = {0};
-        int err = build_try(fixture, &attempt, &(struct wet_build_options){0});
+        int err = attempt_build(fixture, &attempt, &(struct wet_build_options){0});
         assert_int_equal(err, -WETDBG_ERR_INTERRUPTED);
         spoil(fixture, suffixes[i % 2], i / 2 % 2);
-        err = build_try(fixture, &again, &(struct wet_build_options){0});
+        err = attempt_build(fixture, &again, &(struct wet_build_options){0});
         if (err)
             fail_msg("%s", wetdbg_error(err));
         same_file(fixture->path, fixture->whole);
@@ -199,12 +144,12 @@ static void unfinished_file_that_is_all_damage_is_said_to_be(void **state)
     static const char *const suffixes[] = {".part", ".part-log"};
     for (unsigned i = 0; i < 2; i++) {
         struct attempt attempt = {.left = fixture->intervals / 2}, again = {0};
-        int err = build_try(fixture, &attempt, &(struct wet_build_options){0});
+        int err = attempt_build(fixture, &attempt, &(struct wet_build_options){0});
         assert_int_equal(err, -WETDBG_ERR_INTERRUPTED);
         char *name = part_name(fixture, suffixes[i]);
         unit_write(name, "no such thing at all, and long enough for a record", 50);
         free(name);
-        assert_int_equal(build_try(fixture, &again, &(struct wet_build_options){0}), 0);
+        assert_int_equal(attempt_build(fixture, &again, &(struct wet_build_options){0}), 0);
         assert_int_equal(again.anew, 1);
         same_file(fixture->path, fixture->whole);
         unlink(fixture->path);
@@ -216,9 +161,9 @@ static void unfinished_file_of_something_else_is_not_gone_on_with(void **state)
     struct rebuilt *fixture = *state;
     struct attempt attempt = {.left = fixture->intervals / 2}, again = {0};
     const struct wet_build_options other = {.fingerprint = "another recording"};
-    assert_int_equal(build_try(fixture, &attempt, &other), -WETDBG_ERR_INTERRUPTED);
+    assert_int_equal(attempt_build(fixture, &attempt, &other), -WETDBG_ERR_INTERRUPTED);
     assert_int_equal(unit_count_names(fixture->run.dir, ".part"), 2);
-    assert_int_equal(build_try(fixture, &again, &(struct wet_build_options){0}), 0);
+    assert_int_equal(attempt_build(fixture, &again, &(struct wet_build_options){0}), 0);
     assert_int_equal(again.anew, 1);
     assert_int_equal(again.resumed, 0);
     same_file(fixture->path, fixture->whole);
@@ -231,13 +176,13 @@ static void unfinished_file_of_somebody_else_is_not_gone_on_with(void **state)
     struct rebuilt *fixture = *state;
     struct attempt attempt = {.left = fixture->intervals / 2}, again = {0}, third = attempt;
     const struct wet_build_options other = {.maker = "somebody"}, ours = {.maker = "us"};
-    assert_int_equal(build_try(fixture, &attempt, &other), -WETDBG_ERR_INTERRUPTED);
-    assert_int_equal(build_try(fixture, &again, &ours), 0);
+    assert_int_equal(attempt_build(fixture, &attempt, &other), -WETDBG_ERR_INTERRUPTED);
+    assert_int_equal(attempt_build(fixture, &again, &ours), 0);
     assert_int_equal(again.anew, 1);
     assert_int_equal(again.resumed, 0);
-    assert_int_equal(build_try(fixture, &third, &ours), -WETDBG_ERR_INTERRUPTED);
+    assert_int_equal(attempt_build(fixture, &third, &ours), -WETDBG_ERR_INTERRUPTED);
     again = (struct attempt){0};
-    assert_int_equal(build_try(fixture, &again, &ours), 0);
+    assert_int_equal(attempt_build(fixture, &again, &ours), 0);
     assert_int_equal(again.resumed, 1);
     same_file(fixture->path, fixture->whole);
     unlink(fixture->path);
@@ -262,31 +207,31 @@ static void window_in_pieces_is_the_window(void **state)
     free(whole);
 }
 
-#define IN_PIECES(run)                                                                             \
-    cmocka_unit_test_setup_teardown(build_in_pieces_gives_the_same_file, run, rebuilt_drop)
-#define CASE(name, run) cmocka_unit_test_setup_teardown(name, run, rebuilt_drop)
+#define CASE(name, sample)                                                                         \
+    cmocka_unit_test_prestate_setup_teardown(name, make, rebuilt_drop, (void *)(sample))
+#define IN_PIECES(sample) CASE(build_in_pieces_gives_the_same_file, sample)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_PIECES(run_printf),
-        IN_PIECES(run_heap),
-        IN_PIECES(run_signals),
-        IN_PIECES(run_simd),
-        IN_PIECES(run_ud2),
-        IN_PIECES(run_tls),
-        IN_PIECES(run_queue),
-        IN_PIECES(run_nested),
-        IN_PIECES(run_moved),
-        IN_PIECES(run_rewritten),
-        CASE(build_on_any_number_of_threads_gives_the_same_file, run_heap),
-        CASE(build_killed_goes_on, run_printf),
-        CASE(unfinished_file_with_damage_still_gives_the_same_file, run_heap),
-        CASE(unfinished_file_that_is_all_damage_is_said_to_be, run_printf),
-        CASE(unfinished_file_of_somebody_else_is_not_gone_on_with, run_printf),
-        CASE(unfinished_file_of_something_else_is_not_gone_on_with, run_printf),
-        CASE(window_in_pieces_is_the_window, run_heap),
-        CASE(window_in_pieces_is_the_window, run_queue),
+        IN_PIECES("printf"),
+        IN_PIECES("heap"),
+        IN_PIECES("signals"),
+        IN_PIECES("simd"),
+        IN_PIECES("ud2"),
+        IN_PIECES("tls"),
+        IN_PIECES("queue"),
+        IN_PIECES("nested"),
+        IN_PIECES("moved"),
+        IN_PIECES("rewritten"),
+        CASE(build_on_any_number_of_threads_gives_the_same_file, "heap"),
+        CASE(build_killed_goes_on, "printf"),
+        CASE(unfinished_file_with_damage_still_gives_the_same_file, "heap"),
+        CASE(unfinished_file_that_is_all_damage_is_said_to_be, "printf"),
+        CASE(unfinished_file_of_somebody_else_is_not_gone_on_with, "printf"),
+        CASE(unfinished_file_of_something_else_is_not_gone_on_with, "printf"),
+        CASE(window_in_pieces_is_the_window, "heap"),
+        CASE(window_in_pieces_is_the_window, "queue"),
     };
     return cmocka_run_group_tests_name("wet_kill_resume", tests, NULL, NULL);
 }

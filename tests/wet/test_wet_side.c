@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "tests/record/spawn.h"
+#include "tests/wet/attempt.h"
 #include "tests/wet/wet_run.h"
 #include "tests/wet/wet_same.h"
 #include "tests/wet/wet_unit.h"
@@ -64,53 +65,14 @@ static void assert_nothing_is_left(const struct rebuilt *fixture)
     assert_int_equal(unit_count_names(fixture->run.dir, ".tmp"), 0);
 }
 
-/* ---- one attempt ---- */
-
-struct attempt {
-    unsigned left; /* intervals of plain replay until something happens; 0: nothing */
-    enum { INTERRUPT, KILL_WINDOWS, DIE } what;
-    volatile sig_atomic_t interrupted;
-    unsigned killed, resumed, anew;
-};
-
-static void on_progress(void *arg, uint64_t done, uint64_t total, uint64_t instructions)
+/* A `strike`: the processes of all windows that are at work die. */
+static void windows_kill(struct attempt *attempt)
 {
-    struct attempt *attempt = arg;
-    (void)done;
-    (void)total;
-    (void)instructions;
-    if (!attempt->left || --attempt->left)
-        return;
-    if (attempt->what == DIE)
-        raise(SIGKILL);
-    if (attempt->what == INTERRUPT)
-        attempt->interrupted = 1;
-    if (attempt->what == KILL_WINDOWS) {
-        attempt->killed = processes_each(getpid(), "wetdbg-window", window_kill);
-        attempt->left = attempt->killed ? 0 : 1; /* else none was at work: again next time */
-    }
+    attempt->killed = processes_each(getpid(), "wetdbg-window", window_kill);
+    attempt->left = attempt->killed ? 0 : 1; /* none was at work: again after the next interval */
 }
 
-static void on_notice(void *arg, const char *sentence)
-{
-    struct attempt *attempt = arg;
-    attempt->resumed += strstr(sentence, "going on") != NULL;
-    attempt->anew += strstr(sentence, "anew") != NULL;
-}
-
-static int build_try(const struct rebuilt *fixture, struct attempt *attempt,
-                     const struct wet_build_options *base)
-{
-    struct wet_build_options options = *base;
-    options.interval_instructions = fixture->interval;
-    options.fingerprint = "test";
-    options.interrupted = &attempt->interrupted;
-    options.progress = on_progress;
-    options.progress_arg = attempt;
-    options.notice = on_notice;
-    options.notice_arg = attempt;
-    return run_build_with(&fixture->run, fixture->path, &options);
-}
+/* ---- attempts ---- */
 
 static struct wet_build_options side(unsigned jobs, uint64_t intervals)
 {
@@ -121,37 +83,19 @@ static struct wet_build_options side(unsigned jobs, uint64_t intervals)
 static void build_ok(const struct rebuilt *fixture, const struct wet_build_options *options)
 {
     struct attempt attempt = {0};
-    int err = build_try(fixture, &attempt, options);
+    int err = attempt_build(fixture, &attempt, options);
     if (err)
         fail_msg("%u jobs, windows of %llu: %s", options->jobs,
                  (unsigned long long)options->window_intervals, wetdbg_error(err));
 }
 
-/* ---- fixtures ---- */
-
-static int fixture_make(void **state, uint64_t interval, const char *const argv[])
+static int make(void **state)
 {
-    rebuilt_make(state, interval, "side", argv);
+    const struct sample *sample = sample_named(*state);
+    rebuilt_make(state, sample->interval, "side", sample->argv);
     assert_true(((const struct rebuilt *)*state)->intervals > REBUILT_FEW);
     return 0;
 }
-
-#define RUN(name, interval, ...)                                                                   \
-    static int name(void **state)                                                                  \
-    {                                                                                              \
-        return fixture_make(state, interval, (const char *const[]){__VA_ARGS__, NULL});            \
-    }
-
-RUN(run_printf, 2000, PROGRAMS "/prog_printf_O0_pie")
-RUN(run_heap, 3000, PROGRAMS "/prog_heap_O2_pie")
-RUN(run_signals, 3000, PROGRAMS "/prog_signals_O0_pie")
-RUN(run_ud2, 2000, PROGRAMS "/prog_crash_ud2_O2_pie")
-RUN(run_tls, 1000, PROGRAMS "/thread_tls_O0_static")
-RUN(run_queue, 20000, PROGRAMS "/thread_queue_O2_pie")
-RUN(run_nested, 20000, PROGRAMS "/signal_nested_O0_static")
-RUN(run_repfault, 2000, REPFAULT)
-RUN(run_moved, 2000, GENERATED, "moved", "30")
-RUN(run_rewritten, 2000, GENERATED, "rewritten", "400")
 
 /* ---- cases ---- */
 
@@ -181,9 +125,9 @@ static void windows_of_one_interval_give_the_file_of_one_pass(void **state)
 static void run_shorter_than_a_window_is_built_in_one_pass(void **state)
 {
     struct rebuilt *fixture = *state;
-    struct attempt attempt = {.left = fixture->intervals / 2, .what = KILL_WINDOWS};
+    struct attempt attempt = {.left = fixture->intervals / 2, .strike = windows_kill};
     const struct wet_build_options options = side(4, fixture->intervals);
-    assert_int_equal(build_try(fixture, &attempt, &options), 0);
+    assert_int_equal(attempt_build(fixture, &attempt, &options), 0);
     assert_int_equal(attempt.killed, 0);
     same_file(fixture->path, fixture->whole);
     unlink(fixture->path);
@@ -192,10 +136,10 @@ static void run_shorter_than_a_window_is_built_in_one_pass(void **state)
 static void with_little_memory_the_rest_is_built_in_one_pass(void **state)
 {
     struct rebuilt *fixture = *state;
-    struct attempt attempt = {.left = fixture->intervals / 4, .what = KILL_WINDOWS};
+    struct attempt attempt = {.left = fixture->intervals / 4, .strike = windows_kill};
     const struct wet_build_options options = {
         .jobs = 4, .window_intervals = fixture->intervals / 5, .memory_bytes = 1};
-    assert_int_equal(build_try(fixture, &attempt, &options), 0);
+    assert_int_equal(attempt_build(fixture, &attempt, &options), 0);
     assert_int_equal(attempt.killed, 0);
     same_file(fixture->path, fixture->whole);
     assert_nothing_is_left(fixture);
@@ -231,14 +175,14 @@ static void window_of_the_run_is_that_of_one_pass(void **state)
 static void window_that_is_killed_ends_the_build(void **state)
 {
     struct rebuilt *fixture = *state;
-    struct attempt attempt = {.left = fixture->intervals / 2, .what = KILL_WINDOWS}, again = {0};
+    struct attempt attempt = {.left = fixture->intervals / 2, .strike = windows_kill}, again = {0};
     const struct wet_build_options options = side(3, fixture->intervals / 6);
-    assert_int_equal(build_try(fixture, &attempt, &options), -WETDBG_ERR_MACHINE);
+    assert_int_equal(attempt_build(fixture, &attempt, &options), -WETDBG_ERR_MACHINE);
     assert_non_null(strstr(wetdbg_error(-WETDBG_ERR_MACHINE), "killed by signal 9"));
     assert_true(attempt.killed > 0);
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
     assert_int_equal(unit_count_names(fixture->run.dir, ".tmp"), 0);
-    assert_int_equal(build_try(fixture, &again, &options), 0);
+    assert_int_equal(attempt_build(fixture, &again, &options), 0);
     assert_int_equal(again.resumed, 1);
     same_file(fixture->path, fixture->whole);
     assert_nothing_is_left(fixture);
@@ -253,7 +197,7 @@ static void build_in_pieces_gives_the_file_of_one_pass(void **state)
     for (unsigned i = 0; i < ATTEMPTS; i++) {
         struct attempt attempt = {.left = i ? 12 + (unsigned)(unit_random(&fixture->seed) % most)
                                             : fixture->intervals / 2};
-        int err = build_try(fixture, &attempt, &options);
+        int err = attempt_build(fixture, &attempt, &options);
         resumed += attempt.resumed;
         assert_int_equal(attempt.anew, 0);
         assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
@@ -279,8 +223,8 @@ static void build_that_is_killed_takes_its_windows_along(void **state)
     pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {
-        struct attempt attempt = {.left = fixture->intervals / 2, .what = DIE};
-        build_try(fixture, &attempt, &options);
+        struct attempt attempt = {.left = fixture->intervals / 2, .strike = attempt_die};
+        attempt_build(fixture, &attempt, &options);
         _exit(0);
     }
     int status;
@@ -290,37 +234,38 @@ static void build_that_is_killed_takes_its_windows_along(void **state)
         ; /* they are this process' children now, and end */
     assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 0), 0);
     assert_int_equal(unit_count_names(fixture->run.dir, ".tmp"), 0);
-    assert_int_equal(build_try(fixture, &again, &options), 0);
+    assert_int_equal(attempt_build(fixture, &again, &options), 0);
     assert_int_equal(again.resumed, 1);
     same_file(fixture->path, fixture->whole);
     assert_nothing_is_left(fixture);
     unlink(fixture->path);
 }
 
-#define CASE(name, run) cmocka_unit_test_setup_teardown(name, run, rebuilt_drop)
-#define AT_ONCE(run)    CASE(windows_at_once_give_the_file_of_one_pass, run)
+#define CASE(name, sample)                                                                         \
+    cmocka_unit_test_prestate_setup_teardown(name, make, rebuilt_drop, (void *)(sample))
+#define AT_ONCE(sample) CASE(windows_at_once_give_the_file_of_one_pass, sample)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        AT_ONCE(run_heap),
-        AT_ONCE(run_signals),
-        AT_ONCE(run_ud2),
-        AT_ONCE(run_tls),
-        AT_ONCE(run_queue),
-        AT_ONCE(run_nested),
-        AT_ONCE(run_repfault),
-        AT_ONCE(run_moved),
-        AT_ONCE(run_rewritten),
-        CASE(windows_of_one_interval_give_the_file_of_one_pass, run_rewritten),
-        CASE(run_shorter_than_a_window_is_built_in_one_pass, run_printf),
-        CASE(with_little_memory_the_rest_is_built_in_one_pass, run_heap),
-        CASE(window_of_the_run_is_that_of_one_pass, run_heap),
-        CASE(window_of_the_run_is_that_of_one_pass, run_queue),
-        CASE(window_that_is_killed_ends_the_build, run_heap),
-        CASE(build_in_pieces_gives_the_file_of_one_pass, run_heap),
-        CASE(build_in_pieces_gives_the_file_of_one_pass, run_tls),
-        CASE(build_that_is_killed_takes_its_windows_along, run_heap),
+        AT_ONCE("heap"),
+        AT_ONCE("signals"),
+        AT_ONCE("ud2"),
+        AT_ONCE("tls, many intervals"),
+        AT_ONCE("queue"),
+        AT_ONCE("nested"),
+        AT_ONCE("repfault"),
+        AT_ONCE("moved"),
+        AT_ONCE("rewritten"),
+        CASE(windows_of_one_interval_give_the_file_of_one_pass, "rewritten"),
+        CASE(run_shorter_than_a_window_is_built_in_one_pass, "printf"),
+        CASE(with_little_memory_the_rest_is_built_in_one_pass, "heap"),
+        CASE(window_of_the_run_is_that_of_one_pass, "heap"),
+        CASE(window_of_the_run_is_that_of_one_pass, "queue"),
+        CASE(window_that_is_killed_ends_the_build, "heap"),
+        CASE(build_in_pieces_gives_the_file_of_one_pass, "heap"),
+        CASE(build_in_pieces_gives_the_file_of_one_pass, "tls, many intervals"),
+        CASE(build_that_is_killed_takes_its_windows_along, "heap"),
     };
     return cmocka_run_group_tests_name("wet_side", tests, NULL, NULL);
 }

@@ -14,24 +14,11 @@
 #include "tests/wet/wet_fixture.h"
 #include "tests/wet/wet_unit.h"
 
-#define SHORT    20000
 #define CRITERIA 6
 
-static int run_heap(void **state)
-{
-    return fixture_open(state, SHORT, (const char *const[]){PROGRAMS "/prog_heap_O2_pie", NULL});
-}
-
-static int run_printf(void **state)
-{
-    return fixture_open(state, SHORT, (const char *const[]){PROGRAMS "/prog_printf_O0_pie", NULL});
-}
-
-static int run_lazy(void **state)
-{
-    return fixture_open(state, SHORT, (const char *const[]){LAZY, NULL});
-}
-
+RUN(run_heap, PROGRAMS "/prog_heap_O2_pie")
+RUN(run_printf, PROGRAMS "/prog_printf_O0_pie")
+RUN(run_lazy, LAZY)
 static void assert_same_lines(const struct wetdbg_slice *a, const struct wetdbg_slice *b)
 {
     size_t count, other_count;

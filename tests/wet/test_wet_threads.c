@@ -23,18 +23,12 @@
 #define LONGER 700000 /* for runs of millions */
 #define TIMES  12
 
-#define RUN(name, interval, ...)                                                                   \
-    static int name(void **state)                                                                  \
-    {                                                                                              \
-        return fixture_open(state, interval, (const char *const[]){__VA_ARGS__, NULL});            \
-    }
-
-RUN(run_tls, SHORT, PROGRAMS "/thread_tls_O0_static")
-RUN(run_queue, SHORT, PROGRAMS "/thread_queue_O2_pie")
-RUN(run_altstack, SHORT, PROGRAMS "/signal_altstack_O0_static")
-RUN(run_nested, SHORT, PROGRAMS "/signal_nested_O0_static")
-RUN(run_culprit, SHORT, CULPRIT)
-RUN(run_alarmed, LONGER, ALARMED)
+RUN_CUT(run_tls, SHORT, PROGRAMS "/thread_tls_O0_static")
+RUN_CUT(run_queue, SHORT, PROGRAMS "/thread_queue_O2_pie")
+RUN_CUT(run_altstack, SHORT, PROGRAMS "/signal_altstack_O0_static")
+RUN_CUT(run_nested, SHORT, PROGRAMS "/signal_nested_O0_static")
+RUN_CUT(run_culprit, SHORT, CULPRIT)
+RUN_CUT(run_alarmed, LONGER, ALARMED)
 
 /* One whose signal came while the program computed: in some recordings each meets a system call. */
 static int run_placed(void **state)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "tests/wet/attempt.h"
 #include "tests/wet/wet_run.h"
 #include "tests/wet/wet_unit.h"
 #include "wet/intervals.h"
@@ -32,14 +33,15 @@ static void ok_at(int err, int line)
 
 #define ok(err) ok_at(err, __LINE__)
 
-static int fixture_make(void **state, uint64_t interval, const char *const argv[])
+static int fixture_make(void **state)
 {
+    const struct sample *sample = sample_named(*state);
     struct fixture *fixture = calloc(1, sizeof(*fixture));
-    run_record(&fixture->run, argv);
-    fixture->interval = interval;
+    run_record(&fixture->run, sample->argv);
+    fixture->interval = sample->interval;
     fixture->whole_path = unit_path(fixture->run.dir, "whole.wet");
     fixture->path = unit_path(fixture->run.dir, "window.wet");
-    ok(run_build(&fixture->run, fixture->whole_path, interval));
+    ok(run_build(&fixture->run, fixture->whole_path, sample->interval));
     ok(wetdbg_open(fixture->whole_path, &fixture->whole));
     *state = fixture;
     return 0;
@@ -55,20 +57,6 @@ static int fixture_drop(void **state)
     free(fixture);
     return 0;
 }
-
-#define RUN(name, interval, ...)                                                                   \
-    static int name(void **state)                                                                  \
-    {                                                                                              \
-        return fixture_make(state, interval, (const char *const[]){__VA_ARGS__, NULL});            \
-    }
-
-RUN(run_printf, 2000, PROGRAMS "/prog_printf_O0_pie")
-RUN(run_heap, 3000, PROGRAMS "/prog_heap_O2_pie")
-RUN(run_signals, 3000, PROGRAMS "/prog_signals_O0_pie")
-RUN(run_ud2, 2000, PROGRAMS "/prog_crash_ud2_O2_pie")
-RUN(run_tls, 5000, PROGRAMS "/thread_tls_O0_static")
-RUN(run_queue, 20000, PROGRAMS "/thread_queue_O2_pie")
-RUN(run_moved, 2000, GENERATED, "moved", "30")
 
 static int window_build(const struct fixture *fixture, struct wet_moment from, struct wet_moment to)
 {
@@ -388,25 +376,26 @@ static void window_beyond_the_run_is_refused_with_its_length(void **state)
     assert_int_equal(unit_count_names(fixture->run.dir, "window.wet"), 0);
 }
 
-#define CASE(name, run) cmocka_unit_test_setup_teardown(name, run, fixture_drop)
+#define CASE(name, sample)                                                                         \
+    cmocka_unit_test_prestate_setup_teardown(name, fixture_make, fixture_drop, (void *)(sample))
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(window_has_what_the_run_has_there, run_printf),
-        CASE(window_has_what_the_run_has_there, run_heap),
-        CASE(window_has_what_the_run_has_there, run_signals),
-        CASE(window_has_what_the_run_has_there, run_ud2),
-        CASE(window_has_what_the_run_has_there, run_tls),
-        CASE(window_has_what_the_run_has_there, run_queue),
-        CASE(window_has_what_the_run_has_there, run_moved),
-        CASE(window_has_the_memory_of_the_run, run_heap),
-        CASE(window_by_events_begins_and_ends_before_them, run_printf),
-        CASE(window_ends_at_the_event_it_is_to_end_at, run_printf),
-        CASE(window_by_percent_is_part_of_the_run, run_printf),
-        CASE(window_counts_its_own_instances, run_heap),
-        CASE(window_names_itself_where_it_ends, run_printf),
-        CASE(window_beyond_the_run_is_refused_with_its_length, run_printf),
+        CASE(window_has_what_the_run_has_there, "printf"),
+        CASE(window_has_what_the_run_has_there, "heap"),
+        CASE(window_has_what_the_run_has_there, "signals"),
+        CASE(window_has_what_the_run_has_there, "ud2"),
+        CASE(window_has_what_the_run_has_there, "tls"),
+        CASE(window_has_what_the_run_has_there, "queue"),
+        CASE(window_has_what_the_run_has_there, "moved"),
+        CASE(window_has_the_memory_of_the_run, "heap"),
+        CASE(window_by_events_begins_and_ends_before_them, "printf"),
+        CASE(window_ends_at_the_event_it_is_to_end_at, "printf"),
+        CASE(window_by_percent_is_part_of_the_run, "printf"),
+        CASE(window_counts_its_own_instances, "heap"),
+        CASE(window_names_itself_where_it_ends, "printf"),
+        CASE(window_beyond_the_run_is_refused_with_its_length, "printf"),
     };
     return cmocka_run_group_tests_name("wet_windows", tests, NULL, NULL);
 }

@@ -32,6 +32,16 @@ static inline int fixture_open(void **state, uint64_t interval, const char *cons
     return 0;
 }
 
+/* A suite's set-up function NAME: a program's recording, and its files. */
+#define RUN_CUT(name, interval, ...)                                                               \
+    static int name(void **state)                                                                  \
+    {                                                                                              \
+        return fixture_open(state, interval, (const char *const[]){__VA_ARGS__, NULL});            \
+    }
+
+#define FIXTURE_SHORT  20000
+#define RUN(name, ...) RUN_CUT(name, FIXTURE_SHORT, __VA_ARGS__)
+
 static inline int fixture_close(void **state)
 {
     struct fixture *fixture = *state;

@@ -11,21 +11,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define PAGE  4096u
+#include "opened.h"
+
 #define PAGES 4u
-
-static uint8_t *area;
-static volatile unsigned faults;
-
-static void on_fault(int signo, siginfo_t *info, void *context)
-{
-    uintptr_t page = (uintptr_t)info->si_addr & ~(uintptr_t)(PAGE - 1);
-    (void)signo;
-    (void)context;
-    faults++;
-    if (mprotect((void *)page, PAGE, PROT_READ | PROT_WRITE))
-        _Exit(3);
-}
 
 static void close_page(unsigned page)
 {
