@@ -8,67 +8,49 @@
 
 #include "dbgcli/commands/bookmark.h"
 #include "dbgcli/commands/session.h"
+#include "tests/cli/cli_place.h"
+#include "tests/cli/cli_prompt.h"
 #include "tests/cli/cli_unit.h"
 #include <wetdbg/errors.h>
-
-static char place[] = "/tmp/wetdbg-bookmarks-XXXXXX";
-
-struct fixture {
-    struct cli_out out;
-    struct cli_session session;
-    struct cli_repl repl;
-    char *said;
-    size_t said_size;
-};
 
 static int make_place(void **state)
 {
     (void)state;
-    return mkdtemp(place) && setenv("XDG_STATE_HOME", place, 1) == 0 ? 0 : -1;
+    return cli_place_make();
 }
 
 static int remove_place(void **state)
 {
-    char command[128];
     (void)state;
-    snprintf(command, sizeof(command), "rm -rf %s", place);
-    return system(command);
+    return cli_place_remove();
 }
 
 static int set_up(void **state)
 {
-    struct fixture *f = calloc(1, sizeof(*f));
-    f->out.stream = open_memstream(&f->said, &f->said_size);
-    f->out.errors = f->out.stream;
-    f->repl = (struct cli_repl){.out = &f->out, .commands = cli_commands, .session = &f->session};
+    struct cli_prompt *f = calloc(1, sizeof(*f));
     *state = f;
-    return cli_session_open(&f->session, &f->out, "fake.wet");
+    return cli_prompt_open(f);
 }
 
 static int tear_down(void **state)
 {
-    struct fixture *f = *state;
-    cli_repl_fini(&f->repl);
-    cli_session_close(&f->session);
-    fclose(f->out.stream);
-    free(f->said);
+    struct cli_prompt *f = *state;
+    cli_prompt_close(f);
     free(f);
-    return remove_place(state) || !mkdir(place, 0700) ? 0 : -1;
+    return remove_place(state) || !mkdir(cli_place, 0700) ? 0 : -1;
 }
 
-static void expect(struct fixture *f, const char *line, int status, const char *said)
+static void expect(struct cli_prompt *f, const char *line, int status, const char *said)
 {
-    rewind(f->out.stream);
-    int got = cli_repl_execute(&f->repl, line);
-    putc(0, f->out.stream);
-    fflush(f->out.stream);
-    if (got != status || strcmp(f->said, said) != 0)
-        fail_msg("'%s' gave %d and said:\n%s", line, got, f->said);
+    int got = cli_prompt_execute(f, line);
+    const char *answer = got ? f->said.errors : f->said.answer;
+    if (got != status || strcmp(answer, said) != 0)
+        fail_msg("'%s' gave %d and said:\n%s%s", line, got, f->said.answer, f->said.errors);
 }
 
 static void bookmark_names_a_time_that_goto_and_print_take(void **state)
 {
-    struct fixture *f = *state;
+    struct cli_prompt *f = *state;
     expect(f, "bookmark", 0, "no bookmarks\n");
     expect(f, "bookmark late", 0, "late is time 1001: helper at util.c:30\n");
     expect(f, "bookmark early 9", 0, "early is time 9: main at main.c:10\n");
@@ -83,7 +65,7 @@ static void bookmark_names_a_time_that_goto_and_print_take(void **state)
 
 static void bookmark_of_a_known_name_is_replaced(void **state)
 {
-    struct fixture *f = *state;
+    struct cli_prompt *f = *state;
     expect(f, "bookmark one 9", 0, "one is time 9: main at main.c:10\n");
     expect(f, "bookmark one 10", 0, "one is time 10: main at main.c:11\n");
     expect(f, "bookmark", 0, "one              time 10             main at main.c:11\n");
@@ -93,7 +75,7 @@ static void bookmark_of_a_known_name_is_replaced(void **state)
 
 static void bookmark_errors_say_what_to_do(void **state)
 {
-    struct fixture *f = *state;
+    struct cli_prompt *f = *state;
     expect(f, "bookmark start", 2,
            "'start' cannot be the name of a bookmark: letters, digits, '_', '-' and '.', at most "
            "63, and not start, end, crash or now\n");
@@ -111,7 +93,7 @@ static void bookmark_errors_say_what_to_do(void **state)
 
 static void bookmarks_of_two_sessions_are_joined(void **state)
 {
-    struct fixture *f = *state;
+    struct cli_prompt *f = *state;
     struct cli_bookmarks *other = cli_bookmarks_new("fake.wet");
     struct cli_bookmark mark = {.name = "theirs", .time = 5};
     expect(f, "bookmark mine 9", 0, "mine is time 9: main at main.c:10\n");
@@ -124,7 +106,7 @@ static void bookmarks_of_two_sessions_are_joined(void **state)
 
 static void bookmarks_of_another_file_are_not_seen(void **state)
 {
-    struct fixture *f = *state;
+    struct cli_prompt *f = *state;
     struct cli_bookmarks *other = cli_bookmarks_new("other.wet");
     wetdbg_time time;
     expect(f, "bookmark mine 9", 0, "mine is time 9: main at main.c:10\n");
@@ -134,13 +116,13 @@ static void bookmarks_of_another_file_are_not_seen(void **state)
 
 static void bookmarks_file_with_nonsense_gives_the_rest(void **state)
 {
-    struct fixture *f = *state;
+    struct cli_prompt *f = *state;
     char command[256];
     expect(f, "bookmark mine 9", 0, "mine is time 9: main at main.c:10\n");
     snprintf(command, sizeof(command),
              "f=$(ls %s/wetdbg/bookmarks/* | grep -v lock); "
              "printf 'x\\n\\n\\t\\t\\nbad time\\tzz\\t\\nwith\\t7' >>$f",
-             place);
+             cli_place);
     assert_int_equal(system(command), 0);
     expect(f, "bookmark", 0,
            "with             time 7              \n"

@@ -8,58 +8,25 @@
 #include "dbgcli/exit_status.h"
 #include "dbgcli/repl/words.h"
 #include "tests/cli/cli_fake_run.h"
+#include "tests/cli/cli_prompt.h"
 #include "tests/cli/cli_unit.h"
 #include <wetdbg/errors.h>
 
-struct fixture {
-    struct cli_out out;
-    struct cli_session session;
-    struct cli_repl repl;
-    char *answer, *errors;
-    size_t answer_size, errors_size;
-};
-
 static int set_up(void **state)
 {
-    struct fixture *f = calloc(1, sizeof(*f));
-    f->out.stream = open_memstream(&f->answer, &f->answer_size);
-    f->out.errors = open_memstream(&f->errors, &f->errors_size);
-    f->repl = (struct cli_repl){
-        .out = &f->out,
-        .commands = cli_commands,
-        .session = &f->session,
-        .prepare = cli_session_prepare,
-    };
+    struct cli_prompt *f = calloc(1, sizeof(*f));
     fake_slice_is_interrupted = fake_has_avx512 = false;
     fake_slice_count = 0;
     *state = f;
-    return cli_session_open(&f->session, &f->out, "fake.wet");
+    return cli_prompt_open(f);
 }
 
 static int tear_down(void **state)
 {
-    struct fixture *f = *state;
-    cli_repl_fini(&f->repl);
-    cli_session_close(&f->session);
-    fclose(f->out.stream);
-    fclose(f->out.errors);
-    free(f->answer);
-    free(f->errors);
+    struct cli_prompt *f = *state;
+    cli_prompt_close(f);
     free(f);
     return 0;
-}
-
-/* Runs a line; its answer is in f->answer, its complaint in f->errors, and nothing older. */
-static int execute(struct fixture *f, const char *line)
-{
-    rewind(f->out.stream);
-    rewind(f->out.errors);
-    int status = cli_repl_execute(&f->repl, line);
-    putc(0, f->out.stream);
-    putc(0, f->out.errors);
-    fflush(f->out.stream);
-    fflush(f->out.errors);
-    return status;
 }
 
 struct row {
@@ -68,23 +35,24 @@ struct row {
     const char *answer; /* or the complaint */
 };
 
-static void check_rows(struct fixture *f, const struct row *rows, size_t count)
+static void check_rows(struct cli_prompt *f, const struct row *rows, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        int status = execute(f, rows[i].line);
-        const char *said = rows[i].status ? f->errors : f->answer;
+        int status = cli_prompt_execute(f, rows[i].line);
+        const char *said = rows[i].status ? f->said.errors : f->said.answer;
         if (status != rows[i].status || strcmp(said, rows[i].answer) != 0)
-            fail_msg("'%s' gave %d and said:\n%s%s", rows[i].line, status, f->answer, f->errors);
+            fail_msg("'%s' gave %d and said:\n%s%s", rows[i].line, status, f->said.answer,
+                     f->said.errors);
     }
 }
 
 static void opening_shows_signal_line_and_frames(void **state)
 {
-    struct fixture *f = *state;
-    rewind(f->out.stream);
+    struct cli_prompt *f = *state;
+    rewind(f->said.out.stream);
     assert_int_equal(cli_session_print_opening(&f->session), 0);
-    fflush(f->out.stream);
-    assert_string_equal(f->answer,
+    fflush(f->said.out.stream);
+    assert_string_equal(f->said.answer,
                         "/bin/prog: SIGSEGV (address not mapped: 0x10), 1000 instructions, "
                         "1 thread\n"
                         "util.c:30: return *p;?[31m\n"
@@ -138,26 +106,26 @@ static void registers_of_avx512_are_there_where_the_processor_has_them(void **st
         {"print/x $k7", 0, "$k7 = 0x7\n"},
         {"info registers k3", 0, "k3             0x8000000000000005  9223372036854775813\n"},
     };
-    struct fixture *f = *state;
+    struct cli_prompt *f = *state;
     check_rows(f, without, sizeof(without) / sizeof(*without));
-    assert_int_equal(execute(f, "info all-registers"), 0);
-    assert_null(strstr(f->answer, "zmm"));
-    assert_int_equal(execute(f, "info registers ymm1"), 0);
-    assert_non_null(strstr(f->answer, "v2_int128 = {0x11100f0e0d0c0b0a0908070605040302, "));
+    assert_int_equal(cli_prompt_execute(f, "info all-registers"), 0);
+    assert_null(strstr(f->said.answer, "zmm"));
+    assert_int_equal(cli_prompt_execute(f, "info registers ymm1"), 0);
+    assert_non_null(strstr(f->said.answer, "v2_int128 = {0x11100f0e0d0c0b0a0908070605040302, "));
     fake_has_avx512 = true;
     check_rows(f, with, sizeof(with) / sizeof(*with));
-    assert_int_equal(execute(f, "info registers zmm2"), 0);
-    assert_non_null(strstr(f->answer, "v64_int8 = {0x4, 0x5, 0x6, "));
-    assert_non_null(strstr(f->answer, "v4_int128 = {0x131211100f0e0d0c0b0a090807060504, "));
-    assert_non_null(strstr(f->answer, ", 0x434241403f3e3d3c3b3a393837363534}}\n"));
-    assert_int_equal(execute(f, "info registers xmm31"), 0);
-    assert_non_null(strstr(f->answer, "uint128 = 0x4d4c4b4a494847464544434241403f3e}\n"));
-    assert_int_equal(execute(f, "info registers ymm16"), 0);
-    assert_non_null(strstr(f->answer, "v4_int64 = {0x2726252423222120, "));
-    assert_non_null(strstr(f->answer, ", 0x3f3e3d3c3b3a39383736353433323130}}\n"));
-    assert_int_equal(execute(f, "info all-registers"), 0);
-    assert_non_null(strstr(f->answer, "zmm31"));
-    assert_non_null(strstr(f->answer, "k7"));
+    assert_int_equal(cli_prompt_execute(f, "info registers zmm2"), 0);
+    assert_non_null(strstr(f->said.answer, "v64_int8 = {0x4, 0x5, 0x6, "));
+    assert_non_null(strstr(f->said.answer, "v4_int128 = {0x131211100f0e0d0c0b0a090807060504, "));
+    assert_non_null(strstr(f->said.answer, ", 0x434241403f3e3d3c3b3a393837363534}}\n"));
+    assert_int_equal(cli_prompt_execute(f, "info registers xmm31"), 0);
+    assert_non_null(strstr(f->said.answer, "uint128 = 0x4d4c4b4a494847464544434241403f3e}\n"));
+    assert_int_equal(cli_prompt_execute(f, "info registers ymm16"), 0);
+    assert_non_null(strstr(f->said.answer, "v4_int64 = {0x2726252423222120, "));
+    assert_non_null(strstr(f->said.answer, ", 0x3f3e3d3c3b3a39383736353433323130}}\n"));
+    assert_int_equal(cli_prompt_execute(f, "info all-registers"), 0);
+    assert_non_null(strstr(f->said.answer, "zmm31"));
+    assert_non_null(strstr(f->said.answer, "k7"));
 }
 
 static void goto_understands_each_form_of_time(void **state)
@@ -306,13 +274,13 @@ static void list_goes_on_where_it_ended(void **state)
         {"list nothing", 1, "no function is called 'nothing'\n"},
     };
     check_rows(*state, rows, sizeof(rows) / sizeof(*rows));
-    struct fixture *f = *state;
-    assert_int_equal(execute(f, "goto main.c:14#1"), 0);
-    assert_int_equal(execute(f, "list 19"), 0);
-    assert_non_null(strstr(f->answer, "\n 20\t\tmain line 20;\n"));
-    assert_int_equal(execute(f, "goto main.c:14#1"), 0);
-    assert_int_equal(execute(f, "list"), 0);
-    assert_non_null(strstr(f->answer, "\n>14\t\tmain line 14;\n"));
+    struct cli_prompt *f = *state;
+    assert_int_equal(cli_prompt_execute(f, "goto main.c:14#1"), 0);
+    assert_int_equal(cli_prompt_execute(f, "list 19"), 0);
+    assert_non_null(strstr(f->said.answer, "\n 20\t\tmain line 20;\n"));
+    assert_int_equal(cli_prompt_execute(f, "goto main.c:14#1"), 0);
+    assert_int_equal(cli_prompt_execute(f, "list"), 0);
+    assert_non_null(strstr(f->said.answer, "\n>14\t\tmain line 14;\n"));
 }
 
 static void instances_and_output_can_be_limited(void **state)
@@ -408,16 +376,16 @@ static void slice_shows_lines_then_what_has_none(void **state)
         {"slice crash --limit x", 2, "slice: option '--limit' needs a number, not 'x'\n"},
     };
     check_rows(*state, rows, sizeof(rows) / sizeof(*rows));
-    struct fixture *f = *state;
-    assert_int_equal(execute(f, "slice backward"), CLI_EXIT_USAGE);
-    assert_non_null(strstr(f->errors, "slice: of what?"));
+    struct cli_prompt *f = *state;
+    assert_int_equal(cli_prompt_execute(f, "slice backward"), CLI_EXIT_USAGE);
+    assert_non_null(strstr(f->said.errors, "slice: of what?"));
 }
 
 static void slice_instances_are_shown_under_their_lines(void **state)
 {
-    struct fixture *f = *state;
-    assert_int_equal(execute(f, "slice backward crash --instances"), 0);
-    assert_non_null(strstr(f->answer,
+    struct cli_prompt *f = *state;
+    assert_int_equal(cli_prompt_execute(f, "slice backward crash --instances"), 0);
+    assert_non_null(strstr(f->said.answer,
                            "main.c:14  main  x3  | main line 14;\n"
                            "      time 989          0x1040           value of time 1001, "
                            "distance 1\n"));
@@ -425,10 +393,10 @@ static void slice_instances_are_shown_under_their_lines(void **state)
 
 static void slice_interrupted_gives_status_130(void **state)
 {
-    struct fixture *f = *state;
+    struct cli_prompt *f = *state;
     fake_slice_is_interrupted = true;
-    assert_int_equal(execute(f, "slice backward crash"), CLI_EXIT_INTERRUPTED);
-    assert_string_equal(f->errors, "interrupted\n");
+    assert_int_equal(cli_prompt_execute(f, "slice backward crash"), CLI_EXIT_INTERRUPTED);
+    assert_string_equal(f->said.errors, "interrupted\n");
 }
 
 static void why_explains_the_last_slice(void **state)
@@ -454,9 +422,9 @@ static void why_explains_the_last_slice(void **state)
         {"why ain.c:10", 1, "no module knows a source file 'ain.c'\n"},
         {"why main.c:99", 1, "no code at main.c:99; nearest: main.c:10\n"},
     };
-    struct fixture *f = *state;
+    struct cli_prompt *f = *state;
     check_rows(f, rows, sizeof(rows) / sizeof(*rows));
-    assert_int_equal(execute(f, "slice backward crash"), 0);
+    assert_int_equal(cli_prompt_execute(f, "slice backward crash"), 0);
     assert_int_equal(fake_slice_count, 1);
     check_rows(f, after, sizeof(after) / sizeof(*after));
     assert_int_equal(fake_slice_count, 2); /* once more for the parents, then kept */
@@ -496,28 +464,28 @@ static void json_of_each_command_is_one_object_with_schema(void **state)
         {"goto 5000", "wetdbg.error/1", "message"},
         {"nonsense", "wetdbg.error/1", "status"},
     };
-    struct fixture *f = *state;
-    f->out.json = true;
+    struct cli_prompt *f = *state;
+    f->said.out.json = true;
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-        execute(f, rows[i].line);
-        size_t length = strlen(f->answer);
-        json_t *object = json_loads(f->answer, 0, NULL);
-        if (!object || !length || strchr(f->answer, '\n') != f->answer + length - 1)
-            fail_msg("'%s' gave no single line of JSON: %s", rows[i].line, f->answer);
+        cli_prompt_execute(f, rows[i].line);
+        size_t length = strlen(f->said.answer);
+        json_t *object = json_loads(f->said.answer, 0, NULL);
+        if (!object || !length || strchr(f->said.answer, '\n') != f->said.answer + length - 1)
+            fail_msg("'%s' gave no single line of JSON: %s", rows[i].line, f->said.answer);
         assert_string_equal(json_string_value(json_object_get(object, "schema")), rows[i].schema);
         if (!json_object_get(object, rows[i].key))
-            fail_msg("'%s' gave no '%s': %s", rows[i].line, rows[i].key, f->answer);
-        assert_string_equal(f->errors, "");
+            fail_msg("'%s' gave no '%s': %s", rows[i].line, rows[i].key, f->said.answer);
+        assert_string_equal(f->said.errors, "");
         json_decref(object);
     }
 }
 
 static void json_slice_gives_absolute_files_and_counts(void **state)
 {
-    struct fixture *f = *state;
-    f->out.json = true;
-    assert_int_equal(execute(f, "slice backward crash"), 0);
-    json_t *object = json_loads(f->answer, 0, NULL);
+    struct cli_prompt *f = *state;
+    f->said.out.json = true;
+    assert_int_equal(cli_prompt_execute(f, "slice backward crash"), 0);
+    json_t *object = json_loads(f->said.answer, 0, NULL);
     json_t *lines = json_object_get(object, "lines");
     json_t *first = json_array_get(lines, 0);
     assert_string_equal(json_string_value(json_object_get(object, "criterion")), "crash");
@@ -602,18 +570,18 @@ static void thread_selects_whose_frames_are_shown(void **state)
 
 static void slice_names_the_threads_of_a_line(void **state)
 {
-    struct fixture *f = *state;
-    assert_int_equal(execute(f, "slice backward crash --limit 2"), 0);
-    assert_non_null(strstr(f->answer, "  helper  x2  thread 2  | "));
-    assert_non_null(strstr(f->answer, "  main  x3  thread 1  | "));
-    assert_non_null(strstr(f->answer, UNCERTAIN("2", "s")));
-    assert_int_equal(execute(f, "why main.c:14"), 0);
-    assert_non_null(strstr(f->answer, "util.c:30 thread 2 (worker)"));
-    assert_non_null(strstr(f->answer, "main.c:14 thread 1 (prog)"));
-    f->out.json = true;
-    assert_int_equal(execute(f, "slice backward crash"), 0);
-    f->out.json = false;
-    json_t *object = json_loads(f->answer, 0, NULL);
+    struct cli_prompt *f = *state;
+    assert_int_equal(cli_prompt_execute(f, "slice backward crash --limit 2"), 0);
+    assert_non_null(strstr(f->said.answer, "  helper  x2  thread 2  | "));
+    assert_non_null(strstr(f->said.answer, "  main  x3  thread 1  | "));
+    assert_non_null(strstr(f->said.answer, UNCERTAIN("2", "s")));
+    assert_int_equal(cli_prompt_execute(f, "why main.c:14"), 0);
+    assert_non_null(strstr(f->said.answer, "util.c:30 thread 2 (worker)"));
+    assert_non_null(strstr(f->said.answer, "main.c:14 thread 1 (prog)"));
+    f->said.out.json = true;
+    assert_int_equal(cli_prompt_execute(f, "slice backward crash"), 0);
+    f->said.out.json = false;
+    json_t *object = json_loads(f->said.answer, 0, NULL);
     json_t *lines = json_object_get(object, "lines");
     json_t *threads = json_object_get(json_array_get(lines, 0), "threads");
     assert_int_equal(json_array_size(threads), 1);
@@ -633,14 +601,14 @@ static void uncertain_events_are_listed(void **state)
     check_rows(*state, rows, sizeof(rows) / sizeof(*rows));
 }
 
-static json_t *answer_in_json(struct fixture *f, const char *line)
+static json_t *answer_in_json(struct cli_prompt *f, const char *line)
 {
-    f->out.json = true;
-    assert_int_equal(execute(f, line), 0);
-    f->out.json = false;
-    json_t *object = json_loads(f->answer, 0, NULL);
+    f->said.out.json = true;
+    assert_int_equal(cli_prompt_execute(f, line), 0);
+    f->said.out.json = false;
+    json_t *object = json_loads(f->said.answer, 0, NULL);
     if (!object)
-        fail_msg("'%s' is no JSON: %s", line, f->answer);
+        fail_msg("'%s' is no JSON: %s", line, f->said.answer);
     return object;
 }
 
@@ -653,7 +621,7 @@ static void json_names_thread_and_uncertain_events(void **state)
         json_t *ambiguous = json_object_get(object, "ambiguous_events");
         if (json_integer_value(ambiguous) != 2 || !json_object_get(object, "thread_name") ||
             !json_object_get(object, "tid"))
-            fail_msg("%s: %s", lines[i], ((struct fixture *)*state)->answer);
+            fail_msg("%s: %s", lines[i], ((struct cli_prompt *)*state)->said.answer);
         json_decref(object);
     }
     json_t *object = answer_in_json(*state, "info threads");
@@ -671,7 +639,7 @@ static void json_names_thread_and_uncertain_events(void **state)
 
 static void one_thread_is_not_mentioned(void **state)
 {
-    struct fixture *f = *state;
+    struct cli_prompt *f = *state;
     static const char *const lines[] = {"goto crash", "backtrace",   "frame",
                                         "print x",    "info locals", "slice crash"};
     for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {

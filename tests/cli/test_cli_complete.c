@@ -6,46 +6,30 @@
 
 #include "dbgcli/commands/complete_words.h"
 #include "dbgcli/commands/session.h"
+#include "tests/cli/cli_place.h"
+#include "tests/cli/cli_prompt.h"
 #include "tests/cli/cli_unit.h"
-
-static char place[] = "/tmp/wetdbg-complete-XXXXXX";
-
-struct fixture {
-    struct cli_out out;
-    struct cli_session session;
-    struct cli_repl repl;
-    char *said;
-    size_t said_size;
-};
 
 static int set_up(void **state)
 {
-    struct fixture *f = calloc(1, sizeof(*f));
-    if (!mkdtemp(place) || setenv("XDG_STATE_HOME", place, 1) != 0)
+    struct cli_prompt *f = calloc(1, sizeof(*f));
+    if (cli_place_make() != 0)
         return -1;
-    f->out.stream = open_memstream(&f->said, &f->said_size);
-    f->out.errors = f->out.stream;
-    f->repl = (struct cli_repl){.out = &f->out, .commands = cli_commands, .session = &f->session};
     *state = f;
-    int result = cli_session_open(&f->session, &f->out, "fake.wet");
+    int result = cli_prompt_open(f);
     return result ? result : cli_repl_execute(&f->repl, "bookmark overrun 9");
 }
 
 static int tear_down(void **state)
 {
-    struct fixture *f = *state;
-    char command[128];
-    cli_repl_fini(&f->repl);
-    cli_session_close(&f->session);
-    fclose(f->out.stream);
-    free(f->said);
+    struct cli_prompt *f = *state;
+    cli_prompt_close(f);
     free(f);
-    snprintf(command, sizeof(command), "rm -rf %s", place);
-    return system(command);
+    return cli_place_remove();
 }
 
 /* All that is offered for a line whose end the cursor is at, with blanks between. */
-static void expect(struct fixture *f, const char *line, const char *offered)
+static void expect(struct cli_prompt *f, const char *line, const char *offered)
 {
     struct cli_completions completions;
     char all[4096] = "";

@@ -7,15 +7,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/cli/cli_place.h"
 #include "tests/cli/cli_program.h"
-
-static char place[] = "/tmp/wetdbg-engine-XXXXXX";
 
 static int record(void **state)
 {
     char *text;
     (void)state;
-    if (!mkdtemp(place) || setenv("_RR_TRACE_DIR", place, 1) != 0)
+    if (cli_place_make() != 0)
         return -1;
     /* The shell stands between, so that the crash is a status and no signal to us. */
     int status = run_shell("bash -c '" WETDBG_PROGRAM " record " CLI_SAMPLE
@@ -31,7 +30,7 @@ static int record(void **state)
 static int remove_place(void **state)
 {
     (void)state;
-    return remove_folder(place);
+    return cli_place_remove();
 }
 
 static unsigned line_of(const char *mark)
@@ -108,16 +107,16 @@ static void opening_after_deep_recursion_is_short(void **state)
     char command[256], *text;
     (void)state;
     snprintf(command, sizeof(command), "bash -c '%s record -o %s/deep %s down 12000' 2>/dev/null",
-             WETDBG_PROGRAM, place, CLI_SAMPLE);
+             WETDBG_PROGRAM, cli_place, CLI_SAMPLE);
     assert_int_equal(run_shell(command, &text), 139);
     free(text);
-    snprintf(command, sizeof(command), "replay %s/deep --batch", place);
+    snprintf(command, sizeof(command), "replay %s/deep --batch", cli_place);
     assert_int_equal(run_wetdbg(command, &text), 0);
     assert_non_null(strstr(text, "\n #19 "));
     assert_null(strstr(text, "\n #20 "));
     assert_non_null(strstr(text, "\n(at least 9980 more frames)\n"));
     free(text);
-    snprintf(command, sizeof(command), "rm %s/deep", place);
+    snprintf(command, sizeof(command), "rm %s/deep", cli_place);
     assert_int_equal(run_wetdbg(command, &text), 0);
     free(text);
 }
@@ -230,11 +229,11 @@ static void info_of_recording_and_file_are_the_same(void **state)
 {
     char command[256], *text, *again;
     (void)state;
-    snprintf(command, sizeof(command), "replay -o %s/kept.wet --batch", place);
+    snprintf(command, sizeof(command), "replay -o %s/kept.wet --batch", cli_place);
     assert_int_equal(run_wetdbg(command, &text), 0);
     free(text);
     assert_int_equal(run_wetdbg("info --json cli_sample-0", &text), 0);
-    snprintf(command, sizeof(command), "info --json %s/kept.wet", place);
+    snprintf(command, sizeof(command), "info --json %s/kept.wet", cli_place);
     assert_int_equal(run_wetdbg(command, &again), 0);
     json_t *one = json_loads(text, 0, NULL), *two = json_loads(again, 0, NULL);
     static const char *const same[] = {"program",  "argv",         "exit",           "signal",
@@ -262,7 +261,7 @@ static void file_needs_no_recording(void **state)
     free(text);
     assert_int_equal(run_wetdbg("replay --batch", &text), 1);
     free(text);
-    snprintf(command, sizeof(command), "open %s/kept.wet --batch -e \"print value\"", place);
+    snprintf(command, sizeof(command), "open %s/kept.wet --batch -e \"print value\"", cli_place);
     assert_int_equal(run_wetdbg(command, &text), 0);
     assert_non_null(strstr(text, "value = 12\n"));
     free(text);

@@ -11,6 +11,7 @@
 #include "dbgcli/interrupt.h"
 #include "dbgcli/repl/repl.h"
 #include "dbgcli/repl/words.h"
+#include "tests/cli/cli_caught.h"
 #include "tests/cli/cli_unit.h"
 #include <wetdbg/errors.h>
 
@@ -69,11 +70,9 @@ static const struct cli_command commands[] = {
 };
 
 struct fixture {
-    struct cli_out out;
+    struct cli_caught said;
     struct cli_session session;
     struct cli_repl repl;
-    char *answer, *errors;
-    size_t answer_size, errors_size;
 };
 
 static void prepare(struct cli_session *session)
@@ -84,10 +83,9 @@ static void prepare(struct cli_session *session)
 static int set_up(void **state)
 {
     struct fixture *f = calloc(1, sizeof(*f));
-    f->out.stream = open_memstream(&f->answer, &f->answer_size);
-    f->out.errors = open_memstream(&f->errors, &f->errors_size);
+    cli_caught_open(&f->said);
     f->repl = (struct cli_repl){
-        .out = &f->out,
+        .out = &f->said.out,
         .commands = commands,
         .session = &f->session,
         .prepare = prepare,
@@ -103,20 +101,17 @@ static int tear_down(void **state)
     struct fixture *f = *state;
     cli_interrupt_release();
     cli_repl_fini(&f->repl);
-    fclose(f->out.stream);
-    fclose(f->out.errors);
-    free(f->answer);
-    free(f->errors);
+    cli_caught_close(&f->said);
     free(f);
     return 0;
 }
 
 static void expect(struct fixture *f, const char *answer, const char *errors)
 {
-    fflush(f->out.stream);
-    fflush(f->out.errors);
-    assert_string_equal(f->answer, answer);
-    assert_string_equal(f->errors, errors);
+    fflush(f->said.out.stream);
+    fflush(f->said.out.errors);
+    assert_string_equal(f->said.answer, answer);
+    assert_string_equal(f->said.errors, errors);
 }
 
 /* A pipe (or what looks like one) with `text` in it. */
@@ -273,29 +268,29 @@ static void execute_errors_give_their_status(void **state)
 static void execute_errors_in_json_are_objects(void **state)
 {
     struct fixture *f = *state;
-    f->out.json = true;
+    f->said.out.json = true;
     assert_int_equal(cli_repl_execute(&f->repl, "break"), CLI_EXIT_NOT_FOUND);
-    fflush(f->out.stream);
-    json_t *object = json_loads(f->answer, 0, NULL);
+    fflush(f->said.out.stream);
+    json_t *object = json_loads(f->said.answer, 0, NULL);
     assert_non_null(object);
     assert_string_equal(json_string_value(json_object_get(object, "schema")), "wetdbg.error/1");
     assert_int_equal(json_integer_value(json_object_get(object, "status")), 1);
     assert_string_equal(json_string_value(json_object_get(object, "message")), "it is not there");
     json_decref(object);
-    expect(f, f->answer, "");
+    expect(f, f->said.answer, "");
 }
 
 static void help_lists_all_commands_and_explains_one(void **state)
 {
     struct fixture *f = *state;
     assert_int_equal(cli_repl_execute(&f->repl, "help"), 0);
-    fflush(f->out.stream);
+    fflush(f->said.out.stream);
     for (const struct cli_command *c = commands; c->name; c++)
-        assert_non_null(strstr(f->answer, c->summary));
+        assert_non_null(strstr(f->said.answer, c->summary));
     assert_int_equal(cli_repl_execute(&f->repl, "help li"), 0);
     assert_int_equal(cli_repl_execute(&f->repl, "list --help"), 0);
-    fflush(f->out.stream);
-    const char *usage = strstr(f->answer, "usage: list [WORD]...");
+    fflush(f->said.out.stream);
+    const char *usage = strstr(f->said.answer, "usage: list [WORD]...");
     assert_non_null(usage);
     assert_non_null(strstr(usage + 1, "usage: list [WORD]..."));
     assert_int_equal(cli_repl_execute(&f->repl, "help in"), CLI_EXIT_USAGE);
@@ -367,9 +362,9 @@ static void script_ends_at_the_first_error_and_says_where(void **state)
 {
     struct fixture *f = *state;
     assert_int_equal(run_script(f, "# first\nlist a\n\nbreak\nlist b\n"), CLI_EXIT_NOT_FOUND);
-    fflush(f->out.errors);
-    assert_non_null(strstr(f->errors, ":4: it is not there\n"));
-    expect(f, "list|a\n", f->errors);
+    fflush(f->said.out.errors);
+    assert_non_null(strstr(f->said.errors, ":4: it is not there\n"));
+    expect(f, "list|a\n", f->said.errors);
     assert_string_equal(f->repl.place, "here");
 }
 

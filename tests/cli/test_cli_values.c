@@ -7,16 +7,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/cli/cli_place.h"
 #include "tests/cli/cli_program.h"
-
-static char place[] = "/tmp/wetdbg-values-XXXXXX";
 
 static int record(void **state)
 {
     char *text;
     (void)state;
-    if (!mkdtemp(place) || setenv("_RR_TRACE_DIR", place, 1) != 0 ||
-        setenv("XDG_STATE_HOME", place, 1) != 0)
+    if (cli_place_make() != 0)
         return -1;
     int status = run_shell(WETDBG_PROGRAM " record " CLI_VALUES " 2>/dev/null", &text);
     bool is_good = status == 0 && strcmp(text, "15000 103 put together through a pipe\n") == 0;
@@ -29,7 +27,7 @@ static int record(void **state)
 static int remove_place(void **state)
 {
     (void)state;
-    return remove_folder(place);
+    return cli_place_remove();
 }
 
 static unsigned line_of(const char *mark)
