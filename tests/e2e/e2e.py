@@ -23,7 +23,7 @@ import time
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PROGRAMS = f"{SOURCE}/tests/programs"
 # A test that hangs is told by name here, before ctest ends the whole script.
-PATIENCE_SECONDS = 60
+PATIENCE_SECONDS = int(os.environ.get("WETDBG_PATIENCE", "60"))
 
 
 class Run:
