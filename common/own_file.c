@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <wetdbg/own_file.h>
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -11,6 +9,7 @@
 
 #include "common/regular.h"
 #include <wetdbg/errors.h>
+#include <wetdbg/own_file.h>
 
 static const char *reason_against(const struct stat *st)
 {

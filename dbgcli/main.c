@@ -2,9 +2,9 @@
 #include <locale.h>
 #include <stdio.h>
 
-#include "dbgcli/futex.h"
 #include "dbgcli/app.h"
 #include "dbgcli/exit_status.h"
+#include "dbgcli/futex.h"
 #include "dbgcli/repl/line.h"
 #include <wetdbg/errors.h>
 

@@ -15,12 +15,12 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include <wetdbg/own_file.h>
 #include "dbgcli/alloc.h"
 #include "dbgcli/args.h"
 #include "dbgcli/suggest.h"
 #include "dbgcli/xdg.h"
 #include <wetdbg/errors.h>
+#include <wetdbg/own_file.h>
 #include <wetdbg/wet.h>
 
 #define BOOKMARKS_MAX 10000

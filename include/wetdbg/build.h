@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * libwetdbg: from a recording to a Whole Execution Trace. The command line is its first user.
+ * From a recording to a Whole Execution Trace: replaying, and where the trace is kept.
  *
- * Functions return 0 or a negative code; wetdbg_error() has the sentence that goes with the last
- * one of this thread. Queries on a WET are in <wetdbg/wet.h>, slices in <wetdbg/slice.h>.
+ * Functions return 0 or a negative code (<wetdbg/errors.h>).
  */
 #ifndef WETDBG_BUILD_H
 #define WETDBG_BUILD_H
@@ -12,10 +11,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#pragma GCC visibility push(default)
+#include <wetdbg/api.h>
+
+WETDBG_BEGIN
 
 struct wetdbg_build_options {
-    const char *process; /* "PID[#N]" or "NAME[#N]"; NULL: as feed_select.h says */
+    const char *process; /* "PID[#N]" or "NAME[#N]"; NULL: as <wetdbg/recording.h> says */
     const char *output;  /* FILE.wet; NULL: the default place, see wetdbg_wet_path */
     bool no_trace;       /* replay and verify only */
     /*
@@ -55,15 +56,13 @@ struct wetdbg_replay_result {
  * Replays a recording under translation, checking all registers at every recorded event, and
  * builds its WET unless no_trace is set. *wet_path (may be NULL) becomes the file's path, for the
  * caller to free; NULL with no_trace. Existing files change only on success; but a build that is
- * interrupted or killed leaves *wet_path.part, with which the next one goes on (wet/build/build.h).
+ * interrupted or killed leaves *wet_path.part, with which the next one goes on.
  */
 int wetdbg_replay(const char *trace_dir, const struct wetdbg_build_options *options,
                   struct wetdbg_replay_result *result, char **wet_path);
 
-/*
- * Whether `wetdbg record` made the recording here, for this user, and nobody else can change it
- * (recorder/record/trust.h): then the files that wetdbg keeps with it are the user's own, too.
- */
+/* Whether `wetdbg record` made the recording here, for this user, and nobody else can change it: then the
+ * files that wetdbg keeps with it are the user's own, too. */
 bool wetdbg_is_trusted(const char *trace_dir);
 
 /*
@@ -79,6 +78,6 @@ int wetdbg_window_path(const char *trace_dir, const struct wetdbg_build_options 
 
 const char *wetdbg_version(void);
 
-#pragma GCC visibility pop
+WETDBG_END
 
 #endif

@@ -16,7 +16,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#pragma GCC visibility push(default)
+#include <wetdbg/api.h>
+
+WETDBG_BEGIN
 
 /* Starts above errno values, grouped with gaps; numbers never change. */
 enum wetdbg_err {
@@ -79,6 +81,6 @@ static inline int wetdbg_error_of_errno(void)
  * Borrowed until the thread's next wetdbg_fail. */
 const char *wetdbg_error(int code);
 
-#pragma GCC visibility pop
+WETDBG_END
 
 #endif

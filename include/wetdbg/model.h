@@ -3,9 +3,7 @@
  * The static program model: what a recorded process's code is, apart from any run of it.
  * Modules, functions, source lines, control-flow graphs, control dependence, variables, frames.
  *
- * Everything is asked by guest address, as the recorded process saw it. The model works on ELF
- * images handed to it (mapped or in memory) and never opens a recorded path by itself, except for
- * source text and, if asked to, separate debug files. Adding a module is cheap: symbols, call frame
+ * Everything is asked by guest address, as the recorded process saw it. Symbols, call frame
  * information and DWARF are parsed when a query first needs them, line tables and variables per
  * compilation unit.
  *
@@ -14,7 +12,7 @@
  * Results: 0, or a negative errno / -WETDBG_ERR_*. Unless a function says otherwise, -WETDBG_ERR_NOT_FOUND
  * means that the model knows nothing there, -WETDBG_ERR_CORRUPT that an image is damaged, -ENOMEM what
  * it says. Out parameters are written only on success. A string or array that comes back is
- * borrowed and lives until mdl_free(), unless the function says otherwise.
+ * borrowed and lives as long as the model, unless the function says otherwise.
  *
  * A model is used by one thread at a time: queries fill caches.
  */
@@ -26,7 +24,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#pragma GCC visibility push(default)
+#include <wetdbg/api.h>
+
+WETDBG_BEGIN
 
 struct wetdbg_model;
 
@@ -73,7 +73,7 @@ enum wetdbg_function_flag {
     WETDBG_FUNCTION_PLT = 4,     /* a stub, "printf@plt" */
     WETDBG_FUNCTION_IFUNC = 8,   /* resolver of an indirect function */
     WETDBG_FUNCTION_COLD = 16,   /* a split-off part of another function ("f.cold") */
-    WETDBG_FUNCTION_GUESSED = 32 /* mdl_add_entry(), or code between known functions */
+    WETDBG_FUNCTION_GUESSED = 32 /* called in the run, or code between known functions */
 };
 
 struct wetdbg_function {
@@ -242,9 +242,9 @@ struct wetdbg_block {
 struct wetdbg_graph;
 
 /*
- * The graph of the function that contains pc, built on first use and cached. Borrowed until the
- * next mdl_add_indirect_target() or mdl_add_entry() that returns 1, or a query at a pc that the graph
- * did not contain (such a pc becomes a further entry: exception landing pads are found so).
+ * The graph of the function that contains pc, built on first use and cached. Borrowed until
+ * a slice follows a jump that the graph did not know, or a query at a pc that the graph did not contain
+ * (such a pc becomes a further entry: exception landing pads are found so).
  */
 int wetdbg_graph_at(struct wetdbg_model *model, uint64_t pc, const struct wetdbg_graph **graph);
 
@@ -498,6 +498,6 @@ static inline uint64_t wetdbg_frame_lookup_pc(const struct wetdbg_frame_regs *re
     return regs->is_innermost ? regs->value[WETDBG_REG_RIP] : regs->value[WETDBG_REG_RIP] - 1;
 }
 
-#pragma GCC visibility pop
+WETDBG_END
 
 #endif

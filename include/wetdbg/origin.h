@@ -13,18 +13,19 @@
 #ifndef WETDBG_ORIGIN_H
 #define WETDBG_ORIGIN_H
 
+#include <wetdbg/api.h>
 #include <wetdbg/slice.h>
 
-#pragma GCC visibility push(default)
+WETDBG_BEGIN
 
 #define WETDBG_VALUE_BYTES_MAX 64
 
 enum wetdbg_spot_kind {
     WETDBG_SPOT_NONE,
     WETDBG_SPOT_MEMORY,
-    WETDBG_SPOT_GPR,    /* enum ins_gpr */
+    WETDBG_SPOT_GPR,    /* general register: rax 0, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8... */
     WETDBG_SPOT_VECTOR, /* number of the vector register */
-    WETDBG_SPOT_LOCATION, /* enum ins_loc: a flag and the like, as a whole; of a mask register `byte` */
+    WETDBG_SPOT_LOCATION, /* a location of <wetdbg/slice.h>: a flag and the like, as a whole; of a mask register `byte` */
 };
 
 /* Where a byte is. */
@@ -57,10 +58,7 @@ struct wetdbg_hop {
     uint64_t bytes;              /* bit i: byte i of the value */
     struct wetdbg_spot to, from; /* of the lowest of them, after the hop and before it */
     bool is_saving;              /* half of a push and pop of a register that calls preserve */
-    bool is_paired;              /* private, and so is the instruction until it is text: */
-    uint8_t code_bytes;
-    const uint8_t *code;
-    char text[96]; /* the instruction; "" if none */
+    char text[96];               /* the instruction; "" if none */
     /* Of a system call: */
     int32_t number; /* -1: not known */
     unsigned arg_count;
@@ -86,7 +84,6 @@ struct wetdbg_origin {
     size_t hop_count;
     struct wetdbg_hop *hops; /* latest first; of equal time in no order */
     uint64_t intervals_scanned, intervals_skipped;
-    struct slc_files *files; /* private: keeps the files' names */
 };
 
 /*
@@ -112,6 +109,6 @@ static inline bool wetdbg_hop_is_end(enum wetdbg_hop_kind kind)
     return kind >= WETDBG_HOP_COMPUTED;
 }
 
-#pragma GCC visibility pop
+WETDBG_END
 
 #endif

@@ -6,7 +6,9 @@
 #ifndef WETDBG_OWN_FILE_H
 #define WETDBG_OWN_FILE_H
 
-#pragma GCC visibility push(default)
+#include <wetdbg/api.h>
+
+WETDBG_BEGIN
 
 /*
  * Opens a file of this user's to read and write, or makes it: O_CLOEXEC, mode 0600 (an older file gets that
@@ -22,6 +24,6 @@ int wetdbg_own_file_open(const char *path, int *fd);
  */
 int wetdbg_own_file_check_goal(const char *path);
 
-#pragma GCC visibility pop
+WETDBG_END
 
 #endif

@@ -14,7 +14,9 @@
 #include <stdio.h>
 #include <time.h>
 
-#pragma GCC visibility push(default)
+#include <wetdbg/api.h>
+
+WETDBG_BEGIN
 
 /* What `wetdbg record` exits with when it is we that failed, and not the program. */
 #define WETDBG_EXIT_FAILED 125
@@ -48,7 +50,7 @@ struct wetdbg_record_outcome {
  * exit status comes back unchanged. What rr adds to the environment by itself (LD_PRELOAD of
  * librrpreload.so in front of the user's, RUNNING_UNDER_RR and others) stays. While it runs, this
  * process is what a shell takes for the program: signals that are sent to it go to the program, and
- * it stops when the program does (relay.h says how). Not for processes that run several threads.
+ * it stops when the program does. Not for processes that run several threads.
  *
  * rr is $WETDBG_RR, or `rr` in PATH. rr's warnings and errors go to stderr as they come; its line
  * "Saving execution to trace directory", which it prints on the program's own output when that
@@ -124,6 +126,6 @@ int wetdbg_recording_find(const char *name, char **path);
 /* Does the recording carry the mark of software ticks? An unreadable mark counts as one. */
 bool wetdbg_recording_is_software_ticks(const char *trace_dir);
 
-#pragma GCC visibility pop
+WETDBG_END
 
 #endif

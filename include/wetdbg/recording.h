@@ -33,7 +33,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#pragma GCC visibility push(default)
+#include <wetdbg/api.h>
+
+WETDBG_BEGIN
 
 struct wetdbg_recording;
 
@@ -70,7 +72,7 @@ struct wetdbg_process {
     int parent_pid; /* 0: started by the recorder */
     size_t parent;  /* index in the list, below its own; or WETDBG_NO_PROCESS. Who started it: stays
                       * so when that one ends first */
-    int clone_flags; /* of the call that made it, see rrt_task_event; 0: started by the recorder */
+    int clone_flags;               /* of the call that made it; 0: started by the recorder */
     uint64_t start_time, end_time; /* frames; end_time is that of its last frame */
     enum wetdbg_process_end end;
     int wait_status;            /* EXITED, SIGNALED: as from waitpid(2) */
@@ -110,7 +112,7 @@ size_t wetdbg_default_process(const struct wetdbg_process *list, size_t count,
                               enum wetdbg_default_reason *reason);
 
 /*
- * Writes to `text` what rep_selection_parse() takes for exactly this program: "PID" for a
+ * Writes to `text` what names exactly this program: "PID" for a
  * process's last program, "PID#N" where another process had that number, "NAME#N" for a program
  * that another one replaced.
  */
@@ -137,6 +139,6 @@ enum wetdbg_dump_what {
  */
 int wetdbg_recording_dump(struct wetdbg_recording *trace, unsigned what, bool json, FILE *out);
 
-#pragma GCC visibility pop
+WETDBG_END
 
 #endif

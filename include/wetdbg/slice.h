@@ -12,13 +12,13 @@
  * The *distance* of an instance is the number of edges of a shortest path from the criterion.
  *
  * The edges, exactly:
- *  - Everything is by instance and flow (recorder/insn/insn.h): only flows that define something
+ *  - Everything is by instance and *flow*, what an instruction computes from what: only flows that define something
  *    wanted are followed. Copies (bswap among them) are followed byte by byte, also through registers of which only
  *    some bytes are wanted; rep movs through its own overlap. What computes uses its operands' pieces,
  *    and of a 32-bit register (or an address that lea cuts to 32 bits) the lower four bytes.
  *  - The address edge goes from an instance to the base and index registers of each memory operand
  *    that the followed flow reads or writes.
- *  - Stack bookkeeping (INS_FLOW_STACK: push, call, mov rbp,rsp...) is never part of a slice by
+ *  - Stack bookkeeping (push, call, mov rbp,rsp...) is never part of a slice by
  *    what it does to rsp and rbp. `mov r,rsp` and `lea r,[rsp+c]` are, where their result is used
  *    as a value, but not where it only serves as an address.
  *  - `push r` ... `pop r` (or leave) of a callee-saved register through a slot that nothing wrote
@@ -36,7 +36,7 @@
  *    they struck did not let the handler run.
  *  - A system call defines its result, what the kernel wrote (for read and kin only as many bytes
  *    as it returned) and, if it is arch_prctl(ARCH_SET_FS), the thread pointer. These depend on what
- *    the call used by its signature (slicer/syscalls.h): its number, arguments and what it read, such
+ *    the call used by its signature: its number, arguments and what it read, such
  *    as paths and structures, by value; descriptors and pointers by address. What it only passed on
  *    (the bytes of a write, what a sendmsg's message leads to) is used where the call itself is the
  *    criterion. Results do not depend on what was written to the same file or pipe earlier. What a call
@@ -62,9 +62,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <wetdbg/api.h>
 #include <wetdbg/wet.h>
 
-#pragma GCC visibility push(default)
+WETDBG_BEGIN
 
 /* ---- criteria ---- */
 
@@ -76,7 +77,7 @@ enum wetdbg_criterion_kind {
     WETDBG_CRITERION_MEMORY,
     WETDBG_CRITERION_REGISTER,
     WETDBG_CRITERION_FUNCTION,
-    WETDBG_CRITERION_PLACES,   /* slc_criterion_of_places() */
+    WETDBG_CRITERION_PLACES,   /* made by a part of the library from registers and memory */
     WETDBG_CRITERION_VARIABLE, /* wetdbg_criterion_of_variable() */
 };
 
@@ -106,7 +107,7 @@ struct wetdbg_standpoint {
  *   crash                         the signal that ended the run
  *   exit                          the exit status
  *   output[:FD]:OFFSET[+LEN]      bytes of all that was written to a descriptor (default 1)
- *   output:PATH:OFFSET[+LEN]      bytes of a file as the run left it (slicer/descriptors.h), where lseek,
+ *   output:PATH:OFFSET[+LEN]      bytes of a file as the run left it, where lseek,
  *                                 pwrite, O_APPEND and truncation had them written
  *   FILE:LINE[#K][:VARIABLE]      the K-th time (from 1; from -1 backwards; default #-1) that a
  *                                 breakpoint on the line is hit: the variable just before the line
@@ -227,9 +228,8 @@ struct wetdbg_slice_counts {
     uint64_t statements; /* distinct instruction addresses */
     uint64_t lines;      /* source lines; groups without line information are not counted */
     uint64_t functions_without_lines;
-    uint64_t
-        unknown_calls; /* instances of system calls whose uses are not known (slicer/syscalls.c) */
-    uint64_t scanned;  /* instructions passed over, of all passes */
+    uint64_t unknown_calls; /* instances of system calls whose uses are not known */
+    uint64_t scanned;       /* instructions passed over, of all passes */
     uint32_t passes;
     double seconds;
 };
@@ -324,6 +324,6 @@ struct wetdbg_slice_initial {
 const struct wetdbg_slice_initial *wetdbg_slice_initials(const struct wetdbg_slice *slice,
                                                          size_t *count);
 
-#pragma GCC visibility pop
+WETDBG_END
 
 #endif

@@ -11,7 +11,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#pragma GCC visibility push(default)
+#include <wetdbg/api.h>
+
+WETDBG_BEGIN
 
 #define WETDBG_VERIFY_MOST 20
 
@@ -49,6 +51,6 @@ struct wetdbg_verify_result {
 int wetdbg_verify(const char *path, const struct wetdbg_verify_options *options,
                   struct wetdbg_verify_result *result);
 
-#pragma GCC visibility pop
+WETDBG_END
 
 #endif

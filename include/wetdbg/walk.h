@@ -18,9 +18,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <wetdbg/api.h>
 #include <wetdbg/wet.h>
 
-#pragma GCC visibility push(default)
+WETDBG_BEGIN
 
 /* How the last instruction of a node leads to what comes next. */
 enum wetdbg_transfer {
@@ -120,6 +121,6 @@ int wetdbg_walk_seek_back(struct wetdbg_walk *walk, wetdbg_time time);
  */
 const struct wetdbg_walk_node *wetdbg_walk_before(struct wetdbg_walk *walk);
 
-#pragma GCC visibility pop
+WETDBG_END
 
 #endif

@@ -4,8 +4,8 @@
  *
  * The run is cut into *intervals* of some million instructions. What is kept of an interval is
  * what cannot be recomputed: where it starts (registers, memory), and the events that came in from
- * outside. A query that touches an interval runs it again in a replayee and gets *everything* back
- * as arrays (struct wet_interval), which are walked either way. (Larus 1990, abstract execution,
+ * outside. A query that touches an interval runs it again in a replayee and gets *everything* back,
+ * to be walked either way. (Larus 1990, abstract execution,
  * with the interval as the unit; Zhang & Gupta, WET, MICRO 2004 for what a WET holds.)
  *
  * Words. A *statement* is a machine instruction, named by its address. A *node* is a straight run
@@ -14,7 +14,7 @@
  * order, a rep string instruction counting once; "state at T" means just before instruction T, so
  * that times run from 1 to instructions + 1.
  *
- * One struct wetdbg is for one thread (and may use another of its own: see wet_prefetch). Everything
+ * One struct wetdbg is for one thread (and may use another of its own, which runs the interval that will be wanted next). Everything
  * returned as const pointer is borrowed until wetdbg_close unless it says otherwise.
  */
 #ifndef WETDBG_WET_H
@@ -24,7 +24,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#pragma GCC visibility push(default)
+#include <wetdbg/api.h>
+
+WETDBG_BEGIN
 
 struct wetdbg;
 struct wetdbg_model;     /* <wetdbg/model.h> */
@@ -113,7 +115,7 @@ int wetdbg_check_model(const struct wetdbg *wet);
 void wetdbg_set_memory(struct wetdbg *wet, uint64_t bytes);
 
 /*
- * The file is known to be the user's own. Else intervals run behind a wall (recorder/replay/engine.h), since what
+ * The file is known to be the user's own. Else intervals run behind a wall , since what
  * they execute is whatever the file says. To be called before the first query.
  */
 void wetdbg_trust(struct wetdbg *wet);
@@ -334,6 +336,6 @@ const struct wetdbg_output *wetdbg_outputs(const struct wetdbg *wet, size_t *cou
  * queries: another build of the same recording has the same. Errors are those of wetdbg_open(). */
 int wetdbg_fingerprint_read(const char *path, char *out, size_t size);
 
-#pragma GCC visibility pop
+WETDBG_END
 
 #endif

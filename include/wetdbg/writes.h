@@ -7,10 +7,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <wetdbg/api.h>
 #include <wetdbg/model.h>
 #include <wetdbg/wet.h>
 
-#pragma GCC visibility push(default)
+WETDBG_BEGIN
 
 struct wetdbg_write {
     wetdbg_time time; /* of the instruction; for the kernel, of the one that it came after */
@@ -43,6 +44,6 @@ int wetdbg_writes_each(struct wetdbg_write_finder *finder, uint64_t k,
 /* Whether a return instruction in [start, end) ran in interval k. Runs nothing. */
 bool wetdbg_may_return_in(struct wetdbg *wet, uint64_t start, uint64_t end, uint64_t k);
 
-#pragma GCC visibility pop
+WETDBG_END
 
 #endif

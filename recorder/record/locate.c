@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "recorder/record/locate.h"
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -130,32 +131,44 @@ int rec_locate_rr(char **path)
         "WETDBG_RR=/path/to/rr names one outside PATH");
 }
 
-/* Directories relative to the one that this program's file is in, for installations. */
-static const char *const preload_dirs[] = {
+/* Where the preload lies, seen from the folder of the program's file, and from that of libwetdbg.so. */
+static const char *const from_program[] = {
     "../lib/wetdbg",
     "../lib/x86_64-linux-gnu/wetdbg",
     "../lib64/wetdbg",
     "../recorder/ticks",
+    NULL,
 };
+static const char *const from_library[] = {"wetdbg", "../recorder/ticks", NULL};
+
+/* Looks in `dirs` seen from where `file` is. */
+static bool find_beside(const char *file, const char *const *dirs, char *found)
+{
+    const char *slash = strrchr(file, '/');
+
+    for (; slash && *dirs; dirs++) {
+        int written =
+            snprintf(found, PATH_MAX, "%.*s/%s/" PRELOAD_NAME, (int)(slash - file), file, *dirs);
+
+        if (written < PATH_MAX && access(found, R_OK) == 0)
+            return true;
+    }
+    return false;
+}
 
 static bool find_preload(char *found)
 {
     char exe[PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
-    char *slash;
+    Dl_info library;
 
     if (length > 0) {
         exe[length] = 0;
-        slash = strrchr(exe, '/');
-        if (slash)
-            *slash = 0;
-        for (size_t i = 0; i < sizeof(preload_dirs) / sizeof(preload_dirs[0]); i++) {
-            int written = snprintf(found, PATH_MAX, "%s/%s/" PRELOAD_NAME, exe, preload_dirs[i]);
-
-            if (written < PATH_MAX && access(found, R_OK) == 0)
-                return true;
-        }
+        if (find_beside(exe, from_program, found))
+            return true;
     }
+    if (dladdr(from_library, &library) && find_beside(library.dli_fname, from_library, found))
+        return true;
     snprintf(found, PATH_MAX, "%s/" PRELOAD_NAME, WETDBG_TICKS_BUILD_DIR);
     if (access(found, R_OK) == 0)
         return true;

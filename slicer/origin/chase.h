@@ -30,11 +30,24 @@ struct slc_call {
     int64_t result;
 };
 
+/* The instruction of a hop, whose text is made at the end. */
+struct slc_hop_code {
+    const uint8_t *code; /* NULL: none */
+    uint8_t bytes;
+};
+
+/* An origin and what it keeps alive. */
+struct slc_origin {
+    struct wetdbg_origin is; /* first: its address is the whole one's */
+    struct slc_files *files; /* their names are in hops; NULL: none was needed */
+};
+
 struct slc_chase {
     struct wetdbg *wet;
     struct slc_code code;
     struct wetdbg_origin *origin;
-    size_t hop_capacity;
+    size_t hop_capacity, code_capacity;
+    struct slc_hop_code *codes; /* of the origin's hops */
     struct slc_track tracks[WETDBG_VALUE_BYTES_MAX];
     struct slc_track next[WETDBG_VALUE_BYTES_MAX]; /* while an instruction is passed: after it */
     struct slc_call *calls;                        /* by task */
@@ -64,6 +77,9 @@ void slc_track_move(struct slc_track *track, struct wetdbg_spot spot);
 /* A new hop, all zero but its kind, time and pc; NULL if memory is short. Borrowed until the next. */
 struct wetdbg_hop *slc_chase_hop(struct slc_chase *chase, enum wetdbg_hop_kind kind,
                                  wetdbg_time time, uint64_t pc);
+
+/* Notes the instruction of the last hop. */
+void slc_chase_note_code(struct slc_chase *chase, const uint8_t *code, uint8_t bytes);
 
 /* Takes the last two hops away if they restored and saved a register. */
 void slc_chase_bypass(struct slc_chase *chase);

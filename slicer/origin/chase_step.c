@@ -219,8 +219,7 @@ static struct wetdbg_hop *new_hop(struct step *step, enum wetdbg_hop_kind kind)
 
     if (!hop)
         return NULL;
-    hop->code = step->code;
-    hop->code_bytes = step->info->length;
+    slc_chase_note_code(step->chase, step->code, step->info->length);
     if (step->info->klass == INS_SYSCALL) {
         hop->kind = WETDBG_HOP_SYSCALL;
         slc_hop_set_call(hop, &step->chase->calls[step->task]);

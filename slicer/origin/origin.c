@@ -270,11 +270,18 @@ struct wetdbg_hop *slc_chase_hop(struct slc_chase *chase, enum wetdbg_hop_kind k
 {
     struct wetdbg_origin *origin = chase->origin;
 
-    if (wd_grow(origin->hops, chase->hop_capacity, origin->hop_count + 1))
+    if (wd_grow(origin->hops, chase->hop_capacity, origin->hop_count + 1) ||
+        wd_grow(chase->codes, chase->code_capacity, origin->hop_count + 1))
         return NULL;
+    chase->codes[origin->hop_count] = (struct slc_hop_code){0};
     struct wetdbg_hop *hop = &origin->hops[origin->hop_count++];
     *hop = (struct wetdbg_hop){.kind = kind, .time = time, .pc = pc, .number = -1};
     return hop;
+}
+
+void slc_chase_note_code(struct slc_chase *chase, const uint8_t *code, uint8_t bytes)
+{
+    chase->codes[chase->origin->hop_count - 1] = (struct slc_hop_code){code, bytes};
 }
 
 void slc_hop_add(struct wetdbg_hop *hop, unsigned i, struct wetdbg_spot to, struct wetdbg_spot from)
@@ -305,11 +312,14 @@ void slc_chase_bypass(struct slc_chase *chase)
 }
 
 /* Of the others, between which other bytes moved: a pop is one if the next hop of its bytes is the push. */
-static void mark_saving(struct wetdbg_origin *origin)
+static int mark_saving(struct wetdbg_origin *origin)
 {
+    bool *is_paired = calloc(origin->hop_count + 1, sizeof(*is_paired));
     size_t next
         [WETDBG_VALUE_BYTES_MAX]; /* by lowest byte: the next hop with it, the last ones first */
 
+    if (!is_paired)
+        return -ENOMEM;
     for (size_t i = 0; i < WETDBG_VALUE_BYTES_MAX; i++)
         next[i] = origin->hop_count;
     for (size_t i = origin->hop_count; i-- > 0;) {
@@ -317,13 +327,15 @@ static void mark_saving(struct wetdbg_origin *origin)
         size_t after = next[__builtin_ctzll(hop->bytes)];
         bool is_pop = hop->to.kind == WETDBG_SPOT_GPR;
         if (is_pop && after < origin->hop_count && is_pair(hop, &origin->hops[after]))
-            origin->hops[after].is_paired = hop->is_paired = true;
+            is_paired[after] = is_paired[i] = true;
         for (unsigned b = 0; b < WETDBG_VALUE_BYTES_MAX; b++)
             if (hop->bytes >> b & 1)
                 next[b] = i;
     }
     for (size_t i = 0; i < origin->hop_count; i++)
-        origin->hops[i].is_saving = origin->hops[i].is_paired;
+        origin->hops[i].is_saving = is_paired[i];
+    free(is_paired);
+    return 0;
 }
 
 /* ---- the scan ---- */
@@ -479,12 +491,14 @@ static int scan(struct slc_chase *chase, const struct slc_seed *seed)
 }
 
 /* Not before: of the hops on the way few remain. */
-static void write_texts(struct wetdbg_origin *origin)
+static void write_texts(struct slc_chase *chase)
 {
+    struct wetdbg_origin *origin = chase->origin;
     for (size_t i = 0; i < origin->hop_count; i++) {
         struct wetdbg_hop *hop = &origin->hops[i];
-        if (hop->code)
-            ins_text(hop->code, hop->code_bytes, hop->pc, hop->text, sizeof(hop->text));
+        const struct slc_hop_code *is = &chase->codes[i];
+        if (is->code)
+            ins_text(is->code, is->bytes, hop->pc, hop->text, sizeof(hop->text));
     }
 }
 
@@ -505,11 +519,16 @@ static bool find_written(struct wetdbg *wet, wetdbg_time time, uint64_t skipped,
     return false;
 }
 
+static struct slc_origin *whole(struct wetdbg_origin *origin)
+{
+    return (struct slc_origin *)origin;
+}
+
 static void name_writer(struct slc_chase *chase, struct wetdbg_hop *hop, uint32_t file)
 {
     uint64_t skipped = 0;
     wetdbg_time time =
-        slc_files_writer(chase->origin->files, file, hop->file_offset, hop->time, &skipped);
+        slc_files_writer(whole(chase->origin)->files, file, hop->file_offset, hop->time, &skipped);
 
     if (time && find_written(chase->wet, time, skipped, &hop->writer_address))
         hop->writer = time;
@@ -519,6 +538,7 @@ static void name_writer(struct slc_chase *chase, struct wetdbg_hop *hop, uint32_
 static int name_files(struct slc_chase *chase)
 {
     struct wetdbg_origin *origin = chase->origin;
+    struct slc_files **files = &whole(origin)->files;
     int err = 0;
 
     for (size_t i = 0; i < origin->hop_count && !err; i++) {
@@ -526,13 +546,13 @@ static int name_files(struct slc_chase *chase)
         hop->file_offset = SLC_OFFSET_UNKNOWN;
         if (hop->kind != WETDBG_HOP_SYSCALL || hop->to.kind != WETDBG_SPOT_MEMORY)
             continue;
-        if (!origin->files)
-            err = slc_files_make(chase->wet, &origin->files);
-        const struct slc_transfer *transfer = err ? NULL : slc_files_at(origin->files, hop->time);
+        if (!*files)
+            err = slc_files_make(chase->wet, files);
+        const struct slc_transfer *transfer = err ? NULL : slc_files_at(*files, hop->time);
         if (!transfer || transfer->kind == SLC_TRANSFER_WRITE ||
             transfer->kind == SLC_TRANSFER_TRUNCATE)
             continue;
-        hop->file = slc_files_name(origin->files, transfer->file);
+        hop->file = slc_files_name(*files, transfer->file);
         if (hop->is_mapping)
             hop->file_offset = hop->offset;
         else if (transfer->offset != SLC_OFFSET_UNKNOWN)
@@ -547,7 +567,7 @@ int wetdbg_origin(struct wetdbg *wet, const struct wetdbg_criterion *criterion,
                   const struct wetdbg_slice_options *options, struct wetdbg_origin **out)
 {
     struct slc_chase chase = {.wet = wet,
-                              .origin = calloc(1, sizeof(*chase.origin)),
+                              .origin = calloc(1, sizeof(struct slc_origin)),
                               .options = options,
                               .reported = wd_seconds()};
 
@@ -567,16 +587,18 @@ int wetdbg_origin(struct wetdbg *wet, const struct wetdbg_criterion *criterion,
         err = scan(&chase, &criterion->seeds[0]);
     }
     if (!err) {
-        write_texts(chase.origin);
+        write_texts(&chase);
         err = name_files(&chase);
     }
+    if (!err)
+        err = mark_saving(chase.origin);
     slc_code_fini(&chase.code);
     free(chase.calls);
+    free(chase.codes);
     if (err) {
         wetdbg_origin_free(chase.origin);
         return err;
     }
-    mark_saving(chase.origin);
     *out = chase.origin;
     return 0;
 }
@@ -585,7 +607,7 @@ void wetdbg_origin_free(struct wetdbg_origin *origin)
 {
     if (!origin)
         return;
-    slc_files_free(origin->files);
+    slc_files_free(whole(origin)->files);
     free(origin->hops);
     free(origin);
 }

@@ -12,12 +12,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <wetdbg/own_file.h>
 #include "tests/record/spawn.h"
 #include "tests/wet/wet_unit.h"
 #include "wet/build/journal.h"
 #include "wet/store/store.h"
 #include <wetdbg/errors.h>
+#include <wetdbg/own_file.h>
 
 struct fixture {
     char *dir, *path, *part, *other;

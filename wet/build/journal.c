@@ -11,8 +11,8 @@
 #include <xxhash.h>
 #include <zstd.h>
 
-#include <wetdbg/own_file.h>
 #include <wetdbg/errors.h>
+#include <wetdbg/own_file.h>
 
 #define SUFFIX     ".part-log"
 #define LEVEL      1

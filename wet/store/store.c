@@ -11,10 +11,10 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include <wetdbg/own_file.h>
 #include "common/regular.h"
 #include "common/room.h"
 #include <wetdbg/errors.h>
+#include <wetdbg/own_file.h>
 
 #define HEADER_BYTES 56
 #define RAW_MAX      (1ull << 36)

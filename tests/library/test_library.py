@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""test_library.py CMAKE BUILD PAGE SAMPLE CC CXX: installs into a scratch prefix; builds the program of PAGE there,
+by pkg-config (shared and static) and by CMake, and runs it on a sample that crashes; compiles each header alone; and
+looks at the names that the libraries show."""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+PUBLIC = re.compile(r"wetdbg_[a-z0-9_]+$")
+
+
+def run(*command, **options):
+    done = subprocess.run(command, text=True, capture_output=True, timeout=200, **options)
+    if done.returncode != 0:
+        sys.exit(f"{command} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def flags(prefix, *options):
+    where = dict(os.environ, PKG_CONFIG_PATH=find(prefix, "wetdbg.pc"))
+    return run("pkg-config", *options, "wetdbg", env=where).split()
+
+
+def find(prefix, name):
+    for folder, _, names in os.walk(prefix):
+        if name in names:
+            return folder
+    sys.exit(f"{name} is not installed")
+
+
+def check_names(prefix):
+    """What others could clash with: only public names, and the same in both."""
+    lib = find(prefix, "libwetdbg.a")
+    shared = run("nm", "-D", "--defined-only", os.path.join(lib, "libwetdbg.so"))
+    static = run("nm", "-g", "--defined-only", os.path.join(lib, "libwetdbg.a"))
+    found = [{line.split()[-1] for line in text.splitlines() if len(line.split()) == 3} for text in (shared, static)]
+    assert found[0] == found[1], found[0] ^ found[1]
+    assert found[0] and all(PUBLIC.match(name) for name in found[0]), sorted(found[0])
+    return found[0]
+
+
+def check_headers(prefix, names, cc, cxx):
+    """Each header compiles alone, as C and as C++; what it declares is there."""
+    folder = os.path.join(prefix, "include", "wetdbg")
+    declared = set()
+    for header in sorted(os.listdir(folder)):
+        for compiler, language in ((cc, "c"), (cxx, "c++")):
+            run(compiler, "-Wall", "-Wextra", "-Werror", "-fsyntax-only", f"-I{prefix}/include", "-x", language,
+                "-include", os.path.join(folder, header), "/dev/null")
+        with open(os.path.join(folder, header), encoding="utf-8") as file:
+            text = re.sub(r"/\*.*?\*/|^\s*#define.*?[^\\]$", "", file.read(), flags=re.S | re.M)
+        text = re.sub(r"static inline.*?^}", "", text, flags=re.S | re.M)
+        declared |= set(re.findall(r"^(?:[a-z][\w \*]*?\b)?(wetdbg_\w+)\(", text, re.M))
+    assert declared == names, declared ^ names
+
+
+def check_program(program, sample, scratch, env):
+    answer = run(program, sample, env=dict(env, _RR_TRACE_DIR=os.path.join(scratch, "recordings")))
+    assert "SIGSEGV" in answer and re.search(r"cli_sample\.c:\d+  ", answer), answer
+
+
+def main():
+    cmake, build, page, sample, cc, cxx = sys.argv[1:]
+    with tempfile.TemporaryDirectory() as scratch:
+        prefix, source = os.path.join(scratch, "prefix"), os.path.join(scratch, "program.c")
+        run(cmake, "--install", build, "--prefix", prefix)
+        with open(page, encoding="utf-8") as text, open(source, "w", encoding="utf-8") as out:
+            out.write(re.search(r"^```c\n(.*?)^```", text.read(), re.S | re.M).group(1))
+        check_headers(prefix, check_names(prefix), cc, cxx)
+        run(cc, "-Wall", "-Wextra", "-Werror", "-o", f"{scratch}/shared", source, *flags(prefix, "--cflags", "--libs"))
+        lib = find(prefix, "libwetdbg.so")
+        check_program(f"{scratch}/shared", sample, scratch, dict(os.environ, LD_LIBRARY_PATH=lib))
+        for name in [name for name in os.listdir(lib) if name.startswith("libwetdbg.so")]:
+            os.unlink(os.path.join(lib, name))
+        run(cc, "-o", f"{scratch}/static", source, *flags(prefix, "--cflags", "--libs", "--static"))
+        check_program(f"{scratch}/static", sample, scratch, os.environ)
+        with open(f"{scratch}/CMakeLists.txt", "w", encoding="utf-8") as file:
+            file.write("cmake_minimum_required(VERSION 3.18)\nproject(user C)\nfind_package(wetdbg 0.1 REQUIRED)\n"
+                       "add_executable(user program.c)\ntarget_link_libraries(user PRIVATE wetdbg::wetdbg_static)\n")
+        run(cmake, "--install", build, "--prefix", prefix)
+        run(cmake, "-S", scratch, "-B", f"{scratch}/build", f"-DCMAKE_PREFIX_PATH={prefix}", f"-DCMAKE_C_COMPILER={cc}")
+        run(cmake, "--build", f"{scratch}/build")
+
+
+main()
