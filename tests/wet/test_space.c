@@ -94,7 +94,6 @@ static void claim(struct fixture *fixture, unsigned from, unsigned to)
 static void assert_as_model(struct fixture *fixture)
 {
     const struct agt_views *views = &fixture->space.views;
-    uint64_t end = 0;
     for (unsigned i = 0; i < PAGES; i++) {
         const uint64_t *word = word_at(fixture, i);
         if (fixture->model.pages[i].token == NONE) {
@@ -105,10 +104,7 @@ static void assert_as_model(struct fixture *fixture)
         assert_int_equal(*word, fixture->model.pages[i].token);
         assert_int_equal(agt_views_at(views, BASE + i * PAGE)->prot, fixture->model.pages[i].prot);
     }
-    for (size_t i = 0; i < views->count; i++) {
-        assert_true(views->list[i].start >= end && views->list[i].end > views->list[i].start);
-        end = views->list[i].end;
-    }
+    assert_int_equal(wet_space_validate(&fixture->space), 0);
 }
 
 /* ---- random mappings ---- */
@@ -504,6 +500,44 @@ static void space_beyond_a_files_end_nothing_is_read(void **state)
     assert_int_equal(reads, 1);
 }
 
+/* ---- a space that is broken ---- */
+
+static void assert_broken(struct fixture *fixture, const char *reason)
+{
+    int err = wet_space_validate(&fixture->space);
+    assert_int_equal(err, -WETDBG_ERR_MACHINE);
+    if (!strstr(wetdbg_error(err), reason))
+        fail_msg("\"%s\" does not say \"%s\"", wetdbg_error(err), reason);
+}
+
+static void space_that_is_broken_is_told_why(void **state)
+{
+    struct fixture *fixture = *state;
+    struct wet_space *space = &fixture->space;
+    op_map(fixture, 0, 2, 3);
+    op_map(fixture, 4, 2, 3);
+    struct agt_view *views = space->views.list, views_before[2] = {views[0], views[1]};
+    struct wet_object *objects = space->objects, objects_before[2] = {objects[0], objects[1]};
+    assert_int_equal(space->views.count, 2);
+    assert_int_equal(wet_space_validate(space), 0);
+#define BREAK(change, reason)                                                                      \
+    change;                                                                                        \
+    assert_broken(fixture, reason);                                                                \
+    memcpy(views, views_before, sizeof(views_before));                                             \
+    memcpy(objects, objects_before, sizeof(objects_before))
+    BREAK(views[0].end = views[0].start, "view 0 has a range");
+    BREAK(views[0].start += 8, "view 0 has a range");
+    BREAK(views[1].end = UINT64_MAX & ~(PAGE - 1), "view 1 has a range");
+    BREAK(views[0].end = views[1].start + PAGE, "view 1 at 0x10004000 begins before");
+    BREAK(views[0].prot = 8, "protection 0x8");
+    BREAK(views[1].file = 2, "view 1 shows object 2 of 2");
+    BREAK(views[1].file_off = PAGE, "view 1 shows more than object 1 has");
+    BREAK(views[1].file_off = UINT64_MAX, "view 1 shows more than object 1 has");
+    BREAK(objects[1].mirror_off -= PAGE, "object 1 has no place");
+    BREAK(objects[1].bytes += PAGE, "objects have");
+    assert_int_equal(wet_space_validate(space), 0);
+}
+
 int main(void)
 {
 #define CASE(name)    cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -524,6 +558,7 @@ int main(void)
         CASE(changes_that_take_too_much_memory_are_not_made),
         CASE(space_files_that_take_too_much_memory_are_refused),
         CASE(space_beyond_a_files_end_nothing_is_read),
+        CASE(space_that_is_broken_is_told_why),
     };
     return cmocka_run_group_tests_name("space", tests, NULL, NULL);
 }

@@ -12,6 +12,7 @@
 #include "tests/wet/wet_fixture.h"
 #include "tests/wet/wet_unit.h"
 #include "wet/intervals.h"
+#include "wet/query/interval.h"
 #include <wetdbg/errors.h>
 
 RUN(run_printf, PROGRAMS "/prog_printf_O0_pie")
@@ -384,6 +385,55 @@ static void query_that_is_interrupted_gives_up_and_goes_on_later(void **state)
     wetdbg_close(wet);
 }
 
+/* ---- an interval that is broken ---- */
+
+static void interval_that_is_broken_is_told_why(void **state)
+{
+    struct fixture *fixture = *state;
+    const struct wet_interval *interval;
+    uint64_t k = 0;
+    ok(wet_interval_get(fixture->cut, k, &interval));
+    while (interval->event_count < 2) { /* else there is nothing to put in another order */
+        wet_interval_put(fixture->cut, interval);
+        ok(wet_interval_get(fixture->cut, ++k, &interval));
+    }
+    struct wet_exec *execs = calloc(interval->exec_count, sizeof(*execs));
+    struct wet_event *events = calloc(interval->event_count, sizeof(*events));
+    memcpy(execs, interval->execs, interval->exec_count * sizeof(*execs));
+    memcpy(events, interval->events, interval->event_count * sizeof(*events));
+    struct wet_interval is = *interval;
+    is.execs = execs;
+    is.events = events;
+    const struct wet_exec last = execs[is.exec_count - 1], second = execs[1];
+    const struct wet_event first = events[0], next = events[1];
+    size_t slots = last.slot_off + wet_get_node(fixture->cut, last.node)->slot_count;
+    ok(wet_interval_validate(fixture->cut, &is, slots));
+#define BREAK(change, reason)                                                                      \
+    change;                                                                                        \
+    assert_int_equal(wet_interval_validate(fixture->cut, &is, slots), -WETDBG_ERR_MACHINE);        \
+    if (!strstr(wetdbg_error(-WETDBG_ERR_MACHINE), reason))                                        \
+        fail_msg("\"%s\" does not say \"%s\"", wetdbg_error(-WETDBG_ERR_MACHINE), reason);         \
+    execs[1] = second;                                                                             \
+    events[0] = first;                                                                             \
+    events[1] = next;                                                                              \
+    is.instructions = interval->instructions
+    BREAK(execs[1].node = wet_node_limit(fixture->cut), "execution 1 is of node");
+    BREAK(execs[1].time_off++, "execution 1 is at");
+    BREAK(execs[1].time_off = 0, "execution 1 is at 0 and not at");
+    BREAK(execs[1].slot_off++, "execution 1 has slots from");
+    BREAK(execs[1].task = EVQ_TASKS_MAX, "execution 1 is of task");
+    BREAK(is.instructions++, "executions have");
+    BREAK(events[0].time = is.first_time + is.instructions, "event 0 is at");
+    BREAK(events[1].time = first.time - 1, "event 1 is at");
+    BREAK(events[0].task = EVQ_TASKS_MAX, "event 0 is of task");
+    BREAK(events[0].entry = NULL, "has no entry");
+    BREAK(events[0].exec += 2, "is not behind execution");
+    ok(wet_interval_validate(fixture->cut, &is, slots));
+    free(execs);
+    free(events);
+    wet_interval_put(fixture->cut, interval);
+}
+
 int main(void)
 {
 #define CASE(name, run)                                                                            \
@@ -399,6 +449,7 @@ int main(void)
         CASE(instances_counted_walked_and_found_agree, run_printf),
         CASE(instances_callback_ends_the_search, run_repstr),
         CASE(interval_beyond_the_last_is_not_found, run_repstr),
+        CASE(interval_that_is_broken_is_told_why, run_printf),
         CASE(query_that_is_interrupted_gives_up_and_goes_on_later, run_heap),
         CASE(info_tells_how_the_run_ended, run_wildcall),
         CASE(info_tells_how_the_run_ended, run_ud2),

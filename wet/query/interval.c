@@ -13,10 +13,69 @@
 #include <stdlib.h>
 
 #include "common/bisect.h"
+#include "common/checked.h"
 #include "wet/query/wet_priv.h"
 #include <wetdbg/errors.h>
 
 #define STAYS 2
+
+/* ---- what is trusted ---- */
+
+static int execs_validate(struct wetdbg *wet, const struct wet_interval *interval,
+                          size_t slot_count)
+{
+    uint64_t time = 0, slot = 0;
+    for (size_t i = 0; i < interval->exec_count; i++) {
+        const struct wet_exec *exec = &interval->execs[i];
+        const struct wet_node *node = wet_get_node(wet, exec->node);
+        if (!node)
+            return wd_fail_defect("execution %zu is of node %u, which does not exist", i,
+                                  exec->node);
+        if (exec->time_off != time)
+            return wd_fail_defect("execution %zu is at %u and not at %llu", i, exec->time_off,
+                                  (unsigned long long)time);
+        if (exec->slot_off != slot || node->slot_count > slot_count - slot)
+            return wd_fail_defect("execution %zu has slots from %u on, of %zu", i, exec->slot_off,
+                                  slot_count);
+        if (exec->task >= EVQ_TASKS_MAX)
+            return wd_fail_defect("execution %zu is of task %u", i, exec->task);
+        time += node->statement_count;
+        slot += node->slot_count;
+    }
+    if (time != interval->instructions || slot != slot_count)
+        return wd_fail_defect("executions have %llu instructions of %llu, and %llu slots of %zu",
+                              (unsigned long long)time, (unsigned long long)interval->instructions,
+                              (unsigned long long)slot, slot_count);
+    return 0;
+}
+
+static int events_validate(const struct wet_interval *interval)
+{
+    wetdbg_time first = interval->first_time, time = first - 1;
+    for (size_t i = 0; i < interval->event_count; i++) {
+        const struct wet_event *event = &interval->events[i];
+        if (event->time < time || event->time >= first + interval->instructions)
+            return wd_fail_defect("event %zu is at %llu, which is before another one or outside", i,
+                                  (unsigned long long)event->time);
+        if (!event->entry || event->task >= EVQ_TASKS_MAX)
+            return wd_fail_defect("event %zu is of task %u, or has no entry", i, event->task);
+        size_t next = (size_t)(uint32_t)(event->exec + 1);
+        if (next > interval->exec_count ||
+            (next && first + interval->execs[next - 1].time_off > event->time) ||
+            (next < interval->exec_count && first + interval->execs[next].time_off <= event->time))
+            return wd_fail_defect("event %zu at %llu is not behind execution %u", i,
+                                  (unsigned long long)event->time, event->exec);
+        time = event->time;
+    }
+    return 0;
+}
+
+int wet_interval_validate(struct wetdbg *wet, const struct wet_interval *interval,
+                          size_t slot_count)
+{
+    int err = execs_validate(wet, interval, slot_count);
+    return err ? err : events_validate(interval);
+}
 
 /* ---- making one ---- */
 
@@ -93,7 +152,7 @@ static int interval_fill(struct wetdbg *wet, struct wet_cached *cached)
     cached->is.slots = (const uint64_t *)cached->arrays->slots.data;
     cached->is.events = (const struct wet_event *)cached->events.data;
     cached->is.event_count = cached->events.size_bytes / sizeof(struct wet_event);
-    return err;
+    return err ? err : wd_checked(wet_interval_validate(wet, &cached->is, cached->slot_count));
 }
 
 /*

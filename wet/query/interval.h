@@ -73,6 +73,14 @@ void wet_cached_free(struct wetdbg *wet, struct wet_cached *cached);
 
 void wet_arrays_free(struct wet_arrays *arrays);
 
+/*
+ * What all who walk an interval trust: executions follow each other without a gap in time and in slots, and
+ * end with it; nodes exist; events are ordered, of this interval, and know the execution before them.
+ * 0, or what is wrong. For wd_checked() and tests.
+ */
+int wet_interval_validate(struct wetdbg *wet, const struct wet_interval *interval,
+                          size_t slot_count);
+
 /* ---- unpack.c ---- */
 
 /* An interval whose arrays are being made. */

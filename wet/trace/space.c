@@ -10,8 +10,10 @@
 #include <unistd.h>
 
 #include "common/array.h"
+#include "common/checked.h"
 #include "common/page.h"
 #include "common/room.h"
+#include "wet/trace/rules.h"
 #include <wetdbg/errors.h>
 
 #define SPACE_BYTES (1ull << 43)
@@ -242,7 +244,7 @@ static int remap(struct wet_space *space, const struct evq_op *op)
     return err;
 }
 
-int wet_space_op(struct wet_space *space, const struct evq_op *op)
+static int op_apply(struct wet_space *space, const struct evq_op *op)
 {
     int err;
     switch (op->op) {
@@ -261,6 +263,12 @@ int wet_space_op(struct wet_space *space, const struct evq_op *op)
         return unmap(space, 0, UINT64_MAX);
     }
     return 0;
+}
+
+int wet_space_op(struct wet_space *space, const struct evq_op *op)
+{
+    int err = op_apply(space, op);
+    return err ? err : wd_checked(wet_space_validate(space));
 }
 
 int wet_space_discard(struct wet_space *space, uint64_t start, uint64_t end)
@@ -291,6 +299,52 @@ uint8_t *wet_space_at(struct wet_space *space, uint64_t address, uint64_t *left)
     *left = view->end - address;
     return space->bytes + space->objects[view->file].mirror_off + view->file_off +
            (address - view->start);
+}
+
+/* ---- what is trusted ---- */
+
+int wet_views_validate(const struct agt_views *views)
+{
+    for (size_t i = 0; i < views->count; i++) {
+        const struct agt_view *view = &views->list[i];
+        uint64_t start = view->start, end = view->end;
+        if (start >= end || end > WET_ADDRESS_END || !wd_page_is_start(start | end))
+            return wd_fail_defect("view %zu has a range %#llx to %#llx that cannot be", i,
+                                  (unsigned long long)start, (unsigned long long)end);
+        if (i && views->list[i - 1].end > start)
+            return wd_fail_defect("view %zu at %#llx begins before the one before it ends", i,
+                                  (unsigned long long)start);
+        if (view->prot > 7)
+            return wd_fail_defect("view %zu at %#llx has protection %#x", i,
+                                  (unsigned long long)start, view->prot);
+    }
+    return 0;
+}
+
+int wet_space_validate(const struct wet_space *space)
+{
+    uint64_t end = 0;
+    for (size_t i = 0; i < space->object_count; i++) {
+        const struct wet_object *object = &space->objects[i];
+        if (object->mirror_off != end || !object->bytes || !wd_page_is_start(object->bytes))
+            return wd_fail_defect("object %zu has no place of its own in the memory file", i);
+        end += object->bytes;
+    }
+    if (end != space->used_bytes)
+        return wd_fail_defect("objects have %llu bytes and the memory file %llu",
+                              (unsigned long long)end, (unsigned long long)space->used_bytes);
+    int err = wet_views_validate(&space->views);
+    for (size_t i = 0; !err && i < space->views.count; i++) {
+        const struct agt_view *view = &space->views.list[i];
+        if (view->file >= space->object_count)
+            return wd_fail_defect("view %zu shows object %llu of %zu", i,
+                                  (unsigned long long)view->file, space->object_count);
+        uint64_t bytes = space->objects[view->file].bytes;
+        if (view->file_off > bytes || view->end - view->start > bytes - view->file_off)
+            return wd_fail_defect("view %zu shows more than object %llu has", i,
+                                  (unsigned long long)view->file);
+    }
+    return err;
 }
 
 /* ---- changes ---- */
