@@ -231,7 +231,6 @@ enum agt_divergence {
     AGT_DIV_MEMORY,       /* args: op, address, size: an op touches what is not mapped */
     AGT_DIV_HOST,         /* args: op, -errno: the kernel refused a mapping; the machine's fault */
     AGT_DIV_INTERNAL,     /* args: host rip, address: the agent itself faulted */
-    AGT_DIV_NUMBER,       /* args: recorded system call, replayed */
     AGT_DIV_TICKS,        /* args: recorded, replayed */
     AGT_DIV_PLACE,        /* args: enum agt_exit seen (0: searched long enough), rip */
     AGT_DIV_TABLE,        /* the hash of fragments has no free place: the program wrote to it */
@@ -239,7 +238,6 @@ enum agt_divergence {
 
 enum agt_unsupported {
     AGT_UNS_INSTRUCTION = 1,
-    AGT_UNS_WRITABLE_CODE,
     AGT_UNS_CPUID,  /* args[2], args[3]: leaf and subleaf */
     AGT_UNS_XGETBV, /* args[2]: which register */
 };

@@ -86,8 +86,9 @@ static const struct {
     {3u << 17, "AMX tiles"},
 };
 
-const struct rrt_cpuid *feed_cpu_find(const struct rrt_header *header, uint32_t leaf,
-                                      uint32_t subleaf)
+/* The answer of CPUID(leaf, subleaf) as recorded; NULL if the leaf was not recorded. */
+static const struct rrt_cpuid *cpuid_find(const struct rrt_header *header, uint32_t leaf,
+                                          uint32_t subleaf)
 {
     for (size_t i = 0; i < header->cpuid_count; i++) {
         const struct rrt_cpuid *record = &header->cpuid[i];
@@ -100,7 +101,7 @@ const struct rrt_cpuid *feed_cpu_find(const struct rrt_header *header, uint32_t 
 
 static bool recorded_has(const struct rrt_header *header, const struct feature *feature)
 {
-    const struct rrt_cpuid *record = feed_cpu_find(header, feature->leaf, feature->subleaf);
+    const struct rrt_cpuid *record = cpuid_find(header, feature->leaf, feature->subleaf);
     if (!record)
         return false;
     const uint32_t regs[] = {record->eax, record->ebx, record->ecx, record->edx};

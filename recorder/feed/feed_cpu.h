@@ -26,8 +26,4 @@ bool feed_cpu_is_here(const struct rrt_header *header);
  * does. */
 uint32_t feed_cpu_x87(const struct rrt_header *header);
 
-/* The answer of CPUID(leaf, subleaf) as recorded; NULL if the leaf was not recorded. */
-const struct rrt_cpuid *feed_cpu_find(const struct rrt_header *header, uint32_t leaf,
-                                      uint32_t subleaf);
-
 #endif

@@ -266,7 +266,6 @@ enum ins_class {
     INS_RDRAND, /* rdrand, rdseed */
     INS_XGETBV,
     INS_RDPID, /* rdpid, lsl */
-    INS_CLASS_COUNT,
 };
 
 /* What `condition` holds: the low four bits of a jcc opcode, or one of the rest. */

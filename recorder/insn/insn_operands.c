@@ -99,8 +99,9 @@ static bool zeroes_above(const struct ins_work *work)
            work->zi->encoding == ZYDIS_INSTRUCTION_ENCODING_XOP;
 }
 
-bool ins_add_write(struct ins_regset *set, const struct ins_work *work, ZydisRegister reg,
-                   unsigned first, unsigned count)
+/* Adds what a write of an operand's register surely overwrites (see insn.h on widths). */
+static bool write_add(struct ins_regset *set, const struct ins_work *work, ZydisRegister reg,
+                      unsigned first, unsigned count)
 {
     int gpr = ins_gpr_number(reg);
     if (gpr >= 0) {
@@ -477,7 +478,7 @@ void ins_def_operand(struct ins_work *work, struct ins_flow *flow, unsigned i)
         ins_regset_add(&flow->defs, INS_LOC_FS_BASE);
     else if (op->reg.value == ZYDIS_REGISTER_GS)
         ins_regset_add(&flow->defs, INS_LOC_GS_BASE);
-    if (!ins_add_write(&flow->defs, work, op->reg.value, vector_first_byte(work, i), op->size / 8))
+    if (!write_add(&flow->defs, work, op->reg.value, vector_first_byte(work, i), op->size / 8))
         note_missing(work, op->reg.value);
 }
 

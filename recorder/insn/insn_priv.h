@@ -28,9 +28,6 @@ bool ins_is_vector(ZydisRegister reg);
 /* Adds what reading `count` bytes from byte `first` of a register uses. Returns false when the
  * register has no location. */
 bool ins_add_read(struct ins_regset *set, ZydisRegister reg, unsigned first, unsigned count);
-/* Adds what a write of an operand's register surely overwrites (see insn.h on widths). */
-bool ins_add_write(struct ins_regset *set, const struct ins_work *work, ZydisRegister reg,
-                   unsigned first, unsigned count);
 /* The locations of an EFLAGS mask. */
 void ins_add_flags(struct ins_regset *set, uint32_t mask);
 

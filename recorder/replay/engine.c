@@ -26,8 +26,8 @@
 
 /* ---- commands ---- */
 
-int rep_command(struct rep_engine *engine, uint32_t command, uint64_t a, uint64_t b, uint64_t c,
-                uint64_t *reply)
+static int command_do(struct rep_engine *engine, uint32_t command, uint64_t a, uint64_t b,
+                      uint64_t c, uint64_t *reply)
 {
     struct rep_turn *turn = &engine->host.turn;
     turn->command = command;
@@ -88,7 +88,7 @@ static int fetch_page(void *arg, uint64_t address, uint8_t *page, unsigned *flag
     int known = engine->pages.page ? page_known(&engine->pages, address, page, flags) : -1;
     if (known >= 0)
         return known;
-    int err = rep_command(engine, AGT_CMD_FETCH, address, 0, 0, &reply);
+    int err = command_do(engine, AGT_CMD_FETCH, address, 0, 0, &reply);
     if (err)
         return err;
     if (reply == 1 || reply == 2)
@@ -138,7 +138,7 @@ static int place_region(void *arg, unsigned index, uint64_t near, uint64_t *addr
         return wetdbg_fail_errno("memory for translated code");
     host->regions[index] = *writable;
     int err =
-        rep_command(engine, AGT_CMD_MAP_CODE, *address, DBI_REGION_BYTES, (uint64_t)off, &reply);
+        command_do(engine, AGT_CMD_MAP_CODE, *address, DBI_REGION_BYTES, (uint64_t)off, &reply);
     if (!err && reply != *address)
         err = wetdbg_fail(-WETDBG_ERR_MACHINE, "the replay process may not map translated code");
     return err;
@@ -226,7 +226,7 @@ uint64_t rep_engine_entries(const struct rep_engine *engine)
     return engine->seq;
 }
 
-void rep_limit_set(struct rep_engine *engine, uint64_t limit)
+static void limit_set(struct rep_engine *engine, uint64_t limit)
 {
     struct rep_turn *turn = &engine->host.turn;
     engine->time_base = rep_engine_time(engine);
@@ -282,7 +282,7 @@ int rep_limit_plan(struct rep_engine *engine)
     uint64_t limit = engine->exact ? hard - now : soft > now ? soft - now : 0;
     uint64_t most = engine->mode == DBI_COLLECT ? AGT_COLLECT_MAX : RUN_MAX;
     engine->ends_at_goal &= limit <= most;
-    rep_limit_set(engine, limit < most ? limit : most);
+    limit_set(engine, limit < most ? limit : most);
     return 0;
 }
 
@@ -407,13 +407,13 @@ static int batch_refill(struct rep_engine *engine)
 
 /* ---- requests ---- */
 
-void rep_code_flush(struct rep_engine *engine)
+static void code_flush(struct rep_engine *engine)
 {
     engine->host.turn.stop_body = 0;
     dbi_flush(engine->dbi);
 }
 
-int rep_code_forget(struct rep_engine *engine, uint64_t start, uint64_t end)
+static int code_forget(struct rep_engine *engine, uint64_t start, uint64_t end)
 {
     engine->host.turn.stop_body = 0;
     return dbi_forget(engine->dbi, start, end);
@@ -426,7 +426,7 @@ static int verify_translations(struct rep_engine *engine)
     engine->host.turn.careful = engine->exact;
     int changed = dbi_verify(engine->dbi);
     if (changed > 0)
-        rep_code_flush(engine);
+        code_flush(engine);
     return changed < 0 ? changed : 0;
 }
 
@@ -602,7 +602,7 @@ static int on_request(struct rep_engine *engine, enum rep_stop *why, bool *done)
     case AGT_REQ_FAULT_RECORD:
         return rep_on_fault_record(engine);
     case AGT_REQ_CODE_CHANGED:
-        return rep_code_forget(engine, turn->args[0], turn->args[1]);
+        return code_forget(engine, turn->args[0], turn->args[1]);
     case AGT_REQ_JUMPS:
         return jumps_take(engine);
     case AGT_REQ_SITE:
@@ -668,7 +668,7 @@ int rep_engine_reset(struct rep_engine *engine)
     uint64_t reply;
     if (engine->mode == DBI_COUNT)
         memset(engine->host.shm + AGT_COUNT_OFF, 0, 8ull * dbi_fragment_count(engine->dbi));
-    int err = rep_command(engine, AGT_CMD_RESET, 0, 0, 0, &reply);
+    int err = command_do(engine, AGT_CMD_RESET, 0, 0, 0, &reply);
     turn->queue_head_bytes = turn->queue_tail_bytes = 0;
     turn->seq = engine->seq = 0;
     turn->log_bytes = turn->stop_pc = 0;
@@ -711,7 +711,7 @@ static int tasks_copy(struct rep_engine *engine)
 int rep_engine_tasks(struct rep_engine *engine, const struct agt_task **tasks, uint32_t *running)
 {
     uint64_t reply;
-    int err = rep_command(engine, AGT_CMD_STATE, 0, 0, 0, &reply);
+    int err = command_do(engine, AGT_CMD_STATE, 0, 0, 0, &reply);
     if (err)
         return err;
     err = tasks_copy(engine);
@@ -755,7 +755,7 @@ int rep_engine_read(struct rep_engine *engine, uint64_t address, void *bytes, si
     while (*done < count) {
         size_t piece = count - *done < AGT_XFER_BYTES ? count - *done : AGT_XFER_BYTES;
         uint64_t reply;
-        int err = rep_command(engine, AGT_CMD_READ, address + *done, piece, 0, &reply);
+        int err = command_do(engine, AGT_CMD_READ, address + *done, piece, 0, &reply);
         if (err)
             return err;
         if (reply > piece)
@@ -771,7 +771,7 @@ int rep_engine_read(struct rep_engine *engine, uint64_t address, void *bytes, si
 int rep_engine_views(struct rep_engine *engine, const struct agt_view **views, size_t *count)
 {
     uint64_t reply;
-    int err = rep_command(engine, AGT_CMD_VIEWS, 0, 0, 0, &reply);
+    int err = command_do(engine, AGT_CMD_VIEWS, 0, 0, 0, &reply);
     if (err)
         return err;
     if (reply > AGT_XFER_BYTES / sizeof(**views))
@@ -808,7 +808,7 @@ int rep_engine_lines(struct rep_engine *engine, rep_line_fn fn, void *arg)
 {
     struct rep_turn *turn = &engine->host.turn;
     uint64_t reply;
-    int err = rep_command(engine, AGT_CMD_LINES, 0, 0, 0, &reply);
+    int err = command_do(engine, AGT_CMD_LINES, 0, 0, 0, &reply);
     while (!err && turn->request == AGT_REQ_LINES) {
         err = lines_take(engine, turn->args[0], fn, arg);
         turn->command = AGT_CMD_CONTINUE;

@@ -59,22 +59,16 @@ struct rep_engine {
 };
 
 /* engine.c */
-int rep_command(struct rep_engine *engine, uint32_t command, uint64_t a, uint64_t b, uint64_t c,
-                uint64_t *reply);
 int rep_damaged(const char *what); /* says that the replayee sent a damaged `what` */
 int rep_log_drain(struct rep_engine *engine);
 const struct evq_entry *rep_current_entry(const struct rep_engine *engine);
 int rep_limit_plan(struct rep_engine *engine);
-void rep_code_flush(struct rep_engine *engine);
-int rep_code_forget(struct rep_engine *engine, uint64_t start, uint64_t end);
 int rep_on_translate(struct rep_engine *engine, bool *done);
 
 /* faults.c */
 bool rep_is_canonical(uint64_t address);
 void rep_answer_fetch_fault(struct rep_turn *turn, const struct dbi_fetch_fault *fault);
 int rep_answer_wild_branch(struct rep_engine *engine);
-int rep_execution_cut(struct rep_engine *engine, const struct dbi_fragment *fragment,
-                      unsigned count, uint64_t r15, uint64_t *more);
 int rep_on_fault(struct rep_engine *engine);
 int rep_on_fault_rep(struct rep_engine *engine);
 int rep_on_fault_record(struct rep_engine *engine);

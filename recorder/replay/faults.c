@@ -34,8 +34,8 @@ static int ring_cut(struct rep_engine *engine, const struct dbi_fragment *head, 
 
 /* Only the first `count` instructions of an execution that was counted were executed. Collecting, `r15` is behind
  * its record; *more: what comes to r15 as another takes its place, but for the instructions. */
-int rep_execution_cut(struct rep_engine *engine, const struct dbi_fragment *fragment,
-                      unsigned count, uint64_t r15, uint64_t *more)
+static int execution_cut(struct rep_engine *engine, const struct dbi_fragment *fragment,
+                         unsigned count, uint64_t r15, uint64_t *more)
 {
     uint64_t *counters = (uint64_t *)(engine->host.shm + AGT_COUNT_OFF);
     const struct dbi_fragment *head = NULL;
@@ -95,7 +95,7 @@ static int branch_undo(struct rep_engine *engine)
     if (err || !entry || entry->kind != EVQ_FAULT || !(entry->flags & EVQ_FLAG_REGS) || !fragment ||
         last_instruction(fragment, &info, &pc) || evq_entry_regs(entry)->r[EVQ_RIP] != pc)
         return err;
-    err = rep_execution_cut(engine, fragment, fragment->insn_count - 1u, turn->r15, &more);
+    err = execution_cut(engine, fragment, fragment->insn_count - 1u, turn->r15, &more);
     if (err)
         return err;
     if (engine->mode == DBI_COLLECT)
@@ -274,8 +274,7 @@ int rep_on_fault(struct rep_engine *engine)
     bool is_wall = granule != REP_WALL_NONE;
     int err = is_wall ? rep_wall_fault(engine, &fault, granule) : scatter_refuse(engine, &fault);
     if (!err)
-        err =
-            rep_execution_cut(engine, fault.fragment, fault.insn, turn->fault.gpr[15], &ring_more);
+        err = execution_cut(engine, fault.fragment, fault.insn, turn->fault.gpr[15], &ring_more);
     if (err)
         return err;
     uint64_t last;

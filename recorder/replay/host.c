@@ -32,7 +32,6 @@
 
 #define ADDRESS_END 0x7ffffffff000ull
 #define ADDRESS_MIN 0x100000ull
-#define REACH       0x60000000ull /* so that a region reaches all of its module */
 #define LOAD_FREE   3000000u /* TSC: 1 ms until the next look at the load, if processors are free */
 #define LOAD_BUSY   9000000u
 
@@ -62,7 +61,8 @@ static uint64_t align_up(uint64_t address, uint64_t align)
     return (address + align - 1) & ~(align - 1);
 }
 
-uint64_t rep_host_place(struct rep_host *host, const struct rep_room *room, uint64_t near)
+/* Finds free room in the replayee, near `near` if it is not 0, and takes it. 0 if there is none. */
+static uint64_t host_place(struct rep_host *host, const struct rep_room *room, uint64_t near)
 {
     const uint64_t bytes = room->bytes, align = room->align;
     uint64_t best = 0, from = ADDRESS_MIN;
@@ -130,7 +130,7 @@ static int area_choose(struct rep_host *host, const struct rep_engine_setup *set
     if (err)
         return err;
     struct rep_room room = area_room(host);
-    uint64_t at = rep_host_place(host, &room, 0x200000000000ull);
+    uint64_t at = host_place(host, &room, 0x200000000000ull);
     if (!at)
         return wetdbg_fail(-WETDBG_ERR_MACHINE,
                            "no room for the replay agent: the recorded program uses "
@@ -144,9 +144,9 @@ uint64_t rep_host_place_region(struct rep_host *host, uint64_t near)
 {
     struct rep_room room = {DBI_REGION_BYTES, DBI_REGION_ALIGN, WD_PAGE};
     if (!host->has_wall)
-        return rep_host_place(host, &room, near);
+        return host_place(host, &room, near);
     room = (struct rep_room){AGT_WALL_GRANULE, AGT_WALL_GRANULE, AGT_WALL_SLACK};
-    uint64_t at = rep_host_place(host, &room, near);
+    uint64_t at = host_place(host, &room, near);
     return at ? at + AGT_WALL_SLACK : 0;
 }
 

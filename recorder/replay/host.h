@@ -81,9 +81,6 @@ struct rep_room {
     uint64_t bytes, align, margin;
 };
 
-/* Finds free room in the replayee, near `near` if it is not 0, and takes it. 0 if there is none. */
-uint64_t rep_host_place(struct rep_host *host, const struct rep_room *room, uint64_t near);
-
 /* The same for a region of the code cache: alone in its granule if there is a wall. */
 uint64_t rep_host_place_region(struct rep_host *host, uint64_t near);
 

@@ -74,10 +74,6 @@ int mdl_add_module(struct wetdbg_model *model, const struct mdl_module_input *in
 int mdl_module_image(struct wetdbg_model *model, wetdbg_module_id id, enum mdl_image_kind kind,
                      const void **data, size_t *size_bytes);
 
-/* The segments of a module, sorted by start. */
-int mdl_module_segments(const struct wetdbg_model *model, wetdbg_module_id id,
-                        const struct mdl_segment **segments, size_t *count);
-
 /*
  * Finds the separate debug file of an ELF image: by build-id under /usr/lib/debug/.build-id, by
  * .gnu_debuglink beside `path`, in .debug/ beside it and under /usr/lib/debug. The file's build-id

@@ -328,19 +328,6 @@ int wetdbg_module_at(const struct wetdbg_model *model, uint64_t pc, struct wetdb
     return result;
 }
 
-int mdl_module_segments(const struct wetdbg_model *model, wetdbg_module_id id,
-                        const struct mdl_segment **segments, size_t *count)
-{
-    struct mdl_mod *mod;
-    int result = mod_by_id(model, id, &mod);
-
-    if (result < 0)
-        return result;
-    *segments = mod->segments;
-    *count = mod->segment_count;
-    return 0;
-}
-
 /* ---- Images ------------------------------------------------------------------------------ */
 
 /* Asks whoever added the module for an absent debug or alt image. */

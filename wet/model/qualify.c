@@ -194,7 +194,8 @@ static const struct table *table_of(struct mdl_mod *mod, Dwarf_Die *die)
 
 /* ---- Asking ------------------------------------------------------------------------------ */
 
-void mdl_die_to_declaration(Dwarf_Die *die)
+/* To the DIE that declares what this one is an instance or the definition of. */
+static void die_to_declaration(Dwarf_Die *die)
 {
     for (int i = 0; i < FOLLOW_MAX; i++) {
         Dwarf_Attribute attribute;
@@ -217,7 +218,7 @@ const char *mdl_die_qualified(struct mdl_mod *mod, Dwarf_Die *die, const char *n
     Dwarf_Die declaration = *die;
     uint32_t at;
 
-    mdl_die_to_declaration(&declaration);
+    die_to_declaration(&declaration);
     key.off = dwarf_dieoffset(&declaration);
     table = table_of(mod, &declaration);
     if (table && table->member_count)

@@ -12,9 +12,6 @@
  */
 const char *mdl_die_qualified(struct mdl_mod *mod, Dwarf_Die *die, const char *name);
 
-/* To the DIE that declares what this one is an instance or the definition of. */
-void mdl_die_to_declaration(Dwarf_Die *die);
-
 /* The linker's name that DWARF notes for a function or variable, or NULL. */
 const char *mdl_die_linkage_name(Dwarf_Die *die);
 

@@ -66,7 +66,7 @@ const struct mdl_handle *mdl_handle_get(const struct wetdbg_model *model, uint64
 /* ---- Following references ---------------------------------------------------------------- */
 
 /* The DIE that DW_AT_type names. 0, or -1 if there is none. */
-int mdl_type_die(Dwarf_Die *die, Dwarf_Die *type)
+static int type_die(Dwarf_Die *die, Dwarf_Die *type)
 {
     Dwarf_Attribute attribute;
 
@@ -95,7 +95,7 @@ static bool is_wrapper(int tag)
 }
 
 /* Through typedefs and qualifiers. 0; -1 if the chain ends in void or has no end. */
-int mdl_type_peel(Dwarf_Die *die, Dwarf_Die *peeled)
+static int type_peel(Dwarf_Die *die, Dwarf_Die *peeled)
 {
     *peeled = *die;
     for (int i = 0; i < CHAIN_MAX; i++) {
@@ -103,7 +103,7 @@ int mdl_type_peel(Dwarf_Die *die, Dwarf_Die *peeled)
 
         if (!is_wrapper(dwarf_tag(peeled)))
             return 0;
-        if (mdl_type_die(peeled, &next) < 0)
+        if (type_die(peeled, &next) < 0)
             return -1;
         *peeled = next;
     }
@@ -162,7 +162,7 @@ static uint64_t type_size(Dwarf_Die *die, unsigned skipped, int depth)
     Dwarf_Die peeled, element;
     uint64_t size;
 
-    if (depth > 8 || mdl_type_peel(die, &peeled) < 0)
+    if (depth > 8 || type_peel(die, &peeled) < 0)
         return 0;
     if (!skipped && get_number(&peeled, DW_AT_byte_size, &size) == 0)
         return size;
@@ -178,7 +178,7 @@ static uint64_t type_size(Dwarf_Die *die, unsigned skipped, int depth)
     default:
         return 0;
     }
-    if (mdl_type_die(&peeled, &element) < 0)
+    if (type_die(&peeled, &element) < 0)
         return 0;
     size = type_size(&element, 0, depth + 1);
     get_dimensions(&peeled, &dims);
@@ -216,7 +216,7 @@ static void put_target(struct text *text, Dwarf_Die *die, int depth)
 
     if (depth > CHAIN_MAX)
         put(text, "...");
-    else if (mdl_type_die(die, &target) < 0)
+    else if (type_die(die, &target) < 0)
         put(text, "void");
     else
         put_name(text, &target, depth + 1);
@@ -303,7 +303,7 @@ static void put_qualified(struct text *text, Dwarf_Die *die, const char *qualifi
 {
     Dwarf_Die target;
 
-    if (mdl_type_die(die, &target) == 0 && dwarf_tag(&target) == DW_TAG_pointer_type) {
+    if (type_die(die, &target) == 0 && dwarf_tag(&target) == DW_TAG_pointer_type) {
         put_target(text, die, depth);
         put(text, qualifier);
         return;
@@ -317,9 +317,9 @@ static void put_pointer(struct text *text, Dwarf_Die *die, const char *mark, int
 {
     Dwarf_Die target, result;
 
-    if (mdl_type_die(die, &target) == 0 && dwarf_tag(&target) == DW_TAG_subroutine_type) {
-        put(text, mdl_type_die(&target, &result) == 0 ? "" : "void");
-        if (mdl_type_die(&target, &result) == 0)
+    if (type_die(die, &target) == 0 && dwarf_tag(&target) == DW_TAG_subroutine_type) {
+        put(text, type_die(&target, &result) == 0 ? "" : "void");
+        if (type_die(&target, &result) == 0)
             put_target(text, &target, depth + 1);
         put(text, " (");
         put(text, mark);
@@ -448,7 +448,7 @@ static void classify_enum(Dwarf_Die *die, struct wetdbg_type *type)
     Dwarf_Die underlying, peeled;
 
     type->kind = WETDBG_TYPE_ENUM;
-    if (mdl_type_die(die, &underlying) < 0 || mdl_type_peel(&underlying, &peeled) < 0)
+    if (type_die(die, &underlying) < 0 || type_peel(&underlying, &peeled) < 0)
         return;
     classify_base(&peeled, &base);
     type->is_signed = base.is_signed;
@@ -459,7 +459,7 @@ static bool is_of_function(Dwarf_Die *die)
 {
     Dwarf_Die target;
 
-    return mdl_type_die(die, &target) == 0 && dwarf_tag(&target) == DW_TAG_subroutine_type;
+    return type_die(die, &target) == 0 && dwarf_tag(&target) == DW_TAG_subroutine_type;
 }
 
 static void classify(Dwarf_Die *die, struct wetdbg_type *type)
@@ -520,7 +520,7 @@ static int describe(struct mdl_mod *mod, Dwarf_Die *die, unsigned skipped, struc
         put_name(&text, die, 0);
     mdl_name_abbreviate(name);
     memcpy(type->name, name, strnlen(name, sizeof(type->name) - 1)); /* the rest is zero */
-    if (mdl_type_peel(die, &peeled) < 0) {
+    if (type_peel(die, &peeled) < 0) {
         type->kind = WETDBG_TYPE_VOID;
         return 0;
     }
@@ -542,7 +542,7 @@ int mdl_type_of(struct mdl_mod *mod, Dwarf_Die *die, struct wetdbg_type *type)
 {
     Dwarf_Die target;
 
-    if (mdl_type_die(die, &target) == 0)
+    if (type_die(die, &target) == 0)
         return describe(mod, &target, 0, type);
     memset(type, 0, sizeof(*type));
     type->kind = WETDBG_TYPE_VOID;
@@ -655,7 +655,7 @@ static int handle_peeled(struct wetdbg_model *model, uint64_t handle, struct mdl
         return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "neither a structure nor an enumeration");
     die = known->die;
     *mod = known->mod;
-    if (mdl_type_peel(&die, peeled) < 0)
+    if (type_peel(&die, peeled) < 0)
         return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "the type is void");
     return mdl_type_complete(*mod, peeled) < 0 ? -ENOMEM : 0;
 }

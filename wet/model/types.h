@@ -29,8 +29,4 @@ int mdl_type_of(struct mdl_mod *mod, Dwarf_Die *die, struct wetdbg_type *type);
 /* Describes the type that a DIE is. */
 int mdl_type_of_die(struct mdl_mod *mod, Dwarf_Die *die, struct wetdbg_type *type);
 
-/* The type that DW_AT_type names, as a DIE; through typedefs and qualifiers. 0, or -1: void. */
-int mdl_type_die(Dwarf_Die *die, Dwarf_Die *type);
-int mdl_type_peel(Dwarf_Die *die, Dwarf_Die *peeled);
-
 #endif
