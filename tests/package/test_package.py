@@ -11,6 +11,29 @@ import tempfile
 
 FILES = """
 usr/bin/wetdbg
+usr/include/wetdbg/api.h
+usr/include/wetdbg/build.h
+usr/include/wetdbg/errors.h
+usr/include/wetdbg/model.h
+usr/include/wetdbg/origin.h
+usr/include/wetdbg/own_file.h
+usr/include/wetdbg/record.h
+usr/include/wetdbg/recording.h
+usr/include/wetdbg/slice.h
+usr/include/wetdbg/verify.h
+usr/include/wetdbg/walk.h
+usr/include/wetdbg/wet.h
+usr/include/wetdbg/wetdbg.h
+usr/include/wetdbg/writes.h
+usr/lib/*/cmake/wetdbg/wetdbgConfig.cmake
+usr/lib/*/cmake/wetdbg/wetdbgConfigVersion.cmake
+usr/lib/*/cmake/wetdbg/wetdbgTargets-TYPE.cmake
+usr/lib/*/cmake/wetdbg/wetdbgTargets.cmake
+usr/lib/*/libwetdbg.a
+usr/lib/*/libwetdbg.so
+usr/lib/*/libwetdbg.so.0
+usr/lib/*/libwetdbg.so.VERSION
+usr/lib/*/pkgconfig/wetdbg.pc
 usr/lib/*/wetdbg/libwetdbg-ticks.so
 usr/share/bash-completion/completions/wetdbg
 usr/share/doc/wetdbg/HACKING.md
@@ -30,6 +53,7 @@ usr/share/doc/wetdbg/docs/architecture/recording.md
 usr/share/doc/wetdbg/docs/architecture/slices.md
 usr/share/doc/wetdbg/docs/format.md
 usr/share/doc/wetdbg/docs/glossary.md
+usr/share/doc/wetdbg/docs/library.md
 usr/share/doc/wetdbg/docs/tutorial.md
 usr/share/fish/vendor_completions.d/wetdbg.fish
 usr/share/man/man1/wetdbg.1.gz
@@ -64,10 +88,15 @@ def check_files(root):
     found = []
     for folder, _, names in os.walk(root):
         found += [os.path.relpath(os.path.join(folder, name), root) for name in names]
-    found = sorted(re.sub(r"^usr/lib/(x86_64-linux-gnu/)?wetdbg/", "usr/lib/*/wetdbg/", f) for f in found)
+    for pattern, general in ((r"^usr/lib/(x86_64-linux-gnu/)?", "usr/lib/*/"), (r"Targets-\w+\.", "Targets-TYPE."),
+                             (r"so\.\d+\.\d+\.\d+$", "so.VERSION")):
+        found = [re.sub(pattern, general, name) for name in found]
+    found.sort()
     assert found == sorted(FILES), found
     for folder, folders, names in os.walk(root):
         for name in names + folders:
+            if os.path.islink(os.path.join(folder, name)):
+                continue
             mode = os.stat(os.path.join(folder, name)).st_mode & 0o7777
             is_program = os.path.isdir(os.path.join(folder, name)) or name == "wetdbg" and folder.endswith("bin")
             assert mode == (0o755 if is_program else 0o644), (folder, name, oct(mode))
