@@ -744,7 +744,7 @@ static int evaluate(struct cli_frame_view *view, const char *text, bool types_on
 {
     const struct cli_frame *frame = &view->moment->frames[view->frame];
     struct reader reader = {.view = view, .text = text, .at = text, .types_only = types_only};
-    reader.is_c = wetdbg_is_of_c(view->moment->model, frame->lookup_pc) != 0;
+    reader.is_c = wetdbg_is_of_c(view->moment->model, frame->lookup_pc);
     int err = read_conditional(&reader, value);
     skip_blanks(&reader);
     if (!err && *reader.at)

@@ -139,7 +139,7 @@ struct wetdbg_line {
     uint64_t end;
     uint64_t run_start; /* with the rows before and behind that gdb takes for the same one */
     uint64_t run_end;
-    int begins_here; /* of wetdbg_inline_chain(): the code of this inlined function begins at pc */
+    bool begins_here; /* of wetdbg_inline_chain(): the code of this inlined function begins at pc */
 };
 
 /*
@@ -437,7 +437,7 @@ int wetdbg_function_result(struct wetdbg_model *model, uint64_t pc, size_t depth
                            struct wetdbg_type *type);
 
 /* Is the code at pc of C (or assembler, or unknown)? */
-int wetdbg_is_of_c(struct wetdbg_model *model, uint64_t pc);
+bool wetdbg_is_of_c(struct wetdbg_model *model, uint64_t pc);
 
 struct wetdbg_member {
     const char *name; /* NULL: unnamed, or a base class */

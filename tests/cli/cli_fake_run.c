@@ -747,7 +747,7 @@ int wetdbg_function_body(struct wetdbg_model *model, uint64_t entry_pc, uint64_t
     return 0;
 }
 
-int wetdbg_is_of_c(struct wetdbg_model *model, uint64_t pc)
+bool wetdbg_is_of_c(struct wetdbg_model *model, uint64_t pc)
 {
     (void)model;
     (void)pc;

@@ -337,11 +337,11 @@ int wetdbg_function_result(struct wetdbg_model *model, uint64_t pc, size_t depth
     return result < 0 ? result : mdl_type_of(mod, &die, type);
 }
 
-int wetdbg_is_of_c(struct wetdbg_model *model, uint64_t pc)
+bool wetdbg_is_of_c(struct wetdbg_model *model, uint64_t pc)
 {
     struct place place;
 
     if (place_of(model, pc, &place) < 0 || !place.unit)
-        return 1;
+        return true;
     return mdl_die_is_of_c(place.mod, &place.unit->die);
 }
