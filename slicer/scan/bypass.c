@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "common/array.h"
+#include "common/checked.h"
 
 void slc_bypass_fini(struct slc_bypass *bypass)
 {
@@ -188,4 +189,24 @@ int slc_bypass_refuse_rest(struct slc_bypass *bypass)
     while (!err && bypass->count)
         err = refuse(bypass, bypass->saved[--bypass->count].pop_time);
     return err;
+}
+
+int slc_bypass_validate(const struct slc_bypass *bypass, const struct slc_memory *memory)
+{
+    if (bypass->count != memory->slot_count)
+        return wd_fail_defect("%zu registers wait, and %llu slots are marked", bypass->count,
+                              (unsigned long long)memory->slot_count);
+    for (size_t i = 0; i < bypass->count; i++) {
+        uint64_t slot = bypass->saved[i].slot;
+        const struct slc_page *page = slc_page_find(memory, slot >> SLC_PAGE_BITS);
+        if (slot % 8 || slc_bypass_find(bypass, slot) != &bypass->saved[i] || !page ||
+            !slc_page_slots_among(page, slot % SLC_PAGE_BYTES / 64, slot % 64, 8))
+            return wd_fail_defect(
+                "register %u waits at %#llx, which is not its alone or not marked",
+                bypass->saved[i].reg, (unsigned long long)slot);
+    }
+    for (size_t i = 1; i < bypass->refused_sorted; i++)
+        if (bypass->refused[i - 1] > bypass->refused[i])
+            return wd_fail_defect("refused pop %zu is not sorted", i);
+    return 0;
 }

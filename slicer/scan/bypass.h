@@ -88,4 +88,8 @@ int slc_bypass_refuse_rest(struct slc_bypass *bypass);
 /* Whether this pass refused any. */
 bool slc_bypass_has_failed(const struct slc_bypass *bypass);
 
+/* Each register that waits has its slot marked, and none is marked besides; refused pops of earlier passes
+ * are sorted. 0, or what is wrong. */
+int slc_bypass_validate(const struct slc_bypass *bypass, const struct slc_memory *memory);
+
 #endif

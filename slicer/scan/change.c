@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/array.h"
+#include "common/checked.h"
 
 static struct slc_word *word_new(struct slc_word_list *list)
 {
@@ -202,5 +203,46 @@ int slc_change_apply(const struct slc_change *change, const struct slc_footprint
         for (uint64_t left = addition->groups; left; left &= left - 1, added++)
             change_word(memory, page, (unsigned)__builtin_ctzll(left), 0, *added);
     }
+    return err;
+}
+
+/* ---- what is trusted ---- */
+
+static int words_validate(const struct slc_word_list *list, const struct slc_footprint *footprint,
+                          bool is_masked)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        const struct slc_word *word = &list->words[i], *last = word - 1;
+        if (word->page >= footprint->page_count || word->group >= SLC_PAGE_BYTES / 64 ||
+            !(footprint->pages[word->page].groups >> word->group & 1))
+            return wd_fail_defect("word %zu of a change is not in the footprint", i);
+        if (i &&
+            (last->page > word->page || (last->page == word->page && last->group >= word->group)))
+            return wd_fail_defect("word %zu of a change is not sorted", i);
+        uint64_t mask = mask_of(footprint, word);
+        if ((!word->bytes && !word->slots) || (is_masked && word->bytes & ~mask) ||
+            word->slots & ~slc_mask_slots(mask))
+            return wd_fail_defect("word %zu of a change wants nothing, or what the stretch leaves",
+                                  i);
+    }
+    return 0;
+}
+
+int slc_change_validate(const struct slc_change *change, const struct slc_footprint *footprint)
+{
+    size_t words = 0;
+    int err = words_validate(&change->before, footprint, true);
+
+    if (!err)
+        err = words_validate(&change->after, footprint, false);
+    for (size_t i = 0; i < change->addition_count && !err; i++) {
+        const struct slc_addition *addition = &change->additions[i];
+        if (addition->first != words || !addition->groups ||
+            addition->groups & slc_footprint_groups(footprint, addition->number))
+            return wd_fail_defect("addition %zu of a change lies in the footprint, or is none", i);
+        words += (size_t)__builtin_popcountll(addition->groups);
+    }
+    if (!err && words != change->added_count)
+        return wd_fail_defect("a change adds %zu words, and not %zu", change->added_count, words);
     return err;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/array.h"
+#include "common/checked.h"
 #include "common/hash.h"
 
 #define PAGES_MAX  32768
@@ -225,7 +226,8 @@ int slc_footprint_make(struct slc_footprint_maker *maker, struct slc_code *code,
     if (err || maker->count > PAGES_MAX)
         return 0;
     *out = finish(maker);
-    return *out ? 1 : -ENOMEM;
+    err = *out ? wd_checked(slc_footprint_validate(*out)) : -ENOMEM;
+    return err ? err : 1;
 }
 
 static const struct slc_footprint_page *page_of(const struct slc_footprint *footprint,
@@ -254,4 +256,26 @@ bool slc_footprint_has_slot(const struct slc_footprint *footprint, uint64_t slot
     uint64_t below = page->groups & ((UINT64_C(1) << group) - 1);
     uint64_t mask = footprint->masks[page->first + (size_t)__builtin_popcountll(below)];
     return mask >> (slot % 64) & 0xff;
+}
+
+int slc_footprint_validate(const struct slc_footprint *footprint)
+{
+    size_t words = 0;
+
+    for (size_t i = 0; i < footprint->page_count; i++) {
+        const struct slc_footprint_page *page = &footprint->pages[i];
+        if (i && page[-1].number >= page->number)
+            return wd_fail_defect("page %zu of a footprint is not sorted", i);
+        if (page->first != words || !page->groups)
+            return wd_fail_defect("page %zu of a footprint has masks from %zu on, and not %zu", i,
+                                  page->first, words);
+        words += (size_t)__builtin_popcountll(page->groups);
+    }
+    if (words != footprint->word_count)
+        return wd_fail_defect("a footprint has %zu words, and not %zu", footprint->word_count,
+                              words);
+    for (size_t i = 0; i < words; i++)
+        if (!footprint->masks[i])
+            return wd_fail_defect("word %zu of a footprint has no bytes", i);
+    return 0;
 }

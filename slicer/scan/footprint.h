@@ -57,4 +57,7 @@ static inline unsigned slc_mask_slots(uint64_t mask)
     return (unsigned)((mask & UINT64_C(0x0101010101010101)) * UINT64_C(0x0102040810204080) >> 56);
 }
 
+/* Pages are sorted, and each one's masks follow those of the one before, none of them 0. 0, or what is wrong. */
+int slc_footprint_validate(const struct slc_footprint *footprint);
+
 #endif

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "common/array.h"
+#include "common/checked.h"
 
 /* Slots farther apart than this are on different stacks, and their order means nothing. */
 #define STACK_SPAN_BYTES (UINT64_C(64) << 20)
@@ -425,4 +426,41 @@ int slc_frames_replace(struct slc_frames *frames, const struct slc_class *classe
         }
     }
     return 0;
+}
+
+/* ---- what is trusted ---- */
+
+static int requests_validate(const struct slc_frames *frames, size_t index, uint32_t class_count)
+{
+    size_t first = frames->frames[index].first, end = requests_end(frames, index);
+
+    for (size_t r = first; r < end; r++) {
+        uint32_t klass = frames->requests[r].klass;
+        if (klass >= class_count)
+            return wd_fail_defect("frame %zu waits for class %u of %u", index, klass, class_count);
+        for (size_t other = first; other < r; other++)
+            if (frames->requests[other].klass == klass)
+                return wd_fail_defect("frame %zu waits for class %u twice", index, klass);
+    }
+    return 0;
+}
+
+int slc_frames_validate(const struct slc_frames *frames, uint32_t class_count)
+{
+    int err = 0;
+
+    if (!frames->count || frames->frames[0].first)
+        return wd_fail_defect("a task has no frame, or requests that are of none");
+    for (size_t i = 0; i < frames->count && !err; i++) {
+        const struct slc_frame *frame = &frames->frames[i];
+        size_t end = requests_end(frames, i);
+        if (frame->first > end || end > frames->request_count)
+            return wd_fail_defect("frame %zu has requests %zu to %zu of %zu", i, frame->first, end,
+                                  frames->request_count);
+        if (frame->kind > SLC_FRAME_JUMPED || (frame->stash && frame->kind != SLC_FRAME_SIGNAL))
+            return wd_fail_defect("frame %zu of kind %u holds what only a handler's does", i,
+                                  frame->kind);
+        err = requests_validate(frames, i, class_count);
+    }
+    return err;
 }

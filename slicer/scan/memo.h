@@ -142,4 +142,7 @@ struct slc_memo_key {
 int slc_memo_make(struct slc_scan *scan, struct slc_task *task, const struct wet_exec *exec,
                   struct slc_node *node, const struct slc_memo_key *key);
 
+/* Members, steps and meetings are of the memo's node, classes exist. 0, or what is wrong. */
+int slc_memo_validate(const struct slc_memo *memo, uint32_t class_count);
+
 #endif

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/checked.h"
 #include "slicer/scan/fast.h"
 #include "slicer/scan/memo.h"
 
@@ -205,8 +206,49 @@ int slc_memo_make(struct slc_scan *scan, struct slc_task *task, const struct wet
     scan->draft = NULL;
     outcome_make(&outcome, regs);
     if (!err && !draft.is_void && outcome.odd_count <= SLC_MEMO_ODD_MAX &&
-        meetings_find(&meetings, node, slots, key->met, &draft))
+        meetings_find(&meetings, node, slots, key->met, &draft)) {
         err = memo_keep(node, key, &draft, &outcome, &meetings);
+        if (!err)
+            err = wd_checked(slc_memo_validate(node->memos.first, scan->code->class_count));
+    }
     slc_regs_join(regs, &passed);
     return err;
+}
+
+/* ---- what is trusted ---- */
+
+static int steps_validate(const struct slc_memo *memo)
+{
+    unsigned pops = 0, last = memo->node->statement_count;
+
+    for (unsigned k = 0; k < memo->step_count; k++) {
+        const struct slc_step *step = &memo->steps[k];
+        if (step->statement > last || step->statement >= memo->node->statement_count ||
+            step->slot >= memo->node->wet->slot_count || step->kind > SLC_STEP_PUSH)
+            return wd_fail_defect("step %u of a memo is of statement %u and slot %u", k,
+                                  step->statement, step->slot);
+        last = step->statement;
+        pops += step->kind == SLC_STEP_POP;
+    }
+    return pops == memo->pop_count
+               ? 0
+               : wd_fail_defect("a memo has %u pops, and not %u", memo->pop_count, pops);
+}
+
+int slc_memo_validate(const struct slc_memo *memo, uint32_t class_count)
+{
+    const struct slc_node *node = memo->node;
+
+    if (node->statement_count < 64 && memo->members >> node->statement_count)
+        return wd_fail_defect("a memo has members %#llx of %u statements",
+                              (unsigned long long)memo->members, node->statement_count);
+    for (unsigned k = 0; k < memo->meeting_count; k++)
+        if (memo->meetings[k].store_slot >= node->wet->slot_count ||
+            memo->meetings[k].slot >= node->wet->slot_count)
+            return wd_fail_defect("meeting %u of a memo is of slots %u and %u", k,
+                                  memo->meetings[k].store_slot, memo->meetings[k].slot);
+    for (unsigned k = 0; k < memo->class_count; k++)
+        if (memo->classes[k] >= class_count)
+            return wd_fail_defect("a memo waits for class %u of %u", memo->classes[k], class_count);
+    return steps_validate(memo);
 }

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "common/bisect.h"
+#include "common/checked.h"
 #include "common/clock.h"
 #include "slicer/scan/call_uses.h"
 #include "slicer/scan/fast.h"
@@ -312,6 +313,22 @@ static int pass_stretches(struct slc_scan *scan, size_t end)
     return result < 0 ? result : 0;
 }
 
+int slc_scan_validate(const struct slc_scan *scan)
+{
+    int err = slc_memory_validate(&scan->memory);
+
+    if (!err)
+        err = slc_bypass_validate(&scan->bypass, &scan->memory);
+    for (unsigned i = 0; i < EVQ_TASKS_MAX && !err; i++) {
+        if (!scan->tasks[i])
+            continue;
+        err = slc_regs_validate(&scan->tasks[i]->regs);
+        if (!err)
+            err = slc_frames_validate(&scan->tasks[i]->frames, scan->code->class_count);
+    }
+    return err;
+}
+
 static int pass_interval(struct slc_scan *scan, const struct wet_interval *interval,
                          wetdbg_time last, bool is_first)
 {
@@ -339,6 +356,8 @@ static int pass_interval(struct slc_scan *scan, const struct wet_interval *inter
     if (!err)
         err = slc_pass_events(scan, 0);
     scan->interval = NULL;
+    if (!err)
+        err = wd_checked(slc_scan_validate(scan));
     return err ? err : slc_slice_collect(scan->slice);
 }
 
@@ -476,5 +495,7 @@ int slc_scan_run(struct slc_scan *scan)
         if (!err)
             err = report(scan, wetdbg_get_info(scan->wet)->last_time - left);
     }
+    if (!err)
+        err = wd_checked(slc_stations_validate(scan->slice->session));
     return err || scan->is_stale ? err : end(scan);
 }

@@ -121,6 +121,9 @@ static inline bool slc_stays_inside(const struct slc_task *task, const struct sl
  */
 size_t slc_run_execs(struct slc_scan *scan, size_t first, size_t end, wetdbg_time last, int *err);
 
+/* All that a scan wants, between two of its executions. 0, or what is wrong. */
+int slc_scan_validate(const struct slc_scan *scan);
+
 /* A pass from the criterion to the start of the run; slicer/scan/scan.c. */
 int slc_scan_run(struct slc_scan *scan);
 

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "common/checked.h"
+
 /* The stations of an interval; NULL if memory is short. */
 static struct slc_stations *stations_of(struct wetdbg_slice_session *session,
                                         const struct wet_interval *interval)
@@ -187,4 +189,69 @@ void slc_stations_free(struct wetdbg_slice_session *session)
     free(session->places);
     session->places = NULL;
     slc_footprint_maker_fini(&session->maker);
+}
+
+/* ---- what is trusted ---- */
+
+static int copy_validate(const struct slc_frames_copy *copy)
+{
+    size_t classes = 0;
+
+    for (size_t i = 0; i < copy->count; i++)
+        classes += copy->frames[i].class_count;
+    if (classes != copy->class_count)
+        return wd_fail_defect("frames of a stretch wait for %zu classes, and not %zu",
+                              copy->class_count, classes);
+    return 0;
+}
+
+int slc_stretch_validate(const struct slc_stretch *stretch)
+{
+    const struct slc_station *station = stretch->station;
+
+    if (!station || !station->footprint || station->first_exec >= station->end_exec)
+        return wd_fail_defect("a stretch has no station, or one without a footprint");
+    if (stretch->lowest > stretch->frames_before.count)
+        return wd_fail_defect("a stretch leaves %zu frames of %zu", stretch->lowest,
+                              stretch->frames_before.count);
+    int err = copy_validate(&stretch->frames_before);
+    if (!err)
+        err = copy_validate(&stretch->frames_after);
+    if (!err)
+        err = slc_regs_validate(&stretch->regs_before);
+    if (!err)
+        err = slc_regs_validate(&stretch->regs_after);
+    return err ? err : slc_change_validate(&stretch->memory, station->footprint);
+}
+
+static int links_validate(const struct wetdbg_slice_session *session)
+{
+    const struct slc_stretch *newer = NULL;
+
+    for (const struct slc_stretch *stretch = session->newest; stretch;
+         newer = stretch, stretch = stretch->older)
+        if (stretch->newer != newer || *stretch->link != stretch ||
+            (stretch->next && stretch->next->link != &stretch->next))
+            return wd_fail_defect("a stretch is not in its lists");
+    return session->oldest == newer ? 0 : wd_fail_defect("the oldest stretch is not the last one");
+}
+
+int slc_stations_validate(const struct wetdbg_slice_session *session)
+{
+    uint64_t bytes = 0;
+    int err = links_validate(session);
+
+    for (const struct slc_stretch *stretch = session->newest; stretch && !err;
+         stretch = stretch->older) {
+        const struct slc_station *station = stretch->station;
+        err = slc_stretch_validate(stretch);
+        bytes += stretch->bytes;
+        if (!err && station->first == stretch)
+            bytes += slc_footprint_bytes(station->footprint);
+    }
+    if (!err && bytes != session->stretch_bytes)
+        return wd_fail_defect("stretches have %llu bytes, and %llu were counted",
+                              (unsigned long long)bytes,
+                              (unsigned long long)session->stretch_bytes);
+    return err;
 }

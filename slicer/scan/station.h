@@ -84,4 +84,11 @@ void slc_stretches_forget(struct wetdbg_slice_session *session, uint64_t interva
 /* Frees all stations. */
 void slc_stations_free(struct wetdbg_slice_session *session);
 
+/* What a stretch holds fits its station, whose footprint it needs. 0, or what is wrong. */
+int slc_stretch_validate(const struct slc_stretch *stretch);
+
+/* All stretches, each in the lists of its station and of last use, and their bytes together. 0, or what is
+ * wrong. */
+int slc_stations_validate(const struct wetdbg_slice_session *session);
+
 #endif

@@ -9,6 +9,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "common/checked.h"
+
 struct slc_want slc_some_want = {.distance = 1, .edge = WETDBG_EDGE_VALUE};
 
 int slc_regs_init(struct slc_regs *regs, bool has_wants)
@@ -496,4 +498,79 @@ void slc_memory_drop(struct slc_memory *memory, uint64_t address, uint64_t size)
             return;
         address += count;
     }
+}
+
+/* ---- what is trusted ---- */
+
+int slc_regs_validate(const struct slc_regs *regs)
+{
+    for (unsigned l = ins_regset_next(&regs->narrow, 0); l < INS_LOC_COUNT;
+         l = ins_regset_next(&regs->narrow, l + 1)) {
+        uint32_t mask = slc_regs_narrow_mask(regs, l);
+        if (!ins_regset_has(&regs->value, l))
+            return wd_fail_defect("piece %u is narrow and not wanted", l);
+        if (!mask || mask & ~slc_piece_mask(l) || mask == slc_piece_mask(l))
+            return wd_fail_defect("piece %u is narrow and has bytes %#x", l, mask);
+    }
+    return 0;
+}
+
+static int wants_validate(const struct slc_page *page, unsigned group, bool has_wants)
+{
+    const struct slc_want *wants = page->wants[group];
+    uint64_t wanted = 0;
+
+    for (unsigned i = 0; i < 64 && wants; i++)
+        wanted |= (uint64_t)(wants[i].distance != SLC_NOT_WANTED) << i;
+    if (wanted != (has_wants ? page->bytes[group] : 0))
+        return wd_fail_defect("page %#llx wants bytes %#llx of word %u, and has wants of %#llx",
+                              (unsigned long long)page->number,
+                              (unsigned long long)page->bytes[group], group,
+                              (unsigned long long)wanted);
+    return 0;
+}
+
+static int page_validate(const struct slc_memory *memory, const struct slc_page_ref *ref)
+{
+    const struct slc_page *page = ref->page;
+    int err = 0;
+
+    if (page->number != ref->number || slc_page_find(memory, ref->number) != page)
+        return wd_fail_defect("page %#llx is not found by its number",
+                              (unsigned long long)page->number);
+    if (page->log ? page->log->page != page : page->hidden && page->hidden != UINT64_MAX)
+        return wd_fail_defect("page %#llx hides words %#llx and has no log of them",
+                              (unsigned long long)page->number, (unsigned long long)page->hidden);
+    for (unsigned g = 0; g < SLC_PAGE_BYTES / 64 && !err; g++)
+        err = wants_validate(page, g, memory->has_wants);
+    return err;
+}
+
+int slc_memory_validate(const struct slc_memory *memory)
+{
+    uint64_t pages = 0, words = 0, slots = 0;
+
+    if (!memory->capacity || memory->capacity & (memory->capacity - 1))
+        return wd_fail_defect("the table of wanted pages has %zu places", memory->capacity);
+    for (size_t i = 0; i < memory->capacity; i++)
+        pages += memory->table[i].page != NULL;
+    if (pages != memory->page_count || pages * 2 > memory->capacity)
+        return wd_fail_defect("%llu pages were counted as %zu, in a table of %zu",
+                              (unsigned long long)pages, memory->page_count, memory->capacity);
+    for (size_t i = 0; i < memory->capacity; i++) {
+        const struct slc_page *page = memory->table[i].page;
+        int err = page ? page_validate(memory, &memory->table[i]) : 0;
+        if (err)
+            return err;
+        for (unsigned g = 0; page && g < SLC_PAGE_BYTES / 64; g++) {
+            words += page->bytes[g] != 0;
+            slots += (unsigned)__builtin_popcount(slc_page_slots(page, g));
+        }
+    }
+    if (words != memory->word_count || slots != memory->slot_count)
+        return wd_fail_defect("%llu words and %llu slots were counted as %llu and %llu",
+                              (unsigned long long)words, (unsigned long long)slots,
+                              (unsigned long long)memory->word_count,
+                              (unsigned long long)memory->slot_count);
+    return 0;
 }

@@ -165,6 +165,10 @@ bool slc_regs_is_same(const struct slc_regs *a, const struct slc_regs *b,
 /* Adds all wants of `from` to `to` where `mask` says, and drops them from `from`. */
 void slc_regs_move(struct slc_regs *to, struct slc_regs *from, const struct ins_regset *mask);
 
+/* Narrow pieces are wanted as values, in parts that are neither none nor all. 0, or what is wrong; for
+ * wd_checked() and tests, as all *_validate(). */
+int slc_regs_validate(const struct slc_regs *regs);
+
 /* ---- memory ---- */
 
 #define SLC_PAGE_BITS  12
@@ -331,5 +335,9 @@ bool slc_memory_next_slot(struct slc_memory *memory, uint64_t *address, uint64_t
 
 /* Bytes are no longer wanted. */
 void slc_memory_drop(struct slc_memory *memory, uint64_t address, uint64_t size);
+
+/* Each page is found by its number; words and slots are as many as were counted; whoever is wanted has a
+ * want, where wants are kept; what is hidden has a log. 0, or what is wrong. */
+int slc_memory_validate(const struct slc_memory *memory);
 
 #endif
