@@ -278,6 +278,15 @@ static void bit_field_flow(struct ins_work *work)
     ins_add_read(&flow->value_uses, work->ops[0].reg.value, 0, 16);
 }
 
+/* vp2intersectd, vp2intersectq: the mask that is named is one of a pair, 2n and 2n + 1, and both are written. */
+static void intersect_flow(struct ins_work *work)
+{
+    struct ins_flow *flow = ins_flow_generic(work);
+    unsigned even = ZydisRegisterGetId(work->ops[0].reg.value) & 6u;
+    ins_regset_add(&flow->defs, INS_LOC_K + even);
+    ins_regset_add(&flow->defs, INS_LOC_K + even + 1);
+}
+
 bool ins_rules_vector(struct ins_work *work)
 {
     switch (work->zi->meta.category) {
@@ -306,6 +315,10 @@ bool ins_rules_vector(struct ins_work *work)
         return true;
     case ZYDIS_MNEMONIC_MOVDIR64B:
         direct_store_flow(work);
+        return true;
+    case ZYDIS_MNEMONIC_VP2INTERSECTD:
+    case ZYDIS_MNEMONIC_VP2INTERSECTQ:
+        intersect_flow(work);
         return true;
     case ZYDIS_MNEMONIC_VMASKMOVPS:
     case ZYDIS_MNEMONIC_VMASKMOVPD:

@@ -587,6 +587,11 @@ static const struct row vectors[] = {
      "zmm1 ~mxcsr.status = xmm2 xmm3 mxcsr.control",
      ""},
     {{0xc5, 0xf8, 0x98, 0xca}, "kortestw k1, k2", "+cpazso = k1 k2", ""},
+    {{0x62, 0xf2, 0x67, 0x48, 0x68, 0xca}, "vp2intersectd k1, zmm3, zmm2", "k0 k1 = zmm2 zmm3", ""},
+    {{0x62, 0xf2, 0xe7, 0x08, 0x68, 0x21},
+     "vp2intersectq k4, xmm3, xmmword ptr [rcx]",
+     "k4 k5 = xmm3 m0",
+     "r16[rcx]"},
 };
 
 static const struct row states_and_inputs[] = {
