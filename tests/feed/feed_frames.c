@@ -263,3 +263,17 @@ const char *stage_text(const struct stage *stage)
     }
     return text;
 }
+
+int stage_exec(struct stage *stage, int tid)
+{
+    struct rrt_mmap map = {.start = CODE,
+                           .end = CODE + WD_PAGE,
+                           .prot = 5,
+                           .flags = MAP_PRIVATE,
+                           .name = "",
+                           .backing = ""};
+    struct rrt_frame frame = stage_call(stage, tid, RRT_SYSCALL_EXITING, SYS_execve);
+    frame.mmaps = &map;
+    frame.mmap_count = 1;
+    return stage_take(stage, &frame);
+}

@@ -54,6 +54,8 @@ int stage_map(struct stage *stage, int tid, uint64_t start, unsigned pages, int 
 
 /* The parent's call that makes `child`, entry only. */
 int stage_clone(struct stage *stage, int parent, int child, int flags);
+/* The task runs a program: a new space of one page of code. */
+int stage_exec(struct stage *stage, int tid);
 int stage_clone_at(struct stage *stage, int parent, int child, int flags, int64_t ticks);
 
 /* The nth entry, and op, of the last frame; NULL beyond the last. */

@@ -15,6 +15,7 @@
 #include "tests/feed/feed_frames.h"
 #include "tests/feed/feed_stage.h"
 #include "tests/feed/feed_unit.h"
+#include "tests/rr_trace/buffered_events.h"
 #include <wetdbg/errors.h>
 
 #define PAGE           ((uint64_t)WD_PAGE)
@@ -433,20 +434,11 @@ static void inherited_shared_memory_is_refused_when_the_child_stays(void **state
 static void inherited_shared_memory_is_fine_when_the_child_runs_a_program(void **state)
 {
     struct stage *stage = *state;
-    struct rrt_mmap map = {.start = CODE,
-                           .end = CODE + PAGE,
-                           .prot = 5,
-                           .flags = MAP_PRIVATE,
-                           .name = "",
-                           .backing = ""};
     assert_int_equal(stage_map(stage, LEADER, 0x20000000, 1, 3, MAP_SHARED, 55), 0);
     assert_int_equal(stage_clone(stage, LEADER, 101, SIGCHLD), 0);
     assert_int_equal(runs(stage, 101), 0);
     assert_int_equal(runs(stage, LEADER), 0);
-    struct rrt_frame frame = stage_call(stage, 101, RRT_SYSCALL_EXITING, SYS_execve);
-    frame.mmaps = &map;
-    frame.mmap_count = 1;
-    assert_int_equal(stage_take(stage, &frame), 0);
+    assert_int_equal(stage_exec(stage, 101), 0);
     assert_int_equal(runs(stage, 101), 0);
     assert_int_equal(runs(stage, LEADER), 0);
 }
@@ -462,20 +454,11 @@ static void second_shared_view_is_refused(void **state)
 
 static void odd_frames_are_refused_here_and_ignored_elsewhere(void **state)
 {
-    static const enum rrt_event events[] = {
-        RRT_EVENT_PATCH_SYSCALL,
-        RRT_EVENT_SYSCALLBUF_ABORT_COMMIT,
-        RRT_EVENT_SYSCALLBUF_RESET,
-        RRT_EVENT_SYSCALLBUF_FLUSH,
-        RRT_EVENT_PATCH_AFTER_SYSCALL,
-        RRT_EVENT_PATCH_VSYSCALL,
-        RRT_EVENT_PATCH_TRAPPING_INSTRUCTION,
-    };
     struct stage *stage = *state;
-    for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
-        struct rrt_frame frame = stage_frame(stage, STRANGER, events[i]);
+    for (size_t i = 0; i < sizeof(buffered_events) / sizeof(buffered_events[0]); i++) {
+        struct rrt_frame frame = stage_frame(stage, STRANGER, buffered_events[i]);
         assert_int_equal(stage_take(stage, &frame), 0);
-        frame = stage_frame(stage, LEADER, events[i]);
+        frame = stage_frame(stage, LEADER, buffered_events[i]);
         stage_assert_refused(stage_take(stage, &frame), "");
     }
 }

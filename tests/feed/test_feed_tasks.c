@@ -164,19 +164,10 @@ static void vfork_children_use_a_slot_in_turn(void **state)
 static void vfork_child_that_execs_leaves(void **state)
 {
     struct stage *stage = *state;
-    struct rrt_mmap map = {.start = CODE,
-                           .end = CODE + PAGE,
-                           .prot = 5,
-                           .flags = MAP_PRIVATE,
-                           .name = "",
-                           .backing = ""};
     assert_int_equal(stage_clone(stage, LEADER, 101, VFORK), 0);
-    struct rrt_frame frame = stage_call(stage, 101, RRT_SYSCALL_EXITING, SYS_execve);
-    frame.mmaps = &map;
-    frame.mmap_count = 1;
-    assert_int_equal(stage_take(stage, &frame), 0);
+    assert_int_equal(stage_exec(stage, 101), 0);
     assert_string_equal(stage_text(stage), "OPS: UNMAP; TASK_EXIT");
-    frame = stage_call(stage, 101, RRT_SYSCALL_ENTERING, SYS_exit_group);
+    struct rrt_frame frame = stage_call(stage, 101, RRT_SYSCALL_ENTERING, SYS_exit_group);
     assert_int_equal(stage_take(stage, &frame), 0);
     assert_int_equal(stage->out.size_bytes, 0); /* not ours any more */
 }

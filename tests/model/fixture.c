@@ -168,3 +168,49 @@ uint32_t fixture_marker(const char *file, const char *marker)
     free(text);
     return line;
 }
+
+struct address_walk {
+    struct wetdbg_model *model;
+    uint64_t base;
+    FILE *list;
+    unsigned count;
+};
+
+static int put_addresses(void *context, const struct wetdbg_function *function)
+{
+    struct address_walk *walk = context;
+    struct wetdbg_line line;
+
+    if (wetdbg_line_at(walk->model, function->start, &line) < 0)
+        return 0;
+    for (uint64_t pc = function->start; pc < function->end; pc += 3, walk->count++)
+        fprintf(walk->list, "0x%llx\n", (unsigned long long)(pc - walk->base));
+    return 0;
+}
+
+unsigned fixture_put_addresses(struct wetdbg_model *model, uint64_t base, FILE *list)
+{
+    struct address_walk walk = {model, base, list, 0};
+
+    assert_non_null(list);
+    assert_int_equal(wetdbg_functions_each(model, NULL, put_addresses, &walk), 0);
+    fclose(list);
+    return walk.count;
+}
+
+struct wetdbg_model *fixture_generated(const uint8_t *code, size_t code_bytes, uint64_t size)
+{
+    struct mdl_segment segment = {FIXTURE_GENERATED, size, 0, PROT_EXEC};
+    struct mdl_module_input input = {
+        .path = "[generated]",
+        .file = {-1, code, code_bytes},
+        .debug = MDL_IMAGE_NONE,
+        .alt = MDL_IMAGE_NONE,
+        .segments = &segment,
+        .segment_count = 1,
+    };
+    struct wetdbg_model *model = mdl_new();
+
+    assert_int_equal(mdl_add_module(model, &input, NULL), 0);
+    return model;
+}

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "wet/model/model.h"
 
@@ -28,6 +29,15 @@ void *fixture_read(const char *path, size_t *size);
 /* Runs a shell command and returns its output; the caller frees. Fails the test if the command
  * fails. */
 char *fixture_run(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Writes every third address of each function with line information to `list`, less `base`; closes it.
+ * How many there are. */
+unsigned fixture_put_addresses(struct wetdbg_model *model, uint64_t base, FILE *list);
+
+/* A model of code that no file has, mapped at FIXTURE_GENERATED with `size` bytes of address space. The code
+ * stays the caller's until mdl_free(). */
+#define FIXTURE_GENERATED 0x10000
+struct wetdbg_model *fixture_generated(const uint8_t *code, size_t code_bytes, uint64_t size);
 
 /* The entry of a function that must exist. */
 uint64_t fixture_function(struct wetdbg_model *model, const char *name);

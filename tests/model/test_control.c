@@ -345,22 +345,12 @@ static void control_generated_code_gets_entries(void **state)
 {
     /* f: test edi,edi; je +3; inc eax; ret ... at 0; g: ret at 16 */
     static const uint8_t code[32] = {0x85, 0xff, 0x74, 0x02, 0xff, 0xc0, 0xc3, [16] = 0xc3};
-    struct mdl_segment segment = {0x10000, 0x1000, 0, 4 /* PROT_EXEC */};
-    struct mdl_module_input input = {
-        .path = "[generated]",
-        .file = {-1, code, sizeof(code)},
-        .debug = MDL_IMAGE_NONE,
-        .alt = MDL_IMAGE_NONE,
-        .segments = &segment,
-        .segment_count = 1,
-    };
-    struct wetdbg_model *model = mdl_new();
+    struct wetdbg_model *model = fixture_generated(code, sizeof(code), 0x1000);
     struct wetdbg_function function;
     const uint64_t *branches;
     size_t count;
 
     (void)state;
-    assert_int_equal(mdl_add_module(model, &input, NULL), 0);
     assert_int_equal(mdl_add_entry(model, 0x10010), 1);
     assert_int_equal(mdl_add_entry(model, 0x10010), 0);
     assert_int_equal(wetdbg_function_at(model, 0x10004, &function), 0);
@@ -388,16 +378,7 @@ static void control_what_a_graph_lacks_is_remembered(void **state)
 {
     enum { BRANCHES = 5000, TIMES = 1000 };
     static uint8_t code[2 * BRANCHES + 2]; /* jz to the next one, and so on; ret; 06 */
-    struct mdl_segment segment = {0x10000, 0x3000, 0, 4 /* PROT_EXEC */};
-    struct mdl_module_input input = {
-        .path = "[generated]",
-        .file = {-1, code, sizeof(code)},
-        .debug = MDL_IMAGE_NONE,
-        .alt = MDL_IMAGE_NONE,
-        .segments = &segment,
-        .segment_count = 1,
-    };
-    struct wetdbg_model *model = mdl_new();
+    struct wetdbg_model *model;
     const uint64_t *branches;
     size_t count;
     double once, often;
@@ -407,7 +388,7 @@ static void control_what_a_graph_lacks_is_remembered(void **state)
         code[2 * i] = 0x74;
     code[sizeof(code) - 2] = 0xc3;
     code[sizeof(code) - 1] = 0x06;
-    assert_int_equal(mdl_add_module(model, &input, NULL), 0);
+    model = fixture_generated(code, sizeof(code), 0x3000);
     once = seconds();
     assert_int_equal(wetdbg_controllers(model, 0x10000 + sizeof(code) - 1, &branches, &count),
                      -WETDBG_ERR_NOT_FOUND);

@@ -47,25 +47,6 @@ static const char *last_part(const char *path)
 
 /* ---- Address to line --------------------------------------------------------------------- */
 
-struct address_walk {
-    struct wetdbg_model *model;
-    uint64_t base;
-    FILE *out;
-    unsigned count;
-};
-
-static int put_addresses(void *context, const struct wetdbg_function *function)
-{
-    struct address_walk *walk = context;
-    struct wetdbg_line line;
-
-    if (wetdbg_line_at(walk->model, function->start, &line) < 0)
-        return 0;
-    for (uint64_t pc = function->start; pc < function->end; pc += 3, walk->count++)
-        fprintf(walk->out, "0x%llx\n", (unsigned long long)(pc - walk->base));
-    return 0;
-}
-
 /* What gdb says of each address: "Line 12 of "x.c" ..." or "No line number information ...". */
 static char *gdb_info_lines(const char *path, const char *list)
 {
@@ -93,24 +74,22 @@ static int is_in_chain(struct wetdbg_model *model, uint64_t pc, const char *func
  * and the line that of gdb, which prefers statements as we do. */
 static unsigned check_addresses(const char *path, uint64_t base)
 {
-    struct address_walk walk = {fixture_load(path, base), base, NULL, 0};
+    struct wetdbg_model *model = fixture_load(path, base);
     char list[] = "/tmp/model-addresses-XXXXXX", *output, *at, *gdb, *gdb_at;
     int fd = mkstemp(list);
 
     assert_true(fd >= 0);
-    walk.out = fdopen(fd, "w");
-    assert_int_equal(wetdbg_functions_each(walk.model, NULL, put_addresses, &walk), 0);
-    fclose(walk.out);
+    unsigned count = fixture_put_addresses(model, base, fdopen(fd, "w"));
     at = output = fixture_run("addr2line -a -f -e %s < %s", path, list);
     gdb_at = gdb = gdb_info_lines(path, list);
     unlink(list);
-    for (unsigned i = 0; i < walk.count; i++) {
+    for (unsigned i = 0; i < count; i++) {
         uint64_t pc = base + strtoull(strsep(&at, "\n"), NULL, 16);
         char *function = strsep(&at, "\n"), *other = strsep(&at, "\n");
         char *answer = strsep(&gdb_at, "\n"), place[256];
         struct wetdbg_line line;
         unsigned number;
-        int result = wetdbg_line_at(walk.model, pc, &line);
+        int result = wetdbg_line_at(model, pc, &line);
 
         assert_non_null(answer);
         if (sscanf(answer, "Line %u ", &number) != 1) {
@@ -134,14 +113,14 @@ static unsigned check_addresses(const char *path, uint64_t base)
         assert_true(line.start <= pc && pc < line.end);
         assert_non_null(line.function);
         function[strcspn(function, ".")] = '\0'; /* of a cold part */
-        if (!is_in_chain(walk.model, pc, function))
+        if (!is_in_chain(model, pc, function))
             fail_msg("%s: %s at 0x%llx, addr2line says %s", path, line.function,
                      (unsigned long long)(pc - base), function);
     }
     free(output);
     free(gdb);
-    mdl_free(walk.model);
-    return walk.count;
+    mdl_free(model);
+    return count;
 }
 
 static void lines_addresses_equal_gdb_and_addr2line(void **state)

@@ -237,24 +237,6 @@ static void cold_parts_belong_to_their_function(void **state)
 
 /* ---- Inlined functions ------------------------------------------------------------------- */
 
-struct address_walk {
-    struct wetdbg_model *model;
-    FILE *out;
-    unsigned count;
-};
-
-static int put_addresses(void *context, const struct wetdbg_function *function)
-{
-    struct address_walk *walk = context;
-    struct wetdbg_line line;
-
-    if (wetdbg_line_at(walk->model, function->start, &line) < 0)
-        return 0;
-    for (uint64_t pc = function->start; pc < function->end; pc += 3, walk->count++)
-        fprintf(walk->out, "0x%llx\n", (unsigned long long)(pc - FIXTURE_BASE));
-    return 0;
-}
-
 /* addr2line's output after an address: pairs of function and place, up to the next address. */
 static void check_chain(struct wetdbg_model *model, uint64_t pc, char **at)
 {
@@ -284,22 +266,19 @@ static void check_chain(struct wetdbg_model *model, uint64_t pc, char **at)
 
 static void chains_equal_addr2line(const char *path)
 {
-    struct address_walk walk = {fixture_load(path, FIXTURE_BASE), NULL, 0};
+    struct wetdbg_model *model = fixture_load(path, FIXTURE_BASE);
     char list[] = "/tmp/model-chains-XXXXXX", *output, *at;
     unsigned checked = 0;
 
-    walk.out = fdopen(mkstemp(list), "w");
-    assert_non_null(walk.out);
-    assert_int_equal(wetdbg_functions_each(walk.model, NULL, put_addresses, &walk), 0);
-    fclose(walk.out);
+    unsigned count = fixture_put_addresses(model, FIXTURE_BASE, fdopen(mkstemp(list), "w"));
     at = output = fixture_run("addr2line -a -f -i -e %s < %s", path, list);
     unlink(list);
     for (; at && *at; checked++)
-        check_chain(walk.model, FIXTURE_BASE + strtoull(strsep(&at, "\n"), NULL, 16), &at);
-    assert_int_equal(checked, walk.count);
+        check_chain(model, FIXTURE_BASE + strtoull(strsep(&at, "\n"), NULL, 16), &at);
+    assert_int_equal(checked, count);
     assert_true(checked > 300);
     free(output);
-    mdl_free(walk.model);
+    mdl_free(model);
 }
 
 static void inlined_functions_are_as_addr2line_has_them(void **state)

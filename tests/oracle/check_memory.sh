@@ -2,18 +2,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # check_memory.sh RECORD-DRIVER ORACLE-DRIVER PROGRAM-SOURCES PROGRAM-BINARIES: records the shape
 # programs with rr's checksum of every mapping at every event, re-enacts them, and compares.
-set -u
 record=$1
 oracle=$2
 source_dir=$3
 binary_dir=$4
 WETDBG_RR=$(dirname "$0")/rr_with_checksums.sh
 export WETDBG_RR
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-ulimit -c 0
+. "$source_dir/checking.sh"
 runs=0
-bad=0
 
 # Code that stores processor state (the dynamic linker's resolver) leaves on dead stack which components
 # the processor held for unused. That depends on the machine's own switches between processes, so of one
@@ -31,7 +27,6 @@ compare() {
     return 1
 }
 
-tab=$(printf '\t')
 while IFS=$tab read -r name arguments rest; do
     case $name in '#'* | '') continue ;; esac
     [ "$arguments" = - ] && arguments=

@@ -3,16 +3,12 @@
 # check_programs.sh RECORD-DRIVER ORACLE-DRIVER PROGRAM-SOURCES PROGRAM-BINARIES: records every
 # build of every sample program and re-enacts it natively: each recorded event must be met with
 # the recorded registers, up to the last one, with no guess about where a signal belongs.
-set -u
 record=$1
 oracle=$2
 source_dir=$3
 binary_dir=$4
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-ulimit -c 0
+. "$source_dir/checking.sh"
 runs=0
-bad=0
 
 check() { # check PROGRAM ARGUMENTS INPUT
     runs=$((runs + 1))
@@ -30,7 +26,6 @@ check() { # check PROGRAM ARGUMENTS INPUT
     fi
 }
 
-tab=$(printf '\t')
 while IFS=$tab read -r name arguments rest; do
     case $name in '#'* | '') continue ;; esac
     [ "$arguments" = - ] && arguments=

@@ -2,23 +2,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # check_async.sh SOURCE-DIR BINARY-DIR: runs every build of the programs of async.tsv and compares
 # the fixed part of stdout with expected/NAME and the way it ended with the table.
-set -u
+. "$(dirname "$0")/checking.sh"
 source_dir=$1
 binary_dir=$2
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-ulimit -c 0
 runs=0
-bad=0
-
-complain() {
-    echo "$*"
-    bad=1
-}
-
-outcome_of() { # the shell's status as exit:N or signal:N
-    if [ "$1" -gt 128 ]; then echo "signal:$(($1 - 128))"; else echo "exit:$1"; fi
-}
 
 check_output() { # of $program, in $work/out
     case $fixed in
@@ -32,7 +19,6 @@ check_output() { # of $program, in $work/out
     esac
 }
 
-tab=$(printf '\t')
 while IFS=$tab read -r name arguments outcome fixed; do
     case $name in '#'* | '') continue ;; esac
     [ "$arguments" = - ] && arguments=

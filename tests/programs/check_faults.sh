@@ -2,19 +2,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # check_faults.sh SOURCE-DIR BINARY-DIR: every faulty program of faults.tsv fails in the stated
 # way, in both builds; its fixed twin gives the expected output and status; the marks are there.
-set -u
+. "$(dirname "$0")/checking.sh"
 source_dir=$1
 binary_dir=$2
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-ulimit -c 0
 rows=0
-bad=0
-
-complain() {
-    echo "$*"
-    bad=1
-}
 
 run() { # run PROGRAM OUT: with $arguments and $stdin; status in $status
     # shellcheck disable=SC2086 # arguments are words
@@ -53,7 +44,6 @@ check_criterion() { # after a run of the faulty build
     esac
 }
 
-tab=$(printf '\t')
 while IFS=$tab read -r program arguments input kind expected_status criterion file; do
     case $program in '#'* | '') continue ;; esac
     rows=$((rows + 1))

@@ -2,20 +2,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # check_shapes.sh SOURCE-DIR BINARY-DIR: runs every build of every shape program and compares
 # stdout with expected/NAME and the way it ended with shapes.tsv.
-set -u
+. "$(dirname "$0")/checking.sh"
 source_dir=$1
 binary_dir=$2
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-ulimit -c 0
 runs=0
-bad=0
 
-outcome_of() { # the shell's status as exit:N or signal:N
-    if [ "$1" -gt 128 ]; then echo "signal:$(($1 - 128))"; else echo "exit:$1"; fi
-}
-
-tab=$(printf '\t')
 while IFS=$tab read -r name arguments outcome; do
     case $name in '#'* | '') continue ;; esac
     [ "$arguments" = - ] && arguments=

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "recorder/rr_trace/rr_trace.h"
+#include "tests/rr_trace/buffered_events.h"
 #include "tests/rr_trace/rr_trace_unit.h"
 #include "tests/rr_trace/trace_build.h"
 #include <wetdbg/errors.h>
@@ -89,18 +90,9 @@ static void support_of_the_sample_is_given(void **state)
 static void support_refuses_buffered_calls(void **state)
 {
     (void)state;
-    static const enum rrt_event events[] = {
-        RRT_EVENT_PATCH_SYSCALL,
-        RRT_EVENT_SYSCALLBUF_ABORT_COMMIT,
-        RRT_EVENT_SYSCALLBUF_RESET,
-        RRT_EVENT_SYSCALLBUF_FLUSH,
-        RRT_EVENT_PATCH_AFTER_SYSCALL,
-        RRT_EVENT_PATCH_VSYSCALL,
-        RRT_EVENT_PATCH_TRAPPING_INSTRUCTION,
-    };
-    for (size_t i = 0; i < COUNT(events); i++) {
+    for (size_t i = 0; i < COUNT(buffered_events); i++) {
         build_version(&built);
-        add_frame(events[i]);
+        add_frame(buffered_events[i]);
         expect_unsupported(-WETDBG_ERR_UNSUPPORTED, "wetdbg record");
     }
     build_version(&built);
