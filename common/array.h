@@ -20,10 +20,11 @@
  */
 #define wd_grow(items, capacity, needed) WD_GROW(items, capacity, needed, WD_GROW_DOUBLE)
 
-/* The same for an array that stays as it is from then on, or has a copy elsewhere: to what is needed. */
+/* wd_grow() to exactly `needed` elements: for an array that stays as it is from then on, or that
+ * has a copy elsewhere. */
 #define wd_grow_exactly(items, capacity, needed) WD_GROW(items, capacity, needed, WD_GROW_EXACT)
 
-/* The same, and the elements beyond the old capacity are zero. */
+/* wd_grow(), and the elements beyond the old capacity are zero. */
 #define wd_grow_zeroed(items, capacity, needed)                                                    \
     WD_GROW(items, capacity, needed, WD_GROW_DOUBLE | WD_GROW_ZEROED)
 

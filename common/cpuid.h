@@ -22,7 +22,7 @@ static inline struct wd_cpuid wd_cpuid_ask(uint32_t leaf, uint32_t subleaf)
     return is;
 }
 
-/* Whether the processor has this leaf; what it says of others means nothing. */
+/* Whether the processor has this leaf; an answer for a leaf that it lacks means nothing. */
 static inline bool wd_cpuid_has(uint32_t leaf)
 {
     return wd_cpuid_ask(leaf & 0x80000000u, 0).eax >= leaf;

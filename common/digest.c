@@ -9,8 +9,8 @@
 
 #define PIECE_BYTES ((size_t)256 << 10)
 
-/* Without it libsodium takes the slowest of its ways. All that can fail in it is the random source, which
- * nothing here asks. */
+/* libsodium takes the slowest of its ways unless sodium_init() was called. All that can fail there
+ * is the random source, which nothing here asks. */
 static void prepare(void)
 {
     int err = sodium_init();

@@ -16,15 +16,17 @@ struct wd_digest {
     uint8_t bytes[WD_DIGEST_BYTES];
 };
 
-/* Of the first size_bytes bytes of an open regular file, wherever its position is. -EIO if it ends before;
- * an errno of reading; -ENOMEM. Says nothing (wetdbg_fail): the caller knows the name. */
+/* Digests the first size_bytes bytes of an open regular file, wherever its position is. -EIO if it
+ * ends before; an errno of reading; -ENOMEM. Says nothing (wetdbg_fail): the caller knows the
+ * name. */
 int wd_digest_file(int fd, uint64_t size_bytes, struct wd_digest *digest);
 
-/* Of bytes in memory, under a key: nobody without the key can make it, or tell it from noise. */
+/* Digests bytes in memory under a key: nobody without the key can make the digest, or tell it from
+ * noise. */
 void wd_digest_keyed(const uint8_t key[WD_DIGEST_KEY_BYTES], const void *bytes, size_t count,
                      struct wd_digest *digest);
 
-/* In constant time, so that nobody learns by trying how much was right. */
+/* Compares in constant time, so that nobody learns by trying how much was right. */
 int wd_digest_equal(const struct wd_digest *a, const struct wd_digest *b);
 
 /* 64 lower-case hex digits; `text` has room for 65 bytes. */

@@ -39,11 +39,11 @@ struct wd_index {
 
 void wd_index_fini(struct wd_index *index);
 
-/* Another table of free places, a power of two of them; the holder enters its elements again. 0 or
- * -ENOMEM, and then the table is as it was. */
+/* Replaces the table by one of free places, a power of two of them; the holder enters its elements
+ * again. 0 or -ENOMEM, and then the table is as it was. */
 int wd_index_renew(struct wd_index *index, size_t capacity);
 
-/* All places are free. */
+/* Makes all places free. */
 void wd_index_clear(struct wd_index *index);
 
 /*

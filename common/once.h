@@ -19,8 +19,8 @@ static inline uint64_t wd_once_u64(const void *at)
     return __atomic_load_n((const uint64_t *)at, __ATOMIC_RELAXED);
 }
 
-/* The copy may mix what was there at different moments; it does not change any more. Of no bytes, either
- * pointer may be NULL. */
+/* Copies memory. What is copied may mix what was there at different moments; it does not change any
+ * more. Of no bytes, either pointer may be NULL. */
 static inline void wd_once_copy(void *to, const void *from, size_t bytes)
 {
     if (bytes)

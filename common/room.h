@@ -6,9 +6,10 @@
 #include <stdint.h>
 
 /*
- * So many bytes are about to be used. -WETDBG_ERR_MACHINE, with a sentence, if that would leave the machine less than a
- * 32nd of its memory. Small amounts are added up, and the machine is asked when they come to 16 MiB: it costs
- * next to nothing. Where /proc does not tell, there is always room. For any thread.
+ * Asks for so many bytes before they are used: -WETDBG_ERR_MACHINE, with a sentence, if they would
+ * leave the machine less than a 32nd of its memory. Small amounts are added up, and the machine is
+ * asked when they come to 16 MiB: it costs next to nothing. Where /proc does not tell, there is
+ * always room. For any thread.
  */
 int wd_room_ask(uint64_t bytes);
 
