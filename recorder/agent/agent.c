@@ -68,7 +68,7 @@ uint64_t agt_time(const struct agt *agt)
     return agt->ctx->time_base + executed(agt->ctx);
 }
 
-/* Before anything recorded has run: nothing is done without what confines it. */
+/* Ends the replayee before anything recorded has run: nothing may run without what confines it. */
 __attribute__((noreturn)) static void fail(enum agt_status status)
 {
     for (;;)
@@ -77,7 +77,7 @@ __attribute__((noreturn)) static void fail(enum agt_status status)
 
 /* ---- the wall ---- */
 
-/* The granules that [start, +bytes) lies in are ours. */
+/* Raises the wall where [start, +bytes) lies: its granules are ours. */
 static bool wall_raise(const struct agt *agt, uint64_t start, uint64_t bytes)
 {
     uint64_t table = (uint64_t)agt->ctx - AGT_WALL_BYTES;
@@ -116,7 +116,7 @@ static void xstate_use(const struct agt *agt, const uint8_t *image)
     agt_x87_find(image, &agt->ctx->x87);
 }
 
-/* The recorder stopped the program here: see x87.h. */
+/* Forgets the x87 pointers, as the recorder did where it stopped the program (x87.h). */
 static void x87_forget(struct agt_ctx *ctx, const struct evq_entry *entry)
 {
     static uint8_t image[AGT_XS_AVX_OFF] __attribute__((aligned(64)));
@@ -569,7 +569,8 @@ static void on_mark_lanes(struct agt *agt)
     }
 }
 
-/* What was where an xsave stores; 0 bytes: that cannot be read, so it will fault. */
+/* What was in memory where an xsave is about to store; 0 bytes if it cannot be read, so that the
+ * xsave will fault. */
 static struct {
     uint64_t bytes;
     uint8_t before[AGT_XS_SETTLED_BYTES];
@@ -633,8 +634,8 @@ static void on_x87(struct agt *agt)
         ctx->x87 = (struct agt_x87){0};
 }
 
-/* What is refused here (or answered) was illegal there, if that is the next event: translated code goes on to an
- * illegal instruction. */
+/* Whether an instruction that is refused or answered here was illegal where it was recorded: that
+ * fault is then the next event, and translated code goes on to an illegal instruction. */
 static bool is_illegal_here(struct agt *agt)
 {
     const struct evq_entry *entry = entry_next(agt);
@@ -672,7 +673,7 @@ static uint64_t hash(uint64_t pc)
     return (pc * AGT_HASH) >> 32;
 }
 
-/* At most half of the places are used, by the supervisor. */
+/* The fragment at an address, or NULL. The supervisor uses at most half of the places. */
 static const struct agt_lookup *lookup(struct agt *agt, uint64_t pc)
 {
     const struct agt_lookup *table =
@@ -707,7 +708,7 @@ enum found {
     FOUND_AGAIN, /* the supervisor has changed everything */
 };
 
-/* What a return found out, for the next time. */
+/* Notes where a return led, for the next return to the same target. */
 static void return_fill(struct agt_ctx *ctx, uint64_t code)
 {
     uint64_t *table = (uint64_t *)((uint8_t *)ctx + AGT_RETURN_OFF);
@@ -715,7 +716,8 @@ static void return_fill(struct agt_ctx *ctx, uint64_t code)
         table[ctx->rip >> ctx->lookup_shift & 0xffff] = code;
 }
 
-/* Every pair of jump and target comes here at least once: tables have only what did. */
+/* Logs where an indirect jump went. Every pair of jump and target comes here at least once: tables
+ * have only those that did. */
 static void jump_note(struct agt *agt)
 {
     struct agt_ctx *ctx = agt->ctx;

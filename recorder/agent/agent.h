@@ -309,8 +309,9 @@ struct agt_lookup {
 };
 
 /*
- * Its place is at (pc * AGT_HASH >> 32) & ctx.lookup_mask, or the next free one. The hash grows: a page
- * of it that is touched first costs two processes more than all else about a fragment.
+ * A fragment's place in the hash is at (pc * AGT_HASH >> 32) & ctx.lookup_mask, or the next free
+ * one. The hash grows: a page of it that is touched first costs two processes more than all else
+ * about a fragment.
  */
 #define AGT_HASH       0x9e3779b97f4a7c15ull
 #define AGT_LOOKUP_MIN 0x2000

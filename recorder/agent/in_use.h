@@ -45,8 +45,8 @@ static inline bool agt_xs_part_begins(const uint8_t *image, const struct agt_xs_
 }
 
 /*
- * Those of `components`, all of which are in the image, that are not as they begin: AGT_XS_* bits. With
- * AGT_XS_AVX the image has AGT_XS_SETTLED_BYTES, else AGT_XS_AVX_OFF.
+ * Which of `components`, all of them in the image, have registers that are not as they begin:
+ * AGT_XS_* bits. With AGT_XS_AVX the image has AGT_XS_SETTLED_BYTES, else AGT_XS_AVX_OFF.
  */
 static inline uint64_t agt_xs_in_use(const uint8_t *image, uint64_t components)
 {

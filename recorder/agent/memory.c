@@ -74,7 +74,8 @@ static bool is_guarded(const struct agt *agt, uint64_t start, uint64_t end)
     return false;
 }
 
-/* What was fetched from [start, end) is no code any more, or other code. */
+/* Tells the supervisor that what was fetched from [start, end) is no code any more, or other
+ * code. */
 static void code_changes(struct agt *agt, uint64_t start, uint64_t end)
 {
     struct agt_views *views = &agt->views;
@@ -328,7 +329,7 @@ static void remap(struct agt *agt, const struct evq_op *op)
     }
 }
 
-/* Contents go back to the source; mapping each view again does that. */
+/* Puts contents back to those of their source, by mapping each view again. */
 static void discard(struct agt *agt, const struct evq_op *op)
 {
     uint64_t start = op->range.start, end = op->range.start + op->range.size;
@@ -501,8 +502,8 @@ static void forget_marked(struct agt *agt, const struct agt_view *view, uint64_t
     sys_fill(agt->lines + (first & 0xffffffff), 0, last - first);
 }
 
-/* All of them, also those of memory that is gone: which lines an interval wrote must not depend on
- * when the replay began. */
+/* Forgets all marks, also those of memory that is gone: which lines an interval wrote must not
+ * depend on when the replay began. */
 static void marks_forget(struct agt *agt)
 {
     const long dont_need = 4; /* MADV_DONTNEED */

@@ -173,7 +173,8 @@ static void line_missed(struct agt *agt, const struct line *line)
         line_solve(agt, line, changed, missed_line.words[changed] - before);
 }
 
-/* Most places are told wrong by the line that told the one before. */
+/* Whether the place's lines are as recorded. The line that told the last wrong place is compared
+ * first: it tells most of them. */
 static bool lines_agree(struct agt *agt, const struct evq_place *place)
 {
     uint64_t count =
@@ -199,7 +200,7 @@ static bool lines_agree(struct agt *agt, const struct evq_place *place)
     return true;
 }
 
-/* Registers agree: does all else? */
+/* The registers agree: whether everything else does, too. */
 bool agt_rest_agrees(struct agt *agt, const struct evq_entry *entry)
 {
     agt->ctx->place_meetings++;
@@ -214,7 +215,8 @@ bool agt_rest_agrees(struct agt *agt, const struct evq_entry *entry)
 #define MISSES_TO_FILTER 64
 #define FILTERS_MAX      8
 
-/* Registers or ticks differ here. What does so often is looked at before the agent is. */
+/* Counts an arrival whose registers or ticks differ. A register that differs often is from then on
+ * compared before the agent is entered. */
 static void place_missed(struct agt *agt, const struct evq_entry *entry, uint32_t differ)
 {
     struct agt_ctx *ctx = agt->ctx;
@@ -232,7 +234,7 @@ static void place_missed(struct agt *agt, const struct evq_entry *entry, uint32_
         agt_ask(agt, AGT_REQ_STOP_FILTER, AGT_FILTER_TICKS, 0, 0, 0);
 }
 
-/* The place is searched: is it here? */
+/* Whether a place that has to be searched is here. */
 static bool place_found(struct agt *agt, const struct evq_entry *entry)
 {
     const struct evq_regs *recorded = evq_entry_regs(entry);
@@ -258,7 +260,7 @@ static bool place_found(struct agt *agt, const struct evq_entry *entry)
     return false;
 }
 
-/* The place's time is known: the supervisor stops the run there. */
+/* For a place whose time is known: the supervisor stops the run there. */
 static bool place_reached(struct agt *agt, const struct evq_entry *entry)
 {
     struct agt_ctx *ctx = agt->ctx;

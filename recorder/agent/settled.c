@@ -35,7 +35,8 @@ static uint32_t component_at(uint64_t off)
     return off == AGT_XS_MXCSR_OFF ? AGT_XS_SSE : 0;
 }
 
-/* Which bits MXCSR may have, above its usual contents: as xsavec stores both. */
+/* The word in which xsavec stores MXCSR (its usual contents) and, above it, which bits it may
+ * have. */
 static uint64_t mxcsr_word(void)
 {
     static uint8_t image[AGT_XS_HEADER_OFF] __attribute__((aligned(16)));

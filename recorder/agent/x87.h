@@ -43,13 +43,15 @@ enum agt_x87_form {
 /* Makes the pointers that were stored at `at` the program's. */
 void agt_x87_give(uint8_t *at, enum agt_x87_form form, const struct agt_x87 *x87, bool is_lost);
 
-/* What was loaded from `at`. */
+/* Takes over the pointers that were loaded from `at`. */
 void agt_x87_take(const uint8_t *at, enum agt_x87_form form, struct agt_x87 *x87);
 
-/* The recorder stopped the program, whose image of the x87 component this is. */
+/* Forgets the pointers as the recorder did where it stopped the program, whose image of the x87
+ * component this is. */
 void agt_x87_forget(uint8_t *image, struct agt_x87 *x87, uint32_t rules);
 
-/* The same as the first two for an image of ours, from which the pointers have to come back whatever the processor is. */
+/* agt_x87_give() and agt_x87_take() for an image of ours, from which the pointers have to come back
+ * whatever the processor is. */
 void agt_x87_keep(uint8_t *image, const struct agt_x87 *x87, bool is_lost);
 void agt_x87_find(const uint8_t *image, struct agt_x87 *x87);
 

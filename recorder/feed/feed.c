@@ -29,7 +29,7 @@ static void reset_cursor(struct rep_feed *feed)
 
 /* ---------------------------------------------------------------- the scan */
 
-/* What the program was started as. */
+/* Notes what the program was started as. */
 static int copy_program(struct rep_feed *feed, const struct rrt_task_event *event)
 {
     feed->exe = strdup(event->exec_file);
@@ -55,7 +55,7 @@ static int note_program(struct rep_feed *feed, const struct rrt_frame *frame)
     return 0;
 }
 
-/* Where rr itself lives in each process, mapped at this moment or not. */
+/* Adds the ranges where rr itself lives in each process, mapped at this moment or not. */
 static int add_recorder_ranges(struct rep_feed *feed)
 {
     int err = feed_tables_range(feed, FEED_SCRATCH_START, FEED_SCRATCH_START + FEED_SCRATCH_BYTES);

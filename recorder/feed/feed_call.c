@@ -108,7 +108,8 @@ static int apply_protect(struct feed_conv *conv)
     return feed_op_protect(conv, start, end, (uint32_t)regs->rdx);
 }
 
-/* The content of what an mremap added. Where both are plain zeros the move itself gives them. */
+/* Gives the content of what an mremap added. Where both are plain zeros the move itself gives
+ * them. */
 static int fill_growth(struct feed_conv *conv, const struct rrt_mmap *tail, bool is_file)
 {
     if (tail->source == RRT_SOURCE_ZERO && !is_file)
@@ -236,7 +237,7 @@ static int apply_shmdt(struct feed_conv *conv)
     return err;
 }
 
-/* Calls that change what no op can express. */
+/* Refuses calls that change what no op can express. */
 static int refuse_oddity(struct feed_conv *conv, int number)
 {
     const struct rrt_regs *regs = &conv->frame->regs;

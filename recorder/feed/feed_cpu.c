@@ -145,7 +145,8 @@ void feed_cpu_lacking(const struct rrt_header *header, char *names, size_t size)
             add_name(names, size, state_components[i].name);
 }
 
-/* Processors without them take tzcnt and lzcnt for bsf and bsr. */
+/* Whether instructions of a feature do something else, silently, where it is missing: tzcnt and
+ * lzcnt are bsf and bsr then. */
 static bool is_silent(const struct feature *feature)
 {
     return !strcmp(feature->name, "BMI1") || !strcmp(feature->name, "LZCNT");
@@ -167,7 +168,7 @@ int feed_cpu_check(const struct rrt_header *header)
         missing);
 }
 
-/* What of an answer is the same for all cores of a processor, and at all times. */
+/* Which bits of a leaf's answer are the same for all cores of a processor, and at all times. */
 static void mask_of(uint32_t leaf, uint32_t mask[4])
 {
     static const uint32_t others[] = {0xb, 0x1f, 0x8000001e, 0x80000026};

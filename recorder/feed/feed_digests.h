@@ -17,7 +17,7 @@
 
 struct feed_digests;
 
-/* Does the recording say of itself that its ticks mean nothing? */
+/* Whether the recording says of itself that its ticks mean nothing. */
 bool feed_digests_ticks_are_software(const struct wetdbg_recording *trace);
 
 /*
@@ -31,11 +31,12 @@ void feed_digests_close(struct feed_digests *digests); /* NULL is fine */
 /* Whether the hashes of lines are there too. NULL: no. */
 bool feed_digests_have_lines(const struct feed_digests *digests);
 
-/* Reads `count` of them, from tck_stop.lines_at on. -WETDBG_ERR_CORRUPT if the file is shorter; -EIO. */
+/* Reads `count` hashes of lines, from tck_stop.lines_at on. -WETDBG_ERR_CORRUPT if the file is
+ * shorter; -EIO. */
 int feed_digests_lines(const struct feed_digests *digests, uint64_t lines_at, uint32_t count,
                        uint64_t *out);
 
-/* Frames come from the start again. NULL is fine. */
+/* To be called when frames come from the start again. */
 void feed_digests_rewind(struct feed_digests *digests);
 
 size_t feed_digests_count(const struct feed_digests *digests); /* NULL: 0 */

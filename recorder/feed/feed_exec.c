@@ -23,8 +23,9 @@ static int leave_target(struct feed_conv *conv, struct feed_task *task)
     return err || !is_last ? err : feed_end_replay(conv);
 }
 
-/* An exec by another thread than the first takes the first one's id, and that one has ended before:
- * the recording has the old task's end in this very frame. */
+/* Drops the tasks that an exec replaced. An exec by another thread than the first takes the first
+ * one's id, and that one has ended before: the recording has the old task's end in this very
+ * frame. */
 static int drop_replaced_tasks(struct feed_conv *conv)
 {
     const struct rrt_frame *frame = conv->frame;

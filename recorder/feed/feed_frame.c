@@ -44,7 +44,7 @@ int feed_begin_ops(struct feed_conv *conv, const struct feed_task *task)
     return feed_begin(conv, &head, false);
 }
 
-/* An entry that only says something: the task's end, or the whole run's. */
+/* Gives an entry that only says something: the task's end, or the whole run's. */
 int feed_say(struct feed_conv *conv, const struct feed_task *task, unsigned kind)
 {
     struct evq_entry head = feed_head(conv, task, kind);
@@ -210,9 +210,9 @@ static int convert_event(struct feed_conv *conv, struct feed_task *task)
     }
 }
 
-/* Another process's frame with records for the replayed memory (process_vm_writev, a write to a
- * file that is mapped here): ours all stand where their last frames left them, the preempted one
- * at its place. */
+/* Converts another process's frame with records for the replayed memory (process_vm_writev, a write
+ * to a file that is mapped here): ours all stand where their last frames left them, the preempted
+ * one at its place. */
 static int convert_foreign_writes(struct feed_conv *conv)
 {
     struct rep_feed *feed = conv->feed;

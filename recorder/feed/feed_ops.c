@@ -163,7 +163,8 @@ static int set_source(struct feed_conv *conv, const struct rrt_mmap *map, struct
     return err;
 }
 
-/* A file that has grown since shows more on its last page than the program saw. */
+/* Clears the end of a mapping's last page: a file that has grown since shows more there than the
+ * program saw. */
 static int clear_tail(struct feed_conv *conv, const struct evq_op *map)
 {
     uint64_t tail = map->map.file_bytes % WD_PAGE;

@@ -133,9 +133,9 @@ struct evq_place feed_place_find(const struct feed_conv *conv, const struct feed
 
 /* ---------------------------------------------------------------- preemptions */
 
-/* A task that is killed has a SCHED frame too, which no digest belongs to: mostly it had not run
- * since its last frame. With ticks the engine finds that out, and whether a loop without branches
- * may have gone round. */
+/* Whether the task may have run since its last frame. One that is killed has a SCHED frame too,
+ * which no digest belongs to: mostly it had not run since its last frame. With ticks the engine
+ * finds that out, and whether a loop without branches may have gone round. */
 static bool has_moved(const struct feed_conv *conv, const struct feed_task *task)
 {
     if (task->stop == FEED_STOP_IN_CALL || is_here(conv->frame, task))

@@ -71,7 +71,7 @@ static bool is_last(const struct wetdbg_process *list, struct wetdbg_program pro
     return program.exec == last_program(list, program.process).exec;
 }
 
-/* From the one before on; false after the last. Starts at {WETDBG_NO_PROCESS}. */
+/* Goes on to the next program of the list; false after the last. Starts at {WETDBG_NO_PROCESS}. */
 static bool next_program(const struct wetdbg_process *list, size_t count,
                          struct wetdbg_program *program)
 {
@@ -176,7 +176,8 @@ static bool runs_one_of(const struct wetdbg_process *list, size_t index, const c
     return false;
 }
 
-/* Any of a shell's children may have given it its status, the last one or not. */
+/* Whether the process was a shell: any of its children may have given it its status, the last one
+ * or not. */
 static bool is_shell(const struct wetdbg_process *list, size_t index)
 {
     static const char *const names[] = {"sh",  "dash", "bash", "zsh",  "ksh",     "mksh",
@@ -229,8 +230,8 @@ static bool is_passed_on(const struct wetdbg_process *list, size_t count, size_t
            (is_shell(list, parent) || !has_started_more(list, count, parent, child));
 }
 
-/* From a process that failed to the child whose failure it passed on, and so forth. The last to
- * start: in a pipeline that is the one whose status counts. */
+/* Goes from a process that failed to the child whose failure it passed on, and so forth. Of several
+ * children it is the last to start: in a pipeline that is the one whose status counts. */
 static size_t find_origin(const struct wetdbg_process *list, size_t count, size_t failed)
 {
     for (size_t child = count; --child > failed;)
@@ -256,7 +257,7 @@ static size_t find_first_crash(const struct wetdbg_process *list, size_t count)
     return first;
 }
 
-/* A daemon that failed after who started it had ended. */
+/* Finds a daemon that failed after whoever started it had ended. */
 static size_t find_unseen_failure(const struct wetdbg_process *list, size_t count)
 {
     size_t last = WETDBG_NO_PROCESS;

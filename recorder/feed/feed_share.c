@@ -107,7 +107,7 @@ int feed_share_check(struct rep_feed *feed, const struct rrt_frame *frame)
     return err;
 }
 
-/* Did code run before this frame, or the kernel write for it? */
+/* Whether code ran before this frame, or the kernel write for it? */
 static bool has_run(const struct rrt_frame *frame)
 {
     switch (frame->event) {

@@ -55,7 +55,7 @@ static bool read_record(const struct rrt_write *write, uint64_t at, void *out, s
     return true;
 }
 
-/* May the kernel have made `saved` of `before`, the registers of an interrupted call? */
+/* Whether the kernel may have made `saved` of `before`, the registers of an interrupted call. */
 static bool may_become(unsigned reg, const struct rrt_regs *before, uint64_t saved)
 {
     if (reg == EVQ_RAX)

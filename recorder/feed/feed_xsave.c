@@ -115,7 +115,8 @@ static bool is_zero(const uint8_t *bytes, size_t count)
 #define PKRU_COMPONENT 9
 #define PKRU_OF_LINUX  0x55555554u /* every program's: no key but the one that all memory has */
 
-/* As a program that does nothing about it has it; of most components that is all zeros. */
+/* Whether component `i` is as a program has it that does nothing about it; of most components that
+ * is all zeros. */
 static bool is_initial(unsigned i, const uint8_t *bytes, size_t count)
 {
     uint32_t pkru;

@@ -354,7 +354,7 @@ int ins_decode(const uint8_t *code, size_t len, uint64_t pc, struct ins_info *ou
 int ins_text(const uint8_t *code, size_t len, uint64_t pc, char *buf, size_t size);
 
 /*
- * Of an instruction that moves a value (its flow is an INS_FLOW_COPY, or it extends a sign: movsx,
+ * For an instruction that moves a value (its flow is an INS_FLOW_COPY, or it extends a sign: movsx,
  * cdqe and kin): how many bytes its source has. What the destination has above them is zeros, or
  * copies of the sign bit if *is_sign_extended. 0 if it has no source or is no instruction.
  */

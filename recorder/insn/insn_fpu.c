@@ -29,7 +29,7 @@ static bool is_x87(const struct ins_work *work)
     }
 }
 
-/* What the operands outside the x87 registers give and take. */
+/* Adds what operands outside the x87 registers give and take. */
 static void add_outside_operands(struct ins_work *work, struct ins_flow *flow)
 {
     for (unsigned i = 0; i < work->zi->operand_count; i++) {

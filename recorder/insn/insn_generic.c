@@ -285,8 +285,8 @@ static bool is_copy(ZydisMnemonic mnemonic)
     }
 }
 
-/* These write their destination, or a part of it, and leave the rest; Zydis says that they read what they write,
- * too: of the first two always, of the others since 4.1. */
+/* Whether an instruction writes its destination, or a part of it, and leaves the rest, though Zydis
+ * says that it reads what it writes, too: of the first two always, of the others since 4.1. */
 static bool overwrites_destination(ZydisMnemonic mnemonic)
 {
     switch (mnemonic) {
@@ -345,8 +345,9 @@ static bool is_stack_address(const struct ins_work *work)
            source->mem.index == ZYDIS_REGISTER_NONE;
 }
 
-/* Without shadow stacks rdssp is a nop; under UMIP the kernel emulates the others, and keeps the
- * upper bytes of the register that processors define. */
+/* Whether an instruction may keep its destination. Without shadow stacks rdssp is a nop; under UMIP
+ * the kernel emulates the others, and keeps the upper bytes of the register that processors
+ * define. */
 static bool keeps_destination(ZydisMnemonic mnemonic)
 {
     switch (mnemonic) {

@@ -240,7 +240,8 @@ static void set_index(const ZydisDecodedOperand *op, struct ins_mem *mem)
         mem->index = (int8_t)ins_gpr_number(op->mem.index);
 }
 
-/* bt, bts, btr and btc on memory with the bit number in a register reach outside the operand. */
+/* Notes the register that bt, bts, btr and btc take a bit number from: on memory they reach outside
+ * the operand then. */
 static void set_bit_register(const struct ins_work *work, struct ins_mem *mem)
 {
     mem->bit_reg = -1;
@@ -264,7 +265,7 @@ static unsigned lanes_of(ZydisRegister reg, unsigned element_bytes)
     return register_bytes(reg) / element_bytes;
 }
 
-/* As many as there are indices and elements for. The mask is the other operand beside the data. */
+/* Sets the number of lanes: as many as there are indices and elements for. */
 static void set_lanes(const struct ins_work *work, const ZydisDecodedOperand *op,
                       struct ins_mem *mem)
 {

@@ -224,7 +224,7 @@ static bool draw_unpack(struct shuffle *map, ZydisMnemonic mnemonic)
     }
 }
 
-/* One source and perhaps an immediate. */
+/* Instructions with one source and perhaps an immediate. */
 static bool draw_permutation(struct shuffle *map, ZydisMnemonic mnemonic)
 {
     bool has_immediate = map->work->ops[2].type == ZYDIS_OPERAND_TYPE_IMMEDIATE &&
@@ -354,7 +354,7 @@ static bool draw_insertion(struct shuffle *map, ZydisMnemonic mnemonic)
     }
 }
 
-/* Two sources. */
+/* Instructions with two sources. */
 static bool draw_selection(struct shuffle *map, ZydisMnemonic mnemonic)
 {
     bool has_three = map->work->zi->operand_count_visible == 3;

@@ -102,7 +102,7 @@ static bool has_prefix(const char *name, const char *const *prefixes, size_t cou
     return false;
 }
 
-/* Whose low element comes from the second source alone. */
+/* Whether an instruction's low element comes from the second source alone. */
 static bool is_unary_scalar(const char *name)
 {
     static const char *const prefixes[] = {"vmov",   "vsqrt",   "vcvt",     "vround",    "vrcp",

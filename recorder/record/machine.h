@@ -40,7 +40,7 @@ int rec_perf_paranoid(void);
 /* 0 if a child of ours can be traced, else -errno. */
 int rec_probe_ptrace(void);
 
-/* Does this kernel show [vvar_vclock] mappings, which rr before 5.9 does not know? */
+/* Whether this kernel shows [vvar_vclock] mappings, which rr before 5.9 does not know. */
 bool rec_has_vvar_vclock(void);
 
 /* The version of the rr at `path`, as major * 10000 + minor * 100 + patch; 0 if it does not say. */

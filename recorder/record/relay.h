@@ -33,13 +33,13 @@ struct rec_relay {
  * several threads. */
 int rec_relay_open(struct rec_relay *relay, bool has_preload);
 
-/* In the child, before rr: signals as they were. */
+/* In the child, before rr: puts signals back to what they were. */
 void rec_relay_restore(const struct rec_relay *relay);
 
-/* Until rr ends; `status` is a wait status. */
+/* Passes signals on until rr ends; `status` is a wait status. */
 int rec_relay_wait(struct rec_relay *relay, pid_t rr, struct rec_report *report, int *status);
 
-/* Signals as they were; those that came for a program that is gone are dropped. */
+/* Puts signals back to what they were; those that came for a program that is gone are dropped. */
 void rec_relay_close(struct rec_relay *relay);
 
 #endif

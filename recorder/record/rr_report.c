@@ -10,7 +10,8 @@
 #include "recorder/ticks/protocol.h"
 #include <wetdbg/errors.h>
 
-/* Away from standard descriptors that are closed: the program must find them so. */
+/* Moves a descriptor out of the place of a standard one that is closed: the program must find that
+ * closed. */
 static int move_up(int *fd)
 {
     int moved = fcntl(*fd, F_DUPFD_CLOEXEC, 3);

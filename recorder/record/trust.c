@@ -95,8 +95,8 @@ static int read_key(int state_fd, uint8_t key[WD_DIGEST_KEY_BYTES])
     return err;
 }
 
-/* Under another name first, so that nobody ever meets half a key; of two that are made at the same time the one
- * that has its name first is the key. */
+/* Makes the key, under another name first, so that nobody ever meets half a key; of two that are
+ * made at the same time the one that has its name first is the key. */
 static int make_key(int state_fd)
 {
     uint8_t key[WD_DIGEST_KEY_BYTES];

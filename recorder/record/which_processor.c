@@ -48,7 +48,8 @@ static void ask(struct rrt_processor *out)
         out->lsl = limit;
 }
 
-/* False if this thread can not run there. It runs where it may again afterwards. */
+/* Asks the processor with that number; false if this thread cannot run there. Afterwards it runs
+ * where it might before. */
 static bool ask_there(int processor, struct rrt_processor *out)
 {
     size_t bytes = CPU_ALLOC_SIZE(processor + 1);

@@ -91,7 +91,7 @@ int rep_limit_files(size_t count)
 
 /* ---- the child ---- */
 
-/* All others are closed. */
+/* Puts the given descriptors at their numbers; all others are closed. */
 static void child_files(const struct rep_given *given)
 {
     int count = (int)(given->file_count + REP_GIVEN_COUNT), end = AGT_FILES_FD_BASE + count;
@@ -110,7 +110,8 @@ static void child_files(const struct rep_given *given)
         _exit(AGT_STATUS_CLOSE);
 }
 
-/* A group of its own: what is typed on the terminal is not for it, and its copies are killed with it. */
+/* Gives the child a process group of its own: what is typed on the terminal is not for it, and its
+ * copies are killed with it. */
 static void child_process(pid_t parent)
 {
     const struct rlimit none = {0};

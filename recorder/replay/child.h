@@ -42,7 +42,7 @@ __attribute__((noreturn)) void rep_child_run(const struct rep_host *host,
                                              const struct rep_filter filters[2], pid_t parent,
                                              int socket);
 
-/* What such a status says; also of others. */
+/* What a child's exit status means, in words; also for a number that is no enum agt_status. */
 const char *rep_child_status_text(int status);
 
 #endif

@@ -100,7 +100,8 @@ static int fetch_page(void *arg, uint64_t address, uint8_t *page, unsigned *flag
     return 0;
 }
 
-/* Where this process writes it, aligned as it is there; NULL with errno. */
+/* Maps a region of the code cache where this process writes it, aligned as it is in the replayee;
+ * NULL with errno. */
 static uint8_t *region_map(const struct rep_host *host, off_t off)
 {
     size_t slack = DBI_REGION_ALIGN;
@@ -247,7 +248,8 @@ static int begin_again(struct rep_engine *engine)
     return -EAGAIN;
 }
 
-/* Where it was fast, without an opportunity to stop: what it meets there need be nothing that was recorded. */
+/* Whether the replayee ran past an exact goal, fast and without an opportunity to stop: what it
+ * meets then need be nothing that was recorded. */
 static bool has_run_past(const struct rep_engine *engine)
 {
     return !engine->exact && rep_engine_time(engine) > engine->goal;
@@ -328,7 +330,7 @@ static const struct agt_log_record *log_at(const struct wd_buf *log, size_t at)
                : NULL;
 }
 
-/* The log as it is now, in memory of our own, and empty over there. */
+/* Takes the log into memory of our own; the replayee's is empty then. */
 static int log_take(struct rep_engine *engine)
 {
     struct rep_turn *turn = &engine->host.turn;
@@ -372,7 +374,7 @@ int rep_log_drain(struct rep_engine *engine)
 
 /* ---- entries ---- */
 
-/* One more batch for the agent: as many entries as BATCH_BYTES, at least one if there is one. */
+/* Gives the agent one more batch: as many entries as BATCH_BYTES, at least one if there is one. */
 static int batch_refill(struct rep_engine *engine)
 {
     struct rep_turn *turn = &engine->host.turn;
@@ -618,7 +620,7 @@ static int on_request(struct rep_engine *engine, enum rep_stop *why, bool *done)
     }
 }
 
-/* Where the next run writes, or the last one wrote: in the shared memory. */
+/* Where in the shared memory the next run writes its records, or the last one wrote them. */
 static uint32_t ring_start(const struct rep_engine *engine)
 {
     return (uint32_t)(AGT_RING_OFF + engine->ring_off);
@@ -687,7 +689,7 @@ int rep_engine_reset(struct rep_engine *engine)
 
 /* ---- while it stands still ---- */
 
-/* Of tasks that are not live, nothing but that. */
+/* Copies the replayee's tasks; of one that is not live nothing but that it is not. */
 static int tasks_copy(struct rep_engine *engine)
 {
     const struct agt_task *from = (const struct agt_task *)(engine->host.shm + AGT_TASKS_OFF);

@@ -15,7 +15,7 @@ void rep_answer_fetch_fault(struct rep_turn *turn, const struct dbi_fetch_fault 
     turn->args[0] = 0;
 }
 
-/* The kernel reports a jump to an address that is not canonical differently. */
+/* Whether an address is canonical: the kernel reports a jump to another one differently. */
 bool rep_is_canonical(uint64_t address)
 {
     return address < 0x800000000000ull || address >= 0xffff800000000000ull;
@@ -80,9 +80,10 @@ static int last_instruction(const struct dbi_fragment *fragment, struct ins_info
 }
 
 /*
- * A branch to an address that is not canonical: some processors fault there, others in the branch,
- * which then has not been executed. The recorded fault tells which, and if it is the branch, that
- * is taken back. (What a call has pushed stays: it lies below the stack pointer.)
+ * Takes a branch back that went to an address that is not canonical: some processors fault there,
+ * others in the branch, which then has not been executed. The recorded fault tells which, and if it
+ * is the branch, that is taken back. (What a call has pushed stays: it lies below the stack
+ * pointer.)
  */
 static int branch_undo(struct rep_engine *engine)
 {
@@ -144,7 +145,7 @@ static uint64_t rep_done(const struct rep_engine *engine, const struct ins_info 
     return mem && rcx < began ? began - rcx : 0;
 }
 
-/* The same of the instruction that faulted. */
+/* rep_done() of the instruction that faulted. */
 static uint64_t fault_done(const struct rep_engine *engine, const struct dbi_fault *fault)
 {
     const struct dbi_fragment *fragment = fault->fragment;

@@ -76,7 +76,7 @@ static int rules_add(scmp_filter_ctx filter, uint32_t code_fd)
     return ways_add(filter, ways, sizeof(ways) / sizeof(ways[0]));
 }
 
-/* A copy of the replayee; each waits for the supervisor (rep_filter_listen). */
+/* Lets the replayee copy itself; each copy waits for the supervisor (rep_filter_listen). */
 static int probe_rules_add(scmp_filter_ctx filter, uint32_t shm_fd, uint32_t probe_fd)
 {
     const int data = PROT_READ | PROT_WRITE;

@@ -85,7 +85,8 @@ static uint64_t host_place(struct rep_host *host, const struct rep_room *room, u
     return best;
 }
 
-/* What this process has mapped is in the way of the agent until it has unmapped it. */
+/* Adds what this process has mapped: it is in the way of the agent until the agent has unmapped
+ * it. */
 static int spans_add_own(struct rep_host *host)
 {
     char line[512];
@@ -172,7 +173,8 @@ static int programs_keep(struct rep_host *host, const struct rep_engine_setup *s
 
 /* ---- memory ---- */
 
-/* Of a size that nobody can change: the supervisor would die of memory that is not there any more. */
+/* Makes a memory file of a size that nobody can change: else the supervisor would die of memory
+ * that is not there any more. */
 static int memory_file(const char *name, uint64_t bytes)
 {
     int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -351,7 +353,8 @@ int rep_host_start(struct rep_host *host, const struct rep_engine_setup *setup)
 
 /* ---- end ---- */
 
-/* The replayee has not been reaped, so its group is ours: it, the keeper, and a copy that never said who it is. */
+/* Ends the replayee's group, which is still ours, since the replayee has not been reaped: it, the
+ * keeper, and a copy that never said who it is. */
 static void group_end(struct rep_host *host)
 {
     unsigned count = 1 + (host->keeper > 0) + host->strangers;

@@ -24,7 +24,8 @@ static int asked_entry(struct rep_engine *engine, const struct evq_entry **entry
     return err;
 }
 
-/* The same for one that has to be searched. Whether it has, the entry says, and not the replayee. */
+/* asked_entry() for a place that has to be searched. Whether it has to be, the entry says, and not
+ * the replayee. */
 static int searched_entry(struct rep_engine *engine, const struct evq_entry **entry)
 {
     int err = asked_entry(engine, entry);

@@ -116,7 +116,8 @@ static bool sizes_fit(void)
            sizes.seccomp_notif_resp <= sizeof(union reply);
 }
 
-/* Waits for one: 0, or an error, told. 1: the replayee has the answer to AGT_CMD_FORK instead. */
+/* Waits for a notification: 0, or an error, told. 1: the replayee has the answer to AGT_CMD_FORK
+ * instead. */
 static int notification_get(const struct rep_host *host, const volatile sig_atomic_t *flag,
                             union notification *out)
 {

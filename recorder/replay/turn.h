@@ -43,10 +43,10 @@ struct rep_turn {
     uint32_t patient; /* agt_wait.patient */
 };
 
-/* Of the turn, all that is not for the supervisor to decide. */
+/* Reads all of the turn that is not for the supervisor to decide. */
 void rep_turn_take(struct rep_turn *turn, const struct agt_ctx *ctx);
 
-/* All of it but the request. Who may run is another matter (rep_host_send). */
+/* Writes all of the turn but the request. Who may run is another matter (rep_host_send). */
 void rep_turn_give(const struct rep_turn *turn, struct agt_ctx *ctx);
 
 #endif

@@ -51,7 +51,7 @@ static int put_name(struct wd_buf *text, const char *name)
     return err;
 }
 
-/* Undoes that in place; false if it is not so escaped. */
+/* Undoes the escapes of a name in place; false if they are none. */
 static bool unescape(char *name)
 {
     char *to = name;

@@ -135,7 +135,8 @@ static int open_event(const struct perf_event_attr *asked, pid_t tid, uint64_t n
     return (int)tck_real_syscall(SYS_perf_event_open, args);
 }
 
-/* Refused by a filter, by perf_event_paranoid, or not in this kernel. */
+/* Whether an error means that events are refused by a filter or by perf_event_paranoid, or are not
+ * in this kernel. */
 static bool is_refusal(int err)
 {
     return err == EACCES || err == EPERM || err == ENOSYS || err == ENOENT || err == EOPNOTSUPP;
@@ -221,7 +222,7 @@ static uint64_t elapsed_ns(int fd)
     return tck_real()->read(fd, &ns, sizeof(ns)) == sizeof(ns) ? ns : 0;
 }
 
-/* Is the slice over, now that its task stopped like this? */
+/* Whether the slice is over, now that its task stopped like this. */
 static bool is_expired(const struct counter *counter, enum stop_kind kind)
 {
     uint64_t period_ns = counter->period * NS_PER_TICK;

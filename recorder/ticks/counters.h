@@ -24,10 +24,10 @@
 /* Stands in for perf_event_open(attr, tid, ...); a descriptor, or -1 with errno. */
 int tck_counter_open(const struct perf_event_attr *attr, pid_t tid);
 
-/* Is `fd` one of ours? Any number may be asked. */
+/* Whether `fd` is one of ours; any number may be asked. */
 bool tck_counter_is(int fd);
 
-/* Does `fd` count for rr's own thread? */
+/* Whether `fd` counts for rr's own thread. */
 bool tck_counter_is_own(int fd);
 
 /* The value that a read of `fd` gives now. Called by the tracer of the (stopped) task. */
@@ -42,7 +42,7 @@ void tck_counter_forget(int fd);
 /* A task was forked or cloned; from now on time slices end. */
 void tck_counters_note_new_task(void);
 
-/* Have events been refused, so that counters are imitated? */
+/* Whether events have been refused, so that counters are imitated. */
 bool tck_counters_are_imitated(void);
 
 #endif
