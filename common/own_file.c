@@ -22,7 +22,8 @@ static const char *reason_against(const struct stat *st)
     return st->st_mode & (S_IWGRP | S_IWOTH) ? "a file that others may write to" : NULL;
 }
 
-/* Opens a file that is there already. */
+/* Opens a file that is there already. -ENOENT if it went away meanwhile. All errors but that are
+ * named. */
 static int open_found(const char *path, int *fd)
 {
     struct stat st;

@@ -36,7 +36,7 @@ bool feed_digests_have_lines(const struct feed_digests *digests);
 int feed_digests_lines(const struct feed_digests *digests, uint64_t lines_at, uint32_t count,
                        uint64_t *out);
 
-/* To be called when frames come from the start again. */
+/* To be called when frames come from the start again. NULL is fine. */
 void feed_digests_rewind(struct feed_digests *digests);
 
 size_t feed_digests_count(const struct feed_digests *digests); /* NULL: 0 */

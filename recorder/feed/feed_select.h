@@ -19,7 +19,10 @@ struct rep_selection {
 int rep_selection_parse(const char *text, struct rep_selection *out);
 
 /*
- * Finds the program that is meant in a list as wetdbg_recording_processes() gives it.
+ * Finds the program that is meant in a list as wetdbg_recording_processes() gives it. 0;
+ * -WETDBG_ERR_NOT_FOUND if there is no such program, or -WETDBG_ERR_USAGE if there are several,
+ * with a sentence that names what there is. A name alone means a process's last program if but one
+ * such process has it, whatever else had it for a while.
  */
 int rep_selection_find(const struct wetdbg_process *list, size_t count,
                        const struct rep_selection *which, struct wetdbg_program *out);

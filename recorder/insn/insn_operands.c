@@ -265,7 +265,8 @@ static unsigned lanes_of(ZydisRegister reg, unsigned element_bytes)
     return register_bytes(reg) / element_bytes;
 }
 
-/* Sets the number of lanes: as many as there are indices and elements for. */
+/* Sets the number of lanes: as many as there are indices and elements for. The mask is the other
+ * operand beside the data. */
 static void set_lanes(const struct ins_work *work, const ZydisDecodedOperand *op,
                       struct ins_mem *mem)
 {

@@ -96,7 +96,14 @@ uint64_t rep_engine_entries(const struct rep_engine *engine);
 int rep_engine_reset(struct rep_engine *engine);
 
 /*
- * Tells the engine what is known beforehand, so that the replayee need not ask for it.
+ * Tells the engine what is known beforehand, so that the replayee need not ask. To be called from a
+ * source's `next`, when all entries given before have been taken and no code has run since the reset.
+ *  - Finds out which translations still hold, as would be done before the first fragment, but with
+ *    pages that the caller has: `page` gives what is at `address` in a view of the replayee, or NULL
+ *    if it does not know (then it is asked for). What is in a view is the replayee's word.
+ *  - Translates the code at the addresses that will be run. Those where the program could not run
+ *    code now, or may write to it, are left until they are reached; then so is what else has come.
+ *    Until the next reset other code is translated only when it is reached.
  */
 typedef const uint8_t *(*rep_page_fn)(void *arg, const struct agt_view *view, uint64_t address);
 int rep_engine_prepare(struct rep_engine *engine, rep_page_fn page, void *arg, const uint64_t *pcs,

@@ -127,7 +127,8 @@ static bool read_kinship(pid_t pid, struct kinship *kin)
 }
 
 /* Whether `member` of a group has a parent who could continue it: in its session, but not in its
- * group. */
+ * group. A parent outside of our process namespace has no number; nor has then a session that it
+ * shares. */
 static bool has_guardian(const struct kinship *member)
 {
     struct kinship parent;
@@ -198,7 +199,9 @@ static bool make_sigstop(pid_t tid)
     return ptrace(PTRACE_SETSIGINFO, tid, NULL, &info) == 0;
 }
 
-/* Whether the kernel would have thrown the stop away. */
+/* Whether the kernel would have thrown the stop away. A SIGCONT that is pending was sent after the
+ * stop, whose sending would have taken it back; and in an orphaned group the terminal's stops are
+ * none. */
 static bool is_void(pid_t tid, const struct task_status *status, int stop)
 {
     return status->pending & BIT(SIGCONT) || (stop != SIGSTOP && is_orphaned(tid));
