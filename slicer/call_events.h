@@ -16,7 +16,7 @@ const struct evq_entry *slc_event_exit(const struct wet_interval *interval, size
 /* Whether an EVQ_OPS goes with a call: before its exit, or behind what its enter could hold. */
 bool slc_event_is_of_call(const struct wet_interval *interval, size_t index);
 
-/* Of the bytes that a recording says a call wrote, those that it did write. */
+/* Which of the bytes that a recording says a call wrote it did write. */
 struct slc_clip {
     bool is_clipped;
     uint64_t buffer, buffer_end; /* what lies at `buffer` or above, but below `limit`, ends here */
@@ -38,8 +38,9 @@ uint64_t slc_clip_bytes(const struct slc_clip *clip, const struct evq_op *op);
 /* General registers (enum ins_gpr) in the order of struct sigcontext. */
 extern const uint8_t slc_saved_order[SLC_SAVED_REG_COUNT];
 
-/* A signal that is ignored, or restarts a call, loads registers too; but a handler is called with
- * the signal's number and, behind the return address, its ucontext. */
+/* Whether an entry calls a signal handler. A signal that is ignored, or restarts a call, loads
+ * registers too; but a handler is called with the signal's number and, behind the return address,
+ * its ucontext. */
 bool slc_entry_calls_handler(const struct evq_entry *entry, const struct evq_regs *loads);
 
 /*

@@ -86,7 +86,7 @@ static int file_add(struct slc_files *files, const struct file *file, uint32_t *
     return 0;
 }
 
-/* A descriptor that nothing in the run opened came with the process. */
+/* The file of a descriptor; one that nothing in the run opened came with the process. */
 static int file_of(struct slc_files *files, struct table *table, uint64_t fd, uint32_t *index)
 {
     static const char *const names[] = {"standard input", "standard output", "standard error"};
@@ -121,7 +121,7 @@ static void table_drop(struct table *table)
     free(table);
 }
 
-/* Threads share their table, children by fork and vfork have a copy. */
+/* Gives a new task its table: threads share their table, children by fork and vfork have a copy. */
 static int table_inherit(struct slc_files *files, uint32_t parent, uint32_t child, bool shares)
 {
     struct table *from = files->tables[parent], *to = from;
@@ -156,7 +156,7 @@ static int transfer_add(struct slc_files *files, struct slc_transfer transfer)
     return 0;
 }
 
-/* Bytes at the file's position (or at `at`), which moves on. */
+/* Notes a transfer of bytes at the file's position, which moves on, or at `at`. */
 static int pass_bytes(struct slc_files *files, struct table *table, const struct call *call,
                       enum slc_transfer_kind kind, uint64_t at)
 {
@@ -288,7 +288,7 @@ static int pass_seek(struct slc_files *files, struct table *table, const struct 
     return 0;
 }
 
-/* fstat says how long the file is. */
+/* Notes how long a file is, which fstat says. */
 static int pass_stat(struct slc_files *files, struct table *table, const struct call *call,
                      uint64_t address)
 {
@@ -570,7 +570,7 @@ static const char *plain(const char *path)
     return path;
 }
 
-/* Whether one path is the other one's end, in whole parts. */
+/* Whether one path is the end of the other, in whole parts. */
 static bool is_same_path(const char *a, const char *b)
 {
     a = plain(a);

@@ -24,7 +24,7 @@ struct slc_shape {
 };
 extern const struct slc_shape slc_gpr_shape, slc_vector_shape;
 
-/* Of the register whose first location is `base`. */
+/* The shape of the register whose first location is `base`. */
 static inline const struct slc_shape *slc_shape_of(unsigned base)
 {
     return base < INS_LOC_CF ? &slc_gpr_shape : &slc_vector_shape;

@@ -206,7 +206,7 @@ static int compare_initials(const void *a, const void *b)
     return (x->location > y->location) - (x->location < y->location);
 }
 
-/* One range for bytes side by side, whatever their users; equal places once. */
+/* Makes one range of bytes side by side, whatever their users; equal places once. */
 static void join_initials(struct wetdbg_slice *slice)
 {
     size_t kept = 0;
@@ -344,7 +344,7 @@ static int each_recorded(const struct wetdbg_slice *slice, const struct slc_span
     return err;
 }
 
-/* Without records: the interval says which pc ran when. */
+/* Enumerates members of an interval without records: the interval says which pc ran when. */
 static int each_in_interval(const struct wetdbg_slice *slice, const struct slc_span *span,
                             const struct wet_interval *interval, const struct filter *filter,
                             wetdbg_slice_instance_fn fn, void *arg)

@@ -59,15 +59,15 @@ int slc_slice_add(struct wetdbg_slice *slice, const struct wet_interval *interva
 
 /* The bitmap of an interval's members; NULL before the first one. With a word more at its end. */
 uint64_t *slc_slice_bits(const struct wetdbg_slice *slice, const struct wet_interval *interval);
-/* Makes it, if there is none. 0 or -ENOMEM. */
+/* Makes an interval's bitmap, if there is none. 0 or -ENOMEM. */
 int slc_slice_make_bits(struct wetdbg_slice *slice, const struct wet_interval *interval,
                         uint64_t **bits);
 
-/* What the session's code counted becomes the slice's: at the end of an interval. 0, -ENOMEM or
+/* Makes what the session's code counted the slice's: at the end of an interval. 0, -ENOMEM or
  * -WETDBG_ERR_INTERRUPTED. */
 int slc_slice_collect(struct wetdbg_slice *slice);
 
-/* The criterion's instruction that did not complete. */
+/* Adds the criterion's instruction that did not complete. */
 int slc_slice_add_fault(struct wetdbg_slice *slice, wetdbg_time time, uint64_t pc, uint32_t task);
 
 int slc_slice_add_initial(struct wetdbg_slice *slice, const struct wetdbg_slice_initial *initial);

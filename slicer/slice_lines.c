@@ -42,7 +42,7 @@ static uint32_t *line_slot(const struct slc_code *code, const struct wetdbg_slic
     return wd_index_find(&code->by_line, hash ^ hash >> 15, n, same_line(&code->lines[n], line));
 }
 
-/* Room for one more. */
+/* Makes room for one more line. */
 static int grow(struct slc_code *code)
 {
     if (wd_grow(code->lines, code->line_capacity, code->line_count + 1))

@@ -58,7 +58,7 @@ struct wetdbg_slice_session {
     struct slc_code codes[SLC_SESSION_CODES]; /* wet is NULL until one is needed */
 };
 
-/* One user more. */
+/* Counts one user more. */
 void slc_session_hold(struct wetdbg_slice_session *session);
 
 /*

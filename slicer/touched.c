@@ -19,8 +19,8 @@ unsigned slc_operand_ranges(const struct wet_statement *statement, unsigned oper
     return ins_operand_ranges(statement->info, operand, slots + statement->slot, ranges);
 }
 
-/* Byte i comes from the source byte that element i's read finds, or from where an earlier element
- * got it. */
+/* Byte i comes from the source byte that element i reads, or from where an earlier element got
+ * that. */
 uint64_t slc_moved_from(const struct wet_statement *statement, unsigned to, const uint64_t *slots,
                         uint64_t address)
 {

@@ -111,7 +111,7 @@ static int latest_first(const void *a, const void *b)
     return (int)y->is_fault - (int)x->is_fault;
 }
 
-/* Order of the seeds, and what the info says of the last instance. */
+/* Puts the seeds into order, and notes what the info says of the last instance. */
 static int seal(struct wetdbg_criterion *criterion)
 {
     if (criterion->seed_count == 0)

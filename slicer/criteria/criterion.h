@@ -28,7 +28,8 @@ struct slc_seed {
     enum slc_seed_uses uses;
     enum slc_force force;
     struct ins_regset regs[3]; /* by WETDBG_EDGE_VALUE, _ADDRESS, _CONDITION */
-    /* So many bytes of the one register in regs are meant: pieces cannot tell eax from rax. 0: all. */
+    /* How many bytes of the one register in regs are meant: pieces cannot tell eax from rax. 0:
+     * all. */
     uint8_t register_bytes;
     struct slc_place *places;
     size_t place_count;
@@ -50,7 +51,7 @@ struct slc_seed *slc_criterion_add(struct wetdbg_criterion *criterion, wetdbg_ti
 int slc_seed_add_place(struct slc_seed *seed, uint64_t address, uint64_t size,
                        enum wetdbg_edge edge);
 
-/* Address and registers of the state at a time. */
+/* Gives address and registers of the state at a time. */
 int slc_state_at(struct wetdbg *wet, wetdbg_time time, uint64_t *pc, uint32_t *task);
 
 /*

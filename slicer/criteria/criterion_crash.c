@@ -37,7 +37,7 @@ static void describe(struct crash *crash, uint64_t pc, const char *what)
              "SIG%s at %s: %s", name ? name : "?", place, what);
 }
 
-/* The faulting instruction itself. */
+/* Adds a seed for the faulting instruction itself. */
 static struct slc_seed *add_fault(struct crash *crash)
 {
     struct slc_seed *seed =
@@ -119,7 +119,8 @@ static bool may_have_faulted(const struct crash *crash, const struct ins_mem *me
 
 #define STACK_REACH_BYTES (UINT64_C(64) << 10)
 
-/* The stack pointer itself led there, or a frame pointer below all that is mapped. */
+/* Whether the stack pointer itself led to the fault, or a frame pointer below all that is
+ * mapped. */
 static bool is_stack_overflow(const struct crash *crash, const struct ins_mem *mem)
 {
     uint64_t rsp = crash->regs->r[EVQ_RSP], at = crash->info->signal_address;
@@ -259,7 +260,7 @@ static int is_kill(void *arg, const struct wet_event *event)
             number == SYS_rt_sigqueueinfo || number == SYS_rt_tgsigqueueinfo);
 }
 
-/* Code that stands between the program's decision to abort and the signal. */
+/* Whether the code stands between the program's decision to abort and the signal. */
 static bool is_library_code(struct wetdbg_model *model, uint64_t pc, const char *function)
 {
     static const char *const modules[] = {"libc.so", "libc-", "libpthread", "ld-linux",

@@ -108,8 +108,8 @@ static int find_instance(struct wetdbg *wet, const struct place *place, uint64_t
 
 /* ---- a variable ---- */
 
-/* The line's code may begin with that of a function which is inlined there: the variable is meant as
- * the line's own function sees it. */
+/* How many inlined functions are around the line's code at its start. It may begin with that of a
+ * function which is inlined there: the variable is meant as the line's own function sees it. */
 static size_t inline_depth(struct wetdbg_model *model, uint64_t pc, uint32_t line)
 {
     struct wetdbg_line chain[INLINE_MAX];

@@ -131,7 +131,8 @@ static int no_output(const struct wetdbg *wet, const struct output_range *range)
     return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "the program wrote no output");
 }
 
-/* Where the call found its bytes is an address: of the buffer, or in the vector that lists buffers. */
+/* Adds what the address was made from at which the call found its bytes: of the buffer, or in the
+ * vector that lists buffers. */
 static int add_buffer_address(struct wetdbg_criterion *criterion, struct slc_seed *seed)
 {
     struct wetdbg_state *state;

@@ -88,14 +88,14 @@ void slc_chase_bypass(struct slc_chase *chase);
 void slc_hop_add(struct wetdbg_hop *hop, unsigned i, struct wetdbg_spot to,
                  struct wetdbg_spot from);
 
-/* One instruction that may define a byte of the value. 0 or an error. */
+/* Passes an instruction that may define a byte of the value. 0 or an error. */
 int slc_chase_step(struct slc_chase *chase, const struct wet_exec *exec,
                    const struct wet_node *node, uint32_t statement);
 
-/* Something from outside the instructions; events come in reverse order. */
+/* Passes something from outside the instructions; events come in reverse order. */
 int slc_chase_event(struct slc_chase *chase, size_t index);
 
-/* What is left at the start of the run. */
+/* Ends the chains that are left at the start of the run. */
 int slc_chase_end(struct slc_chase *chase);
 
 #endif

@@ -71,7 +71,7 @@ void slc_hop_set_call(struct wetdbg_hop *hop, const struct slc_call *call)
         hop->arg_count--;
 }
 
-/* The call of a task; its instruction will complete the hop. */
+/* Adds a track to the call of a task; its instruction will complete the hop. */
 static int gather_call(struct gather *gather, unsigned i, uint32_t task)
 {
     struct wetdbg_hop *hop = gather_hop(gather);
@@ -243,7 +243,8 @@ static struct wetdbg_spot saved_spot(uint64_t ucontext, unsigned index, unsigned
                                 .address = ucontext + SLC_SAVED_REGS_OFF + 8 * index + byte};
 }
 
-/* General registers come out of the frame; the rest is as it was before the handler. */
+/* Passes a handler's end: general registers come out of its frame, the rest is as it was before the
+ * handler. */
 static int handler_ended(struct slc_chase *chase, const struct wet_event *event)
 {
     const struct evq_regs *regs = evq_entry_regs(event->entry);
@@ -308,7 +309,8 @@ static int handler_began(struct slc_chase *chase, const struct wet_event *event,
     return err ? err : pass_ops(chase, event, UNKNOWN_TASK, &frame);
 }
 
-/* Bytes of a gather's register that were not loaded last: before it faulted, or never. The trace does not tell. */
+/* Refuses to follow bytes of a gather's register that were loaded before it faulted, or never: the
+ * trace does not tell which. */
 static int refuse_halfway(const struct slc_chase *chase, size_t index)
 {
     const struct wet_event *cause = slc_event_cause(chase->interval, index);

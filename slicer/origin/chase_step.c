@@ -89,7 +89,7 @@ static bool is_hit(const struct step *step, const struct ins_flow *flow,
     return hits_register(step, flow, track, hit);
 }
 
-/* Definitions that perhaps were none; of a rep instruction the range is exact. */
+/* Whether a flow's definitions perhaps were none; of a rep instruction the range is exact. */
 static bool is_doubtful(const struct step *step, const struct ins_flow *flow,
                         const struct slc_track *track, const struct hit *hit)
 {
@@ -186,7 +186,7 @@ static bool extends_sign(struct step *step, const struct ins_flow *flow)
     return flow->mem_uses || slc_set_start(&flow->value_uses, &unit, &start);
 }
 
-/* Of rep movs and stos, the source byte by byte. */
+/* The source of a byte that rep movs or rep stos wrote. */
 static struct wetdbg_spot string_source(const struct step *step, const struct ins_flow *flow,
                                         const struct wetdbg_spot *to, const struct hit *hit)
 {
@@ -257,7 +257,7 @@ static bool is_saved_register(const struct step *step)
     return slc_pushed_register(step->info) >= 0 || slc_popped_register(step->info) >= 0;
 }
 
-/* A move of `width` bytes; `low` of the value's bytes are among them, `high` above. */
+/* Follows a move of `width` bytes; `low` of the value's bytes are among them, `high` above. */
 static int move(struct step *step, const struct ins_flow *flow, const struct hit *hits,
                 uint64_t low, uint64_t high, uint64_t width, bool is_sign)
 {
@@ -338,7 +338,7 @@ static int pass_flow(struct step *step, const struct ins_flow *flow)
 
 /* ---- cmov ---- */
 
-/* Of its two flows the one that applied. */
+/* The one of a cmov's two flows that applied. */
 static int chosen_flow(struct step *step, unsigned *skipped)
 {
     struct wetdbg_state *state;
@@ -367,7 +367,8 @@ static bool hits_any(const struct step *step)
 
 /* ---- all of it ---- */
 
-/* Bytes that a system call wrote wait for its instruction. */
+/* Completes the hops of a system call at its instruction, for which the bytes that it wrote have
+ * waited. */
 static void complete_calls(struct step *step)
 {
     struct wetdbg_origin *origin = step->chase->origin;

@@ -68,7 +68,7 @@ static bool is_mask(unsigned location)
     return location >= INS_LOC_K && location < INS_LOC_X87;
 }
 
-/* All of a set's pieces in one register, or one location. */
+/* Takes all of a set's pieces in one register, or one location. */
 static bool take_registers(struct slc_chase *chase, const struct slc_seed *seed,
                            const struct ins_regset *set)
 {
@@ -113,7 +113,7 @@ static bool take_memory(struct slc_chase *chase, const struct slc_place *place)
     return true;
 }
 
-/* Values before addresses: an output has both, a crash only the latter. */
+/* Takes a seed's values, or else its addresses: an output has both, a crash only the latter. */
 static int take_value(struct slc_chase *chase, const struct wetdbg_criterion *criterion)
 {
     const struct slc_seed *seed = &criterion->seeds[0];
@@ -154,7 +154,7 @@ static bool read_vector(const struct wetdbg_state *state, const struct wetdbg_sp
     return true;
 }
 
-/* A flag, or a byte of a mask register. */
+/* Reads a flag, or a byte of a mask register. */
 static bool read_location(const struct wetdbg_state *state, const struct wetdbg_spot *spot,
                           uint8_t *byte)
 {
@@ -293,7 +293,8 @@ void slc_hop_add(struct wetdbg_hop *hop, unsigned i, struct wetdbg_spot to, stru
     hop->bytes |= UINT64_C(1) << i;
 }
 
-/* A push that completes a pop: the register has been saved meanwhile, and the value was in it all the time. */
+/* Whether two hops are a push that completes a pop: the register has been saved meanwhile, and the
+ * value was in it all the time. */
 static bool is_pair(const struct wetdbg_hop *pop, const struct wetdbg_hop *push)
 {
     return pop->is_saving && pop->to.kind == WETDBG_SPOT_GPR && push->is_saving &&
@@ -311,7 +312,8 @@ void slc_chase_bypass(struct slc_chase *chase)
         origin->hop_count -= 2;
 }
 
-/* Of the others, between which other bytes moved: a pop is one if the next hop of its bytes is the push. */
+/* Marks saving hops of the other pairs, between which other bytes moved: a pop is one if the next
+ * hop of its bytes is the push. */
 static int mark_saving(struct wetdbg_origin *origin)
 {
     bool *is_paired = calloc(origin->hop_count + 1, sizeof(*is_paired));
@@ -490,7 +492,7 @@ static int scan(struct slc_chase *chase, const struct slc_seed *seed)
     return err ? err : slc_chase_end(chase);
 }
 
-/* Not before: of the hops on the way few remain. */
+/* Writes the instructions' texts. It is done last, since few of the hops on the way remain. */
 static void write_texts(struct slc_chase *chase)
 {
     struct wetdbg_origin *origin = chase->origin;

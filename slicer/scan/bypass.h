@@ -37,7 +37,8 @@ void slc_bypass_fini(struct slc_bypass *bypass);
 /* Pops that are known to be loads, sorted; before the first pass. 0 or -ENOMEM. */
 int slc_bypass_know(struct slc_bypass *bypass, const wetdbg_time *refused, size_t count);
 
-/* The one whose slot that is; NULL if there is none. Pairs are nested, so it is mostly the last. */
+/* The waiting register whose slot that is; NULL if there is none. Pairs are nested, so it is mostly
+ * the last. */
 static inline struct slc_saved *slc_bypass_find(const struct slc_bypass *bypass, uint64_t slot)
 {
     for (size_t i = bypass->count; i-- > 0;)
@@ -58,13 +59,13 @@ bool slc_bypass_is_refused(const struct slc_bypass *bypass, wetdbg_time pop_time
  * nobody keeps; but for the register. */
 int slc_bypass_wait(struct slc_bypass *bypass, struct slc_memory *memory, uint32_t task,
                     uint32_t word, uint64_t slot, wetdbg_time time);
-/* A push of its register ends it. */
+/* Ends a waiting register, of which the push has been found. */
 void slc_bypass_end(struct slc_bypass *bypass, struct slc_memory *memory, struct slc_saved *saved);
 
-/* One more, to be filled; NULL if memory is short. */
+/* One more waiting register, to be filled; NULL if memory is short. */
 struct slc_saved *slc_bypass_saved_new(struct slc_bypass *bypass);
 
-/* Before another pass. */
+/* To be called before another pass. */
 void slc_bypass_restart(struct slc_bypass *bypass);
 
 /*

@@ -54,7 +54,7 @@ static int want_bytes(const struct user *user, uint64_t address, uint64_t bytes)
     return slc_memory_add(&user->scan->memory, address, bytes, user->want);
 }
 
-/* What the buffers of a vectored write held: the wet lists them. */
+/* Wants what the buffers of a vectored write held: the wet lists them. */
 static int want_sent_vector(const struct user *user)
 {
     size_t count;
@@ -67,7 +67,7 @@ static int want_sent_vector(const struct user *user)
     return err;
 }
 
-/* The buffers that one message lists, and their list. What cannot be read ends it. */
+/* Wants the buffers that one message lists, and their list. What cannot be read ends it. */
 static int want_pieces(const struct user *user, struct wetdbg_state *state, uint64_t list,
                        uint64_t count, bool is_sent)
 {
@@ -82,8 +82,8 @@ static int want_pieces(const struct user *user, struct wetdbg_state *state, uint
     return err;
 }
 
-/* struct msghdr, or argument `by` times struct mmsghdr; and all that they lead to where the call
- * itself is the criterion. */
+/* Wants a struct msghdr, or argument `by` times struct mmsghdr; and all that they lead to where the
+ * call itself is the criterion. */
 static int want_messages(const struct user *user, const struct slc_arg *arg, uint64_t address,
                          bool is_whole)
 {

@@ -15,7 +15,7 @@ static struct slc_word *word_new(struct slc_word_list *list)
     return &list->words[list->count++];
 }
 
-/* Of their masks' bytes, or all. */
+/* Lists the words of which bytes are wanted: of their masks' bytes, or of all. */
 static int list_words(const struct slc_memory *memory, const struct slc_footprint *footprint,
                       bool is_all, struct slc_word_list *list)
 {
@@ -77,7 +77,7 @@ static void keep_addition(struct slc_change *change, const struct slc_footprint 
         change->additions[change->addition_count++] = addition;
 }
 
-/* Bytes outside the footprint that became wanted. */
+/* Keeps which bytes outside the footprint became wanted. */
 static int keep_additions(struct slc_change *change, const struct slc_memory *memory,
                           const struct slc_footprint *footprint)
 {

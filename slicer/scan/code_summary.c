@@ -182,7 +182,8 @@ bool slc_code_is_loader(const struct slc_code *code, uint64_t pc)
            (strncmp(module.name, "ld-linux", 8) == 0 || strncmp(module.name, "ld-2.", 5) == 0);
 }
 
-/* Without symbols any function there might be the resolver. */
+/* Whether a function of the dynamic linker may be its lazy-binding resolver: without symbols any
+ * might be. */
 static bool is_resolver(const struct wetdbg_function *function)
 {
     return !(function->flags & WETDBG_FUNCTION_SYMBOL) ||
@@ -203,7 +204,7 @@ static void find_function(struct slc_code *code, struct slc_node *node)
     node->is_unwinder = strncmp(function.name, "_Unwind_", 8) == 0;
 }
 
-/* Running an interval again may add nodes. */
+/* Makes room for a node's summary: running an interval again may add nodes. */
 static int grow_nodes(struct slc_code *code, uint32_t id)
 {
     uint32_t limit = wet_node_limit(code->wet);

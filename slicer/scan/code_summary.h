@@ -190,10 +190,10 @@ void slc_code_forget(struct slc_code *code);
 
 /* Whether going from one node to the next, by a jump, enters another function. */
 bool slc_is_tail_jump(const struct slc_node *from, const struct slc_node *to);
-/* Or lands where an exception is handled (or cleaned up after). */
+/* Whether it lands where an exception is handled (or cleaned up after). */
 bool slc_is_landing(const struct slc_node *from, const struct slc_node *to);
-/* Or lands in the middle of another one by an indirect jump (longjmp and kin). Direct jumps do so
- * where pieces of hand-written code share their tails. */
+/* Whether it lands in the middle of another function by an indirect jump (longjmp and kin). Direct
+ * jumps do so where pieces of hand-written code share their tails. */
 bool slc_is_far_jump(const struct slc_node *from, const struct slc_node *to);
 
 /* ---- operands ---- */

@@ -17,7 +17,8 @@ struct hit {
 
 /* ---- step 1 ---- */
 
-/* What waits in a slot ends here: only a push of its register can be told by a key. */
+/* Notes in the draft that what waits in a slot ends here: only a push of its register can be told
+ * by a key. */
 static void draft_ending(struct slc_scan *scan, const struct wet_exec *exec,
                          const struct slc_op *op, uint64_t address, uint32_t s)
 {
@@ -288,7 +289,7 @@ static int follow_hard(struct slc_scan *scan, struct slc_task *task, const struc
     return err;
 }
 
-/* One instance of a plain instruction; the control hit, if any, is in scan->hits. */
+/* Follows one instance of a plain instruction; the control hit, if any, is in scan->hits. */
 static inline int pass_plain(struct slc_scan *scan, struct slc_task *task,
                              const struct wet_exec *exec, const struct slc_node *node, uint32_t s,
                              struct slc_op *op, bool is_control)

@@ -157,7 +157,7 @@ static void want_registers(struct slc_task *task, const struct ins_regset *set,
         slc_regs_add(&task->regs, l, want, edge == WETDBG_EDGE_ADDRESS);
 }
 
-/* Of the general registers that a flow uses half, the lower half. */
+/* Wants what a flow uses as values: of the general registers that it uses half, the lower half. */
 static void want_values(struct slc_task *task, const struct ins_flow *flow, struct slc_want *want)
 {
     struct ins_regset whole = flow->value_uses;
@@ -222,7 +222,7 @@ static int want_moved(struct slc_scan *scan, const struct instance *in, const st
     return err;
 }
 
-/* rep stos: each element is the register again. */
+/* Wants the source of rep stos: each element is the register again. */
 static int want_repeated(struct slc_scan *scan, struct slc_task *task, const struct instance *in,
                          const struct slc_run *run, const struct slc_move *move,
                          struct slc_want *want)
@@ -280,7 +280,8 @@ static int follow_flow(struct slc_scan *scan, struct slc_task *task, const struc
     return err;
 }
 
-/* What a call returns and writes comes from outside; what it used says which call it was. */
+/* Follows a system call. What it returns and writes comes from outside; what it used says which
+ * call it was. */
 static int follow_call(struct slc_scan *scan, struct slc_task *task, const struct instance *in,
                        bool has_written, struct slc_want *want)
 {

@@ -105,7 +105,7 @@ static inline int add_word(struct slc_footprint_maker *maker, struct lately *lat
     return 0;
 }
 
-/* One that wraps around at the top of the address space is cut there. */
+/* Adds a range; one that wraps around at the top of the address space is cut there. */
 static int add_range(struct slc_footprint_maker *maker, struct lately *lately, uint64_t address,
                      uint64_t size)
 {

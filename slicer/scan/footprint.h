@@ -23,7 +23,8 @@ struct slc_footprint {
     uint64_t *masks;                  /* of words of 64 bytes, none of them 0 */
 };
 
-/* Memory that is used again. Embedded by its holder, zeroed at first. */
+/* What makes footprints, with memory that is used again. Embedded by its holder, zeroed at
+ * first. */
 struct slc_footprint_maker {
     struct slc_footprint_page *pages;
     uint64_t (*masks)[SLC_PAGE_BYTES / 64]; /* of each page */

@@ -87,7 +87,7 @@ static inline struct slc_frame *slc_frames_top(struct slc_frames *frames)
 int slc_frames_request(struct slc_frames *frames, struct slc_class *classes, uint32_t klass,
                        const struct slc_want *want);
 
-/* The same without saying who. */
+/* slc_frames_request() without saying who waits. */
 static inline int slc_frames_wait(struct slc_frames *frames, struct slc_class *classes,
                                   uint32_t klass)
 {
@@ -111,10 +111,11 @@ static inline int slc_frames_wait(struct slc_frames *frames, struct slc_class *c
 void slc_frames_branch(struct slc_frames *frames, const struct slc_class *classes, uint64_t pc,
                        struct slc_want *hit);
 
-/* The same without saying whose: whether there were any. */
+/* slc_frames_branch() without saying whose requests go: whether there were any. */
 bool slc_frames_guard(struct slc_frames *frames, const struct slc_class *classes, uint64_t pc);
 
-/* All requests of the current frame go: the tail jump that is about to be passed satisfies them. */
+/* Satisfies all requests of the current frame: the tail jump that is about to be passed satisfies
+ * them. */
 void slc_frames_take_all(struct slc_frames *frames, struct slc_want *hit);
 
 int slc_frames_pass_return(struct slc_frames *frames, uint64_t slot);
@@ -123,20 +124,20 @@ int slc_frames_pass_return(struct slc_frames *frames, uint64_t slot);
 int slc_frames_pass_call(struct slc_frames *frames, uint64_t slot, uint64_t function,
                          struct slc_want *hit);
 
-/* Over a jump into the middle of `function` from another one. */
+/* Passes a jump into the middle of `function` from another one. */
 int slc_frames_pass_far_jump(struct slc_frames *frames, uint64_t function);
 
-/* Over the end of a signal handler, which has the address of its ucontext; the frame takes `stash`,
- * also on failure. */
+/* Passes the end of a signal handler, which has the address of its ucontext; the frame takes
+ * `stash`, also on failure. */
 int slc_frames_pass_handler_end(struct slc_frames *frames, uint64_t ucontext,
                                 struct slc_regs *stash);
 
-/* Over its start: the best of its requests is merged into *hit. Returns the stash (for the caller to
- * free), or NULL if the handler's end was not seen. */
+/* Passes the start of a signal handler: the best of its requests is merged into *hit. Returns the
+ * stash (for the caller to free), or NULL if the handler's end was not seen. */
 struct slc_regs *slc_frames_pass_handler_start(struct slc_frames *frames, uint64_t ucontext,
                                                struct slc_want *hit);
 
-/* Over the start of the thread: all that waits depends on what made it. Then as if new. */
+/* Passes the start of the thread: all that waits depends on what made it. Then as if new. */
 void slc_frames_pass_thread_start(struct slc_frames *frames, struct slc_want *hit);
 
 /* There is a frame; each one's requests follow those of the one below, and are of classes that exist and of

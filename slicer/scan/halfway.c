@@ -11,7 +11,8 @@
 #define MASK_SLOT  9 /* of a list of addresses: see struct wet_exec */
 #define MASK_SLOTS 8
 
-/* The next one from `from` on that begins with the instruction at pc, which a handler's return leads to; or NULL. */
+/* The next execution from `from` on that begins with the instruction at pc, which a handler's
+ * return leads to; or NULL. */
 static const struct wet_exec *exec_find(struct wetdbg *wet, const struct wet_interval *interval,
                                         size_t from, uint32_t task, uint64_t pc)
 {
@@ -24,7 +25,7 @@ static const struct wet_exec *exec_find(struct wetdbg *wet, const struct wet_int
     return NULL;
 }
 
-/* As its operand m, but with the lanes that its mask does not choose. */
+/* The instruction's operand m, but with the lanes that its mask does not choose. */
 static int lanes_off(const struct wet_statement *statement, unsigned m, const uint64_t *slots,
                      struct slc_halfway *halfway)
 {

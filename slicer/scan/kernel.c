@@ -52,7 +52,7 @@ int slc_register_from_outside(struct slc_scan *scan, struct slc_task *task, uint
 
 /* ---- system calls ---- */
 
-/* Wanted bytes that the kernel wrote for the task's system call. */
+/* Takes wanted bytes that the kernel wrote for the task's system call. */
 static int syscall_wrote(struct slc_scan *scan, struct slc_task *task, uint64_t address,
                          uint64_t size)
 {
@@ -108,7 +108,7 @@ static void move_gpr(struct slc_regs *to, unsigned to_gpr, struct slc_regs *from
     }
 }
 
-/* Wants of a location become wants of all of a register's bytes. */
+/* Moves wants of a location to all bytes of a general register. */
 static void move_to_gpr(struct slc_regs *to, unsigned gpr, struct slc_regs *from, unsigned loc)
 {
     for (unsigned p = 0; p < INS_GPR_PIECES; p++) {
@@ -121,7 +121,7 @@ static void move_to_gpr(struct slc_regs *to, unsigned gpr, struct slc_regs *from
     slc_regs_drop(from, loc);
 }
 
-/* ... or of memory. */
+/* Moves wants of a location to memory. */
 static int move_to_memory(struct slc_scan *scan, uint64_t address, uint64_t size,
                           struct slc_regs *from, unsigned loc)
 {
@@ -135,8 +135,9 @@ static int move_to_memory(struct slc_scan *scan, uint64_t address, uint64_t size
 #define CLONE_ARGS_STACK 40 /* and its size behind it */
 #define CLONE_ARGS_TLS   56
 
-/* The stack pointer and the thread pointer are arguments of the call, where they differ from the
- * parent's: clone(flags, stack, parent_tid, child_tid, tls), clone3(args, size). */
+/* Takes the arguments of a clone: the stack pointer and the thread pointer are arguments of the
+ * call, where they differ from the parent's: clone(flags, stack, parent_tid, child_tid, tls),
+ * clone3(args, size). */
 static int take_clone_arguments(struct slc_scan *scan, struct slc_task *parent,
                                 struct slc_regs *child, const struct evq_entry *entry,
                                 const struct evq_regs *born)
@@ -163,8 +164,9 @@ static int take_clone_arguments(struct slc_scan *scan, struct slc_task *parent,
 }
 
 /*
- * A new thread began: rax is the call's, stack and thread pointer its arguments, all else the
- * parent's. Its frames were made by the call. Whoever had the slot before it starts from nothing.
+ * Passes the beginning of a new thread: rax is the call's, stack and thread pointer its arguments,
+ * all else the parent's. Its frames were made by the call. Whoever had the slot before it starts
+ * from nothing.
  */
 static int thread_began(struct slc_scan *scan, struct slc_task *parent,
                         const struct evq_entry *entry, const struct evq_op *op)
@@ -199,7 +201,7 @@ static int thread_began(struct slc_scan *scan, struct slc_task *parent,
     return err;
 }
 
-/* The ops of a call, or of data that came without one (task NULL). */
+/* Passes the ops of a call, or of data that came without one (task NULL). */
 static int pass_ops(struct slc_scan *scan, struct slc_task *task, const struct evq_entry *entry,
                     const struct slc_clip *clip)
 {
@@ -252,8 +254,8 @@ static int want_mask(struct slc_memory *memory, uint64_t address, uint32_t mask,
     return err;
 }
 
-/* All wants wait for the handler's start; those of general registers also as wants of the signal
- * frame's memory, since what the handler writes there is what comes back. */
+/* Passes a handler's end: all wants wait for the handler's start; those of general registers also
+ * as wants of the signal frame's memory, since what the handler writes there is what comes back. */
 static int handler_ended(struct slc_scan *scan, struct slc_task *task,
                          const struct evq_entry *enter)
 {
@@ -332,7 +334,7 @@ static int leave_signal_frame(struct slc_scan *scan, struct slc_task *task, stru
     return err;
 }
 
-/* A handler's arguments and stack, and an empty vector state. */
+/* Takes what a handler is given: arguments, a stack, an empty vector state. */
 static int given_to_handler(struct slc_scan *scan, struct slc_task *task, uint32_t number)
 {
     static const uint8_t given[] = {INS_RAX, INS_RDI, INS_RSI, INS_RDX, INS_RSP};
@@ -350,7 +352,8 @@ static int given_to_handler(struct slc_scan *scan, struct slc_task *task, uint32
     return err;
 }
 
-/* Why the handler ran: because the instruction that faulted did, or the call that sent the signal. */
+/* Passes on why the handler ran: because the instruction that faulted did, or the call that sent
+ * the signal. */
 static int pass_cause(struct slc_scan *scan, struct slc_task *task, size_t index,
                       const struct slc_want *hit)
 {
@@ -381,7 +384,8 @@ static bool wants_vectors(const struct slc_task *task)
     return slc_regs_intersect(&task->regs, &vectors);
 }
 
-/* Lanes of a gather that had perhaps been loaded when it faulted are wanted where they lie, as its register is. */
+/* Passes a fault that left a gather halfway: lanes that had perhaps been loaded when it faulted are
+ * wanted where they lie, as its register is. */
 static int pass_halfway(struct slc_scan *scan, struct slc_task *task, size_t index)
 {
     const struct wet_event *cause = slc_event_cause(scan->interval, index);

@@ -23,7 +23,7 @@ void slc_lengths_fini(struct slc_lengths *lengths)
     *lengths = (struct slc_lengths){0};
 }
 
-/* The one of a string, or where it goes; there is always a free one. */
+/* The length of a string, or the free place where it goes; there always is one. */
 static struct slc_length *length_at(const struct slc_lengths *lengths, wetdbg_time time,
                                     uint64_t address)
 {
@@ -68,7 +68,7 @@ static void batch_add(struct batch *batch, const struct slc_lengths *lengths, we
         batch->list[batch->count++] = (struct slc_length){.time = time, .address = address};
 }
 
-/* Strings of the calls before `time`. */
+/* Fills a batch with strings of the calls before `time`. */
 static void batch_fill(struct batch *batch, const struct slc_lengths *lengths,
                        const struct wet_interval *interval, wetdbg_time time)
 {
@@ -86,7 +86,7 @@ static void batch_fill(struct batch *batch, const struct slc_lengths *lengths,
     }
 }
 
-/* Up to its zero; what cannot be read ends it. */
+/* The length of a string up to its zero; what cannot be read ends it. */
 static uint64_t read_length(struct wetdbg_state *state, uint64_t address)
 {
     uint64_t bytes = 0;

@@ -156,9 +156,10 @@ static int lose_stores(struct slc_scan *scan, struct slc_task *task, const struc
 }
 
 /*
- * A saved register outside a bracket (the scan began below the linker). options.no_bypass shows instances, and here
- * there are none to be shown: what the linker preserves keeps its definition with it, too. Where the scan
- * has to come to an end without refusing more, nothing is passed by.
+ * Passes a pop of a saved register outside a bracket (the scan began below the linker).
+ * options.no_bypass shows instances, and here there are none to be shown: what the linker preserves
+ * keeps its definition with it, too. Where the scan has to come to an end without refusing more,
+ * nothing is passed by.
  */
 static int pop_saved(struct slc_scan *scan, struct slc_task *task, const struct wet_exec *exec,
                      const struct slc_node *node, uint32_t s)
@@ -193,7 +194,7 @@ static int lose_registers(struct slc_scan *scan, struct slc_task *task, uint32_t
     return err;
 }
 
-/* The frame's maker is looked for farther out. */
+/* Passes a control dependence on to the frame's maker, which is looked for farther out. */
 static int pass_control_on(struct slc_scan *scan, struct slc_task *task)
 {
     struct slc_want want = scan->hits.best;

@@ -55,7 +55,8 @@ unsigned slc_memo_odd(const struct slc_regs *regs, const uint64_t *set, unsigned
     return count;
 }
 
-/* What waits in the slot of store i, if that is a push of it: false if it is not. */
+/* Adds to the key what waits in the slot of store i, if that is a push of it: false if it is
+ * not. */
 static bool key_push(const struct slc_scan *scan, const struct slc_node *node, uint32_t task,
                      uint32_t i, uint64_t address, uint64_t *word)
 {
@@ -136,7 +137,8 @@ static inline bool meetings_hold(const struct slc_memo *memo, const uint64_t *sl
     return true;
 }
 
-/* Whether its pops are passed by this time too. Their slots go down, or one might be another's. */
+/* Whether the memo's pops are passed by this time too. Their slots go down, or one might be
+ * another's. */
 static bool pops_hold(struct slc_scan *scan, const struct slc_memo *memo, const uint64_t *slots,
                       wetdbg_time time)
 {

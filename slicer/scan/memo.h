@@ -110,9 +110,9 @@ void slc_memos_init(struct slc_node *node);
 void slc_memos_free(struct slc_memos *memos);
 
 /*
- * A whole execution in which nothing happens but instructions: see slc_fast_exec(), which it uses.
- * `is_control`: a control dependence led to its last instruction; scan->hits need not say so, and may
- * still do afterwards. 0 or an error.
+ * Passes a whole execution in which nothing happens but instructions: see slc_fast_exec(), which it
+ * uses. `is_control`: a control dependence led to its last instruction; scan->hits need not say so,
+ * and may still do afterwards. 0 or an error.
  */
 int slc_memo_exec(struct slc_scan *scan, struct slc_task *task, const struct wet_exec *exec,
                   struct slc_node *node, bool is_control);

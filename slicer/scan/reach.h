@@ -22,8 +22,8 @@ struct slc_reach {
 /* The last executions before `end` that are in one stretch. */
 struct slc_reach slc_reach_stretch(const struct slc_scan *scan, size_t end);
 
-/* ... and of these the last ones among which no events are, if that is long; or those up to a long
- * part without events, or to the stretch's start. */
+/* Of a stretch the last executions among which no events are, if that is long; or those up to a
+ * long part without events, or to the stretch's start. */
 struct slc_reach slc_reach_part(const struct slc_scan *scan, size_t end);
 
 /* The time that they end, from the interval's start. */

@@ -46,7 +46,8 @@ static uint64_t quiet_from(const struct slc_scan *scan)
     return last < interval->first_time ? 0 : last - interval->first_time + 1;
 }
 
-/* Whether the last instruction was let run by it, or led to a frame that something waits in. */
+/* Whether the last instruction was let run by the branch that is passed, or led to a frame that
+ * something waits in. */
 static inline bool pass_control(struct slc_scan *scan, struct slc_task *task,
                                 const struct wet_exec *exec, const struct slc_node *node, int *err)
 {

@@ -146,7 +146,7 @@ static int pass_statement(struct slc_scan *scan, struct slc_task *task, const st
     return err;
 }
 
-/* The instructions of an execution up to `last` (a time). */
+/* Passes the instructions of an execution up to `last` (a time). */
 static int pass_exec(struct slc_scan *scan, const struct wet_exec *exec, wetdbg_time last)
 {
     wetdbg_time first = scan->interval->first_time + exec->time_off;
@@ -232,7 +232,8 @@ static size_t events_before(const struct slc_scan *scan, const struct wet_interv
     return count;
 }
 
-/* A criterion that is a system call itself: what it defined comes later, but not what it was. */
+/* Notes a criterion that is a system call itself: what it defined comes later, but not what it
+ * was. */
 static int note_call(struct slc_scan *scan, wetdbg_time last)
 {
     const struct wet_interval *interval = scan->interval;
@@ -295,7 +296,7 @@ static int pass_execs(struct slc_scan *scan, size_t first, size_t end, wetdbg_ti
     return err;
 }
 
-/* All executions before `end`. */
+/* Passes all executions before `end`. */
 static int pass_stretches(struct slc_scan *scan, size_t end)
 {
     int result = 0;

@@ -80,34 +80,36 @@ static inline void slc_hit(struct slc_hits *hits, const struct slc_want *want, u
 }
 
 /*
- * One instance of an instruction, with what scan->hits already holds (its control dependents): takes
- * what it defines from the wanted places, and if there was any puts it into the slice and wants
- * what it uses. `seed` is NULL or the criterion's at this instance. slicer/scan/follow.c.
+ * Follows one instance of an instruction, with what scan->hits already holds (its control
+ * dependents): takes what it defines from the wanted places, and if there was any puts it into the
+ * slice and wants what it uses. `seed` is NULL or the criterion's at this instance.
+ * slicer/scan/follow.c.
  */
 int slc_follow(struct slc_scan *scan, struct slc_task *task, const struct wet_exec *exec,
                const struct slc_node *node, uint32_t statement, const struct slc_seed *seed);
 
-/* The places of a seed, wanted by `user`. */
+/* Wants the places of a seed, for `user`. */
 int slc_follow_seed(struct slc_scan *scan, struct slc_task *task, const struct slc_seed *seed,
                     uint64_t user);
 
-/* Something from outside the instructions; slicer/scan/kernel.c. Events come in reverse order. */
+/* Passes something from outside the instructions; slicer/scan/kernel.c. Events come in reverse
+ * order. */
 int slc_pass_event(struct slc_scan *scan, const struct wet_event *event, size_t index);
 
-/* What no instruction defined; slicer/scan/kernel.c. */
+/* Takes wants of what no instruction defined; slicer/scan/kernel.c. */
 int slc_memory_from_outside(struct slc_scan *scan, uint64_t address, uint64_t size);
 int slc_register_from_outside(struct slc_scan *scan, struct slc_task *task, uint32_t number,
                               unsigned location);
 
-/* Events at or after a time that were not passed yet. */
+/* Passes events at or after a time that were not passed yet. */
 int slc_pass_events(struct slc_scan *scan, wetdbg_time time);
 
-/* What the last instruction of a whole execution did to the stack frames, if it is no jump inside its
- * function. Control hits go to scan->hits. slicer/scan/scan.c. */
+/* Passes what the last instruction of a whole execution did to the stack frames, if it is no jump
+ * inside its function. Control hits go to scan->hits. slicer/scan/scan.c. */
 int slc_pass_exit(struct slc_scan *scan, struct slc_task *task, const struct wet_exec *exec,
                   const struct slc_node *node);
 
-/* A jump inside its function moves no frames. */
+/* Whether an execution ends with a jump inside its function, which moves no frames. */
 static inline bool slc_stays_inside(const struct slc_task *task, const struct slc_node *node)
 {
     return !(node->flags & (SLC_NODE_CALL | SLC_NODE_RET | SLC_NODE_INDIRECT)) && task->next &&

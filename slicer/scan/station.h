@@ -48,7 +48,7 @@ struct slc_station {
     bool is_large;  /* too much for a footprint */
 };
 
-/* Of an interval. */
+/* The stations of an interval. */
 struct slc_stations {
     size_t count;
     struct slc_station *at[];
@@ -59,11 +59,11 @@ struct slc_station *slc_station_of(struct wetdbg_slice_session *session,
                                    const struct wet_interval *interval,
                                    const struct slc_reach *reach);
 
-/* Finds out what its executions are. 0 or -ENOMEM. */
+/* Finds out what a station's executions are. 0 or -ENOMEM. */
 int slc_station_describe(struct slc_station *station, struct slc_code *code,
                          const struct wet_interval *interval);
 
-/* ... and their footprint: 1; 0 if it is too large, or -ENOMEM. */
+/* Makes their footprint, too: 1; 0 if it is too large, or -ENOMEM. */
 int slc_station_prepare(struct wetdbg_slice_session *session, struct slc_station *station,
                         struct slc_code *code, const struct wet_interval *interval);
 

@@ -42,7 +42,8 @@ void slc_arrival_free(struct slc_arrival *arrival);
 int slc_stretch_take(struct slc_scan *scan, const struct slc_reach *reach,
                      struct slc_arrival *arrival);
 
-/* What following it did is kept if it can be; and the code's counts go to the slice. */
+/* Keeps what following the stretch did, if it can be kept; and the code's counts go to the
+ * slice. */
 int slc_stretch_keep(struct slc_scan *scan, const struct slc_reach *reach,
                      struct slc_arrival *arrival);
 

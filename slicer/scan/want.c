@@ -359,7 +359,7 @@ int slc_memory_add(struct slc_memory *memory, uint64_t address, uint64_t size,
     return 0;
 }
 
-/* First set bit in [from, to) of a bitmap, or `to`. */
+/* The first set bit in [from, to) of a bitmap, or `to`. */
 static unsigned bit_next(const uint64_t *bits, unsigned from, unsigned to)
 {
     while (from < to) {

@@ -50,7 +50,7 @@ static inline bool slc_want_merge(struct slc_want *best, const struct slc_want *
     return nearer;
 }
 
-/* What a place's want is where only sets are kept: some want. */
+/* The want of every place where only sets are kept: some want. */
 extern struct slc_want slc_some_want;
 
 /* ---- registers of one task ---- */
@@ -108,10 +108,10 @@ struct slc_want slc_regs_nearest(const struct slc_regs *regs, unsigned loc);
 
 void slc_regs_add(struct slc_regs *regs, unsigned loc, const struct slc_want *want,
                   bool is_address);
-/* Bytes of a piece, as values. */
+/* Wants bytes of a piece as values. */
 void slc_regs_add_mask(struct slc_regs *regs, unsigned loc, uint32_t mask,
                        const struct slc_want *want);
-/* Bytes of the register whose first location is `base`: bit i is byte i. */
+/* Wants bytes of the register whose first location is `base`: bit i is byte i. */
 void slc_regs_add_bytes(struct slc_regs *regs, unsigned base, uint64_t bytes,
                         const struct slc_want *want);
 
@@ -130,7 +130,7 @@ static inline uint32_t slc_regs_value_mask(const struct slc_regs *regs, unsigned
                                               : slc_piece_mask(loc);
 }
 
-/* ... or at all: an address is wanted whole. */
+/* Bytes of a piece that are wanted at all: an address is wanted whole. */
 static inline uint32_t slc_regs_mask(const struct slc_regs *regs, unsigned loc)
 {
     return ins_regset_has(&regs->address, loc) ? slc_piece_mask(loc)
@@ -217,16 +217,16 @@ struct slc_memory {
     struct slc_log *logs, *spare_logs;
 };
 
-/* Something will be hidden; only without wants. */
+/* To be called before something is hidden; only without wants. */
 void slc_memory_log(struct slc_memory *memory);
 /* Hides what is wanted of a word but the bytes of a mask; words that nobody hid are hidden whole when
  * bytes of them become wanted. */
 void slc_memory_hide(struct slc_memory *memory, struct slc_page *page, unsigned group,
                      uint64_t mask);
-/* Ends all that. */
+/* Shows again all that was hidden. */
 void slc_memory_unhide(struct slc_memory *memory);
 
-/* Before bytes of a word that is not hidden become wanted. */
+/* To be called before bytes of a word that is not hidden become wanted. */
 void slc_log_note(struct slc_memory *memory, struct slc_page *page, unsigned group);
 
 /* The slots of a word: 8 bits. */
@@ -303,7 +303,7 @@ static inline int slc_memory_add_word(struct slc_memory *memory, uint64_t addres
     return 0;
 }
 
-/* The same for any address. */
+/* slc_memory_add_mask() for any address. */
 static inline int slc_memory_add_bytes(struct slc_memory *memory, uint64_t address, uint64_t mask)
 {
     unsigned off = address % 64;
@@ -333,7 +333,7 @@ void slc_memory_unmark_slot(struct slc_memory *memory, uint64_t address);
 /* The same as slc_memory_next() for slots. */
 bool slc_memory_next_slot(struct slc_memory *memory, uint64_t *address, uint64_t end);
 
-/* Bytes are no longer wanted. */
+/* Takes bytes from the wanted ones. */
 void slc_memory_drop(struct slc_memory *memory, uint64_t address, uint64_t size);
 
 /* Each page is found by its number; words and slots are as many as were counted; whoever is wanted has a
